@@ -5,6 +5,8 @@
 
 #define GPU_BACKEND "CUDA"
 #define GPU(name) cuda##name
+#define GPU_HOST_ALLOC(memory, bytes) cudaHostAlloc(memory, bytes, cudaHostAllocDefault)
+#define GPU_HOST_FREE cudaFreeHost
 #define GPU_HAS_POOLS cudaDevAttrMemoryPoolsSupported
 #define GPU_NO_MEMORY_ERROR cudaErrorMemoryAllocation
 #define GPU_NO_DEVICE_ERRORS                                                                                 \

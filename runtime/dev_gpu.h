@@ -2,7 +2,7 @@
  * ht_dev.h.
  *
  * dev_cuda.c and dev_hip.c include it behind their vendor's header and what differs: GPU(Name),
- * GPU_BACKEND, the types gpu_properties, gpu_pool_properties and gpu_capture_status, gpu_capability and
+ * GPU_HOST_ALLOC, GPU_HOST_FREE, GPU_BACKEND, the types gpu_properties, gpu_pool_properties and gpu_capture_status, gpu_capability and
  * gpu_smem_per_block of a card, the attribute GPU_HAS_POOLS, and the errors GPU_NO_MEMORY_ERROR and
  * GPU_NO_DEVICE_ERRORS. */
 #include <stdio.h>
@@ -135,6 +135,25 @@ int ht_dev_memset_async(void *device, int byte, size_t bytes, void *stream) {
     return report(GPU(MemsetAsync)(device, byte, bytes, (GPU(Stream_t))stream), "memset");
 }
 
+int ht_dev_host_alloc(void **memory, size_t bytes) {
+    *memory = NULL;
+    return report(GPU_HOST_ALLOC(memory, bytes > 0 ? bytes : 1), "allocation of pinned host memory");
+}
+
+int ht_dev_host_free(void *memory) {
+    return memory == NULL ? HT_DEV_OK : report(GPU_HOST_FREE(memory), "free of pinned host memory");
+}
+
+int ht_dev_copy_in(void *device, const void *pinned, size_t bytes, void *stream) {
+    return report(GPU(MemcpyAsync)(device, pinned, bytes, GPU(MemcpyHostToDevice), (GPU(Stream_t))stream),
+                  "copy to the device");
+}
+
+int ht_dev_copy_out(void *pinned, const void *device, size_t bytes, void *stream) {
+    return report(GPU(MemcpyAsync)(pinned, device, bytes, GPU(MemcpyDeviceToHost), (GPU(Stream_t))stream),
+                  "copy from the device");
+}
+
 int ht_dev_stream_create(void **stream) {
     GPU(Stream_t) created = NULL;
     int code = report(GPU(StreamCreateWithFlags)(&created, GPU(StreamNonBlocking)), "stream");
@@ -176,6 +195,15 @@ int ht_dev_event_destroy(void *event) {
 
 int ht_dev_event_record(void *event, void *stream) {
     return report(GPU(EventRecord)((GPU(Event_t))event, (GPU(Stream_t))stream), "event");
+}
+
+int ht_dev_stream_wait(void *stream, void *event) {
+    return report(GPU(StreamWaitEvent)((GPU(Stream_t))stream, (GPU(Event_t))event, 0),
+                  "waiting for an event");
+}
+
+int ht_dev_event_sync(void *event) {
+    return report(GPU(EventSynchronize)((GPU(Event_t))event), "waiting for an event");
 }
 
 int ht_dev_event_elapsed_ms(void *start, void *end, double *ms) {

@@ -10,6 +10,8 @@
 
 #define GPU_BACKEND "HIP"
 #define GPU(name) hip##name
+#define GPU_HOST_ALLOC(memory, bytes) hipHostMalloc(memory, bytes, hipHostMallocDefault)
+#define GPU_HOST_FREE hipHostFree
 #define GPU_HAS_POOLS hipDeviceAttributeMemoryPoolsSupported
 #define GPU_NO_MEMORY_ERROR hipErrorOutOfMemory
 #define GPU_NO_DEVICE_ERRORS                                                                                 \

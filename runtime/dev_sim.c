@@ -112,6 +112,7 @@ struct later {
     void *memory;
     size_t bytes;
     int byte;
+    const void *from;
 };
 
 static void run_fill(void *data, void *stream) {
@@ -166,7 +167,7 @@ int ht_dev_pool_alloc(void *pool, void **memory, size_t bytes, void *stream) {
     if (code != HT_DEV_OK || !ht_sim_is_capturing(stream))
         return code;
     ht_sim_unregister(*memory);
-    const struct later w = {*memory, bytes, 0};
+    const struct later w = {*memory, bytes, 0, NULL};
     if (ht_sim_graph_owns(stream, *memory, ht_dev_free) == 0)
         return give(stream, run_appear, w, &taken); /* on failure the graph has the block */
     (void)ht_dev_free(*memory);
@@ -176,7 +177,7 @@ int ht_dev_pool_alloc(void *pool, void **memory, size_t bytes, void *stream) {
 
 int ht_dev_pool_free(void *memory, void *stream) {
     int taken = 0;
-    const struct later w = {memory, 0, 0};
+    const struct later w = {memory, 0, 0, NULL};
     const int code = give(stream, ht_sim_is_capturing(stream) ? run_vanish : run_free, w, &taken);
     return code == HT_DEV_OK && !taken ? ht_dev_free(memory) : code;
 }
@@ -196,11 +197,44 @@ int ht_dev_download(void *host, const void *device, size_t bytes) {
 
 int ht_dev_memset_async(void *device, int byte, size_t bytes, void *stream) {
     int taken = 0;
-    const struct later w = {device, bytes, byte};
+    const struct later w = {device, bytes, byte, NULL};
     const int code = give(stream, run_fill, w, &taken);
     if (code == HT_DEV_OK && !taken)
         memset(device, byte, bytes);
     return code;
+}
+
+int ht_dev_host_alloc(void **memory, size_t bytes) {
+    *memory = malloc(bytes > 0 ? bytes : 1);
+    return *memory != NULL ? HT_DEV_OK : report(HT_DEV_MEMORY, "allocation: the host has no memory left");
+}
+
+int ht_dev_host_free(void *memory) {
+    free(memory);
+    return HT_DEV_OK;
+}
+
+static void run_copy(void *data, void *stream) {
+    const struct later *const w = (const struct later *)data;
+    (void)stream;
+    memcpy(w->memory, w->from, w->bytes);
+}
+
+static int copy(void *to, const void *from, size_t bytes, void *stream) {
+    int taken = 0;
+    const struct later w = {to, bytes, 0, from};
+    const int code = give(stream, run_copy, w, &taken);
+    if (code == HT_DEV_OK && !taken)
+        memcpy(to, from, bytes);
+    return code;
+}
+
+int ht_dev_copy_in(void *device, const void *pinned, size_t bytes, void *stream) {
+    return copy(device, pinned, bytes, stream);
+}
+
+int ht_dev_copy_out(void *pinned, const void *device, size_t bytes, void *stream) {
+    return copy(pinned, device, bytes, stream);
 }
 
 /* A stream needs an address of its own and nothing else. */
@@ -224,8 +258,15 @@ int ht_dev_is_capturing(void *stream, int *capturing) {
     return HT_DEV_OK;
 }
 
+/* Recorded so often, and how many of these its stream has come past. */
+struct sim_event {
+    struct timespec at;
+    void *stream;
+    size_t recorded, reached;
+};
+
 int ht_dev_event_create(void **event) {
-    *event = calloc(1, sizeof(struct timespec));
+    *event = calloc(1, sizeof(struct sim_event));
     return *event != NULL ? HT_DEV_OK : report(HT_DEV_MEMORY, "event: the host has no memory left");
 }
 
@@ -234,14 +275,55 @@ int ht_dev_event_destroy(void *event) {
     return HT_DEV_OK;
 }
 
-int ht_dev_event_record(void *event, void *stream) {
+static void run_reach(void *data, void *stream) {
+    const struct later *const w = (const struct later *)data;
     (void)stream;
-    struct timespec *now = (struct timespec *)event;
-    return timespec_get(now, TIME_UTC) == TIME_UTC ? HT_DEV_OK : report(HT_DEV_FAILED, "event: no clock");
+    ((struct sim_event *)w->memory)->reached = w->bytes;
+}
+
+/* Runs the event's stream no farther than it must. */
+static void run_wait(void *data, void *stream) {
+    const struct later *const w = (const struct later *)data;
+    struct sim_event *const e = (struct sim_event *)w->memory;
+    (void)stream;
+    while (e->reached < w->bytes && ht_sim_run(e->stream, 1) > 0) {
+    }
+}
+
+int ht_dev_event_record(void *event, void *stream) {
+    struct sim_event *const e = (struct sim_event *)event;
+    int taken = 0;
+    e->stream = stream;
+    const struct later w = {e, ++e->recorded, 0, NULL};
+    const int code = give(stream, run_reach, w, &taken);
+    if (code != HT_DEV_OK)
+        return code;
+    if (!taken)
+        e->reached = e->recorded;
+    return timespec_get(&e->at, TIME_UTC) == TIME_UTC ? HT_DEV_OK : report(HT_DEV_FAILED, "event: no clock");
+}
+
+int ht_dev_stream_wait(void *stream, void *event) {
+    struct sim_event *const e = (struct sim_event *)event;
+    int taken = 0;
+    struct later w = {e, e->recorded, 0, NULL};
+    if (e->reached == e->recorded)
+        return HT_DEV_OK;
+    const int code = give(stream, run_wait, w, &taken);
+    if (code == HT_DEV_OK && !taken)
+        run_wait(&w, stream);
+    return code;
+}
+
+int ht_dev_event_sync(void *event) {
+    struct sim_event *const e = (struct sim_event *)event;
+    struct later w = {e, e->recorded, 0, NULL};
+    run_wait(&w, NULL);
+    return ht_dev_check(0);
 }
 
 int ht_dev_event_elapsed_ms(void *start, void *end, double *ms) {
-    const struct timespec *from = (const struct timespec *)start, *to = (const struct timespec *)end;
+    const struct timespec *from = &((const struct sim_event *)start)->at, *to = &((const struct sim_event *)end)->at;
     *ms = (double)(to->tv_sec - from->tv_sec) * 1e3 + (double)(to->tv_nsec - from->tv_nsec) * 1e-6;
     return HT_DEV_OK;
 }

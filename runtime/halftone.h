@@ -145,7 +145,7 @@
  *    halftone_set_kernel runs whatever accuracy was asked for.
  *
  * 8. Errors. 0 is success. Negative codes: argument number -code is wrong. Numbers are SGEMM's own, the
- *    same in every function here; 14 to 18 are arguments that SGEMM does not have. Arguments are checked
+ *    same in every function here; 14 to 19 are arguments that SGEMM does not have. Arguments are checked
  *    in the order of their numbers before anything is launched. Positive codes: everything else. All of
  *    them are in the table below; halftone_strerror gives the texts, halftone_last_detail the numbers or
  *    the backend's own words. The library never prints, exits or aborts. */
@@ -185,7 +185,8 @@ extern "C" {
     X(15, "stride B", "is negative")                                                       \
     X(16, "stride C", "is smaller than the rows of C, so that entries of the batch overlap") \
     X(17, "batch", "is negative")                                                          \
-    X(18, "result", "is a NULL pointer, not aligned to 256 bytes, not a listed choice, or a struct whose size is not set")
+    X(18, "result", "is a NULL pointer, not aligned to 256 bytes, not a listed choice, or a struct whose size is not set") \
+    X(19, "uplo", "is none of U, L")
 
 #define HALFTONE_CODES(X)                                                                  \
     X(OK, 0, "success")                                                                    \
@@ -313,6 +314,29 @@ int halftone_pack_ab(halftone *handle, char transa, char transb, int64_t m, int6
 int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const float *alpha,
                           const void *packed_a, const void *packed_b, const float *beta, float *c,
                           int64_t ldc);
+
+/* ---- matrices in host memory ---- */
+
+/* The products of SGEMM and SSYRK with A, B and C in the host's memory, pageable as it is; C is complete on return. C is computed in
+ * tiles: operands are copied through pinned buffers and packed once, copies and products of different tiles overlap. k is never
+ * divided, so each element has the accuracy of one product of this k; which bits it has depends on the tiles. The handle keeps pinned
+ * and device memory for the next such call until halftone_trim. alpha and beta are read by the host, whatever the pointer mode.
+ * HALFTONE_NOT_SUPPORTED while the handle's stream is being captured.
+ *
+ * SSYRK: C = alpha op(A) op(A)^T + beta C of which only the triangle that uplo ('U', 'L') names is read and written; op(A) is n x k.
+ *
+ * After a failure C is untouched or holds some finished tiles. Which are missing halftone_host_left says, one of them a call (C's rows
+ * [row, row + rows), columns [col, col + cols)), and then 0; 0 at once: C is untouched. */
+int halftone_sgemm_host(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *alpha,
+                        const float *a, int64_t lda, const float *b, int64_t ldb, const float *beta, float *c,
+                        int64_t ldc);
+int halftone_ssyrk_host(halftone *handle, char uplo, char trans, int64_t n, int64_t k, const float *alpha, const float *a,
+                        int64_t lda, const float *beta, float *c, int64_t ldc);
+int halftone_host_left(halftone *handle, int64_t *row, int64_t *col, int64_t *rows, int64_t *cols);
+
+/* Largest rows and columns of a tile (from 64 on; 0: 4096), and the device memory that the tiles may take beside the handle's
+ * workspace (0: half of the device's). Where a long k leaves no room tiles are made smaller. */
+int halftone_set_host_tiles(halftone *handle, int64_t tile, size_t bytes);
 
 /* ---- how much cancels ---- */
 

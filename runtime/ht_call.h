@@ -181,6 +181,12 @@ enum capture { CAPTURE_NOT_ASKED, CAPTURE_NONE, CAPTURE_ACTIVE, CAPTURE_ELSEWHER
 
 /* ---- the handle ---- */
 
+/* What halftone_host_left goes through: see ht_host.c. m = 0: nothing. */
+struct ht_host_left {
+    int64_t m, n, tile_m, tile_n, step, first, row, col;
+    char uplo;
+};
+
 struct halftone {
     const struct ht_set_desc *set; /* the kernels that suit the device */
     void *fitted;                  /* the set's memory where it is a copy: ht_fit_set */
@@ -198,6 +204,11 @@ struct halftone {
     size_t retired_count, retired_bytes;
     enum capture capture;
     int pack_epoch; /* so far: ht_pack_args, epoch */
+    struct ht_host *host; /* of products of host memory; NULL: none so far */
+    void (*close_host)(struct halftone *h); /* frees it: who makes no such product does not link ht_host.c */
+    int64_t host_tile;                      /* 0: the default; as host_bytes */
+    size_t host_bytes;
+    struct ht_host_left left;
     int pointer_mode;
     const char *scheme;          /* name in the set; NULL: `accuracy` chooses by shape */
     bool is_auto;                /* scheme is what `auto` starts from */

@@ -273,6 +273,8 @@ int halftone_trim(halftone *handle) {
                        "the stream is being captured: nothing can be freed now");
     if (code == HALFTONE_OK)
         code = ht_free_memory(handle);
+    if (code == HALFTONE_OK && handle->close_host != NULL)
+        handle->close_host(handle);
     if (code == HALFTONE_OK && handle->pool != NULL)
         code = ht_fail_device(handle, ht_dev_pool_trim(handle->pool));
     return code;

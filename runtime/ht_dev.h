@@ -78,6 +78,13 @@ static inline int ht_dev_upload(void *device, const void *host, size_t bytes) {
 HT_LOCAL int ht_dev_download(void *host, const void *device, size_t bytes); /* device -> host, done on return */
 HT_LOCAL int ht_dev_memset_async(void *device, int byte, size_t bytes, void *stream);
 
+/* Host memory that the device reads and writes itself (pinned), while the host goes on. *memory NULL on failure; NULL may be freed. */
+HT_LOCAL int ht_dev_host_alloc(void **memory, size_t bytes);
+HT_LOCAL int ht_dev_host_free(void *memory);
+/* Copies that the host does not wait for; `pinned` is memory of ht_dev_host_alloc. */
+HT_LOCAL int ht_dev_copy_in(void *device, const void *pinned, size_t bytes, void *stream);
+HT_LOCAL int ht_dev_copy_out(void *pinned, const void *device, size_t bytes, void *stream);
+
 HT_LOCAL int ht_dev_stream_create(void **stream);
 HT_LOCAL int ht_dev_stream_destroy(void *stream);
 HT_LOCAL int ht_dev_stream_sync(void *stream);
@@ -87,6 +94,9 @@ HT_LOCAL int ht_dev_is_capturing(void *stream, int *capturing);
 HT_LOCAL int ht_dev_event_create(void **event);
 HT_LOCAL int ht_dev_event_destroy(void *event);
 HT_LOCAL int ht_dev_event_record(void *event, void *stream);
+/* Lets what the stream gets next, or the host, wait for the event as it was recorded last; one never recorded is over. */
+HT_LOCAL int ht_dev_stream_wait(void *stream, void *event);
+HT_LOCAL int ht_dev_event_sync(void *event);
 /* Waits for `end`; time between the two events. */
 HT_LOCAL int ht_dev_event_elapsed_ms(void *start, void *end, double *ms);
 

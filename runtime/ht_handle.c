@@ -123,6 +123,8 @@ int halftone_destroy(halftone *handle) {
     if (handle == NULL)
         return HALFTONE_OK;
     int code = ht_free_memory(handle);
+    if (handle->close_host != NULL)
+        handle->close_host(handle);
     const int gone = ht_fail_device(handle, ht_dev_pool_destroy(handle->pool));
     code = code != HALFTONE_OK ? code : gone;
     free(handle->ready);

@@ -1,5 +1,5 @@
 # How the tests are built and run; included by the Makefile.
-#   unit, sim    test_NAME.c[pp]: cmocka programs; but for sim/test_streams.c without a generated kernel set
+#   unit, sim    test_NAME.c[pp]: cmocka programs; but for sim/test_{streams,host}.c without a generated kernel set
 #   kernels      programs that need one: run for several sets in the simulator, and on a GPU by check-gpu
 #   gpu          graph.c needs a CUDA set: check-gpu runs it
 #   mutation     run_kernel.c, which its pytest files link with kernels that they break
@@ -17,7 +17,7 @@ LARGE_ON := h200
 small = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,HALFTONE_TEST_SMALL=1 ))
 large = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,'!$(2)'))
 SET_TESTS := test_product test_reproducible test_check test_row_sums test_auto test_direct test_accuracy result_hashes cluster_bits
-SIM_TESTS := test_streams
+SIM_TESTS := test_streams test_host
 CUDA_TESTS := $(SET_TESTS) graph
 TEST_FOLDERS := unit sim kernels gpu mutation
 TEST_NAMES := $(filter-out $(SIM_TESTS),$(basename $(notdir $(wildcard tests/unit/test_*.c tests/sim/test_*.c tests/sim/test_*.cpp))))
@@ -60,8 +60,10 @@ SIM_PROGRAMS := $(patsubst %,$(SET)/%-sim,$(call there,$(SET_TESTS) $(SIM_TESTS)
 CUDA_PROGRAMS := $(patsubst %,$(SET)/%,$(call there,$(CUDA_TESTS)))
 
 ifneq ($(GPU),)
+# test_host stands before these functions of the device layer.
+$(SET)/test_host-sim: TEST_LINK := $(patsubst %,-Wl$(comma)--wrap=ht_dev_%,stream_create alloc copy_in copy_out event_sync)
 $(SIM_PROGRAMS): $(SET)/%-sim: out/test/%.o $(SET_TEST_OBJ) $(SET)/libhalftone-sim.a
-	$(call run,TEST,$@,$(CXX) -o $@ $^ -lcmocka -ldl -lpthread -lm)
+	$(call run,TEST,$@,$(CXX) $(TEST_LINK) -o $@ $^ -lcmocka -ldl -lpthread -lm)
 
 $(CUDA_PROGRAMS): $(SET)/%: out/test/%.o $(SET_TEST_OBJ) $(SET)/libhalftone.a
 	$(call run,TEST,$@,$(CXX) -o $@ $^ -lcmocka $(DEVICE_LINK) -lm)
@@ -121,9 +123,10 @@ RUN_AUTO := $(TEST_SETS:%=run-auto-%) $(TEST_SETS:%=run-check-%)
 RUN_REPRODUCIBLE := $(TEST_SETS:%=run-reproducible-%)
 RUN_ACCURACY := $(TEST_SETS:%=run-accuracy-%)
 RUN_STREAMS := run-streams-t4 run-streams-h200
-.PHONY: test-programs $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) $(RUN_STREAMS) \
+RUN_HOST := run-host-t4
+.PHONY: test-programs $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) $(RUN_STREAMS) $(RUN_HOST) \
         run-products-a800-on-sm90
-test-programs: $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) $(RUN_STREAMS) \
+test-programs: $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) $(RUN_STREAMS) $(RUN_HOST) \
         run-products-a800-on-sm90
 
 $(RUN_TESTS): run-%: out/test/%
@@ -143,6 +146,8 @@ $(RUN_ACCURACY): run-accuracy-%:
 	@$(call program,accuracy-$*,out/$*/test_accuracy-sim)
 $(RUN_STREAMS): run-streams-%:
 	@$(call program,streams-$*,out/$*/test_streams-sim)
+$(RUN_HOST): run-host-%:
+	@$(call program,host-$*,out/$*/test_host-sim)
 # Kernels of the a800 with the arithmetic of Hopper, as the H200 runs them: what depends on the arithmetic.
 run-products-a800-on-sm90:
 	@$(call program,products-a800-on-sm90,HALFTONE_SIM_MODEL=sm90 out/a800/test_product-sim errors)

@@ -104,6 +104,17 @@ cudaError_t cudaFree(void *memory) {
     return cudaSuccess;
 }
 
+cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags) {
+    (void)flags;
+    *memory = malloc(bytes > 0 ? bytes : 1);
+    return keep(*memory != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaFreeHost(void *memory) {
+    free(memory);
+    return cudaSuccess;
+}
+
 cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t stream) {
     (void)stream;
     return cudaMalloc(memory, bytes);
@@ -176,6 +187,12 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     (void)stream;
     return cudaDeviceSynchronize();
+}
+
+/* Everything was done when it was given. */
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+    (void)stream, (void)event, (void)flags;
+    return cudaSuccess;
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status) {

@@ -117,7 +117,17 @@ static hipError_t stage(void *to, const void *from, size_t bytes, hipStream_t st
     return hipSuccess;
 }
 hipError_t hipMemcpyAsync(void *to, const void *from, size_t bytes, hipMemcpyKind kind, hipStream_t stream) {
-    return kind == hipMemcpyHostToDevice ? stage(to, from, bytes, stream) : say(hipErrorInvalidValue);
+    if (kind == hipMemcpyHostToDevice)
+        return stage(to, from, bytes, stream);
+    copy.stream = stream;
+    memcpy(to, from, bytes);
+    return kind == hipMemcpyDeviceToHost ? hipSuccess : say(hipErrorInvalidValue);
+}
+hipError_t hipHostMalloc(void **p, size_t bytes, unsigned flags) {
+    return flags == hipHostMallocDefault ? hipMalloc(p, bytes) : say(hipErrorInvalidValue);
+}
+hipError_t hipHostFree(void *p) {
+    return hipFree(p);
 }
 hipError_t hipMemcpy(void *to, const void *from, size_t bytes, hipMemcpyKind kind) {
     if (kind == hipMemcpyHostToDevice)
@@ -159,6 +169,9 @@ hipError_t hipEventDestroy(hipEvent_t event) {
 hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
     (void)event, (void)stream;
     return hipSuccess;
+}
+hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned flags) {
+    return stream != NULL && event != NULL && flags == 0 ? hipSuccess : say(hipErrorInvalidHandle);
 }
 hipError_t hipEventSynchronize(hipEvent_t event) {
     (void)event;
@@ -240,6 +253,12 @@ int main(void) {
     expect("its free", ht_dev_pool_free(memory, NULL) + ht_dev_pool_trim(own) + ht_dev_sync(), HT_DEV_OK);
     expect("too much of it", ht_dev_pool_alloc(own, &memory, (size_t)1 << 40, NULL), HT_DEV_MEMORY);
     expect("pool goes", ht_dev_pool_destroy(own) + pool.pools + ht_dev_pool_destroy(NULL), HT_DEV_OK);
+    expect("pinned memory", ht_dev_host_alloc(&memory, 8), HT_DEV_OK);
+    expect("copy out", ht_dev_copy_out(memory, "01234567", 8, &card) + memcmp(memory, "01234567", 8), 0);
+    copy.stream = NULL;
+    expect("copy in", ht_dev_copy_in(back, memory, 8, &card) + (copy.stream != (hipStream_t)(void *)&card), 0);
+    expect("pinned memory goes", ht_dev_host_free(memory) + ht_dev_host_free(NULL), HT_DEV_OK);
+    expect("too much of it", ht_dev_host_alloc(&memory, (size_t)1 << 40), HT_DEV_MEMORY);
     expect("failed launch", ht_dev_check(hipErrorLaunchFailure), HT_DEV_FAILED);
     expect("stream", ht_dev_stream_create(&stream), HT_DEV_OK);
     expect("sync", ht_dev_stream_sync(stream), HT_DEV_OK);
@@ -249,6 +268,8 @@ int main(void) {
     expect("stream goes", ht_dev_stream_destroy(stream), HT_DEV_OK);
     expect("no stream goes", ht_dev_stream_destroy(NULL), HT_DEV_FAILED);
     expect("event", ht_dev_event_create(&event) + ht_dev_event_record(event, NULL), HT_DEV_OK);
+    expect("wait", ht_dev_stream_wait(&card, event) + ht_dev_event_sync(event), HT_DEV_OK);
+    expect("no stream waits", ht_dev_stream_wait(NULL, event), HT_DEV_FAILED);
     expect("time", ht_dev_event_elapsed_ms(event, event, &ms) + (ms != 1.5), 0);
     expect("event goes", ht_dev_event_destroy(event), HT_DEV_OK);
     return wrong;

@@ -906,7 +906,7 @@ static void test_error_texts(void **state) {
         snprintf(begin, sizeof begin, "argument %d (", -code);
         assert_int_equal(strncmp(text, begin, strlen(begin)) == 0, code < 0);
     }
-    assert_string_equal(halftone_strerror(-19), "not a code of halftone");
+    assert_string_equal(halftone_strerror(-20), "not a code of halftone");
     assert_string_equal(halftone_strerror(INT_MAX), "not a code of halftone");
     assert_int_equal(halftone_sgemm(h, 'T', 'N', 2, 3, 4, &s, x, 3, x, 4, &s, x, 2), -8);
     assert_string_equal(halftone_last_detail(h), "lda = 3 is smaller than 4");

@@ -159,6 +159,35 @@ static void test_a_held_stream_waits(void **state) {
     assert_int_equal(ht_dev_stream_destroy(other) + ht_dev_free(q), HT_DEV_OK);
 }
 
+/* Who waits for an event gets what its stream was given before it, and no more. */
+static void test_events_order_streams(void **state) {
+    (void)state;
+    unsigned char *p = NULL, *q = NULL, back[8];
+    void *first = NULL, *second = NULL, *event = NULL, *pinned = NULL;
+    assert_int_equal(ht_dev_alloc((void **)&p, 8) + ht_dev_host_alloc(&pinned, 8) + ht_dev_alloc((void **)&q, 8), HT_DEV_OK);
+    assert_int_equal(ht_dev_stream_create(&first) + ht_dev_stream_create(&second) + ht_dev_event_create(&event), HT_DEV_OK);
+    assert_int_equal(ht_dev_stream_wait(second, event) + ht_dev_event_sync(event), HT_DEV_OK); /* never recorded */
+    assert_int_equal(ht_sim_hold(first) + ht_sim_hold(second), 0);
+    memset(pinned, 7, 8);
+    assert_int_equal(ht_dev_copy_in(p, pinned, 8, first) + ht_dev_event_record(event, first), HT_DEV_OK);
+    assert_int_equal(ht_dev_memset_async(p, 8, 8, first) + ht_dev_stream_wait(second, event), HT_DEV_OK);
+    assert_int_equal(ht_dev_memset_async(q, 9, 8, second), HT_DEV_OK);
+    assert_true(p[0] == 0xff && q[0] == 0xff);
+    assert_int_equal(ht_sim_run(second, 1), 1);
+    assert_true(p[7] == 7 && q[0] == 0xff);
+    assert_int_equal(ht_sim_run(second, 1), 1);
+    assert_true(p[7] == 7 && q[0] == 9);
+    assert_int_equal(ht_dev_event_record(event, second) + ht_dev_copy_out(back, q, 8, second), HT_DEV_OK);
+    memset(back, 0, 8);
+    assert_int_equal(ht_dev_event_sync(event), HT_DEV_OK);
+    assert_int_equal(back[0], 0);
+    assert_int_equal(ht_dev_stream_sync(second), HT_DEV_OK);
+    assert_int_equal(back[7], 9);
+    assert_int_equal(ht_dev_sync() + ht_dev_event_destroy(event), HT_DEV_OK);
+    assert_int_equal(ht_dev_stream_destroy(first) + ht_dev_stream_destroy(second), HT_DEV_OK);
+    assert_int_equal(ht_dev_free(p) + ht_dev_host_free(pinned) + ht_dev_free(q), HT_DEV_OK);
+}
+
 /* Memory allocated while a stream is captured is the graph's: the device knows it during a replay alone, and each
  * begins with memory that holds nothing. */
 static void test_a_graph_has_its_memory(void **state) {
@@ -198,6 +227,7 @@ int main(void) {
         cmocka_unit_test(test_open_plays_the_set),  cmocka_unit_test(test_memory),
         cmocka_unit_test(test_the_card_has_an_end), cmocka_unit_test(test_launch_codes),
         cmocka_unit_test(test_streams_and_events),  cmocka_unit_test(test_a_held_stream_waits),
+        cmocka_unit_test(test_events_order_streams),
         cmocka_unit_test(test_a_graph_has_its_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

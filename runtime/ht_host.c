@@ -1,0 +1,569 @@
+/* ht_host.c: products of matrices in host memory: halftone_sgemm_host, halftone_ssyrk_host. Meaning: halftone.h.
+ *
+ * C is computed in tiles, column of tiles by column of tiles. Row blocks of A stay on the device, packed once for
+ * all columns; where not all of them fit, as many as do, and the others' columns are run through again (a span).
+ * Each column block of B is packed once in a span. Three streams work at once: `in` copies operands from two
+ * pinned buffers that the host fills by turns, the handle's packs and multiplies, `out` copies tiles of C into
+ * two pinned buffers, from which the host takes a tile while the next one is computed.
+ *
+ *     host    fill buffers | fill            | take tile 0 | ...
+ *     in           copy B0 A0 |  copy A1     |             | ...
+ *     handle's               pack, tile 0    | pack, tile 1| ...
+ *     out                                    | copy tile 0 | ... */
+#include "ht_call.h"
+
+#include <stdlib.h>
+
+enum { HOST_TILE = 4096, HOST_TILE_LEAST = 64, HOST_TILE_STEP = 64, HOST_TURNS = 2, HOST_ATTEMPTS = 6 };
+static const size_t HOST_STAGE_BYTES = (size_t)32 << 20;
+
+/* A block of a column-major matrix: rows and columns from (row, col) on. */
+struct host_block {
+    int64_t row, col, rows, cols;
+};
+
+/* What a handle keeps for such calls until halftone_trim. */
+struct ht_host {
+    void *in, *out;
+    void *full;                 /* on `in`: what was copied last is there */
+    void *product;              /* on the handle's stream: the last tile is computed */
+    void *resident_free;        /* on the handle's stream: nobody reads the row blocks of A any more */
+    void *operand_free[HOST_TURNS];  /* on the handle's stream: by turns for blocks on which it works */
+    void *result_full[HOST_TURNS];   /* on `out`: the tile is in result[] */
+    void *stage_free[HOST_TURNS];    /* on `in` */
+    char *stage[HOST_TURNS];         /* pinned, HOST_STAGE_BYTES each */
+    char *result[HOST_TURNS];        /* pinned */
+    size_t stage_bytes, result_bytes;
+    char *device;
+    size_t device_bytes;
+};
+
+/* One call. */
+struct host_job {
+    struct gemm_call x; /* pointers into host memory */
+    char uplo;          /* 'A': all of C is computed, 'L', 'U': this triangle and the diagonal */
+    bool packs;         /* operands are packed once; else products read them as they were copied */
+    int64_t tile_m, tile_n, span;
+    int64_t a_bytes, b_bytes, operand_bytes, c_bytes; /* of one block on the device */
+    char *resident, *panels, *operand[HOST_TURNS], *c[HOST_TURNS];
+    int operand_turn, stage_turn;
+    int64_t tiles, taken; /* given to the device; of these, those that C holds */
+    struct host_block given[HOST_TURNS];
+};
+
+static int64_t host_least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* ---- what the handle keeps ---- */
+
+/* Whatever went wrong before, nobody reads or writes the host's memory any more. */
+static void host_wait_all(halftone *h) {
+    (void)ht_dev_stream_sync(h->host->in);
+    (void)ht_dev_stream_sync(h->stream);
+    (void)ht_dev_stream_sync(h->host->out);
+}
+
+static void host_free_pinned(char *memory[HOST_TURNS], size_t *bytes) {
+    for (int i = 0; i < HOST_TURNS; i++) {
+        (void)ht_dev_host_free(memory[i]);
+        memory[i] = NULL;
+    }
+    *bytes = 0;
+}
+
+static void host_close(halftone *h) {
+    struct ht_host *const p = h->host;
+    if (p == NULL)
+        return;
+    void *const event[] = {p->full,         p->product,         p->resident_free,  p->operand_free[0], p->operand_free[1],
+                           p->stage_free[0], p->stage_free[1], p->result_full[0], p->result_full[1]};
+    if (p->in != NULL)
+        (void)ht_dev_stream_sync(p->in);
+    if (p->out != NULL)
+        (void)ht_dev_stream_sync(p->out);
+    for (size_t i = 0; i < sizeof event / sizeof *event; i++)
+        if (event[i] != NULL)
+            (void)ht_dev_event_destroy(event[i]);
+    if (p->in != NULL)
+        (void)ht_dev_stream_destroy(p->in);
+    if (p->out != NULL)
+        (void)ht_dev_stream_destroy(p->out);
+    host_free_pinned(p->stage, &p->stage_bytes);
+    host_free_pinned(p->result, &p->result_bytes);
+    (void)ht_dev_free(p->device);
+    free(p);
+    h->host = NULL;
+}
+
+static int host_open(halftone *h) {
+    if (h->host != NULL)
+        return HALFTONE_OK;
+    struct ht_host *const p = (struct ht_host *)calloc(1, sizeof *p);
+    if (p == NULL)
+        return HALFTONE_OUT_OF_HOST_MEMORY;
+    h->host = p;
+    h->close_host = host_close;
+    void **const event[] = {&p->full,          &p->product,       &p->resident_free,  &p->operand_free[0], &p->operand_free[1],
+                            &p->stage_free[0], &p->stage_free[1], &p->result_full[0], &p->result_full[1]};
+    int code = ht_fail_device(h, ht_dev_stream_create(&p->in));
+    if (code == HALFTONE_OK)
+        code = ht_fail_device(h, ht_dev_stream_create(&p->out));
+    for (size_t i = 0; i < sizeof event / sizeof *event && code == HALFTONE_OK; i++)
+        code = ht_fail_device(h, ht_dev_event_create(event[i]));
+    if (code != HALFTONE_OK)
+        host_close(h);
+    return code;
+}
+
+/* At least so many bytes in each of two pinned buffers. */
+static int host_pin(halftone *h, char *memory[HOST_TURNS], size_t *bytes, size_t wanted) {
+    if (*bytes >= wanted)
+        return HALFTONE_OK;
+    host_free_pinned(memory, bytes);
+    int code = HT_DEV_OK;
+    for (int i = 0; i < HOST_TURNS && code == HT_DEV_OK; i++) {
+        void *got = NULL;
+        code = ht_dev_host_alloc(&got, wanted);
+        memory[i] = (char *)got;
+    }
+    if (code == HT_DEV_OK)
+        *bytes = wanted;
+    else
+        host_free_pinned(memory, bytes);
+    return code == HT_DEV_MEMORY ? ht_fail(h, HALFTONE_OUT_OF_HOST_MEMORY, "%s", ht_dev_detail())
+                                 : ht_fail_device(h, code);
+}
+
+/* ---- how C is divided ---- */
+
+static int64_t host_tile(int64_t size, int64_t largest) {
+    const int64_t count = (size + largest - 1) / largest, even = (size + count - 1) / count;
+    return count == 1 ? size : (even + HOST_TILE_STEP - 1) / HOST_TILE_STEP * HOST_TILE_STEP;
+}
+
+/* Packing pays where blocks are used more than once and a tile's product would pack them anyhow. */
+static int host_packs(halftone *h, struct host_job *j) {
+    const struct ht_scheme_desc *of_tile = NULL, *packing = NULL;
+    bool is_auto = false;
+    j->packs = false;
+    if (j->tile_m == j->x.m && j->tile_n == j->x.n)
+        return HALFTONE_OK;
+    const int code = ht_scheme_of_call(h, j->tile_m, j->tile_n, j->x.k, 1, &of_tile, &is_auto);
+    if (code == HALFTONE_OK)
+        j->packs = h->forced_kernel == NO_KERNEL && ht_packing_scheme(h, &packing) == HALFTONE_OK && packing == of_tile;
+    return code;
+}
+
+/* Bytes of a block of so many rows of op(A), or columns of op(B), as products take it. */
+static int64_t host_block_bytes(halftone *h, const struct host_job *j, int64_t rows) {
+    const struct ht_scheme_desc *s = NULL;
+    const int64_t dense = ht_mul(ht_mul(rows, j->x.k), (int64_t)sizeof(float));
+    if (!j->packs || ht_packing_scheme(h, &s) != HALFTONE_OK)
+        return dense;
+    const struct packed_layout o = ht_operand_layout(h, s, rows, j->x.k);
+    return ht_layout_bytes(&o);
+}
+
+static int64_t host_rounded(int64_t bytes) {
+    return bytes > INT64_MAX / 64 ? INT64_MAX / 64 : (bytes + WS_ALIGNMENT - 1) / WS_ALIGNMENT * WS_ALIGNMENT;
+}
+
+/* Tiles whose blocks fit `limit` bytes. */
+static int host_divide(halftone *h, struct host_job *j, int64_t largest, int64_t limit) {
+    for (; largest >= HOST_TILE_LEAST; largest /= 2) {
+        j->tile_m = host_tile(j->x.m, largest);
+        j->tile_n = host_tile(j->x.n, largest);
+        const int code = host_packs(h, j);
+        if (code != HALFTONE_OK)
+            return code;
+        const int64_t row_blocks = (j->x.m + j->tile_m - 1) / j->tile_m;
+        const int64_t wide = j->packs && j->tile_m > j->tile_n ? j->tile_m : j->tile_n;
+        j->a_bytes = host_rounded(host_block_bytes(h, j, j->tile_m));
+        j->b_bytes = j->packs ? host_rounded(host_block_bytes(h, j, j->tile_n)) : 0;
+        j->operand_bytes = host_rounded(ht_mul(ht_mul(wide, j->x.k), (int64_t)sizeof(float)));
+        j->c_bytes = host_rounded(ht_mul(ht_mul(j->tile_m, j->tile_n), (int64_t)sizeof(float)));
+        const int64_t others = j->b_bytes + HOST_TURNS * (j->operand_bytes + j->c_bytes);
+        if (others + j->a_bytes > limit)
+            continue;
+        j->span = host_least(row_blocks, (limit - others) / j->a_bytes);
+        return HALFTONE_OK;
+    }
+    return ht_fail(h, HALFTONE_OUT_OF_DEVICE_MEMORY, "k = %lld is too long for tiles in %lld bytes of device memory",
+                   (long long)j->x.k, (long long)limit);
+}
+
+/* Memory for the tiles, and where in it what lies. */
+static int host_reserve(halftone *h, struct host_job *j) {
+    struct ht_host *const p = h->host;
+    const size_t wanted = (size_t)(j->span * j->a_bytes + j->b_bytes + HOST_TURNS * (j->operand_bytes + j->c_bytes));
+    const size_t most = (size_t)(j->a_bytes > j->c_bytes ? j->a_bytes : j->c_bytes);
+    const size_t operand = (size_t)j->operand_bytes > most ? (size_t)j->operand_bytes : most;
+    int code = host_pin(h, p->stage, &p->stage_bytes, operand < HOST_STAGE_BYTES ? operand : HOST_STAGE_BYTES);
+    if (code == HALFTONE_OK)
+        code = host_pin(h, p->result, &p->result_bytes, (size_t)j->c_bytes);
+    if (code == HALFTONE_OK && p->device_bytes < wanted) {
+        (void)ht_dev_free(p->device);
+        p->device = NULL;
+        p->device_bytes = 0;
+        void *got = NULL;
+        code = ht_fail_device(h, ht_dev_alloc(&got, wanted));
+        p->device = (char *)got;
+        p->device_bytes = code == HALFTONE_OK ? wanted : 0;
+    }
+    char *at = p->device;
+    j->resident = at;
+    at += j->span * j->a_bytes;
+    j->panels = at;
+    at += j->b_bytes;
+    for (int i = 0; i < HOST_TURNS; i++, at += j->operand_bytes + j->c_bytes) {
+        j->operand[i] = at;
+        j->c[i] = at + j->operand_bytes;
+    }
+    return code;
+}
+
+/* ---- copies ---- */
+
+/* `count` elements from the one numbered `from` on, column by column, of a block of `rows` rows. */
+static void host_gather(char *to, const float *block, int64_t ld, int64_t rows, int64_t from, int64_t count) {
+    int64_t col = from / rows, row = from % rows;
+    for (; count > 0; col++, row = 0) {
+        const int64_t some = host_least(rows - row, count);
+        memcpy(to, block + col * ld + row, (size_t)some * sizeof(float));
+        to += (size_t)some * sizeof(float);
+        count -= some;
+    }
+}
+
+/* A block of host memory to `to` on the device, without gaps; what the handle's stream gets next finds it. */
+static int host_copy_in(halftone *h, struct host_job *j, char *to, const float *block, int64_t ld, int64_t rows,
+                        int64_t cols) {
+    struct ht_host *const p = h->host;
+    const int64_t most = (int64_t)(p->stage_bytes / sizeof(float));
+    int code = HT_DEV_OK;
+    for (int64_t at = 0; at < rows * cols && code == HT_DEV_OK;) {
+        const int64_t some = host_least(rows * cols - at, most);
+        const int turn = j->stage_turn ^= 1;
+        code = ht_dev_event_sync(p->stage_free[turn]);
+        if (code != HT_DEV_OK)
+            break;
+        host_gather(p->stage[turn], block, ld, rows, at, some);
+        code = ht_dev_copy_in(to + (size_t)at * sizeof(float), p->stage[turn], (size_t)some * sizeof(float), p->in);
+        if (code == HT_DEV_OK)
+            code = ht_dev_event_record(p->stage_free[turn], p->in);
+        at += some;
+    }
+    if (code == HT_DEV_OK)
+        code = ht_dev_event_record(p->full, p->in);
+    if (code == HT_DEV_OK)
+        code = ht_dev_stream_wait(h->stream, p->full);
+    return ht_fail_device(h, code);
+}
+
+/* The rows of a tile's column that belong to C's triangle, [*first, *last) within the tile. */
+static void host_rows_of_column(const struct host_job *j, const struct host_block *t, int64_t col, int64_t *first,
+                                int64_t *last) {
+    const int64_t diagonal = t->col + col - t->row;
+    *first = j->uplo == 'L' && diagonal > 0 ? host_least(diagonal, t->rows) : 0;
+    *last = j->uplo == 'U' ? host_least(diagonal + 1, t->rows) : t->rows;
+}
+
+/* The oldest tile that C does not hold yet. */
+static int host_take(halftone *h, struct host_job *j) {
+    struct ht_host *const p = h->host;
+    const int turn = (int)(j->taken % HOST_TURNS);
+    const struct host_block *const t = &j->given[turn];
+    const int code = ht_fail_device(h, ht_dev_event_sync(p->result_full[turn]));
+    if (code != HALFTONE_OK)
+        return code;
+    for (int64_t col = 0; col < t->cols; col++) {
+        int64_t first, last;
+        host_rows_of_column(j, t, col, &first, &last);
+        if (first < last)
+            memcpy(j->x.c + (t->col + col) * j->x.ldc + t->row + first,
+                   p->result[turn] + (size_t)(col * t->rows + first) * sizeof(float), (size_t)(last - first) * sizeof(float));
+    }
+    j->taken++;
+    return HALFTONE_OK;
+}
+
+/* ---- the work ---- */
+
+/* A block of op(A)'s rows (is_a), or of op(B)'s columns, to `to`, as products take it. Unpacked ones wait for to_free (NULL: nobody
+ * reads what lies there, since the host has all tiles but the last one given). */
+static int host_load(halftone *h, struct host_job *j, bool is_a, int64_t from, int64_t count, char *to, void *to_free) {
+    struct ht_host *const p = h->host;
+    const struct gemm_call *const x = &j->x;
+    const bool along_k = is_a == is_trans(is_a ? x->transa : x->transb); /* a block's columns are whole: k rows */
+    const int64_t ld = is_a ? x->lda : x->ldb, rows = along_k ? x->k : count, cols = along_k ? count : x->k;
+    const float *const block = (is_a ? x->a : x->b) + (along_k ? from * ld : from);
+    const int turn = j->operand_turn;
+    char *const raw = j->packs ? j->operand[turn] : to;
+    void *const wait_for = j->packs ? p->operand_free[turn] : to_free;
+    int code = wait_for != NULL ? ht_fail_device(h, ht_dev_stream_wait(p->in, wait_for)) : HALFTONE_OK;
+    if (code == HALFTONE_OK)
+        code = host_copy_in(h, j, raw, block, ld, rows, cols);
+    if (code != HALFTONE_OK || !j->packs)
+        return code;
+    j->operand_turn ^= 1;
+    code = is_a ? halftone_pack_a(h, x->transa, count, x->k, (const float *)raw, rows, to)
+                : halftone_pack_b(h, x->transb, x->k, count, (const float *)raw, rows, to);
+    return code == HALFTONE_OK ? ht_fail_device(h, ht_dev_event_record(p->operand_free[turn], h->stream)) : code;
+}
+
+static int host_product(halftone *h, const struct host_job *j, const struct host_block *t, const char *a, const char *b,
+                        float *c) {
+    const struct gemm_call *const x = &j->x;
+    if (j->packs)
+        return halftone_sgemm_packed(h, t->rows, t->cols, x->k, x->alpha, a, b, x->beta, c, t->rows);
+    return halftone_sgemm(h, x->transa, x->transb, t->rows, t->cols, x->k, x->alpha, (const float *)a,
+                          is_trans(x->transa) ? x->k : t->rows, (const float *)b, is_trans(x->transb) ? t->cols : x->k,
+                          x->beta, c, t->rows);
+}
+
+/* Computes a tile and sends it back; the tile before it is taken meanwhile. */
+static int host_run_tile(halftone *h, struct host_job *j, struct host_block t, const char *a, const char *b) {
+    struct ht_host *const p = h->host;
+    const int turn = (int)(j->tiles % HOST_TURNS);
+    float *const c = (float *)j->c[turn];
+    int code = HALFTONE_OK; /* the host has taken the tile that lay there: its copy is done */
+    if (*j->x.beta != 0.0f)
+        code = host_copy_in(h, j, j->c[turn], j->x.c + t.col * j->x.ldc + t.row, j->x.ldc, t.rows, t.cols);
+    if (code == HALFTONE_OK)
+        code = host_product(h, j, &t, a, b, c);
+    if (code == HALFTONE_OK)
+        code = ht_fail_device(h, ht_dev_event_record(p->product, h->stream));
+    if (code == HALFTONE_OK)
+        code = ht_fail_device(h, ht_dev_stream_wait(p->out, p->product));
+    if (code == HALFTONE_OK)
+        code = ht_fail_device(
+            h, ht_dev_copy_out(p->result[turn], c, (size_t)(t.rows * t.cols) * sizeof(float), p->out));
+    if (code == HALFTONE_OK)
+        code = ht_fail_device(h, ht_dev_event_record(p->result_full[turn], p->out));
+    if (code != HALFTONE_OK)
+        return code;
+    j->given[turn] = t;
+    j->tiles++;
+    return j->tiles - j->taken == HOST_TURNS ? host_take(h, j) : HALFTONE_OK;
+}
+
+/* The tile at these coordinates, and whether any of it is to be computed. */
+static bool host_tile_at(const struct host_job *j, int64_t row, int64_t col, struct host_block *t) {
+    t->row = row;
+    t->col = col;
+    t->rows = host_least(j->tile_m, j->x.m - row);
+    t->cols = host_least(j->tile_n, j->x.n - col);
+    return j->uplo == 'L' ? row + t->rows > col : j->uplo == 'U' ? row < col + t->cols : true;
+}
+
+/* One column of tiles, rows [first, last); *loaded: where the row blocks that are on the device end. */
+static int host_run_column(halftone *h, struct host_job *j, int64_t first, int64_t last, int64_t col, int64_t *loaded) {
+    struct ht_host *const p = h->host;
+    struct host_block t;
+    const int turn = j->operand_turn;
+    char *const b = j->packs ? j->panels : j->operand[turn];
+    bool has_b = false;
+    int code = HALFTONE_OK;
+    for (int64_t row = first; row < last && code == HALFTONE_OK; row += j->tile_m) {
+        char *const a = j->resident + (row - first) / j->tile_m * j->a_bytes;
+        if (!host_tile_at(j, row, col, &t))
+            continue;
+        if (!has_b)
+            code = host_load(h, j, false, col, t.cols, b, NULL);
+        has_b = true;
+        if (code == HALFTONE_OK && row >= *loaded) {
+            code = host_load(h, j, true, row, t.rows, a, p->resident_free);
+            *loaded = row + t.rows;
+        }
+        if (code == HALFTONE_OK)
+            code = host_run_tile(h, j, t, a, b);
+    }
+    if (has_b && !j->packs)
+        j->operand_turn ^= 1;
+    return code;
+}
+
+static int host_run(halftone *h, struct host_job *j) {
+    int code = HALFTONE_OK;
+    const int64_t step = j->span * j->tile_m;
+    for (int64_t first = 0; first < j->x.m && code == HALFTONE_OK; first += step) {
+        int64_t loaded = first;
+        for (int64_t col = 0; col < j->x.n && code == HALFTONE_OK; col += j->tile_n)
+            code = host_run_column(h, j, first, host_least(first + step, j->x.m), col, &loaded);
+        if (code == HALFTONE_OK)
+            code = ht_fail_device(h, ht_dev_event_record(h->host->resident_free, h->stream));
+    }
+    while (code == HALFTONE_OK && j->taken < j->tiles)
+        code = host_take(h, j);
+    /* Nothing is left to wait for but what it recorded last: the stream may be gone when the events are. */
+    return code == HALFTONE_OK ? ht_fail_device(h, ht_dev_stream_sync(h->stream)) : code;
+}
+
+/* ---- what is left after a failure ---- */
+
+/* Tiles in the order of host_run; keeps those from number `taken` on for halftone_host_left. */
+static void host_note_left(halftone *h, const struct host_job *j) {
+    h->left.row = h->left.col = h->left.first = 0;
+    h->left.m = j->taken > 0 ? j->x.m : 0;
+    h->left.n = j->x.n;
+    h->left.tile_m = j->tile_m;
+    h->left.tile_n = j->tile_n;
+    h->left.step = j->span * j->tile_m;
+    h->left.uplo = j->uplo;
+    int64_t row, col, rows, cols;
+    for (int64_t i = 0; i < j->taken; i++)
+        (void)halftone_host_left(h, &row, &col, &rows, &cols);
+}
+
+int halftone_host_left(halftone *handle, int64_t *row, int64_t *col, int64_t *rows, int64_t *cols) {
+    if (handle == NULL || row == NULL || col == NULL || rows == NULL || cols == NULL)
+        return 0;
+    struct ht_host_left *const l = &handle->left;
+    struct host_job j;
+    struct host_block t;
+    memset(&j, 0, sizeof j);
+    j.x.m = l->m;
+    j.x.n = l->n;
+    j.tile_m = l->tile_m;
+    j.tile_n = l->tile_n;
+    j.uplo = l->uplo;
+    for (bool wanted = false; !wanted && l->first < l->m;) {
+        wanted = host_tile_at(&j, l->row, l->col, &t);
+        l->row += l->tile_m;
+        if (l->row >= host_least(l->first + l->step, l->m)) {
+            l->row = l->first;
+            l->col += l->tile_n;
+        }
+        if (l->col >= l->n) {
+            l->first += l->step;
+            l->row = l->first;
+            l->col = 0;
+        }
+        if (wanted) {
+            *row = t.row;
+            *col = t.col;
+            *rows = t.rows;
+            *cols = t.cols;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* ---- the calls ---- */
+
+static float host_times(float beta, float c) {
+    return beta == 0.0f ? 0.0f : beta * c;
+}
+
+/* C = beta C. */
+static void host_scale(const struct host_job *j) {
+    const struct host_block all = {0, 0, j->x.m, j->x.n};
+    for (int64_t col = 0; col < j->x.n; col++) {
+        int64_t first, last;
+        host_rows_of_column(j, &all, col, &first, &last);
+        for (float *c = j->x.c + col * j->x.ldc + first; first < last; first++, c++)
+            *c = host_times(*j->x.beta, *c);
+    }
+}
+
+static int host_try(halftone *h, struct host_job *j, int64_t limit) {
+    int code = host_divide(h, j, h->host_tile > 0 ? h->host_tile : (int64_t)HOST_TILE, limit);
+    if (code == HALFTONE_OK)
+        code = host_reserve(h, j);
+    if (code == HALFTONE_OK)
+        code = host_run(h, j);
+    if (code != HALFTONE_OK)
+        host_wait_all(h);
+    return code;
+}
+
+/* With half the memory again while the device has too little of it and C is untouched. */
+static int host_multiply(halftone *h, struct host_job *j) {
+    int64_t limit = h->host_bytes > 0 ? (int64_t)h->host_bytes : h->device.memory_bytes / 2;
+    int capturing = 0, code = ht_fail_device(h, ht_dev_is_capturing(h->stream, &capturing));
+    if (code == HALFTONE_OK && capturing)
+        return ht_fail(h, HALFTONE_NOT_SUPPORTED, "the stream is being captured, and C is needed on the host");
+    if (code == HALFTONE_OK)
+        code = host_open(h);
+    if (code != HALFTONE_OK)
+        return code;
+    for (int i = 0; i < HOST_ATTEMPTS; i++, limit /= 2) {
+        j->tiles = j->taken = 0;
+        code = host_try(h, j, limit);
+        if (code != HALFTONE_OUT_OF_DEVICE_MEMORY || j->taken > 0)
+            break;
+    }
+    if (code != HALFTONE_OK)
+        host_note_left(h, j);
+    return code;
+}
+
+static int host_call(halftone *h, struct host_job *j) {
+    const int mode = h->pointer_mode;
+    enum call_effect effect = EFFECT_NONE;
+    h->left.m = 0;
+    h->pointer_mode = HALFTONE_HOST;
+    int code = ht_check_gemm(h, &j->x, false, &effect);
+    if (code == HALFTONE_OK)
+        code = ht_check_extents(h, &j->x, false, effect);
+    if (code == HALFTONE_OK && effect == EFFECT_PRODUCT)
+        code = host_multiply(h, j);
+    else if (code == HALFTONE_OK && effect == EFFECT_SCALE)
+        host_scale(j);
+    h->pointer_mode = mode;
+    return code;
+}
+
+int halftone_sgemm_host(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *alpha,
+                        const float *a, int64_t lda, const float *b, int64_t ldb, const float *beta, float *c,
+                        int64_t ldc) {
+    int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    struct host_job j;
+    memset(&j, 0, sizeof j);
+    j.uplo = 'A';
+    j.x = gemm_call_of(transa, transb, m, n, k, 1);
+    j.x.alpha = alpha;
+    j.x.a = a;
+    j.x.lda = lda;
+    j.x.b = b;
+    j.x.ldb = ldb;
+    j.x.beta = beta;
+    j.x.c = c;
+    j.x.ldc = ldc;
+    return host_call(handle, &j);
+}
+
+int halftone_ssyrk_host(halftone *handle, char uplo, char trans, int64_t n, int64_t k, const float *alpha, const float *a,
+                        int64_t lda, const float *beta, float *c, int64_t ldc) {
+    int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    struct host_job j;
+    memset(&j, 0, sizeof j);
+    j.uplo = uplo == 'l' ? 'L' : uplo == 'u' ? 'U' : uplo;
+    if (j.uplo != 'L' && j.uplo != 'U')
+        return ht_fail(handle, -19, "uplo has the code %d", uplo);
+    j.x = gemm_call_of(trans, is_trans(trans) ? 'N' : 'T', n, n, k, 1);
+    j.x.alpha = alpha;
+    j.x.a = j.x.b = a;
+    j.x.lda = j.x.ldb = lda;
+    j.x.beta = beta;
+    j.x.c = c;
+    j.x.ldc = ldc;
+    return host_call(handle, &j);
+}
+
+int halftone_set_host_tiles(halftone *handle, int64_t tile, size_t bytes) {
+    int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if ((tile != 0 && tile < HOST_TILE_LEAST) || tile > HALFTONE_SIZE_MAX / 2 || bytes > (size_t)INT64_MAX / 2)
+        return ht_fail(handle, -18, "tiles of %lld rows and columns in %zu bytes", (long long)tile, bytes);
+    handle->host_tile = tile;
+    handle->host_bytes = bytes;
+    return HALFTONE_OK;
+}

@@ -1,0 +1,397 @@
+/* test_host: products of matrices in host memory, with real kernels in the simulator. Elements are small integers, so
+ * every result is exact and compared so. Streams run at once, or as late as events let them, or so but for one that runs
+ * as early as they let it: a missing wait gives wrong elements in one of these orders. The linker puts the __wrap_ functions here before the
+ * device layer's (tests.mk). */
+#include <limits.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/halftone.h"
+#include "../../runtime/ht_abi.h"
+#include "../../runtime/ht_dev.h"
+#include "../../runtime/sim/sim_api.h"
+#include "../kernels/handle.h"
+
+int __real_ht_dev_stream_create(void **stream);
+int __real_ht_dev_alloc(void **memory, size_t bytes);
+int __real_ht_dev_copy_in(void *device, const void *pinned, size_t bytes, void *stream);
+int __real_ht_dev_copy_out(void *pinned, const void *device, size_t bytes, void *stream);
+int __real_ht_dev_event_sync(void *event);
+int __wrap_ht_dev_stream_create(void **stream);
+int __wrap_ht_dev_alloc(void **memory, size_t bytes);
+int __wrap_ht_dev_copy_in(void *device, const void *pinned, size_t bytes, void *stream);
+int __wrap_ht_dev_copy_out(void *pinned, const void *device, size_t bytes, void *stream);
+int __wrap_ht_dev_event_sync(void *event);
+
+/* Streams in the order in which they are made here: the handle's, in, out. */
+enum order { AT_ONCE, LATE, OWN_EARLY, IN_EARLY, OUT_EARLY, ORDERS };
+
+static struct {
+    enum order order;
+    void *stream[3];
+    int streams;
+    size_t copied_in;
+    int copies_out, fail_copy_out, allocs, fail_allocs; /* the first so many, of copies: from this one on */
+    size_t largest_alloc;
+} dev;
+
+int __wrap_ht_dev_stream_create(void **stream) {
+    const int code = __real_ht_dev_stream_create(stream);
+    if (dev.order != AT_ONCE && code == HT_DEV_OK && dev.streams < 3) {
+        assert_int_equal(ht_sim_hold(*stream), 0);
+        dev.stream[dev.streams++] = *stream;
+    }
+    return code;
+}
+
+int __wrap_ht_dev_alloc(void **memory, size_t bytes) {
+    *memory = NULL;
+    dev.largest_alloc = bytes > dev.largest_alloc ? bytes : dev.largest_alloc;
+    return dev.allocs++ < dev.fail_allocs ? HT_DEV_MEMORY : __real_ht_dev_alloc(memory, bytes);
+}
+
+static void run_early(void) {
+    const int early = (int)dev.order - OWN_EARLY;
+    if (early >= 0 && early < dev.streams)
+        (void)ht_sim_run(dev.stream[early], LONG_MAX);
+}
+
+int __wrap_ht_dev_copy_in(void *device, const void *pinned, size_t bytes, void *stream) {
+    dev.copied_in += bytes;
+    const int code = __real_ht_dev_copy_in(device, pinned, bytes, stream);
+    run_early();
+    return code;
+}
+
+int __wrap_ht_dev_copy_out(void *pinned, const void *device, size_t bytes, void *stream) {
+    if (dev.fail_copy_out > 0 && ++dev.copies_out >= dev.fail_copy_out)
+        return HT_DEV_FAILED;
+    return __real_ht_dev_copy_out(pinned, device, bytes, stream);
+}
+
+int __wrap_ht_dev_event_sync(void *event) {
+    run_early();
+    return __real_ht_dev_event_sync(event);
+}
+
+/* ---- one problem ---- */
+
+struct problem {
+    char uplo, ta, tb; /* uplo 'A': a product; else SSYRK, of which B is A */
+    int m, n, k, lda, ldb, ldc;
+    float alpha, beta;
+    float *a, *b, *c, *before;
+};
+
+static float small_integer(unsigned *seed) {
+    *seed = *seed * 1664525u + 1013904223u;
+    return (float)(int)(*seed >> 28) - 7.0f;
+}
+
+static float *filled(size_t count, unsigned *seed) {
+    float *const x = malloc((count + 1) * sizeof *x);
+    assert_non_null(x);
+    for (size_t i = 0; i < count; i++)
+        x[i] = small_integer(seed);
+    return x;
+}
+
+static struct problem problem_of(char uplo, char ta, char tb, int m, int n, int k, float alpha, float beta, unsigned seed) {
+    struct problem p = {.uplo = uplo, .ta = ta, .tb = tb, .m = m, .n = n, .k = k, .alpha = alpha, .beta = beta};
+    const int a_rows = ta == 'N' ? m : k, b_rows = tb == 'N' ? k : n;
+    p.lda = a_rows + 3;
+    p.ldb = b_rows + 1;
+    p.ldc = m + 5;
+    p.a = filled((size_t)p.lda * (size_t)(ta == 'N' ? k : m), &seed);
+    p.b = uplo == 'A' ? filled((size_t)p.ldb * (size_t)(tb == 'N' ? n : k), &seed) : p.a;
+    if (uplo != 'A')
+        p.ldb = p.lda;
+    p.c = filled((size_t)p.ldc * (size_t)n, &seed);
+    for (int col = 0; col < n; col++) /* where nothing is read, and nothing written */
+        for (int row = m; row < p.ldc; row++)
+            p.c[row + col * p.ldc] = NAN;
+    for (int i = 0; beta == 0.0f && i < p.ldc * n; i++)
+        p.c[i] = NAN;
+    p.before = malloc((size_t)p.ldc * (size_t)n * sizeof(float) + 1);
+    assert_non_null(p.before);
+    memcpy(p.before, p.c, (size_t)p.ldc * (size_t)n * sizeof(float));
+    return p;
+}
+
+static void problem_free(struct problem *p) {
+    if (p->b != p->a)
+        free(p->b);
+    free(p->a);
+    free(p->c);
+    free(p->before);
+}
+
+static int problem_run(halftone *h, struct problem *p) {
+    if (p->uplo != 'A')
+        return halftone_ssyrk_host(h, p->uplo, p->ta, p->n, p->k, &p->alpha, p->a, p->lda, &p->beta, p->c, p->ldc);
+    return halftone_sgemm_host(h, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, p->a, p->lda, p->b, p->ldb, &p->beta, p->c,
+                               p->ldc);
+}
+
+static bool is_wanted(const struct problem *p, int row, int col) {
+    return row < p->m && (p->uplo == 'A' || (p->uplo == 'L' ? row >= col : row <= col));
+}
+
+static float element(const struct problem *p, int row, int col) {
+    float sum = 0; /* exact */
+    for (int i = 0; i < p->k; i++)
+        sum += p->a[p->ta == 'N' ? row + i * p->lda : i + row * p->lda] * p->b[p->tb == 'N' ? i + col * p->ldb : col + i * p->ldb];
+    return p->alpha * sum + (p->beta == 0.0f ? 0.0f : p->beta * p->before[row + col * p->ldc]);
+}
+
+static void problem_expect(const struct problem *p, const char *what) {
+    assert_string_equal(ht_sim_error(), "");
+    for (int col = 0; col < p->n; col++)
+        for (int row = 0; row < p->ldc; row++) {
+            const float found = p->c[row + col * p->ldc], before = p->before[row + col * p->ldc];
+            if (is_wanted(p, row, col) ? found != element(p, row, col) : memcmp(&found, &before, sizeof found) != 0)
+                fail_msg("%s: %c%c%c %dx%dx%d alpha %g beta %g: C(%d,%d) = %g, not %g", what, p->uplo, p->ta, p->tb, p->m, p->n,
+                         p->k, (double)p->alpha, (double)p->beta, row, col, (double)found, (double)element(p, row, col));
+        }
+}
+
+static halftone *handle_of(const char *scheme, int tile, size_t bytes) {
+    halftone *h = NULL;
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    handle = h;
+    if (dev.order != AT_ONCE) {
+        void *own = NULL;
+        assert_int_equal(__wrap_ht_dev_stream_create(&own), HT_DEV_OK);
+        assert_int_equal(halftone_set_stream(h, own), HALFTONE_OK);
+    }
+    assert_int_equal(halftone_set_scheme(h, scheme), HALFTONE_OK);
+    assert_int_equal(halftone_set_host_tiles(h, tile, bytes), HALFTONE_OK);
+    return h;
+}
+
+static void drop_handle(halftone *h) {
+    void *own = NULL;
+    assert_int_equal(halftone_get_stream(h, &own), HALFTONE_OK);
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+    if (own != NULL)
+        assert_int_equal(ht_dev_stream_destroy(own), HT_DEV_OK);
+}
+
+static void device_as(enum order order) {
+    memset(&dev, 0, sizeof dev);
+    dev.order = order;
+}
+
+static void run_exact(halftone *h, struct problem p, const char *what) {
+    check_code(problem_run(h, &p), what);
+    problem_expect(&p, what);
+    problem_free(&p);
+}
+
+/* ---- tests ---- */
+
+static const char ops[4][2] = {{'N', 'N'}, {'N', 'T'}, {'T', 'N'}, {'T', 'T'}};
+static const char *const order_name[] = {"at once", "late", "the handle's early", "in early", "out early"};
+
+/* Packed and unpacked operands, all transposes, tiles of several sizes and edges, in all orders of the streams. */
+static void test_products(void **state) {
+    (void)state;
+    static const char *const scheme[] = {"f16x3", "bf16x6u"};
+    static const int size[][3] = {{1, 1, 1}, {64, 64, 7}, {200, 150, 33}, {65, 200, 20}, {130, 1, 40}};
+    for (int order = 0; order < ORDERS; order++)
+        for (int s = 0; s < 2; s++) {
+            device_as((enum order)order);
+            halftone *const h = handle_of(scheme[s], 64, 0);
+            for (int i = 0; i < 5; i++)
+                for (int o = 0; o < 4; o++)
+                    run_exact(h, problem_of('A', ops[o][0], ops[o][1], size[i][0], size[i][1], size[i][2], 2.0f, (float)(o % 3), (unsigned)(i * 4 + o)),
+                              order_name[order]);
+            const size_t few_row_blocks[] = {(size_t)130 << 10, 62000}; /* two, one of four */
+            assert_int_equal(halftone_set_host_tiles(h, 64, few_row_blocks[s]), HALFTONE_OK);
+            run_exact(h, problem_of('A', 'N', 'T', 200, 150, 33, 2.0f, (float)(order % 2), 1), order_name[order]);
+            drop_handle(h);
+        }
+}
+
+static void test_triangles(void **state) {
+    (void)state;
+    for (int order = 0; order < ORDERS; order++)
+        for (int i = 0; i < 8; i++) {
+            device_as((enum order)order);
+            halftone *const h = handle_of(i & 4 ? "f16x3" : "bf16x6u", 64, 0);
+            run_exact(h, problem_of(i & 1 ? 'L' : 'U', i & 2 ? 'N' : 'T', i & 2 ? 'T' : 'N', 200, 200, 21, -1.0f, (float)(i % 3), (unsigned)i),
+                      order_name[order]);
+            drop_handle(h);
+        }
+}
+
+/* Each element of A, B and C is copied once where all row blocks fit, and B once more for each further span. */
+static void test_copies_and_limits(void **state) {
+    (void)state;
+    device_as(AT_ONCE);
+    halftone *h = handle_of("f16x3", 64, 0);
+    run_exact(h, problem_of('A', 'N', 'T', 200, 150, 33, 1.0f, 1.0f, 5), "all blocks fit");
+    assert_int_equal(dev.copied_in, 4 * (200 * 33 + 33 * 150 + 200 * 150));
+    drop_handle(h);
+    device_as(AT_ONCE);
+    const size_t bytes = (size_t)130 << 10; /* of tiles: 2 C of 16 KB, 2 operands of 9 KB, panels of B and of two blocks of A, 17 KB each */
+    h = handle_of("f16x3", 64, bytes);
+    run_exact(h, problem_of('A', 'N', 'T', 200, 150, 33, 1.0f, 0.0f, 5), "two blocks fit");
+    assert_true(dev.largest_alloc <= bytes);
+    assert_int_equal(dev.copied_in, 4 * (200 * 33 + 2 * 33 * 150));
+    run_exact(h, problem_of('L', 'N', 'T', 200, 200, 33, 1.0f, 2.0f, 5), "two blocks fit");
+    run_exact(h, problem_of('U', 'T', 'N', 200, 200, 33, 1.0f, 2.0f, 5), "two blocks fit");
+    struct problem p = problem_of('A', 'N', 'N', 70, 70, 5000, 1.0f, 0.0f, 5);
+    assert_int_equal(problem_run(h, &p), HALFTONE_OUT_OF_DEVICE_MEMORY);
+    assert_non_null(strstr(halftone_last_detail(h), "k = 5000 is too long"));
+    assert_memory_equal(p.c, p.before, (size_t)(p.ldc * p.n) * sizeof(float));
+    problem_free(&p);
+    drop_handle(h);
+}
+
+/* A device with less memory than the limit says: smaller tiles. */
+static void test_less_memory(void **state) {
+    (void)state;
+    device_as(AT_ONCE);
+    halftone *const h = handle_of("bf16x6u", 64, 0);
+    dev.fail_allocs = 2;
+    run_exact(h, problem_of('A', 'T', 'N', 200, 150, 33, 1.0f, 3.0f, 6), "the third allocation");
+    assert_true(dev.allocs >= 3);
+    assert_int_equal(halftone_trim(h), HALFTONE_OK);
+    dev.allocs = 0;
+    dev.fail_allocs = 1000;
+    struct problem p = problem_of('A', 'N', 'N', 70, 70, 5, 1.0f, 1.0f, 5);
+    int64_t at[4];
+    assert_int_equal(problem_run(h, &p), HALFTONE_OUT_OF_DEVICE_MEMORY);
+    assert_int_equal(halftone_host_left(h, &at[0], &at[1], &at[2], &at[3]), 0);
+    assert_memory_equal(p.c, p.before, (size_t)(p.ldc * p.n) * sizeof(float));
+    problem_free(&p);
+    drop_handle(h);
+}
+
+/* After a failure at each tile the missing ones are named, each once; with them C is complete. */
+static void test_failure_between_tiles(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        for (int failing = 1; failing <= 12; failing++) {
+            device_as(AT_ONCE);
+            halftone *const h = handle_of("f16x3", 64, i == 1 ? (size_t)130 << 10 : 0);
+            struct problem p = problem_of("ALU"[i], 'N', 'T', 200, i == 0 ? 150 : 200, 33, 1.0f, 2.0f, 7);
+            dev.fail_copy_out = failing;
+            const int code = problem_run(h, &p);
+            assert_true(code == (failing <= (i == 0 ? 12 : 10) ? HALFTONE_DEVICE_ERROR : HALFTONE_OK));
+            int64_t at[4], left = 0, wanted = 0;
+            for (; halftone_host_left(h, &at[0], &at[1], &at[2], &at[3]); left++)
+                for (int64_t col = at[1]; col < at[1] + at[3]; col++)
+                    for (int64_t row = at[0]; row < at[0] + at[2]; row++)
+                        if (is_wanted(&p, (int)row, (int)col)) {
+                            float *const c = &p.c[row + col * p.ldc];
+                            assert_true(*c == p.before[row + col * p.ldc]);
+                            *c = element(&p, (int)row, (int)col);
+                            wanted++;
+                        }
+            if (code != HALFTONE_OK && left == 0)
+                assert_memory_equal(p.c, p.before, (size_t)(p.ldc * p.n) * sizeof(float));
+            else
+                problem_expect(&p, "what was left is done");
+            assert_true(left == 0 || wanted > 0);
+            dev.fail_copy_out = 0;
+            memcpy(p.c, p.before, (size_t)(p.ldc * p.n) * sizeof(float));
+            check_code(problem_run(h, &p), "again");
+            problem_expect(&p, "again");
+            problem_free(&p);
+            drop_handle(h);
+        }
+}
+
+/* What an older call left is forgotten. */
+static void test_a_refused_call_leaves_nothing(void **state) {
+    (void)state;
+    device_as(AT_ONCE);
+    halftone *const h = handle_of("f16x3", 64, 0);
+    struct problem p = problem_of('A', 'N', 'T', 200, 150, 33, 1.0f, 2.0f, 7);
+    dev.fail_copy_out = 5;
+    assert_int_equal(problem_run(h, &p), HALFTONE_DEVICE_ERROR);
+    p.lda = 1;
+    assert_int_equal(problem_run(h, &p), -8);
+    int64_t at[4];
+    assert_int_equal(halftone_host_left(h, &at[0], &at[1], &at[2], &at[3]), 0);
+    problem_free(&p);
+    drop_handle(h);
+}
+
+/* What BLAS says of 0s, and what is refused. */
+static void test_arguments(void **state) {
+    (void)state;
+    device_as(AT_ONCE);
+    halftone *const h = handle_of("auto", 0, 0);
+    const float one = 1, zero = 0, two = 2;
+    float x[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, c[9];
+    memcpy(c, x, sizeof c);
+    assert_int_equal(halftone_set_pointer_mode(h, HALFTONE_DEVICE), HALFTONE_OK);
+    check_code(halftone_sgemm_host(h, 'n', 'c', 3, 2, 0, &one, NULL, 3, NULL, 2, &two, c, 3), "k = 0");
+    assert_true(c[0] == 2 && c[5] == 12 && c[6] == 7);
+    c[0] = NAN;
+    check_code(halftone_ssyrk_host(h, 'l', 'n', 3, 2, &zero, NULL, 3, &zero, c, 3), "alpha = 0");
+    assert_true(c[0] == 0 && c[3] == 8 && c[4] == 0 && c[6] == 7 && c[8] == 0);
+    c[0] = NAN;
+    check_code(halftone_sgemm_host(h, 'N', 'N', 1, 1, 3, &one, x, 1, x, 3, &zero, c, 1), "beta = 0");
+    assert_true(c[0] == 14);
+    int mode = -1;
+    assert_int_equal(halftone_get_pointer_mode(h, &mode), HALFTONE_OK);
+    assert_int_equal(mode, HALFTONE_DEVICE);
+    check_code(halftone_sgemm_host(h, 'N', 'N', 0, 1, 3, &one, NULL, 1, NULL, 3, &zero, NULL, 1), "m = 0");
+    assert_int_equal(halftone_sgemm_host(h, 'X', 'N', 1, 1, 3, &one, x, 1, x, 3, &zero, c, 1), -1);
+    assert_int_equal(halftone_sgemm_host(h, 'N', 'N', 1, 1, -3, &one, x, 1, x, 3, &zero, c, 1), -5);
+    assert_int_equal(halftone_sgemm_host(h, 'T', 'N', 1, 1, 3, &one, x, 2, x, 3, &zero, c, 1), -8);
+    assert_int_equal(halftone_sgemm_host(h, 'N', 'N', 1, 1, 3, &one, x, 1, x, 3, &zero, c, 0), -13);
+    assert_int_equal(halftone_sgemm_host(NULL, 'N', 'N', 1, 1, 3, &one, x, 1, x, 3, &zero, c, 1), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_ssyrk_host(h, 'A', 'N', 1, 1, &one, x, 1, &zero, c, 1), -19);
+    assert_int_equal(halftone_ssyrk_host(h, 'U', '-', 1, 1, &one, x, 1, &zero, c, 1), -1);
+    assert_int_equal(halftone_ssyrk_host(h, 'U', 'T', 1, 2, &one, x, 1, &zero, c, 1), -8);
+    assert_int_equal(halftone_set_host_tiles(h, 63, 0), -18);
+    assert_int_equal(halftone_set_host_tiles(h, -1, 0), -18);
+    assert_int_equal(halftone_host_left(h, NULL, NULL, NULL, NULL), 0);
+    assert_int_equal(ht_sim_capture_begin(NULL), 0);
+    assert_int_equal(halftone_sgemm_host(h, 'N', 'N', 1, 1, 3, &one, x, 1, x, 3, &zero, c, 1), HALFTONE_NOT_SUPPORTED);
+    ht_sim_graph_free(ht_sim_capture_end(NULL));
+    drop_handle(h);
+}
+
+/* One tile is the product of the device's copies, bit for bit. */
+static void test_one_tile(void **state) {
+    (void)state;
+    device_as(AT_ONCE);
+    enum { N = 90 };
+    halftone *const h = handle_of("auto", 0, 0);
+    static float x[N * N], y[N * N];
+    void *da = NULL, *dc = NULL;
+    const float alpha = 0.3f, beta = -1.7f;
+    for (int i = 0; i < N * N; i++)
+        x[i] = sinf((float)i), y[i] = cosf((float)i);
+    assert_int_equal(ht_dev_alloc(&da, sizeof x) + ht_dev_alloc(&dc, sizeof y), HT_DEV_OK);
+    assert_int_equal(ht_dev_upload(da, x, sizeof x) + ht_dev_upload(dc, y, sizeof y), HT_DEV_OK);
+    check_code(halftone_sgemm(h, 'T', 'N', N, N, N, &alpha, da, N, da, N, &beta, dc, N), "on the device");
+    check_code(halftone_sgemm_host(h, 'T', 'N', N, N, N, &alpha, x, N, x, N, &beta, y, N), "from the host");
+    assert_memory_equal(y, dc, sizeof y);
+    assert_int_equal(ht_dev_free(da) + ht_dev_free(dc), HT_DEV_OK);
+    drop_handle(h);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_products),     cmocka_unit_test(test_triangles),  cmocka_unit_test(test_copies_and_limits),
+        cmocka_unit_test(test_less_memory),  cmocka_unit_test(test_failure_between_tiles),
+        cmocka_unit_test(test_a_refused_call_leaves_nothing),
+        cmocka_unit_test(test_arguments),    cmocka_unit_test(test_one_tile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
