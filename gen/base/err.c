@@ -23,7 +23,7 @@ static void line_out(const char *line) {
         fprintf(stderr, "%s\n", line);
 }
 
-void err_user(const char *path, int line, const char *format, ...) {
+bool err_user(const char *path, int line, const char *format, ...) {
     struct text text = {0};
     va_list arguments;
     user_errors += user_errors < INT_MAX;
@@ -36,6 +36,7 @@ void err_user(const char *path, int line, const char *format, ...) {
     va_end(arguments);
     line_out(text.failed ? "halftone-gen: out of memory for a message" : text.data);
     text_free(&text);
+    return false;
 }
 
 int err_count(void) {

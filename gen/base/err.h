@@ -6,8 +6,11 @@
 #ifndef HT_ERR_H
 #define HT_ERR_H
 
-/* One line "path:line: message" to stderr (line 0: "path: message"; path NULL: "halftone-gen: message"). */
-void err_user(const char *path, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+#include <stdbool.h>
+
+/* One line "path:line: message" to stderr (line 0: "path: message"; path NULL: "halftone-gen: message").
+ * Returns false, as do most who call it. */
+bool err_user(const char *path, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Number of err_user calls since the start or the last err_reset. */
 int err_count(void);

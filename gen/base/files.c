@@ -43,6 +43,11 @@ static bool join(char *path, const char *folder, const char *name) {
     return n > 0 && n < PATH_BYTES;
 }
 
+bool files_read_in(struct text *out, const char *folder, const char *name) {
+    char path[PATH_BYTES];
+    return join(path, folder, name) && text_read_file(out, path);
+}
+
 /* ---- one writer at a time */
 
 /* The lock is on the folder above, so that it leaves nothing behind and also holds while the folder does not
@@ -169,18 +174,15 @@ static bool write_temporary(const struct files *f, const char *temporary) {
     for (int i = 0; i < f->count; i++) {
         if (is_interrupted())
             return false;
-        if (!join(path, temporary, f->name[i]) || f->text[i].failed || !text_write_file(&f->text[i], path)) {
-            err_user(path, 0, "cannot write: %s; nothing was changed", strerror(errno));
-            return false;
-        }
+        if (!join(path, temporary, f->name[i]) || f->text[i].failed || !text_write_file(&f->text[i], path))
+            return err_user(path, 0, "cannot write: %s; nothing was changed", strerror(errno));
     }
     return true;
 }
 
 static bool same_content(const char *path, const struct text *text) {
     struct text old = {0};
-    const bool same = text_read_file(&old, path) && old.len == text->len &&
-                      (old.len == 0 || memcmp(old.data, text->data, old.len) == 0);
+    const bool same = text_read_file(&old, path) && text_same(&old, text);
     text_free(&old);
     return same;
 }
@@ -190,10 +192,9 @@ static bool move_files(const struct files_writer *w, const char *temporary, int 
     for (int i = first; i < end; i++) {
         const char *name = w->files->name[i];
         if (!join(from, temporary, name) || !join(to, w->folder, name) ||
-            (same_content(to, &w->files->text[i]) ? unlink(from) : rename(from, to)) != 0) {
-            err_user(w->folder, 0, "cannot move a file here: %s; is it a writable folder?", strerror(errno));
-            return false;
-        }
+            (same_content(to, &w->files->text[i]) ? unlink(from) : rename(from, to)) != 0)
+            return err_user(w->folder, 0, "cannot move a file here: %s; is it a writable folder?",
+                            strerror(errno));
     }
     return true;
 }
@@ -204,10 +205,9 @@ static bool remove_stale(const struct files_writer *w, struct dirent **entry, in
     for (int i = 0; i < count; i++) {
         const char *name = entry[i]->d_name;
         if (files_index(w->files, name) < 0 && w->judge(w, name) == FILES_OWN &&
-            (!join(path, w->folder, name) || unlink(path) != 0)) {
-            err_user(w->folder, 0, "cannot remove %s, which the new set lacks: %s", name, strerror(errno));
-            return false;
-        }
+            (!join(path, w->folder, name) || unlink(path) != 0))
+            return err_user(w->folder, 0, "cannot remove %s, which the new set lacks: %s", name,
+                            strerror(errno));
     }
     return true;
 }
@@ -243,20 +243,11 @@ bool files_write(const struct files_writer *w) {
 
 /* ---- emit */
 
-/* Whether emit wrote the file: its recreating command, or, of versions whose tables had none, what they began
- * with. */
+/* Whether emit wrote the file: its recreating command. */
 static bool is_emitted(const char *folder, const char *name) {
-    static const char *const heads[] = {"# kernels of ", "# kernel sources and how to compile",
-                                        "/* dispatch.c: the kernel sets of",
-                                        "/* halftone.h: single-precision matrix products"};
-    char path[PATH_BYTES];
     struct text bytes = {0};
-    bool found = false;
-    if (join(path, folder, name) && text_read_file(&bytes, path) && bytes.len > 0) {
-        found = strstr(bytes.data, "halftone-gen emit ") != NULL;
-        for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-            found = found || strncmp(bytes.data, heads[i], strlen(heads[i])) == 0;
-    }
+    const bool found =
+        files_read_in(&bytes, folder, name) && bytes.len > 0 && strstr(bytes.data, "halftone-gen emit ");
     text_free(&bytes);
     return found;
 }
@@ -293,9 +284,9 @@ static bool find_target(const char *path, char *target, bool *exists, struct sta
     if (*exists ? S_ISREG(status->st_mode) && access(target, W_OK) == 0 : !is_link && n < PATH_BYTES)
         return true;
     err_user(path, 0, "%s and stays as it is; name another",
-             !*exists                    ? is_link ? "is a link that leads to no file" : "has too long a name"
+             !*exists                   ? is_link ? "is a link that leads to no file" : "has too long a name"
              : S_ISREG(status->st_mode) ? "may not be written" /* a rename would replace it all the same */
-                                         : "is no ordinary file");
+                                        : "is no ordinary file");
     return false;
 }
 

@@ -18,6 +18,7 @@ struct files {
 struct text *files_add(struct files *f, const char *name);
 void files_free(struct files *f);
 int files_index(const struct files *f, const char *name); /* -1: not among them */
+bool files_read_in(struct text *out, const char *folder, const char *name); /* false: it cannot be read */
 
 /* What an entry of a folder is to who writes there: it stands in the way; it is the writer's own, to be
  * replaced or, where the new set lacks it, removed; it stays as it is. */

@@ -39,6 +39,10 @@ static bool text_reserve(struct text *t, size_t extra) {
     return true;
 }
 
+bool text_same(const struct text *x, const struct text *y) {
+    return x->len == y->len && (x->len == 0 || memcmp(x->data, y->data, x->len) == 0);
+}
+
 void text_add(struct text *t, const char *s) {
     text_add_bytes(t, s, strlen(s));
 }

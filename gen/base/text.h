@@ -4,10 +4,10 @@
 #ifndef HT_TEXT_H
 #define HT_TEXT_H
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 struct text {
     char *data; /* always NUL-terminated once anything was added; NULL while empty */
@@ -16,10 +16,16 @@ struct text {
 };
 
 void text_free(struct text *t);
+bool text_same(const struct text *x, const struct text *y);
 void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const char *bytes, size_t len);
 void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_addv(struct text *t, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
+
+/* An int64_t in a format, and thousandths with three decimals: text_addf(t, MILLI " us", AS_MILLI(ns)). */
+#define I64 "%" PRId64
+#define MILLI I64 ".%03d"
+#define AS_MILLI(value) (int64_t)(value) / 1000, (int)((value) % 1000)
 
 /* A whole line behind `indent` blanks. */
 void text_line(struct text *t, int indent, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -3,7 +3,6 @@
  * integers. */
 #include "cli/explain.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,11 +68,6 @@ void explain_free(struct listing *l) {
 
 /* ---- numbers ---- */
 
-/* before, value / 1000 with three decimals, after. */
-void explain_add_milli(struct text *out, const char *before, int64_t value, const char *after) {
-    text_addf(out, "%s%" PRId64 ".%03d%s", before, value / 1000, (int)(value % 1000), after);
-}
-
 /* Thousandths of a TFLOPS for 2 m n k operations in ns. */
 int64_t explain_milli_tflops(const struct shape *shape, int64_t ns) {
     int64_t flops = ht_mul(2, ht_mul(ht_mul(shape->m, shape->n), shape->k));
@@ -130,13 +124,12 @@ static bool rate_is_estimate(const struct listing *l) {
 void explain_add_ceiling(struct text *out, const struct listing *l) {
     const struct gpu *g = l->g;
     const int64_t ceiling = explain_ceiling_gflops(g, l->s);
-    text_addf(out, "the matrix unit's %s rate over the products is ",
-              rate_is_estimate(l) ? "estimated" : "data-sheet");
-    explain_add_milli(out, "", ceiling, " TFLOPS; native FP32 is ");
-    explain_add_milli(out, "", g->native_fp32_gflops, "");
-    text_addf(out, " TFLOPS: at most %" PRId64 ".%02d times native (both at %" PRId64 " MHz).",
-              ceiling / g->native_fp32_gflops, (int)(ceiling * 100 / g->native_fp32_gflops % 100),
-              g->clock_mhz);
+    text_addf(out,
+              "the matrix unit's %s rate over the products is " MILLI " TFLOPS; native FP32 is " MILLI
+              " TFLOPS: at most " I64 ".%02d times native (both at " I64 " MHz).",
+              rate_is_estimate(l) ? "estimated" : "data-sheet", AS_MILLI(ceiling),
+              AS_MILLI(g->native_fp32_gflops), ceiling / g->native_fp32_gflops,
+              (int)(ceiling * 100 / g->native_fp32_gflops % 100), g->clock_mhz);
     if (ceiling < g->native_fp32_gflops)
         text_addf(out, " No kernel of %s can be faster than native FP32 on this GPU.", l->s->name);
 }
@@ -147,25 +140,18 @@ void explain_add_verdict(struct text *out, const struct listing *l) {
                   clock = model_clock_mhz(g);
     const int64_t native = g->native_fp32_gflops * clock / g->clock_mhz,
                   times = native > 0 ? ht_mul(rate, 100) / native : 0;
-    text_addf(out, "Predicted at %" PRId64 " MHz", clock);
-    explain_add_milli(out, ", where native FP32's peak is ", native, " TFLOPS");
+    text_addf(out, "Predicted at " I64 " MHz, where native FP32's peak is " MILLI " TFLOPS", clock,
+              AS_MILLI(native));
     if (clock != g->clock_mhz)
-        explain_add_milli(out, " (", g->native_fp32_gflops, "");
-    if (clock != g->clock_mhz)
-        text_addf(out, " at %" PRId64 ")", g->clock_mhz);
-    text_addf(out, ": %" PRId64 ".%02d times that. ", times / 100, (int)(times % 100));
-    if (rate < native)
-        text_addf(
-            out,
-            "%s is predicted to be slower than native FP32 here: for speed alone do not use it on this GPU.",
-            l->s->name);
-    else if (rate < g->native_fp32_gflops)
-        text_addf(out,
-                  "%s pays where native FP32 is held to that clock as well, as it is by the same power "
-                  "limit; it does not reach native's peak at the boost clock.",
-                  l->s->name);
-    else
-        text_addf(out, "%s is predicted to be faster than native FP32 here.", l->s->name);
+        text_addf(out, " (" MILLI " at " I64 ")", AS_MILLI(g->native_fp32_gflops), g->clock_mhz);
+    text_addf(out, ": " I64 ".%02d times that. %s %s", times / 100, (int)(times % 100), l->s->name,
+              rate < native
+                  ? "is predicted to be slower than native FP32 here: for speed alone do not use it on this "
+                    "GPU."
+              : rate < g->native_fp32_gflops ? "pays where native FP32 is held to that clock as well, as it "
+                                               "is by the same power limit; it does "
+                                               "not reach native's peak at the boost clock."
+                                             : "is predicted to be faster than native FP32 here.");
 }
 
 void explain_add_estimates(struct text *out, const struct gpu *g) {
@@ -187,13 +173,13 @@ void explain_table(struct text *out, const struct listing *l) {
         const struct tile *t = &l->item[i].tile;
         const struct cost *c = &l->item[i].cost;
         const char *verdict = !c->fits ? "reject" : i == 0 ? "pick" : "fit";
-        text_addf(out, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t", verdict, t->bm, t->bn, t->bk,
-                  t->wm, t->wn, t->wk, t->stages, c->threads, c->regs_per_thread, c->smem_bytes,
-                  c->blocks_per_sm);
-        explain_add_milli(out, "", c->fits ? c->waves_milli : 0, "");
-        explain_add_milli(out, "\t", c->predicted_ns, "");
-        text_addf(out, "\t%s\t%s\t%d\t%" PRId64 "\t%d\t", c->fits ? c->binding : "-",
-                  c->fits ? "-" : c->reason, c->fits ? i + 1 : 0, c->fits ? c->score : 0, t->cluster);
+        text_addf(out,
+                  "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t" MILLI "\t" MILLI "\t%s\t%s\t%d\t" I64
+                  "\t%d\t",
+                  verdict, t->bm, t->bn, t->bk, t->wm, t->wn, t->wk, t->stages, c->threads,
+                  c->regs_per_thread, c->smem_bytes, c->blocks_per_sm, AS_MILLI(c->fits ? c->waves_milli : 0),
+                  AS_MILLI(c->predicted_ns), c->fits ? c->binding : "-", c->fits ? "-" : c->reason,
+                  c->fits ? i + 1 : 0, c->fits ? c->score : 0, t->cluster);
         explain_add_tile(out, l, t);
         text_add(out, "\n");
     }
@@ -203,26 +189,25 @@ void explain_table(struct text *out, const struct listing *l) {
 
 const char *explain_seen_note(const struct listing *l) {
     static const char note[] = "The papers' models know no warpgroup instructions: their tiles here are "
-                                 "those of this GPU's mma.sync, for which no kernels are generated.\n";
+                               "those of this GPU's mma.sync, for which no kernels are generated.\n";
     return target_main(l->g, l->isa, l->s).skeleton == l->on.skeleton || l->on.skeleton->unpacked ? "" : note;
 }
 
 static void print_head(struct text *out, const struct listing *l) {
     const struct gpu *g = l->g;
-    text_addf(out, "%s (%s, %s), scheme %s, model %s, %" PRId64 " x %" PRId64 " x %" PRId64 "\n\n", g->title,
-              g->name, l->isa->name, l->s->name, model_name(l->kind), l->shape.m, l->shape.n, l->shape.k);
+    text_addf(out, "%s (%s, %s), scheme %s, model %s, " I64 " x " I64 " x " I64 "\n\n", g->title, g->name,
+              l->isa->name, l->s->name, model_name(l->kind), l->shape.m, l->shape.n, l->shape.k);
     text_addf(out,
-              "Budget: %" PRId64 " SMs at %" PRId64 " MHz (%" PRId64 " under load); per SM %" PRId64
-              " registers, %" PRId64 " bytes of shared memory, %" PRId64 " warps, %" PRId64
-              " schedulers, %" PRId64 " %s multiply-adds per clock;\n",
+              "Budget: " I64 " SMs at " I64 " MHz (" I64 " under load); per SM " I64 " registers, " I64
+              " bytes of shared memory, " I64 " warps, " I64 " schedulers, " I64
+              " %s multiply-adds per clock;\n",
               g->sms, g->clock_mhz, g->sustained_clock_mhz, g->registers_per_sm, g->smem_per_sm_bytes,
               g->warps_per_sm, g->schedulers_per_sm,
               model_fma_per_cycle(g, l->s) / (multiplies_fp32(l) ? l->s->products : 1),
               multiplies_fp32(l) ? "FP32" : slice_title(l->s->slice));
     text_addf(out,
-              "        per thread %" PRId64 " registers; per block %" PRId64
-              " bytes of shared memory, %" PRId64 " threads; L2 %" PRId64 " GB/s, device memory %" PRId64
-              " GB/s.\n",
+              "        per thread " I64 " registers; per block " I64 " bytes of shared memory, " I64
+              " threads; L2 " I64 " GB/s, device memory " I64 " GB/s.\n",
               g->registers_per_thread_max, g->smem_per_block_bytes, g->threads_per_block_max, g->l2_gbps,
               g->dram_gbps);
     text_addf(out, "Scheme: %d slices, %d products, %d accumulators. %s.\n", l->s->slices, l->s->products,
@@ -289,31 +274,27 @@ static void print_terms(struct text *out, const struct listing *l, const struct 
             (int)(k.busy_x256 / 256), k.tile, k.scalar_store, k.launch);
     } else if (l->kind == MODEL_HALFTONE) {
         text_addf(out,
-                  "  clocks of one bk step: tensor %" PRId64 ", smem %" PRId64 ", issue %" PRId64
-                  ", fp32 %" PRId64 ", fill %" PRId64 ", chain %" PRId64 ", exposed %" PRId64
-                  ", copy %" PRId64 "; %d instructions\n",
+                  "  clocks of one bk step: tensor " I64 ", smem " I64 ", issue " I64 ", fp32 " I64
+                  ", fill " I64 ", chain " I64 ", exposed " I64 ", copy " I64 "; %d instructions\n",
                   s.tensor / 256, s.smem / 256, s.issue / 256, s.fp32 / 256, s.fill / 256, s.chain / 256,
                   s.exposed / 256, s.copy / 256, model_mma_instructions(&c->on, t));
-        text_addf(out, "  device memory %" PRId64 " ns of %" PRId64 " ns\n",
+        text_addf(out, "  device memory " I64 " ns of " I64 " ns\n",
                   model_mma_dram_ns(&c->on, t, &l->shape, c->cost.blocks_per_sm), c->cost.predicted_ns);
     } else if (l->kind == MODEL_EGEMM) {
         struct model_egemm_terms e = model_egemm_terms(&c->on, t);
-        explain_add_milli(out, "  eq. 4 ratio ", e.ratio_milli, "");
         text_addf(out,
-                  "; eq. 8 registers %" PRId64 " bytes; FRAG %" PRId64
-                  " registers a thread; shared memory %" PRId64 " bytes (padding 8: %" PRId64 ")\n",
-                  e.register_bytes, e.frag_registers, e.smem_bytes, e.smem_bytes_eq8);
-        explain_add_milli(out, "  T_Comp ", e.comp_milli, ", T_Mem1 ");
-        explain_add_milli(out, "", e.mem1_milli, "");
-        explain_add_milli(out, ", T_Mem2 ", e.mem2_milli, " clocks\n");
+                  "  eq. 4 ratio " MILLI "; eq. 8 registers " I64 " bytes; FRAG " I64
+                  " registers a thread; shared memory " I64 " bytes (padding 8: " I64 ")\n  T_Comp " MILLI
+                  ", T_Mem1 " MILLI ", T_Mem2 " MILLI " clocks\n",
+                  AS_MILLI(e.ratio_milli), e.register_bytes, e.frag_registers, e.smem_bytes, e.smem_bytes_eq8,
+                  AS_MILLI(e.comp_milli), AS_MILLI(e.mem1_milli), AS_MILLI(e.mem2_milli));
     } else {
         struct model_legemm_terms e = model_legemm_terms(&c->on, t, &l->shape);
-        text_addf(out, "  T_TLP %" PRId64 " threads, limit %" PRId64 "; ratio ", e.tlp, e.tlp_limit);
-        explain_add_milli(out, "", e.ratio_milli, "");
-        explain_add_milli(out, "; Work_DL ", e.work_dl_milli, "");
         text_addf(out,
-                  ", Work_CP %" PRId64 "; registers %" PRId64 ", with every accumulator whole %" PRId64 "\n",
-                  e.work_cp, e.registers, e.registers_two_accumulators);
+                  "  T_TLP " I64 " threads, limit " I64 "; ratio " MILLI "; Work_DL " MILLI ", Work_CP " I64
+                  "; registers " I64 ", with every accumulator whole " I64 "\n",
+                  e.tlp, e.tlp_limit, AS_MILLI(e.ratio_milli), AS_MILLI(e.work_dl_milli), e.work_cp,
+                  e.registers, e.registers_two_accumulators);
     }
 }
 
@@ -347,7 +328,7 @@ void explain_take_apart(const struct listing *l, const struct candidate *c, int6
 static void print_difference(struct text *out, const struct listing *l, const struct candidate *p,
                              const struct candidate *q) {
     if (l->kind != MODEL_HALFTONE) {
-        text_addf(out, ": its objective is %" PRId64 " %% of the pick's\n",
+        text_addf(out, ": its objective is " I64 " %% of the pick's\n",
                   ht_mul(q->cost.score, 100) / p->cost.score);
         return;
     }
@@ -358,8 +339,8 @@ static void print_difference(struct text *out, const struct listing *l, const st
     for (int i = 1; i < EXPLAIN_PARTS; i++)
         most = theirs[i] - ours[i] > theirs[most] - ours[most] ? i : most;
     const int64_t slower = ht_mul(q->cost.predicted_ns - p->cost.predicted_ns, 1000) / p->cost.predicted_ns;
-    text_addf(out, ": %" PRId64 ".%d %% slower, because %s cost it %" PRId64 " clocks against %" PRId64 "\n",
-              slower / 10, (int)(slower % 10), explain_part_names[most], theirs[most], ours[most]);
+    text_addf(out, ": " I64 ".%d %% slower, because %s cost it " I64 " clocks against " I64 "\n", slower / 10,
+              (int)(slower % 10), explain_part_names[most], theirs[most], ours[most]);
 }
 
 int explain_runner_up(const struct listing *l) {
@@ -379,11 +360,10 @@ static void print_runner_up(struct text *out, const struct listing *l) {
         text_addf(out, "  tiles as good, behind by the tie rule: %d\n", second - 1);
     text_add(out, "  second is ");
     explain_add_tile(out, l, &q->tile);
-    if (p->cost.score == q->cost.score) {
+    if (p->cost.score == q->cost.score)
         text_add(out, ": as good, behind by the tie rule\n");
-    } else {
+    else
         print_difference(out, l, p, q);
-    }
 }
 
 /* Length of the part of a reason before its colon. */
@@ -427,7 +407,6 @@ static void print_no_pick(struct text *out, const struct listing *l) {
 }
 
 static void print_pick(struct text *out, const struct listing *l) {
-    const struct gpu *g = l->g;
     if (l->fits == 0) {
         print_no_pick(out, l);
         return;
@@ -444,18 +423,15 @@ static void print_pick(struct text *out, const struct listing *l) {
                   use[i].limit, use[i].limit > 0 ? use[i].used * 100 / use[i].limit : 0);
         if (i == 0)
             text_addf(out, "    accumulators %d, %s %d, other %d\n", p->cost.regs_accumulators,
-                      p->on.skeleton->holds,
-                      p->cost.regs_fragments, p->cost.regs_other);
+                      p->on.skeleton->holds, p->cost.regs_fragments, p->cost.regs_other);
     }
-    text_addf(out, "  blocks per SM %d, waves ", p->cost.blocks_per_sm);
-    explain_add_milli(out, "", p->cost.waves_milli, "\n");
+    text_addf(out, "  blocks per SM %d, waves " MILLI "\n", p->cost.blocks_per_sm,
+              AS_MILLI(p->cost.waves_milli));
     print_terms(out, l, p);
-    int64_t rate = explain_milli_tflops(&l->shape, p->cost.predicted_ns);
-    explain_add_milli(out, "  predicted ", p->cost.predicted_ns, " us, ");
-    explain_add_milli(out, "", rate, "");
-    text_addf(out, " TFLOPS, %" PRId64 " %% of the ceiling; bound by %s\n",
-              rate * 100 / explain_ceiling_gflops(g, l->s), p->cost.binding);
-    text_add(out, "  ");
+    const int64_t rate = explain_milli_tflops(&l->shape, p->cost.predicted_ns);
+    text_addf(out, "  predicted " MILLI " us, " MILLI " TFLOPS, " I64 " %% of the ceiling; bound by %s\n  ",
+              AS_MILLI(p->cost.predicted_ns), AS_MILLI(rate), rate * 100 / explain_ceiling_gflops(l->g, l->s),
+              p->cost.binding);
     explain_add_verdict(out, l);
     text_add(out, "\n");
     print_runner_up(out, l);
@@ -530,11 +506,9 @@ static void print_fits(struct text *out, const struct listing *l) {
         const struct cost *c = &l->item[i].cost;
         text_addf(out, "  %3d ", i + 1);
         explain_add_tile(out, l, &l->item[i].tile);
-        text_addf(out, "  %d threads of %s, %d regs, %d smem, %d/SM, waves ", c->threads,
-                  l->item[i].on.skeleton->workers, c->regs_per_thread, c->smem_bytes, c->blocks_per_sm);
-        explain_add_milli(out, "", c->waves_milli, "");
-        explain_add_milli(out, ", ", c->predicted_ns, "");
-        text_addf(out, " us, %s\n", c->binding);
+        text_addf(out, "  %d threads of %s, %d regs, %d smem, %d/SM, waves " MILLI ", " MILLI " us, %s\n",
+                  c->threads, l->item[i].on.skeleton->workers, c->regs_per_thread, c->smem_bytes,
+                  c->blocks_per_sm, AS_MILLI(c->waves_milli), AS_MILLI(c->predicted_ns), c->binding);
     }
 }
 

@@ -62,9 +62,6 @@ int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s);
 /* Rejections read "kind: numbers": length of the kind. */
 size_t explain_kind_length(const char *reason);
 
-/* Appends before, value / 1000 with three decimals, after. */
-void explain_add_milli(struct text *out, const char *before, int64_t value, const char *after);
-
 /* A tile by the name that --tiles and TILES= take; one of the other MMA shape, which they do not take, says
  * so behind it. */
 void explain_add_tile(struct text *out, const struct listing *l, const struct tile *t);

@@ -2,7 +2,6 @@
  * model_better's on a changed copy of the budget. */
 #include "cli/explain_compare.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,18 +11,17 @@
 static void add_row(struct text *out, const char *what, bool is_budget, int64_t left, int64_t right) {
     text_addf(out, "%s\t%d\t", what, is_budget);
     if (left > 0)
-        text_addf(out, "%" PRId64 ".%03d", right / left, (int)(ht_mul(right % left, 1000) / left));
+        text_addf(out, I64 ".%03d", right / left, (int)(ht_mul(right % left, 1000) / left));
 }
 
 static void milli_row(struct text *out, const char *what, int64_t left, int64_t right) {
     add_row(out, what, false, left, right);
-    explain_add_milli(out, "\t", left, "");
-    explain_add_milli(out, "\t", right, "\n");
+    text_addf(out, "\t" MILLI "\t" MILLI "\n", AS_MILLI(left), AS_MILLI(right));
 }
 
 static void count_row(struct text *out, const char *what, bool is_budget, int64_t left, int64_t right) {
     add_row(out, what, is_budget, left, right);
-    text_addf(out, "\t%" PRId64 "\t%" PRId64 "\n", left, right);
+    text_addf(out, "\t" I64 "\t" I64 "\n", left, right);
 }
 
 static void text_row(struct text *out, const char *what, bool is_budget, const char *left,
@@ -62,7 +60,7 @@ static void add_fate(struct text *out, const struct listing *of, const struct li
     else {
         const int64_t best = in->item[0].cost.predicted_ns, ns = own->predicted_ns;
         const int64_t more = best > 0 && ns > best ? ht_mul(ns - best, 1000) / best : 0;
-        text_addf(out, "\trank %d of %d, %" PRId64 ".%d %% slower", at + 1, in->fits, more / 10,
+        text_addf(out, "\trank %d of %d, " I64 ".%d %% slower", at + 1, in->fits, more / 10,
                   (int)(more % 10));
     }
 }
@@ -110,13 +108,13 @@ void compare_rows(struct text *out, const struct listing *left, const struct lis
 }
 
 void compare_print(struct text *out, const struct listing *left, const struct listing *right,
-                    const char *left_name, const char *right_name) {
+                   const char *left_name, const char *right_name) {
     enum { WHAT, BUDGET, RATIO, LEFT, RIGHT, CELLS };
     struct text rows = {0};
     char *cell[CELLS];
     bool in_budget = false;
     compare_rows(&rows, left, right);
-    text_addf(out, "Scheme %s, model %s, %" PRId64 " x %" PRId64 " x %" PRId64 "\n\n", left->s->name,
+    text_addf(out, "Scheme %s, model %s, " I64 " x " I64 " x " I64 "\n\n", left->s->name,
               model_name(left->kind), left->shape.m, left->shape.n, left->shape.k);
     text_addf(out, "%-32s %-34s %-34s %s\n", "", left_name, right_name, "ratio");
     for (char *row = rows.data ? strtok(rows.data, "\n") : NULL; row; row = strtok(NULL, "\n")) {

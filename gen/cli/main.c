@@ -1,5 +1,4 @@
 /* main: arguments and the list of passes. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -194,12 +193,11 @@ static int run_explain(const struct options *o) {
     int code = 0;
     if (!o->gpu || !strchr(o->gpu, ','))
         return explain_one(o);
-    if (o->html || o->tsv || o->compare || o->what_ifs > 0) {
-        err_user(NULL, 0,
-                 "--html, --tsv, --compare and --what-if are for one GPU, but --gpu names several: %s",
-                 o->gpu);
-        return 1;
-    }
+    if (o->html || o->tsv || o->compare || o->what_ifs > 0)
+        return err_user(NULL, 0,
+                        "--html, --tsv, --compare and --what-if are for one GPU, but --gpu names several: %s",
+                        o->gpu),
+               1;
     one.gpu = name;
     for (const char *at = o->gpu; code == 0 && text_entry(&at, name, sizeof name);) {
         code = explain_one(&one);

@@ -1,7 +1,6 @@
 /* manifest.c: tables only; every value was decided in plan or read from the budget. */
 #include "cli/manifest.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -134,18 +133,16 @@ static void dispatch_set(struct text *out, const struct emit_context *c, const s
     emit_reduce_name(reduce, sizeof reduce, NULL, c->isa);
     if (!c->inner)
         text_addf(out, "extern const struct ht_set_desc ht_set_%s;\n", g->name);
-    text_addf(
-        out,
-        "const struct ht_set_desc ht_set_%s = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    %d, %d, %" PRId64
-        ", %" PRId64 ",\n    %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-        ", %" PRId64
-        ",\n    %d, %d, kernels_%s, schemes_%s,\n    %s_launch,\n    %d, %s%s, \"%s\", \"%s\"};\n\n",
-        g->name, g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch,
-        isa_is_exact(c->isa), machine.sms, machine.clock_mhz, g->copy_gbps, machine.l2_gbps,
-        machine.dram_gbps, machine.launch_ns, machine.l2_resident_bytes, machine.l2_latency_cycles,
-        machine.splitk_partial_cycles, set->count, schemes, g->name, g->name, reduce,
-        c->tuned ? c->tuned->count : 0, c->tuned ? "tuned_" : "NULL", c->tuned ? g->name : "",
-        scheme_of_role(AUTO_FIRST), scheme_of_role(AUTO_FALLBACK));
+    text_addf(out,
+              "const struct ht_set_desc ht_set_%s = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    %d, %d, " I64
+              ", " I64 ",\n    " I64 ", " I64 ", " I64 ", " I64 ", " I64 ", " I64 ", " I64
+              ",\n    %d, %d, kernels_%s, schemes_%s,\n    %s_launch,\n    %d, %s%s, \"%s\", \"%s\"};\n\n",
+              g->name, g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch,
+              isa_is_exact(c->isa), machine.sms, machine.clock_mhz, g->copy_gbps, machine.l2_gbps,
+              machine.dram_gbps, machine.launch_ns, machine.l2_resident_bytes, machine.l2_latency_cycles,
+              machine.splitk_partial_cycles, set->count, schemes, g->name, g->name, reduce,
+              c->tuned ? c->tuned->count : 0, c->tuned ? "tuned_" : "NULL", c->tuned ? g->name : "",
+              scheme_of_role(AUTO_FIRST), scheme_of_role(AUTO_FALLBACK));
 }
 
 /* Two folders are joined by compiling both tables as one source: what does not fit together is the compiler's

@@ -97,11 +97,9 @@ void options_help(enum verb verb) {
 static bool is_clean(const char *option, const char *value) {
     const char *slash = strrchr(value, '/'), *name = slash && slash[1] ? slash + 1 : value;
     for (const char *c = value; *c; c++) {
-        if ((unsigned char)*c < ' ' || *c == 127) {
-            err_user(NULL, 0, "%s: the value holds the control byte %d; names are plain text", option,
-                     (int)*c);
-            return false;
-        }
+        if ((unsigned char)*c < ' ' || *c == 127)
+            return err_user(NULL, 0, "%s: the value holds the control byte %d; names are plain text", option,
+                            (int)*c);
     }
     if (name[strcspn(name, "'\"`\\")] == 0)
         return true;
@@ -111,10 +109,9 @@ static bool is_clean(const char *option, const char *value) {
 
 static bool read_value(struct options *o, const struct option_row *row, char *value) {
     size_t len = value ? strlen(value) : 0;
-    if (!value || strncmp(value, "--", 2) == 0 || len == 0) {
-        err_user(NULL, 0, "a value is missing after '%s'; it takes %s: %s", row->name, row->value, row->what);
-        return false;
-    }
+    if (!value || strncmp(value, "--", 2) == 0 || len == 0)
+        return err_user(NULL, 0, "a value is missing after '%s'; it takes %s: %s", row->name, row->value,
+                        row->what);
     if (!is_clean(row->name, value))
         return false;
     while (len > 1 && value[len - 1] == '/')

@@ -2,7 +2,6 @@
 #include "cli/page.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,16 +28,21 @@ static void write_facts(struct text *out, const struct page *p) {
     const struct {
         const char *key;
         int64_t value;
-    } numbers[] = {{"m", l->shape.m}, {"n", l->shape.n}, {"k", l->shape.k},
-                   {"slices", l->s->slices}, {"products", l->s->products},
+    } numbers[] = {{"m", l->shape.m},
+                   {"n", l->shape.n},
+                   {"k", l->shape.k},
+                   {"slices", l->s->slices},
+                   {"products", l->s->products},
                    {"ceiling_gflops", explain_ceiling_gflops(g, l->s)},
-                   {"native_gflops", g->native_fp32_gflops}, {"dram_gbps", g->dram_gbps},
-                   {"clock_mhz", model_clock_mhz(g)}, {"warpgroup", l->on.skeleton->persistent}};
+                   {"native_gflops", g->native_fp32_gflops},
+                   {"dram_gbps", g->dram_gbps},
+                   {"clock_mhz", model_clock_mhz(g)},
+                   {"warpgroup", l->on.skeleton->persistent}};
     text_addf(out, "# facts\nkey\tvalue\ngpu\t%s\ntitle\t%s\nscheme\t%s\nisa\t%s\nmodel\t%s\nslice\t%s\n",
               g->name, g->title, l->s->name, l->isa->name, model_name(l->kind), slice_title(l->s->slice));
     text_addf(out, "left\t%s\nright\t%s\n", p->main_name, p->other_name);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        text_addf(out, "%s\t%" PRId64 "\n", numbers[i].key, numbers[i].value);
+        text_addf(out, "%s\t" I64 "\n", numbers[i].key, numbers[i].value);
     sentence(out, "ceiling", explain_add_ceiling, l);
     sentence(out, "kernels", explain_add_kernels, l);
     if (l->fits > 0)
@@ -56,7 +60,7 @@ static void write_budget(struct text *out, const struct listing *l) {
               c->regs_accumulators, c->regs_fragments, c->regs_other);
     text_add(out, "# budget\nwhat\tused\tlimit\n");
     for (int i = 0; i < EXPLAIN_USES; i++)
-        text_addf(out, "%s\t%" PRId64 "\t%" PRId64 "\n", use[i].what, use[i].used, use[i].limit);
+        text_addf(out, "%s\t" I64 "\t" I64 "\n", use[i].what, use[i].used, use[i].limit);
 }
 
 /* Clocks of the pick, and of the best tile with another block where there is one. */
@@ -70,7 +74,7 @@ static void write_time(struct text *out, const struct listing *l) {
         explain_take_apart(l, &l->item[at], part);
         text_addf(out, "\n%d", at + 1);
         for (int i = 0; i < EXPLAIN_PARTS; i++)
-            text_addf(out, "\t%" PRId64, part[i]);
+            text_addf(out, "\t" I64, part[i]);
     }
     text_add(out, "\n");
 }
@@ -91,9 +95,8 @@ static void write_turnings(struct text *out, const struct listing *l) {
         out->failed = out->failed || count < 0;
         for (int i = 0; i < count; i++) {
             const struct turning *t = &turning[i];
-            text_addf(out, "%d\t%s\t%" PRId64 "\t%" PRId64 "\t", rival[r] + 1, t->key, t->now, t->then);
-            explain_add_milli(out, "", t->factor_milli, "");
-            text_addf(out, "\t%d\t", t->rival_wins);
+            text_addf(out, "%d\t%s\t" I64 "\t" I64 "\t" MILLI "\t%d\t", rival[r] + 1, t->key, t->now, t->then,
+                      AS_MILLI(t->factor_milli), t->rival_wins);
             explain_add_tile(out, l, &t->winner);
             text_add(out, "\n");
         }
@@ -124,7 +127,7 @@ static void write_schemes(struct text *out, const struct listing *l) {
             continue;
         out->failed = !explain_rank(&at) || out->failed;
         if (at.fits > 0)
-            text_addf(out, "%s\t%s\t%d\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\n", at.s->name,
+            text_addf(out, "%s\t%s\t%d\t" I64 "\t" I64 "\t" I64 "\t%s\n", at.s->name,
                       slice_title(at.s->slice), at.s->products, explain_ceiling_gflops(at.g, at.s),
                       explain_milli_tflops(&at.shape, at.item[0].cost.predicted_ns), intensity_milli(&at),
                       at.item[0].cost.binding);

@@ -32,20 +32,16 @@ void tuned_free(struct tuned *t) {
 static bool read_header(struct reader *r, char *line) {
     char *cell[COLUMNS_MAX];
     const int count = text_cells(line, cell, COLUMNS_MAX);
-    if (!r->is_of_set) {
-        err_user(r->path, r->line, "not measured with the set of %s; the table's first line names its set",
-                 r->gpu);
-        return false;
-    }
+    if (!r->is_of_set)
+        return err_user(r->path, r->line,
+                        "not measured with the set of %s; the table's first line names its set", r->gpu);
     for (int c = 0; c < COL_COUNT; c++) {
         r->at[c] = -1;
         for (int i = 0; i < count; i++)
             r->at[c] = strcmp(cell[i], column_names[c]) == 0 ? i : r->at[c];
-        if (r->at[c] < 0) {
-            err_user(r->path, r->line, "no column '%s'; give a table that `halftone tune` wrote",
-                     column_names[c]);
-            return false;
-        }
+        if (r->at[c] < 0)
+            return err_user(r->path, r->line, "no column '%s'; give a table that `halftone tune` wrote",
+                            column_names[c]);
     }
     r->has_header = true;
     return true;
@@ -84,10 +80,8 @@ static struct tuned_entry *entry_of(struct reader *r, const struct shape *s, con
     if (t->count == t->capacity) {
         const int capacity = t->capacity ? 2 * t->capacity : 128;
         struct tuned_entry *entry = realloc(t->entry, (size_t)capacity * sizeof *entry);
-        if (!entry) {
-            err_user(r->path, r->line, "out of memory");
-            return NULL;
-        }
+        if (!entry)
+            return err_user(r->path, r->line, "out of memory"), NULL;
         t->entry = entry;
         t->capacity = capacity;
     }
@@ -104,34 +98,30 @@ static bool may_run(const struct reader *r, const struct plan *p, const struct s
                                                                    ? steps
                                                                    : HT_PICK_SPLITS_MAX;
     if (p->variant != VARIANT_PIPELINE)
-        err_user(r->path, r->line,
-                 "kernel '%s' is never dispatched for a shape: it is the variant '%s'; remove the row",
-                 p->name, variant_name(p->variant));
-    else if (splits > most)
-        err_user(r->path, r->line,
-                 "splits %" PRId64 ": kernel '%s' can cut k = %" PRId64 " into %" PRId64
-                 " parts at most (steps of %d); remove the row",
-                 splits, p->name, s->k, most, (int)c->step_k);
-    else if (c->exact_k > 0 && ht_ceil_div(steps, splits) > c->exact_k / c->step_k)
-        err_user(r->path, r->line,
-                 "splits %" PRId64 ": the sums of kernel '%s' are exact up to %d k, so k = %" PRId64
-                 " needs more parts; remove the row",
-                 splits, p->name, (int)c->exact_k, s->k);
-    else
-        return true;
-    return false;
+        return err_user(r->path, r->line,
+                        "kernel '%s' is never dispatched for a shape: it is the variant '%s'; remove the row",
+                        p->name, variant_name(p->variant));
+    if (splits > most)
+        return err_user(r->path, r->line,
+                        "splits " I64 ": kernel '%s' can cut k = " I64 " into " I64
+                        " parts at most (steps of %d); remove the row",
+                        splits, p->name, s->k, most, (int)c->step_k);
+    if (c->exact_k > 0 && ht_ceil_div(steps, splits) > c->exact_k / c->step_k)
+        return err_user(r->path, r->line,
+                        "splits " I64 ": the sums of kernel '%s' are exact up to %d k, so k = " I64
+                        " needs more parts; remove the row",
+                        splits, p->name, (int)c->exact_k, s->k);
+    return true;
 }
 
 static bool read_row(struct reader *r, char *line) {
     char *cell[COLUMNS_MAX];
     const int count = text_cells(line, cell, COLUMNS_MAX);
     for (int c = 0; c < COL_COUNT; c++) {
-        if (r->at[c] >= count) {
-            err_user(r->path, r->line,
-                     "the row ends before column '%s'; remove it or run halftone tune again",
-                     column_names[c]);
-            return false;
-        }
+        if (r->at[c] >= count)
+            return err_user(r->path, r->line,
+                            "the row ends before column '%s'; remove it or run halftone tune again",
+                            column_names[c]);
     }
     const struct shape shape = {number(cell[r->at[COL_M]]), number(cell[r->at[COL_N]]),
                                 number(cell[r->at[COL_K]])};
@@ -140,25 +130,22 @@ static bool read_row(struct reader *r, char *line) {
         return true; /* ablations are never dispatched */
     const int plan = plan_of(r->set, cell[r->at[COL_KERNEL]]);
     if (!shape.m || !shape.n || !shape.k || !ns || !splits)
-        err_user(r->path, r->line, "m, n, k, splits and measured_us must be positive numbers");
-    else if (plan < 0)
-        err_user(r->path, r->line, "this set has no kernel '%s'; tune the set that this generator makes",
-                 cell[r->at[COL_KERNEL]]);
-    else if (!plan_takes_k(&r->set->plan[plan], shape.k))
+        return err_user(r->path, r->line, "m, n, k, splits and measured_us must be positive numbers");
+    if (plan < 0)
+        return err_user(r->path, r->line,
+                        "this set has no kernel '%s'; tune the set that this generator makes",
+                        cell[r->at[COL_KERNEL]]);
+    if (!plan_takes_k(&r->set->plan[plan], shape.k))
         /* tune times it, but its bound holds from there on only: the library's choice passes it over too */
         return true;
-    else if (may_run(r, &r->set->plan[plan], &shape, splits)) {
-        struct tuned_entry *e = entry_of(r, &shape, r->set->plan[plan].on.s);
-        if (e && strcmp(cell[r->at[COL_PICK]], "1") == 0)
-            e->pick_ns = ns;
-        if (e && ns < e->best_ns) {
-            e->best_ns = ns;
-            e->plan = plan;
-            e->splits = (int)splits;
-        }
-        return e != NULL;
-    }
-    return false;
+    if (!may_run(r, &r->set->plan[plan], &shape, splits))
+        return false;
+    struct tuned_entry *e = entry_of(r, &shape, r->set->plan[plan].on.s);
+    if (e && strcmp(cell[r->at[COL_PICK]], "1") == 0)
+        e->pick_ns = ns;
+    if (e && ns < e->best_ns)
+        e->best_ns = ns, e->plan = plan, e->splits = (int)splits;
+    return e != NULL;
 }
 
 /* Whether a comment of the table's head says that it is of the GPU's set. */
@@ -170,10 +157,8 @@ static bool names_set(const char *comment, const char *gpu) {
 
 static bool read_line(struct reader *r, const char *bytes, size_t len) {
     char line[LINE_MAX_BYTES + 1] = {0};
-    if (len > LINE_MAX_BYTES || memchr(bytes, '\0', len)) {
-        err_user(r->path, r->line, "not a line of a table; give one that `halftone tune` wrote");
-        return false;
-    }
+    if (len > LINE_MAX_BYTES || memchr(bytes, '\0', len))
+        return err_user(r->path, r->line, "not a line of a table; give one that `halftone tune` wrote");
     memcpy(line, bytes, len);
     if (line[0] == '#') {
         r->is_of_set = r->is_of_set || names_set(line, r->gpu);
@@ -226,8 +211,8 @@ void tuned_dispatch(struct text *out, const struct tuned *t, const char *gpu) {
     text_addf(out, "static const struct ht_tuned tuned_%s[] = {\n", gpu);
     for (int i = 0; i < t->count; i++) {
         const struct tuned_entry *e = &t->entry[i];
-        text_addf(out, "    {%" PRId64 ", %" PRId64 ", %" PRId64 ", %d, %d},\n", e->shape.m, e->shape.n,
-                  e->shape.k, e->plan, e->splits);
+        text_addf(out, "    {" I64 ", " I64 ", " I64 ", %d, %d},\n", e->shape.m, e->shape.n, e->shape.k,
+                  e->plan, e->splits);
     }
     text_add(out, "};\n\n");
 }
@@ -254,9 +239,8 @@ void tuned_loss(struct text *out, const struct tuned *t) {
     }
     const struct shape *s = &t->entry[at].shape;
     text_addf(out,
-              "tuned: %d shapes and schemes; there the analytic pick reaches %" PRId64
-              ".%d %% of the fastest in the mean, %" PRId64 ".%d %% at worst (%" PRId64 " x %" PRId64
-              " x %" PRId64 ")\n",
+              "tuned: %d shapes and schemes; there the analytic pick reaches " I64
+              ".%d %% of the fastest in the mean, " I64 ".%d %% at worst (" I64 " x " I64 " x " I64 ")\n",
               cases, sum / cases / 10, (int)(sum / cases % 10), worst / 10, (int)(worst % 10), s->m, s->n,
               s->k);
 }

@@ -19,7 +19,7 @@ struct toolchain {
 };
 static const struct toolchain toolchains[] = {
     {"nvidia", "nvcc", "dev_cuda.c", "dev_gpu.h", "CUDA", "CUDAToolkit", "CUDA::cudart_static", NULL},
-    {"amd", "hipcc", "dev_hip.c", "dev_gpu.h", "HIP", "hip", "hip::host", "--offload-arch="},
+    {"amd", "hipcc", "dev_hip.c", "dev_gpu.h", "HIP", "hip", "hip::host", " --offload-arch="},
     {"simulator", "g++", "dev_sim.c", NULL, "CXX", "Threads", "Threads::Threads", NULL},
 };
 
@@ -321,40 +321,19 @@ static void add_flags(struct text *out, const struct vendor *v, const char *betw
         text_addf(out, *c == ' ' ? "%s" : "%.1s", *c == ' ' ? between : c);
 }
 
-static void hole_sources(struct text *out, const struct vendor *v) {
+static void add_own_sources(struct text *out, const struct vendor *v, const char *before) {
     char ending[16];
     snprintf(ending, sizeof ending, ".%s", extension_of(v, v->isa));
     text_add(out, v->is_one_source ? " " : "");
-    add_sources(out, v, "\n    ", ending);
-}
-
-static void hole_pattern(struct text *out, const struct vendor *v) {
-    text_addf(out, "%s%s", v->is_one_source ? v->rename.stem : "%_", v->is_one_source ? "" : v->isa->suffix);
-}
-
-static void hole_flag_list(struct text *out, const struct vendor *v) {
-    add_flags(out, v, ";");
-}
-
-static void hole_flag_words(struct text *out, const struct vendor *v) {
-    add_flags(out, v, "' '");
-}
-
-static void hole_runtime(struct text *out, const struct vendor *v) {
-    add_runtime_names(out, v, ".c");
-}
-
-static void hole_c_flags(struct text *out, const struct vendor *v) {
-    if (v->toolchain->c_target)
-        text_addf(out, " %s%s", v->toolchain->c_target, v->library->set[0].context.isa->suffix);
+    add_sources(out, v, before, ending);
 }
 
 /* One command that compiles the kernels of each instruction set; the shell may not see the brackets of
  * -gencode. */
-static void hole_kernels(struct text *out, const struct vendor *outer) {
+static void add_commands(struct text *out, const struct vendor *outer, const char *between) {
     struct vendor v = *outer;
     const char *before = "";
-    for (v.isa = NULL; next_isa(&v); before = " && ") {
+    for (v.isa = NULL; next_isa(&v); before = between) {
         text_addf(out, "%s%s -O3 ", before, v.toolchain->compiler);
         for (const char *at = flags_of(&v, v.isa); *at;) {
             const size_t len = strcspn(at, " ");
@@ -366,55 +345,36 @@ static void hole_kernels(struct text *out, const struct vendor *outer) {
     }
 }
 
-static void hole_objects(struct text *out, const struct vendor *outer) {
+static void add_objects(struct text *out, const struct vendor *outer, const char *before) {
     struct vendor v = *outer;
     if (!v.is_one_source)
         add_runtime_names(out, &v, ".o");
     for (v.isa = NULL; next_isa(&v);)
-        add_sources(out, &v, " \\\n    ", ".o");
+        add_sources(out, &v, before, ".o");
 }
 
-static void hole_gpus(struct text *out, const struct vendor *v) {
+static void add_gpus(struct text *out, const struct vendor *v, const char *between) {
     for (int i = 0; i < v->library->sets; i++)
-        text_addf(out, "%s%s (%s)", i > 0 ? ", " : "", v->library->set[i].gpu.title,
+        text_addf(out, "%s%s (%s)", i > 0 ? between : "", v->library->set[i].gpu.title,
                   v->library->set[i].context.isa->name);
 }
 
-static void hole_schemes(struct text *out, const struct vendor *v) {
+static void add_schemes(struct text *out, const struct vendor *v, const char *between) {
     const struct plan_set *plans = &v->library->set[0].plans;
     for (int i = 0; i < plans->count; i++) {
         if (i == 0 || plans->plan[i - 1].on.s != plans->plan[i].on.s)
-            text_addf(out, "%s`%s`", i > 0 ? ", " : "", plans->plan[i].on.s->name);
+            text_addf(out, "%s`%s`", i > 0 ? between : "", plans->plan[i].on.s->name);
     }
 }
 
-static void hole_guard(struct text *out, const struct vendor *v) {
+static void add_guard(struct text *out, const struct vendor *v, const char *before) {
+    text_add(out, before);
     emit_head(out, v->isa);
 }
 
-static void hole_banner(struct text *out, const struct vendor *v) {
-    manifest_banner(out, v->library, "MIT (file LICENSE), of the kernels MIT-0");
+static void add_banner(struct text *out, const struct vendor *v, const char *licence) {
+    manifest_banner(out, v->library, licence);
 }
-
-static void hole_recreate(struct text *out, const struct vendor *v) {
-    text_addf(out, "out/bin/halftone-gen %s", v->library->recreate);
-}
-
-static void hole_exports(struct text *out, const struct vendor *v) {
-    if (v->is_one_source || v->request->prefix)
-        text_addf(out, "`%s`", v->rename.prefix);
-    else
-        text_add(out, "`halftone_` (the functions of the header) or `ht_` (kernels and internals)");
-}
-
-static const struct hole {
-    const char *name;
-    void (*write)(struct text *out, const struct vendor *v);
-} holes[] = {{"KERNELS", hole_kernels}, {"OBJECTS", hole_objects}, {"SOURCES", hole_sources},
-             {"RUNTIME", hole_runtime}, {"PATTERN", hole_pattern}, {"FLAG_LIST", hole_flag_list},
-             {"FLAG_WORDS", hole_flag_words}, {"C_FLAGS", hole_c_flags}, {"GPUS", hole_gpus},
-             {"SCHEMES", hole_schemes}, {"EXPORTS", hole_exports}, {"RECREATE", hole_recreate},
-             {"BANNER", hole_banner}, {"GUARD", hole_guard}};
 
 /* Length of "NAME@" at the text; 0: something else. */
 static size_t hole_length(const char *text, const char *name) {
@@ -425,25 +385,42 @@ static size_t hole_length(const char *text, const char *name) {
 /* Fills the hole that begins behind an '@', and returns its length; 0: it was make's own, as in $@. */
 static size_t fill_hole(struct text *out, const struct vendor *v, const char *at) {
     const struct toolchain *t = v->toolchain;
-    const char *const words[][2] = {{"STEM", v->rename.stem},   {"PREFIX", v->rename.prefix},
+    const char *prefix = v->is_one_source || v->request->prefix ? v->rename.prefix : NULL;
+    static const char exported[] = " (the functions of the header) or `ht_` (kernels and internals)";
+    const char *const words[][2] = {{"STEM", v->rename.stem}, {"PREFIX", v->rename.prefix},
                                     {"UPPER", v->rename.upper}, {"COMPILER", t->compiler},
-                                    {"LANGUAGE", t->language},  {"PACKAGE", t->package},
-                                    {"LINK", t->link},          {"VERSION", HT_GENERATOR_VERSION},
+                                    {"LANGUAGE", t->language}, {"PACKAGE", t->package}, {"LINK", t->link},
+                                    {"VERSION", HT_GENERATOR_VERSION}, {"COMMAND", v->library->recreate},
                                     {"SUFFIX", v->isa->suffix}, {"EXTENSION", extension_of(v, v->isa)},
                                     {"ARCHS", t->c_target ? "gfx" : "sm"},
+                                    {"C_TARGET", t->c_target ? t->c_target : ""},
+                                    {"C_SUFFIX", t->c_target ? v->library->set[0].context.isa->suffix : ""},
+                                    {"PATTERN", v->is_one_source ? v->rename.stem : "%_"},
+                                    {"PATTERN_SUFFIX", v->is_one_source ? "" : v->isa->suffix},
                                     {"UPPER_OR_NONE", v->request->prefix ? v->rename.upper : ""},
-                                    {"SYSTEM", v->system.data},  {"INNER", v->inner.data},
+                                    {"EXPORTS", prefix ? prefix : "halftone_"},
+                                    {"EXPORTED", prefix ? "" : exported},
+                                    {"SYSTEM", v->system.data}, {"INNER", v->inner.data},
                                     {"OUTER", v->outer.data}};
+    static const struct {
+        const char *name;
+        void (*write)(struct text *out, const struct vendor *v, const char *text);
+        const char *text; /* before, between or behind what is listed */
+    } lists[] = {{"KERNELS", add_commands, " && "}, {"OBJECTS", add_objects, " \\\n    "},
+                 {"SOURCES", add_own_sources, "\n    "}, {"RUNTIME", add_runtime_names, ".c"},
+                 {"FLAG_LIST", add_flags, ";"}, {"FLAG_WORDS", add_flags, "' '"}, {"GPUS", add_gpus, ", "},
+                 {"SCHEMES", add_schemes, ", "}, {"GUARD", add_guard, ""},
+                 {"BANNER", add_banner, "MIT (file LICENSE), of the kernels MIT-0"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (hole_length(at, words[i][0]) > 0) {
             text_add(out, words[i][1] ? words[i][1] : "");
             return hole_length(at, words[i][0]);
         }
     }
-    for (size_t i = 0; i < sizeof holes / sizeof *holes; i++) {
-        if (hole_length(at, holes[i].name) > 0) {
-            holes[i].write(out, v);
-            return hole_length(at, holes[i].name);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        if (hole_length(at, lists[i].name) > 0) {
+            lists[i].write(out, v, lists[i].text);
+            return hole_length(at, lists[i].name);
         }
     }
     text_add(out, "@");

@@ -12,16 +12,6 @@
 
 enum { PATH_BYTES = 4096 };
 
-static bool read_in(struct text *out, const char *folder, const char *name) {
-    char path[PATH_BYTES];
-    const int n = snprintf(path, sizeof path, "%s/%s", folder, name);
-    return n > 0 && n < PATH_BYTES && text_read_file(out, path);
-}
-
-static bool same(const struct text *x, const struct text *y) {
-    return x->len == y->len && (x->len == 0 || memcmp(x->data, y->data, x->len) == 0);
-}
-
 /* Whether the manifest lists a file of that name: with the checksum of these bytes, NULL: with any. */
 static bool is_listed(const struct text *manifest, const char *name, const struct text *bytes) {
     static const char mark[] = "# checksum ";
@@ -41,13 +31,9 @@ static bool is_listed(const struct text *manifest, const char *name, const struc
 
 /* The recreating command in a vendored folder's manifest, its first line; NULL: it is none. */
 static const char *command_in(const struct text *manifest) {
-    static const char *const marks[] = {"# Recreate: out/bin/halftone-gen vendor ",
-                                        "# Recreate: halftone-gen vendor "};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks && manifest->len > 0; i++) {
-        if (strncmp(manifest->data, marks[i], strlen(marks[i])) == 0)
-            return manifest->data + strlen(marks[i]);
-    }
-    return NULL;
+    static const char mark[] = "# " HT_RECREATE "vendor ";
+    const bool has = manifest->len > 0 && strncmp(manifest->data, mark, strlen(mark)) == 0;
+    return has ? manifest->data + strlen(mark) : NULL;
 }
 
 enum made { MADE_OF_NOTHING, MADE_OF_NEW, MADE_OF_OLD };
@@ -83,10 +69,11 @@ static enum files_verdict judge_vendored(const struct files_writer *w, const cha
     const enum made made = made_of(w->files, w->manifest, name);
     if (made != MADE_OF_NOTHING)
         return made == MADE_OF_OLD ? FILES_OWN : FILES_PASSED;
-    const bool own = strcmp(name, "manifest") == 0 ? command_in(w->manifest) != NULL
-                                                   : read_in(&bytes, w->folder, name) &&
-                                                         (is_listed(w->manifest, name, &bytes) ||
-                                                          (at >= 0 && same(&bytes, &w->files->text[at])));
+    const bool own =
+        strcmp(name, "manifest") == 0
+            ? command_in(w->manifest) != NULL
+            : files_read_in(&bytes, w->folder, name) && (is_listed(w->manifest, name, &bytes) ||
+                                                         (at >= 0 && text_same(&bytes, &w->files->text[at])));
     text_free(&bytes);
     return own ? FILES_OWN : FILES_FOREIGN;
 }
@@ -95,7 +82,7 @@ bool vendor_write(const struct files *f, const char *folder) {
     struct text manifest = {0};
     const struct files_writer w = {"vendor", judge_vendored, f, folder, &manifest};
     const int lock = files_lock(folder);
-    read_in(&manifest, folder, "manifest");
+    files_read_in(&manifest, folder, "manifest");
     const bool ok = files_write(&w);
     files_unlock(lock);
     text_free(&manifest);
@@ -104,7 +91,7 @@ bool vendor_write(const struct files *f, const char *folder) {
 
 bool vendor_command(struct text *out, const char *folder) {
     struct text manifest = {0};
-    read_in(&manifest, folder, "manifest");
+    files_read_in(&manifest, folder, "manifest");
     const char *command = command_in(&manifest);
     if (command)
         text_add_bytes(out, command, strcspn(command, "\n"));
@@ -145,16 +132,16 @@ static void report_added(const struct files *f, const char *folder, const struct
 bool vendor_compare(const struct files *f, const char *folder) {
     struct text manifest = {0};
     const int before = err_count();
-    read_in(&manifest, folder, "manifest");
+    files_read_in(&manifest, folder, "manifest");
     for (int i = 0; i < f->count; i++) {
         struct text bytes = {0};
         const char *name = f->name[i];
-        if (!read_in(&bytes, folder, name))
+        if (!files_read_in(&bytes, folder, name))
             err_user(folder, 0, "%s is missing", name);
-        else if (!same(&bytes, &f->text[i]) && is_listed(&manifest, name, &bytes))
+        else if (!text_same(&bytes, &f->text[i]) && is_listed(&manifest, name, &bytes))
             err_user(folder, 0, "%s is as it was written, but halftone-gen %s writes it differently", name,
                      HT_GENERATOR_VERSION);
-        else if (!same(&bytes, &f->text[i]))
+        else if (!text_same(&bytes, &f->text[i]))
             err_user(folder, 0, "%s was edited", name);
         text_free(&bytes);
     }

@@ -174,35 +174,29 @@ static bool number_store(struct parse *p, const struct key *key, char *value) {
     const long long number = strtoll(value, NULL, 10); /* saturates */
     const long long low = key->low, high = key->high;
     if (used == sign)
-        fault_at(p, "%s: '%s' is not an integer; write a decimal number from %lld to %lld", key->name,
-                 quote(value).text, low, high);
-    else if (value[used])
-        fault_at(p, "%s: '%s' follows the number; one plain decimal number, then '# source'", key->name,
-                 quote(trim(value + used)).text);
-    else if (number < low || number > high)
-        fault_at(p, "%s: %s is out of range; it must be from %lld to %lld (%s)", key->name, quote(value).text,
-                 low, high, key->meaning);
-    else {
-        *number_of(p, key) = number;
-        return true;
-    }
-    return false;
+        return fault_at(p, "%s: '%s' is not an integer; write a decimal number from %lld to %lld", key->name,
+                        quote(value).text, low, high);
+    if (value[used])
+        return fault_at(p, "%s: '%s' follows the number; one plain decimal number, then '# source'",
+                        key->name, quote(trim(value + used)).text);
+    if (number < low || number > high)
+        return fault_at(p, "%s: %s is out of range; it must be from %lld to %lld (%s)", key->name,
+                        quote(value).text, low, high, key->meaning);
+    *number_of(p, key) = number;
+    return true;
 }
 
 static bool string_store(struct parse *p, const struct key *key, const char *value) {
     if (!is_all(value, key->accepts))
-        fault_at(p, "%s: '%s' may hold only %s", key->name, quote(value).text,
-                 strchr(key->accepts, ' ')   ? "printable ASCII other than '\"', '\\' and '*'"
-                 : strchr(key->accepts, '.') ? "0-9 and '.'"
-                                             : "a-z, 0-9 and '_'");
-    else if (strlen(value) > (size_t)key->high)
-        fault_at(p, "%s: %zu bytes are too long; at most %lld", key->name, strlen(value),
-                 (long long)key->high);
-    else {
-        strcpy((char *)p->gpu + key->offset, value);
-        return true;
-    }
-    return false;
+        return fault_at(p, "%s: '%s' may hold only %s", key->name, quote(value).text,
+                        strchr(key->accepts, ' ')   ? "printable ASCII other than '\"', '\\' and '*'"
+                        : strchr(key->accepts, '.') ? "0-9 and '.'"
+                                                    : "a-z, 0-9 and '_'");
+    if (strlen(value) > (size_t)key->high)
+        return fault_at(p, "%s: %zu bytes are too long; at most %lld", key->name, strlen(value),
+                        (long long)key->high);
+    strcpy((char *)p->gpu + key->offset, value);
+    return true;
 }
 
 /* What follows a key: `= value  # source`. */
