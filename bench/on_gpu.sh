@@ -62,13 +62,13 @@ small() {
 # Calls that pack nothing: every kernel of bf16x6u over small and thin shapes, then auto beside SGEMM: a minute.
 few() {
     "$bin/h200/halftone" tune --shapes bench/shapes-small.txt --schemes bf16x6u --seconds 0.004 --out "$out/tune-h200-direct.tsv"
-    table h200 h200-native-few --shapes bench/shapes-small.txt --schemes auto --yardsticks sgemm --seconds 0.02
+    table h200 h200-native-few --shapes bench/shapes-small.txt --schemes auto --baselines sgemm --seconds 0.02
 }
 
 # The same over shapes at random, auto in all four ways the matrices can lie: more than three minutes.
 random() {
     "$bin/h200/halftone" tune --shapes bench/shapes-random.txt --schemes bf16x6u --seconds 0.003 --out "$out/tune-h200-random.tsv"
-    table h200 h200-native-random --shapes bench/shapes-random.txt --schemes auto --trans NN,NT,TN,TT --yardsticks sgemm --seconds 0.01
+    table h200 h200-native-random --shapes bench/shapes-random.txt --schemes auto --trans NN,NT,TN,TT --baselines sgemm --seconds 0.01
 }
 
 # What the model of kernels that read the matrices is fitted to: each of bf16x6u's kernels in every number of parts, 392 shapes: five minutes.
@@ -79,7 +79,7 @@ splits() {
 
 # Tall-skinny matrices with small K: auto beside SGEMM, both ways A can lie, and every kernel of bf16x6u: 40 s.
 tall() {
-    table h200 h200-native-tall --shapes bench/shapes-tall-skinny.txt --schemes auto --trans NN,TN --yardsticks sgemm --seconds 0.02
+    table h200 h200-native-tall --shapes bench/shapes-tall-skinny.txt --schemes auto --trans NN,TN --baselines sgemm --seconds 0.02
     "$bin/h200/halftone" tune --shapes bench/shapes-tall-skinny.txt --schemes bf16x6u --seconds 0.004 --out "$out/tune-h200-tall.tsv"
 }
 

@@ -18,7 +18,7 @@ for round in $(seq "$rounds"); do
         for list in "--sizes 512,1024,2048,4096,8192" "--shapes $here/bench/shapes-skinny.txt"; do
             table=$out/$side-$round-${list##*[/,]}
             # shellcheck disable=SC2086 # an option and its value
-            (cd "$tree" && "out/$set_/halftone" bench $list --schemes auto --yardsticks sgemm --seconds 0.1 --out "${table%.txt}.tsv" >"$out/bench.log" 2>&1)
+            (cd "$tree" && "out/$set_/halftone" bench $list --schemes auto --baselines sgemm --seconds 0.1 --out "${table%.txt}.tsv" >"$out/bench.log" 2>&1)
         done
     done
 done

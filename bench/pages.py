@@ -535,8 +535,8 @@ class Result:
 class Report:
     def __init__(self, text):
         self.comments, self.about, rows = read_table(text)
-        self.families, self.contenders = (list(dict.fromkeys(row[k] for row in rows)) for k in ("family", "contender"))
-        self.native = self.contenders[0] # the first of every trial
+        self.families, self.methods = (list(dict.fromkeys(row[k] for row in rows)) for k in ("family", "contender"))
+        self.native = self.methods[0] # the first of every trial
         self.result, size = {}, {}
         for row in rows:
             key, own = (row["family"], row["contender"]), int(row["n"]) * int(row["k"])
@@ -554,7 +554,7 @@ class Report:
             yield words(round(SPAN_X + phi / SPAN_MOST * SPAN_W), SPAN_Y + SPAN_H + 16, "middle", "small", str(phi))
         yield words(SPAN_X + SPAN_W // 2, SPAN_Y + SPAN_H + 34, "middle", "small", "exponent span phi: (rand - 0.5) exp(phi randn)")
         yield turned(40, SPAN_Y + SPAN_H // 2, -90, "middle", "grade, 2^-24 |A||B|")
-        for i, name in enumerate(self.contenders):
+        for i, name in enumerate(self.methods):
             line, dots = [], []
             for family in self.families:
                 r = self.result.get((family, name))
@@ -565,7 +565,7 @@ class Report:
             if line:
                 width = "2.4" if name in (self.native, "auto") else "1.1"
                 yield '<path d="M%s" fill="none" stroke="%s" stroke-width="%s"/>\n' % ("L".join(line), colour(i), width) + "".join(dots)
-        yield legend(SPAN_X + SPAN_W + 22, SPAN_Y, self.contenders)
+        yield legend(SPAN_X + SPAN_W + 22, SPAN_Y, self.methods)
 
     def shares(self):
         """Grade over bound, family by family."""
@@ -575,23 +575,23 @@ class Report:
             yield path("M%d %dV%d" % (x, SPAN_Y, bottom), "roof" if e == 0 else "grid") + words(x, bottom + 15, "middle", "small", "1e%d" % e)
         for i, family in enumerate(self.families):
             yield words(SPAN_X - 8, SPAN_Y + LINE * i + 13, "end", "small", family)
-        for c, name in enumerate(self.contenders):
+        for c, name in enumerate(self.methods):
             for i, family in enumerate(self.families):
                 r = self.result.get((family, name))
                 if r and r.bound > 0:
                     share = math.inf if r.misplaced else r.grade / r.bound
                     yield dot(SPAN_X + place(share, SHARE_LOW, SHARE_HIGH, SPAN_W), SPAN_Y + LINE * i + LINE / 2, "4" if r.outside else "3", c,
                               "%s, %s: %.3g" % (name, family, share), r.outside)
-        yield legend(SPAN_X + SPAN_W + 22, SPAN_Y, self.contenders)
+        yield legend(SPAN_X + SPAN_W + 22, SPAN_Y, self.methods)
 
     def grades(self):
         top = 62
-        for c, name in enumerate(self.contenders):
+        for c, name in enumerate(self.methods):
             yield turned(SPAN_X + GRADE_W * c + GRADE_W // 2, top - 6, -40, "start", name)
         for i, family in enumerate(self.families):
             y = top + LINE * i
             yield words(SPAN_X - 8, y + 13, "end", "small", family)
-            for c, name in enumerate(self.contenders):
+            for c, name in enumerate(self.methods):
                 r = self.result.get((family, name))
                 if r:
                     fill = "#e9a3a0" if r.misplaced else "#f4f4f1" if r.bound <= 0 else "#f6cf9c" if r.outside else "#d8ebda"
@@ -625,21 +625,21 @@ def ratio_cells(ours, native):
 
 def report(text):
     r = Report(text)
-    ranges = [cell(c, "t n") + cell(escape(r.about[c]), "t text") for c in r.contenders if c in r.about]
+    ranges = [cell(c, "t n") + cell(escape(r.about[c]), "t text") for c in r.methods if c in r.about]
     return document("halftone report", "".join([
         heading("How wrong every scheme is, and where its guarantee ends", r.comments,
                 "grade: the largest |C - R| in units of 2<sup>-24</sup> |A||B|, R the FP64 product. Shown are the results of the largest size; the table "
                 "of --out has all. " + escape(r.about.get("cuBLAS", ""))),
         section("Grade against the span of exponents", note("Hollow: above the scheme's own bound, so outside its documented range."),
-                svg(800, SPAN_Y + max(SPAN_H + 44, LINE * len(r.contenders)), "grade against exponent span", r.spans())),
+                svg(800, SPAN_Y + max(SPAN_H + 44, LINE * len(r.methods)), "grade against exponent span", r.spans())),
         section("Grade over the scheme's bound",
                 note("Left of the black line the bound holds. Hollow: outside the documented range; at the right edge: NaN or Inf at wrong places, or "
                      "more than 1e6 bounds. Native FP32 and fixed point have no bound of this kind."),
-                svg(800, SPAN_Y + LINE * max(len(r.families), len(r.contenders)) + 28, "grade over bound", r.shares())),
+                svg(800, SPAN_Y + LINE * max(len(r.families), len(r.methods)) + 28, "grade over bound", r.shares())),
         section("Every grade",
                 note("Green: within the bound. Orange: above it. Red: NaN or Inf where the FP64 product has none, or the reverse. Grey: no bound of "
                      "this kind."),
-                svg(SPAN_X + GRADE_W * len(r.contenders) + 40, 62 + LINE * len(r.families), "grades", r.grades())),
+                svg(SPAN_X + GRADE_W * len(r.methods) + 40, 62 + LINE * len(r.families), "grades", r.grades())),
         section("The default beside native FP32", note("Marked: more than twice as wrong, which the accuracy contract forbids."), r.beside_native()),
         section("Ranges", table([("scheme", "t"), ("documented range", "t")], ranges)) if ranges else ""]))
 

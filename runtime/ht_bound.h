@@ -14,7 +14,7 @@
  *   own lose at most 1/28 unit per mma_k;
  *   4: alpha, beta, the accumulators' combination, and everything that stays below one unit.
  *
- * Worked line (a test holds it): split_units 8, mma_k 16, align_units 10, promote 64, k = 4096: a chain of 4 steps loses
+ * Worked example (a test holds it): split_units 8, mma_k 16, align_units 10, promote 64, k = 4096: a chain of 4 steps loses
  * 40, 64 intervals are 63 additions; 8 + 103 + 103 / 25 + 4 = 119. */
 static inline int64_t ht_bound_units(const struct ht_scheme_desc *s, int64_t k) {
     if (s->exact_k > 0) /* no chain loses anything */

@@ -339,7 +339,7 @@ static inline int64_t ht_best_split(const struct ht_machine *g, const struct ht_
  * (the padding of rows to 64 and of k to 64 included), at the speed of a large copy. Both operands share one
  * launch, whose blocks exchange the rows' magnitudes.
  *
- * Worked line (a test holds it): 4096 x 4096, two 16-bit slices, copy 1600 GB/s: 2 x 67108864 bytes =
+ * Worked example (a test holds it): 4096 x 4096, two 16-bit slices, copy 1600 GB/s: 2 x 67108864 bytes =
  * 83886 ns. */
 static inline int64_t ht_pack_ns(int64_t slice_bytes_per_element, int64_t copy_gbps, int64_t rows, int64_t k,
                                  int64_t batch) {

@@ -35,10 +35,10 @@ struct total {
 struct bench {
     const struct bench_operands *what;
     struct session *session;
-    struct baseline *yardstick;
+    struct baseline *baseline;
     struct device_info *facts;
     struct operands operands;
-    struct methods contenders;
+    struct methods methods;
     struct timing_plan plan;
     struct progress progress;
     struct tsv table;
@@ -172,7 +172,7 @@ static void add_row(struct round *r, const char *method, const struct halftone_p
 static int call_native(void *context, struct cli_error *f) {
     const struct round *r = context;
     const struct session_problem *p = &r->problem;
-    const int status = baseline_sgemm_batch(r->bench->yardstick, p->trans_a, p->trans_b, p->m, p->n, p->k,
+    const int status = baseline_sgemm_batch(r->bench->baseline, p->trans_a, p->trans_b, p->m, p->n, p->k,
                                              p->a, p->lda, p->b, p->ldb, p->c, batch_of(r));
     return status == 0
                ? 0
@@ -190,14 +190,14 @@ static int run_native(struct round *r, struct cli_error *f) {
     struct bench *b = r->bench;
     struct timing t = timing_none;
     progress_step(&b->progress, r->product->name);
-    if (b->yardstick == NULL) {
+    if (b->baseline == NULL) {
         metrics_compute(&r->truth, r->single, &r->native);
     } else {
         if (timing_measure(&b->plan, call_native, r, &t, f) != 0 || grade(r, &r->native, f) != 0)
             return -1;
         r->native_us = micro(t.median_s);
     }
-    add_row(r, baseline_fp32_name(b->yardstick), NULL, &t, &r->native);
+    add_row(r, baseline_fp32_name(b->baseline), NULL, &t, &r->native);
     return 0;
 }
 
@@ -217,7 +217,7 @@ static void add_to_total(struct total *sum, const struct round *r, const struct 
 
 static int run_method(struct round *r, int i, struct cli_error *f) {
     struct bench *b = r->bench;
-    const char *name = b->contenders.name[i];
+    const char *name = b->methods.name[i];
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     struct timing t = timing_none;
     struct metrics e;
@@ -236,7 +236,7 @@ static int run_product(struct bench *b, int i, struct cli_error *f) {
     int status = round_open(&r, b, i, f);
     if (status == 0)
         status = run_native(&r, f);
-    for (int c = 0; c < b->contenders.count && status == 0; c++)
+    for (int c = 0; c < b->methods.count && status == 0; c++)
         status = run_method(&r, c, f);
     if (status == 0 && b->what->out != NULL && !outfile_is_stream(b->what->out))
         status = tsv_write(&b->table, b->what->out, b->head, f);
@@ -245,24 +245,24 @@ static int run_product(struct bench *b, int i, struct cli_error *f) {
 }
 
 static void print_totals(const struct bench *b) {
-    for (int i = 0; i < b->contenders.count; i++) {
+    for (int i = 0; i < b->methods.count; i++) {
         const struct total *t = &b->total[i];
         if (t->products == 0)
             continue;
         printf("%s: ", t->name);
-        if (b->yardstick != NULL)
+        if (b->baseline != NULL)
             printf("%.0f us for all %d products where SGEMM takes %.0f: %.3f x its speed, least %.3f, slower "
                    "in %d; ",
                    t->us, t->products, t->native_us, t->native_us / t->us, t->least_ratio, t->slower);
         printf("frob smaller than %s's in %d of %d, grade no larger in %d, at most %.3g times it\n",
-               baseline_fp32_name(b->yardstick), t->frob_smaller, t->products, t->grade_no_larger,
+               baseline_fp32_name(b->baseline), t->frob_smaller, t->products, t->grade_no_larger,
                t->most_grade_ratio);
     }
 }
 
 static void make_head(struct bench *b) {
     char stamp[STAMP_BYTES];
-    stamp_write(stamp, &b->what->stamp, b->session, b->yardstick, b->facts);
+    stamp_write(stamp, &b->what->stamp, b->session, b->baseline, b->facts);
     snprintf(b->head, sizeof b->head,
              "%s# data: stored operands, %d products; us: a call end to end, back to back, median, least and "
              "most of the "
@@ -282,7 +282,7 @@ static int run_all(struct bench *b, struct cli_error *f) {
     fputs(b->head, stdout);
     fflush(stdout);
     tsv_init(&b->table, columns, (int)(sizeof columns / sizeof columns[0]));
-    progress_start(&b->progress, b->operands.count * (1 + b->contenders.count));
+    progress_start(&b->progress, b->operands.count * (1 + b->methods.count));
     for (int i = 0; i < b->operands.count && status == 0; i++)
         status = run_product(b, i, f);
     progress_end(&b->progress);
@@ -305,7 +305,7 @@ static int run_all(struct bench *b, struct cli_error *f) {
 static int choose(struct bench *b, struct cli_error *f) {
     static const char *const usual[] = {"auto", "bf16x6u", "f16x3"};
     if (b->what->schemes != NULL || b->what->accuracies != NULL)
-        return methods_choose(&b->contenders, b->session, false, b->what->schemes, b->what->accuracies, f);
+        return methods_choose(&b->methods, b->session, false, b->what->schemes, b->what->accuracies, f);
     char list[64] = "";
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
         if (halftone_set_scheme(b->session->handle, usual[i]) != HALFTONE_OK)
@@ -313,7 +313,7 @@ static int choose(struct bench *b, struct cli_error *f) {
         strcat(list, list[0] != '\0' ? "," : "");
         strcat(list, usual[i]);
     }
-    return methods_choose(&b->contenders, b->session, true, list[0] != '\0' ? list : NULL, NULL, f);
+    return methods_choose(&b->methods, b->session, true, list[0] != '\0' ? list : NULL, NULL, f);
 }
 
 int bench_operands_run(const struct bench_operands *what, struct session *session, struct cli_error *f) {
@@ -321,8 +321,8 @@ int bench_operands_run(const struct bench_operands *what, struct session *sessio
     const char *why = "";
     if (!session->device.simulated) {
         b.facts = device_info_open();
-        b.yardstick = baseline_open(&why);
-        if (b.yardstick == NULL)
+        b.baseline = baseline_open(&why);
+        if (b.baseline == NULL)
             fprintf(stderr, "no cuBLAS (%s): native FP32 is the CPU's loop\n", why);
     }
     b.plan = (struct timing_plan){.seconds = what->seconds,
@@ -335,8 +335,8 @@ int bench_operands_run(const struct bench_operands *what, struct session *sessio
     if (status == 0)
         status = run_all(&b, f);
     operands_free(&b.operands);
-    methods_free(&b.contenders);
-    baseline_close(b.yardstick);
+    methods_free(&b.methods);
+    baseline_close(b.baseline);
     device_info_close(b.facts);
     return status;
 }

@@ -31,44 +31,17 @@ enum {
 
 /* end: end to end with packing; kernel: from packed operands; single: one call in an idle device, the others sustained. least
  * and most are over the batches, or the single calls, of one measurement. */
-static const struct tsv_column bench_columns[] = {{"m", 1},
-                                                  {"n", 1},
-                                                  {"k", 1},
-                                                  {"trans", 1},
-                                                  {"pad", 0},
-                                                  {"contender", 1},
-                                                  {"kernel", 1},
-                                                  {"end_tflops", 1},
-                                                  {"end_least", 0},
-                                                  {"end_most", 0},
-                                                  {"kernel_tflops", 1},
-                                                  {"kernel_least", 0},
-                                                  {"kernel_most", 0},
-                                                  {"end_single_tflops", 1},
-                                                  {"end_single_least", 0},
-                                                  {"end_single_most", 0},
-                                                  {"kernel_single_tflops", 1},
-                                                  {"end_single/sgemm", 1},
-                                                  {"end/sgemm", 1},
-                                                  {"kernel/sgemm", 0},
-                                                  {"end/tf32", 1},
-                                                  {"end/fp16", 0},
-                                                  {"limit_tflops", 1},
-                                                  {"of_limit", 1},
-                                                  {"pack_gbps", 1},
-                                                  {"pack/copy", 1},
-                                                  {"pack_us", 0},
-                                                  {"pack_single_us", 0},
-                                                  {"frob", 1},
-                                                  {"grade", 1},
-                                                  {"spread_%", 1},
-                                                  {"predicted_us", 0},
-                                                  {"clock_mhz", 1},
-                                                  {"power_w", 1}};
+static const struct tsv_column bench_columns[] = {
+    {"m", 1}, {"n", 1}, {"k", 1}, {"trans", 1}, {"pad", 0}, {"contender", 1}, {"kernel", 1}, {"end_tflops", 1},
+    {"end_least", 0}, {"end_most", 0}, {"kernel_tflops", 1}, {"kernel_least", 0}, {"kernel_most", 0},
+    {"end_single_tflops", 1}, {"end_single_least", 0}, {"end_single_most", 0}, {"kernel_single_tflops", 1},
+    {"end_single/sgemm", 1}, {"end/sgemm", 1}, {"kernel/sgemm", 0}, {"end/tf32", 1}, {"end/fp16", 0},
+    {"limit_tflops", 1}, {"of_limit", 1}, {"pack_gbps", 1}, {"pack/copy", 1}, {"pack_us", 0}, {"pack_single_us", 0},
+    {"frob", 1}, {"grade", 1}, {"spread_%", 1}, {"predicted_us", 0}, {"clock_mhz", 1}, {"power_w", 1}};
 
 struct bench {
     struct session session;
-    struct baseline *yardstick;
+    struct baseline *baseline;
     struct device_info *facts;
     const char *out;
     struct stamp stamp;
@@ -78,7 +51,7 @@ struct bench {
     bool times[BASELINE_TIMED]; /* which of cuBLAS' modes; none where there is no cuBLAS */
     const struct family *family;
     int64_t pad; /* leading dimensions of A and B are their rows and this */
-    struct methods contenders;
+    struct methods methods;
     int all_kernels;
     struct timing_plan plan;
     struct tsv table;
@@ -104,7 +77,7 @@ struct round {
 
 /* What one row shows; negative: n/a. */
 struct line {
-    const char *contender, *kernel;
+    const char *method, *kernel;
     struct timing end, product, pack;
     double predicted_us, pack_bytes;
     double limit_tflops; /* of the product alone: what cuBLAS reaches on the slices' type over their products */
@@ -134,7 +107,7 @@ static void single_cells(struct tsv *t, const struct round *r, const struct line
     tsv_measured(t, share(end, r->sgemm_single_tflops), 4);
 }
 
-/* The result of the contender must be in problem.c. */
+/* The result of the method must be in problem.c. */
 static int add_line(struct round *r, const struct line *l, struct cli_error *f) {
     struct bench *b = r->bench;
     struct tsv *t = &b->table;
@@ -152,7 +125,7 @@ static int add_line(struct round *r, const struct line *l, struct cli_error *f) 
     tsv_integer(t, r->shape.k);
     tsv_text(t, r->trans);
     tsv_integer(t, b->pad);
-    tsv_text(t, l->contender);
+    tsv_text(t, l->method);
     tsv_text(t, l->kernel);
     speed_cells(t, r, &l->end);
     speed_cells(t, r, &l->product);
@@ -177,12 +150,12 @@ static int add_line(struct round *r, const struct line *l, struct cli_error *f) 
     return 0;
 }
 
-static int call_yardstick(void *context, struct cli_error *f) {
+static int call_baseline(void *context, struct cli_error *f) {
     const struct round *r = context;
     const struct session_problem *p = &r->problem;
     const int half = r->mode == BASELINE_FP16, brain = r->mode == BASELINE_BF16;
     const void *a = half ? r->half.a : brain ? r->brain.a : p->a, *b = half ? r->half.b : brain ? r->brain.b : p->b;
-    const int status = baseline_multiply(r->bench->yardstick, r->mode, p->trans_a, p->trans_b, p->m, p->n, p->k, a,
+    const int status = baseline_multiply(r->bench->baseline, r->mode, p->trans_a, p->trans_b, p->m, p->n, p->k, a,
                                           p->lda, b, p->ldb, p->c);
     return status == 0 ? 0
                        : cli_error_set(f, "%s failed with status %d; check that this cuBLAS fits the driver",
@@ -205,14 +178,14 @@ static int call_packed(void *context, struct cli_error *f) {
     return session_multiply_packed(&r->bench->session, &r->problem, f);
 }
 
-static void step(struct round *r, const char *contender) {
+static void step(struct round *r, const char *method) {
     char what[200];
     snprintf(what, sizeof what, "%lld x %lld x %lld %s %s", (long long)r->shape.m, (long long)r->shape.n,
-             (long long)r->shape.k, r->trans, contender);
+             (long long)r->shape.k, r->trans, method);
     progress_step(&r->bench->progress, what);
 }
 
-static int run_yardsticks(struct round *r, struct cli_error *f) {
+static int run_baselines(struct round *r, struct cli_error *f) {
     for (int mode = 0; mode < BASELINE_TIMED; mode++)
         r->baseline_tflops[mode] = -1;
     r->sgemm_single_tflops = -1;
@@ -221,8 +194,8 @@ static int run_yardsticks(struct round *r, struct cli_error *f) {
             continue;
         struct line l = {baseline_names[mode], "-", timing_none, timing_none, timing_none, -1, 0, -1};
         r->mode = (enum baseline_mode)mode;
-        step(r, l.contender);
-        if (timing_measure(&r->bench->plan, call_yardstick, r, &l.end, f) != 0)
+        step(r, l.method);
+        if (timing_measure(&r->bench->plan, call_baseline, r, &l.end, f) != 0)
             return -1;
         r->baseline_tflops[mode] = tflops(r, l.end.median_s);
         if (mode == BASELINE_SGEMM)
@@ -261,7 +234,7 @@ static double limit_of(const struct round *r, const struct ht_set_desc *set, con
 /* Packing alone and the product of packed operands; an accuracy has none, but the scheme that it chose has. */
 static int time_pieces(struct round *r, struct line *l, const char *kernel, const char *chosen, struct cli_error *f) {
     struct bench *b = r->bench;
-    const bool by_accuracy = session_accuracy_of(l->contender) != NULL;
+    const bool by_accuracy = session_accuracy_of(l->method) != NULL;
     if (by_accuracy && session_select(&b->session, chosen, kernel, f) != 0)
         return -1;
     if (b->session.packs &&
@@ -269,17 +242,17 @@ static int time_pieces(struct round *r, struct line *l, const char *kernel, cons
          timing_measure(&b->plan, call_pack, r, &l->pack, f) != 0 ||
          timing_measure(&b->plan, call_packed, r, &l->product, f) != 0))
         return -1;
-    return by_accuracy ? session_select(&b->session, l->contender, kernel, f) : 0;
+    return by_accuracy ? session_select(&b->session, l->method, kernel, f) : 0;
 }
 
 /* kernel NULL: the library's pick; kernels that read the matrices themselves have no pieces. The end-to-end call comes last, so that its result is what is judged. */
-static int run_scheme(struct round *r, const char *contender, const char *kernel, struct cli_error *f) {
+static int run_scheme(struct round *r, const char *method, const char *kernel, struct cli_error *f) {
     struct bench *b = r->bench;
     const struct ht_set_desc *set = b->session.set;
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    struct line l = {contender, "", timing_none, timing_none, timing_none, -1, 0, -1};
-    step(r, kernel != NULL ? kernel : contender);
-    if (session_select(&b->session, contender, kernel, f) != 0 ||
+    struct line l = {method, "", timing_none, timing_none, timing_none, -1, 0, -1};
+    step(r, kernel != NULL ? kernel : method);
+    if (session_select(&b->session, method, kernel, f) != 0 ||
         session_query(&b->session, &r->problem, &plan, f) != 0 ||
         (plan.pack_ns > 0 && time_pieces(r, &l, kernel, plan.scheme, f) != 0) ||
         timing_measure(&b->plan, call_multiply, r, &l.end, f) != 0)
@@ -295,12 +268,12 @@ static int run_scheme(struct round *r, const char *contender, const char *kernel
 static int run_schemes(struct round *r, struct cli_error *f) {
     struct bench *b = r->bench;
     int status = 0;
-    for (int i = 0; i < b->contenders.count && status == 0; i++) {
+    for (int i = 0; i < b->methods.count && status == 0; i++) {
         if (!b->all_kernels)
-            status = run_scheme(r, b->contenders.name[i], NULL, f);
+            status = run_scheme(r, b->methods.name[i], NULL, f);
         for (int k = 0; b->all_kernels && k < b->session.set->kernels && status == 0; k++)
-            if (strcmp(b->session.set->kernel[k].scheme, b->contenders.name[i]) == 0)
-                status = run_scheme(r, b->contenders.name[i], b->session.set->kernel[k].name, f);
+            if (strcmp(b->session.set->kernel[k].scheme, b->methods.name[i]) == 0)
+                status = run_scheme(r, b->methods.name[i], b->session.set->kernel[k].name, f);
     }
     return status;
 }
@@ -389,7 +362,7 @@ static int run_shape(struct bench *b, const struct shape *s, const char *trans, 
     struct round r;
     int status = round_open(&r, b, s, trans, f);
     if (status == 0)
-        status = run_yardsticks(&r, f);
+        status = run_baselines(&r, f);
     if (status == 0) {
         r.copy_gbps = measure_copy(&r);
         status = run_schemes(&r, f);
@@ -402,20 +375,17 @@ static int run_shape(struct bench *b, const struct shape *s, const char *trans, 
 
 static void make_comments(struct bench *b) {
     char head[STAMP_BYTES];
-    stamp_write(head, &b->stamp, &b->session, b->yardstick, b->facts);
+    stamp_write(head, &b->stamp, &b->session, b->baseline, b->facts);
     snprintf(
         b->comments, sizeof b->comments,
-        "%s# data: %s, column-major, same memory for all; TFLOPS = 2mnk / time; median, least "
-        "and most "
-        "over the batches\n"
+        "%s# data: %s, column-major, same memory for all; TFLOPS = 2mnk / time; median, least and most over the batches\n"
         "# end: with packing; kernel: from packed operands; cublas-fp16 and -bf16 get their inputs in that type\n"
         "# limit_tflops: cublas-fp16, -bf16 or -tf32, whichever has the scheme's slices, over its products; of_limit: "
         "kernel TFLOPS over that; errors of %d rows against FP64\n"
         "# sustained (no word in the column's name): back to back; single: median of %d calls, each in an idle device, after the "
-        "same call, queued behind a delay that hides launch latency; all contenders alike\n"
+        "same call, queued behind a delay that hides launch latency; all methods alike\n"
         "# seconds per measurement: %g, sustained; pack/copy: packing A and B against the driver's copy of them, same "
-        "round, "
-        "bytes read and written%s\n",
+        "round, bytes read and written%s\n",
         head, b->family->text, (int)SAMPLED_ROWS, b->plan.singles, b->plan.seconds,
         b->session.device.simulated
             ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
@@ -423,13 +393,13 @@ static void make_comments(struct bench *b) {
 }
 
 static int count_steps(const struct bench *b) {
-    int kernels = 0, yardsticks = 0;
+    int kernels = 0, baselines = 0;
     for (int mode = 0; mode < BASELINE_TIMED; mode++)
-        yardsticks += b->times[mode];
-    for (int i = 0; i < b->contenders.count && b->all_kernels; i++)
+        baselines += b->times[mode];
+    for (int i = 0; i < b->methods.count && b->all_kernels; i++)
         for (int k = 0; k < b->session.set->kernels; k++)
-            kernels += strcmp(b->session.set->kernel[k].scheme, b->contenders.name[i]) == 0;
-    return b->shapes.count * b->transes * (yardsticks + (b->all_kernels ? kernels : b->contenders.count));
+            kernels += strcmp(b->session.set->kernel[k].scheme, b->methods.name[i]) == 0;
+    return b->shapes.count * b->transes * (baselines + (b->all_kernels ? kernels : b->methods.count));
 }
 
 static int run_all(struct bench *b, struct cli_error *f) {
@@ -438,7 +408,7 @@ static int run_all(struct bench *b, struct cli_error *f) {
     b->plan.simulated = b->session.device.simulated;
     if (!b->session.device.simulated) {
         b->facts = device_info_open();
-        b->yardstick = baseline_open(&why);
+        b->baseline = baseline_open(&why);
     }
     b->plan.facts = b->facts;
     b->plan.singles = SINGLES;
@@ -448,7 +418,7 @@ static int run_all(struct bench *b, struct cli_error *f) {
               "measures one\n",
               stderr);
     fputs(b->comments, stdout);
-    if (b->yardstick == NULL) {
+    if (b->baseline == NULL) {
         memset(b->times, 0, sizeof b->times);
         printf("# cuBLAS columns are n/a: %s\n", why);
     }
@@ -469,17 +439,17 @@ static int run_all(struct bench *b, struct cli_error *f) {
     if (status == 0 && b->out != NULL)
         fprintf(outfile_remarks(b->out), "wrote %s\n", b->out);
     tsv_free(&b->table);
-    baseline_close(b->yardstick);
+    baseline_close(b->baseline);
     device_info_close(b->facts);
     return status;
 }
 
 /* The names of kernels are found by the scheme's name. */
 static int check_names(const struct bench *b, struct cli_error *f) {
-    for (int i = 0; i < b->contenders.count && b->all_kernels; i++)
-        if (strcmp(b->contenders.name[i], "auto") == 0 || session_accuracy_of(b->contenders.name[i]) != NULL)
+    for (int i = 0; i < b->methods.count && b->all_kernels; i++)
+        if (strcmp(b->methods.name[i], "auto") == 0 || session_accuracy_of(b->methods.name[i]) != NULL)
             return cli_error_usage(f, "--kernels all needs scheme names, not %s; `halftone info` lists them",
-                               b->contenders.name[i]);
+                               b->methods.name[i]);
     return 0;
 }
 
@@ -499,9 +469,9 @@ static int choose_trans(struct bench *b, const char *text, struct name_list *nam
 }
 
 /* NULL: all of them. */
-static int choose_yardsticks(struct bench *b, const char *text, struct cli_error *f) {
+static int choose_baselines(struct bench *b, const char *text, struct cli_error *f) {
     struct name_list names = {NULL, NULL, 0};
-    int status = text != NULL ? args_names("--yardsticks", text, &names, f) : 0;
+    int status = text != NULL ? args_names("--baselines", text, &names, f) : 0;
     for (int mode = 0; mode < BASELINE_TIMED; mode++)
         b->times[mode] = text == NULL;
     for (int i = 0; i < names.count && status == 0; i++) {
@@ -511,7 +481,7 @@ static int choose_yardsticks(struct bench *b, const char *text, struct cli_error
         if (mode < BASELINE_TIMED)
             b->times[mode] = true;
         else
-            status = cli_error_usage(f, "--yardsticks: '%s' is none of sgemm, tf32, fp16, bf16", names.name[i]);
+            status = cli_error_usage(f, "--baselines: '%s' is none of sgemm, tf32, fp16, bf16", names.name[i]);
     }
     args_names_free(&names);
     return status;
@@ -537,7 +507,7 @@ static int choose_shapes(struct bench *b, const char *sizes, const char *file, s
 static int run(int argc, char **argv, struct cli_error *f) {
     struct bench b;
     const char *sizes = NULL, *file = NULL, *schemes = NULL, *accuracies = NULL, *kernels = "pick", *seconds = "0.5", *none[1];
-    const char *trans = "NN", *pad = "0", *yardsticks = NULL, *operands = NULL, *family = "uniform";
+    const char *trans = "NN", *pad = "0", *baselines = NULL, *operands = NULL, *family = "uniform";
     struct name_list trans_names = {NULL, NULL, 0};
     int count = 0, pads = 0;
     memset(&b, 0, sizeof b);
@@ -552,7 +522,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
                                      {"--commit", &b.stamp.commit, NULL},
                                      {"--toolkit", &b.stamp.toolkit, NULL},
                                      {"--trans", &trans, NULL},
-                                     {"--yardsticks", &yardsticks, NULL},
+                                     {"--baselines", &baselines, NULL},
                                      {"--pad", &pad, NULL},
                                      {"--family", &family, NULL},
                                      {"--operands", &operands, NULL},
@@ -568,9 +538,9 @@ static int run(int argc, char **argv, struct cli_error *f) {
     if (b.family == NULL)
         return cli_error_usage(f, "no family '%s'; `halftone report --list` prints them", family);
     const int shaped = sizes != NULL || file != NULL || b.all_kernels || b.pad != 0 || strcmp(trans, "NN") != 0;
-    if (operands != NULL && (shaped || yardsticks != NULL || strcmp(family, "uniform") != 0))
+    if (operands != NULL && (shaped || baselines != NULL || strcmp(family, "uniform") != 0))
         return cli_error_usage(f, "--operands brings its own shapes: leave out --sizes, --shapes, --kernels, --trans, --pad, "
-                              "--family and --yardsticks");
+                              "--family and --baselines");
     int status = outfile_check(b.out, f) == 0 ? session_open(&b.session, f) : -1;
     if (status == 0 && operands != NULL) {
         const struct bench_operands what = {operands, b.out, schemes, accuracies, b.plan.seconds, b.stamp};
@@ -579,19 +549,19 @@ static int run(int argc, char **argv, struct cli_error *f) {
     } else if (status == 0) {
         status = choose_shapes(&b, sizes, file, f);
         if (status == 0)
-            status = methods_choose(&b.contenders, &b.session, false, schemes, accuracies, f);
+            status = methods_choose(&b.methods, &b.session, false, schemes, accuracies, f);
         if (status == 0)
             status = check_names(&b, f);
         if (status == 0)
             status = choose_trans(&b, trans, &trans_names, f);
         if (status == 0)
-            status = choose_yardsticks(&b, yardsticks, f);
+            status = choose_baselines(&b, baselines, f);
         if (status == 0)
             status = run_all(&b, f);
         session_close(&b.session);
     }
     shapes_free(&b.shapes);
-    methods_free(&b.contenders);
+    methods_free(&b.methods);
     args_names_free(&trans_names);
     return status;
 }
@@ -600,7 +570,7 @@ const struct command cmd_bench = {
     "bench", "TFLOPS of every scheme beside cuBLAS in the same run",
     "Usage: halftone bench [--sizes 1024,...] [--shapes FILE] [--schemes x,y] [--accuracy a,b]\n"
     "                      [--kernels pick|all] [--seconds S]\n"
-    "                      [--trans NN,NT,TN,TT] [--pad P] [--yardsticks sgemm,tf32,fp16,bf16]\n"
+    "                      [--trans NN,NT,TN,TT] [--pad P] [--baselines sgemm,tf32,fp16,bf16]\n"
     "                      [--out FILE.tsv] [--commit TEXT] [--toolkit TEXT]\n"
     "       halftone bench --operands DIR [--schemes x,y] [--accuracy a,b] [--seconds S] [--out FILE.tsv] ...\n\n"
     "For every shape: cuBLAS SGEMM, TF32 and FP16 (FP16 inputs, FP32 sums), then every scheme, on the same "
@@ -621,7 +591,7 @@ const struct command cmd_bench = {
     "  --seconds S    per measurement (default 0.5)\n"
     "  --trans LIST   every shape with each of these (default NN)\n"
     "  --pad P        leading dimensions of A and B are their rows and P more (default 0)\n"
-    "  --yardsticks LIST  which of cuBLAS' modes (default all)\n"
+    "  --baselines LIST  which of cuBLAS' modes (default all)\n"
     "  --out FILE     all columns, with batch extremes, as TSV; rewritten after each shape\n"
     "  --operands DIR .npy files and their manifest operands.tsv\n"
     "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",

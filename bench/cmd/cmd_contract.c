@@ -24,7 +24,7 @@ static const struct tsv_column contract_columns[] = {
 
 struct contract {
     struct session session;
-    struct baseline *yardstick;
+    struct baseline *baseline;
     struct device_info *facts;
     struct stamp stamp;
     const char *out, *scheme;
@@ -112,9 +112,9 @@ static int judge(struct contract *c, const struct sample_problem *t, const float
 /* Native FP32 of the whole product into `whole` and of the sampled rows into `sample`. Without cuBLAS the CPU's loop has
  * all rows already. */
 static int native_product(struct contract *c, struct sample_problem *t, float *whole, float *sample, struct cli_error *f) {
-    if (baseline_fp32_sample(c->yardstick, &t->problem, &t->reference, whole, sample, f) != 0)
+    if (baseline_fp32_sample(c->baseline, &t->problem, &t->reference, whole, sample, f) != 0)
         return -1;
-    if (c->yardstick == NULL)
+    if (c->baseline == NULL)
         memcpy(whole, sample, (size_t)(t->n * t->n) * sizeof *whole);
     return 0;
 }
@@ -137,7 +137,7 @@ static int run_trial(struct contract *c, int family, int64_t n, int64_t k, struc
     char what[96];
     snprintf(what, sizeof what, "%s n = %lld k = %lld", c->family[family]->name, (long long)n, (long long)k);
     progress_step(&c->progress, what);
-    if (sample_problem_open(&t, c->family[family], n, k, 1, c->yardstick != NULL ? c->rows : 0, f) != 0)
+    if (sample_problem_open(&t, c->family[family], n, k, 1, c->baseline != NULL ? c->rows : 0, f) != 0)
         return -1;
     const size_t bytes = (size_t)(n * n) * sizeof(float);
     float *whole = malloc(bytes), *sample = malloc(bytes);
@@ -167,7 +167,7 @@ static int print_verdict(struct contract *c, struct cli_error *f) {
         total += c->violations[i];
     if (total > 0 && tsv_print(&c->broken, stdout, f) != 0)
         return -1;
-    printf("\n%s beside %s: %d of %d trials break the contract", c->scheme, baseline_fp32_name(c->yardstick), total,
+    printf("\n%s beside %s: %d of %d trials break the contract", c->scheme, baseline_fp32_name(c->baseline), total,
            c->trials);
     const char *between = ": ";
     for (int i = 0; i < c->families; i++) {
@@ -204,7 +204,7 @@ static int run_errors(struct contract *c, struct cli_error *f) {
 }
 
 static int run_special(struct contract *c, int64_t cases, struct cli_error *f) {
-    struct special_values s = {.session = &c->session, .yardstick = c->yardstick, .cases_most = cases};
+    struct special_values s = {.session = &c->session, .baseline = c->baseline, .cases_most = cases};
     s.single_every = c->session.device.simulated ? 8 : 1;
     int status = special_values_run(&s, f);
     if (status == 0)
@@ -215,7 +215,7 @@ static int run_special(struct contract *c, int64_t cases, struct cli_error *f) {
         printf("\n%s beside %s: %lld cases; where NaN or Inf goes in %lld results of another class than native, "
                "of finite numbers %lld neither as native nor as the exact result (native itself overflows "
                "on its way in %lld)\n",
-               c->scheme, baseline_fp32_name(c->yardstick), (long long)s.cases, (long long)s.differences,
+               c->scheme, baseline_fp32_name(c->baseline), (long long)s.cases, (long long)s.differences,
                (long long)s.overflows, (long long)s.native_overflows);
         if (s.differences + s.overflows > 0)
             status = cli_error_set(f, "%lld results are NaN, Inf or finite where they must not be",
@@ -227,13 +227,13 @@ static int run_special(struct contract *c, int64_t cases, struct cli_error *f) {
 
 static void make_head(struct contract *c) {
     char stamp[STAMP_BYTES];
-    stamp_write(stamp, &c->stamp, &c->session, c->yardstick, c->facts);
+    stamp_write(stamp, &c->stamp, &c->session, c->baseline, c->facts);
     snprintf(c->head, sizeof c->head,
              "%s# halftone contract: %s beside %s; errors of at most %lld rows against FP64; places: results "
              "of another class (NaN, "
              "+Inf, -Inf, finite) than native's, of all n x n\n",
-             stamp, c->scheme, baseline_fp32_name(c->yardstick),
-             c->yardstick != NULL ? (long long)c->rows : (long long)c->n[c->ns - 1]);
+             stamp, c->scheme, baseline_fp32_name(c->baseline),
+             c->baseline != NULL ? (long long)c->rows : (long long)c->n[c->ns - 1]);
 }
 
 static int open_and_run(struct contract *c, int special, int64_t cases, struct cli_error *f) {
@@ -241,9 +241,9 @@ static int open_and_run(struct contract *c, int special, int64_t cases, struct c
     if (session_scheme_known(&c->session, &c->scheme, f) != 0)
         return -1;
     if (!c->session.device.simulated) {
-        c->yardstick = baseline_open(&why);
+        c->baseline = baseline_open(&why);
         c->facts = device_info_open();
-        if (c->yardstick == NULL)
+        if (c->baseline == NULL)
             fprintf(stderr, "no cuBLAS (%s): native FP32 is the CPU's loop\n", why);
     }
     make_head(c);
@@ -251,7 +251,7 @@ static int open_and_run(struct contract *c, int special, int64_t cases, struct c
     int status = session_select(&c->session, c->scheme, NULL, f);
     if (status == 0)
         status = special ? run_special(c, cases, f) : run_errors(c, f);
-    baseline_close(c->yardstick);
+    baseline_close(c->baseline);
     device_info_close(c->facts);
     return status;
 }

@@ -39,7 +39,7 @@ enum { NEIGHBOUR_VERSION = 1, VERSIONS = sizeof versions / sizeof versions[0] };
 
 /* What the last lines speak of. */
 struct outcome {
-    const char *contender;
+    const char *method;
     double frob;
     int64_t changed;
 };
@@ -47,7 +47,7 @@ enum { OUTCOMES_MOST = CONTENDERS_MOST + 2 };
 
 struct demo {
     struct session session;
-    struct baseline *yardstick;
+    struct baseline *baseline;
     struct npy_matrix x; /* row-major: one digit per row */
     int64_t items;       /* rows whose neighbours are looked for: the first ones */
     int64_t k[VERSIONS];
@@ -109,14 +109,14 @@ static int64_t neighbours(struct gram *g, const double *exact, const float *resu
     return changed;
 }
 
-static int add_row(struct gram *g, const char *contender, int64_t bound, double seconds, struct cli_error *f) {
+static int add_row(struct gram *g, const char *method, int64_t bound, double seconds, struct cli_error *f) {
     struct metrics e;
     int64_t changed = g->by_feature ? 0 : neighbours(g, NULL, g->result);
     if (changed < 0)
         return cli_error_memory(f, (double)g->rows * 16, "distances");
     metrics_compute(&g->truth, g->result, &e);
-    g->outcome[g->table.rows] = (struct outcome){contender, e.frob, changed};
-    tsv_text(&g->table, contender);
+    g->outcome[g->table.rows] = (struct outcome){method, e.frob, changed};
+    tsv_text(&g->table, method);
     tsv_real(&g->table, e.frob, 3);
     tsv_real(&g->table, e.grade, 4);
     tsv_measured(&g->table, bound > 0 ? (double)bound : -1, 9);
@@ -128,12 +128,12 @@ static int add_row(struct gram *g, const char *contender, int64_t bound, double 
 }
 
 /* Time of cuBLAS alone, without the copy back. */
-static int time_yardstick(struct demo *d, const struct gram *g, double *best, struct cli_error *f) {
+static int time_baseline(struct demo *d, const struct gram *g, double *best, struct cli_error *f) {
     const struct session_problem *p = &g->problem;
     *best = -1;
     for (int i = 0; i < TIMED_RUNS; i++) {
         double start = progress_clock();
-        (void)baseline_multiply(d->yardstick, BASELINE_SGEMM, p->trans_a, p->trans_b, p->m, p->n, p->k,
+        (void)baseline_multiply(d->baseline, BASELINE_SGEMM, p->trans_a, p->trans_b, p->m, p->n, p->k,
                                  p->a, p->lda, p->b, p->ldb,
                                  p->c); /* its status is checked by baseline_fp32_sample */
         if (session_wait(f) != 0)
@@ -144,16 +144,16 @@ static int time_yardstick(struct demo *d, const struct gram *g, double *best, st
     return 0;
 }
 
-static int run_yardstick(struct demo *d, struct gram *g, struct cli_error *f) {
+static int run_baseline(struct demo *d, struct gram *g, struct cli_error *f) {
     double best = -1;
     float *whole = malloc((size_t)g->truth.count * sizeof *whole);
     if (whole == NULL)
         return cli_error_memory(f, (double)g->truth.count * 4, "a result");
-    int status = baseline_fp32_sample(d->yardstick, &g->problem, &g->reference, whole, g->result, f);
+    int status = baseline_fp32_sample(d->baseline, &g->problem, &g->reference, whole, g->result, f);
     free(whole);
-    if (status != 0 || time_yardstick(d, g, &best, f) != 0)
+    if (status != 0 || time_baseline(d, g, &best, f) != 0)
         return -1;
-    return add_row(g, baseline_fp32_name(d->yardstick), 0, best, f);
+    return add_row(g, baseline_fp32_name(d->baseline), 0, best, f);
 }
 
 static int run_scheme(struct demo *d, struct gram *g, const char *scheme, struct cli_error *f) {
@@ -175,11 +175,11 @@ static int run_scheme(struct demo *d, struct gram *g, const char *scheme, struct
     return add_row(g, scheme, plan.fixed_point ? 0 : plan.bound_units, best, f); /* that bound is no grade */
 }
 
-static int run_contenders(struct demo *d, struct gram *g, struct cli_error *f) {
+static int run_methods(struct demo *d, struct gram *g, struct cli_error *f) {
     memcpy(g->result, g->reference.single, (size_t)g->truth.count * sizeof *g->result);
     if (add_row(g, "cpu-fp32", 0, -1, f) != 0)
         return -1;
-    if (d->yardstick != NULL && run_yardstick(d, g, f) != 0)
+    if (d->baseline != NULL && run_baseline(d, g, f) != 0)
         return -1;
     for (int i = 0; halftone_schemes(d->session.handle, i) != NULL; i++)
         if (run_scheme(d, g, halftone_schemes(d->session.handle, i), f) != 0)
@@ -244,7 +244,7 @@ static int run_version(struct demo *d, int version, const float *x, struct cli_e
     int status = gram_open(&g, v, x, d->x.cols, rows, k, f);
     g.outcome = d->outcome[version];
     if (status == 0)
-        status = run_contenders(d, &g, f);
+        status = run_methods(d, &g, f);
     progress_end(&d->progress);
     if (status == 0) {
         printf("\n%s\n%lld x %lld, k = %lld\n", v->title, (long long)rows, (long long)rows, (long long)k);
@@ -329,20 +329,20 @@ static int generate(struct npy_matrix *x, struct cli_error *f) {
     return 0;
 }
 
-/* One line of what a version shows, of those contenders that this build has. */
+/* One line of what a version shows, of those methods that this build has. */
 static void print_outcome(const struct demo *d, int version, const char *head) {
     static const char *const shown[] = {"half", "bf16", "f16x3"};
     const struct outcome *o = d->outcome[version];
     const int by_feature = versions[version].by_feature;
     printf("%s", head);
-    for (int i = 0; i < OUTCOMES_MOST && o[i].contender != NULL; i++) {
+    for (int i = 0; i < OUTCOMES_MOST && o[i].method != NULL; i++) {
         int wanted = i == 0;
         for (size_t s = 0; s < sizeof shown / sizeof shown[0]; s++)
-            wanted |= strcmp(o[i].contender, shown[s]) == 0;
+            wanted |= strcmp(o[i].method, shown[s]) == 0;
         if (wanted && by_feature)
-            printf("%s %s %.2g", i == 0 ? "" : ",", o[i].contender, o[i].frob);
+            printf("%s %s %.2g", i == 0 ? "" : ",", o[i].method, o[i].frob);
         else if (wanted)
-            printf("%s %s %lld", i == 0 ? "" : ",", o[i].contender, (long long)o[i].changed);
+            printf("%s %s %lld", i == 0 ? "" : ",", o[i].method, (long long)o[i].changed);
     }
     putchar('\n');
 }
@@ -372,11 +372,11 @@ static int run_demo(struct demo *d, const char *path, int64_t rows, struct cli_e
         printf("X X' of the first %lld rows only: --rows takes more\n", (long long)d->items);
     printf("device: %s%s\n", d->session.device.name,
            d->session.device.simulated ? "; ms is CPU time of the simulator" : "");
-    d->yardstick = d->session.device.simulated ? NULL : baseline_open(&why);
-    if (d->yardstick == NULL && !d->session.device.simulated)
+    d->baseline = d->session.device.simulated ? NULL : baseline_open(&why);
+    if (d->baseline == NULL && !d->session.device.simulated)
         printf("cuBLAS: none (%s)\n", why);
     int status = run_versions(d, f);
-    baseline_close(d->yardstick);
+    baseline_close(d->baseline);
     if (status == 0)
         print_legend(d);
     return status;

@@ -39,9 +39,9 @@ static void print_device(const struct session *e) {
     device_info_close(facts);
     struct baseline *y = baseline_open(&why);
     if (y != NULL)
-        printf("yardstick: cuBLAS %d\n", baseline_version(y));
+        printf("baseline: cuBLAS %d\n", baseline_version(y));
     else
-        printf("yardstick: none (%s)\n", why);
+        printf("baseline: none (%s)\n", why);
     baseline_close(y);
 }
 

@@ -33,10 +33,10 @@ static int multiply(struct mm *t, struct session *e, struct cli_error *f) {
     struct session_problem p;
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const char *scheme = t->scheme != NULL ? t->scheme : "auto";
-    char contender[CONTENDER_NAME_BYTES];
+    char method[CONTENDER_NAME_BYTES];
     if ((t->accuracy != NULL ? session_accuracy_known(e, t->accuracy, f) : session_scheme_known(e, &scheme, f)) != 0)
         return -1;
-    snprintf(contender, sizeof contender, "%s%s", t->accuracy != NULL ? SESSION_ACCURACY : "",
+    snprintf(method, sizeof method, "%s%s", t->accuracy != NULL ? SESSION_ACCURACY : "",
              t->accuracy != NULL ? t->accuracy : scheme);
     if (cols != 0 && rows > INT64_MAX / 16 / cols)
         return cli_error_set(f, "the result would be %lld x %lld, more than any memory holds; give smaller files",
@@ -49,7 +49,7 @@ static int multiply(struct mm *t, struct session *e, struct cli_error *f) {
     if (pair_open_problem(&t->pair, &p, f) != 0)
         return -1;
     const int is_named = t->accuracy == NULL && strcmp(scheme, "auto") != 0;
-    int status = session_select(e, contender, NULL, f);
+    int status = session_select(e, method, NULL, f);
     if (status == 0)
         status = session_query(e, &p, &plan, f);
     if (status == 0)

@@ -40,7 +40,7 @@ static const struct tsv_column histogram_columns[] = {{"family", 1}, {"n", 1},  
 
 struct report {
     struct session session;
-    struct baseline *yardstick;
+    struct baseline *baseline;
     struct device_info *facts;
     struct stamp stamp;
     const char *out, *html, *histogram_family;
@@ -48,7 +48,7 @@ struct report {
     int64_t size[SIZES_MOST], seed, histogram_size, outer; /* outer: m and n where they are not the size; 0 */
     int sizes, families;
     const struct family *family[SAMPLE_FAMILIES_MOST];
-    struct methods contenders;
+    struct methods methods;
     struct tsv table, histogram;
     struct progress progress;
     double largest_error_cpu
@@ -58,13 +58,13 @@ struct report {
     int bf16x9_trials, bf16x9_as_native;
 };
 
-static void add_histogram(struct report *r, const struct sample_problem *t, const char *contender) {
+static void add_histogram(struct report *r, const struct sample_problem *t, const char *method) {
     int64_t bins[BINS];
     double limit = metrics_histogram(&t->truth, t->sample, 0, bins, BINS);
     for (int i = 0; i < BINS; i++) {
         tsv_text(&r->histogram, t->family->name);
         tsv_integer(&r->histogram, t->n);
-        tsv_text(&r->histogram, contender);
+        tsv_text(&r->histogram, method);
         tsv_real(&r->histogram, ((i + 0.5) * 2 / BINS - 1) * limit, 5);
         tsv_integer(&r->histogram, bins[i]);
         tsv_real(&r->histogram, (double)bins[i] / (double)t->truth.count, 5);
@@ -72,9 +72,9 @@ static void add_histogram(struct report *r, const struct sample_problem *t, cons
     }
 }
 
-/* One row from t->sample; bound 0: the contender promises none. `index` is the contender's, their count for
+/* One row from t->sample; bound 0: the method promises none. `index` is the method's, their count for
  * native. */
-static void add_row(struct report *r, const struct sample_problem *t, const char *contender, int64_t bound,
+static void add_row(struct report *r, const struct sample_problem *t, const char *method, int64_t bound,
                     int index) {
     struct metrics e;
     metrics_compute(&t->truth, t->sample, &e);
@@ -83,7 +83,7 @@ static void add_row(struct report *r, const struct sample_problem *t, const char
     tsv_integer(&r->table, t->n);
     tsv_integer(&r->table, t->k);
     tsv_integer(&r->table, t->reference.rows);
-    tsv_text(&r->table, contender);
+    tsv_text(&r->table, method);
     tsv_real(&r->table, e.frob, 3);
     tsv_real(&r->table, e.grade, 4);
     tsv_measured(&r->table, bound > 0 ? (double)bound : -1, 9);
@@ -97,7 +97,7 @@ static void add_row(struct report *r, const struct sample_problem *t, const char
     tsv_integer(&r->table, e.misplaced);
     tsv_end_row(&r->table);
     if (t->k == r->histogram_size && strcmp(t->family->name, r->histogram_family) == 0) {
-        add_histogram(r, t, contender);
+        add_histogram(r, t, method);
         r->largest_error_cpu[index] = e.max_error_cpu;
         r->mred_cpu[index] = e.mred_cpu;
     }
@@ -105,14 +105,14 @@ static void add_row(struct report *r, const struct sample_problem *t, const char
 
 static int run_scheme(struct report *r, struct sample_problem *t, int index, struct cli_error *f) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    if (session_select(&r->session, r->contenders.name[index], NULL, f) != 0 ||
+    if (session_select(&r->session, r->methods.name[index], NULL, f) != 0 ||
         session_query(&r->session, &t->problem, &plan, f) != 0 ||
         session_multiply(&r->session, &t->problem, f) != 0 ||
         session_problem_result(&t->problem, t->whole, f) != 0)
         return -1;
     reference_sample(&t->reference, t->whole, t->n, t->sample);
     r->range[index] = plan.range;
-    add_row(r, t, r->contenders.name[index], plan.fixed_point ? 0 : plan.bound_units,
+    add_row(r, t, r->methods.name[index], plan.fixed_point ? 0 : plan.bound_units,
             index); /* that bound is no grade */
     return 0;
 }
@@ -126,7 +126,7 @@ static int run_vendor_mode(struct report *r, struct sample_problem *t, int index
         cast16_close(&half);
         return -1;
     }
-    const int refused = baseline_multiply(r->yardstick, mode, p->trans_a, p->trans_b, p->m, p->n, p->k,
+    const int refused = baseline_multiply(r->baseline, mode, p->trans_a, p->trans_b, p->m, p->n, p->k,
                                            half.a != NULL ? half.a : p->a, p->lda, half.b != NULL ? half.b : p->b,
                                            p->ldb, p->c);
     const int waited = session_wait(f);
@@ -140,22 +140,22 @@ static int run_vendor_mode(struct report *r, struct sample_problem *t, int index
         r->bf16x9_trials++;
         r->bf16x9_as_native += metrics_first_difference(t->sample, native, t->truth.count) < 0;
     }
-    add_row(r, t, baseline_names[mode], 0, r->contenders.count + 1 + index);
+    add_row(r, t, baseline_names[mode], 0, r->methods.count + 1 + index);
     return 0;
 }
 
 /* Native FP32 and cuBLAS' own modes. */
 static int run_native(struct report *r, struct sample_problem *t, struct cli_error *f) {
-    int status = baseline_fp32_sample(r->yardstick, &t->problem, &t->reference, t->whole, t->sample, f);
+    int status = baseline_fp32_sample(r->baseline, &t->problem, &t->reference, t->whole, t->sample, f);
     if (status != 0)
         return status;
-    add_row(r, t, baseline_fp32_name(r->yardstick), 0, r->contenders.count);
+    add_row(r, t, baseline_fp32_name(r->baseline), 0, r->methods.count);
     const size_t bytes = (size_t)t->truth.count * sizeof(float);
     float *native = malloc(bytes);
     if (native == NULL)
         return cli_error_memory(f, (double)bytes, "a copy of the result");
     memcpy(native, t->sample, bytes);
-    for (int i = 0; i < VENDOR_MODES && r->yardstick != NULL && status == 0; i++)
+    for (int i = 0; i < VENDOR_MODES && r->baseline != NULL && status == 0; i++)
         status = run_vendor_mode(r, t, i, native, f);
     free(native);
     return status;
@@ -168,8 +168,8 @@ static int run_trial(struct report *r, const struct family *family, int64_t size
     if (sample_problem_open(&t, family, n, size, (uint64_t)r->seed, n > ALL_ROWS_UP_TO ? SAMPLED_ROWS : 0, f) != 0)
         return -1;
     int status = run_native(r, &t, f);
-    for (int i = 0; i < r->contenders.count && status == 0; i++) {
-        snprintf(what, sizeof what, "%s k = %lld %s", family->name, (long long)size, r->contenders.name[i]);
+    for (int i = 0; i < r->methods.count && status == 0; i++) {
+        snprintf(what, sizeof what, "%s k = %lld %s", family->name, (long long)size, r->methods.name[i]);
         progress_step(&r->progress, what);
         status = run_scheme(r, &t, i, f);
     }
@@ -177,35 +177,35 @@ static int run_trial(struct report *r, const struct family *family, int64_t size
     return status;
 }
 
-/* The papers' comparison: how many times each contender's error is that of legemm (or of the first scheme).
+/* The papers' comparison: how many times each method's error is that of legemm (or of the first scheme).
  */
 static void print_ordering(const struct report *r) {
     int base = 0;
-    for (int i = 0; i < r->contenders.count; i++)
-        if (strcmp(r->contenders.name[i], "legemm") == 0)
+    for (int i = 0; i < r->methods.count; i++)
+        if (strcmp(r->methods.name[i], "legemm") == 0)
             base = i;
-    if (r->contenders.count < 2 || r->histogram.rows == 0)
+    if (r->methods.count < 2 || r->histogram.rows == 0)
         return;
     printf(
         "\nAgainst the CPU's FP32 result (LE-GEMM eqs. 19, 20), family %s, n = %lld, as multiples of %s:\n",
-        r->histogram_family, (long long)r->histogram_size, r->contenders.name[base]);
-    for (int i = 0; i <= r->contenders.count; i++)
+        r->histogram_family, (long long)r->histogram_size, r->methods.name[base]);
+    for (int i = 0; i <= r->methods.count; i++)
         printf("  %-14s max_error x %-10.4g mred x %.4g\n",
-               i < r->contenders.count ? r->contenders.name[i] : baseline_fp32_name(r->yardstick),
+               i < r->methods.count ? r->methods.name[i] : baseline_fp32_name(r->baseline),
                r->largest_error_cpu[i] / r->largest_error_cpu[base], r->mred_cpu[i] / r->mred_cpu[base]);
 }
 
 /* Contenders in the order of plots; returns how many. */
-static int list_contenders(const struct report *r, const char **name, const char **range) {
+static int list_methods(const struct report *r, const char **name, const char **range) {
     int count = 0;
-    name[count] = baseline_fp32_name(r->yardstick);
+    name[count] = baseline_fp32_name(r->baseline);
     range[count++] = "";
-    for (int i = 0; i < VENDOR_MODES && r->yardstick != NULL; i++) {
+    for (int i = 0; i < VENDOR_MODES && r->baseline != NULL; i++) {
         name[count] = baseline_names[vendor_modes[i]];
         range[count++] = "";
     }
-    for (int i = 0; i < r->contenders.count; i++) {
-        name[count] = r->contenders.name[i];
+    for (int i = 0; i < r->methods.count; i++) {
+        name[count] = r->methods.name[i];
         range[count++] = r->range[i];
     }
     return count;
@@ -241,27 +241,27 @@ static int draw(const struct report *r, const char *script, const char *name, co
 }
 
 static int draw_plots(const struct report *r, struct cli_error *f) {
-    char contenders[NAMES_BYTES] = "", families[NAMES_BYTES] = "", settings[3 * NAMES_BYTES];
+    char methods[NAMES_BYTES] = "", families[NAMES_BYTES] = "", settings[3 * NAMES_BYTES];
     const char *name[COLUMNS_MOST], *range[COLUMNS_MOST];
-    const int count = list_contenders(r, name, range);
+    const int count = list_methods(r, name, range);
     for (int i = 0; i < count; i++)
-        append_word(contenders, name[i]);
+        append_word(methods, name[i]);
     for (int i = 0; i < r->families; i++)
         append_word(families, r->family[i]->name);
     int columns = r->families < GRID_COLUMNS ? r->families : GRID_COLUMNS;
-    snprintf(settings, sizeof settings, "families='%s'; contenders='%s'; columns=%d; rows=%d", families,
-             contenders, columns, (r->families + columns - 1) / columns);
+    snprintf(settings, sizeof settings, "families='%s'; methods='%s'; columns=%d; rows=%d", families,
+             methods, columns, (r->families + columns - 1) / columns);
     if (draw(r, plot_error, "error.svg", settings, f) != 0)
         return -1;
     if (r->histogram.rows == 0)
         return 0;
-    snprintf(settings, sizeof settings, "family='%s'; n=%lld; contenders='%s'; columns=3; rows=%d",
-             r->histogram_family, (long long)r->histogram_size, contenders, (count + 2) / 3);
+    snprintf(settings, sizeof settings, "family='%s'; n=%lld; methods='%s'; columns=3; rows=%d",
+             r->histogram_family, (long long)r->histogram_size, methods, (count + 2) / 3);
     return draw(r, plot_histogram, "histogram.svg", settings, f);
 }
 
 static void print_note(const struct report *r, FILE *out) {
-    if (r->yardstick == NULL)
+    if (r->baseline == NULL)
         fputs("Native FP32 is the CPU's loop: there is no cuBLAS here.\n", out);
     else if (r->bf16x9_trials == 0)
         fputs("This cuBLAS has no BF16x9 mode.\n", out);
@@ -273,7 +273,7 @@ static void print_note(const struct report *r, FILE *out) {
 /* The table's comment lines; `# about NAME: TEXT` is what its page says of families, schemes and cuBLAS. malloc'ed, NULL without memory. */
 static char *make_comments(const struct report *r) {
     const char *name[COLUMNS_MOST], *range[COLUMNS_MOST];
-    const int contenders = list_contenders(r, name, range);
+    const int methods = list_methods(r, name, range);
     char *comments = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&comments, &bytes);
@@ -283,7 +283,7 @@ static char *make_comments(const struct report *r) {
     print_note(r, out);
     for (int i = 0; i < r->families; i++)
         fprintf(out, "# about %s: %s\n", r->family[i]->name, r->family[i]->text);
-    for (int i = 0; i < contenders; i++)
+    for (int i = 0; i < methods; i++)
         if (range[i][0] != '\0')
             fprintf(out, "# about %s: %s\n", name[i], range[i]);
     if (fclose(out) == 0)
@@ -352,7 +352,7 @@ static int compare_sizes(const void *a, const void *b) {
 
 static void make_head(struct report *r) {
     char stamp[STAMP_BYTES];
-    stamp_write(stamp, &r->stamp, &r->session, r->yardstick, r->facts);
+    stamp_write(stamp, &r->stamp, &r->session, r->baseline, r->facts);
     snprintf(r->head, sizeof r->head,
              "%s# halftone report: reference FP64; with more than %d rows the errors are those of %d\n",
              stamp, (int)ALL_ROWS_UP_TO, (int)SAMPLED_ROWS);
@@ -361,21 +361,21 @@ static void make_head(struct report *r) {
 static int run_all(struct report *r, struct cli_error *f) {
     const char *why = "";
     int status = 0;
-    r->yardstick = r->session.device.simulated ? NULL : baseline_open(&why);
-    if (r->yardstick == NULL && !r->session.device.simulated)
+    r->baseline = r->session.device.simulated ? NULL : baseline_open(&why);
+    if (r->baseline == NULL && !r->session.device.simulated)
         fprintf(stderr, "no cuBLAS (%s): native FP32 is the CPU's loop\n", why);
     r->facts = r->session.device.simulated ? NULL : device_info_open();
     make_head(r);
     tsv_init(&r->table, report_columns, (int)(sizeof report_columns / sizeof report_columns[0]));
     tsv_init(&r->histogram, histogram_columns, (int)(sizeof histogram_columns / sizeof histogram_columns[0]));
-    progress_start(&r->progress, r->sizes * r->families * r->contenders.count);
+    progress_start(&r->progress, r->sizes * r->families * r->methods.count);
     for (int fam = 0; fam < r->families && status == 0; fam++)
         for (int s = 0; s < r->sizes && status == 0; s++)
             status = run_trial(r, r->family[fam], r->size[s], f);
     progress_end(&r->progress);
     if (status == 0) {
         printf("%s; native FP32: %s; reference FP64; grade in units of 2^-24 |A||B|\n\n",
-               r->session.device.name, baseline_fp32_name(r->yardstick));
+               r->session.device.name, baseline_fp32_name(r->baseline));
         status = tsv_print(&r->table, stdout, f);
     }
     if (status == 0) {
@@ -384,7 +384,7 @@ static int run_all(struct report *r, struct cli_error *f) {
     }
     tsv_free(&r->table);
     tsv_free(&r->histogram);
-    baseline_close(r->yardstick);
+    baseline_close(r->baseline);
     device_info_close(r->facts);
     return status;
 }
@@ -438,7 +438,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
         qsort(r.size, (size_t)r.sizes, sizeof r.size[0], compare_sizes);
         r.histogram_size = histogram_size(&r);
         if (status == 0)
-            status = methods_choose(&r.contenders, &r.session, true, schemes, accuracies, f);
+            status = methods_choose(&r.methods, &r.session, true, schemes, accuracies, f);
         if (status == 0)
             status = run_all(&r, f);
         session_close(&r.session);
@@ -446,7 +446,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
         status = -1;
     }
     args_names_free(&family_names);
-    methods_free(&r.contenders);
+    methods_free(&r.methods);
     return status;
 }
 

@@ -131,11 +131,11 @@ static void cpu_product(const struct run *r, int64_t slot) {
 /* With alpha 0 the rule is BLAS' own, not what a vendor's library does: A and B are not read. */
 static int native_products(const struct run *r, struct cli_error *f) {
     const struct size *z = &r->size;
-    const int on_cpu = r->special->yardstick == NULL || r->by.alpha == 0;
+    const int on_cpu = r->special->baseline == NULL || r->by.alpha == 0;
     for (int64_t slot = 0; slot < r->made; slot++) {
         if (on_cpu) {
             cpu_product(r, slot);
-        } else if (baseline_sgemm(r->special->yardstick, 'N', 'N', z->m, z->n, z->k, r->by.alpha,
+        } else if (baseline_sgemm(r->special->baseline, 'N', 'N', z->m, z->n, z->k, r->by.alpha,
                                    r->device[0] + slot * r->elements[0], z->m,
                                    r->device[1] + slot * r->elements[1], z->k, r->by.beta,
                                    r->device[2] + slot * r->elements[2]) != 0) {

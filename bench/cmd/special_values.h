@@ -9,7 +9,7 @@
 
 struct special_values {
     struct session *session;
-    struct baseline *yardstick; /* NULL: native FP32 is the CPU's loop */
+    struct baseline *baseline; /* NULL: native FP32 is the CPU's loop */
     int64_t
         cases_most; /* of one pattern and pair of alpha and beta at 3 x 3 x 3, a tenth of it at larger sizes; more: a sample */
     int64_t single_every; /* each case runs in a batch; one in this many also by itself */

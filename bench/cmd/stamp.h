@@ -15,7 +15,7 @@ struct stamp {
 };
 
 struct stamp stamp_built(void); /* what the build knew */
-/* Comment lines "# key: value"; yardstick and facts may be NULL. */
+/* Comment lines "# key: value"; baseline and facts may be NULL. */
 void stamp_write(char out[STAMP_BYTES], const struct stamp *s, const struct session *e,
                  const struct baseline *y, const struct device_info *facts);
 

@@ -133,23 +133,23 @@ int session_scheme_known(const struct session *e, const char **scheme, struct cl
     return cli_error_usage(f, "unknown scheme '%s'; this build has %s", name, list);
 }
 
-const char *session_accuracy_of(const char *contender) {
+const char *session_accuracy_of(const char *method) {
     const size_t length = strlen(SESSION_ACCURACY);
-    return strncmp(contender, SESSION_ACCURACY, length) == 0 ? contender + length : NULL;
+    return strncmp(method, SESSION_ACCURACY, length) == 0 ? method + length : NULL;
 }
 
-int session_select(struct session *e, const char *contender, const char *kernel, struct cli_error *f) {
-    const char *accuracy = session_accuracy_of(contender);
+int session_select(struct session *e, const char *method, const char *kernel, struct cli_error *f) {
+    const char *accuracy = session_accuracy_of(method);
     const int code = accuracy != NULL ? halftone_set_accuracy(e->handle, accuracy)
-                                      : halftone_set_scheme(e->handle, contender);
-    if (session_check(e, code, contender, f) != 0)
+                                      : halftone_set_scheme(e->handle, method);
+    if (session_check(e, code, method, f) != 0)
         return -1;
     e->packs = 1;
     for (int i = 0; i < e->set->schemes; i++) {
-        if (strcmp(e->set->scheme[i].name, contender) == 0)
+        if (strcmp(e->set->scheme[i].name, method) == 0)
             e->packs = e->set->scheme[i].pack != NULL;
     }
-    return session_check(e, halftone_set_kernel(e->handle, kernel), kernel != NULL ? kernel : contender, f);
+    return session_check(e, halftone_set_kernel(e->handle, kernel), kernel != NULL ? kernel : method, f);
 }
 
 int session_accuracy_known(const struct session *e, const char *text, struct cli_error *f) {

@@ -1,6 +1,6 @@
 /* session: the project's own products for the command: a handle, one problem's device memory, and the
  * library's codes turned into one line for the user. The only file of bench that calls halftone_*; device
- * memory elsewhere goes through ht_dev.h. Knows nothing of families, metrics or yardsticks. */
+ * memory elsewhere goes through ht_dev.h. Knows nothing of families, metrics or baselines. */
 #ifndef BENCH_SESSION_H
 #define BENCH_SESSION_H
 
@@ -43,12 +43,12 @@ int session_batch_open(struct session_problem *p, int64_t batch, char trans_a, c
 void session_problem_close(struct session_problem *p);
 int session_problem_result(const struct session_problem *p, float *c, struct cli_error *f);
 
-/* contender: as in halftone_schemes, "auto", or SESSION_ACCURACY followed by what halftone_set_accuracy takes. kernel NULL:
+/* method: as in halftone_schemes, "auto", or SESSION_ACCURACY followed by what halftone_set_accuracy takes. kernel NULL:
  * the library's choice. */
 #define SESSION_ACCURACY "accuracy:"
-/* The text behind SESSION_ACCURACY; NULL: the contender is a scheme. */
-const char *session_accuracy_of(const char *contender);
-int session_select(struct session *e, const char *contender, const char *kernel, struct cli_error *f);
+/* The text behind SESSION_ACCURACY; NULL: the method is a scheme. */
+const char *session_accuracy_of(const char *method);
+int session_select(struct session *e, const char *method, const char *kernel, struct cli_error *f);
 int session_query(struct session *e, const struct session_problem *p, struct halftone_plan *plan,
                  struct cli_error *f);
 int session_multiply(struct session *e, const struct session_problem *p, struct cli_error *f); /* asynchronous */

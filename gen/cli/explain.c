@@ -74,7 +74,7 @@ int64_t explain_milli_tflops(const struct shape *shape, int64_t ns) {
     return ns > 0 ? flops / ns : 0; /* flop / ns = GFLOPS = thousandths of a TFLOPS */
 }
 
-/* The scheme's ceiling in GFLOPS: the matrix unit's data-sheet rate over the number of products. Worked line
+/* The scheme's ceiling in GFLOPS: the matrix unit's data-sheet rate over the number of products. Example
  * (test): MI210, 3 products: 104 * 512 * 2 * 1700 / 3 / 1000 = 60,347 GFLOPS. */
 int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s) {
     return 2 * model_fma_per_cycle(g, s) * g->sms * g->clock_mhz / s->products / 1000;

@@ -217,7 +217,7 @@ void tuned_dispatch(struct text *out, const struct tuned *t, const char *gpu) {
     text_add(out, "};\n\n");
 }
 
-/* Worked line (test): picks of 100 and 125 us where 100 and 100 are best: speeds 100 and 80 %, 90 % in the
+/* Worked example (test): picks of 100 and 125 us where 100 and 100 are best: speeds 100 and 80 %, 90 % in the
  * mean. */
 void tuned_loss(struct text *out, const struct tuned *t) {
     int64_t sum = 0, worst = 1000;

@@ -45,7 +45,7 @@ static int products_into(const struct scheme *s, int accumulator) {
 }
 
 /* FP32 adds for each element of C per bk step, x256: after each MMA, or one per promotion interval. Worked
- * line: f16x3, bk 32, interval 32: one add, 256. */
+ * example: f16x3, bk 32, interval 32: one add, 256. */
 static int64_t adds_per_element_x256(const struct target *on, const struct tile *t) {
     int64_t adds = 0;
     for (int a = 0; a < on->s->accumulators; a++) {
@@ -58,7 +58,7 @@ static int64_t adds_per_element_x256(const struct target *on, const struct tile 
 }
 
 /* Instructions of the unrolled body of one step; promotion is in the text once even when it runs every other
- * step. Worked line: f16x3, sm_80, 128x128x32, 64x32: 96 MMAs + 24 ldmatrix + 8 copies + 64 adds + 40 = 232.
+ * step. Example: f16x3, sm_80, 128x128x32, 64x32: 96 MMAs + 24 ldmatrix + 8 copies + 64 adds + 40 = 232.
  */
 int model_mma_instructions(const struct target *on, const struct tile *t) {
     const struct model_counts i = model_mma_counts(on, t);
@@ -73,7 +73,7 @@ int model_mma_instructions(const struct target *on, const struct tile *t) {
 
 /* MMAs of one warp in a step. Inside a chain each waits for the one before it; a warp's other tiles fill that
  * time, so the chain is the products of one element. A chain that is added outside the matrix unit keeps only
- * CHAINS_OUTSIDE results in flight, over all tiles of the warp. And a warp has its own pace. Worked line:
+ * CHAINS_OUTSIDE results in flight, over all tiles of the warp. And a warp has its own pace. Worked example:
  * f16x3, sm_80, 64x32 warps, bk 32, latency 33: 3 * 2 * 33 = 198 clocks of chain, 96 MMAs * 8 = 768. */
 static int64_t chain_clocks(const struct target *on, const struct tile *t) {
     int64_t clocks = (int64_t)model_mma_counts(on, t).mma * fitted.mma_warp.warp_mma_cycles;
@@ -95,7 +95,7 @@ static int64_t wave_bytes(const struct target *on, const struct tile *t, int64_t
     return ht_mul(edge, ht_mul(k, (int64_t)on->s->slices * scheme_slice_bytes(on->s)));
 }
 
-/* Worked lines (unit test: 108 SMs at 1410 MHz, f16x3, 128x128x32, 8 warps of 64x32, 3 stages, 1024 FMA
+/* Worked examples (unit test: 108 SMs at 1410 MHz, f16x3, 128x128x32, 8 warps of 64x32, 3 stages, 1024 FMA
  * and 128 smem bytes a clock, 4 schedulers, 64 FP32 FMA, latencies 29 / 262 / 500 clocks, 2039 GB/s):
  * tensor 3 * 524288 / 1024 = 1536; smem 8 * 2 * 96 * 32 * 2 / 128 = 768; issue 8 * (96 + 24 + 8 + 64 + 40)
  * / 4 = 464; fp32 16384 / 64 = 256; chain 768; fill 32768 / 64 = 512, and a wave's (8 + 14) * 128 * 32 * 4
@@ -142,7 +142,7 @@ struct model_step model_mma_step(const struct target *on, const struct tile *t, 
     return step;
 }
 
-/* Clocks x256 that a step keeps the SM busy. Worked line (the step above): 1536 + 636 + 256 + 768 / 16 =
+/* Clocks x256 that a step keeps the SM busy. Worked example (the step above): 1536 + 636 + 256 + 768 / 16 =
  * 2476. */
 static int64_t busy(const struct model_step *s) {
     const int64_t pipes = model_largest(s->tensor, s->smem);
@@ -154,7 +154,7 @@ static int64_t busy(const struct model_step *s) {
 
 /* Device memory, ns. The blocks of one wave cover a raster group's tile rows and as many tile columns as
  * that takes; each wave reads those rows of A and columns of B once (L2 keeps the k range in use), and C
- * is written once. Never less than reading A and B once. Worked line: A800, f16x3, 128x128 tiles, 4096^3,
+ * is written once. Never less than reading A and B once. Worked example: A800, f16x3, 128x128 tiles, 4096^3,
  * 1 block per SM, 2039 GB/s: a wave of 108 blocks = 8 x 14 tiles reads 22 * 128 * 4096 * 4 = 46,137,344
  * bytes; 1024 / 108 waves: 437,450,373 + C 67,108,864 = 504,559,237 bytes = 247,454 ns. */
 int64_t model_mma_dram_ns(const struct target *on, const struct tile *t, const struct shape *shape,
@@ -169,7 +169,7 @@ int64_t model_mma_dram_ns(const struct target *on, const struct tile *t, const s
 }
 
 /* Prologue (start, first copies) and epilogue (C stored by all resident blocks at once, this SM's share of
- * device memory). Worked line: A800, 128x128, 1 block, 500 clocks latency, 2039 GB/s, 1410 MHz: 2900 + 500 +
+ * device memory). Example: A800, 128x128, 1 block, 500 clocks latency, 2039 GB/s, 1410 MHz: 2900 + 500 +
  * 65536 * 2 * 108 * 1410 / 2039000 = 9788 -> 13188. */
 static int64_t fixed_clocks(const struct gpu *g, const struct tile *t, int blocks_per_sm) {
     int64_t bytes = (int64_t)t->bm * t->bn * 4 * fitted.mma_warp.store_slowdown * blocks_per_sm;
@@ -178,7 +178,7 @@ static int64_t fixed_clocks(const struct gpu *g, const struct tile *t, int block
 }
 
 /* Fragments without registers of their own are loaded when the MMAs before them are done: that share of
- * the loads does not overlap. Worked line: egemm, A800, 256x128x32, warps 64x64: 272 registers, 17 of a
+ * the loads does not overlap. Worked example: egemm, A800, 256x128x32, warps 64x64: 272 registers, 17 of a
  * set of 32 too many; loads 1024 clocks: 544. Measured on the H200 (h200-ablations.tsv): 96 TFLOPS where
  * 128x128x32 with warps 64x32 has 110. */
 static int64_t unhidden(const struct model_step *step, int given_back, int set) {
@@ -227,7 +227,7 @@ const char *binding_mma_warp(const struct target *on, const struct tile *t, cons
  * two chunks of the same warpgroup: waiting for the unit, adding up the chain, taking the turn. With a
  * second warpgroup the unit works on its chunk meanwhile (bench/decisions/004). */
 
-/* Clocks x256 of one slot. Worked line: f16x3, 192 x 128 x 32, 2048 multiply-adds and 128 bytes a clock:
+/* Clocks x256 of one slot. Worked example: f16x3, 192 x 128 x 32, 2048 multiply-adds and 128 bytes a clock:
  * unit 3 * 192 * 128 * 32 / 2048 = 1152, with a thirty-second and 75 more 1263; shared memory: 2 parts * 2
  * k16 * 3 products * (2048 + 192 * 32) / 128 = 768. 64 x 128 x 32, a pair: unit 384, shared memory 2 * 2 *
  * 3 * (2048 + 2048) / 128 = 384 too: 384 + 384 / 64 + 384 / 32 + 75 = 477. */
@@ -244,7 +244,7 @@ static int64_t slot_busy(const struct target *on, const struct tile *t) {
     return model_largest(own, smem);
 }
 
-/* Worked line: f16x3, 64 x 128 x 32: 384 clocks for 3 atoms, 128 each: yes; 128 x 256 x 32: 1536 for 6,
+/* Worked example: f16x3, 64 x 128 x 32: 384 clocks for 3 atoms, 128 each: yes; 128 x 256 x 32: 1536 for 6,
  * 256: no. */
 bool model_producer_is_tight(const struct target *on, const struct tile *t) {
     const int64_t unit = (int64_t)on->s->products * t->bm * t->bn * t->bk / model_fma_per_cycle(on->g, on->s);

@@ -71,7 +71,7 @@ static int64_t fp32_pipes(const struct target *on, const struct tile *t, int64_t
     return model_largest(model_largest(warps * issue * 256 / schedulers, unit), smem);
 }
 
-/* The same on the matrix unit. Worked line: 64x64x32, 4 warps of 32x32, sm_90a: a warp has 96 MMAs, 24
+/* The same on the matrix unit. Worked example: 64x64x32, 4 warps of 32x32, sm_90a: a warp has 96 MMAs, 24
  * loads of fragments, 64 sums to add to, 8 parts: 96 + 24 + 64 + 8 * 36 + 40 = 512 instructions, four
  * warps on four schedulers; unit 6 * 64 * 64 * 32 / 2048 / 0.62 = 619; shared memory 4 * 64 rows read and
  * 128 written, 192 bytes each, 128 a clock: 576; the sum is 1708. */
@@ -90,7 +90,7 @@ static int64_t mma_pipes(const struct target *on, const struct tile *t, int64_t 
     return warps * issue * 256 / schedulers + unit + smem;
 }
 
-/* The same of warpgroups, of whose groups one takes the step. Worked line: 128x64x32, 8 warps, two on a
+/* The same of warpgroups, of whose groups one takes the step. Worked example: 128x64x32, 8 warps, two on a
  * scheduler: 24 numbers of a thread, 2 x (24 x 8 + 150) = 684 instructions; unit 6 * 128 * 64 * 32 / 2048
  * = 768; shared memory: each warpgroup reads six slices of Q, of which the block stores three, (2 x 6 + 3)
  * x 64 x 64 bytes / 128 = 480: 1932. */
@@ -130,7 +130,7 @@ void time_unpacked_wgmma(const struct target *on, const struct tile *t, struct c
 /* ---- dmma (templates/skeletons/dmma.cu). Where k is small it waits for C's way out, then for the tensor
  * core. An MMA lets nothing else issue. */
 
-/* Clocks x256 of a step of a block that has `schedulers` schedulers. Worked line: 64x64x16, four warps of
+/* Clocks x256 of a step of a block that has `schedulers` schedulers. Worked example: 64x64x16, four warps of
  * 32x32: 65536 / 128 = 512; 4 x 32 x 32 conversions, 16 a clock, 256; shared memory 4 x 32 x 128 bytes /
  * 128, 128. */
 static int64_t dmma_pipes(const struct target *on, const struct tile *t, int64_t schedulers) {
@@ -150,7 +150,7 @@ void time_dmma(const struct target *on, const struct tile *t, struct cost *cost)
 
 /* ---- simt_small_k (templates/skeletons/simt_small_k.cu). It waits for shared memory and for C's way out. */
 
-/* Clocks x256 of a step of a block that has so many schedulers. Worked line: 128x64x16, warps of 128x16,
+/* Clocks x256 of a step of a block that has so many schedulers. Worked example: 128x64x16, warps of 128x16,
  * sm_90a: for each k a lane has 64 multiply-adds and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280
  * instructions; shared memory returns 4 bytes a lane and clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that
  * wait = 1280. */

@@ -42,7 +42,7 @@ static bool power_of_two(int x) {
     return x > 0 && (x & (x - 1)) == 0;
 }
 
-/* Worked lines (T4, egemm, (128,128,32),(64,32,8), 1 stage; T_HMMA 8, T_LDG 16, T_STS 10, T_LDS 2.11 clocks):
+/* Examples (T4, egemm, (128,128,32),(64,32,8), 1 stage; T_HMMA 8, T_LDG 16, T_STS 10, T_LDS 2.11 clocks):
  * ratio 2*128*128/256 = 128; registers 4*16384 + 4*256*32 = 98,304 bytes; FRAG 12*2048/128 = 192; shared
  * memory 2*256*36*2 = 36,864 bytes (40,960 with pad 8); T_Comp 2*4*524288/8192*8 = 4096 clocks; T_Mem1
  * 4*256*32/512*26 = 1664; T_Mem2 32 * 24 * 2.11 = 1620.48. */

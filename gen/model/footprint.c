@@ -2,7 +2,7 @@
  * are held against.
  *
  * A thread's registers are those of its sums, of fragments and copies, and others; what "others" come to
- * was fitted to ptxas 13.0 (hipcc 5.2), whose own number stands in brackets behind a worked line. */
+ * was fitted to ptxas 13.0 (hipcc 5.2), whose own number stands in brackets behind a worked example. */
 #include "model/family.h"
 
 #include <string.h>
@@ -58,7 +58,7 @@ int model_fragment_registers(const struct target *on, const struct tile *t) {
 /* Sums (accumulators, FP32 masters of those promoted at an interval) of wm * wn / wave_size; a fragment set
  * for each slice and one more, as the next k step's arrive when this one's leave; copies, with their data
  * where a stage passes through registers. With asynchronous copies ptxas gives the extra set back when it
- * must. Worked lines: f16x3 on sm_80, 128x128x32, warps 64x32: 64 + 64 + 16, 3 * 24, 24 + 8 * 2: 256,
+ * must. Worked examples: f16x3 on sm_80, 128x128x32, warps 64x32: 64 + 64 + 16, 3 * 24, 24 + 8 * 2: 256,
  * squeezed to 255 (238). egemm there: 64 + 72 + 40 = 176 (172); on sm_75: 64, 72 + 8 * 4 staged, 40: 208
  * (208). Held against ptxas 13.0: the 134 kernels of the a800, t4, h100, rtx3090 and l40s sets use at most 8
  * more and 30 less; beyond them two two-stage tiles of 32x32 warps used 10 and 14 more. All that spilled are
@@ -129,7 +129,7 @@ bool model_has_two_intervals(const struct target *on, const struct tile *t) {
            (on->s->accumulators + chains) * part + RING_OTHER_REGISTERS <= REGISTERS_MOST;
 }
 
-/* Worked line: f16x3, 192 x 128, warpgroups of 64: 96 sums + 96 of the chain + 40 = 232 of 232. */
+/* Worked example: f16x3, 192 x 128, warpgroups of 64: 96 sums + 96 of the chain + 40 = 232 of 232. */
 static void ring_registers(const struct target *on, const struct tile *t, struct cost *cost) {
     const int part = tile_part_registers(t), groups = tile_warpgroups(t);
     cost->regs_accumulators = on->s->accumulators * tile_parts(t) * part;
@@ -219,7 +219,7 @@ static int fp32_bytes(const struct tile *t, int rows) {
     return 4 * (by_k > by_rows ? by_k : by_rows);
 }
 
-/* Worked lines: 64x64, two groups: sums, large ones and two of small ones 32 each, two sets of fragments of
+/* Examples: 64x64, two groups: sums, large ones and two of small ones 32 each, two sets of fragments of
  * 24, 16 numbers of P and 16 of Q, 42 = 250 (253); 64x32: 64 + 48 + 16 + 8 + 42 = 178 (187). P's slices are
  * in registers, and Q's in rings. */
 void footprint_unpacked_wgmma(const struct target *on, const struct tile *t, struct cost *cost) {
@@ -237,7 +237,7 @@ void footprint_unpacked_wgmma(const struct target *on, const struct tile *t, str
     cost->smem_bytes = fp32 > rings ? fp32 : rings;
 }
 
-/* Worked lines: 64x64, warps 32x32: 32 sums, 32 in chains, 24 + 24 for fragments, 2 * 8 parts of 4, 52 = 228
+/* Examples: 64x64, warps 32x32: 32 sums, 32 in chains, 24 + 24 for fragments, 2 * 8 parts of 4, 52 = 228
  * (243 where 255 are allowed); 64x32, warps 32x16: 16 + 16 + 36 + 48 + 52 = 168 (166); 128x8, warps 32x8, one
  * set: 8 + 8 + 36 + 36 + 52 = 140 (156). Multiply-adds: sums twice, a row and a column of numbers, one set of
  * parts. FP32 MMAs: half of a step's loads; 64x64, warps of 32x32, gfx90a: 16 + 16 + 16 + 16 + 36 = 100
@@ -260,7 +260,7 @@ void footprint_unpacked_mma(const struct target *on, const struct tile *t, struc
 
 /* ---- dmma */
 
-/* Worked lines, ptxas' number where that is what there is: 64x64x16, warps of 32x32: 32 sums of two
+/* Worked examples, ptxas' number where that is what there is: 64x64x16, warps of 32x32: 32 sums of two
  * registers, 8 + 2 operands of two, 34 + 10 = 128 (126); 128x32 the same (128); 32x32x16, warps of 16x16: 16
  * + 12 + 36 = 64 (64). Shared memory: stages, in whose place the tile of sums lies afterwards. */
 void footprint_dmma(const struct target *on, const struct tile *t, struct cost *cost) {
@@ -291,7 +291,7 @@ int model_simt_operands(const struct target *on, const struct tile *t) {
     return t->wm / SIMT_ROW_LANES + t->wn * SIMT_ROW_LANES / on->isa->wave_size;
 }
 
-/* Worked line: 128x64x16, warps 128x16: 64 sums, 16 + 8 numbers on their way, 8 + 8 operands, 20 = 124. Two
+/* Example: 128x64x16, warps 128x16: 64 sums, 16 + 8 numbers on their way, 8 + 8 operands, 20 = 124. Two
  * stages and, for a long k, a tile of sums. */
 void footprint_simt_small_k(const struct target *on, const struct tile *t, struct cost *cost) {
     cost->regs_accumulators = t->wm * t->wn / on->isa->wave_size;
@@ -301,7 +301,7 @@ void footprint_simt_small_k(const struct target *on, const struct tile *t, struc
     cost->smem_bytes = t->stages * t->bk * 4 * (t->bm + 2 + t->bn + 4) + 4 * t->bm * t->bn;
 }
 
-/* Worked lines: 8x1x256: 4 sets of 4 sums, 8 loads of 4, 10 for Q, 22 = 80; 16x4x256: 32 + 32 + 40 + 22 =
+/* Worked examples: 8x1x256: 4 sets of 4 sums, 8 loads of 4, 10 for Q, 22 = 80; 16x4x256: 32 + 32 + 40 + 22 =
  * 126. Shared memory: the warps' results. */
 void footprint_gemv(const struct target *on, const struct tile *t, struct cost *cost) {
     cost->regs_accumulators = 4 * t->bn * model_gemv_spread(on, t);
@@ -310,7 +310,7 @@ void footprint_gemv(const struct target *on, const struct tile *t, struct cost *
     cost->smem_bytes = 4 * t->bn * GEMV_LINE * GEMV_LANES * model_gemv_spread(on, t);
 }
 
-/* Worked line: 128x2x64: 8 + 32 + 24 + 16 = 80. */
+/* Worked example: 128x2x64: 8 + 32 + 24 + 16 = 80. */
 void footprint_tall_skinny(const struct target *on, const struct tile *t, struct cost *cost) {
     cost->regs_accumulators = TALL_OWN * t->bn;
     cost->regs_fragments = t->bm * t->bk / cost->threads + TALL_COLUMN_REGISTERS * t->bn;

@@ -30,7 +30,7 @@
 
 enum { BUFFERS = 2 };
 
-/* Worked lines (A800, legemm, (128,256,32), 32 x 64 warps: 512 threads; 4096 x 4096): workgroups 32 * 16 =
+/* Worked examples (A800, legemm, (128,256,32), 32 x 64 warps: 512 threads; 4096 x 4096): workgroups 32 * 16 =
  * 512, T_TLP 512 * 16 * 32 = 262,144, limited to 108 * 64 * 32 = 221,184; memory 2*2*(4096 + 8192) = 49,152
  * bytes; flops 3*2*1048576 = 6,291,456; ratio 128; Work_DL (32768 + 12288) / 512 = 88; Work_CP 64; registers
  * 88, with two whole accumulators 152. */

@@ -70,14 +70,14 @@ int model_promote_k(const struct target *on, int accumulator) {
                                        : promote;
 }
 
-/* Source: CUDA occupancy calculator; CDNA2 ISA guide. Worked line: 232 registers a thread on sm_75: 232 * 32
+/* Source: CUDA occupancy calculator; CDNA2 ISA guide. Example: 232 registers a thread on sm_75: 232 * 32
  * = 7424 = 29 units of 256, nothing to round; 230 -> 7360 -> 7424 as well. */
 int64_t model_warp_registers(const struct isa *isa, int64_t regs) {
     return ht_ceil_div(regs * isa->wave_size, isa->register_unit) * isa->register_unit;
 }
 
 /* Source: CUDA occupancy calculator: each scheduler owns its share of the register file and of the warps;
- * shared memory is allocated in units, plus what the driver keeps per block. Worked line: A800 (65,536
+ * shared memory is allocated in units, plus what the driver keeps per block. Worked example: A800 (65,536
  * registers, 4 schedulers), 8 warps of 228 registers: 232 * 32 = 7424 a warp, 16384 / 7424 = 2 warps a
  * scheduler, 8 warps: 1 block. */
 int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64_t regs_per_thread,
@@ -159,7 +159,7 @@ int model_promote_tiles(const struct target *on, const struct tile *t) {
     return chunk_k > t->bk ? chunk_k / t->bk : 1;
 }
 
-/* Worked line: 4096 x 4096 in 128 x 128 tiles = 1024 blocks on 108 SMs, one each: 9.482 waves. */
+/* Worked example: 4096 x 4096 in 128 x 128 tiles = 1024 blocks on 108 SMs, one each: 9.482 waves. */
 int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struct shape *shape,
                           int blocks_per_sm) {
     int64_t blocks = ht_mul(ht_ceil_div(shape->m, t->bm), ht_ceil_div(shape->n, t->bn));

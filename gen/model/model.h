@@ -1,5 +1,5 @@
 /* model: (Gpu, Isa, Scheme, Tile, Shape) -> Cost or reason of rejection. Pure functions, integer
- * arithmetic only; every formula names its source and carries a worked line that is also a unit test. */
+ * arithmetic only; every formula names its source and carries a worked example that is also a unit test. */
 #ifndef HT_MODEL_H
 #define HT_MODEL_H
 
@@ -37,7 +37,7 @@ struct cost {
 };
 
 /* Tile rows of a raster group, so that what a wave reads of A and B is about square: 8 or 16, the one below
- * the root of SMs * bn / bm. Worked line: 132 SMs, 128x128: 11.5, 8 (bench/decisions/016: 8, 16, 32 rows 228,
+ * the root of SMs * bn / bm. Example: 132 SMs, 128x128: 11.5, 8 (bench/decisions/016: 8, 16, 32 rows 228,
  * 220, 217 TFLOPS); 128x256: 16.2, 16 (bench/decisions/026). */
 static inline int model_raster_rows(const struct gpu *g, const struct tile *t) {
     return g->sms * t->bn >= 256 * t->bm ? 16 : 8;

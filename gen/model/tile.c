@@ -59,7 +59,7 @@ int tile_cluster_n(const struct tile *t) {
     return t->bn >= t->bm ? 1 : t->cluster;
 }
 
-/* Worked line: f16x3, 64 x 128 x 32 in twos: 8192 of A and half of B's 16384. */
+/* Worked example: f16x3, 64 x 128 x 32 in twos: 8192 of A and half of B's 16384. */
 int tile_fetched_bytes(const struct tile *t, const struct scheme *s) {
     const int edge = t->bm / tile_cluster_n(t) + t->bn / tile_cluster_m(t);
     return edge * t->bk * s->slices * scheme_slice_bytes(s);

@@ -91,6 +91,6 @@ def test_banners_name_the_unit_that_multiplies(emitted, gpu):
 
 
 def test_the_formula_is_that_of_the_library():
-    """A worked line of ht_bound.h, computed as `bounds` does."""
+    """A worked example of ht_bound.h, computed as `bounds` does."""
     text = (ROOT / "runtime/ht_bound.h").read_text()
     assert "lost + lost / 25 + 4" in text and "split_units + 4" in text and "8 + 103 + 103 / 25 + 4 = 119" in text

@@ -1,4 +1,4 @@
-/* test_desc: the worked lines of runtime/ht_abi.h, ht_cost.h and ht_bound.h and the choice of kernels by ht_pick. */
+/* test_desc: the worked examples of runtime/ht_abi.h, ht_cost.h and ht_bound.h and the choice of kernels by ht_pick. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -543,7 +543,7 @@ static void test_pick_set_by_device(void **state) {
         assert_null(ht_pick_set(hopper, capability, 148)); /* sm_90a's code runs on 9.0 alone */
 }
 
-/* The worked lines of ht_pack_tiles; that a call with checked data asks the same and the other operand has no say; absurd
+/* The worked examples of ht_pack_tiles; that a call with checked data asks the same and the other operand has no say; absurd
  * shapes. */
 static void test_pack_tiles(void **state) {
     static const struct {

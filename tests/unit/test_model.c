@@ -1,4 +1,4 @@
-/* test_model: the worked lines of all three tile models, the papers' tables, and what must hold for every
+/* test_model: the worked examples of all three tile models, the papers' tables, and what must hold for every
  * budget. Build with
  * gen/{base,facts,model}, gen/cli/explain.c and -lcmocka.
  * HALFTONE_ROOT (default ".") is the repository. */
@@ -29,7 +29,7 @@ static struct gpu budget(const char *name) {
     return g;
 }
 
-/* The budgets of the worked lines: fixed here, so that better measurements in the files do not move them. */
+/* The budgets of the worked examples: fixed here, so that better measurements in the files do not move them. */
 static struct gpu worked_a800(void) {
     struct gpu g = budget("a800");
     g.sms = 108;
@@ -108,7 +108,7 @@ static void assert_tile(const struct tile *t, int bm, int bn, int bk) {
     assert_int_equal(t->bk, bk);
 }
 
-/* ---- worked lines ---- */
+/* ---- worked examples ---- */
 
 static void names(void **state) {
     (void)state;
@@ -324,7 +324,7 @@ static void worked_direct_wgmma(void **state) {
     assert_true(c.formula.waves.scalar_store_cycles > 0);
 }
 
-/* The worked lines of gen/model/footprint.c and cost_mma.c: f16x3, 192 x 128 x 32, one block or two that share panels. */
+/* The worked examples of gen/model/footprint.c and cost_mma.c: f16x3, 192 x 128 x 32, one block or two that share panels. */
 static void worked_wgmma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");

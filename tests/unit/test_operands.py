@@ -111,7 +111,7 @@ def test_a_bad_file_is_refused_before_anything_runs(tmp_path):
 
 
 def test_options_that_make_shapes_are_refused(tmp_path):
-    for option in (["--sizes", 64], ["--pad", 4], ["--trans", "NT"], ["--kernels", "all"], ["--yardsticks", "sgemm"], ["--family", "relu"]):
+    for option in (["--sizes", 64], ["--pad", 4], ["--trans", "NT"], ["--kernels", "all"], ["--baselines", "sgemm"], ["--family", "relu"]):
         refused(bench(tmp_path, *option), "--operands brings its own shapes")
 
 
