@@ -40,7 +40,7 @@
     X(CAPTURE, "the device's first product, while its stream is captured")                                   \
     X(FORKED, "a child of fork() of a process that had used the GPU")                                        \
     X(SM_TARGET, "a number of multiprocessors is asked for")                                                 \
-    X(EPILOGUE, "an epilogue that the table does not have")                                                  \
+    X(EPILOGUE, "an epilogue that the table does not have, or that the original could not do alone")         \
     X(LAYOUT, "a layout, scale or attribute that the table does not have")                                   \
     X(NO_DRIVER, "libcuda.so.1 is not loaded, and this form needs it")                                       \
     X(HOST, "small: the CPU is faster")                                                                      \

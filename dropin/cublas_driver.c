@@ -33,3 +33,64 @@ bool cublas_is_capturing(void *stream) {
     memcpy(&f, &found, sizeof f);
     return f != NULL && (f(stream, &status) != 0 || status != 0);
 }
+
+/* ---- memory; an absent driver does nothing ---- */
+
+/* CUDA_MEMCPY2D; kind 2: device memory. */
+struct copy_2d {
+    size_t from_x, from_y;
+    int from_kind;
+    const void *from_host;
+    unsigned long long from;
+    void *from_array;
+    size_t from_pitch, to_x, to_y;
+    int to_kind;
+    void *to_host;
+    unsigned long long to;
+    void *to_array;
+    size_t to_pitch, width, rows;
+};
+
+typedef int copy_2d(const struct copy_2d *copy, void *stream);
+typedef int set_words(unsigned long long memory, unsigned value, size_t words, void *stream);
+typedef int allocate(unsigned long long *memory, size_t bytes, void *stream);
+typedef int give_back(unsigned long long memory, void *stream);
+
+bool cublas_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                      size_t rows, void *stream) {
+    copy_2d *f;
+    void *const found = of_driver("cuMemcpy2DAsync_v2");
+    const struct copy_2d copy = {.from_kind = 2,
+                                 .from = (uintptr_t)from,
+                                 .from_pitch = from_pitch,
+                                 .to_kind = 2,
+                                 .to = (uintptr_t)to,
+                                 .to_pitch = to_pitch,
+                                 .width = width,
+                                 .rows = rows};
+    memcpy(&f, &found, sizeof f);
+    return f != NULL && f(&copy, stream) == 0;
+}
+
+bool cublas_clear(void *memory, size_t floats, void *stream) {
+    set_words *f;
+    void *const found = of_driver("cuMemsetD32Async");
+    memcpy(&f, &found, sizeof f);
+    return f != NULL && f((uintptr_t)memory, 0, floats, stream) == 0;
+}
+
+void *cublas_allocate(size_t bytes, void *stream) {
+    allocate *f;
+    unsigned long long memory = 0;
+    void *const found = of_driver("cuMemAllocAsync");
+    memcpy(&f, &found, sizeof f);
+    return f != NULL && f(&memory, bytes, stream) == 0 ? (void *)(uintptr_t)memory : NULL;
+}
+
+void cublas_free(void *memory, void *stream) {
+    give_back *f;
+    void *const found = of_driver("cuMemFreeAsync");
+    memcpy(&f, &found, sizeof f);
+    if (f != NULL && memory != NULL)
+        (void)f((uintptr_t)memory, stream);
+}

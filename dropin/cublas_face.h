@@ -51,9 +51,16 @@ struct cublas_setting {
 
 /* cublas_product.c. true: served, all is launched. */
 bool cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gemm *gemm);
-/* What both faces of cuBLAS do with a product whose form is served: decide, take a handle, multiply. */
+/* What a form does on the stream around the product, with a handle at hand and nothing launched yet; false: the original runs. */
+struct cublas_around {
+    bool (*before)(const void *data), (*after)(const void *data);
+    const void *data;
+};
+struct dropin_call cublas_describe(const struct cublas_entry *entry, const struct cublas_gemm *gemm);
+/* A product whose form is served: decide, take a handle, multiply, note. `around` may be NULL. */
 enum dropin_reason cublas_multiply(const struct dropin_call *call, const struct cublas_gemm *gemm,
-                                   const struct cublas_setting *setting, struct dropin_policy *policy);
+                                   const struct cublas_setting *setting, const struct cublas_around *around,
+                                   struct dropin_policy *policy);
 
 /* cublas_handles.c: workspaces that programs have given to their handles. */
 void cublas_note_workspace(const void *handle, void *workspace, size_t bytes);
@@ -63,5 +70,35 @@ void cublas_find_workspace(const void *handle, void **workspace, size_t *bytes);
 /* cublas_driver.c: of libcuda.so.1, where the process has loaded it. */
 int cublas_device(void); /* the current one; 0 where there is no driver */
 bool cublas_is_capturing(void *stream);
+/* On the stream; false: not done. Rows of `width` bytes, `pitch` bytes apart. */
+bool cublas_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                      size_t rows, void *stream);
+bool cublas_clear(void *memory, size_t floats, void *stream);
+void *cublas_allocate(size_t bytes, void *stream); /* NULL: none */
+void cublas_free(void *memory, void *stream);
+
+/* The function behind a name, as type T. */
+#define ORIGINAL(origin, T, name) ((T *)(origin)->function[NAME_##name])
+
+/* A call of cublasLtMatmul as its descriptions say it. */
+struct lt_problem {
+    struct cublas_gemm gemm; /* of D, as columns: operands are exchanged where the order is rows */
+    struct cublas_setting setting;
+    int epilogue, order;
+    const void *bias;
+    int bias_type;
+    const void *c;
+    int64_t c_ld, c_stride;
+    int64_t rows, cols; /* of D, in its order */
+};
+
+/* lt_matmul.c: the one entry of cuBLASLt. */
+DROPIN_EXPORT int cublasLtMatmul(CUBLASLT_MATMUL_ARGS);
+/* lt_read.c: fills what `pointers` does not have. DROPIN_SERVED, or why the original must do it. */
+enum dropin_reason lt_read(const struct cublas_origin *origin, void *desc, void *const layouts[4],
+                           struct lt_problem *p);
+/* lt_epilogue.c: D = epilogue(D), by cuBLASLt itself: a product of zeros, 1 long, with D added. false: not done. */
+bool lt_apply_epilogue(const struct cublas_origin *origin, void *handle, void *d_layout,
+                       const struct lt_problem *p);
 
 #endif

@@ -29,6 +29,47 @@ enum cu_compute {
     CU_COMPUTE_32F_EMULATED_16BFX9 = 78
 };
 
+/* cuBLASLt: attributes of a description of a product, and of a matrix. */
+enum lt_desc {
+    LT_COMPUTE_TYPE = 0,
+    LT_SCALE_TYPE = 1,
+    LT_POINTER_MODE = 2,
+    LT_TRANS_A = 3,
+    LT_TRANS_B = 4,
+    LT_TRANS_C = 5,
+    LT_FILL_MODE = 6,
+    LT_EPILOGUE = 7,
+    LT_BIAS_POINTER = 8,
+    LT_AUX_POINTER = 11,
+    LT_SM_COUNT_TARGET = 15,
+    LT_A_SCALE_POINTER = 17,
+    LT_B_SCALE_POINTER = 18,
+    LT_C_SCALE_POINTER = 19,
+    LT_D_SCALE_POINTER = 20,
+    LT_AMAX_D_POINTER = 21,
+    LT_BIAS_DATA_TYPE = 26,
+    LT_A_SCALE_MODE = 31,
+    LT_B_SCALE_MODE = 32,
+    LT_C_SCALE_MODE = 33,
+    LT_D_SCALE_MODE = 34,
+    LT_D_OUT_SCALE_POINTER = 36,
+    LT_EMULATION_DESCRIPTOR = 38
+};
+enum lt_layout {
+    LT_TYPE = 0,
+    LT_ORDER = 1,
+    LT_ROWS = 2,
+    LT_COLS = 3,
+    LT_LD = 4,
+    LT_BATCH_COUNT = 5,
+    LT_BATCH_STRIDE = 6,
+    LT_PLANE_OFFSET = 7,
+    LT_BATCH_MODE = 8
+};
+enum lt_order { LT_COL = 0, LT_ROW = 1 };
+enum lt_fill { LT_FILL_FULL = 2 };
+enum lt_epilogue { LT_EPILOGUE_NONE = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS = 4, LT_EPILOGUE_GELU = 32 };
+
 /* What the face takes the place of: X(name), the products; those whose calls tell something about a handle. */
 #define CUBLAS_PRODUCTS(X)                                                                                   \
     X(cublasSgemm_v2)                                                                                        \
@@ -43,8 +84,18 @@ enum cu_compute {
 /* Asked, never replaced. */
 #define CUBLAS_ASKED(X)                                                                                      \
     X(cublasGetStream_v2) X(cublasGetPointerMode_v2) X(cublasGetMathMode) X(cublasGetSmCountTarget)
-#define CUBLAS_REPLACED(X) CUBLAS_PRODUCTS(X) CUBLAS_STATE(X)
-#define CUBLAS_ALL(X) CUBLAS_REPLACED(X) CUBLAS_ASKED(X)
+#define CUBLASLT_PRODUCTS(X) X(cublasLtMatmul)
+#define CUBLASLT_ASKED(X)                                                                                    \
+    X(cublasLtMatmulDescGetAttribute)                                                                        \
+    X(cublasLtMatrixLayoutGetAttribute)                                                                      \
+    X(cublasLtMatmulDescCreate)                                                                              \
+    X(cublasLtMatmulDescSetAttribute)                                                                        \
+    X(cublasLtMatmulDescDestroy)                                                                             \
+    X(cublasLtMatrixLayoutCreate)                                                                            \
+    X(cublasLtMatrixLayoutSetAttribute)                                                                      \
+    X(cublasLtMatrixLayoutDestroy)
+#define CUBLAS_REPLACED(X) CUBLAS_PRODUCTS(X) CUBLAS_STATE(X) CUBLASLT_PRODUCTS(X)
+#define CUBLAS_ALL(X) CUBLAS_REPLACED(X) CUBLAS_ASKED(X) CUBLASLT_ASKED(X)
 
 enum cublas_name {
 #define CUBLAS_NAME(name) NAME_##name,
@@ -69,5 +120,16 @@ enum cublas_name {
     void *handle, int op_a, int op_b, S m, S n, S k, const void *alpha, const void *a, int a_type, S lda,    \
         long long stride_a, const void *b, int b_type, S ldb, long long stride_b, const void *beta, void *c, \
         int c_type, S ldc, long long stride_c, S batch, int compute, int algo
+
+#define CUBLASLT_MATMUL_ARGS                                                                                 \
+    void *handle, void *desc, const void *alpha, const void *a, void *a_layout, const void *b,               \
+        void *b_layout, const void *beta, const void *c, void *c_layout, void *d, void *d_layout,            \
+        const void *algo, void *workspace, size_t workspace_bytes, void *stream
+typedef int lt_matmul(CUBLASLT_MATMUL_ARGS);
+typedef int lt_get_attribute(void *of, int attribute, void *value, size_t bytes, size_t *written);
+typedef int lt_set_attribute(void *of, int attribute, const void *value, size_t bytes);
+typedef int lt_create_desc(void **desc, int compute, int scale_type);
+typedef int lt_create_layout(void **layout, int type, uint64_t rows, uint64_t cols, int64_t ld);
+typedef int lt_destroy(void *of);
 
 #endif

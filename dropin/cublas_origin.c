@@ -48,9 +48,10 @@ static void *find_in_object(const void *object, const char *name, const void *ow
 }
 
 /* A caller that is linked to no cuBLAS: it has looked the function up, or calls through libffi. */
-static bool fill_by_name(struct cublas_origin *o) {
-    static const char *const libraries[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", NULL};
-    void *const object = dropin_loaded(libraries);
+static bool fill_by_name(struct cublas_origin *o, enum cublas_name name) {
+    static const char *const cublas[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", NULL};
+    static const char *const lt[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", NULL};
+    void *const object = dropin_loaded(name == NAME_cublasLtMatmul ? lt : cublas);
     if (object == NULL)
         return false;
     const bool any = fill(o, find_in_object, object);
@@ -85,7 +86,7 @@ static const struct cublas_origin *find_origin(const void *address, enum cublas_
     if (known && fill(&found, find_for_caller, &caller) && found.function[name] != NULL)
         return publish(&found);
     memset(&found, 0, sizeof found);
-    return fill_by_name(&found) && found.function[name] != NULL ? publish(&found) : NULL;
+    return fill_by_name(&found, name) && found.function[name] != NULL ? publish(&found) : NULL;
 }
 
 struct cublas_entry cublas_enter(const void *caller, enum cublas_name name) {

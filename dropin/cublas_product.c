@@ -17,9 +17,6 @@ static char letter(int op) {
 typedef int get_stream(void *handle, void **stream);
 typedef int get_int(void *handle, int *value);
 
-/* The function behind a name, as type T. */
-#define ORIGINAL(origin, T, name) ((T *)(origin)->function[NAME_##name])
-
 /* false: the original must judge the handle. */
 static bool ask_handle(const struct cublas_origin *o, void *handle, struct cublas_setting *s, int *math,
                        int *sm_target) {
@@ -82,8 +79,24 @@ static int run_product(const struct dropin_library *library, halftone *h, const 
                                           g->stride_c, g->batch);
 }
 
+/* With a handle: DROPIN_SERVED, or why not and, of halftone's own errors, its words. */
+static enum dropin_reason run_around(const struct dropin_call *call, const struct cublas_gemm *g,
+                                     const struct cublas_setting *setting, const struct cublas_around *around,
+                                     halftone *handle, char detail[256]) {
+    const struct dropin_library *const library = dropin_library();
+    if (around != NULL && !around->before(around->data))
+        return DROPIN_NO_DRIVER;
+    const int code = run_product(library, handle, call, g, setting);
+    if (code != HALFTONE_OK) {
+        snprintf(detail, 256, "%.90s %.150s", library->strerror(code), library->last_detail(handle));
+        return dropin_reason_of(code);
+    }
+    return around == NULL || around->after(around->data) ? DROPIN_SERVED : DROPIN_EPILOGUE;
+}
+
 enum dropin_reason cublas_multiply(const struct dropin_call *call, const struct cublas_gemm *g,
-                                   const struct cublas_setting *setting, struct dropin_policy *policy) {
+                                   const struct cublas_setting *setting, const struct cublas_around *around,
+                                   struct dropin_policy *policy) {
     struct dropin_slot *slot = NULL;
     char detail[256] = "";
     enum dropin_reason why = dropin_decide(call, policy);
@@ -93,15 +106,8 @@ enum dropin_reason cublas_multiply(const struct dropin_call *call, const struct 
         why = !dropin_is_warm(device) && cublas_is_capturing(setting->stream)
                   ? DROPIN_CAPTURE
                   : dropin_take(device, policy, &slot);
-        if (slot != NULL) {
-            const struct dropin_library *const library = dropin_library();
-            const int code = run_product(library, slot->handle, call, g, setting);
-            if (code != HALFTONE_OK) {
-                why = dropin_reason_of(code);
-                snprintf(detail, sizeof detail, "%.90s %.150s", library->strerror(code),
-                         library->last_detail(slot->handle));
-            }
-        }
+        if (slot != NULL)
+            why = run_around(call, g, setting, around, slot->handle, detail);
         halftone_dropin_thread.depth--;
     }
     dropin_note(call, policy, why, detail[0] != '\0' ? detail : NULL,
@@ -111,7 +117,7 @@ enum dropin_reason cublas_multiply(const struct dropin_call *call, const struct 
     return why;
 }
 
-bool cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gemm *g) {
+struct dropin_call cublas_describe(const struct cublas_entry *entry, const struct cublas_gemm *g) {
     const struct dropin_call call = {.api = g->api,
                                      .caller = entry->caller,
                                      .op_a = letter(g->op_a),
@@ -121,6 +127,11 @@ bool cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gem
                                      .k = g->k,
                                      .batch = g->batch,
                                      .least_work = LEAST_WORK};
+    return call;
+}
+
+bool cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gemm *g) {
+    const struct dropin_call call = cublas_describe(entry, g);
     struct dropin_policy policy = {0};
     struct cublas_setting setting;
     int math, sm_target;
@@ -139,7 +150,7 @@ bool cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gem
         why = DROPIN_SM_TARGET;
     if (why == DROPIN_SERVED) {
         cublas_find_workspace(g->handle, &setting.workspace, &setting.workspace_bytes);
-        return cublas_multiply(&call, g, &setting, &policy) == DROPIN_SERVED;
+        return cublas_multiply(&call, g, &setting, NULL, &policy) == DROPIN_SERVED;
     }
     dropin_note(&call, &policy, why, NULL, NULL);
     return false;

@@ -5,8 +5,8 @@ DROPIN_COMMON := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/common_*.c) dropin
 DROPIN_CUBLAS := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/cublas_*.c dropin/lt_*.c))
 DROPIN_BLAS := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/blas_*.c))
 
-# Thread-local memory as of a library that is there from the start: a face is preloaded.
-out/obj/dropin/%.o: C_FLAGS += -D_GNU_SOURCE -fvisibility=hidden -ftls-model=initial-exec
+# Small rather than fast: no loop of theirs is long. Thread-local memory as of a library that is there from the start: a face is preloaded.
+out/obj/dropin/%.o: C_FLAGS += -Os -D_GNU_SOURCE -fvisibility=hidden -ftls-model=initial-exec
 
 # $(call link_face,NAME): never unloaded, since programs keep its functions' addresses; small, since every process maps it.
 link_face = $(call run,LINK,$@,$(CC) -shared -s -Wl$(comma)-z$(comma)noseparate-code -Wl$(comma)-soname$(comma)$(1) -Wl$(comma)-z$(comma)nodelete -Wl$(comma)--no-undefined \

@@ -1,0 +1,161 @@
+/* fake_cublaslt: stands for libcublasLt.so.13: descriptions as lists of attributes, products as sums in FP64, epilogues, and how many
+ * products there were. FAKE_LT_REFUSES=1: products 1 long are refused, so that the face's second pass over D fails. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../dropin/cublas_names.h"
+
+#define FAKE __attribute__((visibility("default")))
+
+enum { INVALID = 7, ATTRIBUTES = 40 };
+FAKE long fake_lt_calls(void);
+FAKE int cublasLtCreate(void **handle);
+
+static long calls;
+
+long fake_lt_calls(void) {
+    return calls;
+}
+
+int cublasLtCreate(void **handle) {
+    *handle = &calls;
+    return CU_SUCCESS;
+}
+
+struct attributes {
+    int64_t is[ATTRIBUTES];
+};
+
+static int get(const struct attributes *x, int attribute, void *value, size_t bytes, size_t *written) {
+    if (attribute < 0 || attribute >= ATTRIBUTES || (bytes != 4 && bytes != 8))
+        return INVALID;
+    memcpy(value, &x->is[attribute], bytes);
+    *written = bytes;
+    return CU_SUCCESS;
+}
+
+static int set(struct attributes *x, int attribute, const void *value, size_t bytes) {
+    int32_t four;
+    if (attribute < 0 || attribute >= ATTRIBUTES || (bytes != 4 && bytes != 8))
+        return INVALID;
+    memcpy(&four, value, 4);
+    x->is[attribute] = four;
+    if (bytes == 8)
+        memcpy(&x->is[attribute], value, 8);
+    return CU_SUCCESS;
+}
+
+FAKE lt_create_desc cublasLtMatmulDescCreate;
+FAKE lt_create_layout cublasLtMatrixLayoutCreate;
+FAKE lt_destroy cublasLtMatmulDescDestroy, cublasLtMatrixLayoutDestroy;
+FAKE lt_get_attribute cublasLtMatmulDescGetAttribute, cublasLtMatrixLayoutGetAttribute;
+FAKE lt_set_attribute cublasLtMatmulDescSetAttribute, cublasLtMatrixLayoutSetAttribute;
+FAKE lt_matmul cublasLtMatmul;
+
+int cublasLtMatmulDescCreate(void **desc, int compute, int scale_type) {
+    struct attributes *const x = (struct attributes *)calloc(1, sizeof *x);
+    *desc = x;
+    if (x == NULL)
+        return 3;
+    x->is[LT_COMPUTE_TYPE] = compute;
+    x->is[LT_SCALE_TYPE] = scale_type;
+    x->is[LT_FILL_MODE] = LT_FILL_FULL;
+    x->is[LT_EPILOGUE] = LT_EPILOGUE_NONE;
+    x->is[LT_BIAS_DATA_TYPE] = -1;
+    return CU_SUCCESS;
+}
+
+int cublasLtMatrixLayoutCreate(void **layout, int type, uint64_t rows, uint64_t cols, int64_t ld) {
+    struct attributes *const x = (struct attributes *)calloc(1, sizeof *x);
+    *layout = x;
+    if (x == NULL)
+        return 3;
+    x->is[LT_TYPE] = type;
+    x->is[LT_ROWS] = (int64_t)rows;
+    x->is[LT_COLS] = (int64_t)cols;
+    x->is[LT_LD] = ld;
+    x->is[LT_BATCH_COUNT] = 1;
+    return CU_SUCCESS;
+}
+
+int cublasLtMatmulDescDestroy(void *of) {
+    free(of);
+    return CU_SUCCESS;
+}
+
+int cublasLtMatrixLayoutDestroy(void *of) {
+    free(of);
+    return CU_SUCCESS;
+}
+
+int cublasLtMatmulDescGetAttribute(void *of, int attribute, void *value, size_t bytes, size_t *written) {
+    return get((const struct attributes *)of, attribute, value, bytes, written);
+}
+
+int cublasLtMatrixLayoutGetAttribute(void *of, int attribute, void *value, size_t bytes, size_t *written) {
+    return get((const struct attributes *)of, attribute, value, bytes, written);
+}
+
+int cublasLtMatmulDescSetAttribute(void *of, int attribute, const void *value, size_t bytes) {
+    return set((struct attributes *)of, attribute, value, bytes);
+}
+
+int cublasLtMatrixLayoutSetAttribute(void *of, int attribute, const void *value, size_t bytes) {
+    return set((struct attributes *)of, attribute, value, bytes);
+}
+
+/* Element (i, j) of a matrix as stored. */
+static int64_t place(const int64_t *layout, int64_t i, int64_t j) {
+    return layout[LT_ORDER] == LT_ROW ? i * layout[LT_LD] + j : i + j * layout[LT_LD];
+}
+
+static double activation(int64_t epilogue, double x) {
+    if (epilogue & LT_EPILOGUE_RELU)
+        return x > 0 ? x : 0;
+    return epilogue & LT_EPILOGUE_GELU ? 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))) : x;
+}
+
+static int is_right(const int64_t *desc, int64_t *const x[4]) {
+    const int64_t m = x[3][LT_ROWS], n = x[3][LT_COLS], k = desc[LT_TRANS_A] == CU_OP_N ? x[0][LT_COLS] : x[0][LT_ROWS];
+    const int64_t rows[4] = {desc[LT_TRANS_A] == CU_OP_N ? m : k, desc[LT_TRANS_B] == CU_OP_N ? k : n, m, m};
+    const int64_t cols[4] = {desc[LT_TRANS_A] == CU_OP_N ? k : m, desc[LT_TRANS_B] == CU_OP_N ? n : k, n, n};
+    for (int i = 0; i < 4; i++)
+        if (x[i][LT_ROWS] != rows[i] || x[i][LT_COLS] != cols[i] || x[i][LT_LD] < (x[i][LT_ORDER] == LT_ROW ? cols[i] : rows[i]) || x[i][LT_BATCH_COUNT] != x[3][LT_BATCH_COUNT])
+            return 0;
+    return 1;
+}
+
+static void multiply(const int64_t *desc, int64_t *const x[4], float alpha, const float *a, const float *b, float beta, const float *c, float *d) {
+    const int64_t k = desc[LT_TRANS_A] == CU_OP_N ? x[0][LT_COLS] : x[0][LT_ROWS];
+    const float *const bias = (const float *)desc[LT_BIAS_POINTER];
+    for (int64_t i = 0; i < x[3][LT_ROWS]; i++)
+        for (int64_t j = 0; j < x[3][LT_COLS]; j++) {
+            double sum = 0;
+            for (int64_t p = 0; p < k; p++)
+                sum += (double)a[desc[LT_TRANS_A] == CU_OP_N ? place(x[0], i, p) : place(x[0], p, i)] *
+                       (double)b[desc[LT_TRANS_B] == CU_OP_N ? place(x[1], p, j) : place(x[1], j, p)];
+            sum = (double)alpha * sum + (beta != 0 ? (double)beta * (double)c[place(x[2], i, j)] : 0);
+            sum += desc[LT_EPILOGUE] & LT_EPILOGUE_BIAS ? (double)bias[i] : 0;
+            d[place(x[3], i, j)] = (float)activation(desc[LT_EPILOGUE], sum);
+        }
+}
+
+int cublasLtMatmul(CUBLASLT_MATMUL_ARGS) {
+    (void)algo, (void)workspace, (void)workspace_bytes, (void)stream;
+    calls++;
+    if (handle == NULL || desc == NULL || alpha == NULL || beta == NULL || a_layout == NULL || b_layout == NULL || c_layout == NULL || d_layout == NULL)
+        return INVALID;
+    const int64_t *const is = ((const struct attributes *)desc)->is;
+    int64_t *const x[4] = {((struct attributes *)a_layout)->is, ((struct attributes *)b_layout)->is, ((struct attributes *)c_layout)->is, ((struct attributes *)d_layout)->is};
+    if (!is_right(is, x))
+        return INVALID;
+    if (x[0][LT_TYPE] != 0 || x[3][LT_TYPE] != 0 || is[LT_SCALE_TYPE] != 0 || is[LT_POINTER_MODE] > 1 || is[LT_COMPUTE_TYPE] < 64)
+        return CU_NOT_SUPPORTED;
+    if (getenv("FAKE_LT_REFUSES") != NULL && x[1][LT_ROWS] == 1)
+        return CU_NOT_SUPPORTED;
+    for (int64_t i = 0; i < x[3][LT_BATCH_COUNT]; i++)
+        multiply(is, x, *(const float *)alpha, (const float *)a + i * x[0][LT_BATCH_STRIDE], (const float *)b + i * x[1][LT_BATCH_STRIDE],
+                 *(const float *)beta, (const float *)c + i * x[2][LT_BATCH_STRIDE], (float *)d + i * x[3][LT_BATCH_STRIDE]);
+    return CU_SUCCESS;
+}

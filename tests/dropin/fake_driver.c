@@ -1,0 +1,68 @@
+/* fake_driver: stands for libcuda.so.1: one device, whose memory is the host's; work is done at once. FAKE_CAPTURING=1: every stream
+ * is being captured. */
+#include <stdlib.h>
+#include <string.h>
+
+int cuCtxGetDevice(int *device);
+int cuStreamIsCapturing(void *stream, int *status);
+int cuMemsetD32Async(unsigned long long memory, unsigned value, size_t words, void *stream);
+int cuMemAllocAsync(unsigned long long *memory, size_t bytes, void *stream);
+int cuMemFreeAsync(unsigned long long memory, void *stream);
+
+struct copy { /* CUDA_MEMCPY2D */
+    size_t src_x, src_y;
+    int src_type;
+    const void *src_host;
+    unsigned long long src_device;
+    void *src_array;
+    size_t src_pitch, dst_x, dst_y;
+    int dst_type;
+    void *dst_host;
+    unsigned long long dst_device;
+    void *dst_array;
+    size_t dst_pitch, width, height;
+};
+int cuMemcpy2DAsync_v2(const struct copy *copy, void *stream);
+
+int cuCtxGetDevice(int *device) {
+    *device = 0;
+    return 0;
+}
+
+int cuStreamIsCapturing(void *stream, int *status) {
+    const char *const text = getenv("FAKE_CAPTURING");
+    (void)stream;
+    *status = text != NULL && text[0] == '1';
+    return 0;
+}
+
+int cuMemsetD32Async(unsigned long long memory, unsigned value, size_t words, void *stream) {
+    (void)stream;
+    for (size_t i = 0; i < words; i++)
+        ((unsigned *)memory)[i] = value;
+    return 0;
+}
+
+int cuMemcpy2DAsync_v2(const struct copy *c, void *stream) {
+    (void)stream;
+    if (c->src_type != 2 || c->dst_type != 2 || c->width > c->src_pitch || c->width > c->dst_pitch || c->src_x + c->src_y + c->dst_x + c->dst_y > 0)
+        return 1;
+    for (size_t i = 0; i < c->height; i++)
+        memmove((char *)c->dst_device + i * c->dst_pitch, (const char *)c->src_device + i * c->src_pitch, c->width);
+    return 0;
+}
+
+int cuMemAllocAsync(unsigned long long *memory, size_t bytes, void *stream) {
+    (void)stream;
+    void *const made = malloc(bytes);
+    if (made != NULL)
+        memset(made, 0xff, bytes); /* NaN */
+    *memory = (unsigned long long)made;
+    return made == NULL;
+}
+
+int cuMemFreeAsync(unsigned long long memory, void *stream) {
+    (void)stream;
+    free((void *)memory);
+    return 0;
+}

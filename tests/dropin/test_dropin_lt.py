@@ -1,0 +1,110 @@
+"""cublasLtMatmul under the face, before a fake cuBLASLt: layouts, orders, epilogues, which descriptions are the original's."""
+import re
+
+import pytest
+from dropin_programs import HERE, ROOT, build_face, cc, face, lines # noqa: F401 (fixtures)
+
+REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
+BIAS, RELU, RELU_BIAS, GELU, GELU_BIAS = 4, 2, 6, 32, 36
+# Words of a call, and why it is the original's, or SERVED; "SERVED+": with a second pass over D by cuBLASLt.
+FORMS = [
+    *[(f"m=33 n=50 k=45 opa={a} opb={b} order={order} alpha=-1.5 beta={beta} pointers={pointers}", "SERVED")
+      for a, b, beta, pointers in ((0, 0, 0, 0), (0, 1, 0.5, 0), (1, 0, 0, 1), (2, 2, 0.5, 1)) for order in (0, 1)],
+    *[(f"m=33 n=50 opb=1 epilogue={e} order={order} workspace={w}", "SERVED+") for e in (BIAS, RELU, RELU_BIAS, GELU, GELU_BIAS) for order in (0, 1) for w in (0, 65536)],
+    ("batch=3 opa=1", "SERVED"), ("batch=3 beta=0.5", "SERVED"), ("batch=2 order=1", "SERVED"),
+    ("m=33 c=1 beta=0.5", "SERVED"), ("m=33 c=1 beta=0.5 order=1", "SERVED"), ("m=33 c=1 beta=0", "SERVED"), ("c=1 beta=0.5 pointers=1", "SERVED"),
+    ("m=33 c=1 beta=0.5 epilogue=6", "SERVED+"), ("m=33 c=1 beta=0.5 epilogue=36 order=1 workspace=4096", "SERVED+"), ("epilogue=4 c=1", "SERVED+"),
+    ("compute=78", "SERVED"), ("desc=26 value=0 epilogue=4", "SERVED+"), ("desc=25 value=1", "SERVED"),
+    ("compute=77", "TF32"), ("compute=69", "PEDANTIC"), ("compute=74", "HALF"), ("compute=0", "UNKNOWN_FORM"), ("compute=64", "UNKNOWN_FORM"),
+    ("ta=2", "TYPES"), ("td=14", "TYPES"), ("scale=1", "LAYOUT"), ("desc=2 value=3", "LAYOUT"), ("desc=5 value=1", "LAYOUT"), ("desc=6 value=0", "LAYOUT"),
+    ("epilogue=130 ", "EPILOGUE"), ("epilogue=8", "EPILOGUE"), ("epilogue=38", "EPILOGUE"), ("epilogue=256", "EPILOGUE"), ("epilogue=4 desc=26 value=2", "EPILOGUE"),
+    ("epilogue=4 nobias=1 m=0", "EPILOGUE"), ("epilogue=4 beta=0.5", "EPILOGUE"), ("epilogue=4 pointers=1", "EPILOGUE"), ("epilogue=4 batch=2", "EPILOGUE"), ("desc=11 value=4096", "EPILOGUE"),
+    ("desc=15 value=16", "SM_TARGET"), ("desc=17 value=4096", "LAYOUT"), ("desc=20 value=4096", "LAYOUT"), ("desc=21 value=4096", "LAYOUT"),
+    ("desc=32 value=1", "LAYOUT"), ("desc=36 value=4096", "LAYOUT"), ("desc=38 value=4096", "LAYOUT"), ("layout=7 value=64", "LAYOUT"), ("layout=8 value=1", "LAYOUT"),
+    ("m=33 n=33 orderc=1", "LAYOUT"), ("c=1 beta=1 batch=2", "LAYOUT"), ("layout=2 value=39", "ARGUMENTS"), ("layout=5 value=2", "ARGUMENTS"), ("pad=5", "ARGUMENTS"),
+]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lt")
+    script = folder / "versions"
+    script.write_text("libcublasLt.so.13 { global: cublasLt*; fake_*; local: *; };\n")
+    cc("-shared", "-Wl,-Bsymbolic", "-Wl,-soname,libcublasLt.so.13", f"-Wl,--version-script={script}", HERE / "fake_cublaslt.c", "-o", folder / "libcublasLt.so.13", "-lm")
+    cc("-shared", "-Wl,-soname,libcuda.so.1", HERE / "fake_driver.c", "-o", folder / "libcuda.so.1")
+    cc(HERE / "lt_main.c", "-o", folder / "lt_main", folder / "libcublasLt.so.13", folder / "libcuda.so.1", f"-Wl,-rpath,{folder}", "-lm", "-ldl")
+    return folder / "lt_main"
+
+
+def forms(face, program, log, **env):
+    got = lines(program, *[words for words, _ in FORMS], face=face, HALFTONE="record", HALFTONE_LOG=str(log), **env)
+    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
+    return got, [dict(zip(head, row)) for row in rows]
+
+
+def faults(native, got, rows):
+    if len(got) != len(FORMS) or len(rows) != len(FORMS):
+        return ["calls are missing"]
+    found = []
+    for (words, expected), alone, (status, error, served, original), row in zip(FORMS, native, got, rows):
+        counts = {"SERVED": ("1", "0"), "SERVED+": ("1", "1")}.get(expected, ("0", "1"))
+        if status != alone[0] or (served, original) != counts or (error != alone[1] and not (error != "spoilt" and float(error) <= 60)):
+            found.append((words, expected, alone, (status, error, served, original)))
+        if not row["why"].startswith("" if "SERVED" in expected else REASONS[expected]) or (row["served"] == "1") != ("SERVED" in expected):
+            found.append((words, expected, row["why"]))
+    return found
+
+
+@pytest.fixture(scope="module")
+def native(program):
+    return lines(program, *[words for words, _ in FORMS])
+
+
+def test_every_description_is_served_or_the_original_s_as_the_table_says(face, program, native, tmp_path):
+    assert {alone[2] for alone in native} == {"0"} and max(float(alone[1]) for alone in native if alone[0] == "0") < 1.5
+    assert faults(native, *forms(face, program, tmp_path / "log")) == []
+
+
+def test_where_the_second_pass_fails_the_original_does_all_of_it(face, program, native):
+    words = [words for words, why in FORMS if why == "SERVED+"]
+    got = lines(program, *words, face=face, FAKE_LT_REFUSES="1")
+    assert all(g[0] == "0" and float(g[1]) < 1.5 and g[2:] == ["0", "2"] for g in got), got
+
+
+def test_the_first_product_of_a_device_is_not_served_in_a_capture(face, program):
+    got = lines(program, "m=33", "m=33 epilogue=4", face=face, FAKE_CAPTURING="1")
+    assert [g[2:] for g in got] == [["0", "1"], ["0", "1"]]
+
+
+def test_what_cublas_calls_within_itself_is_its_own(face, program, tmp_path):
+    """cuBLAS calls cuBLASLt through the dynamic linker, and so through the face."""
+    at, script = tmp_path, tmp_path / "versions"
+    script.write_text("libcublas.so.13 { global: cublas*; fake_*; local: *; };\n")
+    cc("-shared", "-DUSES_LT", "-Wl,-Bsymbolic", "-Wl,-soname,libcublas.so.13", f"-Wl,--version-script={script}", HERE / "fake_cublas.c", "-o", at / "libcublas.so.13",
+       program.parent / "libcublasLt.so.13", f"-Wl,-rpath,{program.parent}")
+    cc(HERE / "cublas_client.c", HERE / "cublas_main.c", "-o", at / "main", at / "libcublas.so.13", f"-Wl,-rpath,{at}:{program.parent}", "-lm", "-ldl", "-lpthread")
+    log = tmp_path / "log"
+    words = "api=GemmEx compute=69 algo=77"
+    assert lines(at / "main", words, face=face, HALFTONE="record", HALFTONE_LOG=str(log))[0][:3] == [*lines(at / "main", words)[0][:2], "0"]
+    rows = [row.split("\t") for row in log.read_text().splitlines()[1:]]
+    assert [(row[2], row[-1]) for row in rows] == [("cublasGemmEx", REASONS["PEDANTIC"]), ("cublasLtMatmul", REASONS["NESTED"])]
+
+
+def replaced(file, old, new):
+    return lambda name, text: text.replace(old, new, 1) if name == file else text
+
+
+@pytest.mark.parametrize("edit", [
+    pytest.param(replaced("lt_read.c", "    exchange_operands(g);\n", "    (void)g;\n"), id="order"),
+    pytest.param(replaced("lt_read.c", "{LT_SM_COUNT_TARGET, 4, 0, DROPIN_SM_TARGET},", ""), id="sm"),
+    pytest.param(replaced("lt_matmul.c", "copy_c(p);", "true;"), id="copy"),
+    pytest.param(replaced("lt_matmul.c", "return has_epilogue ? DROPIN_EPILOGUE : DROPIN_SERVED;", "return DROPIN_SERVED;"), id="beta twice"),
+    pytest.param(replaced("lt_epilogue.c", "LT_BIAS_POINTER, &p->bias, 8", "LT_BIAS_POINTER, &p->c, 8"), id="bias"),
+    pytest.param(replaced("lt_epilogue.c", "cublas_clear(zeros, floats, s->stream)", "true"), id="zeros"),
+    pytest.param(replaced("cublas_face.h", "DROPIN_EXPORT int cublasLtMatmul", "int cublasLtMatmul"), id="name"),
+])
+def test_a_broken_face_is_noticed(edit, program, native, tmp_path):
+    got, rows = lines(program, *[words for words, _ in FORMS], face=build_face(tmp_path / "face", edit)), []
+    if got != native:
+        got, rows = forms(tmp_path / "face/libhalftone_cublas.so", program, tmp_path / "log")
+    assert faults(native, got, rows) != []
