@@ -79,8 +79,10 @@ const char *dropin_reason_text(enum dropin_reason why);
     X(set_stream)                                                                                            \
     X(set_workspace)                                                                                         \
     X(set_workspace_source)                                                                                  \
-    X(set_scheme) X(set_accuracy) X(set_pointer_mode) X(sgemm) X(sgemm_strided_batched) X(query)             \
-        X(workspace_bytes) X(last_detail) X(strerror) X(version)
+    X(set_scheme)                                                                                            \
+    X(set_accuracy)                                                                                          \
+    X(set_pointer_mode) X(sgemm) X(sgemm_strided_batched) X(query) X(workspace_bytes) X(last_detail)         \
+        X(strerror) X(version)
 
 struct dropin_library {
 #define DROPIN_MEMBER(name) __typeof__(halftone_##name) *name;
@@ -120,6 +122,10 @@ const char *dropin_base_name(const char *path);
 /* "libfoo.so+0x1234", "?": no object. */
 void dropin_site(const void *address, char *text, size_t bytes);
 
+/* The C library's dlsym: a face may have one of its own. NULL: a C library that is not GNU's. */
+typedef void *dropin_symbol_finder(void *object, const char *name);
+dropin_symbol_finder *dropin_real_dlsym(void);
+void *dropin_dlsym(void *object, const char *name);
 /* A dlopen handle (to be closed by dlclose) of the first of `names` (ending in NULL) that is loaded already; NULL: none. */
 void *dropin_loaded(const char *const *names);
 /* The symbol as the object of `caller` would have found it without the face: among its own dependencies; for the

@@ -78,6 +78,23 @@ unsigned long long dropin_unloads(void) {
     return count;
 }
 
+dropin_symbol_finder *dropin_real_dlsym(void) {
+    static dropin_symbol_finder *real; /* equal words, whichever thread writes them */
+    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
+    dropin_symbol_finder *f = __atomic_load_n(&real, __ATOMIC_RELAXED);
+    for (size_t i = 0; f == NULL && i < sizeof versions / sizeof *versions; i++) {
+        void *const found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+        memcpy(&f, &found, sizeof f);
+    }
+    __atomic_store_n(&real, f, __ATOMIC_RELAXED);
+    return f;
+}
+
+void *dropin_dlsym(void *object, const char *name) {
+    dropin_symbol_finder *const f = dropin_real_dlsym();
+    return f != NULL ? f(object, name) : NULL;
+}
+
 void *dropin_loaded(const char *const *names) {
     void *found = NULL;
     for (; *names != NULL && found == NULL; names++)
@@ -88,13 +105,13 @@ void *dropin_loaded(const char *const *names) {
 void *dropin_next_symbol(const struct dropin_caller *caller, const char *name, const void *own) {
     void *found = NULL;
     if (caller->path[0] == '\0') {
-        found = dlsym(RTLD_NEXT, name);
+        found = dropin_dlsym(RTLD_NEXT, name);
         return found != own ? found : NULL;
     }
     void *const object = dlopen(caller->path, RTLD_LAZY | RTLD_NOLOAD);
     if (object == NULL)
         return NULL;
-    found = dlsym(object, name);
+    found = dropin_dlsym(object, name);
     (void)dlclose(object);
     return found != own ? found : NULL;
 }

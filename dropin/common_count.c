@@ -170,7 +170,7 @@ static void note_details(const struct dropin_call *call, const struct dropin_pol
             __atomic_store_n(&key->bound_units, seen.bound_units, __ATOMIC_RELAXED);
         }
     }
-    if (seen.predicted_ns > 0) {
+    if (handle != NULL && seen.predicted_ns > 0) {
         add(&s->counts.predicted_ns, (uint64_t)seen.predicted_ns);
         add(&s->counts.predicted, 1);
         raise_to(&s->counts.bound_units, (uint64_t)seen.bound_units);

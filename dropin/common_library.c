@@ -38,7 +38,7 @@ static void *open_library(const struct dropin_settings *settings) {
 static const char *bind_functions(struct dropin_state *s) {
 #define BIND(name)                                                                                           \
     do {                                                                                                     \
-        void *const at = dlsym(s->library_object, "halftone_" #name);                                        \
+        void *const at = dropin_dlsym(s->library_object, "halftone_" #name);                                 \
         if (at == NULL)                                                                                      \
             return "halftone_" #name;                                                                        \
         memcpy(&s->library.name, &at, sizeof at);                                                            \

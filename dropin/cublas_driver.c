@@ -10,7 +10,7 @@ typedef int is_capturing(void *stream, int *status);
 static void *of_driver(const char *name) {
     static const char *const names[] = {"libcuda.so.1", NULL};
     void *const driver = dropin_loaded(names); /* kept: programs do not unload it */
-    return driver != NULL ? dlsym(driver, name) : NULL;
+    return driver != NULL ? dropin_dlsym(driver, name) : NULL;
 }
 
 int cublas_device(void) {

@@ -2,6 +2,7 @@
  * dependencies of the object that its code lies in. What was found is remembered by return address, for each thread, until
  * the process unloads something. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ static _Thread_local struct {
     bool nested;
 } remembered[REMEMBERED];
 
-static const char *const names[CUBLAS_NAMES] = {
+const char *const cublas_names[CUBLAS_NAMES] = {
 #define NAME(name) #name,
     CUBLAS_ALL(NAME)
 #undef NAME
@@ -31,7 +32,7 @@ static bool fill(struct cublas_origin *o, void *(*find)(const void *where, const
     for (int i = 0; i < CUBLAS_NAMES; i++) {
         void *own = NULL;
         memcpy(&own, &cublas_own[i], sizeof own);
-        void *const at = find(where, names[i], own);
+        void *const at = find(where, cublas_names[i], own);
         memcpy(&o->function[i], &at, sizeof at);
         any = any || at != NULL;
     }
@@ -43,11 +44,51 @@ static void *find_for_caller(const void *caller, const char *name, const void *o
 }
 
 static void *find_in_object(const void *object, const char *name, const void *own) {
-    void *const at = dlsym((void *)(uintptr_t)object, name);
+    void *const at = dropin_dlsym((void *)(uintptr_t)object, name);
     return at != own ? at : NULL;
 }
 
-/* A caller that is linked to no cuBLAS: it has looked the function up, or calls through libffi. */
+/* ---- callers that are linked to no cuBLAS: they have looked the function up, or call through libffi ---- */
+
+/* Where an object last found a function of cuBLAS by dlsym; of the objects that come after the table is full nothing is known. */
+enum { LOOKED_UP = 16 };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    uintptr_t object; /* its load address; 0: free */
+    char path[DROPIN_PATH];
+} looked_up[LOOKED_UP];
+
+void cublas_note_lookup(uintptr_t object, const char *path) {
+    (void)pthread_mutex_lock(&lock);
+    int at = 0;
+    while (at < LOOKED_UP - 1 && looked_up[at].object != 0 && looked_up[at].object != object)
+        at++;
+    looked_up[at].object = object;
+    strcpy(looked_up[at].path, path);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* The object's own lookup, else the last of the first that looked one up; false: nobody has. */
+static bool find_lookup(uintptr_t object, char path[DROPIN_PATH]) {
+    (void)pthread_mutex_lock(&lock);
+    int at = 0;
+    while (at < LOOKED_UP && looked_up[at].object != object)
+        at++;
+    strcpy(path, looked_up[at < LOOKED_UP ? at : 0].path);
+    (void)pthread_mutex_unlock(&lock);
+    return path[0] != '\0';
+}
+
+static bool fill_by_lookup(struct cublas_origin *o, uintptr_t caller) {
+    char path[DROPIN_PATH];
+    void *const object = find_lookup(caller, path) ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (object == NULL)
+        return false;
+    const bool any = fill(o, find_in_object, object);
+    (void)dlclose(object);
+    return any;
+}
+
 static bool fill_by_name(struct cublas_origin *o, enum cublas_name name) {
     static const char *const cublas[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", NULL};
     static const char *const lt[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", NULL};
@@ -86,6 +127,10 @@ static const struct cublas_origin *find_origin(const void *address, enum cublas_
     if (known && fill(&found, find_for_caller, &caller) && found.function[name] != NULL)
         return publish(&found);
     memset(&found, 0, sizeof found);
+    if (fill_by_lookup(&found, known ? (uintptr_t)address - caller.offset : 0) &&
+        found.function[name] != NULL)
+        return publish(&found);
+    memset(&found, 0, sizeof found);
     return fill_by_name(&found, name) && found.function[name] != NULL ? publish(&found) : NULL;
 }
 
@@ -109,6 +154,6 @@ int cublas_has_no_original(enum cublas_name name) {
     if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
         dropin_say("%s was called, and no cuBLAS that has it is loaded: the call fails with "
                    "CUBLAS_STATUS_NOT_SUPPORTED",
-                   names[name]);
+                   cublas_names[name]);
     return CU_NOT_SUPPORTED;
 }

@@ -2,15 +2,16 @@
 included, is as without it."""
 import re
 import subprocess
+import sys
 import time
 
 import pytest
 from conftest import ROOT
-from dropin_programs import build_face, face, fakes, lines, run # noqa: F401 (fixtures)
+from dropin_programs import HERE, build_face, cc, face, fakes, lines, run # noqa: F401 (fixtures)
 
 REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
 MUST = ["cublasSgemm_v2", "cublasGemmEx", "cublasSgemmStridedBatched", "cublasGemmStridedBatchedEx"]
-EXPORTED = sorted([*MUST, *[name + "_64" for name in MUST], "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasDestroy_v2", "cublasLtMatmul",
+EXPORTED = sorted([*MUST, *[name + "_64" for name in MUST], "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasDestroy_v2", "cublasLtMatmul", "dlsym",
                    "halftone_dropin_accuracy", "halftone_dropin_counters", "halftone_dropin_reset", "halftone_dropin_state", "halftone_dropin_step",
                    "halftone_dropin_thread", "halftone_dropin_version"])
 
@@ -143,6 +144,37 @@ def test_what_was_found_is_forgotten_when_the_process_unloads_something(face, fa
         calls = [f"+{fakes.client[first]}", f"0:{S} math=2", "-", f"+{fakes.client[second]}", f"0:{S} math=2", f"0:{S}", "-"] * 3
         got = lines(fakes.loader, *calls, face=face)
         assert [(int(g[0]), *g[3:]) for g in got] == [(first, "0", "1"), (second, "0", "1"), (second, "1", "0")] * 3
+
+
+def test_what_a_program_looks_up_itself_is_served_where_that_is_switched_on(face, fakes):
+    calls = [f"dlsym:{fakes.cublas[12]}", f"dlsym:{fakes.cublas[12]}"]
+    assert lines(fakes.loader, *calls, face=face) == [["0", "0", "1"]] * 2
+    assert lines(fakes.loader, *calls, face=face, HALFTONE_DLSYM="1") == [["0", "1", "0"]] * 2
+    assert lines(fakes.loader, *calls, face=face, HALFTONE_DLSYM="1", HALFTONE="off") == [["0", "0", "1"]] * 2
+
+
+def test_what_ctypes_looks_up_goes_to_the_copy_it_was_looked_up_in(face, fakes):
+    """Its caller is libffi, which is linked to no cuBLAS, and another copy is loaded."""
+    code = ("import ctypes, sys\n"
+            "other, used = (ctypes.CDLL(p) for p in sys.argv[1:])\n"
+            "h, one, x = ctypes.c_void_p(), ctypes.c_float(1), ctypes.c_float(2)\n"
+            "used.cublasCreate_v2(ctypes.byref(h))\n"
+            "used.cublasSetMathMode(h, 2)\n"
+            "r = ctypes.byref\n"
+            "print(used.cublasSgemm_v2(h, 0, 0, 1, 1, 1, r(one), r(x), 1, r(x), 1, r(one), r(x), 1), x.value, other.fake_cublas_calls(), used.fake_cublas_calls())\n")
+    for other, used in ((13, 11), (11, 13)):
+        for env in ({}, {"HALFTONE_DLSYM": "1"}):
+            assert lines(sys.executable, "-c", code, fakes.cublas[other], fakes.cublas[used], face=face, **env) == [["0", "6.0", "0", "1"]]
+
+
+def test_rtld_next_is_counted_from_the_program_s_place(face, tmp_path):
+    for name, words in (("last", ["-DLAST"]), ("first", [])):
+        cc("-shared", *words, HERE / "next_symbol.c", "-o", tmp_path / f"lib{name}.so", "-ldl")
+    (tmp_path / "main.c").write_text("int counted(void);\nint main(void) { return counted(); }\n")
+    cc(tmp_path / "main.c", "-o", tmp_path / "main", "-Wl,--no-as-needed", tmp_path / "libfirst.so", tmp_path / "liblast.so", f"-Wl,-rpath,{tmp_path}")
+    for preloaded in (None, face, build_face(tmp_path / "clang", compiler="clang")):
+        for env in ({}, {"HALFTONE_DLSYM": "1"}):
+            assert run(tmp_path / "main", face=preloaded, check=False, **env).returncode == 11
 
 
 def test_threads_get_right_results_at_once(face, fakes):

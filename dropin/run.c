@@ -1,0 +1,292 @@
+/* run: `halftone run`, a command with the faces before it, and at its end what they served and what not, summed over the command's
+ * processes: they add to counters in a file that this makes and removes. Writes to stderr alone; the command's output, exit code
+ * and signals are its own. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../bench/cmd/cmd.h"
+#include "common.h"
+
+static const char FACE[] = "libhalftone_cublas.so";
+static const char HELP[] =
+    "Usage: halftone run [--accuracy A] [--log FILE] -- COMMAND [ARGUMENT...]\n\n"
+    "Runs a command whose FP32 products of cuBLAS are computed by halftone, and says at the end, on stderr, "
+    "what was served,\n"
+    "what the command's own cuBLAS did, and why. The command is not changed, nor are its output and exit "
+    "code. Not yet run on a card.\n\n"
+    "  --accuracy A  what served products keep: as `halftone mm --accuracy`; default fp32\n"
+    "  --log FILE    a table (TSV) of the calls; lines are appended\n\n"
+    "Environment, of which HALFTONE_DLSYM=1 is for programs that look cuBLAS' functions up themselves (JAX, "
+    "ctypes), and what is\n"
+    "served: dropin/README.md. Exit code 127: the command was not found, 126: it cannot be run.\n";
+
+struct options {
+    const char *accuracy, *log;
+    char **command;
+};
+
+/* ---- words ---- */
+
+static bool is_accuracy(const char *text) {
+    const char *name;
+    for (int i = 0; (name = halftone_accuracies(i)) != NULL; i++) {
+        const char *const equals = strchr(name, '=');
+        const size_t prefix = equals != NULL ? (size_t)(equals - name) + 1 : 0;
+        if (strcmp(name, text) == 0 ||
+            (prefix > 0 && strncmp(name, text, prefix) == 0 && text[prefix] != '\0'))
+            return true;
+    }
+    return false;
+}
+
+static int read_options(int argc, char **argv, struct options *o, struct cli_error *f) {
+    int i = 0;
+    for (; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i += 2) {
+        const bool is_log = strcmp(argv[i], "--log") == 0;
+        if (!is_log && strcmp(argv[i], "--accuracy") != 0)
+            return cli_error_usage(
+                f, "unknown option '%s'; options are --accuracy A and --log FILE, then -- and the command",
+                argv[i]);
+        if (i + 1 >= argc)
+            return cli_error_usage(f, "%s needs a value", argv[i]);
+        *(is_log ? &o->log : &o->accuracy) = argv[i + 1];
+    }
+    if (i < argc && strcmp(argv[i], "--") == 0)
+        i++;
+    if (i >= argc)
+        return cli_error_usage(f, "no command; halftone run [--accuracy A] [--log FILE] -- COMMAND");
+    if (o->accuracy != NULL && !is_accuracy(o->accuracy))
+        return cli_error_usage(f, "no accuracy is called '%.60s'; `halftone info` lists them", o->accuracy);
+    o->command = argv + i;
+    return 0;
+}
+
+/* ---- what is preloaded ---- */
+
+/* The folder of this program, with the slash, and whether the program is the simulator's. */
+static bool own_folder(char folder[DROPIN_PATH], bool *simulated) {
+    const ssize_t length = readlink("/proc/self/exe", folder, DROPIN_PATH - 1);
+    if (length <= 0)
+        return false;
+    folder[length] = '\0';
+    char *const slash = strrchr(folder, '/');
+    *simulated = strcmp(slash + 1, "halftone-sim") == 0;
+    slash[1] = '\0';
+    return true;
+}
+
+/* Beside the program, or where it is installed; else where the dynamic linker looks. */
+static bool find_file(const char *folder, const char *name, char path[2 * DROPIN_PATH]) {
+    static const char *const places[] = {"", "../lib/", "../lib64/", "../lib/x86_64-linux-gnu/"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(path, 2 * DROPIN_PATH, "%s%s%s", folder, places[i], name);
+        if (access(path, R_OK) == 0)
+            return true;
+    }
+    snprintf(path, 2 * DROPIN_PATH, "%s", name);
+    void *const found = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    if (found != NULL)
+        (void)dlclose(found);
+    return found != NULL;
+}
+
+static int set_variable(const char *name, const char *value, struct cli_error *f) {
+    return setenv(name, value, 1) == 0 ? 0 : cli_error_set(f, "%s cannot be set: %s", name, strerror(errno));
+}
+
+static int set_log(const char *log, struct cli_error *f) {
+    char folder[DROPIN_PATH], path[2 * DROPIN_PATH];
+    if (log[0] == '/')
+        return set_variable("HALFTONE_LOG", log, f);
+    if (getcwd(folder, sizeof folder) == NULL)
+        return cli_error_set(f, "--log %s: %s", log, strerror(errno));
+    snprintf(path, sizeof path, "%s/%s", folder, log);
+    return set_variable("HALFTONE_LOG", path, f);
+}
+
+static int set_environment(const struct options *o, const char *counts, struct cli_error *f) {
+    char folder[DROPIN_PATH], face[2 * DROPIN_PATH], library[2 * DROPIN_PATH], preload[4 * DROPIN_PATH];
+    bool simulated = false;
+    if (!own_folder(folder, &simulated) || !find_file(folder, FACE, face))
+        return cli_error_set(
+            f, "%s was not found beside this program: build it by make GPU=... or install it", FACE);
+    if (strpbrk(face, " :") != NULL)
+        return cli_error_set(
+            f, "%s: LD_PRELOAD takes no path with a blank or a colon; put the folder elsewhere", face);
+    const char *const others = getenv("LD_PRELOAD");
+    snprintf(preload, sizeof preload, "%s%s%s", face, others != NULL && others[0] != '\0' ? ":" : "",
+             others != NULL ? others : "");
+    if (set_variable("LD_PRELOAD", preload, f) != 0 || set_variable("HALFTONE_COUNTS", counts, f) != 0)
+        return -1;
+    if (simulated && getenv("HALFTONE_LIBRARY") == NULL) {
+        snprintf(library, sizeof library, "%slibhalftone-sim.so", folder);
+        if (set_variable("HALFTONE_LIBRARY", library, f) != 0)
+            return -1;
+    }
+    if (o->accuracy != NULL && set_variable("HALFTONE_ACCURACY", o->accuracy, f) != 0)
+        return -1;
+    return o->log != NULL ? set_log(o->log, f) : 0;
+}
+
+/* ---- counters ---- */
+
+static struct dropin_counts *make_counts(char path[DROPIN_PATH], struct cli_error *f) {
+    const char *const folder = getenv("TMPDIR");
+    snprintf(path, DROPIN_PATH, "%.900s/halftone-run-XXXXXX",
+             folder != NULL && folder[0] != '\0' ? folder : "/tmp");
+    const int file = mkstemp(path);
+    void *at = MAP_FAILED;
+    if (file >= 0 && ftruncate(file, sizeof(struct dropin_counts)) == 0)
+        at = mmap(NULL, sizeof(struct dropin_counts), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (at == MAP_FAILED) {
+        (void)cli_error_set(f, "%.400s: %s; name another folder by TMPDIR", path, strerror(errno));
+        if (file >= 0)
+            (void)unlink(path);
+    }
+    if (file >= 0)
+        (void)close(file);
+    if (at == MAP_FAILED)
+        return NULL;
+    struct dropin_counts *const counts = (struct dropin_counts *)at;
+    counts->layout = sizeof *counts;
+    return counts;
+}
+
+static const char *const apis[] = {
+#define NAME(name) #name,
+    DROPIN_APIS(NAME)
+#undef NAME
+};
+static const char *const reasons[] = {
+#define TEXT(name, text) text,
+    DROPIN_REASONS(TEXT)
+#undef TEXT
+};
+
+static void print_counts(const struct dropin_counts *c) {
+    uint64_t served = 0, original = 0;
+    for (int api = 0; api < DROPIN_API_COUNT; api++)
+        for (int why = 0; why < DROPIN_REASON_COUNT; why++)
+            if (why != DROPIN_NESTED)
+                *(why == DROPIN_SERVED ? &served : &original) += c->calls[api][why];
+    if (served + original == 0) {
+        fprintf(stderr, "halftone run: no product of cuBLAS was seen. A program that links it statically "
+                        "cannot be served; one that looks its "
+                        "functions up itself (JAX, ctypes) is with HALFTONE_DLSYM=1\n");
+        return;
+    }
+    fprintf(stderr, "halftone run: %llu products served, %llu by the original, in %llu process%s\n",
+            (unsigned long long)served, (unsigned long long)original, (unsigned long long)c->processes,
+            c->processes == 1 ? "" : "es");
+    for (int why = 0; why < DROPIN_REASON_COUNT; why++)
+        for (int api = 0; api < DROPIN_API_COUNT; api++)
+            if (why != DROPIN_NESTED && c->calls[api][why] > 0)
+                fprintf(stderr, "  %-8s %10llu  %s%s%s\n", why == DROPIN_SERVED ? "served" : "original",
+                        (unsigned long long)c->calls[api][why], apis[api], why == DROPIN_SERVED ? "" : ": ",
+                        why == DROPIN_SERVED ? "" : reasons[why]);
+    if (served > 0)
+        fprintf(stderr,
+                "  %.4g GFLOP served; predicted %.4g ms for %llu of the calls; error bounds up to %llu x "
+                "2^-24 |A||B|\n",
+                (double)c->served_flop * 1e-9, (double)c->predicted_ns * 1e-6,
+                (unsigned long long)c->predicted, (unsigned long long)c->bound_units);
+}
+
+/* ---- the command ---- */
+
+static volatile sig_atomic_t child;
+
+static void pass_on(int signal) {
+    if (child > 0)
+        (void)kill((pid_t)child, signal);
+}
+
+/* Keys on the terminal go to all its processes: the command decides what they mean. */
+static void set_signals(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    (void)sigemptyset(&action.sa_mask);
+    action.sa_handler = pass_on;
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGHUP, &action, NULL);
+    action.sa_handler = SIG_IGN;
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGQUIT, &action, NULL);
+}
+
+/* The wait status, or -1 with the fault filled. */
+static int run_command(char **command, struct cli_error *f) {
+    int ends[2], error = 0, status = 0;
+    if (pipe(ends) != 0 || fcntl(ends[1], F_SETFD, FD_CLOEXEC) != 0)
+        return cli_error_set(f, "no pipe: %s", strerror(errno));
+    sigset_t ending, before;
+    (void)sigemptyset(&ending);
+    (void)sigaddset(&ending, SIGTERM);
+    (void)sigaddset(&ending, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &ending, &before); /* until there is a child to pass them on to */
+    const pid_t made = fork();
+    if (made == 0) {
+        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+        (void)close(ends[0]);
+        (void)execvp(command[0], command);
+        error = errno;
+        (void)!write(ends[1], &error, sizeof error);
+        _exit(127);
+    }
+    child = (sig_atomic_t)made;
+    set_signals();
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    (void)close(ends[1]);
+    if (made < 0)
+        return cli_error_set(f, "no process: %s", strerror(errno));
+    if (read(ends[0], &error, sizeof error) != (ssize_t)sizeof error)
+        error = 0;
+    (void)close(ends[0]);
+    while (waitpid(made, &status, 0) < 0)
+        if (errno != EINTR)
+            return cli_error_set(f, "waiting for the command: %s", strerror(errno));
+    if (error == 0)
+        return status;
+    (void)cli_error_set(f, "%s: %s", command[0], strerror(error));
+    f->code = (enum exit_code)(error == ENOENT ? 127 : 126);
+    return -1;
+}
+
+/* As the command ended. */
+static void end_alike(int status) {
+    if (WIFSIGNALED(status)) {
+        const struct rlimit none = {0, 0};
+        (void)setrlimit(RLIMIT_CORE, &none);
+        (void)signal(WTERMSIG(status), SIG_DFL);
+        (void)raise(WTERMSIG(status));
+    }
+    exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAULT);
+}
+
+static int run_run(int argc, char **argv, struct cli_error *f) {
+    struct options o = {NULL, NULL, NULL};
+    char path[DROPIN_PATH];
+    if (read_options(argc, argv, &o, f) != 0)
+        return -1;
+    struct dropin_counts *const counts = make_counts(path, f);
+    if (counts == NULL)
+        return -1;
+    const int status = set_environment(&o, path, f) == 0 ? run_command(o.command, f) : -1;
+    (void)unlink(path);
+    if (status < 0)
+        return -1;
+    print_counts(counts);
+    end_alike(status);
+    return 0;
+}
+
+const struct command cmd_run = {"run", "a command with its products of cuBLAS by halftone", HELP, run_run, 0};

@@ -1,0 +1,112 @@
+"""`halftone run`: what it sets up, what it says at the end, and that the command's output, exit code and signals stay its own."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+from dropin_programs import ROOT, SET, fakes, run # noqa: F401 (a fixture)
+
+S, E = "api=Sgemm_v2", "api=GemmEx"
+
+
+def halftone_run(*words, cwd=None, **env):
+    keep = {k: v for k, v in os.environ.items() if not k.startswith(("HALFTONE", "LD_"))}
+    return subprocess.run([SET / "halftone-sim", "run", *map(str, words)], capture_output=True, text=True, cwd=cwd,
+                          env={**keep, "HALFTONE_STRATEGY": "eager", **env}, timeout=120)
+
+
+def test_it_says_what_was_served_and_what_not_and_why(fakes):
+    done = halftone_run("--", fakes.main, S, f"{E} k=90", f"{E} compute=77", f"{E} compute=77", f"{S} math=2")
+    assert done.returncode == 0 and [line.split()[2:] for line in done.stdout.splitlines()] == [["1", "0"], ["1", "0"], ["0", "1"], ["0", "1"], ["0", "1"]]
+    said = done.stderr.splitlines()
+    assert said[0] == "halftone run: 2 products served, 3 by the original, in 1 process"
+    assert [line.split(None, 2)[:2] for line in said[1:-1]] == [["served", "1"], ["served", "1"], ["original", "2"], ["original", "1"]]
+    assert "cublasGemmEx: TF32 is asked for" in said[3] and "cublasSgemm_v2: pedantic" in said[4]
+    gflop, predicted, calls, bound = re.fullmatch(r"  (\S+) GFLOP served; predicted (\S+) ms for (\d+) of the calls; error bounds up to (\d+) x .*", said[-1]).groups()
+    assert abs(float(gflop) - 2e-9 * (40 ** 3 + 40 * 40 * 90)) < 1e-6 and float(predicted) > 0 and calls == "2" and 10 < int(bound) < 1000
+
+
+def test_counts_are_of_all_processes_together(fakes):
+    command = f"'{fakes.main}' '{S}' & '{fakes.main}' '{S}' '{S} math=2' & wait; '{fakes.main}' 'fork' '{S}'; '{fakes.main}' '{S}' exit=0; exit 5"
+    done = halftone_run("sh", "-c", command)
+    assert done.returncode == 5 and len(done.stdout.splitlines()) == 5
+    assert done.stderr.splitlines()[0] == "halftone run: 4 products served, 1 by the original, in 4 processes"
+
+
+def test_output_exit_codes_and_signals_are_the_command_s(fakes):
+    done = halftone_run("sh", "-c", "echo out; echo err >&2; cat; exit 7")
+    assert (done.returncode, done.stdout) == (7, "out\n") and done.stderr.splitlines()[0] == "err"
+    assert "no product of cuBLAS was seen" in done.stderr and "HALFTONE_DLSYM=1" in done.stderr
+    for sent in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV):
+        assert halftone_run("sh", "-c", f"kill -{int(sent)} $$").returncode == -sent
+
+
+def test_a_signal_reaches_the_command():
+    process = subprocess.Popen([SET / "halftone-sim", "run", "sh", "-c", "trap 'echo caught; exit 9' TERM; echo ready; while :; do sleep 0.05; done"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    process.terminate()
+    assert process.communicate(timeout=30)[0] == "caught\n" and process.returncode == 9
+
+
+def test_a_command_that_cannot_be_run_is_one_line(tmp_path):
+    plain = tmp_path / "plain"
+    plain.write_text("x")
+    for command, code in (("/nowhere/command", 127), ("no-such-command-here", 127), (plain, 126)):
+        done = halftone_run("--", command)
+        assert done.returncode == code and done.stderr.count("\n") == 1 and str(command) in done.stderr and done.stdout == ""
+
+
+@pytest.mark.parametrize("words, what", [(["--accuracy", "fp64", "--", "true"], "fp64"), (["--acuracy", "fp32", "true"], "--acuracy"), (["--log"], "--log"), ([], "no command"),
+                                         (["--accuracy", "bits=", "true"], "bits=")])
+def test_wrong_words_are_one_line(words, what):
+    done = halftone_run(*words)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and what in done.stderr
+
+
+def test_accuracy_and_log_reach_the_command(fakes, tmp_path):
+    done = halftone_run("--accuracy", "bits=12", "--log", "calls.tsv", "--", "sh", "-c", f"cd / && exec '{fakes.main}' '{S}'", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    head, row = [line.split("\t") for line in (tmp_path / "calls.tsv").read_text().splitlines()]
+    assert dict(zip(head, row))["asked"] == "bits=12"
+
+
+def test_nothing_is_left_behind_and_a_full_folder_is_one_line(fakes, tmp_path):
+    assert halftone_run("--", fakes.main, S, TMPDIR=str(tmp_path)).returncode == 0 and list(tmp_path.iterdir()) == []
+    done = halftone_run("--", fakes.main, S, TMPDIR=str(tmp_path / "none"))
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "TMPDIR" in done.stderr
+
+
+def test_others_that_are_preloaded_stay(fakes, tmp_path):
+    (tmp_path / "other.c").write_text("int other_preload(void) { return 1; }\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", tmp_path / "other.c", "-o", tmp_path / "other.so"], check=True)
+    done = halftone_run("--", "sh", "-c", "echo $LD_PRELOAD", LD_PRELOAD=str(tmp_path / "other.so"))
+    assert done.stdout == f"{SET}/libhalftone_cublas.so:{tmp_path}/other.so\n"
+
+
+def test_the_readme_s_python_runs_under_the_face(fakes, tmp_path):
+    code = re.search(r"```python\n(.*?)```", (ROOT / "dropin/README.md").read_text(), re.S).group(1)
+    done = halftone_run("--", sys.executable, "-c", code)
+    assert done.stdout == "0 products by halftone, 0 by cuBLAS\n", done.stderr
+    assert run(sys.executable, "-c", code).stdout == ""
+
+
+def test_an_installed_command_finds_the_installed_face_and_library(fakes, tmp_path):
+    """The simulator's library and command stand for those that nvcc builds."""
+    set_, prefix = tmp_path / "set", tmp_path / "prefix"
+    set_.mkdir()
+    for name, source in (("libhalftone.so", "libhalftone-sim.so"), ("halftone", "halftone-sim"), ("halftone-sim", "halftone-sim"), ("halftone.h", "halftone.h"),
+                         ("libhalftone_cublas.so", "libhalftone_cublas.so")):
+        shutil.copy(SET / source, set_ / name)
+    for name in ("libhalftone.a", "libhalftone-sim.a"):
+        (set_ / name).touch()
+    env = {**os.environ, "SET": str(set_), "PREFIX": str(prefix), "LIBDIR": "lib", "DESTDIR": "", "VERSION": "0.1.0", "SONAME": "libhalftone.so.0", "VENDOR": "NVIDIA",
+           "CUDA": "/usr", "CUDA_LIB": "lib"}
+    subprocess.run(["sh", "runtime/install.sh", "install"], cwd=ROOT, env=env, check=True, capture_output=True)
+    done = run(prefix / "bin/halftone", "run", "--", fakes.main, f"{S} m=0", HALFTONE_STRATEGY="eager")
+    assert done.stdout.split()[2:] == ["1", "0"] and "1 products served" in done.stderr
+    subprocess.run(["sh", "runtime/install.sh", "uninstall"], cwd=ROOT, env=env, check=True, capture_output=True)
+    assert not [p for p in prefix.rglob("*") if p.is_file()]
