@@ -275,9 +275,10 @@ build-sim: $(SET)/libhalftone-sim.a $(SET)/halftone.h $(SET)/halftone-sim $(SET)
 	@:
 
 ifneq ($(GPU),)
+# hipcc leaves folders behind in TMPDIR.
 $(SET)/obj/%.o: $(SET)/%.$(HT_EXTENSION) out/obj/nvcc
 	@mkdir -p $(@D)
-	$(call run,$(if $(IS_HIP),HIPCC,NVCC),$*,$(DEVICE_CC) $(KERNEL_FLAGS) -c $< -o $@)
+	$(call run,$(if $(IS_HIP),HIPCC,NVCC),$*,$(if $(IS_HIP),mkdir -p $@.tmp && TMPDIR=$@.tmp) $(DEVICE_CC) $(KERNEL_FLAGS) -c $< -o $@ $(if $(IS_HIP),&& rm -r $@.tmp))
 
 $(SET)/sim/%.o: $(SET)/%.$(HT_EXTENSION) out/obj/flags $(wildcard runtime/sim/*.h) runtime/ht_abi.h
 	@mkdir -p $(@D)

@@ -223,6 +223,21 @@ def test_nothing_is_left_in_the_temporary_folder(tmp_path):
 
 
 @needs_hipcc
+def test_make_leaves_nothing_in_the_temporary_folder(tmp_path):
+    built, budget = ROOT / "out/litter", tmp_path / "litter.gpu"
+    budget.write_text(re.sub(r"(?m)^name\s*=\s*mi210", "name = litter", (ROOT / "gen/gpus/mi210.gpu").read_text()))
+    (tmp_path / "tmp").mkdir()
+    try:
+        for goal in "generate", "out/litter/obj/ht_reduce_gfx90a.o":
+            run = subprocess.run(["make", goal, f"GPU={budget}", "SCHEMES=f16x3", "LEAN=1"], capture_output=True, text=True, cwd=ROOT,
+                                 env={**os.environ, "TMPDIR": str(tmp_path / "tmp")})
+            assert run.returncode == 0, run.stdout + run.stderr
+        assert [p.name for p in (built / "obj").iterdir()] == ["ht_reduce_gfx90a.o"] and list((tmp_path / "tmp").iterdir()) == []
+    finally:
+        shutil.rmtree(built, ignore_errors=True)
+
+
+@needs_hipcc
 def test_conversions_of_prim_hip_are_those_of_the_simulator(tmp_path):
     """The text of ht_f16_* in prim/hip, run on the CPU, against runtime/sim/sim_f16.c."""
     text = (ROOT / "templates/hooks/prim/hip.cuh").read_text()
