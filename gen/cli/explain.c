@@ -531,22 +531,11 @@ static void print_rejects(struct text *out, const struct listing *l) {
     }
 }
 
-void explain_print(struct text *out, const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                   enum model_kind kind, const struct shape *shape, bool tsv) {
-    struct listing l = {.g = g, .isa = isa, .s = s, .kind = kind, .shape = {4096, 4096, 4096}};
-    if (shape)
-        l.shape = *shape;
-    if (!explain_rank(&l)) {
-        out->failed = true; /* out of memory: as if the text itself had run out */
-    } else if (tsv) {
-        explain_table(out, &l);
-    } else {
-        print_head(out, &l);
-        text_add(out, formulas[kind]);
-        print_pick(out, &l);
-        print_paper_tiles(out, &l);
-        print_fits(out, &l);
-        print_rejects(out, &l);
-    }
-    explain_free(&l);
+void explain_print(struct text *out, const struct listing *l) {
+    print_head(out, l);
+    text_add(out, formulas[l->kind]);
+    print_pick(out, l);
+    print_paper_tiles(out, l);
+    print_fits(out, l);
+    print_rejects(out, l);
 }

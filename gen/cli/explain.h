@@ -76,8 +76,6 @@ void explain_add_estimates(struct text *out, const struct gpu *g);
 /* A header line and one row per candidate, in rank order, then the rejected ones in tile order. */
 void explain_table(struct text *out, const struct listing *l);
 
-/* Appends the report for one GPU, scheme and model to out. shape NULL: 4096 x 4096 x 4096. tsv: the table;
- * without it, a text for people. */
-void explain_print(struct text *out, const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                   enum model_kind kind, const struct shape *shape, bool tsv);
+/* The report for people of a ranked listing. */
+void explain_print(struct text *out, const struct listing *l);
 #endif

@@ -133,12 +133,14 @@ static bool write_explanation(struct listing *l, struct listing *other, const st
     struct text out = {0};
     const struct page page = {l, other, l->g->title,
                               o->compare && other ? other->g->title : "with --what-if"};
-    if (!o->html && !other)
-        explain_print(&out, l->g, l->isa, l->s, l->kind, &l->shape, o->tsv);
-    else if (!explain_rank(l) || (other && !explain_rank(other)))
+    if (!explain_rank(l) || (other && !explain_rank(other)))
         out.failed = true;
-    else if (!o->html)
+    else if (other && !o->html)
         compare_print(&out, l, other, page.main_name, page.other_name);
+    else if (o->tsv)
+        explain_table(&out, l);
+    else if (!o->html)
+        explain_print(&out, l);
     bool ok = !out.failed;
     if (!ok)
         err_user(NULL, 0, "out of memory");

@@ -30,6 +30,8 @@
 
 #include <stdio.h>
 
+#include "base/text.h"
+
 enum {
     CONTEXT_REGISTERS = 40,            /* 232 of section 5.2 less the 192 of section 4 at 64 x 32 */
     PAD = 4,                           /* Table 4 */
@@ -74,31 +76,29 @@ static void egemm_constraints(const struct target *on, const struct tile *t,
         model_reject(cost, "powers of two: (%d,%d,%d),(%d,%d,%d)", t->bm, t->bn, t->bk, t->wm, t->wn, t->wk);
     else if (t->wk != target_mma_k(on))
         model_reject(cost, "t_k: w_k %d is not the MMA's k %d", t->wk, target_mma_k(on));
-    else if (cost->threads > on->g->threads_per_block_max)
-        model_reject(cost, "threads: %d > %lld per block", cost->threads,
-                     (long long)on->g->threads_per_block_max);
+    else if (!model_has_threads(on->g, cost))
+        return;
     else if (e->register_bytes > file)
-        model_reject(cost, "eq. 8 registers: 4*bm*bn + operands = %lld > %lld bytes per SM",
-                     (long long)e->register_bytes, (long long)file);
+        model_reject(cost, "eq. 8 registers: 4*bm*bn + operands = " I64 " > " I64 " bytes per SM",
+                     e->register_bytes, file);
     else if (cost->regs_per_thread > on->g->registers_per_thread_max)
-        model_reject(cost, "FRAG caching, thread: %lld + context %d = %d > %lld registers",
-                     (long long)e->frag_registers, CONTEXT_REGISTERS, cost->regs_per_thread,
-                     (long long)on->g->registers_per_thread_max);
+        model_reject(cost, "FRAG caching, thread: " I64 " + context %d = %d > " I64 " registers",
+                     e->frag_registers, CONTEXT_REGISTERS, cost->regs_per_thread,
+                     on->g->registers_per_thread_max);
     else if (block_registers > on->g->registers_per_sm)
-        model_reject(cost, "FRAG caching, block: %d warps x %d x %d = %lld > %lld registers per SM",
-                     tile_warps(t), on->isa->wave_size, cost->regs_per_thread, (long long)block_registers,
-                     (long long)on->g->registers_per_sm);
+        model_reject(cost, "FRAG caching, block: %d warps x %d x %d = " I64 " > " I64 " registers per SM",
+                     tile_warps(t), on->isa->wave_size, cost->regs_per_thread, block_registers,
+                     on->g->registers_per_sm);
     else if (e->smem_bytes > on->g->smem_per_block_bytes)
-        model_reject(cost, "eq. 8 shared memory: %lld bytes (pad 4; %lld with pad 8) > %lld",
-                     (long long)e->smem_bytes, (long long)e->smem_bytes_eq8,
-                     (long long)on->g->smem_per_block_bytes);
+        model_reject(cost, "eq. 8 shared memory: " I64 " bytes (pad 4; " I64 " with pad 8) > " I64,
+                     e->smem_bytes, e->smem_bytes_eq8, on->g->smem_per_block_bytes);
     else if (e->mem1_milli + e->mem2_milli > e->comp_milli)
-        model_reject(cost, "eq. 8 time: T_Mem1 %lld + T_Mem2 %lld > T_Comp %lld millicycles",
-                     (long long)e->mem1_milli, (long long)e->mem2_milli, (long long)e->comp_milli);
+        model_reject(cost, "eq. 8 time: T_Mem1 " I64 " + T_Mem2 " I64 " > T_Comp " I64 " millicycles",
+                     e->mem1_milli, e->mem2_milli, e->comp_milli);
 }
 
-void model_egemm(const struct target *on, const struct tile *t,
-                 const struct shape *shape, struct cost *cost) {
+void model_egemm(const struct target *on, const struct tile *t, const struct shape *shape,
+                 struct cost *cost) {
     const struct model_egemm_terms e = model_egemm_terms(on, t);
     const int64_t sums = (int64_t)on->s->accumulators * t->wm * t->wn;
     cost->regs_accumulators = (int)ht_ceil_div(sums, on->isa->wave_size);
@@ -108,15 +108,8 @@ void model_egemm(const struct target *on, const struct tile *t,
     cost->smem_bytes = (int)e.smem_bytes;
     cost->score = e.ratio_milli;
     egemm_constraints(on, t, &e, cost);
-    if (!cost->fits)
+    if (!cost->fits || !model_occupies(on, t, cost, "block"))
         return;
-    const char *limit;
-    cost->blocks_per_sm =
-        model_occupancy(on->g, on->isa, tile_warps(t), cost->regs_per_thread, cost->smem_bytes, &limit);
-    if (cost->blocks_per_sm < 1) {
-        model_reject(cost, "occupancy: not one block fits an SM, %s run out", limit);
-        return;
-    }
     /* Eq. 5's time, which the constraint makes the larger one, for every block of every wave. */
     snprintf(cost->binding, sizeof cost->binding, "tensor");
     int64_t waves = ht_ceil_div(model_waves_milli(on->g, t, shape, cost->blocks_per_sm), 1000);

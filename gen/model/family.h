@@ -42,6 +42,11 @@ const char *binding_mma_warp(const struct target *on, const struct tile *t, cons
                              const struct cost *cost);
 void footprint_fallback(const struct target *on, const struct tile *t, struct cost *cost);
 
+/* Rules that models share, each with what it rejects: the most threads of a block, and whether one fits an
+ * SM; `block` is the model's word for it. */
+bool model_has_threads(const struct gpu *g, struct cost *cost);
+bool model_occupies(const struct target *on, const struct tile *t, struct cost *cost, const char *block);
+
 /* The papers' models, of any family's tile as if it were mma_warp's. */
 void model_egemm(const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost);
 void model_legemm(const struct target *on, const struct tile *t, const struct shape *shape,

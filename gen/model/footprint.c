@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 enum {
     COPY_BYTES = 16, /* per thread and copy instruction */
     /* mma_warp */
@@ -108,8 +110,8 @@ void footprint_mma_warp(const struct target *on, const struct tile *t, struct co
         model_reject(cost, "vector registers: %d without the chains' %d > %d per thread", regs - chains,
                      chains, most - on->isa->accumulation_registers);
     else if (code_bytes > on->g->instruction_cache_bytes)
-        model_reject(cost, "instructions: loop body of %d > %lld bytes of instruction cache", code_bytes,
-                     (long long)on->g->instruction_cache_bytes);
+        model_reject(cost, "instructions: loop body of %d > " I64 " bytes of instruction cache", code_bytes,
+                     on->g->instruction_cache_bytes);
 }
 
 /* ---- wgmma_ss */
@@ -324,16 +326,15 @@ bool footprint_fits(const struct target *on, struct cost *cost) {
     const struct gpu *g = on->g;
     const int warps = cost->threads / on->isa->wave_size;
     const char *limit = "";
-    if (cost->threads > g->threads_per_block_max)
-        model_reject(cost, "threads: %d > %lld per block", cost->threads,
-                     (long long)g->threads_per_block_max);
-    else if (cost->regs_per_thread > g->registers_per_thread_max)
-        model_reject(cost, "registers: sums %d + fragments and copies %d + other %d = %d > %lld per thread",
+    if (!model_has_threads(g, cost))
+        return false;
+    if (cost->regs_per_thread > g->registers_per_thread_max)
+        model_reject(cost,
+                     "registers: sums %d + fragments and copies %d + other %d = %d > " I64 " per thread",
                      cost->regs_accumulators, cost->regs_fragments, cost->regs_other, cost->regs_per_thread,
-                     (long long)g->registers_per_thread_max);
+                     g->registers_per_thread_max);
     else if (cost->smem_bytes > cost->smem_limit)
-        model_reject(cost, "shared memory: %d > %lld bytes per block", cost->smem_bytes,
-                     (long long)cost->smem_limit);
+        model_reject(cost, "shared memory: %d > " I64 " bytes per block", cost->smem_bytes, cost->smem_limit);
     else if ((cost->blocks_per_sm =
                   model_occupancy(g, on->isa, warps, cost->regs_per_thread, cost->smem_bytes, &limit)) < 1)
         model_reject(cost,

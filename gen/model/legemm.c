@@ -28,6 +28,8 @@
 
 #include <stdio.h>
 
+#include "base/text.h"
+
 enum { BUFFERS = 2 };
 
 /* Worked examples (A800, legemm, (128,256,32), 32 x 64 warps: 512 threads; 4096 x 4096): workgroups 32 * 16 =
@@ -60,25 +62,24 @@ static void legemm_constraints(const struct target *on, const struct tile *t,
         model_reject(cost, "buffers: %d, the pipeline of section 4.3 has %d", t->stages, BUFFERS);
     else if (t->bk % target_fragment_k(on) != 0)
         model_reject(cost, "T_K: %d is not a multiple of the fragment's k %d", t->bk, target_fragment_k(on));
-    else if (cost->threads > on->g->threads_per_block_max)
-        model_reject(cost, "threads: %d > %lld per block", cost->threads,
-                     (long long)on->g->threads_per_block_max);
+    else if (!model_has_threads(on->g, cost))
+        return;
     else if (cost->regs_per_thread > on->g->registers_per_thread_max)
-        model_reject(cost, "Work_DL, thread: Work_CP %lld + operands %lld = %d > %lld registers",
-                     (long long)l->work_cp, (long long)(l->registers - l->work_cp), cost->regs_per_thread,
-                     (long long)on->g->registers_per_thread_max);
+        model_reject(cost, "Work_DL, thread: Work_CP " I64 " + operands " I64 " = %d > " I64 " registers",
+                     l->work_cp, (l->registers - l->work_cp), cost->regs_per_thread,
+                     on->g->registers_per_thread_max);
     else if (block_registers > on->g->registers_per_sm)
-        model_reject(cost, "Work_DL, block: %d threads x %d = %lld > %lld registers per SM", cost->threads,
-                     cost->regs_per_thread, (long long)block_registers, (long long)on->g->registers_per_sm);
+        model_reject(cost, "Work_DL, block: %d threads x %d = " I64 " > " I64 " registers per SM",
+                     cost->threads, cost->regs_per_thread, block_registers, on->g->registers_per_sm);
     else if (cost->smem_bytes > on->g->smem_per_block_bytes)
-        model_reject(cost, "shared memory: %d buffers of (T_M + T_N) T_K = %d > %lld bytes; T_K gives way",
-                     BUFFERS, cost->smem_bytes, (long long)on->g->smem_per_block_bytes);
+        model_reject(cost, "shared memory: %d buffers of (T_M + T_N) T_K = %d > " I64 " bytes; T_K gives way",
+                     BUFFERS, cost->smem_bytes, on->g->smem_per_block_bytes);
 }
 
 /* Time, for orientation only (ours; the equations have none): eq. 14 at the matrix unit's rate or eq. 13 at
  * L2's, whichever is longer, for every step of every wave. */
-static void legemm_time(const struct target *on, const struct tile *t,
-                        const struct shape *shape, const struct model_legemm_terms *l, struct cost *cost) {
+static void legemm_time(const struct target *on, const struct tile *t, const struct shape *shape,
+                        const struct model_legemm_terms *l, struct cost *cost) {
     int64_t blocks = cost->blocks_per_sm, steps = ht_ceil_div(shape->k, t->bk);
     int64_t waves = ht_ceil_div(model_waves_milli(on->g, t, shape, cost->blocks_per_sm), 1000);
     int64_t tensor = blocks * on->s->products * t->bm * t->bn * t->bk / model_fma_per_cycle(on->g, on->s);
@@ -88,8 +89,8 @@ static void legemm_time(const struct target *on, const struct tile *t,
         ht_mul(ht_mul(waves, steps), ht_mul(l2 > tensor ? l2 : tensor, 1000)) / model_clock_mhz(on->g);
 }
 
-void model_legemm(const struct target *on, const struct tile *t,
-                  const struct shape *shape, struct cost *cost) {
+void model_legemm(const struct target *on, const struct tile *t, const struct shape *shape,
+                  struct cost *cost) {
     const struct model_legemm_terms l = model_legemm_terms(on, t, shape);
     cost->regs_accumulators = (int)l.work_cp;
     cost->regs_fragments = (int)(l.registers - l.work_cp);
@@ -97,13 +98,6 @@ void model_legemm(const struct target *on, const struct tile *t,
     cost->smem_bytes = t->stages * tile_stage_bytes(t, on->s);
     cost->score = ht_mul(l.tlp < l.tlp_limit ? l.tlp : l.tlp_limit, l.ratio_milli);
     legemm_constraints(on, t, &l, cost);
-    if (!cost->fits)
-        return;
-    const char *limit;
-    cost->blocks_per_sm =
-        model_occupancy(on->g, on->isa, tile_warps(t), cost->regs_per_thread, cost->smem_bytes, &limit);
-    if (cost->blocks_per_sm < 1)
-        model_reject(cost, "occupancy: not one workgroup fits an SM, %s run out", limit);
-    else
+    if (cost->fits && model_occupies(on, t, cost, "workgroup"))
         legemm_time(on, t, shape, &l, cost);
 }

@@ -1,5 +1,5 @@
-/* model: names, dispatch and what the three tile models share; see model.h. This room must not know plans,
- * text or files. Integers only; every quantity carries its unit in its name. */
+/* model: names, dispatch and what the three tile models share; see model.h. Knows no plans and no files.
+ * Integers only; every quantity carries its unit in its name. */
 #include "model/family.h"
 #include "model/fit.h"
 
@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/text.h"
 
 static const char *const model_names[] = {"halftone", "egemm", "legemm"};
 enum { MODEL_COUNT = sizeof model_names / sizeof model_names[0] };
@@ -102,6 +104,21 @@ int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64
     if (limit)
         *limit = bounds[least].name;
     return (int)bounds[least].blocks;
+}
+
+bool model_has_threads(const struct gpu *g, struct cost *cost) {
+    if (cost->threads > g->threads_per_block_max)
+        model_reject(cost, "threads: %d > " I64 " per block", cost->threads, g->threads_per_block_max);
+    return cost->fits;
+}
+
+bool model_occupies(const struct target *on, const struct tile *t, struct cost *cost, const char *block) {
+    const char *limit;
+    cost->blocks_per_sm =
+        model_occupancy(on->g, on->isa, tile_warps(t), cost->regs_per_thread, cost->smem_bytes, &limit);
+    if (cost->blocks_per_sm < 1)
+        model_reject(cost, "occupancy: not one %s fits an SM, %s run out", block, limit);
+    return cost->fits;
 }
 
 enum { L2_HALVES = 2 }; /* what all SMs read is kept in each */

@@ -224,9 +224,10 @@ static void worked_halftone(void **state) {
                      4 * model_mma_step(f16x3, &lonely, 4).tensor);
 }
 
-/* Clocks at 1980 MHz as clocks at the h200 budget's 1425. */
+/* Clocks at boost as clocks under load, of the h200 budget. */
 static int64_t at_boost(int64_t clocks) {
-    return clocks * 1425 / 1980;
+    const struct gpu g = budget("h200");
+    return clocks * g.sustained_clock_mhz / g.clock_mhz;
 }
 
 /* A fit says where it comes from, and its tables are there. */
@@ -283,12 +284,12 @@ static void worked_direct(void **state) {
     assert_int_equal(c.blocks_per_sm, 2);
     assert_int_equal(c.formula.waves.step_busy_x256 / 256, at_boost(1708 * fitted.unpacked_mma.pipe_percent / 100));
     assert_int_equal(c.walk.step_bytes, 16384);
-    assert_int_equal(c.formula.waves.dram_stream_gbps, 4800 * fitted.unpacked_mma.stream_percent / 100);
+    assert_int_equal(c.formula.waves.dram_stream_gbps, h200.dram_gbps * fitted.unpacked_mma.stream_percent / 100);
     assert_string_equal(c.binding, "tensor");
     model_cost(MODEL_HALFTONE, of(&h200, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &slim, &vector, &c);
     assert_int_equal(c.regs_per_thread, 140);
     assert_int_equal(c.blocks_per_sm, 3);
-    assert_true(c.predicted_ns >= 8192 * INT64_C(8193) * 4 / 4800); /* never faster than its bytes */
+    assert_true(c.predicted_ns >= 8192 * INT64_C(8193) * 4 / h200.dram_gbps); /* never faster than its bytes */
     /* Without BF16 units multiply-adds of FP32: 64 a clock on an SM of Turing */
     assert_int_equal(model_fma_per_cycle(&t4, s), 6 * t4.fp32_fma_per_cycle);
     model_cost(MODEL_HALFTONE, of(&t4, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
@@ -352,7 +353,7 @@ static void worked_wgmma(void **state) {
     assert_true(c.fits && model_has_two_intervals(s, &half) && model_producer_is_tight(s, &half));
     assert_int_equal(c.regs_per_thread, 168); /* so that two do not fit an SM, and a block of packing fits beside one */
     assert_int_equal(c.smem_bytes, 8 * (12288 + 16) + 8 + 8192 + (32 + 64) * 4 + 8 + 16);
-    assert_true(c.smem_bytes + 1024 <= 233472 - (233472 / 2 + 1 + 1024));
+    assert_true(c.smem_bytes + 1024 <= h200.smem_per_sm_bytes - (h200.smem_per_sm_bytes / 2 + 1 + 1024));
     const struct tile deep = {32, 64, 128, 32, 64, 32, 3, 1}; /* fits an SM, but not half of one */
     model_cost(MODEL_HALFTONE, i8x6, &deep, &cube, &c);
     assert_false(c.fits);
@@ -378,11 +379,11 @@ static void worked_fma(void **state) {
     assert_int_equal(c.smem_bytes, 4096);
     const int port = fitted.gemv.port_bytes, fma_rate = fitted.gemv.fma_per_cycle;
     assert_int_equal(c.formula.form, HT_STREAMING);
-    assert_int_equal(c.formula.stream.step_busy_x256 / 256, (8192 * fma_rate + 2048 * port) * 1425 / (port * fma_rate * 1980));
+    assert_int_equal(c.formula.stream.step_busy_x256 / 256, at_boost(8192 * fma_rate + 2048 * port) / (port * fma_rate));
     assert_true(c.formula.stream.launch_cycles > 0 && c.formula.stream.misaligned_cycles > 0);
     assert_true(c.walk.in_block_k_splits == 8 && !c.walk.no_split_k);
     assert_string_equal(c.binding, "dram");
-    assert_true(c.predicted_ns >= 8192 * INT64_C(8193) * 4 / 4800);
+    assert_true(c.predicted_ns >= 8192 * INT64_C(8193) * 4 / h200.dram_gbps);
     model_cost(MODEL_HALFTONE, thin, &four, &vector, &c);
     assert_int_equal(c.regs_per_thread, 126);
     assert_int_equal(c.blocks_per_sm, 2);
@@ -427,7 +428,7 @@ static void worked_tall(void **state) {
     assert_int_equal(c.smem_bytes, 4 * 8 * (128 + 4));
     assert_int_equal(c.blocks_per_sm, 4);
     const struct fit_streaming *f = &fitted.tall_skinny;
-    assert_int_equal(c.formula.stream.step_busy_x256 / 256, (16384 * f->fma_per_cycle + 4096 * f->port_bytes) * 1425 / (f->port_bytes * f->fma_per_cycle * 1980));
+    assert_int_equal(c.formula.stream.step_busy_x256 / 256, at_boost(16384 * f->fma_per_cycle + 4096 * f->port_bytes) / (f->port_bytes * f->fma_per_cycle));
     assert_int_equal(c.formula.stream.dram_step_cycles, at_boost(f->dram_step_cycles));
     assert_int_equal(model_machine(&h200).l2_resident_bytes, 30 << 20);
     assert_true(c.walk.no_split_k && c.walk.step_k == 32 && c.walk.step_bytes == 129 * 32 * 4);
@@ -667,6 +668,16 @@ static void columns_of_a_scheme_decide(void **state) {
     assert_null(target_main(&g, isa, &s).isa);
 }
 
+static void report(struct text *out, const struct gpu *g, const struct scheme *s, enum model_kind kind, bool tsv) {
+    struct listing l = {.g = g, .isa = isa_find(g->isa), .s = s, .kind = kind, .shape = cube};
+    assert_true(explain_rank(&l));
+    if (tsv)
+        explain_table(out, &l);
+    else
+        explain_print(out, &l);
+    explain_free(&l);
+}
+
 static void explain_has_one_pick_and_repeats(void **state) {
     (void)state;
     for (int b = 0; b < BUDGETS; b++) {
@@ -679,9 +690,8 @@ static void explain_has_one_pick_and_repeats(void **state) {
                 const int fits = evaluate(&g, scheme_table[s].name, (enum model_kind)m)->fits;
                 for (int tsv = 0; tsv < 2; tsv++) {
                     struct text once = {0}, again = {0};
-                    const struct isa *isa = isa_find(g.isa);
-                    explain_print(&once, &g, isa, &scheme_table[s], (enum model_kind)m, NULL, tsv);
-                    explain_print(&again, &g, isa, &scheme_table[s], (enum model_kind)m, &cube, tsv);
+                    report(&once, &g, &scheme_table[s], (enum model_kind)m, tsv);
+                    report(&again, &g, &scheme_table[s], (enum model_kind)m, tsv);
                     assert_false(once.failed || again.failed);
                     assert_string_equal(once.data, again.data);
                     const int picks = count_lines_starting(once.data, tsv ? "pick\t" : "Pick: ");
@@ -726,8 +736,8 @@ static void explain_says_what_it_must(void **state) {
     (void)state;
     struct text t4 = {0}, a800 = {0}, mi210 = {0}, tsv = {0};
     struct gpu g = budget("t4");
-    explain_print(&t4, &g, isa_find(g.isa), scheme_find("egemm"), MODEL_EGEMM, NULL, false);
-    explain_print(&tsv, &g, isa_find(g.isa), scheme_find("egemm"), MODEL_EGEMM, NULL, true);
+    report(&t4, &g, scheme_find("egemm"), MODEL_EGEMM, false);
+    report(&tsv, &g, scheme_find("egemm"), MODEL_EGEMM, true);
     assert_non_null(strstr(t4.data, "EGEMM-TC Table 4: (128,128,32) is accepted, rank 1 of"));
     assert_non_null(strstr(t4.data, "Rejected by FRAG caching, block:"));
     assert_non_null(strstr(t4.data, "padding 8: 40960"));
@@ -738,11 +748,11 @@ static void explain_says_what_it_must(void **state) {
     assert_int_equal(
         count_lines_starting(tsv.data, "pick\t128\t128\t32\t64\t32\t8\t1\t256\t232\t36864\t1\t25.600\t"), 1);
     g = budget("a800");
-    explain_print(&a800, &g, isa_find(g.isa), scheme_find("legemm"), MODEL_LEGEMM, NULL, false);
+    report(&a800, &g, scheme_find("legemm"), MODEL_LEGEMM, false);
     assert_non_null(strstr(a800.data, "LE-GEMM Table 2: (128,256,32) is accepted, rank 1 of"));
     assert_non_null(strstr(a800.data, "Eq. 17 counts one accumulator; algorithm 1 keeps two."));
     g = budget("mi210");
-    explain_print(&mi210, &g, isa_find(g.isa), scheme_for("f16x3", true), MODEL_HALFTONE, NULL, false);
+    report(&mi210, &g, scheme_for("f16x3", true), MODEL_HALFTONE, false);
     assert_non_null(strstr(mi210.data, "LE-GEMM Table 2, two buffers: (128,128,32) is accepted, rank "));
     assert_non_null(strstr(mi210.data, "As 128x128x32_w64x"));
     assert_non_null(
@@ -750,12 +760,12 @@ static void explain_says_what_it_must(void **state) {
     assert_non_null(strstr(a800.data, "objective is 75 % of the pick's\n"));
     text_free(&t4);
     g = budget("h200");
-    explain_print(&t4, &g, isa_find(g.isa), scheme_find("egemm"), MODEL_EGEMM, NULL, false);
+    report(&t4, &g, scheme_find("egemm"), MODEL_EGEMM, false);
     assert_non_null(
         strstr(t4.data, "Pick: none. Model egemm accepts no tile of scheme egemm on this budget, because"));
     assert_non_null(strstr(t4.data, " fail eq. 8 time, such as T_Mem1 "));
     text_free(&t4);
-    explain_print(&t4, &g, isa_find(g.isa), scheme_find("f16x3"), MODEL_HALFTONE, NULL, false);
+    report(&t4, &g, scheme_find("f16x3"), MODEL_HALFTONE, false);
     assert_non_null(strstr(t4.data, " % slower, because "));
     assert_non_null(
         strstr(mi210.data, "60.347 TFLOPS; native FP32 is 45.300 TFLOPS: at most 1.33 times native"));
