@@ -81,7 +81,7 @@ SIM_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/sim/*.c)) \
 CORE_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/ht_*.c))
 BENCH_FOLDERS := io accuracy measure profile cmd # each includes only folders to its left
 BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/cmd/main.c,$(wildcard $(BENCH_FOLDERS:%=bench/%/*.c)) dropin/run.c))
-TEMPLATES := $(wildcard templates/skeletons/* templates/hooks/*/* templates/vendor/*) runtime/ht_abi.h runtime/halftone.h
+TEMPLATES := $(wildcard templates/skeletons/* templates/hooks/*/* templates/vendor/*) runtime/ht_abi.h runtime/ht_abi64.h runtime/halftone.h
 BUDGETS := $(wildcard gen/gpus/*.gpu)
 GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))
 VERSION := $(shell sed -n 's/^\#define HALFTONE_VERSION_TEXT "\(.*\)"/\1/p' runtime/halftone.h)
@@ -280,11 +280,11 @@ $(SET)/obj/%.o: $(SET)/%.$(HT_EXTENSION) out/obj/nvcc
 	@mkdir -p $(@D)
 	$(call run,$(if $(IS_HIP),HIPCC,NVCC),$*,$(if $(IS_HIP),mkdir -p $@.tmp && TMPDIR=$@.tmp) $(DEVICE_CC) $(KERNEL_FLAGS) -c $< -o $@ $(if $(IS_HIP),&& rm -r $@.tmp))
 
-$(SET)/sim/%.o: $(SET)/%.$(HT_EXTENSION) out/obj/flags $(wildcard runtime/sim/*.h) runtime/ht_abi.h
+$(SET)/sim/%.o: $(SET)/%.$(HT_EXTENSION) out/obj/flags $(wildcard runtime/sim/*.h) runtime/ht_abi.h runtime/ht_abi64.h
 	@mkdir -p $(@D)
 	$(call run,SIM,$*,$(CXX) $(SIM_FLAGS) -c $< -o $@)
 
-$(SET)/obj/dispatch.o: $(SET)/dispatch.c runtime/ht_abi.h out/obj/flags
+$(SET)/obj/dispatch.o: $(SET)/dispatch.c runtime/ht_abi.h runtime/ht_abi64.h out/obj/flags
 	@mkdir -p $(@D)
 	$(call run,CC,$<,$(CC) $(C_FLAGS) -Iruntime -c $< -o $@)
 

@@ -148,7 +148,16 @@
  *    same in every function here; 14 to 19 are arguments that SGEMM does not have. Arguments are checked
  *    in the order of their numbers before anything is launched. Positive codes: everything else. All of
  *    them are in the table below; halftone_strerror gives the texts, halftone_last_detail the numbers or
- *    the backend's own words. The library never prints, exits or aborts. */
+ *    the backend's own words. The library never prints, exits or aborts.
+ *
+ * 9. FP64. halftone_dgemm and halftone_dgemm_strided_batched are BLAS's DGEMM: everything above about arguments (pointers
+ *    aligned to 8 bytes), order, workspace, threads and errors holds for them, alpha and beta are doubles, and
+ *    halftone_dquery and halftone_dworkspace_bytes answer for them. They are computed by FP64 arithmetic, scheme native64:
+ *    FP64 tensor cores on compute capability 8.0, 9.0 and 10.0, else FP64 FMAs, which are slow where a GPU has few
+ *    (1/32 or 1/64 of its FP32 rate). On every input |C - R| <= (k + 4) 2^-53 |A||B| componentwise, with NaN, Inf, overflow
+ *    and subnormal results as native DGEMM has them; equal calls give equal bits. What a handle is set to for FP32 (scheme,
+ *    accuracy, kernel) says nothing about them; nothing of FP64 is packed by the caller. A library that was generated without
+ *    native64 (SCHEMES=) answers HALFTONE_NOT_SUPPORTED. */
 #ifndef HALFTONE_H
 #define HALFTONE_H
 
@@ -287,6 +296,15 @@ int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, i
                                    int64_t stride_a, const float *b, int64_t ldb, int64_t stride_b,
                                    const float *beta, float *c, int64_t ldc, int64_t stride_c, int64_t batch);
 
+/* FP64 products: see 9 above. */
+int halftone_dgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                   const double *alpha, const double *a, int64_t lda, const double *b, int64_t ldb,
+                   const double *beta, double *c, int64_t ldc);
+int halftone_dgemm_strided_batched(halftone *handle, char transa, char transb, int64_t m, int64_t n,
+                                   int64_t k, const double *alpha, const double *a, int64_t lda,
+                                   int64_t stride_a, const double *b, int64_t ldb, int64_t stride_b,
+                                   const double *beta, double *c, int64_t ldc, int64_t stride_c, int64_t batch);
+
 /* ---- packed operands ---- */
 
 /* An operand that is used often (weights, centroids) can be packed once; not under scheme bf16x6u, which packs nothing
@@ -387,6 +405,12 @@ int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_
 /* Workspace of the same call; with a shared (stride 0) or packed operand it needs less. */
 int halftone_workspace_bytes(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                              int64_t batch, size_t *bytes);
+
+/* Both questions of halftone_dgemm and its batched call; bound_units counts 2^-53, and error_bound is bound_units * 2^-53. */
+int halftone_dquery(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,
+                    struct halftone_plan *plan);
+int halftone_dworkspace_bytes(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                              int64_t batch, size_t *bytes);
 
 /* Name of the scheme or kernel with this index, NULL past the end. NULL handle: those of the first GPU. */
 const char *halftone_schemes(const halftone *handle, int index);

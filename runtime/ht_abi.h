@@ -250,6 +250,7 @@ enum ht_family {
     HT_FAMILY_SIMT_SMALL_K,   /* FFMA from shared memory */
     HT_FAMILY_GEMV,           /* FFMA, N <= 4 */
     HT_FAMILY_TALL_SKINNY,    /* FFMA, N <= 4, small K */
+    HT_FAMILY_FP64_TILE,      /* FP64 products by DMMA or FP64 FMA */
     HT_FAMILY_FALLBACK,       /* DMMA of the 64 x 64 blocks of C that fail the data check */
     HT_FAMILY_PACK,
     HT_FAMILY_REDUCE, /* adds split-K partials */
@@ -260,6 +261,8 @@ enum ht_family {
 static inline int ht_is_unpacked(int family) {
     return family >= HT_FAMILY_UNPACKED_WGMMA && family <= HT_FAMILY_FALLBACK;
 }
+
+struct ht_native64_args; /* ht_abi64.h */
 
 struct ht_kernel_desc {
     const char *name;    /* ht_f16x3_mma_128x128x32_w64x32_s4_sm80 */
@@ -273,7 +276,8 @@ struct ht_kernel_desc {
     int fallback_in_kernel; /* 1: of the blocks that a data check lets it leave out it computes what args.fallback_in_kernel asks for */
     struct ht_cost cost;
     int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
-    int (*launch)(const struct ht_gemm_args *args, void *stream);
+    int (*launch)(const struct ht_gemm_args *args, void *stream); /* of an FP64 product NULL, and then: */
+    int (*launch64)(const struct ht_native64_args *args, void *stream);
 };
 
 /* For which inputs a scheme's bound holds, roughly; range_text has the numbers. The order means nothing. */
@@ -335,6 +339,8 @@ struct ht_set_desc {
     /* Names of the scheme that `auto` starts from, whose packing checks the data, and of the one for blocks of C whose data are
      * outside its range and for small K; the set may lack either. */
     const char *auto_first, *auto_fallback;
+    /* Kernels and schemes of FP64 products, as a set with the same machine; NULL: the library was generated without. */
+    const struct ht_set_desc *fp64;
 };
 
 /* Linkage of what the files of the runtime share: static in an amalgamation, where the definition of ht_sets comes

@@ -30,15 +30,16 @@ enum {
 /* One call of any of the products, and the arguments of packing; fields that a function lacks stay
  * harmless. */
 struct gemm_call {
+    bool is_fp64; /* matrices and scalars are doubles, else floats */
     char transa, transb;
     int64_t m, n, k;
-    const float *alpha;
-    const float *a;
+    const void *alpha;
+    const void *a;
     int64_t lda, stride_a;
-    const float *b;
+    const void *b;
     int64_t ldb, stride_b;
-    const float *beta;
-    float *c;
+    const void *beta;
+    void *c;
     int64_t ldc, stride_c;
     int64_t batch;
     const char *packed_a, *packed_b; /* instead of a and b */
@@ -65,6 +66,7 @@ enum call_effect { EFFECT_NONE, EFFECT_SCALE, EFFECT_PRODUCT };
 
 /* All that decides how a call runs. */
 struct plan_key {
+    bool is_fp64;
     int64_t m, n, k, batch, a_entries, b_entries;
     const char *scheme; /* these as in the handle */
     int forced, is_auto, accuracies;
@@ -85,7 +87,8 @@ enum step_kind {
     STEP_PACK,     /* A and B into panels; the only one that takes all entries of the batch at once */
     STEP_FALLBACK, /* the blocks of C whose data are outside the scheme's range */
     STEP_GEMM,
-    STEP_REDUCE /* split-K partials into C; without partials C = beta * C */
+    STEP_REDUCE,  /* split-K partials into C; without partials C = beta * C */
+    STEP_NATIVE64 /* FP64 product of the caller's matrices */
 };
 
 /* Regions of the workspace, in its order. The flags come first: grow_own. */
@@ -110,6 +113,7 @@ struct step {
 enum { STEPS_MAX = 4 };
 
 struct plan {
+    const struct ht_set_desc *set; /* that its kernels are of: the handle's, or its FP64 half */
     const struct ht_scheme_desc *scheme;
     int kernel, splits;
     bool checked;  /* packing checks the data */
@@ -138,7 +142,7 @@ struct packed_place {
 /* One operand as a call has it, and where its packed form goes. */
 struct pack_source {
     const struct packed_layout *layout;
-    const float *src;
+    const void *src;
     int64_t ld, stride;
     bool k_contiguous;
     struct packed_place to;
@@ -190,6 +194,8 @@ struct ht_host_left {
 struct halftone {
     const struct ht_set_desc *set; /* the kernels that suit the device */
     void *fitted;                  /* the set's memory where it is a copy: ht_fit_set */
+    const struct ht_set_desc *set64; /* the same of FP64 products; NULL: the library has none */
+    void *fitted64;
     void *stream;
     char *user; /* the caller's workspace; it wins when has_user */
     size_t user_bytes;
@@ -222,6 +228,7 @@ struct halftone {
     } remembered[PLANS];
     int forced_kernel;    /* or NO_KERNEL */
     unsigned char *ready; /* per kernel, then per scheme for its packing: init was called */
+    unsigned char *ready64;
     struct ht_dev_info device;
     char detail[DETAIL_MAX];
 };
@@ -230,6 +237,15 @@ struct halftone {
 
 static inline bool is_trans(char t) {
     return t == 'T' || t == 't' || t == 'C' || t == 'c';
+}
+
+static inline size_t element_bytes(const struct gemm_call *x) {
+    return x->is_fp64 ? sizeof(double) : sizeof(float);
+}
+
+/* alpha or beta of a call, read on the host. */
+static inline double scalar_of(const struct gemm_call *x, const void *scalar) {
+    return x->is_fp64 ? *(const double *)scalar : (double)*(const float *)scalar;
 }
 
 static inline bool is_aligned(const void *p, size_t alignment) {
@@ -303,6 +319,7 @@ HT_LOCAL int64_t ht_plan_bound_units(const halftone *h, const struct plan *p, in
  * into the workspace; 0: the operand comes packed. */
 HT_LOCAL int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int64_t b_entries,
                           const struct plan **plan);
+HT_LOCAL struct step *ht_add_step(struct plan *p, enum step_kind kind, int kernel);
 
 /* ---- ht_workspace.c ---- */
 
@@ -345,9 +362,28 @@ HT_LOCAL int ht_free_memory(halftone *h);
  * that of the call comes from. */
 HT_LOCAL int ht_pack_operands(halftone *h, const struct ht_scheme_desc *scheme, const struct pack_source *x,
                               int count, enum ws_source memory);
+/* A call in progress. */
+struct gemm_run {
+    const struct plan *plan;
+    const struct gemm_call *call;
+    struct workspace workspace;
+    struct packed_place a, b;
+    int64_t entry;            /* first of the present slice of the batch, */
+    struct ht_gemm_args args; /* and arguments for it */
+};
+
+/* Opens the plan's workspace, launches its steps, closes it. */
+HT_LOCAL int ht_run_plan(halftone *h, struct gemm_run *r);
 /* C = beta * C. */
 HT_LOCAL int ht_scale(halftone *h, const struct gemm_call *x);
 /* C = alpha A B + beta C; of packed operands: their scheme, else NULL. */
 HT_LOCAL int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *packed_for);
+
+/* ---- ht_dgemm.c ---- */
+
+/* The scheme of an FP64 product, and the plan of its call. */
+HT_LOCAL int ht_scheme_of_call64(halftone *h, const struct ht_scheme_desc **scheme);
+HT_LOCAL int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p);
+HT_LOCAL int ht_launch_native64(halftone *h, const struct gemm_run *r, const struct step *s);
 
 #endif

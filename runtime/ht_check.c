@@ -35,12 +35,12 @@ static int check_ld(halftone *h, int argument, const char *name, int64_t ld, int
 }
 
 /* Whether the last of `batch` matrices still ends at an address that could exist. */
-static int check_extent(halftone *h, const char *name, int64_t ld, int64_t rows, int64_t cols, int64_t stride,
-                        int64_t batch) {
+static int check_extent(halftone *h, const struct gemm_call *x, const char *name, int64_t ld, int64_t rows,
+                        int64_t cols, int64_t stride, int64_t batch) {
     if (rows == 0 || cols == 0 || batch == 0)
         return HALFTONE_OK;
     int64_t elements = ht_add(ht_add(ht_mul(cols - 1, ld), rows), ht_mul(batch - 1, stride));
-    if (elements > PTRDIFF_MAX / 4)
+    if (elements > PTRDIFF_MAX / (int64_t)element_bytes(x))
         return ht_fail(h, HALFTONE_TOO_LARGE, "%s spans more bytes than an address can count", name);
     return HALFTONE_OK;
 }
@@ -48,14 +48,14 @@ static int check_extent(halftone *h, const char *name, int64_t ld, int64_t rows,
 static enum call_effect effect_of(const halftone *h, const struct gemm_call *x) {
     if (x->m == 0 || x->n == 0 || x->batch == 0)
         return EFFECT_NONE;
-    if (x->k > 0 && (h->pointer_mode == HALFTONE_DEVICE || *x->alpha != 0.0f))
+    if (x->k > 0 && (h->pointer_mode == HALFTONE_DEVICE || scalar_of(x, x->alpha) != 0.0))
         return EFFECT_PRODUCT;
-    return h->pointer_mode == HALFTONE_HOST && *x->beta == 1.0f ? EFFECT_NONE : EFFECT_SCALE;
+    return h->pointer_mode == HALFTONE_HOST && scalar_of(x, x->beta) == 1.0 ? EFFECT_NONE : EFFECT_SCALE;
 }
 
-static bool is_bad_operand(const float *plain, const char *packed, bool is_packed) {
+static bool is_bad_operand(const struct gemm_call *x, const void *plain, const char *packed, bool is_packed) {
     return is_packed ? packed == NULL || !is_aligned(packed, HALFTONE_ALIGNMENT)
-                     : plain == NULL || !is_aligned(plain, sizeof(float));
+                     : plain == NULL || !is_aligned(plain, element_bytes(x));
 }
 
 int ht_check_gemm(halftone *h, const struct gemm_call *x, bool is_packed, enum call_effect *effect) {
@@ -65,19 +65,20 @@ int ht_check_gemm(halftone *h, const struct gemm_call *x, bool is_packed, enum c
     bool empty = x->m == 0 || x->n == 0 || x->batch == 0;
     if (x->alpha == NULL)
         return ht_fail(h, -6, "alpha is NULL");
-    bool no_product = empty || x->k == 0 || (h->pointer_mode == HALFTONE_HOST && *x->alpha == 0.0f);
-    if (!no_product && is_bad_operand(x->a, x->packed_a, is_packed))
-        return ht_fail(h, -7, "A = %p", is_packed ? (const void *)x->packed_a : (const void *)x->a);
+    bool no_product =
+        empty || x->k == 0 || (h->pointer_mode == HALFTONE_HOST && scalar_of(x, x->alpha) == 0.0);
+    if (!no_product && is_bad_operand(x, x->a, x->packed_a, is_packed))
+        return ht_fail(h, -7, "A = %p", is_packed ? (const void *)x->packed_a : x->a);
     if (!is_packed && (code = check_ld(h, 8, "lda", x->lda, is_trans(x->transa) ? x->k : x->m)) != 0)
         return code;
-    if (!no_product && is_bad_operand(x->b, x->packed_b, is_packed))
-        return ht_fail(h, -9, "B = %p", is_packed ? (const void *)x->packed_b : (const void *)x->b);
+    if (!no_product && is_bad_operand(x, x->b, x->packed_b, is_packed))
+        return ht_fail(h, -9, "B = %p", is_packed ? (const void *)x->packed_b : x->b);
     if (!is_packed && (code = check_ld(h, 10, "ldb", x->ldb, is_trans(x->transb) ? x->n : x->k)) != 0)
         return code;
     if (x->beta == NULL)
         return ht_fail(h, -11, "beta is NULL");
-    if (!empty && (x->c == NULL || !is_aligned(x->c, sizeof(float))))
-        return ht_fail(h, -12, "C = %p", (void *)x->c);
+    if (!empty && (x->c == NULL || !is_aligned(x->c, element_bytes(x))))
+        return ht_fail(h, -12, "C = %p", x->c);
     if ((code = check_ld(h, 13, "ldc", x->ldc, x->m)) != 0)
         return code;
     if (x->stride_a < 0)
@@ -93,13 +94,13 @@ int ht_check_gemm(halftone *h, const struct gemm_call *x, bool is_packed, enum c
 }
 
 int ht_check_extents(halftone *h, const struct gemm_call *x, bool is_packed, enum call_effect effect) {
-    int code = check_extent(h, "C", x->ldc, x->m, x->n, x->stride_c, x->batch);
+    int code = check_extent(h, x, "C", x->ldc, x->m, x->n, x->stride_c, x->batch);
     if (code != HALFTONE_OK || is_packed || effect != EFFECT_PRODUCT)
         return code;
     bool ta = is_trans(x->transa), tb = is_trans(x->transb);
-    code = check_extent(h, "A", x->lda, ta ? x->k : x->m, ta ? x->m : x->k, x->stride_a, x->batch);
+    code = check_extent(h, x, "A", x->lda, ta ? x->k : x->m, ta ? x->m : x->k, x->stride_a, x->batch);
     if (code == HALFTONE_OK)
-        code = check_extent(h, "B", x->ldb, tb ? x->n : x->k, tb ? x->k : x->n, x->stride_b, x->batch);
+        code = check_extent(h, x, "B", x->ldb, tb ? x->n : x->k, tb ? x->k : x->n, x->stride_b, x->batch);
     return code;
 }
 
@@ -113,19 +114,20 @@ int ht_check_question(halftone *h, const struct gemm_call *x, const void *result
 }
 
 int ht_check_pack(halftone *h, const struct gemm_call *x, bool is_a, bool empty, const void *packed) {
-    const float *src = is_a ? x->a : x->b;
+    const void *src = is_a ? x->a : x->b;
     const bool trans = is_trans(is_a ? x->transa : x->transb);
     const int64_t rows = is_a ? x->m : x->n, ld = is_a ? x->lda : x->ldb;
     const int64_t stored_rows = is_a == trans ? x->k : rows, stored_cols = is_a == trans ? rows : x->k;
-    if (!empty && is_bad_operand(src, NULL, false))
-        return ht_fail(h, is_a ? -7 : -9, "%c = %p", is_a ? 'A' : 'B', (const void *)src);
+    if (!empty && is_bad_operand(x, src, NULL, false))
+        return ht_fail(h, is_a ? -7 : -9, "%c = %p", is_a ? 'A' : 'B', src);
     int code = check_ld(h, is_a ? 8 : 10, is_a ? "lda" : "ldb", ld, stored_rows);
     if (code != HALFTONE_OK)
         return code;
     if (!empty && (packed == NULL || !is_aligned(packed, HALFTONE_ALIGNMENT)))
         return ht_fail(h, -18, "packed = %p", packed);
     code = ht_check_limits(h, x);
-    return code == HALFTONE_OK ? check_extent(h, is_a ? "A" : "B", ld, stored_rows, stored_cols, 0, 1) : code;
+    return code == HALFTONE_OK ? check_extent(h, x, is_a ? "A" : "B", ld, stored_rows, stored_cols, 0, 1)
+                               : code;
 }
 
 int ht_check_bytes(halftone *h, int64_t bytes) {

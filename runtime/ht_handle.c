@@ -82,6 +82,10 @@ static int fail_wrong_gpu(halftone *h) {
     return HALFTONE_WRONG_GPU;
 }
 
+static unsigned char *make_ready_flags(const struct ht_set_desc *set) {
+    return (unsigned char *)calloc((size_t)(set->kernels + set->schemes) + 1, 1);
+}
+
 static int open_handle(halftone *h) {
     int code = ht_fail_device(h, ht_dev_open(ht_sets[0], &h->device));
     if (code != HALFTONE_OK)
@@ -92,8 +96,20 @@ static int open_handle(halftone *h) {
     h->set = ht_fit_set(h->set, h->device.smem_per_block, &h->fitted);
     if (h->set == NULL)
         return HALFTONE_OUT_OF_HOST_MEMORY;
-    h->ready = (unsigned char *)calloc((size_t)(h->set->kernels + h->set->schemes) + 1, 1);
-    return h->ready != NULL ? HALFTONE_OK : HALFTONE_OUT_OF_HOST_MEMORY;
+    h->ready = make_ready_flags(h->set);
+    if (h->ready == NULL || h->set->fp64 == NULL)
+        return h->ready != NULL ? HALFTONE_OK : HALFTONE_OUT_OF_HOST_MEMORY;
+    h->set64 = ht_fit_set(h->set->fp64, h->device.smem_per_block, &h->fitted64);
+    h->ready64 = h->set64 != NULL ? make_ready_flags(h->set64) : NULL;
+    return h->ready64 != NULL ? HALFTONE_OK : HALFTONE_OUT_OF_HOST_MEMORY;
+}
+
+static void free_host(halftone *h) {
+    free(h->ready);
+    free(h->ready64);
+    free(h->fitted);
+    free(h->fitted64);
+    free(h);
 }
 
 int halftone_create(halftone **handle) {
@@ -107,8 +123,7 @@ int halftone_create(halftone **handle) {
     int code = open_handle(h);
     if (code != HALFTONE_OK) {
         memcpy(create_detail, h->detail, sizeof create_detail);
-        free(h->fitted);
-        free(h);
+        free_host(h);
         return code;
     }
     h->scheme = ht_auto_scheme(h->set);
@@ -127,9 +142,7 @@ int halftone_destroy(halftone *handle) {
         handle->close_host(handle);
     const int gone = ht_fail_device(handle, ht_dev_pool_destroy(handle->pool));
     code = code != HALFTONE_OK ? code : gone;
-    free(handle->ready);
-    free(handle->fitted);
-    free(handle);
+    free_host(handle);
     return code;
 }
 

@@ -281,7 +281,7 @@ static int host_take(halftone *h, struct host_job *j) {
         int64_t first, last;
         host_rows_of_column(j, t, col, &first, &last);
         if (first < last)
-            memcpy(j->x.c + (t->col + col) * j->x.ldc + t->row + first,
+            memcpy((float *)j->x.c + (t->col + col) * j->x.ldc + t->row + first,
                    p->result[turn] + (size_t)(col * t->rows + first) * sizeof(float), (size_t)(last - first) * sizeof(float));
     }
     j->taken++;
@@ -297,7 +297,7 @@ static int host_load(halftone *h, struct host_job *j, bool is_a, int64_t from, i
     const struct gemm_call *const x = &j->x;
     const bool along_k = is_a == is_trans(is_a ? x->transa : x->transb); /* a block's columns are whole: k rows */
     const int64_t ld = is_a ? x->lda : x->ldb, rows = along_k ? x->k : count, cols = along_k ? count : x->k;
-    const float *const block = (is_a ? x->a : x->b) + (along_k ? from * ld : from);
+    const float *const block = (const float *)(is_a ? x->a : x->b) + (along_k ? from * ld : from);
     const int turn = j->operand_turn;
     char *const raw = j->packs ? j->operand[turn] : to;
     void *const wait_for = j->packs ? p->operand_free[turn] : to_free;
@@ -315,11 +315,12 @@ static int host_load(halftone *h, struct host_job *j, bool is_a, int64_t from, i
 static int host_product(halftone *h, const struct host_job *j, const struct host_block *t, const char *a, const char *b,
                         float *c) {
     const struct gemm_call *const x = &j->x;
+    const float *const alpha = (const float *)x->alpha, *const beta = (const float *)x->beta;
     if (j->packs)
-        return halftone_sgemm_packed(h, t->rows, t->cols, x->k, x->alpha, a, b, x->beta, c, t->rows);
-    return halftone_sgemm(h, x->transa, x->transb, t->rows, t->cols, x->k, x->alpha, (const float *)a,
+        return halftone_sgemm_packed(h, t->rows, t->cols, x->k, alpha, a, b, beta, c, t->rows);
+    return halftone_sgemm(h, x->transa, x->transb, t->rows, t->cols, x->k, alpha, (const float *)a,
                           is_trans(x->transa) ? x->k : t->rows, (const float *)b, is_trans(x->transb) ? t->cols : x->k,
-                          x->beta, c, t->rows);
+                          beta, c, t->rows);
 }
 
 /* Computes a tile and sends it back; the tile before it is taken meanwhile. */
@@ -328,8 +329,8 @@ static int host_run_tile(halftone *h, struct host_job *j, struct host_block t, c
     const int turn = (int)(j->tiles % HOST_TURNS);
     float *const c = (float *)j->c[turn];
     int code = HALFTONE_OK; /* the host has taken the tile that lay there: its copy is done */
-    if (*j->x.beta != 0.0f)
-        code = host_copy_in(h, j, j->c[turn], j->x.c + t.col * j->x.ldc + t.row, j->x.ldc, t.rows, t.cols);
+    if (scalar_of(&j->x, j->x.beta) != 0.0)
+        code = host_copy_in(h, j, j->c[turn], (float *)j->x.c + t.col * j->x.ldc + t.row, j->x.ldc, t.rows, t.cols);
     if (code == HALFTONE_OK)
         code = host_product(h, j, &t, a, b, c);
     if (code == HALFTONE_OK)
@@ -463,8 +464,8 @@ static void host_scale(const struct host_job *j) {
     for (int64_t col = 0; col < j->x.n; col++) {
         int64_t first, last;
         host_rows_of_column(j, &all, col, &first, &last);
-        for (float *c = j->x.c + col * j->x.ldc + first; first < last; first++, c++)
-            *c = host_times(*j->x.beta, *c);
+        for (float *c = (float *)j->x.c + col * j->x.ldc + first; first < last; first++, c++)
+            *c = host_times((float)scalar_of(&j->x, j->x.beta), *c);
     }
 }
 

@@ -14,7 +14,7 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
     out->bound = p->scheme->bound_text;
     out->range = p->scheme->range_text;
     out->bound_units = ht_plan_bound_units(h, p, k);
-    out->error_bound = (double)out->bound_units * 0x1p-24;
+    out->error_bound = (double)out->bound_units * (p->set == h->set64 ? 0x1p-53 : 0x1p-24);
     out->fixed_point = p->scheme->exact_k > 0;
     if (p->checked)
         out->range = p->fallback != NO_KERNEL
@@ -24,7 +24,7 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
 
 static void describe(const halftone *h, const struct plan *p, const struct gemm_call *x,
                      struct halftone_plan *out) {
-    const struct ht_kernel_desc *kernel = &h->set->kernel[p->kernel];
+    const struct ht_kernel_desc *kernel = &p->set->kernel[p->kernel];
     describe_accuracy(h, p, x->k, out);
     out->kernel = kernel->name;
     out->bm = kernel->tile.bm;
@@ -34,7 +34,7 @@ static void describe(const halftone *h, const struct plan *p, const struct gemm_
     out->wn = kernel->wn;
     out->stages = kernel->stages;
     out->splits = p->splits;
-    out->pack_ns = ht_packing_ns(h->set, p->scheme->name, x->m, x->n, x->k, x->batch);
+    out->pack_ns = ht_packing_ns(p->set, p->scheme->name, x->m, x->n, x->k, x->batch);
     out->kernel_ns = p->kernel_ns;
     out->predicted_ns = ht_add(out->pack_ns, out->kernel_ns);
     out->workspace_bytes = (size_t)p->bytes;
@@ -72,21 +72,17 @@ static void explain_scheme(const halftone *h, const struct gemm_call *x, char *l
     }
 }
 
-int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,
-                   struct halftone_plan *plan) {
-    int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
-    const struct gemm_call x = gemm_call_of(transa, transb, m, n, k, batch);
+static int query(halftone *h, const struct gemm_call *x, struct halftone_plan *plan) {
     const struct ht_scheme_desc *scheme = NULL;
     bool is_auto = false;
-    code = ht_check_question(handle, &x, plan);
+    int code = ht_check_question(h, x, plan);
     if (code == HALFTONE_OK)
-        code = ht_check_plan(handle, plan);
+        code = ht_check_plan(h, plan);
     if (code == HALFTONE_OK)
-        code = ht_check_limits(handle, &x);
+        code = ht_check_limits(h, x);
     if (code == HALFTONE_OK)
-        code = ht_scheme_of_call(handle, m, n, k, batch, &scheme, &is_auto);
+        code = x->is_fp64 ? ht_scheme_of_call64(h, &scheme)
+                          : ht_scheme_of_call(h, x->m, x->n, x->k, x->batch, &scheme, &is_auto);
     if (code != HALFTONE_OK)
         return code;
     struct halftone_plan out = HALFTONE_PLAN_INIT;
@@ -97,22 +93,49 @@ int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_
     out.why = "a size is 0: no product is run";
     out.bound = scheme->bound_text;
     out.range = scheme->range_text;
-    explain_scheme(handle, &x, out.why_scheme, sizeof out.why_scheme);
-    if (m > 0 && n > 0 && k > 0 && batch > 0) {
+    if (x->is_fp64)
+        snprintf(out.why_scheme, sizeof out.why_scheme, "the only scheme for FP64 products");
+    else
+        explain_scheme(h, x, out.why_scheme, sizeof out.why_scheme);
+    if (x->m > 0 && x->n > 0 && x->k > 0 && x->batch > 0) {
         const struct plan *p = NULL;
-        code = ht_plan_call(handle, &x, batch, batch, &p);
+        code = ht_plan_call(h, x, x->batch, x->batch, &p);
         if (code != HALFTONE_OK)
             return code;
-        describe(handle, p, &x, &out);
+        describe(h, p, x, &out);
     }
     memcpy(plan, &out, known);
     return HALFTONE_OK;
+}
+
+int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,
+                   struct halftone_plan *plan) {
+    const struct gemm_call x = gemm_call_of(transa, transb, m, n, k, batch);
+    const int code = ht_begin(handle);
+    return code != HALFTONE_OK ? code : query(handle, &x, plan);
+}
+
+int halftone_dquery(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                    int64_t batch, struct halftone_plan *plan) {
+    struct gemm_call x = gemm_call_of(transa, transb, m, n, k, batch);
+    const int code = ht_begin(handle);
+    x.is_fp64 = true;
+    return code != HALFTONE_OK ? code : query(handle, &x, plan);
 }
 
 int halftone_workspace_bytes(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                              int64_t batch, size_t *bytes) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     int code = halftone_query(handle, transa, transb, m, n, k, batch, bytes != NULL ? &plan : NULL);
+    if (code == HALFTONE_OK)
+        *bytes = plan.workspace_bytes;
+    return code;
+}
+
+int halftone_dworkspace_bytes(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                              int64_t batch, size_t *bytes) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    int code = halftone_dquery(handle, transa, transb, m, n, k, batch, bytes != NULL ? &plan : NULL);
     if (code == HALFTONE_OK)
         *bytes = plan.workspace_bytes;
     return code;

@@ -132,14 +132,16 @@ static double sum_of_squares(const float *x, int64_t count) {
 static int probe_run(halftone *h, const struct gemm_call *x, struct probe *p, double *rho) {
     const int64_t in = x->k * PROBES, out = x->m * PROBES;
     fill_signs(p->vectors, x->n * PROBES, 1);
-    int code = probe_scaled(h, p, x->transb, x->k, x->n, PROBES, x->b, x->ldb, p->x, p->y, "B");
+    int code =
+        probe_scaled(h, p, x->transb, x->k, x->n, PROBES, (const float *)x->b, x->ldb, p->x, p->y, "B");
     if (code != HALFTONE_OK)
         return code;
     scale_by(p->back, in, normalizing(largest_of(p->back, in)));
     const double of_b = sum_of_squares(p->back, in);
     fill_signs(p->vectors, in, 2);
     memcpy(p->vectors + in, p->back, (size_t)in * sizeof(float));
-    code = probe_scaled(h, p, x->transa, x->m, x->k, 2 * PROBES, x->a, x->lda, p->y, p->z, "A");
+    code =
+        probe_scaled(h, p, x->transa, x->m, x->k, 2 * PROBES, (const float *)x->a, x->lda, p->y, p->z, "A");
     if (code != HALFTONE_OK)
         return code;
     const double of_a = sum_of_squares(p->back, out), of_ab = sum_of_squares(p->back + out, out);

@@ -166,7 +166,7 @@ int ht_scheme_of_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batc
     return HALFTONE_OK;
 }
 
-static struct step *add_step(struct plan *p, enum step_kind kind, int kernel) {
+struct step *ht_add_step(struct plan *p, enum step_kind kind, int kernel) {
     struct step *s = &p->step[p->steps++];
     s->kind = kind;
     s->kernel = kernel;
@@ -174,7 +174,7 @@ static struct step *add_step(struct plan *p, enum step_kind kind, int kernel) {
 }
 
 static void add_packing(struct plan *p) {
-    struct step *s = add_step(p, STEP_PACK, NO_KERNEL);
+    struct step *s = ht_add_step(p, STEP_PACK, NO_KERNEL);
     s->needs[WS_FLAGS] = p->checked ? WS_ALIGNMENT : 0;
     s->needs[WS_A_ABSMAX] = p->a.absmax_bytes;
     s->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
@@ -192,15 +192,16 @@ static void list_steps(const halftone *h, const struct plan_key *key, struct pla
     if (!ht_is_unpacked(h->set->kernel[p->kernel].family) && key->a_entries > 0)
         add_packing(p);
     if (p->fallback != NO_KERNEL)
-        add_step(p, STEP_FALLBACK, p->fallback);
-    add_step(p, STEP_GEMM, p->kernel)->needs[WS_PARTIALS] = round_up(partials, WS_ALIGNMENT);
+        ht_add_step(p, STEP_FALLBACK, p->fallback);
+    ht_add_step(p, STEP_GEMM, p->kernel)->needs[WS_PARTIALS] = round_up(partials, WS_ALIGNMENT);
     if (p->splits > 1)
-        add_step(p, STEP_REDUCE, NO_KERNEL)->needs[WS_PARTIALS] = round_up(partials, WS_ALIGNMENT);
+        ht_add_step(p, STEP_REDUCE, NO_KERNEL)->needs[WS_PARTIALS] = round_up(partials, WS_ALIGNMENT);
 }
 
 static int make_plan(halftone *h, const struct plan_key *key, struct plan *p) {
     const int64_t m = key->m, n = key->n, k = key->k, batch = key->batch;
     memset(p, 0, sizeof *p);
+    p->set = h->set;
     int code = ht_scheme_of_call(h, m, n, k, batch, &p->scheme, &p->is_auto);
     if (code != HALFTONE_OK)
         return code;
@@ -224,6 +225,7 @@ int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int6
                  const struct plan **plan) {
     struct plan_key now;
     memset(&now, 0, sizeof now); /* padding too */
+    now.is_fp64 = x->is_fp64;
     now.m = x->m;
     now.n = x->n;
     now.k = x->k;
@@ -234,8 +236,8 @@ int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int6
     now.forced = h->forced_kernel;
     now.is_auto = h->is_auto;
     now.accuracies = h->accuracies;
-    const int64_t numbers[] = {x->m,     x->n,      x->k,
-                               x->batch, a_entries, b_entries}; /* packed or not, a shape has two plans */
+    const int64_t numbers[] = {x->m,      x->n,      x->k,      x->batch,
+                               a_entries, b_entries, x->is_fp64}; /* packed or not, a shape has two plans */
     uint64_t mixed = 0;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         mixed = mixed * 31 + (uint64_t)numbers[i];
@@ -244,7 +246,7 @@ int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int6
     if (memcmp(&now, &h->remembered[slot].key, sizeof now) == 0)
         return HALFTONE_OK;
     h->remembered[slot].key.m = 0;
-    const int code = make_plan(h, &now, &h->remembered[slot].plan);
+    const int code = (now.is_fp64 ? ht_make_plan64 : make_plan)(h, &now, &h->remembered[slot].plan);
     if (code == HALFTONE_OK)
         memcpy(&h->remembered[slot].key, &now, sizeof now);
     return code;

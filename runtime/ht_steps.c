@@ -25,7 +25,7 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
     int *absmax = scheme->scales_rows ? (int *)(void *)x->to.absmax + entry * o->absmax_stride : NULL;
     struct ht_pack_args args;
     memset(&args, 0, sizeof args);
-    args.src = x->src + entry * x->stride;
+    args.src = (const float *)x->src + entry * x->stride;
     args.panels = (unsigned char *)x->to.panels + entry * o->panel_stride;
     args.row_absmax = absmax;
     args.absmax_exchange = absmax != NULL ? absmax + rows : NULL;
@@ -103,22 +103,22 @@ static struct ht_gemm_args args_of(const halftone *h, const struct gemm_call *x)
     bool on_device = h->pointer_mode == HALFTONE_DEVICE;
     struct ht_gemm_args args;
     memset(&args, 0, sizeof args);
-    args.c = x->c;
-    args.alpha_ptr = on_device ? x->alpha : NULL;
-    args.beta_ptr = on_device ? x->beta : NULL;
+    args.c = (float *)x->c;
+    args.alpha_ptr = on_device ? (const float *)x->alpha : NULL;
+    args.beta_ptr = on_device ? (const float *)x->beta : NULL;
     args.ldc = x->ldc;
     args.c_stride = x->stride_c;
     args.m = (int)x->m;
     args.n = (int)x->n;
-    args.alpha = on_device ? 0.0f : *x->alpha;
-    args.beta = on_device ? 0.0f : *x->beta;
+    args.alpha = on_device ? 0.0f : *(const float *)x->alpha;
+    args.beta = on_device ? 0.0f : *(const float *)x->beta;
     return args;
 }
 
 /* The operands of an unpacked kernel. */
 static void add_sources(const struct plan *p, const struct gemm_call *x, struct ht_gemm_args *args) {
-    args->a_src = x->a;
-    args->b_src = x->b;
+    args->a_src = (const float *)x->a;
+    args->b_src = (const float *)x->b;
     args->a_ld = x->lda;
     args->b_ld = x->ldb;
     args->a_src_stride = x->stride_a;
@@ -183,15 +183,6 @@ static void next_entries(struct ht_gemm_args *args) {
 
 /* ---- steps ---- */
 
-/* A call in progress. */
-struct gemm_run {
-    const struct plan *plan;
-    const struct gemm_call *call;
-    struct workspace workspace;
-    struct packed_place a, b;
-    struct ht_gemm_args args; /* for the present slice of the batch */
-};
-
 static int ready_pack(halftone *h, const struct plan *p, const struct step *s) {
     (void)s;
     return ready_packing(h, p->scheme);
@@ -209,8 +200,8 @@ static int launch_pack_step(halftone *h, const struct gemm_run *r, const struct 
 }
 
 static int ready_kernel(halftone *h, const struct plan *p, const struct step *s) {
-    (void)p;
-    return make_ready(h, h->set->kernel[s->kernel].init, &h->ready[s->kernel]);
+    return make_ready(h, p->set->kernel[s->kernel].init,
+                      (p->set == h->set64 ? h->ready64 : h->ready) + s->kernel);
 }
 
 static int launch_fallback(halftone *h, const struct gemm_run *r, const struct step *s) {
@@ -243,7 +234,8 @@ static const struct {
 } step_kinds[] = {{ready_pack, launch_pack_step, false},
                   {ready_kernel, launch_fallback, true},
                   {ready_kernel, launch_gemm, true},
-                  {always_ready, launch_reduce, true}};
+                  {always_ready, launch_reduce, true},
+                  {ready_kernel, ht_launch_native64, true}};
 
 static int launch_steps(halftone *h, const struct gemm_run *r, bool sliced) {
     int code = HALFTONE_OK;
@@ -262,11 +254,17 @@ static int run_steps(halftone *h, struct gemm_run *r) {
     if (code == HALFTONE_OK)
         code = launch_steps(h, r, false);
     for (int64_t done = 0; done < r->call->batch && code == HALFTONE_OK; done += HT_GRID_BATCH) {
+        r->entry = done;
         r->args.batch = (int)grid_batch(r->call->batch - done);
         code = launch_steps(h, r, true);
         next_entries(&r->args);
     }
     return code;
+}
+
+int ht_run_plan(halftone *h, struct gemm_run *r) {
+    const int code = ht_open_workspace(h, (size_t)r->plan->bytes, &r->workspace);
+    return code != HALFTONE_OK ? code : ht_close_workspace(h, &r->workspace, run_steps(h, r));
 }
 
 int ht_scale(halftone *h, const struct gemm_call *x) {

@@ -11,12 +11,12 @@
 TEST_SETS := a800 t4 h200 mi210
 # What `make test` leaves to `make test-all`: with TEST_PART in the environment sets have these schemes alone (auto's, a paper's, one
 # of FP16 and one of INT8), the slowest tests of a set run on LARGE_ON alone, and pytest takes a sample (tests/conftest.py).
-PART_SCHEMES := f16x3,bf16x6u,half,egemm,i8x6
+PART_SCHEMES := f16x3,bf16x6u,half,egemm,i8x6,native64
 LARGE_ON := h200
 # $(call small,SET): nothing, or what leaves large cases out. $(call large,SET,PATTERN): where only a part is tested, all tests of a program but these.
 small = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,HALFTONE_TEST_SMALL=1 ))
 large = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,'!$(2)'))
-SET_TESTS := test_product test_reproducible test_check test_row_sums test_auto test_direct test_accuracy result_hashes cluster_bits
+SET_TESTS := test_dgemm test_product test_reproducible test_check test_row_sums test_auto test_direct test_accuracy result_hashes cluster_bits
 SIM_TESTS := test_streams test_host
 CUDA_TESTS := $(SET_TESTS) graph
 TEST_FOLDERS := unit sim kernels gpu mutation
@@ -119,14 +119,15 @@ endef
 RUN_TESTS := $(TEST_NAMES:%=run-%)
 RUN_PRODUCTS := $(TEST_SETS:%=run-products-%)
 RUN_DIRECT := $(TEST_SETS:%=run-direct-%)
+RUN_DGEMM := $(TEST_SETS:%=run-dgemm-%)
 RUN_AUTO := $(TEST_SETS:%=run-auto-%) $(TEST_SETS:%=run-check-%)
 RUN_REPRODUCIBLE := $(TEST_SETS:%=run-reproducible-%)
 RUN_ACCURACY := $(TEST_SETS:%=run-accuracy-%)
 RUN_STREAMS := run-streams-t4 run-streams-h200
 RUN_HOST := run-host-t4
-.PHONY: test-programs $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) $(RUN_STREAMS) $(RUN_HOST) \
+.PHONY: test-programs $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_DGEMM) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) $(RUN_STREAMS) $(RUN_HOST) \
         run-products-a800-on-sm90
-test-programs: $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) $(RUN_STREAMS) $(RUN_HOST) \
+test-programs: $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_DGEMM) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) $(RUN_STREAMS) $(RUN_HOST) \
         run-products-a800-on-sm90
 
 $(RUN_TESTS): run-%: out/test/%
@@ -140,6 +141,8 @@ $(TEST_SETS:%=run-check-%): run-check-%:
 	@$(call program,sums-$*,out/$*/test_row_sums-sim)
 $(RUN_DIRECT): run-direct-%:
 	@$(call program,direct-$*,out/$*/test_direct-sim $(call large,$*,more_columns_than_a_grid_is_high))
+$(RUN_DGEMM): run-dgemm-%:
+	@$(call program,dgemm-$*,out/$*/test_dgemm-sim)
 $(RUN_REPRODUCIBLE): run-reproducible-%:
 	@$(call program,reproducible-$*,$(call small,$*)out/$*/test_reproducible-sim)
 $(RUN_ACCURACY): run-accuracy-%:

@@ -94,13 +94,15 @@ void explain_add_tile(struct text *out, const struct listing *l, const struct ti
 
 /* Whether FP32 multiply-adds do all of the scheme's work: it has no products on the matrix unit's slices. */
 static bool multiplies_fp32(const struct listing *l) {
-    return scheme_is_unpacked(l->s) && !l->isa->mma_bf16;
+    return scheme_is_unpacked(l->s) && l->s->in == NUMBER_F32 && !l->isa->mma_bf16;
 }
 
 void explain_add_kernels(struct text *out, const struct listing *l) {
     const struct isa *isa = l->isa;
-    text_addf(out, "Kernels: %s, compiled for %s.",
-              multiplies_fp32(l) && !isa->mfma_f32 ? "FP32 multiply-adds" : isa_instruction(isa), isa->name);
+    const char *const unit = l->s->in == NUMBER_F64                ? isa->fp64_mma ? "DMMA" : "FP64 FMA"
+                             : multiplies_fp32(l) && !isa->mfma_f32 ? "FP32 multiply-adds"
+                                                                    : isa_instruction(isa);
+    text_addf(out, "Kernels: %s, compiled for %s.", unit, isa->name);
     if (isa->absent)
         text_addf(out, " %s, the unit's faster instruction, is in no kernel, and its rate is not counted.",
                   isa->absent);
@@ -124,6 +126,10 @@ static bool rate_is_estimate(const struct listing *l) {
 void explain_add_ceiling(struct text *out, const struct listing *l) {
     const struct gpu *g = l->g;
     const int64_t ceiling = explain_ceiling_gflops(g, l->s);
+    if (l->s->in == NUMBER_F64) {
+        text_addf(out, "the data-sheet rate of FP64 is " MILLI " TFLOPS.", AS_MILLI(ceiling));
+        return;
+    }
     text_addf(out,
               "the matrix unit's %s rate over the products is " MILLI " TFLOPS; native FP32 is " MILLI
               " TFLOPS: at most " I64 ".%02d times native (both at " I64 " MHz).",
@@ -140,8 +146,12 @@ void explain_add_verdict(struct text *out, const struct listing *l) {
                   clock = model_clock_mhz(g);
     const int64_t native = g->native_fp32_gflops * clock / g->clock_mhz,
                   times = native > 0 ? ht_mul(rate, 100) / native : 0;
-    text_addf(out, "Predicted at " I64 " MHz, where native FP32's peak is " MILLI " TFLOPS", clock,
-              AS_MILLI(native));
+    text_addf(out, "Predicted at " I64 " MHz", clock);
+    if (l->s->in == NUMBER_F64) { /* beside which native FP32 says nothing */
+        text_add(out, ".");
+        return;
+    }
+    text_addf(out, ", where native FP32's peak is " MILLI " TFLOPS", AS_MILLI(native));
     if (clock != g->clock_mhz)
         text_addf(out, " (" MILLI " at " I64 ")", AS_MILLI(g->native_fp32_gflops), g->clock_mhz);
     text_addf(out, ": " I64 ".%02d times that. %s %s", times / 100, (int)(times % 100), l->s->name,
@@ -204,7 +214,7 @@ static void print_head(struct text *out, const struct listing *l) {
               g->sms, g->clock_mhz, g->sustained_clock_mhz, g->registers_per_sm, g->smem_per_sm_bytes,
               g->warps_per_sm, g->schedulers_per_sm,
               model_fma_per_cycle(g, l->s) / (multiplies_fp32(l) ? l->s->products : 1),
-              multiplies_fp32(l) ? "FP32" : slice_title(l->s->slice));
+              multiplies_fp32(l) ? "FP32" : scheme_operands(l->s));
     text_addf(out,
               "        per thread " I64 " registers; per block " I64 " bytes of shared memory, " I64
               " threads; L2 " I64 " GB/s, device memory " I64 " GB/s.\n",

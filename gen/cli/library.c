@@ -106,19 +106,20 @@ const struct scheme *library_scheme(const char *name, const struct gpu *g, const
     return found;
 }
 
-static void plan_schemes(struct kernel_set *set, const struct options *o) {
+/* The schemes of FP32 or of FP64 matrices among those that are asked for. */
+static void plan_schemes(struct kernel_set *set, const struct options *o, enum number_type matrices) {
     const struct isa *isa = set->context.isa;
     struct text list = {0};
     char name[ENTRY_MAX];
     for (int i = 0; !o->scheme && i < scheme_count; i++) {
-        if (has_scheme(&set->gpu, isa, &scheme_table[i]))
+        if (scheme_table[i].in == matrices && has_scheme(&set->gpu, isa, &scheme_table[i]))
             plan_one(set, &scheme_table[i], o);
     }
     if (o->scheme)
         library_expand_schemes(&list, o->scheme);
     for (const char *at = list.data ? list.data : ""; text_entry(&at, name, sizeof name);) {
         const struct scheme *s = library_scheme(name, &set->gpu, isa);
-        if (s)
+        if (s && s->in == matrices)
             plan_one(set, s, o);
     }
     text_free(&list);
@@ -208,8 +209,10 @@ static void load_set(struct library *l, const struct options *o, const char *nam
                                          .gpu = &set->gpu,
                                          .isa = isa};
     set->context = context;
-    plan_schemes(set, o);
+    plan_schemes(set, o, NUMBER_F32);
     plan_fallback(&set->plans);
+    if (err_count() == 0)
+        plan_schemes(set, o, NUMBER_F64); /* behind the others: two tables in dispatch.c */
     l->sets++;
 }
 

@@ -83,7 +83,7 @@ static void list_isa(struct text *out, const struct isa *isa) {
 static void list_scheme(struct text *out, const struct scheme *s) {
     enum { K = 1024 };
     const int64_t units = plan_bound_units(s, isa_find("sm_80"), K);
-    text_addf(out, "%-9s %d x %s, %2d product%s, ", s->name, s->slices, slice_title(s->slice), s->products,
+    text_addf(out, "%-9s %d x %s, %2d product%s, ", s->name, s->slices, scheme_operands(s), s->products,
               s->products > 1 ? "s" : " ");
     if (units < 0)
         text_add(out, "no kernels: ");

@@ -47,7 +47,7 @@ static void dispatch_declarations(struct text *out, const struct library *l) {
         if (u->kind == UNIT_GEMM || u->kind == UNIT_PACK)
             text_addf(out, "int %s_init(void);\n", u->name);
         text_addf(out, "int %s_launch(%s, void *stream);\n", u->name,
-                  u->kind == UNIT_PACK ? EMIT_PACK_ARGS : EMIT_GEMM_ARGS);
+                  u->kind == UNIT_PACK ? EMIT_PACK_ARGS : emit_gemm_args(u->plan ? u->plan->on.s : NULL));
     }
     text_add(out, "\n");
 }
@@ -71,9 +71,22 @@ static void dispatch_cost(struct text *out, const struct ht_cost *c) {
                   s->pdl_overlap_cycles, s->dram_stream_gbps, s->dram_step_cycles);
 }
 
-static void dispatch_kernels(struct text *out, const char *gpu, const struct plan_set *set) {
-    text_addf(out, "static const struct ht_kernel_desc kernels_%s[] = {\n", gpu);
-    for (int i = 0; i < set->count; i++) {
+/* Of a set the kernels of FP32 products, or behind them those of FP64 ones. */
+struct half {
+    const char *mark; /* of its tables' names */
+    int first, end;
+};
+
+static struct half half_of(const struct plan_set *set, enum number_type matrices) {
+    int fp32 = 0;
+    while (fp32 < set->count && set->plan[fp32].on.s->in == NUMBER_F32)
+        fp32++;
+    return matrices == NUMBER_F32 ? (struct half){"", 0, fp32} : (struct half){"64", fp32, set->count};
+}
+
+static void dispatch_kernels(struct text *out, const char *gpu, const struct plan_set *set, struct half h) {
+    text_addf(out, "static const struct ht_kernel_desc kernels%s_%s[] = {\n", h.mark, gpu);
+    for (int i = h.first; i < h.end; i++) {
         const struct plan *p = &set->plan[i];
         const struct tile *t = &p->tile;
         text_addf(out, "    {\"%s\", \"%s\", \"%s\",\n     \"%s\",\n", p->name, p->on.s->name,
@@ -83,16 +96,19 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
                   tile_threads(t, &p->on), p->cost.smem_bytes, p->cost.regs_per_thread,
                   (int)(p->on.skeleton - skeleton_table), emit_fallback_in_kernel(p));
         dispatch_cost(out, &p->cost.formula);
-        text_addf(out, "     %s_init, %s_launch},\n", p->name, p->name);
+        const bool is_fp64 = p->on.s->in == NUMBER_F64;
+        text_addf(out, "     %s_init, %s%s_launch%s},\n", p->name, is_fp64 ? "NULL, " : "", p->name,
+                  is_fp64 ? "" : ", NULL");
     }
     text_add(out, "};\n\n");
 }
 
-static int dispatch_schemes(struct text *out, const struct emit_context *c, const struct plan_set *set) {
+static int dispatch_schemes(struct text *out, const struct emit_context *c, const struct plan_set *set,
+                            struct half h) {
     char name[PLAN_NAME_MAX], reduce[PLAN_NAME_MAX];
     int count = 0;
-    text_addf(out, "static const struct ht_scheme_desc schemes_%s[] = {\n", c->gpu->name);
-    for (int i = 0; i < set->count; i++) {
+    text_addf(out, "static const struct ht_scheme_desc schemes%s_%s[] = {\n", h.mark, c->gpu->name);
+    for (int i = h.first; i < h.end; i++) {
         const struct scheme *s = scheme_at(set, i);
         if (!s)
             continue;
@@ -122,27 +138,52 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
     return count;
 }
 
-static void dispatch_set(struct text *out, const struct emit_context *c, const struct plan_set *set) {
+/* What a set has of products of one type; nothing of a type that none of its schemes has. */
+static int dispatch_half(struct text *out, const struct emit_context *c, const struct plan_set *set,
+                         struct half h) {
+    if (h.first == h.end)
+        return 0;
+    dispatch_kernels(out, c->gpu->name, set, h);
+    return dispatch_schemes(out, c, set, h);
+}
+
+static void dispatch_desc(struct text *out, const struct emit_context *c, struct half h, int schemes) {
     const struct gpu *g = c->gpu;
     const struct ht_machine machine = model_machine(g);
     char reduce[PLAN_NAME_MAX];
-    dispatch_kernels(out, g->name, set);
-    const int schemes = dispatch_schemes(out, c, set);
-    if (c->tuned)
-        tuned_dispatch(out, c->tuned, g->name);
     emit_reduce_name(reduce, sizeof reduce, NULL, c->isa);
-    if (!c->inner)
-        text_addf(out, "extern const struct ht_set_desc ht_set_%s;\n", g->name);
     text_addf(out,
-              "const struct ht_set_desc ht_set_%s = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    %d, %d, " I64
-              ", " I64 ",\n    " I64 ", " I64 ", " I64 ", " I64 ", " I64 ", " I64 ", " I64
-              ",\n    %d, %d, kernels_%s, schemes_%s,\n    %s_launch,\n    %d, %s%s, \"%s\", \"%s\"};\n\n",
-              g->name, g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch,
+              "const struct ht_set_desc ht_set%s_%s = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    "
+              "%d, %d, " I64 ", " I64 ",\n    " I64 ", " I64 ", " I64 ", " I64 ", " I64 ", " I64 ", " I64
+              ",\n    %d, %d, ",
+              h.mark, g->name, g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch,
               isa_is_exact(c->isa), machine.sms, machine.clock_mhz, g->copy_gbps, machine.l2_gbps,
               machine.dram_gbps, machine.launch_ns, machine.l2_resident_bytes, machine.l2_latency_cycles,
-              machine.splitk_partial_cycles, set->count, schemes, g->name, g->name, reduce,
-              c->tuned ? c->tuned->count : 0, c->tuned ? "tuned_" : "NULL", c->tuned ? g->name : "",
-              scheme_of_role(AUTO_FIRST), scheme_of_role(AUTO_FALLBACK));
+              machine.splitk_partial_cycles, h.end - h.first, schemes);
+    if (schemes > 0)
+        text_addf(out, "kernels%s_%s, schemes%s_%s,\n", h.mark, g->name, h.mark, g->name);
+    else
+        text_add(out, "NULL, NULL,\n");
+    text_addf(out, "    %s_launch,\n", reduce);
+}
+
+static void dispatch_set(struct text *out, const struct emit_context *c, const struct plan_set *set) {
+    const char *const gpu = c->gpu->name;
+    const struct half fp32 = half_of(set, NUMBER_F32), fp64 = half_of(set, NUMBER_F64);
+    const int schemes = dispatch_half(out, c, set, fp32), schemes64 = dispatch_half(out, c, set, fp64);
+    if (schemes64 > 0) {
+        text_add(out, "static ");
+        dispatch_desc(out, c, fp64, schemes64);
+        text_add(out, "    0, NULL, \"\", \"\", NULL};\n\n");
+    }
+    if (c->tuned)
+        tuned_dispatch(out, c->tuned, gpu);
+    if (!c->inner)
+        text_addf(out, "extern const struct ht_set_desc ht_set_%s;\n", gpu);
+    dispatch_desc(out, c, fp32, schemes);
+    text_addf(out, "    %d, %s%s, \"%s\", \"%s\", %s%s};\n\n", c->tuned ? c->tuned->count : 0,
+              c->tuned ? "tuned_" : "NULL", c->tuned ? gpu : "", scheme_of_role(AUTO_FIRST),
+              scheme_of_role(AUTO_FALLBACK), schemes64 > 0 ? "&ht_set64_" : "NULL", schemes64 > 0 ? gpu : "");
 }
 
 /* Two folders are joined by compiling both tables as one source: what does not fit together is the compiler's
@@ -173,7 +214,7 @@ void manifest_dispatch(struct text *out, const struct library *l) {
     text_addf(out, " as data. Generated by halftone-gen %s; licence: MIT-0.\n * " HT_RECREATE "%s%s%s */\n",
               HT_GENERATOR_VERSION, l->recreate, l->tuned.file ? " --tuned " : "",
               l->tuned.file ? l->tuned.file : "");
-    text_add(out, "#include \"ht_abi.h\"\n\n");
+    text_add(out, "#include \"ht_abi.h\"\n#include \"ht_abi64.h\"\n\n");
     if (!l->set[0].context.inner)
         dispatch_declarations(out, l);
     for (int i = 0; i < l->sets; i++)

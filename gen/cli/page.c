@@ -39,7 +39,7 @@ static void write_facts(struct text *out, const struct page *p) {
                    {"clock_mhz", model_clock_mhz(g)},
                    {"warpgroup", l->on.skeleton->persistent}};
     text_addf(out, "# facts\nkey\tvalue\ngpu\t%s\ntitle\t%s\nscheme\t%s\nisa\t%s\nmodel\t%s\nslice\t%s\n",
-              g->name, g->title, l->s->name, l->isa->name, model_name(l->kind), slice_title(l->s->slice));
+              g->name, g->title, l->s->name, l->isa->name, model_name(l->kind), scheme_operands(l->s));
     text_addf(out, "left\t%s\nright\t%s\n", p->main_name, p->other_name);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         text_addf(out, "%s\t" I64 "\n", numbers[i].key, numbers[i].value);
@@ -123,12 +123,13 @@ static void write_schemes(struct text *out, const struct listing *l) {
                              .kind = l->kind,
                              .shape = l->shape,
                              .s = i < 0 ? l->s : &scheme_table[i]};
-        if (i >= 0 && (at.s == l->s || at.s != scheme_for(at.s->name, l->isa->flushes_subnormals)))
+        if (i >= 0 && (at.s == l->s || at.s->in != l->s->in ||
+                       at.s != scheme_for(at.s->name, l->isa->flushes_subnormals)))
             continue;
         out->failed = !explain_rank(&at) || out->failed;
         if (at.fits > 0)
             text_addf(out, "%s\t%s\t%d\t" I64 "\t" I64 "\t" I64 "\t%s\n", at.s->name,
-                      slice_title(at.s->slice), at.s->products, explain_ceiling_gflops(at.g, at.s),
+                      scheme_operands(at.s), at.s->products, explain_ceiling_gflops(at.g, at.s),
                       explain_milli_tflops(&at.shape, at.item[0].cost.predicted_ns), intensity_milli(&at),
                       at.item[0].cost.binding);
         explain_free(&at);

@@ -116,9 +116,10 @@ static struct text *add_file(struct vendor *v, const char *name) {
 
 /* The runtime but the device layer, each header behind those that it includes. */
 static const char *const runtime_files[] = {
-    "halftone.h",     "ht_abi.h",     "ht_cost.h",     "ht_bound.h",  "ht_pick.h",  "ht_dev.h",
+    "halftone.h", "ht_abi.h", "ht_abi64.h", "ht_cost.h", "ht_bound.h", "ht_pick.h", "ht_dev.h",
     "ht_accuracy.h", "ht_call.h", "ht_pick.c", "ht_accuracy.c", "ht_handle.c", "ht_check.c", "ht_select.c",
-    "ht_workspace.c", "ht_context.c", "ht_steps.c", "ht_api.c", "ht_query.c", "ht_rho.c", "ht_host.c"};
+    "ht_workspace.c", "ht_context.c", "ht_steps.c", "ht_api.c", "ht_query.c", "ht_rho.c", "ht_dgemm.c",
+    "ht_host.c"};
 enum { RUNTIME_FILES = sizeof runtime_files / sizeof *runtime_files };
 
 static bool is_source(const char *name) {
@@ -552,9 +553,7 @@ bool vendor_files(struct files *f, const struct library *l, const struct options
     struct text shared = {0};
     if (r->prefix && !prefix_ok(r->prefix))
         return false;
-    if (emit_read_abi(&v.abi, l->set[0].context.root) && read_source(&shared, &v, "runtime", "ht_abi.h") &&
-        read_source(&shared, &v, "runtime", "ht_cost.h") &&
-        read_source(&shared, &v, "runtime", "ht_bound.h")) {
+    if (emit_read_headers(&v.abi, &shared, l->set[0].context.root)) {
         rename_init(&v.rename, r->prefix, v.abi.data);
         v.abi_sum = (unsigned)text_checksum(TEXT_CHECKSUM_SEED, shared.data, shared.len);
         if (v.is_one_source)

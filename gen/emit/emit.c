@@ -33,6 +33,10 @@ void emit_reduce_name(char *name, size_t size, const struct scheme *s, const str
     snprintf(name, size, "ht_reduce_%s%s%s", s ? s->name : "", s ? "_" : "", isa->suffix);
 }
 
+const char *emit_gemm_args(const struct scheme *s) {
+    return s && s->in == NUMBER_F64 ? "const struct ht_native64_args *args" : EMIT_GEMM_ARGS;
+}
+
 void emit_bound_text(struct text *out, const struct scheme *s, const struct isa *isa) {
     text_add(out, s->bound_text);
     if (isa->unverified && !scheme_is_fixed_point(s)) /* integer sums have no rounding */
@@ -65,11 +69,20 @@ static bool read_template(struct text *out, const struct emit_context *c, const 
     return ok;
 }
 
-bool emit_read_abi(struct text *out, const char *root) {
+bool emit_read_abi(struct text *out, const char *root, enum number_type matrices) {
+    const char *const name = matrices == NUMBER_F64 ? "ht_abi64.h" : "ht_abi.h";
     struct text file = {0};
-    const bool ok = emit_read(&file, root, "runtime", "ht_abi.h") &&
-                    tpl_section(out, "runtime/ht_abi.h", file.data, file.len, "abi");
+    const bool ok =
+        emit_read(&file, root, "runtime", name) && tpl_section(out, name, file.data, file.len, "abi");
     text_free(&file);
+    return ok;
+}
+
+bool emit_read_headers(struct text *abi, struct text *headers, const char *root) {
+    static const char *const names[] = {"ht_abi.h", "ht_abi64.h", "ht_cost.h", "ht_bound.h"};
+    bool ok = emit_read_abi(abi, root, NUMBER_F32) && emit_read_abi(abi, root, NUMBER_F64);
+    for (size_t i = 0; ok && i < sizeof names / sizeof *names; i++)
+        ok = emit_read(headers, root, "runtime", names[i]);
     return ok;
 }
 
@@ -219,6 +232,7 @@ static const struct family_emit {
     [HT_FAMILY_SIMT_SMALL_K] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_GEMV] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_TALL_SKINNY] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
+    [HT_FAMILY_FP64_TILE] = {"BM BN BK WM WN MIN_BLOCKS WAVE", "", NULL, NULL, NULL},
     [HT_FAMILY_FALLBACK] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
 };
 
@@ -299,8 +313,8 @@ static void banner_gemm(struct text *out, const struct emit_context *c, const st
                   p->on.isa->ablation);
     text_addf(out, "//\n// int %s_init(void);                                        once per device\n",
               p->name);
-    text_addf(out, "// int %s_launch(const struct ht_gemm_args *args, void *stream);  0 or a %sError_t\n",
-              p->name, api_of(p->on.isa));
+    text_addf(out, "// int %s_launch(%s, void *stream);  0 or a %sError_t\n", p->name,
+              emit_gemm_args(p->on.s), api_of(p->on.isa));
 }
 
 static void banner_small(struct text *out, const struct isa *isa, const char *name, const char *what,
@@ -342,6 +356,7 @@ static const char *hook_of(const struct frame *f, const char *name) {
         const char *role, *hook;
     } roles[] = {{"=launch", isa->launch}, {"=stage", isa->stage}, {"=fragment", isa->fragment},
                  {"=wgmma", isa->wgmma}, {"=wgmma_rs", isa->wgmma_rs_bf16}, {"=dmma", isa->dmma},
+                 {"=fp64_mma", isa->fp64_mma}, {"=fp64_lanes", isa->fp64_mma ? "arch/dmma64" : "arch/fma64"},
                  {"=dmma_inside", inside ? isa->dmma : NULL},
                  {"=fallback_inside", inside ? "check/fallback_tile" : "check/fallback_none"},
                  {"=fallback_grid",
@@ -364,7 +379,7 @@ static const char *hook_of(const struct frame *f, const char *name) {
 
 static bool read_parts(struct parts *t, const struct frame *f) {
     const char *inlay = f->skeleton->inlay;
-    bool ok = emit_read_abi(&t->file[PART_ABI], f->c->root) &&
+    bool ok = emit_read_abi(&t->file[PART_ABI], f->c->root, f->scheme ? f->scheme->in : NUMBER_F32) &&
               read_template(&t->file[PART_PRIM], f->c, "hooks", f->isa->prim, "cuh");
     for (int i = 0; ok && i < SKELETON_HOOKS_MAX; i++) {
         const char *hook = hook_of(f, f->skeleton->hooks[i]);
@@ -493,7 +508,7 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
         family_of(p)->schedule(&sched, p);
     add_params(&written, family_of(p)->params, p->on.s, p);
     const struct frame f = {.c = c, .isa = p->on.isa, .skeleton = p->on.skeleton, .name = p->name,
-                            .args = EMIT_GEMM_ARGS, .values = "*args", .scheme = p->on.s, .plan = p,
+                            .args = emit_gemm_args(p->on.s), .values = "*args", .scheme = p->on.s, .plan = p,
                             .written = &written, .sched = &sched};
     banner_gemm(out, c, p, &sched);
     return write_file(out, &f);

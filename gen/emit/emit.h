@@ -18,6 +18,7 @@ struct tuned;
 /* Parameters of the launchers before the stream. */
 #define EMIT_GEMM_ARGS "const struct ht_gemm_args *args"
 #define EMIT_PACK_ARGS "const struct ht_pack_args *operands, int count"
+const char *emit_gemm_args(const struct scheme *s); /* by its matrices' type */
 
 /* What every generated file of one GPU shares. */
 struct emit_context {
@@ -54,7 +55,9 @@ void emit_bound_text(struct text *out, const struct scheme *s, const struct isa 
 /* The scheme's input range on this instruction set's matrix unit. */
 const char *emit_range_text(const struct scheme *s, const struct isa *isa);
 
-/* ROOT/FOLDER/NAME; what of ht_abi.h every kernel carries. False after err_user. */
+/* ROOT/FOLDER/NAME; what of ht_abi.h, or ht_abi64.h, every kernel carries. False after err_user. */
 bool emit_read(struct text *out, const char *root, const char *folder, const char *name);
-bool emit_read_abi(struct text *out, const char *root);
+bool emit_read_abi(struct text *out, const char *root, enum number_type matrices);
+/* For all kernels, and all headers that decide whether vendored folders fit together. */
+bool emit_read_headers(struct text *abi, struct text *headers, const char *root);
 #endif

@@ -41,6 +41,8 @@ struct isa {
     const char *mfma_f32;       /* or an MMA of 16 x 16 x 4 FP32 numbers */
     const char *wgmma_rs_bf16;  /* BF16 for warpgroups, A from registers */
     const char *dmma;           /* FP64 tensor cores */
+    /* of FP64 products: ht_multiply_1688, where FP64 tensor cores are faster than FP64 FMA */
+    const char *fp64_mma;
     /* of their families HT_FAMILY_UNPACKED_MMA alone: hipcc 5.2 spills scalars in the others */
     bool only_tiled;
     int mma_sync_rate_percent;  /* mma.sync's part of the matrix unit's rate in budgets */

@@ -32,6 +32,7 @@
 #include "facts/scheme.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "../../runtime/ht_abi.h"
@@ -266,6 +267,14 @@ const struct scheme scheme_table[] = {
                 {1, 1, 2}, {2, 0, 2}),
     FIXED_POINT("i8x10", "4", 4, 2, 10, 4, 1, "2^-30", "2^-151", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}, {0, 2, 2},
                 {1, 1, 2}, {2, 0, 2}, {0, 3, 3}, {1, 2, 3}, {2, 1, 3}, {3, 0, 3}),
+    /* FP64 products; behind those of FP32, which halftone_sgemm knows by their places. */
+    {.name = "native64",
+     .paper = "FP64 from end to end: FP64 FMA, or FP64 tensor cores (DMMA) where those are faster",
+     .in = NUMBER_F64, .out = NUMBER_F64, .sum = NUMBER_F64, .unit_exponent = -53, .slices = 1,
+     .atom_slices = 1, .products = 1, .product = {{0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_NEVER},
+     .simt_k_max = INT32_MAX, /* an FMA for each product */
+     .bound_text = "one rounded FP64 FMA for each k, one rounding each for alpha and beta",
+     .range_text = "every FP64 number; NaN, Inf, overflow and subnormal results as in native FP64"},
 };
 const int scheme_count = (int)(sizeof scheme_table / sizeof scheme_table[0]);
 
@@ -273,7 +282,8 @@ const struct scheme *scheme_for(const char *name, bool flushes) {
     name = ht_scheme_meant(name);
     for (int i = 0; i < scheme_count; i++) {
         const struct scheme *s = &scheme_table[i];
-        const bool needs_subnormals = s->slice == SLICE_F16 && !s->flushed_range_text;
+        const bool needs_subnormals =
+            s->slice == SLICE_F16 && !scheme_is_unpacked(s) && !s->flushed_range_text;
         if (strcmp(s->name, name) == 0 && !(flushes && needs_subnormals))
             return s;
     }
@@ -294,6 +304,10 @@ const char *scheme_of_role(enum auto_role role) {
 int scheme_flush_exponent(const struct scheme *s) {
     const int min_exponent = s->slice == SLICE_F16 ? -14 : -126;
     return scheme_is_fixed_point(s) || scheme_is_unpacked(s) ? 0 : min_exponent - s->residual_shift;
+}
+
+const char *scheme_operands(const struct scheme *s) {
+    return s->in == NUMBER_F64 ? number_title(s->in) : slice_title(s->slice);
 }
 
 int scheme_slice_bytes(const struct scheme *s) {

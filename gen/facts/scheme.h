@@ -73,6 +73,7 @@ const char *scheme_of_role(enum auto_role role); /* its name; one has each role 
 int scheme_flush_exponent(const struct scheme *s);
 
 int scheme_passes(const struct scheme *s); /* launches that form its products */
+const char *scheme_operands(const struct scheme *s); /* what its products multiply: "FP16" */
 int scheme_slice_bytes(const struct scheme *s);
 /* k of one panel atom: its 128-byte rows hold atom_slices slices side by side (templates/README.md). Atoms
  * are ordered row block, k block of atom_k, group of atom_slices slices: slice i lies in atom i / atom_slices

@@ -100,6 +100,14 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .tiles = {{128, 1, 64, 0, 1, 1, ALWAYS, "multiply-adds; few k, one column a block"},
                    {128, 2, 64, 0, 2, 1, ALWAYS, "multiply-adds; few k, two columns a block"},
                    {128, 4, 64, 0, 4, 1, ALWAYS, "multiply-adds; few k, four columns a block"}}},
+    [HT_FAMILY_FP64_TILE] =
+        {UNPACKED("fp64_tile", ""), .searched = true, .in = NUMBER_F64, .out = NUMBER_F64, OF_WARPS,
+         .no_split_k = true, .has_tiles_of_all_shapes = true,
+         .folds = "MI NI PAIRS WARPS_M THREADS MMA_M MMA_N LANE_ROWS LANE_COLUMNS LANE_PAIRS D_REGS",
+         .hooks = {"=launch", "=dmma", "=fp64_mma", "=fp64_lanes", "stage/global_f64"},
+         .tiles = {{128, 64, 16, 32, 32, 2, ALWAYS, "FP64 arithmetic; many tiles"},
+                   {64, 64, 16, 32, 32, 2, ALWAYS, "FP64 arithmetic; few tiles"},
+                   {32, 32, 8, 32, 32, 2, ALWAYS, "FP64 arithmetic; very few tiles"}}},
     [HT_FAMILY_FALLBACK] =
         {UNPACKED("fallback_dmma", "dmma"), .no_split_k = true, .needs = ISA_DMMA, OF_WARPS, ROUNDED_ONCE,
          FOLDS_SIMT, .smem = "0",

@@ -24,7 +24,7 @@ typedef int64_t pipes_of(const struct target *on, const struct tile *t, int64_t 
 static int64_t busy(const struct target *on, const struct tile *t, const struct fit_unpacked *f,
                     pipes_of *pipes, int blocks) {
     const int64_t warps = (int64_t)tile_warps(t) * blocks, most = on->g->schedulers_per_sm;
-    const int64_t port = (int64_t)(t->bm + t->bn) * t->bk * 4 * 256 / PORT_BYTES;
+    const int64_t port = (int64_t)(t->bm + t->bn) * t->bk * number_bytes(on->s->in) * 256 / PORT_BYTES;
     const int percent =
         t->bn <= NARROW_COLUMNS && f->narrow_pipe_percent > 0 ? f->narrow_pipe_percent : f->pipe_percent;
     return model_largest(pipes(on, t, warps < most ? warps : most) * percent / 100 + f->step_cycles * 256,
@@ -35,7 +35,7 @@ static int64_t busy(const struct target *on, const struct tile *t, const struct 
 static void waves(const struct target *on, const struct tile *t, struct cost *cost,
                   const struct fit_unpacked *f, pipes_of *pipes, int64_t chain) {
     const int64_t sums = (int64_t)t->wm * t->wn / on->isa->wave_size,
-                  bytes = (int64_t)(t->bm + t->bn) * t->bk * 4;
+                  bytes = (int64_t)(t->bm + t->bn) * t->bk * number_bytes(on->s->in);
     const int64_t latency = on->g->l2_latency_cycles + on->g->dram_latency_cycles;
     const int64_t arrival =
         latency * f->arrival_percent * 256 / 100 / (on->isa->mma_bf16 ? model_unpacked_sets(on, t) : 1);
@@ -145,6 +145,25 @@ static int64_t dmma_pipes(const struct target *on, const struct tile *t, int64_t
 
 void time_dmma(const struct target *on, const struct tile *t, struct cost *cost) {
     waves(on, t, cost, &fitted.dmma, dmma_pipes, 0);
+    cost->unit = "fp64";
+}
+
+/* ---- fp64_tile (templates/skeletons/fp64_tile.cu). It waits for FP64's unit. */
+
+/* Clocks x256 of a step of a block that has so many schedulers. Worked line: 64x64x16, sm_80: 65536 / 64 =
+ * 1024; shared memory 4 x 64 pairs of 16 bytes for each 2 k, 8 x 4096 / 128, 256. */
+static int64_t fp64_tile_pipes(const struct target *on, const struct tile *t, int64_t schedulers) {
+    const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(on->g, on->s) *
+                         on->g->schedulers_per_sm / schedulers;
+    const int64_t smem = tile_warps(t) * (int64_t)(t->wm + t->wn) * t->bk * number_bytes(on->s->in) * 256 /
+                         on->g->smem_bytes_per_cycle;
+    return model_largest(unit, smem);
+}
+
+/* The formula counts matrices' elements as four bytes: half the rate for eight. */
+void time_fp64_tile(const struct target *on, const struct tile *t, struct cost *cost) {
+    waves(on, t, cost, &fitted.fp64_tile, fp64_tile_pipes, 0);
+    cost->formula.waves.dram_stream_gbps /= 2;
     cost->unit = "fp64";
 }
 

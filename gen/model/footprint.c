@@ -47,7 +47,8 @@ enum {
     GEMV_COLUMN_REGISTERS = 10, /* of Q's columns: an address, and what meets two loads */
     TALL_COLUMN_REGISTERS = 12, /* for each of Q's columns */
     TALL_OTHER_REGISTERS = 16,  /* ptxas: 64, 80 and, where that is what there is, 128 with four columns */
-    FALLBACK_REGISTERS = 254 /* all of them */
+    FALLBACK_REGISTERS = 254, /* all of them */
+    FP64_TILE_OTHER_REGISTERS = 68 /* ptxas: addresses of loads that are in flight */
 };
 
 /* ---- mma_warp */
@@ -281,6 +282,20 @@ void footprint_dmma(const struct target *on, const struct tile *t, struct cost *
 void footprint_fallback(const struct target *on, const struct tile *t, struct cost *cost) {
     (void)on, (void)t;
     cost->regs_other = FALLBACK_REGISTERS;
+}
+
+/* ---- fp64_tile */
+
+/* Worked lines: 128x64x16, warps of 32x32, DMMA: 32 sums of two registers, 4 + 2 copies of four, 4 + 1 pairs
+ * of k, 68 = 176 (172, 174). FMA, sm_75: a lane has 4 + 8 pairs (arch/fma64), 204 (202). */
+void footprint_fp64_tile(const struct target *on, const struct tile *t, struct cost *cost) {
+    enum { PAIR_BYTES = 16, PAD = 2 };
+    const int pairs = t->bk / 2, fma_lanes = 4 + 256 / on->isa->wave_size;
+    cost->regs_accumulators = 2 * t->wm * t->wn / on->isa->wave_size;
+    cost->regs_fragments = 4 * (t->bm + t->bn) * pairs / cost->threads +
+                           4 * (on->isa->fp64_mma ? t->wm / 8 + 1 : fma_lanes);
+    cost->regs_other = FP64_TILE_OTHER_REGISTERS;
+    cost->smem_bytes = t->stages * pairs * PAIR_BYTES * (t->bm + t->bn + 2 * PAD);
 }
 
 /* ---- simt_small_k, gemv, tall_skinny */

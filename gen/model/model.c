@@ -48,6 +48,10 @@ int64_t model_clocks_at_boost(const struct gpu *g, int64_t clocks) {
  * together. */
 int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
     const struct isa *isa = isa_find(g->isa);
+    /* Budgets state FP64's matrices: AMD's vectors have half that (CDNA 2: 22.6 of 45.3 TFLOPS); NVIDIA's
+     * without have 2 a clock, 7.5 to 12.0 (CUDA C++ Programming Guide, arithmetic instructions). */
+    if (s->in == NUMBER_F64)
+        return g->fp64_fma_per_cycle < 1 ? 2 : g->fp64_fma_per_cycle / (isa && isa->fp64_mma ? 1 : 2);
     if (scheme_is_unpacked(s) && isa && !isa->mma_bf16)
         return (isa->mfma_f32 ? g->native_fp32_gflops * 1000 / (2 * g->sms * g->clock_mhz)
                               : g->fp32_fma_per_cycle) *
@@ -186,7 +190,7 @@ int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struc
 
 struct target model_target(enum model_kind kind, const struct gpu *g, const struct isa *isa,
                            const struct scheme *s) {
-    if (kind == MODEL_HALFTONE)
+    if (kind == MODEL_HALFTONE || s->in == NUMBER_F64)
         return target_main(g, isa, s);
     return target_of(g, isa, scheme_is_unpacked(s) ? HT_FAMILY_UNPACKED_MMA : HT_FAMILY_MMA_WARP, s);
 }
@@ -207,7 +211,7 @@ static void model_mma(const struct target *on, const struct tile *t, const struc
     cost->formula.form = (int32_t)on->skeleton->cost_form;
     family->time(on, t, cost);
     const int64_t ns = model_ns(on, shape, cost),
-                  bytes = ht_mul(ht_mul(ht_add(shape->m, shape->n), shape->k), 4);
+                  bytes = ht_mul(ht_mul(ht_add(shape->m, shape->n), shape->k), number_bytes(on->s->in));
     const int64_t dram_ns =
         packed ? model_mma_dram_ns(on, t, shape, cost->blocks_per_sm) : 2 * (bytes / on->g->dram_gbps);
     cost->predicted_ns = packed ? model_largest(ns, dram_ns) : ns;

@@ -68,7 +68,8 @@ int tile_fetched_bytes(const struct tile *t, const struct scheme *s) {
 struct ht_tile tile_walk(const struct target *on, const struct tile *t, int blocks_per_sm) {
     const struct skeleton *k = on->skeleton;
     const int step_k = k->line_k > 0 ? k->line_k : t->bk;
-    const int bytes = k->unpacked ? (t->bm + t->bn) * step_k * 4 : tile_fetched_bytes(t, on->s);
+    const int bytes =
+        k->unpacked ? (t->bm + t->bn) * step_k * number_bytes(on->s->in) : tile_fetched_bytes(t, on->s);
     return (struct ht_tile){
         .bm = t->bm, .bn = t->bn, .step_k = step_k, .step_bytes = bytes, .blocks_per_sm = blocks_per_sm,
         .cluster_m = tile_cluster_m(t), .cluster_n = tile_cluster_n(t), .unpacked = k->unpacked,
@@ -165,6 +166,18 @@ void tile_space_unpacked_mma(const struct target *on, tile_visit *visit, void *c
                         visit(context, &t);
                 }
             }
+        }
+    }
+}
+
+/* Warps of 32 x 32, in which an FMA warp's lanes are shared out (arch/fma64). */
+void tile_space_fp64_tile(const struct target *on, tile_visit *visit, void *context) {
+    enum { SIDE = 32, BM_MAX = 128 };
+    struct tile t = {.wm = SIDE, .wn = SIDE, .wk = target_mma_k(on), .stages = 2, .cluster = 1};
+    for (t.bm = SIDE; t.bm <= BM_MAX; t.bm *= 2) {
+        for (t.bn = SIDE; t.bn <= t.bm; t.bn *= 2) {
+            t.bk = t.bm * t.bn > SIDE * SIDE ? 16 : 8; /* one warp loads all of a step */
+            visit(context, &t);
         }
     }
 }

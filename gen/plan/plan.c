@@ -368,7 +368,8 @@ static bool has_dmma(const struct target *on) {
 
 static bool is_planned(const struct target *on, enum unless unless) {
     const struct isa *isa = on->isa;
-    if (!isa_has(isa, on->skeleton->needs) || (on->skeleton->needs == ISA_DMMA && !has_dmma(on)))
+    if (on->skeleton->in != on->s->in || !isa_has(isa, on->skeleton->needs) ||
+        (on->skeleton->needs == ISA_DMMA && !has_dmma(on)))
         return false;
     if (isa->only_tiled)
         return on->skeleton->has_tiles_of_all_shapes;

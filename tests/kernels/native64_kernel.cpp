@@ -1,5 +1,5 @@
 /* native64_kernel M N K TRANSPOSES FAMILY ALPHA BETA [BATCH]: C = alpha A B + beta C by the template
- * TEMPLATE (native64, or a broken copy) in the simulator, against sums in twice the precision: within (k +
+ * TEMPLATE (fp64_tile, or a broken copy) in the simulator, against sums in twice the precision: within (k +
  * 3) u (|alpha| |A||B| + |beta C|), for integers exactly, NaN and Inf in their places. What no kernel may
  * touch is checked, too. */
 #include <math.h>

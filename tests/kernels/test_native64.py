@@ -17,17 +17,18 @@ ARCHS = { # what differs from the sample, and whose machine it is
     "fma of 64 lanes": ((*FMA, ("constexpr int WAVE = 32", "constexpr int WAVE = 64")), "gfx90a"),
 }
 CASES = ("1 1 1 NN integers 1 0", "70 66 33 NN integers 1 0", "65 3 50 TN wide 1 0", "3 130 17 NT uniform -0.5 0", "66 65 40 TT integers 2 -1",
-         "20 30 15 NN uniform 0.3 -1.7", "40 40 20 NN nonfinite 1 0", "40 40 20 NT nonfinite 0 2", "20 20 0 NN uniform 1 1", "33 34 20 TN integers 1 0 3")
+         "20 30 15 NN uniform 0.3 -1.7", "40 40 20 NN nonfinite 1 0", "40 40 20 NT nonfinite 0 2", "20 20 0 NN uniform 1 1", "33 34 20 TN integers 1 0 3",
+         "20 20 10 NN nonfinite 0 0")
 BREAKS = { # text of the skeleton or a hook, replacement, case
-    "no barrier": ("skeletons/native64.cu", r"ht_barrier\(\);", "", 1),
-    "one buffer": ("skeletons/native64.cu", r"other = smem \+ BUFFER_BYTES", "other = smem", 1),
-    "k beyond the matrix": ("skeletons/native64.cu", r"\|\| k >= depth", "", 2),
-    "rows beyond the matrix": ("skeletons/native64.cu", r"row >= x\.rows \|\| ", "", 2),
-    "one k twice": ("skeletons/native64.cu", r"k0 \+ pair \* 2 \+ 1", "k0 + pair * 2", 1),
-    "alpha of 0 that looks at A": ("skeletons/native64.cu", r"alpha != 0\.0 \? alpha \* sum : 0\.0", "alpha * sum", 7),
-    "beta of 0 that looks at C": ("skeletons/native64.cu", r"if \(beta != 0\.0\)", "", 1),
-    "C beyond its rows": ("skeletons/native64.cu", r"row < g\.m && ", "", 1),
-    "the first entry alone": ("skeletons/native64.cu", r"src \+ entry \* stride", "src", 9),
+    "no barrier": ("skeletons/fp64_tile.cu", r"ht_barrier\(\);", "", 1),
+    "one buffer": ("skeletons/fp64_tile.cu", r"other = smem \+ BUFFER_BYTES", "other = smem", 1),
+    "k beyond the matrix": ("hooks/stage/global_f64.cuh", r"\|\| k >= depth", "", 2),
+    "rows beyond the matrix": ("hooks/stage/global_f64.cuh", r"row >= x\.rows \|\| ", "", 2),
+    "one k twice": ("hooks/stage/global_f64.cuh", r"k0 \+ pair \* 2 \+ 1", "k0 + pair * 2", 1),
+    "alpha of 0 that looks at A": ("skeletons/fp64_tile.cu", r"alpha != 0\.0 \? alpha \* sum : 0\.0", "alpha * sum", 10),
+    "beta of 0 that looks at C": ("skeletons/fp64_tile.cu", r"if \(beta != 0\.0\)", "", 1),
+    "C beyond its rows": ("skeletons/fp64_tile.cu", r"row < g\.m && ", "", 1),
+    "the first entry alone": ("hooks/stage/global_f64.cuh", r"src \+ entry \* stride", "src", 9),
     "rows of a lane exchanged": ("hooks/arch/dmma64.cuh", r"x\[0\]\[0\], x\[1\]\[0\]", "x[1][0], x[0][0]", 1),
     "columns of the sums": ("hooks/arch/dmma64.cuh", r"lane % 4 \* 2 \+ q % 2", "lane % 4 + q % 2 * 4", 1),
     "an MMA left out": ("hooks/arch/sm80_dmma.cuh", r"    ht_mma_f64_884\(d \+ 2, a \+ 3, b \+ 1\);\n", "", 1),
@@ -37,7 +38,7 @@ BREAKS = { # text of the skeleton or a hook, replacement, case
 def program(folder, arch, broken=None):
     shutil.copytree(ROOT / "templates", folder / "templates")
     os.symlink(ROOT / "runtime", folder / "runtime")
-    sample = folder / "templates/samples/native64.h"
+    sample = folder / "templates/samples/fp64_tile.h"
     for old, new in ARCHS[arch][0]:
         assert old in sample.read_text(), old
         sample.write_text(sample.read_text().replace(old, new, 1))
@@ -47,7 +48,7 @@ def program(folder, arch, broken=None):
         assert count == 1, broken
         path.write_text(text)
     out = folder / "program"
-    subprocess.run([*SIM, "-Wno-unknown-pragmas", f'-DTEMPLATE="{folder}/templates/skeletons/native64.cu"', "-c",
+    subprocess.run([*SIM, "-Wno-unknown-pragmas", f'-DTEMPLATE="{folder}/templates/skeletons/fp64_tile.cu"', "-c",
                     str(ROOT / "tests/kernels/native64_kernel.cpp"), "-o", str(folder / "t.o")], check=True)
     subprocess.run(["g++", "-o", str(out), str(folder / "t.o"), *map(str, (ROOT / "out/obj/runtime/sim").glob("*.o")), "-lpthread", "-lm"],
                    check=True)
@@ -79,7 +80,7 @@ def test_nvcc_takes_them_without_spills(arch, tmp_path):
     program(tmp_path, arch)
     target = {"sm80": "sm_80", "sm90": "sm_90a", "fma": "sm_75"}[arch]
     log = subprocess.run([nvcc(), "-std=c++17", "-O3", "-diag-suppress", "177", f"-arch={target}", "--cubin", "-Xptxas", "-v", "-o",
-                          str(tmp_path / "t.cubin"), str(tmp_path / "templates/skeletons/native64.cu")], check=True, capture_output=True,
+                          str(tmp_path / "t.cubin"), str(tmp_path / "templates/skeletons/fp64_tile.cu")], check=True, capture_output=True,
                          text=True).stderr
     assert "registers" in log and not re.search(r"[1-9]\d* bytes (spill|stack)", log), log
 
@@ -88,5 +89,5 @@ def test_nvcc_takes_them_without_spills(arch, tmp_path):
 def test_hipcc_takes_them_without_spills(tmp_path):
     out = tmp_path / "t.s"
     subprocess.run(["hipcc", "--offload-arch=gfx90a", "-O3", "-std=c++17", "--cuda-device-only", "-S", "-o", str(out), "-x", "hip",
-                    str(ROOT / "templates/skeletons/native64.cu")], check=True, capture_output=True)
+                    str(ROOT / "templates/skeletons/fp64_tile.cu")], check=True, capture_output=True)
     assert re.search("v_fmac?_f64", out.read_text()) and not re.search(r"\.vgpr_spill_count:\s+[1-9]", out.read_text())

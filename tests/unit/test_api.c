@@ -407,7 +407,7 @@ FAKE_KERNEL(7, 2)
 #define KERNEL(index, name, scheme, variant, bm, bn)                                                         \
     {                                                                                                        \
         name, scheme, variant, "because", TILE(bm, bn), 32, 64, 32, 4, 256, 65536, 200, 0, 0, COST(bm, bn, 3, 700), \
-            init_##index, launch_##index                                                                     \
+            init_##index, launch_##index, NULL                                                                   \
     }
 
 static const struct ht_kernel_desc fake_kernels[] = {
@@ -417,7 +417,7 @@ static const struct ht_kernel_desc fake_kernels[] = {
     KERNEL(3, "ht_fake_half", "half", "", 64, 64),
     /* dearer than the others: as many steps of twice the depth */
     {"ht_fake_wide", "wide", "", "because", TILE(64, 64), 32, 64, 32, 4, 256, 65536, 200,
-     0, 0, COST(64, 64, 6, 1400), init_4, launch_4},
+     0, 0, COST(64, 64, 6, 1400), init_4, launch_4, NULL},
 };
 
 static const struct ht_scheme_desc fake_schemes[] = {
@@ -433,10 +433,10 @@ static const struct ht_scheme_desc fake_schemes[] = {
 
 /* A set whose auto looks at the data, and whose product can fall back. */
 static const struct ht_kernel_desc checked_kernels[] = {
-    {"ht_fake_falls_back", "f16x3", "", "because", TILE(128, 128), 32, 64, 32, 4, 256, 65536, 200, 0, 1, COST(128, 128, 3, 700), init_5, launch_5},
-    {"ht_fake_fallback", "bf16x6u", "fallback", "because", TILE(64, 64), 32, 64, 32, 4, 256, 65536, 200, HT_FAMILY_FALLBACK, 0, COST(64, 64, 3, 700), init_6, launch_6},
+    {"ht_fake_falls_back", "f16x3", "", "because", TILE(128, 128), 32, 64, 32, 4, 256, 65536, 200, 0, 1, COST(128, 128, 3, 700), init_5, launch_5, NULL},
+    {"ht_fake_fallback", "bf16x6u", "fallback", "because", TILE(64, 64), 32, 64, 32, 4, 256, 65536, 200, HT_FAMILY_FALLBACK, 0, COST(64, 64, 3, 700), init_6, launch_6, NULL},
     {"ht_fake_direct", "bf16x6u", "", "because", TILE(64, 64), 32, 64, 32, 4, 256, 65536, 200,
-     HT_FAMILY_UNPACKED_MMA, 0, COST(64, 64, 9, 1400), init_7, launch_7},
+     HT_FAMILY_UNPACKED_MMA, 0, COST(64, 64, 9, 1400), init_7, launch_7, NULL},
 };
 static const struct ht_scheme_desc checked_schemes[] = {
     {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", ready_to_pack, pack_two, 2, 0, NULL, 0, 4, 256, HT_RANGE_ROW, 3},
@@ -444,17 +444,17 @@ static const struct ht_scheme_desc checked_schemes[] = {
 };
 static const struct ht_set_desc fake_checked_set = {
     "checked", "sm_103a", "1.2.3", "sm90",       1030,         1,           108, 1410, 1600, 4000, 2000,
-    3000, 0, 0, 0,    3,         2,       checked_kernels, checked_schemes, fake_reduce, 0,   NULL, "f16x3", "bf16x6u",
+    3000, 0, 0, 0,    3,         2,       checked_kernels, checked_schemes, fake_reduce, 0,   NULL, "f16x3", "bf16x6u", NULL,
 };
 
 static const struct ht_set_desc fake_set = {
     "fake", "sm_80", "1.2.3", "sm80",       800,          0,           108, 1410, 1600, 4000, 2000,
-    3000, 0, 0, 0,   5,       4,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL, "f16x3", "bf16x6u",
+    3000, 0, 0, 0,   5,       4,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL, "f16x3", "bf16x6u", NULL,
 };
 /* Made for one capability alone; has one kernel and one scheme fewer. */
 static const struct ht_set_desc fake_exact_set = {
     "exact", "sm_120a", "1.2.3", "sm90",       1200,         1,           108, 1410, 1600, 4000, 2000,
-    3000, 0, 0, 0,    3,         2,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL, "f16x3", "bf16x6u",
+    3000, 0, 0, 0,    3,         2,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL, "f16x3", "bf16x6u", NULL,
 };
 const struct ht_set_desc *const ht_sets[] = {&fake_set, &fake_exact_set, &fake_checked_set, NULL};
 
@@ -1855,6 +1855,22 @@ static void test_fp32_fast_wants_its_inputs(void **state) {
     assert_string_equal(ht_accuracy_choose(&set, &fast, 64, 64, 4096, 1, 0, NULL).first.name, "wide");
 }
 
+/* Arguments are looked at first, and a call that does nothing needs no kernel. With kernels: tests/kernels/test_dgemm.c. */
+static void test_fp64_products_need_their_kernels(void **state) {
+    halftone *h = *state;
+    double x[4] = {1, 2, 3, 4}, one = 1, zero = 0;
+    size_t bytes = 7;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    assert_int_equal(halftone_dgemm(h, 'N', 'N', 1, 1, 1, &one, x, 0, x, 1, &zero, x + 1, 1), -8);
+    assert_int_equal(halftone_dgemm(h, 'N', 'N', 1, 1, 0, &one, x, 1, x, 1, &one, x + 1, 1), HALFTONE_OK);
+    assert_int_equal(halftone_dgemm(h, 'N', 'N', 1, 1, 1, &one, x, 1, x, 1, &zero, x + 1, 1), HALFTONE_NOT_SUPPORTED);
+    assert_non_null(strstr(halftone_last_detail(h), "without scheme 'native64'"));
+    assert_int_equal(halftone_dgemm(h, 'N', 'N', 1, 1, 0, &one, x, 1, x, 1, &zero, x + 1, 1), HALFTONE_NOT_SUPPORTED);
+    assert_int_equal(halftone_dquery(h, 'N', 'N', 1, 1, 1, 1, &plan), HALFTONE_NOT_SUPPORTED);
+    assert_int_equal(halftone_dworkspace_bytes(h, 'N', 'N', 1, 1, 1, 1, &bytes), HALFTONE_NOT_SUPPORTED);
+    assert_true(x[1] == 2 && bytes == 7 && dev.launches == 0);
+}
+
 static void test_the_later_of_scheme_and_accuracy_holds(void **state) {
     halftone *h = *state;
     assert_int_equal(halftone_set_accuracy(h, "bits=12"), HALFTONE_OK);
@@ -2188,6 +2204,7 @@ int main(void) {
         API_TEST(test_accuracy_texts),
         API_TEST(test_rho_needs_memory_and_no_capture),
         API_TEST(test_packed_operands_want_one_scheme),
+        API_TEST(test_fp64_products_need_their_kernels),
         API_TEST(test_random_arguments_never_crash),
         API_TEST(test_random_arguments_never_crash_a_checked_set),
     };

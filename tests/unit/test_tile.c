@@ -32,6 +32,11 @@ static void check_warpgroups(const struct target *on, const struct tile *t) {
 /* Kernels that read the operands as they are: 4 or 8 warps, whose threads move the same place of whole lines. */
 static void check_unpacked(const struct target *on, const struct tile *t) {
     const int warps = tile_warps(t), threads = tile_threads(t, on);
+    if (on->s->in == NUMBER_F64) { /* warps of 32 x 32, whose threads load whole pairs of k, four of which an MMA takes */
+        assert_true(t->wm == 32 && t->wn == 32 && t->bk % 8 == 0 && t->stages == 2 && warps <= 16);
+        assert_int_equal(t->bm * t->bk / 2 % threads + t->bn * t->bk / 2 % threads, 0);
+        return;
+    }
     assert_true((warps == 4 || warps == 8) && t->bk == 32 && t->stages == 2);
     assert_int_equal(t->bm % t->wm + t->bn % t->wn + t->wm % on->mma->m + t->wn % on->mma->n, 0);
     assert_int_equal(threads % (t->bm / 4) + threads % (t->bn / 4) + threads % (t->bk / 4), 0);
@@ -159,8 +164,9 @@ static void rows_are_consistent(void **state) {
         const struct scheme *s = &scheme_table[i];
         const bool for_flushing = scheme_find(s->name) != s; /* a second row of the name */
         assert_ptr_equal(scheme_for(s->name, for_flushing), s);
-        assert_int_equal(strncmp(s->hooks, "scheme/", 7), 0);
-        if (s->slice == SLICE_F16)
+        assert_int_equal(s->hooks == NULL, s->in == NUMBER_F64); /* elements are multiplied as they are */
+        assert_true(s->hooks == NULL || strncmp(s->hooks, "scheme/", 7) == 0);
+        if (s->slice == SLICE_F16 && s->hooks != NULL)
             assert_int_equal(strncmp(s->hooks + 7, s->name, strlen(s->name)), 0);
         assert_int_equal(scheme_atom_k(s) * s->atom_slices * scheme_slice_bytes(s), 128);
         assert_int_equal(scheme_atom_group(s) * s->atom_slices, s->slices);

@@ -1,4 +1,4 @@
-// samples/native64.h: what the generator puts before native64, so that the template compiles by itself: on
+// samples/fp64_tile.h: what the generator puts before fp64_tile, so that the template compiles by itself: on
 // sm_80, or for a HIP compiler on gfx90a.
 #ifdef __HIP__
 #include <hip/hip_runtime.h>
@@ -21,3 +21,4 @@ constexpr int WAVE = 64;
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/arch/fma64.cuh"
 #endif
+#include "../hooks/stage/global_f64.cuh"

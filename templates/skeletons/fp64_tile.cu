@@ -1,4 +1,4 @@
-#include "../samples/native64.h" //@drop
+#include "../samples/fp64_tile.h" //@drop
 // ---- geometry: FP64 products by FP64 arithmetic, from the caller's matrices
 // A block computes BM x BN of C in steps of BK, a warp WM x WN of it. A thread loads elements of the next
 // step while the block multiplies this one, and stores them to the other of two buffers:
@@ -14,62 +14,13 @@ constexpr int SMEM_BYTES = 2 * BUFFER_BYTES;
 static_assert(PAIRS % LANE_PAIRS == 0 && BM * PAIRS % THREADS == 0 && BN * PAIRS % THREADS == 0,
               "whole loads");
 
-struct operand {
-    const double *at;
-    long long ld;
-    int rows, k_contiguous;
-};
-
-HT_DEVICE operand operand_of(const double *src, long long entry, long long stride, long long ld, int rows,
-                             int k_contiguous)
-{
-    return {src + entry * stride, ld, rows, k_contiguous};
-}
-
-// The bits of an element; zeros beyond the matrix.
-HT_DEVICE unsigned long long load_element(const operand &x, int row, int k, int depth)
-{
-    if (row >= x.rows || k >= depth)
-        return 0;
-    const long long at = x.k_contiguous ? row * x.ld + k : k * x.ld + row;
-    return (unsigned long long)ht_ldg_i64((const long long *)(const void *)x.at + at);
-}
-
-// This thread's part of a step of an operand, in the order in which the matrix has it.
-template <int ROWS> HT_DEVICE void load_step(const operand &x, int row0, int k0, int depth, uint4 *piece)
-{
-#pragma unroll
-    for (int i = 0; i < ROWS * PAIRS / THREADS; i++) {
-        const int unit = i * THREADS + (int)threadIdx.x;
-        const int row = x.k_contiguous ? unit / PAIRS : unit % ROWS,
-                  pair = x.k_contiguous ? unit % PAIRS : unit / ROWS;
-        const unsigned long long first = load_element(x, row0 + row, k0 + pair * 2, depth);
-        const unsigned long long second = load_element(x, row0 + row, k0 + pair * 2 + 1, depth);
-        piece[i] =
-            make_uint4((unsigned)first, (unsigned)(first >> 32), (unsigned)second, (unsigned)(second >> 32));
-    }
-}
-
-template <int ROWS> HT_DEVICE void store_step(const operand &x, unsigned to, const uint4 *piece)
-{
-#pragma unroll
-    for (int i = 0; i < ROWS * PAIRS / THREADS; i++) {
-        const int unit = i * THREADS + (int)threadIdx.x;
-        const int row = x.k_contiguous ? unit / PAIRS : unit % ROWS,
-                  pair = x.k_contiguous ? unit % PAIRS : unit / ROWS;
-        ht_sts16(to + (unsigned)(pair * (ROWS + 2) + row) * 16, piece[i]);
-    }
-}
-
-HT_DEVICE void load_pair(double *x, unsigned from)
-{
+HT_DEVICE void load_pair(double *x, unsigned from) {
     const uint4 v = ht_lds16(from);
     __builtin_memcpy(x, &v, sizeof v);
 }
 
 // A step from a buffer.
-HT_DEVICE void multiply(double (*sum)[NI][D_REGS], unsigned buffer)
-{
+HT_DEVICE void multiply(double (*sum)[NI][D_REGS], unsigned buffer) {
     const int lane = (int)threadIdx.x % WAVE, warp = (int)threadIdx.x / WAVE;
     const int row0 = warp % WARPS_M * WM, col0 = warp / WARPS_M * WN;
 #pragma unroll
@@ -97,36 +48,34 @@ HT_DEVICE void multiply(double (*sum)[NI][D_REGS], unsigned buffer)
     }
 }
 
-HT_DEVICE double bits_as_double(long long bits)
-{
+HT_DEVICE double bits_as_double(long long bits) {
     double x;
     __builtin_memcpy(&x, &bits, sizeof x);
     return x;
 }
 
-HT_DEVICE double read_scalar(const double *pointer, double value)
-{
+HT_DEVICE double read_scalar(const double *pointer, double value) {
     return pointer ? bits_as_double(ht_ldg_i64((const long long *)(const void *)pointer)) : value;
 }
 
 // alpha times the sum plus beta times C. alpha == 0 ignores A and B, NaN included; beta == 0 does not read C.
-HT_DEVICE void store_element(const ht_native64_args &g, double *c, double sum, double alpha, double beta)
-{
+HT_DEVICE void store_element(double *c, double sum, double alpha, double beta) {
     double v = alpha != 0.0 ? alpha * sum : 0.0;
     long long bits;
-    if (beta != 0.0)
-        v = __fma_rn(beta, bits_as_double(ht_ldg_i64((const long long *)(const void *)c)), v);
+    if (beta != 0.0) {
+        const double old = bits_as_double(ht_ldg_i64((const long long *)(const void *)c));
+        v = alpha != 0.0 ? __fma_rn(beta, old, v) : beta * old;
+    }
     __builtin_memcpy(&bits, &v, sizeof bits);
     ht_stg_i64((long long *)(void *)c, bits);
 }
 
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
-    gemm(const ht_native64_args g)
-{
+    gemm(const ht_native64_args g) {
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     const long long entry = blockIdx.z;
-    const operand a = operand_of(g.a, entry, g.a_stride, g.a_ld, g.m, g.a_k_contiguous);
-    const operand b = operand_of(g.b, entry, g.b_stride, g.b_ld, g.n, g.b_k_contiguous);
+    const ht_operand64 a = ht_operand64_of(g.a, entry, g.a_stride, g.a_ld, g.m, g.a_k_contiguous);
+    const ht_operand64 b = ht_operand64_of(g.b, entry, g.b_stride, g.b_ld, g.n, g.b_k_contiguous);
     const int tiles_m = (g.m + BM - 1) / BM;
     const int m0 = (int)blockIdx.x % tiles_m * BM, n0 = (int)blockIdx.x / tiles_m * BN;
     double sum[MI][NI][D_REGS];
@@ -141,15 +90,15 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         }
     }
     uint4 rows[BM * PAIRS / THREADS], cols[BN * PAIRS / THREADS];
-    load_step<BM>(a, m0, 0, g.k, rows);
-    load_step<BN>(b, n0, 0, g.k, cols);
+    ht_load_step64<BM, PAIRS, THREADS>(a, m0, 0, g.k, rows);
+    ht_load_step64<BN, PAIRS, THREADS>(b, n0, 0, g.k, cols);
     unsigned buffer = smem, other = smem + BUFFER_BYTES;
     for (int k = 0; k < g.k; k += BK) {
-        store_step<BM>(a, buffer, rows);
-        store_step<BN>(b, buffer + A_BYTES, cols);
+        ht_store_step64<BM, PAIRS, THREADS>(a, buffer, rows);
+        ht_store_step64<BN, PAIRS, THREADS>(b, buffer + A_BYTES, cols);
         ht_barrier(); // the buffer is filled, and everyone has read the other one
-        load_step<BM>(a, m0, k + BK, g.k, rows);
-        load_step<BN>(b, n0, k + BK, g.k, cols);
+        ht_load_step64<BM, PAIRS, THREADS>(a, m0, k + BK, g.k, rows);
+        ht_load_step64<BN, PAIRS, THREADS>(b, n0, k + BK, g.k, cols);
         multiply(sum, buffer);
         const unsigned next = other;
         other = buffer;
@@ -167,19 +116,17 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
                 const int row = row0 + i * MMA_M + ht_sum_row(lane, q),
                           col = col0 + j * MMA_N + ht_sum_column(lane, q);
                 if (row < g.m && col < g.n)
-                    store_element(g, g.c + entry * g.c_stride + col * g.ldc + row, sum[i][j][q], alpha, beta);
+                    store_element(g.c + entry * g.c_stride + col * g.ldc + row, sum[i][j][q], alpha, beta);
             }
         }
     }
 }
 
-static int init(void)
-{
+static int init(void) {
     return ht_allow_smem(gemm, SMEM_BYTES);
 }
 
-static int launch(const ht_native64_args &g, void *stream)
-{
+static int launch(const ht_native64_args &g, void *stream) {
     const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
     return ht_launch(gemm, tiles, 1, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g);
 }

@@ -1,0 +1,278 @@
+/* test_dgemm: halftone_dgemm with each set's kernels, in the simulator or on a GPU. Results are held to sums in twice the precision:
+ * integers exactly, the rest within the bound that halftone_dquery reports, NaN and Inf in their places. What no call may touch
+ * holds NaN before and after. How it fails without kernels: test_api.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/halftone.h"
+#include "../../runtime/ht_abi64.h"
+#include "../../runtime/ht_dev.h"
+#include "handle.h"
+
+enum { PAD = 3 };
+
+struct problem {
+    const char *family;
+    char ta, tb;
+    int64_t m, n, k, batch;
+    double alpha, beta;
+    bool shares_a; /* stride 0 */
+};
+
+static uint64_t state;
+
+static double uniform(void) {
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)((int64_t)state >> 11) * 0x1p-52;
+}
+
+static double element(const char *family, int64_t row, int64_t k) {
+    const double x = uniform();
+    if (strcmp(family, "integers") == 0)
+        return floor(x * 1000);
+    if (strcmp(family, "wide") == 0)
+        return ldexp(x, (int)(uniform() * 400));
+    if (strcmp(family, "tiny") == 0)
+        return ldexp(x, -537); /* products are subnormal */
+    if (strcmp(family, "nonfinite") == 0 && row % 7 == 2 && k == row % 3)
+        return row % 2 ? NAN : INFINITY;
+    return x;
+}
+
+/* An operand on the host: element (row, k) is at[entry * stride + (k_contiguous ? row * ld + k : k * ld + row)]. */
+struct operand {
+    double *at, *device;
+    int64_t ld, stride, count;
+    bool k_contiguous;
+};
+
+static double *place(const struct operand *x, int64_t entry, int64_t row, int64_t k) {
+    return x->at + entry * x->stride + (x->k_contiguous ? row * x->ld + k : k * x->ld + row);
+}
+
+static double *on_device(const double *x, int64_t count) {
+    void *p = NULL;
+    assert_int_equal(ht_dev_alloc(&p, (size_t)count * sizeof *x), HT_DEV_OK);
+    assert_int_equal(ht_dev_upload(p, x, (size_t)count * sizeof *x), HT_DEV_OK);
+    return p;
+}
+
+static struct operand operand_of(const struct problem *p, bool is_a) {
+    const int64_t rows = is_a ? p->m : p->n;
+    struct operand x = {.k_contiguous = is_a ? p->ta != 'N' : p->tb == 'N'};
+    x.ld = (x.k_contiguous ? p->k : rows) + PAD;
+    x.stride = is_a && p->shares_a ? 0 : x.ld * (x.k_contiguous ? rows : p->k);
+    x.count = x.ld * (x.k_contiguous ? rows : p->k) * p->batch + 1;
+    x.at = malloc((size_t)x.count * sizeof *x.at);
+    assert_non_null(x.at);
+    for (int64_t i = 0; i < x.count; i++)
+        x.at[i] = NAN;
+    for (int64_t entry = 0; entry < p->batch; entry++)
+        for (int64_t row = 0; row < rows; row++)
+            for (int64_t k = 0; k < p->k; k++)
+                *place(&x, entry, row, k) = element(p->family, row, k);
+    x.device = on_device(x.at, x.count);
+    return x;
+}
+
+static struct operand result_of(const struct problem *p) {
+    struct operand x = {.ld = p->m + PAD, .stride = (p->m + PAD) * p->n, .count = (p->m + PAD) * p->n * p->batch};
+    x.at = malloc((size_t)x.count * sizeof *x.at);
+    assert_non_null(x.at);
+    for (int64_t i = 0; i < x.count; i++) /* beta 0 does not read C */
+        x.at[i] = i % x.ld < p->m && p->beta != 0 ? floor(100 * uniform()) : NAN;
+    x.device = on_device(x.at, x.count);
+    return x;
+}
+
+static void drop(struct operand *x) {
+    free(x->at);
+    ht_dev_free(x->device);
+}
+
+/* x + y as a pair that loses next to nothing. */
+static void add(double *high, double *low, double x) {
+    const double sum = *high + x, part = sum - *high;
+    *low += (*high - (sum - part)) + (x - part);
+    *high = sum;
+}
+
+static void check_element(const struct problem *p, const struct operand *a, const struct operand *b, int64_t entry, int64_t row,
+                          int64_t col, double old, double got) {
+    double high = 0, low = 0, size = 0, plain = 0;
+    for (int64_t k = 0; k < p->k && p->alpha != 0; k++) {
+        const double x = *place(a, entry, row, k), y = *place(b, entry, col, k), product = x * y;
+        add(&high, &low, product);
+        low += fma(x, y, -product);
+        size += fabs(product);
+        plain += product;
+    }
+    const double with_c = p->beta != 0 ? p->beta * old : 0, expected = p->alpha * plain + with_c;
+    if (!isfinite(expected)) {
+        if (isnan(expected) ? !isnan(got) : got != expected)
+            fail_msg("%s: (%lld, %lld): %a, not %a", p->family, (long long)row, (long long)col, got, expected);
+        return;
+    }
+    const double exact = p->alpha * (high + low) + with_c;
+    const double absolute = strcmp(p->family, "integers") == 0 ? 0 : (double)p->k * 0x1p-1074;
+    const double bound = absolute == 0 ? 0 : absolute + (double)(p->k + 4) * 0x1p-53 * (fabs(p->alpha) * size + fabs(with_c));
+    if (!(fabs(got - exact) <= bound))
+        fail_msg("%s %c%c %lldx%lldx%lld: (%lld, %lld): %a, not %a", p->family, p->ta, p->tb, (long long)p->m, (long long)p->n,
+                 (long long)p->k, (long long)row, (long long)col, got, exact);
+}
+
+/* launch: NULL, or one kernel's alone. */
+static void check(const struct problem *p, int (*launch)(const struct ht_native64_args *, void *)) {
+    struct operand a = operand_of(p, true), b = operand_of(p, false), c = result_of(p);
+    const struct ht_native64_args args = {
+        .a = a.device, .b = b.device, .c = c.device, .a_ld = a.ld, .b_ld = b.ld, .ldc = c.ld, .a_stride = a.stride,
+        .b_stride = b.stride, .c_stride = c.stride, .m = (int)p->m, .n = (int)p->n, .k = (int)p->k,
+        .a_k_contiguous = a.k_contiguous, .b_k_contiguous = b.k_contiguous, .batch = (int)p->batch, .alpha = p->alpha, .beta = p->beta};
+    if (launch != NULL)
+        assert_int_equal(ht_dev_check(launch(&args, NULL)), HT_DEV_OK);
+    else
+        check_code(halftone_dgemm_strided_batched(handle, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a.device, a.ld, a.stride,
+                                                  b.device, b.ld, b.stride, &p->beta, c.device, c.ld, c.stride, p->batch),
+                   p->family);
+    double *got = malloc((size_t)c.count * sizeof *got);
+    assert_non_null(got);
+    assert_int_equal(ht_dev_download(got, c.device, (size_t)c.count * sizeof *got), HT_DEV_OK);
+    for (int64_t i = 0; i < c.count; i++) {
+        if (i % c.ld < p->m)
+            check_element(p, &a, &b, i / c.stride, i % c.ld, i % c.stride / c.ld, c.at[i], got[i]);
+        else
+            assert_true(isnan(got[i]));
+    }
+    free(got);
+    drop(&a);
+    drop(&b);
+    drop(&c);
+}
+
+/* ---- results ---- */
+
+static void right_in_all_transposes_sizes_and_families(void **s) {
+    static const struct problem problems[] = {
+        {"integers", 'N', 'N', 70, 66, 33, 1, 1, 0, false}, {"uniform", 'T', 'N', 65, 3, 50, 1, -0.5, 0, false},
+        {"wide", 'N', 'T', 3, 130, 17, 1, 1, 0, false},     {"integers", 'T', 'T', 66, 65, 40, 1, 2, -1, false},
+        {"uniform", 'C', 'N', 20, 30, 15, 1, 0.3, -1.7, false}, {"tiny", 'N', 'T', 33, 20, 30, 1, 1, 0, false},
+        {"nonfinite", 'N', 'N', 40, 40, 20, 1, 1, 0, false}, {"nonfinite", 'N', 'T', 40, 40, 20, 1, 0, 2, false},
+        {"uniform", 'N', 'N', 1, 1, 1, 1, 1, 1, false},     {"uniform", 'T', 'N', 1, 1, 1001, 1, 1, 0.5, false},
+        {"integers", 'N', 'N', 200, 1, 7, 1, 1, 1, false},  {"integers", 'N', 'N', 20, 20, 0, 1, 1, 3, false}};
+    (void)s;
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        state = i + 1;
+        check(&problems[i], NULL);
+    }
+}
+
+static void right_with_each_kernel(void **s) {
+    const struct ht_set_desc *set = set_of_handle()->fp64;
+    (void)s;
+    assert_non_null(set);
+    for (int i = 0; i < set->kernels; i++) {
+        const struct problem whole = {"integers", 'N', 'T', 129, 70, 35, 2, 1, 1, false},
+                             apart = {"uniform", 'T', 'N', 5, 67, 16, 1, 1, 0, false};
+        assert_int_equal(ht_dev_check(set->kernel[i].init()), HT_DEV_OK);
+        check(&whole, set->kernel[i].launch64);
+        check(&apart, set->kernel[i].launch64);
+    }
+}
+
+static void batches_take_each_entry(void **s) {
+    const struct problem own = {"integers", 'N', 'N', 33, 34, 20, 3, 1, 1, false},
+                         shared = {"integers", 'T', 'T', 33, 34, 20, 3, 1, 0, true},
+                         beyond_a_grid = {"integers", 'N', 'N', 1, 1, 2, HT_GRID_BATCH + 2, 1, 0, false};
+    (void)s;
+    check(&own, NULL);
+    check(&shared, NULL);
+    check(&beyond_a_grid, NULL);
+}
+
+static void scalars_may_be_on_the_device(void **s) {
+    const double scalars[2] = {2, -3}, host[4] = {1, 2, 3, 4};
+    double *device = on_device(scalars, 2), *x = on_device(host, 4), got[4];
+    (void)s;
+    check_code(halftone_set_pointer_mode(handle, HALFTONE_DEVICE), "mode");
+    check_code(halftone_dgemm(handle, 'N', 'N', 1, 1, 1, device, x, 1, x + 1, 1, device + 1, x + 2, 1), "product"); /* 4 - 9 */
+    check_code(halftone_dgemm(handle, 'N', 'N', 1, 1, 0, device, NULL, 1, NULL, 1, device + 1, x + 3, 1), "scale");
+    check_code(halftone_set_pointer_mode(handle, HALFTONE_HOST), "mode");
+    assert_int_equal(ht_dev_download(got, x, sizeof got), HT_DEV_OK);
+    assert_true(got[2] == -5 && got[3] == -12);
+    ht_dev_free(device);
+    ht_dev_free(x);
+}
+
+/* ---- rules ---- */
+
+static void zeros_read_nothing(void **s) {
+    const double zero = 0, one = 1, two = 2, host[2] = {-0.0, NAN};
+    double *c = on_device(host, 2), got[2];
+    (void)s;
+    check_code(halftone_dgemm(handle, 'N', 'N', 0, 5, 5, &one, NULL, 1, NULL, 5, &zero, NULL, 1), "m = 0");
+    check_code(halftone_dgemm(handle, 'N', 'N', 1, 1, 5, &zero, NULL, 1, NULL, 5, &one, c, 1), "C as it is");
+    check_code(halftone_dgemm(handle, 'N', 'N', 1, 1, 5, &zero, NULL, 1, NULL, 5, &two, c, 1), "scale");
+    check_code(halftone_dgemm(handle, 'N', 'N', 1, 1, 0, &one, NULL, 1, NULL, 1, &zero, c + 1, 1), "zero");
+    assert_int_equal(ht_dev_download(got, c, sizeof got), HT_DEV_OK);
+    assert_true(got[0] == 0 && signbit(got[0]) && got[1] == 0);
+    ht_dev_free(c);
+}
+
+static void arguments_have_dgemms_numbers(void **s) {
+    const double one = 1;
+    double *x = on_device(&one, 1);
+    const double *odd = (const double *)(const void *)((const char *)x + 4); /* a float's alignment */
+    (void)s;
+    assert_int_equal(halftone_dgemm(NULL, 'N', 'N', 1, 1, 1, &one, x, 1, x, 1, &one, x, 1), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_dgemm(handle, 'X', 'N', 1, 1, 1, &one, x, 1, x, 1, &one, x, 1), -1);
+    assert_int_equal(halftone_dgemm(handle, 'N', 'N', 1, 1, -1, &one, x, 1, x, 1, &one, x, 1), -5);
+    assert_int_equal(halftone_dgemm(handle, 'N', 'N', 1, 1, 1, NULL, x, 1, x, 1, &one, x, 1), -6);
+    assert_int_equal(halftone_dgemm(handle, 'N', 'N', 1, 1, 1, &one, odd, 1, x, 1, &one, x, 1), -7);
+    assert_int_equal(halftone_dgemm(handle, 'N', 'N', 2, 1, 1, &one, x, 1, x, 1, &one, x, 2), -8);
+    assert_int_equal(halftone_dgemm(handle, 'N', 'N', 1, 1, 1, &one, x, 1, odd, 1, &one, x, 1), -9);
+    assert_int_equal(halftone_dgemm(handle, 'N', 'N', 1, 1, 1, &one, x, 1, x, 1, &one, (double *)(uintptr_t)odd, 1), -12);
+    assert_int_equal(halftone_dgemm(handle, 'N', 'N', HALFTONE_SIZE_MAX + 1, 1, 1, &one, x, HALFTONE_SIZE_MAX + 1, x, 1, &one, x,
+                                    HALFTONE_SIZE_MAX + 1), HALFTONE_TOO_LARGE);
+    /* 2^28 columns of 2^31 elements are 2^59 elements: an address counts so many floats, not doubles */
+    const int64_t n = INT64_C(1) << 28, ld = INT64_C(3) << 31;
+    assert_int_equal(halftone_dgemm(handle, 'N', 'N', 1, n, 1, &one, x, 1, x, 1, &one, x, ld), HALFTONE_TOO_LARGE);
+    ht_dev_free(x);
+}
+
+static void queries_say_what_runs(void **s) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    size_t bytes = 1;
+    (void)s;
+    check_code(halftone_dquery(handle, 'N', 'N', 500, 500, 500, 1, &plan), "query");
+    assert_string_equal(plan.scheme, "native64");
+    assert_non_null(strstr(plan.kernel, "native64"));
+    assert_true(plan.bound_units == 504 && plan.error_bound == 504 * 0x1p-53 && plan.kernel_ns > 0);
+    check_code(halftone_dworkspace_bytes(handle, 'N', 'N', 500, 500, 500, 1, &bytes), "bytes");
+    assert_int_equal(bytes, plan.workspace_bytes);
+    check_code(halftone_query(handle, 'N', 'N', 500, 500, 500, 1, &plan), "FP32"); /* no plan is taken for the other type's */
+    assert_true(strcmp(plan.scheme, "native64") != 0 && plan.error_bound == (double)plan.bound_units * 0x1p-24);
+    assert_int_equal(halftone_set_scheme(handle, "native64"), HALFTONE_UNKNOWN_SCHEME); /* of FP32 products */
+}
+
+static int setup(void **s) {
+    (void)s;
+    return create_handle();
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(right_in_all_transposes_sizes_and_families), cmocka_unit_test(right_with_each_kernel),
+        cmocka_unit_test(batches_take_each_entry), cmocka_unit_test(scalars_may_be_on_the_device), cmocka_unit_test(zeros_read_nothing),
+        cmocka_unit_test(arguments_have_dgemms_numbers), cmocka_unit_test(queries_say_what_runs)};
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests_name("dgemm", tests, setup, close_handle);
+}
