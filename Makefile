@@ -144,6 +144,7 @@ FACES := $(if $(GPU),$(SET)/libhalftone_cublas.so)
 GPU_HERE := $(wildcard /dev/nvidiactl /dev/dxg)
 no_compiler := nvcc was not found. To get it: install the CUDA toolkit (12 or later) of your system, or run make toolchain (the compiler wheels of NVIDIA, about 100 MB, into out/toolchain)
 endif
+FACES += $(if $(GPU),$(SET)/libhalftone_blas.so)
 define need_compiler
 @$(if $(DEVICE_CC),:,echo $(call q,$(no_compiler)) >&2; exit 2)
 endef

@@ -3,6 +3,8 @@
 #ifndef DROPIN_COMMON_LISTS_H
 #define DROPIN_COMMON_LISTS_H
 
+#include "blas_names.h"
+
 /* Of cuBLAS; each also with 64-bit sizes. */
 #define DROPIN_CUBLAS_APIS(X)                                                                                \
     X(cublasSgemm_v2)                                                                                        \
@@ -16,7 +18,8 @@
     X(cublasLtMatmul)
 
 /* Of the host's BLAS. */
-#define DROPIN_BLAS_APIS(X)
+#define DROPIN_BLAS_ROW(X, name, type, routine, form, integers, alike) X(name)
+#define DROPIN_BLAS_APIS(X) BLAS_NAMES(DROPIN_BLAS_ROW, X)
 
 #define DROPIN_APIS(X) DROPIN_CUBLAS_APIS(X) DROPIN_BLAS_APIS(X)
 

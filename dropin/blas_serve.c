@@ -1,0 +1,176 @@
+/* blas_serve.c: what of a program's calls halftone computes, and the way there and back. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas_call.h"
+#include "cublas_face.h" /* the current device */
+
+/* One product at a time uses the device; small ones, which stay on the CPU, do not come here. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int64_t tile; /* HALFTONE_BLAS_TILE; -1: a value that it cannot have */
+
+/* In a child the turn may be that of a thread that is not there. */
+static void child_begins(void) {
+    (void)pthread_mutex_init(&turn, NULL);
+}
+
+static void begin(void) {
+    const char *const text = getenv("HALFTONE_BLAS_TILE");
+    char *end = NULL;
+    (void)pthread_atfork(NULL, NULL, child_begins);
+    if (text == NULL || text[0] == '\0')
+        return;
+    const long long value = text[0] >= '1' && text[0] <= '9' ? strtoll(text, &end, 10) : -1;
+    tile = value >= 64 && value <= 1 << 20 && *end == '\0' ? value : -1;
+    if (tile < 0)
+        dropin_say("HALFTONE_BLAS_TILE=%.200s is not an integer from 64 to 1048576; nothing is served in this process", text);
+}
+
+/* Without HALFTONE_MIN: m n k from which a product is served, the rule of SCILIB-Accel (arXiv 2404.13195). */
+static const double LEAST_WORK = 500.0 * 500.0 * 500.0;
+
+/* And less than 32 operations for each byte copied (a cube of 500 has 62), as of a matrix and a few vectors, are not worth the copies. */
+static bool cpu_is_faster(const struct blas_call *x) {
+    const struct dropin_settings *const settings = dropin_settings();
+    const double m = (double)x->m, n = (double)x->n, k = (double)x->k;
+    return !settings->eager && !settings->least_is_set && 2 * m * n * k < 32.0 * 4.0 * (m * k + k * n + 2 * m * n);
+}
+
+static enum dropin_reason decide(const struct blas_call *x, const struct dropin_call *call, struct dropin_policy *policy) {
+    if (x->type != BLAS_s)
+        return DROPIN_TYPES;
+    if (blas_wrong_argument(x) != 0)
+        return DROPIN_ARGUMENTS;
+    const enum dropin_reason why = dropin_decide(call, policy);
+    if (why != DROPIN_SERVED)
+        return why;
+    if (cpu_is_faster(x))
+        return DROPIN_HOST;
+    (void)pthread_once(&once, begin);
+    return tile >= 0 ? DROPIN_SERVED : DROPIN_OFF;
+}
+
+static int compute(const struct dropin_library *library, halftone *h, const struct blas_call *x) {
+    const int code = library->set_host_tiles(h, tile, dropin_settings()->workspace_max);
+    if (code != HALFTONE_OK)
+        return code;
+    return x->routine == BLAS_gemm
+               ? library->sgemm_host(h, x->op_a, x->op_b, x->m, x->n, x->k, x->alpha, x->a, x->lda, x->b, x->ldb, x->beta,
+                                     x->c, x->ldc)
+               : library->ssyrk_host(h, x->uplo, x->op_a, x->n, x->k, x->alpha, x->a, x->lda, x->beta, x->c, x->ldc);
+}
+
+/* A call that failed when some of C was there already: the rest by the original. */
+static bool finish(const struct dropin_library *library, halftone *h, const struct blas_call *x, blas_product *product) {
+    struct blas_block t;
+    bool any = false;
+    for (; library->host_left(h, &t.row, &t.col, &t.rows, &t.cols); any = true)
+        blas_finish(x, &t, product);
+    return any;
+}
+
+/* With the turn. */
+static bool serve(const struct blas_call *x, const struct dropin_call *call, const struct dropin_policy *policy,
+                  blas_product *product) {
+    char detail[DROPIN_LINE] = "";
+    struct dropin_slot *slot = NULL;
+    bool done = false;
+    enum dropin_reason why = dropin_take(cublas_device(), policy, &slot);
+    if (why == DROPIN_SERVED) {
+        const struct dropin_library *const library = dropin_library();
+        const int code = compute(library, slot->handle, x);
+        done = code == HALFTONE_OK;
+        if (!done) {
+            why = dropin_reason_of(code);
+            snprintf(detail, sizeof detail, "%s: %.800s", library->strerror(code), library->last_detail(slot->handle));
+            done = finish(library, slot->handle, x, product);
+        }
+    }
+    dropin_note(call, policy, why, detail[0] != '\0' ? detail : NULL, why == DROPIN_SERVED ? slot->handle : NULL);
+    if (slot != NULL)
+        dropin_give_back(slot);
+    return done;
+}
+
+bool blas_serve(const struct blas_call *x, blas_product *product) {
+    const struct dropin_call call = {.api = x->api,
+                                     .caller = x->caller,
+                                     .op_a = x->op_a != '\0' ? x->op_a : '?',
+                                     .op_b = x->op_b != '\0' ? x->op_b : '?',
+                                     .m = x->m,
+                                     .n = x->n,
+                                     .k = x->k,
+                                     .batch = 1,
+                                     .least_work = LEAST_WORK};
+    struct dropin_policy policy;
+    memset(&policy, 0, sizeof policy);
+    (void)dropin_settings(); /* what is not decided by them is logged all the same */
+    struct dropin_thread *const thread = &halftone_dropin_thread;
+    const enum dropin_reason why = thread->depth > 0 ? DROPIN_NESTED : decide(x, &call, &policy);
+    if (why != DROPIN_SERVED) {
+        dropin_note(&call, &policy, why, NULL, NULL);
+        return false;
+    }
+    thread->depth++;
+    (void)pthread_mutex_lock(&turn);
+    const bool done = serve(x, &call, &policy, product);
+    (void)pthread_mutex_unlock(&turn);
+    thread->depth--;
+    return done;
+}
+
+/* ---- the original ---- */
+
+/* What was found for a caller; valid while nothing was unloaded. */
+struct found {
+    const void *caller, *own;
+    unsigned long long unloads;
+    void *function;
+};
+enum { FOUND = 16 };
+static _Thread_local struct found known[FOUND];
+
+static void *original_of(const struct blas_call *x) {
+    struct found *const at = &known[((uintptr_t)x->caller >> 2 ^ (uintptr_t)x->api) % FOUND];
+    const unsigned long long unloads = dropin_unloads();
+    if (at->caller != x->caller || at->own != x->own || at->unloads != unloads || at->function == NULL) {
+        at->function = blas_original(x, dropin_api_name(x->api));
+        at->caller = x->caller;
+        at->own = x->own;
+        at->unloads = unloads;
+    }
+    return at->function;
+}
+
+static void without_blas(const struct blas_call *x) {
+    static int said;
+    const struct blas_block all = {0, 0, x->m, x->n};
+    const int wrong = blas_wrong_argument(x);
+    const char *const name = dropin_api_name(x->api);
+    if (wrong != 0)
+        dropin_say("%s: parameter %d of the Fortran routine is wrong, and no BLAS is there to say so by xerbla", name, wrong);
+    else if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) == 0)
+        dropin_say("no library of this program has %s: HALFTONE_BLAS_CPU=FILE names a BLAS; slow loops until then", name);
+    if (wrong == 0)
+        blas_plain(x, &all);
+}
+
+bool blas_enter(const struct blas_call *x, blas_product *product, void **original) {
+    *original = NULL;
+    if (blas_serve(x, product))
+        return true;
+    *original = original_of(x);
+    if (*original == NULL) {
+        without_blas(x);
+        return true;
+    }
+    halftone_dropin_thread.depth++;
+    return false;
+}
+
+void blas_leave(void) {
+    halftone_dropin_thread.depth--;
+}

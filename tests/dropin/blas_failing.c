@@ -1,0 +1,113 @@
+/* blas_failing.c: a libhalftone.so whose products of host memory fail when the first column of C, or element of a triangle, is there: all else is the library's that
+ * HALFTONE_BEHIND names. */
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "../../dropin/common.h"
+
+static struct dropin_library behind;
+static int64_t block[2][4];
+static int blocks, given;
+
+__attribute__((constructor)) static void open_behind(void) {
+    void *const library = dlopen(getenv("HALFTONE_BEHIND"), RTLD_NOW | RTLD_LOCAL);
+#define TAKE(name)                                                                                                     \
+    {                                                                                                                  \
+        union {                                                                                                        \
+            void *symbol;                                                                                              \
+            __typeof__(behind.name) call;                                                                              \
+        } found = {dlsym(library, "halftone_" #name)};                                                                 \
+        behind.name = found.call;                                                                                      \
+    }
+    DROPIN_FUNCTIONS(TAKE)
+}
+
+int halftone_create(halftone **h) {
+    return behind.create(h);
+}
+int halftone_set_stream(halftone *h, void *stream) {
+    return behind.set_stream(h, stream);
+}
+int halftone_set_workspace(halftone *h, void *at, size_t bytes) {
+    return behind.set_workspace(h, at, bytes);
+}
+int halftone_set_workspace_source(halftone *h, int source) {
+    return behind.set_workspace_source(h, source);
+}
+int halftone_set_scheme(halftone *h, const char *name) {
+    return behind.set_scheme(h, name);
+}
+int halftone_set_accuracy(halftone *h, const char *text) {
+    return behind.set_accuracy(h, text);
+}
+int halftone_set_pointer_mode(halftone *h, int mode) {
+    return behind.set_pointer_mode(h, mode);
+}
+int halftone_sgemm(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, const float *alpha, const float *a, int64_t lda, const float *b,
+                   int64_t ldb, const float *beta, float *c, int64_t ldc) {
+    return behind.sgemm(h, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+int halftone_sgemm_strided_batched(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, const float *alpha, const float *a, int64_t lda,
+                                   int64_t sa, const float *b, int64_t ldb, int64_t sb, const float *beta, float *c, int64_t ldc, int64_t sc,
+                                   int64_t batch) {
+    return behind.sgemm_strided_batched(h, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, batch);
+}
+int halftone_query(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, int64_t batch, struct halftone_plan *plan) {
+    return behind.query(h, ta, tb, m, n, k, batch, plan);
+}
+int halftone_workspace_bytes(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, int64_t batch, size_t *bytes) {
+    return behind.workspace_bytes(h, ta, tb, m, n, k, batch, bytes);
+}
+const char *halftone_last_detail(const halftone *h) {
+    return behind.last_detail(h);
+}
+const char *halftone_strerror(int code) {
+    return behind.strerror(code);
+}
+const char *halftone_version(void) {
+    return behind.version();
+}
+int halftone_set_host_tiles(halftone *h, int64_t tile, size_t bytes) {
+    const char *const expected = getenv("EXPECT_TILE");
+    if (expected != NULL && tile != atoll(expected))
+        return HALFTONE_WORKSPACE;
+    return behind.set_host_tiles(h, tile, bytes);
+}
+
+/* What is left. */
+static int leave(int64_t row, int64_t col, int64_t r, int64_t c) {
+    block[blocks][0] = row, block[blocks][1] = col, block[blocks][2] = r, block[blocks][3] = c;
+    blocks++;
+    return HALFTONE_DEVICE_ERROR;
+}
+
+/* The first column is there; the rest is two blocks. */
+int halftone_sgemm_host(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, const float *alpha, const float *a, int64_t lda,
+                        const float *b, int64_t ldb, const float *beta, float *c, int64_t ldc) {
+    const int code = behind.sgemm_host(h, ta, tb, m, n < 3 || m < 1 ? n : 1, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    blocks = given = 0;
+    if (code != HALFTONE_OK || n < 3 || m < 1)
+        return code;
+    (void)leave(0, 1, m, n - 2);
+    return leave(0, n - 1, m, 1);
+}
+
+/* The first element is there. */
+int halftone_ssyrk_host(halftone *h, char uplo, char trans, int64_t n, int64_t k, const float *alpha, const float *a, int64_t lda, const float *beta,
+                        float *c, int64_t ldc) {
+    const int code = behind.ssyrk_host(h, uplo, trans, n < 2 ? n : 1, k, alpha, a, lda, beta, c, ldc);
+    blocks = given = 0;
+    if (code != HALFTONE_OK || n < 2)
+        return code;
+    (void)leave(1, 0, n - 1, 1);
+    return leave(0, 1, n, n - 1);
+}
+
+int halftone_host_left(halftone *h, int64_t *row, int64_t *col, int64_t *r, int64_t *c) {
+    (void)h;
+    if (given == blocks)
+        return 0;
+    *row = block[given][0], *col = block[given][1], *r = block[given][2], *c = block[given][3];
+    given++;
+    return 1;
+}
