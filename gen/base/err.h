@@ -1,8 +1,8 @@
 /* err: how the generator speaks of what went wrong.
  *
  * Two kinds. A user's fault (a bad budget line, an impossible tile, an unknown name) is reported with its
- * place and its cure; all of them are reported before the program exits 1. A bug of ours aborts at once. This
- * room knows nothing of budgets, tiles or templates. */
+ * place and its cure; all of them are reported before the program exits 1. A bug of ours aborts at once.
+ * Knows nothing of budgets, tiles or templates. */
 #ifndef HT_ERR_H
 #define HT_ERR_H
 

@@ -1,6 +1,6 @@
 /* tpl: expands templates by executing `#pragma unroll`.
  *
- * A template is ordinary CUDA C++ that compiles by itself; there is no template language. This room knows
+ * A template is ordinary CUDA C++ that compiles by itself; there is no template language. Knows
  * text and err, nothing of tiles, schemes or GPUs. Outside of what follows, text is kept byte for byte
  * (trailing white space stripped, LF line ends).
  *

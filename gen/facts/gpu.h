@@ -3,8 +3,8 @@
  * A budget file has one `key = value  # source` per line, `#` comment lines and blank lines. Keys carry their
  * units. Every numeric key and `name`, `title`, `isa` are mandatory, none may appear twice, none may be
  * unknown; every number, `isa` and `compute_capability` name their source, and a source that begins with
- * "estimate" marks the value as one. All faults of a file are reported before it is rejected. This room knows
- * nothing of tiles or schemes. */
+ * "estimate" marks the value as one. All faults of a file are reported before it is rejected. Knows nothing
+ * of tiles or schemes. */
 #ifndef HT_GPU_H
 #define HT_GPU_H
 

@@ -1,4 +1,4 @@
-/* isa: the table of instruction sets; see isa.h. This room must not know budgets, schemes or tiles.
+/* isa: the table of instruction sets; see isa.h. Knows no budgets, schemes or tiles.
  *
  * Sources. MMA shapes: PTX ISA 9.0, "mma" (m16n8k8 from sm_75, m16n8k16 from sm_80; INT8 m8n8k16 on sm_75,
  * four for each m16n8k32 that sm_80 has); LE-GEMM table 2 for gfx90a, whose 32x32x8 instruction is issued

@@ -1,4 +1,4 @@
-/* scheme: the table of emulation schemes; see scheme.h. This room must not know tiles, GPUs or text.
+/* scheme: the table of emulation schemes; see scheme.h. Knows no tiles, GPUs or text.
  *
  * split_units: how far the kept products can be from a * b, in units u = 2^-24 of |a||b|, summed exactly. For
  * 2^e <= |x| < 2^(e+1) an FP32 number is a multiple of 2^(e-23), which is at most 2 u of it. RN and RZ: to

@@ -1,5 +1,5 @@
 /* scheme: the table of emulation schemes. A scheme is a row of data plus its `templates/hooks/scheme/` file
- * (ht_split, ht_combine). This room knows nothing of tiles, GPUs or text. */
+ * (ht_split, ht_combine). Knows nothing of tiles, GPUs or text. */
 #ifndef HT_SCHEME_H
 #define HT_SCHEME_H
 

@@ -1,6 +1,6 @@
 /* skeleton: the table of kernel families, one row for each way of computing, and what a kernel is made for. A
- * new family is a row here, a template, and a row of functions in model/family.c and emit/emit.c. This room
- * knows no tiles, costs or text. */
+ * new family is a row here, a template, and a row of functions in model/family.c and emit/emit.c. Knows
+ * no tiles, costs or text. */
 #ifndef HT_SKELETON_H
 #define HT_SKELETON_H
 

@@ -1,5 +1,5 @@
-/* egemm: the tile model of EGEMM-TC (Feng et al., PPoPP 2021), sections 4 and 6, eqs. 2-8. This room
- * must not know our own model.
+/* egemm: the tile model of EGEMM-TC (Feng et al., PPoPP 2021), sections 4 and 6, eqs. 2-8. Knows
+ * nothing of our own model.
  *
  * The paper's numbers are for 2 slices and 4 products; with S slices and P products of a scheme they read:
  *   eq. 2  bytes per step      2 S (b_m + b_n) b_k

@@ -1,5 +1,5 @@
-/* legemm: the thread-parallelism model of LE-GEMM (2025), sections 4.2 and 4.3, eqs. 12-17. This room
- * must not know our own model.
+/* legemm: the thread-parallelism model of LE-GEMM (2025), sections 4.2 and 4.3, eqs. 12-17. Knows
+ * nothing of our own model.
  *
  *   eq. 12  T_TLP = phi(M N / (T_M T_N)) * Thread_num: workgroups, each turned into its wavefronts (phi),
  * each of Thread_num threads; "also limited by the supported number by the GPU hardware": at most sms *

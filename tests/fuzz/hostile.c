@@ -21,32 +21,32 @@ enum { MEMORY_FLOATS = 4096 };
 static float *memory; /* on the device: A, B and C of calls that must not come so far */
 static const float one = 1, zero = 0;
 
-static int64_t wild_size(struct fuzz_rng *r) {
+static int64_t hostile_size(struct fuzz_rng *r) {
     static const int64_t sizes[] = {0,         1,         2,          63,  64,       65,        1000,     4097,     1 << 20, INT32_MAX - 1, INT32_MAX, INT64_C(1) << 31,
                                     -1,        INT64_MIN, -(1 << 20), 100, INT64_MAX, INT64_MAX / 2, INT64_MAX / 4, INT64_C(1) << 40,
                                     HALFTONE_SIZE_MAX, HALFTONE_SIZE_MAX + 1};
     return fuzz_one_in(r, 3) ? FUZZ_PICK(r, sizes) : fuzz_from(r, 0, 300);
 }
 
-static void *wild_pointer(struct fuzz_rng *r, void *good) {
+static void *hostile_pointer(struct fuzz_rng *r, void *good) {
     const int64_t kind = fuzz_below(r, 12);
     return kind == 0 ? NULL : kind == 1 ? (char *)good + fuzz_from(r, 1, 3) : good;
 }
 
 /* As one who knows would call it, with a few arguments replaced. */
-static struct arguments wild_arguments(struct fuzz_rng *r) {
+static struct arguments hostile_arguments(struct fuzz_rng *r) {
     static const char ops[] = "NTCntcNTNTNTx \377\0", which[] = "ABabABx";
     struct arguments x = {ops[fuzz_below(r, 16)], ops[fuzz_below(r, 16)], which[fuzz_below(r, 7)], fuzz_from(r, 0, 20), fuzz_from(r, 0, 20),
                           fuzz_from(r, 0, 20), 20, 20, 20, 400, 400, 400, fuzz_from(r, 0, 3), &one, memory, memory, &zero, memory,
                           (char *)memory, (char *)memory};
     int64_t *const sizes[] = {&x.m, &x.n, &x.k, &x.lda, &x.ldb, &x.ldc, &x.stride_a, &x.stride_b, &x.stride_c, &x.batch};
     for (int64_t n = fuzz_from(r, 0, 3); n > 0; n--)
-        *sizes[fuzz_below(r, 10)] = wild_size(r);
-    x.a = wild_pointer(r, memory);
-    x.b = wild_pointer(r, memory);
-    x.c = wild_pointer(r, memory);
-    x.blob_a = wild_pointer(r, memory);
-    x.blob_b = wild_pointer(r, memory);
+        *sizes[fuzz_below(r, 10)] = hostile_size(r);
+    x.a = hostile_pointer(r, memory);
+    x.b = hostile_pointer(r, memory);
+    x.c = hostile_pointer(r, memory);
+    x.blob_a = hostile_pointer(r, memory);
+    x.blob_b = hostile_pointer(r, memory);
     x.alpha = fuzz_one_in(r, 20) ? NULL : fuzz_one_in(r, 6) ? &zero : &one;
     x.beta = fuzz_one_in(r, 20) ? NULL : &zero;
     return x;
@@ -131,7 +131,7 @@ static void check_code(halftone *h, const char *what, int code, int expected) {
 }
 
 static void hostile_products(halftone *h, struct fuzz_rng *r) {
-    struct arguments x = wild_arguments(r);
+    struct arguments x = hostile_arguments(r);
     note("products", &x);
     const int batched = expected_of_call(&x, BATCHED);
     if (batched != 0)
@@ -152,7 +152,7 @@ static void hostile_products(halftone *h, struct fuzz_rng *r) {
 }
 
 static void hostile_packing(halftone *h, struct fuzz_rng *r) {
-    struct arguments x = wild_arguments(r);
+    struct arguments x = hostile_arguments(r);
     x.batch = 1;
     note("packing", &x);
     const int64_t n = x.n, rows = is_trans(x.ta) ? x.k : x.m, cols = is_trans(x.tb) ? x.n : x.k;
@@ -205,12 +205,12 @@ static void check_other_sizes(halftone *h, struct fuzz_rng *r, const struct argu
 
 static void hostile_query(halftone *h, struct fuzz_rng *r) {
     struct halftone_plan plan, before;
-    struct arguments x = wild_arguments(r);
+    struct arguments x = hostile_arguments(r);
     size_t bytes = 77;
     if (fuzz_one_in(r, 3)) {
-        x.m = wild_size(r);
-        x.n = wild_size(r);
-        x.k = wild_size(r);
+        x.m = hostile_size(r);
+        x.n = hostile_size(r);
+        x.k = hostile_size(r);
     }
     note("query", &x);
     memset(&before, 0xa5, sizeof before);
@@ -245,9 +245,9 @@ static void hostile_query(halftone *h, struct fuzz_rng *r) {
 }
 
 static void hostile_packed_bytes(halftone *h, struct fuzz_rng *r) {
-    struct arguments x = wild_arguments(r);
+    struct arguments x = hostile_arguments(r);
     size_t bytes = 77, single = 0;
-    const int64_t rows = wild_size(r), k = wild_size(r), batch = fuzz_one_in(r, 2) ? 1 : wild_size(r);
+    const int64_t rows = hostile_size(r), k = hostile_size(r), batch = fuzz_one_in(r, 2) ? 1 : hostile_size(r);
     x.m = x.n = rows;
     x.k = k;
     x.batch = batch;
@@ -268,7 +268,7 @@ static void hostile_packed_bytes(halftone *h, struct fuzz_rng *r) {
 }
 
 static void hostile_rho(halftone *h, struct fuzz_rng *r) {
-    struct arguments x = wild_arguments(r);
+    struct arguments x = hostile_arguments(r);
     double rho = -7;
     note("estimate_rho", &x);
     x.alpha = x.beta = &one;
@@ -285,7 +285,7 @@ static void hostile_rho(halftone *h, struct fuzz_rng *r) {
 
 /* ---- settings */
 
-static void wild_text(struct fuzz_rng *r, char *text, size_t size) {
+static void hostile_text(struct fuzz_rng *r, char *text, size_t size) {
     static const char *const starts[] = {"", "auto", "bits=", "bound=", "relative=", "relative=1e-3:rho=", "reproducible:", "half", "fp32", "f16x3", "ht_", "%s%n"};
     static const char letters[] = "0123456789.eE+-:=xnafNI \t%\n\377";
     strncpy(text, FUZZ_PICK(r, starts), size - 1);
@@ -334,7 +334,7 @@ static void check_twin(halftone *h, struct fuzz_rng *r) {
 static void hostile_settings(halftone *h, struct fuzz_rng *r) {
     char text[400];
     struct halftone_plan before = HALFTONE_PLAN_INIT, after = HALFTONE_PLAN_INIT;
-    wild_text(r, text, sizeof text);
+    hostile_text(r, text, sizeof text);
     check_twin(h, r);
     fuzz_note("settings: '%s'", text);
     const struct settings set_before = settings_of(h);

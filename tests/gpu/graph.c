@@ -27,7 +27,7 @@ static const struct shape shapes[] = {{200, 150, 300, "normal"},
                                       {1500, 1300, 1030, "phi4"}};
 enum { REPLAYS = 3, REPLAYS_OF_OWN = 1000 };
 static int shape_count = sizeof shapes / sizeof *shapes, repeats = 1000, rounds = 20;
-static const struct shape small_wild = {300, 257, 1000, "phi4"};
+static const struct shape small_outside = {300, 257, 1000, "phi4"};
 
 static int small_only(void) {
     const char *wish = getenv("HALFTONE_TEST_SMALL");
@@ -320,7 +320,7 @@ static void one_handle_on_two_streams(void **state) {
     (void)state;
     struct lane first, second;
     lane_open(&first, small_only() ? shapes[2] : shapes[3], 11);
-    lane_open(&second, small_only() ? small_wild : shapes[4], 12);
+    lane_open(&second, small_only() ? small_outside : shapes[4], 12);
     lane_learn(&first);
     lane_learn(&second);
     halftone *const h = first.handle;
@@ -380,20 +380,20 @@ static void repeats_are_equal(void **state) {
  * for, be it the product or the fallback behind it. In the user's workspace and in the handle's. */
 static void calls_behind_one_another(void **state) {
     (void)state;
-    struct lane tame, wild;
-    lane_open(&tame, small_only() ? shapes[2] : shapes[3], 6);
-    lane_open(&wild, small_only() ? small_wild : shapes[4], 7);
-    const struct lane own = wild;
-    wild.handle = tame.handle;
-    wild.stream = tame.stream;
+    struct lane inside, outside;
+    lane_open(&inside, small_only() ? shapes[2] : shapes[3], 6);
+    lane_open(&outside, small_only() ? small_outside : shapes[4], 7);
+    const struct lane own = outside;
+    outside.handle = inside.handle;
+    outside.stream = inside.stream;
     for (int round = 0; round < 4 * rounds; round++) {
         if (round == 2 * rounds)
-            ours(halftone_set_workspace(tame.handle, NULL, 0), tame.handle, "no workspace");
+            ours(halftone_set_workspace(inside.handle, NULL, 0), inside.handle, "no workspace");
         if (round % (2 * rounds) == 0) {
-            lane_learn(&tame);
-            lane_learn(&wild);
+            lane_learn(&inside);
+            lane_learn(&outside);
         }
-        struct lane *const first = round % 2 ? &tame : &wild, *const second = round % 2 ? &wild : &tame;
+        struct lane *const first = round % 2 ? &inside : &outside, *const second = round % 2 ? &outside : &inside;
         for (int i = 0; i < 3; i++) {
             lane_call(first);
             lane_call(second);
@@ -401,10 +401,10 @@ static void calls_behind_one_another(void **state) {
         lane_expect(first, "first of two calls, round", round + 1);
         lane_expect(second, "second of two calls, round", round + 1);
     }
-    wild.handle = own.handle;
-    wild.stream = own.stream;
-    lane_close(&tame);
-    lane_close(&wild);
+    outside.handle = own.handle;
+    outside.stream = own.stream;
+    lane_close(&inside);
+    lane_close(&outside);
 }
 
 int main(void) {

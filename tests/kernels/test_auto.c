@@ -395,7 +395,7 @@ static void check_mixed(struct product *p, int least_splits) {
     run_scheme(p, "auto");
     for (int64_t i = 0; i < p->m * p->n; i++) {
         const int wide = i % p->m >= WIDE_FIRST && i % p->m < WIDE_END;
-        cluster_bits(wide ? "wide row" : "tame row", wide ? &fallback[i] : &named[i], &p->c[i], 1);
+        cluster_bits(wide ? "wide row" : "narrow row", wide ? &fallback[i] : &named[i], &p->c[i], 1);
     }
     free(named);
     free(fallback);
@@ -462,7 +462,7 @@ static void check_batch(const struct product *p, const float *want) {
     if (isfinite(p->c[0]))
         fail_msg("an Inf in B does not show");
     for (int64_t col = 64; col < p->n && p->k >= long_k; col++) /* what fails goes with its neighbours, what does not alone */
-        cluster_bits("tame rows of an entry with Inf", want + col * p->m, p->c + col * p->m, WIDE_FIRST);
+        cluster_bits("narrow rows of an entry with Inf", want + col * p->m, p->c + col * p->m, WIDE_FIRST);
     ht_dev_free(db);
     ht_dev_free(dc);
     free(b);

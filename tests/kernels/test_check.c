@@ -120,9 +120,9 @@ static int expected_number(const struct packing *p, int64_t row0, int64_t rows, 
     return least == WILD ? WILD : live ? 8 * least - 5 * length : EMPTY;
 }
 
-/* The matrix packed; tame and copy may be empty. */
+/* The matrix packed; range_counts and copy may be empty. */
 struct packed {
-    struct block src, panels, exponents, meeting, tame, copy, alarm;
+    struct block src, panels, exponents, exchange, range_counts, copy, flag;
 };
 
 static struct packed pack_matrix(const struct packing *p, int checks, int copies) {
@@ -136,16 +136,16 @@ static struct packed pack_matrix(const struct packing *p, int checks, int copies
             ((float *)x.src.host)[p->k_contiguous ? row * ld + k : k * ld + row] = element(row, k);
     }
     block_up(&x.src);
-    block_up(&x.meeting);
-    block_up(&x.tame); /* read back whole, as the alarm is */
-    block_up(&x.alarm);
+    block_up(&x.exchange);
+    block_up(&x.range_counts); /* read back whole, as the flag is */
+    block_up(&x.flag);
     block_up(&x.copy);
     struct ht_pack_args args;
     memset(&args, 0, sizeof args);
     args.src = x.src.device;
     args.panels = x.panels.device;
     args.row_absmax = x.exponents.device;
-    args.absmax_exchange = x.meeting.device;
+    args.absmax_exchange = x.exchange.device;
     args.ld = ld;
     args.rows = (int)p->rows;
     args.k = (int)p->k;
@@ -153,20 +153,20 @@ static struct packed pack_matrix(const struct packing *p, int checks, int copies
     args.k_contiguous = p->k_contiguous;
     args.batch = args.exchange_is_reset = 1;
     args.tiles = p->tiles;
-    args.range_counts = checks ? x.tame.device : NULL;
+    args.range_counts = checks ? x.range_counts.device : NULL;
     args.copy = copies ? x.copy.device : NULL;
-    args.any_flag = x.alarm.device;
+    args.any_flag = x.flag.device;
     args.epoch = CALL;
     assert_int_equal(ht_dev_check(f16x3->pack_init()), HT_DEV_OK);
     assert_int_equal(ht_dev_check(f16x3->pack(&args, 1, NULL)), HT_DEV_OK);
-    struct block *const out[] = {&x.panels, &x.exponents, &x.tame, &x.copy, &x.alarm};
+    struct block *const out[] = {&x.panels, &x.exponents, &x.range_counts, &x.copy, &x.flag};
     for (int i = 0; i < 5; i++)
         block_down(out[i]);
     return x;
 }
 
 static void packed_free(struct packed *x) {
-    struct block *const all[] = {&x->src, &x->panels, &x->exponents, &x->meeting, &x->tame, &x->copy, &x->alarm};
+    struct block *const all[] = {&x->src, &x->panels, &x->exponents, &x->exchange, &x->range_counts, &x->copy, &x->flag};
     for (int i = 0; i < 7; i++)
         block_free(all[i]);
 }
@@ -204,19 +204,19 @@ static void packing_counts_what_is_large(void **state) {
         for (int64_t at = 0; at < numbers; at++) {
             const int64_t k0 = at / parts % pieces * length, row0 = at / parts / pieces * 64 + at % parts * rows;
             const int want = expected_number(p, row0, rows, k0, k0 + length);
-            const int got = ((const int *)checked.tame.host)[at];
+            const int got = ((const int *)checked.range_counts.host)[at];
             if (got != want)
                 fail_msg("%lldx%lld, tiles %d: rows from %lld, k from %lld: packing has %d, not %d", (long long)p->rows,
                          (long long)p->k, p->tiles, (long long)row0, (long long)k0, got, want);
         }
         for (int64_t at = 0; at < numbers; at++)
-            negative |= ((const int *)checked.tame.host)[at] < 0;
-        const int *alarm = checked.alarm.host;
-        if (alarm[0] != CALL || (alarm[1] == CALL) != negative)
-            fail_msg("%lldx%lld: the alarm is %d %d", (long long)p->rows, (long long)p->k, alarm[0], alarm[1]);
+            negative |= ((const int *)checked.range_counts.host)[at] < 0;
+        const int *flag = checked.flag.host;
+        if (flag[0] != CALL || (flag[1] == CALL) != negative)
+            fail_msg("%lldx%lld: the flag is %d %d", (long long)p->rows, (long long)p->k, flag[0], flag[1]);
         check_copy(p, &copied);
         if (p->tiles > 0)
-            assert_memory_equal(checked.tame.host, copied.tame.host, (size_t)numbers * sizeof(int));
+            assert_memory_equal(checked.range_counts.host, copied.range_counts.host, (size_t)numbers * sizeof(int));
         assert_memory_equal(plain.panels.host, checked.panels.host, plain.panels.bytes);
         assert_memory_equal(plain.panels.host, copied.panels.host, plain.panels.bytes);
         assert_memory_equal(plain.exponents.host, checked.exponents.host, plain.exponents.bytes);
@@ -232,18 +232,18 @@ enum { M = 200, N = 100, K = 160, BATCH = 2, PIECES = 3, PIECE_K = 64 };
 enum { A_BLOCKS = (M + 63) / 64, B_BLOCKS = (N + 63) / 64 };
 
 /* Numbers as packing could leave them, whatever the data: EMPTY and WILD among them. */
-static void fill_tame(int *tame, int64_t blocks, uint64_t stream) {
+static void fill_counts(int *counts, int64_t blocks, uint64_t stream) {
     for (int64_t i = 0; i < blocks * PIECES; i++) {
         const int64_t p = i % PIECES;
         const int length = K - p * PIECE_K < PIECE_K ? (int)(K - p * PIECE_K) : PIECE_K;
         const uint64_t bits = family_bits(5, stream, (uint64_t)(i / PIECES), (uint64_t)p);
         const int count = length / 4 + (int)(bits / 128 % (uint64_t)(3 * length / 4));
-        tame[i] = bits % 9 == 0 ? EMPTY : bits % 67 == 1 ? WILD : 8 * count - 5 * length;
+        counts[i] = bits % 9 == 0 ? EMPTY : bits % 67 == 1 ? WILD : 8 * count - 5 * length;
     }
 }
 
 /* left_out: a piece that is not looked at; PIECES: none. */
-static int is_tame(const int *a, const int *b, int left_out) {
+static int is_in_range(const int *a, const int *b, int left_out) {
     int spare = 0;
     for (int p = 0; p < PIECES; p++) {
         if (p == left_out)
@@ -258,7 +258,7 @@ static int is_tame(const int *a, const int *b, int left_out) {
 
 struct guard {
     struct packed a, b;
-    struct block a_range_counts, b_range_counts, a_many, b_many, partial, whole, guarded, fallback, alarms; /* many: as packing by whole rows leaves them */
+    struct block a_range_counts, b_range_counts, a_many, b_many, partial, whole, guarded, fallback, flags; /* many: as packing by whole rows leaves them */
     struct ht_gemm_args args;
 };
 
@@ -273,13 +273,13 @@ static void spread(const struct block *numbers, const struct block *many) {
     block_up(many);
 }
 
-/* With the alarms that packing would have written. */
+/* With the flags that packing would have written. */
 static void numbers_up(const struct guard *g, int a_rings, int b_rings) {
-    int *const alarms = g->alarms.host;
-    alarms[0] = alarms[2] = CALL;
-    alarms[1] = a_rings ? CALL : CALL - 1;
-    alarms[3] = b_rings ? CALL : CALL - 1;
-    block_up(&g->alarms);
+    int *const flags = g->flags.host;
+    flags[0] = flags[2] = CALL;
+    flags[1] = a_rings ? CALL : CALL - 1;
+    flags[3] = b_rings ? CALL : CALL - 1;
+    block_up(&g->flags);
     block_up(&g->a_range_counts);
     block_up(&g->b_range_counts);
     spread(&g->a_range_counts, &g->a_many);
@@ -308,9 +308,9 @@ static struct guard guard_open(const struct layout *l) {
     g.whole = floats((int64_t)BATCH * M * N);
     g.guarded = floats((int64_t)BATCH * M * N);
     g.fallback = floats((int64_t)BATCH * M * N);
-    g.alarms = ints(4);
-    fill_tame(g.a_range_counts.host, BATCH * A_BLOCKS, 1);
-    fill_tame(g.b_range_counts.host, B_BLOCKS, 2);
+    g.flags = ints(4);
+    fill_counts(g.a_range_counts.host, BATCH * A_BLOCKS, 1);
+    fill_counts(g.b_range_counts.host, B_BLOCKS, 2);
     numbers_up(&g, 1, 1);
     g.args.a_panels = g.a.panels.device;
     g.args.b_panels = g.b.panels.device;
@@ -335,7 +335,7 @@ static struct guard guard_open(const struct layout *l) {
 
 static void guard_close(struct guard *g) {
     struct block *const all[] = {&g->a_range_counts,  &g->b_range_counts, &g->a_many,  &g->b_many, &g->partial,
-                                 &g->whole, &g->guarded, &g->fallback, &g->alarms};
+                                 &g->whole, &g->guarded, &g->fallback, &g->flags};
     packed_free(&g->a);
     packed_free(&g->b);
     for (int i = 0; i < 9; i++)
@@ -362,8 +362,8 @@ static void guard_run(const struct guard *g, const struct ht_kernel_desc *kernel
         args.b_range_counts = args.counts_per_block > 1 ? g->b_many.device : g->b_range_counts.device;
         args.a_range_stride = A_BLOCKS * PIECES * args.counts_per_block;
         args.k_segments = PIECES;
-        args.a_any_flag = g->alarms.device;
-        args.b_any_flag = (const int *)g->alarms.device + 2;
+        args.a_any_flag = g->flags.device;
+        args.b_any_flag = (const int *)g->flags.device + 2;
     }
     if (kernel != NULL)
         assert_int_equal(ht_dev_check(kernel->init()) + ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
@@ -375,24 +375,24 @@ static void guard_run(const struct guard *g, const struct ht_kernel_desc *kernel
     block_down(c);
 }
 
-/* Blocks that are not tame keep their mark, all others have the bits of the launch without a check. */
+/* Blocks out of range keep their mark, all others have the bits of the launch without a check. */
 static void guard_compare(const struct guard *g, const char *name, int splits) {
     int stored = 0, left = 0, decided[PIECES] = {0};
     for (int64_t i = 0; i < (int64_t)BATCH * M * N; i++) {
         const int64_t entry = i / (M * N), row = i % M, col = i / M % N;
         const int *a = (const int *)g->a_range_counts.host + (entry * A_BLOCKS + row / 64) * PIECES;
         const int *b = (const int *)g->b_range_counts.host + col / 64 * PIECES;
-        const int tame = is_tame(a, b, PIECES);
+        const int in_range = is_in_range(a, b, PIECES);
         uint32_t whole, got;
         memcpy(&whole, (const float *)g->whole.host + i, sizeof whole);
         memcpy(&got, (const float *)g->guarded.host + i, sizeof got);
-        if (got != (tame ? whole : UINT32_MAX))
+        if (got != (in_range ? whole : UINT32_MAX))
             fail_msg("%s in %d parts: entry %lld, (%lld, %lld) is %s and holds %08x, without a check %08x", name, splits,
-                     (long long)entry, (long long)row, (long long)col, tame ? "tame" : "not tame", got, whole);
-        stored += tame;
-        left += !tame;
+                     (long long)entry, (long long)row, (long long)col, in_range ? "in range" : "out of range", got, whole);
+        stored += in_range;
+        left += !in_range;
         for (int p = 0; p < PIECES; p++)
-            decided[p] += is_tame(a, b, p) != tame;
+            decided[p] += is_in_range(a, b, p) != in_range;
     }
     assert_true(stored > M * N / 5 && left > M * N / 5); /* the data decides nothing otherwise, nor each piece */
     assert_true(decided[0] > 0 && decided[1] > 0 && decided[2] > 0);
@@ -452,13 +452,13 @@ static void fallback_compare(const struct guard *g, const char *what) {
     int fallback = 0;
     for (int64_t i = 0; i < (int64_t)BATCH * M * N; i++) {
         const int64_t entry = i / (M * N), row = i % M, col = i / M % N;
-        const int tame = is_tame((const int *)g->a_range_counts.host + (entry * A_BLOCKS + row / 64) * PIECES,
+        const int in_range = is_in_range((const int *)g->a_range_counts.host + (entry * A_BLOCKS + row / 64) * PIECES,
                                  (const int *)g->b_range_counts.host + col / 64 * PIECES, PIECES);
-        const uint32_t want = bits_of(tame ? &g->whole : &g->fallback, i), got = bits_of(&g->guarded, i);
+        const uint32_t want = bits_of(in_range ? &g->whole : &g->fallback, i), got = bits_of(&g->guarded, i);
         if (got != want || got == UINT32_MAX)
             fail_msg("%s: entry %lld, (%lld, %lld) is %s and holds %08x, not %08x", what, (long long)entry, (long long)row,
-                     (long long)col, tame ? "tame" : "not tame", got, want);
-        fallback += !tame;
+                     (long long)col, in_range ? "in range" : "out of range", got, want);
+        fallback += !in_range;
     }
     assert_true(fallback > 0);
 }
@@ -491,7 +491,7 @@ static void the_fallback_computes_the_rest(void **state) {
         guard_run(&g, kernel, 1, 1, fallback, &g.guarded);
         fallback_compare(&g, in_b ? "B's last number" : "the last entry's number");
     }
-    numbers_up(&g, 0, 0); /* nobody looks at numbers when no alarm rings */
+    numbers_up(&g, 0, 0); /* nobody looks at numbers when no flag rings */
     guard_run(&g, kernel, 1, 1, fallback, &g.guarded);
     assert_memory_equal(g.guarded.host, g.whole.host, g.whole.bytes);
     guard_close(&g);
@@ -510,16 +510,16 @@ static void inside_compare(const struct guard *g, const struct fp64_sum *exact, 
     int fallback = 0;
     for (int64_t i = 0; i < (int64_t)BATCH * M * N; i++) {
         const int64_t entry = i / (M * N), row = i % M, col = i / M % N;
-        const int tame = is_tame((const int *)g->a_range_counts.host + (entry * A_BLOCKS + row / 64) * PIECES,
+        const int in_range = is_in_range((const int *)g->a_range_counts.host + (entry * A_BLOCKS + row / 64) * PIECES,
                                  (const int *)g->b_range_counts.host + col / 64 * PIECES, PIECES);
         const struct fp64_sum *sum = &exact[i % (M * N)];
         const float whole = ((const float *)g->whole.host)[i], got = ((const float *)g->guarded.host)[i];
         const int same = memcmp(&whole, &got, sizeof got) == 0 || (isnan(whole) && isnan(got));
-        if (!(tame ? same : fp64_is(sum, g->args.alpha, g->args.beta, old_element(i), got)))
+        if (!(in_range ? same : fp64_is(sum, g->args.alpha, g->args.beta, old_element(i), got)))
             fail_msg("%s in %d parts: entry %lld, (%lld, %lld) is %s and holds %a, not %a", name, splits, (long long)entry,
-                     (long long)row, (long long)col, tame ? "tame" : "not tame", (double)got,
-                     tame ? (double)whole : (double)fp64_result(sum->value, g->args.alpha, g->args.beta, old_element(i)));
-        fallback += !tame;
+                     (long long)row, (long long)col, in_range ? "in range" : "out of range", (double)got,
+                     in_range ? (double)whole : (double)fp64_result(sum->value, g->args.alpha, g->args.beta, old_element(i)));
+        fallback += !in_range;
     }
     assert_true(fallback > M * N / 5);
 }

@@ -434,13 +434,13 @@ static void data_at_the_ends_of_the_range(void **state) {
         expect_multiply_adds(families[i], &p);
         problem_free(&p);
     }
-    static const float wild[] = {0x1p-51f, -0x1p-149f};
-    for (size_t i = 0; i < sizeof wild / sizeof *wild; i++) {
+    static const float outside[] = {0x1p-51f, -0x1p-149f};
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
         struct problem p = problem_of(i % 2 ? 'T' : 'N', 'N', 30, 8, 70, "uniform");
-        p.a[i == 0 ? 0 : 30 * 70 - 1] = wild[i];
+        p.a[i == 0 ? 0 : 30 * 70 - 1] = outside[i];
         expect_multiply_adds("one small number in A", &p);
         p.a[i == 0 ? 0 : 30 * 70 - 1] = 1;
-        p.b[i == 0 ? 8 * 70 - 1 : 0] = wild[i];
+        p.b[i == 0 ? 8 * 70 - 1 : 0] = outside[i];
         expect_multiply_adds("one small number in B", &p);
         problem_free(&p);
     }
@@ -516,7 +516,7 @@ static void permutations_are_exact(void **state) {
     }
 }
 
-/* Few tiles and a long k: parts, each on its own way, and only the part that meets a wild number leaves the slices. The fallback and kernels of
+/* Few tiles and a long k: parts, each on its own way, and only the part that meets a number out of range leaves the slices. The fallback and kernels of
  * tall matrices have all of k. */
 static void split_k(int has_parts, int64_t m, int64_t n, int64_t k) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
@@ -602,26 +602,26 @@ static void batches(void **state) {
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
 }
 
-/* As packing may leave them (ht_pack_args, range_counts): blocks of `tilt` and -tilt just suit one another, but for the wild one. */
-static int *numbers(int64_t rows, int pieces, int tilt, int64_t wild_block) {
+/* As packing may leave them (ht_pack_args, range_counts): blocks of `tilt` and -tilt just suit one another, but for the one out of range. */
+static int *numbers(int64_t rows, int pieces, int tilt, int64_t outside_block) {
     const int64_t blocks = ht_ceil_div(rows, 64);
     int *x = calloc((size_t)(blocks * pieces), sizeof *x);
     assert_non_null(x);
     for (int64_t i = 0; i < blocks * pieces; i++)
-        x[i] = (i % pieces == 0 ? tilt : 0) - (i / pieces == wild_block && i % pieces == pieces - 1);
+        x[i] = (i % pieces == 0 ? tilt : 0) - (i / pieces == outside_block && i % pieces == pieces - 1);
     return x;
 }
 
-/* Behind a data check the fallback computes the 64 x 64 blocks that are not tame, and leaves the others alone. wild: block (i, j)
- * fails where row block i and column block j are wild; else all are tame at the first look. */
-static void flagged_blocks_alone(const struct ht_kernel_desc *kernel, int64_t m, int64_t n, int batch, int wild) {
+/* Behind a data check the fallback computes the 64 x 64 blocks out of range, and leaves the others alone. outside: block (i, j)
+ * fails where row block i and column block j are out of range; else all are in range at the first look. */
+static void flagged_blocks_alone(const struct ht_kernel_desc *kernel, int64_t m, int64_t n, int batch, int outside) {
     enum { K = 70, PIECES = 3 };
     struct problem p = problem_of('N', 'N', m, n, K, "uniform");
     float *c = host(m * n * batch), *whole = host(m * n * batch);
     for (int64_t i = 0; i < m * n * batch; i++)
         c[i] = -7;
-    const int wild_row = m > 64, wild_column = n > 64;
-    int *at = numbers(m, PIECES, wild ? -2 : 0, wild ? wild_row : -1), *bt = numbers(n, PIECES, wild ? 2 : 0, wild ? wild_column : -1);
+    const int outside_row = m > 64, outside_column = n > 64;
+    int *at = numbers(m, PIECES, outside ? -2 : 0, outside ? outside_row : -1), *bt = numbers(n, PIECES, outside ? 2 : 0, outside ? outside_column : -1);
     float *da = device(p.a, m * K, 0), *db = device(p.b, K * n, 0), *dc = device(c, m * n * batch, 0);
     void *ta = NULL, *tb = NULL;
     const size_t a_bytes = (size_t)(ht_ceil_div(m, 64) * PIECES) * sizeof(int),
@@ -655,8 +655,8 @@ static void flagged_blocks_alone(const struct ht_kernel_desc *kernel, int64_t m,
     assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
     assert_int_equal(ht_dev_download(c, dc, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
     for (int64_t i = 0; i < m * n * batch; i++) { /* one operand suffices */
-        const int is_wild = wild && (i % m / 64 == wild_row || i / m % n / 64 == wild_column);
-        expect(kernel->name, &p, i, c[i], is_wild ? whole[i] : -7.0f);
+        const int is_outside = outside && (i % m / 64 == outside_row || i / m % n / 64 == outside_column);
+        expect(kernel->name, &p, i, c[i], is_outside ? whole[i] : -7.0f);
     }
     float *const all[] = {da, db, dc};
     for (int i = 0; i < 3; i++)

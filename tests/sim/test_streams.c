@@ -272,10 +272,10 @@ static void test_poisoned_workspaces(void **state) {
     size_t bytes = 0;
     (void)state;
     lane_open(&l, 1);
-    for (int wild = 0; wild < 2; wild++)
+    for (int outside = 0; outside < 2; outside++)
         for (size_t i = 0; i < sizeof poison / sizeof *poison; i++) {
             halftone *h = open_handle(HALFTONE_OWN);
-            lane_fill(&l, wild ? WILD : 1);
+            lane_fill(&l, outside ? WILD : 1);
             assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', M, N, K, 1, &bytes), HALFTONE_OK);
             assert_int_equal(ht_dev_alloc(&block, bytes), HT_DEV_OK);
             for (size_t j = 0; j < bytes / sizeof(int); j++)
