@@ -101,10 +101,6 @@ static int is_entry(const struct dirent *entry) {
     return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 }
 
-static int by_bytes(const struct dirent **x, const struct dirent **y) {
-    return strcmp((*x)->d_name, (*y)->d_name);
-}
-
 /* One line for all foreign entries. */
 static void refuse(const struct files_writer *w, struct dirent **entry, int count) {
     enum { NAMED = 3 };
@@ -131,7 +127,7 @@ static void refuse(const struct files_writer *w, struct dirent **entry, int coun
 
 /* The verdicts before anything changes; -1 after err_user. */
 static int judge_entries(const struct files_writer *w, struct dirent ***entry) {
-    const int count = scandir(w->folder, entry, is_entry, by_bytes);
+    const int count = scandir(w->folder, entry, is_entry, alphasort);
     const int before = err_count();
     if (count < 0 && errno != ENOENT)
         err_user(w->folder, 0, "cannot read this folder: %s; nothing was changed", strerror(errno));

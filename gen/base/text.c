@@ -105,6 +105,14 @@ int text_cells(char *line, char **cell, int most) {
     return count;
 }
 
+size_t text_find_row(const char *name, const void *table, size_t count, size_t row_bytes) {
+    const char *row = table;
+    size_t i = 0;
+    for (; i < count && strcmp(*(const char *const *)(const void *)row, name) != 0; i++)
+        row += row_bytes;
+    return i;
+}
+
 /* Appends from an open file; false on a read error or when memory ends. */
 static bool text_read_stream(struct text *t, FILE *file) {
     for (;;) {

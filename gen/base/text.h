@@ -36,6 +36,10 @@ bool text_entry(const char **list, char *entry, size_t size);
 /* Cuts a line at its tabs into `most` cells at most; how many. */
 int text_cells(char *line, char **cell, int most);
 
+/* Row of a table whose rows begin with a pointer to their name; `count`: none. */
+size_t text_find_row(const char *name, const void *table, size_t count, size_t row_bytes);
+#define TEXT_ROW(name, table) text_find_row(name, table, sizeof(table) / sizeof *(table), sizeof *(table))
+
 /* Appends the whole file; false (and nothing appended) when it cannot be read. */
 bool text_read_file(struct text *t, const char *path);
 

@@ -62,12 +62,10 @@ static const struct option_row {
 enum { OPTIONS = sizeof options / sizeof *options };
 
 enum verb options_verb(const char *name) {
-    for (int i = 0; i < VERBS; i++) {
-        if (strcmp(name, verbs[i].name) == 0)
-            return (enum verb)i;
-    }
-    err_user(NULL, 0, "unknown command '%s'; see halftone-gen --help", name);
-    return VERBS;
+    const enum verb verb = (enum verb)TEXT_ROW(name, verbs);
+    if (verb == VERBS)
+        err_user(NULL, 0, "unknown command '%s'; see halftone-gen --help", name);
+    return verb;
 }
 
 void options_help(enum verb verb) {
@@ -141,10 +139,8 @@ static void report_unknown(enum verb verb, const struct option_row *row, const c
 
 bool options_read(struct options *o, enum verb verb, int count, char **words) {
     for (int i = 0; i < count; i++) {
-        const struct option_row *row = options;
-        while (row < options + OPTIONS && strcmp(words[i], row->name) != 0)
-            row++;
-        row = row < options + OPTIONS ? row : NULL;
+        const size_t at = TEXT_ROW(words[i], options);
+        const struct option_row *row = at < OPTIONS ? &options[at] : NULL;
         if (strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0)
             o->help = true;
         else if (!row && words[i][0] != '-' && verbs[verb].operand && !o->operand)

@@ -25,11 +25,10 @@ static const struct toolchain toolchains[] = {
 
 static const struct toolchain *toolchain_of(const struct library *l, bool simulator) {
     const char *vendor = simulator ? "simulator" : l->set[0].context.isa->vendor;
-    for (size_t i = 0; i < sizeof toolchains / sizeof *toolchains; i++) {
-        if (strcmp(toolchains[i].vendor, vendor) == 0)
-            return &toolchains[i];
-    }
-    err_bug("a vendor without a toolchain");
+    const size_t i = TEXT_ROW(vendor, toolchains);
+    if (i == sizeof toolchains / sizeof *toolchains)
+        err_bug("a vendor without a toolchain");
+    return &toolchains[i];
 }
 
 /* Everything a text is made from. */

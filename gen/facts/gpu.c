@@ -148,13 +148,11 @@ static int key_parse(struct parse *p, char *line, char **rest) {
     const size_t len = strspn(line, WORD CAPITALS);
     memcpy(name, line, len);
     *rest = line + len;
-    int key = KEY_COUNT - 1;
-    while (key >= 0 && strcmp(key_table[key].name, name) != 0)
-        key--;
+    const int key = (int)TEXT_ROW(name, key_table);
     if (len == 0)
         fault_at(p, "'%s' is no key; write 'key = value  # source', or '#' before a comment",
                  quote(line).text);
-    else if (key < 0)
+    else if (key == KEY_COUNT)
         unknown_key_report(p, name);
     else if (p->seen_at[key] > 0)
         fault_at(p, "key '%s' was already set at line %d; keep one of them", name, p->seen_at[key]);
@@ -353,16 +351,12 @@ static int is_budget(const struct dirent *entry) {
     return word > 0 && strcmp(entry->d_name + word, ".gpu") == 0;
 }
 
-/* The dot before "gpu" is less than every byte of a name, so this is the order of the names too. */
-static int entry_compare(const struct dirent **x, const struct dirent **y) {
-    return strcmp((*x)->d_name, (*y)->d_name);
-}
-
+/* The dot before "gpu" is less than every byte of a name, so that files are in the order of names. */
 bool gpu_list(struct text *out, const char *root) {
     struct text path = {0};
     struct dirent **entries = NULL;
     text_addf(&path, "%s/gen/gpus", root);
-    const int count = path.failed ? -1 : scandir(path.data, &entries, is_budget, entry_compare);
+    const int count = path.failed ? -1 : scandir(path.data, &entries, is_budget, alphasort);
     for (int i = 0; i < count; i++) {
         text_add_bytes(out, entries[i]->d_name, strlen(entries[i]->d_name) - 4);
         text_add(out, "\n");

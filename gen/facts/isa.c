@@ -25,6 +25,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 /* Native code of the target plus its PTX, so that newer GPUs can run it too. */
 #define NVCC_TARGET(cc) "-gencode arch=compute_" cc ",code=[sm_" cc ",compute_" cc "]"
 /* From 10.0 on nvcc 13.0 has another front end (NVVM 20 instead of 7), whose PTX makes ptxas spill in 35 of
@@ -128,11 +130,8 @@ const struct isa isa_table[] = {
 const int isa_count = (int)(sizeof isa_table / sizeof isa_table[0]);
 
 const struct isa *isa_find(const char *name) {
-    for (int i = 0; i < isa_count; i++) {
-        if (strcmp(isa_table[i].name, name) == 0)
-            return &isa_table[i];
-    }
-    return NULL;
+    const size_t i = TEXT_ROW(name, isa_table);
+    return i < (size_t)isa_count ? &isa_table[i] : NULL;
 }
 
 bool isa_has(const struct isa *isa, enum isa_feature feature) {

@@ -18,13 +18,10 @@ const char *model_name(enum model_kind kind) {
 }
 
 bool model_from_name(const char *name, enum model_kind *kind) {
-    for (int i = 0; i < MODEL_COUNT; i++) {
-        if (strcmp(model_names[i], name) == 0) {
-            *kind = (enum model_kind)i;
-            return true;
-        }
-    }
-    return false;
+    const size_t i = TEXT_ROW(name, model_names);
+    if (i < MODEL_COUNT)
+        *kind = (enum model_kind)i;
+    return i < MODEL_COUNT;
 }
 
 void model_reject(struct cost *cost, const char *format, ...) {
