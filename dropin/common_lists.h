@@ -37,9 +37,10 @@
     X(SMALL, "smaller than HALFTONE_MIN")                                                                    \
     X(SITE, "the site table says original")                                                                  \
     X(NO_LIBRARY, "libhalftone.so cannot be loaded")                                                         \
-    X(NO_KERNELS, "no kernels for this GPU in libhalftone.so")                                               \
+    X(NO_KERNELS, "no usable GPU, or no kernels for it in libhalftone.so")                                   \
     X(SET_LACKS, "no scheme of libhalftone.so has this accuracy at this k")                                  \
     X(WORKSPACE, "more workspace than HALFTONE_WORKSPACE_MAX, or device memory is full")                     \
+    X(CONTEXT, "another CUDA context than the first that called on this device")                             \
     X(CAPTURE, "the device's first product, while its stream is captured")                                   \
     X(FORKED, "a child of fork() of a process that had used the GPU")                                        \
     X(SM_TARGET, "a number of multiprocessors is asked for")                                                 \

@@ -5,6 +5,7 @@
 #include "cublas_face.h"
 
 typedef int get_device(int *device);
+typedef int get_context(void **context);
 typedef int is_capturing(void *stream, int *status);
 
 static void *of_driver(const char *name) {
@@ -13,16 +14,43 @@ static void *of_driver(const char *name) {
     return driver != NULL ? dropin_dlsym(driver, name) : NULL;
 }
 
-int cublas_device(void) {
-    static get_device *function; /* equal words, whichever thread writes them */
+/* Asked for in every call, so looked up once; equal words, whichever thread writes them. */
+static get_device *find_get_device(void) {
+    static get_device *function;
     get_device *f = __atomic_load_n(&function, __ATOMIC_RELAXED);
-    int device = 0;
     if (f == NULL) {
         void *const found = of_driver("cuCtxGetDevice");
         memcpy(&f, &found, sizeof f);
         __atomic_store_n(&function, f, __ATOMIC_RELAXED);
     }
-    return f != NULL && f(&device) == 0 ? device : 0;
+    return f;
+}
+
+static get_context *find_get_context(void) {
+    static get_context *function;
+    get_context *f = __atomic_load_n(&function, __ATOMIC_RELAXED);
+    if (f == NULL) {
+        void *const found = of_driver("cuCtxGetCurrent");
+        memcpy(&f, &found, sizeof f);
+        __atomic_store_n(&function, f, __ATOMIC_RELAXED);
+    }
+    return f;
+}
+
+int cublas_device(void) {
+    static void *first[DROPIN_DEVICES];
+    get_device *const device_of = find_get_device();
+    get_context *const context_of = find_get_context();
+    int device = 0;
+    void *context = NULL, *none = NULL;
+    if (device_of == NULL || context_of == NULL || device_of(&device) != 0 || context_of(&context) != 0)
+        return 0;
+    if (device < 0 || device >= DROPIN_DEVICES ||
+        (!__atomic_compare_exchange_n(&first[device], &none, context, false, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED) &&
+         none != context))
+        return -1;
+    return device;
 }
 
 /* Asked for once per device, before its first handle is made. */

@@ -71,7 +71,9 @@ void cublas_forget_workspace(const void *handle);
 void cublas_find_workspace(const void *handle, void **workspace, size_t *bytes);
 
 /* cublas_driver.c: of libcuda.so.1, where the process has loaded it. */
-int cublas_device(void); /* the current one; 0 where there is no driver */
+/* The current one; 0 where there is no driver or no context; -1: its context is not the first that called on this device, and a
+ * handle of ours is of that. */
+int cublas_device(void);
 bool cublas_is_capturing(void *stream);
 /* On the stream; false: not done. Rows of `width` bytes, `pitch` bytes apart. */
 bool cublas_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,

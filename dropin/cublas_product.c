@@ -103,9 +103,12 @@ enum dropin_reason cublas_multiply(const struct dropin_call *call, const struct 
     if (why == DROPIN_SERVED) {
         const int device = cublas_device();
         halftone_dropin_thread.depth++;
-        why = !dropin_is_warm(device) && cublas_is_capturing(setting->stream)
-                  ? DROPIN_CAPTURE
-                  : dropin_take(device, policy, &slot);
+        if (device < 0)
+            why = DROPIN_CONTEXT;
+        else if (!dropin_is_warm(device) && cublas_is_capturing(setting->stream))
+            why = DROPIN_CAPTURE;
+        else
+            why = dropin_take(device, policy, &slot);
         if (slot != NULL)
             why = run_around(call, g, setting, around, slot->handle, detail);
         halftone_dropin_thread.depth--;

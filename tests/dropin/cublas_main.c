@@ -2,6 +2,7 @@
  *     threads=T   the rest in T threads at once, each on its own, their lines behind one another
  *     fork        the rest in a child, which is waited for
  *     exit=CODE   ends at once by _exit
+ *     atexit      the rest when main has returned
  *     accuracy=X  of this thread, from here on */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -24,6 +25,13 @@ static void *run_rest(void *data) {
         if (client_call(r->argv[i]) != 0)
             exit(2);
     return NULL;
+}
+
+static struct rest last;
+
+static void run_last(void) {
+    (void)run_rest(&last);
+    (void)fflush(stdout);
 }
 
 static int run_threads(int count, struct rest *rest) {
@@ -52,6 +60,10 @@ int main(int argc, char **argv) {
         if (strncmp(argv[i], "exit=", 5) == 0) {
             (void)fflush(stdout);
             _exit(atoi(argv[i] + 5));
+        }
+        if (strcmp(argv[i], "atexit") == 0) {
+            last = rest;
+            return atexit(run_last);
         }
         if (strncmp(argv[i], "accuracy=", 9) == 0) {
             set_accuracy(argv[i] + 9);

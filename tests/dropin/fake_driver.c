@@ -1,9 +1,10 @@
 /* fake_driver: stands for libcuda.so.1: one device, whose memory is the host's; work is done at once. FAKE_CAPTURING=1: every stream
- * is being captured. */
+ * is being captured; FAKE_CONTEXTS=1: each question for the context has another answer. */
 #include <stdlib.h>
 #include <string.h>
 
 int cuCtxGetDevice(int *device);
+int cuCtxGetCurrent(void **context);
 int cuStreamIsCapturing(void *stream, int *status);
 int cuMemsetD32Async(unsigned long long memory, unsigned value, size_t words, void *stream);
 int cuMemAllocAsync(unsigned long long *memory, size_t bytes, void *stream);
@@ -26,6 +27,13 @@ int cuMemcpy2DAsync_v2(const struct copy *copy, void *stream);
 
 int cuCtxGetDevice(int *device) {
     *device = 0;
+    return 0;
+}
+
+int cuCtxGetCurrent(void **context) {
+    static char contexts[1000];
+    static int asked;
+    *context = &contexts[getenv("FAKE_CONTEXTS") != NULL ? ++asked % 1000 : 0];
     return 0;
 }
 

@@ -1,12 +1,13 @@
 """The cuBLAS face before fake copies of cuBLAS, with the simulator behind it: which forms are served, and that all else, statuses
 included, is as without it."""
+import pathlib
 import re
 import subprocess
 import sys
 import time
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, nvcc
 from dropin_programs import HERE, build_face, cc, face, fakes, lines, run # noqa: F401 (fixtures)
 
 REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
@@ -41,6 +42,15 @@ FORMS = [
     (f"{S} nulls=1", ARGUMENTS), (f"{S} nulls=2", ARGUMENTS), (f"{S} m=40 lda=39", ARGUMENTS), (f"{S} ldb=0", ARGUMENTS), (f"{E} m=40 ldc=39", ARGUMENTS),
     (f"{SS} batch=2 sc=0 m=4 n=4", ARGUMENTS),
 ]
+
+
+def cuda_library(name):
+    """Of the toolkit that `make` finds."""
+    at = nvcc() and pathlib.Path(nvcc()).resolve().parent.parent
+    found = [at / folder / name for folder in ("lib64", "lib") if at and (at / folder / name).exists()]
+    if not found:
+        pytest.skip(f"no {name} here: CUDA 13 is not installed")
+    return found[0]
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +206,26 @@ def test_exit_codes_stay(face, fakes):
         assert run(fakes.main, S, f"exit={code}", face=face, check=False).returncode == code
 
 
+def test_products_in_handlers_of_exit_are_right(face, fakes):
+    """What was loaded behind the handler's registration is gone by then, or is not: either serves."""
+    for words in ([S, "atexit", S, E], ["atexit", S, E]):
+        got = lines(fakes.main, *words, face=face)
+        assert len(got) == len([w for w in words if w != "atexit"]) and all(g[0] == "0" and float(g[1]) < 60 for g in got)
+
+
+def test_the_real_cublas_answers_as_without_the_face(face, tmp_path):
+    """Without a GPU there is no handle: statuses of NULL, of cuBLAS and cuBLASLt."""
+    cublas = cuda_library("libcublas.so.13")
+    (tmp_path / "null.c").write_text(
+        '#include <stddef.h>\n#include <stdio.h>\n#include <stdint.h>\n#include "../../dropin/cublas_names.h"\nint cublasSgemm_v2(CUBLAS_SGEMM_ARGS(int)); int cublasGemmEx_64(CUBLAS_GEMM_EX_ARGS(int64_t)); lt_matmul cublasLtMatmul;\n'
+        'int main(void) { float x = 1; void *h = NULL; printf("%d", cublasSgemm_v2(h, 0, 0, 1, 1, 1, &x, &x, 1, &x, 1, &x, &x, 1));\n'
+        'printf(" %d", cublasGemmEx_64(h, 0, 0, 1, 1, 1, &x, &x, 0, 1, &x, 0, 1, &x, &x, 0, 1, 68, -1));\n'
+        'printf(" %d\\n", cublasLtMatmul(h, h, &x, &x, h, &x, h, &x, &x, h, &x, h, h, h, 0, h)); return 0; }\n'.replace("../../dropin", str(ROOT / "dropin")))
+    cc(tmp_path / "null.c", "-o", tmp_path / "null", cublas, cuda_library("libcublasLt.so.13"), f"-Wl,-rpath,{cublas.parent}")
+    alone, under = run(tmp_path / "null"), run(tmp_path / "null", face=face)
+    assert under.stdout == alone.stdout and under.stderr == "" and alone.stdout.split()[0] == "1"
+
+
 def test_a_product_without_cublas_behind_it_is_a_status_and_a_line(face, fakes, tmp_path):
     """A program that is linked to the face alone."""
     source = tmp_path / "alone.c"
@@ -236,9 +266,7 @@ def test_a_program_without_cublas_starts_no_slower_than_by_a_millisecond(face):
 
 def test_the_real_cusolver_binds_to_the_face(face, tmp_path):
     """Loaded without a GPU; the dynamic linker says what it binds to what."""
-    solver = next((p for p in (ROOT / "out/toolchain/nvidia/cu13/lib/libcusolver.so.12", *map(type(ROOT), ("/usr/local/cuda/lib64/libcusolver.so.12",))) if p.exists()), None)
-    if solver is None:
-        pytest.skip("no libcusolver.so.12 here: CUDA 13 is not installed")
+    solver = cuda_library("libcusolver.so.12")
     load = tmp_path / "load"
     (tmp_path / "load.c").write_text('#include <dlfcn.h>\n#include <stdio.h>\nint main(int c, char **v) { (void)c; if (dlopen(v[1], RTLD_NOW | RTLD_LOCAL)) return 0;'
                                      ' puts(dlerror()); return 1; }\n')

@@ -76,6 +76,11 @@ def test_the_first_product_of_a_device_is_not_served_in_a_capture(face, program)
     assert [g[2:] for g in got] == [["0", "1"], ["0", "1"]]
 
 
+def test_a_device_s_handles_are_of_its_first_context(face, program):
+    got = lines(program, "m=33", "m=33 epilogue=4", "m=33", face=face, FAKE_CONTEXTS="1")
+    assert [g[2:] for g in got] == [["1", "0"], ["0", "1"], ["0", "1"]]
+
+
 def test_what_cublas_calls_within_itself_is_its_own(face, program, tmp_path):
     """cuBLAS calls cuBLASLt through the dynamic linker, and so through the face."""
     at, script = tmp_path, tmp_path / "versions"
