@@ -16,13 +16,14 @@
 #include "../bench/cmd/cmd.h"
 #include "common.h"
 
-static const char FACE[] = "libhalftone_cublas.so";
+static const char CUBLAS[] = "libhalftone_cublas.so", BLAS[] = "libhalftone_blas.so";
 static const char HELP[] =
-    "Usage: halftone run [--accuracy A] [--log FILE] -- COMMAND [ARGUMENT...]\n\n"
+    "Usage: halftone run [--blas] [--accuracy A] [--log FILE] -- COMMAND [ARGUMENT...]\n\n"
     "Runs a command whose FP32 products of cuBLAS are computed by halftone, and says at the end, on stderr, "
     "what was served,\n"
     "what the command's own cuBLAS did, and why. The command is not changed, nor are its output and exit "
     "code. Not yet run on a card.\n\n"
+    "  --blas        also products of the host's BLAS (NumPy, R, HPL), from the host's memory\n"
     "  --accuracy A  what served products keep: as `halftone mm --accuracy`; default fp32\n"
     "  --log FILE    a table (TSV) of the calls; lines are appended\n\n"
     "Environment, of which HALFTONE_DLSYM=1 is for programs that look cuBLAS' functions up themselves (JAX, "
@@ -31,6 +32,7 @@ static const char HELP[] =
 
 struct options {
     const char *accuracy, *log;
+    bool blas;
     char **command;
 };
 
@@ -50,20 +52,29 @@ static bool is_accuracy(const char *text) {
 
 static int read_options(int argc, char **argv, struct options *o, struct cli_error *f) {
     int i = 0;
-    for (; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i += 2) {
+    for (; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--blas") == 0) {
+            o->blas = true;
+            continue;
+        }
         const bool is_log = strcmp(argv[i], "--log") == 0;
         if (!is_log && strcmp(argv[i], "--accuracy") != 0)
             return cli_error_usage(
                 f, "unknown option '%s'; options are --accuracy A and --log FILE, then -- and the command",
                 argv[i]);
         if (i + 1 >= argc)
+            return cli_error_usage(f,
+                                   "unknown option '%s'; options are --blas, --accuracy A and --log FILE, "
+                                   "then -- and the command",
+                                   argv[i]);
+        if (i + 1 >= argc)
             return cli_error_usage(f, "%s needs a value", argv[i]);
-        *(is_log ? &o->log : &o->accuracy) = argv[i + 1];
+        *(is_log ? &o->log : &o->accuracy) = argv[++i];
     }
     if (i < argc && strcmp(argv[i], "--") == 0)
         i++;
     if (i >= argc)
-        return cli_error_usage(f, "no command; halftone run [--accuracy A] [--log FILE] -- COMMAND");
+        return cli_error_usage(f, "no command; halftone run [--blas] [--accuracy A] [--log FILE] -- COMMAND");
     if (o->accuracy != NULL && !is_accuracy(o->accuracy))
         return cli_error_usage(f, "no accuracy is called '%.60s'; `halftone info` lists them", o->accuracy);
     o->command = argv + i;
@@ -113,19 +124,32 @@ static int set_log(const char *log, struct cli_error *f) {
     return set_variable("HALFTONE_LOG", path, f);
 }
 
-static int set_environment(const struct options *o, const char *counts, struct cli_error *f) {
-    char folder[DROPIN_PATH], face[2 * DROPIN_PATH], library[2 * DROPIN_PATH], preload[4 * DROPIN_PATH];
-    bool simulated = false;
-    if (!own_folder(folder, &simulated) || !find_file(folder, FACE, face))
+/* In front of what is preloaded already. */
+static int preload(const char *folder, const char *name, struct cli_error *f) {
+    char face[2 * DROPIN_PATH], all[4 * DROPIN_PATH];
+    if (!find_file(folder, name, face))
         return cli_error_set(
-            f, "%s was not found beside this program: build it by make GPU=... or install it", FACE);
+            f, "%s was not found beside this program: build it by make GPU=... or install it", name);
     if (strpbrk(face, " :") != NULL)
         return cli_error_set(
             f, "%s: LD_PRELOAD takes no path with a blank or a colon; put the folder elsewhere", face);
     const char *const others = getenv("LD_PRELOAD");
-    snprintf(preload, sizeof preload, "%s%s%s", face, others != NULL && others[0] != '\0' ? ":" : "",
+    snprintf(all, sizeof all, "%s%s%s", face, others != NULL && others[0] != '\0' ? ":" : "",
              others != NULL ? others : "");
-    if (set_variable("LD_PRELOAD", preload, f) != 0 || set_variable("HALFTONE_COUNTS", counts, f) != 0)
+    return set_variable("LD_PRELOAD", all, f);
+}
+
+static int set_environment(const struct options *o, const char *counts, struct cli_error *f) {
+    char folder[DROPIN_PATH], library[2 * DROPIN_PATH];
+    bool simulated = false;
+    if (!own_folder(folder, &simulated))
+        return cli_error_set(f, "/proc/self/exe: %s", strerror(errno));
+    if (o->blas && preload(folder, BLAS, f) != 0)
+        return -1;
+    if (!(o->blas && !find_file(folder, CUBLAS, library)) &&
+        preload(folder, CUBLAS, f) != 0) /* a set for AMD has none */
+        return -1;
+    if (set_variable("HALFTONE_COUNTS", counts, f) != 0)
         return -1;
     if (simulated && getenv("HALFTONE_LIBRARY") == NULL) {
         snprintf(library, sizeof library, "%slibhalftone-sim.so", folder);
@@ -179,9 +203,10 @@ static void print_counts(const struct dropin_counts *c) {
             if (why != DROPIN_NESTED)
                 *(why == DROPIN_SERVED ? &served : &original) += c->calls[api][why];
     if (served + original == 0) {
-        fprintf(stderr, "halftone run: no product of cuBLAS was seen. A program that links it statically "
-                        "cannot be served; one that looks its "
-                        "functions up itself (JAX, ctypes) is with HALFTONE_DLSYM=1\n");
+        fprintf(stderr, "halftone run: no product was seen. A program that links cuBLAS statically cannot be "
+                        "served; one that "
+                        "looks its functions up itself (JAX, ctypes) is with HALFTONE_DLSYM=1, one of the "
+                        "host's BLAS with --blas\n");
         return;
     }
     fprintf(stderr, "halftone run: %llu products served, %llu by the original, in %llu process%s\n",
@@ -273,7 +298,7 @@ static void end_alike(int status) {
 }
 
 static int run_run(int argc, char **argv, struct cli_error *f) {
-    struct options o = {NULL, NULL, NULL};
+    struct options o = {NULL, NULL, false, NULL};
     char path[DROPIN_PATH];
     if (read_options(argc, argv, &o, f) != 0)
         return -1;

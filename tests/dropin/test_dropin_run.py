@@ -39,7 +39,7 @@ def test_counts_are_of_all_processes_together(fakes):
 def test_output_exit_codes_and_signals_are_the_command_s(fakes):
     done = halftone_run("sh", "-c", "echo out; echo err >&2; cat; exit 7")
     assert (done.returncode, done.stdout) == (7, "out\n") and done.stderr.splitlines()[0] == "err"
-    assert "no product of cuBLAS was seen" in done.stderr and "HALFTONE_DLSYM=1" in done.stderr
+    assert "no product was seen" in done.stderr and "HALFTONE_DLSYM=1" in done.stderr
     for sent in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV):
         assert halftone_run("sh", "-c", f"kill -{int(sent)} $$").returncode == -sent
 
@@ -74,6 +74,22 @@ def test_accuracy_and_log_reach_the_command(fakes, tmp_path):
     assert dict(zip(head, row))["asked"] == "bits=12"
 
 
+def test_both_faces_share_counters_and_settings(fakes, tmp_path):
+    """A program that multiplies by cuBLAS, and by cblas_sgemm of the face where it is there."""
+    done = halftone_run("--blas", "sh", "-c", "echo $LD_PRELOAD")
+    assert done.stdout == f"{SET}/libhalftone_cublas.so:{SET}/libhalftone_blas.so\n"
+    code = ("import ctypes\n"
+            "face, x = ctypes.CDLL(None), (ctypes.c_float * 4)(1, 2, 3, 4)\n"
+            "f, y = ctypes.c_float, (ctypes.c_float * 4)()\n"
+            "face.cblas_sgemm(102, 111, 111, 2, 2, 2, f(1), x, 2, x, 2, f(0), y, 2)\n"
+            "n = (ctypes.c_uint64 * 2)()\n"
+            "face.halftone_dropin_counters(ctypes.byref(n, 0), ctypes.byref(n, 8))\n"
+            "print(list(y), sum(n))\n")
+    done = halftone_run("--blas", "--", "sh", "-c", f"'{sys.executable}' -c '{code}' && '{fakes.main}' '{S}'")
+    assert done.stdout.splitlines()[0] == "[7.0, 10.0, 15.0, 22.0] 1" and done.stdout.splitlines()[1].split()[2:] == ["1", "0"], done.stderr
+    assert "cblas_sgemm" in done.stderr and "cublasSgemm_v2" in done.stderr and "in 2 processes" in done.stderr
+
+
 def test_nothing_is_left_behind_and_a_full_folder_is_one_line(fakes, tmp_path):
     assert halftone_run("--", fakes.main, S, TMPDIR=str(tmp_path)).returncode == 0 and list(tmp_path.iterdir()) == []
     done = halftone_run("--", fakes.main, S, TMPDIR=str(tmp_path / "none"))
@@ -99,14 +115,14 @@ def test_an_installed_command_finds_the_installed_face_and_library(fakes, tmp_pa
     set_, prefix = tmp_path / "set", tmp_path / "prefix"
     set_.mkdir()
     for name, source in (("libhalftone.so", "libhalftone-sim.so"), ("halftone", "halftone-sim"), ("halftone-sim", "halftone-sim"), ("halftone.h", "halftone.h"),
-                         ("libhalftone_cublas.so", "libhalftone_cublas.so")):
+                         ("libhalftone_cublas.so", "libhalftone_cublas.so"), ("libhalftone_blas.so", "libhalftone_blas.so")):
         shutil.copy(SET / source, set_ / name)
     for name in ("libhalftone.a", "libhalftone-sim.a"):
         (set_ / name).touch()
     env = {**os.environ, "SET": str(set_), "PREFIX": str(prefix), "LIBDIR": "lib", "DESTDIR": "", "VERSION": "0.1.0", "SONAME": "libhalftone.so.0", "VENDOR": "NVIDIA",
            "CUDA": "/usr", "CUDA_LIB": "lib"}
     subprocess.run(["sh", "runtime/install.sh", "install"], cwd=ROOT, env=env, check=True, capture_output=True)
-    done = run(prefix / "bin/halftone", "run", "--", fakes.main, f"{S} m=0", HALFTONE_STRATEGY="eager")
+    done = run(prefix / "bin/halftone", "run", "--blas", "--", fakes.main, f"{S} m=0", HALFTONE_STRATEGY="eager")
     assert done.stdout.split()[2:] == ["1", "0"] and "1 products served" in done.stderr
     subprocess.run(["sh", "runtime/install.sh", "uninstall"], cwd=ROOT, env=env, check=True, capture_output=True)
     assert not [p for p in prefix.rglob("*") if p.is_file()]
