@@ -388,7 +388,9 @@ struct halftone_plan {
     size_t workspace_bytes;
     int64_t bound_units; /* |C - op(A)op(B)| <= bound_units * 2^-24 * |A||B| componentwise, in range */
     double error_bound;  /* bound_units * 2^-24 */
-    int fixed_point; /* 1: in the bound |A||B| stands for k * largest of the row of A * largest of the column of B */
+    /* 1: in the bound |A||B| stands for k * largest of the row of A * largest of the column of B; 2: for A' B', in which each
+     * element has the largest magnitude of its tile (16 rows x 32 k of A, 32 k x 8 columns of B) */
+    int fixed_point;
     const char *bound; /* the bound in words */
     const char *range; /* inputs for which it holds */
     const char *why;   /* what limits the kernel, and the runner-up */

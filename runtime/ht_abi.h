@@ -12,7 +12,7 @@
 
 /*@abi*/
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 8
+#define HT_ABI_VERSION 9
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -21,7 +21,8 @@ struct ht_gemm_args {
     const unsigned char *a_panels; /* ceil(m / 64) x k_blocks atoms */
     const unsigned char *b_panels; /* ceil(n / 64) x k_blocks atoms */
     /* Per row of A its largest finite magnitude as the bits of a float, from which the row's scale follows
-     * (ht_row_exponent); unused without scaling. */
+     * (ht_row_exponent); unused without scaling. With scales of tiles the scales, powers of two or NaN as the bits
+     * of a float: of 16 rows x 32 k of A, [64 rows][32 k][4], of 32 k x 8 columns of B [64 columns][32 k][8]. */
     const int *a_row_absmax;
     const int *b_col_absmax; /* per column of B */
     float *c;
@@ -114,7 +115,7 @@ static inline int ht_pack_mode_of(long long row_blocks, long long k_tiles, int s
 struct ht_pack_args {
     const float *src;
     unsigned char *panels;
-    int *row_absmax; /* schemes that scale rows: as in ht_gemm_args, rows rounded up to 64; else NULL */
+    int *row_absmax; /* schemes with scales: as in ht_gemm_args, rows rounded up to 64; else NULL */
     /* Schemes that scale rows: ht_exchange_ints ints through which blocks exchange row absmax. Between launches
      * all hold -1 if exchange_is_reset (the kernel leaves them so); else the launcher writes that first. */
     int *absmax_exchange;
@@ -148,6 +149,7 @@ struct ht_pack_args {
     /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; below 0 an ht_pack_mode; 0: the launcher
      * chooses. */
     int tiles;
+    int scale_rows; /* with scales of tiles: rows that share one, 16 of A, columns 8 of B */
 };
 #endif
 /*@end*/
@@ -287,13 +289,19 @@ enum ht_range {
     HT_RANGE_ROW,  /* any exponent, elements down to 2^-16 of the largest in their row of A (column of B) */
     HT_RANGE_FP16, /* magnitudes that a normal FP16 number can have */
     HT_RANGE_PART, /* part of those: slices of an FP16 split lose more below than FP16 itself */
-    HT_RANGE_FIXED /* fixed point: the bound is not relative to |A||B| (exact_k > 0) */
+    HT_RANGE_FIXED, /* fixed point: the bound is not relative to |A||B| (exact_k > 0) */
+    HT_RANGE_TILE   /* the same by tiles: relative to A' B' (HT_SCALES_TILES) */
 };
+
+/* What packing scales. With tiles (16 rows x 32 k of A, 32 k x 8 columns of B) the bound counts units of 2^-24 A' B',
+ * where each element of A' and B' is the largest magnitude of its tile. */
+enum ht_scales { HT_SCALES_NONE, HT_SCALES_ROWS, HT_SCALES_TILES };
+enum { HT_SCALE_TILE_K = 32, HT_SCALE_A_ROWS = 16, HT_SCALE_B_COLS = 8 };
 
 struct ht_scheme_desc {
     const char *name, *range_text, *bound_text;
     int slices, atom_k, slice_bytes;
-    int scales_rows;                  /* exponents are produced and needed */
+    int scales;                       /* enum ht_scales: exponents are produced and needed */
     int products, mma_k, align_units; /* products per MMA step; k of one MMA; see ht_bound_units */
     int split_units; /* lost once: by the split, less what a chain's first step spares; may be negative */
     int promote_k;   /* of the main accumulator; 0: one chain over all of k; else at least mma_k */
@@ -408,6 +416,14 @@ static inline int64_t ht_padded_k(const struct ht_scheme_desc *s, int64_t k) {
 }
 static inline int64_t ht_k_blocks(const struct ht_scheme_desc *s, int64_t k) {
     return ht_mul(ht_padded_k(s, k) / s->atom_k, s->slices / s->atom_slices);
+}
+
+/* Ints of an operand's scales: one for each row, rounded up to 64; of tiles as many as B needs. */
+static inline int64_t ht_scale_ints(const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
+    const int64_t padded = ht_ceil_div(rows, HT_ATOM_ROWS) * HT_ATOM_ROWS;
+    return s->scales == HT_SCALES_NONE   ? 0
+           : s->scales == HT_SCALES_ROWS ? padded
+                                         : ht_mul(padded / HT_SCALE_B_COLS, ht_padded_k(s, k) / HT_SCALE_TILE_K);
 }
 
 /* Ints through which the blocks that pack one matrix exchange row absmax: one for each row and 64 k, and one for

@@ -147,6 +147,7 @@ struct pack_source {
     bool k_contiguous;
     struct packed_place to;
     int tiles; /* with a data check: of a packing block */
+    bool is_b;
 };
 
 /* ---- the handle's memory ---- */

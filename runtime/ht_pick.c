@@ -80,7 +80,7 @@ int ht_pick_fallback(const struct ht_set_desc *set, const char *scheme) {
  * 4.2 and 4.5 to 4.9 us: launch_ns and the bytes at this speed are 3.0, 3.6 and 4.5. */
 static int64_t packing_gbps(const struct ht_set_desc *set, const struct ht_scheme_desc *s, int64_t m, int64_t n, int64_t k, int64_t batch) {
     const int64_t row_blocks = ht_mul(ht_add(ht_ceil_div(m, HT_ATOM_ROWS), ht_ceil_div(n, HT_ATOM_ROWS)), batch);
-    const int whole = s->scales_rows &&
+    const int whole = s->scales == HT_SCALES_ROWS &&
                       ht_pack_mode_of(row_blocks, ht_padded_k(s, k) / HT_K_PAD, set->sms) == HT_PACK_ROWS;
     return whole && set->l2_gbps > set->copy_gbps ? set->l2_gbps : set->copy_gbps;
 }

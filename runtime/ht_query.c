@@ -15,7 +15,7 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
     out->range = p->scheme->range_text;
     out->bound_units = ht_plan_bound_units(h, p, k);
     out->error_bound = (double)out->bound_units * (p->set == h->set64 ? 0x1p-53 : 0x1p-24);
-    out->fixed_point = p->scheme->exact_k > 0;
+    out->fixed_point = p->scheme->exact_k > 0 ? 1 : p->scheme->scales == HT_SCALES_TILES ? 2 : 0;
     if (p->checked)
         out->range = p->fallback != NO_KERNEL
                          ? CHECKED_RANGE("by the fallback scheme, in a launch before the product")

@@ -22,13 +22,14 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
                                      int64_t entry) {
     const struct packed_layout *o = x->layout;
     int64_t batch = o->entries - entry, rows = ht_ceil_div(o->rows, HT_ATOM_ROWS) * HT_ATOM_ROWS;
-    int *absmax = scheme->scales_rows ? (int *)(void *)x->to.absmax + entry * o->absmax_stride : NULL;
+    int *absmax = scheme->scales ? (int *)(void *)x->to.absmax + entry * o->absmax_stride : NULL;
     struct ht_pack_args args;
     memset(&args, 0, sizeof args);
     args.src = (const float *)x->src + entry * x->stride;
     args.panels = (unsigned char *)x->to.panels + entry * o->panel_stride;
     args.row_absmax = absmax;
-    args.absmax_exchange = absmax != NULL ? absmax + rows : NULL;
+    args.absmax_exchange = scheme->scales == HT_SCALES_ROWS ? absmax + rows : NULL;
+    args.scale_rows = x->is_b ? HT_SCALE_B_COLS : HT_SCALE_A_ROWS;
     args.ld = x->ld;
     args.src_stride = x->stride;
     args.panel_stride = o->panel_stride;
@@ -137,7 +138,7 @@ static void add_panels(const struct plan *p, const struct packed_place *a, const
     args->b_panels = (unsigned char *)b->panels;
     args->a_stride = many_a ? p->a.panel_stride : 0;
     args->b_stride = many_b ? p->b.panel_stride : 0;
-    if (!p->scheme->scales_rows)
+    if (p->scheme->scales == HT_SCALES_NONE)
         return;
     args->a_row_absmax = (int *)(void *)a->absmax;
     args->b_col_absmax = (int *)(void *)b->absmax;
@@ -192,8 +193,8 @@ static int launch_pack_step(halftone *h, const struct gemm_run *r, const struct 
     const struct plan *p = r->plan;
     const struct gemm_call *x = r->call;
     const struct pack_source sources[2] = {
-        {&p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), r->a, p->tiles},
-        {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), r->b, p->tiles},
+        {&p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), r->a, p->tiles, false},
+        {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), r->b, p->tiles, true},
     };
     (void)s;
     return ht_pack_operands(h, p->scheme, sources, 2, r->workspace.source);

@@ -9,8 +9,9 @@ static struct packed_layout packed_layout_of(const struct ht_scheme_desc *s, int
     o.k = k;
     o.entries = entries;
     int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS);
-    o.exchange_ints = s->scales_rows ? round_up(ht_exchange_ints(s, rows, k), HT_ATOM_ROWS) : 0;
-    o.absmax_stride = s->scales_rows ? ht_add(row_blocks * HT_ATOM_ROWS, o.exchange_ints) : 0;
+    o.exchange_ints =
+        s->scales == HT_SCALES_ROWS ? round_up(ht_exchange_ints(s, rows, k), HT_ATOM_ROWS) : 0;
+    o.absmax_stride = ht_add(ht_scale_ints(s, rows, k), o.exchange_ints);
     o.panel_stride = ht_mul(ht_mul(row_blocks, ht_k_blocks(s, k)), HT_ATOM_BYTES);
     o.absmax_bytes = round_up(ht_mul(ht_mul(o.absmax_stride, (int64_t)sizeof(int)), entries), WS_ALIGNMENT);
     o.panel_bytes = round_up(ht_mul(o.panel_stride, entries), WS_ALIGNMENT);

@@ -106,7 +106,7 @@ void explain_add_kernels(struct text *out, const struct listing *l) {
     if (isa->absent)
         text_addf(out, " %s, the unit's faster instruction, is in no kernel, and its rate is not counted.",
                   isa->absent);
-    if (isa->unverified && !scheme_is_fixed_point(l->s))
+    if (isa->unverified && l->s->slice != SLICE_S8)
         text_addf(out, " Caution: %s.", isa->unverified);
 }
 

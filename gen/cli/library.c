@@ -73,9 +73,12 @@ bool library_has(struct text *why, const struct gpu *g, const struct isa *isa, c
     if (!has_unit)
         text_addf(why, "there are no %s kernels for %s", slice_title(s->slice), isa->name);
     else if (!has_family)
-        text_addf(why, "no kernel family makes %s of %s in %d pass%s%s", number_title(s->out),
+        text_addf(why, "no kernel family makes %s of %s in %d pass%s%s%s", number_title(s->out),
                   number_title(s->in), passes, passes > 1 ? "es" : "",
-                  s->combine == COMBINE_BY_KERNEL ? ", combined by a kernel" : "");
+                  s->combine == COMBINE_BY_KERNEL ? ", combined by a kernel" : "",
+                  s->scale != SCALE_TILE
+                      ? ""
+                      : " with scales of tiles; --gpu a100 makes sm_80's, which run here");
     return has_unit && has_family;
 }
 
@@ -112,8 +115,9 @@ static void plan_schemes(struct kernel_set *set, const struct options *o, enum n
     struct text list = {0};
     char name[ENTRY_MAX];
     for (int i = 0; !o->scheme && i < scheme_count; i++) {
-        if (scheme_table[i].in == matrices && has_scheme(&set->gpu, isa, &scheme_table[i]))
-            plan_one(set, &scheme_table[i], o);
+        const struct scheme *s = &scheme_table[i];
+        if (s->in == matrices && !s->on_request && has_scheme(&set->gpu, isa, s))
+            plan_one(set, s, o);
     }
     if (o->scheme)
         library_expand_schemes(&list, o->scheme);

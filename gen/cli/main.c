@@ -88,7 +88,8 @@ static void list_scheme(struct text *out, const struct scheme *s) {
     if (units < 0)
         text_add(out, "no kernels: ");
     else
-        text_addf(out, "bound %6" PRId64 "%s at k = %d: ", units, s->exact_k > 0 ? " k" : "  ", (int)K);
+        text_addf(out, "bound %6" PRId64 "%s at k = %d: ", units,
+                  s->exact_k > 0 ? " k" : s->scale == SCALE_TILE ? " '" : "  ", (int)K);
     text_addf(out, "%.*s\n", (int)strcspn(s->range_text, ";"), s->range_text);
 }
 
@@ -229,8 +230,9 @@ static void print_left_out(const struct options *o) {
         const struct kernel_set *set = &library.set[i];
         for (int k = 0; k < scheme_count; k++) {
             struct text why = {0};
-            if (!library_has(&why, &set->gpu, set->context.isa, &scheme_table[k]))
-                printf("%s: scheme %s is left out: %s\n", set->gpu.name, scheme_table[k].name, why.data);
+            const struct scheme *s = &scheme_table[k];
+            if (!s->on_request && !library_has(&why, &set->gpu, set->context.isa, s))
+                printf("%s: scheme %s is left out: %s\n", set->gpu.name, s->name, why.data);
             text_free(&why);
         }
     }

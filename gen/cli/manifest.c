@@ -103,6 +103,11 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
     text_add(out, "};\n\n");
 }
 
+/* enum ht_scales. */
+static int scales_of(const struct scheme *s) {
+    return s->scale == SCALE_ROW ? HT_SCALES_ROWS : s->scale == SCALE_TILE ? HT_SCALES_TILES : HT_SCALES_NONE;
+}
+
 static int dispatch_schemes(struct text *out, const struct emit_context *c, const struct plan_set *set,
                             struct half h) {
     char name[PLAN_NAME_MAX], reduce[PLAN_NAME_MAX];
@@ -124,7 +129,7 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             out,
             "\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     \"%s\", %s%s, %s%s, %d, %d, %s%s, %d, "
             "%ld, %d, %s, %d},\n",
-            s->slices, scheme_atom_k(s), scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products,
+            s->slices, scheme_atom_k(s), scheme_slice_bytes(s), scales_of(s), s->products,
             target_fragment_k(&on), bound.align_units, bound.split_units, bound.promote_k,
             isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, scheme_is_unpacked(s) ? "" : name,
             scheme_is_unpacked(s) ? "NULL" : name, scheme_is_unpacked(s) ? "" : "_init",

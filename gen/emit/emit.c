@@ -39,7 +39,7 @@ const char *emit_gemm_args(const struct scheme *s) {
 
 void emit_bound_text(struct text *out, const struct scheme *s, const struct isa *isa) {
     text_add(out, s->bound_text);
-    if (isa->unverified && !scheme_is_fixed_point(s)) /* integer sums have no rounding */
+    if (isa->unverified && s->slice != SLICE_S8) /* integer sums have no rounding */
         text_addf(out, "; %s", isa->unverified);
 }
 
@@ -264,7 +264,7 @@ static void banner_bound(struct text *out, const struct scheme *s, const struct 
     enum { K = 4096 };
     text_addf(out, "// Bound (ht_bound_units): at k = %d |C - alpha A B| <= %" PRId64 " * 2^%d |alpha| %s\n",
               K, plan_bound_units(s, isa, K), s->unit_exponent,
-              scheme_is_fixed_point(s) ? "k max|a| max|b|" : "|A||B|");
+              scheme_is_fixed_point(s) ? "k max|a| max|b|" : s->scale == SCALE_TILE ? "A' B'" : "|A||B|");
 }
 
 static void banner_gemm(struct text *out, const struct emit_context *c, const struct plan *p,
@@ -366,7 +366,9 @@ static const char *hook_of(const struct frame *f, const char *name) {
                  {"=mma_bf16", isa->mma_bf16 ? isa->mma_bf16 : "arch/simt"},
                  {"=fragment_f32", isa->mfma_f32 ? isa->mfma_f32 : "frag/simt"},
                  {"=cut", isa->mma_bf16 ? "stage/split_in_smem" : "stage/split_none"},
-                 {"=chain", exact ? "accum/carry_i32" : "accum/promote"},
+                 {"=chain", exact                            ? "accum/carry_i32"
+                            : s && s->scale == SCALE_TILE ? "accum/tile_levels"
+                                                          : "accum/promote"},
                  {"=partial", exact ? "accum/partial_i64" : "accum/partial_f32"},
                  {"=split", exact ? "pack/split_i8x4" : "pack/split_f32x4"},
                  {"=scheme", s ? s->hooks : NULL}};
@@ -551,7 +553,8 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     emit_pack_name(name, sizeof name, s, c->isa);
     add_params(&written, PARAMS_OF_SCHEME, s, NULL);
     param(&written, "FLUSHES_SUBNORMALS", c->isa->flushes_subnormals);
-    param(&written, "HAS_NAN_ROWS", scheme_is_fixed_point(s)); /* fixed point has no place for NaN and Inf */
+    param(&written, "HAS_NAN_ROWS", s->slice == SLICE_S8); /* integers have no place for NaN and Inf */
+    param(&written, "SCALES_TILES", s->scale == SCALE_TILE);
     param(&written, "PACK_TILES", s->scale == SCALE_ROW ? emit_pack_tiles(c->gpu, s) : 1);
     param(&written, "PACK_BLOCKS_PER_SM", emit_pack_blocks_per_sm(c->gpu, s));
     param(&written, "SMS", (long)c->gpu->sms);

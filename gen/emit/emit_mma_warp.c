@@ -49,6 +49,21 @@ static void write_load(struct text *out, int indent, const struct plan *p, const
               s->fragment % 2, s->x, s->y, operand, pair, base[0] ? " + " : "", base, offset);
 }
 
+/* One product of a tile of 32 k into its level; around all of them the levels are opened and added up. */
+static void write_level_mma(struct text *out, int indent, const struct plan *p, const struct op *s) {
+    const struct product *q = &p->on.s->product[s->x];
+    const int half = s->fragment % 2;
+    if (s->x == 0 && s->y == 0 && s->z == 0)
+        text_line(out, indent, "ht_load_scales(&scales, lane);");
+    if (s->x == 0)
+        text_line(out, indent, "ht_open_levels(level);");
+    text_line(out, indent, "ht_mma(level[%d], a[%d][%d][%d], b[%d][%d][%d]);", q->a + q->b, half, q->a, s->y,
+              half, q->b, s->z);
+    if (s->x == p->on.s->products - 1)
+        text_line(out, indent, "ht_close_levels(acc[0][%d][%d], level, scales.a[%d], scales.b[%d]);", s->y,
+                  s->z, s->y, s->z);
+}
+
 static void write_mma(struct text *out, int indent, const struct plan *p, const struct op *s) {
     const struct product *q = &p->on.s->product[s->x];
     const bool outside = p->on.s->promote[q->acc] == PROMOTE_EACH_MMA;
@@ -114,7 +129,7 @@ static void write_op(struct text *out, int indent, const struct hole *h, const s
         write_load(out, indent, p, s, step < 0 ? "" : plain || s->fragment != 0 ? "read" : "next");
         break;
     case OP_MMA:
-        write_mma(out, indent, p, s);
+        (p->on.s->scale == SCALE_TILE ? write_level_mma : write_mma)(out, indent, p, s);
         break;
     case OP_BARRIER:
         text_line(out, indent, "ht_barrier();");
@@ -176,11 +191,24 @@ static bool hole_promote(struct text *out, int indent, const struct hole *h) {
     return true;
 }
 
+static bool hole_scales(struct text *out, int indent, const struct hole *h) {
+    const struct plan *p = h->plan;
+    if (p->on.s->scale != SCALE_TILE)
+        return true;
+    text_line(out, indent, "int level[%d][D_REGS]; // integer sums of one MMA tile and 32 k",
+              scheme_levels(p->on.s));
+    text_line(out, indent, "ht_tile_scales scales = ht_tile_scales_of(g, tile_m * BM + warp_row, "
+                           "tile_n * BN + warp_col, begin * %d, lane);", p->tile.bk / SCALE_TILE_K);
+    return true;
+}
+
 bool emit_mma_warp_hole(const struct plan *p, const struct sched *sched, const char *name, struct text *out,
                         int indent) {
     const struct hole context = {p, sched}, *h = &context;
     if (strcmp(name, "step") == 0)
         return hole_step(out, indent, h);
+    if (strcmp(name, "scales") == 0)
+        return hole_scales(out, indent, h);
     if (strcmp(name, "first") == 0)
         return hole_first(out, indent, h);
     if (strcmp(name, "promote") == 0)

@@ -67,6 +67,28 @@
                       "NaN throughout; k at most 2^24"                                                       \
     }
 
+/* MixPert (LCTES 2024, eqs. 2, 7, 8): x = 2^e (a0 + a1 2^-7 + a2 2^-14), three segments of 7 bits, each with
+ * x's sign, rounded to nearest at the last; the tile's largest in [64, 128) in units of 2^e, below 128 when
+ * it is rounded, too. l and r: last segment of A and of B. Exactness: level i + j has at most three products,
+ * 32 * 3 * 127^2 < 2^21. split_units, in 2^-24 of the largest of A's tile times that of B's: rounding to
+ * 2^-15 of 2^e, at most 2^-21 of the largest, 8; a segment left out, up to 127.5 * 2^-14 of 2^e, 2^-13 of the
+ * largest, 2048; a2 b2 left out, 2^-26, < 1; all of second order < 1. Additions: plan_bound_of. */
+#define MIXPERT(level_, text_, slices_, products_, units_, lost_, ...)                                       \
+    {                                                                                                        \
+        .name = "mixpert" level_,                                                                            \
+        .paper = "MixPert (LCTES 2024), level " text_ ", scales of tiles by operand",                        \
+        .on_request = true, .hooks = "scheme/mixpert", OF_FP32, .slice = SLICE_S8, .slices = slices_,        \
+        .atom_slices = 1, .split = SPLIT_SEGMENTS, .scale = SCALE_TILE, .scale_low = 6, .scale_high = 6,     \
+        .scale_room = 4, .products = products_, .product = {__VA_ARGS__}, .accumulators = 1,                 \
+        .promote = {PROMOTE_EACH_MMA}, .split_units = units_,                                                \
+        .bound_text = "relative to A' B', where each element has the largest magnitude of its tile (16 x "   \
+                      "32 of A, 32 x 8 of B); products of 32 k are exact integers, added in FP32",           \
+        .range_text = "an element has an absolute error of at most " lost_ " of the largest in its tile, "   \
+                      "2^-141 where that is below 2^-120, so use it where elements are not much smaller "    \
+                      "than that; a tile with NaN or Inf gives NaN in all of its rows (columns); the "       \
+                      "product of two tiles' largest must be below 2^139"                                    \
+    }
+
 /* FP32 from end to end; bounds count units of its roundoff. */
 #define OF_FP32 .in = NUMBER_F32, .out = NUMBER_F32, .sum = NUMBER_F32, .unit_exponent = -24
 
@@ -267,6 +289,14 @@ const struct scheme scheme_table[] = {
                 {1, 1, 2}, {2, 0, 2}),
     FIXED_POINT("i8x10", "4", 4, 2, 10, 4, 1, "2^-30", "2^-151", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}, {0, 2, 2},
                 {1, 1, 2}, {2, 0, 2}, {0, 3, 3}, {1, 2, 3}, {2, 1, 3}, {3, 0, 3}),
+    MIXPERT("1", "I (l = 1, r = 1)", 2, 4, 4097, "2^-13 (A and B)", {0, 0, 0}, {0, 1, 0}, {1, 1, 0},
+            {1, 0, 0}),
+    MIXPERT("2", "II (l = 1, r = 2)", 3, 6, 2057, "2^-13 (A), 2^-21 (B)", {0, 0, 0}, {0, 1, 0}, {0, 2, 0},
+            {1, 2, 0}, {1, 0, 0}, {1, 1, 0}),
+    MIXPERT("3", "III (l = 2, r = 1)", 3, 6, 2057, "2^-21 (A), 2^-13 (B)", {0, 0, 0}, {1, 0, 0}, {2, 0, 0},
+            {2, 1, 0}, {0, 1, 0}, {1, 1, 0}),
+    MIXPERT("4", "IV (l = 2, r = 2)", 3, 8, 17, "2^-21", {0, 0, 0}, {0, 1, 0}, {0, 2, 0}, {1, 2, 0},
+            {1, 0, 0}, {1, 1, 0}, {2, 1, 0}, {2, 0, 0}),
     /* FP64 products; behind those of FP32, which halftone_sgemm knows by their places. */
     {.name = "native64",
      .paper = "FP64 from end to end: FP64 FMA, or FP64 tensor cores (DMMA) where those are faster",
@@ -303,7 +333,7 @@ const char *scheme_of_role(enum auto_role role) {
 
 int scheme_flush_exponent(const struct scheme *s) {
     const int min_exponent = s->slice == SLICE_F16 ? -14 : -126;
-    return scheme_is_fixed_point(s) || scheme_is_unpacked(s) ? 0 : min_exponent - s->residual_shift;
+    return s->slice == SLICE_S8 || scheme_is_unpacked(s) ? 0 : min_exponent - s->residual_shift;
 }
 
 const char *scheme_operands(const struct scheme *s) {
@@ -327,6 +357,20 @@ bool scheme_is_unpacked(const struct scheme *s) {
     return s->simt_k_max > 0;
 }
 
+int scheme_levels(const struct scheme *s) {
+    int most = 0;
+    for (int i = 0; i < s->products && s->scale == SCALE_TILE; i++)
+        most = s->product[i].a + s->product[i].b + 1 > most ? s->product[i].a + s->product[i].b + 1 : most;
+    return most;
+}
+
+bool scheme_multiplies(const struct scheme *s, int side, int slice) {
+    int i = 0;
+    while (i < s->products && (side == 0 ? s->product[i].a : s->product[i].b) != slice)
+        i++;
+    return i < s->products;
+}
+
 int scheme_passes(const struct scheme *s) {
     int passes = 1;
     while (passes < SCHEME_PASSES_MAX && s->pass_products[passes] > 0)
@@ -345,5 +389,7 @@ const char *scheme_range(const struct scheme *s) {
         return "HT_RANGE_ROW";
     if (s->slice == SLICE_F16)
         return s->slices == 1 ? "HT_RANGE_FP16" : "HT_RANGE_PART";
+    if (s->scale == SCALE_TILE)
+        return "HT_RANGE_TILE";
     return s->slice == SLICE_S8 ? "HT_RANGE_FIXED" : "HT_RANGE_FP32";
 }

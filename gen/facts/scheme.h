@@ -7,10 +7,16 @@
 
 #include "facts/dtype.h"
 
-enum split_rule { SPLIT_ROUND, SPLIT_TRUNCATE, SPLIT_ROUND_RESIDUAL, SPLIT_BIT_CUT, SPLIT_DIGITS };
+enum split_rule {
+    SPLIT_ROUND, SPLIT_TRUNCATE, SPLIT_ROUND_RESIDUAL, SPLIT_BIT_CUT, SPLIT_DIGITS, SPLIT_SEGMENTS
+};
 enum paper { PAPER_NONE, PAPER_EGEMM, PAPER_LEGEMM };
 enum auto_role { AUTO_NONE, AUTO_FIRST, AUTO_FALLBACK };
-enum scale_rule { SCALE_NONE, SCALE_RESIDUAL, SCALE_ROW };
+/* SCALE_TILE: of each tile of 16 rows x 32 k of A and of 32 k x 8 columns of B; integer products of 32 k
+ * are exact, level i + j weighs 2^-7(i + j), and all levels are added in FP32 after each 32 k
+ * (accum/tile_levels) */
+enum scale_rule { SCALE_NONE, SCALE_RESIDUAL, SCALE_ROW, SCALE_TILE };
+enum { SCALE_TILE_K = 32 };
 enum { PROMOTE_NEVER = 0, PROMOTE_EACH_MMA = 1, PROMOTE_ISA = 2 }; /* or a k interval, >= 16 */
 /* What becomes of the sums: rounded into C by the kernel that forms them, or kept for a kernel of its own
  * that puts the passes together. */
@@ -32,11 +38,13 @@ struct scheme {
     enum paper tiles_of; /* sets with warps' kernels have that paper's tiles and ablations of it too */
     enum scale_rule scale;
     enum number_type scale_type; /* SCALE_ROW: packing's largest magnitude of a row or column is stored so */
-    /* SCALE_ROW: the binary exponent of the row's largest magnitude, its significand enlarged by scale_room *
-     * 2^-23, is brought into [scale_low, scale_high] if it is outside (ht_row_exponent) */
+    /* SCALE_ROW, SCALE_TILE: the binary exponent of the row's (tile's) largest magnitude, its significand
+     * enlarged by scale_room * 2^-23, is brought into [scale_low, scale_high] if it is outside
+     * (ht_row_exponent) */
     int scale_low, scale_high, scale_room;
     /* `auto` starts from it, or gives it what the first does not suit (ht_set_desc) */
     enum auto_role auto_role;
+    bool on_request; /* sets have it if --scheme names it */
     bool checked; /* packing can count what the data check needs (templates/hooks/check/range_check.cuh) */
     int residual_shift; /* residual is stored times 2^residual_shift; with SCALE_ROW after the row's scale */
     int products;
@@ -84,6 +92,10 @@ int scheme_atom_group(const struct scheme *s);
 /* Sums are exact integers: the same bits whatever the tile, split or matrix unit. */
 bool scheme_is_fixed_point(const struct scheme *s);
 bool scheme_is_unpacked(const struct scheme *s); /* see simt_k_max */
+/* SCALE_TILE: sums that are apart while 32 k are multiplied; else 0. */
+int scheme_levels(const struct scheme *s);
+/* Whether a product has slice `slice` of A (side 0) or of B (side 1). */
+bool scheme_multiplies(const struct scheme *s, int side, int slice);
 /* For which inputs the bound holds: what range_text says, as a name of enum ht_range. */
 const char *scheme_range(const struct scheme *s);
 

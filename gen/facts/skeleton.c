@@ -41,7 +41,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .holds = "of a warpgroup after setmaxnreg; chain"},
     [HT_FAMILY_MMA_WARP] =
         {.file = "mma_warp", .label = "_mma", .searched = true, .needs = ISA_FRAGMENTS, .has_init = true,
-         .cost_form = HT_TILED_WAVES, OF_WARPS,
+         .scales_tiles = true, .cost_form = HT_TILED_WAVES, OF_WARPS,
          .hooks = {"=launch", "=stage", "=fragment", "=mma", "=chain", SUMS, "=scheme"},
          .folds = "THREADS MI NI K_STEPS GROUP K_ATOMS K_PAIRS CHUNK_GROUPS D_REGS D_ROWS A_BLOCKS B_BLOCKS "
                   "STAGE_BYTES PARTS PREFETCH_STAGES"},
@@ -132,7 +132,8 @@ struct target target_of(const struct gpu *g, const struct isa *isa, enum ht_fami
 static bool is_searched(const struct isa *isa, const struct skeleton *k, const struct scheme *s) {
     const bool has_passes = scheme_passes(s) > 1 || s->combine == COMBINE_BY_KERNEL;
     return k->searched && k->unpacked == scheme_is_unpacked(s) && k->in == s->in && k->out == s->out &&
-           k->forms_passes == has_passes && isa_has(isa, k->needs);
+           k->forms_passes == has_passes && isa_has(isa, k->needs) &&
+           (s->scale != SCALE_TILE || k->scales_tiles);
 }
 
 static struct target first_from(const struct gpu *g, const struct isa *isa, int family,
@@ -149,7 +150,7 @@ struct target target_main(const struct gpu *g, const struct isa *isa, const stru
 
 bool target_next(struct target *on) {
     const char *const name = on->skeleton->unpacked ? NULL : on->isa->other_shape;
-    const struct isa *other = name ? isa_find(name) : NULL;
+    const struct isa *other = name && on->s->scale != SCALE_TILE ? isa_find(name) : NULL; /* one k step: 32 */
     const int family = (int)(on->skeleton - skeleton_table);
     *on = other ? target_of(on->g, other, (enum ht_family)family, on->s)
                 : first_from(on->g, on->isa, family + 1, on->s);

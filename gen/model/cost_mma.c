@@ -48,6 +48,8 @@ static int products_into(const struct scheme *s, int accumulator) {
  * example: f16x3, bk 32, interval 32: one add, 256. */
 static int64_t adds_per_element_x256(const struct target *on, const struct tile *t) {
     int64_t adds = 0;
+    if (on->s->scale == SCALE_TILE) /* each level becomes FP32 and is added, each 32 k (accum/tile_levels) */
+        return (int64_t)2 * scheme_levels(on->s) * t->bk * 256 / SCALE_TILE_K;
     for (int a = 0; a < on->s->accumulators; a++) {
         int k = model_promote_k(on, a);
         if (k > 0)

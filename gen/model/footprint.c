@@ -17,6 +17,7 @@ enum {
     SECOND_SUM_REGISTERS = 16,      /* a second set of sums costs this beside itself */
     EACH_MMA_REGISTERS = 24,        /* results on their way to FP32 adds, for each fragment step but one */
     EACH_MMA_STAGED_REGISTERS = 16, /* more of them where copies pass through registers */
+    TILE_SCALE_REGISTERS = 8, /* addresses of scales of tiles, and two of them multiplied */
     INSTRUCTION_BYTES = 16,         /* SASS since sm_70 */
     INSTRUCTION_BYTES_AMD = 8,      /* MFMA and DS instructions */
     RESULTS_AMD = 128, /* hipcc 5.2: warps of 128 x 128 spilled 56 scalar registers, of 128 x 64 none */
@@ -58,6 +59,15 @@ int model_fragment_registers(const struct target *on, const struct tile *t) {
                             on->isa->wave_size * 4);
 }
 
+/* With scales of tiles: levels of one MMA tile, beside them those of the next where that is small, and the
+ * scales of 32 k. The levels alone are what MMAs add into. */
+static int level_registers(const struct target *on, const struct tile *t, struct cost *cost) {
+    const int results = on->mma->m * on->mma->n / on->isa->wave_size;
+    const int b_scales = on->mma->d_cols > 4 ? on->mma->d_cols / 4 : 1; /* accum/tile_levels, B_SCALES */
+    cost->regs_chains = scheme_levels(on->s) * results * (results > 4 ? 1 : 2);
+    return cost->regs_chains + t->wm / on->mma->m + t->wn / on->mma->n * b_scales + TILE_SCALE_REGISTERS;
+}
+
 /* Sums (accumulators, FP32 masters of those promoted at an interval) of wm * wn / wave_size; a fragment set
  * for each slice and one more, as the next k step's arrive when this one's leave; copies, with their data
  * where a stage passes through registers. With asynchronous copies ptxas gives the extra set back when it
@@ -80,10 +90,12 @@ static void warp_registers(const struct target *on, const struct tile *t, struct
         else
             sums += model_promote_k(on, a) > 0;
     }
+    cost->regs_chains = chains * sum;
+    if (s->scale == SCALE_TILE)
+        outside = level_registers(on, t, cost);
     if (sums > 1 && outside == 0 && on->isa->async_copy)
         outside = SECOND_SUM_REGISTERS;
     cost->regs_accumulators = sums * sum + outside;
-    cost->regs_chains = chains * sum;
     cost->regs_fragments = (s->slices + 1) * set + (on->isa->async_copy ? 0 : copies * COPY_BYTES / 4);
     cost->regs_other = WARP_OTHER_REGISTERS + COPY_REGISTERS * copies;
     const int over = cost->regs_accumulators + cost->regs_fragments + cost->regs_other -

@@ -186,9 +186,9 @@ void tile_space_mma_warp(const struct target *on, tile_visit *visit, void *conte
     static const int block_sizes[] = {64, 128, 256};
     static const int warp_sizes[] = {16, 32, 64, 128};
     enum { SIZES = 3, WM_FIRST = 1 };
-    /* Exact sums have up to four accumulators, which leave room for few columns; 128 columns of 8-wide
-     * fragments leave no registers at all. */
-    const int wn_first = scheme_is_fixed_point(on->s) ? 0 : WM_FIRST, wn_end = SIZES + (on->mma->n >= 16);
+    /* Integer sums have up to four accumulators, which leave room for few columns, of registers or of the
+     * instruction cache; 128 columns of 8-wide fragments leave no registers at all. */
+    const int wn_first = on->s->slice == SLICE_S8 ? 0 : WM_FIRST, wn_end = SIZES + (on->mma->n >= 16);
     const int wn_sizes = wn_end - wn_first;
     const int atom_k = scheme_atom_k(on->s), k_max = atom_k > K_MAX ? atom_k : K_MAX;
     const int stages_min = on->isa->async_copy ? 2 : 1, stages_max = on->isa->async_copy ? 5 : 2;

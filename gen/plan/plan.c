@@ -68,6 +68,11 @@ struct ht_scheme_desc plan_bound_of(const struct target *on) {
                                .simt_k_max = s->simt_k_max, .split_units = s->split_units};
     if (scheme_is_fixed_point(s))
         return b;
+    if (s->scale == SCALE_TILE) { /* levels added up: 1 + 2^-6 + ... units, an addition each 32 k */
+        b.promote_k = b.mma_k;
+        b.align_units = 1;
+        return b;
+    }
     b.promote_k = plan_promote_k(on);
     if (scheme_is_unpacked(s) && !isa->mma_bf16) {
         b.align_units = b.mma_k; /* a rounding for each k */

@@ -35,22 +35,24 @@ static void add(struct sched *s, enum op_kind kind, int fragment, int x, int y, 
 static int fragment_loads(const struct plan *p, int fragment, struct op *out) {
     int n = 0;
     for (int slice = p->on.s->slices - 1; slice >= 0; slice--) {
-        for (int j = 0; j < sched_ni(p); j += p->on.mma->b_tiles)
+        for (int j = 0; j < sched_ni(p) && scheme_multiplies(p->on.s, 1, slice); j += p->on.mma->b_tiles)
             out[n++] = (struct op){OP_LOAD_B, fragment, slice, j, 0};
-        for (int i = 0; i < sched_mi(p); i++)
+        for (int i = 0; i < sched_mi(p) && scheme_multiplies(p->on.s, 0, slice); i++)
             out[n++] = (struct op){OP_LOAD_A, fragment, slice, i, 0};
     }
     return n;
 }
 
 /* The MMAs of one fragment step: product by product, so that consecutive MMAs use different accumulators;
- * columns run back and forth so that neighbours share a fragment. */
+ * columns run back and forth so that neighbours share a fragment. With scales of tiles tile by tile: the sums
+ * of one are converted before those of the next need registers. */
 static int fragment_mmas(const struct plan *p, int fragment, struct op *out) {
+    const int inner = p->on.s->scale == SCALE_TILE ? p->on.s->products : 1, ni = sched_ni(p);
     int n = 0;
-    for (int product = 0; product < p->on.s->products; product++) {
-        for (int i = 0; i < sched_mi(p); i++) {
-            for (int q = 0; q < sched_ni(p); q++)
-                out[n++] = (struct op){OP_MMA, fragment, product, i, i % 2 ? sched_ni(p) - 1 - q : q};
+    for (int product = 0; product < p->on.s->products; product += inner) {
+        for (int at = 0; at < sched_mi(p) * ni * inner; at++) {
+            const int i = at / inner / ni, q = at / inner % ni;
+            out[n++] = (struct op){OP_MMA, fragment, product + at % inner, i, i % 2 ? ni - 1 - q : q};
         }
     }
     return n;

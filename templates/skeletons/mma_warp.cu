@@ -173,6 +173,8 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         }
     }
 
+    //@emit scales
+    //@end
     // ---- prologue: PREFETCH_STAGES stages in flight, the first one landed
     //@emit prologue
 #pragma unroll

@@ -39,6 +39,8 @@ constexpr int ROWS = 64 * RUN / PACK_THREADS;                   // rows that a t
 constexpr int LANES = RUN;                                      // neighbouring lanes that write one row
 constexpr int CLEANED = 4;                                      // ints that one thread makes clean
 constexpr int PREFETCH_LOADS = 1;                                  // tiles under way from device memory
+constexpr int HT_NAN_SCALE = 0x7fffffff;                        // of a tile with NaN or Inf, as bits: its results become NaN
+static_assert(!SCALES_TILES || (PACK_TILES == 1 && UNITS == 1 && CHUNK_K == 16), "scale_tile: a tile, in which a thread has one chunk");
 
 // Everything a block must know about its place.
 struct pack_tile {
@@ -298,6 +300,34 @@ HT_DEVICE void write_tile(const pack_tile &at, unsigned char *atoms, int first, 
     }
 }
 
+// Scales of tiles (SCALES_TILES), of 16 rows x 32 k or 8 rows x 32 k: a power of two brings a tile's largest into [64, 128).
+// The scale goes to the product; its inverse, of the tile of this thread's chunk (write_tile), is returned. Four lanes have
+// the chunks of a row, 32 lanes eight rows.
+HT_DEVICE float scale_tile(const ht_pack_args &g, const pack_tile &at, unsigned tile, int k_tile)
+{
+    const int row = (int)threadIdx.x / RUN, chunk = (int)threadIdx.x % RUN, half = chunk / (32 / CHUNK_K);
+    unsigned most = KEY_OF_ZERO;
+#pragma unroll
+    for (int u = 0; u < CHUNK_K / 4; u++) {
+        most = larger_key(most, key_of_four(ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + u))));
+    }
+    most = larger_key_across(most, 1);
+    for (int lanes = RUN; lanes < 32; lanes *= 2)
+        most = larger_key_across(most, lanes);
+    const unsigned eighths = at.room + (unsigned)half * 4; // behind the tile: the largest of eight rows and 32 k, 8 bytes apart
+    if (row % 8 == 0 && chunk % (32 / CHUNK_K) == 0)
+        ht_sts4(eighths + (unsigned)(row / 8 * 8), ht_as_float(most));
+    ht_barrier();
+    if (g.scale_rows == 16)
+        most = larger_key(most, ht_as_uint(ht_lds4(eighths + (unsigned)((row / 8 ^ 1) * 8))));
+    const int e = ht_row_exponent(magnitude_of_key(most));
+    const long long first = ((long long)at.row_block * k_tiles_of(g) + at.k_tile + k_tile) * 2 + half;
+    if (row % g.scale_rows == 0 && chunk % (32 / CHUNK_K) == 0)
+        ht_stg_i32(at.exponents + first * (64 / g.scale_rows) + row / g.scale_rows,
+                   e == HT_NAN_ROW ? HT_NAN_SCALE : (int)ht_as_uint(ht_pow2(e)));
+    return ht_pow2(-e);
+}
+
 // A warp's number, when parts of absmax are needed no more.
 HT_DEVICE unsigned of_warp(const pack_tile &at, int warp)
 {
@@ -400,8 +430,11 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     }
     unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
     large_counts large_count = {0, 0, limit, 0};
-    for (int t = 0; t < at.tiles; t++)
+    for (int t = 0; t < at.tiles; t++) {
+        if (SCALES_TILES)
+            factor[0] = scale_tile(g, at, at.tile + (unsigned)(t * TILE_BYTES), t);
         write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &large_count);
+    }
     if (CHECK == SUMS)
         store_tile_sums(g, at, entry, large_count);
     else if (CHECK > 0)

@@ -106,7 +106,7 @@ static double flushed_of(double x, int exponent) {
  * frees it; NULL: nothing is dropped. */
 static double *flushed_of_product(const struct product *p, const struct ht_scheme_desc *s, const float *a,
                                   const float *b) {
-    if (s->flush_exponent == 0 || s->scales_rows)
+    if (s->flush_exponent == 0 || s->scales)
         return NULL;
     double *lost = calloc((size_t)(p->m * p->n), sizeof *lost);
     assert_non_null(lost);
@@ -186,6 +186,31 @@ static void fixed_point_magnitude(const struct product *p, const float *a, const
     }
 }
 
+/* The largest of a tile: `lines` of them, `line_step` apart, and `depth` k. */
+static double largest_of_tile(const float *x, int64_t lines, int64_t line_step, int64_t depth, int64_t k_step) {
+    double most = 0;
+    for (int64_t l = 0; l < lines; l++)
+        most = fmax(most, largest_of(x + l * line_step, depth, k_step));
+    return most;
+}
+
+/* The same of schemes with scales of tiles: 16 rows x 32 k of A, 32 k x 8 columns of B. */
+static void tile_magnitude(const struct product *p, const float *a, const float *b, struct reference *r) {
+    enum { ROWS = HT_SCALE_A_ROWS, COLS = HT_SCALE_B_COLS, K = HT_SCALE_TILE_K };
+    memset(r->magnitude, 0, (size_t)(p->m * p->n) * sizeof *r->magnitude);
+    for (int64_t at = 0; at < ht_ceil_div(p->m, ROWS) * ht_ceil_div(p->n, COLS) * ht_ceil_div(p->k, K); at++) {
+        const int64_t i0 = at % ht_ceil_div(p->m, ROWS) * ROWS, j0 = at / ht_ceil_div(p->m, ROWS) % ht_ceil_div(p->n, COLS) * COLS;
+        const int64_t k0 = at / ht_ceil_div(p->m, ROWS) / ht_ceil_div(p->n, COLS) * K;
+        const int64_t rows = p->m - i0 < ROWS ? p->m - i0 : ROWS, cols = p->n - j0 < COLS ? p->n - j0 : COLS;
+        const int64_t depth = p->k - k0 < K ? p->k - k0 : K;
+        const double most = (double)depth * largest_of_tile(a + k0 * p->m + i0, rows, 1, depth, p->m) *
+                            largest_of_tile(b + j0 * p->k + k0, cols, p->k, depth, 1);
+        for (int64_t j = j0; j < j0 + cols; j++)
+            for (int64_t i = i0; i < i0 + rows; i++)
+                r->magnitude[j * p->m + i] += most;
+    }
+}
+
 static void check_product(const char *label, const struct product *p) {
     struct reference r;
     struct product plain = *p;
@@ -194,8 +219,10 @@ static void check_product(const char *label, const struct product *p) {
     assert_int_equal(reference_make(&r, 'N', 'N', p->m, p->n, p->k, a.host, p->m, b.host, p->k, 0, 0), 0);
     const struct halftone_plan plan = run_product(p, &c);
     const int64_t units = plan.bound_units;
-    if (plan.fixed_point)
+    if (plan.fixed_point == 1)
         fixed_point_magnitude(p, a.host, b.host, &r);
+    else if (plan.fixed_point == 2)
+        tile_magnitude(p, a.host, b.host, &r);
     double *flushed = flushed_of_product(p, scheme_named(plan.scheme), a.host, b.host);
     const double ratio = worst_ratio(p, &r, &c, units, flushed);
     free(flushed);
@@ -461,7 +488,7 @@ static void long_rows_are_packed_alike(void **state) {
     const char *scheme;
     int seen = 0;
     for (int s = 0; (scheme = scheme_at(s)) != NULL; s++) {
-        if (scheme_named(scheme)->pack == NULL || !scheme_named(scheme)->scales_rows)
+        if (scheme_named(scheme)->pack == NULL || !scheme_named(scheme)->scales)
             continue;
         check_code(halftone_set_scheme(handle, scheme), scheme);
         for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
@@ -709,11 +736,11 @@ static void adversary_fill(const char *scheme, uint64_t seed, int64_t k, float *
     }
 }
 
-/* Fixed point has adversaries of its own: tests/reproducible.c. */
+/* Fixed point has adversaries of its own: test_reproducible.c, test_mixpert.py. */
 static int is_fixed_point(const char *scheme) {
     for (int i = 0; i < ht_sets[0]->schemes; i++)
         if (strcmp(ht_sets[0]->scheme[i].name, scheme) == 0)
-            return ht_sets[0]->scheme[i].exact_k > 0;
+            return ht_sets[0]->scheme[i].exact_k > 0 || ht_sets[0]->scheme[i].scales == HT_SCALES_TILES;
     return 0;
 }
 

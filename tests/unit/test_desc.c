@@ -328,7 +328,7 @@ static void test_total_time(void **state) {
     struct ht_kernel_desc kernel[2] = {kernel_of("f16x3", "", 128, 128), kernel_of("bf16x6u", "", 64, 64)};
     const int64_t some = 4096;
     const struct ht_scheme_desc scheme[2] = {
-        {.name = "f16x3", .slices = 2, .slice_bytes = 2, .scales_rows = 1, .pack = pack_nothing}, {.name = "bf16x6u", .simt_k_max = 64}};
+        {.name = "f16x3", .slices = 2, .slice_bytes = 2, .scales = HT_SCALES_ROWS, .pack = pack_nothing}, {.name = "bf16x6u", .simt_k_max = 64}};
     struct ht_set_desc set = set_of(kernel, 2);
     set.schemes = 2;
     set.copy_gbps = 1600;
@@ -348,7 +348,7 @@ static void test_total_time(void **state) {
     set.launch_ns = rest / 63 - 2;
     assert_false(ht_fallback_in_kernel(&set, &panels, some, some, some, 1));
     /* few short rows: all in L2 */
-    const struct ht_scheme_desc packed = {.name = "f16x3", .slices = 2, .slice_bytes = 2, .atom_k = 32, .scales_rows = 1, .pack = pack_nothing};
+    const struct ht_scheme_desc packed = {.name = "f16x3", .slices = 2, .slice_bytes = 2, .atom_k = 32, .scales = HT_SCALES_ROWS, .pack = pack_nothing};
     set.scheme = &packed;
     set.schemes = 1;
     set.sms = 132;

@@ -94,6 +94,10 @@ static void every_space_is_ordered_and_legal(void **state) {
             struct seen v = {.on = target_main(NULL, &isa_table[i], scheme)};
             if (!scheme_is_unpacked(scheme) && !isa_table[i].mma_hooks[scheme->slice])
                 continue;
+            if (!v.on.isa) { /* warpgroups' kernels have no scales of tiles */
+                assert_true(scheme->scale == SCALE_TILE && isa_table[i].wgmma);
+                continue;
+            }
             do {
                 v.count = 0;
                 families |= 1 << (v.on.skeleton - skeleton_table);
@@ -170,7 +174,9 @@ static void rows_are_consistent(void **state) {
             assert_int_equal(strncmp(s->hooks + 7, s->name, strlen(s->name)), 0);
         assert_int_equal(scheme_atom_k(s) * s->atom_slices * scheme_slice_bytes(s), 128);
         assert_int_equal(scheme_atom_group(s) * s->atom_slices, s->slices);
-        assert_int_equal(scheme_is_fixed_point(s), s->slice == SLICE_S8);
+        assert_int_equal(scheme_is_fixed_point(s) || s->scale == SCALE_TILE, s->slice == SLICE_S8);
+        assert_int_equal(scheme_levels(s), s->scale != SCALE_TILE ? 0 : s->slices == 2 ? 3 : 4);
+        assert_true(scheme_levels(s) == 0 || 32 * 3 * 127 * 127 < 1 << 22); /* accum/tile_levels: a level as a float */
         int used = 0;
         for (int p = 0; p < s->products; p++) {
             assert_true(s->product[p].a < s->slices && s->product[p].b < s->slices);

@@ -77,10 +77,10 @@ HT_DEVICE int magnitude_of_key(unsigned key)
     return bits < HT_INFINITE ? bits : HT_INFINITE;
 }
 
-// An element, in schemes that scale rows times its row's power of two.
+// An element, in schemes with scales times its row's or tile's power of two.
 HT_DEVICE float scaled(unsigned bits, float factor)
 {
-    return SCALES_ROWS ? __fmul_rn(ht_as_float(bits), factor) : ht_as_float(bits);
+    return SCALES_ROWS + SCALES_TILES > 0 ? __fmul_rn(ht_as_float(bits), factor) : ht_as_float(bits);
 }
 
 // Four elements of a line, of which only the first `left` are there: one by one, zeros behind.

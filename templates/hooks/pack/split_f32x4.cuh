@@ -1,4 +1,4 @@
-// pack/split_f32x4: for packing, four contiguous elements in all slices, as words of each. Of 16- and 32-bit slices.
+// pack/split_f32x4: for packing, four contiguous elements in all slices, as words of each, slice by slice.
 constexpr int WORD_K = 4 / SLICE_BYTES; // k of a word
 
 // Words first .. first + SLICE_BYTES - 1 of each slice.

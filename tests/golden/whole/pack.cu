@@ -20,7 +20,7 @@
 #endif
 
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 8
+#define HT_ABI_VERSION 9
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -29,7 +29,8 @@ struct ht_gemm_args {
     const unsigned char *a_panels; /* ceil(m / 64) x k_blocks atoms */
     const unsigned char *b_panels; /* ceil(n / 64) x k_blocks atoms */
     /* Per row of A its largest finite magnitude as the bits of a float, from which the row's scale follows
-     * (ht_row_exponent); unused without scaling. */
+     * (ht_row_exponent); unused without scaling. With scales of tiles the scales, powers of two or NaN as the bits
+     * of a float: of 16 rows x 32 k of A, [64 rows][32 k][4], of 32 k x 8 columns of B [64 columns][32 k][8]. */
     const int *a_row_absmax;
     const int *b_col_absmax; /* per column of B */
     float *c;
@@ -122,7 +123,7 @@ static inline int ht_pack_mode_of(long long row_blocks, long long k_tiles, int s
 struct ht_pack_args {
     const float *src;
     unsigned char *panels;
-    int *row_absmax; /* schemes that scale rows: as in ht_gemm_args, rows rounded up to 64; else NULL */
+    int *row_absmax; /* schemes with scales: as in ht_gemm_args, rows rounded up to 64; else NULL */
     /* Schemes that scale rows: ht_exchange_ints ints through which blocks exchange row absmax. Between launches
      * all hold -1 if exchange_is_reset (the kernel leaves them so); else the launcher writes that first. */
     int *absmax_exchange;
@@ -156,6 +157,7 @@ struct ht_pack_args {
     /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; below 0 an ht_pack_mode; 0: the launcher
      * chooses. */
     int tiles;
+    int scale_rows; /* with scales of tiles: rows that share one, 16 of A, columns 8 of B */
 };
 #endif
 
@@ -164,8 +166,8 @@ namespace ht_pack_f16x3_sm80 {
 // ---- parameters
 constexpr int SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, SCALES_ROWS = 1,
               SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, CHECKS = 1, FLUSHES_SUBNORMALS = 0, HAS_NAN_ROWS = 0,
-              PACK_TILES = 4, PACK_BLOCKS_PER_SM = 2, SMS = 108, SMEM_PER_SM = 167936, SMEM_PER_BLOCK = 101376, L2_BYTES = 41943040,
-              WAVE = 32;
+              SCALES_TILES = 0, PACK_TILES = 4, PACK_BLOCKS_PER_SM = 2, SMS = 108, SMEM_PER_SM = 167936, SMEM_PER_BLOCK = 101376,
+              L2_BYTES = 41943040, WAVE = 32;
 
 #ifndef HT_SIMULATOR
 // prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
@@ -426,7 +428,7 @@ HT_DEVICE void ht_split(float x, unsigned *slice)
     slice[1] = ht_f16_rn(__fadd_rn(x, -ht_f16_value((unsigned short)slice[0])));
 }
 
-// pack/split_f32x4: for packing, four contiguous elements in all slices, as words of each. Of 16- and 32-bit slices.
+// pack/split_f32x4: for packing, four contiguous elements in all slices, as words of each, slice by slice.
 constexpr int WORD_K = 4 / SLICE_BYTES; // k of a word
 
 // Words first .. first + SLICE_BYTES - 1 of each slice.
@@ -522,10 +524,10 @@ HT_DEVICE int magnitude_of_key(unsigned key)
     return bits < HT_INFINITE ? bits : HT_INFINITE;
 }
 
-// An element, in schemes that scale rows times its row's power of two.
+// An element, in schemes with scales times its row's or tile's power of two.
 HT_DEVICE float scaled(unsigned bits, float factor)
 {
-    return SCALES_ROWS ? __fmul_rn(ht_as_float(bits), factor) : ht_as_float(bits);
+    return SCALES_ROWS + SCALES_TILES > 0 ? __fmul_rn(ht_as_float(bits), factor) : ht_as_float(bits);
 }
 
 // Four elements of a line, of which only the first `left` are there: one by one, zeros behind.
@@ -1268,6 +1270,8 @@ constexpr int ROWS = 64 * RUN / PACK_THREADS;                   // rows that a t
 constexpr int LANES = RUN;                                      // neighbouring lanes that write one row
 constexpr int CLEANED = 4;                                      // ints that one thread makes clean
 constexpr int PREFETCH_LOADS = 1;                                  // tiles under way from device memory
+constexpr int HT_NAN_SCALE = 0x7fffffff;                        // of a tile with NaN or Inf, as bits: its results become NaN
+static_assert(!SCALES_TILES || (PACK_TILES == 1 && UNITS == 1 && CHUNK_K == 16), "scale_tile: a tile, in which a thread has one chunk");
 
 // Everything a block must know about its place.
 struct pack_tile {
@@ -1603,6 +1607,32 @@ HT_DEVICE void write_tile(const pack_tile &at, unsigned char *atoms, int first, 
     }
 }
 
+// Scales of tiles (SCALES_TILES), of 16 rows x 32 k or 8 rows x 32 k: a power of two brings a tile's largest into [64, 128).
+// The scale goes to the product; its inverse, of the tile of this thread's chunk (write_tile), is returned. Four lanes have
+// the chunks of a row, 32 lanes eight rows.
+HT_DEVICE float scale_tile(const ht_pack_args &g, const pack_tile &at, unsigned tile, int k_tile)
+{
+    const int row = (int)threadIdx.x / RUN, chunk = (int)threadIdx.x % RUN, half = chunk / (32 / CHUNK_K);
+    unsigned most = KEY_OF_ZERO;
+    most = larger_key(most, key_of_four(ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + 0))));
+    most = larger_key(most, key_of_four(ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + 1))));
+    most = larger_key_across(most, 1);
+    for (int lanes = RUN; lanes < 32; lanes *= 2)
+        most = larger_key_across(most, lanes);
+    const unsigned eighths = at.room + (unsigned)half * 4; // behind the tile: the largest of eight rows and 32 k, 8 bytes apart
+    if (row % 8 == 0 && chunk % (32 / CHUNK_K) == 0)
+        ht_sts4(eighths + (unsigned)(row / 8 * 8), ht_as_float(most));
+    ht_barrier();
+    if (g.scale_rows == 16)
+        most = larger_key(most, ht_as_uint(ht_lds4(eighths + (unsigned)((row / 8 ^ 1) * 8))));
+    const int e = ht_row_exponent(magnitude_of_key(most));
+    const long long first = ((long long)at.row_block * k_tiles_of(g) + at.k_tile + k_tile) * 2 + half;
+    if (row % g.scale_rows == 0 && chunk % (32 / CHUNK_K) == 0)
+        ht_stg_i32(at.exponents + first * (64 / g.scale_rows) + row / g.scale_rows,
+                   e == HT_NAN_ROW ? HT_NAN_SCALE : (int)ht_as_uint(ht_pow2(e)));
+    return ht_pow2(-e);
+}
+
 // A warp's number, when parts of absmax are needed no more.
 HT_DEVICE unsigned of_warp(const pack_tile &at, int warp)
 {
@@ -1705,8 +1735,11 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     }
     unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
     large_counts large_count = {0, 0, limit, 0};
-    for (int t = 0; t < at.tiles; t++)
+    for (int t = 0; t < at.tiles; t++) {
+        if (SCALES_TILES)
+            factor[0] = scale_tile(g, at, at.tile + (unsigned)(t * TILE_BYTES), t);
         write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &large_count);
+    }
     if (CHECK == SUMS)
         store_tile_sums(g, at, entry, large_count);
     else if (CHECK > 0)

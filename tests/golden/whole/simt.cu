@@ -30,7 +30,7 @@
 #endif
 
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 8
+#define HT_ABI_VERSION 9
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -39,7 +39,8 @@ struct ht_gemm_args {
     const unsigned char *a_panels; /* ceil(m / 64) x k_blocks atoms */
     const unsigned char *b_panels; /* ceil(n / 64) x k_blocks atoms */
     /* Per row of A its largest finite magnitude as the bits of a float, from which the row's scale follows
-     * (ht_row_exponent); unused without scaling. */
+     * (ht_row_exponent); unused without scaling. With scales of tiles the scales, powers of two or NaN as the bits
+     * of a float: of 16 rows x 32 k of A, [64 rows][32 k][4], of 32 k x 8 columns of B [64 columns][32 k][8]. */
     const int *a_row_absmax;
     const int *b_col_absmax; /* per column of B */
     float *c;
@@ -132,7 +133,7 @@ static inline int ht_pack_mode_of(long long row_blocks, long long k_tiles, int s
 struct ht_pack_args {
     const float *src;
     unsigned char *panels;
-    int *row_absmax; /* schemes that scale rows: as in ht_gemm_args, rows rounded up to 64; else NULL */
+    int *row_absmax; /* schemes with scales: as in ht_gemm_args, rows rounded up to 64; else NULL */
     /* Schemes that scale rows: ht_exchange_ints ints through which blocks exchange row absmax. Between launches
      * all hold -1 if exchange_is_reset (the kernel leaves them so); else the launcher writes that first. */
     int *absmax_exchange;
@@ -166,6 +167,7 @@ struct ht_pack_args {
     /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; below 0 an ht_pack_mode; 0: the launcher
      * chooses. */
     int tiles;
+    int scale_rows; /* with scales of tiles: rows that share one, 16 of A, columns 8 of B */
 };
 #endif
 

@@ -1,0 +1,123 @@
+#include "mixpert_reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Eq. 2: |x| = 2^p (x0 2^-6 + x1 2^-13 + x2 2^-20), rounded to nearest at the last bit; eq. 7: p is the tile's largest exponent, of
+ * its largest magnitude as it is rounded by itself. Exponents stop where 2^(6 - p) would no longer be a float. */
+enum { LAST_BIT = 20, LEAST_EXPONENT = -120 };
+
+static int tile_exponent(float largest) {
+    int p;
+    if (largest == 0.0f)
+        return LEAST_EXPONENT;
+    (void)frexpf(largest, &p);
+    p -= 1; /* 2^p <= largest < 2^(p + 1) */
+    if (rint(ldexp((double)largest, LAST_BIT - p)) == ldexp(1, LAST_BIT + 1))
+        p += 1;
+    return p < LEAST_EXPONENT ? LEAST_EXPONENT : p;
+}
+
+static void split_tile(struct mixpert_operand *o, const float *x, int64_t line_step, int64_t k_step, int64_t tile, int64_t k_tile) {
+    const int64_t line0 = tile * o->share, k0 = k_tile * MIXPERT_TILE_K;
+    float largest = 0;
+    int finite = 1;
+    for (int64_t l = line0; l < line0 + o->share && l < o->lines; l++) {
+        for (int64_t k = k0; k < k0 + MIXPERT_TILE_K && k < o->k; k++) {
+            const float v = x[l * line_step + k * k_step];
+            finite = finite && isfinite(v);
+            largest = fmaxf(largest, fabsf(v));
+        }
+    }
+    const int p = finite ? tile_exponent(largest) : 0;
+    o->largest[tile * o->k_tiles + k_tile] = finite ? largest : INFINITY;
+    o->scale[tile * o->k_tiles + k_tile] = finite ? ldexpf(1, p - 6) : NAN;
+    for (int64_t l = line0; finite && l < line0 + o->share && l < o->lines; l++) {
+        for (int64_t k = k0; k < k0 + MIXPERT_TILE_K && k < o->k; k++) {
+            const double v = (double)x[l * line_step + k * k_step];
+            const int mantissa = (int)rint(ldexp(fabs(v), LAST_BIT - p)), sign = v < 0 ? -1 : 1;
+            const int64_t at = l * o->k_tiles * MIXPERT_TILE_K + k;
+            o->segment[0][at] = (int8_t)(sign * (mantissa >> 14));
+            o->segment[1][at] = (int8_t)(sign * (mantissa >> 7 & 127));
+            o->segment[2][at] = (int8_t)(sign * (mantissa & 127));
+        }
+    }
+}
+
+struct mixpert_operand mixpert_split(const float *x, int64_t lines, int64_t k, int64_t line_step, int64_t k_step, int share) {
+    struct mixpert_operand o = {.lines = lines, .k = k, .share = share};
+    const int64_t tiles = (lines + share - 1) / share;
+    o.k_tiles = (k + MIXPERT_TILE_K - 1) / MIXPERT_TILE_K;
+    for (int s = 0; s < MIXPERT_SEGMENTS; s++)
+        o.segment[s] = calloc((size_t)(lines * o.k_tiles * MIXPERT_TILE_K), 1);
+    o.scale = malloc((size_t)(tiles * o.k_tiles) * sizeof *o.scale);
+    o.largest = malloc((size_t)(tiles * o.k_tiles) * sizeof *o.largest);
+    for (int64_t t = 0; t < tiles; t++)
+        for (int64_t kt = 0; kt < o.k_tiles; kt++)
+            split_tile(&o, x, line_step, k_step, t, kt);
+    return o;
+}
+
+void mixpert_free(struct mixpert_operand *x) {
+    for (int s = 0; s < MIXPERT_SEGMENTS; s++)
+        free(x->segment[s]);
+    free(x->scale);
+    free(x->largest);
+}
+
+/* Eq. 8 over one tile of k, in units of 2^(p_a + p_b - 12): sums of segments i and j are exact integers of weight 2^-7(i + j); they
+ * are added in FP32 from the smallest weight on. Level IV leaves out x2 y2. */
+static float tile_product(const int8_t *const *x, const int8_t *const *y, int l, int r) {
+    int64_t sum[2 * MIXPERT_SEGMENTS] = {0};
+    float v = 0;
+    for (int i = 0; i <= l; i++) {
+        for (int j = 0; j <= r && i + j < 4; j++) {
+            for (int k = 0; k < MIXPERT_TILE_K; k++)
+                sum[i + j] += (int64_t)x[i][k] * y[j][k];
+        }
+    }
+    for (int s = l + r < 3 ? l + r : 3; s >= 0; s--)
+        v = fmaf(v, 0x1p-7f, (float)sum[s]);
+    return v;
+}
+
+static float part(const struct mixpert_operand *a, const struct mixpert_operand *b, int level, int64_t i, int64_t j, int64_t from,
+                  int64_t to) {
+    const int l = level == 3 || level == 4 ? 2 : 1, r = level == 2 || level == 4 ? 2 : 1;
+    float c = 0;
+    for (int64_t t = from; t < to && t < a->k_tiles; t++) {
+        const int8_t *x[MIXPERT_SEGMENTS], *y[MIXPERT_SEGMENTS];
+        for (int s = 0; s < MIXPERT_SEGMENTS; s++) {
+            x[s] = a->segment[s] + (i * a->k_tiles + t) * MIXPERT_TILE_K;
+            y[s] = b->segment[s] + (j * b->k_tiles + t) * MIXPERT_TILE_K;
+        }
+        const float scale = a->scale[i / a->share * a->k_tiles + t] * b->scale[j / b->share * b->k_tiles + t];
+        c = fmaf(tile_product(x, y, l, r), scale, c);
+    }
+    return c;
+}
+
+/* Parts in order, what each addition rounds off kept beside (Knuth, TAOCP 2, 4.2.2), as every scheme's. */
+float mixpert_element(const struct mixpert_operand *a, const struct mixpert_operand *b, int level, int64_t i, int64_t j, int splits,
+                      int bk) {
+    const int64_t steps = (a->k + bk - 1) / bk, tiles = bk / MIXPERT_TILE_K;
+    float sum = 0, lost = 0;
+    for (int s = 0; s < splits; s++) {
+        const float v = part(a, b, level, i, j, steps * s / splits * tiles, steps * (s + 1) / splits * tiles);
+        const float all = sum + v, of_v = all - sum;
+        lost += (sum - (all - of_v)) + (v - of_v);
+        sum = all;
+    }
+    return splits > 1 && lost * 0 == 0 ? sum + lost : sum;
+}
+
+double mixpert_magnitude(const struct mixpert_operand *a, const struct mixpert_operand *b, int64_t i, int64_t j) {
+    double sum = 0;
+    for (int64_t t = 0; t < a->k_tiles; t++) {
+        const int64_t left = a->k - t * MIXPERT_TILE_K;
+        sum += (double)(left < MIXPERT_TILE_K ? left : MIXPERT_TILE_K) *
+               (double)a->largest[i / a->share * a->k_tiles + t] * (double)b->largest[j / b->share * b->k_tiles + t];
+    }
+    return sum;
+}
