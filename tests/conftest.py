@@ -15,7 +15,7 @@ GEN = ROOT / "out" / "bin" / "halftone-gen"
 NVIDIA = ["t4", "titanrtx", "rtx6000", "a100", "a800", "rtx3090", "rtxa6000", "rtx4090", "l40s", "h100", "h200", "b200", "rtx5090", "rtxpro6000", "gb10"]
 AMD = ["mi210", "mi250x"]
 SIM = ["g++", "-std=c++17", "-O0", "-fno-thread-jumps", "-x", "c++", "-DHT_SIMULATOR", "-ffp-contract=off", "-include",
-       str(ROOT / "runtime/sim/ht_sim.h"), "-I" + str(ROOT / "runtime")]
+       str(ROOT / "runtime/sim/ht_sim.h"), "-I" + str(ROOT / "runtime"), "-iquote" + str(ROOT / "bench")]
 
 
 def gen(*args, root=ROOT, check=True, env=None, binary=GEN):
