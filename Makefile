@@ -132,6 +132,7 @@ VENDOR := AMD
 DEVICE_CC := $(HIPCC)
 DEVICE_OBJ := out/obj/runtime/dev_hip.o
 DEVICE_LINK := -lamdhip64
+FACES := $(if $(GPU),$(SET)/libhalftone_hipblas.so)
 GPU_HERE := $(wildcard /dev/kfd)
 no_compiler := hipcc was not found. To get it on Debian or Ubuntu: apt-get install hipcc rocm-device-libs libamdhip64-dev
 else

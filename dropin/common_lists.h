@@ -4,6 +4,7 @@
 #define DROPIN_COMMON_LISTS_H
 
 #include "blas_names.h"
+#include "hip_names.h"
 
 /* Of cuBLAS; each also with 64-bit sizes. */
 #define DROPIN_CUBLAS_APIS(X)                                                                                \
@@ -21,7 +22,11 @@
 #define DROPIN_BLAS_ROW(X, name, type, routine, form, integers, alike) X(name)
 #define DROPIN_BLAS_APIS(X) BLAS_NAMES(DROPIN_BLAS_ROW, X)
 
-#define DROPIN_APIS(X) DROPIN_CUBLAS_APIS(X) DROPIN_BLAS_APIS(X)
+/* Of hipBLAS and rocBLAS. */
+#define DROPIN_HIP_ROW(X, name, library, form, S) X(name)
+#define DROPIN_HIP_APIS(X) HIP_BLAS_NAMES(DROPIN_HIP_ROW, X)
+
+#define DROPIN_APIS(X) DROPIN_CUBLAS_APIS(X) DROPIN_BLAS_APIS(X) DROPIN_HIP_APIS(X)
 
 /* X(name, text). The first is no reason: the call was served. */
 #define DROPIN_REASONS(X)                                                                                    \

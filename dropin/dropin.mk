@@ -4,6 +4,8 @@
 DROPIN_COMMON := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/common_*.c) dropin/control.c)
 DROPIN_CUBLAS := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/cublas_*.c dropin/lt_*.c))
 DROPIN_BLAS := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/blas_*.c) dropin/cublas_driver.c)
+# Products of hipBLAS and rocBLAS go the way of cuBLAS', with another driver (hip_original.c).
+DROPIN_HIP := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/hip_*.c) $(addprefix dropin/cublas_,product.c forms.c handles.c))
 
 # Small rather than fast: no loop of theirs is long. Thread-local memory as of a library that is there from the start: a face is preloaded.
 out/obj/dropin/%.o: C_FLAGS += -Os -D_GNU_SOURCE -fvisibility=hidden -ftls-model=initial-exec
@@ -24,6 +26,9 @@ $(SET)/libhalftone-sim.so: $(SIM_LIB_OBJ) $(SET)/rules.mk
 
 $(SET)/libhalftone_cublas.so: $(DROPIN_COMMON) $(DROPIN_CUBLAS)
 	$(call link_face,libhalftone_cublas.so)
+
+$(SET)/libhalftone_hipblas.so: $(DROPIN_COMMON) $(DROPIN_HIP)
+	$(call link_face,libhalftone_hipblas.so)
 
 $(SET)/libhalftone_blas.so: $(DROPIN_COMMON) $(DROPIN_BLAS)
 	$(call link_face,libhalftone_blas.so)

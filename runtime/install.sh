@@ -22,7 +22,7 @@ device_files="$lib/libhalftone.a$newline$lib/libhalftone.so$newline$lib/pkgconfi
 # What of an installation is there, one path a line. A shared library of another major version belongs to other programs.
 installed() {
     printf '%s\n' "$device_files" "$lib/$SONAME" "$lib/$SONAME".* "$lib/libhalftone-sim.a" "$lib/pkgconfig/halftone-sim.pc" \
-        "$lib/libhalftone_cublas.so" "$lib/libhalftone_blas.so" \
+        "$lib/libhalftone_cublas.so" "$lib/libhalftone_blas.so" "$lib/libhalftone_hipblas.so" \
         "$lib/cmake/halftone/halftoneConfig.cmake" "$lib/cmake/halftone/halftoneConfigVersion.cmake" "$root/bin/halftone-sim" \
         "$root/include/halftone.h" "$root/include/halftone-sim/cuda_runtime_api.h" "$root/share/doc/halftone/LICENSE" "$root/share/halftone/pages.py" \
         "$root/share/man/man1/halftone.1" |
@@ -195,8 +195,8 @@ if [ -n "$VENDOR" ]; then
     put_link "libhalftone.so.$VERSION" "$lib/$SONAME"
     put_link "$SONAME" "$lib/libhalftone.so"
     put 755 "$SET/halftone" "$root/bin/halftone"
-    # what `halftone run` preloads; a set of AMD's has not all
-    for face in libhalftone_cublas.so libhalftone_blas.so; do [ ! -f "$SET/$face" ] || put 755 "$SET/$face" "$lib/$face"; done
+    # what is preloaded; a set of AMD's has the last two
+    for face in libhalftone_cublas.so libhalftone_blas.so libhalftone_hipblas.so; do [ ! -f "$SET/$face" ] || put 755 "$SET/$face" "$lib/$face"; done
     put 644 "$stage/halftone.pc" "$lib/pkgconfig/halftone.pc"
 fi
 while IFS= read -r file; do mv -f "${file%/*}/$temporary.${file##*/}" "$file"; done <"$stage/list"

@@ -152,6 +152,14 @@ def test_without_a_blas_behind(face, programs):
     assert counts(done)[:2] == [CALLS, 0] and done.stderr.count("\n") == 2 and "HALFTONE_BLAS_CPU: /nowhere/y.so" in done.stderr
 
 
+def test_halftone_run_counts_this_face_too(face, programs):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("HALFTONE", "LD_"))}
+    done = subprocess.run([SET / "halftone-sim", "run", "--", programs.main, "cblas_sgemm"], env={**env, "LD_PRELOAD": str(face), "HALFTONE_STRATEGY": "eager"},
+                          capture_output=True, text=True, timeout=120)
+    assert counts(done) == [CALLS, 0, CALLS, 0]
+    assert done.stderr.splitlines()[:2] == [f"halftone run: {CALLS} products served, 0 by the original, in 1 process", f"  served           {CALLS}  cblas_sgemm"]
+
+
 @needs_blat
 @pytest.mark.parametrize("program, data, name, sgemms, ssyrks", [
     ("xblat3s", "sblat3.in", "{}_", 17496, 1944), pytest.param("xscblat3", "sin3", "cblas_{}", 2 * 17496, 2 * 1944, marks=pytest.mark.whole)])

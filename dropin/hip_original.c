@@ -1,0 +1,79 @@
+/* hip_original.c: what a caller would have called without the AMD face, and the HIP runtime, which the process has loaded. */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "hip_face.h"
+
+enum { REMEMBERED = 32 };
+
+static _Thread_local struct {
+    const void *caller;
+    const char *name;
+    unsigned long long unloads;
+    void *function;
+    bool nested;
+} remembered[REMEMBERED];
+
+/* A caller that is linked to neither: it has looked the function up. */
+static void *find_loaded(enum hip_library library, const char *name, const void *own) {
+    static const char *const names[][6] = {
+        {"libhipblas.so.3", "libhipblas.so.2", "libhipblas.so.1", "libhipblas.so.0", "libhipblas.so", NULL},
+        {"librocblas.so.5", "librocblas.so.4", "librocblas.so.3", "librocblas.so.0", "librocblas.so", NULL}};
+    void *const object = dropin_loaded(names[library]);
+    void *const found = object != NULL ? dlsym(object, name) : NULL;
+    if (object != NULL)
+        (void)dlclose(object);
+    return found != own ? found : NULL;
+}
+
+static void *find(enum hip_library library, const void *address, const char *name, const void *own, bool *nested) {
+    struct dropin_caller caller;
+    void *found = NULL;
+    const bool known = dropin_find_caller(address, &caller);
+    const char *const base = known ? dropin_base_name(caller.path) : "";
+    *nested = strncmp(base, "libhipblas", 10) == 0 || strncmp(base, "librocblas", 10) == 0;
+    if (known)
+        found = dropin_next_symbol(&caller, name, own);
+    return found != NULL ? found : find_loaded(library, name, own);
+}
+
+void *hip_original(enum hip_library library, const void *caller, const char *name, const void *own, bool *nested) {
+    const size_t at = (((uintptr_t)caller >> 2) ^ ((uintptr_t)name >> 1)) % REMEMBERED;
+    const unsigned long long unloads = dropin_unloads();
+    if (remembered[at].caller != caller || remembered[at].name != name || remembered[at].unloads != unloads ||
+        remembered[at].function == NULL) {
+        remembered[at].function = find(library, caller, name, own, &remembered[at].nested);
+        remembered[at].caller = caller;
+        remembered[at].name = name;
+        remembered[at].unloads = unloads;
+    }
+    *nested = remembered[at].nested;
+    return remembered[at].function;
+}
+
+/* ---- the runtime: what cublas_product.c asks of a driver ---- */
+
+typedef int get_device(int *device);
+typedef int is_capturing(void *stream, int *status);
+
+static void *of_runtime(const char *name) {
+    static const char *const names[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so", NULL};
+    void *const runtime = dropin_loaded(names); /* kept: programs do not unload it */
+    return runtime != NULL ? dlsym(runtime, name) : NULL;
+}
+
+int cublas_device(void) {
+    get_device *f;
+    int device = 0;
+    void *const found = of_runtime("hipGetDevice");
+    memcpy(&f, &found, sizeof f);
+    return f != NULL && f(&device) == 0 ? device : 0;
+}
+
+bool cublas_is_capturing(void *stream) {
+    is_capturing *f;
+    int status = 0;
+    void *const found = of_runtime("hipStreamIsCapturing");
+    memcpy(&f, &found, sizeof f);
+    return f != NULL && (f(stream, &status) != 0 || status != 0);
+}
