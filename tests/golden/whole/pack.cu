@@ -578,7 +578,7 @@ HT_DEVICE void store_count(const ht_pack_args &g, int *to, unsigned least, bool 
 
 // pack/row_sums: what splitting loses beyond the scheme's relative bound, for each row (the notes on error bounds, section 15). Small
 // elements, below 2^-2 scaled, do not keep 22 bits, and FP16's subnormals align as 2^-14 on the matrix unit. Their shares, in 2^-34, add
-// up to a row's sum; bench/accuracy/certificate.c has the same in plain C. Whether an element is small takes two instructions.
+// up to a row's sum; certificate.c of the command has the same in plain C. Whether an element is small takes two instructions.
 constexpr int LOST_MOST = 512, LOST_ALIGNMENT = 1; // of an element
 constexpr int ENOUGH_NONZEROS = 8;                    // as many nonzero elements a row, on average over 64 rows, are wanted
 
