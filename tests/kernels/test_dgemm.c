@@ -15,6 +15,7 @@
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi64.h"
 #include "../../runtime/ht_dev.h"
+#include "choose.h"
 #include "handle.h"
 
 enum { PAD = 3 };
@@ -272,7 +273,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(right_in_all_transposes_sizes_and_families), cmocka_unit_test(right_with_each_kernel),
         cmocka_unit_test(batches_take_each_entry), cmocka_unit_test(scalars_may_be_on_the_device), cmocka_unit_test(zeros_read_nothing),
         cmocka_unit_test(arguments_have_dgemms_numbers), cmocka_unit_test(queries_say_what_runs)};
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
+    const struct choice groups[] = {CHOICE(tests)};
+    const int code = choose_tests(argc, argv, groups, 1);
+    if (code != CHOOSE_RUN)
+        return code;
     return cmocka_run_group_tests_name("dgemm", tests, setup, close_handle);
 }
