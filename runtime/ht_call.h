@@ -75,17 +75,17 @@ struct packed_layout {
     int64_t rows, k, entries;
     int64_t absmax_stride, panel_stride; /* elements and bytes from entry to entry */
     int64_t exchange_ints;               /* of one entry; they follow its rows' absmax */
-    int64_t range_stride, copy_stride;   /* elements; 0 without the data check */
+    int64_t sums_stride, copy_stride;    /* elements; 0 without the certificate */
     /* of all entries, rounded up to WS_ALIGNMENT; INT64_MAX: too many */
-    int64_t absmax_bytes, panel_bytes, range_bytes, copy_bytes;
+    int64_t absmax_bytes, panel_bytes, sums_bytes, copy_bytes;
 };
 
 /* What a call launches. A further kind is a row of the table in ht_steps.c. */
 enum step_kind {
     STEP_PACK,     /* A and B into panels; the only one that takes all entries of the batch at once */
-    STEP_FALLBACK, /* the blocks of C whose data are outside the scheme's range */
     STEP_GEMM,
-    STEP_REDUCE /* split-K partials into C; without partials C = beta * C */
+    STEP_REDUCE, /* split-K partials into C; without partials C = beta * C */
+    STEP_FALLBACK /* the results that the certificate has not cleared */
 };
 
 /* Regions of the workspace, in its order. The flags come first: grow_own. */
@@ -95,8 +95,9 @@ enum ws_region {
     WS_B_ABSMAX,
     WS_A_PANELS,
     WS_B_PANELS,
-    WS_A_RANGE, /* the data check's counts */
-    WS_B_RANGE,
+    WS_A_SUMS, /* the certificate's, of rows of A */
+    WS_B_SUMS,
+    WS_FAILED, /* a bit for each element of C; slices of the batch use them one after the other */
     WS_PARTIALS, /* of split-K; slices of the batch use them one after the other */
     WS_REGIONS
 };
@@ -112,9 +113,9 @@ enum { STEPS_MAX = 4 };
 struct plan {
     const struct ht_scheme_desc *scheme;
     int kernel, splits;
-    bool checked;  /* packing checks the data */
-    int tiles;     /* then: of a packing block (ht_pack_args); else 0 */
-    int fallback;  /* then: the kernel for blocks that fail; NO_KERNEL: the product computes them */
+    bool checked;  /* results are tested by the certificate */
+    int fallback;  /* then: the kernel that computes those that are not cleared */
+    int64_t failed_bytes;
     bool fma_only; /* of unpacked kernels */
     bool is_auto;  /* scheme is what `auto` starts from, then what it takes */
     int64_t kernel_ns;
@@ -131,7 +132,7 @@ struct plan {
 /* Where the parts of a packed operand lie. */
 struct packed_place {
     char *absmax, *panels;
-    char *flag, *range_counts; /* NULL: no data check */
+    char *flag, *row_sums;     /* NULL: no certificate */
     char *copy;                /* NULL, unless the caller keeps the operand and it is checked */
 };
 
@@ -142,7 +143,7 @@ struct pack_source {
     int64_t ld, stride;
     bool k_contiguous;
     struct packed_place to;
-    int tiles; /* with a data check: of a packing block */
+    int tiles; /* of a packing block; 0: the launcher chooses */
 };
 
 /* ---- the handle's memory ---- */

@@ -99,11 +99,6 @@ int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choic
     return ht_add(choice->predicted_ns, ht_packing_ns(set, set->kernel[choice->kernel].scheme, m, n, k, batch));
 }
 
-int ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
-                      int64_t batch) {
-    return set->kernel[choice->kernel].fallback_in_kernel && set->launch_ns > ht_total_ns(set, choice, m, n, k, batch) / HT_FALLBACK_SHARE;
-}
-
 /* Whether x suits a device with that many SMs better than y; both run on it. */
 static int suits_better(const struct ht_set_desc *x, const struct ht_set_desc *y, int sms) {
     if (x->arch != y->arch)

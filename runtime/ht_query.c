@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 
-/* The range of a plan that checks the data: constants, which outlive the handle. */
-#define CHECKED_RANGE(by)                                                                                    \
-    "any input: packing checks the data, and the 64 x 64 blocks of C that it does not suit are computed " by \
-    " (NaN, Inf, rows or columns with too many elements below 2^-7 of their largest)"
+/* The range of a plan with the certificate: a constant, which outlives the handle. */
+static const char CHECKED_RANGE[] =
+    "any input: results that are not large beside what splitting lost of their row and column, and those of rows "
+    "and columns with NaN or Inf, are computed again from the matrices";
 
 /* Bound and range, which may differ from the scheme's own for `auto`. */
 static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k, struct halftone_plan *out) {
@@ -17,9 +17,7 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
     out->error_bound = (double)out->bound_units * 0x1p-24;
     out->fixed_point = p->scheme->exact_k > 0;
     if (p->checked)
-        out->range = p->fallback != NO_KERNEL
-                         ? CHECKED_RANGE("by the fallback scheme, in a launch before the product")
-                         : CHECKED_RANGE("in FP64 by the product's own blocks");
+        out->range = CHECKED_RANGE;
 }
 
 static void describe(const halftone *h, const struct plan *p, const struct gemm_call *x,

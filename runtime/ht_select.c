@@ -4,11 +4,11 @@
 #include "ht_cost.h"
 #include "ht_bound.h"
 
-/* Longer sums are the fallback's: the data check counts in 32 bits (check/range_check). */
-static const int64_t CHECKED_K_MAX = INT64_C(1) << 27;
+/* Longer sums are the fallback's: what a row loses is an int (pack/row_sums). */
+static const int64_t CHECKED_K_MAX = INT64_C(1) << 21;
 
-/* Units of the bound that the data check adds to the scheme's own (notes on error bounds, section 11). */
-enum { CHECK_UNITS = 4 };
+/* Units of the bound that the certificate adds to the scheme's own (notes on error bounds, section 15). */
+enum { CHECK_UNITS = 17 };
 
 static const struct ht_scheme_desc *fallback_scheme(const struct ht_set_desc *set) {
     return ht_find_scheme(set, set->auto_fallback);
@@ -95,8 +95,7 @@ static struct ht_choice select_kernel(const halftone *h, int forced, int64_t m, 
     const struct ht_choice unpacked = ht_pick(h->set, fallback->name, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES);
     p->fma_only = k <= fallback->simt_k_max;
     p->checked = true;
-    if (!ht_fallback_in_kernel(h->set, &choice, m, n, k, batch))
-        p->fallback = ht_pick_fallback(h->set, fallback->name);
+    p->fallback = ht_pick_fallback(h->set, fallback->name);
     if (checks_shape(h, forced, p, &choice, &unpacked, m, n, k, batch))
         return choice;
     p->checked = false;
@@ -180,22 +179,20 @@ static void add_packing(struct plan *p) {
     s->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
     s->needs[WS_A_PANELS] = p->a.panel_bytes;
     s->needs[WS_B_PANELS] = p->b.panel_bytes;
-    s->needs[WS_A_RANGE] = p->a.range_bytes;
-    s->needs[WS_B_RANGE] = p->b.range_bytes;
+    s->needs[WS_A_SUMS] = p->a.sums_bytes;
+    s->needs[WS_B_SUMS] = p->b.sums_bytes;
 }
 
-/* The fallback comes before the product: nothing that a launch behind the product has to wait for could
- * begin before the product leaves the SMs. */
 static void list_steps(const halftone *h, const struct plan_key *key, struct plan *p) {
     const int64_t partials = ht_partial_bytes(key->m, key->n, grid_batch(key->batch), p->splits,
                                               ht_partial_size(p->scheme->exact_k));
     if (!ht_is_unpacked(h->set->kernel[p->kernel].family) && key->a_entries > 0)
         add_packing(p);
-    if (p->fallback != NO_KERNEL)
-        add_step(p, STEP_FALLBACK, p->fallback);
     add_step(p, STEP_GEMM, p->kernel)->needs[WS_PARTIALS] = round_up(partials, WS_ALIGNMENT);
     if (p->splits > 1)
         add_step(p, STEP_REDUCE, NO_KERNEL)->needs[WS_PARTIALS] = round_up(partials, WS_ALIGNMENT);
+    if (p->checked)
+        add_step(p, STEP_FALLBACK, p->fallback)->needs[WS_FAILED] = p->failed_bytes;
 }
 
 static int make_plan(halftone *h, const struct plan_key *key, struct plan *p) {

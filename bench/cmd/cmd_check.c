@@ -17,7 +17,7 @@
 #include "measure/sample_problem.h"
 #include "io/tsv.h"
 
-enum { BLOCK_ROWS = 64, HEAD_BYTES = STAMP_BYTES + 1024, SMALL_BLOCK = 16 };
+enum { HEAD_BYTES = STAMP_BYTES + 1024, SMALL_BLOCK = 16 };
 
 static const struct tsv_column columns[] = {{"data", 1},
                                             {"m", 1},
@@ -62,20 +62,14 @@ static struct data_view view_of(const struct pair *p, int which) {
                 : (struct data_view){x->data, pair_cols(p, 1), op_right, op_down};
 }
 
-/* As a call that packs both operands has them. */
-static struct data_rules rules_of(const struct check *c, int64_t m, int64_t n, int64_t k) {
+static struct data_rules rules_of(const struct check *c, int64_t k) {
     const struct ht_set_desc *set = c->session.set;
     const struct ht_scheme_desc *s = ht_find_scheme(set, set->auto_first);
     struct data_rules rules = {
         .piece_k = k, .group_rows = SMALL_BLOCK, .unit = CERTIFICATE_KEEPS, .rows_most = c->rows};
     if (s == NULL || s->pack_tiles == 0)
         return rules;
-    const int64_t blocks = ht_ceil_div(m, BLOCK_ROWS) + ht_ceil_div(n, BLOCK_ROWS);
-    const int tiles = ht_checked_call_tiles(s, set->sms, blocks, k);
     rules.unit = s->flush_exponent != 0 ? CERTIFICATE_FLUSHES : CERTIFICATE_KEEPS;
-    rules.group_rows = BLOCK_ROWS / ht_checked_counts(tiles);
-    if (tiles != HT_PACK_ROWS)
-        rules.piece_k = (int64_t)HT_K_PAD * (tiles == HT_PACK_STRIPS ? HT_STRIP_TILES : tiles);
     return rules;
 }
 
@@ -89,7 +83,7 @@ static int ask_plan(struct check *c, const struct data_report *r, struct halfton
 
 static int examine(struct check *c, const struct data_view *a, const struct data_view *b, int64_t k,
                    struct data_report *r, struct halftone_plan *plan, struct cli_error *f) {
-    const struct data_rules rules = rules_of(c, a->rows, b->rows, k);
+    const struct data_rules rules = rules_of(c, k);
     if (data_check(a, b, k, &rules, r) != 0)
         return cli_error_memory(f, 100.0 * (double)(a->rows + b->rows), "rows, and an FP64 product of 64 rows");
     return ask_plan(c, r, plan, f);

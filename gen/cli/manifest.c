@@ -80,9 +80,9 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
         text_addf(out, "    {\"%s\", \"%s\", \"%s\",\n     \"%s\",\n", p->name, p->on.s->name,
                   variant_name(p->variant), p->why);
         dispatch_tile(out, &p->cost.walk);
-        text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bk, t->wm, t->wn, t->stages,
+        text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bk, t->wm, t->wn, t->stages,
                   tile_threads(t, &p->on), p->cost.smem_bytes, p->cost.regs_per_thread,
-                  (int)(p->on.skeleton - skeleton_table), emit_fallback_in_kernel(p));
+                  (int)(p->on.skeleton - skeleton_table));
         dispatch_cost(out, &p->cost.formula);
         text_addf(out, "     %s_init, %s_launch},\n", p->name, p->name);
     }

@@ -329,21 +329,15 @@ struct parts {
 };
 enum { PART_ABI = SKELETON_HOOKS_MAX, PART_PRIM, PART_INLAY, PART_TEMPLATE }; /* behind the hooks */
 
-bool emit_fallback_in_kernel(const struct plan *p) {
-    return p->on.skeleton->has_dmma_fallback && p->on.s->checked;
-}
-
 /* The hook that a role of the skeleton table is played by; NULL: none. */
 static const char *hook_of(const struct frame *f, const char *name) {
     const struct isa *isa = f->isa;
     const struct scheme *s = f->scheme;
-    const bool exact = s && scheme_is_fixed_point(s), inside = f->plan && emit_fallback_in_kernel(f->plan);
+    const bool exact = s && scheme_is_fixed_point(s);
     const struct {
         const char *role, *hook;
     } roles[] = {{"=launch", isa->launch}, {"=stage", isa->stage}, {"=fragment", isa->fragment},
                  {"=wgmma", isa->wgmma}, {"=wgmma_rs", isa->wgmma_rs_bf16}, {"=dmma", isa->dmma},
-                 {"=dmma_inside", inside ? isa->dmma : NULL},
-                 {"=fallback_inside", inside ? "check/fallback_tile" : "check/fallback_none"},
                  {"=fallback_grid",
                   f->plan && f->plan->variant == VARIANT_FALLBACK ? "check/fallback_grid" : NULL},
                  {"=cluster", f->plan && f->plan->tile.cluster > 1 ? "launch/cluster_2" : "launch/cluster_1"},
@@ -557,16 +551,17 @@ bool emit_reduce(struct text *out, const struct emit_context *c, const struct sc
     char name[PLAN_NAME_MAX];
     struct params written = {0};
     const bool exact = s && scheme_is_fixed_point(s);
+    const struct scheme *first = scheme_for(scheme_of_role(AUTO_FIRST), c->isa->flushes_subnormals);
+    const struct scheme *scaled = exact ? s : first; /* whose row scales it reads */
     emit_reduce_name(name, sizeof name, s, c->isa);
     param(&written, "WAVE", c->isa->wave_size);
     param(&written, "SCALES_SUMS", exact);
     param(&written, "SCALES_ROWS", exact);
     param(&written, "ACCS", exact ? s->accumulators : 1);
-    param(&written, "SCALE_LOW", exact ? s->scale_low : 0);
-    param(&written, "SCALE_HIGH", exact ? s->scale_high : 0);
-    param(&written, "SCALE_ROOM", exact ? s->scale_room : 0);
-    param(&written, "CHECKS",
-          !exact && scheme_for(scheme_of_role(AUTO_FIRST), c->isa->flushes_subnormals)->checked);
+    param(&written, "SCALE_LOW", scaled->scale_low);
+    param(&written, "SCALE_HIGH", scaled->scale_high);
+    param(&written, "SCALE_ROOM", scaled->scale_room);
+    param(&written, "CHECKS", !exact && first->checked);
     const struct frame f = {.c = c, .isa = c->isa, .name = name,
                             .skeleton = &skeleton_table[HT_FAMILY_REDUCE], .args = EMIT_GEMM_ARGS,
                             .values = "*args", .scheme = s, .written = &written};

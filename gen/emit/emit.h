@@ -46,9 +46,6 @@ void emit_reduce_name(char *name, size_t size, const struct scheme *s, const str
 long emit_pack_tiles(const struct gpu *g, const struct scheme *s);
 int emit_pack_blocks_per_sm(const struct gpu *g, const struct scheme *s); /* that many blocks fit an SM */
 
-/* Whether a kernel can compute what a data check lets it leave out. */
-bool emit_fallback_in_kernel(const struct plan *p);
-
 /* What the scheme's bound is made of, and that the unit's rounding is unverified where it is. */
 void emit_bound_text(struct text *out, const struct scheme *s, const struct isa *isa);
 /* The scheme's input range on this instruction set's matrix unit. */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define SUMS "scheme/row_scale", "=partial", "check/range_check"
+#define SUMS "scheme/row_scale", "=partial", "check/certificate"
 #define FOLDS_SIMT .folds = "MI NI P_PARTS Q_PARTS PREFETCH K_WARPS PER_THREAD GUARDED_LOADS"
 #define FOLDS_TILE                                                                                           \
     .folds = "MI NI K_STEPS ROWS_AT_ONCE ROW_GROUPS B_PAIRS SETS D_REGS D_ROWS FP32_STEPS A_PER_LANE "     \
@@ -33,9 +33,9 @@
 const struct skeleton skeleton_table[HT_FAMILIES] = {
     [HT_FAMILY_WGMMA_SS] =
         {.file = "wgmma_ss", .label = "_wgmma", .searched = true, .needs = ISA_WGMMA, .has_init = true,
-         .cost_form = HT_TILED_WAVES, .persistent = true, .has_dmma_fallback = true,
-         .hooks = {"=launch", "=wgmma", "=dmma_inside", "=cluster", "=mma", "accum/promote_wgmma", SUMS,
-                   "=fallback_inside", "=scheme"},
+         .cost_form = HT_TILED_WAVES, .persistent = true,
+         .hooks = {"=launch", "=wgmma", "=cluster", "=mma", "accum/promote_wgmma", SUMS,
+                   "=scheme"},
          .folds = "CONSUMER_WARPGROUPS N_SUBTILES ACC_REGS PART_ROWS VEC4_COLUMNS A_BLOCKS PARTS B_BLOCKS",
          .team = "warpgroup", .workers = "warpgroups and a producer",
          .holds = "of a warpgroup after setmaxnreg; chain"},

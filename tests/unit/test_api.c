@@ -406,7 +406,7 @@ FAKE_KERNEL(7, 2)
     HT_COST_TILED_WAVES((products) * (bm) * (bn)*32 / 1024 * 256, (latency)*256, 2000, 0, 0, 0, 0, 0)
 #define KERNEL(index, name, scheme, variant, bm, bn)                                                         \
     {                                                                                                        \
-        name, scheme, variant, "because", TILE(bm, bn), 32, 64, 32, 4, 256, 65536, 200, 0, 0, COST(bm, bn, 3, 700), \
+        name, scheme, variant, "because", TILE(bm, bn), 32, 64, 32, 4, 256, 65536, 200, 0, COST(bm, bn, 3, 700), \
             init_##index, launch_##index                                                                     \
     }
 
@@ -417,7 +417,7 @@ static const struct ht_kernel_desc fake_kernels[] = {
     KERNEL(3, "ht_fake_half", "half", "", 64, 64),
     /* dearer than the others: as many steps of twice the depth */
     {"ht_fake_wide", "wide", "", "because", TILE(64, 64), 32, 64, 32, 4, 256, 65536, 200,
-     0, 0, COST(64, 64, 6, 1400), init_4, launch_4},
+     0, COST(64, 64, 6, 1400), init_4, launch_4},
 };
 
 static const struct ht_scheme_desc fake_schemes[] = {
@@ -433,10 +433,10 @@ static const struct ht_scheme_desc fake_schemes[] = {
 
 /* A set whose auto looks at the data, and whose product can fall back. */
 static const struct ht_kernel_desc checked_kernels[] = {
-    {"ht_fake_falls_back", "f16x3", "", "because", TILE(128, 128), 32, 64, 32, 4, 256, 65536, 200, 0, 1, COST(128, 128, 3, 700), init_5, launch_5},
-    {"ht_fake_fallback", "bf16x6u", "fallback", "because", TILE(64, 64), 32, 64, 32, 4, 256, 65536, 200, HT_FAMILY_FALLBACK, 0, COST(64, 64, 3, 700), init_6, launch_6},
+    {"ht_fake_falls_back", "f16x3", "", "because", TILE(128, 128), 32, 64, 32, 4, 256, 65536, 200, 0, COST(128, 128, 3, 700), init_5, launch_5},
+    {"ht_fake_fallback", "bf16x6u", "fallback", "because", TILE(64, 64), 32, 64, 32, 4, 256, 65536, 200, HT_FAMILY_FALLBACK, COST(64, 64, 3, 700), init_6, launch_6},
     {"ht_fake_direct", "bf16x6u", "", "because", TILE(64, 64), 32, 64, 32, 4, 256, 65536, 200,
-     HT_FAMILY_UNPACKED_MMA, 0, COST(64, 64, 9, 1400), init_7, launch_7},
+     HT_FAMILY_UNPACKED_MMA, COST(64, 64, 9, 1400), init_7, launch_7},
 };
 static const struct ht_scheme_desc checked_schemes[] = {
     {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", ready_to_pack, pack_two, 2, 0, NULL, 0, 4, 256, HT_RANGE_ROW, 3},
@@ -1516,8 +1516,8 @@ static bool says(const struct halftone_plan *plan, const char *what) {
     return strstr(plan->range, what) != NULL;
 }
 
-/* n x n x n of auto: whether the product is asked to fallback, with no launch for it, or a kernel before it. */
-static void fallback_by(halftone *h, int n, int inside, bool is_packed) {
+/* n x n x n of auto: a kernel behind the product, with where that left its bits. */
+static void fallback_by(halftone *h, int n, bool is_packed) {
     float one = 1, zero = 0, x = 0;
     struct halftone_plan plan = HALFTONE_PLAN_INIT, named = HALFTONE_PLAN_INIT;
     size_t bytes = 0;
@@ -1528,10 +1528,11 @@ static void fallback_by(halftone *h, int n, int inside, bool is_packed) {
     assert_int_equal(halftone_query(h, 'N', 'N', n, n, n, 1, &plan), HALFTONE_OK);
     assert_memory_equal(&plan, &named, sizeof plan); /* its texts outlive a handle */
     assert_string_equal(plan.kernel, "ht_fake_falls_back");
-    assert_true(says(&plan, inside ? "by the product's own blocks" : "a launch before the product"));
+    assert_true(says(&plan, "any input"));
     assert_int_equal(halftone_set_scheme(h, "f16x3") + halftone_query(h, 'N', 'N', n, n, n, 1, &named), HALFTONE_OK);
     assert_int_equal(halftone_set_scheme(h, "auto"), HALFTONE_OK);
-    assert_int_equal(plan.kernel_ns - named.kernel_ns, inside ? 0 : 3000);
+    assert_int_equal(plan.kernel_ns - named.kernel_ns, 3000);
+    assert_int_equal(plan.bound_units - named.bound_units, 17);
     assert_int_equal(halftone_packed_bytes(h, 'A', n, n, 1, &bytes), HALFTONE_OK);
     void *blob = aligned_alloc(HALFTONE_ALIGNMENT, (bytes + HALFTONE_ALIGNMENT) / HALFTONE_ALIGNMENT * HALFTONE_ALIGNMENT);
     assert_non_null(blob);
@@ -1540,41 +1541,43 @@ static void fallback_by(halftone *h, int n, int inside, bool is_packed) {
                                : halftone_sgemm(h, 'T', 'N', n, n, n, &one, &x, n, &x, n, &zero, &x, n),
                      HALFTONE_OK);
     assert_int_equal(dev.launched[5], 1);
-    assert_int_equal(dev.launched[6], !inside);
+    assert_int_equal(dev.launched[6], 1);
     const struct ht_gemm_args *g = &dev.last_args;
-    assert_true(g->fallback_in_kernel == inside && g->a_range_counts != NULL && g->a_any_flag != NULL && g->a_src != NULL);
+    assert_true(g->failed != NULL && g->a_row_sums != NULL && g->b_row_sums != NULL && g->a_any_flag != NULL && g->a_src != NULL);
     assert_true(g->k == n && g->a_ld >= n && g->a_k_contiguous == 1);
     free(blob);
 }
 
-static void test_the_product_falls_back_itself_where_a_launch_counts(void **state) {
+static void test_what_is_not_cleared_is_computed_behind_the_product(void **state) {
     (void)state;
     halftone *h = checked_handle();
     dev.dry = true;
     for (int is_packed = 0; is_packed < 2; is_packed++) { /* back and forth: a handle remembers its last answer */
-        fallback_by(h, 1024, 1, is_packed);
-        fallback_by(h, 3000, 0, is_packed);
+        fallback_by(h, 1024, is_packed);
+        fallback_by(h, 3000, is_packed);
     }
-    fallback_by(h, 1024, 1, false);
     assert_int_equal(halftone_destroy(h), HALFTONE_OK);
 }
 
 /* ---- packed operands ---- */
 
-/* halftone.h: of packed operands a call needs workspace only for split-K sums, checked or not. */
-static void test_packed_operands_of_auto_need_no_workspace(void **state) {
+/* halftone.h: of packed operands a call needs workspace only for split-K sums, and with auto a bit for each element of C. */
+static void test_packed_operands_of_auto_need_little_workspace(void **state) {
     (void)state;
+    enum { N = 3000, BITS = (N + 63) / 64 * ((N + 63) / 64) * HT_FAILED_BYTES, BLOCK = (BITS + 4095) / 4096 * 4096 };
     halftone *h = checked_handle();
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const float one = 1, zero = 0;
     float x = 0;
-    void *block = aligned_alloc(HALFTONE_ALIGNMENT, HALFTONE_ALIGNMENT);
+    void *block = aligned_alloc(HALFTONE_ALIGNMENT, BLOCK);
     assert_non_null(block);
     dev.dry = true;
-    assert_int_equal(halftone_query(h, 'N', 'N', 3000, 3000, 3000, 1, &plan), HALFTONE_OK);
-    assert_true(plan.splits == 1 && says(&plan, "packing checks the data"));
+    assert_int_equal(halftone_query(h, 'N', 'N', N, N, N, 1, &plan), HALFTONE_OK);
+    assert_true(plan.splits == 1 && says(&plan, "any input"));
     assert_int_equal(halftone_set_workspace(h, block, HALFTONE_ALIGNMENT), HALFTONE_OK);
-    assert_int_equal(halftone_sgemm_packed(h, 3000, 3000, 3000, &one, block, block, &zero, &x, 3000), HALFTONE_OK);
+    assert_int_equal(halftone_sgemm_packed(h, N, N, N, &one, block, block, &zero, &x, N), HALFTONE_WORKSPACE);
+    assert_int_equal(halftone_set_workspace(h, block, BLOCK), HALFTONE_OK);
+    assert_int_equal(halftone_sgemm_packed(h, N, N, N, &one, block, block, &zero, &x, N), HALFTONE_OK);
     assert_int_equal(dev.launched[5], 1);
     free(block);
     assert_int_equal(halftone_destroy(h), HALFTONE_OK);
@@ -2170,8 +2173,8 @@ int main(void) {
         API_TEST(test_device_errors_become_codes),
         API_TEST(test_create_says_what_is_wrong),
         API_TEST(test_create_takes_the_set_of_the_device),
-        API_TEST(test_packed_operands_of_auto_need_no_workspace),
-        API_TEST(test_the_product_falls_back_itself_where_a_launch_counts),
+        API_TEST(test_packed_operands_of_auto_need_little_workspace),
+        API_TEST(test_what_is_not_cleared_is_computed_behind_the_product),
         API_TEST(test_packed_equals_unpacked),
         API_TEST(test_packed_needs_no_workspace_without_split),
         API_TEST(test_schemes_and_kernels_by_name),
