@@ -296,7 +296,14 @@ int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, i
                                    int64_t stride_a, const float *b, int64_t ldb, int64_t stride_b,
                                    const float *beta, float *c, int64_t ldc, int64_t stride_c, int64_t batch);
 
-/* FP64 products: see 9 above. */
+/* FP64 products: see 9 above. Schemes: a name from halftone_dschemes, or "auto", which is accuracy "fp64"; accuracies: "fp64",
+ * "fp64-fast", "reproducible", "bits=N". What is asked last holds; on failure nothing changes. The getters give NULL for the
+ * one that was not set. */
+int halftone_dset_scheme(halftone *handle, const char *name);
+int halftone_dset_accuracy(halftone *handle, const char *text);
+int halftone_dget_scheme(halftone *handle, const char **name);
+int halftone_dget_accuracy(halftone *handle, const char **text);
+const char *halftone_dschemes(const halftone *handle, int index);
 int halftone_dgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                    const double *alpha, const double *a, int64_t lda, const double *b, int64_t ldb,
                    const double *beta, double *c, int64_t ldc);

@@ -34,7 +34,9 @@ void emit_reduce_name(char *name, size_t size, const struct scheme *s, const str
 }
 
 const char *emit_gemm_args(const struct scheme *s) {
-    return s && s->in == NUMBER_F64 ? "const struct ht_native64_args *args" : EMIT_GEMM_ARGS;
+    return !s || s->in == NUMBER_F32 ? EMIT_GEMM_ARGS
+           : s->moduli > 0           ? "const struct ht_crt_gemm_args *args"
+                                     : "const struct ht_native64_args *args";
 }
 
 void emit_bound_text(struct text *out, const struct scheme *s, const struct isa *isa) {
@@ -233,6 +235,9 @@ static const struct family_emit {
     [HT_FAMILY_GEMV] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_TALL_SKINNY] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_FP64_TILE] = {"BM BN BK WM WN MIN_BLOCKS WAVE", "", NULL, NULL, NULL},
+    [HT_FAMILY_CRT_WGMMA_SS] = {"BM BN BK WM WN STAGES RASTER SMS", "", NULL, NULL, NULL},
+    [HT_FAMILY_CRT_MMA_WARP] = {"BM BN BK WM WN STAGES " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER", "",
+                                NULL, NULL, NULL},
     [HT_FAMILY_FALLBACK] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
 };
 
@@ -306,7 +311,8 @@ static void banner_gemm(struct text *out, const struct emit_context *c, const st
     else
         emit_bound_text(out, p->on.s, p->on.isa);
     text_add(out, p->variant == VARIANT_FALLBACK && k->searched ? ", with compensation\n" : "\n");
-    banner_bound(out, p->on.s, c->isa);
+    if (p->on.s->moduli == 0)
+        banner_bound(out, p->on.s, c->isa);
     text_addf(out, "// Input range: %s\n", emit_range_text(p->on.s, p->on.isa));
     if (p->on.isa->ablation)
         text_addf(out, "// For an ablation only, not as the table of instruction sets has it: %s.\n",
@@ -339,9 +345,9 @@ struct frame {
 
 /* Files of a kernel, in their order; the inlay goes into a hole of the template. */
 struct parts {
-    struct text file[SKELETON_HOOKS_MAX + 4];
+    struct text file[SKELETON_HOOKS_MAX + 5];
 };
-enum { PART_ABI = SKELETON_HOOKS_MAX, PART_PRIM, PART_INLAY, PART_TEMPLATE }; /* behind the hooks */
+enum { PART_ABI = SKELETON_HOOKS_MAX, PART_PRIM, PART_CRT_PRIM, PART_INLAY, PART_TEMPLATE }; /* behind the hooks */
 
 bool emit_fallback_in_kernel(const struct plan *p) {
     return p->on.skeleton->has_dmma_fallback && p->on.s->checked;
@@ -357,6 +363,8 @@ static const char *hook_of(const struct frame *f, const char *name) {
     } roles[] = {{"=launch", isa->launch}, {"=stage", isa->stage}, {"=fragment", isa->fragment},
                  {"=wgmma", isa->wgmma}, {"=wgmma_rs", isa->wgmma_rs_bf16}, {"=dmma", isa->dmma},
                  {"=fp64_mma", isa->fp64_mma}, {"=fp64_lanes", isa->fp64_mma ? "arch/dmma64" : "arch/fma64"},
+                 {"=tables", NULL},
+                 {"=crt_order", isa->wgmma ? "epilogue/crt_order_wgmma" : "epilogue/crt_order_mma"},
                  {"=dmma_inside", inside ? isa->dmma : NULL},
                  {"=fallback_inside", inside ? "check/fallback_tile" : "check/fallback_none"},
                  {"=fallback_grid",
@@ -380,8 +388,12 @@ static const char *hook_of(const struct frame *f, const char *name) {
 static bool read_parts(struct parts *t, const struct frame *f) {
     const char *inlay = f->skeleton->inlay;
     bool ok = emit_read_abi(&t->file[PART_ABI], f->c->root, f->scheme ? f->scheme->in : NUMBER_F32) &&
-              read_template(&t->file[PART_PRIM], f->c, "hooks", f->isa->prim, "cuh");
+              read_template(&t->file[PART_PRIM], f->c, "hooks", f->isa->prim, "cuh") &&
+              (!f->scheme || f->scheme->moduli == 0 ||
+               read_template(&t->file[PART_CRT_PRIM], f->c, "hooks", f->isa->crt_prim, "cuh"));
     for (int i = 0; ok && i < SKELETON_HOOKS_MAX; i++) {
+        if (f->skeleton->hooks[i] && strcmp(f->skeleton->hooks[i], "=tables") == 0)
+            emit_crt_tables(&t->file[i], f->scheme);
         const char *hook = hook_of(f, f->skeleton->hooks[i]);
         ok = !hook || read_template(&t->file[i], f->c, "hooks", hook, "cuh");
     }
@@ -444,6 +456,8 @@ static void write_head(struct text *out, const struct frame *f, const struct par
 static void write_hooks(struct text *out, const struct parts *t) {
     text_add(out, "#ifndef HT_SIMULATOR\n");
     text_add_bytes(out, t->file[PART_PRIM].data, t->file[PART_PRIM].len);
+    if (t->file[PART_CRT_PRIM].len > 0)
+        text_add_bytes(out, t->file[PART_CRT_PRIM].data, t->file[PART_CRT_PRIM].len);
     text_add(out, "#endif\n\n");
     for (int i = 0; i < SKELETON_HOOKS_MAX; i++) {
         if (t->file[i].len > 0)
@@ -545,9 +559,37 @@ static long pack_smem_most(const struct emit_context *c) {
     return isa_is_exact(c->isa) || own < LEAST_OF_AMPERE ? own : LEAST_OF_AMPERE;
 }
 
+static bool emit_crt_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
+    char name[PLAN_NAME_MAX];
+    struct params written = {0};
+    emit_pack_name(name, sizeof name, s, c->isa);
+    param(&written, "WAVE", c->isa->wave_size);
+    const struct frame f = {.c = c, .isa = c->isa, .name = name, .scheme = s, .args = EMIT_CRT_PACK_ARGS,
+                            .values = "operands, count", .skeleton = &skeleton_table[HT_FAMILY_CRT_PACK],
+                            .written = &written};
+    banner_small(out, c->isa, name, "Residues of one or two FP64 operands, as panel atoms, one for each modulus.",
+                 f.args, s);
+    return write_file(out, &f);
+}
+
+bool emit_combine(struct text *out, const struct emit_context *c, const struct plan *p) {
+    char name[PLAN_NAME_MAX];
+    struct params written = {0};
+    emit_combine_name(name, sizeof name, p);
+    add_params(&written, "BM BN BK WM WN " PARAMS_OF_WARPS, p->on.s, p);
+    const struct frame f = {.c = c, .isa = p->on.isa, .name = name, .scheme = p->on.s,
+                            .args = EMIT_COMBINE_ARGS, .values = "*args",
+                            .skeleton = &skeleton_table[HT_FAMILY_CRT_COMBINE], .written = &written};
+    banner_small(out, p->on.isa, name, "C = alpha X + beta C, rounded once, of the integers X that residues say.",
+                 f.args, p->on.s);
+    return write_file(out, &f);
+}
+
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
     char name[PLAN_NAME_MAX];
     struct params written = {0};
+    if (s->moduli > 0)
+        return emit_crt_pack(out, c, s);
     emit_pack_name(name, sizeof name, s, c->isa);
     add_params(&written, PARAMS_OF_SCHEME, s, NULL);
     param(&written, "FLUSHES_SUBNORMALS", c->isa->flushes_subnormals);

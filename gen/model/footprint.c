@@ -182,6 +182,12 @@ void footprint_wgmma_ss(const struct target *on, const struct tile *t, struct co
         ring_registers(on, t, cost);
 }
 
+/* A ring of stages and their two barriers; sums become residues where they are. */
+void footprint_crt_wgmma_ss(const struct target *on, const struct tile *t, struct cost *cost) {
+    cost->smem_bytes = t->stages * (tile_stage_bytes(t, on->s) + BARRIER_BYTES);
+    ring_registers(on, t, cost);
+}
+
 /* ---- unpacked_mma, unpacked_wgmma */
 
 struct fp32_work model_fp32_work(const struct target *on, const struct tile *t) {

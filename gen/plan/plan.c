@@ -368,7 +368,7 @@ static bool has_dmma(const struct target *on) {
 
 static bool is_planned(const struct target *on, enum unless unless) {
     const struct isa *isa = on->isa;
-    if (on->skeleton->in != on->s->in || !isa_has(isa, on->skeleton->needs) ||
+    if (!on->skeleton->unpacked || on->skeleton->in != on->s->in || !isa_has(isa, on->skeleton->needs) ||
         (on->skeleton->needs == ISA_DMMA && !has_dmma(on)))
         return false;
     if (isa->only_tiled)
@@ -455,10 +455,26 @@ void plan_fallback(struct plan_set *set) {
     set->plan[at + 1] = fallback;
 }
 
+/* Products of residues: a tile for many tiles of C and one for few. Stages beyond two need asynchronous
+ * copies. */
+static void plan_residues(struct plan_set *set, struct best *b) {
+    for (int i = 0; i < SKELETON_TILES_MAX && b->on.skeleton->tiles[i].why; i++) {
+        const struct planned_tile *row = &b->on.skeleton->tiles[i];
+        const struct tile t = {row->bm, row->bn, row->bk, row->wm, row->wn, target_mma_k(&b->on), row->stages, 1};
+        const bool suits = b->on.skeleton->persistent || (row->stages > 2) == b->on.isa->async_copy;
+        if (suits && plan_fixed(b, &t))
+            plan_add(set, b, VARIANT_PIPELINE, row->why);
+    }
+}
+
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
     struct best b = {.on = target_main(g, isa, s)};
     if (b.on.skeleton->unpacked) {
         plan_unpacked(set, &b);
+        return;
+    }
+    if (s->moduli > 0) {
+        plan_residues(set, &b);
         return;
     }
     plan_picks(set, &b);

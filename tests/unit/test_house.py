@@ -11,7 +11,7 @@ GEN_FOLDERS = ("base", "facts", "model", "plan", "emit", "cli")
 BENCH_FOLDERS = ["io", "accuracy", "measure", "profile", "cmd"]
 TEST_FOLDERS = ("unit", "sim", "kernels", "mutation", "package", "gpu", "golden", "fuzz", "dropin")
 LINES_OF_GEN, COLUMNS = 10982, 110
-SHARED_HEADERS = ("ht_abi.h", "ht_cost.h", "ht_bound.h", "halftone.h") # the last for the version
+SHARED_HEADERS = ("ht_abi.h", "ht_cost.h", "ht_bound.h", "ht_crt.h", "halftone.h") # the last for the version
 
 
 def includes(path):
