@@ -23,8 +23,10 @@ static struct ht_choice pick64(const halftone *h, const struct gemm_call *x, con
                    ht_mul(at_least_one(x->batch), moduli_of(h->set64, s)), HT_PARTIAL_LIMIT_BYTES);
 }
 
-int64_t ht_residues_ns(const struct ht_set_desc *set, int moduli, int64_t m, int64_t n, int64_t k, int64_t batch) {
-    const int64_t operands = ht_mul(ht_mul(ht_add(m, n), k), 16 + moduli), c = ht_mul(ht_mul(m, n), 8 + moduli);
+int64_t ht_residues_ns(const struct ht_set_desc *set, int moduli, int64_t m, int64_t n, int64_t k,
+                       int64_t batch) {
+    const int64_t operands = ht_mul(ht_mul(ht_add(m, n), k), 16 + moduli),
+                  c = ht_mul(ht_mul(m, n), 8 + moduli);
     return ht_add(ht_mul(ht_add(operands, c), batch) / set->copy_gbps, 3 * set->launch_ns);
 }
 
@@ -40,9 +42,11 @@ static bool is_faster(const halftone *h, const struct gemm_call *x, const struct
 
 static int scheme64_named(halftone *h, const char *name, int code, const struct ht_scheme_desc **scheme) {
     *scheme = h->set64 != NULL ? ht_find_scheme(h->set64, name) : NULL;
-    return *scheme != NULL ? HALFTONE_OK
-                           : ht_fail(h, code, "this library was generated without scheme '%s', which FP64 products need%s",
-                                     name, code == HALFTONE_ACCURACY ? " for this accuracy" : "");
+    return *scheme != NULL
+               ? HALFTONE_OK
+               : ht_fail(h, code,
+                         "this library was generated without scheme '%s', which FP64 products need%s", name,
+                         code == HALFTONE_ACCURACY ? " for this accuracy" : "");
 }
 
 /* Bits of |A||B| that FP64 arithmetic keeps: (k + 4) 2^-53. */
@@ -124,11 +128,12 @@ int halftone_dset_accuracy(halftone *handle, const char *text) {
         text[used] == '\0' && bits > 0)
         wanted.bits = bits;
     if (wanted.text == NULL && wanted.bits == 0)
-        return ht_fail(handle, HALFTONE_UNKNOWN_ACCURACY, "'%.40s' is none of fp64, fp64-fast, reproducible, bits=N",
+        return ht_fail(handle, HALFTONE_UNKNOWN_ACCURACY,
+                       "'%.40s' is none of fp64, fp64-fast, reproducible, bits=N",
                        text != NULL ? text : "(NULL)");
     if (wanted.bits > bits_of_native(1))
-        return ht_fail(handle, HALFTONE_ACCURACY, "bits=%d: at k = 1 scheme %s keeps %d", wanted.bits, native_name,
-                       bits_of_native(1));
+        return ht_fail(handle, HALFTONE_ACCURACY, "bits=%d: at k = 1 scheme %s keeps %d", wanted.bits,
+                       native_name, bits_of_native(1));
     snprintf(wanted.bits_text, sizeof wanted.bits_text, "bits=%d", wanted.bits);
     handle->accuracy64 = wanted;
     handle->scheme64 = NULL;
@@ -167,9 +172,9 @@ void ht_explain64(const halftone *h, char *line, size_t bytes) {
         snprintf(line, bytes, "set by name");
     else
         snprintf(line, bytes, "by accuracy %s",
-                 h->accuracy64.text != NULL   ? h->accuracy64.text
-                 : h->accuracy64.bits > 0 ? h->accuracy64.bits_text
-                                          : fp64);
+                 h->accuracy64.text != NULL ? h->accuracy64.text
+                 : h->accuracy64.bits > 0   ? h->accuracy64.bits_text
+                                            : fp64);
 }
 
 /* ---- launch ---- */
@@ -211,7 +216,8 @@ static int multiply64(halftone *h, struct gemm_call *x, enum call_effect effect)
     memset(&r, 0, sizeof r);
     r.call = x;
     x->k = effect == EFFECT_SCALE ? 0 : x->k;
-    const int code = ht_plan_call(h, x, x->stride_a == 0 ? 1 : x->batch, x->stride_b == 0 ? 1 : x->batch, &r.plan);
+    const int code =
+        ht_plan_call(h, x, x->stride_a == 0 ? 1 : x->batch, x->stride_b == 0 ? 1 : x->batch, &r.plan);
     return code == HALFTONE_OK ? ht_run_plan(h, &r) : code;
 }
 

@@ -6,7 +6,12 @@
 
 enum {
     CRT_ATOM_K = 128,
-    PLANE_BYTES_MOST = 256 << 20 /* of the entries of a batch whose residues are kept at once, if one takes less */
+    CRT_K_MOST =
+        1
+        << 29, /* beyond that integers may be too large for the moduli (notes on error bounds, section 14) */
+    /* of the entries of a batch whose residues are kept at once, if one takes less: L2 may keep so many, and they
+     * are thousands of tiles, more than any GPU runs at once */
+    PLANE_BYTES_MOST = 16 << 20
 };
 
 static const struct ht_crt_launch *launchers_of(const struct plan *p) {
@@ -25,7 +30,8 @@ static struct packed_layout layout_of(int moduli, int64_t rows, int64_t k, int64
     o.range_stride = ht_mul(padded, ht_ceil_div(k, HT_CRT_SEGMENT));
     o.panel_stride = ht_mul(ht_mul(ht_mul(row_blocks, ht_ceil_div(k, CRT_ATOM_K)), HT_ATOM_BYTES), moduli);
     o.absmax_bytes = round_up(ht_mul(ht_mul(padded, (int64_t)sizeof(int)), entries), WS_ALIGNMENT);
-    o.range_bytes = round_up(ht_mul(ht_mul(o.range_stride, (int64_t)sizeof(uint64_t)), entries), WS_ALIGNMENT);
+    o.range_bytes =
+        round_up(ht_mul(ht_mul(o.range_stride, (int64_t)sizeof(uint64_t)), entries), WS_ALIGNMENT);
     o.panel_bytes = round_up(ht_mul(o.panel_stride, entries), WS_ALIGNMENT);
     return o;
 }
@@ -33,6 +39,9 @@ static struct packed_layout layout_of(int moduli, int64_t rows, int64_t k, int64
 int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
     const struct ht_tile *const t = &p->set->kernel[p->kernel].tile;
     const int moduli = launchers_of(p)->moduli;
+    if (key->k > CRT_K_MOST)
+        return ht_fail(h, HALFTONE_TOO_LARGE, "k = %lld: the moduli of scheme '%s' hold k up to %d",
+                       (long long)key->k, p->scheme->name, (int)CRT_K_MOST);
     const int64_t tiles = ht_mul(ht_ceil_div(key->m, t->bm), ht_ceil_div(key->n, t->bn));
     p->a = layout_of(moduli, key->m, key->k, key->a_entries);
     p->b = layout_of(moduli, key->n, key->k, key->b_entries);
@@ -55,15 +64,16 @@ int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
 }
 
 /* 2^-L (|a|_2 |b|_1 + |a|_1 |b|_2) with |x|_2 <= sqrt(k) max|x| and |x|_1 <= k max|x|, and one rounding: 2 sqrt(k)
- * 2^-L + 2^-53. 2^2L is the limit, whose mantissa is at least 2^63. Newton's square root comes from above; the
- * runtime links no libm. */
+ * 2^-L + 2^-53. 2^2L is the limit. Newton's square root comes from above; the runtime links no libm. */
 double ht_crt_bound(const struct plan *p, int64_t k) {
     const struct ht_crt_launch *const l = launchers_of(p);
     struct ht_crt c;
     if (l == NULL || ht_crt_make(&c, l->moduli) != 0)
         return 0;
     const int bits = c.limit_exponent + 63;
-    const double square = 4.0 * (double)k * (bits % 2 != 0 ? 2.0 : 1.0);
+    const double limit =
+        (double)c.limit_mantissa * 0x1p-63 * (1 - 0x1p-40); /* times 2^bits; rounding allowed for */
+    const double square = 4.0 * (double)k * (bits % 2 != 0 ? 2.0 : 1.0) / limit;
     double root = square;
     for (int i = 0; i < 64; i++)
         root = 0.5 * (root + square / root);
@@ -112,7 +122,8 @@ int ht_launch_crt_pack(halftone *h, const struct gemm_run *r, const struct step 
     const struct packed_layout *const sides[2] = {&r->plan->a, &r->plan->b};
     (void)s;
     if (sides[0]->entries + sides[1]->entries <= HT_GRID_BATCH) {
-        const struct ht_crt_pack_args both[2] = {pack_side(r, 0, 0, HT_GRID_BATCH), pack_side(r, 1, 0, HT_GRID_BATCH)};
+        const struct ht_crt_pack_args both[2] = {pack_side(r, 0, 0, HT_GRID_BATCH),
+                                                 pack_side(r, 1, 0, HT_GRID_BATCH)};
         return ht_fail_device(h, ht_dev_check(l->pack(both, 2, h->stream)));
     }
     for (int side = 0; side < 2; side++) {
@@ -131,7 +142,8 @@ static int launch_entries(halftone *h, const struct gemm_run *r, int64_t entry, 
     const struct plan *const p = r->plan;
     const struct gemm_call *const x = r->call;
     const struct ht_crt_launch *const l = launchers_of(p);
-    const bool on_device = h->pointer_mode == HALFTONE_DEVICE, many_a = p->a.entries > 1, many_b = p->b.entries > 1;
+    const bool on_device = h->pointer_mode == HALFTONE_DEVICE, many_a = p->a.entries > 1,
+               many_b = p->b.entries > 1;
     char *const w = r->workspace.at;
     struct ht_crt_gemm_args g;
     struct ht_crt_combine_args c;
@@ -152,8 +164,8 @@ static int launch_entries(halftone *h, const struct gemm_run *r, int64_t entry, 
     c.batch = g.batch = (int)count;
     c.a_exponent_stride = many_a ? p->a.absmax_stride : 0;
     c.b_exponent_stride = many_b ? p->b.absmax_stride : 0;
-    c.a_exponents = (int *)(void *)(w + p->at[WS_A_ABSMAX]) + entry * c.a_exponent_stride;
-    c.b_exponents = (int *)(void *)(w + p->at[WS_B_ABSMAX]) + entry * c.b_exponent_stride;
+    c.a_row_exponents = (int *)(void *)(w + p->at[WS_A_ABSMAX]) + entry * c.a_exponent_stride;
+    c.b_col_exponents = (int *)(void *)(w + p->at[WS_B_ABSMAX]) + entry * c.b_exponent_stride;
     c.c = (double *)x->c + entry * x->stride_c;
     c.ldc = x->ldc;
     c.c_stride = x->stride_c;
@@ -170,6 +182,7 @@ int ht_launch_crt_product(halftone *h, const struct gemm_run *r, const struct st
     int code = HALFTONE_OK;
     (void)s;
     for (int64_t done = 0; done < r->args.batch && code == HALFTONE_OK; done += most)
-        code = launch_entries(h, r, r->entry + done, r->args.batch - done < most ? r->args.batch - done : most);
+        code =
+            launch_entries(h, r, r->entry + done, r->args.batch - done < most ? r->args.batch - done : most);
     return code;
 }

@@ -112,7 +112,8 @@ static void plan_schemes(struct kernel_set *set, const struct options *o, enum n
     struct text list = {0};
     char name[ENTRY_MAX];
     for (int i = 0; !o->scheme && i < scheme_count; i++) {
-        if (scheme_table[i].in == matrices && has_scheme(&set->gpu, isa, &scheme_table[i]))
+        if (scheme_table[i].in == matrices && !scheme_table[i].only_asked &&
+            has_scheme(&set->gpu, isa, &scheme_table[i]))
             plan_one(set, &scheme_table[i], o);
     }
     if (o->scheme)

@@ -92,28 +92,39 @@ static struct half half_of(const struct plan_set *set, enum number_type matrices
 }
 
 /* One of three kinds, the others NULL. */
-static void dispatch_launchers(struct text *out, const struct plan *p) {
+static void dispatch_launchers(struct text *out, const struct plan *p, const char *gpu, int i) {
     if (p->on.s->moduli > 0)
-        text_addf(out, "     %s_init, NULL, NULL, &crt_%s},\n", p->name, p->name);
+        text_addf(out, "     %s_init, NULL, NULL, &residues_%s[%d]},\n", p->name, gpu, i);
     else if (p->on.s->in == NUMBER_F64)
         text_addf(out, "     %s_init, NULL, %s_launch, NULL},\n", p->name, p->name);
     else
         text_addf(out, "     %s_init, %s_launch, NULL, NULL},\n", p->name, p->name);
 }
 
-static void dispatch_residues(struct text *out, const struct plan *p) {
+/* Launchers of products by residues, at the places of their kernels. */
+static void dispatch_residues(struct text *out, const char *gpu, const struct plan_set *set, struct half h) {
     char pack[PLAN_NAME_MAX], combine[PLAN_NAME_MAX];
-    emit_pack_name(pack, sizeof pack, p->on.s, p->on.isa);
-    emit_combine_name(combine, sizeof combine, p);
-    text_addf(out, "static const struct ht_crt_launch crt_%s = {%d, %s_init, %s_launch,\n    %s_launch, %s_launch};\n",
-              p->name, p->on.s->moduli, pack, pack, p->name, combine);
+    bool any = false;
+    for (int i = h.first; i < h.end; i++)
+        any = any || set->plan[i].on.s->moduli > 0;
+    if (!any)
+        return;
+    text_addf(out, "static const struct ht_crt_launch residues_%s[] = {\n", gpu);
+    for (int i = h.first; i < h.end; i++) {
+        const struct plan *p = &set->plan[i];
+        emit_pack_name(pack, sizeof pack, p->on.s, p->on.isa);
+        emit_combine_name(combine, sizeof combine, p);
+        if (p->on.s->moduli > 0)
+            text_addf(out, "    {%d, %s_init, %s_launch,\n     %s_launch, %s_launch},\n", p->on.s->moduli,
+                      pack, pack, p->name, combine);
+        else
+            text_add(out, "    {0, NULL, NULL, NULL, NULL},\n");
+    }
+    text_add(out, "};\n\n");
 }
 
 static void dispatch_kernels(struct text *out, const char *gpu, const struct plan_set *set, struct half h) {
-    for (int i = h.first; i < h.end; i++) {
-        if (set->plan[i].on.s->moduli > 0)
-            dispatch_residues(out, &set->plan[i]);
-    }
+    dispatch_residues(out, gpu, set, h);
     text_addf(out, "static const struct ht_kernel_desc kernels%s_%s[] = {\n", h.mark, gpu);
     for (int i = h.first; i < h.end; i++) {
         const struct plan *p = &set->plan[i];
@@ -125,7 +136,7 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
                   tile_threads(t, &p->on), p->cost.smem_bytes, p->cost.regs_per_thread,
                   (int)(p->on.skeleton - skeleton_table), emit_fallback_in_kernel(p));
         dispatch_cost(out, &p->cost.formula);
-        dispatch_launchers(out, p);
+        dispatch_launchers(out, p, gpu, i - h.first);
     }
     text_add(out, "};\n\n");
 }
@@ -155,8 +166,8 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             s->slices, scheme_atom_k(s), scheme_slice_bytes(s), s->scale == SCALE_ROW, s->products,
             target_fragment_k(&on), bound.align_units, bound.split_units, bound.promote_k,
             isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, packs ? name : "",
-            packs ? name : "NULL", packs ? "_init" : "", packs ? name : "NULL", launcher, s->atom_slices, s->exact_k,
-            scheme_is_fixed_point(s) ? reduce : "NULL", scheme_is_fixed_point(s) ? "_launch" : "",
+            packs ? name : "NULL", packs ? "_init" : "", packs ? name : "NULL", launcher, s->atom_slices,
+            s->exact_k, scheme_is_fixed_point(s) ? reduce : "NULL", scheme_is_fixed_point(s) ? "_launch" : "",
             s->simt_k_max, s->checked ? emit_pack_tiles(c->gpu, s) : 0, s->checked ? isa->native_k : 0,
             scheme_range(s), s->checked ? emit_pack_blocks_per_sm(c->gpu, s) : 0);
         count++;

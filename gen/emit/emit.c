@@ -52,15 +52,6 @@ const char *emit_range_text(const struct scheme *s, const struct isa *isa) {
 /* ---- reading templates */
 
 /* Without the ` //@mutate NAME` at ends of lines, which tests edit (tests/mutation/mutate.py). */
-bool emit_read(struct text *out, const char *root, const char *folder, const char *name) {
-    char path[PATH_MAX_BYTES];
-    const int n = snprintf(path, sizeof path, "%s/%s/%s", root, folder, name);
-    const bool ok = n < PATH_MAX_BYTES && text_read_file(out, path);
-    if (!ok)
-        err_user(path, 0, "cannot read this file; --root names the folder of gen/, runtime/ and templates/");
-    return ok;
-}
-
 static bool read_template(struct text *out, const struct emit_context *c, const char *folder,
                           const char *name, const char *ext) {
     char file[FILE_BYTES];
@@ -68,23 +59,6 @@ static bool read_template(struct text *out, const struct emit_context *c, const 
     const bool ok = emit_read(out, c->root, "templates", file);
     for (char *tag = out->data; ok && tag && (tag = strstr(tag, " //@mutate ")); out->len = strlen(out->data))
         memmove(tag, tag + strcspn(tag, "\n"), strlen(tag + strcspn(tag, "\n")) + 1);
-    return ok;
-}
-
-bool emit_read_abi(struct text *out, const char *root, enum number_type matrices) {
-    const char *const name = matrices == NUMBER_F64 ? "ht_abi64.h" : "ht_abi.h";
-    struct text file = {0};
-    const bool ok =
-        emit_read(&file, root, "runtime", name) && tpl_section(out, name, file.data, file.len, "abi");
-    text_free(&file);
-    return ok;
-}
-
-bool emit_read_headers(struct text *abi, struct text *headers, const char *root) {
-    static const char *const names[] = {"ht_abi.h", "ht_abi64.h", "ht_cost.h", "ht_bound.h"};
-    bool ok = emit_read_abi(abi, root, NUMBER_F32) && emit_read_abi(abi, root, NUMBER_F64);
-    for (size_t i = 0; ok && i < sizeof names / sizeof *names; i++)
-        ok = emit_read(headers, root, "runtime", names[i]);
     return ok;
 }
 
@@ -347,7 +321,8 @@ struct frame {
 struct parts {
     struct text file[SKELETON_HOOKS_MAX + 5];
 };
-enum { PART_ABI = SKELETON_HOOKS_MAX, PART_PRIM, PART_CRT_PRIM, PART_INLAY, PART_TEMPLATE }; /* behind the hooks */
+/* behind the hooks */
+enum { PART_ABI = SKELETON_HOOKS_MAX, PART_PRIM, PART_CRT_PRIM, PART_INLAY, PART_TEMPLATE };
 
 bool emit_fallback_in_kernel(const struct plan *p) {
     return p->on.skeleton->has_dmma_fallback && p->on.s->checked;
@@ -528,37 +503,6 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
     return write_file(out, &f);
 }
 
-/* Tiles of 64 x 64 elements that a packing block keeps in shared memory: large pieces make the exchange of
- * magnitudes cheap, several blocks on an SM load and write while others wait. Three blocks where each then
- * has at least four tiles, else two, else one. Measured on the H200 (bench/decisions/006). */
-enum { PACK_ENOUGH = 4, PACK_FEW = 3, PACK_TILE = 64 * 64, PACK_ROOM = 13 * 64 };
-static int64_t pack_tiles_in(const struct scheme *s, int64_t bytes) {
-    return (bytes - PACK_ROOM * number_bytes(s->scale_type)) / (PACK_TILE * number_bytes(s->in));
-}
-
-static int64_t pack_tiles_beside(const struct gpu *g, const struct scheme *s, int blocks) {
-    return pack_tiles_in(s, g->smem_per_sm_bytes / blocks - g->smem_reserved_per_block_bytes);
-}
-
-int emit_pack_blocks_per_sm(const struct gpu *g, const struct scheme *s) {
-    return pack_tiles_beside(g, s, 3) >= PACK_ENOUGH ? 3 : pack_tiles_beside(g, s, 2) >= PACK_FEW ? 2 : 1;
-}
-
-long emit_pack_tiles(const struct gpu *g, const struct scheme *s) {
-    const int blocks = emit_pack_blocks_per_sm(g, s);
-    const int64_t tiles =
-        blocks > 1 ? pack_tiles_beside(g, s, blocks) : pack_tiles_in(s, g->smem_per_block_bytes);
-    return (long)(tiles > PACK_ENOUGH ? PACK_ENOUGH : tiles < 1 ? 1 : tiles);
-}
-
-/* Shared memory that a packing block may ask for: kernels for sm_80 run on sm_86 and sm_89 too, which have 99
- * KB for a block (CUDA C++ Programming Guide, technical specifications per compute capability). */
-static long pack_smem_most(const struct emit_context *c) {
-    enum { LEAST_OF_AMPERE = 101376 };
-    const long own = (long)c->gpu->smem_per_block_bytes;
-    return isa_is_exact(c->isa) || own < LEAST_OF_AMPERE ? own : LEAST_OF_AMPERE;
-}
-
 static bool emit_crt_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
     char name[PLAN_NAME_MAX];
     struct params written = {0};
@@ -567,8 +511,8 @@ static bool emit_crt_pack(struct text *out, const struct emit_context *c, const 
     const struct frame f = {.c = c, .isa = c->isa, .name = name, .scheme = s, .args = EMIT_CRT_PACK_ARGS,
                             .values = "operands, count", .skeleton = &skeleton_table[HT_FAMILY_CRT_PACK],
                             .written = &written};
-    banner_small(out, c->isa, name, "Residues of one or two FP64 operands, as panel atoms, one for each modulus.",
-                 f.args, s);
+    banner_small(out, c->isa, name,
+                 "Residues of one or two FP64 operands as panel atoms, one for each modulus.", f.args, s);
     return write_file(out, &f);
 }
 
@@ -580,8 +524,9 @@ bool emit_combine(struct text *out, const struct emit_context *c, const struct p
     const struct frame f = {.c = c, .isa = p->on.isa, .name = name, .scheme = p->on.s,
                             .args = EMIT_COMBINE_ARGS, .values = "*args",
                             .skeleton = &skeleton_table[HT_FAMILY_CRT_COMBINE], .written = &written};
-    banner_small(out, p->on.isa, name, "C = alpha X + beta C, rounded once, of the integers X that residues say.",
-                 f.args, p->on.s);
+    banner_small(out, p->on.isa, name,
+                 "C = alpha X + beta C, rounded once, of the integers X that residues say.", f.args,
+                 p->on.s);
     return write_file(out, &f);
 }
 
@@ -598,7 +543,7 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
     param(&written, "PACK_BLOCKS_PER_SM", emit_pack_blocks_per_sm(c->gpu, s));
     param(&written, "SMS", (long)c->gpu->sms);
     param(&written, "SMEM_PER_SM", (long)c->gpu->smem_per_sm_bytes);
-    param(&written, "SMEM_PER_BLOCK", pack_smem_most(c));
+    param(&written, "SMEM_PER_BLOCK", emit_pack_smem(c));
     param(&written, "L2_BYTES", (long)c->gpu->l2_bytes);
     param(&written, "WAVE", c->isa->wave_size);
     const struct frame f = {.c = c, .isa = c->isa, .name = name, .skeleton = &skeleton_table[HT_FAMILY_PACK],

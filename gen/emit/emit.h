@@ -51,6 +51,7 @@ void emit_reduce_name(char *name, size_t size, const struct scheme *s, const str
 
 /* Most 64 x 64 tiles that a packing block of a scheme that scales rows holds. */
 long emit_pack_tiles(const struct gpu *g, const struct scheme *s);
+long emit_pack_smem(const struct emit_context *c); /* bytes that a packing block may ask for */
 int emit_pack_blocks_per_sm(const struct gpu *g, const struct scheme *s); /* that many blocks fit an SM */
 
 /* Whether a kernel can compute what a data check lets it leave out. */

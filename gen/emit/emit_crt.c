@@ -16,8 +16,9 @@ static void add_table(struct text *out, const char *name, const void *words, int
     text_addf(out, used > 1 ? "HT_TABLE unsigned %s[%d][%d] = {" : "HT_TABLE unsigned %s[%d] = {", name, rows,
               used);
     for (int i = 0; i < rows * used; i++)
-        text_addf(out, "%s%s0x%08x%s", i % WORDS_A_LINE == 0 ? "\n    " : " ", used > 1 && i % used == 0 ? "{" : "",
-                  (unsigned)from[i / used * width + i % used], used > 1 && i % used == used - 1 ? "}," : ",");
+        text_addf(out, "%s%s0x%08x%s", i % WORDS_A_LINE == 0 ? "\n    " : " ",
+                  used > 1 && i % used == 0 ? "{" : "", (unsigned)from[i / used * width + i % used],
+                  used > 1 && i % used == used - 1 ? "}," : ",");
     text_add(out, "\n};\n");
 }
 
@@ -33,9 +34,9 @@ void emit_crt_tables(struct text *out, const struct scheme *s) {
               "constexpr int CRT_EXACT_K = %d, CRT_SEGMENT = %d, CRT_POISONED = %d;\n"
               "constexpr unsigned long long CRT_LIMIT = 0x%" PRIx64 "ull; // times 2^CRT_LIMIT_EXPONENT\n"
               "constexpr int CRT_LIMIT_EXPONENT = %d;\n",
-              c.moduli, c.product_bits - 1, c.product_bits, c.moduli, c.digit_words, c.value_words, c.sum_words,
-              c.top_word, c.top_shift, (int)c.quotient, HT_CRT_EXACT_K, HT_CRT_SEGMENT, HT_CRT_POISONED,
-              c.limit_mantissa, c.limit_exponent);
+              c.moduli, c.product_bits - 1, c.product_bits, c.moduli, c.digit_words, c.value_words,
+              c.sum_words, c.top_word, c.top_shift, (int)c.quotient, HT_CRT_EXACT_K, HT_CRT_SEGMENT,
+              HT_CRT_POISONED, c.limit_mantissa, c.limit_exponent);
     add_table(out, "CRT_PRODUCT", c.product, c.value_words, 1, 1);
     add_table(out, "CRT_MODULUS", c.modulus, c.moduli, 1, 1);
     add_table(out, "CRT_BARRETT", c.barrett, c.moduli, 1, 1);

@@ -125,8 +125,8 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .folds = "CONSUMER_WARPGROUPS N_SUBTILES ACC_REGS A_BLOCKS B_BLOCKS",
          .team = "warpgroup", .workers = "warpgroups and a producer",
          .holds = "of a warpgroup after setmaxnreg; chain",
-         .tiles = {{128, 256, 128, 128, 128, 4, ALWAYS, "INT8 products of residues; many tiles"},
-                   {64, 128, 128, 64, 64, 4, ALWAYS, "INT8 products of residues; few tiles"}}},
+         .tiles = {{64, 128, 128, 64, 64, 4, ALWAYS, "INT8 products of residues; few tiles"},
+                   {128, 256, 128, 128, 128, 4, ALWAYS, "INT8 products of residues; many tiles"}}},
     [HT_FAMILY_CRT_MMA_WARP] =
         {.file = "crt_mma_warp", .label = "_mma", .searched = true, .in = NUMBER_F64, .out = NUMBER_F64,
          .forms_passes = true, .needs = ISA_FRAGMENTS, .has_init = true, .cost_form = HT_TILED_WAVES,
@@ -134,10 +134,10 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .hooks = {"=launch", "=stage", "=fragment", "=mma", "=tables", "epilogue/crt_residue"},
          .folds = "THREADS MI NI K_STEPS K_ATOMS K_PAIRS D_REGS A_BLOCKS B_BLOCKS STAGE_BYTES PARTS "
                   "PREFETCH_STAGES A_BYTES SMEM_BYTES WARPS_M WARPS_N SUMS A_REGS B_REGS ATOM_K",
-         .tiles = {{128, 128, 128, 64, 32, 3, ALWAYS, "INT8 products of residues; many tiles"},
+         .tiles = {{64, 64, 128, 32, 32, 2, ALWAYS, "INT8 products of residues; few tiles"},
                    {64, 64, 128, 32, 32, 3, ALWAYS, "INT8 products of residues; few tiles"},
-                   {128, 128, 128, 64, 64, 2, ALWAYS, "INT8 products of residues; many tiles"},
-                   {64, 64, 128, 32, 32, 2, ALWAYS, "INT8 products of residues; few tiles"}}},
+                   {128, 128, 128, 64, 32, 3, ALWAYS, "INT8 products of residues; many tiles"},
+                   {128, 128, 128, 64, 64, 2, ALWAYS, "INT8 products of residues; many tiles"}}},
     [HT_FAMILY_CRT_PACK] =
         {.file = "crt_pack", .in = NUMBER_F64, .out = NUMBER_F64, .has_init = true,
          .folds = "MEASURE_HELD MEASURE_ROWS CRT_SEGMENT PACK_THREADS SPLIT_ELEMENTS SPLIT_ROWS SPLIT_K "

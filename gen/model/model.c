@@ -230,7 +230,7 @@ void model_cost(enum model_kind kind, const struct target *on, const struct tile
     cost->threads = tile_threads(t, on);
     if (!model_has_unit(on->g, on->isa, on->s))
         model_reject(cost, "unit: there are no %s kernels for %s", slice_title(on->s->slice), on->isa->name);
-    else if (on->skeleton->unpacked && kind != MODEL_HALFTONE)
+    else if ((on->skeleton->unpacked || on->s->in == NUMBER_F64) && kind != MODEL_HALFTONE)
         model_reject(cost, "operands: model %s knows no kernels that read them as they are",
                      model_name(kind));
     else

@@ -455,16 +455,15 @@ void plan_fallback(struct plan_set *set) {
     set->plan[at + 1] = fallback;
 }
 
-/* Products of residues: a tile for many tiles of C and one for few. Stages beyond two need asynchronous
- * copies. */
-static void plan_residues(struct plan_set *set, struct best *b) {
-    for (int i = 0; i < SKELETON_TILES_MAX && b->on.skeleton->tiles[i].why; i++) {
-        const struct planned_tile *row = &b->on.skeleton->tiles[i];
-        const struct tile t = {row->bm, row->bn, row->bk, row->wm, row->wn, target_mma_k(&b->on), row->stages, 1};
-        const bool suits = b->on.skeleton->persistent || (row->stages > 2) == b->on.isa->async_copy;
-        if (suits && plan_fixed(b, &t))
-            plan_add(set, b, VARIANT_PIPELINE, row->why);
-    }
+struct residues {
+    struct plan_set *set;
+    struct best *b;
+};
+
+static void visit_residues(void *context, const struct tile *t) {
+    const struct residues *r = context;
+    if (plan_fixed(r->b, t))
+        plan_add(r->set, r->b, VARIANT_PIPELINE, "INT8 products of residues, all moduli in one launch");
 }
 
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
@@ -474,7 +473,7 @@ void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *is
         return;
     }
     if (s->moduli > 0) {
-        plan_residues(set, &b);
+        tile_enumerate(&b.on, visit_residues, &(struct residues){set, &b});
         return;
     }
     plan_picks(set, &b);
