@@ -8,7 +8,7 @@ from conftest import ROOT
 
 # A folder of gen/ includes only itself and folders to its left, and of runtime/ only what both sides share.
 GEN_FOLDERS = ("base", "facts", "model", "plan", "emit", "cli")
-BENCH_FOLDERS = ["io", "accuracy", "measure", "profile", "cmd"]
+BENCH_FOLDERS = ["io", "accuracy", "measure", "profile", "apps", "cmd"]
 TEST_FOLDERS = ("unit", "sim", "kernels", "mutation", "package", "gpu", "golden", "fuzz", "dropin")
 LINES_OF_GEN, COLUMNS = 11098, 110
 SHARED_HEADERS = ("ht_abi.h", "ht_cost.h", "ht_bound.h", "halftone.h") # the last for the version
