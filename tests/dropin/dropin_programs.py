@@ -70,6 +70,11 @@ def sources(kinds=("cublas_*.c", "lt_*.c")):
     return [*sorted((ROOT / "dropin").glob("common_*.c")), ROOT / "dropin/control.c", *(p for kind in kinds for p in sorted((ROOT / "dropin").glob(kind)))]
 
 
+def replaced(file, old, new):
+    """An edit of one place in one file, for build_face."""
+    return lambda name, text: text.replace(old, new, 1) if name == file else text
+
+
 def build_face(folder, edit=None, compiler="gcc"):
     """The face from edited sources: what a test must notice; or as it is."""
     (folder / "dropin").mkdir(parents=True)

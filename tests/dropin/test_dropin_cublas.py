@@ -8,7 +8,7 @@ import time
 
 import pytest
 from conftest import ROOT, nvcc
-from dropin_programs import HERE, build_face, cc, face, fakes, lines, run # noqa: F401 (fixtures)
+from dropin_programs import HERE, build_face, cc, face, fakes, lines, replaced, run # noqa: F401 (fixtures)
 
 REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
 MUST = ["cublasSgemm_v2", "cublasGemmEx", "cublasSgemmStridedBatched", "cublasGemmStridedBatchedEx"]
@@ -284,10 +284,6 @@ def without(name):
             return re.sub(rf"[ \t]*X\({name}\)[ \t]*\\\n", "", text)
         return re.sub(rf"(?m)^\w+\({name}, \w+\)\n", "", text) if file == "cublas_entries.c" else text
     return edit
-
-
-def replaced(file, old, new):
-    return lambda name, text: text.replace(old, new, 1) if name == file else text
 
 
 @pytest.mark.parametrize("edit", [

@@ -2,7 +2,7 @@
 import re
 
 import pytest
-from dropin_programs import HERE, ROOT, build_face, cc, face, lines # noqa: F401 (fixtures)
+from dropin_programs import HERE, ROOT, build_face, cc, face, lines, replaced # noqa: F401 (fixtures)
 
 REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
 BIAS, RELU, RELU_BIAS, GELU, GELU_BIAS = 4, 2, 6, 32, 36
@@ -93,10 +93,6 @@ def test_what_cublas_calls_within_itself_is_its_own(face, program, tmp_path):
     assert lines(at / "main", words, face=face, HALFTONE="record", HALFTONE_LOG=str(log))[0][:3] == [*lines(at / "main", words)[0][:2], "0"]
     rows = [row.split("\t") for row in log.read_text().splitlines()[1:]]
     assert [(row[2], row[-1]) for row in rows] == [("cublasGemmEx", REASONS["PEDANTIC"]), ("cublasLtMatmul", REASONS["NESTED"])]
-
-
-def replaced(file, old, new):
-    return lambda name, text: text.replace(old, new, 1) if name == file else text
 
 
 @pytest.mark.parametrize("edit", [

@@ -15,6 +15,7 @@
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_dev.h"
+#include "block.h"
 #include "choose.h"
 #include "handle.h"
 
@@ -22,35 +23,6 @@ enum { EPOCH = 12, CALLS = 2, OPERANDS = 2 };
 
 static const struct ht_set_desc *set;
 static const struct ht_scheme_desc *f16x3;
-
-/* ---- memory: a host copy and a device copy */
-
-struct block {
-    void *host, *device;
-    size_t bytes;
-};
-
-static struct block block_make(size_t bytes) {
-    struct block b = {malloc(bytes), NULL, bytes};
-    assert_non_null(b.host);
-    memset(b.host, 0xff, bytes); /* NaN; -1 */
-    assert_int_equal(ht_dev_alloc(&b.device, bytes), HT_DEV_OK);
-    assert_int_equal(ht_dev_upload(b.device, b.host, b.bytes), HT_DEV_OK);
-    return b;
-}
-
-static void block_up(const struct block *b) {
-    assert_int_equal(ht_dev_upload(b->device, b->host, b->bytes), HT_DEV_OK);
-}
-
-static void block_down(const struct block *b) {
-    assert_int_equal(ht_dev_download(b->host, b->device, b->bytes), HT_DEV_OK);
-}
-
-static void block_free(struct block *b) {
-    free(b->host);
-    ht_dev_free(b->device);
-}
 
 static struct block ints(int64_t count) {
     return block_make((size_t)count * sizeof(int));
