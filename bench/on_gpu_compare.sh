@@ -9,16 +9,17 @@ old=$(mktemp -d)
 trap 'rm -rf "$old"' EXIT
 tar -xzf "$old_tar" -C "$old"
 for tree in "$old" "$here"; do
-    (cd "$tree" && make -s GPU="$set_" generate && make -s GPU="$set_" build-device) >"$out/build.log" 2>&1 || { tail -5 "$out/build.log" >&2; exit 1; }
+    (cd "$tree" && make -s -j"$(nproc)" GPU="$set_" generate && make -s -j"$(nproc)" GPU="$set_" build-device) >"$out/build.log" 2>&1 || { tail -5 "$out/build.log" >&2; exit 1; }
 done
 for round in $(seq "$rounds"); do
     for side in old new; do
         tree=$here
         [ $side = new ] || tree=$old
         for list in "--sizes 512,1024,2048,4096,8192" "--shapes $here/bench/shapes-skinny.txt"; do
-            table=$out/$side-$round-${list##*[/,]}
+            table=$out/$side-$round-${list##*[/,]} only=--baselines
+            grep -rq -- '"--baselines"' "$tree/bench" || only=--yardsticks # its older name
             # shellcheck disable=SC2086 # an option and its value
-            (cd "$tree" && "out/$set_/halftone" bench $list --schemes auto --baselines sgemm --seconds 0.1 --out "${table%.txt}.tsv" >"$out/bench.log" 2>&1)
+            (cd "$tree" && "out/$set_/halftone" bench $list --schemes auto $only sgemm --seconds 0.1 --out "${table%.txt}.tsv" >"$out/bench.log" 2>&1)
         done
     done
 done
@@ -31,11 +32,11 @@ for path in sorted(pathlib.Path(sys.argv[1]).glob("*-[0-9]*.tsv")):
         cells = line.split("\t")
         if line.startswith("#"):
             continue
-        if "contender" in cells:
+        if {"method", "contender"} & set(cells):
             head = cells
         elif head and len(cells) == len(head):
             row = dict(zip(head, cells))
-            if row["contender"].startswith("auto"):
+            if row.get("method", row.get("contender")).startswith("auto"):
                 key = tuple(row.get(name, "") for name in ("m", "n", "k", "trans"))
                 ratios.setdefault(key, {}).setdefault(path.stem.split("-")[0], []).append(float(row["end/sgemm"]))
 print("m\tn\tk\ttrans\told\tnew\tnew/old")
