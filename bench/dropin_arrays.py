@@ -1,0 +1,112 @@
+"""CuPy's and JAX' FP32 products before the cuBLAS face: dropin_arrays.py cupy|jax RESULTS. Lines as dropin_torch.py prints them; JAX looks cuBLAS'
+functions up itself, so HALFTONE_DLSYM=1 must be set."""
+import ctypes
+import os
+import pathlib
+import sys
+import time
+
+import numpy
+
+FACE = ctypes.CDLL(None)
+SIDE = "face" if hasattr(FACE, "halftone_dropin_version") else "native"
+
+
+def say(piece, what, value, unit=""):
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    line = f"{piece}\t{what}\t{text}\t{unit}"
+    print(SIDE, line, flush=True)
+    with (pathlib.Path(sys.argv[2]) / f"{SIDE}.tsv").open("a") as file:
+        file.write(line + "\n")
+
+
+def say_counters(piece, what, least):
+    if SIDE == "native":
+        return
+    served, original = ctypes.c_uint64(), ctypes.c_uint64()
+    FACE.halftone_dropin_counters(ctypes.byref(served), ctypes.byref(original))
+    FACE.halftone_dropin_reset()
+    say(piece, f"{what}: served", served.value)
+    say(piece, f"{what}: original", original.value)
+    if served.value < least:
+        say(piece, f"{what}: FAILED, fewer than {least} were served", served.value)
+
+
+def error(got, want):
+    return float(numpy.linalg.norm(got.astype(numpy.float64) - want) / numpy.linalg.norm(want))
+
+
+def arrays():
+    random = numpy.random.default_rng(0)
+    a, b = (random.standard_normal(shape, dtype=numpy.float32) for shape in ((2048, 1536), (1536, 1024)))
+    return a, b, a.astype(numpy.float64) @ b.astype(numpy.float64)
+
+
+def run_cupy():
+    import cupy
+    a, b, want = arrays()
+    x, y = cupy.asarray(a), cupy.asarray(b)
+    stack_x, stack_y = cupy.asarray(a[:1024].reshape(4, 256, 1536)), cupy.asarray(b.reshape(1, 1536, 1024)).repeat(4, 0)
+    spd = (x @ x.T).get().astype(numpy.float64) / 1536 + numpy.eye(2048)
+    matrix = cupy.asarray(spd.astype(numpy.float32))
+
+    def clock(call):
+        took = []
+        for _ in range(5):
+            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+            begin.record()
+            for _ in range(5):
+                call()
+            end.record()
+            end.synchronize()
+            took.append(cupy.cuda.get_elapsed_time(begin, end) / 5)
+        return sorted(took)[2]
+
+    big = cupy.random.default_rng(0).standard_normal((4096, 4096), dtype=cupy.float32)
+    cases = {
+        "a @ b": (lambda: x @ y, lambda got: error(got.get(), want), 1),
+        "dot, transposed": (lambda: y.T.dot(x.T), lambda got: error(got.get(), want.T), 1),
+        "stack @ stack": (lambda: stack_x @ stack_y, lambda got: error(got.get().reshape(1024, 1024), want[:1024]), 1),
+        "stack @ broadcast": (lambda: stack_x @ y, lambda got: error(got.get().reshape(1024, 1024), want[:1024]), 1),
+        "tensordot": (lambda: cupy.tensordot(x, y, 1), lambda got: error(got.get(), want), 1),
+        "einsum ij,jk": (lambda: cupy.einsum("ij,jk->ik", x, y), lambda got: error(got.get(), want), 1),
+        "linalg.cholesky": (lambda: cupy.linalg.cholesky(matrix), lambda got: error(got.get().astype(numpy.float64) @ got.get().T.astype(numpy.float64), spd), 0),
+    }
+    say_counters("cupy", "before", 0)
+    for name, (call, judge, least) in cases.items():
+        say("cupy", f"{name}: error", judge(call()))
+        say_counters("cupy", name, least)
+    say("cupy", "4096 a @ b: time", clock(lambda: big @ big), "ms")
+    say_counters("cupy", "4096 a @ b", 1)
+
+
+def run_jax():
+    os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_gpu_enable_triton_gemm=false"
+    os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+    import jax
+    jax.config.update("jax_default_matmul_precision", "highest")
+    a, b, want = arrays()
+    product = jax.jit(jax.numpy.dot)
+    say("jax", "dot: error", error(numpy.asarray(product(a, b)), want))
+    say_counters("jax", "dot", 1)
+    layer = jax.jit(lambda a, b, c: jax.nn.relu(a @ b + c))
+    bias = numpy.ones(1024, numpy.float32)
+    say("jax", "relu(a @ b + c): error", error(numpy.asarray(layer(a, b, bias)), numpy.maximum(want + 1, 0)))
+    say_counters("jax", "relu(a @ b + c)", 1)
+    stack = jax.jit(lambda a, b: jax.numpy.einsum("bij,jk->bik", a, b))
+    say("jax", "batches: error", error(numpy.asarray(stack(a.reshape(8, 256, 1536), b)).reshape(2048, 1024), want))
+    say_counters("jax", "batches", 1)
+    big = jax.device_put(numpy.random.default_rng(0).standard_normal((4096, 4096), dtype=numpy.float32))
+    product(big, big).block_until_ready()
+    took = []
+    for _ in range(7):
+        begin = time.perf_counter()
+        for _ in range(5):
+            out = product(big, big)
+        out.block_until_ready()
+        took.append((time.perf_counter() - begin) / 5)
+    say("jax", "4096 dot: time", sorted(took)[3] * 1e3, "ms")
+    say_counters("jax", "4096 dot", 1)
+
+
+{"cupy": run_cupy, "jax": run_jax}[sys.argv[1]]()

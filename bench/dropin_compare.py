@@ -1,0 +1,54 @@
+"""Native beside the face: dropin_compare.py RESULTS, of dropin_torch.py's and dropin_arrays.py's lines. Exit code 1: a line says FAILED."""
+import json
+import pathlib
+import sys
+
+
+def read(path):
+    rows = {}
+    if path.exists():
+        for line in path.read_text().splitlines():
+            piece, what, value, unit = line.split("\t")
+            rows[piece, what] = (value, unit)
+    return rows
+
+
+def number(text):
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return None
+
+
+def say_distances(results, name, exact):
+    """How far loss curves are from the one of FP64: the largest and the mean distance, of each seed."""
+    curves = {side: results / f"curve-{name}{side}.json" for side in ("native", "face")}
+    if not all(path.exists() for path in (exact, *curves.values())):
+        return
+    for side, path in curves.items():
+        mine, other = json.loads(path.read_text()), json.loads(exact.read_text())
+        if not isinstance(mine[0], list):
+            mine, other = [mine], [other]
+        off = [[abs(x - y) for x, y in zip(left, right)] for left, right in zip(mine, other)]
+        print(f"curves\t{name}{side} from FP64, largest, by seed\t" + " ".join(f"{max(row):.3g}" for row in off))
+        print(f"curves\t{name}{side} from FP64, mean, by seed\t" + " ".join(f"{sum(row) / len(row):.3g}" for row in off))
+
+
+def main():
+    results = pathlib.Path(sys.argv[1])
+    native, face = read(results / "native.tsv"), read(results / "face.tsv")
+    print("piece\twhat\tnative\tface\tunit\tnative/face")
+    for key in dict.fromkeys([*native, *face]):
+        left, right = native.get(key, ("-", ""))[0], face.get(key, ("-", ""))[0]
+        x, y = number(left), number(right)
+        ratio = f"{x / y:.3f}" if x is not None and y else "-"
+        print(*key, left, right, (native.get(key) or face[key])[1], ratio, sep="\t")
+    for name, exact in (("", ""), ("ddp-", "ddp-"), ("fsdp-", "ddp-")):
+        say_distances(results, name, results / f"curve-{exact}fp64.json")
+    failed = [f"{key[0]}: {key[1]} {rows[key][0]}" for rows in (native, face) for key in rows if "FAILED" in key[1] + rows[key][0]]
+    for line in failed:
+        print("FAILED\t" + line)
+    return 1 if failed else 0
+
+
+sys.exit(main())

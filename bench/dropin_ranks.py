@@ -1,0 +1,179 @@
+"""Several GPUs, a process each, before the cuBLAS face: torchrun dropin_ranks.py PIECES RESULTS; PIECES devices is one process with two
+threads. Lines as dropin_torch.py prints them, by rank 0."""
+import json
+import pathlib
+import sys
+import threading
+
+import dropin_torch as one
+import torch
+import torch.distributed as dist
+
+STEPS = 100
+
+
+def rank():
+    return dist.get_rank() if dist.is_initialized() else 0
+
+
+def say(piece, what, value, unit=""):
+    if rank() == 0:
+        one.say(piece, what, value, unit)
+
+
+def gathered(value):
+    """The value of every rank, as floats."""
+    mine = torch.tensor([float(value)], device="cuda", dtype=torch.float64)
+    all_of = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(all_of, mine)
+    return [float(x) for x in all_of]
+
+
+def say_counters(piece, least):
+    served, original = one.counters()
+    served, original = gathered(served), gathered(original)
+    if one.SIDE == "face":
+        say(piece, "served, by rank", " ".join(f"{x:.0f}" for x in served))
+        say(piece, "original, by rank", " ".join(f"{x:.0f}" for x in original))
+        if min(served) < least or len(set(served)) != 1:
+            say(piece, "FAILED, too few were served, or not as many on each rank", min(served))
+
+
+def fingerprint(model):
+    return sum(int(p.detach().view(torch.int64 if p.dtype == torch.float64 else torch.int32).long().sum()) for p in model.parameters()) % (1 << 52)
+
+
+def wrap_ddp(model):
+    return torch.nn.parallel.DistributedDataParallel(model, device_ids=[torch.cuda.current_device()])
+
+
+def wrap_fsdp(model):
+    from torch.distributed.fsdp import fully_shard
+    for layer in model.layers.layers:
+        fully_shard(layer)
+    return fully_shard(model)
+
+
+def training(piece, wrap):
+    """100 steps of the transformer, each rank half of a batch."""
+    for kind, dtype in ((one.SIDE, torch.float32), ("fp64", torch.float64)):
+        if kind == "fp64" and (one.SIDE == "face" or piece != "ddp"):
+            continue
+        torch.manual_seed(0)
+        model = wrap(one.Model().to("cuda", dtype))
+        optimizer = torch.optim.AdamW(model.parameters(), lr=2e-4)
+        tokens = torch.randint(0, 4096, (4, 8, 513), device="cuda", generator=torch.Generator("cuda").manual_seed(0))
+        share = tokens.chunk(dist.get_world_size(), 1)[rank()]
+        losses, times = [], []
+        one.counters()
+        for step in range(STEPS):
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record()
+            batch = share[step % 4]
+            loss = torch.nn.functional.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            optimizer.step()
+            end.record()
+            mean = loss.detach().clone()
+            dist.all_reduce(mean)
+            losses.append(float(mean) / dist.get_world_size())
+            times.append(begin.elapsed_time(end))
+        if kind != "fp64":
+            say(piece, "step", sorted(times)[STEPS // 2], "ms")
+            say_counters(piece, STEPS)
+            if wrap is wrap_ddp:
+                prints = gathered(fingerprint(model))
+                say(piece, "parameters of the ranks", "equal" if len(set(prints)) == 1 else "FAILED: they differ")
+        say(piece, f"loss of {kind} after 1, 50 and 100 steps", " ".join(f"{losses[i]:.6f}" for i in (0, 49, 99)))
+        if rank() == 0:
+            (one.RESULTS / f"curve-{piece}-{kind}.json").write_text(json.dumps(losses))
+
+
+def ddp():
+    training("ddp", wrap_ddp)
+
+
+def fsdp():
+    training("fsdp", wrap_fsdp)
+
+
+def tensor():
+    """An MLP whose first layer is cut by columns and whose second by rows (DTensor)."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+    torch.manual_seed(1)
+    mlp = torch.nn.Sequential(torch.nn.Linear(2048, 8192), torch.nn.GELU(), torch.nn.Linear(8192, 2048)).cuda()
+    x = torch.randn(4096, 2048, device="cuda", generator=torch.Generator("cuda").manual_seed(2))
+    with torch.no_grad():
+        exact = torch.nn.functional.linear(x.double(), mlp[0].weight.double(), mlp[0].bias.double())
+        exact = torch.nn.functional.linear(torch.nn.functional.gelu(exact), mlp[2].weight.double(), mlp[2].bias.double())
+        cut = parallelize_module(mlp, init_device_mesh("cuda", (dist.get_world_size(),)), {"0": ColwiseParallel(), "2": RowwiseParallel()})
+        one.counters()
+        say("tensor", "error", one.relative_error(cut(x), exact))
+        say("tensor", "time", one.seconds(lambda: cut(x)) * 1e3, "ms")
+        say_counters("tensor", 2)
+
+
+def graph():
+    """A product and an all-reduce in one graph."""
+    torch.manual_seed(3)
+    x, w = torch.randn(1024, 2048, device="cuda"), torch.randn(2048, 1024, device="cuda")
+
+    def call():
+        out = x @ w
+        dist.all_reduce(out)
+        return out
+
+    call()
+    torch.cuda.synchronize()
+    recorded = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(recorded):
+        out = call()
+    for seed in range(3):
+        x.copy_(torch.randn(1024, 2048, generator=torch.Generator().manual_seed(seed)))
+        recorded.replay()
+        differs = 0.0 if torch.equal(out, call()) else 1.0
+        say("graph", f"replay {seed} against eager", "equal" if sum(gathered(differs)) == 0 else "FAILED: they differ")
+    say_counters("graph", 5)
+
+
+def devices():
+    """One process, two devices, a thread each."""
+    errors = {}
+
+    def work(device):
+        torch.cuda.set_device(device)
+        random = torch.Generator(f"cuda:{device}").manual_seed(device)
+        a = torch.randn(1500, 1024, device="cuda", generator=random)
+        want = a.double() @ a.double().t()
+        errors[device] = max(one.relative_error(a @ a.t(), want) for _ in range(100))
+
+    one.counters()
+    threads = [threading.Thread(target=work, args=(device,)) for device in range(torch.cuda.device_count())]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    say("devices", f"{len(threads)} devices of one process: largest error", max(errors.values()) if len(errors) == len(threads) else "FAILED: a thread ended")
+    served, original = one.counters()
+    if one.SIDE == "face":
+        say("devices", "served, original", f"{served}, {original}")
+        if served < 100 * len(threads):
+            say("devices", "FAILED, too few were served", served)
+
+
+if __name__ == "__main__":
+    one.RESULTS = pathlib.Path(sys.argv[2])
+    pieces = sys.argv[1].split(",")
+    if pieces != ["devices"]:
+        dist.init_process_group("nccl")
+        torch.cuda.set_device(dist.get_rank() % torch.cuda.device_count())
+    for name in pieces:
+        try:
+            globals()[name]()
+        except Exception as error:  # the other pieces still run
+            print(f"FAILED {name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
+            say(name, "FAILED", type(error).__name__)
+    if dist.is_initialized():
+        dist.destroy_process_group()

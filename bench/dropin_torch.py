@@ -1,0 +1,407 @@
+"""What PyTorch's FP32 products take and give, unchanged, with or without the cuBLAS face before it: dropin_torch.py PIECE RESULTS
+
+Run by on_gpu_dropin.sh, natively and under `halftone run`. A piece prints lines `piece<TAB>what<TAB>value<TAB>unit` and adds them to
+RESULTS/native.tsv or RESULTS/face.tsv; dropin_compare.py sets these beside each other. Times: CUDA events, median. Errors: relative, Frobenius
+norm, against FP64.
+"""
+import ctypes
+import json
+import pathlib
+import re
+import statistics
+import sys
+import threading
+import time
+
+import torch
+
+FACE = ctypes.CDLL(None)
+SIDE = "face" if hasattr(FACE, "halftone_dropin_version") else "native"
+SERVED, ORIGINAL = ctypes.c_uint64(), ctypes.c_uint64()
+
+
+def say(piece, what, value, unit=""):
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    line = f"{piece}\t{what}\t{text}\t{unit}"
+    print(SIDE, line, flush=True)
+    with (RESULTS / f"{SIDE}.tsv").open("a") as file:
+        file.write(line + "\n")
+
+
+def counters():
+    """(served, by the original) since the last time this was asked."""
+    if SIDE == "native":
+        return 0, 0
+    FACE.halftone_dropin_counters(ctypes.byref(SERVED), ctypes.byref(ORIGINAL))
+    FACE.halftone_dropin_reset()
+    return SERVED.value, ORIGINAL.value
+
+
+def say_counters(piece, what, least_served=1):
+    served, original = counters()
+    if SIDE == "face":
+        say(piece, f"{what}: served", served)
+        say(piece, f"{what}: original", original)
+        if served < least_served:
+            say(piece, f"{what}: FAILED, fewer than {least_served} were served", served)
+
+
+def seconds(call, rounds=7, reps=5):
+    """Median seconds of a call, which is enqueued `reps` times between two events."""
+    call()
+    took = []
+    for _ in range(rounds):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        for _ in range(reps):
+            call()
+        end.record()
+        end.synchronize()
+        took.append(begin.elapsed_time(end) * 1e-3 / reps)
+    return statistics.median(took)
+
+
+def relative_error(got, want):
+    return float((got.double() - want).norm() / want.norm())
+
+
+def products():
+    """(a) bare and biased products; nn.Linear with a bias is cublasLtMatmul."""
+    torch.manual_seed(0)
+    x, w = torch.randn(2048, 4096, device="cuda"), torch.randn(11008, 4096, device="cuda") / 64
+    linear = torch.nn.Linear(4096, 11008, device="cuda")
+    square = torch.randn(4096, 4096, device="cuda")
+    batch_a, batch_b = torch.randn(32, 512, 128, device="cuda"), torch.randn(32, 128, 512, device="cuda")
+    counters()
+    with torch.no_grad():
+        wide = linear.weight.double().t()
+        cases = {
+            "x @ W.T 2048x4096x11008": (lambda: x @ w.t(), lambda: x.double() @ w.double().t()),
+            "nn.Linear with bias 2048x4096x11008": (lambda: linear(x), lambda: torch.addmm(linear.bias.double(), x.double(), wide)),
+            "linear, bias, GELU 2048x4096x11008": (
+                lambda: torch._addmm_activation(linear.bias, x, linear.weight.t(), use_gelu=True),
+                lambda: torch.nn.functional.gelu(torch.addmm(linear.bias.double(), x.double(), wide), approximate="tanh")),
+            "linear, bias, ReLU 2048x4096x11008": (
+                lambda: torch._addmm_activation(linear.bias, x, linear.weight.t()),
+                lambda: torch.relu(torch.addmm(linear.bias.double(), x.double(), wide))),
+            "a @ b 4096": (lambda: square @ square, lambda: square.double() @ square.double()),
+            "bmm 32x512x128x512": (lambda: torch.bmm(batch_a, batch_b), lambda: torch.bmm(batch_a.double(), batch_b.double())),
+        }
+        for name, (call, reference) in cases.items():
+            say("products", f"{name}: error", relative_error(call(), reference()))
+            say("products", f"{name}: time", seconds(call) * 1e3, "ms")
+            say_counters("products", name)
+
+
+def precision():
+    """(b) the program's own switch of precision decides which path a product takes."""
+    torch.manual_seed(1)
+    a, b = torch.randn(2048, 2048, device="cuda"), torch.randn(2048, 2048, device="cuda")
+    bias = torch.randn(2048, device="cuda")
+    want = a.double() @ b.double()
+    for mode, least in (("ieee", 2), ("tf32", 0), ("bfx9", 2), ("ieee", 2)):
+        try:
+            torch.backends.cuda.matmul.fp32_precision = mode
+        except (RuntimeError, ValueError, AttributeError) as refused:
+            say("precision", f"{mode}: refused by PyTorch", str(refused).split("\n")[0][:60])
+            continue
+        counters()
+        say("precision", f"{mode}: error", relative_error(a @ b, want))
+        say("precision", f"{mode}: error with bias", relative_error(torch.addmm(bias, a, b), want + bias.double()))
+        served, original = counters()
+        if SIDE == "face":
+            say("precision", f"{mode}: served, original", f"{served}, {original}")
+            if (served >= 2) != (least == 2):
+                say("precision", f"{mode}: FAILED, not on its path", served)
+
+
+def same(piece, what, got, want, limit=0.0):
+    """Equal, or where one of the two is the original's and the other not, within `limit` (relative)."""
+    far = 0.0 if torch.equal(got, want) else relative_error(got, want.double())
+    say(piece, what, "equal" if far == 0 else f"within {limit}" if far <= limit else f"FAILED: differs by {far:.3g}")
+
+
+def graphs():
+    """(c) capture and replay; two graphs, of which one goes before the other replays; a first product while capturing."""
+    torch.manual_seed(2)
+    x, linear = torch.randn(1024, 1024, device="cuda"), torch.nn.Linear(1024, 4096, device="cuda")
+    small = torch.nn.Linear(1024, 512, device="cuda")
+    with torch.no_grad():
+        def call(layer):
+            return layer(x) @ layer.weight
+
+        cold = len(sys.argv) > 3
+        limit, piece = (1e-5, "graphs, captured cold") if cold else (0.0, "graphs")
+        if cold:  # the process's first product is in a capture: as for cuBLAS itself, its handle must be there
+            torch.cuda.current_blas_handle()
+        else:
+            call(linear)
+            call(small)
+        torch.cuda.synchronize()
+        counters()
+        graph = [torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()]
+        with torch.cuda.graph(graph[0]):
+            first = call(linear)
+        with torch.cuda.graph(graph[1]):
+            second = call(small)
+        say_counters(piece, "captured", 0 if cold else 4)
+        for seed in range(3):
+            x.copy_(torch.randn(1024, 1024, generator=torch.Generator().manual_seed(seed)))
+            for each in graph:
+                each.replay()
+            same(piece, f"replay {seed} of the first graph against eager", first, call(linear), limit)
+            same(piece, f"replay {seed} of the second graph against eager", second, call(small), limit)
+        want = second.clone()
+        for _ in range(1000):
+            graph[0].replay()
+            graph[1].replay()
+        same(piece, "after 1,000 replays in turns", second, want, limit)
+        first = None
+        del graph[0]
+        torch.cuda.synchronize()
+        junk = [torch.randn(1 << 20, device="cuda") for _ in range(64)]
+        second.zero_()
+        graph[0].replay()
+        call(linear)
+        same(piece, "the second after the first was destroyed", second, want, limit)
+        del junk
+        say(piece, "replay of the second", seconds(graph[0].replay) * 1e6, "us")
+
+
+def solvers():
+    """(d) cuSOLVER's calls of cuBLAS."""
+    torch.manual_seed(3)
+    torch.backends.cuda.preferred_linalg_library("cusolver")
+    n = 8192
+    a = torch.randn(n, n, device="cuda")
+    a = a @ a.t() / n + torch.eye(n, device="cuda")
+    counters()
+    for name, call in (("cholesky", torch.linalg.cholesky), ("lu_factor", lambda a: torch.linalg.lu_factor(a)[0])):
+        factor = call(a)
+        if name == "cholesky":
+            lower = factor.double()
+            say("solvers", f"{name} {n}: error", relative_error(lower @ lower.t(), a.double()))
+        say("solvers", f"{name} {n}: time", seconds(lambda c=call: c(a), 3, 1) * 1e3, "ms")
+        say_counters("solvers", name, 0)
+
+
+def edges():
+    """What a call of cuBLAS must keep: NaN and Inf, k = 0, beta = 0 over NaN, scalars on the device, odd sizes, threads, memory that is full."""
+    torch.manual_seed(4)
+    a, b = torch.randn(257, 515, device="cuda"), torch.randn(515, 131, device="cuda")
+    want = a.double() @ b.double()
+    out = torch.full((257, 131), float("nan"), device="cuda")
+    torch.mm(a, b, out=out)
+    say("edges", "odd sizes, out= over NaN: error", relative_error(out, want))
+    wide = torch.randn(4096, 4096, device="cuda") * 10.0 ** torch.randint(-30, 15, (4096, 1), device="cuda")
+    other = torch.randn(4096, 512, device="cuda")
+    got, exact = wide @ other, wide.double() @ other.double()
+    rows = exact.norm(dim=1) > 1e-35
+    say("edges", "rows of 10^-30 to 10^15: largest row error", float(((got.double() - exact).norm(dim=1) / exact.norm(dim=1))[rows].max()))
+    a[5, 7], a[9, 1] = float("inf"), float("nan")
+    big = torch.cat([a] * 4)
+    same("edges", "NaN and Inf of a product", torch.isfinite(big @ b), torch.isfinite(big.double() @ b.double()))
+    say("edges", "k = 0", float((torch.zeros(300, 0, device="cuda") @ torch.zeros(0, 300, device="cuda")).abs().max()))
+    counters()
+    errors = []
+
+    def work(seed):
+        with torch.cuda.stream(torch.cuda.Stream()):
+            mine = torch.randn(1024, 768, device="cuda", generator=torch.Generator("cuda").manual_seed(seed))
+            expected = mine.double() @ mine.double().t()
+            errors.append(max(relative_error(mine @ mine.t(), expected) for _ in range(50)))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    say("edges", "four threads, a stream each: largest error", max(errors))
+    say_counters("edges", "four threads", 200)
+    square = torch.randn(8192, 8192, device="cuda")
+    out, hoard = torch.empty_like(square), []
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    block = torch.cuda.mem_get_info()[0]
+    while block > 1 << 20:
+        try:
+            hoard.append(torch.empty(block, dtype=torch.uint8, device="cuda"))
+        except torch.OutOfMemoryError:
+            block //= 2
+    torch.mm(square, square, out=out)
+    torch.cuda.synchronize()
+    say_counters("edges", "memory full", 0)
+    hoard.clear()
+    say("edges", "memory full: error", relative_error(out[:64], square[:64].double() @ square.double()))
+
+
+class Model(torch.nn.Module):
+    """Four encoder layers over tokens: 1024 wide, 4096 in the feed-forward part."""
+
+    def __init__(self, words=4096, width=1024, layers=4):
+        super().__init__()
+        self.embed = torch.nn.Embedding(words, width)
+        layer = torch.nn.TransformerEncoderLayer(width, 16, 4 * width, dropout=0.0, batch_first=True, norm_first=True, activation="gelu")
+        self.layers = torch.nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+        self.head = torch.nn.Linear(width, words)
+
+    def forward(self, tokens):
+        return self.head(self.layers(self.embed(tokens)))
+
+
+def trainer(seed, dtype=torch.float32):
+    """A function that makes a step and returns its loss."""
+    torch.manual_seed(seed)
+    model = Model().to("cuda", dtype)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-4, fused=True)
+    random = torch.Generator("cuda").manual_seed(seed)
+    tokens = torch.randint(0, 4096, (4, 8, 513), device="cuda", generator=random)
+    made = 0
+
+    def step():
+        nonlocal made
+        batch = tokens[made % 4]
+        made += 1
+        loss = torch.nn.functional.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return step
+
+
+def is_product(name):
+    return bool(re.search(r"gemm|\bht_[a-z]|splitk|cublas|cutlass|xmma|gemv", name, re.I)) and not re.search("fmha|attention", name)
+
+
+def train():
+    """(e) a training step of a transformer in FP32: time of the step, and of the kernels of products in it, by torch.profiler."""
+    step = trainer(0)
+    for _ in range(5):
+        step()
+    counters()
+    say("train", "step", seconds(step, 5, 3) * 1e3, "ms")
+    say_counters("train", "16 steps", 16)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        for _ in range(3):
+            step()
+        torch.cuda.synchronize()
+    mine, others = 0.0, 0.0
+    for row in profile.key_averages():
+        took = getattr(row, "self_device_time_total", 0) / 3000
+        if is_product(row.key):
+            mine += took
+        else:
+            others += took
+    say("train", "kernels of products in a step", mine, "ms")
+    say("train", "other kernels in a step", others, "ms")
+    for row in sorted(profile.key_averages(), key=lambda r: -getattr(r, "self_device_time_total", 0))[:14]:
+        print(SIDE, f"    {row.self_device_time_total / 3000:8.3f} ms {row.count // 3:4d} {'product' if is_product(row.key) else '       '} {row.key[:90]}")
+
+
+def curves():
+    """Loss curves of three seeds; natively also in FP64."""
+    kinds = {SIDE: torch.float32} if SIDE == "face" else {SIDE: torch.float32, "fp64": torch.float64}
+    for kind, dtype in kinds.items():
+        losses = []
+        for seed in range(3):
+            step = trainer(seed, dtype)
+            losses.append([float(step()) for _ in range(25)])
+            del step
+            torch.cuda.empty_cache()
+        (RESULTS / f"curve-{kind}.json").write_text(json.dumps(losses))
+        say("curves", f"losses of {kind}, steps 1, 9, 17, 25 of seed 0", " ".join(f"{losses[0][i]:.6f}" for i in (0, 8, 16, 24)))
+
+
+# ---- cuBLAS' function beside the face's, in one process ----
+
+def sgemm_pair():
+    """(native, face) as functions of (m, n, k) over one buffer; both through ctypes, on PyTorch's handle."""
+    line = next(line for line in open("/proc/self/maps") if "/libcublas.so" in line)
+    original = ctypes.CDLL(line.split()[-1]).cublasSgemm_v2  # found in the library itself: never the face's
+    memory = torch.randn(3, 1 << 26, device="cuda")
+    handle = ctypes.c_void_p(torch.cuda.current_blas_handle())
+    one, zero = ctypes.c_float(1), ctypes.c_float(0)
+    a, b, c = (ctypes.c_void_p(row.data_ptr()) for row in memory)
+
+    def bound(function, m, n, k):
+        function.argtypes = [ctypes.c_void_p] + [ctypes.c_int] * 5 + [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int,
+                                                                     ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int]
+        alpha, beta = ctypes.addressof(one), ctypes.addressof(zero)
+
+        def call():
+            status = function(handle, 0, 0, m, n, k, alpha, a, m, b, k, beta, c, m)
+            assert status == 0, status
+        return call
+
+    keep = (memory, one, zero)
+    return (lambda *s: bound(original, *s)), (lambda *s: bound(FACE.cublasSgemm_v2, *s)), keep
+
+
+def launch():
+    """(f) host time of a call while the device is busy elsewhere: served, handed on because it is small, and PyTorch's own mm."""
+    native, face, keep = sgemm_pair()
+    for what, shape in (("served 256", (256, 256, 256)), ("served 1024", (1024, 1024, 1024)), ("handed on 64", (64, 64, 64))):
+        took = {}
+        for _ in range(9):
+            for side, function in (("native", native), ("face", face)):
+                call = function(*shape)
+                call()
+                torch.cuda.synchronize()
+                begin = time.perf_counter()
+                for _ in range(100):
+                    call()
+                took.setdefault(side, []).append((time.perf_counter() - begin) / 100)
+                torch.cuda.synchronize()
+        for side, times in took.items():
+            say("launch", f"host time of cublasSgemm, {what}, {side} function", statistics.median(times) * 1e6, "us")
+    del keep
+
+
+def shapes_of(path, most):
+    rows = [tuple(int(word) for word in line.split()[:3]) for line in open(path) if line.strip() and not line.startswith("#")]
+    return [row for row in rows if max(row[0] * row[1], row[0] * row[2], row[1] * row[2]) <= 1 << 26][:most]
+
+
+def sweep():
+    """(g) many shapes: time of cuBLAS' function over that of the face's, by turns in one process. Handed on where the face finds them small."""
+    native, face, keep = sgemm_pair()
+    here = pathlib.Path(__file__).parent
+    shapes = [(n, n, n) for n in (64, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024, 1536, 2048, 3072, 4096, 6144)]
+    shapes += shapes_of(here / "shapes-short.txt", 15) + shapes_of(here / "shapes-random.txt", 40)
+    table = []
+    for shape in shapes:
+        calls = {"native": native(*shape), "face": face(*shape)}
+        reps = max(2, min(40, int(2e-3 / seconds(calls["native"], 1, 2))))
+        took = {side: [] for side in calls}
+        for _ in range(5):
+            for side, call in calls.items():
+                took[side].append(seconds(call, 1, reps))
+        counters()
+        calls["face"]()
+        took = {side: statistics.median(times) for side, times in took.items()}
+        table.append((took["native"] / took["face"], shape, took, counters()[0]))
+    with (RESULTS / "sweep.tsv").open("w") as file:
+        file.write("m\tn\tk\tnative us\tface us\tratio\tserved\n")
+        for ratio, shape, took, served in table:
+            file.write("\t".join(map(str, shape)) + f"\t{took['native'] * 1e6:.2f}\t{took['face'] * 1e6:.2f}\t{ratio:.3f}\t{served}\n")
+    ratios = [row[0] for row in table]
+    say("sweep", "shapes", len(ratios))
+    say("sweep", "geometric mean of native / face", statistics.geometric_mean(ratios))
+    say("sweep", "worst native / face", min(ratios))
+    say("sweep", "below 0.99", sum(ratio < 0.99 for ratio in ratios))
+    for ratio, shape, took, served in sorted(table)[:16]:
+        print(SIDE, f"    {ratio:6.3f} {shape} {took['native'] * 1e6:9.1f} us {took['face'] * 1e6:9.1f} us {'served' if served else 'handed on'}")
+    del keep
+
+
+PIECES = {f.__name__: f for f in (products, precision, graphs, solvers, edges, train, curves, launch, sweep)}
+
+if __name__ == "__main__":
+    RESULTS = pathlib.Path(sys.argv[2])
+    for name in sys.argv[1].split(","):
+        try:
+            PIECES[name]()
+        except Exception as error:  # the other pieces still run
+            say(name, "FAILED", f"{type(error).__name__}: {str(error).splitlines()[0][:150] if str(error) else ''}")

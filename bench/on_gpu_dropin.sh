@@ -1,0 +1,75 @@
+#!/bin/sh
+# The cuBLAS face under programs as they are: on_gpu_dropin.sh RESULTS [PIECE...], on a machine with a GPU, nvcc, and a python3 that has PyTorch,
+# CuPy and JAX. Builds SET (default h200, lean), then runs the pieces of dropin_torch.py and dropin_arrays.py (default all) natively, beside the
+# compiler, and under `halftone run`. Each piece is a process with a limit of 20 s (PIECE_LIMIT; natively all are one, of 45 s), so one that hangs costs no other; none
+# starts after LIMIT seconds (default 105). RESULTS receives native.tsv, face.tsv, sweep.tsv, curve-*.json, calls.tsv, and compare.tsv,
+# which is printed.
+set -u
+out=$1
+shift
+pieces="$*" set_=${SET:-h200} limit=${LIMIT:-105} piece_limit=${PIECE_LIMIT:-20} start=$(date +%s)
+: "${PYTHON:=python3}"
+mkdir -p "$out"
+rm -f "$out"/native.tsv "$out"/face.tsv "$out"/calls.tsv "$out"/piece-*
+
+spent() { echo $(($(date +%s) - start)); }
+
+# piece SIDE SCRIPT NAMES [WORD]
+piece() {
+    side=$1 script=$2 names=$3
+    shift 3
+    log=$out/piece-$side-$names${1:+-$1}
+    if [ "$(spent)" -ge "$limit" ]; then
+        echo "skipped after $(spent) s" >"$log.err"
+        return
+    fi
+    before="" seconds=$piece_limit
+    if [ "$side" = native ]; then seconds=45; else before="out/$set_/halftone run --log $out/calls.tsv --"; fi
+    # shellcheck disable=SC2086 # words
+    timeout -s KILL "$seconds" $before "$PYTHON" "bench/$script.py" "$names" "$out" "$@" >"$log.log" 2>"$log.err"
+    echo "exit code $?, until $(spent) s" >>"$log.log"
+}
+
+# Of PIECE..., the names that were asked for.
+wanted() {
+    for name in "$@"; do
+        case " $pieces " in "  " | *" $name "*) echo "$name" ;; esac
+    done
+}
+
+{ make -s -j14 GPU="$set_" LEAN=1 SCHEMES=f16x3,bf16x6u generate && make -s -j14 GPU="$set_" LEAN=1 SCHEMES=f16x3,bf16x6u build-device; } >"$out/build.log" 2>&1 &
+build=$!
+"$PYTHON" -c 'import torch; print("PyTorch", torch.__version__, torch.cuda.get_device_name(), "CUDA", torch.version.cuda)'
+native=$(wanted products precision solvers train curves)
+# shellcheck disable=SC2086 # words
+[ -z "$native" ] || piece native dropin_torch "$(echo $native | tr ' ' ,)"
+for name in $(wanted cupy jax); do
+    piece native dropin_arrays "$name"
+done
+wait $build || { tail -5 "$out/build.log"; exit 0; }
+echo "built, and native pieces run, after $(spent) s"
+for name in $(wanted products train launch sweep); do
+    piece face dropin_torch "$name"
+done
+waited=
+for name in $(wanted precision graphs solvers curves); do # no times of these are compared
+    piece face dropin_torch "$name" &
+    waited="$waited $!"
+done
+[ -z "$(wanted graphs)" ] || { piece face dropin_torch graphs cold & waited="$waited $!"; }
+for name in $(wanted cupy jax); do
+    HALFTONE_DLSYM=1 piece face dropin_arrays "$name" &
+    waited="$waited $!"
+done
+# shellcheck disable=SC2086 # words
+wait $waited
+[ -z "$(wanted edges)" ] || piece face dropin_torch edges # fills the memory
+"$PYTHON" bench/dropin_compare.py "$out" >"$out/compare.tsv"
+cat "$out/compare.tsv"
+for log in "$out"/piece-*.log; do
+    echo "---- ${log##*/piece-}: $(tail -1 "$log")"
+    grep -E "^(native|face)     " "$log"
+    case $(tail -1 "$log") in "exit code 0"*) ;; *) tail -4 "${log%.log}.err" ;; esac
+    grep -A14 -E "^halftone" "${log%.log}.err" | cut -c 1-140
+done
+echo "took $(spent) s"
