@@ -15,6 +15,11 @@ void text_free(struct text *t) {
     *t = (struct text){0};
 }
 
+void text_free_list(struct text *const *list) {
+    while (*list)
+        text_free(*list++);
+}
+
 /* Makes room for `extra` bytes and the NUL; sets `failed` when that is impossible. */
 static bool text_reserve(struct text *t, size_t extra) {
     if (t->failed)

@@ -16,6 +16,8 @@ struct text {
 };
 
 void text_free(struct text *t);
+void text_free_list(struct text *const *list); /* ends with NULL */
+#define text_free_all(...) text_free_list((struct text *const[]){__VA_ARGS__, NULL})
 bool text_same(const struct text *x, const struct text *y);
 void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const char *bytes, size_t len);

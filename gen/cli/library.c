@@ -104,8 +104,7 @@ const struct scheme *library_scheme(const char *name, const struct gpu *g, const
     else
         err_user(g->name, 0, "scheme %s: %s; this GPU has: %s", name, why.data,
                  names.data ? names.data : "none");
-    text_free(&names);
-    text_free(&why);
+    text_free_all(&names, &why);
     return found;
 }
 

@@ -304,8 +304,7 @@ static int run_verify(const char *folder, const char *root) {
         }
     }
     files_free(&files);
-    text_free(&command);
-    text_free(&gpus);
+    text_free_all(&command, &gpus);
     return err_count() > 0;
 }
 

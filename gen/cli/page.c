@@ -222,8 +222,6 @@ bool page_write(const struct page *p, const char *root, const char *path) {
                  "python3 did not draw the page, which stays unwritten; --tsv needs no script");
     else
         ok = files_write_one(&page, path);
-    text_free(&script);
-    text_free(&tables);
-    text_free(&page);
+    text_free_all(&script, &tables, &page);
     return ok;
 }

@@ -173,8 +173,7 @@ bool tuned_is_of(const char *path, const char *gpu) {
     if (ok)
         text_add_bytes(&first, bytes.data, strcspn(bytes.data, "\n"));
     const bool is_of = ok && first.data && names_set(first.data, gpu);
-    text_free(&bytes);
-    text_free(&first);
+    text_free_all(&bytes, &first);
     return is_of;
 }
 

@@ -210,8 +210,7 @@ static void inline_runtime(struct text *out, struct vendor *v, const char *name)
         text_addf(&body, "\n");
         rename_text(out, &v->rename, body.data, body.len, RENAME_ALL, NULL);
     }
-    text_free(&raw);
-    text_free(&body);
+    text_free_all(&raw, &body);
 }
 
 /* The simulator's sources, in the order that they need: what kernels see, and after them what does the
@@ -566,10 +565,6 @@ bool vendor_files(struct files *f, const struct library *l, const struct options
         add_budgets(&v);
         add_manifest(&v);
     }
-    text_free(&shared);
-    text_free(&v.abi);
-    text_free(&v.system);
-    text_free(&v.inner);
-    text_free(&v.outer);
+    text_free_all(&shared, &v.abi, &v.system, &v.inner, &v.outer);
     return err_count() == 0;
 }

@@ -30,19 +30,6 @@ static size_t behind(const struct reach *r, size_t i) {
     return match != TPL_NONE && match > i ? match + 1 : i + 1;
 }
 
-/* Behind `template < ... >`, or i. */
-static size_t behind_template(const struct reach *r, size_t i) {
-    int depth = 0;
-    if (!is(r, i, "template"))
-        return i;
-    for (i++; r->source.tokens[i].kind != TPL_END; i = behind(r, i)) {
-        depth += is(r, i, "<") ? 1 : is(r, i, ">") ? -1 : is(r, i, ">>") ? -2 : 0;
-        if (depth <= 0)
-            return i + 1;
-    }
-    return i;
-}
-
 /* The item that begins at token i. A macro's call with nothing behind it on its line is one by itself. */
 static struct item read_item(const struct reach *r, size_t i) {
     const struct tpl_token *t = r->source.tokens;
@@ -50,7 +37,7 @@ static struct item read_item(const struct reach *r, size_t i) {
     size_t name = TPL_NONE;
     if (t[i].kind == TPL_DIRECTIVE)
         return item.end = i + 1, item;
-    for (i = behind_template(r, i); t[i].kind != TPL_END && t[i].kind != TPL_DIRECTIVE && !is(r, i, ";");) {
+    for (; t[i].kind != TPL_END && t[i].kind != TPL_DIRECTIVE && !is(r, i, ";");) {
         const size_t open = i, first = item.first;
         if (is(r, i, "(") && i > 0 && t[i - 1].kind == TPL_NAME)
             name = i - 1;

@@ -540,7 +540,6 @@ bool tpl_section(struct text *out, const char *path, const char *bytes, size_t l
         text_add_bytes(out, from + begin.len, (size_t)(to + 1 - from) - begin.len);
     else if (!out->failed)
         err_user(path, 0, "wants one section between the lines /*@%s*/ and /*@end*/", name);
-    text_free(&clean);
-    text_free(&begin);
+    text_free_all(&clean, &begin);
     return ok && !out->failed;
 }

@@ -380,8 +380,7 @@ static void unknown_name_report(const char *root, const char *name) {
     else
         err_user(NULL, 0, "no budget is called '%s', and %s/gen/gpus holds none",
                  quote(name ? name : "").text, root);
-    text_free(&list);
-    text_free(&known);
+    text_free_all(&list, &known);
 }
 
 bool gpu_load(struct gpu *g, const char *root, const char *name_or_path) {
@@ -412,7 +411,6 @@ bool gpu_load(struct gpu *g, const char *root, const char *name_or_path) {
                  name_or_path);
         ok = false;
     }
-    text_free(&bytes);
-    text_free(&path);
+    text_free_all(&bytes, &path);
     return ok;
 }
