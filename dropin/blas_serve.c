@@ -40,13 +40,14 @@ static bool cpu_is_faster(const struct blas_call *x) {
 }
 
 static enum dropin_reason decide(const struct blas_call *x, const struct dropin_call *call, struct dropin_policy *policy) {
-    if (x->type != BLAS_s)
-        return DROPIN_TYPES;
     if (blas_wrong_argument(x) != 0)
         return DROPIN_ARGUMENTS;
     const enum dropin_reason why = dropin_decide(call, policy);
     if (why != DROPIN_SERVED)
         return why;
+    const struct dropin_settings *const settings = dropin_settings();
+    if (x->type == BLAS_d && !settings->eager && !settings->least_is_set) /* GPUs differ by a factor of 60, and CPUs are fast */
+        return DROPIN_FP64;
     if (cpu_is_faster(x))
         return DROPIN_HOST;
     (void)pthread_once(&once, begin);
@@ -57,6 +58,11 @@ static int compute(const struct dropin_library *library, halftone *h, const stru
     const int code = library->set_host_tiles(h, tile, dropin_settings()->workspace_max);
     if (code != HALFTONE_OK)
         return code;
+    if (x->type == BLAS_d)
+        return x->routine == BLAS_gemm
+                   ? library->dgemm_host(h, x->op_a, x->op_b, x->m, x->n, x->k, x->alpha, x->a, x->lda, x->b, x->ldb, x->beta,
+                                         x->c, x->ldc)
+                   : library->dsyrk_host(h, x->uplo, x->op_a, x->n, x->k, x->alpha, x->a, x->lda, x->beta, x->c, x->ldc);
     return x->routine == BLAS_gemm
                ? library->sgemm_host(h, x->op_a, x->op_b, x->m, x->n, x->k, x->alpha, x->a, x->lda, x->b, x->ldb, x->beta,
                                      x->c, x->ldc)
@@ -84,12 +90,13 @@ static bool serve(const struct blas_call *x, const struct dropin_call *call, con
         const int code = compute(library, slot->handle, x);
         done = code == HALFTONE_OK;
         if (!done) {
-            why = dropin_reason_of(code);
+            why = x->type == BLAS_d && code == HALFTONE_NOT_SUPPORTED ? DROPIN_SET_LACKS : dropin_reason_of(code);
             snprintf(detail, sizeof detail, "%s: %.800s", library->strerror(code), library->last_detail(slot->handle));
             done = finish(library, slot->handle, x, product);
         }
     }
-    dropin_note(call, policy, why, detail[0] != '\0' ? detail : NULL, why == DROPIN_SERVED ? slot->handle : NULL);
+    /* of FP64 there is no plan to ask the handle for */
+    dropin_note(call, policy, why, detail[0] != '\0' ? detail : NULL, why == DROPIN_SERVED && x->type == BLAS_s ? slot->handle : NULL);
     if (slot != NULL)
         dropin_give_back(slot);
     return done;

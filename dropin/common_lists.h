@@ -53,6 +53,7 @@
     X(LAYOUT, "a layout, scale or attribute that the table does not have")                                   \
     X(NO_DRIVER, "libcuda.so.1 is not loaded, and this form needs it")                                       \
     X(HOST, "small: the CPU is faster")                                                                      \
+    X(FP64, "FP64 of the host's BLAS is served where HALFTONE_MIN or HALFTONE_STRATEGY=eager asks for it")        \
     X(FAILED, "libhalftone.so reported an error")
 
 enum dropin_api {

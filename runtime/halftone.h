@@ -335,7 +335,7 @@ int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, con
 
 /* ---- matrices in host memory ---- */
 
-/* The products of SGEMM and SSYRK with A, B and C in the host's memory, pageable as it is; C is complete on return. C is computed in
+/* The products of SGEMM and SSYRK, DGEMM and DSYRK, with A, B and C in the host's memory, pageable as it is; C is complete on return. C is computed in
  * tiles: operands are copied through pinned buffers and packed once, copies and products of different tiles overlap. k is never
  * divided, so each element has the accuracy of one product of this k; which bits it has depends on the tiles. The handle keeps pinned
  * and device memory for the next such call until halftone_trim. alpha and beta are read by the host, whatever the pointer mode.
@@ -350,6 +350,11 @@ int halftone_sgemm_host(halftone *handle, char transa, char transb, int64_t m, i
                         int64_t ldc);
 int halftone_ssyrk_host(halftone *handle, char uplo, char trans, int64_t n, int64_t k, const float *alpha, const float *a,
                         int64_t lda, const float *beta, float *c, int64_t ldc);
+int halftone_dgemm_host(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const double *alpha,
+                        const double *a, int64_t lda, const double *b, int64_t ldb, const double *beta, double *c,
+                        int64_t ldc);
+int halftone_dsyrk_host(halftone *handle, char uplo, char trans, int64_t n, int64_t k, const double *alpha, const double *a,
+                        int64_t lda, const double *beta, double *c, int64_t ldc);
 int halftone_host_left(halftone *handle, int64_t *row, int64_t *col, int64_t *rows, int64_t *cols);
 
 /* Largest rows and columns of a tile (from 64 on; 0: 4096), and the device memory that the tiles may take beside the handle's

@@ -78,17 +78,15 @@ static void host_close(halftone *h) {
         return;
     void *const event[] = {p->full,         p->product,         p->resident_free,  p->operand_free[0], p->operand_free[1],
                            p->stage_free[0], p->stage_free[1], p->result_full[0], p->result_full[1]};
-    if (p->in != NULL)
-        (void)ht_dev_stream_sync(p->in);
-    if (p->out != NULL)
-        (void)ht_dev_stream_sync(p->out);
+    void *const stream[] = {p->in, p->out};
+    for (size_t i = 0; i < sizeof stream / sizeof *stream; i++)
+        if (stream[i] != NULL) {
+            (void)ht_dev_stream_sync(stream[i]);
+            (void)ht_dev_stream_destroy(stream[i]);
+        }
     for (size_t i = 0; i < sizeof event / sizeof *event; i++)
         if (event[i] != NULL)
             (void)ht_dev_event_destroy(event[i]);
-    if (p->in != NULL)
-        (void)ht_dev_stream_destroy(p->in);
-    if (p->out != NULL)
-        (void)ht_dev_stream_destroy(p->out);
     host_free_pinned(p->stage, &p->stage_bytes);
     host_free_pinned(p->result, &p->result_bytes);
     (void)ht_dev_free(p->device);
@@ -127,9 +125,8 @@ static int host_pin(halftone *h, char *memory[HOST_TURNS], size_t *bytes, size_t
         code = ht_dev_host_alloc(&got, wanted);
         memory[i] = (char *)got;
     }
-    if (code == HT_DEV_OK)
-        *bytes = wanted;
-    else
+    *bytes = wanted;
+    if (code != HT_DEV_OK)
         host_free_pinned(memory, bytes);
     return code == HT_DEV_MEMORY ? ht_fail(h, HALFTONE_OUT_OF_HOST_MEMORY, "%s", ht_dev_detail())
                                  : ht_fail_device(h, code);
@@ -147,6 +144,13 @@ static int host_packs(halftone *h, struct host_job *j) {
     const struct ht_scheme_desc *of_tile = NULL, *packing = NULL;
     bool is_auto = false;
     j->packs = false;
+    if (j->x.is_fp64) { /* nothing is packed; a library without FP64 says so before anything is copied */
+        struct gemm_call tile = j->x;
+        const struct plan *plan = NULL;
+        tile.m = j->tile_m;
+        tile.n = j->tile_n;
+        return ht_plan_call(h, &tile, 1, 1, &plan);
+    }
     if (j->tile_m == j->x.m && j->tile_n == j->x.n)
         return HALFTONE_OK;
     const int code = ht_scheme_of_call(h, j->tile_m, j->tile_n, j->x.k, 1, &of_tile, &is_auto);
@@ -158,7 +162,7 @@ static int host_packs(halftone *h, struct host_job *j) {
 /* Bytes of a block of so many rows of op(A), or columns of op(B), as products take it. */
 static int64_t host_block_bytes(halftone *h, const struct host_job *j, int64_t rows) {
     const struct ht_scheme_desc *s = NULL;
-    const int64_t dense = ht_mul(ht_mul(rows, j->x.k), (int64_t)sizeof(float));
+    const int64_t dense = ht_mul(ht_mul(rows, j->x.k), (int64_t)element_bytes(&j->x));
     if (!j->packs || ht_packing_scheme(h, &s) != HALFTONE_OK)
         return dense;
     const struct packed_layout o = ht_operand_layout(h, s, rows, j->x.k);
@@ -178,11 +182,12 @@ static int host_divide(halftone *h, struct host_job *j, int64_t largest, int64_t
         if (code != HALFTONE_OK)
             return code;
         const int64_t row_blocks = (j->x.m + j->tile_m - 1) / j->tile_m;
+        const int64_t each = (int64_t)element_bytes(&j->x);
         const int64_t wide = j->packs && j->tile_m > j->tile_n ? j->tile_m : j->tile_n;
         j->a_bytes = host_rounded(host_block_bytes(h, j, j->tile_m));
         j->b_bytes = j->packs ? host_rounded(host_block_bytes(h, j, j->tile_n)) : 0;
-        j->operand_bytes = host_rounded(ht_mul(ht_mul(wide, j->x.k), (int64_t)sizeof(float)));
-        j->c_bytes = host_rounded(ht_mul(ht_mul(j->tile_m, j->tile_n), (int64_t)sizeof(float)));
+        j->operand_bytes = host_rounded(ht_mul(ht_mul(wide, j->x.k), each));
+        j->c_bytes = host_rounded(ht_mul(ht_mul(j->tile_m, j->tile_n), each));
         const int64_t others = j->b_bytes + HOST_TURNS * (j->operand_bytes + j->c_bytes);
         if (others + j->a_bytes > limit)
             continue;
@@ -197,9 +202,8 @@ static int host_divide(halftone *h, struct host_job *j, int64_t largest, int64_t
 static int host_reserve(halftone *h, struct host_job *j) {
     struct ht_host *const p = h->host;
     const size_t wanted = (size_t)(j->span * j->a_bytes + j->b_bytes + HOST_TURNS * (j->operand_bytes + j->c_bytes));
-    const size_t most = (size_t)(j->a_bytes > j->c_bytes ? j->a_bytes : j->c_bytes);
-    const size_t operand = (size_t)j->operand_bytes > most ? (size_t)j->operand_bytes : most;
-    int code = host_pin(h, p->stage, &p->stage_bytes, operand < HOST_STAGE_BYTES ? operand : HOST_STAGE_BYTES);
+    const size_t block = (size_t)(j->a_bytes + j->operand_bytes + j->c_bytes);
+    int code = host_pin(h, p->stage, &p->stage_bytes, block < HOST_STAGE_BYTES ? block : HOST_STAGE_BYTES);
     if (code == HALFTONE_OK)
         code = host_pin(h, p->result, &p->result_bytes, (size_t)j->c_bytes);
     if (code == HALFTONE_OK && p->device_bytes < wanted) {
@@ -211,45 +215,49 @@ static int host_reserve(halftone *h, struct host_job *j) {
         p->device = (char *)got;
         p->device_bytes = code == HALFTONE_OK ? wanted : 0;
     }
-    char *at = p->device;
-    j->resident = at;
-    at += j->span * j->a_bytes;
-    j->panels = at;
-    at += j->b_bytes;
-    for (int i = 0; i < HOST_TURNS; i++, at += j->operand_bytes + j->c_bytes) {
-        j->operand[i] = at;
-        j->c[i] = at + j->operand_bytes;
+    j->resident = p->device;
+    j->panels = j->resident + j->span * j->a_bytes;
+    for (int i = 0; i < HOST_TURNS; i++) {
+        j->operand[i] = j->panels + j->b_bytes + i * (j->operand_bytes + j->c_bytes);
+        j->c[i] = j->operand[i] + j->operand_bytes;
     }
     return code;
 }
 
 /* ---- copies ---- */
 
+/* The element at (row, col) of a matrix of the call's type. */
+static char *host_at(const struct host_job *j, const void *matrix, int64_t ld, int64_t row, int64_t col) {
+    return (char *)(uintptr_t)matrix + (col * ld + row) * (int64_t)element_bytes(&j->x);
+}
+
 /* `count` elements from the one numbered `from` on, column by column, of a block of `rows` rows. */
-static void host_gather(char *to, const float *block, int64_t ld, int64_t rows, int64_t from, int64_t count) {
+static void host_gather(const struct host_job *j, char *to, const void *block, int64_t ld, int64_t rows, int64_t from,
+                        int64_t count) {
     int64_t col = from / rows, row = from % rows;
     for (; count > 0; col++, row = 0) {
         const int64_t some = host_least(rows - row, count);
-        memcpy(to, block + col * ld + row, (size_t)some * sizeof(float));
-        to += (size_t)some * sizeof(float);
+        memcpy(to, host_at(j, block, ld, row, col), (size_t)some * element_bytes(&j->x));
+        to += (size_t)some * element_bytes(&j->x);
         count -= some;
     }
 }
 
 /* A block of host memory to `to` on the device, without gaps; what the handle's stream gets next finds it. */
-static int host_copy_in(halftone *h, struct host_job *j, char *to, const float *block, int64_t ld, int64_t rows,
+static int host_copy_in(halftone *h, struct host_job *j, char *to, const void *block, int64_t ld, int64_t rows,
                         int64_t cols) {
     struct ht_host *const p = h->host;
-    const int64_t most = (int64_t)(p->stage_bytes / sizeof(float));
+    const size_t each = element_bytes(&j->x);
+    const int64_t most = (int64_t)(p->stage_bytes / each);
     int code = HT_DEV_OK;
     for (int64_t at = 0; at < rows * cols && code == HT_DEV_OK;) {
         const int64_t some = host_least(rows * cols - at, most);
         const int turn = j->stage_turn ^= 1;
         code = ht_dev_event_sync(p->stage_free[turn]);
-        if (code != HT_DEV_OK)
-            break;
-        host_gather(p->stage[turn], block, ld, rows, at, some);
-        code = ht_dev_copy_in(to + (size_t)at * sizeof(float), p->stage[turn], (size_t)some * sizeof(float), p->in);
+        if (code == HT_DEV_OK) {
+            host_gather(j, p->stage[turn], block, ld, rows, at, some);
+            code = ht_dev_copy_in(to + (size_t)at * each, p->stage[turn], (size_t)some * each, p->in);
+        }
         if (code == HT_DEV_OK)
             code = ht_dev_event_record(p->stage_free[turn], p->in);
         at += some;
@@ -281,8 +289,8 @@ static int host_take(halftone *h, struct host_job *j) {
         int64_t first, last;
         host_rows_of_column(j, t, col, &first, &last);
         if (first < last)
-            memcpy((float *)j->x.c + (t->col + col) * j->x.ldc + t->row + first,
-                   p->result[turn] + (size_t)(col * t->rows + first) * sizeof(float), (size_t)(last - first) * sizeof(float));
+            memcpy(host_at(j, j->x.c, j->x.ldc, t->row + first, t->col + col),
+                   host_at(j, p->result[turn], t->rows, first, col), (size_t)(last - first) * element_bytes(&j->x));
     }
     j->taken++;
     return HALFTONE_OK;
@@ -297,7 +305,7 @@ static int host_load(halftone *h, struct host_job *j, bool is_a, int64_t from, i
     const struct gemm_call *const x = &j->x;
     const bool along_k = is_a == is_trans(is_a ? x->transa : x->transb); /* a block's columns are whole: k rows */
     const int64_t ld = is_a ? x->lda : x->ldb, rows = along_k ? x->k : count, cols = along_k ? count : x->k;
-    const float *const block = (const float *)(is_a ? x->a : x->b) + (along_k ? from * ld : from);
+    const char *const block = host_at(j, is_a ? x->a : x->b, ld, along_k ? 0 : from, along_k ? from : 0);
     const int turn = j->operand_turn;
     char *const raw = j->packs ? j->operand[turn] : to;
     void *const wait_for = j->packs ? p->operand_free[turn] : to_free;
@@ -313,33 +321,36 @@ static int host_load(halftone *h, struct host_job *j, bool is_a, int64_t from, i
 }
 
 static int host_product(halftone *h, const struct host_job *j, const struct host_block *t, const char *a, const char *b,
-                        float *c) {
+                        char *c) {
     const struct gemm_call *const x = &j->x;
+    const int64_t lda = is_trans(x->transa) ? x->k : t->rows, ldb = is_trans(x->transb) ? t->cols : x->k;
+    if (x->is_fp64)
+        return halftone_dgemm(h, x->transa, x->transb, t->rows, t->cols, x->k, (const double *)x->alpha, (const double *)(const void *)a,
+                              lda, (const double *)(const void *)b, ldb, (const double *)x->beta, (double *)(void *)c, t->rows);
     const float *const alpha = (const float *)x->alpha, *const beta = (const float *)x->beta;
     if (j->packs)
-        return halftone_sgemm_packed(h, t->rows, t->cols, x->k, alpha, a, b, beta, c, t->rows);
-    return halftone_sgemm(h, x->transa, x->transb, t->rows, t->cols, x->k, alpha, (const float *)a,
-                          is_trans(x->transa) ? x->k : t->rows, (const float *)b, is_trans(x->transb) ? t->cols : x->k,
-                          beta, c, t->rows);
+        return halftone_sgemm_packed(h, t->rows, t->cols, x->k, alpha, a, b, beta, (float *)(void *)c, t->rows);
+    return halftone_sgemm(h, x->transa, x->transb, t->rows, t->cols, x->k, alpha, (const float *)(const void *)a, lda,
+                          (const float *)(const void *)b, ldb, beta, (float *)(void *)c, t->rows);
 }
 
 /* Computes a tile and sends it back; the tile before it is taken meanwhile. */
 static int host_run_tile(halftone *h, struct host_job *j, struct host_block t, const char *a, const char *b) {
     struct ht_host *const p = h->host;
     const int turn = (int)(j->tiles % HOST_TURNS);
-    float *const c = (float *)j->c[turn];
+    char *const c = j->c[turn];
     int code = HALFTONE_OK; /* the host has taken the tile that lay there: its copy is done */
     if (scalar_of(&j->x, j->x.beta) != 0.0)
-        code = host_copy_in(h, j, j->c[turn], (float *)j->x.c + t.col * j->x.ldc + t.row, j->x.ldc, t.rows, t.cols);
+        code = host_copy_in(h, j, c, host_at(j, j->x.c, j->x.ldc, t.row, t.col), j->x.ldc, t.rows, t.cols);
     if (code == HALFTONE_OK)
         code = host_product(h, j, &t, a, b, c);
     if (code == HALFTONE_OK)
         code = ht_fail_device(h, ht_dev_event_record(p->product, h->stream));
     if (code == HALFTONE_OK)
         code = ht_fail_device(h, ht_dev_stream_wait(p->out, p->product));
+    const size_t bytes = (size_t)(t.rows * t.cols) * element_bytes(&j->x);
     if (code == HALFTONE_OK)
-        code = ht_fail_device(
-            h, ht_dev_copy_out(p->result[turn], c, (size_t)(t.rows * t.cols) * sizeof(float), p->out));
+        code = ht_fail_device(h, ht_dev_copy_out(p->result[turn], c, bytes, p->out));
     if (code == HALFTONE_OK)
         code = ht_fail_device(h, ht_dev_event_record(p->result_full[turn], p->out));
     if (code != HALFTONE_OK)
@@ -454,18 +465,21 @@ int halftone_host_left(halftone *handle, int64_t *row, int64_t *col, int64_t *ro
 
 /* ---- the calls ---- */
 
-static float host_times(float beta, float c) {
-    return beta == 0.0f ? 0.0f : beta * c;
-}
-
 /* C = beta C. */
 static void host_scale(const struct host_job *j) {
     const struct host_block all = {0, 0, j->x.m, j->x.n};
+    const double beta = scalar_of(&j->x, j->x.beta);
     for (int64_t col = 0; col < j->x.n; col++) {
-        int64_t first, last;
-        host_rows_of_column(j, &all, col, &first, &last);
-        for (float *c = (float *)j->x.c + col * j->x.ldc + first; first < last; first++, c++)
-            *c = host_times((float)scalar_of(&j->x, j->x.beta), *c);
+        int64_t row, last;
+        host_rows_of_column(j, &all, col, &row, &last);
+        for (; row < last; row++) {
+            void *const c = host_at(j, j->x.c, j->x.ldc, row, col);
+            const double value = beta == 0.0 ? 0.0 : beta * scalar_of(&j->x, c); /* FP32: rounded once, as the FP32 product is */
+            if (j->x.is_fp64)
+                *(double *)c = value;
+            else
+                *(float *)c = (float)value;
+        }
     }
 }
 
@@ -517,16 +531,18 @@ static int host_call(halftone *h, struct host_job *j) {
     return code;
 }
 
-int halftone_sgemm_host(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *alpha,
-                        const float *a, int64_t lda, const float *b, int64_t ldb, const float *beta, float *c,
-                        int64_t ldc) {
-    int code = ht_begin(handle);
+/* uplo 'A': all of C; 0: neither of the letters that a triangle has. */
+static int host_begin(halftone *h, char uplo, struct gemm_call x, const void *alpha, const void *a, int64_t lda,
+                      const void *b, int64_t ldb, const void *beta, void *c, int64_t ldc) {
+    int code = ht_begin(h);
     if (code != HALFTONE_OK)
         return code;
+    if (uplo == '\0')
+        return ht_fail(h, -19, "uplo is neither L nor U");
     struct host_job j;
     memset(&j, 0, sizeof j);
-    j.uplo = 'A';
-    j.x = gemm_call_of(transa, transb, m, n, k, 1);
+    j.uplo = uplo;
+    j.x = x;
     j.x.alpha = alpha;
     j.x.a = a;
     j.x.lda = lda;
@@ -535,27 +551,41 @@ int halftone_sgemm_host(halftone *handle, char transa, char transb, int64_t m, i
     j.x.beta = beta;
     j.x.c = c;
     j.x.ldc = ldc;
-    return host_call(handle, &j);
+    return host_call(h, &j);
 }
 
-int halftone_ssyrk_host(halftone *handle, char uplo, char trans, int64_t n, int64_t k, const float *alpha, const float *a,
-                        int64_t lda, const float *beta, float *c, int64_t ldc) {
-    int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
-    struct host_job j;
-    memset(&j, 0, sizeof j);
-    j.uplo = uplo == 'l' ? 'L' : uplo == 'u' ? 'U' : uplo;
-    if (j.uplo != 'L' && j.uplo != 'U')
-        return ht_fail(handle, -19, "uplo has the code %d", uplo);
-    j.x = gemm_call_of(trans, is_trans(trans) ? 'N' : 'T', n, n, k, 1);
-    j.x.alpha = alpha;
-    j.x.a = j.x.b = a;
-    j.x.lda = j.x.ldb = lda;
-    j.x.beta = beta;
-    j.x.c = c;
-    j.x.ldc = ldc;
-    return host_call(handle, &j);
+static struct gemm_call host_gemm(bool is_fp64, char transa, char transb, int64_t m, int64_t n, int64_t k) {
+    struct gemm_call x = gemm_call_of(transa, transb, m, n, k, 1);
+    x.is_fp64 = is_fp64;
+    return x;
+}
+
+static char host_triangle(char uplo) {
+    return uplo == 'L' || uplo == 'l' ? 'L' : uplo == 'U' || uplo == 'u' ? 'U' : '\0';
+}
+
+int halftone_sgemm_host(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *alpha,
+                        const float *a, int64_t lda, const float *b, int64_t ldb, const float *beta, float *c,
+                        int64_t ldc) {
+    return host_begin(handle, 'A', host_gemm(false, transa, transb, m, n, k), alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+int halftone_ssyrk_host(halftone *handle, char uplo, char trans, int64_t n, int64_t k, const float *alpha,
+                        const float *a, int64_t lda, const float *beta, float *c, int64_t ldc) {
+    return host_begin(handle, host_triangle(uplo), host_gemm(false, trans, is_trans(trans) ? 'N' : 'T', n, n, k), alpha,
+                      a, lda, a, lda, beta, c, ldc);
+}
+
+int halftone_dgemm_host(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const double *alpha,
+                        const double *a, int64_t lda, const double *b, int64_t ldb, const double *beta, double *c,
+                        int64_t ldc) {
+    return host_begin(handle, 'A', host_gemm(true, transa, transb, m, n, k), alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+int halftone_dsyrk_host(halftone *handle, char uplo, char trans, int64_t n, int64_t k, const double *alpha,
+                        const double *a, int64_t lda, const double *beta, double *c, int64_t ldc) {
+    return host_begin(handle, host_triangle(uplo), host_gemm(true, trans, is_trans(trans) ? 'N' : 'T', n, n, k), alpha,
+                      a, lda, a, lda, beta, c, ldc);
 }
 
 int halftone_set_host_tiles(halftone *handle, int64_t tile, size_t bytes) {

@@ -1,7 +1,7 @@
 /* blas_client.c: a program that calls a BLAS under each name of the face's table, as blas_main or loaded by dlopen (blas_loader).
  *     all | NAME         calls of every name, or of one: transposes, orders, triangles, odd leading dimensions, sizes to 200; elements are
  *                        small integers, so each result is compared exactly with loops of its own
- *     size M N K         one sgemm_ of this size
+ *     size, dsize M N K  one sgemm_, dgemm_ of this size
  *     wrong              calls with wrong arguments: C stays
  *     threads            eight threads at once
  *     fork               a child before and one after the process has called
@@ -273,6 +273,19 @@ static int run_size(char **argv, int *calls) {
     return wrong;
 }
 
+static int run_double_size(char **argv, int *calls) {
+    const int m = atoi(argv[0]), n = atoi(argv[1]), k = atoi(argv[2]);
+    double *const a = calloc((size_t)m * (size_t)k, sizeof *a), *const b = calloc((size_t)k * (size_t)n, sizeof *b);
+    double *const c = calloc((size_t)m * (size_t)n, sizeof *c);
+    const double one = 1, zero = 0;
+    a[0] = 3, b[0] = 5;
+    dgemm_("N", "N", &m, &n, &k, &one, a, &m, b, &k, &zero, c, &m);
+    ++*calls;
+    const int wrong = c[0] != 15;
+    free(a), free(b), free(c);
+    return wrong;
+}
+
 int client(int argc, char **argv) {
     int calls = 0, wrong = 0;
     const char *const command = argc > 1 ? argv[1] : "all";
@@ -284,6 +297,8 @@ int client(int argc, char **argv) {
         wrong = run_fork(&calls);
     else if (strcmp(command, "size") == 0 && argc > 4)
         wrong = run_size(argv + 2, &calls);
+    else if (strcmp(command, "dsize") == 0 && argc > 4)
+        wrong = run_double_size(argv + 2, &calls);
     else if (strcmp(command, "small") == 0)
         wrong = run_small(&calls) + run_wrong(&calls);
     else

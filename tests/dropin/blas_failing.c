@@ -103,6 +103,15 @@ int halftone_ssyrk_host(halftone *h, char uplo, char trans, int64_t n, int64_t k
     return leave(0, 1, n, n - 1);
 }
 
+int halftone_dgemm_host(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, const double *alpha, const double *a, int64_t lda,
+                        const double *b, int64_t ldb, const double *beta, double *c, int64_t ldc) {
+    return behind.dgemm_host(h, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+int halftone_dsyrk_host(halftone *h, char uplo, char trans, int64_t n, int64_t k, const double *alpha, const double *a, int64_t lda, const double *beta,
+                        double *c, int64_t ldc) {
+    return behind.dsyrk_host(h, uplo, trans, n, k, alpha, a, lda, beta, c, ldc);
+}
+
 int halftone_host_left(halftone *h, int64_t *row, int64_t *col, int64_t *r, int64_t *c) {
     (void)h;
     if (given == blocks)

@@ -14,7 +14,7 @@ from dropin_programs import HERE, SET, cc, run
 
 BLAT = pathlib.Path("/usr/lib/x86_64-linux-gnu/blas")
 SERVED_NAMES, ALL_NAMES, CALLS = 20, 40, 18
-TYPES, ARGUMENTS, SMALL, NESTED = "matrices are not all FP32", "arguments that only the original judges", "smaller than HALFTONE_MIN", "called by the library"
+LACKS, ARGUMENTS, SMALL, NESTED = "no scheme of libhalftone.so", "arguments that only the original judges", "smaller than HALFTONE_MIN", "called by the library"
 needs_blat = pytest.mark.skipif(not (BLAT / "xblat3s").is_file(), reason="Debian's libblas-test is not installed (sh tests/setup.sh)")
 
 
@@ -23,6 +23,11 @@ def face():
     for name in ("libhalftone_blas.so", "libhalftone-sim.so"):
         assert (SET / name).is_file(), f"no {name}: make GPU=t4 test-set"
     return SET / "libhalftone_blas.so"
+
+
+def has_fp64():
+    """Sets of few SCHEMES are without native64."""
+    return "native64" in (SET / "manifest").read_text()
 
 
 class Programs:
@@ -70,12 +75,14 @@ def test_every_name_is_served_and_exact(face, programs, tmp_path):
     assert counts(run(programs.main)) == [ALL_NAMES * CALLS, 0, -1, -1]
     log = tmp_path / "log"
     done = run(programs.main, face=face, HALFTONE="record", HALFTONE_LOG=str(log))
-    assert done.stderr == "" and counts(done) == [ALL_NAMES * CALLS, 0, SERVED_NAMES * CALLS, SERVED_NAMES * CALLS]
+    served = ALL_NAMES if has_fp64() else SERVED_NAMES
+    assert done.stderr == "" and counts(done)[:2] == [ALL_NAMES * CALLS, 0] and counts(done)[2] >= SERVED_NAMES * CALLS
+    assert not has_fp64() or counts(done)[2:] == [ALL_NAMES * CALLS, 0]
     found = reasons(log)
-    assert len(found) == ALL_NAMES
+    assert {name for name, _ in found} == {name for name, why in found if why == "served"} and sum(found.values()) == ALL_NAMES * CALLS
     for (name, why), calls in found.items():
         single = re.search(r"(?:^|_)s(?:gemm|syrk)", name)
-        assert calls == CALLS and (why == "served" if single else why.startswith(TYPES)), (name, why, calls)
+        assert (why, calls) == ("served", CALLS) if single or has_fp64() else why == "served" or why.startswith(LACKS), (name, why, calls)
 
 
 def test_tiles_give_the_same_and_a_wrong_size_of_them_serves_nothing(face, programs):
@@ -88,7 +95,7 @@ def test_tiles_give_the_same_and_a_wrong_size_of_them_serves_nothing(face, progr
 
 
 def test_a_plugin_reaches_its_own_blas(face, programs):
-    done = run(programs.loader, programs.client, "dgemm_", face=face)
+    done = run(programs.loader, programs.client, "dgemm_", face=face, HALFTONE_STRATEGY="performant")
     assert counts(done)[:3] == [CALLS, 0, 0] and done.stderr == ""
     assert counts(run(programs.loader, programs.client, "scipy_cblas_sgemm64_", face=face)) == [CALLS, 0, CALLS, 0]
 
@@ -99,6 +106,14 @@ def test_a_plugin_reaches_its_own_blas(face, programs):
 def test_small_products_stay_on_the_cpu(face, programs, size, env, served):
     done = run(programs.main, "size", *size, face=face, **{"HALFTONE_STRATEGY": "performant", **env})
     assert counts(done) == [1, 0, served, 1 - served] and done.stderr == ""
+
+
+def test_fp64_of_any_size_is_served_only_on_request(face, programs, tmp_path):
+    for env, served, why in (({}, 0, "FP64 of the host's BLAS is served where HALFTONE_MIN or HALFTONE_STRATEGY=eager asks for it"),
+                             ({"HALFTONE_MIN": "499"}, int(has_fp64()), "served" if has_fp64() else "no scheme of libhalftone.so has this accuracy at this k")):
+        log = tmp_path / str(len(env))
+        done = run(programs.main, "dsize", 500, 500, 500, face=face, HALFTONE="record", HALFTONE_LOG=str(log), **{"HALFTONE_STRATEGY": "performant", **env})
+        assert counts(done) == [1, 0, served, 1 - served] and done.stderr == "" and reasons(log) == {("dgemm_", why): 1}
 
 
 def test_wrong_arguments_are_the_original_s(face, programs, tmp_path):
@@ -180,12 +195,15 @@ def test_blas_test_programs(face, program, data, name, sgemms, ssyrks, tmp_path)
 
 
 @needs_blat
-def test_dgemm_goes_on(face, tmp_path):
-    env = {**os.environ, "LD_PRELOAD": str(face), "HALFTONE_MIN": "0", "HALFTONE": "record", "HALFTONE_LOG": str(tmp_path / "log")}
+@pytest.mark.parametrize("asked", [{}, {"HALFTONE_MIN": "0"}])
+def test_dgemm_is_served_where_that_is_asked_for(face, asked, tmp_path):
+    env = {**os.environ, "LD_PRELOAD": str(face), "HALFTONE_LIBRARY": str(SET / "libhalftone-sim.so"), "HALFTONE": "record", "HALFTONE_LOG": str(tmp_path / "log"), **asked}
     subprocess.run([str(BLAT / "xblat3d")], stdin=open(BLAT / "dblat3.in"), cwd=tmp_path, env=env, check=True, capture_output=True, timeout=300)
     text = (tmp_path / "dblat3.out").read_text()
     assert text.count("PASSED THE COMPUTATIONAL TESTS") == 6 and "FAIL" not in text
-    assert {why for _, why in reasons(tmp_path / "log")} == {TYPES}
+    found = reasons(tmp_path / "log")
+    assert {why for _, why in found if why != ARGUMENTS} <= ({"served", "no scheme of libhalftone.so has this accuracy at this k"} if asked else {SMALL})
+    assert not asked or not has_fp64() or (found["dgemm_", "served"] >= 17496 and found["dsyrk_", "served"] >= 1944)
 
 
 NUMPY = """import numpy as np

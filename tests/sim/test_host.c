@@ -85,7 +85,8 @@ int __wrap_ht_dev_event_sync(void *event) {
 /* ---- one problem ---- */
 
 struct problem {
-    char uplo, ta, tb; /* uplo 'A': a product; else SSYRK, of which B is A */
+    char uplo, ta, tb; /* uplo 'A': a product; else SYRK, of which B is A */
+    bool fp64;         /* called with these numbers as doubles */
     int m, n, k, lda, ldb, ldc;
     float alpha, beta;
     float *a, *b, *c, *before;
@@ -134,7 +135,32 @@ static void problem_free(struct problem *p) {
     free(p->before);
 }
 
+static double *doubles(const float *x, size_t count) {
+    double *const y = malloc((count + 1) * sizeof *y);
+    assert_non_null(y);
+    for (size_t i = 0; i < count; i++)
+        y[i] = (double)x[i];
+    return y;
+}
+
+static int problem_run_fp64(halftone *h, struct problem *p) {
+    const size_t in_c = (size_t)p->ldc * (size_t)p->n;
+    double *const a = doubles(p->a, (size_t)p->lda * (size_t)(p->ta == 'N' ? p->k : p->m));
+    double *const b = doubles(p->b, (size_t)p->ldb * (size_t)(p->tb == 'N' ? p->n : p->k));
+    double *const c = doubles(p->c, in_c);
+    const double alpha = (double)p->alpha, beta = (double)p->beta;
+    const int code = p->uplo != 'A' ? halftone_dsyrk_host(h, p->uplo, p->ta, p->n, p->k, &alpha, a, p->lda, &beta, c, p->ldc)
+                                    : halftone_dgemm_host(h, p->ta, p->tb, p->m, p->n, p->k, &alpha, a, p->lda, b, p->ldb, &beta, c, p->ldc);
+    for (size_t i = 0; i < in_c; i++)
+        if (c[i] == c[i] || p->before[i] == p->before[i])
+            p->c[i] = (float)c[i];
+    free(a), free(b), free(c);
+    return code;
+}
+
 static int problem_run(halftone *h, struct problem *p) {
+    if (p->fp64)
+        return problem_run_fp64(h, p);
     if (p->uplo != 'A')
         return halftone_ssyrk_host(h, p->uplo, p->ta, p->n, p->k, &p->alpha, p->a, p->lda, &p->beta, p->c, p->ldc);
     return halftone_sgemm_host(h, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, p->a, p->lda, p->b, p->ldb, &p->beta, p->c,
@@ -229,6 +255,32 @@ static void test_triangles(void **state) {
             halftone *const h = handle_of(i & 4 ? "f16x3" : "bf16x6u", 64, 0);
             run_exact(h, problem_of(i & 1 ? 'L' : 'U', i & 2 ? 'N' : 'T', i & 2 ? 'T' : 'N', 200, 200, 21, -1.0f, (float)(i % 3), (unsigned)i),
                       order_name[order]);
+            drop_handle(h);
+        }
+}
+
+/* The same of doubles, where the library has native64. */
+static void test_fp64(void **state) {
+    (void)state;
+    for (int order = 0; order < ORDERS; order++)
+        for (int i = 0; i < 8; i++) {
+            device_as((enum order)order);
+            halftone *const h = handle_of("auto", 64, i & 1 ? 120000 : 0); /* one block of four */
+            struct problem p = i < 4 ? problem_of('A', ops[i][0], ops[i][1], 200, 150, 33, 2.0f, (float)(i % 3), (unsigned)i)
+                                     : problem_of(i & 1 ? 'L' : 'U', i & 2 ? 'N' : 'T', i & 2 ? 'T' : 'N', 200, 200, 21, -1.0f, (float)(i % 3), (unsigned)i);
+            p.fp64 = true;
+            const int code = problem_run(h, &p);
+            if (code == HALFTONE_NOT_SUPPORTED) {
+                problem_free(&p);
+                drop_handle(h);
+                skip();
+            }
+            check_code(code, order_name[order]);
+            problem_expect(&p, order_name[order]);
+            problem_free(&p);
+            p = problem_of('L', 'N', 'T', 9, 9, 0, 1.0f, (float)i, 3); /* only scaled */
+            p.fp64 = true;
+            run_exact(h, p, "k = 0");
             drop_handle(h);
         }
 }
@@ -388,7 +440,7 @@ static void test_one_tile(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),     cmocka_unit_test(test_triangles),  cmocka_unit_test(test_copies_and_limits),
+        cmocka_unit_test(test_products),     cmocka_unit_test(test_triangles),  cmocka_unit_test(test_fp64),       cmocka_unit_test(test_copies_and_limits),
         cmocka_unit_test(test_less_memory),  cmocka_unit_test(test_failure_between_tiles),
         cmocka_unit_test(test_a_refused_call_leaves_nothing),
         cmocka_unit_test(test_arguments),    cmocka_unit_test(test_one_tile),
