@@ -69,6 +69,9 @@ enum dropin_reason dropin_decide(const struct dropin_call *call, struct dropin_p
 void dropin_note(const struct dropin_call *call, const struct dropin_policy *policy, enum dropin_reason why,
                  const char *detail, halftone *handle);
 
+/* One of texts that stand behind each other, each with its NUL: an array of pointers would cost every process a
+ * relocation a text. */
+const char *dropin_text_at(const char *texts, int at);
 const char *dropin_api_name(enum dropin_api api);
 const char *dropin_reason_text(enum dropin_reason why);
 

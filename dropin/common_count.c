@@ -9,22 +9,24 @@
 
 #include "common_state.h"
 
+const char *dropin_text_at(const char *texts, int at) {
+    while (at-- > 0)
+        texts += strlen(texts) + 1;
+    return texts;
+}
+
 const char *dropin_api_name(enum dropin_api api) {
-    static const char *const names[] = {
-#define NAME(name) #name,
-        DROPIN_APIS(NAME)
+#define NAME(name) #name "\0"
+    static const char names[] = DROPIN_APIS(NAME);
 #undef NAME
-    };
-    return api < DROPIN_API_COUNT ? names[api] : "?";
+    return api < DROPIN_API_COUNT ? dropin_text_at(names, (int)api) : "?";
 }
 
 const char *dropin_reason_text(enum dropin_reason why) {
-    static const char *const texts[] = {
-#define TEXT(name, text) text,
-        DROPIN_REASONS(TEXT)
+#define TEXT(name, text) text "\0"
+    static const char texts[] = DROPIN_REASONS(TEXT);
 #undef TEXT
-    };
-    return why < DROPIN_REASON_COUNT ? texts[why] : "?";
+    return why < DROPIN_REASON_COUNT ? dropin_text_at(texts, (int)why) : "?";
 }
 
 /* The file is there already: `halftone run` has made it of this size. A file of another build is left alone. */

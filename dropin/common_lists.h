@@ -10,6 +10,8 @@
 #define DROPIN_CUBLAS_APIS(X)                                                                                \
     X(cublasSgemm_v2)                                                                                        \
     X(cublasSgemm_v2_64)                                                                                     \
+    X(cublasSgemmEx)                                                                                         \
+    X(cublasSgemmEx_64)                                                                                      \
     X(cublasGemmEx)                                                                                          \
     X(cublasGemmEx_64)                                                                                       \
     X(cublasSgemmStridedBatched)                                                                             \

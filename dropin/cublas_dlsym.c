@@ -25,7 +25,7 @@ static bool is_on(void) {
 
 static int name_of(const char *name) {
     for (int i = 0; i < CUBLAS_NAMES; i++)
-        if (cublas_own[i] != NULL && strcmp(cublas_names[i], name) == 0)
+        if (cublas_own[i] != NULL && strcmp(cublas_name_text((enum cublas_name)i), name) == 0)
             return i;
     return -1;
 }

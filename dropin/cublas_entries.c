@@ -18,6 +18,7 @@
 
 #define ALL_FP32 .a_type = CU_R_32F, .b_type = CU_R_32F, .c_type = CU_R_32F, .compute = CU_COMPUTE_32F
 #define TYPES_GIVEN .a_type = a_type, .b_type = b_type, .c_type = c_type, .compute = compute
+#define MATRIX_TYPES_GIVEN .a_type = a_type, .b_type = b_type, .c_type = c_type, .compute = CU_COMPUTE_32F
 #define ONE_MATRIX .batch = 1
 #define BATCH_GIVEN .stride_a = stride_a, .stride_b = stride_b, .stride_c = stride_c, .batch = batch, .strided = true
 
@@ -41,6 +42,9 @@
 #define SGEMM_STRIDED(name, S)                                                                               \
     PRODUCT(name, CUBLAS_SGEMM_STRIDED_ARGS(S), ALL_FP32, BATCH_GIVEN,                                       \
             handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, batch)
+#define SGEMM_EX(name, S)                                                                                    \
+    PRODUCT(name, CUBLAS_SGEMM_EX_ARGS(S), MATRIX_TYPES_GIVEN, ONE_MATRIX,                                   \
+            handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc)
 #define GEMM_EX(name, S)                                                                                     \
     PRODUCT(name, CUBLAS_GEMM_EX_ARGS(S), TYPES_GIVEN, ONE_MATRIX,                                           \
             handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc, compute, algo)
@@ -54,6 +58,8 @@ SGEMM(cublasSgemm_v2, int)
 SGEMM(cublasSgemm_v2_64, int64_t)
 SGEMM_STRIDED(cublasSgemmStridedBatched, int)
 SGEMM_STRIDED(cublasSgemmStridedBatched_64, int64_t)
+SGEMM_EX(cublasSgemmEx, int)
+SGEMM_EX(cublasSgemmEx_64, int64_t)
 GEMM_EX(cublasGemmEx, int)
 GEMM_EX(cublasGemmEx_64, int64_t)
 GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)

@@ -22,7 +22,7 @@ struct cublas_entry {
 struct cublas_entry cublas_enter(const void *caller, enum cublas_name name);
 /* The object at this load address has looked a function of cuBLAS up in the file of this path. */
 void cublas_note_lookup(uintptr_t object, const char *path);
-extern const char *const cublas_names[CUBLAS_NAMES];
+const char *cublas_name_text(enum cublas_name name);
 /* Says once that there is no original of this name; the status of a call that cannot be made. */
 int cublas_has_no_original(enum cublas_name name);
 /* Addresses of the face's own functions, by enum cublas_name; NULL for those that are not replaced. */

@@ -74,6 +74,8 @@ enum lt_epilogue { LT_EPILOGUE_NONE = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS 
 #define CUBLAS_PRODUCTS(X)                                                                                   \
     X(cublasSgemm_v2)                                                                                        \
     X(cublasSgemm_v2_64)                                                                                     \
+    X(cublasSgemmEx)                                                                                         \
+    X(cublasSgemmEx_64)                                                                                      \
     X(cublasGemmEx)                                                                                          \
     X(cublasGemmEx_64)                                                                                       \
     X(cublasSgemmStridedBatched)                                                                             \
@@ -112,6 +114,9 @@ enum cublas_name {
     void *handle, int op_a, int op_b, S m, S n, S k, const float *alpha, const float *a, S lda,              \
         long long stride_a, const float *b, S ldb, long long stride_b, const float *beta, float *c, S ldc,   \
         long long stride_c, S batch
+#define CUBLAS_SGEMM_EX_ARGS(S)                                                                              \
+    void *handle, int op_a, int op_b, S m, S n, S k, const float *alpha, const void *a, int a_type, S lda,   \
+        const void *b, int b_type, S ldb, const float *beta, void *c, int c_type, S ldc
 #define CUBLAS_GEMM_EX_ARGS(S)                                                                               \
     void *handle, int op_a, int op_b, S m, S n, S k, const void *alpha, const void *a, int a_type, S lda,    \
         const void *b, int b_type, S ldb, const void *beta, void *c, int c_type, S ldc, int compute,         \

@@ -17,11 +17,12 @@ static _Thread_local struct {
     bool nested;
 } remembered[REMEMBERED];
 
-const char *const cublas_names[CUBLAS_NAMES] = {
-#define NAME(name) #name,
-    CUBLAS_ALL(NAME)
+const char *cublas_name_text(enum cublas_name name) {
+#define NAME(name) #name "\0"
+    static const char names[] = CUBLAS_ALL(NAME);
 #undef NAME
-};
+    return dropin_text_at(names, (int)name);
+}
 
 static struct cublas_origin *origins; /* grows only; equal ones are one */
 
@@ -32,7 +33,7 @@ static bool fill(struct cublas_origin *o, void *(*find)(const void *where, const
     for (int i = 0; i < CUBLAS_NAMES; i++) {
         void *own = NULL;
         memcpy(&own, &cublas_own[i], sizeof own);
-        void *const at = find(where, cublas_names[i], own);
+        void *const at = find(where, cublas_name_text((enum cublas_name)i), own);
         memcpy(&o->function[i], &at, sizeof at);
         any = any || at != NULL;
     }
@@ -154,6 +155,6 @@ int cublas_has_no_original(enum cublas_name name) {
     if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
         dropin_say("%s was called, and no cuBLAS that has it is loaded: the call fails with "
                    "CUBLAS_STATUS_NOT_SUPPORTED",
-                   cublas_names[name]);
+                   cublas_name_text(name));
     return CU_NOT_SUPPORTED;
 }

@@ -23,6 +23,8 @@ int cublasSgemm_v2(CUBLAS_SGEMM_ARGS(int));
 int cublasSgemm_v2_64(CUBLAS_SGEMM_ARGS(int64_t));
 int cublasSgemmStridedBatched(CUBLAS_SGEMM_STRIDED_ARGS(int));
 int cublasSgemmStridedBatched_64(CUBLAS_SGEMM_STRIDED_ARGS(int64_t));
+int cublasSgemmEx(CUBLAS_SGEMM_EX_ARGS(int));
+int cublasSgemmEx_64(CUBLAS_SGEMM_EX_ARGS(int64_t));
 int cublasGemmEx(CUBLAS_GEMM_EX_ARGS(int));
 int cublasGemmEx_64(CUBLAS_GEMM_EX_ARGS(int64_t));
 int cublasGemmStridedBatchedEx(CUBLAS_GEMM_STRIDED_EX_ARGS(int));
@@ -218,6 +220,8 @@ static int call(const struct form *f, void *handle, const float *alpha, const fl
         return cublasSgemm_v2(handle, opa, opb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     if (strcmp(f->api, "SgemmStridedBatched") == 0)
         return cublasSgemmStridedBatched(handle, opa, opb, m, n, k, alpha, a, lda, is[SA], b, ldb, is[SB], beta, c, ldc, is[SC], batch);
+    if (strcmp(f->api, "SgemmEx") == 0)
+        return cublasSgemmEx(handle, opa, opb, m, n, k, alpha, a, ta, lda, b, tb, ldb, beta, c, tc, ldc);
     if (strcmp(f->api, "GemmEx") == 0)
         return cublasGemmEx(handle, opa, opb, m, n, k, alpha, a, ta, lda, b, tb, ldb, beta, c, tc, ldc, compute, algo);
     if (strcmp(f->api, "GemmStridedBatchedEx") == 0)
@@ -227,6 +231,8 @@ static int call(const struct form *f, void *handle, const float *alpha, const fl
         return cublasSgemm_v2_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, is[LDA], b, is[LDB], beta, c, is[LDC]);
     if (strcmp(f->api, "SgemmStridedBatched_64") == 0)
         return cublasSgemmStridedBatched_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, is[LDA], is[SA], b, is[LDB], is[SB], beta, c, is[LDC], is[SC], is[BATCH]);
+    if (strcmp(f->api, "SgemmEx_64") == 0)
+        return cublasSgemmEx_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, ta, is[LDA], b, tb, is[LDB], beta, c, tc, is[LDC]);
     if (strcmp(f->api, "GemmEx_64") == 0)
         return cublasGemmEx_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, ta, is[LDA], b, tb, is[LDB], beta, c, tc, is[LDC], compute, algo);
     if (strcmp(f->api, "GemmStridedBatchedEx_64") == 0)

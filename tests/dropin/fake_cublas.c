@@ -158,6 +158,12 @@ static int by_lt(int algo, int *status) {
                                   CU_COMPUTE_32F};                                                           \
         return run(&p);                                                                                      \
     }
+#define SGEMM_EX(name, S)                                                                                    \
+    FAKE int name(CUBLAS_SGEMM_EX_ARGS(S));                                                                  \
+    int name(CUBLAS_SGEMM_EX_ARGS(S)) {                                                                      \
+        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, 1, a_type | b_type | c_type, CU_COMPUTE_32F}; \
+        return run(&p);                                                                                      \
+    }
 #define GEMM_EX(name, S)                                                                                     \
     FAKE int name(CUBLAS_GEMM_EX_ARGS(S));                                                                   \
     int name(CUBLAS_GEMM_EX_ARGS(S)) {                                                                       \
@@ -176,11 +182,13 @@ static int by_lt(int algo, int *status) {
 
 SGEMM(cublasSgemm_v2, int)
 SGEMM_STRIDED(cublasSgemmStridedBatched, int)
+SGEMM_EX(cublasSgemmEx, int)
 GEMM_EX(cublasGemmEx, int)
 GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)
 #if MAJOR >= 12
 SGEMM(cublasSgemm_v2_64, int64_t)
 SGEMM_STRIDED(cublasSgemmStridedBatched_64, int64_t)
+SGEMM_EX(cublasSgemmEx_64, int64_t)
 GEMM_EX(cublasGemmEx_64, int64_t)
 GEMM_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)
 #endif

@@ -11,17 +11,17 @@ from conftest import ROOT, nvcc
 from dropin_programs import HERE, build_face, cc, face, fakes, lines, replaced, run # noqa: F401 (fixtures)
 
 REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
-MUST = ["cublasSgemm_v2", "cublasGemmEx", "cublasSgemmStridedBatched", "cublasGemmStridedBatchedEx"]
+MUST = ["cublasSgemm_v2", "cublasSgemmEx", "cublasGemmEx", "cublasSgemmStridedBatched", "cublasGemmStridedBatchedEx"]
 EXPORTED = sorted([*MUST, *[name + "_64" for name in MUST], "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasDestroy_v2", "cublasLtMatmul", "dlsym",
                    "halftone_dropin_accuracy", "halftone_dropin_counters", "halftone_dropin_reset", "halftone_dropin_state", "halftone_dropin_step",
                    "halftone_dropin_thread", "halftone_dropin_version"])
 
-S, SS, E, ES = "api=Sgemm_v2", "api=SgemmStridedBatched", "api=GemmEx", "api=GemmStridedBatchedEx"
+S, SS, SE, E, ES = "api=Sgemm_v2", "api=SgemmStridedBatched", "api=SgemmEx", "api=GemmEx", "api=GemmStridedBatchedEx"
 PEDANTIC, TF32, HALF, UNKNOWN, ARGUMENTS = "PEDANTIC", "TF32", "HALF", "UNKNOWN_FORM", "ARGUMENTS"
 # Words of a call, and why it is the original's, or SERVED.
 FORMS = [
     *[(f"{api}{bits} opa={a} opb={b} m=33 n=70 k=45 alpha=-1.5 beta={beta} batch={batch} pointers={pointers}", "SERVED")
-      for api, batch in ((S, 1), (SS, 3), (E, 1), (ES, 2)) for bits in ("", "_64") for a, b, beta, pointers in ((0, 1, 0, 0), (2, 0, 0.75, 1))],
+      for api, batch in ((S, 1), (SS, 3), (SE, 1), (E, 1), (ES, 2)) for bits in ("", "_64") for a, b, beta, pointers in ((0, 1, 0, 0), (2, 0, 0.75, 1))],
     # what a product may be
     (f"{S} opa=1 opb=2", "SERVED"), (f"{S} m=1 n=1 k=1", "SERVED"), (f"{S} nulls=4", "SERVED"), (f"{S} nulls=4 pointers=1", "SERVED"),
     (f"{S} k=0 beta=2", "SERVED"), (f"{S} alpha=0 beta=2", "SERVED"), (f"{S} m=0", "SERVED"), (f"{S} n=0", "SERVED"), (f"{SS} batch=0", "SERVED"),
@@ -35,6 +35,7 @@ FORMS = [
     (f"{E} compute=69", PEDANTIC), (f"{S} math=2", PEDANTIC), (f"{E} compute=68 math=2", PEDANTIC), (f"{ES} compute=69 math=3 batch=2", PEDANTIC),
     (f"{E} compute=74", HALF), (f"{E} compute=75", HALF), (f"{S} math=1", HALF), (f"{ES} compute=75 batch=2", HALF),
     (f"{E} compute=0", UNKNOWN), (f"{E} compute=64", UNKNOWN), (f"{E} compute=70", UNKNOWN), (f"{E} compute=79", UNKNOWN), (f"{ES} compute=0 batch=2", UNKNOWN), (f"{S} math=8", UNKNOWN),
+    (f"{SE} ta=2", "TYPES"), (f"{SE} ta=14 tb=14", "TYPES"), (f"{SE} math=3", TF32), (f"{SE} math=2", PEDANTIC),
     (f"{E} ta=2", "TYPES"), (f"{E} tb=14", "TYPES"), (f"{E} tc=1", "TYPES"), (f"{ES} ta=2 tb=2 compute=68 batch=2", "TYPES"),
     (f"{S} sm=64", "SM_TARGET"), (f"{ES} sm=1 batch=2", "SM_TARGET"),
     # what cuBLAS refuses, or has alone
