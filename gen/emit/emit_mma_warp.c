@@ -56,11 +56,11 @@ static void write_level_mma(struct text *out, int indent, const struct plan *p, 
     if (s->x == 0 && s->y == 0 && s->z == 0)
         text_line(out, indent, "ht_load_scales(&scales, lane);");
     if (s->x == 0)
-        text_line(out, indent, "ht_open_levels(level);");
+        text_line(out, indent, "ht_open_levels(level, scales);");
     text_line(out, indent, "ht_mma(level[%d], a[%d][%d][%d], b[%d][%d][%d]);", q->a + q->b, half, q->a, s->y,
               half, q->b, s->z);
     if (s->x == p->on.s->products - 1)
-        text_line(out, indent, "ht_close_levels(acc[0][%d][%d], level, scales.a[%d], scales.b[%d]);", s->y,
+        text_line(out, indent, "ht_close_levels(acc[0][%d][%d], level, &scales, %d, %d);", s->y,
                   s->z, s->y, s->z);
 }
 

@@ -156,18 +156,34 @@ static const struct product products[] = {
     {20, 24, 40, 'N', 'N', 1, 0, "integers", 0, 0},    {70, 20, 64, 'N', 'N', 1, 1, "outliers", 0, 1},
 };
 
-/* With each of its kernels. */
-static void check_scheme(const char *scheme) {
-    for (int k = 0; halftone_kernels(h, k); k++) {
-        const char *kernel = halftone_kernels(h, k);
-        for (size_t i = 0; i < sizeof products / sizeof *products && strncmp(kernel + 3, scheme, strlen(scheme)) == 0; i++)
-            check_product(scheme, kernel, &products[i]);
+/* As it stands, or in all four transposes. */
+static void check_transposes(const char *scheme, const char *kernel, const struct product *p, int all) {
+    for (int t = 0; t < (all ? 4 : 1); t++) {
+        struct product other = *p;
+        if (all) {
+            other.ta = t / 2 ? 'T' : 'N';
+            other.tb = t % 2 ? 'T' : 'N';
+        }
+        check_product(scheme, kernel, &other);
     }
 }
 
-int main(void) {
+/* With each of its kernels. */
+static void check_scheme(const char *scheme, int all) {
+    for (int k = 0; halftone_kernels(h, k); k++) {
+        const char *kernel = halftone_kernels(h, k);
+        for (size_t i = 0; i < sizeof products / sizeof *products && strncmp(kernel + 3, scheme, strlen(scheme)) == 0; i++)
+            check_transposes(scheme, kernel, &products[i], all);
+    }
+}
+
+/* `mixpert_kernel transposes`: every product in every transpose. */
+int main(int argc, char **argv) {
+    const int all = argc > 1 && strcmp(argv[1], "transposes") == 0;
     check(halftone_create(&h), "halftone_create");
-    for (int s = 0; halftone_schemes(h, s); s++)
-        check_scheme(halftone_schemes(h, s));
+    for (int s = 0; halftone_schemes(h, s); s++) {
+        if (strncmp(halftone_schemes(h, s), "mixpert", 7) == 0)
+            check_scheme(halftone_schemes(h, s), all);
+    }
     return halftone_destroy(h);
 }

@@ -10,11 +10,12 @@ import subprocess
 import tempfile
 
 import pytest
-from conftest import ROOT, SIM, gen, runtime_objects
+from conftest import ROOT, SIM, gen, nvcc, runtime_objects
 
 SCHEMES = "mixpert1,mixpert2,mixpert3,mixpert4"
 BREAKS = { # what is wrong, the hook or skeleton, text and replacement
     "a level that weighs too much": ("hooks/accum/tile_levels.cuh", "LEVEL_WEIGHT, x)", "LEVEL_WEIGHT * 2, x)"),
+    "a level that begins from bits of a result": ("hooks/accum/tile_levels.cuh", "(unsigned)g.splits >> 30", "(unsigned)g.splits"),
     "scales of the tile before": ("hooks/accum/tile_levels.cuh", "s->b_at[j] += 8;", "s->b_at[j] += 0;"),
     "A's scales beside another row": ("hooks/accum/tile_levels.cuh", "row0 % 64 / 16 +", ""),
     "B's scales beside another column": ("hooks/accum/tile_levels.cuh", "col0 % 64 / 8", "0"),
@@ -66,16 +67,50 @@ def test_kernels_have_the_bits_of_the_paper(gpu, tmp_path):
         assert max(map(float, lines)) > 0.05, "a bound that data never come near says nothing"
 
 
+def copied_templates(folder, name, old, new):
+    """A root of the generator with one text of one template replaced."""
+    shutil.copytree(ROOT / "templates", folder / "templates")
+    for other in ("gen", "runtime"):
+        os.symlink(ROOT / other, folder / other)
+    path = folder / "templates" / name
+    assert path.read_text().count(old) == 1, old
+    path.write_text(path.read_text().replace(old, new))
+    return folder
+
+
 @pytest.mark.mutation
 @pytest.mark.parametrize("label", BREAKS)
 def test_a_broken_kernel_is_noticed(label, tmp_path):
-    name, old, new = BREAKS[label]
-    shutil.copytree(ROOT / "templates", tmp_path / "templates")
-    for other in ("gen", "runtime"):
-        os.symlink(ROOT / other, tmp_path / other)
-    path = tmp_path / "templates" / name
-    assert path.read_text().count(old) == 1, old
-    path.write_text(path.read_text().replace(old, new))
-    done = run(program(tmp_path, "t4", "mixpert4", root=tmp_path))
+    done = run(program(tmp_path, "t4", "mixpert4", root=copied_templates(tmp_path, *BREAKS[label])))
     assert done.returncode != 0, f"nobody noticed: {label}"
     print(f"{label}: {(done.stdout + done.stderr).strip().splitlines()[-1]}")
+
+
+def compiled(folder, gpu, *schemes, root=ROOT):
+    """{kernel: (registers, bytes of spills and stack, registers of the plan)}, by ptxas."""
+    gen("emit", "--gpu", gpu, "--scheme", *schemes, "--out", folder / "set", root=root)
+    planned = {row[0]: int(row[10]) for row in (line.split("\t") for line in (folder / "set/manifest").read_text().splitlines()[2:])}
+    arch, found = {"a800": "sm_80", "t4": "sm_75"}[gpu], {}
+    for path in sorted((folder / "set").glob("ht_mixpert*.cu")):
+        log = subprocess.run([nvcc(), "-std=c++17", "-O3", f"-arch={arch}", "--cubin", "-Xptxas", "-v", "-o", str(folder / "t.cubin"), str(path)],
+                             check=True, capture_output=True, text=True).stderr
+        found[path.stem] = (int(re.search(r"Used (\d+) registers", log).group(1)), sum(map(int, re.findall(r"(\d+) bytes (?:spill|stack)", log))),
+                            planned[path.stem])
+    return found
+
+
+@pytest.mark.skipif(not nvcc(), reason="no nvcc")
+@pytest.mark.parametrize("gpu, schemes", [("a800", "mixpert4"), ("t4", "mixpert4"), pytest.param("a800", SCHEMES, marks=pytest.mark.whole),
+                                          pytest.param("t4", SCHEMES, marks=pytest.mark.whole)])
+def test_no_kernel_spills(gpu, schemes, tmp_path):
+    found = compiled(tmp_path, gpu, schemes)
+    assert found and not [name for name, (_, spilled, _) in found.items() if spilled]
+    assert all(registers <= plan + 8 for registers, _, plan in found.values()), found
+
+
+@pytest.mark.mutation
+@pytest.mark.skipif(not nvcc(), reason="no nvcc")
+def test_levels_that_begin_from_nothing_spill(tmp_path):
+    """What accum/tile_levels says of ptxas; where this no longer fails, the hook can be simpler."""
+    root = copied_templates(tmp_path, "hooks/accum/tile_levels.cuh", "(unsigned)g.splits >> 30", "0")
+    assert any(spilled for _, spilled, _ in compiled(tmp_path, "t4", "mixpert4", root=root).values())
