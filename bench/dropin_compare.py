@@ -34,6 +34,17 @@ def say_distances(results, name, exact):
         print(f"curves\t{name}{side} from FP64, mean, by seed\t" + " ".join(f"{sum(row) / len(row):.3g}" for row in off))
 
 
+def far_samples(results):
+    """Samples whose error is more than twice the native one, and more than an FP32 rounding (2^-23 of the largest element)."""
+    paths = [results / f"samples-{side}.json" for side in ("native", "face")]
+    if not all(path.exists() for path in paths):
+        return []
+    native, face = (json.loads(path.read_text()) for path in paths)
+    far = [f"{name}: {native[name]:.3g} natively, {face[name]:.3g}" for name in native if not face.get(name, 1) <= max(2 * native[name], 2.0 ** -23)]
+    print(f"samples\tmore than twice as far as natively\t{len(far)} of {len(native)}")
+    return [f"samples: {text}" for text in far]
+
+
 def main():
     results = pathlib.Path(sys.argv[1])
     native, face = read(results / "native.tsv"), read(results / "face.tsv")
@@ -45,7 +56,8 @@ def main():
         print(*key, left, right, (native.get(key) or face[key])[1], ratio, sep="\t")
     for name, exact in (("", ""), ("ddp-", "ddp-"), ("fsdp-", "ddp-")):
         say_distances(results, name, results / f"curve-{exact}fp64.json")
-    failed = [f"{key[0]}: {key[1]} {rows[key][0]}" for rows in (native, face) for key in rows if "FAILED" in key[1] + rows[key][0]]
+    failed = far_samples(results)
+    failed += [f"{key[0]}: {key[1]} {rows[key][0]}" for rows in (native, face) for key in rows if "FAILED" in key[1] + rows[key][0]]
     for line in failed:
         print("FAILED\t" + line)
     return 1 if failed else 0

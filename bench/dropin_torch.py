@@ -235,6 +235,53 @@ def edges():
     say("edges", "memory full: error", relative_error(out[:64], square[:64].double() @ square.double()))
 
 
+def compiled():
+    """torch.compile, by default and as CUDA graphs (reduce-overhead)."""
+    torch.manual_seed(5)
+    mlp = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.GELU(), torch.nn.Linear(4096, 1024)).cuda()
+    x = torch.randn(2048, 1024, device="cuda")
+    with torch.no_grad():
+        exact = torch.nn.functional.linear(x.double(), mlp[0].weight.double(), mlp[0].bias.double())
+        exact = torch.nn.functional.linear(torch.nn.functional.gelu(exact), mlp[2].weight.double(), mlp[2].bias.double())
+        for mode in ("default", "reduce-overhead"):
+            run = torch.compile(mlp, mode=mode)
+            for _ in range(3):
+                run(x)
+            counters()
+            say("compiled", f"{mode}: error", relative_error(run(x).clone(), exact))
+            say_counters("compiled", mode, 2 if mode == "default" else 0)  # a replay calls nothing
+            say("compiled", f"{mode}: time", seconds(lambda r=run: r(x)) * 1e3, "ms")
+
+
+OPERATORS = ("mm", "addmm", "bmm", "baddbmm", "addbmm", "matmul", "nn.functional.linear", "nn.functional.bilinear", "einsum", "tensordot", "inner", "cdist",
+             "__rmatmul__", "addmv", "linalg.multi_dot", "chain_matmul", "kron")
+
+
+def samples():
+    """PyTorch's own samples of its operators of products, against FP64; dropin_compare.py holds the two sides' errors beside each other."""
+    import types
+    if "expecttest" not in sys.modules:  # PyTorch's test helpers want it by name alone
+        sys.modules["expecttest"] = types.ModuleType("expecttest")
+        sys.modules["expecttest"].TestCase = __import__("unittest").TestCase
+    from torch.testing._internal.common_methods_invocations import op_db
+    counters()
+    errors = {}
+    for op in op_db:
+        if op.name not in OPERATORS or not op.supports_dtype(torch.float32, "cuda"):
+            continue
+        torch.manual_seed(6)
+        for i, sample in enumerate(op.sample_inputs("cuda", torch.float32)):
+            call = [sample.input, *sample.args], sample.kwargs
+            exact = torch.utils._pytree.tree_map(lambda x: x.double() if isinstance(x, torch.Tensor) else x, call)
+            got, want = op.op(*call[0], **call[1]), op.op(*exact[0], **exact[1])
+            scale = float(want.abs().max()) if want.numel() else 0.0
+            errors[f"{op.name}{op.variant_test_name} {i}"] = float((got.double() - want).abs().max()) / scale if scale else 0.0
+    (RESULTS / f"samples-{SIDE}.json").write_text(json.dumps(errors))
+    say("samples", "of operators", len(errors))
+    say("samples", "largest error", max(errors.values()))
+    say_counters("samples", "all", 100)
+
+
 class Model(torch.nn.Module):
     """Four encoder layers over tokens: 1024 wide, 4096 in the feed-forward part."""
 
@@ -396,7 +443,7 @@ def sweep():
     del keep
 
 
-PIECES = {f.__name__: f for f in (products, precision, graphs, solvers, edges, train, curves, launch, sweep)}
+PIECES = {f.__name__: f for f in (products, precision, graphs, solvers, edges, train, curves, launch, sweep, compiled, samples)}
 
 if __name__ == "__main__":
     RESULTS = pathlib.Path(sys.argv[2])

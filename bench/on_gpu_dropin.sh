@@ -1,9 +1,9 @@
 #!/bin/sh
 # The cuBLAS face under programs as they are: on_gpu_dropin.sh RESULTS [PIECE...], on a machine with a GPU, nvcc, and a python3 that has PyTorch,
-# CuPy and JAX. Builds SET (default h200, lean), then runs the pieces of dropin_torch.py and dropin_arrays.py (default all) natively, beside the
-# compiler, and under `halftone run`. Each piece is a process with a limit of 20 s (PIECE_LIMIT; natively all are one, of 45 s), so one that hangs costs no other; none
-# starts after LIMIT seconds (default 105). RESULTS receives native.tsv, face.tsv, sweep.tsv, curve-*.json, calls.tsv, and compare.tsv,
-# which is printed.
+# CuPy and JAX. Builds SET (default h200, lean), then runs the pieces of dropin_torch.py and dropin_arrays.py (default all but samples and
+# compiled, which take as long as the rest) natively, beside the compiler, and under `halftone run`. Each piece is a process with a limit of
+# 20 s (PIECE_LIMIT; natively most are one, of 45 s), so one that hangs costs no other; none starts after LIMIT seconds (default 105). RESULTS
+# receives native.tsv, face.tsv, sweep.tsv, curve-*.json, calls.tsv, and compare.tsv, which is printed.
 set -u
 out=$1
 shift
@@ -30,10 +30,12 @@ piece() {
     echo "exit code $?, until $(spent) s" >>"$log.log"
 }
 
-# Of PIECE..., the names that were asked for.
+[ -n "$pieces" ] || pieces="products precision graphs solvers edges train curves launch sweep cupy jax"
+
+# Of NAME..., those that were asked for.
 wanted() {
     for name in "$@"; do
-        case " $pieces " in "  " | *" $name "*) echo "$name" ;; esac
+        case " $pieces " in *" $name "*) echo "$name" ;; esac
     done
 }
 
@@ -43,6 +45,9 @@ build=$!
 native=$(wanted products precision solvers train curves)
 # shellcheck disable=SC2086 # words
 [ -z "$native" ] || piece native dropin_torch "$(echo $native | tr ' ' ,)"
+for name in $(wanted samples compiled); do
+    HALFTONE_STRATEGY=eager piece native dropin_torch "$name"
+done
 for name in $(wanted cupy jax); do
     piece native dropin_arrays "$name"
 done
@@ -57,6 +62,10 @@ for name in $(wanted precision graphs solvers curves); do # no times of these ar
     waited="$waited $!"
 done
 [ -z "$(wanted graphs)" ] || { piece face dropin_torch graphs cold & waited="$waited $!"; }
+for name in $(wanted samples compiled); do
+    HALFTONE_STRATEGY=eager piece face dropin_torch "$name" &
+    waited="$waited $!"
+done
 for name in $(wanted cupy jax); do
     HALFTONE_DLSYM=1 piece face dropin_arrays "$name" &
     waited="$waited $!"
