@@ -61,6 +61,18 @@ def seconds(call, rounds=7, reps=5):
     return statistics.median(took)
 
 
+def host_seconds(call, calls=100):
+    """Seconds until a call returns, while the device has more to do than it gets."""
+    call()
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    for _ in range(calls):
+        call()
+    took = (time.perf_counter() - begin) / calls
+    torch.cuda.synchronize()
+    return took
+
+
 def relative_error(got, want):
     return float((got.double() - want).norm() / want.norm())
 
@@ -91,6 +103,10 @@ def products():
             say("products", f"{name}: error", relative_error(call(), reference()))
             say("products", f"{name}: time", seconds(call) * 1e3, "ms")
             say_counters("products", name)
+        layer, row = torch.nn.Linear(512, 512, device="cuda"), torch.randn(512, 512, device="cuda")
+        for name, call in (("nn.Linear 512", lambda: layer(row)), ("a @ b 512", lambda: row @ row)):
+            say("products", f"host time of {name}", statistics.median(host_seconds(call) for _ in range(9)) * 1e6, "us")
+            counters()
 
 
 def precision():
@@ -393,14 +409,7 @@ def launch():
         took = {}
         for _ in range(9):
             for side, function in (("native", native), ("face", face)):
-                call = function(*shape)
-                call()
-                torch.cuda.synchronize()
-                begin = time.perf_counter()
-                for _ in range(100):
-                    call()
-                took.setdefault(side, []).append((time.perf_counter() - begin) / 100)
-                torch.cuda.synchronize()
+                took.setdefault(side, []).append(host_seconds(function(*shape)))
         for side, times in took.items():
             say("launch", f"host time of cublasSgemm, {what}, {side} function", statistics.median(times) * 1e6, "us")
     del keep
