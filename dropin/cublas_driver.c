@@ -4,43 +4,62 @@
 
 #include "cublas_face.h"
 
+/* What is asked of it: X(name, type). */
 typedef int get_device(int *device);
 typedef int get_context(void **context);
 typedef int is_capturing(void *stream, int *status);
+struct copy_2d;
+typedef int copy_2d(const struct copy_2d *copy, void *stream);
+typedef int set_words(unsigned long long memory, unsigned value, size_t words, void *stream);
+typedef int allocate(unsigned long long *memory, size_t bytes, void *stream);
+typedef int give_back(unsigned long long memory, void *stream);
+#define DRIVER_FUNCTIONS(X)                                                                                  \
+    X(cuCtxGetDevice, get_device)                                                                            \
+    X(cuCtxGetCurrent, get_context)                                                                          \
+    X(cuStreamIsCapturing, is_capturing)                                                                     \
+    X(cuMemcpy2DAsync_v2, copy_2d)                                                                           \
+    X(cuMemsetD32Async, set_words)                                                                           \
+    X(cuMemAllocAsync, allocate)                                                                             \
+    X(cuMemFreeAsync, give_back)
 
-static void *of_driver(const char *name) {
-    static const char *const names[] = {"libcuda.so.1", NULL};
-    void *const driver = dropin_loaded(names); /* kept: programs do not unload it */
-    return driver != NULL ? dropin_dlsym(driver, name) : NULL;
+enum driver_function {
+#define MEMBER(name, type) DRIVER_##name,
+    DRIVER_FUNCTIONS(MEMBER)
+#undef MEMBER
+        DRIVER_COUNT
+};
+
+/* Looked up once; equal words, whichever thread writes them. A driver that is not loaded may be loaded later. */
+static void *of_driver(enum driver_function function) {
+    static const char *const files[] = {"libcuda.so.1", NULL};
+#define MEMBER(name, type) #name "\0"
+    static const char names[] = DRIVER_FUNCTIONS(MEMBER);
+#undef MEMBER
+    static void *known[DRIVER_COUNT];
+    void *found = __atomic_load_n(&known[function], __ATOMIC_RELAXED);
+    if (found != NULL)
+        return found;
+    void *const driver = dropin_loaded(files); /* kept: programs do not unload it */
+    found = driver != NULL ? dropin_dlsym(driver, dropin_text_at(names, (int)function)) : NULL;
+    __atomic_store_n(&known[function], found, __ATOMIC_RELAXED);
+    return found;
 }
 
-/* Asked for in every call, so looked up once; equal words, whichever thread writes them. */
-static get_device *find_get_device(void) {
-    static get_device *function;
-    get_device *f = __atomic_load_n(&function, __ATOMIC_RELAXED);
-    if (f == NULL) {
-        void *const found = of_driver("cuCtxGetDevice");
-        memcpy(&f, &found, sizeof f);
-        __atomic_store_n(&function, f, __ATOMIC_RELAXED);
+/* The function as its type, or NULL. */
+#define MEMBER(name, type)                                                                                   \
+    static type *find_##name(void) {                                                                         \
+        type *function;                                                                                      \
+        void *const found = of_driver(DRIVER_##name);                                                        \
+        memcpy(&function, &found, sizeof found);                                                             \
+        return function;                                                                                     \
     }
-    return f;
-}
-
-static get_context *find_get_context(void) {
-    static get_context *function;
-    get_context *f = __atomic_load_n(&function, __ATOMIC_RELAXED);
-    if (f == NULL) {
-        void *const found = of_driver("cuCtxGetCurrent");
-        memcpy(&f, &found, sizeof f);
-        __atomic_store_n(&function, f, __ATOMIC_RELAXED);
-    }
-    return f;
-}
+DRIVER_FUNCTIONS(MEMBER)
+#undef MEMBER
 
 int cublas_device(void) {
     static void *first[DROPIN_DEVICES];
-    get_device *const device_of = find_get_device();
-    get_context *const context_of = find_get_context();
+    get_device *const device_of = find_cuCtxGetDevice();
+    get_context *const context_of = find_cuCtxGetCurrent();
     int device = 0;
     void *context = NULL, *none = NULL;
     if (device_of == NULL || context_of == NULL || device_of(&device) != 0 || context_of(&context) != 0)
@@ -55,10 +74,8 @@ int cublas_device(void) {
 
 /* Asked for once per device, before its first handle is made. */
 bool cublas_is_capturing(void *stream) {
-    is_capturing *f;
+    is_capturing *const f = find_cuStreamIsCapturing();
     int status = 0;
-    void *const found = of_driver("cuStreamIsCapturing");
-    memcpy(&f, &found, sizeof f);
     return f != NULL && (f(stream, &status) != 0 || status != 0);
 }
 
@@ -79,15 +96,9 @@ struct copy_2d {
     size_t to_pitch, width, rows;
 };
 
-typedef int copy_2d(const struct copy_2d *copy, void *stream);
-typedef int set_words(unsigned long long memory, unsigned value, size_t words, void *stream);
-typedef int allocate(unsigned long long *memory, size_t bytes, void *stream);
-typedef int give_back(unsigned long long memory, void *stream);
-
 bool cublas_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                       size_t rows, void *stream) {
-    copy_2d *f;
-    void *const found = of_driver("cuMemcpy2DAsync_v2");
+    copy_2d *const f = find_cuMemcpy2DAsync_v2();
     const struct copy_2d copy = {.from_kind = 2,
                                  .from = (uintptr_t)from,
                                  .from_pitch = from_pitch,
@@ -96,29 +107,22 @@ bool cublas_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_p
                                  .to_pitch = to_pitch,
                                  .width = width,
                                  .rows = rows};
-    memcpy(&f, &found, sizeof f);
     return f != NULL && f(&copy, stream) == 0;
 }
 
 bool cublas_clear(void *memory, size_t floats, void *stream) {
-    set_words *f;
-    void *const found = of_driver("cuMemsetD32Async");
-    memcpy(&f, &found, sizeof f);
+    set_words *const f = find_cuMemsetD32Async();
     return f != NULL && f((uintptr_t)memory, 0, floats, stream) == 0;
 }
 
 void *cublas_allocate(size_t bytes, void *stream) {
-    allocate *f;
+    allocate *const f = find_cuMemAllocAsync();
     unsigned long long memory = 0;
-    void *const found = of_driver("cuMemAllocAsync");
-    memcpy(&f, &found, sizeof f);
     return f != NULL && f(&memory, bytes, stream) == 0 ? (void *)(uintptr_t)memory : NULL;
 }
 
 void cublas_free(void *memory, void *stream) {
-    give_back *f;
-    void *const found = of_driver("cuMemFreeAsync");
-    memcpy(&f, &found, sizeof f);
+    give_back *const f = find_cuMemFreeAsync();
     if (f != NULL && memory != NULL)
         (void)f((uintptr_t)memory, stream);
 }
