@@ -199,6 +199,10 @@ def solvers():
             say("solvers", f"{name} {n}: error", relative_error(lower @ lower.t(), a.double()))
         say("solvers", f"{name} {n}: time", seconds(lambda c=call: c(a), 3, 1) * 1e3, "ms")
         say_counters("solvers", name, 0)
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+            call(a)
+            torch.cuda.synchronize()
+        print_kernels(profile, 1, 8)
 
 
 def edges():
@@ -338,6 +342,11 @@ def is_product(name):
     return bool(re.search(r"gemm|\bht_[a-z]|splitk|cublas|cutlass|xmma|gemv", name, re.I)) and not re.search("fmha|attention", name)
 
 
+def print_kernels(profile, times, most):
+    for row in sorted(profile.key_averages(), key=lambda r: -r.self_device_time_total)[:most]:
+        print(SIDE, f"    {row.self_device_time_total / times / 1000:8.3f} ms {row.count // times:4d} {'product' if is_product(row.key) else '       '} {row.key[:90]}")
+
+
 def train():
     """(e) a training step of a transformer in FP32: time of the step, and of the kernels of products in it, by torch.profiler."""
     step = trainer(0)
@@ -359,8 +368,7 @@ def train():
             others += took
     say("train", "kernels of products in a step", mine, "ms")
     say("train", "other kernels in a step", others, "ms")
-    for row in sorted(profile.key_averages(), key=lambda r: -getattr(r, "self_device_time_total", 0))[:14]:
-        print(SIDE, f"    {row.self_device_time_total / 3000:8.3f} ms {row.count // 3:4d} {'product' if is_product(row.key) else '       '} {row.key[:90]}")
+    print_kernels(profile, 3, 14)
 
 
 def curves():
