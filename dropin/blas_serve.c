@@ -10,23 +10,31 @@
 /* One product at a time uses the device; small ones, which stay on the CPU, do not come here. */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int64_t tile; /* HALFTONE_BLAS_TILE; -1: a value that it cannot have */
+static int64_t tile, threads; /* HALFTONE_BLAS_TILE, HALFTONE_BLAS_THREADS; 0: the library's; -1: a value that it cannot have */
 
 /* In a child the turn may be that of a thread that is not there. */
 static void child_begins(void) {
     (void)pthread_mutex_init(&turn, NULL);
 }
 
-static void begin(void) {
-    const char *const text = getenv("HALFTONE_BLAS_TILE");
+/* 0: the variable is not there. */
+static int64_t read_integer(const char *name, int64_t least, int64_t most) {
+    const char *const text = getenv(name);
     char *end = NULL;
-    (void)pthread_atfork(NULL, NULL, child_begins);
     if (text == NULL || text[0] == '\0')
-        return;
+        return 0;
     const long long value = text[0] >= '1' && text[0] <= '9' ? strtoll(text, &end, 10) : -1;
-    tile = value >= 64 && value <= 1 << 20 && *end == '\0' ? value : -1;
-    if (tile < 0)
-        dropin_say("HALFTONE_BLAS_TILE=%.200s is not an integer from 64 to 1048576; nothing is served in this process", text);
+    if (value >= least && value <= most && *end == '\0')
+        return value;
+    dropin_say("%s=%.200s is not an integer from %lld to %lld; nothing is served in this process", name, text, (long long)least,
+               (long long)most);
+    return -1;
+}
+
+static void begin(void) {
+    (void)pthread_atfork(NULL, NULL, child_begins);
+    tile = read_integer("HALFTONE_BLAS_TILE", 64, 1 << 20);
+    threads = read_integer("HALFTONE_BLAS_THREADS", 1, 64);
 }
 
 /* Without HALFTONE_MIN: m n k from which a product is served, the rule of SCILIB-Accel (arXiv 2404.13195). */
@@ -51,11 +59,13 @@ static enum dropin_reason decide(const struct blas_call *x, const struct dropin_
     if (cpu_is_faster(x))
         return DROPIN_HOST;
     (void)pthread_once(&once, begin);
-    return tile >= 0 ? DROPIN_SERVED : DROPIN_OFF;
+    return tile >= 0 && threads >= 0 ? DROPIN_SERVED : DROPIN_OFF;
 }
 
 static int compute(const struct dropin_library *library, halftone *h, const struct blas_call *x) {
-    const int code = library->set_host_tiles(h, tile, dropin_settings()->workspace_max);
+    int code = library->set_host_tiles(h, tile, dropin_settings()->workspace_max);
+    if (code == HALFTONE_OK)
+        code = library->set_host_threads(h, (int)threads);
     if (code != HALFTONE_OK)
         return code;
     if (x->type == BLAS_d)

@@ -361,6 +361,10 @@ int halftone_host_left(halftone *handle, int64_t *row, int64_t *col, int64_t *ro
  * workspace (0: half of the device's). Where a long k leaves no room tiles are made smaller. */
 int halftone_set_host_tiles(halftone *handle, int64_t tile, size_t bytes);
 
+/* Threads that copy between the caller's memory and pinned memory, the caller's among them (1 to 64; 0: 1 to 4, one for each 8 MB). They
+ * exist during the call alone and take no signals. */
+int halftone_set_host_threads(halftone *handle, int threads);
+
 /* ---- how much cancels ---- */
 
 /* For "relative=X:rho=Y" in 7 above: estimates rho = ||A||_F ||B||_F / ||op(A)op(B)||_F from eight random vectors of +-1, which are

@@ -215,6 +215,7 @@ struct halftone {
     void (*close_host)(struct halftone *h); /* frees it: who makes no such product does not link ht_host.c */
     int64_t host_tile;                      /* 0: the default; as host_bytes */
     size_t host_bytes;
+    int host_threads; /* 0: by size */
     struct ht_host_left left;
     int pointer_mode;
     const char *scheme;          /* name in the set; NULL: `accuracy` chooses by shape */

@@ -3,134 +3,14 @@
  * C is computed in tiles, column of tiles by column of tiles. Row blocks of A stay on the device, packed once for
  * all columns; where not all of them fit, as many as do, and the others' columns are run through again (a span).
  * Each column block of B is packed once in a span. Three streams work at once: `in` copies operands from two
- * pinned buffers that the host fills by turns, the handle's packs and multiplies, `out` copies tiles of C into
+ * pinned buffers that the host fills by turns with a few threads, the handle's packs and multiplies, `out` copies tiles of C into
  * two pinned buffers, from which the host takes a tile while the next one is computed.
  *
  *     host    fill buffers | fill            | take tile 0 | ...
  *     in           copy B0 A0 |  copy A1     |             | ...
  *     handle's               pack, tile 0    | pack, tile 1| ...
  *     out                                    | copy tile 0 | ... */
-#include "ht_call.h"
-
-#include <stdlib.h>
-
-enum { HOST_TILE = 4096, HOST_TILE_LEAST = 64, HOST_TILE_STEP = 64, HOST_TURNS = 2, HOST_ATTEMPTS = 6 };
-static const size_t HOST_STAGE_BYTES = (size_t)32 << 20;
-
-/* A block of a column-major matrix: rows and columns from (row, col) on. */
-struct host_block {
-    int64_t row, col, rows, cols;
-};
-
-/* What a handle keeps for such calls until halftone_trim. */
-struct ht_host {
-    void *in, *out;
-    void *full;                 /* on `in`: what was copied last is there */
-    void *product;              /* on the handle's stream: the last tile is computed */
-    void *resident_free;        /* on the handle's stream: nobody reads the row blocks of A any more */
-    void *operand_free[HOST_TURNS];  /* on the handle's stream: by turns for blocks on which it works */
-    void *result_full[HOST_TURNS];   /* on `out`: the tile is in result[] */
-    void *stage_free[HOST_TURNS];    /* on `in` */
-    char *stage[HOST_TURNS];         /* pinned, HOST_STAGE_BYTES each */
-    char *result[HOST_TURNS];        /* pinned */
-    size_t stage_bytes, result_bytes;
-    char *device;
-    size_t device_bytes;
-};
-
-/* One call. */
-struct host_job {
-    struct gemm_call x; /* pointers into host memory */
-    char uplo;          /* 'A': all of C is computed, 'L', 'U': this triangle and the diagonal */
-    bool packs;         /* operands are packed once; else products read them as they were copied */
-    int64_t tile_m, tile_n, span;
-    int64_t a_bytes, b_bytes, operand_bytes, c_bytes; /* of one block on the device */
-    char *resident, *panels, *operand[HOST_TURNS], *c[HOST_TURNS];
-    int operand_turn, stage_turn;
-    int64_t tiles, taken; /* given to the device; of these, those that C holds */
-    struct host_block given[HOST_TURNS];
-};
-
-static int64_t host_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-/* ---- what the handle keeps ---- */
-
-/* Whatever went wrong before, nobody reads or writes the host's memory any more. */
-static void host_wait_all(halftone *h) {
-    (void)ht_dev_stream_sync(h->host->in);
-    (void)ht_dev_stream_sync(h->stream);
-    (void)ht_dev_stream_sync(h->host->out);
-}
-
-static void host_free_pinned(char *memory[HOST_TURNS], size_t *bytes) {
-    for (int i = 0; i < HOST_TURNS; i++) {
-        (void)ht_dev_host_free(memory[i]);
-        memory[i] = NULL;
-    }
-    *bytes = 0;
-}
-
-static void host_close(halftone *h) {
-    struct ht_host *const p = h->host;
-    if (p == NULL)
-        return;
-    void *const event[] = {p->full,         p->product,         p->resident_free,  p->operand_free[0], p->operand_free[1],
-                           p->stage_free[0], p->stage_free[1], p->result_full[0], p->result_full[1]};
-    void *const stream[] = {p->in, p->out};
-    for (size_t i = 0; i < sizeof stream / sizeof *stream; i++)
-        if (stream[i] != NULL) {
-            (void)ht_dev_stream_sync(stream[i]);
-            (void)ht_dev_stream_destroy(stream[i]);
-        }
-    for (size_t i = 0; i < sizeof event / sizeof *event; i++)
-        if (event[i] != NULL)
-            (void)ht_dev_event_destroy(event[i]);
-    host_free_pinned(p->stage, &p->stage_bytes);
-    host_free_pinned(p->result, &p->result_bytes);
-    (void)ht_dev_free(p->device);
-    free(p);
-    h->host = NULL;
-}
-
-static int host_open(halftone *h) {
-    if (h->host != NULL)
-        return HALFTONE_OK;
-    struct ht_host *const p = (struct ht_host *)calloc(1, sizeof *p);
-    if (p == NULL)
-        return HALFTONE_OUT_OF_HOST_MEMORY;
-    h->host = p;
-    h->close_host = host_close;
-    void **const event[] = {&p->full,          &p->product,       &p->resident_free,  &p->operand_free[0], &p->operand_free[1],
-                            &p->stage_free[0], &p->stage_free[1], &p->result_full[0], &p->result_full[1]};
-    int code = ht_fail_device(h, ht_dev_stream_create(&p->in));
-    if (code == HALFTONE_OK)
-        code = ht_fail_device(h, ht_dev_stream_create(&p->out));
-    for (size_t i = 0; i < sizeof event / sizeof *event && code == HALFTONE_OK; i++)
-        code = ht_fail_device(h, ht_dev_event_create(event[i]));
-    if (code != HALFTONE_OK)
-        host_close(h);
-    return code;
-}
-
-/* At least so many bytes in each of two pinned buffers. */
-static int host_pin(halftone *h, char *memory[HOST_TURNS], size_t *bytes, size_t wanted) {
-    if (*bytes >= wanted)
-        return HALFTONE_OK;
-    host_free_pinned(memory, bytes);
-    int code = HT_DEV_OK;
-    for (int i = 0; i < HOST_TURNS && code == HT_DEV_OK; i++) {
-        void *got = NULL;
-        code = ht_dev_host_alloc(&got, wanted);
-        memory[i] = (char *)got;
-    }
-    *bytes = wanted;
-    if (code != HT_DEV_OK)
-        host_free_pinned(memory, bytes);
-    return code == HT_DEV_MEMORY ? ht_fail(h, HALFTONE_OUT_OF_HOST_MEMORY, "%s", ht_dev_detail())
-                                 : ht_fail_device(h, code);
-}
+#include "ht_host.h"
 
 /* ---- how C is divided ---- */
 
@@ -203,9 +83,9 @@ static int host_reserve(halftone *h, struct host_job *j) {
     struct ht_host *const p = h->host;
     const size_t wanted = (size_t)(j->span * j->a_bytes + j->b_bytes + HOST_TURNS * (j->operand_bytes + j->c_bytes));
     const size_t block = (size_t)(j->a_bytes + j->operand_bytes + j->c_bytes);
-    int code = host_pin(h, p->stage, &p->stage_bytes, block < HOST_STAGE_BYTES ? block : HOST_STAGE_BYTES);
+    int code = ht_host_pin(h, p->stage, &p->stage_bytes, block < HOST_STAGE_BYTES ? block : HOST_STAGE_BYTES);
     if (code == HALFTONE_OK)
-        code = host_pin(h, p->result, &p->result_bytes, (size_t)j->c_bytes);
+        code = ht_host_pin(h, p->result, &p->result_bytes, (size_t)j->c_bytes);
     if (code == HALFTONE_OK && p->device_bytes < wanted) {
         (void)ht_dev_free(p->device);
         p->device = NULL;
@@ -224,78 +104,6 @@ static int host_reserve(halftone *h, struct host_job *j) {
     return code;
 }
 
-/* ---- copies ---- */
-
-/* The element at (row, col) of a matrix of the call's type. */
-static char *host_at(const struct host_job *j, const void *matrix, int64_t ld, int64_t row, int64_t col) {
-    return (char *)(uintptr_t)matrix + (col * ld + row) * (int64_t)element_bytes(&j->x);
-}
-
-/* `count` elements from the one numbered `from` on, column by column, of a block of `rows` rows. */
-static void host_gather(const struct host_job *j, char *to, const void *block, int64_t ld, int64_t rows, int64_t from,
-                        int64_t count) {
-    int64_t col = from / rows, row = from % rows;
-    for (; count > 0; col++, row = 0) {
-        const int64_t some = host_least(rows - row, count);
-        memcpy(to, host_at(j, block, ld, row, col), (size_t)some * element_bytes(&j->x));
-        to += (size_t)some * element_bytes(&j->x);
-        count -= some;
-    }
-}
-
-/* A block of host memory to `to` on the device, without gaps; what the handle's stream gets next finds it. */
-static int host_copy_in(halftone *h, struct host_job *j, char *to, const void *block, int64_t ld, int64_t rows,
-                        int64_t cols) {
-    struct ht_host *const p = h->host;
-    const size_t each = element_bytes(&j->x);
-    const int64_t most = (int64_t)(p->stage_bytes / each);
-    int code = HT_DEV_OK;
-    for (int64_t at = 0; at < rows * cols && code == HT_DEV_OK;) {
-        const int64_t some = host_least(rows * cols - at, most);
-        const int turn = j->stage_turn ^= 1;
-        code = ht_dev_event_sync(p->stage_free[turn]);
-        if (code == HT_DEV_OK) {
-            host_gather(j, p->stage[turn], block, ld, rows, at, some);
-            code = ht_dev_copy_in(to + (size_t)at * each, p->stage[turn], (size_t)some * each, p->in);
-        }
-        if (code == HT_DEV_OK)
-            code = ht_dev_event_record(p->stage_free[turn], p->in);
-        at += some;
-    }
-    if (code == HT_DEV_OK)
-        code = ht_dev_event_record(p->full, p->in);
-    if (code == HT_DEV_OK)
-        code = ht_dev_stream_wait(h->stream, p->full);
-    return ht_fail_device(h, code);
-}
-
-/* The rows of a tile's column that belong to C's triangle, [*first, *last) within the tile. */
-static void host_rows_of_column(const struct host_job *j, const struct host_block *t, int64_t col, int64_t *first,
-                                int64_t *last) {
-    const int64_t diagonal = t->col + col - t->row;
-    *first = j->uplo == 'L' && diagonal > 0 ? host_least(diagonal, t->rows) : 0;
-    *last = j->uplo == 'U' ? host_least(diagonal + 1, t->rows) : t->rows;
-}
-
-/* The oldest tile that C does not hold yet. */
-static int host_take(halftone *h, struct host_job *j) {
-    struct ht_host *const p = h->host;
-    const int turn = (int)(j->taken % HOST_TURNS);
-    const struct host_block *const t = &j->given[turn];
-    const int code = ht_fail_device(h, ht_dev_event_sync(p->result_full[turn]));
-    if (code != HALFTONE_OK)
-        return code;
-    for (int64_t col = 0; col < t->cols; col++) {
-        int64_t first, last;
-        host_rows_of_column(j, t, col, &first, &last);
-        if (first < last)
-            memcpy(host_at(j, j->x.c, j->x.ldc, t->row + first, t->col + col),
-                   host_at(j, p->result[turn], t->rows, first, col), (size_t)(last - first) * element_bytes(&j->x));
-    }
-    j->taken++;
-    return HALFTONE_OK;
-}
-
 /* ---- the work ---- */
 
 /* A block of op(A)'s rows (is_a), or of op(B)'s columns, to `to`, as products take it. Unpacked ones wait for to_free (NULL: nobody
@@ -311,7 +119,7 @@ static int host_load(halftone *h, struct host_job *j, bool is_a, int64_t from, i
     void *const wait_for = j->packs ? p->operand_free[turn] : to_free;
     int code = wait_for != NULL ? ht_fail_device(h, ht_dev_stream_wait(p->in, wait_for)) : HALFTONE_OK;
     if (code == HALFTONE_OK)
-        code = host_copy_in(h, j, raw, block, ld, rows, cols);
+        code = ht_host_copy_in(h, j, raw, block, ld, rows, cols);
     if (code != HALFTONE_OK || !j->packs)
         return code;
     j->operand_turn ^= 1;
@@ -341,7 +149,7 @@ static int host_run_tile(halftone *h, struct host_job *j, struct host_block t, c
     char *const c = j->c[turn];
     int code = HALFTONE_OK; /* the host has taken the tile that lay there: its copy is done */
     if (scalar_of(&j->x, j->x.beta) != 0.0)
-        code = host_copy_in(h, j, c, host_at(j, j->x.c, j->x.ldc, t.row, t.col), j->x.ldc, t.rows, t.cols);
+        code = ht_host_copy_in(h, j, c, host_at(j, j->x.c, j->x.ldc, t.row, t.col), j->x.ldc, t.rows, t.cols);
     if (code == HALFTONE_OK)
         code = host_product(h, j, &t, a, b, c);
     if (code == HALFTONE_OK)
@@ -357,7 +165,7 @@ static int host_run_tile(halftone *h, struct host_job *j, struct host_block t, c
         return code;
     j->given[turn] = t;
     j->tiles++;
-    return j->tiles - j->taken == HOST_TURNS ? host_take(h, j) : HALFTONE_OK;
+    return j->tiles - j->taken == HOST_TURNS ? ht_host_take(h, j) : HALFTONE_OK;
 }
 
 /* The tile at these coordinates, and whether any of it is to be computed. */
@@ -407,7 +215,7 @@ static int host_run(halftone *h, struct host_job *j) {
             code = ht_fail_device(h, ht_dev_event_record(h->host->resident_free, h->stream));
     }
     while (code == HALFTONE_OK && j->taken < j->tiles)
-        code = host_take(h, j);
+        code = ht_host_take(h, j);
     /* Nothing is left to wait for but what it recorded last: the stream may be gone when the events are. */
     return code == HALFTONE_OK ? ht_fail_device(h, ht_dev_stream_sync(h->stream)) : code;
 }
@@ -490,8 +298,15 @@ static int host_try(halftone *h, struct host_job *j, int64_t limit) {
     if (code == HALFTONE_OK)
         code = host_run(h, j);
     if (code != HALFTONE_OK)
-        host_wait_all(h);
+        ht_host_wait_all(h);
     return code;
+}
+
+/* Where the caller says no number, one more for each 8 MB that are copied, up to four. */
+static int host_threads(const halftone *h, const struct host_job *j) {
+    const double elements = (double)j->x.k * ((double)j->x.m + (double)j->x.n) + (double)j->x.m * (double)j->x.n;
+    const double wanted = 1.0 + elements * (double)element_bytes(&j->x) / 8e6, most = 4.0;
+    return h->host_threads > 0 ? h->host_threads : (int)(wanted < most ? wanted : most);
 }
 
 /* With half the memory again while the device has too little of it and C is untouched. */
@@ -501,15 +316,19 @@ static int host_multiply(halftone *h, struct host_job *j) {
     if (code == HALFTONE_OK && capturing)
         return ht_fail(h, HALFTONE_NOT_SUPPORTED, "the stream is being captured, and C is needed on the host");
     if (code == HALFTONE_OK)
-        code = host_open(h);
+        code = ht_host_open(h);
     if (code != HALFTONE_OK)
         return code;
+    struct ht_team team;
+    ht_team_open(&team, host_threads(h, j));
+    j->team = &team;
     for (int i = 0; i < HOST_ATTEMPTS; i++, limit /= 2) {
         j->tiles = j->taken = 0;
         code = host_try(h, j, limit);
         if (code != HALFTONE_OUT_OF_DEVICE_MEMORY || j->taken > 0)
             break;
     }
+    ht_team_close(&team);
     if (code != HALFTONE_OK)
         host_note_left(h, j);
     return code;
@@ -586,6 +405,16 @@ int halftone_dsyrk_host(halftone *handle, char uplo, char trans, int64_t n, int6
                         const double *a, int64_t lda, const double *beta, double *c, int64_t ldc) {
     return host_begin(handle, host_triangle(uplo), host_gemm(true, trans, is_trans(trans) ? 'N' : 'T', n, n, k), alpha,
                       a, lda, a, lda, beta, c, ldc);
+}
+
+int halftone_set_host_threads(halftone *handle, int threads) {
+    int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if (threads < 0 || threads > HOST_THREADS_MOST)
+        return ht_fail(handle, -18, "%d threads; 0 to %d", threads, HOST_THREADS_MOST);
+    handle->host_threads = threads;
+    return HALFTONE_OK;
 }
 
 int halftone_set_host_tiles(halftone *handle, int64_t tile, size_t bytes) {

@@ -54,7 +54,7 @@ static const char *flags_of(const struct vendor *v, const struct isa *isa) {
 }
 
 /* Without its '_' a prefix is a type, a header and a library: words of C and C++ and headers of theirs it
- * cannot be. */
+ * cannot be, nor x: X_OK is unistd.h's. */
 static bool is_taken(const char *stem) {
     static const char *const words[] = {
         "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t "
@@ -67,7 +67,7 @@ static bool is_taken(const char *stem) {
         "volatile wchar_t while xor xor_eq",
         "assert complex ctype errno fenv inttypes iso646 limits locale math setjmp signal stdalign stdarg "
         "stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar "
-        "wctype unistd cuda cuda_runtime cuda_runtime_api hip linux unix"};
+        "wctype unistd cuda cuda_runtime cuda_runtime_api hip linux unix f r w x"};
     const size_t len = strlen(stem);
     bool taken = len > 2 && strcmp(stem + len - 2, "_t") == 0; /* POSIX keeps these for types */
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -118,7 +118,7 @@ static const char *const runtime_files[] = {
     "halftone.h", "ht_abi.h", "ht_abi64.h", "ht_cost.h", "ht_bound.h", "ht_pick.h", "ht_dev.h",
     "ht_accuracy.h", "ht_call.h", "ht_pick.c", "ht_accuracy.c", "ht_handle.c", "ht_check.c", "ht_select.c",
     "ht_workspace.c", "ht_context.c", "ht_steps.c", "ht_api.c", "ht_query.c", "ht_rho.c", "ht_dgemm.c",
-    "ht_host.c"};
+    "ht_host.h", "ht_host_team.c", "ht_host_copy.c", "ht_host.c"};
 enum { RUNTIME_FILES = sizeof runtime_files / sizeof *runtime_files };
 
 static bool is_source(const char *name) {

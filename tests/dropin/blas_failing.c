@@ -74,6 +74,10 @@ int halftone_set_host_tiles(halftone *h, int64_t tile, size_t bytes) {
     return behind.set_host_tiles(h, tile, bytes);
 }
 
+int halftone_set_host_threads(halftone *h, int threads) {
+    return behind.set_host_threads(h, threads);
+}
+
 /* What is left. */
 static int leave(int64_t row, int64_t col, int64_t r, int64_t c) {
     block[blocks][0] = row, block[blocks][1] = col, block[blocks][2] = r, block[blocks][3] = c;

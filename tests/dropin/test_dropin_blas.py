@@ -88,10 +88,12 @@ def test_every_name_is_served_and_exact(face, programs, tmp_path):
 def test_tiles_give_the_same_and_a_wrong_size_of_them_serves_nothing(face, programs):
     assert counts(run(programs.main, "sgemm_", face=face, HALFTONE_BLAS_TILE="64"))[1:3] == [0, CALLS]
     assert counts(run(programs.main, "ssyrk_", face=face, HALFTONE_BLAS_TILE="64", HALFTONE_WORKSPACE_MAX="300K"))[1:3] == [0, CALLS]
-    for bad in ("63", "x", "64k", "99999999999"):
-        done = run(programs.main, "sgemm_", face=face, HALFTONE_BLAS_TILE=bad)
+    assert counts(run(programs.main, "ssyrk_", face=face, HALFTONE_BLAS_TILE="64", HALFTONE_BLAS_THREADS="3"))[1:3] == [0, CALLS]
+    for name, bad, least, most in (("TILE", "63", 64, 1048576), ("TILE", "x", 64, 1048576), ("TILE", "64k", 64, 1048576), ("TILE", "99999999999", 64, 1048576),
+                                   ("THREADS", "0", 1, 64), ("THREADS", "65", 1, 64)):
+        done = run(programs.main, "sgemm_", face=face, **{f"HALFTONE_BLAS_{name}": bad})
         assert counts(done) == [CALLS, 0, 0, CALLS]
-        assert done.stderr == f"halftone: HALFTONE_BLAS_TILE={bad} is not an integer from 64 to 1048576; nothing is served in this process\n"
+        assert done.stderr == f"halftone: HALFTONE_BLAS_{name}={bad} is not an integer from {least} to {most}; nothing is served in this process\n"
 
 
 def test_a_plugin_reaches_its_own_blas(face, programs):

@@ -189,6 +189,8 @@ static void problem_expect(const struct problem *p, const char *what) {
         }
 }
 
+static int threads_of_all; /* that copy, of all handles */
+
 static halftone *handle_of(const char *scheme, int tile, size_t bytes) {
     halftone *h = NULL;
     assert_int_equal(halftone_create(&h), HALFTONE_OK);
@@ -200,6 +202,7 @@ static halftone *handle_of(const char *scheme, int tile, size_t bytes) {
     }
     assert_int_equal(halftone_set_scheme(h, scheme), HALFTONE_OK);
     assert_int_equal(halftone_set_host_tiles(h, tile, bytes), HALFTONE_OK);
+    assert_int_equal(halftone_set_host_threads(h, threads_of_all), HALFTONE_OK);
     return h;
 }
 
@@ -411,6 +414,8 @@ static void test_arguments(void **state) {
     assert_int_equal(halftone_ssyrk_host(h, 'U', 'T', 1, 2, &one, x, 1, &zero, c, 1), -8);
     assert_int_equal(halftone_set_host_tiles(h, 63, 0), -18);
     assert_int_equal(halftone_set_host_tiles(h, -1, 0), -18);
+    assert_int_equal(halftone_set_host_threads(h, -1), -18);
+    assert_int_equal(halftone_set_host_threads(h, 65), -18);
     assert_int_equal(halftone_host_left(h, NULL, NULL, NULL, NULL), 0);
     assert_int_equal(ht_sim_capture_begin(NULL), 0);
     assert_int_equal(halftone_sgemm_host(h, 'N', 'N', 1, 1, 3, &one, x, 1, x, 3, &zero, c, 1), HALFTONE_NOT_SUPPORTED);
@@ -438,12 +443,24 @@ static void test_one_tile(void **state) {
     drop_handle(h);
 }
 
+/* What one thread copies several do: whole columns, parts of them, triangles, fewer elements than threads. */
+static void test_threads(void **state) {
+    for (threads_of_all = 2; threads_of_all <= 64; threads_of_all += 31) {
+        device_as(AT_ONCE);
+        halftone *const h = handle_of("f16x3", 64, 0);
+        run_exact(h, problem_of('A', 'T', 'N', 3, 2, 5, 1.0f, 1.0f, 8), "few elements");
+        drop_handle(h);
+        test_copies_and_limits(state);
+    }
+    threads_of_all = 0;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products),     cmocka_unit_test(test_triangles),  cmocka_unit_test(test_fp64),       cmocka_unit_test(test_copies_and_limits),
         cmocka_unit_test(test_less_memory),  cmocka_unit_test(test_failure_between_tiles),
         cmocka_unit_test(test_a_refused_call_leaves_nothing),
-        cmocka_unit_test(test_arguments),    cmocka_unit_test(test_one_tile),
+        cmocka_unit_test(test_arguments),    cmocka_unit_test(test_one_tile),     cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
