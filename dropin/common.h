@@ -13,10 +13,11 @@
 
 #include "../runtime/halftone.h"
 #include "common_lists.h"
+#include "common_site_line.h"
 
 #define DROPIN_EXPORT __attribute__((visibility("default")))
 
-enum { DROPIN_TEXT = 64, DROPIN_PATH = 1024, DROPIN_LINE = 1024 };
+enum { DROPIN_PATH = 1024 };
 
 /* ---- settings: the environment, read once, at the first call ---- */
 
@@ -38,9 +39,6 @@ struct dropin_settings {
 };
 
 const struct dropin_settings *dropin_settings(void);
-
-/* Whether halftone_set_accuracy could take it. */
-bool dropin_is_accuracy(const char *text);
 
 /* One line on stderr, "halftone: ..." */
 void dropin_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -85,24 +85,6 @@ static bool take_number(const char *name, bool units, const char *what, int64_t 
 }
 
 /* What halftone_set_accuracy would take; whether this library's schemes reach it shows at the first call. */
-static bool is_accuracy(const char *text) {
-    static const char *const names[] = {"half",           "tf32",           "fp32-fast",
-                                        "fp32",           "reproducible",   "reproducible:3",
-                                        "reproducible:6", "reproducible:10"};
-    static const char *const forms[] = {"bits=", "bound=", "relative="};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], text) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (strncmp(text, forms[i], strlen(forms[i])) == 0 && text[strlen(forms[i])] != '\0')
-            return true;
-    return false;
-}
-
-bool dropin_is_accuracy(const char *text) {
-    return strlen(text) < DROPIN_TEXT && is_accuracy(text);
-}
-
 static bool take_accuracy(char accuracy[DROPIN_TEXT]) {
     const char *const text = getenv("HALFTONE_ACCURACY");
     if (text == NULL || text[0] == '\0')

@@ -6,15 +6,6 @@
 
 #include "common.h"
 
-/* A line of the site table: what it holds for, and what it says. */
-struct dropin_site_line {
-    char site[DROPIN_TEXT], api[DROPIN_TEXT]; /* patterns of fnmatch; "": any */
-    char op[3];                               /* "NT"; "": any */
-    int64_t least[5], most[5];                /* m, n, k, batch, ordinal */
-    char verb;                                /* o: original, a: accuracy, s: scheme */
-    char text[DROPIN_TEXT];
-};
-
 /* What is remembered of calls that are alike: site, api, operations, sizes. */
 struct dropin_key {
     uint64_t hash; /* 0: free */
