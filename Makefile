@@ -79,8 +79,8 @@ GEN_OBJ := $(GEN_SRC:%.c=out/obj/%.o)
 SIM_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/sim/*.c)) \
            $(patsubst %.cpp,out/obj/%.o,$(wildcard runtime/sim/*.cpp))
 CORE_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/ht_*.c))
-BENCH_FOLDERS := io accuracy measure profile cmd # each includes only folders to its left
-BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/cmd/main.c,$(wildcard $(BENCH_FOLDERS:%=bench/%/*.c)) dropin/run.c))
+BENCH_FOLDERS := io accuracy measure profile apps cmd # each includes only folders to its left
+BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/cmd/main.c,$(wildcard $(BENCH_FOLDERS:%=bench/%/*.c)) dropin/run.c dropin/common_site_line.c))
 TEMPLATES := $(wildcard templates/skeletons/* templates/hooks/*/* templates/vendor/*) runtime/ht_abi.h runtime/ht_abi64.h runtime/halftone.h
 BUDGETS := $(wildcard gen/gpus/*.gpu)
 GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))
@@ -321,6 +321,17 @@ out/obj/bench/measure/delay_kernel.o: bench/measure/delay_kernel.cu bench/measur
 	@mkdir -p $(@D)
 	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -Ibench $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
 
+# What the programs of `halftone app` run on the device beside their products.
+APP_KERNELS := bench/apps/app_kernels.cu bench/apps/app_kernels.h templates/hooks/prim/cuda.cuh
+APP_OBJ := $(if $(IS_HIP),,out/obj/bench/apps/app_kernels.o)
+out/obj/bench/apps/app_kernels.o: $(APP_KERNELS) out/obj/nvcc
+	@mkdir -p $(@D)
+	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -fmad=false -Ibench -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
+
+out/obj/bench/apps/app_kernels-sim.o: $(APP_KERNELS) out/obj/flags $(wildcard runtime/sim/*.h)
+	@mkdir -p $(@D)
+	$(call run,SIM,$<,$(CXX) $(SIM_FLAGS) -iquote bench -c $< -o $@)
+
 # What `halftone profile` runs on the device, and the simulator's arithmetic that it holds against it.
 PROFILE_KERNELS := bench/profile/profile_kernels.cu bench/profile/profile.h bench/io/cli_error.h $(wildcard templates/hooks/prim/cuda.cuh templates/hooks/arch/sm*.cuh)
 PROFILE_OBJ := $(if $(IS_HIP),,out/obj/bench/profile/profile_kernels.o)
@@ -332,10 +343,10 @@ out/obj/bench/profile/profile_kernels-sim.o: $(PROFILE_KERNELS) out/obj/flags $(
 	@mkdir -p $(@D)
 	$(call run,SIM,$<,$(CXX) $(SIM_FLAGS) -iquote bench -c $< -o $@)
 
-$(SET)/halftone: out/obj/bench/cmd/main.o $(BENCH_OBJ) out/obj/runtime/sim/sim_mma.o out/obj/runtime/sim/sim_mma_wide.o out/obj/runtime/sim/sim_f16.o $(PROBE_OBJ) $(PROFILE_OBJ) $(DELAY_OBJ) $(SET)/libhalftone.a
+$(SET)/halftone: out/obj/bench/cmd/main.o $(BENCH_OBJ) out/obj/runtime/sim/sim_mma.o out/obj/runtime/sim/sim_mma_wide.o out/obj/runtime/sim/sim_f16.o $(PROBE_OBJ) $(PROFILE_OBJ) $(APP_OBJ) $(DELAY_OBJ) $(SET)/libhalftone.a
 	$(call run,LINK,$@,$(CXX) $(LDFLAGS) -o $@ $^ $(DEVICE_LINK) -lm)
 
-$(SET)/halftone-sim: out/obj/bench/cmd/main.o $(BENCH_OBJ) out/obj/bench/profile/profile_kernels-sim.o $(SET)/libhalftone-sim.a
+$(SET)/halftone-sim: out/obj/bench/cmd/main.o $(BENCH_OBJ) out/obj/bench/profile/profile_kernels-sim.o out/obj/bench/apps/app_kernels-sim.o $(SET)/libhalftone-sim.a
 	$(call run,LINK,$@,$(CXX) $(LDFLAGS) -o $@ $^ -ldl -lpthread -lm)
 endif
 # ---- using it

@@ -73,7 +73,7 @@ def test_info_fits_a_terminal_and_keeps_every_word(gpu):
 
 def test_help_says_what_to_take_first_and_every_accuracy():
     first, authors = halftone("--help").stdout.split("For authors")
-    assert re.findall(r"(?m)^  (\w+) ", first) == ["mm", "run", "check", "report", "info", "bench", "demo"]
+    assert re.findall(r"(?m)^  ([\w-]+) ", first) == ["mm", "run", "check", "report", "info", "bench", "app", "tune-app", "demo"]
     assert re.findall(r"(?m)^  (\w+) ", authors) == ["probe", "profile", "tune", "contract", "breakdown"]
     text = halftone("mm", "--help").stdout
     assert all(word in text for word in ("half", "tf32", "fp32-fast", "reproducible", "bits=N", "bound=X", "relative=X:rho=Y"))

@@ -1,0 +1,120 @@
+/* child: a command, its output by a pipe. See child.h. */
+#define _POSIX_C_SOURCE 200809L
+#include "apps/child.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LINE_BYTES = 4096, NOT_FOUND = 127 };
+
+static void execute(char **command, const char *table, const int *pipe_ends) {
+    if ((table != NULL ? setenv("HALFTONE_SITES", table, 1) : unsetenv("HALFTONE_SITES")) == 0 &&
+        dup2(pipe_ends[1], STDOUT_FILENO) >= 0) {
+        close(pipe_ends[0]);
+        close(pipe_ends[1]);
+        execvp(command[0], command);
+    }
+    _exit(NOT_FOUND);
+}
+
+static int site_number(const struct child *c, const char *name) {
+    for (int i = 0; i < c->sites; i++)
+        if (strcmp(c->site[i], name) == 0)
+            return i;
+    return -1;
+}
+
+struct reading {
+    struct child *c;
+    int is_first, errors, seen[PRODUCTS_SITES];
+    struct lowering_run *out;
+};
+
+static int take_site(struct reading *r, const char *name, double seconds, struct cli_error *f) {
+    struct child *const c = r->c;
+    int i = site_number(c, name);
+    if (i < 0 && r->is_first) {
+        if (c->sites == PRODUCTS_SITES)
+            return cli_error_set(f, "%s: prints more than %d sites; print the longest and count the others to one", c->command[0], PRODUCTS_SITES);
+        snprintf(c->site[i = c->sites++], SITE_NAME_BYTES, "%s", name);
+    }
+    if (i < 0)
+        return cli_error_set(f, "%s: prints site '%s', which its first run did not have; a program must have the same sites each time",
+                             c->command[0], name);
+    r->out->seconds[i] += seconds;
+    r->seen[i] = 1;
+    return 0;
+}
+
+static int take_line(struct reading *r, const char *line, struct cli_error *f) {
+    char name[SITE_NAME_BYTES];
+    double number;
+    int used = 0;
+    if (sscanf(line, "error %lf %n", &number, &used) == 1 && line[used] == '\0') {
+        r->out->error = number;
+        r->errors++;
+    }
+    if (sscanf(line, "site %63s %lf %n", name, &number, &used) == 2 && line[used] == '\0')
+        return strpbrk(name, "*?[\\#=") != NULL || !(number >= 0)
+                   ? cli_error_set(f, "%s: prints site '%s': a name without * ? [ \\ # = and seconds that are not negative are needed",
+                                   r->c->command[0], name)
+                   : take_site(r, name, number, f);
+    return 0;
+}
+
+static int check(const struct reading *r, struct cli_error *f) {
+    const char *const name = r->c->command[0];
+    if (r->errors != 1)
+        return cli_error_set(f, "%s: prints %s line 'error NUMBER'; it must print one: the number that --tau limits", name,
+                             r->errors == 0 ? "no" : "more than one");
+    if (r->c->sites == 0)
+        return cli_error_set(f, "%s: prints no line 'site NAME SECONDS'; it must print one for each product whose accuracy is to be found", name);
+    for (int i = 0; i < r->c->sites; i++)
+        if (!r->seen[i])
+            return cli_error_set(f, "%s: no longer prints site '%s'; a program must have the same sites each time", name, r->c->site[i]);
+    return 0;
+}
+
+static int wait_for(pid_t id, const char *name, struct cli_error *f) {
+    int status;
+    while (waitpid(id, &status, 0) < 0)
+        if (errno != EINTR)
+            return cli_error_set(f, "%s: %s", name, strerror(errno));
+    if (WIFSIGNALED(status))
+        return cli_error_set(f, "%s: ended by signal %d; the same command goes on from the run before", name, WTERMSIG(status));
+    if (WEXITSTATUS(status) == NOT_FOUND)
+        return cli_error_set(f, "%s: cannot be run; give its path", name);
+    return WEXITSTATUS(status) == 0 ? 0 : cli_error_set(f, "%s: failed with exit code %d; what it says is above", name, WEXITSTATUS(status));
+}
+
+int child_run(struct child *c, const char *path, struct lowering_run *out, struct cli_error *f) {
+    struct reading r = {.c = c, .is_first = c->sites == 0, .out = out};
+    char line[LINE_BYTES];
+    int ends[2], status = 0;
+    memset(out, 0, sizeof *out);
+    out->error = NAN;
+    fflush(stdout);
+    if (pipe(ends) != 0)
+        return cli_error_set(f, "a pipe: %s", strerror(errno));
+    const pid_t id = fork();
+    if (id == 0)
+        execute(c->command, path, ends);
+    close(ends[1]);
+    FILE *const in = id > 0 ? fdopen(ends[0], "r") : NULL;
+    if (in == NULL) {
+        close(ends[0]);
+        return cli_error_set(f, "%s: cannot be started: %s", c->command[0], strerror(errno));
+    }
+    while (fgets(line, sizeof line, in) != NULL) /* all of it, so that the command is not stopped by a full pipe */
+        if (status == 0)
+            status = take_line(&r, line, f);
+    fclose(in);
+    if (wait_for(id, c->command[0], f) != 0)
+        return -1;
+    return status == 0 ? check(&r, f) : -1;
+}

@@ -1,0 +1,139 @@
+/* products: a handle for each site, events around each call. See products.h. */
+#include "apps/products.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int products_open(struct products *p, const char *const *name, int sites, struct cli_error *f) {
+    memset(p, 0, sizeof *p);
+    p->name = name;
+    for (; p->sites < sites; p->sites++)
+        if (session_open(&p->session[p->sites], f) != 0) {
+            products_close(p);
+            return -1;
+        }
+    p->simulated = p->session[0].device.simulated;
+    return 0;
+}
+
+void products_close(struct products *p) {
+    for (int i = 0; i < 2 * p->capacity; i++)
+        (void)ht_dev_event_destroy(p->event[i]);
+    for (int i = 0; i < p->sites; i++)
+        session_close(&p->session[i]);
+    free(p->event);
+    free(p->event_site);
+    memset(p, 0, sizeof *p);
+}
+
+static int is_accuracy(const char *level) {
+    const char *known;
+    for (int i = 0; (known = halftone_accuracies(i)) != NULL; i++) {
+        const char *const equals = strchr(known, '=');
+        if (equals != NULL ? strncmp(level, known, (size_t)(equals - known) + 1) == 0 : strcmp(level, known) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+const char *level_kind(const char *level) {
+    return is_accuracy(level) ? "accuracy" : "scheme";
+}
+
+const char *level_name(const char *level) {
+    const size_t length = sizeof LEVEL_SCHEME - 1;
+    return strncmp(level, LEVEL_SCHEME, length) == 0 ? level + length : level;
+}
+
+int level_is_known(const struct products *p, const char *level) {
+    halftone *const h = p != NULL ? p->session[0].handle : NULL;
+    const char *known;
+    if (is_accuracy(level))
+        return h == NULL || halftone_set_accuracy(h, level) == HALFTONE_OK;
+    for (int i = 0; (known = halftone_schemes(h, i)) != NULL; i++)
+        if (strcmp(known, level_name(level)) == 0)
+            return 1;
+    return 0;
+}
+
+int products_start(struct products *p, const char *const *level, struct cli_error *f) {
+    char method[LEVEL_BYTES + sizeof SESSION_ACCURACY];
+    p->pairs = 0;
+    for (int i = 0; i < p->sites; i++) {
+        method[0] = '\0';
+        if (is_accuracy(level[i]))
+            strcpy(method, SESSION_ACCURACY);
+        strncat(method, level_name(level[i]), LEVEL_BYTES - 1);
+        p->seconds[i] = 0;
+        p->calls[i] = 0;
+        if (!level_is_known(&(const struct products){.session = {p->session[i]}}, level[i]))
+            return cli_error_usage(f, "%s: this library has neither an accuracy nor a scheme '%s'; `halftone info` lists them", p->name[i],
+                                   level_name(level[i]));
+        if (session_select(&p->session[i], method, NULL, f) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The next pair of events, made where there is none yet. */
+static int next_pair(struct products *p, int site, void ***pair, struct cli_error *f) {
+    if (p->pairs == p->capacity) {
+        const int capacity = p->capacity > 0 ? 2 * p->capacity : 64;
+        void **const event = realloc(p->event, 2 * (size_t)capacity * sizeof *event);
+        int *const event_site = event == NULL ? NULL : realloc(p->event_site, (size_t)capacity * sizeof *event_site);
+        p->event = event != NULL ? event : p->event;
+        if (event_site == NULL)
+            return cli_error_memory(f, (double)capacity * 2 * (double)sizeof *event, "events");
+        p->event_site = event_site;
+        for (; p->capacity < capacity; p->capacity++)
+            for (int i = 0; i < 2; i++) {
+                p->event[2 * p->capacity + i] = NULL;
+                if (session_device_check(ht_dev_event_create(&p->event[2 * p->capacity + i]), "timing", f) != 0)
+                    return -1;
+            }
+    }
+    p->event_site[p->pairs] = site;
+    *pair = &p->event[2 * p->pairs++];
+    return 0;
+}
+
+static int multiply(struct products *p, int site, const struct product *x, struct cli_error *f) {
+    return session_check(&p->session[site],
+                         halftone_sgemm(p->session[site].handle, x->op_a, x->op_b, x->m, x->n, x->k, &x->alpha, x->a, x->lda, x->b,
+                                        x->ldb, &x->beta, x->c, x->ldc),
+                         p->name[site], f);
+}
+
+static int predict(struct products *p, int site, const struct product *x, struct cli_error *f) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    if (session_check(&p->session[site], halftone_query(p->session[site].handle, x->op_a, x->op_b, x->m, x->n, x->k, 1, &plan),
+                      p->name[site], f) != 0)
+        return -1;
+    p->seconds[site] += 1e-9 * (double)plan.predicted_ns;
+    return 0;
+}
+
+int products_call(struct products *p, int site, const struct product *x, struct cli_error *f) {
+    void **pair = NULL;
+    if (x->m == 0 || x->n == 0)
+        return 0;
+    p->calls[site]++;
+    if (p->simulated)
+        return predict(p, site, x, f) == 0 ? multiply(p, site, x, f) : -1;
+    if (next_pair(p, site, &pair, f) != 0 || session_device_check(ht_dev_event_record(pair[0], NULL), "timing", f) != 0 ||
+        multiply(p, site, x, f) != 0)
+        return -1;
+    return session_device_check(ht_dev_event_record(pair[1], NULL), "timing", f);
+}
+
+int products_finish(struct products *p, struct cli_error *f) {
+    if (session_wait(f) != 0)
+        return -1;
+    for (int i = 0; i < p->pairs; i++) {
+        double ms = 0;
+        if (session_device_check(ht_dev_event_elapsed_ms(p->event[2 * i], p->event[2 * i + 1], &ms), "timing", f) != 0)
+            return -1;
+        p->seconds[p->event_site[i]] += ms / 1000;
+    }
+    return 0;
+}

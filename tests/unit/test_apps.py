@@ -1,0 +1,332 @@
+"""`halftone app` and `halftone tune-app` of the simulator's build: errors against Python's own, searches, interruptions, bad input."""
+import array
+import math
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import ROOT, full_disk
+
+COMMAND = ROOT / "out/t4/halftone-sim"
+CHOLESKY = ["cholesky", "--n", "256", "--block", "128"]
+MLP = ["mlp", "--n", "48"]
+LEVELS = ["--levels", "f16x3,i8x6,scheme:half"]
+
+
+def command(*args, check=True, env=None, **more):
+    run = subprocess.run([str(COMMAND), *map(str, args)], capture_output=True, text=True, env={**os.environ, **(env or {})}, timeout=300, **more)
+    if check:
+        assert run.returncode == 0, run.stderr
+    return run
+
+
+def app(*args, **more):
+    """What it prints: error, bits, seconds of sites, levels of sites."""
+    text = command("app", *args, **more).stdout
+    found = {"error": float(re.search(r"^error (\S+)$", text, re.M)[1]), "bits": re.search(r"^bits (\w+)$", text, re.M)[1]}
+    found["seconds"] = {name: float(s) for name, s in re.findall(r"^site (\S+) (\S+)$", text, re.M)}
+    found["level"] = dict(re.findall(r"^# (\w+): (\S+), \d+ products$", text, re.M))
+    found["text"] = text
+    return found
+
+
+def refused(*args, says, env=None):
+    """One line on stderr, nothing on stdout that looks like a result."""
+    run = command(*args, check=False, env=env)
+    assert run.returncode in (1, 2) and run.stderr.count("\n") == 1 and says in run.stderr, (run.returncode, run.stderr)
+    assert "error " not in run.stdout or args[0] == "tune-app"
+
+
+def lines_of(table):
+    return [line for line in table.read_text().splitlines() if not line.startswith("#")]
+
+
+def read_npy(path):
+    """rows, cols, element(i, j)."""
+    raw = path.read_bytes()
+    length = struct.unpack("<H", raw[8:10])[0]
+    head = raw[10:10 + length].decode()
+    rows, cols = map(int, re.search(r"\((\d+), (\d+)\)", head).groups())
+    data = array.array("f", raw[10 + length:])
+    by_column = "'fortran_order': True" in head
+    return rows, cols, lambda i, j: data[i + j * rows] if by_column else data[i * cols + j]
+
+
+def write_npy(path, rows):
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }" % (len(rows), len(rows[0]))
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + b"".join(struct.pack(f"<{len(r)}f", *r) for r in rows))
+
+
+def numbers(seed, rows, cols):
+    """Single precision, in (-1, 1)."""
+    x, made = seed, []
+    for _ in range(rows):
+        row = []
+        for _ in range(cols):
+            x = (x * 6364136223846793005 + 1442695040888963407) % 2**64
+            row.append(struct.unpack("<f", struct.pack("<f", (x >> 40) / 2**23 - 1))[0])
+        made.append(row)
+    return made
+
+
+# ---- programs
+
+def test_cholesky_says_the_error_of_what_it_writes(tmp_path):
+    """All of A - L L^T in Python's doubles; A from the patches by the formula of bench/apps/cholesky.c."""
+    n, patches = 128, numbers(1, 128, 64)
+    write_npy(tmp_path / "patches.npy", patches)
+    ran = app("cholesky", "--n", n, "--block", 64, "--data", tmp_path, "--accuracy", "scheme:half", "-o", tmp_path / "L.npy")
+    distance = [[sum((x - y) ** 2 for x, y in zip(p, q)) for q in patches] for p in patches]
+    mean = sum(distance[i][j] for i in range(n) for j in range(i)) / (n * (n - 1) / 2)
+    a = [[math.exp(-distance[i][j] / mean) + (i == j) for j in range(n)] for i in range(n)]
+    rows, cols, at = read_npy(tmp_path / "L.npy")
+    assert (rows, cols) == (n, n) and all(at(i, j) == 0 for i in range(n) for j in range(i + 1, n))
+    low = [[at(i, j) for j in range(n)] for i in range(n)]
+    residual = sum((a[i][j] - sum(x * y for x, y in zip(low[i][:j + 1], low[j][:j + 1]))) ** 2 * (1 if i == j else 2) for i in range(n) for j in range(i + 1))
+    assert ran["error"] == pytest.approx(math.sqrt(residual / sum(x * x for row in a for x in row)), rel=1e-2)
+    assert 1e-5 < ran["error"] < 1e-3 and ran["seconds"]["diagonal"] > 0 and ran["seconds"]["panel"] == 0
+
+
+def test_mlp_says_the_error_and_the_classes_of_what_it_writes(tmp_path):
+    widths, samples = [64, 24, 40, 10], 30
+    x, layers = numbers(2, samples, 64), [(numbers(3 + i, k, m), numbers(7 + i, 1, m)[0]) for i, (k, m) in enumerate(zip(widths, widths[1:]))]
+    write_npy(tmp_path / "digits.npy", x)
+    for i, (w, b) in enumerate(layers, 1):
+        write_npy(tmp_path / f"w{i}.npy", w)
+        write_npy(tmp_path / f"b{i}.npy", [b])
+    ran = app("mlp", "--data", tmp_path, "--accuracy", "scheme:half", "-o", tmp_path / "H.npy")
+    for i, (w, b) in enumerate(layers):
+        x = [[sum(v * row[j] for v, row in zip(sample, w)) + b[j] for j in range(len(b))] for sample in x]
+        x = [[max(v, 0) for v in sample] for sample in x] if i < 2 else x
+    rows, cols, at = read_npy(tmp_path / "H.npy")
+    assert (rows, cols) == (10, samples)
+    wrong = sum((at(i, j) - x[j][i]) ** 2 for i in range(10) for j in range(samples))
+    assert ran["error"] == pytest.approx(math.sqrt(wrong / sum(v * v for sample in x for v in sample)), rel=1e-6) and ran["error"] < 1e-2
+    changed = sum(max(range(10), key=lambda i: at(i, j)) != max(range(10), key=lambda i: x[j][i]) for j in range(samples))
+    assert f"classes changed {changed} of {samples}\n" in ran["text"]
+
+
+def test_a_site_has_its_own_level_and_bits_repeat():
+    same = app(*CHOLESKY, "--repeats", 2)
+    assert same["bits"] == app(*CHOLESKY)["bits"] and same["error"] < 2e-7
+    for number, site in enumerate(("solve", "panel", "diagonal")):
+        levels = ["fp32"] * 4
+        levels[number] = "scheme:half"
+        ran = app(*CHOLESKY, "--accuracy", ",".join(levels))
+        assert ran["bits"] != same["bits"] and ran["error"] > 10 * same["error"] and ran["level"][site] == "scheme:half"
+        assert {s for s in same["seconds"] if ran["seconds"][s] != same["seconds"][s]} == {site}
+
+
+def test_what_is_no_longer_positive_definite_has_no_error_that_is_small(tmp_path):
+    assert app("cholesky", "--n", 256, "--diagonal", "1e-5", "--accuracy", "scheme:half")["error"] == math.inf
+    run = command("tune-app", "cholesky", "--n", 256, "--diagonal", "1e-3", *LEVELS, "--tau", "1e-2", "--out", tmp_path / "t")
+    assert "error inf" in run.stdout and app("cholesky", "--n", 256, "--diagonal", "1e-3", "--sites", tmp_path / "t")["error"] < 1e-2
+
+
+# ---- the search
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """A search that ends by itself: table and journal."""
+    table = tmp_path_factory.mktemp("tuned") / "table"
+    run = command("tune-app", *CHOLESKY, *LEVELS, "--tau", "1e-4", "--out", table)
+    return table, run.stdout
+
+
+def test_the_table_replays_the_error_and_the_bits(found):
+    table, said = found
+    ran = app(*CHOLESKY, "--sites", table)
+    head = re.search(r"error (\S+); products (\S+) ms, (\S+) ms with f16x3 everywhere; (\d+) runs", table.read_text())
+    assert ran["error"] == float(head[1]) <= 1e-4
+    assert ran == app(*CHOLESKY, env={"HALFTONE_SITES": str(table)}) and sum(ran["seconds"].values()) * 1e3 == pytest.approx(float(head[2]), rel=1e-3)
+    assert float(head[2]) < float(head[3]) and int(head[4]) <= 4 * 4 + 2
+    assert [line.split()[0] for line in lines_of(table)] == ["site=solve", "site=panel", "site=diagonal", "site=update"]
+    assert said.count("\nkept") + said.count("\nundone") == int(head[4]) - 2
+
+
+def test_exhaustive_search_is_not_better_by_more_than_5_percent(tmp_path):
+    """Times are the model's, so this repeats; several thresholds share one journal."""
+    for tau in ("1e-6", "5e-4"):
+        times = []
+        for more in ([], ["--exhaustive", "--journal", tmp_path / "all.runs"]):
+            run = command("tune-app", *MLP, *LEVELS, "--tau", tau, "--out", tmp_path / f"t{tau}{len(more)}", *more)
+            times.append(float(re.search(r"products (\S+) ms, ", run.stdout)[1]))
+        assert times[1] <= times[0] <= 1.05 * times[1]
+    assert "27 runs, 0 of them now" in run.stdout
+
+
+def test_a_search_goes_on_where_it_was_stopped(found, tmp_path):
+    """By --runs, killed, with a torn last line: at the end the same table and the same runs."""
+    whole, table = found[0], tmp_path / "table"
+    journal, args = tmp_path / "table.runs", ["tune-app", *CHOLESKY, *LEVELS, "--tau", "1e-4", "--out", table]
+    assert "stopped by --runs after 3 runs" in command(*args, "--runs", 3).stdout and not table.exists()
+    child = subprocess.Popen([str(COMMAND), *map(str, args)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while journal.read_text().count("\n") < 3 + 4 and child.poll() is None:
+        time.sleep(0.001)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    assert not table.exists()
+    journal.write_text(journal.read_text() + "1\t0\t0")
+    assert "# goes on" in command(*args).stdout
+    assert table.read_text() == whole.read_text() and journal.read_text() == whole.with_suffix(".runs").read_text()
+    before = table.stat().st_mtime_ns, journal.read_text()
+    assert "0 of them now" in command(*args).stdout and journal.read_text() == before[1]
+
+
+def test_an_interrupted_search_says_so_and_leaves_the_table(tmp_path):
+    table = tmp_path / "table"
+    table.write_text("as it was")
+    args = ["tune-app", *CHOLESKY, *LEVELS, "--tau", "1e-4", "--out", table]
+    child = subprocess.Popen([str(COMMAND), *map(str, args)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "table.runs").exists() or (tmp_path / "table.runs").read_text().count("\n") < 4:
+        time.sleep(0.001)
+    child.send_signal(signal.SIGINT)
+    said = child.communicate()[1]
+    assert child.returncode == 1 and said.count("\n") == 1 and "interrupted" in said and "the same command goes on" in said
+    assert table.read_text() == "as it was" and sorted(p.name for p in tmp_path.iterdir()) == ["table", "table.runs"]
+
+
+@pytest.mark.whole
+def test_mixperts_levels(tmp_path):
+    """The four levels of the paper, and all that the library has."""
+    levels = [app(*CHOLESKY, "--accuracy", f"mixpert{i}")["error"] for i in (4, 3, 2, 1)]
+    assert levels[0] < 1e-6 < 1e-5 < levels[1] < levels[3] and 1e-5 < levels[2] < levels[3]
+    for names in ("mixpert", "all"):
+        table = tmp_path / names
+        run = command("tune-app", *MLP, "--levels", names, "--tau", "5e-4", "--out", table)
+        assert ("# levels mixpert4 mixpert3 mixpert2 mixpert1\n" if names == "mixpert" else "# levels fp32 fp32-fast mixpert4 i8x6 ") in run.stdout
+        assert app(*MLP, "--sites", table)["error"] <= 5e-4
+
+
+# ---- a command
+
+def test_halftone_app_as_a_command_is_found_the_same_table(found, tmp_path):
+    table = tmp_path / "table"
+    command("tune-app", *LEVELS, "--tau", "1e-4", "--out", table, "--", COMMAND, "app", *CHOLESKY)
+    assert lines_of(table) == lines_of(found[0]) and not (tmp_path / "table.trial").exists()
+
+
+@pytest.fixture
+def program(tmp_path):
+    """A command with sites x and y and an error that each lower level adds to; what is in the file `way` changes it."""
+    path = tmp_path / "program.py"
+    path.write_text("import os, sys, pathlib\n"
+                    "here = pathlib.Path(__file__).parent\n"
+                    "table = os.environ.get('HALFTONE_SITES')\n"
+                    "lines = [l.split('=')[-1].strip() for l in open(table) if l[0] != '#'] if table else ['f16x3'] * 2\n"
+                    "cost = {'f16x3': (8, 1e-7), 'i8x6': (6, 1e-6), 'half': (4, 1e-4)}\n"
+                    "print('solving'); print('error', sum(cost[l][1] for l in lines))\n"
+                    "for name, level, part in zip('xy', lines, (3, 1)): print('site', name, cost[level][0] * part)\n"
+                    "exec((here / 'way').read_text())\n")
+    (tmp_path / "way").write_text("")
+    return path
+
+
+def tune_program(program, *more):
+    return ["tune-app", *LEVELS, "--tau", "1.5e-4", "--out", program.parent / "table", *more, "--", sys.executable, program]
+
+
+def test_a_command_of_any_kind(program):
+    command(*tune_program(program))
+    assert lines_of(program.parent / "table") == ["site=x scheme=half", "site=y scheme=i8x6"]
+
+
+@pytest.mark.parametrize("way, says", [
+    ("print('error 3')", "more than one line 'error NUMBER'"),
+    ("print('site z 1') if table else 0", "'z', which its first run did not have"),
+    ("print('site a*b 1')", "a name without *"),
+    ("sys.exit(3)", "exit code 3"),
+    ("import signal; os.kill(os.getpid(), signal.SIGKILL)", "signal 9"),
+])
+def test_a_command_that_cannot_be_tuned(program, way, says):
+    (program.parent / "way").write_text(way)
+    refused(*tune_program(program), says=says)
+    assert not (program.parent / "table").exists()
+
+
+def test_a_command_without_an_error_or_sites_or_with_another_each_time(tmp_path, program):
+    out = ["tune-app", *LEVELS, "--tau", "1", "--out", tmp_path / "t", "--"]
+    refused(*out, "echo", "site x 1", says="prints no line 'error NUMBER'")
+    refused(*out, "echo", "error 1", says="prints no line 'site NAME SECONDS'")
+    refused(*out, tmp_path / "none", says="cannot be run")
+    program.write_text("import time\nprint('error', time.time_ns() / 1e30)\nprint('site x 1')\n")
+    refused(*tune_program(program), says="two runs with the same levels print error")
+
+
+# ---- bad input
+
+@pytest.mark.parametrize("text, says", [
+    ("site=layer1 scheme=i8x6\n", "t:1: no site is called 'layer1': this program has solve, panel, diagonal, update"),
+    ("# a\nsite=solve original\n", "t:2: this program has no original"),
+    ("site=solve m=4 accuracy=fp32\n", "t:1: this program tells its products apart by site= alone"),
+    ("accuracy=fp32\n", "t:1: this program tells its products apart by site= alone"),
+    ("site=solve accuracy=best\n", "t:1: 'accuracy=best' is wrong or out of place"),
+    ("site=solve scheme=best\n", "solve: this library has neither an accuracy nor a scheme 'best'"),
+])
+def test_a_table_that_does_not_fit(text, says, tmp_path):
+    (tmp_path / "t").write_text(text)
+    refused("app", *CHOLESKY, "--sites", tmp_path / "t", says=says)
+
+
+def test_a_table_by_patterns_of_which_the_first_counts(tmp_path):
+    (tmp_path / "t").write_text("site=sol* scheme=half # comment\n\nsite=[ps]* scheme=i8x6\n")
+    assert app(*CHOLESKY, "--sites", tmp_path / "t")["level"] == {"solve": "scheme:half", "panel": "i8x6", "diagonal": "fp32", "update": "fp32"}
+
+
+@pytest.mark.parametrize("args, says", [
+    (["app"], "which program?"),
+    (["app", "lu"], "there are cholesky and mlp"),
+    (["app", "cholesky", "--n", "100"], "multiples of 64"),
+    (["app", "mlp", "--block", "64"], "mlp takes --n"),
+    (["app", "mlp", "--data", "nowhere"], "nowhere"),
+    (["app", "mlp", "--n", "64", "--data", "x"], "exclude each other"),
+    (["app", "mlp", "--accuracy", "fp32,fp32"], "one for all, or 3"),
+    (["app", "mlp", "--diagonal", "x"], "--diagonal takes a positive number"),
+    (["tune-app", "mlp", "--out", "t"], "needs --tau"),
+    (["tune-app", "mlp", "--tau", "0", "--out", "t"], "--tau takes a positive number"),
+    (["tune-app", "mlp", "--tau", "1", "--out", "t", "--levels", "f16x3"], "two are needed"),
+    (["tune-app", "mlp", "--tau", "1", "--out", "t", "--levels", "f16x3,best"], "'best'"),
+    (["tune-app", "mlp", "--tau", "1", "--out", "t", "--levels", "f16x3,f16x3"], "twice"),
+    (["tune-app", "mlp", "--tau", "1", "--out", "."], "is a folder"),
+    (["tune-app", "mlp", "--tau", "1", "--out", "/dev/full"], "no ordinary file"),
+    (["tune-app", "--tau", "1", "--out", "t"], "which program?"),
+    (["tune-app", "--tau", "1", "--out", "t", "--"], "no command behind --"),
+    (["tune-app", "--tau", "1", "--out", "t", "--n", "64", "--", "true"], "give a command its own"),
+    (["tune-app", "cholesky", "--tau", "1e-9", "--out", "t", "--levels", "f16x3,i8x6"], "even with f16x3 everywhere the error is"),
+])
+def test_wrong_arguments_have_one_line_and_leave_no_table(args, says, tmp_path):
+    run = subprocess.run([str(COMMAND), *args], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert run.returncode in (1, 2) and run.stderr.count("\n") == 1 and says in run.stderr, run.stderr
+    assert not (tmp_path / "t").exists()
+
+
+def test_runs_of_another_search_are_not_continued(found, tmp_path):
+    (tmp_path / "t.runs").write_text(found[0].with_suffix(".runs").read_text())
+    refused("tune-app", *CHOLESKY, *LEVELS, "--tau", "1e-5", "--out", tmp_path / "t", says="the runs of another search")
+    (tmp_path / "t.runs").write_text(found[0].with_suffix(".runs").read_text() + "nonsense\n")
+    refused("tune-app", *CHOLESKY, *LEVELS, "--tau", "1e-4", "--out", tmp_path / "t", says="not a run of a search")
+
+
+def test_a_full_disk_leaves_the_table_as_it_was(tmp_path):
+    (tmp_path / "t").write_text("as it was")
+    run = command("tune-app", *MLP, *LEVELS, "--tau", "1e-3", "--out", tmp_path / "t", check=False, preexec_fn=full_disk(600))
+    assert run.returncode == 1 and "writing failed" in run.stderr and (tmp_path / "t").read_text() == "as it was"
+
+
+def test_data_that_cannot_be_had(tmp_path):
+    (tmp_path / "no").mkdir()
+    (tmp_path / "patches.npy").write_bytes(b"")
+    refused("app", "cholesky", "--data", tmp_path, says="patches.npy")
+    write_npy(tmp_path / "patches.npy", numbers(1, 10, 64))
+    refused("app", "cholesky", "--data", tmp_path, says="make the folder anew")
+    script = ROOT / "bench/app_data.py"
+    run = subprocess.run([sys.executable, script, tmp_path / "new", "--wheel", tmp_path / "patches.npy"], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 3 and run.stderr.count("\n") == 1 and not (tmp_path / "new").exists()
+    run = subprocess.run([sys.executable, script, tmp_path / "no"], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 1 and "exists" in run.stderr
