@@ -129,7 +129,7 @@ def main():
     if min(options.patches, options.hidden, options.epochs) < 1:
         sys.exit("app_data.py: --patches, --hidden and --epochs must be at least 1")
     if np is None:
-        give_up(f"NumPy and Pillow are needed ({why}): pip install numpy pillow")
+        give_up(f"NumPy and Pillow are needed ({why}); install both for this Python")
     options.folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=options.folder.parent) as work:
         fresh = Path(work) / "fresh"
