@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "blas_call.h"
 #include "cublas_face.h" /* the current device */
@@ -15,6 +16,26 @@ static int64_t tile, threads; /* HALFTONE_BLAS_TILE, HALFTONE_BLAS_THREADS; 0: t
 /* In a child the turn may be that of a thread that is not there. */
 static void child_begins(void) {
     (void)pthread_mutex_init(&turn, NULL);
+}
+
+/* The end of the process waits for the product that another thread is in, as what it works with is about to go; later ones are the
+ * original's. Registered when the library is there, so it runs before what the library has registered. */
+static pthread_once_t end_once = PTHREAD_ONCE_INIT;
+static bool is_ending; /* with the turn */
+
+static void process_ends(void) {
+    struct timespec until;
+    if (halftone_dropin_thread.depth > 0 || clock_gettime(CLOCK_REALTIME, &until) != 0)
+        return; /* exit() from within a call: of a signal's handler */
+    until.tv_sec += 10;
+    if (pthread_mutex_timedlock(&turn, &until) != 0)
+        return;
+    is_ending = true;
+    (void)pthread_mutex_unlock(&turn);
+}
+
+static void await_end(void) {
+    (void)atexit(process_ends);
 }
 
 /* 0: the variable is not there. */
@@ -94,8 +115,9 @@ static bool serve(const struct blas_call *x, const struct dropin_call *call, con
     char detail[DROPIN_LINE] = "";
     struct dropin_slot *slot = NULL;
     bool done = false;
-    enum dropin_reason why = dropin_take(cublas_device(), policy, &slot);
+    enum dropin_reason why = is_ending ? DROPIN_ENDING : dropin_take(cublas_device(), policy, &slot);
     if (why == DROPIN_SERVED) {
+        (void)pthread_once(&end_once, await_end);
         const struct dropin_library *const library = dropin_library();
         const int code = compute(library, slot->handle, x);
         done = code == HALFTONE_OK;

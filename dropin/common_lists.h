@@ -56,6 +56,7 @@
     X(NO_DRIVER, "libcuda.so.1 is not loaded, and this form needs it")                                       \
     X(HOST, "small: the CPU is faster")                                                                      \
     X(FP64, "FP64 of the host's BLAS is served where HALFTONE_MIN or HALFTONE_STRATEGY=eager asks for it")        \
+    X(ENDING, "the process is ending")                                                                       \
     X(FAILED, "libhalftone.so reported an error")
 
 enum dropin_api {

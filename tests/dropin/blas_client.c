@@ -5,6 +5,8 @@
  *     wrong              calls with wrong arguments: C stays
  *     threads            eight threads at once
  *     fork               a child before and one after the process has called
+ *     busyfork           children of a process of which another thread is in a product
+ *     exit               exit(7) while a thread of the process is in a product
  *     small              one sgemm_ of 3 x 3 x 3 and one wrong one
  * Prints calls, wrong results, and what the face counted: served and original (-1: no face). */
 #include <dlfcn.h>
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -260,6 +263,54 @@ static int run_fork(int *calls) {
     return wrong;
 }
 
+static volatile int products; /* of the thread that goes on and on */
+
+static void *run_forever(void *data) {
+    (void)data;
+    for (int calls = 0;; products++)
+        if (run_name(&entries[0], &calls) != 0)
+            abort();
+    return NULL;
+}
+
+static void begin_forever(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, run_forever, NULL);
+    while (products == 0)
+        usleep(1000);
+}
+
+static int run_busy_fork(int *calls) {
+    int wrong = 0;
+    begin_forever();
+    for (int i = 0; i < 8; i++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            int of_child = 0;
+            const struct itimerval most = {.it_value = {.tv_sec = 20}};
+            (void)setitimer(ITIMER_REAL, &most, NULL);
+            _exit(run_name(&entries[0], &of_child) != 0);
+        }
+        int status = 0;
+        (void)waitpid(child, &status, 0);
+        wrong += status != 0;
+        ++*calls;
+        usleep(3000);
+    }
+    return wrong;
+}
+
+static void say_end(void) {
+    printf("atexit\n");
+}
+
+static int run_exit(void) {
+    begin_forever();
+    atexit(say_end);
+    usleep(5000);
+    exit(7);
+}
+
 static int run_size(char **argv, int *calls) {
     const int m = atoi(argv[0]), n = atoi(argv[1]), k = atoi(argv[2]);
     float *const a = calloc((size_t)m * (size_t)k, sizeof *a), *const b = calloc((size_t)k * (size_t)n, sizeof *b);
@@ -295,6 +346,10 @@ int client(int argc, char **argv) {
         wrong = run_threads(&calls);
     else if (strcmp(command, "fork") == 0)
         wrong = run_fork(&calls);
+    else if (strcmp(command, "busyfork") == 0)
+        wrong = run_busy_fork(&calls);
+    else if (strcmp(command, "exit") == 0)
+        wrong = run_exit();
     else if (strcmp(command, "size") == 0 && argc > 4)
         wrong = run_size(argv + 2, &calls);
     else if (strcmp(command, "dsize") == 0 && argc > 4)

@@ -132,6 +132,18 @@ def test_threads_and_children(face, programs):
     assert parent.split() == ["36", "0", "36", "0"]
 
 
+def test_a_child_of_a_process_that_is_in_a_product(face, programs):
+    """Whatever lock the other thread held."""
+    assert counts(run(programs.main, "busyfork", face=face))[:2] == [8, 0]
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_exit_while_a_thread_is_in_a_product(face, programs, threads):
+    for _ in range(5):
+        done = run(programs.main, "exit", face=face, check=False, HALFTONE_BLAS_THREADS=threads)
+        assert (done.returncode, done.stdout, done.stderr) == (7, "atexit\n", "")
+
+
 def test_without_the_library_or_the_accuracy_the_original_runs(face, programs, tmp_path):
     done = run(programs.main, "sgemm_", face=face, HALFTONE_LIBRARY="/nowhere/x.so")
     assert counts(done)[1:3] == [0, 0] and done.stderr.count("\n") == 1 and "/nowhere/x.so" in done.stderr

@@ -1,0 +1,106 @@
+"""Programs of Debian and of the package index, unchanged, under the BLAS face with the simulator behind it: their own checks pass, what they print
+is as without it, and their products were served. A program that is not installed is skipped: none is needed by anything else."""
+import collections
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+from dropin_programs import SET, run
+
+LACKS_FP64 = "native64" not in (SET / "manifest").read_text() if (SET / "manifest").is_file() else True
+
+
+@pytest.fixture(scope="module")
+def face():
+    for name in ("libhalftone_blas.so", "libhalftone-sim.so"):
+        assert (SET / name).is_file(), f"no {name}: make GPU=t4 test-set"
+    return SET / "libhalftone_blas.so"
+
+
+def needs(program):
+    return pytest.mark.skipif(shutil.which(program) is None, reason=f"no {program} is installed")
+
+
+def both(face, folder, *command):
+    """Output and errors without the face, and under it, and calls served by name."""
+    log = folder / "log"
+    plain, under = run(*command), run(*command, face=face, HALFTONE="record", HALFTONE_LOG=str(log))
+    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
+    return plain, under, collections.Counter(row[head.index("api")] for row in rows if row[head.index("served")] == "1")
+
+
+
+R = """set.seed(1)
+a <- matrix(sample(-7:7, 65 * 70, TRUE), 65); b <- matrix(sample(-7:7, 70 * 33, TRUE), 70)
+loop <- function(a, b) { c <- matrix(0, nrow(a), ncol(b)); for (i in 1:nrow(a)) for (j in 1:ncol(b)) c[i, j] <- sum(a[i, ] * b[, j]); c }
+stopifnot(identical(a %*% b, loop(a, b)), identical(crossprod(a), loop(t(a), a)), identical(tcrossprod(a, t(b)), loop(a, b)))
+m <- crossprod(matrix(rnorm(80 * 60), 80)); r <- chol(m); stopifnot(max(abs(t(r) %*% r - m)) < 1e-12 * max(m))
+stopifnot(max(abs(m %*% solve(m, diag(60)) - diag(60))) < 1e-9)
+cat("done\\n")
+"""
+OCTAVE = """a = floor(15 * rand(65, 70)) - 7; b = floor(15 * rand(70, 33)) - 7; c = zeros(65, 33);
+for i = 1:65, for j = 1:33, c(i, j) = sum(a(i, :)' .* b(:, j)); end, end
+s = single(a); assert(isequal(a * b, c)); assert(isequal(s * single(b), single(c))); assert(isequal(s * s', single(a * a')));
+m = rand(60) + 60 * eye(60); assert(norm(m * (m \\ eye(60)) - eye(60)) < 1e-12);
+disp('done')
+"""
+
+
+@needs("Rscript")
+def test_r(face, tmp_path):
+    script = tmp_path / "program.R"
+    script.write_text(R)
+    plain, under, calls = both(face, tmp_path, "Rscript", script)
+    assert (under.stdout, under.stderr) == (plain.stdout, plain.stderr) == ("done\n", "")
+    assert LACKS_FP64 or calls["dgemm_"] > 0 and calls["dsyrk_"] > 0, calls
+
+
+@needs("octave-cli")
+def test_octave(face, tmp_path):
+    script = tmp_path / "program.m"
+    script.write_text(OCTAVE)
+    plain, under, calls = both(face, tmp_path, "octave-cli", "--norc", script)
+    assert (under.stdout, under.stderr) == (plain.stdout, plain.stderr) and under.stdout == "done\n"
+    assert calls["sgemm_"] > 0 and calls["ssyrk_"] > 0 and (LACKS_FP64 or calls["dgemm_"] > 0), calls
+
+
+HPL = ("Ns", "128"), ("NBs", "32"), ("Ps", "1"), ("Qs", "1")
+
+
+@needs("hpcc")
+@pytest.mark.skipif(LACKS_FP64, reason="the set has no native64")
+def test_hpcc(face, tmp_path, monkeypatch):
+    """HPL's residual, hpcc's own DGEMM check, on one process."""
+    lines = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt").read_text().splitlines()
+    for name, value in HPL:
+        lines = [f"{value:13}{name}" if line.split()[1:2] == [name] else line for line in lines]
+    (tmp_path / "hpccinf.txt").write_text("\n".join(lines) + "\n")
+    monkeypatch.chdir(tmp_path)
+    log = tmp_path / "log"
+    run("hpcc", face=face, HALFTONE="record", HALFTONE_LOG=str(log))
+    text = (tmp_path / "hpccoutf.txt").read_text()
+    assert "1 tests completed and passed residual checks" in text and "Success=1" in text and "FAILED" not in text
+    assert log.read_text().count("cblas_dgemm\t") > 50
+
+
+SCIPY = """import numpy as np
+from scipy.linalg import blas
+r = np.random.default_rng(1)
+a, b = r.integers(-7, 8, (65, 70)).astype(np.float32), r.integers(-7, 8, (70, 33)).astype(np.float32)
+assert (blas.sgemm(2, a, b) == 2 * (a.astype(int) @ b.astype(int))).all()
+assert (np.triu(blas.ssyrk(1, a)) == np.triu(a.astype(int) @ a.T.astype(int))).all()
+try:
+    blas.sgemm(1, a, b, trans_a=7)
+except Exception as wrong:
+    print("refused")
+"""
+
+
+def test_scipy(face, tmp_path):
+    python = next((p for p in (shutil.which("python3"), "/usr/bin/python3") if p and subprocess.run([p, "-c", "import scipy.linalg"], capture_output=True).returncode == 0), None)
+    if python is None:
+        pytest.skip("no Python here imports scipy")
+    plain, under, calls = both(face, tmp_path, python, "-c", SCIPY)
+    assert (under.stdout, under.stderr) == (plain.stdout, plain.stderr) and "refused" in under.stdout
+    assert sum(n for name, n in calls.items() if "sgemm" in name) == 1 and sum(n for name, n in calls.items() if "ssyrk" in name) == 1, calls
