@@ -135,8 +135,8 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             scheme_is_unpacked(s) ? "NULL" : name, scheme_is_unpacked(s) ? "" : "_init",
             scheme_is_unpacked(s) ? "NULL" : name, launcher, s->atom_slices, s->exact_k,
             scheme_is_fixed_point(s) ? reduce : "NULL", scheme_is_fixed_point(s) ? "_launch" : "",
-            s->simt_k_max, s->checked ? emit_pack_tiles(c->gpu, s) : 0, s->checked ? isa->native_k : 0,
-            scheme_range(s), s->checked ? emit_pack_blocks_per_sm(c->gpu, s) : 0);
+            s->simt_k_max, s->checked ? model_pack_tiles(c->gpu, s) : 0, s->checked ? isa->native_k : 0,
+            scheme_range(s), s->checked ? model_pack_blocks_per_sm(c->gpu, s) : 0);
         count++;
     }
     text_add(out, "};\n\n");

@@ -88,12 +88,6 @@ bool emit_read_headers(struct text *abi, struct text *headers, const char *root)
 
 /* ---- parameters */
 
-static void param(struct params *p, const char *name, long value) {
-    if (p->count == PARAMS_MAX)
-        err_bug("more template parameters than PARAMS_MAX");
-    p->list[p->count++] = (struct tpl_param){name, 0, value, false};
-}
-
 /* Slices of A (side 0) or B of the row's products, two bits for each, for templates that form them
  * themselves. */
 static long product_slices(const struct scheme *s, int side) {
@@ -105,13 +99,17 @@ static long product_slices(const struct scheme *s, int side) {
 }
 
 /* The parameters of `names`, with blanks between, in their order; those behind a '*' are foldable. */
-static void add_params(struct params *p, const char *names, const struct scheme *s, const struct plan *plan) {
+static void add_params(struct params *p, const char *names, const struct emit_context *c,
+                       const struct scheme *scheme, const struct plan *plan) {
     static const struct plan none = {0};
+    static const struct scheme sums = {.atom_slices = 1, .accumulators = 1}; /* FP32 parts of any scheme */
     const struct plan *l = plan ? plan : &none;
+    const struct scheme *s = scheme ? scheme : &sums;
     const struct tile *t = &l->tile;
-    const struct gpu *g = l->on.g;
+    const struct gpu *g = c->gpu;
     const struct mma_shape *mma = l->on.mma;
     const bool exact = scheme_is_fixed_point(s);
+    const char *const first = scheme_of_role(AUTO_FIRST);
     const struct {
         const char *name;
         long value;
@@ -119,21 +117,28 @@ static void add_params(struct params *p, const char *names, const struct scheme 
         {"SLICES", s->slices}, {"SLICE_BYTES", scheme_slice_bytes(s)}, {"ATOM_SLICES", s->atom_slices},
         {"ATOM_K", scheme_atom_k(s)}, {"ACCS", s->accumulators}, {"SCALES_ROWS", s->scale == SCALE_ROW},
         {"SCALE_LOW", s->scale_low}, {"SCALE_HIGH", s->scale_high}, {"SCALE_ROOM", s->scale_room},
-        {"CHECKS", s->checked}, {"PRODUCTS", s->products}, {"PRODUCT_A", product_slices(s, 0)},
+        {"CHECKS", scheme ? s->checked : scheme_for(first, c->isa->flushes_subnormals)->checked},
+        {"PRODUCTS", s->products}, {"PRODUCT_A", product_slices(s, 0)},
         {"PRODUCT_B", product_slices(s, 1)}, {"BM", t->bm}, {"BN", t->bn}, {"BK", t->bk}, {"WM", t->wm},
         {"WN", t->wn}, {"STAGES", t->stages}, {"CLUSTER", t->cluster},
         {"SHARES_A", plan && tile_cluster_n(t) > 1}, {"SHARES_B", plan && tile_cluster_m(t) > 1},
         {"PROMOTE_STEPS", l->promote_steps}, {"PROMOTES", l->promoted[0]}, {"PROMOTE_TILES", l->chunk},
         {"ELECT_PRODUCER", l->hurries_copies}, {"RASTER", l->raster}, {"REFILL_AFTER_BARRIER", l->refills},
         {"MIN_BLOCKS", l->min_blocks}, {"FRAGMENT_K", plan ? target_fragment_k(&l->on) : 0},
-        {"WAVE", plan ? l->on.isa->wave_size : 0}, {"PINGPONG_GROUPS", plan ? tile_groups(t, &l->on) : 0},
+        {"WAVE", c->isa->wave_size}, {"PINGPONG_GROUPS", plan ? tile_groups(t, &l->on) : 0},
         {"IS_FALLBACK", l->variant == VARIANT_FALLBACK}, {"A_FROM_REGISTERS", plan && l->on.skeleton->inlay},
         {"SWAP_AB_MIN_GAIN", l->cost.walk.swap_ab_min_gain},
         {"FAST", plan && l->on.skeleton->searched && l->on.isa->mma_bf16},
         {"MMA_M", mma ? mma->m : 0}, {"MMA_N", mma ? mma->n : 0}, {"B_TILES", mma ? mma->b_tiles : 0},
-        {"D_COLS", mma ? mma->d_cols : 0}, {"SMS", g ? (long)g->sms : 0},
-        {"SMEM_PER_SM", g ? (long)g->smem_per_sm_bytes : 0},
-        {"SMEM_RESERVED", g ? (long)g->smem_reserved_per_block_bytes : 0},
+        {"D_COLS", mma ? mma->d_cols : 0}, {"SMS", (long)g->sms},
+        {"SMEM_PER_SM", (long)g->smem_per_sm_bytes},
+        {"SMEM_RESERVED", (long)g->smem_reserved_per_block_bytes}, {"L2_BYTES", (long)g->l2_bytes},
+        /* of packing; integers have no place for NaN and Inf */
+        {"FLUSHES_SUBNORMALS", c->isa->flushes_subnormals}, {"HAS_NAN_ROWS", s->slice == SLICE_S8},
+        {"SCALES_TILES", s->scale == SCALE_TILE}, {"SMEM_PER_BLOCK", model_pack_smem_most(g, c->isa)},
+        {"PACK_TILES", s->scale == SCALE_ROW ? model_pack_tiles(g, s) : 1},
+        {"PACK_BLOCKS_PER_SM", scheme ? model_pack_blocks_per_sm(g, s) : 0},
+        {"SCALES_SUMS", exact}, /* of the reduction, which checks where the first of `auto` does */
         /* what the expander cannot work out: that exact sums have no masters; sizeof */
         {"MASTERS", l->promote_steps > 0 && !exact ? sched_mi(l) : 1},
         {"SUM_ROWS", plan ? tile_part_rows(t) * number_bytes(s->out) / (long)ht_partial_size(exact) : 0}};
@@ -145,13 +150,17 @@ static void add_params(struct params *p, const char *names, const struct scheme 
             i++;
         if (i == count)
             err_bug("a template parameter that nobody knows");
-        param(p, all[i].name, all[i].value);
-        p->list[p->count - 1].foldable = foldable;
+        if (p->count == PARAMS_MAX)
+            err_bug("more template parameters than PARAMS_MAX");
+        p->list[p->count++] = (struct tpl_param){all[i].name, 0, all[i].value, foldable};
     }
 }
 
 #define PARAMS_OF_SCHEME                                                                                     \
     "SLICES SLICE_BYTES ATOM_SLICES ATOM_K ACCS SCALES_ROWS SCALE_LOW SCALE_HIGH SCALE_ROOM CHECKS"
+#define PARAMS_OF_PACK                                                                                       \
+    PARAMS_OF_SCHEME " FLUSHES_SUBNORMALS HAS_NAN_ROWS SCALES_TILES PACK_TILES PACK_BLOCKS_PER_SM SMS "      \
+                     "SMEM_PER_SM SMEM_PER_BLOCK L2_BYTES WAVE"
 #define PARAMS_OF_TILE "BM BN BK WM WN STAGES " PARAMS_OF_SCHEME " "
 #define PARAMS_OF_WARPS "MIN_BLOCKS WAVE MMA_M MMA_N FRAGMENT_K B_TILES D_COLS "
 #define PARAMS_UNPACKED PARAMS_OF_TILE PARAMS_OF_WARPS "FAST IS_FALLBACK SMS"
@@ -165,6 +174,16 @@ static void write_params(struct text *out, const struct params *p) {
         text_addf(out, "%s%s = %ld", i == 0 ? "" : i % 6 == 0 ? ",\n              " : ", ",
                   p->list[i].name, p->list[i].value);
     text_add(out, ";\n\n");
+}
+
+/* Of families whose template forms the products of the row itself. */
+static void write_products(struct text *out, const struct scheme *s) {
+    text_add(out, "// Products of slices, in the order of their MMAs: ");
+    for (int i = 0; i < s->products; i++) {
+        text_add(out, i > 0 ? ", " : "");
+        emit_slices_text(out, s, i);
+    }
+    text_add(out, "\n\n");
 }
 
 /* ---- holes */
@@ -249,6 +268,7 @@ static const char *api_of(const struct isa *isa) {
 
 static void banner_licence(struct text *out, const struct emit_context *c, uint64_t checksum) {
     text_addf(out,
+              "//\n// Contents: arguments, parameters, types and declarations, kernel, functions it calls\n"
               "//\n// Generated by halftone-gen %s; edit the templates, not this file. Licence: MIT-0.\n",
               HT_GENERATOR_VERSION);
     text_addf(out, "// Checksum of budget and templates: %016" PRIx64 "\n", checksum);
@@ -295,8 +315,10 @@ static void banner_gemm(struct text *out, const struct emit_context *c, const st
               g->name, p->on.isa->name, p->shape.m, p->shape.n, p->shape.k, p->cost.binding);
     banner_usage(out, "registers per thread", p->cost.regs_per_thread, g->registers_per_thread_max);
     if (p->cost.regs_consumer)
-        text_addf(out, "//     after setmaxnreg %d of the producer's, %d of the others'\n",
-                  p->cost.regs_producer, p->cost.regs_consumer);
+        text_addf(out,
+                  "//     after setmaxnreg: producer %d, consumers %d: sums %d, chain %d, other %d\n",
+                  p->cost.regs_producer, p->cost.regs_consumer, p->cost.regs_accumulators,
+                  p->cost.regs_fragments, p->cost.regs_other);
     banner_usage(out, "shared memory, bytes", p->cost.smem_bytes, g->smem_per_block_bytes);
     banner_usage(out, "resident warps per SM",
                  (int64_t)p->cost.blocks_per_sm * (p->cost.threads / p->on.isa->wave_size), g->warps_per_sm);
@@ -441,6 +463,8 @@ static void write_head(struct text *out, const struct frame *f, const struct par
     }
     text_addf(out, "\nnamespace %s {\n\n", f->name);
     write_params(out, f->written);
+    if (f->plan && strstr(family_of(f->plan)->params, "PRODUCT_A"))
+        write_products(out, f->scheme);
 }
 
 static void write_hooks(struct text *out, const struct parts *t) {
@@ -477,7 +501,7 @@ static bool write_file(struct text *out, const struct frame *f) {
         struct params known = *f->written;
         bool read = true;
         if (f->plan)
-            add_params(&known, family_of(f->plan)->constants, f->scheme, f->plan);
+            add_params(&known, family_of(f->plan)->constants, f->c, f->scheme, f->plan);
         for (int i = 0; i <= PART_TEMPLATE; i++)
             read = (i == PART_ABI || tpl_read_constants(t.file[i].data, t.file[i].len, f->skeleton->folds,
                                                         known.list, &known.count, PARAMS_MAX)) &&
@@ -492,9 +516,10 @@ static bool write_file(struct text *out, const struct frame *f) {
         banner_licence(out, f->c, sum_parts(&t, f));
         write_head(out, f, &t);
         write_hooks(&code, &t);
+        const size_t library = code.len;
         write_tail(&tail, f);
         if (tpl_expand(&code, t.file[PART_TEMPLATE].data, t.file[PART_TEMPLATE].len, &options))
-            reach_add(out, &code, &tail);
+            reach_add(out, &code, library, &tail);
         text_add_bytes(out, tail.data, tail.len);
         text_free(&code);
         text_free(&tail);
@@ -508,7 +533,7 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
     struct params written = {0};
     if (family_of(p)->schedule)
         family_of(p)->schedule(&sched, p);
-    add_params(&written, family_of(p)->params, p->on.s, p);
+    add_params(&written, family_of(p)->params, c, p->on.s, p);
     const struct frame f = {.c = c, .isa = p->on.isa, .skeleton = p->on.skeleton, .name = p->name,
                             .args = emit_gemm_args(p->on.s), .values = "*args", .scheme = p->on.s, .plan = p,
                             .written = &written, .sched = &sched};
@@ -516,52 +541,11 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
     return write_file(out, &f);
 }
 
-/* Tiles of 64 x 64 elements that a packing block keeps in shared memory: large pieces make the exchange of
- * magnitudes cheap, several blocks on an SM load and write while others wait. Three blocks where each then
- * has at least four tiles, else two, else one. Measured on the H200 (bench/decisions/006). */
-enum { PACK_ENOUGH = 4, PACK_FEW = 3, PACK_TILE = 64 * 64, PACK_ROOM = 13 * 64 };
-static int64_t pack_tiles_in(const struct scheme *s, int64_t bytes) {
-    return (bytes - PACK_ROOM * number_bytes(s->scale_type)) / (PACK_TILE * number_bytes(s->in));
-}
-
-static int64_t pack_tiles_beside(const struct gpu *g, const struct scheme *s, int blocks) {
-    return pack_tiles_in(s, g->smem_per_sm_bytes / blocks - g->smem_reserved_per_block_bytes);
-}
-
-int emit_pack_blocks_per_sm(const struct gpu *g, const struct scheme *s) {
-    return pack_tiles_beside(g, s, 3) >= PACK_ENOUGH ? 3 : pack_tiles_beside(g, s, 2) >= PACK_FEW ? 2 : 1;
-}
-
-long emit_pack_tiles(const struct gpu *g, const struct scheme *s) {
-    const int blocks = emit_pack_blocks_per_sm(g, s);
-    const int64_t tiles =
-        blocks > 1 ? pack_tiles_beside(g, s, blocks) : pack_tiles_in(s, g->smem_per_block_bytes);
-    return (long)(tiles > PACK_ENOUGH ? PACK_ENOUGH : tiles < 1 ? 1 : tiles);
-}
-
-/* Shared memory that a packing block may ask for: kernels for sm_80 run on sm_86 and sm_89 too, which have 99
- * KB for a block (CUDA C++ Programming Guide, technical specifications per compute capability). */
-static long pack_smem_most(const struct emit_context *c) {
-    enum { LEAST_OF_AMPERE = 101376 };
-    const long own = (long)c->gpu->smem_per_block_bytes;
-    return isa_is_exact(c->isa) || own < LEAST_OF_AMPERE ? own : LEAST_OF_AMPERE;
-}
-
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
     char name[PLAN_NAME_MAX];
     struct params written = {0};
     emit_pack_name(name, sizeof name, s, c->isa);
-    add_params(&written, PARAMS_OF_SCHEME, s, NULL);
-    param(&written, "FLUSHES_SUBNORMALS", c->isa->flushes_subnormals);
-    param(&written, "HAS_NAN_ROWS", s->slice == SLICE_S8); /* integers have no place for NaN and Inf */
-    param(&written, "SCALES_TILES", s->scale == SCALE_TILE);
-    param(&written, "PACK_TILES", s->scale == SCALE_ROW ? emit_pack_tiles(c->gpu, s) : 1);
-    param(&written, "PACK_BLOCKS_PER_SM", emit_pack_blocks_per_sm(c->gpu, s));
-    param(&written, "SMS", (long)c->gpu->sms);
-    param(&written, "SMEM_PER_SM", (long)c->gpu->smem_per_sm_bytes);
-    param(&written, "SMEM_PER_BLOCK", pack_smem_most(c));
-    param(&written, "L2_BYTES", (long)c->gpu->l2_bytes);
-    param(&written, "WAVE", c->isa->wave_size);
+    add_params(&written, PARAMS_OF_PACK, c, s, NULL);
     const struct frame f = {.c = c, .isa = c->isa, .name = name, .skeleton = &skeleton_table[HT_FAMILY_PACK],
                             .args = EMIT_PACK_ARGS, .values = "operands, count", .scheme = s,
                             .written = &written};
@@ -574,17 +558,9 @@ bool emit_pack(struct text *out, const struct emit_context *c, const struct sche
 bool emit_reduce(struct text *out, const struct emit_context *c, const struct scheme *s) {
     char name[PLAN_NAME_MAX];
     struct params written = {0};
-    const bool exact = s && scheme_is_fixed_point(s);
     emit_reduce_name(name, sizeof name, s, c->isa);
-    param(&written, "WAVE", c->isa->wave_size);
-    param(&written, "SCALES_SUMS", exact);
-    param(&written, "SCALES_ROWS", exact);
-    param(&written, "ACCS", exact ? s->accumulators : 1);
-    param(&written, "SCALE_LOW", exact ? s->scale_low : 0);
-    param(&written, "SCALE_HIGH", exact ? s->scale_high : 0);
-    param(&written, "SCALE_ROOM", exact ? s->scale_room : 0);
-    param(&written, "CHECKS",
-          !exact && scheme_for(scheme_of_role(AUTO_FIRST), c->isa->flushes_subnormals)->checked);
+    add_params(&written, "WAVE SCALES_SUMS SCALES_ROWS ACCS SCALE_LOW SCALE_HIGH SCALE_ROOM CHECKS", c, s,
+               NULL);
     const struct frame f = {.c = c, .isa = c->isa, .name = name,
                             .skeleton = &skeleton_table[HT_FAMILY_REDUCE], .args = EMIT_GEMM_ARGS,
                             .values = "*args", .scheme = s, .written = &written};

@@ -43,10 +43,6 @@ void emit_head(struct text *out, const struct isa *isa);
 void emit_pack_name(char *name, size_t size, const struct scheme *s, const struct isa *isa);
 void emit_reduce_name(char *name, size_t size, const struct scheme *s, const struct isa *isa);
 
-/* Most 64 x 64 tiles that a packing block of a scheme that scales rows holds. */
-long emit_pack_tiles(const struct gpu *g, const struct scheme *s);
-int emit_pack_blocks_per_sm(const struct gpu *g, const struct scheme *s); /* that many blocks fit an SM */
-
 /* Whether a kernel can compute what a data check lets it leave out. */
 bool emit_fallback_in_kernel(const struct plan *p);
 

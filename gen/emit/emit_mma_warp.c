@@ -30,10 +30,14 @@ static void add_slice(struct text *out, char operand, const struct scheme *s, in
         text_addf(out, ".%d", slice);
 }
 
-void emit_product_text(struct text *out, const struct scheme *s, int product, int k, int depth) {
+void emit_slices_text(struct text *out, const struct scheme *s, int product) {
     add_slice(out, 'A', s, s->product[product].a);
     text_add(out, " * ");
     add_slice(out, 'B', s, s->product[product].b);
+}
+
+void emit_product_text(struct text *out, const struct scheme *s, int product, int k, int depth) {
+    emit_slices_text(out, s, product);
     text_addf(out, ", k %d..%d", k, k + depth - 1);
 }
 

@@ -11,7 +11,9 @@ bool emit_wgmma_hole(const struct plan *p, const char *name, struct text *out, i
 bool emit_mma_warp_hole(const struct plan *p, const struct sched *sched, const char *name, struct text *out,
                         int indent);
 
-/* What MMAs form: "A.lo * B.hi, k 16..31"; three slices and more are numbered, one has no name. */
+/* What MMAs form: "A.lo * B.hi", and "A.lo * B.hi, k 16..31"; three slices and more are numbered, one has no
+ * name. */
+void emit_slices_text(struct text *out, const struct scheme *s, int product);
 void emit_product_text(struct text *out, const struct scheme *s, int product, int k, int depth);
 
 /* wgmma instructions of one warpgroup in one chunk, for banners and tests. */

@@ -4,9 +4,10 @@
 
 #include "base/text.h"
 
-/* Appends the code of one namespace without the functions that neither `callers` nor anything else that stays
- * names; comments right above a function go with it, a heading with all that it heads. What is no function
- * stays, and so do all overloads of a name. */
-void reach_add(struct text *out, const struct text *code, const struct text *callers);
+/* Appends the code of one namespace in three parts: types, constants and declarations of the first `library`
+ * bytes, the rest, the functions of the library. Without functions that neither `callers` nor anything else
+ * that stays names; comments right above a function go with it, a heading with all that it heads. What is no
+ * function stays, and so do all overloads of a name. */
+void reach_add(struct text *out, const struct text *code, size_t library, const struct text *callers);
 
 #endif

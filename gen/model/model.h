@@ -189,4 +189,10 @@ struct model_legemm_terms {
 };
 struct model_legemm_terms model_legemm_terms(const struct target *on, const struct tile *t,
                                              const struct shape *shape);
+
+/* Most 64 x 64 tiles that a packing block of a scheme that scales rows holds. */
+long model_pack_tiles(const struct gpu *g, const struct scheme *s);
+int model_pack_blocks_per_sm(const struct gpu *g, const struct scheme *s); /* that many blocks fit an SM */
+long model_pack_smem_most(const struct gpu *g, const struct isa *isa); /* bytes it may ask for */
+
 #endif

@@ -74,6 +74,7 @@ template <bool P_K_MAJOR, bool Q_K_MAJOR> HT_DEVICE void multiply_fragments(doub
         }
 #pragma unroll
         for (int i = 0; i < ROW_TILES; i++) {
+            // rows 16 i .. 16 i + 15 times columns 8 j .. 8 j + 7: sum[i][j], 8 k in FP64
             ht_mma_f64_1688(sum[i][j], x[i], y);
         }
     }

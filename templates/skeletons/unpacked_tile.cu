@@ -115,6 +115,7 @@ HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*compensation)[N
             ht_clear(chain[i][j]);
         }
     }
+    // corrections, 16 k each, in the order listed at the top: a[row][slice of A], b[slice of B][column]
 #pragma unroll
     for (int p = 0; p < PRODUCTS - 1; p++) {
 #pragma unroll
@@ -125,6 +126,7 @@ HT_DEVICE void multiply_rows(ht_acc (*sum)[NI][D_REGS], ht_acc (*compensation)[N
             }
         }
     }
+    // the leading product: A.0 * B.0, 16 k
 #pragma unroll
     for (int i = 0; i < ROWS_AT_ONCE; i++) {
 #pragma unroll

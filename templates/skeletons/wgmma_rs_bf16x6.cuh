@@ -236,6 +236,7 @@ template <bool Q_K_MAJOR> HT_DEVICE void multiply_step(ht_sums *sum, unsigned (*
 {
     ht_wgmma_fence();
     int begun = 0;
+    // products of slices of the same weight, FRAGMENT_K k each: a[MMA][slice of P] times a plane of Q
 #pragma unroll
     for (int p = 0; p < PRODUCTS; p++) {
 #pragma unroll
@@ -246,6 +247,7 @@ template <bool Q_K_MAJOR> HT_DEVICE void multiply_step(ht_sums *sum, unsigned (*
         }
     }
     ht_wgmma_commit();
+    // corrections, k by k: P's smaller slice and Q's smaller slice each into a chain of their own
 #pragma unroll
     for (int i = 0; i < MMAS; i++) {
         const unsigned b = ht_columns_on<BN, Q_K_MAJOR>(stage, i * FRAGMENT_K);

@@ -83,10 +83,11 @@ def test_banners_name_the_unit_that_multiplies(emitted, gpu):
             assert ("BF16" in does) == slices, (name, does)
             assert ("DMMA" in does) == by_dmma, (name, does)
             assert ("rounded to FP32 once, or once for each part" in head) == ("DMMA" in does), name
-        roles = re.search(r"after setmaxnreg (\d+) of the producer's, (\d+) of the others'", head)
+        roles = re.search(r"after setmaxnreg: producer (\d+), consumers (\d+): sums (\d+), chain (\d+), other (\d+)", head)
         assert (roles is not None) == bool(re.search(r"PRODUCER_REGISTERS =", code)), name
         if roles:
             assert (int(roles[1]), int(roles[2])) == (evaluate(code, "PRODUCER_REGISTERS"), evaluate(code, "CONSUMER_REGISTERS")), name
+            assert sum(int(roles[i]) for i in (3, 4, 5)) <= int(roles[2]), name
     assert len(seen) >= 2
 
 

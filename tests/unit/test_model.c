@@ -658,11 +658,11 @@ static void columns_of_a_scheme_decide(void **state) {
     const int64_t units = plan_bound_units(&s, isa, 1024);
     g.smem_per_sm_bytes = g.smem_per_block_bytes = 64 * 64 * 4 * 4 + 13 * 64 * 4;
     g.smem_reserved_per_block_bytes = 64 * 64 * 4;
-    assert_int_equal(emit_pack_tiles(&g, &s), 4);
+    assert_int_equal(model_pack_tiles(&g, &s), 4);
     s.scale_type = NUMBER_F64;
-    assert_int_equal(emit_pack_tiles(&g, &s), 3);
+    assert_int_equal(model_pack_tiles(&g, &s), 3);
     s.in = NUMBER_F64;
-    assert_int_equal(emit_pack_tiles(&g, &s), 1);
+    assert_int_equal(model_pack_tiles(&g, &s), 1);
     assert_int_equal(plan_bound_units(&s, isa, 1024), -1); /* no family reads FP64 */
     s.in = NUMBER_F32;
     s.unit_exponent = -16;

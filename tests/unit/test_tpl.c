@@ -326,18 +326,45 @@ static void test_functions_that_nothing_calls_are_left_out(void **state) {
     struct text in = {0}, calls = {0}, out = {0};
     text_add(&in, code);
     text_add(&calls, "int launch() { return both(1); }");
-    reach_add(&out, &in, &calls);
+    reach_add(&out, &in, 0, &calls);
     assert_false(out.failed);
     assert_string_equal(out.data, want);
     char *unused = strstr(in.data, "MACRO(lost"); /* without it the two that call each other go */
     memcpy(unused, "MACRO(most", 10);
     out.len = 0;
-    reach_add(&out, &in, &calls);
+    reach_add(&out, &in, 0, &calls);
     assert_null(strstr(out.data, "lost"));
     assert_null(strstr(out.data, "gone"));
     text_free(&in);
     text_free(&calls);
     text_free(&out);
+}
+
+/* Of the library functions stand behind the rest, and are declared before it with the types they take; an #if goes with both, two that are
+ * alike become one; what the compiler evaluates, or has a default argument, stays in front, a kernel beside the rest. */
+static void test_library_functions_stand_behind(void **state) {
+    (void)state;
+    static const char library[] = "#ifndef S\n// first: a heading\n\n// lowest\nint low(int x) // tail\n{\n    return x;\n}\n\nint lost()\n{\n}\n#endif\n\n"
+                                  "// second: a heading\n#ifndef S\ntemplate <int N>\nvoid wide(int a,\n          int b)\n{\n    low(N);\n}\n#endif\n\n"
+                                  "#ifndef S\nvoid unused()\n{\n}\n#endif\n\n// a type\nstruct pair {\n    int x;\n};\n\n"
+                                  "constexpr int twice(int x)\n{\n    return 2 * x;\n}\n\nint by_default(int x = 1)\n{\n}\n\n"
+                                  "__global__ void kernel()\n{\n    wide<1>();\n}\n\n";
+    static const char rest[] = "// rest\nconstexpr int A = twice(2);\nvoid launch()\n{\n    kernel(by_default());\n}\n";
+    static const char want[] = "// ---- what the kernel is made of; functions stand behind it\n"
+                               "#ifndef S\nint low(int x);\ntemplate <int N>\nvoid wide(int a,\n          int b);\n#endif\n\n"
+                               "// a type\nstruct pair {\n    int x;\n};\n\nconstexpr int twice(int x)\n{\n    return 2 * x;\n}\n\n"
+                               "int by_default(int x = 1)\n{\n}\n\n// ---- the kernel\n\n__global__ void kernel()\n{\n    wide<1>();\n}\n\n"
+                               "// rest\nconstexpr int A = twice(2);\nvoid launch()\n{\n    kernel(by_default());\n}\n"
+                               "\n// ---- functions that it calls\n// first: a heading\n\n#ifndef S\n// lowest\nint low(int x) // tail\n{\n    return x;\n}\n#endif\n\n"
+                               "// second: a heading\n#ifndef S\ntemplate <int N>\nvoid wide(int a,\n          int b)\n{\n    low(N);\n}\n#endif\n";
+    struct text in = {0}, calls = {0}, out = {0};
+    text_add(&in, library);
+    text_add(&in, rest);
+    text_add(&calls, "launch");
+    reach_add(&out, &in, sizeof library - 1, &calls);
+    assert_false(out.failed);
+    assert_string_equal(out.data, want);
+    text_free_all(&in, &calls, &out);
 }
 
 /* What a template says of its own names: int constants at the start of a line, as far as they are known. */
@@ -425,7 +452,8 @@ int main(void) {
         cmocka_unit_test(test_bytes_outside_loops_are_kept),
         cmocka_unit_test(test_locale_does_not_matter),
         cmocka_unit_test(test_output_is_appended),
-        cmocka_unit_test(test_constants), cmocka_unit_test(test_functions_that_nothing_calls_are_left_out), cmocka_unit_test(test_section),
+        cmocka_unit_test(test_constants), cmocka_unit_test(test_functions_that_nothing_calls_are_left_out),
+        cmocka_unit_test(test_library_functions_stand_behind), cmocka_unit_test(test_section),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
