@@ -74,7 +74,7 @@
  *    sums: their results are the same bits on every device and in the simulator, whatever kernel, split, batch or packing;
  *    they never switch to another scheme by themselves, so look at their range. "bf16x6u" (u: unpacked) reads the matrices as
  *    they are, packs nothing and takes every input, with NaN and Inf where native FP32 has them; it is the fastest for small
- *    and skinny products. On GPUs without BF16 tensor cores the same scheme is FP32 multiply-adds, on AMD's FP32 MFMAs.
+ *    and skinny products. On GPUs without BF16 tensor cores the same scheme is FP32 FMAs, on AMD's FP32 MFMAs.
  *
  *    "auto", the default, is for every input: it looks at the data. Ordinary data run f16x3. Blocks of C (64 x 64) whose rows of A
  *    or columns of B are uneven, that is, hold too few elements within 2^-7 of their largest, or hold NaN or Inf, are computed

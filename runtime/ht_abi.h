@@ -316,7 +316,7 @@ struct ht_scheme_desc {
      * of the column of B, and NaN or Inf in a row make its results NaN. 0: FP32 sums */
     int exact_k;
     int (*reduce)(const struct ht_gemm_args *args, void *stream); /* of split-K; NULL: the set's */
-    int simt_k_max; /* up to this k fma_only is set: an FP32 multiply-add for each product. 0: the kernels read panels */
+    int simt_k_max; /* up to this k fma_only is set: an FP32 FMA for each product. 0: the kernels read panels */
     int pack_tiles; /* most tiles of 64 k of a packing block if packing can check the data; 0: it cannot */
     /* Of a scheme whose packing checks the data: from this k on its errors on uniform and normal data are no larger than
      * those of native FP32, and on all that passes no more than twice (measured: notes on error bounds, section 11) */

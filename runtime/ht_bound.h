@@ -19,7 +19,7 @@
 static inline int64_t ht_bound_units(const struct ht_scheme_desc *s, int64_t k) {
     if (s->exact_k > 0) /* no chain loses anything */
         return s->split_units + 4;
-    if (k <= s->simt_k_max) /* k rounded multiply-adds; one more addition and alpha, beta */
+    if (k <= s->simt_k_max) /* k rounded FMAs; one more addition and alpha, beta */
         return k + 4;
     int64_t chain_k = s->promote_k > 0 && s->promote_k < k ? s->promote_k : k;
     int64_t chain = (int64_t)s->align_units * ht_ceil_div(chain_k, s->mma_k);

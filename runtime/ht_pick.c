@@ -44,7 +44,7 @@ static struct ht_choice pick_tuned(const struct ht_set_desc *set, const char *sc
     return none;
 }
 
-/* Whether all that the scheme's kernels that read the operands would do with so small a k are FP32 multiply-adds. */
+/* Whether all that the scheme's kernels that read the operands would do with so small a k are FP32 FMAs. */
 static int is_fma_only(const struct ht_set_desc *set, const char *scheme, int64_t k) {
     const struct ht_scheme_desc *s = ht_find_scheme(set, scheme);
     return s != NULL && k <= s->simt_k_max;

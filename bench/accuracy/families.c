@@ -300,7 +300,7 @@ const struct family *family_find(const char *name) {
     return NULL;
 }
 
-enum { FILL_COST = 50 }; /* of one random element, in multiply-adds */
+enum { FILL_COST = 50 }; /* of one random element, in FMAs */
 
 struct filling {
     const struct family *family;

@@ -76,7 +76,7 @@ const struct command cmd_probe = {"probe", "measures this machine's GPU and writ
                                   "Usage: halftone probe --out NAME.gpu\n\n"
                                   "Reads what the driver says of the current GPU and measures what data "
                                   "sheets hide: copy, L2 and shared-memory\n"
-                                  "bandwidth, multiply-adds per clock of every MMA type and shape, "
+                                  "bandwidth, FMAs per clock of every MMA type and shape, "
                                   "latencies, launch cost, clock under load; two\n"
                                   "passes of 5 runs each, about 20 seconds. Writes a budget for `make "
                                   "GPU=NAME.gpu`; every value names its source,\n"

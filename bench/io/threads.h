@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /* One per processor, or `wanted` if that is not 0, but no more than there are items, and one where `cost` (of all items
- * together, in multiply-adds or the like) is so small that starting threads takes longer. */
+ * together, in FMAs or the like) is so small that starting threads takes longer. */
 int threads_count(int wanted, int64_t items, int64_t cost);
 
 /* Calls work(context, first, last) on even parts of [0, items), each on a thread of its own. 0, or -1 if one of them did

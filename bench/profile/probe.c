@@ -174,7 +174,7 @@ static void write_head(struct sheet *s, const char *name) {
     if (s->r->noisiest >= 0)
         fprintf(s->out, "# Noise: the second pass differs most, by %+.2g %%, in: %s.\n",
                 s->r->value[s->r->noisiest].drift_percent, probe_words[s->r->noisiest]);
-    fputs("# MMA rates of every type and shape, multiply-adds per SM and clock:\n", s->out);
+    fputs("# MMA rates of every type and shape, FMAs per SM and clock:\n", s->out);
     for (int what = 0; what < PROBE_COUNT; what++) {
         const struct probe_value *v = &s->r->value[what];
         if (v->present && strcmp(probe_units[what], "FMA") == 0)
@@ -254,7 +254,7 @@ static int64_t write_arithmetic(struct sheet *s) {
     put_rate(s, "s8_fma_per_cycle", s8, 4, 0);
     if ((d->capability == 80 || d->capability == 90) && d->fp64_share > 0)
         put(s, "fp64_fma_per_cycle", 2 * whole(measured(s, PROBE_FP32)->value) / d->fp64_share,
-            "derived: DMMA at twice the rate of its multiply-adds, of which the device says 1 / %d of FP32's", d->fp64_share);
+            "derived: DMMA at twice the rate of its FMAs, of which the device says 1 / %d of FP32's", d->fp64_share);
     else
         put(s, "fp64_fma_per_cycle", 0, "no FP64 tensor cores");
     const int64_t fp32 = put_measured(s, "fp32_fma_per_cycle", PROBE_FP32, 0, "");
@@ -288,7 +288,7 @@ int probe_write(FILE *out, const struct probe_result *result, const char *name, 
                          s.missing >= 0 ? probe_words[s.missing] : "a rate that is not zero");
     fputs("\n# EGEMM-TC, equations 5 to 7: clocks for which an instruction keeps its unit busy\n", out);
     put(&s, "hmma_1688_millicycles", whole(1024.0 * 4 * 1000 / (double)rate),
-        "derived: 1024 multiply-adds / (f16_fma_per_cycle / 4) per tensor core");
+        "derived: 1024 FMAs / (f16_fma_per_cycle / 4) per tensor core");
     put(&s, "ldg_128_millicycles",
         whole(512.0 * 1000 * result->facts.sms * (double)clock / 1000 / (double)l2),
         "derived: 512 bytes / (l2_gbps / sms / sustained_clock_mhz)");

@@ -92,7 +92,7 @@ void explain_add_tile(struct text *out, const struct listing *l, const struct ti
 
 /* ---- sentences ---- */
 
-/* Whether FP32 multiply-adds do all of the scheme's work: it has no products on the matrix unit's slices. */
+/* Whether FP32 FMAs do all of the scheme's work: it has no products on the matrix unit's slices. */
 static bool multiplies_fp32(const struct listing *l) {
     return scheme_is_unpacked(l->s) && l->s->in == NUMBER_F32 && !l->isa->mma_bf16;
 }
@@ -100,7 +100,7 @@ static bool multiplies_fp32(const struct listing *l) {
 void explain_add_kernels(struct text *out, const struct listing *l) {
     const struct isa *isa = l->isa;
     const char *const unit = l->s->in == NUMBER_F64                ? isa->fp64_mma ? "DMMA" : "FP64 FMA"
-                             : multiplies_fp32(l) && !isa->mfma_f32 ? "FP32 multiply-adds"
+                             : multiplies_fp32(l) && !isa->mfma_f32 ? "FP32 FMAs"
                                                                     : isa_instruction(isa);
     text_addf(out, "Kernels: %s, compiled for %s.", unit, isa->name);
     if (isa->absent)
@@ -210,7 +210,7 @@ static void print_head(struct text *out, const struct listing *l) {
     text_addf(out,
               "Budget: " I64 " SMs at " I64 " MHz (" I64 " under load); per SM " I64 " registers, " I64
               " bytes of shared memory, " I64 " warps, " I64 " schedulers, " I64
-              " %s multiply-adds per clock;\n",
+              " %s FMAs per clock;\n",
               g->sms, g->clock_mhz, g->sustained_clock_mhz, g->registers_per_sm, g->smem_per_sm_bytes,
               g->warps_per_sm, g->schedulers_per_sm,
               model_fma_per_cycle(g, l->s) / (multiplies_fp32(l) ? l->s->products : 1),

@@ -229,7 +229,7 @@ const char *binding_mma_warp(const struct target *on, const struct tile *t, cons
  * two chunks of the same warpgroup: waiting for the unit, adding up the chain, taking the turn. With a
  * second warpgroup the unit works on its chunk meanwhile (bench/decisions/004). */
 
-/* Clocks x256 of one slot. Worked example: f16x3, 192 x 128 x 32, 2048 multiply-adds and 128 bytes a clock:
+/* Clocks x256 of one slot. Worked example: f16x3, 192 x 128 x 32, 2048 FMAs and 128 bytes a clock:
  * unit 3 * 192 * 128 * 32 / 2048 = 1152, with a thirty-second and 75 more 1263; shared memory: 2 parts * 2
  * k16 * 3 products * (2048 + 192 * 32) / 128 = 768. 64 x 128 x 32, a pair: unit 384, shared memory 2 * 2 *
  * 3 * (2048 + 2048) / 128 = 384 too: 384 + 384 / 64 + 384 / 32 + 75 = 477. */

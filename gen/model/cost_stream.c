@@ -1,11 +1,11 @@
-/* cost_stream: time of gemv and tall_skinny (templates/skeletons): form streaming, multiply-adds that wait
+/* cost_stream: time of gemv and tall_skinny (templates/skeletons): form streaming, FMAs that wait
  * for the M-side operand's way in. Fitted constants: model/fit.c. */
 #include "model/family.h"
 #include "model/fit.h"
 
 #include <string.h>
 
-/* Worked examples, steps: 8x1x256, 64 bytes and 36 multiply-adds a cycle: 8192 / 64 + 2048 / 36 = 184
+/* Worked examples, steps: 8x1x256, 64 bytes and 36 FMAs a cycle: 8192 / 64 + 2048 / 36 = 184
  * cycles; 128x1, a line of 32 k, 61 and 18: 16384 / 61 + 4096 / 18 = 496. */
 static void streaming(const struct target *on, const struct tile *t, const struct fit_streaming *f,
                       struct cost *cost) {

@@ -58,7 +58,7 @@ static void waves(const struct target *on, const struct tile *t, struct cost *co
  * which is slower than the tensor core, a small one for the way of its data, a skinny one for memory.
  * Where the tensor core multiplies FP32 (gfx90a) nothing is split. */
 
-/* Clocks x256 of one step of a block on the instructions and shared memory of FP32 multiply-adds, or MMAs. */
+/* Clocks x256 of one step of a block on the instructions and shared memory of FP32 FMAs, or MMAs. */
 static int64_t fp32_pipes(const struct target *on, const struct tile *t, int64_t schedulers) {
     const int64_t warps = tile_warps(t), lanes = on->isa->wave_size, area = (int64_t)t->wm * t->wn;
     const struct fp32_work w = model_fp32_work(on, t);
@@ -170,7 +170,7 @@ void time_fp64_tile(const struct target *on, const struct tile *t, struct cost *
 /* ---- simt_small_k (templates/skeletons/simt_small_k.cu). It waits for shared memory and for C's way out. */
 
 /* Clocks x256 of a step of a block that has so many schedulers. Worked example: 128x64x16, warps of 128x16,
- * sm_90a: for each k a lane has 64 multiply-adds and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280
+ * sm_90a: for each k a lane has 64 FMAs and reads 16 numbers: 4 warps x 16 k x 80 / 4 = 1280
  * instructions; shared memory returns 4 bytes a lane and clock: 4 x 16 x 16, and 128 / 2 x 4 for sums that
  * wait = 1280. */
 static int64_t simt_pipes(const struct target *on, const struct tile *t, int64_t schedulers) {

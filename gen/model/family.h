@@ -53,8 +53,8 @@ void model_egemm(const struct target *on, const struct tile *t, const struct sha
 void model_legemm(const struct target *on, const struct tile *t, const struct shape *shape,
                   struct cost *cost);
 
-/* Of unpacked_mma in FP32, of a warp and step: multiply-adds or MMAs, and loads of a number for each lane.
- * Multiply-adds: rows are shared by 4 lanes, columns by the others. Worked example: 64x64, warps of 32x32,
+/* Of unpacked_mma in FP32, of a warp and step: FMAs or MMAs, and loads of a number for each lane.
+ * FMAs: rows are shared by 4 lanes, columns by the others. Worked example: 64x64, warps of 32x32,
  * gfx90a: 2 * 2 tiles, 8 MMAs of 4 k: 32, and 32 loads. */
 struct fp32_work {
     int64_t multiplies, loads;

@@ -60,7 +60,7 @@ struct fit_unpacked {
 struct fit_streaming {
     struct fit_source source;
     int launch_cycles, tile_cycles, tile_column_cycles; /* of a launch; of a block; for each of its columns */
-    int port_bytes, fma_per_cycle; /* of an SM: from L2; multiply-adds with what they load of the N side */
+    int port_bytes, fma_per_cycle; /* of an SM: from L2; FMAs with what they load of the N side */
     int alone_cycles;              /* more of a step of a block that is alone */
     int dram_step_cycles;          /* and where L2 does not keep the matrix: too little is in flight */
     int misaligned_cycles;         /* more of a step */

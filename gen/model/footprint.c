@@ -254,7 +254,7 @@ void footprint_unpacked_wgmma(const struct target *on, const struct tile *t, str
 
 /* Examples: 64x64, warps 32x32: 32 sums, 32 in chains, 24 + 24 for fragments, 2 * 8 parts of 4, 52 = 228
  * (243 where 255 are allowed); 64x32, warps 32x16: 16 + 16 + 36 + 48 + 52 = 168 (166); 128x8, warps 32x8, one
- * set: 8 + 8 + 36 + 36 + 52 = 140 (156). Multiply-adds: sums twice, a row and a column of numbers, one set of
+ * set: 8 + 8 + 36 + 36 + 52 = 140 (156). FMAs: sums twice, a row and a column of numbers, one set of
  * parts. FP32 MMAs: half of a step's loads; 64x64, warps of 32x32, gfx90a: 16 + 16 + 16 + 16 + 36 = 100
  * (hipcc: 108). Slices may lie in FP32's place (stage/split_in_smem.cuh). */
 void footprint_unpacked_mma(const struct target *on, const struct tile *t, struct cost *cost) {

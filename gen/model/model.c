@@ -41,7 +41,7 @@ int64_t model_clocks_at_boost(const struct gpu *g, int64_t clocks) {
     return isa && isa->mma_bf16 ? clocks * g->sustained_clock_mhz / g->clock_mhz : clocks;
 }
 
-/* A scheme that has FP32 multiply-adds in the place of MMAs is as fast as those: their rate for all products
+/* A scheme that has FP32 FMAs in the place of MMAs is as fast as those: their rate for all products
  * together. */
 int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
     const struct isa *isa = isa_find(g->isa);

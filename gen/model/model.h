@@ -81,7 +81,7 @@ int64_t model_clock_mhz(const struct gpu *g);
  * (results/h200-native-skinny.tsv). Where FP32 does all the work it is what heats. */
 int64_t model_clocks_at_boost(const struct gpu *g, int64_t clocks);
 
-/* Multiply-adds per SM and clock of the matrix unit that the scheme's slices need; 0: the GPU has none. */
+/* FMAs per SM and clock of the matrix unit that the scheme's slices need; 0: the GPU has none. */
 int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s);
 /* Whether budget and isa row have that unit; without it every tile is rejected. */
 bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct scheme *s);

@@ -58,7 +58,7 @@ int plan_promote_k(const struct target *on) {
     return on->s->promote[0] == PROMOTE_EACH_MMA ? 0 : model_promote_k(on, 0);
 }
 
-enum { FFMA_CHAIN = 32 }; /* k of a chain of multiply-adds: a step of unpacked_tile */
+enum { FFMA_CHAIN = 32 }; /* k of a chain of FMAs: a step of unpacked_tile */
 
 struct ht_scheme_desc plan_bound_of(const struct target *on) {
     const struct scheme *s = on->s;
@@ -96,7 +96,7 @@ struct ht_scheme_desc plan_bound_of(const struct target *on) {
     }
     /* a chain's first step costs one product: the corrections come before it, when the sum is still small */
     b.split_units -= b.align_units;
-    /* Multiply-adds: 32 + ceil(k / 32) - 1 units, which for k > 64 is no more than 30 + ceil(k / 16) - 1. */
+    /* FMAs: 32 + ceil(k / 32) - 1 units, which for k > 64 is no more than 30 + ceil(k / 16) - 1. */
     if (scheme_is_unpacked(s) && b.split_units + b.align_units < FFMA_CHAIN - 2)
         b.split_units = FFMA_CHAIN - 2 - b.align_units;
     if (s->promote[0] == PROMOTE_EACH_MMA)

@@ -102,7 +102,7 @@ static bool perform_mma(engine &e, unsigned warp, const mma_shape &shape) {
     return true;
 }
 
-/* FP64: multiply-adds rounded to nearest, k by k. The order is assumed, no source tells it. */
+/* FP64: FMAs rounded to nearest, k by k. The order is assumed, no source tells it. */
 template <unsigned ROWS, unsigned K> static void perform_mma_f64(engine &e, unsigned warp) {
     enum { COLUMNS = 8, T = 4 };
     double a[ROWS][K], b[COLUMNS][K];

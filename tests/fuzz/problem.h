@@ -31,7 +31,7 @@ float problem_b(const struct problem *p, int64_t entry, int64_t l, int64_t j);
 /* C as it is before the call. */
 float problem_c(const struct problem *p, int64_t entry, int64_t i, int64_t j);
 
-/* Multiply-adds of a case are kept near this. */
+/* FMAs of a case are kept near this. */
 void problem_make(struct problem *p, struct fuzz_rng *r, int64_t work_most);
 void problem_note(const struct problem *p, const char *what, const char *how);
 void problem_free(struct problem *p);

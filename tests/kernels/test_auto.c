@@ -103,7 +103,7 @@ static const float *run_scheme(const struct product *p, const char *scheme) {
     return p->c;
 }
 
-/* ---- FP32 on the CPU: one multiply-add after the other */
+/* ---- FP32 on the CPU: one FMA after the other */
 
 static float native_element(const struct product *p, int64_t row, int64_t col) {
     float sum = 0;
@@ -162,7 +162,7 @@ static void compare_with_native(const struct product *p, const char *family, dou
 }
 
 /* On every family no worse than twice FP32, on uniform and normal data no worse than it, where f16x3 runs; below, the same
- * multiply-adds as FP32's. */
+ * FMAs as FP32's. */
 static void every_family_keeps_the_contract(void **state) {
     (void)state;
     if (long_k == 0)

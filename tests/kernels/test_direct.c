@@ -1,5 +1,5 @@
 /* test_direct: scheme bf16x6u, whose kernels read the caller's matrices (templates/skeletons/unpacked_tile.cu). Links with the CUDA library
- * or the simulator. Where FP32 multiply-adds do the work the results are compared with a loop over them bit for bit; exact
+ * or the simulator. Where FP32 FMAs do the work the results are compared with a loop over them bit for bit; exact
  * products exactly; the rest of the scheme's promises is in test_product. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -110,7 +110,7 @@ static float add_exact(float *sum, float v) {
     return off * 0 == 0 ? off : 0;
 }
 
-/* How a kernel adds up: multiply-adds in the order of k, in chains; what joining them rounds off begins the next one, or is lost.
+/* How a kernel adds up: FMAs in the order of k, in chains; what joining them rounds off begins the next one, or is lost.
  * chain 0: in another order, or in parts. fp64: by DMMA, rounded once. */
 struct order {
     int64_t chain;
@@ -128,7 +128,7 @@ static int has_fp64_sums(const struct ht_kernel_desc *k) {
     return k->family == HT_FAMILY_DMMA || k->family == HT_FAMILY_FALLBACK;
 }
 
-/* Of the kernel that runs p: tiles with MMAs; those of multiply-adds alone, which take fewer k at once; or a matrix and a few
+/* Of the kernel that runs p: tiles with MMAs; those of FMAs alone, which take fewer k at once; or a matrix and a few
  * vectors, which share k out to their lanes. AMD's MFMAs take a step at once. */
 static struct order order_of(const struct problem *p) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
@@ -198,7 +198,7 @@ static void expect_multiply_adds(const char *what, const struct problem *p) {
     free(c);
 }
 
-/* Up to k = 16 there are multiply-adds alone, in the order of k: every transpose, edge, ld, alignment, exchange of operands. */
+/* Up to k = 16 there are FMAs alone, in the order of k: every transpose, edge, ld, alignment, exchange of operands. */
 static void short_k_is_a_loop_of_multiply_adds(void **state) {
     (void)state;
     static const struct {
@@ -302,7 +302,7 @@ static void small_products_are_not_lost(int64_t k, float small, float scale, con
     problem_free(&p);
 }
 
-/* Of chains of multiply-adds in tiles with MMAs, of parts of k, and in the kernel behind the data check everywhere. */
+/* Of chains of FMAs in tiles with MMAs, of parts of k, and in the kernel behind the data check everywhere. */
 static void sums_keep_what_is_rounded_off(void **state) {
     (void)state;
     const struct ht_set_desc *set = ht_sets[0];
@@ -312,7 +312,7 @@ static void sums_keep_what_is_rounded_off(void **state) {
             continue;
         if (is_fallback)
             small_products_are_not_lost(4096, 0x1p-15f, 1, &set->kernel[i]);
-        small_products_are_not_lost(4096, 0x1p-15f, 0x1p-60f, &set->kernel[i]); /* by multiply-adds */
+        small_products_are_not_lost(4096, 0x1p-15f, 0x1p-60f, &set->kernel[i]); /* by FMAs */
     }
     small_products_are_not_lost(65536, 0x1p-18f, 1, NULL);
 }
@@ -424,7 +424,7 @@ static void more_columns_than_a_grid_is_high(void **state) {
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
 }
 
-/* Data that slices cannot hold makes a tile a loop of multiply-adds too, whatever k. One number is enough; 8 columns are one
+/* Data that slices cannot hold makes a tile a loop of FMAs too, whatever k. One number is enough; 8 columns are one
  * tile of any kernel. */
 static void data_at_the_ends_of_the_range(void **state) {
     (void)state;
@@ -447,7 +447,7 @@ static void data_at_the_ends_of_the_range(void **state) {
 }
 
 /* Large numbers stay with the slices as long as no slice and no sum leaves the range; one that does, whatever follows, makes
- * the tile a loop of multiply-adds. FLT_MAX rounds to an infinite slice, though no product of it overflows here. */
+ * the tile a loop of FMAs. FLT_MAX rounds to an infinite slice, though no product of it overflows here. */
 static void large_numbers(void **state) {
     (void)state;
     struct problem p = problem_of('N', 'T', 40, 30, 150, "huge");
@@ -463,7 +463,7 @@ static void large_numbers(void **state) {
     problem_free(&p);
 }
 
-/* The smallest numbers that are calm: slices, not multiply-adds, beside large ones. */
+/* The smallest numbers that are calm: slices, not FMAs, beside large ones. */
 static void the_ends_of_calm_data(void **state) {
     (void)state;
     struct problem p = problem_of('N', 'N', 20, 20, 128, "uniform");

@@ -1,4 +1,4 @@
-"""FP64 products by FP64 arithmetic (native64) in the simulator: DMMA of sm_80 and sm_90, multiply-adds on 32 and 64
+"""FP64 products by FP64 arithmetic (native64) in the simulator: DMMA of sm_80 and sm_90, FMAs on 32 and 64
 lanes; broken copies are noticed; real compilers take them."""
 import os
 import re

@@ -80,7 +80,7 @@ BREAKS_OF = {
     "a800-fma": {
         "no barrier between the stages": drop("multiply"),
         "the stage that is read is written": change("multiply-2", ">(write, ", ">(read, "),
-        "a multiply-add left out": instance(r"sum\[1\]\[2\] = __fmaf_rn[^\n]*\n", 0, ""),
+        "an FMA left out": instance(r"sum\[1\]\[2\] = __fmaf_rn[^\n]*\n", 0, ""),
         "a wrong row": instance(r"x\[1\] = ht_lds4\(p \+ \(unsigned\)\(0 \* P_PITCH \+ 1", 0, "x[1] = ht_lds4(p + (unsigned)(0 * P_PITCH + 2"),
         "lines too close": change("p-pitch", "BM + 2, Q_PITCH", "BM - 2, Q_PITCH"),
         "a chain that is forgotten": instance(r"ht_sts4\(rest[^\n]*\n", 0, ";\n"),
@@ -101,7 +101,7 @@ BREAKS_OF = {
     },
     "a800-thin-k": {  # k contiguous in both: 16 bytes at once
         "lanes of a row are not added": change("leave-k-sums", "v = add_lanes(v, lanes);", ";"),
-        "a multiply-add left out": instance(r"HT_DEVICE void multiply_by_four([\s\S]*?)sum\[1\]\[2\] = __fmaf_rn[^\n]*\n", 0, r"HT_DEVICE void multiply_by_four\g<1>"),
+        "an FMA left out": instance(r"HT_DEVICE void multiply_by_four([\s\S]*?)sum\[1\]\[2\] = __fmaf_rn[^\n]*\n", 0, r"HT_DEVICE void multiply_by_four\g<1>"),
         "a load too few": instance(r"3 <= last\)", 1, "3 < last)"),
         "a load too far": change("multiply-ahead", "end - k -", "end + 999 - k -"),
     },
@@ -130,7 +130,7 @@ BREAKS_OF = {
         "classes that share their place": change("multiply-tile-8", " * PITCH<", " / 2 * PITCH<"),
         "a row beyond the matrix": change("near-row", " < t.rows ? row : t.rows - 1", ""),
         "a column beyond the matrix": instance(r"column \+= 1 \+ 1 < t\.cols", 0, "column += 99 > t.cols"),
-        "a multiply-add left out": instance(r"chain\[1\] = __fmaf_rn[^\n]*\n", 2, ""),
+        "an FMA left out": instance(r"chain\[1\] = __fmaf_rn[^\n]*\n", 2, ""),
         "columns in one place": change("find-place", "q_tiles) * BN};", "q_tiles) * 1};"),
         "the same line twice": instance(r"own \+ 1 \* LINE", 0, "own"),
     },

@@ -362,7 +362,7 @@ static void test_total_time(void **state) {
     assert_int_equal(ht_bound_units(&scheme[1], 64), 68);
 }
 
-/* Where all that is done are FP32 multiply-adds, kernels of slices are not picked, however fast they seem. */
+/* Where all that is done are FP32 FMAs, kernels of slices are not picked, however fast they seem. */
 static void test_pick_leaves_short_k_to_multiply_adds(void **state) {
     (void)state;
     struct ht_kernel_desc kernel[2] = {kernel_of("bf16x6u", "", 64, 64), kernel_of("bf16x6u", "", 64, 64)};

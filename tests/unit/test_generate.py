@@ -79,7 +79,7 @@ def test_same_bytes_from_another_compiler_folder_and_locale(gpu, emitted, tmp_pa
 @pytest.mark.parametrize("gpu", ["a800", "h200"])
 def test_reasons_speak_of_the_kernel(gpu, emitted):
     """Small products of any form run kernels made for narrow ones: halftone_query may not call 96 x 96 x 64 a tall matrix or a vector."""
-    reasons = re.findall(r'"(multiply-adds; [^"]*)"', (emitted(gpu) / "dispatch.c").read_text())
+    reasons = re.findall(r'"(FFMA; [^"]*)"', (emitted(gpu) / "dispatch.c").read_text())
     assert len(reasons) >= 3 and not [r for r in reasons if re.search("matrix|vector|tall", r)], reasons
 
 
@@ -295,7 +295,7 @@ def test_where_fp64_is_cut_down_multiply_adds_are_planned(tmp_path):
         gen("emit", "--gpu", gpu, "--scheme", "bf16x6u", "--out", folder)
         kernels = [p.read_text() for p in folder.glob("ht_*.cu")]
         assert any("ht_mma_f64_1688(sum" in k for k in kernels) == fp64
-        assert any("multiply-adds; few k, or few columns" in k for k in kernels) != fp64
+        assert any("FFMA; small K, or few columns" in k for k in kernels) != fp64
 
 
 def copy_of_generator(folder):

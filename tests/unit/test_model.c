@@ -290,7 +290,7 @@ static void worked_direct(void **state) {
     assert_int_equal(c.regs_per_thread, 140);
     assert_int_equal(c.blocks_per_sm, 3);
     assert_true(c.predicted_ns >= 8192 * INT64_C(8193) * 4 / h200.dram_gbps); /* never faster than its bytes */
-    /* Without BF16 units multiply-adds of FP32: 64 a clock on an SM of Turing */
+    /* Without BF16 units FMAs of FP32: 64 a clock on an SM of Turing */
     assert_int_equal(model_fma_per_cycle(&t4, s), 6 * t4.fp32_fma_per_cycle);
     model_cost(MODEL_HALFTONE, of(&t4, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
     assert_string_equal(c.binding, "fp32");
@@ -360,7 +360,7 @@ static void worked_wgmma(void **state) {
     assert_non_null(strstr(c.reason, "shared memory: "));
 }
 
-/* Kernels of multiply-adds, cost_unpacked.c and cost_stream.c. */
+/* Kernels of FMAs, cost_unpacked.c and cost_stream.c. */
 static void worked_fma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
@@ -438,7 +438,7 @@ static void worked_tall(void **state) {
     assert_int_equal(c.blocks_per_sm, 3);
 }
 
-/* On gfx90a the matrix unit multiplies FP32: 45.3 TFLOPS on 104 CUs at 1.7 GHz are 128 multiply-adds a clock. */
+/* On gfx90a the matrix unit multiplies FP32: 45.3 TFLOPS on 104 CUs at 1.7 GHz are 128 FMAs a clock. */
 static void worked_direct_fp32_mma(void **state) {
     (void)state;
     const struct gpu mi210 = budget("mi210");

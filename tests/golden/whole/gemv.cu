@@ -3,7 +3,7 @@
 // C(m x n) = alpha * A * B + beta * C in FP32 from the matrices as they are, scheme bf16x6u:
 //   FP32 FFMA, no matrix unit
 //
-// Tile: block 16 x 4 x 256, warp 2 x 4, 1 stage, 256 threads. Chosen: multiply-adds; four columns a block.
+// Tile: block 16 x 4 x 256, warp 2 x 4, 1 stage, 256 threads. Chosen: FFMA; four columns a block.
 //
 // Budget of a800 (sm_80), used of limit; at 4096 x 4 x 4096 (m x n x k) bound by dram:
 //   registers per thread            126 of      255  (49 %)

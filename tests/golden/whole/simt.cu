@@ -3,7 +3,7 @@
 // C(m x n) = alpha * A * B + beta * C in FP32 from the matrices as they are, scheme bf16x6u:
 //   FP32 FFMA, no matrix unit
 //
-// Tile: block 64 x 64 x 16, warp 64 x 16, 2 stages, 128 threads. Chosen: multiply-adds; few k, or few tiles.
+// Tile: block 64 x 64 x 16, warp 64 x 16, 2 stages, 128 threads. Chosen: FFMA; small K, or few tiles.
 //
 // Budget of a800 (sm_80), used of limit; at 4096 x 4096 x 4096 (m x n x k) bound by fp32:
 //   registers per thread             80 of      255  (31 %)

@@ -247,7 +247,7 @@ constexpr int D_REGS = 128 / WAVE; // results of a lane in one tile
 HT_DEVICE int ht_d_row(int lane, int i);
 HT_DEVICE int ht_d_col(int lane, int j);
 
-// Multiply-adds in FP32 take one k, for two of which a lane loads the rows and columns of its results.
+// FMAs in FP32 take one k, for two of which a lane loads the rows and columns of its results.
 constexpr int FP32_K = 1, FP32_STEPS = 2;
 constexpr bool FP32_APART = false;
 constexpr int A_PER_LANE = D_REGS / 2, B_PER_LANE = 2;
