@@ -22,7 +22,7 @@ def measured(path):
         for row in csv.DictReader((line for line in lines if not line.startswith("#")), delimiter="\t"):
             match = NAME.match(row["kernel"])
             if match:
-                key = (row["contender"], tuple(int(row[x]) for x in "mnk"))
+                key = (row["method"], tuple(int(row[x]) for x in "mnk"))
                 groups.setdefault(key, {})[tuple(int(x or 1) for x in match.groups()[1:])] = float(row["kernel_tflops"])
     return groups
 

@@ -32,11 +32,11 @@ for path in sorted(pathlib.Path(sys.argv[1]).glob("*-[0-9]*.tsv")):
         cells = line.split("\t")
         if line.startswith("#"):
             continue
-        if {"method", "contender"} & set(cells):
+        if "method" in cells:
             head = cells
         elif head and len(cells) == len(head):
             row = dict(zip(head, cells))
-            if row.get("method", row.get("contender")).startswith("auto"):
+            if row["method"].startswith("auto"):
                 key = tuple(row.get(name, "") for name in ("m", "n", "k", "trans"))
                 ratios.setdefault(key, {}).setdefault(path.stem.split("-")[0], []).append(float(row["end/sgemm"]))
 print("m\tn\tk\ttrans\told\tnew\tnew/old")

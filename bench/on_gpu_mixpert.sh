@@ -39,7 +39,7 @@ for table in "$out/mixpert-levels.tsv" "$out/mixpert-wgmma.tsv"; do
     [ -f "$table" ] || continue
     awk -F'\t' '/^#/ { next } !n++ { for (i = 1; i <= NF; i++) at[$i] = i; print "n scheme kernel end_tflops kernel_tflops end/sgemm packing_% pack/copy rel_Frobenius"; next }
         { e = $at["end_tflops"]; k = $at["kernel_tflops"]
-          print $at["n"], $at["contender"], $at["kernel"], e, k, $at["end/sgemm"], (k + 0 > 0 ? sprintf("%.1f", 100 * (1 - e / k)) : "-"), $at["pack/copy"], $(at["grade"] - 1) }' "$table"
+          print $at["n"], $at["method"], $at["kernel"], e, k, $at["end/sgemm"], (k + 0 > 0 ? sprintf("%.1f", 100 * (1 - e / k)) : "-"), $at["pack/copy"], $(at["grade"] - 1) }' "$table"
 done
-[ ! -f "$out/mixpert-report.tsv" ] || awk -F'\t' '/^#/ { next } !n++ { for (i = 1; i <= NF; i++) at[$i] = i; print "family k contender rel_Frobenius grade"; next }
-    { print $at["family"], $at["k"], $at["contender"], $(at["grade"] - 1), $at["grade"] }' "$out/mixpert-report.tsv"
+[ ! -f "$out/mixpert-report.tsv" ] || awk -F'\t' '/^#/ { next } !n++ { for (i = 1; i <= NF; i++) at[$i] = i; print "family k method rel_Frobenius grade"; next }
+    { print $at["family"], $at["k"], $at["method"], $(at["grade"] - 1), $at["grade"] }' "$out/mixpert-report.tsv"

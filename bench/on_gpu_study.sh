@@ -18,14 +18,14 @@ for interval in 16 32 64 128 256 512 1024 none; do
     awk -F'\t' -v OFS='\t' -v p="$interval" '
         /^#/ { next }
         !("family" in at) { for (i = 1; i <= NF; i++) at[$i] = i; next }
-        { who = $at["contender"] }
+        { who = $at["method"] }
         who ~ /^(auto|cublas-tf32|cublas-bf16x9)$/ { next } # auto is f16x3
-        { print who, p, $at["family"], $at["k"], $at["n"], $at["frob"], $at["grade"], $at["bound"] }' "$work/report.tsv" >>"$work/rows"
+        { print who, p, $at["family"], $at["k"], $at["n"], $at["rel_frobenius"], $at["grade"], $at["bound"] }' "$work/report.tsv" >>"$work/rows"
 done
 {
     sed 's/^# halftone: \([^,]*\), set \([a-z0-9]*\)_p[0-9a-z]*/# halftone: \1, set \2/' "$work/head"
     echo "# promotion study: chains of the matrix unit closed after each interval of k; no split-K (one SM); bench/on_gpu_study.sh"
-    printf 'contender\tinterval\tfamily\tk\tn\tfrob\tgrade\tbound\n'
+    printf 'method\tinterval\tfamily\tk\tn\trel_frobenius\tgrade\tbound\n'
     sort -s -t "$(printf '\t')" -k1,1 -k3,3 "$work/rows" | awk -F'\t' '$1 !~ /^c/ || !seen[$0 = $1 "\t-" substr($0, index($0, "\t" $3 "\t"))]++'
 } >"$table"
 echo "wrote $table"

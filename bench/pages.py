@@ -526,20 +526,20 @@ SPAN_LOW, SPAN_HIGH, SHARE_LOW, SHARE_HIGH = -2, 8, -4, 6 # powers of ten
 
 class Result:
     def __init__(self, row):
-        self.frob, self.grade = float(row["frob"]), float(row["grade"])
+        self.rel_frobenius, self.grade = float(row["rel_frobenius"]), float(row["grade"])
         self.bound = 0 if row["bound"] == "n/a" else float(row["bound"])
-        self.misplaced = row["misplaced"] != "0"
-        self.outside = self.misplaced or 0 < self.bound < self.grade
+        self.wrong_class = row["wrong_class"] != "0"
+        self.outside = self.wrong_class or 0 < self.bound < self.grade
 
 
 class Report:
     def __init__(self, text):
         self.comments, self.about, rows = read_table(text)
-        self.families, self.methods = (list(dict.fromkeys(row[k] for row in rows)) for k in ("family", "contender"))
+        self.families, self.methods = (list(dict.fromkeys(row[k] for row in rows)) for k in ("family", "method"))
         self.native = self.methods[0] # the first of every trial
         self.result, size = {}, {}
         for row in rows:
-            key, own = (row["family"], row["contender"]), int(row["n"]) * int(row["k"])
+            key, own = (row["family"], row["method"]), int(row["n"]) * int(row["k"])
             if own > size.get(key, 0):
                 self.result[key], size[key] = Result(row), own
 
@@ -579,7 +579,7 @@ class Report:
             for i, family in enumerate(self.families):
                 r = self.result.get((family, name))
                 if r and r.bound > 0:
-                    share = math.inf if r.misplaced else r.grade / r.bound
+                    share = math.inf if r.wrong_class else r.grade / r.bound
                     yield dot(SPAN_X + place(share, SHARE_LOW, SHARE_HIGH, SPAN_W), SPAN_Y + LINE * i + LINE / 2, "4" if r.outside else "3", c,
                               "%s, %s: %.3g" % (name, family, share), r.outside)
         yield legend(SPAN_X + SPAN_W + 22, SPAN_Y, self.methods)
@@ -594,18 +594,18 @@ class Report:
             for c, name in enumerate(self.methods):
                 r = self.result.get((family, name))
                 if r:
-                    fill = "#e9a3a0" if r.misplaced else "#f4f4f1" if r.bound <= 0 else "#f6cf9c" if r.outside else "#d8ebda"
+                    fill = "#e9a3a0" if r.wrong_class else "#f4f4f1" if r.bound <= 0 else "#f6cf9c" if r.outside else "#d8ebda"
                     yield rect(SPAN_X + GRADE_W * c, y, GRADE_W - 1, LINE - 1, fill) + words(
-                        SPAN_X + GRADE_W * c + GRADE_W // 2, y + 13, "middle", "small", "places" if r.misplaced else compact(r.grade))
+                        SPAN_X + GRADE_W * c + GRADE_W // 2, y + 13, "middle", "small", "places" if r.wrong_class else compact(r.grade))
 
     def beside_native(self):
         rows = []
         for family in self.families:
             ours, native = self.result.get((family, "auto")), self.result.get((family, self.native))
             if ours and native:
-                rows.append(cell(family, "t n") + ratio_cells(ours.frob, native.frob) + ratio_cells(ours.grade, native.grade) +
+                rows.append(cell(family, "t n") + ratio_cells(ours.rel_frobenius, native.rel_frobenius) + ratio_cells(ours.grade, native.grade) +
                             cell(escape(self.about.get(family, "")), "t text"))
-        return table([("family", "t"), ("frob, auto", ""), (self.native, ""), ("ratio", ""), ("grade, auto", ""), (self.native, ""), ("ratio", ""),
+        return table([("family", "t"), ("rel_frobenius, auto", ""), (self.native, ""), ("ratio", ""), ("grade, auto", ""), (self.native, ""), ("ratio", ""),
                       ("data", "t")], rows, "whole")
 
 

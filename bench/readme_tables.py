@@ -4,7 +4,7 @@ bench/results/*.tsv.
 
 A section of such a file looks like this; everything between the two markers is replaced:
 
-    <!-- results:NAME columns=n,contender,end_tflops n=4096,8192 -->
+    <!-- results:NAME columns=n,method,end_tflops n=4096,8192 -->
     <!-- end -->
 
 NAME is a file bench/results/NAME.tsv as `halftone bench --out` and `halftone report --out` write it: lines with # are
@@ -19,7 +19,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECTION = re.compile(r"(?ms)^<!-- results:(\S+)([^\n]*?) *-->\n.*?^<!-- end -->$")
-SHOWN = ["n", "contender", "end_single_tflops", "end_single/sgemm", "end_tflops", "end/sgemm", "kernel_tflops", "of_limit", "pack/copy", "frob", "grade"]
+SHOWN = ["n", "method", "end_single_tflops", "end_single/sgemm", "end_tflops", "end/sgemm", "kernel_tflops", "of_limit", "pack/copy", "rel_frobenius", "grade"]
 TITLES = {"end_single_tflops": "single, end to end, TFLOPS", "kernel_single_tflops": "single, kernel only, TFLOPS",
           "end_single/sgemm": "single ÷ SGEMM", "pack_us": "packing, µs", "pack_single_us": "packing, single, µs",
           "end_tflops": "end to end, TFLOPS", "kernel_tflops": "kernel only, TFLOPS", "end/sgemm": "÷ SGEMM",

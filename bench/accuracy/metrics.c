@@ -25,7 +25,7 @@ static void add_pair(struct pairing *p, double result, double truth) {
 }
 
 static void mark_failed(struct metrics *out) {
-    out->frob = out->grade = (double)NAN;
+    out->rel_frobenius = out->grade = (double)NAN;
     out->max_error = out->mred = out->max_abs = (double)NAN;
     out->max_error_cpu = out->mred_cpu = out->max_abs_cpu = (double)NAN;
 }
@@ -44,7 +44,7 @@ void metrics_compute(const struct metrics_truth *t, const float *result, struct 
     for (int64_t i = 0; i < t->count; i++) {
         int wanted = metrics_class((float)t->exact[i]);
         if (metrics_class(result[i]) != wanted) {
-            out->misplaced++;
+            out->wrong_class++;
             continue;
         }
         if (wanted != 0)
@@ -60,11 +60,11 @@ void metrics_compute(const struct metrics_truth *t, const float *result, struct 
             add_pair(&cpu, (double)result[i], (double)t->single[i]);
         }
     }
-    if (out->misplaced > 0) {
+    if (out->wrong_class > 0) {
         mark_failed(out);
         return;
     }
-    out->frob = ratio(sqrt(error2), sqrt(truth2));
+    out->rel_frobenius = ratio(sqrt(error2), sqrt(truth2));
     out->grade = grade;
     out->max_error = exact.max_error;
     out->mred = ratio(exact.mred_sum, (double)used);

@@ -2,7 +2,7 @@
  * schemes, devices or files.
  *
  * NaN never passes: where the result's class (NaN, +Inf, -Inf, finite) differs from that of the reference
- * rounded to float, the element is counted in `misplaced`, and every error of the result is NaN, which fails
+ * rounded to float, the element is counted in `wrong_class`, and every error of the result is NaN, which fails
  * every `<=`. Where both are the same infinity or both NaN the element is right and left out of the sums. */
 #ifndef BENCH_METRICS_H
 #define BENCH_METRICS_H
@@ -23,12 +23,12 @@ struct metrics_truth {
 };
 
 struct metrics {
-    double frob;                     /* ||C - R||_F / ||R||_F (MixPert eq. 10) */
+    double rel_frobenius;            /* ||C - R||_F / ||R||_F (MixPert eq. 10) */
     double grade;                    /* max |C - R| / (2^-24 |A||B|) */
     double max_error, mred, max_abs; /* against FP64: LE-GEMM eqs. 19 and 20, EGEMM-TC eq. 10 */
     double max_error_cpu, mred_cpu,
         max_abs_cpu; /* the same against the CPU's FP32 result, as in the papers */
-    int64_t misplaced;
+    int64_t wrong_class;
 };
 
 /* 0: finite, 1: +Inf, 2: -Inf, 3: NaN. */

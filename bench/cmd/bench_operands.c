@@ -19,16 +19,30 @@
 /* Of each product's C as column-major calls have it; of a batch so many products. */
 enum { ROWS_GRADED = 64, BATCH_GRADED = 4, SINGLE_CALLS = 7, HEAD_BYTES = STAMP_BYTES + 1024 };
 
-static const struct tsv_column columns[] = {
-    {"product", 1},   {"m", 1},        {"n", 1},      {"k", 1},          {"batch", 1},    {"trans", 0},
-    {"contender", 1}, {"scheme", 0},   {"kernel", 0}, {"us", 1},         {"us_least", 0}, {"us_most", 0},
-    {"single_us", 0}, {"sgemm/us", 1}, {"frob", 1},   {"frob/sgemm", 1}, {"grade", 1},    {"grade/sgemm", 1}};
+static const struct tsv_column columns[] = {{"product", 1},
+                                            {"m", 1},
+                                            {"n", 1},
+                                            {"k", 1},
+                                            {"batch", 1},
+                                            {"trans", 0},
+                                            {"method", 1},
+                                            {"scheme", 0},
+                                            {"kernel", 0},
+                                            {"us", 1},
+                                            {"us_least", 0},
+                                            {"us_most", 0},
+                                            {"single_us", 0},
+                                            {"sgemm/us", 1},
+                                            {"rel_frobenius", 1},
+                                            {"rel_frobenius/sgemm", 1},
+                                            {"grade", 1},
+                                            {"grade/sgemm", 1}};
 
 /* What one method came to over all products. */
 struct total {
     const char *name;
     double us, native_us;
-    int products, slower, frob_smaller, grade_no_larger;
+    int products, slower, smaller, grade_no_larger;
     double least_ratio, most_grade_ratio;
 };
 
@@ -42,7 +56,7 @@ struct bench {
     struct timing_plan plan;
     struct progress progress;
     struct tsv table;
-    struct total total[CONTENDERS_MOST];
+    struct total total[METHODS_MOST];
     char head[HEAD_BYTES];
 };
 
@@ -162,8 +176,8 @@ static void add_row(struct round *r, const char *method, const struct halftone_p
     tsv_measured(table, micro(t->most_s), 4);
     tsv_measured(table, micro(t->single.median_s), 4);
     tsv_measured(table, t->median_s > 0 && r->native_us > 0 ? r->native_us / micro(t->median_s) : -1, 4);
-    tsv_real(table, e->frob, 3);
-    tsv_measured(table, over(e->frob, r->native.frob), 3);
+    tsv_real(table, e->rel_frobenius, 3);
+    tsv_measured(table, over(e->rel_frobenius, r->native.rel_frobenius), 3);
     tsv_real(table, e->grade, 3);
     tsv_measured(table, over(e->grade, r->native.grade), 3);
     tsv_end_row(table);
@@ -209,7 +223,7 @@ static void add_to_total(struct total *sum, const struct round *r, const struct 
     sum->native_us += r->native_us;
     sum->slower += ratio > 0 && ratio < 1;
     sum->least_ratio = sum->products == 0 ? ratio : fmin(sum->least_ratio, ratio);
-    sum->frob_smaller += e->frob < r->native.frob || e->frob == 0;
+    sum->smaller += e->rel_frobenius < r->native.rel_frobenius || e->rel_frobenius == 0;
     sum->grade_no_larger += e->grade <= r->native.grade;
     sum->most_grade_ratio = fmax(sum->most_grade_ratio, grade_ratio);
     sum->products++;
@@ -254,8 +268,8 @@ static void print_totals(const struct bench *b) {
             printf("%.0f us for all %d products where SGEMM takes %.0f: %.3f x its speed, least %.3f, slower "
                    "in %d; ",
                    t->us, t->products, t->native_us, t->native_us / t->us, t->least_ratio, t->slower);
-        printf("frob smaller than %s's in %d of %d, grade no larger in %d, at most %.3g times it\n",
-               baseline_fp32_name(b->baseline), t->frob_smaller, t->products, t->grade_no_larger,
+        printf("relative Frobenius error smaller than %s's in %d of %d, grade no larger in %d, at most %.3g times it\n",
+               baseline_fp32_name(b->baseline), t->smaller, t->products, t->grade_no_larger,
                t->most_grade_ratio);
     }
 }

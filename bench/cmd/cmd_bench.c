@@ -32,12 +32,12 @@ enum {
 /* end: end to end with packing; kernel: from packed operands; single: one call in an idle device, the others sustained. least
  * and most are over the batches, or the single calls, of one measurement. */
 static const struct tsv_column bench_columns[] = {
-    {"m", 1}, {"n", 1}, {"k", 1}, {"trans", 1}, {"pad", 0}, {"contender", 1}, {"kernel", 1}, {"end_tflops", 1},
+    {"m", 1}, {"n", 1}, {"k", 1}, {"trans", 1}, {"pad", 0}, {"method", 1}, {"kernel", 1}, {"end_tflops", 1},
     {"end_least", 0}, {"end_most", 0}, {"kernel_tflops", 1}, {"kernel_least", 0}, {"kernel_most", 0},
     {"end_single_tflops", 1}, {"end_single_least", 0}, {"end_single_most", 0}, {"kernel_single_tflops", 1},
     {"end_single/sgemm", 1}, {"end/sgemm", 1}, {"kernel/sgemm", 0}, {"end/tf32", 1}, {"end/fp16", 0},
     {"limit_tflops", 1}, {"of_limit", 1}, {"pack_gbps", 1}, {"pack/copy", 1}, {"pack_us", 0}, {"pack_single_us", 0},
-    {"frob", 1}, {"grade", 1}, {"spread_%", 1}, {"predicted_us", 0}, {"clock_mhz", 1}, {"power_w", 1}};
+    {"rel_frobenius", 1}, {"grade", 1}, {"spread_%", 1}, {"predicted_us", 0}, {"clock_mhz", 1}, {"power_w", 1}};
 
 struct bench {
     struct session session;
@@ -140,7 +140,7 @@ static int add_line(struct round *r, const struct line *l, struct cli_error *f) 
     tsv_measured(t, share(pack_gbps, r->copy_gbps), 3);
     tsv_measured(t, l->pack.median_s * 1e6, 4);
     tsv_measured(t, l->pack.single.median_s * 1e6, 4);
-    tsv_real(t, e.frob, 3);
+    tsv_real(t, e.rel_frobenius, 3);
     tsv_real(t, e.grade, 3);
     tsv_measured(t, spread, 2);
     tsv_measured(t, l->predicted_us, 5);

@@ -17,10 +17,18 @@
 
 enum { SIZES_MOST = 16, HEAD_BYTES = 2 * STAMP_BYTES };
 
-static const struct tsv_column contract_columns[] = {
-    {"family", 1},      {"n", 1},          {"k", 1},      {"frob", 1},
-    {"native_frob", 1}, {"frob_ratio", 1}, {"grade", 1},  {"native_grade", 1},
-    {"grade_ratio", 1}, {"allowed", 1},    {"places", 1}, {"verdict", 1}};
+static const struct tsv_column contract_columns[] = {{"family", 1},
+                                                     {"n", 1},
+                                                     {"k", 1},
+                                                     {"rel_frobenius", 1},
+                                                     {"native_rel_frobenius", 1},
+                                                     {"rel_frobenius_ratio", 1},
+                                                     {"grade", 1},
+                                                     {"native_grade", 1},
+                                                     {"grade_ratio", 1},
+                                                     {"allowed", 1},
+                                                     {"places", 1},
+                                                     {"verdict", 1}};
 
 struct contract {
     struct session session;
@@ -72,9 +80,9 @@ static void cells(struct tsv *table, const struct sample_problem *t, const struc
     tsv_text(table, t->family->name);
     tsv_integer(table, t->n);
     tsv_integer(table, t->k);
-    tsv_real(table, ours->frob, 3);
-    tsv_real(table, native->frob, 3);
-    tsv_real(table, ratio_of(ours->frob, native->frob), 3);
+    tsv_real(table, ours->rel_frobenius, 3);
+    tsv_real(table, native->rel_frobenius, 3);
+    tsv_real(table, ratio_of(ours->rel_frobenius, native->rel_frobenius), 3);
     tsv_real(table, ours->grade, 4);
     tsv_real(table, native->grade, 4);
     tsv_real(table, ratio_of(ours->grade, native->grade), 3);
@@ -95,8 +103,8 @@ static int judge(struct contract *c, const struct sample_problem *t, const float
     const double allowed = allowed_of(t->family);
     metrics_compute(&t->truth, t->sample, &ours);
     metrics_compute(&t->truth, native_sample_, &native);
-    if (is_worse(ours.frob, native.frob, allowed))
-        strcat(verdict, "frob ");
+    if (is_worse(ours.rel_frobenius, native.rel_frobenius, allowed))
+        strcat(verdict, "rel_frobenius ");
     if (is_worse(ours.grade, native.grade, allowed))
         strcat(verdict, "grade ");
     if (places > 0)
@@ -311,7 +319,7 @@ const struct command cmd_contract = {
     "       halftone contract --special [--cases N] [--scheme auto] [--out FILE.tsv]\n\n"
     "Multiplies n x k by k x n on every input family with the default scheme and native FP32 (cuBLAS SGEMM, "
     "else the\n"
-    "CPU) and compares: frob and grade (see `halftone report --help`) at most twice native's, on uniform, "
+    "CPU) and compares: relative Frobenius error and grade (see `halftone report --help`) at most twice native's, on uniform, "
     "uniform01,\n"
     "llm and normal at most native's; NaN and Inf at the same places. Prints the trials that break this; "
     "fails if any do.\n"

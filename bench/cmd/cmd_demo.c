@@ -18,12 +18,12 @@ enum { SIMULATOR_ROWS = 384, SIMULATOR_K = 4096, GENERATED_ROWS = 1797, FEATURES
 
 enum { COLUMNS = 7 };
 /* Of X X', whose rows are items, and of X'X, whose rows are features. */
-static const struct tsv_column item_columns[COLUMNS] = {{"contender", 1}, {"frob", 1},    {"grade", 1},
-                                                        {"bound", 1},     {"max_abs", 1}, {"other neighbours", 1},
-                                                        {"ms", 1}};
-static const struct tsv_column feature_columns[COLUMNS] = {{"contender", 1}, {"frob", 1},    {"grade", 1},
-                                                           {"bound", 1},     {"max_abs", 1}, {"other neighbours", 0},
-                                                           {"ms", 1}};
+static const struct tsv_column item_columns[COLUMNS] = {
+    {"method", 1},  {"rel_frobenius", 1},    {"grade", 1}, {"bound", 1},
+    {"max_abs", 1}, {"other neighbours", 1}, {"ms", 1}};
+static const struct tsv_column feature_columns[COLUMNS] = {
+    {"method", 1},  {"rel_frobenius", 1},    {"grade", 1}, {"bound", 1},
+    {"max_abs", 1}, {"other neighbours", 0}, {"ms", 1}};
 
 /* What is computed: X X' of the data as they are, or with each column at variance 1 and this mean; or X'X. */
 static const struct version {
@@ -40,10 +40,10 @@ enum { NEIGHBOUR_VERSION = 1, VERSIONS = sizeof versions / sizeof versions[0] };
 /* What the last lines speak of. */
 struct outcome {
     const char *method;
-    double frob;
+    double rel_frobenius;
     int64_t changed;
 };
-enum { OUTCOMES_MOST = CONTENDERS_MOST + 2 };
+enum { OUTCOMES_MOST = METHODS_MOST + 2 };
 
 struct demo {
     struct session session;
@@ -115,9 +115,9 @@ static int add_row(struct gram *g, const char *method, int64_t bound, double sec
     if (changed < 0)
         return cli_error_memory(f, (double)g->rows * 16, "distances");
     metrics_compute(&g->truth, g->result, &e);
-    g->outcome[g->table.rows] = (struct outcome){method, e.frob, changed};
+    g->outcome[g->table.rows] = (struct outcome){method, e.rel_frobenius, changed};
     tsv_text(&g->table, method);
-    tsv_real(&g->table, e.frob, 3);
+    tsv_real(&g->table, e.rel_frobenius, 3);
     tsv_real(&g->table, e.grade, 4);
     tsv_measured(&g->table, bound > 0 ? (double)bound : -1, 9);
     tsv_real(&g->table, e.max_abs, 3);
@@ -228,7 +228,7 @@ static int fits_half(const struct npy_matrix *x) {
 
 static int is_exact(const struct gram *g) {
     for (int i = 0; i < g->table.rows; i++)
-        if (g->outcome[i].frob != 0 || g->outcome[i].changed != 0)
+        if (g->outcome[i].rel_frobenius != 0 || g->outcome[i].changed != 0)
             return 0;
     return 1;
 }
@@ -340,7 +340,7 @@ static void print_outcome(const struct demo *d, int version, const char *head) {
         for (size_t s = 0; s < sizeof shown / sizeof shown[0]; s++)
             wanted |= strcmp(o[i].method, shown[s]) == 0;
         if (wanted && by_feature)
-            printf("%s %s %.2g", i == 0 ? "" : ",", o[i].method, o[i].frob);
+            printf("%s %s %.2g", i == 0 ? "" : ",", o[i].method, o[i].rel_frobenius);
         else if (wanted)
             printf("%s %s %lld", i == 0 ? "" : ",", o[i].method, (long long)o[i].changed);
     }
@@ -350,7 +350,7 @@ static void print_outcome(const struct demo *d, int version, const char *head) {
 /* The columns, and what the tables say. */
 static void print_legend(const struct demo *d) {
     char head[120];
-    printf("\nfrob: relative error; grade: largest error in 2^-24 |A||B|, bound: what is promised of it; other\n"
+    printf("\nrel_frobenius: relative Frobenius error; grade: largest error in 2^-24 |A||B|, bound: what is promised of it; other\n"
            "neighbours: rows whose %d nearest, in order, are not those of FP64\n\nWhat to see:\n", NEIGHBOURS);
     snprintf(head, sizeof head, "  rows of %lld with other neighbours, at mean 10:", (long long)d->items);
     print_outcome(d, NEIGHBOUR_VERSION, head);

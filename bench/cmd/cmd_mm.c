@@ -33,7 +33,7 @@ static int multiply(struct mm *t, struct session *e, struct cli_error *f) {
     struct session_problem p;
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const char *scheme = t->scheme != NULL ? t->scheme : "auto";
-    char method[CONTENDER_NAME_BYTES];
+    char method[METHOD_NAME_BYTES];
     if ((t->accuracy != NULL ? session_accuracy_known(e, t->accuracy, f) : session_scheme_known(e, &scheme, f)) != 0)
         return -1;
     snprintf(method, sizeof method, "%s%s", t->accuracy != NULL ? SESSION_ACCURACY : "",

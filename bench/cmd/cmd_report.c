@@ -26,16 +26,27 @@ enum {
     SAMPLED_ROWS = 64,
     GRID_COLUMNS = 5
 };
-enum { NAMES_BYTES = 2048, VENDOR_MODES = 3, COLUMNS_MOST = CONTENDERS_MOST + 1 + VENDOR_MODES };
+enum { NAMES_BYTES = 2048, VENDOR_MODES = 3, COLUMNS_MOST = METHODS_MOST + 1 + VENDOR_MODES };
 static const enum baseline_mode vendor_modes[VENDOR_MODES] = {BASELINE_TF32, BASELINE_FP16, BASELINE_BF16X9};
 
-static const struct tsv_column report_columns[] = {{"family", 1},      {"exact", 0},         {"n", 1},
-                                                   {"k", 0},           {"rows", 0},          {"contender", 1},
-                                                   {"frob", 1},        {"grade", 1},         {"bound", 1},
-                                                   {"grade/bound", 1}, {"max_error", 1},     {"mred", 1},
-                                                   {"max_abs", 1},     {"max_error_cpu", 0}, {"mred_cpu", 0},
-                                                   {"max_abs_cpu", 0}, {"misplaced", 1}};
-static const struct tsv_column histogram_columns[] = {{"family", 1}, {"n", 1},     {"contender", 1},
+static const struct tsv_column report_columns[] = {{"family", 1},
+                                                   {"exact", 0},
+                                                   {"n", 1},
+                                                   {"k", 0},
+                                                   {"rows", 0},
+                                                   {"method", 1},
+                                                   {"rel_frobenius", 1},
+                                                   {"grade", 1},
+                                                   {"bound", 1},
+                                                   {"grade/bound", 1},
+                                                   {"max_error", 1},
+                                                   {"mred", 1},
+                                                   {"max_abs", 1},
+                                                   {"max_error_cpu", 0},
+                                                   {"mred_cpu", 0},
+                                                   {"max_abs_cpu", 0},
+                                                   {"wrong_class", 1}};
+static const struct tsv_column histogram_columns[] = {{"family", 1}, {"n", 1},     {"method", 1},
                                                       {"error", 1},  {"count", 1}, {"fraction", 1}};
 
 struct report {
@@ -84,7 +95,7 @@ static void add_row(struct report *r, const struct sample_problem *t, const char
     tsv_integer(&r->table, t->k);
     tsv_integer(&r->table, t->reference.rows);
     tsv_text(&r->table, method);
-    tsv_real(&r->table, e.frob, 3);
+    tsv_real(&r->table, e.rel_frobenius, 3);
     tsv_real(&r->table, e.grade, 4);
     tsv_measured(&r->table, bound > 0 ? (double)bound : -1, 9);
     if (bound > 0)
@@ -94,7 +105,7 @@ static void add_row(struct report *r, const struct sample_problem *t, const char
     const double rest[6] = {e.max_error, e.mred, e.max_abs, e.max_error_cpu, e.mred_cpu, e.max_abs_cpu};
     for (int i = 0; i < 6; i++)
         tsv_real(&r->table, rest[i], 3);
-    tsv_integer(&r->table, e.misplaced);
+    tsv_integer(&r->table, e.wrong_class);
     tsv_end_row(&r->table);
     if (t->k == r->histogram_size && strcmp(t->family->name, r->histogram_family) == 0) {
         add_histogram(r, t, method);
@@ -195,7 +206,7 @@ static void print_ordering(const struct report *r) {
                r->largest_error_cpu[i] / r->largest_error_cpu[base], r->mred_cpu[i] / r->mred_cpu[base]);
 }
 
-/* Contenders in the order of plots; returns how many. */
+/* Methods in the order of plots; returns how many. */
 static int list_methods(const struct report *r, const char **name, const char **range) {
     int count = 0;
     name[count] = baseline_fp32_name(r->baseline);
@@ -456,12 +467,12 @@ const struct command cmd_report = {
     "[--seed N] [--out DIR] [--html FILE] [--outer N] [--list]\n\n"
     "Prints for every family, size n (m = n = k) and scheme, beside native FP32 (cuBLAS SGEMM, else the "
     "CPU):\n"
-    "  frob       ||C-R||_F / ||R||_F, R the FP64 product\n"
+    "  rel_frobenius  ||C-R||_F / ||R||_F, R the FP64 product\n"
     "  grade      max |C-R| / (2^-24 |A||B|); bound: the scheme's own a-priori bound of it, for inputs in "
     "range\n"
     "  max_error, mred, max_abs   LE-GEMM eqs. 19 and 20, EGEMM-TC eq. 10, against FP64; the file has them\n"
     "             against the CPU's FP32 result too (columns _cpu), as in the papers\n"
-    "  misplaced  results whose class (NaN, +Inf, -Inf, finite) is wrong; then every error is nan\n"
+    "  wrong_class  results whose class (NaN, +Inf, -Inf, finite) is wrong; then every error is nan\n"
     "Above n = 1024 the errors are those of 64 rows. Native FP32's row is followed by those of cuBLAS' TF32, "
     "FP16 (inputs "
     "rounded to FP16 first) and BF16x9 modes, where it has them.\n\n"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static int add(struct methods *c, const char *name, struct cli_error *f) {
-    if (c->count == CONTENDERS_MOST)
-        return cli_error_usage(f, "--schemes, --accuracy: more than %d names", (int)CONTENDERS_MOST);
+    if (c->count == METHODS_MOST)
+        return cli_error_usage(f, "--schemes, --accuracy: more than %d names", (int)METHODS_MOST);
     c->name[c->count++] = name;
     return 0;
 }

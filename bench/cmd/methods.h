@@ -7,13 +7,13 @@
 #include "io/args.h"
 #include "measure/session.h"
 
-enum { CONTENDERS_MOST = 48, CONTENDER_NAME_BYTES = 64 };
+enum { METHODS_MOST = 48, METHOD_NAME_BYTES = 64 };
 
 struct methods {
-    const char *name[CONTENDERS_MOST]; /* for session_select */
+    const char *name[METHODS_MOST]; /* for session_select */
     int count;
     struct name_list schemes;
-    char accuracy[CONTENDERS_MOST][CONTENDER_NAME_BYTES];
+    char accuracy[METHODS_MOST][METHOD_NAME_BYTES];
 };
 
 /* The texts of the two options, NULL where one is missing; both missing: all schemes, with also_auto `auto` before

@@ -1,5 +1,5 @@
 # error.gp: error against n, log-log, one panel per family, one line per method.
-# Reads report.tsv (columns: family exact n k rows contender frob ...), prints the picture. Part of the command (bench/io/plot.c).
+# Reads report.tsv (columns: family exact n k rows method rel_frobenius ...), prints the picture. Part of the command (bench/io/plot.c).
 # Given with -e: families = "uniform normal ...", methods = "cublas-sgemm half ...", rows and columns of the grid.
 set terminal svg size 340 * columns, 260 * rows + 60 font "sans-serif,11" background "white"
 set datafile separator "\t"
@@ -18,9 +18,9 @@ unset key
 family_of(i) = word(families, i)
 floor_at = 1e-10 # errors of zero are drawn here
 mine(family, method) = strcol(1) eq family && strcol(6) eq method
-outside = 1e-30 # nothing is drawn where results are misplaced
-frob(dummy) = strcol(7) eq "nan" || strcol(7) eq "inf" ? outside : column(7) < floor_at ? floor_at : column(7)
-pick(family, method) = mine(family, method) ? frob(0) : NaN
+outside = 1e-30 # nothing is drawn where a result has the wrong class
+rel_frobenius(dummy) = strcol(7) eq "nan" || strcol(7) eq "inf" ? outside : column(7) < floor_at ? floor_at : column(7)
+pick(family, method) = mine(family, method) ? rel_frobenius(0) : NaN
 set multiplot layout rows, columns title "Error against n (m = n = k), reference FP64; zero is drawn at 1e-10" noenhanced
 do for [i = 1:words(families)] {
     set title family_of(i) noenhanced

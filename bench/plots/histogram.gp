@@ -1,5 +1,5 @@
 # histogram.gp: LE-GEMM figs. 12 and 13: how often each signed error C - R occurs, one panel per method.
-# Reads histogram.tsv (columns: family n contender error count fraction), prints the picture. Part of the command (bench/io/plot.c).
+# Reads histogram.tsv (columns: family n method error count fraction), prints the picture. Part of the command (bench/io/plot.c).
 # Given with -e: family, methods, rows and columns of the grid.
 set terminal svg size 340 * columns, 240 * rows + 60 font "sans-serif,11" background "white"
 set datafile separator "\t"

@@ -27,7 +27,7 @@ extern "C" {
     X(S8_M8, "FMA", "mma.sync m8n8k16 s8")                                                                   \
     X(S8_K16, "FMA", "mma.sync m16n8k16 s8")                                                                 \
     X(S8_K32, "FMA", "mma.sync m16n8k32 s8")                                                                 \
-    X(FP32, "FMA", "FP32 FMAs of 32 warps, eight chains each")                                      \
+    X(FP32, "FMA", "FP32 FMAs of 32 warps, eight chains each")                                               \
     X(MMA_LATENCY, "clocks", "dependent chain of mma.sync f16 of one warp")                                  \
     X(SMEM_LATENCY, "clocks", "pointer chase in shared memory")                                              \
     X(L2_LATENCY, "clocks", "pointer chase over 2 MB, past L1")                                              \

@@ -40,12 +40,12 @@ enum { GPU_NAME_MAX = 32, GPU_TITLE_MAX = 64, GPU_CARDS_MAX = 160, GPU_CAPABILIT
     X(dram_gbps, 10, 100000, "device-memory bandwidth by the data sheet")                                    \
     X(copy_gbps, 10, 100000, "what a large device copy reaches, read plus write")                            \
     X(f16_fma_per_cycle, 16, 65536,                                                                          \
-      "FP16 matrix FMAs per SM and clock, FP32 accumulate, this instruction set's MMA")             \
-    X(bf16_fma_per_cycle, 0, 65536, "BF16 matrix FMAs per SM and clock; 0: none")                   \
-    X(tf32_fma_per_cycle, 0, 65536, "TF32 matrix FMAs per SM and clock; 0: none")                   \
-    X(s8_fma_per_cycle, 0, 65536, "INT8 matrix FMAs per SM and clock; 0: none")                     \
-    X(fp64_fma_per_cycle, 0, 4096, "FP64 matrix FMAs per SM and clock; 0: none") \
-    X(fp32_fma_per_cycle, 1, 4096, "FP32 vector FMAs per SM and clock")                             \
+      "FP16 matrix FMAs per SM and clock, FP32 accumulate, this instruction set's MMA")                      \
+    X(bf16_fma_per_cycle, 0, 65536, "BF16 matrix FMAs per SM and clock; 0: none")                            \
+    X(tf32_fma_per_cycle, 0, 65536, "TF32 matrix FMAs per SM and clock; 0: none")                            \
+    X(s8_fma_per_cycle, 0, 65536, "INT8 matrix FMAs per SM and clock; 0: none")                              \
+    X(fp64_fma_per_cycle, 0, 4096, "FP64 matrix FMAs per SM and clock; 0: none")                             \
+    X(fp32_fma_per_cycle, 1, 4096, "FP32 vector FMAs per SM and clock")                                      \
     X(native_fp32_gflops, 100, 1000000, "native FP32 matrix-product peak by the data sheet")                 \
     X(mma_latency_cycles, 1, 1000, "issue to result of one MMA in a dependent chain")                        \
     X(smem_latency_cycles, 1, 1000, "issue to result of a shared-memory load")                               \

@@ -151,12 +151,12 @@ static void compare_with_native(const struct product *p, const char *family, dou
     metrics_compute(&truth, fp32, &native);
     metrics_compute(&truth, run_scheme(p, "auto"), &ours);
     if (is_one_element(&r)) {
-        native.frob = scaled_error(&r, fp32);
-        ours.frob = scaled_error(&r, p->c);
+        native.rel_frobenius = scaled_error(&r, fp32);
+        ours.rel_frobenius = scaled_error(&r, p->c);
     }
-    if (!(ours.frob <= most * native.frob && ours.grade <= most * native.grade) || ours.misplaced != native.misplaced)
-        fail_msg("%s, k = %lld: frob %g of native's %g, grade %g of %g, misplaced %lld of %lld", family, (long long)p->k,
-                 ours.frob, native.frob, ours.grade, native.grade, (long long)ours.misplaced, (long long)native.misplaced);
+    if (!(ours.rel_frobenius <= most * native.rel_frobenius && ours.grade <= most * native.grade) || ours.wrong_class != native.wrong_class)
+        fail_msg("%s, k = %lld: rel_frobenius %g of native's %g, grade %g of %g, wrong_class %lld of %lld", family, (long long)p->k,
+                 ours.rel_frobenius, native.rel_frobenius, ours.grade, native.grade, (long long)ours.wrong_class, (long long)native.wrong_class);
     free(fp32);
     reference_free(&r);
 }

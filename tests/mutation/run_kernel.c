@@ -7,7 +7,7 @@
  * only grows to its full size, and that lies somewhere above a power of two, not on it: 1/2 x 1/2 x 3/4, and
  * the split errors cancel. On this one-signed data the whole kernels' grade is bound / 14. An MMA left out or
  * a chain twice as long as planned can stay below the bound itself, so this program asks for bound /
- * EXPECTED. The relative error of the whole (frob) is held to 2^-20: a quarter of the 22 bits that inputs
+ * EXPECTED. The relative error of the whole (rel_frobenius) is held to 2^-20: a quarter of the 22 bits that inputs
  * keep. */
 #include <math.h>
 #include <stdint.h>
@@ -75,9 +75,9 @@ int main(int argc, char **argv) {
     const struct metrics_truth truth = reference_truth(&r);
     metrics_compute(&truth, c, &found);
     const double expected = (double)plan.bound_units / EXPECTED;
-    const int right = found.grade <= expected && found.frob <= ldexp(1, -20);
-    printf("grade %g (expected below %g, bound %lld), frob %.3g, bits %016llx: %s\n", found.grade, expected,
-           (long long)plan.bound_units, found.frob, (unsigned long long)hash_of(c, M * N),
+    const int right = found.grade <= expected && found.rel_frobenius <= ldexp(1, -20);
+    printf("grade %g (expected below %g, bound %lld), rel_frobenius %.3g, bits %016llx: %s\n", found.grade, expected,
+           (long long)plan.bound_units, found.rel_frobenius, (unsigned long long)hash_of(c, M * N),
            right ? "right" : "wrong");
     reference_free(&r);
     return !right;

@@ -14,9 +14,9 @@ def halftone(*args, **options):
 
 
 def tables(text):
-    """Rows of each table by contender."""
+    """Rows of each table by method."""
     found = []
-    for block in re.split(r"\n(?=contender)", text)[1:]:
+    for block in re.split(r"\n(?=method)", text)[1:]:
         head, *lines = block.split("\n\n")[0].splitlines()
         names = [n.strip() for n in re.split(r"\s{2,}", head)]
         found.append({line.split()[0]: dict(zip(names, line.split())) for line in lines})
@@ -33,7 +33,7 @@ def test_the_demo_shows_what_it_is_for():
     changed = {c: int(r["other neighbours"]) for c, r in neighbours.items()}
     assert changed["half"] > 40 and changed["bf16"] > 2 * changed["half"]
     assert max(changed["f16x3"], changed["bf16x6u"], changed["cpu-fp32"]) < changed["half"] / 4
-    errors = {c: float(r["frob"]) for c, r in features.items()}
+    errors = {c: float(r["rel_frobenius"]) for c, r in features.items()}
     assert errors["f16x3"] < errors["cpu-fp32"] / 4 and errors["half"] > 100 * errors["f16x3"]
     assert f"at mean 10: cpu-fp32 {changed['cpu-fp32']}, half {changed['half']}, f16x3 {changed['f16x3']}, bf16 {changed['bf16']}\n" in text
     assert f"X'X, k = 1797: cpu-fp32 {errors['cpu-fp32']:.2g}," in text

@@ -35,7 +35,7 @@ def test_what_keeps_the_contract_passes_and_what_does_not_fails(tmp_path):
         ("uniform", "64", "kept"), ("uniform", "65", "kept"), ("integers", "64", "kept"), ("integers", "65", "kept")]
     bad = halftone("contract", "--scheme", "half", *sizes)
     assert bad.returncode == 1 and "2 of 4 trials break the contract: uniform 2" in bad.stdout, bad.stdout
-    assert [r["verdict"] for r in rows(tmp_path / "c.tsv")] == ["frob grade", "frob grade", "kept", "kept"]
+    assert [r["verdict"] for r in rows(tmp_path / "c.tsv")] == ["rel_frobenius grade", "rel_frobenius grade", "kept", "kept"]
 
 
 def test_a_refusal_is_told_in_full(tmp_path):
@@ -65,9 +65,9 @@ def test_contract_and_report_measure_the_same(tmp_path):
     halftone("report", "--schemes", "egemm", "--families", "normal,inf", "--sizes", "64", "--out", tmp_path)
     ours, special = rows(tmp_path / "c.tsv")
     native, egemm = [r for r in rows(tmp_path / "report.tsv") if r["family"] == "normal"]
-    assert (ours["frob"], ours["grade"]) == (egemm["frob"], egemm["grade"])
-    assert (ours["native_frob"], ours["native_grade"]) == (native["frob"], native["grade"])
-    lost = [r["misplaced"] for r in rows(tmp_path / "report.tsv") if r["family"] == "inf"]
+    assert (ours["rel_frobenius"], ours["grade"]) == (egemm["rel_frobenius"], egemm["grade"])
+    assert (ours["native_rel_frobenius"], ours["native_grade"]) == (native["rel_frobenius"], native["grade"])
+    lost = [r["wrong_class"] for r in rows(tmp_path / "report.tsv") if r["family"] == "inf"]
     assert lost[0] == "0" and special["places"] == lost[1] and "places" in special["verdict"]
 
 
@@ -107,14 +107,14 @@ def test_report_page_marks_what_is_outside(tmp_path):
     assert drawn.decode() == text
     assert "A near 1e-30, B uniform[-1,1]" in text and "there is no cuBLAS here" in text and "elements with magnitude in [2^-14, 65504]" in text
     table = rows(tmp_path / "report.tsv")
-    contenders = list(dict.fromkeys(r["contender"] for r in table))
-    assert contenders[:2] == ["cpu-fp32", "auto"]
-    outside = [r for r in table if r["misplaced"] != "0" or (r["bound"] != "n/a" and float(r["grade"]) > float(r["bound"]))]
+    methods = list(dict.fromkeys(r["method"] for r in table))
+    assert methods[:2] == ["cpu-fp32", "auto"]
+    outside = [r for r in table if r["wrong_class"] != "0" or (r["bound"] != "n/a" and float(r["grade"]) > float(r["bound"]))]
     within = [r for r in table if r not in outside and r["bound"] != "n/a"]
     assert outside and text.count("#f6cf9c") + text.count("#e9a3a0") == len(outside) and text.count("#d8ebda") == len(within)
     listed = {r[0]: r[1:] for r in page.rows if r and r[0] in ("uniform", "tiny", "phi4")}
-    ours = next(r for r in table if (r["family"], r["contender"]) == ("uniform", "auto"))
-    assert float(listed["uniform"][0]) == float(ours["frob"]) and float(listed["uniform"][3]) == pytest.approx(float(ours["grade"]), rel=6e-3)
+    ours = next(r for r in table if (r["family"], r["method"]) == ("uniform", "auto"))
+    assert float(listed["uniform"][0]) == float(ours["rel_frobenius"]) and float(listed["uniform"][3]) == pytest.approx(float(ours["grade"]), rel=6e-3)
 
 
 def bound_at(folder, scheme):
@@ -159,14 +159,14 @@ def test_a_warpgroups_long_chain_is_kept_between_chunks(tmp_path):
 
 
 def interval_of_the_rule(table, scheme):
-    """bench/decisions/005: the largest with which frob on both families is at most 3/4 of native FP32's at
+    """bench/decisions/005: the largest with which rel_frobenius on both families is at most 3/4 of native FP32's at
     every k >= 1000, or the smallest that was measured."""
-    native = {(r["family"], r["k"]): float(r["frob"]) for r in table if r["interval"] == "-"}
+    native = {(r["family"], r["k"]): float(r["rel_frobenius"]) for r in table if r["interval"] == "-"}
     kept = {}
     for r in table:
-        if r["contender"] == scheme and int(r["k"]) >= 1000:
+        if r["method"] == scheme and int(r["k"]) >= 1000:
             interval = 0 if r["interval"] == "none" else int(r["interval"])
-            kept[interval] = kept.get(interval, True) and float(r["frob"]) <= 0.75 * native[r["family"], r["k"]]
+            kept[interval] = kept.get(interval, True) and float(r["rel_frobenius"]) <= 0.75 * native[r["family"], r["k"]]
     assert kept and len(native) >= 4
     if kept[0]:
         return 0
@@ -176,7 +176,7 @@ def interval_of_the_rule(table, scheme):
 @pytest.mark.parametrize("gpu", ["a800", "t4", "h200"])
 def test_the_interval_is_what_the_rule_takes_from_the_measurement(gpu, tmp_path):
     table = rows(ROOT / f"bench/results/sim-{gpu}-promotion.tsv")
-    schemes = sorted({r["contender"] for r in table if r["interval"] != "-"})
+    schemes = sorted({r["method"] for r in table if r["interval"] != "-"})
     gen("emit", "--gpu", gpu, "--scheme", ",".join(schemes), "--lean", "--out", tmp_path / "x")
     assert {s: bound_at(tmp_path / "x", s)[-2] for s in schemes} == {s: interval_of_the_rule(table, s) for s in schemes}
 
@@ -184,7 +184,7 @@ def test_the_interval_is_what_the_rule_takes_from_the_measurement(gpu, tmp_path)
 def test_the_simulator_has_the_gpus_errors():
     """The tables that the intervals come from, held against the H200 wherever both measured (other sizes, other data)."""
     def errors(name):
-        return {(r["contender"], r["interval"], r["family"], r["k"]): float(r["frob"]) for r in rows(ROOT / "bench/results" / name) if r["interval"] != "-"}
+        return {(r["method"], r["interval"], r["family"], r["k"]): float(r["rel_frobenius"]) for r in rows(ROOT / "bench/results" / name) if r["interval"] != "-"}
     simulated, measured = errors("sim-h200-promotion.tsv"), errors("h200-promotion.tsv")
     both = simulated.keys() & measured.keys()
     assert len(both) > 100

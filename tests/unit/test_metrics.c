@@ -26,7 +26,7 @@ static void hand_computed(void **state) {
     struct metrics m;
     (void)state;
     metrics_compute(&truth, result, &m);
-    NEAR(m.frob, sqrt(1.25 / 93.0));
+    NEAR(m.rel_frobenius, sqrt(1.25 / 93.0));
     NEAR(m.grade, 0x1p24 / 16.0);  /* both errors are 1/16 of |A||B| */
     NEAR(m.max_error, 1.0 / 15.0); /* |8-7| / (8+7) > 0.5 / 8.5 */
     NEAR(m.mred, (0.5 / 4 + 1.0 / 8) / 4);
@@ -34,7 +34,7 @@ static void hand_computed(void **state) {
     NEAR(m.max_error_cpu, 0.5 / 4.5); /* -2 against -2.5 */
     NEAR(m.mred_cpu, (0.5 / 4 + 0.5 / 2.5 + 1.0 / 8) / 4);
     NEAR(m.max_abs_cpu, 1.0);
-    assert_int_equal(m.misplaced, 0);
+    assert_int_equal(m.wrong_class, 0);
 }
 
 static void equal_is_zero(void **state) {
@@ -42,11 +42,11 @@ static void equal_is_zero(void **state) {
     const float same[4] = {3, 4, -2, 8};
     (void)state;
     metrics_compute(&truth, same, &m);
-    assert_true(m.frob == 0 && m.grade == 0 && m.max_error == 0 && m.mred == 0 && m.max_abs == 0);
+    assert_true(m.rel_frobenius == 0 && m.grade == 0 && m.max_error == 0 && m.mred == 0 && m.max_abs == 0);
 }
 
 /* A NaN, an infinity, or a finite value in the wrong place fails every bound. */
-static void misplaced_never_passes(void **state) {
+static void a_wrong_class_never_passes(void **state) {
     const float wrong[3] = {NAN, INFINITY, -INFINITY};
     (void)state;
     for (int i = 0; i < 3; i++) {
@@ -54,8 +54,8 @@ static void misplaced_never_passes(void **state) {
         float c[4] = {3, 4, -2, 8};
         c[2] = wrong[i];
         metrics_compute(&truth, c, &m);
-        assert_int_equal(m.misplaced, 1);
-        assert_false(m.frob <= 1e30 || m.grade <= 1e30 || m.max_error <= 1e30 || m.mred <= 1e30 ||
+        assert_int_equal(m.wrong_class, 1);
+        assert_false(m.rel_frobenius <= 1e30 || m.grade <= 1e30 || m.max_error <= 1e30 || m.mred <= 1e30 ||
                      m.max_abs <= 1e30);
         assert_false(m.max_error_cpu <= 1e30 || m.mred_cpu <= 1e30 || m.max_abs_cpu <= 1e30);
     }
@@ -66,12 +66,12 @@ static void misplaced_never_passes(void **state) {
     const float swapped[4] = {NAN, -INFINITY, INFINITY, INFINITY};
     struct metrics m;
     metrics_compute(&s, right, &m);
-    assert_true(m.misplaced == 0 && m.frob == 0);
+    assert_true(m.wrong_class == 0 && m.rel_frobenius == 0);
     assert_true(isnan(m.max_error_cpu)); /* no CPU result given */
     metrics_compute(&s, finite, &m);
-    assert_int_equal(m.misplaced, 1);
+    assert_int_equal(m.wrong_class, 1);
     metrics_compute(&s, swapped, &m);
-    assert_int_equal(m.misplaced, 2);
+    assert_int_equal(m.wrong_class, 2);
 }
 
 static void zero_magnitude(void **state) {
@@ -81,9 +81,9 @@ static void zero_magnitude(void **state) {
     struct metrics m;
     (void)state;
     metrics_compute(&z, &good, &m);
-    assert_true(m.grade == 0 && m.frob == 0 && m.mred == 0);
+    assert_true(m.grade == 0 && m.rel_frobenius == 0 && m.mred == 0);
     metrics_compute(&z, &bad, &m);
-    assert_true(isinf(m.grade) && isinf(m.frob) && isinf(m.mred));
+    assert_true(isinf(m.grade) && isinf(m.rel_frobenius) && isinf(m.mred));
 }
 
 static void histogram(void **state) {
@@ -175,7 +175,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hand_computed),
         cmocka_unit_test(equal_is_zero),
-        cmocka_unit_test(misplaced_never_passes),
+        cmocka_unit_test(a_wrong_class_never_passes),
         cmocka_unit_test(zero_magnitude),
         cmocka_unit_test(histogram),
         cmocka_unit_test(bitwise),

@@ -57,13 +57,13 @@ def test_products_of_all_kinds_are_graded(tmp_path):
     assert run.returncode == 0, run.stderr
     table = rows(tmp_path / "t.tsv")
     assert [r["product"] for r in table] == [p[0] for p in products for _ in range(4)]
-    assert [r["contender"] for r in table[:4]] == ["cpu-fp32", "auto", "bf16x6u", "f16x3"]
+    assert [r["method"] for r in table[:4]] == ["cpu-fp32", "auto", "bf16x6u", "f16x3"]
     assert [(r["m"], r["n"], r["k"], r["batch"], r["trans"]) for r in table[::4]] == [
         ("20", "24", "40", "1", "NN"), ("20", "24", "40", "1", "NT"), ("20", "24", "40", "1", "NN"), ("16", "16", "32", "6", "NT")]
-    assert {r["grade"] for r in table} == {"0"} and {r["frob"] for r in table} == {"0"}
-    assert "frob smaller than cpu-fp32's in 4 of 4, grade no larger in 4" in run.stdout
+    assert {r["grade"] for r in table} == {"0"} and {r["rel_frobenius"] for r in table} == {"0"}
+    assert "relative Frobenius error smaller than cpu-fp32's in 4 of 4, grade no larger in 4" in run.stdout
     one = bench(tmp_path / "set", "--schemes", "f16x3")
-    assert one.returncode == 0 and "auto:" not in one.stdout and "f16x3: frob" in one.stdout
+    assert one.returncode == 0 and "auto:" not in one.stdout and "f16x3: relative Frobenius error" in one.stdout
 
 
 def test_errors_are_those_of_the_stored_numbers(tmp_path):
@@ -71,7 +71,7 @@ def test_errors_are_those_of_the_stored_numbers(tmp_path):
     files = {"a.npy": npy(20, 40, lambda e: 1 / (1 + e % 97)), "b.npy": npy(40, 24, lambda e: 1 / (2 + e % 89))}
     run = bench(write(tmp_path / "set", [("x", "a.npy", "N", "b.npy", "N", 1)], files), "--schemes", "f16x3,bf16x6u", "--out", tmp_path / "t.tsv")
     assert run.returncode == 0, run.stderr
-    native, f16x3, bf16x6u = ((float(r["frob"]), float(r["grade"])) for r in rows(tmp_path / "t.tsv"))
+    native, f16x3, bf16x6u = ((float(r["rel_frobenius"]), float(r["grade"])) for r in rows(tmp_path / "t.tsv"))
     assert 2e-8 < bf16x6u[0] < native[0] < 1e-6 and 2e-8 < f16x3[0] < 1e-6 and 0.5 < f16x3[1] < 90
 
 
