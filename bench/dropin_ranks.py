@@ -128,7 +128,7 @@ def graph():
     call()
     torch.cuda.synchronize()
     recorded = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(recorded):
+    with torch.cuda.graph(recorded, capture_error_mode="thread_local"):  # NCCL's own thread asks the device meanwhile
         out = call()
     for seed in range(3):
         x.copy_(torch.randn(1024, 2048, generator=torch.Generator().manual_seed(seed)))
