@@ -148,3 +148,5 @@ static const void *columns_of_b(const struct blas_call *x, int64_t col) {
 #define DEFINE_syrk(form, name, t, INT, like) SYRK_##form(name, t, INT, like)
 #define DEFINE(X, name, t, routine, form, INT, like) DEFINE_##routine(form, name, t, INT, like)
 BLAS_NAMES(DEFINE, )
+
+DROPIN_FACE(DROPIN_BLAS_APIS, sgemm_)

@@ -17,6 +17,14 @@
 
 #define DROPIN_EXPORT __attribute__((visibility("default")))
 
+/* What each face has: the names of its functions, each with its NUL, in the order of enum dropin_api from `first` on. */
+extern const char dropin_face_names[];
+extern const enum dropin_api dropin_face_first;
+#define DROPIN_FACE_NAME(name) #name "\0"
+#define DROPIN_FACE(apis, name)                                                                              \
+    const char dropin_face_names[] = apis(DROPIN_FACE_NAME);                                                 \
+    const enum dropin_api dropin_face_first = DROPIN_API_##name;
+
 enum { DROPIN_PATH = 1024 };
 
 /* ---- settings: the environment, read once, at the first call ---- */
@@ -70,6 +78,7 @@ void dropin_note(const struct dropin_call *call, const struct dropin_policy *pol
 /* One of texts that stand behind each other, each with its NUL: an array of pointers would cost every process a
  * relocation a text. */
 const char *dropin_text_at(const char *texts, int at);
+/* Of a function of this face. */
 const char *dropin_api_name(enum dropin_api api);
 const char *dropin_reason_text(enum dropin_reason why);
 

@@ -16,10 +16,7 @@ const char *dropin_text_at(const char *texts, int at) {
 }
 
 const char *dropin_api_name(enum dropin_api api) {
-#define NAME(name) #name "\0"
-    static const char names[] = DROPIN_APIS(NAME);
-#undef NAME
-    return api < DROPIN_API_COUNT ? dropin_text_at(names, (int)api) : "?";
+    return api >= dropin_face_first ? dropin_text_at(dropin_face_names, (int)api - (int)dropin_face_first) : "?";
 }
 
 const char *dropin_reason_text(enum dropin_reason why) {

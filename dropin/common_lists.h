@@ -4,9 +4,11 @@
 #define DROPIN_COMMON_LISTS_H
 
 #include "blas_names.h"
+#include "cublas_counted.h"
 #include "hip_names.h"
 
-/* Of cuBLAS; each also with 64-bit sizes. */
+/* Of cuBLAS; each also with 64-bit sizes. The last ones are not served. */
+#define DROPIN_COUNTED_ROW(X, name, why, form, S) X(name)
 #define DROPIN_CUBLAS_APIS(X)                                                                                \
     X(cublasSgemm_v2)                                                                                        \
     X(cublasSgemm_v2_64)                                                                                     \
@@ -18,7 +20,8 @@
     X(cublasSgemmStridedBatched_64)                                                                          \
     X(cublasGemmStridedBatchedEx)                                                                            \
     X(cublasGemmStridedBatchedEx_64)                                                                         \
-    X(cublasLtMatmul)
+    X(cublasLtMatmul)                                                                                        \
+    CUBLAS_COUNTED(DROPIN_COUNTED_ROW, X)
 
 /* Of the host's BLAS. */
 #define DROPIN_BLAS_ROW(X, name, type, routine, form, integers, alike) X(name)
@@ -40,6 +43,7 @@
     X(HALF, "16-bit tensor operations are asked for")                                                        \
     X(PEDANTIC, "pedantic arithmetic is asked for")                                                          \
     X(UNKNOWN_FORM, "a compute type, mode or operation that the table does not have")                        \
+    X(NO_FORM, "halftone has no kernel of this form (pointer arrays, triangles)")                            \
     X(ARGUMENTS, "arguments that only the original judges: negative, overlapping or missing")                \
     X(SMALL, "smaller than HALFTONE_MIN")                                                                    \
     X(SITE, "the site table says original")                                                                  \

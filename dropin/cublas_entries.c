@@ -4,18 +4,6 @@
 #include "cublas_face.h"
 
 /* clang-format off */
-#define PREPARE(name)                                                                                        \
-    const struct cublas_entry entry = cublas_enter(__builtin_return_address(0), NAME_##name);                \
-    if (entry.origin == NULL)                                                                                \
-        return cublas_has_no_original(NAME_##name);
-
-/* What cuBLAS calls within its call is its own. */
-#define CALL_ORIGINAL(name, type, ...)                                                                       \
-    halftone_dropin_thread.depth++;                                                                          \
-    const int status = ((type *)entry.origin->function[NAME_##name])(__VA_ARGS__);                           \
-    halftone_dropin_thread.depth--;                                                                          \
-    return status;
-
 #define ALL_FP32 .a_type = CU_R_32F, .b_type = CU_R_32F, .c_type = CU_R_32F, .compute = CU_COMPUTE_32F
 #define TYPES_GIVEN .a_type = a_type, .b_type = b_type, .c_type = c_type, .compute = compute
 #define MATRIX_TYPES_GIVEN .a_type = a_type, .b_type = b_type, .c_type = c_type, .compute = CU_COMPUTE_32F
@@ -102,3 +90,5 @@ void (*const cublas_own[CUBLAS_NAMES])(void) = {
     CUBLAS_REPLACED(ENTRY)
 #undef ENTRY
 };
+
+DROPIN_FACE(DROPIN_CUBLAS_APIS, cublasSgemm_v2)

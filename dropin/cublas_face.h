@@ -82,6 +82,24 @@ bool cublas_clear(void *memory, size_t floats, void *stream);
 void *cublas_allocate(size_t bytes, void *stream); /* NULL: none */
 void cublas_free(void *memory, void *stream);
 
+/* cublas_counted.c: what is counted and goes on. */
+#define DECLARE(X, name, why, form, S) DROPIN_EXPORT int name(PARAMETERS_##form(S));
+CUBLAS_COUNTED(DECLARE, )
+#undef DECLARE
+
+/* How an entry begins, and how it ends where it is not served. */
+#define PREPARE(name)                                                                                        \
+    const struct cublas_entry entry = cublas_enter(__builtin_return_address(0), NAME_##name);                \
+    if (entry.origin == NULL)                                                                                \
+        return cublas_has_no_original(NAME_##name);
+
+/* What cuBLAS calls within its call is its own. */
+#define CALL_ORIGINAL(name, type, ...)                                                                       \
+    halftone_dropin_thread.depth++;                                                                          \
+    const int status = ((type *)entry.origin->function[NAME_##name])(__VA_ARGS__);                           \
+    halftone_dropin_thread.depth--;                                                                          \
+    return status;
+
 /* The function behind a name, as type T. */
 #define ORIGINAL(origin, T, name) ((T *)(origin)->function[NAME_##name])
 

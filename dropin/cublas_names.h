@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cublas_counted.h"
+
 enum cu_status { CU_SUCCESS = 0, CU_NOT_SUPPORTED = 15 };
 enum cu_op { CU_OP_N = 0, CU_OP_T = 1, CU_OP_C = 2 };
 enum cu_pointer_mode { CU_POINTER_HOST = 0, CU_POINTER_DEVICE = 1 };
@@ -96,7 +98,9 @@ enum lt_epilogue { LT_EPILOGUE_NONE = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS 
     X(cublasLtMatrixLayoutCreate)                                                                            \
     X(cublasLtMatrixLayoutSetAttribute)                                                                      \
     X(cublasLtMatrixLayoutDestroy)
-#define CUBLAS_REPLACED(X) CUBLAS_PRODUCTS(X) CUBLAS_STATE(X) CUBLASLT_PRODUCTS(X)
+#define CUBLAS_COUNTED_NAME(X, name, why, form, S) X(name)
+#define CUBLAS_REPLACED(X)                                                                                   \
+    CUBLAS_PRODUCTS(X) CUBLAS_COUNTED(CUBLAS_COUNTED_NAME, X) CUBLAS_STATE(X) CUBLASLT_PRODUCTS(X)
 #define CUBLAS_ALL(X) CUBLAS_REPLACED(X) CUBLAS_ASKED(X) CUBLASLT_ASKED(X)
 
 enum cublas_name {

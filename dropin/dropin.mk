@@ -13,8 +13,8 @@ out/obj/dropin/%.o: C_FLAGS += -Os -D_GNU_SOURCE -fvisibility=hidden -ftls-model
 # The command `halftone run`, which is linked into the command of bench/.
 out/obj/dropin/run.o: C_FLAGS += -iquote bench
 
-# $(call link_face,NAME): never unloaded, since programs keep its functions' addresses; small, since every process maps it.
-link_face = $(call run,LINK,$@,$(CC) -shared -s -Wl$(comma)-z$(comma)noseparate-code -Wl$(comma)-soname$(comma)$(1) -Wl$(comma)-z$(comma)nodelete -Wl$(comma)--no-undefined \
+# $(call link_face,NAME): never unloaded, since programs keep its functions' addresses; small, since every process maps it: no padding to pages.
+link_face = $(call run,LINK,$@,$(CC) -shared -s -Wl$(comma)-z$(comma)noseparate-code -Wl$(comma)-z$(comma)norelro -Wl$(comma)-soname$(comma)$(1) -Wl$(comma)-z$(comma)nodelete -Wl$(comma)--no-undefined \
     -Wl$(comma)--as-needed -Wl$(comma)--build-id $(LDFLAGS) -o $@ $^)
 
 ifneq ($(GPU),)

@@ -56,3 +56,5 @@
     }
 
 HIP_BLAS_NAMES(ENTRY, )
+
+DROPIN_FACE(DROPIN_HIP_APIS, hipblasSgemm)

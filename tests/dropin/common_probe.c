@@ -7,6 +7,8 @@
 
 #include "../../dropin/common.h"
 
+DROPIN_FACE(DROPIN_CUBLAS_APIS, cublasSgemm_v2)
+
 void halftone_dropin_step(void);
 int halftone_dropin_accuracy(const char *text);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "../../dropin/cublas_names.h"
+#include "counted.h"
 
 #ifndef MAJOR
 #define MAJOR 13
@@ -192,3 +193,14 @@ SGEMM_EX(cublasSgemmEx_64, int64_t)
 GEMM_EX(cublasGemmEx_64, int64_t)
 GEMM_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)
 #endif
+
+/* ---- what is counted alone: the status tells which arguments came */
+
+#define COUNTED(X, name, why, form, S)                                                                       \
+    FAKE int name(PARAMETERS_##form(S));                                                                     \
+    int name(PARAMETERS_##form(S)) {                                                                         \
+        const long long values[] = {VALUES_##form};                                                          \
+        __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);                                                     \
+        return hash_of(values, (int)(sizeof values / sizeof *values));                                       \
+    }
+CUBLAS_COUNTED(COUNTED, )

@@ -11,8 +11,9 @@ from conftest import ROOT, nvcc
 from dropin_programs import HERE, build_face, cc, face, fakes, lines, replaced, run # noqa: F401 (fixtures)
 
 REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
+COUNTED = re.findall(r"R\(X, (\w+), (\w+),", (ROOT / "dropin/cublas_counted.h").read_text())
 MUST = ["cublasSgemm_v2", "cublasSgemmEx", "cublasGemmEx", "cublasSgemmStridedBatched", "cublasGemmStridedBatchedEx"]
-EXPORTED = sorted([*MUST, *[name + "_64" for name in MUST], "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasDestroy_v2", "cublasLtMatmul", "dlsym",
+EXPORTED = sorted([*MUST, *[name for name, _ in COUNTED], *[name + "_64" for name in MUST], "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasDestroy_v2", "cublasLtMatmul", "dlsym",
                    "halftone_dropin_accuracy", "halftone_dropin_counters", "halftone_dropin_reset", "halftone_dropin_state", "halftone_dropin_step",
                    "halftone_dropin_thread", "halftone_dropin_version"])
 
@@ -87,6 +88,26 @@ def test_every_form_is_served_or_the_original_s_as_the_table_says(face, fakes, n
     assert all(row["api"].startswith("cublas" + words.split()[0][4:]) for (words, _), row in zip(FORMS, rows))
     assert {row["scheme"] for row in rows if row["served"] == "1" and int(row["k"])} == {"f16x3", "bf16x6u"} or \
            {row["scheme"] for row in rows if row["served"] == "1" and int(row["k"])} <= {"auto", "f16x3", "bf16x6u"}
+
+
+def counted_calls(face, fakes, folder):
+    """(what the fake got of each function that is counted alone, natively; under the face; rows of the log)."""
+    folder.mkdir(exist_ok=True)
+    cc(HERE / "counted_main.c", "-o", folder / "counted", fakes.cublas[13], f"-Wl,-rpath,{fakes.cublas[13].parent}")
+    got = lines(folder / "counted", face=face, HALFTONE_LOG=str(folder / "log"))
+    head, *rows = [line.split("\t") for line in (folder / "log").read_text().splitlines()]
+    return lines(folder / "counted"), got, [dict(zip(head, row)) for row in rows]
+
+
+def test_what_is_counted_alone_goes_on_with_its_arguments(face, fakes, tmp_path):
+    native, got, rows = counted_calls(face, fakes, tmp_path)
+    assert [line[0] for line in native] == [name for name, _ in COUNTED] and got == native
+    assert [(row["api"], row["why"], row["served"]) for row in rows] == [(name, REASONS[why], "0") for name, why in COUNTED]
+    sizes = {row["api"]: tuple(int(row[name]) % 1000 - 100 for name in ("m", "n", "k", "batch")) for row in rows}
+    assert sizes["cublasSsyrk_v2"][:3] == (3, 3, 4) and sizes["cublasStrsm_v2"][:2] == (5, 6) and sizes["cublasSgemmBatched"] == (3, 4, 5, 14)
+    wrong = build_face(tmp_path / "broken", replaced("cublas_counted.h", "ARGUMENTS_TRSM handle, side, uplo", "ARGUMENTS_TRSM handle, uplo, side"))
+    native, got, _ = counted_calls(wrong, fakes, tmp_path / "of_broken")
+    assert [a[0] for a, b in zip(native, got) if a != b] == ["cublasStrsm_v2", "cublasStrsm_v2_64"]
 
 
 def test_tf32_is_served_where_that_is_asked_for(face, fakes, tmp_path):

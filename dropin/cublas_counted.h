@@ -1,0 +1,46 @@
+/* cublas_counted.h: functions of cuBLAS that halftone does not compute: their calls are counted, with the reason, and go on. So what a
+ * program's time goes into is seen at the end of `halftone run`. X(row, name, reason, form, type of sizes). */
+#ifndef DROPIN_CUBLAS_COUNTED_H
+#define DROPIN_CUBLAS_COUNTED_H
+
+#define CUBLAS_COUNTED(R, X)                                                                                 \
+    R(X, cublasSgemmBatched, NO_FORM, GEMM_BATCHED, int)                                                     \
+    R(X, cublasSsyrk_v2, NO_FORM, SYRK, int)                                                                 \
+    R(X, cublasSsyrkx, NO_FORM, SYRKX, int)                                                                  \
+    R(X, cublasStrsm_v2, NO_FORM, TRSM, int)                                                                 \
+    R(X, cublasStrsm_v2_64, NO_FORM, TRSM, int64_t)                                                          \
+    R(X, cublasDgemm_v2, TYPES, DGEMM, int)
+
+/* Of each form: parameters, the same as arguments, and what of them m, n, k and batch are. Pointers to matrices, and to arrays of
+ * pointers, are passed on unread. */
+#define PARAMETERS_GEMM_BATCHED(S)                                                                           \
+    void *handle, int op_a, int op_b, S m, S n, S k, const void *alpha, const void *a, S lda, const void *b, \
+        S ldb, const void *beta, void *c, S ldc, S batch
+#define ARGUMENTS_GEMM_BATCHED handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch
+#define SIZES_GEMM_BATCHED m, n, k, batch
+
+#define PARAMETERS_SYRK(S)                                                                                   \
+    void *handle, int uplo, int op, S n, S k, const void *alpha, const void *a, S lda, const void *beta,     \
+        void *c, S ldc
+#define ARGUMENTS_SYRK handle, uplo, op, n, k, alpha, a, lda, beta, c, ldc
+#define SIZES_SYRK n, n, k, 1
+
+#define PARAMETERS_SYRKX(S)                                                                                  \
+    void *handle, int uplo, int op, S n, S k, const void *alpha, const void *a, S lda, const void *b, S ldb, \
+        const void *beta, void *c, S ldc
+#define ARGUMENTS_SYRKX handle, uplo, op, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+#define SIZES_SYRKX n, n, k, 1
+
+#define PARAMETERS_TRSM(S)                                                                                   \
+    void *handle, int side, int uplo, int op, int diag, S m, S n, const void *alpha, const void *a, S lda,   \
+        void *b, S ldb
+#define ARGUMENTS_TRSM handle, side, uplo, op, diag, m, n, alpha, a, lda, b, ldb
+#define SIZES_TRSM m, n, side == 0 ? m : n, 1
+
+#define PARAMETERS_DGEMM(S)                                                                                  \
+    void *handle, int op_a, int op_b, S m, S n, S k, const void *alpha, const void *a, S lda, const void *b, \
+        S ldb, const void *beta, void *c, S ldc
+#define ARGUMENTS_DGEMM handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+#define SIZES_DGEMM m, n, k, 1
+
+#endif
