@@ -1,6 +1,7 @@
 /* child: a command, its output by a pipe. See child.h. */
 #define _POSIX_C_SOURCE 200809L
 #include "apps/child.h"
+#include "apps/call_log.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,12 +13,16 @@
 
 enum { LINE_BYTES = 4096, NOT_FOUND = 127 };
 
-static void execute(char **command, const char *table, const int *pipe_ends) {
-    if ((table != NULL ? setenv("HALFTONE_SITES", table, 1) : unsetenv("HALFTONE_SITES")) == 0 &&
-        dup2(pipe_ends[1], STDOUT_FILENO) >= 0) {
+static int set_environment(const struct child *c, const char *table) {
+    const int status = table != NULL ? setenv("HALFTONE_SITES", table, 1) : unsetenv("HALFTONE_SITES");
+    return status == 0 && setenv("HALFTONE_LOG", c->log_path, 1) == 0 ? setenv("HALFTONE", "record", 1) : -1;
+}
+
+static void execute(const struct child *c, const char *table, const int *pipe_ends) {
+    if (set_environment(c, table) == 0 && dup2(pipe_ends[1], STDOUT_FILENO) >= 0) {
         close(pipe_ends[0]);
         close(pipe_ends[1]);
-        execvp(command[0], command);
+        execvp(c->command[0], c->command);
     }
     _exit(NOT_FOUND);
 }
@@ -31,7 +36,7 @@ static int site_number(const struct child *c, const char *name) {
 
 struct reading {
     struct child *c;
-    int is_first, errors, seen[PRODUCTS_SITES];
+    int is_first, errors, seen[LOWERING_SITES];
     struct lowering_run *out;
 };
 
@@ -39,12 +44,12 @@ static int take_site(struct reading *r, const char *name, double seconds, struct
     struct child *const c = r->c;
     int i = site_number(c, name);
     if (i < 0 && r->is_first) {
-        if (c->sites == PRODUCTS_SITES)
-            return cli_error_set(f, "%s: prints more than %d sites; print the longest and count the others to one", c->command[0], PRODUCTS_SITES);
+        if (c->sites == LOWERING_SITES)
+            return cli_error_set(f, "%s: prints more than %d sites; print the longest and count the others to one", c->command[0], LOWERING_SITES);
         snprintf(c->site[i = c->sites++], SITE_NAME_BYTES, "%s", name);
     }
     if (i < 0)
-        return cli_error_set(f, "%s: prints site '%s', which its first run did not have; a program must have the same sites each time",
+        return cli_error_set(f, "%s: has site '%s', which its first run did not have; a program must have the same sites each time",
                              c->command[0], name);
     r->out->seconds[i] += seconds;
     r->seen[i] = 1;
@@ -52,7 +57,7 @@ static int take_site(struct reading *r, const char *name, double seconds, struct
 }
 
 static int take_line(struct reading *r, const char *line, struct cli_error *f) {
-    char name[SITE_NAME_BYTES];
+    char name[64];
     double number;
     int used = 0;
     if (sscanf(line, "error %lf %n", &number, &used) == 1 && line[used] == '\0') {
@@ -67,16 +72,34 @@ static int take_line(struct reading *r, const char *line, struct cli_error *f) {
     return 0;
 }
 
+/* What a drop-in has served. Of a later run only what the first had, which may have been more than are kept. */
+static int take_log(struct reading *r, struct cli_error *f) {
+    struct call_log log;
+    int status = call_log_read(&log, r->c->log_path, f);
+    if (status != 0)
+        return -1;
+    if (r->is_first)
+        call_log_keep(&log, LOWERING_SITES);
+    r->c->by_log = log.sites > 0;
+    for (int i = 0; i < log.sites && status == 0; i++)
+        if (r->is_first || site_number(r->c, log.site[i].name) >= 0)
+            status = take_site(r, log.site[i].name, log.site[i].seconds, f);
+    call_log_free(&log);
+    return status;
+}
+
 static int check(const struct reading *r, struct cli_error *f) {
     const char *const name = r->c->command[0];
     if (r->errors != 1)
         return cli_error_set(f, "%s: prints %s line 'error NUMBER'; it must print one: the number that --tau limits", name,
                              r->errors == 0 ? "no" : "more than one");
     if (r->c->sites == 0)
-        return cli_error_set(f, "%s: prints no line 'site NAME SECONDS'; it must print one for each product whose accuracy is to be found", name);
+        return cli_error_set(f, "%s: has no sites: it prints no line 'site NAME SECONDS', and no drop-in served it; run a program of cuBLAS as "
+                                "`halftone run -- COMMAND`, or print one for each product whose accuracy is to be found",
+                             name);
     for (int i = 0; i < r->c->sites; i++)
         if (!r->seen[i])
-            return cli_error_set(f, "%s: no longer prints site '%s'; a program must have the same sites each time", name, r->c->site[i]);
+            return cli_error_set(f, "%s: no longer has site '%s'; a program must have the same sites each time", name, r->c->site[i]);
     return 0;
 }
 
@@ -99,11 +122,12 @@ int child_run(struct child *c, const char *path, struct lowering_run *out, struc
     memset(out, 0, sizeof *out);
     out->error = NAN;
     fflush(stdout);
+    remove(c->log_path);
     if (pipe(ends) != 0)
         return cli_error_set(f, "a pipe: %s", strerror(errno));
     const pid_t id = fork();
     if (id == 0)
-        execute(c->command, path, ends);
+        execute(c, path, ends);
     close(ends[1]);
     FILE *const in = id > 0 ? fdopen(ends[0], "r") : NULL;
     if (in == NULL) {
@@ -115,6 +139,9 @@ int child_run(struct child *c, const char *path, struct lowering_run *out, struc
             status = take_line(&r, line, f);
     fclose(in);
     if (wait_for(id, c->command[0], f) != 0)
-        return -1;
+        status = -1;
+    if (status == 0 && (r.is_first ? c->sites == 0 : c->by_log))
+        status = take_log(&r, f);
+    remove(c->log_path);
     return status == 0 ? check(&r, f) : -1;
 }

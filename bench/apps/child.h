@@ -1,6 +1,12 @@
-/* child: a command as a program: it prints a line "error NUMBER" and, for each of its sites, "site NAME SECONDS", and reads its
- * accuracies from the site table that the environment variable HALFTONE_SITES names (`halftone app` does, and a program under a
- * drop-in whose sites it prints). Other lines are its own. */
+/* child: a command as a program. It prints a line "error NUMBER", and reads its accuracies from the site table that the environment
+ * variable HALFTONE_SITES names. Its sites are
+ *
+ *   - what it prints: a line "site NAME SECONDS" for each (`halftone app` does); or, where it prints none,
+ *   - what a drop-in has served (`halftone run -- COMMAND`), as HALFTONE_LOG has it with HALFTONE=record: calls of one
+ *     place in the program, function, op, m, n, k and batch are one site; its time is the model's. Of more than LOWERING_SITES those
+ *     that take longest.
+ *
+ * Other lines are its own. */
 #ifndef BENCH_CHILD_H
 #define BENCH_CHILD_H
 
@@ -9,8 +15,9 @@
 
 struct child {
     char **command; /* ends in NULL */
-    int sites;
-    char site[PRODUCTS_SITES][SITE_NAME_BYTES];
+    const char *log_path; /* for the drop-in's log; removed after each run */
+    int sites, by_log;
+    char site[LOWERING_SITES][SITE_NAME_BYTES];
 };
 
 /* Runs it once with table `path` (NULL: without one). The first run, in which `sites` is 0, finds the sites; later ones must

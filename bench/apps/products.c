@@ -21,6 +21,7 @@ void products_close(struct products *p) {
         (void)ht_dev_event_destroy(p->event[i]);
     for (int i = 0; i < p->sites; i++)
         session_close(&p->session[i]);
+    baseline_close(p->baseline);
     free(p->event);
     free(p->event_site);
     memset(p, 0, sizeof *p);
@@ -45,9 +46,22 @@ const char *level_name(const char *level) {
     return strncmp(level, LEVEL_SCHEME, length) == 0 ? level + length : level;
 }
 
-int level_is_known(const struct products *p, const char *level) {
+static int is_baseline(const char *level) {
+    return strcmp(level_name(level), LEVEL_BASELINE) == 0;
+}
+
+static int has_baseline(struct products *p) {
+    const char *why;
+    if (p->baseline == NULL && !p->simulated)
+        p->baseline = baseline_open(&why);
+    return p->baseline != NULL;
+}
+
+int level_is_known(struct products *p, const char *level) {
     halftone *const h = p != NULL ? p->session[0].handle : NULL;
     const char *known;
+    if (is_baseline(level))
+        return p == NULL || has_baseline(p);
     if (is_accuracy(level))
         return h == NULL || halftone_set_accuracy(h, level) == HALFTONE_OK;
     for (int i = 0; (known = halftone_schemes(h, i)) != NULL; i++)
@@ -59,6 +73,12 @@ int level_is_known(const struct products *p, const char *level) {
 int products_start(struct products *p, const char *const *level, struct cli_error *f) {
     char method[LEVEL_BYTES + sizeof SESSION_ACCURACY];
     p->pairs = 0;
+    for (int i = 0; i < p->sites; i++) /* before any is set: asking sets the first site's handle */
+        if (!level_is_known(p, level[i]))
+            return cli_error_usage(f, "%s: %s '%s'; `halftone info` lists what there is", p->name[i],
+                                   is_baseline(level[i]) ? "no libcublas.so was found, or this is the simulator: no"
+                                                         : "this library has neither an accuracy nor a scheme",
+                                   level_name(level[i]));
     for (int i = 0; i < p->sites; i++) {
         method[0] = '\0';
         if (is_accuracy(level[i]))
@@ -66,9 +86,9 @@ int products_start(struct products *p, const char *const *level, struct cli_erro
         strncat(method, level_name(level[i]), LEVEL_BYTES - 1);
         p->seconds[i] = 0;
         p->calls[i] = 0;
-        if (!level_is_known(&(const struct products){.session = {p->session[i]}}, level[i]))
-            return cli_error_usage(f, "%s: this library has neither an accuracy nor a scheme '%s'; `halftone info` lists them", p->name[i],
-                                   level_name(level[i]));
+        p->is_baseline[i] = is_baseline(level[i]);
+        if (p->is_baseline[i])
+            continue;
         if (session_select(&p->session[i], method, NULL, f) != 0)
             return -1;
     }
@@ -98,6 +118,11 @@ static int next_pair(struct products *p, int site, void ***pair, struct cli_erro
 }
 
 static int multiply(struct products *p, int site, const struct product *x, struct cli_error *f) {
+    if (p->is_baseline[site]) {
+        const int status = baseline_sgemm(p->baseline, x->op_a, x->op_b, x->m, x->n, x->k, x->alpha, x->a, x->lda, x->b, x->ldb, x->beta,
+                                          x->c, x->ldc);
+        return status == 0 ? 0 : cli_error_set(f, "%s: cuBLAS returned status %d", p->name[site], status);
+    }
     return session_check(&p->session[site],
                          halftone_sgemm(p->session[site].handle, x->op_a, x->op_b, x->m, x->n, x->k, &x->alpha, x->a, x->lda, x->b,
                                         x->ldb, &x->beta, x->c, x->ldc),

@@ -4,6 +4,7 @@
 #ifndef BENCH_PRODUCTS_H
 #define BENCH_PRODUCTS_H
 
+#include "measure/baseline_cublas.h"
 #include "measure/session.h"
 
 enum { PRODUCTS_SITES = 8, LEVEL_BYTES = 72 };
@@ -12,6 +13,8 @@ struct products {
     struct session session[PRODUCTS_SITES];
     const char *const *name; /* of the sites, for messages */
     int sites;
+    struct baseline *baseline; /* opened when the first level asks for it */
+    int is_baseline[PRODUCTS_SITES];
     double seconds[PRODUCTS_SITES]; /* after products_finish */
     long long calls[PRODUCTS_SITES];
     int simulated;
@@ -22,12 +25,13 @@ struct products {
 int products_open(struct products *p, const char *const *name, int sites, struct cli_error *f);
 void products_close(struct products *p);
 /* A level is the name of an accuracy or of a scheme; a name that is both ("half") is the accuracy, LEVEL_SCHEME before it makes it
- * the scheme. */
+ * the scheme. LEVEL_BASELINE is the vendor's own product, to be compared with. */
 #define LEVEL_SCHEME "scheme:"
+#define LEVEL_BASELINE "cublas-sgemm"
 const char *level_kind(const char *level); /* "accuracy" or "scheme" */
 const char *level_name(const char *level); /* without LEVEL_SCHEME */
 /* Whether the library has it, in any of its sets; p's handle, if p is not NULL. */
-int level_is_known(const struct products *p, const char *level);
+int level_is_known(struct products *p, const char *level);
 
 /* Begins a run with level[site]. */
 int products_start(struct products *p, const char *const *level, struct cli_error *f);

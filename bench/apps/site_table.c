@@ -80,6 +80,6 @@ int site_table_write(const char *path, const char *comments, const char *const *
         return -1;
     fputs(comments, o.stream);
     for (int i = 0; i < sites; i++)
-        fprintf(o.stream, "site=%s %s=%s\n", name[i], level_kind(level[i]), level_name(level[i]));
+        fprintf(o.stream, "%s%s %s=%s\n", strchr(name[i], '=') != NULL ? "" : "site=", name[i], level_kind(level[i]), level_name(level[i]));
     return outfile_commit(&o, f);
 }

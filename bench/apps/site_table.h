@@ -11,12 +11,12 @@
 #include "apps/products.h"
 
 #define SITE_DEFAULT "fp32"
-enum { SITE_NAME_BYTES = 64 };
+enum { SITE_NAME_BYTES = 320 };
 
 /* level[i] of site name[i]. A line that matches none of the sites, or says more than site=, is a fault: the table is of another
  * program. */
 int site_table_read(const char *path, const char *const *name, int sites, char level[][LEVEL_BYTES], struct cli_error *f);
-/* Whole or not at all. comments: lines "# ...", with their ends. */
+/* Whole or not at all. comments: lines "# ...", with their ends. A name that holds '=' is the conditions of its line. */
 int site_table_write(const char *path, const char *comments, const char *const *name, int sites, const char *const *level,
                      struct cli_error *f);
 

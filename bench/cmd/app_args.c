@@ -57,7 +57,7 @@ void app_session_close(struct app_session *s) {
 static const char mixpert_levels[] = "mixpert4,mixpert3,mixpert2,mixpert1";
 static const char all_levels[] = "fp32,fp32-fast,mixpert4,i8x6,mixpert3,mixpert2,mixpert1,i8x3,tf32,half";
 
-static int take_level(struct level_list *l, const char *level, int must, const struct products *p, struct cli_error *f) {
+static int take_level(struct level_list *l, const char *level, int must, struct products *p, struct cli_error *f) {
     for (int i = 0; i < l->count; i++)
         if (strcmp(l->name[i], level) == 0)
             return cli_error_usage(f, "--levels names '%s' twice", level);
@@ -70,7 +70,7 @@ static int take_level(struct level_list *l, const char *level, int must, const s
     return 0;
 }
 
-int level_list_read(struct level_list *l, const char *text, const struct products *p, struct cli_error *f) {
+int level_list_read(struct level_list *l, const char *text, struct products *p, struct cli_error *f) {
     const char *const list = strcmp(text, "mixpert") == 0 ? mixpert_levels : strcmp(text, "all") == 0 ? all_levels : text;
     struct name_list names;
     memset(l, 0, sizeof *l);

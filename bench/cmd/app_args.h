@@ -32,7 +32,7 @@ struct level_list {
     char name[LOWERING_LEVELS][LEVEL_BYTES];
 };
 /* "mixpert", "all" (of both those that this library has), or names, the highest first. p NULL: no device is asked. */
-int level_list_read(struct level_list *l, const char *text, const struct products *p, struct cli_error *f);
+int level_list_read(struct level_list *l, const char *text, struct products *p, struct cli_error *f);
 /* The names with `between` between them. */
 void level_list_print(const struct level_list *l, const char *between, char *out, size_t bytes);
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "apps/child.h"
 #include "apps/journal.h"
@@ -19,13 +20,13 @@ struct tuning {
     struct child child;
     struct level_list levels;
     struct journal journal;
-    const char *site[PRODUCTS_SITES];
+    const char *site[LOWERING_SITES];
     int sites, repeats, new_runs;
     int64_t runs_left; /* of --runs */
     int is_stopped;    /* by it */
     double tau;
     const char *out;
-    char *journal_path, *trial_path;
+    char *journal_path, *trial_path, *log_path;
     char what[HEAD_BYTES / 2]; /* the program and its data, one line */
 };
 
@@ -38,7 +39,7 @@ static void interrupt(int number) {
 
 /* ---- one run ---- */
 
-static void name_levels(const struct tuning *t, const int *level, const char *name[PRODUCTS_SITES]) {
+static void name_levels(const struct tuning *t, const int *level, const char *name[LOWERING_SITES]) {
     for (int i = 0; i < t->sites; i++)
         name[i] = t->levels.name[level[i]];
 }
@@ -62,7 +63,7 @@ static int run_child(struct tuning *t, const char *const *name, struct lowering_
 
 static int run_levels(void *context, const int *level, struct lowering_run *out, struct cli_error *f) {
     struct tuning *const t = context;
-    const char *name[PRODUCTS_SITES];
+    const char *name[LOWERING_SITES];
     const int found = journal_find(&t->journal, level, out, f);
     if (found != 0)
         return found < 0 ? -1 : 0;
@@ -112,7 +113,7 @@ static int misses_tau(const struct tuning *t, double error, struct cli_error *f)
 
 static int write_table(const struct tuning *t, const int *level, double error, double seconds, double before, int runs, struct cli_error *f) {
     char comments[HEAD_BYTES], list[LEVELS_TEXT];
-    const char *name[PRODUCTS_SITES];
+    const char *name[LOWERING_SITES];
     level_list_print(&t->levels, " ", list, sizeof list);
     name_levels(t, level, name);
     snprintf(comments, sizeof comments,
@@ -182,6 +183,18 @@ static char *joined(const char *text, const char *end) {
     return whole;
 }
 
+/* The same from wherever a command goes. */
+static char *beside(const char *path, const char *end) {
+    char folder[4096];
+    if (path[0] == '/' || getcwd(folder, sizeof folder) == NULL)
+        return joined(path, end);
+    char *const start = joined(folder, "/"), *const name = start != NULL ? joined(start, path) : NULL;
+    char *const whole = name != NULL ? joined(name, end) : NULL;
+    free(start);
+    free(name);
+    return whole;
+}
+
 static int take_numbers(struct tuning *t, const struct texts *x, struct cli_error *f) {
     char *end = NULL;
     t->runs_left = -1;
@@ -194,8 +207,9 @@ static int take_numbers(struct tuning *t, const struct texts *x, struct cli_erro
         return -1;
     t->out = x->out;
     t->journal_path = x->journal != NULL ? joined(x->journal, "") : joined(x->out, ".runs");
-    t->trial_path = joined(x->out, ".trial");
-    if (t->journal_path == NULL || t->trial_path == NULL)
+    t->trial_path = beside(x->out, ".trial");
+    t->log_path = beside(x->out, ".calls");
+    if (t->journal_path == NULL || t->trial_path == NULL || t->log_path == NULL)
         return cli_error_memory(f, 4096, "a path");
     if (outfile_check(t->out, f) != 0)
         return -1;
@@ -227,6 +241,7 @@ static int open_child(struct tuning *t, char **command, const struct texts *x, s
     if (command[0] == NULL)
         return cli_error_usage(f, "no command behind --");
     t->child.command = command;
+    t->child.log_path = t->log_path;
     if (child_run(&t->child, NULL, &first, f) != 0)
         return -1;
     t->sites = t->child.sites;
@@ -297,6 +312,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
     app_session_close(&t.session);
     free(t.journal_path);
     free(t.trial_path);
+    free(t.log_path);
     return status;
 }
 
@@ -308,8 +324,9 @@ const struct command cmd_tune_app = {
     "stays within T; where it does not, the site before it is raised instead, or the site stays (after MixPert, LCTES 2024,\n"
     "section 3.4). At most 2 (levels - 1) runs a site, and two. Prints what each step cost and gained, and writes the table of\n"
     "sites and levels, which `halftone app --sites FILE` or HALFTONE_SITES=FILE runs with, bit for bit.\n\n"
-    "A command must print `error NUMBER` and for each of its sites `site NAME SECONDS`, each on a line of its own, and read its\n"
-    "accuracies from the file that HALFTONE_SITES names; one more run finds its sites. `halftone app` is such a command.\n\n"
+    "A command must print `error NUMBER` on a line of its own. Its sites are the products that a drop-in serves, if it is run as\n"
+    "`halftone run -- COMMAND`: calls of one place, function, op and shape are one, with the model's time; or it prints\n"
+    "`site NAME SECONDS` for each, and reads the file that HALFTONE_SITES names, as `halftone app` does. One more run finds them.\n\n"
     "  --tau T        the largest error\n"
     "  --out FILE     the table; written whole at the end, or not at all\n"
     "  --levels L     mixpert (default): mixpert4 to mixpert1; all: fp32, fp32-fast, mixpert4, i8x6, mixpert3 to mixpert1, i8x3,\n"

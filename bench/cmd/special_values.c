@@ -138,7 +138,7 @@ static int native_products(const struct run *r, struct cli_error *f) {
         } else if (baseline_sgemm(r->special->baseline, 'N', 'N', z->m, z->n, z->k, r->by.alpha,
                                    r->device[0] + slot * r->elements[0], z->m,
                                    r->device[1] + slot * r->elements[1], z->k, r->by.beta,
-                                   r->device[2] + slot * r->elements[2]) != 0) {
+                                   r->device[2] + slot * r->elements[2], z->m) != 0) {
             return cli_error_set(f, "cuBLAS SGEMM failed; check that this cuBLAS fits the driver");
         }
     }

@@ -135,12 +135,12 @@ int baseline_multiply(struct baseline *y, enum baseline_mode mode, char trans_a,
 
 int baseline_sgemm(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
                     float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
-                    float *c) {
+                    float *c, int64_t ldc) {
     int status = y->set_math(y->handle, MATH_DEFAULT);
     if (status != 0)
         return status;
     return y->sgemm(y->handle, trans_a == 'N' ? OP_N : OP_T, trans_b == 'N' ? OP_N : OP_T, (int)m, (int)n,
-                    (int)k, &alpha, a, (int)lda, b, (int)ldb, &beta, c, (int)m);
+                    (int)k, &alpha, a, (int)lda, b, (int)ldb, &beta, c, (int)ldc);
 }
 
 int baseline_sgemm_batch(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const float *a,

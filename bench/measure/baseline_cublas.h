@@ -33,10 +33,10 @@ int baseline_multiply(struct baseline *y, enum baseline_mode mode, char trans_a,
                        int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
                        float *c);
 
-/* C = alpha op(A) op(B) + beta C in native FP32, everything else as above. */
+/* C = alpha op(A) op(B) + beta C in native FP32, C with a leading dimension, everything else as above. */
 int baseline_sgemm(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
                     float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
-                    float *c);
+                    float *c, int64_t ldc);
 
 /* `batch` native FP32 products of dense matrices that lie one after the other; alpha 1, beta 0. */
 int baseline_sgemm_batch(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const float *a,

@@ -287,6 +287,7 @@ def test_a_table_by_patterns_of_which_the_first_counts(tmp_path):
     (["app", "mlp", "--data", "nowhere"], "nowhere"),
     (["app", "mlp", "--n", "64", "--data", "x"], "exclude each other"),
     (["app", "mlp", "--accuracy", "fp32,fp32"], "one for all, or 3"),
+    (["app", "mlp", "--accuracy", "cublas-sgemm"], "or this is the simulator"),
     (["app", "mlp", "--diagonal", "x"], "--diagonal takes a positive number"),
     (["tune-app", "mlp", "--out", "t"], "needs --tau"),
     (["tune-app", "mlp", "--tau", "0", "--out", "t"], "--tau takes a positive number"),
