@@ -1,12 +1,13 @@
 #!/bin/sh
 # NumPy as it is on the host's memory, by the machine's BLAS and with libhalftone_blas.so preloaded: on_gpu_hostblas.sh RESULTS, on a machine with a
 # GPU, nvcc, and a python3 that has NumPy. Builds SET (default h200, lean), then runs hostblas_numpy.py. RESULTS receives
-#   numpy.tsv     its lines: the machine's BLAS, the face by default, with 1 and 8 copying threads, and eager at sizes below its threshold; FP64
+#   numpy.tsv     its lines: the machine's BLAS, the face by default, eager, and with 1 to 12 copying threads; FP64
+#   copies.tsv    what bench/host_copies.cu measures
 #   summary.txt   time of the machine's BLAS over the face's (the best of the calls that allocate C, and of those that do not), errors, calls served
 #   face.err      what the face said
-# Nothing starts after LIMIT seconds (default 60).
+# Nothing starts after LIMIT seconds (default 75).
 set -u
-out=$1 set_=${SET:-h200} limit=${LIMIT:-60} start=$(date +%s)
+out=$1 set_=${SET:-h200} limit=${LIMIT:-75} start=$(date +%s)
 : "${PYTHON:=python3}"
 mkdir -p "$out"
 : >"$out/numpy.tsv"
@@ -32,17 +33,23 @@ import numpy as np
 with open("/proc/self/maps") as maps:
     print("NumPy", np.__version__, sorted({line.split("/")[-1].strip() for line in maps if "blas" in line or "mkl" in line}))
 END
-numpy machine "" 256 512 724 1024 1448 2048 4096 8192
+nvcc -O3 -std=c++17 -Xcompiler -O3,-mavx2 -o "$out/host_copies" bench/host_copies.cu && timeout 20 "$out/host_copies" >"$out/copies.tsv"
+rm -f "$out/host_copies"
+cat "$out/copies.tsv"
+numpy machine "" 256 512 724 1024 1448 2048 4096
+HALFTONE_STRATEGY=eager numpy "face, eager" "$blas" 256 512 724 1024 1448
 numpy face "$blas" 512 1024 2048 4096 8192
-for threads in 1 8; do
-    HALFTONE_BLAS_THREADS=$threads numpy "face,$threads threads" "$blas" 2048 8192
+for threads in 1 2 4 8 12; do
+    HALFTONE_BLAS_THREADS=$threads HALFTONE_STRATEGY=eager numpy "face, $threads" "$blas" 512 1024 2048 4096
 done
-HALFTONE_STRATEGY=eager numpy "face,eager" "$blas" 256 512 724 1024 1448
-numpy machine "" 1024 2048 4096 --fp64
-HALFTONE_MIN=500 numpy face "$blas" 1024 2048 4096 --fp64
+numpy machine "" 512 1024 2048 4096 --fp64
+HALFTONE_MIN=500 numpy face "$blas" 512 1024 2048 4096 --fp64
+numpy machine "" 8192
 awk -F'\t' '
     $1 == "machine" { best[$2, $3, $4] = $6; ready[$2, $3, $4] = $7; error[$2, $3, $4] = $8; next }
-    ($2, $3, $4) in best {
+    { line[++lines] = $0 }
+    END { for (i = 1; i <= lines; i++) { $0 = line[i]; show() } }
+    function show() {
         printf "%-16s %-8s %5d %-8s %9.2f ms, machine %9.2f, ratio %6.2f; C there already %9.2f ms, ratio %6.2f; first %9.2f; error %.3g, machine %.3g; served %s of %d\n", $1, $2, $3, $4,
             $6 * 1000, best[$2, $3, $4] * 1000, best[$2, $3, $4] / $6, $7 * 1000, ready[$2, $3, $4] / $7, $5 * 1000, $8, error[$2, $3, $4], $9, $9 + $10
     }' "$out/numpy.tsv" | tee "$out/summary.txt"
