@@ -1,4 +1,4 @@
-// host_copies.cu: what a matrix in pageable memory costs on its way to the device through pinned buffers, by threads, size of a buffer and kind of
+// host_copies.cu: how fast a matrix in pageable memory reaches the device through pinned buffers, and back, by threads, size of a buffer and kind of
 // store: the constants of runtime/ht_host*.c. nvcc -O3 -std=c++17 -Xcompiler -O3,-mavx2 -o host_copies bench/host_copies.cu && ./host_copies
 // A line for each: GB/s of a block of 4096 rows of an 8192 x 8192 matrix (16 KB of each column) in, and of a tile of 4096 x 4096 out; with
 // two buffers by turns.

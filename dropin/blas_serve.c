@@ -10,18 +10,21 @@
 
 /* One product at a time uses the device; small ones, which stay on the CPU, do not come here. */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int64_t tile, threads; /* HALFTONE_BLAS_TILE, HALFTONE_BLAS_THREADS; 0: the library's; -1: a value that it cannot have */
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT, end_once = PTHREAD_ONCE_INIT;
 
 /* In a child the turn may be that of a thread that is not there. */
 static void child_begins(void) {
     (void)pthread_mutex_init(&turn, NULL);
 }
 
+static void await_fork(void) {
+    (void)pthread_atfork(NULL, NULL, child_begins);
+}
+
 /* The end of the process waits for the product that another thread is in, as what it works with is about to go; later ones are the
  * original's. Registered when the library is there, so it runs before what the library has registered. */
-static pthread_once_t end_once = PTHREAD_ONCE_INIT;
-static bool is_ending; /* with the turn */
+static bool is_ending;   /* with the turn */
+static bool has_started; /* the device has a handle */
 
 static void process_ends(void) {
     struct timespec until;
@@ -38,55 +41,41 @@ static void await_end(void) {
     (void)atexit(process_ends);
 }
 
-/* 0: the variable is not there. */
-static int64_t read_integer(const char *name, int64_t least, int64_t most) {
-    const char *const text = getenv(name);
-    char *end = NULL;
-    if (text == NULL || text[0] == '\0')
-        return 0;
-    const long long value = text[0] >= '1' && text[0] <= '9' ? strtoll(text, &end, 10) : -1;
-    if (value >= least && value <= most && *end == '\0')
-        return value;
-    dropin_say("%s=%.200s is not an integer from %lld to %lld; nothing is served in this process", name, text, (long long)least,
-               (long long)most);
-    return -1;
-}
-
-static void begin(void) {
-    (void)pthread_atfork(NULL, NULL, child_begins);
-    tile = read_integer("HALFTONE_BLAS_TILE", 64, 1 << 20);
-    threads = read_integer("HALFTONE_BLAS_THREADS", 1, 64);
-}
-
-/* Without HALFTONE_MIN: m n k from which a product is served, the rule of SCILIB-Accel (arXiv 2404.13195). */
-static const double LEAST_WORK = 500.0 * 500.0 * 500.0;
-
-/* And less than 32 operations for each byte copied (a cube of 500 has 62), as of a matrix and a few vectors, are not worth the copies. */
-static bool cpu_is_faster(const struct blas_call *x) {
-    const struct dropin_settings *const settings = dropin_settings();
-    const double m = (double)x->m, n = (double)x->n, k = (double)x->k;
-    return !settings->eager && !settings->least_is_set && 2 * m * n * k < 32.0 * 4.0 * (m * k + k * n + 2 * m * n);
-}
-
+/* What is known without the library. */
 static enum dropin_reason decide(const struct blas_call *x, const struct dropin_call *call, struct dropin_policy *policy) {
     if (blas_wrong_argument(x) != 0)
         return DROPIN_ARGUMENTS;
     const enum dropin_reason why = dropin_decide(call, policy);
     if (why != DROPIN_SERVED)
         return why;
-    const struct dropin_settings *const settings = dropin_settings();
-    if (x->type == BLAS_d && !settings->eager && !settings->least_is_set) /* GPUs differ by a factor of 60, and CPUs are fast */
-        return DROPIN_FP64;
-    if (cpu_is_faster(x))
+    const struct blas_settings *const settings = blas_settings();
+    if (!settings->good)
+        return DROPIN_OFF;
+    const double saved_ns = blas_cpu_ns(x) - blas_copy_ns(x);
+    if (settings->all_sizes)
+        return DROPIN_SERVED;
+    if (saved_ns <= 0)
         return DROPIN_HOST;
-    (void)pthread_once(&once, begin);
-    return tile >= 0 && threads >= 0 ? DROPIN_SERVED : DROPIN_OFF;
+    return __atomic_load_n(&has_started, __ATOMIC_RELAXED) || blas_start_pays(saved_ns) ? DROPIN_SERVED : DROPIN_START;
+}
+
+/* The predicted time of the product is counted in; where there is none the call itself will say why. */
+static enum dropin_reason weigh(const struct dropin_library *library, halftone *h, const struct blas_call *x) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    if (blas_settings()->all_sizes)
+        return DROPIN_SERVED;
+    const int code = x->type == BLAS_d ? library->dquery(h, x->op_a, x->op_b, x->m, x->n, x->k, 1, &plan)
+                                       : library->query(h, x->op_a, x->op_b, x->m, x->n, x->k, 1, &plan);
+    if (code != HALFTONE_OK)
+        return DROPIN_SERVED;
+    return blas_cpu_ns(x) <= blas_copy_ns(x) + (double)plan.predicted_ns * blas_share(x) ? DROPIN_HOST : DROPIN_SERVED;
 }
 
 static int compute(const struct dropin_library *library, halftone *h, const struct blas_call *x) {
-    int code = library->set_host_tiles(h, tile, dropin_settings()->workspace_max);
+    const struct blas_settings *const settings = blas_settings();
+    int code = library->set_host_tiles(h, settings->tile, dropin_settings()->workspace_max);
     if (code == HALFTONE_OK)
-        code = library->set_host_threads(h, (int)threads);
+        code = library->set_host_threads(h, (int)settings->threads);
     if (code != HALFTONE_OK)
         return code;
     if (x->type == BLAS_d)
@@ -118,6 +107,10 @@ static bool serve(const struct blas_call *x, const struct dropin_call *call, con
     enum dropin_reason why = is_ending ? DROPIN_ENDING : dropin_take(cublas_device(), policy, &slot);
     if (why == DROPIN_SERVED) {
         (void)pthread_once(&end_once, await_end);
+        __atomic_store_n(&has_started, true, __ATOMIC_RELAXED);
+        why = weigh(dropin_library(), slot->handle, x);
+    }
+    if (why == DROPIN_SERVED) {
         const struct dropin_library *const library = dropin_library();
         const int code = compute(library, slot->handle, x);
         done = code == HALFTONE_OK;
@@ -127,7 +120,7 @@ static bool serve(const struct blas_call *x, const struct dropin_call *call, con
             done = finish(library, slot->handle, x, product);
         }
     }
-    /* of FP64 there is no plan to ask the handle for */
+    /* the log's plans are of FP32 */
     dropin_note(call, policy, why, detail[0] != '\0' ? detail : NULL, why == DROPIN_SERVED && x->type == BLAS_s ? slot->handle : NULL);
     if (slot != NULL)
         dropin_give_back(slot);
@@ -143,7 +136,7 @@ bool blas_serve(const struct blas_call *x, blas_product *product) {
                                      .n = x->n,
                                      .k = x->k,
                                      .batch = 1,
-                                     .least_work = LEAST_WORK};
+                                     .least_work = 0};
     struct dropin_policy policy;
     memset(&policy, 0, sizeof policy);
     (void)dropin_settings(); /* what is not decided by them is logged all the same */
@@ -154,6 +147,7 @@ bool blas_serve(const struct blas_call *x, blas_product *product) {
         return false;
     }
     thread->depth++;
+    (void)pthread_once(&fork_once, await_fork);
     (void)pthread_mutex_lock(&turn);
     const bool done = serve(x, &call, &policy, product);
     (void)pthread_mutex_unlock(&turn);

@@ -92,7 +92,7 @@ const char *dropin_reason_text(enum dropin_reason why);
     X(set_scheme)                                                                                            \
     X(set_accuracy)                                                                                          \
     X(set_pointer_mode) X(sgemm) X(sgemm_strided_batched) X(sgemm_host) X(ssyrk_host) X(dgemm_host)          \
-        X(dsyrk_host) X(host_left) X(set_host_tiles) X(set_host_threads) X(query) X(workspace_bytes) X(last_detail) X(strerror) X(version)
+        X(dsyrk_host) X(host_left) X(set_host_tiles) X(set_host_threads) X(query) X(dquery) X(workspace_bytes) X(last_detail) X(strerror) X(version)
 
 struct dropin_library {
 #define DROPIN_MEMBER(name) __typeof__(halftone_##name) *name;

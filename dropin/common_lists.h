@@ -58,8 +58,8 @@
     X(EPILOGUE, "an epilogue that the table does not have, or that the original could not do alone")         \
     X(LAYOUT, "a layout, scale or attribute that the table does not have")                                   \
     X(NO_DRIVER, "libcuda.so.1 is not loaded, and this form needs it")                                       \
-    X(HOST, "small: the CPU is faster")                                                                      \
-    X(FP64, "FP64 of the host's BLAS is served where HALFTONE_MIN or HALFTONE_STRATEGY=eager asks for it")        \
+    X(HOST, "the CPU is predicted to be faster")                                                             \
+    X(START, "starting the GPU takes longer than it would have saved so far")                                \
     X(ENDING, "the process is ending")                                                                       \
     X(FAILED, "libhalftone.so reported an error")
 

@@ -55,6 +55,9 @@ int halftone_sgemm_strided_batched(halftone *h, char ta, char tb, int64_t m, int
 int halftone_query(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, int64_t batch, struct halftone_plan *plan) {
     return behind.query(h, ta, tb, m, n, k, batch, plan);
 }
+int halftone_dquery(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, int64_t batch, struct halftone_plan *plan) {
+    return behind.dquery(h, ta, tb, m, n, k, batch, plan);
+}
 int halftone_workspace_bytes(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, int64_t batch, size_t *bytes) {
     return behind.workspace_bytes(h, ta, tb, m, n, k, batch, bytes);
 }

@@ -90,7 +90,8 @@ def test_tiles_give_the_same_and_a_wrong_size_of_them_serves_nothing(face, progr
     assert counts(run(programs.main, "ssyrk_", face=face, HALFTONE_BLAS_TILE="64", HALFTONE_WORKSPACE_MAX="300K"))[1:3] == [0, CALLS]
     assert counts(run(programs.main, "ssyrk_", face=face, HALFTONE_BLAS_TILE="64", HALFTONE_BLAS_THREADS="3"))[1:3] == [0, CALLS]
     for name, bad, least, most in (("TILE", "63", 64, 1048576), ("TILE", "x", 64, 1048576), ("TILE", "64k", 64, 1048576), ("TILE", "99999999999", 64, 1048576),
-                                   ("THREADS", "0", 1, 64), ("THREADS", "65", 1, 64)):
+                                   ("THREADS", "0", 1, 64), ("THREADS", "65", 1, 64), ("CPU_GFLOPS", "1.5", 1, 1000000), ("COPY_GBPS", "0", 1, 10000),
+                                   ("START_MS", "-1", 0, 100000)):
         done = run(programs.main, "sgemm_", face=face, **{f"HALFTONE_BLAS_{name}": bad})
         assert counts(done) == [CALLS, 0, 0, CALLS]
         assert done.stderr == f"halftone: HALFTONE_BLAS_{name}={bad} is not an integer from {least} to {most}; nothing is served in this process\n"
@@ -104,17 +105,40 @@ def test_a_plugin_reaches_its_own_blas(face, programs):
 
 @pytest.mark.parametrize("size, env, served", [
     ((63, 63, 63), {"HALFTONE_MIN": "64"}, 0), ((64, 64, 64), {"HALFTONE_MIN": "64"}, 1), ((1, 1, 1), {"HALFTONE_MIN": "0"}, 1),
-    ((499, 500, 500), {}, 0), ((500, 500, 500), {}, 1), ((9000, 3, 9000), {}, 0), ((3, 3, 3), {"HALFTONE_STRATEGY": "eager"}, 1)])
+    ((3, 3, 3), {"HALFTONE_STRATEGY": "eager"}, 1),
+    # 0.2 ms, and 300 KB at 1 GB/s, against 2 m n k = 7.5 million at 1 and at 100 GFLOPS; t4's kernels take 10 us
+    ((160, 150, 155), {"HALFTONE_BLAS_CPU_GFLOPS": "1", "HALFTONE_BLAS_COPY_GBPS": "1"}, 1), ((160, 150, 155), {"HALFTONE_BLAS_CPU_GFLOPS": "100"}, 0),
+    ((160, 150, 155), {"HALFTONE_BLAS_CPU_GFLOPS": "20", "HALFTONE_BLAS_COPY_GBPS": "1"}, 0),
+    # by the number of CPUs: 64 GFLOPS each
+    ((500, 500, 500), {"OMP_NUM_THREADS": "1"}, 1), ((9000, 3, 9000), {"OMP_NUM_THREADS": "1"}, 0),
+    # a process of this one product: it saves 3.5 ms, and the device's start would take 360
+    ((500, 500, 500), {"OMP_NUM_THREADS": "1", "HALFTONE_BLAS_START_MS": ""}, 0), ((500, 500, 500), {"OMP_NUM_THREADS": "1", "HALFTONE_BLAS_START_MS": "2"}, 1),
+    ((500, 500, 500), {"OMP_NUM_THREADS": "1", "HALFTONE_BLAS_START_MS": "4"}, 0)])
 def test_small_products_stay_on_the_cpu(face, programs, size, env, served):
-    done = run(programs.main, "size", *size, face=face, **{"HALFTONE_STRATEGY": "performant", **env})
+    done = run(programs.main, "size", *size, face=face, **{"HALFTONE_STRATEGY": "performant", "HALFTONE_BLAS_START_MS": "0", **env})
     assert counts(done) == [1, 0, served, 1 - served] and done.stderr == ""
 
 
-def test_fp64_of_any_size_is_served_only_on_request(face, programs, tmp_path):
-    for env, served, why in (({}, 0, "FP64 of the host's BLAS is served where HALFTONE_MIN or HALFTONE_STRATEGY=eager asks for it"),
-                             ({"HALFTONE_MIN": "499"}, int(has_fp64()), "served" if has_fp64() else "no scheme of libhalftone.so has this accuracy at this k")):
-        log = tmp_path / str(len(env))
-        done = run(programs.main, "dsize", 500, 500, 500, face=face, HALFTONE="record", HALFTONE_LOG=str(log), **{"HALFTONE_STRATEGY": "performant", **env})
+def test_the_device_is_started_when_that_is_won_back(face, programs, tmp_path):
+    """Products that would save 0.1 and 1.4 ms, by turns, at 1 GFLOPS: the fourth is served, and what follows."""
+    log = tmp_path / "log"
+    run(programs.main, "sgemm_", face=face, HALFTONE="record", HALFTONE_LOG=str(log), HALFTONE_STRATEGY="performant", HALFTONE_BLAS_CPU_GFLOPS="1",
+        HALFTONE_BLAS_COPY_GBPS="10", HALFTONE_BLAS_START_MS="2")
+    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
+    whys = [row[head.index("why")] if row[head.index("served")] == "0" else "served" for row in rows]
+    large = [why for why in whys if why != "the CPU is predicted to be faster"]
+    first = large.index("served")
+    assert first == 3 and set(large[:first]) == {"starting the GPU takes longer than it would have saved so far"} and set(large[first:]) == {"served"} and len(large) == 6, whys
+
+
+def test_fp64_is_served_where_the_gpu_is_predicted_to_be_faster(face, programs, tmp_path):
+    """The t4's FP64 does 250 GFLOPS: 500 cubed in 1 ms, beside 1.2 ms of copies at the rates given."""
+    for gflops, served, why in (("1000", 0, "the CPU is predicted to be faster"), ("150", 0, "the CPU is predicted to be faster"), ("20", 1, "served")):
+        if not has_fp64() and gflops != "1000":
+            served, why = 0, "no scheme of libhalftone.so has this accuracy at this k"
+        log = tmp_path / gflops
+        done = run(programs.main, "dsize", 500, 500, 500, face=face, HALFTONE="record", HALFTONE_LOG=str(log), HALFTONE_STRATEGY="performant",
+                   HALFTONE_BLAS_CPU_GFLOPS=gflops, HALFTONE_BLAS_COPY_GBPS="6", HALFTONE_BLAS_START_MS="0")
         assert counts(done) == [1, 0, served, 1 - served] and done.stderr == "" and reasons(log) == {("dgemm_", why): 1}
 
 
@@ -216,7 +240,7 @@ def test_dgemm_is_served_where_that_is_asked_for(face, asked, tmp_path):
     text = (tmp_path / "dblat3.out").read_text()
     assert text.count("PASSED THE COMPUTATIONAL TESTS") == 6 and "FAIL" not in text
     found = reasons(tmp_path / "log")
-    assert {why for _, why in found if why != ARGUMENTS} <= ({"served", "no scheme of libhalftone.so has this accuracy at this k"} if asked else {SMALL})
+    assert {why for _, why in found if why != ARGUMENTS} <= ({"served", "no scheme of libhalftone.so has this accuracy at this k"} if asked else {"the CPU is predicted to be faster"})
     assert not asked or not has_fp64() or (found["dgemm_", "served"] >= 17496 and found["dsyrk_", "served"] >= 1944)
 
 

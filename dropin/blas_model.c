@@ -1,0 +1,43 @@
+/* blas_model.c: from which size on a product is worth its copies. The constants are of one machine, 16 CPUs of a Xeon beside an H100
+ * (bench/decisions/052): OpenBLAS computed 60 to 75 GFLOPS for each CPU in FP32, and the copies moved 4 to 5 GB/s for each of one to
+ * four threads. */
+#include <pthread.h>
+
+#include "blas_call.h"
+
+static const double CPU_GFLOPS = 64;  /* FP32, each CPU; FP64: half */
+static const double COPY_GBPS = 4;    /* each thread */
+static const double START_MS = 360;   /* CUDA's start, in the first call */
+static const double CALL_NS = 200000; /* threads, copies and kernels begun and waited for */
+
+bool blas_start_pays(double saved_ns) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static double saved; /* by products that the CPU computed meanwhile */
+    const int64_t said = blas_settings()->start_ms;
+    (void)pthread_mutex_lock(&lock);
+    saved += saved_ns;
+    const bool pays = saved >= 1e6 * (said >= 0 ? (double)said : START_MS);
+    (void)pthread_mutex_unlock(&lock);
+    return pays;
+}
+
+double blas_share(const struct blas_call *x) {
+    return x->routine == BLAS_gemm ? 1 : 0.5;
+}
+
+double blas_cpu_ns(const struct blas_call *x) {
+    const struct blas_settings *const s = blas_settings();
+    const double single = s->cpu_gflops > 0 ? (double)s->cpu_gflops : CPU_GFLOPS * (double)s->cpus;
+    return 2 * (double)x->m * (double)x->n * (double)x->k * blas_share(x) / (x->type == BLAS_s ? single : single / 2);
+}
+
+double blas_copy_ns(const struct blas_call *x) {
+    const struct blas_settings *const s = blas_settings();
+    const double m = (double)x->m, n = (double)x->n, k = (double)x->k, each = x->type == BLAS_s ? 4 : 8;
+    const bool reads_c = m * n == 0 ? false : x->type == BLAS_s ? *(const float *)x->beta != 0 : *(const double *)x->beta != 0;
+    const double bytes = each * (m * k + k * n + (reads_c ? 2 : 1) * m * n * blas_share(x));
+    /* as halftone_set_host_threads has them */
+    const double by_size = 1 + bytes / 8e6, most = s->threads > 0 ? (double)s->threads : 4;
+    const double gbps = s->copy_gbps > 0 ? (double)s->copy_gbps : COPY_GBPS * (by_size < most ? by_size : most);
+    return CALL_NS + bytes / gbps;
+}
