@@ -152,12 +152,24 @@
  *
  * 9. FP64. halftone_dgemm and halftone_dgemm_strided_batched are BLAS's DGEMM: everything above about arguments (pointers
  *    aligned to 8 bytes), order, workspace, threads and errors holds for them, alpha and beta are doubles, and
- *    halftone_dquery and halftone_dworkspace_bytes answer for them. They are computed by FP64 arithmetic, scheme native64:
- *    FP64 tensor cores on compute capability 8.0, 9.0 and 10.0, else FP64 FMAs, which are slow where a GPU has few
- *    (1/32 or 1/64 of its FP32 rate). On every input |C - R| <= (k + 4) 2^-53 |A||B| componentwise, with NaN, Inf, overflow
- *    and subnormal results as native DGEMM has them; equal calls give equal bits. What a handle is set to for FP32 (scheme,
- *    accuracy, kernel) says nothing about them; nothing of FP64 is packed by the caller. A library that was generated without
- *    native64 (SCHEMES=) answers HALFTONE_NOT_SUPPORTED. */
+ *    halftone_dquery and halftone_dworkspace_bytes answer for them. What a handle is set to for FP32 (scheme, accuracy, kernel)
+ *    says nothing about them, and nothing of FP64 is packed by the caller. halftone_dset_accuracy asks for one of
+ *
+ *      fp64            |C - R| <= (k + 4) 2^-53 |A||B| on every input, with NaN, Inf, overflow and subnormal results as native
+ *                      DGEMM has them: the default, by scheme native64, FP64 tensor cores on compute capability 8.0, 9.0 and 10.0,
+ *                      else FP64 FMAs, which are slow where a GPU has few (1/32 or 1/64 of its FP32 rate)
+ *      bits=N          2^-N |A||B|; HALFTONE_ACCURACY where (k + 4) 2^-53 is more
+ *      fp64-fast       crt14 where it is predicted faster than native64
+ *      reproducible    crt16: the same bits on every GPU and on the CPU
+ *
+ *    Schemes crt14 to crt20 (Ozaki-II) make integers of rows and columns, multiply their residues by INT8 tensor cores, and
+ *    round once. Their bound is relative to norms, 2^-L (|a|_2 |b|_1 + |a|_1 |b|_2) of a row and a column with L 54.6 (crt14),
+ *    62.2 (crt16) to 77.2, not to |A||B|: elements far below their row's norm lose bits. Nothing looks at the data. A row of
+ *    A or column of B with NaN or Inf makes its row or column of C NaN. They need workspace, about a byte an element of A, B
+ *    and C for each modulus. halftone_dquery gives their bound as fixed_point, relative to k max|a| max|b|. k is at most 2^29.
+ *    k = 0, or an alpha of 0 that the host sees, is done by native64. Equal calls give equal bits with every scheme. A library that was generated without a scheme that
+ *    a call needs (SCHEMES=) answers HALFTONE_NOT_SUPPORTED, or HALFTONE_ACCURACY where an accuracy needs it; without
+ *    native64 no product of FP64 is certain to run. */
 #ifndef HALFTONE_H
 #define HALFTONE_H
 
@@ -296,7 +308,14 @@ int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, i
                                    int64_t stride_a, const float *b, int64_t ldb, int64_t stride_b,
                                    const float *beta, float *c, int64_t ldc, int64_t stride_c, int64_t batch);
 
-/* FP64 products: see 9 above. */
+/* FP64 products: see 9 above. Schemes: a name from halftone_dschemes, or "auto", which is accuracy "fp64"; accuracies: "fp64",
+ * "fp64-fast", "reproducible", "bits=N". What is asked last holds; on failure nothing changes. The getters give NULL for the
+ * one that was not set. */
+int halftone_dset_scheme(halftone *handle, const char *name);
+int halftone_dset_accuracy(halftone *handle, const char *text);
+int halftone_dget_scheme(halftone *handle, const char **name);
+int halftone_dget_accuracy(halftone *handle, const char **text);
+const char *halftone_dschemes(const halftone *handle, int index);
 int halftone_dgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                    const double *alpha, const double *a, int64_t lda, const double *b, int64_t ldb,
                    const double *beta, double *c, int64_t ldc);

@@ -255,7 +255,11 @@ enum ht_family {
     HT_FAMILY_FP64_TILE,      /* FP64 products by DMMA or FP64 FMA */
     HT_FAMILY_FALLBACK,       /* DMMA of the 64 x 64 blocks of C that fail the data check */
     HT_FAMILY_PACK,
-    HT_FAMILY_REDUCE, /* adds split-K partials */
+    HT_FAMILY_REDUCE,       /* adds split-K partials */
+    HT_FAMILY_CRT_WGMMA_SS, /* FP64 by residues: INT8 products of all moduli by wgmma, */
+    HT_FAMILY_CRT_MMA_WARP, /* by mma.sync or MFMA, */
+    HT_FAMILY_CRT_PACK,     /* packing, */
+    HT_FAMILY_CRT_COMBINE,  /* and what puts residues together */
     HT_FAMILIES
 };
 
@@ -265,6 +269,18 @@ static inline int ht_is_unpacked(int family) {
 }
 
 struct ht_native64_args; /* ht_abi64.h */
+struct ht_crt_pack_args;
+struct ht_crt_gemm_args;
+struct ht_crt_combine_args;
+
+/* Launchers of an FP64 product by residues. init: of packing, once per device. */
+struct ht_crt_launch {
+    int moduli;
+    int (*init)(void);
+    int (*pack)(const struct ht_crt_pack_args *operands, int count, void *stream);
+    int (*gemm)(const struct ht_crt_gemm_args *args, void *stream);
+    int (*combine)(const struct ht_crt_combine_args *args, void *stream);
+};
 
 struct ht_kernel_desc {
     const char *name;    /* ht_f16x3_mma_128x128x32_w64x32_s4_sm80 */
@@ -280,6 +296,7 @@ struct ht_kernel_desc {
     int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
     int (*launch)(const struct ht_gemm_args *args, void *stream); /* of an FP64 product NULL, and then: */
     int (*launch64)(const struct ht_native64_args *args, void *stream);
+    const struct ht_crt_launch *residues; /* or this */
 };
 
 /* For which inputs a scheme's bound holds, roughly; range_text has the numbers. The order means nothing. */

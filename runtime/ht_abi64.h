@@ -41,7 +41,7 @@ struct ht_crt_gemm_args {
  * 0 ignores A and B. */
 struct ht_crt_combine_args {
     const unsigned char *planes;
-    const int *a_exponents, *b_exponents;
+    const int *a_row_exponents, *b_col_exponents;
     double *c;
     const double *alpha_ptr,
         *beta_ptr; /* device pointers that win over the values below; NULL: use the values */

@@ -68,7 +68,7 @@ enum call_effect { EFFECT_NONE, EFFECT_SCALE, EFFECT_PRODUCT };
 struct plan_key {
     bool is_fp64;
     int64_t m, n, k, batch, a_entries, b_entries;
-    const char *scheme; /* these as in the handle */
+    const char *scheme; /* these as in the handle: of FP64 products scheme64 */
     int forced, is_auto, accuracies;
 };
 
@@ -88,7 +88,9 @@ enum step_kind {
     STEP_FALLBACK, /* the blocks of C whose data are outside the scheme's range */
     STEP_GEMM,
     STEP_REDUCE,  /* split-K partials into C; without partials C = beta * C */
-    STEP_NATIVE64 /* FP64 product of the caller's matrices */
+    STEP_NATIVE64,   /* FP64 product of the caller's matrices */
+    STEP_CRT_PACK,   /* A and B as residues, all entries at once */
+    STEP_CRT_PRODUCT /* INT8 products of all moduli, and what they come to in C */
 };
 
 /* Regions of the workspace, in its order. The flags come first: grow_own. */
@@ -122,6 +124,9 @@ struct plan {
     bool fma_only; /* of unpacked kernels */
     bool is_auto;  /* scheme is what `auto` starts from, then what it takes */
     int64_t kernel_ns;
+    int64_t pack_ns;      /* FP64 by residues: packing and putting together */
+    int64_t plane_stride; /* and bytes of an entry's residues, of so many entries at once */
+    int64_t plane_entries;
     struct packed_layout a, b;
     int k_blocks;
     struct step step[STEPS_MAX];
@@ -186,6 +191,13 @@ enum capture { CAPTURE_NOT_ASKED, CAPTURE_NONE, CAPTURE_ACTIVE, CAPTURE_ELSEWHER
 
 /* ---- the handle ---- */
 
+/* What an FP64 product must keep. */
+struct ht_accuracy64 {
+    const char *text; /* of a constant; NULL: bits */
+    int bits;
+    char bits_text[24]; /* "bits=N" */
+};
+
 /* What halftone_host_left goes through: see ht_host.c. m = 0: nothing. */
 struct ht_host_left {
     int64_t m, n, tile_m, tile_n, step, first, row, col;
@@ -222,6 +234,8 @@ struct halftone {
     bool is_auto;                /* scheme is what `auto` starts from */
     struct ht_accuracy accuracy; /* text "": the scheme was set by name */
     int accuracies;              /* that were set so far */
+    const char *scheme64;        /* of FP64 products, by name; NULL: `accuracy64` chooses */
+    struct ht_accuracy64 accuracy64;
     /* Comparing kernels and splits takes 2 us of the host, for `auto` 7, comparing schemes 10; laying out
      * 0.4. */
     struct {
@@ -384,8 +398,22 @@ HT_LOCAL int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht
 /* ---- ht_dgemm.c ---- */
 
 /* The scheme of an FP64 product, and the plan of its call. */
-HT_LOCAL int ht_scheme_of_call64(halftone *h, const struct ht_scheme_desc **scheme);
+HT_LOCAL int ht_scheme_of_call64(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme);
 HT_LOCAL int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p);
+/* ns of packing and putting together. */
+HT_LOCAL int64_t ht_residues_ns(const struct ht_set_desc *set, int moduli, int64_t m, int64_t n, int64_t k,
+                                int64_t batch);
+HT_LOCAL void ht_explain64(const halftone *h, char *line, size_t bytes);
+/* |C - AB| beside k max|a| max|b| of a row and a column, by residues; 0: the scheme has none. */
+HT_LOCAL double ht_crt_bound(const struct plan *p, int64_t k);
 HT_LOCAL int ht_launch_native64(halftone *h, const struct gemm_run *r, const struct step *s);
+
+/* ---- ht_residues.c: FP64 by residues ---- */
+
+/* Layouts and steps of a call whose scheme has so many moduli, which its kernel says. */
+HT_LOCAL int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p);
+HT_LOCAL int ht_ready_residues(halftone *h, const struct plan *p, const struct step *s);
+HT_LOCAL int ht_launch_crt_pack(halftone *h, const struct gemm_run *r, const struct step *s);
+HT_LOCAL int ht_launch_crt_product(halftone *h, const struct gemm_run *r, const struct step *s);
 
 #endif

@@ -1,7 +1,7 @@
 /* ht_crt.h: constants of Ozaki-II on INT8 (FP64 products by residues, schemes crt14 ... crt20), made from
  * the list of moduli by exact integer arithmetic. Pure C without state: the generator writes them into
  * kernels, the runtime and the tests' reference read them. What they mean, and why they suffice:
- * bench/ACCURACY.md, section 14.
+ * the notes on error bounds, section 14.
  *
  * A row of A times 2^s, rounded to integers, and a column of B times 2^t have an exact product X below P/2,
  * P the product of N pairwise coprime moduli up to 256. So X follows from X mod p of each modulus p, N

@@ -4,36 +4,177 @@
 #include "ht_abi64.h"
 #include "ht_cost.h"
 
-static const char native_name[] = "native64";
+static const char native_name[] = "native64", fast_scheme[] = "crt14", reproducible_scheme[] = "crt16";
+static const char fp64[] = "fp64", fp64_fast[] = "fp64-fast", reproducible[] = "reproducible";
 
 /* ---- select ---- */
 
-int ht_scheme_of_call64(halftone *h, const struct ht_scheme_desc **scheme) {
-    *scheme = h->set64 != NULL ? ht_find_scheme(h->set64, native_name) : NULL;
-    if (*scheme == NULL)
-        return ht_fail(h, HALFTONE_NOT_SUPPORTED,
-                       "this library was generated without scheme '%s', which FP64 products need",
-                       native_name);
-    return HALFTONE_OK;
+/* Moduli of a scheme of residues; 1 of the others. */
+static int moduli_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
+    for (int i = 0; i < set->kernels; i++)
+        if (strcmp(set->kernel[i].scheme, s->name) == 0 && set->kernel[i].residues != NULL)
+            return set->kernel[i].residues->moduli;
+    return 1;
+}
+
+/* All moduli are products of one launch. */
+static struct ht_choice pick64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s) {
+    return ht_pick(h->set64, s->name, at_least_one(x->m), at_least_one(x->n), x->k,
+                   ht_mul(at_least_one(x->batch), moduli_of(h->set64, s)), HT_PARTIAL_LIMIT_BYTES);
+}
+
+int64_t ht_residues_ns(const struct ht_set_desc *set, int moduli, int64_t m, int64_t n, int64_t k,
+                       int64_t batch) {
+    const int64_t operands = ht_mul(ht_mul(ht_add(m, n), k), 16 + moduli),
+                  c = ht_mul(ht_mul(m, n), 8 + moduli);
+    return ht_add(ht_mul(ht_add(operands, c), batch) / set->copy_gbps, 3 * set->launch_ns);
+}
+
+static bool is_faster(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *crt,
+                      const struct ht_scheme_desc *native) {
+    const struct ht_choice one = pick64(h, x, crt), other = pick64(h, x, native);
+    return one.kernel >= 0 &&
+           (other.kernel < 0 ||
+            ht_add(one.predicted_ns, ht_residues_ns(h->set64, moduli_of(h->set64, crt), at_least_one(x->m),
+                                                    at_least_one(x->n), x->k, at_least_one(x->batch))) <
+                other.predicted_ns);
+}
+
+static int scheme64_named(halftone *h, const char *name, int code, const struct ht_scheme_desc **scheme) {
+    *scheme = h->set64 != NULL ? ht_find_scheme(h->set64, name) : NULL;
+    return *scheme != NULL
+               ? HALFTONE_OK
+               : ht_fail(h, code,
+                         "this library was generated without scheme '%s', which FP64 products need%s", name,
+                         code == HALFTONE_ACCURACY ? " for this accuracy" : "");
+}
+
+/* Bits of |A||B| that FP64 arithmetic keeps: (k + 4) 2^-53. */
+static int bits_of_native(int64_t k) {
+    int lost = 0;
+    while (lost < 62 && INT64_C(1) << lost < ht_add(k, 4))
+        lost++;
+    return 53 - lost;
+}
+
+int ht_scheme_of_call64(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme) {
+    const char *const text = h->accuracy64.text;
+    if (h->scheme64 != NULL)
+        return scheme64_named(h, h->scheme64, HALFTONE_NOT_SUPPORTED, scheme);
+    if (text != NULL && strcmp(text, reproducible) == 0 && x->k > 0)
+        return scheme64_named(h, reproducible_scheme, HALFTONE_ACCURACY, scheme);
+    if (text == NULL && h->accuracy64.bits > bits_of_native(at_least_one(x->k)))
+        return ht_fail(h, HALFTONE_ACCURACY, "bits=%d: at k = %lld scheme %s keeps %d", h->accuracy64.bits,
+                       (long long)x->k, native_name, bits_of_native(at_least_one(x->k)));
+    const int code = scheme64_named(h, native_name, HALFTONE_NOT_SUPPORTED, scheme);
+    const struct ht_scheme_desc *const fast = h->set64 != NULL ? ht_find_scheme(h->set64, fast_scheme) : NULL;
+    if (text != NULL && strcmp(text, fp64_fast) == 0 && fast != NULL && x->k > 0 &&
+        (code != HALFTONE_OK || is_faster(h, x, fast, *scheme)))
+        *scheme = fast;
+    return *scheme != NULL ? HALFTONE_OK : code;
 }
 
 int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p) {
+    const struct gemm_call x = gemm_call_of('N', 'N', key->m, key->n, key->k, key->batch);
     memset(p, 0, sizeof *p);
     p->set = h->set64;
     p->fallback = NO_KERNEL;
-    const int code = ht_scheme_of_call64(h, &p->scheme);
+    /* where only C is scaled every scheme does what FP64 arithmetic does */
+    const int code = key->k > 0 ? ht_scheme_of_call64(h, &x, &p->scheme)
+                                : scheme64_named(h, native_name, HALFTONE_NOT_SUPPORTED, &p->scheme);
     if (code != HALFTONE_OK)
         return code;
-    const struct ht_choice choice =
-        ht_pick(p->set, p->scheme->name, key->m, key->n, key->k, key->batch, HT_PARTIAL_LIMIT_BYTES);
+    const struct ht_choice choice = pick64(h, &x, p->scheme);
     if (choice.kernel < 0)
         return ht_fail(h, HALFTONE_NOT_SUPPORTED,
                        "scheme '%s' has no kernel that fits the shared memory of this GPU", p->scheme->name);
     p->kernel = choice.kernel;
     p->splits = 1;
     p->kernel_ns = choice.predicted_ns;
+    if (p->set->kernel[p->kernel].residues != NULL)
+        return ht_plan_residues(h, key, p);
     ht_add_step(p, STEP_NATIVE64, p->kernel);
     return ht_lay_out_workspace(h, p);
+}
+
+/* ---- settings ---- */
+
+int halftone_dset_scheme(halftone *handle, const char *name) {
+    int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    const bool is_auto = name != NULL && strcmp(name, "auto") == 0;
+    const struct ht_scheme_desc *const scheme =
+        name != NULL && handle->set64 != NULL ? ht_find_scheme(handle->set64, name) : NULL;
+    if (scheme == NULL && !is_auto)
+        return ht_fail(handle, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s' for FP64 products",
+                       name != NULL ? name : "(NULL)");
+    if (is_auto)
+        return halftone_dset_accuracy(handle, fp64);
+    handle->scheme64 = scheme->name;
+    return HALFTONE_OK;
+}
+
+int halftone_dset_accuracy(halftone *handle, const char *text) {
+    static const char *const names[] = {fp64, fp64_fast, reproducible};
+    struct ht_accuracy64 wanted;
+    int code = ht_begin(handle), bits = 0, used = 0;
+    if (code != HALFTONE_OK)
+        return code;
+    memset(&wanted, 0, sizeof wanted);
+    for (size_t i = 0; text != NULL && i < sizeof names / sizeof *names; i++)
+        wanted.text = strcmp(text, names[i]) == 0 ? names[i] : wanted.text;
+    if (wanted.text == NULL && text != NULL && sscanf(text, "bits=%3d%n", &bits, &used) == 1 &&
+        text[used] == '\0' && bits > 0)
+        wanted.bits = bits;
+    if (wanted.text == NULL && wanted.bits == 0)
+        return ht_fail(handle, HALFTONE_UNKNOWN_ACCURACY,
+                       "'%.40s' is none of fp64, fp64-fast, reproducible, bits=N",
+                       text != NULL ? text : "(NULL)");
+    if (wanted.bits > bits_of_native(1))
+        return ht_fail(handle, HALFTONE_ACCURACY, "bits=%d: at k = 1 scheme %s keeps %d", wanted.bits,
+                       native_name, bits_of_native(1));
+    snprintf(wanted.bits_text, sizeof wanted.bits_text, "bits=%d", wanted.bits);
+    handle->accuracy64 = wanted;
+    handle->scheme64 = NULL;
+    handle->accuracies++;
+    return HALFTONE_OK;
+}
+
+int halftone_dget_scheme(halftone *handle, const char **name) {
+    const int code = ht_begin(handle);
+    if (code == HALFTONE_OK && name == NULL)
+        return ht_fail(handle, -18, "the result is NULL");
+    if (code == HALFTONE_OK)
+        *name = handle->scheme64;
+    return code;
+}
+
+int halftone_dget_accuracy(halftone *handle, const char **text) {
+    const int code = ht_begin(handle);
+    if (code == HALFTONE_OK && text == NULL)
+        return ht_fail(handle, -18, "the result is NULL");
+    if (code == HALFTONE_OK)
+        *text = handle->scheme64 != NULL          ? NULL
+                : handle->accuracy64.text != NULL ? handle->accuracy64.text
+                : handle->accuracy64.bits > 0     ? handle->accuracy64.bits_text
+                                                  : fp64;
+    return code;
+}
+
+const char *halftone_dschemes(const halftone *handle, int index) {
+    const struct ht_set_desc *const set = handle != NULL ? handle->set64 : ht_sets[0]->fp64;
+    return set != NULL && index >= 0 && index < set->schemes ? set->scheme[index].name : NULL;
+}
+
+void ht_explain64(const halftone *h, char *line, size_t bytes) {
+    if (h->scheme64 != NULL)
+        snprintf(line, bytes, "set by name");
+    else
+        snprintf(line, bytes, "by accuracy %s",
+                 h->accuracy64.text != NULL ? h->accuracy64.text
+                 : h->accuracy64.bits > 0   ? h->accuracy64.bits_text
+                                            : fp64);
 }
 
 /* ---- launch ---- */
@@ -75,7 +216,8 @@ static int multiply64(halftone *h, struct gemm_call *x, enum call_effect effect)
     memset(&r, 0, sizeof r);
     r.call = x;
     x->k = effect == EFFECT_SCALE ? 0 : x->k;
-    const int code = ht_plan_call(h, x, x->batch, x->batch, &r.plan);
+    const int code =
+        ht_plan_call(h, x, x->stride_a == 0 ? 1 : x->batch, x->stride_b == 0 ? 1 : x->batch, &r.plan);
     return code == HALFTONE_OK ? ht_run_plan(h, &r) : code;
 }
 

@@ -16,6 +16,12 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
     out->bound_units = ht_plan_bound_units(h, p, k);
     out->error_bound = (double)out->bound_units * (p->set == h->set64 ? 0x1p-53 : 0x1p-24);
     out->fixed_point = p->scheme->exact_k > 0 ? 1 : p->scheme->scales == HT_SCALES_TILES ? 2 : 0;
+    if (p->set == h->set64 && ht_crt_bound(p, k) > 0) { /* relative to norms */
+        out->error_bound = ht_crt_bound(p, k);
+        out->bound_units = out->error_bound * 0x1p53 < 0x1p62 ? (int64_t)(out->error_bound * 0x1p53) + 1 : INT64_MAX;
+        out->error_bound = (double)out->bound_units * 0x1p-53;
+        out->fixed_point = 1;
+    }
     if (p->checked)
         out->range = p->fallback != NO_KERNEL
                          ? CHECKED_RANGE("by the fallback scheme, in a launch before the product")
@@ -34,7 +40,8 @@ static void describe(const halftone *h, const struct plan *p, const struct gemm_
     out->wn = kernel->wn;
     out->stages = kernel->stages;
     out->splits = p->splits;
-    out->pack_ns = ht_packing_ns(p->set, p->scheme->name, x->m, x->n, x->k, x->batch);
+    out->pack_ns = p->pack_ns > 0 ? p->pack_ns
+                                  : ht_packing_ns(p->set, p->scheme->name, x->m, x->n, x->k, x->batch);
     out->kernel_ns = p->kernel_ns;
     out->predicted_ns = ht_add(out->pack_ns, out->kernel_ns);
     out->workspace_bytes = (size_t)p->bytes;
@@ -81,7 +88,7 @@ static int query(halftone *h, const struct gemm_call *x, struct halftone_plan *p
     if (code == HALFTONE_OK)
         code = ht_check_limits(h, x);
     if (code == HALFTONE_OK)
-        code = x->is_fp64 ? ht_scheme_of_call64(h, &scheme)
+        code = x->is_fp64 ? ht_scheme_of_call64(h, x, &scheme)
                           : ht_scheme_of_call(h, x->m, x->n, x->k, x->batch, &scheme, &is_auto);
     if (code != HALFTONE_OK)
         return code;
@@ -94,7 +101,7 @@ static int query(halftone *h, const struct gemm_call *x, struct halftone_plan *p
     out.bound = scheme->bound_text;
     out.range = scheme->range_text;
     if (x->is_fp64)
-        snprintf(out.why_scheme, sizeof out.why_scheme, "the only scheme for FP64 products");
+        ht_explain64(h, out.why_scheme, sizeof out.why_scheme);
     else
         explain_scheme(h, x, out.why_scheme, sizeof out.why_scheme);
     if (x->m > 0 && x->n > 0 && x->k > 0 && x->batch > 0) {

@@ -232,7 +232,7 @@ int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int6
     now.batch = x->batch;
     now.a_entries = a_entries;
     now.b_entries = b_entries;
-    now.scheme = h->scheme;
+    now.scheme = x->is_fp64 ? h->scheme64 : h->scheme;
     now.forced = h->forced_kernel;
     now.is_auto = h->is_auto;
     now.accuracies = h->accuracies;

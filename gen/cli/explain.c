@@ -99,7 +99,7 @@ static bool multiplies_fp32(const struct listing *l) {
 
 void explain_add_kernels(struct text *out, const struct listing *l) {
     const struct isa *isa = l->isa;
-    const char *const unit = l->s->in == NUMBER_F64                ? isa->fp64_mma ? "DMMA" : "FP64 FMA"
+    const char *const unit = l->s->in == NUMBER_F64 && !l->s->moduli ? isa->fp64_mma ? "DMMA" : "FP64 FMA"
                              : multiplies_fp32(l) && !isa->mfma_f32 ? "FP32 FMAs"
                                                                     : isa_instruction(isa);
     text_addf(out, "Kernels: %s, compiled for %s.", unit, isa->name);
@@ -127,7 +127,9 @@ void explain_add_ceiling(struct text *out, const struct listing *l) {
     const struct gpu *g = l->g;
     const int64_t ceiling = explain_ceiling_gflops(g, l->s);
     if (l->s->in == NUMBER_F64) {
-        text_addf(out, "the data-sheet rate of FP64 is " MILLI " TFLOPS.", AS_MILLI(ceiling));
+        text_addf(out, "the data-sheet rate of %s%s is " MILLI " TFLOPS.", scheme_operands(l->s),
+                  l->s->moduli > 0 ? " over the moduli" : "",
+                  AS_MILLI(ceiling / (l->s->moduli > 0 ? l->s->moduli : 1)));
         return;
     }
     text_addf(out,

@@ -239,6 +239,11 @@ static void add_units(struct library *l, const struct kernel_set *set) {
         add_unit(l, &gemm);
         if (!scheme_is_unpacked(p->on.s))
             add_unit(l, &pack);
+        if (p->on.s->moduli > 0) {
+            struct unit combine = {UNIT_COMBINE, c, p, {0}};
+            emit_combine_name(combine.name, sizeof combine.name, p);
+            add_unit(l, &combine);
+        }
         if (scheme_is_fixed_point(p->on.s)) {
             struct unit exact = {UNIT_REDUCE, c, p, {0}};
             emit_reduce_name(exact.name, sizeof exact.name, p->on.s, c->isa);
@@ -308,6 +313,8 @@ bool unit_emit(struct text *out, const struct unit *u) {
         return emit_gemm(out, u->context, u->plan);
     case UNIT_PACK:
         return emit_pack(out, u->context, u->plan->on.s);
+    case UNIT_COMBINE:
+        return emit_combine(out, u->context, u->plan);
     case UNIT_REDUCE:
         return emit_reduce(out, u->context, u->plan ? u->plan->on.s : NULL);
     }

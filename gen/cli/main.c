@@ -85,7 +85,9 @@ static void list_scheme(struct text *out, const struct scheme *s) {
     const int64_t units = plan_bound_units(s, isa_find("sm_80"), K);
     text_addf(out, "%-9s %d x %s, %2d product%s, ", s->name, s->slices, scheme_operands(s), s->products,
               s->products > 1 ? "s" : " ");
-    if (units < 0)
+    if (s->moduli > 0)
+        text_addf(out, "%d moduli, bound by norms: ", s->moduli);
+    else if (units < 0)
         text_add(out, "no kernels: ");
     else
         text_addf(out, "bound %6" PRId64 "%s at k = %d: ", units,

@@ -41,13 +41,20 @@ void manifest_table(struct text *out, const struct library *l) {
         table_of_set(out, &l->set[i].context, &l->set[i].plans);
 }
 
+/* What its launcher takes before the stream. */
+static const char *args_of(const struct unit *u) {
+    const struct scheme *s = u->plan ? u->plan->on.s : NULL;
+    return u->kind == UNIT_COMBINE ? EMIT_COMBINE_ARGS
+           : u->kind == UNIT_PACK  ? (s->moduli > 0 ? EMIT_CRT_PACK_ARGS : EMIT_PACK_ARGS)
+                                   : emit_gemm_args(s);
+}
+
 static void dispatch_declarations(struct text *out, const struct library *l) {
     for (int i = 0; i < l->units; i++) {
         const struct unit *u = &l->unit[i];
         if (u->kind == UNIT_GEMM || u->kind == UNIT_PACK)
             text_addf(out, "int %s_init(void);\n", u->name);
-        text_addf(out, "int %s_launch(%s, void *stream);\n", u->name,
-                  u->kind == UNIT_PACK ? EMIT_PACK_ARGS : emit_gemm_args(u->plan ? u->plan->on.s : NULL));
+        text_addf(out, "int %s_launch(%s, void *stream);\n", u->name, args_of(u));
     }
     text_add(out, "\n");
 }
@@ -84,7 +91,40 @@ static struct half half_of(const struct plan_set *set, enum number_type matrices
     return matrices == NUMBER_F32 ? (struct half){"", 0, fp32} : (struct half){"64", fp32, set->count};
 }
 
+/* One of three kinds, the others NULL. */
+static void dispatch_launchers(struct text *out, const struct plan *p, const char *gpu, int i) {
+    if (p->on.s->moduli > 0)
+        text_addf(out, "     %s_init, NULL, NULL, &residues_%s[%d]},\n", p->name, gpu, i);
+    else if (p->on.s->in == NUMBER_F64)
+        text_addf(out, "     %s_init, NULL, %s_launch, NULL},\n", p->name, p->name);
+    else
+        text_addf(out, "     %s_init, %s_launch, NULL, NULL},\n", p->name, p->name);
+}
+
+/* Launchers of products by residues, at the places of their kernels. */
+static void dispatch_residues(struct text *out, const char *gpu, const struct plan_set *set, struct half h) {
+    char pack[PLAN_NAME_MAX], combine[PLAN_NAME_MAX];
+    bool any = false;
+    for (int i = h.first; i < h.end; i++)
+        any = any || set->plan[i].on.s->moduli > 0;
+    if (!any)
+        return;
+    text_addf(out, "static const struct ht_crt_launch residues_%s[] = {\n", gpu);
+    for (int i = h.first; i < h.end; i++) {
+        const struct plan *p = &set->plan[i];
+        emit_pack_name(pack, sizeof pack, p->on.s, p->on.isa);
+        emit_combine_name(combine, sizeof combine, p);
+        if (p->on.s->moduli > 0)
+            text_addf(out, "    {%d, %s_init, %s_launch,\n     %s_launch, %s_launch},\n", p->on.s->moduli,
+                      pack, pack, p->name, combine);
+        else
+            text_add(out, "    {0, NULL, NULL, NULL, NULL},\n");
+    }
+    text_add(out, "};\n\n");
+}
+
 static void dispatch_kernels(struct text *out, const char *gpu, const struct plan_set *set, struct half h) {
+    dispatch_residues(out, gpu, set, h);
     text_addf(out, "static const struct ht_kernel_desc kernels%s_%s[] = {\n", h.mark, gpu);
     for (int i = h.first; i < h.end; i++) {
         const struct plan *p = &set->plan[i];
@@ -96,9 +136,7 @@ static void dispatch_kernels(struct text *out, const char *gpu, const struct pla
                   tile_threads(t, &p->on), p->cost.smem_bytes, p->cost.regs_per_thread,
                   (int)(p->on.skeleton - skeleton_table), emit_fallback_in_kernel(p));
         dispatch_cost(out, &p->cost.formula);
-        const bool is_fp64 = p->on.s->in == NUMBER_F64;
-        text_addf(out, "     %s_init, %s%s_launch%s},\n", p->name, is_fp64 ? "NULL, " : "", p->name,
-                  is_fp64 ? "" : ", NULL");
+        dispatch_launchers(out, p, gpu, i - h.first);
     }
     text_add(out, "};\n\n");
 }
@@ -120,7 +158,8 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         const struct isa *isa = c->isa;
         const struct target on = target_main(c->gpu, isa, s);
         const struct ht_scheme_desc bound = plan_bound_of(&on);
-        const char *launcher = scheme_is_unpacked(s) ? "" : "_launch";
+        const bool packs = !scheme_is_unpacked(s) && s->moduli == 0; /* by the scheme's launcher */
+        const char *launcher = packs ? "_launch" : "";
         emit_pack_name(name, sizeof name, s, c->isa);
         emit_reduce_name(reduce, sizeof reduce, s, c->isa);
         text_addf(out, "    {\"%s\",\n     \"%s\",\n     \"", s->name, emit_range_text(s, isa));
@@ -131,10 +170,9 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             "%ld, %d, %s, %d},\n",
             s->slices, scheme_atom_k(s), scheme_slice_bytes(s), scales_of(s), s->products,
             target_fragment_k(&on), bound.align_units, bound.split_units, bound.promote_k,
-            isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, scheme_is_unpacked(s) ? "" : name,
-            scheme_is_unpacked(s) ? "NULL" : name, scheme_is_unpacked(s) ? "" : "_init",
-            scheme_is_unpacked(s) ? "NULL" : name, launcher, s->atom_slices, s->exact_k,
-            scheme_is_fixed_point(s) ? reduce : "NULL", scheme_is_fixed_point(s) ? "_launch" : "",
+            isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, packs ? name : "",
+            packs ? name : "NULL", packs ? "_init" : "", packs ? name : "NULL", launcher, s->atom_slices,
+            s->exact_k, scheme_is_fixed_point(s) ? reduce : "NULL", scheme_is_fixed_point(s) ? "_launch" : "",
             s->simt_k_max, s->checked ? model_pack_tiles(c->gpu, s) : 0, s->checked ? isa->native_k : 0,
             scheme_range(s), s->checked ? model_pack_blocks_per_sm(c->gpu, s) : 0);
         count++;

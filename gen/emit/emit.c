@@ -34,7 +34,9 @@ void emit_reduce_name(char *name, size_t size, const struct scheme *s, const str
 }
 
 const char *emit_gemm_args(const struct scheme *s) {
-    return s && s->in == NUMBER_F64 ? "const struct ht_native64_args *args" : EMIT_GEMM_ARGS;
+    return !s || s->in == NUMBER_F32 ? EMIT_GEMM_ARGS
+           : s->moduli > 0           ? "const struct ht_crt_gemm_args *args"
+                                     : "const struct ht_native64_args *args";
 }
 
 void emit_bound_text(struct text *out, const struct scheme *s, const struct isa *isa) {
@@ -50,15 +52,6 @@ const char *emit_range_text(const struct scheme *s, const struct isa *isa) {
 /* ---- reading templates */
 
 /* Without the ` //@mutate NAME` at ends of lines, which tests edit (tests/mutation/mutate.py). */
-bool emit_read(struct text *out, const char *root, const char *folder, const char *name) {
-    char path[PATH_MAX_BYTES];
-    const int n = snprintf(path, sizeof path, "%s/%s/%s", root, folder, name);
-    const bool ok = n < PATH_MAX_BYTES && text_read_file(out, path);
-    if (!ok)
-        err_user(path, 0, "cannot read this file; --root names the folder of gen/, runtime/ and templates/");
-    return ok;
-}
-
 static bool read_template(struct text *out, const struct emit_context *c, const char *folder,
                           const char *name, const char *ext) {
     char file[FILE_BYTES];
@@ -66,23 +59,6 @@ static bool read_template(struct text *out, const struct emit_context *c, const 
     const bool ok = emit_read(out, c->root, "templates", file);
     for (char *tag = out->data; ok && tag && (tag = strstr(tag, " //@mutate ")); out->len = strlen(out->data))
         memmove(tag, tag + strcspn(tag, "\n"), strlen(tag + strcspn(tag, "\n")) + 1);
-    return ok;
-}
-
-bool emit_read_abi(struct text *out, const char *root, enum number_type matrices) {
-    const char *const name = matrices == NUMBER_F64 ? "ht_abi64.h" : "ht_abi.h";
-    struct text file = {0};
-    const bool ok =
-        emit_read(&file, root, "runtime", name) && tpl_section(out, name, file.data, file.len, "abi");
-    text_free(&file);
-    return ok;
-}
-
-bool emit_read_headers(struct text *abi, struct text *headers, const char *root) {
-    static const char *const names[] = {"ht_abi.h", "ht_abi64.h", "ht_cost.h", "ht_bound.h"};
-    bool ok = emit_read_abi(abi, root, NUMBER_F32) && emit_read_abi(abi, root, NUMBER_F64);
-    for (size_t i = 0; ok && i < sizeof names / sizeof *names; i++)
-        ok = emit_read(headers, root, "runtime", names[i]);
     return ok;
 }
 
@@ -252,6 +228,9 @@ static const struct family_emit {
     [HT_FAMILY_GEMV] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_TALL_SKINNY] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_FP64_TILE] = {"BM BN BK WM WN MIN_BLOCKS WAVE", "", NULL, NULL, NULL},
+    [HT_FAMILY_CRT_WGMMA_SS] = {"BM BN BK WM WN STAGES RASTER SMS", "", NULL, NULL, NULL},
+    [HT_FAMILY_CRT_MMA_WARP] = {"BM BN BK WM WN STAGES " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER", "",
+                                NULL, NULL, NULL},
     [HT_FAMILY_FALLBACK] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
 };
 
@@ -328,7 +307,8 @@ static void banner_gemm(struct text *out, const struct emit_context *c, const st
     else
         emit_bound_text(out, p->on.s, p->on.isa);
     text_add(out, p->variant == VARIANT_FALLBACK && k->searched ? ", with compensation\n" : "\n");
-    banner_bound(out, p->on.s, c->isa);
+    if (p->on.s->moduli == 0)
+        banner_bound(out, p->on.s, c->isa);
     text_addf(out, "// Input range: %s\n", emit_range_text(p->on.s, p->on.isa));
     if (p->on.isa->ablation)
         text_addf(out, "// For an ablation only, not as the table of instruction sets has it: %s.\n",
@@ -361,9 +341,10 @@ struct frame {
 
 /* Files of a kernel, in their order; the inlay goes into a hole of the template. */
 struct parts {
-    struct text file[SKELETON_HOOKS_MAX + 4];
+    struct text file[SKELETON_HOOKS_MAX + 5];
 };
-enum { PART_ABI = SKELETON_HOOKS_MAX, PART_PRIM, PART_INLAY, PART_TEMPLATE }; /* behind the hooks */
+/* behind the hooks */
+enum { PART_ABI = SKELETON_HOOKS_MAX, PART_PRIM, PART_CRT_PRIM, PART_INLAY, PART_TEMPLATE };
 
 bool emit_fallback_in_kernel(const struct plan *p) {
     return p->on.skeleton->has_dmma_fallback && p->on.s->checked;
@@ -379,6 +360,8 @@ static const char *hook_of(const struct frame *f, const char *name) {
     } roles[] = {{"=launch", isa->launch}, {"=stage", isa->stage}, {"=fragment", isa->fragment},
                  {"=wgmma", isa->wgmma}, {"=wgmma_rs", isa->wgmma_rs_bf16}, {"=dmma", isa->dmma},
                  {"=fp64_mma", isa->fp64_mma}, {"=fp64_lanes", isa->fp64_mma ? "arch/dmma64" : "arch/fma64"},
+                 {"=tables", NULL},
+                 {"=crt_order", isa->wgmma ? "epilogue/crt_order_wgmma" : "epilogue/crt_order_mma"},
                  {"=dmma_inside", inside ? isa->dmma : NULL},
                  {"=fallback_inside", inside ? "check/fallback_tile" : "check/fallback_none"},
                  {"=fallback_grid",
@@ -404,8 +387,12 @@ static const char *hook_of(const struct frame *f, const char *name) {
 static bool read_parts(struct parts *t, const struct frame *f) {
     const char *inlay = f->skeleton->inlay;
     bool ok = emit_read_abi(&t->file[PART_ABI], f->c->root, f->scheme ? f->scheme->in : NUMBER_F32) &&
-              read_template(&t->file[PART_PRIM], f->c, "hooks", f->isa->prim, "cuh");
+              read_template(&t->file[PART_PRIM], f->c, "hooks", f->isa->prim, "cuh") &&
+              (!f->scheme || f->scheme->moduli == 0 ||
+               read_template(&t->file[PART_CRT_PRIM], f->c, "hooks", f->isa->crt_prim, "cuh"));
     for (int i = 0; ok && i < SKELETON_HOOKS_MAX; i++) {
+        if (f->skeleton->hooks[i] && strcmp(f->skeleton->hooks[i], "=tables") == 0)
+            emit_crt_tables(&t->file[i], f->scheme);
         const char *hook = hook_of(f, f->skeleton->hooks[i]);
         ok = !hook || read_template(&t->file[i], f->c, "hooks", hook, "cuh");
     }
@@ -470,6 +457,8 @@ static void write_head(struct text *out, const struct frame *f, const struct par
 static void write_hooks(struct text *out, const struct parts *t) {
     text_add(out, "#ifndef HT_SIMULATOR\n");
     text_add_bytes(out, t->file[PART_PRIM].data, t->file[PART_PRIM].len);
+    if (t->file[PART_CRT_PRIM].len > 0)
+        text_add_bytes(out, t->file[PART_CRT_PRIM].data, t->file[PART_CRT_PRIM].len);
     text_add(out, "#endif\n\n");
     for (int i = 0; i < SKELETON_HOOKS_MAX; i++) {
         if (t->file[i].len > 0)
@@ -541,9 +530,38 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
     return write_file(out, &f);
 }
 
+static bool emit_crt_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
+    char name[PLAN_NAME_MAX];
+    struct params written = {0};
+    emit_pack_name(name, sizeof name, s, c->isa);
+    add_params(&written, "WAVE", c, s, NULL);
+    const struct frame f = {.c = c, .isa = c->isa, .name = name, .scheme = s, .args = EMIT_CRT_PACK_ARGS,
+                            .values = "operands, count", .skeleton = &skeleton_table[HT_FAMILY_CRT_PACK],
+                            .written = &written};
+    banner_small(out, c->isa, name,
+                 "Residues of one or two FP64 operands as panel atoms, one for each modulus.", f.args, s);
+    return write_file(out, &f);
+}
+
+bool emit_combine(struct text *out, const struct emit_context *c, const struct plan *p) {
+    char name[PLAN_NAME_MAX];
+    struct params written = {0};
+    emit_combine_name(name, sizeof name, p);
+    add_params(&written, "BM BN BK WM WN " PARAMS_OF_WARPS, c, p->on.s, p);
+    const struct frame f = {.c = c, .isa = p->on.isa, .name = name, .scheme = p->on.s,
+                            .args = EMIT_COMBINE_ARGS, .values = "*args",
+                            .skeleton = &skeleton_table[HT_FAMILY_CRT_COMBINE], .written = &written};
+    banner_small(out, p->on.isa, name,
+                 "C = alpha X + beta C, rounded once, of the integers X that residues say.", f.args,
+                 p->on.s);
+    return write_file(out, &f);
+}
+
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
     char name[PLAN_NAME_MAX];
     struct params written = {0};
+    if (s->moduli > 0)
+        return emit_crt_pack(out, c, s);
     emit_pack_name(name, sizeof name, s, c->isa);
     add_params(&written, PARAMS_OF_PACK, c, s, NULL);
     const struct frame f = {.c = c, .isa = c->isa, .name = name, .skeleton = &skeleton_table[HT_FAMILY_PACK],

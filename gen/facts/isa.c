@@ -58,7 +58,7 @@
 #define AMPERE_KIN(name_, suffix_, sim_, flags_, arch_, fp64_mma_, unverified_, absent_)                     \
     {                                                                                                        \
         .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu",                             \
-        .prim = "prim/cuda", .launch = "launch/stream",                                                      \
+        .prim = "prim/cuda", .crt_prim = "prim/crt_cuda", .launch = "launch/stream",                         \
         .stage = "stage/cp_async", .fragment = "frag/ldmatrix",                                              \
         .mma_hooks = AMPERE_MMA, .mma_bf16 = "arch/sm80_bf16", .mma_sync_rate_percent = 100,                 \
         .fp64_mma = fp64_mma_,                                                                               \
@@ -73,7 +73,7 @@
 #define CDNA2(name_, suffix_, side_, k_, fragment_k_, latency_divisor_, align_units_, other_)                \
     {                                                                                                        \
         .name = name_, .suffix = suffix_, .vendor = "amd", .extension = "hip",                               \
-        .prim = "prim/hip", .launch = "launch/stream",                                                       \
+        .prim = "prim/hip", .crt_prim = "prim/crt_hip", .launch = "launch/stream",                           \
         .stage = "stage/via_registers", .fragment = "frag/mfma",                                             \
         .mma_hooks = {[SLICE_F16] = "arch/gfx90a_f16",                                                       \
                       [SLICE_BF16] = "arch/gfx90a_bf16",                                                     \
@@ -95,7 +95,8 @@
 
 const struct isa isa_table[] = {
     {.name = "sm_75", .suffix = "sm75", .vendor = "nvidia", .extension = "cu",
-     .prim = "prim/cuda", .launch = "launch/stream", .stage = "stage/via_registers",
+     .prim = "prim/cuda", .crt_prim = "prim/crt_cuda", .launch = "launch/stream",
+     .stage = "stage/via_registers",
      .fragment = "frag/ldmatrix", .mma_sync_rate_percent = 100, /* no BF16, no TF32 before 8.0 */
      .mma_hooks = {[SLICE_F16] = "arch/sm75_f16", [SLICE_S8] = "arch/sm75_s8"},
      .sim_model = "sm75", .compile_flags = NVCC_TARGET("75"), .arch = 750, .wave_size = 32,
@@ -107,7 +108,7 @@ const struct isa isa_table[] = {
     AMPERE_KIN("sm_89", "sm89", "sm89", NVCC_TARGET("89"), 890, NULL, NULL, NULL),
     /* 16 k of a 64-row operand is what one wgmma takes; mma is that of mma.sync, for the papers' models. */
     {.name = "sm_90a", .suffix = "sm90a", .vendor = "nvidia", .extension = "cu",
-     .prim = "prim/cuda", .launch = "launch/pdl", .wgmma = "arch/sm90",
+     .prim = "prim/cuda", .crt_prim = "prim/crt_cuda", .launch = "launch/pdl", .wgmma = "arch/sm90",
      /* budgets state wgmma's rate; mma.sync reaches that much of it: Luo et al. 2024 */
      .mma_sync_rate_percent = 62,
      .mma_hooks = {[SLICE_F16] = "arch/sm90_f16", [SLICE_BF16] = "arch/sm90_bf16",

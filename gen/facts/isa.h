@@ -29,6 +29,7 @@ struct isa {
     const char *vendor;    /* "nvidia" | "amd" */
     const char *extension; /* "cu" | "hip" */
     const char *prim;      /* templates/hooks/PRIM.cuh: how kernels touch the hardware */
+    const char *crt_prim;  /* the same, what FP64 by residues needs besides */
     const char *launch;    /* templates/hooks/LAUNCH.cuh: may a kernel start before its predecessor ends */
     /* templates/hooks/NAME.cuh: copies of a stage and fragment loads of warps; NULL: warpgroups alone */
     const char *stage, *fragment;

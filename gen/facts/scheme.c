@@ -89,6 +89,22 @@
                       "product of two tiles' largest must be below 2^139"                                    \
     }
 
+/* FP64 by residues (Ozaki-II): bench/ACCURACY.md, section 14. */
+#define RESIDUES(name_, moduli_, bits_, on_request_)                                                         \
+    {                                                                                                        \
+        .name = name_,                                                                                       \
+        .paper = "Ozaki-II: rows and columns as integers, a power of two each, their product by INT8 "       \
+                 "residues, put together by CRT and rounded once",                                           \
+        .in = NUMBER_F64, .out = NUMBER_F64, .sum = NUMBER_S32, .unit_exponent = -53, .slice = SLICE_S8,     \
+        .moduli = moduli_, .on_request = on_request_, .slices = 1, .atom_slices = 1, .products = 1,          \
+        .product = {{0, 0, 0}},                                                                              \
+        .combine = COMBINE_BY_KERNEL, .accumulators = 1, .promote = {PROMOTE_NEVER},                         \
+        .bound_text = "2^-" bits_ " (|a|_2 |b|_1 + |a|_1 |b|_2) of a row a of A and a column b of B, not "   \
+                      "of |A||B|, and one rounding; the same bits on every machine",                         \
+        .range_text = "every finite number; elements far below their row's (column's) norm lose bits; a "    \
+                      "row (column) with NaN or Inf gives NaN throughout"                                    \
+    }
+
 /* FP32 from end to end; bounds count units of its roundoff. */
 #define OF_FP32 .in = NUMBER_F32, .out = NUMBER_F32, .sum = NUMBER_F32, .unit_exponent = -24
 
@@ -298,6 +314,10 @@ const struct scheme scheme_table[] = {
     MIXPERT("4", "IV (l = 2, r = 2)", 3, 8, 17, "2^-21", {0, 0, 0}, {0, 1, 0}, {0, 2, 0}, {1, 2, 0},
             {1, 0, 0}, {1, 1, 0}, {2, 1, 0}, {2, 0, 0}),
     /* FP64 products; behind those of FP32, which halftone_sgemm knows by their places. */
+    RESIDUES("crt14", 14, "54.58", false), RESIDUES("crt15", 15, "58.39", true),
+    RESIDUES("crt16", 16, "62.18", false), RESIDUES("crt17", 17, "65.97", true),
+    RESIDUES("crt18", 18, "69.72", true), RESIDUES("crt19", 19, "73.47", true),
+    RESIDUES("crt20", 20, "77.18", true),
     {.name = "native64",
      .paper = "FP64 from end to end: FP64 FMA, or FP64 tensor cores (DMMA) where those are faster",
      .in = NUMBER_F64, .out = NUMBER_F64, .sum = NUMBER_F64, .unit_exponent = -53, .slices = 1,
@@ -337,7 +357,7 @@ int scheme_flush_exponent(const struct scheme *s) {
 }
 
 const char *scheme_operands(const struct scheme *s) {
-    return s->in == NUMBER_F64 ? number_title(s->in) : slice_title(s->slice);
+    return s->in == NUMBER_F64 && s->moduli == 0 ? number_title(s->in) : slice_title(s->slice);
 }
 
 int scheme_slice_bytes(const struct scheme *s) {
@@ -379,12 +399,14 @@ int scheme_passes(const struct scheme *s) {
 }
 
 bool scheme_is_fixed_point(const struct scheme *s) {
-    return s->sum == NUMBER_S32;
+    return s->sum == NUMBER_S32 && s->moduli == 0;
 }
 
 const char *scheme_range(const struct scheme *s) {
     if (scheme_is_unpacked(s))
         return "HT_RANGE_ALL";
+    if (s->moduli > 0)
+        return "HT_RANGE_FIXED";
     if (s->slice == SLICE_F16 && s->scale == SCALE_ROW)
         return "HT_RANGE_ROW";
     if (s->slice == SLICE_F16)

@@ -32,6 +32,8 @@ struct scheme {
     enum number_type in, out, sum; /* of the caller's A and B, of C, of an accumulator */
     int unit_exponent;             /* bounds count units of 2^this, the unit roundoff of `out` */
     enum slice_type slice;
+    /* products of residues, one for each modulus (runtime/ht_crt.h), put together by a kernel; 0: none */
+    int moduli;
     int slices;
     int atom_slices; /* slices side by side in a row of a panel atom; it divides slices */
     enum split_rule split;

@@ -117,6 +117,37 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "pack/row_sums",
                    "pack/absmax_exchange", "pack/row_resident", "pack/strip_32x512"}},
     [HT_FAMILY_REDUCE] = {.file = "reduce", .folds = "", .hooks = {"=launch", SUMS}},
+    [HT_FAMILY_CRT_WGMMA_SS] =
+        {.file = "crt_wgmma_ss", .label = "_wgmma", .searched = true, .in = NUMBER_F64, .out = NUMBER_F64,
+         .forms_passes = true, .needs = ISA_WGMMA, .has_init = true, .cost_form = HT_TILED_WAVES,
+         .persistent = true, .no_split_k = true,
+         .hooks = {"=launch", "=wgmma", "=mma", "=tables", "epilogue/crt_residue"},
+         .folds = "CONSUMER_WARPGROUPS N_SUBTILES ACC_REGS A_BLOCKS B_BLOCKS",
+         .team = "warpgroup", .workers = "warpgroups and a producer",
+         .holds = "of a warpgroup after setmaxnreg; chain",
+         .tiles = {{64, 128, 128, 64, 64, 4, ALWAYS, "INT8 products of residues; few tiles"},
+                   {128, 256, 128, 128, 128, 4, ALWAYS, "INT8 products of residues; many tiles"}}},
+    [HT_FAMILY_CRT_MMA_WARP] =
+        {.file = "crt_mma_warp", .label = "_mma", .searched = true, .in = NUMBER_F64, .out = NUMBER_F64,
+         .forms_passes = true, .needs = ISA_FRAGMENTS, .has_init = true, .cost_form = HT_TILED_WAVES,
+         .no_split_k = true, OF_WARPS,
+         .hooks = {"=launch", "=stage", "=fragment", "=mma", "=tables", "epilogue/crt_residue"},
+         .folds = "THREADS MI NI K_STEPS K_ATOMS K_PAIRS D_REGS A_BLOCKS B_BLOCKS STAGE_BYTES PARTS "
+                  "PREFETCH_STAGES A_BYTES SMEM_BYTES WARPS_M WARPS_N SUMS A_REGS B_REGS ATOM_K",
+         .tiles = {{64, 64, 128, 32, 32, 2, ALWAYS, "INT8 products of residues; few tiles"},
+                   {64, 64, 128, 32, 32, 3, ALWAYS, "INT8 products of residues; few tiles"},
+                   {128, 128, 128, 64, 32, 3, ALWAYS, "INT8 products of residues; many tiles"},
+                   {128, 128, 128, 64, 64, 2, ALWAYS, "INT8 products of residues; many tiles"}}},
+    [HT_FAMILY_CRT_PACK] =
+        {.file = "crt_pack", .in = NUMBER_F64, .out = NUMBER_F64, .has_init = true,
+         .folds = "MEASURE_HELD MEASURE_ROWS CRT_SEGMENT PACK_THREADS SPLIT_ELEMENTS SPLIT_ROWS SPLIT_K "
+                  "CRT_DIGIT_WORDS",
+         .hooks = {"=launch", "=tables", "pack/crt_element"}},
+    [HT_FAMILY_CRT_COMBINE] =
+        {.file = "crt_combine", .in = NUMBER_F64, .out = NUMBER_F64,
+         .folds = "PIECES GROUPS CRT_MODULI CRT_THREADS",
+         .hooks = {"=launch", "=fragment", "=tables", "=crt_order", "epilogue/crt_value",
+                   "epilogue/crt_axpby"}},
 };
 
 bool skeleton_has_warpgroup_tiles(const struct skeleton *k) {

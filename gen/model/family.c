@@ -16,6 +16,10 @@ static const struct family_model families[HT_FAMILIES] = {
     [HT_FAMILY_GEMV] = {FAMILY(gemv, NULL)},
     [HT_FAMILY_TALL_SKINNY] = {FAMILY(tall_skinny, NULL)},
     [HT_FAMILY_FP64_TILE] = {FAMILY(fp64_tile, NULL), .space = tile_space_fp64_tile},
+    [HT_FAMILY_CRT_WGMMA_SS] = {.needs = footprint_crt_wgmma_ss, .time = time_wgmma_ss,
+                                .space = tile_space_planned},
+    [HT_FAMILY_CRT_MMA_WARP] = {.needs = footprint_crt_mma_warp, .time = time_mma_warp,
+                                .binding = binding_mma_warp, .space = tile_space_planned},
     [HT_FAMILY_FALLBACK] = {.needs = footprint_fallback},
 };
 

@@ -13,6 +13,7 @@ enum {
     COPY_BYTES = 16, /* per thread and copy instruction */
     /* mma_warp */
     WARP_OTHER_REGISTERS = 24,      /* beside sums, fragments and copies */
+    UNSCHEDULED_REGISTERS = 40,
     COPY_REGISTERS = 2,             /* of each copy of a step: addresses */
     SECOND_SUM_REGISTERS = 16,      /* a second set of sums costs this beside itself */
     EACH_MMA_REGISTERS = 24,        /* results on their way to FP32 adds, for each fragment step but one */
@@ -127,6 +128,13 @@ void footprint_mma_warp(const struct target *on, const struct tile *t, struct co
                      on->g->instruction_cache_bytes);
 }
 
+/* As its template has loads and MMAs, unscheduled, ptxas takes more: 128x128x128, warps of 64x32, sm_80: 192
+ * (210); 64x64x128, warps of 32x32: 144 (128). */
+void footprint_crt_mma_warp(const struct target *on, const struct tile *t, struct cost *cost) {
+    footprint_mma_warp(on, t, cost);
+    cost->regs_other += UNSCHEDULED_REGISTERS;
+}
+
 /* ---- wgmma_ss */
 
 /* Blocks of half an atom leave room for packing beside them. */
@@ -192,6 +200,12 @@ void footprint_wgmma_ss(const struct target *on, const struct tile *t, struct co
         model_reject(cost, "ring: %d stages where %d fit; nothing else wants the room", t->stages, deeper);
     else
         ring_registers(on, t, cost);
+}
+
+/* A ring of stages and their two barriers; sums become residues where they are. */
+void footprint_crt_wgmma_ss(const struct target *on, const struct tile *t, struct cost *cost) {
+    cost->smem_bytes = t->stages * (tile_stage_bytes(t, on->s) + BARRIER_BYTES);
+    ring_registers(on, t, cost);
 }
 
 /* ---- unpacked_mma, unpacked_wgmma */

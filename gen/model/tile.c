@@ -182,6 +182,16 @@ void tile_space_fp64_tile(const struct target *on, tile_visit *visit, void *cont
     }
 }
 
+/* The family's planned tiles. Stages beyond two are for asynchronous copies, which have no use for fewer. */
+void tile_space_planned(const struct target *on, tile_visit *visit, void *context) {
+    for (int i = 0; i < SKELETON_TILES_MAX && on->skeleton->tiles[i].why; i++) {
+        const struct planned_tile *row = &on->skeleton->tiles[i];
+        const struct tile t = {row->bm, row->bn, row->bk, row->wm, row->wn, target_mma_k(on), row->stages, 1};
+        if ((row->stages > 2) == on->isa->async_copy)
+            visit(context, &t);
+    }
+}
+
 void tile_space_mma_warp(const struct target *on, tile_visit *visit, void *context) {
     static const int block_sizes[] = {64, 128, 256};
     static const int warp_sizes[] = {16, 32, 64, 128};

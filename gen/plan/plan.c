@@ -373,7 +373,7 @@ static bool has_dmma(const struct target *on) {
 
 static bool is_planned(const struct target *on, enum unless unless) {
     const struct isa *isa = on->isa;
-    if (on->skeleton->in != on->s->in || !isa_has(isa, on->skeleton->needs) ||
+    if (!on->skeleton->unpacked || on->skeleton->in != on->s->in || !isa_has(isa, on->skeleton->needs) ||
         (on->skeleton->needs == ISA_DMMA && !has_dmma(on)))
         return false;
     if (isa->only_tiled)
@@ -460,10 +460,25 @@ void plan_fallback(struct plan_set *set) {
     set->plan[at + 1] = fallback;
 }
 
+struct residues {
+    struct plan_set *set;
+    struct best *b;
+};
+
+static void visit_residues(void *context, const struct tile *t) {
+    const struct residues *r = context;
+    if (plan_fixed(r->b, t))
+        plan_add(r->set, r->b, VARIANT_PIPELINE, "INT8 products of residues, all moduli in one launch");
+}
+
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
     struct best b = {.on = target_main(g, isa, s)};
     if (b.on.skeleton->unpacked) {
         plan_unpacked(set, &b);
+        return;
+    }
+    if (s->moduli > 0) {
+        tile_enumerate(&b.on, visit_residues, &(struct residues){set, &b});
         return;
     }
     plan_picks(set, &b);

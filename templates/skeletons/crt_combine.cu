@@ -7,8 +7,7 @@ constexpr int PIECES = BM * BN / CRT_THREADS / 16; // of 16 elements of a thread
 constexpr int GROUPS = (CRT_MODULI + 3) / 4;
 
 // Bytes of four elements, four moduli to a word: the other way round.
-HT_DEVICE void transpose(const unsigned *x, unsigned *y)
-{
+HT_DEVICE void transpose(const unsigned *x, unsigned *y) {
     const unsigned low[2] = {__byte_perm(x[0], x[1], 0x5140), __byte_perm(x[2], x[3], 0x5140)};
     const unsigned high[2] = {__byte_perm(x[0], x[1], 0x7362), __byte_perm(x[2], x[3], 0x7362)};
     y[0] = __byte_perm(low[0], low[1], 0x5410);
@@ -19,14 +18,12 @@ HT_DEVICE void transpose(const unsigned *x, unsigned *y)
 
 // Of host and device.
 static __host__ __device__ __forceinline__ bool is_power_of_two(unsigned long long alpha,
-                                                                unsigned long long beta)
-{
+                                                                unsigned long long beta) {
     const unsigned long long field = alpha >> 52 & 0x7ff;
     return (beta << 1) == 0 && (alpha & 0xfffffffffffffull) == 0 && field != 0 && field != 0x7ff;
 }
 
-HT_DEVICE unsigned long long read_scalar(const double *pointer, double value)
-{
+HT_DEVICE unsigned long long read_scalar(const double *pointer, double value) {
     unsigned long long bits;
     if (pointer)
         return (unsigned long long)ht_ldg_i64((const long long *)(const void *)pointer);
@@ -41,8 +38,7 @@ struct scalars {
     unsigned sign;
 };
 
-HT_DEVICE scalars load_alpha_beta(const ht_crt_combine_args &g)
-{
+HT_DEVICE scalars load_alpha_beta(const ht_crt_combine_args &g) {
     scalars by = {read_scalar(g.alpha_ptr, g.alpha), read_scalar(g.beta_ptr, g.beta), false, 0, 0};
     by.is_power = is_power_of_two(by.alpha, by.beta);
     by.shift = (int)(by.alpha >> 52 & 0x7ff) - 1023;
@@ -52,14 +48,13 @@ HT_DEVICE scalars load_alpha_beta(const ht_crt_combine_args &g)
 
 template <bool POWER>
 HT_DEVICE void store_element(const ht_crt_combine_args &g, const scalars &by, long long entry,
-                             const unsigned *residues, int row, int col)
-{
+                             const unsigned *residues, int row, int col) {
     if (row >= g.m || col >= g.n)
         return;
     unsigned value[CRT_VALUE_WORDS];
     long long *const c = (long long *)(void *)(g.c + entry * g.c_stride + col * g.ldc + row);
-    const int scale = ht_ldg_i32(g.a_exponents + entry * g.a_exponent_stride + row) +
-                      ht_ldg_i32(g.b_exponents + entry * g.b_exponent_stride + col);
+    const int scale = ht_ldg_i32(g.a_row_exponents + entry * g.a_exponent_stride + row) +
+                      ht_ldg_i32(g.b_col_exponents + entry * g.b_exponent_stride + col);
     ht_crt_value(residues, value);
     unsigned long long result;
     if (POWER || (by.is_power && scale < CRT_POISONED / 2))
@@ -73,8 +68,7 @@ HT_DEVICE void store_element(const ht_crt_combine_args &g, const scalars &by, lo
 // POWER: alpha and beta are known to be such that no product but X's is needed; a kernel of its own, since
 // the other one is three times as long.
 template <bool POWER>
-static __global__ void __launch_bounds__(CRT_THREADS) combine(const ht_crt_combine_args g)
-{
+static __global__ void __launch_bounds__(CRT_THREADS) combine(const ht_crt_combine_args g) {
     const int thread = (int)threadIdx.x, tile = (int)blockIdx.x / PIECES, piece = (int)blockIdx.x % PIECES,
               tiles_m = (g.m + BM - 1) / BM;
     const long long entry = blockIdx.z;
@@ -110,8 +104,7 @@ static __global__ void __launch_bounds__(CRT_THREADS) combine(const ht_crt_combi
     }
 }
 
-static int launch(const ht_crt_combine_args &g, void *stream)
-{
+static int launch(const ht_crt_combine_args &g, void *stream) {
     const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
     unsigned long long alpha, beta;
     __builtin_memcpy(&alpha, &g.alpha, sizeof alpha);

@@ -232,7 +232,11 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     const unsigned p = CRT_MODULUS[modulus], barrett = CRT_BARRETT[modulus];
 #pragma unroll
     for (int i = 0; i < SUMS / 16; i++) {
-        const int *sum = acc[0][0] + i * 16;
+        int sum[16];
+#pragma unroll
+        for (int e = 0; e < 16; e++) {
+            sum[e] = acc[(i * 16 + e) / D_REGS / NI][(i * 16 + e) / D_REGS % NI][(i * 16 + e) % D_REGS];
+        }
         ht_stg16(to + i * THREADS * 16,
                  make_uint4(ht_crt_residue_word(sum, p, barrett), ht_crt_residue_word(sum + 4, p, barrett),
                             ht_crt_residue_word(sum + 8, p, barrett),

@@ -124,8 +124,11 @@ template <bool K_MAJOR> HT_DEVICE void measure_segment(const ht_crt_pack_args &g
 #pragma unroll
         for (int i = 0; i < MEASURE_HELD; i++) {
             const unsigned part = ht_crt_part(high[i], most);
-            sum += i * 8 < x.left ? part * part : 0; // at most 2^15: no overflow
+            sum += part * part; // at most 2^15: no overflow
         }
+        // Where the matrix has no element a 1 was added. A condition for each would take 128 scalar registers on AMD.
+        const int has = (x.left + 7) / 8;
+        sum -= (unsigned)(x.left <= 0 ? MEASURE_HELD : has < MEASURE_HELD ? MEASURE_HELD - has : 0);
     } else if (most > -1075) {
         sum = sum_of_subnormal(x, most);
     }

@@ -192,8 +192,8 @@ int main(int argc, char **argv) {
     last.planes = g.planes;
     last.plane_modulus_stride = g.plane_modulus_stride;
     last.plane_stride = g.plane_stride;
-    last.a_exponents = both[0].exponents;
-    last.b_exponents = both[1].exponents;
+    last.a_row_exponents = both[0].exponents;
+    last.b_col_exponents = both[1].exponents;
     last.a_exponent_stride = both[0].exponent_stride;
     last.b_exponent_stride = both[1].exponent_stride;
     last.c = c;

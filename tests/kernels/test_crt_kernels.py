@@ -178,7 +178,7 @@ BREAKS = {
     "no infinity": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"exponent > 1023 \|\| bits >> 52 >= 0x7ff", "false", 7),
     "alpha's sign": ("crt_combine", "skeletons/crt_combine.cu", r"by\.sign = ht_crt_sign\(by\.alpha\);", "by.sign = 0;", 3),
     "beta without its sign": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"ht_crt_sign\(beta\) \^ ht_crt_sign\(c\)\);\n    return", "ht_crt_sign(c));\n    return", 9),
-    "a loss forgotten": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"larger\.word\[0\] \|= lost;", "", 21),
+    "a loss forgotten": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"x->word\[0\] \|= lost;", "", 21),
     "a loss not borrowed": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"flip & 1 & ~lost", "flip & 1", 22),
     "elements turned": ("crt_combine", "skeletons/crt_combine.cu", r"y\[1\] = __byte_perm\(low\[0\], low\[1\], 0x7632\);", "y[1] = __byte_perm(low[0], low[1], 0x3276);", 1),
     "C beyond its rows": ("crt_combine", "skeletons/crt_combine.cu", r"row >= g\.m \|\| ", "", 1),

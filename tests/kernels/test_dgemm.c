@@ -29,6 +29,7 @@ struct problem {
 };
 
 static uint64_t state;
+static double norm_bound; /* > 0: results are within that times k max|a| max|b| of a row and a column */
 
 static double uniform(void) {
     state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -108,13 +109,15 @@ static void add(double *high, double *low, double x) {
 
 static void check_element(const struct problem *p, const struct operand *a, const struct operand *b, int64_t entry, int64_t row,
                           int64_t col, double old, double got) {
-    double high = 0, low = 0, size = 0, plain = 0;
+    double high = 0, low = 0, size = 0, plain = 0, largest_a = 0, largest_b = 0;
     for (int64_t k = 0; k < p->k && p->alpha != 0; k++) {
         const double x = *place(a, entry, row, k), y = *place(b, entry, col, k), product = x * y;
         add(&high, &low, product);
         low += fma(x, y, -product);
         size += fabs(product);
         plain += product;
+        largest_a = fmax(largest_a, fabs(x));
+        largest_b = fmax(largest_b, fabs(y));
     }
     const double with_c = p->beta != 0 ? p->beta * old : 0, expected = p->alpha * plain + with_c;
     if (!isfinite(expected)) {
@@ -123,6 +126,8 @@ static void check_element(const struct problem *p, const struct operand *a, cons
         return;
     }
     const double exact = p->alpha * (high + low) + with_c;
+    if (norm_bound > 0)
+        size = norm_bound * 0x1p53 * largest_a * largest_b * (double)p->k / (double)(p->k + 4);
     const double absolute = strcmp(p->family, "integers") == 0 ? 0 : (double)p->k * 0x1p-1074;
     const double bound = absolute == 0 ? 0 : absolute + (double)(p->k + 4) * 0x1p-53 * (fabs(p->alpha) * size + fabs(with_c));
     if (!(fabs(got - exact) <= bound))
@@ -180,12 +185,124 @@ static void right_with_each_kernel(void **s) {
     (void)s;
     assert_non_null(set);
     for (int i = 0; i < set->kernels; i++) {
+        if (set->kernel[i].launch64 == NULL)
+            continue;
         const struct problem whole = {"integers", 'N', 'T', 129, 70, 35, 2, 1, 1, false},
                              apart = {"uniform", 'T', 'N', 5, 67, 16, 1, 1, 0, false};
         assert_int_equal(ht_dev_check(set->kernel[i].init()), HT_DEV_OK);
         check(&whole, set->kernel[i].launch64);
         check(&apart, set->kernel[i].launch64);
     }
+}
+
+static void nonfinite_rows_are_nan(const char *name) {
+    double a[3] = {1, NAN, 2}, b[2] = {INFINITY, 3}, c[6] = {0};
+    const double one = 1, zero = 0;
+    double *da = on_device(a, 3), *db = on_device(b, 2), *dc = on_device(c, 6);
+    check_code(halftone_dgemm(handle, 'N', 'N', 3, 2, 1, &one, da, 3, db, 1, &zero, dc, 3), name);
+    assert_int_equal(ht_dev_download(c, dc, sizeof c), HT_DEV_OK);
+    assert_true(isnan(c[0]) && isnan(c[1]) && isnan(c[2]) && c[3] == 3 && isnan(c[4]) && c[5] == 6);
+    ht_dev_free(da);
+    ht_dev_free(db);
+    ht_dev_free(dc);
+}
+
+/* Integers exactly; the rest within the bound that the query reports. That the bits are the reference's: test_crt_kernels.py. */
+static void by_residues(void **s) {
+    static const struct problem problems[] = {
+        {"integers", 'N', 'N', 70, 66, 33, 1, 1, 0, false},   {"integers", 'T', 'N', 130, 3, 600, 1, 2, -1, false},
+        {"integers", 'N', 'T', 5, 67, 130, 3, -0.5, 1, true}, {"integers", 'T', 'T', 65, 129, 40, 2, 1, 0, false},
+        {"uniform", 'N', 'N', 33, 40, 300, 1, 0.3, -1.7, false}, {"wide", 'T', 'T', 20, 66, 70, 1, 1, 0, false}};
+    int found = 0;
+    const char *name;
+    for (int i = 0; (name = halftone_dschemes(handle, i)) != NULL; i++) {
+        if (strncmp(name, "crt", 3) != 0)
+            continue;
+        found++;
+        check_code(halftone_dset_scheme(handle, name), name);
+        for (size_t j = 0; j < sizeof problems / sizeof *problems; j++) {
+            struct halftone_plan plan = HALFTONE_PLAN_INIT;
+            const struct problem *p = &problems[j];
+            check_code(halftone_dquery(handle, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan), name);
+            assert_true(strcmp(plan.scheme, name) == 0 && plan.fixed_point && plan.workspace_bytes > 0 && plan.pack_ns > 0);
+            norm_bound = plan.error_bound;
+            state = j + 1;
+            check(p, NULL);
+        }
+        nonfinite_rows_are_nan(name);
+    }
+    norm_bound = 0;
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    (void)s;
+    if (found == 0)
+        skip();
+}
+
+/* More entries than keep their residues at once: 16 MB, of 64 x 64 elements by 14 moduli 292. */
+static void batches_of_residues_are_cut(void **s) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    const struct problem p = {"integers", 'N', 'N', 2, 1, 2, 300, 1, 1, false};
+    (void)s;
+    if (halftone_dset_scheme(handle, "crt14") != HALFTONE_OK)
+        skip();
+    check_code(halftone_dquery(handle, 'N', 'N', 2, 1, 2, 300, &plan), "query");
+    assert_true(plan.workspace_bytes < (16 << 20) + 600 * (14 * 8192 + 2048) && plan.workspace_bytes > 8 << 20);
+    check(&p, NULL);
+    check_code(halftone_dquery(handle, 'N', 'N', 2, 1, 1024, 1, &plan), "query");
+    const double expected = 64 * 0x1p-54 * 0.66876 + 0x1p-53; /* 2^-54.5804: bench/ACCURACY.md, section 14 */
+    assert_true(plan.error_bound > 0.99 * expected && plan.error_bound < 1.01 * expected + 0x1p-53);
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+}
+
+static const char *scheme_by(const char *accuracy, int64_t k, int *code) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    check_code(halftone_dset_accuracy(handle, accuracy), accuracy);
+    *code = halftone_dquery(handle, 'N', 'N', 8192, 8192, k, 1, &plan);
+    return *code == HALFTONE_OK ? plan.scheme : "";
+}
+
+static bool has_scheme(const char *wanted) {
+    const char *name;
+    for (int i = 0; (name = halftone_dschemes(handle, i)) != NULL; i++)
+        if (strcmp(name, wanted) == 0)
+            return true;
+    return false;
+}
+
+static void accuracies_choose_schemes(void **s) {
+    int code;
+    const char *text = "";
+    (void)s;
+    assert_string_equal(scheme_by("fp64", 8192, &code), "native64");
+    assert_string_equal(scheme_by("bits=40", 8188, &code), "native64"); /* (8188 + 4) 2^-53 is 2^-40 */
+    check_code(halftone_dget_accuracy(handle, &text), "get");
+    assert_string_equal(text, "bits=40");
+    assert_string_equal(scheme_by("bits=40", 8189, &code), "");
+    assert_int_equal(code, HALFTONE_ACCURACY);
+    assert_int_equal(halftone_dset_accuracy(handle, "bits=51"), HALFTONE_ACCURACY); /* (1 + 4) 2^-53 is above 2^-51 */
+    assert_int_equal(halftone_dset_accuracy(handle, "fp32"), HALFTONE_UNKNOWN_ACCURACY);
+    assert_int_equal(halftone_dset_accuracy(handle, "bits=4x"), HALFTONE_UNKNOWN_ACCURACY);
+    assert_int_equal(halftone_dset_accuracy(handle, NULL), HALFTONE_UNKNOWN_ACCURACY);
+    check_code(halftone_dget_accuracy(handle, &text), "get");
+    assert_string_equal(text, "bits=40"); /* a failure changes nothing */
+    assert_string_equal(scheme_by("reproducible", 64, &code), has_scheme("crt16") ? "crt16" : "");
+    assert_int_equal(code, has_scheme("crt16") ? HALFTONE_OK : HALFTONE_ACCURACY);
+    const char *fast = scheme_by("fp64-fast", 8192, &code);
+    assert_true(strcmp(fast, "native64") == 0 || strcmp(fast, "crt14") == 0);
+    if (strcmp(halftone_gpu(handle), "t4") == 0 && has_scheme("crt14"))
+        assert_string_equal(fast, "crt14"); /* whose FP64 has 1/32 of FP32's rate */
+    assert_string_equal(scheme_by("fp64-fast", 1, &code), "native64"); /* packing and planes for nothing */
+    assert_int_equal(halftone_dset_scheme(handle, "f16x3"), HALFTONE_UNKNOWN_SCHEME);
+    check_code(halftone_dset_scheme(handle, "native64"), "native64");
+    check_code(halftone_dget_accuracy(handle, &text), "get");
+    assert_null(text);
+    check_code(halftone_dget_scheme(handle, &text), "get");
+    assert_string_equal(text, "native64");
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_dget_scheme(handle, &text), "get");
+    assert_null(text);
+    check_code(halftone_dget_accuracy(handle, &text), "get");
+    assert_string_equal(text, "fp64");
 }
 
 static void batches_take_each_entry(void **s) {
@@ -258,9 +375,11 @@ static void queries_say_what_runs(void **s) {
     assert_true(plan.bound_units == 504 && plan.error_bound == 504 * 0x1p-53 && plan.kernel_ns > 0);
     check_code(halftone_dworkspace_bytes(handle, 'N', 'N', 500, 500, 500, 1, &bytes), "bytes");
     assert_int_equal(bytes, plan.workspace_bytes);
+    assert_int_equal(halftone_set_scheme(handle, "native64"), HALFTONE_UNKNOWN_SCHEME); /* of FP32 products */
+    if (halftone_schemes(handle, 0) == NULL)
+        return; /* a set of FP64 alone */
     check_code(halftone_query(handle, 'N', 'N', 500, 500, 500, 1, &plan), "FP32"); /* no plan is taken for the other type's */
     assert_true(strcmp(plan.scheme, "native64") != 0 && plan.error_bound == (double)plan.bound_units * 0x1p-24);
-    assert_int_equal(halftone_set_scheme(handle, "native64"), HALFTONE_UNKNOWN_SCHEME); /* of FP32 products */
 }
 
 static int setup(void **s) {
@@ -271,6 +390,7 @@ static int setup(void **s) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(right_in_all_transposes_sizes_and_families), cmocka_unit_test(right_with_each_kernel),
+        cmocka_unit_test(by_residues), cmocka_unit_test(batches_of_residues_are_cut), cmocka_unit_test(accuracies_choose_schemes),
         cmocka_unit_test(batches_take_each_entry), cmocka_unit_test(scalars_may_be_on_the_device), cmocka_unit_test(zeros_read_nothing),
         cmocka_unit_test(arguments_have_dgemms_numbers), cmocka_unit_test(queries_say_what_runs)};
     const struct choice groups[] = {CHOICE(tests)};

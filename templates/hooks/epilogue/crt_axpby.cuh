@@ -3,6 +3,7 @@
 // stands whole beside 41 more, so that what a shift loses of the smaller is far below the last bit of any
 // difference.
 constexpr int CRT_TERM_WORDS = 8;
+constexpr int CRT_ZERO_EXPONENT = -(1 << 24); // below that of any other term
 constexpr unsigned long long CRT_NAN = 0x7fffffffffffffffull, CRT_INFINITY = 0x7ff0000000000000ull;
 
 HT_DEVICE bool ht_crt_is_zero(unsigned long long fp64)
@@ -36,35 +37,37 @@ HT_DEVICE unsigned long long ht_crt_mantissa_of(unsigned long long fp64, int *ex
 
 struct ht_crt_term {
     unsigned word[CRT_TERM_WORDS]; // a magnitude with its first one on top
-    int exponent;                  // of the first one
+    int exponent;                  // of the first one; of 0 CRT_ZERO_EXPONENT
     unsigned sign;
-    bool is_zero;
 };
+
+// word += magnitude * factor; word[WORDS] is 0 before.
+template <int WORDS>
+HT_DEVICE void ht_crt_add_product(unsigned *word, const unsigned *magnitude, unsigned factor)
+{
+    unsigned long long carry = 0;
+#pragma unroll
+    for (int w = 0; w < WORDS; w++) {
+        carry += (unsigned long long)magnitude[w] * factor + word[w];
+        word[w] = (unsigned)carry;
+        carry >>= 32;
+    }
+    word[WORDS] = (unsigned)carry;
+}
 
 // magnitude * factor * 2^exponent.
 template <int WORDS>
 HT_DEVICE void ht_crt_make_term(ht_crt_term *t, const unsigned *magnitude, unsigned long long factor,
                                 int exponent, unsigned sign)
 {
-    const unsigned half[2] = {(unsigned)factor, (unsigned)(factor >> 32)};
 #pragma unroll
     for (int w = 0; w < CRT_TERM_WORDS; w++) {
         t->word[w] = 0;
     }
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-        unsigned long long carry = 0;
-#pragma unroll
-        for (int w = 0; w < WORDS; w++) {
-            carry += (unsigned long long)magnitude[w] * half[h] + t->word[w + h];
-            t->word[w + h] = (unsigned)carry;
-            carry >>= 32;
-        }
-        t->word[WORDS + h] = (unsigned)carry;
-    }
+    ht_crt_add_product<WORDS>(t->word, magnitude, (unsigned)factor);
+    ht_crt_add_product<WORDS>(t->word + 1, magnitude, (unsigned)(factor >> 32));
     const int shift = ht_crt_normalize<CRT_TERM_WORDS>(t->word);
-    t->is_zero = shift == 32 * CRT_TERM_WORDS;
-    t->exponent = exponent + 32 * CRT_TERM_WORDS - 1 - shift;
+    t->exponent = shift == 32 * CRT_TERM_WORDS ? CRT_ZERO_EXPONENT : exponent + 32 * CRT_TERM_WORDS - 1 - shift;
     t->sign = sign;
 }
 
@@ -94,34 +97,44 @@ HT_DEVICE bool ht_crt_shift(unsigned *word, int bits)
     return lost != 0;
 }
 
-// x += y or, where signs differ, x -= y, and rounded.
+// Exchanges x and y word by word: a choice between two addresses would put both into memory.
+HT_DEVICE void ht_crt_order(bool swaps, ht_crt_term *x, ht_crt_term *y)
+{
+    const int exponents = swaps ? x->exponent ^ y->exponent : 0;
+    const unsigned signs = swaps ? x->sign ^ y->sign : 0;
+    x->exponent ^= exponents;
+    y->exponent ^= exponents;
+    x->sign ^= signs;
+    y->sign ^= signs;
+#pragma unroll
+    for (int w = 0; w < CRT_TERM_WORDS; w++) {
+        const unsigned words = swaps ? x->word[w] ^ y->word[w] : 0;
+        x->word[w] ^= words;
+        y->word[w] ^= words;
+    }
+}
+
+// x += y or, where signs differ, x -= y, and rounded. y may change.
 HT_DEVICE unsigned long long ht_crt_add_terms(ht_crt_term *x, ht_crt_term *y)
 {
-    if (x->is_zero && y->is_zero)
-        return 0;
-    if (y->is_zero)
-        return ht_crt_round<CRT_TERM_WORDS>(x->word, x->exponent, x->sign);
-    if (x->is_zero)
-        return ht_crt_round<CRT_TERM_WORDS>(y->word, y->exponent, y->sign);
-    const bool swaps = x->exponent < y->exponent;
-    ht_crt_term larger = swaps ? *y : *x, smaller = swaps ? *x : *y;
-    ht_crt_shift(larger.word, 2); // room for a carry and a sign
-    const unsigned lost = ht_crt_shift(smaller.word, larger.exponent - smaller.exponent + 2),
-                   flip = larger.sign != smaller.sign ? 0xffffffffu : 0u;
+    ht_crt_order(x->exponent < y->exponent, x, y);
+    ht_crt_shift(x->word, 2); // space for a carry and a sign
+    const unsigned lost = ht_crt_shift(y->word, x->exponent - y->exponent + 2),
+                   flip = x->sign != y->sign ? 0xffffffffu : 0u;
     unsigned long long carry =
         flip & 1 & ~lost; // a difference is less by what was lost: one unit, then a fraction more
 #pragma unroll
     for (int w = 0; w < CRT_TERM_WORDS; w++) {
-        carry += (unsigned long long)larger.word[w] + (smaller.word[w] ^ flip);
-        larger.word[w] = (unsigned)carry;
+        carry += (unsigned long long)x->word[w] + (y->word[w] ^ flip);
+        x->word[w] = (unsigned)carry;
         carry >>= 32;
     }
-    const unsigned sign = larger.sign ^ ht_crt_take_sign<CRT_TERM_WORDS>(larger.word);
-    const int shift = ht_crt_normalize<CRT_TERM_WORDS>(larger.word);
+    const unsigned sign = x->sign ^ ht_crt_take_sign<CRT_TERM_WORDS>(x->word);
+    const int shift = ht_crt_normalize<CRT_TERM_WORDS>(x->word);
     if (shift == 32 * CRT_TERM_WORDS)
         return 0;
-    larger.word[0] |= lost;
-    return ht_crt_round<CRT_TERM_WORDS>(larger.word, larger.exponent + 2 - shift, sign);
+    x->word[0] |= lost;
+    return ht_crt_round<CRT_TERM_WORDS>(x->word, x->exponent + 2 - shift, sign);
 }
 
 // Where alpha, beta, c or a row is not finite: NaN or infinity, as IEEE has it for the exact product.

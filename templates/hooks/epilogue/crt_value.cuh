@@ -58,13 +58,14 @@ template <int WORDS> HT_DEVICE int ht_crt_normalize(unsigned *magnitude)
     int shift = 0;
 #pragma unroll
     for (int i = 0; i < WORDS - 1; i++) {
-        const bool whole = magnitude[WORDS - 1] == 0;
+        // by masks: of two elements to choose from hipcc makes two addresses, in memory
+        const unsigned whole = magnitude[WORDS - 1] == 0 ? 0xffffffffu : 0u;
 #pragma unroll
         for (int w = WORDS - 1; w > 0; w--) {
-            magnitude[w] = whole ? magnitude[w - 1] : magnitude[w];
+            magnitude[w] ^= (magnitude[w] ^ magnitude[w - 1]) & whole;
         }
-        magnitude[0] = whole ? 0 : magnitude[0];
-        shift += whole ? 32 : 0;
+        magnitude[0] &= ~whole;
+        shift += (int)(whole & 32);
     }
     const int bits = ht_clz(magnitude[WORDS - 1]);
     if (bits == 32)

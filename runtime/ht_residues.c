@@ -1,0 +1,188 @@
+/* ht_residues.c: FP64 products by residues: layouts of packed operands and of planes, and the launches of a
+ * call's steps. What is computed: the notes on error bounds, section 14; kernels' arguments: ht_abi64.h. */
+#include "ht_call.h"
+#include "ht_abi64.h"
+#include "ht_crt.h"
+
+enum {
+    CRT_ATOM_K = 128,
+    CRT_K_MOST =
+        1
+        << 29, /* beyond that integers may be too large for the moduli (notes on error bounds, section 14) */
+    /* of the entries of a batch whose residues are kept at once, if one takes less: L2 may keep so many, and they
+     * are thousands of tiles, more than any GPU runs at once */
+    PLANE_BYTES_MOST = 16 << 20
+};
+
+static const struct ht_crt_launch *launchers_of(const struct plan *p) {
+    return p->set->kernel[p->kernel].residues;
+}
+
+/* Exponents where others have rows' absmax, measured segments where others have counts of the data check. */
+static struct packed_layout layout_of(int moduli, int64_t rows, int64_t k, int64_t entries) {
+    const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS), padded = row_blocks * HT_ATOM_ROWS;
+    struct packed_layout o;
+    memset(&o, 0, sizeof o);
+    o.rows = rows;
+    o.k = k;
+    o.entries = entries;
+    o.absmax_stride = padded;
+    o.range_stride = ht_mul(padded, ht_ceil_div(k, HT_CRT_SEGMENT));
+    o.panel_stride = ht_mul(ht_mul(ht_mul(row_blocks, ht_ceil_div(k, CRT_ATOM_K)), HT_ATOM_BYTES), moduli);
+    o.absmax_bytes = round_up(ht_mul(ht_mul(padded, (int64_t)sizeof(int)), entries), WS_ALIGNMENT);
+    o.range_bytes =
+        round_up(ht_mul(ht_mul(o.range_stride, (int64_t)sizeof(uint64_t)), entries), WS_ALIGNMENT);
+    o.panel_bytes = round_up(ht_mul(o.panel_stride, entries), WS_ALIGNMENT);
+    return o;
+}
+
+int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
+    const struct ht_tile *const t = &p->set->kernel[p->kernel].tile;
+    const int moduli = launchers_of(p)->moduli;
+    if (key->k > CRT_K_MOST)
+        return ht_fail(h, HALFTONE_TOO_LARGE, "k = %lld: the moduli of scheme '%s' hold k up to %d",
+                       (long long)key->k, p->scheme->name, (int)CRT_K_MOST);
+    const int64_t tiles = ht_mul(ht_ceil_div(key->m, t->bm), ht_ceil_div(key->n, t->bn));
+    p->a = layout_of(moduli, key->m, key->k, key->a_entries);
+    p->b = layout_of(moduli, key->n, key->k, key->b_entries);
+    p->k_blocks = (int)ht_ceil_div(key->k, CRT_ATOM_K);
+    p->plane_stride = ht_mul(ht_mul(tiles, (int64_t)t->bm * t->bn), moduli);
+    const int64_t most = HT_GRID_BATCH / moduli, fit = PLANE_BYTES_MOST / p->plane_stride;
+    p->plane_entries = fit < 1 ? 1 : fit < most ? fit : most;
+    p->plane_entries = key->batch < p->plane_entries ? key->batch : p->plane_entries;
+    p->pack_ns = ht_residues_ns(p->set, moduli, key->m, key->n, key->k, key->batch);
+    struct step *const pack = ht_add_step(p, STEP_CRT_PACK, NO_KERNEL);
+    pack->needs[WS_A_ABSMAX] = p->a.absmax_bytes;
+    pack->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
+    pack->needs[WS_A_PANELS] = p->a.panel_bytes;
+    pack->needs[WS_B_PANELS] = p->b.panel_bytes;
+    pack->needs[WS_A_RANGE] = p->a.range_bytes;
+    pack->needs[WS_B_RANGE] = p->b.range_bytes;
+    ht_add_step(p, STEP_CRT_PRODUCT, p->kernel)->needs[WS_PARTIALS] =
+        round_up(ht_mul(p->plane_stride, p->plane_entries), WS_ALIGNMENT);
+    return ht_lay_out_workspace(h, p);
+}
+
+/* 2^-L (|a|_2 |b|_1 + |a|_1 |b|_2) with |x|_2 <= sqrt(k) max|x| and |x|_1 <= k max|x|, and one rounding: 2 sqrt(k)
+ * 2^-L + 2^-53. 2^2L is the limit. Newton's square root comes from above; the runtime links no libm. */
+double ht_crt_bound(const struct plan *p, int64_t k) {
+    const struct ht_crt_launch *const l = launchers_of(p);
+    struct ht_crt c;
+    if (l == NULL || ht_crt_make(&c, l->moduli) != 0)
+        return 0;
+    const int bits = c.limit_exponent + 63;
+    const double limit =
+        (double)c.limit_mantissa * 0x1p-63 * (1 - 0x1p-40); /* times 2^bits; rounding allowed for */
+    const double square = 4.0 * (double)k * (bits % 2 != 0 ? 2.0 : 1.0) / limit;
+    double root = square;
+    for (int i = 0; i < 64; i++)
+        root = 0.5 * (root + square / root);
+    for (int i = 0; i < (bits + 1) / 2; i++)
+        root *= 0.5;
+    return root + 0x1p-53;
+}
+
+int ht_ready_residues(halftone *h, const struct plan *p, const struct step *s) {
+    unsigned char *const ready = &h->ready64[p->set->kernels + (p->scheme - p->set->scheme)];
+    (void)s;
+    const int code = *ready ? HALFTONE_OK : ht_fail_device(h, ht_dev_check(launchers_of(p)->init()));
+    *ready = code == HALFTONE_OK;
+    return code;
+}
+
+/* Entries of one operand from `entry` on, as many as `most`. side: 0 A, 1 B. */
+static struct ht_crt_pack_args pack_side(const struct gemm_run *r, int side, int64_t entry, int64_t most) {
+    const struct plan *const p = r->plan;
+    const struct gemm_call *const x = r->call;
+    const struct packed_layout *const o = side == 0 ? &p->a : &p->b;
+    const int64_t stride = side == 0 ? x->stride_a : x->stride_b, left = o->entries - entry;
+    char *const w = r->workspace.at;
+    struct ht_crt_pack_args args;
+    memset(&args, 0, sizeof args);
+    args.src = (const double *)(side == 0 ? x->a : x->b) + entry * stride;
+    args.panels = (unsigned char *)w + p->at[WS_A_PANELS + side] + entry * o->panel_stride;
+    args.exponents = (int *)(void *)(w + p->at[WS_A_ABSMAX + side]) + entry * o->absmax_stride;
+    args.measured = (unsigned long long *)(void *)(w + p->at[WS_A_RANGE + side]) + entry * o->range_stride;
+    args.ld = side == 0 ? x->lda : x->ldb;
+    args.src_stride = stride;
+    args.modulus_stride = o->panel_stride / launchers_of(p)->moduli;
+    args.panel_stride = o->panel_stride;
+    args.exponent_stride = o->absmax_stride;
+    args.measured_stride = o->range_stride;
+    args.rows = (int)o->rows;
+    args.k = (int)o->k;
+    args.k_blocks = p->k_blocks;
+    args.k_contiguous = side == 0 ? is_trans(x->transa) : !is_trans(x->transb);
+    args.batch = (int)(left < most ? left : most);
+    return args;
+}
+
+int ht_launch_crt_pack(halftone *h, const struct gemm_run *r, const struct step *s) {
+    const struct ht_crt_launch *const l = launchers_of(r->plan);
+    const struct packed_layout *const sides[2] = {&r->plan->a, &r->plan->b};
+    (void)s;
+    if (sides[0]->entries + sides[1]->entries <= HT_GRID_BATCH) {
+        const struct ht_crt_pack_args both[2] = {pack_side(r, 0, 0, HT_GRID_BATCH),
+                                                 pack_side(r, 1, 0, HT_GRID_BATCH)};
+        return ht_fail_device(h, ht_dev_check(l->pack(both, 2, h->stream)));
+    }
+    for (int side = 0; side < 2; side++) {
+        for (int64_t entry = 0; entry < sides[side]->entries; entry += HT_GRID_BATCH) {
+            const struct ht_crt_pack_args one = pack_side(r, side, entry, HT_GRID_BATCH);
+            const int code = ht_fail_device(h, ht_dev_check(l->pack(&one, 1, h->stream)));
+            if (code != HALFTONE_OK)
+                return code;
+        }
+    }
+    return HALFTONE_OK;
+}
+
+/* The product of `count` entries from `entry` on, and what puts it together. */
+static int launch_entries(halftone *h, const struct gemm_run *r, int64_t entry, int64_t count) {
+    const struct plan *const p = r->plan;
+    const struct gemm_call *const x = r->call;
+    const struct ht_crt_launch *const l = launchers_of(p);
+    const bool on_device = h->pointer_mode == HALFTONE_DEVICE, many_a = p->a.entries > 1,
+               many_b = p->b.entries > 1;
+    char *const w = r->workspace.at;
+    struct ht_crt_gemm_args g;
+    struct ht_crt_combine_args c;
+    memset(&g, 0, sizeof g);
+    memset(&c, 0, sizeof c);
+    g.a_stride = many_a ? p->a.panel_stride : 0;
+    g.b_stride = many_b ? p->b.panel_stride : 0;
+    g.a_panels = (unsigned char *)w + p->at[WS_A_PANELS] + entry * g.a_stride;
+    g.b_panels = (unsigned char *)w + p->at[WS_B_PANELS] + entry * g.b_stride;
+    g.a_modulus_stride = p->a.panel_stride / l->moduli;
+    g.b_modulus_stride = p->b.panel_stride / l->moduli;
+    c.planes = g.planes = (unsigned char *)w + p->at[WS_PARTIALS];
+    c.plane_stride = g.plane_stride = p->plane_stride;
+    c.plane_modulus_stride = g.plane_modulus_stride = p->plane_stride / l->moduli;
+    c.m = g.m = (int)x->m;
+    c.n = g.n = (int)x->n;
+    g.k_blocks = p->k_blocks;
+    c.batch = g.batch = (int)count;
+    c.a_exponent_stride = many_a ? p->a.absmax_stride : 0;
+    c.b_exponent_stride = many_b ? p->b.absmax_stride : 0;
+    c.a_row_exponents = (int *)(void *)(w + p->at[WS_A_ABSMAX]) + entry * c.a_exponent_stride;
+    c.b_col_exponents = (int *)(void *)(w + p->at[WS_B_ABSMAX]) + entry * c.b_exponent_stride;
+    c.c = (double *)x->c + entry * x->stride_c;
+    c.ldc = x->ldc;
+    c.c_stride = x->stride_c;
+    c.alpha_ptr = on_device ? (const double *)x->alpha : NULL;
+    c.beta_ptr = on_device ? (const double *)x->beta : NULL;
+    c.alpha = on_device ? 0.0 : *(const double *)x->alpha;
+    c.beta = on_device ? 0.0 : *(const double *)x->beta;
+    const int code = ht_fail_device(h, ht_dev_check(l->gemm(&g, h->stream)));
+    return code == HALFTONE_OK ? ht_fail_device(h, ht_dev_check(l->combine(&c, h->stream))) : code;
+}
+
+int ht_launch_crt_product(halftone *h, const struct gemm_run *r, const struct step *s) {
+    const int64_t most = r->plan->plane_entries;
+    int code = HALFTONE_OK;
+    (void)s;
+    for (int64_t done = 0; done < r->args.batch && code == HALFTONE_OK; done += most)
+        code =
+            launch_entries(h, r, r->entry + done, r->args.batch - done < most ? r->args.batch - done : most);
+    return code;
+}
