@@ -132,6 +132,36 @@ static int compare_exponents(const ht_crt_pack_args &g, int moduli) {
     return 0;
 }
 
+/* C is ldc x n; with an odd number of rows alpha and beta go by way of the device. */
+ht_crt_combine_args to_combine(const ht_crt_gemm_args &g, const ht_crt_pack_args *both, double *c, long long ldc, int n,
+                               double alpha, double beta) {
+    ht_crt_combine_args last = {};
+    last.planes = g.planes;
+    last.plane_modulus_stride = g.plane_modulus_stride;
+    last.plane_stride = g.plane_stride;
+    last.a_row_exponents = both[0].exponents;
+    last.b_col_exponents = both[1].exponents;
+    last.a_exponent_stride = both[0].exponent_stride;
+    last.b_exponent_stride = both[1].exponent_stride;
+    last.c = c;
+    last.ldc = ldc;
+    last.c_stride = ldc * n;
+    last.m = g.m;
+    last.n = n;
+    last.batch = g.batch;
+    last.alpha = alpha;
+    last.beta = beta;
+    if (g.m % 2 != 0) {
+        double *by = (double *)memory(2 * sizeof(double));
+        by[0] = alpha;
+        by[1] = beta;
+        last.alpha_ptr = by;
+        last.beta_ptr = by + 1;
+        last.alpha = last.beta = 0;
+    }
+    return last;
+}
+
 int main(int argc, char **argv) {
     if (argc < 8)
         return 2;
@@ -188,30 +218,7 @@ int main(int argc, char **argv) {
     g.batch = batch;
     if (crt_part_product(&g) != 0)
         return failed("product");
-    ht_crt_combine_args last = {};
-    last.planes = g.planes;
-    last.plane_modulus_stride = g.plane_modulus_stride;
-    last.plane_stride = g.plane_stride;
-    last.a_row_exponents = both[0].exponents;
-    last.b_col_exponents = both[1].exponents;
-    last.a_exponent_stride = both[0].exponent_stride;
-    last.b_exponent_stride = both[1].exponent_stride;
-    last.c = c;
-    last.ldc = ldc;
-    last.c_stride = c_stride;
-    last.m = m;
-    last.n = n;
-    last.batch = batch;
-    last.alpha = alpha;
-    last.beta = beta;
-    if (m % 2 != 0) { /* by way of the device */
-        double *by = (double *)memory(2 * sizeof(double));
-        by[0] = alpha;
-        by[1] = beta;
-        last.alpha_ptr = by;
-        last.beta_ptr = by + 1;
-        last.alpha = last.beta = 0;
-    }
+    const ht_crt_combine_args last = to_combine(g, both, c, ldc, n, alpha, beta);
     if (crt_part_combine(&last) != 0)
         return failed("combine");
     if (reference(alpha, beta, expected) != 0) {

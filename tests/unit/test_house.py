@@ -85,17 +85,18 @@ def test_no_scheme_and_no_family_is_asked_for_by_name():
 
 
 def test_functions_are_short():
-    """80 lines at most; a function starts at a line that ends in ')' followed by '{' in column 0."""
+    """80 lines at most, from the line in column 0 that ends in '{', or is '{' alone, to the next '}' in column 0."""
+    type_or_table = re.compile(r"(?:typedef |static |const |extern )*(?:struct|enum|union|class|namespace) ?\w* \{$|.*=.*\{$|extern \"C\" \{$|#")
     for path in tracked():
         if path.suffix not in (".c", ".cpp", ".h") or "templates" in path.parts:
             continue
         start = None
         lines = path.read_text().splitlines()
         for number, text in enumerate(lines, 1):
-            if text == "{":
+            if text[-1:] == "{" and text[0] not in " }" and not type_or_table.match(text):
                 start = number
             elif text.startswith("}") and start:
-                assert number - start <= 82, f"{path.relative_to(ROOT)}:{start}: function of {number - start} lines"
+                assert number - start < 80, f"{path.relative_to(ROOT)}:{start}: function of {number - start} lines"
                 start = None
 
 
