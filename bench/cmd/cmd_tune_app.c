@@ -300,7 +300,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
         return -1;
     if (count != (command == NULL))
         return cli_error_usage(f, "which program? halftone tune-app cholesky|mlp ..., or halftone tune-app ... -- COMMAND, not both");
-    struct sigaction catch = {.sa_handler = interrupt};
+    struct sigaction catch = {.sa_handler = interrupt, .sa_flags = SA_RESTART}; /* a command is read to its end */
     is_interrupted = 0;
     (void)sigaction(SIGINT, &catch, NULL);
     (void)sigaction(SIGTERM, &catch, NULL);

@@ -237,6 +237,19 @@ def test_a_command_of_any_kind(program):
     assert lines_of(program.parent / "table") == ["site=x scheme=half", "site=y scheme=i8x6"]
 
 
+def test_a_command_that_runs_is_let_end(program):
+    """SIGTERM to the search alone."""
+    (program.parent / "way").write_text("import time; sys.stdout.flush(); time.sleep(0.5)")
+    child = subprocess.Popen([str(COMMAND), *map(str, tune_program(program))], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    journal = program.parent / "table.runs"
+    while not journal.exists() or journal.read_text().count("\n") < 4:
+        time.sleep(0.01)
+    time.sleep(0.2)
+    child.send_signal(signal.SIGTERM)
+    said = child.communicate()[1]
+    assert child.returncode == 1 and said.count("\n") == 1 and "interrupted" in said and journal.read_text().count("\n") == 5
+
+
 @pytest.mark.parametrize("way, says", [
     ("print('error 3')", "more than one line 'error NUMBER'"),
     ("print('site z 1') if table else 0", "'z', which its first run did not have"),
