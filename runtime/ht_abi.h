@@ -470,7 +470,7 @@ static inline int ht_checked_tiles(const struct ht_scheme_desc *s, int64_t sms, 
 /* The same (ht_pack_args, tiles) for both operands of a call that packs them together. row_blocks: of both. */
 static inline int ht_checked_call_tiles(const struct ht_scheme_desc *s, int64_t sms, int64_t row_blocks, int64_t k) {
     const int64_t tiles = ht_padded_k(s, k) / HT_K_PAD;
-    const int mode = ht_pack_mode_of(row_blocks, tiles, (int)sms);
+    const int mode = s->scales == HT_SCALES_TILES ? HT_PACK_TILES : ht_pack_mode_of(row_blocks, tiles, (int)sms);
     return mode != HT_PACK_TILES ? mode : ht_checked_tiles(s, sms, k);
 }
 

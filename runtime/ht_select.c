@@ -50,10 +50,14 @@ int ht_packing_scheme(halftone *h, const struct ht_scheme_desc **scheme) {
     return code;
 }
 
-/* Whether `auto` can check the data of calls that start from this scheme. */
+/* Whether packing for this scheme can check the data, and this set has the fallback. */
 static bool can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
-    return strcmp(s->name, set->auto_first) == 0 && s->pack_tiles > 0 &&
-           ht_pick_fallback(set, set->auto_fallback) != NO_KERNEL;
+    return s->pack_tiles > 0 && ht_pick_fallback(set, set->auto_fallback) != NO_KERNEL;
+}
+
+/* Schemes with scales of tiles, whose paper says so, by whatever name they are asked for; else `auto`. */
+static bool checks_data(const struct ht_set_desc *set, const struct ht_scheme_desc *s, bool is_auto) {
+    return (is_auto || s->scales == HT_SCALES_TILES) && can_check(set, s);
 }
 
 bool ht_auto_takes_all(const struct ht_set_desc *set) {
@@ -62,7 +66,7 @@ bool ht_auto_takes_all(const struct ht_set_desc *set) {
 }
 
 bool ht_has_check(const halftone *h, const struct ht_scheme_desc *s) {
-    return h->is_auto && can_check(h->set, s);
+    return checks_data(h->set, s, h->is_auto);
 }
 
 /* ns of the launch that a checked call has for the blocks that fail. */
@@ -90,14 +94,14 @@ static struct ht_choice select_kernel(const halftone *h, int forced, int64_t m, 
                             : ht_pick(h->set, p->scheme->name, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES);
     const struct ht_scheme_desc *fallback = fallback_scheme(h->set);
     p->fma_only = k <= p->scheme->simt_k_max;
-    if (!p->is_auto || !can_check(h->set, p->scheme))
+    if (!checks_data(h->set, p->scheme, p->is_auto))
         return choice;
     const struct ht_choice unpacked = ht_pick(h->set, fallback->name, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES);
     p->fma_only = k <= fallback->simt_k_max;
     p->checked = true;
     if (!ht_fallback_in_kernel(h->set, &choice, m, n, k, batch))
         p->fallback = ht_pick_fallback(h->set, fallback->name);
-    if (checks_shape(h, forced, p, &choice, &unpacked, m, n, k, batch))
+    if (!p->is_auto || checks_shape(h, forced, p, &choice, &unpacked, m, n, k, batch))
         return choice;
     p->checked = false;
     p->fallback = NO_KERNEL;
@@ -110,6 +114,8 @@ int64_t ht_plan_bound_units(const halftone *h, const struct plan *p, int64_t k) 
     if (!p->checked)
         return own;
     const int64_t of_fallback = ht_bound_units(fallback_scheme(h->set), k);
+    if (p->scheme->scales == HT_SCALES_TILES)
+        return own < of_fallback ? of_fallback : own; /* the check adds nothing: A' B' is the data's own */
     return own + CHECK_UNITS < of_fallback ? of_fallback : own + CHECK_UNITS;
 }
 

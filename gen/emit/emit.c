@@ -112,7 +112,7 @@ static void add_params(struct params *p, const char *names, const struct emit_co
         /* of packing; integers have no place for NaN and Inf */
         {"FLUSHES_SUBNORMALS", c->isa->flushes_subnormals}, {"HAS_NAN_ROWS", s->slice == SLICE_S8},
         {"SCALES_TILES", s->scale == SCALE_TILE}, {"SMEM_PER_BLOCK", model_pack_smem_most(g, c->isa)},
-        {"PACK_TILES", s->scale == SCALE_ROW ? model_pack_tiles(g, s) : 1},
+        {"PACK_TILES", model_pack_tiles(g, s)},
         {"PACK_BLOCKS_PER_SM", scheme ? model_pack_blocks_per_sm(g, s) : 0},
         {"SCALES_SUMS", exact}, /* of the reduction, which checks where the first of `auto` does */
         /* what the expander cannot work out: that exact sums have no masters; sizeof */

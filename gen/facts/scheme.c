@@ -77,9 +77,10 @@
     {                                                                                                        \
         .name = "mixpert" level_,                                                                            \
         .paper = "MixPert (LCTES 2024), level " text_ ", scales of tiles by operand",                        \
-        .on_request = true, .hooks = "scheme/mixpert", OF_FP32, .slice = SLICE_S8, .slices = slices_,        \
-        .atom_slices = 1, .split = SPLIT_SEGMENTS, .scale = SCALE_TILE, .scale_low = 6, .scale_high = 6,     \
-        .scale_room = 4, .products = products_, .product = {__VA_ARGS__}, .accumulators = 1,                 \
+        .on_request = true, .checked = true, .hooks = "scheme/mixpert", OF_FP32,                             \
+        .slice = SLICE_S8, .slices = slices_, .atom_slices = 1,                                              \
+        .split = SPLIT_SEGMENTS, .scale = SCALE_TILE, .scale_low = 6, .scale_high = 6, .scale_room = 4,      \
+        .products = products_, .product = {__VA_ARGS__}, .accumulators = 1,                                  \
         .promote = {PROMOTE_EACH_MMA}, .split_units = units_,                                                \
         .bound_text = "relative to A' B', where each element has the largest magnitude of its tile (16 x "   \
                       "32 of A, 32 x 8 of B); products of 32 k are exact integers, added in FP32",           \

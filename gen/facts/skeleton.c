@@ -115,7 +115,8 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
     [HT_FAMILY_PACK] =
         {.file = "pack", .has_init = true, .folds = "PREFETCH_LOADS CHUNK_K UNITS",
          .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "pack/row_sums",
-                   "pack/absmax_exchange", "pack/row_resident", "pack/strip_32x512"}},
+                   "pack/absmax_exchange", "pack/outlier_tiles",
+                   "pack/row_resident", "pack/strip_32x512"}},
     [HT_FAMILY_REDUCE] = {.file = "reduce", .folds = "", .hooks = {"=launch", SUMS}},
     [HT_FAMILY_CRT_WGMMA_SS] =
         {.file = "crt_wgmma_ss", .label = "_wgmma", .searched = true, .in = NUMBER_F64, .out = NUMBER_F64,

@@ -18,7 +18,7 @@ enum {
     SECOND_SUM_REGISTERS = 16,      /* a second set of sums costs this beside itself */
     EACH_MMA_REGISTERS = 24,        /* results on their way to FP32 adds, for each fragment step but one */
     EACH_MMA_STAGED_REGISTERS = 16, /* more of them where copies pass through registers */
-    TILE_SCALE_REGISTERS = 8, /* addresses of scales of tiles, and two of them multiplied */
+    TILE_SCALE_REGISTERS = 20, /* addresses of scales of tiles, two of them multiplied, the data check */
     INSTRUCTION_BYTES = 16,         /* SASS since sm_70 */
     INSTRUCTION_BYTES_AMD = 8,      /* MFMA and DS instructions */
     RESULTS_AMD = 128, /* hipcc 5.2: warps of 128 x 128 spilled 56 scalar registers, of 128 x 64 none */

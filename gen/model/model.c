@@ -252,6 +252,8 @@ int model_pack_blocks_per_sm(const struct gpu *g, const struct scheme *s) {
 }
 
 long model_pack_tiles(const struct gpu *g, const struct scheme *s) {
+    if (s->scale != SCALE_ROW)
+        return 1; /* no block waits for another */
     const int blocks = model_pack_blocks_per_sm(g, s);
     const int64_t tiles =
         blocks > 1 ? pack_tiles_beside(g, s, blocks) : pack_tiles_in(s, g->smem_per_block_bytes);

@@ -3,6 +3,7 @@
 #include "../hooks/pack/common.cuh" //@drop
 #include "../hooks/pack/row_sums.cuh" //@drop
 #include "../hooks/pack/absmax_exchange.cuh" //@drop
+#include "../hooks/pack/outlier_tiles.cuh" //@drop
 #include "../hooks/pack/row_resident.cuh" //@drop
 #include "../hooks/pack/strip_32x512.cuh" //@drop
 // ---- packing: one or two operands into panel atoms in one launch -------------------------------------------------
@@ -300,6 +301,16 @@ HT_DEVICE void write_tile(const pack_tile &at, unsigned char *atoms, int first, 
     }
 }
 
+// The chunk of a tile that this thread writes, CHUNK_K k of a row; with scales of tiles it has one (write_tile).
+HT_DEVICE void load_chunk(unsigned tile, uint4 *four)
+{
+    const int row = (int)threadIdx.x / RUN, chunk = (int)threadIdx.x % RUN;
+#pragma unroll
+    for (int u = 0; u < CHUNK_K / 4; u++) {
+        four[u] = ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + u));
+    }
+}
+
 // Scales of tiles (SCALES_TILES), of 16 rows x 32 k or 8 rows x 32 k: a power of two brings a tile's largest into [64, 128).
 // The scale goes to the product; its inverse, of the tile of this thread's chunk (write_tile), is returned. Four lanes have
 // the chunks of a row, 32 lanes eight rows.
@@ -307,9 +318,11 @@ HT_DEVICE float scale_tile(const ht_pack_args &g, const pack_tile &at, unsigned 
 {
     const int row = (int)threadIdx.x / RUN, chunk = (int)threadIdx.x % RUN, half = chunk / (32 / CHUNK_K);
     unsigned most = KEY_OF_ZERO;
+    uint4 four[CHUNK_K / 4];
+    load_chunk(tile, four);
 #pragma unroll
     for (int u = 0; u < CHUNK_K / 4; u++) {
-        most = larger_key(most, key_of_four(ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + u))));
+        most = larger_key(most, key_of_four(four[u]));
     }
     most = larger_key_across(most, 1);
     for (int lanes = RUN; lanes < 32; lanes *= 2)
@@ -430,12 +443,20 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     }
     unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
     large_counts large_count = {0, 0, limit, 0};
+    bool outlier = false;
     for (int t = 0; t < at.tiles; t++) {
         if (SCALES_TILES)
             factor[0] = scale_tile(g, at, at.tile + (unsigned)(t * TILE_BYTES), t);
+        if (SCALES_TILES && CHECK > 0) {
+            uint4 four[CHUNK_K / 4];
+            load_chunk(at.tile, four);
+            outlier = is_outlier_row(four, factor[0], g.k - at.k_tile * 64 - (int)threadIdx.x % RUN / (32 / CHUNK_K) * 32); //@mutate is-outlier
+        }
         write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &large_count);
     }
-    if (CHECK == SUMS)
+    if (SCALES_TILES && CHECK > 0)
+        store_outliers(g, at.range_count, of_warp(at, 0), outlier);
+    else if (CHECK == SUMS)
         store_tile_sums(g, at, entry, large_count);
     else if (CHECK > 0)
         store_range_count(g, at, large_count);

@@ -19,6 +19,18 @@ static int tile_exponent(float largest) {
     return p < LEAST_EXPONENT ? LEAST_EXPONENT : p;
 }
 
+/* Root mean square below 2^(p - 4). */
+static int is_outlier_line(const float *x, int64_t k_step, int64_t depth, int p) {
+    double squares = 0;
+    int live = 0;
+    for (int64_t k = 0; k < depth; k++) {
+        const double v = ldexp((double)x[k * k_step], 6 - p);
+        live = live || x[k * k_step] != 0.0f;
+        squares += v * v;
+    }
+    return live && squares < (double)depth * 4.0 * 4.0;
+}
+
 static void split_tile(struct mixpert_operand *o, const float *x, int64_t line_step, int64_t k_step, int64_t tile, int64_t k_tile) {
     const int64_t line0 = tile * o->share, k0 = k_tile * MIXPERT_TILE_K;
     float largest = 0;
@@ -33,6 +45,12 @@ static void split_tile(struct mixpert_operand *o, const float *x, int64_t line_s
     const int p = finite ? tile_exponent(largest) : 0;
     o->largest[tile * o->k_tiles + k_tile] = finite ? largest : INFINITY;
     o->scale[tile * o->k_tiles + k_tile] = finite ? ldexpf(1, p - 6) : NAN;
+    o->outlier[tile * o->k_tiles + k_tile] = !finite;
+    for (int64_t l = line0; finite && l < line0 + o->share && l < o->lines; l++) {
+        const int64_t left = o->k - k0;
+        if (is_outlier_line(x + l * line_step + k0 * k_step, k_step, left < MIXPERT_TILE_K ? left : MIXPERT_TILE_K, p))
+            o->outlier[tile * o->k_tiles + k_tile] = 1;
+    }
     for (int64_t l = line0; finite && l < line0 + o->share && l < o->lines; l++) {
         for (int64_t k = k0; k < k0 + MIXPERT_TILE_K && k < o->k; k++) {
             const double v = (double)x[l * line_step + k * k_step];
@@ -53,6 +71,13 @@ struct mixpert_operand mixpert_split(const float *x, int64_t lines, int64_t k, i
         o.segment[s] = calloc((size_t)(lines * o.k_tiles * MIXPERT_TILE_K), 1);
     o.scale = malloc((size_t)(tiles * o.k_tiles) * sizeof *o.scale);
     o.largest = malloc((size_t)(tiles * o.k_tiles) * sizeof *o.largest);
+    o.outlier = malloc((size_t)(tiles * o.k_tiles));
+    o.norm = calloc((size_t)lines, sizeof *o.norm);
+    for (int64_t l = 0; l < lines; l++) {
+        for (int64_t i = 0; i < k; i++)
+            o.norm[l] += (double)x[l * line_step + i * k_step] * (double)x[l * line_step + i * k_step];
+        o.norm[l] = sqrt(o.norm[l]);
+    }
     for (int64_t t = 0; t < tiles; t++)
         for (int64_t kt = 0; kt < o.k_tiles; kt++)
             split_tile(&o, x, line_step, k_step, t, kt);
@@ -64,6 +89,8 @@ void mixpert_free(struct mixpert_operand *x) {
         free(x->segment[s]);
     free(x->scale);
     free(x->largest);
+    free(x->outlier);
+    free(x->norm);
 }
 
 /* Eq. 8 over one tile of k, in units of 2^(p_a + p_b - 12): sums of segments i and j are exact integers of weight 2^-7(i + j); they
@@ -110,6 +137,27 @@ float mixpert_element(const struct mixpert_operand *a, const struct mixpert_oper
         sum = all;
     }
     return splits > 1 && lost * 0 == 0 ? sum + lost : sum;
+}
+
+static int block_has_outlier(const struct mixpert_operand *x, int64_t line) {
+    enum { BLOCK = 64 };
+    const int64_t first = line / BLOCK * BLOCK / x->share;
+    for (int64_t t = first; t < first + BLOCK / x->share && t * x->share < x->lines; t++) {
+        if (memchr(x->outlier + t * x->k_tiles, 1, (size_t)x->k_tiles))
+            return 1;
+    }
+    return 0;
+}
+
+int mixpert_meets_outlier(const struct mixpert_operand *a, const struct mixpert_operand *b, int64_t i, int64_t j) {
+    return block_has_outlier(a, i) || block_has_outlier(b, j);
+}
+
+/* 2^p <= 2^4 ||line|| / sqrt(32) in each tile, and the sum of 32 absolute values is at most sqrt(32) of their norm: an error of e 2^p on one
+ * side comes to 2^4 e, of both or of x2 y2 (2^-26) to 2^8 / 4; second order below 1. */
+int64_t mixpert_norm_units(int level) {
+    const int64_t rounded = 8, cut = 2048;
+    return 16 * ((level == 3 || level == 4 ? rounded : cut) + (level == 2 || level == 4 ? rounded : cut)) + 64 + 1;
 }
 
 double mixpert_magnitude(const struct mixpert_operand *a, const struct mixpert_operand *b, int64_t i, int64_t j) {

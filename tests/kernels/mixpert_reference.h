@@ -14,6 +14,8 @@ struct mixpert_operand {
     int8_t *segment[MIXPERT_SEGMENTS]; /* [line * k_tiles * 32 + k], zeros behind k */
     float *scale;                      /* [tile of lines * k_tiles + tile of k]: 2^(p_max - 6), NaN for a tile with NaN or Inf */
     float *largest;                    /* the same place: the tile's largest magnitude */
+    unsigned char *outlier; /* the same place: whether a line that is not all zero has a root mean square below 2^(p_max - 4), or NaN, Inf */
+    double *norm;           /* [line]: its Euclidean norm */
 };
 
 /* Element (line, k) is x[line * line_step + k * k_step]. Free it with mixpert_free. */
@@ -23,6 +25,10 @@ void mixpert_free(struct mixpert_operand *x);
 /* One element of A B at level 1 .. 4, its k split into `splits` ordered parts of whole steps of `bk`, before alpha and beta. */
 float mixpert_element(const struct mixpert_operand *a, const struct mixpert_operand *b, int level, int64_t i, int64_t j, int splits,
                       int bk);
+/* Whether element (i, j) of C is in a block of 64 x 64 that meets an outlier. */
+int mixpert_meets_outlier(const struct mixpert_operand *a, const struct mixpert_operand *b, int64_t i, int64_t j);
+/* Units of 2^-24 ||row of A|| ||column of B|| that the split of a level is off by where no tile is an outlier. */
+int64_t mixpert_norm_units(int level);
 /* (A' B')_ij, each element of A' and B' the largest magnitude of its tile. */
 double mixpert_magnitude(const struct mixpert_operand *a, const struct mixpert_operand *b, int64_t i, int64_t j);
 

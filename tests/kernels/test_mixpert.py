@@ -78,6 +78,23 @@ def copied_templates(folder, name, old, new):
     return folder
 
 
+@pytest.mark.parametrize("gpu, schemes", [("a800", "mixpert4"), *(pytest.param(gpu, SCHEMES, marks=pytest.mark.whole) for gpu in ("a800", "t4", "mi210"))])
+def test_tiles_with_outliers_are_the_fallbacks(gpu, schemes, tmp_path):
+    """All blocks of C that meet one, and no others; then every input is within the bound of norms, and NaN stays where it belongs."""
+    done = run(program(tmp_path, gpu, schemes + ",bf16x6u"))
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    shares = {int(share) for share in re.findall(r"^  fallback (\d+) % of C", done.stdout, re.M)}
+    assert {0, 100} < shares, "no product has some blocks of either kind"
+
+
+@pytest.mark.mutation
+@pytest.mark.parametrize("old, new, says", [("outlier = is_outlier_row(", "outlier = false && is_outlier_row(", "beyond the bound"),
+                                            ("factor[0], g.k -", "factor[0] * 0.1f, g.k -", "C(")])
+def test_outliers_that_nobody_finds_are_noticed(old, new, says, tmp_path):
+    done = run(program(tmp_path, "a800", "mixpert4,bf16x6u", root=copied_templates(tmp_path, "skeletons/pack.cu", old, new)))
+    assert done.returncode == 1 and says in done.stdout.splitlines()[-1], (done.stdout + done.stderr)[-500:]
+
+
 @pytest.mark.mutation
 @pytest.mark.parametrize("label", BREAKS)
 def test_a_broken_kernel_is_noticed(label, tmp_path):

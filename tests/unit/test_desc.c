@@ -571,6 +571,9 @@ static void test_pack_tiles(void **state) {
             const int expected = whole && row_blocks == 32 ? HT_PACK_ROWS : k > 256 ? HT_PACK_STRIPS : ht_checked_tiles(&s, 132, k);
             assert_int_equal(tiles, expected);
             assert_int_equal(ht_checked_counts(tiles), tiles < 0 ? 4 : 1);
+            struct ht_scheme_desc of_tiles = s;
+            of_tiles.scales = HT_SCALES_TILES; /* a packing block has a tile of 64 k */
+            assert_int_equal(ht_checked_call_tiles(&of_tiles, 132, row_blocks, k), ht_checked_tiles(&s, 132, k));
             assert_int_equal(ht_checked_segments(&s, tiles, k),
                              tiles == HT_PACK_ROWS ? 1 : ht_ceil_div(k, tiles == HT_PACK_STRIPS ? 512 : 64 * tiles));
         }

@@ -100,7 +100,7 @@ struct large_counts {
 // `packed`: WORDS words of the high slices.
 template <int CHECK, int WORDS> HT_DEVICE void observe_slices(const unsigned *packed, large_counts *large_count)
 {
-    for (int i = 0; CHECK > 0 && i < WORDS; i++)
+    for (int i = 0; CHECK > 0 && !SCALES_TILES && i < WORDS; i++)
         ht_count_large_f16x2(&large_count->count, &large_count->nonfinite, packed[i], CHECK == SUMS ? NORMAL_LEAST : LARGE_LEAST);
 }
 
@@ -116,15 +116,20 @@ HT_DEVICE int count_of(int counted)
     return counted < 0x10000 ? counted : NONFINITE; //@mutate count-of
 }
 
-// A block's number for the data check, at `to`. least: of its rows' counts (count - NONFINITE, times two); live: whether any row
-// has an element that is not zero; depth: its k.
-HT_DEVICE void store_count(const ht_pack_args &g, int *to, unsigned least, bool live, int depth)
+// A block's number for the data check, at `to`.
+HT_DEVICE void store_number(const ht_pack_args &g, int *to, int number)
 {
-    const int count = (int)(least / 2) + NONFINITE;
-    const int number = count == NONFINITE ? RANGE_NONFINITE : live ? 8 * count - 5 * depth : RANGE_ALL_ZERO;
     ht_stg_i32(to, number);
     if (number < 0) //@mutate store-number
         ht_stg_i32(g.any_flag + 1, g.epoch);
     if (blockIdx.x == 0)
         ht_stg_i32(g.any_flag, g.epoch);
+}
+
+// The number from counts. least: of its rows' counts (count - NONFINITE, times two); live: whether any row
+// has an element that is not zero; depth: its k.
+HT_DEVICE void store_count(const ht_pack_args &g, int *to, unsigned least, bool live, int depth)
+{
+    const int count = (int)(least / 2) + NONFINITE;
+    store_number(g, to, count == NONFINITE ? RANGE_NONFINITE : live ? 8 * count - 5 * depth : RANGE_ALL_ZERO);
 }

@@ -277,6 +277,7 @@ struct large_counts {
 template <int CHECK, int WORDS> HT_DEVICE void observe_slices(const unsigned *packed, large_counts *large_count);
 HT_DEVICE int counted_by(const large_counts &large_count);
 HT_DEVICE int count_of(int counted);
+HT_DEVICE void store_number(const ht_pack_args &g, int *to, int number);
 HT_DEVICE void store_count(const ht_pack_args &g, int *to, unsigned least, bool live, int depth);
 
 // pack/row_sums: what splitting loses beyond the scheme's relative bound, for each row (the notes on error bounds, section 15). Small
@@ -320,6 +321,14 @@ struct absmax_exchange {
 HT_DEVICE int measure_pieces(const ht_pack_args &g, const float *src, long long row, const absmax_exchange &at, int first, int step);
 template <int ROWS, int THREADS, int PREFETCH> HT_DEVICE int collect(const ht_pack_args &g, const float *src, int row0, const absmax_exchange &at);
 template <int ROWS> HT_DEVICE void leave_exchange(const absmax_exchange &at, int order);
+
+// pack/outlier_tiles: which tiles have rows too small for their common exponent (MixPert, LCTES 2024, section 3.3.3, leaves the rule open).
+// A tile of largest magnitude in [2^p, 2^(p + 1)) rounds to 2^(p - 21); a row of its 32 k is well served if its root mean square is at
+// least 2^(p - 4), or if all of it is zero. Of two tiles that serve all rows, level IV is off by at most (2^(4 + 4) + 2^(8 - 2)) 2^-24 of the
+// product of both norms, with its additions less than native FP32's bound from k = 336 on (notes on error bounds, section 16). Elements come scaled, p = 6.
+constexpr float LEAST_SQUARE = 4.0f * 4.0f, MOST_SQUARES = 32.0f * 128.0f * 128.0f;
+HT_DEVICE bool is_outlier_row(const uint4 *chunk, float factor, int left);
+HT_DEVICE void store_outliers(const ht_pack_args &g, int *to, unsigned words, bool outlier);
 
 // pack/row_resident: rows whole, in schemes that scale them: few short ones (ht_pack_mode), and what packing by strips takes whole. A block takes 16
 // rows, or fewer longer ones, with all their k, so that it knows their absmax by itself. Elements wait for that in registers,
@@ -818,6 +827,14 @@ HT_DEVICE void write_tile(const pack_tile &at, unsigned char *atoms, int first, 
     }
 }
 
+// The chunk of a tile that this thread writes, CHUNK_K k of a row; with scales of tiles it has one (write_tile).
+HT_DEVICE void load_chunk(unsigned tile, uint4 *four)
+{
+    const int row = (int)threadIdx.x / RUN, chunk = (int)threadIdx.x % RUN;
+    four[0] = ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + 0));
+    four[1] = ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + 1));
+}
+
 // Scales of tiles (SCALES_TILES), of 16 rows x 32 k or 8 rows x 32 k: a power of two brings a tile's largest into [64, 128).
 // The scale goes to the product; its inverse, of the tile of this thread's chunk (write_tile), is returned. Four lanes have
 // the chunks of a row, 32 lanes eight rows.
@@ -825,8 +842,10 @@ HT_DEVICE float scale_tile(const ht_pack_args &g, const pack_tile &at, unsigned 
 {
     const int row = (int)threadIdx.x / RUN, chunk = (int)threadIdx.x % RUN, half = chunk / (32 / CHUNK_K);
     unsigned most = KEY_OF_ZERO;
-    most = larger_key(most, key_of_four(ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + 0))));
-    most = larger_key(most, key_of_four(ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + 1))));
+    uint4 four[CHUNK_K / 4];
+    load_chunk(tile, four);
+    most = larger_key(most, key_of_four(four[0]));
+    most = larger_key(most, key_of_four(four[1]));
     most = larger_key_across(most, 1);
     for (int lanes = RUN; lanes < 32; lanes *= 2)
         most = larger_key_across(most, lanes);
@@ -946,12 +965,20 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
     }
     unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
     large_counts large_count = {0, 0, limit, 0};
+    bool outlier = false;
     for (int t = 0; t < at.tiles; t++) {
         if (SCALES_TILES)
             factor[0] = scale_tile(g, at, at.tile + (unsigned)(t * TILE_BYTES), t);
+        if (SCALES_TILES && CHECK > 0) {
+            uint4 four[CHUNK_K / 4];
+            load_chunk(at.tile, four);
+            outlier = is_outlier_row(four, factor[0], g.k - at.k_tile * 64 - (int)threadIdx.x % RUN / (32 / CHUNK_K) * 32);
+        }
         write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &large_count);
     }
-    if (CHECK == SUMS)
+    if (SCALES_TILES && CHECK > 0)
+        store_outliers(g, at.range_count, of_warp(at, 0), outlier);
+    else if (CHECK == SUMS)
         store_tile_sums(g, at, entry, large_count);
     else if (CHECK > 0)
         store_range_count(g, at, large_count);
@@ -1417,7 +1444,7 @@ HT_DEVICE uint4 load_guarded(const float *p, int left)
 // `packed`: WORDS words of the high slices.
 template <int CHECK, int WORDS> HT_DEVICE void observe_slices(const unsigned *packed, large_counts *large_count)
 {
-    for (int i = 0; CHECK > 0 && i < WORDS; i++)
+    for (int i = 0; CHECK > 0 && !SCALES_TILES && i < WORDS; i++)
         ht_count_large_f16x2(&large_count->count, &large_count->nonfinite, packed[i], CHECK == SUMS ? NORMAL_LEAST : LARGE_LEAST);
 }
 
@@ -1433,17 +1460,22 @@ HT_DEVICE int count_of(int counted)
     return counted < 0x10000 ? counted : NONFINITE;
 }
 
-// A block's number for the data check, at `to`. least: of its rows' counts (count - NONFINITE, times two); live: whether any row
-// has an element that is not zero; depth: its k.
-HT_DEVICE void store_count(const ht_pack_args &g, int *to, unsigned least, bool live, int depth)
+// A block's number for the data check, at `to`.
+HT_DEVICE void store_number(const ht_pack_args &g, int *to, int number)
 {
-    const int count = (int)(least / 2) + NONFINITE;
-    const int number = count == NONFINITE ? RANGE_NONFINITE : live ? 8 * count - 5 * depth : RANGE_ALL_ZERO;
     ht_stg_i32(to, number);
     if (number < 0)
         ht_stg_i32(g.any_flag + 1, g.epoch);
     if (blockIdx.x == 0)
         ht_stg_i32(g.any_flag, g.epoch);
+}
+
+// The number from counts. least: of its rows' counts (count - NONFINITE, times two); live: whether any row
+// has an element that is not zero; depth: its k.
+HT_DEVICE void store_count(const ht_pack_args &g, int *to, unsigned least, bool live, int depth)
+{
+    const int count = (int)(least / 2) + NONFINITE;
+    store_number(g, to, count == NONFINITE ? RANGE_NONFINITE : live ? 8 * count - 5 * depth : RANGE_ALL_ZERO);
 }
 
 // Magnitudes as keys that order zero behind all others.
@@ -1618,6 +1650,42 @@ template <int ROWS> HT_DEVICE void leave_exchange(const absmax_exchange &at, int
         ht_st_relaxed_i32(at.published + i, -1);
     if (threadIdx.x == 0)
         ht_st_relaxed_i32(at.arrived, -1);
+}
+
+// Whether a row makes its tile an outlier, as NaN and Inf do; `chunk`: half of its 32 k, the neighbouring lane has the other. left: k
+// from the tile's first on; zeros behind the matrix do not count.
+HT_DEVICE bool is_outlier_row(const uint4 *chunk, float factor, int left)
+{
+    float squares = 0.0f;
+    unsigned live = 0;
+    for (int u = 0; u < CHUNK_K / 4; u++) {
+        const unsigned bits[4] = {chunk[u].x, chunk[u].y, chunk[u].z, chunk[u].w};
+        for (int i = 0; i < 4; i++) {
+            const float x = scaled(bits[i], factor);
+            squares = __fmaf_rn(x, x, squares);
+            live |= bits[i] * 2;
+        }
+    }
+    squares = __fadd_rn(squares, ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(squares), 1)));
+    live |= (unsigned)ht_shfl_xor((int)live, 1);
+    return live != 0 && !(squares >= LEAST_SQUARE * (float)(left < 32 ? left : 32) && squares <= MOST_SQUARES);
+}
+
+// The block's number for the data check, at `to`: blocks of C that meet an outlier are the fallback's. words: shared memory, one a warp.
+HT_DEVICE void store_outliers(const ht_pack_args &g, int *to, unsigned words, bool outlier)
+{
+    const int warp = (int)threadIdx.x / 32;
+    int any = outlier;
+    for (int m = 1; m < 32; m *= 2)
+        any |= ht_shfl_xor(any, m);
+    if (threadIdx.x % 32 == 0)
+        ht_sts4(words + (unsigned)warp * 4, ht_as_float((unsigned)any));
+    ht_barrier();
+    if (threadIdx.x != 0)
+        return;
+    for (int w = 0; w < PACK_THREADS / 32; w++)
+        any |= (int)ht_as_uint(ht_lds4(words + (unsigned)w * 4));
+    store_number(g, to, any != 0 ? RANGE_NONFINITE : 0);
 }
 
 template <class SHAPE> HT_DEVICE unsigned room_at(const rows_tile &at, int kind, int part, int row)
