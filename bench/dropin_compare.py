@@ -22,8 +22,9 @@ def number(text):
 
 def say_distances(results, name, exact):
     """How far loss curves are from the one of FP64: the largest and the mean distance, of each seed."""
-    curves = {side: results / f"curve-{name}{side}.json" for side in ("native", "face")}
-    if not all(path.exists() for path in (exact, *curves.values())):
+    sides = ("native", "native-flipped", "face", "face-flipped")
+    curves = {side: path for side in sides if (path := results / f"curve-{name}{side}.json").exists()}
+    if not exact.exists():
         return
     for side, path in curves.items():
         mine, other = json.loads(path.read_text()), json.loads(exact.read_text())

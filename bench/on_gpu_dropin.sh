@@ -7,14 +7,14 @@
 set -u
 out=$1
 shift
-pieces="$*" set_=${SET:-h200} limit=${LIMIT:-105} piece_limit=${PIECE_LIMIT:-20} start=$(date +%s)
+pieces="$*" logged="" set_=${SET:-h200} limit=${LIMIT:-105} piece_limit=${PIECE_LIMIT:-20} start=$(date +%s)
 : "${PYTHON:=python3}"
 mkdir -p "$out"
 rm -f "$out"/native.tsv "$out"/face.tsv "$out"/calls.tsv "$out"/piece-*
 
 spent() { echo $(($(date +%s) - start)); }
 
-# piece SIDE SCRIPT NAMES [WORD]
+# piece SIDE SCRIPT NAMES [WORD]; with `logged` set, calls go to calls.tsv.
 piece() {
     side=$1 script=$2 names=$3
     shift 3
@@ -24,7 +24,7 @@ piece() {
         return
     fi
     before="" seconds=$piece_limit
-    if [ "$side" = native ]; then seconds=45; else before="out/$set_/halftone run --log $out/calls.tsv --"; fi
+    if [ "$side" = native ]; then seconds=45; else before="out/$set_/halftone run ${logged:+--log $out/calls.tsv} --"; fi
     # shellcheck disable=SC2086 # words
     timeout -s KILL "$seconds" $before "$PYTHON" "bench/$script.py" "$names" "$out" "$@" >"$log.log" 2>"$log.err"
     echo "exit code $?, until $(spent) s" >>"$log.log"
@@ -53,9 +53,11 @@ for name in $(wanted cupy jax); do
 done
 wait $build || { tail -5 "$out/build.log"; exit 0; }
 echo "built, and native pieces run, after $(spent) s"
+logged=""
 for name in $(wanted products train launch sweep); do
     piece face dropin_torch "$name"
 done
+logged=yes
 waited=
 for name in $(wanted precision graphs solvers curves); do # no times of these are compared
     piece face dropin_torch "$name" &

@@ -110,9 +110,11 @@ bool cublas_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_p
     return f != NULL && f(&copy, stream) == 0;
 }
 
-bool cublas_clear(void *memory, size_t floats, void *stream) {
+bool cublas_fill(void *memory, float number, size_t floats, void *stream) {
+    unsigned bits;
+    memcpy(&bits, &number, sizeof bits);
     set_words *const f = find_cuMemsetD32Async();
-    return f != NULL && f((uintptr_t)memory, 0, floats, stream) == 0;
+    return f != NULL && f((uintptr_t)memory, bits, floats, stream) == 0;
 }
 
 void *cublas_allocate(size_t bytes, void *stream) {

@@ -78,7 +78,7 @@ bool cublas_is_capturing(void *stream);
 /* On the stream; false: not done. Rows of `width` bytes, `pitch` bytes apart. */
 bool cublas_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                       size_t rows, void *stream);
-bool cublas_clear(void *memory, size_t floats, void *stream);
+bool cublas_fill(void *memory, float number, size_t floats, void *stream);
 void *cublas_allocate(size_t bytes, void *stream); /* NULL: none */
 void cublas_free(void *memory, void *stream);
 
@@ -120,7 +120,7 @@ DROPIN_EXPORT int cublasLtMatmul(CUBLASLT_MATMUL_ARGS);
 /* lt_read.c: fills what `pointers` does not have. DROPIN_SERVED, or why the original must do it. */
 enum dropin_reason lt_read(const struct cublas_origin *origin, void *desc, void *const layouts[4],
                            struct lt_problem *p);
-/* lt_epilogue.c: D = epilogue(D), by cuBLASLt itself: a product of zeros, 1 long, with D added. false: not done. */
+/* lt_epilogue.c: D = act(bias + D), by cuBLASLt itself: a product 1 long, with D added. false: not done. */
 bool lt_apply_epilogue(const struct cublas_origin *origin, void *handle, void *d_layout,
                        const struct lt_problem *p);
 

@@ -97,7 +97,10 @@ enum lt_epilogue { LT_EPILOGUE_NONE = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS 
     X(cublasLtMatmulDescDestroy)                                                                             \
     X(cublasLtMatrixLayoutCreate)                                                                            \
     X(cublasLtMatrixLayoutSetAttribute)                                                                      \
-    X(cublasLtMatrixLayoutDestroy)
+    X(cublasLtMatrixLayoutDestroy)                                                                           \
+    X(cublasLtMatmulAlgoGetHeuristic)                                                                        \
+    X(cublasLtMatmulPreferenceCreate)                                                                        \
+    X(cublasLtMatmulPreferenceDestroy)
 #define CUBLAS_COUNTED_NAME(X, name, why, form, S) X(name)
 #define CUBLAS_REPLACED(X)                                                                                   \
     CUBLAS_PRODUCTS(X) CUBLAS_COUNTED(CUBLAS_COUNTED_NAME, X) CUBLAS_STATE(X) CUBLASLT_PRODUCTS(X)
@@ -140,5 +143,16 @@ typedef int lt_set_attribute(void *of, int attribute, const void *value, size_t 
 typedef int lt_create_desc(void **desc, int compute, int scale_type);
 typedef int lt_create_layout(void **layout, int type, uint64_t rows, uint64_t cols, int64_t ld);
 typedef int lt_destroy(void *of);
+/* cublasLtMatmulHeuristicResult_t. */
+struct lt_heuristic {
+    uint64_t algo[8];
+    size_t workspace_bytes;
+    int state; /* a status */
+    float waves;
+    int reserved[4];
+};
+typedef int lt_create_preference(void **preference);
+typedef int lt_get_heuristic(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference,
+                             int wanted, struct lt_heuristic *found, int *count);
 
 #endif

@@ -52,6 +52,16 @@ FAKE lt_destroy cublasLtMatmulDescDestroy, cublasLtMatrixLayoutDestroy;
 FAKE lt_get_attribute cublasLtMatmulDescGetAttribute, cublasLtMatrixLayoutGetAttribute;
 FAKE lt_set_attribute cublasLtMatmulDescSetAttribute, cublasLtMatrixLayoutSetAttribute;
 FAKE lt_matmul cublasLtMatmul;
+FAKE lt_create_preference cublasLtMatmulPreferenceCreate;
+FAKE lt_destroy cublasLtMatmulPreferenceDestroy;
+FAKE lt_get_heuristic cublasLtMatmulAlgoGetHeuristic;
+FAKE long fake_lt_searches(void);
+
+static long searches;
+
+long fake_lt_searches(void) {
+    return searches;
+}
 
 int cublasLtMatmulDescCreate(void **desc, int compute, int scale_type) {
     struct attributes *const x = (struct attributes *)calloc(1, sizeof *x);
@@ -105,6 +115,30 @@ int cublasLtMatrixLayoutSetAttribute(void *of, int attribute, const void *value,
     return set((struct attributes *)of, attribute, value, bytes);
 }
 
+int cublasLtMatmulPreferenceCreate(void **preference) {
+    *preference = calloc(1, 1);
+    return *preference != NULL ? CU_SUCCESS : 3;
+}
+
+int cublasLtMatmulPreferenceDestroy(void *of) {
+    free(of);
+    return CU_SUCCESS;
+}
+
+/* An algorithm is of the sizes that it was searched for. */
+int cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference, int wanted, struct lt_heuristic *found,
+                                   int *count) {
+    const int64_t *const x = ((const struct attributes *)d)->is;
+    searches++;
+    if (handle == NULL || desc == NULL || a == NULL || b == NULL || c != d || preference == NULL || wanted != 1)
+        return INVALID;
+    memset(found, 0, sizeof *found);
+    for (int i = 0; i < 3; i++)
+        found->algo[i] = (uint64_t)x[i == 0 ? LT_ROWS : i == 1 ? LT_COLS : LT_LD];
+    *count = getenv("FAKE_LT_FINDS_NONE") == NULL;
+    return CU_SUCCESS;
+}
+
 /* Element (i, j) of a matrix as stored. */
 static int64_t place(const int64_t *layout, int64_t i, int64_t j) {
     return layout[LT_ORDER] == LT_ROW ? i * layout[LT_LD] + j : i + j * layout[LT_LD];
@@ -142,13 +176,16 @@ static void multiply(const int64_t *desc, int64_t *const x[4], float alpha, cons
 }
 
 int cublasLtMatmul(CUBLASLT_MATMUL_ARGS) {
-    (void)algo, (void)workspace, (void)workspace_bytes, (void)stream;
+    (void)workspace, (void)workspace_bytes, (void)stream;
     calls++;
     if (handle == NULL || desc == NULL || alpha == NULL || beta == NULL || a_layout == NULL || b_layout == NULL || c_layout == NULL || d_layout == NULL)
         return INVALID;
     const int64_t *const is = ((const struct attributes *)desc)->is;
     int64_t *const x[4] = {((struct attributes *)a_layout)->is, ((struct attributes *)b_layout)->is, ((struct attributes *)c_layout)->is, ((struct attributes *)d_layout)->is};
     if (!is_right(is, x))
+        return INVALID;
+    const uint64_t *const of = (const uint64_t *)algo;
+    if (of != NULL && (of[0] != (uint64_t)x[3][LT_ROWS] || of[1] != (uint64_t)x[3][LT_COLS] || of[2] != (uint64_t)x[3][LT_LD]))
         return INVALID;
     if (x[0][LT_TYPE] != 0 || x[3][LT_TYPE] != 0 || is[LT_SCALE_TYPE] != 0 || is[LT_POINTER_MODE] > 1 || is[LT_COMPUTE_TYPE] < 64)
         return CU_NOT_SUPPORTED;

@@ -11,6 +11,7 @@ FORMS = [
     *[(f"m=33 n=50 k=45 opa={a} opb={b} order={order} alpha=-1.5 beta={beta} pointers={pointers}", "SERVED")
       for a, b, beta, pointers in ((0, 0, 0, 0), (0, 1, 0.5, 0), (1, 0, 0, 1), (2, 2, 0.5, 1)) for order in (0, 1)],
     *[(f"m=33 n=50 opb=1 epilogue={e} order={order} workspace={w}", "SERVED+") for e in (BIAS, RELU, RELU_BIAS, GELU, GELU_BIAS) for order in (0, 1) for w in (0, 65536)],
+    *[(f"epilogue={e} pad={pad}", "SERVED+") for e in (BIAS, RELU) for pad in (2, -2, 2)],
     ("batch=3 opa=1", "SERVED"), ("batch=3 beta=0.5", "SERVED"), ("batch=2 order=1", "SERVED"),
     ("m=33 c=1 beta=0.5", "SERVED"), ("m=33 c=1 beta=0.5 order=1", "SERVED"), ("m=33 c=1 beta=0", "SERVED"), ("c=1 beta=0.5 pointers=1", "SERVED"),
     ("m=33 c=1 beta=0.5 epilogue=6", "SERVED+"), ("m=33 c=1 beta=0.5 epilogue=36 order=1 workspace=4096", "SERVED+"), ("epilogue=4 c=1", "SERVED+"),
@@ -71,6 +72,16 @@ def test_where_the_second_pass_fails_the_original_does_all_of_it(face, program, 
     assert all(g[0] == "0" and float(g[1]) < 1.5 and g[2:] == ["0", "2"] for g in got), got
 
 
+def test_the_algorithm_of_the_second_pass_is_searched_once_for_what_is_alike(face, program):
+    words = ["epilogue=4 pad=2", "epilogue=4 pad=2", "epilogue=2 pad=2", "epilogue=4 pad=-2", "epilogue=4 pad=2", "epilogue=6 pad=2"]
+    got = lines(program, *words, "searches", face=face)
+    assert all(g[2:] == ["1", "1"] for g in got[:-1]) and got[-1] == ["3"], got  # bias is an operand: as without an epilogue; and ReLU
+    got = lines(program, *[f"m={m} epilogue=4" for m in range(20, 100)] * 2, "searches", face=face)
+    assert all(g[2:] == ["1", "1"] for g in got[:-1]) and got[-1] == [str(80 + 16)], got  # 64 are kept
+    got = lines(program, *words, face=face, FAKE_LT_FINDS_NONE="1")
+    assert all(g[0] == "0" and float(g[1]) < 60 and g[2:] == ["1", "1"] for g in got)
+
+
 def test_the_first_product_of_a_device_is_not_served_in_a_capture(face, program):
     got = lines(program, "m=33", "m=33 epilogue=4", face=face, FAKE_CAPTURING="1")
     assert [g[2:] for g in got] == [["0", "1"], ["0", "1"]]
@@ -100,8 +111,10 @@ def test_what_cublas_calls_within_itself_is_its_own(face, program, tmp_path):
     pytest.param(replaced("lt_read.c", "{LT_SM_COUNT_TARGET, 4, 0, DROPIN_SM_TARGET},", ""), id="sm"),
     pytest.param(replaced("lt_matmul.c", "copy_c(p);", "true;"), id="copy"),
     pytest.param(replaced("lt_matmul.c", "return has_epilogue ? DROPIN_EPILOGUE : DROPIN_SERVED;", "return DROPIN_SERVED;"), id="beta twice"),
-    pytest.param(replaced("lt_epilogue.c", "LT_BIAS_POINTER, &p->bias, 8", "LT_BIAS_POINTER, &p->c, 8"), id="bias"),
-    pytest.param(replaced("lt_epilogue.c", "cublas_clear(zeros, floats, s->stream)", "true"), id="zeros"),
+    pytest.param(replaced("lt_epilogue.c", "const float factor = p->bias != NULL", "const float factor = p->bias == NULL"), id="bias"),
+    pytest.param(replaced("lt_epilogue.c", "cublas_fill(vector, number, floats, s->stream)", "true"), id="ones"),
+    pytest.param(replaced("lt_epilogue.c", "x->ld == y->ld &&", ""), id="algorithm"),
+    pytest.param(replaced("lt_epilogue.c", "x->epilogue == y->epilogue", "true"), id="activation"),
     pytest.param(replaced("cublas_face.h", "DROPIN_EXPORT int cublasLtMatmul", "int cublasLtMatmul"), id="name"),
 ])
 def test_a_broken_face_is_noticed(edit, program, native, tmp_path):
