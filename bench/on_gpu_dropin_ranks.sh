@@ -1,6 +1,6 @@
 #!/bin/sh
 # The cuBLAS face with several GPUs: on_gpu_dropin_ranks.sh RESULTS, on a machine with two GPUs or more. As on_gpu_dropin.sh; each piece of
-# dropin_ranks.py is a run of torchrun, natively beside the compiler, then under `halftone run`, 25 s at most. About 90 s.
+# dropin_ranks.py is a run of torchrun, natively beside the compiler, then under `halftone run`, 45 s at most. About 75 s.
 set -u
 out=$1 set_=${SET:-h200} limit=${LIMIT:-85} start=$(date +%s)
 : "${PYTHON:=python3}"
@@ -27,7 +27,7 @@ build=$!
 ranks native 40 ddp,fsdp,tensor,graph
 wait $build || { tail -5 "$out/build.log"; exit 0; }
 echo "built, and native pieces run, after $(spent) s"
-ranks face 25 ddp,fsdp,tensor,graph
+ranks face 45 ddp,fsdp,tensor,graph
 ranks face 15 devices
 "$PYTHON" bench/dropin_compare.py "$out" >"$out/compare.tsv"
 cat "$out/compare.tsv"
