@@ -118,6 +118,18 @@
     "where all products of an element of C are below 2^-126 the error is absolute, as if they were that; "   \
     "Inf gives NaN"
 #define FLUSHED_PRODUCTS_TEXT "products of slices below 2^-126 become 0, at most 2^-119 for each k"
+/* Elements of at least 2^-least_ keep their bits; in rows that are scaled up, of 2^-below_ of the largest. */
+#define RANGE_DOWN_TO(least_, below_)                                                                        \
+    "elements of at least 2^-" least_                                                                        \
+    ", in a row of A (column of B) whose largest is below 2^-40 2^-" below_ " of that; smaller ones lose "
+#define BF16_RANGE(least_, below_, flushed_least_, flushed_below_)                                           \
+    .range_text = RANGE_DOWN_TO(least_, below_) "bits; " WIDE_RANGE_TEXT,                                    \
+    .flushed_range_text = RANGE_DOWN_TO(flushed_least_, flushed_below_)                                      \
+        "up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT "; Inf gives NaN"
+/* Several BF16 slices of scaled rows, one chain. */
+#define BF16_SLICES(count_, in_atom_)                                                                        \
+    .hooks = "scheme/bf16", OF_FP32, .slice = SLICE_BF16, .slices = count_, .atom_slices = in_atom_,         \
+    .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .accumulators = 1, .promote = {PROMOTE_ISA}
 #define F16X3_RANGE                                                                                          \
     "finite input of any exponent; elements down to 2^-16 of the largest in their "                          \
     "row of A (column of B), and to 2^-128, keep 22 bits, below that an absolute "                           \
@@ -225,47 +237,25 @@ const struct scheme scheme_table[] = {
          "Inf; " FLUSHED_PRODUCTS_TEXT},
     {.name = "bf16x3",
      .paper = "halftone: two BF16 slices, lo*lo left out, FP32 promotion",
-     .hooks = "scheme/bf16", OF_FP32, .slice = SLICE_BF16, .slices = 2, .atom_slices = 2,
-     .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .products = 3,
-     .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_ISA},
-     .split_units = 769,
+     BF16_SLICES(2, 2), .products = 3, .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .split_units = 769,
      .bound_text = "inputs keep 16 bits, lo*lo (2^-16) left out; chains of the promotion interval, if the "
                    "unit needs one, added in FP32 to nearest",
-     .range_text =
-         "elements of at least 2^-117, in a row of A (column of B) whose largest is below 2^-40 2^-78 of "
-         "that; smaller ones lose bits; " WIDE_RANGE_TEXT,
-     .flushed_range_text =
-         "elements of at least 2^-109, in a row of A (column of B) whose largest is below 2^-40 2^-70 of "
-         "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT "; Inf gives NaN"},
+     BF16_RANGE("117", "78", "109", "70")},
     {.name = "bf16x6",
      .paper = "halftone: three BF16 slices, products of levels 0 to 2, smallest first, FP32 promotion",
-     .hooks = "scheme/bf16", OF_FP32, .slice = SLICE_BF16, .slices = 3, .atom_slices = 1,
-     .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .products = 6,
-     .product = {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,
-     .promote = {PROMOTE_ISA}, .split_units = 3,
+     BF16_SLICES(3, 1), .products = 6, .split_units = 3,
+     .product = {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
      .bound_text = "inputs keep all 24 bits, products from 2^-24 on left out; chains of the promotion "
                    "interval, if the unit needs one, added in FP32 to nearest",
-     .range_text =
-         "elements of at least 2^-109, in a row of A (column of B) whose largest is below 2^-40 2^-70 of "
-         "that; smaller ones lose bits; " WIDE_RANGE_TEXT,
-     .flushed_range_text =
-         "elements of at least 2^-102, in a row of A (column of B) whose largest is below 2^-40 2^-63 of "
-         "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT "; Inf gives NaN"},
+     BF16_RANGE("109", "70", "102", "63")},
     {.name = "bf16x9",
      .paper = "halftone: three BF16 slices, all nine products, smallest first, FP32 promotion",
-     .hooks = "scheme/bf16", OF_FP32, .slice = SLICE_BF16, .slices = 3, .atom_slices = 1,
-     .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .products = 9,
+     BF16_SLICES(3, 1), .products = 9, .split_units = 0,
      .product =
          {{2, 2, 0}, {2, 1, 0}, {1, 2, 0}, {2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
-     .accumulators = 1, .promote = {PROMOTE_ISA}, .split_units = 0,
      .bound_text = "inputs keep all 24 bits, nothing left out; chains of the promotion interval, if the unit "
                    "needs one, added in FP32 to nearest",
-     .range_text =
-         "elements of at least 2^-109, in a row of A (column of B) whose largest is below 2^-40 2^-70 of "
-         "that; smaller ones lose bits; " WIDE_RANGE_TEXT,
-     .flushed_range_text =
-         "elements of at least 2^-102, in a row of A (column of B) whose largest is below 2^-40 2^-63 of "
-         "that; smaller ones lose up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT "; Inf gives NaN"},
+     BF16_RANGE("109", "70", "102", "63")},
     {.name = "tf32",
      .paper = "one TF32 product, inputs rounded to nearest, no refinement",
      .hooks = "scheme/tf32", OF_FP32, .slice = SLICE_TF32, .slices = 1, .atom_slices = 1,
@@ -283,9 +273,7 @@ const struct scheme scheme_table[] = {
      .split_units = 9,
      .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, added in "
                    "FP32 to nearest",
-     .range_text =
-         "elements of at least 2^-113, in a row of A (column of B) whose largest is below 2^-40 2^-74 of "
-         "that; smaller ones lose bits; " WIDE_RANGE_TEXT},
+     .range_text = RANGE_DOWN_TO("113", "74") "bits; " WIDE_RANGE_TEXT},
     {.name = "bf16x6u",
      .paper = "halftone: the caller's matrices unpacked (u), three BF16 slices cut on the way, six products; "
               "FP32 FFMA or MFMA where slices cannot hold the data, and alone on GPUs without BF16 MMAs",
