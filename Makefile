@@ -183,7 +183,7 @@ help:
 	@echo "  GPU=a800          (none)        $(GPU_NAMES);"
 	@echo "                                  native: the set for this machine's GPU; or the path of a budget file; several in quotes:"
 	@echo "                                  one library for all. A set is one folder, out/GPU: other SCHEMES replace what is there"
-	@echo "  SCHEMES=f16x3,bf16x6u  (all)       fewer make a library small; explain: which (f16x3)"
+	@echo "  SCHEMES=f16x3,bf16x6u  (most)      fewer make a library small; all: those on request, too; explain: which (f16x3)"
 	@echo "  LEAN=1            (0)           only the tiles that are chosen for some shape, no ablations"
 	@echo "  TILES=64x128x32_w64x64_s3 (none)  more tiles, as explain names them"
 	@echo "  TUNED=t.tsv       (none)        for the shapes that 'halftone tune' measured, the fastest kernel"

@@ -111,14 +111,15 @@ const struct scheme *library_scheme(const char *name, const struct gpu *g, const
 /* The schemes of FP32 or of FP64 matrices among those that are asked for. */
 static void plan_schemes(struct kernel_set *set, const struct options *o, enum number_type matrices) {
     const struct isa *isa = set->context.isa;
+    const bool all = o->scheme && strcmp(o->scheme, "all") == 0;
     struct text list = {0};
     char name[ENTRY_MAX];
-    for (int i = 0; !o->scheme && i < scheme_count; i++) {
+    for (int i = 0; (all || !o->scheme) && i < scheme_count; i++) {
         const struct scheme *s = &scheme_table[i];
-        if (s->in == matrices && !s->on_request && has_scheme(&set->gpu, isa, s))
+        if (s->in == matrices && (all || !s->on_request) && has_scheme(&set->gpu, isa, s))
             plan_one(set, s, o);
     }
-    if (o->scheme)
+    if (o->scheme && !all)
         library_expand_schemes(&list, o->scheme);
     for (const char *at = list.data ? list.data : ""; text_entry(&at, name, sizeof name);) {
         const struct scheme *s = library_scheme(name, &set->gpu, isa);

@@ -237,6 +237,16 @@ def test_a_tuned_table_is_not_believed(kind, k, splits, said, emitted, tmp_path)
     assert "Recreate: out/bin/halftone-gen emit --gpu a800 --out DIR --tuned t.tsv" in (tmp_path / "x/dispatch.c").read_text()
 
 
+def test_all_schemes_are_those_on_request_too(tmp_path):
+    """Named by nobody they are not in a set; `all` leaves out what the GPU has no kernels for."""
+    names = {}
+    for which in ([], ["--scheme", "all"]):
+        gen("emit", "--gpu", "t4", *which, "--out", tmp_path / "set")
+        names[len(which)] = {p.name for p in (tmp_path / "set").glob("ht_*")}
+    assert names[0] < names[2] and {name.split("_")[1] for name in names[2] - names[0] if "pack" not in name} > {"mixpert1", "mixpert4"}
+    assert not any("bf16x9" in name for name in names[2])
+
+
 @pytest.mark.parametrize("model", ["halftone", "egemm", "legemm"])
 @pytest.mark.parametrize("gpu", [*NVIDIA, *AMD])
 def test_explain_has_one_pick(gpu, model):
