@@ -243,14 +243,14 @@ const struct scheme scheme_table[] = {
      BF16_RANGE("117", "78", "109", "70")},
     {.name = "bf16x6",
      .paper = "halftone: three BF16 slices, products of levels 0 to 2, smallest first, FP32 promotion",
-     BF16_SLICES(3, 1), .products = 6, .split_units = 3,
+     BF16_SLICES(3, 1), .split_units = 3, .products = 6,
      .product = {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
      .bound_text = "inputs keep all 24 bits, products from 2^-24 on left out; chains of the promotion "
                    "interval, if the unit needs one, added in FP32 to nearest",
      BF16_RANGE("109", "70", "102", "63")},
     {.name = "bf16x9",
      .paper = "halftone: three BF16 slices, all nine products, smallest first, FP32 promotion",
-     BF16_SLICES(3, 1), .products = 9, .split_units = 0,
+     BF16_SLICES(3, 1), .split_units = 0, .products = 9,
      .product =
          {{2, 2, 0}, {2, 1, 0}, {1, 2, 0}, {2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}},
      .bound_text = "inputs keep all 24 bits, nothing left out; chains of the promotion interval, if the unit "
