@@ -115,5 +115,5 @@ const struct command cmd_app = {
     "  --diagonal X   cholesky: what is added to the diagonal (default 1)\n"
     "  --data DIR     what python3 bench/app_data.py DIR made; without it the data are synthetic, and it says so\n"
     "  --repeats R    times are those of the fastest of R runs (default 1); bits must be the same\n\n"
-    "In the simulator times are the model's. Not yet run on a card.\n",
+    "In the simulator times are the model's.\n",
     run, 0};

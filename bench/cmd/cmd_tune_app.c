@@ -335,5 +335,5 @@ const struct command cmd_tune_app = {
     "  --runs N       stop after N runs; the same command goes on, as after an interruption\n"
     "  --journal FILE where runs are kept as they are made (default: FILE of --out with .runs)\n"
     "  --n, --block, --diagonal, --data, --repeats: as `halftone app` has them\n\n"
-    "In the simulator times are the model's. Not yet run on a card.\n",
+    "In the simulator times are the model's.\n",
     run, 0};
