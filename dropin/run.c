@@ -22,7 +22,7 @@ static const char HELP[] =
     "Runs a command whose FP32 products of cuBLAS are computed by halftone, and says at the end, on stderr, "
     "what was served,\n"
     "what the command's own cuBLAS did, and why. The command is not changed, nor are its output and exit "
-    "code. Not yet run on a card.\n\n"
+    "code.\n\n"
     "  --blas        also products of the host's BLAS (NumPy, R, HPL), from the host's memory\n"
     "  --accuracy A  what served products keep: as `halftone mm --accuracy`; default fp32\n"
     "  --log FILE    a table (TSV) of the calls; lines are appended\n\n"
