@@ -58,6 +58,13 @@ static const struct bits_case cases[] = {
 };
 /* For every kernel by name: several tiles of the largest kernels are not needed, edges of all are. */
 static const struct bits_case kernel_case = {"llm", 'N', 'N', 139, 75, 192, 1, 1.25f, -1};
+/* For every kernel of f16x3 with the data check of `auto`: of families of which it computes some, most or all otherwise. */
+static const struct bits_case tested_cases[] = {
+    {"cauchy", 'N', 'N', 139, 75, 320, 1, 1.25f, -1},
+    {"phi4", 'T', 'N', 75, 139, 320, 1, 1, 0},
+    {"softmax", 'N', 'N', 139, 75, 320, 0, 1, 0},
+    {"nan", 'N', 'T', 70, 75, 192, 0, 1, 0},
+};
 
 enum { SHOWN = 4 };
 static const uint64_t FNV_START = UINT64_C(0xcbf29ce484222325), FNV_PRIME = UINT64_C(0x100000001b3);
@@ -191,6 +198,13 @@ int main(void) {
         if (halftone_set_kernel(handle, name) != HALFTONE_OK)
             die(name, HALFTONE_UNKNOWN_KERNEL);
         run(&kernel_case);
+    }
+    const int has_auto = halftone_set_scheme(handle, "auto") == HALFTONE_OK;
+    for (int i = 0; has_auto && (name = halftone_kernels(handle, i)) != NULL; i++) {
+        if (strncmp(name, "ht_f16x3_", strlen("ht_f16x3_")) != 0 || halftone_set_kernel(handle, name) != HALFTONE_OK)
+            continue;
+        for (size_t c = 0; c < sizeof tested_cases / sizeof *tested_cases; c++)
+            run(&tested_cases[c]);
     }
     return halftone_destroy(handle) == HALFTONE_OK && fflush(stdout) == 0 ? 0 : 1;
 }
