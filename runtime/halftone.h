@@ -380,8 +380,8 @@ int halftone_host_left(halftone *handle, int64_t *row, int64_t *col, int64_t *ro
  * workspace (0: half of the device's). Where a long k leaves no room tiles are made smaller. */
 int halftone_set_host_tiles(halftone *handle, int64_t tile, size_t bytes);
 
-/* Threads that copy between the caller's memory and pinned memory, the caller's among them (1 to 64; 0: 1 to 4, one for each 8 MB). They
- * exist during the call alone and take no signals. */
+/* Threads that copy between the caller's memory and pinned memory, the caller's among them (1 to 64; 0: one for each 6 MB, up to 12
+ * and to three quarters of the CPUs). They exist during the call alone and take no signals. */
 int halftone_set_host_threads(halftone *handle, int threads);
 
 /* ---- how much cancels ---- */

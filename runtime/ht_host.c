@@ -12,6 +12,8 @@
  *     out                                    | copy tile 0 | ... */
 #include "ht_host.h"
 
+#include <unistd.h>
+
 /* ---- how C is divided ---- */
 
 static int64_t host_tile(int64_t size, int64_t largest) {
@@ -302,10 +304,11 @@ static int host_try(halftone *h, struct host_job *j, int64_t limit) {
     return code;
 }
 
-/* Where the caller says no number, one more for each 8 MB that are copied, up to four. */
+/* Where the caller says no number, one more for each 6 MB that are copied, up to 12 and to three quarters of the CPUs. */
 static int host_threads(const halftone *h, const struct host_job *j) {
     const double elements = (double)j->x.k * ((double)j->x.m + (double)j->x.n) + (double)j->x.m * (double)j->x.n;
-    const double wanted = 1.0 + elements * (double)element_bytes(&j->x) / 8e6, most = 4.0;
+    const double wanted = 1.0 + elements * (double)element_bytes(&j->x) / 6e6, cpus = 0.75 * (double)sysconf(_SC_NPROCESSORS_ONLN);
+    const double most = cpus < 1.0 ? 1.0 : cpus < 12.0 ? cpus : 12.0;
     return h->host_threads > 0 ? h->host_threads : (int)(wanted < most ? wanted : most);
 }
 

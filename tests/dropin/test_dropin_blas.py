@@ -111,7 +111,7 @@ def test_a_plugin_reaches_its_own_blas(face, programs):
     ((160, 150, 155), {"HALFTONE_BLAS_CPU_GFLOPS": "20", "HALFTONE_BLAS_COPY_GBPS": "1"}, 0),
     # by the number of CPUs: 64 GFLOPS each
     ((500, 500, 500), {"OMP_NUM_THREADS": "1"}, 1), ((9000, 3, 9000), {"OMP_NUM_THREADS": "1"}, 0),
-    # a process of this one product: it saves 3.5 ms, and the device's start would take 360
+    # a process of this one product: it saves 3.5 ms, and the device's start would take 300
     ((500, 500, 500), {"OMP_NUM_THREADS": "1", "HALFTONE_BLAS_START_MS": ""}, 0), ((500, 500, 500), {"OMP_NUM_THREADS": "1", "HALFTONE_BLAS_START_MS": "2"}, 1),
     ((500, 500, 500), {"OMP_NUM_THREADS": "1", "HALFTONE_BLAS_START_MS": "4"}, 0)])
 def test_small_products_stay_on_the_cpu(face, programs, size, env, served):
