@@ -73,12 +73,9 @@ bool library_has(struct text *why, const struct gpu *g, const struct isa *isa, c
     if (!has_unit)
         text_addf(why, "there are no %s kernels for %s", slice_title(s->slice), isa->name);
     else if (!has_family)
-        text_addf(why, "no kernel family makes %s of %s in %d pass%s%s%s", number_title(s->out),
+        text_addf(why, "no kernel family makes %s of %s in %d pass%s%s", number_title(s->out),
                   number_title(s->in), passes, passes > 1 ? "es" : "",
-                  s->combine == COMBINE_BY_KERNEL ? ", combined by a kernel" : "",
-                  s->scale != SCALE_TILE
-                      ? ""
-                      : " with scales of tiles; --gpu a100 makes sm_80's, which run here");
+                  s->combine == COMBINE_BY_KERNEL ? ", combined by a kernel" : "");
     return has_unit && has_family;
 }
 

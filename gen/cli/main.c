@@ -73,8 +73,9 @@ static void list_isa(struct text *out, const struct isa *isa) {
         text_addf(out, "AMD gfx%x alone%s\n", (unsigned)isa->arch,
                   isa->other_shape ? "" : "; no budget names it: tiles of another MMA shape");
     else
-        text_addf(out, "NVIDIA compute capability %d.%d %s%s%s\n", isa->arch / 100, isa->arch / 10 % 10,
+        text_addf(out, "NVIDIA compute capability %d.%d %s%s%s%s\n", isa->arch / 100, isa->arch / 10 % 10,
                   isa_is_exact(isa) ? "alone: no later GPU runs it" : "or later",
+                  isa_is_exact(isa) && !isa->wgmma ? "; no budget names it: scales of tiles" : "",
                   isa->absent ? "; no kernels with " : "", isa->absent ? isa->absent : "");
 }
 

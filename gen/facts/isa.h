@@ -47,6 +47,7 @@ struct isa {
     /* of their families HT_FAMILY_UNPACKED_MMA alone: hipcc 5.2 spills scalars in the others */
     bool only_tiled;
     int mma_sync_rate_percent;  /* mma.sync's part of the matrix unit's rate in budgets */
+    const char *warps; /* row of mma.sync, for schemes that no family of warpgroups has; NULL: none */
     const char *other_shape;     /* row with another MMA shape of the same unit, tried as well; NULL: none */
     const char *sim_model;       /* matrix-unit arithmetic in runtime/sim (sim_mma table) */
     /* what bounds take for a matrix unit whose rounding nobody here has seen; NULL: seen, or compared with

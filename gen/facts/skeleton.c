@@ -177,7 +177,8 @@ static struct target first_from(const struct gpu *g, const struct isa *isa, int 
 }
 
 struct target target_main(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
-    return first_from(g, isa, 0, s);
+    const struct target on = first_from(g, isa, 0, s);
+    return on.isa || !isa->warps ? on : first_from(g, isa_find(isa->warps), 0, s);
 }
 
 bool target_next(struct target *on) {

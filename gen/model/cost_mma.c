@@ -115,8 +115,8 @@ struct model_step model_mma_step(const struct target *on, const struct tile *t, 
     const int64_t missed = wave_bytes(on, t, model_raster_rows(on->g, t), slots, t->bk) / blocks_per_sm /
                            fitted.mma_warp.miss_share;
     struct model_step step;
-    step.tensor = on->s->products * area * t->bk * 256 / model_fma_per_cycle(on->g, on->s) *
-                  on->g->schedulers_per_sm / active;
+    step.tensor = on->s->products * area * t->bk * 256 / model_fma_per_cycle(on->g, on->s) * 100 /
+                  on->isa->mma_sync_rate_percent * on->g->schedulers_per_sm / active;
     step.smem = fragment_bytes * 256 / on->g->smem_bytes_per_cycle;
     step.issue = warps *
                  ((i.mma + i.load + i.copy + LOOP_INSTRUCTIONS) * (int64_t)256 +

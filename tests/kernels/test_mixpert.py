@@ -58,7 +58,7 @@ def run(path):
     return subprocess.run([str(path)], capture_output=True, text=True, timeout=600)
 
 
-@pytest.mark.parametrize("gpu", ["a800", "t4", "mi210"])
+@pytest.mark.parametrize("gpu", ["a800", "t4", "mi210", pytest.param("h200", marks=pytest.mark.whole)])
 def test_kernels_have_the_bits_of_the_paper(gpu, tmp_path):
     done = run(program(tmp_path, gpu, SCHEMES))
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
@@ -78,7 +78,7 @@ def copied_templates(folder, name, old, new):
     return folder
 
 
-@pytest.mark.parametrize("gpu, schemes", [("a800", "mixpert4"), *(pytest.param(gpu, SCHEMES, marks=pytest.mark.whole) for gpu in ("a800", "t4", "mi210"))])
+@pytest.mark.parametrize("gpu, schemes", [("a800", "mixpert4"), *(pytest.param(gpu, SCHEMES, marks=pytest.mark.whole) for gpu in ("a800", "t4", "mi210", "h200"))])
 def test_tiles_with_outliers_are_the_fallbacks(gpu, schemes, tmp_path):
     """All blocks of C that meet one, and no others; then every input is within the bound of norms, and NaN stays where it belongs."""
     done = run(program(tmp_path, gpu, schemes + ",bf16x6u"))
@@ -107,7 +107,7 @@ def compiled(folder, gpu, *schemes, root=ROOT):
     """{kernel: (registers, bytes of spills and stack, registers of the plan)}, by ptxas."""
     gen("emit", "--gpu", gpu, "--scheme", *schemes, "--out", folder / "set", root=root)
     planned = {row[0]: int(row[10]) for row in (line.split("\t") for line in (folder / "set/manifest").read_text().splitlines()[2:])}
-    arch, found = {"a800": "sm_80", "t4": "sm_75"}[gpu], {}
+    arch, found = {"a800": "sm_80", "t4": "sm_75", "h200": "sm_90a"}[gpu], {}
     for path in sorted((folder / "set").glob("ht_mixpert*.cu")):
         log = subprocess.run([nvcc(), "-std=c++17", "-O3", f"-arch={arch}", "--cubin", "-Xptxas", "-v", "-o", str(folder / "t.cubin"), str(path)],
                              check=True, capture_output=True, text=True).stderr
@@ -118,7 +118,8 @@ def compiled(folder, gpu, *schemes, root=ROOT):
 
 @pytest.mark.skipif(not nvcc(), reason="no nvcc")
 @pytest.mark.parametrize("gpu, schemes", [("a800", "mixpert4"), ("t4", "mixpert4"), pytest.param("a800", SCHEMES, marks=pytest.mark.whole),
-                                          pytest.param("t4", SCHEMES, marks=pytest.mark.whole)])
+                                          pytest.param("t4", SCHEMES, marks=pytest.mark.whole),
+                                          pytest.param("h200", SCHEMES, marks=pytest.mark.whole)])
 def test_no_kernel_spills(gpu, schemes, tmp_path):
     found = compiled(tmp_path, gpu, schemes)
     assert found and not [name for name, (_, spilled, _) in found.items() if spilled]

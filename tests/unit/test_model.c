@@ -615,11 +615,10 @@ static void check_order(const struct all *a) {
     }
 }
 
-/* Warpgroups' kernels have no scales of tiles: no family there computes MixPert's levels. */
-static bool has_family(const struct gpu *g, const struct scheme *s) {
-    const bool has = target_main(g, isa_find(g->isa), s).isa != NULL;
-    assert_true(has || (s->scale == SCALE_TILE && isa_find(g->isa)->wgmma));
-    return has;
+/* Warpgroups' kernels have no scales of tiles: mma.sync's beside them do. */
+static void check_family(const struct gpu *g, const struct scheme *s) {
+    const struct isa *isa = isa_find(g->isa), *its = target_main(g, isa, s).isa;
+    assert_ptr_equal(its, s->scale == SCALE_TILE && isa->wgmma ? isa_find("sm_90a_mma") : isa);
 }
 
 static void every_budget_scheme_and_model(void **state) {
@@ -627,7 +626,8 @@ static void every_budget_scheme_and_model(void **state) {
     for (int b = 0; b < BUDGETS; b++) {
         const struct gpu g = budget(budgets[b]);
         for (int s = 0; s < scheme_count; s++) {
-            for (int m = 0; m < MODELS && has_family(&g, &scheme_table[s]); m++) {
+            check_family(&g, &scheme_table[s]);
+            for (int m = 0; m < MODELS; m++) {
                 const struct all *a = evaluate(&g, scheme_table[s].name, (enum model_kind)m);
                 for (int i = 0; i < a->count; i++)
                     check_candidate(a, i);
@@ -692,7 +692,7 @@ static void explain_has_one_pick_and_repeats(void **state) {
         const struct gpu g = budget(budgets[b]);
         for (int s = 0; s < scheme_count; s++) {
             const bool flushes = isa_find(g.isa)->flushes_subnormals;
-            if (scheme_for(scheme_table[s].name, flushes) != &scheme_table[s] || !has_family(&g, &scheme_table[s]))
+            if (scheme_for(scheme_table[s].name, flushes) != &scheme_table[s])
                 continue;
             for (int m = 0; m < MODELS; m++) {
                 const int fits = evaluate(&g, scheme_table[s].name, (enum model_kind)m)->fits;

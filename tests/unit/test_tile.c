@@ -94,10 +94,6 @@ static void every_space_is_ordered_and_legal(void **state) {
             struct seen v = {.on = target_main(NULL, &isa_table[i], scheme)};
             if (!scheme_is_unpacked(scheme) && !isa_table[i].mma_hooks[scheme->slice])
                 continue;
-            if (!v.on.isa) { /* warpgroups' kernels have no scales of tiles */
-                assert_true(scheme->scale == SCALE_TILE && isa_table[i].wgmma);
-                continue;
-            }
             do {
                 v.count = 0;
                 families |= 1 << (v.on.skeleton - skeleton_table);
