@@ -1,5 +1,6 @@
 #!/bin/sh
-# MixPert's levels on a card of compute capability 9.0: on_gpu_mixpert.sh RESULTS, in a checkout, on a machine with that GPU and nvcc.
+# MixPert's levels on a card of compute capability 9.0: on_gpu_mixpert.sh RESULTS, in a checkout, on a machine with that GPU and nvcc: about two minutes
+# with 16 cores.
 # Two libraries are built: set h200 (our schemes, by wgmma), and the levels with the same rivals by mma.sync: the h200's budget with sm_80's
 # instructions, and set t4's levels (sm_75), both as code of sm_90, so that nothing is compiled while it is timed. RESULTS receives
 #   mixpert-bits.txt     every kernel against the host's reference of the paper, bit for bit, all transposes, odd sizes; last line: exit code
