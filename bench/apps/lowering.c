@@ -13,6 +13,7 @@ struct search {
     struct lowering_result *result;
     int frozen[LOWERING_SITES];
     struct state now;
+    double timed[LOWERING_SITES][LOWERING_LEVELS]; /* in the last run that had it; 0: none had */
 };
 
 double lowering_seconds(const struct lowering_run *r, int sites) {
@@ -27,6 +28,8 @@ static int run(struct search *s, struct state *at, struct cli_error *f) {
     if (s->p->run(s->p->context, at->level, &at->run, f) != 0)
         return -1;
     s->result->runs++;
+    for (int i = 0; i < s->p->sites; i++)
+        s->timed[i][at->level[i]] = at->run.seconds[i];
     return 0;
 }
 
@@ -126,6 +129,60 @@ static int move(struct search *s, int site, struct cli_error *f) {
     return 0;
 }
 
+/* ---- step 5 ---- */
+
+struct exchange {
+    int lowered, level, raised;
+};
+
+/* What it would gain. */
+static double gain_of(const struct search *s, const struct exchange *e) {
+    const double *const seconds = s->now.run.seconds;
+    if (e->lowered == e->raised || e->level <= s->now.level[e->lowered] || s->now.level[e->raised] == 0 || s->timed[e->lowered][e->level] <= 0)
+        return 0;
+    return seconds[e->lowered] - s->timed[e->lowered][e->level] - (s->timed[e->raised][0] - seconds[e->raised]);
+}
+
+/* The one of largest gain that is not tried yet; lowered -1: none. */
+static struct exchange best_exchange(const struct search *s, const struct exchange *tried, int count) {
+    struct exchange best = {-1, 0, -1}, e;
+    double most = 0;
+    for (e.lowered = 0; e.lowered < s->p->sites; e.lowered++)
+        for (e.level = 1; e.level < s->p->levels; e.level++)
+            for (e.raised = 0; e.raised < s->p->sites; e.raised++) {
+                int is_tried = 0;
+                for (int i = 0; i < count; i++)
+                    is_tried = is_tried || memcmp(&tried[i], &e, sizeof e) == 0;
+                if (!is_tried && gain_of(s, &e) > most) {
+                    most = gain_of(s, &e);
+                    best = e;
+                }
+            }
+    return best;
+}
+
+static int exchange(struct search *s, struct cli_error *f) {
+    enum { TRIES = 2 * LOWERING_SITES * LOWERING_LEVELS };
+    struct exchange tried[TRIES]; /* since the last that was kept */
+    const int runs = 2 * (s->p->levels - 1) * s->p->sites + 2;
+    for (int count = 0; s->result->runs < runs && count < TRIES;) {
+        struct state at = s->now;
+        const struct exchange e = best_exchange(s, tried, count);
+        if (e.lowered < 0)
+            return 0;
+        at.level[e.lowered] = e.level;
+        at.level[e.raised] = 0;
+        if (run(s, &at, f) != 0)
+            return -1;
+        const int is_kept = is_within(s, &at) && seconds_of(s, &at) < seconds_of(s, &s->now);
+        tell(s, is_kept ? LOWERING_RAISED : LOWERING_UNDONE, e.lowered, e.raised, &at, &s->now);
+        tried[count] = e;
+        count = is_kept ? 0 : count + 1;
+        s->now = is_kept ? at : s->now;
+    }
+    return 0;
+}
+
 int lowering_search(const struct lowering_program *p, struct lowering_result *out, struct cli_error *f) {
     struct search s;
     memset(&s, 0, sizeof s);
@@ -137,6 +194,8 @@ int lowering_search(const struct lowering_program *p, struct lowering_result *ou
     for (int site; out->meets_tau && (site = longest(&s)) >= 0;)
         if (move(&s, site, f) != 0)
             return -1;
+    if (out->meets_tau && exchange(&s, f) != 0)
+        return -1;
     memcpy(out->level, s.now.level, sizeof out->level);
     out->last = s.now.run;
     return 0;

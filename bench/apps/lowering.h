@@ -11,8 +11,11 @@
  *      faster, and the site is frozen. So no error is spent for nothing: two of MixPert's levels cost the same, and
  *      levels may be any list, whose times need not fall.
  *
- * Step 4 is ours; it takes no run. A site is lowered at most levels - 1 times, each time in at most two runs, so all takes
- * at most 2 (levels - 1) sites + 2 runs: 6 sites + 2 with four levels. */
+ *   5. Where runs are left, exchanges: one site goes to a lower level that was timed before, another one back to level 0; kept where the
+ *      program is within tau and faster, the largest gain by the times so far first.
+ *
+ * Steps 4 and 5 are ours. A site is lowered at most levels - 1 times in steps 2 to 4, each time in at most two runs, so they take at most
+ * 2 (levels - 1) sites + 2 runs, 6 sites + 2 with four levels; step 5 ends there. */
 #ifndef BENCH_LOWERING_H
 #define BENCH_LOWERING_H
 
@@ -42,7 +45,7 @@ struct lowering_program {
 enum lowering_outcome {
     LOWERING_START,  /* all at level 0 */
     LOWERING_KEPT,   /* the site's level fell */
-    LOWERING_RAISED, /* it fell, its predecessor's rose */
+    LOWERING_RAISED, /* it fell, its predecessor's rose, or in step 5 another's */
     LOWERING_UNDONE, /* beyond tau, predecessor raised or not */
     LOWERING_FROZEN  /* no run: the site stays where `level` says */
 };

@@ -10,6 +10,8 @@ BROKEN = {
     "the shortest site first": ("seconds[i] > seconds[site])", "seconds[i] < seconds[site])"),
     "a failure does not freeze": ("    s->frozen[site] = 1;\n", ""),
     "what fails is kept": ("is_kept = is_within(s, &tried);", "is_kept = 1;"),
+    "nothing is exchanged": ("if (out->meets_tau && exchange(", "if (0 && exchange("),
+    "an exchange beyond tau is kept": ("is_kept = is_within(s, &at) && seconds_of", "is_kept = seconds_of"),
     "a site that takes no time is lowered": ("seconds[i] > 0 && ", ""),
     "nobody is raised": ("return before >= 0 &&", "return before >= 0 && 0 &&"),
     "a longer one is raised": ("seconds[before] < seconds[site] && ", ""),
