@@ -94,7 +94,7 @@ HT_DEVICE unsigned long long sum_of_subnormal(const measured_row &x, int binade)
 template <bool K_MAJOR> HT_DEVICE void measure_segment(const ht_crt_pack_args &g, long long entry, int block)
 {
     const unsigned smem = ht_smem_base<MEASURE_BYTES>();
-    const int strips = (g.rows + MEASURE_ROWS - 1) / MEASURE_ROWS, segment = block / strips,
+    const int strips = row_blocks_of(g) * (64 / MEASURE_ROWS), segment = block / strips,
               k0 = segment * CRT_SEGMENT;
     const int own = row_of_thread<K_MAJOR>(), share = share_of_thread<K_MAJOR>(),
               row = block % strips * MEASURE_ROWS + own;
@@ -146,10 +146,9 @@ template <bool K_MAJOR> HT_DEVICE void measure_segment(const ht_crt_pack_args &g
     const unsigned long long measured = most == 1024    ? (unsigned long long)CRT_MEASURED_NONFINITE << 52
                                         : most == -1075 ? 0
                                                         : ht_crt_measured(most, sum);
-    if (row < row_blocks_of(g) * 64)
-        ht_stg_i64((long long *)(void *)(g.measured + entry * g.measured_stride) +
-                       (long long)segment * (row_blocks_of(g) * 64) + row,
-                   (long long)measured);
+    ht_stg_i64((long long *)(void *)(g.measured + entry * g.measured_stride) +
+                   (long long)segment * (row_blocks_of(g) * 64) + row,
+               (long long)measured);
 }
 
 static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, 2))
@@ -273,9 +272,9 @@ static int launch(const ht_crt_pack_args *operands, int count, void *stream)
         most = batch = 0;
         for (int i = 0; i < count; i++) {
             const ht_crt_pack_args &g = operands[i];
-            p.blocks[i] = kernel == 0 ? (g.rows + MEASURE_ROWS - 1) / MEASURE_ROWS *
-                                            ((g.k + CRT_SEGMENT - 1) / CRT_SEGMENT)
-                                      : (g.rows + 63) / 64 * g.k_blocks * 2;
+            p.blocks[i] = (g.rows + 63) / 64 *
+                          (kernel == 0 ? 64 / MEASURE_ROWS * ((g.k + CRT_SEGMENT - 1) / CRT_SEGMENT)
+                                       : g.k_blocks * 2);
             most = (unsigned)p.blocks[i] > most ? (unsigned)p.blocks[i] : most;
             batch += (unsigned)g.batch;
         }

@@ -157,6 +157,7 @@ BREAKS = {
     "rows and k exchanged": ("crt_pack", "skeletons/crt_pack.cu", r"\? thread % SPLIT_K\s*: thread / 4;", "? thread / 4 : thread % SPLIT_K;", 1),
     "rows beyond the matrix": ("crt_pack", "skeletons/crt_pack.cu", r"k0 \+ k < g\.k \? g\.rows - row0 - row : 0", "k0 + k < g.k ? 64 : 0", 1),
     "k beyond the matrix": ("crt_pack", "skeletons/crt_pack.cu", r"row < g\.rows \? g\.k - k0 - share : 0", "row < g.rows ? 512 : 0", 1),
+    "rows behind the matrix not measured": ("crt_pack", "skeletons/crt_pack.cu", r"if \(share != 0\)", "if (share != 0 || row >= g.rows)", 1),
     "no exponents": ("crt_pack", "skeletons/crt_pack.cu", r"ht_stg_i32\(g\.exponents[^\n]*", ";", 1),
     "the second entry's exponents in the first": ("crt_pack", "skeletons/crt_pack.cu", r"g\.exponents \+ entry \* g\.exponent_stride", "g.exponents", 17),
     "sums not rounded to residues": ("crt_mma_warp", "hooks/epilogue/crt_residue.cuh", r"\+ 32\) >> 6", ") >> 6", 1),

@@ -48,7 +48,7 @@ LANES = {  # what the types of MFMA share
 
 def mma(registers, *lines):
     """ht_mma as these lines."""
-    return instance(rf"HT_DEVICE void ht_mma\({registers} \*d[^}}]*}}", 0,
+    return instance(rf"HT_DEVICE void ht_mma\({registers} \*d[^;{{]*{{[^}}]*}}", 0,
             f"HT_DEVICE void ht_mma({registers} *d, const unsigned *a, const unsigned *b)\n{{\n    " + "\n    ".join(lines) + "\n}")
 
 
