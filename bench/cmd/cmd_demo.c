@@ -350,8 +350,8 @@ static void print_outcome(const struct demo *d, int version, const char *head) {
 /* The columns, and what the tables say. */
 static void print_legend(const struct demo *d) {
     char head[120];
-    printf("\nrel_frobenius: relative Frobenius error; grade: largest error in 2^-24 |A||B|, bound: what is promised of it; other\n"
-           "neighbours: rows whose %d nearest, in order, are not those of FP64\n\nWhat to see:\n", NEIGHBOURS);
+    printf("\nrel_frobenius: relative Frobenius error; grade: largest error in 2^-24 |A||B|, bound: what is promised of it;\n"
+           "other neighbours: rows whose %d nearest, in order, are not those of FP64\n\nWhat to see:\n", NEIGHBOURS);
     snprintf(head, sizeof head, "  rows of %lld with other neighbours, at mean 10:", (long long)d->items);
     print_outcome(d, NEIGHBOUR_VERSION, head);
     snprintf(head, sizeof head, "  relative error of X'X, k = %lld:", (long long)d->k[VERSIONS - 1]);
