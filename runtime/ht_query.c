@@ -3,15 +3,15 @@
 
 #include <stdio.h>
 
-/* The range of a plan that checks the data: constants, which outlive the handle. */
-#define CHECKED_RANGE(by)                                                                                    \
-    "any input: packing checks the data, and the 64 x 64 blocks of C that it does not suit are computed " by \
-    " (NaN, Inf, rows or columns with too many elements below 2^-7 of their largest)"
+/* The ranges of plans with the certificate: constants, which outlive the handle. */
+static const char CHECKED_RANGE[] =
+    "any input: results that are not large beside what splitting lost of their row and column, and those of rows "
+    "and columns with NaN or Inf, are computed again from the matrices";
 
-#define CHECKED_TILES                                                                                        \
-    "any input: packing finds tiles with outliers (NaN, Inf, a row of 32 k whose root mean square is below "  \
-    "1/16 of the power of two below the tile's largest), and the 64 x 64 blocks of C that meet one are "      \
-    "computed by the fallback scheme, in a launch before the product"
+static const char CHECKED_TILES[] =
+    "any input: packing finds tiles with outliers (NaN, Inf, a row of 32 k whose root mean square is below "
+    "1/16 of the power of two below the tile's largest), and the 64 x 64 blocks of C that meet one are "
+    "computed by the fallback scheme, in a launch behind the product";
 
 /* Bound and range, which may differ from the scheme's own for `auto`. */
 static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k, struct halftone_plan *out) {
@@ -27,12 +27,8 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
         out->error_bound = (double)out->bound_units * 0x1p-53;
         out->fixed_point = 1;
     }
-    if (p->checked && p->scheme->scales == HT_SCALES_TILES)
-        out->range = CHECKED_TILES;
-    else if (p->checked)
-        out->range = p->fallback != NO_KERNEL
-                         ? CHECKED_RANGE("by the fallback scheme, in a launch before the product")
-                         : CHECKED_RANGE("in FP64 by the product's own blocks");
+    if (p->checked)
+        out->range = p->scheme->scales == HT_SCALES_TILES ? CHECKED_TILES : CHECKED_RANGE;
 }
 
 static void describe(const halftone *h, const struct plan *p, const struct gemm_call *x,

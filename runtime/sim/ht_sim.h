@@ -150,6 +150,7 @@ void ht_stg16(void *p, uint4 v, int line = __builtin_LINE());
 void ht_stg8(void *p, unsigned x, unsigned y, int line = __builtin_LINE());
 void ht_stg4(float *p, float v, int line = __builtin_LINE());
 void ht_stg_i32(int *p, int v, int line = __builtin_LINE());
+void ht_stg_u8(unsigned char *p, unsigned char v, int line = __builtin_LINE());
 void ht_stg_i64(long long *p, long long v, int line = __builtin_LINE());
 /* Eight bytes, aligned to them. */
 struct ht_pair {

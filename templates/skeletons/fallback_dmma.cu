@@ -1,24 +1,31 @@
 #include "../samples/fallback_dmma.h" //@drop
 // ---- geometry -------------------------------------------------------------------------------------------------
-// The launch between packing and a product with a data check: of each 64 x 64 block of C that the product will leave out it computes the
-// results from the caller's matrices (check/fallback_tile). A block of four warps walks over such blocks of C; there is no shared memory.
+// The launch behind a product with the certificate: what the product has not stored it computes from the caller's matrices, by whole 64 x 64
+// blocks (check/fallback_tile) or one by one (check/fallback_grid). A block of four warps walks over such blocks of C; there is no shared memory.
 constexpr int WARPS = 4, THREADS = WARPS * WAVE;
-static_assert(BM == 64 && BN == 64, "the data check is of 64 x 64 blocks");
+static_assert(BM == 64 && BN == 64, "failed results are told by 64 x 64 blocks");
+
+// Blocks of C above one another; worked out again for each, not kept in registers.
+HT_DEVICE int high_of(const ht_gemm_args &g)
+{
+    return (g.m + (int)ht_opaque(0) + BM - 1) / BM;
+}
 
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const ht_gemm_args g)
 {
     ht_pdl_trigger();
-    ht_pdl_wait(); // every block: the product relies on packing's end through this launch's
-    if (g.a_range_counts && !ht_range_check_needed(g))
+    ht_pdl_wait();
+    if (g.failed && !ht_any_failed(g))
         return;
-    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
-    const int high = (g.m + BM - 1) / BM, tiles = high * ((g.n + BN - 1) / BN);
     for (int entry = (int)blockIdx.y; entry < g.batch; entry += (int)gridDim.y) {
-        const bool skipped = !ht_barrier_any(ht_any_out_of_range(g, entry, THREADS)); //@mutate gemm-2
-        for (int tile = (int)blockIdx.x; !skipped && tile < tiles; tile += (int)gridDim.x) { //@mutate gemm
-            const int row = tile % high, col = tile / high; //@mutate gemm-3
-            if (!g.a_range_counts || !ht_block_in_range(g, entry, row, col))
-                ht_fallback_block<2>(g, alpha, beta, entry, row * BM, col * BN);
+        for (int tile = (int)blockIdx.x; tile < high_of(g) * ((g.n + BN - 1) / BN); tile += (int)gridDim.x) { //@mutate gemm
+            const int high = high_of(g), row = tile % high * BM, col = tile / high * BN; //@mutate gemm-3
+            const unsigned *words = g.failed ? ht_failed_block(g, entry, row / 64, col / 64) : nullptr;
+            const int count = words ? ht_count_failed(g, words, row, col) : BM * BN;
+            if (count > ELEMENTS_MOST) //@mutate gemm-2
+                ht_fallback_block<2>(g, entry, row, col);
+            else if (count > 0)
+                ht_recompute_elements(g, entry, row, col, words, WARPS);
         }
     }
 }

@@ -178,8 +178,22 @@ HT_DEVICE int exponent_of(const int *absmax, long long entry, int at, int rows)
     return magnitude == 0 ? 0 : ht_row_exponent(magnitude);
 }
 
-// 2^exponent of the tile's rows and columns, one word with a bit for each 16 columns whose exponents are safe, if all rows are, and one that says
-// whether the data check has left blocks to others.
+// The largest of all lanes' thresholds, as bits: what is negative asks for nothing, and NaN is larger than all others.
+HT_DEVICE unsigned larger_threshold(unsigned most, float threshold)
+{
+    const unsigned own = threshold < 0.0f ? 0 : ht_as_uint(threshold);
+    return own > most ? own : most;
+}
+
+HT_DEVICE float largest_of_lanes(unsigned most)
+{
+    for (int m = 16; m > 0; m /= 2)
+        most = larger_threshold(most, ht_as_float((unsigned)ht_shfl_xor((int)most, m)));
+    return ht_as_float(most);
+}
+
+// 2^exponent of the tile's rows and columns, one word with a bit for each 16 columns whose exponents are safe, if all rows are, and one with what
+// results of the tile must reach for the certificate; negative: nothing is tested.
 HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
 {
     const int lane = (int)threadIdx.x & 31;
@@ -191,7 +205,8 @@ HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
         ht_pdl_trigger();
         bool all_safe_exponent = true;
         unsigned safe_exponent = 0;
-        const bool check_needed = CHECKS && g.splits == 1 && ht_range_check_needed(g); // split-K slices are stored in any case, the reduction asks again
+        const bool tests = CHECKS && g.splits == 1 && ht_certificate_needed(g); // split-K partials are stored in any case, the reduction tests
+        unsigned row_most = 0, column_most = 0;
         if (lane == 0)
             ht_mbar_wait(smem + SCALES_EMPTY, phase); // most of a tile's time: one lane asks //@mutate wait-spent
         ht_warp_sync();
@@ -201,6 +216,8 @@ HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
             const int e = exponent_of(g.a_row_absmax, w.entry * g.a_absmax_stride, w.m0 + i + lane, g.m); //@mutate scales-of-rows
             all_safe_exponent = all_safe_exponent && is_safe_exponent(e);
             ht_sts4(rows + (unsigned)(i + lane) * 4, ht_pow2(e));
+            if (tests)
+                row_most = larger_threshold(row_most, ht_row_threshold(g, w.entry, w.m0 + i + lane)); //@mutate largest-of-rows
         }
 #pragma unroll 1
         for (int i = 0; i < BN; i += 32) {
@@ -208,10 +225,15 @@ HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
             safe_exponent |= all_lanes(is_safe_exponent(e) || lane >= 16) ? 1u << i / 16 : 0;
             safe_exponent |= all_lanes(is_safe_exponent(e) || lane < 16) ? 2u << i / 16 : 0;
             ht_sts4(columns + (unsigned)(i + lane) * 4, ht_pow2(e));
+            if (tests)
+                column_most = larger_threshold(column_most, ht_column_threshold(g, w.entry, w.n0 + i + lane)); //@mutate largest-of-columns
         }
         all_safe_exponent = all_lanes(all_safe_exponent);
+        float most = -1.0f;
+        if (tests)
+            most = __fadd_rn(largest_of_lanes(row_most), largest_of_lanes(column_most));
         if (lane == 0)
-            ht_sts8(words, all_safe_exponent ? safe_exponent : 0, check_needed);
+            ht_sts8(words, all_safe_exponent ? safe_exponent : 0, ht_as_uint(most));
         ht_mbar_arrive(smem + SCALES_FULL); // each lane, for what it has stored
     }
 }
@@ -261,6 +283,7 @@ struct epilogue_ctx {
     alpha_beta by;
     unsigned epi_buffer, scales; // this warp's, the tile's
     int lane;
+    bool tests; // for the certificate
 };
 
 // Where an epilogue buffer belongs: its first row and column of C.
@@ -409,12 +432,50 @@ HT_DEVICE void store_one(const epilogue_ctx &o, ht_sum sum, int exponent, int ro
     ht_stg4(c, o.by.beta != 0.0f ? __fmaf_rn(o.by.beta, ht_ldg4(c), r) : r);
 }
 
-// Everything else, as store_scalar goes, from an epilogue buffer of sums.
+// A column's bits of 32 rows, of each lane its own.
+HT_DEVICE void store_failed(const epilogue_ctx &o, bool fails, int row, int col)
+{
+    unsigned word = fails ? 1u << o.lane : 0;
+    for (int m = 1; m < 32; m *= 2)
+        word |= (unsigned)ht_shfl_xor((int)word, m);
+    if (o.lane != 0 || row >= o.g.m || col >= o.g.n)
+        return;
+    ht_stg_i32((int *)ht_failed_word(o.g, o.w.entry, row, col), (int)word); //@mutate wgmma-store-failed
+    if (word != 0)
+        ht_raise_failed(o.g);
+}
+
+// Bits of PART_ROWS x 16 results in an epilogue buffer, scaled by their columns. All of them are stored, since C is not read: what has a bit is
+// computed again.
+HT_DEVICE void test_part(const epilogue_ctx &o, const tile_coord &at)
+{
+#pragma unroll 1
+    for (int first = 0; first < PART_ROWS && at.row + first < o.g.m; first += 32) {
+        const int row = first + o.lane % PART_ROWS, inside = at.row + row < o.g.m;
+        const float threshold = ht_row_threshold(o.g, o.w.entry, at.row + row);
+#pragma unroll 1
+        for (int column = 0; column < 16; column += 4) { // four at once: one does not wait for the other's loads
+            float v[4], asked[4];
+            for (int q = 0; q < 4; q++) {
+                ht_lds_one(epi_buffer_address<float>(o.epi_buffer, column + q, row), &v[q]);
+                asked[q] = ht_column_threshold(o.g, o.w.entry, at.col + column + q);
+            }
+            for (int q = 0; q < 4; q++) {
+                const float undo = ht_as_float(0x7f000000u - ht_as_uint(scale_of_column(o, at.col + column + q))); // 1 / scale
+                store_failed(o, inside && !ht_is_cleared(__fmul_rn(v[q], undo), threshold, asked[q]), at.row + first, at.col + column + q); //@mutate wgmma-part
+            }
+        }
+    }
+}
+
+// Everything else, as store_scalar goes, from an epilogue buffer of sums; what the certificate does not clear stays as it is.
 HT_DEVICE void store_sums(const epilogue_ctx &o, const tile_coord &at)
 {
 #pragma unroll 1
-    for (int row = o.lane; row < SUM_ROWS && at.row + row < o.g.m; row += 32) { //@mutate rows-of-c
+    for (int first = 0; first < SUM_ROWS && at.row + first < o.g.m; first += 32) {
+        const int row = first + o.lane % SUM_ROWS, inside = at.row + row < o.g.m && o.lane < SUM_ROWS; //@mutate rows-of-c
         const int along = row_exponent(o, at.row + row);
+        const float threshold = CHECKS && o.tests ? ht_row_threshold(o.g, o.w.entry, at.row + row) : 0.0f;
 #pragma unroll 1
         for (int column = 0; column < 16; column += 4) { // four at once: one does not wait for the other's loads
             int exponent[4];
@@ -424,15 +485,43 @@ HT_DEVICE void store_sums(const epilogue_ctx &o, const tile_coord &at)
                 ht_lds_one(epi_buffer_address<ht_sum>(o.epi_buffer, column + q, row), &v[q]);
             }
             for (int q = 0; q < 4; q++) {
-                if (at.col + column + q < o.g.n) //@mutate columns-of-sums
-                    store_one(o, v[q], exponent[q], at.row + row, at.col + column + q);
+                const int col = at.col + column + q;
+                bool fails = false;
+                if (CHECKS && o.tests) {
+                    fails = inside && col < o.g.n && !ht_is_cleared((float)v[q], threshold, ht_column_threshold(o.g, o.w.entry, col)); //@mutate wgmma-cleared
+                    store_failed(o, fails, at.row + first, col);
+                }
+                if (inside && col < o.g.n && !fails) //@mutate columns-of-sums
+                    store_one(o, v[q], exponent[q], at.row + row, col);
             }
         }
     }
 }
 
-// PART_ROWS x 16 results at `at`, part `part` of the thread's, all calm.
-HT_DEVICE void store_safe_exponent(const epilogue_ctx &o, const output_view &to, const float *v, int part, const tile_coord &at)
+// Whether all of a warp's results reach what the largest thresholds of the tile ask for: mostly they do.
+HT_DEVICE bool all_are_cleared(const float *v, float most)
+{
+    bool all = true;
+#pragma unroll
+    for (int i = 0; i < N_SUBTILES * ACC_REGS; i++) {
+        all &= ht_is_cleared(v[i], most, 0.0f); //@mutate all-cleared
+    }
+    return all_lanes(all);
+}
+
+// Then none of the warp's results has failed. first: of its columns, 16 of each 64.
+HT_DEVICE void store_none_failed(const epilogue_ctx &o, int first)
+{
+#pragma unroll 1
+    for (int i = o.lane; i < N_SUBTILES * 16 * (BM / 32); i += 32) {
+        const int row = o.w.m0 + i % (BM / 32) * 32, column = i / (BM / 32), col = first + column / 16 * 64 + column % 16;
+        if (row < o.g.m && col < o.g.n)
+            ht_stg_i32((int *)ht_failed_word(o.g, o.w.entry, row, col), 0); //@mutate none-failed
+    }
+}
+
+// PART_ROWS x 16 results at `at`, part `part` of the thread's, all calm. tests: some of the warp's may not be cleared.
+HT_DEVICE void store_safe_exponent(const epilogue_ctx &o, const output_view &to, const float *v, int part, const tile_coord &at, bool tests)
 {
     const int column = at.col + o.lane / 4; //@mutate first-column
     const float across[2] = {ht_round_scale(scale_of_column(o, column)), ht_round_scale(scale_of_column(o, column + 8))};
@@ -442,6 +531,8 @@ HT_DEVICE void store_safe_exponent(const epilogue_ctx &o, const output_view &to,
             fill_safe_exponent(o, v + p * (PART_ROWS / 2), across); //@mutate part-calm
     }
     ht_warp_sync();
+    if (CHECKS && tests)
+        test_part(o, at);
     if (at.row + PART_ROWS <= o.g.m && at.col + 16 <= o.g.n && ((unsigned long long)to.c & 15) == 0 && to.ld % 4 == 0)
         store_vec4(o, to, at);
     else
@@ -455,13 +546,6 @@ HT_DEVICE tile_coord part_at(const work_tile &w, int n0, int part)
     return {w.m0 + part % A_BLOCKS * 64, n0 + part / A_BLOCKS * 64};
 }
 
-// Whether the data check leaves the results at `at`, of one 64 x 64 block, to this kernel. Split-K slices are stored in any case, the
-// reduction asks again.
-HT_DEVICE bool stores_block(const ht_gemm_args &g, const work_tile &w, const tile_coord &at, bool check_needed)
-{
-    return !check_needed || at.row >= g.m || at.col >= g.n || ht_block_in_range(g, w.entry, at.row / 64, at.col / 64);
-}
-
 // Whether the warp's results, 16 of each 64 columns from column `first` on, can be scaled one step after the other, and nothing is read
 // from C. One row that is not calm sends all of the tile the general way.
 HT_DEVICE bool leave_safe_exponent(const epilogue_ctx &o, unsigned safe_exponent, int first)
@@ -473,59 +557,54 @@ HT_DEVICE bool leave_safe_exponent(const epilogue_ctx &o, unsigned safe_exponent
     return o.g.splits > 1 ? sizeof(ht_sum) == 4 : o.by.beta == 0.0f && o.by.alpha != 0.0f;
 }
 
-// A warpgroup's results. phase: of the tile's scales.
-HT_DEVICE void store_results(const ht_gemm_args &g, const work_tile &w, unsigned smem, unsigned phase, const ht_acc *acc)
+// A warp's results. phase: of the tile's scales. Whether some may not be cleared.
+HT_DEVICE bool store_results(const ht_gemm_args &g, const work_tile &w, unsigned smem, unsigned phase, const ht_acc *acc)
 {
     const int thread = (int)threadIdx.x + (int)ht_opaque(0), warp = thread / 32; // worked out here, not kept in registers before
-    const epilogue_ctx o = {g, w, load_alpha_beta(g), smem + EPI_BUFFERS + (unsigned)warp * EPI_BUFFER_BYTES, smem + SCALES, thread % 32}; //@mutate epi_buffer
-    const int n0 = w.n0 + warp / 4 * WN, column = warp % 4 * 16; // of the warp, in each 64
     unsigned safe_exponent = 0xffffffffu;
-    bool check_needed = false;
+    float most = -1.0f; // what results must reach
     if (SCALES_ROWS) {
         ht_mbar_wait(smem + SCALES_FULL, phase); //@mutate wait-scaled
-        safe_exponent = ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4));
-        check_needed = CHECKS && ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4 + 4)) != 0;
+        safe_exponent = ht_as_uint(ht_lds4(smem + SCALES + (BM + BN) * 4));
+        most = ht_lds4(smem + SCALES + (BM + BN) * 4 + 4);
     }
+    const bool tests = CHECKS && !(most < 0.0f);
+    const epilogue_ctx o = {g, w, load_alpha_beta(g), smem + EPI_BUFFERS + (unsigned)warp * EPI_BUFFER_BYTES, smem + SCALES, thread % 32, tests}; //@mutate epi_buffer
+    const int n0 = w.n0 + warp / 4 * WN, column = warp % 4 * 16; // of the warp, in each 64
     if (leave_safe_exponent(o, safe_exponent, n0 + column)) {
         const output_view to = output_view_of(o);
         float v[N_SUBTILES * ACC_REGS];
         for (int i = 0; i < N_SUBTILES * ACC_REGS; i++)
             v[i] = ht_round(result_of(acc + i));
+        const bool all_cleared = !tests || all_are_cleared(v, most);
 #pragma unroll 1
         for (int part = 0; part < PARTS; part++) {
             const tile_coord at = part_at(w, n0, part);
-            if (stores_block(g, w, at, check_needed))
-                store_safe_exponent(o, to, v, part, {at.row, at.col + column});
+            store_safe_exponent(o, to, v, part, {at.row, at.col + column}, !all_cleared);
         }
-        return;
+        if (tests && all_cleared)
+            store_none_failed(o, n0 + column);
+        return !all_cleared;
     }
 #pragma unroll
     for (int p = 0; p < PARTS * PART_ROWS / SUM_ROWS; p++) { // unrolled: accumulators that have left are room for what the others need
         const tile_coord at = part_at(w, n0, p * SUM_ROWS / PART_ROWS);
-        if (stores_block(g, w, at, check_needed)) {
-            fill_sums(o, acc + p * (SUM_ROWS / 2)); //@mutate part-sums
-            ht_warp_sync();
-            store_sums(o, {at.row + p * SUM_ROWS % PART_ROWS, at.col + column});
-            ht_warp_sync(); //@mutate part-written
-        }
+        fill_sums(o, acc + p * (SUM_ROWS / 2)); //@mutate part-sums
+        ht_warp_sync();
+        store_sums(o, {at.row + p * SUM_ROWS % PART_ROWS, at.col + column});
+        ht_warp_sync(); //@mutate part-written
     }
+    return tests;
 }
 
-// ---- the fallback: where it is worth no launch of its own, each warpgroup computes the blocks that it will leave out, of all its work items
-// and before the first, while registers hold no sums. Of a tile's split-K slices the first does it, of two tiles of a block's rows the upper.
-HT_DEVICE void fallback(const ht_gemm_args &g, int wg)
+// What the warp has not cleared of its tile, where that is worth no launch: sums have left their registers.
+HT_DEVICE void fallback(const ht_gemm_args &g, const work_tile &w)
 {
+    const int warp = (int)threadIdx.x / 32;
 #pragma unroll 1
-    for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
-        const work_tile w = next_tile(g, item);
-#pragma unroll 1
-        for (int part = 0; w.split == 0 && w.m0 % 64 == 0 && part < PARTS; part++) { //@mutate wgmma-ss-fallback
-            const tile_coord at = part_at(w, w.n0 + wg * WN, part); //@mutate fallback-3
-            if (!stores_block(g, w, at, true)) {
-                const alpha_beta by = load_alpha_beta(g);
-                ht_fallback_block<1>(g, by.alpha, by.beta, w.entry, at.row, at.col);
-            }
-        }
+    for (int part = 0; part < PARTS; part++) {
+        const tile_coord at = part_at(w, w.n0 + warp / 4 * WN, part); //@mutate inside-part
+        ht_fallback_of_warp<PART_ROWS>(g, w.entry, at.row, at.col + warp % 4 * 16);
     }
 }
 
@@ -537,11 +616,6 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     const unsigned a_desc = ht_operand(smem), b_desc = ht_operand(smem + A_BYTES + wg * N_SUBTILES * 8192);
     int stage = 0;
     unsigned phase = 0, order_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's //@mutate consumer-phase
-    if (CHECKS && g.fallback_in_kernel) {
-        ht_pdl_wait();
-        if (ht_uniform(ht_range_check_needed(g)))
-            fallback(g, wg);
-    }
     ht_acc acc[ACCS][N_SUBTILES][ACC_REGS];
     ht_acc temp[CHAIN_REGS]; // the chain of a chunk, where chains are promoted
     for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
@@ -604,11 +678,13 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             phase ^= stage == 0; //@mutate consumer-parity
         }
         //@end
-        store_results(g, w, smem, scales_phase, acc[0][0]);
+        const bool left = store_results(g, w, smem, scales_phase, acc[0][0]); // of this warp's, that may not be cleared
         scales_phase ^= 1; //@mutate scales-parity
         ht_warp_sync();
         if (SCALES_ROWS && lane == 0)
             ht_mbar_arrive(smem + SCALES_EMPTY); //@mutate spent
+        if (CHECKS && left && g.fallback_in_kernel)
+            fallback(g, w);
     }
 }
 

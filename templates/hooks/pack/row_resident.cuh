@@ -167,7 +167,7 @@ HT_DEVICE void write_run(const rows_tile &at, int j, int run, const uint4 *x, fl
         }
         ht_split_four<WORDS>(packed, e / 4 * SLICE_BYTES, four);
     }
-    if (CHECK == SUMS)
+    if (CHECK > 0)
         observe_small<SHAPE::RUN>(bits, factor, large_count);
     observe_slices<CHECK, WORDS>(packed[0], large_count);
     for (int s = 0; s < SLICES; s++) {
@@ -203,33 +203,13 @@ HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint
         int counted = counted_by(large_count), lost = large_count.lost;
         for (int m = SHAPE::STEP; m < SHAPE::STEP * SHAPE::ALONG; m *= 2) {
             counted += ht_shfl_xor(counted, m);
-            lost += CHECK == SUMS ? ht_shfl_xor(lost, m) : 0;
+            lost += ht_shfl_xor(lost, m);
         }
-        if (at.leads)
+        if (at.leads) {
             ht_sts4(room_at<SHAPE>(at, ROOM_COUNTED, at.part, at.row + j), ht_as_float((unsigned)counted));
-        if (at.leads && CHECK == SUMS)
             ht_sts4(room_at<SHAPE>(at, ROOM_LOST, at.part, at.row + j), ht_as_float((unsigned)lost));
+        }
     }
-}
-
-// The block's numbers for the data check, one for each 16 rows, by its first warp: a row a lane (of 16 rows twice, of 64 lanes more often).
-// number: of row0's 16 rows; depth: the block's k.
-template <class SHAPE> HT_DEVICE void store_range_rows(const ht_pack_args &g, const rows_tile &at, int *number, int depth)
-{
-    const int row = (int)threadIdx.x % SHAPE::HEIGHT;
-    int counted = 0;
-    for (int p = 0; p < SHAPE::PARTS; p++) //@mutate store-range-rows
-        counted += (int)ht_as_uint(ht_lds4(room_at<SHAPE>(at, ROOM_COUNTED, p, row)));
-    const int count = at.row0 + row < g.rows ? count_of(counted) : depth; // rows beyond the matrix do not matter //@mutate store-range-rows-2
-    const int live = magnitude_of_parts<SHAPE, ROOM_MEASURED, SHAPE::PARTS>(at, row) != 0;
-    unsigned both = (unsigned)(count - NONFINITE) * 2 + (unsigned)live, least = both;
-    for (int m = 1; m < ROWS_OF_BLOCK; m *= 2) {
-        const unsigned other = (unsigned)ht_shfl_xor((int)least, m);
-        least = other < least ? other : least;
-        both |= (unsigned)ht_shfl_xor((int)both, m);
-    }
-    if ((int)threadIdx.x < SHAPE::HEIGHT && threadIdx.x % ROWS_OF_BLOCK == 0)
-        store_count(g, number + (int)threadIdx.x / ROWS_OF_BLOCK, least, both & 1, depth);
 }
 
 // Of a row, all parts' numbers of this kind.
@@ -273,7 +253,7 @@ template <class SHAPE> HT_DEVICE void load_held(const ht_pack_args &g, const row
 template <bool K_MAJOR, int ROWS, int LOADS, int CHECK>
 HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool passes)
 {
-    static_assert(CHECK == 0 || ROWS == ROWS_OF_BLOCK, "the data check has a number for each 16 rows");
+    static_assert(CHECK == 0 || ROWS == ROWS_OF_BLOCK, "sums have a number for each 16 rows");
     using shape = rows_shape<K_MAJOR, ROWS_WARPS, ROWS, LOADS>;
     rows_tile at = find_rows<shape>(g, entry, (int)blockIdx.x * ROWS, 0);
     at.room = ht_smem_base<ROWS_BYTES>();
@@ -287,10 +267,8 @@ HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool pass
     if (CHECK == 0)
         return;
     ht_barrier();
-    if (threadIdx.x < WAVE && CHECK == SUMS) // of 64 lanes, too, all must come to a shuffle
+    if (threadIdx.x < WAVE) // of 64 lanes, too, all must come to a shuffle
         store_row_sums<shape, ROOM_MEASURED, shape::PARTS>(g, at, 1, 0);
-    else if (threadIdx.x < WAVE)
-        store_range_rows<shape>(g, at, g.range_counts + at.entry * g.range_stride + blockIdx.x, g.k);
 }
 
 // Three blocks of FEW_LOADS an SM: 80 registers, so that a block of a small product fits beside one.

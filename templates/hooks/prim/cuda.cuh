@@ -116,6 +116,11 @@ HT_DEVICE void ht_stg4(float *p, float v)
     *p = v;
 }
 
+HT_DEVICE void ht_stg_u8(unsigned char *p, unsigned char v)
+{
+    *p = v;
+}
+
 HT_DEVICE void ht_stg_i32(int *p, int v)
 {
     *p = v;

@@ -68,18 +68,17 @@ struct ht_gemm_args {
     long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
     int a_k_contiguous, b_k_contiguous, k;
     int fma_only; /* they use FFMA from the start, whatever the data */
-    /* Data check, NULL: none. What pack counted for 64 rows of A (columns of B) and each segment of k
-     * (check/range_check). Packed kernels skip the 64 x 64 blocks of C whose data are outside the scheme's
-     * range; unpacked kernels skip all others. */
-    const int *a_range_counts, *b_range_counts;
-    long long a_range_stride, b_range_stride; /* elements between batch entries */
-    /* Two ints, equal if any count of the operand may be negative; NULL: as if equal. */
+    /* The certificate (check/certificate), failed NULL: none. What packing has added up of A's rows and B's columns (ht_pack_args,
+     * row_sums), and two ints of each operand, equal if it found anything; NULL: as if equal. What is not cleared is not
+     * stored but has its bit set: [batch][column block][row block] of 64 x 64 results, 128 words each: column c has words
+     * 2 c, of its first 32 rows, and 2 c + 1. The launch behind the product computes it from a_src and b_src. */
+    const int *a_row_sums, *b_row_sums;
+    long long a_sums_stride, b_sums_stride; /* elements between batch entries */
     const int *a_any_flag, *b_any_flag;
-    int k_segments;
-    int counts_per_block; /* counts for 64 rows of a segment: 1, or 4 of 16 rows each, of which the least decides */
-    /* With a check, of kernels that can (ht_kernel_desc): they compute the blocks that they would skip, from
-     * a_src and b_src. */
-    int fallback_in_kernel;
+    unsigned *failed;
+    int fallback_in_kernel; /* of kernels that can (ht_kernel_desc): they compute what they do not clear themselves */
+    int scales_tiles; /* 1: scales are of tiles, and only numbers of 64 rows say what is not cleared, all of theirs */
+    int *any_failed; /* becomes A's epoch (the first int at a_any_flag) where a bit is set; NULL: as if it were */
 };
 /* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
  * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
@@ -151,22 +150,18 @@ struct ht_pack_args {
     int k_contiguous;
     int batch;
     int exchange_is_reset; /* the same for both operands of a launch */
-    /* The data check, the same for both operands but for addresses; NULL: none. One count for each 64 rows and
-     * segment of 64 * tiles k: 8 times how many of the segment's elements are large beside their row's largest,
-     * in the row that has fewest, less 5 times the segment's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN
-     * or Inf. HT_PACK_ROWS and HT_PACK_STRIPS have four, one for each 16 rows; a strip's 512 k are a segment. */
-    int *range_counts;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
-    long long range_stride, copy_stride; /* elements between batch entries */
-    /* The first int becomes `epoch`, and the second where a count is negative. Aligned to 8 bytes. */
+    long long copy_stride; /* elements between batch entries */
+    /* The first int becomes `epoch`, and the second where row_sums say so. Aligned to 8 bytes. */
     int *any_flag;
     int epoch; /* another in each call, so that nobody has to clear the second */
-    /* What splitting loses (pack/row_sums), instead of the counts above; NULL: not wanted. For each row, padded to 64,
+    /* What splitting loses (pack/row_sums); NULL: not wanted. For each row, padded to 64,
      * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
      * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
      * elements from 2^-14 on, scaled, less 8 for each row that has a finite nonzero element. any_flag's second int
      * becomes `epoch` where a sum of a row is not 0 or a number of 64 rows negative. Their exchange, ht_sum_ints ints
-     * before that of row absmax, holds -1 between launches as that does. */
+     * before that of row absmax, holds -1 between launches as that does.
+     * With scales of tiles all must be 0 before, and the first of the four becomes -1 where a tile has an outlier. */
     int *row_sums;
     long long sums_stride; /* elements between batch entries */
     /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; below 0 an ht_pack_mode; 0: the launcher
@@ -182,8 +177,8 @@ namespace ht_f16x3_wgmma_128x256x32_wg128x128_s4_c2_sm90a {
 constexpr int BM = 128, BN = 256, BK = 32, WM = 128, WN = 128, STAGES = 4,
               SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, SCALES_ROWS = 1,
               SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, CHECKS = 1, PROMOTE_STEPS = 2, PROMOTES = 1,
-              PROMOTE_TILES = 2, SMS = 132, CLUSTER = 2, SHARES_A = 0, SHARES_B = 1, ELECT_PRODUCER = 0,
-              RASTER = 8;
+              PROMOTE_TILES = 2, WAVE = 32, SMS = 132, CLUSTER = 2, SHARES_A = 0, SHARES_B = 1,
+              ELECT_PRODUCER = 0, RASTER = 8;
 
 // ---- what the kernel is made of; functions stand behind it
 #ifndef HT_SIMULATOR
@@ -198,6 +193,7 @@ HT_DEVICE int ht_ldg_i32(const int *p);
 HT_DEVICE long long ht_ldg_i64(const long long *p);
 HT_DEVICE void ht_stg16(void *p, uint4 v);
 HT_DEVICE void ht_stg4(float *p, float v);
+HT_DEVICE void ht_stg_i32(int *p, int v);
 HT_DEVICE uint4 ht_lds16(unsigned s);
 HT_DEVICE float ht_lds4(unsigned s);
 HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y);
@@ -334,24 +330,42 @@ HT_DEVICE float ht_scale_pow2(float v, int e);
 // accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
+HT_DEVICE float ht_add_exact(float *sum, float v);
+HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation);
+HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes);
 HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v);
 HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent);
 HT_DEVICE float ht_finish(ht_sum v, int exponent);
 HT_DEVICE float ht_round(ht_sum v);
 HT_DEVICE float ht_round_scale(float column_scale);
 
-// check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
-// small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
-// (ht_pack_args, range_counts); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
-constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
-HT_DEVICE int ht_least_count(const int *numbers, int parts);
-HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block);
-HT_DEVICE bool ht_flag_is_set(const int *alarm);
-HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g);
+// check/certificate: which results are as accurate as the scheme promises, told from themselves: |C_ij| bounds (|A||B|)_ij from below, so what
+// splitting has lost (pack/row_sums) is harmless wherever a result, scaled, is large beside it. The notes on error bounds, section 15, have
+// the proof. What is not cleared is not stored but leaves a bit; a launch behind the product computes it from the caller's matrices.
+constexpr float HT_FLOAT_MOST = 3.402823466e38f;
+constexpr int HT_FAILED_WORDS = 128; // of 64 x 64 results: column c has words 2 c and 2 c + 1, of 32 rows each
+HT_DEVICE bool ht_flag_is_set(const int *flag);
+HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g);
+HT_DEVICE void ht_raise_failed(const ht_gemm_args &g);
+HT_DEVICE float ht_threshold_of(int lost, int spare, int absmax);
+HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int rows);
+HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row);
+HT_DEVICE float ht_column_threshold(const ht_gemm_args &g, long long entry, int col);
+HT_DEVICE bool ht_is_cleared(float v, float row_threshold, float column_threshold);
+HT_DEVICE unsigned *ht_failed_block(const ht_gemm_args &g, long long entry, int row_block, int col_block);
+HT_DEVICE unsigned *ht_failed_word(const ht_gemm_args &g, long long entry, int row, int col);
+HT_DEVICE bool ht_has_failed(const unsigned *words, int row, int col);
 
-// check/fallback_tile: 64 x 64 blocks of C by DMMA, by four warps, straight from the caller's matrices: what a product's kernel does with
-// blocks that fail the data check, where a launch for them would take longer than asking, and what that launch does (fallback_dmma). No
-// shared memory and no barrier: in the product panels are in flight into the one, and warps come here apart.
+// check/recompute: one result that the certificate has not cleared: a dot product of the caller's row and column by one warp, both errors of
+// every term kept, rounded once.
+constexpr int K_AT_ONCE = 8;      // of a lane
+HT_DEVICE int ht_count_bits(unsigned x);
+HT_DEVICE float ht_recomputed(const ht_gemm_args &g, long long entry, int row, int col);
+HT_DEVICE void ht_recompute(const ht_gemm_args &g, long long entry, int row, int col);
+
+// check/fallback_tile: 64 x 64 blocks of C by DMMA, by four warps, straight from the caller's matrices: what the launch behind a product does with
+// blocks that have many results which the certificate has not cleared (fallback_dmma), and each warp of a product's kernel with its own, where
+// a launch would count. No shared memory and no barrier.
 //
 //   a warp: 32 x 32 of the block (32 x 16, twice, beside three warpgroups)     a step: 16 k, one MMA for 16 x 8 results
 //   a lane: rows lane / 4 + 8 i, columns lane / 4 + 8 j, and of both k 4 (lane % 4) .. + 3 of a step
@@ -360,7 +374,7 @@ HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g);
 // "Matrix Fragments for mma.m16n8k16 with floating point type", .f64), so k comes in another order than it lies in memory, in both
 // operands alike. Products of FP32 numbers are exact in FP64, whose MMAs run at the rate of FFMA; so a result is the exact
 // one, rounded once, but for k times 2^-53 of the largest partial sum, whatever order k and native FP32 have.
-constexpr int FALLBACK_ROWS = 4, FALLBACK_COLS = BN / WN > 2 ? 2 : 4; // of a lane: three warpgroups have fewer registers
+constexpr int FALLBACK_ROWS = 4, FALLBACK_COLS = BN == 64 && WN == 32 ? 4 : 2; // of a lane: warps of warpgroups have 16 columns of C
 constexpr int FALLBACK_HEIGHT = 8 * FALLBACK_ROWS, FALLBACK_WIDTH = 8 * FALLBACK_COLS; // of a warp
 constexpr int FALLBACK_K = 16, FALLBACK_K_PER_LANE = 4;                        // k of a step, and a lane's of them
 
@@ -380,8 +394,11 @@ HT_DEVICE void ht_widen_rows(double (*p)[2 * FALLBACK_K_PER_LANE], float (*x)[FA
 HT_DEVICE void ht_multiply_column(double (*sum)[FALLBACK_COLS][4], double (*p)[2 * FALLBACK_K_PER_LANE], const double *q, int j);
 template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[FALLBACK_COLS][4], ht_lines *a, ht_lines *b, int steps);
 template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[FALLBACK_COLS][4], ht_lines *a, ht_lines *b, int length, int own);
-template <int UNROLL> HT_DEVICE void ht_fallback_columns(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0);
-template <int UNROLL> HT_DEVICE void ht_fallback_block(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0);
+template <int UNROLL> HT_DEVICE void ht_fallback_piece(const ht_gemm_args &g, long long entry, int row, int col);
+
+// ROWS x 16 results from (row0, col0) on, by the warp that has left bits of them: many at once, or one by one.
+constexpr int PIECE_ELEMENTS_MOST = 4;
+template <int ROWS> HT_DEVICE void ht_fallback_of_warp(const ht_gemm_args &g, long long entry, int row0, int col0);
 HT_DEVICE float ht_combine(const float *acc);
 
 // ---- the kernel
@@ -573,8 +590,22 @@ HT_DEVICE int exponent_of(const int *absmax, long long entry, int at, int rows)
     return magnitude == 0 ? 0 : ht_row_exponent(magnitude);
 }
 
-// 2^exponent of the tile's rows and columns, one word with a bit for each 16 columns whose exponents are safe, if all rows are, and one that says
-// whether the data check has left blocks to others.
+// The largest of all lanes' thresholds, as bits: what is negative asks for nothing, and NaN is larger than all others.
+HT_DEVICE unsigned larger_threshold(unsigned most, float threshold)
+{
+    const unsigned own = threshold < 0.0f ? 0 : ht_as_uint(threshold);
+    return own > most ? own : most;
+}
+
+HT_DEVICE float largest_of_lanes(unsigned most)
+{
+    for (int m = 16; m > 0; m /= 2)
+        most = larger_threshold(most, ht_as_float((unsigned)ht_shfl_xor((int)most, m)));
+    return ht_as_float(most);
+}
+
+// 2^exponent of the tile's rows and columns, one word with a bit for each 16 columns whose exponents are safe, if all rows are, and one with what
+// results of the tile must reach for the certificate; negative: nothing is tested.
 HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
 {
     const int lane = (int)threadIdx.x & 31;
@@ -586,7 +617,8 @@ HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
         ht_pdl_trigger();
         bool all_safe_exponent = true;
         unsigned safe_exponent = 0;
-        const bool check_needed = CHECKS && g.splits == 1 && ht_range_check_needed(g); // split-K slices are stored in any case, the reduction asks again
+        const bool tests = CHECKS && g.splits == 1 && ht_certificate_needed(g); // split-K partials are stored in any case, the reduction tests
+        unsigned row_most = 0, column_most = 0;
         if (lane == 0)
             ht_mbar_wait(smem + SCALES_EMPTY, phase); // most of a tile's time: one lane asks
         ht_warp_sync();
@@ -596,6 +628,8 @@ HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
             const int e = exponent_of(g.a_row_absmax, w.entry * g.a_absmax_stride, w.m0 + i + lane, g.m);
             all_safe_exponent = all_safe_exponent && is_safe_exponent(e);
             ht_sts4(rows + (unsigned)(i + lane) * 4, ht_pow2(e));
+            if (tests)
+                row_most = larger_threshold(row_most, ht_row_threshold(g, w.entry, w.m0 + i + lane));
         }
 #pragma unroll 1
         for (int i = 0; i < BN; i += 32) {
@@ -603,10 +637,15 @@ HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
             safe_exponent |= all_lanes(is_safe_exponent(e) || lane >= 16) ? 1u << i / 16 : 0;
             safe_exponent |= all_lanes(is_safe_exponent(e) || lane < 16) ? 2u << i / 16 : 0;
             ht_sts4(columns + (unsigned)(i + lane) * 4, ht_pow2(e));
+            if (tests)
+                column_most = larger_threshold(column_most, ht_column_threshold(g, w.entry, w.n0 + i + lane));
         }
         all_safe_exponent = all_lanes(all_safe_exponent);
+        float most = -1.0f;
+        if (tests)
+            most = __fadd_rn(largest_of_lanes(row_most), largest_of_lanes(column_most));
         if (lane == 0)
-            ht_sts8(words, all_safe_exponent ? safe_exponent : 0, check_needed);
+            ht_sts8(words, all_safe_exponent ? safe_exponent : 0, ht_as_uint(most));
         ht_mbar_arrive(smem + SCALES_FULL); // each lane, for what it has stored
     }
 }
@@ -656,6 +695,7 @@ struct epilogue_ctx {
     alpha_beta by;
     unsigned epi_buffer, scales; // this warp's, the tile's
     int lane;
+    bool tests; // for the certificate
 };
 
 // Where an epilogue buffer belongs: its first row and column of C.
@@ -862,12 +902,50 @@ HT_DEVICE void store_one(const epilogue_ctx &o, ht_sum sum, int exponent, int ro
     ht_stg4(c, o.by.beta != 0.0f ? __fmaf_rn(o.by.beta, ht_ldg4(c), r) : r);
 }
 
-// Everything else, as store_scalar goes, from an epilogue buffer of sums.
+// A column's bits of 32 rows, of each lane its own.
+HT_DEVICE void store_failed(const epilogue_ctx &o, bool fails, int row, int col)
+{
+    unsigned word = fails ? 1u << o.lane : 0;
+    for (int m = 1; m < 32; m *= 2)
+        word |= (unsigned)ht_shfl_xor((int)word, m);
+    if (o.lane != 0 || row >= o.g.m || col >= o.g.n)
+        return;
+    ht_stg_i32((int *)ht_failed_word(o.g, o.w.entry, row, col), (int)word);
+    if (word != 0)
+        ht_raise_failed(o.g);
+}
+
+// Bits of PART_ROWS x 16 results in an epilogue buffer, scaled by their columns. All of them are stored, since C is not read: what has a bit is
+// computed again.
+HT_DEVICE void test_part(const epilogue_ctx &o, const tile_coord &at)
+{
+#pragma unroll 1
+    for (int first = 0; first < PART_ROWS && at.row + first < o.g.m; first += 32) {
+        const int row = first + o.lane % PART_ROWS, inside = at.row + row < o.g.m;
+        const float threshold = ht_row_threshold(o.g, o.w.entry, at.row + row);
+#pragma unroll 1
+        for (int column = 0; column < 16; column += 4) { // four at once: one does not wait for the other's loads
+            float v[4], asked[4];
+            for (int q = 0; q < 4; q++) {
+                ht_lds_one(epi_buffer_address<float>(o.epi_buffer, column + q, row), &v[q]);
+                asked[q] = ht_column_threshold(o.g, o.w.entry, at.col + column + q);
+            }
+            for (int q = 0; q < 4; q++) {
+                const float undo = ht_as_float(0x7f000000u - ht_as_uint(scale_of_column(o, at.col + column + q))); // 1 / scale
+                store_failed(o, inside && !ht_is_cleared(__fmul_rn(v[q], undo), threshold, asked[q]), at.row + first, at.col + column + q);
+            }
+        }
+    }
+}
+
+// Everything else, as store_scalar goes, from an epilogue buffer of sums; what the certificate does not clear stays as it is.
 HT_DEVICE void store_sums(const epilogue_ctx &o, const tile_coord &at)
 {
 #pragma unroll 1
-    for (int row = o.lane; row < SUM_ROWS && at.row + row < o.g.m; row += 32) {
+    for (int first = 0; first < SUM_ROWS && at.row + first < o.g.m; first += 32) {
+        const int row = first + o.lane % SUM_ROWS, inside = at.row + row < o.g.m && o.lane < SUM_ROWS;
         const int along = row_exponent(o, at.row + row);
+        const float threshold = CHECKS && o.tests ? ht_row_threshold(o.g, o.w.entry, at.row + row) : 0.0f;
 #pragma unroll 1
         for (int column = 0; column < 16; column += 4) { // four at once: one does not wait for the other's loads
             int exponent[4];
@@ -877,15 +955,167 @@ HT_DEVICE void store_sums(const epilogue_ctx &o, const tile_coord &at)
                 ht_lds_one(epi_buffer_address<ht_sum>(o.epi_buffer, column + q, row), &v[q]);
             }
             for (int q = 0; q < 4; q++) {
-                if (at.col + column + q < o.g.n)
-                    store_one(o, v[q], exponent[q], at.row + row, at.col + column + q);
+                const int col = at.col + column + q;
+                bool fails = false;
+                if (CHECKS && o.tests) {
+                    fails = inside && col < o.g.n && !ht_is_cleared((float)v[q], threshold, ht_column_threshold(o.g, o.w.entry, col));
+                    store_failed(o, fails, at.row + first, col);
+                }
+                if (inside && col < o.g.n && !fails)
+                    store_one(o, v[q], exponent[q], at.row + row, col);
             }
         }
     }
 }
 
-// PART_ROWS x 16 results at `at`, part `part` of the thread's, all calm.
-HT_DEVICE void store_safe_exponent(const epilogue_ctx &o, const output_view &to, const float *v, int part, const tile_coord &at)
+// Whether all of a warp's results reach what the largest thresholds of the tile ask for: mostly they do.
+HT_DEVICE bool all_are_cleared(const float *v, float most)
+{
+    bool all = true;
+    all &= ht_is_cleared(v[0], most, 0.0f);
+    all &= ht_is_cleared(v[1], most, 0.0f);
+    all &= ht_is_cleared(v[2], most, 0.0f);
+    all &= ht_is_cleared(v[3], most, 0.0f);
+    all &= ht_is_cleared(v[4], most, 0.0f);
+    all &= ht_is_cleared(v[5], most, 0.0f);
+    all &= ht_is_cleared(v[6], most, 0.0f);
+    all &= ht_is_cleared(v[7], most, 0.0f);
+    all &= ht_is_cleared(v[8], most, 0.0f);
+    all &= ht_is_cleared(v[9], most, 0.0f);
+    all &= ht_is_cleared(v[10], most, 0.0f);
+    all &= ht_is_cleared(v[11], most, 0.0f);
+    all &= ht_is_cleared(v[12], most, 0.0f);
+    all &= ht_is_cleared(v[13], most, 0.0f);
+    all &= ht_is_cleared(v[14], most, 0.0f);
+    all &= ht_is_cleared(v[15], most, 0.0f);
+    all &= ht_is_cleared(v[16], most, 0.0f);
+    all &= ht_is_cleared(v[17], most, 0.0f);
+    all &= ht_is_cleared(v[18], most, 0.0f);
+    all &= ht_is_cleared(v[19], most, 0.0f);
+    all &= ht_is_cleared(v[20], most, 0.0f);
+    all &= ht_is_cleared(v[21], most, 0.0f);
+    all &= ht_is_cleared(v[22], most, 0.0f);
+    all &= ht_is_cleared(v[23], most, 0.0f);
+    all &= ht_is_cleared(v[24], most, 0.0f);
+    all &= ht_is_cleared(v[25], most, 0.0f);
+    all &= ht_is_cleared(v[26], most, 0.0f);
+    all &= ht_is_cleared(v[27], most, 0.0f);
+    all &= ht_is_cleared(v[28], most, 0.0f);
+    all &= ht_is_cleared(v[29], most, 0.0f);
+    all &= ht_is_cleared(v[30], most, 0.0f);
+    all &= ht_is_cleared(v[31], most, 0.0f);
+    all &= ht_is_cleared(v[32], most, 0.0f);
+    all &= ht_is_cleared(v[33], most, 0.0f);
+    all &= ht_is_cleared(v[34], most, 0.0f);
+    all &= ht_is_cleared(v[35], most, 0.0f);
+    all &= ht_is_cleared(v[36], most, 0.0f);
+    all &= ht_is_cleared(v[37], most, 0.0f);
+    all &= ht_is_cleared(v[38], most, 0.0f);
+    all &= ht_is_cleared(v[39], most, 0.0f);
+    all &= ht_is_cleared(v[40], most, 0.0f);
+    all &= ht_is_cleared(v[41], most, 0.0f);
+    all &= ht_is_cleared(v[42], most, 0.0f);
+    all &= ht_is_cleared(v[43], most, 0.0f);
+    all &= ht_is_cleared(v[44], most, 0.0f);
+    all &= ht_is_cleared(v[45], most, 0.0f);
+    all &= ht_is_cleared(v[46], most, 0.0f);
+    all &= ht_is_cleared(v[47], most, 0.0f);
+    all &= ht_is_cleared(v[48], most, 0.0f);
+    all &= ht_is_cleared(v[49], most, 0.0f);
+    all &= ht_is_cleared(v[50], most, 0.0f);
+    all &= ht_is_cleared(v[51], most, 0.0f);
+    all &= ht_is_cleared(v[52], most, 0.0f);
+    all &= ht_is_cleared(v[53], most, 0.0f);
+    all &= ht_is_cleared(v[54], most, 0.0f);
+    all &= ht_is_cleared(v[55], most, 0.0f);
+    all &= ht_is_cleared(v[56], most, 0.0f);
+    all &= ht_is_cleared(v[57], most, 0.0f);
+    all &= ht_is_cleared(v[58], most, 0.0f);
+    all &= ht_is_cleared(v[59], most, 0.0f);
+    all &= ht_is_cleared(v[60], most, 0.0f);
+    all &= ht_is_cleared(v[61], most, 0.0f);
+    all &= ht_is_cleared(v[62], most, 0.0f);
+    all &= ht_is_cleared(v[63], most, 0.0f);
+    all &= ht_is_cleared(v[64], most, 0.0f);
+    all &= ht_is_cleared(v[65], most, 0.0f);
+    all &= ht_is_cleared(v[66], most, 0.0f);
+    all &= ht_is_cleared(v[67], most, 0.0f);
+    all &= ht_is_cleared(v[68], most, 0.0f);
+    all &= ht_is_cleared(v[69], most, 0.0f);
+    all &= ht_is_cleared(v[70], most, 0.0f);
+    all &= ht_is_cleared(v[71], most, 0.0f);
+    all &= ht_is_cleared(v[72], most, 0.0f);
+    all &= ht_is_cleared(v[73], most, 0.0f);
+    all &= ht_is_cleared(v[74], most, 0.0f);
+    all &= ht_is_cleared(v[75], most, 0.0f);
+    all &= ht_is_cleared(v[76], most, 0.0f);
+    all &= ht_is_cleared(v[77], most, 0.0f);
+    all &= ht_is_cleared(v[78], most, 0.0f);
+    all &= ht_is_cleared(v[79], most, 0.0f);
+    all &= ht_is_cleared(v[80], most, 0.0f);
+    all &= ht_is_cleared(v[81], most, 0.0f);
+    all &= ht_is_cleared(v[82], most, 0.0f);
+    all &= ht_is_cleared(v[83], most, 0.0f);
+    all &= ht_is_cleared(v[84], most, 0.0f);
+    all &= ht_is_cleared(v[85], most, 0.0f);
+    all &= ht_is_cleared(v[86], most, 0.0f);
+    all &= ht_is_cleared(v[87], most, 0.0f);
+    all &= ht_is_cleared(v[88], most, 0.0f);
+    all &= ht_is_cleared(v[89], most, 0.0f);
+    all &= ht_is_cleared(v[90], most, 0.0f);
+    all &= ht_is_cleared(v[91], most, 0.0f);
+    all &= ht_is_cleared(v[92], most, 0.0f);
+    all &= ht_is_cleared(v[93], most, 0.0f);
+    all &= ht_is_cleared(v[94], most, 0.0f);
+    all &= ht_is_cleared(v[95], most, 0.0f);
+    all &= ht_is_cleared(v[96], most, 0.0f);
+    all &= ht_is_cleared(v[97], most, 0.0f);
+    all &= ht_is_cleared(v[98], most, 0.0f);
+    all &= ht_is_cleared(v[99], most, 0.0f);
+    all &= ht_is_cleared(v[100], most, 0.0f);
+    all &= ht_is_cleared(v[101], most, 0.0f);
+    all &= ht_is_cleared(v[102], most, 0.0f);
+    all &= ht_is_cleared(v[103], most, 0.0f);
+    all &= ht_is_cleared(v[104], most, 0.0f);
+    all &= ht_is_cleared(v[105], most, 0.0f);
+    all &= ht_is_cleared(v[106], most, 0.0f);
+    all &= ht_is_cleared(v[107], most, 0.0f);
+    all &= ht_is_cleared(v[108], most, 0.0f);
+    all &= ht_is_cleared(v[109], most, 0.0f);
+    all &= ht_is_cleared(v[110], most, 0.0f);
+    all &= ht_is_cleared(v[111], most, 0.0f);
+    all &= ht_is_cleared(v[112], most, 0.0f);
+    all &= ht_is_cleared(v[113], most, 0.0f);
+    all &= ht_is_cleared(v[114], most, 0.0f);
+    all &= ht_is_cleared(v[115], most, 0.0f);
+    all &= ht_is_cleared(v[116], most, 0.0f);
+    all &= ht_is_cleared(v[117], most, 0.0f);
+    all &= ht_is_cleared(v[118], most, 0.0f);
+    all &= ht_is_cleared(v[119], most, 0.0f);
+    all &= ht_is_cleared(v[120], most, 0.0f);
+    all &= ht_is_cleared(v[121], most, 0.0f);
+    all &= ht_is_cleared(v[122], most, 0.0f);
+    all &= ht_is_cleared(v[123], most, 0.0f);
+    all &= ht_is_cleared(v[124], most, 0.0f);
+    all &= ht_is_cleared(v[125], most, 0.0f);
+    all &= ht_is_cleared(v[126], most, 0.0f);
+    all &= ht_is_cleared(v[127], most, 0.0f);
+    return all_lanes(all);
+}
+
+// Then none of the warp's results has failed. first: of its columns, 16 of each 64.
+HT_DEVICE void store_none_failed(const epilogue_ctx &o, int first)
+{
+#pragma unroll 1
+    for (int i = o.lane; i < N_SUBTILES * 16 * (BM / 32); i += 32) {
+        const int row = o.w.m0 + i % (BM / 32) * 32, column = i / (BM / 32), col = first + column / 16 * 64 + column % 16;
+        if (row < o.g.m && col < o.g.n)
+            ht_stg_i32((int *)ht_failed_word(o.g, o.w.entry, row, col), 0);
+    }
+}
+
+// PART_ROWS x 16 results at `at`, part `part` of the thread's, all calm. tests: some of the warp's may not be cleared.
+HT_DEVICE void store_safe_exponent(const epilogue_ctx &o, const output_view &to, const float *v, int part, const tile_coord &at, bool tests)
 {
     const int column = at.col + o.lane / 4;
     const float across[2] = {ht_round_scale(scale_of_column(o, column)), ht_round_scale(scale_of_column(o, column + 8))};
@@ -899,6 +1129,8 @@ HT_DEVICE void store_safe_exponent(const epilogue_ctx &o, const output_view &to,
     if (3 == part)
         fill_safe_exponent(o, v + 3 * (PART_ROWS / 2), across);
     ht_warp_sync();
+    if (CHECKS && tests)
+        test_part(o, at);
     if (at.row + PART_ROWS <= o.g.m && at.col + 16 <= o.g.n && ((unsigned long long)to.c & 15) == 0 && to.ld % 4 == 0)
         store_vec4(o, to, at);
     else
@@ -912,13 +1144,6 @@ HT_DEVICE tile_coord part_at(const work_tile &w, int n0, int part)
     return {w.m0 + part % A_BLOCKS * 64, n0 + part / A_BLOCKS * 64};
 }
 
-// Whether the data check leaves the results at `at`, of one 64 x 64 block, to this kernel. Split-K slices are stored in any case, the
-// reduction asks again.
-HT_DEVICE bool stores_block(const ht_gemm_args &g, const work_tile &w, const tile_coord &at, bool check_needed)
-{
-    return !check_needed || at.row >= g.m || at.col >= g.n || ht_block_in_range(g, w.entry, at.row / 64, at.col / 64);
-}
-
 // Whether the warp's results, 16 of each 64 columns from column `first` on, can be scaled one step after the other, and nothing is read
 // from C. One row that is not calm sends all of the tile the general way.
 HT_DEVICE bool leave_safe_exponent(const epilogue_ctx &o, unsigned safe_exponent, int first)
@@ -930,85 +1155,74 @@ HT_DEVICE bool leave_safe_exponent(const epilogue_ctx &o, unsigned safe_exponent
     return o.g.splits > 1 ? sizeof(ht_sum) == 4 : o.by.beta == 0.0f && o.by.alpha != 0.0f;
 }
 
-// A warpgroup's results. phase: of the tile's scales.
-HT_DEVICE void store_results(const ht_gemm_args &g, const work_tile &w, unsigned smem, unsigned phase, const ht_acc *acc)
+// A warp's results. phase: of the tile's scales. Whether some may not be cleared.
+HT_DEVICE bool store_results(const ht_gemm_args &g, const work_tile &w, unsigned smem, unsigned phase, const ht_acc *acc)
 {
     const int thread = (int)threadIdx.x + (int)ht_opaque(0), warp = thread / 32; // worked out here, not kept in registers before
-    const epilogue_ctx o = {g, w, load_alpha_beta(g), smem + EPI_BUFFERS + (unsigned)warp * EPI_BUFFER_BYTES, smem + SCALES, thread % 32};
-    const int n0 = w.n0 + warp / 4 * WN, column = warp % 4 * 16; // of the warp, in each 64
     unsigned safe_exponent = 0xffffffffu;
-    bool check_needed = false;
+    float most = -1.0f; // what results must reach
     if (SCALES_ROWS) {
         ht_mbar_wait(smem + SCALES_FULL, phase);
-        safe_exponent = ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4));
-        check_needed = CHECKS && ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4 + 4)) != 0;
+        safe_exponent = ht_as_uint(ht_lds4(smem + SCALES + (BM + BN) * 4));
+        most = ht_lds4(smem + SCALES + (BM + BN) * 4 + 4);
     }
+    const bool tests = CHECKS && !(most < 0.0f);
+    const epilogue_ctx o = {g, w, load_alpha_beta(g), smem + EPI_BUFFERS + (unsigned)warp * EPI_BUFFER_BYTES, smem + SCALES, thread % 32, tests};
+    const int n0 = w.n0 + warp / 4 * WN, column = warp % 4 * 16; // of the warp, in each 64
     if (leave_safe_exponent(o, safe_exponent, n0 + column)) {
         const output_view to = output_view_of(o);
         float v[N_SUBTILES * ACC_REGS];
         for (int i = 0; i < N_SUBTILES * ACC_REGS; i++)
             v[i] = ht_round(result_of(acc + i));
+        const bool all_cleared = !tests || all_are_cleared(v, most);
 #pragma unroll 1
         for (int part = 0; part < PARTS; part++) {
             const tile_coord at = part_at(w, n0, part);
-            if (stores_block(g, w, at, check_needed))
-                store_safe_exponent(o, to, v, part, {at.row, at.col + column});
+            store_safe_exponent(o, to, v, part, {at.row, at.col + column}, !all_cleared);
         }
-        return;
+        if (tests && all_cleared)
+            store_none_failed(o, n0 + column);
+        return !all_cleared;
     }
     { // unrolled: accumulators that have left are room for what the others need
         const tile_coord at = part_at(w, n0, 0);
-        if (stores_block(g, w, at, check_needed)) {
-            fill_sums(o, acc + 0 * (SUM_ROWS / 2));
-            ht_warp_sync();
-            store_sums(o, {at.row + 0 * SUM_ROWS % PART_ROWS, at.col + column});
-            ht_warp_sync();
-        }
+        fill_sums(o, acc + 0 * (SUM_ROWS / 2));
+        ht_warp_sync();
+        store_sums(o, {at.row + 0 * SUM_ROWS % PART_ROWS, at.col + column});
+        ht_warp_sync();
     }
     {
         const tile_coord at = part_at(w, n0, 1);
-        if (stores_block(g, w, at, check_needed)) {
-            fill_sums(o, acc + 1 * (SUM_ROWS / 2));
-            ht_warp_sync();
-            store_sums(o, {at.row + 1 * SUM_ROWS % PART_ROWS, at.col + column});
-            ht_warp_sync();
-        }
+        fill_sums(o, acc + 1 * (SUM_ROWS / 2));
+        ht_warp_sync();
+        store_sums(o, {at.row + 1 * SUM_ROWS % PART_ROWS, at.col + column});
+        ht_warp_sync();
     }
     {
         const tile_coord at = part_at(w, n0, 2);
-        if (stores_block(g, w, at, check_needed)) {
-            fill_sums(o, acc + 2 * (SUM_ROWS / 2));
-            ht_warp_sync();
-            store_sums(o, {at.row + 2 * SUM_ROWS % PART_ROWS, at.col + column});
-            ht_warp_sync();
-        }
+        fill_sums(o, acc + 2 * (SUM_ROWS / 2));
+        ht_warp_sync();
+        store_sums(o, {at.row + 2 * SUM_ROWS % PART_ROWS, at.col + column});
+        ht_warp_sync();
     }
     {
         const tile_coord at = part_at(w, n0, 3);
-        if (stores_block(g, w, at, check_needed)) {
-            fill_sums(o, acc + 3 * (SUM_ROWS / 2));
-            ht_warp_sync();
-            store_sums(o, {at.row + 3 * SUM_ROWS % PART_ROWS, at.col + column});
-            ht_warp_sync();
-        }
+        fill_sums(o, acc + 3 * (SUM_ROWS / 2));
+        ht_warp_sync();
+        store_sums(o, {at.row + 3 * SUM_ROWS % PART_ROWS, at.col + column});
+        ht_warp_sync();
     }
+    return tests;
 }
 
-// ---- the fallback: where it is worth no launch of its own, each warpgroup computes the blocks that it will leave out, of all its work items
-// and before the first, while registers hold no sums. Of a tile's split-K slices the first does it, of two tiles of a block's rows the upper.
-HT_DEVICE void fallback(const ht_gemm_args &g, int wg)
+// What the warp has not cleared of its tile, where that is worth no launch: sums have left their registers.
+HT_DEVICE void fallback(const ht_gemm_args &g, const work_tile &w)
 {
+    const int warp = (int)threadIdx.x / 32;
 #pragma unroll 1
-    for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
-        const work_tile w = next_tile(g, item);
-#pragma unroll 1
-        for (int part = 0; w.split == 0 && w.m0 % 64 == 0 && part < PARTS; part++) {
-            const tile_coord at = part_at(w, w.n0 + wg * WN, part);
-            if (!stores_block(g, w, at, true)) {
-                const alpha_beta by = load_alpha_beta(g);
-                ht_fallback_block<1>(g, by.alpha, by.beta, w.entry, at.row, at.col);
-            }
-        }
+    for (int part = 0; part < PARTS; part++) {
+        const tile_coord at = part_at(w, w.n0 + warp / 4 * WN, part);
+        ht_fallback_of_warp<PART_ROWS>(g, w.entry, at.row, at.col + warp % 4 * 16);
     }
 }
 
@@ -1020,11 +1234,6 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     const unsigned a_desc = ht_operand(smem), b_desc = ht_operand(smem + A_BYTES + wg * N_SUBTILES * 8192);
     int stage = 0;
     unsigned phase = 0, order_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's
-    if (CHECKS && g.fallback_in_kernel) {
-        ht_pdl_wait();
-        if (ht_uniform(ht_range_check_needed(g)))
-            fallback(g, wg);
-    }
     ht_acc acc[ACCS][N_SUBTILES][ACC_REGS];
     ht_acc temp[CHAIN_REGS]; // the chain of a chunk, where chains are promoted
     for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
@@ -1093,11 +1302,13 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             stage = stage + PROMOTE_STAGES == RING_STAGES ? 0 : stage + PROMOTE_STAGES;
             phase ^= stage == 0;
         }
-        store_results(g, w, smem, scales_phase, acc[0][0]);
+        const bool left = store_results(g, w, smem, scales_phase, acc[0][0]); // of this warp's, that may not be cleared
         scales_phase ^= 1;
         ht_warp_sync();
         if (SCALES_ROWS && lane == 0)
             ht_mbar_arrive(smem + SCALES_EMPTY);
+        if (CHECKS && left && g.fallback_in_kernel)
+            fallback(g, w);
     }
 }
 
@@ -1186,6 +1397,11 @@ HT_DEVICE void ht_stg16(void *p, uint4 v)
 }
 
 HT_DEVICE void ht_stg4(float *p, float v)
+{
+    *p = v;
+}
+
+HT_DEVICE void ht_stg_i32(int *p, int v)
 {
     *p = v;
 }
@@ -1536,6 +1752,26 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
+// sum becomes sum + v, to nearest; returns what that rounded off, exactly, whichever is larger (Knuth, TAOCP 2, 4.2.2).
+HT_DEVICE float ht_add_exact(float *sum, float v)
+{
+    const float s = __fadd_rn(*sum, v), b = __fadd_rn(s, -*sum);
+    const float off = __fadd_rn(__fadd_rn(*sum, -__fadd_rn(s, -b)), __fadd_rn(v, -b));
+    *sum = s;
+    return off;
+}
+
+HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
+{
+    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
+}
+
+// What the lane `lanes` away has.
+HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes)
+{
+    return ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lanes));
+}
+
 HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
 {
     ht_stg4(parts + at, v);
@@ -1566,53 +1802,122 @@ HT_DEVICE float ht_round_scale(float column_scale)
     return column_scale;
 }
 
-// Of 64 rows: the least of those that packing has counted by whole rows.
-HT_DEVICE int ht_least_count(const int *numbers, int parts)
+// Whether there is anything to test: mostly both operands' flags say that no row has lost anything.
+HT_DEVICE bool ht_flag_is_set(const int *flag)
 {
-    if (parts == 1)
-        return ht_ldg_i32(numbers);
-    const uint4 x = ht_ldg16(numbers);
-    const int first = (int)x.x < (int)x.y ? (int)x.x : (int)x.y, second = (int)x.z < (int)x.w ? (int)x.z : (int)x.w;
-    return first < second ? first : second;
-}
-
-// Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
-// and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
-// number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
-// no single number is. Asked by 32 lanes together, which take neighbouring segments.
-HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
-{
-    const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
-    const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
-    int spare = 0, least = 0;
-#pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
-    for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
-        const int x = ht_least_count(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_count(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
-        least = less < least ? less : least;
-        if (x != HT_RANGE_ALL_ZERO && y != HT_RANGE_ALL_ZERO && less != HT_RANGE_NONFINITE)
-            spare += x + y;
-    }
-    for (int m = 16; m > 0; m /= 2) {
-        const int other = ht_shfl_xor(least, m);
-        least = other < least ? other : least;
-    }
-    if (least >= 0 || least == HT_RANGE_NONFINITE)
-        return least >= 0;
-    for (int m = 16; m > 0; m /= 2)
-        spare += ht_shfl_xor(spare, m);
-    return spare >= 0;
-}
-
-// Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.
-HT_DEVICE bool ht_flag_is_set(const int *alarm)
-{
-    const long long both = alarm ? ht_ldg_i64((const long long *)alarm) : 0;
+    const long long both = flag ? ht_ldg_i64((const long long *)flag) : 0;
     return (int)both == (int)(both >> 32);
 }
 
-HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
+HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g)
 {
-    return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
+    return g.failed && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
+}
+
+// What says that a bit is set.
+HT_DEVICE void ht_raise_failed(const ht_gemm_args &g)
+{
+    if (g.any_failed)
+        ht_stg_i32(g.any_failed, ht_ldg_i32(g.a_any_flag));
+}
+
+// What a result must reach, together with what its other side asks: 2^5 / 16 times what the row has lost, rounded up. NaN, which nothing reaches,
+// where a row has NaN or Inf and where 64 rows have too few elements; a row of zeros asks for nothing, whatever the other side does.
+HT_DEVICE float ht_threshold_of(int lost, int spare, int absmax)
+{
+    const float near = (float)lost, up = (long long)near < lost ? ht_as_float(ht_as_uint(near) + 1) : near;
+    const float t = absmax == 0 ? -HT_FLOAT_MOST : __fmul_rn(up, 2.0f);
+    return lost < 0 || spare < 0 ? ht_as_float(0x7fc00000u) : t;
+}
+
+// absmax: nullptr with scales of tiles, where a row has none.
+HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int rows)
+{
+    if (row >= rows)
+        return 0.0f;
+    const uint4 four = ht_ldg16(sums + (rows + 63) / 64 * 64 + row / 64 * 4);
+    return ht_threshold_of(ht_ldg_i32(sums + row), (int)(four.x + four.y + four.z + four.w), absmax ? ht_ldg_i32(absmax + row) : 1);
+}
+
+HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row)
+{
+    return ht_threshold(g.a_row_sums + entry * g.a_sums_stride, g.scales_tiles ? nullptr : g.a_row_absmax + entry * g.a_absmax_stride, row, g.m);
+}
+
+HT_DEVICE float ht_column_threshold(const ht_gemm_args &g, long long entry, int col)
+{
+    return ht_threshold(g.b_row_sums + entry * g.b_sums_stride, g.scales_tiles ? nullptr : g.b_col_absmax + entry * g.b_absmax_stride, col, g.n);
+}
+
+// v: a result, scaled as its row and column are. "Not less" would let NaN pass.
+HT_DEVICE bool ht_is_cleared(float v, float row_threshold, float column_threshold)
+{
+    return (v < 0.0f ? -v : v) >= __fadd_rn(row_threshold, column_threshold);
+}
+
+// The words of a 64 x 64 block of C.
+HT_DEVICE unsigned *ht_failed_block(const ht_gemm_args &g, long long entry, int row_block, int col_block)
+{
+    return g.failed + ((entry * ((g.n + 63) / 64) + col_block) * ((g.m + 63) / 64) + row_block) * HT_FAILED_WORDS;
+}
+
+// The word of 32 rows of a column.
+HT_DEVICE unsigned *ht_failed_word(const ht_gemm_args &g, long long entry, int row, int col)
+{
+    return ht_failed_block(g, entry, row / 64, col / 64) + col % 64 * 2 + row % 64 / 32;
+}
+
+// Whether the bit of a result of the block is set.
+HT_DEVICE bool ht_has_failed(const unsigned *words, int row, int col)
+{
+    return (unsigned)ht_ldg_i32((const int *)words + col * 2 + row / 32) >> row % 32 & 1;
+}
+
+HT_DEVICE int ht_count_bits(unsigned x)
+{
+    x -= x >> 1 & 0x55555555u;
+    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+    return (int)(((x + (x >> 4) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
+}
+
+// One result, by all lanes of a warp.
+HT_DEVICE float ht_recomputed(const ht_gemm_args &g, long long entry, int row, int col)
+{
+    const float *a = g.a_src + entry * g.a_src_stride + (g.a_k_contiguous ? row * g.a_ld : row);
+    const float *b = g.b_src + entry * g.b_src_stride + (g.b_k_contiguous ? col * g.b_ld : col);
+    const long long a_step = g.a_k_contiguous ? 1 : g.a_ld, b_step = g.b_k_contiguous ? 1 : g.b_ld;
+    float sum = 0.0f, rest = 0.0f;
+#pragma unroll 1
+    for (int k0 = (int)threadIdx.x % WAVE; k0 < g.k; k0 += K_AT_ONCE * WAVE) {
+        float x[K_AT_ONCE], y[K_AT_ONCE]; // all are in flight before the first is waited for
+#pragma unroll
+        for (int i = 0; i < K_AT_ONCE; i++) {
+            const int k = k0 + i * WAVE;
+            x[i] = k < g.k ? ht_ldg4(a + k * a_step) : 0.0f;
+            y[i] = k < g.k ? ht_ldg4(b + k * b_step) : 0.0f;
+        }
+#pragma unroll
+        for (int i = 0; i < K_AT_ONCE; i++) {
+            const float product = __fmul_rn(x[i], y[i]);
+            rest = __fadd_rn(rest, __fadd_rn(ht_add_exact(&sum, product), __fmaf_rn(x[i], y[i], -product)));
+        }
+    }
+    for (int m = 1; m < WAVE; m *= 2) {
+        const float other = ht_shfl_sum(sum, m), left = ht_shfl_sum(rest, m);
+        rest = __fadd_rn(__fadd_rn(rest, left), ht_add_exact(&sum, other));
+    }
+    return ht_sum_of(sum, rest);
+}
+
+// Computes one result again, by all lanes of a warp.
+HT_DEVICE void ht_recompute(const ht_gemm_args &g, long long entry, int row, int col)
+{
+    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    const float sum = ht_recomputed(g, entry, row, col);
+    float *c = g.c + entry * g.c_stride + (long long)col * g.ldc + row;
+    const float v = alpha != 0.0f ? __fmul_rn(alpha, sum) : 0.0f; // alpha == 0 ignores A and B, NaN included
+    if (threadIdx.x % WAVE == 0)
+        ht_stg4(c, beta != 0.0f ? __fmaf_rn(beta, ht_ldg4(c), v) : v);
 }
 
 // Lines from `first` on, at `k`. end: of the block.
@@ -1737,15 +2042,17 @@ template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[FALLBACK_CO
     }
 }
 
-// Rows row0 .. row0 + 63 and as many columns from col0 on as two warps have, over all of k. beta == 0 does not read C.
-template <int UNROLL> HT_DEVICE void ht_fallback_columns(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
+// FALLBACK_HEIGHT x FALLBACK_WIDTH results from (row, col) on, by a warp, over all of k: of one block of 64 x 64 those that have a bit. beta == 0
+// does not read C.
+template <int UNROLL> HT_DEVICE void ht_fallback_piece(const ht_gemm_args &g, long long entry, int row, int col)
 {
-    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x >> 5 & 3, line = lane / 4, own = lane % 4 * FALLBACK_K_PER_LANE;
-    const int row = row0 + warp % 2 * FALLBACK_HEIGHT, col = col0 + warp / 2 * FALLBACK_WIDTH;
-    ht_lines a = ht_open_lines(g.a_src + entry * g.a_src_stride, g.a_ld, g.a_k_contiguous, row + line, row0 + 64, g.m, own);
-    ht_lines b = ht_open_lines(g.b_src + entry * g.b_src_stride, g.b_ld, g.b_k_contiguous, col + line, col0 + 2 * FALLBACK_WIDTH, g.n, own);
+    const int lane = (int)threadIdx.x & 31, line = lane / 4, own = lane % 4 * FALLBACK_K_PER_LANE;
+    ht_lines a = ht_open_lines(g.a_src + entry * g.a_src_stride, g.a_ld, g.a_k_contiguous, row + line, row + FALLBACK_HEIGHT, g.m, own);
+    ht_lines b = ht_open_lines(g.b_src + entry * g.b_src_stride, g.b_ld, g.b_k_contiguous, col + line, col + FALLBACK_WIDTH, g.n, own);
     double sum[FALLBACK_ROWS / 2][FALLBACK_COLS][4] = {};
     ht_multiply_lines<UNROLL>(sum, &a, &b, g.k, own);
+    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    const unsigned *words = g.failed ? ht_failed_block(g, entry, row / 64, col / 64) : nullptr; // all of a warp's results are of one block
     const int first = row + line, side = col + lane % 4 * 2;
     float *c = g.c + entry * g.c_stride + (long long)side * g.ldc + first;
 #pragma unroll
@@ -1756,17 +2063,35 @@ template <int UNROLL> HT_DEVICE void ht_fallback_columns(const ht_gemm_args &g, 
             float *to = c + to_side * g.ldc + i * 8;
             const float s = (float)sum[i / 2][j / 2][i % 2 * 2 + j % 2];
             const float v = alpha != 0.0f ? __fmul_rn(alpha, s) : 0.0f; // alpha == 0 ignores A and B, NaN included
-            if (first + i * 8 < g.m && side + to_side < g.n)
+            if (first + i * 8 < g.m && side + to_side < g.n && (words == nullptr || ht_has_failed(words, (first + i * 8) % 64, (side + to_side) % 64)))
                 ht_stg4(to, beta != 0.0f ? __fmaf_rn(beta, ht_ldg4(to), v) : v);
         }
     }
 }
-
-template <int UNROLL> HT_DEVICE void ht_fallback_block(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
+template <int ROWS> HT_DEVICE void ht_fallback_of_warp(const ht_gemm_args &g, long long entry, int row0, int col0)
 {
+    const int lane = (int)threadIdx.x & 31, row = row0 + lane % 2 * 32, col = col0 + lane / 2; // of a lane's word
+    ht_warp_sync(); // what the warp has stored is there
+    const bool there = lane % 2 * 32 < ROWS && row < g.m && col < g.n;
+    const unsigned own = there ? (unsigned)ht_ldg_i32((const int *)ht_failed_word(g, entry, row, col)) : 0;
+    int count = ht_count_bits(own);
+    for (int m = 1; m < 32; m *= 2)
+        count += ht_shfl_xor(count, m);
+    if (count > PIECE_ELEMENTS_MOST) {
 #pragma unroll 1
-    for (int col = col0; col < col0 + 64 && col < g.n; col += 2 * FALLBACK_WIDTH)
-        ht_fallback_columns<UNROLL>(g, alpha, beta, entry, row0, col);
+        for (int half = 0; half < ROWS && row0 + half < g.m; half += FALLBACK_HEIGHT)
+            ht_fallback_piece<1>(g, entry, row0 + half, col0);
+        return;
+    }
+#pragma unroll 1
+    for (int from = 0; count > 0 && from < 32; from++) {
+        unsigned left = lane == from ? own : 0;
+        for (int m = 1; m < 32; m *= 2)
+            left |= (unsigned)ht_shfl_xor((int)left, m);
+#pragma unroll 1
+        for (; left != 0; left &= left - 1)
+            ht_recompute(g, entry, row0 + from % 2 * 32 + ht_count_bits((left & (0u - left)) - 1), col0 + from / 2);
+    }
 }
 
 HT_DEVICE float ht_combine(const float *acc)
