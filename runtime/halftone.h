@@ -344,7 +344,7 @@ int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const f
 int halftone_pack_ab(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                      const float *a, int64_t lda, const float *b, int64_t ldb, void *packed_a,
                      void *packed_b);
-/* Wrong packed_a and packed_b are arguments 7 and 9. Needs workspace only for split-K sums, and with "auto" a bit for each element of C. */
+/* Wrong packed_a and packed_b are arguments 7 and 9. Needs workspace only for split-K sums, and with "auto" 9 bits for 8 elements of C. */
 int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const float *alpha,
                           const void *packed_a, const void *packed_b, const float *beta, float *c,
                           int64_t ldc);

@@ -55,7 +55,11 @@ struct ht_gemm_args {
     unsigned *failed;
     int fallback_in_kernel; /* of kernels that can (ht_kernel_desc): they compute what they do not clear themselves */
     int scales_tiles; /* 1: scales are of tiles, and only numbers of 64 rows say what is not cleared, all of theirs */
-    int *any_failed; /* becomes A's epoch (the first int at a_any_flag) where a bit is set; NULL: as if it were */
+    /* The list of bits that are set, each by its number from `failed` on, and how many there are. Those beyond failed_capacity are only counted, and the
+     * launch behind the product then looks at all bits; so it does without a count, NULL. The count must be 0 before the product. */
+    unsigned *failed_list;
+    int *failed_count;
+    int failed_capacity;
 };
 /* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
  * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
@@ -132,6 +136,7 @@ struct ht_pack_args {
     /* The first int becomes `epoch`, and the second where row_sums say so. Aligned to 8 bytes. */
     int *any_flag;
     int epoch; /* another in each call, so that nobody has to clear the second */
+    int *failed_count; /* becomes 0 (ht_gemm_args); NULL: there is none */
     /* What splitting loses (pack/row_sums); NULL: not wanted. For each row, padded to 64,
      * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
      * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
@@ -168,6 +173,7 @@ enum {
     HT_COUNTS_PER_BLOCK = 4, /* numbers of nonzero elements of 64 rows (ht_pack_args, row_sums) */
     HT_STRIP_TILES = 8, /* of 64 k in a strip */
     HT_FAILED_BYTES = 512, /* a bit for each element of 64 x 64 of C (ht_gemm_args, failed) */
+    HT_FAILED_CAPACITY = 16,   /* entries of the list for as many: one element in 256 */
     HT_SUM_WORDS = HT_ATOM_ROWS + 2, /* through which packing blocks add up what 64 rows lose (pack/row_sums) */
     HT_K_PAD = 64, /* k is padded with zeros to a multiple of this, or of an atom's k where that is more */
     HT_SPLITK_PREFETCH = 16, /* partials that a thread of the reduction loads before it adds the first */
@@ -444,6 +450,11 @@ static inline int64_t ht_scale_ints(const struct ht_scheme_desc *s, int64_t rows
 static inline int64_t ht_exchange_ints(const struct ht_scheme_desc *s, int64_t rows, int64_t k) {
     const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS), tiles = ht_padded_k(s, k) / HT_K_PAD;
     return tiles > 1 ? ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, tiles), 1)) : 0;
+}
+
+/* Entries of the list of failed results of so many 64 x 64 blocks of C; none where 32 bits cannot number all results. */
+static inline int64_t ht_failed_capacity(int64_t blocks) {
+    return blocks <= 1 << 20 ? blocks * HT_FAILED_CAPACITY : 0;
 }
 
 /* Ints of one matrix's sums (ht_pack_args, row_sums), and those through which blocks add them up: a 64-bit word for

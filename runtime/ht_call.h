@@ -95,14 +95,14 @@ enum step_kind {
 
 /* Regions of the workspace, in its order. The flags come first: grow_own. */
 enum ws_region {
-    WS_FLAGS, /* of the certificate: FLAG_BYTES for each operand, and any_failed */
+    WS_FLAGS, /* of the certificate: FLAG_BYTES for each operand, and failed_count */
     WS_A_ABSMAX,
     WS_B_ABSMAX,
     WS_A_PANELS,
     WS_B_PANELS,
     WS_A_SUMS, /* the certificate's, of rows of A */
     WS_B_SUMS,
-    WS_FAILED, /* a bit for each element of C; slices of the batch use them one after the other */
+    WS_FAILED, /* a bit for each element of C, and the list; slices of the batch use them one after the other */
     WS_PARTIALS, /* of split-K; slices of the batch use them one after the other */
     WS_REGIONS
 };
@@ -121,7 +121,7 @@ struct plan {
     int kernel, splits;
     bool checked;  /* results are tested by the certificate */
     int fallback;  /* then: the kernel that computes those that are not cleared; NO_KERNEL: the product does */
-    int64_t failed_bytes;
+    int64_t failed_blocks, failed_bytes; /* 64 x 64 of C that have bits; of these and their list */
     bool fma_only; /* of unpacked kernels */
     bool is_auto;  /* scheme is what `auto` starts from, then what it takes */
     int64_t kernel_ns;
@@ -154,6 +154,7 @@ struct pack_source {
     struct packed_place to;
     int tiles; /* of a packing block; 0: the launcher chooses */
     bool is_b;
+    int *failed_count; /* NULL, but for one operand of a call with the certificate */
 };
 
 /* ---- the handle's memory ---- */

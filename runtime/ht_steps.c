@@ -45,6 +45,7 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
     args.row_sums = (int *)(void *)(x->to.row_sums + FLAG_BYTES) + entry * o->sums_stride;
     args.sums_stride = o->sums_stride;
     args.any_flag = (int *)(void *)x->to.flag;
+    args.failed_count = x->failed_count;
     args.copy = (float *)(void *)x->to.copy;
     args.copy_stride = o->copy_stride;
     args.tiles = x->tiles;
@@ -159,6 +160,11 @@ static void add_panels(const struct plan *p, const struct packed_place *a, const
     args->b_absmax_stride = many_b ? p->b.absmax_stride : 0;
 }
 
+/* How many results the launch behind the product finds in the list; NULL: there is none. */
+static int *failed_count_of(const struct plan *p, char *workspace) {
+    return p->checked && p->fallback != NO_KERNEL ? (int *)(void *)(workspace + p->at[WS_FLAGS] + 2 * FLAG_BYTES) : NULL;
+}
+
 /* What the certificate reads, and where it leaves what it has not cleared. */
 static void add_sums(const struct plan *p, const struct packed_place *a, const struct packed_place *b,
                      char *workspace, struct ht_gemm_args *args) {
@@ -169,9 +175,11 @@ static void add_sums(const struct plan *p, const struct packed_place *a, const s
     args->a_sums_stride = p->a.entries > 1 ? p->a.sums_stride : 0;
     args->b_sums_stride = p->b.entries > 1 ? p->b.sums_stride : 0;
     args->failed = (unsigned *)(void *)(workspace + p->at[WS_FAILED]);
+    args->failed_list = args->failed + p->failed_blocks * (HT_FAILED_BYTES / (int64_t)sizeof(int));
+    args->failed_capacity = (int)ht_failed_capacity(p->failed_blocks);
+    args->failed_count = failed_count_of(p, workspace);
     args->fallback_in_kernel = p->fallback == NO_KERNEL;
     args->scales_tiles = p->scheme->scales == HT_SCALES_TILES;
-    args->any_failed = (int *)(void *)(workspace + p->at[WS_FLAGS] + 2 * FLAG_BYTES);
 }
 
 /* Moves on to the entries of a batch that the next grid takes. */
@@ -206,8 +214,8 @@ static int launch_pack_step(halftone *h, const struct gemm_run *r, const struct 
     const struct plan *p = r->plan;
     const struct gemm_call *x = r->call;
     const struct pack_source sources[2] = {
-        {&p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), r->a, 0, false},
-        {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), r->b, 0, true},
+        {&p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), r->a, 0, false, failed_count_of(p, r->workspace.at)},
+        {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), r->b, 0, true, NULL},
     };
     (void)s;
     return ht_pack_operands(h, p->scheme, sources, 2, r->workspace.source);
@@ -224,7 +232,17 @@ static int launch_fallback(halftone *h, const struct gemm_run *r, const struct s
     return ht_fail_device(h, ht_dev_check(h->set->kernel[s->kernel].launch(&whole, h->stream)));
 }
 
+/* Packing has set the count of failed results to 0 once; what was packed before, and further slices of the batch, need it again. */
+static int clear_failed_count(halftone *h, const struct gemm_run *r) {
+    if (r->args.failed_count == NULL || (r->plan->step[0].kind == STEP_PACK && r->entry == 0))
+        return HALFTONE_OK;
+    return ht_fail_device(h, ht_dev_memset_async(r->args.failed_count, 0, sizeof *r->args.failed_count, h->stream));
+}
+
 static int launch_gemm(halftone *h, const struct gemm_run *r, const struct step *s) {
+    const int code = clear_failed_count(h, r);
+    if (code != HALFTONE_OK)
+        return code;
     return ht_fail_device(h, ht_dev_check(h->set->kernel[s->kernel].launch(&r->args, h->stream)));
 }
 

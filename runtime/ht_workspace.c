@@ -79,8 +79,9 @@ void ht_lay_out_operands(const halftone *h, const struct plan_key *key, struct p
         return;
     add_certificate(p->scheme, false, &p->a);
     add_certificate(p->scheme, false, &p->b);
-    p->failed_bytes = round_up(ht_mul(ht_mul(ht_ceil_div(key->m, HT_ATOM_ROWS), ht_ceil_div(key->n, HT_ATOM_ROWS)),
-                                      ht_mul(grid_batch(key->batch), HT_FAILED_BYTES)), WS_ALIGNMENT);
+    p->failed_blocks = ht_mul(ht_mul(ht_ceil_div(key->m, HT_ATOM_ROWS), ht_ceil_div(key->n, HT_ATOM_ROWS)), grid_batch(key->batch));
+    const int64_t entries = p->fallback != NO_KERNEL ? ht_failed_capacity(p->failed_blocks) : 0;
+    p->failed_bytes = round_up(ht_add(ht_mul(p->failed_blocks, HT_FAILED_BYTES), entries * (int64_t)sizeof(int)), WS_ALIGNMENT);
 }
 
 /* Puts a region of the workspace behind the others. */

@@ -121,11 +121,14 @@ static int open_product(struct job *j, int64_t n, struct cli_error *f) {
     g->alpha = 1;
     g->a_row_sums = j->pack[0].row_sums;
     g->b_row_sums = j->pack[1].row_sums;
-    const int64_t bits = ht_ceil_div(n, HT_ATOM_ROWS) * ht_ceil_div(n, HT_ATOM_ROWS) * HT_FAILED_BYTES;
-    g->failed = room(j, bits + 8, f);
-    if (g->failed != NULL)
-        g->any_failed = (int *)(void *)((char *)g->failed + bits);
-    return g->failed == NULL ? -1 : 0;
+    const int64_t blocks = ht_ceil_div(n, HT_ATOM_ROWS) * ht_ceil_div(n, HT_ATOM_ROWS), words = blocks * (HT_FAILED_BYTES / 4);
+    g->failed_capacity = (int)ht_failed_capacity(blocks);
+    g->failed = room(j, (words + g->failed_capacity + 1) * 4, f);
+    if (g->failed == NULL)
+        return -1;
+    g->failed_list = g->failed + words;
+    g->failed_count = j->pack[0].failed_count = (int *)(void *)(g->failed_list + g->failed_capacity);
+    return session_device_check(ht_dev_memset_async(g->failed_count, 0, sizeof(int), NULL), "count", f);
 }
 
 static int open_scheme(struct job *j, const char *scheme, int plain, struct cli_error *f) {

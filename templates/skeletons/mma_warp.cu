@@ -64,10 +64,11 @@ HT_DEVICE void store_failed(const ht_gemm_args &g, const unsigned *failed, int r
         for (int m = ROW_LANES_STEP; m < ROW_LANES_END; m *= 2)
             word |= (unsigned)ht_shfl_xor((int)word, m); //@mutate store-failed
         const int row = row0 + w * 32;
-        if (lane % ROW_LANES_END / ROW_LANES_STEP == 0 && row < g.m && col < g.n)
-            ht_stg_i32((int *)ht_failed_word(g, blockIdx.z, row, col), (int)word);
-        if (word != 0)
-            ht_raise_failed(g);
+        if (lane % ROW_LANES_END / ROW_LANES_STEP == 0 && row < g.m && col < g.n) {
+            unsigned *const to = ht_failed_word(g, blockIdx.z, row, col);
+            ht_stg_i32((int *)to, (int)word);
+            ht_list_failed(g, to, word); //@mutate list-word
+        }
     }
 }
 

@@ -369,7 +369,7 @@ HT_DEVICE void store_tile_sums(const ht_pack_args &g, const pack_tile &at, long 
         products += (int)ht_as_uint(ht_lds4(of_warp(at, w)));
     store_products(g, entry, at.row0, 64, pieces, products);
     if (blockIdx.x == 0)
-        ht_stg_i32(g.any_flag, g.epoch);
+        begin_flags(g);
 }
 
 template <int CHECK>

@@ -52,8 +52,7 @@ HT_DEVICE void store_failed(const ht_gemm_args &g, bool fails, int row, int col,
     if (!stores || row % (elements < 32 ? elements : 32) != 0 || row >= (g.m + 31) / 32 * 32)
         return;
     unsigned *word = ht_failed_word(g, blockIdx.z, row, col);
-    if (bits != 0)
-        ht_raise_failed(g);
+    ht_list_failed(g, word, bits); //@mutate list-bits
     if (elements >= 32)
         ht_stg_i32((int *)word, (int)bits);
     else

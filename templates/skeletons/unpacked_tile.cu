@@ -581,37 +581,25 @@ HT_DEVICE void compute_tile(const unpacked_args &args, const ht_tile_coord &spot
 
 //@emit fallback
 // ---- the fallback: the launch behind a product with the certificate, which computes what the product has not stored.
-// Whether the tile is to be computed; few of its results are computed here.
-HT_DEVICE bool is_wanted(const ht_gemm_args &g, int swap_ab, const ht_tile_coord &spot)
-{
-    if (g.failed == nullptr)
-        return true;
-    const int row = swap_ab ? spot.col : spot.row, col = swap_ab ? spot.row : spot.col;
-    const unsigned *words = ht_failed_block(g, spot.entry, row, col);
-    const int count = ht_count_failed(g, words, row * 64, col * 64);
-    if (count > 0 && count <= ELEMENTS_MOST) //@mutate is-wanted
-        ht_recompute_elements(g, spot.entry, row * 64, col * 64, words, WARPS);
-    return count > ELEMENTS_MOST;
-}
-
 HT_DEVICE void fallback(const unpacked_args &args)
 {
-    const ht_gemm_args &g = args.g;
-    const int tiles = ((args.p.rows + BM - 1) / BM) * ((args.q.rows + BN - 1) / BN);
     ht_pdl_trigger();
     ht_pdl_wait();
-    if (g.failed && !ht_any_failed(g))
-        return;
-    for (int entry = (int)blockIdx.y; entry < g.batch; entry += (int)gridDim.y) {
-        for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) { //@mutate fallback-2
-            const unpacked_args &again = ht_reload_args(args);
-            const int high = (again.p.rows + BM - 1) / BM;
-            const ht_tile_coord spot = {tile % high, tile / high, 0, entry};
-            if (!is_wanted(again.g, again.swap_ab, spot))
-                continue;
-            ht_barrier(); // the tile before has been read
-            compute_tile(again, spot);
-        }
+#pragma unroll 1
+    for (int at = ht_first_place(WARPS);;) {
+        const unpacked_args &again = ht_reload_args(args);
+        const int count = ht_failed_count(again.g);
+        if (at >= ht_places_of(again.g, count, WARPS))
+            return;
+        if (at % WARPS != 0 || ht_any_of_block<WARPS>(ht_recompute_listed(again.g, at, count), ht_smem_base<SMEM_BYTES>(), (int)threadIdx.x)) {
+            const ht_task_behind x = ht_task_at(again.g, at, count, WARPS);
+            if (x.whole) {
+                ht_barrier(); // the tile before has been read
+                compute_tile(again, {(again.swap_ab ? x.col : x.row) / 64, (again.swap_ab ? x.row : x.col) / 64, 0, x.entry});
+            }
+        } else
+            at += WARPS - 1;
+        at = ht_next_place(at, !ht_is_listed(ht_reload_args(args).g), WARPS);
     }
 }
 
@@ -656,11 +644,11 @@ static int launch(const ht_gemm_args &g, void *stream)
     const unpacked_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swap_ab, swap_ab ? b : a, swap_ab ? a : b, g};
     const int high = (args.p.rows + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN;
     const long long tiles = (long long)high * wide;
-    if (tiles > 0x7fffffff || (!IS_FALLBACK && (long long)wide * g.splits > GRID_HIGH))
+    if (tiles * (IS_FALLBACK ? g.batch * WARPS : 1) > 0x7fffffff || (!IS_FALLBACK && (long long)wide * g.splits > GRID_HIGH))
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     //@emit fallback
     if (IS_FALLBACK) {
-        const ht_fallback_grid by = ht_fallback_grid_of(tiles, high, g.batch, SMS * MIN_BLOCKS);
+        const ht_fallback_grid by = ht_fallback_grid_of(tiles, swap_ab ? wide : high, g.batch, SMS * MIN_BLOCKS);
         return ht_launch_dependent(gemm, by.blocks, by.groups, 1, THREADS, SMEM_BYTES, stream, args);
     }
     //@end

@@ -433,16 +433,22 @@ HT_DEVICE void store_one(const epilogue_ctx &o, ht_sum sum, int exponent, int ro
 }
 
 // A column's bits of 32 rows, of each lane its own.
-HT_DEVICE void store_failed(const epilogue_ctx &o, bool fails, int row, int col)
+HT_DEVICE unsigned failed_word(const epilogue_ctx &o, bool fails)
 {
     unsigned word = fails ? 1u << o.lane : 0;
     for (int m = 1; m < 32; m *= 2)
         word |= (unsigned)ht_shfl_xor((int)word, m);
-    if (o.lane != 0 || row >= o.g.m || col >= o.g.n)
+    return word;
+}
+
+// Those of four columns from `col` on, of which lane q has column q's.
+HT_DEVICE void store_failed(const epilogue_ctx &o, unsigned word, int row, int col)
+{
+    if (o.lane >= 4 || row >= o.g.m || col + o.lane >= o.g.n)
         return;
-    ht_stg_i32((int *)ht_failed_word(o.g, o.w.entry, row, col), (int)word); //@mutate wgmma-store-failed
-    if (word != 0)
-        ht_raise_failed(o.g);
+    unsigned *const to = ht_failed_word(o.g, o.w.entry, row, col + o.lane);
+    ht_stg_i32((int *)to, (int)word); //@mutate wgmma-store-failed
+    ht_list_failed(o.g, to, word); //@mutate wgmma-list
 }
 
 // Bits of PART_ROWS x 16 results in an epilogue buffer, scaled by their columns. All of them are stored, since C is not read: what has a bit is
@@ -460,10 +466,13 @@ HT_DEVICE void test_part(const epilogue_ctx &o, const tile_coord &at)
                 ht_lds_one(epi_buffer_address<float>(o.epi_buffer, column + q, row), &v[q]);
                 asked[q] = ht_column_threshold(o.g, o.w.entry, at.col + column + q);
             }
+            unsigned own = 0;
             for (int q = 0; q < 4; q++) {
                 const float undo = ht_as_float(0x7f000000u - ht_as_uint(scale_of_column(o, at.col + column + q))); // 1 / scale
-                store_failed(o, inside && !ht_is_cleared(__fmul_rn(v[q], undo), threshold, asked[q]), at.row + first, at.col + column + q); //@mutate wgmma-part
+                const unsigned word = failed_word(o, inside && !ht_is_cleared(__fmul_rn(v[q], undo), threshold, asked[q])); //@mutate wgmma-part
+                own = o.lane == q ? word : own;
             }
+            store_failed(o, own, at.row + first, at.col + column);
         }
     }
 }
@@ -484,16 +493,20 @@ HT_DEVICE void store_sums(const epilogue_ctx &o, const tile_coord &at)
                 exponent[q] = along + column_exponent(o, at.col + column + q); //@mutate scale-of-column
                 ht_lds_one(epi_buffer_address<ht_sum>(o.epi_buffer, column + q, row), &v[q]);
             }
+            unsigned own = 0;
             for (int q = 0; q < 4; q++) {
                 const int col = at.col + column + q;
                 bool fails = false;
                 if (CHECKS && o.tests) {
                     fails = inside && col < o.g.n && !ht_is_cleared((float)v[q], threshold, ht_column_threshold(o.g, o.w.entry, col)); //@mutate wgmma-cleared
-                    store_failed(o, fails, at.row + first, col);
+                    const unsigned word = failed_word(o, fails);
+                    own = o.lane == q ? word : own;
                 }
                 if (inside && col < o.g.n && !fails) //@mutate columns-of-sums
                     store_one(o, v[q], exponent[q], at.row + row, col);
             }
+            if (CHECKS && o.tests)
+                store_failed(o, own, at.row + first, at.col + column);
         }
     }
 }

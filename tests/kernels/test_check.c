@@ -88,7 +88,7 @@ static float element(const struct packing *p, int64_t row, int64_t k) {
 
 struct operand {
     struct packing p;
-    struct block src, panels, absmax, exchange, sums, flag;
+    struct block src, panels, absmax, exchange, sums, flag; /* behind two flags the count of failed results */
 };
 
 static struct operand operand_make(const struct packing *p) {
@@ -99,7 +99,7 @@ static struct operand operand_make(const struct packing *p) {
                         ints(row_blocks * 64),
                         ints(ht_exchange_ints(f16x3, p->rows, p->k) + ht_sum_ints(p->rows)),
                         ints(ht_row_sums_ints(p->rows)),
-                        ints(2)};
+                        ints(3)};
     for (int64_t row = 0; row < p->rows; row++) {
         for (int64_t k = 0; k < p->k; k++)
             ((float *)x.src.host)[p->k_contiguous ? row * ld + k : k * ld + row] = element(p, row, k);
@@ -132,6 +132,7 @@ static struct ht_pack_args args_of(const struct operand *x, int is_reset, int su
     args.row_sums = sums ? x->sums.device : NULL;
     args.any_flag = x->flag.device;
     args.epoch = EPOCH;
+    args.failed_count = (int *)x->flag.device + 2;
     return args;
 }
 
@@ -183,6 +184,7 @@ static int compare(const struct operand *x) {
     }
     assert_int_equal(flag[0], EPOCH);
     assert_int_equal(flag[1] == EPOCH, raised);
+    assert_int_equal(flag[2], 0);
     return raised;
 }
 
@@ -249,11 +251,12 @@ static void an_exchange_of_any_content(void **state) {
 
 /* ---- which results are stored */
 
-enum { M = 200, N = 100, K = 160, BATCH = 2, CLEAR = 0, SET = 1 };
+enum { M = 200, N = 100, K = 160, BATCH = 2, CLEAR = 0, SET = 1, CAPACITY = BATCH * M * N, LITTLE_CAPACITY = 100 };
 
+/* list: the count, and the list behind it. */
 struct product {
     struct operand a, b;
-    struct block a_sums, b_sums, flags, partial, whole, tested, failed, any_failed;
+    struct block a_sums, b_sums, flags, partial, whole, tested, failed, list;
     struct ht_gemm_args args;
 };
 
@@ -294,7 +297,7 @@ static struct product product_open(enum content a) {
     p.whole = ints((int64_t)BATCH * M * N);
     p.tested = ints((int64_t)BATCH * M * N);
     p.failed = filled((size_t)(BATCH * ht_ceil_div(M, 64) * ht_ceil_div(N, 64)) * HT_FAILED_BYTES);
-    p.any_failed = ints(1);
+    p.list = ints(1 + CAPACITY);
     fill_sums(&p.a_sums, M, BATCH, 1);
     fill_sums(&p.b_sums, N, 1, 2);
     p.args.a_panels = p.a.panels.device;
@@ -318,32 +321,56 @@ static struct product product_open(enum content a) {
 }
 
 static void product_close(struct product *p) {
-    struct block *const all[] = {&p->a_sums, &p->b_sums, &p->flags, &p->partial, &p->whole, &p->tested, &p->failed, &p->any_failed};
+    struct block *const all[] = {&p->a_sums, &p->b_sums, &p->flags, &p->partial, &p->whole, &p->tested, &p->failed, &p->list};
     operand_free(&p->a);
     operand_free(&p->b);
     for (int i = 0; i < 8; i++)
         block_free(all[i]);
 }
 
+/* The list with space for so many entries, of which none is there yet. */
+static void open_list(const struct product *p, int capacity, struct ht_gemm_args *args) {
+    memset(p->list.host, 0x77, p->list.bytes);
+    *(int *)p->list.host = 0;
+    block_up(&p->list);
+    args->failed_count = p->list.device;
+    args->failed_list = (unsigned *)p->list.device + 1;
+    args->failed_capacity = capacity;
+}
+
+/* Each bit that is set has one entry, and none is behind these; where they are more than there is space for only the count says so. */
+static void compare_list(const struct product *p, const char *name, int64_t left, int capacity) {
+    const uint32_t *words = p->failed.host, *entry = (const uint32_t *)p->list.host + 1;
+    const int count = *(const int *)p->list.host, listed = count < capacity ? count : capacity;
+    static unsigned char seen[BATCH * 256 * 128];
+    memset(seen, 0, sizeof seen);
+    if (left <= capacity ? count != left : count <= capacity)
+        fail_msg("%s: %lld results have failed, %d of at most %d are listed", name, (long long)left, count, capacity);
+    for (int i = 0; i < listed; i++) {
+        if (entry[i] >= sizeof seen || !(words[entry[i] / 32] >> entry[i] % 32 & 1) || seen[entry[i]]++)
+            fail_msg("%s: entry %d is %u, which has not failed or is there twice", name, i, entry[i]);
+    }
+    for (int i = listed; i < CAPACITY; i++)
+        assert_int_equal(entry[i], 0x77777777);
+}
+
 /* C begins as NaNs of all ones. */
-static void run(const struct product *p, const struct ht_kernel_desc *kernel, int splits, int tests, const struct block *c) {
+static void run(const struct product *p, const struct ht_kernel_desc *kernel, int splits, int tests, int capacity, const struct block *c) {
     struct ht_gemm_args args = p->args;
     memset(c->host, 0xff, c->bytes);
     block_up(c);
     args.c = c->device;
     args.splits = splits;
     args.failed = tests ? p->failed.device : NULL;
-    args.any_failed = p->any_failed.device;
+    open_list(p, capacity, &args);
     memset(p->failed.host, 0xff, p->failed.bytes);
-    memset(p->any_failed.host, 0, p->any_failed.bytes);
     block_up(&p->failed);
-    block_up(&p->any_failed);
     assert_int_equal(ht_dev_check(kernel->init()) + ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
     if (splits > 1)
         assert_int_equal(ht_dev_check(set->reduce(&args, NULL)), HT_DEV_OK);
     block_down(c);
     block_down(&p->failed);
-    block_down(&p->any_failed);
+    block_down(&p->list);
 }
 
 static double threshold_of(const struct block *sums, const struct block *absmax, int64_t entry, int64_t row, int64_t rows) {
@@ -367,7 +394,7 @@ static int is_cleared(const struct product *p, int64_t entry, int64_t row, int64
 }
 
 /* What is not cleared may be stored, since C is not read: beta is 0. */
-static void compare_tested(const struct product *p, const char *name, int splits) {
+static void compare_tested(const struct product *p, const char *name, int splits, int capacity) {
     int64_t stored = 0, left = 0;
     for (int64_t i = 0; i < (int64_t)BATCH * M * N; i++) {
         const int64_t entry = i / (M * N), row = i % M, col = i / M % N, high = ht_ceil_div(M, 64), wide = ht_ceil_div(N, 64);
@@ -382,7 +409,7 @@ static void compare_tested(const struct product *p, const char *name, int splits
         left += !cleared;
     }
     assert_true(stored > BATCH * M * N / 5 && left > BATCH * M * N / 100);
-    assert_int_equal(*(const int *)p->any_failed.host, EPOCH);
+    compare_list(p, name, left, capacity);
 }
 
 /* Where no row has lost anything all is stored, but for a flag, and all bits are written. */
@@ -393,8 +420,8 @@ static void nothing_is_left_where_nothing_is_lost(const struct ht_kernel_desc *k
     block_up(&p.a_sums);
     block_up(&p.b_sums);
     flags_up(&p, 1, 1);
-    run(&p, kernel, splits, CLEAR, &p.whole);
-    run(&p, kernel, splits, SET, &p.tested);
+    run(&p, kernel, splits, CLEAR, CAPACITY, &p.whole);
+    run(&p, kernel, splits, SET, CAPACITY, &p.tested);
     assert_memory_equal(p.tested.host, p.whole.host, p.whole.bytes);
     for (int64_t i = 0; i < (int64_t)BATCH * M * N; i++) {
         const int64_t entry = i / (M * N), row = i % M, col = i / M % N;
@@ -403,7 +430,7 @@ static void nothing_is_left_where_nothing_is_lost(const struct ht_kernel_desc *k
         if (word >> row % 32 & 1)
             fail_msg("%s in %d parts: (%lld, %lld) has a bit", kernel->name, splits, (long long)row, (long long)col);
     }
-    assert_int_equal(*(const int *)p.any_failed.host, 0);
+    compare_list(&p, kernel->name, 0, CAPACITY);
     product_close(&p);
 }
 
@@ -422,11 +449,13 @@ static void all_kernels_leave(enum content a, enum side side) {
             continue;
         for (int splits = 1; splits <= 2; splits++) {
             flags_up(&p, side != B_ALONE, side == B_ALONE);
-            run(&p, kernel, splits, CLEAR, &p.whole);
-            run(&p, kernel, splits, SET, &p.tested);
-            compare_tested(&p, kernel->name, splits);
+            run(&p, kernel, splits, CLEAR, CAPACITY, &p.whole);
+            run(&p, kernel, splits, SET, CAPACITY, &p.tested);
+            compare_tested(&p, kernel->name, splits, CAPACITY);
+            run(&p, kernel, splits, SET, LITTLE_CAPACITY, &p.tested);
+            compare_tested(&p, kernel->name, splits, LITTLE_CAPACITY);
             flags_up(&p, 0, 0); /* nobody looks at sums where no flag is set */
-            run(&p, kernel, splits, SET, &p.tested);
+            run(&p, kernel, splits, SET, CAPACITY, &p.tested);
             assert_memory_equal(p.tested.host, p.whole.host, p.whole.bytes);
             if (side == B_ALONE)
                 nothing_is_left_where_nothing_is_lost(kernel, splits);
@@ -465,13 +494,13 @@ static void the_reduction_of_many_partials_leaves_them_too(void **state) {
         block_up(c);
         args.c = c->device;
         args.failed = tests ? p.failed.device : NULL;
-        args.any_failed = p.any_failed.device;
+        open_list(&p, CAPACITY, &args);
         assert_int_equal(ht_dev_check(set->reduce(&args, NULL)), HT_DEV_OK);
         block_down(c);
     }
     block_down(&p.failed);
-    block_down(&p.any_failed);
-    compare_tested(&p, "the reduction", SPLITS);
+    block_down(&p.list);
+    compare_tested(&p, "the reduction", SPLITS, CAPACITY);
     block_free(&many);
     product_close(&p);
 }
@@ -514,7 +543,6 @@ static void compute_inside(struct product *p, const struct ht_kernel_desc *kerne
     args.splits = 1;
     args.beta = beta;
     args.failed = p->failed.device;
-    args.any_failed = p->any_failed.device;
     args.fallback_in_kernel = 1;
     args.a_src = p->a.src.device;
     args.b_src = p->b.src.device;
@@ -538,7 +566,7 @@ static void kernels_compute_what_they_leave(void **state) {
         for (int i = 0; i < set->kernels; i++) {
             if (!set->kernel[i].fallback_in_kernel)
                 continue;
-            run(&p, &set->kernel[i], 1, CLEAR, &p.whole);
+            run(&p, &set->kernel[i], 1, CLEAR, CAPACITY, &p.whole);
             for (int has_beta = 0; has_beta < 2; has_beta++) {
                 compute_inside(&p, &set->kernel[i], has_beta ? -0.5f : 0);
                 compare_computed(&p, set->kernel[i].name, has_beta ? -0.5f : 0);

@@ -626,6 +626,23 @@ static unsigned *failed_words(int64_t m, int64_t n, int batch) {
     return words;
 }
 
+/* The list of those that have failed, the last ones first; *count: of them. On the device. */
+static unsigned *failed_list(int64_t m, int64_t n, int batch, int *count) {
+    const int64_t high = ht_ceil_div(m, 64), wide = ht_ceil_div(n, 64);
+    unsigned *list = calloc((size_t)(m * n * batch), sizeof *list);
+    void *there = NULL;
+    assert_non_null(list);
+    *count = 0;
+    for (int64_t i = m * n * batch - 1; i >= 0; i--) {
+        const int64_t row = i % m, col = i / m % n, block = (i / (m * n) * wide + col / 64) * high + row / 64;
+        if (has_failed(row, col))
+            list[(*count)++] = (unsigned)(block * 4096 + col % 64 * 64 + row % 64);
+    }
+    assert_int_equal(ht_dev_alloc(&there, (size_t)*count * sizeof *list) + ht_dev_upload(there, list, (size_t)*count * sizeof *list), HT_DEV_OK);
+    free(list);
+    return there;
+}
+
 static double in_fp64(const struct problem *p, int64_t row, int64_t col, int64_t k) {
     double sum = 0;
     for (int64_t i = 0; i < k; i++)
@@ -641,20 +658,44 @@ static int is_in_fp64(const struct problem *p, int64_t row, int64_t col, int64_t
     return fp64_is(&sum, 1, beta, -7, got);
 }
 
-/* Behind a product the fallback computes what failed, one by one or by blocks, and leaves the others alone. */
+/* One launch behind a product, with C -7 before. */
+static void launch_behind(const struct ht_kernel_desc *kernel, const struct ht_gemm_args *args, float *c, int64_t elements) {
+    for (int64_t i = 0; i < elements; i++)
+        c[i] = -7;
+    assert_int_equal(ht_dev_upload(args->c, c, (size_t)elements * sizeof *c), HT_DEV_OK);
+    assert_int_equal(ht_dev_check(kernel->init()) + ht_dev_check(kernel->launch(args, NULL)), HT_DEV_OK);
+    assert_int_equal(ht_dev_download(c, args->c, (size_t)elements * sizeof *c), HT_DEV_OK);
+}
+
+static void compare_behind(const struct ht_kernel_desc *kernel, const struct problem *p, int batch, float beta, const float *whole, const float *c) {
+    for (int64_t i = 0; i < p->m * p->n * batch; i++) {
+        const int64_t row = i % p->m, col = i / p->m % p->n;
+        if (kernel->family == HT_FAMILY_FALLBACK && !is_in_fp64(p, row, col, p->k, beta, whole[i]))
+            fail_msg("%s: (%lld, %lld) is %a", kernel->name, (long long)row, (long long)col, (double)whole[i]);
+        if ((row / 64 + col / 64) % 3 == 1 && has_failed(row, col)) { /* rounded once */
+            const float once = (float)in_fp64(p, row, col, p->k);
+            expect(kernel->name, p, i, c[i], beta != 0.0f ? fmaf(beta, -7.0f, once) : once);
+        } else {
+            expect(kernel->name, p, i, c[i], has_failed(row, col) ? whole[i] : -7.0f);
+        }
+    }
+}
+
+/* Behind a product the fallback computes what failed, one by one or by blocks, and leaves the others alone: from the list, from the bits where
+ * the list is too short, and without a count; nothing where the count is 0. */
 static void failed_results_alone(const struct ht_kernel_desc *kernel, int64_t m, int64_t n, int k, int batch) {
     const float beta = batch == 1 ? 0.5f : 0.0f;
     struct problem p = problem_of('N', 'N', m, n, k, "uniform");
     float *c = host(m * n * batch), *whole = host(m * n * batch);
-    for (int64_t i = 0; i < m * n * batch; i++)
-        c[i] = -7;
     const size_t bytes = (size_t)(ht_ceil_div(m, 64) * ht_ceil_div(n, 64) * batch) * HT_FAILED_BYTES;
     unsigned *words = failed_words(m, n, batch);
     float *da = device(p.a, m * k, 0), *db = device(p.b, k * n, 0), *dc = device(c, m * n * batch, 0);
     void *failed = NULL, *flags = NULL;
-    const int epochs[] = {12, 12, 11, 12};
-    assert_int_equal(ht_dev_alloc(&failed, bytes) + ht_dev_alloc(&flags, sizeof epochs), HT_DEV_OK);
-    assert_int_equal(ht_dev_upload(failed, words, bytes) + ht_dev_upload(flags, epochs, sizeof epochs), HT_DEV_OK);
+    int count;
+    unsigned *list = failed_list(m, n, batch, &count);
+    const int numbers[] = {12, 12, 0, count};
+    assert_int_equal(ht_dev_alloc(&failed, bytes) + ht_dev_alloc(&flags, sizeof numbers), HT_DEV_OK);
+    assert_int_equal(ht_dev_upload(failed, words, bytes) + ht_dev_upload(flags, numbers, sizeof numbers), HT_DEV_OK);
     struct ht_gemm_args args;
     memset(&args, 0, sizeof args);
     args.c = dc;
@@ -672,34 +713,29 @@ static void failed_results_alone(const struct ht_kernel_desc *kernel, int64_t m,
     args.a_ld = m;
     args.b_ld = k;
     args.b_k_contiguous = 1;
-    assert_int_equal(kernel->init(), 0);
-    assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
-    assert_int_equal(ht_dev_download(whole, dc, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
-    assert_int_equal(ht_dev_upload(dc, c, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
+    launch_behind(kernel, &args, whole, m * n * batch);
     args.failed = failed;
     args.a_any_flag = args.b_any_flag = flags;
-    args.any_failed = (int *)flags + 2;
-    assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
-    assert_int_equal(ht_dev_download(c, dc, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
-    for (int64_t i = 0; i < m * n * batch; i++) /* no product has said that it has left anything */
+    launch_behind(kernel, &args, c, m * n * batch);
+    compare_behind(kernel, &p, batch, beta, whole, c);
+    args.failed_count = (int *)flags + 3;
+    args.failed_capacity = count - 1;
+    launch_behind(kernel, &args, c, m * n * batch);
+    compare_behind(kernel, &p, batch, beta, whole, c);
+    args.failed_list = list;
+    args.failed_capacity = count;
+    launch_behind(kernel, &args, c, m * n * batch);
+    compare_behind(kernel, &p, batch, beta, whole, c);
+    args.failed_count = (int *)flags + 2;
+    launch_behind(kernel, &args, c, m * n * batch);
+    for (int64_t i = 0; i < m * n * batch; i++)
         expect(kernel->name, &p, i, c[i], -7.0f);
-    args.any_failed = (int *)flags + 3;
-    assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
-    assert_int_equal(ht_dev_download(c, dc, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
-    for (int64_t i = 0; i < m * n * batch; i++) {
-        const int64_t row = i % m, col = i / m % n;
-        if (kernel->family == HT_FAMILY_FALLBACK && !is_in_fp64(&p, row, col, k, beta, whole[i]))
-            fail_msg("%s: (%lld, %lld) is %a", kernel->name, (long long)row, (long long)col, (double)whole[i]);
-        if ((row / 64 + col / 64) % 3 == 1 && has_failed(row, col)) /* rounded once */
-            expect(kernel->name, &p, i, c[i], beta != 0.0f ? fmaf(beta, -7.0f, (float)in_fp64(&p, row, col, k)) : (float)in_fp64(&p, row, col, k));
-        else
-            expect(kernel->name, &p, i, c[i], has_failed(row, col) ? whole[i] : -7.0f);
-    }
     float *const all[] = {da, db, dc};
     for (int i = 0; i < 3; i++)
         device_free(all[i], 0);
     ht_dev_free(failed);
     ht_dev_free(flags);
+    ht_dev_free(list);
     free(words);
     free(c);
     free(whole);

@@ -1566,7 +1566,7 @@ static void test_the_product_computes_what_it_does_not_clear_where_a_launch_coun
 /* halftone.h: of packed operands a call needs workspace only for split-K sums, and with auto a bit for each element of C. */
 static void test_packed_operands_of_auto_need_little_workspace(void **state) {
     (void)state;
-    enum { N = 3000, BITS = (N + 63) / 64 * ((N + 63) / 64) * HT_FAILED_BYTES, BLOCK = (BITS + 4095) / 4096 * 4096 };
+    enum { N = 3000, EACH = HT_FAILED_BYTES + HT_FAILED_CAPACITY * 4, BITS = (N + 63) / 64 * ((N + 63) / 64) * EACH, BLOCK = (BITS + 4095) / 4096 * 4096 };
     halftone *h = checked_handle();
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const float one = 1, zero = 0;

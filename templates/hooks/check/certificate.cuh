@@ -1,6 +1,6 @@
 // check/certificate: which results are as accurate as the scheme promises, told from themselves: |C_ij| bounds (|A||B|)_ij from below, so what
 // splitting has lost (pack/row_sums) is harmless wherever a result, scaled, is large beside it. The notes on error bounds, section 15, have
-// the proof. What is not cleared is not stored but leaves a bit; a launch behind the product computes it from the caller's matrices.
+// the proof. What is not cleared is not stored but leaves a bit, and an entry of a list; a launch behind the product computes it from the caller's matrices.
 constexpr float HT_FLOAT_MOST = 3.402823466e38f;
 constexpr int HT_FAILED_WORDS = 128; // of 64 x 64 results: column c has words 2 c and 2 c + 1, of 32 rows each
 
@@ -16,18 +16,40 @@ HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g)
     return g.failed && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once //@mutate certificate-needed
 }
 
-// What says that a bit is set.
-HT_DEVICE void ht_raise_failed(const ht_gemm_args &g)
+HT_DEVICE int ht_count_bits(unsigned x)
 {
-    if (g.any_failed)
-        ht_stg_i32(g.any_failed, ht_ldg_i32(g.a_any_flag)); //@mutate raise-failed
+    x -= x >> 1 & 0x55555555u;
+    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+    return (int)(((x + (x >> 4) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
 }
 
-// Whether the product has left a bit. One of an earlier call with an operand that was kept makes the fallback look for nothing.
-HT_DEVICE bool ht_any_failed(const ht_gemm_args &g)
+HT_DEVICE int ht_lowest_bit(unsigned x)
 {
-    const bool raised = !g.any_failed || ht_ldg_i32(g.any_failed) == ht_ldg_i32(g.a_any_flag);
-    return ht_certificate_needed(g) && raised; //@mutate any-failed
+    return ht_count_bits((x & (0u - x)) - 1);
+}
+
+// Lists the set ones of the bits of 32 rows of a column, while the list has space: nobody adds to the count once there are too many.
+HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits)
+{
+    if (bits == 0 || g.failed_count == nullptr || ht_ld_relaxed_i32(g.failed_count) > g.failed_capacity)
+        return;
+    int at = ht_add_relaxed_i32(g.failed_count, ht_count_bits(bits)); //@mutate list-count
+#pragma unroll 1
+    for (; bits != 0 && at < g.failed_capacity; bits &= bits - 1, at++) //@mutate list-capacity
+        ht_stg_i32((int *)g.failed_list + at, (int)((unsigned)(word - g.failed) * 32u + (unsigned)ht_lowest_bit(bits))); //@mutate list-entry
+}
+
+// How many results the product has left; more than g.failed_capacity: the list has not all of them. Read each time, not kept in a register.
+HT_DEVICE int ht_failed_count(const ht_gemm_args &g)
+{
+    if (g.failed && g.failed_count)
+        return ht_ldg_i32(g.failed_count + ht_opaque(0)); //@mutate failed-count
+    return g.failed == nullptr || ht_certificate_needed(g) ? g.failed_capacity + 1 : 0;
+}
+
+HT_DEVICE bool ht_is_listed(const ht_gemm_args &g)
+{
+    return ht_failed_count(g) <= g.failed_capacity;
 }
 
 // Brings what ht_certificate_needed will read close.

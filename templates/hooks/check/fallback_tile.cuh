@@ -204,6 +204,6 @@ template <int ROWS> HT_DEVICE void ht_fallback_of_warp(const ht_gemm_args &g, lo
             left |= (unsigned)ht_shfl_xor((int)left, m);
 #pragma unroll 1
         for (; left != 0; left &= left - 1)
-            ht_recompute(g, entry, row0 + from % 2 * 32 + ht_count_bits((left & (0u - left)) - 1), col0 + from / 2); //@mutate inside-one
+            ht_recompute(g, entry, row0 + from % 2 * 32 + ht_lowest_bit(left), col0 + from / 2); //@mutate inside-one
     }
 }

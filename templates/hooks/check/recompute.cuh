@@ -2,13 +2,6 @@
 // every term kept, rounded once.
 constexpr int K_AT_ONCE = 8;      // of a lane
 
-HT_DEVICE int ht_count_bits(unsigned x)
-{
-    x -= x >> 1 & 0x55555555u;
-    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
-    return (int)(((x + (x >> 4) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
-}
-
 // One result, by all lanes of a warp.
 HT_DEVICE float ht_recomputed(const ht_gemm_args &g, long long entry, int row, int col)
 {

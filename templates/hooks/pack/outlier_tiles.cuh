@@ -42,5 +42,5 @@ HT_DEVICE void store_outliers(const ht_pack_args &g, long long entry, int row_bl
         ht_stg_i32(g.row_sums + entry * g.sums_stride + row_blocks_of(g) * 64 + row_block * 4, -1);
     raise_flag(g, any != 0);
     if (blockIdx.x == 0)
-        ht_stg_i32(g.any_flag, g.epoch);
+        begin_flags(g);
 }

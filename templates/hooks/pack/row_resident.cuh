@@ -234,7 +234,7 @@ template <class SHAPE, int MEASURED, int PARTS> HT_DEVICE void store_row_sums(co
     if (threadIdx.x == 0)
         store_products(g, at.entry, at.row0, SHAPE::HEIGHT, pieces, products);
     if (threadIdx.x == 0 && blockIdx.x == 0)
-        ht_stg_i32(g.any_flag, g.epoch);
+        begin_flags(g);
 }
 
 // What a thread holds, from the matrix. k0: where the block begins.

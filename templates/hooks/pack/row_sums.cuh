@@ -93,6 +93,14 @@ HT_DEVICE void raise_flag(const ht_pack_args &g, bool is_raised)
         ht_stg_i32(g.any_flag + 1, g.epoch);
 }
 
+// What one thread of an operand writes: the call's number, and that nothing has failed so far.
+HT_DEVICE void begin_flags(const ht_pack_args &g)
+{
+    ht_stg_i32(g.any_flag, g.epoch);
+    if (g.failed_count)
+        ht_stg_i32(g.failed_count, 0); //@mutate begin-flags
+}
+
 // Of one row, by one thread: what the block's threads have lost and counted (counted_by).
 HT_DEVICE void store_row_sum(const ht_pack_args &g, long long entry, int row, int pieces, int lost, int counted)
 {

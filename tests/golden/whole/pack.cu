@@ -65,7 +65,11 @@ struct ht_gemm_args {
     unsigned *failed;
     int fallback_in_kernel; /* of kernels that can (ht_kernel_desc): they compute what they do not clear themselves */
     int scales_tiles; /* 1: scales are of tiles, and only numbers of 64 rows say what is not cleared, all of theirs */
-    int *any_failed; /* becomes A's epoch (the first int at a_any_flag) where a bit is set; NULL: as if it were */
+    /* The list of bits that are set, each by its number from `failed` on, and how many there are. Those beyond failed_capacity are only counted, and the
+     * launch behind the product then looks at all bits; so it does without a count, NULL. The count must be 0 before the product. */
+    unsigned *failed_list;
+    int *failed_count;
+    int failed_capacity;
 };
 /* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
  * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
@@ -142,6 +146,7 @@ struct ht_pack_args {
     /* The first int becomes `epoch`, and the second where row_sums say so. Aligned to 8 bytes. */
     int *any_flag;
     int epoch; /* another in each call, so that nobody has to clear the second */
+    int *failed_count; /* becomes 0 (ht_gemm_args); NULL: there is none */
     /* What splitting loses (pack/row_sums); NULL: not wanted. For each row, padded to 64,
      * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
      * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
@@ -290,6 +295,7 @@ HT_DEVICE long long *sum_words(const ht_pack_args &g, long long entry, int row_b
 HT_DEVICE int *exchange_of(const ht_pack_args &g, long long entry);
 HT_DEVICE bool add_up(long long *word, int pieces, long long v, long long *sum);
 HT_DEVICE void raise_flag(const ht_pack_args &g, bool is_raised);
+HT_DEVICE void begin_flags(const ht_pack_args &g);
 HT_DEVICE void store_row_sum(const ht_pack_args &g, long long entry, int row, int pieces, int lost, int counted);
 HT_DEVICE int products_of(int counted, bool live);
 HT_DEVICE void store_products(const ht_pack_args &g, long long entry, int row0, int rows, int pieces, int products);
@@ -879,7 +885,7 @@ HT_DEVICE void store_tile_sums(const ht_pack_args &g, const pack_tile &at, long 
         products += (int)ht_as_uint(ht_lds4(of_warp(at, w)));
     store_products(g, entry, at.row0, 64, pieces, products);
     if (blockIdx.x == 0)
-        ht_stg_i32(g.any_flag, g.epoch);
+        begin_flags(g);
 }
 
 template <int CHECK>
@@ -1487,6 +1493,14 @@ HT_DEVICE void raise_flag(const ht_pack_args &g, bool is_raised)
         ht_stg_i32(g.any_flag + 1, g.epoch);
 }
 
+// What one thread of an operand writes: the call's number, and that nothing has failed so far.
+HT_DEVICE void begin_flags(const ht_pack_args &g)
+{
+    ht_stg_i32(g.any_flag, g.epoch);
+    if (g.failed_count)
+        ht_stg_i32(g.failed_count, 0);
+}
+
 // Of one row, by one thread: what the block's threads have lost and counted (counted_by).
 HT_DEVICE void store_row_sum(const ht_pack_args &g, long long entry, int row, int pieces, int lost, int counted)
 {
@@ -1617,7 +1631,7 @@ HT_DEVICE void store_outliers(const ht_pack_args &g, long long entry, int row_bl
         ht_stg_i32(g.row_sums + entry * g.sums_stride + row_blocks_of(g) * 64 + row_block * 4, -1);
     raise_flag(g, any != 0);
     if (blockIdx.x == 0)
-        ht_stg_i32(g.any_flag, g.epoch);
+        begin_flags(g);
 }
 
 template <class SHAPE> HT_DEVICE unsigned room_at(const rows_tile &at, int kind, int part, int row)
@@ -1809,7 +1823,7 @@ template <class SHAPE, int MEASURED, int PARTS> HT_DEVICE void store_row_sums(co
     if (threadIdx.x == 0)
         store_products(g, at.entry, at.row0, SHAPE::HEIGHT, pieces, products);
     if (threadIdx.x == 0 && blockIdx.x == 0)
-        ht_stg_i32(g.any_flag, g.epoch);
+        begin_flags(g);
 }
 
 // What a thread holds, from the matrix. k0: where the block begins.

@@ -64,7 +64,11 @@ struct ht_gemm_args {
     unsigned *failed;
     int fallback_in_kernel; /* of kernels that can (ht_kernel_desc): they compute what they do not clear themselves */
     int scales_tiles; /* 1: scales are of tiles, and only numbers of 64 rows say what is not cleared, all of theirs */
-    int *any_failed; /* becomes A's epoch (the first int at a_any_flag) where a bit is set; NULL: as if it were */
+    /* The list of bits that are set, each by its number from `failed` on, and how many there are. Those beyond failed_capacity are only counted, and the
+     * launch behind the product then looks at all bits; so it does without a count, NULL. The count must be 0 before the product. */
+    unsigned *failed_list;
+    int *failed_count;
+    int failed_capacity;
 };
 /* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
  * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
@@ -141,6 +145,7 @@ struct ht_pack_args {
     /* The first int becomes `epoch`, and the second where row_sums say so. Aligned to 8 bytes. */
     int *any_flag;
     int epoch; /* another in each call, so that nobody has to clear the second */
+    int *failed_count; /* becomes 0 (ht_gemm_args); NULL: there is none */
     /* What splitting loses (pack/row_sums); NULL: not wanted. For each row, padded to 64,
      * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
      * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
@@ -176,6 +181,8 @@ HT_DEVICE long long ht_ldg_i64(const long long *p);
 HT_DEVICE void ht_stg4(float *p, float v);
 HT_DEVICE void ht_stg_u8(unsigned char *p, unsigned char v);
 HT_DEVICE void ht_stg_i32(int *p, int v);
+HT_DEVICE int ht_ld_relaxed_i32(const int *p);
+HT_DEVICE int ht_add_relaxed_i32(int *p, int v);
 HT_DEVICE int ht_shfl_xor(int v, int lane_mask);
 HT_DEVICE unsigned ht_as_uint(float x);
 HT_DEVICE float ht_as_float(unsigned x);
@@ -209,12 +216,14 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent);
 
 // check/certificate: which results are as accurate as the scheme promises, told from themselves: |C_ij| bounds (|A||B|)_ij from below, so what
 // splitting has lost (pack/row_sums) is harmless wherever a result, scaled, is large beside it. The notes on error bounds, section 15, have
-// the proof. What is not cleared is not stored but leaves a bit; a launch behind the product computes it from the caller's matrices.
+// the proof. What is not cleared is not stored but leaves a bit, and an entry of a list; a launch behind the product computes it from the caller's matrices.
 constexpr float HT_FLOAT_MOST = 3.402823466e38f;
 constexpr int HT_FAILED_WORDS = 128; // of 64 x 64 results: column c has words 2 c and 2 c + 1, of 32 rows each
 HT_DEVICE bool ht_flag_is_set(const int *flag);
 HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g);
-HT_DEVICE void ht_raise_failed(const ht_gemm_args &g);
+HT_DEVICE int ht_count_bits(unsigned x);
+HT_DEVICE int ht_lowest_bit(unsigned x);
+HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits);
 HT_DEVICE float ht_threshold_of(int lost, int spare, int absmax);
 HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int rows);
 HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row);
@@ -278,8 +287,7 @@ HT_DEVICE void store_failed(const ht_gemm_args &g, bool fails, int row, int col,
     if (!stores || row % (elements < 32 ? elements : 32) != 0 || row >= (g.m + 31) / 32 * 32)
         return;
     unsigned *word = ht_failed_word(g, blockIdx.z, row, col);
-    if (bits != 0)
-        ht_raise_failed(g);
+    ht_list_failed(g, word, bits);
     if (elements >= 32)
         ht_stg_i32((int *)word, (int)bits);
     else
@@ -377,6 +385,25 @@ HT_DEVICE void ht_stg_u8(unsigned char *p, unsigned char v)
 HT_DEVICE void ht_stg_i32(int *p, int v)
 {
     *p = v;
+}
+
+// One number from block to block of a launch, without any order between different numbers.
+HT_DEVICE int ht_ld_relaxed_i32(const int *p)
+{
+    int v;
+    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(p)) : "memory");
+    return v;
+}
+
+// Adds and returns what was there, without any order to other accesses.
+HT_DEVICE int ht_add_relaxed_i32(int *p, int v)
+{
+    int old;
+    asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(__cvta_generic_to_global(p)), "r"(v)
+                 : "memory");
+    return old;
 }
 
 HT_DEVICE int ht_shfl_xor(int v, int lane_mask)
@@ -490,11 +517,27 @@ HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g)
     return g.failed && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
 }
 
-// What says that a bit is set.
-HT_DEVICE void ht_raise_failed(const ht_gemm_args &g)
+HT_DEVICE int ht_count_bits(unsigned x)
 {
-    if (g.any_failed)
-        ht_stg_i32(g.any_failed, ht_ldg_i32(g.a_any_flag));
+    x -= x >> 1 & 0x55555555u;
+    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+    return (int)(((x + (x >> 4) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
+}
+
+HT_DEVICE int ht_lowest_bit(unsigned x)
+{
+    return ht_count_bits((x & (0u - x)) - 1);
+}
+
+// Lists the set ones of the bits of 32 rows of a column, while the list has space: nobody adds to the count once there are too many.
+HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits)
+{
+    if (bits == 0 || g.failed_count == nullptr || ht_ld_relaxed_i32(g.failed_count) > g.failed_capacity)
+        return;
+    int at = ht_add_relaxed_i32(g.failed_count, ht_count_bits(bits));
+#pragma unroll 1
+    for (; bits != 0 && at < g.failed_capacity; bits &= bits - 1, at++)
+        ht_stg_i32((int *)g.failed_list + at, (int)((unsigned)(word - g.failed) * 32u + (unsigned)ht_lowest_bit(bits)));
 }
 
 // What a result must reach, together with what its other side asks: 2^5 / 16 times what the row has lost, rounded up. NaN, which nothing reaches,

@@ -75,7 +75,11 @@ struct ht_gemm_args {
     unsigned *failed;
     int fallback_in_kernel; /* of kernels that can (ht_kernel_desc): they compute what they do not clear themselves */
     int scales_tiles; /* 1: scales are of tiles, and only numbers of 64 rows say what is not cleared, all of theirs */
-    int *any_failed; /* becomes A's epoch (the first int at a_any_flag) where a bit is set; NULL: as if it were */
+    /* The list of bits that are set, each by its number from `failed` on, and how many there are. Those beyond failed_capacity are only counted, and the
+     * launch behind the product then looks at all bits; so it does without a count, NULL. The count must be 0 before the product. */
+    unsigned *failed_list;
+    int *failed_count;
+    int failed_capacity;
 };
 /* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
  * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
@@ -152,6 +156,7 @@ struct ht_pack_args {
     /* The first int becomes `epoch`, and the second where row_sums say so. Aligned to 8 bytes. */
     int *any_flag;
     int epoch; /* another in each call, so that nobody has to clear the second */
+    int *failed_count; /* becomes 0 (ht_gemm_args); NULL: there is none */
     /* What splitting loses (pack/row_sums); NULL: not wanted. For each row, padded to 64,
      * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
      * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
@@ -221,7 +226,7 @@ typedef float ht_sum; // element of a part
 
 // check/certificate: which results are as accurate as the scheme promises, told from themselves: |C_ij| bounds (|A||B|)_ij from below, so what
 // splitting has lost (pack/row_sums) is harmless wherever a result, scaled, is large beside it. The notes on error bounds, section 15, have
-// the proof. What is not cleared is not stored but leaves a bit; a launch behind the product computes it from the caller's matrices.
+// the proof. What is not cleared is not stored but leaves a bit, and an entry of a list; a launch behind the product computes it from the caller's matrices.
 constexpr float HT_FLOAT_MOST = 3.402823466e38f;
 constexpr int HT_FAILED_WORDS = 128; // of 64 x 64 results: column c has words 2 c and 2 c + 1, of 32 rows each
 

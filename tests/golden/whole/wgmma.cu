@@ -78,7 +78,11 @@ struct ht_gemm_args {
     unsigned *failed;
     int fallback_in_kernel; /* of kernels that can (ht_kernel_desc): they compute what they do not clear themselves */
     int scales_tiles; /* 1: scales are of tiles, and only numbers of 64 rows say what is not cleared, all of theirs */
-    int *any_failed; /* becomes A's epoch (the first int at a_any_flag) where a bit is set; NULL: as if it were */
+    /* The list of bits that are set, each by its number from `failed` on, and how many there are. Those beyond failed_capacity are only counted, and the
+     * launch behind the product then looks at all bits; so it does without a count, NULL. The count must be 0 before the product. */
+    unsigned *failed_list;
+    int *failed_count;
+    int failed_capacity;
 };
 /* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
  * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
@@ -155,6 +159,7 @@ struct ht_pack_args {
     /* The first int becomes `epoch`, and the second where row_sums say so. Aligned to 8 bytes. */
     int *any_flag;
     int epoch; /* another in each call, so that nobody has to clear the second */
+    int *failed_count; /* becomes 0 (ht_gemm_args); NULL: there is none */
     /* What splitting loses (pack/row_sums); NULL: not wanted. For each row, padded to 64,
      * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
      * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
@@ -194,6 +199,8 @@ HT_DEVICE long long ht_ldg_i64(const long long *p);
 HT_DEVICE void ht_stg16(void *p, uint4 v);
 HT_DEVICE void ht_stg4(float *p, float v);
 HT_DEVICE void ht_stg_i32(int *p, int v);
+HT_DEVICE int ht_ld_relaxed_i32(const int *p);
+HT_DEVICE int ht_add_relaxed_i32(int *p, int v);
 HT_DEVICE uint4 ht_lds16(unsigned s);
 HT_DEVICE float ht_lds4(unsigned s);
 HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y);
@@ -341,12 +348,14 @@ HT_DEVICE float ht_round_scale(float column_scale);
 
 // check/certificate: which results are as accurate as the scheme promises, told from themselves: |C_ij| bounds (|A||B|)_ij from below, so what
 // splitting has lost (pack/row_sums) is harmless wherever a result, scaled, is large beside it. The notes on error bounds, section 15, have
-// the proof. What is not cleared is not stored but leaves a bit; a launch behind the product computes it from the caller's matrices.
+// the proof. What is not cleared is not stored but leaves a bit, and an entry of a list; a launch behind the product computes it from the caller's matrices.
 constexpr float HT_FLOAT_MOST = 3.402823466e38f;
 constexpr int HT_FAILED_WORDS = 128; // of 64 x 64 results: column c has words 2 c and 2 c + 1, of 32 rows each
 HT_DEVICE bool ht_flag_is_set(const int *flag);
 HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g);
-HT_DEVICE void ht_raise_failed(const ht_gemm_args &g);
+HT_DEVICE int ht_count_bits(unsigned x);
+HT_DEVICE int ht_lowest_bit(unsigned x);
+HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits);
 HT_DEVICE float ht_threshold_of(int lost, int spare, int absmax);
 HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int rows);
 HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row);
@@ -359,7 +368,6 @@ HT_DEVICE bool ht_has_failed(const unsigned *words, int row, int col);
 // check/recompute: one result that the certificate has not cleared: a dot product of the caller's row and column by one warp, both errors of
 // every term kept, rounded once.
 constexpr int K_AT_ONCE = 8;      // of a lane
-HT_DEVICE int ht_count_bits(unsigned x);
 HT_DEVICE float ht_recomputed(const ht_gemm_args &g, long long entry, int row, int col);
 HT_DEVICE void ht_recompute(const ht_gemm_args &g, long long entry, int row, int col);
 
@@ -903,16 +911,22 @@ HT_DEVICE void store_one(const epilogue_ctx &o, ht_sum sum, int exponent, int ro
 }
 
 // A column's bits of 32 rows, of each lane its own.
-HT_DEVICE void store_failed(const epilogue_ctx &o, bool fails, int row, int col)
+HT_DEVICE unsigned failed_word(const epilogue_ctx &o, bool fails)
 {
     unsigned word = fails ? 1u << o.lane : 0;
     for (int m = 1; m < 32; m *= 2)
         word |= (unsigned)ht_shfl_xor((int)word, m);
-    if (o.lane != 0 || row >= o.g.m || col >= o.g.n)
+    return word;
+}
+
+// Those of four columns from `col` on, of which lane q has column q's.
+HT_DEVICE void store_failed(const epilogue_ctx &o, unsigned word, int row, int col)
+{
+    if (o.lane >= 4 || row >= o.g.m || col + o.lane >= o.g.n)
         return;
-    ht_stg_i32((int *)ht_failed_word(o.g, o.w.entry, row, col), (int)word);
-    if (word != 0)
-        ht_raise_failed(o.g);
+    unsigned *const to = ht_failed_word(o.g, o.w.entry, row, col + o.lane);
+    ht_stg_i32((int *)to, (int)word);
+    ht_list_failed(o.g, to, word);
 }
 
 // Bits of PART_ROWS x 16 results in an epilogue buffer, scaled by their columns. All of them are stored, since C is not read: what has a bit is
@@ -930,10 +944,13 @@ HT_DEVICE void test_part(const epilogue_ctx &o, const tile_coord &at)
                 ht_lds_one(epi_buffer_address<float>(o.epi_buffer, column + q, row), &v[q]);
                 asked[q] = ht_column_threshold(o.g, o.w.entry, at.col + column + q);
             }
+            unsigned own = 0;
             for (int q = 0; q < 4; q++) {
                 const float undo = ht_as_float(0x7f000000u - ht_as_uint(scale_of_column(o, at.col + column + q))); // 1 / scale
-                store_failed(o, inside && !ht_is_cleared(__fmul_rn(v[q], undo), threshold, asked[q]), at.row + first, at.col + column + q);
+                const unsigned word = failed_word(o, inside && !ht_is_cleared(__fmul_rn(v[q], undo), threshold, asked[q]));
+                own = o.lane == q ? word : own;
             }
+            store_failed(o, own, at.row + first, at.col + column);
         }
     }
 }
@@ -954,16 +971,20 @@ HT_DEVICE void store_sums(const epilogue_ctx &o, const tile_coord &at)
                 exponent[q] = along + column_exponent(o, at.col + column + q);
                 ht_lds_one(epi_buffer_address<ht_sum>(o.epi_buffer, column + q, row), &v[q]);
             }
+            unsigned own = 0;
             for (int q = 0; q < 4; q++) {
                 const int col = at.col + column + q;
                 bool fails = false;
                 if (CHECKS && o.tests) {
                     fails = inside && col < o.g.n && !ht_is_cleared((float)v[q], threshold, ht_column_threshold(o.g, o.w.entry, col));
-                    store_failed(o, fails, at.row + first, col);
+                    const unsigned word = failed_word(o, fails);
+                    own = o.lane == q ? word : own;
                 }
                 if (inside && col < o.g.n && !fails)
                     store_one(o, v[q], exponent[q], at.row + row, col);
             }
+            if (CHECKS && o.tests)
+                store_failed(o, own, at.row + first, at.col + column);
         }
     }
 }
@@ -1406,6 +1427,25 @@ HT_DEVICE void ht_stg_i32(int *p, int v)
     *p = v;
 }
 
+// One number from block to block of a launch, without any order between different numbers.
+HT_DEVICE int ht_ld_relaxed_i32(const int *p)
+{
+    int v;
+    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(p)) : "memory");
+    return v;
+}
+
+// Adds and returns what was there, without any order to other accesses.
+HT_DEVICE int ht_add_relaxed_i32(int *p, int v)
+{
+    int old;
+    asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(__cvta_generic_to_global(p)), "r"(v)
+                 : "memory");
+    return old;
+}
+
 HT_DEVICE uint4 ht_lds16(unsigned s)
 {
     uint4 v;
@@ -1814,11 +1854,27 @@ HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g)
     return g.failed && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
 }
 
-// What says that a bit is set.
-HT_DEVICE void ht_raise_failed(const ht_gemm_args &g)
+HT_DEVICE int ht_count_bits(unsigned x)
 {
-    if (g.any_failed)
-        ht_stg_i32(g.any_failed, ht_ldg_i32(g.a_any_flag));
+    x -= x >> 1 & 0x55555555u;
+    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+    return (int)(((x + (x >> 4) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
+}
+
+HT_DEVICE int ht_lowest_bit(unsigned x)
+{
+    return ht_count_bits((x & (0u - x)) - 1);
+}
+
+// Lists the set ones of the bits of 32 rows of a column, while the list has space: nobody adds to the count once there are too many.
+HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits)
+{
+    if (bits == 0 || g.failed_count == nullptr || ht_ld_relaxed_i32(g.failed_count) > g.failed_capacity)
+        return;
+    int at = ht_add_relaxed_i32(g.failed_count, ht_count_bits(bits));
+#pragma unroll 1
+    for (; bits != 0 && at < g.failed_capacity; bits &= bits - 1, at++)
+        ht_stg_i32((int *)g.failed_list + at, (int)((unsigned)(word - g.failed) * 32u + (unsigned)ht_lowest_bit(bits)));
 }
 
 // What a result must reach, together with what its other side asks: 2^5 / 16 times what the row has lost, rounded up. NaN, which nothing reaches,
@@ -1871,13 +1927,6 @@ HT_DEVICE unsigned *ht_failed_word(const ht_gemm_args &g, long long entry, int r
 HT_DEVICE bool ht_has_failed(const unsigned *words, int row, int col)
 {
     return (unsigned)ht_ldg_i32((const int *)words + col * 2 + row / 32) >> row % 32 & 1;
-}
-
-HT_DEVICE int ht_count_bits(unsigned x)
-{
-    x -= x >> 1 & 0x55555555u;
-    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
-    return (int)(((x + (x >> 4) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
 }
 
 // One result, by all lanes of a warp.
@@ -2090,7 +2139,7 @@ template <int ROWS> HT_DEVICE void ht_fallback_of_warp(const ht_gemm_args &g, lo
             left |= (unsigned)ht_shfl_xor((int)left, m);
 #pragma unroll 1
         for (; left != 0; left &= left - 1)
-            ht_recompute(g, entry, row0 + from % 2 * 32 + ht_count_bits((left & (0u - left)) - 1), col0 + from / 2);
+            ht_recompute(g, entry, row0 + from % 2 * 32 + ht_lowest_bit(left), col0 + from / 2);
     }
 }
 
