@@ -13,14 +13,14 @@ enum { GEMV_LANES = 8 }; /* of gemv and tall_skinny, lanes of a warp that load a
 
 /* A tile that every set has which the family serves. wm 0: what makes 256 threads. */
 /* another family does better; nothing else is there */
-enum unless { ALWAYS, UNLESS_WGMMA_RS, UNLESS_DMMA, ONLY_TILED };
+enum unless { ALWAYS, UNLESS_WGMMA_RS, UNLESS_DMMA, ONLY_TILED, WITH_FP64_MMA, WITHOUT_FP64_MMA };
 struct planned_tile {
     int bm, bn, bk, wm, wn, stages;
     enum unless unless;
     const char *why;
 };
 
-enum { SKELETON_HOOKS_MAX = 12, SKELETON_TILES_MAX = 5 };
+enum { SKELETON_HOOKS_MAX = 12, SKELETON_TILES_MAX = 6 };
 
 struct skeleton {
     const char *file;        /* templates/skeletons/FILE.cu */

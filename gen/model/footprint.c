@@ -50,7 +50,10 @@ enum {
     TALL_COLUMN_REGISTERS = 12, /* for each of Q's columns */
     TALL_OTHER_REGISTERS = 16,  /* ptxas: 64, 80 and, where that is what there is, 128 with four columns */
     FALLBACK_REGISTERS = 254, /* all of them */
-    FP64_TILE_OTHER_REGISTERS = 68 /* ptxas: addresses of loads that are in flight */
+    FP64_TILE_OTHER_REGISTERS = 68, /* ptxas: addresses of loads that are in flight */
+    FP64_COPY_REGISTERS = 80,      /* ptxas: addresses and bounds of copies */
+    FP64_SMALL_MMA_REGISTERS = 12, /* more for four MMAs of 8 x 8 x 4 */
+    FP64_COPY_FMA_REGISTERS = 112  /* and beside FMA: 146, 222 and 224 of 224 */
 };
 
 /* ---- mma_warp */
@@ -312,15 +315,19 @@ void footprint_fallback(const struct target *on, const struct tile *t, struct co
 
 /* ---- fp64_tile */
 
-/* Worked lines: 128x64x16, warps of 32x32, DMMA: 32 sums of two registers, 4 + 2 copies of four, 4 + 1 pairs
- * of k, 68 = 176 (172, 174). FMA, sm_75: a lane has 4 + 8 pairs (arch/fma64), 204 (202). */
+/* Worked lines: DMMA, whose copies pass no registers: 64x64x16, warps of 32x32, sm_90a: 32 sums of two
+ * registers, 4 + 1 pairs of k, 80 = 164 (168, where that is what there is; else 174); sm_80: 176 (176).
+ * FMA: a lane has 4 + 8 pairs (arch/fma64): sm_75, 128x64x16, 204 (218); sm_86 224 (222). */
 void footprint_fp64_tile(const struct target *on, const struct tile *t, struct cost *cost) {
     enum { PAIR_BYTES = 16, PAD = 2 };
+    const bool mma = on->isa->fp64_mma != NULL, small_mma = mma && !on->isa->dmma;
     const int pairs = t->bk / 2, fma_lanes = 4 + 256 / on->isa->wave_size;
     cost->regs_accumulators = 2 * t->wm * t->wn / on->isa->wave_size;
-    cost->regs_fragments = 4 * (t->bm + t->bn) * pairs / cost->threads +
-                           4 * (on->isa->fp64_mma ? t->wm / 8 + 1 : fma_lanes);
-    cost->regs_other = FP64_TILE_OTHER_REGISTERS;
+    cost->regs_fragments = (on->isa->async_copy ? 0 : 4 * (t->bm + t->bn) * pairs / cost->threads) +
+                           4 * (mma ? t->wm / 8 + 1 : fma_lanes);
+    const int copies = mma ? FP64_COPY_REGISTERS : FP64_COPY_FMA_REGISTERS;
+    cost->regs_other = (on->isa->async_copy ? copies : FP64_TILE_OTHER_REGISTERS) +
+                       (small_mma ? FP64_SMALL_MMA_REGISTERS : 0);
     cost->smem_bytes = t->stages * pairs * PAIR_BYTES * (t->bm + t->bn + 2 * PAD);
 }
 

@@ -170,14 +170,29 @@ void tile_space_unpacked_mma(const struct target *on, tile_visit *visit, void *c
     }
 }
 
-/* Warps of 32 x 32, in which an FMA warp's lanes are shared out (arch/fma64). */
+enum { FP64_SIDE = 32, FP64_SIDE_MAX = 128, FP64_WARP_MAX = 64, FP64_STAGES_MAX = 4 };
+
+/* Two stages: warps of 32 x 32, in which an FMA warp's lanes are shared out (arch/fma64). More: four or eight
+ * warps of FP64 MMAs, of 64 rows or columns as well. */
+static bool is_fp64_tile(const struct target *on, const struct tile *t) {
+    const int sides = t->wm + t->wn, warps = tile_warps(t);
+    return t->stages == 2 ? sides == 2 * FP64_SIDE && t->bn <= t->bm
+                          : on->isa->fp64_mma && sides < 2 * FP64_WARP_MAX && (warps == 4 || warps == 8);
+}
+
 void tile_space_fp64_tile(const struct target *on, tile_visit *visit, void *context) {
-    enum { SIDE = 32, BM_MAX = 128 };
-    struct tile t = {.wm = SIDE, .wn = SIDE, .wk = target_mma_k(on), .stages = 2, .cluster = 1};
-    for (t.bm = SIDE; t.bm <= BM_MAX; t.bm *= 2) {
-        for (t.bn = SIDE; t.bn <= t.bm; t.bn *= 2) {
-            t.bk = t.bm * t.bn > SIDE * SIDE ? 16 : 8; /* one warp loads all of a step */
-            visit(context, &t);
+    struct tile t = {.wk = target_mma_k(on), .cluster = 1};
+    for (t.bm = FP64_SIDE; t.bm <= FP64_SIDE_MAX; t.bm *= 2) {
+        for (t.bn = FP64_SIDE; t.bn <= FP64_SIDE_MAX; t.bn *= 2) {
+            t.bk = t.bm * t.bn > FP64_SIDE * FP64_SIDE ? 16 : 8; /* one warp loads all of a step */
+            for (t.wm = FP64_SIDE; t.wm <= FP64_WARP_MAX && t.wm <= t.bm; t.wm *= 2) {
+                for (t.wn = FP64_SIDE; t.wn <= FP64_WARP_MAX && t.wn <= t.bn; t.wn *= 2) {
+                    for (t.stages = 2; t.stages <= FP64_STAGES_MAX; t.stages++) {
+                        if (is_fp64_tile(on, &t))
+                            visit(context, &t);
+                    }
+                }
+            }
         }
     }
 }

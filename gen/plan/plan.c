@@ -376,6 +376,8 @@ static bool is_planned(const struct target *on, enum unless unless) {
     if (!on->skeleton->unpacked || on->skeleton->in != on->s->in || !isa_has(isa, on->skeleton->needs) ||
         (on->skeleton->needs == ISA_DMMA && !has_dmma(on)))
         return false;
+    if (unless == (isa->fp64_mma ? WITHOUT_FP64_MMA : WITH_FP64_MMA))
+        return false;
     if (isa->only_tiled)
         return on->skeleton->has_tiles_of_all_shapes;
     return !(unless == UNLESS_WGMMA_RS && isa_has(isa, ISA_WGMMA_RS_BF16)) &&

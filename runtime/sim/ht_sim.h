@@ -183,6 +183,7 @@ void ht_sts8(unsigned s, unsigned x, unsigned y, int line = __builtin_LINE());
 
 void ht_cp_async16(unsigned s, const void *g, int line = __builtin_LINE());
 void ht_cp_async4_some(unsigned s, const float *g, int bytes, int line = __builtin_LINE());
+void ht_cp_async8_some(unsigned s, const double *g, int bytes, int line = __builtin_LINE());
 void ht_cp_async16_some(unsigned s, const float *g, int bytes, bool near, int line = __builtin_LINE());
 void ht_cp_async_commit(void);
 void ht_sim_cp_async_wait(int pending_groups);

@@ -400,6 +400,10 @@ void ht_cp_async4_some(unsigned s, const float *g, int bytes, int line) {
     begin_copy("ht_cp_async4_some", s, g, 4, bytes, line);
 }
 
+void ht_cp_async8_some(unsigned s, const double *g, int bytes, int line) {
+    begin_copy("ht_cp_async8_some", s, g, 8, bytes, line);
+}
+
 void ht_cp_async16_some(unsigned s, const float *g, int bytes, bool, int line) {
     begin_copy("ht_cp_async16_some", s, g, 16, bytes, line);
 }

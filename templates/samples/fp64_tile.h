@@ -6,7 +6,7 @@
 #include <cuda_runtime.h>
 #endif
 #include "../../runtime/ht_abi64.h"
-constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, MIN_BLOCKS = 2;
+constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 3, MIN_BLOCKS = 2;
 #ifndef __HIP__
 #ifndef HT_SIMULATOR
 #include "../hooks/prim/cuda.cuh"
@@ -21,4 +21,8 @@ constexpr int WAVE = 64;
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/arch/fma64.cuh"
 #endif
+#ifdef __HIP__
 #include "../hooks/stage/global_f64.cuh"
+#else
+#include "../hooks/stage/cp_async_f64.cuh"
+#endif

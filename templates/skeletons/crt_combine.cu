@@ -46,23 +46,52 @@ HT_DEVICE scalars load_alpha_beta(const ht_crt_combine_args &g) {
     return by;
 }
 
+HT_DEVICE long long *element_of(const ht_crt_combine_args &g, long long entry, int row, int col) {
+    return (long long *)(void *)(g.c + entry * g.c_stride + col * g.ldc + row);
+}
+
+// alpha times the integer with these residues, plus beta times C.
 template <bool POWER>
-HT_DEVICE void store_element(const ht_crt_combine_args &g, const scalars &by, long long entry,
-                             const unsigned *residues, int row, int col) {
-    if (row >= g.m || col >= g.n)
-        return;
+HT_DEVICE unsigned long long result_of(const ht_crt_combine_args &g, const scalars &by, long long entry,
+                                       const unsigned *residues, int row, int col) {
     unsigned value[CRT_VALUE_WORDS];
-    long long *const c = (long long *)(void *)(g.c + entry * g.c_stride + col * g.ldc + row);
     const int scale = ht_ldg_i32(g.a_row_exponents + entry * g.a_exponent_stride + row) +
                       ht_ldg_i32(g.b_col_exponents + entry * g.b_exponent_stride + col);
     ht_crt_value(residues, value);
-    unsigned long long result;
     if (POWER || (by.is_power && scale < CRT_POISONED / 2))
-        result = scale < CRT_POISONED / 2 ? ht_crt_to_fp64(value, scale - by.shift, by.sign) : CRT_NAN;
-    else
-        result = ht_crt_axpby(value, scale, by.alpha, by.beta,
-                              ht_crt_is_zero(by.beta) ? 0 : (unsigned long long)ht_ldg_i64(c));
-    ht_stg_i64(c, (long long)result);
+        return scale < CRT_POISONED / 2 ? ht_crt_to_fp64(value, scale - by.shift, by.sign) : CRT_NAN;
+    return ht_crt_axpby(value, scale, by.alpha, by.beta,
+                        ht_crt_is_zero(by.beta) ? 0 : (unsigned long long)ht_ldg_i64(element_of(g, entry, row, col)));
+}
+
+// Elements `at` and at + 1 of a thread; 16 bytes at once where they are neighbours in C and C's columns begin at
+// multiples of that.
+template <bool POWER>
+HT_DEVICE void store_pair(const ht_crt_combine_args &g, const scalars &by, long long entry,
+                          const unsigned (*residues)[GROUPS], int row0, int col0, int at) {
+    const int thread = (int)threadIdx.x;
+    const bool wide = CRT_ROW_PAIRS && (g.ldc & 1) == 0 && ((unsigned long long)(g.c + entry * g.c_stride) & 15) == 0;
+    unsigned long long result[2] = {0, 0};
+    bool has[2];
+#pragma unroll
+    for (int e = 0; e < 2; e++) {
+        const int row = row0 + ht_crt_row(thread, at + e), col = col0 + ht_crt_column(thread, at + e);
+        has[e] = row < g.m && col < g.n;
+        if (has[e])
+            result[e] = result_of<POWER>(g, by, entry, residues[e], row, col);
+    }
+    if (wide && has[1]) {
+        ht_stg16(element_of(g, entry, row0 + ht_crt_row(thread, at), col0 + ht_crt_column(thread, at)),
+                 make_uint4((unsigned)result[0], (unsigned)(result[0] >> 32), (unsigned)result[1],
+                            (unsigned)(result[1] >> 32)));
+        return;
+    }
+#pragma unroll
+    for (int e = 0; e < 2; e++) {
+        if (has[e])
+            ht_stg_i64(element_of(g, entry, row0 + ht_crt_row(thread, at + e), col0 + ht_crt_column(thread, at + e)),
+                       (long long)result[e]);
+    }
 }
 
 // POWER: alpha and beta are known to be such that no product but X's is needed; a kernel of its own, since
@@ -96,10 +125,8 @@ static __global__ void __launch_bounds__(CRT_THREADS) combine(const ht_crt_combi
                 residues[e][i] = y[e];
         }
 #pragma unroll
-        for (int e = 0; e < 4; e++) {
-            const int at = piece * 16 + w * 4 + e;
-            store_element<POWER>(g, by, entry, residues[e], row0 + ht_crt_row(thread, at),
-                                 col0 + ht_crt_column(thread, at));
+        for (int e = 0; e < 4; e += 2) {
+            store_pair<POWER>(g, by, entry, residues + e, row0, col0, piece * 16 + w * 4 + e);
         }
     }
 }

@@ -171,6 +171,9 @@ BREAKS = {
     "sums read in flight": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"(phase \^= slot == 0;\n        })\n        ht_wgmma_wait<0>\(\);", r"\1", 3),
     "sums of the last tile": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"k \+ i > 0", "1", 3),
     "rows of the other half": ("crt_combine90", "hooks/epilogue/crt_order_wgmma.cuh", r"e / 2 % 2 \* 8", "(1 - e / 2 % 2) * 8", 1),
+    "pairs that end beyond C": ("crt_combine90", "skeletons/crt_combine.cu", r"wide && has\[1\]", "wide", 2),
+    "misaligned pairs": ("crt_combine90", "skeletons/crt_combine.cu", r"\(g\.ldc & 1\) == 0 && ", "", 1),
+    "the first of a pair twice": ("crt_combine90", "skeletons/crt_combine.cu", r"\(unsigned\)result\[1\]", "(unsigned)result[0]", 2),
     "sums not rounded to integers": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"\+ \(1 << 17\)", "", 1),
     "a digit left out": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"\+ digit\[1\] \* 256;", ";", 1),
     "ties away from zero": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"below != 0 \|\| \(bits & 1\)", "true", 20),
@@ -182,7 +185,7 @@ BREAKS = {
     "a loss forgotten": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"x->word\[0\] \|= lost;", "", 21),
     "a loss not borrowed": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"flip & 1 & ~lost", "flip & 1", 22),
     "elements turned": ("crt_combine", "skeletons/crt_combine.cu", r"y\[1\] = __byte_perm\(low\[0\], low\[1\], 0x7632\);", "y[1] = __byte_perm(low[0], low[1], 0x3276);", 1),
-    "C beyond its rows": ("crt_combine", "skeletons/crt_combine.cu", r"row >= g\.m \|\| ", "", 1),
+    "C beyond its rows": ("crt_combine", "skeletons/crt_combine.cu", r"row < g\.m && ", "", 1),
 }
 
 

@@ -8,27 +8,35 @@ import subprocess
 import pytest
 from conftest import ROOT, SIM, nvcc
 
-FMA = (("arch/sm80_dmma.cuh", "arch/fma64.cuh"), ('#include "../hooks/arch/dmma64.cuh"\n', ""))
+FMA = (("arch/sm80_dmma.cuh", "arch/fma64.cuh"), ('#include "../hooks/arch/dmma64.cuh"\n', ""), ("stage/cp_async_f64", "stage/global_f64"), ("STAGES = 3", "STAGES = 2"))
 ARCHS = { # what differs from the sample, and whose machine it is
     "sm80": ((), "sm80"),
     "sm90": ((('#include "../hooks/arch/sm80_dmma.cuh"', '#include "../hooks/arch/sm90_dmma.cuh"\n#include "../hooks/arch/sm90_dmma64.cuh"'),),
              "sm90"),
+    "sm80 of large warps": ((("BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 3", "BM = 128, BN = 128, BK = 16, WM = 64, WN = 32, STAGES = 4"),), "sm80"),
+    "sm80 of wide warps": ((("BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 3", "BM = 64, BN = 128, BK = 16, WM = 32, WN = 64, STAGES = 3"),), "sm80"),
     "fma": (FMA, "sm75"),
     "fma of 64 lanes": ((*FMA, ("constexpr int WAVE = 32", "constexpr int WAVE = 64")), "gfx90a"),
 }
 CASES = ("1 1 1 NN integers 1 0", "70 66 33 NN integers 1 0", "65 3 50 TN wide 1 0", "3 130 17 NT uniform -0.5 0", "66 65 40 TT integers 2 -1",
          "20 30 15 NN uniform 0.3 -1.7", "40 40 20 NN nonfinite 1 0", "40 40 20 NT nonfinite 0 2", "20 20 0 NN uniform 1 1", "33 34 20 TN integers 1 0 3",
-         "20 20 10 NN nonfinite 0 0")
+         "20 20 10 NN nonfinite 0 0", "600 70 5 NN integers 1 0")
 BREAKS = { # text of the skeleton or a hook, replacement, case
     "no barrier": ("skeletons/fp64_tile.cu", r"ht_barrier\(\);", "", 1),
-    "one buffer": ("skeletons/fp64_tile.cu", r"other = smem \+ BUFFER_BYTES", "other = smem", 1),
-    "k beyond the matrix": ("hooks/stage/global_f64.cuh", r"\|\| k >= depth", "", 2),
+    "one buffer": ("skeletons/fp64_tile.cu", r"next = smem \+ \(STAGES - 1\) \* BUFFER_BYTES", "next = smem", 1),
+    "no wait for copies": ("skeletons/fp64_tile.cu", r"ht_stage64_wait<STAGES - 2>\(\);", "", 1),
+    "k beyond the matrix": ("hooks/stage/global_f64.cuh", r"\|\| k >= x\.depth", "", 2),
     "rows beyond the matrix": ("hooks/stage/global_f64.cuh", r"row >= x\.rows \|\| ", "", 2),
-    "one k twice": ("hooks/stage/global_f64.cuh", r"k0 \+ pair \* 2 \+ 1", "k0 + pair * 2", 1),
+    "one k twice": ("hooks/stage/global_f64.cuh", r"x\.k \+ pair \* 2 \+ 1", "x.k + pair * 2", 1),
+    "copies of k beyond the matrix": ("hooks/stage/cp_async_f64.cuh", r" && i \* AT_ONCE < x\.left", "", 1),
+    "copies of rows beyond the matrix": ("hooks/stage/cp_async_f64.cuh", r"x\.row < x\.rows && ", "", 1),
+    "copies of half a pair beyond the matrix": ("hooks/stage/cp_async_f64.cuh", r"x\.left == 1 \? 8 : 16", "16", 1),
+    "copies that do not go on": ("hooks/stage/cp_async_f64.cuh", r"x\.at \+= PAIRS \* 2", "x.at += 0", 2),
+    "tiles beyond the group": ("skeletons/fp64_tile.cu", r"first \+ inside % height", "inside % height", 11),
     "alpha of 0 that looks at A": ("skeletons/fp64_tile.cu", r"alpha != 0\.0 \? alpha \* sum : 0\.0", "alpha * sum", 10),
     "beta of 0 that looks at C": ("skeletons/fp64_tile.cu", r"if \(beta != 0\.0\)", "", 1),
     "C beyond its rows": ("skeletons/fp64_tile.cu", r"row < g\.m && ", "", 1),
-    "the first entry alone": ("hooks/stage/global_f64.cuh", r"src \+ entry \* stride", "src", 9),
+    "the first entry alone": ("skeletons/fp64_tile.cu", r"g\.a \+ entry \* g\.a_stride", "g.a", 9),
     "rows of a lane exchanged": ("hooks/arch/dmma64.cuh", r"x\[0\]\[0\], x\[1\]\[0\]", "x[1][0], x[0][0]", 1),
     "columns of the sums": ("hooks/arch/dmma64.cuh", r"lane % 4 \* 2 \+ q % 2", "lane % 4 + q % 2 * 4", 1),
     "an MMA left out": ("hooks/arch/sm80_dmma.cuh", r"    ht_mma_f64_884\(d \+ 2, a \+ 3, b \+ 1\);\n", "", 1),
@@ -69,7 +77,8 @@ def test_products_are_right(arch, tmp_path):
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_broken_kernels_are_noticed(name, tmp_path):
-    done = run(program(tmp_path, "sm80", BREAKS[name][:3]), "sm80", CASES[BREAKS[name][3]])
+    arch = "fma" if "global_f64" in BREAKS[name][0] else "sm80"
+    done = run(program(tmp_path, arch, BREAKS[name][:3]), arch, CASES[BREAKS[name][3]])
     assert done.returncode == 1 and re.search(r"element \d+|launch: \S", done.stdout), f"{done.returncode} {done.stdout}{done.stderr}"
 
 

@@ -236,7 +236,7 @@ static void fits_have_sources(void **state) {
     const struct fit_source *const sources[] = {
         &fitted.mma_warp.source,     &fitted.wgmma_ss.source, &fitted.unpacked_mma.source, &fitted.unpacked_fp32.source,
         &fitted.unpacked_wgmma.source, &fitted.dmma.source,   &fitted.simt_small_k.source, &fitted.gemv.source,
-        &fitted.tall_skinny.source,  &fitted.reduce.source,   &fitted.reduce_behind_wgmma.source};
+        &fitted.tall_skinny.source,  &fitted.reduce.source,   &fitted.reduce_behind_wgmma.source, &fitted.fp64_tile.source};
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         assert_true(sources[i]->card[0] && sources[i]->command[0] && sources[i]->error[0]);
         for (const char *at = sources[i]->tables; *at;) {

@@ -32,8 +32,9 @@ static void check_warpgroups(const struct target *on, const struct tile *t) {
 /* Kernels that read the operands as they are: 4 or 8 warps, whose threads move the same place of whole lines. */
 static void check_unpacked(const struct target *on, const struct tile *t) {
     const int warps = tile_warps(t), threads = tile_threads(t, on);
-    if (on->s->in == NUMBER_F64) { /* warps of 32 x 32, whose threads load whole pairs of k, four of which an MMA takes */
-        assert_true(t->wm == 32 && t->wn == 32 && t->bk % 8 == 0 && t->stages == 2 && warps <= 16);
+    if (on->s->in == NUMBER_F64) { /* threads load whole pairs of k, four of which an MMA takes; FMA has warps of 32 x 32 */
+        const bool mma = on->isa->fp64_mma && t->stages > 2 && t->stages <= 4 && t->wm + t->wn <= 96;
+        assert_true(t->bk % 8 == 0 && warps <= 16 && (mma || (t->wm == 32 && t->wn == 32 && t->stages == 2)));
         assert_int_equal(t->bm * t->bk / 2 % threads + t->bn * t->bk / 2 % threads, 0);
         return;
     }
