@@ -59,10 +59,6 @@ static int read_options(int argc, char **argv, struct options *o, struct cli_err
         }
         const bool is_log = strcmp(argv[i], "--log") == 0;
         if (!is_log && strcmp(argv[i], "--accuracy") != 0)
-            return cli_error_usage(
-                f, "unknown option '%s'; options are --accuracy A and --log FILE, then -- and the command",
-                argv[i]);
-        if (i + 1 >= argc)
             return cli_error_usage(f,
                                    "unknown option '%s'; options are --blas, --accuracy A and --log FILE, "
                                    "then -- and the command",

@@ -60,7 +60,7 @@ def test_a_command_that_cannot_be_run_is_one_line(tmp_path):
         assert done.returncode == code and done.stderr.count("\n") == 1 and str(command) in done.stderr and done.stdout == ""
 
 
-@pytest.mark.parametrize("words, what", [(["--accuracy", "fp64", "--", "true"], "fp64"), (["--acuracy", "fp32", "true"], "--acuracy"), (["--log"], "--log"), ([], "no command"),
+@pytest.mark.parametrize("words, what", [(["--accuracy", "fp64", "--", "true"], "fp64"), (["--acuracy", "fp32", "true"], "--acuracy"), (["--log"], "--log needs a value"), ([], "no command"),
                                          (["--accuracy", "bits=", "true"], "bits=")])
 def test_wrong_words_are_one_line(words, what):
     done = halftone_run(*words)
