@@ -1,4 +1,4 @@
-/* app_kernels.cu: see app_kernels.h. Every operation is rounded as it stands (explicit fused multiply-adds, no contraction), so
+/* app_kernels.cu: see app_kernels.h. Every operation is rounded as it stands (explicit FMAs, no contraction), so
  * that the simulator has a card's bits. Compiled by nvcc, and by the host's compiler for the simulator. */
 #ifndef HT_SIMULATOR
 #include <cuda_runtime.h>
