@@ -129,6 +129,11 @@ def precision():
             say("precision", f"{mode}: served, original", f"{served}, {original}")
             if (served >= 2) != (least == 2):
                 say("precision", f"{mode}: FAILED, not on its path", served)
+    for what, compute, math, least in (("compute type 32F_EMULATED_16BFX9", 78, 0, 1), ("math mode FP32_EMULATED_BF16X9", 68, 4, 1), ("32F_PEDANTIC", 69, 0, 0)):
+        c, status = gemm_ex(a, b, compute, math=math)
+        say("precision", f"{what}: error", relative_error(c, want) if status == 0 else f"status {status}")
+        if SIDE == "face" and counters()[0] != least:
+            say("precision", f"{what}: FAILED, not on its path", least)
 
 
 def same(piece, what, got, want, limit=0.0):
@@ -316,8 +321,12 @@ class Model(torch.nn.Module):
         return self.head(self.layers(self.embed(tokens)))
 
 
-def trainer(seed, dtype=torch.float32, flip=False):
-    """A function that makes a step and returns its loss. flip: each batch in the opposite order, which changes sums' order alone."""
+# Orders of a batch's eight sequences: the loss is a mean over them, so another order changes roundings alone.
+ORDERS = {"": lambda batch: batch, "-flipped": lambda batch: batch.flip(0), "-rolled": lambda batch: batch.roll(3, 0), "-halves": lambda batch: batch.roll(4, 0)}
+
+
+def trainer(seed, dtype=torch.float32, order=""):
+    """A function that makes a step and returns its loss."""
     torch.manual_seed(seed)
     model = Model().to("cuda", dtype)
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-4, fused=True)
@@ -327,7 +336,7 @@ def trainer(seed, dtype=torch.float32, flip=False):
 
     def step():
         nonlocal made
-        batch = tokens[made % 4].flip(0) if flip else tokens[made % 4]
+        batch = ORDERS[order](tokens[made % 4])
         made += 1
         loss = torch.nn.functional.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
         optimizer.zero_grad(set_to_none=True)
@@ -383,14 +392,14 @@ def train():
 
 
 def curves():
-    """Loss curves of three seeds, also with the batch in another order; natively also in FP64."""
-    kinds = {SIDE: (torch.float32, False), f"{SIDE}-flipped": (torch.float32, True)}
+    """Loss curves of three seeds, each with its batches in four orders; natively also in FP64."""
+    kinds = {SIDE + order: (torch.float32, order) for order in ORDERS}
     if SIDE == "native":
-        kinds["fp64"] = (torch.float64, False)
-    for kind, (dtype, flip) in kinds.items():
+        kinds["fp64"] = (torch.float64, "")
+    for kind, (dtype, order) in kinds.items():
         losses = []
         for seed in range(3):
-            step = trainer(seed, dtype, flip)
+            step = trainer(seed, dtype, order)
             losses.append([float(step()) for _ in range(25)])
             del step
             torch.cuda.empty_cache()
@@ -423,6 +432,21 @@ def sgemm_pair():
     return (lambda *s: bound(original, *s)), (lambda *s: bound(FACE.cublasSgemm_v2, *s)), keep
 
 
+def gemm_ex(a, b, compute, kind=0, math=0):
+    """C = A B by cublasGemmEx as a program calls it, with this compute type and math mode; kind: cudaDataType of all three."""
+    library = ctypes.CDLL(next(line for line in open("/proc/self/maps") if "/libcublas.so" in line).split()[-1])
+    gemm = FACE.cublasGemmEx if SIDE == "face" else library.cublasGemmEx
+    handle = ctypes.c_void_p(torch.cuda.current_blas_handle())
+    c, scalar = torch.empty(a.shape[0], b.shape[1], device="cuda", dtype=a.dtype), ctypes.c_double if kind else ctypes.c_float
+    one, zero = scalar(1), scalar(0)
+    (m, k), n = a.shape, b.shape[1]  # rows are columns there: C' = B' A'
+    library.cublasSetMathMode(handle, math)
+    status = gemm(handle, 0, 0, n, m, k, ctypes.byref(one), ctypes.c_void_p(b.data_ptr()), kind, n, ctypes.c_void_p(a.data_ptr()), kind, k, ctypes.byref(zero),
+                  ctypes.c_void_p(c.data_ptr()), kind, n, compute, -1)
+    library.cublasSetMathMode(handle, 0)
+    return c, status
+
+
 def launch():
     """(f) host time of a call while the device is busy elsewhere: served, handed on because it is small, and PyTorch's own mm."""
     native, face, keep = sgemm_pair()
@@ -446,15 +470,17 @@ def sweep():
     native, face, keep = sgemm_pair()
     here = pathlib.Path(__file__).parent
     shapes = [(n, n, n) for n in (64, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024, 1536, 2048, 3072, 4096, 6144)]
-    shapes += shapes_of(here / "shapes-short.txt", 15) + shapes_of(here / "shapes-random.txt", 40)
+    for name, most in (("short", 14), ("skinny", 23), ("random", 120), ("more", 89)):
+        shapes += shapes_of(here / f"shapes-{name}.txt", most)
+    shapes = list(dict.fromkeys(shapes))[:240]
     table = []
     for shape in shapes:
         calls = {"native": native(*shape), "face": face(*shape)}
         reps = max(2, min(40, int(2e-3 / seconds(calls["native"], 1, 2))))
         took = {side: [] for side in calls}
-        for _ in range(5):
-            for side, call in calls.items():
-                took[side].append(seconds(call, 1, reps))
+        for i in range(7):
+            for side in sorted(calls, reverse=i % 2 > 0):
+                took[side].append(seconds(calls[side], 1, reps))
         counters()
         calls["face"]()
         took = {side: statistics.median(times) for side, times in took.items()}

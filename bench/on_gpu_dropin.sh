@@ -2,7 +2,7 @@
 # The cuBLAS face under programs as they are: on_gpu_dropin.sh RESULTS [PIECE...], on a machine with a GPU, nvcc, and a python3 that has PyTorch,
 # CuPy and JAX. Builds SET (default h200, lean), then runs the pieces of dropin_torch.py and dropin_arrays.py (default all but samples and
 # compiled, which take as long as the rest) natively, beside the compiler, and under `halftone run`. Each piece is a process with a limit of
-# 20 s (PIECE_LIMIT; natively most are one, of 45 s), so one that hangs costs no other; none starts after LIMIT seconds (default 105). RESULTS
+# 20 s (PIECE_LIMIT; natively 45 s, those whose times count are one), so one that hangs costs no other; none starts after LIMIT seconds (default 105). RESULTS
 # receives native.tsv, face.tsv, sweep.tsv, curve-*.json, calls.tsv, and compare.tsv, which is printed.
 set -u
 out=$1
@@ -43,15 +43,19 @@ wanted() {
 [ "${BUILT:-0}" = 1 ] || { make -s -j14 GPU="$set_" LEAN=1 SCHEMES=f16x3,bf16x6u generate && make -s -j14 GPU="$set_" LEAN=1 SCHEMES=f16x3,bf16x6u build-device; } >"$out/build.log" 2>&1 &
 build=$!
 "$PYTHON" -c 'import torch; print("PyTorch", torch.__version__, torch.cuda.get_device_name(), "CUDA", torch.version.cuda)'
-native=$(wanted products precision solvers train curves)
+waited=
+native=$(wanted products solvers train)
 # shellcheck disable=SC2086 # words
 [ -z "$native" ] || piece native dropin_torch "$(echo $native | tr ' ' ,)"
-for name in $(wanted samples compiled); do
-    HALFTONE_STRATEGY=eager piece native dropin_torch "$name"
+for name in $(wanted precision curves samples compiled); do # no times of these are compared
+    piece native dropin_torch "$name" &
+    waited="$waited $!"
 done
 for name in $(wanted cupy jax); do
     piece native dropin_arrays "$name"
 done
+# shellcheck disable=SC2086 # words
+[ -z "$waited" ] || wait $waited
 wait $build || { tail -5 "$out/build.log"; exit 0; }
 echo "built, and native pieces run, after $(spent) s"
 logged=""

@@ -71,6 +71,9 @@ struct dropin_policy {
 /* DROPIN_SERVED where halftone shall be tried: neither off, nor small, nor said otherwise by the site table. */
 enum dropin_reason dropin_decide(const struct dropin_call *call, struct dropin_policy *policy);
 
+/* Whether it is too small whatever else is found out: a call that is not served should cost next to nothing. */
+bool dropin_is_surely_small(const struct dropin_call *call);
+
 /* Counts and logs it. `detail` may be NULL. `handle`: the one that served it, else NULL. */
 void dropin_note(const struct dropin_call *call, const struct dropin_policy *policy, enum dropin_reason why,
                  const char *detail, halftone *handle);

@@ -106,6 +106,15 @@ static int64_t next_ordinal(const struct dropin_call *call) {
 
 /* ---- before a call ---- */
 
+static bool is_below_least(const struct dropin_settings *settings, const struct dropin_call *call) {
+    const double work = (double)call->m * (double)call->n * (double)call->k * (double)call->batch;
+    return !settings->eager && work < (settings->least_is_set ? settings->min_work : call->least_work);
+}
+
+bool dropin_is_surely_small(const struct dropin_call *call) {
+    return halftone_dropin_state.sites == 0 && is_below_least(dropin_settings(), call);
+}
+
 enum dropin_reason dropin_decide(const struct dropin_call *call, struct dropin_policy *policy) {
     const struct dropin_settings *const settings = dropin_settings();
     const struct dropin_state *const s = &halftone_dropin_state;
@@ -126,11 +135,7 @@ enum dropin_reason dropin_decide(const struct dropin_call *call, struct dropin_p
         policy->accuracy = line->verb == 'a' ? line->text : NULL;
         policy->scheme = line->verb == 's' ? line->text : NULL;
     }
-    const double work = (double)call->m * (double)call->n * (double)call->k * (double)call->batch;
-    if (line == NULL && !settings->eager &&
-        work < (settings->least_is_set ? settings->min_work : call->least_work))
-        return DROPIN_SMALL;
-    return DROPIN_SERVED;
+    return line == NULL && is_below_least(settings, call) ? DROPIN_SMALL : DROPIN_SERVED;
 }
 
 /* ---- behind it ---- */
@@ -187,6 +192,6 @@ void dropin_note(const struct dropin_call *call, const struct dropin_policy *pol
     if (why == DROPIN_SERVED)
         add(&s->counts.served_flop,
             (uint64_t)(2.0 * (double)call->m * (double)call->n * (double)call->k * (double)call->batch));
-    if (!s->forked && (s->shared != NULL || s->has_log))
+    if (!s->forked && (s->has_log || (s->shared != NULL && handle != NULL)))
         note_details(call, policy, why, detail, handle);
 }

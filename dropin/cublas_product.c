@@ -143,6 +143,8 @@ bool cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gem
         why = DROPIN_NESTED;
     else if (dropin_settings()->mode == DROPIN_MODE_OFF)
         why = DROPIN_OFF;
+    else if (dropin_is_surely_small(&call))
+        why = DROPIN_SMALL;
     else if (!are_arguments_judged_here(g) ||
              !ask_handle(entry->origin, g->handle, &setting, &math, &sm_target))
         why = DROPIN_ARGUMENTS;

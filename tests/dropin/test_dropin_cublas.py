@@ -131,6 +131,18 @@ def test_small_products_are_the_original_s_unless_all_are_wanted(face, fakes):
     assert [g[2] for g in lines(fakes.main, below, above, face=face, HALFTONE_STRATEGY="performant", HALFTONE_MIN="0")] == ["1", "1"]
 
 
+def test_a_small_call_is_handed_on_before_its_handle_is_asked(face, fakes, tmp_path):
+    """As without a handle, and with a mode that would be another reason; a site table must know all of a call."""
+    words, sites, whys = [f"{S} m=17", f"{S} m=17 math=2", f"{S} m=17 nulls=2"], tmp_path / "sites", []
+    sites.write_text("m=1000 original\n")
+    for name, more in (("without", {}), ("with", {"HALFTONE_SITES": str(sites)})):
+        got = lines(fakes.main, *words, face=face, HALFTONE="record", HALFTONE_STRATEGY="performant", HALFTONE_LOG=str(tmp_path / name), **more)
+        assert [g[2:] for g in got] == [["0", "1"]] * 3 and got[2][0] == "1"
+        head, *rows = [line.split("\t") for line in (tmp_path / name).read_text().splitlines()]
+        whys.append([dict(zip(head, row))["why"] for row in rows])
+    assert whys == [[REASONS["SMALL"]] * 3, [REASONS["SMALL"], REASONS["PEDANTIC"], REASONS["ARGUMENTS"]]]
+
+
 def test_site_table_and_accuracies_choose_the_arithmetic(face, fakes, tmp_path):
     table, log = tmp_path / "sites", tmp_path / "log"
     table.write_text("site=main+0x* op=TN scheme=f16x3\nsite=program+0x* op=TT scheme=bf16x6u\nop=NT accuracy=bits=60\nm=17 original\n")
