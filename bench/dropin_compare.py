@@ -23,7 +23,7 @@ def number(text):
 def say_distances(results, name, exact):
     """How far loss curves are from the one of FP64: the largest and the mean distance, of each seed. Returns whether the face's mean
     distances are no larger than those of the native orders of a batch, for each seed."""
-    sides = [side + order for side in ("native", "face") for order in ("", "-flipped", "-rolled", "-halves")]
+    sides = [side + order for side in ("native", "face") for order in ("", "-flipped", "-rolled", "-turned")]
     curves = {side: path for side in sides if (path := results / f"curve-{name}{side}.json").exists()}
     means = {"native": [], "face": []}
     if not exact.exists():

@@ -322,7 +322,7 @@ class Model(torch.nn.Module):
 
 
 # Orders of a batch's eight sequences: the loss is a mean over them, so another order changes roundings alone.
-ORDERS = {"": lambda batch: batch, "-flipped": lambda batch: batch.flip(0), "-rolled": lambda batch: batch.roll(3, 0), "-halves": lambda batch: batch.roll(4, 0)}
+ORDERS = {"": lambda batch: batch, "-flipped": lambda batch: batch.flip(0), "-rolled": lambda batch: batch.roll(3, 0), "-turned": lambda batch: batch.roll(4, 0)}
 
 
 def trainer(seed, dtype=torch.float32, order=""):
