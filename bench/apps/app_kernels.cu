@@ -6,6 +6,8 @@
 #endif
 #include "apps/app_kernels.h"
 
+#include <string.h>
+
 namespace {
 
 /* ---- a diagonal block: 256 threads, the block and its inverse in shared memory, rows 65 floats apart ---- */
@@ -69,29 +71,68 @@ __global__ void __launch_bounds__(APP_THREADS) factor_block(factor_args p) {
 
 /* ---- the residual: a thread has 4 x 4 elements of a tile, 16 apart ---- */
 
-constexpr int SIDE = 16, PER_THREAD = RESIDUAL_TILE / SIDE;
+constexpr int SIDE = 16, PER_THREAD = RESIDUAL_TILE / SIDE, STEP = 32, STEP_BYTES = STEP * RESIDUAL_TILE * 8, RESIDUAL_BYTES = 2 * STEP_BYTES;
+constexpr int LOADED = STEP * RESIDUAL_TILE / APP_THREADS; /* elements of either side that a thread brings a step */
+
+/* Row `row` of column k in shared memory, in FP64: a thread's 4 rows are two pairs, each beside those of the next thread. */
+HT_DEVICE unsigned residual_place(unsigned base, int k, int row) {
+    const int pair = row / SIDE / 2, half = row / SIDE % 2;
+    return base + (unsigned)(k * RESIDUAL_TILE * 8 + pair * SIDE * 16 + row % SIDE * 16 + half * 8);
+}
+
+/* Columns k to k + STEP of RESIDUAL_TILE rows of L, from memory, and to shared memory as doubles. */
+HT_DEVICE void residual_load(float *x, const float *rows, int n, int k, int tid) {
+    for (int i = 0; i < LOADED; i++)
+        x[i] = rows[tid % RESIDUAL_TILE + (long long)(k + tid / RESIDUAL_TILE + i * (APP_THREADS / RESIDUAL_TILE)) * n];
+}
+
+HT_DEVICE void residual_store(unsigned to, const float *x, int tid) {
+    for (int i = 0; i < LOADED; i++) {
+        const double wide = (double)x[i];
+        unsigned half[2];
+        memcpy(half, &wide, sizeof wide);
+        ht_sts8(residual_place(to, tid / RESIDUAL_TILE + i * (APP_THREADS / RESIDUAL_TILE), tid % RESIDUAL_TILE), half[0], half[1]);
+    }
+}
+
+HT_DEVICE void residual_fetch(double *x, unsigned from, int k, int lane) {
+    for (int pair = 0; pair < PER_THREAD / 2; pair++) {
+        const uint4 two = ht_lds16(residual_place(from, k, 2 * pair * SIDE + lane));
+        memcpy(x + 2 * pair, &two, sizeof two);
+    }
+}
 
 __global__ void __launch_bounds__(APP_THREADS) residual(residual_args p) {
     if (blockIdx.y > blockIdx.x)
         return;
-    const int tid = (int)threadIdx.x, n = p.n;
-    const int i0 = (int)blockIdx.x * RESIDUAL_TILE + tid % SIDE, j0 = (int)blockIdx.y * RESIDUAL_TILE + tid / SIDE;
-    const int last = ((int)blockIdx.y + 1) * RESIDUAL_TILE; /* L is 0 from there on in rows of j */
+    const unsigned rows = ht_smem_base<RESIDUAL_BYTES>(), columns = rows + STEP_BYTES;
+    const int tid = (int)threadIdx.x, n = p.n, i0 = (int)blockIdx.x * RESIDUAL_TILE, j0 = (int)blockIdx.y * RESIDUAL_TILE;
+    const int last = j0 + RESIDUAL_TILE; /* L is 0 from there on in rows of j */
     double sum[PER_THREAD][PER_THREAD] = {}, square = 0;
-    for (int k = 0; k < last; k++) {
-        const float *const column = p.l + (long long)k * n;
-        double x[PER_THREAD], y[PER_THREAD];
-        for (int i = 0; i < PER_THREAD; i++) {
-            x[i] = (double)column[i0 + i * SIDE];
-            y[i] = (double)column[j0 + i * SIDE];
+    float x[LOADED], y[LOADED];
+    residual_load(x, p.l + i0, n, 0, tid);
+    residual_load(y, p.l + j0, n, 0, tid);
+    for (int k0 = 0; k0 < last; k0 += STEP) {
+        residual_store(rows, x, tid);
+        residual_store(columns, y, tid);
+        ht_barrier();
+        if (k0 + STEP < last) {
+            residual_load(x, p.l + i0, n, k0 + STEP, tid);
+            residual_load(y, p.l + j0, n, k0 + STEP, tid);
         }
-        for (int i = 0; i < PER_THREAD; i++)
-            for (int j = 0; j < PER_THREAD; j++)
-                sum[i][j] = __fma_rn(x[i], y[j], sum[i][j]);
+        for (int k = 0; k < STEP; k++) {
+            double u[PER_THREAD], v[PER_THREAD];
+            residual_fetch(u, rows, k, tid % SIDE);
+            residual_fetch(v, columns, k, tid / SIDE);
+            for (int i = 0; i < PER_THREAD; i++)
+                for (int j = 0; j < PER_THREAD; j++)
+                    sum[i][j] = __fma_rn(u[i], v[j], sum[i][j]);
+        }
+        ht_barrier();
     }
     for (int i = 0; i < PER_THREAD; i++)
         for (int j = 0; j < PER_THREAD; j++) {
-            const double d = (double)p.a[i0 + i * SIDE + (long long)(j0 + j * SIDE) * n] - sum[i][j];
+            const double d = (double)p.a[i0 + tid % SIDE + i * SIDE + (long long)(j0 + tid / SIDE + j * SIDE) * n] - sum[i][j];
             square = __fma_rn(d, d, square);
         }
     const long long tile = (long long)blockIdx.x * (blockIdx.x + 1) / 2 + blockIdx.y;
@@ -147,7 +188,7 @@ extern "C" int app_factor(const struct factor_args *args) {
 
 extern "C" int app_residual(const struct residual_args *args) {
     const unsigned tiles = (unsigned)(args->n / RESIDUAL_TILE);
-    return ht_launch(residual, tiles, tiles, 1, APP_THREADS, 0, nullptr, *args);
+    return ht_launch(residual, tiles, tiles, 1, APP_THREADS, RESIDUAL_BYTES, nullptr, *args);
 }
 
 extern "C" int app_copy(const struct copy_args *args) {

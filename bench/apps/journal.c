@@ -14,10 +14,13 @@ static int remember(struct journal *j, const int *level, const struct lowering_r
     void *const levels = realloc(j->level, ((size_t)j->known + 1) * sizeof *j->level);
     j->level = levels != NULL ? levels : j->level;
     void *const runs = levels == NULL ? NULL : realloc(j->run, ((size_t)j->known + 1) * sizeof *j->run);
-    if (runs == NULL)
+    j->run = runs != NULL ? runs : j->run;
+    void *const asked = runs == NULL ? NULL : realloc(j->is_asked, (size_t)j->known + 1);
+    if (asked == NULL)
         return cli_error_memory(f, (double)sizeof *j->run * j->known, "a journal");
-    j->run = runs;
+    j->is_asked = asked;
     memcpy(j->level[j->known], level, sizeof *j->level);
+    j->is_asked[j->known] = 0;
     j->run[j->known++] = *run;
     return 0;
 }
@@ -114,13 +117,19 @@ int journal_open(struct journal *j, const char *path, const char *head, int site
     return status;
 }
 
-int journal_find(struct journal *j, const int *level, struct lowering_run *out, struct cli_error *f) {
-    if (j->next >= j->known)
-        return 0;
-    if (memcmp(j->level[j->next], level, (size_t)j->sites * sizeof *level) != 0)
-        return not_ours(j, f);
-    *out = j->run[j->next++];
-    return 1;
+void journal_restart(struct journal *j) {
+    if (j->known > 0)
+        memset(j->is_asked, 0, (size_t)j->known);
+}
+
+int journal_find(struct journal *j, const int *level, struct lowering_run *out) {
+    for (int i = 0; i < j->known; i++)
+        if (!j->is_asked[i] && memcmp(j->level[i], level, (size_t)j->sites * sizeof *level) == 0) {
+            j->is_asked[i] = 1;
+            *out = j->run[i];
+            return 1;
+        }
+    return 0;
 }
 
 int journal_append(struct journal *j, const int *level, const struct lowering_run *run, struct cli_error *f) {
@@ -134,8 +143,10 @@ int journal_append(struct journal *j, const int *level, const struct lowering_ru
         return write_failed(j, f);
     int whole[LOWERING_SITES] = {0};
     memcpy(whole, level, (size_t)j->sites * sizeof *level);
-    j->next++;
-    return remember(j, whole, run, f);
+    if (remember(j, whole, run, f) != 0)
+        return -1;
+    j->is_asked[j->known - 1] = 1;
+    return 0;
 }
 
 void journal_close(struct journal *j) {
@@ -143,5 +154,6 @@ void journal_close(struct journal *j) {
         fclose(j->stream); /* every run was flushed when it was added */
     free(j->level);
     free(j->run);
+    free(j->is_asked);
     memset(j, 0, sizeof *j);
 }

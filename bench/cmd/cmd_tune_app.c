@@ -13,7 +13,7 @@
 #include "io/args.h"
 #include "io/outfile.h"
 
-enum { EXHAUSTIVE_MOST = 65536, LEVELS_TEXT = LOWERING_LEVELS * LEVEL_BYTES, HEAD_BYTES = 4096 };
+enum { EXHAUSTIVE_MOST = 65536, TAUS_MOST = 16, LEVELS_TEXT = LOWERING_LEVELS * LEVEL_BYTES, HEAD_BYTES = 4096 };
 
 struct tuning {
     struct app_session session; /* app NULL: the child */
@@ -24,8 +24,10 @@ struct tuning {
     int sites, repeats, new_runs;
     int64_t runs_left; /* of --runs */
     int is_stopped;    /* by it */
-    double tau;
-    const char *out;
+    struct name_list taus; /* as they were given */
+    int missed;            /* of them */
+    double tau;            /* the one of this search, whose table is `out` */
+    char *out;
     char *journal_path, *trial_path, *log_path;
     char what[HEAD_BYTES / 2]; /* the program and its data, one line */
 };
@@ -64,11 +66,11 @@ static int run_child(struct tuning *t, const char *const *name, struct lowering_
 static int run_levels(void *context, const int *level, struct lowering_run *out, struct cli_error *f) {
     struct tuning *const t = context;
     const char *name[LOWERING_SITES];
-    const int found = journal_find(&t->journal, level, out, f);
-    if (found != 0)
-        return found < 0 ? -1 : 0;
+    if (journal_find(&t->journal, level, out))
+        return 0;
     if (is_interrupted)
-        return cli_error_set(f, "interrupted; %s has the runs so far, no table was changed, the same command goes on", t->journal_path);
+        return cli_error_set(f, "interrupted; %s has the runs so far, no table was changed%s, the same command goes on", t->journal_path,
+                             t->taus.count > 1 ? " but those of thresholds already said" : "");
     t->is_stopped = t->runs_left == 0;
     if (t->is_stopped)
         return cli_error_set(f, "stopped by --runs");
@@ -105,7 +107,13 @@ static void print_levels(const struct tuning *t, const int *level, FILE *out) {
         fprintf(out, "%s%s %s", i > 0 ? ", " : "", t->site[i], t->levels.name[level[i]]);
 }
 
-static int misses_tau(const struct tuning *t, double error, struct cli_error *f) {
+/* One of several thresholds: said, and the others are searched for. */
+static int misses_tau(struct tuning *t, double error, struct cli_error *f) {
+    if (t->taus.count > 1) {
+        printf("missed: even with %s everywhere the error is %.3g, above %.3g\n", t->levels.name[0], error, t->tau);
+        t->missed++;
+        return 0;
+    }
     return cli_error_set(f, "even with %s everywhere the error is %.3g, above --tau %.3g; give a larger --tau, or --levels that begin with a "
                             "higher one (fp32 is the highest); no table was written",
                          t->levels.name[0], error, t->tau);
@@ -195,25 +203,42 @@ static char *beside(const char *path, const char *end) {
     return whole;
 }
 
+/* Tau number `i`, and its table: FILE of --out, or where there are several FILE-TAU. */
+static int take_tau(struct tuning *t, int i, const char *out, struct cli_error *f) {
+    const char *const text = t->taus.name[i];
+    char *end = NULL, *const start = joined(out, t->taus.count > 1 ? "-" : "");
+    t->tau = strtod(text, &end);
+    free(t->out);
+    t->out = start != NULL ? joined(start, t->taus.count > 1 ? text : "") : NULL;
+    free(start);
+    if (t->out == NULL)
+        return cli_error_memory(f, 4096, "a path");
+    if (end == text || *end != '\0' || !(t->tau > 0))
+        return cli_error_usage(f, "--tau takes positive numbers, not '%s'", text);
+    if (outfile_check(t->out, f) != 0)
+        return -1;
+    return outfile_is_stream(t->out) ? cli_error_usage(f, "--out %s: is no ordinary file; a table is written whole, so name one", t->out) : 0;
+}
+
 static int take_numbers(struct tuning *t, const struct texts *x, struct cli_error *f) {
-    char *end = NULL;
     t->runs_left = -1;
     if (x->tau == NULL || x->out == NULL)
         return cli_error_usage(f, "needs --tau T, the largest error, and --out FILE for the table");
-    t->tau = strtod(x->tau, &end);
-    if (end == x->tau || *end != '\0' || !(t->tau > 0))
-        return cli_error_usage(f, "--tau takes a positive number, not '%s'", x->tau);
+    if (args_names("--tau", x->tau, &t->taus, f) != 0)
+        return -1;
+    if (t->taus.count > TAUS_MOST)
+        return cli_error_usage(f, "--tau takes at most %d numbers, not %d", TAUS_MOST, t->taus.count);
     if (x->runs != NULL && args_number("--runs", x->runs, 0, 1000000, &t->runs_left, f) != 0)
         return -1;
-    t->out = x->out;
     t->journal_path = x->journal != NULL ? joined(x->journal, "") : joined(x->out, ".runs");
     t->trial_path = beside(x->out, ".trial");
     t->log_path = beside(x->out, ".calls");
     if (t->journal_path == NULL || t->trial_path == NULL || t->log_path == NULL)
         return cli_error_memory(f, 4096, "a path");
-    if (outfile_check(t->out, f) != 0)
-        return -1;
-    return outfile_is_stream(t->out) ? cli_error_usage(f, "--out %s: is no ordinary file; a table is written whole, so name one", t->out) : 0;
+    for (int i = t->taus.count; i > 0; i--) /* all before any search; the first is left to begin with */
+        if (take_tau(t, i - 1, x->out, f) != 0)
+            return -1;
+    return 0;
 }
 
 static int open_app(struct tuning *t, const char *name, const struct texts *x, struct cli_error *f) {
@@ -255,27 +280,43 @@ static int open_child(struct tuning *t, char **command, const struct texts *x, s
     return 0;
 }
 
+static int search_each_tau(struct tuning *t, const struct texts *x, struct cli_error *f) {
+    for (int i = 0; i < t->taus.count; i++) {
+        if (take_tau(t, i, x->out, f) != 0)
+            return -1;
+        if (t->taus.count > 1)
+            printf("# tau %s\n", t->taus.name[i]);
+        t->new_runs = 0;
+        journal_restart(&t->journal);
+        if ((x->exhaustive ? search_all(t, f) : search_greedily(t, f)) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int search(struct tuning *t, const struct texts *x, struct cli_error *f) {
-    char head[HEAD_BYTES], list[LEVELS_TEXT], how[64] = "exhaustive";
+    char head[HEAD_BYTES], list[LEVELS_TEXT];
     if (level_list_read(&t->levels, x->levels, t->session.app != NULL ? &t->session.products : NULL, f) != 0)
         return -1;
     level_list_print(&t->levels, " ", list, sizeof list);
-    if (!x->exhaustive)
-        snprintf(how, sizeof how, "greedy, tau %.17g", t->tau);
-    snprintf(head, sizeof head, "# halftone tune-app %s: %s\n# %s; fastest of %d; levels %.1000s\n# levels of sites, error, seconds of sites\n",
-             halftone_version(), t->what, how, t->repeats, list);
+    snprintf(head, sizeof head, "# halftone tune-app %s: %s\n# fastest of %d; levels %.1000s\n# levels of sites, error, seconds of sites\n",
+             halftone_version(), t->what, t->repeats, list);
     printf("# %s\n# levels %s\n", t->what, list);
     if (journal_open(&t->journal, t->journal_path, head, t->sites, f) != 0)
         return -1;
     if (t->journal.known > 0)
         printf("# goes on: %s has %d runs\n", t->journal_path, t->journal.known);
     fflush(stdout);
-    const int status = x->exhaustive ? search_all(t, f) : search_greedily(t, f);
+    const int status = search_each_tau(t, x, f);
     journal_close(&t->journal);
     if (status != 0 && t->is_stopped) {
         printf("stopped by --runs after %d runs; %s has them, no table was changed, the same command goes on\n", t->new_runs, t->journal_path);
         return 0;
     }
+    if (status == 0 && t->missed > 0)
+        return cli_error_set(f, "%d of %d thresholds were missed even with %s everywhere; the others' tables are written: %s-TAU; "
+                                "give larger ones, or --levels that begin with a higher one (fp32 is the highest)",
+                             t->missed, t->taus.count, t->levels.name[0], x->out);
     return status;
 }
 
@@ -310,6 +351,8 @@ static int run(int argc, char **argv, struct cli_error *f) {
     if (status == 0)
         status = search(&t, &x, f);
     app_session_close(&t.session);
+    args_names_free(&t.taus);
+    free(t.out);
     free(t.journal_path);
     free(t.trial_path);
     free(t.log_path);
@@ -318,7 +361,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
 
 const struct command cmd_tune_app = {
     "tune-app", "lowers the precision of a program's products, site by site, under a largest error",
-    "Usage: halftone tune-app cholesky|mlp [--n N] [--data DIR] --tau T --out FILE [--levels L]\n"
+    "Usage: halftone tune-app cholesky|mlp [--n N] [--data DIR] --tau T[,T...] --out FILE [--levels L]\n"
     "       halftone tune-app --tau T --out FILE [--levels L] -- COMMAND [ARGUMENT...]\n\n"
     "All sites begin with the highest level. The site that takes longest goes one level lower as long as the program's error\n"
     "stays within T; where it does not, the site before it is raised instead, or the site stays (after MixPert, LCTES 2024,\n"
@@ -327,13 +370,14 @@ const struct command cmd_tune_app = {
     "A command must print `error NUMBER` on a line of its own. Its sites are the products that a drop-in serves, if it is run as\n"
     "`halftone run -- COMMAND`: calls of one place, function, op and shape are one, with the model's time; or it prints\n"
     "`site NAME SECONDS` for each, and reads the file that HALFTONE_SITES names, as `halftone app` does. One more run finds them.\n\n"
-    "  --tau T        the largest error\n"
-    "  --out FILE     the table; written whole at the end, or not at all\n"
+    "  --tau T        the largest error; with several, separated by commas, a search for each, which takes what others ran\n"
+    "  --out FILE     the table, written whole at its search's end, or not at all; with several T a table FILE-T for each\n"
     "  --levels L     mixpert (default): mixpert4 to mixpert1; all: fp32, fp32-fast, i8x6, mixpert4, i8x3, mixpert3, mixpert2, tf32,\n"
     "                 half, mixpert1; or accuracies and schemes, the highest first\n"
     "  --exhaustive   every combination instead: levels ^ sites runs\n"
     "  --runs N       stop after N runs; the same command goes on, as after an interruption\n"
-    "  --journal FILE where runs are kept as they are made (default: FILE of --out with .runs)\n"
+    "  --journal FILE where runs are kept as they are made (default: FILE of --out with .runs); searches that differ in --tau and\n"
+    "                 --exhaustive alone may share it: none runs what another ran\n"
     "  --n, --block, --diagonal, --data, --repeats: as `halftone app` has them\n\n"
     "In the simulator times are the model's.\n",
     run, 0};

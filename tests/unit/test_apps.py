@@ -162,6 +162,21 @@ def test_exhaustive_search_is_not_better_by_more_than_5_percent(tmp_path):
     assert "27 runs, 0 of them now" in run.stdout
 
 
+def test_several_thresholds_share_their_runs(found, tmp_path):
+    """The tables are those of searches of their own; a threshold that is missed is said, and leaves none; no run is made twice."""
+    several = ["tune-app", *CHOLESKY, *LEVELS, "--tau", "3e-7,1e-9,1e-4", "--out", tmp_path / "t"]
+    run = command(*several, check=False)
+    assert run.returncode == 1 and run.stderr.count("\n") == 1 and "1 of 3 thresholds were missed" in run.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["t-1e-4", "t-3e-7", "t.runs"]
+    assert (tmp_path / "t-1e-4").read_text() == found[0].read_text()
+    assert lines_of(tmp_path / "t-3e-7") != lines_of(found[0]) and "missed: even with f16x3 everywhere" in run.stdout
+    levels = [tuple(line.split("\t")[:4]) for line in (tmp_path / "t.runs").read_text().splitlines() if line[0] != "#"]
+    assert levels[0] == levels[1] and len(set(levels[1:])) == len(levels) - 1
+    made = list(map(int, re.findall(r"runs, (\d+) of them now", run.stdout)))
+    assert len(made) == 2 and sum(made) == len(levels) and made[1] < int(re.search(r"(\d+) runs", found[0].read_text())[1])
+    refused("tune-app", *CHOLESKY, *LEVELS, "--tau", "1e-4,x", "--out", tmp_path / "u", says="--tau takes positive numbers, not 'x'")
+
+
 def test_a_search_goes_on_where_it_was_stopped(found, tmp_path):
     """By --runs, killed, with a torn last line: at the end the same table and the same runs."""
     whole, table = found[0], tmp_path / "table"
@@ -333,7 +348,7 @@ def test_wrong_arguments_have_one_line_and_leave_no_table(args, says, tmp_path):
 
 def test_runs_of_another_search_are_not_continued(found, tmp_path):
     (tmp_path / "t.runs").write_text(found[0].with_suffix(".runs").read_text())
-    refused("tune-app", *CHOLESKY, *LEVELS, "--tau", "1e-5", "--out", tmp_path / "t", says="the runs of another search")
+    refused("tune-app", *MLP, *LEVELS, "--tau", "1e-4", "--out", tmp_path / "t", says="the runs of another search")
     (tmp_path / "t.runs").write_text(found[0].with_suffix(".runs").read_text() + "nonsense\n")
     refused("tune-app", *CHOLESKY, *LEVELS, "--tau", "1e-4", "--out", tmp_path / "t", says="not a run of a search")
 
