@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "accuracy/data_check.h"
 #include "accuracy/families.h"
+#include "accuracy/tile_outliers.h"
 #include "measure/operands.h"
 #include "io/outfile.h"
 #include "io/progress.h"
@@ -38,7 +39,10 @@ static const struct tsv_column columns[] = {{"data", 1},
                                             {"tiles_some", 0},
                                             {"tiles_many", 0},
                                             {"clean_rows_a", 0},
-                                            {"clean_rows_b", 0}};
+                                            {"clean_rows_b", 0},
+                                            {"outliers_a", 1},
+                                            {"outliers_b", 1},
+                                            {"outlier_blocks", 1}};
 
 struct check {
     struct session session;
@@ -88,9 +92,9 @@ static int ask_plan(struct check *c, const struct data_report *r, struct halfton
 }
 
 static int examine(struct check *c, const struct data_view *a, const struct data_view *b, int64_t k,
-                   struct data_report *r, struct halftone_plan *plan, struct cli_error *f) {
+                   struct data_report *r, struct tile_outliers *o, struct halftone_plan *plan, struct cli_error *f) {
     const struct data_rules rules = rules_of(c, a->rows, b->rows, k);
-    if (data_check(a, b, k, &rules, r) != 0)
+    if (data_check(a, b, k, &rules, r) != 0 || tile_outliers_count(a, b, k, c->families == NULL, o) != 0)
         return cli_error_memory(f, 100.0 * (double)(a->rows + b->rows), "rows, and an FP64 product of 64 rows");
     return ask_plan(c, r, plan, f);
 }
@@ -140,6 +144,14 @@ static void print_certificate(const struct data_report *r) {
                (long long)r->tiles_sparse, (int)CERTIFICATE_FEW);
 }
 
+static void print_outliers(const struct tile_outliers *o) {
+    printf("mixpert1 to 4: %lld of %lld tiles of op(A) (%.3g %%) and %lld of %lld of op(B) (%.3g %%) hold outliers: %lld of %lld blocks (%.4g %%) are "
+           "recomputed\n",
+           (long long)o->outliers[0], (long long)o->tiles[0], percent(o->outliers[0], o->tiles[0]), (long long)o->outliers[1],
+           (long long)o->tiles[1], percent(o->outliers[1], o->tiles[1]), (long long)o->blocks_recomputed, (long long)o->blocks,
+           percent(o->blocks_recomputed, o->blocks));
+}
+
 static void print_report(const struct check *c, const struct data_report *r,
                          const struct halftone_plan *plan) {
     print_side(c->path[0], "op(A)", r->m, r->k, "row", &r->side[0]);
@@ -164,6 +176,7 @@ static void print_report(const struct check *c, const struct data_report *r,
 
 static int check_files(struct check *c, struct cli_error *f) {
     struct data_report r;
+    struct tile_outliers o;
     struct halftone_plan plan;
     if (pair_read(&c->pair, c->path, f) != 0 || pair_check(&c->pair, NULL, 1, f) != 0)
         return -1;
@@ -171,15 +184,16 @@ static int check_files(struct check *c, struct cli_error *f) {
     if (pair_rows(&c->pair, 0) * pair_cols(&c->pair, 1) * k == 0)
         return cli_error_set(f, "%s: an extent of the product is 0; give matrices with elements", c->path[0]);
     const struct data_view a = view_of(&c->pair, 0), b = view_of(&c->pair, 1);
-    if (examine(c, &a, &b, k, &r, &plan, f) != 0)
+    if (examine(c, &a, &b, k, &r, &o, &plan, f) != 0)
         return -1;
     print_report(c, &r, &plan);
+    print_outliers(&o);
     return 0;
 }
 
 /* ---- many: a table */
 
-static void add_row(struct check *c, const char *name, const struct data_report *r,
+static void add_row(struct check *c, const char *name, const struct data_report *r, const struct tile_outliers *o,
                     const struct halftone_plan *plan) {
     struct tsv *t = &c->table;
     tsv_text(t, name);
@@ -199,17 +213,21 @@ static void add_row(struct check *c, const char *name, const struct data_report 
         tsv_real(t, (double)r->tiles_by_share[share] / (double)r->tiles, 3);
     for (int i = 0; i < 2; i++)
         tsv_real(t, (double)r->side[i].rows_clean / (double)r->side[i].rows, 3);
+    for (int i = 0; i < 2; i++)
+        tsv_real(t, percent(o->outliers[i], o->tiles[i]) / 100, 3);
+    tsv_real(t, percent(o->blocks_recomputed, o->blocks) / 100, 3);
     tsv_end_row(t);
 }
 
 static int add_data(struct check *c, const char *name, const struct data_view *a, const struct data_view *b,
                     int64_t k, struct cli_error *f) {
     struct data_report r;
+    struct tile_outliers o;
     struct halftone_plan plan;
     progress_step(&c->progress, name);
-    if (examine(c, a, b, k, &r, &plan, f) != 0)
+    if (examine(c, a, b, k, &r, &o, &plan, f) != 0)
         return -1;
-    add_row(c, name, &r, &plan);
+    add_row(c, name, &r, &o, &plan);
     return 0;
 }
 
@@ -271,8 +289,9 @@ static int check_many(struct check *c, struct cli_error *f) {
              "the range check (n/a: another scheme runs)\n"
              "# fail_4, 16, 64: of elements of C that the certificate does not clear at so many units, in at "
              "most %lld rows; "
-             "tiles_16: of tiles that have any; few, some, many: up to 1/256, up to 1/16, more\n",
-             stamp, (long long)c->rows);
+             "tiles_16: of tiles that have any; few, some, many: up to 1/256, up to 1/16, more\n"
+             "# outliers: of MixPert's tiles, 16 x 32 of A and 32 x 8 of B%s; outlier_blocks: of 64 x 64 blocks that meet one\n",
+             stamp, (long long)c->rows, c->families == NULL ? " (of stored products, in a call that has them change places)" : "");
     tsv_init(&c->table, columns, (int)(sizeof columns / sizeof columns[0]));
     int status = c->folder != NULL ? check_products(c, f) : check_families(c, f);
     progress_end(&c->progress);
@@ -326,7 +345,8 @@ const struct command cmd_check = {
     "blocks of C\n"
     "auto's range check leaves to the wider scheme, and how many elements the certificate that is to replace "
     "it would not\n"
-    "clear (bench/ACCURACY.md, sections 11 and 15). Computed on the host, in FP64; the device only says "
+    "clear (bench/ACCURACY.md, sections 11 and 15), and which tiles and blocks MixPert's levels would leave to the wider\n"
+    "scheme (section 16). Computed on the host, in FP64; the device only says "
     "which set it runs.\n\n"
     "  --ta, --tb      transpose A, B\n"
     "  --rows N        rows of C for the certificate, in blocks of 64, evenly spread (default 256)\n"

@@ -1,5 +1,6 @@
 """`halftone check`: what it says of two matrices is what the library does with them, however they are stored."""
 import ctypes
+import math
 import random
 import re
 import struct
@@ -114,3 +115,37 @@ def test_bad_input_is_one_line(args, said, tmp_path):
     run = halftone("check", *args, cwd=tmp_path)
     assert run.returncode in (1, 2) and run.stdout == "" and run.stderr.count("\n") == 1 and said in run.stderr, run.stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.npy", "b.npy", "short.npy"]
+
+
+def outlier_tiles(rows, height):
+    """Of rows along which k runs: tiles of `height` x 32, and which blocks of 64 rows hold those that MixPert's packing marks (bench/ACCURACY.md, section 16)."""
+    tiles, marked, blocks = 0, 0, set()
+    for top in range(0, len(rows), height):
+        for left in range(0, len(rows[0]), 32):
+            tile = [row[left:left + 32] for row in rows[top:top + height]]
+            largest = max(abs(x) for row in tile for x in row)
+            power = 2.0 ** (math.frexp(largest)[1] - 1) if largest > 0 else 2.0 ** -120
+            power *= 2 if round(largest / power * 2 ** 20) == 2 ** 21 else 1
+            bad = not math.isfinite(largest) or any(any(row) and math.sqrt(sum(x * x for x in row) / len(row)) < power / 16 for row in tile)
+            tiles, marked = tiles + 1, marked + bad
+            blocks |= {top // 64} if bad else set()
+    return tiles, marked, blocks
+
+
+def test_mixperts_outlier_tiles_are_counted(tmp_path):
+    draw, m, n, k = random.Random(11), 150, 210, 100
+    a, b = wide(draw, m, k, 2), wide(draw, n, k, 1)
+    for row, l, size in ((5, 40, 15.0), (70, 99, 90.0), (149, 0, 300.0)):
+        a[row][l] = size
+    a[20] = [single(x / 1024) for x in a[20]]
+    a[21] = [0.0] * k
+    b[203][70] = single(4000)
+    a[0][1], a[0][2] = single(2 - 2**-22), single(-2**-130)
+    store(tmp_path / "a.npy", a)
+    store(tmp_path / "b.npy", [list(row) for row in zip(*b)])
+    said = halftone("check", "a.npy", "b.npy", cwd=tmp_path).stdout
+    (tiles_a, marked_a, blocks_a), (tiles_b, marked_b, blocks_b) = outlier_tiles(a, 8), outlier_tiles(b, 16)
+    assert 5 < marked_a < tiles_a // 2 and marked_b == 1 and len(blocks_a) == 3 - (1 not in blocks_a)
+    blocks = 3 * 4 - (3 - len(blocks_a)) * (4 - len(blocks_b))
+    numbers = re.search(r"mixpert1 to 4: (\d+) of (\d+) tiles of op\(A\) .* (\d+) of (\d+) of op\(B\) .*: (\d+) of (\d+) blocks", said)
+    assert list(map(int, numbers.groups())) == [marked_a, tiles_a, marked_b, tiles_b, blocks, 12]
