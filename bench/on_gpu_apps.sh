@@ -1,75 +1,91 @@
 #!/bin/sh
-# `halftone app` and `halftone tune-app` on a GPU: on_gpu_apps.sh OUT [SECONDS [SET [DATA]]]. Builds set SET, if it has no command yet (a800:
-# MixPert's levels need mma.sync; runs on later GPUs by PTX), with the schemes of both lists of levels, then fills OUT/apps.txt with a line a search, and OUT/tables
-# with tables and runs, most important first; starts nothing after SECONDS (default 110), building included. DATA: a folder of app_data.py.
+# `halftone app` and `halftone tune-app` on a GPU: on_gpu_apps.sh OUT [SECONDS [SET [DATA [PART...]]]]. Builds set SET, if it has no command yet
+# (h100: MixPert's levels by mma.sync, the others by wgmma; a800 for other cards), with the schemes of both lists of levels, then fills OUT/apps.txt
+# with a line a search, and OUT/tables with tables and runs; starts nothing after SECONDS (default 110), building included. DATA: a folder of
+# app_data.py (patches for Cholesky), or - for synthetic ones. Parts, in this order unless named:
+#   bits     of small programs, to be held against the simulator's: halftone-sim app ... on any machine
+#   small    mlp n 4096 and cholesky n 2048, greedy and exhaustive search; cholesky n 8192
+#   mlp      n 16384, greedy and exhaustive search
+#   middle   cholesky n 16384
+#   largest  cholesky n 32768; with both, 33 GB on the card
 set -u
-out=$1 seconds=${2:-110} set=${3:-a800} data=${4:-}
+out=$1 seconds=${2:-110} set=${3:-h100} data=${4:--}
+shift $(($# < 4 ? $# : 4))
+[ $# -gt 0 ] || set -- bits small mlp middle largest
 mkdir -p "$out/tables"
 log=$out/apps.txt
 schemes=f16x3,bf16x6u,half,tf32,i8x3,i8x6,mixpert1,mixpert2,mixpert3,mixpert4
 start=$(date +%s)
 left() { echo $((seconds - ($(date +%s) - start))); }
 say() { echo "$*" | tee -a "$log"; }
-[ -x "out/$set/halftone" ] || { make -s GPU="$set" SCHEMES=$schemes LEAN=1 generate && make -s GPU="$set" SCHEMES=$schemes LEAN=1 build-device; } >"$out/build.log" 2>&1 ||
-    { say "build failed: $(tail -3 "$out/build.log")"; exit 0; }
 h=out/$set/halftone
+[ -x "$h" ] || { make -s GPU="$set" SCHEMES=$schemes LEAN=1 generate && make -s -j"$(nproc)" GPU="$set" SCHEMES=$schemes LEAN=1 build-device; } >"$out/build.log" 2>&1 ||
+    { say "build failed: $(tail -3 "$out/build.log")"; exit 0; }
 [ -d "$data" ] && from="--data $data" || from=
+taus=5e-4,1e-4,1e-5,1e-6
 say "built in $((seconds - $(left))) s; $("$h" --version)"
 
-# PROGRAM... of `halftone app`: what it says of accuracy A.
+# once PROGRAM...: what `halftone app` says.
 once() {
-    [ "$(left)" -gt 3 ] && say "$(timeout "$(left)" "$h" app "$@" 2>&1 | grep -v -e '^# .* products$' -e '^# times' | tr '\n' ' ')"
+    [ "$(left)" -gt 3 ] && say "$(timeout "$(left)" "$h" app "$@" 2>&1 | grep -v -e '^# .* products$' -e '^# times' | tr '\n' ' ') ($(left) s left)"
 }
 
-# NAME TAU LEVELS "PROGRAM" [more]: a line a search: error, ms, gain over the highest level, runs; the sites.
+# tune NAME LEVELS "PROGRAM" [more]: all thresholds; a line for each: error, ms, gain over the highest level, runs; the sites.
 tune() {
-    name=$1 tau=$2 levels=$3 program=$4
-    shift 4
-    [ "$(left)" -gt 3 ] || { say "$name $tau $levels: no time left"; return; }
-    table=$out/tables/$name-$levels-$tau${1:+-exhaustive}
-    timeout "$(left)" "$h" tune-app $program --tau "$tau" --levels "$levels" --repeats 2 --out "$table" "$@" >"$table.log" 2>&1
-    sites=$(grep -s '^site=' "$table" | sed 's/site=//; s/ [a-z]*=/ /' | tr '\n' ',')
-    say "$name tau $tau $levels${1:+ exhaustive}: $(tail -1 "$table.log" | cut -c1-200); $sites"
+    name=$1 levels=$2 program=$3
+    shift 3
+    [ "$(left)" -gt 3 ] || { say "$name $levels: no time left"; return; }
+    table=$out/tables/$name-$levels${1:+-exhaustive}
+    timeout "$(left)" "$h" tune-app $program --tau $taus --levels "$levels" --out "$table" --journal "$out/tables/$name-$levels.runs" "$@" >"$table.log" 2>&1
+    for tau in $(echo $taus | tr , ' '); do
+        sites=$(grep -s '^site=' "$table-$tau" | sed 's/site=//; s/ [a-z]*=/ /' | tr '\n' ',')
+        say "$name tau $tau $levels${1:+ exhaustive}: $(sed -n "/^# tau $tau\$/,/^# tau/p" "$table.log" | grep -e '^error' -e '^missed' | cut -c1-200); $sites"
+    done
+    say "$name $levels: $(tail -1 "$table.log" | cut -c1-150) ($(left) s left)"
 }
 
-small="cholesky --n 2048" large="cholesky --n 8192 $from" larger="cholesky --n 16384 $from" layers="mlp --n 4096"
-# Bits of small ones, to be held against the simulator's: halftone-sim app ... on any machine.
-for a in fp32 mixpert4 mixpert1; do
-    for program in "cholesky --n 256" "mlp --n 96"; do
-        say "bits $program $a $("$h" app $program --accuracy $a | sed -n 's/^bits //p')"
+replay() { # replay TABLE "PROGRAM": the same table twice, the same bits
+    [ -f "$1" ] && [ "$(left)" -gt 10 ] && say "replay $(basename "$1") $(for i in 1 2; do timeout "$(left)" "$h" app $2 --sites "$1" | sed -n 's/^bits //p'; done | tr '\n' ' ')"
+}
+
+part_bits() {
+    for a in fp32 mixpert4 mixpert1; do
+        for program in "cholesky --n 256" "mlp --n 96"; do
+            say "bits $program $a $("$h" app $program --accuracy $a | sed -n 's/^bits //p')"
+        done
     done
+}
+part_small() {
+    once mlp --n 4096 --accuracy cublas-sgemm
+    tune mlp4096 mixpert "mlp --n 4096 --repeats 2"
+    tune mlp4096 mixpert "mlp --n 4096 --repeats 2" --exhaustive
+    tune mlp4096 all "mlp --n 4096 --repeats 2"
+    tune chol2048 mixpert "cholesky --n 2048 --repeats 2"
+    tune chol2048 mixpert "cholesky --n 2048 --repeats 2" --exhaustive
+    once cholesky --n 8192 $from --accuracy cublas-sgemm
+    tune chol8192 mixpert "cholesky --n 8192 $from"
+    tune chol8192 all "cholesky --n 8192 $from"
+    replay "$out/tables/chol8192-mixpert-5e-4" "cholesky --n 8192 $from"
+    [ -n "$from" ] && once mlp $from --accuracy mixpert1
+}
+part_mlp() {
+    once mlp --n 16384 --accuracy cublas-sgemm
+    tune mlp16384 mixpert "mlp --n 16384"
+    tune mlp16384 all "mlp --n 16384"
+    tune mlp16384 mixpert "mlp --n 16384" --exhaustive
+}
+part_middle() {
+    once cholesky --n 16384 $from --accuracy cublas-sgemm
+    tune chol16384 mixpert "cholesky --n 16384 $from"
+    tune chol16384 all "cholesky --n 16384 $from"
+}
+part_largest() {
+    once cholesky --n 32768 $from --accuracy cublas-sgemm
+    tune chol32768 mixpert "cholesky --n 32768 $from"
+    tune chol32768 all "cholesky --n 32768 $from"
+    replay "$out/tables/chol32768-mixpert-5e-4" "cholesky --n 32768 $from"
+}
+for part; do
+    [ "$(left)" -gt 3 ] && "part_$part"
 done
-for a in cublas-sgemm fp32 mixpert4 mixpert1; do
-    once $large --accuracy $a --repeats 2
-    once $layers --accuracy $a --repeats 2
-done
-thresholds="5e-4 1e-4 1e-5 1e-6"
-for tau in $thresholds; do
-    tune chol8192 $tau mixpert "$large"
-    tune mlp4096 $tau mixpert "$layers"
-done
-# Exhaustive search at a smaller n; its runs are made once for all tau.
-for tau in $thresholds; do
-    tune chol2048 $tau mixpert "$small"
-    tune chol2048 $tau mixpert "$small" --exhaustive --journal "$out/tables/chol2048.runs"
-    tune mlp4096 $tau mixpert "$layers" --exhaustive --journal "$out/tables/mlp4096.runs"
-done
-for tau in $thresholds; do
-    tune mlp4096 $tau all "$layers"
-    tune chol8192 $tau all "$large"
-done
-# The same table twice: the same bits.
-for table in "$out"/tables/chol8192-mixpert-5e-4 "$out"/tables/chol8192-all-1e-4; do
-    [ -f "$table" ] && [ "$(left)" -gt 6 ] && say "replay $(basename "$table") $(for i in 1 2; do "$h" app $large --sites "$table" | sed -n 's/^bits //p'; done | tr '\n' ' ')"
-done
-for a in cublas-sgemm fp32 mixpert4 mixpert1; do
-    once $larger --accuracy $a --repeats 2
-    once mlp --n 16384 --accuracy $a --repeats 2
-done
-for levels in all mixpert; do
-    for tau in 5e-4 1e-4 1e-5; do
-        tune chol16384 $tau $levels "$larger"
-    done
-done
-[ -n "$from" ] && once mlp $from --accuracy mixpert1
 say "$((seconds - $(left))) s"
