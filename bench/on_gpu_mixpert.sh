@@ -87,7 +87,7 @@ case " $* " in " mma ") ;; *) build ;; esac
 for part; do
     [ $(($(date +%s) - began)) -lt "$seconds" ] || [ "$part" = build ] || { echo "$part: no time left"; continue; }
     echo "part $part after $(($(date +%s) - began)) s"
-    "part_$part"
+    "part_$part" || echo "part $part failed"
 done
 rm -f "$out/log"
 echo "$(($(date +%s) - began)) s"
