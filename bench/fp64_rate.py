@@ -1,4 +1,4 @@
-"""FP64 products beside cuBLAS' DGEMM: error and rate. python3 bench/fp64_rate.py LIBRARY [SIZES], on a GPU, with torch and numpy.
+"""FP64 products beside cuBLAS' DGEMM: error and rate. python3 bench/fp64_rate.py LIBRARY [SIZES [SCHEMES]], on a GPU, with torch and numpy.
 
 LIBRARY: a set's libhalftone.so. Square products, uniform[-1,1] and (rand - 0.5) exp(randn) (phi = 1). Per method: TFLOPS sustained, its ratio
 to DGEMM; of 64 x 64 elements at places spread over C, against sums in long double: relative Frobenius error, and the largest componentwise
@@ -82,7 +82,7 @@ def kernels(call, times=5):
 def main():
     library = Library(sys.argv[1])
     sizes = [int(n) for n in sys.argv[2].split(",")] if len(sys.argv) > 2 else [1024, 2048, 4096, 8192]
-    schemes = [s for s in SCHEMES if library.has(s)]
+    schemes = [s for s in (sys.argv[3].split(",") if len(sys.argv) > 3 else SCHEMES) if library.has(s)]
     print(f"# {torch.cuda.get_device_name()}, torch {torch.__version__}, CUDA {torch.version.cuda}")
     print("n\tfamily\tmethod\tTFLOPS\tto dgemm\tFrobenius\tin u|A||B|")
     for n in sizes:

@@ -146,7 +146,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .hooks = {"=launch", "=tables", "pack/crt_element"}},
     [HT_FAMILY_CRT_COMBINE] =
         {.file = "crt_combine", .in = NUMBER_F64, .out = NUMBER_F64,
-         .folds = "PIECES GROUPS CRT_MODULI CRT_THREADS",
+         .folds = "PIECES GROUPS TAKEN CRT_MODULI CRT_THREADS CRT_VALUE_WORDS",
          .hooks = {"=launch", "=fragment", "=tables", "=crt_order", "epilogue/crt_value",
                    "epilogue/crt_axpby"}},
 };

@@ -71,6 +71,9 @@ static inline int ht_dp4a(unsigned a, unsigned b, int c) {
         c += (signed char)(a >> i & 255) * (signed char)(b >> i & 255);
     return c;
 }
+static inline unsigned ht_crt_weight(unsigned x) {
+    return x;
+}
 static inline int ht_clz(unsigned x) {
     return x == 0 ? 32 : __builtin_clz(x);
 }

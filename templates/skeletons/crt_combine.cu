@@ -1,9 +1,10 @@
 #include "../samples/crt_mma_warp.h" //@drop
 // ---- geometry: residues of all moduli into C
-// A thread takes 16 elements as a thread of the product holds them (crt_order_*): 16 bytes from the plane
-// of each modulus, then element by element the residues of four moduli to a word, the integer that has
-// them, and its one rounding.
-constexpr int PIECES = BM * BN / CRT_THREADS / 16; // of 16 elements of a thread, in a tile
+// A thread takes four elements of those that a thread of the product holds (crt_order_*): a word from the
+// plane of each modulus, then element by element the residues of four moduli to a word, the integer that has
+// them, and its one rounding. Where that result is normal, as almost all are, 64 bits of the integer are
+// enough (ht_crt_normal); the others are computed again, one after the other, by code for any of them.
+constexpr int TAKEN = 4, PIECES = BM * BN / CRT_THREADS / TAKEN;
 constexpr int GROUPS = (CRT_MODULI + 3) / 4;
 
 // Bytes of four elements, four moduli to a word: the other way round.
@@ -46,17 +47,71 @@ HT_DEVICE scalars load_alpha_beta(const ht_crt_combine_args &g) {
     return by;
 }
 
+// Where a thread's elements are.
+struct taken {
+    const unsigned char *from; // residues of modulus 0
+    long long entry;
+    int row, col; // of the first element
+};
+
+HT_DEVICE taken taken_by_thread(const ht_crt_combine_args &g) {
+    const int tile = (int)blockIdx.x / PIECES, piece = (int)blockIdx.x % PIECES,
+              tiles_m = (g.m + BM - 1) / BM, at = piece * CRT_THREADS + (int)threadIdx.x;
+    taken x;
+    x.entry = blockIdx.z;
+    x.from = g.planes + x.entry * g.plane_stride + (long long)tile * (BM * BN) + at * TAKEN;
+    const int owner = at / (16 / TAKEN) % CRT_THREADS, // thread of the product
+        first = at / (16 / TAKEN) / CRT_THREADS * 16 + at % (16 / TAKEN) * TAKEN;
+    x.row = tile % tiles_m * BM + ht_crt_row(owner, first);
+    x.col = tile / tiles_m * BN + ht_crt_column(owner, first);
+    return x;
+}
+
+// Of element e of a thread's, behind its first one.
+HT_DEVICE int row_of(int e) {
+    return ht_crt_row(0, e) - ht_crt_row(0, 0);
+}
+
+HT_DEVICE int column_of(int e) {
+    return ht_crt_column(0, e) - ht_crt_column(0, 0);
+}
+
+HT_DEVICE long long *element_of(const ht_crt_combine_args &g, const taken &x, int e) {
+    return (long long *)(void *)(g.c + x.entry * g.c_stride + (x.col + column_of(e)) * g.ldc + x.row +
+                                 row_of(e));
+}
+
+HT_DEVICE int scale_of(const ht_crt_combine_args &g, const taken &x, int e) {
+    const int row = x.row + row_of(e), col = x.col + column_of(e);
+    return ht_ldg_i32(g.a_row_exponents + x.entry * g.a_exponent_stride + (row < g.m ? row : g.m - 1)) +
+           ht_ldg_i32(g.b_col_exponents + x.entry * g.b_exponent_stride + (col < g.n ? col : g.n - 1));
+}
+
+HT_DEVICE bool is_of_matrix(const ht_crt_combine_args &g, const taken &x, int e) {
+    return x.row + row_of(e) < g.m && x.col + column_of(e) < g.n;
+}
+
+// Of modulus l, of all of a thread's elements.
+HT_DEVICE unsigned load_residues(const ht_crt_combine_args &g, const taken &x, int l) {
+    return (unsigned)ht_ldg_i32((const int *)(const void *)(x.from + l * g.plane_modulus_stride));
+}
+
+// Any element of a thread's, from its residues in memory: what the fast way leaves, one after the other.
 template <bool POWER>
-HT_DEVICE void store_element(const ht_crt_combine_args &g, const scalars &by, long long entry,
-                             const unsigned *residues, int row, int col) {
-    if (row >= g.m || col >= g.n)
-        return;
-    unsigned value[CRT_VALUE_WORDS];
-    long long *const c = (long long *)(void *)(g.c + entry * g.c_stride + col * g.ldc + row);
-    const int scale = ht_ldg_i32(g.a_row_exponents + entry * g.a_exponent_stride + row) +
-                      ht_ldg_i32(g.b_col_exponents + entry * g.b_exponent_stride + col);
-    ht_crt_value(residues, value);
+HT_DEVICE void store_element(const ht_crt_combine_args &g, const scalars &by, const taken &x, int e) {
+    unsigned residues[GROUPS], value[CRT_VALUE_WORDS];
+#pragma unroll
+    for (int i = 0; i < GROUPS; i++) {
+        residues[i] = 0;
+    }
+#pragma unroll
+    for (int l = 0; l < CRT_MODULI; l++) {
+        residues[l / 4] |= (load_residues(g, x, l) >> e * 8 & 255u) << l % 4 * 8;
+    }
+    long long *const c = element_of(g, x, e);
+    const int scale = scale_of(g, x, e);
     unsigned long long result;
+    ht_crt_value(residues, value);
     if (POWER || (by.is_power && scale < CRT_POISONED / 2))
         result = scale < CRT_POISONED / 2 ? ht_crt_to_fp64(value, scale - by.shift, by.sign) : CRT_NAN;
     else
@@ -65,42 +120,49 @@ HT_DEVICE void store_element(const ht_crt_combine_args &g, const scalars &by, lo
     ht_stg_i64(c, (long long)result);
 }
 
-// POWER: alpha and beta are known to be such that no product but X's is needed; a kernel of its own, since
-// the other one is three times as long.
-template <bool POWER>
-static __global__ void __launch_bounds__(CRT_THREADS) combine(const ht_crt_combine_args g) {
-    const int thread = (int)threadIdx.x, tile = (int)blockIdx.x / PIECES, piece = (int)blockIdx.x % PIECES,
-              tiles_m = (g.m + BM - 1) / BM;
-    const long long entry = blockIdx.z;
-    const int row0 = tile % tiles_m * BM, col0 = tile / tiles_m * BN;
-    const unsigned char *from =
-        g.planes + entry * g.plane_stride + (long long)tile * (BM * BN) + (piece * CRT_THREADS + thread) * 16;
-    const scalars by = load_alpha_beta(g);
-    unsigned x[4][GROUPS * 4]; // four elements to a word, by moduli
+// alpha X of a thread's elements where alpha is a power of two and beta 0. Which are left: a bit each.
+HT_DEVICE int store_normal(const ht_crt_combine_args &g, const scalars &by, const taken &x) {
+    unsigned word[GROUPS * 4], residues[TAKEN][GROUPS], value[TAKEN][CRT_VALUE_WORDS];
+    int scale[TAKEN], left = 0;
 #pragma unroll
     for (int l = 0; l < GROUPS * 4; l++) {
-        const uint4 v = l < CRT_MODULI ? ht_ldg16(from + l * g.plane_modulus_stride) : make_uint4(0, 0, 0, 0);
-        x[0][l] = v.x;
-        x[1][l] = v.y;
-        x[2][l] = v.z;
-        x[3][l] = v.w;
+        word[l] = l < CRT_MODULI ? load_residues(g, x, l) : 0;
     }
 #pragma unroll
-    for (int w = 0; w < 4; w++) {
-        unsigned residues[4][GROUPS];
+    for (int i = 0; i < GROUPS; i++) {
+        unsigned y[4];
+        transpose(word + i * 4, y);
+        for (int e = 0; e < 4; e++)
+            residues[e][i] = y[e];
+    }
+    ht_crt_aligned_values<TAKEN>(residues, value);
 #pragma unroll
-        for (int i = 0; i < GROUPS; i++) {
-            unsigned y[4];
-            transpose(x[w] + i * 4, y);
-            for (int e = 0; e < 4; e++)
-                residues[e][i] = y[e];
-        }
+    for (int e = 0; e < TAKEN; e++) {
+        scale[e] = scale_of(g, x, e) - by.shift;
+    }
 #pragma unroll
-        for (int e = 0; e < 4; e++) {
-            const int at = piece * 16 + w * 4 + e;
-            store_element<POWER>(g, by, entry, residues[e], row0 + ht_crt_row(thread, at),
-                                 col0 + ht_crt_column(thread, at));
-        }
+    for (int e = 0; e < TAKEN; e++) {
+        unsigned low, high;
+        const bool normal = ht_crt_normal(value[e], scale[e], by.sign, &low, &high);
+        left |= (normal ? 0 : 1) << e;
+        if (is_of_matrix(g, x, e))
+            ht_stg8(element_of(g, x, e), low, high);
+    }
+    return left;
+}
+
+// POWER: alpha and beta are known to be such that no product but X's is needed; a kernel of its own, since
+// the other one is longer.
+template <bool POWER>
+static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, (CRT_MODULI > 15 ? 512 : 768) / CRT_THREADS))
+    combine(const ht_crt_combine_args g) {
+    const taken x = taken_by_thread(g);
+    const scalars by = load_alpha_beta(g);
+    const int left = POWER || by.is_power ? store_normal(g, by, x) : (1 << TAKEN) - 1;
+#pragma unroll 1
+    for (int e = 0; left >> e != 0; e++) {
+        if ((left >> e & 1) != 0 && is_of_matrix(g, x, e))
+            store_element<POWER>(g, by, x, e);
     }
 }
 

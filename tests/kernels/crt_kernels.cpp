@@ -53,6 +53,8 @@ static double element(const char *family, char side, int row, int k) {
         return k == 0                   ? 0x1p27 - 1 - 2 * (row % 1000)
                : side == 'B' || row % 2 ? 0x1p-10 * ((row + k) % 3 - 1)
                                         : 0;
+    if (strcmp(family, "cancelling") == 0) /* differences of neighbouring numbers, and zeros */
+        return side == 'A' ? (k == 0 ? 1 : -1) * ldexp(1 + row, -row) : 1 + row * 0x1p-20 + k * (row % 3 * 0x1p-50);
     if (strcmp(family, "segments") == 0) /* segments far apart */
         return ldexp((1 + row % 29 / 29.0) * normal(), -(k / 512 * 2 + row) % 40);
     return uniform();

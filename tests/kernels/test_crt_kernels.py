@@ -32,7 +32,7 @@ CASES = ("1 1 1 NN uniform 1 0", "70 66 130 NN wide 1 0", "65 3 600 NT uniform 1
          "70 66 70 TN subnormal 1 0", "70 66 70 NN tiny 1 0", "30 30 30 NN huge 4 0", "70 66 129 NT sparse 1 0", "70 20 70 NN uniform 0.3 -1.7",
          "33 34 35 TN wide -1 1", "40 40 40 NN tiny 1.5 1", "40 40 40 TT huge 0.5 -1", "40 9 20 NN nonfinite 1 0", "40 9 20 NN nonfinite 2.5 -1",
          "40 9 20 NN nonfinite 0 2", "20 20 20 TN uniform 0 0", "70 30 140 NN uniform 1 0 3", "20 20 20 NN scaled inf 1", "5 5 5 NN subnormal 1e-300 1e-20",
-         "40 40 2 NN ties 1 0", "40 40 2 NN ties 1 1e-300", "40 40 1 NN ties 2 -1e-290")
+         "40 40 2 NN ties 1 0", "40 40 2 NN ties 1 1e-300", "40 40 1 NN ties 2 -1e-290", "40 40 2 NN ties 5e-324 0", "40 40 2 NN cancelling -2 0")
 
 
 def built(path, *more):
@@ -171,10 +171,16 @@ BREAKS = {
     "sums read in flight": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"(phase \^= slot == 0;\n        })\n        ht_wgmma_wait<0>\(\);", r"\1", 3),
     "sums of the last tile": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"k \+ i > 0", "1", 3),
     "rows of the other half": ("crt_combine90", "hooks/epilogue/crt_order_wgmma.cuh", r"e / 2 % 2 \* 8", "(1 - e / 2 % 2) * 8", 1),
-    "sums not rounded to integers": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"\+ \(1 << 17\)", "", 1),
-    "a digit left out": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"\+ digit\[1\] \* 256;", ";", 1),
-    "ties away from zero": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"below != 0 \|\| \(bits & 1\)", "true", 20),
-    "nothing below the tie": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"below != 0 \|\| \(bits & 1\)", "bits & 1", 20),
+    "sums not rounded to integers": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"\+ \(1 << \(DROP - 1\)\)", "", 1),
+    "a digit left out": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"sum\[0\]\[e\] \+ sum\[1\]\[e\] \* 256", "sum[0][e]", 1),
+    "ties away from zero": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"below != 0 \|\| \(bits & 1\)", "true", 23),
+    "nothing below the tie": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"below != 0 \|\| \(bits & 1\)", "bits & 1", 21),
+    "ties of normal results away from zero": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"0x1ffu \+ \(middle >> 10 & 1u\)", "0x200u", 20),
+    "nothing below the tie of normal results": ("crt_combine", "hooks/epilogue/crt_value.cuh", r" \| \(below != 0 \? 1u : 0u\)", "", 20),
+    "any result taken for normal": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"\(unsigned\)field < 2045u && ", "", 6),
+    "results of cancellation taken for others": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"&& \(top != 0 \|\| zero\)", "", 24),
+    "zeros with an exponent": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"zero \? 0u : ", "", 24),
+    "the first of the elements left": ("crt_combine", "skeletons/crt_combine.cu", r"e \* 8 & 255u", "0 & 255u", 6),
     "subnormal results with all their bits": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"11 - 1022 - exponent;", "11;", 6),
     "no infinity": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"exponent > 1023 \|\| bits >> 52 >= 0x7ff", "false", 7),
     "alpha's sign": ("crt_combine", "skeletons/crt_combine.cu", r"by\.sign = ht_crt_sign\(by\.alpha\);", "by.sign = 0;", 3),
@@ -182,7 +188,7 @@ BREAKS = {
     "a loss forgotten": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"x->word\[0\] \|= lost;", "", 21),
     "a loss not borrowed": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"flip & 1 & ~lost", "flip & 1", 22),
     "elements turned": ("crt_combine", "skeletons/crt_combine.cu", r"y\[1\] = __byte_perm\(low\[0\], low\[1\], 0x7632\);", "y[1] = __byte_perm(low[0], low[1], 0x3276);", 1),
-    "C beyond its rows": ("crt_combine", "skeletons/crt_combine.cu", r"row >= g\.m \|\| ", "", 1),
+    "C beyond its rows": ("crt_combine", "skeletons/crt_combine.cu", r"x\.row \+ row_of\(e\) < g\.m && ", "", 1),
 }
 
 

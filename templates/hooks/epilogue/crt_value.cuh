@@ -1,41 +1,131 @@
 // epilogue/crt_value: from residues to the integer that has them, and from it to FP64, by integer
 // operations alone.
 
-// X from its residues, four to a word: CRT_VALUE_WORDS words of two's complement. Z = sum of r_l W_l, digit
-// by digit; X = Z - P round(Z / P).
-HT_DEVICE void ht_crt_value(const unsigned *residues, unsigned *value)
+// Whole digits that the words of X leave free on top, but for the sign.
+constexpr int CRT_PRODUCT_BITS = CRT_TOP_WORD * 32 + CRT_TOP_SHIFT + 20;
+constexpr int CRT_FREE_DIGITS = (CRT_VALUE_WORDS * 32 - CRT_PRODUCT_BITS) / 8;
+constexpr int CRT_FREE_BITS = CRT_VALUE_WORDS * 32 - CRT_PRODUCT_BITS - CRT_FREE_DIGITS * 8;
+
+// Of COUNT elements the sum of a digit of all weights times the residues, four to a word, and of the next digit
+// times 256. Digits below 0 are of zeros. A weight is read for all of them at once.
+template <int COUNT>
+HT_DEVICE void ht_crt_half(const unsigned (*residues)[(CRT_MODULI + 3) / 4], int first, int *half)
 {
-    constexpr int GROUPS = (CRT_MODULI + 3) / 4;
-    unsigned z[CRT_SUM_WORDS];
-    long long rest = 0;
+    int sum[2][COUNT];
 #pragma unroll
-    for (int w = 0; w < CRT_SUM_WORDS - 1; w++) {
-        int digit[4] = {0, 0, 0, 0};
+    for (int d = 0; d < 2; d++) {
+        const int digit = first + d;
+        const bool is_one = digit >= 0 && digit < CRT_MODULI; // as many digits as moduli
 #pragma unroll
-        for (int b = 0; b < 4; b++) {
+        for (int e = 0; e < COUNT; e++) {
+            sum[d][e] = 0;
+        }
 #pragma unroll
-            for (int g = 0; g < GROUPS; g++) {
-                if (w * 4 + b < CRT_MODULI) // as many digits as moduli
-                    digit[b] =
-                        ht_dp4a(residues[g], CRT_WEIGHT[w * 4 + b < CRT_MODULI ? w * 4 + b : 0][g], digit[b]);
+        for (int g = 0; g < (CRT_MODULI + 3) / 4; g++) {
+            const unsigned weight = ht_crt_weight(CRT_WEIGHT[is_one ? digit : 0][g]);
+#pragma unroll
+            for (int e = 0; e < COUNT; e++) {
+                if (is_one)
+                    sum[d][e] = ht_dp4a(residues[e][g], weight, sum[d][e]);
             }
         }
-        rest += digit[0] + digit[1] * 256;
-        rest += (long long)(digit[2] + digit[3] * 256) * 65536;
-        z[w] = (unsigned)rest;
-        rest >>= 32;
     }
-    z[CRT_SUM_WORDS - 1] = (unsigned)rest;
-    const unsigned long long above = (unsigned long long)z[CRT_TOP_WORD + 1] << 32 | z[CRT_TOP_WORD];
-    const int top = (int)(unsigned)(above >> CRT_TOP_SHIFT);
-    const int quotient = ((int)((long long)top * CRT_QUOTIENT >> 32) + (1 << 17)) >> 18;
-    rest = 0;
+#pragma unroll
+    for (int e = 0; e < COUNT; e++) {
+        half[e] = sum[0][e] + sum[1][e] * 256;
+    }
+}
+
+// 16 bits of P 256^CRT_FREE_DIGITS.
+HT_DEVICE int ht_crt_half_of_product(int half)
+{
+    const int at = half * 2 - CRT_FREE_DIGITS; // bytes
+    const unsigned high = at + 1 < 0 ? 0 : CRT_PRODUCT[at + 1 < 0 ? 0 : (at + 1) / 4] >> (at + 1) % 4 * 8 & 255,
+                   low = at < 0 ? 0 : CRT_PRODUCT[at < 0 ? 0 : at / 4] >> at % 4 * 8 & 255;
+    return (int)(high << 8 | low);
+}
+
+// X 256^CRT_FREE_DIGITS of COUNT elements from the residues of X, four to a word: CRT_VALUE_WORDS words of two's
+// complement, whose top word has the first one of X unless X is as small as results of cancellation are.
+//
+// Z = sum of r_l W_l, digit by digit; X = Z - P round(Z / P). Two digits make a half, of 27 bits with its
+// sign, two halves a word, and a multiple of P is subtracted half by half, so that no sum needs 64 bits. The
+// quotient is that of the upper 31 bits of Z, which two halves have but for one unit; P has 15 bits there.
+template <int COUNT>
+HT_DEVICE void ht_crt_aligned_values(const unsigned (*residues)[(CRT_MODULI + 3) / 4], unsigned (*value)[CRT_VALUE_WORDS])
+{
+    int half[CRT_VALUE_WORDS * 2][COUNT];
+#pragma unroll
+    for (int h = 0; h < CRT_VALUE_WORDS * 2; h++) {
+        ht_crt_half<COUNT>(residues, h * 2 - CRT_FREE_DIGITS, half[h]);
+    }
+    constexpr int TOP = CRT_VALUE_WORDS * 2 - 1, DROP = 18 - CRT_FREE_BITS; // of the quotient's product
+#pragma unroll
+    for (int e = 0; e < COUNT; e++) {
+        const int top = half[TOP][e] * 16 + (half[TOP - 1][e] >> 12);
+        const int quotient = ((int)((long long)top * CRT_QUOTIENT >> 32) + (1 << (DROP - 1))) >> DROP;
+        int carry = 0;
+#pragma unroll
+        for (int w = 0; w < CRT_VALUE_WORDS; w++) {
+            const int low = half[w * 2][e] - quotient * ht_crt_half_of_product(w * 2) + carry,
+                      high = half[w * 2 + 1][e] - quotient * ht_crt_half_of_product(w * 2 + 1);
+            value[e][w] = (unsigned)low + ((unsigned)high << 16);
+            carry = ((low >> 16) + high) >> 16;
+        }
+    }
+}
+
+// X.
+HT_DEVICE void ht_crt_value(const unsigned *residues, unsigned *value)
+{
+    constexpr int GROUPS = (CRT_MODULI + 3) / 4, BITS = CRT_FREE_DIGITS * 8;
+    unsigned one[1][GROUPS], aligned[1][CRT_VALUE_WORDS];
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+        one[0][g] = residues[g];
+    }
+    ht_crt_aligned_values<1>(one, aligned);
+    const unsigned above = aligned[0][CRT_VALUE_WORDS - 1] >> 31 ? 0xffffffffu : 0u;
 #pragma unroll
     for (int w = 0; w < CRT_VALUE_WORDS; w++) {
-        rest += (long long)z[w] - (long long)quotient * (long long)CRT_PRODUCT[w];
-        value[w] = (unsigned)rest;
-        rest >>= 32;
+        const unsigned next = w + 1 < CRT_VALUE_WORDS ? aligned[0][w + 1 < CRT_VALUE_WORDS ? w + 1 : w] : above;
+        value[w] = (unsigned)(((unsigned long long)next << 32 | aligned[0][w]) >> BITS);
     }
+}
+
+// The upper one of two words shifted to the left by less than 32 bits.
+HT_DEVICE unsigned ht_crt_left(unsigned high, unsigned low, int shift)
+{
+    return (unsigned)(((unsigned long long)high << 32 | low) << shift >> 32);
+}
+
+// The words of X 2^-scale for a normal result or 0: false where it is neither, or so small that its
+// first one is not in the top word. value as ht_crt_aligned_values leave it; sign: to be changed.
+//
+// In two's complement a shift brings the first one to bit 62, and what is rounded to an even multiple of
+// 2^10 has its sign removed behind that: of a negative power of two it lies one bit lower, an exact number.
+HT_DEVICE bool ht_crt_normal(const unsigned *value, int scale, unsigned sign, unsigned *low, unsigned *high)
+{
+    constexpr int TOP = CRT_VALUE_WORDS - 1;
+    const unsigned negative = (unsigned)((int)value[TOP] >> 31), top = value[TOP] ^ negative;
+    const int shift = ht_clz(top) - 1;
+    unsigned below = value[TOP - 2] << shift, all = 0;
+#pragma unroll
+    for (int w = 0; w < TOP - 2; w++) {
+        below |= value[w];
+    }
+    all = value[TOP - 1] | value[TOP - 2] | below;
+    const unsigned upper = ht_crt_left(value[TOP], value[TOP - 1], shift),
+                   middle = ht_crt_left(value[TOP - 1], value[TOP - 2], shift) | (below != 0 ? 1u : 0u);
+    unsigned long long bits = (unsigned long long)upper << 32 | middle;
+    bits += 0x1ffu + (middle >> 10 & 1u);
+    const unsigned long long flip = (unsigned long long)negative << 32 | negative;
+    bits = ((unsigned long long)((long long)bits >> 10) ^ flip) - flip;
+    const int field = 32 * CRT_VALUE_WORDS - 3 - CRT_FREE_DIGITS * 8 + 1023 - scale - shift; // of the exponent, less 1
+    const bool zero = (value[TOP] | all) == 0;
+    *low = (unsigned)bits;
+    *high = zero ? 0u : ((unsigned)(bits >> 32) + ((unsigned)field << 20)) | ((negative ^ sign) & 0x80000000u);
+    return (unsigned)field < 2045u && (top != 0 || zero);
 }
 
 // The sign of two's complement, whose magnitude is left.

@@ -13,3 +13,11 @@ HT_DEVICE int ht_clz(unsigned x)
 {
     return __clz((int)x);
 }
+
+// A number that is read once for many uses: as a literal it would take an instruction for each.
+HT_DEVICE unsigned ht_crt_weight(unsigned x)
+{
+    unsigned y;
+    asm("mov.b32 %0, %1;" : "=r"(y) : "r"(x));
+    return y;
+}

@@ -12,3 +12,8 @@ HT_DEVICE int ht_clz(unsigned x)
 {
     return x == 0 ? 32 : __builtin_clz(x);
 }
+
+HT_DEVICE unsigned ht_crt_weight(unsigned x)
+{
+    return x;
+}
