@@ -71,7 +71,7 @@ int app_digest(const void *device, size_t bytes, uint64_t *digest, struct cli_er
 
 int app_download(const float *device, int64_t rows, int64_t cols, struct npy_matrix *out, struct cli_error *f) {
     const size_t bytes = (size_t)(rows * cols) * sizeof *out->data;
-    *out = (struct npy_matrix){malloc(bytes), rows, cols, 1};
+    *out = (struct npy_matrix){.data = malloc(bytes), .rows = rows, .cols = cols, .column_major = 1};
     if (out->data == NULL)
         return cli_error_memory(f, (double)bytes, "the result");
     return session_wait(f) == 0 ? session_device_check(ht_dev_download(out->data, device, bytes), "copy from the device", f) : -1;

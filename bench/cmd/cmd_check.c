@@ -178,7 +178,7 @@ static int check_files(struct check *c, struct cli_error *f) {
     struct data_report r;
     struct tile_outliers o;
     struct halftone_plan plan;
-    if (pair_read(&c->pair, c->path, f) != 0 || pair_check(&c->pair, NULL, 1, f) != 0)
+    if (pair_read(&c->pair, c->path, 0, f) != 0 || pair_check(&c->pair, NULL, 1, f) != 0)
         return -1;
     const int64_t k = pair_cols(&c->pair, 0);
     if (pair_rows(&c->pair, 0) * pair_cols(&c->pair, 1) * k == 0)
@@ -291,7 +291,7 @@ static int check_many(struct check *c, struct cli_error *f) {
              "most %lld rows; "
              "tiles_16: of tiles that have any; few, some, many: up to 1/256, up to 1/16, more\n"
              "# outliers: of MixPert's tiles, 16 x 32 of A and 32 x 8 of B%s; outlier_blocks: of 64 x 64 blocks that meet one\n",
-             stamp, (long long)c->rows, c->families == NULL ? " (of stored products, in a call that has them change places)" : "");
+             stamp, (long long)c->rows, c->families == NULL ? " (of stored products, in a call that swaps A and B)" : "");
     tsv_init(&c->table, columns, (int)(sizeof columns / sizeof columns[0]));
     int status = c->folder != NULL ? check_products(c, f) : check_families(c, f);
     progress_end(&c->progress);

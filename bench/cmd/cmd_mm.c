@@ -28,27 +28,37 @@ static void print_result(const struct mm *t, const struct halftone_plan *plan, i
         fprintf(out, "%s\n", plan->why_scheme);
 }
 
-static int multiply(struct mm *t, struct session *e, struct cli_error *f) {
-    const int64_t rows = pair_rows(&t->pair, 0), cols = pair_cols(&t->pair, 1), k = pair_cols(&t->pair, 0);
-    struct session_problem p;
-    struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    const char *scheme = t->scheme != NULL ? t->scheme : "auto";
-    char method[METHOD_NAME_BYTES];
-    if ((t->accuracy != NULL ? session_accuracy_known(e, t->accuracy, f) : session_scheme_known(e, &scheme, f)) != 0)
-        return -1;
-    snprintf(method, sizeof method, "%s%s", t->accuracy != NULL ? SESSION_ACCURACY : "",
-             t->accuracy != NULL ? t->accuracy : scheme);
+/* What the options name, for session_select and session64_select. */
+static void name_method(const struct mm *t, char method[METHOD_NAME_BYTES]) {
+    snprintf(method, METHOD_NAME_BYTES, "%s%s", t->accuracy != NULL ? SESSION_ACCURACY : "",
+             t->accuracy != NULL ? t->accuracy : t->scheme != NULL ? t->scheme : "auto");
+}
+
+static int make_result(struct mm *t, size_t bytes, struct cli_error *f) {
+    const int64_t rows = pair_rows(&t->pair, 0), cols = pair_cols(&t->pair, 1);
     if (cols != 0 && rows > INT64_MAX / 16 / cols)
         return cli_error_set(f, "the result would be %lld x %lld, more than any memory holds; give smaller files",
                          (long long)rows, (long long)cols);
+    void *const memory = calloc((size_t)(rows * cols) + 1, bytes);
+    if (memory == NULL)
+        return cli_error_memory(f, (double)(rows * cols) * (double)bytes, "the result");
     t->result.rows = rows;
     t->result.cols = cols;
-    t->result.data = calloc((size_t)(rows * cols) + 1, sizeof(float));
-    if (t->result.data == NULL)
-        return cli_error_memory(f, (double)(rows * cols) * 4, "the result");
-    if (pair_open_problem(&t->pair, &p, f) != 0)
+    if (bytes == sizeof(double))
+        t->result.wide = memory;
+    else
+        t->result.data = memory;
+    return 0;
+}
+
+static int multiply(struct mm *t, struct session *e, struct cli_error *f) {
+    struct session_problem p;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    char method[METHOD_NAME_BYTES];
+    if (make_result(t, sizeof(float), f) != 0 || pair_open_problem(&t->pair, &p, f) != 0)
         return -1;
-    const int is_named = t->accuracy == NULL && strcmp(scheme, "auto") != 0;
+    name_method(t, method);
+    const int is_named = t->scheme != NULL && strcmp(t->scheme, "auto") != 0;
     int status = session_select(e, method, NULL, f);
     if (status == 0)
         status = session_query(e, &p, &plan, f);
@@ -59,17 +69,55 @@ static int multiply(struct mm *t, struct session *e, struct cli_error *f) {
     if (status == 0)
         status = npy_write(t->output, &t->result, f);
     if (status == 0)
-        print_result(t, &plan, k, is_named, e->device.simulated);
+        print_result(t, &plan, pair_cols(&t->pair, 0), is_named, e->device.simulated);
     session_problem_close(&p);
     return status;
 }
 
+static int multiply64(struct mm *t, struct session *e, struct cli_error *f) {
+    struct session64_problem p;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    char method[METHOD_NAME_BYTES];
+    if (make_result(t, sizeof(double), f) != 0 || pair_open_problem64(&t->pair, &p, f) != 0)
+        return -1;
+    name_method(t, method);
+    const int is_named = t->scheme != NULL && strcmp(t->scheme, "auto") != 0;
+    int status = session64_select(e, method, f);
+    if (status == 0)
+        status = session64_query(e, &p, &plan, f);
+    if (status == 0)
+        status = session64_multiply(e, &p, f);
+    if (status == 0)
+        status = session64_problem_result(&p, t->result.wide, f);
+    if (status == 0)
+        status = npy_write(t->output, &t->result, f);
+    if (status == 0)
+        print_result(t, &plan, pair_cols(&t->pair, 0), is_named, e->device.simulated);
+    session64_problem_close(&p);
+    return status;
+}
+
+/* *wide: what FP64 alone has is named, or both files are float64 and nothing is named that only FP32 has. */
+static int choose_type(struct mm *t, struct session *e, int *wide, struct cli_error *f) {
+    char method[METHOD_NAME_BYTES];
+    name_method(t, method);
+    const int both = SESSION_FP32 | SESSION_FP64, kinds = t->scheme != NULL || t->accuracy != NULL ? session_kinds(e, method) : both;
+    *wide = kinds == SESSION_FP64 || (kinds == both && t->pair.x[0].is_float64 && t->pair.x[1].is_float64);
+    if (*wide)
+        return 0;
+    return t->accuracy != NULL ? session_accuracy_known(e, t->accuracy, f) : t->scheme != NULL ? session_scheme_known(e, &t->scheme, f) : 0;
+}
+
 static int read_and_multiply(struct mm *t, struct cli_error *f) {
     struct session e;
-    if (pair_read(&t->pair, t->path, f) != 0 || pair_check(&t->pair, NULL, 1, f) != 0 ||
+    if (pair_examine(&t->pair, t->path, f) != 0 || pair_check(&t->pair, NULL, 1, f) != 0 ||
         outfile_check(t->output, f) != 0 || session_open(&e, f) != 0)
         return -1;
-    int status = multiply(t, &e, f);
+    int wide = 0, status = choose_type(t, &e, &wide, f);
+    if (status == 0)
+        status = pair_read(&t->pair, t->path, wide, f);
+    if (status == 0)
+        status = wide ? multiply64(t, &e, f) : multiply(t, &e, f);
     session_close(&e);
     return status;
 }
@@ -97,15 +145,18 @@ static int run(int argc, char **argv, struct cli_error *f) {
 
 const struct command cmd_mm = {"mm", "C = op(A) op(B) of two .npy files",
                                "Usage: halftone mm A.npy B.npy -o C.npy [--scheme S | --accuracy A] [--ta] [--tb]\n\n"
-                               "Writes C = op(A) op(B) as float32, C order. Inputs: .npy of float16/32/64, "
+                               "Writes C = op(A) op(B), C order. Inputs: .npy of float16/32/64, "
                                "integers or bool, C or Fortran\n"
-                               "order, 2-d; a 1-d array of length n counts as one row (1 x n). float64 and "
-                               "integers are rounded to float32.\n\n"
+                               "order, 2-d; a 1-d array of length n counts as one row (1 x n). Two files of float64 are multiplied in\n"
+                               "FP64 and give float64; other inputs, and those with a scheme or accuracy of FP32, are rounded to float32\n"
+                               "and give float32.\n\n"
                                "  -o FILE      where the result goes; written whole or not at all\n"
                                "  --scheme S   auto (default) or a scheme that `halftone info` lists\n"
                                "  --accuracy A what the result must keep, not a scheme's name: half, tf32, fp32-fast, fp32 "
                                "(what auto promises),\n"
                                "               reproducible, bits=N, bound=X or relative=X:rho=Y (halftone.h, section 7); the cheapest "
-                               "scheme that has it runs\n"
+                               "scheme that has it runs.\n"
+                               "               FP64: fp64 (default), fp64-fast, reproducible, bits=N (section 9); schemes native64, crt14 to "
+                               "crt20\n"
                                "  --ta, --tb   transpose A, B\n",
                                run, 0};

@@ -270,6 +270,12 @@ static uint64_t gather_bits(const unsigned char *p, const struct header *h) {
     return bits;
 }
 
+static double wide_element(uint64_t bits) {
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 static float element(const unsigned char *p, const struct header *h) {
     uint64_t bits = gather_bits(p, h);
     if (h->kind == 'b')
@@ -291,16 +297,15 @@ static float element(const unsigned char *p, const struct header *h) {
         memcpy(&value, &low, sizeof value);
         return value;
     }
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return (float)value;
+    return (float)wide_element(bits);
 }
 
 static int finite_in_file(const unsigned char *p, const struct header *h) {
     return (gather_bits(p, h) >> 52 & 2047) != 2047;
 }
 
-static int read_elements(FILE *in, const char *path, const struct header *h, int64_t count, float *out,
+/* Into data or wide, whichever the matrix has. */
+static int read_elements(FILE *in, const char *path, const struct header *h, int64_t count, const struct npy_matrix *out,
                          struct cli_error *f) {
     unsigned char *chunk = malloc((size_t)CHUNK_ELEMENTS * 8);
     if (chunk == NULL)
@@ -315,8 +320,12 @@ static int read_elements(FILE *in, const char *path, const struct header *h, int
         }
         for (size_t i = 0; i < now && status == 0; i++) {
             const unsigned char *p = chunk + i * (size_t)h->bytes;
-            float value = element(p, h);
-            out[done + (int64_t)i] = value;
+            if (out->wide != NULL) {
+                out->wide[done + (int64_t)i] = wide_element(gather_bits(p, h));
+                continue;
+            }
+            const float value = element(p, h);
+            out->data[done + (int64_t)i] = value;
             if (isinf(value) && h->kind == 'f' && h->bytes == 8 && finite_in_file(p, h))
                 status = cli_error_set(f,
                                    "%s: element %lld is too large for float32 (3.4e38); scale the array, for "
@@ -334,53 +343,83 @@ static int examine_open_file(FILE *in, const char *path, struct header *h, struc
     int64_t data_at = 0;
     if (read_header(in, path, h, &data_at, f) != 0 || header_to_extents(h, path, out, f) != 0)
         return -1;
+    out->is_float64 = h->kind == 'f' && h->bytes == 8;
     return check_length(in, path, data_at, out->rows * out->cols * h->bytes, f);
 }
 
-static int read_open_file(FILE *in, const char *path, struct npy_matrix *out, struct cli_error *f) {
+enum how { HEADER_ALONE, SINGLE, WIDE };
+
+static int read_open_file(FILE *in, const char *path, enum how how, struct npy_matrix *out, struct cli_error *f) {
     struct header h;
     if (examine_open_file(in, path, &h, out, f) != 0)
         return -1;
+    if (how == HEADER_ALONE)
+        return 0;
+    if (how == WIDE && !out->is_float64)
+        return cli_error_set(f, "%s: holds %s%d, and FP64 products take float64 in both files; save it with numpy.save(path, "
+                                "x.astype(numpy.float64)), or name an accuracy or scheme of FP32",
+                             path, h.kind == 'f' ? "float" : h.kind == 'i' ? "int" : h.kind == 'u' ? "uint" : "bool", 8 * h.bytes);
     const int64_t count = out->rows * out->cols;
-    out->data = malloc(count > 0 ? (size_t)count * sizeof(float) : 1);
-    if (out->data == NULL)
-        return cli_error_memory(f, (double)count * 4, path);
-    if (read_elements(in, path, &h, count, out->data, f) == 0)
+    const size_t bytes = (size_t)count * (how == WIDE ? sizeof *out->wide : sizeof *out->data);
+    void *const memory = malloc(bytes > 0 ? bytes : 1);
+    if (memory == NULL)
+        return cli_error_memory(f, (double)bytes, path);
+    if (how == WIDE)
+        out->wide = memory;
+    else
+        out->data = memory;
+    if (read_elements(in, path, &h, count, out, f) == 0)
         return 0;
     npy_free(out);
     return -1;
 }
 
-static int open_and_read(const char *path, int with_elements, struct npy_matrix *out, struct cli_error *f) {
-    struct header h;
+static int open_and_read(const char *path, enum how how, struct npy_matrix *out, struct cli_error *f) {
     memset(out, 0, sizeof *out);
     FILE *in = fopen(path, "rb");
     if (in == NULL)
         return cli_error_set(f, "%s: cannot be opened: %s; check the name", path, strerror(errno));
-    const int status = with_elements ? read_open_file(in, path, out, f) : examine_open_file(in, path, &h, out, f);
+    const int status = read_open_file(in, path, how, out, f);
     fclose(in);
     return status;
 }
 
 int npy_read(const char *path, struct npy_matrix *out, struct cli_error *f) {
-    return open_and_read(path, 1, out, f);
+    return open_and_read(path, SINGLE, out, f);
+}
+
+int npy_read_wide(const char *path, struct npy_matrix *out, struct cli_error *f) {
+    return open_and_read(path, WIDE, out, f);
 }
 
 int npy_examine(const char *path, struct npy_matrix *out, struct cli_error *f) {
-    return open_and_read(path, 0, out, f);
+    return open_and_read(path, HEADER_ALONE, out, f);
 }
 
-static void write_floats(FILE *out, const float *data, int64_t count) {
-    unsigned char chunk[4 * 1024];
+/* Element `i`'s bits. */
+static uint64_t bits_of(const struct npy_matrix *m, int64_t i) {
+    uint64_t bits = 0;
+    uint32_t low;
+    if (m->wide != NULL) {
+        memcpy(&bits, &m->wide[i], sizeof bits);
+        return bits;
+    }
+    memcpy(&low, &m->data[i], sizeof low);
+    return low;
+}
+
+static void write_elements(FILE *out, const struct npy_matrix *m, int64_t count) {
+    enum { AT_ONCE = 1024 };
+    unsigned char chunk[8 * AT_ONCE];
+    const int bytes = m->wide != NULL ? 8 : 4;
     for (int64_t done = 0; done < count;) {
-        int64_t now = count - done < 1024 ? count - done : 1024;
+        const int64_t now = count - done < AT_ONCE ? count - done : AT_ONCE;
         for (int64_t i = 0; i < now; i++) {
-            uint32_t bits;
-            memcpy(&bits, &data[done + i], sizeof bits);
-            for (int b = 0; b < 4; b++)
-                chunk[4 * i + b] = (unsigned char)(bits >> 8 * b);
+            const uint64_t bits = bits_of(m, done + i);
+            for (int b = 0; b < bytes; b++)
+                chunk[bytes * i + b] = (unsigned char)(bits >> 8 * b);
         }
-        if (fwrite(chunk, 4, (size_t)now, out) != (size_t)now)
+        if (fwrite(chunk, (size_t)bytes, (size_t)now, out) != (size_t)now)
             return; /* outfile_commit reports it */
         done += now;
     }
@@ -389,8 +428,8 @@ static void write_floats(FILE *out, const float *data, int64_t count) {
 int npy_write(const char *path, const struct npy_matrix *matrix, struct cli_error *f) {
     char text[192];
     int length =
-        snprintf(text, sizeof text, "{'descr': '<f4', 'fortran_order': %s, 'shape': (%lld, %lld), }",
-                 matrix->column_major ? "True" : "False", (long long)matrix->rows, (long long)matrix->cols);
+        snprintf(text, sizeof text, "{'descr': '<f%d', 'fortran_order': %s, 'shape': (%lld, %lld), }",
+                 matrix->wide != NULL ? 8 : 4, matrix->column_major ? "True" : "False", (long long)matrix->rows, (long long)matrix->cols);
     int padded = (10 + length + 1 + 63) / 64 * 64 -
                  10; /* magic, version and length are 10 bytes; data starts at 64s */
     struct outfile o;
@@ -400,11 +439,12 @@ int npy_write(const char *path, const struct npy_matrix *matrix, struct cli_erro
     fputc(padded & 255, o.stream);
     fputc(padded >> 8, o.stream);
     fprintf(o.stream, "%s%*s\n", text, padded - length - 1, "");
-    write_floats(o.stream, matrix->data, matrix->rows * matrix->cols);
+    write_elements(o.stream, matrix, matrix->rows * matrix->cols);
     return outfile_commit(&o, f);
 }
 
 void npy_free(struct npy_matrix *matrix) {
     free(matrix->data);
+    free(matrix->wide);
     memset(matrix, 0, sizeof *matrix);
 }

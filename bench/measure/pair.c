@@ -3,11 +3,20 @@
 
 #include <string.h>
 
-int pair_read(struct pair *p, const char *const path[2], struct cli_error *f) {
+static int read_both(struct pair *p, const char *const path[2], int (*read)(const char *, struct npy_matrix *, struct cli_error *),
+                     struct cli_error *f) {
     for (int i = 0; i < 2; i++)
-        if (npy_read(path[i], &p->x[i], f) != 0)
+        if (read(path[i], &p->x[i], f) != 0)
             return -1;
     return 0;
+}
+
+int pair_read(struct pair *p, const char *const path[2], int wide, struct cli_error *f) {
+    return read_both(p, path, wide ? npy_read_wide : npy_read, f);
+}
+
+int pair_examine(struct pair *p, const char *const path[2], struct cli_error *f) {
+    return read_both(p, path, npy_examine, f);
 }
 
 void pair_free(struct pair *p) {
@@ -69,4 +78,9 @@ int pair_open_problem(const struct pair *p, struct session_problem *out, struct 
     return session_batch_open(out, p->batch > 1 ? p->batch : 1, pair_trans(p, 1), pair_trans(p, 0),
                              pair_cols(p, 1), pair_rows(p, 0), pair_cols(p, 0), p->x[1].data, pair_ld(p, 1),
                              p->x[0].data, pair_ld(p, 0), f);
+}
+
+int pair_open_problem64(const struct pair *p, struct session64_problem *out, struct cli_error *f) {
+    return session64_problem_open(out, pair_trans(p, 1), pair_trans(p, 0), pair_cols(p, 1), pair_rows(p, 0), pair_cols(p, 0), p->x[1].wide,
+                                  pair_ld(p, 1), p->x[0].wide, pair_ld(p, 0), f);
 }

@@ -3,7 +3,7 @@
 #ifndef BENCH_PAIR_H
 #define BENCH_PAIR_H
 
-#include "measure/session.h"
+#include "measure/session64.h"
 #include "io/npy.h"
 
 /* batch > 1: each file holds that many matrices below each other, all with the same number of rows. */
@@ -13,8 +13,10 @@ struct pair {
     int64_t batch;
 };
 
-/* Both files; what was read is the caller's to free, also after a failure. */
-int pair_read(struct pair *p, const char *const path[2], struct cli_error *f);
+/* Both files; what was read is the caller's to free, also after a failure. wide: both must be float64, and stay so. */
+int pair_read(struct pair *p, const char *const path[2], int wide, struct cli_error *f);
+/* Extents and types alone. */
+int pair_examine(struct pair *p, const char *const path[2], struct cli_error *f);
 void pair_free(struct pair *p);
 
 /* Extents of op(A) and op(B), of one product. */
@@ -31,5 +33,6 @@ int pair_check(const struct pair *p, const char *subject, int is_option, struct 
 char pair_trans(const struct pair *p, int which);
 int64_t pair_ld(const struct pair *p, int which);
 int pair_open_problem(const struct pair *p, struct session_problem *out, struct cli_error *f);
+int pair_open_problem64(const struct pair *p, struct session64_problem *out, struct cli_error *f); /* of a pair that was read wide; no batch */
 
 #endif

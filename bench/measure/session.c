@@ -113,23 +113,27 @@ int session_problem_result(const struct session_problem *p, float *c, struct cli
     return bytes == 0 ? 0 : session_device_check(ht_dev_download(c, p->c, bytes), "copy from the device", f);
 }
 
+/* Behind what `list` has, as far as it fits. */
+static void add_name(char *list, size_t bytes, const char *name, const char *before) {
+    const size_t used = strlen(list);
+    if (used + strlen(before) + strlen(name) < bytes)
+        strcat(strcat(list, before), name);
+}
+
 int session_scheme_known(const struct session *e, const char **scheme, struct cli_error *f) {
     char list[400] = "auto";
-    const char *name = ht_scheme_meant(*scheme);
+    const char *name = ht_scheme_meant(*scheme), *known;
     if (strcmp(name, "auto") == 0)
         return 0;
-    for (int i = 0; halftone_schemes(e->handle, i) != NULL; i++) {
-        const char *known = halftone_schemes(e->handle, i);
+    for (int i = 0; (known = halftone_schemes(e->handle, i)) != NULL; i++) {
         if (strcmp(name, known) == 0) {
             *scheme = known;
             return 0;
         }
-        size_t used = strlen(list);
-        if (used + strlen(known) + 3 < sizeof list) {
-            memcpy(list + used, ", ", 2);
-            memcpy(list + used + 2, known, strlen(known) + 1);
-        }
+        add_name(list, sizeof list, known, ", ");
     }
+    for (int i = 0; (known = halftone_dschemes(e->handle, i)) != NULL; i++)
+        add_name(list, sizeof list, known, i == 0 ? "; for FP64 products: " : ", ");
     return cli_error_usage(f, "unknown scheme '%s'; this build has %s", name, list);
 }
 

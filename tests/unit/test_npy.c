@@ -60,10 +60,14 @@ static size_t build(unsigned char *out, int major, const char *header, const voi
     return at + length + data_bytes;
 }
 
-static int read_built(const char *header, const void *data, size_t data_bytes, struct npy_matrix *x,
-                      struct cli_error *f) {
+static void put_built(const char *header, const void *data, size_t data_bytes) {
     unsigned char file[4096];
     put(file, build(file, 1, header, data, data_bytes));
+}
+
+static int read_built(const char *header, const void *data, size_t data_bytes, struct npy_matrix *x,
+                      struct cli_error *f) {
+    put_built(header, data, data_bytes);
     return npy_read(path, x, f);
 }
 
@@ -71,7 +75,7 @@ static void round_trip(void **state) {
     float values[6] = {1.5f, -0.0f, INFINITY, NAN, 1e-45f, -3e38f};
     (void)state;
     for (int order = 0; order < 2; order++) {
-        struct npy_matrix in = {values, 2, 3, order}, out;
+        struct npy_matrix in = {.data = values, .rows = 2, .cols = 3, .column_major = order}, out;
         struct cli_error f;
         assert_int_equal(npy_write(path, &in, &f), 0);
         assert_int_equal(npy_read(path, &out, &f), 0);
@@ -82,7 +86,7 @@ static void round_trip(void **state) {
         assert_int_equal(stat(path, &info), 0);
         assert_int_equal(info.st_size, 128 + 24); /* data starts at a multiple of 64 */
     }
-    struct npy_matrix empty = {values, 0, 7, 0}, out;
+    struct npy_matrix empty = {.data = values, .rows = 0, .cols = 7, .column_major = 0}, out;
     struct cli_error f;
     assert_int_equal(npy_write(path, &empty, &f), 0);
     assert_int_equal(npy_read(path, &out, &f), 0);
@@ -240,6 +244,31 @@ static void malformed_files(void **state) {
     assert_null(x.data);
 }
 
+/* float64 as it is, both ways; what is not float64 is refused. */
+static void wide_matrices_keep_every_bit(void **state) {
+    const double values[6] = {0.1, -1e300, 5e-324, -0.0, (double)INFINITY, 3};
+    struct npy_matrix x, y;
+    struct cli_error f;
+    (void)state;
+    put_built("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), }", values, sizeof values);
+    assert_int_equal(npy_examine(path, &x, &f), 0);
+    assert_true(x.is_float64 && x.wide == NULL && x.data == NULL);
+    assert_int_equal(npy_read_wide(path, &x, &f), 0);
+    assert_true(x.data == NULL && x.rows == 2 && x.cols == 3 && x.column_major);
+    assert_memory_equal(x.wide, values, sizeof values);
+    assert_int_equal(npy_write(path, &x, &f), 0);
+    assert_int_equal(npy_read_wide(path, &y, &f), 0);
+    assert_true(y.column_major && y.is_float64);
+    assert_memory_equal(y.wide, values, sizeof values);
+    npy_free(&x);
+    npy_free(&y);
+    const float single = 1;
+    put_built("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), }", &single, sizeof single);
+    assert_int_equal(npy_read_wide(path, &x, &f), -1);
+    assert_non_null(strstr(f.text, "holds float32"));
+    assert_true(x.wide == NULL && x.data == NULL);
+}
+
 static int files_in_folder(void) {
     DIR *d = opendir(folder);
     int count = 0;
@@ -253,7 +282,7 @@ static int files_in_folder(void) {
 /* A failed write leaves the old file and no temporary one. */
 static void failed_write_leaves_nothing(void **state) {
     float one = 1;
-    struct npy_matrix x = {&one, 1, 1, 0};
+    struct npy_matrix x = {.data = &one, .rows = 1, .cols = 1, .column_major = 0};
     struct cli_error f;
     char inside[160];
     (void)state;
@@ -324,6 +353,7 @@ int main(void) {
         cmocka_unit_test(round_trip),          cmocka_unit_test(element_types),
         cmocka_unit_test(shapes_and_versions), cmocka_unit_test(malformed_headers),
         cmocka_unit_test(malformed_files),     cmocka_unit_test(failed_write_leaves_nothing),
+        cmocka_unit_test(wide_matrices_keep_every_bit),
         cmocka_unit_test(mutations),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
