@@ -9,7 +9,7 @@ constexpr int CRT_FREE_BITS = CRT_VALUE_WORDS * 32 - CRT_PRODUCT_BITS - CRT_FREE
 // Of COUNT elements the sum of a digit of all weights times the residues, four to a word, and of the next digit
 // times 256. Digits below 0 are of zeros. A weight is read for all of them at once.
 template <int COUNT>
-HT_DEVICE void ht_crt_half(const unsigned (*residues)[(CRT_MODULI + 3) / 4], int first, int *half)
+HT_DEVICE void ht_crt_pair(const unsigned (*residues)[(CRT_MODULI + 3) / 4], int first, int *pair)
 {
     int sum[2][COUNT];
 #pragma unroll
@@ -32,14 +32,14 @@ HT_DEVICE void ht_crt_half(const unsigned (*residues)[(CRT_MODULI + 3) / 4], int
     }
 #pragma unroll
     for (int e = 0; e < COUNT; e++) {
-        half[e] = sum[0][e] + sum[1][e] * 256;
+        pair[e] = sum[0][e] + sum[1][e] * 256;
     }
 }
 
 // 16 bits of P 256^CRT_FREE_DIGITS.
-HT_DEVICE int ht_crt_half_of_product(int half)
+HT_DEVICE int ht_crt_product_pair(int pair)
 {
-    const int at = half * 2 - CRT_FREE_DIGITS; // bytes
+    const int at = pair * 2 - CRT_FREE_DIGITS; // bytes
     const unsigned high = at + 1 < 0 ? 0 : CRT_PRODUCT[at + 1 < 0 ? 0 : (at + 1) / 4] >> (at + 1) % 4 * 8 & 255,
                    low = at < 0 ? 0 : CRT_PRODUCT[at < 0 ? 0 : at / 4] >> at % 4 * 8 & 255;
     return (int)(high << 8 | low);
@@ -48,27 +48,27 @@ HT_DEVICE int ht_crt_half_of_product(int half)
 // X 256^CRT_FREE_DIGITS of COUNT elements from the residues of X, four to a word: CRT_VALUE_WORDS words of two's
 // complement, whose top word has the first one of X unless X is as small as results of cancellation are.
 //
-// Z = sum of r_l W_l, digit by digit; X = Z - P round(Z / P). Two digits make a half, of 27 bits with its
-// sign, two halves a word, and a multiple of P is subtracted half by half, so that no sum needs 64 bits. The
-// quotient is that of the upper 31 bits of Z, which two halves have but for one unit; P has 15 bits there.
+// Z = sum of r_l W_l, digit by digit; X = Z - P round(Z / P). Two digits make a pair, of 27 bits with its
+// sign, two pairs a word, and a multiple of P is subtracted pair by pair, so that no sum needs 64 bits. The
+// quotient is that of the upper 31 bits of Z, which two pairs have but for one unit; P has 15 bits there.
 template <int COUNT>
 HT_DEVICE void ht_crt_aligned_values(const unsigned (*residues)[(CRT_MODULI + 3) / 4], unsigned (*value)[CRT_VALUE_WORDS])
 {
-    int half[CRT_VALUE_WORDS * 2][COUNT];
+    int pair[CRT_VALUE_WORDS * 2][COUNT];
 #pragma unroll
     for (int h = 0; h < CRT_VALUE_WORDS * 2; h++) {
-        ht_crt_half<COUNT>(residues, h * 2 - CRT_FREE_DIGITS, half[h]);
+        ht_crt_pair<COUNT>(residues, h * 2 - CRT_FREE_DIGITS, pair[h]);
     }
     constexpr int TOP = CRT_VALUE_WORDS * 2 - 1, DROP = 18 - CRT_FREE_BITS; // of the quotient's product
 #pragma unroll
     for (int e = 0; e < COUNT; e++) {
-        const int top = half[TOP][e] * 16 + (half[TOP - 1][e] >> 12);
+        const int top = pair[TOP][e] * 16 + (pair[TOP - 1][e] >> 12);
         const int quotient = ((int)((long long)top * CRT_QUOTIENT >> 32) + (1 << (DROP - 1))) >> DROP;
         int carry = 0;
 #pragma unroll
         for (int w = 0; w < CRT_VALUE_WORDS; w++) {
-            const int low = half[w * 2][e] - quotient * ht_crt_half_of_product(w * 2) + carry,
-                      high = half[w * 2 + 1][e] - quotient * ht_crt_half_of_product(w * 2 + 1);
+            const int low = pair[w * 2][e] - quotient * ht_crt_product_pair(w * 2) + carry,
+                      high = pair[w * 2 + 1][e] - quotient * ht_crt_product_pair(w * 2 + 1);
             value[e][w] = (unsigned)low + ((unsigned)high << 16);
             carry = ((low >> 16) + high) >> 16;
         }
