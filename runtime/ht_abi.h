@@ -260,6 +260,9 @@ enum ht_family {
     HT_FAMILY_CRT_MMA_WARP, /* by mma.sync or MFMA, */
     HT_FAMILY_CRT_PACK,     /* packing, */
     HT_FAMILY_CRT_COMBINE,  /* and what puts residues together */
+    HT_FAMILY_OZAKI_MMA_WARP, /* FP64 by FP16 slices: products of pairs of slices by mma.sync or MFMA, */
+    HT_FAMILY_OZAKI_PACK,     /* the splits, */
+    HT_FAMILY_OZAKI_COMBINE,  /* and the sums of all pairs */
     HT_FAMILIES
 };
 
@@ -272,6 +275,9 @@ struct ht_native64_args; /* ht_abi64.h */
 struct ht_crt_pack_args;
 struct ht_crt_gemm_args;
 struct ht_crt_combine_args;
+struct ht_ozaki_pack_args;
+struct ht_ozaki_gemm_args;
+struct ht_ozaki_combine_args;
 
 /* Launchers of an FP64 product by residues. init: of packing, once per device. */
 struct ht_crt_launch {
@@ -280,6 +286,14 @@ struct ht_crt_launch {
     int (*pack)(const struct ht_crt_pack_args *operands, int count, void *stream);
     int (*gemm)(const struct ht_crt_gemm_args *args, void *stream);
     int (*combine)(const struct ht_crt_combine_args *args, void *stream);
+};
+
+/* Launchers of an FP64 product by FP16 slices; pack takes both operands. */
+struct ht_ozaki_launch {
+    int (*init)(void);
+    int (*pack)(const struct ht_ozaki_pack_args *args, void *stream);
+    int (*gemm)(const struct ht_ozaki_gemm_args *args, void *stream);
+    int (*combine)(const struct ht_ozaki_combine_args *args, void *stream);
 };
 
 struct ht_kernel_desc {
@@ -297,6 +311,7 @@ struct ht_kernel_desc {
     int (*launch)(const struct ht_gemm_args *args, void *stream); /* of an FP64 product NULL, and then: */
     int (*launch64)(const struct ht_native64_args *args, void *stream);
     const struct ht_crt_launch *residues; /* or this */
+    const struct ht_ozaki_launch *ozaki;  /* or this */
 };
 
 /* For which inputs a scheme's bound holds, roughly; range_text has the numbers. The order means nothing. */

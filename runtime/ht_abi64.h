@@ -51,6 +51,66 @@ struct ht_crt_combine_args {
     int batch;
     double alpha, beta;
 };
+/* By FP16 slices (scheme ozaki; Mukunoki et al. 2020, algorithms 1 to 3). Slice s of row i is worth 2^exponents[s] of
+ * FP16 numbers that are multiples of 2^-bits; panels: of each slice ceil(rows / 64) x k_blocks atoms of 64 rows x
+ * 64 k, as in ht_abi.h. Rows are those of A, or columns of B; their number is rounded up to 64 (padded). */
+enum ht_ozaki_mode {
+    HT_OZAKI_DP,    /* d by algorithm 3, `most` at most; fast mode unless A was split to its end */
+    HT_OZAKI_FIXED, /* `most` slices, fast mode */
+    HT_OZAKI_CR     /* until nothing is left, `most` at most; all products */
+};
+struct ht_ozaki_operand {
+    const double *src; /* element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row] */
+    unsigned char *panels;
+    double *rest;   /* [padded][k_blocks * 64]: what is not split yet */
+    int *exponents; /* [slice][padded]; the first HT_OZAKI_POISONED: NaN, Inf, or more slices than `most` */
+    int *slices;    /* [padded]: so far, and HT_OZAKI_LEFT where something is left */
+    long long ld;
+    long long slice_stride; /* bytes, of panels */
+    int rows, padded;
+    int k_contiguous;
+};
+enum { HT_OZAKI_POISONED = 1 << 20, HT_OZAKI_LEFT = 1 << 16 };
+/* What the data decided: products of slice p of A and q of B with p < A, q < B and p + q < LEVELS; D: algorithm 3's;
+ * FIELD: largest exponent field in B. */
+enum { HT_OZAKI_A, HT_OZAKI_B, HT_OZAKI_LEVELS, HT_OZAKI_D, HT_OZAKI_FIELD, HT_OZAKI_CHOSEN = 8 };
+struct ht_ozaki_pack_args {
+    struct ht_ozaki_operand operand[2];
+    double *weights; /* [k_blocks * 64]: |B| e, over the power of two below B's largest */
+    int *fields;     /* [padded of B / 64][k_blocks * 2]: largest exponent fields */
+    int *chosen;     /* [HT_OZAKI_CHOSEN] */
+    double limit;    /* 2 sqrt(k) 2^-53 */
+    int k, k_blocks;
+    int bits; /* of a slice: 53 - rho */
+    int most; /* slices */
+    int mode; /* enum ht_ozaki_mode */
+};
+/* Sums of a block of C, from its first row and column on: of each pair of slices p * most + q those of all tiles, in
+ * the order in which threads hold them. */
+struct ht_ozaki_gemm_args {
+    const unsigned char *a_panels, *b_panels;
+    float *planes;
+    const int *chosen;
+    long long a_slice_stride, b_slice_stride; /* bytes */
+    long long plane_stride;                   /* floats, from pair to pair */
+    int m, n;
+    int k_blocks, most;
+};
+/* C = alpha S + beta C of the block: S is the sum in FP64, q by q, of each p by p; of HT_OZAKI_CR the exact sum rounded
+ * once, and alpha S too where beta is 0 and alpha a power of two. beta == 0 does not read C. */
+struct ht_ozaki_combine_args {
+    const float *planes;
+    const int *chosen;
+    const int *a_taus, *b_taus;
+    double *c;
+    const double *alpha_ptr, *beta_ptr; /* as above */
+    long long plane_stride;
+    long long ldc;
+    int a_padded, b_padded; /* from slice to slice */
+    int m, n;
+    int bits, most, mode;
+    double alpha, beta;
+};
 /* By FP64 arithmetic (scheme native64): element (row, k) of A is a[row * a_ld + k] when a_k_contiguous,
  * else a[k * a_ld + row]; of B likewise, its rows being columns of B. C as above. */
 struct ht_native64_args {

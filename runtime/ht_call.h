@@ -90,7 +90,8 @@ enum step_kind {
     STEP_REDUCE,  /* split-K partials into C; without partials C = beta * C */
     STEP_NATIVE64,   /* FP64 product of the caller's matrices */
     STEP_CRT_PACK,   /* A and B as residues, all entries at once */
-    STEP_CRT_PRODUCT /* INT8 products of all moduli, and what they come to in C */
+    STEP_CRT_PRODUCT, /* INT8 products of all moduli, and what they come to in C */
+    STEP_OZAKI /* FP64 by FP16 slices: splits, products and sums, one entry of the batch after the other */
 };
 
 /* Regions of the workspace, in its order. The flags come first: grow_own. */
@@ -114,6 +115,14 @@ struct step {
 
 enum { STEPS_MAX = 4 };
 
+/* Slices of an FP64 product by slices, and the blocks of C whose sums of pairs are kept at once. */
+struct ozaki_plan {
+    int mode, most, bits; /* enum ht_ozaki_mode; as in ht_ozaki_pack_args */
+    int64_t block_m, block_n;
+    int64_t a_slice_stride, b_slice_stride; /* bytes, of panels */
+    int64_t plane_stride;                   /* floats, from pair to pair */
+};
+
 struct plan {
     const struct ht_set_desc *set; /* that its kernels are of: the handle's, or its FP64 half */
     const struct ht_scheme_desc *scheme;
@@ -127,6 +136,7 @@ struct plan {
     int64_t pack_ns;      /* FP64 by residues: packing and putting together */
     int64_t plane_stride; /* and bytes of an entry's residues, of so many entries at once */
     int64_t plane_entries;
+    struct ozaki_plan ozaki;
     struct packed_layout a, b;
     int k_blocks;
     struct step step[STEPS_MAX];
@@ -198,6 +208,12 @@ struct ht_accuracy64 {
     char bits_text[24]; /* "bits=N" */
 };
 
+/* "ozaki", "ozaki-cr", with or without ":d=N". */
+struct ht_ozaki_mode_name {
+    char text[24];
+    int mode, most; /* enum ht_ozaki_mode; slices */
+};
+
 /* What halftone_host_left goes through: see ht_host.c. m = 0: nothing. */
 struct ht_host_left {
     int64_t m, n, tile_m, tile_n, step, first, row, col;
@@ -235,6 +251,7 @@ struct halftone {
     struct ht_accuracy accuracy; /* text "": the scheme was set by name */
     int accuracies;              /* that were set so far */
     const char *scheme64;        /* of FP64 products, by name; NULL: `accuracy64` chooses */
+    struct ht_ozaki_mode_name ozaki; /* where that is ozaki */
     struct ht_accuracy64 accuracy64;
     /* Comparing kernels and splits takes 2 us of the host, for `auto` 7, comparing schemes 10; laying out
      * 0.4. */
@@ -415,5 +432,16 @@ HT_LOCAL int ht_plan_residues(halftone *h, const struct plan_key *key, struct pl
 HT_LOCAL int ht_ready_residues(halftone *h, const struct plan *p, const struct step *s);
 HT_LOCAL int ht_launch_crt_pack(halftone *h, const struct gemm_run *r, const struct step *s);
 HT_LOCAL int ht_launch_crt_product(halftone *h, const struct gemm_run *r, const struct step *s);
+
+/* ---- ht_ozaki.c: FP64 by FP16 slices ---- */
+
+/* Reads a mode's name; false: it is none. */
+HT_LOCAL bool ht_read_ozaki(const char *name, struct ht_ozaki_mode_name *mode);
+/* Products of slices that a call is expected to need. */
+HT_LOCAL int64_t ht_ozaki_products(const struct ht_ozaki_mode_name *mode, int64_t k);
+HT_LOCAL int ht_plan_ozaki(halftone *h, const struct plan_key *key, struct plan *p);
+/* |C - AB| in 2^-53 k max|a| max|b| of a row and a column; 0: the plan is another scheme's. */
+HT_LOCAL int64_t ht_ozaki_bound_units(const struct plan *p);
+HT_LOCAL int ht_launch_ozaki(halftone *h, const struct gemm_run *r, const struct step *s);
 
 #endif

@@ -17,10 +17,18 @@ static int moduli_of(const struct ht_set_desc *set, const struct ht_scheme_desc 
     return 1;
 }
 
-/* All moduli are products of one launch. */
+/* Products of a scheme that one launch makes: one for each modulus or pair of slices; 1 of the others. */
+static int64_t products_of(const halftone *h, const struct ht_scheme_desc *s, int64_t k) {
+    const struct ht_set_desc *const set = h->set64;
+    for (int i = 0; i < set->kernels; i++)
+        if (strcmp(set->kernel[i].scheme, s->name) == 0 && set->kernel[i].ozaki != NULL)
+            return ht_ozaki_products(&h->ozaki, k);
+    return moduli_of(set, s);
+}
+
 static struct ht_choice pick64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s) {
     return ht_pick(h->set64, s->name, at_least_one(x->m), at_least_one(x->n), x->k,
-                   ht_mul(at_least_one(x->batch), moduli_of(h->set64, s)), HT_PARTIAL_LIMIT_BYTES);
+                   ht_mul(at_least_one(x->batch), products_of(h, s, x->k)), HT_PARTIAL_LIMIT_BYTES);
 }
 
 int64_t ht_residues_ns(const struct ht_set_desc *set, int moduli, int64_t m, int64_t n, int64_t k,
@@ -93,6 +101,8 @@ int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p) {
     p->kernel_ns = choice.predicted_ns;
     if (p->set->kernel[p->kernel].residues != NULL)
         return ht_plan_residues(h, key, p);
+    if (p->set->kernel[p->kernel].ozaki != NULL)
+        return ht_plan_ozaki(h, key, p);
     ht_add_step(p, STEP_NATIVE64, p->kernel);
     return ht_lay_out_workspace(h, p);
 }
@@ -104,14 +114,20 @@ int halftone_dset_scheme(halftone *handle, const char *name) {
     if (code != HALFTONE_OK)
         return code;
     const bool is_auto = name != NULL && strcmp(name, "auto") == 0;
+    struct ht_ozaki_mode_name mode;
+    const bool is_ozaki = name != NULL && ht_read_ozaki(name, &mode);
     const struct ht_scheme_desc *const scheme =
-        name != NULL && handle->set64 != NULL ? ht_find_scheme(handle->set64, name) : NULL;
+        name != NULL && handle->set64 != NULL ? ht_find_scheme(handle->set64, is_ozaki ? "ozaki" : name) : NULL;
     if (scheme == NULL && !is_auto)
         return ht_fail(handle, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s' for FP64 products",
                        name != NULL ? name : "(NULL)");
     if (is_auto)
         return halftone_dset_accuracy(handle, fp64);
     handle->scheme64 = scheme->name;
+    if (is_ozaki) {
+        handle->ozaki = mode;
+        handle->accuracies++; /* plans of other modes are others */
+    }
     return HALFTONE_OK;
 }
 
@@ -146,7 +162,8 @@ int halftone_dget_scheme(halftone *handle, const char **name) {
     if (code == HALFTONE_OK && name == NULL)
         return ht_fail(handle, -18, "the result is NULL");
     if (code == HALFTONE_OK)
-        *name = handle->scheme64;
+        *name = handle->scheme64 != NULL && strcmp(handle->scheme64, "ozaki") == 0 ? handle->ozaki.text
+                                                                                   : handle->scheme64;
     return code;
 }
 

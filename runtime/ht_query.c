@@ -27,6 +27,11 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
         out->error_bound = (double)out->bound_units * 0x1p-53;
         out->fixed_point = 1;
     }
+    if (ht_ozaki_bound_units(p) > 0) {
+        out->bound_units = ht_ozaki_bound_units(p);
+        out->error_bound = (double)out->bound_units * 0x1p-53;
+        out->fixed_point = 1;
+    }
     if (p->checked && p->scheme->scales == HT_SCALES_TILES)
         out->range = CHECKED_TILES;
     else if (p->checked)

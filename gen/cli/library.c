@@ -237,7 +237,7 @@ static void add_units(struct library *l, const struct kernel_set *set) {
         add_unit(l, &gemm);
         if (!scheme_is_unpacked(p->on.s))
             add_unit(l, &pack);
-        if (p->on.s->moduli > 0) {
+        if (scheme_is_combined(p->on.s)) {
             struct unit combine = {UNIT_COMBINE, c, p, {0}};
             emit_combine_name(combine.name, sizeof combine.name, p);
             add_unit(l, &combine);

@@ -44,8 +44,8 @@ void manifest_table(struct text *out, const struct library *l) {
 /* What its launcher takes before the stream. */
 static const char *args_of(const struct unit *u) {
     const struct scheme *s = u->plan ? u->plan->on.s : NULL;
-    return u->kind == UNIT_COMBINE ? EMIT_COMBINE_ARGS
-           : u->kind == UNIT_PACK  ? (s->moduli > 0 ? EMIT_CRT_PACK_ARGS : EMIT_PACK_ARGS)
+    return u->kind == UNIT_COMBINE ? emit_combine_args(s)
+           : u->kind == UNIT_PACK  ? emit_pack_args(s)
                                    : emit_gemm_args(s);
 }
 
@@ -91,40 +91,56 @@ static struct half half_of(const struct plan_set *set, enum number_type matrices
     return matrices == NUMBER_F32 ? (struct half){"", 0, fp32} : (struct half){"64", fp32, set->count};
 }
 
-/* One of three kinds, the others NULL. */
+/* One of four kinds, the others NULL. */
 static void dispatch_launchers(struct text *out, const struct plan *p, const char *gpu, int i) {
     if (p->on.s->moduli > 0)
-        text_addf(out, "     %s_init, NULL, NULL, &residues_%s[%d]},\n", p->name, gpu, i);
+        text_addf(out, "     %s_init, NULL, NULL, &residues_%s[%d], NULL},\n", p->name, gpu, i);
+    else if (scheme_is_combined(p->on.s))
+        text_addf(out, "     %s_init, NULL, NULL, NULL, &ozaki_%s[%d]},\n", p->name, gpu, i);
     else if (p->on.s->in == NUMBER_F64)
-        text_addf(out, "     %s_init, NULL, %s_launch, NULL},\n", p->name, p->name);
+        text_addf(out, "     %s_init, NULL, %s_launch, NULL, NULL},\n", p->name, p->name);
     else
-        text_addf(out, "     %s_init, %s_launch, NULL, NULL},\n", p->name, p->name);
+        text_addf(out, "     %s_init, %s_launch, NULL, NULL, NULL},\n", p->name, p->name);
 }
 
-/* Launchers of products by residues, at the places of their kernels. */
-static void dispatch_residues(struct text *out, const char *gpu, const struct plan_set *set, struct half h) {
+static bool is_by_slices(const struct scheme *s) {
+    return scheme_is_combined(s) && s->moduli == 0;
+}
+
+static bool is_by_residues(const struct scheme *s) {
+    return s->moduli > 0;
+}
+
+/* Launchers of products that are combined, at the places of their kernels: by residues, or by slices. */
+static void dispatch_combined(struct text *out, const char *gpu, const struct plan_set *set, struct half h,
+                              bool residues) {
     char pack[PLAN_NAME_MAX], combine[PLAN_NAME_MAX];
+    bool (*const is_of)(const struct scheme *s) = residues ? is_by_residues : is_by_slices;
     bool any = false;
     for (int i = h.first; i < h.end; i++)
-        any = any || set->plan[i].on.s->moduli > 0;
+        any = any || is_of(set->plan[i].on.s);
     if (!any)
         return;
-    text_addf(out, "static const struct ht_crt_launch residues_%s[] = {\n", gpu);
+    text_addf(out, residues ? "static const struct ht_crt_launch residues_%s[] = {\n"
+                            : "static const struct ht_ozaki_launch ozaki_%s[] = {\n", gpu);
     for (int i = h.first; i < h.end; i++) {
         const struct plan *p = &set->plan[i];
         emit_pack_name(pack, sizeof pack, p->on.s, p->on.isa);
         emit_combine_name(combine, sizeof combine, p);
-        if (p->on.s->moduli > 0)
-            text_addf(out, "    {%d, %s_init, %s_launch,\n     %s_launch, %s_launch},\n", p->on.s->moduli,
-                      pack, pack, p->name, combine);
+        text_add(out, "    {");
+        if (residues)
+            text_addf(out, "%d, ", is_of(p->on.s) ? p->on.s->moduli : 0);
+        if (is_of(p->on.s))
+            text_addf(out, "%s_init, %s_launch,\n     %s_launch, %s_launch},\n", pack, pack, p->name, combine);
         else
-            text_add(out, "    {0, NULL, NULL, NULL, NULL},\n");
+            text_add(out, "NULL, NULL, NULL, NULL},\n");
     }
     text_add(out, "};\n\n");
 }
 
 static void dispatch_kernels(struct text *out, const char *gpu, const struct plan_set *set, struct half h) {
-    dispatch_residues(out, gpu, set, h);
+    dispatch_combined(out, gpu, set, h, true);
+    dispatch_combined(out, gpu, set, h, false);
     text_addf(out, "static const struct ht_kernel_desc kernels%s_%s[] = {\n", h.mark, gpu);
     for (int i = h.first; i < h.end; i++) {
         const struct plan *p = &set->plan[i];
@@ -158,7 +174,7 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         const struct isa *isa = c->isa;
         const struct target on = target_main(c->gpu, isa, s);
         const struct ht_scheme_desc bound = plan_bound_of(&on);
-        const bool packs = !scheme_is_unpacked(s) && s->moduli == 0; /* by the scheme's launcher */
+        const bool packs = !scheme_is_unpacked(s) && !scheme_is_combined(s); /* by the scheme's launcher */
         const char *launcher = packs ? "_launch" : "";
         emit_pack_name(name, sizeof name, s, c->isa);
         emit_reduce_name(reduce, sizeof reduce, s, c->isa);

@@ -36,7 +36,17 @@ void emit_reduce_name(char *name, size_t size, const struct scheme *s, const str
 const char *emit_gemm_args(const struct scheme *s) {
     return !s || s->in == NUMBER_F32 ? EMIT_GEMM_ARGS
            : s->moduli > 0           ? "const struct ht_crt_gemm_args *args"
+           : scheme_is_combined(s)   ? "const struct ht_ozaki_gemm_args *args"
                                      : "const struct ht_native64_args *args";
+}
+
+const char *emit_pack_args(const struct scheme *s) {
+    return s->moduli > 0 ? EMIT_CRT_PACK_ARGS : scheme_is_combined(s) ? EMIT_OZAKI_PACK_ARGS : EMIT_PACK_ARGS;
+}
+
+const char *emit_combine_args(const struct scheme *s) {
+    return s->moduli > 0 ? "const struct ht_crt_combine_args *args"
+                         : "const struct ht_ozaki_combine_args *args";
 }
 
 void emit_bound_text(struct text *out, const struct scheme *s, const struct isa *isa) {
@@ -231,6 +241,8 @@ static const struct family_emit {
     [HT_FAMILY_CRT_WGMMA_SS] = {"BM BN BK WM WN STAGES RASTER SMS", "", NULL, NULL, NULL},
     [HT_FAMILY_CRT_MMA_WARP] = {"BM BN BK WM WN STAGES " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER", "",
                                 NULL, NULL, NULL},
+    [HT_FAMILY_OZAKI_MMA_WARP] = {"BM BN BK WM WN STAGES " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER", "",
+                                  NULL, NULL, NULL},
     [HT_FAMILY_FALLBACK] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
 };
 
@@ -307,7 +319,7 @@ static void banner_gemm(struct text *out, const struct emit_context *c, const st
     else
         emit_bound_text(out, p->on.s, p->on.isa);
     text_add(out, p->variant == VARIANT_FALLBACK && k->searched ? ", with compensation\n" : "\n");
-    if (p->on.s->moduli == 0)
+    if (!scheme_is_combined(p->on.s))
         banner_bound(out, p->on.s, c->isa);
     text_addf(out, "// Input range: %s\n", emit_range_text(p->on.s, p->on.isa));
     if (p->on.isa->ablation)
@@ -388,7 +400,7 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     const char *inlay = f->skeleton->inlay;
     bool ok = emit_read_abi(&t->file[PART_ABI], f->c->root, f->scheme ? f->scheme->in : NUMBER_F32) &&
               read_template(&t->file[PART_PRIM], f->c, "hooks", f->isa->prim, "cuh") &&
-              (!f->scheme || f->scheme->moduli == 0 ||
+              (!f->scheme || !scheme_is_combined(f->scheme) ||
                read_template(&t->file[PART_CRT_PRIM], f->c, "hooks", f->isa->crt_prim, "cuh"));
     for (int i = 0; ok && i < SKELETON_HOOKS_MAX; i++) {
         if (f->skeleton->hooks[i] && strcmp(f->skeleton->hooks[i], "=tables") == 0)
@@ -530,38 +542,45 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
     return write_file(out, &f);
 }
 
-static bool emit_crt_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
+static bool emit_pack64(struct text *out, const struct emit_context *c, const struct scheme *s) {
     char name[PLAN_NAME_MAX];
     struct params written = {0};
+    const bool crt = s->moduli > 0;
     emit_pack_name(name, sizeof name, s, c->isa);
     add_params(&written, "WAVE", c, s, NULL);
-    const struct frame f = {.c = c, .isa = c->isa, .name = name, .scheme = s, .args = EMIT_CRT_PACK_ARGS,
-                            .values = "operands, count", .skeleton = &skeleton_table[HT_FAMILY_CRT_PACK],
+    const struct frame f = {.c = c, .isa = c->isa, .name = name, .scheme = s, .args = emit_pack_args(s),
+                            .values = crt ? "operands, count" : "*args",
+                            .skeleton = &skeleton_table[crt ? HT_FAMILY_CRT_PACK : HT_FAMILY_OZAKI_PACK],
                             .written = &written};
     banner_small(out, c->isa, name,
-                 "Residues of one or two FP64 operands as panel atoms, one for each modulus.", f.args, s);
+                 crt ? "Residues of one or two FP64 operands as panel atoms, one for each modulus."
+                     : "Two FP64 operands as FP16 slices in panel atoms, as many as their data need.",
+                 f.args, s);
     return write_file(out, &f);
 }
 
 bool emit_combine(struct text *out, const struct emit_context *c, const struct plan *p) {
     char name[PLAN_NAME_MAX];
     struct params written = {0};
+    const bool crt = p->on.s->moduli > 0;
     emit_combine_name(name, sizeof name, p);
     add_params(&written, "BM BN BK WM WN " PARAMS_OF_WARPS, c, p->on.s, p);
     const struct frame f = {.c = c, .isa = p->on.isa, .name = name, .scheme = p->on.s,
-                            .args = EMIT_COMBINE_ARGS, .values = "*args",
-                            .skeleton = &skeleton_table[HT_FAMILY_CRT_COMBINE], .written = &written};
+                            .args = emit_combine_args(p->on.s), .values = "*args",
+                            .skeleton = &skeleton_table[crt ? HT_FAMILY_CRT_COMBINE : HT_FAMILY_OZAKI_COMBINE],
+                            .written = &written};
     banner_small(out, p->on.isa, name,
-                 "C = alpha X + beta C, rounded once, of the integers X that residues say.", f.args,
-                 p->on.s);
+                 crt ? "C = alpha X + beta C, rounded once, of the integers X that residues say."
+                     : "C = alpha S + beta C, where S is the sum of all products of slices.",
+                 f.args, p->on.s);
     return write_file(out, &f);
 }
 
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
     char name[PLAN_NAME_MAX];
     struct params written = {0};
-    if (s->moduli > 0)
-        return emit_crt_pack(out, c, s);
+    if (scheme_is_combined(s))
+        return emit_pack64(out, c, s);
     emit_pack_name(name, sizeof name, s, c->isa);
     add_params(&written, PARAMS_OF_PACK, c, s, NULL);
     const struct frame f = {.c = c, .isa = c->isa, .name = name, .skeleton = &skeleton_table[HT_FAMILY_PACK],

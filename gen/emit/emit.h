@@ -19,8 +19,10 @@ struct tuned;
 #define EMIT_GEMM_ARGS "const struct ht_gemm_args *args"
 #define EMIT_PACK_ARGS "const struct ht_pack_args *operands, int count"
 #define EMIT_CRT_PACK_ARGS "const struct ht_crt_pack_args *operands, int count"
-#define EMIT_COMBINE_ARGS "const struct ht_crt_combine_args *args"
-const char *emit_gemm_args(const struct scheme *s); /* by its matrices' type */
+#define EMIT_OZAKI_PACK_ARGS "const struct ht_ozaki_pack_args *args"
+const char *emit_gemm_args(const struct scheme *s);
+const char *emit_pack_args(const struct scheme *s);
+const char *emit_combine_args(const struct scheme *s); /* of one that is combined */
 
 /* What every generated file of one GPU shares. */
 struct emit_context {
@@ -37,7 +39,7 @@ struct emit_context {
 bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p);
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s);
 bool emit_reduce(struct text *out, const struct emit_context *c, const struct scheme *s);
-/* FP64 by residues: what puts the residues of a plan's product together. */
+/* FP64 by residues or slices: what puts those of a plan's product together. */
 bool emit_combine(struct text *out, const struct emit_context *c, const struct plan *p);
 void emit_combine_name(char *name, size_t size, const struct plan *p);
 void emit_crt_tables(struct text *out, const struct scheme *s);

@@ -120,12 +120,12 @@ const struct isa isa_table[] = {
      .flushes_subnormals = false, .native_k = 256,
      .promote_k = {[SLICE_F16] = 64, [SLICE_BF16] = 64, [SLICE_TF32] = 64},
      .align_units = {[SLICE_F16] = 10, [SLICE_BF16] = 10, [SLICE_TF32] = 6}, .tiny_units = 3},
-    /* mma.sync of Hopper, for INT8 alone: what warpgroups can do they do faster. */
+    /* mma.sync of Hopper, for what no family of warpgroups has. */
     {.name = "sm_90a_mma", .suffix = "sm90a", .vendor = "nvidia", .extension = "cu",
-     .prim = "prim/cuda", .launch = "launch/stream", .stage = "stage/cp_async", .fragment = "frag/ldmatrix",
-     .mma_sync_rate_percent = 62, .mma_hooks = {[SLICE_S8] = "arch/sm80_s8"},
+     .prim = "prim/cuda", .crt_prim = "prim/crt_cuda", .launch = "launch/stream", .stage = "stage/cp_async", .fragment = "frag/ldmatrix",
+     .mma_sync_rate_percent = 62, .mma_hooks = {[SLICE_F16] = "arch/sm80_f16", [SLICE_S8] = "arch/sm80_s8"},
      .sim_model = "sm90", .compile_flags = NVCC_TARGET("90a"), .arch = 900, .wave_size = 32,
-     .mma_k = {[SLICE_S8] = 32}, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128,
+     .mma_k = {[SLICE_F16] = 16, [SLICE_S8] = 32}, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128,
      .async_copy = true},
     AMPERE_KIN("sm_100", "sm100", "sm100_assumed", BLACKWELL_TARGET("100"), 1000, "arch/sm80_dmma",
                BLACKWELL_ROUNDING, "tcgen05"),

@@ -307,6 +307,18 @@ const struct scheme scheme_table[] = {
     RESIDUES("crt16", 16, "62.18", false), RESIDUES("crt17", 17, "65.97", true),
     RESIDUES("crt18", 18, "69.72", true), RESIDUES("crt19", 19, "73.47", true),
     RESIDUES("crt20", 20, "77.18", true),
+    {.name = "ozaki",
+     .paper = "Ozaki scheme (Mukunoki et al. 2020): rows and columns as sums of FP16 slices of so few bits that "
+              "products of slices are exact in FP32, added in FP64, or exactly",
+     .in = NUMBER_F64, .out = NUMBER_F64, .sum = NUMBER_F32, .unit_exponent = -53, .slice = SLICE_F16,
+     .split = SPLIT_OZAKI, .on_request = true, .slices = 1, .atom_slices = 1, .products = 1,
+     .product = {{0, 0, 0}}, .combine = COMBINE_BY_KERNEL, .accumulators = 1, .promote = {PROMOTE_NEVER},
+     .bound_text = "as many slices as the data need for 2 sqrt(k) 2^-53 of the row's |A||B| e, an estimate "
+                   "of DGEMM's error, not a bound of each element; ozaki-cr: correctly rounded",
+     .range_text = "every finite number; a row of A (column of B) with NaN or Inf, or which needs more "
+                   "slices than there may be, gives NaN throughout",
+     .flushed_range_text = "every finite number; a row of A (column of B) with NaN or Inf, or which needs "
+                           "more slices than there may be, gives NaN throughout"},
     {.name = "native64",
      .paper = "FP64 from end to end: FP64 FMA, or FP64 tensor cores (DMMA) where those are faster",
      .in = NUMBER_F64, .out = NUMBER_F64, .sum = NUMBER_F64, .unit_exponent = -53, .slices = 1,
@@ -342,11 +354,11 @@ const char *scheme_of_role(enum auto_role role) {
 
 int scheme_flush_exponent(const struct scheme *s) {
     const int min_exponent = s->slice == SLICE_F16 ? -14 : -126;
-    return s->slice == SLICE_S8 || scheme_is_unpacked(s) ? 0 : min_exponent - s->residual_shift;
+    return s->slice == SLICE_S8 || scheme_is_unpacked(s) || scheme_is_combined(s) ? 0 : min_exponent - s->residual_shift;
 }
 
 const char *scheme_operands(const struct scheme *s) {
-    return s->in == NUMBER_F64 && s->moduli == 0 ? number_title(s->in) : slice_title(s->slice);
+    return s->in == NUMBER_F64 && scheme_is_unpacked(s) ? number_title(s->in) : slice_title(s->slice);
 }
 
 int scheme_slice_bytes(const struct scheme *s) {
@@ -387,6 +399,10 @@ int scheme_passes(const struct scheme *s) {
     return passes;
 }
 
+bool scheme_is_combined(const struct scheme *s) {
+    return s->combine == COMBINE_BY_KERNEL;
+}
+
 bool scheme_is_fixed_point(const struct scheme *s) {
     return s->sum == NUMBER_S32 && s->moduli == 0;
 }
@@ -394,7 +410,7 @@ bool scheme_is_fixed_point(const struct scheme *s) {
 const char *scheme_range(const struct scheme *s) {
     if (scheme_is_unpacked(s))
         return "HT_RANGE_ALL";
-    if (s->moduli > 0)
+    if (scheme_is_combined(s))
         return "HT_RANGE_FIXED";
     if (s->slice == SLICE_F16 && s->scale == SCALE_ROW)
         return "HT_RANGE_ROW";

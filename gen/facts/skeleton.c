@@ -120,7 +120,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
     [HT_FAMILY_REDUCE] = {.file = "reduce", .folds = "", .hooks = {"=launch", SUMS}},
     [HT_FAMILY_CRT_WGMMA_SS] =
         {.file = "crt_wgmma_ss", .label = "_wgmma", .searched = true, .in = NUMBER_F64, .out = NUMBER_F64,
-         .forms_passes = true, .needs = ISA_WGMMA, .has_init = true, .cost_form = HT_TILED_WAVES,
+         .forms_passes = true, .sum = NUMBER_S32, .needs = ISA_WGMMA, .has_init = true, .cost_form = HT_TILED_WAVES,
          .persistent = true, .no_split_k = true,
          .hooks = {"=launch", "=wgmma", "=mma", "=tables", "epilogue/crt_residue"},
          .folds = "CONSUMER_WARPGROUPS N_SUBTILES ACC_REGS A_BLOCKS B_BLOCKS",
@@ -130,7 +130,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                    {128, 256, 128, 128, 128, 4, ALWAYS, "INT8 products of residues; many tiles"}}},
     [HT_FAMILY_CRT_MMA_WARP] =
         {.file = "crt_mma_warp", .label = "_mma", .searched = true, .in = NUMBER_F64, .out = NUMBER_F64,
-         .forms_passes = true, .needs = ISA_FRAGMENTS, .has_init = true, .cost_form = HT_TILED_WAVES,
+         .forms_passes = true, .sum = NUMBER_S32, .needs = ISA_FRAGMENTS, .has_init = true, .cost_form = HT_TILED_WAVES,
          .no_split_k = true, OF_WARPS,
          .hooks = {"=launch", "=stage", "=fragment", "=mma", "=tables", "epilogue/crt_residue"},
          .folds = "THREADS MI NI K_STEPS K_ATOMS K_PAIRS D_REGS A_BLOCKS B_BLOCKS STAGE_BYTES PARTS "
@@ -149,6 +149,24 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .folds = "PIECES GROUPS TAKEN CRT_MODULI CRT_THREADS CRT_VALUE_WORDS",
          .hooks = {"=launch", "=fragment", "=tables", "=crt_order", "epilogue/crt_value",
                    "epilogue/crt_axpby"}},
+    [HT_FAMILY_OZAKI_MMA_WARP] =
+        {.file = "ozaki_mma_warp", .label = "_mma", .searched = true, .in = NUMBER_F64, .out = NUMBER_F64,
+         .forms_passes = true, .sum = NUMBER_F32, .needs = ISA_FRAGMENTS, .has_init = true,
+         .cost_form = HT_TILED_WAVES, .no_split_k = true, OF_WARPS,
+         .hooks = {"=launch", "=stage", "=fragment", "=mma"},
+         .folds = "THREADS MI NI K_STEPS K_ATOMS K_PAIRS D_REGS A_BLOCKS B_BLOCKS STAGE_BYTES PARTS "
+                  "PREFETCH_STAGES A_BYTES SMEM_BYTES WARPS_M WARPS_N SUMS A_REGS B_REGS ATOM_K",
+         .tiles = {{64, 64, 64, 32, 32, 2, ALWAYS, "FP16 products of slices; few tiles"},
+                   {64, 64, 64, 32, 32, 3, ALWAYS, "FP16 products of slices; few tiles"},
+                   {128, 128, 64, 64, 32, 3, ALWAYS, "FP16 products of slices; many tiles"},
+                   {128, 128, 64, 64, 64, 2, ALWAYS, "FP16 products of slices; many tiles"}}},
+    [HT_FAMILY_OZAKI_PACK] =
+        {.file = "ozaki_pack", .in = NUMBER_F64, .out = NUMBER_F64, .has_init = true,
+         .folds = "OZ_THREADS OZ_ROWS OZ_LANES OZ_WARPS START_ROWS START_K",
+         .hooks = {"=launch", "pack/ozaki_element"}},
+    [HT_FAMILY_OZAKI_COMBINE] =
+        {.file = "ozaki_combine", .in = NUMBER_F64, .out = NUMBER_F64, .folds = "PIECES CRT_THREADS",
+         .hooks = {"=launch", "=fragment", "pack/ozaki_element", "epilogue/crt_order_mma", "epilogue/ozaki_sum"}},
 };
 
 bool skeleton_has_warpgroup_tiles(const struct skeleton *k) {
@@ -162,9 +180,9 @@ struct target target_of(const struct gpu *g, const struct isa *isa, enum ht_fami
 }
 
 static bool is_searched(const struct isa *isa, const struct skeleton *k, const struct scheme *s) {
-    const bool has_passes = scheme_passes(s) > 1 || s->combine == COMBINE_BY_KERNEL;
+    const bool has_passes = scheme_passes(s) > 1 || scheme_is_combined(s);
     return k->searched && k->unpacked == scheme_is_unpacked(s) && k->in == s->in && k->out == s->out &&
-           k->forms_passes == has_passes && isa_has(isa, k->needs) &&
+           k->forms_passes == has_passes && (!has_passes || k->sum == s->sum) && isa_has(isa, k->needs) &&
            (s->scale != SCALE_TILE || k->scales_tiles);
 }
 

@@ -47,7 +47,7 @@ int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
     const struct isa *isa = isa_find(g->isa);
     /* Budgets state FP64's matrices: AMD's vectors have half that (CDNA 2: 22.6 of 45.3 TFLOPS); NVIDIA's
      * without have 2 a clock, 7.5 to 12.0 (CUDA C++ Programming Guide, arithmetic instructions). */
-    if (s->in == NUMBER_F64 && s->moduli == 0)
+    if (s->in == NUMBER_F64 && scheme_is_unpacked(s))
         return g->fp64_fma_per_cycle < 1 ? 2 : g->fp64_fma_per_cycle / (isa && isa->fp64_mma ? 1 : 2);
     if (scheme_is_unpacked(s) && isa && !isa->mma_bf16)
         return (isa->mfma_f32 ? g->native_fp32_gflops * 1000 / (2 * g->sms * g->clock_mhz)

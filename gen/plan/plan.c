@@ -460,15 +460,17 @@ void plan_fallback(struct plan_set *set) {
     set->plan[at + 1] = fallback;
 }
 
-struct residues {
+struct passes {
     struct plan_set *set;
     struct best *b;
 };
 
-static void visit_residues(void *context, const struct tile *t) {
-    const struct residues *r = context;
+static void visit_passes(void *context, const struct tile *t) {
+    const struct passes *r = context;
     if (plan_fixed(r->b, t))
-        plan_add(r->set, r->b, VARIANT_PIPELINE, "INT8 products of residues, all moduli in one launch");
+        plan_add(r->set, r->b, VARIANT_PIPELINE,
+                 r->b->on.s->moduli > 0 ? "INT8 products of residues, all moduli in one launch"
+                                        : "FP16 products of slices, all pairs in one launch");
 }
 
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
@@ -477,8 +479,8 @@ void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *is
         plan_unpacked(set, &b);
         return;
     }
-    if (s->moduli > 0) {
-        tile_enumerate(&b.on, visit_residues, &(struct residues){set, &b});
+    if (scheme_is_combined(s)) {
+        tile_enumerate(&b.on, visit_passes, &(struct passes){set, &b});
         return;
     }
     plan_picks(set, &b);

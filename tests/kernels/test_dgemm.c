@@ -254,6 +254,52 @@ static void batches_of_residues_are_cut(void **s) {
     check_code(halftone_dset_scheme(handle, "auto"), "auto");
 }
 
+/* By FP16 slices: integers and what cancels exactly, in several blocks of C too; bits: test_ozaki.py. */
+static void by_slices(void **s) {
+    static const struct problem problems[] = {
+        {"integers", 'N', 'N', 70, 66, 33, 1, 1, 0, false},   {"integers", 'T', 'N', 130, 3, 200, 1, 2, -1, false},
+        {"integers", 'N', 'T', 5, 67, 130, 3, -0.5, 1, true}, {"integers", 'T', 'T', 65, 129, 40, 2, 1, 0, false},
+        {"uniform", 'N', 'N', 33, 40, 300, 1, 0.3, -1.7, false}};
+    static const char *const names[] = {"ozaki", "ozaki-cr", "ozaki:d=9", "ozaki-cr:d=30"}, *const bad[] = {"ozaki:", "ozaki:d=0",
+        "ozaki:d=129", "ozaki:d=7x", "ozaki-dp", "ozaki-cr:7", "ozakis"};
+    const char *name;
+    (void)s;
+    if (halftone_dset_scheme(handle, "ozaki") != HALFTONE_OK)
+        skip();
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(halftone_dset_scheme(handle, bad[i]), HALFTONE_UNKNOWN_SCHEME);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        check_code(halftone_dset_scheme(handle, names[i]), names[i]);
+        check_code(halftone_dget_scheme(handle, &name), names[i]);
+        assert_string_equal(name, names[i]);
+        for (size_t j = 0; j < sizeof problems / sizeof *problems; j++) {
+            struct halftone_plan plan = HALFTONE_PLAN_INIT;
+            const struct problem *p = &problems[j];
+            check_code(halftone_dquery(handle, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan), names[i]);
+            assert_true(strcmp(plan.scheme, "ozaki") == 0 && plan.fixed_point && plan.workspace_bytes > 0 && plan.pack_ns > 0);
+            norm_bound = i == 0 ? 64 * 0x1p-53 : plan.error_bound; /* ozaki promises none for each element: what it does here */
+            state = j + 1;
+            check(p, NULL);
+        }
+        nonfinite_rows_are_nan(names[i]);
+    }
+    norm_bound = 0;
+    const double one = 1, zero = 0, far[4] = {0x1p900, 0x1p-900, 1, 1}; /* one row of A needs a hundred slices and more */
+    double *x = on_device(far, 4), got = 0;
+    check_code(halftone_dset_scheme(handle, "ozaki-cr"), "far");
+    check_code(halftone_dgemm(handle, 'T', 'N', 1, 1, 2, &one, x, 2, x + 2, 2, &zero, x, 1), "far");
+    assert_int_equal(ht_dev_download(&got, x, sizeof got), HT_DEV_OK);
+    assert_true(isnan(got)); /* never a guess */
+    ht_dev_free(x);
+    const struct problem blocks = {"integers", 'N', 'N', 150, 300, 2, 1, 1, 0, false};
+    check_code(halftone_dset_scheme(handle, "ozaki-cr:d=100"), "blocks");
+    check(&blocks, NULL); /* 2^30 bytes are the sums of 10,000 pairs of 128 x 128 elements */
+    size_t bytes;
+    assert_int_equal(halftone_dworkspace_bytes(handle, 'N', 'N', 1, 1, (1 << 18) + 1, 1, &bytes), HALFTONE_TOO_LARGE);
+    check_code(halftone_dworkspace_bytes(handle, 'N', 'N', 10240, 10240, 10240, 1, &bytes), "bytes");
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+}
+
 static const char *scheme_by(const char *accuracy, int64_t k, int *code) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     check_code(halftone_dset_accuracy(handle, accuracy), accuracy);
@@ -390,7 +436,7 @@ static int setup(void **s) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(right_in_all_transposes_sizes_and_families), cmocka_unit_test(right_with_each_kernel),
-        cmocka_unit_test(by_residues), cmocka_unit_test(batches_of_residues_are_cut), cmocka_unit_test(accuracies_choose_schemes),
+        cmocka_unit_test(by_residues), cmocka_unit_test(by_slices), cmocka_unit_test(batches_of_residues_are_cut), cmocka_unit_test(accuracies_choose_schemes),
         cmocka_unit_test(batches_take_each_entry), cmocka_unit_test(scalars_may_be_on_the_device), cmocka_unit_test(zeros_read_nothing),
         cmocka_unit_test(arguments_have_dgemms_numbers), cmocka_unit_test(queries_say_what_runs)};
     const struct choice groups[] = {CHOICE(tests)};

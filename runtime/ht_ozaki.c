@@ -1,0 +1,249 @@
+/* ht_ozaki.c: FP64 products by FP16 slices (Mukunoki et al. 2020): modes, layouts and blocks of a call, and its
+ * launches. What is computed: the notes on error bounds, section 17; kernels' arguments: ht_abi64.h. */
+#include "ht_call.h"
+#include "ht_abi64.h"
+
+enum {
+    OZAKI_ATOM_K = 64,
+    OZAKI_K_MOST = 1 << 18,  /* a slice has three bits there */
+    OZAKI_SLICES_MOST = 128, /* pairs of slices are an index of a grid */
+    OZAKI_DP_SLICES = 16,
+    OZAKI_CR_SLICES = 24,
+    OZAKI_BITS_MOST = 11 /* of FP16 */
+};
+/* Of sums that are kept at once. */
+#define OZAKI_PLANE_BYTES (INT64_C(1) << 30)
+
+bool ht_read_ozaki(const char *name, struct ht_ozaki_mode_name *mode) {
+    static const char dp[] = "ozaki", cr[] = "ozaki-cr";
+    int used = 0;
+    if (strncmp(name, dp, sizeof dp - 1) != 0 || strlen(name) >= sizeof mode->text)
+        return false;
+    const bool is_cr = strncmp(name, cr, sizeof cr - 1) == 0;
+    const char *const behind = name + (is_cr ? sizeof cr : sizeof dp) - 1;
+    snprintf(mode->text, sizeof mode->text, "%s", name);
+    mode->mode = is_cr ? HT_OZAKI_CR : HT_OZAKI_DP;
+    mode->most = is_cr ? OZAKI_CR_SLICES : OZAKI_DP_SLICES;
+    if (behind[0] == '\0')
+        return true;
+    mode->mode = is_cr ? HT_OZAKI_CR : HT_OZAKI_FIXED;
+    return sscanf(behind, ":d=%3d%n", &mode->most, &used) == 1 && behind[used] == '\0' && mode->most > 0 &&
+           mode->most <= OZAKI_SLICES_MOST;
+}
+
+/* Bits of a slice, 53 - rho: the most with k 2^2bits <= 2^24, so that no sum of k products has more bits than
+ * FP32. Example: 1024 gives 7. */
+static int bits_of(int64_t k) {
+    int bits = OZAKI_BITS_MOST;
+    while (bits > 0 && k > (INT64_C(1) << 24) >> 2 * bits)
+        bits--;
+    return bits;
+}
+
+/* Slices of a bit more each, by their signs, of 56 bits, and one: at k = 10240 11, as in the paper for phi = 0.1. */
+int64_t ht_ozaki_products(const struct ht_ozaki_mode_name *mode, int64_t k) {
+    const int64_t expected = ht_ceil_div(56, bits_of(k) + 1) + 1;
+    const int64_t d = mode->mode == HT_OZAKI_FIXED || expected > mode->most ? mode->most : expected;
+    return mode->mode == HT_OZAKI_CR ? d * d : d * (d + 1) / 2;
+}
+
+/* The paper's: as many equal blocks as of `most` rows there must be; whole tiles. */
+static int64_t block_of(int64_t rows, int64_t most, int64_t tile) {
+    return ht_ceil_div(ht_ceil_div(rows, ht_ceil_div(rows, most)), tile) * tile;
+}
+
+static void lay_out_blocks(const struct plan_key *key, struct plan *p) {
+    const struct ht_tile *const t = &p->set->kernel[p->kernel].tile;
+    struct ozaki_plan *const o = &p->ozaki;
+    const int64_t tile = t->bm > t->bn ? t->bm : t->bn;
+    int64_t most = tile;
+    while ((most + tile) * (most + tile) * o->most * o->most * (int64_t)sizeof(float) <= OZAKI_PLANE_BYTES)
+        most += tile;
+    o->block_m = block_of(key->m, most, tile);
+    o->block_n = block_of(key->n, most, tile);
+    o->plane_stride = o->block_m * o->block_n;
+}
+
+/* One operand of one entry: exponents and numbers of slices where others have rows' absmax, what is left to split
+ * where others have counts of the data check. */
+static struct packed_layout layout_of(const struct plan *p, int64_t rows, int64_t k) {
+    const int64_t padded = round_up(rows, HT_ATOM_ROWS);
+    struct packed_layout o;
+    memset(&o, 0, sizeof o);
+    o.rows = rows;
+    o.k = k;
+    o.entries = 1;
+    o.absmax_stride = padded;
+    o.panel_stride = ht_mul(ht_mul(padded / HT_ATOM_ROWS, p->k_blocks), HT_ATOM_BYTES);
+    o.range_stride = ht_mul(padded, p->k_blocks * (int64_t)OZAKI_ATOM_K);
+    o.absmax_bytes = round_up(ht_mul(ht_mul(padded, (int64_t)sizeof(int)), p->ozaki.most + 1), WS_ALIGNMENT);
+    o.range_bytes = round_up(ht_mul(o.range_stride, (int64_t)sizeof(double)), WS_ALIGNMENT);
+    o.panel_bytes = round_up(ht_mul(o.panel_stride, p->ozaki.most), WS_ALIGNMENT);
+    return o;
+}
+
+/* Bytes behind what is left of B: weights, fields, what was chosen. */
+static int64_t fields_of(const struct plan *p) {
+    return ht_mul(p->b.absmax_stride / HT_ATOM_ROWS, 2 * (int64_t)p->k_blocks);
+}
+
+static int64_t chosen_bytes(const struct plan *p) {
+    const int64_t weights = (int64_t)p->k_blocks * OZAKI_ATOM_K * (int64_t)sizeof(double);
+    return ht_add(weights, ht_mul(ht_add(fields_of(p), HT_OZAKI_CHOSEN), (int64_t)sizeof(int)));
+}
+
+/* Reading, writing what is left, slices; and sums of all pairs there and back. */
+static int64_t pack_ns(const struct plan *p, const struct ht_ozaki_mode_name *mode, const struct plan_key *key) {
+    const int64_t products = ht_ozaki_products(mode, key->k), slices = products > 64 ? 12 : 8;
+    const int64_t operands = ht_mul(ht_mul(ht_add(key->m, key->n), key->k), 16 + 18 * slices),
+                  c = ht_mul(ht_mul(key->m, key->n), 8 + 8 * products);
+    return ht_add(ht_mul(ht_add(operands, c), key->batch) / p->set->copy_gbps, 10 * p->set->launch_ns);
+}
+
+int ht_plan_ozaki(halftone *h, const struct plan_key *key, struct plan *p) {
+    struct ozaki_plan *const o = &p->ozaki;
+    if (key->k > OZAKI_K_MOST)
+        return ht_fail(h, HALFTONE_TOO_LARGE, "k = %lld: scheme '%s' has slices for k up to %d",
+                       (long long)key->k, p->scheme->name, (int)OZAKI_K_MOST);
+    o->mode = h->ozaki.mode;
+    o->most = h->ozaki.most;
+    o->bits = bits_of(key->k);
+    p->k_blocks = (int)ht_ceil_div(key->k, OZAKI_ATOM_K);
+    p->a = layout_of(p, key->m, key->k);
+    p->b = layout_of(p, key->n, key->k);
+    o->a_slice_stride = p->a.panel_stride;
+    o->b_slice_stride = p->b.panel_stride;
+    lay_out_blocks(key, p);
+    p->pack_ns = pack_ns(p, &h->ozaki, key);
+    struct step *const s = ht_add_step(p, STEP_OZAKI, p->kernel);
+    s->needs[WS_A_ABSMAX] = p->a.absmax_bytes;
+    s->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
+    s->needs[WS_A_PANELS] = p->a.panel_bytes;
+    s->needs[WS_B_PANELS] = p->b.panel_bytes;
+    s->needs[WS_A_RANGE] = p->a.range_bytes;
+    s->needs[WS_B_RANGE] = ht_add(p->b.range_bytes, round_up(chosen_bytes(p), WS_ALIGNMENT));
+    s->needs[WS_PARTIALS] =
+        round_up(ht_mul(o->plane_stride, (int64_t)sizeof(float) * o->most * o->most), WS_ALIGNMENT);
+    return ht_lay_out_workspace(h, p);
+}
+
+/* What d slices and fast mode leave out is at most k (d + 1) 2^(-d bits) of the powers of two above both largest,
+ * so 4 k (d + 1) 2^(-d bits) of those; each of the products is added with one rounding of at most 8 k of them. */
+int64_t ht_ozaki_bound_units(const struct plan *p) {
+    const struct ozaki_plan *const o = &p->ozaki;
+    if (p->set->kernel[p->kernel].ozaki == NULL)
+        return 0;
+    if (o->mode == HT_OZAKI_CR)
+        return 1;
+    const int d = o->mode == HT_OZAKI_FIXED ? o->most : 2; /* the data choose no fewer */
+    const int lost = d * o->bits;
+    const int64_t left_out = lost > 62 ? 1 : ((INT64_C(4) * (d + 1)) << (53 - (lost < 53 ? lost : 53))) + 1;
+    return left_out + 8 * (int64_t)o->most * o->most;
+}
+
+/* ---- launches ---- */
+
+static struct ht_ozaki_operand operand_of(const struct gemm_run *r, int side, int64_t entry) {
+    const struct plan *const p = r->plan;
+    const struct gemm_call *const x = r->call;
+    const struct packed_layout *const l = side == 0 ? &p->a : &p->b;
+    char *const w = r->workspace.at;
+    struct ht_ozaki_operand o;
+    memset(&o, 0, sizeof o);
+    o.src = (const double *)(side == 0 ? x->a : x->b) + entry * (side == 0 ? x->stride_a : x->stride_b);
+    o.panels = (unsigned char *)w + p->at[WS_A_PANELS + side];
+    o.rest = (double *)(void *)(w + p->at[WS_A_RANGE + side]);
+    o.exponents = (int *)(void *)(w + p->at[WS_A_ABSMAX + side]);
+    o.slices = o.exponents + l->absmax_stride * p->ozaki.most;
+    o.ld = side == 0 ? x->lda : x->ldb;
+    o.slice_stride = l->panel_stride;
+    o.rows = (int)l->rows;
+    o.padded = (int)l->absmax_stride;
+    o.k_contiguous = side == 0 ? is_trans(x->transa) : !is_trans(x->transb);
+    return o;
+}
+
+/* 2 sqrt(k) 2^-53; Newton's root comes from above and stays there. The runtime links no libm. */
+static double limit_of(int64_t k) {
+    double root = (double)k;
+    for (int i = 0; i < 64; i++)
+        root = 0.5 * (root + (double)k / root);
+    return 2 * root * 0x1p-53;
+}
+
+static struct ht_ozaki_pack_args packing_of(const struct gemm_run *r, int64_t entry) {
+    const struct plan *const p = r->plan;
+    struct ht_ozaki_pack_args args;
+    memset(&args, 0, sizeof args);
+    args.operand[0] = operand_of(r, 0, entry);
+    args.operand[1] = operand_of(r, 1, entry);
+    args.weights = args.operand[1].rest + p->b.range_bytes / (int64_t)sizeof(double);
+    args.fields = (int *)(void *)(args.weights + (int64_t)p->k_blocks * OZAKI_ATOM_K);
+    args.chosen = args.fields + fields_of(p);
+    args.limit = limit_of(r->call->k);
+    args.k = (int)r->call->k;
+    args.k_blocks = p->k_blocks;
+    args.bits = p->ozaki.bits;
+    args.most = p->ozaki.most;
+    args.mode = p->ozaki.mode;
+    return args;
+}
+
+/* The products of a block of C, and their sums. */
+static int launch_block(halftone *h, const struct gemm_run *r, const struct ht_ozaki_pack_args *packed,
+                        int64_t entry, int64_t row, int64_t col) {
+    const struct plan *const p = r->plan;
+    const struct gemm_call *const x = r->call;
+    const struct ozaki_plan *const o = &p->ozaki;
+    const struct ht_ozaki_launch *const l = p->set->kernel[p->kernel].ozaki;
+    const bool on_device = h->pointer_mode == HALFTONE_DEVICE;
+    struct ht_ozaki_gemm_args g;
+    struct ht_ozaki_combine_args c;
+    memset(&g, 0, sizeof g);
+    memset(&c, 0, sizeof c);
+    g.a_panels = packed->operand[0].panels + row / HT_ATOM_ROWS * p->k_blocks * HT_ATOM_BYTES;
+    g.b_panels = packed->operand[1].panels + col / HT_ATOM_ROWS * p->k_blocks * HT_ATOM_BYTES;
+    c.planes = g.planes = (float *)(void *)(r->workspace.at + p->at[WS_PARTIALS]);
+    c.chosen = g.chosen = packed->chosen;
+    g.a_slice_stride = o->a_slice_stride;
+    g.b_slice_stride = o->b_slice_stride;
+    c.plane_stride = g.plane_stride = o->plane_stride;
+    c.m = g.m = (int)(x->m - row < o->block_m ? x->m - row : o->block_m);
+    c.n = g.n = (int)(x->n - col < o->block_n ? x->n - col : o->block_n);
+    g.k_blocks = p->k_blocks;
+    c.most = g.most = o->most;
+    c.a_taus = packed->operand[0].exponents + row;
+    c.b_taus = packed->operand[1].exponents + col;
+    c.a_padded = packed->operand[0].padded;
+    c.b_padded = packed->operand[1].padded;
+    c.bits = o->bits;
+    c.mode = o->mode;
+    c.c = (double *)x->c + entry * x->stride_c + col * x->ldc + row;
+    c.ldc = x->ldc;
+    c.alpha_ptr = on_device ? (const double *)x->alpha : NULL;
+    c.beta_ptr = on_device ? (const double *)x->beta : NULL;
+    c.alpha = on_device ? 0.0 : *(const double *)x->alpha;
+    c.beta = on_device ? 0.0 : *(const double *)x->beta;
+    const int code = ht_fail_device(h, ht_dev_check(l->gemm(&g, h->stream)));
+    return code == HALFTONE_OK ? ht_fail_device(h, ht_dev_check(l->combine(&c, h->stream))) : code;
+}
+
+static int launch_entry(halftone *h, const struct gemm_run *r, int64_t entry) {
+    const struct plan *const p = r->plan;
+    const struct gemm_call *const x = r->call;
+    const struct ht_ozaki_pack_args packed = packing_of(r, entry);
+    int code =
+        ht_fail_device(h, ht_dev_check(p->set->kernel[p->kernel].ozaki->pack(&packed, h->stream)));
+    for (int64_t col = 0; col < x->n; col += p->ozaki.block_n)
+        for (int64_t row = 0; row < x->m && code == HALFTONE_OK; row += p->ozaki.block_m)
+            code = launch_block(h, r, &packed, entry, row, col);
+    return code;
+}
+
+int ht_launch_ozaki(halftone *h, const struct gemm_run *r, const struct step *s) {
+    int code = HALFTONE_OK;
+    (void)s;
+    for (int64_t i = 0; i < r->args.batch && code == HALFTONE_OK; i++)
+        code = launch_entry(h, r, r->entry + i);
+    return code;
+}
