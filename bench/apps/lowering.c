@@ -135,12 +135,28 @@ struct exchange {
     int lowered, level, raised;
 };
 
+/* Of a site at a level: as in the last run that had it; where none had, what the level gained over level 0 at the sites that were timed
+ * there, in the mean; 0: at none. */
+static double time_of(const struct search *s, int site, int level) {
+    double sum = 0;
+    int count = 0;
+    if (s->timed[site][level] > 0)
+        return s->timed[site][level];
+    for (int i = 0; i < s->p->sites; i++)
+        if (s->timed[i][level] > 0 && s->timed[i][0] > 0) {
+            sum += s->timed[i][level] / s->timed[i][0];
+            count++;
+        }
+    return count > 0 ? s->timed[site][0] * sum / count : 0;
+}
+
 /* What it would gain. */
 static double gain_of(const struct search *s, const struct exchange *e) {
     const double *const seconds = s->now.run.seconds;
-    if (e->lowered == e->raised || e->level <= s->now.level[e->lowered] || s->now.level[e->raised] == 0 || s->timed[e->lowered][e->level] <= 0)
+    if (e->lowered == e->raised || e->level <= s->now.level[e->lowered] || s->now.level[e->raised] == 0)
         return 0;
-    return seconds[e->lowered] - s->timed[e->lowered][e->level] - (s->timed[e->raised][0] - seconds[e->raised]);
+    const double then = time_of(s, e->lowered, e->level);
+    return then > 0 ? seconds[e->lowered] - then - (s->timed[e->raised][0] - seconds[e->raised]) : 0;
 }
 
 /* The one of largest gain that is not tried yet; lowered -1: none. */

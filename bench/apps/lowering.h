@@ -11,8 +11,9 @@
  *      faster, and the site is frozen. So no error is spent for nothing: two of MixPert's levels cost the same, and
  *      levels may be any list, whose times need not fall.
  *
- *   5. Where runs are left, exchanges: one site goes to a lower level that was timed before, another one back to level 0; kept where the
- *      program is within tau and faster, the largest gain by the times so far first.
+ *   5. Where runs are left, exchanges: one site goes to a lower level that it or another site was timed at, another one back to level 0; kept
+ *      where the program is within tau and faster, the largest gain by the times so far first (a site that was not timed there: by what
+ *      the level gains at the others).
  *
  * Steps 4 and 5 are ours. A site is lowered at most levels - 1 times in steps 2 to 4, each time in at most two runs, so they take at most
  * 2 (levels - 1) sites + 2 runs, 6 sites + 2 with four levels; step 5 ends there. */

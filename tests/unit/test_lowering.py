@@ -11,6 +11,7 @@ BROKEN = {
     "a failure does not freeze": ("    s->frozen[site] = 1;\n", ""),
     "what fails is kept": ("is_kept = is_within(s, &tried);", "is_kept = 1;"),
     "nothing is exchanged": ("if (out->meets_tau && exchange(", "if (0 && exchange("),
+    "levels that the site was not timed at are not exchanged": ("count > 0 ? s->timed[site][0] * sum / count : 0", "count < 0 ? 1 : 0"),
     "an exchange beyond tau is kept": ("is_kept = is_within(s, &at) && seconds_of", "is_kept = seconds_of"),
     "a site that takes no time is lowered": ("seconds[i] > 0 && ", ""),
     "nobody is raised": ("return before >= 0 &&", "return before >= 0 && 0 &&"),
