@@ -160,7 +160,12 @@
  *                      else FP64 FMAs, which are slow where a GPU has few (1/32 or 1/64 of its FP32 rate)
  *      bits=N          2^-N |A||B|; HALFTONE_ACCURACY where (k + 4) 2^-53 is more
  *      fp64-fast       crt14 where it is predicted faster than native64
- *      reproducible    crt16: the same bits on every GPU and on the CPU
+ *      fp64-exact      alpha A B + beta C as exact numbers, rounded once to nearest even: each element is the double closest to it,
+ *                      whatever the exponents, alpha and beta, subnormal results and overflow included, NaN and Inf as IEEE
+ *                      arithmetic has them for exact sums (a finite sum never overflows on the way), an exact zero as +0. By crt20;
+ *                      the elements that its 77 bits do not decide are computed from A and B with all their bits, without a word to
+ *                      the host: slow where they are many (products whose exponents span hundreds of binades, sums that cancel)
+ *      reproducible    crt16: the same bits on every GPU and on the CPU. So are fp64-exact's
  *
  *    Schemes crt14 to crt20 (Ozaki-II) make integers of rows and columns, multiply their residues by INT8 tensor cores, and
  *    round once. Their bound is relative to norms, 2^-L (|a|_2 |b|_1 + |a|_1 |b|_2) of a row and a column with L 54.6 (crt14),

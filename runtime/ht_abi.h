@@ -259,7 +259,8 @@ enum ht_family {
     HT_FAMILY_CRT_WGMMA_SS, /* FP64 by residues: INT8 products of all moduli by wgmma, */
     HT_FAMILY_CRT_MMA_WARP, /* by mma.sync or MFMA, */
     HT_FAMILY_CRT_PACK,     /* packing, */
-    HT_FAMILY_CRT_COMBINE,  /* and what puts residues together */
+    HT_FAMILY_CRT_COMBINE,  /* what puts residues together, */
+    HT_FAMILY_CRT_EXACT,    /* and what rounds correctly besides */
     HT_FAMILY_OZAKI_MMA_WARP, /* FP64 by FP16 slices: products of pairs of slices by mma.sync or MFMA, */
     HT_FAMILY_OZAKI_PACK,     /* the splits, */
     HT_FAMILY_OZAKI_COMBINE,  /* and the sums of all pairs */
@@ -275,6 +276,7 @@ struct ht_native64_args; /* ht_abi64.h */
 struct ht_crt_pack_args;
 struct ht_crt_gemm_args;
 struct ht_crt_combine_args;
+struct ht_crt_exact_args;
 struct ht_ozaki_pack_args;
 struct ht_ozaki_gemm_args;
 struct ht_ozaki_combine_args;
@@ -282,6 +284,7 @@ struct ht_ozaki_combine_args;
 /* Launchers of an FP64 product by residues. init: of packing, once per device. */
 struct ht_crt_launch {
     int moduli;
+    int (*exact)(const struct ht_crt_exact_args *args, void *stream); /* in combine's place; NULL: none */
     int (*init)(void);
     int (*pack)(const struct ht_crt_pack_args *operands, int count, void *stream);
     int (*gemm)(const struct ht_crt_gemm_args *args, void *stream);

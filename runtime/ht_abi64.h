@@ -51,6 +51,19 @@ struct ht_crt_combine_args {
     int batch;
     double alpha, beta;
 };
+/* Instead of the combination, each element of C correctly rounded, whatever the data: from residues where
+ * that decides it, else from A and B, whose element (row, k) is a[row * a_ld + k] when a_k_contiguous, else
+ * a[k * a_ld + row]; of B likewise, its rows being columns of B. */
+struct ht_crt_exact_args {
+    struct ht_crt_combine_args to;
+    const double *a, *b;
+    unsigned long long *a_norms, *b_norms; /* [segment of CRT_SEGMENT k][row, rounded up to 64]: scratch */
+    int *undecided; /* a bit for each element of a tile: scratch */
+    long long a_ld, b_ld, a_stride, b_stride, a_norm_stride, b_norm_stride; /* elements; 0: of all entries */
+    long long undecided_stride;                                             /* ints between batch entries */
+    int k;
+    int a_k_contiguous, b_k_contiguous;
+};
 /* By FP16 slices (scheme ozaki; Mukunoki et al. 2020, algorithms 1 to 3). Slice s of row i is worth 2^exponents[s] of
  * FP16 numbers that are multiples of 2^-bits; panels: of each slice ceil(rows / 64) x k_blocks atoms of 64 rows x
  * 64 k, as in ht_abi.h. Rows are those of A, or columns of B; their number is rounded up to 64 (padded). */

@@ -137,6 +137,7 @@ struct plan {
     int64_t plane_stride; /* and bytes of an entry's residues, of so many entries at once */
     int64_t plane_entries;
     struct ozaki_plan ozaki;
+    bool is_exact; /* correctly rounded: ht_exact.c */
     struct packed_layout a, b;
     int k_blocks;
     struct step step[STEPS_MAX];
@@ -443,5 +444,13 @@ HT_LOCAL int ht_plan_ozaki(halftone *h, const struct plan_key *key, struct plan 
 /* |C - AB| in 2^-53 k max|a| max|b| of a row and a column; 0: the plan is another scheme's. */
 HT_LOCAL int64_t ht_ozaki_bound_units(const struct plan *p);
 HT_LOCAL int ht_launch_ozaki(halftone *h, const struct gemm_run *r, const struct step *s);
+/* ---- ht_exact.c: correctly rounded FP64 products ---- */
+
+struct ht_crt_combine_args;
+/* Of the workspace, behind the planes of residues. */
+HT_LOCAL int64_t ht_exact_bytes(const struct plan *p, int moduli);
+/* Instead of the combination. */
+HT_LOCAL int ht_launch_exact(halftone *h, const struct gemm_run *r, int64_t entry,
+                             const struct ht_crt_combine_args *to);
 
 #endif

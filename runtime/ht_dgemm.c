@@ -4,8 +4,10 @@
 #include "ht_abi64.h"
 #include "ht_cost.h"
 
-static const char native_name[] = "native64", fast_scheme[] = "crt14", reproducible_scheme[] = "crt16";
-static const char fp64[] = "fp64", fp64_fast[] = "fp64-fast", reproducible[] = "reproducible";
+static const char native_name[] = "native64", fast_scheme[] = "crt14", reproducible_scheme[] = "crt16",
+                  exact_scheme[] = "crt20";
+static const char fp64[] = "fp64", fp64_fast[] = "fp64-fast", fp64_exact[] = "fp64-exact",
+                  reproducible[] = "reproducible";
 
 /* ---- select ---- */
 
@@ -65,12 +67,18 @@ static int bits_of_native(int64_t k) {
     return 53 - lost;
 }
 
+static bool is_exact(const halftone *h) {
+    return h->scheme64 == NULL && h->accuracy64.text != NULL && strcmp(h->accuracy64.text, fp64_exact) == 0;
+}
+
 int ht_scheme_of_call64(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme) {
     const char *const text = h->accuracy64.text;
     if (h->scheme64 != NULL)
         return scheme64_named(h, h->scheme64, HALFTONE_NOT_SUPPORTED, scheme);
     if (text != NULL && strcmp(text, reproducible) == 0 && x->k > 0)
         return scheme64_named(h, reproducible_scheme, HALFTONE_ACCURACY, scheme);
+    if (is_exact(h) && x->k > 0)
+        return scheme64_named(h, exact_scheme, HALFTONE_ACCURACY, scheme);
     if (text == NULL && h->accuracy64.bits > bits_of_native(at_least_one(x->k)))
         return ht_fail(h, HALFTONE_ACCURACY, "bits=%d: at k = %lld scheme %s keeps %d", h->accuracy64.bits,
                        (long long)x->k, native_name, bits_of_native(at_least_one(x->k)));
@@ -99,6 +107,7 @@ int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p) {
     p->kernel = choice.kernel;
     p->splits = 1;
     p->kernel_ns = choice.predicted_ns;
+    p->is_exact = is_exact(h) && key->k > 0;
     if (p->set->kernel[p->kernel].residues != NULL)
         return ht_plan_residues(h, key, p);
     if (p->set->kernel[p->kernel].ozaki != NULL)
@@ -132,7 +141,7 @@ int halftone_dset_scheme(halftone *handle, const char *name) {
 }
 
 int halftone_dset_accuracy(halftone *handle, const char *text) {
-    static const char *const names[] = {fp64, fp64_fast, reproducible};
+    static const char *const names[] = {fp64, fp64_fast, fp64_exact, reproducible};
     struct ht_accuracy64 wanted;
     int code = ht_begin(handle), bits = 0, used = 0;
     if (code != HALFTONE_OK)
@@ -145,7 +154,7 @@ int halftone_dset_accuracy(halftone *handle, const char *text) {
         wanted.bits = bits;
     if (wanted.text == NULL && wanted.bits == 0)
         return ht_fail(handle, HALFTONE_UNKNOWN_ACCURACY,
-                       "'%.40s' is none of fp64, fp64-fast, reproducible, bits=N",
+                       "'%.40s' is none of fp64, fp64-fast, fp64-exact, reproducible, bits=N",
                        text != NULL ? text : "(NULL)");
     if (wanted.bits > bits_of_native(1))
         return ht_fail(handle, HALFTONE_ACCURACY, "bits=%d: at k = 1 scheme %s keeps %d", wanted.bits,

@@ -21,7 +21,13 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
     out->bound_units = ht_plan_bound_units(h, p, k);
     out->error_bound = (double)out->bound_units * (p->set == h->set64 ? 0x1p-53 : 0x1p-24);
     out->fixed_point = p->scheme->exact_k > 0 ? 1 : p->scheme->scales == HT_SCALES_TILES ? 2 : 0;
-    if (p->set == h->set64 && ht_crt_bound(p, k) > 0) { /* relative to norms */
+    if (p->is_exact) {
+        out->bound = "correctly rounded: 2^-53 of the exact result, half of the last bit";
+        out->range = "every input, NaN and Inf as IEEE arithmetic has them";
+        out->bound_units = 1;
+        out->error_bound = 0x1p-53;
+        out->fixed_point = 0;
+    } else if (p->set == h->set64 && ht_crt_bound(p, k) > 0) { /* relative to norms */
         out->error_bound = ht_crt_bound(p, k);
         out->bound_units = out->error_bound * 0x1p53 < 0x1p62 ? (int64_t)(out->error_bound * 0x1p53) + 1 : INT64_MAX;
         out->error_bound = (double)out->bound_units * 0x1p-53;

@@ -59,7 +59,8 @@ int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
     pack->needs[WS_A_RANGE] = p->a.range_bytes;
     pack->needs[WS_B_RANGE] = p->b.range_bytes;
     ht_add_step(p, STEP_CRT_PRODUCT, p->kernel)->needs[WS_PARTIALS] =
-        round_up(ht_mul(p->plane_stride, p->plane_entries), WS_ALIGNMENT);
+        round_up(ht_mul(p->plane_stride, p->plane_entries), WS_ALIGNMENT) +
+        (p->is_exact ? ht_exact_bytes(p, moduli) : 0);
     return ht_lay_out_workspace(h, p);
 }
 
@@ -174,7 +175,10 @@ static int launch_entries(halftone *h, const struct gemm_run *r, int64_t entry, 
     c.alpha = on_device ? 0.0 : *(const double *)x->alpha;
     c.beta = on_device ? 0.0 : *(const double *)x->beta;
     const int code = ht_fail_device(h, ht_dev_check(l->gemm(&g, h->stream)));
-    return code == HALFTONE_OK ? ht_fail_device(h, ht_dev_check(l->combine(&c, h->stream))) : code;
+    if (code != HALFTONE_OK)
+        return code;
+    return p->is_exact ? ht_launch_exact(h, r, entry, &c)
+                       : ht_fail_device(h, ht_dev_check(l->combine(&c, h->stream)));
 }
 
 int ht_launch_crt_product(halftone *h, const struct gemm_run *r, const struct step *s) {

@@ -242,6 +242,11 @@ static void add_units(struct library *l, const struct kernel_set *set) {
             emit_combine_name(combine.name, sizeof combine.name, p);
             add_unit(l, &combine);
         }
+        if (p->on.s->correctly_rounded) {
+            struct unit exact = {UNIT_EXACT, c, p, {0}};
+            emit_exact_name(exact.name, sizeof exact.name, p);
+            add_unit(l, &exact);
+        }
         if (scheme_is_fixed_point(p->on.s)) {
             struct unit exact = {UNIT_REDUCE, c, p, {0}};
             emit_reduce_name(exact.name, sizeof exact.name, p->on.s, c->isa);
@@ -313,6 +318,8 @@ bool unit_emit(struct text *out, const struct unit *u) {
         return emit_pack(out, u->context, u->plan->on.s);
     case UNIT_COMBINE:
         return emit_combine(out, u->context, u->plan);
+    case UNIT_EXACT:
+        return emit_exact(out, u->context, u->plan);
     case UNIT_REDUCE:
         return emit_reduce(out, u->context, u->plan ? u->plan->on.s : NULL);
     }

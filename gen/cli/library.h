@@ -18,7 +18,7 @@ struct kernel_set {
     struct plan_set plans;
 };
 
-enum unit_kind { UNIT_GEMM, UNIT_PACK, UNIT_COMBINE, UNIT_REDUCE };
+enum unit_kind { UNIT_GEMM, UNIT_PACK, UNIT_COMBINE, UNIT_EXACT, UNIT_REDUCE };
 
 /* One source: its name is also the file's without extension, and the launcher's. */
 struct unit {

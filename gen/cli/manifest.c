@@ -45,6 +45,7 @@ void manifest_table(struct text *out, const struct library *l) {
 static const char *args_of(const struct unit *u) {
     const struct scheme *s = u->plan ? u->plan->on.s : NULL;
     return u->kind == UNIT_COMBINE ? emit_combine_args(s)
+           : u->kind == UNIT_EXACT ? EMIT_EXACT_ARGS
            : u->kind == UNIT_PACK  ? emit_pack_args(s)
                                    : emit_gemm_args(s);
 }
@@ -114,7 +115,7 @@ static bool is_by_residues(const struct scheme *s) {
 /* Launchers of products that are combined, at the places of their kernels: by residues, or by slices. */
 static void dispatch_combined(struct text *out, const char *gpu, const struct plan_set *set, struct half h,
                               bool residues) {
-    char pack[PLAN_NAME_MAX], combine[PLAN_NAME_MAX];
+    char pack[PLAN_NAME_MAX], combine[PLAN_NAME_MAX], exact[PLAN_NAME_MAX];
     bool (*const is_of)(const struct scheme *s) = residues ? is_by_residues : is_by_slices;
     bool any = false;
     for (int i = h.first; i < h.end; i++)
@@ -127,9 +128,11 @@ static void dispatch_combined(struct text *out, const char *gpu, const struct pl
         const struct plan *p = &set->plan[i];
         emit_pack_name(pack, sizeof pack, p->on.s, p->on.isa);
         emit_combine_name(combine, sizeof combine, p);
+        emit_exact_name(exact, sizeof exact, p);
         text_add(out, "    {");
         if (residues)
-            text_addf(out, "%d, ", is_of(p->on.s) ? p->on.s->moduli : 0);
+            text_addf(out, "%d, %s%s, ", is_of(p->on.s) ? p->on.s->moduli : 0,
+                      p->on.s->correctly_rounded ? exact : "NULL", p->on.s->correctly_rounded ? "_launch" : "");
         if (is_of(p->on.s))
             text_addf(out, "%s_init, %s_launch,\n     %s_launch, %s_launch},\n", pack, pack, p->name, combine);
         else

@@ -33,30 +33,10 @@ void emit_reduce_name(char *name, size_t size, const struct scheme *s, const str
     snprintf(name, size, "ht_reduce_%s%s%s", s ? s->name : "", s ? "_" : "", isa->suffix);
 }
 
-const char *emit_gemm_args(const struct scheme *s) {
-    return !s || s->in == NUMBER_F32 ? EMIT_GEMM_ARGS
-           : s->moduli > 0           ? "const struct ht_crt_gemm_args *args"
-           : scheme_is_combined(s)   ? "const struct ht_ozaki_gemm_args *args"
-                                     : "const struct ht_native64_args *args";
-}
-
-const char *emit_pack_args(const struct scheme *s) {
-    return s->moduli > 0 ? EMIT_CRT_PACK_ARGS : scheme_is_combined(s) ? EMIT_OZAKI_PACK_ARGS : EMIT_PACK_ARGS;
-}
-
-const char *emit_combine_args(const struct scheme *s) {
-    return s->moduli > 0 ? "const struct ht_crt_combine_args *args"
-                         : "const struct ht_ozaki_combine_args *args";
-}
-
 void emit_bound_text(struct text *out, const struct scheme *s, const struct isa *isa) {
     text_add(out, s->bound_text);
     if (isa->unverified && s->slice != SLICE_S8) /* integer sums have no rounding */
         text_addf(out, "; %s", isa->unverified);
-}
-
-const char *emit_range_text(const struct scheme *s, const struct isa *isa) {
-    return isa->flushes_subnormals && s->flushed_range_text ? s->flushed_range_text : s->range_text;
 }
 
 /* ---- reading templates */
@@ -559,21 +539,32 @@ static bool emit_pack64(struct text *out, const struct emit_context *c, const st
     return write_file(out, &f);
 }
 
+/* What makes C of a plan's residues. */
+static bool emit_c(struct text *out, const struct emit_context *c, const struct plan *p, enum ht_family family,
+                   const char *name, const char *args, const char *what) {
+    struct params written = {0};
+    const struct frame f = {.c = c, .isa = p->on.isa, .name = name, .scheme = p->on.s, .args = args,
+                            .values = "*args", .skeleton = &skeleton_table[family], .written = &written};
+    add_params(&written, "BM BN BK WM WN " PARAMS_OF_WARPS, c, p->on.s, p);
+    banner_small(out, p->on.isa, name, what, args, p->on.s);
+    return write_file(out, &f);
+}
+
 bool emit_combine(struct text *out, const struct emit_context *c, const struct plan *p) {
     char name[PLAN_NAME_MAX];
-    struct params written = {0};
-    const bool crt = p->on.s->moduli > 0;
     emit_combine_name(name, sizeof name, p);
-    add_params(&written, "BM BN BK WM WN " PARAMS_OF_WARPS, c, p->on.s, p);
-    const struct frame f = {.c = c, .isa = p->on.isa, .name = name, .scheme = p->on.s,
-                            .args = emit_combine_args(p->on.s), .values = "*args",
-                            .skeleton = &skeleton_table[crt ? HT_FAMILY_CRT_COMBINE : HT_FAMILY_OZAKI_COMBINE],
-                            .written = &written};
-    banner_small(out, p->on.isa, name,
-                 crt ? "C = alpha X + beta C, rounded once, of the integers X that residues say."
-                     : "C = alpha S + beta C, where S is the sum of all products of slices.",
-                 f.args, p->on.s);
-    return write_file(out, &f);
+    if (p->on.s->moduli == 0)
+        return emit_c(out, c, p, HT_FAMILY_OZAKI_COMBINE, name, emit_combine_args(p->on.s),
+                      "C = alpha S + beta C, where S is the sum of all products of slices.");
+    return emit_c(out, c, p, HT_FAMILY_CRT_COMBINE, name, emit_combine_args(p->on.s),
+                  "C = alpha X + beta C, rounded once, of the integers X that residues say.");
+}
+
+bool emit_exact(struct text *out, const struct emit_context *c, const struct plan *p) {
+    char name[PLAN_NAME_MAX];
+    emit_exact_name(name, sizeof name, p);
+    return emit_c(out, c, p, HT_FAMILY_CRT_EXACT, name, EMIT_EXACT_ARGS,
+                  "C = alpha A B + beta C, each element correctly rounded.");
 }
 
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {

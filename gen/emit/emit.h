@@ -20,6 +20,7 @@ struct tuned;
 #define EMIT_PACK_ARGS "const struct ht_pack_args *operands, int count"
 #define EMIT_CRT_PACK_ARGS "const struct ht_crt_pack_args *operands, int count"
 #define EMIT_OZAKI_PACK_ARGS "const struct ht_ozaki_pack_args *args"
+#define EMIT_EXACT_ARGS "const struct ht_crt_exact_args *args"
 const char *emit_gemm_args(const struct scheme *s);
 const char *emit_pack_args(const struct scheme *s);
 const char *emit_combine_args(const struct scheme *s); /* of one that is combined */
@@ -42,6 +43,8 @@ bool emit_reduce(struct text *out, const struct emit_context *c, const struct sc
 /* FP64 by residues or slices: what puts those of a plan's product together. */
 bool emit_combine(struct text *out, const struct emit_context *c, const struct plan *p);
 void emit_combine_name(char *name, size_t size, const struct plan *p);
+bool emit_exact(struct text *out, const struct emit_context *c, const struct plan *p);
+void emit_exact_name(char *name, size_t size, const struct plan *p);
 void emit_crt_tables(struct text *out, const struct scheme *s);
 
 /* What stands before the first kernel of a file: the vendor's header and the check of the architecture. */

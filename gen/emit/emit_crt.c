@@ -1,5 +1,5 @@
-/* emit_crt.c: the kernels of FP64 by residues beside their product: packing, combination, and the tables of
- * constants that all three have. */
+/* emit_crt.c: what launchers take and which input, by scheme; of FP64 by residues the tables of constants that
+ * all kernels have, and names of those beside the product. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +20,26 @@ static void add_table(struct text *out, const char *name, const void *words, int
                   used > 1 && i % used == 0 ? "{" : "", (unsigned)from[i / used * width + i % used],
                   used > 1 && i % used == used - 1 ? "}," : ",");
     text_add(out, "\n};\n");
+}
+
+const char *emit_gemm_args(const struct scheme *s) {
+    return !s || s->in == NUMBER_F32 ? EMIT_GEMM_ARGS
+           : s->moduli > 0           ? "const struct ht_crt_gemm_args *args"
+           : scheme_is_combined(s)   ? "const struct ht_ozaki_gemm_args *args"
+                                     : "const struct ht_native64_args *args";
+}
+
+const char *emit_pack_args(const struct scheme *s) {
+    return s->moduli > 0 ? EMIT_CRT_PACK_ARGS : scheme_is_combined(s) ? EMIT_OZAKI_PACK_ARGS : EMIT_PACK_ARGS;
+}
+
+const char *emit_combine_args(const struct scheme *s) {
+    return s->moduli > 0 ? "const struct ht_crt_combine_args *args"
+                         : "const struct ht_ozaki_combine_args *args";
+}
+
+const char *emit_range_text(const struct scheme *s, const struct isa *isa) {
+    return isa->flushes_subnormals && s->flushed_range_text ? s->flushed_range_text : s->range_text;
 }
 
 /* As templates/samples/crt15.h has them. */
@@ -47,7 +67,15 @@ void emit_crt_tables(struct text *out, const struct scheme *s) {
 }
 
 /* Combination: of the tile of a plan, whose threads' order of sums it knows. */
-void emit_combine_name(char *name, size_t size, const struct plan *p) {
-    snprintf(name, size, "ht_%s_combine_%dx%d_w%dx%d_%s", p->on.s->name, p->tile.bm, p->tile.bn, p->tile.wm,
+static void name_of(char *name, size_t size, const struct plan *p, const char *what) {
+    snprintf(name, size, "ht_%s_%s_%dx%d_w%dx%d_%s", p->on.s->name, what, p->tile.bm, p->tile.bn, p->tile.wm,
              p->tile.wn, p->on.isa->suffix);
+}
+
+void emit_combine_name(char *name, size_t size, const struct plan *p) {
+    name_of(name, size, p, "combine");
+}
+
+void emit_exact_name(char *name, size_t size, const struct plan *p) {
+    name_of(name, size, p, "exact");
 }

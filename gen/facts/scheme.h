@@ -34,6 +34,7 @@ struct scheme {
     enum slice_type slice;
     /* products of residues, one for each modulus (runtime/ht_crt.h), put together by a kernel; 0: none */
     int moduli;
+    bool correctly_rounded; /* then: a kernel makes it so where an accuracy asks for it */
     int slices;
     int atom_slices; /* slices side by side in a row of a panel atom; it divides slices */
     enum split_rule split;

@@ -148,7 +148,12 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
         {.file = "crt_combine", .in = NUMBER_F64, .out = NUMBER_F64,
          .folds = "PIECES GROUPS TAKEN CRT_MODULI CRT_THREADS CRT_VALUE_WORDS",
          .hooks = {"=launch", "=fragment", "=tables", "=crt_order", "epilogue/crt_value",
-                   "epilogue/crt_axpby"}},
+                   "epilogue/crt_axpby", "epilogue/crt_elements"}},
+    [HT_FAMILY_CRT_EXACT] =
+        {.file = "crt_exact", .in = NUMBER_F64, .out = NUMBER_F64,
+         .folds = "TAKEN CRT_VALUE_WORDS NORM_AHEAD",
+         .hooks = {"=launch", "=fragment", "=tables", "=crt_order", "epilogue/crt_value",
+                   "epilogue/crt_axpby", "epilogue/crt_elements", "epilogue/exact_dot"}},
     [HT_FAMILY_OZAKI_MMA_WARP] =
         {.file = "ozaki_mma_warp", .label = "_mma", .searched = true, .in = NUMBER_F64, .out = NUMBER_F64,
          .forms_passes = true, .sum = NUMBER_F32, .needs = ISA_FRAGMENTS, .has_init = true,

@@ -35,3 +35,4 @@ constexpr int MIN_BLOCKS = 1, REFILL_AFTER_BARRIER = 0, RASTER = 8;
 #include "../hooks/epilogue/crt_order_mma.cuh"
 #include "../hooks/epilogue/crt_value.cuh"
 #include "../hooks/epilogue/crt_axpby.cuh"
+#include "../hooks/epilogue/crt_elements.cuh"

@@ -17,3 +17,4 @@ constexpr int BM = 128, BN = 256, BK = 128, WM = 128, WN = 128, STAGES = 4, RAST
 #include "../hooks/epilogue/crt_order_wgmma.cuh"
 #include "../hooks/epilogue/crt_value.cuh"
 #include "../hooks/epilogue/crt_axpby.cuh"
+#include "../hooks/epilogue/crt_elements.cuh"

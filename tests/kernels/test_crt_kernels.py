@@ -180,15 +180,15 @@ BREAKS = {
     "any result taken for normal": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"\(unsigned\)field < 2045u && ", "", 6),
     "results of cancellation taken for others": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"&& \(top != 0 \|\| zero\)", "", 24),
     "zeros with an exponent": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"zero \? 0u : ", "", 24),
-    "the first of the elements left": ("crt_combine", "skeletons/crt_combine.cu", r"e \* 8 & 255u", "0 & 255u", 6),
+    "the first of the elements left": ("crt_combine", "hooks/epilogue/crt_elements.cuh", r"e \* 8 & 255u", "0 & 255u", 6),
     "subnormal results with all their bits": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"11 - 1022 - exponent;", "11;", 6),
     "no infinity": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"exponent > 1023 \|\| bits >> 52 >= 0x7ff", "false", 7),
-    "alpha's sign": ("crt_combine", "skeletons/crt_combine.cu", r"by\.sign = ht_crt_sign\(by\.alpha\);", "by.sign = 0;", 3),
+    "alpha's sign": ("crt_combine", "hooks/epilogue/crt_elements.cuh", r"by\.sign = ht_crt_sign\(by\.alpha\);", "by.sign = 0;", 3),
     "beta without its sign": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"ht_crt_sign\(beta\) \^ ht_crt_sign\(c\)\);\n    return", "ht_crt_sign(c));\n    return", 9),
     "a loss forgotten": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"x->word\[0\] \|= lost;", "", 21),
     "a loss not borrowed": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"flip & 1 & ~lost", "flip & 1", 22),
-    "elements turned": ("crt_combine", "skeletons/crt_combine.cu", r"y\[1\] = __byte_perm\(low\[0\], low\[1\], 0x7632\);", "y[1] = __byte_perm(low[0], low[1], 0x3276);", 1),
-    "C beyond its rows": ("crt_combine", "skeletons/crt_combine.cu", r"x\.row \+ row_of\(e\) < g\.m && ", "", 1),
+    "elements turned": ("crt_combine", "hooks/epilogue/crt_elements.cuh", r"y\[1\] = __byte_perm\(low\[0\], low\[1\], 0x7632\);", "y[1] = __byte_perm(low[0], low[1], 0x3276);", 1),
+    "C beyond its rows": ("crt_combine", "hooks/epilogue/crt_elements.cuh", r"x\.row \+ row_of\(e\) < g\.m && ", "", 1),
 }
 
 

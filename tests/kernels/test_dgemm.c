@@ -1,5 +1,5 @@
 /* test_dgemm: halftone_dgemm with each set's kernels, in the simulator or on a GPU. Results are held to sums in twice the precision:
- * integers exactly, the rest within the bound that halftone_dquery reports, NaN and Inf in their places. What no call may touch
+ * integers exactly, the rest within the bound that halftone_dquery reports, fp64-exact bit for bit, NaN and Inf in their places. What no call may touch
  * holds NaN before and after. How it fails without kernels: test_api.c. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +16,8 @@
 #include "../../runtime/ht_abi64.h"
 #include "../../runtime/ht_dev.h"
 #include "choose.h"
+#include "exact_families.h"
+#include "exact_sum.h"
 #include "handle.h"
 
 enum { PAD = 3 };
@@ -36,8 +38,13 @@ static double uniform(void) {
     return (double)((int64_t)state >> 11) * 0x1p-52;
 }
 
-static double element(const char *family, int64_t row, int64_t k) {
+static bool is_exact; /* results are correctly rounded, elements those of exact_families.h */
+
+static double element(const struct problem *p, bool is_a, int64_t row, int64_t k) {
+    const char *const family = p->family;
     const double x = uniform();
+    if (is_exact)
+        return exact_element(family, is_a ? 'A' : 'B', (int)row, (int)k, (int)p->k);
     if (strcmp(family, "integers") == 0)
         return floor(x * 1000);
     if (strcmp(family, "wide") == 0)
@@ -80,7 +87,7 @@ static struct operand operand_of(const struct problem *p, bool is_a) {
     for (int64_t entry = 0; entry < p->batch; entry++)
         for (int64_t row = 0; row < rows; row++)
             for (int64_t k = 0; k < p->k; k++)
-                *place(&x, entry, row, k) = element(p->family, row, k);
+                *place(&x, entry, row, k) = element(p, is_a, row, k);
     x.device = on_device(x.at, x.count);
     return x;
 }
@@ -109,6 +116,13 @@ static void add(double *high, double *low, double x) {
 
 static void check_element(const struct problem *p, const struct operand *a, const struct operand *b, int64_t entry, int64_t row,
                           int64_t col, double old, double got) {
+    if (is_exact) {
+        const double correct = exact_dot_product(p->k, p->alpha, place(a, entry, row, 0), a->k_contiguous ? 1 : a->ld,
+                                                 place(b, entry, col, 0), b->k_contiguous ? 1 : b->ld, p->beta, old);
+        if (isnan(correct) ? !isnan(got) : memcmp(&got, &correct, sizeof got) != 0)
+            fail_msg("%s: (%lld, %lld): %a, not %a", p->family, (long long)row, (long long)col, got, correct);
+        return;
+    }
     double high = 0, low = 0, size = 0, plain = 0, largest_a = 0, largest_b = 0;
     for (int64_t k = 0; k < p->k && p->alpha != 0; k++) {
         const double x = *place(a, entry, row, k), y = *place(b, entry, col, k), product = x * y;
@@ -238,6 +252,48 @@ static void by_residues(void **s) {
         skip();
 }
 
+static bool has_scheme(const char *wanted) {
+    const char *name;
+    for (int i = 0; (name = halftone_dschemes(handle, i)) != NULL; i++)
+        if (strcmp(name, wanted) == 0)
+            return true;
+    return false;
+}
+
+/* Every family, and what differs from call to call besides; how broken kernels are noticed: test_exact_kernels.py. */
+static void exact_results_are_correctly_rounded(void **s) {
+    static const struct problem more[] = {
+        {"phi2", 'T', 'N', 30, 40, 70, 1, 0.3, -1.7, false}, {"everything", 'N', 'T', 70, 5, 30, 3, 1, 0, true},
+        {"uniform", 'N', 'N', 5, 6, 1100, 1, -4, 0, false},  {"scaled", 'N', 'N', 20, 66, 33, 2, 3, 1e-200, false},
+        {"integers", 'N', 'N', 20, 20, 0, 1, 1, 3, false},   {"phi1", 'N', 'N', 20, 20, 5, 1, 0, 0.1, false}};
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    const char *text;
+    (void)s;
+    check_code(halftone_dset_accuracy(handle, "fp64-exact"), "fp64-exact");
+    check_code(halftone_dget_accuracy(handle, &text), "get");
+    assert_string_equal(text, "fp64-exact");
+    const int code = halftone_dquery(handle, 'N', 'N', 64, 64, 64, 1, &plan);
+    if (!has_scheme("crt20")) { /* never in a lesser way */
+        const double one = 1;
+        double *x = on_device(&one, 1);
+        assert_int_equal(code, HALFTONE_ACCURACY);
+        assert_int_equal(halftone_dgemm(handle, 'N', 'N', 1, 1, 1, &one, x, 1, x, 1, &one, x, 1), HALFTONE_ACCURACY);
+        ht_dev_free(x);
+    } else {
+        check_code(code, "query");
+        assert_true(strcmp(plan.scheme, "crt20") == 0 && plan.error_bound == 0x1p-53 && !plan.fixed_point);
+        is_exact = true;
+        for (size_t i = 0; i < sizeof exact_families / sizeof *exact_families; i++) {
+            const struct problem p = {exact_families[i], i % 2 ? 'T' : 'N', i % 3 ? 'N' : 'T', 33, 20, 60 + (int64_t)(i % 2), 1, 1, 0, false};
+            check(&p, NULL);
+        }
+        for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+            check(&more[i], NULL);
+        is_exact = false;
+    }
+    check_code(halftone_dset_accuracy(handle, "fp64"), "fp64");
+}
+
 /* More entries than keep their residues at once: 16 MB, of 64 x 64 elements by 14 moduli 292. */
 static void batches_of_residues_are_cut(void **s) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
@@ -305,14 +361,6 @@ static const char *scheme_by(const char *accuracy, int64_t k, int *code) {
     check_code(halftone_dset_accuracy(handle, accuracy), accuracy);
     *code = halftone_dquery(handle, 'N', 'N', 8192, 8192, k, 1, &plan);
     return *code == HALFTONE_OK ? plan.scheme : "";
-}
-
-static bool has_scheme(const char *wanted) {
-    const char *name;
-    for (int i = 0; (name = halftone_dschemes(handle, i)) != NULL; i++)
-        if (strcmp(name, wanted) == 0)
-            return true;
-    return false;
 }
 
 static void accuracies_choose_schemes(void **s) {
@@ -436,7 +484,8 @@ static int setup(void **s) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(right_in_all_transposes_sizes_and_families), cmocka_unit_test(right_with_each_kernel),
-        cmocka_unit_test(by_residues), cmocka_unit_test(by_slices), cmocka_unit_test(batches_of_residues_are_cut), cmocka_unit_test(accuracies_choose_schemes),
+        cmocka_unit_test(by_residues), cmocka_unit_test(by_slices), cmocka_unit_test(exact_results_are_correctly_rounded),
+        cmocka_unit_test(batches_of_residues_are_cut), cmocka_unit_test(accuracies_choose_schemes),
         cmocka_unit_test(batches_take_each_entry), cmocka_unit_test(scalars_may_be_on_the_device), cmocka_unit_test(zeros_read_nothing),
         cmocka_unit_test(arguments_have_dgemms_numbers), cmocka_unit_test(queries_say_what_runs)};
     const struct choice groups[] = {CHOICE(tests)};

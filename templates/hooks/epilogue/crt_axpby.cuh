@@ -151,7 +151,7 @@ HT_DEVICE unsigned long long ht_crt_nonfinite(bool has_nan, bool is_zero, unsign
         return CRT_NAN;
     if (infinite[0] && infinite[1] && signs[0] != signs[1])
         return CRT_NAN;
-    return CRT_INFINITY | (unsigned long long)signs[infinite[0] ? 0 : 1] << 32;
+    return CRT_INFINITY | (unsigned long long)(infinite[0] ? signs[0] : signs[1]) << 32;
 }
 
 // alpha X 2^-scale + beta c; scale of CRT_POISONED and more: NaN in X's place, but where alpha is 0.

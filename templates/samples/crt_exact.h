@@ -1,0 +1,3 @@
+// samples/crt_exact.h: the same as crt_mma_warp.h, and what correctly rounded results take besides.
+#include "crt_mma_warp.h"
+#include "../hooks/epilogue/exact_dot.cuh"

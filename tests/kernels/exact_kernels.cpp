@@ -1,0 +1,173 @@
+/* exact_kernels M N K TRANSPOSES FAMILY ALPHA BETA [BATCH]: C = alpha A B + beta C by the templates of FP64 by
+ * residues and of correctly rounded results in the simulator (crt_part.cpp: as they are, or broken), against
+ * exact_sum.h, bit for bit. How many elements residues did not decide is printed. */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/ht_abi64.h"
+#include "crt_kernels.h"
+#include "exact_families.h"
+#include "exact_sum.h"
+
+enum { PAD = 3 };
+
+static void *memory(size_t bytes) {
+    unsigned char *p = (unsigned char *)aligned_alloc(256, (bytes + 255) / 256 * 256);
+    memset(p, 0x5a, (bytes + 255) / 256 * 256);
+    ht_sim_register(p, bytes);
+    return p;
+}
+
+struct matrix {
+    double *at;
+    long long ld, stride;
+    int rows, k_contiguous;
+};
+
+/* PAD more than needed between columns, NaN there. */
+static matrix operand(const char *family, char side, int rows, int k, int k_contiguous, int batch) {
+    const long long ld = (k_contiguous ? k : rows) + PAD, stride = ld * (k_contiguous ? rows : k);
+    const matrix x = {(double *)memory((size_t)(stride * batch) * sizeof(double)), ld, stride, rows, k_contiguous};
+    for (long long i = 0; i < stride * batch; i++)
+        x.at[i] = NAN;
+    for (int entry = 0; entry < batch; entry++)
+        for (int row = 0; row < rows; row++)
+            for (int h = 0; h < k; h++)
+                x.at[entry * stride + (k_contiguous ? row * ld + h : h * ld + row)] = exact_element(family, side, row, h, k);
+    return x;
+}
+
+static ht_crt_pack_args to_pack(const matrix &x, int k, int batch, int moduli) {
+    ht_crt_pack_args g = {};
+    const long long row_blocks = (x.rows + 63) / 64, segments = (k + 511) / 512;
+    g.src = x.at;
+    g.ld = x.ld;
+    g.src_stride = x.stride;
+    g.rows = x.rows;
+    g.k = k;
+    g.k_blocks = (k + 127) / 128;
+    g.k_contiguous = x.k_contiguous;
+    g.batch = batch;
+    g.modulus_stride = row_blocks * g.k_blocks * 8192;
+    g.panel_stride = g.modulus_stride * moduli;
+    g.exponent_stride = row_blocks * 64;
+    g.measured_stride = row_blocks * 64 * segments;
+    g.panels = (unsigned char *)memory((size_t)(g.panel_stride * batch));
+    g.exponents = (int *)memory((size_t)(g.exponent_stride * batch) * sizeof(int));
+    g.measured = (unsigned long long *)memory((size_t)(g.measured_stride * batch) * sizeof(long long));
+    return g;
+}
+
+static ht_crt_gemm_args to_multiply(const ht_crt_pack_args *both, int moduli) {
+    ht_crt_gemm_args g = {};
+    const long long tiles = (long long)((both[0].rows + crt_part_shape.bm - 1) / crt_part_shape.bm) *
+                            ((both[1].rows + crt_part_shape.bn - 1) / crt_part_shape.bn);
+    g.a_panels = both[0].panels;
+    g.b_panels = both[1].panels;
+    g.a_modulus_stride = both[0].modulus_stride;
+    g.b_modulus_stride = both[1].modulus_stride;
+    g.a_stride = both[0].panel_stride;
+    g.b_stride = both[1].panel_stride;
+    g.plane_modulus_stride = tiles * crt_part_shape.bm * crt_part_shape.bn;
+    g.plane_stride = g.plane_modulus_stride * moduli;
+    g.planes = (unsigned char *)memory((size_t)(g.plane_stride * both[0].batch));
+    g.m = both[0].rows;
+    g.n = both[1].rows;
+    g.k_blocks = both[0].k_blocks;
+    g.batch = both[0].batch;
+    return g;
+}
+
+/* With an odd number of rows alpha and beta go by way of the device. */
+static ht_crt_exact_args to_settle(const ht_crt_gemm_args &p, const ht_crt_pack_args *both, const matrix &a, const matrix &b,
+                                   double *c, long long ldc, double alpha, double beta) {
+    ht_crt_exact_args g = {};
+    g.to.planes = p.planes;
+    g.to.plane_modulus_stride = p.plane_modulus_stride;
+    g.to.plane_stride = p.plane_stride;
+    g.to.a_row_exponents = both[0].exponents;
+    g.to.b_col_exponents = both[1].exponents;
+    g.to.a_exponent_stride = both[0].exponent_stride;
+    g.to.b_exponent_stride = both[1].exponent_stride;
+    g.to.c = c;
+    g.to.ldc = ldc;
+    g.to.c_stride = ldc * p.n;
+    g.to.m = p.m;
+    g.to.n = p.n;
+    g.to.batch = p.batch;
+    g.to.alpha = alpha;
+    g.to.beta = beta;
+    if (p.m % 2 != 0) {
+        double *by = (double *)memory(2 * sizeof(double));
+        by[0] = alpha;
+        by[1] = beta;
+        g.to.alpha_ptr = by;
+        g.to.beta_ptr = by + 1;
+        g.to.alpha = g.to.beta = 0;
+    }
+    g.a = a.at;
+    g.b = b.at;
+    g.a_ld = a.ld;
+    g.b_ld = b.ld;
+    g.a_stride = a.stride;
+    g.b_stride = b.stride;
+    g.a_k_contiguous = a.k_contiguous;
+    g.b_k_contiguous = b.k_contiguous;
+    g.k = both[0].k;
+    g.a_norms = both[0].measured;
+    g.b_norms = both[1].measured;
+    g.a_norm_stride = both[0].measured_stride;
+    g.b_norm_stride = both[1].measured_stride;
+    g.undecided_stride = p.plane_modulus_stride / 32;
+    g.undecided = (int *)memory((size_t)(g.undecided_stride * p.batch) * sizeof(int));
+    return g;
+}
+
+static double old_value(const char *family, long long i, double product) {
+    if (strcmp(family, "nonfinite") == 0 && i % 13 == 0)
+        return INFINITY;
+    return i % 3 == 0 ? product : i % 3 == 1 ? exact_uniform() : product * exact_uniform(); /* a third cancels but for its last bits */
+}
+
+static double expected_of(const matrix &a, const matrix &b, int entry, int row, int col, int k, double alpha, double beta, double c) {
+    return exact_dot_product(k, alpha, a.at + entry * a.stride + row * (a.k_contiguous ? a.ld : 1), a.k_contiguous ? 1 : a.ld,
+                             b.at + entry * b.stride + col * (b.k_contiguous ? b.ld : 1), b.k_contiguous ? 1 : b.ld, beta, c);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 8)
+        return 2;
+    const int m = atoi(argv[1]), n = atoi(argv[2]), k = atoi(argv[3]), batch = argc > 8 ? atoi(argv[8]) : 1,
+              moduli = crt_part_shape.moduli;
+    const double alpha = strtod(argv[6], NULL), beta = strtod(argv[7], NULL);
+    const matrix a = operand(argv[5], 'A', m, k, argv[4][0] == 'T', batch), b = operand(argv[5], 'B', n, k, argv[4][1] == 'N', batch);
+    const long long ldc = m + PAD, count = ldc * n * batch;
+    double *c = (double *)memory((size_t)count * 8), *expected = (double *)malloc((size_t)count * 8);
+    for (long long i = 0; i < count; i++) {
+        const int entry = (int)(i / (ldc * n)), col = (int)(i / ldc % n), row = (int)(i % ldc);
+        if (row < m && beta != 0)
+            c[i] = old_value(argv[5], i, expected_of(a, b, entry, row, col, k, -alpha / beta, 0, 0));
+        expected[i] = row < m ? expected_of(a, b, entry, row, col, k, alpha, beta, c[i]) : c[i];
+    }
+    ht_crt_pack_args both[2] = {to_pack(a, k, batch, moduli), to_pack(b, k, batch, moduli)};
+    const ht_crt_gemm_args product = to_multiply(both, moduli);
+    const ht_crt_exact_args last = to_settle(product, both, a, b, c, ldc, alpha, beta);
+    if (crt_part_pack(both, 2) != 0 || crt_part_product(&product) != 0 || crt_part_exact(&last) != 0) {
+        printf("kernels: %s\n", ht_sim_error());
+        return 1;
+    }
+    for (long long i = 0; i < count; i++) {
+        if (memcmp(&c[i], &expected[i], 8) != 0 && !(c[i] != c[i] && expected[i] != expected[i])) {
+            printf("element %lld: %a instead of %a\n", i, c[i], expected[i]);
+            return 1;
+        }
+    }
+    long long undecided = 0;
+    for (long long i = 0; i < last.undecided_stride * batch; i++)
+        undecided += __builtin_popcount((unsigned)last.undecided[i]);
+    printf("%lld elements, bit for bit; %lld by all bits\n", (long long)m * n * batch, undecided);
+    return 0;
+}
