@@ -129,6 +129,7 @@ static bool serve(const struct blas_call *x, const struct dropin_call *call, con
 
 bool blas_serve(const struct blas_call *x, blas_product *product) {
     const struct dropin_call call = {.api = x->api,
+                                     .kind = x->type == BLAS_d ? DROPIN_KIND_FP64_HOST : DROPIN_KIND_FP32,
                                      .caller = x->caller,
                                      .op_a = x->op_a != '\0' ? x->op_a : '?',
                                      .op_b = x->op_b != '\0' ? x->op_b : '?',

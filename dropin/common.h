@@ -40,6 +40,8 @@ struct dropin_settings {
     double min_work;            /* HALFTONE_MIN cubed: calls of a smaller m n k batch are not served */
     size_t workspace_max;       /* HALFTONE_WORKSPACE_MAX, bytes of a call; 0: no limit */
     char accuracy[DROPIN_TEXT]; /* HALFTONE_ACCURACY, as halftone_set_accuracy takes it */
+    bool fp64_emulated;         /* HALFTONE_FP64=emulated: each FP64 product as if its emulation were asked for */
+    char fp64[DROPIN_TEXT];     /* another HALFTONE_FP64, as halftone_dset_accuracy takes it, for all FP64 products; "": original */
     char library[DROPIN_PATH];  /* HALFTONE_LIBRARY; "": libhalftone.so beside the face */
     char log[DROPIN_PATH];      /* HALFTONE_LOG; "": none */
     char sites[DROPIN_PATH];    /* HALFTONE_SITES; "": none */
@@ -53,8 +55,16 @@ void dropin_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- a call ---- */
 
+enum dropin_kind {
+    DROPIN_KIND_FP32,
+    DROPIN_KIND_FP64,          /* the original's unless something asks for halftone */
+    DROPIN_KIND_FP64_EMULATED, /* the program asks for emulation */
+    DROPIN_KIND_FP64_HOST      /* from host memory: halftone's native FP64 unless something else is asked for */
+};
+
 struct dropin_call {
     enum dropin_api api;
+    enum dropin_kind kind;
     const void *caller; /* return address of the entry */
     char op_a, op_b;    /* N or T */
     int64_t m, n, k, batch;
@@ -63,8 +73,10 @@ struct dropin_call {
 
 /* What the site table, this thread's accuracy and the settings say of it. */
 struct dropin_policy {
-    const char *accuracy; /* as halftone_set_accuracy takes it, or NULL: */
-    const char *scheme;   /* as halftone_set_scheme takes it */
+    const char *accuracy; /* as halftone_set_accuracy takes it, of FP64 halftone_dset_accuracy, or NULL: */
+    const char *scheme;   /* as halftone_set_scheme takes it, or halftone_dset_scheme */
+    bool fp64;
+    bool if_it_pays;      /* emulation that nothing but the program asks for: where the original is slower */
     int64_t ordinal;      /* of calls like it in this step, from 1; 0: not asked for */
 };
 
@@ -94,8 +106,8 @@ const char *dropin_reason_text(enum dropin_reason why);
     X(set_workspace_source)                                                                                  \
     X(set_scheme)                                                                                            \
     X(set_accuracy)                                                                                          \
-    X(set_pointer_mode) X(sgemm) X(sgemm_strided_batched) X(sgemm_host) X(ssyrk_host) X(dgemm_host)          \
-        X(dsyrk_host) X(host_left) X(set_host_tiles) X(set_host_threads) X(query) X(dquery) X(workspace_bytes) X(last_detail) X(strerror) X(version)
+    X(set_pointer_mode) X(sgemm) X(sgemm_strided_batched) X(dset_scheme) X(dset_accuracy) X(dgemm) X(dgemm_strided_batched) X(sgemm_host) X(ssyrk_host) X(dgemm_host)          \
+        X(dsyrk_host) X(host_left) X(set_host_tiles) X(set_host_threads) X(query) X(dquery) X(workspace_bytes) X(dworkspace_bytes) X(last_detail) X(strerror) X(version)
 
 struct dropin_library {
 #define DROPIN_MEMBER(name) __typeof__(halftone_##name) *name;
@@ -108,12 +120,17 @@ const struct dropin_library *dropin_library(void);
 
 /* A handle on the current device `device` (0 .. DROPIN_DEVICES - 1) for this thread alone, set to the policy's accuracy,
  * until dropin_give_back. One per thread that is in a call at the same time is made, and none is freed. */
-enum { DROPIN_DEVICES = 64 };
+enum { DROPIN_DEVICES = 64, DROPIN_WEIGHED = 16 };
+struct dropin_weighed { /* the last question whether emulation pays; m 0: none */
+    int64_t m, n, k, batch;
+    bool pays;
+};
 struct dropin_slot {
     halftone *handle;
     struct dropin_slot *next; /* idle ones of this device */
     int device;
-    char set_to[DROPIN_TEXT]; /* accuracy or scheme, with its kind before it */
+    char set_to[2][DROPIN_TEXT]; /* accuracy or scheme, with its kind before it: of FP32, of FP64 */
+    struct dropin_weighed weighed[DROPIN_WEIGHED];
 };
 enum dropin_reason dropin_take(int device, const struct dropin_policy *policy, struct dropin_slot **slot);
 void dropin_give_back(struct dropin_slot *slot);

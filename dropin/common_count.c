@@ -115,12 +115,30 @@ bool dropin_is_surely_small(const struct dropin_call *call) {
     return halftone_dropin_state.sites == 0 && is_below_least(dropin_settings(), call);
 }
 
+/* What emulated FP64 runs: 58 bits of the norms of a row and a column. */
+static const char EMULATED[] = "crt15", HOST64[] = "fp64";
+
+/* What a call runs about which the site table says nothing; neither accuracy nor scheme: the original. */
+static void set_default(const struct dropin_call *call, const struct dropin_settings *settings, struct dropin_policy *policy) {
+    const char *const of_thread = halftone_dropin_thread.accuracy;
+    memset(policy, 0, sizeof *policy);
+    policy->fp64 = call->kind != DROPIN_KIND_FP32;
+    if (!policy->fp64)
+        policy->accuracy = of_thread[0] != '\0' ? of_thread : settings->accuracy;
+    else if (call->kind == DROPIN_KIND_FP64_HOST)
+        policy->accuracy = HOST64;
+    else if (settings->fp64[0] != '\0')
+        policy->accuracy = settings->fp64;
+    else if (call->kind == DROPIN_KIND_FP64_EMULATED || settings->fp64_emulated) {
+        policy->scheme = EMULATED;
+        policy->if_it_pays = !settings->eager;
+    }
+}
+
 enum dropin_reason dropin_decide(const struct dropin_call *call, struct dropin_policy *policy) {
     const struct dropin_settings *const settings = dropin_settings();
     const struct dropin_state *const s = &halftone_dropin_state;
-    const char *const of_thread = halftone_dropin_thread.accuracy;
-    memset(policy, 0, sizeof *policy);
-    policy->accuracy = of_thread[0] != '\0' ? of_thread : settings->accuracy;
+    set_default(call, settings, policy);
     if (settings->mode == DROPIN_MODE_OFF)
         return DROPIN_OFF;
     if (s->forked)
@@ -134,7 +152,10 @@ enum dropin_reason dropin_decide(const struct dropin_call *call, struct dropin_p
     if (line != NULL) {
         policy->accuracy = line->verb == 'a' ? line->text : NULL;
         policy->scheme = line->verb == 's' ? line->text : NULL;
+        policy->if_it_pays = false;
     }
+    if (policy->accuracy == NULL && policy->scheme == NULL)
+        return DROPIN_FP64;
     return line == NULL && is_below_least(settings, call) ? DROPIN_SMALL : DROPIN_SERVED;
 }
 
@@ -146,7 +167,8 @@ static bool ask_plan(const struct dropin_call *c, halftone *handle, struct halft
     const struct halftone_plan empty = HALFTONE_PLAN_INIT;
     *plan = empty;
     return handle != NULL && library != NULL &&
-           library->query(handle, c->op_a, c->op_b, c->m, c->n, c->k, c->batch, plan) == HALFTONE_OK;
+           (c->kind == DROPIN_KIND_FP32 ? library->query : library->dquery)(handle, c->op_a, c->op_b, c->m, c->n, c->k,
+                                                                            c->batch, plan) == HALFTONE_OK;
 }
 
 static void note_details(const struct dropin_call *call, const struct dropin_policy *policy,
@@ -168,7 +190,7 @@ static void note_details(const struct dropin_call *call, const struct dropin_pol
     if (handle != NULL && (logs || seen.predicted_ns == 0)) {
         has_plan = ask_plan(call, handle, &plan);
         seen.predicted_ns = has_plan ? plan.predicted_ns : 0;
-        seen.bound_units = has_plan ? plan.bound_units : 0;
+        seen.bound_units = has_plan && call->kind == DROPIN_KIND_FP32 ? plan.bound_units : 0;
         if (key != NULL) { /* equal words, whoever writes them */
             __atomic_store_n(&key->predicted_ns, seen.predicted_ns, __ATOMIC_RELAXED);
             __atomic_store_n(&key->bound_units, seen.bound_units, __ATOMIC_RELAXED);

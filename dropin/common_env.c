@@ -97,6 +97,22 @@ static bool take_accuracy(char accuracy[DROPIN_TEXT]) {
     return true;
 }
 
+/* HALFTONE_FP64; without it cuBLAS' own variable, which asks for emulation in every FP64 product. */
+static bool take_fp64(struct dropin_settings *s) {
+    const char *const text = getenv("HALFTONE_FP64"), *const of_cublas = getenv("CUBLAS_EMULATE_DOUBLE_PRECISION");
+    if (text == NULL || text[0] == '\0') {
+        s->fp64_emulated = of_cublas != NULL && strcmp(of_cublas, "1") == 0;
+        return true;
+    }
+    s->fp64_emulated = strcmp(text, "emulated") == 0;
+    if (s->fp64_emulated || strcmp(text, "original") == 0)
+        return true;
+    if (!dropin_is_accuracy64(text))
+        return refuse("HALFTONE_FP64", text, "original, emulated, fp64, fp64-fast, reproducible or bits=N");
+    strcpy(s->fp64, text);
+    return true;
+}
+
 /* ---- all of them ---- */
 
 static bool read_settings(struct dropin_settings *s) {
@@ -115,6 +131,7 @@ static bool read_settings(struct dropin_settings *s) {
         take_number("HALFTONE_MIN", false, "an integer of 0 or more, the cube root of m n k", &least) && good;
     good = take_number("HALFTONE_WORKSPACE_MAX", true, "bytes, as 268435456 or 256M", &workspace) && good;
     good = take_accuracy(s->accuracy) && good;
+    good = take_fp64(s) && good;
     good = take_path("HALFTONE_LIBRARY", s->library) && good;
     good = take_path("HALFTONE_LOG", s->log) && good;
     good = take_path("HALFTONE_SITES", s->sites) && good;

@@ -143,16 +143,17 @@ static enum dropin_reason set_policy(const struct dropin_library *library, const
     char wanted[DROPIN_TEXT + 2];
     const bool by_accuracy = policy->accuracy != NULL;
     const char *const text = by_accuracy ? policy->accuracy : policy->scheme;
-    if (strlen(text) + 2 > sizeof slot->set_to)
+    char *const set_to = slot->set_to[policy->fp64];
+    if (strlen(text) + 2 > DROPIN_TEXT)
         return DROPIN_SET_LACKS;
     snprintf(wanted, sizeof wanted, "%c%s", by_accuracy ? 'a' : 's', text);
-    if (strcmp(wanted, slot->set_to) == 0)
+    if (strcmp(wanted, set_to) == 0)
         return DROPIN_SERVED;
-    const int code =
-        by_accuracy ? library->set_accuracy(slot->handle, text) : library->set_scheme(slot->handle, text);
+    const int code = (policy->fp64 ? (by_accuracy ? library->dset_accuracy : library->dset_scheme)
+                                   : (by_accuracy ? library->set_accuracy : library->set_scheme))(slot->handle, text);
     if (code != HALFTONE_OK)
         return dropin_reason_of(code);
-    strcpy(slot->set_to, wanted);
+    strcpy(set_to, wanted);
     return DROPIN_SERVED;
 }
 

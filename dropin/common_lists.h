@@ -5,23 +5,13 @@
 
 #include "blas_names.h"
 #include "cublas_counted.h"
+#include "cublas_products.h"
 #include "hip_names.h"
 
-/* Of cuBLAS; each also with 64-bit sizes. The last ones are not served. */
+/* Of cuBLAS. The last ones are not served. */
 #define DROPIN_COUNTED_ROW(X, name, why, form, S) X(name)
 #define DROPIN_CUBLAS_APIS(X)                                                                                \
-    X(cublasSgemm_v2)                                                                                        \
-    X(cublasSgemm_v2_64)                                                                                     \
-    X(cublasSgemmEx)                                                                                         \
-    X(cublasSgemmEx_64)                                                                                      \
-    X(cublasGemmEx)                                                                                          \
-    X(cublasGemmEx_64)                                                                                       \
-    X(cublasSgemmStridedBatched)                                                                             \
-    X(cublasSgemmStridedBatched_64)                                                                          \
-    X(cublasGemmStridedBatchedEx)                                                                            \
-    X(cublasGemmStridedBatchedEx_64)                                                                         \
-    X(cublasLtMatmul)                                                                                        \
-    CUBLAS_COUNTED(DROPIN_COUNTED_ROW, X)
+    CUBLAS_PRODUCTS(X) CUBLASLT_PRODUCTS(X) CUBLAS_COUNTED(DROPIN_COUNTED_ROW, X)
 
 /* Of the host's BLAS. */
 #define DROPIN_BLAS_ROW(X, name, type, routine, form, integers, alike) X(name)
@@ -38,7 +28,9 @@
     X(SERVED, "served")                                                                                      \
     X(OFF, "HALFTONE=off, or a variable has a value that it cannot have")                                    \
     X(NESTED, "called by the library of the original itself")                                                \
-    X(TYPES, "matrices are not all FP32")                                                                    \
+    X(TYPES, "matrices are not all FP32, or all FP64")                                                                  \
+    X(FP64, "FP64 without emulation (HALFTONE_FP64, --fp64 or the site table serves it)")                    \
+    X(NATIVE, "the original's FP64 is predicted to be faster than its emulation")                            \
     X(TF32, "TF32 is asked for (HALFTONE_TF32=upgrade serves it)")                                           \
     X(HALF, "16-bit tensor operations are asked for")                                                        \
     X(PEDANTIC, "pedantic arithmetic is asked for")                                                          \

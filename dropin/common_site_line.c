@@ -25,6 +25,21 @@ bool dropin_is_accuracy(const char *text) {
     return strlen(text) < DROPIN_TEXT && is_accuracy(text);
 }
 
+bool dropin_is_accuracy64(const char *text) {
+    return strlen(text) < DROPIN_TEXT && (strcmp(text, "fp64") == 0 || strcmp(text, "fp64-fast") == 0 || strcmp(text, "reproducible") == 0 ||
+                                          (strncmp(text, "bits=", 5) == 0 && text[5] != '\0'));
+}
+
+bool dropin_site_line_is_of(const struct dropin_site_line *line, bool fp64) {
+    static const char *const schemes[] = {"crt", "native64", "ozaki"};
+    if (line->verb != 's')
+        return line->verb == 'o' || (fp64 ? dropin_is_accuracy64(line->text) : is_accuracy(line->text));
+    bool is_fp64 = false;
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+        is_fp64 = is_fp64 || strncmp(line->text, schemes[i], strlen(schemes[i])) == 0;
+    return is_fp64 == fp64;
+}
+
 static const char *const ranges[DROPIN_RANGES] = {"m", "n", "k", "batch", "ordinal"};
 
 static bool copy_text(char *to, size_t room, const char *from) {
@@ -77,7 +92,8 @@ static bool read_word(struct dropin_site_line *line, char *word, bool *done) {
     if (strcmp(word, "accuracy") == 0 || strcmp(word, "scheme") == 0) {
         line->verb = word[0];
         *done = true;
-        return copy_text(line->text, sizeof line->text, text) && (word[0] == 's' || dropin_is_accuracy(text));
+        return copy_text(line->text, sizeof line->text, text) &&
+               (word[0] == 's' || dropin_is_accuracy(text) || dropin_is_accuracy64(text));
     }
     if (strcmp(word, "site") == 0)
         return copy_text(line->site, sizeof line->site, text);

@@ -39,7 +39,10 @@ struct dropin_site_call {
 int dropin_read_site_line(char *text, struct dropin_site_line *line, char wrong[DROPIN_TEXT]);
 /* Whether the conditions hold, but for site=. */
 bool dropin_site_line_holds(const struct dropin_site_line *line, const struct dropin_site_call *call);
-/* Whether halftone_set_accuracy could take it. */
+/* Whether halftone_set_accuracy could take it; halftone_dset_accuracy. */
 bool dropin_is_accuracy(const char *text);
+bool dropin_is_accuracy64(const char *text);
+/* Whether what the line says can be done to products of FP64, or of FP32: a line does not hold for the others. */
+bool dropin_site_line_is_of(const struct dropin_site_line *line, bool fp64);
 
 #endif

@@ -47,7 +47,7 @@ bool dropin_read_sites(struct dropin_state *s) {
 static bool holds(const struct dropin_site_line *line, const struct dropin_call *call, int64_t ordinal) {
     const struct dropin_site_call asked = {dropin_api_name(call->api), call->op_a, call->op_b,
                                            {call->m, call->n, call->k, call->batch, ordinal}};
-    if (!dropin_site_line_holds(line, &asked))
+    if (!dropin_site_line_is_of(line, call->kind != DROPIN_KIND_FP32) || !dropin_site_line_holds(line, &asked))
         return false;
     if (line->site[0] == '\0')
         return true;

@@ -8,8 +8,7 @@
     R(X, cublasSsyrk_v2, NO_FORM, SYRK, int)                                                                 \
     R(X, cublasSsyrkx, NO_FORM, SYRKX, int)                                                                  \
     R(X, cublasStrsm_v2, NO_FORM, TRSM, int)                                                                 \
-    R(X, cublasStrsm_v2_64, NO_FORM, TRSM, int64_t)                                                          \
-    R(X, cublasDgemm_v2, TYPES, DGEMM, int)
+    R(X, cublasStrsm_v2_64, NO_FORM, TRSM, int64_t)
 
 /* Of each form: parameters, the same as arguments, and what of them m, n, k and batch are. Pointers to matrices, and to arrays of
  * pointers, are passed on unread. */
@@ -36,11 +35,5 @@
         void *b, S ldb
 #define ARGUMENTS_TRSM handle, side, uplo, op, diag, m, n, alpha, a, lda, b, ldb
 #define SIZES_TRSM m, n, side == 0 ? m : n, 1
-
-#define PARAMETERS_DGEMM(S)                                                                                  \
-    void *handle, int op_a, int op_b, S m, S n, S k, const void *alpha, const void *a, S lda, const void *b, \
-        S ldb, const void *beta, void *c, S ldc
-#define ARGUMENTS_DGEMM handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
-#define SIZES_DGEMM m, n, k, 1
 
 #endif

@@ -5,6 +5,7 @@
 
 /* clang-format off */
 #define ALL_FP32 .a_type = CU_R_32F, .b_type = CU_R_32F, .c_type = CU_R_32F, .compute = CU_COMPUTE_32F
+#define ALL_FP64 .a_type = CU_R_64F, .b_type = CU_R_64F, .c_type = CU_R_64F, .compute = CU_COMPUTE_64F
 #define TYPES_GIVEN .a_type = a_type, .b_type = b_type, .c_type = c_type, .compute = compute
 #define MATRIX_TYPES_GIVEN .a_type = a_type, .b_type = b_type, .c_type = c_type, .compute = CU_COMPUTE_32F
 #define ONE_MATRIX .batch = 1
@@ -30,6 +31,12 @@
 #define SGEMM_STRIDED(name, S)                                                                               \
     PRODUCT(name, CUBLAS_SGEMM_STRIDED_ARGS(S), ALL_FP32, BATCH_GIVEN,                                       \
             handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, batch)
+#define DGEMM(name, S)                                                                                       \
+    PRODUCT(name, CUBLAS_DGEMM_ARGS(S), ALL_FP64, ONE_MATRIX,                                                \
+            handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+#define DGEMM_STRIDED(name, S)                                                                               \
+    PRODUCT(name, CUBLAS_DGEMM_STRIDED_ARGS(S), ALL_FP64, BATCH_GIVEN,                                       \
+            handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, batch)
 #define SGEMM_EX(name, S)                                                                                    \
     PRODUCT(name, CUBLAS_SGEMM_EX_ARGS(S), MATRIX_TYPES_GIVEN, ONE_MATRIX,                                   \
             handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc)
@@ -52,6 +59,10 @@ GEMM_EX(cublasGemmEx, int)
 GEMM_EX(cublasGemmEx_64, int64_t)
 GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)
 GEMM_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)
+DGEMM(cublasDgemm_v2, int)
+DGEMM(cublasDgemm_v2_64, int64_t)
+DGEMM_STRIDED(cublasDgemmStridedBatched, int)
+DGEMM_STRIDED(cublasDgemmStridedBatched_64, int64_t)
 
 /* ---- what tells of a handle's workspace ---- */
 

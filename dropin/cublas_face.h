@@ -41,8 +41,13 @@ struct cublas_gemm {
     bool strided;
 };
 
-/* cublas_forms.c: DROPIN_SERVED, or why this form is the original's. */
-enum dropin_reason cublas_judge_form(int compute, int math, bool all_fp32);
+/* cublas_forms.c: DROPIN_SERVED, or why this form is the original's, by its types, compute type and math mode. */
+enum dropin_reason cublas_judge_form(const struct cublas_gemm *gemm, int math, enum dropin_kind *kind);
+
+/* cublas_fp64.c: a product of FP64; whether its emulation by the policy's scheme is predicted faster than the original. */
+int cublas_multiply64(const struct dropin_library *library, halftone *handle, const struct dropin_call *call,
+                      const struct cublas_gemm *gemm);
+bool cublas_emulation_pays(struct dropin_slot *slot, const struct dropin_call *call, const struct dropin_policy *policy);
 
 /* How a product runs: asked of the handle, or of a description. */
 struct cublas_setting {

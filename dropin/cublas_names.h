@@ -7,28 +7,33 @@
 #include <stdint.h>
 
 #include "cublas_counted.h"
+#include "cublas_products.h"
 
 enum cu_status { CU_SUCCESS = 0, CU_NOT_SUPPORTED = 15 };
 enum cu_op { CU_OP_N = 0, CU_OP_T = 1, CU_OP_C = 2 };
 enum cu_pointer_mode { CU_POINTER_HOST = 0, CU_POINTER_DEVICE = 1 };
-enum cu_type { CU_R_32F = 0 };
-/* cublasMath_t without its flag for reductions. */
+enum cu_type { CU_R_32F = 0, CU_R_64F = 1 };
+/* cublasMath_t without its flag for reductions. The two emulated modes may be set together: each says something of its type alone. */
 enum cu_math {
     CU_MATH_DEFAULT = 0,
     CU_MATH_TENSOR_OP = 1,
     CU_MATH_PEDANTIC = 2,
     CU_MATH_TF32 = 3,
     CU_MATH_EMULATED_BF16X9 = 4,
+    CU_MATH_EMULATED_FIXEDPOINT = 8,
     CU_MATH_MASK = 15
 };
 /* cublasComputeType_t. Below 64 are cudaDataType's numbers, as functions before CUDA 11 took them. */
 enum cu_compute {
     CU_COMPUTE_32F = 68,
     CU_COMPUTE_32F_PEDANTIC = 69,
+    CU_COMPUTE_64F = 70,
+    CU_COMPUTE_64F_PEDANTIC = 71,
     CU_COMPUTE_32F_FAST_16F = 74,
     CU_COMPUTE_32F_FAST_16BF = 75,
     CU_COMPUTE_32F_FAST_TF32 = 77,
-    CU_COMPUTE_32F_EMULATED_16BFX9 = 78
+    CU_COMPUTE_32F_EMULATED_16BFX9 = 78,
+    CU_COMPUTE_64F_EMULATED_FIXEDPOINT = 79
 };
 
 /* cuBLASLt: attributes of a description of a product, and of a matrix. */
@@ -72,23 +77,11 @@ enum lt_order { LT_COL = 0, LT_ROW = 1 };
 enum lt_fill { LT_FILL_FULL = 2 };
 enum lt_epilogue { LT_EPILOGUE_NONE = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS = 4, LT_EPILOGUE_GELU = 32 };
 
-/* What the face takes the place of: X(name), the products; those whose calls tell something about a handle. */
-#define CUBLAS_PRODUCTS(X)                                                                                   \
-    X(cublasSgemm_v2)                                                                                        \
-    X(cublasSgemm_v2_64)                                                                                     \
-    X(cublasSgemmEx)                                                                                         \
-    X(cublasSgemmEx_64)                                                                                      \
-    X(cublasGemmEx)                                                                                          \
-    X(cublasGemmEx_64)                                                                                       \
-    X(cublasSgemmStridedBatched)                                                                             \
-    X(cublasSgemmStridedBatched_64)                                                                          \
-    X(cublasGemmStridedBatchedEx)                                                                            \
-    X(cublasGemmStridedBatchedEx_64)
+/* What the face takes the place of beside products: X(name), functions whose calls tell something about a handle. */
 #define CUBLAS_STATE(X) X(cublasSetStream_v2) X(cublasSetWorkspace_v2) X(cublasDestroy_v2)
 /* Asked, never replaced. */
 #define CUBLAS_ASKED(X)                                                                                      \
     X(cublasGetStream_v2) X(cublasGetPointerMode_v2) X(cublasGetMathMode) X(cublasGetSmCountTarget)
-#define CUBLASLT_PRODUCTS(X) X(cublasLtMatmul)
 #define CUBLASLT_ASKED(X)                                                                                    \
     X(cublasLtMatmulDescGetAttribute)                                                                        \
     X(cublasLtMatrixLayoutGetAttribute)                                                                      \
@@ -114,13 +107,16 @@ enum cublas_name {
 };
 
 /* Forms of a product: the 32-bit and the 64-bit one differ in S, the type of sizes. */
-#define CUBLAS_SGEMM_ARGS(S)                                                                                 \
-    void *handle, int op_a, int op_b, S m, S n, S k, const float *alpha, const float *a, S lda,              \
-        const float *b, S ldb, const float *beta, float *c, S ldc
-#define CUBLAS_SGEMM_STRIDED_ARGS(S)                                                                         \
-    void *handle, int op_a, int op_b, S m, S n, S k, const float *alpha, const float *a, S lda,              \
-        long long stride_a, const float *b, S ldb, long long stride_b, const float *beta, float *c, S ldc,   \
-        long long stride_c, S batch
+#define CUBLAS_GEMM_ARGS(T, S)                                                                               \
+    void *handle, int op_a, int op_b, S m, S n, S k, const T *alpha, const T *a, S lda, const T *b, S ldb,   \
+        const T *beta, T *c, S ldc
+#define CUBLAS_GEMM_STRIDED_ARGS(T, S)                                                                       \
+    void *handle, int op_a, int op_b, S m, S n, S k, const T *alpha, const T *a, S lda, long long stride_a,  \
+        const T *b, S ldb, long long stride_b, const T *beta, T *c, S ldc, long long stride_c, S batch
+#define CUBLAS_SGEMM_ARGS(S) CUBLAS_GEMM_ARGS(float, S)
+#define CUBLAS_DGEMM_ARGS(S) CUBLAS_GEMM_ARGS(double, S)
+#define CUBLAS_SGEMM_STRIDED_ARGS(S) CUBLAS_GEMM_STRIDED_ARGS(float, S)
+#define CUBLAS_DGEMM_STRIDED_ARGS(S) CUBLAS_GEMM_STRIDED_ARGS(double, S)
 #define CUBLAS_SGEMM_EX_ARGS(S)                                                                              \
     void *handle, int op_a, int op_b, S m, S n, S k, const float *alpha, const void *a, int a_type, S lda,   \
         const void *b, int b_type, S ldb, const float *beta, void *c, int c_type, S ldc

@@ -9,6 +9,8 @@
 /* Cube root of m n k from which on halftone was no slower than cuBLAS where it was measured (256 on an H200, 2.4 times as
  * fast); below it nobody has measured under a face. */
 static const double LEAST_WORK = 128.0 * 128.0 * 128.0;
+/* Of FP64, where whether it pays is asked of the model from here on: a question costs microseconds. */
+static const double LEAST_WORK64 = 256.0 * 256.0 * 256.0;
 
 static char letter(int op) {
     return op == CU_OP_N ? 'N' : 'T';
@@ -50,7 +52,8 @@ static int set_workspace(const struct dropin_library *library, halftone *h, cons
     size_t needed = 0;
     int code = HALFTONE_OK;
     if (s->workspace != NULL || most > 0)
-        code = library->workspace_bytes(h, c->op_a, c->op_b, c->m, c->n, c->k, c->batch, &needed);
+        code = (c->kind == DROPIN_KIND_FP32 ? library->workspace_bytes
+                                            : library->dworkspace_bytes)(h, c->op_a, c->op_b, c->m, c->n, c->k, c->batch, &needed);
     const bool fits = s->workspace != NULL && needed <= s->workspace_bytes &&
                       (uintptr_t)s->workspace % HALFTONE_ALIGNMENT == 0;
     if (code == HALFTONE_OK && !fits && most > 0 && needed > most)
@@ -71,6 +74,8 @@ static int run_product(const struct dropin_library *library, halftone *h, const 
         code = set_workspace(library, h, c, s);
     if (code != HALFTONE_OK)
         return code;
+    if (c->kind != DROPIN_KIND_FP32)
+        return cublas_multiply64(library, h, c, g);
     if (!g->strided)
         return library->sgemm(h, c->op_a, c->op_b, g->m, g->n, g->k, alpha, a, g->lda, b, g->ldb, beta,
                               (float *)g->c, g->ldc);
@@ -109,7 +114,9 @@ enum dropin_reason cublas_multiply(const struct dropin_call *call, const struct 
             why = DROPIN_CAPTURE;
         else
             why = dropin_take(device, policy, &slot);
-        if (slot != NULL)
+        if (slot != NULL && policy->if_it_pays && !cublas_emulation_pays(slot, call, policy))
+            why = DROPIN_NATIVE;
+        else if (slot != NULL)
             why = run_around(call, g, setting, around, slot->handle, detail);
         halftone_dropin_thread.depth--;
     }
@@ -122,6 +129,7 @@ enum dropin_reason cublas_multiply(const struct dropin_call *call, const struct 
 
 struct dropin_call cublas_describe(const struct cublas_entry *entry, const struct cublas_gemm *g) {
     const struct dropin_call call = {.api = g->api,
+                                     .kind = g->a_type == CU_R_64F ? DROPIN_KIND_FP64 : DROPIN_KIND_FP32,
                                      .caller = entry->caller,
                                      .op_a = letter(g->op_a),
                                      .op_b = letter(g->op_b),
@@ -129,12 +137,12 @@ struct dropin_call cublas_describe(const struct cublas_entry *entry, const struc
                                      .n = g->n,
                                      .k = g->k,
                                      .batch = g->batch,
-                                     .least_work = LEAST_WORK};
+                                     .least_work = g->a_type == CU_R_64F ? LEAST_WORK64 : LEAST_WORK};
     return call;
 }
 
 bool cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gemm *g) {
-    const struct dropin_call call = cublas_describe(entry, g);
+    struct dropin_call call = cublas_describe(entry, g);
     struct dropin_policy policy = {0};
     struct cublas_setting setting;
     int math, sm_target;
@@ -149,8 +157,7 @@ bool cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gem
              !ask_handle(entry->origin, g->handle, &setting, &math, &sm_target))
         why = DROPIN_ARGUMENTS;
     else
-        why = cublas_judge_form(g->compute, math,
-                                g->a_type == CU_R_32F && g->b_type == CU_R_32F && g->c_type == CU_R_32F);
+        why = cublas_judge_form(g, math, &call.kind);
     if (why == DROPIN_SERVED && sm_target != 0)
         why = DROPIN_SM_TARGET;
     if (why == DROPIN_SERVED) {

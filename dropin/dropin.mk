@@ -5,16 +5,19 @@ DROPIN_COMMON := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/common_*.c) dropin
 DROPIN_CUBLAS := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/cublas_*.c dropin/lt_*.c))
 DROPIN_BLAS := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/blas_*.c) dropin/cublas_driver.c)
 # Products of hipBLAS and rocBLAS go the way of cuBLAS', with another driver (hip_original.c).
-DROPIN_HIP := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/hip_*.c) $(addprefix dropin/cublas_,product.c forms.c handles.c))
+DROPIN_HIP := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/hip_*.c) $(addprefix dropin/cublas_,product.c forms.c fp64.c handles.c))
 
 # Small rather than fast: no loop of theirs is long. Thread-local memory as of a library that is there from the start: a face is preloaded.
-out/obj/dropin/%.o: C_FLAGS += -Os -D_GNU_SOURCE -fvisibility=hidden -ftls-model=initial-exec
+# Frame pointers, and tables for unwinding only of functions that wait for others' work: such tables are a sixth of a face.
+out/obj/dropin/%.o: C_FLAGS += -Os -D_GNU_SOURCE -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer
+$(patsubst %.c,out/obj/%.o,$(filter-out dropin/common_library.c,$(wildcard dropin/common_*.c)) dropin/control.c dropin/lt_read.c \
+    $(addprefix dropin/cublas_,origin.c dlsym.c handles.c forms.c driver.c)): C_FLAGS += -fno-asynchronous-unwind-tables
 
 # The command `halftone run`, which is linked into the command of bench/.
 out/obj/dropin/run.o: C_FLAGS += -iquote bench
 
 # $(call link_face,NAME): never unloaded, since programs keep its functions' addresses; small, since every process maps it: no padding to pages.
-link_face = $(call run,LINK,$@,$(CC) -shared -s -Wl$(comma)-z$(comma)noseparate-code -Wl$(comma)-z$(comma)norelro -Wl$(comma)-soname$(comma)$(1) -Wl$(comma)-z$(comma)nodelete -Wl$(comma)--no-undefined \
+link_face = $(call run,LINK,$@,$(CC) -shared -s -Wl$(comma)-z$(comma)noseparate-code -Wl$(comma)-z$(comma)common-page-size=64 -Wl$(comma)-z$(comma)norelro -Wl$(comma)-soname$(comma)$(1) -Wl$(comma)-z$(comma)nodelete -Wl$(comma)--no-undefined \
     -Wl$(comma)--as-needed -Wl$(comma)--build-id $(LDFLAGS) -o $@ $^)
 
 ifneq ($(GPU),)

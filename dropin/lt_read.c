@@ -134,6 +134,7 @@ enum dropin_reason lt_read(const struct cublas_origin *origin, void *desc, void 
     lt_get_attribute *const of_desc = ORIGINAL(origin, lt_get_attribute, cublasLtMatmulDescGetAttribute);
     lt_get_attribute *const of_layout = ORIGINAL(origin, lt_get_attribute, cublasLtMatrixLayoutGetAttribute);
     struct layout x[4];
+    enum dropin_kind kind;
     bool all_fp32 = true;
     if (of_desc == NULL || of_layout == NULL || desc == NULL)
         return DROPIN_ARGUMENTS;
@@ -146,6 +147,6 @@ enum dropin_reason lt_read(const struct cublas_origin *origin, void *desc, void 
         return DROPIN_TYPES;
     enum dropin_reason why = read_desc(of_desc, desc, p);
     if (why == DROPIN_SERVED)
-        why = cublas_judge_form(p->gemm.compute, CU_MATH_DEFAULT, true);
+        why = cublas_judge_form(&p->gemm, CU_MATH_DEFAULT, &kind);
     return why == DROPIN_SERVED ? judge_layouts(x, p) : why;
 }

@@ -18,20 +18,23 @@
 
 static const char CUBLAS[] = "libhalftone_cublas.so", BLAS[] = "libhalftone_blas.so";
 static const char HELP[] =
-    "Usage: halftone run [--blas] [--accuracy A] [--log FILE] -- COMMAND [ARGUMENT...]\n\n"
+    "Usage: halftone run [--blas] [--accuracy A] [--fp64 A] [--log FILE] -- COMMAND [ARGUMENT...]\n\n"
     "Runs a command whose FP32 products of cuBLAS are computed by halftone, and says at the end, on stderr, "
     "what was served,\n"
     "what the command's own cuBLAS did, and why. The command is not changed, nor are its output and exit "
     "code.\n\n"
     "  --blas        also products of the host's BLAS (NumPy, R, HPL), from the host's memory\n"
     "  --accuracy A  what served products keep: as `halftone mm --accuracy`; default fp32\n"
+    "  --fp64 A      FP64 products of cuBLAS: original (default; emulated ones are served where that is faster), "
+    "emulated (all as\n"
+    "                if emulation were asked for), fp64, fp64-fast, reproducible or bits=N\n"
     "  --log FILE    a table (TSV) of the calls; lines are appended\n\n"
     "Environment, of which HALFTONE_DLSYM=1 is for programs that look cuBLAS' functions up themselves (JAX, "
     "ctypes), and what is\n"
     "served: dropin/README.md. Exit code 127: the command was not found, 126: it cannot be run.\n";
 
 struct options {
-    const char *accuracy, *log;
+    const char *accuracy, *fp64, *log;
     bool blas;
     char **command;
 };
@@ -57,22 +60,29 @@ static int read_options(int argc, char **argv, struct options *o, struct cli_err
             o->blas = true;
             continue;
         }
-        const bool is_log = strcmp(argv[i], "--log") == 0;
-        if (!is_log && strcmp(argv[i], "--accuracy") != 0)
+        const char **const value = strcmp(argv[i], "--log") == 0        ? &o->log
+                                   : strcmp(argv[i], "--accuracy") == 0 ? &o->accuracy
+                                   : strcmp(argv[i], "--fp64") == 0     ? &o->fp64
+                                                                        : NULL;
+        if (value == NULL)
             return cli_error_usage(f,
-                                   "unknown option '%s'; options are --blas, --accuracy A and --log FILE, "
-                                   "then -- and the command",
+                                   "unknown option '%s'; options are --blas, --accuracy A, --fp64 A and "
+                                   "--log FILE, then -- and the command",
                                    argv[i]);
         if (i + 1 >= argc)
             return cli_error_usage(f, "%s needs a value", argv[i]);
-        *(is_log ? &o->log : &o->accuracy) = argv[++i];
+        *value = argv[++i];
     }
     if (i < argc && strcmp(argv[i], "--") == 0)
         i++;
     if (i >= argc)
-        return cli_error_usage(f, "no command; halftone run [--blas] [--accuracy A] [--log FILE] -- COMMAND");
+        return cli_error_usage(f, "no command; halftone run [--blas] [--accuracy A] [--fp64 A] [--log FILE] -- COMMAND");
     if (o->accuracy != NULL && !is_accuracy(o->accuracy))
         return cli_error_usage(f, "no accuracy is called '%.60s'; `halftone info` lists them", o->accuracy);
+    if (o->fp64 != NULL && strcmp(o->fp64, "original") != 0 && strcmp(o->fp64, "emulated") != 0 &&
+        !dropin_is_accuracy64(o->fp64))
+        return cli_error_usage(f, "--fp64 '%.60s' is none of original, emulated, fp64, fp64-fast, reproducible, bits=N",
+                               o->fp64);
     o->command = argv + i;
     return 0;
 }
@@ -153,6 +163,8 @@ static int set_environment(const struct options *o, const char *counts, struct c
             return -1;
     }
     if (o->accuracy != NULL && set_variable("HALFTONE_ACCURACY", o->accuracy, f) != 0)
+        return -1;
+    if (o->fp64 != NULL && set_variable("HALFTONE_FP64", o->fp64, f) != 0)
         return -1;
     return o->log != NULL ? set_log(o->log, f) : 0;
 }
@@ -294,7 +306,7 @@ static void end_alike(int status) {
 }
 
 static int run_run(int argc, char **argv, struct cli_error *f) {
-    struct options o = {NULL, NULL, false, NULL};
+    struct options o = {NULL, NULL, NULL, false, NULL};
     char path[DROPIN_PATH];
     if (read_options(argc, argv, &o, f) != 0)
         return -1;

@@ -21,6 +21,10 @@ int cublasSetMathMode(void *handle, int mode);
 int cublasSetSmCountTarget(void *handle, int count);
 int cublasSgemm_v2(CUBLAS_SGEMM_ARGS(int));
 int cublasSgemm_v2_64(CUBLAS_SGEMM_ARGS(int64_t));
+int cublasDgemm_v2(CUBLAS_DGEMM_ARGS(int));
+int cublasDgemm_v2_64(CUBLAS_DGEMM_ARGS(int64_t));
+int cublasDgemmStridedBatched(CUBLAS_DGEMM_STRIDED_ARGS(int));
+int cublasDgemmStridedBatched_64(CUBLAS_DGEMM_STRIDED_ARGS(int64_t));
 int cublasSgemmStridedBatched(CUBLAS_SGEMM_STRIDED_ARGS(int));
 int cublasSgemmStridedBatched_64(CUBLAS_SGEMM_STRIDED_ARGS(int64_t));
 int cublasSgemmEx(CUBLAS_SGEMM_EX_ARGS(int));
@@ -46,7 +50,8 @@ enum { NO_ALPHA = 1, NO_HANDLE = 2, NAN_C = 4 };
 struct form {
     char api[40];
     long long is[NUMBERS];
-    float alpha, beta;
+    int is_fp64;
+    double alpha, beta;
 };
 
 static int read_words(const char *words, struct form *f) {
@@ -67,15 +72,18 @@ static int read_words(const char *words, struct form *f) {
         if (strcmp(word, "api") == 0)
             known = snprintf(f->api, sizeof f->api, "%s", value + 1) > 0;
         if (strcmp(word, "alpha") == 0)
-            known = 1, f->alpha = (float)atof(value + 1);
+            known = 1, f->alpha = atof(value + 1);
         if (strcmp(word, "beta") == 0)
-            known = 1, f->beta = (float)atof(value + 1);
+            known = 1, f->beta = atof(value + 1);
         for (int i = 0; i < NUMBERS; i++)
             if (strcmp(word, words_of[i]) == 0)
                 known = 1, f->is[i] = atoll(value + 1);
         if (!known)
             return 1;
     }
+    if (f->api[0] == 'D')
+        f->is[TYPE_A] = f->is[TYPE_B] = f->is[TYPE_C] = CU_R_64F;
+    f->is_fp64 = f->is[TYPE_A] == CU_R_64F && f->is[TYPE_B] == CU_R_64F && f->is[TYPE_C] == CU_R_64F;
     const long long rows[3] = {f->is[OPA] == 0 ? f->is[M] : f->is[K], f->is[OPB] == 0 ? f->is[K] : f->is[N], f->is[M]};
     const long long columns[3] = {f->is[OPA] == 0 ? f->is[K] : f->is[M], f->is[OPB] == 0 ? f->is[N] : f->is[K], f->is[N]};
     for (int i = 0; i < 3; i++) {
@@ -128,16 +136,33 @@ static void give_back(void *p) {
     free(p);
 }
 
-static float next_random(uint64_t *state) {
+static double next_random(uint64_t *state) {
     *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (float)((double)(*state >> 40) / (1 << 23) - 1);
+    return (double)(*state >> 40) / (1 << 23) - 1;
+}
+
+/* Element of an array of either type. */
+static double get(const struct form *f, const void *x, size_t i) {
+    return f->is_fp64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
+
+static void put(const struct form *f, void *x, size_t i, double value) {
+    if (f->is_fp64)
+        ((double *)x)[i] = value;
+    else
+        ((float *)x)[i] = (float)value;
+}
+
+static size_t width(const struct form *f) {
+    return f->is_fp64 ? sizeof(double) : sizeof(float);
 }
 
 /* ---- a call and its check ---- */
 
 struct matrices {
-    float *x[3], *scalars, *before;
+    void *x[3], *scalars, *before;
     size_t count[3];
+    double host[2]; /* alpha and beta as the call takes them */
 };
 
 static void make_matrices(const struct form *f, struct matrices *x) {
@@ -146,15 +171,16 @@ static void make_matrices(const struct form *f, struct matrices *x) {
         const long long stride = f->is[SA + i] > 0 ? f->is[SA + i] : 0, columns[3] = {f->is[OPA] == 0 ? f->is[K] : f->is[M], f->is[OPB] == 0 ? f->is[N] : f->is[K], f->is[N]};
         const long long one = f->is[LDA + i] * (columns[i] > 0 ? columns[i] : 1), more = f->is[BATCH] > 1 ? (f->is[BATCH] - 1) * stride : 0;
         x->count[i] = (size_t)((one > 0 ? one : 1) + more) + 16;
-        x->x[i] = (float *)device_memory(x->count[i] * sizeof(float));
-        for (size_t j = 0; j < x->count[i]; j++)
-            x->x[i][j] = i == 2 && f->is[NULLS] & NAN_C ? NAN : next_random(&state);
+        x->x[i] = device_memory(x->count[i] * width(f));
+        for (size_t j = 0; j < x->count[i]; j++) /* of FP64 all bits */
+            put(f, x->x[i], j, i == 2 && f->is[NULLS] & NAN_C ? (double)NAN : next_random(&state) * (f->is_fp64 ? 1 + 0x1p-25 * next_random(&state) : 1));
     }
-    x->scalars = (float *)device_memory(2 * sizeof(float));
-    x->scalars[0] = f->alpha;
-    x->scalars[1] = f->beta;
-    x->before = (float *)malloc(x->count[2] * sizeof(float));
-    memcpy(x->before, x->x[2], x->count[2] * sizeof(float));
+    x->scalars = device_memory(2 * sizeof(double));
+    put(f, x->scalars, 0, f->alpha);
+    put(f, x->scalars, 1, f->beta);
+    memcpy(x->host, x->scalars, sizeof x->host);
+    x->before = malloc(x->count[2] * width(f));
+    memcpy(x->before, x->x[2], x->count[2] * width(f));
 }
 
 static void free_matrices(struct matrices *x) {
@@ -174,21 +200,22 @@ static int is_of_c(const struct form *f, size_t at) {
     return 0;
 }
 
-/* Error of one element of C in units of 2^-24 of the absolute sum. */
+/* Error of one element of C in units of 2^-24, of FP64 2^-53, of the absolute sum. */
 static double error_of(const struct form *f, const struct matrices *x, long long entry, long long i, long long j) {
-    const float *const a = x->x[0] + entry * f->is[SA], *const b = x->x[1] + entry * f->is[SB];
+    const long long a = entry * f->is[SA], b = entry * f->is[SB];
     const size_t at = (size_t)(entry * f->is[SC] + i + j * f->is[LDC]);
-    double sum = 0, size = 0;
+    long double sum = 0, size = 0;
     for (long long p = 0; f->alpha != 0 && p < f->is[K]; p++) {
-        const double term = (double)a[f->is[OPA] == 0 ? i + p * f->is[LDA] : p + i * f->is[LDA]] *
-                            (double)b[f->is[OPB] == 0 ? p + j * f->is[LDB] : j + p * f->is[LDB]];
+        const long double term = (long double)get(f, x->x[0], (size_t)(a + (f->is[OPA] == 0 ? i + p * f->is[LDA] : p + i * f->is[LDA]))) *
+                                 get(f, x->x[1], (size_t)(b + (f->is[OPB] == 0 ? p + j * f->is[LDB] : j + p * f->is[LDB])));
         sum += term;
-        size += fabs(term);
+        size += fabsl(term);
     }
-    const double old = f->beta != 0 ? (double)f->beta * (double)x->before[at] : 0;
-    const double error = fabs((double)x->x[2][at] - ((double)f->alpha * sum + old));
-    size = fabs((double)f->alpha) * size + fabs(old);
-    return isnan(x->x[2][at]) ? INFINITY : error == 0 ? 0 : error / (size * 0x1p-24);
+    const long double old = f->beta != 0 ? (long double)f->beta * get(f, x->before, at) : 0;
+    const double got = get(f, x->x[2], at);
+    const long double error = fabsl(got - (f->alpha * sum + old));
+    size = fabs(f->alpha) * size + fabsl(old);
+    return isnan(got) ? (double)INFINITY : error == 0 ? 0 : (double)(error / (size * (f->is_fp64 ? 0x1p-53L : 0x1p-24L)));
 }
 
 static void write_error(const struct form *f, const struct matrices *x, int status, char text[32]) {
@@ -196,7 +223,7 @@ static void write_error(const struct form *f, const struct matrices *x, int stat
     int spoilt = 0;
     for (size_t at = 0; at < x->count[2]; at++)
         if (status != CU_SUCCESS || !is_of_c(f, at))
-            spoilt |= memcmp(&x->x[2][at], &x->before[at], sizeof(float)) != 0;
+            spoilt |= memcmp((const char *)x->x[2] + at * width(f), (const char *)x->before + at * width(f), width(f)) != 0;
     const long long entries = strstr(f->api, "Strided") != NULL ? f->is[BATCH] : 1;
     for (long long entry = 0; status == CU_SUCCESS && entry < entries; entry++)
         for (long long j = 0; j < f->is[N]; j++)
@@ -210,12 +237,30 @@ static void write_error(const struct form *f, const struct matrices *x, int stat
         snprintf(text, 32, "-");
 }
 
+static int call64(const struct form *f, void *handle, const double *alpha, const double *beta, struct matrices *x) {
+    const long long *const is = f->is;
+    const int m = (int)is[M], n = (int)is[N], k = (int)is[K], lda = (int)is[LDA], ldb = (int)is[LDB], ldc = (int)is[LDC], opa = (int)is[OPA], opb = (int)is[OPB];
+    const double *const a = (const double *)x->x[0], *const b = (const double *)x->x[1];
+    double *const c = (double *)x->x[2];
+    if (strcmp(f->api, "Dgemm_v2") == 0)
+        return cublasDgemm_v2(handle, opa, opb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    if (strcmp(f->api, "DgemmStridedBatched") == 0)
+        return cublasDgemmStridedBatched(handle, opa, opb, m, n, k, alpha, a, lda, is[SA], b, ldb, is[SB], beta, c, ldc, is[SC], (int)is[BATCH]);
+#ifndef ONLY_32_BITS
+    if (strcmp(f->api, "Dgemm_v2_64") == 0)
+        return cublasDgemm_v2_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, is[LDA], b, is[LDB], beta, c, is[LDC]);
+    if (strcmp(f->api, "DgemmStridedBatched_64") == 0)
+        return cublasDgemmStridedBatched_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, is[LDA], is[SA], b, is[LDB], is[SB], beta, c, is[LDC], is[SC], is[BATCH]);
+#endif
+    return -1;
+}
+
 static int call(const struct form *f, void *handle, const float *alpha, const float *beta, struct matrices *x) {
     const long long *const is = f->is;
     const int m = (int)is[M], n = (int)is[N], k = (int)is[K], lda = (int)is[LDA], ldb = (int)is[LDB], ldc = (int)is[LDC], opa = (int)is[OPA], opb = (int)is[OPB];
     const int ta = (int)is[TYPE_A], tb = (int)is[TYPE_B], tc = (int)is[TYPE_C], compute = (int)is[COMPUTE], algo = (int)is[ALGO], batch = (int)is[BATCH];
-    const float *const a = x->x[0], *const b = x->x[1];
-    float *const c = x->x[2];
+    const float *const a = (const float *)x->x[0], *const b = (const float *)x->x[1];
+    float *const c = (float *)x->x[2];
     if (strcmp(f->api, "Sgemm_v2") == 0)
         return cublasSgemm_v2(handle, opa, opb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     if (strcmp(f->api, "SgemmStridedBatched") == 0)
@@ -271,16 +316,17 @@ int client_call(const char *words) {
     }
     const int late = f.is[LATE] && holds != NULL && holds((void *)(intptr_t)f.is[STREAM]) == 0;
     if (late) /* the device reads them when it gets there */
-        x.scalars[0] = x.scalars[1] = 1e20f;
+        put(&f, x.scalars, 0, 1e20), put(&f, x.scalars, 1, 1e20);
     const uint64_t served = served_so_far();
     const long original = fake_cublas_calls();
-    const float *const scalars = f.is[POINTERS] == CU_POINTER_DEVICE ? x.scalars : &f.alpha;
-    const int status = call(&f, f.is[NULLS] & NO_HANDLE ? NULL : handle, f.is[NULLS] & NO_ALPHA ? NULL : scalars,
-                            f.is[POINTERS] == CU_POINTER_DEVICE ? x.scalars + 1 : &f.beta, &x);
+    char *const scalars = (char *)(f.is[POINTERS] == CU_POINTER_DEVICE ? x.scalars : x.host);
+    void *const used = f.is[NULLS] & NO_HANDLE ? NULL : handle, *const alpha = f.is[NULLS] & NO_ALPHA ? NULL : scalars, *const beta = scalars + width(&f);
+    const int status = f.api[0] == 'D' ? call64(&f, used, (const double *)alpha, (const double *)beta, &x)
+                                       : call(&f, used, (const float *)alpha, (const float *)beta, &x);
     char error[32];
     if (late) {
-        x.scalars[0] = f.alpha;
-        x.scalars[1] = f.beta;
+        put(&f, x.scalars, 0, f.alpha);
+        put(&f, x.scalars, 1, f.beta);
         lets_go((void *)(intptr_t)f.is[STREAM]);
     }
     write_error(&f, &x, status, error);

@@ -103,14 +103,23 @@ struct product {
     int types, compute;
 };
 
-static void multiply(const struct product *p, float alpha, float beta, const float *a, const float *b, float *c) {
+static double at(const struct product *p, const void *x, int64_t i) {
+    return p->types == CU_R_64F ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
+
+static void multiply(const struct product *p, int64_t entry) {
+    const double alpha = at(p, p->alpha, 0), beta = at(p, p->beta, 0);
+    const int64_t a = entry * p->stride_a, b = entry * p->stride_b, c = entry * p->stride_c;
     for (int64_t j = 0; j < p->n; j++)
         for (int64_t i = 0; i < p->m; i++) {
             double sum = 0;
             for (int64_t x = 0; alpha != 0 && x < p->k; x++)
-                sum += (double)a[p->op_a == CU_OP_N ? i + x * p->lda : x + i * p->lda] * (double)b[p->op_b == CU_OP_N ? x + j * p->ldb : j + x * p->ldb];
-            float *const at = c + i + j * p->ldc;
-            *at = (float)((double)alpha * sum + (beta != 0 ? (double)beta * (double)*at : 0));
+                sum += at(p, p->a, a + (p->op_a == CU_OP_N ? i + x * p->lda : x + i * p->lda)) * at(p, p->b, b + (p->op_b == CU_OP_N ? x + j * p->ldb : j + x * p->ldb));
+            sum = alpha * sum + (beta != 0 ? beta * at(p, p->c, c + i + j * p->ldc) : 0);
+            if (p->types == CU_R_64F)
+                ((double *)p->c)[c + i + j * p->ldc] = sum;
+            else
+                ((float *)p->c)[c + i + j * p->ldc] = (float)sum;
         }
 }
 
@@ -123,13 +132,16 @@ static int run(const struct product *p) {
         return INVALID;
     if (p->lda < (rows_a > 1 ? rows_a : 1) || p->ldb < (rows_b > 1 ? rows_b : 1) || p->ldc < (p->m > 1 ? p->m : 1) || p->alpha == NULL || p->beta == NULL)
         return INVALID;
-    if (p->types != 0 || p->compute < 64)
+    const int is_fp64 = p->compute == CU_COMPUTE_64F || p->compute == CU_COMPUTE_64F_PEDANTIC || p->compute == CU_COMPUTE_64F_EMULATED_FIXEDPOINT;
+    if (p->types != is_fp64 || p->compute < 64)
         return CU_NOT_SUPPORTED;
     for (int64_t i = 0; i < p->batch; i++)
-        multiply(p, *(const float *)p->alpha, *(const float *)p->beta, (const float *)p->a + i * p->stride_a, (const float *)p->b + i * p->stride_b,
-                 (float *)p->c + i * p->stride_c);
+        multiply(p, i);
     return CU_SUCCESS;
 }
+
+/* Type and compute type, as two words. */
+#define TYPE_OF(T) _Generic((T)0, float: CU_R_32F, double: CU_R_64F), _Generic((T)0, float: CU_COMPUTE_32F, double: CU_COMPUTE_64F)
 
 /* Where it is linked to a cuBLASLt: algo 77 calls that, as NVIDIA's does, through the dynamic linker. */
 #ifdef USES_LT
@@ -146,29 +158,28 @@ static int by_lt(int algo, int *status) {
 }
 #endif
 
-#define SGEMM(name, S)                                                                                       \
-    FAKE int name(CUBLAS_SGEMM_ARGS(S));                                                                     \
-    int name(CUBLAS_SGEMM_ARGS(S)) {                                                                         \
-        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, 1, 0, CU_COMPUTE_32F}; \
+#define GEMM(name, T, S)                                                                                     \
+    FAKE int name(CUBLAS_GEMM_ARGS(T, S));                                                                   \
+    int name(CUBLAS_GEMM_ARGS(T, S)) {                                                                       \
+        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, 1, TYPE_OF(T)}; \
         return run(&p);                                                                                      \
     }
-#define SGEMM_STRIDED(name, S)                                                                               \
-    FAKE int name(CUBLAS_SGEMM_STRIDED_ARGS(S));                                                             \
-    int name(CUBLAS_SGEMM_STRIDED_ARGS(S)) {                                                                 \
-        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, stride_a, stride_b, stride_c, batch, 0, \
-                                  CU_COMPUTE_32F};                                                           \
+#define GEMM_STRIDED(name, T, S)                                                                             \
+    FAKE int name(CUBLAS_GEMM_STRIDED_ARGS(T, S));                                                           \
+    int name(CUBLAS_GEMM_STRIDED_ARGS(T, S)) {                                                               \
+        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, stride_a, stride_b, stride_c, batch, TYPE_OF(T)}; \
         return run(&p);                                                                                      \
     }
 #define SGEMM_EX(name, S)                                                                                    \
     FAKE int name(CUBLAS_SGEMM_EX_ARGS(S));                                                                  \
     int name(CUBLAS_SGEMM_EX_ARGS(S)) {                                                                      \
-        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, 1, a_type | b_type | c_type, CU_COMPUTE_32F}; \
+        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, 1, a_type == b_type && b_type == c_type ? a_type : -1, CU_COMPUTE_32F}; \
         return run(&p);                                                                                      \
     }
 #define GEMM_EX(name, S)                                                                                     \
     FAKE int name(CUBLAS_GEMM_EX_ARGS(S));                                                                   \
     int name(CUBLAS_GEMM_EX_ARGS(S)) {                                                                       \
-        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, 1, a_type | b_type | c_type, compute}; \
+        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, 1, a_type == b_type && b_type == c_type ? a_type : -1, compute}; \
         int status;                                                                                          \
         return by_lt(algo, &status) ? status : run(&p);                                                                                      \
     }
@@ -176,19 +187,23 @@ static int by_lt(int algo, int *status) {
     FAKE int name(CUBLAS_GEMM_STRIDED_EX_ARGS(S));                                                           \
     int name(CUBLAS_GEMM_STRIDED_EX_ARGS(S)) {                                                               \
         const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, stride_a, stride_b, stride_c, batch, \
-                                  a_type | b_type | c_type, compute};                                        \
+                                  a_type == b_type && b_type == c_type ? a_type : -1, compute};                                        \
         (void)algo;                                                                                          \
         return run(&p);                                                                                      \
     }
 
-SGEMM(cublasSgemm_v2, int)
-SGEMM_STRIDED(cublasSgemmStridedBatched, int)
+GEMM(cublasSgemm_v2, float, int)
+GEMM(cublasDgemm_v2, double, int)
+GEMM_STRIDED(cublasSgemmStridedBatched, float, int)
+GEMM_STRIDED(cublasDgemmStridedBatched, double, int)
 SGEMM_EX(cublasSgemmEx, int)
 GEMM_EX(cublasGemmEx, int)
 GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)
 #if MAJOR >= 12
-SGEMM(cublasSgemm_v2_64, int64_t)
-SGEMM_STRIDED(cublasSgemmStridedBatched_64, int64_t)
+GEMM(cublasSgemm_v2_64, float, int64_t)
+GEMM(cublasDgemm_v2_64, double, int64_t)
+GEMM_STRIDED(cublasSgemmStridedBatched_64, float, int64_t)
+GEMM_STRIDED(cublasDgemmStridedBatched_64, double, int64_t)
 SGEMM_EX(cublasSgemmEx_64, int64_t)
 GEMM_EX(cublasGemmEx_64, int64_t)
 GEMM_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)

@@ -12,13 +12,14 @@ from dropin_programs import HERE, build_face, cc, face, fakes, lines, replaced, 
 
 REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
 COUNTED = re.findall(r"R\(X, (\w+), (\w+),", (ROOT / "dropin/cublas_counted.h").read_text())
-MUST = ["cublasSgemm_v2", "cublasSgemmEx", "cublasGemmEx", "cublasSgemmStridedBatched", "cublasGemmStridedBatchedEx"]
+MUST = ["cublasSgemm_v2", "cublasSgemmEx", "cublasGemmEx", "cublasSgemmStridedBatched", "cublasGemmStridedBatchedEx", "cublasDgemm_v2", "cublasDgemmStridedBatched"]
 EXPORTED = sorted([*MUST, *[name for name, _ in COUNTED], *[name + "_64" for name in MUST], "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasDestroy_v2", "cublasLtMatmul", "dlsym",
                    "halftone_dropin_accuracy", "halftone_dropin_counters", "halftone_dropin_reset", "halftone_dropin_state", "halftone_dropin_step",
                    "halftone_dropin_thread", "halftone_dropin_version"])
 
 S, SS, SE, E, ES = "api=Sgemm_v2", "api=SgemmStridedBatched", "api=SgemmEx", "api=GemmEx", "api=GemmStridedBatchedEx"
-PEDANTIC, TF32, HALF, UNKNOWN, ARGUMENTS = "PEDANTIC", "TF32", "HALF", "UNKNOWN_FORM", "ARGUMENTS"
+D, DS, E64, ES64 = "api=Dgemm_v2", "api=DgemmStridedBatched", "api=GemmEx ta=1 tb=1 tc=1", "api=GemmStridedBatchedEx ta=1 tb=1 tc=1"
+PEDANTIC, TF32, HALF, UNKNOWN, ARGUMENTS, FP64 = "PEDANTIC", "TF32", "HALF", "UNKNOWN_FORM", "ARGUMENTS", "FP64"
 # Words of a call, and why it is the original's, or SERVED.
 FORMS = [
     *[(f"{api}{bits} opa={a} opb={b} m=33 n=70 k=45 alpha=-1.5 beta={beta} batch={batch} pointers={pointers}", "SERVED")
@@ -35,7 +36,16 @@ FORMS = [
     (f"{E} compute=77", TF32), (f"{E} compute=68 math=3", TF32), (f"{S} math=3", TF32), (f"{SS} math=19 batch=2", TF32), (f"{ES} compute=77 batch=2", TF32),
     (f"{E} compute=69", PEDANTIC), (f"{S} math=2", PEDANTIC), (f"{E} compute=68 math=2", PEDANTIC), (f"{ES} compute=69 math=3 batch=2", PEDANTIC),
     (f"{E} compute=74", HALF), (f"{E} compute=75", HALF), (f"{S} math=1", HALF), (f"{ES} compute=75 batch=2", HALF),
-    (f"{E} compute=0", UNKNOWN), (f"{E} compute=64", UNKNOWN), (f"{E} compute=70", UNKNOWN), (f"{E} compute=79", UNKNOWN), (f"{ES} compute=0 batch=2", UNKNOWN), (f"{S} math=8", UNKNOWN),
+    (f"{E} compute=0", UNKNOWN), (f"{E} compute=64", UNKNOWN), (f"{E} compute=70", UNKNOWN), (f"{E} compute=79", UNKNOWN), (f"{ES} compute=0 batch=2", UNKNOWN), (f"{S} math=7", UNKNOWN),
+    (f"{S} math=8", "SERVED"), (f"{S} math=12", "SERVED"), (f"{E} compute=68 math=28", "SERVED"),
+    # FP64: its emulation by compute type and math mode; else only where something asks for it
+    *[(f"{api} opa={a} opb={b} m=33 n=70 k=45 alpha=-1.5 beta={beta} batch={batch} math=8 pointers={pointers}", "SERVED")
+      for api, batch in ((D, 1), (D + "_64", 1), (DS, 3), (DS + "_64", 2), (E64 + " compute=70", 1), (ES64 + " compute=70", 2)) for a, b, beta, pointers in ((0, 1, 0, 0), (2, 0, 0.75, 1))],
+    (f"{E64} compute=79", "SERVED"), (f"{E64} compute=79 math=2", "SERVED"), (f"{ES64} compute=79 batch=2", "SERVED"), (f"{D} math=12", "SERVED"), (f"{D} math=24 nulls=4", "SERVED"),
+    (f"{D} math=8 k=0 beta=2", "SERVED"), (f"{D} math=8 m=0", "SERVED"), (f"{D} math=8 workspace=8388608", "SERVED"), (f"{D} math=8 workspace=1024", "SERVED"),
+    (f"{D}", FP64), (f"{DS} batch=2", FP64), (f"{E64} compute=70", FP64), (f"{ES64} compute=70 batch=2", FP64), (f"{D} math=3", FP64), (f"{D} math=4", FP64), (f"{D} math=1", FP64),
+    (f"{D} math=2", PEDANTIC), (f"{E64} compute=71", PEDANTIC), (f"{E64} compute=68", UNKNOWN), (f"{E64} compute=78", UNKNOWN), (f"{E} compute=79 ta=1", "TYPES"), (f"{D} math=8 sm=2", "SM_TARGET"),
+    (f"{D} math=8 lda=39", ARGUMENTS), (f"{D} math=8 m=-1 lda=1 ldc=1", ARGUMENTS), (f"{D} math=8 nulls=1", ARGUMENTS),
     (f"{SE} ta=2", "TYPES"), (f"{SE} ta=14 tb=14", "TYPES"), (f"{SE} math=3", TF32), (f"{SE} math=2", PEDANTIC),
     (f"{E} ta=2", "TYPES"), (f"{E} tb=14", "TYPES"), (f"{E} tc=1", "TYPES"), (f"{ES} ta=2 tb=2 compute=68 batch=2", "TYPES"),
     (f"{S} sm=64", "SM_TARGET"), (f"{ES} sm=1 batch=2", "SM_TARGET"),
@@ -86,8 +96,11 @@ def test_every_form_is_served_or_the_original_s_as_the_table_says(face, fakes, n
     got, rows = served_forms(face, fakes, tmp_path / "log")
     assert faults(native, got, rows) == []
     assert all(row["api"].startswith("cublas" + words.split()[0][4:]) for (words, _), row in zip(FORMS, rows))
-    assert {row["scheme"] for row in rows if row["served"] == "1" and int(row["k"])} == {"f16x3", "bf16x6u"} or \
-           {row["scheme"] for row in rows if row["served"] == "1" and int(row["k"])} <= {"auto", "f16x3", "bf16x6u"}
+    schemes = {words.startswith((D, DS, E64, ES64)): set() for words, _ in FORMS}
+    for (words, _), row in zip(FORMS, rows):
+        if row["served"] == "1" and int(row["k"]) and int(row["m"]):
+            schemes[words.startswith((D, DS, E64, ES64))].add(row["scheme"])
+    assert schemes[True] == {"crt15"} and schemes[False] <= {"auto", "f16x3", "bf16x6u"}
 
 
 def counted_calls(face, fakes, folder):
@@ -156,6 +169,64 @@ def test_site_table_and_accuracies_choose_the_arithmetic(face, fakes, tmp_path):
     log.unlink()
     lines(fakes.main, f"{S} k=256", "accuracy=fp32-fast", f"{S} k=256", "accuracy=", f"{S} k=256", face=face, HALFTONE_LOG=str(log), HALFTONE="record")
     assert [line.split("\t")[9] for line in log.read_text().splitlines()[1:]] == ["fp32", "fp32-fast", "fp32"]
+
+
+def fp64_schemes(face, fakes, tmp_path, *words, **env):
+    """The scheme of each call, or why it is the original's."""
+    log = tmp_path / "log64"
+    log.unlink(missing_ok=True)
+    got = lines(fakes.main, *words, face=face, HALFTONE_LOG=str(log), HALFTONE="record", **env)
+    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
+    rows = [dict(zip(head, row)) for row in rows]
+    assert [(g[2], g[3]) for g in got] == [("1", "0") if row["served"] == "1" else ("0", "1") for row in rows]
+    assert all(g[0] == "0" and float(g[1]) < 60 for g in got)
+    names = {text: name for name, text in REASONS.items()}
+    return [row["scheme"] if row["served"] == "1" else next(name for text, name in names.items() if row["why"].startswith(text)) for row in rows]
+
+
+def test_fp64_runs_what_is_asked_for(face, fakes, tmp_path):
+    """By the variable, by cuBLAS' own variable, or by the site table, whose lines hold for products that they can be done to."""
+    words = [f"{D} m=64", f"{D} m=64 math=8", f"{S} k=4096 m=64"]
+    for env, expected in (({}, ["FP64", "crt15"]), ({"HALFTONE_FP64": "original"}, ["FP64", "crt15"]), ({"HALFTONE_FP64": "emulated"}, ["crt15"] * 2),
+                          ({"CUBLAS_EMULATE_DOUBLE_PRECISION": "1"}, ["crt15"] * 2), ({"CUBLAS_EMULATE_DOUBLE_PRECISION": "0"}, ["FP64", "crt15"]),
+                          ({"CUBLAS_EMULATE_DOUBLE_PRECISION": "1", "HALFTONE_FP64": "original"}, ["FP64", "crt15"]),
+                          ({"HALFTONE_FP64": "fp64"}, ["native64"] * 2), ({"HALFTONE_FP64": "bits=30"}, ["native64"] * 2), ({"HALFTONE_FP64": "bits=53"}, ["SET_LACKS"] * 2),
+                          ({"HALFTONE_FP64": "reproducible"}, ["SET_LACKS"] * 2)):  # this set has no crt16
+        assert fp64_schemes(face, fakes, tmp_path, *words, **env)[:2] == expected, env
+    sites = tmp_path / "sites64"
+    sites.write_text("accuracy=fp32-fast\n")  # says nothing of FP64
+    assert fp64_schemes(face, fakes, tmp_path, *words, HALFTONE_SITES=str(sites))[:2] == ["FP64", "crt15"]
+    sites.write_text("m=64 n=40 scheme=crt14\n")  # nor this of FP32
+    assert fp64_schemes(face, fakes, tmp_path, *words, HALFTONE_SITES=str(sites)) == ["crt14", "crt14", fp64_schemes(face, fakes, tmp_path, words[2])[0]]
+    sites.write_text("api=cublasD* original\n")
+    assert fp64_schemes(face, fakes, tmp_path, *words, HALFTONE_SITES=str(sites))[:2] == ["SITE", "SITE"]
+    sites.write_text("api=cublasD* accuracy=fp64\n")
+    assert fp64_schemes(face, fakes, tmp_path, *words, HALFTONE_SITES=str(sites))[:2] == ["native64", "native64"]
+
+
+def test_one_handle_keeps_what_fp32_and_fp64_are_set_to_apart(face, fakes, tmp_path):
+    sites = tmp_path / "sites"
+    sites.write_text("m=48 scheme=crt14\nm=56 scheme=f16x3\n")
+    got = fp64_schemes(face, fakes, tmp_path, f"{D} m=48", f"{S} m=56 k=256", f"{D} m=64 math=8", f"{D} m=48", f"{S} m=56 k=256", HALFTONE_SITES=str(sites))
+    assert got == ["crt14", "f16x3", "crt15", "crt14", "f16x3"]
+
+
+# A T4 has few FP64 units, so emulation pays there early; what stands for cublasDgemm is half of native64's time.
+PAYS = [(f"{D} m=256 n=256 k=260 math=8", "crt15"), (f"{D} m=2 n=8192 k=1030 math=8", "NATIVE"), (f"{D} m=40 math=8", "SMALL"), (f"{D} m=2 n=8192 k=1030 math=8", "NATIVE")]
+
+
+def weighed(face, fakes, tmp_path):
+    return fp64_schemes(face, fakes, tmp_path, *[words for words, _ in PAYS], HALFTONE_STRATEGY="performant")
+
+
+def test_emulation_runs_where_it_is_predicted_to_pay(face, fakes, tmp_path):
+    assert weighed(face, fakes, tmp_path) == [expected for _, expected in PAYS]
+    assert fp64_schemes(face, fakes, tmp_path, PAYS[1][0]) == ["crt15"]  # eager
+    assert fp64_schemes(face, fakes, tmp_path, PAYS[1][0], HALFTONE_STRATEGY="performant", HALFTONE_FP64="fp64") == ["native64"]
+    always = build_face(tmp_path / "always", replaced("cublas_fp64.c", "own <= native / NATIVE_TIMES", "own >= 0"))
+    never = build_face(tmp_path / "never", replaced("cublas_fp64.c", "own <= native / NATIVE_TIMES", "own < 0"))
+    for broken in (always, never):
+        assert weighed(broken, fakes, tmp_path) != [expected for _, expected in PAYS]
 
 
 def test_workspace_beyond_the_limit_is_the_original_s(face, fakes, tmp_path):
@@ -313,20 +384,21 @@ def test_the_real_cusolver_binds_to_the_face(face, tmp_path):
 # ---- broken faces
 
 def without(name):
-    def edit(file, text):
-        if file == "cublas_names.h":
-            return re.sub(rf"[ \t]*X\({name}\)[ \t]*\\\n", "", text)
-        return re.sub(rf"(?m)^\w+\({name}, \w+\)\n", "", text) if file == "cublas_entries.c" else text
-    return edit
+    """The face exports all but this function."""
+    return lambda file, text: text + f'\n__asm__(".hidden {name}");\n' if file == "cublas_entries.c" else text
 
 
 @pytest.mark.parametrize("edit", [
     *[pytest.param(without(name), id=name) for name in MUST],
-    pytest.param(replaced("cublas_forms.c", "{CU_COMPUTE_32F_FAST_TF32, ANY, DROPIN_TF32}", "{CU_COMPUTE_32F_FAST_TF32, ANY, DROPIN_SERVED}"), id="tf32"),
-    pytest.param(replaced("cublas_forms.c", "(math & CU_MATH_MASK)", "math"), id="flag"),
+    pytest.param(replaced("cublas_forms.c", "CU_COMPUTE_32F_FAST_TF32, ANY, DROPIN_TF32", "CU_COMPUTE_32F_FAST_TF32, ANY, DROPIN_SERVED"), id="tf32"),
+    pytest.param(replaced("cublas_forms.c", "CU_MATH_MASK & ~(", "~("), id="flag"),
     pytest.param(replaced("cublas_product.c", "s->device_scalars = pointer_mode == CU_POINTER_DEVICE;", ""), id="pointers"),
     pytest.param(replaced("cublas_product.c", "return op == CU_OP_N ? 'N' : 'T';", "return op == CU_OP_T ? 'T' : 'N';"), id="conjugate"),
     pytest.param(replaced("cublas_entries.c", ".stride_a = stride_a, .stride_b = stride_b", ".stride_a = stride_b, .stride_b = stride_a"), id="strides"),
+    pytest.param(replaced("cublas_forms.c", "CU_COMPUTE_64F, CU_MATH_EMULATED_FIXEDPOINT, DROPIN_SERVED, DROPIN_KIND_FP64_EMULATED", "CU_COMPUTE_64F, CU_MATH_EMULATED_FIXEDPOINT, DROPIN_SERVED, DROPIN_KIND_FP64"), id="fp64 mode"),
+    pytest.param(replaced("cublas_forms.c", "CU_MATH_EMULATED_FIXEDPOINT : CU_MATH_EMULATED_BF16X9", "0 : 0"), id="both modes"),
+    pytest.param(replaced("cublas_forms.c", "g->b_type != type || ", ""), id="types"),
+    pytest.param(replaced("common_count.c", "call->kind == DROPIN_KIND_FP64_EMULATED || settings", "call->kind != DROPIN_KIND_FP32 || settings"), id="plain fp64"),
     pytest.param(replaced("cublas_product.c", "why == DROPIN_SERVED && sm_target != 0", "why == DROPIN_SERVED && sm_target > 32"), id="sm"),
 ])
 def test_a_broken_face_is_noticed(edit, fakes, native, tmp_path):

@@ -52,6 +52,14 @@ def test_a_signal_reaches_the_command():
     assert process.communicate(timeout=30)[0] == "caught\n" and process.returncode == 9
 
 
+def test_fp64_is_an_option_of_its_own(fakes):
+    for words, served in ((["--fp64", "emulated"], 1), (["--fp64", "original"], 0), ([], 0)):
+        done = halftone_run(*words, "--", fakes.main, "api=Dgemm_v2")
+        assert done.stderr.startswith(f"halftone run: {served} products served, {1 - served} by the original")
+    wrong = halftone_run("--fp64", "fp32", "--", "true")
+    assert wrong.returncode == 2 and wrong.stderr.count("\n") == 1 and "'fp32'" in wrong.stderr
+
+
 def test_a_command_that_cannot_be_run_is_one_line(tmp_path):
     plain = tmp_path / "plain"
     plain.write_text("x")

@@ -1,0 +1,23 @@
+/* cublas_products.h: the one list of cuBLAS' and cuBLASLt's products that the face serves, X(name); those that are only counted:
+ * cublas_counted.h. */
+#ifndef DROPIN_CUBLAS_PRODUCTS_H
+#define DROPIN_CUBLAS_PRODUCTS_H
+
+#define CUBLAS_PRODUCTS(X)                                                                                   \
+    X(cublasSgemm_v2)                                                                                        \
+    X(cublasSgemm_v2_64)                                                                                     \
+    X(cublasSgemmEx)                                                                                         \
+    X(cublasSgemmEx_64)                                                                                      \
+    X(cublasGemmEx)                                                                                          \
+    X(cublasGemmEx_64)                                                                                       \
+    X(cublasSgemmStridedBatched)                                                                             \
+    X(cublasSgemmStridedBatched_64)                                                                          \
+    X(cublasGemmStridedBatchedEx)                                                                            \
+    X(cublasGemmStridedBatchedEx_64)                                                                         \
+    X(cublasDgemm_v2)                                                                                        \
+    X(cublasDgemm_v2_64)                                                                                     \
+    X(cublasDgemmStridedBatched)                                                                             \
+    X(cublasDgemmStridedBatched_64)
+#define CUBLASLT_PRODUCTS(X) X(cublasLtMatmul)
+
+#endif
