@@ -35,16 +35,19 @@ static void *open_library(const struct dropin_settings *settings) {
     return found != NULL ? found : dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
+/* The library's members are its functions in this order, and nothing else. NULL, or the name that is not there. */
 static const char *bind_functions(struct dropin_state *s) {
-#define BIND(name)                                                                                           \
-    do {                                                                                                     \
-        void *const at = dropin_dlsym(s->library_object, "halftone_" #name);                                 \
-        if (at == NULL)                                                                                      \
-            return "halftone_" #name;                                                                        \
-        memcpy(&s->library.name, &at, sizeof at);                                                            \
-    } while (0);
-    DROPIN_FUNCTIONS(BIND)
-#undef BIND
+#define NAME(name) "halftone_" #name "\0"
+    static const char names[] = DROPIN_FUNCTIONS(NAME);
+#undef NAME
+    char *to = (char *)&s->library;
+    for (const char *name = names; name[0] != '\0'; name += strlen(name) + 1) {
+        void *const at = dropin_dlsym(s->library_object, name);
+        if (at == NULL)
+            return name;
+        memcpy(to, &at, sizeof at);
+        to += sizeof at;
+    }
     return NULL;
 }
 

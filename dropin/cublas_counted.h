@@ -4,20 +4,13 @@
 #define DROPIN_CUBLAS_COUNTED_H
 
 #define CUBLAS_COUNTED(R, X)                                                                                 \
-    R(X, cublasSgemmBatched, NO_FORM, GEMM_BATCHED, int)                                                     \
     R(X, cublasSsyrk_v2, NO_FORM, SYRK, int)                                                                 \
     R(X, cublasSsyrkx, NO_FORM, SYRKX, int)                                                                  \
     R(X, cublasStrsm_v2, NO_FORM, TRSM, int)                                                                 \
     R(X, cublasStrsm_v2_64, NO_FORM, TRSM, int64_t)
 
-/* Of each form: parameters, the same as arguments, and what of them m, n, k and batch are. Pointers to matrices, and to arrays of
- * pointers, are passed on unread. */
-#define PARAMETERS_GEMM_BATCHED(S)                                                                           \
-    void *handle, int op_a, int op_b, S m, S n, S k, const void *alpha, const void *a, S lda, const void *b, \
-        S ldb, const void *beta, void *c, S ldc, S batch
-#define ARGUMENTS_GEMM_BATCHED handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch
-#define SIZES_GEMM_BATCHED m, n, k, batch
-
+/* Of each form: parameters, the same as arguments, and what of them m, n, k and batch are. Pointers are passed on
+ * unread. */
 #define PARAMETERS_SYRK(S)                                                                                   \
     void *handle, int uplo, int op, S n, S k, const void *alpha, const void *a, S lda, const void *beta,     \
         void *c, S ldc

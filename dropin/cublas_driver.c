@@ -12,6 +12,8 @@ struct copy_2d;
 typedef int copy_2d(const struct copy_2d *copy, void *stream);
 typedef int set_words(unsigned long long memory, unsigned value, size_t words, void *stream);
 typedef int allocate(unsigned long long *memory, size_t bytes, void *stream);
+typedef int read_memory(void *to, unsigned long long from, size_t bytes, void *stream);
+typedef int wait_for(void *stream);
 typedef int give_back(unsigned long long memory, void *stream);
 #define DRIVER_FUNCTIONS(X)                                                                                  \
     X(cuCtxGetDevice, get_device)                                                                            \
@@ -20,7 +22,9 @@ typedef int give_back(unsigned long long memory, void *stream);
     X(cuMemcpy2DAsync_v2, copy_2d)                                                                           \
     X(cuMemsetD32Async, set_words)                                                                           \
     X(cuMemAllocAsync, allocate)                                                                             \
-    X(cuMemFreeAsync, give_back)
+    X(cuMemFreeAsync, give_back)                                                                             \
+    X(cuMemcpyDtoHAsync_v2, read_memory)                                                                     \
+    X(cuStreamSynchronize, wait_for)
 
 enum driver_function {
 #define MEMBER(name, type) DRIVER_##name,
@@ -127,4 +131,14 @@ void cublas_free(void *memory, void *stream) {
     give_back *const f = find_cuMemFreeAsync();
     if (f != NULL && memory != NULL)
         (void)f((uintptr_t)memory, stream);
+}
+
+bool cublas_read(void *to, const void *from, size_t bytes, void *stream) {
+    read_memory *const f = find_cuMemcpyDtoHAsync_v2();
+    return f != NULL && f(to, (uintptr_t)from, bytes, stream) == 0;
+}
+
+bool cublas_wait(void *stream) {
+    wait_for *const f = find_cuStreamSynchronize();
+    return f != NULL && f(stream) == 0;
 }

@@ -25,6 +25,24 @@
         CALL_ORIGINAL(name, type_##name, __VA_ARGS__)                                                        \
     }
 
+/* The same of arrays of pointers: the original does the products that were not launched. */
+#define PRODUCT_OF_ARRAYS(name, PARAMETERS, S, TYPES, ...)                                                   \
+    typedef int type_##name(PARAMETERS);                                                                     \
+    DROPIN_EXPORT int name(PARAMETERS);                                                                      \
+    int name(PARAMETERS) {                                                                                   \
+        PREPARE(name)                                                                                        \
+        int64_t done = 0;                                                                                    \
+        const struct cublas_gemm g = {.api = DROPIN_API_##name, .handle = handle, .op_a = op_a, .op_b = op_b, \
+                                      .m = m, .n = n, .k = k, .alpha = alpha, .a = a, .b = b, .beta = beta,  \
+                                      .c = (void *)(uintptr_t)c, .lda = lda, .ldb = ldb, .ldc = ldc, TYPES,  \
+                                      .batch = batch, .run_arrays = cublas_run_arrays, .done = &done};       \
+        if (cublas_serve_gemm(&entry, &g))                                                                   \
+            return CU_SUCCESS;                                                                               \
+        a += done, b += done, c += done;                                                                     \
+        batch -= (S)done;                                                                                    \
+        CALL_ORIGINAL(name, type_##name, __VA_ARGS__)                                                        \
+    }
+
 #define SGEMM(name, S)                                                                                       \
     PRODUCT(name, CUBLAS_SGEMM_ARGS(S), ALL_FP32, ONE_MATRIX,                                                \
             handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -47,6 +65,12 @@
     PRODUCT(name, CUBLAS_GEMM_STRIDED_EX_ARGS(S), TYPES_GIVEN, BATCH_GIVEN,                                  \
             handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, stride_a, b, b_type, ldb, stride_b, beta,    \
             c, c_type, ldc, stride_c, batch, compute, algo)
+#define SGEMM_BATCHED(name, S)                                                                               \
+    PRODUCT_OF_ARRAYS(name, CUBLAS_SGEMM_BATCHED_ARGS(S), S, ALL_FP32,                                       \
+            handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch)
+#define GEMM_BATCHED_EX(name, S)                                                                             \
+    PRODUCT_OF_ARRAYS(name, CUBLAS_GEMM_BATCHED_EX_ARGS(S), S, TYPES_GIVEN,                                  \
+            handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc, batch, compute, algo)
 /* clang-format on */
 
 SGEMM(cublasSgemm_v2, int)
@@ -63,6 +87,8 @@ DGEMM(cublasDgemm_v2, int)
 DGEMM(cublasDgemm_v2_64, int64_t)
 DGEMM_STRIDED(cublasDgemmStridedBatched, int)
 DGEMM_STRIDED(cublasDgemmStridedBatched_64, int64_t)
+SGEMM_BATCHED(cublasSgemmBatched, int)
+GEMM_BATCHED_EX(cublasGemmBatchedEx, int)
 
 /* ---- what tells of a handle's workspace ---- */
 
@@ -102,4 +128,12 @@ void (*const cublas_own[CUBLAS_NAMES])(void) = {
 #undef ENTRY
 };
 
-DROPIN_FACE(DROPIN_CUBLAS_APIS, cublasSgemm_v2)
+/* The products' names, as DROPIN_CUBLAS_APIS has them, and behind them those of all other functions. */
+DROPIN_FACE(CUBLAS_ALL, cublasSgemm_v2)
+
+const char *cublas_name_text(enum cublas_name name) {
+    return dropin_text_at(dropin_face_names, (int)name);
+}
+
+_Static_assert((int)NAME_cublasStrsm_v2_64 == (int)DROPIN_API_cublasStrsm_v2_64 - (int)DROPIN_API_cublasSgemm_v2,
+               "names begin as the counted ones");

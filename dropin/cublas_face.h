@@ -22,11 +22,18 @@ struct cublas_entry {
 struct cublas_entry cublas_enter(const void *caller, enum cublas_name name);
 /* The object at this load address has looked a function of cuBLAS up in the file of this path. */
 void cublas_note_lookup(uintptr_t object, const char *path);
-const char *cublas_name_text(enum cublas_name name);
+const char *cublas_name_text(enum cublas_name name); /* cublas_entries.c */
 /* Says once that there is no original of this name; the status of a call that cannot be made. */
 int cublas_has_no_original(enum cublas_name name);
 /* Addresses of the face's own functions, by enum cublas_name; NULL for those that are not replaced. */
 extern void (*const cublas_own[CUBLAS_NAMES])(void);
+
+struct cublas_gemm;
+struct cublas_setting;
+/* DROPIN_SERVED: *code is a product's; else nothing was launched. */
+typedef enum dropin_reason cublas_array_runner(const struct dropin_library *library, halftone *handle,
+                                               const struct dropin_call *call, const struct cublas_gemm *gemm,
+                                               const struct cublas_setting *setting, int *code);
 
 /* A product of any form; what a form lacks has the value that it stands for. */
 struct cublas_gemm {
@@ -39,15 +46,9 @@ struct cublas_gemm {
     int a_type, b_type, c_type, compute;
     int64_t lda, ldb, ldc, stride_a, stride_b, stride_c, batch;
     bool strided;
+    cublas_array_runner *run_arrays; /* a, b and c are arrays of pointers on the device; else NULL */
+    int64_t *done;                   /* of those, how many products were launched */
 };
-
-/* cublas_forms.c: DROPIN_SERVED, or why this form is the original's, by its types, compute type and math mode. */
-enum dropin_reason cublas_judge_form(const struct cublas_gemm *gemm, int math, enum dropin_kind *kind);
-
-/* cublas_fp64.c: a product of FP64; whether its emulation by the policy's scheme is predicted faster than the original. */
-int cublas_multiply64(const struct dropin_library *library, halftone *handle, const struct dropin_call *call,
-                      const struct cublas_gemm *gemm);
-bool cublas_emulation_pays(struct dropin_slot *slot, const struct dropin_call *call, const struct dropin_policy *policy);
 
 /* How a product runs: asked of the handle, or of a description. */
 struct cublas_setting {
@@ -56,6 +57,20 @@ struct cublas_setting {
     void *workspace; /* the program's; NULL: none */
     size_t workspace_bytes;
 };
+
+/* cublas_forms.c: DROPIN_SERVED, or why this form is the original's, by its types, compute type and math mode. */
+enum dropin_reason cublas_judge_form(const struct cublas_gemm *gemm, int math, enum dropin_kind *kind);
+
+/* cublas_product.c: with the handle's stream, scalars and workspace set. */
+int cublas_run_prepared(const struct dropin_library *library, halftone *handle, const struct dropin_call *call,
+                        const struct cublas_gemm *gemm);
+/* cublas_arrays.c: arrays of pointers, likewise. */
+cublas_array_runner cublas_run_arrays;
+
+/* cublas_fp64.c: a product of FP64; whether its emulation by the policy's scheme is predicted faster than the original. */
+int cublas_multiply64(const struct dropin_library *library, halftone *handle, const struct dropin_call *call,
+                      const struct cublas_gemm *gemm);
+bool cublas_emulation_pays(struct dropin_slot *slot, const struct dropin_call *call, const struct dropin_policy *policy);
 
 /* cublas_product.c. true: served, all is launched. */
 bool cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gemm *gemm);
@@ -86,6 +101,9 @@ bool cublas_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_p
 bool cublas_fill(void *memory, float number, size_t floats, void *stream);
 void *cublas_allocate(size_t bytes, void *stream); /* NULL: none */
 void cublas_free(void *memory, void *stream);
+/* To the host's memory, behind what is on the stream: complete after cublas_wait. false: not done. */
+bool cublas_read(void *to, const void *from, size_t bytes, void *stream);
+bool cublas_wait(void *stream);
 
 /* cublas_counted.c: what is counted and goes on. */
 #define DECLARE(X, name, why, form, S) DROPIN_EXPORT int name(PARAMETERS_##form(S));

@@ -5,9 +5,7 @@
 enum { ANY = -1 };
 
 static const struct {
-    int type, compute, math;
-    enum dropin_reason why;
-    enum dropin_kind kind;
+    signed char type, compute, math, why, kind; /* numbers of the enums */
 } rows[] = {
     {CU_R_32F, CU_COMPUTE_32F, CU_MATH_DEFAULT, DROPIN_SERVED, DROPIN_KIND_FP32},
     {CU_R_32F, CU_COMPUTE_32F, CU_MATH_EMULATED_BF16X9, DROPIN_SERVED, DROPIN_KIND_FP32},
@@ -35,8 +33,9 @@ enum dropin_reason cublas_judge_form(const struct cublas_gemm *g, int math, enum
     math &= CU_MATH_MASK & ~(type == CU_R_32F ? CU_MATH_EMULATED_FIXEDPOINT : CU_MATH_EMULATED_BF16X9);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].type == type && rows[i].compute == g->compute && (rows[i].math == ANY || rows[i].math == math)) {
-            *kind = rows[i].kind;
-            return rows[i].why == DROPIN_TF32 && dropin_settings()->tf32_upgrade ? DROPIN_SERVED : rows[i].why;
+            *kind = (enum dropin_kind)rows[i].kind;
+            return rows[i].why == DROPIN_TF32 && dropin_settings()->tf32_upgrade ? DROPIN_SERVED
+                                                                                 : (enum dropin_reason)rows[i].why;
         }
     return DROPIN_UNKNOWN_FORM;
 }

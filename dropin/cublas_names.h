@@ -96,7 +96,7 @@ enum lt_epilogue { LT_EPILOGUE_NONE = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS 
     X(cublasLtMatmulPreferenceDestroy)
 #define CUBLAS_COUNTED_NAME(X, name, why, form, S) X(name)
 #define CUBLAS_REPLACED(X)                                                                                   \
-    CUBLAS_PRODUCTS(X) CUBLAS_COUNTED(CUBLAS_COUNTED_NAME, X) CUBLAS_STATE(X) CUBLASLT_PRODUCTS(X)
+    CUBLAS_PRODUCTS(X) CUBLASLT_PRODUCTS(X) CUBLAS_COUNTED(CUBLAS_COUNTED_NAME, X) CUBLAS_STATE(X)
 #define CUBLAS_ALL(X) CUBLAS_REPLACED(X) CUBLAS_ASKED(X) CUBLASLT_ASKED(X)
 
 enum cublas_name {
@@ -128,6 +128,14 @@ enum cublas_name {
     void *handle, int op_a, int op_b, S m, S n, S k, const void *alpha, const void *a, int a_type, S lda,    \
         long long stride_a, const void *b, int b_type, S ldb, long long stride_b, const void *beta, void *c, \
         int c_type, S ldc, long long stride_c, S batch, int compute, int algo
+
+#define CUBLAS_SGEMM_BATCHED_ARGS(S)                                                                         \
+    void *handle, int op_a, int op_b, S m, S n, S k, const float *alpha, const float *const *a, S lda,       \
+        const float *const *b, S ldb, const float *beta, float *const *c, S ldc, S batch
+#define CUBLAS_GEMM_BATCHED_EX_ARGS(S)                                                                       \
+    void *handle, int op_a, int op_b, S m, S n, S k, const void *alpha, const void *const *a, int a_type,    \
+        S lda, const void *const *b, int b_type, S ldb, const void *beta, void *const *c, int c_type, S ldc, \
+        S batch, int compute, int algo
 
 #define CUBLASLT_MATMUL_ARGS                                                                                 \
     void *handle, void *desc, const void *alpha, const void *a, void *a_layout, const void *b,               \

@@ -17,13 +17,6 @@ static _Thread_local struct {
     bool nested;
 } remembered[REMEMBERED];
 
-const char *cublas_name_text(enum cublas_name name) {
-#define NAME(name) #name "\0"
-    static const char names[] = CUBLAS_ALL(NAME);
-#undef NAME
-    return dropin_text_at(names, (int)name);
-}
-
 static struct cublas_origin *origins; /* grows only; equal ones are one */
 
 /* Fills what `find` gives; false: nothing. */

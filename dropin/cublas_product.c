@@ -11,6 +11,8 @@
 static const double LEAST_WORK = 128.0 * 128.0 * 128.0;
 /* Of FP64, where whether it pays is asked of the model from here on: a question costs microseconds. */
 static const double LEAST_WORK64 = 256.0 * 256.0 * 256.0;
+/* Of arrays of pointers, which are read: the device then waits for the host, some 20 us of at least 300. */
+static const double LEAST_WORK_OF_ARRAYS = 2048.0 * 2048.0 * 2048.0;
 
 static char letter(int op) {
     return op == CU_OP_N ? 'N' : 'T';
@@ -63,17 +65,18 @@ static int set_workspace(const struct dropin_library *library, halftone *h, cons
                : library->set_workspace(h, fits ? s->workspace : NULL, fits ? s->workspace_bytes : 0);
 }
 
-static int run_product(const struct dropin_library *library, halftone *h, const struct dropin_call *c,
-                       const struct cublas_gemm *g, const struct cublas_setting *s) {
-    const float *const alpha = (const float *)g->alpha, *const beta = (const float *)g->beta;
-    const float *const a = (const float *)g->a, *const b = (const float *)g->b;
+static int prepare(const struct dropin_library *library, halftone *h, const struct dropin_call *c,
+                   const struct cublas_setting *s) {
     int code = library->set_stream(h, s->stream);
     if (code == HALFTONE_OK)
         code = library->set_pointer_mode(h, s->device_scalars ? HALFTONE_DEVICE : HALFTONE_HOST);
-    if (code == HALFTONE_OK)
-        code = set_workspace(library, h, c, s);
-    if (code != HALFTONE_OK)
-        return code;
+    return code == HALFTONE_OK ? set_workspace(library, h, c, s) : code;
+}
+
+int cublas_run_prepared(const struct dropin_library *library, halftone *h, const struct dropin_call *c,
+                        const struct cublas_gemm *g) {
+    const float *const alpha = (const float *)g->alpha, *const beta = (const float *)g->beta;
+    const float *const a = (const float *)g->a, *const b = (const float *)g->b;
     if (c->kind != DROPIN_KIND_FP32)
         return cublas_multiply64(library, h, c, g);
     if (!g->strided)
@@ -91,7 +94,14 @@ static enum dropin_reason run_around(const struct dropin_call *call, const struc
     const struct dropin_library *const library = dropin_library();
     if (around != NULL && !around->before(around->data))
         return DROPIN_NO_DRIVER;
-    const int code = run_product(library, handle, call, g, setting);
+    enum dropin_reason why = DROPIN_SERVED;
+    int code = prepare(library, handle, call, setting);
+    if (code == HALFTONE_OK && g->run_arrays != NULL)
+        why = g->run_arrays(library, handle, call, g, setting, &code);
+    else if (code == HALFTONE_OK)
+        code = cublas_run_prepared(library, handle, call, g);
+    if (why != DROPIN_SERVED)
+        return why;
     if (code != HALFTONE_OK) {
         snprintf(detail, 256, "%.90s %.150s", library->strerror(code), library->last_detail(handle));
         return dropin_reason_of(code);
@@ -137,7 +147,9 @@ struct dropin_call cublas_describe(const struct cublas_entry *entry, const struc
                                      .n = g->n,
                                      .k = g->k,
                                      .batch = g->batch,
-                                     .least_work = g->a_type == CU_R_64F ? LEAST_WORK64 : LEAST_WORK};
+                                     .least_work = g->run_arrays != NULL   ? LEAST_WORK_OF_ARRAYS
+                                                   : g->a_type == CU_R_64F ? LEAST_WORK64
+                                                                           : LEAST_WORK};
     return call;
 }
 

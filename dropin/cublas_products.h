@@ -17,7 +17,9 @@
     X(cublasDgemm_v2)                                                                                        \
     X(cublasDgemm_v2_64)                                                                                     \
     X(cublasDgemmStridedBatched)                                                                             \
-    X(cublasDgemmStridedBatched_64)
+    X(cublasDgemmStridedBatched_64)                                                                          \
+    X(cublasSgemmBatched)                                                                                    \
+    X(cublasGemmBatchedEx)
 #define CUBLASLT_PRODUCTS(X) X(cublasLtMatmul)
 
 #endif

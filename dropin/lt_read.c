@@ -6,10 +6,7 @@
 
 /* Attributes that must be as they are by default. */
 static const struct {
-    int attribute;
-    size_t bytes;
-    int64_t value;
-    enum dropin_reason why;
+    signed char attribute, bytes, value, why; /* numbers of the enums */
 } plain_rows[] = {
     {LT_TRANS_C, 4, CU_OP_N, DROPIN_LAYOUT},        {LT_FILL_MODE, 4, LT_FILL_FULL, DROPIN_LAYOUT},
     {LT_AUX_POINTER, 8, 0, DROPIN_EPILOGUE},        {LT_SM_COUNT_TARGET, 4, 0, DROPIN_SM_TARGET},
@@ -56,9 +53,9 @@ static enum dropin_reason read_desc(lt_get_attribute *getter, void *desc, struct
     if (!is_epilogue(epilogue))
         return DROPIN_EPILOGUE;
     for (size_t i = 0; i < sizeof plain_rows / sizeof *plain_rows; i++)
-        if (get(getter, desc, plain_rows[i].attribute, plain_rows[i].bytes, &value) &&
+        if (get(getter, desc, plain_rows[i].attribute, (size_t)plain_rows[i].bytes, &value) &&
             value != plain_rows[i].value)
-            return plain_rows[i].why;
+            return (enum dropin_reason)plain_rows[i].why;
     if (!(epilogue & LT_EPILOGUE_BIAS))
         return DROPIN_SERVED;
     if (!get(getter, desc, LT_BIAS_DATA_TYPE, 4, &bias_type)) /* -1: as D */

@@ -29,6 +29,8 @@ int cublasSgemmStridedBatched(CUBLAS_SGEMM_STRIDED_ARGS(int));
 int cublasSgemmStridedBatched_64(CUBLAS_SGEMM_STRIDED_ARGS(int64_t));
 int cublasSgemmEx(CUBLAS_SGEMM_EX_ARGS(int));
 int cublasSgemmEx_64(CUBLAS_SGEMM_EX_ARGS(int64_t));
+int cublasSgemmBatched(CUBLAS_SGEMM_BATCHED_ARGS(int));
+int cublasGemmBatchedEx(CUBLAS_GEMM_BATCHED_EX_ARGS(int));
 int cublasGemmEx(CUBLAS_GEMM_EX_ARGS(int));
 int cublasGemmEx_64(CUBLAS_GEMM_EX_ARGS(int64_t));
 int cublasGemmStridedBatchedEx(CUBLAS_GEMM_STRIDED_EX_ARGS(int));
@@ -42,9 +44,11 @@ int client_major(void) {
 
 /* ---- the words ---- */
 
-enum { M, N, K, LDA, LDB, LDC, SA, SB, SC, BATCH, OPA, OPB, TYPE_A, TYPE_B, TYPE_C, COMPUTE, ALGO, MATH, POINTERS, SM, NULLS, WORKSPACE, STREAM, SEED, LATE, NUMBERS };
+enum { M, N, K, LDA, LDB, LDC, SA, SB, SC, BATCH, OPA, OPB, TYPE_A, TYPE_B, TYPE_C, COMPUTE, ALGO, MATH, POINTERS, SM, NULLS, WORKSPACE, STREAM, SEED, LATE, APART, NUMBERS };
 static const char *const words_of[NUMBERS] = {"m", "n", "k", "lda", "ldb", "ldc", "sa", "sb", "sc", "batch", "opa", "opb", "ta", "tb",
-                                              "tc", "compute", "algo", "math", "pointers", "sm", "nulls", "workspace", "stream", "seed", "late"};
+                                              "tc", "compute", "algo", "math", "pointers", "sm", "nulls", "workspace", "stream", "seed", "late", "apart"};
+/* How the matrices of an array of pointers lie: evenly; the first two exchanged; A's last one misaligned, which only the original takes. */
+enum { EVEN, EXCHANGED, MISALIGNED };
 enum { NO_ALPHA = 1, NO_HANDLE = 2, NAN_C = 4 };
 
 struct form {
@@ -191,7 +195,7 @@ static void free_matrices(struct matrices *x) {
 }
 
 static int is_of_c(const struct form *f, size_t at) {
-    const long long strided = strstr(f->api, "Strided") != NULL, stride = strided && f->is[SC] > 0 ? f->is[SC] : 0;
+    const long long strided = strstr(f->api, "Batched") != NULL, stride = strided && f->is[SC] > 0 ? f->is[SC] : 0;
     for (long long i = 0; i < (strided ? f->is[BATCH] : 1); i++) {
         const long long within = (long long)at - i * stride;
         if (within >= 0 && within / f->is[LDC] < f->is[N] && within % f->is[LDC] < f->is[M])
@@ -224,7 +228,7 @@ static void write_error(const struct form *f, const struct matrices *x, int stat
     for (size_t at = 0; at < x->count[2]; at++)
         if (status != CU_SUCCESS || !is_of_c(f, at))
             spoilt |= memcmp((const char *)x->x[2] + at * width(f), (const char *)x->before + at * width(f), width(f)) != 0;
-    const long long entries = strstr(f->api, "Strided") != NULL ? f->is[BATCH] : 1;
+    const long long entries = strstr(f->api, "Batched") != NULL ? f->is[BATCH] : 1;
     for (long long entry = 0; status == CU_SUCCESS && entry < entries; entry++)
         for (long long j = 0; j < f->is[N]; j++)
             for (long long i = 0; i < f->is[M]; i++)
@@ -253,6 +257,29 @@ static int call64(const struct form *f, void *handle, const double *alpha, const
         return cublasDgemmStridedBatched_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, is[LDA], is[SA], b, is[LDB], is[SB], beta, c, is[LDC], is[SC], is[BATCH]);
 #endif
     return -1;
+}
+
+/* Arrays of pointers, on the device. */
+static int call_arrays(const struct form *f, void *handle, const void *alpha, const void *beta, struct matrices *x) {
+    const long long *const is = f->is, n = is[BATCH] > 0 ? is[BATCH] : 1;
+    const int m = (int)is[M], columns = (int)is[N], k = (int)is[K], lda = (int)is[LDA], ldb = (int)is[LDB], ldc = (int)is[LDC], opa = (int)is[OPA], opb = (int)is[OPB];
+    char **const pointers = (char **)device_memory((size_t)n * 3 * sizeof *pointers), *const apart = (char *)device_memory((size_t)is[SA] * width(f) + 16);
+    for (int j = 0; j < 3; j++)
+        for (long long i = 0; i < n; i++)
+            pointers[j * n + (is[APART] == EXCHANGED && i < 2 ? 1 - i : i)] = (char *)x->x[j] + (size_t)(i * is[SA + j]) * width(f);
+    if (is[APART] == MISALIGNED) {
+        memcpy(apart + 2, pointers[n - 1], (size_t)is[SA] * width(f));
+        pointers[n - 1] = apart + 2;
+    }
+    const int status =
+        f->api[0] == 'S'
+            ? cublasSgemmBatched(handle, opa, opb, m, columns, k, (const float *)alpha, (const float *const *)pointers, lda, (const float *const *)(pointers + n), ldb,
+                                 (const float *)beta, (float *const *)(pointers + 2 * n), ldc, (int)is[BATCH])
+            : cublasGemmBatchedEx(handle, opa, opb, m, columns, k, alpha, (const void *const *)pointers, (int)is[TYPE_A], lda, (const void *const *)(pointers + n),
+                                  (int)is[TYPE_B], ldb, beta, (void *const *)(pointers + 2 * n), (int)is[TYPE_C], ldc, (int)is[BATCH], (int)is[COMPUTE], (int)is[ALGO]);
+    give_back(pointers);
+    give_back(apart);
+    return status;
 }
 
 static int call(const struct form *f, void *handle, const float *alpha, const float *beta, struct matrices *x) {
@@ -321,7 +348,9 @@ int client_call(const char *words) {
     const long original = fake_cublas_calls();
     char *const scalars = (char *)(f.is[POINTERS] == CU_POINTER_DEVICE ? x.scalars : x.host);
     void *const used = f.is[NULLS] & NO_HANDLE ? NULL : handle, *const alpha = f.is[NULLS] & NO_ALPHA ? NULL : scalars, *const beta = scalars + width(&f);
-    const int status = f.api[0] == 'D' ? call64(&f, used, (const double *)alpha, (const double *)beta, &x)
+    const int is_arrays = strcmp(f.api, "SgemmBatched") == 0 || strcmp(f.api, "GemmBatchedEx") == 0;
+    const int status = is_arrays         ? call_arrays(&f, used, alpha, beta, &x)
+                       : f.api[0] == 'D' ? call64(&f, used, (const double *)alpha, (const double *)beta, &x)
                                        : call(&f, used, (const float *)alpha, (const float *)beta, &x);
     char error[32];
     if (late) {

@@ -49,6 +49,13 @@ class Fakes:
             cc("-shared", *(["-DONLY_32_BITS"] if major < 12 else []), HERE / "cublas_client.c", "-o", self.client[major], self.cublas[major], f"-Wl,-rpath,{at}", "-lm")
         self.main = folder / "main"
         cc(HERE / "cublas_client.c", HERE / "cublas_main.c", "-o", self.main, self.cublas[13], f"-Wl,-rpath,{folder / '13'}", "-lm", "-ldl", "-lpthread")
+        # the same program with a driver
+        at = folder / "driver"
+        at.mkdir()
+        cc("-shared", "-Wl,-soname,libcuda.so.1", HERE / "fake_driver.c", "-o", at / "libcuda.so.1")
+        self.driven = folder / "driven"
+        cc(HERE / "cublas_client.c", HERE / "cublas_main.c", "-o", self.driven, self.cublas[13], "-Wl,--no-as-needed", at / "libcuda.so.1",
+           f"-Wl,-rpath,{folder / '13'}:{at}", "-lm", "-ldl", "-lpthread")
         self.loader = folder / "loader"
         cc(HERE / "cublas_loader.c", "-o", self.loader, "-ldl")
 

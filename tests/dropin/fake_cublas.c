@@ -183,6 +183,34 @@ static int by_lt(int algo, int *status) {
         int status;                                                                                          \
         return by_lt(algo, &status) ? status : run(&p);                                                                                      \
     }
+/* Arrays of pointers: one product after the other, as one call. */
+static int run_arrays(const struct product *of, const void *const *a, const void *const *b, void *const *c) {
+    struct product p = *of;
+    int status = of->batch < 0 ? INVALID : CU_SUCCESS;
+    int64_t i = 0;
+    p.batch = 1;
+    for (; status == CU_SUCCESS && i < of->batch; i++) {
+        p.a = a[i], p.b = b[i], p.c = c[i];
+        status = run(&p);
+    }
+    __atomic_fetch_add(&calls, 1 - i, __ATOMIC_RELAXED);
+    return status;
+}
+
+#define SGEMM_BATCHED(name, S)                                                                               \
+    FAKE int name(CUBLAS_SGEMM_BATCHED_ARGS(S));                                                             \
+    int name(CUBLAS_SGEMM_BATCHED_ARGS(S)) {                                                                 \
+        const struct product p = {handle, op_a, op_b, m, n, k, alpha, NULL, NULL, beta, NULL, lda, ldb, ldc, 0, 0, 0, batch, TYPE_OF(float)}; \
+        return run_arrays(&p, (const void *const *)a, (const void *const *)b, (void *const *)c);             \
+    }
+#define GEMM_BATCHED_EX(name, S)                                                                             \
+    FAKE int name(CUBLAS_GEMM_BATCHED_EX_ARGS(S));                                                           \
+    int name(CUBLAS_GEMM_BATCHED_EX_ARGS(S)) {                                                               \
+        const struct product p = {handle, op_a, op_b, m, n, k, alpha, NULL, NULL, beta, NULL, lda, ldb, ldc, 0, 0, 0, batch, \
+                                  a_type == b_type && b_type == c_type ? a_type : -1, compute};              \
+        (void)algo;                                                                                          \
+        return run_arrays(&p, a, b, c);                                                                      \
+    }
 #define GEMM_STRIDED_EX(name, S)                                                                             \
     FAKE int name(CUBLAS_GEMM_STRIDED_EX_ARGS(S));                                                           \
     int name(CUBLAS_GEMM_STRIDED_EX_ARGS(S)) {                                                               \
@@ -198,6 +226,8 @@ GEMM_STRIDED(cublasSgemmStridedBatched, float, int)
 GEMM_STRIDED(cublasDgemmStridedBatched, double, int)
 SGEMM_EX(cublasSgemmEx, int)
 GEMM_EX(cublasGemmEx, int)
+SGEMM_BATCHED(cublasSgemmBatched, int)
+GEMM_BATCHED_EX(cublasGemmBatchedEx, int)
 GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)
 #if MAJOR >= 12
 GEMM(cublasSgemm_v2_64, float, int64_t)

@@ -12,12 +12,14 @@ from dropin_programs import HERE, build_face, cc, face, fakes, lines, replaced, 
 
 REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
 COUNTED = re.findall(r"R\(X, (\w+), (\w+),", (ROOT / "dropin/cublas_counted.h").read_text())
+ARRAYS = ["cublasSgemmBatched", "cublasGemmBatchedEx"]
 MUST = ["cublasSgemm_v2", "cublasSgemmEx", "cublasGemmEx", "cublasSgemmStridedBatched", "cublasGemmStridedBatchedEx", "cublasDgemm_v2", "cublasDgemmStridedBatched"]
-EXPORTED = sorted([*MUST, *[name for name, _ in COUNTED], *[name + "_64" for name in MUST], "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasDestroy_v2", "cublasLtMatmul", "dlsym",
+EXPORTED = sorted([*MUST, *ARRAYS, *[name for name, _ in COUNTED], *[name + "_64" for name in MUST], "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasDestroy_v2", "cublasLtMatmul", "dlsym",
                    "halftone_dropin_accuracy", "halftone_dropin_counters", "halftone_dropin_reset", "halftone_dropin_state", "halftone_dropin_step",
                    "halftone_dropin_thread", "halftone_dropin_version"])
 
 S, SS, SE, E, ES = "api=Sgemm_v2", "api=SgemmStridedBatched", "api=SgemmEx", "api=GemmEx", "api=GemmStridedBatchedEx"
+B, EB = "api=SgemmBatched", "api=GemmBatchedEx"
 D, DS, E64, ES64 = "api=Dgemm_v2", "api=DgemmStridedBatched", "api=GemmEx ta=1 tb=1 tc=1", "api=GemmStridedBatchedEx ta=1 tb=1 tc=1"
 PEDANTIC, TF32, HALF, UNKNOWN, ARGUMENTS, FP64 = "PEDANTIC", "TF32", "HALF", "UNKNOWN_FORM", "ARGUMENTS", "FP64"
 # Words of a call, and why it is the original's, or SERVED.
@@ -49,6 +51,8 @@ FORMS = [
     (f"{SE} ta=2", "TYPES"), (f"{SE} ta=14 tb=14", "TYPES"), (f"{SE} math=3", TF32), (f"{SE} math=2", PEDANTIC),
     (f"{E} ta=2", "TYPES"), (f"{E} tb=14", "TYPES"), (f"{E} tc=1", "TYPES"), (f"{ES} ta=2 tb=2 compute=68 batch=2", "TYPES"),
     (f"{S} sm=64", "SM_TARGET"), (f"{ES} sm=1 batch=2", "SM_TARGET"),
+    (f"{B} batch=3", "NO_DRIVER"), (f"{EB} batch=3", "NO_DRIVER"), (f"{B} batch=3 math=2", PEDANTIC), (f"{EB} compute=77 batch=2", TF32), (f"{EB} ta=2 batch=2", "TYPES"),
+    (f"{B} batch=-1", ARGUMENTS), (f"{B} batch=0", "NO_FORM"),
     # what cuBLAS refuses, or has alone
     (f"{S} m=-1 lda=1 ldc=1", ARGUMENTS), (f"{S} n=-1", ARGUMENTS), (f"{S} k=-1", ARGUMENTS), (f"{SS} batch=-1", ARGUMENTS), (f"{S} opa=3", ARGUMENTS), (f"{S} opb=-1", ARGUMENTS),
     (f"{S} nulls=1", ARGUMENTS), (f"{S} nulls=2", ARGUMENTS), (f"{S} m=40 lda=39", ARGUMENTS), (f"{S} ldb=0", ARGUMENTS), (f"{E} m=40 ldc=39", ARGUMENTS),
@@ -117,10 +121,60 @@ def test_what_is_counted_alone_goes_on_with_its_arguments(face, fakes, tmp_path)
     assert [line[0] for line in native] == [name for name, _ in COUNTED] and got == native
     assert [(row["api"], row["why"], row["served"]) for row in rows] == [(name, REASONS[why], "0") for name, why in COUNTED]
     sizes = {row["api"]: tuple(int(row[name]) % 1000 - 100 for name in ("m", "n", "k", "batch")) for row in rows}
-    assert sizes["cublasSsyrk_v2"][:3] == (3, 3, 4) and sizes["cublasStrsm_v2"][:2] == (5, 6) and sizes["cublasSgemmBatched"] == (3, 4, 5, 14)
+    assert sizes["cublasSsyrk_v2"][:3] == (3, 3, 4) and sizes["cublasStrsm_v2"][:2] == (5, 6)
     wrong = build_face(tmp_path / "broken", replaced("cublas_counted.h", "ARGUMENTS_TRSM handle, side, uplo", "ARGUMENTS_TRSM handle, uplo, side"))
     native, got, _ = counted_calls(wrong, fakes, tmp_path / "of_broken")
     assert [a[0] for a, b in zip(native, got) if a != b] == ["cublasStrsm_v2", "cublasStrsm_v2_64"]
+
+
+# With a driver: words of a call of arrays of pointers, products that the face did and calls of the original, why not.
+OF_ARRAYS = [
+    *[(f"{api} batch=3 opa={a} opb={b} m=33 n=50 k=45 alpha=-1.5 beta={beta} pointers={pointers} apart={spread}", 1, 0, "")
+      for api in (B, EB) for a, b, beta, pointers in ((0, 1, 0, 0), (2, 0, 0.75, 1)) for spread in (0, 1)],
+    (f"{B} batch=1", 1, 0, ""), (f"{B} batch=5 sa=0 beta=0.5", 1, 0, ""), (f"{B} batch=5 sb=0", 1, 0, ""), (f"{B} batch=64 m=2 n=2 k=2 apart=1", 1, 0, ""),
+    (f"{EB} ta=1 tb=1 tc=1 compute=79 batch=3", 1, 0, ""), (f"{EB} ta=1 tb=1 tc=1 compute=70 math=8 batch=3 apart=1", 1, 0, ""), (f"{EB} compute=78 batch=2", 1, 0, ""),
+    (f"{B} batch=65 m=2 n=2 k=2 apart=1", 0, 1, "NO_FORM"), (f"{B} batch=65 m=2 n=2 k=2", 1, 0, ""), (f"{B} batch=70000 m=1 n=1 k=1 lda=1 ldb=1 ldc=1", 0, 1, "NO_FORM"),
+    # two products were launched when the third was refused: the original does that one
+    (f"{B} batch=3 apart=2 beta=0.75", 0, 1, ARGUMENTS), (f"{B} batch=3 apart=2 lda=39 m=40", 0, 1, ARGUMENTS), (f"{EB} ta=1 tb=1 tc=1 compute=70 batch=2", 0, 1, FP64),
+]
+
+
+def faults_of_arrays(face, fakes, log, **env):
+    log.unlink(missing_ok=True)
+    alone = lines(fakes.driven, *[words for words, *_ in OF_ARRAYS])
+    got = lines(fakes.driven, *[words for words, *_ in OF_ARRAYS], face=face, HALFTONE="record", HALFTONE_LOG=str(log), **env)
+    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
+    if len(got) != len(OF_ARRAYS) or len(rows) != len(OF_ARRAYS):
+        return ["calls are missing"]
+    found = []
+    for (words, served, original, reason), native, mine, row in zip(OF_ARRAYS, alone, got, rows):
+        why = dict(zip(head, row))["why"]
+        if mine[0] != native[0] or (int(mine[2]), int(mine[3])) != (served, original) or not why.startswith(REASONS[reason] if reason else ""):
+            found.append((words, native, mine, why))
+        if mine[1] != native[1] and (mine[1] == "spoilt" or not float(mine[1]) <= 60):
+            found.append((words, "error", mine[1]))
+    return found
+
+
+def test_arrays_of_pointers_are_read_and_multiplied(face, fakes, tmp_path):
+    assert faults_of_arrays(face, fakes, tmp_path / "log") == []
+    assert lines(fakes.driven, S, f"{B} batch=3", face=face, FAKE_CAPTURING="1")[-1][2:] == ["0", "1"]  # nothing may wait there
+
+
+@pytest.mark.parametrize("edit", [
+    pytest.param(replaced("cublas_arrays.c", "good && cublas_wait(stream)", "good"), id="unread"),
+    pytest.param(replaced("cublas_arrays.c", "if ((int64_t)(at[i] - at[i - 1]) != distance)", "if (false)"), id="uneven"),
+    pytest.param(replaced("cublas_arrays.c", "one.b = (const void *)at[g->batch + *done];", "one.b = (const void *)at[*done];"), id="operands"),
+    pytest.param(replaced("cublas_entries.c", "a += done, b += done, c += done;", ""), id="rest"),
+    pytest.param(replaced("cublas_arrays.c", "sizeof(float) : sizeof(double)", "sizeof(float) : sizeof(float)"), id="size"),
+])
+def test_a_face_that_mixes_arrays_up_is_noticed(edit, fakes, tmp_path):
+    broken = build_face(tmp_path / "face", edit)
+    try:
+        found = faults_of_arrays(broken, fakes, tmp_path / "log")
+    except AssertionError:  # it crashed
+        return
+    assert found != []
 
 
 def test_tf32_is_served_where_that_is_asked_for(face, fakes, tmp_path):
