@@ -76,6 +76,13 @@ def run_cupy():
     for name, (call, judge, least) in cases.items():
         say("cupy", f"{name}: error", judge(call()))
         say_counters("cupy", name, least)
+    for n in (1024, 2048):  # arrays of pointers, read by the face from 2048^3 of all work on
+        stack, right = big.ravel()[:8 * 1024 * n].reshape(8, 1024, n), big[:n, :n]
+        right = cupy.ascontiguousarray(right)
+        exact = stack[3].get().astype(numpy.float64) @ right.get().astype(numpy.float64)
+        say("cupy", f"8 x 1024 x {n} @ broadcast {n}: error", error((stack @ right)[3].get(), exact))
+        say("cupy", f"8 x 1024 x {n} @ broadcast {n}: time", clock(lambda s=stack, r=right: s @ r), "ms")
+        say_counters("cupy", f"8 x 1024 x {n} @ broadcast {n}", 1)
     say("cupy", "4096 a @ b: time", clock(lambda: big @ big), "ms")
     say_counters("cupy", "4096 a @ b", 1)
 

@@ -136,6 +136,30 @@ def precision():
             say("precision", f"{what}: FAILED, not on its path", least)
 
 
+def judge_of_rows(a, b, rows=4):
+    """A function of a product: largest error of its first rows, in units of 2^-53 |A||B|, against sums in long double."""
+    import numpy
+    left, right = a[:rows].cpu().numpy().astype(numpy.longdouble), b.cpu().numpy().astype(numpy.longdouble)
+    exact, size = left @ right, numpy.abs(left) @ numpy.abs(right)
+    return lambda got: float((numpy.abs(got[:rows].cpu().numpy() - exact) / size).max() * 2.0 ** 53)
+
+
+def fp64():
+    """FP64 by PyTorch's own call, and with its emulation asked for, by compute type and by math mode."""
+    torch.manual_seed(7)
+    for n in (1024, 2048, 4096, 8192):
+        a, b = (torch.randn(n, n, device="cuda", dtype=torch.float64) for _ in range(2))
+        judge = judge_of_rows(a, b) if n <= 4096 else None
+        counters()
+        calls = {"plain": lambda: a @ b, "math mode FP64_EMULATED_FIXEDPOINT": lambda: gemm_ex(a, b, 70, 1, 8)[0],
+                 "compute type 64F_EMULATED_FIXEDPOINT": lambda: gemm_ex(a, b, 79, 1)[0]}
+        for what, call in calls.items():
+            if judge:
+                say("fp64", f"{n} {what}: error, 2^-53 |A||B|", judge(call()))
+            say("fp64", f"{n} {what}: time", seconds(call, 5, 3) * 1e3, "ms")
+            say_counters("fp64", f"{n} {what}", 1 if what != "plain" and n >= 4096 else 0)
+
+
 def same(piece, what, got, want, limit=0.0):
     """Equal, or where one of the two is the original's and the other not, within `limit` (relative)."""
     far = 0.0 if torch.equal(got, want) else relative_error(got, want.double())
@@ -499,7 +523,7 @@ def sweep():
     del keep
 
 
-PIECES = {f.__name__: f for f in (products, precision, graphs, solvers, edges, train, curves, launch, sweep, compiled, samples)}
+PIECES = {f.__name__: f for f in (products, precision, graphs, solvers, edges, train, curves, launch, sweep, compiled, samples, fp64)}
 
 if __name__ == "__main__":
     RESULTS = pathlib.Path(sys.argv[2])

@@ -1,13 +1,13 @@
 #!/bin/sh
 # The cuBLAS face under programs as they are: on_gpu_dropin.sh RESULTS [PIECE...], on a machine with a GPU, nvcc, and a python3 that has PyTorch,
-# CuPy and JAX. Builds SET (default h200, lean), then runs the pieces of dropin_torch.py and dropin_arrays.py (default all but samples and
+# CuPy and JAX. Builds SET (default h200, lean; SCHEMES), then runs the pieces of dropin_torch.py and dropin_arrays.py (default all but samples and
 # compiled, which take as long as the rest) natively, beside the compiler, and under `halftone run`. Each piece is a process with a limit of
 # 20 s (PIECE_LIMIT; natively 45 s, those whose times count are one), so one that hangs costs no other; none starts after LIMIT seconds (default 105). RESULTS
 # receives native.tsv, face.tsv, sweep.tsv, curve-*.json, calls.tsv, and compare.tsv, which is printed.
 set -u
 out=$1
 shift
-pieces="$*" logged="" set_=${SET:-h200} limit=${LIMIT:-105} piece_limit=${PIECE_LIMIT:-20} start=$(date +%s)
+pieces="$*" logged="" set_=${SET:-h200} schemes=${SCHEMES:-f16x3,bf16x6u,native64,crt15} limit=${LIMIT:-105} piece_limit=${PIECE_LIMIT:-20} start=$(date +%s)
 : "${PYTHON:=python3}"
 mkdir -p "$out"
 rm -f "$out"/native.tsv "$out"/face.tsv "$out"/calls.tsv "$out"/piece-*
@@ -30,7 +30,7 @@ piece() {
     echo "exit code $?, until $(spent) s" >>"$log.log"
 }
 
-[ -n "$pieces" ] || pieces="products precision graphs solvers edges train curves launch sweep cupy jax"
+[ -n "$pieces" ] || pieces="products precision fp64 graphs solvers edges train curves launch sweep cupy jax"
 
 # Of NAME..., those that were asked for.
 wanted() {
@@ -40,11 +40,11 @@ wanted() {
 }
 
 # BUILT=1: out/SET is there, built elsewhere.
-[ "${BUILT:-0}" = 1 ] || { make -s -j14 GPU="$set_" LEAN=1 SCHEMES=f16x3,bf16x6u generate && make -s -j14 GPU="$set_" LEAN=1 SCHEMES=f16x3,bf16x6u build-device; } >"$out/build.log" 2>&1 &
+[ "${BUILT:-0}" = 1 ] || { make -s -j14 GPU="$set_" LEAN=1 SCHEMES="$schemes" generate && make -s -j14 GPU="$set_" LEAN=1 SCHEMES="$schemes" build-device; } >"$out/build.log" 2>&1 &
 build=$!
 "$PYTHON" -c 'import torch; print("PyTorch", torch.__version__, torch.cuda.get_device_name(), "CUDA", torch.version.cuda)'
 waited=
-native=$(wanted products solvers train)
+native=$(wanted products solvers train fp64)
 # shellcheck disable=SC2086 # words
 [ -z "$native" ] || piece native dropin_torch "$(echo $native | tr ' ' ,)"
 for name in $(wanted precision curves samples compiled); do # no times of these are compared
@@ -59,7 +59,7 @@ done
 wait $build || { tail -5 "$out/build.log"; exit 0; }
 echo "built, and native pieces run, after $(spent) s"
 logged=""
-for name in $(wanted products train launch sweep); do
+for name in $(wanted products train launch sweep fp64); do
     piece face dropin_torch "$name"
 done
 logged=yes

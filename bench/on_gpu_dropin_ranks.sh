@@ -22,9 +22,11 @@ ranks() {
     echo "exit code $?, until $(spent) s" >>"$log.log"
 }
 
-{ make -s -j28 GPU="$set_" LEAN=1 SCHEMES=f16x3,bf16x6u generate && make -s -j28 GPU="$set_" LEAN=1 SCHEMES=f16x3,bf16x6u build-device; } >"$out/build.log" 2>&1 &
+# BUILT=1: out/SET is there, built elsewhere.
+[ "${BUILT:-0}" = 1 ] || { make -s -j28 GPU="$set_" LEAN=1 SCHEMES=f16x3,bf16x6u generate && make -s -j28 GPU="$set_" LEAN=1 SCHEMES=f16x3,bf16x6u build-device; } >"$out/build.log" 2>&1 &
 build=$!
-ranks native 40 ddp,fsdp,tensor,graph
+# NATIVE=0: not again.
+[ "${NATIVE:-1}" = 0 ] || ranks native 40 ddp,fsdp,tensor,graph
 wait $build || { tail -5 "$out/build.log"; exit 0; }
 echo "built, and native pieces run, after $(spent) s"
 ranks face 45 ddp,fsdp,tensor,graph
