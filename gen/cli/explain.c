@@ -99,7 +99,8 @@ static bool multiplies_fp32(const struct listing *l) {
 
 void explain_add_kernels(struct text *out, const struct listing *l) {
     const struct isa *isa = l->isa;
-    const char *const unit = l->s->in == NUMBER_F64 && scheme_is_unpacked(l->s) ? isa->fp64_mma ? "DMMA" : "FP64 FMA"
+    const bool by_fp64 = l->s->in == NUMBER_F64 && scheme_is_unpacked(l->s);
+    const char *const unit = by_fp64                                ? isa->fp64_mma ? "DMMA" : "FP64 FMA"
                              : multiplies_fp32(l) && !isa->mfma_f32 ? "FP32 FMAs"
                                                                     : isa_instruction(isa);
     text_addf(out, "Kernels: %s, compiled for %s.", unit, isa->name);

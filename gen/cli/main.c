@@ -88,10 +88,10 @@ static void list_scheme(struct text *out, const struct scheme *s) {
               s->products > 1 ? "s" : " ");
     if (s->moduli > 0)
         text_addf(out, "%d moduli, bound by norms: ", s->moduli);
-    else if (scheme_is_combined(s))
-        text_add(out, "slices by the data: ");
     else if (units < 0)
         text_add(out, "no kernels: ");
+    else if (scheme_is_combined(s))
+        text_add(out, "slices by the data: ");
     else
         text_addf(out, "bound %6" PRId64 "%s at k = %d: ", units,
                   s->exact_k > 0 ? " k" : s->scale == SCALE_TILE ? " '" : "  ", (int)K);

@@ -132,9 +132,11 @@ static void dispatch_combined(struct text *out, const char *gpu, const struct pl
         text_add(out, "    {");
         if (residues)
             text_addf(out, "%d, %s%s, ", is_of(p->on.s) ? p->on.s->moduli : 0,
-                      p->on.s->correctly_rounded ? exact : "NULL", p->on.s->correctly_rounded ? "_launch" : "");
+                      p->on.s->correctly_rounded ? exact : "NULL",
+                      p->on.s->correctly_rounded ? "_launch" : "");
         if (is_of(p->on.s))
-            text_addf(out, "%s_init, %s_launch,\n     %s_launch, %s_launch},\n", pack, pack, p->name, combine);
+            text_addf(out, "%s_init, %s_launch,\n     %s_launch, %s_launch},\n", pack, pack, p->name,
+                      combine);
         else
             text_add(out, "NULL, NULL, NULL, NULL},\n");
     }

@@ -540,8 +540,8 @@ static bool emit_pack64(struct text *out, const struct emit_context *c, const st
 }
 
 /* What makes C of a plan's residues. */
-static bool emit_c(struct text *out, const struct emit_context *c, const struct plan *p, enum ht_family family,
-                   const char *name, const char *args, const char *what) {
+static bool emit_c(struct text *out, const struct emit_context *c, const struct plan *p,
+                   enum ht_family family, const char *name, const char *args, const char *what) {
     struct params written = {0};
     const struct frame f = {.c = c, .isa = p->on.isa, .name = name, .scheme = p->on.s, .args = args,
                             .values = "*args", .skeleton = &skeleton_table[family], .written = &written};

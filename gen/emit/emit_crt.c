@@ -1,5 +1,5 @@
-/* emit_crt.c: what launchers take and which input, by scheme; of FP64 by residues the tables of constants that
- * all kernels have, and names of those beside the product. */
+/* emit_crt.c: what launchers take and which input, by scheme; of FP64 by residues the tables of constants
+ * that all kernels have, and names of those beside the product. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -308,8 +308,8 @@ const struct scheme scheme_table[] = {
     RESIDUES("crt18", 18, "69.72", true), RESIDUES("crt19", 19, "73.47", true),
     RESIDUES("crt20", 20, "77.18", false),
     {.name = "ozaki",
-     .paper = "Ozaki scheme (Mukunoki et al. 2020): rows and columns as sums of FP16 slices of so few bits that "
-              "products of slices are exact in FP32, added in FP64, or exactly",
+     .paper = "Ozaki scheme (Mukunoki et al. 2020): rows and columns as sums of FP16 slices of so few bits "
+              "that products of slices are exact in FP32, added in FP64, or exactly",
      .in = NUMBER_F64, .out = NUMBER_F64, .sum = NUMBER_F32, .unit_exponent = -53, .slice = SLICE_F16,
      .split = SPLIT_OZAKI, .on_request = true, .slices = 1, .atom_slices = 1, .products = 1,
      .product = {{0, 0, 0}}, .combine = COMBINE_BY_KERNEL, .accumulators = 1, .promote = {PROMOTE_NEVER},
@@ -354,7 +354,8 @@ const char *scheme_of_role(enum auto_role role) {
 
 int scheme_flush_exponent(const struct scheme *s) {
     const int min_exponent = s->slice == SLICE_F16 ? -14 : -126;
-    return s->slice == SLICE_S8 || scheme_is_unpacked(s) || scheme_is_combined(s) ? 0 : min_exponent - s->residual_shift;
+    const bool drops_nothing = s->slice == SLICE_S8 || scheme_is_unpacked(s) || scheme_is_combined(s);
+    return drops_nothing ? 0 : min_exponent - s->residual_shift;
 }
 
 const char *scheme_operands(const struct scheme *s) {

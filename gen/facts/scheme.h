@@ -8,7 +8,8 @@
 #include "facts/dtype.h"
 
 enum split_rule {
-    SPLIT_ROUND, SPLIT_TRUNCATE, SPLIT_ROUND_RESIDUAL, SPLIT_BIT_CUT, SPLIT_DIGITS, SPLIT_SEGMENTS, SPLIT_OZAKI
+    SPLIT_ROUND, SPLIT_TRUNCATE, SPLIT_ROUND_RESIDUAL, SPLIT_BIT_CUT, SPLIT_DIGITS, SPLIT_SEGMENTS,
+    SPLIT_OZAKI
 };
 enum paper { PAPER_NONE, PAPER_EGEMM, PAPER_LEGEMM };
 enum auto_role { AUTO_NONE, AUTO_FIRST, AUTO_FALLBACK };
@@ -95,8 +96,8 @@ int scheme_atom_group(const struct scheme *s);
 /* Sums are exact integers: the same bits whatever the tile, split or matrix unit. */
 bool scheme_is_fixed_point(const struct scheme *s);
 bool scheme_is_unpacked(const struct scheme *s); /* see simt_k_max */
-/* Its products are kept for a kernel of its own, and packing has launchers of its own too: FP64 by residues or
- * by slices. */
+/* Its products are kept for a kernel of its own, and packing has launchers of its own too: FP64 by residues
+ * or by slices. */
 bool scheme_is_combined(const struct scheme *s);
 /* SCALE_TILE: sums that are apart while 32 k are multiplied; else 0. */
 int scheme_levels(const struct scheme *s);

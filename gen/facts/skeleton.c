@@ -120,8 +120,8 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
     [HT_FAMILY_REDUCE] = {.file = "reduce", .folds = "", .hooks = {"=launch", SUMS}},
     [HT_FAMILY_CRT_WGMMA_SS] =
         {.file = "crt_wgmma_ss", .label = "_wgmma", .searched = true, .in = NUMBER_F64, .out = NUMBER_F64,
-         .forms_passes = true, .sum = NUMBER_S32, .needs = ISA_WGMMA, .has_init = true, .cost_form = HT_TILED_WAVES,
-         .persistent = true, .no_split_k = true,
+         .forms_passes = true, .sum = NUMBER_S32, .needs = ISA_WGMMA, .has_init = true,
+         .cost_form = HT_TILED_WAVES, .persistent = true, .no_split_k = true,
          .hooks = {"=launch", "=wgmma", "=mma", "=tables", "epilogue/crt_residue"},
          .folds = "CONSUMER_WARPGROUPS N_SUBTILES ACC_REGS A_BLOCKS B_BLOCKS",
          .team = "warpgroup", .workers = "warpgroups and a producer",
@@ -130,8 +130,8 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                    {128, 256, 128, 128, 128, 4, ALWAYS, "INT8 products of residues; many tiles"}}},
     [HT_FAMILY_CRT_MMA_WARP] =
         {.file = "crt_mma_warp", .label = "_mma", .searched = true, .in = NUMBER_F64, .out = NUMBER_F64,
-         .forms_passes = true, .sum = NUMBER_S32, .needs = ISA_FRAGMENTS, .has_init = true, .cost_form = HT_TILED_WAVES,
-         .no_split_k = true, OF_WARPS,
+         .forms_passes = true, .sum = NUMBER_S32, .needs = ISA_FRAGMENTS, .has_init = true,
+         .cost_form = HT_TILED_WAVES, .no_split_k = true, OF_WARPS,
          .hooks = {"=launch", "=stage", "=fragment", "=mma", "=tables", "epilogue/crt_residue"},
          .folds = "THREADS MI NI K_STEPS K_ATOMS K_PAIRS D_REGS A_BLOCKS B_BLOCKS STAGE_BYTES PARTS "
                   "PREFETCH_STAGES A_BYTES SMEM_BYTES WARPS_M WARPS_N SUMS A_REGS B_REGS ATOM_K",
@@ -171,7 +171,8 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .hooks = {"=launch", "pack/ozaki_element"}},
     [HT_FAMILY_OZAKI_COMBINE] =
         {.file = "ozaki_combine", .in = NUMBER_F64, .out = NUMBER_F64, .folds = "PIECES CRT_THREADS",
-         .hooks = {"=launch", "=fragment", "pack/ozaki_element", "epilogue/crt_order_mma", "epilogue/ozaki_sum"}},
+         .hooks = {"=launch", "=fragment", "pack/ozaki_element", "epilogue/crt_order_mma",
+                   "epilogue/ozaki_sum"}},
 };
 
 bool skeleton_has_warpgroup_tiles(const struct skeleton *k) {

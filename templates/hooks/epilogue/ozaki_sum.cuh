@@ -25,7 +25,7 @@ HT_DEVICE void ht_oz_add_exactly(long long *limb, int integer, int at)
     limb[at / 32 + 1] += shifted >> 32;
 }
 
-// Bits of (-1)^sign m 2^(e - 63), rounded to nearest, ties to even; m has its highest bit, `below`: there is more below.
+// Bits of (-1)^sign m 2^(e - 63), rounded to nearest, ties to even; m has its highest bit; below: there is more.
 HT_DEVICE unsigned long long ht_oz_round(unsigned long long m, bool below, int e, unsigned long long sign)
 {
     const int shift = e >= -1022 ? 11 : 11 - 1022 - e;
