@@ -353,6 +353,7 @@ static const char *hook_of(const struct frame *f, const char *name) {
                  {"=wgmma", isa->wgmma}, {"=wgmma_rs", isa->wgmma_rs_bf16}, {"=dmma", isa->dmma},
                  {"=fp64_mma", isa->fp64_mma}, {"=fp64_lanes", isa->fp64_mma ? "arch/dmma64" : "arch/fma64"},
                  {"=tables", NULL},
+                 {"=together", isa->wgmma ? "launch/together_cluster" : "launch/together_alone"},
                  {"=crt_order", isa->wgmma ? "epilogue/crt_order_wgmma" : "epilogue/crt_order_mma"},
                  {"=dmma_inside", inside ? isa->dmma : NULL},
                  {"=fallback_inside", inside ? "check/fallback_tile" : "check/fallback_none"},

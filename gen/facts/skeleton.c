@@ -141,9 +141,8 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                    {128, 128, 128, 64, 64, 2, ALWAYS, "INT8 products of residues; many tiles"}}},
     [HT_FAMILY_CRT_PACK] =
         {.file = "crt_pack", .in = NUMBER_F64, .out = NUMBER_F64, .has_init = true,
-         .folds = "MEASURE_HELD MEASURE_ROWS CRT_SEGMENT PACK_THREADS SPLIT_ELEMENTS SPLIT_ROWS SPLIT_K "
-                  "CRT_DIGIT_WORDS",
-         .hooks = {"=launch", "=tables", "pack/crt_element"}},
+         .folds = "HELD AT_ONCE CRT_DIGIT_WORDS",
+         .hooks = {"=launch", "=together", "=tables", "pack/crt_element"}},
     [HT_FAMILY_CRT_COMBINE] =
         {.file = "crt_combine", .in = NUMBER_F64, .out = NUMBER_F64,
          .folds = "PIECES GROUPS TAKEN CRT_MODULI CRT_THREADS CRT_VALUE_WORDS",

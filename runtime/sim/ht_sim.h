@@ -239,6 +239,7 @@ void ht_bulk_copy(unsigned to, const void *from, int bytes, unsigned bar, int li
 int ht_cluster_rank(void);
 unsigned ht_cluster_address(unsigned s, int rank);
 HT_SIM_COLLECTIVE void ht_cluster_barrier(int line = __builtin_LINE());
+HT_SIM_COLLECTIVE void ht_cluster_meet(int line = __builtin_LINE()); /* orders device memory, too */
 void ht_mbar_arrive_cluster(unsigned bar, int line = __builtin_LINE());
 void ht_bulk_copy_multicast(unsigned to, const void *from, int bytes, unsigned bar, int line = __builtin_LINE());
 

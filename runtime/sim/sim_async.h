@@ -21,7 +21,7 @@
  *              arrival. A cluster barrier orders nothing else: it stands for the relaxed one
  *   registers  give and take by whole warpgroups, multiples of 8 in 24..256, their sum (what the compiler gave at the
  *              start is not known here)
- * Not modelled: time; larger clusters; ordinary accesses to a partner's memory (refused); an accumulator read between issue and wait (its reader gets NaN); a fence that comes
+ * Not modelled: time; larger clusters than of eight blocks; ordinary accesses to a partner's memory (refused); an accumulator read between issue and wait (its reader gets NaN); a fence that comes
  * before the last ordinary use of the registers instead of after it; dependent launch, since launches are
  * synchronous; which registers the compiler moves across ht_wgmma_fence_operand. */
 #ifndef HT_SIM_ASYNC_H
@@ -34,7 +34,7 @@ namespace ht_sim {
 enum {
     WARPGROUP_WARPS = 4,
     MAX_MBARRIERS = 128, /* of one block or cluster */
-    CLUSTER_MAX = 2,
+    CLUSTER_MAX = 8,
     CLUSTER_SHIFT = 24, /* of the rank in mapped addresses, from 1 */
     MAX_ANNOUNCED_BYTES = (1 << 20) - 1,
     MAX_ARRIVALS = (1 << 20) - 1,

@@ -31,6 +31,10 @@ void ht_sim_group_barrier(int group, int threads, int line) {
     wait_here(*t);
 }
 
+void ht_cluster_meet(int line) {
+    ht_cluster_barrier(line);
+}
+
 void ht_cluster_barrier(int line) {
     thread_state *t = block_at(CALL_CLUSTER_BARRIER, line, nullptr);
     if (t != nullptr)

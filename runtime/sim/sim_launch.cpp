@@ -149,9 +149,9 @@ static int refuse(const ht_sim_launch_info &info, const sim_mma_model &model, st
               "1..1024";
         return ERROR_INVALID_CONFIGURATION;
     }
-    if (info.cluster != 1 && (info.cluster != CLUSTER_MAX || info.grid.x % info.cluster != 0 ||
+    if (info.cluster != 1 && (info.cluster > CLUSTER_MAX || info.grid.x % info.cluster != 0 ||
                               info.threads % (WARPGROUP_WARPS * WARP_SIZE) != 0 || strcmp(model.name, "sm90") != 0)) {
-        why = "clusters: of two blocks, in a grid of whole clusters, of whole warpgroups, on sm90";
+        why = "clusters: of up to eight blocks, in a grid of whole clusters, of whole warpgroups, on sm90";
         return ERROR_INVALID_CONFIGURATION;
     }
     int limit = SMEM_DEFAULT_BYTES;

@@ -29,6 +29,7 @@ constexpr int MIN_BLOCKS = 1, REFILL_AFTER_BARRIER = 0, RASTER = 8;
 #include "../hooks/frag/mfma.cuh"
 #include "../hooks/arch/gfx90a_s8.cuh"
 #endif
+#include "../hooks/launch/together_alone.cuh"
 #include "crt15.h"
 #include "../hooks/pack/crt_element.cuh"
 #include "../hooks/epilogue/crt_residue.cuh"

@@ -8,11 +8,13 @@
 #include "../hooks/prim/cuda.cuh"
 #include "../hooks/prim/crt_cuda.cuh"
 #endif
-constexpr int BM = 128, BN = 256, BK = 128, WM = 128, WN = 128, STAGES = 4, RASTER = 8, SMS = 132;
+constexpr int BM = 128, BN = 256, BK = 128, WM = 128, WN = 128, STAGES = 4, RASTER = 8, SMS = 132, WAVE = 32;
 #include "../hooks/launch/pdl.cuh"
 #include "../hooks/arch/sm90.cuh"
 #include "../hooks/arch/sm90_s8.cuh"
+#include "../hooks/launch/together_cluster.cuh"
 #include "crt15.h"
+#include "../hooks/pack/crt_element.cuh"
 #include "../hooks/epilogue/crt_residue.cuh"
 #include "../hooks/epilogue/crt_order_wgmma.cuh"
 #include "../hooks/epilogue/crt_value.cuh"

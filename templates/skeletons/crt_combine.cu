@@ -22,7 +22,19 @@ HT_DEVICE void store_element(const ht_crt_combine_args &g, const scalars &by, co
     ht_stg_i64(c, (long long)result);
 }
 
-// alpha X of a thread's elements where alpha is a power of two and beta 0. Which are left: a bit each.
+// beta C, of an exponent and a sign, added to X of element e, which has `scale`; false where that is not a sum of words.
+HT_DEVICE bool add_old(const ht_crt_combine_args &g, const scalars &by, const taken &x, int e, int scale,
+                       unsigned *value) {
+    if (!is_of_matrix(g, x, e))
+        return true;
+    return ht_crt_add_aligned(value, (unsigned long long)ht_ldg_i64(element_of(g, x, e)),
+                              (int)(by.beta >> 52 & 0x7ff) - 1023 + scale + CRT_FREE_DIGITS * 8,
+                              ht_crt_sign(by.beta) ^ by.sign);
+}
+
+// alpha X + beta C of a thread's elements where alpha is a power of two, and so is beta, or it is 0, as it must be
+// without ADDS. Which are left: a bit each.
+template <bool ADDS>
 HT_DEVICE int store_normal(const ht_crt_combine_args &g, const scalars &by, const taken &x) {
     unsigned residues[TAKEN][GROUPS], value[TAKEN][CRT_VALUE_WORDS];
     int scale[TAKEN], left = 0;
@@ -35,9 +47,10 @@ HT_DEVICE int store_normal(const ht_crt_combine_args &g, const scalars &by, cons
 #pragma unroll
     for (int e = 0; e < TAKEN; e++) {
         unsigned low, high;
-        const bool normal = ht_crt_normal(value[e], scale[e], by.sign, &low, &high);
+        const bool added = !ADDS || !by.adds || add_old(g, by, x, e, scale[e], value[e]);
+        const bool normal = ht_crt_normal(value[e], scale[e], by.sign, &low, &high) && added;
         left |= (normal ? 0 : 1) << e;
-        if (is_of_matrix(g, x, e))
+        if (is_of_matrix(g, x, e) && (normal || !ADDS))
             ht_stg8(element_of(g, x, e), low, high);
     }
     return left;
@@ -49,8 +62,14 @@ template <bool POWER>
 static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, (CRT_MODULI > 15 ? 512 : 768) / CRT_THREADS))
     combine(const ht_crt_combine_args g) {
     const taken x = taken_by(g, (int)blockIdx.x, (int)threadIdx.x);
+    ht_pdl_wait();
+    ht_pdl_trigger();
     const scalars by = load_alpha_beta(g);
-    const int left = POWER || by.is_power ? store_normal(g, by, x) : (1 << TAKEN) - 1;
+    int left = (1 << TAKEN) - 1;
+    if (POWER)
+        left = store_normal<false>(g, by, x);
+    else if (by.is_power || by.adds)
+        left = store_normal<true>(g, by, x);
 #pragma unroll 1
     for (int e = 0; left >> e != 0; e++) {
         if ((left >> e & 1) != 0 && is_of_matrix(g, x, e))
@@ -64,6 +83,6 @@ static int launch(const ht_crt_combine_args &g, void *stream) {
     __builtin_memcpy(&alpha, &g.alpha, sizeof alpha);
     __builtin_memcpy(&beta, &g.beta, sizeof beta);
     const bool power = !g.alpha_ptr && !g.beta_ptr && is_power_of_two(alpha, beta);
-    return ht_launch(power ? combine<true> : combine<false>, tiles * PIECES, 1, (unsigned)g.batch,
-                     CRT_THREADS, 0, stream, g);
+    return ht_launch_dependent(power ? combine<true> : combine<false>, tiles * PIECES, 1, (unsigned)g.batch,
+                               CRT_THREADS, 0, stream, g);
 }

@@ -1,29 +1,29 @@
 #include "../samples/crt_mma_warp.h" //@drop
 // ---- geometry: FP64 operands into panels of residues
-// Two launches. `measure` finds of each row and CRT_SEGMENT k the largest binade and, relative to it, an
-// upper bound of the sum of squares, in integers, so that no order of additions shows. `split` finds each
-// row's exponent from those and writes the residues of its elements: it reads them once for all moduli.
+// A block has TILE_ROWS x TILE_K elements, in shared memory. It measures them: of each row and CRT_SEGMENT k the
+// largest binade and, relative to it, an upper bound of the sum of squares, in integers, so that no order of
+// additions shows. And it splits them: each row's exponent follows from what all blocks of the row have measured,
+// then each element's residues. Blocks of a row meet in between where they are a cluster or one block; else there
+// are two launches, each of which reads the operand.
 //
-//   measure: 32 rows x 512 k a block; a thread holds the upper words of 64 elements (subnormal: read again)
-//   split:   64 rows x 64 k a block: device memory -> shared memory, in two words -> 16 k of a row in
-//            each thread -> 16 bytes of each panel
+//   measure: a row's segment by 16 lanes; a thread holds the upper words of 32 elements
+//   split:   device memory -> shared memory -> 16 k of a row in each thread, twice -> 16 bytes of each panel
 //
-// Shared memory holds row r, k c of a block at word r * ROW_PITCH + c / 16 * CHUNK_PITCH + c % 16: eight
-// threads that read 16 bytes each of two rows and four chunks meet no bank twice.
-constexpr int PACK_THREADS = 256, PACK_WARPS = PACK_THREADS / WAVE;
-constexpr int MEASURE_ROWS = 32,
-              MEASURE_HELD = MEASURE_ROWS * CRT_SEGMENT / PACK_THREADS; // elements of a thread
-constexpr int SPLIT_ROWS = 64, SPLIT_K = 64, SPLIT_ELEMENTS = SPLIT_ROWS * SPLIT_K / PACK_THREADS;
-constexpr int CHUNK_PITCH = 20, ROW_PITCH = 4 * CHUNK_PITCH, PLANE_BYTES = SPLIT_ROWS * ROW_PITCH * 4;
-constexpr int SPLIT_BYTES = 2 * PLANE_BYTES, MEASURE_BYTES = 3 * PACK_THREADS * 4;
-static_assert(SPLIT_ELEMENTS == 16 && MEASURE_HELD == 64, "a thread has a chunk");
+// Row r of the tile has its pairs of k at 16-byte places, k / 2 ^ r % 8: eight threads that read 16 bytes of eight
+// rows, or of eight neighbours of one, meet no bank twice.
+constexpr int PACK_THREADS = 256;
+constexpr int TILE_ROWS = 8, TILE_K = 2 * CRT_SEGMENT, TILE_BYTES = TILE_ROWS * TILE_K * 8;
+constexpr int LANES = 16, HELD = CRT_SEGMENT / LANES; // of a row's segment; elements of each
+constexpr int AT_ONCE = 16;                           // loads of a thread
+static_assert(PACK_THREADS == TILE_ROWS * 2 * LANES && TILE_ROWS * TILE_K == 2 * AT_ONCE * PACK_THREADS, "all take part");
 
 struct crt_pack_pair {
     ht_crt_pack_args operand[2];
     int blocks[2]; // of an entry of each operand
+    int pieces;    // blocks of a row
 };
 
-HT_DEVICE int row_blocks_of(const ht_crt_pack_args &g)
+static __host__ __device__ __forceinline__ int row_blocks_of(const ht_crt_pack_args &g)
 {
     return (g.rows + 63) / 64;
 }
@@ -41,182 +41,170 @@ HT_DEVICE const long long *element_at(const ht_crt_pack_args &g, long long entry
            (K_MAJOR ? row * g.ld + k : k * g.ld + row);
 }
 
-HT_DEVICE unsigned load_shared(unsigned s)
+// Where the words of element (row, k) of the tile are.
+HT_DEVICE unsigned word_at(int row, int k)
 {
-    return ht_as_uint(ht_lds4(s));
+    return (unsigned)(row * (TILE_K * 8) + ((k / 2) ^ (row % 8)) * 16 + k % 2 * 8);
+}
+
+// A block's tile: blocks of one row follow each other, as many as `pieces`; some may have no k.
+struct pack_tile {
+    long long entry;
+    int row0, k0;
+    int rows, k; // that the matrix has from there on; none: 0 or less
+};
+
+HT_DEVICE pack_tile tile_of(const ht_crt_pack_args &g, long long entry, int pieces)
+{
+    pack_tile t;
+    t.entry = entry;
+    t.row0 = (int)blockIdx.x / pieces * TILE_ROWS;
+    t.k0 = (int)blockIdx.x % pieces * TILE_K;
+    t.rows = g.rows - t.row0;
+    t.k = g.k - t.k0;
+    return t;
+}
+
+// The tile into shared memory, zeros beyond the matrix. K_MAJOR: a warp takes neighbouring k of one row; else each
+// eight threads the rows of one k.
+template <bool K_MAJOR>
+HT_DEVICE void load_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem)
+{
+    const int thread = (int)threadIdx.x, own_row = K_MAJOR ? 0 : thread % TILE_ROWS,
+              own_k = K_MAJOR ? thread : thread / TILE_ROWS;
+    const long long *const from = element_at<K_MAJOR>(g, t.entry, t.row0 + own_row, t.k0 + own_k);
+#pragma unroll 1
+    for (int first = 0; first < 2 * AT_ONCE; first += AT_ONCE) {
+        unsigned long long x[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            const int row = K_MAJOR ? (first + i) / (TILE_K / PACK_THREADS) : 0,
+                      k = K_MAJOR ? (first + i) % (TILE_K / PACK_THREADS) * PACK_THREADS
+                                  : (first + i) * (PACK_THREADS / TILE_ROWS);
+            x[i] = own_row + row < t.rows && own_k + k < t.k
+                       ? (unsigned long long)ht_ldg_i64(from + (K_MAJOR ? row * g.ld + k : k * g.ld))
+                       : 0;
+        }
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            const int row = K_MAJOR ? (first + i) / (TILE_K / PACK_THREADS) : 0,
+                      k = K_MAJOR ? (first + i) % (TILE_K / PACK_THREADS) * PACK_THREADS
+                                  : (first + i) * (PACK_THREADS / TILE_ROWS);
+            ht_sts8(smem + word_at(own_row + row, own_k + k), (unsigned)x[i], (unsigned)(x[i] >> 32));
+        }
+    }
 }
 
 // ---- measure
-// -----------------------------------------------------------------------------------------------------------
-// A row of a block is measured by eight threads: `share` is which. K_MAJOR: neighbouring lanes, which
-// take neighbouring k; else one of each warp (two of each wavefront of 64), whose lanes take neighbouring
-// rows.
-template <bool K_MAJOR> HT_DEVICE int row_of_thread(void)
+// Of elements that are all subnormal. The binade of the largest is that of all their bits together.
+HT_DEVICE int binade_of_subnormal(unsigned smem, int row, int pair)
 {
-    return K_MAJOR ? (int)threadIdx.x / 8 : (int)threadIdx.x % MEASURE_ROWS;
-}
-
-template <bool K_MAJOR> HT_DEVICE int share_of_thread(void)
-{
-    return K_MAJOR ? (int)threadIdx.x % 8 : (int)threadIdx.x / MEASURE_ROWS;
-}
-
-// Elements of a thread that the matrix has: every eighth k from `at` on while there are any of `left` k.
-struct measured_row {
-    const long long *at;
-    long long step; // from one to the next
-    int left;
-};
-
-// Of elements that are all subnormal, from the matrix once more. The binade of the largest is that of all
-// their bits together.
-HT_DEVICE int binade_of_subnormal(const measured_row &x)
-{
-    unsigned long long all = 0;
+    unsigned low = 0, high = 0;
 #pragma unroll 1
-    for (int i = 0; i < MEASURE_HELD && i * 8 < x.left; i++)
-        all |= (unsigned long long)ht_ldg_i64(x.at + i * x.step);
-    return ht_crt_binade((unsigned)all, (unsigned)(all >> 32) & 0x7fffffffu);
+    for (int i = 0; i < HELD / 2; i++) {
+        const uint4 x = ht_lds16(smem + word_at(row, (pair + i * LANES) * 2));
+        low |= x.x | x.z;
+        high |= x.y | x.w;
+    }
+    return ht_crt_binade(low, high & 0x7fffffffu);
 }
 
-HT_DEVICE unsigned long long sum_of_subnormal(const measured_row &x, int binade)
+HT_DEVICE unsigned long long sum_of_subnormal(unsigned smem, int row, int pair, int binade)
 {
     unsigned long long sum = 0;
 #pragma unroll 1
-    for (int i = 0; i < MEASURE_HELD && i * 8 < x.left; i++) {
-        const unsigned long long bits = (unsigned long long)ht_ldg_i64(x.at + i * x.step);
-        const unsigned long long part = ht_crt_part_subnormal((unsigned)bits, (unsigned)(bits >> 32), binade);
-        sum += part * part;
+    for (int i = 0; i < HELD / 2; i++) {
+        const uint4 x = ht_lds16(smem + word_at(row, (pair + i * LANES) * 2));
+        const unsigned long long parts[2] = {ht_crt_part_subnormal(x.x, x.y, binade),
+                                             ht_crt_part_subnormal(x.z, x.w, binade)};
+        sum += parts[0] * parts[0] + parts[1] * parts[1];
     }
     return sum;
 }
 
-template <bool K_MAJOR> HT_DEVICE void measure_segment(const ht_crt_pack_args &g, long long entry, int block)
+// Elements of a lane's that the matrix has, of `left` k of the segment: pairs lane, lane + LANES, ...
+HT_DEVICE int elements_of_lane(int left, int lane)
 {
-    const unsigned smem = ht_smem_base<MEASURE_BYTES>();
-    const int strips = row_blocks_of(g) * (64 / MEASURE_ROWS), segment = block / strips,
-              k0 = segment * CRT_SEGMENT;
-    const int own = row_of_thread<K_MAJOR>(), share = share_of_thread<K_MAJOR>(),
-              row = block % strips * MEASURE_ROWS + own;
-    const unsigned at = smem + (unsigned)(own * 8 + share) * 4;
-    const measured_row x = {element_at<K_MAJOR>(g, entry, row, k0 + share), 8 * (K_MAJOR ? 1 : g.ld),
-                            row < g.rows ? g.k - k0 - share : 0};
-    unsigned high[MEASURE_HELD]; // upper words without their signs
+    const int whole = left < CRT_SEGMENT ? left / 2 : CRT_SEGMENT / 2; // pairs
+    const int pairs = (whole - lane + LANES - 1) / LANES;
+    return pairs * 2 + (left < CRT_SEGMENT && left % 2 != 0 && whole % LANES == lane ? 1 : 0);
+}
+
+// 16 lanes have a row's segment.
+HT_DEVICE void measure_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem)
+{
+    const int thread = (int)threadIdx.x, lane = thread % LANES, row = thread / LANES % TILE_ROWS,
+              part = thread / (LANES * TILE_ROWS), pair = part * (CRT_SEGMENT / 2) + lane,
+              left = t.k - part * CRT_SEGMENT;
+    unsigned high[HELD]; // upper words without their signs
     unsigned largest = 0;
 #pragma unroll
-    for (int i = 0; i < MEASURE_HELD; i++) {
-        high[i] = i * 8 < x.left
-                      ? (unsigned)ht_ldg_i32((const int *)(const void *)(x.at + i * x.step) + 1) & 0x7fffffffu
-                      : 0;
+    for (int i = 0; i < HELD; i += 2) {
+        const uint4 x = ht_lds16(smem + word_at(row, (pair + i / 2 * LANES) * 2));
+        high[i] = x.y & 0x7fffffffu;
+        high[i + 1] = x.w & 0x7fffffffu;
         largest = high[i] > largest ? high[i] : largest;
+        largest = high[i + 1] > largest ? high[i + 1] : largest;
     }
-    int most =
-        largest >> 20 != 0 ? (int)(largest >> 20) - 1023 : binade_of_subnormal(x); // -1075: zeros alone
-    ht_sts4(at, ht_as_float((unsigned)most));
-    ht_barrier();
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-        const int other = (int)load_shared(smem + (unsigned)(own * 8 + i) * 4);
+    int most = largest >> 20 != 0 ? (int)(largest >> 20) - 1023 : binade_of_subnormal(smem, row, pair); // -1075: zeros alone
+    for (int lanes = 1; lanes < LANES; lanes *= 2) {
+        const int other = ht_shfl_xor(most, lanes);
         most = other > most ? other : most;
     }
     unsigned long long sum = 0;
     if (most >= -1022) {
 #pragma unroll
-        for (int i = 0; i < MEASURE_HELD; i++) {
-            const unsigned part = ht_crt_part(high[i], most);
-            sum += part * part; // at most 2^15: no overflow
+        for (int i = 0; i < HELD; i++) {
+            const unsigned part_of = ht_crt_part(high[i], most);
+            sum += part_of * part_of; // at most 2^15: no overflow
         }
-        // Where the matrix has no element a 1 was added. A condition for each would take 128 scalar registers on AMD.
-        const int has = (x.left + 7) / 8;
-        sum -= (unsigned)(x.left <= 0 ? MEASURE_HELD : has < MEASURE_HELD ? MEASURE_HELD - has : 0);
     } else if (most > -1075) {
-        sum = sum_of_subnormal(x, most);
+        sum = sum_of_subnormal(smem, row, pair, most);
     }
-    ht_sts4(at + PACK_THREADS * 4, ht_as_float((unsigned)sum));
-    ht_sts4(at + 2 * PACK_THREADS * 4, ht_as_float((unsigned)(sum >> 32)));
-    ht_barrier();
-    if (share != 0)
-        return;
-    sum = 0;
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-        const unsigned from = smem + (unsigned)(PACK_THREADS + own * 8 + i) * 4;
-        sum += (unsigned long long)load_shared(from + PACK_THREADS * 4) << 32 | load_shared(from);
+    sum -= (unsigned)(HELD - (left > 0 ? elements_of_lane(left, lane) : 0)); // where the matrix has none a 1 was added
+    for (int lanes = 1; lanes < LANES; lanes *= 2) {
+        const unsigned low = (unsigned)ht_shfl_xor((int)(unsigned)sum, lanes),
+                       upper = (unsigned)ht_shfl_xor((int)(unsigned)(sum >> 32), lanes);
+        sum += (unsigned long long)upper << 32 | low;
     }
     const unsigned long long measured = most == 1024    ? (unsigned long long)CRT_MEASURED_NONFINITE << 52
                                         : most == -1075 ? 0
                                                         : ht_crt_measured(most, sum);
-    ht_stg_i64((long long *)(void *)(g.measured + entry * g.measured_stride) +
-                   (long long)segment * (row_blocks_of(g) * 64) + row,
-               (long long)measured);
-}
-
-static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, 2))
-    measure(const crt_pack_pair p)
-{
-    const bool second = (int)blockIdx.z >= p.operand[0].batch;
-    const ht_crt_pack_args &g = p.operand[second];
-    if ((int)blockIdx.x >= p.blocks[second])
-        return; // the other operand has more
-    const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    if (g.k_contiguous)
-        measure_segment<true>(g, entry, (int)blockIdx.x);
-    else
-        measure_segment<false>(g, entry, (int)blockIdx.x);
+    if (lane == 0 && left > 0)
+        ht_stg_i64((long long *)(void *)(g.measured + t.entry * g.measured_stride) +
+                       (long long)(t.k0 / CRT_SEGMENT + part) * (row_blocks_of(g) * 64) + t.row0 + row,
+                   (long long)measured);
 }
 
 // ---- split
-HT_DEVICE unsigned word_at(int row, int k)
+// What another block may have measured since this one began.
+HT_DEVICE unsigned long long load_measured(const unsigned long long *at)
 {
-    return (unsigned)(row * ROW_PITCH + k / 16 * CHUNK_PITCH + k % 16) * 4;
+    const int *const words = (const int *)(const void *)at;
+    return (unsigned long long)(unsigned)ht_ld_relaxed_i32(words + 1) << 32 | (unsigned)ht_ld_relaxed_i32(words);
 }
 
-// A block's elements into shared memory. Where rows are contiguous a warp takes pieces of four, 32 bytes:
-// of neighbouring k they are in banks of their own.
-template <bool K_MAJOR>
-HT_DEVICE void load_block(const ht_crt_pack_args &g, long long entry, int row0, int k0, unsigned smem)
-{
-    const int thread = (int)threadIdx.x;
-    const int row = K_MAJOR ? thread / SPLIT_K : thread % 4,
-              k = K_MAJOR ? thread % SPLIT_K : thread / 4; // and each fourth row
-    const long long *const at = element_at<K_MAJOR>(g, entry, row0 + row, k0 + k);
-    const long long step = K_MAJOR ? 4 * g.ld : 4;
-    const int left = k0 + k < g.k ? g.rows - row0 - row : 0;
-    const unsigned to = smem + word_at(row, k);
-    unsigned long long x[SPLIT_ELEMENTS];
-#pragma unroll
-    for (int i = 0; i < SPLIT_ELEMENTS; i++) {
-        x[i] = i * 4 < left ? (unsigned long long)ht_ldg_i64(at + i * step) : 0;
-    }
-#pragma unroll
-    for (int i = 0; i < SPLIT_ELEMENTS; i++) {
-        ht_sts4(to + word_at(i * 4, 0), ht_as_float((unsigned)x[i]));
-        ht_sts4(to + word_at(i * 4, 0) + PLANE_BYTES, ht_as_float((unsigned)(x[i] >> 32)));
-    }
-}
-
-// The exponent of a row, by four neighbouring lanes together.
+// The exponent of a row, by four lanes together, TILE_ROWS apart.
 HT_DEVICE int exponent_of(const ht_crt_pack_args &g, long long entry, int row)
 {
     const long long pitch = row_blocks_of(g) * 64;
-    const long long *const from =
-        (const long long *)(const void *)(g.measured + entry * g.measured_stride) + row;
-    const int segments = segments_of(g), share = (int)threadIdx.x % 4;
+    const unsigned long long *const from = g.measured + entry * g.measured_stride + row;
+    const int segments = segments_of(g), share = (int)threadIdx.x / TILE_ROWS % 4;
     int field = 0;
     unsigned long long sum = 0;
 #pragma unroll 1
     for (int i = share; i < segments; i += 4) {
-        const int other = (int)((unsigned long long)ht_ldg_i64(from + i * pitch) >> 52);
+        const int other = (int)(load_measured(from + i * pitch) >> 52);
         field = other > field ? other : field;
     }
-    for (int lanes = 1; lanes < 4; lanes *= 2) {
+    for (int lanes = TILE_ROWS; lanes < 4 * TILE_ROWS; lanes *= 2) {
         const int other = ht_shfl_xor(field, lanes);
         field = other > field ? other : field;
     }
 #pragma unroll 1
     for (int i = share; i < segments; i += 4)
-        sum += ht_crt_aligned((unsigned long long)ht_ldg_i64(from + i * pitch), field);
-    for (int lanes = 1; lanes < 4; lanes *= 2) {
+        sum += ht_crt_aligned(load_measured(from + i * pitch), field);
+    for (int lanes = TILE_ROWS; lanes < 4 * TILE_ROWS; lanes *= 2) {
         const unsigned low = (unsigned)ht_shfl_xor((int)(unsigned)sum, lanes),
                        high = (unsigned)ht_shfl_xor((int)(unsigned)(sum >> 32), lanes);
         sum += (unsigned long long)high << 32 | low;
@@ -224,70 +212,101 @@ HT_DEVICE int exponent_of(const ht_crt_pack_args &g, long long entry, int row)
     return ht_crt_exponent(field, sum);
 }
 
-static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, 2)) split(const crt_pack_pair p)
+// 16 k of a row from shared memory, as digits. USUAL: of a usual row.
+template <bool USUAL>
+HT_DEVICE void load_digits(unsigned smem, int row, int k, int s, unsigned (*digit)[CRT_DIGIT_WORDS])
+{
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        const uint4 x = ht_lds16(smem + word_at(row, k + i * 2));
+        if (USUAL) {
+            ht_crt_usual_digits(x.x, x.y, s, digit[i * 2]);
+            ht_crt_usual_digits(x.z, x.w, s, digit[i * 2 + 1]);
+        } else {
+            ht_crt_digits(x.x, x.y, s, digit[i * 2]);
+            ht_crt_digits(x.z, x.w, s, digit[i * 2 + 1]);
+        }
+    }
+}
+
+HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem)
+{
+    const int own = (int)threadIdx.x % TILE_ROWS, row = t.row0 + own;
+    const int s = exponent_of(g, t.entry, row);
+    if (t.k0 == 0 && (int)threadIdx.x < TILE_ROWS)
+        ht_stg_i32(g.exponents + t.entry * g.exponent_stride + row, s);
+    const bool usual = ht_crt_is_usual(s);
+#pragma unroll 1
+    for (int chunk = (int)threadIdx.x / TILE_ROWS; chunk < TILE_K / 16; chunk += PACK_THREADS / TILE_ROWS) {
+        const int block = t.k0 / 128 + chunk / 8, c = chunk % 8; // of the atom's row: 16 bytes
+        if (block >= g.k_blocks)
+            return;
+        unsigned digit[16][CRT_DIGIT_WORDS];
+        if (usual)
+            load_digits<true>(smem, own, chunk * 16, s, digit);
+        else
+            load_digits<false>(smem, own, chunk * 16, s, digit);
+        unsigned char *to = g.panels + t.entry * g.panel_stride + ((long long)(row / 64) * g.k_blocks + block) * 8192 +
+                            row % 64 * 128 + (c ^ (row & 7)) * 16;
+#pragma unroll 1
+        for (int l = 0; l < CRT_MODULI; l++) {
+            ht_stg16(to, make_uint4(ht_crt_residues(l, digit), ht_crt_residues(l, digit + 4),
+                                    ht_crt_residues(l, digit + 8), ht_crt_residues(l, digit + 12)));
+            to += g.modulus_stride;
+        }
+    }
+}
+
+// MEASURES, SPLITS: what of both; both: the blocks of a row meet.
+template <bool MEASURES, bool SPLITS>
+static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, 3)) pack(const crt_pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_crt_pack_args &g = p.operand[second];
     if ((int)blockIdx.x >= p.blocks[second])
-        return;
-    const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const unsigned smem = ht_smem_base<SPLIT_BYTES>();
-    const int steps = g.k_blocks * 2, row_block = (int)blockIdx.x / steps, step = (int)blockIdx.x % steps;
+        return; // the other operand has more
+    const unsigned smem = ht_smem_base<TILE_BYTES>();
+    const pack_tile t = tile_of(g, (int)blockIdx.z - (second ? p.operand[0].batch : 0), p.pieces);
+    ht_pdl_wait();
+    ht_pdl_trigger();
     if (g.k_contiguous)
-        load_block<true>(g, entry, row_block * 64, step * SPLIT_K, smem);
+        load_tile<true>(g, t, smem);
     else
-        load_block<false>(g, entry, row_block * 64, step * SPLIT_K, smem);
-    const int own = (int)threadIdx.x / 4, chunk = (int)threadIdx.x % 4;
-    const int s = exponent_of(g, entry, row_block * 64 + own);
-    if (step == 0 && chunk == 0)
-        ht_stg_i32(g.exponents + entry * g.exponent_stride + row_block * 64 + own, s);
+        load_tile<false>(g, t, smem);
     ht_barrier();
-    unsigned digit[16][CRT_DIGIT_WORDS];
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const unsigned from = smem + word_at(own, chunk * 16 + i * 4);
-        const uint4 low = ht_lds16(from), high = ht_lds16(from + PLANE_BYTES);
-        ht_crt_digits(low.x, high.x, s, digit[i * 4]);
-        ht_crt_digits(low.y, high.y, s, digit[i * 4 + 1]);
-        ht_crt_digits(low.z, high.z, s, digit[i * 4 + 2]);
-        ht_crt_digits(low.w, high.w, s, digit[i * 4 + 3]);
-    }
-    const int c = step % 2 * 4 + chunk; // 16-byte chunk of the atom's row
-    unsigned char *to = g.panels + entry * g.panel_stride +
-                        ((long long)row_block * g.k_blocks + step / 2) * 8192 + own * 128 +
-                        (c ^ (own & 7)) * 16;
-#pragma unroll 1
-    for (int l = 0; l < CRT_MODULI; l++) {
-        ht_stg16(to, make_uint4(ht_crt_residues(l, digit), ht_crt_residues(l, digit + 4),
-                                ht_crt_residues(l, digit + 8), ht_crt_residues(l, digit + 12)));
-        to += g.modulus_stride;
-    }
+    if (MEASURES)
+        measure_tile(g, t, smem);
+    if (MEASURES && SPLITS)
+        ht_together_meet();
+    if (SPLITS)
+        split_tile(g, t, smem);
 }
 
 static int launch(const ht_crt_pack_args *operands, int count, void *stream)
 {
-    crt_pack_pair p = {{operands[0], operands[count - 1]}, {0, 0}};
+    crt_pack_pair p = {{operands[0], operands[count - 1]}, {0, 0}, 1};
     unsigned most = 0, batch = 0;
-    for (int kernel = 0; kernel < 2; kernel++) {
-        most = batch = 0;
-        for (int i = 0; i < count; i++) {
-            const ht_crt_pack_args &g = operands[i];
-            p.blocks[i] = (g.rows + 63) / 64 *
-                          (kernel == 0 ? 64 / MEASURE_ROWS * ((g.k + CRT_SEGMENT - 1) / CRT_SEGMENT)
-                                       : g.k_blocks * 2);
-            most = (unsigned)p.blocks[i] > most ? (unsigned)p.blocks[i] : most;
-            batch += (unsigned)g.batch;
-        }
-        const int code = kernel == 0
-                             ? ht_launch(measure, most, 1, batch, PACK_THREADS, MEASURE_BYTES, stream, p)
-                             : ht_launch(split, most, 1, batch, PACK_THREADS, SPLIT_BYTES, stream, p);
-        if (code != 0)
-            return code;
+    const int pieces = (operands[0].k + TILE_K - 1) / TILE_K; // the same k of both
+    if (pieces <= HT_TOGETHER_MOST) {
+        while (p.pieces < pieces) // clusters are of powers of two
+            p.pieces *= 2;
+    } else {
+        p.pieces = pieces;
     }
-    return 0;
+    for (int i = 0; i < count; i++) {
+        p.blocks[i] = row_blocks_of(operands[i]) * (64 / TILE_ROWS) * p.pieces;
+        most = (unsigned)p.blocks[i] > most ? (unsigned)p.blocks[i] : most;
+        batch += (unsigned)operands[i].batch;
+    }
+    if (pieces <= HT_TOGETHER_MOST)
+        return ht_launch_together(pack<true, true>, most, batch, PACK_THREADS, TILE_BYTES, stream, p, p.pieces);
+    const int code = ht_launch_dependent(pack<true, false>, most, 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
+    return code != 0 ? code : ht_launch_dependent(pack<false, true>, most, 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
 }
 
 static int init(void)
 {
-    return ht_allow_smem(split, SPLIT_BYTES);
+    int code = ht_prefer_smem(pack<true, true>, TILE_BYTES);
+    code = code != 0 ? code : ht_prefer_smem(pack<true, false>, TILE_BYTES);
+    return code != 0 ? code : ht_prefer_smem(pack<false, true>, TILE_BYTES);
 }

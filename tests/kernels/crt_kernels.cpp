@@ -39,7 +39,8 @@ static double element(const char *family, char side, int row, int k) {
     if (strcmp(family, "scaled") == 0)
         return ldexp(uniform(), (row * 97 % 600 - 300) * (side == 'A' ? 1 : -1));
     if (strcmp(family, "subnormal") == 0)
-        return side == 'A' ? ldexp(uniform(), -1030 - row % 45) : ldexp(uniform(), row % 7);
+        return side == 'A' ? ldexp(uniform(), row % 2 ? -1030 - row % 45 : -950 - row % 45)
+                           : ldexp(uniform(), row % 7);
     if (strcmp(family, "tiny") == 0) /* subnormal results */
         return ldexp(uniform(), side == 'A' ? -500 : -530 - row % 60);
     if (strcmp(family, "huge") == 0)
@@ -55,6 +56,10 @@ static double element(const char *family, char side, int row, int k) {
                                         : 0;
     if (strcmp(family, "cancelling") == 0) /* differences of neighbouring numbers, and zeros */
         return side == 'A' ? (k == 0 ? 1 : -1) * ldexp(1 + row, -row) : 1 + row * 0x1p-20 + k * (row % 3 * 0x1p-50);
+    if (strcmp(family, "limit") == 0) { /* sums of squares with which crt15's limit is just passed, or not by 100 */
+        static const int parts[2][3] = {{30010, 27853, 13076}, {30000, 25301, 17528}};
+        return ldexp(parts[row % 2][k] - 0.5, -14) * (1 - 2 * (row / 2 % 2));
+    }
     if (strcmp(family, "segments") == 0) /* segments far apart */
         return ldexp((1 + row % 29 / 29.0) * normal(), -(k / 512 * 2 + row) % 40);
     return uniform();

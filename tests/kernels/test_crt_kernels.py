@@ -32,7 +32,9 @@ CASES = ("1 1 1 NN uniform 1 0", "70 66 130 NN wide 1 0", "65 3 600 NT uniform 1
          "70 66 70 TN subnormal 1 0", "70 66 70 NN tiny 1 0", "30 30 30 NN huge 4 0", "70 66 129 NT sparse 1 0", "70 20 70 NN uniform 0.3 -1.7",
          "33 34 35 TN wide -1 1", "40 40 40 NN tiny 1.5 1", "40 40 40 TT huge 0.5 -1", "40 9 20 NN nonfinite 1 0", "40 9 20 NN nonfinite 2.5 -1",
          "40 9 20 NN nonfinite 0 2", "20 20 20 TN uniform 0 0", "70 30 140 NN uniform 1 0 3", "20 20 20 NN scaled inf 1", "5 5 5 NN subnormal 1e-300 1e-20",
-         "40 40 2 NN ties 1 0", "40 40 2 NN ties 1 1e-300", "40 40 1 NN ties 2 -1e-290", "40 40 2 NN ties 5e-324 0", "40 40 2 NN cancelling -2 0")
+         "40 40 2 NN ties 1 0", "40 40 2 NN ties 1 1e-300", "40 40 1 NN ties 2 -1e-290", "40 40 2 NN ties 5e-324 0", "40 40 2 NN cancelling -2 0", "9 9 2100 NT segments 1 0", "9 9 3 NT limit 1 0",
+         "40 30 20 TN uniform -2 1", "40 30 20 NN wide 0.5 -4", "40 30 20 NN huge 0.25 1", "40 30 20 NN uniform 9.094947017729282e-13 1",
+         "40 40 2 NN ties 1 9.332636185032189e-302")
 
 
 def built(path, *more):
@@ -58,8 +60,9 @@ class Build:
         shutil.copytree(ROOT / "templates", copy / "templates")
         os.symlink(ROOT / "runtime", copy / "runtime")
         sample = copy / f"templates/samples/{parts_of(arch)[1]}.h"
-        combine = copy / "templates/skeletons/crt_combine.cu"
-        combine.write_text(combine.read_text().replace("samples/crt_mma_warp.h", f"samples/{parts_of(arch)[1]}.h"))
+        for both in ("crt_combine", "crt_pack"):
+            path = copy / f"templates/skeletons/{both}.cu"
+            path.write_text(path.read_text().replace("samples/crt_mma_warp.h", f"samples/{parts_of(arch)[1]}.h"))
         text = sample.read_text()
         for old, new in ARCHS[arch][0]:
             assert old in text, old
@@ -144,22 +147,30 @@ def test_sums_are_reduced_before_they_could_overflow(build, arch):
 
 # what is broken: part, file, text, replacement, and a case that must notice it
 BREAKS = {
-    "no barrier before the largest is read": ("crt_pack", "skeletons/crt_pack.cu", r"(float\(\(unsigned\)most\)\);)\s*ht_barrier\(\);", r"\1", 2),
+    "no barrier before elements are measured": ("crt_pack", "skeletons/crt_pack.cu", r"smem\);\n    ht_barrier\(\);", "smem);", 2),
     "the largest of one thread": ("crt_pack", "skeletons/crt_pack.cu", r"most = other > most \? other : most;", ";", 1),
+    "blocks of a row that do not meet": ("crt_pack90", "skeletons/crt_pack.cu", r"ht_together_meet\(\);", "", 3),
+    "the second launch without its measures": ("crt_pack", "skeletons/crt_pack.cu", r"pack<true, false>, most", "pack<false, true>, most", 3),
+    "a segment measured by the first block alone": ("crt_pack", "skeletons/crt_pack.cu", r"t\.k0 / CRT_SEGMENT \+ part", "part", 3),
     "segments not aligned": ("crt_pack", "hooks/pack/crt_element.cuh", r"below = 2 \* \(field - own\)", "below = field - own", 3),
     "half a binade ignored": ("crt_pack", "hooks/pack/crt_element.cuh", r"- \(CRT_LIMIT < sum << shift\)", "", 1),
-    "elements truncated": ("crt_pack", "hooks/pack/crt_element.cuh", r": 0\) \+ 1\) >> 1;", ": 0)) >> 1;", 1),
-    "negative elements off by one": ("crt_pack", "hooks/pack/crt_element.cuh", r"0 - n : n", "~n : n", 1),
+    "elements truncated": ("crt_pack", "hooks/pack/crt_element.cuh", r"0x0101010101010101ull", "0x0101010101010100ull", 1),
+    "negative elements off by one": ("crt_pack", "hooks/pack/crt_element.cuh", r"\(twice \^ sign\) \+", "(twice ^ sign) - sign +", 1),
+    "elements of unusual rows truncated": ("crt_pack", "hooks/pack/crt_element.cuh", r": 0\) \+ 1\) >> 1;", ": 0)) >> 1;", 5),
+    "negative elements of unusual rows off by one": ("crt_pack", "hooks/pack/crt_element.cuh", r"0 - n : n", "~n : n", 5),
     "subnormal elements without their shift": ("crt_pack", "hooks/pack/crt_element.cuh", r"return mantissa << left;\n}\n\n// x", "return mantissa;\n}\n\n// x", 5),
-    "digits without their signs": ("crt_pack", "hooks/pack/crt_element.cuh", r"\+ HALVES\) \^ HALVES", ")", 1),
+    "all rows usual": ("crt_pack", "hooks/pack/crt_element.cuh", r"return s < 1000;", "return true;", 5),
+    "small elements that wrap": ("crt_pack", "hooks/pack/crt_element.cuh", r"right < 63 \? right : 63", "right & 63", 2),
+    "digits without their signs": ("crt_pack", "hooks/pack/crt_element.cuh", r" \^ 0x0080808080808080ull", "", 1),
     "quotients without their bias": ("crt_pack", "hooks/pack/crt_element.cuh", r"12582912\.0f", "16777216.0f", 1),
-    "no swizzle": ("crt_pack", "skeletons/crt_pack.cu", r"\(c \^ \(own & 7\)\)", "c", 1),
-    "rows and k exchanged": ("crt_pack", "skeletons/crt_pack.cu", r"\? thread % SPLIT_K\s*: thread / 4;", "? thread / 4 : thread % SPLIT_K;", 1),
-    "rows beyond the matrix": ("crt_pack", "skeletons/crt_pack.cu", r"k0 \+ k < g\.k \? g\.rows - row0 - row : 0", "k0 + k < g.k ? 64 : 0", 1),
-    "k beyond the matrix": ("crt_pack", "skeletons/crt_pack.cu", r"row < g\.rows \? g\.k - k0 - share : 0", "row < g.rows ? 512 : 0", 1),
-    "rows behind the matrix not measured": ("crt_pack", "skeletons/crt_pack.cu", r"if \(share != 0\)", "if (share != 0 || row >= g.rows)", 1),
+    "no swizzle": ("crt_pack", "skeletons/crt_pack.cu", r"\(c \^ \(row & 7\)\)", "c", 1),
+    "rows and k exchanged": ("crt_pack", "skeletons/crt_pack.cu", r"own_k = K_MAJOR \? thread : thread / TILE_ROWS;", "own_k = thread;", 1),
+    "rows beyond the matrix": ("crt_pack", "skeletons/crt_pack.cu", r"own_row \+ row < t\.rows && ", "", 1),
+    "k beyond the matrix": ("crt_pack", "skeletons/crt_pack.cu", r" && own_k \+ k < t\.k", "", 1),
+    "zeros beyond the matrix measured": ("crt_pack", "skeletons/crt_pack.cu", r"sum -= [^\n]*", "", 26),
+    "odd k measured": ("crt_pack", "skeletons/crt_pack.cu", r"left % 2 != 0 && ", "false && ", 26),
     "no exponents": ("crt_pack", "skeletons/crt_pack.cu", r"ht_stg_i32\(g\.exponents[^\n]*", ";", 1),
-    "the second entry's exponents in the first": ("crt_pack", "skeletons/crt_pack.cu", r"g\.exponents \+ entry \* g\.exponent_stride", "g.exponents", 17),
+    "the second entry's exponents in the first": ("crt_pack", "skeletons/crt_pack.cu", r"g\.exponents \+ t\.entry \* g\.exponent_stride", "g.exponents", 17),
     "sums not rounded to residues": ("crt_mma_warp", "hooks/epilogue/crt_residue.cuh", r"\+ 32\) >> 6", ") >> 6", 1),
     "residues of one modulus": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r"p = CRT_MODULUS\[modulus\]", "p = CRT_MODULUS[1]", 1),
     "panels of the first modulus": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r" \+ modulus \* g\.b_modulus_stride", "", 1),
@@ -187,6 +198,11 @@ BREAKS = {
     "beta without its sign": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"ht_crt_sign\(beta\) \^ ht_crt_sign\(c\)\);\n    return", "ht_crt_sign(c));\n    return", 9),
     "a loss forgotten": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"x->word\[0\] \|= lost;", "", 21),
     "a loss not borrowed": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"flip & 1 & ~lost", "flip & 1", 22),
+    "old elements without alpha's sign": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"\(c >> 32\) \^ sign\) >> 31", "(c >> 32)) >> 31", 27),
+    "large old elements added": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r" \|\| at > 32 \* CRT_VALUE_WORDS - 2 - 53", "", 30),
+    "small old elements added": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"at < 0 \|\| ", "", 31),
+    "old elements lost before they are added": ("crt_combine", "skeletons/crt_combine.cu", r" && \(normal \|\| !ADDS\)", "", 10),
+    "the exponent of beta": ("crt_combine", "skeletons/crt_combine.cu", r"\(int\)\(by\.beta >> 52 & 0x7ff\) - 1023 \+ ", "", 28),
     "elements turned": ("crt_combine", "hooks/epilogue/crt_elements.cuh", r"y\[1\] = __byte_perm\(low\[0\], low\[1\], 0x7632\);", "y[1] = __byte_perm(low[0], low[1], 0x3276);", 1),
     "C beyond its rows": ("crt_combine", "hooks/epilogue/crt_elements.cuh", r"x\.row \+ row_of\(e\) < g\.m && ", "", 1),
 }
@@ -195,7 +211,7 @@ BREAKS = {
 @pytest.mark.parametrize("name", BREAKS)
 def test_broken_kernels_are_noticed(build, name):
     part, file, text, replacement, case = BREAKS[name]
-    arch = "sm90a" if part in ("crt_wgmma_ss", "crt_combine90") else "sm80"
+    arch = "sm90a" if part in ("crt_wgmma_ss", "crt_combine90", "crt_pack90") else "sm80"
     done = run(build.whole(arch, broken=(file, text, replacement), parts=(part.removesuffix("90"),)), arch, CASES[case])
     assert done.returncode == 1 and re.search(r"(element|row) \d+|pack: \S|product: \S|combine: \S", done.stdout), f"{done.returncode} {done.stdout}{done.stderr}"
 

@@ -177,3 +177,29 @@ HT_DEVICE unsigned long long ht_crt_axpby(unsigned *value, int scale, unsigned l
     ht_crt_make_term<2>(&y, words, b, exponent + other, ht_crt_sign(beta) ^ ht_crt_sign(c));
     return ht_crt_add_terms(&x, &y);
 }
+
+// value += c 2^exponent, of units of value; false, and nothing done, where c is not within value's words or not normal, 0
+// apart. Two bits are left on top, so that nothing is lost.
+HT_DEVICE bool ht_crt_add_aligned(unsigned *value, unsigned long long c, int exponent, unsigned sign)
+{
+    const int field = (int)(c >> 52 & 0x7ff), at = field - 1075 + exponent; // of the last bit
+    const unsigned low = (unsigned)c, high = ((unsigned)(c >> 32) & 0xfffffu) | 0x100000u,
+                   flip = (unsigned)((int)((unsigned)(c >> 32) ^ sign) >> 31);
+    if (ht_crt_is_zero(c))
+        return true;
+    if (field == 0 || field == 0x7ff || at < 0 || at > 32 * CRT_VALUE_WORDS - 2 - 53)
+        return false;
+    const int first = at / 32, shift = at % 32;
+    const unsigned part[3] = {low << shift, ht_crt_left(high, low, shift), ht_crt_left(0, high, shift)};
+    unsigned long long carry = flip & 1;
+#pragma unroll
+    for (int w = 0; w < CRT_VALUE_WORDS; w++) {
+        unsigned term = w == first ? part[0] : 0;
+        term = w == first + 1 ? part[1] : term;
+        term = w == first + 2 ? part[2] : term;
+        carry += (unsigned long long)value[w] + (term ^ flip);
+        value[w] = (unsigned)carry;
+        carry >>= 32;
+    }
+    return true;
+}

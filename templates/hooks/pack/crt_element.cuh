@@ -120,6 +120,33 @@ HT_DEVICE void ht_crt_digits(unsigned low, unsigned high, int s, unsigned *digit
     }
 }
 
+// Rows whose subnormal elements are 0 when scaled, and whose numbers are finite.
+HT_DEVICE bool ht_crt_is_usual(int s)
+{
+    return s < 1000;
+}
+
+// The same for elements of such a row, 0 and subnormal ones included: their first one is put where a normal number's
+// is, and what they are then is still less than 1/2. LEFT: bits of a mantissa's 11 whose shift loses none of the last ones.
+//
+// n = (2 |x| 2^s + 1) / 2, rounded down, or -n, and so many halves as digits want, in one addition and one shift.
+HT_DEVICE void ht_crt_usual_digits(unsigned low, unsigned high, int s, unsigned *digit)
+{
+    if constexpr (CRT_MODULI < 16) {
+        constexpr int LEFT = 10;
+        const int right = 1074 + LEFT - s - (int)(high >> 20 & 0x7ff);
+        const unsigned long long mantissa = (unsigned long long)((high & 0xfffff) | 0x100000) << 32 | low,
+                                 sign = (unsigned long long)((long long)((unsigned long long)high << 32) >> 63),
+                                 twice = mantissa << LEFT >> (right < 63 ? right : 63);
+        const unsigned long long both =
+            (unsigned long long)((long long)((twice ^ sign) + 0x0101010101010101ull) >> 1) ^ 0x0080808080808080ull;
+        digit[0] = (unsigned)both;
+        digit[1] = (unsigned)(both >> 32);
+    } else {
+        ht_crt_digits(low, high, s, digit);
+    }
+}
+
 // The residues of four elements for modulus l, as bytes. The sum of digits times 256^j mod p is the
 // mantissa of a float; so is, at 1.5 2^23, its quotient by p.
 HT_DEVICE unsigned ht_crt_residues(int l, const unsigned (*digit)[CRT_DIGIT_WORDS])
