@@ -14,7 +14,7 @@ constexpr int BIT_THREADS = 32 / TAKEN;
 constexpr int NORM_THREADS = 256, NORM_ROWS = 32, NORM_AHEAD = 8, NORM_BYTES = 2 * NORM_THREADS * 4;
 constexpr int NORM_SHIFT = 32; // norms are in units of 2^NORM_SHIFT of the scaled integers
 constexpr unsigned long long NORM_LOST = 0x8000000000000000ull; // beside a norm: integers were rounded
-constexpr int SETTLE_THREADS = 256, SETTLE_WARPS = SETTLE_THREADS / WAVE,
+constexpr int SETTLE_THREADS = 64, SETTLE_WARPS = SETTLE_THREADS / WAVE,
               SETTLE_BYTES = SETTLE_WARPS * EXACT_ARRAY * 4;
 static_assert(CRT_VALUE_WORDS >= 4, "an error is added to the second word and those above it");
 
@@ -278,7 +278,8 @@ HT_DEVICE void settle_element(const ht_crt_exact_args &g, const exact_scalars &s
         ht_stg_i64(c, (long long)result);
 }
 
-// A warp looks at WAVE ints of bits, one after the other.
+// A warp looks at WAVE ints of bits, one after the other. Blocks are small, so that one whose warps find nothing
+// gives way at once.
 static __global__ void __launch_bounds__(SETTLE_THREADS) settle(const ht_crt_exact_args g)
 {
     const unsigned smem = ht_smem_base<SETTLE_BYTES>() + threadIdx.x / WAVE * (EXACT_ARRAY * 4);
