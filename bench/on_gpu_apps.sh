@@ -7,11 +7,11 @@
 #   small    mlp n 4096 and cholesky n 2048, greedy and exhaustive search; cholesky n 8192
 #   mlp      n 16384, greedy and exhaustive search
 #   middle   cholesky n 16384
-#   largest  cholesky n 32768; with both, 33 GB on the card
+#   largest, largest_all  cholesky n 32768, MixPert's levels and all
 set -u
 out=$1 seconds=${2:-110} set=${3:-h100} data=${4:--}
 shift $(($# < 4 ? $# : 4))
-[ $# -gt 0 ] || set -- bits small mlp middle largest
+[ $# -gt 0 ] || set -- bits small mlp middle largest largest_all
 mkdir -p "$out/tables"
 log=$out/apps.txt
 schemes=f16x3,bf16x6u,half,tf32,i8x3,i8x6,mixpert1,mixpert2,mixpert3,mixpert4
@@ -82,8 +82,10 @@ part_middle() {
 part_largest() {
     once cholesky --n 32768 $from --accuracy cublas-sgemm
     tune chol32768 mixpert "cholesky --n 32768 $from"
-    tune chol32768 all "cholesky --n 32768 $from"
     replay "$out/tables/chol32768-mixpert-5e-4" "cholesky --n 32768 $from"
+}
+part_largest_all() {
+    tune chol32768 all "cholesky --n 32768 $from"
 }
 for part; do
     [ "$(left)" -gt 3 ] && "part_$part"

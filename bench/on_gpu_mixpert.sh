@@ -5,7 +5,7 @@
 # Parts, in this order unless named:
 #   bits      every kernel against the host's reference of the paper, bit for bit, all transposes, odd sizes: mixpert-bits.txt
 #   squares   N x N x N, 1024 to 8192, beside cuBLAS SGEMM, with and without packing: mixpert-squares.tsv
-#   families  4096 x 4096 x 4096 of families of inputs: speed, errors, share of blocks that meet an outlier: mixpert-families.tsv
+#   families  4096 x 4096 x 4096 of families of inputs (FAMILIES="a,b" names others): speed, errors, share of blocks that meet an outlier: mixpert-families.tsv
 #   programs  bench/shapes-mixpert.txt: mixpert-programs.tsv
 #   large     N = 16384, and one product each at 24576: mixpert-large.tsv, mixpert-24576.txt
 #   mma       the rivals by mma.sync as well, and set t4's kernels: needs nvcc, 40 s with 16 cores: mixpert-bits.txt, mixpert-levels.tsv
@@ -57,7 +57,7 @@ part_large() {
     $set_/halftone app mlp --n 24576 --accuracy cublas-sgemm,mixpert4,mixpert1 | tee "$out/mixpert-24576.txt"
 }
 part_families() {
-    names=uniform,uniform01,normal,integers,relu,softmax,phi1,lognormal,outliers
+    names=${FAMILIES:-uniform,uniform01,normal,integers,relu,phi1,lognormal,outliers,softmax}
     $set_/halftone check --families $names --n 4096 --k 4096 --rows 64 --out "$out/blocks.tsv" >"$out/log" 2>&1 || tail -3 "$out/log"
     : >"$out/mixpert-families.tsv"
     for family in $(echo $names | tr , ' '); do
