@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "io/args.h"
+#include "cmd/bench64.h"
 #include "cmd/bench_operands.h"
+#include "cmd/bench_shapes.h"
 #include "cmd/cmd.h"
 #include "cmd/methods.h"
 #include "accuracy/families.h"
@@ -21,8 +23,6 @@
 #include "io/tsv.h"
 
 enum {
-    SIZES_MOST = 32,
-    TRANS_MOST = 4,
     SAMPLED_ROWS = 64,
     SINGLES = 7,
     PAD_MOST = 4096,
@@ -46,7 +46,7 @@ struct bench {
     const char *out;
     struct stamp stamp;
     struct shape_list shapes;
-    const char *trans[TRANS_MOST]; /* "NN", "NT", ...: each shape runs with each of them */
+    const char *trans[BENCH_TRANS_MOST]; /* "NN", "NT", ...: each shape runs with each of them */
     int transes;
     bool times[BASELINE_TIMED]; /* which of cuBLAS' modes; none where there is no cuBLAS */
     const struct family *family;
@@ -453,21 +453,6 @@ static int check_names(const struct bench *b, struct cli_error *f) {
     return 0;
 }
 
-static int choose_trans(struct bench *b, const char *text, struct name_list *names, struct cli_error *f) {
-    static const char *const known[TRANS_MOST] = {"NN", "NT", "TN", "TT"};
-    if (args_names("--trans", text, names, f) != 0)
-        return -1;
-    for (int i = 0; i < names->count; i++) {
-        int found = 0;
-        while (found < TRANS_MOST && strcmp(known[found], names->name[i]) != 0)
-            found++;
-        if (found == TRANS_MOST || b->transes == TRANS_MOST)
-            return cli_error_usage(f, "--trans: '%s' is none of NN, NT, TN, TT, or one too many", names->name[i]);
-        b->trans[b->transes++] = known[found];
-    }
-    return 0;
-}
-
 /* NULL: all of them. */
 static int choose_baselines(struct bench *b, const char *text, struct cli_error *f) {
     struct name_list names = {NULL, NULL, 0};
@@ -487,21 +472,21 @@ static int choose_baselines(struct bench *b, const char *text, struct cli_error 
     return status;
 }
 
-static int choose_shapes(struct bench *b, const char *sizes, const char *file, struct cli_error *f) {
-    int64_t size[SIZES_MOST];
-    int count = 0;
-    if (file != NULL && shapes_read(&b->shapes, file, f) != 0)
-        return -1;
-    if (sizes == NULL && file != NULL)
-        return 0;
-    if (sizes == NULL)
-        sizes = b->session.device.simulated ? "64" : "1024,2048,4096,8192";
-    if (args_numbers("--sizes", sizes, 1, 65536, size, SIZES_MOST, &count, f) != 0)
-        return -1;
-    for (int i = 0; i < count; i++)
-        if (shapes_add(&b->shapes, size[i], size[i], size[i], f) != 0)
-            return -1;
-    return 0;
+static int run_fp32(struct bench *b, const char *schemes, const char *accuracies, const char *baselines, struct cli_error *f) {
+    int status = methods_choose(&b->methods, &b->session, false, schemes, accuracies, f);
+    if (status == 0)
+        status = check_names(b, f);
+    if (status == 0)
+        status = choose_baselines(b, baselines, f);
+    return status == 0 ? run_all(b, f) : status;
+}
+
+/* FP64's names, or --fp64: another table. */
+static int run_fp64(struct bench *b, const char *schemes, const char *accuracies, const char *baselines, struct cli_error *f) {
+    const struct bench64 what = {b->out, schemes, accuracies, b->family, &b->shapes, b->trans, b->transes, b->plan.seconds, b->stamp};
+    if (b->all_kernels || b->pad != 0 || baselines != NULL)
+        return cli_error_usage(f, "FP64 products take neither --kernels, --pad nor --baselines: cublas-dgemm is the one baseline");
+    return bench64_run(&what, &b->session, f);
 }
 
 static int run(int argc, char **argv, struct cli_error *f) {
@@ -509,7 +494,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
     const char *sizes = NULL, *file = NULL, *schemes = NULL, *accuracies = NULL, *kernels = "pick", *seconds = "0.5", *none[1];
     const char *trans = "NN", *pad = "0", *baselines = NULL, *operands = NULL, *family = "uniform";
     struct name_list trans_names = {NULL, NULL, 0};
-    int count = 0, pads = 0;
+    int count = 0, pads = 0, fp64 = 0;
     memset(&b, 0, sizeof b);
     b.stamp = stamp_built();
     const struct option options[] = {{"--sizes", &sizes, NULL},
@@ -526,6 +511,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
                                      {"--pad", &pad, NULL},
                                      {"--family", &family, NULL},
                                      {"--operands", &operands, NULL},
+                                     {"--fp64", NULL, &fp64},
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0 ||
@@ -547,17 +533,13 @@ static int run(int argc, char **argv, struct cli_error *f) {
         status = bench_operands_run(&what, &b.session, f);
         session_close(&b.session);
     } else if (status == 0) {
-        status = choose_shapes(&b, sizes, file, f);
+        status = bench_shapes_choose(&b.shapes, sizes, file, b.session.device.simulated ? "64" : "1024,2048,4096,8192", f);
         if (status == 0)
-            status = methods_choose(&b.methods, &b.session, false, schemes, accuracies, f);
+            status = bench_trans_choose(trans, &trans_names, b.trans, &b.transes, f);
         if (status == 0)
-            status = check_names(&b, f);
+            status = methods_type(&b.session, fp64, schemes, accuracies, &fp64, f);
         if (status == 0)
-            status = choose_trans(&b, trans, &trans_names, f);
-        if (status == 0)
-            status = choose_baselines(&b, baselines, f);
-        if (status == 0)
-            status = run_all(&b, f);
+            status = fp64 ? run_fp64(&b, schemes, accuracies, baselines, f) : run_fp32(&b, schemes, accuracies, baselines, f);
         session_close(&b.session);
     }
     shapes_free(&b.shapes);
@@ -572,6 +554,7 @@ const struct command cmd_bench = {
     "                      [--kernels pick|all] [--seconds S]\n"
     "                      [--trans NN,NT,TN,TT] [--pad P] [--baselines sgemm,tf32,fp16,bf16]\n"
     "                      [--out FILE.tsv] [--commit TEXT] [--toolkit TEXT]\n"
+    "       halftone bench --fp64 [--schemes native64,crt15] [--accuracy fp64,fp64-fast] ...\n"
     "       halftone bench --operands DIR [--schemes x,y] [--accuracy a,b] [--seconds S] [--out FILE.tsv] ...\n\n"
     "For every shape: cuBLAS SGEMM, TF32 and FP16 (FP16 inputs, FP32 sums), then every scheme, on the same "
     "data\n"
@@ -580,6 +563,8 @@ const struct command cmd_bench = {
     "end (with packing) and from packed operands, ratios, packing against a device copy of A and B, errors "
     "of 64\n"
     "rows, clock and power. Without cuBLAS its columns say n/a. In the simulator times mean nothing.\n"
+    "With --fp64, or names of FP64's, the products are FP64's, beside cuBLAS DGEMM: TFLOPS of whole calls, errors against sums in\n"
+    "twice the precision in units of 2^-53 |A||B|, workspace.\n"
     "With --operands the products are stored ones, for example those of a model (bench/real_data.py writes them): speed and\n"
     "errors of auto, bf16x6u, f16x3 (or --schemes) beside SGEMM on the same data, and what each comes to in sum.\n\n"
     "  --shapes FILE  lines `m n k`, # comments; together with --sizes both are run\n"

@@ -9,6 +9,7 @@
 #include "io/args.h"
 #include "cmd/cmd.h"
 #include "cmd/methods.h"
+#include "cmd/report64.h"
 #include "measure/cast16.h"
 #include "measure/baseline_fp32.h"
 #include "io/outfile.h"
@@ -408,12 +409,24 @@ static int64_t histogram_size(const struct report *r) {
     return r->sizes > 0 ? r->size[r->sizes - 1] : 0;
 }
 
+static int run_fp32(struct report *r, const char *schemes, const char *accuracies, struct cli_error *f) {
+    const int status = methods_choose(&r->methods, &r->session, true, schemes, accuracies, f);
+    return status == 0 ? run_all(r, f) : status;
+}
+
+/* FP64's names, or --fp64. */
+static int run_fp64(struct report *r, const char *schemes, const char *accuracies, struct cli_error *f) {
+    const struct report64 what = {r->out, schemes, accuracies, r->family, r->size, r->families, r->sizes, r->outer, r->seed, r->stamp};
+    return r->html != NULL ? cli_error_usage(f, "--html draws FP32 products alone: leave it out for FP64's") : report64_run(&what, &r->session, f);
+}
+
 static int run(int argc, char **argv, struct cli_error *f) {
     struct report r = {.seed = 1, .stamp = stamp_built()};
     const char *sizes = NULL, *families = NULL, *schemes = NULL, *accuracies = NULL, *seed = "1", *outer = NULL, *none[1];
     struct name_list family_names = {NULL, NULL, 0};
-    int count = 0, list = 0;
+    int count = 0, list = 0, fp64 = 0;
     const struct option options[] = {{"--sizes", &sizes, NULL},
+                                     {"--fp64", NULL, &fp64},
                                      {"--families", &families, NULL},
                                      {"--schemes", &schemes, NULL},
                                      {"--accuracy", &accuracies, NULL},
@@ -449,9 +462,9 @@ static int run(int argc, char **argv, struct cli_error *f) {
         qsort(r.size, (size_t)r.sizes, sizeof r.size[0], compare_sizes);
         r.histogram_size = histogram_size(&r);
         if (status == 0)
-            status = methods_choose(&r.methods, &r.session, true, schemes, accuracies, f);
+            status = methods_type(&r.session, fp64, schemes, accuracies, &fp64, f);
         if (status == 0)
-            status = run_all(&r, f);
+            status = fp64 ? run_fp64(&r, schemes, accuracies, f) : run_fp32(&r, schemes, accuracies, f);
         session_close(&r.session);
     } else {
         status = -1;
@@ -464,7 +477,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
 const struct command cmd_report = {
     "report", "how wrong every scheme is on every input family, beside native FP32",
     "Usage: halftone report [--sizes 64,256,...] [--families a,b] [--schemes x,y] [--accuracy a,b] "
-    "[--seed N] [--out DIR] [--html FILE] [--outer N] [--list]\n\n"
+    "[--seed N] [--out DIR] [--html FILE] [--outer N] [--list] [--fp64]\n\n"
     "Prints for every family, size n (m = n = k) and scheme, beside native FP32 (cuBLAS SGEMM, else the "
     "CPU):\n"
     "  rel_frobenius  ||C-R||_F / ||R||_F, R the FP64 product\n"
@@ -480,6 +493,8 @@ const struct command cmd_report = {
     "there\n"
     "  --html FILE  also write one page with plots: where each scheme's guarantee ends; needs python3\n"
     "  --outer N    sizes are k alone, and m = n = N\n"
+    "  --fp64       FP64 products (also where --schemes or --accuracy name FP64's): elements get 29 more random bits, errors are against\n"
+    "               sums in twice the precision, in units of 2^-53 |A||B|, beside cuBLAS DGEMM, else the CPU's sums\n"
     "  --sizes      default 64,256,1024,4096; in the simulator 32,64,128\n"
     "  --families   default all; the first one gives the histogram (n = 1024 or the largest). --list prints "
     "them alone\n"

@@ -36,6 +36,8 @@ struct baseline {
     int (*set_workspace)(void *handle, void *memory, size_t bytes);
     int (*sgemm)(void *handle, int trans_a, int trans_b, int m, int n, int k, const float *alpha,
                  const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc);
+    int (*dgemm)(void *handle, int trans_a, int trans_b, int m, int n, int k, const double *alpha, const double *a, int lda, const double *b,
+                 int ldb, const double *beta, double *c, int ldc); /* NULL: not there */
     int (*gemm_ex)(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha,
                    const void *a, int a_type, int lda, const void *b, int b_type, int ldb, const void *beta,
                    void *c, int c_type, int ldc, int compute, int algorithm);
@@ -86,6 +88,7 @@ struct baseline *baseline_open(const char **why) {
                     look_up(y->library, "cublasGemmEx", &y->gemm_ex);
         if (whole) {
             *why = "cublasCreate failed";
+            (void)look_up(y->library, "cublasDgemm_v2", &y->dgemm);
             if (y->create(&y->handle) == 0) {
                 give_workspace(y);
                 return y;
@@ -141,6 +144,17 @@ int baseline_sgemm(struct baseline *y, char trans_a, char trans_b, int64_t m, in
         return status;
     return y->sgemm(y->handle, trans_a == 'N' ? OP_N : OP_T, trans_b == 'N' ? OP_N : OP_T, (int)m, (int)n,
                     (int)k, &alpha, a, (int)lda, b, (int)ldb, &beta, c, (int)ldc);
+}
+
+int baseline_dgemm(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
+                   const double *b, int64_t ldb, double *c) {
+    const double one = 1, zero = 0;
+    if (y->dgemm == NULL)
+        return BASELINE_LACKS;
+    const int status = y->set_math(y->handle, MATH_DEFAULT);
+    return status != 0 ? status
+                       : y->dgemm(y->handle, trans_a == 'N' ? OP_N : OP_T, trans_b == 'N' ? OP_N : OP_T, (int)m, (int)n, (int)k, &one, a,
+                                  (int)lda, b, (int)ldb, &zero, c, (int)m);
 }
 
 int baseline_sgemm_batch(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const float *a,

@@ -38,6 +38,11 @@ int baseline_sgemm(struct baseline *y, char trans_a, char trans_b, int64_t m, in
                     float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
                     float *c, int64_t ldc);
 
+/* C(m x n, dense) = op(A) op(B) in native FP64; BASELINE_LACKS where this cuBLAS has none. */
+int baseline_dgemm(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
+                   const double *b, int64_t ldb, double *c);
+enum { BASELINE_LACKS = -1 };
+
 /* `batch` native FP32 products of dense matrices that lie one after the other; alpha 1, beta 0. */
 int baseline_sgemm_batch(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const float *a,
                           int64_t lda, const float *b, int64_t ldb, float *c, int64_t batch);

@@ -1,4 +1,5 @@
 """The command on FP64 matrices: `mm`, `bench`, `report`, `contract`, `check`, `tune`, `info`, against sums in Python's fractions."""
+import ctypes
 import random
 import re
 import struct
@@ -63,7 +64,7 @@ def worst(a, b, c):
 @pytest.mark.parametrize("files, options, scheme, most", [
     (("a.npy", "b.npy"), [], "native64", K + 4), (("at.npy", "bt.npy"), ["--ta", "--tb"], "native64", K + 4),
     (("a.npy", "b.npy"), ["--accuracy", "fp64"], "native64", K + 4), (("a.npy", "b.npy"), ["--accuracy", "bits=40"], "native64", K + 4),
-    (("a.npy", "bt.npy"), ["--tb", "--scheme", "crt15"], "crt15", 2000), (("a.npy", "b.npy"), ["--accuracy", "reproducible"], "crt16", 2000)])
+    (("a.npy", "bt.npy"), ["--tb", "--scheme", "crt16"], "crt16", 2000), (("a.npy", "b.npy"), ["--accuracy", "reproducible"], "crt16", 2000)])
 def test_two_files_of_float64_are_multiplied_in_fp64(operands, files, options, scheme, most, tmp_path):
     folder, a, b = operands
     run = halftone("mm", *(folder / name for name in files), *options, "-o", tmp_path / "c.npy")
@@ -83,9 +84,97 @@ def test_fp32_is_what_it_was(operands, tmp_path):
 
 @pytest.mark.parametrize("files, options, code, says", [
     (("a.npy", "single.npy"), ["--accuracy", "fp64"], 1, "single.npy: holds float32, and FP64 products take float64"),
-    (("single.npy", "bt.npy"), ["--scheme", "crt15"], 1, "single.npy: holds float32"),
+    (("single.npy", "bt.npy"), ["--scheme", "crt16"], 1, "single.npy: holds float32"),
     (("a.npy", "b.npy"), ["--accuracy", "bits=60"], 1, "bits=60"), (("a.npy", "b.npy"), ["--scheme", "crt99"], 2, "for FP64 products: native64"),
     (("a.npy", "b.npy"), ["--accuracy", "fp128"], 2, "fp128"), (("a.npy", "a.npy"), [], 1, "the inner sizes")])
 def test_what_fp64_cannot_do_has_one_line_and_writes_nothing(operands, files, options, code, says, tmp_path):
     run = halftone("mm", *(operands[0] / name for name in files), *options, "-o", tmp_path / "c.npy", check=False)
     assert run.returncode == code and run.stderr.count("\n") == 1 and says in run.stderr and not (tmp_path / "c.npy").exists(), run.stderr
+
+
+# ---- bench and report
+
+def rows_of(path):
+    """A table's rows by column."""
+    lines = [line.split("\t") for line in path.read_text().splitlines() if not line.startswith("#")]
+    return [dict(zip(lines[0], line)) for line in lines[1:]]
+
+
+def test_bench_times_fp64_products_and_says_their_errors(tmp_path):
+    halftone("bench", "--fp64", "--sizes", 72, "--trans", "NN,TN", "--out", tmp_path / "b.tsv")
+    table = rows_of(tmp_path / "b.tsv")
+    methods = [row["method"] for row in table if row["trans"] == "NN"]
+    assert {"native64", "crt16"} <= set(methods) and [row["method"] for row in table if row["trans"] == "TN"] == methods
+    for row in table:
+        if not re.match("native64|crt", row["method"]):
+            continue
+        assert float(row["tflops"]) > 0 and row["tflops/dgemm"] == "n/a" and 1e-18 < float(row["rel_frobenius"]) < 1e-15, row
+        native = row["method"] == "native64"
+        assert row["bound"] == ("76" if native else "n/a") and (float(row["workspace_mib"]) == 0) == native and float(row["grade"]) < 76
+    assert "2^-53 |A||B|" in (tmp_path / "b.tsv").read_text()
+
+
+def test_report_has_every_scheme_on_families_in_fp64(tmp_path):
+    run = halftone("report", "--schemes", "native64,crt16", "--accuracy", "fp64-fast", "--sizes", "48", "--families", "uniform,cancel1e6,integers,inf", "--out", tmp_path / "r")
+    table = rows_of(tmp_path / "r/report.tsv")
+    assert [row["method"] for row in table[:4]] == ["cpu-fp64", "native64", "crt16", "accuracy:fp64-fast"] and len(table) == 16
+    at = {(row["family"], row["method"]): row for row in table}
+    assert all(int(row["wrong_class"]) == 0 for row in table if row["family"] != "inf")
+    assert all(float(row["grade"]) == 0 for row in table if row["family"] == "integers")
+    assert at["inf", "native64"]["wrong_class"] == "0" and int(at["inf", "crt16"]["wrong_class"]) > 0
+    assert 1e-14 < float(at["cancel1e6", "native64"]["rel_frobenius"]) < 1e-7 and 0 < float(at["uniform", "native64"]["grade/bound"]) < 1
+    assert "native FP64: cpu-fp64" in run.stdout
+
+
+@pytest.mark.parametrize("args, says", [
+    (["bench", "--schemes", "crt16,f16x3"], "name FP32's and FP64's together"), (["report", "--accuracy", "fp64,fp32"], "name FP32's and FP64's together"),
+    (["bench", "--fp64", "--pad", "3"], "take neither --kernels, --pad nor --baselines"), (["bench", "--fp64", "--schemes", "nothing"], "unknown scheme 'nothing'"),
+    (["bench", "--fp64", "--accuracy", "bits=60"], "bits=60"), (["report", "--fp64", "--html", "x.html"], "--html draws FP32 products alone")])
+def test_what_bench_and_report_cannot_do_in_fp64_has_one_line(args, says, tmp_path):
+    run = halftone(*args, "--sizes", 16, check=False, cwd=tmp_path)
+    assert run.returncode in (1, 2) and run.stderr.strip().splitlines()[-1].startswith(f"halftone {args[0]}: ") and says in run.stderr
+
+
+# ---- the truth that they use
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory):
+    out = tmp_path_factory.mktemp("reference64") / "reference64.so"
+    subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2", "-shared", "-fPIC", "-iquote", str(ROOT / "bench"), str(ROOT / "bench/accuracy/reference64.c"),
+                    str(ROOT / "bench/io/threads.c"), "-o", str(out), "-lm", "-lpthread"], check=True)
+    return ctypes.CDLL(str(out))
+
+
+class Reference(ctypes.Structure):
+    _fields_ = [("rows", ctypes.c_int64), ("cols", ctypes.c_int64), ("row", ctypes.POINTER(ctypes.c_int64)),
+                *((name, ctypes.POINTER(ctypes.c_double)) for name in ("high", "low", "magnitude"))]
+
+
+class Errors(ctypes.Structure):
+    _fields_ = [("rel_frobenius", ctypes.c_double), ("grade", ctypes.c_double), ("wrong_class", ctypes.c_int64)]
+
+
+def test_the_reference_has_twice_the_precision(host):
+    """Sums that cancel to 1e-25 of their terms; errors and classes of a result that is off by known amounts."""
+    draw, m, n, k = random.Random(9), 3, 2, 60
+    a = [[draw.uniform(-1, 1) for _ in range(k // 2)] for _ in range(m)]
+    a = [row + row for row in a]
+    half = [[draw.uniform(-1, 1) for _ in range(n)] for _ in range(k // 2)]
+    b = half + [[-x * (1 + 2.0 ** -52) + 1e-25 * draw.uniform(-1, 1) if j else -x + 0.0 for j, x in enumerate(row)] for row in half]
+    flat = (ctypes.c_double * (m * k))(*[a[i][l] for l in range(k) for i in range(m)]), (ctypes.c_double * (k * n))(*[b[l][j] for j in range(n) for l in range(k)])
+    r, i64 = Reference(), ctypes.c_int64
+    assert host.reference64_make(ctypes.byref(r), ctypes.c_char(b"N"), ctypes.c_char(b"N"), i64(m), i64(n), i64(k), flat[0], i64(m), flat[1], i64(k), i64(0)) == 0
+    for i in range(m):
+        for j in range(n):
+            products = [Fraction(a[i][l]) * Fraction(b[l][j]) for l in range(k)]
+            got = Fraction(r.high[i + j * m]) + Fraction(r.low[i + j * m])
+            assert abs(got - sum(products)) <= Fraction(2) ** -98 * sum(map(abs, products))
+    c = (ctypes.c_double * (m * n))(*[r.high[i] for i in range(m * n)])
+    errors = Errors()
+    c[m + 1] += 1000 * 2.0 ** -53 * r.magnitude[m + 1]
+    host.reference64_compare(ctypes.byref(r), c, i64(m), ctypes.byref(errors))
+    assert errors.grade == pytest.approx(1000, rel=1e-2) and errors.wrong_class == 0
+    c[0] = float("inf")
+    host.reference64_compare(ctypes.byref(r), c, i64(m), ctypes.byref(errors))
+    assert errors.wrong_class == 1 and errors.grade != errors.grade
+    host.reference64_free(ctypes.byref(r))
