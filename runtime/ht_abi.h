@@ -252,7 +252,8 @@ enum ht_family {
     HT_FAMILY_SIMT_SMALL_K,   /* FFMA from shared memory */
     HT_FAMILY_GEMV,           /* FFMA, N <= 4 */
     HT_FAMILY_TALL_SKINNY,    /* FFMA, N <= 4, small K */
-    HT_FAMILY_FP64_TILE,      /* FP64 products by DMMA or FP64 FMA */
+    HT_FAMILY_FP64_MMA_TILE,  /* FP64 products by DMMA */
+    HT_FAMILY_FP64_TILE,      /* FP64 products by FP64 FMA */
     HT_FAMILY_FALLBACK,       /* DMMA of the 64 x 64 blocks of C that fail the data check */
     HT_FAMILY_PACK,
     HT_FAMILY_REDUCE,       /* adds split-K partials */

@@ -217,6 +217,7 @@ static const struct family_emit {
     [HT_FAMILY_SIMT_SMALL_K] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_GEMV] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_TALL_SKINNY] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
+    [HT_FAMILY_FP64_MMA_TILE] = {"BM BN BK WM WN STAGES MIN_BLOCKS", "", NULL, NULL, NULL},
     [HT_FAMILY_FP64_TILE] = {"BM BN BK WM WN MIN_BLOCKS WAVE", "", NULL, NULL, NULL},
     [HT_FAMILY_CRT_WGMMA_SS] = {"BM BN BK WM WN STAGES RASTER SMS", "", NULL, NULL, NULL},
     [HT_FAMILY_CRT_MMA_WARP] = {"BM BN BK WM WN STAGES " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER", "",
@@ -351,8 +352,7 @@ static const char *hook_of(const struct frame *f, const char *name) {
         const char *role, *hook;
     } roles[] = {{"=launch", isa->launch}, {"=stage", isa->stage}, {"=fragment", isa->fragment},
                  {"=wgmma", isa->wgmma}, {"=wgmma_rs", isa->wgmma_rs_bf16}, {"=dmma", isa->dmma},
-                 {"=fp64_mma", isa->fp64_mma}, {"=fp64_lanes", isa->fp64_mma ? "arch/dmma64" : "arch/fma64"},
-                 {"=tables", NULL},
+                 {"=fp64_mma", isa->fp64_mma}, {"=tables", NULL},
                  {"=together", isa->wgmma ? "launch/together_cluster" : "launch/together_alone"},
                  {"=crt_order", isa->wgmma ? "epilogue/crt_order_wgmma" : "epilogue/crt_order_mma"},
                  {"=dmma_inside", inside ? isa->dmma : NULL},

@@ -144,7 +144,8 @@ const struct isa *isa_find(const char *name) {
 }
 
 bool isa_has(const struct isa *isa, enum isa_feature feature) {
-    const char *const hooks[] = {isa->prim, isa->fragment, isa->wgmma, isa->wgmma_rs_bf16, isa->dmma};
+    const char *const hooks[] = {isa->prim, isa->fragment, isa->wgmma,   isa->wgmma_rs_bf16,
+                                 isa->dmma, isa->fp64_mma, isa->fp64_mma ? NULL : isa->prim};
     return hooks[feature] != NULL;
 }
 

@@ -21,7 +21,9 @@ struct mma_shape {
 };
 
 /* What a kernel family may ask of an instruction set. */
-enum isa_feature { ISA_ANY, ISA_FRAGMENTS, ISA_WGMMA, ISA_WGMMA_RS_BF16, ISA_DMMA };
+enum isa_feature {
+    ISA_ANY, ISA_FRAGMENTS, ISA_WGMMA, ISA_WGMMA_RS_BF16, ISA_DMMA, ISA_FP64_MMA, ISA_FP64_FMA_ALONE
+};
 
 struct isa {
     const char *name;      /* "sm_80": the budget key `isa` */

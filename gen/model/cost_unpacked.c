@@ -148,7 +148,7 @@ void time_dmma(const struct target *on, const struct tile *t, struct cost *cost)
     cost->unit = "fp64";
 }
 
-/* ---- fp64_tile (templates/skeletons/fp64_tile.cu). It waits for FP64's unit. */
+/* ---- fp64_mma_tile and fp64_tile (templates/skeletons). They wait for FP64's unit. */
 
 /* Clocks x256 of a step of a block that has so many schedulers. Worked line: 64x64x16, sm_80: 65536 / 64 =
  * 1024; shared memory 4 x 64 pairs of 16 bytes for each 2 k, 8 x 4096 / 128, 256. */
@@ -161,10 +161,19 @@ static int64_t fp64_tile_pipes(const struct target *on, const struct tile *t, in
 }
 
 /* The formula counts matrices' elements as four bytes: half the rate for eight. */
-void time_fp64_tile(const struct target *on, const struct tile *t, struct cost *cost) {
-    waves(on, t, cost, &fitted.fp64_tile, fp64_tile_pipes, 0);
+static void fp64_waves(const struct target *on, const struct tile *t, struct cost *cost,
+                       const struct fit_unpacked *f) {
+    waves(on, t, cost, f, fp64_tile_pipes, 0);
     cost->formula.waves.dram_stream_gbps /= 2;
     cost->unit = "fp64";
+}
+
+void time_fp64_mma_tile(const struct target *on, const struct tile *t, struct cost *cost) {
+    fp64_waves(on, t, cost, &fitted.fp64_mma_tile);
+}
+
+void time_fp64_tile(const struct target *on, const struct tile *t, struct cost *cost) {
+    fp64_waves(on, t, cost, &fitted.fp64_tile);
 }
 
 /* ---- simt_small_k (templates/skeletons/simt_small_k.cu). It waits for shared memory and for C's way out. */

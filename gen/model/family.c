@@ -15,6 +15,7 @@ static const struct family_model families[HT_FAMILIES] = {
     [HT_FAMILY_SIMT_SMALL_K] = {FAMILY(simt_small_k, NULL)},
     [HT_FAMILY_GEMV] = {FAMILY(gemv, NULL)},
     [HT_FAMILY_TALL_SKINNY] = {FAMILY(tall_skinny, NULL)},
+    [HT_FAMILY_FP64_MMA_TILE] = {FAMILY(fp64_mma_tile, NULL), .space = tile_space_fp64_mma_tile},
     [HT_FAMILY_FP64_TILE] = {FAMILY(fp64_tile, NULL), .space = tile_space_fp64_tile},
     [HT_FAMILY_CRT_WGMMA_SS] = {.needs = footprint_crt_wgmma_ss, .time = time_wgmma_ss,
                                 .space = tile_space_planned},

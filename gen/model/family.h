@@ -38,6 +38,7 @@ FAMILY_FUNCTIONS(dmma)
 FAMILY_FUNCTIONS(simt_small_k)
 FAMILY_FUNCTIONS(gemv)
 FAMILY_FUNCTIONS(tall_skinny)
+FAMILY_FUNCTIONS(fp64_mma_tile)
 FAMILY_FUNCTIONS(fp64_tile)
 const char *binding_mma_warp(const struct target *on, const struct tile *t, const struct shape *shape,
                              const struct cost *cost);

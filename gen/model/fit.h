@@ -38,8 +38,8 @@ struct fit_wgmma_ss {
     int scalar_stores;       /* more of these where C is stored by elements */
 };
 
-/* unpacked_mma, the same without BF16, unpacked_wgmma, dmma, fp64_tile, simt_small_k; 0: the family has no
- * such term. */
+/* unpacked_mma, the same without BF16, unpacked_wgmma, dmma, fp64_mma_tile, fp64_tile, simt_small_k; 0: the
+ * family has no such term. */
 struct fit_unpacked {
     struct fit_source source;
     int pipe_percent;        /* of what the pipes need: their sum, or the busiest one */
@@ -76,7 +76,8 @@ struct fit_reduce {
 extern const struct fits {
     struct fit_mma_warp mma_warp;
     struct fit_wgmma_ss wgmma_ss;
-    struct fit_unpacked unpacked_mma, unpacked_fp32, unpacked_wgmma, dmma, fp64_tile, simt_small_k;
+    struct fit_unpacked unpacked_mma, unpacked_fp32, unpacked_wgmma, dmma, fp64_mma_tile, fp64_tile,
+        simt_small_k;
     struct fit_streaming gemv, tall_skinny;
     struct fit_reduce reduce, reduce_behind_wgmma; /* of packed kernels */
 } fitted;

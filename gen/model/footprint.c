@@ -50,6 +50,7 @@ enum {
     TALL_COLUMN_REGISTERS = 12, /* for each of Q's columns */
     TALL_OTHER_REGISTERS = 16,  /* ptxas: 64, 80 and, where that is what there is, 128 with four columns */
     FALLBACK_REGISTERS = 254, /* all of them */
+    FP64_MMA_OTHER_REGISTERS = 30,
     FP64_TILE_OTHER_REGISTERS = 68 /* ptxas: addresses of loads that are in flight */
 };
 
@@ -310,16 +311,28 @@ void footprint_fallback(const struct target *on, const struct tile *t, struct co
     cost->regs_other = FALLBACK_REGISTERS;
 }
 
+/* ---- fp64_mma_tile */
+
+/* Worked example: 128x128x16, warps of 64x32: 64 sums of two registers, two sets of 16 + 8 numbers, 30 = 254
+ * (254). */
+void footprint_fp64_mma_tile(const struct target *on, const struct tile *t, struct cost *cost) {
+    enum { SETS = 2, GROUP_K = 8 };
+    cost->regs_accumulators = 2 * t->wm * t->wn / on->isa->wave_size;
+    cost->regs_fragments = 2 * SETS * GROUP_K * (t->wm + t->wn) / on->isa->wave_size;
+    cost->regs_other = FP64_MMA_OTHER_REGISTERS;
+    cost->smem_bytes = t->stages * (t->bm + t->bn) * t->bk * number_bytes(on->s->in);
+}
+
 /* ---- fp64_tile */
 
-/* Worked lines: 128x64x16, warps of 32x32, DMMA: 32 sums of two registers, 4 + 2 copies of four, 4 + 1 pairs
- * of k, 68 = 176 (172, 174). FMA, sm_75: a lane has 4 + 8 pairs (arch/fma64), 204 (202). */
+/* Worked example: 128x64x16, warps of 32x32, FMA, sm_75: 32 sums of two registers, 4 + 2 copies of four, 4 + 8
+ * pairs of k of a lane (arch/fma64), 68 = 204 (202). */
 void footprint_fp64_tile(const struct target *on, const struct tile *t, struct cost *cost) {
     enum { PAIR_BYTES = 16, PAD = 2 };
     const int pairs = t->bk / 2, fma_lanes = 4 + 256 / on->isa->wave_size;
     cost->regs_accumulators = 2 * t->wm * t->wn / on->isa->wave_size;
     cost->regs_fragments = 4 * (t->bm + t->bn) * pairs / cost->threads +
-                           4 * (on->isa->fp64_mma ? t->wm / 8 + 1 : fma_lanes);
+                           4 * fma_lanes;
     cost->regs_other = FP64_TILE_OTHER_REGISTERS;
     cost->smem_bytes = t->stages * pairs * PAIR_BYTES * (t->bm + t->bn + 2 * PAD);
 }

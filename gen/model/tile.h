@@ -55,5 +55,6 @@ void tile_space_wgmma_ss(const struct target *on, tile_visit *visit, void *conte
 void tile_space_unpacked_mma(const struct target *on, tile_visit *visit, void *context);
 void tile_space_unpacked_wgmma(const struct target *on, tile_visit *visit, void *context);
 void tile_space_planned(const struct target *on, tile_visit *visit, void *context);
+void tile_space_fp64_mma_tile(const struct target *on, tile_visit *visit, void *context);
 void tile_space_fp64_tile(const struct target *on, tile_visit *visit, void *context);
 #endif

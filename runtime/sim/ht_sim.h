@@ -180,6 +180,7 @@ static inline void ht_prefetch(const void *p) {
 
 uint4 ht_lds16(unsigned s, int line = __builtin_LINE());
 float ht_lds4(unsigned s, int line = __builtin_LINE());
+double ht_lds_f64(unsigned s, int line = __builtin_LINE());
 void ht_sts16(unsigned s, uint4 v, int line = __builtin_LINE());
 void ht_sts4(unsigned s, float v, int line = __builtin_LINE());
 void ht_sts8(unsigned s, unsigned x, unsigned y, int line = __builtin_LINE());
@@ -187,6 +188,7 @@ void ht_sts8(unsigned s, unsigned x, unsigned y, int line = __builtin_LINE());
 void ht_cp_async16(unsigned s, const void *g, int line = __builtin_LINE());
 void ht_cp_async4_some(unsigned s, const float *g, int bytes, int line = __builtin_LINE());
 void ht_cp_async16_some(unsigned s, const float *g, int bytes, bool near, int line = __builtin_LINE());
+void ht_cp_async_pair(unsigned s, const double *g, unsigned valid, bool aligned, int line = __builtin_LINE());
 void ht_cp_async_commit(void);
 void ht_sim_cp_async_wait(int pending_groups);
 template <int N> static inline void ht_cp_async_wait(void) {

@@ -332,6 +332,9 @@ uint4 ht_lds16(unsigned s, int line) {
 float ht_lds4(unsigned s, int line) {
     return shared_load<float>("ht_lds4", s, line);
 }
+double ht_lds_f64(unsigned s, int line) {
+    return shared_load<double>("ht_lds_f64", s, line);
+}
 void ht_sts16(unsigned s, uint4 v, int line) {
     shared_store("ht_sts16", s, v, line);
 }
@@ -402,6 +405,15 @@ void ht_cp_async4_some(unsigned s, const float *g, int bytes, int line) {
 
 void ht_cp_async16_some(unsigned s, const float *g, int bytes, bool, int line) {
     begin_copy("ht_cp_async16_some", s, g, 16, bytes, line);
+}
+
+void ht_cp_async_pair(unsigned s, const double *g, unsigned valid, bool aligned, int line) {
+    if (aligned) {
+        begin_copy("ht_cp_async_pair", s, g, 16, (valid & 1) != 0 ? 16 : 0, line);
+    } else {
+        begin_copy("ht_cp_async_pair", s, g, 8, (valid & 1) != 0 ? 8 : 0, line);
+        begin_copy("ht_cp_async_pair", s + 8, g + 1, 8, (valid & 2) != 0 ? 8 : 0, line);
+    }
 }
 
 void ht_cp_async_commit(void) {

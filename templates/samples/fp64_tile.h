@@ -1,5 +1,5 @@
-// samples/fp64_tile.h: what the generator puts before fp64_tile, so that the template compiles by itself: on
-// sm_80, or for a HIP compiler on gfx90a.
+// samples/fp64_tile.h: what the generator puts before fp64_tile, so that the template compiles by itself, for
+// nvcc or a HIP compiler.
 #ifdef __HIP__
 #include <hip/hip_runtime.h>
 #elif !defined(HT_SIMULATOR)
@@ -12,13 +12,10 @@ constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, MIN_BLOCKS = 2;
 #include "../hooks/prim/cuda.cuh"
 #endif
 constexpr int WAVE = 32;
-#include "../hooks/launch/stream.cuh"
-#include "../hooks/arch/sm80_dmma.cuh"
-#include "../hooks/arch/dmma64.cuh"
 #else
 #include "../hooks/prim/hip.cuh"
 constexpr int WAVE = 64;
+#endif
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/arch/fma64.cuh"
-#endif
 #include "../hooks/stage/global_f64.cuh"

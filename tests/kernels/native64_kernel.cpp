@@ -57,7 +57,8 @@ struct side {
 static side operand(const char *family, int rows, int k, int k_contiguous, int batch) {
     side s = {NULL, (k_contiguous ? k : rows) + PAD, 0, k_contiguous};
     s.stride = s.ld * (k_contiguous ? rows : k);
-    s.at = memory(s.stride * batch + 1);
+    const long long needed = s.stride * batch - PAD; /* the last line ends with its last element */
+    s.at = memory(needed > 0 ? needed : 1);
     for (int entry = 0; entry < batch; entry++)
         for (int row = 0; row < rows; row++)
             for (int h = 0; h < k; h++)

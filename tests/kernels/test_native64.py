@@ -8,38 +8,55 @@ import subprocess
 import pytest
 from conftest import ROOT, SIM, nvcc
 
-FMA = (("arch/sm80_dmma.cuh", "arch/fma64.cuh"), ('#include "../hooks/arch/dmma64.cuh"\n', ""))
-ARCHS = { # what differs from the sample, and whose machine it is
-    "sm80": ((), "sm80"),
-    "sm90": ((('#include "../hooks/arch/sm80_dmma.cuh"', '#include "../hooks/arch/sm90_dmma.cuh"\n#include "../hooks/arch/sm90_dmma64.cuh"'),),
-             "sm90"),
-    "fma": (FMA, "sm75"),
-    "fma of 64 lanes": ((*FMA, ("constexpr int WAVE = 32", "constexpr int WAVE = 64")), "gfx90a"),
+DGEMM, FMA = "fp64_mma_tile", "fp64_tile"
+ARCHS = { # skeleton, what differs from its sample, and whose machine it is
+    "sm80": (DGEMM, (), "sm80"),
+    "sm90": (DGEMM, (('#include "../hooks/arch/sm80_dmma.cuh"',
+                      '#include "../hooks/arch/sm90_dmma.cuh"\n#include "../hooks/arch/sm90_dmma64.cuh"'),), "sm90"),
+    "sm90, warps of 64x32": (DGEMM, (("BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 4", "BM = 128, BN = 64, BK = 16, WM = 64, WN = 32, STAGES = 3"),),
+                             "sm80"),
+    "sm80, warps of 16x16": (DGEMM, (("BM = 64, BN = 64, BK = 16, WM = 32, WN = 32", "BM = 32, BN = 32, BK = 16, WM = 16, WN = 16"),), "sm80"),
+    "fma": (FMA, (), "sm75"),
+    "fma of 64 lanes": (FMA, (("constexpr int WAVE = 32", "constexpr int WAVE = 64"),), "gfx90a"),
 }
 CASES = ("1 1 1 NN integers 1 0", "70 66 33 NN integers 1 0", "65 3 50 TN wide 1 0", "3 130 17 NT uniform -0.5 0", "66 65 40 TT integers 2 -1",
          "20 30 15 NN uniform 0.3 -1.7", "40 40 20 NN nonfinite 1 0", "40 40 20 NT nonfinite 0 2", "20 20 0 NN uniform 1 1", "33 34 20 TN integers 1 0 3",
-         "20 20 10 NN nonfinite 0 0")
+         "20 20 10 NN nonfinite 0 0", "61 63 93 NT integers 1 0", "61 63 93 TN integers 1 0", "130 137 129 TN integers 1 0", "137 130 131 NT integers 1 2")
 BREAKS = { # text of the skeleton or a hook, replacement, case
-    "no barrier": ("skeletons/fp64_tile.cu", r"ht_barrier\(\);", "", 1),
-    "one buffer": ("skeletons/fp64_tile.cu", r"other = smem \+ BUFFER_BYTES", "other = smem", 1),
-    "k beyond the matrix": ("hooks/stage/global_f64.cuh", r"\|\| k >= depth", "", 2),
-    "rows beyond the matrix": ("hooks/stage/global_f64.cuh", r"row >= x\.rows \|\| ", "", 2),
-    "one k twice": ("hooks/stage/global_f64.cuh", r"k0 \+ pair \* 2 \+ 1", "k0 + pair * 2", 1),
-    "alpha of 0 that looks at A": ("skeletons/fp64_tile.cu", r"alpha != 0\.0 \? alpha \* sum : 0\.0", "alpha * sum", 10),
-    "beta of 0 that looks at C": ("skeletons/fp64_tile.cu", r"if \(beta != 0\.0\)", "", 1),
-    "C beyond its rows": ("skeletons/fp64_tile.cu", r"row < g\.m && ", "", 1),
-    "the first entry alone": ("hooks/stage/global_f64.cuh", r"src \+ entry \* stride", "src", 9),
-    "rows of a lane exchanged": ("hooks/arch/dmma64.cuh", r"x\[0\]\[0\], x\[1\]\[0\]", "x[1][0], x[0][0]", 1),
-    "columns of the sums": ("hooks/arch/dmma64.cuh", r"lane % 4 \* 2 \+ q % 2", "lane % 4 + q % 2 * 4", 1),
+    "no barrier": ("skeletons/fp64_mma_tile.cu", r"ht_barrier\(\); // the b", "// ", 1),
+    "a step too early": ("skeletons/fp64_mma_tile.cu", r"wait<STAGES - 2>\(\);\n        ht_b", "wait<STAGES - 1>();\n        ht_b", 1),
+    "copies where others read": ("skeletons/fp64_mma_tile.cu", r"ht_copy64_issue\(a, other\)", "ht_copy64_issue(a, buffer)", 1),
+    "one group twice": ("skeletons/fp64_mma_tile.cu", r"b_lane, s \+ 1\)", "b_lane, 0)", 1),
+    "k beyond the matrix": ("hooks/stage/tile_f64.cuh", r"x\.left - x\.k, thread", "DEPTH, thread", 2),
+    "rows beyond the matrix": ("hooks/stage/tile_f64.cuh", r"rows - row0;", "ROWS;", 1),
+    "lines beyond the matrix": ("hooks/stage/tile_f64.cuh", r"count >= COUNT \? ", "count > 0 ? ", 12),
+    "a pair at once that is not aligned": ("hooks/stage/tile_f64.cuh", r" && \(ld & 1\) == 0", "", 1),
+    "a pair at once of which half is there": ("hooks/stage/tile_f64.cuh", r" \|\| left % 2 == 0\);", " || true);", 11),
+    "a pair at once of the last k": ("hooks/stage/tile_f64.cuh", r"x\.left >= DEPTH \|\| x\.left % 2 == 0", "true", 12),
+    "alpha of 0 that looks at A": ("skeletons/fp64_mma_tile.cu", r"alpha != 0\.0 \? alpha \* sum", "true ? alpha * sum", 10),
+    "beta of 0 that looks at C": ("skeletons/fp64_mma_tile.cu", r"if \(beta != 0\.0\)", "if (true)", 1),
+    "C beyond its rows": ("skeletons/fp64_mma_tile.cu", r"if \(at < g\.m && ", "if (", 1),
+    "the first entry alone": ("skeletons/fp64_mma_tile.cu", r"g\.a \+ entry \* g\.a_stride", "g.a", 9),
+    "rows of C exchanged": ("skeletons/fp64_mma_tile.cu", r"q / 2 \* 8, to = col \+ j \* 8 \+ q % 2;\n                const double product", "8 - q / 2 * 8, to = col + j * 8 + q % 2;\n                const double product", 1),
     "an MMA left out": ("hooks/arch/sm80_dmma.cuh", r"    ht_mma_f64_884\(d \+ 2, a \+ 3, b \+ 1\);\n", "", 1),
+    "FMA: no barrier": ("skeletons/fp64_tile.cu", r"ht_barrier\(\);", "", 1),
+    "FMA: one buffer": ("skeletons/fp64_tile.cu", r"other = smem \+ BUFFER_BYTES", "other = smem", 1),
+    "FMA: k beyond the matrix": ("hooks/stage/global_f64.cuh", r"\|\| k >= depth", "", 2),
+    "FMA: rows beyond the matrix": ("hooks/stage/global_f64.cuh", r"row >= x\.rows \|\| ", "", 2),
+    "FMA: one k twice": ("hooks/stage/global_f64.cuh", r"k0 \+ pair \* 2 \+ 1", "k0 + pair * 2", 1),
+    "FMA: alpha of 0 that looks at A": ("skeletons/fp64_tile.cu", r"alpha != 0\.0 \? alpha \* sum : 0\.0", "alpha * sum", 10),
+    "FMA: beta of 0 that looks at C": ("skeletons/fp64_tile.cu", r"if \(beta != 0\.0\)", "", 1),
+    "FMA: C beyond its rows": ("skeletons/fp64_tile.cu", r"row < g\.m && ", "", 1),
+    "FMA: the first entry alone": ("hooks/stage/global_f64.cuh", r"src \+ entry \* stride", "src", 9),
 }
 
 
 def program(folder, arch, broken=None):
     shutil.copytree(ROOT / "templates", folder / "templates")
     os.symlink(ROOT / "runtime", folder / "runtime")
-    sample = folder / "templates/samples/fp64_tile.h"
-    for old, new in ARCHS[arch][0]:
+    skeleton, edits, _ = ARCHS[arch]
+    sample = folder / f"templates/samples/{skeleton}.h"
+    for old, new in edits:
         assert old in sample.read_text(), old
         sample.write_text(sample.read_text().replace(old, new, 1))
     if broken:
@@ -48,7 +65,7 @@ def program(folder, arch, broken=None):
         assert count == 1, broken
         path.write_text(text)
     out = folder / "program"
-    subprocess.run([*SIM, "-Wno-unknown-pragmas", f'-DTEMPLATE="{folder}/templates/skeletons/fp64_tile.cu"', "-c",
+    subprocess.run([*SIM, "-Wno-unknown-pragmas", f'-DTEMPLATE="{folder}/templates/skeletons/{skeleton}.cu"', "-c",
                     str(ROOT / "tests/kernels/native64_kernel.cpp"), "-o", str(folder / "t.o")], check=True)
     subprocess.run(["g++", "-o", str(out), str(folder / "t.o"), *map(str, (ROOT / "out/obj/runtime/sim").glob("*.o")), "-lpthread", "-lm"],
                    check=True)
@@ -56,7 +73,7 @@ def program(folder, arch, broken=None):
 
 
 def run(path, arch, case):
-    return subprocess.run([str(path), *case.split()], capture_output=True, text=True, env={**os.environ, "HALFTONE_SIM_MODEL": ARCHS[arch][1]})
+    return subprocess.run([str(path), *case.split()], capture_output=True, text=True, env={**os.environ, "HALFTONE_SIM_MODEL": ARCHS[arch][2]})
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -69,7 +86,8 @@ def test_products_are_right(arch, tmp_path):
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_broken_kernels_are_noticed(name, tmp_path):
-    done = run(program(tmp_path, "sm80", BREAKS[name][:3]), "sm80", CASES[BREAKS[name][3]])
+    arch = "fma" if name.startswith("FMA") else "sm80"
+    done = run(program(tmp_path, arch, BREAKS[name][:3]), arch, CASES[BREAKS[name][3]])
     assert done.returncode == 1 and re.search(r"element \d+|launch: \S", done.stdout), f"{done.returncode} {done.stdout}{done.stderr}"
 
 
@@ -80,7 +98,7 @@ def test_nvcc_takes_them_without_spills(arch, tmp_path):
     program(tmp_path, arch)
     target = {"sm80": "sm_80", "sm90": "sm_90a", "fma": "sm_75"}[arch]
     log = subprocess.run([nvcc(), "-std=c++17", "-O3", "-diag-suppress", "177", f"-arch={target}", "--cubin", "-Xptxas", "-v", "-o",
-                          str(tmp_path / "t.cubin"), str(tmp_path / "templates/skeletons/fp64_tile.cu")], check=True, capture_output=True,
+                          str(tmp_path / "t.cubin"), str(tmp_path / f"templates/skeletons/{ARCHS[arch][0]}.cu")], check=True, capture_output=True,
                          text=True).stderr
     assert "registers" in log and not re.search(r"[1-9]\d* bytes (spill|stack)", log), log
 

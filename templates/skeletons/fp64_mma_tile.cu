@@ -1,0 +1,173 @@
+#include "../samples/fp64_mma_tile.h" //@drop
+// ---- geometry: FP64 products by FP64 tensor cores, from the caller's matrices
+// A block computes BM x BN of C in steps of BK, a warp WM x WN of it, while the next STAGES - 1 steps are copied (stage/tile_f64) to the other
+// buffers of a ring:
+//
+//   buffer: [ A: BM rows x BK ][ B: BN columns x BK ]   lines as the matrix has them: a kernel for each pair of forms
+//
+// A step is multiplied in groups of FRAGMENT_K; a group's elements are loaded while the group before is multiplied, those of a step's first
+// group beside the last of the step before, so that the barrier between steps has a group's MMAs to hide behind.
+constexpr int WAVE = 32, FRAGMENT_K = 8, WARPS_M = BM / WM, THREADS = WARPS_M * (BN / WN) * WAVE;
+constexpr int MI = WM / 16, NI = WN / 8, GROUPS = BK / FRAGMENT_K, QUADS = FRAGMENT_K / 4; // quads: four k, one of each lane
+constexpr int A_BYTES = BM * BK * 8, BUFFER_BYTES = A_BYTES + BN * BK * 8, SMEM_BYTES = STAGES * BUFFER_BYTES;
+constexpr int RASTER = 8; // tile rows of a group: its blocks, which run together, share rows and columns in L2
+static_assert(GROUPS % 2 == 0, "two sets of registers take turns");
+
+// What a lane multiplies of a group: rows g and g + 8, columns g (g = lane / 4) at k = lane % 4 of each quad.
+struct fragments {
+    double a[MI][QUADS * 2], b[NI][QUADS];
+};
+
+template <bool A_K, bool B_K> HT_DEVICE void load(fragments &x, unsigned a, unsigned b, int group)
+{
+#pragma unroll
+    for (int q = 0; q < QUADS; q++) {
+#pragma unroll
+        for (int i = 0; i < MI * 2; i++) {
+            x.a[i / 2][q * 2 + i % 2] = ht_lds_f64(ht_element_behind64<BM, BK, A_K>(a, i, group * QUADS + q));
+        }
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+            x.b[j][q] = ht_lds_f64(ht_element_behind64<BN, BK, B_K>(b, j, group * QUADS + q));
+        }
+    }
+}
+
+HT_DEVICE void multiply(double (*sum)[NI][4], const fragments &x)
+{
+#pragma unroll
+    for (int j = 0; j < NI; j++) {
+#pragma unroll
+        for (int i = 0; i < MI; i++) {
+            ht_multiply_1688(sum[i][j], x.a[i], x.b[j]);
+        }
+    }
+}
+
+HT_DEVICE double bits_as_double(long long bits)
+{
+    double x;
+    __builtin_memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+HT_DEVICE double read_element(const double *p)
+{
+    return bits_as_double(ht_ldg_i64((const long long *)(const void *)p));
+}
+
+HT_DEVICE double read_scalar(const double *pointer, double value)
+{
+    return pointer ? read_element(pointer) : value;
+}
+
+// C = alpha times the sums plus beta times C, from `row` and `col` of the lane's first sum on. alpha == 0 ignores A and B, NaN included; beta == 0
+// does not read C, else all rows of eight columns are read before one is stored.
+template <bool READS_C>
+HT_DEVICE void store(const double (*sum)[NI][4], const ht_native64_args &g, double *c, int row, int col, double alpha, double beta)
+{
+#pragma unroll
+    for (int j = 0; j < NI; j++) {
+        double v[MI][4];
+#pragma unroll
+        for (int i = 0; i < MI; i++) {
+#pragma unroll
+            for (int q = 0; q < 4; q++) {
+                const int at = row + i * 16 + q / 2 * 8, to = col + j * 8 + q % 2;
+                v[i][q] = READS_C && at < g.m && to < g.n ? read_element(c + to * g.ldc + at) : 0.0;
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < MI; i++) {
+#pragma unroll
+            for (int q = 0; q < 4; q++) {
+                const int at = row + i * 16 + q / 2 * 8, to = col + j * 8 + q % 2;
+                const double product = alpha != 0.0 ? alpha * sum[i][j][q] : 0.0;
+                const double value = !READS_C ? product : alpha != 0.0 ? __fma_rn(beta, v[i][q], product) : beta * v[i][q];
+                long long bits;
+                __builtin_memcpy(&bits, &value, sizeof bits);
+                if (at < g.m && to < g.n)
+                    ht_stg_i64((long long *)(void *)(c + to * g.ldc + at), bits);
+            }
+        }
+    }
+}
+
+template <bool A_K, bool B_K> static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const ht_native64_args g)
+{
+    const unsigned smem = ht_smem_base<SMEM_BYTES>();
+    const long long entry = blockIdx.z;
+    const int lane = (int)threadIdx.x % WAVE, warp = (int)threadIdx.x / WAVE;
+    const int warp_row = warp % WARPS_M * WM, warp_col = warp / WARPS_M * WN;
+    const unsigned a_lane = ht_element_at64<BM, BK, A_K>(warp_row + lane / 4, lane % 4),
+                   b_lane = ht_element_at64<BN, BK, B_K>(warp_col + lane / 4, lane % 4) + A_BYTES;
+    const int tiles_m = (g.m + BM - 1) / BM, tiles_n = (g.n + BN - 1) / BN, per_group = RASTER * tiles_n;
+    const int first = (int)blockIdx.x / per_group * RASTER, inside = (int)blockIdx.x % per_group;
+    const int height = tiles_m - first < RASTER ? tiles_m - first : RASTER;
+    const int m0 = (first + inside % height) * BM, n0 = inside / height * BN;
+    auto a = ht_copy64_of<BM, BK, THREADS, A_K>(g.a + entry * g.a_stride, g.a_ld, m0, g.m, g.k);
+    auto b = ht_copy64_of<BN, BK, THREADS, B_K>(g.b + entry * g.b_stride, g.b_ld, n0, g.n, g.k);
+    double sum[MI][NI][4];
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) {
+#pragma unroll
+            for (int q = 0; q < 4; q++) {
+                sum[i][j][q] = 0.0;
+            }
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < STAGES - 1; i++) {
+        ht_copy64_issue(a, smem + i * BUFFER_BYTES);
+        ht_copy64_issue(b, smem + i * BUFFER_BYTES + A_BYTES);
+        ht_cp_async_commit();
+    }
+    ht_cp_async_wait<STAGES - 2>();
+    ht_barrier();
+    fragments x[2];
+    load<A_K, B_K>(x[0], smem + a_lane, smem + b_lane, 0);
+    unsigned buffer = smem, other = smem + (STAGES - 1) * BUFFER_BYTES; // the other was multiplied before
+#pragma unroll 1
+    for (int k = 0; k < g.k; k += BK) {
+        ht_copy64_issue(a, other);
+        ht_copy64_issue(b, other + A_BYTES);
+        ht_cp_async_commit();
+#pragma unroll
+        for (int s = 0; s < GROUPS - 1; s++) {
+            load<A_K, B_K>(x[(s + 1) % 2], buffer + a_lane, buffer + b_lane, s + 1);
+            multiply(sum, x[s % 2]);
+        }
+        other = buffer;
+        buffer = buffer + BUFFER_BYTES == smem + SMEM_BYTES ? smem : buffer + BUFFER_BYTES;
+        ht_cp_async_wait<STAGES - 2>();
+        ht_barrier(); // the buffer is filled, and everyone has loaded what the other holds
+        load<A_K, B_K>(x[0], buffer + a_lane, buffer + b_lane, 0);
+        multiply(sum, x[1]);
+    }
+    ht_cp_async_wait<0>();
+    const double alpha = read_scalar(g.alpha_ptr, g.alpha), beta = read_scalar(g.beta_ptr, g.beta);
+    const int row = m0 + warp_row + lane / 4, col = n0 + warp_col + lane % 4 * 2;
+    if (beta != 0.0)
+        store<true>(sum, g, g.c + entry * g.c_stride, row, col, alpha, beta);
+    else
+        store<false>(sum, g, g.c + entry * g.c_stride, row, col, alpha, beta);
+}
+
+using kernel64 = void (*)(const ht_native64_args);
+static const kernel64 kernels[2][2] = {{gemm<false, false>, gemm<false, true>}, {gemm<true, false>, gemm<true, true>}};
+
+static int init(void)
+{
+    int code = 0;
+    for (int i = 0; i < 4 && code == 0; i++)
+        code = ht_allow_smem(kernels[i / 2][i % 2], SMEM_BYTES);
+    return code;
+}
+
+static int launch(const ht_native64_args &g, void *stream)
+{
+    const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
+    return ht_launch(kernels[g.a_k_contiguous != 0][g.b_k_contiguous != 0], tiles, 1, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g);
+}
