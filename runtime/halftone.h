@@ -172,6 +172,12 @@
  *    62.2 (crt16) to 77.2, not to |A||B|: elements far below their row's norm lose bits. Nothing looks at the data. A row of
  *    A or column of B with NaN or Inf makes its row or column of C NaN. They need workspace, about a byte an element of A, B
  *    and C for each modulus. halftone_dquery gives their bound as fixed_point, relative to k max|a| max|b|. k is at most 2^29.
+ *    ozaki (on request: SCHEMES=) is the scheme of Mukunoki et al. (2020): as many FP16 slices as the data need for DGEMM's
+ *    probable error, at most 16, chosen on the device; "ozaki:d=7" has 7, "ozaki-cr" splits to the end, at most 24 slices
+ *    ("ozaki-cr:d=40": 40; 128 is the most), and rounds each element correctly (for an alpha that is a power of two and beta
+ *    = 0; else the correctly rounded A B enters one FMA). Equal bits on every GPU. Rows and columns with NaN or Inf, or
+ *    which need more slices, are NaN. k is at most 2^18; of a batch one entry runs after the other; workspace is 2 bytes an
+ *    element of A and B for each slice that there may be, 8 more for each element, and 1 GiB at most for sums.
  *    k = 0, or an alpha of 0 that the host sees, is done by native64. Equal calls give equal bits with every scheme. A library that was generated without a scheme that
  *    a call needs (SCHEMES=) answers HALFTONE_NOT_SUPPORTED, or HALFTONE_ACCURACY where an accuracy needs it; without
  *    native64 no product of FP64 is certain to run. */

@@ -170,6 +170,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                   "PREFETCH_STAGES A_BYTES SMEM_BYTES WARPS_M WARPS_N SUMS A_REGS B_REGS ATOM_K",
          .tiles = {{64, 64, 64, 32, 32, 2, ALWAYS, "FP16 products of slices; few tiles"},
                    {64, 64, 64, 32, 32, 3, ALWAYS, "FP16 products of slices; few tiles"},
+                   {128, 128, 64, 64, 32, 2, ALWAYS, "FP16 products of slices; many tiles"},
                    {128, 128, 64, 64, 32, 3, ALWAYS, "FP16 products of slices; many tiles"},
                    {128, 128, 64, 64, 64, 2, ALWAYS, "FP16 products of slices; many tiles"}}},
     [HT_FAMILY_OZAKI_PACK] =

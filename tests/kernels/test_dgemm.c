@@ -340,12 +340,22 @@ static void by_slices(void **s) {
         nonfinite_rows_are_nan(names[i]);
     }
     norm_bound = 0;
-    const double one = 1, zero = 0, far[4] = {0x1p900, 0x1p-900, 1, 1}; /* one row of A needs a hundred slices and more */
-    double *x = on_device(far, 4), got = 0;
+    const double one = 1, zero = 0; /* a row that needs a slice for each of its 40 elements */
+    double far[80], got = 0;
+    for (int i = 0; i < 40; i++) {
+        far[i] = ldexp(1, -13 * i);
+        far[40 + i] = 1;
+    }
+    double *x = on_device(far, 80);
     check_code(halftone_dset_scheme(handle, "ozaki-cr"), "far");
-    check_code(halftone_dgemm(handle, 'T', 'N', 1, 1, 2, &one, x, 2, x + 2, 2, &zero, x, 1), "far");
+    check_code(halftone_dgemm(handle, 'T', 'N', 1, 1, 40, &one, x, 40, x + 40, 40, &zero, x, 1), "far");
     assert_int_equal(ht_dev_download(&got, x, sizeof got), HT_DEV_OK);
     assert_true(isnan(got)); /* never a guess */
+    check_code(halftone_dset_scheme(handle, "ozaki-cr:d=40"), "far");
+    assert_int_equal(ht_dev_upload(x, far, sizeof far), HT_DEV_OK);
+    check_code(halftone_dgemm(handle, 'T', 'N', 1, 1, 40, &one, x, 40, x + 40, 40, &zero, x, 1), "far");
+    assert_int_equal(ht_dev_download(&got, x, sizeof got), HT_DEV_OK);
+    assert_true(got == 1 + 0x1p-13 + 0x1p-26 + 0x1p-39 + 0x1p-52); /* 2^-65 is less than half of the last bit */
     ht_dev_free(x);
     const struct problem blocks = {"integers", 'N', 'N', 150, 300, 2, 1, 1, 0, false};
     check_code(halftone_dset_scheme(handle, "ozaki-cr:d=100"), "blocks");

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import ROOT, SIM, nvcc
+from conftest import ROOT, SIM, gen, nvcc, runtime_objects
 
 PARTS = {"ozaki_pack": 0, "ozaki_mma_warp": 1, "ozaki_combine": 2}
 SAMPLE = "samples/ozaki_mma_warp.h"
@@ -380,6 +380,25 @@ BREAKS = {
 def test_broken_kernels_are_noticed(build, name):
     part, file, text, replacement, case = BREAKS[name]
     assert check(Run(build.whole("sm80", (file, text, replacement), part), "sm80", CASES[case], build.folder / "broken"))
+
+
+# ---- the library
+@pytest.mark.skipif(not os.path.exists("/usr/include/cmocka.h"), reason="no cmocka")
+@pytest.mark.parametrize("gpu", ["t4"])
+def test_the_library_runs_its_modes(gpu, tmp_path):
+    """by_slices of test_dgemm.c, which default sets leave out: transposes, batches, blocks of C, names, limits."""
+    gen("emit", "--gpu", gpu, "--scheme", "native64,ozaki", "--out", tmp_path / "set")
+    objects = []
+    for path in sorted((tmp_path / "set").glob("ht_*")):
+        objects.append(str(tmp_path / (path.stem + ".o")))
+        subprocess.run([*SIM, "-O1", "-c", str(path), "-o", objects[-1]], check=True)
+    for path in (tmp_path / "set/dispatch.c", ROOT / "tests/kernels/test_dgemm.c"):
+        objects.append(str(tmp_path / (path.stem + ".o")))
+        subprocess.run(["gcc", "-std=c11", "-D_DEFAULT_SOURCE", f"-I{ROOT}/runtime", "-c", str(path), "-o", objects[-1]], check=True)
+    sim = [*runtime_objects(), *(ROOT / "out/obj/runtime/sim").glob("*.o")]
+    subprocess.run(["g++", "-o", str(tmp_path / "program"), *objects, *map(str, sim), "-lcmocka", "-lpthread", "-lm"], check=True)
+    done = subprocess.run([str(tmp_path / "program"), "*by_slices*"], capture_output=True, text=True)
+    assert done.returncode == 0 and "[       OK ] by_slices" in done.stdout + done.stderr, done.stdout + done.stderr
 
 
 # ---- real compilers
