@@ -34,8 +34,7 @@ class ExactBuild(Build):
     def templates(self, arch, table=TABLE.read_text(), broken=None):
         copy = super().templates(arch, table, broken)
         sample = copy / "samples/crt_exact.h"
-        wave = "\nconstexpr int WAVE = 32;" if arch == "sm90a" else ""
-        sample.write_text(sample.read_text().replace('"crt_mma_warp.h"', f'"{parts_of(arch)[1]}.h"{wave}'))
+        sample.write_text(sample.read_text().replace('"crt_mma_warp.h"', f'"{parts_of(arch)[1]}.h"'))
         return copy
 
     def part(self, name, templates):
