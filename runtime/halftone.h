@@ -156,9 +156,10 @@
  *    says nothing about them, and nothing of FP64 is packed by the caller. halftone_dset_accuracy asks for one of
  *
  *      fp64            |C - R| <= (k + 4) 2^-53 |A||B| on every input, with NaN, Inf, overflow and subnormal results as native
- *                      DGEMM has them: the default, by scheme native64, FP64 tensor cores on compute capability 8.0, 9.0 and 10.0,
- *                      else FP64 FMAs, which are slow where a GPU has few (1/32 or 1/64 of its FP32 rate)
- *      bits=N          2^-N |A||B|; HALFTONE_ACCURACY where (k + 4) 2^-53 is more
+ *                      DGEMM has them: the default. By scheme native64, FP64 tensor cores on compute capability 8.0, 9.0 and
+ *                      10.0, else FP64 FMAs, which are slow where a GPU has few (1/32 or 1/64 of its FP32 rate); or, where that is
+ *                      predicted faster, by crt15 (crt14, crt16) for the elements of C that the data certify, native64 for the rest
+ *      bits=N          2^-N |A||B|, in the same ways; HALFTONE_ACCURACY where (k + 4) 2^-53 is more
  *      fp64-fast       crt14 where it is predicted faster than native64
  *      fp64-exact      alpha A B + beta C as exact numbers, rounded once to nearest even: each element is the double closest to it,
  *                      whatever the exponents, alpha and beta, subnormal results and overflow included, NaN and Inf as IEEE
@@ -169,7 +170,12 @@
  *
  *    Schemes crt14 to crt20 (Ozaki-II) make integers of rows and columns, multiply their residues by INT8 tensor cores, and
  *    round once. Their bound is relative to norms, 2^-L (|a|_2 |b|_1 + |a|_1 |b|_2) of a row and a column with L 54.6 (crt14),
- *    62.2 (crt16) to 77.2, not to |A||B|: elements far below their row's norm lose bits. Nothing looks at the data. A row of
+ *    62.2 (crt16) to 77.2, not to |A||B|: elements far below their row's norm lose bits. By name, fp64-fast and reproducible nothing
+ *    looks at the data. Accuracies fp64 and bits=N certify: packing counts of each row of A and column of B the elements that are not
+ *    far below its root mean square, and an element of C whose row and column have 5k/4 of them together is within the bound.
+ *    Others (many zeros, exponents over many binades, NaN, Inf) are computed by native64 behind the product, in the same call, without
+ *    a question to the host: correct, and where that is much of C slower than native64 alone, by packing and launches, or by the
+ *    product too where some of C is certified. A row of
  *    A or column of B with NaN or Inf makes its row or column of C NaN. They need workspace, about a byte an element of A, B
  *    and C for each modulus. halftone_dquery gives their bound as fixed_point, relative to k max|a| max|b|. k is at most 2^29.
  *    ozaki (on request: SCHEMES=) is the scheme of Mukunoki et al. (2020): as many FP16 slices as the data need for DGEMM's
@@ -268,6 +274,13 @@ int halftone_set_stream(halftone *handle, void *stream);
 
 /* Device memory of yours for the calls that follow, on whatever stream; NULL and 0: back to the source below. */
 int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes);
+
+/* No call of the handle takes more workspace than this; 0: no limit (default). Calls that would are cut into blocks of the batch,
+ * of rows and of columns, 256 at least, whose operands are packed again for each: halftone_query says how many (blocks) and what
+ * they take. HALFTONE_WORKSPACE where no blocks are small enough, and for packed operands; FP64's accuracies then run native64
+ * where it serves, which needs none. Schemes of fixed point (i8x*, crt*) have the same bits in any blocks. */
+int halftone_set_workspace_limit(halftone *handle, size_t bytes);
+int halftone_get_workspace_limit(halftone *handle, size_t *bytes);
 
 /* HALFTONE_OWN (default) or HALFTONE_POOL: where workspace comes from without a block of yours; see 4 above. What the
  * handle keeps already stays until halftone_trim. HALFTONE_NOT_SUPPORTED: the device has no stream-ordered memory, or the
@@ -434,10 +447,14 @@ struct halftone_plan {
     const char *range; /* inputs for which it holds */
     const char *why;   /* what limits the kernel, and the runner-up */
     char why_scheme[HALFTONE_WHY_BYTES]; /* why this scheme, and the runner-up */
+    int unit_exponent; /* bound_units count 2^this: -24, of FP64 products -53 */
+    int moduli;        /* of an FP64 product by residues, else 0 */
+    int64_t blocks;    /* calls that a limit of the workspace makes of this one; 1 */
+    int64_t native_ns; /* of an FP64 product: what native64 is predicted to take; 0: the library lacks it */
 };
 
 #define HALFTONE_PLAN_INIT                                                                                        \
-    { sizeof(struct halftone_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0} }
+    { sizeof(struct halftone_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, -24, 0, 1, 0 }
 
 /* What halftone_sgemm (batch 1) or the batched call, with operands that are not shared, would run. */
 int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,

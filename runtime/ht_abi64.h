@@ -6,6 +6,7 @@
 /*@abi*/
 #ifndef HT_ABI64_VERSION
 #define HT_ABI64_VERSION 1
+enum { HT_CRT_COUNTS_AT = 64 }; /* where the rows' counts begin: below */
 /* By residues (schemes crt14 ... crt20): pack A, pack B (ht_crt_pack_args), one INT8 product for each
  * modulus (ht_crt_gemm_args), combine (ht_crt_combine_args). Panels: of each modulus ceil(rows / 64) x
  * k_blocks atoms of 64 rows x 128 k, one byte each, as in ht_abi.h; planes: of each modulus the residues of
@@ -13,19 +14,33 @@
  * it.
  *
  * One operand: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]; rows are
- * those of A, or columns of B. */
+ * those of A, or columns of B.
+ *
+ * A certified product counts while packing: of each row how many elements are at least 2^count_exponent in the
+ * scaled integers' units. Counts of an operand's entry: [0] the least and [1] the most of all rows, then from
+ * HT_CRT_COUNTS_AT on of each row, rows rounded up to 64, and behind them those of each 1,024 k. A row of zeros has as many
+ * as are needed, one with NaN or Inf far below 0. */
 struct ht_crt_pack_args {
     const double *src;
     unsigned char *panels;
     int *exponents; /* of each row: s, or CRT_POISONED where it holds NaN or Inf */
+    int *counts;    /* NULL: nothing is counted */
     unsigned long long *measured; /* [segment of CRT_SEGMENT k][row, rounded up to 64]: used while packing */
     long long ld, src_stride; /* elements; strides between batch entries */
     long long modulus_stride, panel_stride; /* bytes between the panels of moduli, between batch entries */
-    long long exponent_stride, measured_stride; /* elements */
+    long long exponent_stride, measured_stride, count_stride; /* elements */
+    int count_exponent, count_needed;
     int rows, k;
     int k_blocks; /* ceil(k / 128) */
     int k_contiguous;
     int batch;
+};
+/* Of a row and a column together `needed` elements are enough: then the product of residues is within its
+ * bound of |A||B|. Elements of C that have fewer are FP64 arithmetic's, whose kernel leaves the others alone. */
+struct ht_crt_counts {
+    const int *a, *b;             /* NULL: the data are not asked */
+    long long a_stride, b_stride; /* elements, between batch entries */
+    int needed;
 };
 struct ht_crt_gemm_args {
     const unsigned char *a_panels, *b_panels;
@@ -33,6 +48,7 @@ struct ht_crt_gemm_args {
     long long a_modulus_stride, b_modulus_stride,
         plane_modulus_stride;                   /* bytes, between neighbouring moduli */
     long long a_stride, b_stride, plane_stride; /* bytes, between batch entries */
+    struct ht_crt_counts counts;
     int m, n;
     int k_blocks;
     int batch;
@@ -47,6 +63,7 @@ struct ht_crt_combine_args {
         *beta_ptr; /* device pointers that win over the values below; NULL: use the values */
     long long plane_modulus_stride, plane_stride;                  /* bytes */
     long long ldc, c_stride, a_exponent_stride, b_exponent_stride; /* elements */
+    struct ht_crt_counts counts;
     int m, n;
     int batch;
     double alpha, beta;
@@ -131,6 +148,7 @@ struct ht_native64_args {
     double *c;
     const double *alpha_ptr, *beta_ptr;
     long long a_ld, b_ld, ldc, a_stride, b_stride, c_stride; /* elements; strides between batch entries */
+    struct ht_crt_counts counts; /* where they are: of C only what residues leave */
     int m, n, k;
     int a_k_contiguous, b_k_contiguous;
     int batch;

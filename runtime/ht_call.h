@@ -13,6 +13,7 @@
 #include "halftone.h"
 #include "ht_accuracy.h"
 #include "ht_abi.h"
+#include "ht_abi64.h"
 #include "ht_pick.h"
 #include "ht_dev.h"
 
@@ -78,8 +79,9 @@ struct packed_layout {
     int64_t absmax_stride, panel_stride; /* elements and bytes from entry to entry */
     int64_t exchange_ints;               /* of one entry; they follow its rows' absmax */
     int64_t range_stride, copy_stride;   /* elements; 0 without the data check */
+    int64_t count_stride;                /* of a certificate */
     /* of all entries, rounded up to WS_ALIGNMENT; INT64_MAX: too many */
-    int64_t absmax_bytes, panel_bytes, range_bytes, copy_bytes;
+    int64_t absmax_bytes, panel_bytes, range_bytes, copy_bytes, count_bytes;
 };
 
 /* What a call launches. A further kind is a row of the table in ht_steps.c. */
@@ -103,6 +105,8 @@ enum ws_region {
     WS_B_PANELS,
     WS_A_RANGE, /* the data check's counts */
     WS_B_RANGE,
+    WS_A_COUNTS, /* of elements, where residues are certified: ht_crt_counts */
+    WS_B_COUNTS,
     WS_PARTIALS, /* of split-K; slices of the batch use them one after the other */
     WS_REGIONS
 };
@@ -123,6 +127,12 @@ struct ozaki_plan {
     int64_t plane_stride;                   /* floats, from pair to pair */
 };
 
+/* What packing counts of a row for FP64 by residues: elements of at least 2^exponent in the scaled integers' units.
+ * `needed` of a row and a column together certify an element of C. */
+struct ht_certificate {
+    int exponent, needed;
+};
+
 struct plan {
     const struct ht_set_desc *set; /* that its kernels are of: the handle's, or its FP64 half */
     const struct ht_scheme_desc *scheme;
@@ -138,10 +148,12 @@ struct plan {
     int64_t plane_entries;
     struct ozaki_plan ozaki;
     bool is_exact; /* correctly rounded: ht_exact.c */
+    struct ht_certificate certificate; /* of FP64 by residues; needed 0: none */
     struct packed_layout a, b;
     int k_blocks;
     struct step step[STEPS_MAX];
     int steps;
+    int64_t blocks, block_m, block_n, block_batch; /* 1, or calls that the limit of the workspace makes of this one */
     int64_t at[WS_REGIONS]; /* bytes into the workspace */
     int64_t bytes;          /* of the workspace */
 };
@@ -246,6 +258,8 @@ struct halftone {
     size_t host_bytes;
     int host_threads; /* 0: by size */
     struct ht_host_left left;
+    int64_t workspace_limit; /* bytes of a call; 0: none */
+    bool without_workspace;  /* while a plan is made that may need none */
     int pointer_mode;
     const char *scheme;          /* name in the set; NULL: `accuracy` chooses by shape */
     bool is_auto;                /* scheme is what `auto` starts from */
@@ -377,6 +391,15 @@ HT_LOCAL int ht_open_workspace(halftone *h, size_t bytes, struct workspace *w);
 HT_LOCAL int ht_close_workspace(halftone *h, struct workspace *w, int code);
 HT_LOCAL enum ws_source ht_workspace_source(const halftone *h);
 
+/* ---- ht_blocks.c ---- */
+
+typedef int ht_planner(halftone *h, const struct plan_key *key, struct plan *p);
+/* The plan of a call that needs no more than the handle's limit, or of the blocks of which it then consists. */
+HT_LOCAL int ht_plan_within_limit(halftone *h, const struct plan_key *key, ht_planner *make, struct plan *p);
+/* Runs the blocks of a call that has more than one. */
+HT_LOCAL int ht_run_blocks(halftone *h, const struct gemm_call *x, const struct plan *plan,
+                           int (*run)(halftone *h, const struct gemm_call *x));
+
 /* ---- ht_context.c ---- */
 
 /* Fills in halftone.capture. */
@@ -417,16 +440,26 @@ HT_LOCAL int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht
 
 /* The scheme of an FP64 product, and the plan of its call. */
 HT_LOCAL int ht_scheme_of_call64(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme);
+/* Moduli of a scheme of residues; 1 of the others. */
+HT_LOCAL int ht_moduli_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s);
+/* Its kernel for a shape; all moduli are products of one launch. */
+HT_LOCAL struct ht_choice ht_pick64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s);
+/* ns of a product, packing and putting together included; false: no kernel fits this GPU. */
+HT_LOCAL bool ht_predict64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s, int64_t *ns);
+extern HT_LOCAL const char ht_fp64[]; /* the default accuracy */
 HT_LOCAL int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p);
 /* ns of packing and putting together. */
 HT_LOCAL int64_t ht_residues_ns(const struct ht_set_desc *set, int moduli, int64_t m, int64_t n, int64_t k,
                                 int64_t batch);
-HT_LOCAL void ht_explain64(const halftone *h, char *line, size_t bytes);
+/* Why a plan's scheme; NULL: there is none. */
+HT_LOCAL void ht_explain64(const halftone *h, const struct plan *p, struct halftone_plan *out);
 /* |C - AB| beside k max|a| max|b| of a row and a column, by residues; 0: the scheme has none. */
 HT_LOCAL double ht_crt_bound(const struct plan *p, int64_t k);
 HT_LOCAL int ht_launch_native64(halftone *h, const struct gemm_run *r, const struct step *s);
 
 /* ---- ht_residues.c: FP64 by residues ---- */
+
+enum { HT_CRT_K_MOST = 1 << 29 }; /* beyond that integers may be too large for the moduli (notes on error bounds, section 14) */
 
 /* Layouts and steps of a call whose scheme has so many moduli, which its kernel says. */
 HT_LOCAL int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p);
@@ -452,5 +485,21 @@ HT_LOCAL int64_t ht_exact_bytes(const struct plan *p, int moduli);
 /* Instead of the combination. */
 HT_LOCAL int ht_launch_exact(halftone *h, const struct gemm_run *r, int64_t entry,
                              const struct ht_crt_combine_args *to);
+
+/* ---- ht_dcheck.c: which FP64 products run by residues under a bound of |A||B|, certified by their data ---- */
+
+/* Units of 2^-53 |A||B| that the handle's accuracy allows at this k; 0: none is asked for. */
+HT_LOCAL double ht_units64(const halftone *h, int64_t k);
+/* The cheapest scheme of residues whose certificate ordinary data pass, if it is predicted faster than `native` (NULL: the set
+ * lacks it); else `native`, and nothing is needed of the certificate. */
+HT_LOCAL const struct ht_scheme_desc *ht_choose_certified(const halftone *h, const struct gemm_call *x,
+                                                          const struct ht_scheme_desc *native,
+                                                          struct ht_certificate *certificate);
+/* Counts in a plan's layouts and steps, and the launch behind the product. */
+HT_LOCAL int ht_plan_certificate(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *native, struct plan *p);
+/* Bound and range of such a plan. */
+HT_LOCAL void ht_describe_certificate(const halftone *h, const struct gemm_call *x, struct halftone_plan *out);
+/* Where the counts of entries from `entry` on are; a NULL: none. */
+HT_LOCAL struct ht_crt_counts ht_counts_of(const struct gemm_run *r, int64_t entry);
 
 #endif

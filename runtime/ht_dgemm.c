@@ -1,18 +1,17 @@
 /* ht_dgemm.c: FP64 products: the public functions, their scheme and plan, and the launches of its kernels.
  * Arguments, workspace and steps are those of the FP32 products. */
 #include "ht_call.h"
-#include "ht_abi64.h"
 #include "ht_cost.h"
 
+const char ht_fp64[] = "fp64";
 static const char native_name[] = "native64", fast_scheme[] = "crt14", reproducible_scheme[] = "crt16",
                   exact_scheme[] = "crt20";
-static const char fp64[] = "fp64", fp64_fast[] = "fp64-fast", fp64_exact[] = "fp64-exact",
+static const char fp64_fast[] = "fp64-fast", fp64_exact[] = "fp64-exact",
                   reproducible[] = "reproducible";
 
 /* ---- select ---- */
 
-/* Moduli of a scheme of residues; 1 of the others. */
-static int moduli_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
+int ht_moduli_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
     for (int i = 0; i < set->kernels; i++)
         if (strcmp(set->kernel[i].scheme, s->name) == 0 && set->kernel[i].residues != NULL)
             return set->kernel[i].residues->moduli;
@@ -25,12 +24,22 @@ static int64_t products_of(const halftone *h, const struct ht_scheme_desc *s, in
     for (int i = 0; i < set->kernels; i++)
         if (strcmp(set->kernel[i].scheme, s->name) == 0 && set->kernel[i].ozaki != NULL)
             return ht_ozaki_products(&h->ozaki, k);
-    return moduli_of(set, s);
+    return ht_moduli_of(set, s);
 }
 
-static struct ht_choice pick64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s) {
+struct ht_choice ht_pick64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s) {
     return ht_pick(h->set64, s->name, at_least_one(x->m), at_least_one(x->n), x->k,
                    ht_mul(at_least_one(x->batch), products_of(h, s, x->k)), HT_PARTIAL_LIMIT_BYTES);
+}
+
+bool ht_predict64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s, int64_t *ns) {
+    const struct ht_choice choice = ht_pick64(h, x, s);
+    const int moduli = ht_moduli_of(h->set64, s);
+    *ns = choice.predicted_ns;
+    if (moduli > 1)
+        *ns = ht_add(*ns, ht_residues_ns(h->set64, moduli, at_least_one(x->m), at_least_one(x->n), x->k,
+                                         at_least_one(x->batch)));
+    return choice.kernel >= 0;
 }
 
 int64_t ht_residues_ns(const struct ht_set_desc *set, int moduli, int64_t m, int64_t n, int64_t k,
@@ -42,12 +51,8 @@ int64_t ht_residues_ns(const struct ht_set_desc *set, int moduli, int64_t m, int
 
 static bool is_faster(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *crt,
                       const struct ht_scheme_desc *native) {
-    const struct ht_choice one = pick64(h, x, crt), other = pick64(h, x, native);
-    return one.kernel >= 0 &&
-           (other.kernel < 0 ||
-            ht_add(one.predicted_ns, ht_residues_ns(h->set64, moduli_of(h->set64, crt), at_least_one(x->m),
-                                                    at_least_one(x->n), x->k, at_least_one(x->batch))) <
-                other.predicted_ns);
+    int64_t one, other;
+    return ht_predict64(h, x, crt, &one) && (!ht_predict64(h, x, native, &other) || one < other);
 }
 
 static int scheme64_named(halftone *h, const char *name, int code, const struct ht_scheme_desc **scheme) {
@@ -71,7 +76,10 @@ static bool is_exact(const halftone *h) {
     return h->scheme64 == NULL && h->accuracy64.text != NULL && strcmp(h->accuracy64.text, fp64_exact) == 0;
 }
 
-int ht_scheme_of_call64(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme) {
+/* And how a scheme of residues is certified. */
+static int choose64(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme,
+                    struct ht_certificate *certificate) {
+    memset(certificate, 0, sizeof *certificate);
     const char *const text = h->accuracy64.text;
     if (h->scheme64 != NULL)
         return scheme64_named(h, h->scheme64, HALFTONE_NOT_SUPPORTED, scheme);
@@ -84,10 +92,16 @@ int ht_scheme_of_call64(halftone *h, const struct gemm_call *x, const struct ht_
                        (long long)x->k, native_name, bits_of_native(at_least_one(x->k)));
     const int code = scheme64_named(h, native_name, HALFTONE_NOT_SUPPORTED, scheme);
     const struct ht_scheme_desc *const fast = h->set64 != NULL ? ht_find_scheme(h->set64, fast_scheme) : NULL;
-    if (text != NULL && strcmp(text, fp64_fast) == 0 && fast != NULL && x->k > 0 &&
+    if (text != NULL && strcmp(text, fp64_fast) == 0 && fast != NULL && x->k > 0 && !h->without_workspace &&
         (code != HALFTONE_OK || is_faster(h, x, fast, *scheme)))
         *scheme = fast;
+    *scheme = ht_choose_certified(h, x, *scheme, certificate);
     return *scheme != NULL ? HALFTONE_OK : code;
+}
+
+int ht_scheme_of_call64(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme) {
+    struct ht_certificate certificate;
+    return choose64(h, x, scheme, &certificate);
 }
 
 int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p) {
@@ -96,11 +110,11 @@ int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p) {
     p->set = h->set64;
     p->fallback = NO_KERNEL;
     /* where only C is scaled every scheme does what FP64 arithmetic does */
-    const int code = key->k > 0 ? ht_scheme_of_call64(h, &x, &p->scheme)
+    int code = key->k > 0 ? choose64(h, &x, &p->scheme, &p->certificate)
                                 : scheme64_named(h, native_name, HALFTONE_NOT_SUPPORTED, &p->scheme);
     if (code != HALFTONE_OK)
         return code;
-    const struct ht_choice choice = pick64(h, &x, p->scheme);
+    const struct ht_choice choice = ht_pick64(h, &x, p->scheme);
     if (choice.kernel < 0)
         return ht_fail(h, HALFTONE_NOT_SUPPORTED,
                        "scheme '%s' has no kernel that fits the shared memory of this GPU", p->scheme->name);
@@ -109,7 +123,11 @@ int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p) {
     p->kernel_ns = choice.predicted_ns;
     p->is_exact = is_exact(h) && key->k > 0;
     if (p->set->kernel[p->kernel].residues != NULL)
-        return ht_plan_residues(h, key, p);
+        code = ht_plan_residues(h, key, p);
+    if (code != HALFTONE_OK || p->certificate.needed > 0)
+        return code != HALFTONE_OK ? code : ht_plan_certificate(h, &x, ht_find_scheme(h->set64, native_name), p);
+    if (p->set->kernel[p->kernel].residues != NULL)
+        return HALFTONE_OK;
     if (p->set->kernel[p->kernel].ozaki != NULL)
         return ht_plan_ozaki(h, key, p);
     ht_add_step(p, STEP_NATIVE64, p->kernel);
@@ -131,7 +149,7 @@ int halftone_dset_scheme(halftone *handle, const char *name) {
         return ht_fail(handle, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s' for FP64 products",
                        name != NULL ? name : "(NULL)");
     if (is_auto)
-        return halftone_dset_accuracy(handle, fp64);
+        return halftone_dset_accuracy(handle, ht_fp64);
     handle->scheme64 = scheme->name;
     if (is_ozaki) {
         handle->ozaki = mode;
@@ -141,7 +159,7 @@ int halftone_dset_scheme(halftone *handle, const char *name) {
 }
 
 int halftone_dset_accuracy(halftone *handle, const char *text) {
-    static const char *const names[] = {fp64, fp64_fast, fp64_exact, reproducible};
+    static const char *const names[] = {ht_fp64, fp64_fast, fp64_exact, reproducible};
     struct ht_accuracy64 wanted;
     int code = ht_begin(handle), bits = 0, used = 0;
     if (code != HALFTONE_OK)
@@ -184,7 +202,7 @@ int halftone_dget_accuracy(halftone *handle, const char **text) {
         *text = handle->scheme64 != NULL          ? NULL
                 : handle->accuracy64.text != NULL ? handle->accuracy64.text
                 : handle->accuracy64.bits > 0     ? handle->accuracy64.bits_text
-                                                  : fp64;
+                                                  : ht_fp64;
     return code;
 }
 
@@ -193,14 +211,19 @@ const char *halftone_dschemes(const halftone *handle, int index) {
     return set != NULL && index >= 0 && index < set->schemes ? set->scheme[index].name : NULL;
 }
 
-void ht_explain64(const halftone *h, char *line, size_t bytes) {
+void ht_explain64(const halftone *h, const struct plan *p, struct halftone_plan *out) {
+    const char *const by = h->accuracy64.text != NULL ? h->accuracy64.text
+                           : h->accuracy64.bits > 0   ? h->accuracy64.bits_text
+                                                      : ht_fp64;
+    const size_t bytes = sizeof out->why_scheme;
     if (h->scheme64 != NULL)
-        snprintf(line, bytes, "set by name");
+        snprintf(out->why_scheme, bytes, "set by name");
+    else if (p != NULL && p->checked)
+        snprintf(out->why_scheme, bytes,
+                 "by accuracy %s: %s where the data certify it, %s for the rest; %s alone: %lld ns predicted", by,
+                 p->scheme->name, native_name, native_name, (long long)out->native_ns);
     else
-        snprintf(line, bytes, "by accuracy %s",
-                 h->accuracy64.text != NULL ? h->accuracy64.text
-                 : h->accuracy64.bits > 0   ? h->accuracy64.bits_text
-                                            : fp64);
+        snprintf(out->why_scheme, bytes, "by accuracy %s", by);
 }
 
 /* ---- launch ---- */
@@ -216,6 +239,7 @@ int ht_launch_native64(halftone *h, const struct gemm_run *r, const struct step 
     args.m = (int)x->m;
     args.n = (int)x->n;
     args.batch = r->args.batch;
+    args.counts = ht_counts_of(r, r->entry);
     args.beta_ptr = on_device ? (const double *)x->beta : NULL;
     args.beta = on_device ? 0.0 : *(const double *)x->beta;
     if (x->k > 0) { /* else only C is scaled: alpha stays 0 */
@@ -237,13 +261,14 @@ int ht_launch_native64(halftone *h, const struct gemm_run *r, const struct step 
 /* ---- products ---- */
 
 /* C = alpha A B + beta C, or beta C alone, by a call that has no k. */
-static int multiply64(halftone *h, struct gemm_call *x, enum call_effect effect) {
+static int multiply64(halftone *h, const struct gemm_call *x) {
     struct gemm_run r;
     memset(&r, 0, sizeof r);
     r.call = x;
-    x->k = effect == EFFECT_SCALE ? 0 : x->k;
     const int code =
         ht_plan_call(h, x, x->stride_a == 0 ? 1 : x->batch, x->stride_b == 0 ? 1 : x->batch, &r.plan);
+    if (code == HALFTONE_OK && r.plan->blocks > 1)
+        return ht_run_blocks(h, x, r.plan, multiply64);
     return code == HALFTONE_OK ? ht_run_plan(h, &r) : code;
 }
 
@@ -272,7 +297,10 @@ int halftone_dgemm_strided_batched(halftone *handle, char transa, char transb, i
     code = ht_check_gemm(handle, &x, false, &effect);
     if (code == HALFTONE_OK)
         code = ht_check_extents(handle, &x, false, effect);
-    return code != HALFTONE_OK || effect == EFFECT_NONE ? code : multiply64(handle, &x, effect);
+    if (code != HALFTONE_OK || effect == EFFECT_NONE)
+        return code;
+    x.k = effect == EFFECT_SCALE ? 0 : x.k;
+    return multiply64(handle, &x);
 }
 
 int halftone_dgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,

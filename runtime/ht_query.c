@@ -1,5 +1,6 @@
 /* ht_query.c: what a call would run and need: halftone_query, halftone_workspace_bytes. */
 #include "ht_call.h"
+#include "ht_bound.h"
 
 #include <stdio.h>
 
@@ -18,7 +19,8 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
     out->scheme = p->scheme->name;
     out->bound = p->scheme->bound_text;
     out->range = p->scheme->range_text;
-    out->bound_units = ht_plan_bound_units(h, p, k);
+    out->bound_units = p->set == h->set64 ? ht_bound_units(p->scheme, k) : ht_plan_bound_units(h, p, k);
+    out->unit_exponent = -24;
     out->error_bound = (double)out->bound_units * (p->set == h->set64 ? 0x1p-53 : 0x1p-24);
     out->fixed_point = p->scheme->exact_k > 0 ? 1 : p->scheme->scales == HT_SCALES_TILES ? 2 : 0;
     if (p->is_exact) {
@@ -38,6 +40,8 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
         out->error_bound = (double)out->bound_units * 0x1p-53;
         out->fixed_point = 1;
     }
+    if (p->set == h->set64)
+        return;
     if (p->checked && p->scheme->scales == HT_SCALES_TILES)
         out->range = CHECKED_TILES;
     else if (p->checked)
@@ -46,10 +50,25 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
                          : CHECKED_RANGE("in FP64 by the product's own blocks");
 }
 
+/* What questions about FP64 products have besides. */
+static void describe64(const halftone *h, const struct plan *p, const struct gemm_call *x, struct halftone_plan *out) {
+    const struct ht_scheme_desc *const native = ht_find_scheme(h->set64, "native64");
+    const int moduli = ht_moduli_of(h->set64, p->scheme);
+    out->unit_exponent = -53;
+    out->moduli = moduli > 1 ? moduli : 0;
+    if (native == NULL || !ht_predict64(h, x, native, &out->native_ns))
+        out->native_ns = 0;
+    ht_explain64(h, p, out);
+    if (p->checked)
+        ht_describe_certificate(h, x, out);
+}
+
 static void describe(const halftone *h, const struct plan *p, const struct gemm_call *x,
                      struct halftone_plan *out) {
     const struct ht_kernel_desc *kernel = &p->set->kernel[p->kernel];
     describe_accuracy(h, p, x->k, out);
+    if (x->is_fp64)
+        describe64(h, p, x, out);
     out->kernel = kernel->name;
     out->bm = kernel->tile.bm;
     out->bn = kernel->tile.bn;
@@ -62,7 +81,8 @@ static void describe(const halftone *h, const struct plan *p, const struct gemm_
                                   : ht_packing_ns(p->set, p->scheme->name, x->m, x->n, x->k, x->batch);
     out->kernel_ns = p->kernel_ns;
     out->predicted_ns = ht_add(out->pack_ns, out->kernel_ns);
-    out->workspace_bytes = (size_t)p->bytes;
+    out->workspace_bytes = (size_t)p->bytes; /* of a block */
+    out->blocks = p->blocks;
     out->why = kernel->why;
 }
 
@@ -119,7 +139,7 @@ static int query(halftone *h, const struct gemm_call *x, struct halftone_plan *p
     out.bound = scheme->bound_text;
     out.range = scheme->range_text;
     if (x->is_fp64)
-        ht_explain64(h, out.why_scheme, sizeof out.why_scheme);
+        ht_explain64(h, NULL, &out);
     else
         explain_scheme(h, x, out.why_scheme, sizeof out.why_scheme);
     if (x->m > 0 && x->n > 0 && x->k > 0 && x->batch > 0) {

@@ -6,9 +6,6 @@
 
 enum {
     CRT_ATOM_K = 128,
-    CRT_K_MOST =
-        1
-        << 29, /* beyond that integers may be too large for the moduli (notes on error bounds, section 14) */
     /* of the entries of a batch whose residues are kept at once, if one takes less: L2 may keep so many, and they
      * are thousands of tiles, more than any GPU runs at once */
     PLANE_BYTES_MOST = 16 << 20
@@ -39,9 +36,9 @@ static struct packed_layout layout_of(int moduli, int64_t rows, int64_t k, int64
 int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
     const struct ht_tile *const t = &p->set->kernel[p->kernel].tile;
     const int moduli = launchers_of(p)->moduli;
-    if (key->k > CRT_K_MOST)
+    if (key->k > HT_CRT_K_MOST)
         return ht_fail(h, HALFTONE_TOO_LARGE, "k = %lld: the moduli of scheme '%s' hold k up to %d",
-                       (long long)key->k, p->scheme->name, (int)CRT_K_MOST);
+                       (long long)key->k, p->scheme->name, (int)HT_CRT_K_MOST);
     const int64_t tiles = ht_mul(ht_ceil_div(key->m, t->bm), ht_ceil_div(key->n, t->bn));
     p->a = layout_of(moduli, key->m, key->k, key->a_entries);
     p->b = layout_of(moduli, key->n, key->k, key->b_entries);
@@ -110,6 +107,10 @@ static struct ht_crt_pack_args pack_side(const struct gemm_run *r, int side, int
     args.panel_stride = o->panel_stride;
     args.exponent_stride = o->absmax_stride;
     args.measured_stride = o->range_stride;
+    args.counts = (int *)(side == 0 ? ht_counts_of(r, entry).a : ht_counts_of(r, entry).b);
+    args.count_stride = o->count_stride;
+    args.count_exponent = p->certificate.exponent;
+    args.count_needed = p->certificate.needed;
     args.rows = (int)o->rows;
     args.k = (int)o->k;
     args.k_blocks = p->k_blocks;
@@ -167,6 +168,7 @@ static int launch_entries(halftone *h, const struct gemm_run *r, int64_t entry, 
     c.b_exponent_stride = many_b ? p->b.absmax_stride : 0;
     c.a_row_exponents = (int *)(void *)(w + p->at[WS_A_ABSMAX]) + entry * c.a_exponent_stride;
     c.b_col_exponents = (int *)(void *)(w + p->at[WS_B_ABSMAX]) + entry * c.b_exponent_stride;
+    c.counts = g.counts = ht_counts_of(r, entry);
     c.c = (double *)x->c + entry * x->stride_c;
     c.ldc = x->ldc;
     c.c_stride = x->stride_c;

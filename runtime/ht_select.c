@@ -252,7 +252,8 @@ int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int6
     if (memcmp(&now, &h->remembered[slot].key, sizeof now) == 0)
         return HALFTONE_OK;
     h->remembered[slot].key.m = 0;
-    const int code = (now.is_fp64 ? ht_make_plan64 : make_plan)(h, &now, &h->remembered[slot].plan);
+    const int code =
+        ht_plan_within_limit(h, &now, now.is_fp64 ? ht_make_plan64 : make_plan, &h->remembered[slot].plan);
     if (code == HALFTONE_OK)
         memcpy(&h->remembered[slot].key, &now, sizeof now);
     return code;

@@ -296,6 +296,10 @@ static void place_operands(const halftone *h, const struct ht_scheme_desc *packe
     }
 }
 
+static int multiply_block(halftone *h, const struct gemm_call *x) {
+    return ht_multiply(h, x, NULL);
+}
+
 int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *packed_for) {
     struct gemm_run r;
     const bool is_packed = packed_for != NULL;
@@ -304,6 +308,8 @@ int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht_scheme_d
     memset(&r, 0, sizeof r);
     r.call = x;
     int code = ht_plan_call(h, x, a_entries, b_entries, &r.plan);
+    if (code == HALFTONE_OK && r.plan->blocks > 1)
+        return ht_run_blocks(h, x, r.plan, multiply_block);
     if (code == HALFTONE_OK)
         code = ht_open_workspace(h, (size_t)r.plan->bytes, &r.workspace);
     if (code != HALFTONE_OK)

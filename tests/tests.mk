@@ -11,12 +11,12 @@
 TEST_SETS := a800 t4 h200 mi210
 # What `make test` leaves to `make test-all`: with TEST_PART in the environment sets have these schemes alone (auto's, a paper's, one
 # of FP16 and one of INT8), the slowest tests of a set run on LARGE_ON alone, and pytest takes a sample (tests/conftest.py).
-PART_SCHEMES := f16x3,bf16x6u,half,egemm,i8x6,native64,crt14
+PART_SCHEMES := f16x3,bf16x6u,half,egemm,i8x6,native64,crt14,crt15
 LARGE_ON := h200
 # $(call small,SET): nothing, or what leaves large cases out. $(call large,SET,PATTERN): where only a part is tested, all tests of a program but these.
 small = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,HALFTONE_TEST_SMALL=1 ))
 large = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,'!$(2)'))
-SET_TESTS := test_dgemm test_product test_reproducible test_check test_row_sums test_auto test_direct test_accuracy result_hashes cluster_bits
+SET_TESTS := test_dgemm test_dcheck test_product test_reproducible test_check test_row_sums test_auto test_direct test_accuracy result_hashes cluster_bits
 SIM_TESTS := test_streams test_host
 CUDA_TESTS := $(SET_TESTS) graph
 TEST_FOLDERS := unit sim kernels gpu mutation
@@ -143,6 +143,7 @@ $(RUN_DIRECT): run-direct-%:
 	@$(call program,direct-$*,out/$*/test_direct-sim $(call large,$*,more_columns_than_a_grid_is_high))
 $(RUN_DGEMM): run-dgemm-%:
 	@$(call program,dgemm-$*,out/$*/test_dgemm-sim)
+	@$(call program,dcheck-$*,out/$*/test_dcheck-sim)
 $(RUN_REPRODUCIBLE): run-reproducible-%:
 	@$(call program,reproducible-$*,$(call small,$*)out/$*/test_reproducible-sim)
 $(RUN_ACCURACY): run-accuracy-%:

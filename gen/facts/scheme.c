@@ -303,7 +303,7 @@ const struct scheme scheme_table[] = {
     MIXPERT("4", "IV (l = 2, r = 2)", 3, 8, 17, "2^-21", {0, 0, 0}, {0, 1, 0}, {0, 2, 0}, {1, 2, 0},
             {1, 0, 0}, {1, 1, 0}, {2, 1, 0}, {2, 0, 0}),
     /* FP64 products; behind those of FP32, which halftone_sgemm knows by their places. */
-    RESIDUES("crt14", 14, "54.58", false), RESIDUES("crt15", 15, "58.39", true),
+    RESIDUES("crt14", 14, "54.58", false), RESIDUES("crt15", 15, "58.39", false),
     RESIDUES("crt16", 16, "62.18", false), RESIDUES("crt17", 17, "65.97", true),
     RESIDUES("crt18", 18, "69.72", true), RESIDUES("crt19", 19, "73.47", true),
     RESIDUES("crt20", 20, "77.18", false),

@@ -103,7 +103,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
     [HT_FAMILY_FP64_MMA_TILE] =
         {UNPACKED("fp64_mma_tile", ""), .searched = true, .in = NUMBER_F64, .out = NUMBER_F64, OF_WARPS,
          .needs = ISA_FP64_MMA, .no_split_k = true, .folds = "MI NI GROUPS QUADS",
-         .hooks = {"=launch", "=dmma", "=fp64_mma", "stage/tile_f64"},
+         .hooks = {"=launch", "=dmma", "=fp64_mma", "stage/tile_f64", "check/crt_counts"},
          .tiles = {{128, 128, 32, 64, 32, 3, ALWAYS, "FP64 tensor cores; many tiles"},
                    {128, 128, 16, 64, 32, 4, ALWAYS, "FP64 tensor cores; many tiles"},
                    {64, 64, 16, 32, 32, 4, ALWAYS, "FP64 tensor cores; few tiles"},
@@ -112,7 +112,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
         {UNPACKED("fp64_tile", ""), .searched = true, .in = NUMBER_F64, .out = NUMBER_F64, OF_WARPS,
          .needs = ISA_FP64_FMA_ALONE, .no_split_k = true, .has_tiles_of_all_shapes = true,
          .folds = "MI NI PAIRS WARPS_M THREADS MMA_M MMA_N LANE_ROWS LANE_COLUMNS LANE_PAIRS D_REGS",
-         .hooks = {"=launch", "arch/fma64", "stage/global_f64"},
+         .hooks = {"=launch", "arch/fma64", "stage/global_f64", "check/crt_counts"},
          .tiles = {{128, 64, 16, 32, 32, 2, ALWAYS, "FP64 arithmetic; many tiles"},
                    {64, 64, 16, 32, 32, 2, ALWAYS, "FP64 arithmetic; few tiles"},
                    {32, 32, 8, 32, 32, 2, ALWAYS, "FP64 arithmetic; very few tiles"}}},
@@ -130,7 +130,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
         {.file = "crt_wgmma_ss", .label = "_wgmma", .searched = true, .in = NUMBER_F64, .out = NUMBER_F64,
          .forms_passes = true, .sum = NUMBER_S32, .needs = ISA_WGMMA, .has_init = true,
          .cost_form = HT_TILED_WAVES, .persistent = true, .no_split_k = true,
-         .hooks = {"=launch", "=wgmma", "=mma", "=tables", "epilogue/crt_residue"},
+         .hooks = {"=launch", "=wgmma", "=mma", "=tables", "check/crt_counts", "epilogue/crt_residue"},
          .folds = "CONSUMER_WARPGROUPS N_SUBTILES ACC_REGS A_BLOCKS B_BLOCKS",
          .team = "warpgroup", .workers = "warpgroups and a producer",
          .holds = "of a warpgroup after setmaxnreg; chain",
@@ -140,7 +140,8 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
         {.file = "crt_mma_warp", .label = "_mma", .searched = true, .in = NUMBER_F64, .out = NUMBER_F64,
          .forms_passes = true, .sum = NUMBER_S32, .needs = ISA_FRAGMENTS, .has_init = true,
          .cost_form = HT_TILED_WAVES, .no_split_k = true, OF_WARPS,
-         .hooks = {"=launch", "=stage", "=fragment", "=mma", "=tables", "epilogue/crt_residue"},
+         .hooks = {"=launch", "=stage", "=fragment", "=mma", "=tables", "check/crt_counts",
+                   "epilogue/crt_residue"},
          .folds = "THREADS MI NI K_STEPS K_ATOMS K_PAIRS D_REGS A_BLOCKS B_BLOCKS STAGE_BYTES PARTS "
                   "PREFETCH_STAGES A_BYTES SMEM_BYTES WARPS_M WARPS_N SUMS A_REGS B_REGS ATOM_K",
          .tiles = {{64, 64, 128, 32, 32, 2, ALWAYS, "INT8 products of residues; few tiles"},
@@ -154,7 +155,8 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
     [HT_FAMILY_CRT_COMBINE] =
         {.file = "crt_combine", .in = NUMBER_F64, .out = NUMBER_F64,
          .folds = "PIECES GROUPS TAKEN CRT_MODULI CRT_THREADS CRT_VALUE_WORDS",
-         .hooks = {"=launch", "=fragment", "=tables", "=crt_order", "epilogue/crt_value",
+         .hooks = {"=launch", "=fragment", "=tables", "check/crt_counts", "=crt_order",
+                   "epilogue/crt_value",
                    "epilogue/crt_axpby", "epilogue/crt_elements"}},
     [HT_FAMILY_CRT_EXACT] =
         {.file = "crt_exact", .in = NUMBER_F64, .out = NUMBER_F64,

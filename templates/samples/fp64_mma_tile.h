@@ -4,9 +4,11 @@
 #endif
 #include "../../runtime/ht_abi64.h"
 constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 4, MIN_BLOCKS = 2;
+constexpr int WAVE = 32;
 #ifndef HT_SIMULATOR
 #include "../hooks/prim/cuda.cuh"
 #endif
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/arch/sm80_dmma.cuh"
 #include "../hooks/stage/tile_f64.cuh"
+#include "../hooks/check/crt_counts.cuh"

@@ -5,6 +5,22 @@
 // them, and its one rounding. Where that result is normal, as almost all are, 64 bits of the integer are
 // enough (ht_crt_normal); the others are computed again, one after the other, by code for any of them.
 
+// Whether residues keep an element.
+HT_DEVICE bool is_kept(const ht_crt_combine_args &g, const taken &x, int e) {
+    return !ht_crt_asks(g.counts, x.entry) || ht_crt_passes(g.counts, x.entry, x.row + row_of(e), x.col + column_of(e));
+}
+
+HT_DEVICE bool keeps_all(const ht_crt_combine_args &g, const taken &x) {
+    bool all = true;
+    if (ht_crt_asks(g.counts, x.entry)) {
+#pragma unroll
+        for (int e = 0; e < TAKEN; e++) {
+            all = all && (!is_of_matrix(g, x, e) || is_kept(g, x, e));
+        }
+    }
+    return all;
+}
+
 // Any element of a thread's, from its residues in memory: what the fast way leaves, one after the other.
 template <bool POWER>
 HT_DEVICE void store_element(const ht_crt_combine_args &g, const scalars &by, const taken &x, int e) {
@@ -64,15 +80,18 @@ static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, (CRT
     const taken x = taken_by(g, (int)blockIdx.x, (int)threadIdx.x);
     ht_pdl_wait();
     ht_pdl_trigger();
+    if (ht_crt_keeps_none(g.counts, x.entry))
+        return;
     const scalars by = load_alpha_beta(g);
+    const bool all = keeps_all(g, x);
     int left = (1 << TAKEN) - 1;
-    if (POWER)
+    if (POWER && all)
         left = store_normal<false>(g, by, x);
-    else if (by.is_power || by.adds)
+    else if (!POWER && all && (by.is_power || by.adds))
         left = store_normal<true>(g, by, x);
 #pragma unroll 1
     for (int e = 0; left >> e != 0; e++) {
-        if ((left >> e & 1) != 0 && is_of_matrix(g, x, e))
+        if ((left >> e & 1) != 0 && is_of_matrix(g, x, e) && is_kept(g, x, e))
             store_element<POWER>(g, by, x, e);
     }
 }

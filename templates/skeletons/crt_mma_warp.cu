@@ -58,6 +58,8 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     raster_tile(g, &tile_m, &tile_n);
 
     const int modulus = (int)blockIdx.z % CRT_MODULI, entry = (int)blockIdx.z / CRT_MODULI;
+    if (ht_crt_keeps_none(g.counts, entry))
+        return; // no element of the entry is kept
     const int steps = g.k_blocks / K_ATOMS;
     const unsigned char *const a_panels = g.a_panels + entry * g.a_stride + modulus * g.a_modulus_stride;
     const unsigned char *const b_panels = g.b_panels + entry * g.b_stride + modulus * g.b_modulus_stride;

@@ -4,14 +4,15 @@
 // largest binade and, relative to it, an upper bound of the sum of squares, in integers, so that no order of
 // additions shows. And it splits them: each row's exponent follows from what all blocks of the row have measured,
 // then each element's residues. Blocks of a row meet in between where they are a cluster or one block; else there
-// are two launches, each of which reads the operand.
+// are two launches, each of which reads the operand. Where counts are asked for, `split` finds them tile by tile, and
+// another launch, `verdict`, adds them up and finds the least and most of all rows.
 //
 //   measure: a row's segment by 16 lanes; a thread holds the upper words of 32 elements
 //   split:   device memory -> shared memory -> 16 k of a row in each thread, twice -> 16 bytes of each panel
 //
 // Row r of the tile has its pairs of k at 16-byte places, k / 2 ^ r % 8: eight threads that read 16 bytes of eight
 // rows, or of eight neighbours of one, meet no bank twice.
-constexpr int PACK_THREADS = 256;
+constexpr int PACK_THREADS = 256, PACK_WARPS = PACK_THREADS / WAVE, VERDICT_BYTES = PACK_WARPS * 8;
 constexpr int TILE_ROWS = 8, TILE_K = 2 * CRT_SEGMENT, TILE_BYTES = TILE_ROWS * TILE_K * 8;
 constexpr int LANES = 16, HELD = CRT_SEGMENT / LANES; // of a row's segment; elements of each
 constexpr int AT_ONCE = 16;                           // loads of a thread
@@ -212,13 +213,15 @@ HT_DEVICE int exponent_of(const ht_crt_pack_args &g, long long entry, int row)
     return ht_crt_exponent(field, sum);
 }
 
-// 16 k of a row from shared memory, as digits. USUAL: of a usual row.
+// 16 k of a row from shared memory, as digits; how many count. USUAL: of a usual row.
 template <bool USUAL>
-HT_DEVICE void load_digits(unsigned smem, int row, int k, int s, unsigned (*digit)[CRT_DIGIT_WORDS])
+HT_DEVICE int load_digits(unsigned smem, int row, int k, int s, unsigned count_from, unsigned (*digit)[CRT_DIGIT_WORDS])
 {
+    int count = 0;
 #pragma unroll
     for (int i = 0; i < 8; i++) {
         const uint4 x = ht_lds16(smem + word_at(row, k + i * 2));
+        count += ht_crt_is_counted(x.y, count_from) + ht_crt_is_counted(x.w, count_from);
         if (USUAL) {
             ht_crt_usual_digits(x.x, x.y, s, digit[i * 2]);
             ht_crt_usual_digits(x.z, x.w, s, digit[i * 2 + 1]);
@@ -227,6 +230,25 @@ HT_DEVICE void load_digits(unsigned smem, int row, int k, int s, unsigned (*digi
             ht_crt_digits(x.z, x.w, s, digit[i * 2 + 1]);
         }
     }
+    return count;
+}
+
+// Counts of a tile's rows, of which each thread has some of one.
+HT_DEVICE void store_counts(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem, int count)
+{
+    const int thread = (int)threadIdx.x, own = thread % TILE_ROWS;
+    const long long pitch = row_blocks_of(g) * 64;
+    for (int lanes = TILE_ROWS; lanes < WAVE; lanes *= 2)
+        count += ht_shfl_xor(count, lanes);
+    ht_barrier(); // the tile is read: its memory is free
+    if (thread % WAVE < TILE_ROWS)
+        ht_sts4(smem + (unsigned)(thread / WAVE * TILE_ROWS + own) * 4, ht_as_float((unsigned)count));
+    ht_barrier();
+    if (thread >= TILE_ROWS || t.k <= 0)
+        return;
+    for (int i = 1; i < PACK_WARPS; i++)
+        count += (int)ht_as_uint(ht_lds4(smem + (unsigned)(i * TILE_ROWS + own) * 4));
+    ht_stg_i32(g.counts + t.entry * g.count_stride + HT_CRT_COUNTS_AT + (1 + t.k0 / TILE_K) * pitch + t.row0 + own, count);
 }
 
 HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem)
@@ -236,16 +258,18 @@ HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigne
     if (t.k0 == 0 && (int)threadIdx.x < TILE_ROWS)
         ht_stg_i32(g.exponents + t.entry * g.exponent_stride + row, s);
     const bool usual = ht_crt_is_usual(s);
+    const unsigned count_from = ht_crt_count_from(s, g.count_exponent);
+    int count = 0;
 #pragma unroll 1
     for (int chunk = (int)threadIdx.x / TILE_ROWS; chunk < TILE_K / 16; chunk += PACK_THREADS / TILE_ROWS) {
         const int block = t.k0 / 128 + chunk / 8, c = chunk % 8; // of the atom's row: 16 bytes
         if (block >= g.k_blocks)
-            return;
+            break;
         unsigned digit[16][CRT_DIGIT_WORDS];
         if (usual)
-            load_digits<true>(smem, own, chunk * 16, s, digit);
+            count += load_digits<true>(smem, own, chunk * 16, s, count_from, digit);
         else
-            load_digits<false>(smem, own, chunk * 16, s, digit);
+            count += load_digits<false>(smem, own, chunk * 16, s, count_from, digit);
         unsigned char *to = g.panels + t.entry * g.panel_stride + ((long long)(row / 64) * g.k_blocks + block) * 8192 +
                             row % 64 * 128 + (c ^ (row & 7)) * 16;
 #pragma unroll 1
@@ -255,6 +279,8 @@ HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigne
             to += g.modulus_stride;
         }
     }
+    if (g.counts)
+        store_counts(g, t, smem, count);
 }
 
 // MEASURES, SPLITS: what of both; both: the blocks of a row meet.
@@ -282,6 +308,64 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, 3)
         split_tile(g, t, smem);
 }
 
+// ---- verdict
+// A row with NaN or Inf has fewer than any sum makes up for; one of zeros, whose results are exact, as many as are needed.
+HT_DEVICE int final_count(const ht_crt_pack_args &g, long long entry, int row)
+{
+    const long long pitch = row_blocks_of(g) * 64;
+    const int *const tiles = g.counts + entry * g.count_stride + HT_CRT_COUNTS_AT + pitch + row;
+    int counted = 0;
+    for (int i = 0; i < (g.k + TILE_K - 1) / TILE_K; i++)
+        counted += ht_ldg_i32(tiles + i * pitch);
+    const long long *const from = (const long long *)(const void *)(g.measured + entry * g.measured_stride) + row;
+    if (ht_ldg_i32(g.exponents + entry * g.exponent_stride + row) == CRT_POISONED)
+        return -(1 << 30);
+    long long any = counted;
+    for (int i = 0; i < segments_of(g) && any == 0; i++)
+        any = ht_ldg_i64(from + i * pitch);
+    return any == 0 ? g.count_needed : counted;
+}
+
+HT_DEVICE int larger(int x, int y)
+{
+    return x > y ? x : y;
+}
+
+// One block an entry.
+static __global__ void __launch_bounds__(PACK_THREADS) verdict(const crt_pack_pair p)
+{
+    const unsigned smem = ht_smem_base<VERDICT_BYTES>();
+    const bool second = (int)blockIdx.z >= p.operand[0].batch;
+    const ht_crt_pack_args &g = p.operand[second];
+    const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
+    int *const counts = g.counts + entry * g.count_stride;
+    int least = -0x7fffffff, most = -0x7fffffff; // the least with its sign changed
+    for (int row = (int)threadIdx.x; row < g.rows; row += PACK_THREADS) {
+        const int count = final_count(g, entry, row);
+        ht_stg_i32(counts + HT_CRT_COUNTS_AT + row, count);
+        least = larger(least, -count);
+        most = larger(most, count);
+    }
+    for (int lanes = 1; lanes < WAVE; lanes *= 2) {
+        least = larger(least, ht_shfl_xor(least, lanes));
+        most = larger(most, ht_shfl_xor(most, lanes));
+    }
+    if ((int)threadIdx.x % WAVE == 0) {
+        const unsigned at = smem + (unsigned)((int)threadIdx.x / WAVE) * 8;
+        ht_sts4(at, ht_as_float((unsigned)least));
+        ht_sts4(at + 4, ht_as_float((unsigned)most));
+    }
+    ht_barrier();
+    if (threadIdx.x != 0)
+        return;
+    for (int i = 1; i < PACK_WARPS; i++) {
+        least = larger(least, (int)ht_as_uint(ht_lds4(smem + (unsigned)i * 8)));
+        most = larger(most, (int)ht_as_uint(ht_lds4(smem + (unsigned)i * 8 + 4)));
+    }
+    ht_stg_i32(counts, -least);
+    ht_stg_i32(counts + 1, most);
+}
+
 static int launch(const ht_crt_pack_args *operands, int count, void *stream)
 {
     crt_pack_pair p = {{operands[0], operands[count - 1]}, {0, 0}, 1};
@@ -298,10 +382,17 @@ static int launch(const ht_crt_pack_args *operands, int count, void *stream)
         most = (unsigned)p.blocks[i] > most ? (unsigned)p.blocks[i] : most;
         batch += (unsigned)operands[i].batch;
     }
-    if (pieces <= HT_TOGETHER_MOST)
-        return ht_launch_together(pack<true, true>, most, batch, PACK_THREADS, TILE_BYTES, stream, p, p.pieces);
-    const int code = ht_launch_dependent(pack<true, false>, most, 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
-    return code != 0 ? code : ht_launch_dependent(pack<false, true>, most, 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
+    int code = 0;
+    if (pieces <= HT_TOGETHER_MOST) {
+        code = ht_launch_together(pack<true, true>, most, batch, PACK_THREADS, TILE_BYTES, stream, p, p.pieces);
+    } else {
+        code = ht_launch_dependent(pack<true, false>, most, 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
+        code = code != 0 ? code
+                         : ht_launch_dependent(pack<false, true>, most, 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
+    }
+    if (code != 0 || !operands[0].counts)
+        return code;
+    return ht_launch(verdict, 1, 1, batch, PACK_THREADS, VERDICT_BYTES, stream, p);
 }
 
 static int init(void)

@@ -46,8 +46,11 @@ HT_DEVICE work next_tile(const ht_crt_gemm_args &g, int item)
     return w;
 }
 
+// None where a product, not a batch, has no element that the residues keep.
 HT_DEVICE int tile_count(const ht_crt_gemm_args &g)
 {
+    if (g.batch == 1 && ht_crt_keeps_none(g.counts, 0))
+        return 0;
     return ((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN) * CRT_MODULI * g.batch;
 }
 
@@ -64,7 +67,8 @@ HT_DEVICE void produce(const ht_crt_gemm_args &g, unsigned smem)
     unsigned phase = 1; // nobody has to empty the first round
     ht_pdl_wait();
     ht_pdl_trigger();
-    for (int item = (int)blockIdx.x; item < tile_count(g); item += (int)gridDim.x) {
+    const int items = tile_count(g);
+    for (int item = (int)blockIdx.x; item < items; item += (int)gridDim.x) {
         const work w = next_tile(g, item);
         const unsigned char *src[A_BLOCKS + B_BLOCKS];
 #pragma unroll
@@ -122,7 +126,8 @@ HT_DEVICE void consume(const ht_crt_gemm_args &g, unsigned smem)
     int acc[N_SUBTILES][ACC_REGS];
     ht_pdl_wait();
     ht_pdl_trigger();
-    for (int item = (int)blockIdx.x; item < tile_count(g); item += (int)gridDim.x) {
+    const int items = tile_count(g);
+    for (int item = (int)blockIdx.x; item < items; item += (int)gridDim.x) {
         const work w = next_tile(g, item);
         int exact = 0,
             last = -1; // slots since sums began or were residues; the slot whose MMAs are in flight

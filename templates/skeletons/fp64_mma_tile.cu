@@ -7,7 +7,7 @@
 //
 // A step is multiplied in groups of FRAGMENT_K; a group's elements are loaded while the group before is multiplied, those of a step's first
 // group beside the last of the step before, so that the barrier between steps has a group's MMAs to hide behind.
-constexpr int WAVE = 32, FRAGMENT_K = 8, WARPS_M = BM / WM, THREADS = WARPS_M * (BN / WN) * WAVE;
+constexpr int FRAGMENT_K = 8, WARPS_M = BM / WM, THREADS = WARPS_M * (BN / WN) * WAVE;
 constexpr int MI = WM / 16, NI = WN / 8, GROUPS = BK / FRAGMENT_K, QUADS = FRAGMENT_K / 4; // quads: four k, one of each lane
 constexpr int A_BYTES = BM * BK * 8, BUFFER_BYTES = A_BYTES + BN * BK * 8, SMEM_BYTES = STAGES * BUFFER_BYTES;
 constexpr int RASTER = 8; // tile rows of a group: its blocks, which run together, share rows and columns in L2
@@ -63,9 +63,11 @@ HT_DEVICE double read_scalar(const double *pointer, double value)
 
 // C = alpha times the sums plus beta times C, from `row` and `col` of the lane's first sum on. alpha == 0 ignores A and B, NaN included; beta == 0
 // does not read C, else all rows of eight columns are read before one is stored.
-template <bool READS_C>
-HT_DEVICE void store(const double (*sum)[NI][4], const ht_native64_args &g, double *c, int row, int col, double alpha, double beta)
+// CHECKED: what residues have left alone.
+template <bool READS_C, bool CHECKED>
+HT_DEVICE void store(const double (*sum)[NI][4], const ht_native64_args &g, long long entry, int row, int col, double alpha, double beta)
 {
+    double *const c = g.c + entry * g.c_stride;
 #pragma unroll
     for (int j = 0; j < NI; j++) {
         double v[MI][4];
@@ -86,14 +88,14 @@ HT_DEVICE void store(const double (*sum)[NI][4], const ht_native64_args &g, doub
                 const double value = !READS_C ? product : alpha != 0.0 ? __fma_rn(beta, v[i][q], product) : beta * v[i][q];
                 long long bits;
                 __builtin_memcpy(&bits, &value, sizeof bits);
-                if (at < g.m && to < g.n)
+                if (at < g.m && to < g.n && (!CHECKED || !ht_crt_passes(g.counts, entry, at, to)))
                     ht_stg_i64((long long *)(void *)(c + to * g.ldc + at), bits);
             }
         }
     }
 }
 
-template <bool A_K, bool B_K> static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const ht_native64_args g)
+template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const ht_native64_args g)
 {
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     const long long entry = blockIdx.z;
@@ -105,6 +107,8 @@ template <bool A_K, bool B_K> static __global__ void __launch_bounds__(THREADS, 
     const int first = (int)blockIdx.x / per_group * RASTER, inside = (int)blockIdx.x % per_group;
     const int height = tiles_m - first < RASTER ? tiles_m - first : RASTER;
     const int m0 = (first + inside % height) * BM, n0 = inside / height * BN;
+    if (CHECKED && ht_crt_tile_passes<BM, BN>(g.counts, entry, m0, n0, g.m, g.n))
+        return;
     auto a = ht_copy64_of<BM, BK, THREADS, A_K>(g.a + entry * g.a_stride, g.a_ld, m0, g.m, g.k);
     auto b = ht_copy64_of<BN, BK, THREADS, B_K>(g.b + entry * g.b_stride, g.b_ld, n0, g.n, g.k);
     double sum[MI][NI][4];
@@ -150,24 +154,32 @@ template <bool A_K, bool B_K> static __global__ void __launch_bounds__(THREADS, 
     const double alpha = read_scalar(g.alpha_ptr, g.alpha), beta = read_scalar(g.beta_ptr, g.beta);
     const int row = m0 + warp_row + lane / 4, col = n0 + warp_col + lane % 4 * 2;
     if (beta != 0.0)
-        store<true>(sum, g, g.c + entry * g.c_stride, row, col, alpha, beta);
+        store<true, CHECKED>(sum, g, entry, row, col, alpha, beta);
     else
-        store<false>(sum, g, g.c + entry * g.c_stride, row, col, alpha, beta);
+        store<false, CHECKED>(sum, g, entry, row, col, alpha, beta);
 }
 
 using kernel64 = void (*)(const ht_native64_args);
-static const kernel64 kernels[2][2] = {{gemm<false, false>, gemm<false, true>}, {gemm<true, false>, gemm<true, true>}};
+template <bool CHECKED> static kernel64 kernel_of(int a_k, int b_k)
+{
+    static const kernel64 kernels[2][2] = {{gemm<false, false, CHECKED>, gemm<false, true, CHECKED>},
+                                           {gemm<true, false, CHECKED>, gemm<true, true, CHECKED>}};
+    return kernels[a_k][b_k];
+}
 
 static int init(void)
 {
     int code = 0;
-    for (int i = 0; i < 4 && code == 0; i++)
-        code = ht_allow_smem(kernels[i / 2][i % 2], SMEM_BYTES);
+    for (int i = 0; i < 4 && code == 0; i++) {
+        code = ht_allow_smem(kernel_of<false>(i / 2, i % 2), SMEM_BYTES);
+        code = code != 0 ? code : ht_allow_smem(kernel_of<true>(i / 2, i % 2), SMEM_BYTES);
+    }
     return code;
 }
 
 static int launch(const ht_native64_args &g, void *stream)
 {
     const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
-    return ht_launch(kernels[g.a_k_contiguous != 0][g.b_k_contiguous != 0], tiles, 1, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g);
+    const int a_k = g.a_k_contiguous != 0, b_k = g.b_k_contiguous != 0;
+    return ht_launch(g.counts.a ? kernel_of<true>(a_k, b_k) : kernel_of<false>(a_k, b_k), tiles, 1, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g);
 }

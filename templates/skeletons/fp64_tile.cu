@@ -70,6 +70,8 @@ HT_DEVICE void store_element(double *c, double sum, double alpha, double beta) {
     ht_stg_i64((long long *)(void *)c, bits);
 }
 
+// CHECKED: of C only what residues leave (check/crt_counts); a kernel of its own.
+template <bool CHECKED>
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     gemm(const ht_native64_args g) {
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
@@ -78,6 +80,8 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     const ht_operand64 b = ht_operand64_of(g.b, entry, g.b_stride, g.b_ld, g.n, g.b_k_contiguous);
     const int tiles_m = (g.m + BM - 1) / BM;
     const int m0 = (int)blockIdx.x % tiles_m * BM, n0 = (int)blockIdx.x / tiles_m * BN;
+    if (CHECKED && ht_crt_tile_passes<BM, BN>(g.counts, entry, m0, n0, g.m, g.n))
+        return;
     double sum[MI][NI][D_REGS];
 #pragma unroll
     for (int i = 0; i < MI; i++) {
@@ -115,7 +119,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
             for (int q = 0; q < D_REGS; q++) {
                 const int row = row0 + i * MMA_M + ht_sum_row(lane, q),
                           col = col0 + j * MMA_N + ht_sum_column(lane, q);
-                if (row < g.m && col < g.n)
+                if (row < g.m && col < g.n && (!CHECKED || !ht_crt_passes(g.counts, entry, row, col)))
                     store_element(g.c + entry * g.c_stride + col * g.ldc + row, sum[i][j][q], alpha, beta);
             }
         }
@@ -123,10 +127,11 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
 }
 
 static int init(void) {
-    return ht_allow_smem(gemm, SMEM_BYTES);
+    const int code = ht_allow_smem(gemm<false>, SMEM_BYTES);
+    return code != 0 ? code : ht_allow_smem(gemm<true>, SMEM_BYTES);
 }
 
 static int launch(const ht_native64_args &g, void *stream) {
     const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
-    return ht_launch(gemm, tiles, 1, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g);
+    return ht_launch(g.counts.a ? gemm<true> : gemm<false>, tiles, 1, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g);
 }

@@ -1,6 +1,8 @@
-/* crt_kernels M N K TRANSPOSES FAMILY ALPHA BETA [BATCH]: C = alpha A B + beta C by the templates of FP64
+/* crt_kernels M N K TRANSPOSES FAMILY ALPHA BETA [BATCH [EXPONENT]]: C = alpha A B + beta C by the templates of FP64
  * by residues in the simulator (crt_part.cpp: as they are, or broken), against fp64_reference.c, bit for
- * bit. What no kernel may touch is checked, too. */
+ * bit. What no kernel may touch is checked, too. EXPONENT: elements of rows that are at least 2^EXPONENT scaled are counted,
+ * and of C only what the counts of a row and a column let pass is stored. */
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -108,6 +110,66 @@ static ht_crt_pack_args to_pack(const double *x, int rows, int k, int k_contiguo
     return g;
 }
 
+static int needed_of(int k) {
+    return k + (k + 3) / 4;
+}
+
+static void ask_for_counts(ht_crt_pack_args *g, int exponent) {
+    g->count_stride = (g->rows + 63) / 64 * 64 * (1 + (g->k + 1023) / 1024) + HT_CRT_COUNTS_AT;
+    g->counts = (int *)memory((size_t)(g->count_stride * g->batch) * sizeof(int));
+    g->count_exponent = exponent;
+    g->count_needed = needed_of(g->k);
+}
+
+/* What a row counts, by the rule's words (bench/ACCURACY.md, section 18). */
+static int count_of(const ht_crt_pack_args &g, int entry, int row) {
+    const double *x = g.src + entry * g.src_stride + row * (g.k_contiguous ? g.ld : 1);
+    const int s = g.exponents[entry * g.exponent_stride + row];
+    int count = 0, zeros = 0;
+    for (int h = 0; h < g.k; h++) {
+        const double size = fabs(x[h * (g.k_contiguous ? 1 : g.ld)]);
+        if (!(size < INFINITY))
+            return -(1 << 30);
+        count += size >= 0x1p-1022 && size >= ldexp(1, g.count_exponent - s);
+        zeros += size == 0;
+    }
+    return zeros == g.k ? needed_of(g.k) : count;
+}
+
+static int compare_counts(const ht_crt_pack_args &g) {
+    for (int entry = 0; g.counts && entry < g.batch; entry++) {
+        const int *found = g.counts + entry * g.count_stride;
+        int least = INT_MAX, most = INT_MIN;
+        for (int row = 0; row < g.rows; row++) {
+            const int expected = count_of(g, entry, row);
+            least = expected < least ? expected : least;
+            most = expected > most ? expected : most;
+            if (found[HT_CRT_COUNTS_AT + row] != expected) {
+                printf("row %d: count %d instead of %d\n", row, found[HT_CRT_COUNTS_AT + row], expected);
+                return 1;
+            }
+        }
+        if (found[0] != least || found[1] != most) {
+            printf("row 0: counts from %d to %d instead of %d to %d\n", found[0], found[1], least, most);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static ht_crt_counts counts_of(const ht_crt_pack_args *both) {
+    return {both[0].counts, both[1].counts, both[0].count_stride, both[1].count_stride, both[0].count_needed};
+}
+
+/* C as it was where the counts let nothing pass. */
+static void keep_uncounted(const ht_crt_pack_args *both, const double *old, double *expected, long long ldc) {
+    for (int entry = 0; both[0].counts && entry < both[0].batch; entry++)
+        for (int col = 0; col < both[1].rows; col++)
+            for (int row = 0; row < both[0].rows; row++)
+                if (count_of(both[0], entry, row) + count_of(both[1], entry, col) < both[0].count_needed)
+                    expected[(entry * both[1].rows + col) * ldc + row] = old[(entry * both[1].rows + col) * ldc + row];
+}
+
 static int failed(const char *what) {
     printf("%s: %s\n", what, ht_sim_error());
     return 1;
@@ -152,6 +214,7 @@ ht_crt_combine_args to_combine(const ht_crt_gemm_args &g, const ht_crt_pack_args
     last.b_col_exponents = both[1].exponents;
     last.a_exponent_stride = both[0].exponent_stride;
     last.b_exponent_stride = both[1].exponent_stride;
+    last.counts = counts_of(both);
     last.c = c;
     last.ldc = ldc;
     last.c_stride = ldc * n;
@@ -183,7 +246,7 @@ int main(int argc, char **argv) {
     double *a = operand(argv[5], 'A', m, k, a_k, a_ld, batch, a_stride),
            *b = operand(argv[5], 'B', n, k, b_k, b_ld, batch, b_stride);
     double *c = (double *)memory((size_t)(c_stride * batch) * 8),
-           *expected = (double *)malloc((size_t)(c_stride * batch) * 8);
+           *expected = (double *)malloc((size_t)(c_stride * batch) * 8), *old = (double *)malloc((size_t)(c_stride * batch) * 8);
     const auto reference = [&](double by, double with, double *to) {
         int code = 0;
         for (int entry = 0; entry < batch; entry++) {
@@ -203,11 +266,15 @@ int main(int argc, char **argv) {
                                                                       : c[i] * normal();
     }
     memcpy(expected, c, (size_t)(c_stride * batch) * 8);
+    memcpy(old, c, (size_t)(c_stride * batch) * 8);
     ht_crt_pack_args both[2] = {to_pack(a, m, k, a_k, a_ld, batch, a_stride, moduli),
                                 to_pack(b, n, k, b_k, b_ld, batch, b_stride, moduli)};
+    for (int i = 0; argc > 9 && i < 2; i++)
+        ask_for_counts(&both[i], atoi(argv[9]));
     if (crt_part_pack(both, 2) != 0)
         return failed("pack");
-    if (compare_exponents(both[0], moduli) != 0 || compare_exponents(both[1], moduli) != 0)
+    if (compare_exponents(both[0], moduli) != 0 || compare_exponents(both[1], moduli) != 0 || compare_counts(both[0]) != 0 ||
+        compare_counts(both[1]) != 0)
         return 1;
     const long long tiles = (long long)((m + crt_part_shape.bm - 1) / crt_part_shape.bm) *
                             ((n + crt_part_shape.bn - 1) / crt_part_shape.bn);
@@ -221,6 +288,7 @@ int main(int argc, char **argv) {
     g.plane_modulus_stride = tiles * crt_part_shape.bm * crt_part_shape.bn;
     g.plane_stride = g.plane_modulus_stride * moduli;
     g.planes = (unsigned char *)memory((size_t)(g.plane_stride * batch));
+    g.counts = counts_of(both);
     g.m = m;
     g.n = n;
     g.k_blocks = both[0].k_blocks;
@@ -234,5 +302,6 @@ int main(int argc, char **argv) {
         printf("the reference refuses\n");
         return 1;
     }
+    keep_uncounted(both, old, expected, ldc);
     return compare(c, expected, c_stride * batch);
 }

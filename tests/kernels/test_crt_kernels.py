@@ -34,7 +34,9 @@ CASES = ("1 1 1 NN uniform 1 0", "70 66 130 NN wide 1 0", "65 3 600 NT uniform 1
          "40 9 20 NN nonfinite 0 2", "20 20 20 TN uniform 0 0", "70 30 140 NN uniform 1 0 3", "20 20 20 NN scaled inf 1", "5 5 5 NN subnormal 1e-300 1e-20",
          "40 40 2 NN ties 1 0", "40 40 2 NN ties 1 1e-300", "40 40 1 NN ties 2 -1e-290", "40 40 2 NN ties 5e-324 0", "40 40 2 NN cancelling -2 0", "9 9 2100 NT segments 1 0", "9 9 3 NT limit 1 0",
          "40 30 20 TN uniform -2 1", "40 30 20 NN wide 0.5 -4", "40 30 20 NN huge 0.25 1", "40 30 20 NN uniform 9.094947017729282e-13 1",
-         "40 40 2 NN ties 1 9.332636185032189e-302")
+         "40 40 2 NN ties 1 9.332636185032189e-302",
+         "70 66 130 NN sparse 1 0 1 50", "66 65 200 TT segments -0.25 1.5 1 55", "40 9 80 NT nonfinite 1 0 2 54", "70 66 70 TN subnormal 1 0 1 52",
+         "33 34 130 TN wide 1 1 1 80", "9 20 2100 NT sparse 1 0 1 50")
 
 
 def built(path, *more):
@@ -204,6 +206,22 @@ BREAKS = {
     "old elements lost before they are added": ("crt_combine", "skeletons/crt_combine.cu", r" && \(normal \|\| !ADDS\)", "", 10),
     "the exponent of beta": ("crt_combine", "skeletons/crt_combine.cu", r"\(int\)\(by\.beta >> 52 & 0x7ff\) - 1023 \+ ", "", 28),
     "elements turned": ("crt_combine", "hooks/epilogue/crt_elements.cuh", r"y\[1\] = __byte_perm\(low\[0\], low\[1\], 0x7632\);", "y[1] = __byte_perm(low[0], low[1], 0x3276);", 1),
+    "counts of one warp": ("crt_pack", "skeletons/crt_pack.cu", r"for \(int i = 1; i < PACK_WARPS; i\+\+\)\n        count \+=", "for (int i = 1; i < 2; i++)\n        count +=", 32),
+    "counts of one lane of four": ("crt_pack", "skeletons/crt_pack.cu", r"count \+= ht_shfl_xor\(count, lanes\);", ";", 33),
+    "counts beside a tile that is read": ("crt_pack", "skeletons/crt_pack.cu", r"ht_barrier\(\); // the tile is read", "// the tile is read", 33),
+    "counts of the first tile": ("crt_pack", "skeletons/crt_pack.cu", r"counted \+= ht_ldg_i32\(tiles \+ i \* pitch\)", "counted += i == 0 ? ht_ldg_i32(tiles) : 0", 37),
+    "counts of every other element": ("crt_pack", "skeletons/crt_pack.cu", r" \+ ht_crt_is_counted\(x\.w, count_from\)", "", 33),
+    "counts from another size": ("crt_pack", "hooks/pack/crt_element.cuh", r"exponent - s \+ 1023", "exponent - s + 1024", 33),
+    "subnormal elements counted": ("crt_pack", "hooks/pack/crt_element.cuh", r"field < 1 \? 1 :", "field < 0 ? 0 :", 35),
+    "a row of zeros without its count": ("crt_pack", "skeletons/crt_pack.cu", r"any == 0 \? g\.count_needed : counted", "counted", 32),
+    "a row with NaN like others": ("crt_pack", "skeletons/crt_pack.cu", r"return -\(1 << 30\);", "return counted;", 34),
+    "the least of one warp": ("crt_pack", "skeletons/crt_pack.cu", r"least = larger\(least, \(int\)ht_as_uint[^\n]*", ";", 32),
+    "the least with its sign": ("crt_pack", "skeletons/crt_pack.cu", r"ht_stg_i32\(counts, -least\);", "ht_stg_i32(counts, least);", 33),
+    "elements that do not pass": ("crt_combine", "skeletons/crt_combine.cu", r" && is_kept\(g, x, e\)\)", ")", 32),
+    "elements that pass by others": ("crt_combine", "skeletons/crt_combine.cu", r"all = all && ", "all = all || ", 32),
+    "the first entry's counts": ("crt_combine", "hooks/check/crt_counts.cuh", r"counts \+ entry \* stride", "counts", 34),
+    "the least counts unread": ("crt_combine", "hooks/check/crt_counts.cuh", r"g\.b_stride\) < g\.needed", "g.b_stride) + 1000 < g.needed", 32),
+    "a product that is skipped": ("crt_mma_warp", "hooks/check/crt_counts.cuh", r"g\.b_stride \+ 1\) < g\.needed", "g.b_stride + 1) >= g.needed", 32),
     "C beyond its rows": ("crt_combine", "hooks/epilogue/crt_elements.cuh", r"x\.row \+ row_of\(e\) < g\.m && ", "", 1),
 }
 

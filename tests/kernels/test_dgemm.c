@@ -377,8 +377,13 @@ static void accuracies_choose_schemes(void **s) {
     int code;
     const char *text = "";
     (void)s;
-    assert_string_equal(scheme_by("fp64", 8192, &code), "native64");
-    assert_string_equal(scheme_by("bits=40", 8188, &code), "native64"); /* (8188 + 4) 2^-53 is 2^-40 */
+    const char *certified = scheme_by("fp64", 8192, &code); /* crt14 has too few bits for k u */
+    assert_true(strcmp(certified, "native64") == 0 || strcmp(certified, "crt15") == 0 || strcmp(certified, "crt16") == 0);
+    if (strcmp(halftone_gpu(handle), "t4") == 0 && has_scheme("crt15"))
+        assert_string_equal(certified, "crt15"); /* whose FP64 has 1/32 of FP32's rate */
+    assert_string_equal(scheme_by("fp64", 1, &code), "native64");
+    certified = scheme_by("bits=40", 8188, &code); /* (8188 + 4) 2^-53 is 2^-40 */
+    assert_true(strcmp(certified, "native64") == 0 || strcmp(certified, "crt15") == 0 || strcmp(certified, "crt16") == 0);
     check_code(halftone_dget_accuracy(handle, &text), "get");
     assert_string_equal(text, "bits=40");
     assert_string_equal(scheme_by("bits=40", 8189, &code), "");
@@ -394,7 +399,7 @@ static void accuracies_choose_schemes(void **s) {
     const char *fast = scheme_by("fp64-fast", 8192, &code);
     assert_true(strcmp(fast, "native64") == 0 || strcmp(fast, "crt14") == 0);
     if (strcmp(halftone_gpu(handle), "t4") == 0 && has_scheme("crt14"))
-        assert_string_equal(fast, "crt14"); /* whose FP64 has 1/32 of FP32's rate */
+        assert_string_equal(fast, "crt14");
     assert_string_equal(scheme_by("fp64-fast", 1, &code), "native64"); /* packing and planes for nothing */
     assert_int_equal(halftone_dset_scheme(handle, "f16x3"), HALFTONE_UNKNOWN_SCHEME);
     check_code(halftone_dset_scheme(handle, "native64"), "native64");

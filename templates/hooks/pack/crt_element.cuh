@@ -59,6 +59,19 @@ HT_DEVICE int ht_crt_exponent(int field, unsigned long long sum)
            1;
 }
 
+// The upper word of |x| from which on a row's element counts: 2^exponent scaled, and a normal number.
+HT_DEVICE unsigned ht_crt_count_from(int s, int exponent)
+{
+    const int field = exponent - s + 1023;
+    return (unsigned)(field < 1 ? 1 : field > 2047 ? 2047 : field) << 20;
+}
+
+// 1 where an element counts, by its upper word; else 0.
+HT_DEVICE int ht_crt_is_counted(unsigned high, unsigned from)
+{
+    return (high & 0x7fffffffu) >= from;
+}
+
 // |x| = (top 53 of 64 bits) 2^-right of a unit of the scaled integers; right is at least 1 - EXTRA, zeros
 // apart.
 template <int EXTRA>

@@ -1,0 +1,114 @@
+/* ht_blocks.c: a limit of the workspace: calls that need more are cut into blocks of the batch, of rows and of
+ * columns, each a call of its own. Nothing else changes: a block's plan is that of a call of its size. */
+#include "ht_call.h"
+
+/* Blocks of rows and columns are halved down to this; multiples of it but for what is left at the end. */
+static const int64_t LEAST_BLOCK = 256;
+
+static int64_t half_of(int64_t size) {
+    return round_up(ht_ceil_div(size, 2), LEAST_BLOCK);
+}
+
+static int64_t least_of(int64_t x, int64_t y) {
+    return x < y ? x : y;
+}
+
+/* The next smaller block; false: there is none. */
+static bool shrink(struct plan_key *key) {
+    if (key->batch > 1) {
+        key->batch = ht_ceil_div(key->batch, 2);
+        key->a_entries = least_of(key->a_entries, key->batch);
+        key->b_entries = least_of(key->b_entries, key->batch);
+        return true;
+    }
+    int64_t *const larger = key->m > key->n ? &key->m : &key->n;
+    if (*larger <= LEAST_BLOCK)
+        return false;
+    *larger = half_of(*larger);
+    return true;
+}
+
+static bool fits(const halftone *h, const struct plan *p) {
+    return h->workspace_limit == 0 || p->bytes <= h->workspace_limit;
+}
+
+/* Times of all blocks together. */
+static void count_blocks(const struct plan_key *whole, const struct plan_key *block, struct plan *p) {
+    p->block_m = block->m;
+    p->block_n = block->n;
+    p->block_batch = block->batch;
+    p->blocks = ht_mul(ht_mul(ht_ceil_div(whole->m, block->m), ht_ceil_div(whole->n, block->n)),
+                       ht_ceil_div(whole->batch, block->batch));
+    p->kernel_ns = ht_mul(p->kernel_ns, p->blocks);
+    p->pack_ns = ht_mul(p->pack_ns, p->blocks);
+}
+
+int ht_plan_within_limit(halftone *h, const struct plan_key *key, ht_planner *make, struct plan *p) {
+    struct plan_key block = *key;
+    int code = make(h, key, p);
+    const int64_t whole = code == HALFTONE_OK ? p->bytes : 0;
+    while (code == HALFTONE_OK && !fits(h, p) && key->a_entries > 0 && shrink(&block))
+        code = make(h, &block, p);
+    if (code == HALFTONE_OK && whole > 0 && (p->bytes == 0 || !fits(h, p))) { /* what needs none is not cut */
+        struct plan other;
+        h->without_workspace = true;
+        if (make(h, key, &other) == HALFTONE_OK && other.bytes == 0) {
+            *p = other;
+            block = *key;
+        }
+        h->without_workspace = false;
+    }
+    if (code == HALFTONE_OK && !fits(h, p))
+        return ht_fail(h, HALFTONE_WORKSPACE, "%lld bytes needed, %lld in the smallest blocks, and the limit is %lld",
+                       (long long)whole, (long long)p->bytes, (long long)h->workspace_limit);
+    if (code == HALFTONE_OK)
+        count_blocks(key, &block, p);
+    return code;
+}
+
+/* The block that begins at a row, a column and an entry. */
+static struct gemm_call block_at(const struct gemm_call *x, const struct plan *p, int64_t row, int64_t col,
+                                 int64_t entry) {
+    const int64_t bytes = (int64_t)element_bytes(x);
+    struct gemm_call y = *x;
+    y.m = least_of(p->block_m, x->m - row);
+    y.n = least_of(p->block_n, x->n - col);
+    y.batch = least_of(p->block_batch, x->batch - entry);
+    y.a = (const char *)x->a + (row * (is_trans(x->transa) ? x->lda : 1) + entry * x->stride_a) * bytes;
+    y.b = (const char *)x->b + (col * (is_trans(x->transb) ? 1 : x->ldb) + entry * x->stride_b) * bytes;
+    y.c = (char *)x->c + (row + col * x->ldc + entry * x->stride_c) * bytes;
+    return y;
+}
+
+int ht_run_blocks(halftone *h, const struct gemm_call *x, const struct plan *plan,
+                  int (*run)(halftone *h, const struct gemm_call *x)) {
+    const struct plan p = *plan; /* blocks have plans of their own, for which the handle may forget this one */
+    int code = HALFTONE_OK;
+    for (int64_t entry = 0; entry < x->batch && code == HALFTONE_OK; entry += p.block_batch) {
+        for (int64_t col = 0; col < x->n && code == HALFTONE_OK; col += p.block_n) {
+            for (int64_t row = 0; row < x->m && code == HALFTONE_OK; row += p.block_m) {
+                const struct gemm_call y = block_at(x, &p, row, col, entry);
+                code = run(h, &y);
+            }
+        }
+    }
+    return code;
+}
+
+int halftone_set_workspace_limit(halftone *handle, size_t bytes) {
+    const int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    handle->workspace_limit = bytes > (size_t)INT64_MAX ? INT64_MAX : (int64_t)bytes;
+    handle->accuracies++; /* plans were made for another limit */
+    return HALFTONE_OK;
+}
+
+int halftone_get_workspace_limit(halftone *handle, size_t *bytes) {
+    const int code = ht_begin(handle);
+    if (code == HALFTONE_OK && bytes == NULL)
+        return ht_fail(handle, -18, "the result is NULL");
+    if (code == HALFTONE_OK)
+        *bytes = (size_t)handle->workspace_limit;
+    return code;
+}

@@ -1,0 +1,484 @@
+/* test_dcheck: halftone_dgemm's default and bits=N, where the model takes residues and the data decide element by element which
+ * results are theirs and which native64's. What certifies an element is computed here again, from the rule of bench/ACCURACY.md,
+ * section 18: each element must have the bits of the one scheme or of the other, run by name, and all of them must be within the
+ * bound. Native kernels are made to look slow, so that small products are certified on every set. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/ht_call.h"
+#include "../../runtime/ht_crt.h"
+#include "choose.h"
+#include "handle.h"
+#include "../unit/fp64_reference.c"
+
+enum { M = 70, N = 40, K = 256, PAD = 2 };
+
+struct problem {
+    const char *family, *accuracy;
+    char ta, tb;
+    int64_t k;
+    double alpha, beta;
+    int64_t batch;
+    bool shares_a;
+    int least, most; /* percent of elements that residues keep */
+};
+
+static uint64_t state;
+
+static double uniform(void) {
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)((int64_t)state >> 11) * 0x1p-52;
+}
+
+static double normal(void) {
+    double sum = 0;
+    for (int i = 0; i < 12; i++)
+        sum += 0.5 * uniform();
+    return sum;
+}
+
+/* (rand - 1/2) exp(phi randn) */
+static double wide(double phi) {
+    const double x = 0.5 * uniform();
+    return x * exp(phi * normal());
+}
+
+static double scaled(bool is_a, int64_t k, int span) { /* A D, D^-1 B */
+    const int d = (int)(k * 37 % (2 * span + 1)) - span;
+    return ldexp(1.5 + 0.5 * uniform(), is_a ? d : -d);
+}
+
+static double element(const char *family, bool is_a, int64_t row, int64_t k) {
+    const double x = uniform();
+    if (strncmp(family, "phi", 3) == 0)
+        return wide(strtod(family + 3, NULL));
+    if (strcmp(family, "normal") == 0)
+        return normal();
+    if (strcmp(family, "relu") == 0)
+        return is_a && x < 0 ? 0 : x;
+    if (strcmp(family, "D300") == 0)
+        return scaled(is_a, k, 300);
+    if (strcmp(family, "D1") == 0)
+        return scaled(is_a, k, 1);
+    if (strcmp(family, "tiny") == 0)
+        return ldexp(x, is_a ? -1070 : 1000);
+    if (strcmp(family, "cancel") == 0) /* of the sums 2^-40 is left */
+        return is_a ? (double)(1 + row % 3) : (k % 2 ? -1 : 1 + 0x1p-40) * (1.25 + (double)(row % 4) / 16);
+    if (strcmp(family, "apart") == 0) /* nothing of A meets anything of B */
+        return (k % 2 == 0) == is_a ? x : 0;
+    if (strcmp(family, "nonfinite") == 0 && row % 16 == 2 && k == row % 3)
+        return row % 32 == 2 ? NAN : INFINITY;
+    if (strcmp(family, "zeros") == 0 && row % 8 == 3)
+        return 0;
+    if (strcmp(family, "one") == 0 && row == (is_a ? 5 : 7))
+        return k == 9 ? 1e30 : x;
+    return x;
+}
+
+struct operand {
+    double *at, *device;
+    int64_t ld, stride, count;
+    bool k_contiguous;
+};
+
+static double *place(const struct operand *x, int64_t entry, int64_t row, int64_t k) {
+    return x->at + entry * x->stride + (x->k_contiguous ? row * x->ld + k : k * x->ld + row);
+}
+
+static double *on_device(const double *x, int64_t count) {
+    void *p = NULL;
+    assert_int_equal(ht_dev_alloc(&p, (size_t)count * sizeof *x), HT_DEV_OK);
+    assert_int_equal(ht_dev_upload(p, x, (size_t)count * sizeof *x), HT_DEV_OK);
+    return p;
+}
+
+static double *allocated(int64_t count) {
+    double *x = malloc((size_t)count * sizeof *x);
+    assert_non_null(x);
+    for (int64_t i = 0; i < count; i++)
+        x[i] = NAN;
+    return x;
+}
+
+static struct operand operand_of(const struct problem *p, bool is_a) {
+    const int64_t rows = is_a ? M : N;
+    struct operand x = {.k_contiguous = is_a ? p->ta != 'N' : p->tb == 'N'};
+    x.ld = (x.k_contiguous ? p->k : rows) + PAD;
+    x.stride = is_a && p->shares_a ? 0 : x.ld * (x.k_contiguous ? rows : p->k);
+    x.count = x.ld * (x.k_contiguous ? rows : p->k) * p->batch;
+    x.at = allocated(x.count);
+    for (int64_t entry = 0; entry < (x.stride == 0 ? 1 : p->batch); entry++)
+        for (int64_t row = 0; row < rows; row++)
+            for (int64_t k = 0; k < p->k; k++)
+                *place(&x, entry, row, k) = element(p->family, is_a, row, k);
+    x.device = on_device(x.at, x.count);
+    return x;
+}
+
+static void drop(struct operand *x) {
+    free(x->at);
+    ht_dev_free(x->device);
+}
+
+/* ---- the rule ---- */
+
+static double units_of(const struct problem *p) {
+    int bits = 0;
+    return sscanf(p->accuracy, "bits=%d", &bits) == 1 ? ldexp(1, 53 - bits) : (double)p->k;
+}
+
+/* Elements of a row that are at least 2^e scaled; of zeros enough, with NaN or Inf none that helps. */
+static int64_t count_of(const struct operand *x, int64_t entry, int64_t row, int64_t k, int moduli, int e) {
+    const double *const from = place(x, entry, row, 0);
+    const int64_t step = x->k_contiguous ? 1 : x->ld;
+    const int s = fp64_row_exponent(moduli, from, step, (int)k);
+    int64_t count = 0, zeros = 0;
+    for (int64_t h = 0; h < k; h++) {
+        if (!isfinite(from[h * step]))
+            return -100 * k;
+        count += fabs(from[h * step]) >= fmax(ldexp(1, e - s), 0x1p-1022);
+        zeros += from[h * step] == 0;
+    }
+    return zeros == k ? 2 * k : count;
+}
+
+static int exponent_of(int moduli, int64_t k, double units) {
+    double log2_limit = -1;
+    for (int l = 0; l < moduli; l++)
+        log2_limit += log2(ht_crt_moduli[l]);
+    return (int)ceil((110 + log2_limit - log2((double)k) - 2 * log2(units - 1)) / 4);
+}
+
+/* ---- results ---- */
+
+static double *run(const struct problem *p, const struct operand *a, const struct operand *b, const struct operand *c) {
+    double *const got = allocated(c->count), *const device = on_device(c->at, c->count);
+    check_code(halftone_dgemm_strided_batched(handle, p->ta, p->tb, M, N, p->k, &p->alpha, a->device, a->ld, a->stride, b->device, b->ld,
+                                              b->stride, &p->beta, device, c->ld, c->stride, p->batch),
+               p->family);
+    assert_int_equal(ht_dev_download(got, device, (size_t)c->count * sizeof *got), HT_DEV_OK);
+    ht_dev_free(device);
+    return got;
+}
+
+/* x + y as a pair that loses next to nothing. */
+static void add(double *high, double *low, double x) {
+    const double sum = *high + x, part = sum - *high;
+    *low += (*high - (sum - part)) + (x - part);
+    *high = sum;
+}
+
+static void check_bound(const struct problem *p, const struct operand *a, const struct operand *b, int64_t entry, int64_t row, int64_t col,
+                        double old, double got) {
+    double high = 0, low = 0, size = 0, plain = 0;
+    for (int64_t k = 0; k < p->k; k++) {
+        const double x = *place(a, entry, row, k), y = *place(b, entry, col, k), product = x * y;
+        add(&high, &low, product);
+        low += fma(x, y, -product);
+        size += fabs(product);
+        plain += product;
+    }
+    const double with_c = p->beta != 0 ? p->beta * old : 0;
+    if (!isfinite(plain)) {
+        assert_true(isnan(plain) ? isnan(got) : got == p->alpha * plain);
+        return;
+    }
+    const double most = fmax(units_of(p), (double)p->k + 4), off = got - (p->alpha * (high + low) + with_c);
+    if (!(fabs(off) <= most * 0x1p-53 * (fabs(p->alpha) * size + fabs(with_c)) + (double)p->k * 0x1p-1074))
+        fail_msg("%s: (%lld, %lld): off by %g, |A||B| %g", p->family, (long long)row, (long long)col, off, size);
+    if (strcmp(p->family, "apart") == 0 && p->beta == 0)
+        assert_true(got == 0);
+}
+
+static bool same_bits(double x, double y) {
+    return memcmp(&x, &y, sizeof x) == 0 || (isnan(x) && isnan(y));
+}
+
+static void check_elements(const struct problem *p, const char *scheme, const struct operand *a, const struct operand *b,
+                           const struct operand *c, const double *got, const double *residues, const double *native) {
+    const int moduli = atoi(scheme + 3), e = exponent_of(moduli, p->k, units_of(p));
+    int64_t kept = 0, count_a[M], count_b[N];
+    for (int64_t entry = 0; entry < p->batch; entry++) {
+        for (int64_t row = 0; row < M; row++)
+            count_a[row] = count_of(a, entry, row, p->k, moduli, e);
+        for (int64_t col = 0; col < N; col++)
+            count_b[col] = count_of(b, entry, col, p->k, moduli, e);
+        for (int64_t col = 0; col < N; col++) {
+            for (int64_t row = 0; row < M; row++) {
+                const int64_t at = entry * c->stride + col * c->ld + row;
+                const bool passes = 4 * (count_a[row] + count_b[col]) >= 5 * p->k;
+                kept += passes;
+                if (!same_bits(got[at], (passes ? residues : native)[at]))
+                    fail_msg("%s: (%lld, %lld) with counts %lld and %lld: %a, not %a, the other scheme %a", p->family, (long long)row,
+                             (long long)col, (long long)count_a[row], (long long)count_b[col], got[at],
+                             (passes ? residues : native)[at], (passes ? native : residues)[at]);
+                check_bound(p, a, b, entry, row, col, c->at[at], got[at]);
+            }
+        }
+    }
+    const double percent = 100.0 * (double)kept / (double)(M * N * p->batch);
+    if (percent < p->least || percent > p->most)
+        fail_msg("%s: residues keep %g percent", p->family, percent);
+}
+
+static void check(const struct problem *p) {
+    struct operand a = operand_of(p, true), b = operand_of(p, false), c = {.ld = M + PAD, .stride = (M + PAD) * N};
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    c.count = c.stride * p->batch;
+    c.at = allocated(c.count);
+    for (int64_t i = 0; p->beta != 0 && i < c.count; i++)
+        c.at[i] = uniform();
+    check_code(halftone_dset_accuracy(handle, p->accuracy), p->accuracy);
+    check_code(halftone_dquery(handle, p->ta, p->tb, M, N, p->k, p->batch, &plan), "query");
+    if (plan.moduli == 0)
+        fail_msg("%s: %s runs %s", p->family, p->accuracy, plan.scheme);
+    char scheme[16];
+    snprintf(scheme, sizeof scheme, "%s", plan.scheme);
+    double *const got = run(p, &a, &b, &c), *const again = run(p, &a, &b, &c);
+    check_code(halftone_dset_scheme(handle, scheme), scheme);
+    double *const residues = run(p, &a, &b, &c);
+    check_code(halftone_dset_scheme(handle, "native64"), "native64");
+    double *const native = run(p, &a, &b, &c);
+    check_elements(p, scheme, &a, &b, &c, got, residues, native);
+    for (int64_t i = 0; i < c.count; i++) {
+        assert_true(same_bits(got[i], again[i]));
+        assert_true(i % c.ld < M || same_bits(got[i], c.at[i]));
+    }
+    free(got), free(again), free(residues), free(native), free(c.at);
+    drop(&a);
+    drop(&b);
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+}
+
+/* ---- tests ---- */
+
+static bool can_certify(void) {
+    const char *name;
+    for (int i = 0; (name = halftone_dschemes(handle, i)) != NULL; i++)
+        if (strcmp(name, "crt15") == 0 || strcmp(name, "crt16") == 0)
+            return true;
+    return false;
+}
+
+static void data_decide_element_by_element(void **s) {
+    static const struct problem problems[] = {
+        {"uniform", "fp64", 'N', 'N', K, 1, 0, 1, false, 100, 100}, {"normal", "fp64", 'T', 'N', K, -0.3, 1.7, 1, false, 100, 100},
+        {"phi4", "fp64", 'N', 'T', K, 1, 1, 1, false, 0, 0},        {"D300", "fp64", 'T', 'T', K, 1, 0, 1, false, 0, 0},
+        {"D1", "fp64", 'N', 'N', K, 1, 0, 1, false, 100, 100},      {"tiny", "fp64", 'N', 'N', K, 1, 0, 1, false, 0, 100},
+        {"cancel", "fp64", 'N', 'N', K, 1, 0, 1, false, 100, 100},  {"apart", "fp64", 'N', 'N', K, 1, 0, 1, false, 0, 0},
+        {"nonfinite", "fp64", 'T', 'N', K, 1, 0, 1, false, 80, 95}, {"zeros", "fp64", 'N', 'N', K, 2, 0, 1, false, 100, 100},
+        {"one", "fp64", 'N', 'N', K, 1, 1, 1, false, 90, 99},       {"relu", "fp64", 'N', 'N', K, 1, 0, 1, false, 100, 100}};
+    (void)s;
+    if (!can_certify())
+        skip();
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        state = i + 1;
+        check(&problems[i]);
+    }
+}
+
+static void longer_sums_and_fewer_bits_certify_more(void **s) {
+    static const struct problem problems[] = {{"phi1", "fp64", 'T', 'N', 1300, 1, 0, 1, false, 50, 100},
+                                              {"phi1", "bits=36", 'T', 'N', K, 1, 0, 1, false, 90, 100}};
+    (void)s;
+    if (!can_certify())
+        skip();
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        state = 100 + i;
+        check(&problems[i]);
+    }
+}
+
+static void batches_have_counts_of_their_own(void **s) {
+    static const struct problem shared = {"one", "fp64", 'T', 'N', 160, 1, -1.5, 3, true, 90, 99},
+                                own = {"nonfinite", "fp64", 'N', 'T', 160, 1, 0, 2, false, 80, 95};
+    (void)s;
+    if (!can_certify())
+        skip();
+    check(&shared);
+    check(&own);
+}
+
+static void powers_of_two_change_exponents_alone(void **s) {
+    const struct problem p = {"one", "fp64", 'N', 'N', K, 1, 0, 1, false, 0, 100};
+    (void)s;
+    if (!can_certify())
+        skip();
+    struct operand a = operand_of(&p, true), b = operand_of(&p, false), c = {.ld = M, .stride = M * N, .count = M * N};
+    c.at = allocated(c.count);
+    double *const plain = run(&p, &a, &b, &c);
+    for (int64_t k = 0; k < K; k++) {
+        for (int64_t row = 0; row < M; row++)
+            *place(&a, 0, row, k) *= ldexp(1, (int)(row * 7 % 200) - 100);
+        for (int64_t col = 0; col < N; col++)
+            *place(&b, 0, col, k) *= ldexp(1, (int)(col * 11 % 300) - 150);
+    }
+    assert_int_equal(ht_dev_upload(a.device, a.at, (size_t)a.count * sizeof *a.at), HT_DEV_OK);
+    assert_int_equal(ht_dev_upload(b.device, b.at, (size_t)b.count * sizeof *b.at), HT_DEV_OK);
+    double *const other = run(&p, &a, &b, &c);
+    for (int64_t col = 0; col < N; col++)
+        for (int64_t row = 0; row < M; row++)
+            assert_true(other[col * M + row] ==
+                        ldexp(plain[col * M + row], (int)(row * 7 % 200) - 100 + (int)(col * 11 % 300) - 150));
+    free(plain), free(other), free(c.at);
+    drop(&a);
+    drop(&b);
+}
+
+static void queries_say_who_certifies(void **s) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    (void)s;
+    if (!can_certify())
+        skip();
+    check_code(halftone_dset_accuracy(handle, "fp64"), "fp64");
+    check_code(halftone_dquery(handle, 'N', 'N', M, N, K, 1, &plan), "query");
+    assert_true(plan.bound_units == K + 4 && plan.error_bound == (K + 4) * 0x1p-53 && plan.fixed_point == 0 && plan.unit_exponent == -53);
+    assert_true(plan.moduli >= 15 && plan.native_ns > plan.predicted_ns && plan.blocks == 1 && plan.workspace_bytes > 0);
+    assert_non_null(strstr(plan.why_scheme, "native64 for the rest"));
+    assert_non_null(strstr(plan.range, "native64"));
+    check_code(halftone_dquery(handle, 'N', 'N', M, N, 1, 1, &plan), "query"); /* too short for any certificate */
+    assert_string_equal(plan.scheme, "native64");
+}
+
+/* ---- a limit of the workspace ---- */
+
+enum { ROWS = 300, COLUMNS = 20, DEPTH = 40, BATCH = 3 };
+
+/* C = A B of BATCH entries with different data; fp32: by halftone_sgemm. */
+static void *product(bool fp32, double *a, double *b) {
+    const int64_t bytes = fp32 ? 4 : 8, count = ROWS * COLUMNS * BATCH;
+    const double one = 1, zero = 0;
+    const float one32 = 1, zero32 = 0;
+    void *const c = calloc((size_t)count, 8);
+    double *const device = on_device(c, count);
+    assert_non_null(c);
+    check_code(fp32 ? halftone_sgemm_strided_batched(handle, 'T', 'N', ROWS, COLUMNS, DEPTH, &one32, (float *)(void *)a, DEPTH, ROWS * DEPTH,
+                                                     (float *)(void *)b, DEPTH, COLUMNS * DEPTH, &zero32, (float *)(void *)device, ROWS,
+                                                     ROWS * COLUMNS, BATCH)
+                    : halftone_dgemm_strided_batched(handle, 'T', 'N', ROWS, COLUMNS, DEPTH, &one, a, DEPTH, ROWS * DEPTH, b, DEPTH,
+                                                     COLUMNS * DEPTH, &zero, device, ROWS, ROWS * COLUMNS, BATCH),
+               "product");
+    assert_int_equal(ht_dev_download(c, device, (size_t)(count * bytes)), HT_DEV_OK);
+    ht_dev_free(device);
+    return c;
+}
+
+static struct halftone_plan plan_of(bool fp32, int64_t batch, int64_t k, int *code) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    *code = (fp32 ? halftone_query : halftone_dquery)(handle, 'T', 'N', ROWS, COLUMNS, k, batch, &plan);
+    return plan;
+}
+
+/* The same bits with no limit, with one that cuts the batch, and with one that cuts rows too. */
+static void check_limits(bool fp32, const char *scheme) {
+    double *const host = allocated((ROWS + COLUMNS) * DEPTH * BATCH);
+    int code;
+    size_t asked = 0;
+    for (int64_t i = 0; i < (ROWS + COLUMNS) * DEPTH * BATCH; i++) {
+        host[i] = uniform();
+        if (fp32)
+            ((float *)(void *)host)[i] = (float)host[i];
+    }
+    double *const a = on_device(host, ROWS * DEPTH * BATCH), *const b = on_device(host + 7, COLUMNS * DEPTH * BATCH);
+    check_code((fp32 ? halftone_set_scheme : halftone_dset_scheme)(handle, scheme), scheme);
+    const struct halftone_plan whole = plan_of(fp32, BATCH, DEPTH, &code), one = plan_of(fp32, 1, DEPTH, &code);
+    void *const expected = product(fp32, a, b);
+    assert_true(whole.blocks == 1 && one.workspace_bytes < whole.workspace_bytes);
+    for (int cut = 0; cut < 2; cut++) {
+        const size_t limit = one.workspace_bytes - (cut == 0 ? 0 : 1024);
+        check_code(halftone_set_workspace_limit(handle, limit), "limit");
+        const struct halftone_plan plan = plan_of(fp32, BATCH, DEPTH, &code);
+        assert_true(code == HALFTONE_OK && plan.blocks == (cut == 0 ? BATCH : 2 * BATCH) && plan.workspace_bytes <= limit);
+        void *const got = product(fp32, a, b);
+        assert_memory_equal(got, expected, ROWS * COLUMNS * BATCH * (fp32 ? 4 : 8));
+        free(got);
+    }
+    check_code(halftone_set_workspace_limit(handle, 4096), "limit");
+    check_code(halftone_get_workspace_limit(handle, &asked), "limit");
+    assert_int_equal(asked, 4096);
+    (void)plan_of(fp32, 1, DEPTH, &code);
+    assert_int_equal(code, HALFTONE_WORKSPACE);
+    assert_non_null(strstr(halftone_last_detail(handle), "the limit is 4096"));
+    check_code(halftone_set_workspace_limit(handle, 0), "limit");
+    free(expected), free(host);
+    ht_dev_free(a);
+    ht_dev_free(b);
+}
+
+static void a_limit_cuts_calls_into_blocks(void **s) {
+    int found = 0;
+    const char *name;
+    for (int i = 0; (name = halftone_dschemes(handle, i)) != NULL; i++)
+        if (strncmp(name, "crt", 3) == 0 && found++ == 0)
+            check_limits(false, name);
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    for (int i = 0; (name = halftone_schemes(handle, i)) != NULL; i++) {
+        if (strcmp(name, "i8x6") == 0) {
+            check_limits(true, name);
+            (void)halftone_set_scheme(handle, "auto"); /* which a small set may lack */
+        }
+    }
+    (void)s;
+    if (found == 0)
+        skip();
+}
+
+static void fp64_keeps_any_limit(void **s) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    (void)s;
+    if (!can_certify())
+        skip();
+    check_code(halftone_dset_accuracy(handle, "fp64"), "fp64");
+    check_code(halftone_set_workspace_limit(handle, 256 << 20), "limit");
+    static const int64_t sizes[][3] = {{8192, 8192, 8192}, {16384, 16384, 16384}, {100000, 70, 200001}, {64, 64, 1 << 22}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        check_code(halftone_dquery(handle, 'N', 'N', sizes[i][0], sizes[i][1], sizes[i][2], 1, &plan), "query");
+        assert_true(plan.workspace_bytes <= 256 << 20 && (plan.moduli > 0 || plan.blocks == 1));
+        if (i == 0)
+            assert_true(plan.moduli > 0 && plan.blocks > 1);
+    }
+    assert_string_equal(plan.scheme, "native64"); /* the last: 256 x 256 by residues would take 15 GB */
+    check_code(halftone_set_workspace_limit(handle, 1), "limit");
+    check_code(halftone_dquery(handle, 'N', 'N', M, N, K, 1, &plan), "query");
+    assert_true(strcmp(plan.scheme, "native64") == 0 && plan.workspace_bytes == 0 && plan.blocks == 1);
+    check_code(halftone_set_workspace_limit(handle, 0), "limit");
+}
+
+/* Native kernels that take a thousand times as long, in the eyes of the model. */
+static struct ht_set_desc slow;
+static struct ht_kernel_desc slow_kernels[64];
+
+static int setup(void **s) {
+    (void)s;
+    if (create_handle() != 0 || handle->set64 == NULL || handle->set64->kernels > 64)
+        return -1;
+    slow = *handle->set64;
+    for (int i = 0; i < slow.kernels; i++) {
+        slow_kernels[i] = slow.kernel[i];
+        if (slow.kernel[i].launch64 != NULL) {
+            slow_kernels[i].cost.waves.step_busy_x256 *= 1000;
+            slow_kernels[i].cost.waves.step_latency_x256 *= 1000;
+        }
+    }
+    slow.kernel = slow_kernels;
+    handle->set64 = &slow;
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(data_decide_element_by_element), cmocka_unit_test(longer_sums_and_fewer_bits_certify_more),
+        cmocka_unit_test(batches_have_counts_of_their_own), cmocka_unit_test(powers_of_two_change_exponents_alone),
+        cmocka_unit_test(queries_say_who_certifies), cmocka_unit_test(a_limit_cuts_calls_into_blocks), cmocka_unit_test(fp64_keeps_any_limit)};
+    const struct choice groups[] = {CHOICE(tests)};
+    const int code = choose_tests(argc, argv, groups, 1);
+    return code != CHOOSE_RUN ? code : cmocka_run_group_tests_name("dcheck", tests, setup, close_handle);
+}
