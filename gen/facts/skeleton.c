@@ -104,8 +104,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
         {UNPACKED("fp64_mma_tile", ""), .searched = true, .in = NUMBER_F64, .out = NUMBER_F64, OF_WARPS,
          .needs = ISA_FP64_MMA, .no_split_k = true, .folds = "MI NI GROUPS QUADS",
          .hooks = {"=launch", "=dmma", "=fp64_mma", "stage/tile_f64", "check/crt_counts"},
-         .tiles = {{128, 128, 32, 64, 32, 3, ALWAYS, "FP64 tensor cores; many tiles"},
-                   {128, 128, 16, 64, 32, 4, ALWAYS, "FP64 tensor cores; many tiles"},
+         .tiles = {{128, 128, 16, 64, 32, 4, ALWAYS, "FP64 tensor cores; many tiles"},
                    {64, 64, 16, 32, 32, 4, ALWAYS, "FP64 tensor cores; few tiles"},
                    {32, 32, 16, 16, 16, 4, ALWAYS, "FP64 tensor cores; very few tiles"}}},
     [HT_FAMILY_FP64_TILE] =

@@ -170,20 +170,16 @@ void tile_space_unpacked_mma(const struct target *on, tile_visit *visit, void *c
     }
 }
 
-/* Four or eight warps of at most 64 x 32, whose sums leave registers for two sets of fragments. Steps of 32 k, whose
- * lines along k have 256 bytes, or of 16 and a stage more. */
+/* Four or eight warps of at most 64 x 32, whose sums leave registers for two sets of fragments. */
 void tile_space_fp64_mma_tile(const struct target *on, tile_visit *visit, void *context) {
-    enum { SIDE_MIN = 32, SIDE_MAX = 128, WARP_MIN = 16, WARP_MAX = 64, WN_MAX = 32, K = 16, STAGES = 4 };
-    struct tile t = {.wk = target_mma_k(on), .cluster = 1};
+    enum { SIDE_MIN = 32, SIDE_MAX = 128, WARP_MIN = 16, WM_MAX = 64, WN_MAX = 32 };
+    struct tile t = {.bk = 16, .wk = target_mma_k(on), .stages = 4, .cluster = 1};
     for (t.bm = SIDE_MIN; t.bm <= SIDE_MAX; t.bm *= 2) {
-        for (t.bn = SIDE_MIN; t.bn <= t.bm; t.bn *= 2) {
-            for (t.bk = K; t.bk <= 2 * K; t.bk *= 2) {
-                t.stages = STAGES + 1 - t.bk / K;
-                for (t.wm = WARP_MIN; t.wm <= WARP_MAX && t.wm <= t.bm; t.wm *= 2) {
-                    for (t.wn = WARP_MIN; t.wn <= WN_MAX && t.wn <= t.wm; t.wn *= 2) {
-                        if (t.wn <= t.bn && (tile_warps(&t) == 4 || tile_warps(&t) == 8))
-                            visit(context, &t);
-                    }
+        for (t.bn = SIDE_MIN; t.bn <= SIDE_MAX; t.bn *= 2) {
+            for (t.wm = WARP_MIN; t.wm <= WM_MAX && t.wm <= t.bm; t.wm *= 2) {
+                for (t.wn = WARP_MIN; t.wn <= WN_MAX && t.wn <= t.wm && t.wn <= t.bn; t.wn *= 2) {
+                    if (tile_warps(&t) == 4 || tile_warps(&t) == 8)
+                        visit(context, &t);
                 }
             }
         }

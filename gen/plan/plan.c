@@ -382,14 +382,6 @@ static bool is_planned(const struct target *on, enum unless unless) {
            !(unless == UNLESS_DMMA && has_dmma(on)) && unless != ONLY_TILED;
 }
 
-/* Whether a row is for where the one before it, of the same block, does not fit. */
-static bool stands_in(const struct plan_set *set, const struct target *on, const struct planned_tile *row) {
-    const struct planned_tile *before = row > on->skeleton->tiles ? row - 1 : NULL;
-    const struct plan *last = set->count > 0 ? &set->plan[set->count - 1] : NULL;
-    return before && before->bm == row->bm && before->bn == row->bn && last &&
-           last->on.skeleton == on->skeleton && last->tile.bm == row->bm && last->tile.bn == row->bn;
-}
-
 /* A tile for each kind of shape, from every family that reads the caller's matrices. */
 static void plan_unpacked(struct plan_set *set, struct best *b) {
     const struct target first = b->on;
@@ -398,7 +390,7 @@ static void plan_unpacked(struct plan_set *set, struct best *b) {
         const struct target on =
             target_of(first.g, first.isa, (enum ht_family)(i / SKELETON_TILES_MAX), first.s);
         const struct planned_tile *row = &on.skeleton->tiles[i % SKELETON_TILES_MAX];
-        if (!row->why || !is_planned(&on, row->unless) || stands_in(set, &on, row))
+        if (!row->why || !is_planned(&on, row->unless))
             continue;
         const int wm = row->wm > 0 ? row->wm : row->bm * on.isa->wave_size / THREADS;
         const int wn = on.skeleton->searched && row->wn < on.mma->n ? on.mma->n : row->wn;

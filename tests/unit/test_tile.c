@@ -33,8 +33,7 @@ static void check_warpgroups(const struct target *on, const struct tile *t) {
 static void check_unpacked(const struct target *on, const struct tile *t) {
     const int warps = tile_warps(t), threads = tile_threads(t, on);
     if (on->s->in == NUMBER_F64 && on->isa->fp64_mma) { /* two sets of fragments beside the sums; threads copy pairs of every so-manieth line */
-        assert_true((warps == 4 || warps == 8) && (t->bk == 16 ? t->stages == 4 : t->bk == 32 && t->stages == 3)
-                    && t->wm * t->wn <= 64 * 32);
+        assert_true((warps == 4 || warps == 8) && t->bk == 16 && t->stages == 4 && t->wm * t->wn <= 64 * 32);
         assert_int_equal(t->bm % t->wm + t->bn % t->wn + t->wm % 16 + t->wn % 8, 0);
         assert_int_equal(threads % (t->bm / 2) + threads % (t->bn / 2) + t->bm * 8 % threads + t->bn * 8 % threads, 0);
         return;

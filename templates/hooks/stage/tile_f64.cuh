@@ -9,7 +9,8 @@ HT_DEVICE double ht_lds_f64(unsigned s)
     return v;
 }
 
-// A pair of the matrix: its elements that `valid` names, zeros for the others; at once where it is aligned.
+// A pair of the matrix: its elements that `valid` names, zeros for the others; at once where it is aligned, and then L2 fetches 256 bytes, where k is
+// contiguous the next step's, too.
 HT_DEVICE void ht_cp_async_pair(unsigned s, const double *g, unsigned valid, bool aligned)
 {
     asm volatile("{\n"
@@ -20,7 +21,7 @@ HT_DEVICE void ht_cp_async_pair(unsigned s, const double *g, unsigned valid, boo
                  "setp.eq.u32 x, t, 0;\n"
                  "and.b32 t, %2, 2;\n"
                  "setp.eq.u32 y, t, 0;\n"
-                 "@w cp.async.cg.shared.global [%0], [%1], 16, x;\n"
+                 "@w cp.async.cg.shared.global.L2::256B [%0], [%1], 16, x;\n"
                  "@!w cp.async.ca.shared.global [%0], [%1], 8, x;\n"
                  "@!w cp.async.ca.shared.global [%0 + 8], [%1 + 8], 8, y;\n"
                  "}" ::"r"(s), "l"(__cvta_generic_to_global(g)), "r"(valid), "r"((unsigned)aligned)
