@@ -8,7 +8,7 @@ import time
 
 import pytest
 from conftest import ROOT, nvcc
-from dropin_programs import HERE, build_face, cc, face, fakes, lines, replaced, run # noqa: F401 (fixtures)
+from dropin_programs import HERE, SET, build_face, cc, face, fakes, lines, replaced, run # noqa: F401 (fixtures)
 
 REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
 COUNTED = re.findall(r"R\(X, (\w+), (\w+),", (ROOT / "dropin/cublas_counted.h").read_text())
@@ -245,7 +245,7 @@ def test_fp64_runs_what_is_asked_for(face, fakes, tmp_path):
                           ({"CUBLAS_EMULATE_DOUBLE_PRECISION": "1"}, ["crt15"] * 2), ({"CUBLAS_EMULATE_DOUBLE_PRECISION": "0"}, ["FP64", "crt15"]),
                           ({"CUBLAS_EMULATE_DOUBLE_PRECISION": "1", "HALFTONE_FP64": "original"}, ["FP64", "crt15"]),
                           ({"HALFTONE_FP64": "fp64"}, ["native64"] * 2), ({"HALFTONE_FP64": "bits=30"}, ["native64"] * 2), ({"HALFTONE_FP64": "bits=53"}, ["SET_LACKS"] * 2),
-                          ({"HALFTONE_FP64": "reproducible"}, ["SET_LACKS"] * 2)):  # this set has no crt16
+                          ({"HALFTONE_FP64": "reproducible"}, ["crt16" if any(SET.glob("ht_crt16_*.cu")) else "SET_LACKS"] * 2)):
         assert fp64_schemes(face, fakes, tmp_path, *words, **env)[:2] == expected, env
     sites = tmp_path / "sites64"
     sites.write_text("accuracy=fp32-fast\n")  # says nothing of FP64
