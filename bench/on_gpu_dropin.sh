@@ -24,7 +24,7 @@ piece() {
         return
     fi
     before="" seconds=$piece_limit
-    if [ "$side" = native ]; then seconds=45; else before="out/$set_/halftone run ${logged:+--log $out/calls.tsv} --"; fi
+    if [ "$side" = native ]; then seconds=$((piece_limit > 45 ? piece_limit : 45)); else before="out/$set_/halftone run ${logged:+--log $out/calls.tsv} --"; fi
     # shellcheck disable=SC2086 # words
     timeout -s KILL "$seconds" $before "$PYTHON" "bench/$script.py" "$names" "$out" "$@" >"$log.log" 2>"$log.err"
     echo "exit code $?, until $(spent) s" >>"$log.log"
@@ -43,42 +43,51 @@ wanted() {
 [ "${BUILT:-0}" = 1 ] || { make -s -j14 GPU="$set_" LEAN=1 SCHEMES="$schemes" generate && make -s -j14 GPU="$set_" LEAN=1 SCHEMES="$schemes" build-device; } >"$out/build.log" 2>&1 &
 build=$!
 "$PYTHON" -c 'import torch; print("PyTorch", torch.__version__, torch.cuda.get_device_name(), "CUDA", torch.version.cuda)'
+# No times of these are compared, so they run beside one another. CuPy and JAX look functions up.
+start_untimed() {
+    logged=yes
+    for name in $(wanted precision graphs solvers curves); do
+        piece face dropin_torch "$name" &
+        waited="$waited $!"
+    done
+    [ -z "$(wanted graphs)" ] || { piece face dropin_torch graphs cold & waited="$waited $!"; }
+    for name in $(wanted samples compiled); do
+        HALFTONE_STRATEGY=eager piece face dropin_torch "$name" &
+        waited="$waited $!"
+    done
+    logged=""
+}
+
+wait_for_untimed() {
+    # shellcheck disable=SC2086 # words
+    [ -z "$waited" ] || wait $waited
+    waited=
+}
+
 waited=
 native=$(wanted products solvers train fp64)
 # shellcheck disable=SC2086 # words
 [ -z "$native" ] || piece native dropin_torch "$(echo $native | tr ' ' ,)"
-for name in $(wanted precision curves samples compiled); do # no times of these are compared
-    piece native dropin_torch "$name" &
-    waited="$waited $!"
-done
 for name in $(wanted cupy jax); do
     piece native dropin_arrays "$name"
 done
-# shellcheck disable=SC2086 # words
-[ -z "$waited" ] || wait $waited
+for name in $(wanted precision curves samples compiled); do
+    piece native dropin_torch "$name" &
+    waited="$waited $!"
+done
+[ "${BUILT:-0}" = 0 ] || start_untimed
+wait_for_untimed
 wait $build || { tail -5 "$out/build.log"; exit 0; }
 echo "built, and native pieces run, after $(spent) s"
-logged=""
 for name in $(wanted products train launch sweep fp64); do
     piece face dropin_torch "$name"
 done
 logged=yes
-waited=
-for name in $(wanted precision graphs solvers curves); do # no times of these are compared
-    piece face dropin_torch "$name" &
-    waited="$waited $!"
-done
-[ -z "$(wanted graphs)" ] || { piece face dropin_torch graphs cold & waited="$waited $!"; }
-for name in $(wanted samples compiled); do
-    HALFTONE_STRATEGY=eager piece face dropin_torch "$name" &
-    waited="$waited $!"
-done
 for name in $(wanted cupy jax); do
-    HALFTONE_DLSYM=1 piece face dropin_arrays "$name" &
-    waited="$waited $!"
+    HALFTONE_DLSYM=1 piece face dropin_arrays "$name"
 done
-# shellcheck disable=SC2086 # words
-wait $waited
+[ "${BUILT:-0}" = 1 ] || start_untimed
+wait_for_untimed
 [ -z "$(wanted edges)" ] || piece face dropin_torch edges # fills the memory
 "$PYTHON" bench/dropin_compare.py "$out" >"$out/compare.tsv"
 cat "$out/compare.tsv"
