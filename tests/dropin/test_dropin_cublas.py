@@ -178,7 +178,7 @@ def test_a_face_that_mixes_arrays_up_is_noticed(edit, fakes, tmp_path):
 
 
 def test_tf32_is_served_where_that_is_asked_for(face, fakes, tmp_path):
-    forms = [words for words, why in FORMS if why == TF32]
+    forms = [words for words, why in FORMS if why == TF32 and not words.startswith(EB)]  # arrays of pointers need a driver
     for env in ({"HALFTONE_TF32": "upgrade"}, {"NVIDIA_TF32_OVERRIDE": "0"}):
         assert all(got[2:] == ["1", "0"] for got in lines(fakes.main, *forms, face=face, **env))
     assert all(got[2:] == ["0", "1"] for got in lines(fakes.main, *forms, face=face, NVIDIA_TF32_OVERRIDE="1"))
@@ -266,17 +266,17 @@ def test_one_handle_keeps_what_fp32_and_fp64_are_set_to_apart(face, fakes, tmp_p
 
 
 # A T4 has few FP64 units, so emulation pays there early; what stands for cublasDgemm is half of native64's time.
-PAYS = [(f"{D} m=256 n=256 k=260 math=8", "crt15"), (f"{D} m=2 n=8192 k=1030 math=8", "NATIVE"), (f"{D} m=40 math=8", "SMALL"), (f"{D} m=2 n=8192 k=1030 math=8", "NATIVE")]
+PAYS = [(f"{D} m=24 n=24 k=64 math=8", "crt15"), (f"{D} m=8 n=8 k=8 math=8", "NATIVE"), (f"{D} m=4 math=8 n=4 k=4", "SMALL"), (f"{D} m=8 n=8 k=8 math=8", "NATIVE")]
 
 
 def weighed(face, fakes, tmp_path):
-    return fp64_schemes(face, fakes, tmp_path, *[words for words, _ in PAYS], HALFTONE_STRATEGY="performant")
+    return fp64_schemes(face, fakes, tmp_path, *[words for words, _ in PAYS], HALFTONE_STRATEGY="performant", HALFTONE_MIN="8")
 
 
 def test_emulation_runs_where_it_is_predicted_to_pay(face, fakes, tmp_path):
     assert weighed(face, fakes, tmp_path) == [expected for _, expected in PAYS]
     assert fp64_schemes(face, fakes, tmp_path, PAYS[1][0]) == ["crt15"]  # eager
-    assert fp64_schemes(face, fakes, tmp_path, PAYS[1][0], HALFTONE_STRATEGY="performant", HALFTONE_FP64="fp64") == ["native64"]
+    assert fp64_schemes(face, fakes, tmp_path, PAYS[1][0], HALFTONE_STRATEGY="performant", HALFTONE_MIN="8", HALFTONE_FP64="fp64") == ["native64"]
     always = build_face(tmp_path / "always", replaced("cublas_fp64.c", "own <= native / NATIVE_TIMES", "own >= 0"))
     never = build_face(tmp_path / "never", replaced("cublas_fp64.c", "own <= native / NATIVE_TIMES", "own < 0"))
     for broken in (always, never):
