@@ -1,5 +1,5 @@
-/* exact_card WHAT: accuracy fp64-exact on this machine's GPU. check: every family at 256 x 256 x 256, all elements against
- * exact_sum.h; sample: 100,000 elements at 4096; time: beside cuBLAS DGEMM, native64 and crt15; small: one odd product, for
+/* exact_card WHAT [N]: accuracy fp64-exact on this machine's GPU. check: every family at 256 x 256 x 256, all elements against
+ * exact_sum.h; sample: 100,000 elements at 4096; time: at 1024 to 8192, or N, beside cuBLAS DGEMM, native64, crt15 and crt20; small: one odd product, for
  * compute-sanitizer. Rows of a table, a line each; exit 1 where a bit is wrong. Built by on_gpu_exact.sh, with cuBLAS. */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -223,7 +223,7 @@ int main(int argc, char **argv) {
     if (strcmp(what, "time") == 0) {
         static const char *const families[] = {"uniform", "phi1", "phi2", "phi4"};
         printf("family\tn\tmethod\tms\ttflops\n");
-        for (int n = 1024; n <= 8192; n *= 2)
+        for (int n = argc > 2 ? atoi(argv[2]) : 1024; n <= (argc > 2 ? atoi(argv[2]) : 8192); n *= 2)
             for (int i = 0; i < (n == 4096 ? 4 : 2); i++)
                 time_all(families[i], n);
     }

@@ -95,7 +95,8 @@ template <bool K_MAJOR> HT_DEVICE void norm_segment(const norm_operand &x, long 
         }
     }
     const unsigned to = smem + (unsigned)(own * 8 + share) * 8;
-    ht_sts8(to, (unsigned)sum, (unsigned)(sum >> 32) | (lost ? (unsigned)(NORM_LOST >> 32) : 0u));
+    ht_sts4(to, ht_as_float((unsigned)sum));
+    ht_sts4(to + 4, ht_as_float((unsigned)(sum >> 32) | (lost ? (unsigned)(NORM_LOST >> 32) : 0u)));
     ht_barrier();
     if (share != 0)
         return;
