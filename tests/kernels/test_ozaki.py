@@ -383,22 +383,39 @@ def test_broken_kernels_are_noticed(build, name):
 
 
 # ---- the library
-@pytest.mark.skipif(not os.path.exists("/usr/include/cmocka.h"), reason="no cmocka")
-@pytest.mark.parametrize("gpu", ["t4"])
-def test_the_library_runs_its_modes(gpu, tmp_path):
-    """by_slices of test_dgemm.c, which default sets leave out: transposes, batches, blocks of C, names, limits."""
-    gen("emit", "--gpu", gpu, "--scheme", "native64,ozaki", "--out", tmp_path / "set")
+CARD = { # what ozaki_hashes printed on an H100: set h200 at 6512d5d
+    "70 66 130 NN ozaki": "9b13b1dc733d9398", "66 130 300 TN ozaki": "063abd216937665e", "130 67 70 NT ozaki-cr": "d09821aff4cfcf0f", "65 65 200 TT ozaki-cr": "f5c22feb608efafd",
+    "150 140 64 NN ozaki:d=5": "ffe88262a2654485", "200 300 33 NN ozaki-cr:d=40": "663d0aa0af5c8c25", "129 129 500 TN ozaki": "1e3742dbee984fbc"}
+
+
+def library(folder, gpu, *tests):
+    """Programs of a set with the scheme, which default sets leave out."""
+    gen("emit", "--gpu", gpu, "--scheme", "native64,ozaki", "--out", folder / "set")
     objects = []
-    for path in sorted((tmp_path / "set").glob("ht_*")):
-        objects.append(str(tmp_path / (path.stem + ".o")))
+    for path in sorted((folder / "set").glob("ht_*")):
+        objects.append(str(folder / (path.stem + ".o")))
         subprocess.run([*SIM, "-O1", "-c", str(path), "-o", objects[-1]], check=True)
-    for path in (tmp_path / "set/dispatch.c", ROOT / "tests/kernels/test_dgemm.c"):
-        objects.append(str(tmp_path / (path.stem + ".o")))
-        subprocess.run(["gcc", "-std=c11", "-D_DEFAULT_SOURCE", f"-I{ROOT}/runtime", "-c", str(path), "-o", objects[-1]], check=True)
+    for path in (folder / "set/dispatch.c", *(ROOT / f"tests/kernels/{name}.c" for name in tests)):
+        subprocess.run(["gcc", "-std=c11", "-D_DEFAULT_SOURCE", f"-I{ROOT}/runtime", "-c", str(path), "-o", str(folder / (path.stem + ".o"))], check=True)
     sim = [*runtime_objects(), *(ROOT / "out/obj/runtime/sim").glob("*.o")]
-    subprocess.run(["g++", "-o", str(tmp_path / "program"), *objects, *map(str, sim), "-lcmocka", "-lpthread", "-lm"], check=True)
-    done = subprocess.run([str(tmp_path / "program"), "*by_slices*"], capture_output=True, text=True)
+    for name in tests:
+        subprocess.run(["g++", "-o", str(folder / name), *objects, str(folder / "dispatch.o"), str(folder / f"{name}.o"), *map(str, sim),
+                        *(["-lcmocka"] if name == "test_dgemm" else []), "-lpthread", "-lm"], check=True)
+
+
+@pytest.mark.skipif(not os.path.exists("/usr/include/cmocka.h"), reason="no cmocka")
+def test_the_library_runs_its_modes(tmp_path):
+    """by_slices of test_dgemm.c: transposes, batches, blocks of C, names, limits."""
+    library(tmp_path, "t4", "test_dgemm")
+    done = subprocess.run([str(tmp_path / "test_dgemm"), "*by_slices*"], capture_output=True, text=True)
     assert done.returncode == 0 and "[       OK ] by_slices" in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("gpu", ["t4", pytest.param("h200", marks=pytest.mark.whole)])
+def test_results_have_a_cards_bits(gpu, tmp_path):
+    library(tmp_path, gpu, "ozaki_hashes")
+    done = subprocess.run([str(tmp_path / "ozaki_hashes")], check=True, capture_output=True, text=True)
+    assert dict(re.findall(r"^(.*) code 0 hash (\w+)", done.stdout, re.M)) == CARD
 
 
 # ---- real compilers
