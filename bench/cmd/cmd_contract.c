@@ -7,6 +7,8 @@
 
 #include "io/args.h"
 #include "cmd/cmd.h"
+#include "cmd/contract64.h"
+#include "cmd/methods.h"
 #include "measure/baseline_fp32.h"
 #include "io/outfile.h"
 #include "io/progress.h"
@@ -264,11 +266,20 @@ static int open_and_run(struct contract *c, int special, int64_t cases, struct c
     return status;
 }
 
+/* FP64's names, or --fp64. */
+static int run_fp64(struct contract *c, const char *accuracy, int special, struct cli_error *f) {
+    char method[METHOD_NAME_BYTES];
+    snprintf(method, sizeof method, "%s%s", accuracy != NULL ? SESSION_ACCURACY : "", accuracy != NULL ? accuracy : c->scheme);
+    const struct contract64 what = {c->out, method, c->family, c->n, c->k, c->families, c->ns, c->ks, c->rows, c->stamp};
+    return special ? cli_error_usage(f, "--special is for FP32 products") : contract64_run(&what, &c->session, f);
+}
+
 static int run(int argc, char **argv, struct cli_error *f) {
     struct contract c = {.scheme = "auto", .stamp = stamp_built()};
     const char *n = NULL, *k = NULL, *families = NULL, *rows = "64", *cases = NULL, *none[1];
     struct name_list names = {NULL, NULL, 0};
-    int count = 0, special = 0;
+    const char *accuracy = NULL;
+    int count = 0, special = 0, fp64 = 0;
     int64_t most = 0;
     const struct option options[] = {{"--n", &n, NULL},
                                      {"--k", &k, NULL},
@@ -277,6 +288,8 @@ static int run(int argc, char **argv, struct cli_error *f) {
                                      {"--rows", &rows, NULL},
                                      {"--cases", &cases, NULL},
                                      {"--special", NULL, &special},
+                                     {"--fp64", NULL, &fp64},
+                                     {"--accuracy", &accuracy, NULL},
                                      {"--out", &c.out, NULL},
                                      {"--commit", &c.stamp.commit, NULL},
                                      {"--toolkit", &c.stamp.toolkit, NULL},
@@ -306,7 +319,11 @@ static int run(int argc, char **argv, struct cli_error *f) {
     if (status == 0)
         status = sample_problem_families(families, &names, c.family, &c.families, f);
     if (status == 0)
-        status = open_and_run(&c, special, most, f);
+        status = methods_type(&c.session, fp64, accuracy == NULL ? c.scheme : NULL, accuracy, &fp64, f);
+    if (status == 0 && accuracy != NULL && !fp64)
+        status = cli_error_usage(f, "--accuracy takes FP64's: fp64, fp64-fast, or with --fp64 reproducible or bits=N; for FP32 name a --scheme");
+    if (status == 0)
+        status = fp64 ? run_fp64(&c, accuracy, special, f) : open_and_run(&c, special, most, f);
     session_close(&c.session);
     args_names_free(&names);
     return status;
@@ -316,7 +333,8 @@ const struct command cmd_contract = {
     "contract", "whether the default keeps the accuracy contract, beside native FP32",
     "Usage: halftone contract [--n 64,257,...] [--k 1,16,...] [--families a,b] [--scheme auto] [--rows N] "
     "[--out FILE.tsv]\n"
-    "       halftone contract --special [--cases N] [--scheme auto] [--out FILE.tsv]\n\n"
+    "       halftone contract --special [--cases N] [--scheme auto] [--out FILE.tsv]\n"
+    "       halftone contract --fp64 [--scheme S | --accuracy A] [--n N,...] [--k K,...] [--families a,b] [--rows N] [--out FILE.tsv]\n\n"
     "Multiplies n x k by k x n on every input family with the default scheme and native FP32 (cuBLAS SGEMM, "
     "else the\n"
     "CPU) and compares: relative Frobenius error and grade (see `halftone report --help`) at most twice native's, on uniform, "
@@ -327,7 +345,9 @@ const struct command cmd_contract = {
     "products, with\n"
     "several alpha and beta, batched and one by one, and compares where NaN and Inf come out: as native's where NaN or Inf\n"
     "goes in; where finite numbers overflow, as native's or as the exact result rounded to FP32 (column overflows: neither;\n"
-    "native_overflows: native is Inf or NaN where the exact result is finite).\n\n"
+    "native_overflows: native is Inf or NaN where the exact result is finite).\n"
+    "--fp64, or a name of FP64's: products of FP64 against the bound that the library gives for each call, on all families; fails\n"
+    "where one is broken or NaN or Inf is elsewhere than it must be.\n\n"
     "  --n, --k       default 64,257,1024,4096 and 1,16,1000,65536; in the simulator 64,65 and 1,16,257\n"
     "  --rows N       rows whose errors are measured (default 64, evenly spread; without cuBLAS all)\n"
     "  --cases N      of one pattern, alpha and beta at 3 x 3 x 3, a tenth of it at larger sizes; more than "

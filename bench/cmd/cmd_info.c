@@ -51,7 +51,7 @@ static int print_table(const struct tsv *t, const char *title, int raw, struct c
     return raw ? tsv_print_raw(t, stdout, NULL, f) : tsv_print(t, stdout, f);
 }
 
-static int print_ranges(const struct ht_set_desc *set, struct cli_error *f) {
+static int print_ranges(const struct ht_set_desc *set, const char *title, struct cli_error *f) {
     static const struct tsv_column columns[] = {{"scheme", 1}, {"range", 1}};
     struct tsv t;
     tsv_init(&t, columns, 2);
@@ -60,7 +60,7 @@ static int print_ranges(const struct ht_set_desc *set, struct cli_error *f) {
         tsv_text(&t, set->scheme[i].range_text);
         tsv_end_row(&t);
     }
-    int status = print_table(&t, "Ranges (the data for which these bounds hold)", 0, f);
+    int status = print_table(&t, title, 0, f);
     tsv_free(&t);
     return status;
 }
@@ -82,7 +82,24 @@ static int print_schemes(const struct ht_set_desc *set, int raw, struct cli_erro
     }
     int status = print_table(&t, "Schemes (bound: |C - AB| <= units * 2^-24 * |A||B|, componentwise, in range)", raw, f);
     tsv_free(&t);
-    return status != 0 || raw ? status : print_ranges(set, f);
+    return status != 0 || raw ? status : print_ranges(set, "Ranges (the data for which these bounds hold)", f);
+}
+
+static int print_schemes64(const struct ht_set_desc *set, int raw, struct cli_error *f) {
+    static const struct tsv_column columns[] = {{"scheme", 1}, {"products", 1}, {"bound", 1}, {"range", 0}};
+    struct tsv t;
+    tsv_init(&t, columns, 4);
+    for (int i = 0; i < set->schemes; i++) {
+        const struct ht_scheme_desc *const s = &set->scheme[i];
+        tsv_text(&t, s->name);
+        tsv_integer(&t, s->products);
+        tsv_text(&t, s->bound_text);
+        tsv_text(&t, s->range_text);
+        tsv_end_row(&t);
+    }
+    const int status = print_table(&t, "Schemes for FP64 products", raw, f);
+    tsv_free(&t);
+    return status != 0 || raw ? status : print_ranges(set, "Ranges of FP64's", f);
 }
 
 static int print_kernels(const struct ht_set_desc *set, int raw, struct cli_error *f) {
@@ -122,21 +139,27 @@ static void print_auto(const struct session *e) {
         printf("\nDefault scheme: %s\n", plan.why_scheme);
 }
 
+/* The library's questions about FP32 or FP64 products. */
+struct questions {
+    int (*set)(halftone *, const char *);
+    int (*query)(halftone *, char, char, int64_t, int64_t, int64_t, int64_t, struct halftone_plan *);
+};
+static const struct questions of_fp32 = {halftone_set_accuracy, halftone_query}, of_fp64 = {halftone_dset_accuracy, halftone_dquery};
+
 /* Largest k at which the accuracy that is set can be had, for m = n = 4096; 0: none. */
-static int64_t largest_k(const struct session *e) {
+static int64_t largest_k(const struct session *e, const struct questions *of) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     int64_t k = 0;
     for (int64_t step = INT64_C(1) << 24; step > 0; step /= 2)
-        if (k + step <= INT64_C(1) << 24 &&
-            halftone_query(e->handle, 'N', 'N', 4096, 4096, k + step, 1, &plan) == HALFTONE_OK)
+        if (k + step <= INT64_C(1) << 24 && of->query(e->handle, 'N', 'N', 4096, 4096, k + step, 1, &plan) == HALFTONE_OK)
             k += step;
     return k;
 }
 
 /* The scheme that an accuracy gives at a few shapes, through the library's own questions. */
-static void add_accuracy(struct tsv *t, const struct session *e, const char *text) {
+static void add_accuracy(struct tsv *t, const struct session *e, const struct questions *of, const char *text) {
     static const int64_t shapes[][3] = {{512, 512, 512}, {4096, 4096, 4096}, {128, 128, 65536}};
-    const int set = halftone_set_accuracy(e->handle, text);
+    const int set = of->set(e->handle, text);
     tsv_text(t, text);
     for (int i = 0; i < 3; i++) {
         const int64_t *shape = shapes[i];
@@ -144,7 +167,7 @@ static void add_accuracy(struct tsv *t, const struct session *e, const char *tex
         char cell[96];
         int code = set;
         if (code == HALFTONE_OK)
-            code = halftone_query(e->handle, 'N', 'N', shape[0], shape[1], shape[2], 1, &plan);
+            code = of->query(e->handle, 'N', 'N', shape[0], shape[1], shape[2], 1, &plan);
         if (code == HALFTONE_OK)
             snprintf(cell, sizeof cell, "%s (%lld, %.4g us)", plan.scheme, (long long)plan.bound_units,
                      (double)plan.predicted_ns / 1000);
@@ -152,25 +175,23 @@ static void add_accuracy(struct tsv *t, const struct session *e, const char *tex
             snprintf(cell, sizeof cell, "%s", code == HALFTONE_ACCURACY ? "none" : halftone_strerror(code));
         tsv_text(t, cell);
     }
-    tsv_integer(t, set == HALFTONE_OK ? largest_k(e) : 0);
+    tsv_integer(t, set == HALFTONE_OK ? largest_k(e, of) : 0);
     tsv_end_row(t);
 }
 
+static const struct tsv_column accuracy_columns[] = {
+    {"accuracy", 1}, {"512 x 512 x 512", 1}, {"4096 x 4096 x 4096", 1}, {"128 x 128 x 65536", 1}, {"up to k", 1}};
+
 static int print_accuracies(const struct session *e, int raw, struct cli_error *f) {
-    static const struct tsv_column columns[] = {{"accuracy", 1},
-                                                {"512 x 512 x 512", 1},
-                                                {"4096 x 4096 x 4096", 1},
-                                                {"128 x 128 x 65536", 1},
-                                                {"up to k", 1}};
     static const char *const examples[] = {"bits=6",  "bits=9",  "bits=12", "bits=14",
                                            "bits=15", "bits=16", "bits=17", "bound=1e-4"};
     struct tsv t;
-    tsv_init(&t, columns, 5);
+    tsv_init(&t, accuracy_columns, 5);
     for (int i = 0; halftone_accuracies(i) != NULL; i++)
         if (strchr(halftone_accuracies(i), '=') == NULL) /* the others want a number */
-            add_accuracy(&t, e, halftone_accuracies(i));
+            add_accuracy(&t, e, &of_fp32, halftone_accuracies(i));
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
-        add_accuracy(&t, e, examples[i]);
+        add_accuracy(&t, e, &of_fp32, examples[i]);
     if (!raw)
         puts("\nAn accuracy is what a result must keep (its name is no scheme's) and gives the cheapest scheme that has it\n"
              "(in brackets: units of its bound, predicted time); none: HALFTONE_ACCURACY; up to k: the largest k at\n"
@@ -178,6 +199,25 @@ static int print_accuracies(const struct session *e, int raw, struct cli_error *
     int status = print_table(&t, "Accuracies", raw, f);
     tsv_free(&t);
     return status;
+}
+
+static int print_accuracies64(const struct session *e, int raw, struct cli_error *f) {
+    static const char *const names[] = {"fp64", "fp64-fast", "fp64-exact", "reproducible", "bits=36", "bits=40", "bits=44"};
+    struct tsv t;
+    tsv_init(&t, accuracy_columns, 5);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (halftone_dset_accuracy(e->handle, names[i]) != HALFTONE_UNKNOWN_ACCURACY)
+            add_accuracy(&t, e, &of_fp64, names[i]);
+    const int status = print_table(&t, "Accuracies of FP64 products (in brackets: units of 2^-53 of |A||B|, crt: of k max|a| max|b|; predicted time)", raw, f);
+    tsv_free(&t);
+    return status;
+}
+
+static int print_fp64(const struct session *e, const struct ht_set_desc *set, int raw, struct cli_error *f) {
+    if (set->fp64 == NULL || set->fp64->schemes == 0)
+        return 0;
+    const int status = print_schemes64(set->fp64, raw, f);
+    return status == 0 && e != NULL ? print_accuracies64(e, raw, f) : status;
 }
 
 static int run(int argc, char **argv, struct cli_error *f) {
@@ -200,7 +240,11 @@ static int run(int argc, char **argv, struct cli_error *f) {
     if (status == 0 && has_device)
         status = print_accuracies(&e, raw, &table_fault);
     if (status == 0)
+        status = print_fp64(has_device ? &e : NULL, set, raw, &table_fault);
+    if (status == 0)
         status = print_kernels(set, raw, &table_fault);
+    if (status == 0 && set->fp64 != NULL && set->fp64->kernels > 0)
+        status = print_kernels(set->fp64, raw, &table_fault);
     if (has_device)
         session_close(&e);
     if (status != 0)
@@ -212,7 +256,7 @@ const struct command cmd_info = {"info", "version, device, schemes and kernels o
                                  "Usage: halftone info [--tsv]\n\n"
                                  "Prints version, backend, device, schemes with their bounds and ranges, "
                                  "accuracies with the scheme that each "
-                                 "gives\nat three shapes and up to which k it can be had, and kernels.\n"
+                                 "gives\nat three shapes and up to which k it can be had, and kernels; then the same of FP64 products.\n"
                                  "--tsv: tables with every column, tab-separated, one line a row.\n"
                                  "Exit code 3 when there is no usable GPU.\n",
                                  run, 0};

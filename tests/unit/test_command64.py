@@ -178,3 +178,25 @@ def test_the_reference_has_twice_the_precision(host):
     host.reference64_compare(ctypes.byref(r), c, i64(m), ctypes.byref(errors))
     assert errors.wrong_class == 1 and errors.grade != errors.grade
     host.reference64_free(ctypes.byref(r))
+
+
+# ---- contract and info
+
+def test_contract_holds_fp64_products_to_their_bounds(tmp_path):
+    """Near enough to the bound that a thousandth of it would not do; NaN and Inf where each scheme says."""
+    for options, scheme, of in ((["--accuracy", "fp64"], "native64", "|A||B|"), (["--scheme", "crt16"], "crt16", "k max|a| max|b|")):
+        run = halftone("contract", *options, "--n", 33, "--k", "1,70", "--families", "uniform,phi2,inf,nan,cancel1e4", "--out", tmp_path / "c.tsv")
+        table = rows_of(tmp_path / "c.tsv")
+        assert len(table) == 10 and {(row["scheme"], row["of"], row["verdict"], row["wrong_class"]) for row in table} == {(scheme, of, "kept", "0")}
+        assert 1e-3 < max(float(row["worst/bound"]) for row in table) < 1 and "0 of 10 trials are beyond their bound" in run.stdout
+    run = halftone("contract", "--accuracy", "fp32", check=False)
+    assert run.returncode == 2 and "--accuracy takes FP64's" in run.stderr
+    run = halftone("contract", "--fp64", "--special", check=False)
+    assert run.returncode == 2 and "--special is for FP32" in run.stderr
+
+
+def test_info_lists_fp64_schemes_with_bounds_and_accuracies():
+    text = halftone("info").stdout
+    assert re.search(r"^native64 +1 +one rounded FP64 FMA for each k", text, re.M) and re.search(r"^crt16 .*2\^-62", text, re.M)
+    assert re.search(r"^fp64 +\w+ \(\d+, .* us\)", text, re.M) and re.search(r"^bits=44 +none", text, re.M) and "ht_native64_" in text
+    assert "# Schemes for FP64 products\nscheme\tproducts\tbound\trange\n" in halftone("info", "--tsv").stdout
