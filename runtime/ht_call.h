@@ -446,7 +446,7 @@ HT_LOCAL int ht_moduli_of(const struct ht_set_desc *set, const struct ht_scheme_
 HT_LOCAL struct ht_choice ht_pick64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s);
 /* ns of a product, packing and putting together included; false: no kernel fits this GPU. */
 HT_LOCAL bool ht_predict64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s, int64_t *ns);
-extern HT_LOCAL const char ht_fp64[]; /* the default accuracy */
+#define HT_FP64 "fp64" /* the default accuracy */
 HT_LOCAL int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p);
 /* ns of packing and putting together. */
 HT_LOCAL int64_t ht_residues_ns(const struct ht_set_desc *set, int moduli, int64_t m, int64_t n, int64_t k,

@@ -13,7 +13,7 @@ enum {
 double ht_units64(const halftone *h, int64_t k) {
     const char *const text = h->accuracy64.text;
     double units = 0x1p53;
-    if (h->scheme64 != NULL || (text != NULL && strcmp(text, ht_fp64) != 0))
+    if (h->scheme64 != NULL || (text != NULL && strcmp(text, HT_FP64) != 0))
         return 0;
     for (int i = 0; i < h->accuracy64.bits; i++)
         units /= 2;

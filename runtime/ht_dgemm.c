@@ -3,7 +3,6 @@
 #include "ht_call.h"
 #include "ht_cost.h"
 
-const char ht_fp64[] = "fp64";
 static const char native_name[] = "native64", fast_scheme[] = "crt14", reproducible_scheme[] = "crt16",
                   exact_scheme[] = "crt20";
 static const char fp64_fast[] = "fp64-fast", fp64_exact[] = "fp64-exact",
@@ -149,7 +148,7 @@ int halftone_dset_scheme(halftone *handle, const char *name) {
         return ht_fail(handle, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s' for FP64 products",
                        name != NULL ? name : "(NULL)");
     if (is_auto)
-        return halftone_dset_accuracy(handle, ht_fp64);
+        return halftone_dset_accuracy(handle, HT_FP64);
     handle->scheme64 = scheme->name;
     if (is_ozaki) {
         handle->ozaki = mode;
@@ -159,7 +158,7 @@ int halftone_dset_scheme(halftone *handle, const char *name) {
 }
 
 int halftone_dset_accuracy(halftone *handle, const char *text) {
-    static const char *const names[] = {ht_fp64, fp64_fast, fp64_exact, reproducible};
+    static const char *const names[] = {HT_FP64, fp64_fast, fp64_exact, reproducible};
     struct ht_accuracy64 wanted;
     int code = ht_begin(handle), bits = 0, used = 0;
     if (code != HALFTONE_OK)
@@ -202,7 +201,7 @@ int halftone_dget_accuracy(halftone *handle, const char **text) {
         *text = handle->scheme64 != NULL          ? NULL
                 : handle->accuracy64.text != NULL ? handle->accuracy64.text
                 : handle->accuracy64.bits > 0     ? handle->accuracy64.bits_text
-                                                  : ht_fp64;
+                                                  : HT_FP64;
     return code;
 }
 
@@ -214,7 +213,7 @@ const char *halftone_dschemes(const halftone *handle, int index) {
 void ht_explain64(const halftone *h, const struct plan *p, struct halftone_plan *out) {
     const char *const by = h->accuracy64.text != NULL ? h->accuracy64.text
                            : h->accuracy64.bits > 0   ? h->accuracy64.bits_text
-                                                      : ht_fp64;
+                                                      : HT_FP64;
     const size_t bytes = sizeof out->why_scheme;
     if (h->scheme64 != NULL)
         snprintf(out->why_scheme, bytes, "set by name");
