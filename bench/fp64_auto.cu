@@ -98,6 +98,38 @@ static void multiply(bench &x, int method) {
         CHECK(halftone_dgemm(x.h, 'N', 'N', x.n, x.n, x.n, &one, x.a, x.n, x.b, x.n, &zero, x.c[method], x.n));
 }
 
+// A captured call, replayed twice on other data between: its bits beside those of a call.
+static void capture(bench &x) {
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    unsigned long long *counts, host[3];
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(halftone_dset_accuracy(x.h, "fp64"));
+    CHECK(halftone_set_stream(x.h, stream));
+    multiply(x, 1);
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    multiply(x, 1);
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaMalloc(&counts, sizeof host));
+    for (int family : {UNIFORM, ONE_BAD, D300, UNIFORM}) {
+        const int blocks = (int)(((long long)x.n * x.n + 255) / 256);
+        fill<<<blocks, 256, 0, stream>>>(x.a, x.n, family, true);
+        fill<<<blocks, 256, 0, stream>>>(x.b, x.n, family, false);
+        CHECK(cudaGraphLaunch(exec, stream));
+        CHECK(cudaMemcpyAsync(x.c[2], x.c[1], (size_t)x.n * x.n * 8, cudaMemcpyDeviceToDevice, stream));
+        multiply(x, 1);
+        CHECK(cudaMemsetAsync(counts, 0, sizeof host, stream));
+        whose<<<1024, 256, 0, stream>>>(x.c[1], x.c[2], x.c[2], (long long)x.n * x.n, counts);
+        CHECK(cudaMemcpyAsync(host, counts, sizeof host, cudaMemcpyDeviceToHost, stream));
+        CHECK(cudaStreamSynchronize(stream));
+        printf("# %d: a replayed graph on %s: %llu elements of other bits\n", x.n, names[family], host[1] + host[2]);
+    }
+    CHECK(halftone_set_stream(x.h, NULL));
+    CHECK(cudaFree(counts));
+}
+
 static double tflops(bench &x, int method) {
     cudaEvent_t from, to;
     CHECK(cudaEventCreate(&from));
@@ -190,6 +222,8 @@ int main(int argc, char **argv) {
                (double)plan.workspace_bytes * 1e-6, plan.why_scheme);
         for (int family = 0; family < FAMILIES; family++)
             run(x, family);
+        if (i == 1)
+            capture(x);
         CHECK(cudaFree(x.a));
         CHECK(cudaFree(x.b));
         for (auto &c : x.c)

@@ -12,7 +12,8 @@
 //
 // Row r of the tile has its pairs of k at 16-byte places, k / 2 ^ r % 8: eight threads that read 16 bytes of eight
 // rows, or of eight neighbours of one, meet no bank twice.
-constexpr int PACK_THREADS = 256, PACK_WARPS = PACK_THREADS / WAVE, VERDICT_BYTES = PACK_WARPS * 8;
+constexpr int PACK_THREADS = 256, PACK_WARPS = PACK_THREADS / WAVE;
+constexpr int VERDICT_THREADS = 1024, VERDICT_WARPS = VERDICT_THREADS / WAVE, VERDICT_BYTES = VERDICT_WARPS * 8;
 constexpr int TILE_ROWS = 8, TILE_K = 2 * CRT_SEGMENT, TILE_BYTES = TILE_ROWS * TILE_K * 8;
 constexpr int LANES = 16, HELD = CRT_SEGMENT / LANES; // of a row's segment; elements of each
 constexpr int AT_ONCE = 16;                           // loads of a thread
@@ -332,15 +333,17 @@ HT_DEVICE int larger(int x, int y)
 }
 
 // One block an entry.
-static __global__ void __launch_bounds__(PACK_THREADS) verdict(const crt_pack_pair p)
+static __global__ void __launch_bounds__(VERDICT_THREADS) verdict(const crt_pack_pair p)
 {
     const unsigned smem = ht_smem_base<VERDICT_BYTES>();
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_crt_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
     int *const counts = g.counts + entry * g.count_stride;
+    ht_pdl_wait();
+    ht_pdl_trigger();
     int least = -0x7fffffff, most = -0x7fffffff; // the least with its sign changed
-    for (int row = (int)threadIdx.x; row < g.rows; row += PACK_THREADS) {
+    for (int row = (int)threadIdx.x; row < g.rows; row += VERDICT_THREADS) {
         const int count = final_count(g, entry, row);
         ht_stg_i32(counts + HT_CRT_COUNTS_AT + row, count);
         least = larger(least, -count);
@@ -358,7 +361,7 @@ static __global__ void __launch_bounds__(PACK_THREADS) verdict(const crt_pack_pa
     ht_barrier();
     if (threadIdx.x != 0)
         return;
-    for (int i = 1; i < PACK_WARPS; i++) {
+    for (int i = 1; i < VERDICT_WARPS; i++) {
         least = larger(least, (int)ht_as_uint(ht_lds4(smem + (unsigned)i * 8)));
         most = larger(most, (int)ht_as_uint(ht_lds4(smem + (unsigned)i * 8 + 4)));
     }
@@ -392,7 +395,7 @@ static int launch(const ht_crt_pack_args *operands, int count, void *stream)
     }
     if (code != 0 || !operands[0].counts)
         return code;
-    return ht_launch(verdict, 1, 1, batch, PACK_THREADS, VERDICT_BYTES, stream, p);
+    return ht_launch_dependent(verdict, 1, 1, batch, VERDICT_THREADS, VERDICT_BYTES, stream, p);
 }
 
 static int init(void)

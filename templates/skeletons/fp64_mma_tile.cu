@@ -107,6 +107,10 @@ template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_boun
     const int first = (int)blockIdx.x / per_group * RASTER, inside = (int)blockIdx.x % per_group;
     const int height = tiles_m - first < RASTER ? tiles_m - first : RASTER;
     const int m0 = (first + inside % height) * BM, n0 = inside / height * BN;
+    if (CHECKED) {
+        ht_pdl_wait();
+        ht_pdl_trigger();
+    }
     if (CHECKED && ht_crt_tile_passes<BM, BN>(g.counts, entry, m0, n0, g.m, g.n))
         return;
     auto a = ht_copy64_of<BM, BK, THREADS, A_K>(g.a + entry * g.a_stride, g.a_ld, m0, g.m, g.k);
@@ -181,5 +185,6 @@ static int launch(const ht_native64_args &g, void *stream)
 {
     const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
     const int a_k = g.a_k_contiguous != 0, b_k = g.b_k_contiguous != 0;
-    return ht_launch(g.counts.a ? kernel_of<true>(a_k, b_k) : kernel_of<false>(a_k, b_k), tiles, 1, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g);
+    return g.counts.a ? ht_launch_dependent(kernel_of<true>(a_k, b_k), tiles, 1, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g)
+                      : ht_launch(kernel_of<false>(a_k, b_k), tiles, 1, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g);
 }
