@@ -1,4 +1,4 @@
-/* reference64: the truth about an FP64 product, on the CPU, in twice the precision (products by fused multiply-add, sums as pairs of
+/* reference64: the truth about an FP64 product, on the CPU, in twice the precision (products by FMA, sums as pairs of
  * doubles; Ogita, Rump and Oishi 2005), and how wrong a result is beside it. Knows nothing of schemes or devices.
  *
  * high + low is off by at most 2^-104 k^2 |A||B| or so, unless products fall below 2^-969. `magnitude` is |A||B|, rounded. */

@@ -53,11 +53,11 @@ static void judge_column(const struct sample64 *t, const struct halftone_plan *p
             out->wrong_class += is_nan ? !isnan(result) : result != r->high[at];
             continue;
         }
-        const double room = (double)plan->bound_units * 0x1p-53 * (plan->fixed_point ? (double)p->k * largest : r->magnitude[at]) + 0x1p-1074;
+        const double allowed = (double)plan->bound_units * 0x1p-53 * (plan->fixed_point ? (double)p->k * largest : r->magnitude[at]) + 0x1p-1074;
         const double error = fabs((result - r->high[at]) - r->low[at]);
         out->wrong_class += !isfinite(result);
-        if (isfinite(result) && error / room > out->worst)
-            out->worst = error / room;
+        if (isfinite(result) && error / allowed > out->worst)
+            out->worst = error / allowed;
     }
 }
 
