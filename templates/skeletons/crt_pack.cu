@@ -72,9 +72,9 @@ HT_DEVICE pack_tile tile_of(const ht_crt_pack_args &g, long long entry, int piec
 template <bool K_MAJOR>
 HT_DEVICE void load_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem)
 {
-    const int thread = (int)threadIdx.x, own_row = K_MAJOR ? 0 : thread % TILE_ROWS,
-              own_k = K_MAJOR ? thread : thread / TILE_ROWS;
-    const long long *const from = element_at<K_MAJOR>(g, t.entry, t.row0 + own_row, t.k0 + own_k);
+    const int thread = (int)threadIdx.x, thread_row = K_MAJOR ? 0 : thread % TILE_ROWS,
+              thread_k = K_MAJOR ? thread : thread / TILE_ROWS;
+    const long long *const from = element_at<K_MAJOR>(g, t.entry, t.row0 + thread_row, t.k0 + thread_k);
 #pragma unroll 1
     for (int first = 0; first < 2 * AT_ONCE; first += AT_ONCE) {
         unsigned long long x[AT_ONCE];
@@ -83,7 +83,7 @@ HT_DEVICE void load_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned
             const int row = K_MAJOR ? (first + i) / (TILE_K / PACK_THREADS) : 0,
                       k = K_MAJOR ? (first + i) % (TILE_K / PACK_THREADS) * PACK_THREADS
                                   : (first + i) * (PACK_THREADS / TILE_ROWS);
-            x[i] = own_row + row < t.rows && own_k + k < t.k
+            x[i] = thread_row + row < t.rows && thread_k + k < t.k
                        ? (unsigned long long)ht_ldg_i64(from + (K_MAJOR ? row * g.ld + k : k * g.ld))
                        : 0;
         }
@@ -92,7 +92,7 @@ HT_DEVICE void load_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned
             const int row = K_MAJOR ? (first + i) / (TILE_K / PACK_THREADS) : 0,
                       k = K_MAJOR ? (first + i) % (TILE_K / PACK_THREADS) * PACK_THREADS
                                   : (first + i) * (PACK_THREADS / TILE_ROWS);
-            ht_sts8(smem + word_at(own_row + row, own_k + k), (unsigned)x[i], (unsigned)(x[i] >> 32));
+            ht_sts8(smem + word_at(thread_row + row, thread_k + k), (unsigned)x[i], (unsigned)(x[i] >> 32));
         }
     }
 }

@@ -142,7 +142,7 @@ HT_DEVICE bool ht_crt_is_usual(int s)
 // The same for elements of such a row, 0 and subnormal ones included: their first one is put where a normal number's
 // is, and what they are then is still less than 1/2. LEFT: bits of a mantissa's 11 whose shift loses none of the last ones.
 //
-// n = (2 |x| 2^s + 1) / 2, rounded down, or -n, and so many halves as digits want, in one addition and one shift.
+// n = (2 |x| 2^s + 1) / 2, rounded down, or -n, and what makes digits of it, in one addition and one shift.
 HT_DEVICE void ht_crt_usual_digits(unsigned low, unsigned high, int s, unsigned *digit)
 {
     if constexpr (CRT_MODULI < 16) {
