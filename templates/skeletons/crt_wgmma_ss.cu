@@ -23,6 +23,15 @@ constexpr int EXACT_SLOTS = CRT_EXACT_K / 128; // after which INT32 could overfl
 static_assert((PRODUCER_REGISTERS + CONSUMER_WARPGROUPS * CONSUMER_REGISTERS) * 128 <= 65536, "of a block");
 static_assert(N_SUBTILES * ACC_REGS % 16 == 0, "a thread stores whole 16 bytes");
 
+// Beyond PART_K of k a wave of tiles reads more than L2 keeps, and blocks that drift apart no longer find what
+// the others have read: then each launch adds a part of k to the residues of the parts before it.
+constexpr int PART_K = 8192;
+
+struct product_part {
+    ht_crt_gemm_args whole;
+    int first, count; // blocks of 128 k
+};
+
 struct work {
     int m0, n0, modulus, entry;
     long long tile;
@@ -61,8 +70,9 @@ HT_DEVICE long long panel_row(int block, int rows, int k_blocks)
     return (long long)(block < last ? block : last) * k_blocks * 8192;
 }
 
-HT_DEVICE void produce(const ht_crt_gemm_args &g, unsigned smem)
+HT_DEVICE void produce(const product_part &part, unsigned smem)
 {
+    const ht_crt_gemm_args &g = part.whole;
     int slot = 0;
     unsigned phase = 1; // nobody has to empty the first round
     ht_pdl_wait();
@@ -74,15 +84,15 @@ HT_DEVICE void produce(const ht_crt_gemm_args &g, unsigned smem)
 #pragma unroll
         for (int i = 0; i < A_BLOCKS; i++) {
             src[i] = g.a_panels + w.entry * g.a_stride + w.modulus * g.a_modulus_stride +
-                     panel_row(w.m0 / 64 + i, g.m, g.k_blocks);
+                     panel_row(w.m0 / 64 + i, g.m, g.k_blocks) + part.first * 8192ll;
         }
 #pragma unroll
         for (int i = 0; i < B_BLOCKS; i++) {
             src[A_BLOCKS + i] = g.b_panels + w.entry * g.b_stride + w.modulus * g.b_modulus_stride +
-                                panel_row(w.n0 / 64 + i, g.n, g.k_blocks);
+                                panel_row(w.n0 / 64 + i, g.n, g.k_blocks) + part.first * 8192ll;
         }
 #pragma unroll 1
-        for (int k = 0; k < g.k_blocks; k++) {
+        for (int k = 0; k < part.count; k++) {
             const unsigned to = smem + (unsigned)slot * STAGE_BYTES, full = smem + FULL + (unsigned)slot * 8;
             ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase);
             ht_mbar_arrive_expect_tx(full, STAGE_BYTES);
@@ -96,14 +106,30 @@ HT_DEVICE void produce(const ht_crt_gemm_args &g, unsigned smem)
     }
 }
 
+// Four sums, plus residues of earlier parts of k.
+HT_DEVICE void add_residues(int *sum, unsigned old)
+{
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+        sum[e] += (int)(old << (24 - e * 8)) >> 24;
+    }
+}
+
 // A byte for each sum, in the order in which this thread holds them (epilogue/crt_order_wgmma).
-HT_DEVICE void store_residues(const ht_crt_gemm_args &g, const work &w, const int *sum)
+HT_DEVICE void store_residues(const ht_crt_gemm_args &g, const work &w, bool adds, int *sum)
 {
     const unsigned p = CRT_MODULUS[w.modulus], barrett = CRT_BARRETT[w.modulus];
     unsigned char *to = g.planes + w.entry * g.plane_stride + w.modulus * g.plane_modulus_stride +
                         w.tile * (BM * BN) + (int)threadIdx.x * 16;
 #pragma unroll
     for (int i = 0; i < N_SUBTILES * ACC_REGS; i += 16) {
+        if (adds) {
+            const uint4 old = ht_ld16(to + i * (CONSUMER_WARPGROUPS * 128));
+            add_residues(sum + i, old.x);
+            add_residues(sum + i + 4, old.y);
+            add_residues(sum + i + 8, old.z);
+            add_residues(sum + i + 12, old.w);
+        }
         ht_stg16(to + i * (CONSUMER_WARPGROUPS * 128), make_uint4(ht_crt_residue_word(sum + i, p, barrett),
                                                   ht_crt_residue_word(sum + i + 4, p, barrett),
                                                   ht_crt_residue_word(sum + i + 8, p, barrett),
@@ -117,8 +143,9 @@ HT_DEVICE void give_back(unsigned smem, int slot)
         ht_mbar_arrive(smem + EMPTY + (unsigned)slot * 8);
 }
 
-HT_DEVICE void consume(const ht_crt_gemm_args &g, unsigned smem)
+HT_DEVICE void consume(const product_part &part, unsigned smem)
 {
+    const ht_crt_gemm_args &g = part.whole;
     const int wg = ht_uniform((int)threadIdx.x / 128);
     const unsigned a_desc = ht_operand(smem), b_desc = ht_operand(smem + A_BYTES + wg * N_SUBTILES * 8192);
     int slot = 0;
@@ -131,7 +158,7 @@ HT_DEVICE void consume(const ht_crt_gemm_args &g, unsigned smem)
         const work w = next_tile(g, item);
         int exact = 0,
             last = -1; // slots since sums began or were residues; the slot whose MMAs are in flight
-        for (int k = 0; k < g.k_blocks; k++) {
+        for (int k = 0; k < part.count; k++) {
             const unsigned at = (unsigned)slot * (STAGE_BYTES / 16);
             ht_mbar_wait(smem + FULL + (unsigned)slot * 8, phase);
             ht_wgmma_fence();
@@ -170,11 +197,11 @@ HT_DEVICE void consume(const ht_crt_gemm_args &g, unsigned smem)
             ht_wgmma_fence_operand<ACC_REGS>(acc[s]);
         }
         give_back(smem, last);
-        store_residues(g, w, acc[0]);
+        store_residues(g, w, part.first > 0, acc[0]);
     }
 }
 
-static __global__ void __launch_bounds__(THREADS, 1) residues(const ht_crt_gemm_args g)
+static __global__ void __launch_bounds__(THREADS, 1) residues(const product_part part)
 {
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     if (threadIdx.x == 0) {
@@ -189,11 +216,11 @@ static __global__ void __launch_bounds__(THREADS, 1) residues(const ht_crt_gemm_
         ht_reg_dealloc<PRODUCER_REGISTERS>();
         if (ht_uniform((int)threadIdx.x / 32) == CONSUMER_WARPGROUPS * 4) {
             if (threadIdx.x % 32 == 0)
-                produce(g, smem);
+                produce(part, smem);
         }
     } else {
         ht_reg_alloc<CONSUMER_REGISTERS>();
-        consume(g, smem);
+        consume(part, smem);
     }
 }
 
@@ -207,6 +234,15 @@ static int launch(const ht_crt_gemm_args &g, void *stream)
     const long long items = (long long)((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN) * CRT_MODULI * g.batch;
     if (items > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than the kernel can count
-    return ht_launch_dependent(residues, (unsigned)(items < SMS ? items : SMS), 1, 1, THREADS, SMEM_BYTES,
-                               stream, g);
+    const long long tiles = items / CRT_MODULI / g.batch;
+    const int parts = tiles > SMS ? (g.k_blocks + PART_K / 128 - 1) / (PART_K / 128) : 1;
+    product_part part = {g, 0, (g.k_blocks + parts - 1) / parts};
+    for (; part.first < g.k_blocks; part.first += part.count) {
+        part.count = part.count < g.k_blocks - part.first ? part.count : g.k_blocks - part.first;
+        const int code = ht_launch_dependent(residues, (unsigned)(items < SMS ? items : SMS), 1, 1, THREADS,
+                                             SMEM_BYTES, stream, part);
+        if (code != 0)
+            return code;
+    }
+    return 0;
 }

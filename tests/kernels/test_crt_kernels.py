@@ -147,6 +147,26 @@ def test_sums_are_reduced_before_they_could_overflow(build, arch):
     assert done.returncode == 0, done.stdout
 
 
+def in_parts(build, broken=None):
+    """The product by wgmma of 384 k at a time, in the simulator."""
+    templates = build.templates("sm90a", broken=("skeletons/crt_wgmma_ss.cu", r"PART_K = 8192", "PART_K = 384"))
+    if broken:
+        path = templates / "skeletons/crt_wgmma_ss.cu"
+        assert broken[0] in path.read_text()
+        path.write_text(path.read_text().replace(*broken))
+    objects = [build.part("crt_wgmma_ss", templates), build.usual("sm90a", "crt_pack"), build.usual("sm90a", "crt_combine")]
+    sim = [str(p) for p in (ROOT / "out/obj/runtime/sim").glob("*.o")]
+    subprocess.run(["g++", "-o", str(templates / "program"), str(build.folder / "main.o"), str(build.folder / "reference.o"), *map(str, objects), *sim, "-lpthread",
+                    "-lm"], check=True)
+    return run(templates / "program", "sm90a", "390 65 1000 TN wide 1 0")
+
+
+@pytest.mark.parametrize("broken", [None, ("+ part.first * 8192ll", "+ 0"), ("old << (24 - e * 8)", "old << 24"), ("if (adds)", "if (false)")])
+def test_parts_of_k_add_up(build, broken):
+    done = in_parts(build, broken)
+    assert done.returncode == (broken is not None), done.stdout + done.stderr
+
+
 # what is broken: part, file, text, replacement, and a case that must notice it
 BREAKS = {
     "no barrier before elements are measured": ("crt_pack", "skeletons/crt_pack.cu", r"smem\);\n    ht_barrier\(\);", "smem);", 2),
