@@ -68,31 +68,32 @@ HT_DEVICE pack_tile tile_of(const ht_crt_pack_args &g, long long entry, int piec
 }
 
 // The tile into shared memory, zeros beyond the matrix. K_MAJOR: a warp takes neighbouring k of one row; else each
-// eight threads the rows of one k.
-template <bool K_MAJOR>
+// eight threads the rows of one k. WHOLE: the matrix has all of it. Of a thread's elements AT_ONCE follow each other
+// at the same distance here, and so do they in device memory, or PER_ROW of them.
+template <bool K_MAJOR, bool WHOLE>
 HT_DEVICE void load_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem)
 {
+    constexpr int PER_ROW = K_MAJOR ? TILE_K / PACK_THREADS : 2 * AT_ONCE,
+                  STEP_K = K_MAJOR ? PACK_THREADS : PACK_THREADS / TILE_ROWS; // from one to the next
     const int thread = (int)threadIdx.x, thread_row = K_MAJOR ? 0 : thread % TILE_ROWS,
               thread_k = K_MAJOR ? thread : thread / TILE_ROWS;
-    const long long *const from = element_at<K_MAJOR>(g, t.entry, t.row0 + thread_row, t.k0 + thread_k);
+    const long long *at = element_at<K_MAJOR>(g, t.entry, t.row0 + thread_row, t.k0 + thread_k);
+    const long long step = K_MAJOR ? STEP_K : STEP_K * g.ld;
 #pragma unroll 1
     for (int first = 0; first < 2 * AT_ONCE; first += AT_ONCE) {
+        const int row = thread_row + (K_MAJOR ? first / PER_ROW : 0), k = thread_k + (K_MAJOR ? 0 : first * STEP_K);
         unsigned long long x[AT_ONCE];
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
-            const int row = K_MAJOR ? (first + i) / (TILE_K / PACK_THREADS) : 0,
-                      k = K_MAJOR ? (first + i) % (TILE_K / PACK_THREADS) * PACK_THREADS
-                                  : (first + i) * (PACK_THREADS / TILE_ROWS);
-            x[i] = thread_row + row < t.rows && thread_k + k < t.k
-                       ? (unsigned long long)ht_ldg_i64(from + (K_MAJOR ? row * g.ld + k : k * g.ld))
-                       : 0;
+            const bool there = WHOLE || (row + i / PER_ROW < t.rows && k + i % PER_ROW * STEP_K < t.k);
+            x[i] = there ? (unsigned long long)ht_ldg_i64(at + i % PER_ROW * step) : 0;
+            at += i % PER_ROW == PER_ROW - 1 ? g.ld : 0;
         }
+        at += K_MAJOR ? 0 : AT_ONCE * step;
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
-            const int row = K_MAJOR ? (first + i) / (TILE_K / PACK_THREADS) : 0,
-                      k = K_MAJOR ? (first + i) % (TILE_K / PACK_THREADS) * PACK_THREADS
-                                  : (first + i) * (PACK_THREADS / TILE_ROWS);
-            ht_sts8(smem + word_at(thread_row + row, thread_k + k), (unsigned)x[i], (unsigned)(x[i] >> 32));
+            ht_sts8(smem + word_at(row + i / PER_ROW, k) + i % PER_ROW * (STEP_K * 8), (unsigned)x[i],
+                    (unsigned)(x[i] >> 32));
         }
     }
 }
@@ -138,11 +139,12 @@ HT_DEVICE void measure_tile(const ht_crt_pack_args &g, const pack_tile &t, unsig
     const int thread = (int)threadIdx.x, lane = thread % LANES, row = thread / LANES % TILE_ROWS,
               part = thread / (LANES * TILE_ROWS), pair = part * (CRT_SEGMENT / 2) + lane,
               left = t.k - part * CRT_SEGMENT;
+    const unsigned from = smem + word_at(row, pair * 2); // each next pair LANES places behind
     unsigned high[HELD]; // upper words without their signs
     unsigned largest = 0;
 #pragma unroll
     for (int i = 0; i < HELD; i += 2) {
-        const uint4 x = ht_lds16(smem + word_at(row, (pair + i / 2 * LANES) * 2));
+        const uint4 x = ht_lds16(from + i / 2 * (LANES * 16));
         high[i] = x.y & 0x7fffffffu;
         high[i + 1] = x.w & 0x7fffffffu;
         largest = high[i] > largest ? high[i] : largest;
@@ -296,10 +298,15 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, 3)
     const pack_tile t = tile_of(g, (int)blockIdx.z - (second ? p.operand[0].batch : 0), p.pieces);
     ht_pdl_wait();
     ht_pdl_trigger();
-    if (g.k_contiguous)
-        load_tile<true>(g, t, smem);
+    const bool whole = t.rows >= TILE_ROWS && t.k >= TILE_K;
+    if (g.k_contiguous && whole)
+        load_tile<true, true>(g, t, smem);
+    else if (g.k_contiguous)
+        load_tile<true, false>(g, t, smem);
+    else if (whole)
+        load_tile<false, true>(g, t, smem);
     else
-        load_tile<false>(g, t, smem);
+        load_tile<false, false>(g, t, smem);
     ht_barrier();
     if (MEASURES)
         measure_tile(g, t, smem);
