@@ -68,9 +68,9 @@ int session64_multiply(struct session *e, const struct session64_problem *p, str
 
 /* ---- names ---- */
 
-static int is_scheme(const struct session *e, const char *name, const char *(*known)(const halftone *, int)) {
+static int is_fp32_scheme(const struct session *e, const char *name) {
     const char *one;
-    for (int i = 0; (one = known(e->handle, i)) != NULL; i++)
+    for (int i = 0; (one = halftone_schemes(e->handle, i)) != NULL; i++)
         if (strcmp(one, name) == 0 || strcmp(name, "auto") == 0)
             return 1;
     return 0;
@@ -79,7 +79,8 @@ static int is_scheme(const struct session *e, const char *name, const char *(*kn
 int session_kinds(struct session *e, const char *method) {
     const char *const accuracy = session_accuracy_of(method);
     if (accuracy == NULL)
-        return (is_scheme(e, ht_scheme_meant(method), halftone_schemes) ? SESSION_FP32 : 0) | (is_scheme(e, method, halftone_dschemes) ? SESSION_FP64 : 0);
+        return (is_fp32_scheme(e, ht_scheme_meant(method)) ? SESSION_FP32 : 0) |
+               (halftone_dset_scheme(e->handle, method) == HALFTONE_OK ? SESSION_FP64 : 0); /* "ozaki:d=7" is in no list */
     const int single = halftone_set_accuracy(e->handle, accuracy), wide = halftone_dset_accuracy(e->handle, accuracy);
     if ((single == HALFTONE_OK) != (wide == HALFTONE_OK)) /* bits=40 */
         return single == HALFTONE_OK ? SESSION_FP32 : SESSION_FP64;
