@@ -21,7 +21,7 @@ double ht_units64(const halftone *h, int64_t k) {
 }
 
 /* An upper bound of T, up to which sums of squares of scaled rows may go (ht_crt.h, limit_mantissa). */
-static double limit_of(int moduli) {
+static double certificate_limit(int moduli) {
     double limit = 0.5 * (1 + 0x1p-40);
     for (int l = 0; l < moduli; l++)
         limit *= ht_crt_moduli[l];
@@ -31,7 +31,7 @@ static double limit_of(int moduli) {
 /* Elements that count are at least 2^e scaled, e the least integer with
  * 2^4e >= 2^110 T (1 + 2^-30) / (k (units - 1)^2). False: of ordinary rows too few are so large. */
 static bool make_certificate(int moduli, int64_t k, double units, struct ht_certificate *c) {
-    const double limit = limit_of(moduli), terms = (double)k;
+    const double limit = certificate_limit(moduli), terms = (double)k;
     double left = 0x1p110 * (1 + 0x1p-29) * limit / terms, large = 1; /* 2^2e */
     if (units < 2)
         return false;

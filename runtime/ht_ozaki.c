@@ -66,7 +66,7 @@ static void lay_out_blocks(const struct plan_key *key, struct plan *p) {
 
 /* One operand of one entry: exponents and numbers of slices where others have rows' absmax, what is left to split
  * where others have counts of the data check. */
-static struct packed_layout layout_of(const struct plan *p, int64_t rows, int64_t k) {
+static struct packed_layout ozaki_layout_of(const struct plan *p, int64_t rows, int64_t k) {
     const int64_t padded = round_up(rows, HT_ATOM_ROWS);
     struct packed_layout o;
     memset(&o, 0, sizeof o);
@@ -109,8 +109,8 @@ int ht_plan_ozaki(halftone *h, const struct plan_key *key, struct plan *p) {
     o->most = h->ozaki.most;
     o->bits = bits_of(key->k);
     p->k_blocks = (int)ht_ceil_div(key->k, OZAKI_ATOM_K);
-    p->a = layout_of(p, key->m, key->k);
-    p->b = layout_of(p, key->n, key->k);
+    p->a = ozaki_layout_of(p, key->m, key->k);
+    p->b = ozaki_layout_of(p, key->n, key->k);
     o->a_slice_stride = p->a.panel_stride;
     o->b_slice_stride = p->b.panel_stride;
     lay_out_blocks(key, p);
