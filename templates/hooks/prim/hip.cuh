@@ -168,6 +168,11 @@ HT_DEVICE float ht_lds4(unsigned s)
     return *ht_lds<float>(s);
 }
 
+HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y)
+{
+    *ht_lds<ht_u32x2>(s) = (ht_u32x2){x, y};
+}
+
 HT_DEVICE void ht_sts16(unsigned s, uint4 v)
 {
     *ht_lds<ht_u32x4>(s) = (ht_u32x4){v.x, v.y, v.z, v.w};
