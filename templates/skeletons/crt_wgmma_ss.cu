@@ -23,8 +23,8 @@ constexpr int EXACT_SLOTS = CRT_EXACT_K / 128; // after which INT32 could overfl
 static_assert((PRODUCER_REGISTERS + CONSUMER_WARPGROUPS * CONSUMER_REGISTERS) * 128 <= 65536, "of a block");
 static_assert(N_SUBTILES * ACC_REGS % 16 == 0, "a thread stores whole 16 bytes");
 
-// Beyond PART_K of k a wave of tiles reads more than L2 keeps, and blocks that drift apart no longer find what
-// the others have read: then each launch adds a part of k to the residues of the parts before it.
+// Beyond PART_K of k a wave of tiles reads more than L2 keeps, so that blocks which drift apart may not find what
+// the others have read: then k is cut, and each launch adds to the residues of those before it.
 constexpr int PART_K = 8192;
 
 struct product_part {
@@ -106,7 +106,7 @@ HT_DEVICE void produce(const product_part &part, unsigned smem)
     }
 }
 
-// Four sums, plus residues of earlier parts of k.
+// Four sums, plus residues of earlier launches.
 HT_DEVICE void add_residues(int *sum, unsigned old)
 {
 #pragma unroll
