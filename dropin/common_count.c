@@ -115,8 +115,9 @@ bool dropin_is_surely_small(const struct dropin_call *call) {
     return halftone_dropin_state.sites == 0 && is_below_least(dropin_settings(), call);
 }
 
-/* What emulated FP64 runs: 58 bits of the norms of a row and a column. */
-static const char EMULATED[] = "crt15", HOST64[] = "fp64";
+/* What emulated FP64 runs: 58 bits of the norms of a row and a column. Tiles of host memory have no workspace for residues, so theirs
+ * is FP64 arithmetic by name: a question for its time must not be answered for another scheme. */
+static const char EMULATED[] = "crt15", HOST64[] = "native64";
 
 /* What a call runs about which the site table says nothing; neither accuracy nor scheme: the original. */
 static void set_default(const struct dropin_call *call, const struct dropin_settings *settings, struct dropin_policy *policy) {
@@ -126,7 +127,7 @@ static void set_default(const struct dropin_call *call, const struct dropin_sett
     if (!policy->fp64)
         policy->accuracy = of_thread[0] != '\0' ? of_thread : settings->accuracy;
     else if (call->kind == DROPIN_KIND_FP64_HOST)
-        policy->accuracy = HOST64;
+        policy->scheme = HOST64;
     else if (settings->fp64[0] != '\0')
         policy->accuracy = settings->fp64;
     else if (call->kind == DROPIN_KIND_FP64_EMULATED || settings->fp64_emulated) {

@@ -325,8 +325,8 @@ void footprint_fp64_mma_tile(const struct target *on, const struct tile *t, stru
 
 /* ---- fp64_tile */
 
-/* Worked example: 128x64x16, warps of 32x32, FMA, sm_75: 32 sums of two registers, 4 + 2 copies of four, 4 + 8
- * pairs of k of a lane (arch/fma64), 68 = 204 (202). */
+/* Worked example: 128x64x16, warps of 32x32, FMA, sm_75: 32 sums of two registers, 4 + 2 copies of four,
+ * 4 + 8 pairs of k of a lane (arch/fma64), 68 = 204 (202). */
 void footprint_fp64_tile(const struct target *on, const struct tile *t, struct cost *cost) {
     enum { PAIR_BYTES = 16, PAD = 2 };
     const int pairs = t->bk / 2, fma_lanes = 4 + 256 / on->isa->wave_size;

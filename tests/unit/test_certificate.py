@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 SOURCES = ["bench/accuracy/f16x3_host.c", "bench/accuracy/certificate.c", *(f"runtime/sim/{n}.c" for n in ("sim_f16", "sim_mma", "sim_mma_wide"))]
-M, N, K = 24, 20, 120 # one part of k
+M, N, K = 24, 20, 120 # one k-split
 
 
 class Unit(ctypes.Structure):
