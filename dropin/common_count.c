@@ -115,9 +115,9 @@ bool dropin_is_surely_small(const struct dropin_call *call) {
     return halftone_dropin_state.sites == 0 && is_below_least(dropin_settings(), call);
 }
 
-/* What emulated FP64 runs: 58 bits of the norms of a row and a column. Tiles of host memory have no workspace for residues, so theirs
- * is FP64 arithmetic by name: a question for its time must not be answered for another scheme. */
-static const char EMULATED[] = "crt15", HOST64[] = "native64";
+/* Of emulated FP64: residues for what the data certify, FP64 arithmetic for the rest. Tiles of host memory have no workspace for
+ * residues, so theirs is FP64 arithmetic by name: a question for its time must not be answered for another scheme. */
+static const char FP64[] = "fp64", HOST_FP64[] = "native64";
 
 /* What a call runs about which the site table says nothing; neither accuracy nor scheme: the original. */
 static void set_default(const struct dropin_call *call, const struct dropin_settings *settings, struct dropin_policy *policy) {
@@ -127,11 +127,11 @@ static void set_default(const struct dropin_call *call, const struct dropin_sett
     if (!policy->fp64)
         policy->accuracy = of_thread[0] != '\0' ? of_thread : settings->accuracy;
     else if (call->kind == DROPIN_KIND_FP64_HOST)
-        policy->scheme = HOST64;
+        policy->scheme = HOST_FP64;
     else if (settings->fp64[0] != '\0')
         policy->accuracy = settings->fp64;
     else if (call->kind == DROPIN_KIND_FP64_EMULATED || settings->fp64_emulated) {
-        policy->scheme = EMULATED;
+        policy->accuracy = FP64;
         policy->if_it_pays = !settings->eager;
     }
 }

@@ -108,7 +108,7 @@ static bool take_fp64(struct dropin_settings *s) {
     if (s->fp64_emulated || strcmp(text, "original") == 0)
         return true;
     if (!dropin_is_accuracy64(text))
-        return refuse("HALFTONE_FP64", text, "original, emulated, fp64, fp64-fast, reproducible or bits=N");
+        return refuse("HALFTONE_FP64", text, "original, emulated, fp64, fp64-fast, fp64-exact, reproducible or bits=N");
     strcpy(s->fp64, text);
     return true;
 }

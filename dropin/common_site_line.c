@@ -26,7 +26,7 @@ bool dropin_is_accuracy(const char *text) {
 }
 
 bool dropin_is_accuracy64(const char *text) {
-    return strlen(text) < DROPIN_TEXT && (strcmp(text, "fp64") == 0 || strcmp(text, "fp64-fast") == 0 || strcmp(text, "reproducible") == 0 ||
+    return strlen(text) < DROPIN_TEXT && (strcmp(text, "fp64") == 0 || strcmp(text, "fp64-fast") == 0 || strcmp(text, "fp64-exact") == 0 || strcmp(text, "reproducible") == 0 ||
                                           (strncmp(text, "bits=", 5) == 0 && text[5] != '\0'));
 }
 

@@ -67,10 +67,10 @@ int cublas_run_prepared(const struct dropin_library *library, halftone *handle, 
 /* cublas_arrays.c: arrays of pointers, likewise. */
 cublas_array_runner cublas_run_arrays;
 
-/* cublas_fp64.c: a product of FP64; whether its emulation by the policy's scheme is predicted faster than the original. */
+/* cublas_fp64.c: a product of FP64; whether its emulation is predicted faster than FP64 arithmetic. */
 int cublas_multiply64(const struct dropin_library *library, halftone *handle, const struct dropin_call *call,
                       const struct cublas_gemm *gemm);
-bool cublas_emulation_pays(struct dropin_slot *slot, const struct dropin_call *call, const struct dropin_policy *policy);
+bool cublas_emulation_pays(struct dropin_slot *slot, const struct dropin_call *call);
 
 /* cublas_product.c. true: served, all is launched. */
 bool cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gemm *gemm);

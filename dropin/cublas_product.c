@@ -124,7 +124,7 @@ enum dropin_reason cublas_multiply(const struct dropin_call *call, const struct 
             why = DROPIN_CAPTURE;
         else
             why = dropin_take(device, policy, &slot);
-        if (slot != NULL && policy->if_it_pays && !cublas_emulation_pays(slot, call, policy))
+        if (slot != NULL && policy->if_it_pays && !cublas_emulation_pays(slot, call))
             why = DROPIN_NATIVE;
         else if (slot != NULL)
             why = run_around(call, g, setting, around, slot->handle, detail);

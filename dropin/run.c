@@ -27,7 +27,7 @@ static const char HELP[] =
     "  --accuracy A  what served products keep: as `halftone mm --accuracy`; default fp32\n"
     "  --fp64 A      FP64 products of cuBLAS: original (default; emulated ones are served where that is faster), "
     "emulated (all as\n"
-    "                if emulation were asked for), fp64, fp64-fast, reproducible or bits=N\n"
+    "                if emulation were asked for), fp64, fp64-fast, fp64-exact, reproducible or bits=N\n"
     "  --log FILE    a table (TSV) of the calls; lines are appended\n\n"
     "Environment, of which HALFTONE_DLSYM=1 is for programs that look cuBLAS' functions up themselves (JAX, "
     "ctypes), and what is\n"
@@ -81,7 +81,7 @@ static int read_options(int argc, char **argv, struct options *o, struct cli_err
         return cli_error_usage(f, "no accuracy is called '%.60s'; `halftone info` lists them", o->accuracy);
     if (o->fp64 != NULL && strcmp(o->fp64, "original") != 0 && strcmp(o->fp64, "emulated") != 0 &&
         !dropin_is_accuracy64(o->fp64))
-        return cli_error_usage(f, "--fp64 '%.60s' is none of original, emulated, fp64, fp64-fast, reproducible, bits=N",
+        return cli_error_usage(f, "--fp64 '%.60s' is none of original, emulated, fp64, fp64-fast, fp64-exact, reproducible, bits=N",
                                o->fp64);
     o->command = argv + i;
     return 0;

@@ -43,6 +43,7 @@ FORMS = [
     # FP64: its emulation by compute type and math mode; else only where something asks for it
     *[(f"{api} opa={a} opb={b} m=33 n=70 k=45 alpha=-1.5 beta={beta} batch={batch} math=8 pointers={pointers}", "SERVED")
       for api, batch in ((D, 1), (D + "_64", 1), (DS, 3), (DS + "_64", 2), (E64 + " compute=70", 1), (ES64 + " compute=70", 2)) for a, b, beta, pointers in ((0, 1, 0, 0), (2, 0, 0.75, 1))],
+    (f"{D} math=8 m=33 n=20 k=260 opa=1 beta=0.5", "SERVED"), (f"{ES64} compute=79 m=20 n=20 k=260 batch=2", "SERVED"),  # long enough to be certified
     (f"{E64} compute=79", "SERVED"), (f"{E64} compute=79 math=2", "SERVED"), (f"{ES64} compute=79 batch=2", "SERVED"), (f"{D} math=12", "SERVED"), (f"{D} math=24 nulls=4", "SERVED"),
     (f"{D} math=8 k=0 beta=2", "SERVED"), (f"{D} math=8 m=0", "SERVED"), (f"{D} math=8 workspace=8388608", "SERVED"), (f"{D} math=8 workspace=1024", "SERVED"),
     (f"{D}", FP64), (f"{DS} batch=2", FP64), (f"{E64} compute=70", FP64), (f"{ES64} compute=70 batch=2", FP64), (f"{D} math=3", FP64), (f"{D} math=4", FP64), (f"{D} math=1", FP64),
@@ -74,18 +75,22 @@ def native(fakes):
     return lines(fakes.main, *[words for words, _ in FORMS])
 
 
-def served_forms(face, fakes, log, **env):
-    got = lines(fakes.main, *[words for words, _ in FORMS], face=face, HALFTONE="record", HALFTONE_LOG=str(log), **env)
+def is_fp64(words):
+    return words.startswith((D, DS, E64, ES64))
+
+
+def served_forms(face, fakes, log, forms=FORMS, **env):
+    got = lines(fakes.main, *[words for words, _ in forms], face=face, HALFTONE="record", HALFTONE_LOG=str(log), **env)
     head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
     return got, [dict(zip(head, row)) for row in rows]
 
 
-def faults(native, got, rows):
-    """What is not as FORMS has it."""
-    if len(got) != len(FORMS) or len(rows) != len(FORMS):
+def faults(native, got, rows, forms=FORMS):
+    """What is not as these forms have it."""
+    if len(got) != len(forms) or len(rows) != len(forms):
         return ["calls are missing"]
     found = []
-    for (words, expected), alone, (status, error, served, original), row in zip(FORMS, native, got, rows):
+    for (words, expected), alone, (status, error, served, original), row in zip(forms, native, got, rows):
         if status != alone[0] or (int(served), int(original)) != ((1, 0) if expected == "SERVED" else (0, 1)):
             found.append((words, expected, alone, (status, error, served, original)))
         if error != alone[1] and not float(error) <= 60: # auto's bound at these k is above; a wrong element is millions
@@ -100,11 +105,11 @@ def test_every_form_is_served_or_the_original_s_as_the_table_says(face, fakes, n
     got, rows = served_forms(face, fakes, tmp_path / "log")
     assert faults(native, got, rows) == []
     assert all(row["api"].startswith("cublas" + words.split()[0][4:]) for (words, _), row in zip(FORMS, rows))
-    schemes = {words.startswith((D, DS, E64, ES64)): set() for words, _ in FORMS}
+    schemes = {is_fp64(words): set() for words, _ in FORMS}
     for (words, _), row in zip(FORMS, rows):
         if row["served"] == "1" and int(row["k"]) and int(row["m"]):
-            schemes[words.startswith((D, DS, E64, ES64))].add(row["scheme"])
-    assert schemes[True] == {"crt15"} and schemes[False] <= {"auto", "f16x3", "bf16x6u"}
+            schemes[is_fp64(words)].add(row["scheme"])
+    assert {"native64"} < schemes[True] | {"native64"} <= {"crt14", "crt15", "crt16", "native64"} and schemes[False] <= {"auto", "f16x3", "bf16x6u"}
 
 
 def counted_calls(face, fakes, folder):
@@ -241,32 +246,36 @@ def fp64_schemes(face, fakes, tmp_path, *words, **env):
 def test_fp64_runs_what_is_asked_for(face, fakes, tmp_path):
     """By the variable, by cuBLAS' own variable, or by the site table, whose lines hold for products that they can be done to."""
     words = [f"{D} m=64", f"{D} m=64 math=8", f"{S} k=4096 m=64"]
-    for env, expected in (({}, ["FP64", "crt15"]), ({"HALFTONE_FP64": "original"}, ["FP64", "crt15"]), ({"HALFTONE_FP64": "emulated"}, ["crt15"] * 2),
-                          ({"CUBLAS_EMULATE_DOUBLE_PRECISION": "1"}, ["crt15"] * 2), ({"CUBLAS_EMULATE_DOUBLE_PRECISION": "0"}, ["FP64", "crt15"]),
-                          ({"CUBLAS_EMULATE_DOUBLE_PRECISION": "1", "HALFTONE_FP64": "original"}, ["FP64", "crt15"]),
-                          ({"HALFTONE_FP64": "fp64"}, ["native64"] * 2), ({"HALFTONE_FP64": "bits=30"}, ["native64"] * 2), ({"HALFTONE_FP64": "bits=53"}, ["SET_LACKS"] * 2),
+    fp64 = fp64_schemes(face, fakes, tmp_path, words[1])[0]
+    assert fp64 in ("crt15", "native64")
+    for env, expected in (({}, ["FP64", fp64]), ({"HALFTONE_FP64": "original"}, ["FP64", fp64]), ({"HALFTONE_FP64": "emulated"}, [fp64] * 2),
+                          ({"CUBLAS_EMULATE_DOUBLE_PRECISION": "1"}, [fp64] * 2), ({"CUBLAS_EMULATE_DOUBLE_PRECISION": "0"}, ["FP64", fp64]),
+                          ({"CUBLAS_EMULATE_DOUBLE_PRECISION": "1", "HALFTONE_FP64": "original"}, ["FP64", fp64]),
+                          ({"HALFTONE_FP64": "fp64"}, [fp64] * 2), ({"HALFTONE_FP64": "bits=53"}, ["SET_LACKS"] * 2),
                           ({"HALFTONE_FP64": "reproducible"}, ["crt16" if any(SET.glob("ht_crt16_*.cu")) else "SET_LACKS"] * 2)):
         assert fp64_schemes(face, fakes, tmp_path, *words, **env)[:2] == expected, env
     sites = tmp_path / "sites64"
     sites.write_text("accuracy=fp32-fast\n")  # says nothing of FP64
-    assert fp64_schemes(face, fakes, tmp_path, *words, HALFTONE_SITES=str(sites))[:2] == ["FP64", "crt15"]
+    assert fp64_schemes(face, fakes, tmp_path, *words, HALFTONE_SITES=str(sites))[:2] == ["FP64", fp64]
     sites.write_text("m=64 n=40 scheme=crt14\n")  # nor this of FP32
     assert fp64_schemes(face, fakes, tmp_path, *words, HALFTONE_SITES=str(sites)) == ["crt14", "crt14", fp64_schemes(face, fakes, tmp_path, words[2])[0]]
     sites.write_text("api=cublasD* original\n")
     assert fp64_schemes(face, fakes, tmp_path, *words, HALFTONE_SITES=str(sites))[:2] == ["SITE", "SITE"]
-    sites.write_text("api=cublasD* accuracy=fp64\n")
+    sites.write_text("api=cublasD* scheme=native64\n")
     assert fp64_schemes(face, fakes, tmp_path, *words, HALFTONE_SITES=str(sites))[:2] == ["native64", "native64"]
+    sites.write_text("api=cublasD* accuracy=fp64\n")
+    assert fp64_schemes(face, fakes, tmp_path, *words, HALFTONE_SITES=str(sites))[:2] == [fp64, fp64]
 
 
 def test_one_handle_keeps_what_fp32_and_fp64_are_set_to_apart(face, fakes, tmp_path):
     sites = tmp_path / "sites"
-    sites.write_text("m=48 scheme=crt14\nm=56 scheme=f16x3\n")
-    got = fp64_schemes(face, fakes, tmp_path, f"{D} m=48", f"{S} m=56 k=256", f"{D} m=64 math=8", f"{D} m=48", f"{S} m=56 k=256", HALFTONE_SITES=str(sites))
-    assert got == ["crt14", "f16x3", "crt15", "crt14", "f16x3"]
+    sites.write_text("m=48 scheme=crt14\nm=56 scheme=f16x3\nm=52 scheme=native64\n")
+    got = fp64_schemes(face, fakes, tmp_path, f"{D} m=48", f"{S} m=56 k=256", f"{D} m=52", f"{D} m=48", f"{S} m=56 k=256", HALFTONE_SITES=str(sites))
+    assert got == ["crt14", "f16x3", "native64", "crt14", "f16x3"]
 
 
-# A T4 has few FP64 units, so emulation pays there early; what stands for cublasDgemm is half of native64's time.
-PAYS = [(f"{D} m=24 n=24 k=64 math=8", "crt15"), (f"{D} m=8 n=8 k=8 math=8", "NATIVE"), (f"{D} m=4 math=8 n=4 k=4", "SMALL"), (f"{D} m=8 n=8 k=8 math=8", "NATIVE")]
+# A T4 has few FP64 units, so emulation pays there early.
+PAYS = [(f"{D} m=24 n=24 k=256 math=8", "crt15"), (f"{D} m=8 n=8 k=8 math=8", "NATIVE"), (f"{D} m=4 math=8 n=4 k=4", "SMALL"), (f"{D} m=8 n=8 k=8 math=8", "NATIVE")]
 
 
 def weighed(face, fakes, tmp_path):
@@ -275,10 +284,10 @@ def weighed(face, fakes, tmp_path):
 
 def test_emulation_runs_where_it_is_predicted_to_pay(face, fakes, tmp_path):
     assert weighed(face, fakes, tmp_path) == [expected for _, expected in PAYS]
-    assert fp64_schemes(face, fakes, tmp_path, PAYS[1][0]) == ["crt15"]  # eager
+    assert fp64_schemes(face, fakes, tmp_path, PAYS[1][0]) == ["native64"]  # eager
     assert fp64_schemes(face, fakes, tmp_path, PAYS[1][0], HALFTONE_STRATEGY="performant", HALFTONE_MIN="8", HALFTONE_FP64="fp64") == ["native64"]
-    always = build_face(tmp_path / "always", replaced("cublas_fp64.c", "own <= native / NATIVE_TIMES", "own >= 0"))
-    never = build_face(tmp_path / "never", replaced("cublas_fp64.c", "own <= native / NATIVE_TIMES", "own < 0"))
+    always = build_face(tmp_path / "always", replaced("cublas_fp64.c", "strcmp(plan.scheme, NATIVE) != 0", "true"))
+    never = build_face(tmp_path / "never", replaced("cublas_fp64.c", "strcmp(plan.scheme, NATIVE) != 0", "false"))
     for broken in (always, never):
         assert weighed(broken, fakes, tmp_path) != [expected for _, expected in PAYS]
 
@@ -455,9 +464,13 @@ def without(name):
     pytest.param(replaced("common_count.c", "call->kind == DROPIN_KIND_FP64_EMULATED || settings", "call->kind != DROPIN_KIND_FP32 || settings"), id="plain fp64"),
     pytest.param(replaced("cublas_product.c", "why == DROPIN_SERVED && sm_target != 0", "why == DROPIN_SERVED && sm_target > 32"), id="sm"),
 ])
-def test_a_broken_face_is_noticed(edit, fakes, native, tmp_path):
-    got, rows = served_forms(build_face(tmp_path / "face", edit), fakes, tmp_path / "log")
-    assert faults(native, got, rows) != []
+def test_a_broken_face_is_noticed(edit, fakes, native, tmp_path, request):
+    """By forms of the type that it breaks."""
+    fp64 = any(word in request.node.name for word in ("Dgemm", "fp64", "both modes"))
+    part = [(form, alone) for form, alone in zip(FORMS, native) if is_fp64(form[0]) == fp64]
+    forms = [form for form, _ in part]
+    got, rows = served_forms(build_face(tmp_path / "face", edit), fakes, tmp_path / "log", forms)
+    assert faults([alone for _, alone in part], got, rows, forms) != []
 
 
 @pytest.mark.parametrize("edit", [
