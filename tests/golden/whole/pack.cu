@@ -1285,8 +1285,8 @@ HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pai
         "add.rn.f16x2 %0, %0, t;\n"
         "fma.rn.f16x2 %1, %2, %4, %1;\n"
         "}"
-        : "+r"(*count), "+r"(*odd)
-        : "r"(pair), "r"(least), "r"(0u));
+        : "+&r"(*count), "+&r"(*odd)
+        : "r"(pair), "r"(least), "r"(0u)); // &: else the register of a count that is 0 serves as that 0
 }
 
 template <class Args>
