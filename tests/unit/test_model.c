@@ -615,10 +615,11 @@ static void check_order(const struct all *a) {
     }
 }
 
-/* Warpgroups' kernels have no scales of tiles: mma.sync's beside them do. */
+/* Warpgroups' kernels have neither scales of tiles nor planes of FP16 slices: mma.sync's beside them do. */
 static void check_family(const struct gpu *g, const struct scheme *s) {
     const struct isa *isa = isa_find(g->isa), *its = target_main(g, isa, s).isa;
-    assert_ptr_equal(its, s->scale == SCALE_TILE && isa->wgmma ? isa_find("sm_90a_mma") : isa);
+    const bool beside = s->scale == SCALE_TILE || s->split == SPLIT_OZAKI;
+    assert_ptr_equal(its, beside && isa->wgmma ? isa_find("sm_90a_mma") : isa);
 }
 
 static void every_budget_scheme_and_model(void **state) {
@@ -632,8 +633,10 @@ static void every_budget_scheme_and_model(void **state) {
                 for (int i = 0; i < a->count; i++)
                     check_candidate(a, i);
                 check_order(a);
-                /* EGEMM-TC's time constraint may leave nothing on other GPUs; both papers are about packed FP16 */
-                if (m == MODEL_HALFTONE || (m == MODEL_LEGEMM && a->s->slice == SLICE_F16 && !scheme_is_unpacked(a->s)))
+                /* EGEMM-TC's time constraint may leave nothing on other GPUs; both papers are about packed FP16
+                   of FP32 matrices */
+                if (m == MODEL_HALFTONE ||
+                    (m == MODEL_LEGEMM && a->s->slice == SLICE_F16 && a->s->in == NUMBER_F32 && !scheme_is_unpacked(a->s)))
                     assert_int_equal(a->fits > 0, model_has_unit(&g, isa_find(g.isa), a->s));
                 assert_int_equal(a->pick >= 0, a->fits > 0);
             }

@@ -108,6 +108,8 @@ static void every_space_is_ordered_and_legal(void **state) {
                     assert_int_equal(v.count, 0); /* i8x10 from 16x16x16: two fragments are more than a stage */
                 else if (scheme->moduli > 0)
                     assert_int_equal(v.count, 2); /* of many tiles of C, of few */
+                else if (scheme->split == SPLIT_OZAKI)
+                    assert_in_range(v.count, 2, 3); /* these, and sm_75's of two stages */
                 else if (scheme_is_unpacked(scheme))
                     assert_in_range(v.count, 3, 50);
                 else if (v.count <= 50 || v.count >= 1000)
