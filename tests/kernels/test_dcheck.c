@@ -298,8 +298,8 @@ static void longer_sums_and_fewer_bits_certify_more(void **s) {
 }
 
 static void batches_have_counts_of_their_own(void **s) {
-    static const struct problem shared = {"one", "fp64", 'T', 'N', 160, 1, -1.5, 3, true, 90, 99},
-                                own = {"nonfinite", "fp64", 'N', 'T', 160, 1, 0, 2, false, 80, 95};
+    static const struct problem shared = {"one", "fp64", 'T', 'N', K, 1, -1.5, 3, true, 90, 99},
+                                own = {"nonfinite", "fp64", 'N', 'T', K, 1, 0, 2, false, 80, 95};
     (void)s;
     if (!can_certify())
         skip();

@@ -479,8 +479,8 @@ static void queries_say_what_runs(void **s) {
     size_t bytes = 1;
     (void)s;
     check_code(halftone_dquery(handle, 'N', 'N', 500, 500, 500, 1, &plan), "query");
-    assert_string_equal(plan.scheme, "native64");
-    assert_non_null(strstr(plan.kernel, "native64"));
+    assert_true(strcmp(plan.scheme, "native64") == 0 || plan.moduli > 1); /* residues where FP64 units are few */
+    assert_non_null(strstr(plan.kernel, plan.scheme));
     assert_true(plan.bound_units == 504 && plan.error_bound == 504 * 0x1p-53 && plan.kernel_ns > 0);
     check_code(halftone_dworkspace_bytes(handle, 'N', 'N', 500, 500, 500, 1, &bytes), "bytes");
     assert_int_equal(bytes, plan.workspace_bytes);
