@@ -1,6 +1,7 @@
 // prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
 // supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
 #define HT_DEVICE static __device__ __forceinline__
+#define HT_OUTLINED static __device__ __noinline__
 
 // What __launch_bounds__ takes second: blocks.
 constexpr int ht_bound(int, int blocks)
@@ -112,6 +113,11 @@ HT_DEVICE void ht_stg8(void *p, unsigned x, unsigned y)
 }
 
 HT_DEVICE void ht_stg4(float *p, float v)
+{
+    *p = v;
+}
+
+HT_DEVICE void ht_stg_u8(unsigned char *p, unsigned char v)
 {
     *p = v;
 }
@@ -244,8 +250,8 @@ HT_DEVICE void ht_count_large_f16x2(unsigned *count, unsigned *odd, unsigned pai
         "add.rn.f16x2 %0, %0, t;\n"
         "fma.rn.f16x2 %1, %2, %4, %1;\n"
         "}"
-        : "+r"(*count), "+r"(*odd)
-        : "r"(pair), "r"(least), "r"(0u));
+        : "+&r"(*count), "+&r"(*odd)
+        : "r"(pair), "r"(least), "r"(0u)); // & : else the register of a count that is 0 serves as that 0
 }
 
 // x, of which the compiler knows nothing: it would keep what follows from it in registers.
