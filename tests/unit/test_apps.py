@@ -329,7 +329,7 @@ def test_a_table_by_patterns_of_which_the_first_counts(tmp_path):
     (["app", "mlp", "--accuracy", "cublas-sgemm"], "or this is the simulator"),
     (["app", "mlp", "--diagonal", "x"], "--diagonal takes a positive number"),
     (["tune-app", "mlp", "--out", "t"], "needs --tau"),
-    (["tune-app", "mlp", "--tau", "0", "--out", "t"], "--tau takes a positive number"),
+    (["tune-app", "mlp", "--tau", "0", "--out", "t"], "--tau takes positive numbers"),
     (["tune-app", "mlp", "--tau", "1", "--out", "t", "--levels", "f16x3"], "two are needed"),
     (["tune-app", "mlp", "--tau", "1", "--out", "t", "--levels", "f16x3,best"], "'best'"),
     (["tune-app", "mlp", "--tau", "1", "--out", "t", "--levels", "f16x3,f16x3"], "twice"),
