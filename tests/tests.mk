@@ -11,7 +11,7 @@
 TEST_SETS := a800 t4 h200 mi210
 # What `make test` leaves to `make test-all`: with TEST_PART in the environment sets have these schemes alone (auto's, a paper's, one
 # of FP16 and one of INT8), the slowest tests of a set run on LARGE_ON alone, and pytest takes a sample (tests/conftest.py).
-PART_SCHEMES := f16x3,bf16x6u,half,egemm,i8x6,native64,crt14,crt15
+PART_SCHEMES := f16x3,bf16x6u,half,egemm,i8x6,native64,crt14,crt15,crt16
 LARGE_ON := h200
 # $(call small,SET): nothing, or what leaves large cases out. $(call large,SET,PATTERN): where only a part is tested, all tests of a program but these.
 small = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,HALFTONE_TEST_SMALL=1 ))
