@@ -101,7 +101,9 @@ static int multiply64(struct mm *t, struct session *e, struct cli_error *f) {
 static int choose_type(struct mm *t, struct session *e, int *wide, struct cli_error *f) {
     char method[METHOD_NAME_BYTES];
     name_method(t, method);
-    const int both = SESSION_FP32 | SESSION_FP64, kinds = t->scheme != NULL || t->accuracy != NULL ? session_kinds(e, method) : both;
+    const int both = SESSION_FP32 | SESSION_FP64;
+    const bool either = t->accuracy == NULL ? t->scheme == NULL : strncmp(t->accuracy, "bits=", 5) == 0; /* files decide */
+    const int kinds = either ? both : session_kinds(e, method);
     *wide = kinds == SESSION_FP64 || (kinds == both && t->pair.x[0].is_float64 && t->pair.x[1].is_float64);
     if (*wide)
         return 0;
