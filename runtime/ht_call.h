@@ -308,6 +308,14 @@ static inline int64_t round_up(int64_t value, int64_t unit) {
     return value > INT64_MAX - unit ? INT64_MAX : ht_ceil_div(value, unit) * unit;
 }
 
+/* Newton's square root: from above, and never below the true one by more than rounding. The runtime links no libm. */
+static inline double root_of(double square) {
+    double root = square;
+    for (int i = 0; i < 64; i++)
+        root = 0.5 * (root + square / root);
+    return root;
+}
+
 /* Entries of a batch that one launch takes. */
 static inline int64_t grid_batch(int64_t entries) {
     return entries < HT_GRID_BATCH ? entries : (int64_t)HT_GRID_BATCH;

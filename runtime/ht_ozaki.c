@@ -163,14 +163,6 @@ static struct ht_ozaki_operand operand_of(const struct gemm_run *r, int side, in
     return o;
 }
 
-/* 2 sqrt(k) 2^-53; Newton's root comes from above and stays there. The runtime links no libm. */
-static double limit_of(int64_t k) {
-    double root = (double)k;
-    for (int i = 0; i < 64; i++)
-        root = 0.5 * (root + (double)k / root);
-    return 2 * root * 0x1p-53;
-}
-
 static struct ht_ozaki_pack_args packing_of(const struct gemm_run *r, int64_t entry) {
     const struct plan *const p = r->plan;
     struct ht_ozaki_pack_args args;
@@ -180,7 +172,7 @@ static struct ht_ozaki_pack_args packing_of(const struct gemm_run *r, int64_t en
     args.weights = args.operand[1].rest + p->b.range_bytes / (int64_t)sizeof(double);
     args.fields = (int *)(void *)(args.weights + (int64_t)p->k_blocks * OZAKI_ATOM_K);
     args.chosen = args.fields + fields_of(p);
-    args.limit = limit_of(r->call->k);
+    args.limit = 2 * root_of((double)r->call->k) * 0x1p-53;
     args.k = (int)r->call->k;
     args.k_blocks = p->k_blocks;
     args.bits = p->ozaki.bits;

@@ -20,7 +20,6 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
     out->bound = p->scheme->bound_text;
     out->range = p->scheme->range_text;
     out->bound_units = p->set == h->set64 ? ht_bound_units(p->scheme, k) : ht_plan_bound_units(h, p, k);
-    out->unit_exponent = -24;
     out->error_bound = (double)out->bound_units * (p->set == h->set64 ? 0x1p-53 : 0x1p-24);
     out->fixed_point = p->scheme->exact_k > 0 ? 1 : p->scheme->scales == HT_SCALES_TILES ? 2 : 0;
     if (p->is_exact) {
@@ -54,7 +53,6 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
 static void describe64(const halftone *h, const struct plan *p, const struct gemm_call *x, struct halftone_plan *out) {
     const struct ht_scheme_desc *const native = ht_find_scheme(h->set64, "native64");
     const int moduli = ht_moduli_of(h->set64, p->scheme);
-    out->unit_exponent = -53;
     out->moduli = moduli > 1 ? moduli : 0;
     if (native == NULL || !ht_predict64(h, x, native, &out->native_ns))
         out->native_ns = 0;
@@ -138,6 +136,7 @@ static int query(halftone *h, const struct gemm_call *x, struct halftone_plan *p
     out.why = "a size is 0: no product is run";
     out.bound = scheme->bound_text;
     out.range = scheme->range_text;
+    out.unit_exponent = x->is_fp64 ? -53 : -24;
     if (x->is_fp64)
         ht_explain64(h, NULL, &out);
     else

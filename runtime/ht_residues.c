@@ -62,7 +62,7 @@ int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
 }
 
 /* 2^-L (|a|_2 |b|_1 + |a|_1 |b|_2) with |x|_2 <= sqrt(k) max|x| and |x|_1 <= k max|x|, and one rounding: 2 sqrt(k)
- * 2^-L + 2^-53. 2^2L is the limit. Newton's square root comes from above; the runtime links no libm. */
+ * 2^-L + 2^-53. 2^2L is the limit. */
 double ht_crt_bound(const struct plan *p, int64_t k) {
     const struct ht_crt_launch *const l = launchers_of(p);
     struct ht_crt c;
@@ -72,9 +72,7 @@ double ht_crt_bound(const struct plan *p, int64_t k) {
     const double limit =
         (double)c.limit_mantissa * 0x1p-63 * (1 - 0x1p-40); /* times 2^bits; rounding allowed for */
     const double square = 4.0 * (double)k * (bits % 2 != 0 ? 2.0 : 1.0) / limit;
-    double root = square;
-    for (int i = 0; i < 64; i++)
-        root = 0.5 * (root + square / root);
+    double root = root_of(square);
     for (int i = 0; i < (bits + 1) / 2; i++)
         root *= 0.5;
     return root + 0x1p-53;
