@@ -15,8 +15,9 @@ extern "C" {
 }
 
 #include "crt_kernels.h"
+#include "crt_operand.h"
 
-enum { POISON = 0x5a, PAD = 3 };
+enum { PAD = 3 };
 
 static uint64_t state = 1;
 
@@ -67,13 +68,6 @@ static double element(const char *family, char side, int row, int k) {
     return uniform();
 }
 
-static void *memory(size_t bytes) {
-    unsigned char *p = (unsigned char *)aligned_alloc(256, (bytes + 255) / 256 * 256);
-    memset(p, POISON, (bytes + 255) / 256 * 256);
-    ht_sim_register(p, bytes);
-    return p;
-}
-
 /* An operand as the caller has it: PAD more than needed between columns, NaN there. */
 static double *operand(const char *family, char side, int rows, int k, int k_contiguous, long long ld,
                        int batch, long long stride) {
@@ -86,28 +80,6 @@ static double *operand(const char *family, char side, int rows, int k, int k_con
                 x[entry * stride + (k_contiguous ? row * ld + h : h * ld + row)] =
                     element(family, side, row, h);
     return x;
-}
-
-static ht_crt_pack_args to_pack(const double *x, int rows, int k, int k_contiguous, long long ld, int batch,
-                                long long stride, int moduli) {
-    ht_crt_pack_args g = {};
-    const long long row_blocks = (rows + 63) / 64, segments = (k + 511) / 512;
-    g.src = x;
-    g.ld = ld;
-    g.src_stride = stride;
-    g.rows = rows;
-    g.k = k;
-    g.k_blocks = (k + 127) / 128;
-    g.k_contiguous = k_contiguous;
-    g.batch = batch;
-    g.modulus_stride = row_blocks * g.k_blocks * 8192;
-    g.panel_stride = g.modulus_stride * moduli;
-    g.exponent_stride = row_blocks * 64;
-    g.measured_stride = row_blocks * 64 * segments;
-    g.panels = (unsigned char *)memory((size_t)(g.panel_stride * batch));
-    g.exponents = (int *)memory((size_t)(g.exponent_stride * batch) * sizeof(int));
-    g.measured = (unsigned long long *)memory((size_t)(g.measured_stride * batch) * sizeof(long long));
-    return g;
 }
 
 static int needed_of(int k) {

@@ -9,17 +9,11 @@
 
 #include "../../runtime/ht_abi64.h"
 #include "crt_kernels.h"
+#include "crt_operand.h"
 #include "exact_families.h"
 #include "exact_sum.h"
 
 enum { PAD = 3 };
-
-static void *memory(size_t bytes) {
-    unsigned char *p = (unsigned char *)aligned_alloc(256, (bytes + 255) / 256 * 256);
-    memset(p, 0x5a, (bytes + 255) / 256 * 256);
-    ht_sim_register(p, bytes);
-    return p;
-}
 
 struct matrix {
     double *at;
@@ -38,27 +32,6 @@ static matrix operand(const char *family, char side, int rows, int k, int k_cont
             for (int h = 0; h < k; h++)
                 x.at[entry * stride + (k_contiguous ? row * ld + h : h * ld + row)] = exact_element(family, side, row, h, k);
     return x;
-}
-
-static ht_crt_pack_args to_pack(const matrix &x, int k, int batch, int moduli) {
-    ht_crt_pack_args g = {};
-    const long long row_blocks = (x.rows + 63) / 64, segments = (k + 511) / 512;
-    g.src = x.at;
-    g.ld = x.ld;
-    g.src_stride = x.stride;
-    g.rows = x.rows;
-    g.k = k;
-    g.k_blocks = (k + 127) / 128;
-    g.k_contiguous = x.k_contiguous;
-    g.batch = batch;
-    g.modulus_stride = row_blocks * g.k_blocks * 8192;
-    g.panel_stride = g.modulus_stride * moduli;
-    g.exponent_stride = row_blocks * 64;
-    g.measured_stride = row_blocks * 64 * segments;
-    g.panels = (unsigned char *)memory((size_t)(g.panel_stride * batch));
-    g.exponents = (int *)memory((size_t)(g.exponent_stride * batch) * sizeof(int));
-    g.measured = (unsigned long long *)memory((size_t)(g.measured_stride * batch) * sizeof(long long));
-    return g;
 }
 
 static ht_crt_gemm_args to_multiply(const ht_crt_pack_args *both, int moduli) {
@@ -152,7 +125,8 @@ int main(int argc, char **argv) {
             c[i] = old_value(argv[5], i, expected_of(a, b, entry, row, col, k, -alpha / beta, 0, 0));
         expected[i] = row < m ? expected_of(a, b, entry, row, col, k, alpha, beta, c[i]) : c[i];
     }
-    ht_crt_pack_args both[2] = {to_pack(a, k, batch, moduli), to_pack(b, k, batch, moduli)};
+    ht_crt_pack_args both[2] = {to_pack(a.at, m, k, a.k_contiguous, a.ld, batch, a.stride, moduli),
+                                to_pack(b.at, n, k, b.k_contiguous, b.ld, batch, b.stride, moduli)};
     const ht_crt_gemm_args product = to_multiply(both, moduli);
     const ht_crt_exact_args last = to_settle(product, both, a, b, c, ldc, alpha, beta);
     if (crt_part_pack(both, 2) != 0 || crt_part_product(&product) != 0 || crt_part_exact(&last) != 0) {

@@ -17,6 +17,7 @@
 #include "../../runtime/ht_crt.h"
 #include "choose.h"
 #include "handle.h"
+#include "operand64.h"
 #include "../unit/fp64_reference.c"
 
 enum { M = 70, N = 40, K = 256, PAD = 2 };
@@ -30,13 +31,6 @@ struct problem {
     bool shares_a;
     int least, most; /* percent of elements that residues keep */
 };
-
-static uint64_t state;
-
-static double uniform(void) {
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)((int64_t)state >> 11) * 0x1p-52;
-}
 
 static double normal(void) {
     double sum = 0;
@@ -81,23 +75,6 @@ static double element(const char *family, bool is_a, int64_t row, int64_t k) {
     if (strcmp(family, "one") == 0 && row == (is_a ? 5 : 7))
         return k == 9 ? 1e30 : x;
     return x;
-}
-
-struct operand {
-    double *at, *device;
-    int64_t ld, stride, count;
-    bool k_contiguous;
-};
-
-static double *place(const struct operand *x, int64_t entry, int64_t row, int64_t k) {
-    return x->at + entry * x->stride + (x->k_contiguous ? row * x->ld + k : k * x->ld + row);
-}
-
-static double *on_device(const double *x, int64_t count) {
-    void *p = NULL;
-    assert_int_equal(ht_dev_alloc(&p, (size_t)count * sizeof *x), HT_DEV_OK);
-    assert_int_equal(ht_dev_upload(p, x, (size_t)count * sizeof *x), HT_DEV_OK);
-    return p;
 }
 
 static double *allocated(int64_t count) {

@@ -14,11 +14,11 @@
 
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi64.h"
-#include "../../runtime/ht_dev.h"
 #include "choose.h"
 #include "exact_families.h"
 #include "exact_sum.h"
 #include "handle.h"
+#include "operand64.h"
 
 enum { PAD = 3 };
 
@@ -30,13 +30,7 @@ struct problem {
     bool shares_a; /* stride 0 */
 };
 
-static uint64_t state;
 static double norm_bound; /* > 0: results are within that times k max|a| max|b| of a row and a column */
-
-static double uniform(void) {
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)((int64_t)state >> 11) * 0x1p-52;
-}
 
 static bool is_exact; /* results are correctly rounded, elements those of exact_families.h */
 
@@ -54,24 +48,6 @@ static double element(const struct problem *p, bool is_a, int64_t row, int64_t k
     if (strcmp(family, "nonfinite") == 0 && row % 7 == 2 && k == row % 3)
         return row % 2 ? NAN : INFINITY;
     return x;
-}
-
-/* An operand on the host: element (row, k) is at[entry * stride + (k_contiguous ? row * ld + k : k * ld + row)]. */
-struct operand {
-    double *at, *device;
-    int64_t ld, stride, count;
-    bool k_contiguous;
-};
-
-static double *place(const struct operand *x, int64_t entry, int64_t row, int64_t k) {
-    return x->at + entry * x->stride + (x->k_contiguous ? row * x->ld + k : k * x->ld + row);
-}
-
-static double *on_device(const double *x, int64_t count) {
-    void *p = NULL;
-    assert_int_equal(ht_dev_alloc(&p, (size_t)count * sizeof *x), HT_DEV_OK);
-    assert_int_equal(ht_dev_upload(p, x, (size_t)count * sizeof *x), HT_DEV_OK);
-    return p;
 }
 
 static struct operand operand_of(const struct problem *p, bool is_a) {
