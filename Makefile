@@ -80,7 +80,7 @@ SIM_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/sim/*.c)) \
            $(patsubst %.cpp,out/obj/%.o,$(wildcard runtime/sim/*.cpp))
 CORE_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/ht_*.c))
 BENCH_FOLDERS := io accuracy measure profile apps cmd # each includes only folders to its left
-BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/cmd/main.c,$(wildcard $(BENCH_FOLDERS:%=bench/%/*.c)) dropin/run.c dropin/common_site_line.c))
+BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/cmd/main.c,$(wildcard $(BENCH_FOLDERS:%=bench/%/*.c)) dropin/run.c))
 TEMPLATES := $(wildcard templates/skeletons/* templates/hooks/*/* templates/vendor/*) runtime/ht_abi.h runtime/ht_abi64.h runtime/halftone.h
 BUDGETS := $(wildcard gen/gpus/*.gpu)
 GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))

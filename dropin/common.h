@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "../runtime/halftone.h"
+#include "../runtime/ht_site_line.h"
 #include "common_lists.h"
-#include "common_site_line.h"
 
 #define DROPIN_EXPORT __attribute__((visibility("default")))
 
@@ -25,7 +25,7 @@ extern const enum dropin_api dropin_face_first;
     const char dropin_face_names[] = apis(DROPIN_FACE_NAME);                                                 \
     const enum dropin_api dropin_face_first = DROPIN_API_##name;
 
-enum { DROPIN_PATH = 1024 };
+enum { DROPIN_PATH = 1024, DROPIN_LINE = HT_SITE_LINE, DROPIN_TEXT = HT_SITE_TEXT };
 
 /* ---- settings: the environment, read once, at the first call ---- */
 

@@ -146,7 +146,7 @@ enum dropin_reason dropin_decide(const struct dropin_call *call, struct dropin_p
         return DROPIN_FORKED;
     if (s->sites_ask_ordinal)
         policy->ordinal = next_ordinal(call);
-    const struct dropin_site_line *const line =
+    const struct ht_site_line *const line =
         s->sites > 0 ? dropin_match_site(call, policy->ordinal) : NULL;
     if (line != NULL && line->verb == 'o')
         return DROPIN_SITE;

@@ -89,7 +89,7 @@ static bool take_accuracy(char accuracy[DROPIN_TEXT]) {
     const char *const text = getenv("HALFTONE_ACCURACY");
     if (text == NULL || text[0] == '\0')
         return true;
-    if (!dropin_is_accuracy(text))
+    if (!ht_site_is_accuracy(text))
         return refuse(
             "HALFTONE_ACCURACY", text,
             "half, tf32, fp32-fast, fp32, reproducible[:3|:6|:10], bits=N, bound=X or relative=X:rho=Y");
@@ -107,7 +107,7 @@ static bool take_fp64(struct dropin_settings *s) {
     s->fp64_emulated = strcmp(text, "emulated") == 0;
     if (s->fp64_emulated || strcmp(text, "original") == 0)
         return true;
-    if (!dropin_is_accuracy64(text))
+    if (!ht_site_is_accuracy64(text))
         return refuse("HALFTONE_FP64", text, "original, emulated, fp64, fp64-fast, fp64-exact, reproducible or bits=N");
     strcpy(s->fp64, text);
     return true;

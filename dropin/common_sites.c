@@ -1,62 +1,39 @@
-/* common_sites.c: the site table, HALFTONE_SITES=FILE, whose lines common_site_line.h tells: of those that hold the first counts. */
-#include <errno.h>
-#include <fnmatch.h>
-#include <stdio.h>
+/* common_sites.c: the site table, HALFTONE_SITES=FILE, whose lines ht_site_line.h tells: of those that hold the first counts. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "common_state.h"
 
-enum { ORDINAL = 4 };
-
-static bool add_line(struct dropin_state *s, const struct dropin_site_line *line) {
-    struct dropin_site_line *const grown =
-        (struct dropin_site_line *)realloc(s->site, ((size_t)s->sites + 1) * sizeof *grown);
+static int add_line(void *state, const struct ht_site_line *line) {
+    struct dropin_state *const s = (struct dropin_state *)state;
+    struct ht_site_line *const grown = (struct ht_site_line *)realloc(s->site, ((size_t)s->sites + 1) * sizeof *grown);
     if (grown == NULL)
-        return false;
+        return 1;
     s->site = grown;
     s->site[s->sites++] = *line;
-    s->sites_ask_ordinal =
-        s->sites_ask_ordinal || line->least[ORDINAL] > 0 || line->most[ORDINAL] < INT64_MAX;
-    return true;
+    s->sites_ask_ordinal = s->sites_ask_ordinal || ht_site_line_asks_range(line, HT_SITE_ORDINAL);
+    return 0;
 }
 
 bool dropin_read_sites(struct dropin_state *s) {
-    if (s->settings.sites[0] == '\0')
-        return true;
-    FILE *const file = fopen(s->settings.sites, "re");
-    if (file == NULL) {
-        dropin_say("HALFTONE_SITES=%.200s: %s; nothing is served in this process", s->settings.sites,
-                   strerror(errno));
-        return false;
-    }
-    char text[DROPIN_LINE], wrong[DROPIN_TEXT];
-    bool good = true;
-    for (int number = 1; good && fgets(text, sizeof text, file) != NULL; number++) {
-        struct dropin_site_line line;
-        const int found = strlen(text) == sizeof text - 1 ? -1 : dropin_read_site_line(text, &line, wrong);
-        good = found >= 0 && (found == 0 || add_line(s, &line));
-        if (!good)
-            dropin_say("%.200s:%d: '%s' " DROPIN_SITE_LINE_CURE "; nothing is served in this process",
-                       s->settings.sites, number, found < 0 ? wrong : "out of memory");
-    }
-    (void)fclose(file);
+    char fault[HT_SITE_LINE] = "out of memory";
+    const bool good = s->settings.sites[0] == '\0' || ht_site_file_read(s->settings.sites, add_line, s, fault) == 0;
+    if (!good)
+        dropin_say("HALFTONE_SITES: %s; nothing is served in this process", fault);
     return good;
 }
 
-static bool holds(const struct dropin_site_line *line, const struct dropin_call *call, int64_t ordinal) {
-    const struct dropin_site_call asked = {dropin_api_name(call->api), call->op_a, call->op_b,
-                                           {call->m, call->n, call->k, call->batch, ordinal}};
-    if (!dropin_site_line_is_of(line, call->kind != DROPIN_KIND_FP32) || !dropin_site_line_holds(line, &asked))
+static bool holds(const struct ht_site_line *line, const struct dropin_call *call, int64_t ordinal) {
+    const struct ht_site_call asked = {dropin_api_name(call->api), call->op_a, call->op_b,
+                                       {call->m, call->n, call->k, call->batch, ordinal}};
+    if (!ht_site_line_is_of(line, call->kind != DROPIN_KIND_FP32) || !ht_site_line_holds(line, &asked))
         return false;
-    if (line->site[0] == '\0')
-        return true;
-    char site[DROPIN_LINE];
-    dropin_site(call->caller, site, sizeof site);
-    return fnmatch(line->site, site, 0) == 0;
+    char site[DROPIN_LINE] = "";
+    if (line->site[0] != '\0')
+        dropin_site(call->caller, site, sizeof site);
+    return ht_site_line_names(line, site);
 }
 
-const struct dropin_site_line *dropin_match_site(const struct dropin_call *call, int64_t ordinal) {
+const struct ht_site_line *dropin_match_site(const struct dropin_call *call, int64_t ordinal) {
     const struct dropin_state *const s = &halftone_dropin_state;
     for (int i = 0; i < s->sites; i++)
         if (holds(&s->site[i], call, ordinal))

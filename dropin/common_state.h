@@ -28,7 +28,7 @@ struct dropin_state {
     int handles[DROPIN_DEVICES]; /* made so far; -1: none can be */
     bool forked;                 /* a child of a process that had handles */
     bool fork_is_watched;
-    struct dropin_site_line *site;
+    struct ht_site_line *site;
     int sites;
     bool sites_ask_ordinal;
     uint64_t step;
@@ -43,7 +43,7 @@ extern DROPIN_EXPORT struct dropin_state halftone_dropin_state;
 /* common_sites.c: false after it said which line is wrong. */
 bool dropin_read_sites(struct dropin_state *s);
 /* The first line that holds for the call, or NULL. */
-const struct dropin_site_line *dropin_match_site(const struct dropin_call *call, int64_t ordinal);
+const struct ht_site_line *dropin_match_site(const struct dropin_call *call, int64_t ordinal);
 
 /* common_count.c */
 void dropin_open_counts(struct dropin_state *s);

@@ -20,7 +20,7 @@ int halftone_dropin_accuracy(const char *text) {
         to[0] = '\0';
         return 0;
     }
-    if (!dropin_is_accuracy(text))
+    if (!ht_site_is_accuracy(text))
         return -1;
     strcpy(to, text);
     return 0;

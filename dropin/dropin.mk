@@ -1,7 +1,7 @@
 # The faces: objects that are preloaded before programs which call cuBLAS or BLAS; included by the Makefile.
 # A face is of libc alone, whatever the set; it lies beside the library, where it looks for it.
 
-DROPIN_COMMON := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/common_*.c) dropin/control.c)
+DROPIN_COMMON := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/common_*.c) dropin/control.c) out/obj/dropin/site_line.o
 DROPIN_CUBLAS := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/cublas_*.c dropin/lt_*.c))
 DROPIN_BLAS := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/blas_*.c) dropin/cublas_driver.c)
 # Products of hipBLAS and rocBLAS go the way of cuBLAS', with another driver (hip_original.c).
@@ -10,8 +10,13 @@ DROPIN_HIP := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/hip_*.c) $(addprefix 
 # Small rather than fast: no loop of theirs is long. Thread-local memory as of a library that is there from the start: a face is preloaded.
 # Frame pointers, and tables for unwinding only of functions that wait for others' work: such tables are a sixth of a face.
 out/obj/dropin/%.o: C_FLAGS += -Os -D_GNU_SOURCE -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer
-$(patsubst %.c,out/obj/%.o,$(filter-out dropin/common_library.c,$(wildcard dropin/common_*.c)) dropin/control.c dropin/lt_read.c \
+$(patsubst %.c,out/obj/%.o,$(filter-out dropin/common_library.c,$(wildcard dropin/common_*.c)) dropin/control.c dropin/lt_read.c dropin/site_line.c \
     $(addprefix dropin/cublas_,origin.c dlsym.c handles.c forms.c driver.c)): C_FLAGS += -fno-asynchronous-unwind-tables
+
+# The lines of a site table, which the library has, too: here as the face's own, hidden.
+out/obj/dropin/site_line.o: runtime/ht_site_line.c out/obj/flags
+	@mkdir -p $(@D)
+	$(call run,CC,$<,$(CC) $(C_FLAGS) -c $< -o $@)
 
 # The command `halftone run`, which is linked into the command of bench/.
 out/obj/dropin/run.o: C_FLAGS += -iquote bench

@@ -80,7 +80,7 @@ static int read_options(int argc, char **argv, struct options *o, struct cli_err
     if (o->accuracy != NULL && !is_accuracy(o->accuracy))
         return cli_error_usage(f, "no accuracy is called '%.60s'; `halftone info` lists them", o->accuracy);
     if (o->fp64 != NULL && strcmp(o->fp64, "original") != 0 && strcmp(o->fp64, "emulated") != 0 &&
-        !dropin_is_accuracy64(o->fp64))
+        !ht_site_is_accuracy64(o->fp64))
         return cli_error_usage(f, "--fp64 '%.60s' is none of original, emulated, fp64, fp64-fast, fp64-exact, reproducible, bits=N",
                                o->fp64);
     o->command = argv + i;

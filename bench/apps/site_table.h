@@ -1,4 +1,4 @@
-/* site_table: sites and what each has, as a file: lines of a drop-in's site table (dropin/common_site_line.h) whose only condition
+/* site_table: sites and what each has, as a file: lines of a drop-in's site table (runtime/ht_site_line.h) whose only condition
  * is site=, a pattern of the shell; of the lines that match the first counts. What no line names has the default.
  *
  *     # comment

@@ -12,7 +12,7 @@ CC = ["-std=c11", "-D_GNU_SOURCE", "-O1", *WARN, "-fPIC"]
 @pytest.fixture(scope="module", params=["gcc", "clang"])
 def probe(request, tmp_path_factory):
     program = tmp_path_factory.mktemp(request.param) / "probe"
-    sources = [*sorted((ROOT / "dropin").glob("common_*.c")), ROOT / "dropin/control.c", ROOT / "tests/dropin/common_probe.c"]
+    sources = [*sorted((ROOT / "dropin").glob("common_*.c")), ROOT / "dropin/control.c", ROOT / "runtime/ht_site_line.c", ROOT / "tests/dropin/common_probe.c"]
     subprocess.run([request.param, *CC, "-fvisibility=hidden", *map(str, sources), "-o", str(program)], check=True)
 
     def run(*words, **env):
@@ -83,7 +83,7 @@ def test_a_malformed_site_table_is_one_line_with_its_place(probe, tmp_path, line
 
 def test_a_site_table_that_is_not_there_is_one_line(probe):
     lines, said = probe("64", "64", "64", "NN", HALFTONE_SITES="/nowhere/sites")
-    assert lines[0].startswith("HALFTONE=off, or") and said == "halftone: HALFTONE_SITES=/nowhere/sites: No such file or directory; nothing is served in this process\n"
+    assert lines[0].startswith("HALFTONE=off, or") and said == "halftone: HALFTONE_SITES: /nowhere/sites: cannot be read: No such file or directory; nothing is served in this process\n"
 
 
 def test_the_log_has_calls_that_are_alike_once_and_all_of_them_in_record(probe, tmp_path):

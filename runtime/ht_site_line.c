@@ -1,0 +1,170 @@
+/* ht_site_line.c: reads lines of a site table; see ht_site_line.h. */
+#include "ht_site_line.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Which of `names` the text is, or begins with; each has its NUL, since an array of pointers would cost a process that a face is
+ * preloaded into a relocation a name. -1: none. */
+static int site_name(const char *names, const char *text, bool is_prefix) {
+    for (int i = 0; names[0] != '\0'; names += strlen(names) + 1, i++)
+        if (is_prefix ? strncmp(text, names, strlen(names)) == 0 : strcmp(text, names) == 0)
+            return i;
+    return -1;
+}
+
+/* A form and what follows '='. */
+static bool site_form(const char *forms, const char *text) {
+    const char *const value = strchr(text, '=');
+    return value != NULL && value[1] != '\0' && strlen(text) < HT_SITE_TEXT && site_name(forms, text, true) >= 0;
+}
+
+bool ht_site_is_accuracy(const char *text) {
+    static const char names[] = "half\0tf32\0fp32-fast\0fp32\0reproducible\0reproducible:3\0reproducible:6\0reproducible:10\0";
+    return site_name(names, text, false) >= 0 || site_form("bits=\0bound=\0relative=\0", text);
+}
+
+bool ht_site_is_accuracy64(const char *text) {
+    return site_name("fp64\0fp64-fast\0fp64-exact\0reproducible\0", text, false) >= 0 || site_form("bits=\0", text);
+}
+
+bool ht_site_line_is_of(const struct ht_site_line *line, bool fp64) {
+    if (line->verb == 's')
+        return (site_name("crt\0native64\0ozaki\0", line->text, true) >= 0) == fp64;
+    return line->verb == 'o' || (fp64 ? ht_site_is_accuracy64(line->text) : ht_site_is_accuracy(line->text));
+}
+
+static bool site_copy(char *to, size_t room, const char *from) {
+    if (from[0] == '\0' || strlen(from) >= room)
+        return false;
+    strcpy(to, from);
+    return true;
+}
+
+static bool site_number(const char **at, int64_t *number) {
+    char *end;
+    if (**at < '0' || **at > '9')
+        return false;
+    errno = 0;
+    const long long value = strtoll(*at, &end, 10);
+    *at = end;
+    *number = value;
+    return errno == 0;
+}
+
+static bool site_range(const char *text, int64_t *least, int64_t *most) {
+    const bool has_least = site_number(&text, least);
+    if (*text == '\0') {
+        *most = *least;
+        return has_least;
+    }
+    if (*text++ != '-')
+        return false;
+    const bool has_most = site_number(&text, most);
+    return *text == '\0' && (has_least || has_most) && *least <= *most;
+}
+
+static bool site_op(char op[3], const char *text) {
+    if (strlen(text) != 2 || strspn(text, "NT") != 2)
+        return false;
+    strcpy(op, text);
+    return true;
+}
+
+/* One word; *done: it was what is done. */
+static bool site_word(struct ht_site_line *line, char *word, bool *done) {
+    char *const value = strchr(word, '=');
+    if (value == NULL) {
+        line->verb = 'o';
+        *done = true;
+        return strcmp(word, "original") == 0;
+    }
+    *value = '\0';
+    const char *const text = value + 1;
+    if (strcmp(word, "accuracy") == 0 || strcmp(word, "scheme") == 0) {
+        line->verb = word[0];
+        *done = true;
+        return site_copy(line->text, sizeof line->text, text) &&
+               (word[0] == 's' || ht_site_is_accuracy(text) || ht_site_is_accuracy64(text));
+    }
+    if (strcmp(word, "site") == 0)
+        return site_copy(line->site, sizeof line->site, text);
+    if (strcmp(word, "api") == 0)
+        return site_copy(line->api, sizeof line->api, text);
+    if (strcmp(word, "op") == 0)
+        return site_op(line->op, text);
+    const int range = site_name("m\0n\0k\0batch\0ordinal\0", word, false); /* by enum ht_site_range */
+    return range >= 0 && site_range(text, &line->least[range], &line->most[range]);
+}
+
+int ht_site_line_read(char *text, struct ht_site_line *line, char wrong[HT_SITE_TEXT]) {
+    bool done = false, any = false;
+    memset(line, 0, sizeof *line);
+    wrong[0] = '\0';
+    for (int i = 0; i < HT_SITE_RANGES; i++)
+        line->most[i] = INT64_MAX;
+    text[strcspn(text, "#\n")] = '\0';
+    for (char *at = text + strspn(text, " \t\r"), *next; *at != '\0'; at = next) {
+        next = at + strcspn(at, " \t\r");
+        if (*next != '\0')
+            *next++ = '\0';
+        next += strspn(next, " \t\r");
+        any = true;
+        snprintf(wrong, HT_SITE_TEXT, "%.*s", HT_SITE_TEXT - 1, at);
+        if (done || !site_word(line, at, &done))
+            return -1;
+    }
+    return done ? 1 : any ? -1 : 0;
+}
+
+/* As ht_site_line_read, of a line of a file; one that is longer than HT_SITE_LINE is wrong. */
+static int site_file_line(char *text, struct ht_site_line *line, int number, const char *path, char *fault) {
+    char wrong[HT_SITE_TEXT] = "";
+    const bool is_whole = strlen(text) < HT_SITE_LINE - 1;
+    const int found = is_whole ? ht_site_line_read(text, line, wrong) : -1;
+    if (found < 0)
+        snprintf(fault, HT_SITE_LINE, "%.200s:%d: '%s' " HT_SITE_LINE_CURE, path, number, is_whole ? wrong : "a line of this length");
+    line->number = number;
+    return found;
+}
+
+int ht_site_file_read(const char *path, int (*take)(void *context, const struct ht_site_line *line), void *context, char *fault) {
+    char text[HT_SITE_LINE];
+    struct ht_site_line line;
+    int status = 0;
+    FILE *const file = fopen(path, "r");
+    if (file == NULL) {
+        snprintf(fault, HT_SITE_LINE, "%.200s: cannot be read: %s", path, strerror(errno));
+        return -1;
+    }
+    for (int number = 1; status == 0 && fgets(text, sizeof text, file) != NULL; number++) {
+        const int found = site_file_line(text, &line, number, path, fault);
+        status = found > 0 ? take(context, &line) : found;
+    }
+    if (status == 0 && ferror(file)) {
+        snprintf(fault, HT_SITE_LINE, "%.200s: cannot be read: %s", path, strerror(errno));
+        status = -1;
+    }
+    (void)fclose(file);
+    return status;
+}
+
+bool ht_site_line_holds(const struct ht_site_line *line, const struct ht_site_call *call) {
+    for (int i = 0; i < HT_SITE_RANGES; i++)
+        if (call->is[i] < line->least[i] || call->is[i] > line->most[i])
+            return false;
+    if (line->op[0] != '\0' && (line->op[0] != call->op_a || line->op[1] != call->op_b))
+        return false;
+    return line->api[0] == '\0' || fnmatch(line->api, call->api, 0) == 0;
+}
+
+bool ht_site_line_names(const struct ht_site_line *line, const char *name) {
+    return line->site[0] == '\0' || fnmatch(line->site, name, 0) == 0;
+}
+
+bool ht_site_line_asks_range(const struct ht_site_line *line, enum ht_site_range range) {
+    return line->least[range] > 0 || line->most[range] < INT64_MAX;
+}

@@ -1,0 +1,61 @@
+/* ht_site_line.h: the lines of a site table, for whoever has sites: the library (ht_site.c), the faces of dropin/ and programs with
+ * names of their own. Needs the C library alone. A line is conditions and, last, what is done where all of them hold; of the lines
+ * that hold the first counts:
+ *
+ *     site=libtorch_cuda.so+* m=4096 n=1-64 accuracy=fp32-fast
+ *     api=cublasSgemm_v2* op=NT k=65536- original
+ *     ordinal=3 scheme=i8x6
+ *
+ * site and api are patterns of the shell; m, n, k, batch and ordinal are N, N-M, N- or -M; '#' begins a comment. */
+#ifndef HT_SITE_LINE_H
+#define HT_SITE_LINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ht_abi.h"
+
+enum { HT_SITE_TEXT = 64, HT_SITE_LINE = 1024 };
+enum ht_site_range { HT_SITE_M, HT_SITE_N, HT_SITE_K, HT_SITE_BATCH, HT_SITE_ORDINAL, HT_SITE_RANGES };
+
+/* What a line holds for, and what it says. */
+struct ht_site_line {
+    int number;                                  /* of the line in its file, from 1 */
+    char site[HT_SITE_TEXT], api[HT_SITE_TEXT];  /* patterns of fnmatch; "": any */
+    char op[3];                                  /* "NT"; "": any */
+    int64_t least[HT_SITE_RANGES], most[HT_SITE_RANGES];
+    char verb; /* o: original, a: accuracy, s: scheme */
+    char text[HT_SITE_TEXT];
+};
+
+/* A call but for its site, whose name may be costly to find. */
+struct ht_site_call {
+    const char *api;
+    char op_a, op_b; /* N or T */
+    int64_t is[HT_SITE_RANGES];
+};
+
+/* What is said of a line that is wrong, after its place and the word in quotes. */
+#define HT_SITE_LINE_CURE                                                                                    \
+    "is wrong or out of place: conditions site= api= op= m= n= k= batch= ordinal=, then one of "             \
+    "original, accuracy=, scheme="
+
+/* 1: a line, 0: nothing on it, -1: wrong, `wrong` is the word. Writes into `text`. */
+HT_LOCAL int ht_site_line_read(char *text, struct ht_site_line *line, char wrong[HT_SITE_TEXT]);
+/* Gives each line of a file to `take` until that returns other than 0, which is then the result. -1 for a file that cannot be read
+ * and a line that is wrong: `fault` (HT_SITE_LINE bytes) says which and the cure. */
+HT_LOCAL int ht_site_file_read(const char *path, int (*take)(void *context, const struct ht_site_line *line), void *context,
+                               char *fault);
+/* Whether the conditions hold, but for site=. */
+HT_LOCAL bool ht_site_line_holds(const struct ht_site_line *line, const struct ht_site_call *call);
+/* Whether `name` is one that the line's site= is for. */
+HT_LOCAL bool ht_site_line_names(const struct ht_site_line *line, const char *name);
+/* Whether one of these is a condition, which not everybody can tell. */
+HT_LOCAL bool ht_site_line_asks_range(const struct ht_site_line *line, enum ht_site_range range);
+/* Whether halftone_set_accuracy could take it; halftone_dset_accuracy. */
+HT_LOCAL bool ht_site_is_accuracy(const char *text);
+HT_LOCAL bool ht_site_is_accuracy64(const char *text);
+/* Whether what the line says can be done to products of FP64, or of FP32: a line does not hold for the others. */
+HT_LOCAL bool ht_site_line_is_of(const struct ht_site_line *line, bool fp64);
+
+#endif
