@@ -74,7 +74,7 @@ def fakes(tmp_path_factory):
 
 
 def sources(kinds=("cublas_*.c", "lt_*.c")):
-    return [*sorted((ROOT / "dropin").glob("common_*.c")), ROOT / "dropin/control.c", *(p for kind in kinds for p in sorted((ROOT / "dropin").glob(kind)))]
+    return [*sorted((ROOT / "dropin").glob("common_*.c")), ROOT / "dropin/control.c", ROOT / "runtime/ht_site_line.c", *(p for kind in kinds for p in sorted((ROOT / "dropin").glob(kind)))]
 
 
 def replaced(file, old, new):
@@ -86,16 +86,15 @@ def build_face(folder, edit=None, compiler="gcc"):
     """The face from edited sources: what a test must notice; or as it is."""
     (folder / "dropin").mkdir(parents=True)
     (folder / "runtime").mkdir()
-    (folder / "runtime/halftone.h").write_text((ROOT / "runtime/halftone.h").read_text())
     changed = False
-    for path in [*sources(), *sorted((ROOT / "dropin").glob("*.h"))]:
+    for path in [*sources(), *sorted((ROOT / "dropin").glob("*.h")), *(ROOT / "runtime" / name for name in ("halftone.h", "ht_site_line.h", "ht_abi.h"))]:
         text = path.read_text()
         edited = edit(path.name, text) if edit else text
         changed = changed or edited != text
-        (folder / "dropin" / path.name).write_text(edited)
+        (folder / path.relative_to(ROOT)).write_text(edited)
     assert changed or not edit, "the edit finds no place"
     built = folder / "libhalftone_cublas.so"
     done = subprocess.run([compiler, "-std=c11", "-D_GNU_SOURCE", "-Os", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-shared",
-                           *[str(folder / "dropin" / p.name) for p in sources()], "-o", str(built)], capture_output=True, text=True)
+                           *[str(folder / p.relative_to(ROOT)) for p in sources()], "-o", str(built)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return pathlib.Path(built)
