@@ -59,7 +59,7 @@ static bool read_arrays(uintptr_t *to, const struct cublas_gemm *g, void *stream
 
 enum dropin_reason cublas_run_arrays(const struct dropin_library *library, halftone *h, const struct dropin_call *c,
                                      const struct cublas_gemm *g, const struct cublas_setting *s, int *code) {
-    const size_t size = c->kind == DROPIN_KIND_FP32 ? sizeof(float) : sizeof(double);
+    const size_t size = cublas_element_bytes(c->kind);
     const double work = (double)g->m * (double)g->n * (double)g->k;
     enum dropin_reason why = DROPIN_SERVED;
     if (g->batch < 1 || g->batch > EVEN_MOST)

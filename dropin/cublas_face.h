@@ -50,6 +50,10 @@ struct cublas_gemm {
     int64_t *done;                   /* of those, how many products were launched */
 };
 
+static inline size_t cublas_element_bytes(enum dropin_kind kind) {
+    return kind == DROPIN_KIND_FP32 ? sizeof(float) : sizeof(double);
+}
+
 /* How a product runs: asked of the handle, or of a description. */
 struct cublas_setting {
     void *stream;
@@ -129,6 +133,7 @@ CUBLAS_COUNTED(DECLARE, )
 /* A call of cublasLtMatmul as its descriptions say it. */
 struct lt_problem {
     struct cublas_gemm gemm; /* of D, as columns: operands are exchanged where the order is rows */
+    enum dropin_kind kind;
     struct cublas_setting setting;
     int epilogue, order;
     const void *bias;

@@ -10,7 +10,8 @@ static bool is_in_place(const struct lt_problem *p) {
 
 /* A beta on the device counts as not zero. */
 static bool reads_c(const struct lt_problem *p) {
-    return p->setting.device_scalars || *(const float *)p->gemm.beta != 0.0f;
+    return p->setting.device_scalars || (p->kind == DROPIN_KIND_FP32 ? *(const float *)p->gemm.beta != 0.0f
+                                                                     : *(const double *)p->gemm.beta != 0.0);
 }
 
 static enum dropin_reason judge_c(const struct lt_problem *p) {
@@ -26,8 +27,9 @@ static enum dropin_reason judge_c(const struct lt_problem *p) {
 
 static bool copy_c(const struct lt_problem *p) {
     const struct cublas_gemm *const g = &p->gemm;
-    return cublas_copy_rows(g->c, (size_t)g->ldc * sizeof(float), p->c, (size_t)p->c_ld * sizeof(float),
-                            (size_t)g->m * sizeof(float), (size_t)g->n, p->setting.stream);
+    const size_t size = cublas_element_bytes(p->kind);
+    return cublas_copy_rows(g->c, (size_t)g->ldc * size, p->c, (size_t)p->c_ld * size, (size_t)g->m * size, (size_t)g->n,
+                            p->setting.stream);
 }
 
 /* What is done around the product: see struct cublas_around. */
@@ -63,9 +65,10 @@ static bool serve(const struct cublas_entry *entry, struct lt_problem *p, void *
         why = lt_read(entry->origin, desc, layouts, p);
     if (why == DROPIN_SERVED)
         why = judge_c(p);
-    const struct dropin_call call = cublas_describe(entry, &p->gemm);
+    struct dropin_call call = cublas_describe(entry, &p->gemm);
     const struct parts parts = {entry, layouts[3], p};
     const struct cublas_around around = {before, after, &parts};
+    call.kind = p->kind;
     if (why == DROPIN_SERVED)
         return cublas_multiply(&call, &p->gemm, &p->setting, &around, &policy) == DROPIN_SERVED;
     dropin_note(&call, &policy, why, NULL, NULL);

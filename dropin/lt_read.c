@@ -48,9 +48,9 @@ static enum dropin_reason read_desc(lt_get_attribute *getter, void *desc, struct
     p->gemm.op_b = (int)op_b;
     p->epilogue = (int)epilogue;
     p->setting.device_scalars = pointers == CU_POINTER_DEVICE;
-    if (scale != CU_R_32F || (pointers != CU_POINTER_HOST && pointers != CU_POINTER_DEVICE))
+    if (scale != p->gemm.a_type || (pointers != CU_POINTER_HOST && pointers != CU_POINTER_DEVICE))
         return DROPIN_LAYOUT;
-    if (!is_epilogue(epilogue))
+    if (!is_epilogue(epilogue) || (scale != CU_R_32F && epilogue != LT_EPILOGUE_NONE))
         return DROPIN_EPILOGUE;
     for (size_t i = 0; i < sizeof plain_rows / sizeof *plain_rows; i++)
         if (get(getter, desc, plain_rows[i].attribute, (size_t)plain_rows[i].bytes, &value) &&
@@ -131,19 +131,17 @@ enum dropin_reason lt_read(const struct cublas_origin *origin, void *desc, void 
     lt_get_attribute *const of_desc = ORIGINAL(origin, lt_get_attribute, cublasLtMatmulDescGetAttribute);
     lt_get_attribute *const of_layout = ORIGINAL(origin, lt_get_attribute, cublasLtMatrixLayoutGetAttribute);
     struct layout x[4];
-    enum dropin_kind kind;
-    bool all_fp32 = true;
     if (of_desc == NULL || of_layout == NULL || desc == NULL)
         return DROPIN_ARGUMENTS;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         if (layouts[i] == NULL || !read_layout(of_layout, layouts[i], &x[i]))
             return DROPIN_ARGUMENTS;
-        all_fp32 = all_fp32 && x[i].type == CU_R_32F;
-    }
-    if (!all_fp32)
+    const int64_t type = x[3].type;
+    if ((type != CU_R_32F && type != CU_R_64F) || x[0].type != type || x[1].type != type || x[2].type != type)
         return DROPIN_TYPES;
+    p->gemm.a_type = p->gemm.b_type = p->gemm.c_type = (int)type;
     enum dropin_reason why = read_desc(of_desc, desc, p);
     if (why == DROPIN_SERVED)
-        why = cublas_judge_form(&p->gemm, CU_MATH_DEFAULT, &kind);
+        why = cublas_judge_form(&p->gemm, CU_MATH_DEFAULT, &p->kind);
     return why == DROPIN_SERVED ? judge_layouts(x, p) : why;
 }

@@ -160,18 +160,28 @@ static int is_right(const int64_t *desc, int64_t *const x[4]) {
     return 1;
 }
 
-static void multiply(const int64_t *desc, int64_t *const x[4], float alpha, const float *a, const float *b, float beta, const float *c, float *d) {
+/* Element of an array of this type. */
+static double at(int64_t type, const void *x, int64_t i) {
+    return type == CU_R_64F ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
+
+/* Of entry e of the batch. */
+static void multiply(const int64_t *desc, int64_t *const x[4], double alpha, const void *a, const void *b, double beta, const void *c, void *d, int64_t e) {
+    const int64_t type = x[3][LT_TYPE], from[4] = {e * x[0][LT_BATCH_STRIDE], e * x[1][LT_BATCH_STRIDE], e * x[2][LT_BATCH_STRIDE], e * x[3][LT_BATCH_STRIDE]};
     const int64_t k = desc[LT_TRANS_A] == CU_OP_N ? x[0][LT_COLS] : x[0][LT_ROWS];
     const float *const bias = (const float *)desc[LT_BIAS_POINTER];
     for (int64_t i = 0; i < x[3][LT_ROWS]; i++)
         for (int64_t j = 0; j < x[3][LT_COLS]; j++) {
-            double sum = 0;
+            long double sum = 0;
             for (int64_t p = 0; p < k; p++)
-                sum += (double)a[desc[LT_TRANS_A] == CU_OP_N ? place(x[0], i, p) : place(x[0], p, i)] *
-                       (double)b[desc[LT_TRANS_B] == CU_OP_N ? place(x[1], p, j) : place(x[1], j, p)];
-            sum = (double)alpha * sum + (beta != 0 ? (double)beta * (double)c[place(x[2], i, j)] : 0);
+                sum += (long double)at(type, a, from[0] + (desc[LT_TRANS_A] == CU_OP_N ? place(x[0], i, p) : place(x[0], p, i))) *
+                       at(type, b, from[1] + (desc[LT_TRANS_B] == CU_OP_N ? place(x[1], p, j) : place(x[1], j, p)));
+            sum = alpha * sum + (beta != 0 ? beta * at(type, c, from[2] + place(x[2], i, j)) : 0);
             sum += desc[LT_EPILOGUE] & LT_EPILOGUE_BIAS ? (double)bias[i] : 0;
-            d[place(x[3], i, j)] = (float)activation(desc[LT_EPILOGUE], sum);
+            if (type == CU_R_64F)
+                ((double *)d)[from[3] + place(x[3], i, j)] = (double)sum;
+            else
+                ((float *)d)[from[3] + place(x[3], i, j)] = (float)activation(desc[LT_EPILOGUE], (double)sum);
         }
 }
 
@@ -187,12 +197,14 @@ int cublasLtMatmul(CUBLASLT_MATMUL_ARGS) {
     const uint64_t *const of = (const uint64_t *)algo;
     if (of != NULL && (of[0] != (uint64_t)x[3][LT_ROWS] || of[1] != (uint64_t)x[3][LT_COLS] || of[2] != (uint64_t)x[3][LT_LD]))
         return INVALID;
-    if (x[0][LT_TYPE] != 0 || x[3][LT_TYPE] != 0 || is[LT_SCALE_TYPE] != 0 || is[LT_POINTER_MODE] > 1 || is[LT_COMPUTE_TYPE] < 64)
+    const int64_t type = x[3][LT_TYPE], compute = is[LT_COMPUTE_TYPE];
+    const int is_fp64 = compute == CU_COMPUTE_64F || compute == CU_COMPUTE_64F_PEDANTIC || compute == CU_COMPUTE_64F_EMULATED_FIXEDPOINT;
+    if (type > CU_R_64F || x[0][LT_TYPE] != type || x[1][LT_TYPE] != type || x[2][LT_TYPE] != type || is[LT_SCALE_TYPE] != type || is[LT_POINTER_MODE] > 1 || compute < 64 ||
+        is_fp64 != (type == CU_R_64F) || (is_fp64 && is[LT_EPILOGUE] != LT_EPILOGUE_NONE))
         return CU_NOT_SUPPORTED;
     if (getenv("FAKE_LT_REFUSES") != NULL && x[1][LT_ROWS] == 1)
         return CU_NOT_SUPPORTED;
     for (int64_t i = 0; i < x[3][LT_BATCH_COUNT]; i++)
-        multiply(is, x, *(const float *)alpha, (const float *)a + i * x[0][LT_BATCH_STRIDE], (const float *)b + i * x[1][LT_BATCH_STRIDE],
-                 *(const float *)beta, (const float *)c + i * x[2][LT_BATCH_STRIDE], (float *)d + i * x[3][LT_BATCH_STRIDE]);
+        multiply(is, x, at(type, alpha, 0), a, b, at(type, beta, 0), c, d, i);
     return CU_SUCCESS;
 }

@@ -171,7 +171,7 @@ def test_arrays_of_pointers_are_read_and_multiplied(face, fakes, tmp_path):
     pytest.param(replaced("cublas_arrays.c", "if ((int64_t)(at[i] - at[i - 1]) != distance)", "if (false)"), id="uneven"),
     pytest.param(replaced("cublas_arrays.c", "one.b = (const void *)at[g->batch + *done];", "one.b = (const void *)at[*done];"), id="operands"),
     pytest.param(replaced("cublas_entries.c", "a += done, b += done, c += done;", ""), id="rest"),
-    pytest.param(replaced("cublas_arrays.c", "sizeof(float) : sizeof(double)", "sizeof(float) : sizeof(float)"), id="size"),
+    pytest.param(replaced("cublas_face.h", "sizeof(float) : sizeof(double)", "sizeof(float) : sizeof(float)"), id="size"),
 ])
 def test_a_face_that_mixes_arrays_up_is_noticed(edit, fakes, tmp_path):
     broken = build_face(tmp_path / "face", edit)

@@ -16,6 +16,13 @@ FORMS = [
     ("m=33 c=1 beta=0.5", "SERVED"), ("m=33 c=1 beta=0.5 order=1", "SERVED"), ("m=33 c=1 beta=0", "SERVED"), ("c=1 beta=0.5 pointers=1", "SERVED"),
     ("m=33 c=1 beta=0.5 epilogue=6", "SERVED+"), ("m=33 c=1 beta=0.5 epilogue=36 order=1 workspace=4096", "SERVED+"), ("epilogue=4 c=1", "SERVED+"),
     ("compute=78", "SERVED"), ("desc=26 value=0 epilogue=4", "SERVED+"), ("desc=25 value=1", "SERVED"),
+    # FP64
+    *[(f"fp64=1 compute=79 m=33 n=50 k=45 opa={a} opb={b} order={order} alpha=-1.5 beta={beta} pointers={pointers}", "SERVED")
+      for a, b, beta, pointers in ((0, 1, 0.5, 0), (1, 0, 0, 0), (2, 2, 0.5, 1)) for order in (0, 1)],
+    ("fp64=1 compute=79 batch=3 beta=0.5", "SERVED"), ("fp64=1 compute=79 m=33 c=1 beta=0.5", "SERVED"), ("fp64=1 compute=79 m=33 c=1 beta=1e-300 order=1", "SERVED"),
+    ("fp64=1 compute=79 m=33 workspace=65536", "SERVED"), ("fp64=1", "FP64"), ("fp64=1 compute=71", "PEDANTIC"), ("fp64=1 compute=68", "UNKNOWN_FORM"), ("compute=79", "UNKNOWN_FORM"),
+    ("fp64=1 compute=79 scale=1", "LAYOUT"), ("fp64=1 compute=79 epilogue=4", "EPILOGUE"), ("fp64=1 compute=79 epilogue=2", "EPILOGUE"), ("fp64=1 compute=79 ta=14", "TYPES"),
+    ("fp64=1 compute=79 c=1 beta=1 batch=2", "LAYOUT"), ("fp64=1 compute=79 desc=38 value=4096", "LAYOUT"),
     ("compute=77", "TF32"), ("compute=69", "PEDANTIC"), ("compute=74", "HALF"), ("compute=0", "UNKNOWN_FORM"), ("compute=64", "UNKNOWN_FORM"),
     ("ta=2", "TYPES"), ("td=14", "TYPES"), ("scale=1", "LAYOUT"), ("desc=2 value=3", "LAYOUT"), ("desc=5 value=1", "LAYOUT"), ("desc=6 value=0", "LAYOUT"),
     ("epilogue=130 ", "EPILOGUE"), ("epilogue=8", "EPILOGUE"), ("epilogue=38", "EPILOGUE"), ("epilogue=256", "EPILOGUE"), ("epilogue=4 desc=26 value=2", "EPILOGUE"),
@@ -66,6 +73,12 @@ def test_every_description_is_served_or_the_original_s_as_the_table_says(face, p
     assert faults(native, *forms(face, program, tmp_path / "log")) == []
 
 
+def test_plain_fp64_is_served_where_that_is_asked_for(face, program, tmp_path):
+    for env in ({"HALFTONE_FP64": "fp64"}, {"HALFTONE_FP64": "emulated"}, {"CUBLAS_EMULATE_DOUBLE_PRECISION": "1"}):
+        got = lines(program, "fp64=1 m=33 beta=0.5", "fp64=1 compute=71", face=face, **env)
+        assert [g[2:] for g in got] == [["1", "0"], ["0", "1"]] and float(got[0][1]) < 60
+
+
 def test_where_the_second_pass_fails_the_original_does_all_of_it(face, program, native):
     words = [words for words, why in FORMS if why == "SERVED+"]
     got = lines(program, *words, face=face, FAKE_LT_REFUSES="1")
@@ -110,6 +123,11 @@ def test_what_cublas_calls_within_itself_is_its_own(face, program, tmp_path):
     pytest.param(replaced("lt_read.c", "    exchange_operands(g);\n", "    (void)g;\n"), id="order"),
     pytest.param(replaced("lt_read.c", "{LT_SM_COUNT_TARGET, 4, 0, DROPIN_SM_TARGET},", ""), id="sm"),
     pytest.param(replaced("lt_matmul.c", "copy_c(p);", "true;"), id="copy"),
+    pytest.param(replaced("lt_matmul.c", "*(const double *)p->gemm.beta", "*(const float *)p->gemm.beta"), id="fp64 beta"),
+    pytest.param(replaced("cublas_face.h", "sizeof(float) : sizeof(double)", "sizeof(float) : sizeof(float)"), id="fp64 copy"),
+    pytest.param(replaced("lt_read.c", "scale != p->gemm.a_type ||", ""), id="fp64 scale"),
+    pytest.param(replaced("lt_read.c", "(scale != CU_R_32F && epilogue", "(false && epilogue"), id="fp64 epilogue"),
+    pytest.param(replaced("lt_matmul.c", "    call.kind = p->kind;\n", ""), id="fp64 kind"),
     pytest.param(replaced("lt_matmul.c", "return has_epilogue ? DROPIN_EPILOGUE : DROPIN_SERVED;", "return DROPIN_SERVED;"), id="beta twice"),
     pytest.param(replaced("lt_epilogue.c", "const float factor = p->bias != NULL", "const float factor = p->bias == NULL"), id="bias"),
     pytest.param(replaced("lt_epilogue.c", "cublas_fill(vector, number, floats, s->stream)", "true"), id="ones"),
