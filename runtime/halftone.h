@@ -277,7 +277,8 @@ int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes);
 
 /* No call of the handle takes more workspace than this; 0: no limit (default). Calls that would are cut into blocks of the batch,
  * of rows and of columns, 256 at least, whose operands are packed again for each: halftone_query says how many (blocks) and what
- * they take. HALFTONE_WORKSPACE where no blocks are small enough, and for packed operands; FP64's accuracies then run native64
+ * they take. crt* pack k in parts, too (splits), whose residues add up: 256 MB are enough for any m and n and k up to 2^26.
+ * HALFTONE_WORKSPACE where no blocks are small enough, and for packed operands; FP64's accuracies then run native64
  * where it serves, which needs none. Schemes of fixed point (i8x*, crt*) have the same bits in any blocks. */
 int halftone_set_workspace_limit(halftone *handle, size_t bytes);
 int halftone_get_workspace_limit(halftone *handle, size_t *bytes);

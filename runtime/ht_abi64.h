@@ -5,7 +5,7 @@
 
 /*@abi*/
 #ifndef HT_ABI64_VERSION
-#define HT_ABI64_VERSION 1
+#define HT_ABI64_VERSION 2
 enum { HT_CRT_COUNTS_AT = 64 }; /* where the rows' counts begin: below */
 /* By residues (schemes crt14 ... crt20): pack A, pack B (ht_crt_pack_args), one INT8 product for each
  * modulus (ht_crt_gemm_args), combine (ht_crt_combine_args). Panels: of each modulus ceil(rows / 64) x
@@ -31,7 +31,8 @@ struct ht_crt_pack_args {
     long long exponent_stride, measured_stride, count_stride; /* elements */
     int count_exponent, count_needed;
     int rows, k;
-    int k_blocks; /* ceil(k / 128) */
+    int k_first;  /* of the panels: a multiple of 1024; above 0 rows have been measured by the call for 0, of all k */
+    int k_blocks; /* of 128 k from there on; what is left behind them is packed by other calls, the last counts */
     int k_contiguous;
     int batch;
 };
@@ -52,6 +53,7 @@ struct ht_crt_gemm_args {
     int m, n;
     int k_blocks;
     int batch;
+    int adds; /* 1: to the residues that the planes hold of other k */
 };
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C, rounded once. beta == 0 does not read C, alpha ==
  * 0 ignores A and B. */

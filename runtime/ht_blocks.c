@@ -1,20 +1,39 @@
 /* ht_blocks.c: a limit of the workspace: calls that need more are cut into blocks of the batch, of rows and of
- * columns, each a call of its own. Nothing else changes: a block's plan is that of a call of its size. */
+ * columns, each a call of its own. Nothing else changes: a block's plan is that of a call of its size. Schemes of
+ * residues pack less k at once as well: residues of all k add up, so that the bits stay. */
 #include "ht_call.h"
+#include "ht_crt.h"
 
 /* Blocks of rows and columns are halved down to this; multiples of it but for what is left at the end. */
 static const int64_t LEAST_BLOCK = 256;
 
-static int64_t half_of(int64_t size) {
-    return round_up(ht_ceil_div(size, 2), LEAST_BLOCK);
+/* The same of k that residues are packed of at once; rows of an atom, below which blocks take no less; k so long that
+ * launches and additions of residues count little beside their products. */
+enum { LEAST_K = 2 * HT_CRT_SEGMENT, LEAST_ROWS = HT_ATOM_ROWS, LONG_K = 2048 };
+
+/* At most `least` stays. */
+static bool halve(int64_t *size, int64_t least, int64_t unit) {
+    if (*size <= least)
+        return false;
+    *size = round_up(ht_ceil_div(*size, 2), unit);
+    return true;
 }
 
 static int64_t least_of(int64_t x, int64_t y) {
     return x < y ? x : y;
 }
 
-/* The next smaller block; false: there is none. */
-static bool shrink(struct plan_key *key) {
+static bool halve_k(struct plan_key *key, const struct plan *p, int64_t least) {
+    int64_t part = p->k_part;
+    if (!halve(&part, least, LEAST_K)) /* 0: the scheme cannot cut k */
+        return false;
+    key->k_part = part;
+    return true;
+}
+
+/* The next smaller block than that of plan `p`; false: there is none. Packing k in parts costs additions of residues, smaller
+ * blocks of rows and columns pack operands again. */
+static bool shrink(struct plan_key *key, const struct plan *p) {
     if (key->batch > 1) {
         key->batch = ht_ceil_div(key->batch, 2);
         key->a_entries = least_of(key->a_entries, key->batch);
@@ -22,10 +41,10 @@ static bool shrink(struct plan_key *key) {
         return true;
     }
     int64_t *const larger = key->m > key->n ? &key->m : &key->n;
-    if (*larger <= LEAST_BLOCK)
-        return false;
-    *larger = half_of(*larger);
-    return true;
+    const bool panels_weigh = ht_add(p->a.panel_bytes, p->b.panel_bytes) > p->plane_stride;
+    if ((panels_weigh && halve_k(key, p, LONG_K)) || halve(larger, LEAST_BLOCK, LEAST_BLOCK) || halve_k(key, p, LEAST_K))
+        return true;
+    return p->k_part > 0 && halve(larger, LEAST_ROWS, LEAST_ROWS);
 }
 
 static bool fits(const halftone *h, const struct plan *p) {
@@ -47,7 +66,7 @@ int ht_plan_within_limit(halftone *h, const struct plan_key *key, ht_planner *ma
     struct plan_key block = *key;
     int code = make(h, key, p);
     const int64_t whole = code == HALFTONE_OK ? p->bytes : 0;
-    while (code == HALFTONE_OK && !fits(h, p) && key->a_entries > 0 && shrink(&block))
+    while (code == HALFTONE_OK && !fits(h, p) && key->a_entries > 0 && shrink(&block, p))
         code = make(h, &block, p);
     if (code == HALFTONE_OK && whole > 0 && (p->bytes == 0 || !fits(h, p))) { /* what needs none is not cut */
         struct plan other;

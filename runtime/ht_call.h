@@ -69,6 +69,7 @@ enum call_effect { EFFECT_NONE, EFFECT_SCALE, EFFECT_PRODUCT };
 struct plan_key {
     bool is_fp64;
     int64_t m, n, k, batch, a_entries, b_entries;
+    int64_t k_part; /* of residues: k that are packed at once; 0: all */
     const char *scheme; /* these as in the handle: of FP64 products scheme64 */
     int forced, is_auto, accuracies;
 };
@@ -151,6 +152,7 @@ struct plan {
     struct ht_certificate certificate; /* of FP64 by residues; needed 0: none */
     struct packed_layout a, b;
     int k_blocks;
+    int64_t k_part; /* of residues, whose panels hold so much k at once; 0: the scheme cannot cut k */
     struct step step[STEPS_MAX];
     int steps;
     int64_t blocks, block_m, block_n, block_batch; /* 1, or calls that the limit of the workspace makes of this one */

@@ -15,8 +15,14 @@ static const struct ht_crt_launch *launchers_of(const struct plan *p) {
     return p->set->kernel[p->kernel].residues;
 }
 
+/* Of 128 k, in the panels that begin with k = first. */
+static int blocks_from(const struct plan *p, int64_t first) {
+    const int64_t left = ht_ceil_div(p->a.k - first, CRT_ATOM_K);
+    return (int)(left < p->k_blocks ? left : p->k_blocks);
+}
+
 /* Exponents where others have rows' absmax, measured segments where others have counts of the data check. */
-static struct packed_layout layout_of(int moduli, int64_t rows, int64_t k, int64_t entries) {
+static struct packed_layout layout_of(int moduli, int64_t rows, int64_t k, int64_t k_part, int64_t entries) {
     const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS), padded = row_blocks * HT_ATOM_ROWS;
     struct packed_layout o;
     memset(&o, 0, sizeof o);
@@ -25,7 +31,7 @@ static struct packed_layout layout_of(int moduli, int64_t rows, int64_t k, int64
     o.entries = entries;
     o.absmax_stride = padded;
     o.range_stride = ht_mul(padded, ht_ceil_div(k, HT_CRT_SEGMENT));
-    o.panel_stride = ht_mul(ht_mul(ht_mul(row_blocks, ht_ceil_div(k, CRT_ATOM_K)), HT_ATOM_BYTES), moduli);
+    o.panel_stride = ht_mul(ht_mul(ht_mul(row_blocks, ht_ceil_div(k_part, CRT_ATOM_K)), HT_ATOM_BYTES), moduli);
     o.absmax_bytes = round_up(ht_mul(ht_mul(padded, (int64_t)sizeof(int)), entries), WS_ALIGNMENT);
     o.range_bytes =
         round_up(ht_mul(ht_mul(o.range_stride, (int64_t)sizeof(uint64_t)), entries), WS_ALIGNMENT);
@@ -40,14 +46,17 @@ int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
         return ht_fail(h, HALFTONE_TOO_LARGE, "k = %lld: the moduli of scheme '%s' hold k up to %d",
                        (long long)key->k, p->scheme->name, (int)HT_CRT_K_MOST);
     const int64_t tiles = ht_mul(ht_ceil_div(key->m, t->bm), ht_ceil_div(key->n, t->bn));
-    p->a = layout_of(moduli, key->m, key->k, key->a_entries);
-    p->b = layout_of(moduli, key->n, key->k, key->b_entries);
-    p->k_blocks = (int)ht_ceil_div(key->k, CRT_ATOM_K);
+    p->k_part = key->k_part > 0 ? key->k_part : key->k;
+    p->splits = (int)ht_ceil_div(key->k, p->k_part);
+    p->a = layout_of(moduli, key->m, key->k, p->k_part, key->a_entries);
+    p->b = layout_of(moduli, key->n, key->k, p->k_part, key->b_entries);
+    p->k_blocks = (int)ht_ceil_div(p->k_part, CRT_ATOM_K);
     p->plane_stride = ht_mul(ht_mul(tiles, (int64_t)t->bm * t->bn), moduli);
     const int64_t most = HT_GRID_BATCH / moduli, fit = PLANE_BYTES_MOST / p->plane_stride;
     p->plane_entries = fit < 1 ? 1 : fit < most ? fit : most;
     p->plane_entries = key->batch < p->plane_entries ? key->batch : p->plane_entries;
-    p->pack_ns = ht_residues_ns(p->set, moduli, key->m, key->n, key->k, key->batch);
+    p->pack_ns = ht_add(ht_residues_ns(p->set, moduli, key->m, key->n, key->k, key->batch),
+                        ht_mul(p->splits - 1, ht_add(2 * p->plane_stride / p->set->copy_gbps, 2 * p->set->launch_ns)));
     struct step *const pack = ht_add_step(p, STEP_CRT_PACK, NO_KERNEL);
     pack->needs[WS_A_ABSMAX] = p->a.absmax_bytes;
     pack->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
@@ -86,8 +95,8 @@ int ht_ready_residues(halftone *h, const struct plan *p, const struct step *s) {
     return code;
 }
 
-/* Entries of one operand from `entry` on, as many as `most`. side: 0 A, 1 B. */
-static struct ht_crt_pack_args pack_side(const struct gemm_run *r, int side, int64_t entry, int64_t most) {
+/* Entries of one operand from `entry` on, as many as `most`, from k = first on. side: 0 A, 1 B. */
+static struct ht_crt_pack_args pack_side(const struct gemm_run *r, int side, int64_t entry, int64_t most, int64_t first) {
     const struct plan *const p = r->plan;
     const struct gemm_call *const x = r->call;
     const struct packed_layout *const o = side == 0 ? &p->a : &p->b;
@@ -111,30 +120,51 @@ static struct ht_crt_pack_args pack_side(const struct gemm_run *r, int side, int
     args.count_needed = p->certificate.needed;
     args.rows = (int)o->rows;
     args.k = (int)o->k;
-    args.k_blocks = p->k_blocks;
+    args.k_first = (int)first;
+    args.k_blocks = blocks_from(p, first);
     args.k_contiguous = side == 0 ? is_trans(x->transa) : !is_trans(x->transb);
     args.batch = (int)(left < most ? left : most);
     return args;
 }
 
-int ht_launch_crt_pack(halftone *h, const struct gemm_run *r, const struct step *s) {
+/* Both operands from k = first on, as much as panels hold. */
+static int launch_pack(halftone *h, const struct gemm_run *r, int64_t first) {
     const struct ht_crt_launch *const l = launchers_of(r->plan);
     const struct packed_layout *const sides[2] = {&r->plan->a, &r->plan->b};
-    (void)s;
     if (sides[0]->entries + sides[1]->entries <= HT_GRID_BATCH) {
-        const struct ht_crt_pack_args both[2] = {pack_side(r, 0, 0, HT_GRID_BATCH),
-                                                 pack_side(r, 1, 0, HT_GRID_BATCH)};
+        const struct ht_crt_pack_args both[2] = {pack_side(r, 0, 0, HT_GRID_BATCH, first),
+                                                 pack_side(r, 1, 0, HT_GRID_BATCH, first)};
         return ht_fail_device(h, ht_dev_check(l->pack(both, 2, h->stream)));
     }
     for (int side = 0; side < 2; side++) {
         for (int64_t entry = 0; entry < sides[side]->entries; entry += HT_GRID_BATCH) {
-            const struct ht_crt_pack_args one = pack_side(r, side, entry, HT_GRID_BATCH);
+            const struct ht_crt_pack_args one = pack_side(r, side, entry, HT_GRID_BATCH, first);
             const int code = ht_fail_device(h, ht_dev_check(l->pack(&one, 1, h->stream)));
             if (code != HALFTONE_OK)
                 return code;
         }
     }
     return HALFTONE_OK;
+}
+
+int ht_launch_crt_pack(halftone *h, const struct gemm_run *r, const struct step *s) {
+    (void)s;
+    return launch_pack(h, r, 0);
+}
+
+/* Products of what is packed, then of all other k, whose residues are added to those of the first. */
+static int launch_products(halftone *h, const struct gemm_run *r, struct ht_crt_gemm_args *g) {
+    const struct plan *const p = r->plan;
+    int code = HALFTONE_OK;
+    for (int64_t first = 0; first < r->call->k && code == HALFTONE_OK; first += p->k_part) {
+        if (first > 0)
+            code = launch_pack(h, r, first);
+        g->adds = first > 0;
+        g->k_blocks = blocks_from(p, first);
+        if (code == HALFTONE_OK)
+            code = ht_fail_device(h, ht_dev_check(launchers_of(p)->gemm(g, h->stream)));
+    }
+    return code;
 }
 
 /* The product of `count` entries from `entry` on, and what puts it together. */
@@ -160,13 +190,14 @@ static int launch_entries(halftone *h, const struct gemm_run *r, int64_t entry, 
     c.plane_modulus_stride = g.plane_modulus_stride = p->plane_stride / l->moduli;
     c.m = g.m = (int)x->m;
     c.n = g.n = (int)x->n;
-    g.k_blocks = p->k_blocks;
     c.batch = g.batch = (int)count;
     c.a_exponent_stride = many_a ? p->a.absmax_stride : 0;
     c.b_exponent_stride = many_b ? p->b.absmax_stride : 0;
     c.a_row_exponents = (int *)(void *)(w + p->at[WS_A_ABSMAX]) + entry * c.a_exponent_stride;
     c.b_col_exponents = (int *)(void *)(w + p->at[WS_B_ABSMAX]) + entry * c.b_exponent_stride;
-    c.counts = g.counts = ht_counts_of(r, entry);
+    c.counts = ht_counts_of(r, entry);
+    if (p->splits == 1) /* else they are known behind the last k */
+        g.counts = c.counts;
     c.c = (double *)x->c + entry * x->stride_c;
     c.ldc = x->ldc;
     c.c_stride = x->stride_c;
@@ -174,7 +205,7 @@ static int launch_entries(halftone *h, const struct gemm_run *r, int64_t entry, 
     c.beta_ptr = on_device ? (const double *)x->beta : NULL;
     c.alpha = on_device ? 0.0 : *(const double *)x->alpha;
     c.beta = on_device ? 0.0 : *(const double *)x->beta;
-    const int code = ht_fail_device(h, ht_dev_check(l->gemm(&g, h->stream)));
+    const int code = launch_products(h, r, &g);
     if (code != HALFTONE_OK)
         return code;
     return p->is_exact ? ht_launch_exact(h, r, entry, &c)

@@ -239,10 +239,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         for (int e = 0; e < 16; e++) {
             sum[e] = acc[(i * 16 + e) / D_REGS / NI][(i * 16 + e) / D_REGS % NI][(i * 16 + e) % D_REGS];
         }
-        ht_stg16(to + i * THREADS * 16,
-                 make_uint4(ht_crt_residue_word(sum, p, barrett), ht_crt_residue_word(sum + 4, p, barrett),
-                            ht_crt_residue_word(sum + 8, p, barrett),
-                            ht_crt_residue_word(sum + 12, p, barrett)));
+        ht_crt_store_residues(to + i * THREADS * 16, sum, g.adds != 0, p, barrett);
     }
 }
 

@@ -61,7 +61,7 @@ HT_DEVICE pack_tile tile_of(const ht_crt_pack_args &g, long long entry, int piec
     pack_tile t;
     t.entry = entry;
     t.row0 = (int)blockIdx.x / pieces * TILE_ROWS;
-    t.k0 = (int)blockIdx.x % pieces * TILE_K;
+    t.k0 = g.k_first + (int)blockIdx.x % pieces * TILE_K;
     t.rows = g.rows - t.row0;
     t.k = g.k - t.k0;
     return t;
@@ -265,7 +265,7 @@ HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigne
     int count = 0;
 #pragma unroll 1
     for (int chunk = (int)threadIdx.x / TILE_ROWS; chunk < TILE_K / 16; chunk += PACK_THREADS / TILE_ROWS) {
-        const int block = t.k0 / 128 + chunk / 8, c = chunk % 8; // of the atom's row: 16 bytes
+        const int block = (t.k0 - g.k_first) / 128 + chunk / 8, c = chunk % 8; // of the atom's row: 16 bytes
         if (block >= g.k_blocks)
             break;
         unsigned digit[16][CRT_DIGIT_WORDS];
@@ -376,31 +376,39 @@ static __global__ void __launch_bounds__(VERDICT_THREADS) verdict(const crt_pack
     ht_stg_i32(counts + 1, most);
 }
 
+// Blocks of the larger operand where each row has `pieces` of them.
+static unsigned blocks_of(crt_pack_pair *p, int pieces)
+{
+    unsigned most = 0;
+    p->pieces = pieces;
+    for (int i = 0; i < 2; i++) {
+        p->blocks[i] = row_blocks_of(p->operand[i]) * (64 / TILE_ROWS) * pieces;
+        most = (unsigned)p->blocks[i] > most ? (unsigned)p->blocks[i] : most;
+    }
+    return most;
+}
+
 static int launch(const ht_crt_pack_args *operands, int count, void *stream)
 {
     crt_pack_pair p = {{operands[0], operands[count - 1]}, {0, 0}, 1};
-    unsigned most = 0, batch = 0;
-    const int pieces = (operands[0].k + TILE_K - 1) / TILE_K; // the same k of both
-    if (pieces <= HT_TOGETHER_MOST) {
-        while (p.pieces < pieces) // clusters are of powers of two
-            p.pieces *= 2;
+    const ht_crt_pack_args &g = operands[0]; // both have the same k
+    const unsigned batch = (unsigned)(g.batch + (count > 1 ? operands[1].batch : 0));
+    const int pieces = (g.k + TILE_K - 1) / TILE_K, own = (g.k_blocks * 128 + TILE_K - 1) / TILE_K; // own: the panels'
+    int code = 0, together = 1; // clusters are of powers of two
+    while (together < pieces)
+        together *= 2;
+    if (own == pieces && pieces <= HT_TOGETHER_MOST) {
+        const unsigned blocks = blocks_of(&p, together);
+        code = ht_launch_together(pack<true, true>, blocks, batch, PACK_THREADS, TILE_BYTES, stream, p, together);
     } else {
-        p.pieces = pieces;
+        if (g.k_first == 0) {
+            const unsigned blocks = blocks_of(&p, pieces);
+            code = ht_launch_dependent(pack<true, false>, blocks, 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
+        }
+        const unsigned blocks = blocks_of(&p, own);
+        code = code != 0 ? code : ht_launch_dependent(pack<false, true>, blocks, 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
     }
-    for (int i = 0; i < count; i++) {
-        p.blocks[i] = row_blocks_of(operands[i]) * (64 / TILE_ROWS) * p.pieces;
-        most = (unsigned)p.blocks[i] > most ? (unsigned)p.blocks[i] : most;
-        batch += (unsigned)operands[i].batch;
-    }
-    int code = 0;
-    if (pieces <= HT_TOGETHER_MOST) {
-        code = ht_launch_together(pack<true, true>, most, batch, PACK_THREADS, TILE_BYTES, stream, p, p.pieces);
-    } else {
-        code = ht_launch_dependent(pack<true, false>, most, 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
-        code = code != 0 ? code
-                         : ht_launch_dependent(pack<false, true>, most, 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
-    }
-    if (code != 0 || !operands[0].counts)
+    if (code != 0 || !g.counts || g.k_first + g.k_blocks * 128ll < g.k)
         return code;
     return ht_launch_dependent(verdict, 1, 1, batch, VERDICT_THREADS, VERDICT_BYTES, stream, p);
 }

@@ -106,15 +106,6 @@ HT_DEVICE void produce(const product_part &part, unsigned smem)
     }
 }
 
-// Four sums, plus residues of earlier launches.
-HT_DEVICE void add_residues(int *sum, unsigned old)
-{
-#pragma unroll
-    for (int e = 0; e < 4; e++) {
-        sum[e] += (int)(old << (24 - e * 8)) >> 24;
-    }
-}
-
 // A byte for each sum, in the order in which this thread holds them (epilogue/crt_order_wgmma).
 HT_DEVICE void store_residues(const ht_crt_gemm_args &g, const work &w, bool adds, int *sum)
 {
@@ -123,17 +114,7 @@ HT_DEVICE void store_residues(const ht_crt_gemm_args &g, const work &w, bool add
                         w.tile * (BM * BN) + (int)threadIdx.x * 16;
 #pragma unroll
     for (int i = 0; i < N_SUBTILES * ACC_REGS; i += 16) {
-        if (adds) {
-            const uint4 old = ht_ld16(to + i * (CONSUMER_WARPGROUPS * 128));
-            add_residues(sum + i, old.x);
-            add_residues(sum + i + 4, old.y);
-            add_residues(sum + i + 8, old.z);
-            add_residues(sum + i + 12, old.w);
-        }
-        ht_stg16(to + i * (CONSUMER_WARPGROUPS * 128), make_uint4(ht_crt_residue_word(sum + i, p, barrett),
-                                                  ht_crt_residue_word(sum + i + 4, p, barrett),
-                                                  ht_crt_residue_word(sum + i + 8, p, barrett),
-                                                  ht_crt_residue_word(sum + i + 12, p, barrett)));
+        ht_crt_store_residues(to + i * (CONSUMER_WARPGROUPS * 128), sum + i, adds, p, barrett);
     }
 }
 
@@ -197,7 +178,7 @@ HT_DEVICE void consume(const product_part &part, unsigned smem)
             ht_wgmma_fence_operand<ACC_REGS>(acc[s]);
         }
         give_back(smem, last);
-        store_residues(g, w, part.first > 0, acc[0]);
+        store_residues(g, w, part.first > 0 || g.adds, acc[0]);
     }
 }
 

@@ -151,9 +151,9 @@ def in_parts(build, broken=None):
     """The product by wgmma of 384 k at a time, in the simulator."""
     templates = build.templates("sm90a", broken=("skeletons/crt_wgmma_ss.cu", r"PART_K = 8192", "PART_K = 384"))
     if broken:
-        path = templates / "skeletons/crt_wgmma_ss.cu"
-        assert broken[0] in path.read_text()
-        path.write_text(path.read_text().replace(*broken))
+        path = templates / broken[0]
+        assert broken[1] in path.read_text()
+        path.write_text(path.read_text().replace(*broken[1:]))
     objects = [build.part("crt_wgmma_ss", templates), build.usual("sm90a", "crt_pack"), build.usual("sm90a", "crt_combine")]
     sim = [str(p) for p in (ROOT / "out/obj/runtime/sim").glob("*.o")]
     subprocess.run(["g++", "-o", str(templates / "program"), str(build.folder / "main.o"), str(build.folder / "reference.o"), *map(str, objects), *sim, "-lpthread",
@@ -161,7 +161,8 @@ def in_parts(build, broken=None):
     return run(templates / "program", "sm90a", "390 65 1000 TN wide 1 0")
 
 
-@pytest.mark.parametrize("broken", [None, ("+ part.first * 8192ll", "+ 0"), ("old << (24 - e * 8)", "old << 24"), ("if (adds)", "if (false)")])
+@pytest.mark.parametrize("broken", [None, ("skeletons/crt_wgmma_ss.cu", "+ part.first * 8192ll", "+ 0"),
+                                    ("hooks/epilogue/crt_residue.cuh", "old << (24 - e * 8)", "old << 24"), ("skeletons/crt_wgmma_ss.cu", "part.first > 0 || g.adds", "false")])
 def test_parts_of_k_add_up(build, broken):
     done = in_parts(build, broken)
     assert done.returncode == (broken is not None), done.stdout + done.stderr
@@ -172,7 +173,7 @@ BREAKS = {
     "no barrier before elements are measured": ("crt_pack", "skeletons/crt_pack.cu", r"smem\);\n    ht_barrier\(\);", "smem);", 2),
     "the largest of one thread": ("crt_pack", "skeletons/crt_pack.cu", r"most = other > most \? other : most;", ";", 1),
     "blocks of a row that do not meet": ("crt_pack90", "skeletons/crt_pack.cu", r"ht_together_meet\(\);", "", 3),
-    "the second launch without its measures": ("crt_pack", "skeletons/crt_pack.cu", r"pack<true, false>, most", "pack<false, true>, most", 3),
+    "the second launch without its measures": ("crt_pack", "skeletons/crt_pack.cu", r"pack<true, false>, blocks", "pack<false, true>, blocks", 3),
     "a segment measured by the first block alone": ("crt_pack", "skeletons/crt_pack.cu", r"t\.k0 / CRT_SEGMENT \+ part", "part", 3),
     "segments not aligned": ("crt_pack", "hooks/pack/crt_element.cuh", r"below = 2 \* \(field - own\)", "below = field - own", 3),
     "half a binade ignored": ("crt_pack", "hooks/pack/crt_element.cuh", r"- \(CRT_LIMIT < sum << shift\)", "", 1),

@@ -408,6 +408,101 @@ static void a_limit_cuts_calls_into_blocks(void **s) {
         skip();
 }
 
+static const int64_t large[][3] = {{8192, 8192, 8192}, {16384, 16384, 16384}, {100000, 70, 200001}, {64, 64, 1 << 22}, {4096, 4096, 1 << 20}};
+
+/* Bits with k in parts are those of all k at once, down to the least limit that there is an answer for. */
+static void check_parts_of_k(const struct problem *p) {
+    struct operand a = operand_of(p, true), b = operand_of(p, false), c = {.ld = M + PAD, .stride = (M + PAD) * N};
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    int parts = 1, code;
+    size_t limit;
+    c.count = c.stride;
+    c.at = allocated(c.count);
+    for (int64_t i = 0; p->beta != 0 && i < c.count; i++)
+        c.at[i] = uniform();
+    check_code(strncmp(p->accuracy, "crt", 3) == 0 ? halftone_dset_scheme(handle, p->accuracy) : halftone_dset_accuracy(handle, p->accuracy),
+               p->accuracy);
+    check_code(halftone_dquery(handle, p->ta, p->tb, M, N, p->k, 1, &plan), "query");
+    assert_true(plan.moduli > 0 && plan.splits == 1);
+    double *const expected = run(p, &a, &b, &c);
+    for (limit = plan.workspace_bytes - 1;; limit = plan.workspace_bytes - 1) {
+        check_code(halftone_set_workspace_limit(handle, limit), "limit");
+        code = halftone_dquery(handle, p->ta, p->tb, M, N, p->k, 1, &plan);
+        if (code != HALFTONE_OK || plan.moduli == 0)
+            break;
+        assert_true(plan.workspace_bytes <= limit);
+        if (plan.splits == parts)
+            continue;
+        parts = plan.splits;
+        double *const got = run(p, &a, &b, &c);
+        for (int64_t i = 0; i < c.count; i++)
+            if (!same_bits(got[i], expected[i]))
+                fail_msg("%s %s k %lld in %d parts, %lld blocks: element %lld: %a, not %a", p->family, p->accuracy, (long long)p->k, plan.splits,
+                         (long long)plan.blocks, (long long)i, got[i], expected[i]);
+        free(got);
+    }
+    assert_true(code == HALFTONE_OK || code == HALFTONE_WORKSPACE);
+    assert_int_equal(parts, (p->k + 1023) / 1024);
+    check_code(halftone_set_workspace_limit(handle, 0), "limit");
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    free(expected), free(c.at);
+    drop(&a);
+    drop(&b);
+}
+
+static bool has_scheme64(const char *wanted) {
+    const char *name;
+    for (int i = 0; (name = halftone_dschemes(handle, i)) != NULL; i++)
+        if (strcmp(name, wanted) == 0)
+            return true;
+    return false;
+}
+
+/* k below 2,049, or beyond what a cluster packs: stacks of a larger cluster are more than the simulator may have mapped. 9 s. */
+static void a_limit_cuts_k_and_the_bits_stay(void **s) {
+    static const struct problem problems[] = {
+        {"normal", "fp64", 'T', 'N', 1500, -0.3, 1.7, 1, false, 0, 0}, {"nonfinite", "fp64", 'N', 'T', 1025, 1, 0, 1, false, 0, 0},
+        {"one", "fp64", 'N', 'N', 2048, 1, 1, 1, false, 0, 0},         {"phi4", "crt14", 'T', 'T', 9217, 1, 0, 1, false, 0, 0},
+        {"D300", "reproducible", 'N', 'N', 2000, 2, -1, 1, false, 0, 0}};
+    static const struct problem exact[] = {{"cancel", "fp64-exact", 'N', 'N', 1100, 1, 0, 1, false, 0, 0},
+                                           {"phi4", "fp64-exact", 'T', 'N', 2048, 0.3, 0.7, 1, false, 0, 0}};
+    (void)s;
+    if (!can_certify() || !has_scheme64("crt14") || !has_scheme64("crt16"))
+        skip();
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
+        check_parts_of_k(&problems[i]);
+    for (size_t i = 0; has_scheme64("crt20") && i < sizeof exact / sizeof *exact; i++)
+        check_parts_of_k(&exact[i]);
+}
+
+/* Every scheme of residues and every accuracy, in 256 MB; k from 2^27 on measures of rows alone take more. */
+static void any_size_fits_in_256_megabytes(void **s) {
+    static const char *const accuracies[] = {"fp64-fast", "fp64-exact", "reproducible", "bits=20"};
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    const char *name;
+    (void)s;
+    check_code(halftone_set_workspace_limit(handle, 256 << 20), "limit");
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        for (int j = 0; (name = halftone_dschemes(handle, j)) != NULL; j++) {
+            if (strncmp(name, "crt", 3) != 0)
+                continue;
+            check_code(halftone_dset_scheme(handle, name), name);
+            check_code(halftone_dquery(handle, 'N', 'N', large[i][0], large[i][1], large[i][2], 1, &plan), name);
+            assert_true(plan.moduli > 0 && plan.workspace_bytes <= 256 << 20);
+            check_code(halftone_dquery(handle, 'T', 'N', 1, 1, 1 << 26, 1, &plan), name);
+            assert_true(plan.moduli > 0 && plan.workspace_bytes <= 256 << 20);
+            assert_int_equal(halftone_dquery(handle, 'T', 'N', 1, 1, 1 << 28, 1, &plan), HALFTONE_WORKSPACE);
+        }
+        for (size_t j = 0; j < sizeof accuracies / sizeof *accuracies; j++) {
+            check_code(halftone_dset_accuracy(handle, accuracies[j]), accuracies[j]);
+            const int code = halftone_dquery(handle, 'N', 'N', large[i][0], large[i][1], large[i][2], 1, &plan);
+            assert_true(code == HALFTONE_ACCURACY || (code == HALFTONE_OK && plan.workspace_bytes <= 256 << 20)); /* the set lacks its scheme */
+        }
+    }
+    check_code(halftone_set_workspace_limit(handle, 0), "limit");
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+}
+
 static void fp64_keeps_any_limit(void **s) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     (void)s;
@@ -415,14 +510,12 @@ static void fp64_keeps_any_limit(void **s) {
         skip();
     check_code(halftone_dset_accuracy(handle, "fp64"), "fp64");
     check_code(halftone_set_workspace_limit(handle, 256 << 20), "limit");
-    static const int64_t sizes[][3] = {{8192, 8192, 8192}, {16384, 16384, 16384}, {100000, 70, 200001}, {64, 64, 1 << 22}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        check_code(halftone_dquery(handle, 'N', 'N', sizes[i][0], sizes[i][1], sizes[i][2], 1, &plan), "query");
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        check_code(halftone_dquery(handle, 'N', 'N', large[i][0], large[i][1], large[i][2], 1, &plan), "query");
         assert_true(plan.workspace_bytes <= 256 << 20 && (plan.moduli > 0 || plan.blocks == 1));
         if (i == 0)
-            assert_true(plan.moduli > 0 && plan.blocks > 1);
+            assert_true(plan.moduli > 0 && plan.blocks > 1 && plan.splits > 1);
     }
-    assert_string_equal(plan.scheme, "native64"); /* the last: 256 x 256 by residues would take 15 GB */
     check_code(halftone_set_workspace_limit(handle, 1), "limit");
     check_code(halftone_dquery(handle, 'N', 'N', M, N, K, 1, &plan), "query");
     assert_true(strcmp(plan.scheme, "native64") == 0 && plan.workspace_bytes == 0 && plan.blocks == 1);
@@ -454,7 +547,8 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_decide_element_by_element), cmocka_unit_test(longer_sums_and_fewer_bits_certify_more),
         cmocka_unit_test(batches_have_counts_of_their_own), cmocka_unit_test(powers_of_two_change_exponents_alone),
-        cmocka_unit_test(queries_say_who_certifies), cmocka_unit_test(a_limit_cuts_calls_into_blocks), cmocka_unit_test(fp64_keeps_any_limit)};
+        cmocka_unit_test(queries_say_who_certifies), cmocka_unit_test(a_limit_cuts_calls_into_blocks), cmocka_unit_test(fp64_keeps_any_limit),
+        cmocka_unit_test(a_limit_cuts_k_and_the_bits_stay), cmocka_unit_test(any_size_fits_in_256_megabytes)};
     const struct choice groups[] = {CHOICE(tests)};
     const int code = choose_tests(argc, argv, groups, 1);
     return code != CHOOSE_RUN ? code : cmocka_run_group_tests_name("dcheck", tests, setup, close_handle);
