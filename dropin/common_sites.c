@@ -3,7 +3,8 @@
 
 #include "common_state.h"
 
-static int add_line(void *state, const struct ht_site_line *line) {
+static int add_line(void *state, const struct ht_site_line *line, const char *text) {
+    (void)text;
     struct dropin_state *const s = (struct dropin_state *)state;
     struct ht_site_line *const grown = (struct ht_site_line *)realloc(s->site, ((size_t)s->sites + 1) * sizeof *grown);
     if (grown == NULL)

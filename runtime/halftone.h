@@ -186,7 +186,26 @@
  *    element of A and B for each slice that there may be, 8 more for each element, and 1 GiB at most for sums.
  *    k = 0, or an alpha of 0 that the host sees, is done by native64. Equal calls give equal bits with every scheme. A library that was generated without a scheme that
  *    a call needs (SCHEMES=) answers HALFTONE_NOT_SUPPORTED, or HALFTONE_ACCURACY where an accuracy needs it; without
- *    native64 no product of FP64 is certain to run. */
+ *    native64 no product of FP64 is certain to run.
+ *
+ * 10. Sites. A handle can have a table that says which products run with another accuracy or scheme than it is set to itself. A line
+ *    is conditions and, last, what is done where all of them hold; of the lines that hold the first counts, and products for which
+ *    none holds run as the handle says:
+ *
+ *        site=layer* m=4096 n=1-64 accuracy=fp32-fast
+ *        op=NT k=65536- scheme=i8x6                     # '#' begins a comment
+ *
+ *    site is a pattern of the shell for the name that halftone_at_site gave the products (without it: whatever their name); op is the
+ *    transposes ('C' counts as T) of A and B; m, n, k and batch are N, N-M, N- or -M and the sizes of the call, also where it runs in
+ *    blocks or, for matrices of the host, in tiles. A line whose accuracy or scheme FP64 alone has (fp64, crt15, native64) is for FP64
+ *    products, one of FP32 alone for the others, "reproducible" and "bits=N" for both. The text is that of a drop-in's table
+ *    (HALFTONE_SITES), but for api=, ordinal= and "original", which a library cannot know.
+ *
+ *    The table is the handle's, so threads have their own. What decides is the call's name, transposes and sizes, never its data, and
+ *    it does so when the call is made: a graph keeps what it was captured with. Packing, packed products and halftone_estimate_rho do not
+ *    ask it: an operand belongs to the scheme that the handle is set to; nor do FP32 products with a kernel set by halftone_set_kernel.
+ *    A product that the handle remembers (64 of them) costs a hash and a comparison, 50 ns of the host; another one a walk over the
+ *    lines, 30 ns each. */
 #ifndef HALFTONE_H
 #define HALFTONE_H
 
@@ -241,7 +260,8 @@ extern "C" {
     X(DEVICE_ERROR, 11, "the device reported an error; see halftone_last_detail")          \
     X(SIM_VIOLATION, 12, "the simulator caught a kernel breaking a rule of the hardware; see halftone_last_detail") \
     X(UNKNOWN_ACCURACY, 13, "no accuracy is called that; see halftone_last_detail")        \
-    X(ACCURACY, 14, "no scheme of this library has that accuracy; see halftone_last_detail")
+    X(ACCURACY, 14, "no scheme of this library has that accuracy; see halftone_last_detail")           \
+    X(SITE, 15, "a line of the site table is wrong, or its file cannot be read; see halftone_last_detail")
 /* clang-format on */
 
 enum halftone_code {
@@ -304,6 +324,21 @@ int halftone_set_accuracy(halftone *handle, const char *text);
 
 /* HALFTONE_HOST (default) or HALFTONE_DEVICE: where alpha and beta are. */
 int halftone_set_pointer_mode(halftone *handle, int mode);
+
+/* Adds a line to the site table (10 above); an empty one or a comment adds none, NULL empties the table. HALFTONE_SITE: it is malformed
+ * or says what a library cannot do; HALFTONE_UNKNOWN_SCHEME, HALFTONE_UNKNOWN_ACCURACY, HALFTONE_ACCURACY: it asks for what this library
+ * lacks. Where it is for FP32 and FP64 products and one of them is lacking, such products fail with that code. halftone_last_detail says
+ * what and the cure. On failure nothing changes. */
+int halftone_set_site(halftone *handle, const char *line);
+/* Adds all lines of a file, or none: HALFTONE_SITE and the codes above, halftone_last_detail beginning with FILE:LINE. */
+int halftone_read_sites(halftone *handle, const char *path);
+/* The name of the products that follow, of at most 63 characters (else HALFTONE_SITE); NULL or "": none. */
+int halftone_at_site(halftone *handle, const char *name);
+/* The line with this index as it was given, and how many products it has decided; NULL and 0 past the end. Texts last until the table is
+ * emptied. */
+int halftone_get_site(halftone *handle, int index, const char **line, int64_t *products);
+/* Which line decided the last product, from 1; 0: none. Of a product to come halftone_query says it (`site`, `why_scheme`). */
+int halftone_last_site(const halftone *handle);
 
 /* For benches and ablations: run this kernel whatever the shape and the scheme set; NULL: choose again. While "auto" is set
  * a kernel of f16x3 has its data checked. */
@@ -452,10 +487,11 @@ struct halftone_plan {
     int moduli;        /* of an FP64 product by residues, else 0 */
     int64_t blocks;    /* calls that a limit of the workspace makes of this one; 1 */
     int64_t native_ns; /* of an FP64 product: what native64 is predicted to take; 0: the library lacks it */
+    int site;          /* line of the site table that decided, from 1; 0: none, the handle's own setting */
 };
 
 #define HALFTONE_PLAN_INIT                                                                                        \
-    { sizeof(struct halftone_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, -24, 0, 1, 0 }
+    { sizeof(struct halftone_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, -24, 0, 1, 0, 0 }
 
 /* What halftone_sgemm (batch 1) or the batched call, with operands that are not shared, would run. */
 int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,

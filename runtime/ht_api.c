@@ -21,7 +21,11 @@ static int run_gemm(halftone *h, const struct gemm_call *x, bool is_packed) {
         code = check_packed(h, x, &packed_for);
     if (code != HALFTONE_OK || effect == EFFECT_NONE)
         return code;
-    return effect == EFFECT_SCALE ? ht_scale(h, x) : ht_multiply(h, x, packed_for);
+    if (!is_packed) /* packed operands belong to what the handle is set to */
+        code = ht_enter_site(h, x);
+    if (code == HALFTONE_OK)
+        code = effect == EFFECT_SCALE ? ht_scale(h, x) : ht_multiply(h, x, packed_for);
+    return is_packed ? code : ht_leave_site(h, true, code);
 }
 
 int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, int64_t m, int64_t n,

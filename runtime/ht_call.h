@@ -1,6 +1,6 @@
 /* ht_call.h: what the runtime's files share and nobody else sees: the handle, a call, its plan, and the
- * functions through which ht_handle, ht_check, ht_select, ht_workspace, ht_context, ht_steps, ht_api, ht_query
- * and ht_rho call each other. They know the device only through ht_dev.h, kernels only by the descriptors of
+ * functions through which ht_handle, ht_check, ht_select, ht_workspace, ht_context, ht_steps, ht_api, ht_query,
+ * ht_site and ht_rho call each other. They know the device only through ht_dev.h, kernels only by the descriptors of
  * ht_abi.h; the layout of a panel's atoms is none of their business. C11 that is also C++17; an
  * amalgamation joins all files, so names at file scope are unique among them. */
 #ifndef HT_CALL_H
@@ -12,6 +12,7 @@
 
 #include "halftone.h"
 #include "ht_accuracy.h"
+#include "ht_site_line.h"
 #include "ht_abi.h"
 #include "ht_abi64.h"
 #include "ht_pick.h"
@@ -71,7 +72,7 @@ struct plan_key {
     int64_t m, n, k, batch, a_entries, b_entries;
     int64_t k_part; /* of residues: k that are packed at once; 0: all */
     const char *scheme; /* these as in the handle: of FP64 products scheme64 */
-    int forced, is_auto, accuracies;
+    int forced, is_auto, accuracies, site;
 };
 
 /* Bytes and strides of one packed operand of `entries` matrices. */
@@ -229,6 +230,22 @@ struct ht_ozaki_mode_name {
     int mode, most; /* enum ht_ozaki_mode; slices */
 };
 
+/* What products are asked for: by the handle, or by a line of its site table. */
+struct ht_setting {
+    const char *scheme;          /* name in the set; NULL: `accuracy` chooses by shape */
+    bool is_auto;                /* scheme is what `auto` starts from */
+    struct ht_accuracy accuracy; /* text "": the scheme was set by name */
+    const char *scheme64;        /* of FP64 products, by name; NULL: `accuracy64` chooses */
+    struct ht_ozaki_mode_name ozaki; /* where that is ozaki */
+    struct ht_accuracy64 accuracy64;
+};
+
+/* Zeros behind the text: it is compared by bytes. */
+struct ht_site_name {
+    char text[HT_SITE_TEXT];
+    uint64_t hash;
+};
+
 /* What halftone_host_left goes through: see ht_host.c. m = 0: nothing. */
 struct ht_host_left {
     int64_t m, n, tile_m, tile_n, step, first, row, col;
@@ -263,13 +280,13 @@ struct halftone {
     int64_t workspace_limit; /* bytes of a call; 0: none */
     bool without_workspace;  /* while a plan is made that may need none */
     int pointer_mode;
-    const char *scheme;          /* name in the set; NULL: `accuracy` chooses by shape */
-    bool is_auto;                /* scheme is what `auto` starts from */
-    struct ht_accuracy accuracy; /* text "": the scheme was set by name */
-    int accuracies;              /* that were set so far */
-    const char *scheme64;        /* of FP64 products, by name; NULL: `accuracy64` chooses */
-    struct ht_ozaki_mode_name ozaki; /* where that is ozaki */
-    struct ht_accuracy64 accuracy64;
+    struct ht_setting own;          /* what the handle is set to */
+    const struct ht_setting *asked; /* what the present call asks for: `own`, or what its site has */
+    int accuracies;                 /* that were set so far */
+    struct ht_sites *sites;         /* the site table: ht_site.c; NULL: none */
+    struct ht_site_name at;         /* of the products that follow */
+    int site, last_site;            /* lines, from 1, of the present call and of the last product; 0: none */
+    int site_depth;                 /* of calls within a call: the outermost has a site */
     /* Comparing kernels and splits takes 2 us of the host, for `auto` 7, comparing schemes 10; laying out
      * 0.4. */
     struct {
@@ -331,6 +348,21 @@ HT_LOCAL int ht_begin(halftone *h);
 HT_LOCAL int ht_fail(halftone *h, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The same of a code of ht_dev.h, with the backend's words. */
 HT_LOCAL int ht_fail_device(halftone *h, int dev_code);
+
+/* What halftone_set_scheme and halftone_set_accuracy do, and with 64 those of FP64, to any setting; on failure it stays. */
+HT_LOCAL int ht_ask_scheme(halftone *h, const char *name, struct ht_setting *s);
+HT_LOCAL int ht_ask_accuracy(halftone *h, const char *text, struct ht_setting *s);
+HT_LOCAL int ht_ask_scheme64(halftone *h, const char *name, struct ht_setting *s);
+HT_LOCAL int ht_ask_accuracy64(halftone *h, const char *text, struct ht_setting *s);
+
+/* ---- ht_site.c ---- */
+
+/* From here on the handle asks for what its site table says of the call, until ht_leave_site, also where this fails: what a
+ * line asks for the library may lack. Of calls within calls the outermost decides. */
+HT_LOCAL int ht_enter_site(halftone *h, const struct gemm_call *x);
+/* Returns `code`. Products that succeed are counted. */
+HT_LOCAL int ht_leave_site(halftone *h, bool is_product, int code);
+HT_LOCAL void ht_free_sites(halftone *h);
 
 /* ---- ht_check.c ---- */
 

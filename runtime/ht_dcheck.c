@@ -11,13 +11,13 @@ enum {
 };
 
 double ht_units64(const halftone *h, int64_t k) {
-    const char *const text = h->accuracy64.text;
+    const char *const text = h->asked->accuracy64.text;
     double units = 0x1p53;
-    if (h->scheme64 != NULL || (text != NULL && strcmp(text, HT_FP64) != 0))
+    if (h->asked->scheme64 != NULL || (text != NULL && strcmp(text, HT_FP64) != 0))
         return 0;
-    for (int i = 0; i < h->accuracy64.bits; i++)
+    for (int i = 0; i < h->asked->accuracy64.bits; i++)
         units /= 2;
-    return h->accuracy64.bits > 0 ? units : (double)k;
+    return h->asked->accuracy64.bits > 0 ? units : (double)k;
 }
 
 /* An upper bound of T, up to which sums of squares of scaled rows may go (ht_crt.h, limit_mantissa). */

@@ -22,7 +22,7 @@ static int64_t products_of(const halftone *h, const struct ht_scheme_desc *s, in
     const struct ht_set_desc *const set = h->set64;
     for (int i = 0; i < set->kernels; i++)
         if (strcmp(set->kernel[i].scheme, s->name) == 0 && set->kernel[i].ozaki != NULL)
-            return ht_ozaki_products(&h->ozaki, k);
+            return ht_ozaki_products(&h->asked->ozaki, k);
     return ht_moduli_of(set, s);
 }
 
@@ -72,22 +72,22 @@ static int bits_of_native(int64_t k) {
 }
 
 static bool is_exact(const halftone *h) {
-    return h->scheme64 == NULL && h->accuracy64.text != NULL && strcmp(h->accuracy64.text, fp64_exact) == 0;
+    return h->asked->scheme64 == NULL && h->asked->accuracy64.text != NULL && strcmp(h->asked->accuracy64.text, fp64_exact) == 0;
 }
 
 /* And how a scheme of residues is certified. */
 static int choose64(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme,
                     struct ht_certificate *certificate) {
     memset(certificate, 0, sizeof *certificate);
-    const char *const text = h->accuracy64.text;
-    if (h->scheme64 != NULL)
-        return scheme64_named(h, h->scheme64, HALFTONE_NOT_SUPPORTED, scheme);
+    const char *const text = h->asked->accuracy64.text;
+    if (h->asked->scheme64 != NULL)
+        return scheme64_named(h, h->asked->scheme64, HALFTONE_NOT_SUPPORTED, scheme);
     if (text != NULL && strcmp(text, reproducible) == 0 && x->k > 0)
         return scheme64_named(h, reproducible_scheme, HALFTONE_ACCURACY, scheme);
     if (is_exact(h) && x->k > 0)
         return scheme64_named(h, exact_scheme, HALFTONE_ACCURACY, scheme);
-    if (text == NULL && h->accuracy64.bits > bits_of_native(at_least_one(x->k)))
-        return ht_fail(h, HALFTONE_ACCURACY, "bits=%d: at k = %lld scheme %s keeps %d", h->accuracy64.bits,
+    if (text == NULL && h->asked->accuracy64.bits > bits_of_native(at_least_one(x->k)))
+        return ht_fail(h, HALFTONE_ACCURACY, "bits=%d: at k = %lld scheme %s keeps %d", h->asked->accuracy64.bits,
                        (long long)x->k, native_name, bits_of_native(at_least_one(x->k)));
     const int code = scheme64_named(h, native_name, HALFTONE_NOT_SUPPORTED, scheme);
     const struct ht_scheme_desc *const fast = h->set64 != NULL ? ht_find_scheme(h->set64, fast_scheme) : NULL;
@@ -135,34 +135,34 @@ int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p) {
 
 /* ---- settings ---- */
 
-int halftone_dset_scheme(halftone *handle, const char *name) {
-    int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
+int ht_ask_scheme64(halftone *h, const char *name, struct ht_setting *s) {
     const bool is_auto = name != NULL && strcmp(name, "auto") == 0;
     struct ht_ozaki_mode_name mode;
     const bool is_ozaki = name != NULL && ht_read_ozaki(name, &mode);
     const struct ht_scheme_desc *const scheme =
-        name != NULL && handle->set64 != NULL ? ht_find_scheme(handle->set64, is_ozaki ? "ozaki" : name) : NULL;
+        name != NULL && h->set64 != NULL ? ht_find_scheme(h->set64, is_ozaki ? "ozaki" : name) : NULL;
     if (scheme == NULL && !is_auto)
-        return ht_fail(handle, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s' for FP64 products",
+        return ht_fail(h, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s' for FP64 products",
                        name != NULL ? name : "(NULL)");
     if (is_auto)
-        return halftone_dset_accuracy(handle, HT_FP64);
-    handle->scheme64 = scheme->name;
+        return ht_ask_accuracy64(h, HT_FP64, s);
+    s->scheme64 = scheme->name;
     if (is_ozaki) {
-        handle->ozaki = mode;
-        handle->accuracies++; /* plans of other modes are others */
+        s->ozaki = mode;
+        h->accuracies++; /* plans of other modes are others */
     }
     return HALFTONE_OK;
 }
 
-int halftone_dset_accuracy(halftone *handle, const char *text) {
+int halftone_dset_scheme(halftone *handle, const char *name) {
+    const int code = ht_begin(handle);
+    return code != HALFTONE_OK ? code : ht_ask_scheme64(handle, name, &handle->own);
+}
+
+int ht_ask_accuracy64(halftone *h, const char *text, struct ht_setting *s) {
     static const char *const names[] = {HT_FP64, fp64_fast, fp64_exact, reproducible};
     struct ht_accuracy64 wanted;
-    int code = ht_begin(handle), bits = 0, used = 0;
-    if (code != HALFTONE_OK)
-        return code;
+    int bits = 0, used = 0;
     memset(&wanted, 0, sizeof wanted);
     for (size_t i = 0; text != NULL && i < sizeof names / sizeof *names; i++)
         wanted.text = strcmp(text, names[i]) == 0 ? names[i] : wanted.text;
@@ -170,17 +170,22 @@ int halftone_dset_accuracy(halftone *handle, const char *text) {
         text[used] == '\0' && bits > 0)
         wanted.bits = bits;
     if (wanted.text == NULL && wanted.bits == 0)
-        return ht_fail(handle, HALFTONE_UNKNOWN_ACCURACY,
+        return ht_fail(h, HALFTONE_UNKNOWN_ACCURACY,
                        "'%.40s' is none of fp64, fp64-fast, fp64-exact, reproducible, bits=N",
                        text != NULL ? text : "(NULL)");
     if (wanted.bits > bits_of_native(1))
-        return ht_fail(handle, HALFTONE_ACCURACY, "bits=%d: at k = 1 scheme %s keeps %d", wanted.bits,
-                       native_name, bits_of_native(1));
+        return ht_fail(h, HALFTONE_ACCURACY, "bits=%d: at k = 1 scheme %s keeps %d", wanted.bits, native_name,
+                       bits_of_native(1));
     snprintf(wanted.bits_text, sizeof wanted.bits_text, "bits=%d", wanted.bits);
-    handle->accuracy64 = wanted;
-    handle->scheme64 = NULL;
-    handle->accuracies++;
+    s->accuracy64 = wanted;
+    s->scheme64 = NULL;
+    h->accuracies++;
     return HALFTONE_OK;
+}
+
+int halftone_dset_accuracy(halftone *handle, const char *text) {
+    const int code = ht_begin(handle);
+    return code != HALFTONE_OK ? code : ht_ask_accuracy64(handle, text, &handle->own);
 }
 
 int halftone_dget_scheme(halftone *handle, const char **name) {
@@ -188,8 +193,8 @@ int halftone_dget_scheme(halftone *handle, const char **name) {
     if (code == HALFTONE_OK && name == NULL)
         return ht_fail(handle, -18, "the result is NULL");
     if (code == HALFTONE_OK)
-        *name = handle->scheme64 != NULL && strcmp(handle->scheme64, "ozaki") == 0 ? handle->ozaki.text
-                                                                                   : handle->scheme64;
+        *name = handle->own.scheme64 != NULL && strcmp(handle->own.scheme64, "ozaki") == 0 ? handle->own.ozaki.text
+                                                                                   : handle->own.scheme64;
     return code;
 }
 
@@ -198,9 +203,9 @@ int halftone_dget_accuracy(halftone *handle, const char **text) {
     if (code == HALFTONE_OK && text == NULL)
         return ht_fail(handle, -18, "the result is NULL");
     if (code == HALFTONE_OK)
-        *text = handle->scheme64 != NULL          ? NULL
-                : handle->accuracy64.text != NULL ? handle->accuracy64.text
-                : handle->accuracy64.bits > 0     ? handle->accuracy64.bits_text
+        *text = handle->own.scheme64 != NULL          ? NULL
+                : handle->own.accuracy64.text != NULL ? handle->own.accuracy64.text
+                : handle->own.accuracy64.bits > 0     ? handle->own.accuracy64.bits_text
                                                   : HT_FP64;
     return code;
 }
@@ -211,11 +216,11 @@ const char *halftone_dschemes(const halftone *handle, int index) {
 }
 
 void ht_explain64(const halftone *h, const struct plan *p, struct halftone_plan *out) {
-    const char *const by = h->accuracy64.text != NULL ? h->accuracy64.text
-                           : h->accuracy64.bits > 0   ? h->accuracy64.bits_text
+    const char *const by = h->asked->accuracy64.text != NULL ? h->asked->accuracy64.text
+                           : h->asked->accuracy64.bits > 0   ? h->asked->accuracy64.bits_text
                                                       : HT_FP64;
     const size_t bytes = sizeof out->why_scheme;
-    if (h->scheme64 != NULL)
+    if (h->asked->scheme64 != NULL)
         snprintf(out->why_scheme, bytes, "set by name");
     else if (p != NULL && p->checked)
         snprintf(out->why_scheme, bytes,
@@ -298,8 +303,9 @@ int halftone_dgemm_strided_batched(halftone *handle, char transa, char transb, i
         code = ht_check_extents(handle, &x, false, effect);
     if (code != HALFTONE_OK || effect == EFFECT_NONE)
         return code;
+    code = ht_enter_site(handle, &x);
     x.k = effect == EFFECT_SCALE ? 0 : x.k;
-    return multiply64(handle, &x);
+    return ht_leave_site(handle, true, code != HALFTONE_OK ? code : multiply64(handle, &x));
 }
 
 int halftone_dgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,

@@ -105,6 +105,7 @@ static int open_handle(halftone *h) {
 }
 
 static void free_host(halftone *h) {
+    ht_free_sites(h);
     free(h->ready);
     free(h->ready64);
     free(h->fitted);
@@ -126,8 +127,9 @@ int halftone_create(halftone **handle) {
         free_host(h);
         return code;
     }
-    h->scheme = ht_auto_scheme(h->set);
-    h->is_auto = true;
+    h->asked = &h->own;
+    h->own.scheme = ht_auto_scheme(h->set);
+    h->own.is_auto = true;
     h->forced_kernel = NO_KERNEL;
     h->pointer_mode = HALFTONE_HOST;
     *handle = h;
@@ -184,21 +186,21 @@ int halftone_set_workspace_source(halftone *handle, int source) {
     return code;
 }
 
-int halftone_set_scheme(halftone *handle, const char *name) {
-    int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
+int ht_ask_scheme(halftone *h, const char *name, struct ht_setting *s) {
     bool is_auto = name != NULL && strcmp(name, "auto") == 0;
     const struct ht_scheme_desc *scheme =
-        name != NULL
-            ? ht_find_scheme(handle->set, is_auto ? ht_auto_scheme(handle->set) : ht_scheme_meant(name))
-            : NULL;
+        name != NULL ? ht_find_scheme(h->set, is_auto ? ht_auto_scheme(h->set) : ht_scheme_meant(name)) : NULL;
     if (scheme == NULL)
-        return ht_fail(handle, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s'", name != NULL ? name : "(NULL)");
-    handle->scheme = scheme->name;
-    handle->is_auto = is_auto;
-    memset(&handle->accuracy, 0, sizeof handle->accuracy);
+        return ht_fail(h, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s'", name != NULL ? name : "(NULL)");
+    s->scheme = scheme->name;
+    s->is_auto = is_auto;
+    memset(&s->accuracy, 0, sizeof s->accuracy);
     return HALFTONE_OK;
+}
+
+int halftone_set_scheme(halftone *handle, const char *name) {
+    const int code = ht_begin(handle);
+    return code != HALFTONE_OK ? code : ht_ask_scheme(handle, name, &handle->own);
 }
 
 static int fail_accuracy_text(halftone *h, const char *text) {
@@ -218,25 +220,27 @@ const char *halftone_accuracies(int index) {
     return ht_accuracy_form(index);
 }
 
-int halftone_set_accuracy(halftone *handle, const char *text) {
+int ht_ask_accuracy(halftone *h, const char *text, struct ht_setting *s) {
     struct ht_accuracy accuracy;
-    int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
     if (text == NULL || ht_accuracy_parse(text, &accuracy) != 0)
-        return fail_accuracy_text(handle, text);
-    const char *automatic = ht_auto_scheme(handle->set);
-    const struct ht_accuracy_choice least = ht_choose_scheme(handle, &accuracy, 1, 1, 1, 1);
-    if (accuracy.is_auto && !ht_auto_takes_all(handle->set))
-        return ht_fail(handle, HALFTONE_ACCURACY, "%s needs scheme %s, which this library lacks",
-                       accuracy.text, handle->set->auto_fallback);
+        return fail_accuracy_text(h, text);
+    const char *automatic = ht_auto_scheme(h->set);
+    const struct ht_accuracy_choice least = ht_choose_scheme(h, &accuracy, 1, 1, 1, 1);
+    if (accuracy.is_auto && !ht_auto_takes_all(h->set))
+        return ht_fail(h, HALFTONE_ACCURACY, "%s needs scheme %s, which this library lacks", accuracy.text,
+                       h->set->auto_fallback);
     if (!accuracy.is_auto && least.first.scheme == NULL) /* no bound is smaller than at k = 1 */
-        return ht_fail_accuracy(handle, &accuracy, &least, 1);
-    handle->accuracy = accuracy;
-    handle->is_auto = accuracy.is_auto;
-    handle->scheme = accuracy.is_auto ? automatic : accuracy.products > 0 ? least.first.scheme->name : NULL;
-    handle->accuracies++;
+        return ht_fail_accuracy(h, &accuracy, &least, 1);
+    s->accuracy = accuracy;
+    s->is_auto = accuracy.is_auto;
+    s->scheme = accuracy.is_auto ? automatic : accuracy.products > 0 ? least.first.scheme->name : NULL;
+    h->accuracies++;
     return HALFTONE_OK;
+}
+
+int halftone_set_accuracy(halftone *handle, const char *text) {
+    const int code = ht_begin(handle);
+    return code != HALFTONE_OK ? code : ht_ask_accuracy(handle, text, &handle->own);
 }
 
 int halftone_set_pointer_mode(halftone *handle, int mode) {
@@ -299,14 +303,14 @@ int halftone_get_workspace_source(halftone *handle, int *source) {
 int halftone_get_scheme(halftone *handle, const char **name) {
     const int code = begin_get(handle, name, name);
     if (code == HALFTONE_OK)
-        *name = handle->is_auto ? "auto" : handle->scheme;
+        *name = handle->own.is_auto ? "auto" : handle->own.scheme;
     return code;
 }
 
 int halftone_get_accuracy(halftone *handle, const char **text) {
     const int code = begin_get(handle, text, text);
     if (code == HALFTONE_OK)
-        *text = handle->accuracy.text[0] != '\0' ? handle->accuracy.text : NULL;
+        *text = handle->own.accuracy.text[0] != '\0' ? handle->own.accuracy.text : NULL;
     return code;
 }
 

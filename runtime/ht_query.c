@@ -99,32 +99,38 @@ static void explain_auto(const struct ht_set_desc *set, char *line, size_t bytes
 }
 
 static void explain_scheme(const halftone *h, const struct gemm_call *x, char *line, size_t bytes) {
-    const char *text = h->accuracy.text;
+    const char *text = h->asked->accuracy.text;
     if (h->forced_kernel != NO_KERNEL) {
         snprintf(line, bytes, "the kernel was set by name");
-    } else if (h->scheme != NULL && h->is_auto) {
+    } else if (h->asked->scheme != NULL && h->asked->is_auto) {
         const int used = snprintf(line, bytes, "%s%sauto", text, text[0] != '\0' ? " by " : "");
         explain_auto(h->set, line + used, bytes - (size_t)used);
-    } else if (h->scheme != NULL) {
+    } else if (h->asked->scheme != NULL) {
         snprintf(line, bytes, "%s%s", text[0] != '\0' ? text : "set by name",
                  text[0] != '\0' ? ": whatever the shape" : "");
     } else {
         const struct ht_accuracy_choice choice =
-            ht_choose_scheme(h, &h->accuracy, x->m, x->n, x->k, x->batch);
-        ht_accuracy_explain(&h->accuracy, &choice, at_least_one(x->k), line, bytes);
+            ht_choose_scheme(h, &h->asked->accuracy, x->m, x->n, x->k, x->batch);
+        ht_accuracy_explain(&h->asked->accuracy, &choice, at_least_one(x->k), line, bytes);
     }
 }
 
-static int query(halftone *h, const struct gemm_call *x, struct halftone_plan *plan) {
+/* Says first which line of the site table decided, if one did. */
+static void explain_site(const halftone *h, struct halftone_plan *out) {
+    char by[HALFTONE_WHY_BYTES];
+    out->site = h->site;
+    if (h->site == 0)
+        return;
+    memcpy(by, out->why_scheme, sizeof by);
+    snprintf(out->why_scheme, sizeof out->why_scheme, "line %d of the site table: %.*s", h->site,
+             (int)sizeof by - 48, by);
+}
+
+/* A question that is right, with the site that it is of. */
+static int answer(halftone *h, const struct gemm_call *x, struct halftone_plan *plan) {
     const struct ht_scheme_desc *scheme = NULL;
     bool is_auto = false;
-    int code = ht_check_question(h, x, plan);
-    if (code == HALFTONE_OK)
-        code = ht_check_plan(h, plan);
-    if (code == HALFTONE_OK)
-        code = ht_check_limits(h, x);
-    if (code == HALFTONE_OK)
-        code = x->is_fp64 ? ht_scheme_of_call64(h, x, &scheme)
+    int code = x->is_fp64 ? ht_scheme_of_call64(h, x, &scheme)
                           : ht_scheme_of_call(h, x->m, x->n, x->k, x->batch, &scheme, &is_auto);
     if (code != HALFTONE_OK)
         return code;
@@ -148,8 +154,21 @@ static int query(halftone *h, const struct gemm_call *x, struct halftone_plan *p
             return code;
         describe(h, p, x, &out);
     }
+    explain_site(h, &out);
     memcpy(plan, &out, known);
     return HALFTONE_OK;
+}
+
+static int query(halftone *h, const struct gemm_call *x, struct halftone_plan *plan) {
+    int code = ht_check_question(h, x, plan);
+    if (code == HALFTONE_OK)
+        code = ht_check_plan(h, plan);
+    if (code == HALFTONE_OK)
+        code = ht_check_limits(h, x);
+    if (code != HALFTONE_OK)
+        return code;
+    code = ht_enter_site(h, x);
+    return ht_leave_site(h, false, code != HALFTONE_OK ? code : answer(h, x, plan));
 }
 
 int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,

@@ -52,17 +52,20 @@ static int probe_open(halftone *h, const struct gemm_call *x, struct probe *p) {
 static int probe_product(halftone *h, char trans, int64_t m, int64_t k, int64_t vectors, const float *a,
                          int64_t lda, const float *b, float *c) {
     const float one = 1, zero = 0;
-    const char *scheme = h->scheme;
-    const bool is_auto = h->is_auto, has_user = h->has_user;
+    const struct ht_setting *const asked = h->asked;
+    struct ht_setting automatic = *asked;
+    const bool has_user = h->has_user;
     const int kernel = h->forced_kernel, mode = h->pointer_mode;
-    h->scheme = ht_auto_scheme(h->set);
-    h->is_auto = true;
+    automatic.scheme = ht_auto_scheme(h->set);
+    automatic.is_auto = true;
+    h->asked = &automatic;
+    h->site_depth++;
     h->has_user = false;
     h->forced_kernel = NO_KERNEL;
     h->pointer_mode = HALFTONE_HOST;
     const int code = halftone_sgemm(h, trans, 'N', m, vectors, k, &one, a, lda, b, k, &zero, c, m);
-    h->scheme = scheme;
-    h->is_auto = is_auto;
+    h->site_depth--;
+    h->asked = asked;
     h->has_user = has_user;
     h->forced_kernel = kernel;
     h->pointer_mode = mode;

@@ -24,7 +24,7 @@ const char *ht_auto_scheme(const struct ht_set_desc *set) {
 
 /* The scheme that was set by name, or by a kernel's name; NULL: the accuracy chooses by shape. */
 static const char *fixed_scheme(const halftone *h) {
-    return h->forced_kernel != NO_KERNEL ? h->set->kernel[h->forced_kernel].scheme : h->scheme;
+    return h->forced_kernel != NO_KERNEL ? h->set->kernel[h->forced_kernel].scheme : h->asked->scheme;
 }
 
 static int scheme_named(halftone *h, const char *name, const struct ht_scheme_desc **scheme) {
@@ -41,7 +41,7 @@ int ht_packing_scheme(halftone *h, const struct ht_scheme_desc **scheme) {
         return ht_fail(h, HALFTONE_NOT_SUPPORTED,
                        "accuracy '%s' chooses the scheme by m, n and k, and a packed operand belongs to one "
                        "scheme: set the one that halftone_query names in why_scheme with halftone_set_scheme",
-                       h->accuracy.text);
+                       h->asked->accuracy.text);
     int code = scheme_named(h, name, scheme);
     if (code == HALFTONE_OK && (*scheme)->pack == NULL)
         return ht_fail(h, HALFTONE_NOT_SUPPORTED,
@@ -66,7 +66,7 @@ bool ht_auto_takes_all(const struct ht_set_desc *set) {
 }
 
 bool ht_has_check(const halftone *h, const struct ht_scheme_desc *s) {
-    return checks_data(h->set, s, h->is_auto);
+    return checks_data(h->set, s, h->asked->is_auto);
 }
 
 /* ns of the launch that a checked call has for the blocks that fail. */
@@ -161,12 +161,12 @@ int ht_fail_accuracy(halftone *h, const struct ht_accuracy *accuracy, const stru
 int ht_scheme_of_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch,
                       const struct ht_scheme_desc **scheme, bool *is_auto) {
     const char *name = fixed_scheme(h);
-    *is_auto = h->is_auto;
+    *is_auto = h->asked->is_auto;
     if (name != NULL)
         return scheme_named(h, name, scheme);
-    const struct ht_accuracy_choice choice = ht_choose_scheme(h, &h->accuracy, m, n, k, batch);
+    const struct ht_accuracy_choice choice = ht_choose_scheme(h, &h->asked->accuracy, m, n, k, batch);
     if (choice.first.scheme == NULL)
-        return ht_fail_accuracy(h, &h->accuracy, &choice, k);
+        return ht_fail_accuracy(h, &h->asked->accuracy, &choice, k);
     *is_auto = strcmp(choice.first.name, "auto") == 0;
     *scheme = *is_auto ? ht_find_scheme(h->set, ht_auto_scheme(h->set)) : choice.first.scheme;
     return HALFTONE_OK;
@@ -238,10 +238,11 @@ int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int6
     now.batch = x->batch;
     now.a_entries = a_entries;
     now.b_entries = b_entries;
-    now.scheme = x->is_fp64 ? h->scheme64 : h->scheme;
+    now.scheme = x->is_fp64 ? h->asked->scheme64 : h->asked->scheme;
     now.forced = h->forced_kernel;
-    now.is_auto = h->is_auto;
+    now.is_auto = h->asked->is_auto;
     now.accuracies = h->accuracies;
+    now.site = h->site;
     const int64_t numbers[] = {x->m,      x->n,      x->k,      x->batch,
                                a_entries, b_entries, x->is_fp64}; /* packed or not, a shape has two plans */
     uint64_t mixed = 0;

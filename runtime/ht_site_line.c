@@ -131,8 +131,8 @@ static int site_file_line(char *text, struct ht_site_line *line, int number, con
     return found;
 }
 
-int ht_site_file_read(const char *path, int (*take)(void *context, const struct ht_site_line *line), void *context, char *fault) {
-    char text[HT_SITE_LINE];
+int ht_site_file_read(const char *path, ht_site_taker *take, void *context, char *fault) {
+    char text[HT_SITE_LINE], cut[HT_SITE_LINE];
     struct ht_site_line line;
     int status = 0;
     FILE *const file = fopen(path, "r");
@@ -141,8 +141,8 @@ int ht_site_file_read(const char *path, int (*take)(void *context, const struct 
         return -1;
     }
     for (int number = 1; status == 0 && fgets(text, sizeof text, file) != NULL; number++) {
-        const int found = site_file_line(text, &line, number, path, fault);
-        status = found > 0 ? take(context, &line) : found;
+        const int found = site_file_line(strcpy(cut, text), &line, number, path, fault);
+        status = found > 0 ? take(context, &line, text) : found;
     }
     if (status == 0 && ferror(file)) {
         snprintf(fault, HT_SITE_LINE, "%.200s: cannot be read: %s", path, strerror(errno));

@@ -42,10 +42,11 @@ struct ht_site_call {
 
 /* 1: a line, 0: nothing on it, -1: wrong, `wrong` is the word. Writes into `text`. */
 HT_LOCAL int ht_site_line_read(char *text, struct ht_site_line *line, char wrong[HT_SITE_TEXT]);
+/* Takes one line of a file, with its text; 0 to go on. */
+typedef int ht_site_taker(void *context, const struct ht_site_line *line, const char *text);
 /* Gives each line of a file to `take` until that returns other than 0, which is then the result. -1 for a file that cannot be read
  * and a line that is wrong: `fault` (HT_SITE_LINE bytes) says which and the cure. */
-HT_LOCAL int ht_site_file_read(const char *path, int (*take)(void *context, const struct ht_site_line *line), void *context,
-                               char *fault);
+HT_LOCAL int ht_site_file_read(const char *path, ht_site_taker *take, void *context, char *fault);
 /* Whether the conditions hold, but for site=. */
 HT_LOCAL bool ht_site_line_holds(const struct ht_site_line *line, const struct ht_site_call *call);
 /* Whether `name` is one that the line's site= is for. */

@@ -38,7 +38,8 @@ static void wrong_line(const struct reading *r, const struct ht_site_line *line)
                          line->site, list);
 }
 
-static int take_line(void *context, const struct ht_site_line *line) {
+static int take_line(void *context, const struct ht_site_line *line, const char *text) {
+    (void)text;
     struct reading *const r = context;
     int matched = 0;
     for (int i = 0; i < r->sites && line->verb != 'o' && !asks_more(line); i++) {

@@ -390,6 +390,38 @@ static void accuracies_choose_schemes(void **s) {
     assert_string_equal(text, "fp64");
 }
 
+/* Lines of the site table are of FP64 products, of FP32's, or of both; what a line asks and the library lacks is not done otherwise. */
+static void sites_choose_schemes(void **s) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    const struct problem narrow = {"integers", 'N', 'N', 33, 34, 20, 1, 1, 0, false}, wide = {"integers", 'N', 'N', 70, 34, 20, 1, 1, 0, false};
+    (void)s;
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_site(handle, "m=70 scheme=native64"), "FP64's");
+    check_code(halftone_set_site(handle, "m=70 scheme=bf16x6u"), "FP32's");
+    const int both = halftone_set_site(handle, "m=33 accuracy=reproducible");
+    check_code(halftone_dquery(handle, 'N', 'N', 70, 34, 20, 1, &plan), "query");
+    assert_int_equal(plan.site, 1);
+    assert_string_equal(plan.scheme, "native64");
+    check_code(halftone_query(handle, 'N', 'N', 70, 34, 20, 1, &plan), "query");
+    assert_int_equal(plan.site, 2);
+    check_code(halftone_query(handle, 'N', 'N', 71, 34, 20, 1, &plan), "query");
+    assert_int_equal(plan.site, 0);
+    check(&wide, NULL);
+    assert_int_equal(halftone_last_site(handle), 1);
+    if (both == HALFTONE_OK && has_scheme("crt16")) {
+        check_code(halftone_dquery(handle, 'N', 'N', 33, 34, 20, 1, &plan), "query");
+        assert_string_equal(plan.scheme, "crt16");
+        check(&narrow, NULL);
+        assert_int_equal(halftone_last_site(handle), 3);
+    } else if (both == HALFTONE_OK) {
+        assert_int_equal(halftone_dquery(handle, 'N', 'N', 33, 34, 20, 1, &plan), HALFTONE_ACCURACY);
+        assert_non_null(strstr(halftone_last_detail(handle), "line 3 of the site table, 'm=33 accuracy=reproducible', asks FP64 products"));
+    }
+    check_code(halftone_set_site(handle, NULL), "no lines");
+    check_code(halftone_dquery(handle, 'N', 'N', 33, 34, 20, 1, &plan), "query");
+    assert_int_equal(plan.site, 0);
+}
+
 static void batches_take_each_entry(void **s) {
     const struct problem own = {"integers", 'N', 'N', 33, 34, 20, 3, 1, 1, false},
                          shared = {"integers", 'T', 'T', 33, 34, 20, 3, 1, 0, true},
@@ -477,7 +509,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(right_in_all_transposes_sizes_and_families), cmocka_unit_test(right_with_each_kernel),
         cmocka_unit_test(by_residues), cmocka_unit_test(by_slices), cmocka_unit_test(exact_results_are_correctly_rounded),
         cmocka_unit_test(batches_of_residues_are_cut), cmocka_unit_test(accuracies_choose_schemes),
-        cmocka_unit_test(batches_take_each_entry), cmocka_unit_test(scalars_may_be_on_the_device), cmocka_unit_test(zeros_read_nothing),
+        cmocka_unit_test(sites_choose_schemes), cmocka_unit_test(batches_take_each_entry), cmocka_unit_test(scalars_may_be_on_the_device), cmocka_unit_test(zeros_read_nothing),
         cmocka_unit_test(arguments_have_dgemms_numbers), cmocka_unit_test(queries_say_what_runs)};
     const struct choice groups[] = {CHOICE(tests)};
     const int code = choose_tests(argc, argv, groups, 1);

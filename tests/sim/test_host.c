@@ -443,6 +443,35 @@ static void test_one_tile(void **state) {
     drop_handle(h);
 }
 
+/* The site of a product is that of the whole call: its tiles are no products of their own. */
+static void test_a_site_has_its_tiles(void **state) {
+    (void)state;
+    enum { M = 130, N = 70, K = 40 };
+    static float a[M * K], b[K * N], c[3][M * N];
+    const float one = 1, zero = 0;
+    const char *line = NULL;
+    int64_t products = 0;
+    for (int i = 0; i < M * K; i++)
+        a[i] = sinf((float)i);
+    for (int i = 0; i < K * N; i++)
+        b[i] = cosf((float)i);
+    device_as(AT_ONCE);
+    for (int i = 0; i < 3; i++) {
+        halftone *const h = handle_of(i == 1 ? "half" : "f16x3", 64, 0);
+        if (i == 2) {
+            check_code(halftone_set_site(h, "m=-64 n=-64 scheme=bf16x6u"), "of tiles");
+            check_code(halftone_set_site(h, "m=130 n=70 k=40 op=NN scheme=half"), "of the call");
+        }
+        check_code(halftone_sgemm_host(h, 'N', 'N', M, N, K, &one, a, M, b, K, &zero, c[i], M), "from the host");
+        assert_int_equal(halftone_last_site(h), i == 2 ? 2 : 0);
+        check_code(halftone_get_site(h, 1, &line, &products), "site");
+        assert_int_equal(products, i == 2);
+        drop_handle(h);
+    }
+    assert_memory_equal(c[2], c[1], sizeof c[1]);
+    assert_true(memcmp(c[2], c[0], sizeof c[0]) != 0);
+}
+
 /* What one thread copies several do: whole columns, parts of them, triangles, fewer elements than threads. */
 static void test_threads(void **state) {
     for (threads_of_all = 2; threads_of_all <= 64; threads_of_all += 31) {
@@ -461,6 +490,7 @@ int main(void) {
         cmocka_unit_test(test_less_memory),  cmocka_unit_test(test_failure_between_tiles),
         cmocka_unit_test(test_a_refused_call_leaves_nothing),
         cmocka_unit_test(test_arguments),    cmocka_unit_test(test_one_tile),     cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_a_site_has_its_tiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "../../runtime/halftone.h"
@@ -1805,6 +1806,196 @@ static void test_query_tells_what_runs(void **state) {
     free(x);
 }
 
+/* ---- sites ---- */
+
+/* Runs a product of these sizes and says by which scheme and line; halftone_query must have said the same. */
+static void assert_site(halftone *h, char ta, char tb, int m, int n, int k, const char *scheme, int line) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    char begins[64];
+    const struct problem p = problem_of(ta, tb, m, n, k, 0);
+    assert_int_equal(halftone_query(h, ta, tb, m, n, k, 1, &plan), HALFTONE_OK);
+    assert_string_equal(plan.scheme, scheme);
+    assert_int_equal(plan.site, line);
+    snprintf(begins, sizeof begins, "line %d of the site table: ", line);
+    assert_true((strncmp(plan.why_scheme, begins, strlen(begins)) == 0) == (line > 0));
+    check(h, &p);
+    assert_string_equal(fake_kernels[dev.last_kernel].scheme, scheme);
+    assert_int_equal(halftone_last_site(h), line);
+}
+
+static void test_products_at_a_site_run_at_its_accuracy(void **state) {
+    halftone *h = *state;
+    static const char *const lines[] = {"site=layer[12] m=-64 scheme=half  # narrow", "# none", "  ", "op=NT k=70- accuracy=bits=12\n",
+                                        "site=layer* accuracy=tf32", "batch=2- scheme=half"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        assert_int_equal(halftone_set_site(h, lines[i]), HALFTONE_OK);
+    assert_site(h, 'N', 'N', 30, 30, 30, "f16x3", 0);
+    assert_site(h, 'N', 'C', 30, 30, 70, "wide", 2);
+    assert_site(h, 'N', 'T', 30, 30, 69, "f16x3", 0);
+    assert_int_equal(halftone_at_site(h, "layer1"), HALFTONE_OK);
+    assert_site(h, 'N', 't', 64, 30, 70, "half", 1);
+    assert_site(h, 'N', 'T', 65, 30, 70, "wide", 2);
+    assert_site(h, 'N', 'N', 65, 30, 70, "wide", 3);
+    assert_int_equal(halftone_at_site(h, "layer3"), HALFTONE_OK);
+    assert_site(h, 'N', 'N', 64, 30, 70, "wide", 3);
+    assert_int_equal(halftone_at_site(h, "other"), HALFTONE_OK);
+    assert_site(h, 'N', 'N', 64, 30, 70, "f16x3", 0);
+    struct problem p = problem_of('N', 'N', 8, 8, 8, 0);
+    p.batch = 2;
+    p.stride_a = p.stride_b = p.stride_c = 64;
+    check(h, &p);
+    assert_int_equal(halftone_last_site(h), 4);
+    const char *text = NULL;
+    const int64_t counted[] = {1, 2, 2, 1};
+    for (int i = 0; i < 4; i++) {
+        int64_t products = -1;
+        assert_int_equal(halftone_get_site(h, i, &text, &products), HALFTONE_OK);
+        assert_int_equal(products, counted[i]);
+        assert_true(strncmp(text, lines[i > 0 ? i + 2 : 0], strlen(text)) == 0);
+    }
+    int64_t products = 7;
+    assert_int_equal(halftone_get_site(h, 4, &text, &products), HALFTONE_OK);
+    assert_true(text == NULL && products == 0);
+}
+
+/* The handle's own setting stays what it was, and holds where the table is empty again; a kernel by name wins. */
+static void test_sites_leave_the_handle_as_it_is(void **state) {
+    halftone *h = *state;
+    assert_int_equal(halftone_set_accuracy(h, "half"), HALFTONE_OK);
+    assert_int_equal(halftone_set_site(h, "m=30 accuracy=fp32-fast"), HALFTONE_OK);
+    for (int i = 0; i < 3; i++) { /* plans of both are remembered */
+        assert_site(h, 'N', 'N', 30, 30, 30, "f16x3", 1);
+        assert_site(h, 'N', 'N', 31, 30, 30, "half", 0);
+    }
+    expect_set(h, NULL, "half", NULL);
+    assert_int_equal(halftone_set_kernel(h, "ht_fake_half"), HALFTONE_OK);
+    assert_site(h, 'N', 'N', 30, 30, 30, "half", 0);
+    assert_int_equal(halftone_set_kernel(h, NULL), HALFTONE_OK);
+    assert_int_equal(halftone_set_site(h, NULL), HALFTONE_OK);
+    assert_site(h, 'N', 'N', 30, 30, 30, "half", 0);
+    assert_int_equal(halftone_set_site(h, "m=30 scheme=wide"), HALFTONE_OK);
+    assert_site(h, 'N', 'N', 30, 30, 30, "wide", 1);
+    dev.fail_after = 1; /* of the workspace that grows: a product that fails is none of the site's */
+    struct problem p = problem_of('N', 'N', 30, 300, 3000, 0);
+    const char *text = NULL;
+    int64_t products = 0;
+    assert_int_equal(run_and_compare(h, &p), HALFTONE_OUT_OF_DEVICE_MEMORY);
+    assert_int_equal(halftone_last_site(h), 0);
+    assert_int_equal(halftone_get_site(h, 0, &text, &products), HALFTONE_OK);
+    assert_int_equal(products, 1);
+    dev.fail_after = 0;
+    assert_site(h, 'N', 'N', 31, 30, 30, "half", 0); /* the failure has left the handle's setting */
+    /* packed operands belong to what the handle is set to */
+    size_t bytes = 0, wide = 0;
+    assert_int_equal(halftone_set_scheme(h, "half"), HALFTONE_OK);
+    assert_int_equal(halftone_packed_bytes(h, 'A', 30, 30, 1, &bytes), HALFTONE_OK);
+    assert_int_equal(halftone_set_scheme(h, "wide"), HALFTONE_OK);
+    assert_int_equal(halftone_packed_bytes(h, 'A', 30, 30, 1, &wide), HALFTONE_OK);
+    assert_true(bytes < wide);
+}
+
+/* Plans of one shape under two accuracies are two; what was remembered is forgotten with the lines it came from. */
+static void test_sites_of_one_shape(void **state) {
+    halftone *h = *state;
+    assert_int_equal(halftone_set_site(h, "site=a accuracy=half") + halftone_set_site(h, "site=b accuracy=fp32-fast"), HALFTONE_OK);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(halftone_at_site(h, i % 2 ? "b" : "a"), HALFTONE_OK);
+        assert_site(h, 'N', 'N', 30, 30, 30, i % 2 ? "f16x3" : "half", i % 2 + 1);
+        assert_site(h, 'N', 'T', 30, 30, 30, i % 2 ? "f16x3" : "half", i % 2 + 1);
+    }
+    assert_int_equal(halftone_at_site(h, NULL), HALFTONE_OK);
+    assert_site(h, 'N', 'T', 30, 30, 30, "f16x3", 0);
+    assert_int_equal(halftone_set_site(h, "op=NT scheme=wide"), HALFTONE_OK);
+    assert_site(h, 'N', 'T', 30, 30, 30, "wide", 3);
+    assert_site(h, 'N', 'N', 30, 30, 30, "f16x3", 0);
+}
+
+/* More products than are remembered, twice: each still has its own line. */
+static void test_many_sites(void **state) {
+    halftone *h = *state;
+    char line[64], name[16];
+    dev.dry = true;
+    for (int i = 0; i < 300; i++) {
+        snprintf(line, sizeof line, "site=s%d scheme=%s", i, i % 2 ? "half" : "wide");
+        assert_int_equal(halftone_set_site(h, line), HALFTONE_OK);
+    }
+    for (int i = 0; i < 900; i++) {
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
+        snprintf(name, sizeof name, "s%d", i % 450);
+        assert_int_equal(halftone_at_site(h, name), HALFTONE_OK);
+        assert_int_equal(halftone_query(h, 'N', 'N', 8, 8, 8, 1, &plan), HALFTONE_OK);
+        assert_int_equal(plan.site, i % 450 < 300 ? i % 450 + 1 : 0);
+    }
+}
+
+static void refused_line(halftone *h, const char *line, int code, const char *says) {
+    assert_int_equal(halftone_set_site(h, line), code);
+    if (strstr(halftone_last_detail(h), says) == NULL)
+        fail_msg("'%s': '%s', not '%s'", line, halftone_last_detail(h), says);
+    const char *text = "";
+    int64_t products = -1;
+    assert_int_equal(halftone_get_site(h, 1, &text, &products), HALFTONE_OK);
+    assert_true(text == NULL); /* the table still has its one line */
+}
+
+static void test_wrong_lines_change_nothing(void **state) {
+    halftone *h = *state;
+    char text[2000];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    assert_int_equal(halftone_set_site(h, "m=4 scheme=half"), HALFTONE_OK);
+    refused_line(h, "m=4", HALFTONE_SITE, "'m=4' is wrong or out of place: conditions site=");
+    refused_line(h, "m=9-2 scheme=half", HALFTONE_SITE, "'m=9-2' is wrong");
+    refused_line(h, "scheme=half m=4", HALFTONE_SITE, "'m=4' is wrong");
+    refused_line(h, "op=NC scheme=half", HALFTONE_SITE, "'op=NC' is wrong");
+    refused_line(h, "accuracy=best", HALFTONE_SITE, "'accuracy=best' is wrong");
+    refused_line(h, "m=4 original", HALFTONE_SITE, "no original");
+    refused_line(h, "api=cublas* scheme=half", HALFTONE_SITE, "api= and ordinal= are a drop-in's");
+    refused_line(h, "ordinal=2 scheme=half", HALFTONE_SITE, "api= and ordinal= are a drop-in's");
+    refused_line(h, text, HALFTONE_SITE, "1999 characters");
+    refused_line(h, "scheme=best", HALFTONE_UNKNOWN_SCHEME, "no scheme 'best'");
+    refused_line(h, "scheme=crt15", HALFTONE_UNKNOWN_SCHEME, "no scheme 'crt15' for FP64");
+    refused_line(h, "accuracy=fp32", HALFTONE_ACCURACY, "needs scheme bf16x6u");
+    refused_line(h, "accuracy=bits=1000", HALFTONE_UNKNOWN_ACCURACY, "'bits=1000' is none of");
+    assert_int_equal(halftone_at_site(h, text), HALFTONE_SITE);
+    assert_int_equal(halftone_set_site(NULL, "m=4 scheme=half"), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_get_site(h, 0, NULL, NULL), -18);
+    assert_int_equal(halftone_read_sites(h, NULL), -18);
+    assert_int_equal(halftone_last_site(NULL), 0);
+    /* each accuracy that there is may stand in a line: the list of lines' own is the library's */
+    for (int i = 0; halftone_accuracies(i) != NULL; i++) {
+        const char *const name = halftone_accuracies(i), *const value = strchr(name, '=');
+        snprintf(text, sizeof text, "accuracy=%.*s%s", (int)strcspn(name, "[="), name, value == NULL ? "" : strcmp(name, "bits=N") == 0 ? "=12" : strcmp(name, "bound=X") == 0 ? "=1e-5" : "=1e-5:rho=2");
+        assert_int_not_equal(halftone_set_site(h, text), HALFTONE_SITE);
+    }
+}
+
+static void test_a_file_of_sites_is_taken_whole_or_not_at_all(void **state) {
+    halftone *h = *state;
+    const char *text = "";
+    int64_t products = 0;
+    char path[] = "/tmp/halftone-sites-XXXXXX";
+    const int file = mkstemp(path);
+    static const char good[] = "# products\n\nm=30 scheme=half\nscheme=wide\n", wrong[] = "m=4 scheme=half\n\nm=5 original\n";
+    assert_true(file >= 0 && write(file, good, sizeof good - 1) == sizeof good - 1);
+    assert_int_equal(halftone_read_sites(h, path), HALFTONE_OK);
+    assert_site(h, 'N', 'N', 30, 30, 30, "half", 1);
+    assert_site(h, 'N', 'N', 31, 30, 30, "wide", 2);
+    assert_true(ftruncate(file, 0) == 0 && pwrite(file, wrong, sizeof wrong - 1, 0) == sizeof wrong - 1);
+    assert_int_equal(halftone_read_sites(h, path), HALFTONE_SITE);
+    assert_true(strncmp(halftone_last_detail(h), path, strlen(path)) == 0 && strstr(halftone_last_detail(h), ":3: a library has no original"));
+    assert_true(ftruncate(file, 17) == 0 && pwrite(file, "m=x scheme=half\n", 16, 16) == 16);
+    assert_int_equal(halftone_read_sites(h, path), HALFTONE_SITE);
+    assert_non_null(strstr(halftone_last_detail(h), ":2: 'm=x' is wrong or out of place"));
+    assert_int_equal(halftone_get_site(h, 2, &text, &products), HALFTONE_OK);
+    assert_null(text);
+    assert_site(h, 'N', 'N', 4, 30, 30, "wide", 2);
+    close(file);
+    unlink(path);
+    assert_int_equal(halftone_read_sites(h, path), HALFTONE_SITE);
+    assert_non_null(strstr(halftone_last_detail(h), "cannot be read: No such file"));
+}
+
 /* ---- accuracies; what real sets choose: test_accuracy.c ---- */
 
 static void assert_query(halftone *h, int64_t k, const char *scheme) {
@@ -2067,6 +2258,7 @@ static char fuzz_op(void) {
 
 static void fuzz_state(halftone *h, char *memory) {
     static const char *const accuracies[] = {"half", "fp32-fast", "fp32", "bits=15", "bits=17", "nonsense"};
+    static const char *const sites[] = {NULL, "m=1-64 scheme=half", "site=m* accuracy=fp32-fast", "op=NT accuracy=reproducible", "nonsense"};
     const char *scheme = halftone_schemes(h, (int)(next_random() % 5)), *kernel = halftone_kernels(h, (int)(next_random() % 6));
     dev.capturing = next_random() % 8 == 0;
     dev.limit_bytes = next_random() % 8 == 0 ? 10 : (size_t)16 << 20;
@@ -2077,6 +2269,9 @@ static void fuzz_state(halftone *h, char *memory) {
         (void)halftone_set_accuracy(h, accuracies[next_random() % 6]);
     (void)halftone_set_kernel(h, next_random() % 2 ? NULL : kernel != NULL ? kernel : "nonsense");
     (void)halftone_set_workspace(h, next_random() % 4 == 0 ? memory : NULL, next_random() % 3 * 100000);
+    if (next_random() % 4 == 0)
+        (void)halftone_set_site(h, sites[next_random() % 5]);
+    (void)halftone_at_site(h, sites[next_random() % 5]);
     (void)halftone_set_stream(h, memory + next_random() % 40);
     (void)halftone_set_workspace_source(h, (int)(next_random() % 3));
     if (next_random() % 64 == 0)
@@ -2115,7 +2310,7 @@ static void fuzz(halftone *h, int rounds) {
             halftone_query(h, ta, tb, v[0], v[1], v[2], v[9], &plan),
         };
         for (size_t j = 0; j < sizeof code / sizeof *code; j++) {
-            assert_true(code[j] >= -18 && code[j] <= HALFTONE_ACCURACY);
+            assert_true(code[j] >= -18 && code[j] <= HALFTONE_SITE);
             assert_true(code[j] <= 0 || code[j] == HALFTONE_OK || halftone_strerror(code[j])[0] != '\0');
         }
     }
@@ -2196,6 +2391,9 @@ int main(void) {
         API_TEST(test_a_plan_has_its_size),
         API_TEST(test_query),
         API_TEST(test_query_tells_what_runs),
+        API_TEST(test_products_at_a_site_run_at_its_accuracy), API_TEST(test_sites_leave_the_handle_as_it_is),
+        API_TEST(test_sites_of_one_shape), API_TEST(test_many_sites), API_TEST(test_wrong_lines_change_nothing),
+        API_TEST(test_a_file_of_sites_is_taken_whole_or_not_at_all),
         API_TEST(test_an_accuracy_is_a_cheapest_scheme),
         API_TEST(test_fp32_fast_wants_its_inputs),
         API_TEST(test_fp32_needs_the_check),

@@ -1,0 +1,271 @@
+/* ht_site.c: the site table of a handle: which products ask for something else than the handle does (halftone.h, section 10). Lines
+ * are walked once for a product; what they came to is remembered under its name, transposes and sizes. */
+#include "ht_call.h"
+
+#include <stdlib.h>
+
+enum { SITES_REMEMBERED = 64, SITE_KEY_IS_SET = 1 << 24 };
+
+/* All that decides which line holds; without padding. */
+struct ht_site_key {
+    char name[HT_SITE_TEXT];
+    int64_t m, n, k, batch, kind; /* transposes and type; SITE_KEY_IS_SET */
+};
+
+struct ht_site {
+    struct ht_site_line line;
+    char *text; /* as it was given */
+    bool is_of[2];              /* FP32, FP64 products */
+    int code[2];                /* what asking for it came to */
+    struct ht_setting setting;
+    int64_t products;
+};
+
+struct ht_sites {
+    struct ht_site *site;
+    int count;
+    struct {
+        struct ht_site_key key;
+        int site; /* from 1; 0: no line holds */
+    } remembered[SITES_REMEMBERED];
+};
+
+/* ---- the table ---- */
+
+/* Forgets lines from `count` on, and what is remembered. */
+static void cut_sites(halftone *h, int count) {
+    struct ht_sites *const t = h->sites;
+    if (t == NULL)
+        return;
+    while (t->count > count)
+        free(t->site[--t->count].text);
+    memset(t->remembered, 0, sizeof t->remembered);
+    h->accuracies++; /* plans were made for other lines */
+}
+
+void ht_free_sites(halftone *h) {
+    cut_sites(h, 0);
+    if (h->sites != NULL)
+        free(h->sites->site);
+    free(h->sites);
+    h->sites = NULL;
+}
+
+static char *copy_line(const char *text) {
+    const size_t length = strcspn(text, "\n");
+    char *const copy = (char *)malloc(length + 1);
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return copy;
+}
+
+static int fail_memory(halftone *h) {
+    return ht_fail(h, HALFTONE_OUT_OF_HOST_MEMORY, "no memory for a line of the site table");
+}
+
+/* Room for one more line. */
+static int reserve_site(halftone *h) {
+    if (h->sites == NULL)
+        h->sites = (struct ht_sites *)calloc(1, sizeof *h->sites);
+    struct ht_sites *const t = h->sites;
+    struct ht_site *const longer =
+        t != NULL ? (struct ht_site *)realloc(t->site, ((size_t)t->count + 1) * sizeof *longer) : NULL;
+    if (longer == NULL)
+        return fail_memory(h);
+    t->site = longer;
+    return HALFTONE_OK;
+}
+
+/* What a line asks for, of the products that it is for. The first code where none of them can have it. */
+static int ask_site(halftone *h, struct ht_site *s) {
+    int code = HALFTONE_OK;
+    bool any = false;
+    for (int i = 0; i < 2; i++) {
+        s->is_of[i] = ht_site_line_is_of(&s->line, i == 1);
+        if (!s->is_of[i])
+            continue;
+        if (s->line.verb == 's')
+            s->code[i] = (i == 1 ? ht_ask_scheme64 : ht_ask_scheme)(h, s->line.text, &s->setting);
+        else
+            s->code[i] = (i == 1 ? ht_ask_accuracy64 : ht_ask_accuracy)(h, s->line.text, &s->setting);
+        any = any || s->code[i] == HALFTONE_OK;
+        code = code != HALFTONE_OK ? code : s->code[i];
+    }
+    if (any)
+        h->detail[0] = '\0';
+    return any ? HALFTONE_OK : code;
+}
+
+/* Takes the text over. */
+static int add_site(halftone *h, const struct ht_site_line *line, char *text) {
+    struct ht_site made;
+    memset(&made, 0, sizeof made);
+    made.line = *line;
+    made.text = text;
+    int code = text == NULL ? fail_memory(h) : HALFTONE_OK;
+    if (code == HALFTONE_OK && line->verb == 'o')
+        code = ht_fail(h, HALFTONE_SITE, "a library has no original to leave a product to; say accuracy= or scheme=");
+    else if (code == HALFTONE_OK && (line->api[0] != '\0' || ht_site_line_asks_range(line, HT_SITE_ORDINAL)))
+        code = ht_fail(h, HALFTONE_SITE, "api= and ordinal= are a drop-in's; a library tells products apart by site= op= m= n= k= batch=");
+    if (code == HALFTONE_OK)
+        code = ask_site(h, &made);
+    if (code == HALFTONE_OK)
+        code = reserve_site(h);
+    if (code != HALFTONE_OK) {
+        free(text);
+        return code;
+    }
+    h->sites->site[h->sites->count] = made;
+    cut_sites(h, ++h->sites->count);
+    return HALFTONE_OK;
+}
+
+int halftone_set_site(halftone *handle, const char *line) {
+    char text[HT_SITE_LINE], wrong[HT_SITE_TEXT];
+    struct ht_site_line read;
+    const int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if (line == NULL) {
+        cut_sites(handle, 0);
+        return HALFTONE_OK;
+    }
+    if (strlen(line) >= sizeof text)
+        return ht_fail(handle, HALFTONE_SITE, "a line has %zu characters; %d is the most", strlen(line), HT_SITE_LINE - 1);
+    strcpy(text, line);
+    const int found = ht_site_line_read(text, &read, wrong);
+    if (found < 0)
+        return ht_fail(handle, HALFTONE_SITE, "'%s' " HT_SITE_LINE_CURE, wrong);
+    return found == 0 ? HALFTONE_OK : add_site(handle, &read, copy_line(line));
+}
+
+struct site_file {
+    halftone *h;
+    const char *path;
+    int code;
+};
+
+static int take_site(void *context, const struct ht_site_line *line, const char *text) {
+    struct site_file *const f = (struct site_file *)context;
+    char said[DETAIL_MAX];
+    f->code = add_site(f->h, line, copy_line(text));
+    if (f->code == HALFTONE_OK)
+        return 0;
+    memcpy(said, f->h->detail, sizeof said);
+    (void)ht_fail(f->h, f->code, "%.200s:%d: %.*s", f->path, line->number, DETAIL_MAX - 256, said);
+    return 1;
+}
+
+int halftone_read_sites(halftone *handle, const char *path) {
+    char fault[HT_SITE_LINE];
+    struct site_file f = {handle, path, HALFTONE_OK};
+    const int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if (path == NULL)
+        return ht_fail(handle, -18, "the path is NULL");
+    const int before = handle->sites != NULL ? handle->sites->count : 0;
+    if (ht_site_file_read(path, take_site, &f, fault) < 0)
+        f.code = ht_fail(handle, HALFTONE_SITE, "%s", fault);
+    if (f.code != HALFTONE_OK)
+        cut_sites(handle, before);
+    return f.code;
+}
+
+/* ---- products ---- */
+
+int halftone_at_site(halftone *handle, const char *name) {
+    const int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    const size_t length = name != NULL ? strlen(name) : 0;
+    if (length >= HT_SITE_TEXT)
+        return ht_fail(handle, HALFTONE_SITE, "the name of a site has %zu characters; %d are the most", length, HT_SITE_TEXT - 1);
+    memset(&handle->at, 0, sizeof handle->at);
+    for (size_t i = 0; i < length; i++) {
+        handle->at.text[i] = name[i];
+        handle->at.hash = handle->at.hash * 31 + (unsigned char)name[i];
+    }
+    return HALFTONE_OK;
+}
+
+static struct ht_site_key site_key(const halftone *h, const struct gemm_call *x) {
+    struct ht_site_key key;
+    memcpy(key.name, h->at.text, sizeof key.name);
+    key.m = x->m;
+    key.n = x->n;
+    key.k = x->k;
+    key.batch = x->batch;
+    key.kind = SITE_KEY_IS_SET | (int)is_trans(x->transa) | (int)is_trans(x->transb) << 1 | (int)x->is_fp64 << 2;
+    return key;
+}
+
+static int walk_sites(const halftone *h, const struct gemm_call *x) {
+    const struct ht_sites *const t = h->sites;
+    const struct ht_site_call call = {"", is_trans(x->transa) ? 'T' : 'N', is_trans(x->transb) ? 'T' : 'N', {x->m, x->n, x->k, x->batch, 0}};
+    for (int i = 0; i < t->count; i++)
+        if (t->site[i].is_of[x->is_fp64] && ht_site_line_holds(&t->site[i].line, &call) &&
+            ht_site_line_names(&t->site[i].line, h->at.text))
+            return i + 1;
+    return 0;
+}
+
+static int site_of_call(halftone *h, const struct gemm_call *x) {
+    const struct ht_site_key key = site_key(h, x);
+    const int64_t numbers[] = {key.m, key.n, key.k, key.batch, key.kind};
+    uint64_t mixed = h->at.hash;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        mixed = mixed * 31 + (uint64_t)numbers[i];
+    const int slot = (int)((mixed ^ mixed >> 8) % SITES_REMEMBERED);
+    if (memcmp(&key, &h->sites->remembered[slot].key, sizeof key) != 0) {
+        h->sites->remembered[slot].key = key;
+        h->sites->remembered[slot].site = walk_sites(h, x);
+    }
+    return h->sites->remembered[slot].site;
+}
+
+int ht_enter_site(halftone *h, const struct gemm_call *x) {
+    if (h->site_depth++ > 0 || h->sites == NULL || h->sites->count == 0 || (!x->is_fp64 && h->forced_kernel != NO_KERNEL))
+        return HALFTONE_OK;
+    const int at = site_of_call(h, x);
+    if (at == 0)
+        return HALFTONE_OK;
+    const struct ht_site *const s = &h->sites->site[at - 1];
+    if (s->code[x->is_fp64] != HALFTONE_OK)
+        return ht_fail(h, s->code[x->is_fp64], "line %d of the site table, '%.200s', asks %s products for what this library lacks", at,
+                       s->text, x->is_fp64 ? "FP64" : "FP32");
+    h->asked = &s->setting;
+    h->site = at;
+    return HALFTONE_OK;
+}
+
+int ht_leave_site(halftone *h, bool is_product, int code) {
+    if (--h->site_depth > 0)
+        return code;
+    if (is_product)
+        h->last_site = code == HALFTONE_OK ? h->site : 0;
+    if (is_product && h->last_site > 0)
+        h->sites->site[h->last_site - 1].products++;
+    h->asked = &h->own;
+    h->site = 0;
+    return code;
+}
+
+int halftone_last_site(const halftone *handle) {
+    return handle != NULL ? handle->last_site : 0;
+}
+
+int halftone_get_site(halftone *handle, int index, const char **line, int64_t *products) {
+    const int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if (line == NULL || products == NULL)
+        return ht_fail(handle, -18, "the result is NULL");
+    const struct ht_sites *const t = handle->sites;
+    const bool is_there = t != NULL && index >= 0 && index < t->count;
+    *line = is_there ? t->site[index].text : NULL;
+    *products = is_there ? t->site[index].products : 0;
+    return HALFTONE_OK;
+}
