@@ -4,91 +4,92 @@
 #include "cublas_face.h"
 
 /* clang-format off */
-#define ALL_FP32 .a_type = CU_R_32F, .b_type = CU_R_32F, .c_type = CU_R_32F, .compute = CU_COMPUTE_32F
-#define ALL_FP64 .a_type = CU_R_64F, .b_type = CU_R_64F, .c_type = CU_R_64F, .compute = CU_COMPUTE_64F
+/* Of a function: who called it, which it is, the type of its matrices where its parameters do not say it, and whether its sizes
+ * have 64 bits. */
+struct called {
+    const void *caller;
+    enum cublas_name name;
+    signed char type;
+    bool has_64;
+};
+
+#define TYPE_OF_NAME .a_type = by.type, .b_type = by.type, .c_type = by.type, .compute = by.type == CU_R_64F ? CU_COMPUTE_64F : CU_COMPUTE_32F
 #define TYPES_GIVEN .a_type = a_type, .b_type = b_type, .c_type = c_type, .compute = compute
 #define MATRIX_TYPES_GIVEN .a_type = a_type, .b_type = b_type, .c_type = c_type, .compute = CU_COMPUTE_32F
 #define ONE_MATRIX .batch = 1
 #define BATCH_GIVEN .stride_a = stride_a, .stride_b = stride_b, .stride_c = stride_c, .batch = batch, .strided = true
+#define ARRAYS_GIVEN .batch = batch, .run_arrays = cublas_run_arrays, .done = &done
+/* Of arrays of pointers the original does the products that were not launched. */
+#define WITHOUT_DONE a += done, b += done, c += done, batch -= done;
 
-/* A function with these parameters; behind them how they stand in struct cublas_gemm, and as arguments. */
-#define PRODUCT(name, PARAMETERS, TYPES, BATCH, ...)                                                         \
-    typedef int type_##name(PARAMETERS);                                                                     \
-    DROPIN_EXPORT int name(PARAMETERS);                                                                      \
-    int name(PARAMETERS) {                                                                                   \
-        PREPARE(name)                                                                                        \
-        const struct cublas_gemm g = {.api = DROPIN_API_##name, .handle = handle, .op_a = op_a, .op_b = op_b, \
-                                      .m = m, .n = n, .k = k, .alpha = alpha, .a = a, .b = b, .beta = beta,  \
-                                      .c = c, .lda = lda, .ldb = ldb, .ldc = ldc, TYPES, BATCH};             \
+/* One function for all names of a form: how the parameters stand in struct cublas_gemm, and the original with the same arguments. */
+#define FORM(form, PARAMETERS, VALUES, TYPES, BATCH, LOCAL, REST)                                            \
+    typedef int form##_32(PARAMETERS(int));                                                                  \
+    typedef int form##_64(PARAMETERS(int64_t));                                                              \
+    __attribute__((noinline)) static int form(PARAMETERS(int64_t), struct called by) {                       \
+        const struct cublas_entry entry = cublas_enter(by.caller, by.name);                                  \
+        LOCAL                                                                                                \
+        if (entry.origin == NULL)                                                                            \
+            return cublas_has_no_original(by.name);                                                          \
+        const struct cublas_gemm g = {.api = (enum dropin_api)((int)by.name + FIRST_API), .handle = handle,  \
+                                      .op_a = op_a, .op_b = op_b, .m = m, .n = n, .k = k, .alpha = alpha,    \
+                                      .a = a, .b = b, .beta = beta, .c = (void *)(uintptr_t)c, .lda = lda,   \
+                                      .ldb = ldb, .ldc = ldc, TYPES, BATCH};                                 \
         if (cublas_serve_gemm(&entry, &g))                                                                   \
             return CU_SUCCESS;                                                                               \
-        CALL_ORIGINAL(name, type_##name, __VA_ARGS__)                                                        \
+        REST                                                                                                 \
+        halftone_dropin_thread.depth++;                                                                      \
+        const int status = by.has_64 ? ((form##_64 *)entry.origin->function[by.name])(VALUES(int64_t))       \
+                                     : ((form##_32 *)entry.origin->function[by.name])(VALUES(int));          \
+        halftone_dropin_thread.depth--;                                                                      \
+        return status;                                                                                       \
     }
+enum { FIRST_API = DROPIN_API_cublasSgemm_v2 }; /* names begin as the counted ones, below */
 
-/* The same of arrays of pointers: the original does the products that were not launched. */
-#define PRODUCT_OF_ARRAYS(name, PARAMETERS, S, TYPES, ...)                                                   \
-    typedef int type_##name(PARAMETERS);                                                                     \
-    DROPIN_EXPORT int name(PARAMETERS);                                                                      \
-    int name(PARAMETERS) {                                                                                   \
-        PREPARE(name)                                                                                        \
-        int64_t done = 0;                                                                                    \
-        const struct cublas_gemm g = {.api = DROPIN_API_##name, .handle = handle, .op_a = op_a, .op_b = op_b, \
-                                      .m = m, .n = n, .k = k, .alpha = alpha, .a = a, .b = b, .beta = beta,  \
-                                      .c = (void *)(uintptr_t)c, .lda = lda, .ldb = ldb, .ldc = ldc, TYPES,  \
-                                      .batch = batch, .run_arrays = cublas_run_arrays, .done = &done};       \
-        if (cublas_serve_gemm(&entry, &g))                                                                   \
-            return CU_SUCCESS;                                                                               \
-        a += done, b += done, c += done;                                                                     \
-        batch -= (S)done;                                                                                    \
-        CALL_ORIGINAL(name, type_##name, __VA_ARGS__)                                                        \
+#define GEMM(S) CUBLAS_GEMM_ARGS(void, S)
+#define GEMM_STRIDED(S) CUBLAS_GEMM_STRIDED_ARGS(void, S)
+#define GEMM_BATCHED(S) CUBLAS_GEMM_BATCHED_ARGS(void, S)
+#define VALUES_GEMM(S) handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, (S)lda, b, (S)ldb, beta, c, (S)ldc
+#define VALUES_STRIDED(S)                                                                                    \
+    handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, (S)lda, stride_a, b, (S)ldb, stride_b, beta, c, (S)ldc, stride_c, (S)batch
+#define VALUES_BATCHED(S) VALUES_GEMM(S), (S)batch
+#define VALUES_SGEMM_EX(S) handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, a_type, (S)lda, b, b_type, (S)ldb, beta, c, c_type, (S)ldc
+#define VALUES_GEMM_EX(S) VALUES_SGEMM_EX(S), compute, algo
+#define VALUES_BATCHED_EX(S) VALUES_SGEMM_EX(S), (S)batch, compute, algo
+#define VALUES_STRIDED_EX(S)                                                                                 \
+    handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, a_type, (S)lda, stride_a, b, b_type, (S)ldb, stride_b,   \
+        beta, c, c_type, (S)ldc, stride_c, (S)batch, compute, algo
+
+FORM(gemm, GEMM, VALUES_GEMM, TYPE_OF_NAME, ONE_MATRIX, , )
+FORM(gemm_strided, GEMM_STRIDED, VALUES_STRIDED, TYPE_OF_NAME, BATCH_GIVEN, , )
+FORM(gemm_batched, GEMM_BATCHED, VALUES_BATCHED, TYPE_OF_NAME, ARRAYS_GIVEN, int64_t done = 0;, WITHOUT_DONE)
+FORM(sgemm_ex, CUBLAS_SGEMM_EX_ARGS, VALUES_SGEMM_EX, MATRIX_TYPES_GIVEN, ONE_MATRIX, , )
+FORM(gemm_ex, CUBLAS_GEMM_EX_ARGS, VALUES_GEMM_EX, TYPES_GIVEN, ONE_MATRIX, , )
+FORM(gemm_strided_ex, CUBLAS_GEMM_STRIDED_EX_ARGS, VALUES_STRIDED_EX, TYPES_GIVEN, BATCH_GIVEN, , )
+FORM(gemm_batched_ex, CUBLAS_GEMM_BATCHED_EX_ARGS, VALUES_BATCHED_EX, TYPES_GIVEN, ARRAYS_GIVEN, int64_t done = 0;, WITHOUT_DONE)
+
+/* A function, and the same with sizes of 64 bits. */
+#define ONE_ENTRY(name, form, PARAMETERS, VALUES, type, S)                                                   \
+    DROPIN_EXPORT int name(PARAMETERS(S));                                                                   \
+    int name(PARAMETERS(S)) {                                                                                \
+        const struct called by = {__builtin_return_address(0), NAME_##name, type, sizeof(S) == 8};           \
+        return form(VALUES(S), by);                                                                          \
     }
-
-#define SGEMM(name, S)                                                                                       \
-    PRODUCT(name, CUBLAS_SGEMM_ARGS(S), ALL_FP32, ONE_MATRIX,                                                \
-            handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-#define SGEMM_STRIDED(name, S)                                                                               \
-    PRODUCT(name, CUBLAS_SGEMM_STRIDED_ARGS(S), ALL_FP32, BATCH_GIVEN,                                       \
-            handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, batch)
-#define DGEMM(name, S)                                                                                       \
-    PRODUCT(name, CUBLAS_DGEMM_ARGS(S), ALL_FP64, ONE_MATRIX,                                                \
-            handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-#define DGEMM_STRIDED(name, S)                                                                               \
-    PRODUCT(name, CUBLAS_DGEMM_STRIDED_ARGS(S), ALL_FP64, BATCH_GIVEN,                                       \
-            handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, batch)
-#define SGEMM_EX(name, S)                                                                                    \
-    PRODUCT(name, CUBLAS_SGEMM_EX_ARGS(S), MATRIX_TYPES_GIVEN, ONE_MATRIX,                                   \
-            handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc)
-#define GEMM_EX(name, S)                                                                                     \
-    PRODUCT(name, CUBLAS_GEMM_EX_ARGS(S), TYPES_GIVEN, ONE_MATRIX,                                           \
-            handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc, compute, algo)
-#define GEMM_STRIDED_EX(name, S)                                                                             \
-    PRODUCT(name, CUBLAS_GEMM_STRIDED_EX_ARGS(S), TYPES_GIVEN, BATCH_GIVEN,                                  \
-            handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, stride_a, b, b_type, ldb, stride_b, beta,    \
-            c, c_type, ldc, stride_c, batch, compute, algo)
-#define SGEMM_BATCHED(name, S)                                                                               \
-    PRODUCT_OF_ARRAYS(name, CUBLAS_SGEMM_BATCHED_ARGS(S), S, ALL_FP32,                                       \
-            handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch)
-#define GEMM_BATCHED_EX(name, S)                                                                             \
-    PRODUCT_OF_ARRAYS(name, CUBLAS_GEMM_BATCHED_EX_ARGS(S), S, TYPES_GIVEN,                                  \
-            handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc, batch, compute, algo)
+#define ENTRIES(name, form, PARAMETERS, VALUES, type)                                                        \
+    ONE_ENTRY(name, form, PARAMETERS, VALUES, type, int)                                                     \
+    ONE_ENTRY(name##_64, form, PARAMETERS, VALUES, type, int64_t)
 /* clang-format on */
 
-SGEMM(cublasSgemm_v2, int)
-SGEMM(cublasSgemm_v2_64, int64_t)
-SGEMM_STRIDED(cublasSgemmStridedBatched, int)
-SGEMM_STRIDED(cublasSgemmStridedBatched_64, int64_t)
-SGEMM_EX(cublasSgemmEx, int)
-SGEMM_EX(cublasSgemmEx_64, int64_t)
-GEMM_EX(cublasGemmEx, int)
-GEMM_EX(cublasGemmEx_64, int64_t)
-GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)
-GEMM_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)
-DGEMM(cublasDgemm_v2, int)
-DGEMM(cublasDgemm_v2_64, int64_t)
-DGEMM_STRIDED(cublasDgemmStridedBatched, int)
-DGEMM_STRIDED(cublasDgemmStridedBatched_64, int64_t)
-SGEMM_BATCHED(cublasSgemmBatched, int)
-GEMM_BATCHED_EX(cublasGemmBatchedEx, int)
+ENTRIES(cublasSgemm_v2, gemm, GEMM, VALUES_GEMM, CU_R_32F)
+ENTRIES(cublasDgemm_v2, gemm, GEMM, VALUES_GEMM, CU_R_64F)
+ENTRIES(cublasSgemmStridedBatched, gemm_strided, GEMM_STRIDED, VALUES_STRIDED, CU_R_32F)
+ENTRIES(cublasDgemmStridedBatched, gemm_strided, GEMM_STRIDED, VALUES_STRIDED, CU_R_64F)
+ENTRIES(cublasSgemmBatched, gemm_batched, GEMM_BATCHED, VALUES_BATCHED, CU_R_32F)
+ENTRIES(cublasDgemmBatched, gemm_batched, GEMM_BATCHED, VALUES_BATCHED, CU_R_64F)
+ENTRIES(cublasSgemmEx, sgemm_ex, CUBLAS_SGEMM_EX_ARGS, VALUES_SGEMM_EX, CU_R_32F)
+ENTRIES(cublasGemmEx, gemm_ex, CUBLAS_GEMM_EX_ARGS, VALUES_GEMM_EX, CU_R_32F)
+ENTRIES(cublasGemmStridedBatchedEx, gemm_strided_ex, CUBLAS_GEMM_STRIDED_EX_ARGS, VALUES_STRIDED_EX, CU_R_32F)
+ENTRIES(cublasGemmBatchedEx, gemm_batched_ex, CUBLAS_GEMM_BATCHED_EX_ARGS, VALUES_BATCHED_EX, CU_R_32F)
 
 /* ---- what tells of a handle's workspace ---- */
 

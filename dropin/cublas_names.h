@@ -129,9 +129,9 @@ enum cublas_name {
         long long stride_a, const void *b, int b_type, S ldb, long long stride_b, const void *beta, void *c, \
         int c_type, S ldc, long long stride_c, S batch, int compute, int algo
 
-#define CUBLAS_SGEMM_BATCHED_ARGS(S)                                                                         \
-    void *handle, int op_a, int op_b, S m, S n, S k, const float *alpha, const float *const *a, S lda,       \
-        const float *const *b, S ldb, const float *beta, float *const *c, S ldc, S batch
+#define CUBLAS_GEMM_BATCHED_ARGS(T, S)                                                                       \
+    void *handle, int op_a, int op_b, S m, S n, S k, const T *alpha, const T *const *a, S lda,               \
+        const T *const *b, S ldb, const T *beta, T *const *c, S ldc, S batch
 #define CUBLAS_GEMM_BATCHED_EX_ARGS(S)                                                                       \
     void *handle, int op_a, int op_b, S m, S n, S k, const void *alpha, const void *const *a, int a_type,    \
         S lda, const void *const *b, int b_type, S ldb, const void *beta, void *const *c, int c_type, S ldc, \

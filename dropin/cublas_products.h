@@ -19,7 +19,11 @@
     X(cublasDgemmStridedBatched)                                                                             \
     X(cublasDgemmStridedBatched_64)                                                                          \
     X(cublasSgemmBatched)                                                                                    \
-    X(cublasGemmBatchedEx)
+    X(cublasSgemmBatched_64)                                                                                 \
+    X(cublasDgemmBatched)                                                                                    \
+    X(cublasDgemmBatched_64)                                                                                 \
+    X(cublasGemmBatchedEx)                                                                                   \
+    X(cublasGemmBatchedEx_64)
 #define CUBLASLT_PRODUCTS(X) X(cublasLtMatmul)
 
 #endif

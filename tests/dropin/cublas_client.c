@@ -29,8 +29,12 @@ int cublasSgemmStridedBatched(CUBLAS_SGEMM_STRIDED_ARGS(int));
 int cublasSgemmStridedBatched_64(CUBLAS_SGEMM_STRIDED_ARGS(int64_t));
 int cublasSgemmEx(CUBLAS_SGEMM_EX_ARGS(int));
 int cublasSgemmEx_64(CUBLAS_SGEMM_EX_ARGS(int64_t));
-int cublasSgemmBatched(CUBLAS_SGEMM_BATCHED_ARGS(int));
+int cublasSgemmBatched(CUBLAS_GEMM_BATCHED_ARGS(float, int));
+int cublasSgemmBatched_64(CUBLAS_GEMM_BATCHED_ARGS(float, int64_t));
+int cublasDgemmBatched(CUBLAS_GEMM_BATCHED_ARGS(double, int));
+int cublasDgemmBatched_64(CUBLAS_GEMM_BATCHED_ARGS(double, int64_t));
 int cublasGemmBatchedEx(CUBLAS_GEMM_BATCHED_EX_ARGS(int));
+int cublasGemmBatchedEx_64(CUBLAS_GEMM_BATCHED_EX_ARGS(int64_t));
 int cublasGemmEx(CUBLAS_GEMM_EX_ARGS(int));
 int cublasGemmEx_64(CUBLAS_GEMM_EX_ARGS(int64_t));
 int cublasGemmStridedBatchedEx(CUBLAS_GEMM_STRIDED_EX_ARGS(int));
@@ -271,12 +275,25 @@ static int call_arrays(const struct form *f, void *handle, const void *alpha, co
         memcpy(apart + 2, pointers[n - 1], (size_t)is[SA] * width(f));
         pointers[n - 1] = apart + 2;
     }
-    const int status =
-        f->api[0] == 'S'
-            ? cublasSgemmBatched(handle, opa, opb, m, columns, k, (const float *)alpha, (const float *const *)pointers, lda, (const float *const *)(pointers + n), ldb,
-                                 (const float *)beta, (float *const *)(pointers + 2 * n), ldc, (int)is[BATCH])
-            : cublasGemmBatchedEx(handle, opa, opb, m, columns, k, alpha, (const void *const *)pointers, (int)is[TYPE_A], lda, (const void *const *)(pointers + n),
-                                  (int)is[TYPE_B], ldb, beta, (void *const *)(pointers + 2 * n), (int)is[TYPE_C], ldc, (int)is[BATCH], (int)is[COMPUTE], (int)is[ALGO]);
+#define ARRAYS_AS(T) (const T *)alpha, (const T *const *)pointers, lda, (const T *const *)(pointers + n), ldb, (const T *)beta, (T *const *)(pointers + 2 * n), ldc
+#define ARRAYS_EX                                                                                                                                                       \
+    alpha, (const void *const *)pointers, (int)is[TYPE_A], lda, (const void *const *)(pointers + n), (int)is[TYPE_B], ldb, beta, (void *const *)(pointers + 2 * n),      \
+        (int)is[TYPE_C], ldc
+    int status = -1;
+    if (strcmp(f->api, "SgemmBatched") == 0)
+        status = cublasSgemmBatched(handle, opa, opb, m, columns, k, ARRAYS_AS(float), (int)is[BATCH]);
+    if (strcmp(f->api, "DgemmBatched") == 0)
+        status = cublasDgemmBatched(handle, opa, opb, m, columns, k, ARRAYS_AS(double), (int)is[BATCH]);
+    if (strcmp(f->api, "GemmBatchedEx") == 0)
+        status = cublasGemmBatchedEx(handle, opa, opb, m, columns, k, ARRAYS_EX, (int)is[BATCH], (int)is[COMPUTE], (int)is[ALGO]);
+#ifndef ONLY_32_BITS
+    if (strcmp(f->api, "SgemmBatched_64") == 0)
+        status = cublasSgemmBatched_64(handle, opa, opb, m, columns, k, ARRAYS_AS(float), is[BATCH]);
+    if (strcmp(f->api, "DgemmBatched_64") == 0)
+        status = cublasDgemmBatched_64(handle, opa, opb, m, columns, k, ARRAYS_AS(double), is[BATCH]);
+    if (strcmp(f->api, "GemmBatchedEx_64") == 0)
+        status = cublasGemmBatchedEx_64(handle, opa, opb, m, columns, k, ARRAYS_EX, is[BATCH], (int)is[COMPUTE], (int)is[ALGO]);
+#endif
     give_back(pointers);
     give_back(apart);
     return status;
@@ -348,7 +365,7 @@ int client_call(const char *words) {
     const long original = fake_cublas_calls();
     char *const scalars = (char *)(f.is[POINTERS] == CU_POINTER_DEVICE ? x.scalars : x.host);
     void *const used = f.is[NULLS] & NO_HANDLE ? NULL : handle, *const alpha = f.is[NULLS] & NO_ALPHA ? NULL : scalars, *const beta = scalars + width(&f);
-    const int is_arrays = strcmp(f.api, "SgemmBatched") == 0 || strcmp(f.api, "GemmBatchedEx") == 0;
+    const int is_arrays = strstr(f.api, "Batched") != NULL && strstr(f.api, "Strided") == NULL;
     const int status = is_arrays         ? call_arrays(&f, used, alpha, beta, &x)
                        : f.api[0] == 'D' ? call64(&f, used, (const double *)alpha, (const double *)beta, &x)
                                        : call(&f, used, (const float *)alpha, (const float *)beta, &x);

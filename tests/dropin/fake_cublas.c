@@ -197,10 +197,10 @@ static int run_arrays(const struct product *of, const void *const *a, const void
     return status;
 }
 
-#define SGEMM_BATCHED(name, S)                                                                               \
-    FAKE int name(CUBLAS_SGEMM_BATCHED_ARGS(S));                                                             \
-    int name(CUBLAS_SGEMM_BATCHED_ARGS(S)) {                                                                 \
-        const struct product p = {handle, op_a, op_b, m, n, k, alpha, NULL, NULL, beta, NULL, lda, ldb, ldc, 0, 0, 0, batch, TYPE_OF(float)}; \
+#define GEMM_BATCHED(name, T, S)                                                                             \
+    FAKE int name(CUBLAS_GEMM_BATCHED_ARGS(T, S));                                                           \
+    int name(CUBLAS_GEMM_BATCHED_ARGS(T, S)) {                                                               \
+        const struct product p = {handle, op_a, op_b, m, n, k, alpha, NULL, NULL, beta, NULL, lda, ldb, ldc, 0, 0, 0, batch, TYPE_OF(T)}; \
         return run_arrays(&p, (const void *const *)a, (const void *const *)b, (void *const *)c);             \
     }
 #define GEMM_BATCHED_EX(name, S)                                                                             \
@@ -226,7 +226,8 @@ GEMM_STRIDED(cublasSgemmStridedBatched, float, int)
 GEMM_STRIDED(cublasDgemmStridedBatched, double, int)
 SGEMM_EX(cublasSgemmEx, int)
 GEMM_EX(cublasGemmEx, int)
-SGEMM_BATCHED(cublasSgemmBatched, int)
+GEMM_BATCHED(cublasSgemmBatched, float, int)
+GEMM_BATCHED(cublasDgemmBatched, double, int)
 GEMM_BATCHED_EX(cublasGemmBatchedEx, int)
 GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)
 #if MAJOR >= 12
@@ -237,6 +238,9 @@ GEMM_STRIDED(cublasDgemmStridedBatched_64, double, int64_t)
 SGEMM_EX(cublasSgemmEx_64, int64_t)
 GEMM_EX(cublasGemmEx_64, int64_t)
 GEMM_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)
+GEMM_BATCHED(cublasSgemmBatched_64, float, int64_t)
+GEMM_BATCHED(cublasDgemmBatched_64, double, int64_t)
+GEMM_BATCHED_EX(cublasGemmBatchedEx_64, int64_t)
 #endif
 
 /* ---- what is counted alone: the status tells which arguments came */

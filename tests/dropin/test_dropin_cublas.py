@@ -12,14 +12,14 @@ from dropin_programs import HERE, SET, build_face, cc, face, fakes, lines, repla
 
 REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
 COUNTED = re.findall(r"R\(X, (\w+), (\w+),", (ROOT / "dropin/cublas_counted.h").read_text())
-ARRAYS = ["cublasSgemmBatched", "cublasGemmBatchedEx"]
+ARRAYS = ["cublasSgemmBatched", "cublasDgemmBatched", "cublasGemmBatchedEx"]
 MUST = ["cublasSgemm_v2", "cublasSgemmEx", "cublasGemmEx", "cublasSgemmStridedBatched", "cublasGemmStridedBatchedEx", "cublasDgemm_v2", "cublasDgemmStridedBatched"]
-EXPORTED = sorted([*MUST, *ARRAYS, *[name for name, _ in COUNTED], *[name + "_64" for name in MUST], "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasDestroy_v2", "cublasLtMatmul", "dlsym",
+EXPORTED = sorted([*MUST, *ARRAYS, *[name for name, _ in COUNTED], *[name + "_64" for name in [*MUST, *ARRAYS]], "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasDestroy_v2", "cublasLtMatmul", "dlsym",
                    "halftone_dropin_accuracy", "halftone_dropin_counters", "halftone_dropin_reset", "halftone_dropin_state", "halftone_dropin_step",
                    "halftone_dropin_thread", "halftone_dropin_version"])
 
 S, SS, SE, E, ES = "api=Sgemm_v2", "api=SgemmStridedBatched", "api=SgemmEx", "api=GemmEx", "api=GemmStridedBatchedEx"
-B, EB = "api=SgemmBatched", "api=GemmBatchedEx"
+B, EB, DB = "api=SgemmBatched", "api=GemmBatchedEx", "api=DgemmBatched"
 D, DS, E64, ES64 = "api=Dgemm_v2", "api=DgemmStridedBatched", "api=GemmEx ta=1 tb=1 tc=1", "api=GemmStridedBatchedEx ta=1 tb=1 tc=1"
 PEDANTIC, TF32, HALF, UNKNOWN, ARGUMENTS, FP64 = "PEDANTIC", "TF32", "HALF", "UNKNOWN_FORM", "ARGUMENTS", "FP64"
 # Words of a call, and why it is the original's, or SERVED.
@@ -53,7 +53,8 @@ FORMS = [
     (f"{E} ta=2", "TYPES"), (f"{E} tb=14", "TYPES"), (f"{E} tc=1", "TYPES"), (f"{ES} ta=2 tb=2 compute=68 batch=2", "TYPES"),
     (f"{S} sm=64", "SM_TARGET"), (f"{ES} sm=1 batch=2", "SM_TARGET"),
     (f"{B} batch=3", "NO_DRIVER"), (f"{EB} batch=3", "NO_DRIVER"), (f"{B} batch=3 math=2", PEDANTIC), (f"{EB} compute=77 batch=2", TF32), (f"{EB} ta=2 batch=2", "TYPES"),
-    (f"{B} batch=-1", ARGUMENTS), (f"{B} batch=0", "NO_FORM"),
+    (f"{B} batch=-1", ARGUMENTS), (f"{B} batch=0", "NO_FORM"), (f"{B}_64 batch=3", "NO_DRIVER"), (f"{EB}_64 batch=3", "NO_DRIVER"),
+    (f"{DB} batch=3", FP64), (f"{DB}_64 batch=3", FP64), (f"{DB} batch=3 math=8", "NO_DRIVER"), (f"{DB}_64 batch=3 math=2", PEDANTIC),
     # what cuBLAS refuses, or has alone
     (f"{S} m=-1 lda=1 ldc=1", ARGUMENTS), (f"{S} n=-1", ARGUMENTS), (f"{S} k=-1", ARGUMENTS), (f"{SS} batch=-1", ARGUMENTS), (f"{S} opa=3", ARGUMENTS), (f"{S} opb=-1", ARGUMENTS),
     (f"{S} nulls=1", ARGUMENTS), (f"{S} nulls=2", ARGUMENTS), (f"{S} m=40 lda=39", ARGUMENTS), (f"{S} ldb=0", ARGUMENTS), (f"{E} m=40 ldc=39", ARGUMENTS),
@@ -76,7 +77,7 @@ def native(fakes):
 
 
 def is_fp64(words):
-    return words.startswith((D, DS, E64, ES64))
+    return words.startswith((D, DS, E64, ES64, DB))
 
 
 def served_forms(face, fakes, log, forms=FORMS, **env):
@@ -135,12 +136,12 @@ def test_what_is_counted_alone_goes_on_with_its_arguments(face, fakes, tmp_path)
 # With a driver: words of a call of arrays of pointers, products that the face did and calls of the original, why not.
 OF_ARRAYS = [
     *[(f"{api} batch=3 opa={a} opb={b} m=33 n=50 k=45 alpha=-1.5 beta={beta} pointers={pointers} apart={spread}", 1, 0, "")
-      for api in (B, EB) for a, b, beta, pointers in ((0, 1, 0, 0), (2, 0, 0.75, 1)) for spread in (0, 1)],
+      for api in (B, EB, f"{B}_64", f"{EB}_64", f"{DB} math=8", f"{DB}_64 math=8") for a, b, beta, pointers in ((0, 1, 0, 0), (2, 0, 0.75, 1)) for spread in (0, 1)],
     (f"{B} batch=1", 1, 0, ""), (f"{B} batch=5 sa=0 beta=0.5", 1, 0, ""), (f"{B} batch=5 sb=0", 1, 0, ""), (f"{B} batch=64 m=2 n=2 k=2 apart=1", 1, 0, ""),
     (f"{EB} ta=1 tb=1 tc=1 compute=79 batch=3", 1, 0, ""), (f"{EB} ta=1 tb=1 tc=1 compute=70 math=8 batch=3 apart=1", 1, 0, ""), (f"{EB} compute=78 batch=2", 1, 0, ""),
     (f"{B} batch=65 m=2 n=2 k=2 apart=1", 0, 1, "NO_FORM"), (f"{B} batch=65 m=2 n=2 k=2", 1, 0, ""), (f"{B} batch=70000 m=1 n=1 k=1 lda=1 ldb=1 ldc=1", 0, 1, "NO_FORM"),
     # two products were launched when the third was refused: the original does that one
-    (f"{B} batch=3 apart=2 beta=0.75", 0, 1, ARGUMENTS), (f"{B} batch=3 apart=2 lda=39 m=40", 0, 1, ARGUMENTS), (f"{EB} ta=1 tb=1 tc=1 compute=70 batch=2", 0, 1, FP64),
+    (f"{B} batch=3 apart=2 beta=0.75", 0, 1, ARGUMENTS), (f"{B}_64 batch=3 apart=2 beta=0.75", 0, 1, ARGUMENTS), (f"{DB} batch=3 apart=2 beta=0.75 math=8", 0, 1, ARGUMENTS), (f"{B} batch=3 apart=2 lda=39 m=40", 0, 1, ARGUMENTS), (f"{EB} ta=1 tb=1 tc=1 compute=70 batch=2", 0, 1, FP64),
 ]
 
 
@@ -170,7 +171,8 @@ def test_arrays_of_pointers_are_read_and_multiplied(face, fakes, tmp_path):
     pytest.param(replaced("cublas_arrays.c", "good && cublas_wait(stream)", "good"), id="unread"),
     pytest.param(replaced("cublas_arrays.c", "if ((int64_t)(at[i] - at[i - 1]) != distance)", "if (false)"), id="uneven"),
     pytest.param(replaced("cublas_arrays.c", "one.b = (const void *)at[g->batch + *done];", "one.b = (const void *)at[*done];"), id="operands"),
-    pytest.param(replaced("cublas_entries.c", "a += done, b += done, c += done;", ""), id="rest"),
+    pytest.param(replaced("cublas_entries.c", "a += done, b += done, c += done, ", ""), id="rest"),
+    pytest.param(replaced("cublas_entries.c", "cublasDgemmBatched, gemm_batched, GEMM_BATCHED, VALUES_BATCHED, CU_R_64F", "cublasDgemmBatched, gemm_batched, GEMM_BATCHED, VALUES_BATCHED, CU_R_32F"), id="type"),
     pytest.param(replaced("cublas_face.h", "sizeof(float) : sizeof(double)", "sizeof(float) : sizeof(float)"), id="size"),
 ])
 def test_a_face_that_mixes_arrays_up_is_noticed(edit, fakes, tmp_path):
