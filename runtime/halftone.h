@@ -157,7 +157,7 @@
  *
  *      fp64            |C - R| <= (k + 4) 2^-53 |A||B| on every input, with NaN, Inf, overflow and subnormal results as native
  *                      DGEMM has them: the default. By scheme native64, FP64 tensor cores on compute capability 8.0, 9.0 and
- *                      10.0, else FP64 FMAs, which are slow where a GPU has few (1/32 or 1/64 of its FP32 rate); or, where that is
+ *                      10.0, else, and for vectors on NVIDIA, FP64 FMAs, which are slow where a GPU has few (1/32 or 1/64 of its FP32 rate); or, where that is
  *                      predicted faster, by crt15 (crt14, crt16) for the elements of C that the data certify, native64 for the rest
  *      bits=N          2^-N |A||B|, in the same ways; HALFTONE_ACCURACY where (k + 4) 2^-53 is more
  *      fp64-fast       crt14 where it is predicted faster than native64

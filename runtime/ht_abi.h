@@ -1,6 +1,6 @@
 /* ht_abi.h: what a generated kernel, its set and the runtime know of each other. Pure C, no vendor header.
  *
- * The text between the abi marks is copied into every generated file, so that a vendored kernel needs no header of
+ * The text between the abi and the shapes marks is copied into every generated file, so that a vendored kernel needs no header of
  * this project; HT_ABI_VERSION changes with it. Below: the contracts of launchers, the descriptors of kernels, schemes and
  * sets, and what packing and runtime count alike. */
 #ifndef HT_ABI_H
@@ -12,7 +12,7 @@
 
 /*@abi*/
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 9
+#define HT_ABI_VERSION 10
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -58,14 +58,6 @@ struct ht_gemm_args {
      * a_src and b_src. */
     int fallback_in_kernel;
 };
-/* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
- * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
- * elements, not bm; 0: by any. */
-static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share) {
-    const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
-    const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
-    return swapped + (share > 0 ? straight / share : 0) < straight;
-}
 /* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which blocks_per_sm blocks fit an SM, and
  * never more than four (their registers). `most` where that makes more than two waves: then memory decides.
  * Else what takes least, a wave as long as its blocks' tiles and one more for the exchange of row absmax.
@@ -153,6 +145,19 @@ struct ht_pack_args {
 };
 #endif
 /*@end*/
+/*@shapes*/
+#ifndef HT_ABI_SHAPES
+#define HT_ABI_SHAPES
+/* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
+ * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
+ * elements, not bm; 0: by any. */
+static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share) {
+    const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
+    const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
+    return swapped + (share > 0 ? straight / share : 0) < straight;
+}
+#endif
+/*@end*/
 
 /* Contracts that both sides of the ABI rely on:
  * - A launcher takes any m, n >= 1 and batch <= HT_GRID_BATCH (pack: both operands' batches together); the
@@ -191,10 +196,10 @@ struct ht_tile {
     int32_t exact_k;              /* exact integer sums: most k of one split-K slice; 0: FP32 sums */
     int32_t no_split_k;           /* 1: k is never split */
     int32_t in_block_k_splits;    /* of a tile's rows that an M-side operand of up to four rows leaves idle up to so many share k; where more rows
-                                   * are contiguous a tile has four times so many, if that is more than bm, less HT_MISALIGN_ROWS_LOST where
-                                   * they begin at no multiple of 16 bytes; 0: they stay idle */
+                                   * are contiguous a tile has 16 bytes' times so many, if that is more than bm, less 16 bytes' where they
+                                   * begin at no multiple of those; 0: they stay idle */
+    int32_t element_bytes;        /* of A, B and C */
 };
-enum { HT_MISALIGN_ROWS_LOST = 4 };
 
 /* The two forms of the cost formula (ht_cost.h) and their coefficients, which the generator's model fills in: integers; cycles are those of
  * an SM at the set's clock_mhz, "x256" is fixed point with 8 fraction bits. */
@@ -252,8 +257,9 @@ enum ht_family {
     HT_FAMILY_SIMT_SMALL_K,   /* FFMA from shared memory */
     HT_FAMILY_GEMV,           /* FFMA, N <= 4 */
     HT_FAMILY_TALL_SKINNY,    /* FFMA, N <= 4, small K */
-    HT_FAMILY_FP64_MMA_TILE,  /* FP64 products by DMMA */
-    HT_FAMILY_FP64_TILE,      /* FP64 products by FP64 FMA */
+    HT_FAMILY_FP64_GEMV,      /* FP64 products by FP64 FMA: the same as GEMV, */
+    HT_FAMILY_FP64_MMA_TILE,  /* tiles by DMMA, */
+    HT_FAMILY_FP64_TILE,      /* and by FP64 FMA */
     HT_FAMILY_FALLBACK,       /* DMMA of the 64 x 64 blocks of C that fail the data check */
     HT_FAMILY_PACK,
     HT_FAMILY_REDUCE,       /* adds split-K partials */

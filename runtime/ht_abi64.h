@@ -143,15 +143,17 @@ struct ht_ozaki_combine_args {
     int bits, most, mode;
     double alpha, beta;
 };
-/* By FP64 arithmetic (scheme native64): element (row, k) of A is a[row * a_ld + k] when a_k_contiguous,
- * else a[k * a_ld + row]; of B likewise, its rows being columns of B. C as above. */
+/* By FP64 arithmetic (scheme native64): element (row, k) of A is a_src[row * a_ld + k] when
+ * a_k_contiguous, else a_src[k * a_ld + row]; of B likewise, its rows being columns of B. C as above. */
 struct ht_native64_args {
-    const double *a, *b;
+    const double *a_src, *b_src;
     double *c;
+    double *partial; /* split-K partials, as of ht_gemm_args */
     const double *alpha_ptr, *beta_ptr;
-    long long a_ld, b_ld, ldc, a_stride, b_stride, c_stride; /* elements; strides between batch entries */
+    long long a_ld, b_ld, ldc, a_src_stride, b_src_stride, c_stride; /* elements; strides between batch entries */
     struct ht_crt_counts counts; /* where they are: of C only what residues leave */
     int m, n, k;
+    int splits; /* of k; 1: alpha and beta are applied here */
     int a_k_contiguous, b_k_contiguous;
     int batch;
     double alpha, beta;

@@ -62,6 +62,11 @@ struct ht_walk {
     int64_t once;         /* bytes of A, B and C */
 };
 
+/* Elements of 16 bytes. */
+static inline int64_t ht_vector(const struct ht_tile *t) {
+    return 16 / t->element_bytes;
+}
+
 static inline struct ht_walk ht_walk_of(const struct ht_machine *g, const struct ht_tile *t,
                                         const struct ht_problem *p, int64_t high) {
     struct ht_walk w;
@@ -73,9 +78,9 @@ static inline struct ht_walk ht_walk_of(const struct ht_machine *g, const struct
     w.steps = ht_ceil_div(ht_ceil_div(p->k, t->step_k), p->splits);
     w.full = w.tiles / (g->sms * t->blocks_per_sm);
     w.rest = w.tiles % (g->sms * t->blocks_per_sm);
-    w.misaligned = (w.swap_ab ? p->n : p->m) > 1 && (w.swap_ab ? p->k : p->m) % 4 != 0;
-    w.once =
-        ht_mul(ht_add(ht_mul(ht_mul(ht_add(p->m, p->n), p->k), 4), ht_mul(ht_mul(p->m, p->n), 4)), p->batch);
+    w.misaligned = (w.swap_ab ? p->n : p->m) > 1 && (w.swap_ab ? p->k : p->m) % ht_vector(t) != 0;
+    w.once = ht_mul(ht_mul(ht_add(ht_mul(ht_add(p->m, p->n), p->k), ht_mul(p->m, p->n)), t->element_bytes),
+                    p->batch);
     return w;
 }
 
@@ -152,7 +157,7 @@ static inline int64_t ht_tiled_waves_ns(const struct ht_machine *g, const struct
     const int64_t stored = (p->m < w.bm ? p->m : w.bm) * (p->n < w.bn ? p->n : w.bn);
     const int64_t shallow = p->k < t->step_k ? p->k : t->step_k;
     const int64_t misaligned = w.misaligned ? c->misaligned_cycles * INT64_C(256) * shallow / t->step_k : 0;
-    const int64_t scalar_store = p->m % 4 != 0 ? c->scalar_store_cycles * stored / (w.bm * w.bn) : 0;
+    const int64_t scalar_store = p->m % ht_vector(t) != 0 ? c->scalar_store_cycles * stored / (w.bm * w.bn) : 0;
     const struct ht_work work = {c->step_busy_x256, c->step_latency_x256 + misaligned, t->step_bytes,
                                  c->block_overhead_cycles + scalar_store};
     const int64_t cycles =
@@ -202,7 +207,8 @@ static inline int64_t ht_in_block_splits(const struct ht_tile *t, int64_t rows, 
 
 /* Rows of a tile are as many times bm, where more than four rows of A are contiguous along m. */
 static inline int64_t ht_row_sets(const struct ht_tile *t, const struct ht_problem *p, int swap_ab) {
-    return 4 * t->in_block_k_splits > t->bm && !swap_ab && p->m > 4 ? 4 * t->in_block_k_splits / t->bm : 1;
+    const int64_t rows = ht_vector(t) * t->in_block_k_splits;
+    return rows > t->bm && !swap_ab && p->m > 4 ? rows / t->bm : 1;
 }
 
 static inline int64_t ht_streaming_ns(const struct ht_machine *g, const struct ht_tile *t,
@@ -211,7 +217,7 @@ static inline int64_t ht_streaming_ns(const struct ht_machine *g, const struct h
               gemv = t->in_block_k_splits > 0;
     const int64_t sets = ht_row_sets(t, p, swap_ab);
     struct ht_walk w =
-        ht_walk_of(g, t, p, t->bm * sets - (sets > 1 && p->m % 4 != 0 ? HT_MISALIGN_ROWS_LOST : 0));
+        ht_walk_of(g, t, p, t->bm * sets - (sets > 1 && p->m % ht_vector(t) != 0 ? ht_vector(t) : 0));
     w.steps = ht_ceil_div(w.steps, ht_in_block_splits(t, swap_ab ? p->n : p->m, swap_ab ? w.bn : w.bm));
     const int misaligned = w.misaligned && (!gemv || (p->m <= 4 && !swap_ab));
     const int64_t shallow = p->k < t->step_k ? p->k : t->step_k;

@@ -82,9 +82,28 @@ static void add_counts(struct packed_layout *o) {
     o->count_bytes = round_up(ht_mul(ht_mul(o->count_stride, (int64_t)sizeof(int)), o->entries), WS_ALIGNMENT);
 }
 
+/* The kernel for what the counts leave: of those that ask them, which are tiles; k is whole. */
+static struct ht_choice pick_for_rest(const struct ht_set_desc *set, const struct gemm_call *x,
+                                      const struct ht_scheme_desc *native) {
+    struct ht_choice best = {NO_KERNEL, 1, INT64_MAX};
+    for (int i = 0; i < set->kernels; i++) {
+        const int family = set->kernel[i].family;
+        if (strcmp(set->kernel[i].scheme, native->name) != 0 ||
+            (family != HT_FAMILY_FP64_MMA_TILE && family != HT_FAMILY_FP64_TILE))
+            continue;
+        const struct ht_choice choice = ht_pick_splits(set, i, at_least_one(x->m), at_least_one(x->n), x->k,
+                                                       at_least_one(x->batch), 0);
+        best = choice.predicted_ns < best.predicted_ns ? choice : best;
+    }
+    return best;
+}
+
 int ht_plan_certificate(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *native,
                         struct plan *p) {
-    const struct ht_choice choice = ht_pick64(h, x, native);
+    const struct ht_choice choice = pick_for_rest(h->set64, x, native);
+    if (choice.kernel == NO_KERNEL)
+        return ht_fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no tile that fits the shared memory of this GPU",
+                       native->name);
     p->checked = true;
     p->fallback = choice.kernel;
     p->kernel_ns = ht_add(p->kernel_ns, CHECK_LAUNCHES * (int64_t)p->set->launch_ns);

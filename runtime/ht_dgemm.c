@@ -243,16 +243,17 @@ int ht_launch_native64(halftone *h, const struct gemm_run *r, const struct step 
     args.m = (int)x->m;
     args.n = (int)x->n;
     args.batch = r->args.batch;
+    args.splits = 1;
     args.counts = ht_counts_of(r, r->entry);
     args.beta_ptr = on_device ? (const double *)x->beta : NULL;
     args.beta = on_device ? 0.0 : *(const double *)x->beta;
     if (x->k > 0) { /* else only C is scaled: alpha stays 0 */
-        args.a = (const double *)x->a + r->entry * x->stride_a;
-        args.b = (const double *)x->b + r->entry * x->stride_b;
+        args.a_src = (const double *)x->a + r->entry * x->stride_a;
+        args.b_src = (const double *)x->b + r->entry * x->stride_b;
         args.a_ld = x->lda;
         args.b_ld = x->ldb;
-        args.a_stride = x->stride_a;
-        args.b_stride = x->stride_b;
+        args.a_src_stride = x->stride_a;
+        args.b_src_stride = x->stride_b;
         args.k = (int)x->k;
         args.a_k_contiguous = is_trans(x->transa);
         args.b_k_contiguous = !is_trans(x->transb);

@@ -61,9 +61,10 @@ static void dispatch_declarations(struct text *out, const struct library *l) {
 }
 
 static void dispatch_tile(struct text *out, const struct ht_tile *t) {
-    text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n", t->bm, t->bn, t->step_k,
-              t->step_bytes, t->blocks_per_sm, t->cluster_m, t->cluster_n, t->unpacked, t->swap_ab_min_gain,
-              t->persistent, t->exact_k, t->no_split_k, t->in_block_k_splits);
+    text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n", t->bm, t->bn,
+              t->step_k, t->step_bytes, t->blocks_per_sm, t->cluster_m, t->cluster_n, t->unpacked,
+              t->swap_ab_min_gain, t->persistent, t->exact_k, t->no_split_k, t->in_block_k_splits,
+              t->element_bytes);
 }
 
 static void dispatch_cost(struct text *out, const struct ht_cost *c) {

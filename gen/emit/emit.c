@@ -88,7 +88,8 @@ static void add_params(struct params *p, const char *names, const struct emit_co
         {"PRODUCT_B", product_slices(s, 1)}, {"BM", t->bm}, {"BN", t->bn}, {"BK", t->bk}, {"WM", t->wm},
         {"WN", t->wn}, {"STAGES", t->stages}, {"CLUSTER", t->cluster},
         {"SHARES_A", plan && tile_cluster_n(t) > 1}, {"SHARES_B", plan && tile_cluster_m(t) > 1},
-        {"PROMOTE_STEPS", l->promote_steps}, {"PROMOTES", l->promoted[0]}, {"PROMOTE_TILES", l->chunk},
+        {"ELEMENT_BYTES", number_bytes(s->in)}, {"PROMOTE_STEPS", l->promote_steps},
+        {"PROMOTES", l->promoted[0]}, {"PROMOTE_TILES", l->chunk},
         {"ELECT_PRODUCER", l->hurries_copies}, {"RASTER", l->raster}, {"REFILL_AFTER_BARRIER", l->refills},
         {"MIN_BLOCKS", l->min_blocks}, {"FRAGMENT_K", plan ? target_fragment_k(&l->on) : 0},
         {"WAVE", c->isa->wave_size}, {"PINGPONG_GROUPS", plan ? tile_groups(t, &l->on) : 0},
@@ -129,7 +130,8 @@ static void add_params(struct params *p, const char *names, const struct emit_co
                      "SMEM_PER_SM SMEM_PER_BLOCK L2_BYTES WAVE"
 #define PARAMS_OF_TILE "BM BN BK WM WN STAGES " PARAMS_OF_SCHEME " "
 #define PARAMS_OF_WARPS "MIN_BLOCKS WAVE MMA_M MMA_N FRAGMENT_K B_TILES D_COLS "
-#define PARAMS_UNPACKED PARAMS_OF_TILE PARAMS_OF_WARPS "FAST IS_FALLBACK SMS"
+#define PARAMS_UNPACKED PARAMS_OF_TILE PARAMS_OF_WARPS "FAST IS_FALLBACK SMS ELEMENT_BYTES"
+#define PARAMS_PASSES "BM BN BK WM WN STAGES " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER"
 #define PARAMS_SLICED PARAMS_UNPACKED " PRODUCTS *PRODUCT_A *PRODUCT_B A_FROM_REGISTERS PINGPONG_GROUPS"
 
 static void write_params(struct text *out, const struct params *p) {
@@ -216,14 +218,13 @@ static const struct family_emit {
                         NULL, NULL},
     [HT_FAMILY_SIMT_SMALL_K] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_GEMV] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
+    [HT_FAMILY_FP64_GEMV] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_TALL_SKINNY] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_FP64_MMA_TILE] = {"BM BN BK WM WN STAGES MIN_BLOCKS WAVE", "", NULL, NULL, NULL},
     [HT_FAMILY_FP64_TILE] = {"BM BN BK WM WN MIN_BLOCKS WAVE", "", NULL, NULL, NULL},
     [HT_FAMILY_CRT_WGMMA_SS] = {"BM BN BK WM WN STAGES RASTER SMS", "", NULL, NULL, NULL},
-    [HT_FAMILY_CRT_MMA_WARP] = {"BM BN BK WM WN STAGES " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER", "",
-                                NULL, NULL, NULL},
-    [HT_FAMILY_OZAKI_MMA_WARP] = {"BM BN BK WM WN STAGES " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER", "",
-                                  NULL, NULL, NULL},
+    [HT_FAMILY_CRT_MMA_WARP] = {PARAMS_PASSES, "", NULL, NULL, NULL},
+    [HT_FAMILY_OZAKI_MMA_WARP] = {PARAMS_PASSES, "", NULL, NULL, NULL},
     [HT_FAMILY_FALLBACK] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
 };
 
@@ -312,14 +313,6 @@ static void banner_gemm(struct text *out, const struct emit_context *c, const st
               emit_gemm_args(p->on.s), api_of(p->on.isa));
 }
 
-static void banner_small(struct text *out, const struct isa *isa, const char *name, const char *what,
-                         const char *args, const struct scheme *s) {
-    text_addf(out, "// %s\n//\n// %s\n", name, what);
-    if (s)
-        text_addf(out, "// Scheme %s: %s\n// Input range: %s\n", s->name, s->paper, emit_range_text(s, isa));
-    text_addf(out, "//\n// int %s_launch(%s, void *stream);  0 or a %sError_t\n", name, args, api_of(isa));
-}
-
 struct frame {
     const struct emit_context *c;
     const struct isa *isa;
@@ -347,7 +340,8 @@ bool emit_fallback_in_kernel(const struct plan *p) {
 static const char *hook_of(const struct frame *f, const char *name) {
     const struct isa *isa = f->isa;
     const struct scheme *s = f->scheme;
-    const bool exact = s && scheme_is_fixed_point(s), inside = f->plan && emit_fallback_in_kernel(f->plan);
+    const bool exact = s && scheme_is_fixed_point(s), inside = f->plan && emit_fallback_in_kernel(f->plan),
+               fp64 = s && s->in == NUMBER_F64;
     const struct {
         const char *role, *hook;
     } roles[] = {{"=launch", isa->launch}, {"=stage", isa->stage}, {"=fragment", isa->fragment},
@@ -367,7 +361,8 @@ static const char *hook_of(const struct frame *f, const char *name) {
                  {"=chain", exact                            ? "accum/carry_i32"
                             : s && s->scale == SCALE_TILE ? "accum/tile_levels"
                                                           : "accum/promote"},
-                 {"=partial", exact ? "accum/partial_i64" : "accum/partial_f32"},
+                 {"=partial", exact ? "accum/partial_i64" : fp64 ? "accum/partial_f64" : "accum/partial_f32"},
+                 {"=real", fp64 ? "stage/real_f64" : "stage/real_f32"},
                  {"=split", exact ? "pack/split_i8x4" : "pack/split_f32x4"},
                  {"=scheme", s ? s->hooks : NULL}};
     for (size_t i = 0; name && i < sizeof roles / sizeof *roles; i++) {
@@ -523,42 +518,40 @@ bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan
     return write_file(out, &f);
 }
 
-static bool emit_pack64(struct text *out, const struct emit_context *c, const struct scheme *s) {
-    char name[PLAN_NAME_MAX];
+/* A kernel beside the product's; plan: whose tile it knows, or NULL. */
+static bool emit_small(struct text *out, struct frame f, const char *params, const struct plan *plan,
+                       const char *what) {
     struct params written = {0};
-    const bool crt = s->moduli > 0;
-    emit_pack_name(name, sizeof name, s, c->isa);
-    add_params(&written, "WAVE", c, s, NULL);
-    const struct frame f = {.c = c, .isa = c->isa, .name = name, .scheme = s, .args = emit_pack_args(s),
-                            .values = crt ? "operands, count" : "*args",
-                            .skeleton = &skeleton_table[crt ? HT_FAMILY_CRT_PACK : HT_FAMILY_OZAKI_PACK],
-                            .written = &written};
-    banner_small(out, c->isa, name,
-                 crt ? "Residues of one or two FP64 operands as panel atoms, one for each modulus."
-                     : "Two FP64 operands as FP16 slices in panel atoms, as many as their data need.",
-                 f.args, s);
+    const struct scheme *s = f.scheme;
+    add_params(&written, params, f.c, s, plan);
+    f.written = &written;
+    text_addf(out, "// %s\n//\n// %s\n", f.name, what);
+    if (s)
+        text_addf(out, "// Scheme %s: %s\n// Input range: %s\n", s->name, s->paper,
+                  emit_range_text(s, f.isa));
+    text_addf(out, "//\n// int %s_launch(%s, void *stream);  0 or a %sError_t\n", f.name, f.args,
+              api_of(f.isa));
+    if (f.skeleton->has_init)
+        text_addf(out, "// int %s_init(void);  before that, once per device\n", f.name);
     return write_file(out, &f);
 }
 
-/* What makes C of a plan's residues. */
+/* What makes C of a plan's residues or slices. */
 static bool emit_c(struct text *out, const struct emit_context *c, const struct plan *p,
                    enum ht_family family, const char *name, const char *args, const char *what) {
-    struct params written = {0};
     const struct frame f = {.c = c, .isa = p->on.isa, .name = name, .scheme = p->on.s, .args = args,
-                            .values = "*args", .skeleton = &skeleton_table[family], .written = &written};
-    add_params(&written, "BM BN BK WM WN " PARAMS_OF_WARPS, c, p->on.s, p);
-    banner_small(out, p->on.isa, name, what, args, p->on.s);
-    return write_file(out, &f);
+                            .values = "*args", .skeleton = &skeleton_table[family]};
+    return emit_small(out, f, "BM BN BK WM WN " PARAMS_OF_WARPS, p, what);
 }
 
 bool emit_combine(struct text *out, const struct emit_context *c, const struct plan *p) {
+    const bool crt = p->on.s->moduli > 0;
     char name[PLAN_NAME_MAX];
     emit_combine_name(name, sizeof name, p);
-    if (p->on.s->moduli == 0)
-        return emit_c(out, c, p, HT_FAMILY_OZAKI_COMBINE, name, emit_combine_args(p->on.s),
-                      "C = alpha S + beta C, where S is the sum of all products of slices.");
-    return emit_c(out, c, p, HT_FAMILY_CRT_COMBINE, name, emit_combine_args(p->on.s),
-                  "C = alpha X + beta C, rounded once, of the integers X that residues say.");
+    return emit_c(out, c, p, crt ? HT_FAMILY_CRT_COMBINE : HT_FAMILY_OZAKI_COMBINE, name,
+                  emit_combine_args(p->on.s),
+                  crt ? "C = alpha X + beta C, rounded once, of the integers X that residues say."
+                      : "C = alpha S + beta C, where S is the sum of all products of slices.");
 }
 
 bool emit_exact(struct text *out, const struct emit_context *c, const struct plan *p) {
@@ -569,32 +562,29 @@ bool emit_exact(struct text *out, const struct emit_context *c, const struct pla
 }
 
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
+    const bool combined = scheme_is_combined(s), slices = combined && s->moduli == 0;
+    const enum ht_family family = !combined ? HT_FAMILY_PACK
+                                  : slices  ? HT_FAMILY_OZAKI_PACK
+                                            : HT_FAMILY_CRT_PACK;
     char name[PLAN_NAME_MAX];
-    struct params written = {0};
-    if (scheme_is_combined(s))
-        return emit_pack64(out, c, s);
     emit_pack_name(name, sizeof name, s, c->isa);
-    add_params(&written, PARAMS_OF_PACK, c, s, NULL);
-    const struct frame f = {.c = c, .isa = c->isa, .name = name, .skeleton = &skeleton_table[HT_FAMILY_PACK],
-                            .args = EMIT_PACK_ARGS, .values = "operands, count", .scheme = s,
-                            .written = &written};
-    banner_small(out, c->isa, name, "Splits one or two operands into slices and writes them as panel atoms.",
-                 f.args, s);
-    text_addf(out, "// int %s_init(void);  before that, once per device\n", name);
-    return write_file(out, &f);
+    const struct frame f = {.c = c, .isa = c->isa, .name = name, .skeleton = &skeleton_table[family],
+                            .args = emit_pack_args(s), .values = slices ? "*args" : "operands, count",
+                            .scheme = s};
+    return emit_small(
+        out, f, combined ? "WAVE" : PARAMS_OF_PACK, NULL,
+        !combined ? "Splits one or two operands into slices and writes them as panel atoms."
+        : slices  ? "Two FP64 operands as FP16 slices in panel atoms, as many as their data need."
+                  : "Residues of one or two FP64 operands as panel atoms, one for each modulus.");
 }
 
 bool emit_reduce(struct text *out, const struct emit_context *c, const struct scheme *s) {
     char name[PLAN_NAME_MAX];
-    struct params written = {0};
     emit_reduce_name(name, sizeof name, s, c->isa);
-    add_params(&written, "WAVE SCALES_SUMS SCALES_ROWS ACCS SCALE_LOW SCALE_HIGH SCALE_ROOM CHECKS", c, s,
-               NULL);
     const struct frame f = {.c = c, .isa = c->isa, .name = name,
                             .skeleton = &skeleton_table[HT_FAMILY_REDUCE], .args = EMIT_GEMM_ARGS,
-                            .values = "*args", .scheme = s, .written = &written};
-    banner_small(out, c->isa, name,
-                 "Adds split-K parts in an order that only their number decides: C = alpha * sum + beta * C.",
-                 f.args, s);
-    return write_file(out, &f);
+                            .values = "*args", .scheme = s};
+    return emit_small(
+        out, f, "WAVE SCALES_SUMS SCALES_ROWS ACCS SCALE_LOW SCALE_HIGH SCALE_ROOM CHECKS", NULL,
+        "Adds split-K parts in an order that only their number decides: C = alpha * sum + beta * C.");
 }

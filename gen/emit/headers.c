@@ -16,13 +16,17 @@ bool emit_read(struct text *out, const char *root, const char *folder, const cha
     return ok;
 }
 
-bool emit_read_abi(struct text *out, const char *root, enum number_type matrices) {
-    const char *const name = matrices == NUMBER_F64 ? "ht_abi64.h" : "ht_abi.h";
+static bool read_section(struct text *out, const char *root, const char *name, const char *section) {
     struct text file = {0};
     const bool ok =
-        emit_read(&file, root, "runtime", name) && tpl_section(out, name, file.data, file.len, "abi");
+        emit_read(&file, root, "runtime", name) && tpl_section(out, name, file.data, file.len, section);
     text_free(&file);
     return ok;
+}
+
+bool emit_read_abi(struct text *out, const char *root, enum number_type matrices) {
+    return read_section(out, root, matrices == NUMBER_F64 ? "ht_abi64.h" : "ht_abi.h", "abi") &&
+           read_section(out, root, "ht_abi.h", "shapes");
 }
 
 bool emit_read_headers(struct text *abi, struct text *headers, const char *root) {

@@ -7,20 +7,29 @@
 #include <string.h>
 
 #define SUMS "scheme/row_scale", "=partial", "check/range_check"
-#define FOLDS_SIMT .folds = "MI NI P_PARTS Q_PARTS PREFETCH K_WARPS PER_THREAD GUARDED_LOADS"
+#define FOLDS_SIMT .folds = "MI NI P_PARTS Q_PARTS PREFETCH K_WARPS PER_THREAD GUARDED_LOADS VEC K_SETS"
 #define FOLDS_TILE                                                                                           \
     .folds = "MI NI K_STEPS ROWS_AT_ONCE ROW_GROUPS B_PAIRS SETS D_REGS D_ROWS FP32_STEPS A_PER_LANE "     \
              "B_PER_LANE FMA_ROWS TRANSPOSED"
+#define OF_FP64 .in = NUMBER_F64, .out = NUMBER_F64
 #define OF_WARPS .team = "warp", .workers = "warps", .holds = "fragments"
 /* Kernels of the caller's matrices. */
-#define UNPACKED(file_, label_)                                                                              \
-    .file = file_, .label = label_, .unpacked = true, .has_init = true, .cost_form = HT_TILED_WAVES
-#define STREAMING(file_)                                                                                     \
-    .file = file_, .label = file_, .unpacked = true, .has_init = true, .cost_form = HT_STREAMING
+#define UNPACKED_OF(form_, file_, label_)                                                                    \
+    .file = file_, .label = label_, .unpacked = true, .has_init = true, .cost_form = form_
+#define UNPACKED(file_, label_) UNPACKED_OF(HT_TILED_WAVES, file_, label_)
+#define STREAMING(file_) UNPACKED_OF(HT_STREAMING, file_, file_)
+#define PASSES_BY_WARPS                                                                                      \
+    .label = "_mma", .searched = true, OF_FP64, .forms_passes = true, .needs = ISA_FRAGMENTS,                \
+    .has_init = true, .cost_form = HT_TILED_WAVES, .no_split_k = true, OF_WARPS,                             \
+    .folds = "THREADS MI NI K_STEPS K_ATOMS K_PAIRS D_REGS A_BLOCKS B_BLOCKS STAGE_BYTES PARTS "             \
+             "PREFETCH_STAGES A_BYTES SMEM_BYTES WARPS_M WARPS_N SUMS A_REGS B_REGS ATOM_K"
 #define ROUNDED_ONCE                                                                                         \
     .arithmetic = "exact products by DMMA, FP64 tensor cores",                                               \
     .accuracy = "sums in FP64, off by at most k 2^-53 of |A||B|; rounded to FP32 once, or once for each "    \
                 "part of a split k, and the parts added with compensation"
+#define SIMT_FP64(chains_)                                                                                   \
+    OF_FP64, .arithmetic = "FP64 FMA alone",                           \
+    .accuracy = chains_ ", each addition rounded once, at most k of them: k 2^-53 of |A||B|"
 #define SIMT_FP32(chains_)                                                                                   \
     .arithmetic = "FP32 FFMA, no matrix unit",                                                               \
     .accuracy = "inputs keep all 24 bits; " chains_ ", added in FP32 to nearest"
@@ -74,7 +83,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
     [HT_FAMILY_DMMA] =
         {UNPACKED("dmma", "dmma"), .swap_ab_min_gain = 8, .needs = ISA_DMMA, .is_fallback_base = true,
          OF_WARPS, ROUNDED_ONCE, .folds = "MI NI ROW_TILES K_PER_LANE",
-         .hooks = {"=launch", "=dmma", SUMS, "stage/operand_view", "stage/cp_async_tile"},
+         .hooks = {"=launch", "=dmma", SUMS, "=real", "stage/operand_view", "stage/cp_async_tile"},
          .tiles = {{64, 64, 16, 32, 32, 4, ALWAYS, "DMMA; a large C with few k"},
                    {128, 32, 16, 32, 32, 4, ALWAYS, "DMMA; the same, up to 32 columns"},
                    {64, 32, 16, 32, 16, 4, ALWAYS, "DMMA; the same, fewer tiles"},
@@ -82,7 +91,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
     [HT_FAMILY_SIMT_SMALL_K] =
         {UNPACKED("simt_small_k", "simt"), .sets_min_blocks_by_registers = true, OF_WARPS, FOLDS_SIMT,
          SIMT_FP32("chains of 32 k, in a small C of short k of 4"),
-         .hooks = {"=launch", SUMS, "stage/operand_view", "epilogue/lane_transpose"},
+         .hooks = {"=launch", SUMS, "=real", "stage/operand_view", "epilogue/lane_transpose"},
          .tiles = {{128, 64, 16, 128, 16, 2, UNLESS_DMMA, "FFMA; small K, or few columns"},
                    {64, 64, 16, 64, 16, 2, UNLESS_DMMA, "FFMA; small K, or few tiles"},
                    {128, 32, 16, 64, 16, 2, UNLESS_DMMA, "FFMA; small K, up to 32 columns"},
@@ -90,28 +99,34 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
     [HT_FAMILY_GEMV] =
         {STREAMING("gemv"), .in_block_k_splits = GEMV_LANES, OF_WARPS, FOLDS_SIMT,
          SIMT_FP32("at least 32 chains, one for each remainder of k"),
-         .hooks = {"=launch", SUMS, "stage/operand_view"},
+         .hooks = {"=launch", SUMS, "=real", "stage/operand_view"},
          .tiles = {{8, 1, 256, 0, 1, 1, ALWAYS, "FFMA; one column a block"},
                    {16, 4, 256, 0, 4, 1, ALWAYS, "FFMA; four columns a block"}}},
+    [HT_FAMILY_FP64_GEMV] =
+        {UNPACKED_OF(HT_STREAMING, "gemv", "gemv64"), .in_block_k_splits = GEMV_LANES, OF_WARPS, FOLDS_SIMT,
+         SIMT_FP64("at least 32 chains, one for each remainder of k"), .no_split_k = true,
+         .hooks = {"=launch", SUMS, "=real", "stage/operand_view"},
+         .tiles = {{8, 1, 128, 0, 1, 1, ALWAYS, "FP64 FMA; one column a block"},
+                   {16, 4, 128, 0, 4, 1, ALWAYS, "FP64 FMA; four columns a block"}}},
     [HT_FAMILY_TALL_SKINNY] =
         {STREAMING("tall_skinny"), .no_split_k = true, .line_k = 32, OF_WARPS, FOLDS_SIMT,
          SIMT_FP32("chains of at most 8 k"), .smem = "SMEM_BYTES<1>",
-         .hooks = {"=launch", SUMS, "stage/operand_view"},
+         .hooks = {"=launch", SUMS, "=real", "stage/operand_view"},
          .tiles = {{128, 1, 64, 0, 1, 1, ALWAYS, "FFMA; small K, one column a block"},
                    {128, 2, 64, 0, 2, 1, ALWAYS, "FFMA; small K, two columns a block"},
                    {128, 4, 64, 0, 4, 1, ALWAYS, "FFMA; small K, four columns a block"}}},
     [HT_FAMILY_FP64_MMA_TILE] =
-        {UNPACKED("fp64_mma_tile", ""), .searched = true, .in = NUMBER_F64, .out = NUMBER_F64, OF_WARPS,
+        {UNPACKED("fp64_mma_tile", ""), .searched = true, OF_FP64, OF_WARPS,
          .needs = ISA_FP64_MMA, .no_split_k = true, .folds = "MI NI GROUPS QUADS",
-         .hooks = {"=launch", "=dmma", "=fp64_mma", "stage/tile_f64", "check/crt_counts"},
+         .hooks = {"=launch", "=dmma", "=fp64_mma", "=real", "stage/tile_f64", "check/crt_counts"},
          .tiles = {{128, 128, 16, 64, 32, 4, ALWAYS, "FP64 tensor cores; many tiles"},
                    {64, 64, 16, 32, 32, 4, ALWAYS, "FP64 tensor cores; few tiles"},
                    {32, 32, 16, 16, 16, 4, ALWAYS, "FP64 tensor cores; very few tiles"}}},
     [HT_FAMILY_FP64_TILE] =
-        {UNPACKED("fp64_tile", ""), .searched = true, .in = NUMBER_F64, .out = NUMBER_F64, OF_WARPS,
+        {UNPACKED("fp64_tile", ""), .searched = true, OF_FP64, OF_WARPS,
          .needs = ISA_FP64_FMA_ALONE, .no_split_k = true, .has_tiles_of_all_shapes = true,
          .folds = "MI NI PAIRS WARPS_M THREADS MMA_M MMA_N LANE_ROWS LANE_COLUMNS LANE_PAIRS D_REGS",
-         .hooks = {"=launch", "arch/fma64", "stage/global_f64", "check/crt_counts"},
+         .hooks = {"=launch", "arch/fma64", "=real", "stage/global_f64", "check/crt_counts"},
          .tiles = {{128, 64, 16, 32, 32, 2, ALWAYS, "FP64 arithmetic; many tiles"},
                    {64, 64, 16, 32, 32, 2, ALWAYS, "FP64 arithmetic; few tiles"},
                    {32, 32, 8, 32, 32, 2, ALWAYS, "FP64 arithmetic; very few tiles"}}},
@@ -122,11 +137,10 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
     [HT_FAMILY_PACK] =
         {.file = "pack", .has_init = true, .folds = "PREFETCH_LOADS CHUNK_K UNITS",
          .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "pack/row_sums",
-                   "pack/absmax_exchange", "pack/outlier_tiles",
-                   "pack/row_resident", "pack/strip_32x512"}},
+                   "pack/absmax_exchange", "pack/outlier_tiles", "pack/row_resident", "pack/strip_32x512"}},
     [HT_FAMILY_REDUCE] = {.file = "reduce", .folds = "", .hooks = {"=launch", SUMS}},
     [HT_FAMILY_CRT_WGMMA_SS] =
-        {.file = "crt_wgmma_ss", .label = "_wgmma", .searched = true, .in = NUMBER_F64, .out = NUMBER_F64,
+        {.file = "crt_wgmma_ss", .label = "_wgmma", .searched = true, OF_FP64,
          .forms_passes = true, .sum = NUMBER_S32, .needs = ISA_WGMMA, .has_init = true,
          .cost_form = HT_TILED_WAVES, .persistent = true, .no_split_k = true,
          .hooks = {"=launch", "=wgmma", "=mma", "=tables", "check/crt_counts", "epilogue/crt_residue"},
@@ -136,50 +150,41 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .tiles = {{64, 128, 128, 64, 64, 4, ALWAYS, "INT8 products of residues; few tiles"},
                    {128, 256, 128, 128, 128, 4, ALWAYS, "INT8 products of residues; many tiles"}}},
     [HT_FAMILY_CRT_MMA_WARP] =
-        {.file = "crt_mma_warp", .label = "_mma", .searched = true, .in = NUMBER_F64, .out = NUMBER_F64,
-         .forms_passes = true, .sum = NUMBER_S32, .needs = ISA_FRAGMENTS, .has_init = true,
-         .cost_form = HT_TILED_WAVES, .no_split_k = true, OF_WARPS,
+        {.file = "crt_mma_warp", PASSES_BY_WARPS, .sum = NUMBER_S32,
          .hooks = {"=launch", "=stage", "=fragment", "=mma", "=tables", "check/crt_counts",
                    "epilogue/crt_residue"},
-         .folds = "THREADS MI NI K_STEPS K_ATOMS K_PAIRS D_REGS A_BLOCKS B_BLOCKS STAGE_BYTES PARTS "
-                  "PREFETCH_STAGES A_BYTES SMEM_BYTES WARPS_M WARPS_N SUMS A_REGS B_REGS ATOM_K",
          .tiles = {{64, 64, 128, 32, 32, 2, ALWAYS, "INT8 products of residues; few tiles"},
                    {64, 64, 128, 32, 32, 3, ALWAYS, "INT8 products of residues; few tiles"},
                    {128, 128, 128, 64, 32, 3, ALWAYS, "INT8 products of residues; many tiles"},
                    {128, 128, 128, 64, 64, 2, ALWAYS, "INT8 products of residues; many tiles"}}},
     [HT_FAMILY_CRT_PACK] =
-        {.file = "crt_pack", .in = NUMBER_F64, .out = NUMBER_F64, .has_init = true,
+        {.file = "crt_pack", OF_FP64, .has_init = true,
          .folds = "HELD AT_ONCE CRT_DIGIT_WORDS",
          .hooks = {"=launch", "=together", "=tables", "pack/crt_element"}},
     [HT_FAMILY_CRT_COMBINE] =
-        {.file = "crt_combine", .in = NUMBER_F64, .out = NUMBER_F64,
+        {.file = "crt_combine", OF_FP64,
          .folds = "PIECES GROUPS TAKEN CRT_MODULI CRT_THREADS CRT_VALUE_WORDS",
-         .hooks = {"=launch", "=fragment", "=tables", "check/crt_counts", "=crt_order",
-                   "epilogue/crt_value",
+         .hooks = {"=launch", "=fragment", "=tables", "check/crt_counts", "=crt_order", "epilogue/crt_value",
                    "epilogue/crt_axpby", "epilogue/crt_elements"}},
     [HT_FAMILY_CRT_EXACT] =
-        {.file = "crt_exact", .in = NUMBER_F64, .out = NUMBER_F64,
+        {.file = "crt_exact", OF_FP64,
          .folds = "TAKEN CRT_VALUE_WORDS NORM_AHEAD",
          .hooks = {"=launch", "=fragment", "=tables", "=crt_order", "epilogue/crt_value",
                    "epilogue/crt_axpby", "epilogue/crt_elements", "epilogue/exact_dot"}},
     [HT_FAMILY_OZAKI_MMA_WARP] =
-        {.file = "ozaki_mma_warp", .label = "_mma", .searched = true, .in = NUMBER_F64, .out = NUMBER_F64,
-         .forms_passes = true, .sum = NUMBER_F32, .needs = ISA_FRAGMENTS, .has_init = true,
-         .cost_form = HT_TILED_WAVES, .no_split_k = true, OF_WARPS,
+        {.file = "ozaki_mma_warp", PASSES_BY_WARPS, .sum = NUMBER_F32,
          .hooks = {"=launch", "=stage", "=fragment", "=mma"},
-         .folds = "THREADS MI NI K_STEPS K_ATOMS K_PAIRS D_REGS A_BLOCKS B_BLOCKS STAGE_BYTES PARTS "
-                  "PREFETCH_STAGES A_BYTES SMEM_BYTES WARPS_M WARPS_N SUMS A_REGS B_REGS ATOM_K",
          .tiles = {{64, 64, 64, 32, 32, 2, ALWAYS, "FP16 products of slices; few tiles"},
                    {64, 64, 64, 32, 32, 3, ALWAYS, "FP16 products of slices; few tiles"},
                    {128, 128, 64, 64, 32, 2, ALWAYS, "FP16 products of slices; many tiles"},
                    {128, 128, 64, 64, 32, 3, ALWAYS, "FP16 products of slices; many tiles"},
                    {128, 128, 64, 64, 64, 2, ALWAYS, "FP16 products of slices; many tiles"}}},
     [HT_FAMILY_OZAKI_PACK] =
-        {.file = "ozaki_pack", .in = NUMBER_F64, .out = NUMBER_F64, .has_init = true,
+        {.file = "ozaki_pack", OF_FP64, .has_init = true,
          .folds = "OZ_THREADS OZ_ROWS OZ_LANES OZ_WARPS START_ROWS START_K",
          .hooks = {"=launch", "pack/ozaki_element"}},
     [HT_FAMILY_OZAKI_COMBINE] =
-        {.file = "ozaki_combine", .in = NUMBER_F64, .out = NUMBER_F64, .folds = "PIECES CRT_THREADS",
+        {.file = "ozaki_combine", OF_FP64, .folds = "PIECES CRT_THREADS",
          .hooks = {"=launch", "=fragment", "pack/ozaki_element", "epilogue/crt_order_mma",
                    "epilogue/ozaki_sum"}},
 };

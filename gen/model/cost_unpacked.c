@@ -160,20 +160,10 @@ static int64_t fp64_tile_pipes(const struct target *on, const struct tile *t, in
     return model_largest(unit, smem);
 }
 
-/* The formula counts matrices' elements as four bytes: half the rate for eight. */
-static void fp64_waves(const struct target *on, const struct tile *t, struct cost *cost,
-                       const struct fit_unpacked *f) {
-    waves(on, t, cost, f, fp64_tile_pipes, 0);
-    cost->formula.waves.dram_stream_gbps /= 2;
-    cost->unit = "fp64";
-}
-
-void time_fp64_mma_tile(const struct target *on, const struct tile *t, struct cost *cost) {
-    fp64_waves(on, t, cost, &fitted.fp64_mma_tile);
-}
-
 void time_fp64_tile(const struct target *on, const struct tile *t, struct cost *cost) {
-    fp64_waves(on, t, cost, &fitted.fp64_tile);
+    waves(on, t, cost, on->skeleton->needs == ISA_FP64_MMA ? &fitted.fp64_mma_tile : &fitted.fp64_tile,
+          fp64_tile_pipes, 0);
+    cost->unit = "fp64";
 }
 
 /* ---- simt_small_k (templates/skeletons/simt_small_k.cu). It waits for shared memory and for C's way out. */

@@ -5,9 +5,9 @@
 
 #include "model/model.h"
 
-/* Lanes of a warp with different rows; of gemv and tall_skinny lanes and numbers of a line that it loads;
- * rows of a thread of the latter. */
-enum { SIMT_ROW_LANES = 16, GEMV_LINE = 32, TALL_OWN = 4 };
+/* Lanes of a warp with different rows; of gemv bytes of a line that it loads; rows of a thread of
+ * tall_skinny. */
+enum { SIMT_ROW_LANES = 16, GEMV_LINE_BYTES = 128, TALL_OWN = 4 };
 
 struct family_model {
     void (*space)(const struct target *on, tile_visit *visit, void *context); /* NULL: planned tiles alone */
@@ -38,12 +38,12 @@ FAMILY_FUNCTIONS(dmma)
 FAMILY_FUNCTIONS(simt_small_k)
 FAMILY_FUNCTIONS(gemv)
 FAMILY_FUNCTIONS(tall_skinny)
-FAMILY_FUNCTIONS(fp64_mma_tile)
 FAMILY_FUNCTIONS(fp64_tile)
 const char *binding_mma_warp(const struct target *on, const struct tile *t, const struct shape *shape,
                              const struct cost *cost);
 void footprint_crt_mma_warp(const struct target *on, const struct tile *t, struct cost *cost);
 void footprint_crt_wgmma_ss(const struct target *on, const struct tile *t, struct cost *cost);
+void footprint_fp64_mma_tile(const struct target *on, const struct tile *t, struct cost *cost);
 void footprint_fallback(const struct target *on, const struct tile *t, struct cost *cost);
 
 /* Rules that models share, each with what it rejects: the most threads of a block, and whether one fits an

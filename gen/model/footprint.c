@@ -360,10 +360,11 @@ void footprint_simt_small_k(const struct target *on, const struct tile *t, struc
 /* Worked examples: 8x1x256: 4 sets of 4 sums, 8 loads of 4, 10 for Q, 22 = 80; 16x4x256: 32 + 32 + 40 + 22 =
  * 126. Shared memory: the warps' results. */
 void footprint_gemv(const struct target *on, const struct tile *t, struct cost *cost) {
-    cost->regs_accumulators = 4 * t->bn * model_gemv_spread(on, t);
-    cost->regs_fragments = 4 * t->bk / GEMV_LINE + GEMV_COLUMN_REGISTERS * t->bn;
+    const int bytes = number_bytes(on->s->in), line = GEMV_LINE_BYTES / bytes;
+    cost->regs_accumulators = 4 * 4 * t->bn * model_gemv_spread(on, t) / bytes;
+    cost->regs_fragments = 4 * t->bk / line + GEMV_COLUMN_REGISTERS * t->bn;
     cost->regs_other = GEMV_OTHER_REGISTERS;
-    cost->smem_bytes = 4 * t->bn * GEMV_LINE * GEMV_LANES * model_gemv_spread(on, t);
+    cost->smem_bytes = GEMV_LINE_BYTES * t->bn * GEMV_LANES * model_gemv_spread(on, t);
 }
 
 /* Worked example: 128x2x64: 8 + 32 + 24 + 16 = 80. */

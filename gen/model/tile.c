@@ -74,7 +74,8 @@ struct ht_tile tile_walk(const struct target *on, const struct tile *t, int bloc
         .bm = t->bm, .bn = t->bn, .step_k = step_k, .step_bytes = bytes, .blocks_per_sm = blocks_per_sm,
         .cluster_m = tile_cluster_m(t), .cluster_n = tile_cluster_n(t), .unpacked = k->unpacked,
         .swap_ab_min_gain = k->swap_ab_min_gain, .persistent = k->persistent, .exact_k = on->s->exact_k,
-        .no_split_k = k->no_split_k, .in_block_k_splits = k->in_block_k_splits};
+        .no_split_k = k->no_split_k, .in_block_k_splits = k->in_block_k_splits,
+        .element_bytes = number_bytes(on->s->in)};
 }
 
 int tile_compare(const struct tile *x, const struct tile *y) {

@@ -10,5 +10,6 @@ constexpr int WAVE = 32;
 #endif
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/arch/sm80_dmma.cuh"
+#include "../hooks/stage/real_f64.cuh"
 #include "../hooks/stage/tile_f64.cuh"
 #include "../hooks/check/crt_counts.cuh"

@@ -13,5 +13,6 @@ constexpr int WAVE = 32, MIN_BLOCKS = 2, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_H
 #include "../hooks/scheme/row_scale.cuh"
 #include "../hooks/accum/partial_f32.cuh"
 #include "../hooks/check/range_check.cuh"
+#include "../hooks/stage/real_f32.cuh"
 #include "../hooks/stage/operand_view.cuh"
 #include "../hooks/epilogue/lane_transpose.cuh"

@@ -12,4 +12,5 @@ constexpr int BM = 128, BN = 4, BK = 64, WAVE = 32, MIN_BLOCKS = 2, SMS = 132, S
 #include "../hooks/scheme/row_scale.cuh"
 #include "../hooks/accum/partial_f32.cuh"
 #include "../hooks/check/range_check.cuh"
+#include "../hooks/stage/real_f32.cuh"
 #include "../hooks/stage/operand_view.cuh"

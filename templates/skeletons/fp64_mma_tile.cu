@@ -44,23 +44,6 @@ HT_DEVICE void multiply(double (*sum)[NI][4], const fragments &x)
     }
 }
 
-HT_DEVICE double bits_as_double(long long bits)
-{
-    double x;
-    __builtin_memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-HT_DEVICE double read_element(const double *p)
-{
-    return bits_as_double(ht_ldg_i64((const long long *)(const void *)p));
-}
-
-HT_DEVICE double read_scalar(const double *pointer, double value)
-{
-    return pointer ? read_element(pointer) : value;
-}
-
 // C = alpha times the sums plus beta times C, from `row` and `col` of the lane's first sum on. alpha == 0 ignores A and B, NaN included; beta == 0
 // does not read C, else all rows of eight columns are read before one is stored.
 // CHECKED: what residues have left alone.
@@ -76,7 +59,7 @@ HT_DEVICE void store(const double (*sum)[NI][4], const ht_native64_args &g, long
 #pragma unroll
             for (int q = 0; q < 4; q++) {
                 const int at = row + i * 16 + q / 2 * 8, to = col + j * 8 + q % 2;
-                v[i][q] = READS_C && at < g.m && to < g.n ? read_element(c + to * g.ldc + at) : 0.0;
+                v[i][q] = READS_C && at < g.m && to < g.n ? ht_load(c + to * g.ldc + at) : 0.0;
             }
         }
 #pragma unroll
@@ -86,10 +69,8 @@ HT_DEVICE void store(const double (*sum)[NI][4], const ht_native64_args &g, long
                 const int at = row + i * 16 + q / 2 * 8, to = col + j * 8 + q % 2;
                 const double product = alpha != 0.0 ? alpha * sum[i][j][q] : 0.0;
                 const double value = !READS_C ? product : alpha != 0.0 ? __fma_rn(beta, v[i][q], product) : beta * v[i][q];
-                long long bits;
-                __builtin_memcpy(&bits, &value, sizeof bits);
                 if (at < g.m && to < g.n && (!CHECKED || !ht_crt_passes(g.counts, entry, at, to)))
-                    ht_stg_i64((long long *)(void *)(c + to * g.ldc + at), bits);
+                    ht_store(c + to * g.ldc + at, value);
             }
         }
     }
@@ -113,8 +94,8 @@ template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_boun
     }
     if (CHECKED && ht_crt_tile_passes<BM, BN>(g.counts, entry, m0, n0, g.m, g.n))
         return;
-    auto a = ht_copy64_of<BM, BK, THREADS, A_K>(g.a + entry * g.a_stride, g.a_ld, m0, g.m, g.k);
-    auto b = ht_copy64_of<BN, BK, THREADS, B_K>(g.b + entry * g.b_stride, g.b_ld, n0, g.n, g.k);
+    auto a = ht_copy64_of<BM, BK, THREADS, A_K>(g.a_src + entry * g.a_src_stride, g.a_ld, m0, g.m, g.k);
+    auto b = ht_copy64_of<BN, BK, THREADS, B_K>(g.b_src + entry * g.b_src_stride, g.b_ld, n0, g.n, g.k);
     double sum[MI][NI][4];
 #pragma unroll
     for (int i = 0; i < MI; i++) {
@@ -155,7 +136,7 @@ template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_boun
         multiply(sum, x[1]);
     }
     ht_cp_async_wait<0>();
-    const double alpha = read_scalar(g.alpha_ptr, g.alpha), beta = read_scalar(g.beta_ptr, g.beta);
+    const double alpha = g.alpha_ptr ? ht_load(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_load(g.beta_ptr) : g.beta;
     const int row = m0 + warp_row + lane / 4, col = n0 + warp_col + lane % 4 * 2;
     if (beta != 0.0)
         store<true, CHECKED>(sum, g, entry, row, col, alpha, beta);

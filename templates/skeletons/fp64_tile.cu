@@ -48,36 +48,14 @@ HT_DEVICE void multiply(double (*sum)[NI][D_REGS], unsigned buffer) {
     }
 }
 
-HT_DEVICE double bits_as_double(long long bits) {
-    double x;
-    __builtin_memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-HT_DEVICE double read_scalar(const double *pointer, double value) {
-    return pointer ? bits_as_double(ht_ldg_i64((const long long *)(const void *)pointer)) : value;
-}
-
-// alpha times the sum plus beta times C. alpha == 0 ignores A and B, NaN included; beta == 0 does not read C.
-HT_DEVICE void store_element(double *c, double sum, double alpha, double beta) {
-    double v = alpha != 0.0 ? alpha * sum : 0.0;
-    long long bits;
-    if (beta != 0.0) {
-        const double old = bits_as_double(ht_ldg_i64((const long long *)(const void *)c));
-        v = alpha != 0.0 ? __fma_rn(beta, old, v) : beta * old;
-    }
-    __builtin_memcpy(&bits, &v, sizeof bits);
-    ht_stg_i64((long long *)(void *)c, bits);
-}
-
 // CHECKED: of C only what residues leave (check/crt_counts); a kernel of its own.
 template <bool CHECKED>
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     gemm(const ht_native64_args g) {
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     const long long entry = blockIdx.z;
-    const ht_operand64 a = ht_operand64_of(g.a, entry, g.a_stride, g.a_ld, g.m, g.a_k_contiguous);
-    const ht_operand64 b = ht_operand64_of(g.b, entry, g.b_stride, g.b_ld, g.n, g.b_k_contiguous);
+    const ht_operand64 a = ht_operand64_of(g.a_src, entry, g.a_src_stride, g.a_ld, g.m, g.a_k_contiguous);
+    const ht_operand64 b = ht_operand64_of(g.b_src, entry, g.b_src_stride, g.b_ld, g.n, g.b_k_contiguous);
     const int tiles_m = (g.m + BM - 1) / BM;
     const int m0 = (int)blockIdx.x % tiles_m * BM, n0 = (int)blockIdx.x / tiles_m * BN;
     if (CHECKED && ht_crt_tile_passes<BM, BN>(g.counts, entry, m0, n0, g.m, g.n))
@@ -108,7 +86,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         other = buffer;
         buffer = next;
     }
-    const double alpha = read_scalar(g.alpha_ptr, g.alpha), beta = read_scalar(g.beta_ptr, g.beta);
+    const double alpha = g.alpha_ptr ? ht_load(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_load(g.beta_ptr) : g.beta;
     const int lane = (int)threadIdx.x % WAVE, warp = (int)threadIdx.x / WAVE;
     const int row0 = m0 + warp % WARPS_M * WM, col0 = n0 + warp / WARPS_M * WN;
 #pragma unroll
@@ -119,8 +97,9 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
             for (int q = 0; q < D_REGS; q++) {
                 const int row = row0 + i * MMA_M + ht_sum_row(lane, q),
                           col = col0 + j * MMA_N + ht_sum_column(lane, q);
+                double *const c = g.c + entry * g.c_stride + col * g.ldc + row;
                 if (row < g.m && col < g.n && (!CHECKED || !ht_crt_passes(g.counts, entry, row, col)))
-                    store_element(g.c + entry * g.c_stride + col * g.ldc + row, sum[i][j][q], alpha, beta);
+                    ht_store(c, ht_axpby(alpha, sum[i][j][q], beta, c));
             }
         }
     }

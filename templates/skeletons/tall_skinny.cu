@@ -49,7 +49,7 @@ template <bool P_K_MAJOR, bool WIDE> HT_DEVICE void load_rows(float (*v)[PER_THR
         if (WIDE) {
             const float *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, i) * t.p_line + k : t.p + (k + i) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
             if (there > (P_K_MAJOR ? 0 : i))
-                ht_unpack4(v[i], ht_ld16_once(from, true));
+                ht_unpack(v[i], ht_ld16_once(from, true));
         } else {
 #pragma unroll
             for (int e = 0; e < PER_THREAD; e++) {

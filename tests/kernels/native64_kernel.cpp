@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_abi64.h"
 
 namespace native {
@@ -130,14 +131,14 @@ int main(int argc, char **argv) {
         c[i] = i % ldc < m && beta != 0 ? floor(100 * uniform()) : NAN;
     memcpy(old, c, (size_t)(c_stride * batch) * sizeof(double));
     ht_native64_args g = {};
-    g.a = a.at;
-    g.b = b.at;
+    g.a_src = a.at;
+    g.b_src = b.at;
     g.c = c;
     g.a_ld = a.ld;
     g.b_ld = b.ld;
     g.ldc = ldc;
-    g.a_stride = a.stride;
-    g.b_stride = b.stride;
+    g.a_src_stride = a.stride;
+    g.b_src_stride = b.stride;
     g.c_stride = c_stride;
     g.m = m;
     g.n = n;
@@ -145,6 +146,7 @@ int main(int argc, char **argv) {
     g.a_k_contiguous = a.k_contiguous;
     g.b_k_contiguous = b.k_contiguous;
     g.batch = batch;
+    g.splits = 1;
     const int span = argc > 9 ? atoi(argv[9]) : 0;
     if (span > 0) {
         g.counts.a = counts_of(m, span, batch, &g.counts.a_stride);

@@ -206,6 +206,10 @@ static void check_elements(const struct problem *p, const char *scheme, const st
         fail_msg("%s: residues keep %g percent", p->family, percent);
 }
 
+/* The handle's kernels, native ones slow; and of native ones tiles alone, which compute what residues leave. */
+static struct ht_set_desc slow, tiles;
+static struct ht_kernel_desc slow_kernels[64], tile_kernels[64];
+
 static void check(const struct problem *p) {
     struct operand a = operand_of(p, true), b = operand_of(p, false), c = {.ld = M + PAD, .stride = (M + PAD) * N};
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
@@ -223,7 +227,9 @@ static void check(const struct problem *p) {
     check_code(halftone_dset_scheme(handle, scheme), scheme);
     double *const residues = run(p, &a, &b, &c);
     check_code(halftone_dset_scheme(handle, "native64"), "native64");
+    handle->set64 = &tiles;
     double *const native = run(p, &a, &b, &c);
+    handle->set64 = &slow;
     check_elements(p, scheme, &a, &b, &c, got, residues, native);
     for (int64_t i = 0; i < c.count; i++) {
         assert_true(same_bits(got[i], again[i]));
@@ -522,9 +528,6 @@ static void fp64_keeps_any_limit(void **s) {
     check_code(halftone_set_workspace_limit(handle, 0), "limit");
 }
 
-/* The handle's kernels, and native ones */
-static struct ht_set_desc slow;
-static struct ht_kernel_desc slow_kernels[64];
 
 static int setup(void **s) {
     (void)s;
@@ -536,9 +539,16 @@ static int setup(void **s) {
         if (slow.kernel[i].launch64 != NULL) {
             slow_kernels[i].cost.waves.step_busy_x256 = INT32_MAX; /* that take forever, in the eyes of the model */
             slow_kernels[i].cost.waves.step_latency_x256 = INT32_MAX;
+            slow_kernels[i].cost.stream.step_busy_x256 = INT32_MAX / 2; /* tiles ask counts, though vectors' kernels take less */
+            slow_kernels[i].cost.stream.step_latency_x256 = INT32_MAX / 2;
         }
+        tile_kernels[i] = slow_kernels[i];
+        if (tile_kernels[i].cost.form == HT_STREAMING)
+            tile_kernels[i].scheme = "";
     }
     slow.kernel = slow_kernels;
+    tiles = slow;
+    tiles.kernel = tile_kernels;
     handle->set64 = &slow;
     return 0;
 }

@@ -129,8 +129,8 @@ static void check_element(const struct problem *p, const struct operand *a, cons
 static void check(const struct problem *p, int (*launch)(const struct ht_native64_args *, void *)) {
     struct operand a = operand_of(p, true), b = operand_of(p, false), c = result_of(p);
     const struct ht_native64_args args = {
-        .a = a.device, .b = b.device, .c = c.device, .a_ld = a.ld, .b_ld = b.ld, .ldc = c.ld, .a_stride = a.stride,
-        .b_stride = b.stride, .c_stride = c.stride, .m = (int)p->m, .n = (int)p->n, .k = (int)p->k,
+        .a_src = a.device, .b_src = b.device, .c = c.device, .a_ld = a.ld, .b_ld = b.ld, .ldc = c.ld, .a_src_stride = a.stride,
+        .b_src_stride = b.stride, .c_stride = c.stride, .m = (int)p->m, .n = (int)p->n, .k = (int)p->k, .splits = 1,
         .a_k_contiguous = a.k_contiguous, .b_k_contiguous = b.k_contiguous, .batch = (int)p->batch, .alpha = p->alpha, .beta = p->beta};
     if (launch != NULL)
         assert_int_equal(ht_dev_check(launch(&args, NULL)), HT_DEV_OK);

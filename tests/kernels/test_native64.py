@@ -8,7 +8,10 @@ import subprocess
 import pytest
 from conftest import ROOT, SIM, nvcc
 
-DGEMM, FMA = "fp64_mma_tile", "fp64_tile"
+DGEMM, FMA, GEMV = "fp64_mma_tile", "fp64_tile", "gemv"
+OF_FP64 = (("ELEMENT_BYTES = 4, BM = 16, BN = 4, BK = 256", "ELEMENT_BYTES = 8, BM = 16, BN = 4, BK = 128"), ("real_f32", "real_f64"), ("partial_f32", "partial_f64"),
+           ('#include "../../runtime/ht_abi.h"', '#include "../../runtime/ht_abi.h"\n#include "../../runtime/ht_abi64.h"'))
+ONE_COLUMN = ("ELEMENT_BYTES = 8, BM = 16, BN = 4", "ELEMENT_BYTES = 8, BM = 8, BN = 1")
 ARCHS = { # skeleton, what differs from its sample, and whose machine it is
     "sm80": (DGEMM, (), "sm80"),
     "sm90": (DGEMM, (('#include "../hooks/arch/sm80_dmma.cuh"',
@@ -17,12 +20,21 @@ ARCHS = { # skeleton, what differs from its sample, and whose machine it is
                              "sm80"),
     "sm80, warps of 16x16": (DGEMM, (("BM = 64, BN = 64, BK = 16, WM = 32, WN = 32", "BM = 32, BN = 32, BK = 16, WM = 16, WN = 16"),), "sm80"),
     "fma": (FMA, (), "sm75"),
+    "gemv": (GEMV, (*OF_FP64, ONE_COLUMN), "sm90"),
+    "gemv, four columns": (GEMV, OF_FP64, "sm75"),
     "fma of 64 lanes": (FMA, (("constexpr int WAVE = 32", "constexpr int WAVE = 64"),), "gfx90a"),
 }
 CASES = ("1 1 1 NN integers 1 0", "70 66 33 NN integers 1 0", "65 3 50 TN wide 1 0", "3 130 17 NT uniform -0.5 0", "66 65 40 TT integers 2 -1",
          "20 30 15 NN uniform 0.3 -1.7", "40 40 20 NN nonfinite 1 0", "40 40 20 NT nonfinite 0 2", "20 20 0 NN uniform 1 1", "33 34 20 TN integers 1 0 3",
          "20 20 10 NN nonfinite 0 0", "61 63 93 NT integers 1 0", "61 63 93 TN integers 1 0", "130 137 129 TN integers 1 0", "137 130 131 NT integers 1 2",
          "130 140 20 NN integers 1 1 1 10", "66 70 20 TN integers 1 0 2 10", "60 60 20 NT uniform 1 0 1 10")
+WITHOUT_COUNTS = tuple(case for case in CASES if len(case.split()) < 9)
+# Vectors: one and a few rows or columns, aligned and not, whole loads and the last k, entries, what NaN and Inf reach.
+THIN_CASES = tuple(f"{size} {transposes} {rest}" for size, rest in (
+    ("1 1 1000", "integers 1 0"), ("260 1 515", "integers 1 0"), ("1 259 514", "integers -1 2"), ("131 3 77", "integers 1 0"), ("2 67 1030", "integers 1 0 3"),
+    ("3 70 531", "uniform 0.3 -1.7"), ("4 33 2100", "wide 1 0"), ("75 4 640", "nonfinite 1 0"), ("5 1 9", "nonfinite 1 1"), ("37 2 64", "nonfinite 0 2"),
+    ("1 30 0", "uniform 1 1"), ("17 1 3", "integers 1 0 2"), ("16 1 1024", "uniform 1 0"))
+    for transposes in ("NN", "NT", "TN", "TT"))
 BREAKS = { # text of the skeleton or a hook, replacement, case
     "no barrier": ("skeletons/fp64_mma_tile.cu", r"ht_barrier\(\); // the b", "// ", 1),
     "a step too early": ("skeletons/fp64_mma_tile.cu", r"wait<STAGES - 2>\(\);\n        ht_b", "wait<STAGES - 1>();\n        ht_b", 1),
@@ -37,7 +49,7 @@ BREAKS = { # text of the skeleton or a hook, replacement, case
     "alpha of 0 that looks at A": ("skeletons/fp64_mma_tile.cu", r"alpha != 0\.0 \? alpha \* sum", "true ? alpha * sum", 10),
     "beta of 0 that looks at C": ("skeletons/fp64_mma_tile.cu", r"if \(beta != 0\.0\)", "if (true)", 1),
     "C beyond its rows": ("skeletons/fp64_mma_tile.cu", r"if \(at < g\.m && ", "if (", 1),
-    "the first entry alone": ("skeletons/fp64_mma_tile.cu", r"g\.a \+ entry \* g\.a_stride", "g.a", 9),
+    "the first entry alone": ("skeletons/fp64_mma_tile.cu", r"g\.a_src \+ entry \* g\.a_src_stride", "g.a_src", 9),
     "rows of C exchanged": ("skeletons/fp64_mma_tile.cu", r"q / 2 \* 8, to = col \+ j \* 8 \+ q % 2;\n                const double product", "8 - q / 2 * 8, to = col + j * 8 + q % 2;\n                const double product", 1),
     "elements that pass": ("skeletons/fp64_mma_tile.cu", r" && \(!CHECKED \|\| !ht_crt_passes\(g\.counts, entry, at, to\)\)", "", 15),
     "tiles by the least of all": ("hooks/check/crt_counts.cuh", r"ht_crt_least<COLUMNS>\(g\.b, g\.b_stride, entry, n0, n\)", "g.needed", 15),
@@ -50,10 +62,23 @@ BREAKS = { # text of the skeleton or a hook, replacement, case
     "FMA: k beyond the matrix": ("hooks/stage/global_f64.cuh", r"\|\| k >= depth", "", 2),
     "FMA: rows beyond the matrix": ("hooks/stage/global_f64.cuh", r"row >= x\.rows \|\| ", "", 2),
     "FMA: one k twice": ("hooks/stage/global_f64.cuh", r"k0 \+ pair \* 2 \+ 1", "k0 + pair * 2", 1),
-    "FMA: alpha of 0 that looks at A": ("skeletons/fp64_tile.cu", r"alpha != 0\.0 \? alpha \* sum : 0\.0", "alpha * sum", 10),
-    "FMA: beta of 0 that looks at C": ("skeletons/fp64_tile.cu", r"if \(beta != 0\.0\)", "", 1),
+    "FMA: alpha of 0 that looks at A": ("hooks/stage/real_f64.cuh", r"alpha != 0\.0 \? alpha \* v : 0\.0", "alpha * v", 10),
+    "FMA: beta of 0 that looks at C": ("hooks/stage/real_f64.cuh", r"if \(beta != 0\.0\)", "", 1),
     "FMA: C beyond its rows": ("skeletons/fp64_tile.cu", r"row < g\.m && ", "", 1),
     "FMA: the first entry alone": ("hooks/stage/global_f64.cuh", r"src \+ entry \* stride", "src", 9),
+    "GEMV: half of a sum": ("hooks/accum/partial_f64.cuh", r"    half\[1\] = [^\n]*\n", "", "131 3 77 NN integers 1 0"),
+    "GEMV: sums in their neighbours' rows": ("skeletons/gemv.cu", r"past & by \? w\[e \+ by\] : ", "", "260 1 515 NN integers 1 0"),
+    "GEMV: warps of a set in one place": ("skeletons/gemv.cu", r"set \* \(K_LINES / LINE\) \+ k / LINE", "set", "260 1 515 NN integers 1 0"),
+    "GEMV: sets of k that are others'": ("skeletons/gemv.cu", r"K_WARPS \* LINE / K_LINES;", "1;", "260 1 515 NN integers 1 0"),
+    "GEMV: lanes of one line": ("skeletons/gemv.cu", r"lane / LINE \* VEC : lane / LANES", "0 : lane / LANES", "2 67 1030 TN integers 1 0 3"),
+    "GEMV: k of lanes that are beside": ("skeletons/gemv.cu", r"lines \? lane % LINE :", "lines ? lane :", "2 67 1030 TN integers 1 0 3"),
+    "GEMV: shares of k left out": ("skeletons/gemv.cu", r"shift > VEC / 2 \? shift : VEC / 2", "true ? shift : 0", "1 1 1000 NN integers 1 0"),
+    "GEMV: a last line beyond the matrix": ("skeletons/gemv.cu", r"const bool ends = [^;]*;", "const bool ends = false;", "17 1 3 NN integers 1 0"),
+    "GEMV: one k of two": ("hooks/stage/real_f64.cuh", r"v\[1\] = ht_real_of\([^\n]*", "v[1] = v[0];", "131 3 77 TN integers 1 0"),
+    "GEMV: no barrier": ("skeletons/gemv.cu", r"ht_barrier\(\);", "", "131 3 77 NN integers 1 0"),
+    "GEMV: the first entry alone": ("skeletons/gemv.cu", r"args\.p\.src \+ \(long long\)blockIdx\.z \* args\.p\.stride", "args.p.src", "2 67 1030 NN integers 1 0 3"),
+    "GEMV: alpha of 0 that looks at A": ("hooks/stage/real_f64.cuh", r"alpha != 0\.0 \? alpha \* v : 0\.0", "alpha * v", 10),
+    "GEMV: beta of 0 that looks at C": ("hooks/stage/real_f64.cuh", r"if \(beta != 0\.0\)", "", "131 3 77 NN integers 1 0"),
 }
 
 
@@ -85,24 +110,24 @@ def run(path, arch, case):
 @pytest.mark.parametrize("arch", ARCHS)
 def test_products_are_right(arch, tmp_path):
     path = program(tmp_path, arch)
-    for case in CASES:
+    for case in CASES if ARCHS[arch][0] in (DGEMM, FMA) else (*WITHOUT_COUNTS, *THIN_CASES):
         done = run(path, arch, case)
         assert done.returncode == 0, f"{case}: {done.stdout}{done.stderr}"
 
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_broken_kernels_are_noticed(name, tmp_path):
-    arch = "fma" if name.startswith("FMA") else "sm80"
-    done = run(program(tmp_path, arch, BREAKS[name][:3]), arch, CASES[BREAKS[name][3]])
+    arch, case = {"FMA": "fma", "GEMV": "gemv"}.get(name.split(":")[0], "sm80"), BREAKS[name][3]
+    done = run(program(tmp_path, arch, BREAKS[name][:3]), arch, case if isinstance(case, str) else CASES[case])
     assert done.returncode == 1 and re.search(r"element \d+|launch: \S", done.stdout), f"{done.returncode} {done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize("arch", ["sm80", "sm90", "fma"])
+@pytest.mark.parametrize("arch", ["sm80", "sm90", "fma", "gemv", "gemv, four columns"])
 def test_nvcc_takes_them_without_spills(arch, tmp_path):
     if not nvcc():
         pytest.skip("no nvcc")
     program(tmp_path, arch)
-    target = {"sm80": "sm_80", "sm90": "sm_90a", "fma": "sm_75"}[arch]
+    target = {"sm90": "sm_90a", "gemv": "sm_90a", "fma": "sm_75", "gemv, four columns": "sm_75"}.get(arch, "sm_80")
     log = subprocess.run([nvcc(), "-std=c++17", "-O3", "-diag-suppress", "177", f"-arch={target}", "--cubin", "-Xptxas", "-v", "-o",
                           str(tmp_path / "t.cubin"), str(tmp_path / f"templates/skeletons/{ARCHS[arch][0]}.cu")], check=True, capture_output=True,
                          text=True).stderr

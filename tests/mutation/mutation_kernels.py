@@ -101,20 +101,20 @@ BREAKS_OF = {
     },
     "a800-thin-k": {  # k contiguous in both: 16 bytes at once
         "lanes of a row are not added": change("leave-k-sums", "v = add_lanes(v, lanes);", ";"),
-        "an FMA left out": instance(r"HT_DEVICE void multiply_by_four([\s\S]*?)sum\[1\]\[2\] = __fmaf_rn[^\n]*\n", 0, r"HT_DEVICE void multiply_by_four\g<1>"),
+        "an FMA left out": instance(r"HT_DEVICE void multiply_by_vector([\s\S]*?)sum\[1\]\[2\] = ht_fma[^\n]*\n", 0, r"HT_DEVICE void multiply_by_vector\g<1>"),
         "a load too few": instance(r"3 <= last\)", 1, "3 < last)"),
         "a load too far": change("multiply-ahead", "end - k -", "end + 999 - k -"),
     },
     "a800-thin-rows": {  # rows contiguous
         "warps that read the same k": change("multiply-tile-3", "warp * LINES + ", ""),
-        "groups of lines in one place": change("leave-row-sums", "(warp * LINES + line)", "line"),
+        "groups of lines in one place": change("leave-row-sums", "warp * LINES + line", "line"),
         "sums of the other half of k": instance(r"sum\[1 % SETS<P_K_MAJOR>\]", 0, "sum[0]"),
     },
     "a800-thin-past": {  # the same, where lines begin anywhere
         "the last line read beyond the matrix": (drop("multiply-tile-4"), change("multiply-tile-5", "t.end--;", ";")),
         "the last line left out": (drop("multiply-tile-6"), change("multiply-tile-7", "multiply_last(sum, t, first);", ";")),
         "the last line in another's sums": instance(r"if \(1 == set\)", 0, "if (2 == set)"),
-        "numbers in their neighbours' rows": change("move-to-rows", "past & 2 ? w[e + 2] : ", ""),
+        "numbers in their neighbours' rows": change("move-to-rows", "past & by ? w[e + by] : ", ""),
         "nothing from the next lane": change("move-to-rows-2", "lane ^ next", "0"),
         "rows that a line has not": change("block-rows", ": MISALIGNED_ROWS;", ": ROWS<P_K_MAJOR>;"),
     },
@@ -122,7 +122,7 @@ BREAKS_OF = {
         "the same k again": instance(r"from \+ u \* NEXT<true>", 0, "from"),
         "the same k of Q": drop("multiply-lines-2"),
         "another line's sum": instance(r"HT_DEVICE void multiply_lines([\s\S]*?)sum\[1\]\[2\] = ", 0, r"HT_DEVICE void multiply_lines\g<1>sum[1][1] = "),
-        "lanes that begin as those of four numbers": change("multiply-tile-3", "(lines ? lane : lane % LANES * 4)", "lane % LANES * 4"),
+        "lanes that begin as those of four numbers": change("multiply-tile-3", "(lines ? lane % LINE : lane % LANES * VEC)", "lane % LANES * VEC"),
     },
     "a800-tall": {  # loads of rows side by side, and one by one at the end
         "no barrier before classes are added": drop("tall-skinny-multiply-tile"),

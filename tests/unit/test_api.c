@@ -402,7 +402,7 @@ FAKE_KERNEL(5, 2)
 FAKE_KERNEL(6, 2)
 FAKE_KERNEL(7, 2)
 
-#define TILE(bm, bn) {bm, bn, 32, ((bm) + (bn)) * 128, 1, 1, 1, 0, 0, 0, 0, 0, 0}
+#define TILE(bm, bn) {bm, bn, 32, ((bm) + (bn)) * 128, 1, 1, 1, 0, 0, 0, 0, 0, 0, 4}
 #define COST(bm, bn, products, latency)                                                                      \
     HT_COST_TILED_WAVES((products) * (bm) * (bn)*32 / 1024 * 256, (latency)*256, 2000, 0, 0, 0, 0, 0)
 #define KERNEL(index, name, scheme, variant, bm, bn)                                                         \

@@ -15,7 +15,7 @@
 static const struct ht_machine GPU = {108, 1410, 4000, 2000, 3000, 0, 0, 0}, GHZ = {108, 1000, 4000, 2000, 3000, 0, 0, 0};
 
 /* 128 x 128 x 32 of f16x3 on an A100, as in the worked examples. */
-static const struct ht_tile TILE = {.bm = 128, .bn = 128, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 1};
+static const struct ht_tile TILE = {.bm = 128, .bn = 128, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 1, .element_bytes = 4};
 static const struct ht_cost WAVES = HT_COST_TILED_WAVES(1536 * 256, 700 * 256, 2000, 0, 0, 0, 0, 0);
 
 static int64_t ns_of(const struct ht_machine *g, const struct ht_tile *t, const struct ht_cost *c, int64_t m, int64_t n, int64_t k,
@@ -64,10 +64,10 @@ static void test_scalar_stores_worked_examples(void **state) {
 static void test_absurd_sizes_saturate(void **state) {
     (void)state;
     const struct ht_tile tiles[] = {
-        {.bm = 128, .bn = 128, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 1, .persistent = 1},
-        {.bm = 8, .bn = 1, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 3, .unpacked = 1, .in_block_k_splits = 8},
-        {.bm = 64, .bn = 1, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 2, .unpacked = 1},
-        {.bm = 64, .bn = 64, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 1, .unpacked = 1}};
+        {.bm = 128, .bn = 128, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 1, .element_bytes = 4, .persistent = 1},
+        {.bm = 8, .bn = 1, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 3, .element_bytes = 4, .unpacked = 1, .in_block_k_splits = 8},
+        {.bm = 64, .bn = 1, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 2, .element_bytes = 4, .unpacked = 1},
+        {.bm = 64, .bn = 64, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 1, .element_bytes = 4, .unpacked = 1}};
     const struct ht_cost costs[] = {HT_COST_TILED_WAVES(1536 * 256, 700 * 256, 1500, 2000, 7680, 0, 0, 0),
                                     HT_COST_STREAMING(1536 * 256, 700 * 256, 2000, 0, 700, 1000, 4000, 300),
                                     HT_COST_STREAMING(1536 * 256, 700 * 256, 2000, 0, 0, 0, 1000, 300),
@@ -95,7 +95,7 @@ static void test_absurd_sizes_saturate(void **state) {
 
 static void test_streaming_worked_examples(void **state) {
     (void)state;
-    struct ht_tile t = {.bm = 8, .bn = 1, .step_k = 256, .blocks_per_sm = 1, .unpacked = 1};
+    struct ht_tile t = {.bm = 8, .bn = 1, .step_k = 256, .blocks_per_sm = 1, .element_bytes = 4, .unpacked = 1};
     struct ht_cost c = HT_COST_STREAMING(100 * 256, 500 * 256, 1000, 2000, 0, 0, 4000, 0);
     assert_int_equal(ns_of(&GHZ, &t, &c, 800, 1, 1024, 1), 5000);
     assert_int_equal(ns_of(&GHZ, &t, &c, 2, 64, 1024, 1), 5000);
@@ -131,7 +131,7 @@ static void test_streaming_worked_examples(void **state) {
 
 static void test_a_block_alone_waits_for_what_l2_does_not_keep(void **state) {
     (void)state;
-    const struct ht_tile t = {.bm = 128, .bn = 1, .step_k = 32, .blocks_per_sm = 4, .unpacked = 1, .no_split_k = 1};
+    const struct ht_tile t = {.bm = 128, .bn = 1, .step_k = 32, .blocks_per_sm = 4, .element_bytes = 4, .unpacked = 1, .no_split_k = 1};
     const struct ht_cost c = HT_COST_STREAMING(100 * 256, 100 * 256, 1000, 0, 0, 0, 40000, 300);
     struct ht_machine g = GHZ;
     g.l2_resident_bytes = 4 << 20;
@@ -143,7 +143,7 @@ static void test_a_block_alone_waits_for_what_l2_does_not_keep(void **state) {
 
 static void test_a_block_alone_waits_for_what_it_reads_again(void **state) {
     (void)state;
-    struct ht_tile t = {.bm = 64, .bn = 64, .step_k = 32, .step_bytes = 16384, .blocks_per_sm = 1, .unpacked = 1};
+    struct ht_tile t = {.bm = 64, .bn = 64, .step_k = 32, .step_bytes = 16384, .blocks_per_sm = 1, .element_bytes = 4, .unpacked = 1};
     const struct ht_cost c = HT_COST_TILED_WAVES(256, 256, 1000, 0, 0, 0, 0, 1000);
     assert_int_equal(ns_of(&GHZ, &t, &c, 128, 128, 4096, 1), 6291);
     assert_int_equal(ns_of(&GHZ, &t, &c, 64, 64, 4096, 1), 2113 + 1000); /* all of it once */
@@ -153,7 +153,7 @@ static void test_a_block_alone_waits_for_what_it_reads_again(void **state) {
 
 static void test_columns_that_read_a_matrix_again(void **state) {
     (void)state;
-    struct ht_tile t = {.bm = 128, .bn = 1, .step_k = 32, .step_bytes = 129 * 32 * 4, .blocks_per_sm = 4, .unpacked = 1, .no_split_k = 1};
+    struct ht_tile t = {.bm = 128, .bn = 1, .step_k = 32, .step_bytes = 129 * 32 * 4, .blocks_per_sm = 4, .element_bytes = 4, .unpacked = 1, .no_split_k = 1};
     const struct ht_cost c = HT_COST_STREAMING(256, 256, 0, 0, 0, 0, 1000, 0);
     assert_int_equal(ns_of(&GHZ, &t, &c, 128000, 2, 64, 1), 66047);
     t.bn = 2;
@@ -162,7 +162,7 @@ static void test_columns_that_read_a_matrix_again(void **state) {
 
 static void test_blocks_that_others_wait_for(void **state) {
     (void)state;
-    struct ht_tile t = {.bm = 64, .bn = 64, .step_k = 16, .step_bytes = 1, .blocks_per_sm = 4, .unpacked = 1, .swap_ab_min_gain = 8};
+    struct ht_tile t = {.bm = 64, .bn = 64, .step_k = 16, .step_bytes = 1, .blocks_per_sm = 4, .element_bytes = 4, .unpacked = 1, .swap_ab_min_gain = 8};
     struct ht_cost c = HT_COST_TILED_WAVES(256 * 100, 256 * 100, 1000, 300, 0, 0, 0, 1000000);
     struct ht_machine one = GHZ;
     one.sms = 1;
@@ -287,7 +287,7 @@ static struct ht_set_desc set_of(const struct ht_kernel_desc *kernel, int kernel
 static void test_direct_cost_worked_lines(void **state) {
     (void)state;
     struct ht_machine g = {10, 1000, 1000, 1000000, 0, 0, 0, 0};
-    struct ht_tile t = {.bm = 128, .bn = 8, .step_k = 32, .step_bytes = 1, .blocks_per_sm = 1};
+    struct ht_tile t = {.bm = 128, .bn = 8, .step_k = 32, .step_bytes = 1, .blocks_per_sm = 1, .element_bytes = 4};
     struct ht_cost c = HT_COST_TILED_WAVES(1000 * 256, 1000 * 256, 500, 0, 0, 0, 0, 1);
     /* 64 steps in one tile of 128 x 8 */
     assert_int_equal(ns_of(&g, &t, &c, 100, 1, 2048, 1), 64500);

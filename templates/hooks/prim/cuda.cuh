@@ -174,6 +174,13 @@ HT_DEVICE float ht_lds4(unsigned s)
     return v;
 }
 
+HT_DEVICE double ht_lds_f64(unsigned s)
+{
+    double v;
+    asm volatile("ld.shared.f64 %0, [%1];" : "=d"(v) : "r"(s));
+    return v;
+}
+
 HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y)
 {
     asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(s), "r"(x), "r"(y) : "memory");

@@ -168,6 +168,11 @@ HT_DEVICE float ht_lds4(unsigned s)
     return *ht_lds<float>(s);
 }
 
+HT_DEVICE double ht_lds_f64(unsigned s)
+{
+    return *ht_lds<double>(s);
+}
+
 HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y)
 {
     *ht_lds<ht_u32x2>(s) = (ht_u32x2){x, y};

@@ -1,10 +1,10 @@
-// stage/operand_view: what kernels of FFMA that read the caller's matrices share: which matrix is P and which Q,
+// stage/operand_view: what kernels that read the caller's matrices share: which matrix is P and which Q,
 // which k a block has, and how an element of C is stored. P is A and Q is B, or the other way round
 // where that takes fewer blocks (C is then written transposed).
 
 // One operand: element (row, k) is src[row * row_step + k * k_step].
 struct ht_operand_view {
-    const float *src;
+    const ht_real *src;
     long long row_step, k_step, stride; // elements; from batch entry to batch entry
     int rows;
     int k_major; // lines are rows, else k
@@ -19,18 +19,19 @@ struct unpacked_args {
     int swap_ab;                  // P is B, Q is A
     int chain_k;                  // products that are added up in a row, where the kernel leaves it open
     ht_operand_view p, q;
-    ht_gemm_args g;
+    ht_product_args g;
 };
 
 // A line apart by one number alone is the only one: its numbers then are contiguous along k.
-static inline ht_operand_view ht_operand_view_of(const float *src, long long ld, long long stride, int rows, bool k_major)
+static inline ht_operand_view ht_operand_view_of(const ht_real *src, long long ld, long long stride, int rows, bool k_major)
 {
     const bool one_line = !k_major && ld == 1, lines_of_k = k_major || one_line;
-    const bool wide = ((unsigned long long)src | (unsigned long long)stride * 4) % 16 == 0 && (one_line || ld % 4 == 0);
+    const bool wide = ((unsigned long long)src | (unsigned long long)stride * sizeof(ht_real)) % 16 == 0 &&
+                      (one_line || ld * (long long)sizeof(ht_real) % 16 == 0);
     return {src, lines_of_k ? ld : 1, lines_of_k ? 1 : ld, stride, rows, lines_of_k, wide};
 }
 
-static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab)
+static inline unpacked_args ht_unpacked_args(const ht_product_args &g, int swap_ab)
 {
     const ht_operand_view a = ht_operand_view_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
     const ht_operand_view b = ht_operand_view_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
@@ -80,31 +81,22 @@ HT_DEVICE ht_k_range ht_k_range_of(const unpacked_args &args, int split)
 }
 
 // Numbers between a multiple of 16 bytes and p.
-HT_DEVICE int ht_misalign16(const float *p)
+HT_DEVICE int ht_misalign16(const ht_real *p)
 {
-    return (int)((unsigned long long)p / 4 % 4);
-}
-
-// Four numbers that are contiguous.
-HT_DEVICE void ht_unpack4(float *v, uint4 x)
-{
-    v[0] = ht_as_float(x.x);
-    v[1] = ht_as_float(x.y);
-    v[2] = ht_as_float(x.z);
-    v[3] = ht_as_float(x.w);
+    return (int)((unsigned long long)p % 16 / sizeof(ht_real));
 }
 
 // C, or a part of it, by rows of P and of Q.
 struct ht_output_view {
-    float *c;
+    ht_real *c;
     long long row_step, col_step;
-    float alpha, beta;
+    ht_real alpha, beta;
     bool whole;
 };
 
 HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split)
 {
-    const ht_gemm_args &g = args.g;
+    const ht_product_args &g = args.g;
     ht_output_view to;
     to.whole = g.splits == 1;
     const long long ld = to.whole ? g.ldc : (long long)g.m;
@@ -112,18 +104,13 @@ HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split)
                     : g.partial + ((long long)blockIdx.z * g.splits + split) * g.n * ld;
     to.row_step = args.swap_ab ? ld : 1;
     to.col_step = args.swap_ab ? 1 : ld;
-    to.alpha = !to.whole ? 1.0f : g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
-    to.beta = !to.whole ? 0.0f : g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    to.alpha = !to.whole ? 1 : g.alpha_ptr ? ht_load(g.alpha_ptr) : g.alpha;
+    to.beta = !to.whole ? 0 : g.beta_ptr ? ht_load(g.beta_ptr) : g.beta;
     return to;
 }
 
-// What is stored for v. beta == 0 does not read C.
-HT_DEVICE float ht_element(const ht_output_view &to, const float *c, float v)
+// What is stored for v.
+HT_DEVICE ht_real ht_element(const ht_output_view &to, const ht_real *c, ht_real v)
 {
-    if (to.whole) {
-        v = to.alpha != 0.0f ? __fmul_rn(to.alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included
-        if (to.beta != 0.0f)
-            v = __fmaf_rn(to.beta, ht_ldg4(c), v);
-    }
-    return v;
+    return to.whole ? ht_axpby(to.alpha, v, to.beta, c) : v;
 }

@@ -2,13 +2,6 @@
 // 16 bytes each, along k where k is contiguous, else along rows. The pairs of a line are exchanged (XOR) by twice its number modulo 4, so that
 // half a warp that loads 4 rows at 4 k, 8 bytes each, meets no bank twice, and eight neighbours that write a line do not, either.
 #ifndef HT_SIMULATOR
-HT_DEVICE double ht_lds_f64(unsigned s)
-{
-    double v;
-    asm volatile("ld.shared.f64 %0, [%1];" : "=d"(v) : "r"(s));
-    return v;
-}
-
 // A pair of the matrix: its elements that `valid` names, zeros for the others; at once where it is aligned, and then L2 fetches 256 bytes, where k is
 // contiguous the next step's, too.
 HT_DEVICE void ht_cp_async_pair(unsigned s, const double *g, unsigned valid, bool aligned)

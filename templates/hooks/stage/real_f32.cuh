@@ -1,0 +1,51 @@
+// stage/real_f32: elements that unpacked kernels multiply without a split: FP32.
+typedef float ht_real;
+typedef ht_gemm_args ht_product_args; // of launchers
+
+HT_DEVICE ht_real ht_add(ht_real x, ht_real y)
+{
+    return __fadd_rn(x, y);
+}
+
+HT_DEVICE ht_real ht_fma(ht_real x, ht_real y, ht_real z)
+{
+    return __fmaf_rn(x, y, z);
+}
+
+HT_DEVICE ht_real ht_load(const ht_real *p)
+{
+    return ht_ldg4(p);
+}
+
+HT_DEVICE void ht_store(ht_real *p, ht_real v)
+{
+    ht_stg4(p, v);
+}
+
+HT_DEVICE ht_real ht_smem_load(unsigned s)
+{
+    return ht_lds4(s);
+}
+
+HT_DEVICE void ht_smem_store(unsigned s, ht_real v)
+{
+    ht_sts4(s, v);
+}
+
+// 16 bytes of contiguous elements.
+HT_DEVICE void ht_unpack(ht_real *v, uint4 x)
+{
+    v[0] = ht_as_float(x.x);
+    v[1] = ht_as_float(x.y);
+    v[2] = ht_as_float(x.z);
+    v[3] = ht_as_float(x.w);
+}
+
+// alpha v + beta C. alpha == 0 ignores A and B, NaN included; beta == 0 does not read C.
+HT_DEVICE ht_real ht_axpby(ht_real alpha, ht_real v, ht_real beta, const ht_real *c)
+{
+    v = alpha != 0.0f ? __fmul_rn(alpha, v) : 0.0f;
+    if (beta != 0.0f)
+        v = __fmaf_rn(beta, ht_ldg4(c), v);
+    return v;
+}
