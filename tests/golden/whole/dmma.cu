@@ -32,7 +32,7 @@
 #endif
 
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 9
+#define HT_ABI_VERSION 10
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -78,14 +78,6 @@ struct ht_gemm_args {
      * a_src and b_src. */
     int fallback_in_kernel;
 };
-/* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
- * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
- * elements, not bm; 0: by any. */
-static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share) {
-    const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
-    const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
-    return swapped + (share > 0 ? straight / share : 0) < straight;
-}
 /* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which blocks_per_sm blocks fit an SM, and
  * never more than four (their registers). `most` where that makes more than two waves: then memory decides.
  * Else what takes least, a wave as long as its blocks' tiles and one more for the exchange of row absmax.
@@ -172,6 +164,17 @@ struct ht_pack_args {
     int scale_rows; /* with scales of tiles: rows that share one, 16 of A, columns 8 of B */
 };
 #endif
+#ifndef HT_ABI_SHAPES
+#define HT_ABI_SHAPES
+/* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
+ * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
+ * elements, not bm; 0: by any. */
+static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share) {
+    const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
+    const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
+    return swapped + (share > 0 ? straight / share : 0) < straight;
+}
+#endif
 
 namespace ht_dmma_64x64x16_w32x32_s4_sm90a {
 
@@ -180,7 +183,7 @@ constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 4,
               SLICES = 3, SLICE_BYTES = 2, ATOM_SLICES = 1, ATOM_K = 64, ACCS = 1, SCALES_ROWS = 0,
               SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0, CHECKS = 0, MIN_BLOCKS = 4, WAVE = 32,
               MMA_M = 16, MMA_N = 8, FRAGMENT_K = 16, B_TILES = 1, D_COLS = 2, FAST = 0,
-              IS_FALLBACK = 0, SMS = 132, SMEM_PER_SM = 233472, SMEM_RESERVED = 1024, SWAP_AB_MIN_GAIN = 8;
+              IS_FALLBACK = 0, SMS = 132, ELEMENT_BYTES = 4, SMEM_PER_SM = 233472, SMEM_RESERVED = 1024, SWAP_AB_MIN_GAIN = 8;
 
 // ---- what the kernel is made of; functions stand behind it
 #ifndef HT_SIMULATOR
@@ -234,8 +237,6 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
 HT_DEVICE void ht_mma_f64_1688(double *d, const double *a, const double *b);
 #endif
 
-// scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
-
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
 constexpr int HT_NAN_ROW = 1 << 20;
@@ -250,9 +251,14 @@ typedef float ht_sum; // element of a part
 // (ht_pack_args, range_counts); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
 constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
 
+// stage/real_f32: elements that unpacked kernels multiply without a split: FP32.
+typedef float ht_real;
+typedef ht_gemm_args ht_product_args; // of launchers
+HT_DEVICE ht_real ht_load(const ht_real *p);
+
 // One operand: element (row, k) is src[row * row_step + k * k_step].
 struct ht_operand_view {
-    const float *src;
+    const ht_real *src;
     long long row_step, k_step, stride; // elements; from batch entry to batch entry
     int rows;
     int k_major; // lines are rows, else k
@@ -267,10 +273,10 @@ struct unpacked_args {
     int swap_ab;                  // P is B, Q is A
     int chain_k;                  // products that are added up in a row, where the kernel leaves it open
     ht_operand_view p, q;
-    ht_gemm_args g;
+    ht_product_args g;
 };
-static inline ht_operand_view ht_operand_view_of(const float *src, long long ld, long long stride, int rows, bool k_major);
-static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab);
+static inline ht_operand_view ht_operand_view_of(const ht_real *src, long long ld, long long stride, int rows, bool k_major);
+static inline unpacked_args ht_unpacked_args(const ht_product_args &g, int swap_ab);
 
 // A grid of tiles and split-K slices, in which a block finds its place without a division if it can: that takes longer than some products.
 struct ht_tile_grid {
@@ -289,13 +295,13 @@ struct ht_k_range {
     int begin, end;
 };
 HT_DEVICE ht_k_range ht_k_range_of(const unpacked_args &args, int split);
-HT_DEVICE int ht_misalign16(const float *p);
+HT_DEVICE int ht_misalign16(const ht_real *p);
 
 // C, or a part of it, by rows of P and of Q.
 struct ht_output_view {
-    float *c;
+    ht_real *c;
     long long row_step, col_step;
-    float alpha, beta;
+    ht_real alpha, beta;
     bool whole;
 };
 HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split);
@@ -900,19 +906,27 @@ HT_DEVICE void ht_mma_f64_1688(double *d, const double *a, const double *b)
 }
 #endif
 
-// stage/operand_view: what kernels of FFMA that read the caller's matrices share: which matrix is P and which Q,
+// scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
+
+HT_DEVICE ht_real ht_load(const ht_real *p)
+{
+    return ht_ldg4(p);
+}
+
+// stage/operand_view: what kernels that read the caller's matrices share: which matrix is P and which Q,
 // which k a block has, and how an element of C is stored. P is A and Q is B, or the other way round
 // where that takes fewer blocks (C is then written transposed).
 
 // A line apart by one number alone is the only one: its numbers then are contiguous along k.
-static inline ht_operand_view ht_operand_view_of(const float *src, long long ld, long long stride, int rows, bool k_major)
+static inline ht_operand_view ht_operand_view_of(const ht_real *src, long long ld, long long stride, int rows, bool k_major)
 {
     const bool one_line = !k_major && ld == 1, lines_of_k = k_major || one_line;
-    const bool wide = ((unsigned long long)src | (unsigned long long)stride * 4) % 16 == 0 && (one_line || ld % 4 == 0);
+    const bool wide = ((unsigned long long)src | (unsigned long long)stride * sizeof(ht_real)) % 16 == 0 &&
+                      (one_line || ld * (long long)sizeof(ht_real) % 16 == 0);
     return {src, lines_of_k ? ld : 1, lines_of_k ? 1 : ld, stride, rows, lines_of_k, wide};
 }
 
-static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab)
+static inline unpacked_args ht_unpacked_args(const ht_product_args &g, int swap_ab)
 {
     const ht_operand_view a = ht_operand_view_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
     const ht_operand_view b = ht_operand_view_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
@@ -947,14 +961,14 @@ HT_DEVICE ht_k_range ht_k_range_of(const unpacked_args &args, int split)
 }
 
 // Numbers between a multiple of 16 bytes and p.
-HT_DEVICE int ht_misalign16(const float *p)
+HT_DEVICE int ht_misalign16(const ht_real *p)
 {
-    return (int)((unsigned long long)p / 4 % 4);
+    return (int)((unsigned long long)p % 16 / sizeof(ht_real));
 }
 
 HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split)
 {
-    const ht_gemm_args &g = args.g;
+    const ht_product_args &g = args.g;
     ht_output_view to;
     to.whole = g.splits == 1;
     const long long ld = to.whole ? g.ldc : (long long)g.m;
@@ -962,8 +976,8 @@ HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split)
                     : g.partial + ((long long)blockIdx.z * g.splits + split) * g.n * ld;
     to.row_step = args.swap_ab ? ld : 1;
     to.col_step = args.swap_ab ? 1 : ld;
-    to.alpha = !to.whole ? 1.0f : g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
-    to.beta = !to.whole ? 0.0f : g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    to.alpha = !to.whole ? 1 : g.alpha_ptr ? ht_load(g.alpha_ptr) : g.alpha;
+    to.beta = !to.whole ? 0 : g.beta_ptr ? ht_load(g.beta_ptr) : g.beta;
     return to;
 }
 

@@ -32,7 +32,7 @@
 #endif
 
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 9
+#define HT_ABI_VERSION 10
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -78,14 +78,6 @@ struct ht_gemm_args {
      * a_src and b_src. */
     int fallback_in_kernel;
 };
-/* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
- * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
- * elements, not bm; 0: by any. */
-static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share) {
-    const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
-    const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
-    return swapped + (share > 0 ? straight / share : 0) < straight;
-}
 /* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which blocks_per_sm blocks fit an SM, and
  * never more than four (their registers). `most` where that makes more than two waves: then memory decides.
  * Else what takes least, a wave as long as its blocks' tiles and one more for the exchange of row absmax.
@@ -172,6 +164,17 @@ struct ht_pack_args {
     int scale_rows; /* with scales of tiles: rows that share one, 16 of A, columns 8 of B */
 };
 #endif
+#ifndef HT_ABI_SHAPES
+#define HT_ABI_SHAPES
+/* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
+ * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
+ * elements, not bm; 0: by any. */
+static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share) {
+    const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
+    const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
+    return swapped + (share > 0 ? straight / share : 0) < straight;
+}
+#endif
 
 namespace ht_gemv_16x4x256_w2x4_s1_sm80 {
 
@@ -180,7 +183,7 @@ constexpr int BM = 16, BN = 4, BK = 256, WM = 2, WN = 4, STAGES = 1,
               SLICES = 3, SLICE_BYTES = 2, ATOM_SLICES = 1, ATOM_K = 64, ACCS = 1, SCALES_ROWS = 0,
               SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0, CHECKS = 0, MIN_BLOCKS = 2, WAVE = 32,
               MMA_M = 16, MMA_N = 8, FRAGMENT_K = 16, B_TILES = 1, D_COLS = 2, FAST = 0,
-              IS_FALLBACK = 0, SMS = 108;
+              IS_FALLBACK = 0, SMS = 108, ELEMENT_BYTES = 4;
 
 // ---- what the kernel is made of; functions stand behind it
 #ifndef HT_SIMULATOR
@@ -231,9 +234,21 @@ HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes);
 // (ht_pack_args, range_counts); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
 constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
 
+// stage/real_f32: elements that unpacked kernels multiply without a split: FP32.
+typedef float ht_real;
+typedef ht_gemm_args ht_product_args; // of launchers
+HT_DEVICE ht_real ht_add(ht_real x, ht_real y);
+HT_DEVICE ht_real ht_fma(ht_real x, ht_real y, ht_real z);
+HT_DEVICE ht_real ht_load(const ht_real *p);
+HT_DEVICE void ht_store(ht_real *p, ht_real v);
+HT_DEVICE ht_real ht_smem_load(unsigned s);
+HT_DEVICE void ht_smem_store(unsigned s, ht_real v);
+HT_DEVICE void ht_unpack(ht_real *v, uint4 x);
+HT_DEVICE ht_real ht_axpby(ht_real alpha, ht_real v, ht_real beta, const ht_real *c);
+
 // One operand: element (row, k) is src[row * row_step + k * k_step].
 struct ht_operand_view {
-    const float *src;
+    const ht_real *src;
     long long row_step, k_step, stride; // elements; from batch entry to batch entry
     int rows;
     int k_major; // lines are rows, else k
@@ -248,10 +263,10 @@ struct unpacked_args {
     int swap_ab;                  // P is B, Q is A
     int chain_k;                  // products that are added up in a row, where the kernel leaves it open
     ht_operand_view p, q;
-    ht_gemm_args g;
+    ht_product_args g;
 };
-static inline ht_operand_view ht_operand_view_of(const float *src, long long ld, long long stride, int rows, bool k_major);
-static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab);
+static inline ht_operand_view ht_operand_view_of(const ht_real *src, long long ld, long long stride, int rows, bool k_major);
+static inline unpacked_args ht_unpacked_args(const ht_product_args &g, int swap_ab);
 
 // A grid of tiles and split-K slices, in which a block finds its place without a division if it can: that takes longer than some products.
 struct ht_tile_grid {
@@ -270,24 +285,23 @@ struct ht_k_range {
     int begin, end;
 };
 HT_DEVICE ht_k_range ht_k_range_of(const unpacked_args &args, int split);
-HT_DEVICE int ht_misalign16(const float *p);
-HT_DEVICE void ht_unpack4(float *v, uint4 x);
+HT_DEVICE int ht_misalign16(const ht_real *p);
 
 // C, or a part of it, by rows of P and of Q.
 struct ht_output_view {
-    float *c;
+    ht_real *c;
     long long row_step, col_step;
-    float alpha, beta;
+    ht_real alpha, beta;
     bool whole;
 };
 HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split);
-HT_DEVICE float ht_element(const ht_output_view &to, const float *c, float v);
+HT_DEVICE ht_real ht_element(const ht_output_view &to, const ht_real *c, ht_real v);
 
 // ---- the kernel
 
 // ---- geometry: a matrix and a few vectors; C's columns (or rows) are up to BN. Nothing but device memory limits this, so all that
 // matters is how much of P is in flight: a warp asks for LINES lines of P at once, eight lanes of 16 bytes each, PREFETCH times
-// before it multiplies. Lines are rows of P where k is contiguous, else k:
+// before it multiplies. Lines are rows of P where k is contiguous, else k. Of FP32 (of FP64 a line has half as many elements):
 //
 //   lines of k:     BM rows, K_WARPS warps side by side along k           lines of rows:  32 rows, 32 k, the warps' one after the other
 //   (BM = 8)        row  k 0..31   k 32..63   k 64..95   k 96..127                        k       row 0..31
@@ -299,20 +313,22 @@ HT_DEVICE float ht_element(const ht_output_view &to, const float *c, float v);
 // at the end.
 //
 // Where P has up to four rows, which a block would hold more than once, the rest of its rows are further splits of k instead: dot
-// products. Q is small: it comes from the caches. FFMA, 32 * K_WARPS chains for each result: one for each remainder of k. They
+// products. Q is small: it comes from the caches. FMAs, LINE * K_WARPS chains for each result: one for each remainder of k. They
 // are added up in the same order both ways, so the bits do not depend on how P lies.
 constexpr int THREADS = 256, WARPS = THREADS / WAVE;
 constexpr int LANES = 8, LINES = WAVE / LANES; // lanes of a line, lines of a warp
-constexpr int LINE = 4 * LANES, PREFETCH = BK / LINE;
+constexpr int VEC = 16 / ELEMENT_BYTES, LINE = VEC * LANES, PREFETCH = BK / LINE; // elements of a lane's load, of a line
+constexpr int K_LINES = WARPS * LINES; // where lines are k, those that a block loads at once
 constexpr int WARPS_M = BM / LINES, K_WARPS = WARPS / WARPS_M, GUARDED_LOADS = K_WARPS;
+constexpr int K_SETS = K_WARPS * LINE / K_LINES;                               // of sums in a thread, where lines are k
 template <bool P_K_MAJOR> constexpr int ROWS = P_K_MAJOR ? BM : LINE;             // of a block
-constexpr int MISALIGNED_ROWS = LINE - 4;                                      // rows of a block where lines are k and are misaligned
-template <bool P_K_MAJOR> constexpr int SETS = P_K_MAJOR ? 1 : K_WARPS;            // of sums in a thread, one load after the other
-template <bool P_K_MAJOR> constexpr int NEXT = P_K_MAJOR ? LINE * K_WARPS : LINE;  // k from load to load
+constexpr int MISALIGNED_ROWS = LINE - VEC;                                    // rows of a block where lines are k and are misaligned
+template <bool P_K_MAJOR> constexpr int SETS = P_K_MAJOR ? 1 : K_SETS; // of sums in a thread, one load after the other
+template <bool P_K_MAJOR> constexpr int NEXT = P_K_MAJOR ? LINE * K_WARPS : K_LINES; // k from load to load
 template <bool P_K_MAJOR> constexpr int STEP = NEXT<P_K_MAJOR> *PREFETCH;            // k of a block at once
 constexpr int PREFETCH_LINES = BN == 1 ? PREFETCH : PREFETCH / 2; // loads of a line at once, of four lines: registers are short
-constexpr int SMEM_BYTES = 4 * K_WARPS * LANES * BN * LINE;
-static_assert(WARPS * LINES == LINE && WARPS % WARPS_M == 0 && PREFETCH % K_WARPS == 0, "32 k, whole sets");
+constexpr int SMEM_BYTES = ELEMENT_BYTES * K_WARPS * LANES * BN * LINE;
+static_assert(K_WARPS * LINE % K_LINES == 0 && WARPS % WARPS_M == 0 && PREFETCH % K_WARPS == 0, "whole sets");
 constexpr int FEW_ROWS = 4, MAX_K_SPLITS = LANES; // of P, and of k in a block's rows
 static_assert(LINE * BN <= THREADS, "a thread of the block for each result");
 
@@ -322,286 +338,290 @@ template <bool P_K_MAJOR> static __host__ __device__ inline int block_rows(const
     return P_K_MAJOR || p.wide != 0 || p.rows <= FEW_ROWS ? ROWS<P_K_MAJOR> : MISALIGNED_ROWS;
 }
 
-// What a thread reads: its row (or four) of P and the block's of Q, up to k = end.
+// What a thread reads: its row (or VEC) of P and the block's of Q, up to k = end.
 struct gemv_task {
-    const float *p, *q;
+    const ht_real *p, *q;
     long long p_k, p_line, q_k, q_col; // elements from k to k, from row to row of P, from column to column
     int cols, rows;                    // of Q and of P: that there are from there on
     int begin, end;                    // k; before `begin` there is a line whose first `head_gap` numbers are not the matrix's
     int head_gap;
-    bool wide;  // P, and Q where k is contiguous in P, is read by four numbers at multiples of 16 bytes
-    bool lines; // else P is read line by line, the warp's four
+    bool wide;  // P, and Q where k is contiguous in P, is read by 16 bytes at multiples of them
+    bool lines; // else P is read line by line, the warp's one after the other
 };
 
-// Up to four numbers `step` apart; `there` of them exist, but for the first `head_gap`.
-HT_DEVICE void load_guarded(float *v, const float *from, long long step, int there, int head_gap = 0)
+// Up to VEC elements `step` apart; `there` of them exist, but for the first `head_gap`.
+HT_DEVICE void load_guarded(ht_real *v, const ht_real *from, long long step, int there, int head_gap = 0)
 {
-    v[0] = there > 0 && 0 >= head_gap ? ht_ldg4(from + 0 * step) : 0.0f;
-    v[1] = there > 1 && 1 >= head_gap ? ht_ldg4(from + 1 * step) : 0.0f;
-    v[2] = there > 2 && 2 >= head_gap ? ht_ldg4(from + 2 * step) : 0.0f;
-    v[3] = there > 3 && 3 >= head_gap ? ht_ldg4(from + 3 * step) : 0.0f;
+    v[0] = there > 0 && 0 >= head_gap ? ht_load(from + 0 * step) : 0;
+    v[1] = there > 1 && 1 >= head_gap ? ht_load(from + 1 * step) : 0;
+    v[2] = there > 2 && 2 >= head_gap ? ht_load(from + 2 * step) : 0;
+    v[3] = there > 3 && 3 >= head_gap ? ht_load(from + 3 * step) : 0;
 }
 
 // Where k is contiguous in both, and all of it is there: a load of P times what it meets in each column of Q.
-HT_DEVICE void multiply_by_four(ht_acc (*sum)[4], const float *p, const float *q, const gemv_task &t)
+HT_DEVICE void multiply_by_vector(ht_acc (*sum)[VEC], const ht_real *p, const ht_real *q, const gemv_task &t)
 {
     const long long q_col = ht_opaque(t.q_col);
     {
-        const uint4 x = ht_ld16(q);
-        sum[0][0] = __fmaf_rn(p[0], ht_as_float(x.x), sum[0][0]);
-        sum[0][1] = __fmaf_rn(p[1], ht_as_float(x.y), sum[0][1]);
-        sum[0][2] = __fmaf_rn(p[2], ht_as_float(x.z), sum[0][2]);
-        sum[0][3] = __fmaf_rn(p[3], ht_as_float(x.w), sum[0][3]);
+        ht_real x[VEC];
+        ht_unpack(x, ht_ld16(q));
+        sum[0][0] = ht_fma(p[0], x[0], sum[0][0]);
+        sum[0][1] = ht_fma(p[1], x[1], sum[0][1]);
+        sum[0][2] = ht_fma(p[2], x[2], sum[0][2]);
+        sum[0][3] = ht_fma(p[3], x[3], sum[0][3]);
         q += 0 + 1 < t.cols ? q_col : 0; // of one too many the result is not stored
     }
     {
-        const uint4 x = ht_ld16(q);
-        sum[1][0] = __fmaf_rn(p[0], ht_as_float(x.x), sum[1][0]);
-        sum[1][1] = __fmaf_rn(p[1], ht_as_float(x.y), sum[1][1]);
-        sum[1][2] = __fmaf_rn(p[2], ht_as_float(x.z), sum[1][2]);
-        sum[1][3] = __fmaf_rn(p[3], ht_as_float(x.w), sum[1][3]);
+        ht_real x[VEC];
+        ht_unpack(x, ht_ld16(q));
+        sum[1][0] = ht_fma(p[0], x[0], sum[1][0]);
+        sum[1][1] = ht_fma(p[1], x[1], sum[1][1]);
+        sum[1][2] = ht_fma(p[2], x[2], sum[1][2]);
+        sum[1][3] = ht_fma(p[3], x[3], sum[1][3]);
         q += 1 + 1 < t.cols ? q_col : 0;
     }
     {
-        const uint4 x = ht_ld16(q);
-        sum[2][0] = __fmaf_rn(p[0], ht_as_float(x.x), sum[2][0]);
-        sum[2][1] = __fmaf_rn(p[1], ht_as_float(x.y), sum[2][1]);
-        sum[2][2] = __fmaf_rn(p[2], ht_as_float(x.z), sum[2][2]);
-        sum[2][3] = __fmaf_rn(p[3], ht_as_float(x.w), sum[2][3]);
+        ht_real x[VEC];
+        ht_unpack(x, ht_ld16(q));
+        sum[2][0] = ht_fma(p[0], x[0], sum[2][0]);
+        sum[2][1] = ht_fma(p[1], x[1], sum[2][1]);
+        sum[2][2] = ht_fma(p[2], x[2], sum[2][2]);
+        sum[2][3] = ht_fma(p[3], x[3], sum[2][3]);
         q += 2 + 1 < t.cols ? q_col : 0;
     }
     {
-        const uint4 x = ht_ld16(q);
-        sum[3][0] = __fmaf_rn(p[0], ht_as_float(x.x), sum[3][0]);
-        sum[3][1] = __fmaf_rn(p[1], ht_as_float(x.y), sum[3][1]);
-        sum[3][2] = __fmaf_rn(p[2], ht_as_float(x.z), sum[3][2]);
-        sum[3][3] = __fmaf_rn(p[3], ht_as_float(x.w), sum[3][3]);
+        ht_real x[VEC];
+        ht_unpack(x, ht_ld16(q));
+        sum[3][0] = ht_fma(p[0], x[0], sum[3][0]);
+        sum[3][1] = ht_fma(p[1], x[1], sum[3][1]);
+        sum[3][2] = ht_fma(p[2], x[2], sum[3][2]);
+        sum[3][3] = ht_fma(p[3], x[3], sum[3][3]);
         q += 3 + 1 < t.cols ? q_col : 0;
     }
 }
 
 // Where a load of P has one k.
-HT_DEVICE void multiply_by_one(ht_acc (*sum)[4], const float *p, const float *q, const gemv_task &t)
+HT_DEVICE void multiply_by_one(ht_acc (*sum)[VEC], const ht_real *p, const ht_real *q, const gemv_task &t)
 {
     const long long q_col = ht_opaque(t.q_col);
     {
-        const float x = ht_ldg4(q);
-        sum[0][0] = __fmaf_rn(p[0], x, sum[0][0]);
-        sum[0][1] = __fmaf_rn(p[1], x, sum[0][1]);
-        sum[0][2] = __fmaf_rn(p[2], x, sum[0][2]);
-        sum[0][3] = __fmaf_rn(p[3], x, sum[0][3]);
+        const ht_real x = ht_load(q);
+        sum[0][0] = ht_fma(p[0], x, sum[0][0]);
+        sum[0][1] = ht_fma(p[1], x, sum[0][1]);
+        sum[0][2] = ht_fma(p[2], x, sum[0][2]);
+        sum[0][3] = ht_fma(p[3], x, sum[0][3]);
         q += 0 + 1 < t.cols ? q_col : 0;
     }
     {
-        const float x = ht_ldg4(q);
-        sum[1][0] = __fmaf_rn(p[0], x, sum[1][0]);
-        sum[1][1] = __fmaf_rn(p[1], x, sum[1][1]);
-        sum[1][2] = __fmaf_rn(p[2], x, sum[1][2]);
-        sum[1][3] = __fmaf_rn(p[3], x, sum[1][3]);
+        const ht_real x = ht_load(q);
+        sum[1][0] = ht_fma(p[0], x, sum[1][0]);
+        sum[1][1] = ht_fma(p[1], x, sum[1][1]);
+        sum[1][2] = ht_fma(p[2], x, sum[1][2]);
+        sum[1][3] = ht_fma(p[3], x, sum[1][3]);
         q += 1 + 1 < t.cols ? q_col : 0;
     }
     {
-        const float x = ht_ldg4(q);
-        sum[2][0] = __fmaf_rn(p[0], x, sum[2][0]);
-        sum[2][1] = __fmaf_rn(p[1], x, sum[2][1]);
-        sum[2][2] = __fmaf_rn(p[2], x, sum[2][2]);
-        sum[2][3] = __fmaf_rn(p[3], x, sum[2][3]);
+        const ht_real x = ht_load(q);
+        sum[2][0] = ht_fma(p[0], x, sum[2][0]);
+        sum[2][1] = ht_fma(p[1], x, sum[2][1]);
+        sum[2][2] = ht_fma(p[2], x, sum[2][2]);
+        sum[2][3] = ht_fma(p[3], x, sum[2][3]);
         q += 2 + 1 < t.cols ? q_col : 0;
     }
     {
-        const float x = ht_ldg4(q);
-        sum[3][0] = __fmaf_rn(p[0], x, sum[3][0]);
-        sum[3][1] = __fmaf_rn(p[1], x, sum[3][1]);
-        sum[3][2] = __fmaf_rn(p[2], x, sum[3][2]);
-        sum[3][3] = __fmaf_rn(p[3], x, sum[3][3]);
+        const ht_real x = ht_load(q);
+        sum[3][0] = ht_fma(p[0], x, sum[3][0]);
+        sum[3][1] = ht_fma(p[1], x, sum[3][1]);
+        sum[3][2] = ht_fma(p[2], x, sum[3][2]);
+        sum[3][3] = ht_fma(p[3], x, sum[3][3]);
         q += 3 + 1 < t.cols ? q_col : 0;
     }
 }
 
 // However Q lies; `there` of the load's k exist.
-template <bool P_K_MAJOR> HT_DEVICE void multiply_by_any(ht_acc (*sum)[4], const float *p, const float *q, const gemv_task &t, int there)
+template <bool P_K_MAJOR> HT_DEVICE void multiply_by_any(ht_acc (*sum)[VEC], const ht_real *p, const ht_real *q, const gemv_task &t, int there)
 {
     const long long q_col = ht_opaque(t.q_col);
     {
-        float x[4];
+        ht_real x[VEC];
         load_guarded(x, q, t.q_k, P_K_MAJOR ? there : there > 0);
-        sum[0][0] = __fmaf_rn(p[0], x[P_K_MAJOR ? 0 : 0], sum[0][0]);
-        sum[0][1] = __fmaf_rn(p[1], x[P_K_MAJOR ? 1 : 0], sum[0][1]);
-        sum[0][2] = __fmaf_rn(p[2], x[P_K_MAJOR ? 2 : 0], sum[0][2]);
-        sum[0][3] = __fmaf_rn(p[3], x[P_K_MAJOR ? 3 : 0], sum[0][3]);
+        sum[0][0] = ht_fma(p[0], x[P_K_MAJOR ? 0 : 0], sum[0][0]);
+        sum[0][1] = ht_fma(p[1], x[P_K_MAJOR ? 1 : 0], sum[0][1]);
+        sum[0][2] = ht_fma(p[2], x[P_K_MAJOR ? 2 : 0], sum[0][2]);
+        sum[0][3] = ht_fma(p[3], x[P_K_MAJOR ? 3 : 0], sum[0][3]);
         q += 0 + 1 < t.cols ? q_col : 0;
     }
     {
-        float x[4];
+        ht_real x[VEC];
         load_guarded(x, q, t.q_k, P_K_MAJOR ? there : there > 0);
-        sum[1][0] = __fmaf_rn(p[0], x[P_K_MAJOR ? 0 : 0], sum[1][0]);
-        sum[1][1] = __fmaf_rn(p[1], x[P_K_MAJOR ? 1 : 0], sum[1][1]);
-        sum[1][2] = __fmaf_rn(p[2], x[P_K_MAJOR ? 2 : 0], sum[1][2]);
-        sum[1][3] = __fmaf_rn(p[3], x[P_K_MAJOR ? 3 : 0], sum[1][3]);
+        sum[1][0] = ht_fma(p[0], x[P_K_MAJOR ? 0 : 0], sum[1][0]);
+        sum[1][1] = ht_fma(p[1], x[P_K_MAJOR ? 1 : 0], sum[1][1]);
+        sum[1][2] = ht_fma(p[2], x[P_K_MAJOR ? 2 : 0], sum[1][2]);
+        sum[1][3] = ht_fma(p[3], x[P_K_MAJOR ? 3 : 0], sum[1][3]);
         q += 1 + 1 < t.cols ? q_col : 0;
     }
     {
-        float x[4];
+        ht_real x[VEC];
         load_guarded(x, q, t.q_k, P_K_MAJOR ? there : there > 0);
-        sum[2][0] = __fmaf_rn(p[0], x[P_K_MAJOR ? 0 : 0], sum[2][0]);
-        sum[2][1] = __fmaf_rn(p[1], x[P_K_MAJOR ? 1 : 0], sum[2][1]);
-        sum[2][2] = __fmaf_rn(p[2], x[P_K_MAJOR ? 2 : 0], sum[2][2]);
-        sum[2][3] = __fmaf_rn(p[3], x[P_K_MAJOR ? 3 : 0], sum[2][3]);
+        sum[2][0] = ht_fma(p[0], x[P_K_MAJOR ? 0 : 0], sum[2][0]);
+        sum[2][1] = ht_fma(p[1], x[P_K_MAJOR ? 1 : 0], sum[2][1]);
+        sum[2][2] = ht_fma(p[2], x[P_K_MAJOR ? 2 : 0], sum[2][2]);
+        sum[2][3] = ht_fma(p[3], x[P_K_MAJOR ? 3 : 0], sum[2][3]);
         q += 2 + 1 < t.cols ? q_col : 0;
     }
     {
-        float x[4];
+        ht_real x[VEC];
         load_guarded(x, q, t.q_k, P_K_MAJOR ? there : there > 0);
-        sum[3][0] = __fmaf_rn(p[0], x[P_K_MAJOR ? 0 : 0], sum[3][0]);
-        sum[3][1] = __fmaf_rn(p[1], x[P_K_MAJOR ? 1 : 0], sum[3][1]);
-        sum[3][2] = __fmaf_rn(p[2], x[P_K_MAJOR ? 2 : 0], sum[3][2]);
-        sum[3][3] = __fmaf_rn(p[3], x[P_K_MAJOR ? 3 : 0], sum[3][3]);
+        sum[3][0] = ht_fma(p[0], x[P_K_MAJOR ? 0 : 0], sum[3][0]);
+        sum[3][1] = ht_fma(p[1], x[P_K_MAJOR ? 1 : 0], sum[3][1]);
+        sum[3][2] = ht_fma(p[2], x[P_K_MAJOR ? 2 : 0], sum[3][2]);
+        sum[3][3] = ht_fma(p[3], x[P_K_MAJOR ? 3 : 0], sum[3][3]);
         q += 3 + 1 < t.cols ? q_col : 0;
     }
 }
 
 // PREFETCH loads of P, from k on, times Q, where both lie well. WHOLE: all is there; else the first load is, and those that are not all there
 // are left out.
-template <bool P_K_MAJOR, bool WHOLE> HT_DEVICE void multiply_prefetched(ht_acc (*sum)[BN][4], const gemv_task &t, int k)
+template <bool P_K_MAJOR, bool WHOLE> HT_DEVICE void multiply_prefetched(ht_acc (*sum)[BN][VEC], const gemv_task &t, int k)
 {
     const long long p_step = NEXT<P_K_MAJOR> * (P_K_MAJOR ? 1 : ht_opaque(t.p_k)), q_step = NEXT<P_K_MAJOR> * (P_K_MAJOR ? 1 : ht_opaque(t.q_k));
-    const float *from = t.p + k * t.p_k, *q = t.q + k * t.q_k;
-    const int last = (t.end - k - (P_K_MAJOR ? 4 : 1)) / NEXT<P_K_MAJOR>; // load that is all there
+    const ht_real *from = t.p + k * t.p_k, *q = t.q + k * t.q_k;
+    const int last = (t.end - k - (P_K_MAJOR ? VEC : 1)) / NEXT<P_K_MAJOR>; // load that is all there
     const bool late = !P_K_MAJOR && k < t.begin;
-    float p[PREFETCH][4];
-    ht_unpack4(p[0], ht_ld16_once(from, (WHOLE || 0 <= last) && !(0 == 0 && late)));
+    ht_real p[PREFETCH][VEC];
+    ht_unpack(p[0], ht_ld16_once(from, (WHOLE || 0 <= last) && !(0 == 0 && late)));
     from += p_step;
-    ht_unpack4(p[1], ht_ld16_once(from, (WHOLE || 1 <= last) && !(1 == 0 && late)));
+    ht_unpack(p[1], ht_ld16_once(from, (WHOLE || 1 <= last) && !(1 == 0 && late)));
     from += p_step;
-    ht_unpack4(p[2], ht_ld16_once(from, (WHOLE || 2 <= last) && !(2 == 0 && late)));
+    ht_unpack(p[2], ht_ld16_once(from, (WHOLE || 2 <= last) && !(2 == 0 && late)));
     from += p_step;
-    ht_unpack4(p[3], ht_ld16_once(from, (WHOLE || 3 <= last) && !(3 == 0 && late)));
+    ht_unpack(p[3], ht_ld16_once(from, (WHOLE || 3 <= last) && !(3 == 0 && late)));
     from += p_step;
-    ht_unpack4(p[4], ht_ld16_once(from, (WHOLE || 4 <= last) && !(4 == 0 && late)));
+    ht_unpack(p[4], ht_ld16_once(from, (WHOLE || 4 <= last) && !(4 == 0 && late)));
     from += p_step;
-    ht_unpack4(p[5], ht_ld16_once(from, (WHOLE || 5 <= last) && !(5 == 0 && late)));
+    ht_unpack(p[5], ht_ld16_once(from, (WHOLE || 5 <= last) && !(5 == 0 && late)));
     from += p_step;
-    ht_unpack4(p[6], ht_ld16_once(from, (WHOLE || 6 <= last) && !(6 == 0 && late)));
+    ht_unpack(p[6], ht_ld16_once(from, (WHOLE || 6 <= last) && !(6 == 0 && late)));
     from += p_step;
-    ht_unpack4(p[7], ht_ld16_once(from, (WHOLE || 7 <= last) && !(7 == 0 && late)));
+    ht_unpack(p[7], ht_ld16_once(from, (WHOLE || 7 <= last) && !(7 == 0 && late)));
     from += p_step;
     if (late)
-        load_guarded(p[0], t.p + k * t.p_k, 1, 4, t.head_gap);
+        load_guarded(p[0], t.p + k * t.p_k, 1, VEC, t.head_gap);
     if (WHOLE || 0 <= last) {
         if (P_K_MAJOR)
-            multiply_by_four(sum[0], p[0], q, t);
+            multiply_by_vector(sum[0], p[0], q, t);
         else
             multiply_by_one(sum[0 % SETS<P_K_MAJOR>], p[0], q, t);
     }
     q += q_step;
     if (WHOLE || 1 <= last) {
         if (P_K_MAJOR)
-            multiply_by_four(sum[0], p[1], q, t);
+            multiply_by_vector(sum[0], p[1], q, t);
         else
             multiply_by_one(sum[1 % SETS<P_K_MAJOR>], p[1], q, t);
     }
     q += q_step;
     if (WHOLE || 2 <= last) {
         if (P_K_MAJOR)
-            multiply_by_four(sum[0], p[2], q, t);
+            multiply_by_vector(sum[0], p[2], q, t);
         else
             multiply_by_one(sum[2 % SETS<P_K_MAJOR>], p[2], q, t);
     }
     q += q_step;
     if (WHOLE || 3 <= last) {
         if (P_K_MAJOR)
-            multiply_by_four(sum[0], p[3], q, t);
+            multiply_by_vector(sum[0], p[3], q, t);
         else
             multiply_by_one(sum[3 % SETS<P_K_MAJOR>], p[3], q, t);
     }
     q += q_step;
     if (WHOLE || 4 <= last) {
         if (P_K_MAJOR)
-            multiply_by_four(sum[0], p[4], q, t);
+            multiply_by_vector(sum[0], p[4], q, t);
         else
             multiply_by_one(sum[4 % SETS<P_K_MAJOR>], p[4], q, t);
     }
     q += q_step;
     if (WHOLE || 5 <= last) {
         if (P_K_MAJOR)
-            multiply_by_four(sum[0], p[5], q, t);
+            multiply_by_vector(sum[0], p[5], q, t);
         else
             multiply_by_one(sum[5 % SETS<P_K_MAJOR>], p[5], q, t);
     }
     q += q_step;
     if (WHOLE || 6 <= last) {
         if (P_K_MAJOR)
-            multiply_by_four(sum[0], p[6], q, t);
+            multiply_by_vector(sum[0], p[6], q, t);
         else
             multiply_by_one(sum[6 % SETS<P_K_MAJOR>], p[6], q, t);
     }
     q += q_step;
     if (WHOLE || 7 <= last) {
         if (P_K_MAJOR)
-            multiply_by_four(sum[0], p[7], q, t);
+            multiply_by_vector(sum[0], p[7], q, t);
         else
             multiply_by_one(sum[7 % SETS<P_K_MAJOR>], p[7], q, t);
     }
     q += q_step;
 }
 
-// The same where k is contiguous in P, but lines or Q lie anyhow: sum[column][line] of four lines, one load after the other, in which lanes have
+// The same where k is contiguous in P, but lines or Q lie anyhow: sum[column][line] of VEC lines, one load after the other, in which LINE lanes have
 // neighbouring k. k: this lane's.
-template <bool WHOLE> HT_DEVICE void multiply_lines(ht_acc (*sum)[4], const gemv_task &t, int k)
+template <bool WHOLE> HT_DEVICE void multiply_lines(ht_acc (*sum)[VEC], const gemv_task &t, int k)
 {
     const long long p_line = ht_opaque(t.p_line), q_step = NEXT<true> * ht_opaque(t.q_k), q_col = ht_opaque(t.q_col);
-    const float *from = t.p + k, *q = t.q + k * t.q_k;
+    const ht_real *from = t.p + k, *q = t.q + k * t.q_k;
     const int last = (t.end - 1 - k) / NEXT<true>;
-    float p[PREFETCH_LINES][4];
+    ht_real p[PREFETCH_LINES][VEC];
     for (int u = 0; u < PREFETCH_LINES; u++) {
-        p[u][0] = WHOLE || u <= last ? ht_ldg4(from + u * NEXT<true>) : 0.0f;
+        p[u][0] = WHOLE || u <= last ? ht_load(from + u * NEXT<true>) : 0;
     }
     from += 0 + 1 < t.rows ? p_line : 0; // of one too many the result is not stored
     for (int u = 0; u < PREFETCH_LINES; u++) {
-        p[u][1] = WHOLE || u <= last ? ht_ldg4(from + u * NEXT<true>) : 0.0f;
+        p[u][1] = WHOLE || u <= last ? ht_load(from + u * NEXT<true>) : 0;
     }
     from += 1 + 1 < t.rows ? p_line : 0;
     for (int u = 0; u < PREFETCH_LINES; u++) {
-        p[u][2] = WHOLE || u <= last ? ht_ldg4(from + u * NEXT<true>) : 0.0f;
+        p[u][2] = WHOLE || u <= last ? ht_load(from + u * NEXT<true>) : 0;
     }
     from += 2 + 1 < t.rows ? p_line : 0;
     for (int u = 0; u < PREFETCH_LINES; u++) {
-        p[u][3] = WHOLE || u <= last ? ht_ldg4(from + u * NEXT<true>) : 0.0f;
+        p[u][3] = WHOLE || u <= last ? ht_load(from + u * NEXT<true>) : 0;
     }
     from += 3 + 1 < t.rows ? p_line : 0;
     for (int u = 0; u < PREFETCH_LINES; u++) {
         if (WHOLE || u <= last) {
-            const float *column = q;
+            const ht_real *column = q;
             {
-                const float x = ht_ldg4(column);
-                sum[0][0] = __fmaf_rn(p[u][0], x, sum[0][0]);
-                sum[0][1] = __fmaf_rn(p[u][1], x, sum[0][1]);
-                sum[0][2] = __fmaf_rn(p[u][2], x, sum[0][2]);
-                sum[0][3] = __fmaf_rn(p[u][3], x, sum[0][3]);
+                const ht_real x = ht_load(column);
+                sum[0][0] = ht_fma(p[u][0], x, sum[0][0]);
+                sum[0][1] = ht_fma(p[u][1], x, sum[0][1]);
+                sum[0][2] = ht_fma(p[u][2], x, sum[0][2]);
+                sum[0][3] = ht_fma(p[u][3], x, sum[0][3]);
                 column += 0 + 1 < t.cols ? q_col : 0;
             }
             {
-                const float x = ht_ldg4(column);
-                sum[1][0] = __fmaf_rn(p[u][0], x, sum[1][0]);
-                sum[1][1] = __fmaf_rn(p[u][1], x, sum[1][1]);
-                sum[1][2] = __fmaf_rn(p[u][2], x, sum[1][2]);
-                sum[1][3] = __fmaf_rn(p[u][3], x, sum[1][3]);
+                const ht_real x = ht_load(column);
+                sum[1][0] = ht_fma(p[u][0], x, sum[1][0]);
+                sum[1][1] = ht_fma(p[u][1], x, sum[1][1]);
+                sum[1][2] = ht_fma(p[u][2], x, sum[1][2]);
+                sum[1][3] = ht_fma(p[u][3], x, sum[1][3]);
                 column += 1 + 1 < t.cols ? q_col : 0;
             }
             {
-                const float x = ht_ldg4(column);
-                sum[2][0] = __fmaf_rn(p[u][0], x, sum[2][0]);
-                sum[2][1] = __fmaf_rn(p[u][1], x, sum[2][1]);
-                sum[2][2] = __fmaf_rn(p[u][2], x, sum[2][2]);
-                sum[2][3] = __fmaf_rn(p[u][3], x, sum[2][3]);
+                const ht_real x = ht_load(column);
+                sum[2][0] = ht_fma(p[u][0], x, sum[2][0]);
+                sum[2][1] = ht_fma(p[u][1], x, sum[2][1]);
+                sum[2][2] = ht_fma(p[u][2], x, sum[2][2]);
+                sum[2][3] = ht_fma(p[u][3], x, sum[2][3]);
                 column += 2 + 1 < t.cols ? q_col : 0;
             }
             {
-                const float x = ht_ldg4(column);
-                sum[3][0] = __fmaf_rn(p[u][0], x, sum[3][0]);
-                sum[3][1] = __fmaf_rn(p[u][1], x, sum[3][1]);
-                sum[3][2] = __fmaf_rn(p[u][2], x, sum[3][2]);
-                sum[3][3] = __fmaf_rn(p[u][3], x, sum[3][3]);
+                const ht_real x = ht_load(column);
+                sum[3][0] = ht_fma(p[u][0], x, sum[3][0]);
+                sum[3][1] = ht_fma(p[u][1], x, sum[3][1]);
+                sum[3][2] = ht_fma(p[u][2], x, sum[3][2]);
+                sum[3][3] = ht_fma(p[u][3], x, sum[3][3]);
                 column += 3 + 1 < t.cols ? q_col : 0;
             }
         }
@@ -610,23 +630,23 @@ template <bool WHOLE> HT_DEVICE void multiply_lines(ht_acc (*sum)[4], const gemv
 }
 
 // GUARDED_LOADS loads, whatever there is of them. Less is in flight, but there is not as much code of all these cases.
-template <bool P_K_MAJOR> HT_DEVICE void multiply_guarded(ht_acc (*sum)[BN][4], const gemv_task &t, int k)
+template <bool P_K_MAJOR> HT_DEVICE void multiply_guarded(ht_acc (*sum)[BN][VEC], const gemv_task &t, int k)
 {
-    float p[GUARDED_LOADS][4];
+    ht_real p[GUARDED_LOADS][VEC];
     {
         const int at = k + 0 * NEXT<P_K_MAJOR>, there = P_K_MAJOR ? t.end - at : at < t.end ? t.rows : 0;
-        const float *from = t.p + at * t.p_k;
-        if (t.wide && there >= 4) {
-            ht_unpack4(p[0], ht_ld16_once(from, true));
+        const ht_real *from = t.p + at * t.p_k;
+        if (t.wide && there >= VEC) {
+            ht_unpack(p[0], ht_ld16_once(from, true));
         } else {
             load_guarded(p[0], from, 1, there);
         }
     }
     {
         const int at = k + 1 * NEXT<P_K_MAJOR>, there = P_K_MAJOR ? t.end - at : at < t.end ? t.rows : 0;
-        const float *from = t.p + at * t.p_k;
-        if (t.wide && there >= 4) {
-            ht_unpack4(p[1], ht_ld16_once(from, true));
+        const ht_real *from = t.p + at * t.p_k;
+        if (t.wide && there >= VEC) {
+            ht_unpack(p[1], ht_ld16_once(from, true));
         } else {
             load_guarded(p[1], from, 1, there);
         }
@@ -641,23 +661,23 @@ template <bool P_K_MAJOR> HT_DEVICE void multiply_guarded(ht_acc (*sum)[BN][4], 
     }
 }
 
-// This thread's share of k from `first` on, PREFETCH loads at once, but for up to three k that are left to one lane.
-template <bool P_K_MAJOR> HT_DEVICE void multiply_most(ht_acc (*sum)[BN][4], const gemv_task &t, int first)
+// This thread's share of k from `first` on, PREFETCH loads at once, but for the last k, fewer than VEC, which are left to one lane.
+template <bool P_K_MAJOR> HT_DEVICE void multiply_most(ht_acc (*sum)[BN][VEC], const gemv_task &t, int first)
 {
-    const int reach = (PREFETCH - 1) * NEXT<P_K_MAJOR> + (P_K_MAJOR ? 4 : 1); // k of a thread at once
+    const int reach = (PREFETCH - 1) * NEXT<P_K_MAJOR> + (P_K_MAJOR ? VEC : 1); // k of a thread at once
     int k = first;
 #pragma unroll 1
     for (; k + reach <= t.end; k += STEP<P_K_MAJOR>)
         multiply_prefetched<P_K_MAJOR, true>(sum, t, k);
-    if (k + (P_K_MAJOR ? 4 : 1) <= t.end)
+    if (k + (P_K_MAJOR ? VEC : 1) <= t.end)
         multiply_prefetched<P_K_MAJOR, false>(sum, t, k);
     const int left = (t.end - first) % NEXT<P_K_MAJOR>; // from the last of the thread's places on
-    if (P_K_MAJOR && first < t.end && left > 0 && left < 4)
+    if (P_K_MAJOR && first < t.end && left > 0 && left < VEC)
         multiply_guarded<P_K_MAJOR>(sum, t, t.end - left);
 }
 
 // The same, line by line.
-HT_DEVICE void multiply_by_lines(ht_acc (*sum)[BN][4], const gemv_task &t, int first)
+HT_DEVICE void multiply_by_lines(ht_acc (*sum)[BN][VEC], const gemv_task &t, int first)
 {
     int k = first;
 #pragma unroll 1
@@ -668,7 +688,7 @@ HT_DEVICE void multiply_by_lines(ht_acc (*sum)[BN][4], const gemv_task &t, int f
 }
 
 // The same, however both lie.
-template <bool P_K_MAJOR> HT_DEVICE void multiply_all(ht_acc (*sum)[BN][4], const gemv_task &t, int first)
+template <bool P_K_MAJOR> HT_DEVICE void multiply_all(ht_acc (*sum)[BN][VEC], const gemv_task &t, int first)
 {
     if (t.wide) {
         multiply_most<P_K_MAJOR>(sum, t, first);
@@ -681,13 +701,13 @@ template <bool P_K_MAJOR> HT_DEVICE void multiply_all(ht_acc (*sum)[BN][4], cons
     }
 }
 
-// The matrix's last line, where this thread has it and four numbers would end beyond it. first: the thread's first line.
-HT_DEVICE void multiply_last(ht_acc (*sum)[BN][4], const gemv_task &t, int first)
+// The matrix's last line, where this thread has it and 16 bytes would end beyond it. first: the thread's first line.
+HT_DEVICE void multiply_last(ht_acc (*sum)[BN][VEC], const gemv_task &t, int first)
 {
-    const int before = t.end - first, set = before / LINE % SETS<false>;
-    if (before < 0 || before % LINE != 0)
+    const int before = t.end - first, set = before / NEXT<false> % SETS<false>;
+    if (before < 0 || before % NEXT<false> != 0)
         return;
-    float p[4];
+    ht_real p[VEC];
     load_guarded(p, t.p + t.end * t.p_k, 1, t.rows);
     if (0 == set)
         multiply_by_any<false>(sum[0], p, t.q + t.end * t.q_k, t, 1);
@@ -695,184 +715,225 @@ HT_DEVICE void multiply_last(ht_acc (*sum)[BN][4], const gemv_task &t, int first
         multiply_by_any<false>(sum[1], p, t.q + t.end * t.q_k, t, 1);
 }
 
-HT_DEVICE float add_lanes(float v, int lanes)
+HT_DEVICE ht_acc add_lanes(ht_acc v, int lanes)
 {
-    return __fadd_rn(v, ht_shfl_sum(v, lanes));
+    return ht_add(v, ht_shfl_sum(v, lanes));
 }
 
 // Where a sum waits in shared memory: [k_warp][lanes of a line, if they are not added up yet][column][row].
 template <bool P_K_MAJOR> HT_DEVICE unsigned sum_at(unsigned smem, int k_warp, int group, int c, int row)
 {
-    return smem + (unsigned)(((P_K_MAJOR ? k_warp : k_warp * LANES + group) * BN + c) * ROWS<P_K_MAJOR> + row) * 4;
+    return smem + (unsigned)(((P_K_MAJOR ? k_warp : k_warp * LANES + group) * BN + c) * ROWS<P_K_MAJOR> + row) * ELEMENT_BYTES;
 }
 
-// A thread's sums where a row's k are four of its numbers and eight lanes: added up here.
-HT_DEVICE void leave_k_sums(unsigned smem, ht_acc (*sum)[BN][4], int warp, int lane)
+// The sums of VEC neighbouring k, in one order everywhere: 0 + 1, 2 + 3, then both.
+HT_DEVICE ht_acc add_vector(const ht_acc *v)
+{
+    return VEC == 2 ? ht_add(v[0], v[1]) : ht_add(ht_add(v[0], v[1]), ht_add(v[VEC - 2], v[VEC - 1]));
+}
+
+// A thread's sums where a row's k are VEC of its elements and eight lanes: added up here.
+HT_DEVICE void leave_k_sums(unsigned smem, ht_acc (*sum)[BN][VEC], int warp, int lane)
 {
     const int row = warp % WARPS_M * LINES + lane / LANES;
     {
-        float v = __fadd_rn(__fadd_rn(sum[0][0][0], sum[0][0][1]), __fadd_rn(sum[0][0][2], sum[0][0][3]));
+        ht_acc v = add_vector(sum[0][0]);
         for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
             v = add_lanes(v, lanes);
         if (lane % LANES == 0)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 0, row), v);
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 0, row), v);
     }
     {
-        float v = __fadd_rn(__fadd_rn(sum[0][1][0], sum[0][1][1]), __fadd_rn(sum[0][1][2], sum[0][1][3]));
+        ht_acc v = add_vector(sum[0][1]);
         for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
             v = add_lanes(v, lanes);
         if (lane % LANES == 0)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 1, row), v);
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 1, row), v);
     }
     {
-        float v = __fadd_rn(__fadd_rn(sum[0][2][0], sum[0][2][1]), __fadd_rn(sum[0][2][2], sum[0][2][3]));
+        ht_acc v = add_vector(sum[0][2]);
         for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
             v = add_lanes(v, lanes);
         if (lane % LANES == 0)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 2, row), v);
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 2, row), v);
     }
     {
-        float v = __fadd_rn(__fadd_rn(sum[0][3][0], sum[0][3][1]), __fadd_rn(sum[0][3][2], sum[0][3][3]));
+        ht_acc v = add_vector(sum[0][3]);
         for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
             v = add_lanes(v, lanes);
         if (lane % LANES == 0)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 3, row), v);
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 3, row), v);
     }
 }
 
-// The same where a lane has one number of each of four rows.
-HT_DEVICE void leave_line_sums(unsigned smem, ht_acc (*sum)[4], int warp, int lane)
+// The same where a lane has one element of each of VEC rows.
+HT_DEVICE void leave_line_sums(unsigned smem, ht_acc (*sum)[VEC], int warp, int lane)
 {
-    const int row = warp % WARPS_M * LINES;
+    const int row = warp % WARPS_M * LINES + lane / LINE * VEC;
     {
-        float v = add_lanes(add_lanes(sum[0][0], 1), 2);
-        for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+        ht_acc v = sum[0][0];
+        for (int lanes = 1; lanes < VEC; lanes *= 2)
             v = add_lanes(v, lanes);
-        if (lane == 0)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 0, row + 0), v);
+        for (int lanes = LINE / 2; lanes >= VEC; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LINE == 0)
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 0, row + 0), v);
     }
     {
-        float v = add_lanes(add_lanes(sum[0][1], 1), 2);
-        for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+        ht_acc v = sum[0][1];
+        for (int lanes = 1; lanes < VEC; lanes *= 2)
             v = add_lanes(v, lanes);
-        if (lane == 1)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 0, row + 1), v);
+        for (int lanes = LINE / 2; lanes >= VEC; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LINE == 1)
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 0, row + 1), v);
     }
     {
-        float v = add_lanes(add_lanes(sum[0][2], 1), 2);
-        for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+        ht_acc v = sum[0][2];
+        for (int lanes = 1; lanes < VEC; lanes *= 2)
             v = add_lanes(v, lanes);
-        if (lane == 2)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 0, row + 2), v);
+        for (int lanes = LINE / 2; lanes >= VEC; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LINE == 2)
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 0, row + 2), v);
     }
     {
-        float v = add_lanes(add_lanes(sum[0][3], 1), 2);
-        for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+        ht_acc v = sum[0][3];
+        for (int lanes = 1; lanes < VEC; lanes *= 2)
             v = add_lanes(v, lanes);
-        if (lane == 3)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 0, row + 3), v);
+        for (int lanes = LINE / 2; lanes >= VEC; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LINE == 3)
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 0, row + 3), v);
     }
     {
-        float v = add_lanes(add_lanes(sum[1][0], 1), 2);
-        for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+        ht_acc v = sum[1][0];
+        for (int lanes = 1; lanes < VEC; lanes *= 2)
             v = add_lanes(v, lanes);
-        if (lane == 0)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 1, row + 0), v);
+        for (int lanes = LINE / 2; lanes >= VEC; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LINE == 0)
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 1, row + 0), v);
     }
     {
-        float v = add_lanes(add_lanes(sum[1][1], 1), 2);
-        for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+        ht_acc v = sum[1][1];
+        for (int lanes = 1; lanes < VEC; lanes *= 2)
             v = add_lanes(v, lanes);
-        if (lane == 1)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 1, row + 1), v);
+        for (int lanes = LINE / 2; lanes >= VEC; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LINE == 1)
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 1, row + 1), v);
     }
     {
-        float v = add_lanes(add_lanes(sum[1][2], 1), 2);
-        for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+        ht_acc v = sum[1][2];
+        for (int lanes = 1; lanes < VEC; lanes *= 2)
             v = add_lanes(v, lanes);
-        if (lane == 2)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 1, row + 2), v);
+        for (int lanes = LINE / 2; lanes >= VEC; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LINE == 2)
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 1, row + 2), v);
     }
     {
-        float v = add_lanes(add_lanes(sum[1][3], 1), 2);
-        for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+        ht_acc v = sum[1][3];
+        for (int lanes = 1; lanes < VEC; lanes *= 2)
             v = add_lanes(v, lanes);
-        if (lane == 3)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 1, row + 3), v);
+        for (int lanes = LINE / 2; lanes >= VEC; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LINE == 3)
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 1, row + 3), v);
     }
     {
-        float v = add_lanes(add_lanes(sum[2][0], 1), 2);
-        for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+        ht_acc v = sum[2][0];
+        for (int lanes = 1; lanes < VEC; lanes *= 2)
             v = add_lanes(v, lanes);
-        if (lane == 0)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 2, row + 0), v);
+        for (int lanes = LINE / 2; lanes >= VEC; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LINE == 0)
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 2, row + 0), v);
     }
     {
-        float v = add_lanes(add_lanes(sum[2][1], 1), 2);
-        for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+        ht_acc v = sum[2][1];
+        for (int lanes = 1; lanes < VEC; lanes *= 2)
             v = add_lanes(v, lanes);
-        if (lane == 1)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 2, row + 1), v);
+        for (int lanes = LINE / 2; lanes >= VEC; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LINE == 1)
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 2, row + 1), v);
     }
     {
-        float v = add_lanes(add_lanes(sum[2][2], 1), 2);
-        for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+        ht_acc v = sum[2][2];
+        for (int lanes = 1; lanes < VEC; lanes *= 2)
             v = add_lanes(v, lanes);
-        if (lane == 2)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 2, row + 2), v);
+        for (int lanes = LINE / 2; lanes >= VEC; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LINE == 2)
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 2, row + 2), v);
     }
     {
-        float v = add_lanes(add_lanes(sum[2][3], 1), 2);
-        for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+        ht_acc v = sum[2][3];
+        for (int lanes = 1; lanes < VEC; lanes *= 2)
             v = add_lanes(v, lanes);
-        if (lane == 3)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 2, row + 3), v);
+        for (int lanes = LINE / 2; lanes >= VEC; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LINE == 3)
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 2, row + 3), v);
     }
     {
-        float v = add_lanes(add_lanes(sum[3][0], 1), 2);
-        for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+        ht_acc v = sum[3][0];
+        for (int lanes = 1; lanes < VEC; lanes *= 2)
             v = add_lanes(v, lanes);
-        if (lane == 0)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 3, row + 0), v);
+        for (int lanes = LINE / 2; lanes >= VEC; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LINE == 0)
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 3, row + 0), v);
     }
     {
-        float v = add_lanes(add_lanes(sum[3][1], 1), 2);
-        for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+        ht_acc v = sum[3][1];
+        for (int lanes = 1; lanes < VEC; lanes *= 2)
             v = add_lanes(v, lanes);
-        if (lane == 1)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 3, row + 1), v);
+        for (int lanes = LINE / 2; lanes >= VEC; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LINE == 1)
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 3, row + 1), v);
     }
     {
-        float v = add_lanes(add_lanes(sum[3][2], 1), 2);
-        for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+        ht_acc v = sum[3][2];
+        for (int lanes = 1; lanes < VEC; lanes *= 2)
             v = add_lanes(v, lanes);
-        if (lane == 2)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 3, row + 2), v);
+        for (int lanes = LINE / 2; lanes >= VEC; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LINE == 2)
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 3, row + 2), v);
     }
     {
-        float v = add_lanes(add_lanes(sum[3][3], 1), 2);
-        for (int lanes = WAVE / 2; lanes > 2; lanes /= 2)
+        ht_acc v = sum[3][3];
+        for (int lanes = 1; lanes < VEC; lanes *= 2)
             v = add_lanes(v, lanes);
-        if (lane == 3)
-            ht_sts4(sum_at<true>(smem, warp / WARPS_M, 0, 3, row + 3), v);
+        for (int lanes = LINE / 2; lanes >= VEC; lanes /= 2)
+            v = add_lanes(v, lanes);
+        if (lane % LINE == 3)
+            ht_smem_store(sum_at<true>(smem, warp / WARPS_M, 0, 3, row + 3), v);
     }
 }
 
-// Four sums of a line that begins `past` numbers behind a multiple of 16 bytes, from which on they are counted: those of the rows that
+// VEC sums of a line that begins `past` numbers behind a multiple of 16 bytes, from which on they are counted: those of the rows that
 // this lane has of all lines.
 HT_DEVICE void move_to_rows(ht_acc *v, int past, int lane)
 {
     const int next = lane % LANES < LANES - 1 ? lane + 1 : lane;
-    float w[7] = {v[0], v[1], v[2], v[3]};
-    for (int e = 0; e < 3; e++)
-        w[4 + e] = ht_shfl_sum(v[e], lane ^ next);
-    for (int e = 0; e < 6; e++)
-        w[e] = past & 1 ? w[e + 1] : w[e];
-    for (int e = 0; e < 4; e++)
-        v[e] = past & 2 ? w[e + 2] : w[e];
+    ht_acc w[2 * VEC - 1];
+    for (int e = 0; e < VEC; e++)
+        w[e] = v[e];
+    for (int e = 0; e < VEC - 1; e++)
+        w[VEC + e] = ht_shfl_sum(v[e], lane ^ next);
+    for (int by = 1; by < VEC; by *= 2)
+        for (int e = 0; e + by < 2 * VEC - 1; e++)
+            w[e] = past & by ? w[e + by] : w[e];
+    for (int e = 0; e < VEC; e++)
+        v[e] = w[e];
 }
 
-HT_DEVICE void move_sums(ht_acc (*sum)[BN][4], int past, int lane)
+HT_DEVICE void move_sums(ht_acc (*sum)[BN][VEC], int past, int lane)
 {
     move_to_rows(sum[0][0], past, lane);
     move_to_rows(sum[0][1], past, lane);
@@ -884,188 +945,252 @@ HT_DEVICE void move_sums(ht_acc (*sum)[BN][4], int past, int lane)
     move_to_rows(sum[1][3], past, lane);
 }
 
-// Where they are four lines and eight groups of those, not all in one warp: the lines are added up here.
-HT_DEVICE void leave_row_sums(unsigned smem, ht_acc (*sum)[BN][4], int warp, int lane)
+// Where they are VEC lines and eight groups of those, not all in one warp: the lines are added up here.
+HT_DEVICE void leave_row_sums(unsigned smem, ht_acc (*sum)[BN][VEC], int warp, int lane)
 {
-    const int line = lane / LANES, group = (warp * LINES + line) / 4;
+    const int line = lane / LANES, k = warp * LINES + line;
     {
-        const float v = add_lanes(add_lanes(sum[0][0][0], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 0, group, 0, lane % LANES * 4 + 0), v);
+        ht_acc v = sum[0][0][0];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 0 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 0, lane % LANES * VEC + 0), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[0][0][1], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 0, group, 0, lane % LANES * 4 + 1), v);
+        ht_acc v = sum[0][0][1];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 0 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 0, lane % LANES * VEC + 1), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[0][0][2], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 0, group, 0, lane % LANES * 4 + 2), v);
+        ht_acc v = sum[0][0][2];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 0 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 0, lane % LANES * VEC + 2), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[0][0][3], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 0, group, 0, lane % LANES * 4 + 3), v);
+        ht_acc v = sum[0][0][3];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 0 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 0, lane % LANES * VEC + 3), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[0][1][0], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 0, group, 1, lane % LANES * 4 + 0), v);
+        ht_acc v = sum[0][1][0];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 0 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 1, lane % LANES * VEC + 0), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[0][1][1], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 0, group, 1, lane % LANES * 4 + 1), v);
+        ht_acc v = sum[0][1][1];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 0 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 1, lane % LANES * VEC + 1), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[0][1][2], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 0, group, 1, lane % LANES * 4 + 2), v);
+        ht_acc v = sum[0][1][2];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 0 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 1, lane % LANES * VEC + 2), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[0][1][3], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 0, group, 1, lane % LANES * 4 + 3), v);
+        ht_acc v = sum[0][1][3];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 0 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 1, lane % LANES * VEC + 3), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[0][2][0], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 0, group, 2, lane % LANES * 4 + 0), v);
+        ht_acc v = sum[0][2][0];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 0 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 2, lane % LANES * VEC + 0), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[0][2][1], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 0, group, 2, lane % LANES * 4 + 1), v);
+        ht_acc v = sum[0][2][1];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 0 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 2, lane % LANES * VEC + 1), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[0][2][2], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 0, group, 2, lane % LANES * 4 + 2), v);
+        ht_acc v = sum[0][2][2];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 0 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 2, lane % LANES * VEC + 2), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[0][2][3], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 0, group, 2, lane % LANES * 4 + 3), v);
+        ht_acc v = sum[0][2][3];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 0 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 2, lane % LANES * VEC + 3), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[0][3][0], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 0, group, 3, lane % LANES * 4 + 0), v);
+        ht_acc v = sum[0][3][0];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 0 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 3, lane % LANES * VEC + 0), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[0][3][1], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 0, group, 3, lane % LANES * 4 + 1), v);
+        ht_acc v = sum[0][3][1];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 0 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 3, lane % LANES * VEC + 1), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[0][3][2], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 0, group, 3, lane % LANES * 4 + 2), v);
+        ht_acc v = sum[0][3][2];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 0 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 3, lane % LANES * VEC + 2), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[0][3][3], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 0, group, 3, lane % LANES * 4 + 3), v);
+        ht_acc v = sum[0][3][3];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 0 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 3, lane % LANES * VEC + 3), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[1][0][0], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 1, group, 0, lane % LANES * 4 + 0), v);
+        ht_acc v = sum[1][0][0];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 1 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 0, lane % LANES * VEC + 0), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[1][0][1], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 1, group, 0, lane % LANES * 4 + 1), v);
+        ht_acc v = sum[1][0][1];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 1 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 0, lane % LANES * VEC + 1), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[1][0][2], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 1, group, 0, lane % LANES * 4 + 2), v);
+        ht_acc v = sum[1][0][2];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 1 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 0, lane % LANES * VEC + 2), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[1][0][3], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 1, group, 0, lane % LANES * 4 + 3), v);
+        ht_acc v = sum[1][0][3];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 1 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 0, lane % LANES * VEC + 3), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[1][1][0], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 1, group, 1, lane % LANES * 4 + 0), v);
+        ht_acc v = sum[1][1][0];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 1 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 1, lane % LANES * VEC + 0), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[1][1][1], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 1, group, 1, lane % LANES * 4 + 1), v);
+        ht_acc v = sum[1][1][1];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 1 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 1, lane % LANES * VEC + 1), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[1][1][2], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 1, group, 1, lane % LANES * 4 + 2), v);
+        ht_acc v = sum[1][1][2];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 1 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 1, lane % LANES * VEC + 2), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[1][1][3], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 1, group, 1, lane % LANES * 4 + 3), v);
+        ht_acc v = sum[1][1][3];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 1 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 1, lane % LANES * VEC + 3), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[1][2][0], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 1, group, 2, lane % LANES * 4 + 0), v);
+        ht_acc v = sum[1][2][0];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 1 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 2, lane % LANES * VEC + 0), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[1][2][1], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 1, group, 2, lane % LANES * 4 + 1), v);
+        ht_acc v = sum[1][2][1];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 1 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 2, lane % LANES * VEC + 1), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[1][2][2], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 1, group, 2, lane % LANES * 4 + 2), v);
+        ht_acc v = sum[1][2][2];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 1 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 2, lane % LANES * VEC + 2), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[1][2][3], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 1, group, 2, lane % LANES * 4 + 3), v);
+        ht_acc v = sum[1][2][3];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 1 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 2, lane % LANES * VEC + 3), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[1][3][0], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 1, group, 3, lane % LANES * 4 + 0), v);
+        ht_acc v = sum[1][3][0];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 1 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 3, lane % LANES * VEC + 0), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[1][3][1], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 1, group, 3, lane % LANES * 4 + 1), v);
+        ht_acc v = sum[1][3][1];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 1 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 3, lane % LANES * VEC + 1), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[1][3][2], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 1, group, 3, lane % LANES * 4 + 2), v);
+        ht_acc v = sum[1][3][2];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 1 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 3, lane % LANES * VEC + 2), v);
     }
     {
-        const float v = add_lanes(add_lanes(sum[1][3][3], LANES), 2 * LANES);
-        if (line % 4 == 0)
-            ht_sts4(sum_at<false>(smem, 1, group, 3, lane % LANES * 4 + 3), v);
+        ht_acc v = sum[1][3][3];
+        for (int lanes = LANES; lanes < VEC * LANES; lanes *= 2)
+            v = add_lanes(v, lanes);
+        if (line % VEC == 0)
+            ht_smem_store(sum_at<false>(smem, 1 * (K_LINES / LINE) + k / LINE, k % LINE / VEC, 3, lane % LANES * VEC + 3), v);
     }
 }
 
 // One result from what waits in shared memory.
-template <bool P_K_MAJOR> HT_DEVICE float add_warps(unsigned smem, int c, int row)
+template <bool P_K_MAJOR> HT_DEVICE ht_acc add_warps(unsigned smem, int c, int row)
 {
-    float sum = 0.0f;
+    ht_acc sum = 0;
     for (int k_warp = 0; k_warp < K_WARPS; k_warp++) {
-        float v[LANES];
+        ht_acc v[LANES];
         if (P_K_MAJOR) {
-            v[0] = ht_lds4(sum_at<true>(smem, k_warp, 0, c, row));
+            v[0] = ht_smem_load(sum_at<true>(smem, k_warp, 0, c, row));
         } else { // as the lanes of leave_k_sums
             for (int i = 0; i < LANES; i++)
-                v[i] = ht_lds4(sum_at<false>(smem, k_warp, i, c, row));
+                v[i] = ht_smem_load(sum_at<false>(smem, k_warp, i, c, row));
             for (int lanes = LANES / 2; lanes > 0; lanes /= 2)
                 for (int i = 0; i < lanes; i++)
-                    v[i] = __fadd_rn(v[i], v[i + lanes]);
+                    v[i] = ht_add(v[i], v[i + lanes]);
         }
-        sum = __fadd_rn(sum, v[0]);
+        sum = ht_add(sum, v[0]);
     }
     return sum;
 }
@@ -1078,7 +1203,7 @@ struct k_split_map {
 template <bool P_K_MAJOR> HT_DEVICE k_split_map k_split_rows(int rows)
 {
     const int shift = rows > 2 ? 2 : rows - 1, parts = BM >> shift;
-    return {P_K_MAJOR ? shift : 2, parts < MAX_K_SPLITS ? parts : MAX_K_SPLITS};
+    return {P_K_MAJOR || shift > VEC / 2 ? shift : VEC / 2, parts < MAX_K_SPLITS ? parts : MAX_K_SPLITS}; // a lane has 2^(VEC / 2) rows
 }
 
 // Part `part` of a block's k, whole lines but at the end: nothing, if there are not so many.
@@ -1097,12 +1222,12 @@ HT_DEVICE bool underfills_gpu()
     return blocks > SMS && blocks < SMS * MIN_BLOCKS;
 }
 
-// The first of four rows that a lane reads where rows are contiguous, of `rows` from line `from` on: its line may be misaligned, and is
+// The first of VEC rows that a lane reads where rows are contiguous, of `rows` from line `from` on: its line may be misaligned, and is
 // read from the last multiple of 16 bytes on. Beyond the rows it is the last piece that has some. What is not a row's is not stored.
-HT_DEVICE int aligned_row(const float *from, int rows, int lane)
+HT_DEVICE int aligned_row(const ht_real *from, int rows, int lane)
 {
-    const int past = ht_misalign16(from), piece = lane % LANES, last = (rows - 1 + past) / 4;
-    return (piece < last ? piece : last) * 4 - past;
+    const int past = ht_misalign16(from), piece = lane % LANES, last = (rows - 1 + past) / VEC;
+    return (piece < last ? piece : last) * VEC - past;
 }
 
 template <bool P_K_MAJOR> HT_DEVICE void multiply_tile(const unpacked_args &args, unsigned smem)
@@ -1112,16 +1237,16 @@ template <bool P_K_MAJOR> HT_DEVICE void multiply_tile(const unpacked_args &args
     const int height = block_rows<P_K_MAJOR>(args.p), row0 = place.p_tile * height, col0 = place.q_tile * BN;
     const bool few = args.p.rows <= FEW_ROWS, q_wide = args.q.wide != 0 && args.q.k_major != 0;
     const bool lines = P_K_MAJOR && !few && !(args.p.wide != 0 && q_wide);
-    const float *const p = args.p.src + (long long)blockIdx.z * args.p.stride;
+    const ht_real *const p = args.p.src + (long long)blockIdx.z * args.p.stride;
     ht_k_range range = ht_k_range_of(args, place.split);
-    int own = row0 + (!P_K_MAJOR ? lane % LANES * 4 : warp % WARPS_M * LINES + (lines ? 0 : lane / LANES));
+    int own = row0 + (!P_K_MAJOR ? lane % LANES * VEC : warp % WARPS_M * LINES + (lines ? lane / LINE * VEC : lane / LANES));
     k_split_map shared = {0, 1};
     if (few) {
         shared = k_split_rows<P_K_MAJOR>(args.p.rows);
         range = k_split_range(range, own >> shared.shift, shared.parts);
         own &= (1 << shared.shift) - 1;
     }
-    const int first = range.begin + (!P_K_MAJOR ? warp * LINES + lane / LANES : warp / WARPS_M * LINE + (lines ? lane : lane % LANES * 4));
+    const int first = range.begin + (!P_K_MAJOR ? warp * LINES + lane / LANES : warp / WARPS_M * LINE + (lines ? lane % LINE : lane % LANES * VEC));
     if (P_K_MAJOR)
         own = own < args.p.rows ? own : args.p.rows - 1; // of one too many the result is not stored
     else if (!few)
@@ -1136,19 +1261,23 @@ template <bool P_K_MAJOR> HT_DEVICE void multiply_tile(const unpacked_args &args
     t.cols = args.q.rows - col0;
     t.rows = args.p.rows - own;
     t.end = range.end;
-    t.wide = P_K_MAJOR ? args.p.wide != 0 && q_wide : !few || (args.p.wide != 0 && t.rows >= 4);
+    t.wide = P_K_MAJOR ? args.p.wide != 0 && q_wide : !few || (args.p.wide != 0 && t.rows >= VEC);
     t.lines = lines;
     t.head_gap = -own;
     t.begin = !P_K_MAJOR && !few && own < 0; // in the line that begins the matrix
-    const bool ends = !P_K_MAJOR && !few && t.rows < 4 && range.end == args.k; // behind the matrix's last line there may be nothing
+    const bool ends = !P_K_MAJOR && !few && t.rows < VEC && range.end == args.k; // behind the matrix's last line there may be nothing
     if (ends)
         t.end--;
-    ht_acc sum[SETS<P_K_MAJOR>][BN][4];
+    ht_acc sum[SETS<P_K_MAJOR>][BN][VEC];
     for (int set = 0; set < SETS<P_K_MAJOR>; set++) {
-        sum[set][0][0] = sum[set][0][1] = sum[set][0][2] = sum[set][0][3] = 0.0f;
-        sum[set][1][0] = sum[set][1][1] = sum[set][1][2] = sum[set][1][3] = 0.0f;
-        sum[set][2][0] = sum[set][2][1] = sum[set][2][2] = sum[set][2][3] = 0.0f;
-        sum[set][3][0] = sum[set][3][1] = sum[set][3][2] = sum[set][3][3] = 0.0f;
+        for (int e = 0; e < VEC; e++)
+            sum[set][0][e] = 0;
+        for (int e = 0; e < VEC; e++)
+            sum[set][1][e] = 0;
+        for (int e = 0; e < VEC; e++)
+            sum[set][2][e] = 0;
+        for (int e = 0; e < VEC; e++)
+            sum[set][3][e] = 0;
     }
     ht_pdl_wait(); // what comes before is worked out while the launch before this one ends
     if (!underfills_gpu())
@@ -1168,13 +1297,13 @@ template <bool P_K_MAJOR> HT_DEVICE void multiply_tile(const unpacked_args &args
     ht_barrier();
     const int i = tid % ROWS<P_K_MAJOR>, c = tid / ROWS<P_K_MAJOR>;
     if (c < BN && i < height && row0 + i < args.p.rows && col0 + c < args.q.rows) {
-        float v = add_warps<P_K_MAJOR>(smem, c, i);
+        ht_acc v = add_warps<P_K_MAJOR>(smem, c, i);
 #pragma unroll 1
         for (int part = 1; part < shared.parts; part++)
-            v = __fadd_rn(v, add_warps<P_K_MAJOR>(smem, c, (part << shared.shift) + i));
+            v = ht_add(v, add_warps<P_K_MAJOR>(smem, c, (part << shared.shift) + i));
         const ht_output_view to = ht_output_view_of(args, place.split);
-        float *at = to.c + (row0 + i) * to.row_step + (col0 + c) * to.col_step;
-        ht_stg4(at, ht_element(to, at, v));
+        ht_real *at = to.c + (row0 + i) * to.row_step + (col0 + c) * to.col_step;
+        ht_store(at, ht_element(to, at, v));
     }
 }
 
@@ -1192,11 +1321,11 @@ static int init(void)
     return ht_allow_smem(gemm, SMEM_BYTES);
 }
 
-static int launch(const ht_gemm_args &g, void *stream)
+static int launch(const ht_product_args &g, void *stream)
 {
     unpacked_args args = ht_unpacked_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
     if (args.q.rows == 1 && args.q.k_major) // a line by itself may be of any length
-        args.q.wide = ((unsigned long long)args.q.src | (unsigned long long)args.q.stride * 4) % 16 == 0;
+        args.q.wide = ((unsigned long long)args.q.src | (unsigned long long)args.q.stride * ELEMENT_BYTES) % 16 == 0;
     const int rows = args.p.k_major ? block_rows<true>(args.p) : block_rows<false>(args.p);
     const ht_tile_grid grid = ht_grid_of(&args, (unsigned)((args.p.rows + rows - 1) / rows), (unsigned)((args.q.rows + BN - 1) / BN));
     return ht_launch_dependent(gemm, grid.x, grid.y, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
@@ -1316,19 +1445,68 @@ HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes)
     return ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lanes));
 }
 
-// stage/operand_view: what kernels of FFMA that read the caller's matrices share: which matrix is P and which Q,
+HT_DEVICE ht_real ht_add(ht_real x, ht_real y)
+{
+    return __fadd_rn(x, y);
+}
+
+HT_DEVICE ht_real ht_fma(ht_real x, ht_real y, ht_real z)
+{
+    return __fmaf_rn(x, y, z);
+}
+
+HT_DEVICE ht_real ht_load(const ht_real *p)
+{
+    return ht_ldg4(p);
+}
+
+HT_DEVICE void ht_store(ht_real *p, ht_real v)
+{
+    ht_stg4(p, v);
+}
+
+HT_DEVICE ht_real ht_smem_load(unsigned s)
+{
+    return ht_lds4(s);
+}
+
+HT_DEVICE void ht_smem_store(unsigned s, ht_real v)
+{
+    ht_sts4(s, v);
+}
+
+// 16 bytes of contiguous elements.
+HT_DEVICE void ht_unpack(ht_real *v, uint4 x)
+{
+    v[0] = ht_as_float(x.x);
+    v[1] = ht_as_float(x.y);
+    v[2] = ht_as_float(x.z);
+    v[3] = ht_as_float(x.w);
+}
+
+// alpha v + beta C. alpha == 0 ignores A and B, NaN included; beta == 0 does not read C.
+HT_DEVICE ht_real ht_axpby(ht_real alpha, ht_real v, ht_real beta, const ht_real *c)
+{
+    v = alpha != 0.0f ? __fmul_rn(alpha, v) : 0.0f;
+    if (beta != 0.0f)
+        v = __fmaf_rn(beta, ht_ldg4(c), v);
+    return v;
+}
+
+// stage/operand_view: what kernels that read the caller's matrices share: which matrix is P and which Q,
 // which k a block has, and how an element of C is stored. P is A and Q is B, or the other way round
 // where that takes fewer blocks (C is then written transposed).
 
 // A line apart by one number alone is the only one: its numbers then are contiguous along k.
-static inline ht_operand_view ht_operand_view_of(const float *src, long long ld, long long stride, int rows, bool k_major)
+static inline ht_operand_view ht_operand_view_of(const ht_real *src, long long ld, long long stride, int rows, bool k_major)
 {
     const bool one_line = !k_major && ld == 1, lines_of_k = k_major || one_line;
-    const bool wide = ((unsigned long long)src | (unsigned long long)stride * 4) % 16 == 0 && (one_line || ld % 4 == 0);
+    const bool wide = ((unsigned long long)src | (unsigned long long)stride * sizeof(ht_real)) % 16 == 0 &&
+                      (one_line || ld * (long long)sizeof(ht_real) % 16 == 0);
     return {src, lines_of_k ? ld : 1, lines_of_k ? 1 : ld, stride, rows, lines_of_k, wide};
 }
 
-static inline unpacked_args ht_unpacked_args(const ht_gemm_args &g, int swap_ab)
+static inline unpacked_args ht_unpacked_args(const ht_product_args &g, int swap_ab)
 {
     const ht_operand_view a = ht_operand_view_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
     const ht_operand_view b = ht_operand_view_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
@@ -1363,23 +1541,14 @@ HT_DEVICE ht_k_range ht_k_range_of(const unpacked_args &args, int split)
 }
 
 // Numbers between a multiple of 16 bytes and p.
-HT_DEVICE int ht_misalign16(const float *p)
+HT_DEVICE int ht_misalign16(const ht_real *p)
 {
-    return (int)((unsigned long long)p / 4 % 4);
-}
-
-// Four numbers that are contiguous.
-HT_DEVICE void ht_unpack4(float *v, uint4 x)
-{
-    v[0] = ht_as_float(x.x);
-    v[1] = ht_as_float(x.y);
-    v[2] = ht_as_float(x.z);
-    v[3] = ht_as_float(x.w);
+    return (int)((unsigned long long)p % 16 / sizeof(ht_real));
 }
 
 HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split)
 {
-    const ht_gemm_args &g = args.g;
+    const ht_product_args &g = args.g;
     ht_output_view to;
     to.whole = g.splits == 1;
     const long long ld = to.whole ? g.ldc : (long long)g.m;
@@ -1387,20 +1556,15 @@ HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split)
                     : g.partial + ((long long)blockIdx.z * g.splits + split) * g.n * ld;
     to.row_step = args.swap_ab ? ld : 1;
     to.col_step = args.swap_ab ? 1 : ld;
-    to.alpha = !to.whole ? 1.0f : g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
-    to.beta = !to.whole ? 0.0f : g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    to.alpha = !to.whole ? 1 : g.alpha_ptr ? ht_load(g.alpha_ptr) : g.alpha;
+    to.beta = !to.whole ? 0 : g.beta_ptr ? ht_load(g.beta_ptr) : g.beta;
     return to;
 }
 
-// What is stored for v. beta == 0 does not read C.
-HT_DEVICE float ht_element(const ht_output_view &to, const float *c, float v)
+// What is stored for v.
+HT_DEVICE ht_real ht_element(const ht_output_view &to, const ht_real *c, ht_real v)
 {
-    if (to.whole) {
-        v = to.alpha != 0.0f ? __fmul_rn(to.alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included
-        if (to.beta != 0.0f)
-            v = __fmaf_rn(to.beta, ht_ldg4(c), v);
-    }
-    return v;
+    return to.whole ? ht_axpby(to.alpha, v, to.beta, c) : v;
 }
 
 static_assert(THREADS == 256 && SMEM_BYTES == 8192, "as the banner says");

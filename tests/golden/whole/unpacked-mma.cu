@@ -32,7 +32,7 @@
 #endif
 
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 9
+#define HT_ABI_VERSION 10
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -78,14 +78,6 @@ struct ht_gemm_args {
      * a_src and b_src. */
     int fallback_in_kernel;
 };
-/* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
- * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
- * elements, not bm; 0: by any. */
-static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share) {
-    const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
-    const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
-    return swapped + (share > 0 ? straight / share : 0) < straight;
-}
 /* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which blocks_per_sm blocks fit an SM, and
  * never more than four (their registers). `most` where that makes more than two waves: then memory decides.
  * Else what takes least, a wave as long as its blocks' tiles and one more for the exchange of row absmax.
@@ -172,6 +164,17 @@ struct ht_pack_args {
     int scale_rows; /* with scales of tiles: rows that share one, 16 of A, columns 8 of B */
 };
 #endif
+#ifndef HT_ABI_SHAPES
+#define HT_ABI_SHAPES
+/* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
+ * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
+ * elements, not bm; 0: by any. */
+static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share) {
+    const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
+    const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
+    return swapped + (share > 0 ? straight / share : 0) < straight;
+}
+#endif
 
 namespace ht_bf16x6u_mma_64x64x32_w32x32_s2_sm80 {
 
@@ -180,8 +183,8 @@ constexpr int BM = 64, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 2,
               SLICES = 3, SLICE_BYTES = 2, ATOM_SLICES = 1, ATOM_K = 64, ACCS = 1, SCALES_ROWS = 0,
               SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0, CHECKS = 0, MIN_BLOCKS = 2, WAVE = 32,
               MMA_M = 16, MMA_N = 8, FRAGMENT_K = 16, B_TILES = 1, D_COLS = 2, FAST = 1,
-              IS_FALLBACK = 0, SMS = 108, PRODUCTS = 6, PRODUCT_A = 70, PRODUCT_B = 292, A_FROM_REGISTERS = 0,
-              PINGPONG_GROUPS = 1;
+              IS_FALLBACK = 0, SMS = 108, ELEMENT_BYTES = 4, PRODUCTS = 6, PRODUCT_A = 70, PRODUCT_B = 292,
+              A_FROM_REGISTERS = 0, PINGPONG_GROUPS = 1;
 
 // Products of slices, in the order of their MMAs: A.2 * B.0, A.1 * B.1, A.0 * B.2, A.1 * B.0, A.0 * B.1, A.0 * B.0
 
