@@ -1,26 +1,26 @@
-/* products: a handle for each site, events around each call. See products.h. */
+/* products: a line of the site table for each site, events around each call. See products.h. */
 #include "apps/products.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { SITE_LINE_BYTES = 128 }; /* of a line but for its level */
 
 int products_open(struct products *p, const char *const *name, int sites, struct cli_error *f) {
     memset(p, 0, sizeof *p);
     p->name = name;
-    for (; p->sites < sites; p->sites++)
-        if (session_open(&p->session[p->sites], f) != 0) {
-            products_close(p);
-            return -1;
-        }
-    p->simulated = p->session[0].device.simulated;
+    p->sites = sites;
+    if (session_open(&p->session, f) != 0)
+        return -1;
+    p->simulated = p->session.device.simulated;
     return 0;
 }
 
 void products_close(struct products *p) {
     for (int i = 0; i < 2 * p->capacity; i++)
         (void)ht_dev_event_destroy(p->event[i]);
-    for (int i = 0; i < p->sites; i++)
-        session_close(&p->session[i]);
+    session_close(&p->session);
     baseline_close(p->baseline);
     free(p->event);
     free(p->event_site);
@@ -58,7 +58,7 @@ static int has_baseline(struct products *p) {
 }
 
 int level_is_known(struct products *p, const char *level) {
-    halftone *const h = p != NULL ? p->session[0].handle : NULL;
+    halftone *const h = p != NULL ? p->session.handle : NULL;
     const char *known;
     if (is_baseline(level))
         return p == NULL || has_baseline(p);
@@ -71,25 +71,22 @@ int level_is_known(struct products *p, const char *level) {
 }
 
 int products_start(struct products *p, const char *const *level, struct cli_error *f) {
-    char method[LEVEL_BYTES + sizeof SESSION_ACCURACY];
+    char line[LEVEL_BYTES + SITE_LINE_BYTES];
     p->pairs = 0;
-    for (int i = 0; i < p->sites; i++) /* before any is set: asking sets the first site's handle */
+    for (int i = 0; i < p->sites; i++)
         if (!level_is_known(p, level[i]))
             return cli_error_usage(f, "%s: %s '%s'; `halftone info` lists what there is", p->name[i],
                                    is_baseline(level[i]) ? "no libcublas.so was found, or this is the simulator: no"
                                                          : "this library has neither an accuracy nor a scheme",
                                    level_name(level[i]));
+    if (session_check(&p->session, halftone_set_site(p->session.handle, NULL), "sites", f) != 0)
+        return -1;
     for (int i = 0; i < p->sites; i++) {
-        method[0] = '\0';
-        if (is_accuracy(level[i]))
-            strcpy(method, SESSION_ACCURACY);
-        strncat(method, level_name(level[i]), LEVEL_BYTES - 1);
         p->seconds[i] = 0;
         p->calls[i] = 0;
         p->is_baseline[i] = is_baseline(level[i]);
-        if (p->is_baseline[i])
-            continue;
-        if (session_select(&p->session[i], method, NULL, f) != 0)
+        snprintf(line, sizeof line, "site=%s %s=%s", p->name[i], level_kind(level[i]), level_name(level[i]));
+        if (!p->is_baseline[i] && session_check(&p->session, halftone_set_site(p->session.handle, line), line, f) != 0)
             return -1;
     }
     return 0;
@@ -123,15 +120,15 @@ static int multiply(struct products *p, int site, const struct product *x, struc
                                           x->c, x->ldc);
         return status == 0 ? 0 : cli_error_set(f, "%s: cuBLAS returned status %d", p->name[site], status);
     }
-    return session_check(&p->session[site],
-                         halftone_sgemm(p->session[site].handle, x->op_a, x->op_b, x->m, x->n, x->k, &x->alpha, x->a, x->lda, x->b,
-                                        x->ldb, &x->beta, x->c, x->ldc),
+    return session_check(&p->session,
+                         halftone_sgemm(p->session.handle, x->op_a, x->op_b, x->m, x->n, x->k, &x->alpha, x->a, x->lda, x->b, x->ldb,
+                                        &x->beta, x->c, x->ldc),
                          p->name[site], f);
 }
 
 static int predict(struct products *p, int site, const struct product *x, struct cli_error *f) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    if (session_check(&p->session[site], halftone_query(p->session[site].handle, x->op_a, x->op_b, x->m, x->n, x->k, 1, &plan),
+    if (session_check(&p->session, halftone_query(p->session.handle, x->op_a, x->op_b, x->m, x->n, x->k, 1, &plan),
                       p->name[site], f) != 0)
         return -1;
     p->seconds[site] += 1e-9 * (double)plan.predicted_ns;
@@ -143,6 +140,8 @@ int products_call(struct products *p, int site, const struct product *x, struct 
     if (x->m == 0 || x->n == 0)
         return 0;
     p->calls[site]++;
+    if (session_check(&p->session, halftone_at_site(p->session.handle, p->name[site]), p->name[site], f) != 0)
+        return -1;
     if (p->simulated)
         return predict(p, site, x, f) == 0 ? multiply(p, site, x, f) : -1;
     if (next_pair(p, site, &pair, f) != 0 || session_device_check(ht_dev_event_record(pair[0], NULL), "timing", f) != 0 ||

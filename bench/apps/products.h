@@ -1,6 +1,6 @@
-/* products: the products of a program, site by site: a site is a place in the program, and has an accuracy of its own (the call's
- * key is the site's number, so nothing is found by addresses or shapes). Each site has a handle. Times are a device's between
- * events around each call; in the simulator, whose times mean nothing, what the model predicts. */
+/* products: the products of a program, site by site: a site is a place in the program, and has an accuracy of its own, by its name
+ * in the handle's site table (halftone_set_site, halftone_at_site). Times are a device's between events around each call; in the
+ * simulator, whose times mean nothing, what the model predicts. */
 #ifndef BENCH_PRODUCTS_H
 #define BENCH_PRODUCTS_H
 
@@ -10,8 +10,8 @@
 enum { PRODUCTS_SITES = 8, LEVEL_BYTES = 72 };
 
 struct products {
-    struct session session[PRODUCTS_SITES];
-    const char *const *name; /* of the sites, for messages */
+    struct session session;
+    const char *const *name; /* of the sites */
     int sites;
     struct baseline *baseline; /* opened when the first level asks for it */
     int is_baseline[PRODUCTS_SITES];

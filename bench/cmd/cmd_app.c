@@ -42,7 +42,7 @@ static int choose_levels(const struct app *app, const char *accuracy, const char
 
 static void print_run(const struct app_session *s, char level[][LEVEL_BYTES], const struct app_run *run) {
     const double seconds = app_seconds(s->app, run);
-    printf("# %s: %s; %s\n# times: %s\n", s->app->name, s->text, s->products.session[0].device.name,
+    printf("# %s: %s; %s\n# times: %s\n", s->app->name, s->text, s->products.session.device.name,
            s->products.simulated ? "what the model predicts of products, packing included" : "between events around each product");
     for (int i = 0; i < s->app->sites; i++) {
         printf("# %s: %s, %lld products\n", s->app->site[i], level[i], run->calls[i]);

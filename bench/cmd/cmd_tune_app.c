@@ -253,8 +253,8 @@ static int open_app(struct tuning *t, const char *name, const struct texts *x, s
     t->sites = app->sites;
     for (int i = 0; i < app->sites; i++)
         t->site[i] = app->site[i];
-    snprintf(t->what, sizeof t->what, "%s, %s; set %s, %s%s", app->name, t->session.text, t->session.products.session[0].set->gpu,
-             t->session.products.session[0].device.name, t->session.products.simulated ? "; times are the model's" : "");
+    snprintf(t->what, sizeof t->what, "%s, %s; set %s, %s%s", app->name, t->session.text, t->session.products.session.set->gpu,
+             t->session.products.session.device.name, t->session.products.simulated ? "; times are the model's" : "");
     return 0;
 }
 

@@ -1,5 +1,6 @@
 """`halftone app` and `halftone tune-app` of the simulator's build: errors against Python's own, searches, interruptions, bad input."""
 import array
+import ctypes
 import math
 import os
 import re
@@ -149,6 +150,32 @@ def test_the_table_replays_the_error_and_the_bits(found):
     assert float(head[2]) < float(head[3]) and int(head[4]) <= 4 * 4 + 2
     assert [line.split()[0] for line in lines_of(table)] == ["site=solve", "site=panel", "site=diagonal", "site=update"]
     assert said.count("\nkept") + said.count("\nundone") == int(head[4]) - 2
+
+
+def test_a_perceptrons_table_replays_the_bits(tmp_path):
+    command("tune-app", *MLP, *LEVELS, "--tau", "5e-7", "--out", tmp_path / "table")
+    level = {line.split()[0][5:]: line.split("=")[-1] for line in lines_of(tmp_path / "table")}
+    ran = app(*MLP, "--sites", tmp_path / "table")
+    by_name = app(*MLP, "--accuracy", ",".join(("scheme:half" if level[s] == "half" else level[s]) for s in ("layer1", "layer2", "layer3")))
+    assert len(set(level.values())) > 1 and ran["bits"] == by_name["bits"] and ran["error"] == by_name["error"] <= 5e-7
+
+
+def test_the_table_is_read_by_the_library(found):
+    """halftone_read_sites and halftone_at_site, of host memory: each product is decided by the line of its site."""
+    library = ctypes.CDLL(str(ROOT / "out/t4/libhalftone-sim.so"))
+    one, zero, h, text, count = ctypes.c_float(1), ctypes.c_float(0), ctypes.c_void_p(), ctypes.c_char_p(), ctypes.c_int64()
+    x, n = (ctypes.c_float * 4096)(*[1] * 4096), ctypes.c_int64(64)
+    assert library.halftone_create(ctypes.byref(h)) == 0
+    assert library.halftone_read_sites(h, str(found[0]).encode()) == 0
+    for i, line in enumerate(lines_of(found[0])):
+        c = (ctypes.c_float * 4096)()
+        for name in (line.split()[0][5:], "other"):
+            assert library.halftone_at_site(h, name.encode()) == 0
+            assert library.halftone_sgemm_host(h, ord("N"), ord("T"), n, n, n, ctypes.byref(one), x, n, x, n, ctypes.byref(zero), c, n) == 0
+            assert library.halftone_last_site(h) == (0 if name == "other" else i + 1) and c[17] == 64
+        assert library.halftone_get_site(h, i, ctypes.byref(text), ctypes.byref(count)) == 0
+        assert text.value.decode() == line and count.value == 1
+    assert library.halftone_destroy(h) == 0
 
 
 def test_exhaustive_search_is_not_better_by_more_than_5_percent(tmp_path):
