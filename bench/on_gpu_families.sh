@@ -1,6 +1,6 @@
 #!/bin/sh
 # What `auto` makes of data that people multiply, beside SGEMM: on_gpu_families.sh RESULTS [OLD], on a machine with a GPU and nvcc.
-# SET (default h200) is built with SCHEMES; with cmocka (C_INCLUDE_PATH, LIBRARY_PATH) the data check's tests run on the GPU, HASHES names
+# SET (default h200) is built with SCHEMES; with cmocka (C_INCLUDE_PATH, LIBRARY_PATH) the certificate's tests run on the GPU, HASHES names
 # what result_hashes-sim printed for the same set. Then FAMILIES at SIZES, `auto` and `bf16x6u`: TFLOPS over SGEMM's and errors, and of
 # uniform data where the time goes. OLD: another tree, which times uniform and outlier data. RESULTS gets tables and logs.
 # Nothing begins after DEADLINE seconds.

@@ -76,15 +76,14 @@
  *    they are, packs nothing and takes every input, with NaN and Inf where native FP32 has them; it is the fastest for small
  *    and skinny products. On GPUs without BF16 tensor cores the same scheme is FP32 FMAs, on AMD's FP32 MFMAs.
  *
- *    "auto", the default, is for every input: it looks at the data. Ordinary data run f16x3. Blocks of C (64 x 64) whose rows of A
- *    or columns of B are uneven, that is, hold too few elements within 2^-7 of their largest, or hold NaN or Inf, are computed
- *    from the matrices themselves, as bf16x6u does (on Hopper in FP64, rounded once): by a launch between packing and product, or,
- *    where a launch would count, by the product's own blocks; halftone_query says in `range` which. Small k, small and skinny
- *    shapes run bf16x6u alone. This is decided on the device: no call waits, and graphs may hold it. On ordinary data it costs a few
- *    instructions in packing and, for larger products, one launch that finds nothing to do. Where every block is uneven a
- *    product takes three to five times as long as native FP32 (on an H200 1.1 to 2 times, at n = 512 to 2048): sparse or one-hot
- *    rows, a few elements 100 times larger than the others of their row, exponents that run over more than a few binades. Ask for
- *    scheme "bf16x6u" where you know that; halftone_query says which scheme a shape begins with, not what the data will make
+ *    "auto", the default, is for every input. Where k is long enough it runs f16x3 and tests each result against what splitting lost of
+ *    its row of A and column of B: what is large beside that has f16x3's bound and 17 units. What is not, and what rows and columns with
+ *    NaN or Inf or with fewer than 8 nonzero elements (64 rows together) give, is computed again from the matrices, by a launch
+ *    behind the product or where that would count by the product itself: alone, rounded once, or where 64 x 64 results have more than 16 of
+ *    them as bf16x6u does (on Hopper in FP64).
+ *    Small k, small and skinny shapes run bf16x6u alone. This is decided on the device: no call waits, and graphs may hold it.
+ *    Where nearly all results fail, as of matrices whose columns of A and rows of B are scaled by many binades one against the other, f16x3 is
+ *    computed for nothing: ask for scheme "bf16x6u" where you know that. halftone_query says which scheme a shape begins with, not what the data will make
  *    of it. A library without bf16x6u has no check: its "auto" is f16x3, unchecked, as `why_scheme` says, and outside
  *    f16x3's range small elements lose bits silently; accuracy "fp32" is an error there (7).
  *
@@ -340,8 +339,26 @@ int halftone_get_site(halftone *handle, int index, const char **line, int64_t *p
 /* Which line decided the last product, from 1; 0: none. Of a product to come halftone_query says it (`site`, `why_scheme`). */
 int halftone_last_site(const halftone *handle);
 
+/* HALFTONE_RECOMPUTE_ALL (default): what "auto" promises (6), at the price of computing again what its test does not clear.
+ * HALFTONE_RECOMPUTE_NOTHING: the same choice between f16x3 and bf16x6u by shape, without the test, for data that are known or for a time
+ * that the data may not change. Then f16x3's own bound holds for elements down to 2^-16 of the largest in their row of A or column of B; a smaller one is
+ * off by up to 2^-40 of that largest, and a row of A or column of B with NaN or Inf makes its row or column of C NaN.
+ * Operands must be packed and multiplied under one of the two; named schemes and other accuracies are not concerned. */
+enum halftone_recompute { HALFTONE_RECOMPUTE_ALL, HALFTONE_RECOMPUTE_NOTHING };
+int halftone_set_recompute(halftone *handle, int what);
+
+/* What "auto" has computed again: results alone, and all those of blocks (64 x 64, or parts of one) that were computed whole. */
+struct halftone_checked {
+    int64_t alone, in_blocks;
+};
+/* With NULL: from here on the handle counts, on the device, on whatever stream its calls run; 16 bytes, kept until halftone_destroy. Then: what was
+ * counted since the last time, in the order of the handle's present stream, asynchronously if `result` is pinned memory: read it when the stream
+ * has got there. Before the first, or where the stream is being captured for the first: HALFTONE_NOT_SUPPORTED. Calls on several
+ * streams are counted together: let them meet before. */
+int halftone_last_check(halftone *handle, struct halftone_checked *result);
+
 /* For benches and ablations: run this kernel whatever the shape and the scheme set; NULL: choose again. While "auto" is set
- * a kernel of f16x3 has its data checked. */
+ * a kernel of f16x3 has its results tested. */
 int halftone_set_kernel(halftone *handle, const char *name);
 
 /* What the handle is set to. Accuracy: NULL where a scheme was set by name, which `scheme` then is; else give it to
@@ -354,6 +371,7 @@ int halftone_get_scheme(halftone *handle, const char **name);
 int halftone_get_accuracy(halftone *handle, const char **text);
 int halftone_get_pointer_mode(halftone *handle, int *mode);
 int halftone_get_kernel(halftone *handle, const char **name);
+int halftone_get_recompute(halftone *handle, int *what);
 
 /* ---- products ---- */
 
@@ -389,12 +407,10 @@ int halftone_dgemm_strided_batched(halftone *handle, char transa, char transb, i
 /* An operand that is used often (weights, centroids) can be packed once; not under scheme bf16x6u, which packs nothing
  * (HALFTONE_NOT_SUPPORTED). The blob is plain device memory
  * without a header: row exponents (for schemes that scale rows) rounded up to 1024 bytes, then panels; for "auto" also
- * what the data check found and the matrix itself, twice the bytes in all. It
+ * what each row lost and the matrix itself, twice the bytes in all. It
  * belongs to the scheme and the size it was packed for, which the caller must keep: a blob of scheme X used
  * under scheme Y gives garbage. It does not depend on transposes, on the other operand or on the kernel.
- * Results are bit for bit those of halftone_sgemm. Except of "auto" where it looks at data that are near the limit of its check: a blob
- * does not know the other operand, so it counts for other pieces of k than halftone_sgemm may, and a 64 x 64 block of C may be
- * computed by the other of the two ways. Both keep the bound. */
+ * Results are bit for bit those of halftone_sgemm. */
 
 /* Bytes of `batch` blobs one after the other; which: 'A' (rows = m) or 'B' (rows = n). */
 int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch,
@@ -407,7 +423,7 @@ int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const f
 int halftone_pack_ab(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                      const float *a, int64_t lda, const float *b, int64_t ldb, void *packed_a,
                      void *packed_b);
-/* Wrong packed_a and packed_b are arguments 7 and 9. Needs workspace only for split-K sums. */
+/* Wrong packed_a and packed_b are arguments 7 and 9. Needs workspace only for split-K sums, and with "auto" 9 bits for 8 elements of C. */
 int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const float *alpha,
                           const void *packed_a, const void *packed_b, const float *beta, float *c,
                           int64_t ldc);

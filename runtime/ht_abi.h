@@ -45,18 +45,22 @@ struct ht_gemm_args {
     long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
     int a_k_contiguous, b_k_contiguous, k;
     int fma_only; /* they use FFMA from the start, whatever the data */
-    /* Data check, NULL: none. What pack counted for 64 rows of A (columns of B) and each segment of k
-     * (check/range_check). Packed kernels skip the 64 x 64 blocks of C whose data are outside the scheme's
-     * range; unpacked kernels skip all others. */
-    const int *a_range_counts, *b_range_counts;
-    long long a_range_stride, b_range_stride; /* elements between batch entries */
-    /* Two ints, equal if any count of the operand may be negative; NULL: as if equal. */
+    /* The certificate (check/certificate), failed NULL: none. What packing has added up of A's rows and B's columns (ht_pack_args,
+     * row_sums), and two ints of each operand, equal if it found anything; NULL: as if equal. What is not cleared is not
+     * stored but has its bit set: [batch][column block][row block] of 64 x 64 results, 128 words each: column c has words
+     * 2 c, of its first 32 rows, and 2 c + 1. The launch behind the product computes it from a_src and b_src. */
+    const int *a_row_sums, *b_row_sums;
+    long long a_sums_stride, b_sums_stride; /* elements between batch entries */
     const int *a_any_flag, *b_any_flag;
-    int k_segments;
-    int counts_per_block; /* counts for 64 rows of a segment: 1, or 4 of 16 rows each, of which the least decides */
-    /* With a check, of kernels that can (ht_kernel_desc): they compute the blocks that they would skip, from
-     * a_src and b_src. */
-    int fallback_in_kernel;
+    unsigned *failed;
+    int fallback_in_kernel; /* of kernels that can (ht_kernel_desc): they compute what they do not clear themselves */
+    int scales_tiles; /* 1: scales are of tiles, and only numbers of 64 rows say what is not cleared, all of theirs */
+    /* The list of bits that are set, each by its number from `failed` on, and how many there are. Those beyond failed_capacity are only counted, and the
+     * launch behind the product then looks at all bits; so it does without a count, NULL. The count must be 0 before the product. */
+    unsigned *failed_list;
+    int *failed_count;
+    int failed_capacity;
+    long long *recomputed; /* two numbers that grow by what is computed again: results alone, and in blocks; NULL: nobody asks */
 };
 /* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which blocks_per_sm blocks fit an SM, and
  * never more than four (their registers). `most` where that makes more than two waves: then memory decides.
@@ -120,22 +124,19 @@ struct ht_pack_args {
     int k_contiguous;
     int batch;
     int exchange_is_reset; /* the same for both operands of a launch */
-    /* The data check, the same for both operands but for addresses; NULL: none. One count for each 64 rows and
-     * segment of 64 * tiles k: 8 times how many of the segment's elements are large beside their row's largest,
-     * in the row that has fewest, less 5 times the segment's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN
-     * or Inf. HT_PACK_ROWS and HT_PACK_STRIPS have four, one for each 16 rows; a strip's 512 k are a segment. */
-    int *range_counts;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
-    long long range_stride, copy_stride; /* elements between batch entries */
-    /* The first int becomes `epoch`, and the second where a count is negative. Aligned to 8 bytes. */
+    long long copy_stride; /* elements between batch entries */
+    /* The first int becomes `epoch`, and the second where row_sums say so. Aligned to 8 bytes. */
     int *any_flag;
     int epoch; /* another in each call, so that nobody has to clear the second */
-    /* What splitting loses (pack/row_sums), instead of the counts above; NULL: not wanted. For each row, padded to 64,
+    int *failed_count; /* becomes 0 (ht_gemm_args); NULL: there is none */
+    /* What splitting loses (pack/row_sums); NULL: not wanted. For each row, padded to 64,
      * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
      * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
      * elements from 2^-14 on, scaled, less 8 for each row that has a finite nonzero element. any_flag's second int
      * becomes `epoch` where a sum of a row is not 0 or a number of 64 rows negative. Their exchange, ht_sum_ints ints
-     * before that of row absmax, holds -1 between launches as that does. */
+     * before that of row absmax, holds -1 between launches as that does.
+     * With scales of tiles all must be 0 before, and the first of the four becomes -1 where a tile has an outlier. */
     int *row_sums;
     long long sums_stride; /* elements between batch entries */
     /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; below 0 an ht_pack_mode; 0: the launcher
@@ -175,8 +176,10 @@ static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share
 enum {
     HT_ATOM_ROWS = 64,
     HT_ATOM_BYTES = 8192,
-    HT_COUNTS_PER_BLOCK = 4, /* of the data check for 64 rows with HT_PACK_ROWS and HT_PACK_STRIPS */
+    HT_COUNTS_PER_BLOCK = 4, /* numbers of nonzero elements of 64 rows (ht_pack_args, row_sums) */
     HT_STRIP_TILES = 8, /* of 64 k in a strip */
+    HT_FAILED_BYTES = 512, /* a bit for each element of 64 x 64 of C (ht_gemm_args, failed) */
+    HT_FAILED_CAPACITY = 16,   /* entries of the list for as many: one element in 256 */
     HT_SUM_WORDS = HT_ATOM_ROWS + 2, /* through which packing blocks add up what 64 rows lose (pack/row_sums) */
     HT_K_PAD = 64, /* k is padded with zeros to a multiple of this, or of an atom's k where that is more */
     HT_SPLITK_PREFETCH = 16, /* partials that a thread of the reduction loads before it adds the first */
@@ -260,7 +263,7 @@ enum ht_family {
     HT_FAMILY_FP64_GEMV,      /* FP64 products by FP64 FMA: the same as GEMV, */
     HT_FAMILY_FP64_MMA_TILE,  /* tiles by DMMA, */
     HT_FAMILY_FP64_TILE,      /* and by FP64 FMA */
-    HT_FAMILY_FALLBACK,       /* DMMA of the 64 x 64 blocks of C that fail the data check */
+    HT_FAMILY_FALLBACK,       /* DMMA of the results that the certificate has not cleared */
     HT_FAMILY_PACK,
     HT_FAMILY_REDUCE,       /* adds split-K partials */
     HT_FAMILY_CRT_WGMMA_SS, /* FP64 by residues: INT8 products of all moduli by wgmma, */
@@ -315,7 +318,7 @@ struct ht_kernel_desc {
     struct ht_tile tile;
     int bk, wm, wn, stages, threads, smem_bytes, regs_planned;
     int family; /* enum ht_family */
-    int fallback_in_kernel; /* 1: of the blocks that a data check lets it leave out it computes what args.fallback_in_kernel asks for */
+    int fallback_in_kernel; /* 1: it does what args.fallback_in_kernel asks for */
     struct ht_cost cost;
     int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
     int (*launch)(const struct ht_gemm_args *args, void *stream); /* of an FP64 product NULL, and then: */
@@ -475,6 +478,11 @@ static inline int64_t ht_exchange_ints(const struct ht_scheme_desc *s, int64_t r
     return tiles > 1 ? ht_mul(row_blocks, ht_add(ht_mul(HT_ATOM_ROWS, tiles), 1)) : 0;
 }
 
+/* Entries of the list of failed results of so many 64 x 64 blocks of C; none where 32 bits cannot number all results. */
+static inline int64_t ht_failed_capacity(int64_t blocks) {
+    return blocks <= 1 << 20 ? blocks * HT_FAILED_CAPACITY : 0;
+}
+
 /* Ints of one matrix's sums (ht_pack_args, row_sums), and those through which blocks add them up: a 64-bit word for
  * each row and two for each 64 rows. */
 static inline int64_t ht_row_sums_ints(int64_t rows) {
@@ -484,28 +492,11 @@ static inline int64_t ht_sum_ints(int64_t rows) {
     return ht_mul(ht_ceil_div(rows, HT_ATOM_ROWS), 2 * HT_SUM_WORDS);
 }
 
-/* Tiles of 64 k that a packing block takes when it checks the data: as many as a launch with two square operands
- * would give it by itself, and a function of k alone, because segments of operands that are packed apart must
- * match. k == 0, of which there are no tiles to share out (ht_pack_tiles divides by their blocks): the most. */
-static inline int ht_checked_tiles(const struct ht_scheme_desc *s, int64_t sms, int64_t k) {
+/* Tiles of 64 k that a packing block takes of an operand that is kept and copied as well: as many as a launch with two
+ * square operands would give it by itself. k == 0, of which there are no tiles to share out (ht_pack_tiles divides by their blocks): the most. */
+static inline int ht_kept_tiles(const struct ht_scheme_desc *s, int64_t sms, int64_t k) {
     const int64_t tiles = ht_padded_k(s, k) / HT_K_PAD;
     return tiles > 0 ? ht_pack_tiles(2 * tiles, tiles, (int)sms, s->pack_tiles, s->pack_blocks_per_sm) : s->pack_tiles;
-}
-
-/* The same (ht_pack_args, tiles) for both operands of a call that packs them together. row_blocks: of both. */
-static inline int ht_checked_call_tiles(const struct ht_scheme_desc *s, int64_t sms, int64_t row_blocks, int64_t k) {
-    const int64_t tiles = ht_padded_k(s, k) / HT_K_PAD;
-    const int mode = s->scales == HT_SCALES_TILES ? HT_PACK_TILES : ht_pack_mode_of(row_blocks, tiles, (int)sms);
-    return mode != HT_PACK_TILES ? mode : ht_checked_tiles(s, sms, k);
-}
-
-/* Segments of k for which the data check counts, a packing block each, and how many counts 64 rows have. */
-static inline int64_t ht_checked_segments(const struct ht_scheme_desc *s, int tiles, int64_t k) {
-    const int64_t each = tiles == HT_PACK_STRIPS ? HT_STRIP_TILES : tiles;
-    return tiles == HT_PACK_ROWS ? 1 : ht_ceil_div(ht_padded_k(s, k) / HT_K_PAD, each);
-}
-static inline int ht_checked_counts(int tiles) {
-    return tiles < 0 ? HT_COUNTS_PER_BLOCK : 1;
 }
 
 #endif

@@ -131,7 +131,7 @@ static int open_operand(halftone *h, const struct gemm_call *x, bool is_a, void 
     s->k_contiguous = is_a == is_trans(is_a ? x->transa : x->transb);
     s->to = ht_place_in_block(&out->layout, (char *)packed);
     s->is_b = !is_a;
-    s->tiles = ht_has_check(h, scheme) ? ht_checked_tiles(scheme, h->set->sms, x->k) : 0;
+    s->tiles = ht_has_check(h, scheme) ? ht_kept_tiles(scheme, h->set->sms, x->k) : 0;
     return HALFTONE_OK;
 }
 

@@ -20,7 +20,7 @@
 
 enum {
     WS_ALIGNMENT = 1024, /* of each region of the workspace and of a packed operand */
-    FLAG_BYTES = 64,     /* before the data check's counts: ht_pack_args, any_flag */
+    FLAG_BYTES = 64,     /* before the certificate's sums: ht_pack_args, any_flag */
     DETAIL_MAX = 1024,
     PLANS = 16,    /* that a handle remembers */
     CONTEXTS = 32, /* streams for which it keeps memory at once */
@@ -72,7 +72,7 @@ struct plan_key {
     int64_t m, n, k, batch, a_entries, b_entries;
     int64_t k_part; /* of residues: k that are packed at once; 0: all */
     const char *scheme; /* these as in the handle: of FP64 products scheme64 */
-    int forced, is_auto, accuracies, site;
+    int forced, is_auto, accuracies, recompute, site;
 };
 
 /* Bytes and strides of one packed operand of `entries` matrices. */
@@ -80,18 +80,18 @@ struct packed_layout {
     int64_t rows, k, entries;
     int64_t absmax_stride, panel_stride; /* elements and bytes from entry to entry */
     int64_t exchange_ints;               /* of one entry; they follow its rows' absmax */
-    int64_t range_stride, copy_stride;   /* elements; 0 without the data check */
-    int64_t count_stride;                /* of a certificate */
+    int64_t sums_stride, copy_stride;    /* elements; 0 without the certificate */
+    int64_t count_stride;                /* of a certificate of residues */
     /* of all entries, rounded up to WS_ALIGNMENT; INT64_MAX: too many */
-    int64_t absmax_bytes, panel_bytes, range_bytes, copy_bytes, count_bytes;
+    int64_t absmax_bytes, panel_bytes, sums_bytes, copy_bytes, count_bytes;
 };
 
 /* What a call launches. A further kind is a row of the table in ht_steps.c. */
 enum step_kind {
     STEP_PACK,     /* A and B into panels; the only one that takes all entries of the batch at once */
-    STEP_FALLBACK, /* the blocks of C whose data are outside the scheme's range */
     STEP_GEMM,
-    STEP_REDUCE,  /* split-K partials into C; without partials C = beta * C */
+    STEP_REDUCE,     /* split-K partials into C; without partials C = beta * C */
+    STEP_FALLBACK,   /* the results that the certificate has not cleared */
     STEP_NATIVE64,   /* FP64 product of the caller's matrices */
     STEP_CRT_PACK,   /* A and B as residues, all entries at once */
     STEP_CRT_PRODUCT, /* INT8 products of all moduli, and what they come to in C */
@@ -100,15 +100,16 @@ enum step_kind {
 
 /* Regions of the workspace, in its order. The flags come first: grow_own. */
 enum ws_region {
-    WS_FLAGS, /* of the data check: FLAG_BYTES for each operand */
+    WS_FLAGS, /* of the certificate: FLAG_BYTES for each operand, and failed_count */
     WS_A_ABSMAX,
     WS_B_ABSMAX,
     WS_A_PANELS,
     WS_B_PANELS,
-    WS_A_RANGE, /* the data check's counts */
-    WS_B_RANGE,
+    WS_A_SUMS, /* the certificate's, of rows of A */
+    WS_B_SUMS,
     WS_A_COUNTS, /* of elements, where residues are certified: ht_crt_counts */
     WS_B_COUNTS,
+    WS_FAILED, /* a bit for each element of C, and the list; slices of the batch use them one after the other */
     WS_PARTIALS, /* of split-K; slices of the batch use them one after the other */
     WS_REGIONS
 };
@@ -139,9 +140,9 @@ struct plan {
     const struct ht_set_desc *set; /* that its kernels are of: the handle's, or its FP64 half */
     const struct ht_scheme_desc *scheme;
     int kernel, splits;
-    bool checked;  /* packing checks the data */
-    int tiles;     /* then: of a packing block (ht_pack_args); else 0 */
-    int fallback;  /* then: the kernel for blocks that fail; NO_KERNEL: the product computes them */
+    bool checked;  /* results are tested by the certificate */
+    int fallback;  /* then: the kernel that computes those that are not cleared; NO_KERNEL: the product does */
+    int64_t failed_blocks, failed_bytes; /* 64 x 64 of C that have bits; of these and their list */
     bool fma_only; /* of unpacked kernels */
     bool is_auto;  /* scheme is what `auto` starts from, then what it takes */
     int64_t kernel_ns;
@@ -166,7 +167,7 @@ struct plan {
 /* Where the parts of a packed operand lie. */
 struct packed_place {
     char *absmax, *panels;
-    char *flag, *range_counts; /* NULL: no data check */
+    char *flag, *row_sums;     /* NULL: no certificate */
     char *copy;                /* NULL, unless the caller keeps the operand and it is checked */
 };
 
@@ -177,8 +178,9 @@ struct pack_source {
     int64_t ld, stride;
     bool k_contiguous;
     struct packed_place to;
-    int tiles; /* with a data check: of a packing block */
+    int tiles; /* of a packing block; 0: the launcher chooses */
     bool is_b;
+    int *failed_count; /* NULL, but for one operand of a call with the certificate */
 };
 
 /* ---- the handle's memory ---- */
@@ -283,6 +285,8 @@ struct halftone {
     struct ht_setting own;          /* what the handle is set to */
     const struct ht_setting *asked; /* what the present call asks for: `own`, or what its site has */
     int accuracies;                 /* that were set so far */
+    int recompute;                  /* enum halftone_recompute */
+    void *recomputed;               /* on the device, as ht_gemm_args has it; NULL: halftone_last_check was not called */
     struct ht_sites *sites;         /* the site table: ht_site.c; NULL: none */
     struct ht_site_name at;         /* of the products that follow */
     int site, last_site;            /* lines, from 1, of the present call and of the last product; 0: none */
@@ -392,7 +396,7 @@ HT_LOCAL const char *ht_auto_scheme(const struct ht_set_desc *set);
 HT_LOCAL bool ht_auto_is_fallback(const struct ht_set_desc *set);
 /* Whether `auto` is for every input: it checks the data, or starts from a scheme that need not. */
 HT_LOCAL bool ht_auto_takes_all(const struct ht_set_desc *set);
-/* Whether packed operands are for `auto` with its data check. */
+/* Whether packed operands are for `auto` with its certificate. */
 HT_LOCAL bool ht_has_check(const halftone *h, const struct ht_scheme_desc *s);
 /* The scheme of a product of this shape, and whether it is `auto` that takes it. */
 HT_LOCAL int ht_scheme_of_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch,
@@ -417,7 +421,7 @@ HT_LOCAL struct step *ht_add_step(struct plan *p, enum step_kind kind, int kerne
 HT_LOCAL void ht_lay_out_operands(const halftone *h, const struct plan_key *key, struct plan *p);
 /* Puts the regions that a plan's steps need behind each other. */
 HT_LOCAL int ht_lay_out_workspace(halftone *h, struct plan *p);
-/* A packed operand of the caller's: rows' absmax, panels, and for `auto` the data check's counts and the
+/* A packed operand of the caller's: rows' absmax, panels, and for `auto` the certificate's sums and the
  * matrix. */
 HT_LOCAL struct packed_layout ht_operand_layout(const halftone *h, const struct ht_scheme_desc *s,
                                                 int64_t rows, int64_t k);

@@ -28,10 +28,10 @@ int ht_launch_exact(halftone *h, const struct gemm_run *r, int64_t entry, const 
     g.k = (int)x->k;
     g.a_k_contiguous = is_trans(x->transa);
     g.b_k_contiguous = !is_trans(x->transb);
-    g.a_norm_stride = p->a.entries > 1 ? p->a.range_stride : 0; /* where packing has measured before */
-    g.b_norm_stride = p->b.entries > 1 ? p->b.range_stride : 0;
-    g.a_norms = (unsigned long long *)(void *)(w + p->at[WS_A_RANGE]) + entry * g.a_norm_stride;
-    g.b_norms = (unsigned long long *)(void *)(w + p->at[WS_B_RANGE]) + entry * g.b_norm_stride;
+    g.a_norm_stride = p->a.entries > 1 ? p->a.sums_stride : 0; /* where packing has measured before */
+    g.b_norm_stride = p->b.entries > 1 ? p->b.sums_stride : 0;
+    g.a_norms = (unsigned long long *)(void *)(w + p->at[WS_A_SUMS]) + entry * g.a_norm_stride;
+    g.b_norms = (unsigned long long *)(void *)(w + p->at[WS_B_SUMS]) + entry * g.b_norm_stride;
     g.undecided_stride = p->plane_stride / l->moduli / UNDECIDED;
     g.undecided = (int *)(void *)(w + p->at[WS_PARTIALS] +
                                   round_up(ht_mul(p->plane_stride, p->plane_entries), WS_ALIGNMENT));

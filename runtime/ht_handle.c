@@ -140,6 +140,9 @@ int halftone_destroy(halftone *handle) {
     if (handle == NULL)
         return HALFTONE_OK;
     int code = ht_free_memory(handle);
+    const int counted = handle->recomputed != NULL ? ht_fail_device(handle, ht_dev_sync()) : HALFTONE_OK;
+    code = code != HALFTONE_OK ? code : counted;
+    (void)ht_dev_free(handle->recomputed);
     if (handle->close_host != NULL)
         handle->close_host(handle);
     const int gone = ht_fail_device(handle, ht_dev_pool_destroy(handle->pool));
@@ -254,6 +257,38 @@ int halftone_set_pointer_mode(halftone *handle, int mode) {
     return HALFTONE_OK;
 }
 
+int halftone_set_recompute(halftone *handle, int what) {
+    int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    if (what != HALFTONE_RECOMPUTE_ALL && what != HALFTONE_RECOMPUTE_NOTHING)
+        return ht_fail(handle, HALFTONE_NOT_SUPPORTED,
+                       "%d is neither HALFTONE_RECOMPUTE_ALL nor HALFTONE_RECOMPUTE_NOTHING", what);
+    handle->recompute = what;
+    return HALFTONE_OK;
+}
+
+/* The counts begin at 0, on the stream of the handle. */
+static int count_from_zero(halftone *h) {
+    return ht_fail_device(h, ht_dev_memset_async(h->recomputed, 0, sizeof(struct halftone_checked), h->stream));
+}
+
+int halftone_last_check(halftone *handle, struct halftone_checked *result) {
+    int code = ht_begin(handle);
+    if (code == HALFTONE_OK && result == NULL && handle->recomputed == NULL) {
+        code = ht_ask_capture(handle);
+        if (code == HALFTONE_OK && handle->capture != CAPTURE_NONE)
+            return ht_fail(handle, HALFTONE_NOT_SUPPORTED, "the stream is being captured: counting cannot begin now");
+        if (code == HALFTONE_OK)
+            code = ht_fail_device(handle, ht_dev_alloc(&handle->recomputed, sizeof(struct halftone_checked)));
+    }
+    if (code == HALFTONE_OK && handle->recomputed == NULL)
+        return ht_fail(handle, HALFTONE_NOT_SUPPORTED, "nothing is counted: begin with halftone_last_check(handle, NULL)");
+    if (code == HALFTONE_OK && result != NULL)
+        code = ht_fail_device(handle, ht_dev_copy_out(result, handle->recomputed, sizeof *result, handle->stream));
+    return code == HALFTONE_OK ? count_from_zero(handle) : code;
+}
+
 int halftone_set_kernel(halftone *handle, const char *name) {
     int code = ht_begin(handle);
     if (code != HALFTONE_OK)
@@ -318,6 +353,13 @@ int halftone_get_pointer_mode(halftone *handle, int *mode) {
     const int code = begin_get(handle, mode, mode);
     if (code == HALFTONE_OK)
         *mode = handle->pointer_mode;
+    return code;
+}
+
+int halftone_get_recompute(halftone *handle, int *what) {
+    const int code = begin_get(handle, what, what);
+    if (code == HALFTONE_OK)
+        *what = handle->recompute;
     return code;
 }
 

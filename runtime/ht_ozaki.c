@@ -65,7 +65,7 @@ static void lay_out_blocks(const struct plan_key *key, struct plan *p) {
 }
 
 /* One operand of one entry: exponents and numbers of slices where others have rows' absmax, what is left to split
- * where others have counts of the data check. */
+ * where others have the sums of the certificate. */
 static struct packed_layout ozaki_layout_of(const struct plan *p, int64_t rows, int64_t k) {
     const int64_t padded = round_up(rows, HT_ATOM_ROWS);
     struct packed_layout o;
@@ -75,9 +75,9 @@ static struct packed_layout ozaki_layout_of(const struct plan *p, int64_t rows, 
     o.entries = 1;
     o.absmax_stride = padded;
     o.panel_stride = ht_mul(ht_mul(padded / HT_ATOM_ROWS, p->k_blocks), HT_ATOM_BYTES);
-    o.range_stride = ht_mul(padded, p->k_blocks * (int64_t)OZAKI_ATOM_K);
+    o.sums_stride = ht_mul(padded, p->k_blocks * (int64_t)OZAKI_ATOM_K);
     o.absmax_bytes = round_up(ht_mul(ht_mul(padded, (int64_t)sizeof(int)), p->ozaki.most + 1), WS_ALIGNMENT);
-    o.range_bytes = round_up(ht_mul(o.range_stride, (int64_t)sizeof(double)), WS_ALIGNMENT);
+    o.sums_bytes = round_up(ht_mul(o.sums_stride, (int64_t)sizeof(double)), WS_ALIGNMENT);
     o.panel_bytes = round_up(ht_mul(o.panel_stride, p->ozaki.most), WS_ALIGNMENT);
     return o;
 }
@@ -120,8 +120,8 @@ int ht_plan_ozaki(halftone *h, const struct plan_key *key, struct plan *p) {
     s->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
     s->needs[WS_A_PANELS] = p->a.panel_bytes;
     s->needs[WS_B_PANELS] = p->b.panel_bytes;
-    s->needs[WS_A_RANGE] = p->a.range_bytes;
-    s->needs[WS_B_RANGE] = ht_add(p->b.range_bytes, round_up(chosen_bytes(p), WS_ALIGNMENT));
+    s->needs[WS_A_SUMS] = p->a.sums_bytes;
+    s->needs[WS_B_SUMS] = ht_add(p->b.sums_bytes, round_up(chosen_bytes(p), WS_ALIGNMENT));
     s->needs[WS_PARTIALS] =
         round_up(ht_mul(o->plane_stride, (int64_t)sizeof(float) * o->most * o->most), WS_ALIGNMENT);
     return ht_lay_out_workspace(h, p);
@@ -152,7 +152,7 @@ static struct ht_ozaki_operand operand_of(const struct gemm_run *r, int side, in
     memset(&o, 0, sizeof o);
     o.src = (const double *)(side == 0 ? x->a : x->b) + entry * (side == 0 ? x->stride_a : x->stride_b);
     o.panels = (unsigned char *)w + p->at[WS_A_PANELS + side];
-    o.rest = (double *)(void *)(w + p->at[WS_A_RANGE + side]);
+    o.rest = (double *)(void *)(w + p->at[WS_A_SUMS + side]);
     o.exponents = (int *)(void *)(w + p->at[WS_A_ABSMAX + side]);
     o.slices = o.exponents + l->absmax_stride * p->ozaki.most;
     o.ld = side == 0 ? x->lda : x->ldb;
@@ -169,7 +169,7 @@ static struct ht_ozaki_pack_args packing_of(const struct gemm_run *r, int64_t en
     memset(&args, 0, sizeof args);
     args.operand[0] = operand_of(r, 0, entry);
     args.operand[1] = operand_of(r, 1, entry);
-    args.weights = args.operand[1].rest + p->b.range_bytes / (int64_t)sizeof(double);
+    args.weights = args.operand[1].rest + p->b.sums_bytes / (int64_t)sizeof(double);
     args.fields = (int *)(void *)(args.weights + (int64_t)p->k_blocks * OZAKI_ATOM_K);
     args.chosen = args.fields + fields_of(p);
     args.limit = 2 * root_of((double)r->call->k) * 0x1p-53;

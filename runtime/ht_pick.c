@@ -100,8 +100,9 @@ int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choic
 }
 
 int ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
-                      int64_t batch) {
-    return set->kernel[choice->kernel].fallback_in_kernel && set->launch_ns > ht_total_ns(set, choice, m, n, k, batch) / HT_FALLBACK_SHARE;
+                          int64_t batch) {
+    return set->kernel[choice->kernel].fallback_in_kernel && choice->splits == 1 &&
+           set->launch_ns > ht_total_ns(set, choice, m, n, k, batch) / HT_FALLBACK_SHARE;
 }
 
 /* Whether x suits a device with that many SMs better than y; both run on it. */

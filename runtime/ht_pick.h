@@ -33,16 +33,16 @@ HT_LOCAL int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme
 HT_LOCAL struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n,
                                          int64_t k, int64_t batch, int64_t partial_bytes);
 
-/* The kernel of `scheme` that computes what a data check leaves out: its variant "fallback"; -1: the set has none. Launched
- * without splits between packing and the product, which store different blocks of C; unless ht_fallback_in_kernel. */
+/* The kernel of `scheme` that computes what the certificate has not cleared: its variant "fallback"; -1: the set has none. Launched
+ * without splits behind the product and its reduction. */
 HT_LOCAL int ht_pick_fallback(const struct ht_set_desc *set, const char *scheme);
 
-/* Whether the product of a checked call computes what it leaves out itself, instead of a fallback's launch before it: where its
- * kernel can, and that launch were more than 1/HT_FALLBACK_SHARE of the call. Inside, blocks that fail cost as much where
- * all do, and more where they are few and all fall to one SM (the project's notes); all others cost nothing. By shape alone: bits must not depend on data of other blocks or calls. */
+/* Whether the product of a call computes what its certificate does not clear itself, instead of a launch behind it: where its kernel
+ * can, has all of k, and that launch were more than 1/HT_FALLBACK_SHARE of the call. By shape alone: bits must not depend on data of other
+ * blocks or calls. */
 enum { HT_FALLBACK_SHARE = 64 };
 HT_LOCAL int ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
-                               int64_t batch);
+                                   int64_t batch);
 
 /* The set that suits a device best; NULL: none runs on it. Of those that run, the one made for the newest
  * instruction set wins, then one for exactly that capability, then the one whose number of SMs is nearest, then

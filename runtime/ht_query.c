@@ -4,15 +4,15 @@
 
 #include <stdio.h>
 
-/* The range of a plan that checks the data: constants, which outlive the handle. */
-#define CHECKED_RANGE(by)                                                                                    \
-    "any input: packing checks the data, and the 64 x 64 blocks of C that it does not suit are computed " by \
-    " (NaN, Inf, rows or columns with too many elements below 2^-7 of their largest)"
+/* The ranges of plans with the certificate: constants, which outlive the handle. */
+static const char CHECKED_RANGE[] =
+    "any input: results that are not large beside what splitting lost of their row and column, and those of rows "
+    "and columns with NaN or Inf, are computed again from the matrices";
 
-#define CHECKED_TILES                                                                                        \
-    "any input: packing finds tiles with outliers (NaN, Inf, a row of 32 k whose root mean square is below "  \
-    "1/16 of the power of two below the tile's largest), and the 64 x 64 blocks of C that meet one are "      \
-    "computed by the fallback scheme, in a launch before the product"
+static const char CHECKED_TILES[] =
+    "any input: packing finds tiles with outliers (NaN, Inf, a row of 32 k whose root mean square is below "
+    "1/16 of the power of two below the tile's largest), and the 64 x 64 blocks of C that meet one are "
+    "computed by the fallback scheme, in a launch behind the product";
 
 /* Bound and range, which may differ from the scheme's own for `auto`. */
 static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k, struct halftone_plan *out) {
@@ -41,12 +41,8 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
     }
     if (p->set == h->set64)
         return;
-    if (p->checked && p->scheme->scales == HT_SCALES_TILES)
-        out->range = CHECKED_TILES;
-    else if (p->checked)
-        out->range = p->fallback != NO_KERNEL
-                         ? CHECKED_RANGE("by the fallback scheme, in a launch before the product")
-                         : CHECKED_RANGE("in FP64 by the product's own blocks");
+    if (p->checked)
+        out->range = p->scheme->scales == HT_SCALES_TILES ? CHECKED_TILES : CHECKED_RANGE;
 }
 
 /* What questions about FP64 products have besides. */
@@ -85,13 +81,16 @@ static void describe(const halftone *h, const struct plan *p, const struct gemm_
 }
 
 /* What `auto` does in this library. */
-static void explain_auto(const struct ht_set_desc *set, char *line, size_t bytes) {
+static void explain_auto(const halftone *h, char *line, size_t bytes) {
+    const struct ht_set_desc *set = h->set;
     const char *first = set->auto_first, *fallback = set->auto_fallback;
     if (!ht_auto_takes_all(set))
         snprintf(line, bytes, ", unchecked: nothing looks at the data, because this library lacks scheme %s",
                  fallback);
     else if (ht_auto_is_fallback(set))
         snprintf(line, bytes, ": %s, which takes every input; this library lacks %s", fallback, first);
+    else if (h->recompute == HALFTONE_RECOMPUTE_NOTHING)
+        snprintf(line, bytes, ", unchecked as was asked: %s or %s, whichever is faster", first, fallback);
     else
         snprintf(line, bytes,
                  ": data are checked; %s for what suits it, %s for the rest and where it is faster", first,
@@ -104,7 +103,7 @@ static void explain_scheme(const halftone *h, const struct gemm_call *x, char *l
         snprintf(line, bytes, "the kernel was set by name");
     } else if (h->asked->scheme != NULL && h->asked->is_auto) {
         const int used = snprintf(line, bytes, "%s%sauto", text, text[0] != '\0' ? " by " : "");
-        explain_auto(h->set, line + used, bytes - (size_t)used);
+        explain_auto(h, line + used, bytes - (size_t)used);
     } else if (h->asked->scheme != NULL) {
         snprintf(line, bytes, "%s%s", text[0] != '\0' ? text : "set by name",
                  text[0] != '\0' ? ": whatever the shape" : "");

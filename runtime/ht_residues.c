@@ -21,7 +21,7 @@ static int blocks_from(const struct plan *p, int64_t first) {
     return (int)(left < p->k_blocks ? left : p->k_blocks);
 }
 
-/* Exponents where others have rows' absmax, measured segments where others have counts of the data check. */
+/* Exponents where others have rows' absmax, measured segments where others have the sums of the certificate. */
 static struct packed_layout layout_of(int moduli, int64_t rows, int64_t k, int64_t k_part, int64_t entries) {
     const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS), padded = row_blocks * HT_ATOM_ROWS;
     struct packed_layout o;
@@ -30,11 +30,11 @@ static struct packed_layout layout_of(int moduli, int64_t rows, int64_t k, int64
     o.k = k;
     o.entries = entries;
     o.absmax_stride = padded;
-    o.range_stride = ht_mul(padded, ht_ceil_div(k, HT_CRT_SEGMENT));
+    o.sums_stride = ht_mul(padded, ht_ceil_div(k, HT_CRT_SEGMENT));
     o.panel_stride = ht_mul(ht_mul(ht_mul(row_blocks, ht_ceil_div(k_part, CRT_ATOM_K)), HT_ATOM_BYTES), moduli);
     o.absmax_bytes = round_up(ht_mul(ht_mul(padded, (int64_t)sizeof(int)), entries), WS_ALIGNMENT);
-    o.range_bytes =
-        round_up(ht_mul(ht_mul(o.range_stride, (int64_t)sizeof(uint64_t)), entries), WS_ALIGNMENT);
+    o.sums_bytes =
+        round_up(ht_mul(ht_mul(o.sums_stride, (int64_t)sizeof(uint64_t)), entries), WS_ALIGNMENT);
     o.panel_bytes = round_up(ht_mul(o.panel_stride, entries), WS_ALIGNMENT);
     return o;
 }
@@ -62,8 +62,8 @@ int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
     pack->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
     pack->needs[WS_A_PANELS] = p->a.panel_bytes;
     pack->needs[WS_B_PANELS] = p->b.panel_bytes;
-    pack->needs[WS_A_RANGE] = p->a.range_bytes;
-    pack->needs[WS_B_RANGE] = p->b.range_bytes;
+    pack->needs[WS_A_SUMS] = p->a.sums_bytes;
+    pack->needs[WS_B_SUMS] = p->b.sums_bytes;
     ht_add_step(p, STEP_CRT_PRODUCT, p->kernel)->needs[WS_PARTIALS] =
         round_up(ht_mul(p->plane_stride, p->plane_entries), WS_ALIGNMENT) +
         (p->is_exact ? ht_exact_bytes(p, moduli) : 0);
@@ -107,13 +107,13 @@ static struct ht_crt_pack_args pack_side(const struct gemm_run *r, int side, int
     args.src = (const double *)(side == 0 ? x->a : x->b) + entry * stride;
     args.panels = (unsigned char *)w + p->at[WS_A_PANELS + side] + entry * o->panel_stride;
     args.exponents = (int *)(void *)(w + p->at[WS_A_ABSMAX + side]) + entry * o->absmax_stride;
-    args.measured = (unsigned long long *)(void *)(w + p->at[WS_A_RANGE + side]) + entry * o->range_stride;
+    args.measured = (unsigned long long *)(void *)(w + p->at[WS_A_SUMS + side]) + entry * o->sums_stride;
     args.ld = side == 0 ? x->lda : x->ldb;
     args.src_stride = stride;
     args.modulus_stride = o->panel_stride / launchers_of(p)->moduli;
     args.panel_stride = o->panel_stride;
     args.exponent_stride = o->absmax_stride;
-    args.measured_stride = o->range_stride;
+    args.measured_stride = o->sums_stride;
     args.counts = (int *)(side == 0 ? ht_counts_of(r, entry).a : ht_counts_of(r, entry).b);
     args.count_stride = o->count_stride;
     args.count_exponent = p->certificate.exponent;

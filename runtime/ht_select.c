@@ -1,14 +1,14 @@
-/* ht_select.c: how a call runs: scheme, kernel, splits, data check and fallback, by the handle's settings
+/* ht_select.c: how a call runs: scheme, kernel, splits, certificate and fallback, by the handle's settings
  * and the shape alone. */
 #include "ht_call.h"
 #include "ht_cost.h"
 #include "ht_bound.h"
 
-/* Longer sums are the fallback's: the data check counts in 32 bits (check/range_check). */
-static const int64_t CHECKED_K_MAX = INT64_C(1) << 27;
+/* Longer sums are the fallback's: what a row loses is an int (pack/row_sums). */
+static const int64_t CHECKED_K_MAX = INT64_C(1) << 21;
 
-/* Units of the bound that the data check adds to the scheme's own (notes on error bounds, section 11). */
-enum { CHECK_UNITS = 4 };
+/* Units of the bound that the certificate adds to the scheme's own (notes on error bounds, section 15). */
+enum { CHECK_UNITS = 17 };
 
 static const struct ht_scheme_desc *fallback_scheme(const struct ht_set_desc *set) {
     return ht_find_scheme(set, set->auto_fallback);
@@ -65,16 +65,22 @@ bool ht_auto_takes_all(const struct ht_set_desc *set) {
     return s != NULL && (s->range == HT_RANGE_ALL || can_check(set, s));
 }
 
+/* Whether the caller wants no test of what `auto` computes. */
+static bool goes_untested(const halftone *h, const struct ht_scheme_desc *s) {
+    return h->recompute == HALFTONE_RECOMPUTE_NOTHING && s->scales != HT_SCALES_TILES;
+}
+
 bool ht_has_check(const halftone *h, const struct ht_scheme_desc *s) {
-    return checks_data(h->set, s, h->asked->is_auto);
+    return checks_data(h->set, s, h->asked->is_auto) && !goes_untested(h, s);
 }
 
-/* ns of the launch that a checked call has for the blocks that fail. */
+/* ns that the certificate adds: a launch for what fails, or where the product does that about as much, for code that each call
+ * fetches anew (2 to 3 us at 1024 on an H100, where a launch is 3). */
 static int64_t fallback_ns(const halftone *h, const struct plan *p) {
-    return p->checked && p->fallback != NO_KERNEL ? h->set->launch_ns : 0;
+    return p->checked ? h->set->launch_ns : 0;
 }
 
-/* Whether the first scheme with the data check, as p has it, is what `auto` runs, rather than the fallback alone. */
+/* Whether the first scheme with the certificate, as p has it, is what `auto` runs, rather than the fallback alone. */
 static bool checks_shape(const halftone *h, int forced, const struct plan *p, const struct ht_choice *choice,
                          const struct ht_choice *unpacked, int64_t m, int64_t n, int64_t k, int64_t batch) {
     if (k > CHECKED_K_MAX)
@@ -98,8 +104,8 @@ static struct ht_choice select_kernel(const halftone *h, int forced, int64_t m, 
         return choice;
     const struct ht_choice unpacked = ht_pick(h->set, fallback->name, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES);
     p->fma_only = k <= fallback->simt_k_max;
-    p->checked = true;
-    if (!ht_fallback_in_kernel(h->set, &choice, m, n, k, batch))
+    p->checked = !goes_untested(h, p->scheme);
+    if (p->checked && !ht_fallback_in_kernel(h->set, &choice, m, n, k, batch))
         p->fallback = ht_pick_fallback(h->set, fallback->name);
     if (!p->is_auto || checks_shape(h, forced, p, &choice, &unpacked, m, n, k, batch))
         return choice;
@@ -186,22 +192,24 @@ static void add_packing(struct plan *p) {
     s->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
     s->needs[WS_A_PANELS] = p->a.panel_bytes;
     s->needs[WS_B_PANELS] = p->b.panel_bytes;
-    s->needs[WS_A_RANGE] = p->a.range_bytes;
-    s->needs[WS_B_RANGE] = p->b.range_bytes;
+    s->needs[WS_A_SUMS] = p->a.sums_bytes;
+    s->needs[WS_B_SUMS] = p->b.sums_bytes;
 }
 
-/* The fallback comes before the product: nothing that a launch behind the product has to wait for could
- * begin before the product leaves the SMs. */
 static void list_steps(const halftone *h, const struct plan_key *key, struct plan *p) {
     const int64_t partials = ht_partial_bytes(key->m, key->n, grid_batch(key->batch), p->splits,
                                               ht_partial_size(p->scheme->exact_k));
     if (!ht_is_unpacked(h->set->kernel[p->kernel].family) && key->a_entries > 0)
         add_packing(p);
-    if (p->fallback != NO_KERNEL)
-        ht_add_step(p, STEP_FALLBACK, p->fallback);
     ht_add_step(p, STEP_GEMM, p->kernel)->needs[WS_PARTIALS] = round_up(partials, WS_ALIGNMENT);
     if (p->splits > 1)
         ht_add_step(p, STEP_REDUCE, NO_KERNEL)->needs[WS_PARTIALS] = round_up(partials, WS_ALIGNMENT);
+    if (!p->checked)
+        return;
+    if (p->fallback != NO_KERNEL)
+        ht_add_step(p, STEP_FALLBACK, p->fallback);
+    p->step[p->steps - 1].needs[WS_FAILED] = p->failed_bytes;
+    p->step[p->steps - 1].needs[WS_FLAGS] = WS_ALIGNMENT;
 }
 
 static int make_plan(halftone *h, const struct plan_key *key, struct plan *p) {
@@ -243,6 +251,7 @@ int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int6
     now.is_auto = h->asked->is_auto;
     now.accuracies = h->accuracies;
     now.site = h->site;
+    now.recompute = h->recompute;
     const int64_t numbers[] = {x->m,      x->n,      x->k,      x->batch,
                                a_entries, b_entries, x->is_fp64}; /* packed or not, a shape has two plans */
     uint64_t mixed = 0;

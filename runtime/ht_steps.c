@@ -40,15 +40,27 @@ static struct ht_pack_args pack_args(const struct ht_scheme_desc *scheme, const 
     args.k_blocks = (int)ht_k_blocks(scheme, o->k);
     args.k_contiguous = x->k_contiguous;
     args.batch = (int)grid_batch(batch);
-    if (x->to.range_counts == NULL)
+    if (x->to.row_sums == NULL)
         return args;
-    args.range_counts = (int *)(void *)(x->to.range_counts + FLAG_BYTES) + entry * o->range_stride;
-    args.range_stride = o->range_stride;
+    args.row_sums = (int *)(void *)(x->to.row_sums + FLAG_BYTES) + entry * o->sums_stride;
+    args.sums_stride = o->sums_stride;
     args.any_flag = (int *)(void *)x->to.flag;
+    args.failed_count = x->failed_count;
     args.copy = (float *)(void *)x->to.copy;
     args.copy_stride = o->copy_stride;
     args.tiles = x->tiles;
     return args;
+}
+
+/* With scales of tiles blocks write what they find beside zeros (ht_pack_args, row_sums). */
+static int clear_sums(halftone *h, const struct ht_scheme_desc *scheme, const struct ht_pack_args *args, int count) {
+    int code = HALFTONE_OK;
+    for (int i = 0; code == HALFTONE_OK && i < count && scheme->scales == HT_SCALES_TILES; i++) {
+        const size_t ints = (size_t)args[i].sums_stride * (size_t)args[i].batch;
+        if (args[i].row_sums != NULL)
+            code = ht_fail_device(h, ht_dev_memset_async(args[i].row_sums, 0, ints * sizeof(int), h->stream));
+    }
+    return code;
 }
 
 static int launch_pack(halftone *h, const struct ht_scheme_desc *scheme, const struct pack_source *x,
@@ -58,7 +70,9 @@ static int launch_pack(halftone *h, const struct ht_scheme_desc *scheme, const s
         args[i].epoch = h->pack_epoch;
     if (memory == SOURCE_HANDLE)
         c = ht_attach_exchange(h, x, args, count);
-    int code = ht_fail_device(h, ht_dev_check(scheme->pack(args, count, h->stream)));
+    int code = clear_sums(h, scheme, args, count);
+    if (code == HALFTONE_OK)
+        code = ht_fail_device(h, ht_dev_check(scheme->pack(args, count, h->stream)));
     if (code != HALFTONE_OK && c != NULL)
         c->exchange_is_reset = false; /* nobody knows how far it came */
     return code;
@@ -146,19 +160,27 @@ static void add_panels(const struct plan *p, const struct packed_place *a, const
     args->b_absmax_stride = many_b ? p->b.absmax_stride : 0;
 }
 
-/* What the data check found, for the kernel that leaves blocks alone and the one that computes them, which
- * may be the same. */
-static void add_range_counts(const struct plan *p, const struct packed_place *a, const struct packed_place *b,
-                             int64_t k, struct ht_gemm_args *args) {
+/* How many results the launch behind the product finds in the list; NULL: there is none. */
+static int *failed_count_of(const struct plan *p, char *workspace) {
+    return p->checked && p->fallback != NO_KERNEL ? (int *)(void *)(workspace + p->at[WS_FLAGS] + 2 * FLAG_BYTES) : NULL;
+}
+
+/* What the certificate reads, and where it leaves what it has not cleared. */
+static void add_sums(const struct plan *p, const struct packed_place *a, const struct packed_place *b,
+                     char *workspace, void *recomputed, struct ht_gemm_args *args) {
     args->a_any_flag = (int *)(void *)a->flag;
     args->b_any_flag = (int *)(void *)b->flag;
-    args->a_range_counts = (int *)(void *)(a->range_counts + FLAG_BYTES);
-    args->b_range_counts = (int *)(void *)(b->range_counts + FLAG_BYTES);
-    args->a_range_stride = p->a.entries > 1 ? p->a.range_stride : 0;
-    args->b_range_stride = p->b.entries > 1 ? p->b.range_stride : 0;
-    args->k_segments = (int)ht_checked_segments(p->scheme, p->tiles, k);
-    args->counts_per_block = ht_checked_counts(p->tiles);
+    args->a_row_sums = (int *)(void *)(a->row_sums + FLAG_BYTES);
+    args->b_row_sums = (int *)(void *)(b->row_sums + FLAG_BYTES);
+    args->a_sums_stride = p->a.entries > 1 ? p->a.sums_stride : 0;
+    args->b_sums_stride = p->b.entries > 1 ? p->b.sums_stride : 0;
+    args->failed = (unsigned *)(void *)(workspace + p->at[WS_FAILED]);
+    args->failed_list = args->failed + p->failed_blocks * (HT_FAILED_BYTES / (int64_t)sizeof(int));
+    args->failed_capacity = (int)ht_failed_capacity(p->failed_blocks);
+    args->failed_count = failed_count_of(p, workspace);
     args->fallback_in_kernel = p->fallback == NO_KERNEL;
+    args->recomputed = (long long *)recomputed;
+    args->scales_tiles = p->scheme->scales == HT_SCALES_TILES;
 }
 
 /* Moves on to the entries of a batch that the next grid takes. */
@@ -176,9 +198,9 @@ static void next_entries(struct ht_gemm_args *args) {
         args->a_src += HT_GRID_BATCH * args->a_src_stride;
         args->b_src += HT_GRID_BATCH * args->b_src_stride;
     }
-    if (args->a_range_counts != NULL) {
-        args->a_range_counts += HT_GRID_BATCH * args->a_range_stride;
-        args->b_range_counts += HT_GRID_BATCH * args->b_range_stride;
+    if (args->a_row_sums != NULL) {
+        args->a_row_sums += HT_GRID_BATCH * args->a_sums_stride;
+        args->b_row_sums += HT_GRID_BATCH * args->b_sums_stride;
     }
 }
 
@@ -193,8 +215,8 @@ static int launch_pack_step(halftone *h, const struct gemm_run *r, const struct 
     const struct plan *p = r->plan;
     const struct gemm_call *x = r->call;
     const struct pack_source sources[2] = {
-        {&p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), r->a, p->tiles, false},
-        {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), r->b, p->tiles, true},
+        {&p->a, x->a, x->lda, x->stride_a, is_trans(x->transa), r->a, 0, false, failed_count_of(p, r->workspace.at)},
+        {&p->b, x->b, x->ldb, x->stride_b, !is_trans(x->transb), r->b, 0, true, NULL},
     };
     (void)s;
     return ht_pack_operands(h, p->scheme, sources, 2, r->workspace.source);
@@ -211,7 +233,17 @@ static int launch_fallback(halftone *h, const struct gemm_run *r, const struct s
     return ht_fail_device(h, ht_dev_check(h->set->kernel[s->kernel].launch(&whole, h->stream)));
 }
 
+/* Packing has set the count of failed results to 0 once; what was packed before, and further slices of the batch, need it again. */
+static int clear_failed_count(halftone *h, const struct gemm_run *r) {
+    if (r->args.failed_count == NULL || (r->plan->step[0].kind == STEP_PACK && r->entry == 0))
+        return HALFTONE_OK;
+    return ht_fail_device(h, ht_dev_memset_async(r->args.failed_count, 0, sizeof *r->args.failed_count, h->stream));
+}
+
 static int launch_gemm(halftone *h, const struct gemm_run *r, const struct step *s) {
+    const int code = clear_failed_count(h, r);
+    if (code != HALFTONE_OK)
+        return code;
     return ht_fail_device(h, ht_dev_check(h->set->kernel[s->kernel].launch(&r->args, h->stream)));
 }
 
@@ -233,9 +265,9 @@ static const struct {
     int (*launch)(halftone *h, const struct gemm_run *r, const struct step *s);
     bool sliced; /* once for each slice of the batch that a grid can hold; the others come before these */
 } step_kinds[] = {{ready_pack, launch_pack_step, false},
-                  {ready_kernel, launch_fallback, true},
                   {ready_kernel, launch_gemm, true},
                   {always_ready, launch_reduce, true},
+                  {ready_kernel, launch_fallback, true},
                   {ready_kernel, ht_launch_native64, true},
                   {ht_ready_residues, ht_launch_crt_pack, false},
                   {ready_kernel, ht_launch_crt_product, true},
@@ -326,6 +358,6 @@ int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht_scheme_d
     if (!unpacked)
         add_panels(p, &r.a, &r.b, &r.args);
     if (p->checked)
-        add_range_counts(p, &r.a, &r.b, x->k, &r.args);
+        add_sums(p, &r.a, &r.b, r.workspace.at, h->recomputed, &r.args);
     return ht_close_workspace(h, &r.workspace, run_steps(h, &r));
 }

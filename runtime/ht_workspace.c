@@ -18,15 +18,17 @@ static struct packed_layout packed_layout_of(const struct ht_scheme_desc *s, int
     return o;
 }
 
-/* What the data check adds to an operand of a call or, if is_kept, to one that the caller keeps and may
+/* What the certificate adds to an operand of a call or, if is_kept, to one that the caller keeps and may
  * multiply with any other: there the matrix itself is needed as well. */
-static void add_range_check(const struct ht_scheme_desc *s, int tiles, bool is_kept,
-                            struct packed_layout *o) {
-    const int64_t row_blocks = ht_ceil_div(o->rows, HT_ATOM_ROWS);
-    o->range_stride = ht_mul(row_blocks, ht_checked_segments(s, tiles, o->k) * ht_checked_counts(tiles));
+static void add_certificate(const struct ht_scheme_desc *s, bool is_kept, struct packed_layout *o) {
+    const int64_t row_blocks = ht_ceil_div(o->rows, HT_ATOM_ROWS), words = ht_sum_ints(o->rows);
+    o->exchange_ints += o->exchange_ints > 0 ? round_up(words, HT_ATOM_ROWS) : 0;
+    o->absmax_stride = ht_add(ht_scale_ints(s, o->rows, o->k), o->exchange_ints);
+    o->absmax_bytes = round_up(ht_mul(ht_mul(o->absmax_stride, (int64_t)sizeof(int)), o->entries), WS_ALIGNMENT);
+    o->sums_stride = ht_row_sums_ints(o->rows);
     o->copy_stride = is_kept ? ht_mul(row_blocks * HT_ATOM_ROWS, ht_padded_k(s, o->k)) : 0;
-    o->range_bytes = round_up(
-        ht_add(ht_mul(ht_mul(o->range_stride, (int64_t)sizeof(int)), o->entries), FLAG_BYTES), WS_ALIGNMENT);
+    o->sums_bytes = round_up(ht_add(ht_mul(ht_mul(o->sums_stride, (int64_t)sizeof(int)), o->entries), FLAG_BYTES),
+                             WS_ALIGNMENT);
     o->copy_bytes =
         round_up(ht_mul(ht_mul(o->copy_stride, (int64_t)sizeof(float)), o->entries), WS_ALIGNMENT);
 }
@@ -35,12 +37,12 @@ struct packed_layout ht_operand_layout(const halftone *h, const struct ht_scheme
                                        int64_t k) {
     struct packed_layout o = packed_layout_of(s, rows, k, 1);
     if (ht_has_check(h, s))
-        add_range_check(s, ht_checked_tiles(s, h->set->sms, k), true, &o);
+        add_certificate(s, true, &o);
     return o;
 }
 
 int64_t ht_layout_bytes(const struct packed_layout *o) {
-    return ht_add(ht_add(o->absmax_bytes, o->panel_bytes), ht_add(o->range_bytes, o->copy_bytes));
+    return ht_add(ht_add(o->absmax_bytes, o->panel_bytes), ht_add(o->sums_bytes, o->copy_bytes));
 }
 
 struct packed_place ht_place_in_block(const struct packed_layout *o, char *block) {
@@ -48,9 +50,9 @@ struct packed_place ht_place_in_block(const struct packed_layout *o, char *block
     memset(&at, 0, sizeof at);
     at.absmax = block;
     at.panels = at.absmax + o->absmax_bytes;
-    if (o->range_bytes > 0) {
-        at.flag = at.range_counts = at.panels + o->panel_bytes;
-        at.copy = at.range_counts + o->range_bytes;
+    if (o->sums_bytes > 0) {
+        at.flag = at.row_sums = at.panels + o->panel_bytes;
+        at.copy = at.row_sums + o->sums_bytes;
     }
     return at;
 }
@@ -62,17 +64,9 @@ struct packed_place ht_place_in_workspace(const struct plan *p, char *workspace,
     at.panels = workspace + p->at[WS_A_PANELS + side];
     if (p->checked) {
         at.flag = workspace + p->at[WS_FLAGS] + side * FLAG_BYTES;
-        at.range_counts = workspace + p->at[WS_A_RANGE + side];
+        at.row_sums = workspace + p->at[WS_A_SUMS + side];
     }
     return at;
-}
-
-/* Operands that were packed apart do not know of each other. */
-static int checked_tiles(const halftone *h, const struct plan *p, int64_t k) {
-    const int64_t a = ht_mul(ht_ceil_div(p->a.rows, HT_ATOM_ROWS), p->a.entries);
-    const int64_t b = ht_mul(ht_ceil_div(p->b.rows, HT_ATOM_ROWS), p->b.entries);
-    return a > 0 && b > 0 ? ht_checked_call_tiles(p->scheme, h->set->sms, ht_add(a, b), k)
-                          : ht_checked_tiles(p->scheme, h->set->sms, k);
 }
 
 void ht_lay_out_operands(const halftone *h, const struct plan_key *key, struct plan *p) {
@@ -83,9 +77,11 @@ void ht_lay_out_operands(const halftone *h, const struct plan_key *key, struct p
     p->k_blocks = (int)ht_k_blocks(p->scheme, key->k);
     if (!p->checked)
         return;
-    p->tiles = checked_tiles(h, p, key->k);
-    add_range_check(p->scheme, p->tiles, false, &p->a);
-    add_range_check(p->scheme, p->tiles, false, &p->b);
+    add_certificate(p->scheme, false, &p->a);
+    add_certificate(p->scheme, false, &p->b);
+    p->failed_blocks = ht_mul(ht_mul(ht_ceil_div(key->m, HT_ATOM_ROWS), ht_ceil_div(key->n, HT_ATOM_ROWS)), grid_batch(key->batch));
+    const int64_t entries = p->fallback != NO_KERNEL ? ht_failed_capacity(p->failed_blocks) : 0;
+    p->failed_bytes = round_up(ht_add(ht_mul(p->failed_blocks, HT_FAILED_BYTES), entries * (int64_t)sizeof(int)), WS_ALIGNMENT);
 }
 
 /* Puts a region of the workspace behind the others. */

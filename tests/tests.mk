@@ -16,7 +16,7 @@ LARGE_ON := h200
 # $(call small,SET): nothing, or what leaves large cases out. $(call large,SET,PATTERN): where only a part is tested, all tests of a program but these.
 small = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,HALFTONE_TEST_SMALL=1 ))
 large = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,'!$(2)'))
-SET_TESTS := test_dgemm test_dcheck test_product test_reproducible test_check test_row_sums test_auto test_direct test_accuracy result_hashes cluster_bits
+SET_TESTS := test_dgemm test_dcheck test_product test_reproducible test_check test_auto test_direct test_accuracy result_hashes cluster_bits
 SIM_TESTS := test_streams test_host
 CUDA_TESTS := $(SET_TESTS) graph
 TEST_FOLDERS := unit sim kernels gpu mutation
@@ -138,7 +138,6 @@ $(TEST_SETS:%=run-auto-%): run-auto-%:
 	@$(call program,auto-$*,out/$*/test_auto-sim)
 $(TEST_SETS:%=run-check-%): run-check-%:
 	@$(call program,check-$*,out/$*/test_check-sim)
-	@$(call program,sums-$*,out/$*/test_row_sums-sim)
 $(RUN_DIRECT): run-direct-%:
 	@$(call program,direct-$*,out/$*/test_direct-sim $(call large,$*,more_columns_than_a_grid_is_high))
 $(RUN_DGEMM): run-dgemm-%:

@@ -9,7 +9,6 @@
 
 /* Scaled: below SMALL the error of an element is no longer relative. */
 #define SMALL 0x1p-2f
-#define LARGE 128.0f
 #define NORMAL 0x1p-14f
 enum {
     LOST_EXPONENT = 34,
@@ -87,7 +86,6 @@ struct certificate_row certificate_of_row(const float *x, int64_t k, int64_t ste
             continue;
         r.lost += certificate_lost(value, r.exponent, unit);
         r.small += value != 0.0f && fabsf(y) < SMALL;
-        r.large += high >= LARGE;
     }
     return r;
 }

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 enum {
-    CERTIFICATE_TAU = 16,        /* what `auto` would promise beside f16x3's bound: tau + 1 units */
+    CERTIFICATE_TAU = 16,        /* what `auto` promises beside f16x3's bound: tau + 1 units */
     CERTIFICATE_K_MOST = 1 << 21 /* up to here `lost` is an int: at most 513 an element */
 };
 
@@ -52,7 +52,6 @@ struct certificate_row {
     float most;                   /* largest finite magnitude */
     int64_t lost, nonzero, small; /* elements that are not zero; those of them below 2^-2, scaled */
     int64_t normal;               /* from 2^-14 on, rounded to FP16: products that count, for certificate_is_sparse */
-    int64_t large;                /* from 2^7 on, rounded to FP16: what the range check counts */
 };
 struct certificate_row certificate_of_row(const float *x, int64_t k, int64_t step,
                                           enum certificate_unit unit);

@@ -10,19 +10,15 @@
 #include "../../runtime/sim/sim_f16.h"
 
 enum { BLOCK = 64, ROW_COST = 40 };
-/* Numbers of the range check (templates/hooks/check): where a piece is zero, and where it holds NaN or Inf.
- */
-enum { ALL_ZERO = INT32_MAX, NOT_FINITE = -INT32_MAX };
 
 const double data_tau[DATA_TAUS] = {4, 16, 64};
 
-/* What is known of an operand: its rows, and a number for each 64 rows and piece. */
+/* What is known of an operand: its rows, and 64 rows together. */
 struct operand {
     const struct data_view *view;
     const struct data_rules *rules;
-    int64_t k, pieces, blocks;
+    int64_t k, blocks;
     struct certificate_row *row;
-    int *number;
     unsigned char *is_sparse; /* of each 64 rows */
 };
 
@@ -34,36 +30,6 @@ static int examine_rows(void *context, int64_t first, int64_t last) {
     return 0;
 }
 
-static float scaled_f16(float x, int exponent) {
-    return fabsf(sim_f16_value(sim_f16_rn(x * ldexpf(1.0f, -exponent))));
-}
-
-/* Large elements of a row in [from, to), -1 where one is not finite; *live: some are not zero. */
-static int64_t count_large(const struct operand *o, int64_t row, int64_t from, int64_t to, int *live) {
-    int64_t count = 0;
-    for (int64_t l = from; l < to; l++) {
-        const float x = o->view->data[row * o->view->row_step + l * o->view->k_step];
-        if (!isfinite(x))
-            return -1;
-        *live |= x != 0.0f;
-        count += scaled_f16(x, o->row[row].exponent) >= 128.0f;
-    }
-    return count;
-}
-
-/* Of `group_rows` rows: 8 times the large elements of the row that has fewest, less 5 times k. */
-static int group_number(const struct operand *o, int64_t first, int64_t from, int64_t to) {
-    int64_t least = INT64_MAX;
-    int live = 0;
-    for (int64_t row = first; row < first + o->rules->group_rows && row < o->view->rows; row++) {
-        const int64_t count = count_large(o, row, from, to, &live);
-        if (count < 0)
-            return NOT_FINITE;
-        least = count < least ? count : least;
-    }
-    return live ? (int)(8 * least - 5 * (to - from)) : ALL_ZERO;
-}
-
 static int has_few_nonzeros(const struct operand *o, int64_t block) {
     int64_t normal = 0, live = 0;
     for (int64_t row = block * BLOCK; row < (block + 1) * BLOCK && row < o->view->rows; row++) {
@@ -73,66 +39,26 @@ static int has_few_nonzeros(const struct operand *o, int64_t block) {
     return certificate_is_sparse(normal, live);
 }
 
-static int count_blocks(void *context, int64_t first, int64_t last) {
-    const struct operand *o = context;
-    for (int64_t block = first; block < last; block++) {
-        o->is_sparse[block] = (unsigned char)has_few_nonzeros(o, block);
-        for (int64_t p = 0; p < o->pieces; p++) {
-            const int64_t from = p * o->rules->piece_k,
-                          to = from + o->rules->piece_k < o->k ? from + o->rules->piece_k : o->k;
-            int least = ALL_ZERO;
-            for (int64_t row = block * BLOCK; row < (block + 1) * BLOCK && row < o->view->rows;
-                 row += o->rules->group_rows) {
-                const int number = group_number(o, row, from, to);
-                least = number < least ? number : least;
-            }
-            o->number[block * o->pieces + p] = least;
-        }
-    }
-    return 0;
-}
-
 static int operand_open(struct operand *o, const struct data_view *view, int64_t k,
                         const struct data_rules *rules) {
     memset(o, 0, sizeof *o);
     o->view = view;
     o->rules = rules;
     o->k = k;
-    o->pieces = (k + rules->piece_k - 1) / rules->piece_k;
     o->blocks = (view->rows + BLOCK - 1) / BLOCK;
     o->row = malloc((size_t)view->rows * sizeof *o->row);
-    o->number = malloc((size_t)(o->blocks * o->pieces) * sizeof *o->number);
     o->is_sparse = malloc((size_t)o->blocks);
-    if (o->row == NULL || o->number == NULL || o->is_sparse == NULL)
+    if (o->row == NULL || o->is_sparse == NULL)
         return -1;
     (void)threads_run(threads_count(0, view->rows, view->rows * k * ROW_COST), view->rows, examine_rows, o);
-    (void)threads_run(threads_count(0, o->blocks, view->rows * k * ROW_COST), o->blocks, count_blocks, o);
+    for (int64_t block = 0; block < o->blocks; block++)
+        o->is_sparse[block] = (unsigned char)has_few_nonzeros(o, block);
     return 0;
 }
 
 static void operand_close(struct operand *o) {
     free(o->row);
-    free(o->number);
     free(o->is_sparse);
-}
-
-static int is_refused(const int *a, const int *b, int64_t pieces) {
-    int64_t spare = 0;
-    for (int64_t p = 0; p < pieces; p++) {
-        if (a[p] == NOT_FINITE || b[p] == NOT_FINITE)
-            return 1;
-        if (a[p] != ALL_ZERO && b[p] != ALL_ZERO)
-            spare += a[p] + b[p];
-    }
-    return spare < 0;
-}
-
-static void ask_range_check(const struct operand *a, const struct operand *b, struct data_report *out) {
-    for (int64_t i = 0; i < a->blocks; i++)
-        for (int64_t j = 0; j < b->blocks; j++)
-            out->blocks_refused +=
-                is_refused(a->number + i * a->pieces, b->number + j * b->pieces, a->pieces);
-    out->blocks = a->blocks * b->blocks;
 }
 
 static void describe_side(const struct operand *o, struct data_side *out) {
@@ -142,10 +68,9 @@ static void describe_side(const struct operand *o, struct data_side *out) {
     out->most_exponent = -(1 << 10);
     for (int64_t i = 0; i < o->view->rows; i++) {
         const struct certificate_row *r = &o->row[i];
-        out->bin[0] += r->large;
-        out->bin[1] += r->nonzero - r->small - r->large;
-        out->bin[2] += r->small;
-        out->bin[3] += o->k - r->nonzero;
+        out->bin[0] += r->nonzero - r->small;
+        out->bin[1] += r->small;
+        out->bin[2] += o->k - r->nonzero;
         out->rows_clean += r->is_finite && r->lost == 0;
         out->rows_zero += r->is_zero;
         out->rows_not_finite += !r->is_finite;
@@ -223,7 +148,6 @@ int data_check(const struct data_view *a, const struct data_view *b, int64_t k,
     if (status == 0 && other == 0) {
         describe_side(&x, &out->side[0]);
         describe_side(&y, &out->side[1]);
-        ask_range_check(&x, &y, out);
         status = ask_certificate(&x, &y, out);
     }
     operand_close(&x);

@@ -1,7 +1,6 @@
 /* data_check: what decides, of two matrices, whether `auto` may keep f16x3's results: how large the elements
- * of a row are beside each other, which 64 x 64 blocks of C the range check refuses, and which elements of C
- * the certificate (certificate.h) would not clear. On the host, in FP64. Knows nothing of files or devices.
- */
+ * of a row are beside each other, and which elements of C the certificate (certificate.h) does not clear. On
+ * the host, in FP64. Knows nothing of files or devices. */
 #ifndef BENCH_DATA_CHECK_H
 #define BENCH_DATA_CHECK_H
 
@@ -15,11 +14,11 @@ struct data_view {
     int64_t rows, row_step, k_step;
 };
 
-enum { DATA_TAUS = 3, DATA_BINS = 4 };
+enum { DATA_TAUS = 3, DATA_BINS = 3 };
 extern const double data_tau[DATA_TAUS]; /* 4, 16, 64 units */
 
-/* One operand. bin: elements by how far below their row's largest they are, scaled to [2^14, 2^15): from 2^7
- * on (large), from 2^-2 on (22 bits), smaller ones, zeros. */
+/* One operand. bin: elements by how far below their row's largest they are, scaled to [2^14, 2^15): from 2^-2
+ * on (22 bits), smaller ones, zeros. */
 struct data_side {
     int64_t rows, elements, bin[DATA_BINS], rows_clean, rows_zero, rows_not_finite;
     int least_exponent, most_exponent; /* binary, of the largest of rows that are neither zero nor not finite;
@@ -30,7 +29,6 @@ struct data_side {
 struct data_report {
     int64_t m, n, k;
     struct data_side side[2];
-    int64_t blocks, blocks_refused; /* 64 x 64 of C, by the range check */
     /* Of the rows of C that were looked at, in blocks of 64: elements, and by tau those that are not cleared
      * and tiles that have any. */
     int64_t elements, tiles, tiles_sparse, failed[DATA_TAUS], tiles_failed[DATA_TAUS];
@@ -39,8 +37,6 @@ struct data_report {
 };
 
 struct data_rules {
-    int64_t piece_k; /* k of a piece of the range check */
-    int group_rows;  /* rows for which a number of it stands: 64 or 16 */
     enum certificate_unit unit;
     int64_t rows_most; /* rows of C to look at, rounded up to 64; 0: all */
 };

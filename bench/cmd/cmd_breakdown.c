@@ -1,4 +1,4 @@
-/* cmd_breakdown: `halftone breakdown`: what packing and product of a scheme, and the data check of `auto`, cost, each alone, together and within
+/* cmd_breakdown: `halftone breakdown`: what packing and product of a scheme, and the certificate of `auto`, cost, each alone, together and within
  * calls. Calls the set's launchers as the library does, leaving parts out; results are not looked at. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 #include "measure/timing.h"
 #include "measure/in_loop.h"
 
-enum { ROUNDS = 5, BLOCKS_MOST = 16, SIZES_MOST = 16 };
-enum { PACKS = 1, COUNTS = 2, MULTIPLIES = 4, ASKS = 8, FALLS_BACK = 16, INSIDE = 32, COPIES = 64 };
+enum { ROUNDS = 5, BLOCKS_MOST = 24, SIZES_MOST = 16 };
+enum { PACKS = 1, SUMS = 2, MULTIPLIES = 4, TESTS = 8, FALLS_BACK = 16, COPIES = 64 };
 enum { APART = 128, WITHIN = 256, AS_WELL = 512 }; /* in turns; the first half of such calls; the second, which comes with the row before */
-enum { CHECK = COUNTS | ASKS | FALLS_BACK | INSIDE };
+enum { CHECK = SUMS | TESTS | FALLS_BACK };
 enum { APART_CALLS = 32 }; /* of packing, then as many of the product */
 
 static const struct {
@@ -26,11 +26,10 @@ static const struct {
     int parts;
 } rows[] = {
     {"packing", PACKS},
-    {"packing that counts", PACKS | COUNTS},
+    {"packing that adds up", PACKS | SUMS},
     {"product", MULTIPLIES},
-    {"product that asks", MULTIPLIES | ASKS},
-    {"fallback, product that asks", MULTIPLIES | ASKS | FALLS_BACK},
-    {"product that falls back", MULTIPLIES | ASKS | INSIDE},
+    {"product that tests", MULTIPLIES | TESTS},
+    {"product that tests, fallback", MULTIPLIES | TESTS | FALLS_BACK},
     {"packing, product", PACKS | MULTIPLIES},
     {"packing, product: 32 and 32", PACKS | MULTIPLIES | APART},
     {"packing within such calls", PACKS | WITHIN},
@@ -38,10 +37,9 @@ static const struct {
     {"copy of A and B, product", COPIES | MULTIPLIES}, /* the driver's, what packing at least moves */
     {"copy within such calls", COPIES | WITHIN},
     {"product within such calls, with a copy", COPIES | MULTIPLIES | AS_WELL},
-    {"packing that counts, product", PACKS | COUNTS | MULTIPLIES},
-    {"packing that counts, product that asks", PACKS | COUNTS | MULTIPLIES | ASKS},
-    {"packing that counts, fallback, product that asks", PACKS | COUNTS | MULTIPLIES | ASKS | FALLS_BACK},
-    {"packing that counts, product that falls back", PACKS | COUNTS | MULTIPLIES | ASKS | INSIDE},
+    {"packing that adds up, product", PACKS | SUMS | MULTIPLIES},
+    {"packing that adds up, product that tests", PACKS | SUMS | MULTIPLIES | TESTS},
+    {"packing that adds up, product that tests, fallback", PACKS | SUMS | MULTIPLIES | TESTS | FALLS_BACK},
 };
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
@@ -50,10 +48,10 @@ struct job {
     const struct ht_scheme_desc *scheme;
     struct ht_choice choice;
     int fallback, parts;
-    int checks, inside; /* rows with the data check, auto's of this scheme; its product falls back */
+    int checks; /* rows with the certificate, auto's of this scheme */
     const struct family *family;
     struct device_info *facts; /* NULL: no driver that copies */
-    void *copy;                 /* room for A and B */
+    void *copy;                 /* of A and B */
     struct ht_pack_args pack[2];
     struct ht_gemm_args gemm;
     void *block[BLOCKS_MOST];
@@ -81,17 +79,16 @@ static float *matrix(struct job *j, char which, int64_t n, struct cli_error *f) 
 /* An operand's arguments; its meeting place is clean, as the handle's own is after the first call. */
 static int open_operand(struct job *j, int is_a, int64_t n, struct cli_error *f) {
     const struct ht_scheme_desc *s = j->scheme;
-    const int64_t row_blocks = ht_ceil_div(n, HT_ATOM_ROWS), exchange = ht_exchange_ints(s, n, n);
+    const int64_t row_blocks = ht_ceil_div(n, HT_ATOM_ROWS), exchange = ht_exchange_ints(s, n, n) + ht_sum_ints(n);
     struct ht_pack_args *p = &j->pack[!is_a];
     p->src = matrix(j, is_a ? 'A' : 'B', n, f);
     p->panels = room(j, row_blocks * ht_k_blocks(s, n) * HT_ATOM_BYTES, f);
     p->row_absmax = room(j, row_blocks * HT_ATOM_ROWS * 4, f);
     p->absmax_exchange = room(j, (exchange + 1) * 4, f);
-    p->tiles = j->checks ? ht_checked_call_tiles(s, j->set->sms, 2 * row_blocks, n) : 0;
-    p->range_counts = room(j, j->checks ? row_blocks * ht_checked_segments(s, p->tiles, n) * ht_checked_counts(p->tiles) * 4 : 4, f);
+    p->row_sums = room(j, ht_row_sums_ints(n) * 4, f);
     p->any_flag = room(j, 8, f);
     p->epoch = 1;
-    if (p->src == NULL || p->panels == NULL || p->row_absmax == NULL || p->absmax_exchange == NULL || p->range_counts == NULL || p->any_flag == NULL)
+    if (p->src == NULL || p->panels == NULL || p->row_absmax == NULL || p->absmax_exchange == NULL || p->row_sums == NULL || p->any_flag == NULL)
         return -1;
     p->ld = n;
     p->rows = p->k = (int)n;
@@ -122,11 +119,16 @@ static int open_product(struct job *j, int64_t n, struct cli_error *f) {
     g->splits = j->choice.splits;
     g->batch = 1;
     g->alpha = 1;
-    if (j->checks) {
-        g->k_segments = (int)ht_checked_segments(j->scheme, j->pack[0].tiles, n);
-        g->counts_per_block = ht_checked_counts(j->pack[0].tiles);
-    }
-    return 0;
+    g->a_row_sums = j->pack[0].row_sums;
+    g->b_row_sums = j->pack[1].row_sums;
+    const int64_t blocks = ht_ceil_div(n, HT_ATOM_ROWS) * ht_ceil_div(n, HT_ATOM_ROWS), words = blocks * (HT_FAILED_BYTES / 4);
+    g->failed_capacity = (int)ht_failed_capacity(blocks);
+    g->failed = room(j, (words + g->failed_capacity + 1) * 4, f);
+    if (g->failed == NULL)
+        return -1;
+    g->failed_list = g->failed + words;
+    g->failed_count = j->pack[0].failed_count = (int *)(void *)(g->failed_list + g->failed_capacity);
+    return session_device_check(ht_dev_memset_async(g->failed_count, 0, sizeof(int), NULL), "count", f);
 }
 
 static int open_scheme(struct job *j, const char *scheme, int plain, struct cli_error *f) {
@@ -141,7 +143,6 @@ static int open_scheme(struct job *j, const char *scheme, int plain, struct cli_
 
 static int open_job(struct job *j, int64_t n, struct cli_error *f) {
     j->choice = ht_pick(j->set, j->scheme->name, n, n, n, 1, HT_PARTIAL_LIMIT_BYTES);
-    j->inside = j->checks && ht_fallback_in_kernel(j->set, &j->choice, n, n, n, 1);
     j->copy = j->facts != NULL ? room(j, 8 * n * n, f) : NULL;
     if ((j->facts != NULL && j->copy == NULL) || open_operand(j, 1, n, f) != 0 || open_operand(j, 0, n, f) != 0 || open_product(j, n, f) != 0)
         return -1;
@@ -170,27 +171,24 @@ static int launch(const struct job *j, int parts, struct cli_error *f) {
     struct ht_pack_args pack[2] = {j->pack[0], j->pack[1]};
     struct ht_gemm_args gemm = j->gemm;
     int code = 0;
-    for (int i = 0; i < 2 && !(parts & COUNTS); i++) {
-        pack[i].range_counts = NULL;
-        pack[i].tiles = 0;
-    }
-    gemm.a_range_counts = parts & ASKS ? j->pack[0].range_counts : NULL;
-    gemm.b_range_counts = parts & ASKS ? j->pack[1].range_counts : NULL;
+    for (int i = 0; i < 2 && !(parts & SUMS); i++)
+        pack[i].row_sums = NULL;
+    if (!(parts & TESTS))
+        gemm.failed = NULL;
     gemm.a_any_flag = j->pack[0].any_flag;
     gemm.b_any_flag = j->pack[1].any_flag;
-    gemm.fallback_in_kernel = (parts & INSIDE) != 0;
     struct ht_gemm_args fallback = gemm;
     fallback.splits = 1;
     if (parts & COPIES && copy(j) != 0)
         return cli_error_set(f, "device copy failed");
     if (parts & PACKS)
         code = j->scheme->pack(pack, 2, NULL);
-    if (code == 0 && parts & FALLS_BACK)
-        code = j->set->kernel[j->fallback].launch(&fallback, NULL);
     if (code == 0 && parts & MULTIPLIES)
         code = j->set->kernel[j->choice.kernel].launch(&gemm, NULL);
     if (code == 0 && parts & MULTIPLIES && gemm.splits > 1)
         code = (j->scheme->reduce != NULL ? j->scheme->reduce : j->set->reduce)(&gemm, NULL);
+    if (code == 0 && parts & FALLS_BACK)
+        code = j->set->kernel[j->fallback].launch(&fallback, NULL);
     return session_device_check(ht_dev_check(code), "launch", f);
 }
 
@@ -216,13 +214,12 @@ static int compare(const void *a, const void *b) {
 
 /* A set's kernels need not be able to do all of it. */
 static int is_possible(const struct job *j, int parts) {
-    return (!(parts & COPIES) || j->facts != NULL) && (!(parts & CHECK) || j->checks) &&
-           (!(parts & INSIDE) || j->set->kernel[j->choice.kernel].fallback_in_kernel);
+    return (!(parts & COPIES) || j->facts != NULL) && (!(parts & CHECK) || j->checks);
 }
 
-static const char *title(const struct job *j, int row) {
-    const int parts = rows[row].parts, checks = PACKS | COUNTS | MULTIPLIES | ASKS;
-    return parts == (checks | (j->inside ? INSIDE : FALLS_BACK)) ? ": auto" : "";
+static const char *title(int row) {
+    const int parts = rows[row].parts, checks = PACKS | SUMS | MULTIPLIES | TESTS;
+    return parts == (checks | FALLS_BACK) ? ": auto" : "";
 }
 
 /* A row in every round, microseconds a call; of whole calls also the clock and the power that were read last. */
@@ -254,7 +251,7 @@ static int measure_halves(struct job *j, const struct timing_plan *plan, int rou
 static int measure(struct job *j, const struct timing_plan *plan, int64_t n, struct cli_error *f) {
     struct measured row[ROW_COUNT];
     const int rounds = plan->simulated ? 1 : ROUNDS;
-    j->parts = j->checks ? PACKS | COUNTS : PACKS; /* what rows that do not pack work on */
+    j->parts = j->checks ? PACKS | SUMS : PACKS; /* what rows that do not pack work on */
     if (call(j, f) != 0)
         return -1;
     for (int round = 0; round < rounds; round++) {
@@ -271,7 +268,7 @@ static int measure(struct job *j, const struct timing_plan *plan, int64_t n, str
             continue;
         double *us = row[i].us;
         qsort(us, (size_t)rounds, sizeof us[0], compare);
-        printf("%lld\t%s%s\t%.2f\t%.2f\t%.2f\t%.0f\t%.0f\n", (long long)n, rows[i].name, title(j, i), us[rounds / 2], us[0],
+        printf("%lld\t%s%s\t%.2f\t%.2f\t%.2f\t%.0f\t%.0f\n", (long long)n, rows[i].name, title(i), us[rounds / 2], us[0],
                us[rounds - 1], row[i].last.clock_mhz, row[i].last.power_watts);
     }
     fflush(stdout);
@@ -327,7 +324,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
 }
 
 const struct command cmd_breakdown = {
-    "breakdown", "what packing, product and the data check of auto cost, one by one",
+    "breakdown", "what packing, product and the certificate of auto cost, one by one",
     "Usage: halftone breakdown [--sizes 1024,...] [--scheme N] [--plain] [--family F] [--seconds S]\n\n"
     "Times packing and product of a scheme on square matrices: each alone, together, in turns of 32 and 32, and both within a\n"
     "loop of calls, by events between them; also with the driver's copy of A and B in the place of packing. Of f16x3 the data\n"
@@ -335,7 +332,7 @@ const struct command cmd_breakdown = {
     "product (that falls back); the line of what auto runs at this size says so. In the simulator times mean nothing.\n\n"
     "  --sizes LIST   default 1024,2048,4096,8192\n"
     "  --scheme N     default f16x3, the one that auto checks\n"
-    "  --plain        without the data check\n"
+    "  --plain        without the certificate\n"
     "  --family F     of inputs, as halftone report has them (default uniform); dscaled fails the check everywhere\n"
     "  --seconds S    per measurement, after a warm-up (default 0.05); up to fifteen measurements of five rounds for each size\n",
     run, 1};

@@ -18,7 +18,7 @@
 #include "measure/sample_problem.h"
 #include "io/tsv.h"
 
-enum { BLOCK_ROWS = 64, HEAD_BYTES = STAMP_BYTES + 1024, SMALL_BLOCK = 16 };
+enum { HEAD_BYTES = STAMP_BYTES + 1024 };
 
 static const struct tsv_column columns[] = {{"data", 1},
                                             {"m", 1},
@@ -29,7 +29,6 @@ static const struct tsv_column columns[] = {{"data", 1},
                                             {"small_b", 1},
                                             {"zero_a", 0},
                                             {"zero_b", 0},
-                                            {"refused", 1},
                                             {"elements", 0},
                                             {"fail_4", 1},
                                             {"fail_16", 1},
@@ -66,21 +65,10 @@ static struct data_view view_of(const struct pair *p, int which) {
                 : (struct data_view){x->data, pair_cols(p, 1), op_right, op_down};
 }
 
-/* As a call that packs both operands has them. */
-static struct data_rules rules_of(const struct check *c, int64_t m, int64_t n, int64_t k) {
-    const struct ht_set_desc *set = c->session.set;
-    const struct ht_scheme_desc *s = ht_find_scheme(set, set->auto_first);
-    struct data_rules rules = {
-        .piece_k = k, .group_rows = SMALL_BLOCK, .unit = CERTIFICATE_KEEPS, .rows_most = c->rows};
-    if (s == NULL || s->pack_tiles == 0)
-        return rules;
-    const int64_t blocks = ht_ceil_div(m, BLOCK_ROWS) + ht_ceil_div(n, BLOCK_ROWS);
-    const int tiles = ht_checked_call_tiles(s, set->sms, blocks, k);
-    rules.unit = s->flush_exponent != 0 ? CERTIFICATE_FLUSHES : CERTIFICATE_KEEPS;
-    rules.group_rows = BLOCK_ROWS / ht_checked_counts(tiles);
-    if (tiles != HT_PACK_ROWS)
-        rules.piece_k = (int64_t)HT_K_PAD * (tiles == HT_PACK_STRIPS ? HT_STRIP_TILES : tiles);
-    return rules;
+static struct data_rules rules_of(const struct check *c) {
+    const struct ht_scheme_desc *s = ht_find_scheme(c->session.set, c->session.set->auto_first);
+    const int flushes = s != NULL && s->flush_exponent != 0;
+    return (struct data_rules){.unit = flushes ? CERTIFICATE_FLUSHES : CERTIFICATE_KEEPS, .rows_most = c->rows};
 }
 
 /* What `auto` picks for the command's column-major call, which has the operands change places. */
@@ -93,7 +81,7 @@ static int ask_plan(struct check *c, const struct data_report *r, struct halfton
 
 static int examine(struct check *c, const struct data_view *a, const struct data_view *b, int64_t k,
                    struct data_report *r, struct tile_outliers *o, struct halftone_plan *plan, struct cli_error *f) {
-    const struct data_rules rules = rules_of(c, a->rows, b->rows, k);
+    const struct data_rules rules = rules_of(c);
     if (data_check(a, b, k, &rules, r) != 0 || tile_outliers_count(a, b, k, c->families == NULL, o) != 0)
         return cli_error_memory(f, 100.0 * (double)(a->rows + b->rows), "rows, and an FP64 product of 64 rows");
     return ask_plan(c, r, plan, f);
@@ -112,11 +100,10 @@ static double percent(int64_t part, int64_t whole) {
 static void print_side(const char *path, const char *op, int64_t rows, int64_t cols, const char *lines,
                        const struct data_side *s) {
     printf("%s: %s is %lld x %lld\n", path, op, (long long)rows, (long long)cols);
-    printf("  beside the largest of their %s: %.4g %% of the elements from 2^-7 on, %.4g %% down to 2^-16 "
-           "(22 bits), %.4g %% "
+    printf("  beside the largest of their %s: %.4g %% of the elements down to 2^-16 (22 bits), %.4g %% "
            "smaller (fewer bits), %.4g %% zeros\n",
            lines, percent(s->bin[0], s->elements), percent(s->bin[1], s->elements),
-           percent(s->bin[2], s->elements), percent(s->bin[3], s->elements));
+           percent(s->bin[2], s->elements));
     printf("  %s: %lld of %lld lose nothing beyond 22 bits", lines, (long long)(s->rows_clean),
            (long long)s->rows);
     if (s->least_exponent <= s->most_exponent)
@@ -128,9 +115,8 @@ static void print_side(const char *path, const char *op, int64_t rows, int64_t c
     printf("\n");
 }
 
-static void print_certificate(const struct data_report *r) {
-    printf("certificate, not in use yet: of %lld elements of C looked at, |C| leaves uncleared",
-           (long long)r->elements);
+static void print_certificate(const struct check *c, const struct data_report *r) {
+    printf("certificate: of %lld elements of C looked at, |C| leaves uncleared", (long long)r->elements);
     for (int t = 0; t < DATA_TAUS; t++)
         printf("%s %lld (%.3g %%) at %.0f units", t > 0 ? "," : "", (long long)r->failed[t],
                percent(r->failed[t], r->elements), data_tau[t]);
@@ -139,9 +125,10 @@ static void print_certificate(const struct data_report *r) {
            (long long)r->tiles_failed[1], (long long)r->tiles, (long long)r->tiles_by_share[1],
            (long long)r->tiles_by_share[2], (long long)r->tiles_by_share[3]);
     if (r->tiles_sparse > 0)
-        printf("  %lld tiles are left to the wider scheme whole: fewer than %d nonzero elements a row or "
-               "column\n",
+        printf("  %lld tiles are left whole: fewer than %d nonzero elements a row or column\n",
                (long long)r->tiles_sparse, (int)CERTIFICATE_FEW);
+    printf("  auto computes what %d units leave again: more than 16 of a tile by %s's kernel for it, else one by one\n",
+           (int)CERTIFICATE_TAU, c->session.set->auto_fallback);
 }
 
 static void print_outliers(const struct tile_outliers *o) {
@@ -163,15 +150,7 @@ static void print_report(const struct check *c, const struct data_report *r,
         printf("  at this shape %s takes every input: nothing of the data decides\n", plan->scheme);
         return;
     }
-    printf(
-        "range check: %lld of %lld blocks of 64 x 64 (%.4g %%) are recomputed by %s; %s\n",
-        (long long)r->blocks_refused, (long long)r->blocks, percent(r->blocks_refused, r->blocks),
-        c->session.set->auto_fallback,
-        r->blocks_refused == 0
-            ? "large elements meet in all"
-            : "there, of a row and a column, fewer than 5/4 of k elements are from 2^-7 of the largest on, "
-              "or one is NaN or Inf");
-    print_certificate(r);
+    print_certificate(c, r);
 }
 
 static int check_files(struct check *c, struct cli_error *f) {
@@ -201,10 +180,9 @@ static void add_row(struct check *c, const char *name, const struct data_report 
     tsv_integer(t, r->n);
     tsv_integer(t, r->k);
     tsv_text(t, plan->scheme);
-    for (int bin = 2; bin < DATA_BINS; bin++)
+    for (int bin = 1; bin < DATA_BINS; bin++)
         for (int i = 0; i < 2; i++)
             tsv_real(t, percent(r->side[i].bin[bin], r->side[i].elements) / 100, 3);
-    tsv_measured(t, is_checked(c, plan) ? percent(r->blocks_refused, r->blocks) / 100 : -1, 3);
     tsv_integer(t, r->elements);
     for (int tau = 0; tau < DATA_TAUS; tau++)
         tsv_real(t, (double)r->failed[tau] / (double)r->elements, 3);
@@ -284,9 +262,7 @@ static int check_many(struct check *c, struct cli_error *f) {
     char stamp[STAMP_BYTES];
     stamp_write(stamp, &built, &c->session, NULL, NULL);
     snprintf(c->head, sizeof c->head,
-             "%s# halftone check; shares: small: of elements below 2^-16 of their row's largest; refused: of "
-             "64 x 64 blocks by "
-             "the range check (n/a: another scheme runs)\n"
+             "%s# halftone check; shares: small: of elements below 2^-16 of their row's largest\n"
              "# fail_4, 16, 64: of elements of C that the certificate does not clear at so many units, in at "
              "most %lld rows; "
              "tiles_16: of tiles that have any; few, some, many: up to 1/256, up to 1/16, more\n"
@@ -341,13 +317,12 @@ const struct command cmd_check = {
     "Usage: halftone check A.npy B.npy [--ta] [--tb] [--rows N]\n"
     "       halftone check --operands DIR | --families LIST [--n 256] [--k 1024] [--rows N] [--out "
     "FILE.tsv]\n\n"
-    "Prints how large the elements of op(A)'s rows and op(B)'s columns are beside the largest of them, which "
-    "blocks of C\n"
-    "auto's range check leaves to the wider scheme, and how many elements the certificate that is to replace "
-    "it would not\n"
-    "clear (bench/ACCURACY.md, sections 11 and 15), and which tiles and blocks MixPert's levels would leave to the wider\n"
-    "scheme (section 16). Computed on the host, in FP64; the device only says "
-    "which set it runs.\n\n"
+    "Prints how large the elements of op(A)'s rows and op(B)'s columns are beside the largest of them, and how "
+    "many elements\n"
+    "of C the certificate of auto does not clear, which are computed again (bench/ACCURACY.md, section 15), and which tiles and "
+    "blocks\n"
+    "MixPert's levels would leave to the wider scheme (section 16). Computed on the host, in FP64; the device only says which "
+    "set it runs.\n\n"
     "  --ta, --tb      transpose A, B\n"
     "  --rows N        rows of C for the certificate, in blocks of 64, evenly spread (default 256)\n"
     "  --operands DIR  each product of a stored set (bench --operands), of a batch the first, as a table\n"

@@ -75,16 +75,16 @@ static void add_params(struct params *p, const char *names, const struct emit_co
     const struct gpu *g = c->gpu;
     const struct mma_shape *mma = l->on.mma;
     const bool exact = scheme_is_fixed_point(s);
-    const char *const first = scheme_of_role(AUTO_FIRST);
+    const struct scheme *const first = scheme_for(scheme_of_role(AUTO_FIRST), c->isa->flushes_subnormals);
+    const struct scheme *const rows = scheme ? scheme : first; /* whose results are tested */
     const struct {
         const char *name;
         long value;
     } all[] = {
         {"SLICES", s->slices}, {"SLICE_BYTES", scheme_slice_bytes(s)}, {"ATOM_SLICES", s->atom_slices},
         {"ATOM_K", scheme_atom_k(s)}, {"ACCS", s->accumulators}, {"SCALES_ROWS", s->scale == SCALE_ROW},
-        {"SCALE_LOW", s->scale_low}, {"SCALE_HIGH", s->scale_high}, {"SCALE_ROOM", s->scale_room},
-        {"CHECKS", scheme ? s->checked : scheme_for(first, c->isa->flushes_subnormals)->checked},
-        {"PRODUCTS", s->products}, {"PRODUCT_A", product_slices(s, 0)},
+        {"SCALE_LOW", rows->scale_low}, {"SCALE_HIGH", rows->scale_high}, {"SCALE_ROOM", rows->scale_room},
+        {"CHECKS", rows->checked}, {"PRODUCTS", s->products}, {"PRODUCT_A", product_slices(s, 0)},
         {"PRODUCT_B", product_slices(s, 1)}, {"BM", t->bm}, {"BN", t->bn}, {"BK", t->bk}, {"WM", t->wm},
         {"WN", t->wn}, {"STAGES", t->stages}, {"CLUSTER", t->cluster},
         {"SHARES_A", plan && tile_cluster_n(t) > 1}, {"SHARES_B", plan && tile_cluster_m(t) > 1},
@@ -207,7 +207,7 @@ static const struct family_emit {
     void (*schedule)(struct sched *out, const struct plan *p);
     void (*banner)(struct text *out, const struct plan *p, const struct sched *s);
 } families[HT_FAMILIES] = {
-    [HT_FAMILY_WGMMA_SS] = {PARAMS_OF_TILE "PROMOTE_STEPS PROMOTES PROMOTE_TILES SMS CLUSTER "
+    [HT_FAMILY_WGMMA_SS] = {PARAMS_OF_TILE "PROMOTE_STEPS PROMOTES PROMOTE_TILES WAVE SMS CLUSTER "
                             "SHARES_A SHARES_B ELECT_PRODUCER RASTER",
                             "*SUM_ROWS", holes_wgmma_ss, NULL, banner_wgmma_ss},
     [HT_FAMILY_MMA_WARP] = {PARAMS_OF_TILE "PROMOTE_STEPS " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER",

@@ -49,7 +49,7 @@ struct scheme {
     /* `auto` starts from it, or gives it what the first does not suit (ht_set_desc) */
     enum auto_role auto_role;
     bool on_request; /* sets have it if --scheme names it */
-    bool checked; /* packing can count what the data check needs (templates/hooks/check/range_check.cuh) */
+    bool checked; /* packing can add up what the certificate needs (templates/hooks/pack/row_sums.cuh) */
     int residual_shift; /* residual is stored times 2^residual_shift; with SCALE_ROW after the row's scale */
     int products;
     struct product product[SCHEME_PRODUCTS_MAX]; /* in the order they are issued */

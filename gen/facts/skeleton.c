@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define SUMS "scheme/row_scale", "=partial", "check/range_check"
+#define SUMS "scheme/row_scale", "=partial", "check/certificate"
 #define FOLDS_SIMT .folds = "MI NI P_PARTS Q_PARTS PREFETCH K_WARPS PER_THREAD GUARDED_LOADS VEC K_SETS"
 #define FOLDS_TILE                                                                                           \
     .folds = "MI NI K_STEPS ROWS_AT_ONCE ROW_GROUPS B_PAIRS SETS D_REGS D_ROWS FP32_STEPS A_PER_LANE "     \
@@ -44,7 +44,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
         {.file = "wgmma_ss", .label = "_wgmma", .searched = true, .needs = ISA_WGMMA, .has_init = true,
          .cost_form = HT_TILED_WAVES, .persistent = true, .has_dmma_fallback = true,
          .hooks = {"=launch", "=wgmma", "=dmma_inside", "=cluster", "=mma", "accum/promote_wgmma", SUMS,
-                   "=fallback_inside", "=scheme"},
+                   "check/recompute", "=fallback_inside", "=scheme"},
          .folds = "CONSUMER_WARPGROUPS N_SUBTILES ACC_REGS PART_ROWS VEC4_COLUMNS A_BLOCKS PARTS B_BLOCKS",
          .team = "warpgroup", .workers = "warpgroups and a producer",
          .holds = "of a warpgroup after setmaxnreg; chain"},
@@ -71,8 +71,8 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
         {UNPACKED("unpacked_tile", "_mma"), .searched = true, OF_WARPS, FOLDS_TILE, SLICED("16"),
          .fp32_arithmetic = "FP32 products and sums of the matrices as they are",
          .fp32_accuracy = "inputs keep all 24 bits; chains of at most 32 k, added with compensation",
-         .hooks = {"=launch", "=fragment_f32", "=mma_bf16", "accum/promote", SUMS, "=fallback_grid",
-                   "=scheme", "epilogue/lane_transpose", "stage/global_f32", "=cut"},
+         .hooks = {"=launch", "=fragment_f32", "=mma_bf16", "accum/promote", SUMS, "check/recompute",
+                   "=fallback_grid", "=scheme", "epilogue/lane_transpose", "stage/global_f32", "=cut"},
          .sets_min_blocks_by_registers = true, .has_tiles_of_all_shapes = true, .is_fallback_base = true,
          .tiles = {{128, 64, 32, 32, 32, 2, UNLESS_WGMMA_RS, "reads the operands as they are; many tiles"},
                    {64, 64, 32, 32, 32, 2, UNLESS_DMMA, "reads the operands as they are; a wave of tiles"},
@@ -132,8 +132,8 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                    {32, 32, 8, 32, 32, 2, ALWAYS, "FP64 arithmetic; very few tiles"}}},
     [HT_FAMILY_FALLBACK] =
         {UNPACKED("fallback_dmma", "dmma"), .no_split_k = true, .needs = ISA_DMMA, OF_WARPS, ROUNDED_ONCE,
-         FOLDS_SIMT, .smem = "0",
-         .hooks = {"=launch", "=dmma", SUMS, "check/fallback_tile", "check/fallback_grid"}},
+         FOLDS_SIMT, .smem = "0", .hooks = {"=launch", "=dmma", SUMS, "check/recompute",
+                                            "check/fallback_tile", "check/fallback_grid"}},
     [HT_FAMILY_PACK] =
         {.file = "pack", .has_init = true, .folds = "PREFETCH_LOADS CHUNK_K UNITS",
          .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "pack/row_sums",

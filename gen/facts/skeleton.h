@@ -20,7 +20,7 @@ struct planned_tile {
     const char *why;
 };
 
-enum { SKELETON_HOOKS_MAX = 12, SKELETON_TILES_MAX = 5 };
+enum { SKELETON_HOOKS_MAX = 13, SKELETON_TILES_MAX = 5 };
 
 struct skeleton {
     const char *file;        /* templates/skeletons/FILE.cu */
@@ -47,13 +47,12 @@ struct skeleton {
     bool has_init;           /* something to be said to the driver once per device */
     /* one block per SM walks over tiles; a warpgroup of producers feeds its others */
     bool persistent;
-    /* a block has warps for so many rows: in smaller tiles groups of them take turns in steps; 0: just its
-     * own */
+    /* a block has warps for so many rows: in smaller tiles groups of them take turns in steps; 0: its own */
     int group_rows;
     /* a short k needs less shared memory than planned: more blocks may fit */
     bool sets_min_blocks_by_registers;
     bool has_slices_alone;   /* what FFMA alone computes (simt_k_max of the scheme) is other families' */
-    bool has_dmma_fallback;  /* of a checked scheme it computes the blocks that fail, if there are few */
+    bool has_dmma_fallback;  /* of a checked scheme it computes what fails, where a launch would count */
     bool has_tiles_of_all_shapes; /* where isa.only_tiled says so it serves all */
     /* a 64 x 64 tile of it is what fails the check of another scheme computed with */
     bool is_fallback_base;

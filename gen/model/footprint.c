@@ -176,7 +176,8 @@ static void ring_registers(const struct target *on, const struct tile *t, struct
 }
 
 static int ring_bytes(const struct target *on, const struct tile *t, int stages) {
-    const int scales = on->s->scale == SCALE_ROW ? (t->bm + t->bn) * 4 + SCALES_BYTES : 0;
+    const int words = t->bm * (1 + on->s->checked) + t->bn; /* checked: thresholds of rows, too */
+    const int scales = on->s->scale == SCALE_ROW ? words * 4 + SCALES_BYTES : 0;
     const int slab = SLAB_ROW_BYTES * tile_part_rows(t);
     return stages * (tile_stage_bytes(t, on->s) + scheme_atom_group(on->s) * BARRIER_BYTES) +
            tile_warpgroups(t) * (TURN_BYTES + slab) + scales;

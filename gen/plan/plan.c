@@ -454,7 +454,7 @@ void plan_fallback(struct plan_set *set) {
         fallback_by_dmma(&b);
     const int before = set->count;
     plan_add(set, &b, VARIANT_FALLBACK,
-             "between packing and a product with a data check: blocks of C that fail it");
+             "behind a product with the certificate: what it has not stored");
     const struct plan fallback = set->plan[before];
     memmove(&set->plan[at + 2], &set->plan[at + 1], (size_t)(before - at - 1) * sizeof *p);
     set->plan[at + 1] = fallback;

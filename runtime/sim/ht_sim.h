@@ -22,6 +22,7 @@
 #define __forceinline__ __attribute__((unused)) /* fits with and without `inline` beside it */
 #define __launch_bounds__(...)
 #define HT_DEVICE static inline
+#define HT_OUTLINED static
 
 struct ht_sim_dim3 {
     unsigned x, y, z;
@@ -153,6 +154,7 @@ void ht_stg16(void *p, uint4 v, int line = __builtin_LINE());
 void ht_stg8(void *p, unsigned x, unsigned y, int line = __builtin_LINE());
 void ht_stg4(float *p, float v, int line = __builtin_LINE());
 void ht_stg_i32(int *p, int v, int line = __builtin_LINE());
+void ht_stg_u8(unsigned char *p, unsigned char v, int line = __builtin_LINE());
 void ht_stg_i64(long long *p, long long v, int line = __builtin_LINE());
 /* Eight bytes, aligned to them. */
 struct ht_pair {

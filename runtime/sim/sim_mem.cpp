@@ -322,6 +322,9 @@ void ht_stg4(float *p, float v, int line) {
 void ht_stg_i32(int *p, int v, int line) {
     global_store("ht_stg_i32", p, v, line);
 }
+void ht_stg_u8(unsigned char *p, unsigned char v, int line) {
+    global_store("ht_stg_u8", p, v, line);
+}
 void ht_stg_i64(long long *p, long long v, int line) {
     global_store("ht_stg_i64", p, v, line);
 }

@@ -13,7 +13,7 @@ constexpr int WAVE = 32, MIN_BLOCKS = 4, SMS = 132, SMEM_PER_SM = 233472, SMEM_R
 #include "../hooks/arch/sm90_dmma.cuh"
 #include "../hooks/scheme/row_scale.cuh"
 #include "../hooks/accum/partial_f32.cuh"
-#include "../hooks/check/range_check.cuh"
+#include "../hooks/check/certificate.cuh"
 #include "../hooks/stage/real_f32.cuh"
 #include "../hooks/stage/operand_view.cuh"
 #include "../hooks/stage/cp_async_tile.cuh"

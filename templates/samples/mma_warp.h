@@ -35,6 +35,6 @@ constexpr int SMEM_PER_SM = 65536, SMEM_PER_BLOCK = 65536, SMEM_RESERVED = 0, L2
 #endif
 #include "../hooks/scheme/row_scale.cuh"
 #include "../hooks/accum/partial_f32.cuh"
-#include "../hooks/check/range_check.cuh"
+#include "../hooks/check/certificate.cuh"
 #include "../hooks/accum/promote.cuh"
 #include "../hooks/scheme/f16x3.cuh"

@@ -12,7 +12,7 @@ constexpr int WAVE = 32, MIN_BLOCKS = 2, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_H
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/scheme/row_scale.cuh"
 #include "../hooks/accum/partial_f32.cuh"
-#include "../hooks/check/range_check.cuh"
+#include "../hooks/check/certificate.cuh"
 #include "../hooks/stage/real_f32.cuh"
 #include "../hooks/stage/operand_view.cuh"
 #include "../hooks/epilogue/lane_transpose.cuh"

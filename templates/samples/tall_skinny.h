@@ -11,6 +11,6 @@ constexpr int BM = 128, BN = 4, BK = 64, WAVE = 32, MIN_BLOCKS = 2, SMS = 132, S
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/scheme/row_scale.cuh"
 #include "../hooks/accum/partial_f32.cuh"
-#include "../hooks/check/range_check.cuh"
+#include "../hooks/check/certificate.cuh"
 #include "../hooks/stage/real_f32.cuh"
 #include "../hooks/stage/operand_view.cuh"

@@ -23,5 +23,6 @@ constexpr int FAST = 1, IS_FALLBACK = 1, A_FROM_REGISTERS = 0, PINGPONG_GROUPS =
 #include "../hooks/epilogue/lane_transpose.cuh"
 #include "../hooks/stage/global_f32.cuh"
 #include "../hooks/stage/split_in_smem.cuh"
-#include "../hooks/check/range_check.cuh"
+#include "../hooks/check/certificate.cuh"
+#include "../hooks/check/recompute.cuh"
 #include "../hooks/check/fallback_grid.cuh"

@@ -24,7 +24,6 @@ constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
 constexpr int PARTS = STAGE_BYTES / (THREADS * 16); // 16-byte copies of a thread per stage
 constexpr int PREFETCH_STAGES = STAGES > 1 ? STAGES - 1 + REFILL_AFTER_BARRIER : 1;
 constexpr int MASTERS = PROMOTE_STEPS > 0 ? MI : 1;
-constexpr int M_BLOCKS = (WM + 63) / 64, N_BLOCKS = (WN + 63) / 64; // 64 x 64 blocks of C that a warp has part of
 constexpr int CHUNK_GROUPS = 128 / SLICE_BYTES / FRAGMENT_K; // fragment loads of an atom's 128-byte row
 
 // Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run together
@@ -52,30 +51,31 @@ HT_DEVICE unsigned stage_row(int row)
     return (unsigned)(row / 64 * (K_ATOMS * 8192) + row % 64 * 128);
 }
 
-// The 64 x 64 blocks of a warp's tile that the data check leaves to this kernel: bit i * N_BLOCKS + j. Split-K slices are stored
-// in any case, the reduction asks again.
-HT_DEVICE unsigned blocks_in_range(const ht_gemm_args &g, int row0, int col0)
-{
-    const bool check_needed = CHECKS && g.splits == 1 && ht_range_check_needed(g);
-    unsigned in_range = check_needed ? 0 : ~0u;
-    for (int i = 0; check_needed && i < M_BLOCKS * N_BLOCKS; i++) {
-        const int row = row0 + i / N_BLOCKS * 64, col = col0 + i % N_BLOCKS * 64;
-        if (row < g.m && col < g.n && ht_block_in_range(g, blockIdx.z, row / 64, col / 64))
-            in_range |= 1u << i;
-    }
-    return in_range;
-}
+// Which of a warp's results are not cleared: of a lane's column, a bit for each row.
+constexpr int FAILED_WORDS = (WM + 31) / 32;
+static_assert(!CHECKS || WM % 32 == 0, "a word has 32 rows of a column");
 
-HT_DEVICE bool block_in_range(unsigned in_range, int row, int col)
+// Lanes that share the column put theirs together. row0: of the warp.
+HT_DEVICE void store_failed(const ht_gemm_args &g, const unsigned *failed, int row0, int col, int lane)
 {
-    return M_BLOCKS * N_BLOCKS == 1 || (in_range >> (row / 64 % M_BLOCKS * N_BLOCKS + col / 64 % N_BLOCKS) & 1);
+#pragma unroll
+    for (int w = 0; w < FAILED_WORDS; w++) {
+        unsigned word = failed[w];
+        for (int m = ROW_LANES_STEP; m < ROW_LANES_END; m *= 2)
+            word |= (unsigned)ht_shfl_xor((int)word, m); //@mutate store-failed
+        const int row = row0 + w * 32;
+        if (lane % ROW_LANES_END / ROW_LANES_STEP == 0 && row < g.m && col < g.n) {
+            unsigned *const to = ht_failed_word(g, blockIdx.z, row, col);
+            ht_stg_i32((int *)to, (int)word);
+            ht_list_failed(g, to, word); //@mutate list-word
+        }
+    }
 }
 
 // One result: unscaled, then stored as a split-K part or combined with C. beta == 0 does not read C.
-HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col, int exponent, float alpha, float beta,
-                            unsigned in_range)
+HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col, int exponent, float alpha, float beta)
 {
-    if (row >= g.m || col >= g.n || !block_in_range(in_range, row, col))
+    if (row >= g.m || col >= g.n)
         return;
     sum = ht_partial(sum, exponent);
     if (g.splits > 1) {
@@ -310,34 +310,44 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         }
     }
     //@end
-    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
-    const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    const ht_gemm_args &late = ht_reload_args(g);
+    const float alpha = late.alpha_ptr ? ht_ldg4(late.alpha_ptr) : late.alpha;
+    const float beta = late.beta_ptr ? ht_ldg4(late.beta_ptr) : late.beta;
     const int row0 = tile_m * BM + warp_row, col0 = tile_n * BN + warp_col;
-    const unsigned in_range = blocks_in_range(g, row0, col0);
-    if (in_range == 0)
-        return;
+    const bool tests = CHECKS && late.splits == 1 && ht_certificate_needed(late); // split-K partials are stored in any case, the reduction tests
     int ea[MI * D_ROWS], eb[NI * D_COLS]; // exponents of this lane's rows and columns
 #pragma unroll
     for (int i = 0; i < MI * D_ROWS; i++) {
-        ea[i] = exponent_of(g.a_row_absmax, (long long)blockIdx.z * g.a_absmax_stride,
-                            row0 + i / D_ROWS * MMA_M + ht_d_row(lane, i % D_ROWS), g.m);
+        ea[i] = exponent_of(late.a_row_absmax, (long long)blockIdx.z * late.a_absmax_stride,
+                            row0 + i / D_ROWS * MMA_M + ht_d_row(lane, i % D_ROWS), late.m);
     }
 #pragma unroll
     for (int j = 0; j < NI * D_COLS; j++) {
-        eb[j] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                            col0 + j / D_COLS * MMA_N + ht_d_col(lane, j % D_COLS), g.n);
+        eb[j] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                            col0 + j / D_COLS * MMA_N + ht_d_col(lane, j % D_COLS), late.n);
+    }
+    float ta[MI * D_ROWS] = {}; // what this lane's rows ask for
+#pragma unroll
+    for (int i = 0; i < MI * D_ROWS; i++) {
+        if (tests)
+            ta[i] = ht_row_threshold(late, blockIdx.z, row0 + i / D_ROWS * MMA_M + ht_d_row(lane, i % D_ROWS));
     }
 #pragma unroll
-    for (int i = 0; i < MI; i++) {
+    for (int j = 0; j < NI * D_COLS; j++) {
+        const int col = col0 + j / D_COLS * MMA_N + ht_d_col(lane, j % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
 #pragma unroll
-        for (int j = 0; j < NI; j++) {
-#pragma unroll
-            for (int q = 0; q < D_REGS; q++) {
-                store_result(g, result_of(&acc[0][i][j][q]), row0 + i * MMA_M + ht_d_row(lane, q / D_COLS),
-                             col0 + j * MMA_N + ht_d_col(lane, q % D_COLS),
-                             ea[i * D_ROWS + q / D_COLS] + eb[j * D_COLS + q % D_COLS], alpha, beta, in_range);
-            }
+        for (int i = 0; i < MI * D_ROWS; i++) {
+            const int row = i / D_ROWS * MMA_M + ht_d_row(lane, i % D_ROWS);
+            const ht_sum sum = result_of(&acc[0][i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[i], tb)) // with scales of tiles only rows and columns matter
+                store_result(late, sum, row0 + row, col, ea[i] + eb[j], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[i / D_ROWS * MMA_M / 32] |= 1u << row % 32; //@mutate failed-bit
         }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
     }
 }
 

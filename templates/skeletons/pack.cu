@@ -25,8 +25,8 @@
 // Few rows of some hundred k are packed whole instead (pack_rows), everything longer than 256 k by strips or, where k is contiguous, a
 // few whole rows a block (pack_strips): these tiles are for schemes that scale nothing, short k, and operands that carry a copy of the
 // matrix or are checked alone.
-// CHECK 1 also counts, for the data check, in each row of its tiles the elements that are large beside the row's largest
-// (check/range_check); CHECK 2 copies the matrix as well, for products of packed operands.
+// CHECK 1 also adds up, for the certificate, what each row loses (pack/row_sums); CHECK 2 copies the matrix as well, for products of packed
+// operands.
 constexpr int PACK_BLOCKS = 4;                                   // on an SM, by their registers, as ht_pack_tiles counts on
 constexpr int COPY_BLOCKS = 2;                                   // those that copy the matrix as well
 constexpr int TILE_BYTES = 64 * 64 * 4;
@@ -47,7 +47,6 @@ static_assert(!SCALES_TILES || (PACK_TILES == 1 && UNITS == 1 && CHUNK_K == 16),
 struct pack_tile {
     const float *src;
     int *exponents;
-    int *range_count;                             // with CHECK: this block's number
     float *copy;                           // with CHECK 2: of this row block
     int copy_ld;
     absmax_exchange exchange;                  // of this row block
@@ -70,7 +69,6 @@ HT_DEVICE pack_tile find_tile(const ht_pack_args &g, long long entry, int tiles,
     at.rows = g.rows - at.row0;
     at.exchange.piece = (int)blockIdx.x - at.row_block * pieces;
     at.k_tile = at.exchange.piece * tiles;
-    at.range_count = g.range_counts + entry * g.range_stride + (int)blockIdx.x;
     at.copy_ld = k_tiles * 64;
     at.copy = g.copy + entry * g.copy_stride + (long long)at.row0 * at.copy_ld;
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
@@ -260,24 +258,35 @@ HT_DEVICE int magnitude_of_row(const pack_tile &at, int row)
     return most;
 }
 
+// What is seen in a chunk's elements, but for NaN and Inf.
+HT_DEVICE unsigned seen_in_chunk(const uint4 *fours, float factor, const large_counts &large_count, unsigned small)
+{
+    const uint4 zeros = make_uint4(0, 0, 0, 0);
+    if (all_are_large(large_count, CHUNK_K))
+        return CHUNK_K * COUNTED;
+    return seen_in_some(fours[0], fours[CHUNK_K / 4 - 1], zeros, zeros, factor, small);
+}
+
 // Chunk `chunk` of a tile's row in all slices; `at`: the same chunk counted from k = 0. factor: a power of two.
 template <int CHECK>
 HT_DEVICE void write_chunk(const pack_tile &place, unsigned char *atoms, int at, unsigned tile, int row, int chunk,
-                           float factor, large_counts *large_count)
+                           float factor, unsigned small, large_counts *large_count, unsigned *seen)
 {
     unsigned packed[SLICES][4];
+    uint4 fours[CHUNK_K / 4];
+    large_count->count = 0;
 #pragma unroll
     for (int u = 0; u < CHUNK_K / 4; u++) {
         const uint4 four = ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + u));
-        if (CHECK == COUNTS_AND_COPY)
+        if (CHECK == SUMS_AND_COPY)
             ht_stg16(place.copy + (long long)row * place.copy_ld + at * CHUNK_K + u * 4, four);
-        const unsigned bits[4] = {four.x, four.y, four.z, four.w};
-        if (CHECK == SUMS)
-            observe_small<4>(bits, factor, large_count);
+        fours[u] = four;
         const float x[4] = {scaled(four.x, factor), scaled(four.y, factor), scaled(four.z, factor), scaled(four.w, factor)};
         ht_split_four<4>(packed, u * SLICE_BYTES, x);
     }
     observe_slices<CHECK, 4>(packed[0], large_count);
+    if (CHECK > 0 && !SCALES_TILES)
+        *seen += seen_in_chunk(fours, factor, *large_count, small);
     unsigned char *atom = atoms + (long long)(at / ATOM_CHUNKS) * (GROUP * 8192) + row * 128;
     for (int s = 0; s < SLICES; s++) {
         const int c = s % ATOM_SLICES * ATOM_CHUNKS + at % ATOM_CHUNKS;
@@ -290,14 +299,14 @@ HT_DEVICE void write_chunk(const pack_tile &place, unsigned char *atoms, int at,
 // side by side in a warp: each store covers whole sectors. factor: of the rows that this thread writes.
 template <int CHECK>
 HT_DEVICE void write_tile(const pack_tile &at, unsigned char *atoms, int first, unsigned tile, const float *factor,
-                          large_counts *large_count)
+                          unsigned small, large_counts *large_count, unsigned *seen)
 {
 #pragma unroll
     for (int i = 0; i < UNITS; i++) {
         const int unit = i * PACK_THREADS + (int)threadIdx.x;
         const int row = unit % (64 * RUN) / RUN;
         const int chunk = unit / (64 * RUN) * RUN + unit % RUN;
-        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor[i % ROWS], large_count);
+        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor[i % ROWS], small, large_count, seen);
     }
 }
 
@@ -347,47 +356,17 @@ HT_DEVICE unsigned of_warp(const pack_tile &at, int warp)
     return at.room + (unsigned)(128 + warp) * 4;
 }
 
-// The block's number for the data check, from what its threads have seen.
-HT_DEVICE void store_range_count(const ht_pack_args &g, const pack_tile &at, const large_counts &large_count)
-{
-    const int row = (int)threadIdx.x / LANES, warp = (int)threadIdx.x / 32;
-    int counted = counted_by(large_count);
-    int live = ht_lds4(at.room + (unsigned)(ROOM_OWN * 64 + row) * 4) != 0.0f;
-    for (int m = 1; m < LANES; m *= 2)
-        counted += ht_shfl_xor(counted, m);
-    int count = row >= at.rows ? 64 * PACK_TILES : count_of(counted); // rows beyond the matrix do not matter
-    for (int m = LANES; m < 32; m *= 2) {
-        const int other = ht_shfl_xor(count, m);
-        count = other < count ? other : count;
-        live |= ht_shfl_xor(live, m);
-    }
-    unsigned both = (unsigned)(count - NONFINITE) * 2 + (unsigned)live, least = both; // compares as count does
-    if (threadIdx.x % 32 == 0)
-        ht_sts4(of_warp(at, warp), ht_as_float(both));
-    ht_barrier();
-    if (threadIdx.x != 0)
-        return;
-    for (int w = 0; w < PACK_THREADS / 32; w++) {
-        const unsigned other = ht_as_uint(ht_lds4(of_warp(at, w)));
-        least = other < least ? other : least;
-        both |= other;
-    }
-    const int left = g.k - at.k_tile * 64, depth = left < at.tiles * 64 ? left : at.tiles * 64; // without zeros behind //@mutate store-range
-    store_count(g, at.range_count, least, both & 1, depth);
-}
-
 // The block's sums, from what its threads have seen: LANES of them each of a row.
-HT_DEVICE void store_tile_sums(const ht_pack_args &g, const pack_tile &at, long long entry, const large_counts &large_count)
+HT_DEVICE void store_tile_sums(const ht_pack_args &g, const pack_tile &at, long long entry, unsigned seen)
 {
     const int row = (int)threadIdx.x / LANES, warp = (int)threadIdx.x / 32, pieces = at.exchange.pieces;
-    int counted = counted_by(large_count), lost = large_count.lost;
-    for (int m = 1; m < LANES; m *= 2) {
-        counted += ht_shfl_xor(counted, m);
-        lost += ht_shfl_xor(lost, m);
-    }
-    int products = products_of(counted, at.exchange.piece == 0 && magnitude_of_row(at, row) != 0);
+    seen_of_row of_row = {0, 0, false};
+    for (int m = 1; m < LANES; m *= 2)
+        seen += (unsigned)ht_shfl_xor((int)seen, m);
+    add_part(&of_row, seen);
+    int products = products_of(of_row, at.exchange.piece == 0 && magnitude_of_row(at, row) != 0);
     if (threadIdx.x % LANES == 0)
-        store_row_sum(g, entry, at.row0 + row, pieces, lost, counted);
+        store_row_sum(g, entry, at.row0 + row, pieces, of_row);
     for (int m = LANES; m < 32; m *= 2)
         products += ht_shfl_xor(products, m);
     if (threadIdx.x % 32 == 0)
@@ -400,11 +379,11 @@ HT_DEVICE void store_tile_sums(const ht_pack_args &g, const pack_tile &at, long 
         products += (int)ht_as_uint(ht_lds4(of_warp(at, w)));
     store_products(g, entry, at.row0, 64, pieces, products);
     if (blockIdx.x == 0)
-        ht_stg_i32(g.any_flag, g.epoch);
+        begin_flags(g);
 }
 
 template <int CHECK>
-static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CHECK == COUNTS_AND_COPY ? COPY_BLOCKS : PACK_BLOCKS))
+static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CHECK == SUMS_AND_COPY ? COPY_BLOCKS : PACK_BLOCKS))
     pack(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
@@ -436,13 +415,14 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
         for (int i = 0; i < ROWS; i++) {
             const int row = ((int)threadIdx.x + i * PACK_THREADS) / RUN, most = magnitude_of_row(at, row);
             factor[i] = ht_pow2(-ht_row_exponent(most));
-            limit = key_of_limit(ht_row_exponent(most)); // with SUMS a thread has one row
+            limit = key_of_limit(ht_row_exponent(most)); // with CHECK a thread has one row
             if (at.k_tile == 0 && threadIdx.x % RUN == 0)
                 ht_stg_i32(at.exponents + at.row0 + row, most);
         }
     }
     unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
-    large_counts large_count = {0, 0, limit, 0};
+    large_counts large_count = {0, 0};
+    unsigned seen = 0;
     bool outlier = false;
     for (int t = 0; t < at.tiles; t++) {
         if (SCALES_TILES)
@@ -452,14 +432,12 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
             load_chunk(at.tile, four);
             outlier = is_outlier_row(four, factor[0], g.k - at.k_tile * 64 - (int)threadIdx.x % RUN / (32 / CHUNK_K) * 32);
         }
-        write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &large_count);
+        write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, limit, &large_count, &seen);
     }
     if (SCALES_TILES && CHECK > 0)
-        store_outliers(g, at.range_count, of_warp(at, 0), outlier);
-    else if (CHECK == SUMS)
-        store_tile_sums(g, at, entry, large_count);
+        store_outliers(g, entry, at.row_block, of_warp(at, 0), outlier);
     else if (CHECK > 0)
-        store_range_count(g, at, large_count);
+        store_tile_sums(g, at, entry, seen + (has_nonfinite(large_count) ? NONFINITE : 0));
     if (SCALES_ROWS && at.exchange.pieces > 1) { // AMD's scalar registers are too few to keep all of the place: there it is found again
         const pack_tile again = WAVE == 32 ? at : find_tile(ht_reload_args(p).operand[second], entry, p.tiles, p.pieces);
         leave_exchange<64>(again.exchange, order);
@@ -506,8 +484,8 @@ static int launch_pack(const pack_pair &p, unsigned blocks, unsigned batch, void
 template <int CHECK>
 static int init_pack(void)
 {
-    const int code = ht_allow_smem(pack<CHECK>, PACK_TILES * TILE_BYTES + ROOM_BYTES);
-    return code != 0 ? code : init_rows<CHECK>();
+    const int code = ht_prefer_smem(pack<CHECK>, PACK_TILES * TILE_BYTES + ROOM_BYTES), strips = ht_prefer_smem(pack_strips<CHECK>, STRIP_BYTES);
+    return code != 0 ? code : strips != 0 ? strips : init_rows<CHECK>();
 }
 
 static int init(void)
@@ -515,9 +493,7 @@ static int init(void)
     int code = init_pack<0>();
     if (code == 0 && CHECKS)
         code = init_pack<CHECKS>();
-    if (code == 0 && CHECKS)
-        code = init_pack<SUMS * CHECKS>();
-    return code != 0 ? code : ht_allow_smem(pack<COUNTS_AND_COPY * CHECKS>, PACK_TILES * TILE_BYTES + ROOM_BYTES); // calls that want a copy
+    return code != 0 ? code : ht_allow_smem(pack<SUMS_AND_COPY * CHECKS>, PACK_TILES * TILE_BYTES + ROOM_BYTES); // calls that want a copy
 }
 
 // Makes a meeting clean that may not be.
@@ -557,7 +533,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     const long long row_blocks = all_row_blocks(operands, count);
     p.tiles = tiles_of_block(operands, row_blocks, p.k_tiles);
     const int each = p.tiles == HT_PACK_ROWS ? p.k_tiles : p.tiles == HT_PACK_STRIPS ? STRIP_K / 64 : p.tiles;
-    const bool sums = operands[0].row_sums != nullptr, checks = sums || operands[0].range_counts != nullptr;
+    const bool checks = operands[0].row_sums != nullptr;
     p.pieces = (p.k_tiles + each - 1) / each;
     p.long_rows = checks ? 0 : long_rows_of_block(p.k_tiles);
     long long blocks = 0;
@@ -577,19 +553,16 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     if (blocks > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     if (p.tiles == HT_PACK_ROWS)
-        return sums   ? launch_rows<SUMS * CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
-               : checks ? launch_rows<CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
+        return checks ? launch_rows<CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
                       : launch_rows<0>(p, row_blocks, (unsigned)blocks, batch, stream);
     const int code = launch_clean(p, (unsigned)blocks, batch, stream);
     if (code != 0)
         return code;
     const bool stands_by = bytes <= 2.0 * L2_BYTES; // on an H200 that takes 0.5 to 1 % of longer calls //@mutate launch
     if (p.tiles == HT_PACK_STRIPS)
-        return sums   ? launch_strips<SUMS * CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)
-               : checks ? launch_strips<CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)
+        return checks ? launch_strips<CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)
                       : launch_strips<0>(p, (unsigned)blocks, batch, stands_by, stream);
-    return sums              ? launch_pack<SUMS * CHECKS>(p, (unsigned)blocks, batch, stream)
-           : !checks          ? launch_pack<0>(p, (unsigned)blocks, batch, stream)
-           : operands[0].copy ? launch_pack<COUNTS_AND_COPY * CHECKS>(p, (unsigned)blocks, batch, stream)
+    return !checks            ? launch_pack<0>(p, (unsigned)blocks, batch, stream)
+           : operands[0].copy ? launch_pack<SUMS_AND_COPY * CHECKS>(p, (unsigned)blocks, batch, stream)
                               : launch_pack<CHECKS>(p, (unsigned)blocks, batch, stream);
 }

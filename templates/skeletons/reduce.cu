@@ -6,11 +6,10 @@
 // parts than one thread loads at once four lanes of a warp take every fourth, eight elements a warp, and lane 0 .. 7 adds up what they have.
 constexpr int REDUCE_THREADS = 128, SPLITK_PREFETCH = 16, SHARING = 4, SHARED_ELEMENTS = 8;
 
-// Under the data check the rows of a column are rounded up to whole warps (64 lanes on gfx90a): a warp then has rows of one block of
-// 64 and asks for one verdict, which all its lanes must do together.
+// With the certificate the rows of a column are rounded up to 32: a warp then has a whole word of failed results, or a byte of one.
 HT_DEVICE int rows_of(const ht_gemm_args &g)
 {
-    return CHECKS && g.a_range_counts ? (g.m + WAVE - 1) / WAVE * WAVE : g.m;
+    return CHECKS && g.failed && g.splits > 0 ? (g.m + WAVE - 1) / WAVE * WAVE : g.m;
 }
 
 // Parts `from`, from + step, ... of the element whose part 0 lies at `first`.
@@ -34,10 +33,30 @@ HT_DEVICE void add_other(int lanes, ht_sum *sum, ht_sum *compensation)
     *compensation += left;
 }
 
-// Whether the element is there and the data check leaves it to the product, which the lanes of a warp find out together.
-HT_DEVICE bool is_left(const ht_gemm_args &g, int row, int col)
+// Whether an element's sum, its scales undone, is cleared; with scales of tiles, whatever it is, whether its row and column are.
+HT_DEVICE bool is_cleared(const ht_gemm_args &g, float sum, int row, int col)
 {
-    return !(CHECKS && ht_range_check_needed(g) && !ht_block_in_range(g, blockIdx.z, row / 64, col / 64)) && row < g.m;
+    int e = 0;
+    if (!g.scales_tiles)
+        e = ht_row_exponent(ht_ldg_i32(g.a_row_absmax + blockIdx.z * g.a_absmax_stride + row)) +
+            ht_row_exponent(ht_ldg_i32(g.b_col_absmax + blockIdx.z * g.b_absmax_stride + col));
+    return ht_is_cleared(g.scales_tiles ? 0.0f : ht_scale_pow2(sum, -e), ht_row_threshold(g, blockIdx.z, row), ht_column_threshold(g, blockIdx.z, col)); //@mutate reduce-cleared
+}
+
+// Which of its elements a warp has not stored, by all lanes: `elements` of them, rows of a column, one or more a byte.
+HT_DEVICE void store_failed(const ht_gemm_args &g, bool fails, int row, int col, int elements, bool stores)
+{
+    unsigned bits = fails ? 1u << row % 32 : 0;
+    for (int m = 1; m < elements && m < 32; m *= 2)
+        bits |= (unsigned)ht_shfl_xor((int)bits, m);
+    if (!stores || row % (elements < 32 ? elements : 32) != 0 || row >= (g.m + 31) / 32 * 32)
+        return;
+    unsigned *word = ht_failed_word(g, blockIdx.z, row, col);
+    ht_list_failed(g, word, bits); //@mutate list-bits
+    if (elements >= 32)
+        ht_stg_i32((int *)word, (int)bits);
+    else
+        ht_stg_u8((unsigned char *)word + row % 32 / 8, (unsigned char)(bits >> row % 32)); //@mutate failed-byte
 }
 
 static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_args g)
@@ -51,7 +70,7 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_ar
     const long long first = blockIdx.z * g.splits * ((long long)g.m * g.n) + (long long)col * g.m + row;
     ht_pdl_wait(); // what comes before is worked out while the parts are
     ht_pdl_trigger();
-    const bool ours = at < count && is_left(g, row, col);
+    const bool tests = CHECKS && g.splits > 0 && ht_certificate_needed(g), ours = at < count && row < g.m;
     ht_sum sum = 0, compensation = 0;
     if (ours)
         add_parts(g, first, lane, shared ? SHARING : 1, &sum, &compensation);
@@ -59,11 +78,17 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_ar
         add_other(SHARED_ELEMENTS, &sum, &compensation);
         add_other(2 * SHARED_ELEMENTS, &sum, &compensation);
     }
+    sum = ht_sum_of(sum, compensation);
+    if (tests) {
+        const bool fails = ours && !is_cleared(ht_reload_args(g), (float)sum, row, col);
+        store_failed(ht_reload_args(g), fails, row, col, shared ? SHARED_ELEMENTS : WAVE, at < count && lane == 0);
+        if (fails)
+            return;
+    }
     if (!ours || lane != 0)
         return;
     const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
-    sum = ht_sum_of(sum, compensation);
     int exponent = 0;
     if (SCALES_SUMS && g.splits > 0)
         exponent = ht_row_exponent(ht_ldg_i32(g.a_row_absmax + blockIdx.z * g.a_absmax_stride + row)) +

@@ -28,7 +28,7 @@ constexpr int STAGE_BYTES = FP32_BYTES > SLICES_BYTES ? FP32_BYTES : SLICES_BYTE
 constexpr int RING_BYTES = PINGPONG_GROUPS * (A_FROM_REGISTERS ? 3 : 2) * SLICES_BYTES; // of warpgroups, each group its own
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
 constexpr int SHORT_CHAIN = 2; // FFMA that follow one another where k is short
-static_assert(!IS_FALLBACK || (BM == 64 && BN == 64), "the data check is of 64 x 64 blocks");
+static_assert(!IS_FALLBACK || (BM == 64 && BN == 64), "failed results are told by 64 x 64 blocks");
 static_assert(PRODUCT_A >> 2 * (PRODUCTS - 1) == 0 && PRODUCT_B >> 2 * (PRODUCTS - 1) == 0, "the leading product is the last");
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
 static_assert(STAGE_BYTES % 128 == 0 && A_SLICES_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
@@ -313,18 +313,13 @@ HT_DEVICE void multiply_in_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, uns
         multiply_fp32(sum, t, false, false, smem, chain_k);
 }
 
-// Whether a tile is to be computed: all are, or behind a data check those that are out of range.
-HT_DEVICE bool is_wanted(const ht_gemm_args &g, int swap_ab, const ht_task &t, int entry)
-{
-    const int row = t.row0 / 64, col = t.col0 / 64;
-    return !IS_FALLBACK || g.a_range_counts == nullptr || !ht_block_in_range(g, entry, swap_ab ? col : row, swap_ab ? row : col);
-}
-
 // Where a lane's results go: rows or columns of P and Q are contiguous, the others ld apart.
 struct ht_output_view {
     float *c; // of the first one
     long long ld;
     int rows, cols; // that there are, from the first one on
+    const unsigned *failed; // of the fallback: the tile's bits of results to be stored; NULL: all are
+    int row, col;           // of the first one, in the tile
 };
 
 HT_DEVICE ht_output_view output_view_of(const unpacked_args &args, const ht_task &t, const ht_tile_coord &spot)
@@ -339,12 +334,24 @@ HT_DEVICE ht_output_view output_view_of(const unpacked_args &args, const ht_task
     to.c = whole ? g.c + (long long)spot.entry * g.c_stride
                  : g.partial + ((long long)spot.entry * g.splits + spot.split) * g.n * to.ld;
     to.c += args.swap_ab ? row * to.ld + col : row + col * to.ld;
+    to.failed = nullptr;
+    if (IS_FALLBACK && g.failed)
+        to.failed = ht_failed_block(g, spot.entry, args.swap_ab ? spot.col : spot.row, args.swap_ab ? spot.row : spot.col);
+    to.row = row - t.row0;
+    to.col = col - t.col0;
     return to;
 }
 
 template <bool SWAP_AB> HT_DEVICE float *address_of(const ht_output_view &to, int row, int col)
 {
     return to.c + (SWAP_AB ? row * to.ld + col : row + col * to.ld);
+}
+
+// Whether a result is stored.
+template <bool SWAP_AB> HT_DEVICE bool is_stored(const ht_output_view &to, int row, int col)
+{
+    return row < to.rows && col < to.cols &&
+           (!IS_FALLBACK || to.failed == nullptr || ht_has_failed(to.failed, SWAP_AB ? to.col + col : to.row + row, SWAP_AB ? to.row + row : to.col + col));
 }
 
 // What the launch adds the product to. All of it is asked for before it is added to.
@@ -395,7 +402,7 @@ template <bool SWAP_AB> HT_DEVICE void put_sums(const ht_output_view &to, ht_acc
 #pragma unroll
             for (int i = 0; i < FMA_ROWS; i++) {
                 const int row = i / D_ROWS * MMA_M + ht_d_row(0, i % D_ROWS);
-                if (row < to.rows && col < to.cols)
+                if (is_stored<SWAP_AB>(to, row, col))
                     ht_stg4(address_of<SWAP_AB>(to, row, col), sum[i / D_ROWS][j][i % D_ROWS * D_COLS + h]);
             }
         }
@@ -485,7 +492,7 @@ HT_DEVICE void store_sums(const unpacked_args &args, const ht_task &t, ht_acc (*
             add_to_sums<false>(to, sum, beta);
     }
     const int beside = args.swap_ab ? t.cols : t.rows; // numbers that are contiguous
-    const bool pairs = HAS_PAIRS && beside % 2 == 0 && to.ld % 2 == 0 && (unsigned long long)to.c % 8 == 0;
+    const bool pairs = HAS_PAIRS && !IS_FALLBACK && beside % 2 == 0 && to.ld % 2 == 0 && (unsigned long long)to.c % 8 == 0;
     if (pairs && args.swap_ab)
         put_pairs<true>(to, sum);
     else if (pairs)
@@ -559,8 +566,6 @@ HT_DEVICE void compute_tile(const unpacked_args &args, const ht_tile_coord &spot
         ht_pdl_wait();
         ht_pdl_trigger();
     }
-    if (!is_wanted(g, args.swap_ab, task, spot.entry))
-        return;
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     ht_acc sum[MI][NI][D_REGS];
     clear_sums(sum);
@@ -575,25 +580,28 @@ HT_DEVICE void compute_tile(const unpacked_args &args, const ht_tile_coord &spot
 }
 
 //@emit fallback
-// ---- the fallback: the launch between packing and a product with a data check, which computes what the product will leave out.
-
+// ---- the fallback: the launch behind a product with the certificate, which computes what the product has not stored.
 HT_DEVICE void fallback(const unpacked_args &args)
 {
-    const ht_gemm_args &g = args.g;
-    const int tiles = ((args.p.rows + BM - 1) / BM) * ((args.q.rows + BN - 1) / BN);
     ht_pdl_trigger();
-    ht_pdl_wait(); // every block: the product relies on packing's end through this launch's
-    if (g.a_range_counts && !ht_range_check_needed(g))
-        return;
-    for (int entry = (int)blockIdx.y; entry < g.batch; entry += (int)gridDim.y) {
-        const bool skipped = !ht_any_of_block<WARPS>(ht_any_out_of_range(g, entry, THREADS), ht_smem_base<SMEM_BYTES>(), (int)threadIdx.x); //@mutate fallback
-        for (int tile = (int)blockIdx.x; !skipped && tile < tiles; tile += (int)gridDim.x) { //@mutate fallback-2
-            const unpacked_args &again = ht_reload_args(args);
-            const int high = (again.p.rows + BM - 1) / BM;
-            const ht_tile_coord spot = {tile % high, tile / high, 0, entry};
-            ht_barrier(); // the tile before has been read
-            compute_tile(again, spot);
-        }
+    ht_pdl_wait();
+#pragma unroll 1
+    for (int at = ht_first_place(WARPS);;) {
+        const unpacked_args &again = ht_reload_args(args);
+        const int count = ht_failed_count(again.g);
+        if (at >= ht_places_of(again.g, count, WARPS))
+            return;
+        if (at % WARPS != 0 || ht_any_of_block<WARPS>(ht_recompute_listed(again.g, at, count), ht_smem_base<SMEM_BYTES>(), (int)threadIdx.x)) {
+            const ht_task_behind x = ht_task_at(again.g, at, count, WARPS);
+            if (x.whole) {
+                ht_barrier(); // the tile before has been read
+                compute_tile(again, {(again.swap_ab ? x.col : x.row) / 64, (again.swap_ab ? x.row : x.col) / 64, 0, x.entry});
+                if (threadIdx.x == 0)
+                    ht_count_block(ht_reload_args(args).g, x.row / 64 * 64, x.col / 64 * 64, 64, 64);
+            }
+        } else
+            at += WARPS - 1;
+        at = ht_next_place(at, !ht_is_listed(ht_reload_args(args).g), WARPS);
     }
 }
 
@@ -638,11 +646,11 @@ static int launch(const ht_gemm_args &g, void *stream)
     const unpacked_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swap_ab, swap_ab ? b : a, swap_ab ? a : b, g};
     const int high = (args.p.rows + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN;
     const long long tiles = (long long)high * wide;
-    if (tiles > 0x7fffffff || (!IS_FALLBACK && (long long)wide * g.splits > GRID_HIGH))
+    if (tiles * (IS_FALLBACK ? g.batch * WARPS : 1) > 0x7fffffff || (!IS_FALLBACK && (long long)wide * g.splits > GRID_HIGH))
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     //@emit fallback
     if (IS_FALLBACK) {
-        const ht_fallback_grid by = ht_fallback_grid_of(tiles, high, g.batch, SMS * MIN_BLOCKS);
+        const ht_fallback_grid by = ht_fallback_grid_of(tiles, swap_ab ? wide : high, g.batch, SMS * MIN_BLOCKS);
         return ht_launch_dependent(gemm, by.blocks, by.groups, 1, THREADS, SMEM_BYTES, stream, args);
     }
     //@end

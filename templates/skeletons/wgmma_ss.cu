@@ -36,7 +36,8 @@ constexpr int RING_STAGES = STAGES * GROUP, PROMOTE_STAGES = PROMOTE_TILES * GRO
 constexpr int EPI_BUFFER_BYTES = 16 * PART_ROWS * 4; // 16 columns of FP32: the epilogue
 constexpr int EPI_BUFFERS = RING_STAGES * STAGE_BYTES;       // offset: one for each warp that multiplies
 constexpr int SCALES = EPI_BUFFERS + CONSUMER_WARPGROUPS * 4 * EPI_BUFFER_BYTES; // of BM rows, BN columns, FP32, and two words: load_scales
-constexpr int FULL = SCALES + (SCALES_ROWS ? (BM + BN) * 4 + 8 : 0); // offsets of the barriers, 8 bytes each
+constexpr int THRESHOLDS = SCALES + (SCALES_ROWS ? (BM + BN) * 4 + 8 : 0); // of BM rows, FP32
+constexpr int FULL = THRESHOLDS + (SCALES_ROWS && CHECKS ? BM * 4 : 0); // offsets of the barriers, 8 bytes each
 constexpr int EMPTY = FULL + RING_STAGES * 8, ORDER = EMPTY + RING_STAGES * 8, SCALES_FULL = ORDER + CONSUMER_WARPGROUPS * 8, SCALES_EMPTY = SCALES_FULL + SCALES_ROWS * 8;
 constexpr int SMEM_BYTES = SCALES_EMPTY + SCALES_ROWS * 8;
 // The smallest blocks leave room beside them for one of packing, which then starts while the product before it ends, and is followed by
@@ -159,59 +160,99 @@ HT_DEVICE bool is_safe_exponent(int exponent)
     return exponent >= -SAFE_EXPONENT && exponent <= SAFE_EXPONENT;
 }
 
-// Whether it holds for all lanes of the warp.
-HT_DEVICE bool all_lanes(bool x)
+HT_DEVICE unsigned or_of_lanes(unsigned x)
 {
-    int all = x;
-    all &= ht_shfl_xor(all, 16);
-    all &= ht_shfl_xor(all, 8);
-    all &= ht_shfl_xor(all, 4);
-    all &= ht_shfl_xor(all, 2);
-    all &= ht_shfl_xor(all, 1);
-    return all != 0;
+    for (int m = 16; m > 0; m /= 2)
+        x |= (unsigned)ht_shfl_xor((int)x, m);
+    return x;
 }
 
 // Exponent of the scale of row `at` of one operand; 0 beyond its rows, and for rows of zeros, whose sums are zeros: they stay calm.
-HT_DEVICE int exponent_of(const int *absmax, long long entry, int at, int rows)
+HT_DEVICE int exponent_of_magnitude(int magnitude)
 {
-    const int magnitude = SCALES_ROWS && at < rows ? ht_ldg_i32(absmax + entry + at) : 0;
     return magnitude == 0 ? 0 : ht_row_exponent(magnitude);
 }
 
-// 2^exponent of the tile's rows and columns, one word with a bit for each 16 columns whose exponents are safe, if all rows are, and one that says
-// whether the data check has left blocks to others.
+HT_DEVICE int exponent_of(const int *absmax, long long entry, int at, int rows)
+{
+    return exponent_of_magnitude(SCALES_ROWS && at < rows ? ht_ldg_i32(absmax + entry + at) : 0);
+}
+
+// The larger of two thresholds, as bits: what is negative asks for nothing, and NaN is larger than all others.
+HT_DEVICE unsigned larger_threshold(unsigned most, float threshold)
+{
+    const unsigned own = threshold < 0.0f ? 0 : ht_as_uint(threshold);
+    return own > most ? own : most;
+}
+
+HT_DEVICE float largest_of_lanes(unsigned most)
+{
+    for (int m = 16; m > 0; m /= 2)
+        most = larger_threshold(most, ht_as_float((unsigned)ht_shfl_xor((int)most, m)));
+    return ht_as_float(most);
+}
+
+// What a warp has found of a tile's rows, or columns: a bit for each 16 whose exponents are not all safe, and the largest threshold.
+struct side_of_tile {
+    unsigned unsafe;
+    float most;
+};
+
+// COUNT rows of an operand from `first` on: 2^exponent of each to `scales`. sums: nullptr where nothing is tested; thresholds: where those of
+// rows go, but for 64 rows with too few elements, or 0.
+template <int COUNT>
+HT_DEVICE side_of_tile load_side(const int *absmax, const int *sums, int first, int rows, unsigned scales, unsigned thresholds)
+{
+    constexpr int AT_ONCE = COUNT < 128 ? COUNT / 32 : COUNT % 128 == 0 ? 4 : 3; // rows of a lane, whose loads are in flight together
+    static_assert(COUNT % (32 * AT_ONCE) == 0, "a lane has whole groups of rows");
+    const int lane = (int)threadIdx.x & 31;
+    unsigned unsafe = 0, most = 0;
+    if (sums != nullptr && lane * 64 < COUNT && first + lane * 64 < rows && ht_is_sparse(sums, first + lane * 64, rows))
+        most = HT_NAN_BITS; //@mutate sparse-tile
+#pragma unroll 1
+    for (int i = 0; i < COUNT; i += 32 * AT_ONCE) {
+        int magnitude[AT_ONCE], lost[AT_ONCE];
+        for (int q = 0; q < AT_ONCE; q++) {
+            const int row = first + i + q * 32 + lane;
+            magnitude[q] = row < rows ? ht_ldg_i32(absmax + row) : 0;
+            lost[q] = sums != nullptr && row < rows ? ht_ldg_i32(sums + row) : 0;
+        }
+        for (int q = 0; q < AT_ONCE; q++) {
+            const int e = exponent_of_magnitude(magnitude[q]), at = i + q * 32 + lane;
+            const float threshold = ht_threshold_of(lost[q], magnitude[q]);
+            unsafe |= is_safe_exponent(e) ? 0 : 1u << at / 16;
+            most = larger_threshold(most, threshold); //@mutate largest-threshold
+            ht_sts4(scales + (unsigned)at * 4, ht_pow2(e));
+            if (CHECKS && thresholds != 0)
+                ht_sts4(thresholds + (unsigned)at * 4, threshold);
+        }
+    }
+    return {or_of_lanes(unsafe), largest_of_lanes(most)};
+}
+
+// 2^exponent of the tile's rows and columns, one word with a bit for each 16 columns whose exponents are safe, if all rows are, and one with what
+// results of the tile must reach for the certificate; negative: nothing is tested.
 HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
 {
-    const int lane = (int)threadIdx.x & 31;
     const unsigned rows = smem + SCALES, columns = rows + BM * 4, words = columns + BN * 4;
     unsigned phase = 1; // nobody has to use the first //@mutate producer-phase
     for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
         const work_tile w = next_tile(g, item);
         ht_pdl_wait(); //@mutate find-scales
         ht_pdl_trigger();
-        bool all_safe_exponent = true;
-        unsigned safe_exponent = 0;
-        const bool check_needed = CHECKS && g.splits == 1 && ht_range_check_needed(g); // split-K slices are stored in any case, the reduction asks again
-        if (lane == 0)
+        const bool may_test = CHECKS && g.failed && g.splits == 1; // split-K partials are stored in any case, the reduction tests
+        const bool tests = may_test && ht_certificate_needed(g);
+        if (threadIdx.x % 32 == 0)
             ht_mbar_wait(smem + SCALES_EMPTY, phase); // most of a tile's time: one lane asks //@mutate wait-spent
         ht_warp_sync();
         phase ^= 1;
-#pragma unroll 1
-        for (int i = 0; i < BM; i += 32) {
-            const int e = exponent_of(g.a_row_absmax, w.entry * g.a_absmax_stride, w.m0 + i + lane, g.m); //@mutate scales-of-rows
-            all_safe_exponent = all_safe_exponent && is_safe_exponent(e);
-            ht_sts4(rows + (unsigned)(i + lane) * 4, ht_pow2(e));
-        }
-#pragma unroll 1
-        for (int i = 0; i < BN; i += 32) {
-            const int e = exponent_of(g.b_col_absmax, w.entry * g.b_absmax_stride, w.n0 + i + lane, g.n); //@mutate scales-of-columns
-            safe_exponent |= all_lanes(is_safe_exponent(e) || lane >= 16) ? 1u << i / 16 : 0;
-            safe_exponent |= all_lanes(is_safe_exponent(e) || lane < 16) ? 2u << i / 16 : 0;
-            ht_sts4(columns + (unsigned)(i + lane) * 4, ht_pow2(e));
-        }
-        all_safe_exponent = all_lanes(all_safe_exponent);
-        if (lane == 0)
-            ht_sts8(words, all_safe_exponent ? safe_exponent : 0, check_needed);
+        const side_of_tile a = load_side<BM>(g.a_row_absmax + w.entry * g.a_absmax_stride, may_test ? g.a_row_sums + w.entry * g.a_sums_stride : nullptr,
+                                             w.m0, g.m, rows, smem + THRESHOLDS); //@mutate scales-of-rows
+        const side_of_tile b = load_side<BN>(g.b_col_absmax + w.entry * g.b_absmax_stride, may_test ? g.b_row_sums + w.entry * g.b_sums_stride : nullptr,
+                                             w.n0, g.n, columns, 0); //@mutate scales-of-columns
+        const float most = __fadd_rn(a.most, b.most); //@mutate largest-of-sides
+        if (threadIdx.x % 32 == 0)
+            ht_sts8(words, a.unsafe == 0 ? ~b.unsafe : 0, ht_as_uint(tests ? most : -1.0f));
         ht_mbar_arrive(smem + SCALES_FULL); // each lane, for what it has stored
     }
 }
@@ -261,6 +302,7 @@ struct epilogue_ctx {
     alpha_beta by;
     unsigned epi_buffer, scales; // this warp's, the tile's
     int lane;
+    bool tests; // for the certificate
 };
 
 // Where an epilogue buffer belongs: its first row and column of C.
@@ -409,12 +451,65 @@ HT_DEVICE void store_one(const epilogue_ctx &o, ht_sum sum, int exponent, int ro
     ht_stg4(c, o.by.beta != 0.0f ? __fmaf_rn(o.by.beta, ht_ldg4(c), r) : r);
 }
 
-// Everything else, as store_scalar goes, from an epilogue buffer of sums.
+// A column's bits of 32 rows, of each lane its own.
+HT_DEVICE unsigned failed_word(const epilogue_ctx &o, bool fails)
+{
+    unsigned word = fails ? 1u << o.lane : 0;
+    for (int m = 1; m < 32; m *= 2)
+        word |= (unsigned)ht_shfl_xor((int)word, m);
+    return word;
+}
+
+// Those of four columns from `col` on, of which lane q has column q's.
+HT_DEVICE void store_failed(const epilogue_ctx &o, unsigned word, int row, int col)
+{
+    if (o.lane >= 4 || row >= o.g.m || col + o.lane >= o.g.n)
+        return;
+    unsigned *const to = ht_failed_word(o.g, o.w.entry, row, col + o.lane);
+    ht_stg_i32((int *)to, (int)word); //@mutate wgmma-store-failed
+    ht_list_failed(o.g, to, word); //@mutate wgmma-list
+}
+
+// Bits of PART_ROWS x 16 results in an epilogue buffer, scaled by their columns: a lane has a word, 32 rows of a column. All results are stored,
+// since C is not read: what has a bit is computed again. Whether any has.
+HT_DEVICE bool test_part(const epilogue_ctx &o, const tile_coord &at)
+{
+    const int column = o.lane / 2, col = at.col + column, first = o.lane % 2 * 32, row0 = at.row + first;
+    const bool inside = first < PART_ROWS && row0 < o.g.m && col < o.g.n;
+    unsigned word = 0;
+    if (inside) {
+        const bool is_sparse = ht_is_sparse(o.g.a_row_sums + o.w.entry * o.g.a_sums_stride, row0, o.g.m);
+        const float asked = is_sparse ? ht_as_float(HT_NAN_BITS) : ht_column_threshold(o.g, o.w.entry, col);
+        const float undo = ht_as_float(0x7f000000u - ht_as_uint(scale_of_column(o, col))); // 1 / scale
+#pragma unroll 1
+        for (int from = 0; from < 32; from += 4) { // four at once: one does not wait for the other's loads
+            float v[4], threshold[4];
+            for (int q = 0; q < 4; q++) {
+                const int row = (from + q + o.lane) % 32; // each lane another bank's
+                ht_lds_one(epi_buffer_address<float>(o.epi_buffer, column, first + row), &v[q]);
+                threshold[q] = ht_lds4(o.scales + (unsigned)(THRESHOLDS - SCALES + (row0 + row - o.w.m0) * 4));
+            }
+            for (int q = 0; q < 4; q++) {
+                const int row = (from + q + o.lane) % 32;
+                if (row0 + row < o.g.m && !ht_is_cleared(__fmul_rn(v[q], undo), threshold[q], asked)) //@mutate wgmma-part
+                    word |= 1u << row;
+            }
+        }
+        unsigned *const to = ht_failed_word(o.g, o.w.entry, row0, col);
+        ht_stg_i32((int *)to, (int)word); //@mutate wgmma-store-part
+        ht_list_failed(o.g, to, word); //@mutate wgmma-list-part
+    }
+    return or_of_lanes(word) != 0;
+}
+
+// Everything else, as store_scalar goes, from an epilogue buffer of sums; what the certificate does not clear stays as it is.
 HT_DEVICE void store_sums(const epilogue_ctx &o, const tile_coord &at)
 {
 #pragma unroll 1
-    for (int row = o.lane; row < SUM_ROWS && at.row + row < o.g.m; row += 32) { //@mutate rows-of-c
+    for (int first = 0; first < SUM_ROWS && at.row + first < o.g.m; first += 32) {
+        const int row = first + o.lane % SUM_ROWS, inside = at.row + row < o.g.m && o.lane < SUM_ROWS; //@mutate rows-of-c
         const int along = row_exponent(o, at.row + row);
+        const float threshold = CHECKS && o.tests ? ht_row_threshold(o.g, o.w.entry, at.row + row) : 0.0f;
 #pragma unroll 1
         for (int column = 0; column < 16; column += 4) { // four at once: one does not wait for the other's loads
             int exponent[4];
@@ -423,16 +518,48 @@ HT_DEVICE void store_sums(const epilogue_ctx &o, const tile_coord &at)
                 exponent[q] = along + column_exponent(o, at.col + column + q); //@mutate scale-of-column
                 ht_lds_one(epi_buffer_address<ht_sum>(o.epi_buffer, column + q, row), &v[q]);
             }
+            unsigned own = 0;
             for (int q = 0; q < 4; q++) {
-                if (at.col + column + q < o.g.n) //@mutate columns-of-sums
-                    store_one(o, v[q], exponent[q], at.row + row, at.col + column + q);
+                const int col = at.col + column + q;
+                bool fails = false;
+                if (CHECKS && o.tests) {
+                    fails = inside && col < o.g.n && !ht_is_cleared((float)v[q], threshold, ht_column_threshold(o.g, o.w.entry, col)); //@mutate wgmma-cleared
+                    const unsigned word = failed_word(o, fails);
+                    own = o.lane == q ? word : own;
+                }
+                if (inside && col < o.g.n && !fails) //@mutate columns-of-sums
+                    store_one(o, v[q], exponent[q], at.row + row, col);
             }
+            if (CHECKS && o.tests)
+                store_failed(o, own, at.row + first, at.col + column);
         }
     }
 }
 
-// PART_ROWS x 16 results at `at`, part `part` of the thread's, all calm.
-HT_DEVICE void store_safe_exponent(const epilogue_ctx &o, const output_view &to, const float *v, int part, const tile_coord &at)
+// A bit for each part of which the warp has a result below what the largest thresholds of the tile ask for: mostly none.
+HT_DEVICE unsigned parts_to_test(const float *v, float most)
+{
+    unsigned parts = 0;
+#pragma unroll
+    for (int p = 0; p < PARTS; p++) {
+        bool all = true;
+        for (int i = 0; i < PART_ROWS / 2; i++)
+            all &= ht_is_cleared(v[p * (PART_ROWS / 2) + i], most, 0.0f); //@mutate all-cleared
+        parts |= all ? 0 : 1u << p;
+    }
+    return or_of_lanes(parts);
+}
+
+// Of PART_ROWS x 16 results none has failed.
+HT_DEVICE void store_none_failed(const epilogue_ctx &o, const tile_coord &at)
+{
+    const int column = o.lane / 2, row = at.row + o.lane % 2 * 32;
+    if (o.lane % 2 * 32 < PART_ROWS && row < o.g.m && at.col + column < o.g.n)
+        ht_stg_i32((int *)ht_failed_word(o.g, o.w.entry, row, at.col + column), 0); //@mutate none-failed
+}
+
+// PART_ROWS x 16 results at `at`, part `part` of the thread's, all calm. may_fail: some may not be cleared. Whether some are not.
+HT_DEVICE bool store_safe_exponent(const epilogue_ctx &o, const output_view &to, const float *v, int part, const tile_coord &at, bool may_fail)
 {
     const int column = at.col + o.lane / 4; //@mutate first-column
     const float across[2] = {ht_round_scale(scale_of_column(o, column)), ht_round_scale(scale_of_column(o, column + 8))};
@@ -442,24 +569,23 @@ HT_DEVICE void store_safe_exponent(const epilogue_ctx &o, const output_view &to,
             fill_safe_exponent(o, v + p * (PART_ROWS / 2), across); //@mutate part-calm
     }
     ht_warp_sync();
+    bool fails = false;
+    if (CHECKS && may_fail)
+        fails = test_part(o, at);
+    else if (CHECKS && o.tests)
+        store_none_failed(o, at);
     if (at.row + PART_ROWS <= o.g.m && at.col + 16 <= o.g.n && ((unsigned long long)to.c & 15) == 0 && to.ld % 4 == 0)
         store_vec4(o, to, at);
     else
         store_scalar(o, to, at);
     ht_warp_sync(); //@mutate part-written
+    return fails;
 }
 
 // Where part `part` of a warpgroup's results begins, its first row and column of C; n0: of the warpgroup's columns.
 HT_DEVICE tile_coord part_at(const work_tile &w, int n0, int part)
 {
     return {w.m0 + part % A_BLOCKS * 64, n0 + part / A_BLOCKS * 64};
-}
-
-// Whether the data check leaves the results at `at`, of one 64 x 64 block, to this kernel. Split-K slices are stored in any case, the
-// reduction asks again.
-HT_DEVICE bool stores_block(const ht_gemm_args &g, const work_tile &w, const tile_coord &at, bool check_needed)
-{
-    return !check_needed || at.row >= g.m || at.col >= g.n || ht_block_in_range(g, w.entry, at.row / 64, at.col / 64);
 }
 
 // Whether the warp's results, 16 of each 64 columns from column `first` on, can be scaled one step after the other, and nothing is read
@@ -473,58 +599,56 @@ HT_DEVICE bool leave_safe_exponent(const epilogue_ctx &o, unsigned safe_exponent
     return o.g.splits > 1 ? sizeof(ht_sum) == 4 : o.by.beta == 0.0f && o.by.alpha != 0.0f;
 }
 
-// A warpgroup's results. phase: of the tile's scales.
-HT_DEVICE void store_results(const ht_gemm_args &g, const work_tile &w, unsigned smem, unsigned phase, const ht_acc *acc)
+// A warp's results. phase: of the tile's scales. Whether some may not be cleared.
+HT_DEVICE bool store_results(const ht_gemm_args &g, const work_tile &w, unsigned smem, unsigned phase, const ht_acc *acc)
 {
     const int thread = (int)threadIdx.x + (int)ht_opaque(0), warp = thread / 32; // worked out here, not kept in registers before
-    const epilogue_ctx o = {g, w, load_alpha_beta(g), smem + EPI_BUFFERS + (unsigned)warp * EPI_BUFFER_BYTES, smem + SCALES, thread % 32}; //@mutate epi_buffer
-    const int n0 = w.n0 + warp / 4 * WN, column = warp % 4 * 16; // of the warp, in each 64
     unsigned safe_exponent = 0xffffffffu;
-    bool check_needed = false;
+    float most = -1.0f; // what results must reach
     if (SCALES_ROWS) {
         ht_mbar_wait(smem + SCALES_FULL, phase); //@mutate wait-scaled
-        safe_exponent = ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4));
-        check_needed = CHECKS && ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4 + 4)) != 0;
+        safe_exponent = ht_as_uint(ht_lds4(smem + SCALES + (BM + BN) * 4));
+        most = ht_lds4(smem + SCALES + (BM + BN) * 4 + 4);
     }
+    const bool tests = CHECKS && !(most < 0.0f);
+    const epilogue_ctx o = {g, w, load_alpha_beta(g), smem + EPI_BUFFERS + (unsigned)warp * EPI_BUFFER_BYTES, smem + SCALES, thread % 32, tests}; //@mutate epi_buffer
+    const int n0 = w.n0 + warp / 4 * WN, column = warp % 4 * 16; // of the warp, in each 64
     if (leave_safe_exponent(o, safe_exponent, n0 + column)) {
         const output_view to = output_view_of(o);
         float v[N_SUBTILES * ACC_REGS];
         for (int i = 0; i < N_SUBTILES * ACC_REGS; i++)
             v[i] = ht_round(result_of(acc + i));
+        const unsigned may_fail = CHECKS && !(most <= 0.0f) ? parts_to_test(v, most) : 0;
+        bool fails = false;
 #pragma unroll 1
         for (int part = 0; part < PARTS; part++) {
             const tile_coord at = part_at(w, n0, part);
-            if (stores_block(g, w, at, check_needed))
-                store_safe_exponent(o, to, v, part, {at.row, at.col + column});
+            fails |= store_safe_exponent(o, to, v, part, {at.row, at.col + column}, (may_fail >> part & 1) != 0);
         }
-        return;
+        return fails;
     }
 #pragma unroll
     for (int p = 0; p < PARTS * PART_ROWS / SUM_ROWS; p++) { // unrolled: accumulators that have left are room for what the others need
         const tile_coord at = part_at(w, n0, p * SUM_ROWS / PART_ROWS);
-        if (stores_block(g, w, at, check_needed)) {
-            fill_sums(o, acc + p * (SUM_ROWS / 2)); //@mutate part-sums
-            ht_warp_sync();
-            store_sums(o, {at.row + p * SUM_ROWS % PART_ROWS, at.col + column});
-            ht_warp_sync(); //@mutate part-written
-        }
+        fill_sums(o, acc + p * (SUM_ROWS / 2)); //@mutate part-sums
+        ht_warp_sync();
+        store_sums(o, {at.row + p * SUM_ROWS % PART_ROWS, at.col + column});
+        ht_warp_sync(); //@mutate part-written
     }
+    return tests;
 }
 
-// ---- the fallback: where it is worth no launch of its own, each warpgroup computes the blocks that it will leave out, of all its work items
-// and before the first, while registers hold no sums. Of a tile's split-K slices the first does it, of two tiles of a block's rows the upper.
-HT_DEVICE void fallback(const ht_gemm_args &g, int wg)
+// What the warp has not cleared of all its tiles, where that is worth no launch: behind the last, so that nothing of it stands between them.
+HT_DEVICE void fallback(const ht_gemm_args &g)
 {
+    const int warp = (int)threadIdx.x / 32;
 #pragma unroll 1
     for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
         const work_tile w = next_tile(g, item);
 #pragma unroll 1
-        for (int part = 0; w.split == 0 && w.m0 % 64 == 0 && part < PARTS; part++) { //@mutate wgmma-ss-fallback
-            const tile_coord at = part_at(w, w.n0 + wg * WN, part); //@mutate fallback-3
-            if (!stores_block(g, w, at, true)) {
-                const alpha_beta by = load_alpha_beta(g);
-                ht_fallback_block<1>(g, by.alpha, by.beta, w.entry, at.row, at.col);
-            }
+        for (int part = 0; part < PARTS; part++) {
+            const tile_coord at = part_at(w, w.n0 + warp / 4 * WN, part); //@mutate inside-part
+            ht_fallback_of_warp<PART_ROWS>(g, w.entry, at.row, at.col + warp % 4 * 16);
         }
     }
 }
@@ -537,13 +661,9 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     const unsigned a_desc = ht_operand(smem), b_desc = ht_operand(smem + A_BYTES + wg * N_SUBTILES * 8192);
     int stage = 0;
     unsigned phase = 0, order_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's //@mutate consumer-phase
-    if (CHECKS && g.fallback_in_kernel) {
-        ht_pdl_wait();
-        if (ht_uniform(ht_range_check_needed(g)))
-            fallback(g, wg);
-    }
     ht_acc acc[ACCS][N_SUBTILES][ACC_REGS];
     ht_acc temp[CHAIN_REGS]; // the chain of a chunk, where chains are promoted
+    bool left = false; // of this warp's results, that may not be cleared
     for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
         const work_tile w = next_tile(g, item); //@mutate consumer-work
 #pragma unroll
@@ -604,12 +724,14 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             phase ^= stage == 0; //@mutate consumer-parity
         }
         //@end
-        store_results(g, w, smem, scales_phase, acc[0][0]);
+        left = store_results(g, w, smem, scales_phase, acc[0][0]) || left;
         scales_phase ^= 1; //@mutate scales-parity
         ht_warp_sync();
         if (SCALES_ROWS && lane == 0)
             ht_mbar_arrive(smem + SCALES_EMPTY); //@mutate spent
     }
+    if (CHECKS && left && g.fallback_in_kernel)
+        fallback(g);
 }
 
 static __global__ void __launch_bounds__(BOUND, 1) gemm(const ht_gemm_args g)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What `make check-gpu` runs on a machine with a GPU: check_gpu.sh SETDIR
-# SETDIR holds, built: halftone, test_product, test_direct, test_check, test_row_sums, test_dgemm, test_auto, test_reproducible, test_accuracy, graph, result_hashes and, for the comparison bit by bit, result_hashes-sim.
+# SETDIR holds, built: halftone, test_product, test_direct, test_check, test_dgemm, test_auto, test_reproducible, test_accuracy, graph, result_hashes and, for the comparison bit by bit, result_hashes-sim.
 # They run side by side, as many as there are CPUs: the GPU waits for the references that CPUs compute.
 # PROGRAMS in the environment names fewer than "test_product test_direct": those whose tests run one by one, and under the sanitizers. All else runs once.
 # Exit 0: everything that could run passed; 1: something failed; 2: nothing could run.
@@ -103,7 +103,6 @@ for program in $programs; do
     done
 done
 run check "$set_dir/test_check"
-run sums "$set_dir/test_row_sums"
 run dgemm "$set_dir/test_dgemm"
 run auto "$set_dir/test_auto"
 run reproducible "$set_dir/test_reproducible"

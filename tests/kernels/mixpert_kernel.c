@@ -184,6 +184,7 @@ static const struct product products[] = {
     {50, 40, 66, 'T', 'N', 1, 2, "inf", 1, 1},          {50, 40, 66, 'N', 'T', 1, 0, "huge", 0, 0},
     {20, 24, 40, 'N', 'N', 1, 0, "integers", 0, 0},    {70, 20, 64, 'N', 'N', 1, 1, "outliers", 0, 1},
     {150, 140, 64, 'N', 'N', 1, 0, "nan", 0, 0},       {70, 40, 96, 'T', 'N', 1, 0, "rowscales", 0, 0},
+    {70, 40, 2000, 'N', 'T', 1, 0.5f, "nan", 0, 0},
 };
 
 /* As it stands, or in all four transposes. */

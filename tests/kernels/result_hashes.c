@@ -58,7 +58,7 @@ static const struct bits_case cases[] = {
 };
 /* For every kernel by name: several tiles of the largest kernels are not needed, edges of all are. */
 static const struct bits_case kernel_case = {"llm", 'N', 'N', 139, 75, 192, 1, 1.25f, -1};
-/* For every kernel of f16x3 with the data check of `auto`: of families of which it computes some, most or all otherwise. */
+/* For every kernel of f16x3 with the certificate of `auto`: some results, many and nearly all are computed again. */
 static const struct bits_case tested_cases[] = {
     {"cauchy", 'N', 'N', 139, 75, 320, 1, 1.25f, -1},
     {"phi4", 'T', 'N', 75, 139, 320, 1, 1, 0},

@@ -602,32 +602,100 @@ static void batches(void **state) {
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
 }
 
-/* As packing may leave them (ht_pack_args, range_counts): blocks of `tilt` and -tilt just suit one another, but for the one out of range. */
-static int *numbers(int64_t rows, int pieces, int tilt, int64_t outside_block) {
-    const int64_t blocks = ht_ceil_div(rows, 64);
-    int *x = calloc((size_t)(blocks * pieces), sizeof *x);
-    assert_non_null(x);
-    for (int64_t i = 0; i < blocks * pieces; i++)
-        x[i] = (i % pieces == 0 ? tilt : 0) - (i / pieces == outside_block && i % pieces == pieces - 1);
-    return x;
+/* Which results a product may not have stored: of three blocks of 64 x 64 one has none, one a few, one every other. */
+static int has_failed(int64_t row, int64_t col) {
+    const int64_t kind = (row / 64 + col / 64) % 3;
+    return kind == 1 ? (row % 64 * 64 + col % 64) % 1009 == 5 : kind == 2 && (row ^ col >> 1) % 2 == 0;
 }
 
-/* Behind a data check the fallback computes the 64 x 64 blocks out of range, and leaves the others alone. outside: block (i, j)
- * fails where row block i and column block j are out of range; else all are in range at the first look. */
-static void flagged_blocks_alone(const struct ht_kernel_desc *kernel, int64_t m, int64_t n, int batch, int outside) {
-    enum { K = 70, PIECES = 3 };
-    struct problem p = problem_of('N', 'N', m, n, K, "uniform");
-    float *c = host(m * n * batch), *whole = host(m * n * batch);
-    for (int64_t i = 0; i < m * n * batch; i++)
+/* As ht_gemm_args has them; those beyond C are set. */
+static unsigned *failed_words(int64_t m, int64_t n, int batch) {
+    const int64_t high = ht_ceil_div(m, 64), wide = ht_ceil_div(n, 64), block = HT_FAILED_BYTES / 4;
+    unsigned *words = malloc((size_t)(high * wide * batch) * HT_FAILED_BYTES);
+    assert_non_null(words);
+    memset(words, 0xff, (size_t)(high * wide * batch) * HT_FAILED_BYTES);
+    for (int64_t i = 0; i < m * n * batch; i++) {
+        const int64_t row = i % m, col = i / m % n, entry = i / (m * n);
+        unsigned *word = &words[((entry * wide + col / 64) * high + row / 64) * block + col % 64 * 2 + row % 64 / 32];
+        if (!has_failed(row, col))
+            *word &= ~(1u << row % 32);
+    }
+    for (int64_t i = 0; i < high * wide * batch * block; i++) /* of the last rows' words: no product sets what C has not */
+        if (m % 32 != 0 && i / block % high == m / 64 && i % 2 == m % 64 / 32)
+            words[i] &= (1u << m % 32) - 1;
+    return words;
+}
+
+/* The list of those that have failed, the last ones first; *count: of them. On the device. */
+static unsigned *failed_list(int64_t m, int64_t n, int batch, int *count) {
+    const int64_t high = ht_ceil_div(m, 64), wide = ht_ceil_div(n, 64);
+    unsigned *list = calloc((size_t)(m * n * batch), sizeof *list);
+    void *there = NULL;
+    assert_non_null(list);
+    *count = 0;
+    for (int64_t i = m * n * batch - 1; i >= 0; i--) {
+        const int64_t row = i % m, col = i / m % n, block = (i / (m * n) * wide + col / 64) * high + row / 64;
+        if (has_failed(row, col))
+            list[(*count)++] = (unsigned)(block * 4096 + col % 64 * 64 + row % 64);
+    }
+    assert_int_equal(ht_dev_alloc(&there, (size_t)*count * sizeof *list) + ht_dev_upload(there, list, (size_t)*count * sizeof *list), HT_DEV_OK);
+    free(list);
+    return there;
+}
+
+static double in_fp64(const struct problem *p, int64_t row, int64_t col, int64_t k) {
+    double sum = 0;
+    for (int64_t i = 0; i < k; i++)
+        sum += (double)p->a[i * p->m + row] * (double)p->b[col * k + i];
+    return sum;
+}
+
+/* Whether it was added up in FP64 and rounded once, with C -7 before. */
+static int is_in_fp64(const struct problem *p, int64_t row, int64_t col, int64_t k, float beta, float got) {
+    struct fp64_sum sum = {0, 0, 0};
+    for (int64_t i = 0; i < k; i++)
+        fp64_add(&sum, p->a[i * p->m + row], p->b[col * k + i]);
+    return fp64_is(&sum, 1, beta, -7, got);
+}
+
+/* One launch behind a product, with C -7 before. */
+static void launch_behind(const struct ht_kernel_desc *kernel, const struct ht_gemm_args *args, float *c, int64_t elements) {
+    for (int64_t i = 0; i < elements; i++)
         c[i] = -7;
-    const int outside_row = m > 64, outside_column = n > 64;
-    int *at = numbers(m, PIECES, outside ? -2 : 0, outside ? outside_row : -1), *bt = numbers(n, PIECES, outside ? 2 : 0, outside ? outside_column : -1);
-    float *da = device(p.a, m * K, 0), *db = device(p.b, K * n, 0), *dc = device(c, m * n * batch, 0);
-    void *ta = NULL, *tb = NULL;
-    const size_t a_bytes = (size_t)(ht_ceil_div(m, 64) * PIECES) * sizeof(int),
-                 b_bytes = (size_t)(ht_ceil_div(n, 64) * PIECES) * sizeof(int);
-    assert_int_equal(ht_dev_alloc(&ta, a_bytes) + ht_dev_alloc(&tb, b_bytes), HT_DEV_OK);
-    assert_int_equal(ht_dev_upload(ta, at, a_bytes) + ht_dev_upload(tb, bt, b_bytes), HT_DEV_OK);
+    assert_int_equal(ht_dev_upload(args->c, c, (size_t)elements * sizeof *c), HT_DEV_OK);
+    assert_int_equal(ht_dev_check(kernel->init()) + ht_dev_check(kernel->launch(args, NULL)), HT_DEV_OK);
+    assert_int_equal(ht_dev_download(c, args->c, (size_t)elements * sizeof *c), HT_DEV_OK);
+}
+
+static void compare_behind(const struct ht_kernel_desc *kernel, const struct problem *p, int batch, float beta, const float *whole, const float *c) {
+    for (int64_t i = 0; i < p->m * p->n * batch; i++) {
+        const int64_t row = i % p->m, col = i / p->m % p->n;
+        if (kernel->family == HT_FAMILY_FALLBACK && !is_in_fp64(p, row, col, p->k, beta, whole[i]))
+            fail_msg("%s: (%lld, %lld) is %a", kernel->name, (long long)row, (long long)col, (double)whole[i]);
+        if ((row / 64 + col / 64) % 3 == 1 && has_failed(row, col)) { /* rounded once */
+            const float once = (float)in_fp64(p, row, col, p->k);
+            expect(kernel->name, p, i, c[i], beta != 0.0f ? fmaf(beta, -7.0f, once) : once);
+        } else {
+            expect(kernel->name, p, i, c[i], has_failed(row, col) ? whole[i] : -7.0f);
+        }
+    }
+}
+
+/* Behind a product the fallback computes what failed, one by one or by blocks, and leaves the others alone: from the list, from the bits where
+ * the list is too short, and without a count; nothing where the count is 0. */
+static void failed_results_alone(const struct ht_kernel_desc *kernel, int64_t m, int64_t n, int k, int batch) {
+    const float beta = batch == 1 ? 0.5f : 0.0f;
+    struct problem p = problem_of('N', 'N', m, n, k, "uniform");
+    float *c = host(m * n * batch), *whole = host(m * n * batch);
+    const size_t bytes = (size_t)(ht_ceil_div(m, 64) * ht_ceil_div(n, 64) * batch) * HT_FAILED_BYTES;
+    unsigned *words = failed_words(m, n, batch);
+    float *da = device(p.a, m * k, 0), *db = device(p.b, k * n, 0), *dc = device(c, m * n * batch, 0);
+    void *failed = NULL, *flags = NULL;
+    int count;
+    unsigned *list = failed_list(m, n, batch, &count);
+    const int numbers[] = {12, 12, 0, count};
+    assert_int_equal(ht_dev_alloc(&failed, bytes) + ht_dev_alloc(&flags, sizeof numbers), HT_DEV_OK);
+    assert_int_equal(ht_dev_upload(failed, words, bytes) + ht_dev_upload(flags, numbers, sizeof numbers), HT_DEV_OK);
     struct ht_gemm_args args;
     memset(&args, 0, sizeof args);
     args.c = dc;
@@ -635,52 +703,57 @@ static void flagged_blocks_alone(const struct ht_kernel_desc *kernel, int64_t m,
     args.c_stride = m * n;
     args.m = (int)m;
     args.n = (int)n;
-    args.k = K;
+    args.k = k;
     args.splits = 1;
     args.batch = batch;
     args.alpha = 1;
+    args.beta = beta;
     args.a_src = da;
     args.b_src = db;
     args.a_ld = m;
-    args.b_ld = K;
+    args.b_ld = k;
     args.b_k_contiguous = 1;
-    assert_int_equal(kernel->init(), 0);
-    assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
-    assert_int_equal(ht_dev_download(whole, dc, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
-    assert_int_equal(ht_dev_upload(dc, c, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
-    args.a_range_counts = ta;
-    args.b_range_counts = tb;
-    args.k_segments = PIECES;
-    args.counts_per_block = 1;
-    assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
-    assert_int_equal(ht_dev_download(c, dc, (size_t)(m * n * batch) * sizeof *c), HT_DEV_OK);
-    for (int64_t i = 0; i < m * n * batch; i++) { /* one operand suffices */
-        const int is_outside = outside && (i % m / 64 == outside_row || i / m % n / 64 == outside_column);
-        expect(kernel->name, &p, i, c[i], is_outside ? whole[i] : -7.0f);
-    }
+    launch_behind(kernel, &args, whole, m * n * batch);
+    args.failed = failed;
+    args.a_any_flag = args.b_any_flag = flags;
+    launch_behind(kernel, &args, c, m * n * batch);
+    compare_behind(kernel, &p, batch, beta, whole, c);
+    args.failed_count = (int *)flags + 3;
+    args.failed_capacity = count - 1;
+    launch_behind(kernel, &args, c, m * n * batch);
+    compare_behind(kernel, &p, batch, beta, whole, c);
+    args.failed_list = list;
+    args.failed_capacity = count;
+    launch_behind(kernel, &args, c, m * n * batch);
+    compare_behind(kernel, &p, batch, beta, whole, c);
+    args.failed_count = (int *)flags + 2;
+    launch_behind(kernel, &args, c, m * n * batch);
+    for (int64_t i = 0; i < m * n * batch; i++)
+        expect(kernel->name, &p, i, c[i], -7.0f);
     float *const all[] = {da, db, dc};
     for (int i = 0; i < 3; i++)
         device_free(all[i], 0);
-    ht_dev_free(ta);
-    ht_dev_free(tb);
-    free(at);
-    free(bt);
+    ht_dev_free(failed);
+    ht_dev_free(flags);
+    ht_dev_free(list);
+    free(words);
     free(c);
     free(whole);
     problem_free(&p);
 }
 
-static void blocks_that_failed_a_check(void **state) {
+static void what_a_product_has_not_stored(void **state) {
     (void)state;
     const int fallback = ht_pick_fallback(ht_sets[0], "bf16x6u");
     if (fallback < 0)
         skip();
     const struct ht_kernel_desc *kernel = &ht_sets[0]->kernel[fallback];
-    flagged_blocks_alone(kernel, 130, 70, 1, 1);
-    flagged_blocks_alone(kernel, 70, 130, 2, 1);
-    flagged_blocks_alone(kernel, 130, 70, 2, 0);
-    flagged_blocks_alone(kernel, 1090, 1030, 1, 1); /* more tiles than blocks, and more entries */
-    flagged_blocks_alone(kernel, 5, 3, 300, 1);
+    failed_results_alone(kernel, 130, 140, 70, 1);
+    failed_results_alone(kernel, 70, 200, 71, 2);
+    failed_results_alone(kernel, 192, 128, 72, 1);
+    failed_results_alone(kernel, 1090, 1030, 70, 1); /* more tiles than blocks, and more entries */
+    failed_results_alone(kernel, 66, 100, 600, 1);  /* several rounds of k; 2 x 36 results at the corner, of which not a few fail */
+    failed_results_alone(kernel, 100, 300, 80, 40); /* whole steps of rows that end with A */
 }
 
 /* Nothing is packed, nothing needs a workspace but split sums, and calls about packed operands say so. */
@@ -739,7 +812,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(permutations_are_exact),
         cmocka_unit_test(long_k_is_split),
         cmocka_unit_test(batches),
-        cmocka_unit_test(blocks_that_failed_a_check),
+        cmocka_unit_test(what_a_product_has_not_stored),
         cmocka_unit_test(there_is_nothing_to_pack),
     };
     const struct choice all = CHOICE(tests);

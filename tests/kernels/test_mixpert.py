@@ -88,10 +88,13 @@ def test_tiles_with_outliers_are_the_fallbacks(gpu, schemes, tmp_path):
 
 
 @pytest.mark.mutation
-@pytest.mark.parametrize("old, new, says", [("outlier = is_outlier_row(", "outlier = false && is_outlier_row(", "beyond the bound"),
-                                            ("factor[0], g.k -", "factor[0] * 0.1f, g.k -", "C(")])
-def test_outliers_that_nobody_finds_are_noticed(old, new, says, tmp_path):
-    done = run(program(tmp_path, "a800", "mixpert4,bf16x6u", root=copied_templates(tmp_path, "skeletons/pack.cu", old, new)))
+@pytest.mark.parametrize("name, old, new, says", [
+    ("skeletons/pack.cu", "outlier = is_outlier_row(", "outlier = false && is_outlier_row(", "beyond the bound"),
+    ("skeletons/pack.cu", "factor[0], g.k -", "factor[0] * 0.1f, g.k -", "C("),
+    ("hooks/pack/outlier_tiles.cuh", "row_block * 4, -1", "row_block * 4, 0", "beyond the bound"),
+    ("skeletons/reduce.cu", "g.splits > 0 && ht_certificate_needed(g)", "g.splits > 0 && !g.scales_tiles && ht_certificate_needed(g)", "beyond the bound")])
+def test_outliers_that_nobody_finds_are_noticed(name, old, new, says, tmp_path):
+    done = run(program(tmp_path, "a800", "mixpert4,bf16x6u", root=copied_templates(tmp_path, name, old, new)))
     assert done.returncode == 1 and says in done.stdout.splitlines()[-1], (done.stdout + done.stderr)[-500:]
 
 

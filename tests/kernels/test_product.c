@@ -375,7 +375,7 @@ static void cluster_bits(const char *what, const float *x, const float *y, int64
         fail_msg("%s: element %lld differs: %a and %a", what, (long long)at, (double)x[at], (double)y[at]);
 }
 
-/* Of device memory. With scales of tiles the data check's two flags are the number of the packing (ht_pack_args, epoch). */
+/* Of device memory. With scales of tiles the certificate's two flags are the number of the packing (ht_pack_args, epoch). */
 static void same_bytes(const char *scheme, int64_t k, const void *x, const void *y, size_t bytes) {
     unsigned char *host = malloc(2 * bytes);
     assert_non_null(host);

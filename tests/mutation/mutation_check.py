@@ -1,6 +1,5 @@
-"""test_check must disagree when the data check is wrong, and test_product when packing is: the verdict, the kernels that ask for
-it, what packing counts and adds up, how it reads columns that begin anywhere, and what a product's kernel computes of the blocks that it leaves out
-are broken on purpose. About 70 seconds."""
+"""test_check must disagree when the data check is wrong, and test_product when packing is: what packing adds up and how it reads columns
+that begin anywhere, which results kernels leave, and what computes those, are broken on purpose. About 70 seconds."""
 import os
 import subprocess
 
@@ -10,44 +9,84 @@ from conftest import ROOT, SIM, runtime_objects
 from mutate import change, drop, instance
 
 GEMM, PACK, REDUCE, FALLBACK = "ht_f16x3_*_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_*_fallback_*"
-TESTS = {GEMM: "kernels_*", PACK: "packing_*", REDUCE: "kernels_*", FALLBACK: "the_fallback_*"}
+KERNELS, MANY, BEHIND = ["test_check", "kernels_leave_*"], ["test_check", "the_reduction*"], ["test_direct", "what_a*"]
+COUNTED = ["test_auto", "what_is_computed*"]
 BREAKS = {
-    "no threshold": (GEMM, change("in-range", "spare >= 0", "true")),
-    "the last piece is not looked at": (REDUCE, change("in-range-2", "k_segments; p +=", "k_segments - 1; p +=")),
-    "smaller elements count": (PACK, change("large-count-least", "0x58005800u", "0x57ff57ffu")),
-    "one shortage decides, whatever makes up for it": (GEMM, change("one-shortage", "least >= 0 || least == HT_RANGE_NONFINITE", "least < 1")),
-    "NaN goes unseen": (PACK, change("count-of", "< 0x10000 ? counted : NONFINITE", "& 0xffff")),
-    "padding counts as k": (PACK, change("store-range", "left < at.tiles * 64 ? left : ", "")),
-    "the first look passes B over": (FALLBACK, change("out-of-range", " + (g.n + 63) / 64 * numbers", "")),
-    "the first look is at the first entry": (FALLBACK, change("fallback", ", entry, ", ", 0, ")),
-    "one alarm is enough": (FALLBACK, change("asks", " + ht_flag_is_set(g.b_any_flag) > 0", "")),
-    "no alarm for what is short": (PACK, change("store-number", "number < 0)", "number < -999999)")),
-    "one number of four": (GEMM, change("least-number", " < second ? first : second", "")),
-    "numbers of 16 rows as of 64": (FALLBACK, change("out-of-range", " * g.counts_per_block", "")),
-    "a strip's padding counts as k": (PACK, change("pack-strip", "left < STRIP_K ? left : ", "")),
-    "a strip's rows are counted together": (PACK, change("pack-strip-2", "at.row0 % 64 / ROWS_OF_BLOCK", "0")),
-    "a strip looks at its own rows only": (PACK, change("pack-strip-3", "ROOM_OTHERS, ROOM_PARTS", "ROOM_MEASURED, shape::PARTS")),
-    "half of a long row is not measured": (PACK, change("magnitude-of-parts", "< PARTS; ", "< 1; ")),
-    "half of a long row is not counted": (PACK, change("store-range-rows", "SHAPE::PARTS", "1")),
-    "zeros behind the matrix count": (PACK, change("store-range-rows-2", "rows ? count_of", "rows + 64 ? count_of")),
-    "the last tile is not walked to": (FALLBACK, change("fallback-2", "tiles; tile ", "tiles - 1; tile ")),
+    "NaN passes": (GEMM, KERNELS, change("is-cleared", "(v < 0.0f ? -v : v) >= __fadd_rn(row_threshold, column_threshold)", "!((v < 0.0f ? -v : v) < __fadd_rn(row_threshold, column_threshold))")),
+    "rows alone decide": (GEMM, KERNELS, change("is-cleared", "__fadd_rn(row_threshold, column_threshold)", "row_threshold")),
+    "negative results fail": (GEMM, KERNELS, change("is-cleared", "(v < 0.0f ? -v : v)", "v")),
+    "rows of few elements are like others": (GEMM, KERNELS, change("is-sparse", "(int)(four.x + four.y + four.z + four.w) < 0", "false")),
+    "rows with NaN or Inf are like others": (GEMM, KERNELS, change("threshold", "lost < 0 ? ht_as_float(HT_NAN_BITS) : t", "t")),
+    "one flag is enough": (GEMM, KERNELS, change("certificate-needed", " + ht_flag_is_set(g.b_any_flag) > 0", "")),
+    "bits of the rows beside": (GEMM, KERNELS, change("failed-bit", "row % 32", "(row + 1) % 32")),
+    "a lane's bits alone": (GEMM, KERNELS, change("store-failed", "(unsigned)ht_shfl_xor((int)word, m)", "0u & (unsigned)ht_shfl_xor((int)word, m)")),
+    "sums are tested with their scales": (REDUCE, KERNELS, change("reduce-cleared", "ht_scale_pow2(sum, -e)", "sum")),
+    "every byte of a word is the first": (REDUCE, MANY, change("failed-byte", " + row % 32 / 8", "")),
+    "bits beyond C count": (FALLBACK, BEHIND, change("load-failed", " && col0 + word / 2 < g.n", "")),
+    "a few are left out": (FALLBACK, BEHIND, change("tile-of-few", "count > 0 && count <= ELEMENTS_MOST", "count < 0")),
+    "half of the terms": (FALLBACK, BEHIND, change("recomputed", "k0 < g.k", "k0 < g.k - 256")),
+    "products' errors are dropped": (FALLBACK, BEHIND, change("recomputed-2", "__fmaf_rn(x[i], y[i], -product)", "0.0f")),
+    "C's old value is dropped": (FALLBACK, BEHIND, change("recompute-store", "beta != 0.0f ? __fmaf_rn(beta, ht_ldg4(c), v) : v", "v")),
+    "results alone are counted as blocks": (FALLBACK, COUNTED, change("count-recomputed", "!alone", "1")),
+    "blocks beyond C are counted": (FALLBACK, COUNTED, change("count-block", "g.m - row < height ? g.m - row : height", "9 * height")),
+    "no entries in the list": (GEMM, KERNELS, drop("list-word")),
+    "no entries by the reduction": (REDUCE, KERNELS, drop("list-bits")),
+    "a word with several has one entry": (GEMM, KERNELS, change("list-count", "ht_count_bits(bits)", "1")),
+    "entries beyond the list": (GEMM, KERNELS, change("list-capacity", " && at < g.failed_capacity", "")),
+    "a word's first bit in the list": (GEMM, KERNELS, change("list-entry", "(unsigned)ht_lowest_bit(bits)", "0u")),
+    "an entry of the list is lost": (FALLBACK, BEHIND, change("failed-count", "ht_ldg_i32(g.failed_count + ht_opaque(0))", "ht_ldg_i32(g.failed_count) - 1")),
+    "a list that is too short is taken for all": (FALLBACK, BEHIND, change("is-listed", "count > g.failed_capacity", "g.failed_count == nullptr")),
+    "rows and columns of the list exchanged": (FALLBACK, BEHIND, change("listed-column", "inside / 64", "inside % 64")),
+    "many of the list are computed one by one": (FALLBACK, BEHIND, change("listed-alone", "<= ELEMENTS_MOST", "<= 64 * 64")),
+    "blocks of the list are computed again for each entry": (FALLBACK, BEHIND, change("listed-whole", " && failed / BEFORE == 0", "")),
+    "only one turn": (FALLBACK, BEHIND, change("next-place", "((int)(gridDim.x * gridDim.y) - 1) * warps", "(1 << 20)")),
+    "groups of blocks take the same entries": (FALLBACK, BEHIND, change("first-place", "blockIdx.y * gridDim.x + blockIdx.x", "blockIdx.x")),
+    "the last tile is not walked to": (FALLBACK, BEHIND, change("places-of", "? ht_tiles_of(g)", "? (ht_tiles_of(g) - 1)")),
 }
 SUMS = {
     "subnormals align as they are": change("lost-alignment", " + LOST_ALIGNMENT", ""),
     "what is lost is rounded down": change("lost-of", " + ((float)whole < lost)", ""),
+    "all is large": change("all-large", "large_count.count == f16_pair_of(elements / 2) && ", ""),
+    "zeros are large": change("is-large", "small_key(bits) - small < 0xfeffffffu - small", "small_key(bits) >= small"),
+    "Inf is large": change("all-large", " && !has_nonfinite(large_count)", ""),
+    "half as much is large": change("large-least", "0x34013401u", "0x30013001u"),
+    "parts with NaN or Inf are like others": change("add-part", "lost >= (int)NONFINITE", "false"),
     "less is small": change("key-of-limit", "0.25f", "0.125f"),
-    "FP16's subnormals count": change("normal-least", "0x04000400u", "0x03ff03ffu"),
+    "FP16's subnormals count": change("counts-least", "0x0400u", "0x03ffu"),
     "the first piece is the last": change("add-up", "pieces > 1 ? ht_add_relaxed_i64(word, one) + 1 + one : ", ""),
     "words are left as they are": drop("add-up-2"),
-    "rows with NaN or Inf are like others": change("store-row-sum", "counted >= 0x10000", "counted < 0"),
+    "rows with NaN or Inf are like others": change("store-row-sum", "seen.nonfinite ? 1ll << NONFINITE_SHIFT : seen.lost", "seen.lost"),
     "pieces' bias stays": change("store-products", " - (long long)BIAS * pieces", ""),
+    "the count of earlier calls stays": change("begin-flags", "0);", "1);"),
     "no flag for rows of few products": drop("store-products-2"),
+    "a strip looks at its own rows only": change("pack-strip-3", "ROOM_OTHERS, ROOM_PARTS", "ROOM_MEASURED, shape::PARTS"),
+    "half of a long row is not measured": change("magnitude-of-parts", "< PARTS; ", "< 1; "),
     "half of a long row is not added": change("sum-of-parts", "< SHAPE::PARTS", "< 1"),
 }
-# in a kernel of h200, the first that test_check runs in all layouts
+# in a kernel of h200
+EPILOGUE = {
+    "all are cleared": change("all-cleared", "ht_is_cleared(v[p * (PART_ROWS / 2) + i], most, 0.0f)", "true"),
+    "rows ask for nothing": change("largest-of-sides", "a.most", "0.0f"),
+    "columns ask for nothing": change("largest-of-sides", "b.most", "0.0f"),
+    "no bits where all are cleared": change("none-failed", "ht_stg_i32((int *)ht_failed_word(o.g, o.w.entry, row, at.col + column), 0)", ""),
+    "rows' thresholds are not added": change("wgmma-cleared", "threshold, ht_column", "0.0f, ht_column"),
+    "thresholds of a tile's last rows alone": change("largest-threshold", "larger_threshold(most, threshold)", "larger_threshold(0, threshold)"),
+    "rows of few elements are like others in a tile": change("sparse-tile", "HT_NAN_BITS", "0"),
+    "thresholds of four rows are the first's": change("wgmma-part", "threshold[q]", "threshold[0]"),
+    "columns' thresholds are not added": change("wgmma-part", "asked)", "0.0f)"),
+    "no entries of a part": drop("wgmma-list-part"),
+    "no bits of a part": change("wgmma-store-part", "ht_stg_i32((int *)to, (int)word)", ""),
+    "no entries in the list": drop("wgmma-list"),
+    "no bits where one is not": change("wgmma-store-failed", "ht_stg_i32((int *)to, (int)word)", ""),
+}
 INSIDE = {
-    "every part of k stores": change("wgmma-ss-fallback", "split == 0 && w.", ""),
-    "only the first warpgroup's columns": change("fallback-3", " + wg * WN", ""),
+    "half of a warp's rows are not computed again": change("inside-half", "half < ROWS && ", "half < ROWS / 2 && "),
+    "one is computed a row below": change("inside-one", "row0 + from % 2 * 32 +", "row0 + 1 + from % 2 * 32 +"),
+    "a warpgroup's parts begin with the first's": change("inside-part", " + warp / 4 * WN", ""),
+}
+LAUNCH = {
+    "blocks with many results are left out": change("tile-whole", "count > ELEMENTS_MOST", "count > 64 * 64"),
+    "rows and columns exchanged": change("tile-at", "tile % high * 64, tile / high % wide * 64", "tile / high % wide * 64, tile % high * 64"),
     "rows beyond C": change("fallback-columns", "first + i * 8 < g.m && ", ""),
     "rows beyond A": change("line", "(i * 8 < l.last ? i * 8 : l.last)", "i * 8"),
     "wide whatever the edge": change("open-lines", "end <= rows", "(!k_contiguous || end <= rows)"),
@@ -57,12 +96,6 @@ INSIDE = {
     "the last step of wide lines is left out": change("multiply-wide", "<= steps;", "< steps;"),
     "sums are rounded to FP32": change("multiply-column", "p[i], q);", "p[i], q), sum[i][j][0] = (float)sum[i][j][0];"),
     "rows of a fragment exchanged": change("widen-rows", " + i % 2]", " + 1 - i % 2]"),
-}
-LAUNCH = {
-    "the last tile is not walked to": change("gemm", "tiles; tile ", "tiles - 1; tile "),
-    "the first look is at the first entry": change("gemm-2", ", entry, ", ", 0, "),
-    "one alarm is enough": change("asks", " + ht_flag_is_set(g.b_any_flag) > 0", ""),
-    "rows and columns exchanged": change("gemm-3", "% high, col = tile /", "/ high, col = tile %"),
 }
 SHIFTS = {
     "a word of the wrong piece": change("shifted", "by_two ? x.high.z : ", ""),
@@ -92,7 +125,6 @@ IN_VAIN = {
 OTHER = {
     "columns stored by fours": instance(r"i \* VEC4_COLUMNS \+ first", 0, "i * 2 + first"),
     "slots released twice": instance(r"EMPTY \+ \(second \+ 0\)", 0, "EMPTY + (first + 0)"),
-    "both tiles of a block": change("wgmma-ss-fallback", "w.m0 % 64 == 0 && ", ""),
     "strips do not stand by": change("launch", "<= 2.0 * L2_BYTES", "< 0"),
 }
 ALONE = {"HALFTONE_SIM_THREADS": "1", "HALFTONE_SIM_BESIDE": "0"}
@@ -122,25 +154,32 @@ def run_broken(*args):
 @pytest.mark.mutation
 @pytest.mark.parametrize("label", BREAKS)
 def test_a_broken_check_is_caught(label, tmp_path):
-    run_broken("a800", *BREAKS[label], ["test_check", TESTS[BREAKS[label][0]]], tmp_path)
+    pattern, test, edits = BREAKS[label]
+    run_broken("a800", pattern, edits, test, tmp_path)
 
 
 @pytest.mark.mutation
 @pytest.mark.parametrize("label", SUMS)
 def test_broken_sums_are_caught(label, tmp_path):
-    run_broken("a800", PACK, SUMS[label], ["test_row_sums", "packing_*"], tmp_path)
+    run_broken("a800", PACK, SUMS[label], ["test_check", "packing_*"], tmp_path)
+
+
+@pytest.mark.mutation
+@pytest.mark.parametrize("label", EPILOGUE)
+def test_a_broken_epilogue_is_caught(label, tmp_path):
+    run_broken("h200", "ht_f16x3_*_128x256x32_*", EPILOGUE[label], KERNELS, tmp_path)
 
 
 @pytest.mark.mutation
 @pytest.mark.parametrize("label", INSIDE)
 def test_a_broken_fallback_inside_a_product_is_caught(label, tmp_path):
-    run_broken("h200", "ht_f16x3_*_128x256x32_*", INSIDE[label], ["test_check", "the_product_*"], tmp_path)
+    run_broken("h200", "ht_f16x3_*_128x256x32_*", INSIDE[label], ["test_check", "kernels_compute_*"], tmp_path)
 
 
 @pytest.mark.mutation
 @pytest.mark.parametrize("label", LAUNCH)
 def test_a_broken_launch_by_fp64_is_caught(label, tmp_path):
-    run_broken("h200", FALLBACK, LAUNCH[label], ["test_check", "the_fallback_*"], tmp_path)
+    run_broken("h200", FALLBACK, LAUNCH[label], BEHIND, tmp_path)
 
 
 @pytest.mark.mutation
@@ -152,11 +191,6 @@ def test_columns_stored_by_fours_are_caught(tmp_path):
 def test_slots_released_twice_are_caught(tmp_path):
     """Of two chunks in flight; with more k than the ring holds."""
     run_broken("h200", "ht_f16x3_*_64x64x32_*", OTHER["slots released twice"], ["test_product", "every_kernel"], tmp_path)
-
-
-@pytest.mark.mutation
-def test_two_tiles_of_a_block_do_not_both_compute_it(tmp_path):
-    run_broken("h200", "ht_f16x3_*_32x64x32_*", OTHER["both tiles of a block"], ["test_check", "the_product_*"], tmp_path)
 
 
 @pytest.mark.mutation

@@ -79,7 +79,7 @@ STORE_BREAKS = {
     "rows of the wrong lane": (change("rows-of-lane", "o.lane % 4 * 2", "(3 - o.lane % 4) * 2"), "element \\d+:|grade"),
     "columns of the wrong half": (change("columns-of-half", "h * 8", "(1 - h) * 8"), "element \\d+:|grade"),
     "the same rows again": ((change("part-calm", " + p * (PART_ROWS / 2)", ""), change("part-sums", " + p * (SUM_ROWS / 2)", "")), "element \\d+:|grade"),
-    "rows beyond C": ((change("rows-of-part", " && at.row + row < o.g.m", ""), change("rows-of-c", " && at.row + row < o.g.m", "")), "element \\d+:|out of bounds|poison"),
+    "rows beyond C": ((change("rows-of-part", " && at.row + row < o.g.m", ""), change("rows-of-c", "at.row + row < o.g.m && ", "")), "element \\d+:|out of bounds|poison"),
     "columns beyond C": (drop("columns-of-part", "columns-of-sums"), "element \\d+:|out of bounds|poison"),
     "the first column's scale for all": ((change("scale-of-column", " + column + q", ""), change("first-column", " + o.lane / 4", "")), "element \\d+:|grade"),
 }
@@ -91,8 +91,8 @@ SCALE_BREAKS = {
     "written while others read": (change("wait-spent", "ht_mbar_wait(smem + SCALES_EMPTY, phase)", ""), "with nothing between them that orders|has all its arrivals already|deadlock"),
     "nobody is done with them": (change("spent", "ht_mbar_arrive(smem + SCALES_EMPTY)", ""), "deadlock"),
     "consumers never change parity": (drop("scales-parity"), "uninitialised|with nothing between them that orders|deadlock"),
-    "rows of the first tile for all": (change("scales-of-rows", "w.m0 + i", "i"), "element \\d+:|grade"),
-    "columns one further": (change("scales-of-columns", "+ lane", "+ lane + 1"), "element \\d+:|grade"),
+    "rows of the first tile for all": (change("scales-of-rows", "w.m0, g.m", "0, g.m"), "element \\d+:|grade"),
+    "columns one further": (change("scales-of-columns", "w.n0, g.n", "w.n0 + 1, g.n"), "element \\d+:|grade"),
 }
 
 

@@ -167,6 +167,13 @@ int ht_dev_pool_free(void *memory, void *stream) {
     return HT_DEV_OK;
 }
 
+int ht_dev_copy_out(void *pinned, const void *memory, size_t bytes, void *stream) {
+    (void)stream;
+    dev.calls++;
+    memcpy(pinned, memory, bytes);
+    return HT_DEV_OK;
+}
+
 int ht_dev_memset_async(void *memory, int byte, size_t bytes, void *stream) {
     (void)stream;
     dev.calls++;
@@ -1517,7 +1524,7 @@ static bool says(const struct halftone_plan *plan, const char *what) {
     return strstr(plan->range, what) != NULL;
 }
 
-/* n x n x n of auto: whether the product is asked to fallback, with no launch for it, or a kernel before it. */
+/* n x n x n of auto: whether the product computes what it does not clear, or a kernel behind it, with where it left its bits. */
 static void fallback_by(halftone *h, int n, int inside, bool is_packed) {
     float one = 1, zero = 0, x = 0;
     struct halftone_plan plan = HALFTONE_PLAN_INIT, named = HALFTONE_PLAN_INIT;
@@ -1529,10 +1536,11 @@ static void fallback_by(halftone *h, int n, int inside, bool is_packed) {
     assert_int_equal(halftone_query(h, 'N', 'N', n, n, n, 1, &plan), HALFTONE_OK);
     assert_memory_equal(&plan, &named, sizeof plan); /* its texts outlive a handle */
     assert_string_equal(plan.kernel, "ht_fake_falls_back");
-    assert_true(says(&plan, inside ? "by the product's own blocks" : "a launch before the product"));
+    assert_true(says(&plan, "any input"));
     assert_int_equal(halftone_set_scheme(h, "f16x3") + halftone_query(h, 'N', 'N', n, n, n, 1, &named), HALFTONE_OK);
     assert_int_equal(halftone_set_scheme(h, "auto"), HALFTONE_OK);
-    assert_int_equal(plan.kernel_ns - named.kernel_ns, inside ? 0 : 3000);
+    assert_int_equal(plan.kernel_ns - named.kernel_ns, 3000); /* a launch, or what the fallback inside costs */
+    assert_int_equal(plan.bound_units - named.bound_units, 17);
     assert_int_equal(halftone_packed_bytes(h, 'A', n, n, 1, &bytes), HALFTONE_OK);
     void *blob = aligned_alloc(HALFTONE_ALIGNMENT, (bytes + HALFTONE_ALIGNMENT) / HALFTONE_ALIGNMENT * HALFTONE_ALIGNMENT);
     assert_non_null(blob);
@@ -1543,12 +1551,13 @@ static void fallback_by(halftone *h, int n, int inside, bool is_packed) {
     assert_int_equal(dev.launched[5], 1);
     assert_int_equal(dev.launched[6], !inside);
     const struct ht_gemm_args *g = &dev.last_args;
-    assert_true(g->fallback_in_kernel == inside && g->a_range_counts != NULL && g->a_any_flag != NULL && g->a_src != NULL);
+    assert_int_equal(g->fallback_in_kernel, inside);
+    assert_true(g->failed != NULL && g->a_row_sums != NULL && g->b_row_sums != NULL && g->a_any_flag != NULL && g->a_src != NULL);
     assert_true(g->k == n && g->a_ld >= n && g->a_k_contiguous == 1);
     free(blob);
 }
 
-static void test_the_product_falls_back_itself_where_a_launch_counts(void **state) {
+static void test_the_product_computes_what_it_does_not_clear_where_a_launch_counts(void **state) {
     (void)state;
     halftone *h = checked_handle();
     dev.dry = true;
@@ -1562,20 +1571,23 @@ static void test_the_product_falls_back_itself_where_a_launch_counts(void **stat
 
 /* ---- packed operands ---- */
 
-/* halftone.h: of packed operands a call needs workspace only for split-K sums, checked or not. */
-static void test_packed_operands_of_auto_need_no_workspace(void **state) {
+/* halftone.h: of packed operands a call needs workspace only for split-K sums, and with auto a bit for each element of C. */
+static void test_packed_operands_of_auto_need_little_workspace(void **state) {
     (void)state;
+    enum { N = 3000, EACH = HT_FAILED_BYTES + HT_FAILED_CAPACITY * 4, BITS = (N + 63) / 64 * ((N + 63) / 64) * EACH, BLOCK = (BITS + 4095) / 4096 * 4096 };
     halftone *h = checked_handle();
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const float one = 1, zero = 0;
     float x = 0;
-    void *block = aligned_alloc(HALFTONE_ALIGNMENT, HALFTONE_ALIGNMENT);
+    void *block = aligned_alloc(HALFTONE_ALIGNMENT, BLOCK);
     assert_non_null(block);
     dev.dry = true;
-    assert_int_equal(halftone_query(h, 'N', 'N', 3000, 3000, 3000, 1, &plan), HALFTONE_OK);
-    assert_true(plan.splits == 1 && says(&plan, "packing checks the data"));
+    assert_int_equal(halftone_query(h, 'N', 'N', N, N, N, 1, &plan), HALFTONE_OK);
+    assert_true(plan.splits == 1 && says(&plan, "any input"));
     assert_int_equal(halftone_set_workspace(h, block, HALFTONE_ALIGNMENT), HALFTONE_OK);
-    assert_int_equal(halftone_sgemm_packed(h, 3000, 3000, 3000, &one, block, block, &zero, &x, 3000), HALFTONE_OK);
+    assert_int_equal(halftone_sgemm_packed(h, N, N, N, &one, block, block, &zero, &x, N), HALFTONE_WORKSPACE);
+    assert_int_equal(halftone_set_workspace(h, block, BLOCK), HALFTONE_OK);
+    assert_int_equal(halftone_sgemm_packed(h, N, N, N, &one, block, block, &zero, &x, N), HALFTONE_OK);
     assert_int_equal(dev.launched[5], 1);
     free(block);
     assert_int_equal(halftone_destroy(h), HALFTONE_OK);
@@ -1723,6 +1735,15 @@ static void test_getters(void **state) {
     expect_set(h, NULL, "bits=12", "ht_fake_plain");
     assert_int_equal(halftone_set_kernel(h, NULL) + halftone_set_scheme(h, "auto"), HALFTONE_OK);
     expect_set(h, "auto", NULL, NULL);
+    assert_int_equal(halftone_set_recompute(h, HALFTONE_RECOMPUTE_NOTHING) + halftone_get_recompute(h, &mode), 0);
+    assert_int_equal(mode, HALFTONE_RECOMPUTE_NOTHING);
+    assert_int_equal(halftone_set_recompute(h, 2), HALFTONE_NOT_SUPPORTED);
+    assert_int_equal(halftone_get_recompute(h, &mode) + halftone_set_recompute(h, HALFTONE_RECOMPUTE_ALL), 0);
+    assert_int_equal(mode, HALFTONE_RECOMPUTE_NOTHING);
+    assert_int_equal(halftone_get_recompute(h, NULL), -18);
+    assert_int_equal(halftone_get_recompute(NULL, &mode), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_set_recompute(NULL, 0), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_last_check(NULL, NULL), HALFTONE_NULL_HANDLE);
     assert_int_equal(halftone_get_stream(h, NULL), -18);
     assert_int_equal(halftone_get_workspace(h, &workspace, NULL), -18);
     assert_int_equal(halftone_get_workspace(h, NULL, &bytes), -18);
@@ -2381,8 +2402,8 @@ int main(void) {
         API_TEST(test_device_errors_become_codes),
         API_TEST(test_create_says_what_is_wrong),
         API_TEST(test_create_takes_the_set_of_the_device),
-        API_TEST(test_packed_operands_of_auto_need_no_workspace),
-        API_TEST(test_the_product_falls_back_itself_where_a_launch_counts),
+        API_TEST(test_packed_operands_of_auto_need_little_workspace),
+        API_TEST(test_the_product_computes_what_it_does_not_clear_where_a_launch_counts),
         API_TEST(test_packed_equals_unpacked),
         API_TEST(test_packed_needs_no_workspace_without_split),
         API_TEST(test_schemes_and_kernels_by_name),

@@ -338,13 +338,16 @@ static void test_total_time(void **state) {
                            direct = ht_pick(&set, "bf16x6u", some, some, some, 1, 0);
     assert_int_equal(ht_total_ns(&set, &panels, some, some, some, 1), panels.predicted_ns + 2 * pack + set.launch_ns);
     assert_int_equal(ht_total_ns(&set, &direct, some, some, some, 1), direct.predicted_ns);
-    /* the product falls back itself where a launch is more than a 64th of all, and its kernel can: 63 L > what the call takes without
-     * packing's own */
+    /* the product computes what it does not clear itself where a launch is more than a 64th of all, and its kernel can, of all of k:
+     * 63 L > what the call takes without packing's own */
     const int64_t rest = ht_total_ns(&set, &panels, some, some, some, 1) - set.launch_ns;
     set.launch_ns = rest / 63 + 2;
     assert_false(ht_fallback_in_kernel(&set, &panels, some, some, some, 1));
     kernel[0].fallback_in_kernel = 1;
     assert_true(ht_fallback_in_kernel(&set, &panels, some, some, some, 1));
+    struct ht_choice in_parts = panels;
+    in_parts.splits = 2;
+    assert_false(ht_fallback_in_kernel(&set, &in_parts, some, some, some, 1));
     set.launch_ns = rest / 63 - 2;
     assert_false(ht_fallback_in_kernel(&set, &panels, some, some, some, 1));
     /* few short rows: all in L2 */
@@ -543,7 +546,7 @@ static void test_pick_set_by_device(void **state) {
         assert_null(ht_pick_set(hopper, capability, 148)); /* sm_90a's code runs on 9.0 alone */
 }
 
-/* The worked examples of ht_pack_tiles; that a call with checked data asks the same and the other operand has no say; absurd
+/* The worked examples of ht_pack_tiles; that an operand which is kept gets the same; absurd
  * shapes. */
 static void test_pack_tiles(void **state) {
     static const struct {
@@ -554,29 +557,18 @@ static void test_pack_tiles(void **state) {
     for (size_t i = 0; i < sizeof worked / sizeof *worked; i++) {
         const int side = (worked[i].n + 63) / 64;
         assert_int_equal(ht_pack_tiles(2 * side, side, 132, 4, 3), worked[i].tiles);
-        assert_int_equal(ht_checked_tiles(&s, 132, worked[i].n), worked[i].tiles);
+        assert_int_equal(ht_kept_tiles(&s, 132, worked[i].n), worked[i].tiles);
     }
-    assert_int_equal(ht_checked_tiles(&s, 132, INT64_C(1) << 31), 4);
+    assert_int_equal(ht_kept_tiles(&s, 132, INT64_C(1) << 31), 4);
     assert_int_equal(ht_pack_tiles(INT64_C(1) << 50, INT64_C(1) << 40, 132, 4, 3), 4);
     assert_int_equal(ht_pack_tiles(32, 16, 132, 1, 3), 1);
-    /* whole rows from 257 to 1024 k, if they are few: one piece, four numbers for 64 rows; else strips of 512 k */
+    /* whole rows from 257 to 1024 k, if they are few; else strips of 512 k */
     for (int64_t k = 256; k <= 1088; k += 64) {
         const int whole = k > 256 && k <= 1024;
         const int otherwise = k > 256 ? HT_PACK_STRIPS : HT_PACK_TILES;
         assert_int_equal(ht_pack_mode_of(32, k / 64, 132), whole ? HT_PACK_ROWS : otherwise);
         assert_int_equal(ht_pack_mode_of(64, k / 64, 132), whole && k <= 512 ? HT_PACK_ROWS : otherwise);
         assert_int_equal(ht_pack_mode_of(67, k / 64, 132), otherwise);
-        for (int64_t row_blocks = 32; row_blocks <= 67; row_blocks += 35) {
-            const int tiles = ht_checked_call_tiles(&s, 132, row_blocks, k);
-            const int expected = whole && row_blocks == 32 ? HT_PACK_ROWS : k > 256 ? HT_PACK_STRIPS : ht_checked_tiles(&s, 132, k);
-            assert_int_equal(tiles, expected);
-            assert_int_equal(ht_checked_counts(tiles), tiles < 0 ? 4 : 1);
-            struct ht_scheme_desc of_tiles = s;
-            of_tiles.scales = HT_SCALES_TILES; /* a packing block has a tile of 64 k */
-            assert_int_equal(ht_checked_call_tiles(&of_tiles, 132, row_blocks, k), ht_checked_tiles(&s, 132, k));
-            assert_int_equal(ht_checked_segments(&s, tiles, k),
-                             tiles == HT_PACK_ROWS ? 1 : ht_ceil_div(k, tiles == HT_PACK_STRIPS ? 512 : 64 * tiles));
-        }
     }
 }
 

@@ -336,7 +336,7 @@ static void worked_wgmma(void **state) {
         model_cost(MODEL_HALFTONE, s, &t, &cube, &c);
         assert_true(c.fits);
         assert_int_equal(c.regs_accumulators + c.regs_fragments + c.regs_other, 232);
-        assert_int_equal(c.smem_bytes, 4 * (40960 + 16) + 2 * (8 + 16384) + (192 + 128) * 4 + 8 + 16);
+        assert_int_equal(c.smem_bytes, 4 * (40960 + 16) + 2 * (8 + 16384) + (2 * 192 + 128) * 4 + 8 + 16);
         assert_int_equal(c.formula.waves.step_busy_x256, (cluster == 1 ? 1263 : 1245) * 256);
     }
     const struct tile low = {64, 128, 32, 64, 64, 16, 8, 2};
@@ -352,7 +352,7 @@ static void worked_wgmma(void **state) {
     model_cost(MODEL_HALFTONE, s, &half, &cube, &c);
     assert_true(c.fits && model_has_two_intervals(s, &half) && model_producer_is_tight(s, &half));
     assert_int_equal(c.regs_per_thread, 168); /* so that two do not fit an SM, and a block of packing fits beside one */
-    assert_int_equal(c.smem_bytes, 8 * (12288 + 16) + 8 + 8192 + (32 + 64) * 4 + 8 + 16);
+    assert_int_equal(c.smem_bytes, 8 * (12288 + 16) + 8 + 8192 + (2 * 32 + 64) * 4 + 8 + 16);
     assert_true(c.smem_bytes + 1024 <= h200.smem_per_sm_bytes - (h200.smem_per_sm_bytes / 2 + 1 + 1024));
     const struct tile deep = {32, 64, 128, 32, 64, 32, 3, 1}; /* fits an SM, but not half of one */
     model_cost(MODEL_HALFTONE, i8x6, &deep, &cube, &c);

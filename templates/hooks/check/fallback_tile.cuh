@@ -1,6 +1,6 @@
-// check/fallback_tile: 64 x 64 blocks of C by DMMA, by four warps, straight from the caller's matrices: what a product's kernel does with
-// blocks that fail the data check, where a launch for them would take longer than asking, and what that launch does (fallback_dmma). No
-// shared memory and no barrier: in the product panels are in flight into the one, and warps come here apart.
+// check/fallback_tile: 64 x 64 blocks of C by DMMA, by four warps, straight from the caller's matrices: what the launch behind a product does with
+// blocks that have many results which the certificate has not cleared (fallback_dmma), and each warp of a product's kernel with its own, where
+// a launch would count. No shared memory and no barrier.
 //
 //   a warp: 32 x 32 of the block (32 x 16, twice, beside three warpgroups)     a step: 16 k, one MMA for 16 x 8 results
 //   a lane: rows lane / 4 + 8 i, columns lane / 4 + 8 j, and of both k 4 (lane % 4) .. + 3 of a step
@@ -9,7 +9,7 @@
 // "Matrix Fragments for mma.m16n8k16 with floating point type", .f64), so k comes in another order than it lies in memory, in both
 // operands alike. Products of FP32 numbers are exact in FP64, whose MMAs run at the rate of FFMA; so a result is the exact
 // one, rounded once, but for k times 2^-53 of the largest partial sum, whatever order k and native FP32 have.
-constexpr int FALLBACK_ROWS = 4, FALLBACK_COLS = BN / WN > 2 ? 2 : 4; // of a lane: three warpgroups have fewer registers
+constexpr int FALLBACK_ROWS = 4, FALLBACK_COLS = BN == 64 && WN == 32 ? 4 : 2; // of a lane: warps of warpgroups have 16 columns of C
 constexpr int FALLBACK_HEIGHT = 8 * FALLBACK_ROWS, FALLBACK_WIDTH = 8 * FALLBACK_COLS; // of a warp
 constexpr int FALLBACK_K = 16, FALLBACK_K_PER_LANE = 4;                        // k of a step, and a lane's of them
 
@@ -144,15 +144,17 @@ template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[FALLBACK_CO
     }
 }
 
-// Rows row0 .. row0 + 63 and as many columns from col0 on as two warps have, over all of k. beta == 0 does not read C.
-template <int UNROLL> HT_DEVICE void ht_fallback_columns(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
+// FALLBACK_HEIGHT x FALLBACK_WIDTH results from (row, col) on, by a warp, over all of k: of one block of 64 x 64 those that have a bit. beta == 0
+// does not read C.
+template <int UNROLL> HT_DEVICE void ht_fallback_piece(const ht_gemm_args &g, long long entry, int row, int col)
 {
-    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x >> 5 & 3, line = lane / 4, own = lane % 4 * FALLBACK_K_PER_LANE;
-    const int row = row0 + warp % 2 * FALLBACK_HEIGHT, col = col0 + warp / 2 * FALLBACK_WIDTH;
-    ht_lines a = ht_open_lines(g.a_src + entry * g.a_src_stride, g.a_ld, g.a_k_contiguous, row + line, row0 + 64, g.m, own);
-    ht_lines b = ht_open_lines(g.b_src + entry * g.b_src_stride, g.b_ld, g.b_k_contiguous, col + line, col0 + 2 * FALLBACK_WIDTH, g.n, own);
+    const int lane = (int)threadIdx.x & 31, line = lane / 4, own = lane % 4 * FALLBACK_K_PER_LANE;
+    ht_lines a = ht_open_lines(g.a_src + entry * g.a_src_stride, g.a_ld, g.a_k_contiguous, row + line, row + FALLBACK_HEIGHT, g.m, own);
+    ht_lines b = ht_open_lines(g.b_src + entry * g.b_src_stride, g.b_ld, g.b_k_contiguous, col + line, col + FALLBACK_WIDTH, g.n, own);
     double sum[FALLBACK_ROWS / 2][FALLBACK_COLS][4] = {};
     ht_multiply_lines<UNROLL>(sum, &a, &b, g.k, own);
+    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    const unsigned *words = g.failed ? ht_failed_block(g, entry, row / 64, col / 64) : nullptr; // all of a warp's results are of one block
     const int first = row + line, side = col + lane % 4 * 2;
     float *c = g.c + entry * g.c_stride + (long long)side * g.ldc + first;
 #pragma unroll
@@ -163,15 +165,47 @@ template <int UNROLL> HT_DEVICE void ht_fallback_columns(const ht_gemm_args &g, 
             float *to = c + to_side * g.ldc + i * 8;
             const float s = (float)sum[i / 2][j / 2][i % 2 * 2 + j % 2];
             const float v = alpha != 0.0f ? __fmul_rn(alpha, s) : 0.0f; // alpha == 0 ignores A and B, NaN included
-            if (first + i * 8 < g.m && side + to_side < g.n) //@mutate fallback-columns
+            if (first + i * 8 < g.m && side + to_side < g.n && (words == nullptr || ht_has_failed(words, (first + i * 8) % 64, (side + to_side) % 64))) //@mutate fallback-columns
                 ht_stg4(to, beta != 0.0f ? __fmaf_rn(beta, ht_ldg4(to), v) : v);
         }
     }
 }
 
-template <int UNROLL> HT_DEVICE void ht_fallback_block(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
+// A block of 64 x 64, by four warps.
+template <int UNROLL> HT_DEVICE void ht_fallback_block(const ht_gemm_args &g, long long entry, int row0, int col0)
 {
+    const int warp = (int)threadIdx.x >> 5 & 3;
 #pragma unroll 1
     for (int col = col0; col < col0 + 64 && col < g.n; col += 2 * FALLBACK_WIDTH)
-        ht_fallback_columns<UNROLL>(g, alpha, beta, entry, row0, col);
+        ht_fallback_piece<UNROLL>(g, entry, row0 + warp % 2 * FALLBACK_HEIGHT, col + warp / 2 * FALLBACK_WIDTH);
+}
+
+// ROWS x 16 results from (row0, col0) on, by the warp that has left bits of them: many at once, or one by one.
+constexpr int PIECE_ELEMENTS_MOST = 4;
+template <int ROWS> HT_DEVICE void ht_fallback_of_warp(const ht_gemm_args &g, long long entry, int row0, int col0)
+{
+    const int lane = (int)threadIdx.x & 31, row = row0 + lane % 2 * 32, col = col0 + lane / 2; // of a lane's word
+    ht_warp_sync(); // what the warp has stored is there
+    const bool there = lane % 2 * 32 < ROWS && row < g.m && col < g.n;
+    const unsigned own = there ? (unsigned)ht_ldg_i32((const int *)ht_failed_word(g, entry, row, col)) : 0;
+    int count = ht_count_bits(own);
+    for (int m = 1; m < 32; m *= 2)
+        count += ht_shfl_xor(count, m);
+    if (count > PIECE_ELEMENTS_MOST) {
+#pragma unroll 1
+        for (int half = 0; half < ROWS && row0 + half < g.m; half += FALLBACK_HEIGHT) //@mutate inside-half
+            ht_fallback_piece<1>(g, entry, row0 + half, col0);
+        if (lane == 0)
+            ht_count_block(g, row0, col0, ROWS, 16);
+        return;
+    }
+#pragma unroll 1
+    for (int from = 0; count > 0 && from < 32; from++) {
+        unsigned left = lane == from ? own : 0;
+        for (int m = 1; m < 32; m *= 2)
+            left |= (unsigned)ht_shfl_xor((int)left, m);
+#pragma unroll 1
+        for (; left != 0; left &= left - 1)
+            ht_recompute(g, entry, row0 + from % 2 * 32 + ht_lowest_bit(left), col0 + from / 2); //@mutate inside-one
+    }
 }

@@ -2,6 +2,7 @@
 // mma.m16n8k16"). One load brings 16 rows x 16 k of A, or two neighbouring 8-column tiles of B. Row and 16-byte chunk
 // that a lane addresses:
 constexpr int D_REGS = MMA_M * MMA_N / WAVE; // accumulators of a lane in one MMA tile
+constexpr int ROW_LANES_STEP = 4, ROW_LANES_END = 32; // lanes that have rows of the same columns, from one to the next
 
 HT_DEVICE int ht_a_row(int lane)
 {

@@ -13,6 +13,7 @@
 // LDS serves eight lanes of a ds_read_b128 at a time. They have eight different rows modulo 8, so the swizzle gives
 // them eight different chunks: all 32 banks, no conflict.
 constexpr int D_REGS = MMA_M * MMA_N / WAVE; // accumulators of a lane in one MMA tile
+constexpr int ROW_LANES_STEP = 1, ROW_LANES_END = MMA_M; // lanes that have rows of the same columns, from one to the next
 
 HT_DEVICE int ht_a_row(int lane)
 {

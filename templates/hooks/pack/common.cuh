@@ -2,12 +2,9 @@
 constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one k block
 constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
 constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one slice in an atom's row
-constexpr unsigned LARGE_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled //@mutate large-count-least
-constexpr unsigned NORMAL_LEAST = 0x04000400u;                  // 2^-14: what counts with SUMS //@mutate normal-least
-constexpr int RANGE_ALL_ZERO = 0x7fffffff, RANGE_NONFINITE = -0x7fffffff; // as check/range_check reads them
-constexpr int NONFINITE = -1;                                   // instead of a count
+constexpr unsigned LARGE_LEAST = 0x34013401u;                   // next to 2^-2 in FP16, twice: what surely is not small, scaled //@mutate large-least
 constexpr int SUM_WORDS = 66;                                   // HT_SUM_WORDS
-enum { COUNTS = 1, COUNTS_AND_COPY, SUMS };                     // what packing finds out for the data check, as templates take it; 0: nothing
+enum { SUMS = 1, SUMS_AND_COPY };                               // what packing does for the certificate, as templates take it; 0: nothing
 
 struct pack_pair {
     ht_pack_args operand[2];
@@ -90,46 +87,32 @@ HT_DEVICE uint4 load_guarded(const float *p, int left)
                       left > 2 ? ht_as_uint(ht_ldg4(p + 2)) : 0, left > 3 ? ht_as_uint(ht_ldg4(p + 3)) : 0); //@mutate common-load-some
 }
 
-// What a thread has seen of its row: pairs of ht_count_large_f16x2, and with SUMS what its small elements lose (pack/row_sums).
+// What a thread has seen of a row: pairs of ht_count_large_f16x2.
 struct large_counts {
     unsigned count, nonfinite;
-    unsigned small; // key of the least element that is not small
-    int lost;
 };
 
 // `packed`: WORDS words of the high slices.
 template <int CHECK, int WORDS> HT_DEVICE void observe_slices(const unsigned *packed, large_counts *large_count)
 {
     for (int i = 0; CHECK > 0 && !SCALES_TILES && i < WORDS; i++)
-        ht_count_large_f16x2(&large_count->count, &large_count->nonfinite, packed[i], CHECK == SUMS ? NORMAL_LEAST : LARGE_LEAST);
+        ht_count_large_f16x2(&large_count->count, &large_count->nonfinite, packed[i], LARGE_LEAST);
 }
 
-// What it has seen: large elements and, above the counts, how many have met NaN or Inf: `nonfinite` is NaN there, else still 0.
-HT_DEVICE int counted_by(const large_counts &large_count)
+// A power of two up to 32 in FP16, twice.
+HT_DEVICE unsigned f16_pair_of(int n)
 {
-    const float large = ht_f16_value((unsigned short)large_count.count) + ht_f16_value((unsigned short)(large_count.count >> 16));
-    return (int)large + (((large_count.nonfinite | large_count.nonfinite >> 16) & 0x7c00u) != 0 ? 0x10000 : 0);
+    return 0x3c003c00u + (n > 16 ? 5u : n > 8 ? 4u : n > 4 ? 3u : n > 2 ? 2u : n > 1 ? 1u : 0u) * 0x04000400u;
 }
 
-HT_DEVICE int count_of(int counted)
+// Whether it has met NaN or Inf: `nonfinite` is NaN there, else still 0.
+HT_DEVICE bool has_nonfinite(const large_counts &large_count)
 {
-    return counted < 0x10000 ? counted : NONFINITE; //@mutate count-of
+    return (large_count.nonfinite & 0x7c007c00u) != 0;
 }
 
-// A block's number for the data check, at `to`.
-HT_DEVICE void store_number(const ht_pack_args &g, int *to, int number)
+// Whether all of `elements` are large: mostly they are.
+HT_DEVICE bool all_are_large(const large_counts &large_count, int elements)
 {
-    ht_stg_i32(to, number);
-    if (number < 0) //@mutate store-number
-        ht_stg_i32(g.any_flag + 1, g.epoch);
-    if (blockIdx.x == 0)
-        ht_stg_i32(g.any_flag, g.epoch);
-}
-
-// The number from counts. least: of its rows' counts (count - NONFINITE, times two); live: whether any row
-// has an element that is not zero; depth: its k.
-HT_DEVICE void store_count(const ht_pack_args &g, int *to, unsigned least, bool live, int depth)
-{
-    const int count = (int)(least / 2) + NONFINITE;
-    store_number(g, to, count == NONFINITE ? RANGE_NONFINITE : live ? 8 * count - 5 * depth : RANGE_ALL_ZERO);
+    return large_count.count == f16_pair_of(elements / 2) && !has_nonfinite(large_count); //@mutate all-large
 }

@@ -23,8 +23,9 @@ HT_DEVICE bool is_outlier_row(const uint4 *chunk, float factor, int left)
     return live != 0 && !(squares >= LEAST_SQUARE * (float)(left < 32 ? left : 32) && squares <= MOST_SQUARES);
 }
 
-// The block's number for the data check, at `to`: blocks of C that meet an outlier are the fallback's. words: shared memory, one a warp.
-HT_DEVICE void store_outliers(const ht_pack_args &g, int *to, unsigned words, bool outlier)
+// Where the block has an outlier, the number of its 64 rows becomes negative: the certificate clears nothing of theirs. Everything else of the
+// sums stays 0, as the caller has left it, since no block sees all of a row. words: shared memory, one a warp.
+HT_DEVICE void store_outliers(const ht_pack_args &g, long long entry, int row_block, unsigned words, bool outlier)
 {
     const int warp = (int)threadIdx.x / 32;
     int any = outlier;
@@ -37,5 +38,9 @@ HT_DEVICE void store_outliers(const ht_pack_args &g, int *to, unsigned words, bo
         return;
     for (int w = 0; w < PACK_THREADS / 32; w++)
         any |= (int)ht_as_uint(ht_lds4(words + (unsigned)w * 4));
-    store_number(g, to, any != 0 ? RANGE_NONFINITE : 0);
+    if (any != 0)
+        ht_stg_i32(g.row_sums + entry * g.sums_stride + row_blocks_of(g) * 64 + row_block * 4, -1);
+    raise_flag(g, any != 0);
+    if (blockIdx.x == 0)
+        begin_flags(g);
 }

@@ -39,8 +39,8 @@ struct rows_tile {
     unsigned room;                    // shared memory
 };
 
-// Numbers for each row in shared memory: what parts of it have measured; what they have counted; what others have found.
-constexpr int ROOM_MEASURED = 0, ROOM_COUNTED = 1, ROOM_LOST = 2, ROOM_OTHERS = 3;
+// Numbers for each row in shared memory: what parts of it have measured; what they have seen for the certificate; what others have found.
+constexpr int ROOM_MEASURED = 0, ROOM_SEEN = 1, ROOM_OTHERS = 2;
 constexpr int ROOM_PARTS = 8;
 
 template <class SHAPE> HT_DEVICE unsigned room_at(const rows_tile &at, int kind, int part, int row)
@@ -48,7 +48,7 @@ template <class SHAPE> HT_DEVICE unsigned room_at(const rows_tile &at, int kind,
     return at.room + (unsigned)((kind * ROOM_PARTS + part) * SHAPE::HEIGHT + row % SHAPE::HEIGHT) * 4;
 }
 
-constexpr int ROWS_BYTES = 3 * ROOM_PARTS * ROWS_OF_BLOCK * 4;
+constexpr int ROWS_BYTES = 2 * ROOM_PARTS * ROWS_OF_BLOCK * 4;
 
 // Of the rows from row0 on, k from k0 on.
 template <class SHAPE> HT_DEVICE rows_tile find_rows(const ht_pack_args &g, long long entry, int row0, int k0)
@@ -155,20 +155,17 @@ HT_DEVICE void write_run(const rows_tile &at, int j, int run, const uint4 *x, fl
 {
     constexpr int WORDS = SHAPE::RUN * SLICE_BYTES / 4; // of the run in a slice: 2 or 4
     const int k = run * SHAPE::FAR;
-    unsigned packed[SLICES][WORDS], bits[SHAPE::RUN];
+    unsigned packed[SLICES][WORDS];
 #pragma unroll
     for (int e = 0; e < SHAPE::RUN; e += 4) {
         float four[4];
 #pragma unroll
         for (int q = 0; q < 4; q++) {
             const uint4 load = x[run * SHAPE::RUN_LOADS + (e + q) / SHAPE::LOAD_K];
-            bits[e + q] = word_of(load, SHAPE::BY_K ? q : j);
-            four[q] = scaled(bits[e + q], factor);
+            four[q] = scaled(word_of(load, SHAPE::BY_K ? q : j), factor);
         }
         ht_split_four<WORDS>(packed, e / 4 * SLICE_BYTES, four);
     }
-    if (CHECK == SUMS)
-        observe_small<SHAPE::RUN>(bits, factor, large_count);
     observe_slices<CHECK, WORDS>(packed[0], large_count);
     for (int s = 0; s < SLICES; s++) {
         const int chunk = at.chunk ^ j ^ k % ATOM_K / CHUNK_K ^ s % ATOM_SLICES * ATOM_CHUNKS;
@@ -181,6 +178,27 @@ HT_DEVICE void write_run(const rows_tile &at, int j, int run, const uint4 *x, fl
     }
 }
 
+// Row j's elements of loads i to i + 3; zeros for those that are not there.
+template <class SHAPE> HT_DEVICE uint4 across(const uint4 *x, int i, int j)
+{
+    return i < SHAPE::LOADS ? make_uint4(word_of(x[i], j), word_of(x[i + 1], j), word_of(x[i + 2], j), word_of(x[i + 3], j)) : make_uint4(0, 0, 0, 0);
+}
+
+// What the thread has seen in its elements of row j.
+template <class SHAPE> HT_DEVICE unsigned seen_in_row(int j, const uint4 *x, float factor, const large_counts &large_count, unsigned small)
+{
+    constexpr int ELEMENTS = SHAPE::RUNS * SHAPE::RUN;
+    unsigned seen = has_nonfinite(large_count) ? NONFINITE : 0;
+    if (all_are_large(large_count, ELEMENTS))
+        return ELEMENTS * COUNTED;
+#pragma unroll
+    for (int i = 0; i < SHAPE::LOADS; i += 4) {
+        if (SHAPE::BY_K)
+            seen += seen_in_some(x[i], x[i + 1], x[i + 2], x[i + 3], factor, small);
+    }
+    return SHAPE::BY_K ? seen : seen + seen_in_some(across<SHAPE>(x, 0, j), across<SHAPE>(x, 4, j), across<SHAPE>(x, 8, j), across<SHAPE>(x, 12, j), factor, small);
+}
+
 // Scales and writes what a thread holds, and leaves what it has seen of its rows beside their magnitudes, which KIND and PARTS tell.
 template <class SHAPE, int CHECK, int KIND, int PARTS>
 HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint4 *x)
@@ -190,7 +208,7 @@ HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint
         const int most = magnitude_of_parts<SHAPE, KIND, PARTS>(at, at.row + j);
         const int exponent = ht_row_exponent(most);
         const float factor = ht_pow2(-exponent);
-        large_counts large_count = {0, 0, key_of_limit(exponent), 0};
+        large_counts large_count = {0, 0};
         if (at.k < SHAPE::RUN)
             ht_stg_i32(g.row_absmax + at.entry * g.absmax_stride + at.row0 / 64 * 64 + at.row + j, most);
 #pragma unroll
@@ -200,61 +218,38 @@ HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint
         }
         if (CHECK == 0)
             continue;
-        int counted = counted_by(large_count), lost = large_count.lost;
-        for (int m = SHAPE::STEP; m < SHAPE::STEP * SHAPE::ALONG; m *= 2) {
-            counted += ht_shfl_xor(counted, m);
-            lost += CHECK == SUMS ? ht_shfl_xor(lost, m) : 0;
-        }
+        unsigned seen = seen_in_row<SHAPE>(j, x, factor, large_count, key_of_limit(exponent));
+        for (int m = SHAPE::STEP; m < SHAPE::STEP * SHAPE::ALONG; m *= 2)
+            seen += (unsigned)ht_shfl_xor((int)seen, m);
         if (at.leads)
-            ht_sts4(room_at<SHAPE>(at, ROOM_COUNTED, at.part, at.row + j), ht_as_float((unsigned)counted));
-        if (at.leads && CHECK == SUMS)
-            ht_sts4(room_at<SHAPE>(at, ROOM_LOST, at.part, at.row + j), ht_as_float((unsigned)lost));
+            ht_sts4(room_at<SHAPE>(at, ROOM_SEEN, at.part, at.row + j), ht_as_float(seen));
     }
 }
 
-// The block's numbers for the data check, one for each 16 rows, by its first warp: a row a lane (of 16 rows twice, of 64 lanes more often).
-// number: of row0's 16 rows; depth: the block's k.
-template <class SHAPE> HT_DEVICE void store_range_rows(const ht_pack_args &g, const rows_tile &at, int *number, int depth)
+// Of a row, what all parts have seen.
+template <class SHAPE> HT_DEVICE seen_of_row seen_by_parts(const rows_tile &at, int row)
 {
-    const int row = (int)threadIdx.x % SHAPE::HEIGHT;
-    int counted = 0;
-    for (int p = 0; p < SHAPE::PARTS; p++) //@mutate store-range-rows
-        counted += (int)ht_as_uint(ht_lds4(room_at<SHAPE>(at, ROOM_COUNTED, p, row)));
-    const int count = at.row0 + row < g.rows ? count_of(counted) : depth; // rows beyond the matrix do not matter //@mutate store-range-rows-2
-    const int live = magnitude_of_parts<SHAPE, ROOM_MEASURED, SHAPE::PARTS>(at, row) != 0;
-    unsigned both = (unsigned)(count - NONFINITE) * 2 + (unsigned)live, least = both;
-    for (int m = 1; m < ROWS_OF_BLOCK; m *= 2) {
-        const unsigned other = (unsigned)ht_shfl_xor((int)least, m);
-        least = other < least ? other : least;
-        both |= (unsigned)ht_shfl_xor((int)both, m);
-    }
-    if ((int)threadIdx.x < SHAPE::HEIGHT && threadIdx.x % ROWS_OF_BLOCK == 0)
-        store_count(g, number + (int)threadIdx.x / ROWS_OF_BLOCK, least, both & 1, depth);
-}
-
-// Of a row, all parts' numbers of this kind.
-template <class SHAPE, int KIND> HT_DEVICE int sum_of_parts(const rows_tile &at, int row)
-{
-    int sum = 0;
+    seen_of_row seen = {0, 0, false};
     for (int p = 0; p < SHAPE::PARTS; p++) //@mutate sum-of-parts
-        sum += (int)ht_as_uint(ht_lds4(room_at<SHAPE>(at, KIND, p, row)));
-    return sum;
+        add_part(&seen, ht_as_uint(ht_lds4(room_at<SHAPE>(at, ROOM_SEEN, p, row))));
+    return seen;
 }
 
 // The block's sums, by its first warp: a row a lane. MEASURED, PARTS: where the rows' absmax over all of k lie; piece: of `pieces` of k.
 template <class SHAPE, int MEASURED, int PARTS> HT_DEVICE void store_row_sums(const ht_pack_args &g, const rows_tile &at, int pieces, int piece)
 {
-    const int row = (int)threadIdx.x % SHAPE::HEIGHT, counted = sum_of_parts<SHAPE, ROOM_COUNTED>(at, row);
+    const int row = (int)threadIdx.x % SHAPE::HEIGHT;
+    const seen_of_row seen = seen_by_parts<SHAPE>(at, row);
     const bool live = piece == 0 && magnitude_of_parts<SHAPE, MEASURED, PARTS>(at, row) != 0;
-    int products = products_of(counted, live);
+    int products = products_of(seen, live);
     if ((int)threadIdx.x < SHAPE::HEIGHT)
-        store_row_sum(g, at.entry, at.row0 + row, pieces, sum_of_parts<SHAPE, ROOM_LOST>(at, row), counted);
+        store_row_sum(g, at.entry, at.row0 + row, pieces, seen);
     for (int m = 1; m < SHAPE::HEIGHT; m *= 2)
         products += ht_shfl_xor(products, m);
     if (threadIdx.x == 0)
         store_products(g, at.entry, at.row0, SHAPE::HEIGHT, pieces, products);
     if (threadIdx.x == 0 && blockIdx.x == 0)
-        ht_stg_i32(g.any_flag, g.epoch);
+        begin_flags(g);
 }
 
 // What a thread holds, from the matrix. k0: where the block begins.
@@ -273,7 +268,7 @@ template <class SHAPE> HT_DEVICE void load_held(const ht_pack_args &g, const row
 template <bool K_MAJOR, int ROWS, int LOADS, int CHECK>
 HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool passes)
 {
-    static_assert(CHECK == 0 || ROWS == ROWS_OF_BLOCK, "the data check has a number for each 16 rows");
+    static_assert(CHECK == 0 || ROWS == ROWS_OF_BLOCK, "sums have a number for each 16 rows");
     using shape = rows_shape<K_MAJOR, ROWS_WARPS, ROWS, LOADS>;
     rows_tile at = find_rows<shape>(g, entry, (int)blockIdx.x * ROWS, 0);
     at.room = ht_smem_base<ROWS_BYTES>();
@@ -287,10 +282,8 @@ HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool pass
     if (CHECK == 0)
         return;
     ht_barrier();
-    if (threadIdx.x < WAVE && CHECK == SUMS) // of 64 lanes, too, all must come to a shuffle
+    if (threadIdx.x < WAVE) // of 64 lanes, too, all must come to a shuffle
         store_row_sums<shape, ROOM_MEASURED, shape::PARTS>(g, at, 1, 0);
-    else if (threadIdx.x < WAVE)
-        store_range_rows<shape>(g, at, g.range_counts + at.entry * g.range_stride + blockIdx.x, g.k);
 }
 
 // Three blocks of FEW_LOADS an SM: 80 registers, so that a block of a small product fits beside one.

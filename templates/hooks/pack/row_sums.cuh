@@ -31,29 +31,41 @@ HT_DEVICE int lost_of(float y)
     return (FLUSHES_SUBNORMALS ? LOST_MOST : up) + LOST_ALIGNMENT; //@mutate lost-alignment
 }
 
-// Of `count` elements that a thread holds, as bits: mostly none is small.
-template <int COUNT> HT_DEVICE void observe_small(const unsigned *bits, float factor, large_counts *large_count)
+// What threads and parts of a block tell of a row, in one word: what is lost, NONFINITE more for each that has met NaN or Inf, and from COUNTED on elements that
+// count: those from 2^-14 on, scaled, in FP16.
+constexpr unsigned COUNTED = 1u << 22, NONFINITE = 263168; // what 512 elements lose is less
+static_assert(512 * (LOST_MOST + LOST_ALIGNMENT) < NONFINITE && 8 * NONFINITE < COUNTED, "of up to 8 lanes with up to 64 elements each");
+
+HT_DEVICE unsigned seen_in_one(unsigned bits, float factor, unsigned small)
 {
-    unsigned least = 0xffffffffu;
-#pragma unroll
-    for (int i = 0; i < COUNT; i++) {
-        const unsigned key = small_key(bits[i]);
-        least = key < least ? key : least;
-    }
-    if (least >= large_count->small)
-        return;
-    unsigned rest[COUNT + 1]; // each element moves to the front: a loop that is not unrolled could not number registers
-#pragma unroll
-    for (int i = 0; i < COUNT; i++)
-        rest[i] = bits[i];
+    const float y = __fmul_rn(ht_as_float(bits), factor);
+    const unsigned least = FLUSHES_SUBNORMALS ? 0x38800000u : 0x0400u, high = FLUSHES_SUBNORMALS ? ht_as_uint(y) & 0x7fffffffu : ht_f16_rn(y) & 0x7fffu; //@mutate counts-least
+    const bool counts = high >= least && high <= (FLUSHES_SUBNORMALS ? 0x7f800000u : 0x7c00u);
+    return (counts ? COUNTED : 0) + (small_key(bits) < small ? (unsigned)lost_of(y) : 0);
+}
+
+// Whether an element is finite and not small.
+HT_DEVICE bool is_large(unsigned bits, unsigned small)
+{
+    return small_key(bits) - small < 0xfeffffffu - small; //@mutate is-large
+}
+
+// Of 16 elements, or fewer and zeros. There once in a kernel, and called: cold code takes longer to be fetched than to run.
+HT_OUTLINED unsigned seen_in_some(uint4 a, uint4 b, uint4 c, uint4 d, float factor, unsigned small)
+{
+    unsigned seen = 0;
 #pragma unroll 1
-    for (int n = 0; n < COUNT; n++) {
-        large_count->lost += small_key(rest[0]) < large_count->small ? lost_of(__fmul_rn(ht_as_float(rest[0]), factor)) : 0;
-        rest[COUNT] = 0;
-#pragma unroll
-        for (int i = 0; i < COUNT; i++)
-            rest[i] = rest[i + 1];
+    for (int i = 0; i < 4; i++) { // each moves to the front: a loop that is not unrolled could not number registers
+        if (is_large(a.x, small) && is_large(a.y, small) && is_large(a.z, small) && is_large(a.w, small))
+            seen += 4 * COUNTED;
+        else
+            seen += seen_in_one(a.x, factor, small) + seen_in_one(a.y, factor, small) + seen_in_one(a.z, factor, small) + seen_in_one(a.w, factor, small);
+        a = b;
+        b = c;
+        c = d;
+        d = make_uint4(0, 0, 0, 0);
     }
+    return seen;
 }
 
 // ---- blocks that hold pieces of a row add up what they have found, each by one addition to a word of 64 bits, whose upper bits count them: who
@@ -93,11 +105,33 @@ HT_DEVICE void raise_flag(const ht_pack_args &g, bool is_raised)
         ht_stg_i32(g.any_flag + 1, g.epoch);
 }
 
-// Of one row, by one thread: what the block's threads have lost and counted (counted_by).
-HT_DEVICE void store_row_sum(const ht_pack_args &g, long long entry, int row, int pieces, int lost, int counted)
+// What one thread of an operand writes: the call's number, and that nothing has failed so far.
+HT_DEVICE void begin_flags(const ht_pack_args &g)
+{
+    ht_stg_i32(g.any_flag, g.epoch);
+    if (g.failed_count)
+        ht_stg_i32(g.failed_count, 0); //@mutate begin-flags
+}
+
+// All that the block's parts tell of a row.
+struct seen_of_row {
+    int counted, lost;
+    bool nonfinite;
+};
+
+HT_DEVICE void add_part(seen_of_row *row, unsigned part)
+{
+    const int lost = (int)(part % COUNTED);
+    row->counted += (int)(part / COUNTED);
+    row->lost += lost;
+    row->nonfinite = row->nonfinite || lost >= (int)NONFINITE; //@mutate add-part
+}
+
+// Of one row, by one thread.
+HT_DEVICE void store_row_sum(const ht_pack_args &g, long long entry, int row, int pieces, const seen_of_row &seen)
 {
     long long sum;
-    const long long v = lost + ((long long)(counted >= 0x10000) << NONFINITE_SHIFT); //@mutate store-row-sum
+    const long long v = seen.nonfinite ? 1ll << NONFINITE_SHIFT : seen.lost; //@mutate store-row-sum
     if (!add_up(sum_words(g, entry, row / 64) + row % 64, pieces, v, &sum))
         return;
     const int number = sum >> NONFINITE_SHIFT ? -1 : (int)sum;
@@ -106,9 +140,9 @@ HT_DEVICE void store_row_sum(const ht_pack_args &g, long long entry, int row, in
 }
 
 // A row's part of the number of its 64 rows. live: in the first piece of a row that has a finite nonzero element.
-HT_DEVICE int products_of(int counted, bool live)
+HT_DEVICE int products_of(const seen_of_row &seen, bool live)
 {
-    return counted % 0x10000 - (live ? ENOUGH_NONZEROS : 0);
+    return seen.counted - (live ? ENOUGH_NONZEROS : 0);
 }
 
 // Of `rows` rows from row0 on, 16, 32 or 64, by one thread: their part of four numbers.

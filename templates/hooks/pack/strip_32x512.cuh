@@ -7,11 +7,11 @@
 // Neither tiles in shared memory nor a second pass through it: half the instructions of tiles, and a load has 128 bytes of a line either way.
 //
 // Where k is contiguous a block may as well take fewer rows that are longer, up to one of 16384 k, and meets nobody (pack_rows): on an H200
-// 1 to 15 % of its time, and up to 40 % below 2048 k. Where rows are contiguous, loads of fewer than 32 would be less than a line. The data
-// check needs its pieces of 512 k.
+// 1 to 15 % of its time, and up to 40 % below 2048 k. Where rows are contiguous, loads of fewer than 32 would be less than a line. Sums have
+// numbers of 16 rows at least.
 constexpr int STRIP_ROWS = 32, STRIP_K = 512, STRIP_WARPS = PACK_THREADS / 32;
 constexpr int STRIP_PREFETCH = 2;
-constexpr int STRIP_BYTES = 4 * ROOM_PARTS * STRIP_ROWS * 4;
+constexpr int STRIP_BYTES = 3 * ROOM_PARTS * STRIP_ROWS * 4;
 
 // Rows of a block that takes them whole where k is contiguous: 8 of up to 2048 k, 4, 2, or 1 of 16384. 0: strips, of which one has all k,
 // or because no block could hold a row.
@@ -73,16 +73,10 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
     if (threadIdx.x == 0)
         order = ht_add_relaxed_i32(exchange.arrived, 1);
     write_rows<shape, CHECK, ROOM_OTHERS, ROOM_PARTS>(g, at, x); //@mutate pack-strip-3
-    if (CHECK == SUMS) {
+    if (CHECK > 0) {
         ht_barrier();
         if (threadIdx.x < WAVE)
             store_row_sums<shape, ROOM_OTHERS, ROOM_PARTS>(g, at, pieces, piece);
-    } else if (CHECK > 0) {
-        const int left = g.k - piece * STRIP_K, depth = left < STRIP_K ? left : STRIP_K; // without zeros behind //@mutate pack-strip
-        int *number = g.range_counts + entry * g.range_stride + ((long long)(at.row0 / 64) * pieces + piece) * ROW_BLOCKS + at.row0 % 64 / ROWS_OF_BLOCK; //@mutate pack-strip-2
-        ht_barrier();
-        if (threadIdx.x < WAVE)
-            store_range_rows<shape>(g, at, number, depth);
     }
     leave_exchange<STRIP_ROWS>(attach_exchange(g, entry, pieces), order); // found again: no registers for it in between
 }

@@ -1,6 +1,7 @@
 // prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
 // supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
 #define HT_DEVICE static __device__ __forceinline__
+#define HT_OUTLINED static __device__ __noinline__
 
 // What __launch_bounds__ takes second: blocks.
 constexpr int ht_bound(int, int blocks)
@@ -112,6 +113,11 @@ HT_DEVICE void ht_stg8(void *p, unsigned x, unsigned y)
 }
 
 HT_DEVICE void ht_stg4(float *p, float v)
+{
+    *p = v;
+}
+
+HT_DEVICE void ht_stg_u8(unsigned char *p, unsigned char v)
 {
     *p = v;
 }

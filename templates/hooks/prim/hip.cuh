@@ -2,6 +2,7 @@
 // (runtime/sim/ht_sim.h) supplies the same names with checks. LDS addresses are 32-bit offsets, as the instructions take
 // them; s_waitcnt is the compiler's business, there is no wait to write in HIP.
 #define HT_DEVICE static __device__ __forceinline__
+#define HT_OUTLINED static __device__ __noinline__
 #define HT_GLOBAL __attribute__((address_space(1)))
 #define HT_LDS __attribute__((address_space(3)))
 typedef unsigned ht_u32x4 __attribute__((ext_vector_type(4)));
@@ -107,6 +108,11 @@ HT_DEVICE void ht_stg8(void *p, unsigned x, unsigned y)
 HT_DEVICE void ht_stg4(float *p, float v)
 {
     ht_global_store(p, v);
+}
+
+HT_DEVICE void ht_stg_u8(unsigned char *p, unsigned char v)
+{
+    *p = v;
 }
 
 HT_DEVICE void ht_stg_i32(int *p, int v)

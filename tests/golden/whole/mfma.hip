@@ -67,18 +67,22 @@ struct ht_gemm_args {
     long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
     int a_k_contiguous, b_k_contiguous, k;
     int fma_only; /* they use FFMA from the start, whatever the data */
-    /* Data check, NULL: none. What pack counted for 64 rows of A (columns of B) and each segment of k
-     * (check/range_check). Packed kernels skip the 64 x 64 blocks of C whose data are outside the scheme's
-     * range; unpacked kernels skip all others. */
-    const int *a_range_counts, *b_range_counts;
-    long long a_range_stride, b_range_stride; /* elements between batch entries */
-    /* Two ints, equal if any count of the operand may be negative; NULL: as if equal. */
+    /* The certificate (check/certificate), failed NULL: none. What packing has added up of A's rows and B's columns (ht_pack_args,
+     * row_sums), and two ints of each operand, equal if it found anything; NULL: as if equal. What is not cleared is not
+     * stored but has its bit set: [batch][column block][row block] of 64 x 64 results, 128 words each: column c has words
+     * 2 c, of its first 32 rows, and 2 c + 1. The launch behind the product computes it from a_src and b_src. */
+    const int *a_row_sums, *b_row_sums;
+    long long a_sums_stride, b_sums_stride; /* elements between batch entries */
     const int *a_any_flag, *b_any_flag;
-    int k_segments;
-    int counts_per_block; /* counts for 64 rows of a segment: 1, or 4 of 16 rows each, of which the least decides */
-    /* With a check, of kernels that can (ht_kernel_desc): they compute the blocks that they would skip, from
-     * a_src and b_src. */
-    int fallback_in_kernel;
+    unsigned *failed;
+    int fallback_in_kernel; /* of kernels that can (ht_kernel_desc): they compute what they do not clear themselves */
+    int scales_tiles; /* 1: scales are of tiles, and only numbers of 64 rows say what is not cleared, all of theirs */
+    /* The list of bits that are set, each by its number from `failed` on, and how many there are. Those beyond failed_capacity are only counted, and the
+     * launch behind the product then looks at all bits; so it does without a count, NULL. The count must be 0 before the product. */
+    unsigned *failed_list;
+    int *failed_count;
+    int failed_capacity;
+    long long *recomputed; /* two numbers that grow by what is computed again: results alone, and in blocks; NULL: nobody asks */
 };
 /* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which blocks_per_sm blocks fit an SM, and
  * never more than four (their registers). `most` where that makes more than two waves: then memory decides.
@@ -142,22 +146,19 @@ struct ht_pack_args {
     int k_contiguous;
     int batch;
     int exchange_is_reset; /* the same for both operands of a launch */
-    /* The data check, the same for both operands but for addresses; NULL: none. One count for each 64 rows and
-     * segment of 64 * tiles k: 8 times how many of the segment's elements are large beside their row's largest,
-     * in the row that has fewest, less 5 times the segment's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN
-     * or Inf. HT_PACK_ROWS and HT_PACK_STRIPS have four, one for each 16 rows; a strip's 512 k are a segment. */
-    int *range_counts;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
-    long long range_stride, copy_stride; /* elements between batch entries */
-    /* The first int becomes `epoch`, and the second where a count is negative. Aligned to 8 bytes. */
+    long long copy_stride; /* elements between batch entries */
+    /* The first int becomes `epoch`, and the second where row_sums say so. Aligned to 8 bytes. */
     int *any_flag;
     int epoch; /* another in each call, so that nobody has to clear the second */
-    /* What splitting loses (pack/row_sums), instead of the counts above; NULL: not wanted. For each row, padded to 64,
+    int *failed_count; /* becomes 0 (ht_gemm_args); NULL: there is none */
+    /* What splitting loses (pack/row_sums); NULL: not wanted. For each row, padded to 64,
      * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
      * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
      * elements from 2^-14 on, scaled, less 8 for each row that has a finite nonzero element. any_flag's second int
      * becomes `epoch` where a sum of a row is not 0 or a number of 64 rows negative. Their exchange, ht_sum_ints ints
-     * before that of row absmax, holds -1 between launches as that does. */
+     * before that of row absmax, holds -1 between launches as that does.
+     * With scales of tiles all must be 0 before, and the first of the four becomes -1 where a tile has an outlier. */
     int *row_sums;
     long long sums_stride; /* elements between batch entries */
     /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; below 0 an ht_pack_mode; 0: the launcher
@@ -193,6 +194,7 @@ constexpr int BM = 128, BN = 128, BK = 32, WM = 64, WN = 64, STAGES = 1,
 // (runtime/sim/ht_sim.h) supplies the same names with checks. LDS addresses are 32-bit offsets, as the instructions take
 // them; s_waitcnt is the compiler's business, there is no wait to write in HIP.
 #define HT_DEVICE static __device__ __forceinline__
+#define HT_OUTLINED static __device__ __noinline__
 #define HT_GLOBAL __attribute__((address_space(1)))
 #define HT_LDS __attribute__((address_space(3)))
 typedef unsigned ht_u32x4 __attribute__((ext_vector_type(4)));
@@ -206,13 +208,16 @@ constexpr int ht_bound(int threads, int blocks)
 }
 template <int BYTES> HT_DEVICE unsigned ht_smem_base(void);
 HT_DEVICE void ht_barrier(void);
+template <class T> HT_DEVICE const T &ht_reload_args(const T &);
 template <class T> HT_DEVICE T ht_global_load(const void *p);
 template <class T> HT_DEVICE void ht_global_store(void *p, T v);
 HT_DEVICE uint4 ht_ldg16(const void *p);
 HT_DEVICE float ht_ldg4(const float *p);
 HT_DEVICE int ht_ldg_i32(const int *p);
+HT_DEVICE uint4 ht_ld16(const void *p);
 HT_DEVICE long long ht_ldg_i64(const long long *p);
 HT_DEVICE void ht_stg4(float *p, float v);
+HT_DEVICE void ht_stg_i32(int *p, int v);
 
 // d += a * b; AB and D are what a lane holds of an operand and of the result.
 #define HT_MFMA(NAME, AB, D, T)                                                                                        \
@@ -230,10 +235,13 @@ typedef float ht_f32x4 __attribute__((ext_vector_type(4)));
 typedef float ht_f32x16 __attribute__((ext_vector_type(16)));
 typedef int ht_i32x4 __attribute__((ext_vector_type(4)));
 typedef int ht_i32x16 __attribute__((ext_vector_type(16)));
+HT_DEVICE int ht_ld_relaxed_i32(const int *p);
+HT_DEVICE int ht_add_relaxed_i32(int *p, int v);
 template <class T> HT_DEVICE HT_LDS T *ht_lds(unsigned s);
 HT_DEVICE uint4 ht_lds16(unsigned s);
 HT_DEVICE void ht_sts16(unsigned s, uint4 v);
 HT_DEVICE int ht_shfl_xor(int v, int lane_mask);
+HT_DEVICE unsigned ht_as_uint(float x);
 HT_DEVICE float ht_as_float(unsigned x);
 HT_DEVICE void ht_prefetch(const void *);
 template <class Args>
@@ -262,6 +270,7 @@ template <int PENDING> HT_DEVICE void ht_stage_wait(void);
 // LDS serves eight lanes of a ds_read_b128 at a time. They have eight different rows modulo 8, so the swizzle gives
 // them eight different chunks: all 32 banks, no conflict.
 constexpr int D_REGS = MMA_M * MMA_N / WAVE; // accumulators of a lane in one MMA tile
+constexpr int ROW_LANES_STEP = 1, ROW_LANES_END = MMA_M; // lanes that have rows of the same columns, from one to the next
 HT_DEVICE int ht_a_row(int lane);
 HT_DEVICE int ht_a_chunk(int lane);
 HT_DEVICE int ht_b_row(int lane);
@@ -295,15 +304,26 @@ HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v);
 HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent);
 HT_DEVICE float ht_finish(ht_sum v, int exponent);
 
-// check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
-// small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
-// (ht_pack_args, range_counts); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
-constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
-HT_DEVICE int ht_least_count(const int *numbers, int parts);
-HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block);
-HT_DEVICE bool ht_flag_is_set(const int *alarm);
-HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g);
+// check/certificate: which results are as accurate as the scheme promises, told from themselves: |C_ij| bounds (|A||B|)_ij from below, so what
+// splitting has lost (pack/row_sums) is harmless wherever a result, scaled, is large beside it. The notes on error bounds, section 15, have
+// the proof. What is not cleared is not stored but leaves a bit, and an entry of a list; a launch behind the product computes it from the caller's matrices.
+constexpr float HT_FLOAT_MOST = 3.402823466e38f;
+constexpr unsigned HT_NAN_BITS = 0x7fc00000u;
+constexpr int HT_FAILED_WORDS = 128; // of 64 x 64 results: column c has words 2 c and 2 c + 1, of 32 rows each
+HT_DEVICE bool ht_flag_is_set(const int *flag);
+HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g);
+HT_DEVICE int ht_count_bits(unsigned x);
+HT_DEVICE int ht_lowest_bit(unsigned x);
+HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits);
 HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g);
+HT_DEVICE float ht_threshold_of(int lost, int absmax);
+HT_DEVICE bool ht_is_sparse(const int *sums, int row, int rows);
+HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int rows);
+HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row);
+HT_DEVICE float ht_column_threshold(const ht_gemm_args &g, long long entry, int col);
+HT_DEVICE bool ht_is_cleared(float v, float row_threshold, float column_threshold);
+HT_DEVICE unsigned *ht_failed_block(const ht_gemm_args &g, long long entry, int row_block, int col_block);
+HT_DEVICE unsigned *ht_failed_word(const ht_gemm_args &g, long long entry, int row, int col);
 HT_DEVICE float ht_combine(const float *acc);
 
 // ---- the kernel
@@ -333,7 +353,6 @@ constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
 constexpr int PARTS = STAGE_BYTES / (THREADS * 16); // 16-byte copies of a thread per stage
 constexpr int PREFETCH_STAGES = STAGES > 1 ? STAGES - 1 + REFILL_AFTER_BARRIER : 1;
 constexpr int MASTERS = PROMOTE_STEPS > 0 ? MI : 1;
-constexpr int M_BLOCKS = (WM + 63) / 64, N_BLOCKS = (WN + 63) / 64; // 64 x 64 blocks of C that a warp has part of
 constexpr int CHUNK_GROUPS = 128 / SLICE_BYTES / FRAGMENT_K; // fragment loads of an atom's 128-byte row
 
 // Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run together
@@ -361,30 +380,41 @@ HT_DEVICE unsigned stage_row(int row)
     return (unsigned)(row / 64 * (K_ATOMS * 8192) + row % 64 * 128);
 }
 
-// The 64 x 64 blocks of a warp's tile that the data check leaves to this kernel: bit i * N_BLOCKS + j. Split-K slices are stored
-// in any case, the reduction asks again.
-HT_DEVICE unsigned blocks_in_range(const ht_gemm_args &g, int row0, int col0)
-{
-    const bool check_needed = CHECKS && g.splits == 1 && ht_range_check_needed(g);
-    unsigned in_range = check_needed ? 0 : ~0u;
-    for (int i = 0; check_needed && i < M_BLOCKS * N_BLOCKS; i++) {
-        const int row = row0 + i / N_BLOCKS * 64, col = col0 + i % N_BLOCKS * 64;
-        if (row < g.m && col < g.n && ht_block_in_range(g, blockIdx.z, row / 64, col / 64))
-            in_range |= 1u << i;
-    }
-    return in_range;
-}
+// Which of a warp's results are not cleared: of a lane's column, a bit for each row.
+constexpr int FAILED_WORDS = (WM + 31) / 32;
+static_assert(!CHECKS || WM % 32 == 0, "a word has 32 rows of a column");
 
-HT_DEVICE bool block_in_range(unsigned in_range, int row, int col)
+// Lanes that share the column put theirs together. row0: of the warp.
+HT_DEVICE void store_failed(const ht_gemm_args &g, const unsigned *failed, int row0, int col, int lane)
 {
-    return M_BLOCKS * N_BLOCKS == 1 || (in_range >> (row / 64 % M_BLOCKS * N_BLOCKS + col / 64 % N_BLOCKS) & 1);
+    {
+        unsigned word = failed[0];
+        for (int m = ROW_LANES_STEP; m < ROW_LANES_END; m *= 2)
+            word |= (unsigned)ht_shfl_xor((int)word, m);
+        const int row = row0 + 0 * 32;
+        if (lane % ROW_LANES_END / ROW_LANES_STEP == 0 && row < g.m && col < g.n) {
+            unsigned *const to = ht_failed_word(g, blockIdx.z, row, col);
+            ht_stg_i32((int *)to, (int)word);
+            ht_list_failed(g, to, word);
+        }
+    }
+    {
+        unsigned word = failed[1];
+        for (int m = ROW_LANES_STEP; m < ROW_LANES_END; m *= 2)
+            word |= (unsigned)ht_shfl_xor((int)word, m);
+        const int row = row0 + 1 * 32;
+        if (lane % ROW_LANES_END / ROW_LANES_STEP == 0 && row < g.m && col < g.n) {
+            unsigned *const to = ht_failed_word(g, blockIdx.z, row, col);
+            ht_stg_i32((int *)to, (int)word);
+            ht_list_failed(g, to, word);
+        }
+    }
 }
 
 // One result: unscaled, then stored as a split-K part or combined with C. beta == 0 does not read C.
-HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col, int exponent, float alpha, float beta,
-                            unsigned in_range)
+HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col, int exponent, float alpha, float beta)
 {
-    if (row >= g.m || col >= g.n || !block_in_range(in_range, row, col))
+    if (row >= g.m || col >= g.n)
         return;
     sum = ht_partial(sum, exponent);
     if (g.splits > 1) {
@@ -619,273 +649,821 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     ht_stage_wait<0>();
 
     // ---- drain and epilogue. Where a lane's accumulators lie in a tile is the architecture's business (ht_d_row, ht_d_col).
-    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
-    const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    const ht_gemm_args &late = ht_reload_args(g);
+    const float alpha = late.alpha_ptr ? ht_ldg4(late.alpha_ptr) : late.alpha;
+    const float beta = late.beta_ptr ? ht_ldg4(late.beta_ptr) : late.beta;
     const int row0 = tile_m * BM + warp_row, col0 = tile_n * BN + warp_col;
-    const unsigned in_range = blocks_in_range(g, row0, col0);
-    if (in_range == 0)
-        return;
+    const bool tests = CHECKS && late.splits == 1 && ht_certificate_needed(late); // split-K partials are stored in any case, the reduction tests
     int ea[MI * D_ROWS], eb[NI * D_COLS]; // exponents of this lane's rows and columns
-    ea[0] = exponent_of(g.a_row_absmax, (long long)blockIdx.z * g.a_absmax_stride,
-                        row0 + 0 / D_ROWS * MMA_M + ht_d_row(lane, 0), g.m);
-    ea[1] = exponent_of(g.a_row_absmax, (long long)blockIdx.z * g.a_absmax_stride,
-                        row0 + 1 / D_ROWS * MMA_M + ht_d_row(lane, 0), g.m);
-    eb[0] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 0 / D_COLS * MMA_N + ht_d_col(lane, 0 % D_COLS), g.n);
-    eb[1] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 1 / D_COLS * MMA_N + ht_d_col(lane, 1 % D_COLS), g.n);
-    eb[2] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 2 / D_COLS * MMA_N + ht_d_col(lane, 2 % D_COLS), g.n);
-    eb[3] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 3 / D_COLS * MMA_N + ht_d_col(lane, 3 % D_COLS), g.n);
-    eb[4] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 4 / D_COLS * MMA_N + ht_d_col(lane, 4 % D_COLS), g.n);
-    eb[5] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 5 / D_COLS * MMA_N + ht_d_col(lane, 5 % D_COLS), g.n);
-    eb[6] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 6 / D_COLS * MMA_N + ht_d_col(lane, 6 % D_COLS), g.n);
-    eb[7] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 7 / D_COLS * MMA_N + ht_d_col(lane, 7 % D_COLS), g.n);
-    eb[8] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 8 / D_COLS * MMA_N + ht_d_col(lane, 8 % D_COLS), g.n);
-    eb[9] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 9 / D_COLS * MMA_N + ht_d_col(lane, 9 % D_COLS), g.n);
-    eb[10] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 10 / D_COLS * MMA_N + ht_d_col(lane, 10 % D_COLS), g.n);
-    eb[11] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 11 / D_COLS * MMA_N + ht_d_col(lane, 11 % D_COLS), g.n);
-    eb[12] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 12 / D_COLS * MMA_N + ht_d_col(lane, 12 % D_COLS), g.n);
-    eb[13] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 13 / D_COLS * MMA_N + ht_d_col(lane, 13 % D_COLS), g.n);
-    eb[14] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 14 / D_COLS * MMA_N + ht_d_col(lane, 14 % D_COLS), g.n);
-    eb[15] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 15 / D_COLS * MMA_N + ht_d_col(lane, 15 % D_COLS), g.n);
-    eb[16] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 16 / D_COLS * MMA_N + ht_d_col(lane, 16 % D_COLS), g.n);
-    eb[17] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 17 / D_COLS * MMA_N + ht_d_col(lane, 17 % D_COLS), g.n);
-    eb[18] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 18 / D_COLS * MMA_N + ht_d_col(lane, 18 % D_COLS), g.n);
-    eb[19] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 19 / D_COLS * MMA_N + ht_d_col(lane, 19 % D_COLS), g.n);
-    eb[20] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 20 / D_COLS * MMA_N + ht_d_col(lane, 20 % D_COLS), g.n);
-    eb[21] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 21 / D_COLS * MMA_N + ht_d_col(lane, 21 % D_COLS), g.n);
-    eb[22] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 22 / D_COLS * MMA_N + ht_d_col(lane, 22 % D_COLS), g.n);
-    eb[23] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 23 / D_COLS * MMA_N + ht_d_col(lane, 23 % D_COLS), g.n);
-    eb[24] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 24 / D_COLS * MMA_N + ht_d_col(lane, 24 % D_COLS), g.n);
-    eb[25] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 25 / D_COLS * MMA_N + ht_d_col(lane, 25 % D_COLS), g.n);
-    eb[26] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 26 / D_COLS * MMA_N + ht_d_col(lane, 26 % D_COLS), g.n);
-    eb[27] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 27 / D_COLS * MMA_N + ht_d_col(lane, 27 % D_COLS), g.n);
-    eb[28] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 28 / D_COLS * MMA_N + ht_d_col(lane, 28 % D_COLS), g.n);
-    eb[29] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 29 / D_COLS * MMA_N + ht_d_col(lane, 29 % D_COLS), g.n);
-    eb[30] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 30 / D_COLS * MMA_N + ht_d_col(lane, 30 % D_COLS), g.n);
-    eb[31] = exponent_of(g.b_col_absmax, (long long)blockIdx.z * g.b_absmax_stride,
-                        col0 + 31 / D_COLS * MMA_N + ht_d_col(lane, 31 % D_COLS), g.n);
-    store_result(g, result_of(&acc[0][0][0][0]), row0 + 0 * MMA_M + ht_d_row(lane, 0 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[0 * D_ROWS + 0 / D_COLS] + eb[0 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][0][1]), row0 + 0 * MMA_M + ht_d_row(lane, 1 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[0 * D_ROWS + 1 / D_COLS] + eb[0 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][0][2]), row0 + 0 * MMA_M + ht_d_row(lane, 2 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[0 * D_ROWS + 2 / D_COLS] + eb[0 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][0][3]), row0 + 0 * MMA_M + ht_d_row(lane, 3 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[0 * D_ROWS + 3 / D_COLS] + eb[0 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][0][4]), row0 + 0 * MMA_M + ht_d_row(lane, 4 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 4 % D_COLS),
-                 ea[0 * D_ROWS + 4 / D_COLS] + eb[0 * D_COLS + 4 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][0][5]), row0 + 0 * MMA_M + ht_d_row(lane, 5 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 5 % D_COLS),
-                 ea[0 * D_ROWS + 5 / D_COLS] + eb[0 * D_COLS + 5 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][0][6]), row0 + 0 * MMA_M + ht_d_row(lane, 6 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 6 % D_COLS),
-                 ea[0 * D_ROWS + 6 / D_COLS] + eb[0 * D_COLS + 6 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][0][7]), row0 + 0 * MMA_M + ht_d_row(lane, 7 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 7 % D_COLS),
-                 ea[0 * D_ROWS + 7 / D_COLS] + eb[0 * D_COLS + 7 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][0][8]), row0 + 0 * MMA_M + ht_d_row(lane, 8 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 8 % D_COLS),
-                 ea[0 * D_ROWS + 8 / D_COLS] + eb[0 * D_COLS + 8 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][0][9]), row0 + 0 * MMA_M + ht_d_row(lane, 9 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 9 % D_COLS),
-                 ea[0 * D_ROWS + 9 / D_COLS] + eb[0 * D_COLS + 9 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][0][10]), row0 + 0 * MMA_M + ht_d_row(lane, 10 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 10 % D_COLS),
-                 ea[0 * D_ROWS + 10 / D_COLS] + eb[0 * D_COLS + 10 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][0][11]), row0 + 0 * MMA_M + ht_d_row(lane, 11 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 11 % D_COLS),
-                 ea[0 * D_ROWS + 11 / D_COLS] + eb[0 * D_COLS + 11 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][0][12]), row0 + 0 * MMA_M + ht_d_row(lane, 12 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 12 % D_COLS),
-                 ea[0 * D_ROWS + 12 / D_COLS] + eb[0 * D_COLS + 12 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][0][13]), row0 + 0 * MMA_M + ht_d_row(lane, 13 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 13 % D_COLS),
-                 ea[0 * D_ROWS + 13 / D_COLS] + eb[0 * D_COLS + 13 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][0][14]), row0 + 0 * MMA_M + ht_d_row(lane, 14 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 14 % D_COLS),
-                 ea[0 * D_ROWS + 14 / D_COLS] + eb[0 * D_COLS + 14 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][0][15]), row0 + 0 * MMA_M + ht_d_row(lane, 15 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 15 % D_COLS),
-                 ea[0 * D_ROWS + 15 / D_COLS] + eb[0 * D_COLS + 15 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][1][0]), row0 + 0 * MMA_M + ht_d_row(lane, 0 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[0 * D_ROWS + 0 / D_COLS] + eb[1 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][1][1]), row0 + 0 * MMA_M + ht_d_row(lane, 1 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[0 * D_ROWS + 1 / D_COLS] + eb[1 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][1][2]), row0 + 0 * MMA_M + ht_d_row(lane, 2 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[0 * D_ROWS + 2 / D_COLS] + eb[1 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][1][3]), row0 + 0 * MMA_M + ht_d_row(lane, 3 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[0 * D_ROWS + 3 / D_COLS] + eb[1 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][1][4]), row0 + 0 * MMA_M + ht_d_row(lane, 4 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 4 % D_COLS),
-                 ea[0 * D_ROWS + 4 / D_COLS] + eb[1 * D_COLS + 4 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][1][5]), row0 + 0 * MMA_M + ht_d_row(lane, 5 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 5 % D_COLS),
-                 ea[0 * D_ROWS + 5 / D_COLS] + eb[1 * D_COLS + 5 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][1][6]), row0 + 0 * MMA_M + ht_d_row(lane, 6 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 6 % D_COLS),
-                 ea[0 * D_ROWS + 6 / D_COLS] + eb[1 * D_COLS + 6 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][1][7]), row0 + 0 * MMA_M + ht_d_row(lane, 7 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 7 % D_COLS),
-                 ea[0 * D_ROWS + 7 / D_COLS] + eb[1 * D_COLS + 7 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][1][8]), row0 + 0 * MMA_M + ht_d_row(lane, 8 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 8 % D_COLS),
-                 ea[0 * D_ROWS + 8 / D_COLS] + eb[1 * D_COLS + 8 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][1][9]), row0 + 0 * MMA_M + ht_d_row(lane, 9 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 9 % D_COLS),
-                 ea[0 * D_ROWS + 9 / D_COLS] + eb[1 * D_COLS + 9 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][1][10]), row0 + 0 * MMA_M + ht_d_row(lane, 10 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 10 % D_COLS),
-                 ea[0 * D_ROWS + 10 / D_COLS] + eb[1 * D_COLS + 10 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][1][11]), row0 + 0 * MMA_M + ht_d_row(lane, 11 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 11 % D_COLS),
-                 ea[0 * D_ROWS + 11 / D_COLS] + eb[1 * D_COLS + 11 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][1][12]), row0 + 0 * MMA_M + ht_d_row(lane, 12 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 12 % D_COLS),
-                 ea[0 * D_ROWS + 12 / D_COLS] + eb[1 * D_COLS + 12 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][1][13]), row0 + 0 * MMA_M + ht_d_row(lane, 13 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 13 % D_COLS),
-                 ea[0 * D_ROWS + 13 / D_COLS] + eb[1 * D_COLS + 13 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][1][14]), row0 + 0 * MMA_M + ht_d_row(lane, 14 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 14 % D_COLS),
-                 ea[0 * D_ROWS + 14 / D_COLS] + eb[1 * D_COLS + 14 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][0][1][15]), row0 + 0 * MMA_M + ht_d_row(lane, 15 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 15 % D_COLS),
-                 ea[0 * D_ROWS + 15 / D_COLS] + eb[1 * D_COLS + 15 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][0][0]), row0 + 1 * MMA_M + ht_d_row(lane, 0 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[1 * D_ROWS + 0 / D_COLS] + eb[0 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][0][1]), row0 + 1 * MMA_M + ht_d_row(lane, 1 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[1 * D_ROWS + 1 / D_COLS] + eb[0 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][0][2]), row0 + 1 * MMA_M + ht_d_row(lane, 2 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[1 * D_ROWS + 2 / D_COLS] + eb[0 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][0][3]), row0 + 1 * MMA_M + ht_d_row(lane, 3 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[1 * D_ROWS + 3 / D_COLS] + eb[0 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][0][4]), row0 + 1 * MMA_M + ht_d_row(lane, 4 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 4 % D_COLS),
-                 ea[1 * D_ROWS + 4 / D_COLS] + eb[0 * D_COLS + 4 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][0][5]), row0 + 1 * MMA_M + ht_d_row(lane, 5 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 5 % D_COLS),
-                 ea[1 * D_ROWS + 5 / D_COLS] + eb[0 * D_COLS + 5 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][0][6]), row0 + 1 * MMA_M + ht_d_row(lane, 6 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 6 % D_COLS),
-                 ea[1 * D_ROWS + 6 / D_COLS] + eb[0 * D_COLS + 6 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][0][7]), row0 + 1 * MMA_M + ht_d_row(lane, 7 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 7 % D_COLS),
-                 ea[1 * D_ROWS + 7 / D_COLS] + eb[0 * D_COLS + 7 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][0][8]), row0 + 1 * MMA_M + ht_d_row(lane, 8 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 8 % D_COLS),
-                 ea[1 * D_ROWS + 8 / D_COLS] + eb[0 * D_COLS + 8 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][0][9]), row0 + 1 * MMA_M + ht_d_row(lane, 9 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 9 % D_COLS),
-                 ea[1 * D_ROWS + 9 / D_COLS] + eb[0 * D_COLS + 9 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][0][10]), row0 + 1 * MMA_M + ht_d_row(lane, 10 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 10 % D_COLS),
-                 ea[1 * D_ROWS + 10 / D_COLS] + eb[0 * D_COLS + 10 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][0][11]), row0 + 1 * MMA_M + ht_d_row(lane, 11 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 11 % D_COLS),
-                 ea[1 * D_ROWS + 11 / D_COLS] + eb[0 * D_COLS + 11 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][0][12]), row0 + 1 * MMA_M + ht_d_row(lane, 12 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 12 % D_COLS),
-                 ea[1 * D_ROWS + 12 / D_COLS] + eb[0 * D_COLS + 12 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][0][13]), row0 + 1 * MMA_M + ht_d_row(lane, 13 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 13 % D_COLS),
-                 ea[1 * D_ROWS + 13 / D_COLS] + eb[0 * D_COLS + 13 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][0][14]), row0 + 1 * MMA_M + ht_d_row(lane, 14 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 14 % D_COLS),
-                 ea[1 * D_ROWS + 14 / D_COLS] + eb[0 * D_COLS + 14 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][0][15]), row0 + 1 * MMA_M + ht_d_row(lane, 15 / D_COLS),
-                 col0 + 0 * MMA_N + ht_d_col(lane, 15 % D_COLS),
-                 ea[1 * D_ROWS + 15 / D_COLS] + eb[0 * D_COLS + 15 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][1][0]), row0 + 1 * MMA_M + ht_d_row(lane, 0 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 0 % D_COLS),
-                 ea[1 * D_ROWS + 0 / D_COLS] + eb[1 * D_COLS + 0 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][1][1]), row0 + 1 * MMA_M + ht_d_row(lane, 1 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 1 % D_COLS),
-                 ea[1 * D_ROWS + 1 / D_COLS] + eb[1 * D_COLS + 1 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][1][2]), row0 + 1 * MMA_M + ht_d_row(lane, 2 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 2 % D_COLS),
-                 ea[1 * D_ROWS + 2 / D_COLS] + eb[1 * D_COLS + 2 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][1][3]), row0 + 1 * MMA_M + ht_d_row(lane, 3 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 3 % D_COLS),
-                 ea[1 * D_ROWS + 3 / D_COLS] + eb[1 * D_COLS + 3 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][1][4]), row0 + 1 * MMA_M + ht_d_row(lane, 4 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 4 % D_COLS),
-                 ea[1 * D_ROWS + 4 / D_COLS] + eb[1 * D_COLS + 4 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][1][5]), row0 + 1 * MMA_M + ht_d_row(lane, 5 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 5 % D_COLS),
-                 ea[1 * D_ROWS + 5 / D_COLS] + eb[1 * D_COLS + 5 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][1][6]), row0 + 1 * MMA_M + ht_d_row(lane, 6 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 6 % D_COLS),
-                 ea[1 * D_ROWS + 6 / D_COLS] + eb[1 * D_COLS + 6 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][1][7]), row0 + 1 * MMA_M + ht_d_row(lane, 7 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 7 % D_COLS),
-                 ea[1 * D_ROWS + 7 / D_COLS] + eb[1 * D_COLS + 7 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][1][8]), row0 + 1 * MMA_M + ht_d_row(lane, 8 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 8 % D_COLS),
-                 ea[1 * D_ROWS + 8 / D_COLS] + eb[1 * D_COLS + 8 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][1][9]), row0 + 1 * MMA_M + ht_d_row(lane, 9 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 9 % D_COLS),
-                 ea[1 * D_ROWS + 9 / D_COLS] + eb[1 * D_COLS + 9 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][1][10]), row0 + 1 * MMA_M + ht_d_row(lane, 10 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 10 % D_COLS),
-                 ea[1 * D_ROWS + 10 / D_COLS] + eb[1 * D_COLS + 10 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][1][11]), row0 + 1 * MMA_M + ht_d_row(lane, 11 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 11 % D_COLS),
-                 ea[1 * D_ROWS + 11 / D_COLS] + eb[1 * D_COLS + 11 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][1][12]), row0 + 1 * MMA_M + ht_d_row(lane, 12 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 12 % D_COLS),
-                 ea[1 * D_ROWS + 12 / D_COLS] + eb[1 * D_COLS + 12 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][1][13]), row0 + 1 * MMA_M + ht_d_row(lane, 13 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 13 % D_COLS),
-                 ea[1 * D_ROWS + 13 / D_COLS] + eb[1 * D_COLS + 13 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][1][14]), row0 + 1 * MMA_M + ht_d_row(lane, 14 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 14 % D_COLS),
-                 ea[1 * D_ROWS + 14 / D_COLS] + eb[1 * D_COLS + 14 % D_COLS], alpha, beta, in_range);
-    store_result(g, result_of(&acc[0][1][1][15]), row0 + 1 * MMA_M + ht_d_row(lane, 15 / D_COLS),
-                 col0 + 1 * MMA_N + ht_d_col(lane, 15 % D_COLS),
-                 ea[1 * D_ROWS + 15 / D_COLS] + eb[1 * D_COLS + 15 % D_COLS], alpha, beta, in_range);
+    ea[0] = exponent_of(late.a_row_absmax, (long long)blockIdx.z * late.a_absmax_stride,
+                        row0 + 0 / D_ROWS * MMA_M + ht_d_row(lane, 0), late.m);
+    ea[1] = exponent_of(late.a_row_absmax, (long long)blockIdx.z * late.a_absmax_stride,
+                        row0 + 1 / D_ROWS * MMA_M + ht_d_row(lane, 0), late.m);
+    eb[0] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 0 / D_COLS * MMA_N + ht_d_col(lane, 0 % D_COLS), late.n);
+    eb[1] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 1 / D_COLS * MMA_N + ht_d_col(lane, 1 % D_COLS), late.n);
+    eb[2] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 2 / D_COLS * MMA_N + ht_d_col(lane, 2 % D_COLS), late.n);
+    eb[3] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 3 / D_COLS * MMA_N + ht_d_col(lane, 3 % D_COLS), late.n);
+    eb[4] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 4 / D_COLS * MMA_N + ht_d_col(lane, 4 % D_COLS), late.n);
+    eb[5] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 5 / D_COLS * MMA_N + ht_d_col(lane, 5 % D_COLS), late.n);
+    eb[6] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 6 / D_COLS * MMA_N + ht_d_col(lane, 6 % D_COLS), late.n);
+    eb[7] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 7 / D_COLS * MMA_N + ht_d_col(lane, 7 % D_COLS), late.n);
+    eb[8] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 8 / D_COLS * MMA_N + ht_d_col(lane, 8 % D_COLS), late.n);
+    eb[9] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 9 / D_COLS * MMA_N + ht_d_col(lane, 9 % D_COLS), late.n);
+    eb[10] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 10 / D_COLS * MMA_N + ht_d_col(lane, 10 % D_COLS), late.n);
+    eb[11] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 11 / D_COLS * MMA_N + ht_d_col(lane, 11 % D_COLS), late.n);
+    eb[12] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 12 / D_COLS * MMA_N + ht_d_col(lane, 12 % D_COLS), late.n);
+    eb[13] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 13 / D_COLS * MMA_N + ht_d_col(lane, 13 % D_COLS), late.n);
+    eb[14] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 14 / D_COLS * MMA_N + ht_d_col(lane, 14 % D_COLS), late.n);
+    eb[15] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 15 / D_COLS * MMA_N + ht_d_col(lane, 15 % D_COLS), late.n);
+    eb[16] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 16 / D_COLS * MMA_N + ht_d_col(lane, 16 % D_COLS), late.n);
+    eb[17] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 17 / D_COLS * MMA_N + ht_d_col(lane, 17 % D_COLS), late.n);
+    eb[18] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 18 / D_COLS * MMA_N + ht_d_col(lane, 18 % D_COLS), late.n);
+    eb[19] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 19 / D_COLS * MMA_N + ht_d_col(lane, 19 % D_COLS), late.n);
+    eb[20] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 20 / D_COLS * MMA_N + ht_d_col(lane, 20 % D_COLS), late.n);
+    eb[21] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 21 / D_COLS * MMA_N + ht_d_col(lane, 21 % D_COLS), late.n);
+    eb[22] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 22 / D_COLS * MMA_N + ht_d_col(lane, 22 % D_COLS), late.n);
+    eb[23] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 23 / D_COLS * MMA_N + ht_d_col(lane, 23 % D_COLS), late.n);
+    eb[24] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 24 / D_COLS * MMA_N + ht_d_col(lane, 24 % D_COLS), late.n);
+    eb[25] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 25 / D_COLS * MMA_N + ht_d_col(lane, 25 % D_COLS), late.n);
+    eb[26] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 26 / D_COLS * MMA_N + ht_d_col(lane, 26 % D_COLS), late.n);
+    eb[27] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 27 / D_COLS * MMA_N + ht_d_col(lane, 27 % D_COLS), late.n);
+    eb[28] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 28 / D_COLS * MMA_N + ht_d_col(lane, 28 % D_COLS), late.n);
+    eb[29] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 29 / D_COLS * MMA_N + ht_d_col(lane, 29 % D_COLS), late.n);
+    eb[30] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 30 / D_COLS * MMA_N + ht_d_col(lane, 30 % D_COLS), late.n);
+    eb[31] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+                        col0 + 31 / D_COLS * MMA_N + ht_d_col(lane, 31 % D_COLS), late.n);
+    float ta[MI * D_ROWS] = {}; // what this lane's rows ask for
+    if (tests)
+        ta[0] = ht_row_threshold(late, blockIdx.z, row0 + 0 / D_ROWS * MMA_M + ht_d_row(lane, 0));
+    if (tests)
+        ta[1] = ht_row_threshold(late, blockIdx.z, row0 + 1 / D_ROWS * MMA_M + ht_d_row(lane, 0));
+    {
+        const int col = col0 + 0 / D_COLS * MMA_N + ht_d_col(lane, 0 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][0 / D_COLS][0 % D_ROWS * D_COLS + 0 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[0], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][0 / D_COLS][1 % D_ROWS * D_COLS + 0 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[0], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 1 / D_COLS * MMA_N + ht_d_col(lane, 1 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][1 / D_COLS][0 % D_ROWS * D_COLS + 1 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[1], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][1 / D_COLS][1 % D_ROWS * D_COLS + 1 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[1], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 2 / D_COLS * MMA_N + ht_d_col(lane, 2 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][2 / D_COLS][0 % D_ROWS * D_COLS + 2 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[2], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][2 / D_COLS][1 % D_ROWS * D_COLS + 2 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[2], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 3 / D_COLS * MMA_N + ht_d_col(lane, 3 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][3 / D_COLS][0 % D_ROWS * D_COLS + 3 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[3], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][3 / D_COLS][1 % D_ROWS * D_COLS + 3 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[3], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 4 / D_COLS * MMA_N + ht_d_col(lane, 4 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][4 / D_COLS][0 % D_ROWS * D_COLS + 4 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[4], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][4 / D_COLS][1 % D_ROWS * D_COLS + 4 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[4], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 5 / D_COLS * MMA_N + ht_d_col(lane, 5 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][5 / D_COLS][0 % D_ROWS * D_COLS + 5 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[5], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][5 / D_COLS][1 % D_ROWS * D_COLS + 5 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[5], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 6 / D_COLS * MMA_N + ht_d_col(lane, 6 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][6 / D_COLS][0 % D_ROWS * D_COLS + 6 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[6], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][6 / D_COLS][1 % D_ROWS * D_COLS + 6 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[6], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 7 / D_COLS * MMA_N + ht_d_col(lane, 7 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][7 / D_COLS][0 % D_ROWS * D_COLS + 7 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[7], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][7 / D_COLS][1 % D_ROWS * D_COLS + 7 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[7], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 8 / D_COLS * MMA_N + ht_d_col(lane, 8 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][8 / D_COLS][0 % D_ROWS * D_COLS + 8 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[8], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][8 / D_COLS][1 % D_ROWS * D_COLS + 8 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[8], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 9 / D_COLS * MMA_N + ht_d_col(lane, 9 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][9 / D_COLS][0 % D_ROWS * D_COLS + 9 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[9], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][9 / D_COLS][1 % D_ROWS * D_COLS + 9 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[9], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 10 / D_COLS * MMA_N + ht_d_col(lane, 10 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][10 / D_COLS][0 % D_ROWS * D_COLS + 10 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[10], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][10 / D_COLS][1 % D_ROWS * D_COLS + 10 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[10], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 11 / D_COLS * MMA_N + ht_d_col(lane, 11 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][11 / D_COLS][0 % D_ROWS * D_COLS + 11 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[11], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][11 / D_COLS][1 % D_ROWS * D_COLS + 11 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[11], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 12 / D_COLS * MMA_N + ht_d_col(lane, 12 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][12 / D_COLS][0 % D_ROWS * D_COLS + 12 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[12], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][12 / D_COLS][1 % D_ROWS * D_COLS + 12 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[12], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 13 / D_COLS * MMA_N + ht_d_col(lane, 13 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][13 / D_COLS][0 % D_ROWS * D_COLS + 13 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[13], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][13 / D_COLS][1 % D_ROWS * D_COLS + 13 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[13], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 14 / D_COLS * MMA_N + ht_d_col(lane, 14 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][14 / D_COLS][0 % D_ROWS * D_COLS + 14 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[14], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][14 / D_COLS][1 % D_ROWS * D_COLS + 14 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[14], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 15 / D_COLS * MMA_N + ht_d_col(lane, 15 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][15 / D_COLS][0 % D_ROWS * D_COLS + 15 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[15], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][15 / D_COLS][1 % D_ROWS * D_COLS + 15 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[15], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 16 / D_COLS * MMA_N + ht_d_col(lane, 16 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][16 / D_COLS][0 % D_ROWS * D_COLS + 16 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[16], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][16 / D_COLS][1 % D_ROWS * D_COLS + 16 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[16], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 17 / D_COLS * MMA_N + ht_d_col(lane, 17 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][17 / D_COLS][0 % D_ROWS * D_COLS + 17 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[17], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][17 / D_COLS][1 % D_ROWS * D_COLS + 17 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[17], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 18 / D_COLS * MMA_N + ht_d_col(lane, 18 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][18 / D_COLS][0 % D_ROWS * D_COLS + 18 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[18], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][18 / D_COLS][1 % D_ROWS * D_COLS + 18 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[18], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 19 / D_COLS * MMA_N + ht_d_col(lane, 19 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][19 / D_COLS][0 % D_ROWS * D_COLS + 19 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[19], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][19 / D_COLS][1 % D_ROWS * D_COLS + 19 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[19], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 20 / D_COLS * MMA_N + ht_d_col(lane, 20 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][20 / D_COLS][0 % D_ROWS * D_COLS + 20 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[20], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][20 / D_COLS][1 % D_ROWS * D_COLS + 20 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[20], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 21 / D_COLS * MMA_N + ht_d_col(lane, 21 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][21 / D_COLS][0 % D_ROWS * D_COLS + 21 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[21], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][21 / D_COLS][1 % D_ROWS * D_COLS + 21 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[21], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 22 / D_COLS * MMA_N + ht_d_col(lane, 22 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][22 / D_COLS][0 % D_ROWS * D_COLS + 22 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[22], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][22 / D_COLS][1 % D_ROWS * D_COLS + 22 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[22], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 23 / D_COLS * MMA_N + ht_d_col(lane, 23 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][23 / D_COLS][0 % D_ROWS * D_COLS + 23 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[23], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][23 / D_COLS][1 % D_ROWS * D_COLS + 23 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[23], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 24 / D_COLS * MMA_N + ht_d_col(lane, 24 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][24 / D_COLS][0 % D_ROWS * D_COLS + 24 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[24], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][24 / D_COLS][1 % D_ROWS * D_COLS + 24 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[24], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 25 / D_COLS * MMA_N + ht_d_col(lane, 25 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][25 / D_COLS][0 % D_ROWS * D_COLS + 25 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[25], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][25 / D_COLS][1 % D_ROWS * D_COLS + 25 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[25], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 26 / D_COLS * MMA_N + ht_d_col(lane, 26 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][26 / D_COLS][0 % D_ROWS * D_COLS + 26 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[26], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][26 / D_COLS][1 % D_ROWS * D_COLS + 26 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[26], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 27 / D_COLS * MMA_N + ht_d_col(lane, 27 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][27 / D_COLS][0 % D_ROWS * D_COLS + 27 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[27], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][27 / D_COLS][1 % D_ROWS * D_COLS + 27 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[27], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 28 / D_COLS * MMA_N + ht_d_col(lane, 28 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][28 / D_COLS][0 % D_ROWS * D_COLS + 28 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[28], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][28 / D_COLS][1 % D_ROWS * D_COLS + 28 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[28], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 29 / D_COLS * MMA_N + ht_d_col(lane, 29 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][29 / D_COLS][0 % D_ROWS * D_COLS + 29 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[29], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][29 / D_COLS][1 % D_ROWS * D_COLS + 29 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[29], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 30 / D_COLS * MMA_N + ht_d_col(lane, 30 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][30 / D_COLS][0 % D_ROWS * D_COLS + 30 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[30], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][30 / D_COLS][1 % D_ROWS * D_COLS + 30 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[30], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
+    {
+        const int col = col0 + 31 / D_COLS * MMA_N + ht_d_col(lane, 31 % D_COLS);
+        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
+        unsigned failed[FAILED_WORDS] = {};
+        {
+            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][0][31 / D_COLS][0 % D_ROWS * D_COLS + 31 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
+                store_result(late, sum, row0 + row, col, ea[0] + eb[31], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        {
+            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 0);
+            const ht_sum sum = result_of(&acc[0][1][31 / D_COLS][1 % D_ROWS * D_COLS + 31 % D_COLS]);
+            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
+                store_result(late, sum, row0 + row, col, ea[1] + eb[31], alpha, beta);
+            else if (row0 + row < late.m)
+                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
+        }
+        if (tests)
+            store_failed(late, failed, row0, col, lane);
+    }
 }
 
 static int init(void)
@@ -916,6 +1494,15 @@ HT_DEVICE void ht_barrier(void)
     __syncthreads();
 }
 
+// A kernel's only argument, read again from here on: it is loaded into scalar registers at the kernel's start, and what a loop
+// around whole tiles keeps of it there, the tile does not have.
+template <class T> HT_DEVICE const T &ht_reload_args(const T &)
+{
+    unsigned long long p = (unsigned long long)__builtin_amdgcn_kernarg_segment_ptr();
+    asm volatile("" : "+s"(p));
+    return *(const T *)(const __attribute__((address_space(4))) T *)p;
+}
+
 template <class T> HT_DEVICE T ht_global_load(const void *p)
 {
     return *(const HT_GLOBAL T *)p;
@@ -942,6 +1529,11 @@ HT_DEVICE int ht_ldg_i32(const int *p)
     return ht_global_load<int>(p);
 }
 
+HT_DEVICE uint4 ht_ld16(const void *p)
+{
+    return ht_ldg16(p);
+}
+
 HT_DEVICE long long ht_ldg_i64(const long long *p)
 {
     return ht_global_load<long long>(p);
@@ -950,6 +1542,22 @@ HT_DEVICE long long ht_ldg_i64(const long long *p)
 HT_DEVICE void ht_stg4(float *p, float v)
 {
     ht_global_store(p, v);
+}
+
+HT_DEVICE void ht_stg_i32(int *p, int v)
+{
+    ht_global_store(p, v);
+}
+
+// One number from block to block of a launch, without any order between different numbers.
+HT_DEVICE int ht_ld_relaxed_i32(const int *p)
+{
+    return __hip_atomic_load(p, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+HT_DEVICE int ht_add_relaxed_i32(int *p, int v)
+{
+    return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 
 template <class T> HT_DEVICE HT_LDS T *ht_lds(unsigned s)
@@ -971,6 +1579,11 @@ HT_DEVICE void ht_sts16(unsigned s, uint4 v)
 HT_DEVICE int ht_shfl_xor(int v, int lane_mask)
 {
     return __shfl_xor(v, lane_mask);
+}
+
+HT_DEVICE unsigned ht_as_uint(float x)
+{
+    return __float_as_uint(x);
 }
 
 HT_DEVICE float ht_as_float(unsigned x)
@@ -1150,62 +1763,101 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent)
     return v;
 }
 
-// Of 64 rows: the least of those that packing has counted by whole rows.
-HT_DEVICE int ht_least_count(const int *numbers, int parts)
+// Whether there is anything to test: mostly both operands' flags say that no row has lost anything.
+HT_DEVICE bool ht_flag_is_set(const int *flag)
 {
-    if (parts == 1)
-        return ht_ldg_i32(numbers);
-    const uint4 x = ht_ldg16(numbers);
-    const int first = (int)x.x < (int)x.y ? (int)x.x : (int)x.y, second = (int)x.z < (int)x.w ? (int)x.z : (int)x.w;
-    return first < second ? first : second;
-}
-
-// Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
-// and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
-// number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
-// no single number is. Asked by 32 lanes together, which take neighbouring segments.
-HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
-{
-    const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
-    const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
-    int spare = 0, least = 0;
-#pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
-    for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
-        const int x = ht_least_count(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_count(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
-        least = less < least ? less : least;
-        if (x != HT_RANGE_ALL_ZERO && y != HT_RANGE_ALL_ZERO && less != HT_RANGE_NONFINITE)
-            spare += x + y;
-    }
-    for (int m = 16; m > 0; m /= 2) {
-        const int other = ht_shfl_xor(least, m);
-        least = other < least ? other : least;
-    }
-    if (least >= 0 || least == HT_RANGE_NONFINITE)
-        return least >= 0;
-    for (int m = 16; m > 0; m /= 2)
-        spare += ht_shfl_xor(spare, m);
-    return spare >= 0;
-}
-
-// Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.
-HT_DEVICE bool ht_flag_is_set(const int *alarm)
-{
-    const long long both = alarm ? ht_ldg_i64((const long long *)alarm) : 0;
+    const long long both = flag ? ht_ldg_i64((const long long *)flag) : 0;
     return (int)both == (int)(both >> 32);
 }
 
-HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
+HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g)
 {
-    return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
+    return g.failed && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
 }
 
-// Brings what ht_range_check_needed will read close.
+HT_DEVICE int ht_count_bits(unsigned x)
+{
+    x -= x >> 1 & 0x55555555u;
+    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+    return (int)(((x + (x >> 4) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
+}
+
+HT_DEVICE int ht_lowest_bit(unsigned x)
+{
+    return ht_count_bits((x & (0u - x)) - 1);
+}
+
+// Lists the set ones of the bits of 32 rows of a column, while the list has space: nobody adds to the count once there are too many.
+HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits)
+{
+    if (bits == 0 || g.failed_count == nullptr || ht_ld_relaxed_i32(g.failed_count) > g.failed_capacity)
+        return;
+    int at = ht_add_relaxed_i32(g.failed_count, ht_count_bits(bits));
+#pragma unroll 1
+    for (; bits != 0 && at < g.failed_capacity; bits &= bits - 1, at++)
+        ht_stg_i32((int *)g.failed_list + at, (int)((unsigned)(word - g.failed) * 32u + (unsigned)ht_lowest_bit(bits)));
+}
+
+// Brings what ht_certificate_needed will read close.
 HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
 {
     if (g.a_any_flag) {
         ht_prefetch(g.a_any_flag);
         ht_prefetch(g.b_any_flag);
     }
+}
+
+// What a result must reach, together with what its other side asks: 2^5 / 16 times what the row has lost, rounded up. NaN, which nothing reaches,
+// where a row has NaN or Inf; a row of zeros asks for nothing, whatever the other side does.
+HT_DEVICE float ht_threshold_of(int lost, int absmax)
+{
+    const float near = (float)lost, up = (long long)near < lost ? ht_as_float(ht_as_uint(near) + 1) : near;
+    const float t = absmax == 0 ? -HT_FLOAT_MOST : __fmul_rn(up, 2.0f);
+    return lost < 0 ? ht_as_float(HT_NAN_BITS) : t;
+}
+
+// Whether the 64 rows around `row` have too few elements: nothing is cleared there.
+HT_DEVICE bool ht_is_sparse(const int *sums, int row, int rows)
+{
+    const uint4 four = ht_ld16(sums + (rows + 63) / 64 * 64 + row / 64 * 4);
+    return (int)(four.x + four.y + four.z + four.w) < 0;
+}
+
+// absmax: nullptr with scales of tiles, where a row has none.
+HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int rows)
+{
+    if (row >= rows)
+        return 0.0f;
+    const float t = ht_threshold_of(ht_ldg_i32(sums + row), absmax ? ht_ldg_i32(absmax + row) : 1);
+    return ht_is_sparse(sums, row, rows) ? ht_as_float(HT_NAN_BITS) : t;
+}
+
+HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row)
+{
+    return ht_threshold(g.a_row_sums + entry * g.a_sums_stride, g.scales_tiles ? nullptr : g.a_row_absmax + entry * g.a_absmax_stride, row, g.m);
+}
+
+HT_DEVICE float ht_column_threshold(const ht_gemm_args &g, long long entry, int col)
+{
+    return ht_threshold(g.b_row_sums + entry * g.b_sums_stride, g.scales_tiles ? nullptr : g.b_col_absmax + entry * g.b_absmax_stride, col, g.n);
+}
+
+// v: a result, scaled as its row and column are. "Not less" would let NaN pass.
+HT_DEVICE bool ht_is_cleared(float v, float row_threshold, float column_threshold)
+{
+    return (v < 0.0f ? -v : v) >= __fadd_rn(row_threshold, column_threshold);
+}
+
+// The words of a 64 x 64 block of C.
+HT_DEVICE unsigned *ht_failed_block(const ht_gemm_args &g, long long entry, int row_block, int col_block)
+{
+    return g.failed + ((entry * ((g.n + 63) / 64) + col_block) * ((g.m + 63) / 64) + row_block) * HT_FAILED_WORDS;
+}
+
+// The word of 32 rows of a column.
+HT_DEVICE unsigned *ht_failed_word(const ht_gemm_args &g, long long entry, int row, int col)
+{
+    return ht_failed_block(g, entry, row / 64, col / 64) + col % 64 * 2 + row % 64 / 32;
 }
 
 HT_DEVICE float ht_combine(const float *acc)

@@ -55,18 +55,22 @@ struct ht_gemm_args {
     long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
     int a_k_contiguous, b_k_contiguous, k;
     int fma_only; /* they use FFMA from the start, whatever the data */
-    /* Data check, NULL: none. What pack counted for 64 rows of A (columns of B) and each segment of k
-     * (check/range_check). Packed kernels skip the 64 x 64 blocks of C whose data are outside the scheme's
-     * range; unpacked kernels skip all others. */
-    const int *a_range_counts, *b_range_counts;
-    long long a_range_stride, b_range_stride; /* elements between batch entries */
-    /* Two ints, equal if any count of the operand may be negative; NULL: as if equal. */
+    /* The certificate (check/certificate), failed NULL: none. What packing has added up of A's rows and B's columns (ht_pack_args,
+     * row_sums), and two ints of each operand, equal if it found anything; NULL: as if equal. What is not cleared is not
+     * stored but has its bit set: [batch][column block][row block] of 64 x 64 results, 128 words each: column c has words
+     * 2 c, of its first 32 rows, and 2 c + 1. The launch behind the product computes it from a_src and b_src. */
+    const int *a_row_sums, *b_row_sums;
+    long long a_sums_stride, b_sums_stride; /* elements between batch entries */
     const int *a_any_flag, *b_any_flag;
-    int k_segments;
-    int counts_per_block; /* counts for 64 rows of a segment: 1, or 4 of 16 rows each, of which the least decides */
-    /* With a check, of kernels that can (ht_kernel_desc): they compute the blocks that they would skip, from
-     * a_src and b_src. */
-    int fallback_in_kernel;
+    unsigned *failed;
+    int fallback_in_kernel; /* of kernels that can (ht_kernel_desc): they compute what they do not clear themselves */
+    int scales_tiles; /* 1: scales are of tiles, and only numbers of 64 rows say what is not cleared, all of theirs */
+    /* The list of bits that are set, each by its number from `failed` on, and how many there are. Those beyond failed_capacity are only counted, and the
+     * launch behind the product then looks at all bits; so it does without a count, NULL. The count must be 0 before the product. */
+    unsigned *failed_list;
+    int *failed_count;
+    int failed_capacity;
+    long long *recomputed; /* two numbers that grow by what is computed again: results alone, and in blocks; NULL: nobody asks */
 };
 /* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which blocks_per_sm blocks fit an SM, and
  * never more than four (their registers). `most` where that makes more than two waves: then memory decides.
@@ -130,22 +134,19 @@ struct ht_pack_args {
     int k_contiguous;
     int batch;
     int exchange_is_reset; /* the same for both operands of a launch */
-    /* The data check, the same for both operands but for addresses; NULL: none. One count for each 64 rows and
-     * segment of 64 * tiles k: 8 times how many of the segment's elements are large beside their row's largest,
-     * in the row that has fewest, less 5 times the segment's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN
-     * or Inf. HT_PACK_ROWS and HT_PACK_STRIPS have four, one for each 16 rows; a strip's 512 k are a segment. */
-    int *range_counts;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
-    long long range_stride, copy_stride; /* elements between batch entries */
-    /* The first int becomes `epoch`, and the second where a count is negative. Aligned to 8 bytes. */
+    long long copy_stride; /* elements between batch entries */
+    /* The first int becomes `epoch`, and the second where row_sums say so. Aligned to 8 bytes. */
     int *any_flag;
     int epoch; /* another in each call, so that nobody has to clear the second */
-    /* What splitting loses (pack/row_sums), instead of the counts above; NULL: not wanted. For each row, padded to 64,
+    int *failed_count; /* becomes 0 (ht_gemm_args); NULL: there is none */
+    /* What splitting loses (pack/row_sums); NULL: not wanted. For each row, padded to 64,
      * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
      * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
      * elements from 2^-14 on, scaled, less 8 for each row that has a finite nonzero element. any_flag's second int
      * becomes `epoch` where a sum of a row is not 0 or a number of 64 rows negative. Their exchange, ht_sum_ints ints
-     * before that of row absmax, holds -1 between launches as that does. */
+     * before that of row absmax, holds -1 between launches as that does.
+     * With scales of tiles all must be 0 before, and the first of the four becomes -1 where a tile has an outlier. */
     int *row_sums;
     long long sums_stride; /* elements between batch entries */
     /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; below 0 an ht_pack_mode; 0: the launcher
@@ -179,6 +180,7 @@ constexpr int SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 
 // prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
 // supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
 #define HT_DEVICE static __device__ __forceinline__
+#define HT_OUTLINED static __device__ __noinline__
 
 // What __launch_bounds__ takes second: blocks.
 constexpr int ht_bound(int, int blocks)
@@ -238,12 +240,9 @@ template <int WORDS> HT_DEVICE void ht_split_four(unsigned (*packed)[WORDS], int
 constexpr int GROUP = SLICES / ATOM_SLICES;                     // atoms of one k block
 constexpr int CHUNK_K = 16 / SLICE_BYTES;                       // k of a 16-byte chunk
 constexpr int ATOM_CHUNKS = ATOM_K / CHUNK_K;                   // chunks of one slice in an atom's row
-constexpr unsigned LARGE_LEAST = 0x58005800u;                   // 2^7 in FP16, twice: what is large, scaled
-constexpr unsigned NORMAL_LEAST = 0x04000400u;                  // 2^-14: what counts with SUMS
-constexpr int RANGE_ALL_ZERO = 0x7fffffff, RANGE_NONFINITE = -0x7fffffff; // as check/range_check reads them
-constexpr int NONFINITE = -1;                                   // instead of a count
+constexpr unsigned LARGE_LEAST = 0x34013401u;                   // next to 2^-2 in FP16, twice: what surely is not small, scaled
 constexpr int SUM_WORDS = 66;                                   // HT_SUM_WORDS
-enum { COUNTS = 1, COUNTS_AND_COPY, SUMS };                     // what packing finds out for the data check, as templates take it; 0: nothing
+enum { SUMS = 1, SUMS_AND_COPY };                               // what packing does for the certificate, as templates take it; 0: nothing
 
 struct pack_pair {
     ht_pack_args operand[2];
@@ -271,17 +270,14 @@ HT_DEVICE int magnitude_of_key(unsigned key);
 HT_DEVICE float scaled(unsigned bits, float factor);
 HT_DEVICE uint4 load_guarded(const float *p, int left);
 
-// What a thread has seen of its row: pairs of ht_count_large_f16x2, and with SUMS what its small elements lose (pack/row_sums).
+// What a thread has seen of a row: pairs of ht_count_large_f16x2.
 struct large_counts {
     unsigned count, nonfinite;
-    unsigned small; // key of the least element that is not small
-    int lost;
 };
 template <int CHECK, int WORDS> HT_DEVICE void observe_slices(const unsigned *packed, large_counts *large_count);
-HT_DEVICE int counted_by(const large_counts &large_count);
-HT_DEVICE int count_of(int counted);
-HT_DEVICE void store_number(const ht_pack_args &g, int *to, int number);
-HT_DEVICE void store_count(const ht_pack_args &g, int *to, unsigned least, bool live, int depth);
+HT_DEVICE unsigned f16_pair_of(int n);
+HT_DEVICE bool has_nonfinite(const large_counts &large_count);
+HT_DEVICE bool all_are_large(const large_counts &large_count, int elements);
 
 // pack/row_sums: what splitting loses beyond the scheme's relative bound, for each row (the notes on error bounds, section 15). Small
 // elements, below 2^-2 scaled, do not keep 22 bits, and FP16's subnormals align as 2^-14 on the matrix unit. Their shares, in 2^-34, add
@@ -292,7 +288,14 @@ HT_DEVICE unsigned small_key(unsigned bits);
 HT_DEVICE unsigned key_of_limit(int exponent);
 HT_DEVICE float magnitude(float x);
 HT_DEVICE int lost_of(float y);
-template <int COUNT> HT_DEVICE void observe_small(const unsigned *bits, float factor, large_counts *large_count);
+
+// What threads and parts of a block tell of a row, in one word: what is lost, NONFINITE more for each that has met NaN or Inf, and from COUNTED on elements that
+// count: those from 2^-14 on, scaled, in FP16.
+constexpr unsigned COUNTED = 1u << 22, NONFINITE = 263168; // what 512 elements lose is less
+static_assert(512 * (LOST_MOST + LOST_ALIGNMENT) < NONFINITE && 8 * NONFINITE < COUNTED, "of up to 8 lanes with up to 64 elements each");
+HT_DEVICE unsigned seen_in_one(unsigned bits, float factor, unsigned small);
+HT_DEVICE bool is_large(unsigned bits, unsigned small);
+HT_OUTLINED unsigned seen_in_some(uint4 a, uint4 b, uint4 c, uint4 d, float factor, unsigned small);
 
 // ---- blocks that hold pieces of a row add up what they have found, each by one addition to a word of 64 bits, whose upper bits count them: who
 // completes the count has the sum, and makes the word as it was. Additions of integers depend on no order, and no fence is needed. A word holds -1
@@ -304,8 +307,16 @@ HT_DEVICE long long *sum_words(const ht_pack_args &g, long long entry, int row_b
 HT_DEVICE int *exchange_of(const ht_pack_args &g, long long entry);
 HT_DEVICE bool add_up(long long *word, int pieces, long long v, long long *sum);
 HT_DEVICE void raise_flag(const ht_pack_args &g, bool is_raised);
-HT_DEVICE void store_row_sum(const ht_pack_args &g, long long entry, int row, int pieces, int lost, int counted);
-HT_DEVICE int products_of(int counted, bool live);
+HT_DEVICE void begin_flags(const ht_pack_args &g);
+
+// All that the block's parts tell of a row.
+struct seen_of_row {
+    int counted, lost;
+    bool nonfinite;
+};
+HT_DEVICE void add_part(seen_of_row *row, unsigned part);
+HT_DEVICE void store_row_sum(const ht_pack_args &g, long long entry, int row, int pieces, const seen_of_row &seen);
+HT_DEVICE int products_of(const seen_of_row &seen, bool live);
 HT_DEVICE void store_products(const ht_pack_args &g, long long entry, int row0, int rows, int pieces, int products);
 
 // pack/absmax_exchange: blocks that hold pieces of the same rows tell each other the absmax that they have found. Each number travels
@@ -331,7 +342,7 @@ template <int ROWS> HT_DEVICE void leave_exchange(const absmax_exchange &at, int
 // product of both norms, with its additions less than native FP32's bound from k = 336 on (notes on error bounds, section 16). Elements come scaled, p = 6.
 constexpr float LEAST_SQUARE = 4.0f * 4.0f, MOST_SQUARES = 32.0f * 128.0f * 128.0f;
 HT_DEVICE bool is_outlier_row(const uint4 *chunk, float factor, int left);
-HT_DEVICE void store_outliers(const ht_pack_args &g, int *to, unsigned words, bool outlier);
+HT_DEVICE void store_outliers(const ht_pack_args &g, long long entry, int row_block, unsigned words, bool outlier);
 
 // pack/row_resident: rows whole, in schemes that scale them: few short ones (ht_pack_mode), and what packing by strips takes whole. A block takes 16
 // rows, or fewer longer ones, with all their k, so that it knows their absmax by itself. Elements wait for that in registers,
@@ -374,12 +385,12 @@ struct rows_tile {
     unsigned room;                    // shared memory
 };
 
-// Numbers for each row in shared memory: what parts of it have measured; what they have counted; what others have found.
-constexpr int ROOM_MEASURED = 0, ROOM_COUNTED = 1, ROOM_LOST = 2, ROOM_OTHERS = 3;
+// Numbers for each row in shared memory: what parts of it have measured; what they have seen for the certificate; what others have found.
+constexpr int ROOM_MEASURED = 0, ROOM_SEEN = 1, ROOM_OTHERS = 2;
 constexpr int ROOM_PARTS = 8;
 template <class SHAPE> HT_DEVICE unsigned room_at(const rows_tile &at, int kind, int part, int row);
 
-constexpr int ROWS_BYTES = 3 * ROOM_PARTS * ROWS_OF_BLOCK * 4;
+constexpr int ROWS_BYTES = 2 * ROOM_PARTS * ROWS_OF_BLOCK * 4;
 template <class SHAPE> HT_DEVICE rows_tile find_rows(const ht_pack_args &g, long long entry, int row0, int k0);
 template <class SHAPE> HT_DEVICE int load_k(int i);
 template <class SHAPE> HT_DEVICE const float *load_from(const ht_pack_args &g, const rows_tile &at, int i);
@@ -390,10 +401,11 @@ template <class SHAPE, int KIND, int PARTS> HT_DEVICE int magnitude_of_parts(con
 HT_DEVICE unsigned word_of(uint4 v, int i);
 template <class SHAPE, int CHECK>
 HT_DEVICE void write_run(const rows_tile &at, int j, int run, const uint4 *x, float factor, large_counts *large_count);
+template <class SHAPE> HT_DEVICE uint4 across(const uint4 *x, int i, int j);
+template <class SHAPE> HT_DEVICE unsigned seen_in_row(int j, const uint4 *x, float factor, const large_counts &large_count, unsigned small);
 template <class SHAPE, int CHECK, int KIND, int PARTS>
 HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint4 *x);
-template <class SHAPE> HT_DEVICE void store_range_rows(const ht_pack_args &g, const rows_tile &at, int *number, int depth);
-template <class SHAPE, int KIND> HT_DEVICE int sum_of_parts(const rows_tile &at, int row);
+template <class SHAPE> HT_DEVICE seen_of_row seen_by_parts(const rows_tile &at, int row);
 template <class SHAPE, int MEASURED, int PARTS> HT_DEVICE void store_row_sums(const ht_pack_args &g, const rows_tile &at, int pieces, int piece);
 template <class SHAPE> HT_DEVICE void load_held(const ht_pack_args &g, const rows_tile &at, int k0, bool passes, uint4 *x);
 template <bool K_MAJOR, int ROWS, int LOADS, int CHECK>
@@ -412,11 +424,11 @@ static int launch_rows(const pack_pair &p, long long row_blocks, unsigned blocks
 // Neither tiles in shared memory nor a second pass through it: half the instructions of tiles, and a load has 128 bytes of a line either way.
 //
 // Where k is contiguous a block may as well take fewer rows that are longer, up to one of 16384 k, and meets nobody (pack_rows): on an H200
-// 1 to 15 % of its time, and up to 40 % below 2048 k. Where rows are contiguous, loads of fewer than 32 would be less than a line. The data
-// check needs its pieces of 512 k.
+// 1 to 15 % of its time, and up to 40 % below 2048 k. Where rows are contiguous, loads of fewer than 32 would be less than a line. Sums have
+// numbers of 16 rows at least.
 constexpr int STRIP_ROWS = 32, STRIP_K = 512, STRIP_WARPS = PACK_THREADS / 32;
 constexpr int STRIP_PREFETCH = 2;
-constexpr int STRIP_BYTES = 4 * ROOM_PARTS * STRIP_ROWS * 4;
+constexpr int STRIP_BYTES = 3 * ROOM_PARTS * STRIP_ROWS * 4;
 static int long_rows_of_block(int k_tiles);
 HT_DEVICE absmax_exchange attach_exchange(const ht_pack_args &g, long long entry, int pieces);
 template <class SHAPE> HT_DEVICE void exchange_rows(const ht_pack_args &g, const rows_tile &at, const absmax_exchange &exchange);
@@ -478,8 +490,8 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, SM
 // Few rows of some hundred k are packed whole instead (pack_rows), everything longer than 256 k by strips or, where k is contiguous, a
 // few whole rows a block (pack_strips): these tiles are for schemes that scale nothing, short k, and operands that carry a copy of the
 // matrix or are checked alone.
-// CHECK 1 also counts, for the data check, in each row of its tiles the elements that are large beside the row's largest
-// (check/range_check); CHECK 2 copies the matrix as well, for products of packed operands.
+// CHECK 1 also adds up, for the certificate, what each row loses (pack/row_sums); CHECK 2 copies the matrix as well, for products of packed
+// operands.
 constexpr int PACK_BLOCKS = 4;                                   // on an SM, by their registers, as ht_pack_tiles counts on
 constexpr int COPY_BLOCKS = 2;                                   // those that copy the matrix as well
 constexpr int TILE_BYTES = 64 * 64 * 4;
@@ -500,7 +512,6 @@ static_assert(!SCALES_TILES || (PACK_TILES == 1 && UNITS == 1 && CHUNK_K == 16),
 struct pack_tile {
     const float *src;
     int *exponents;
-    int *range_count;                             // with CHECK: this block's number
     float *copy;                           // with CHECK 2: of this row block
     int copy_ld;
     absmax_exchange exchange;                  // of this row block
@@ -523,7 +534,6 @@ HT_DEVICE pack_tile find_tile(const ht_pack_args &g, long long entry, int tiles,
     at.rows = g.rows - at.row0;
     at.exchange.piece = (int)blockIdx.x - at.row_block * pieces;
     at.k_tile = at.exchange.piece * tiles;
-    at.range_count = g.range_counts + entry * g.range_stride + (int)blockIdx.x;
     at.copy_ld = k_tiles * 64;
     at.copy = g.copy + entry * g.copy_stride + (long long)at.row0 * at.copy_ld;
     at.tiles = k_tiles - at.k_tile < tiles ? k_tiles - at.k_tile : tiles;
@@ -775,33 +785,42 @@ HT_DEVICE int magnitude_of_row(const pack_tile &at, int row)
     return most;
 }
 
+// What is seen in a chunk's elements, but for NaN and Inf.
+HT_DEVICE unsigned seen_in_chunk(const uint4 *fours, float factor, const large_counts &large_count, unsigned small)
+{
+    const uint4 zeros = make_uint4(0, 0, 0, 0);
+    if (all_are_large(large_count, CHUNK_K))
+        return CHUNK_K * COUNTED;
+    return seen_in_some(fours[0], fours[CHUNK_K / 4 - 1], zeros, zeros, factor, small);
+}
+
 // Chunk `chunk` of a tile's row in all slices; `at`: the same chunk counted from k = 0. factor: a power of two.
 template <int CHECK>
 HT_DEVICE void write_chunk(const pack_tile &place, unsigned char *atoms, int at, unsigned tile, int row, int chunk,
-                           float factor, large_counts *large_count)
+                           float factor, unsigned small, large_counts *large_count, unsigned *seen)
 {
     unsigned packed[SLICES][4];
+    uint4 fours[CHUNK_K / 4];
+    large_count->count = 0;
     {
         const uint4 four = ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + 0));
-        if (CHECK == COUNTS_AND_COPY)
+        if (CHECK == SUMS_AND_COPY)
             ht_stg16(place.copy + (long long)row * place.copy_ld + at * CHUNK_K + 0 * 4, four);
-        const unsigned bits[4] = {four.x, four.y, four.z, four.w};
-        if (CHECK == SUMS)
-            observe_small<4>(bits, factor, large_count);
+        fours[0] = four;
         const float x[4] = {scaled(four.x, factor), scaled(four.y, factor), scaled(four.z, factor), scaled(four.w, factor)};
         ht_split_four<4>(packed, 0 * SLICE_BYTES, x);
     }
     {
         const uint4 four = ht_lds16(tile + unit_at(row, chunk * (CHUNK_K / 4) + 1));
-        if (CHECK == COUNTS_AND_COPY)
+        if (CHECK == SUMS_AND_COPY)
             ht_stg16(place.copy + (long long)row * place.copy_ld + at * CHUNK_K + 1 * 4, four);
-        const unsigned bits[4] = {four.x, four.y, four.z, four.w};
-        if (CHECK == SUMS)
-            observe_small<4>(bits, factor, large_count);
+        fours[1] = four;
         const float x[4] = {scaled(four.x, factor), scaled(four.y, factor), scaled(four.z, factor), scaled(four.w, factor)};
         ht_split_four<4>(packed, 1 * SLICE_BYTES, x);
     }
     observe_slices<CHECK, 4>(packed[0], large_count);
+    if (CHECK > 0 && !SCALES_TILES)
+        *seen += seen_in_chunk(fours, factor, *large_count, small);
     unsigned char *atom = atoms + (long long)(at / ATOM_CHUNKS) * (GROUP * 8192) + row * 128;
     for (int s = 0; s < SLICES; s++) {
         const int c = s % ATOM_SLICES * ATOM_CHUNKS + at % ATOM_CHUNKS;
@@ -814,19 +833,19 @@ HT_DEVICE void write_chunk(const pack_tile &place, unsigned char *atoms, int at,
 // side by side in a warp: each store covers whole sectors. factor: of the rows that this thread writes.
 template <int CHECK>
 HT_DEVICE void write_tile(const pack_tile &at, unsigned char *atoms, int first, unsigned tile, const float *factor,
-                          large_counts *large_count)
+                          unsigned small, large_counts *large_count, unsigned *seen)
 {
     {
         const int unit = 0 * PACK_THREADS + (int)threadIdx.x;
         const int row = unit % (64 * RUN) / RUN;
         const int chunk = unit / (64 * RUN) * RUN + unit % RUN;
-        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor[0 % ROWS], large_count);
+        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor[0 % ROWS], small, large_count, seen);
     }
     {
         const int unit = 1 * PACK_THREADS + (int)threadIdx.x;
         const int row = unit % (64 * RUN) / RUN;
         const int chunk = unit / (64 * RUN) * RUN + unit % RUN;
-        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor[1 % ROWS], large_count);
+        write_chunk<CHECK>(at, atoms, first + chunk, tile, row, chunk, factor[1 % ROWS], small, large_count, seen);
     }
 }
 
@@ -872,47 +891,17 @@ HT_DEVICE unsigned of_warp(const pack_tile &at, int warp)
     return at.room + (unsigned)(128 + warp) * 4;
 }
 
-// The block's number for the data check, from what its threads have seen.
-HT_DEVICE void store_range_count(const ht_pack_args &g, const pack_tile &at, const large_counts &large_count)
-{
-    const int row = (int)threadIdx.x / LANES, warp = (int)threadIdx.x / 32;
-    int counted = counted_by(large_count);
-    int live = ht_lds4(at.room + (unsigned)(ROOM_OWN * 64 + row) * 4) != 0.0f;
-    for (int m = 1; m < LANES; m *= 2)
-        counted += ht_shfl_xor(counted, m);
-    int count = row >= at.rows ? 64 * PACK_TILES : count_of(counted); // rows beyond the matrix do not matter
-    for (int m = LANES; m < 32; m *= 2) {
-        const int other = ht_shfl_xor(count, m);
-        count = other < count ? other : count;
-        live |= ht_shfl_xor(live, m);
-    }
-    unsigned both = (unsigned)(count - NONFINITE) * 2 + (unsigned)live, least = both; // compares as count does
-    if (threadIdx.x % 32 == 0)
-        ht_sts4(of_warp(at, warp), ht_as_float(both));
-    ht_barrier();
-    if (threadIdx.x != 0)
-        return;
-    for (int w = 0; w < PACK_THREADS / 32; w++) {
-        const unsigned other = ht_as_uint(ht_lds4(of_warp(at, w)));
-        least = other < least ? other : least;
-        both |= other;
-    }
-    const int left = g.k - at.k_tile * 64, depth = left < at.tiles * 64 ? left : at.tiles * 64; // without zeros behind
-    store_count(g, at.range_count, least, both & 1, depth);
-}
-
 // The block's sums, from what its threads have seen: LANES of them each of a row.
-HT_DEVICE void store_tile_sums(const ht_pack_args &g, const pack_tile &at, long long entry, const large_counts &large_count)
+HT_DEVICE void store_tile_sums(const ht_pack_args &g, const pack_tile &at, long long entry, unsigned seen)
 {
     const int row = (int)threadIdx.x / LANES, warp = (int)threadIdx.x / 32, pieces = at.exchange.pieces;
-    int counted = counted_by(large_count), lost = large_count.lost;
-    for (int m = 1; m < LANES; m *= 2) {
-        counted += ht_shfl_xor(counted, m);
-        lost += ht_shfl_xor(lost, m);
-    }
-    int products = products_of(counted, at.exchange.piece == 0 && magnitude_of_row(at, row) != 0);
+    seen_of_row of_row = {0, 0, false};
+    for (int m = 1; m < LANES; m *= 2)
+        seen += (unsigned)ht_shfl_xor((int)seen, m);
+    add_part(&of_row, seen);
+    int products = products_of(of_row, at.exchange.piece == 0 && magnitude_of_row(at, row) != 0);
     if (threadIdx.x % LANES == 0)
-        store_row_sum(g, entry, at.row0 + row, pieces, lost, counted);
+        store_row_sum(g, entry, at.row0 + row, pieces, of_row);
     for (int m = LANES; m < 32; m *= 2)
         products += ht_shfl_xor(products, m);
     if (threadIdx.x % 32 == 0)
@@ -925,11 +914,11 @@ HT_DEVICE void store_tile_sums(const ht_pack_args &g, const pack_tile &at, long 
         products += (int)ht_as_uint(ht_lds4(of_warp(at, w)));
     store_products(g, entry, at.row0, 64, pieces, products);
     if (blockIdx.x == 0)
-        ht_stg_i32(g.any_flag, g.epoch);
+        begin_flags(g);
 }
 
 template <int CHECK>
-static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CHECK == COUNTS_AND_COPY ? COPY_BLOCKS : PACK_BLOCKS))
+static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CHECK == SUMS_AND_COPY ? COPY_BLOCKS : PACK_BLOCKS))
     pack(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
@@ -961,13 +950,14 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
         for (int i = 0; i < ROWS; i++) {
             const int row = ((int)threadIdx.x + i * PACK_THREADS) / RUN, most = magnitude_of_row(at, row);
             factor[i] = ht_pow2(-ht_row_exponent(most));
-            limit = key_of_limit(ht_row_exponent(most)); // with SUMS a thread has one row
+            limit = key_of_limit(ht_row_exponent(most)); // with CHECK a thread has one row
             if (at.k_tile == 0 && threadIdx.x % RUN == 0)
                 ht_stg_i32(at.exponents + at.row0 + row, most);
         }
     }
     unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
-    large_counts large_count = {0, 0, limit, 0};
+    large_counts large_count = {0, 0};
+    unsigned seen = 0;
     bool outlier = false;
     for (int t = 0; t < at.tiles; t++) {
         if (SCALES_TILES)
@@ -977,14 +967,12 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
             load_chunk(at.tile, four);
             outlier = is_outlier_row(four, factor[0], g.k - at.k_tile * 64 - (int)threadIdx.x % RUN / (32 / CHUNK_K) * 32);
         }
-        write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, &large_count);
+        write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, limit, &large_count, &seen);
     }
     if (SCALES_TILES && CHECK > 0)
-        store_outliers(g, at.range_count, of_warp(at, 0), outlier);
-    else if (CHECK == SUMS)
-        store_tile_sums(g, at, entry, large_count);
+        store_outliers(g, entry, at.row_block, of_warp(at, 0), outlier);
     else if (CHECK > 0)
-        store_range_count(g, at, large_count);
+        store_tile_sums(g, at, entry, seen + (has_nonfinite(large_count) ? NONFINITE : 0));
     if (SCALES_ROWS && at.exchange.pieces > 1) { // AMD's scalar registers are too few to keep all of the place: there it is found again
         const pack_tile again = WAVE == 32 ? at : find_tile(ht_reload_args(p).operand[second], entry, p.tiles, p.pieces);
         leave_exchange<64>(again.exchange, order);
@@ -1031,8 +1019,8 @@ static int launch_pack(const pack_pair &p, unsigned blocks, unsigned batch, void
 template <int CHECK>
 static int init_pack(void)
 {
-    const int code = ht_allow_smem(pack<CHECK>, PACK_TILES * TILE_BYTES + ROOM_BYTES);
-    return code != 0 ? code : init_rows<CHECK>();
+    const int code = ht_prefer_smem(pack<CHECK>, PACK_TILES * TILE_BYTES + ROOM_BYTES), strips = ht_prefer_smem(pack_strips<CHECK>, STRIP_BYTES);
+    return code != 0 ? code : strips != 0 ? strips : init_rows<CHECK>();
 }
 
 static int init(void)
@@ -1040,9 +1028,7 @@ static int init(void)
     int code = init_pack<0>();
     if (code == 0 && CHECKS)
         code = init_pack<CHECKS>();
-    if (code == 0 && CHECKS)
-        code = init_pack<SUMS * CHECKS>();
-    return code != 0 ? code : ht_allow_smem(pack<COUNTS_AND_COPY * CHECKS>, PACK_TILES * TILE_BYTES + ROOM_BYTES); // calls that want a copy
+    return code != 0 ? code : ht_allow_smem(pack<SUMS_AND_COPY * CHECKS>, PACK_TILES * TILE_BYTES + ROOM_BYTES); // calls that want a copy
 }
 
 // Makes a meeting clean that may not be.
@@ -1082,7 +1068,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     const long long row_blocks = all_row_blocks(operands, count);
     p.tiles = tiles_of_block(operands, row_blocks, p.k_tiles);
     const int each = p.tiles == HT_PACK_ROWS ? p.k_tiles : p.tiles == HT_PACK_STRIPS ? STRIP_K / 64 : p.tiles;
-    const bool sums = operands[0].row_sums != nullptr, checks = sums || operands[0].range_counts != nullptr;
+    const bool checks = operands[0].row_sums != nullptr;
     p.pieces = (p.k_tiles + each - 1) / each;
     p.long_rows = checks ? 0 : long_rows_of_block(p.k_tiles);
     long long blocks = 0;
@@ -1102,20 +1088,17 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     if (blocks > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     if (p.tiles == HT_PACK_ROWS)
-        return sums   ? launch_rows<SUMS * CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
-               : checks ? launch_rows<CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
+        return checks ? launch_rows<CHECKS>(p, row_blocks, (unsigned)blocks, batch, stream)
                       : launch_rows<0>(p, row_blocks, (unsigned)blocks, batch, stream);
     const int code = launch_clean(p, (unsigned)blocks, batch, stream);
     if (code != 0)
         return code;
     const bool stands_by = bytes <= 2.0 * L2_BYTES; // on an H200 that takes 0.5 to 1 % of longer calls
     if (p.tiles == HT_PACK_STRIPS)
-        return sums   ? launch_strips<SUMS * CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)
-               : checks ? launch_strips<CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)
+        return checks ? launch_strips<CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)
                       : launch_strips<0>(p, (unsigned)blocks, batch, stands_by, stream);
-    return sums              ? launch_pack<SUMS * CHECKS>(p, (unsigned)blocks, batch, stream)
-           : !checks          ? launch_pack<0>(p, (unsigned)blocks, batch, stream)
-           : operands[0].copy ? launch_pack<COUNTS_AND_COPY * CHECKS>(p, (unsigned)blocks, batch, stream)
+    return !checks            ? launch_pack<0>(p, (unsigned)blocks, batch, stream)
+           : operands[0].copy ? launch_pack<SUMS_AND_COPY * CHECKS>(p, (unsigned)blocks, batch, stream)
                               : launch_pack<CHECKS>(p, (unsigned)blocks, batch, stream);
 }
 
@@ -1448,37 +1431,25 @@ HT_DEVICE uint4 load_guarded(const float *p, int left)
 template <int CHECK, int WORDS> HT_DEVICE void observe_slices(const unsigned *packed, large_counts *large_count)
 {
     for (int i = 0; CHECK > 0 && !SCALES_TILES && i < WORDS; i++)
-        ht_count_large_f16x2(&large_count->count, &large_count->nonfinite, packed[i], CHECK == SUMS ? NORMAL_LEAST : LARGE_LEAST);
+        ht_count_large_f16x2(&large_count->count, &large_count->nonfinite, packed[i], LARGE_LEAST);
 }
 
-// What it has seen: large elements and, above the counts, how many have met NaN or Inf: `nonfinite` is NaN there, else still 0.
-HT_DEVICE int counted_by(const large_counts &large_count)
+// A power of two up to 32 in FP16, twice.
+HT_DEVICE unsigned f16_pair_of(int n)
 {
-    const float large = ht_f16_value((unsigned short)large_count.count) + ht_f16_value((unsigned short)(large_count.count >> 16));
-    return (int)large + (((large_count.nonfinite | large_count.nonfinite >> 16) & 0x7c00u) != 0 ? 0x10000 : 0);
+    return 0x3c003c00u + (n > 16 ? 5u : n > 8 ? 4u : n > 4 ? 3u : n > 2 ? 2u : n > 1 ? 1u : 0u) * 0x04000400u;
 }
 
-HT_DEVICE int count_of(int counted)
+// Whether it has met NaN or Inf: `nonfinite` is NaN there, else still 0.
+HT_DEVICE bool has_nonfinite(const large_counts &large_count)
 {
-    return counted < 0x10000 ? counted : NONFINITE;
+    return (large_count.nonfinite & 0x7c007c00u) != 0;
 }
 
-// A block's number for the data check, at `to`.
-HT_DEVICE void store_number(const ht_pack_args &g, int *to, int number)
+// Whether all of `elements` are large: mostly they are.
+HT_DEVICE bool all_are_large(const large_counts &large_count, int elements)
 {
-    ht_stg_i32(to, number);
-    if (number < 0)
-        ht_stg_i32(g.any_flag + 1, g.epoch);
-    if (blockIdx.x == 0)
-        ht_stg_i32(g.any_flag, g.epoch);
-}
-
-// The number from counts. least: of its rows' counts (count - NONFINITE, times two); live: whether any row
-// has an element that is not zero; depth: its k.
-HT_DEVICE void store_count(const ht_pack_args &g, int *to, unsigned least, bool live, int depth)
-{
-    const int count = (int)(least / 2) + NONFINITE;
-    store_number(g, to, count == NONFINITE ? RANGE_NONFINITE : live ? 8 * count - 5 * depth : RANGE_ALL_ZERO);
+    return large_count.count == f16_pair_of(elements / 2) && !has_nonfinite(large_count);
 }
 
 // Magnitudes as keys that order zero behind all others.
@@ -1508,29 +1479,36 @@ HT_DEVICE int lost_of(float y)
     return (FLUSHES_SUBNORMALS ? LOST_MOST : up) + LOST_ALIGNMENT;
 }
 
-// Of `count` elements that a thread holds, as bits: mostly none is small.
-template <int COUNT> HT_DEVICE void observe_small(const unsigned *bits, float factor, large_counts *large_count)
+HT_DEVICE unsigned seen_in_one(unsigned bits, float factor, unsigned small)
 {
-    unsigned least = 0xffffffffu;
-#pragma unroll
-    for (int i = 0; i < COUNT; i++) {
-        const unsigned key = small_key(bits[i]);
-        least = key < least ? key : least;
-    }
-    if (least >= large_count->small)
-        return;
-    unsigned rest[COUNT + 1]; // each element moves to the front: a loop that is not unrolled could not number registers
-#pragma unroll
-    for (int i = 0; i < COUNT; i++)
-        rest[i] = bits[i];
+    const float y = __fmul_rn(ht_as_float(bits), factor);
+    const unsigned least = FLUSHES_SUBNORMALS ? 0x38800000u : 0x0400u, high = FLUSHES_SUBNORMALS ? ht_as_uint(y) & 0x7fffffffu : ht_f16_rn(y) & 0x7fffu;
+    const bool counts = high >= least && high <= (FLUSHES_SUBNORMALS ? 0x7f800000u : 0x7c00u);
+    return (counts ? COUNTED : 0) + (small_key(bits) < small ? (unsigned)lost_of(y) : 0);
+}
+
+// Whether an element is finite and not small.
+HT_DEVICE bool is_large(unsigned bits, unsigned small)
+{
+    return small_key(bits) - small < 0xfeffffffu - small;
+}
+
+// Of 16 elements, or fewer and zeros. There once in a kernel, and called: cold code takes longer to be fetched than to run.
+HT_OUTLINED unsigned seen_in_some(uint4 a, uint4 b, uint4 c, uint4 d, float factor, unsigned small)
+{
+    unsigned seen = 0;
 #pragma unroll 1
-    for (int n = 0; n < COUNT; n++) {
-        large_count->lost += small_key(rest[0]) < large_count->small ? lost_of(__fmul_rn(ht_as_float(rest[0]), factor)) : 0;
-        rest[COUNT] = 0;
-#pragma unroll
-        for (int i = 0; i < COUNT; i++)
-            rest[i] = rest[i + 1];
+    for (int i = 0; i < 4; i++) { // each moves to the front: a loop that is not unrolled could not number registers
+        if (is_large(a.x, small) && is_large(a.y, small) && is_large(a.z, small) && is_large(a.w, small))
+            seen += 4 * COUNTED;
+        else
+            seen += seen_in_one(a.x, factor, small) + seen_in_one(a.y, factor, small) + seen_in_one(a.z, factor, small) + seen_in_one(a.w, factor, small);
+        a = b;
+        b = c;
+        c = d;
+        d = make_uint4(0, 0, 0, 0);
     }
+    return seen;
 }
 
 // Words of a row block: 64 of rows, then one for each 32 rows.
@@ -1563,11 +1541,27 @@ HT_DEVICE void raise_flag(const ht_pack_args &g, bool is_raised)
         ht_stg_i32(g.any_flag + 1, g.epoch);
 }
 
-// Of one row, by one thread: what the block's threads have lost and counted (counted_by).
-HT_DEVICE void store_row_sum(const ht_pack_args &g, long long entry, int row, int pieces, int lost, int counted)
+// What one thread of an operand writes: the call's number, and that nothing has failed so far.
+HT_DEVICE void begin_flags(const ht_pack_args &g)
+{
+    ht_stg_i32(g.any_flag, g.epoch);
+    if (g.failed_count)
+        ht_stg_i32(g.failed_count, 0);
+}
+
+HT_DEVICE void add_part(seen_of_row *row, unsigned part)
+{
+    const int lost = (int)(part % COUNTED);
+    row->counted += (int)(part / COUNTED);
+    row->lost += lost;
+    row->nonfinite = row->nonfinite || lost >= (int)NONFINITE;
+}
+
+// Of one row, by one thread.
+HT_DEVICE void store_row_sum(const ht_pack_args &g, long long entry, int row, int pieces, const seen_of_row &seen)
 {
     long long sum;
-    const long long v = lost + ((long long)(counted >= 0x10000) << NONFINITE_SHIFT);
+    const long long v = seen.nonfinite ? 1ll << NONFINITE_SHIFT : seen.lost;
     if (!add_up(sum_words(g, entry, row / 64) + row % 64, pieces, v, &sum))
         return;
     const int number = sum >> NONFINITE_SHIFT ? -1 : (int)sum;
@@ -1576,9 +1570,9 @@ HT_DEVICE void store_row_sum(const ht_pack_args &g, long long entry, int row, in
 }
 
 // A row's part of the number of its 64 rows. live: in the first piece of a row that has a finite nonzero element.
-HT_DEVICE int products_of(int counted, bool live)
+HT_DEVICE int products_of(const seen_of_row &seen, bool live)
 {
-    return counted % 0x10000 - (live ? ENOUGH_NONZEROS : 0);
+    return seen.counted - (live ? ENOUGH_NONZEROS : 0);
 }
 
 // Of `rows` rows from row0 on, 16, 32 or 64, by one thread: their part of four numbers.
@@ -1674,8 +1668,9 @@ HT_DEVICE bool is_outlier_row(const uint4 *chunk, float factor, int left)
     return live != 0 && !(squares >= LEAST_SQUARE * (float)(left < 32 ? left : 32) && squares <= MOST_SQUARES);
 }
 
-// The block's number for the data check, at `to`: blocks of C that meet an outlier are the fallback's. words: shared memory, one a warp.
-HT_DEVICE void store_outliers(const ht_pack_args &g, int *to, unsigned words, bool outlier)
+// Where the block has an outlier, the number of its 64 rows becomes negative: the certificate clears nothing of theirs. Everything else of the
+// sums stays 0, as the caller has left it, since no block sees all of a row. words: shared memory, one a warp.
+HT_DEVICE void store_outliers(const ht_pack_args &g, long long entry, int row_block, unsigned words, bool outlier)
 {
     const int warp = (int)threadIdx.x / 32;
     int any = outlier;
@@ -1688,7 +1683,11 @@ HT_DEVICE void store_outliers(const ht_pack_args &g, int *to, unsigned words, bo
         return;
     for (int w = 0; w < PACK_THREADS / 32; w++)
         any |= (int)ht_as_uint(ht_lds4(words + (unsigned)w * 4));
-    store_number(g, to, any != 0 ? RANGE_NONFINITE : 0);
+    if (any != 0)
+        ht_stg_i32(g.row_sums + entry * g.sums_stride + row_blocks_of(g) * 64 + row_block * 4, -1);
+    raise_flag(g, any != 0);
+    if (blockIdx.x == 0)
+        begin_flags(g);
 }
 
 template <class SHAPE> HT_DEVICE unsigned room_at(const rows_tile &at, int kind, int part, int row)
@@ -1801,20 +1800,17 @@ HT_DEVICE void write_run(const rows_tile &at, int j, int run, const uint4 *x, fl
 {
     constexpr int WORDS = SHAPE::RUN * SLICE_BYTES / 4; // of the run in a slice: 2 or 4
     const int k = run * SHAPE::FAR;
-    unsigned packed[SLICES][WORDS], bits[SHAPE::RUN];
+    unsigned packed[SLICES][WORDS];
 #pragma unroll
     for (int e = 0; e < SHAPE::RUN; e += 4) {
         float four[4];
 #pragma unroll
         for (int q = 0; q < 4; q++) {
             const uint4 load = x[run * SHAPE::RUN_LOADS + (e + q) / SHAPE::LOAD_K];
-            bits[e + q] = word_of(load, SHAPE::BY_K ? q : j);
-            four[q] = scaled(bits[e + q], factor);
+            four[q] = scaled(word_of(load, SHAPE::BY_K ? q : j), factor);
         }
         ht_split_four<WORDS>(packed, e / 4 * SLICE_BYTES, four);
     }
-    if (CHECK == SUMS)
-        observe_small<SHAPE::RUN>(bits, factor, large_count);
     observe_slices<CHECK, WORDS>(packed[0], large_count);
     for (int s = 0; s < SLICES; s++) {
         const int chunk = at.chunk ^ j ^ k % ATOM_K / CHUNK_K ^ s % ATOM_SLICES * ATOM_CHUNKS;
@@ -1827,6 +1823,27 @@ HT_DEVICE void write_run(const rows_tile &at, int j, int run, const uint4 *x, fl
     }
 }
 
+// Row j's elements of loads i to i + 3; zeros for those that are not there.
+template <class SHAPE> HT_DEVICE uint4 across(const uint4 *x, int i, int j)
+{
+    return i < SHAPE::LOADS ? make_uint4(word_of(x[i], j), word_of(x[i + 1], j), word_of(x[i + 2], j), word_of(x[i + 3], j)) : make_uint4(0, 0, 0, 0);
+}
+
+// What the thread has seen in its elements of row j.
+template <class SHAPE> HT_DEVICE unsigned seen_in_row(int j, const uint4 *x, float factor, const large_counts &large_count, unsigned small)
+{
+    constexpr int ELEMENTS = SHAPE::RUNS * SHAPE::RUN;
+    unsigned seen = has_nonfinite(large_count) ? NONFINITE : 0;
+    if (all_are_large(large_count, ELEMENTS))
+        return ELEMENTS * COUNTED;
+#pragma unroll
+    for (int i = 0; i < SHAPE::LOADS; i += 4) {
+        if (SHAPE::BY_K)
+            seen += seen_in_some(x[i], x[i + 1], x[i + 2], x[i + 3], factor, small);
+    }
+    return SHAPE::BY_K ? seen : seen + seen_in_some(across<SHAPE>(x, 0, j), across<SHAPE>(x, 4, j), across<SHAPE>(x, 8, j), across<SHAPE>(x, 12, j), factor, small);
+}
+
 // Scales and writes what a thread holds, and leaves what it has seen of its rows beside their magnitudes, which KIND and PARTS tell.
 template <class SHAPE, int CHECK, int KIND, int PARTS>
 HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint4 *x)
@@ -1836,7 +1853,7 @@ HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint
         const int most = magnitude_of_parts<SHAPE, KIND, PARTS>(at, at.row + j);
         const int exponent = ht_row_exponent(most);
         const float factor = ht_pow2(-exponent);
-        large_counts large_count = {0, 0, key_of_limit(exponent), 0};
+        large_counts large_count = {0, 0};
         if (at.k < SHAPE::RUN)
             ht_stg_i32(g.row_absmax + at.entry * g.absmax_stride + at.row0 / 64 * 64 + at.row + j, most);
 #pragma unroll
@@ -1846,61 +1863,38 @@ HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint
         }
         if (CHECK == 0)
             continue;
-        int counted = counted_by(large_count), lost = large_count.lost;
-        for (int m = SHAPE::STEP; m < SHAPE::STEP * SHAPE::ALONG; m *= 2) {
-            counted += ht_shfl_xor(counted, m);
-            lost += CHECK == SUMS ? ht_shfl_xor(lost, m) : 0;
-        }
+        unsigned seen = seen_in_row<SHAPE>(j, x, factor, large_count, key_of_limit(exponent));
+        for (int m = SHAPE::STEP; m < SHAPE::STEP * SHAPE::ALONG; m *= 2)
+            seen += (unsigned)ht_shfl_xor((int)seen, m);
         if (at.leads)
-            ht_sts4(room_at<SHAPE>(at, ROOM_COUNTED, at.part, at.row + j), ht_as_float((unsigned)counted));
-        if (at.leads && CHECK == SUMS)
-            ht_sts4(room_at<SHAPE>(at, ROOM_LOST, at.part, at.row + j), ht_as_float((unsigned)lost));
+            ht_sts4(room_at<SHAPE>(at, ROOM_SEEN, at.part, at.row + j), ht_as_float(seen));
     }
 }
 
-// The block's numbers for the data check, one for each 16 rows, by its first warp: a row a lane (of 16 rows twice, of 64 lanes more often).
-// number: of row0's 16 rows; depth: the block's k.
-template <class SHAPE> HT_DEVICE void store_range_rows(const ht_pack_args &g, const rows_tile &at, int *number, int depth)
+// Of a row, what all parts have seen.
+template <class SHAPE> HT_DEVICE seen_of_row seen_by_parts(const rows_tile &at, int row)
 {
-    const int row = (int)threadIdx.x % SHAPE::HEIGHT;
-    int counted = 0;
+    seen_of_row seen = {0, 0, false};
     for (int p = 0; p < SHAPE::PARTS; p++)
-        counted += (int)ht_as_uint(ht_lds4(room_at<SHAPE>(at, ROOM_COUNTED, p, row)));
-    const int count = at.row0 + row < g.rows ? count_of(counted) : depth; // rows beyond the matrix do not matter
-    const int live = magnitude_of_parts<SHAPE, ROOM_MEASURED, SHAPE::PARTS>(at, row) != 0;
-    unsigned both = (unsigned)(count - NONFINITE) * 2 + (unsigned)live, least = both;
-    for (int m = 1; m < ROWS_OF_BLOCK; m *= 2) {
-        const unsigned other = (unsigned)ht_shfl_xor((int)least, m);
-        least = other < least ? other : least;
-        both |= (unsigned)ht_shfl_xor((int)both, m);
-    }
-    if ((int)threadIdx.x < SHAPE::HEIGHT && threadIdx.x % ROWS_OF_BLOCK == 0)
-        store_count(g, number + (int)threadIdx.x / ROWS_OF_BLOCK, least, both & 1, depth);
-}
-
-// Of a row, all parts' numbers of this kind.
-template <class SHAPE, int KIND> HT_DEVICE int sum_of_parts(const rows_tile &at, int row)
-{
-    int sum = 0;
-    for (int p = 0; p < SHAPE::PARTS; p++)
-        sum += (int)ht_as_uint(ht_lds4(room_at<SHAPE>(at, KIND, p, row)));
-    return sum;
+        add_part(&seen, ht_as_uint(ht_lds4(room_at<SHAPE>(at, ROOM_SEEN, p, row))));
+    return seen;
 }
 
 // The block's sums, by its first warp: a row a lane. MEASURED, PARTS: where the rows' absmax over all of k lie; piece: of `pieces` of k.
 template <class SHAPE, int MEASURED, int PARTS> HT_DEVICE void store_row_sums(const ht_pack_args &g, const rows_tile &at, int pieces, int piece)
 {
-    const int row = (int)threadIdx.x % SHAPE::HEIGHT, counted = sum_of_parts<SHAPE, ROOM_COUNTED>(at, row);
+    const int row = (int)threadIdx.x % SHAPE::HEIGHT;
+    const seen_of_row seen = seen_by_parts<SHAPE>(at, row);
     const bool live = piece == 0 && magnitude_of_parts<SHAPE, MEASURED, PARTS>(at, row) != 0;
-    int products = products_of(counted, live);
+    int products = products_of(seen, live);
     if ((int)threadIdx.x < SHAPE::HEIGHT)
-        store_row_sum(g, at.entry, at.row0 + row, pieces, sum_of_parts<SHAPE, ROOM_LOST>(at, row), counted);
+        store_row_sum(g, at.entry, at.row0 + row, pieces, seen);
     for (int m = 1; m < SHAPE::HEIGHT; m *= 2)
         products += ht_shfl_xor(products, m);
     if (threadIdx.x == 0)
         store_products(g, at.entry, at.row0, SHAPE::HEIGHT, pieces, products);
     if (threadIdx.x == 0 && blockIdx.x == 0)
-        ht_stg_i32(g.any_flag, g.epoch);
+        begin_flags(g);
 }
 
 // What a thread holds, from the matrix. k0: where the block begins.
@@ -1919,7 +1913,7 @@ template <class SHAPE> HT_DEVICE void load_held(const ht_pack_args &g, const row
 template <bool K_MAJOR, int ROWS, int LOADS, int CHECK>
 HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool passes)
 {
-    static_assert(CHECK == 0 || ROWS == ROWS_OF_BLOCK, "the data check has a number for each 16 rows");
+    static_assert(CHECK == 0 || ROWS == ROWS_OF_BLOCK, "sums have a number for each 16 rows");
     using shape = rows_shape<K_MAJOR, ROWS_WARPS, ROWS, LOADS>;
     rows_tile at = find_rows<shape>(g, entry, (int)blockIdx.x * ROWS, 0);
     at.room = ht_smem_base<ROWS_BYTES>();
@@ -1933,10 +1927,8 @@ HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool pass
     if (CHECK == 0)
         return;
     ht_barrier();
-    if (threadIdx.x < WAVE && CHECK == SUMS) // of 64 lanes, too, all must come to a shuffle
+    if (threadIdx.x < WAVE) // of 64 lanes, too, all must come to a shuffle
         store_row_sums<shape, ROOM_MEASURED, shape::PARTS>(g, at, 1, 0);
-    else if (threadIdx.x < WAVE)
-        store_range_rows<shape>(g, at, g.range_counts + at.entry * g.range_stride + blockIdx.x, g.k);
 }
 
 // The least shared memory with which no more blocks fit an SM than an even share of all: a launch finds SMs as its predecessor's blocks
@@ -2022,16 +2014,10 @@ HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bo
     if (threadIdx.x == 0)
         order = ht_add_relaxed_i32(exchange.arrived, 1);
     write_rows<shape, CHECK, ROOM_OTHERS, ROOM_PARTS>(g, at, x);
-    if (CHECK == SUMS) {
+    if (CHECK > 0) {
         ht_barrier();
         if (threadIdx.x < WAVE)
             store_row_sums<shape, ROOM_OTHERS, ROOM_PARTS>(g, at, pieces, piece);
-    } else if (CHECK > 0) {
-        const int left = g.k - piece * STRIP_K, depth = left < STRIP_K ? left : STRIP_K; // without zeros behind
-        int *number = g.range_counts + entry * g.range_stride + ((long long)(at.row0 / 64) * pieces + piece) * ROW_BLOCKS + at.row0 % 64 / ROWS_OF_BLOCK;
-        ht_barrier();
-        if (threadIdx.x < WAVE)
-            store_range_rows<shape>(g, at, number, depth);
     }
     leave_exchange<STRIP_ROWS>(attach_exchange(g, entry, pieces), order); // found again: no registers for it in between
 }

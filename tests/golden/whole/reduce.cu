@@ -54,18 +54,22 @@ struct ht_gemm_args {
     long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
     int a_k_contiguous, b_k_contiguous, k;
     int fma_only; /* they use FFMA from the start, whatever the data */
-    /* Data check, NULL: none. What pack counted for 64 rows of A (columns of B) and each segment of k
-     * (check/range_check). Packed kernels skip the 64 x 64 blocks of C whose data are outside the scheme's
-     * range; unpacked kernels skip all others. */
-    const int *a_range_counts, *b_range_counts;
-    long long a_range_stride, b_range_stride; /* elements between batch entries */
-    /* Two ints, equal if any count of the operand may be negative; NULL: as if equal. */
+    /* The certificate (check/certificate), failed NULL: none. What packing has added up of A's rows and B's columns (ht_pack_args,
+     * row_sums), and two ints of each operand, equal if it found anything; NULL: as if equal. What is not cleared is not
+     * stored but has its bit set: [batch][column block][row block] of 64 x 64 results, 128 words each: column c has words
+     * 2 c, of its first 32 rows, and 2 c + 1. The launch behind the product computes it from a_src and b_src. */
+    const int *a_row_sums, *b_row_sums;
+    long long a_sums_stride, b_sums_stride; /* elements between batch entries */
     const int *a_any_flag, *b_any_flag;
-    int k_segments;
-    int counts_per_block; /* counts for 64 rows of a segment: 1, or 4 of 16 rows each, of which the least decides */
-    /* With a check, of kernels that can (ht_kernel_desc): they compute the blocks that they would skip, from
-     * a_src and b_src. */
-    int fallback_in_kernel;
+    unsigned *failed;
+    int fallback_in_kernel; /* of kernels that can (ht_kernel_desc): they compute what they do not clear themselves */
+    int scales_tiles; /* 1: scales are of tiles, and only numbers of 64 rows say what is not cleared, all of theirs */
+    /* The list of bits that are set, each by its number from `failed` on, and how many there are. Those beyond failed_capacity are only counted, and the
+     * launch behind the product then looks at all bits; so it does without a count, NULL. The count must be 0 before the product. */
+    unsigned *failed_list;
+    int *failed_count;
+    int failed_capacity;
+    long long *recomputed; /* two numbers that grow by what is computed again: results alone, and in blocks; NULL: nobody asks */
 };
 /* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which blocks_per_sm blocks fit an SM, and
  * never more than four (their registers). `most` where that makes more than two waves: then memory decides.
@@ -129,22 +133,19 @@ struct ht_pack_args {
     int k_contiguous;
     int batch;
     int exchange_is_reset; /* the same for both operands of a launch */
-    /* The data check, the same for both operands but for addresses; NULL: none. One count for each 64 rows and
-     * segment of 64 * tiles k: 8 times how many of the segment's elements are large beside their row's largest,
-     * in the row that has fewest, less 5 times the segment's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN
-     * or Inf. HT_PACK_ROWS and HT_PACK_STRIPS have four, one for each 16 rows; a strip's 512 k are a segment. */
-    int *range_counts;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
-    long long range_stride, copy_stride; /* elements between batch entries */
-    /* The first int becomes `epoch`, and the second where a count is negative. Aligned to 8 bytes. */
+    long long copy_stride; /* elements between batch entries */
+    /* The first int becomes `epoch`, and the second where row_sums say so. Aligned to 8 bytes. */
     int *any_flag;
     int epoch; /* another in each call, so that nobody has to clear the second */
-    /* What splitting loses (pack/row_sums), instead of the counts above; NULL: not wanted. For each row, padded to 64,
+    int *failed_count; /* becomes 0 (ht_gemm_args); NULL: there is none */
+    /* What splitting loses (pack/row_sums); NULL: not wanted. For each row, padded to 64,
      * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
      * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
      * elements from 2^-14 on, scaled, less 8 for each row that has a finite nonzero element. any_flag's second int
      * becomes `epoch` where a sum of a row is not 0 or a number of 64 rows negative. Their exchange, ht_sum_ints ints
-     * before that of row absmax, holds -1 between launches as that does. */
+     * before that of row absmax, holds -1 between launches as that does.
+     * With scales of tiles all must be 0 before, and the first of the four becomes -1 where a tile has an outlier. */
     int *row_sums;
     long long sums_stride; /* elements between batch entries */
     /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; below 0 an ht_pack_mode; 0: the launcher
@@ -176,12 +177,19 @@ constexpr int WAVE = 32, SCALES_SUMS = 1, SCALES_ROWS = 1, ACCS = 4, SCALE_LOW =
 // prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
 // supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
 #define HT_DEVICE static __device__ __forceinline__
-HT_DEVICE uint4 ht_ldg16(const void *p);
+#define HT_OUTLINED static __device__ __noinline__
+template <class T> HT_DEVICE const T &ht_reload_args(const T &args);
+HT_DEVICE uint4 ht_ld16(const void *p);
 HT_DEVICE float ht_ldg4(const float *p);
 HT_DEVICE int ht_ldg_i32(const int *p);
 HT_DEVICE long long ht_ldg_i64(const long long *p);
 HT_DEVICE void ht_stg4(float *p, float v);
+HT_DEVICE void ht_stg_u8(unsigned char *p, unsigned char v);
+HT_DEVICE void ht_stg_i32(int *p, int v);
+HT_DEVICE int ht_ld_relaxed_i32(const int *p);
+HT_DEVICE int ht_add_relaxed_i32(int *p, int v);
 HT_DEVICE int ht_shfl_xor(int v, int lane_mask);
+HT_DEVICE unsigned ht_as_uint(float x);
 HT_DEVICE float ht_as_float(unsigned x);
 template <class Args>
 static int ht_launch(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads, int smem_bytes,
@@ -211,14 +219,25 @@ HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes);
 HT_DEVICE ht_sum ht_ldg_sum(const float *parts, long long at);
 HT_DEVICE float ht_finish(ht_sum v, int exponent);
 
-// check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
-// small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
-// (ht_pack_args, range_counts); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
-constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
-HT_DEVICE int ht_least_count(const int *numbers, int parts);
-HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block);
-HT_DEVICE bool ht_flag_is_set(const int *alarm);
-HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g);
+// check/certificate: which results are as accurate as the scheme promises, told from themselves: |C_ij| bounds (|A||B|)_ij from below, so what
+// splitting has lost (pack/row_sums) is harmless wherever a result, scaled, is large beside it. The notes on error bounds, section 15, have
+// the proof. What is not cleared is not stored but leaves a bit, and an entry of a list; a launch behind the product computes it from the caller's matrices.
+constexpr float HT_FLOAT_MOST = 3.402823466e38f;
+constexpr unsigned HT_NAN_BITS = 0x7fc00000u;
+constexpr int HT_FAILED_WORDS = 128; // of 64 x 64 results: column c has words 2 c and 2 c + 1, of 32 rows each
+HT_DEVICE bool ht_flag_is_set(const int *flag);
+HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g);
+HT_DEVICE int ht_count_bits(unsigned x);
+HT_DEVICE int ht_lowest_bit(unsigned x);
+HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits);
+HT_DEVICE float ht_threshold_of(int lost, int absmax);
+HT_DEVICE bool ht_is_sparse(const int *sums, int row, int rows);
+HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int rows);
+HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row);
+HT_DEVICE float ht_column_threshold(const ht_gemm_args &g, long long entry, int col);
+HT_DEVICE bool ht_is_cleared(float v, float row_threshold, float column_threshold);
+HT_DEVICE unsigned *ht_failed_block(const ht_gemm_args &g, long long entry, int row_block, int col_block);
+HT_DEVICE unsigned *ht_failed_word(const ht_gemm_args &g, long long entry, int row, int col);
 
 // ---- the kernel
 
@@ -229,11 +248,10 @@ HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g);
 // parts than one thread loads at once four lanes of a warp take every fourth, eight elements a warp, and lane 0 .. 7 adds up what they have.
 constexpr int REDUCE_THREADS = 128, SPLITK_PREFETCH = 16, SHARING = 4, SHARED_ELEMENTS = 8;
 
-// Under the data check the rows of a column are rounded up to whole warps (64 lanes on gfx90a): a warp then has rows of one block of
-// 64 and asks for one verdict, which all its lanes must do together.
+// With the certificate the rows of a column are rounded up to 32: a warp then has a whole word of failed results, or a byte of one.
 HT_DEVICE int rows_of(const ht_gemm_args &g)
 {
-    return CHECKS && g.a_range_counts ? (g.m + WAVE - 1) / WAVE * WAVE : g.m;
+    return CHECKS && g.failed && g.splits > 0 ? (g.m + WAVE - 1) / WAVE * WAVE : g.m;
 }
 
 // Parts `from`, from + step, ... of the element whose part 0 lies at `first`.
@@ -257,10 +275,30 @@ HT_DEVICE void add_other(int lanes, ht_sum *sum, ht_sum *compensation)
     *compensation += left;
 }
 
-// Whether the element is there and the data check leaves it to the product, which the lanes of a warp find out together.
-HT_DEVICE bool is_left(const ht_gemm_args &g, int row, int col)
+// Whether an element's sum, its scales undone, is cleared; with scales of tiles, whatever it is, whether its row and column are.
+HT_DEVICE bool is_cleared(const ht_gemm_args &g, float sum, int row, int col)
 {
-    return !(CHECKS && ht_range_check_needed(g) && !ht_block_in_range(g, blockIdx.z, row / 64, col / 64)) && row < g.m;
+    int e = 0;
+    if (!g.scales_tiles)
+        e = ht_row_exponent(ht_ldg_i32(g.a_row_absmax + blockIdx.z * g.a_absmax_stride + row)) +
+            ht_row_exponent(ht_ldg_i32(g.b_col_absmax + blockIdx.z * g.b_absmax_stride + col));
+    return ht_is_cleared(g.scales_tiles ? 0.0f : ht_scale_pow2(sum, -e), ht_row_threshold(g, blockIdx.z, row), ht_column_threshold(g, blockIdx.z, col));
+}
+
+// Which of its elements a warp has not stored, by all lanes: `elements` of them, rows of a column, one or more a byte.
+HT_DEVICE void store_failed(const ht_gemm_args &g, bool fails, int row, int col, int elements, bool stores)
+{
+    unsigned bits = fails ? 1u << row % 32 : 0;
+    for (int m = 1; m < elements && m < 32; m *= 2)
+        bits |= (unsigned)ht_shfl_xor((int)bits, m);
+    if (!stores || row % (elements < 32 ? elements : 32) != 0 || row >= (g.m + 31) / 32 * 32)
+        return;
+    unsigned *word = ht_failed_word(g, blockIdx.z, row, col);
+    ht_list_failed(g, word, bits);
+    if (elements >= 32)
+        ht_stg_i32((int *)word, (int)bits);
+    else
+        ht_stg_u8((unsigned char *)word + row % 32 / 8, (unsigned char)(bits >> row % 32));
 }
 
 static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_args g)
@@ -274,7 +312,7 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_ar
     const long long first = blockIdx.z * g.splits * ((long long)g.m * g.n) + (long long)col * g.m + row;
     ht_pdl_wait(); // what comes before is worked out while the parts are
     ht_pdl_trigger();
-    const bool ours = at < count && is_left(g, row, col);
+    const bool tests = CHECKS && g.splits > 0 && ht_certificate_needed(g), ours = at < count && row < g.m;
     ht_sum sum = 0, compensation = 0;
     if (ours)
         add_parts(g, first, lane, shared ? SHARING : 1, &sum, &compensation);
@@ -282,11 +320,17 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_ar
         add_other(SHARED_ELEMENTS, &sum, &compensation);
         add_other(2 * SHARED_ELEMENTS, &sum, &compensation);
     }
+    sum = ht_sum_of(sum, compensation);
+    if (tests) {
+        const bool fails = ours && !is_cleared(ht_reload_args(g), (float)sum, row, col);
+        store_failed(ht_reload_args(g), fails, row, col, shared ? SHARED_ELEMENTS : WAVE, at < count && lane == 0);
+        if (fails)
+            return;
+    }
     if (!ours || lane != 0)
         return;
     const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
     const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
-    sum = ht_sum_of(sum, compensation);
     int exponent = 0;
     if (SCALES_SUMS && g.splits > 0)
         exponent = ht_row_exponent(ht_ldg_i32(g.a_row_absmax + blockIdx.z * g.a_absmax_stride + row)) +
@@ -309,9 +353,16 @@ static int launch(const ht_gemm_args &g, void *stream)
 
 // ---- functions that it calls
 #ifndef HT_SIMULATOR
-HT_DEVICE uint4 ht_ldg16(const void *p)
+// A kernel's only argument, read again from here on, where it would fill registers (prim/hip). Here it lies in constant memory.
+template <class T> HT_DEVICE const T &ht_reload_args(const T &args)
 {
-    return __ldg((const uint4 *)p);
+    return args;
+}
+
+// 16 bytes that this or an earlier kernel wrote (ht_ldg16 is for data that nobody writes meanwhile).
+HT_DEVICE uint4 ht_ld16(const void *p)
+{
+    return *(const uint4 *)p;
 }
 
 HT_DEVICE float ht_ldg4(const float *p)
@@ -334,9 +385,43 @@ HT_DEVICE void ht_stg4(float *p, float v)
     *p = v;
 }
 
+HT_DEVICE void ht_stg_u8(unsigned char *p, unsigned char v)
+{
+    *p = v;
+}
+
+HT_DEVICE void ht_stg_i32(int *p, int v)
+{
+    *p = v;
+}
+
+// One number from block to block of a launch, without any order between different numbers.
+HT_DEVICE int ht_ld_relaxed_i32(const int *p)
+{
+    int v;
+    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(p)) : "memory");
+    return v;
+}
+
+// Adds and returns what was there, without any order to other accesses.
+HT_DEVICE int ht_add_relaxed_i32(int *p, int v)
+{
+    int old;
+    asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(__cvta_generic_to_global(p)), "r"(v)
+                 : "memory");
+    return old;
+}
+
 HT_DEVICE int ht_shfl_xor(int v, int lane_mask)
 {
     return __shfl_xor_sync(0xffffffffu, v, lane_mask);
+}
+
+HT_DEVICE unsigned ht_as_uint(float x)
+{
+    return __float_as_uint(x);
 }
 
 HT_DEVICE float ht_as_float(unsigned x)
@@ -428,53 +513,92 @@ HT_DEVICE float ht_finish(ht_sum v, int exponent)
     return ht_scale_pow2(__fmul_rn(__ll2float_rn(v), ht_pow2(-8 * (ACCS - 1))), exponent);
 }
 
-// Of 64 rows: the least of those that packing has counted by whole rows.
-HT_DEVICE int ht_least_count(const int *numbers, int parts)
+// Whether there is anything to test: mostly both operands' flags say that no row has lost anything.
+HT_DEVICE bool ht_flag_is_set(const int *flag)
 {
-    if (parts == 1)
-        return ht_ldg_i32(numbers);
-    const uint4 x = ht_ldg16(numbers);
-    const int first = (int)x.x < (int)x.y ? (int)x.x : (int)x.y, second = (int)x.z < (int)x.w ? (int)x.z : (int)x.w;
-    return first < second ? first : second;
-}
-
-// Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
-// and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
-// number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
-// no single number is. Asked by 32 lanes together, which take neighbouring segments.
-HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
-{
-    const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
-    const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
-    int spare = 0, least = 0;
-#pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
-    for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
-        const int x = ht_least_count(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_count(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
-        least = less < least ? less : least;
-        if (x != HT_RANGE_ALL_ZERO && y != HT_RANGE_ALL_ZERO && less != HT_RANGE_NONFINITE)
-            spare += x + y;
-    }
-    for (int m = 16; m > 0; m /= 2) {
-        const int other = ht_shfl_xor(least, m);
-        least = other < least ? other : least;
-    }
-    if (least >= 0 || least == HT_RANGE_NONFINITE)
-        return least >= 0;
-    for (int m = 16; m > 0; m /= 2)
-        spare += ht_shfl_xor(spare, m);
-    return spare >= 0;
-}
-
-// Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.
-HT_DEVICE bool ht_flag_is_set(const int *alarm)
-{
-    const long long both = alarm ? ht_ldg_i64((const long long *)alarm) : 0;
+    const long long both = flag ? ht_ldg_i64((const long long *)flag) : 0;
     return (int)both == (int)(both >> 32);
 }
 
-HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
+HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g)
 {
-    return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
+    return g.failed && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
+}
+
+HT_DEVICE int ht_count_bits(unsigned x)
+{
+    x -= x >> 1 & 0x55555555u;
+    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+    return (int)(((x + (x >> 4) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
+}
+
+HT_DEVICE int ht_lowest_bit(unsigned x)
+{
+    return ht_count_bits((x & (0u - x)) - 1);
+}
+
+// Lists the set ones of the bits of 32 rows of a column, while the list has space: nobody adds to the count once there are too many.
+HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits)
+{
+    if (bits == 0 || g.failed_count == nullptr || ht_ld_relaxed_i32(g.failed_count) > g.failed_capacity)
+        return;
+    int at = ht_add_relaxed_i32(g.failed_count, ht_count_bits(bits));
+#pragma unroll 1
+    for (; bits != 0 && at < g.failed_capacity; bits &= bits - 1, at++)
+        ht_stg_i32((int *)g.failed_list + at, (int)((unsigned)(word - g.failed) * 32u + (unsigned)ht_lowest_bit(bits)));
+}
+
+// What a result must reach, together with what its other side asks: 2^5 / 16 times what the row has lost, rounded up. NaN, which nothing reaches,
+// where a row has NaN or Inf; a row of zeros asks for nothing, whatever the other side does.
+HT_DEVICE float ht_threshold_of(int lost, int absmax)
+{
+    const float near = (float)lost, up = (long long)near < lost ? ht_as_float(ht_as_uint(near) + 1) : near;
+    const float t = absmax == 0 ? -HT_FLOAT_MOST : __fmul_rn(up, 2.0f);
+    return lost < 0 ? ht_as_float(HT_NAN_BITS) : t;
+}
+
+// Whether the 64 rows around `row` have too few elements: nothing is cleared there.
+HT_DEVICE bool ht_is_sparse(const int *sums, int row, int rows)
+{
+    const uint4 four = ht_ld16(sums + (rows + 63) / 64 * 64 + row / 64 * 4);
+    return (int)(four.x + four.y + four.z + four.w) < 0;
+}
+
+// absmax: nullptr with scales of tiles, where a row has none.
+HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int rows)
+{
+    if (row >= rows)
+        return 0.0f;
+    const float t = ht_threshold_of(ht_ldg_i32(sums + row), absmax ? ht_ldg_i32(absmax + row) : 1);
+    return ht_is_sparse(sums, row, rows) ? ht_as_float(HT_NAN_BITS) : t;
+}
+
+HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row)
+{
+    return ht_threshold(g.a_row_sums + entry * g.a_sums_stride, g.scales_tiles ? nullptr : g.a_row_absmax + entry * g.a_absmax_stride, row, g.m);
+}
+
+HT_DEVICE float ht_column_threshold(const ht_gemm_args &g, long long entry, int col)
+{
+    return ht_threshold(g.b_row_sums + entry * g.b_sums_stride, g.scales_tiles ? nullptr : g.b_col_absmax + entry * g.b_absmax_stride, col, g.n);
+}
+
+// v: a result, scaled as its row and column are. "Not less" would let NaN pass.
+HT_DEVICE bool ht_is_cleared(float v, float row_threshold, float column_threshold)
+{
+    return (v < 0.0f ? -v : v) >= __fadd_rn(row_threshold, column_threshold);
+}
+
+// The words of a 64 x 64 block of C.
+HT_DEVICE unsigned *ht_failed_block(const ht_gemm_args &g, long long entry, int row_block, int col_block)
+{
+    return g.failed + ((entry * ((g.n + 63) / 64) + col_block) * ((g.m + 63) / 64) + row_block) * HT_FAILED_WORDS;
+}
+
+// The word of 32 rows of a column.
+HT_DEVICE unsigned *ht_failed_word(const ht_gemm_args &g, long long entry, int row, int col)
+{
+    return ht_failed_block(g, entry, row / 64, col / 64) + col % 64 * 2 + row % 64 / 32;
 }
 
 } // namespace ht_reduce_i8x10_sm80

@@ -65,18 +65,22 @@ struct ht_gemm_args {
     long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
     int a_k_contiguous, b_k_contiguous, k;
     int fma_only; /* they use FFMA from the start, whatever the data */
-    /* Data check, NULL: none. What pack counted for 64 rows of A (columns of B) and each segment of k
-     * (check/range_check). Packed kernels skip the 64 x 64 blocks of C whose data are outside the scheme's
-     * range; unpacked kernels skip all others. */
-    const int *a_range_counts, *b_range_counts;
-    long long a_range_stride, b_range_stride; /* elements between batch entries */
-    /* Two ints, equal if any count of the operand may be negative; NULL: as if equal. */
+    /* The certificate (check/certificate), failed NULL: none. What packing has added up of A's rows and B's columns (ht_pack_args,
+     * row_sums), and two ints of each operand, equal if it found anything; NULL: as if equal. What is not cleared is not
+     * stored but has its bit set: [batch][column block][row block] of 64 x 64 results, 128 words each: column c has words
+     * 2 c, of its first 32 rows, and 2 c + 1. The launch behind the product computes it from a_src and b_src. */
+    const int *a_row_sums, *b_row_sums;
+    long long a_sums_stride, b_sums_stride; /* elements between batch entries */
     const int *a_any_flag, *b_any_flag;
-    int k_segments;
-    int counts_per_block; /* counts for 64 rows of a segment: 1, or 4 of 16 rows each, of which the least decides */
-    /* With a check, of kernels that can (ht_kernel_desc): they compute the blocks that they would skip, from
-     * a_src and b_src. */
-    int fallback_in_kernel;
+    unsigned *failed;
+    int fallback_in_kernel; /* of kernels that can (ht_kernel_desc): they compute what they do not clear themselves */
+    int scales_tiles; /* 1: scales are of tiles, and only numbers of 64 rows say what is not cleared, all of theirs */
+    /* The list of bits that are set, each by its number from `failed` on, and how many there are. Those beyond failed_capacity are only counted, and the
+     * launch behind the product then looks at all bits; so it does without a count, NULL. The count must be 0 before the product. */
+    unsigned *failed_list;
+    int *failed_count;
+    int failed_capacity;
+    long long *recomputed; /* two numbers that grow by what is computed again: results alone, and in blocks; NULL: nobody asks */
 };
 /* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which blocks_per_sm blocks fit an SM, and
  * never more than four (their registers). `most` where that makes more than two waves: then memory decides.
@@ -140,22 +144,19 @@ struct ht_pack_args {
     int k_contiguous;
     int batch;
     int exchange_is_reset; /* the same for both operands of a launch */
-    /* The data check, the same for both operands but for addresses; NULL: none. One count for each 64 rows and
-     * segment of 64 * tiles k: 8 times how many of the segment's elements are large beside their row's largest,
-     * in the row that has fewest, less 5 times the segment's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN
-     * or Inf. HT_PACK_ROWS and HT_PACK_STRIPS have four, one for each 16 rows; a strip's 512 k are a segment. */
-    int *range_counts;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
-    long long range_stride, copy_stride; /* elements between batch entries */
-    /* The first int becomes `epoch`, and the second where a count is negative. Aligned to 8 bytes. */
+    long long copy_stride; /* elements between batch entries */
+    /* The first int becomes `epoch`, and the second where row_sums say so. Aligned to 8 bytes. */
     int *any_flag;
     int epoch; /* another in each call, so that nobody has to clear the second */
-    /* What splitting loses (pack/row_sums), instead of the counts above; NULL: not wanted. For each row, padded to 64,
+    int *failed_count; /* becomes 0 (ht_gemm_args); NULL: there is none */
+    /* What splitting loses (pack/row_sums); NULL: not wanted. For each row, padded to 64,
      * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
      * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
      * elements from 2^-14 on, scaled, less 8 for each row that has a finite nonzero element. any_flag's second int
      * becomes `epoch` where a sum of a row is not 0 or a number of 64 rows negative. Their exchange, ht_sum_ints ints
-     * before that of row absmax, holds -1 between launches as that does. */
+     * before that of row absmax, holds -1 between launches as that does.
+     * With scales of tiles all must be 0 before, and the first of the four becomes -1 where a tile has an outlier. */
     int *row_sums;
     long long sums_stride; /* elements between batch entries */
     /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; below 0 an ht_pack_mode; 0: the launcher
@@ -190,6 +191,7 @@ constexpr int BM = 128, BN = 4, BK = 64, WM = 16, WN = 4, STAGES = 1,
 // prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
 // supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
 #define HT_DEVICE static __device__ __forceinline__
+#define HT_OUTLINED static __device__ __noinline__
 
 // What __launch_bounds__ takes second: blocks.
 constexpr int ht_bound(int, int blocks)
@@ -225,10 +227,12 @@ constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 
-// check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
-// small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
-// (ht_pack_args, range_counts); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
-constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
+// check/certificate: which results are as accurate as the scheme promises, told from themselves: |C_ij| bounds (|A||B|)_ij from below, so what
+// splitting has lost (pack/row_sums) is harmless wherever a result, scaled, is large beside it. The notes on error bounds, section 15, have
+// the proof. What is not cleared is not stored but leaves a bit, and an entry of a list; a launch behind the product computes it from the caller's matrices.
+constexpr float HT_FLOAT_MOST = 3.402823466e38f;
+constexpr unsigned HT_NAN_BITS = 0x7fc00000u;
+constexpr int HT_FAILED_WORDS = 128; // of 64 x 64 results: column c has words 2 c and 2 c + 1, of 32 rows each
 
 // stage/real_f32: elements that unpacked kernels multiply without a split: FP32.
 typedef float ht_real;

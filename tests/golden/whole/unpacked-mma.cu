@@ -65,18 +65,22 @@ struct ht_gemm_args {
     long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
     int a_k_contiguous, b_k_contiguous, k;
     int fma_only; /* they use FFMA from the start, whatever the data */
-    /* Data check, NULL: none. What pack counted for 64 rows of A (columns of B) and each segment of k
-     * (check/range_check). Packed kernels skip the 64 x 64 blocks of C whose data are outside the scheme's
-     * range; unpacked kernels skip all others. */
-    const int *a_range_counts, *b_range_counts;
-    long long a_range_stride, b_range_stride; /* elements between batch entries */
-    /* Two ints, equal if any count of the operand may be negative; NULL: as if equal. */
+    /* The certificate (check/certificate), failed NULL: none. What packing has added up of A's rows and B's columns (ht_pack_args,
+     * row_sums), and two ints of each operand, equal if it found anything; NULL: as if equal. What is not cleared is not
+     * stored but has its bit set: [batch][column block][row block] of 64 x 64 results, 128 words each: column c has words
+     * 2 c, of its first 32 rows, and 2 c + 1. The launch behind the product computes it from a_src and b_src. */
+    const int *a_row_sums, *b_row_sums;
+    long long a_sums_stride, b_sums_stride; /* elements between batch entries */
     const int *a_any_flag, *b_any_flag;
-    int k_segments;
-    int counts_per_block; /* counts for 64 rows of a segment: 1, or 4 of 16 rows each, of which the least decides */
-    /* With a check, of kernels that can (ht_kernel_desc): they compute the blocks that they would skip, from
-     * a_src and b_src. */
-    int fallback_in_kernel;
+    unsigned *failed;
+    int fallback_in_kernel; /* of kernels that can (ht_kernel_desc): they compute what they do not clear themselves */
+    int scales_tiles; /* 1: scales are of tiles, and only numbers of 64 rows say what is not cleared, all of theirs */
+    /* The list of bits that are set, each by its number from `failed` on, and how many there are. Those beyond failed_capacity are only counted, and the
+     * launch behind the product then looks at all bits; so it does without a count, NULL. The count must be 0 before the product. */
+    unsigned *failed_list;
+    int *failed_count;
+    int failed_capacity;
+    long long *recomputed; /* two numbers that grow by what is computed again: results alone, and in blocks; NULL: nobody asks */
 };
 /* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which blocks_per_sm blocks fit an SM, and
  * never more than four (their registers). `most` where that makes more than two waves: then memory decides.
@@ -140,22 +144,19 @@ struct ht_pack_args {
     int k_contiguous;
     int batch;
     int exchange_is_reset; /* the same for both operands of a launch */
-    /* The data check, the same for both operands but for addresses; NULL: none. One count for each 64 rows and
-     * segment of 64 * tiles k: 8 times how many of the segment's elements are large beside their row's largest,
-     * in the row that has fewest, less 5 times the segment's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN
-     * or Inf. HT_PACK_ROWS and HT_PACK_STRIPS have four, one for each 16 rows; a strip's 512 k are a segment. */
-    int *range_counts;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
-    long long range_stride, copy_stride; /* elements between batch entries */
-    /* The first int becomes `epoch`, and the second where a count is negative. Aligned to 8 bytes. */
+    long long copy_stride; /* elements between batch entries */
+    /* The first int becomes `epoch`, and the second where row_sums say so. Aligned to 8 bytes. */
     int *any_flag;
     int epoch; /* another in each call, so that nobody has to clear the second */
-    /* What splitting loses (pack/row_sums), instead of the counts above; NULL: not wanted. For each row, padded to 64,
+    int *failed_count; /* becomes 0 (ht_gemm_args); NULL: there is none */
+    /* What splitting loses (pack/row_sums); NULL: not wanted. For each row, padded to 64,
      * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
      * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
      * elements from 2^-14 on, scaled, less 8 for each row that has a finite nonzero element. any_flag's second int
      * becomes `epoch` where a sum of a row is not 0 or a number of 64 rows negative. Their exchange, ht_sum_ints ints
-     * before that of row absmax, holds -1 between launches as that does. */
+     * before that of row absmax, holds -1 between launches as that does.
+     * With scales of tiles all must be 0 before, and the first of the four becomes -1 where a tile has an outlier. */
     int *row_sums;
     long long sums_stride; /* elements between batch entries */
     /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; below 0 an ht_pack_mode; 0: the launcher
@@ -193,6 +194,7 @@ constexpr int BM = 64, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 2,
 // prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
 // supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
 #define HT_DEVICE static __device__ __forceinline__
+#define HT_OUTLINED static __device__ __noinline__
 
 // What __launch_bounds__ takes second: blocks.
 constexpr int ht_bound(int, int blocks)
@@ -202,7 +204,6 @@ constexpr int ht_bound(int, int blocks)
 template <int BYTES> HT_DEVICE unsigned ht_smem_base(void);
 HT_DEVICE void ht_barrier(void);
 HT_DEVICE bool ht_barrier_any(bool yes);
-HT_DEVICE uint4 ht_ldg16(const void *p);
 HT_DEVICE uint4 ht_ld16(const void *p);
 HT_DEVICE float ht_ldg4(const float *p);
 HT_DEVICE int ht_ldg_i32(const int *p);
@@ -260,12 +261,14 @@ typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 HT_DEVICE float ht_add_exact(float *sum, float v);
 
-// check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
-// small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
-// (ht_pack_args, range_counts); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
-constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
-HT_DEVICE int ht_least_count(const int *numbers, int parts);
-HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block);
+// check/certificate: which results are as accurate as the scheme promises, told from themselves: |C_ij| bounds (|A||B|)_ij from below, so what
+// splitting has lost (pack/row_sums) is harmless wherever a result, scaled, is large beside it. The notes on error bounds, section 15, have
+// the proof. What is not cleared is not stored but leaves a bit, and an entry of a list; a launch behind the product computes it from the caller's matrices.
+constexpr float HT_FLOAT_MOST = 3.402823466e38f;
+constexpr unsigned HT_NAN_BITS = 0x7fc00000u;
+constexpr int HT_FAILED_WORDS = 128; // of 64 x 64 results: column c has words 2 c and 2 c + 1, of 32 rows each
+HT_DEVICE unsigned *ht_failed_block(const ht_gemm_args &g, long long entry, int row_block, int col_block);
+HT_DEVICE bool ht_has_failed(const unsigned *words, int row, int col);
 
 // scheme bf16x6u: three BF16 slices, each what is left rounded to nearest (stage/split_in_smem), hold 24 bits exactly where a number is not
 // small; six products. What is too large makes an infinity or NaN, in a slice or in a sum, and the tile's results show it
@@ -356,7 +359,7 @@ constexpr int STAGE_BYTES = FP32_BYTES > SLICES_BYTES ? FP32_BYTES : SLICES_BYTE
 constexpr int RING_BYTES = PINGPONG_GROUPS * (A_FROM_REGISTERS ? 3 : 2) * SLICES_BYTES; // of warpgroups, each group its own
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
 constexpr int SHORT_CHAIN = 2; // FFMA that follow one another where k is short
-static_assert(!IS_FALLBACK || (BM == 64 && BN == 64), "the data check is of 64 x 64 blocks");
+static_assert(!IS_FALLBACK || (BM == 64 && BN == 64), "failed results are told by 64 x 64 blocks");
 static_assert(PRODUCT_A >> 2 * (PRODUCTS - 1) == 0 && PRODUCT_B >> 2 * (PRODUCTS - 1) == 0, "the leading product is the last");
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
 static_assert(STAGE_BYTES % 128 == 0 && A_SLICES_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
@@ -758,18 +761,13 @@ HT_DEVICE void multiply_in_fp32(ht_acc (*sum)[NI][D_REGS], const ht_task &t, uns
         multiply_fp32(sum, t, false, false, smem, chain_k);
 }
 
-// Whether a tile is to be computed: all are, or behind a data check those that are out of range.
-HT_DEVICE bool is_wanted(const ht_gemm_args &g, int swap_ab, const ht_task &t, int entry)
-{
-    const int row = t.row0 / 64, col = t.col0 / 64;
-    return !IS_FALLBACK || g.a_range_counts == nullptr || !ht_block_in_range(g, entry, swap_ab ? col : row, swap_ab ? row : col);
-}
-
 // Where a lane's results go: rows or columns of P and Q are contiguous, the others ld apart.
 struct ht_output_view {
     float *c; // of the first one
     long long ld;
     int rows, cols; // that there are, from the first one on
+    const unsigned *failed; // of the fallback: the tile's bits of results to be stored; NULL: all are
+    int row, col;           // of the first one, in the tile
 };
 
 HT_DEVICE ht_output_view output_view_of(const unpacked_args &args, const ht_task &t, const ht_tile_coord &spot)
@@ -784,12 +782,24 @@ HT_DEVICE ht_output_view output_view_of(const unpacked_args &args, const ht_task
     to.c = whole ? g.c + (long long)spot.entry * g.c_stride
                  : g.partial + ((long long)spot.entry * g.splits + spot.split) * g.n * to.ld;
     to.c += args.swap_ab ? row * to.ld + col : row + col * to.ld;
+    to.failed = nullptr;
+    if (IS_FALLBACK && g.failed)
+        to.failed = ht_failed_block(g, spot.entry, args.swap_ab ? spot.col : spot.row, args.swap_ab ? spot.row : spot.col);
+    to.row = row - t.row0;
+    to.col = col - t.col0;
     return to;
 }
 
 template <bool SWAP_AB> HT_DEVICE float *address_of(const ht_output_view &to, int row, int col)
 {
     return to.c + (SWAP_AB ? row * to.ld + col : row + col * to.ld);
+}
+
+// Whether a result is stored.
+template <bool SWAP_AB> HT_DEVICE bool is_stored(const ht_output_view &to, int row, int col)
+{
+    return row < to.rows && col < to.cols &&
+           (!IS_FALLBACK || to.failed == nullptr || ht_has_failed(to.failed, SWAP_AB ? to.col + col : to.row + row, SWAP_AB ? to.row + row : to.col + col));
 }
 
 // What the launch adds the product to. All of it is asked for before it is added to.
@@ -1154,22 +1164,22 @@ template <bool SWAP_AB> HT_DEVICE void put_sums(const ht_output_view &to, ht_acc
         const int col = 0 * MMA_N + 0;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][0][0 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][0][1 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][0][2 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][0][3 % D_ROWS * D_COLS + 0]);
         }
     }
@@ -1177,22 +1187,22 @@ template <bool SWAP_AB> HT_DEVICE void put_sums(const ht_output_view &to, ht_acc
         const int col = 0 * MMA_N + 1;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][0][0 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][0][1 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][0][2 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][0][3 % D_ROWS * D_COLS + 1]);
         }
     }
@@ -1200,22 +1210,22 @@ template <bool SWAP_AB> HT_DEVICE void put_sums(const ht_output_view &to, ht_acc
         const int col = 1 * MMA_N + 0;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][1][0 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][1][1 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][1][2 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][1][3 % D_ROWS * D_COLS + 0]);
         }
     }
@@ -1223,22 +1233,22 @@ template <bool SWAP_AB> HT_DEVICE void put_sums(const ht_output_view &to, ht_acc
         const int col = 1 * MMA_N + 1;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][1][0 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][1][1 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][1][2 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][1][3 % D_ROWS * D_COLS + 1]);
         }
     }
@@ -1246,22 +1256,22 @@ template <bool SWAP_AB> HT_DEVICE void put_sums(const ht_output_view &to, ht_acc
         const int col = 2 * MMA_N + 0;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][2][0 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][2][1 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][2][2 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][2][3 % D_ROWS * D_COLS + 0]);
         }
     }
@@ -1269,22 +1279,22 @@ template <bool SWAP_AB> HT_DEVICE void put_sums(const ht_output_view &to, ht_acc
         const int col = 2 * MMA_N + 1;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][2][0 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][2][1 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][2][2 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][2][3 % D_ROWS * D_COLS + 1]);
         }
     }
@@ -1292,22 +1302,22 @@ template <bool SWAP_AB> HT_DEVICE void put_sums(const ht_output_view &to, ht_acc
         const int col = 3 * MMA_N + 0;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][3][0 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][3][1 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][3][2 % D_ROWS * D_COLS + 0]);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][3][3 % D_ROWS * D_COLS + 0]);
         }
     }
@@ -1315,22 +1325,22 @@ template <bool SWAP_AB> HT_DEVICE void put_sums(const ht_output_view &to, ht_acc
         const int col = 3 * MMA_N + 1;
         {
             const int row = 0 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][3][0 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 1 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[0][3][1 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 2 / D_ROWS * MMA_M + ht_d_row(0, 0);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][3][2 % D_ROWS * D_COLS + 1]);
         }
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(0, 1);
-            if (row < to.rows && col < to.cols)
+            if (is_stored<SWAP_AB>(to, row, col))
                 ht_stg4(address_of<SWAP_AB>(to, row, col), sum[1][3][3 % D_ROWS * D_COLS + 1]);
         }
     }
@@ -1645,7 +1655,7 @@ HT_DEVICE void store_sums(const unpacked_args &args, const ht_task &t, ht_acc (*
             add_to_sums<false>(to, sum, beta);
     }
     const int beside = args.swap_ab ? t.cols : t.rows; // numbers that are contiguous
-    const bool pairs = HAS_PAIRS && beside % 2 == 0 && to.ld % 2 == 0 && (unsigned long long)to.c % 8 == 0;
+    const bool pairs = HAS_PAIRS && !IS_FALLBACK && beside % 2 == 0 && to.ld % 2 == 0 && (unsigned long long)to.c % 8 == 0;
     if (pairs && args.swap_ab)
         put_pairs<true>(to, sum);
     else if (pairs)
@@ -1719,8 +1729,6 @@ HT_DEVICE void compute_tile(const unpacked_args &args, const ht_tile_coord &spot
         ht_pdl_wait();
         ht_pdl_trigger();
     }
-    if (!is_wanted(g, args.swap_ab, task, spot.entry))
-        return;
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     ht_acc sum[MI][NI][D_REGS];
     clear_sums(sum);
@@ -1768,7 +1776,7 @@ static int launch(const ht_gemm_args &g, void *stream)
     const unpacked_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swap_ab, swap_ab ? b : a, swap_ab ? a : b, g};
     const int high = (args.p.rows + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN;
     const long long tiles = (long long)high * wide;
-    if (tiles > 0x7fffffff || (!IS_FALLBACK && (long long)wide * g.splits > GRID_HIGH))
+    if (tiles * (IS_FALLBACK ? g.batch * WARPS : 1) > 0x7fffffff || (!IS_FALLBACK && (long long)wide * g.splits > GRID_HIGH))
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     return ht_launch_dependent(gemm, (unsigned)high, (unsigned)(wide * g.splits), (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
 }
@@ -1790,11 +1798,6 @@ HT_DEVICE void ht_barrier(void)
 HT_DEVICE bool ht_barrier_any(bool yes)
 {
     return __syncthreads_or(yes) != 0;
-}
-
-HT_DEVICE uint4 ht_ldg16(const void *p)
-{
-    return __ldg((const uint4 *)p);
 }
 
 // 16 bytes that this or an earlier kernel wrote (ht_ldg16 is for data that nobody writes meanwhile).
@@ -1986,41 +1989,16 @@ HT_DEVICE float ht_add_exact(float *sum, float v)
     return off;
 }
 
-// Of 64 rows: the least of those that packing has counted by whole rows.
-HT_DEVICE int ht_least_count(const int *numbers, int parts)
+// The words of a 64 x 64 block of C.
+HT_DEVICE unsigned *ht_failed_block(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
-    if (parts == 1)
-        return ht_ldg_i32(numbers);
-    const uint4 x = ht_ldg16(numbers);
-    const int first = (int)x.x < (int)x.y ? (int)x.x : (int)x.y, second = (int)x.z < (int)x.w ? (int)x.z : (int)x.w;
-    return first < second ? first : second;
+    return g.failed + ((entry * ((g.n + 63) / 64) + col_block) * ((g.m + 63) / 64) + row_block) * HT_FAILED_WORDS;
 }
 
-// Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
-// and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
-// number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
-// no single number is. Asked by 32 lanes together, which take neighbouring segments.
-HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
+// Whether the bit of a result of the block is set.
+HT_DEVICE bool ht_has_failed(const unsigned *words, int row, int col)
 {
-    const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
-    const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
-    int spare = 0, least = 0;
-#pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
-    for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
-        const int x = ht_least_count(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_count(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
-        least = less < least ? less : least;
-        if (x != HT_RANGE_ALL_ZERO && y != HT_RANGE_ALL_ZERO && less != HT_RANGE_NONFINITE)
-            spare += x + y;
-    }
-    for (int m = 16; m > 0; m /= 2) {
-        const int other = ht_shfl_xor(least, m);
-        least = other < least ? other : least;
-    }
-    if (least >= 0 || least == HT_RANGE_NONFINITE)
-        return least >= 0;
-    for (int m = 16; m > 0; m /= 2)
-        spare += ht_shfl_xor(spare, m);
-    return spare >= 0;
+    return (unsigned)ht_ldg_i32((const int *)words + col * 2 + row / 32) >> row % 32 & 1;
 }
 
 HT_DEVICE void ht_observe(ht_value_range *value_range, unsigned bits)

@@ -10,7 +10,7 @@
 // Budget of h200 (sm_90a), used of limit; at 4096 x 4096 x 4096 (m x n x k) bound by tensor:
 //   registers per thread            168 of      255  (65 %)
 //     after setmaxnreg: producer 40, consumers 232: sums 128, chain 64, other 40
-//   shared memory, bytes         231016 of   232448  (99 %)
+//   shared memory, bytes         231528 of   232448  (99 %)
 //   resident warps per SM            12 of       64  (18 %)
 //
 // Accuracy: inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, added in FP32 to nearest
@@ -68,18 +68,22 @@ struct ht_gemm_args {
     long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
     int a_k_contiguous, b_k_contiguous, k;
     int fma_only; /* they use FFMA from the start, whatever the data */
-    /* Data check, NULL: none. What pack counted for 64 rows of A (columns of B) and each segment of k
-     * (check/range_check). Packed kernels skip the 64 x 64 blocks of C whose data are outside the scheme's
-     * range; unpacked kernels skip all others. */
-    const int *a_range_counts, *b_range_counts;
-    long long a_range_stride, b_range_stride; /* elements between batch entries */
-    /* Two ints, equal if any count of the operand may be negative; NULL: as if equal. */
+    /* The certificate (check/certificate), failed NULL: none. What packing has added up of A's rows and B's columns (ht_pack_args,
+     * row_sums), and two ints of each operand, equal if it found anything; NULL: as if equal. What is not cleared is not
+     * stored but has its bit set: [batch][column block][row block] of 64 x 64 results, 128 words each: column c has words
+     * 2 c, of its first 32 rows, and 2 c + 1. The launch behind the product computes it from a_src and b_src. */
+    const int *a_row_sums, *b_row_sums;
+    long long a_sums_stride, b_sums_stride; /* elements between batch entries */
     const int *a_any_flag, *b_any_flag;
-    int k_segments;
-    int counts_per_block; /* counts for 64 rows of a segment: 1, or 4 of 16 rows each, of which the least decides */
-    /* With a check, of kernels that can (ht_kernel_desc): they compute the blocks that they would skip, from
-     * a_src and b_src. */
-    int fallback_in_kernel;
+    unsigned *failed;
+    int fallback_in_kernel; /* of kernels that can (ht_kernel_desc): they compute what they do not clear themselves */
+    int scales_tiles; /* 1: scales are of tiles, and only numbers of 64 rows say what is not cleared, all of theirs */
+    /* The list of bits that are set, each by its number from `failed` on, and how many there are. Those beyond failed_capacity are only counted, and the
+     * launch behind the product then looks at all bits; so it does without a count, NULL. The count must be 0 before the product. */
+    unsigned *failed_list;
+    int *failed_count;
+    int failed_capacity;
+    long long *recomputed; /* two numbers that grow by what is computed again: results alone, and in blocks; NULL: nobody asks */
 };
 /* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which blocks_per_sm blocks fit an SM, and
  * never more than four (their registers). `most` where that makes more than two waves: then memory decides.
@@ -143,22 +147,19 @@ struct ht_pack_args {
     int k_contiguous;
     int batch;
     int exchange_is_reset; /* the same for both operands of a launch */
-    /* The data check, the same for both operands but for addresses; NULL: none. One count for each 64 rows and
-     * segment of 64 * tiles k: 8 times how many of the segment's elements are large beside their row's largest,
-     * in the row that has fewest, less 5 times the segment's k; 0x7fffffff: all are zero; -0x7fffffff: one is NaN
-     * or Inf. HT_PACK_ROWS and HT_PACK_STRIPS have four, one for each 16 rows; a strip's 512 k are a segment. */
-    int *range_counts;
     float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
-    long long range_stride, copy_stride; /* elements between batch entries */
-    /* The first int becomes `epoch`, and the second where a count is negative. Aligned to 8 bytes. */
+    long long copy_stride; /* elements between batch entries */
+    /* The first int becomes `epoch`, and the second where row_sums say so. Aligned to 8 bytes. */
     int *any_flag;
     int epoch; /* another in each call, so that nobody has to clear the second */
-    /* What splitting loses (pack/row_sums), instead of the counts above; NULL: not wanted. For each row, padded to 64,
+    int *failed_count; /* becomes 0 (ht_gemm_args); NULL: there is none */
+    /* What splitting loses (pack/row_sums); NULL: not wanted. For each row, padded to 64,
      * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
      * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
      * elements from 2^-14 on, scaled, less 8 for each row that has a finite nonzero element. any_flag's second int
      * becomes `epoch` where a sum of a row is not 0 or a number of 64 rows negative. Their exchange, ht_sum_ints ints
-     * before that of row absmax, holds -1 between launches as that does. */
+     * before that of row absmax, holds -1 between launches as that does.
+     * With scales of tiles all must be 0 before, and the first of the four becomes -1 where a tile has an outlier. */
     int *row_sums;
     long long sums_stride; /* elements between batch entries */
     /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; below 0 an ht_pack_mode; 0: the launcher
@@ -185,22 +186,26 @@ namespace ht_f16x3_wgmma_128x256x32_wg128x128_s4_c2_sm90a {
 constexpr int BM = 128, BN = 256, BK = 32, WM = 128, WN = 128, STAGES = 4,
               SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, SCALES_ROWS = 1,
               SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0, CHECKS = 1, PROMOTE_STEPS = 2, PROMOTES = 1,
-              PROMOTE_TILES = 2, SMS = 132, CLUSTER = 2, SHARES_A = 0, SHARES_B = 1, ELECT_PRODUCER = 0,
-              RASTER = 8;
+              PROMOTE_TILES = 2, WAVE = 32, SMS = 132, CLUSTER = 2, SHARES_A = 0, SHARES_B = 1,
+              ELECT_PRODUCER = 0, RASTER = 8;
 
 // ---- what the kernel is made of; functions stand behind it
 #ifndef HT_SIMULATOR
 // prim/cuda: the only functions through which kernels touch NVIDIA hardware. The simulator
 // supplies the same names with checks. Instruction facts: PTX ISA 9.0, sections "ldmatrix", "cp.async", "mma", "cvt".
 #define HT_DEVICE static __device__ __forceinline__
+#define HT_OUTLINED static __device__ __noinline__
 template <int BYTES> HT_DEVICE unsigned ht_smem_base(void);
-HT_DEVICE uint4 ht_ldg16(const void *p);
 HT_DEVICE uint4 ht_ld16(const void *p);
 HT_DEVICE float ht_ldg4(const float *p);
 HT_DEVICE int ht_ldg_i32(const int *p);
 HT_DEVICE long long ht_ldg_i64(const long long *p);
 HT_DEVICE void ht_stg16(void *p, uint4 v);
 HT_DEVICE void ht_stg4(float *p, float v);
+HT_DEVICE void ht_stg_i32(int *p, int v);
+HT_DEVICE int ht_ld_relaxed_i32(const int *p);
+HT_DEVICE int ht_add_relaxed_i32(int *p, int v);
+HT_DEVICE long long ht_add_relaxed_i64(long long *p, long long v);
 HT_DEVICE uint4 ht_lds16(unsigned s);
 HT_DEVICE float ht_lds4(unsigned s);
 HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y);
@@ -337,24 +342,43 @@ HT_DEVICE float ht_scale_pow2(float v, int e);
 // accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
+HT_DEVICE float ht_add_exact(float *sum, float v);
+HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation);
+HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes);
 HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v);
 HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent);
 HT_DEVICE float ht_finish(ht_sum v, int exponent);
 HT_DEVICE float ht_round(ht_sum v);
 HT_DEVICE float ht_round_scale(float column_scale);
 
-// check/range_check: the data check's verdict. Where rows and columns hold too few elements that are large beside the largest, the
-// small ones' absolute errors could show in C; the notes on error bounds, section 11, have the proof. Packing has counted
-// (ht_pack_args, range_counts); all kernels that decide how a block of C is computed, and which launch stores it, ask here.
-constexpr int HT_RANGE_ALL_ZERO = 0x7fffffff, HT_RANGE_NONFINITE = -0x7fffffff;
-HT_DEVICE int ht_least_count(const int *numbers, int parts);
-HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block);
-HT_DEVICE bool ht_flag_is_set(const int *alarm);
-HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g);
+// check/certificate: which results are as accurate as the scheme promises, told from themselves: |C_ij| bounds (|A||B|)_ij from below, so what
+// splitting has lost (pack/row_sums) is harmless wherever a result, scaled, is large beside it. The notes on error bounds, section 15, have
+// the proof. What is not cleared is not stored but leaves a bit, and an entry of a list; a launch behind the product computes it from the caller's matrices.
+constexpr float HT_FLOAT_MOST = 3.402823466e38f;
+constexpr unsigned HT_NAN_BITS = 0x7fc00000u;
+constexpr int HT_FAILED_WORDS = 128; // of 64 x 64 results: column c has words 2 c and 2 c + 1, of 32 rows each
+HT_DEVICE bool ht_flag_is_set(const int *flag);
+HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g);
+HT_DEVICE int ht_count_bits(unsigned x);
+HT_DEVICE int ht_lowest_bit(unsigned x);
+HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits);
+HT_DEVICE float ht_threshold_of(int lost, int absmax);
+HT_DEVICE bool ht_is_sparse(const int *sums, int row, int rows);
+HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int rows);
+HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row);
+HT_DEVICE float ht_column_threshold(const ht_gemm_args &g, long long entry, int col);
+HT_DEVICE bool ht_is_cleared(float v, float row_threshold, float column_threshold);
+HT_DEVICE void ht_count_recomputed(const ht_gemm_args &g, bool alone, int rows, int columns);
+HT_DEVICE void ht_count_block(const ht_gemm_args &g, int row, int col, int height, int width);
+HT_DEVICE unsigned *ht_failed_block(const ht_gemm_args &g, long long entry, int row_block, int col_block);
+HT_DEVICE unsigned *ht_failed_word(const ht_gemm_args &g, long long entry, int row, int col);
+HT_DEVICE bool ht_has_failed(const unsigned *words, int row, int col);
+HT_DEVICE float ht_recomputed(const ht_gemm_args &g, long long entry, int row, int col);
+HT_DEVICE void ht_recompute(const ht_gemm_args &g, long long entry, int row, int col);
 
-// check/fallback_tile: 64 x 64 blocks of C by DMMA, by four warps, straight from the caller's matrices: what a product's kernel does with
-// blocks that fail the data check, where a launch for them would take longer than asking, and what that launch does (fallback_dmma). No
-// shared memory and no barrier: in the product panels are in flight into the one, and warps come here apart.
+// check/fallback_tile: 64 x 64 blocks of C by DMMA, by four warps, straight from the caller's matrices: what the launch behind a product does with
+// blocks that have many results which the certificate has not cleared (fallback_dmma), and each warp of a product's kernel with its own, where
+// a launch would count. No shared memory and no barrier.
 //
 //   a warp: 32 x 32 of the block (32 x 16, twice, beside three warpgroups)     a step: 16 k, one MMA for 16 x 8 results
 //   a lane: rows lane / 4 + 8 i, columns lane / 4 + 8 j, and of both k 4 (lane % 4) .. + 3 of a step
@@ -363,7 +387,7 @@ HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g);
 // "Matrix Fragments for mma.m16n8k16 with floating point type", .f64), so k comes in another order than it lies in memory, in both
 // operands alike. Products of FP32 numbers are exact in FP64, whose MMAs run at the rate of FFMA; so a result is the exact
 // one, rounded once, but for k times 2^-53 of the largest partial sum, whatever order k and native FP32 have.
-constexpr int FALLBACK_ROWS = 4, FALLBACK_COLS = BN / WN > 2 ? 2 : 4; // of a lane: three warpgroups have fewer registers
+constexpr int FALLBACK_ROWS = 4, FALLBACK_COLS = BN == 64 && WN == 32 ? 4 : 2; // of a lane: warps of warpgroups have 16 columns of C
 constexpr int FALLBACK_HEIGHT = 8 * FALLBACK_ROWS, FALLBACK_WIDTH = 8 * FALLBACK_COLS; // of a warp
 constexpr int FALLBACK_K = 16, FALLBACK_K_PER_LANE = 4;                        // k of a step, and a lane's of them
 
@@ -383,8 +407,11 @@ HT_DEVICE void ht_widen_rows(double (*p)[2 * FALLBACK_K_PER_LANE], float (*x)[FA
 HT_DEVICE void ht_multiply_column(double (*sum)[FALLBACK_COLS][4], double (*p)[2 * FALLBACK_K_PER_LANE], const double *q, int j);
 template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[FALLBACK_COLS][4], ht_lines *a, ht_lines *b, int steps);
 template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[FALLBACK_COLS][4], ht_lines *a, ht_lines *b, int length, int own);
-template <int UNROLL> HT_DEVICE void ht_fallback_columns(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0);
-template <int UNROLL> HT_DEVICE void ht_fallback_block(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0);
+template <int UNROLL> HT_DEVICE void ht_fallback_piece(const ht_gemm_args &g, long long entry, int row, int col);
+
+// ROWS x 16 results from (row0, col0) on, by the warp that has left bits of them: many at once, or one by one.
+constexpr int PIECE_ELEMENTS_MOST = 4;
+template <int ROWS> HT_DEVICE void ht_fallback_of_warp(const ht_gemm_args &g, long long entry, int row0, int col0);
 HT_DEVICE float ht_combine(const float *acc);
 
 // ---- the kernel
@@ -426,7 +453,8 @@ constexpr int RING_STAGES = STAGES * GROUP, PROMOTE_STAGES = PROMOTE_TILES * GRO
 constexpr int EPI_BUFFER_BYTES = 16 * PART_ROWS * 4; // 16 columns of FP32: the epilogue
 constexpr int EPI_BUFFERS = RING_STAGES * STAGE_BYTES;       // offset: one for each warp that multiplies
 constexpr int SCALES = EPI_BUFFERS + CONSUMER_WARPGROUPS * 4 * EPI_BUFFER_BYTES; // of BM rows, BN columns, FP32, and two words: load_scales
-constexpr int FULL = SCALES + (SCALES_ROWS ? (BM + BN) * 4 + 8 : 0); // offsets of the barriers, 8 bytes each
+constexpr int THRESHOLDS = SCALES + (SCALES_ROWS ? (BM + BN) * 4 + 8 : 0); // of BM rows, FP32
+constexpr int FULL = THRESHOLDS + (SCALES_ROWS && CHECKS ? BM * 4 : 0); // offsets of the barriers, 8 bytes each
 constexpr int EMPTY = FULL + RING_STAGES * 8, ORDER = EMPTY + RING_STAGES * 8, SCALES_FULL = ORDER + CONSUMER_WARPGROUPS * 8, SCALES_EMPTY = SCALES_FULL + SCALES_ROWS * 8;
 constexpr int SMEM_BYTES = SCALES_EMPTY + SCALES_ROWS * 8;
 // The smallest blocks leave room beside them for one of packing, which then starts while the product before it ends, and is followed by
@@ -557,59 +585,99 @@ HT_DEVICE bool is_safe_exponent(int exponent)
     return exponent >= -SAFE_EXPONENT && exponent <= SAFE_EXPONENT;
 }
 
-// Whether it holds for all lanes of the warp.
-HT_DEVICE bool all_lanes(bool x)
+HT_DEVICE unsigned or_of_lanes(unsigned x)
 {
-    int all = x;
-    all &= ht_shfl_xor(all, 16);
-    all &= ht_shfl_xor(all, 8);
-    all &= ht_shfl_xor(all, 4);
-    all &= ht_shfl_xor(all, 2);
-    all &= ht_shfl_xor(all, 1);
-    return all != 0;
+    for (int m = 16; m > 0; m /= 2)
+        x |= (unsigned)ht_shfl_xor((int)x, m);
+    return x;
 }
 
 // Exponent of the scale of row `at` of one operand; 0 beyond its rows, and for rows of zeros, whose sums are zeros: they stay calm.
-HT_DEVICE int exponent_of(const int *absmax, long long entry, int at, int rows)
+HT_DEVICE int exponent_of_magnitude(int magnitude)
 {
-    const int magnitude = SCALES_ROWS && at < rows ? ht_ldg_i32(absmax + entry + at) : 0;
     return magnitude == 0 ? 0 : ht_row_exponent(magnitude);
 }
 
-// 2^exponent of the tile's rows and columns, one word with a bit for each 16 columns whose exponents are safe, if all rows are, and one that says
-// whether the data check has left blocks to others.
+HT_DEVICE int exponent_of(const int *absmax, long long entry, int at, int rows)
+{
+    return exponent_of_magnitude(SCALES_ROWS && at < rows ? ht_ldg_i32(absmax + entry + at) : 0);
+}
+
+// The larger of two thresholds, as bits: what is negative asks for nothing, and NaN is larger than all others.
+HT_DEVICE unsigned larger_threshold(unsigned most, float threshold)
+{
+    const unsigned own = threshold < 0.0f ? 0 : ht_as_uint(threshold);
+    return own > most ? own : most;
+}
+
+HT_DEVICE float largest_of_lanes(unsigned most)
+{
+    for (int m = 16; m > 0; m /= 2)
+        most = larger_threshold(most, ht_as_float((unsigned)ht_shfl_xor((int)most, m)));
+    return ht_as_float(most);
+}
+
+// What a warp has found of a tile's rows, or columns: a bit for each 16 whose exponents are not all safe, and the largest threshold.
+struct side_of_tile {
+    unsigned unsafe;
+    float most;
+};
+
+// COUNT rows of an operand from `first` on: 2^exponent of each to `scales`. sums: nullptr where nothing is tested; thresholds: where those of
+// rows go, but for 64 rows with too few elements, or 0.
+template <int COUNT>
+HT_DEVICE side_of_tile load_side(const int *absmax, const int *sums, int first, int rows, unsigned scales, unsigned thresholds)
+{
+    constexpr int AT_ONCE = COUNT < 128 ? COUNT / 32 : COUNT % 128 == 0 ? 4 : 3; // rows of a lane, whose loads are in flight together
+    static_assert(COUNT % (32 * AT_ONCE) == 0, "a lane has whole groups of rows");
+    const int lane = (int)threadIdx.x & 31;
+    unsigned unsafe = 0, most = 0;
+    if (sums != nullptr && lane * 64 < COUNT && first + lane * 64 < rows && ht_is_sparse(sums, first + lane * 64, rows))
+        most = HT_NAN_BITS;
+#pragma unroll 1
+    for (int i = 0; i < COUNT; i += 32 * AT_ONCE) {
+        int magnitude[AT_ONCE], lost[AT_ONCE];
+        for (int q = 0; q < AT_ONCE; q++) {
+            const int row = first + i + q * 32 + lane;
+            magnitude[q] = row < rows ? ht_ldg_i32(absmax + row) : 0;
+            lost[q] = sums != nullptr && row < rows ? ht_ldg_i32(sums + row) : 0;
+        }
+        for (int q = 0; q < AT_ONCE; q++) {
+            const int e = exponent_of_magnitude(magnitude[q]), at = i + q * 32 + lane;
+            const float threshold = ht_threshold_of(lost[q], magnitude[q]);
+            unsafe |= is_safe_exponent(e) ? 0 : 1u << at / 16;
+            most = larger_threshold(most, threshold);
+            ht_sts4(scales + (unsigned)at * 4, ht_pow2(e));
+            if (CHECKS && thresholds != 0)
+                ht_sts4(thresholds + (unsigned)at * 4, threshold);
+        }
+    }
+    return {or_of_lanes(unsafe), largest_of_lanes(most)};
+}
+
+// 2^exponent of the tile's rows and columns, one word with a bit for each 16 columns whose exponents are safe, if all rows are, and one with what
+// results of the tile must reach for the certificate; negative: nothing is tested.
 HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
 {
-    const int lane = (int)threadIdx.x & 31;
     const unsigned rows = smem + SCALES, columns = rows + BM * 4, words = columns + BN * 4;
     unsigned phase = 1; // nobody has to use the first
     for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
         const work_tile w = next_tile(g, item);
         ht_pdl_wait();
         ht_pdl_trigger();
-        bool all_safe_exponent = true;
-        unsigned safe_exponent = 0;
-        const bool check_needed = CHECKS && g.splits == 1 && ht_range_check_needed(g); // split-K slices are stored in any case, the reduction asks again
-        if (lane == 0)
+        const bool may_test = CHECKS && g.failed && g.splits == 1; // split-K partials are stored in any case, the reduction tests
+        const bool tests = may_test && ht_certificate_needed(g);
+        if (threadIdx.x % 32 == 0)
             ht_mbar_wait(smem + SCALES_EMPTY, phase); // most of a tile's time: one lane asks
         ht_warp_sync();
         phase ^= 1;
-#pragma unroll 1
-        for (int i = 0; i < BM; i += 32) {
-            const int e = exponent_of(g.a_row_absmax, w.entry * g.a_absmax_stride, w.m0 + i + lane, g.m);
-            all_safe_exponent = all_safe_exponent && is_safe_exponent(e);
-            ht_sts4(rows + (unsigned)(i + lane) * 4, ht_pow2(e));
-        }
-#pragma unroll 1
-        for (int i = 0; i < BN; i += 32) {
-            const int e = exponent_of(g.b_col_absmax, w.entry * g.b_absmax_stride, w.n0 + i + lane, g.n);
-            safe_exponent |= all_lanes(is_safe_exponent(e) || lane >= 16) ? 1u << i / 16 : 0;
-            safe_exponent |= all_lanes(is_safe_exponent(e) || lane < 16) ? 2u << i / 16 : 0;
-            ht_sts4(columns + (unsigned)(i + lane) * 4, ht_pow2(e));
-        }
-        all_safe_exponent = all_lanes(all_safe_exponent);
-        if (lane == 0)
-            ht_sts8(words, all_safe_exponent ? safe_exponent : 0, check_needed);
+        const side_of_tile a = load_side<BM>(g.a_row_absmax + w.entry * g.a_absmax_stride, may_test ? g.a_row_sums + w.entry * g.a_sums_stride : nullptr,
+                                             w.m0, g.m, rows, smem + THRESHOLDS);
+        const side_of_tile b = load_side<BN>(g.b_col_absmax + w.entry * g.b_absmax_stride, may_test ? g.b_row_sums + w.entry * g.b_sums_stride : nullptr,
+                                             w.n0, g.n, columns, 0);
+        const float most = __fadd_rn(a.most, b.most);
+        if (threadIdx.x % 32 == 0)
+            ht_sts8(words, a.unsafe == 0 ? ~b.unsafe : 0, ht_as_uint(tests ? most : -1.0f));
         ht_mbar_arrive(smem + SCALES_FULL); // each lane, for what it has stored
     }
 }
@@ -659,6 +727,7 @@ struct epilogue_ctx {
     alpha_beta by;
     unsigned epi_buffer, scales; // this warp's, the tile's
     int lane;
+    bool tests; // for the certificate
 };
 
 // Where an epilogue buffer belongs: its first row and column of C.
@@ -865,12 +934,65 @@ HT_DEVICE void store_one(const epilogue_ctx &o, ht_sum sum, int exponent, int ro
     ht_stg4(c, o.by.beta != 0.0f ? __fmaf_rn(o.by.beta, ht_ldg4(c), r) : r);
 }
 
-// Everything else, as store_scalar goes, from an epilogue buffer of sums.
+// A column's bits of 32 rows, of each lane its own.
+HT_DEVICE unsigned failed_word(const epilogue_ctx &o, bool fails)
+{
+    unsigned word = fails ? 1u << o.lane : 0;
+    for (int m = 1; m < 32; m *= 2)
+        word |= (unsigned)ht_shfl_xor((int)word, m);
+    return word;
+}
+
+// Those of four columns from `col` on, of which lane q has column q's.
+HT_DEVICE void store_failed(const epilogue_ctx &o, unsigned word, int row, int col)
+{
+    if (o.lane >= 4 || row >= o.g.m || col + o.lane >= o.g.n)
+        return;
+    unsigned *const to = ht_failed_word(o.g, o.w.entry, row, col + o.lane);
+    ht_stg_i32((int *)to, (int)word);
+    ht_list_failed(o.g, to, word);
+}
+
+// Bits of PART_ROWS x 16 results in an epilogue buffer, scaled by their columns: a lane has a word, 32 rows of a column. All results are stored,
+// since C is not read: what has a bit is computed again. Whether any has.
+HT_DEVICE bool test_part(const epilogue_ctx &o, const tile_coord &at)
+{
+    const int column = o.lane / 2, col = at.col + column, first = o.lane % 2 * 32, row0 = at.row + first;
+    const bool inside = first < PART_ROWS && row0 < o.g.m && col < o.g.n;
+    unsigned word = 0;
+    if (inside) {
+        const bool is_sparse = ht_is_sparse(o.g.a_row_sums + o.w.entry * o.g.a_sums_stride, row0, o.g.m);
+        const float asked = is_sparse ? ht_as_float(HT_NAN_BITS) : ht_column_threshold(o.g, o.w.entry, col);
+        const float undo = ht_as_float(0x7f000000u - ht_as_uint(scale_of_column(o, col))); // 1 / scale
+#pragma unroll 1
+        for (int from = 0; from < 32; from += 4) { // four at once: one does not wait for the other's loads
+            float v[4], threshold[4];
+            for (int q = 0; q < 4; q++) {
+                const int row = (from + q + o.lane) % 32; // each lane another bank's
+                ht_lds_one(epi_buffer_address<float>(o.epi_buffer, column, first + row), &v[q]);
+                threshold[q] = ht_lds4(o.scales + (unsigned)(THRESHOLDS - SCALES + (row0 + row - o.w.m0) * 4));
+            }
+            for (int q = 0; q < 4; q++) {
+                const int row = (from + q + o.lane) % 32;
+                if (row0 + row < o.g.m && !ht_is_cleared(__fmul_rn(v[q], undo), threshold[q], asked))
+                    word |= 1u << row;
+            }
+        }
+        unsigned *const to = ht_failed_word(o.g, o.w.entry, row0, col);
+        ht_stg_i32((int *)to, (int)word);
+        ht_list_failed(o.g, to, word);
+    }
+    return or_of_lanes(word) != 0;
+}
+
+// Everything else, as store_scalar goes, from an epilogue buffer of sums; what the certificate does not clear stays as it is.
 HT_DEVICE void store_sums(const epilogue_ctx &o, const tile_coord &at)
 {
 #pragma unroll 1
-    for (int row = o.lane; row < SUM_ROWS && at.row + row < o.g.m; row += 32) {
+    for (int first = 0; first < SUM_ROWS && at.row + first < o.g.m; first += 32) {
+        const int row = first + o.lane % SUM_ROWS, inside = at.row + row < o.g.m && o.lane < SUM_ROWS;
         const int along = row_exponent(o, at.row + row);
+        const float threshold = CHECKS && o.tests ? ht_row_threshold(o.g, o.w.entry, at.row + row) : 0.0f;
 #pragma unroll 1
         for (int column = 0; column < 16; column += 4) { // four at once: one does not wait for the other's loads
             int exponent[4];
@@ -879,16 +1001,65 @@ HT_DEVICE void store_sums(const epilogue_ctx &o, const tile_coord &at)
                 exponent[q] = along + column_exponent(o, at.col + column + q);
                 ht_lds_one(epi_buffer_address<ht_sum>(o.epi_buffer, column + q, row), &v[q]);
             }
+            unsigned own = 0;
             for (int q = 0; q < 4; q++) {
-                if (at.col + column + q < o.g.n)
-                    store_one(o, v[q], exponent[q], at.row + row, at.col + column + q);
+                const int col = at.col + column + q;
+                bool fails = false;
+                if (CHECKS && o.tests) {
+                    fails = inside && col < o.g.n && !ht_is_cleared((float)v[q], threshold, ht_column_threshold(o.g, o.w.entry, col));
+                    const unsigned word = failed_word(o, fails);
+                    own = o.lane == q ? word : own;
+                }
+                if (inside && col < o.g.n && !fails)
+                    store_one(o, v[q], exponent[q], at.row + row, col);
             }
+            if (CHECKS && o.tests)
+                store_failed(o, own, at.row + first, at.col + column);
         }
     }
 }
 
-// PART_ROWS x 16 results at `at`, part `part` of the thread's, all calm.
-HT_DEVICE void store_safe_exponent(const epilogue_ctx &o, const output_view &to, const float *v, int part, const tile_coord &at)
+// A bit for each part of which the warp has a result below what the largest thresholds of the tile ask for: mostly none.
+HT_DEVICE unsigned parts_to_test(const float *v, float most)
+{
+    unsigned parts = 0;
+    {
+        bool all = true;
+        for (int i = 0; i < PART_ROWS / 2; i++)
+            all &= ht_is_cleared(v[0 * (PART_ROWS / 2) + i], most, 0.0f);
+        parts |= all ? 0 : 1u << 0;
+    }
+    {
+        bool all = true;
+        for (int i = 0; i < PART_ROWS / 2; i++)
+            all &= ht_is_cleared(v[1 * (PART_ROWS / 2) + i], most, 0.0f);
+        parts |= all ? 0 : 1u << 1;
+    }
+    {
+        bool all = true;
+        for (int i = 0; i < PART_ROWS / 2; i++)
+            all &= ht_is_cleared(v[2 * (PART_ROWS / 2) + i], most, 0.0f);
+        parts |= all ? 0 : 1u << 2;
+    }
+    {
+        bool all = true;
+        for (int i = 0; i < PART_ROWS / 2; i++)
+            all &= ht_is_cleared(v[3 * (PART_ROWS / 2) + i], most, 0.0f);
+        parts |= all ? 0 : 1u << 3;
+    }
+    return or_of_lanes(parts);
+}
+
+// Of PART_ROWS x 16 results none has failed.
+HT_DEVICE void store_none_failed(const epilogue_ctx &o, const tile_coord &at)
+{
+    const int column = o.lane / 2, row = at.row + o.lane % 2 * 32;
+    if (o.lane % 2 * 32 < PART_ROWS && row < o.g.m && at.col + column < o.g.n)
+        ht_stg_i32((int *)ht_failed_word(o.g, o.w.entry, row, at.col + column), 0);
+}
+
+// PART_ROWS x 16 results at `at`, part `part` of the thread's, all calm. may_fail: some may not be cleared. Whether some are not.
+HT_DEVICE bool store_safe_exponent(const epilogue_ctx &o, const output_view &to, const float *v, int part, const tile_coord &at, bool may_fail)
 {
     const int column = at.col + o.lane / 4;
     const float across[2] = {ht_round_scale(scale_of_column(o, column)), ht_round_scale(scale_of_column(o, column + 8))};
@@ -902,24 +1073,23 @@ HT_DEVICE void store_safe_exponent(const epilogue_ctx &o, const output_view &to,
     if (3 == part)
         fill_safe_exponent(o, v + 3 * (PART_ROWS / 2), across);
     ht_warp_sync();
+    bool fails = false;
+    if (CHECKS && may_fail)
+        fails = test_part(o, at);
+    else if (CHECKS && o.tests)
+        store_none_failed(o, at);
     if (at.row + PART_ROWS <= o.g.m && at.col + 16 <= o.g.n && ((unsigned long long)to.c & 15) == 0 && to.ld % 4 == 0)
         store_vec4(o, to, at);
     else
         store_scalar(o, to, at);
     ht_warp_sync();
+    return fails;
 }
 
 // Where part `part` of a warpgroup's results begins, its first row and column of C; n0: of the warpgroup's columns.
 HT_DEVICE tile_coord part_at(const work_tile &w, int n0, int part)
 {
     return {w.m0 + part % A_BLOCKS * 64, n0 + part / A_BLOCKS * 64};
-}
-
-// Whether the data check leaves the results at `at`, of one 64 x 64 block, to this kernel. Split-K slices are stored in any case, the
-// reduction asks again.
-HT_DEVICE bool stores_block(const ht_gemm_args &g, const work_tile &w, const tile_coord &at, bool check_needed)
-{
-    return !check_needed || at.row >= g.m || at.col >= g.n || ht_block_in_range(g, w.entry, at.row / 64, at.col / 64);
 }
 
 // Whether the warp's results, 16 of each 64 columns from column `first` on, can be scaled one step after the other, and nothing is read
@@ -933,84 +1103,76 @@ HT_DEVICE bool leave_safe_exponent(const epilogue_ctx &o, unsigned safe_exponent
     return o.g.splits > 1 ? sizeof(ht_sum) == 4 : o.by.beta == 0.0f && o.by.alpha != 0.0f;
 }
 
-// A warpgroup's results. phase: of the tile's scales.
-HT_DEVICE void store_results(const ht_gemm_args &g, const work_tile &w, unsigned smem, unsigned phase, const ht_acc *acc)
+// A warp's results. phase: of the tile's scales. Whether some may not be cleared.
+HT_DEVICE bool store_results(const ht_gemm_args &g, const work_tile &w, unsigned smem, unsigned phase, const ht_acc *acc)
 {
     const int thread = (int)threadIdx.x + (int)ht_opaque(0), warp = thread / 32; // worked out here, not kept in registers before
-    const epilogue_ctx o = {g, w, load_alpha_beta(g), smem + EPI_BUFFERS + (unsigned)warp * EPI_BUFFER_BYTES, smem + SCALES, thread % 32};
-    const int n0 = w.n0 + warp / 4 * WN, column = warp % 4 * 16; // of the warp, in each 64
     unsigned safe_exponent = 0xffffffffu;
-    bool check_needed = false;
+    float most = -1.0f; // what results must reach
     if (SCALES_ROWS) {
         ht_mbar_wait(smem + SCALES_FULL, phase);
-        safe_exponent = ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4));
-        check_needed = CHECKS && ht_as_uint(ht_lds4(o.scales + (BM + BN) * 4 + 4)) != 0;
+        safe_exponent = ht_as_uint(ht_lds4(smem + SCALES + (BM + BN) * 4));
+        most = ht_lds4(smem + SCALES + (BM + BN) * 4 + 4);
     }
+    const bool tests = CHECKS && !(most < 0.0f);
+    const epilogue_ctx o = {g, w, load_alpha_beta(g), smem + EPI_BUFFERS + (unsigned)warp * EPI_BUFFER_BYTES, smem + SCALES, thread % 32, tests};
+    const int n0 = w.n0 + warp / 4 * WN, column = warp % 4 * 16; // of the warp, in each 64
     if (leave_safe_exponent(o, safe_exponent, n0 + column)) {
         const output_view to = output_view_of(o);
         float v[N_SUBTILES * ACC_REGS];
         for (int i = 0; i < N_SUBTILES * ACC_REGS; i++)
             v[i] = ht_round(result_of(acc + i));
+        const unsigned may_fail = CHECKS && !(most <= 0.0f) ? parts_to_test(v, most) : 0;
+        bool fails = false;
 #pragma unroll 1
         for (int part = 0; part < PARTS; part++) {
             const tile_coord at = part_at(w, n0, part);
-            if (stores_block(g, w, at, check_needed))
-                store_safe_exponent(o, to, v, part, {at.row, at.col + column});
+            fails |= store_safe_exponent(o, to, v, part, {at.row, at.col + column}, (may_fail >> part & 1) != 0);
         }
-        return;
+        return fails;
     }
     { // unrolled: accumulators that have left are room for what the others need
         const tile_coord at = part_at(w, n0, 0);
-        if (stores_block(g, w, at, check_needed)) {
-            fill_sums(o, acc + 0 * (SUM_ROWS / 2));
-            ht_warp_sync();
-            store_sums(o, {at.row + 0 * SUM_ROWS % PART_ROWS, at.col + column});
-            ht_warp_sync();
-        }
+        fill_sums(o, acc + 0 * (SUM_ROWS / 2));
+        ht_warp_sync();
+        store_sums(o, {at.row + 0 * SUM_ROWS % PART_ROWS, at.col + column});
+        ht_warp_sync();
     }
     {
         const tile_coord at = part_at(w, n0, 1);
-        if (stores_block(g, w, at, check_needed)) {
-            fill_sums(o, acc + 1 * (SUM_ROWS / 2));
-            ht_warp_sync();
-            store_sums(o, {at.row + 1 * SUM_ROWS % PART_ROWS, at.col + column});
-            ht_warp_sync();
-        }
+        fill_sums(o, acc + 1 * (SUM_ROWS / 2));
+        ht_warp_sync();
+        store_sums(o, {at.row + 1 * SUM_ROWS % PART_ROWS, at.col + column});
+        ht_warp_sync();
     }
     {
         const tile_coord at = part_at(w, n0, 2);
-        if (stores_block(g, w, at, check_needed)) {
-            fill_sums(o, acc + 2 * (SUM_ROWS / 2));
-            ht_warp_sync();
-            store_sums(o, {at.row + 2 * SUM_ROWS % PART_ROWS, at.col + column});
-            ht_warp_sync();
-        }
+        fill_sums(o, acc + 2 * (SUM_ROWS / 2));
+        ht_warp_sync();
+        store_sums(o, {at.row + 2 * SUM_ROWS % PART_ROWS, at.col + column});
+        ht_warp_sync();
     }
     {
         const tile_coord at = part_at(w, n0, 3);
-        if (stores_block(g, w, at, check_needed)) {
-            fill_sums(o, acc + 3 * (SUM_ROWS / 2));
-            ht_warp_sync();
-            store_sums(o, {at.row + 3 * SUM_ROWS % PART_ROWS, at.col + column});
-            ht_warp_sync();
-        }
+        fill_sums(o, acc + 3 * (SUM_ROWS / 2));
+        ht_warp_sync();
+        store_sums(o, {at.row + 3 * SUM_ROWS % PART_ROWS, at.col + column});
+        ht_warp_sync();
     }
+    return tests;
 }
 
-// ---- the fallback: where it is worth no launch of its own, each warpgroup computes the blocks that it will leave out, of all its work items
-// and before the first, while registers hold no sums. Of a tile's split-K slices the first does it, of two tiles of a block's rows the upper.
-HT_DEVICE void fallback(const ht_gemm_args &g, int wg)
+// What the warp has not cleared of all its tiles, where that is worth no launch: behind the last, so that nothing of it stands between them.
+HT_DEVICE void fallback(const ht_gemm_args &g)
 {
+    const int warp = (int)threadIdx.x / 32;
 #pragma unroll 1
     for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
         const work_tile w = next_tile(g, item);
 #pragma unroll 1
-        for (int part = 0; w.split == 0 && w.m0 % 64 == 0 && part < PARTS; part++) {
-            const tile_coord at = part_at(w, w.n0 + wg * WN, part);
-            if (!stores_block(g, w, at, true)) {
-                const alpha_beta by = load_alpha_beta(g);
-                ht_fallback_block<1>(g, by.alpha, by.beta, w.entry, at.row, at.col);
-            }
+        for (int part = 0; part < PARTS; part++) {
+            const tile_coord at = part_at(w, w.n0 + warp / 4 * WN, part);
+            ht_fallback_of_warp<PART_ROWS>(g, w.entry, at.row, at.col + warp % 4 * 16);
         }
     }
 }
@@ -1023,13 +1185,9 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
     const unsigned a_desc = ht_operand(smem), b_desc = ht_operand(smem + A_BYTES + wg * N_SUBTILES * 8192);
     int stage = 0;
     unsigned phase = 0, order_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's
-    if (CHECKS && g.fallback_in_kernel) {
-        ht_pdl_wait();
-        if (ht_uniform(ht_range_check_needed(g)))
-            fallback(g, wg);
-    }
     ht_acc acc[ACCS][N_SUBTILES][ACC_REGS];
     ht_acc temp[CHAIN_REGS]; // the chain of a chunk, where chains are promoted
+    bool left = false; // of this warp's results, that may not be cleared
     for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
         const work_tile w = next_tile(g, item);
         for (int i = 0; i < ACC_REGS; i++)
@@ -1096,12 +1254,14 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
             stage = stage + PROMOTE_STAGES == RING_STAGES ? 0 : stage + PROMOTE_STAGES;
             phase ^= stage == 0;
         }
-        store_results(g, w, smem, scales_phase, acc[0][0]);
+        left = store_results(g, w, smem, scales_phase, acc[0][0]) || left;
         scales_phase ^= 1;
         ht_warp_sync();
         if (SCALES_ROWS && lane == 0)
             ht_mbar_arrive(smem + SCALES_EMPTY);
     }
+    if (CHECKS && left && g.fallback_in_kernel)
+        fallback(g);
 }
 
 static __global__ void __launch_bounds__(BOUND, 1) gemm(const ht_gemm_args g)
@@ -1157,11 +1317,6 @@ template <int BYTES> HT_DEVICE unsigned ht_smem_base(void)
     return (unsigned)__cvta_generic_to_shared(ht_shared);
 }
 
-HT_DEVICE uint4 ht_ldg16(const void *p)
-{
-    return __ldg((const uint4 *)p);
-}
-
 // 16 bytes that this or an earlier kernel wrote (ht_ldg16 is for data that nobody writes meanwhile).
 HT_DEVICE uint4 ht_ld16(const void *p)
 {
@@ -1191,6 +1346,40 @@ HT_DEVICE void ht_stg16(void *p, uint4 v)
 HT_DEVICE void ht_stg4(float *p, float v)
 {
     *p = v;
+}
+
+HT_DEVICE void ht_stg_i32(int *p, int v)
+{
+    *p = v;
+}
+
+// One number from block to block of a launch, without any order between different numbers.
+HT_DEVICE int ht_ld_relaxed_i32(const int *p)
+{
+    int v;
+    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(p)) : "memory");
+    return v;
+}
+
+// Adds and returns what was there, without any order to other accesses.
+HT_DEVICE int ht_add_relaxed_i32(int *p, int v)
+{
+    int old;
+    asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(__cvta_generic_to_global(p)), "r"(v)
+                 : "memory");
+    return old;
+}
+
+HT_DEVICE long long ht_add_relaxed_i64(long long *p, long long v)
+{
+    long long old;
+    asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;"
+                 : "=l"(old)
+                 : "l"(__cvta_generic_to_global(p)), "l"(v)
+                 : "memory");
+    return old;
 }
 
 HT_DEVICE uint4 ht_lds16(unsigned s)
@@ -1539,6 +1728,26 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
+// sum becomes sum + v, to nearest; returns what that rounded off, exactly, whichever is larger (Knuth, TAOCP 2, 4.2.2).
+HT_DEVICE float ht_add_exact(float *sum, float v)
+{
+    const float s = __fadd_rn(*sum, v), b = __fadd_rn(s, -*sum);
+    const float off = __fadd_rn(__fadd_rn(*sum, -__fadd_rn(s, -b)), __fadd_rn(v, -b));
+    *sum = s;
+    return off;
+}
+
+HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
+{
+    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
+}
+
+// What the lane `lanes` away has.
+HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes)
+{
+    return ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lanes));
+}
+
 HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v)
 {
     ht_stg4(parts + at, v);
@@ -1569,53 +1778,155 @@ HT_DEVICE float ht_round_scale(float column_scale)
     return column_scale;
 }
 
-// Of 64 rows: the least of those that packing has counted by whole rows.
-HT_DEVICE int ht_least_count(const int *numbers, int parts)
+// Whether there is anything to test: mostly both operands' flags say that no row has lost anything.
+HT_DEVICE bool ht_flag_is_set(const int *flag)
 {
-    if (parts == 1)
-        return ht_ldg_i32(numbers);
-    const uint4 x = ht_ldg16(numbers);
-    const int first = (int)x.x < (int)x.y ? (int)x.x : (int)x.y, second = (int)x.z < (int)x.w ? (int)x.z : (int)x.w;
-    return first < second ? first : second;
-}
-
-// Whether rows 64 row_block .. + 63 and columns 64 col_block .. + 63 of C suit the scheme that was packed for: of each row
-// and column that meet, large elements are 5/4 of k together, pieces left out where one of the two has only zeros. Packing's
-// number of a piece is 8 times its large elements less 5 times its k, so the sum of both sides must not be negative; mostly
-// no single number is. Asked by 32 lanes together, which take neighbouring segments.
-HT_DEVICE bool ht_block_in_range(const ht_gemm_args &g, long long entry, int row_block, int col_block)
-{
-    const int *a = g.a_range_counts + entry * g.a_range_stride + (long long)row_block * g.k_segments * g.counts_per_block;
-    const int *b = g.b_range_counts + entry * g.b_range_stride + (long long)col_block * g.k_segments * g.counts_per_block;
-    int spare = 0, least = 0;
-#pragma unroll 1 // mostly one round; hipcc would make sixteen, and spill
-    for (int p = (int)threadIdx.x % 32; p < g.k_segments; p += 32) {
-        const int x = ht_least_count(a + p * g.counts_per_block, g.counts_per_block), y = ht_least_count(b + p * g.counts_per_block, g.counts_per_block), less = x < y ? x : y;
-        least = less < least ? less : least;
-        if (x != HT_RANGE_ALL_ZERO && y != HT_RANGE_ALL_ZERO && less != HT_RANGE_NONFINITE)
-            spare += x + y;
-    }
-    for (int m = 16; m > 0; m /= 2) {
-        const int other = ht_shfl_xor(least, m);
-        least = other < least ? other : least;
-    }
-    if (least >= 0 || least == HT_RANGE_NONFINITE)
-        return least >= 0;
-    for (int m = 16; m > 0; m /= 2)
-        spare += ht_shfl_xor(spare, m);
-    return spare >= 0;
-}
-
-// Whether there is anything to ask: mostly no number of either operand is negative, which its alarm tells.
-HT_DEVICE bool ht_flag_is_set(const int *alarm)
-{
-    const long long both = alarm ? ht_ldg_i64((const long long *)alarm) : 0;
+    const long long both = flag ? ht_ldg_i64((const long long *)flag) : 0;
     return (int)both == (int)(both >> 32);
 }
 
-HT_DEVICE bool ht_range_check_needed(const ht_gemm_args &g)
+HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g)
 {
-    return g.a_range_counts && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
+    return g.failed && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
+}
+
+HT_DEVICE int ht_count_bits(unsigned x)
+{
+    x -= x >> 1 & 0x55555555u;
+    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+    return (int)(((x + (x >> 4) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
+}
+
+HT_DEVICE int ht_lowest_bit(unsigned x)
+{
+    return ht_count_bits((x & (0u - x)) - 1);
+}
+
+// Lists the set ones of the bits of 32 rows of a column, while the list has space: nobody adds to the count once there are too many.
+HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits)
+{
+    if (bits == 0 || g.failed_count == nullptr || ht_ld_relaxed_i32(g.failed_count) > g.failed_capacity)
+        return;
+    int at = ht_add_relaxed_i32(g.failed_count, ht_count_bits(bits));
+#pragma unroll 1
+    for (; bits != 0 && at < g.failed_capacity; bits &= bits - 1, at++)
+        ht_stg_i32((int *)g.failed_list + at, (int)((unsigned)(word - g.failed) * 32u + (unsigned)ht_lowest_bit(bits)));
+}
+
+// What a result must reach, together with what its other side asks: 2^5 / 16 times what the row has lost, rounded up. NaN, which nothing reaches,
+// where a row has NaN or Inf; a row of zeros asks for nothing, whatever the other side does.
+HT_DEVICE float ht_threshold_of(int lost, int absmax)
+{
+    const float near = (float)lost, up = (long long)near < lost ? ht_as_float(ht_as_uint(near) + 1) : near;
+    const float t = absmax == 0 ? -HT_FLOAT_MOST : __fmul_rn(up, 2.0f);
+    return lost < 0 ? ht_as_float(HT_NAN_BITS) : t;
+}
+
+// Whether the 64 rows around `row` have too few elements: nothing is cleared there.
+HT_DEVICE bool ht_is_sparse(const int *sums, int row, int rows)
+{
+    const uint4 four = ht_ld16(sums + (rows + 63) / 64 * 64 + row / 64 * 4);
+    return (int)(four.x + four.y + four.z + four.w) < 0;
+}
+
+// absmax: nullptr with scales of tiles, where a row has none.
+HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int rows)
+{
+    if (row >= rows)
+        return 0.0f;
+    const float t = ht_threshold_of(ht_ldg_i32(sums + row), absmax ? ht_ldg_i32(absmax + row) : 1);
+    return ht_is_sparse(sums, row, rows) ? ht_as_float(HT_NAN_BITS) : t;
+}
+
+HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row)
+{
+    return ht_threshold(g.a_row_sums + entry * g.a_sums_stride, g.scales_tiles ? nullptr : g.a_row_absmax + entry * g.a_absmax_stride, row, g.m);
+}
+
+HT_DEVICE float ht_column_threshold(const ht_gemm_args &g, long long entry, int col)
+{
+    return ht_threshold(g.b_row_sums + entry * g.b_sums_stride, g.scales_tiles ? nullptr : g.b_col_absmax + entry * g.b_absmax_stride, col, g.n);
+}
+
+// v: a result, scaled as its row and column are. "Not less" would let NaN pass.
+HT_DEVICE bool ht_is_cleared(float v, float row_threshold, float column_threshold)
+{
+    return (v < 0.0f ? -v : v) >= __fadd_rn(row_threshold, column_threshold);
+}
+
+// Counts what has been computed again, for who asks: results alone, or those of a block. By one thread.
+HT_DEVICE void ht_count_recomputed(const ht_gemm_args &g, bool alone, int rows, int columns)
+{
+    if (g.recomputed)
+        ht_add_relaxed_i64(g.recomputed + !alone, (long long)rows * columns);
+}
+
+// The same of a block of at most height x width results from (row, col) on.
+HT_DEVICE void ht_count_block(const ht_gemm_args &g, int row, int col, int height, int width)
+{
+    ht_count_recomputed(g, false, g.m - row < height ? g.m - row : height, g.n - col < width ? g.n - col : width);
+}
+
+// The words of a 64 x 64 block of C.
+HT_DEVICE unsigned *ht_failed_block(const ht_gemm_args &g, long long entry, int row_block, int col_block)
+{
+    return g.failed + ((entry * ((g.n + 63) / 64) + col_block) * ((g.m + 63) / 64) + row_block) * HT_FAILED_WORDS;
+}
+
+// The word of 32 rows of a column.
+HT_DEVICE unsigned *ht_failed_word(const ht_gemm_args &g, long long entry, int row, int col)
+{
+    return ht_failed_block(g, entry, row / 64, col / 64) + col % 64 * 2 + row % 64 / 32;
+}
+
+// Whether the bit of a result of the block is set.
+HT_DEVICE bool ht_has_failed(const unsigned *words, int row, int col)
+{
+    return (unsigned)ht_ldg_i32((const int *)words + col * 2 + row / 32) >> row % 32 & 1;
+}
+
+// check/recompute: one result that the certificate has not cleared: a dot product of the caller's row and column by one warp, both errors of
+// every term kept, rounded once.
+HT_DEVICE float ht_recomputed(const ht_gemm_args &g, long long entry, int row, int col)
+{
+    constexpr int K_AT_ONCE = 8; // of a lane
+    const float *a = g.a_src + entry * g.a_src_stride + (g.a_k_contiguous ? row * g.a_ld : row);
+    const float *b = g.b_src + entry * g.b_src_stride + (g.b_k_contiguous ? col * g.b_ld : col);
+    const long long a_step = g.a_k_contiguous ? 1 : g.a_ld, b_step = g.b_k_contiguous ? 1 : g.b_ld;
+    float sum = 0.0f, rest = 0.0f;
+#pragma unroll 1
+    for (int k0 = (int)threadIdx.x % WAVE; k0 < g.k; k0 += K_AT_ONCE * WAVE) {
+        float x[K_AT_ONCE], y[K_AT_ONCE]; // all are in flight before the first is waited for
+#pragma unroll
+        for (int i = 0; i < K_AT_ONCE; i++) {
+            const int k = k0 + i * WAVE;
+            x[i] = k < g.k ? ht_ldg4(a + k * a_step) : 0.0f;
+            y[i] = k < g.k ? ht_ldg4(b + k * b_step) : 0.0f;
+        }
+#pragma unroll
+        for (int i = 0; i < K_AT_ONCE; i++) {
+            const float product = __fmul_rn(x[i], y[i]);
+            rest = __fadd_rn(rest, __fadd_rn(ht_add_exact(&sum, product), __fmaf_rn(x[i], y[i], -product)));
+        }
+    }
+    for (int m = 1; m < WAVE; m *= 2) {
+        const float other = ht_shfl_sum(sum, m), left = ht_shfl_sum(rest, m);
+        rest = __fadd_rn(__fadd_rn(rest, left), ht_add_exact(&sum, other));
+    }
+    return ht_sum_of(sum, rest);
+}
+
+// Computes one result again, by all lanes of a warp.
+HT_DEVICE void ht_recompute(const ht_gemm_args &g, long long entry, int row, int col)
+{
+    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    const float sum = ht_recomputed(g, entry, row, col);
+    float *c = g.c + entry * g.c_stride + (long long)col * g.ldc + row;
+    const float v = alpha != 0.0f ? __fmul_rn(alpha, sum) : 0.0f; // alpha == 0 ignores A and B, NaN included
+    if (threadIdx.x % WAVE != 0)
+        return;
+    ht_stg4(c, beta != 0.0f ? __fmaf_rn(beta, ht_ldg4(c), v) : v);
+    ht_count_recomputed(g, true, 1, 1);
 }
 
 // Lines from `first` on, at `k`. end: of the block.
@@ -1740,15 +2051,17 @@ template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[FALLBACK_CO
     }
 }
 
-// Rows row0 .. row0 + 63 and as many columns from col0 on as two warps have, over all of k. beta == 0 does not read C.
-template <int UNROLL> HT_DEVICE void ht_fallback_columns(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
+// FALLBACK_HEIGHT x FALLBACK_WIDTH results from (row, col) on, by a warp, over all of k: of one block of 64 x 64 those that have a bit. beta == 0
+// does not read C.
+template <int UNROLL> HT_DEVICE void ht_fallback_piece(const ht_gemm_args &g, long long entry, int row, int col)
 {
-    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x >> 5 & 3, line = lane / 4, own = lane % 4 * FALLBACK_K_PER_LANE;
-    const int row = row0 + warp % 2 * FALLBACK_HEIGHT, col = col0 + warp / 2 * FALLBACK_WIDTH;
-    ht_lines a = ht_open_lines(g.a_src + entry * g.a_src_stride, g.a_ld, g.a_k_contiguous, row + line, row0 + 64, g.m, own);
-    ht_lines b = ht_open_lines(g.b_src + entry * g.b_src_stride, g.b_ld, g.b_k_contiguous, col + line, col0 + 2 * FALLBACK_WIDTH, g.n, own);
+    const int lane = (int)threadIdx.x & 31, line = lane / 4, own = lane % 4 * FALLBACK_K_PER_LANE;
+    ht_lines a = ht_open_lines(g.a_src + entry * g.a_src_stride, g.a_ld, g.a_k_contiguous, row + line, row + FALLBACK_HEIGHT, g.m, own);
+    ht_lines b = ht_open_lines(g.b_src + entry * g.b_src_stride, g.b_ld, g.b_k_contiguous, col + line, col + FALLBACK_WIDTH, g.n, own);
     double sum[FALLBACK_ROWS / 2][FALLBACK_COLS][4] = {};
     ht_multiply_lines<UNROLL>(sum, &a, &b, g.k, own);
+    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    const unsigned *words = g.failed ? ht_failed_block(g, entry, row / 64, col / 64) : nullptr; // all of a warp's results are of one block
     const int first = row + line, side = col + lane % 4 * 2;
     float *c = g.c + entry * g.c_stride + (long long)side * g.ldc + first;
 #pragma unroll
@@ -1759,17 +2072,37 @@ template <int UNROLL> HT_DEVICE void ht_fallback_columns(const ht_gemm_args &g, 
             float *to = c + to_side * g.ldc + i * 8;
             const float s = (float)sum[i / 2][j / 2][i % 2 * 2 + j % 2];
             const float v = alpha != 0.0f ? __fmul_rn(alpha, s) : 0.0f; // alpha == 0 ignores A and B, NaN included
-            if (first + i * 8 < g.m && side + to_side < g.n)
+            if (first + i * 8 < g.m && side + to_side < g.n && (words == nullptr || ht_has_failed(words, (first + i * 8) % 64, (side + to_side) % 64)))
                 ht_stg4(to, beta != 0.0f ? __fmaf_rn(beta, ht_ldg4(to), v) : v);
         }
     }
 }
-
-template <int UNROLL> HT_DEVICE void ht_fallback_block(const ht_gemm_args &g, float alpha, float beta, long long entry, int row0, int col0)
+template <int ROWS> HT_DEVICE void ht_fallback_of_warp(const ht_gemm_args &g, long long entry, int row0, int col0)
 {
+    const int lane = (int)threadIdx.x & 31, row = row0 + lane % 2 * 32, col = col0 + lane / 2; // of a lane's word
+    ht_warp_sync(); // what the warp has stored is there
+    const bool there = lane % 2 * 32 < ROWS && row < g.m && col < g.n;
+    const unsigned own = there ? (unsigned)ht_ldg_i32((const int *)ht_failed_word(g, entry, row, col)) : 0;
+    int count = ht_count_bits(own);
+    for (int m = 1; m < 32; m *= 2)
+        count += ht_shfl_xor(count, m);
+    if (count > PIECE_ELEMENTS_MOST) {
 #pragma unroll 1
-    for (int col = col0; col < col0 + 64 && col < g.n; col += 2 * FALLBACK_WIDTH)
-        ht_fallback_columns<UNROLL>(g, alpha, beta, entry, row0, col);
+        for (int half = 0; half < ROWS && row0 + half < g.m; half += FALLBACK_HEIGHT)
+            ht_fallback_piece<1>(g, entry, row0 + half, col0);
+        if (lane == 0)
+            ht_count_block(g, row0, col0, ROWS, 16);
+        return;
+    }
+#pragma unroll 1
+    for (int from = 0; count > 0 && from < 32; from++) {
+        unsigned left = lane == from ? own : 0;
+        for (int m = 1; m < 32; m *= 2)
+            left |= (unsigned)ht_shfl_xor((int)left, m);
+#pragma unroll 1
+        for (; left != 0; left &= left - 1)
+            ht_recompute(g, entry, row0 + from % 2 * 32 + ht_lowest_bit(left), col0 + from / 2);
+    }
 }
 
 HT_DEVICE float ht_combine(const float *acc)
@@ -1777,7 +2110,7 @@ HT_DEVICE float ht_combine(const float *acc)
     return acc[0];
 }
 
-static_assert(THREADS == 384 && SMEM_BYTES == 231016, "as the banner says");
+static_assert(THREADS == 384 && SMEM_BYTES == 231528, "as the banner says");
 
 } // namespace ht_f16x3_wgmma_128x256x32_wg128x128_s4_c2_sm90a
 
