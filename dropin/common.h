@@ -76,6 +76,7 @@ struct dropin_policy {
     const char *accuracy; /* as halftone_set_accuracy takes it, of FP64 halftone_dset_accuracy, or NULL: */
     const char *scheme;   /* as halftone_set_scheme takes it, or halftone_dset_scheme */
     bool fp64;
+    int line;             /* of the site table that decided, from 1; 0: none */
     bool if_it_pays;      /* emulation that nothing but the program asks for: where the original is slower */
     int64_t ordinal;      /* of calls like it in this step, from 1; 0: not asked for */
 };
@@ -166,11 +167,14 @@ unsigned long long dropin_unloads(void);
 
 /* ---- state ---- */
 
+enum { DROPIN_SITES_COUNTED = 256 };
+
 /* Bytes of the file that HALFTONE_COUNTS names: `halftone run` makes it, its processes add to it. */
 struct dropin_counts {
     uint64_t layout;    /* sizeof(struct dropin_counts): of the same build */
     uint64_t processes; /* that made at least one call */
     uint64_t calls[DROPIN_API_COUNT][DROPIN_REASON_COUNT];
+    uint64_t sites[DROPIN_SITES_COUNTED][2]; /* by the first lines of the site table: served, the original's */
     uint64_t served_flop,
         predicted_ns; /* of calls that were served; the second only of those in `predicted` */
     uint64_t predicted;

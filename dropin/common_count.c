@@ -148,6 +148,7 @@ enum dropin_reason dropin_decide(const struct dropin_call *call, struct dropin_p
         policy->ordinal = next_ordinal(call);
     const struct ht_site_line *const line =
         s->sites > 0 ? dropin_match_site(call, policy->ordinal) : NULL;
+    policy->line = line != NULL ? (int)(line - s->site) + 1 : 0;
     if (line != NULL && line->verb == 'o')
         return DROPIN_SITE;
     if (line != NULL) {
@@ -212,6 +213,8 @@ void dropin_note(const struct dropin_call *call, const struct dropin_policy *pol
                  const char *detail, halftone *handle) {
     struct dropin_state *const s = &halftone_dropin_state;
     add(&s->counts.calls[call->api][why], 1);
+    if (policy->line > 0 && policy->line <= DROPIN_SITES_COUNTED)
+        add(&s->counts.sites[policy->line - 1][why != DROPIN_SERVED], 1);
     if (why == DROPIN_SERVED)
         add(&s->counts.served_flop,
             (uint64_t)(2.0 * (double)call->m * (double)call->n * (double)call->k * (double)call->batch));

@@ -18,7 +18,7 @@
 
 static const char CUBLAS[] = "libhalftone_cublas.so", BLAS[] = "libhalftone_blas.so";
 static const char HELP[] =
-    "Usage: halftone run [--blas] [--accuracy A] [--fp64 A] [--log FILE] -- COMMAND [ARGUMENT...]\n\n"
+    "Usage: halftone run [--blas] [--accuracy A] [--fp64 A] [--sites FILE] [--log FILE] -- COMMAND [ARGUMENT...]\n\n"
     "Runs a command whose FP32 products of cuBLAS are computed by halftone, and says at the end, on stderr, "
     "what was served,\n"
     "what the command's own cuBLAS did, and why. The command is not changed, nor are its output and exit "
@@ -28,29 +28,38 @@ static const char HELP[] =
     "  --fp64 A      FP64 products of cuBLAS: original (default; emulated ones are served where that is faster), "
     "emulated (all as\n"
     "                if emulation were asked for), fp64, fp64-fast, fp64-exact, reproducible or bits=N\n"
+    "  --sites FILE  products that have an accuracy of their own, or stay the original's (default: HALFTONE_SITES); what each line\n"
+    "                decided is said at the end\n"
     "  --log FILE    a table (TSV) of the calls; lines are appended\n\n"
     "Environment, of which HALFTONE_DLSYM=1 is for programs that look cuBLAS' functions up themselves (JAX, "
     "ctypes), and what is\n"
     "served: dropin/README.md. Exit code 127: the command was not found, 126: it cannot be run.\n";
 
 struct options {
-    const char *accuracy, *fp64, *log;
+    const char *accuracy, *fp64, *log, *sites;
     bool blas;
     char **command;
 };
 
 /* ---- words ---- */
 
-static bool is_accuracy(const char *text) {
-    const char *name;
-    for (int i = 0; (name = halftone_accuracies(i)) != NULL; i++) {
-        const char *const equals = strchr(name, '=');
-        const size_t prefix = equals != NULL ? (size_t)(equals - name) + 1 : 0;
-        if (strcmp(name, text) == 0 ||
-            (prefix > 0 && strncmp(name, text, prefix) == 0 && text[prefix] != '\0'))
-            return true;
-    }
-    return false;
+/* What lines of the site table decided; counts NULL: nothing is printed. */
+struct site_counts {
+    const struct dropin_counts *counts;
+    int line, idle; /* lines so far, and those of them that decided nothing */
+};
+
+static int print_site(void *context, const struct ht_site_line *line, const char *text) {
+    struct site_counts *const s = (struct site_counts *)context;
+    const int at = s->line++;
+    if (s->counts == NULL || at >= DROPIN_SITES_COUNTED)
+        return 0;
+    const uint64_t *const products = s->counts->sites[at];
+    s->idle += products[0] + products[1] == 0;
+    if (products[0] + products[1] > 0)
+        fprintf(stderr, "  site     %10llu  line %d: %.*s%s\n", (unsigned long long)(products[0] + products[1]), line->number,
+                (int)strcspn(text, "#\r\n"), text, products[0] > 0 && products[1] > 0 ? " (some by the original)" : "");
+    return 0;
 }
 
 static int read_options(int argc, char **argv, struct options *o, struct cli_error *f) {
@@ -63,11 +72,12 @@ static int read_options(int argc, char **argv, struct options *o, struct cli_err
         const char **const value = strcmp(argv[i], "--log") == 0        ? &o->log
                                    : strcmp(argv[i], "--accuracy") == 0 ? &o->accuracy
                                    : strcmp(argv[i], "--fp64") == 0     ? &o->fp64
+                                   : strcmp(argv[i], "--sites") == 0    ? &o->sites
                                                                         : NULL;
         if (value == NULL)
             return cli_error_usage(f,
-                                   "unknown option '%s'; options are --blas, --accuracy A, --fp64 A and "
-                                   "--log FILE, then -- and the command",
+                                   "unknown option '%s'; options are --blas, --accuracy A, --fp64 A, --sites FILE "
+                                   "and --log FILE, then -- and the command",
                                    argv[i]);
         if (i + 1 >= argc)
             return cli_error_usage(f, "%s needs a value", argv[i]);
@@ -76,15 +86,17 @@ static int read_options(int argc, char **argv, struct options *o, struct cli_err
     if (i < argc && strcmp(argv[i], "--") == 0)
         i++;
     if (i >= argc)
-        return cli_error_usage(f, "no command; halftone run [--blas] [--accuracy A] [--fp64 A] [--log FILE] -- COMMAND");
-    if (o->accuracy != NULL && !is_accuracy(o->accuracy))
+        return cli_error_usage(f, "no command; halftone run [--blas] [--accuracy A] [--fp64 A] [--sites FILE] [--log FILE] -- COMMAND");
+    if (o->accuracy != NULL && !ht_site_is_accuracy(o->accuracy))
         return cli_error_usage(f, "no accuracy is called '%.60s'; `halftone info` lists them", o->accuracy);
     if (o->fp64 != NULL && strcmp(o->fp64, "original") != 0 && strcmp(o->fp64, "emulated") != 0 &&
         !ht_site_is_accuracy64(o->fp64))
         return cli_error_usage(f, "--fp64 '%.60s' is none of original, emulated, fp64, fp64-fast, fp64-exact, reproducible, bits=N",
                                o->fp64);
     o->command = argv + i;
-    return 0;
+    char fault[HT_SITE_LINE];
+    struct site_counts none = {NULL, 0, 0};
+    return o->sites != NULL && ht_site_file_read(o->sites, print_site, &none, fault) != 0 ? cli_error_set(f, "%s", fault) : 0;
 }
 
 /* ---- what is preloaded ---- */
@@ -120,14 +132,15 @@ static int set_variable(const char *name, const char *value, struct cli_error *f
     return setenv(name, value, 1) == 0 ? 0 : cli_error_set(f, "%s cannot be set: %s", name, strerror(errno));
 }
 
-static int set_log(const char *log, struct cli_error *f) {
+/* A file by a path that holds wherever the command goes. */
+static int set_file(const char *name, const char *file, struct cli_error *f) {
     char folder[DROPIN_PATH], path[2 * DROPIN_PATH];
-    if (log[0] == '/')
-        return set_variable("HALFTONE_LOG", log, f);
+    if (file[0] == '/')
+        return set_variable(name, file, f);
     if (getcwd(folder, sizeof folder) == NULL)
-        return cli_error_set(f, "--log %s: %s", log, strerror(errno));
-    snprintf(path, sizeof path, "%s/%s", folder, log);
-    return set_variable("HALFTONE_LOG", path, f);
+        return cli_error_set(f, "%s: %s", file, strerror(errno));
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    return set_variable(name, path, f);
 }
 
 /* In front of what is preloaded already. */
@@ -166,7 +179,9 @@ static int set_environment(const struct options *o, const char *counts, struct c
         return -1;
     if (o->fp64 != NULL && set_variable("HALFTONE_FP64", o->fp64, f) != 0)
         return -1;
-    return o->log != NULL ? set_log(o->log, f) : 0;
+    if (o->sites != NULL && set_file("HALFTONE_SITES", o->sites, f) != 0)
+        return -1;
+    return o->log != NULL ? set_file("HALFTONE_LOG", o->log, f) : 0;
 }
 
 /* ---- counters ---- */
@@ -204,6 +219,15 @@ static const char *const reasons[] = {
 #undef TEXT
 };
 
+/* Of --sites or the environment; a table that cannot be read the command's processes have told of. */
+static void print_sites(const struct dropin_counts *c) {
+    const char *const path = getenv("HALFTONE_SITES");
+    char fault[HT_SITE_LINE];
+    struct site_counts s = {c, 0, 0};
+    if (path != NULL && path[0] != '\0' && ht_site_file_read(path, print_site, &s, fault) == 0 && s.idle > 0)
+        fprintf(stderr, "  %d of the %d lines of %s decided no product\n", s.idle, s.line, path);
+}
+
 static void print_counts(const struct dropin_counts *c) {
     uint64_t served = 0, original = 0;
     for (int api = 0; api < DROPIN_API_COUNT; api++)
@@ -232,6 +256,7 @@ static void print_counts(const struct dropin_counts *c) {
                 "2^-24 |A||B|\n",
                 (double)c->served_flop * 1e-9, (double)c->predicted_ns * 1e-6,
                 (unsigned long long)c->predicted, (unsigned long long)c->bound_units);
+    print_sites(c);
 }
 
 /* ---- the command ---- */
@@ -306,7 +331,7 @@ static void end_alike(int status) {
 }
 
 static int run_run(int argc, char **argv, struct cli_error *f) {
-    struct options o = {NULL, NULL, NULL, false, NULL};
+    struct options o = {NULL, NULL, NULL, NULL, false, NULL};
     char path[DROPIN_PATH];
     if (read_options(argc, argv, &o, f) != 0)
         return -1;

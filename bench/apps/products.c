@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../runtime/ht_site_line.h"
+
 enum { SITE_LINE_BYTES = 128 }; /* of a line but for its level */
 
 int products_open(struct products *p, const char *const *name, int sites, struct cli_error *f) {
@@ -27,18 +29,8 @@ void products_close(struct products *p) {
     memset(p, 0, sizeof *p);
 }
 
-static int is_accuracy(const char *level) {
-    const char *known;
-    for (int i = 0; (known = halftone_accuracies(i)) != NULL; i++) {
-        const char *const equals = strchr(known, '=');
-        if (equals != NULL ? strncmp(level, known, (size_t)(equals - known) + 1) == 0 : strcmp(level, known) == 0)
-            return 1;
-    }
-    return 0;
-}
-
 const char *level_kind(const char *level) {
-    return is_accuracy(level) ? "accuracy" : "scheme";
+    return ht_site_is_accuracy(level) ? "accuracy" : "scheme";
 }
 
 const char *level_name(const char *level) {
@@ -62,7 +54,7 @@ int level_is_known(struct products *p, const char *level) {
     const char *known;
     if (is_baseline(level))
         return p == NULL || has_baseline(p);
-    if (is_accuracy(level))
+    if (ht_site_is_accuracy(level))
         return h == NULL || halftone_set_accuracy(h, level) == HALFTONE_OK;
     for (int i = 0; (known = halftone_schemes(h, i)) != NULL; i++)
         if (strcmp(known, level_name(level)) == 0)

@@ -52,6 +52,24 @@ def test_a_signal_reaches_the_command():
     assert process.communicate(timeout=30)[0] == "caught\n" and process.returncode == 9
 
 
+def test_it_says_what_each_line_of_the_site_table_decided(fakes, tmp_path):
+    table = tmp_path / "sites"
+    table.write_text("# products\nm=40 k=90 scheme=f16x3   # deep\nop=NT accuracy=bits=60\n\nm=17 original\nm=18 original\n")
+    command = f"'{fakes.main}' '{E} k=90' '{S} opb=1' & '{fakes.main}' '{E} k=90' '{S} m=17' '{S}' & wait"
+    wanted = ["  site              2  line 2: m=40 k=90 scheme=f16x3   ", "  site              1  line 3: op=NT accuracy=bits=60",
+              "  site              1  line 5: m=17 original", f"  1 of the 4 lines of {table} decided no product"]
+    for words, env in ((["--sites", "sites"], {}), ([], {"HALFTONE_SITES": str(table)})):
+        done = halftone_run(*words, "--", "sh", "-c", f"cd /; {command}", cwd=tmp_path, **env)
+        assert done.stderr.splitlines()[0] == "halftone run: 3 products served, 2 by the original, in 2 processes"
+        assert done.stderr.splitlines()[-4:] == wanted
+    assert "site" not in halftone_run("--", fakes.main, S).stderr
+    table.write_text("m=17 original\nm=x original\n")
+    wrong = halftone_run("--sites", table, "--", "echo", "ran")
+    assert wrong.returncode == 1 and wrong.stdout == "" and wrong.stderr.count("\n") == 1 and f"{table}:2: 'm=x' is wrong" in wrong.stderr
+    by_variable = halftone_run("--", fakes.main, S, HALFTONE_SITES=str(table)) # the command runs, and says it once
+    assert by_variable.returncode == 0 and by_variable.stderr.count("is wrong or out of place") == 1
+
+
 def test_fp64_is_an_option_of_its_own(fakes):
     for words, served in ((["--fp64", "emulated"], 1), (["--fp64", "original"], 0), ([], 0)):
         done = halftone_run(*words, "--", fakes.main, "api=Dgemm_v2")
