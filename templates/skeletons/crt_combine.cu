@@ -54,12 +54,12 @@ template <bool ADDS>
 HT_DEVICE int store_normal(const ht_crt_combine_args &g, const scalars &by, const taken &x) {
     unsigned residues[TAKEN][GROUPS], value[TAKEN][CRT_VALUE_WORDS];
     int scale[TAKEN], left = 0;
-    load_elements(g, x, residues);
-    ht_crt_aligned_values<TAKEN>(residues, value);
 #pragma unroll
     for (int e = 0; e < TAKEN; e++) {
         scale[e] = scale_of(g, x, e) - by.shift;
     }
+    load_elements(g, x, residues);
+    ht_crt_aligned_values<TAKEN>(residues, value);
 #pragma unroll
     for (int e = 0; e < TAKEN; e++) {
         unsigned low, high;
@@ -75,7 +75,7 @@ HT_DEVICE int store_normal(const ht_crt_combine_args &g, const scalars &by, cons
 // POWER: alpha and beta are known to be such that no product but X's is needed; a kernel of its own, since
 // the other one is longer.
 template <bool POWER>
-static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, (CRT_MODULI > 15 ? 512 : 768) / CRT_THREADS))
+static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, (CRT_MODULI > 15 ? 512 : POWER ? 768 : CRT_RESIDENT) / CRT_THREADS))
     combine(const ht_crt_combine_args g) {
     const taken x = taken_by(g, (int)blockIdx.x, (int)threadIdx.x);
     ht_pdl_wait();
@@ -91,8 +91,9 @@ static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, (CRT
         left = store_normal<true>(g, by, x);
 #pragma unroll 1
     for (int e = 0; left >> e != 0; e++) {
-        if ((left >> e & 1) != 0 && is_of_matrix(g, x, e) && is_kept(g, x, e))
-            store_element<POWER>(g, by, x, e);
+        const ht_crt_combine_args &again = ht_reload_args(g);
+        if ((left >> e & 1) != 0 && is_of_matrix(again, x, e) && is_kept(again, x, e))
+            store_element<POWER>(again, load_alpha_beta(again), x, e);
     }
 }
 

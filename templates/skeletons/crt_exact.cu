@@ -248,7 +248,9 @@ static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, 512 
     unsigned undecided = 0;
 #pragma unroll 1
     for (int e = 0; left >> e != 0; e++) {
-        if ((left >> e & 1) != 0 && is_of_matrix(g.to, x, e) && !store_element<POWER>(g, by, x, e))
+        const ht_crt_exact_args &again = ht_reload_args(g);
+        if ((left >> e & 1) != 0 && is_of_matrix(again.to, x, e) &&
+            !store_element<POWER>(again, load_alpha_beta(again.to), x, e))
             undecided |= 1u << e;
     }
     const int place = (int)threadIdx.x % BIT_THREADS;

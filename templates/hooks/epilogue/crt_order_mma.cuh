@@ -1,6 +1,7 @@
 // epilogue/crt_order_mma: which element of a tile is the e-th sum of a thread of crt_mma_warp, and so the
 // e-th byte in a plane.
 constexpr int CRT_THREADS = BM / WM * (BN / WN) * WAVE; // that hold a tile
+constexpr int CRT_RESIDENT = 512;                       // threads of an SM that combine with any alpha and beta: by registers
 
 HT_DEVICE int ht_crt_row(int thread, int e)
 {

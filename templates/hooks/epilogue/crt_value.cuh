@@ -45,34 +45,48 @@ HT_DEVICE int ht_crt_product_pair(int pair)
     return (int)(high << 8 | low);
 }
 
+// Word w of COUNT elements of two pairs of Z, less those of the multiple of P; carry: into it, and out of it.
+template <int COUNT>
+HT_DEVICE void ht_crt_word(int w, const int *low, const int *high, const int *quotient, int *carry,
+                           unsigned (*value)[CRT_VALUE_WORDS])
+{
+#pragma unroll
+    for (int e = 0; e < COUNT; e++) {
+        const int lower = low[e] - quotient[e] * ht_crt_product_pair(w * 2) + carry[e],
+                  upper = high[e] - quotient[e] * ht_crt_product_pair(w * 2 + 1);
+        value[e][w] = (unsigned)lower + ((unsigned)upper << 16);
+        carry[e] = ((lower >> 16) + upper) >> 16;
+    }
+}
+
 // X 256^CRT_FREE_DIGITS of COUNT elements from the residues of X, four to a word: CRT_VALUE_WORDS words of two's
 // complement, whose top word has the first one of X unless X is as small as results of cancellation are.
 //
 // Z = sum of r_l W_l, digit by digit; X = Z - P round(Z / P). Two digits make a pair, of 27 bits with its
 // sign, two pairs a word, and a multiple of P is subtracted pair by pair, so that no sum needs 64 bits. The
-// quotient is that of the upper 31 bits of Z, which two pairs have but for one unit; P has 15 bits there.
+// quotient is that of the upper 31 bits of Z, which two pairs have but for one unit; P has 15 bits there. Those
+// pairs come first: the others become words at once, and no registers hold them all.
 template <int COUNT>
 HT_DEVICE void ht_crt_aligned_values(const unsigned (*residues)[(CRT_MODULI + 3) / 4], unsigned (*value)[CRT_VALUE_WORDS])
 {
-    int pair[CRT_VALUE_WORDS * 2][COUNT];
-#pragma unroll
-    for (int h = 0; h < CRT_VALUE_WORDS * 2; h++) {
-        ht_crt_pair<COUNT>(residues, h * 2 - CRT_FREE_DIGITS, pair[h]);
-    }
-    constexpr int TOP = CRT_VALUE_WORDS * 2 - 1, DROP = 18 - CRT_FREE_BITS; // of the quotient's product
+    constexpr int TOP = CRT_VALUE_WORDS - 1, DROP = 18 - CRT_FREE_BITS; // of the quotient's product
+    int top_low[COUNT], top_high[COUNT], quotient[COUNT], carry[COUNT];
+    ht_crt_pair<COUNT>(residues, TOP * 4 - CRT_FREE_DIGITS, top_low);
+    ht_crt_pair<COUNT>(residues, TOP * 4 + 2 - CRT_FREE_DIGITS, top_high);
 #pragma unroll
     for (int e = 0; e < COUNT; e++) {
-        const int top = pair[TOP][e] * 16 + (pair[TOP - 1][e] >> 12);
-        const int quotient = ((int)((long long)top * CRT_QUOTIENT >> 32) + (1 << (DROP - 1))) >> DROP;
-        int carry = 0;
-#pragma unroll
-        for (int w = 0; w < CRT_VALUE_WORDS; w++) {
-            const int low = pair[w * 2][e] - quotient * ht_crt_product_pair(w * 2) + carry,
-                      high = pair[w * 2 + 1][e] - quotient * ht_crt_product_pair(w * 2 + 1);
-            value[e][w] = (unsigned)low + ((unsigned)high << 16);
-            carry = ((low >> 16) + high) >> 16;
-        }
+        const int top = top_high[e] * 16 + (top_low[e] >> 12);
+        quotient[e] = ((int)((long long)top * CRT_QUOTIENT >> 32) + (1 << (DROP - 1))) >> DROP;
+        carry[e] = 0;
     }
+#pragma unroll
+    for (int w = 0; w < TOP; w++) {
+        int low[COUNT], high[COUNT];
+        ht_crt_pair<COUNT>(residues, w * 4 - CRT_FREE_DIGITS, low);
+        ht_crt_pair<COUNT>(residues, w * 4 + 2 - CRT_FREE_DIGITS, high);
+        ht_crt_word<COUNT>(w, low, high, quotient, carry, value);
+    }
+    ht_crt_word<COUNT>(TOP, top_low, top_high, quotient, carry, value);
 }
 
 // X.
