@@ -159,7 +159,7 @@
  *                      10.0, else, and for vectors on NVIDIA, FP64 FMAs, which are slow where a GPU has few (1/32 or 1/64 of its FP32 rate); or, where that is
  *                      predicted faster, by crt15 (crt14, crt16) for the elements of C that the data certify, native64 for the rest
  *      bits=N          2^-N |A||B|, in the same ways; HALFTONE_ACCURACY where (k + 4) 2^-53 is more
- *      fp64-fast       crt14 where it is predicted faster than native64
+ *      fp64-fast       the one predicted fastest of native64, crt14 and, from k = 36 on, where its bound is no larger than crt14's, i8x28
  *      fp64-exact      alpha A B + beta C as exact numbers, rounded once to nearest even: each element is the double closest to it,
  *                      whatever the exponents, alpha and beta, subnormal results and overflow included, NaN and Inf as IEEE
  *                      arithmetic has them for exact sums (a finite sum never overflows on the way), an exact zero as +0. By crt20;
@@ -177,6 +177,10 @@
  *    product too where some of C is certified. A row of
  *    A or column of B with NaN or Inf makes its row or column of C NaN. They need workspace, about a byte an element of A, B
  *    and C for each modulus. halftone_dquery gives their bound as fixed_point, relative to k max|a| max|b|. k is at most 2^29.
+ *    i8x28 makes seven digits of INT8 of each element, relative to the largest of its row of A or column of B, multiplies those that matter
+ *    and writes C in one kernel: |C - R| <= 5 2^-53 k max|a| max|b|, so elements far below their row's largest lose bits; NaN, Inf and
+ *    rounding as crt14 to crt20 have them, the same bits on every GPU. For small products where FP64 is slow. k is at most 131,072;
+ *    workspace is 7 bytes an element of A and B.
  *    ozaki (on request: SCHEMES=) is the scheme of Mukunoki et al. (2020): as many FP16 slices as the data need for DGEMM's
  *    probable error, at most 16, chosen on the device; "ozaki:d=7" has 7, "ozaki-cr" splits to the end, at most 24 slices
  *    ("ozaki-cr:d=40": 40; 128 is the most), and rounds each element correctly (for an alpha that is a power of two and beta

@@ -271,6 +271,7 @@ enum ht_family {
     HT_FAMILY_CRT_PACK,     /* packing, */
     HT_FAMILY_CRT_COMBINE,  /* what puts residues together, */
     HT_FAMILY_CRT_EXACT,    /* and what rounds correctly besides */
+    HT_FAMILY_DIGITS_MMA_WARP, /* FP64 by INT8 digits, by mma.sync or MFMA */
     HT_FAMILY_OZAKI_MMA_WARP, /* FP64 by FP16 slices: products of pairs of slices by mma.sync or MFMA, */
     HT_FAMILY_OZAKI_PACK,     /* the splits, */
     HT_FAMILY_OZAKI_COMBINE,  /* and the sums of all pairs */
@@ -287,18 +288,20 @@ struct ht_crt_pack_args;
 struct ht_crt_gemm_args;
 struct ht_crt_combine_args;
 struct ht_crt_exact_args;
+struct ht_digit_args;
 struct ht_ozaki_pack_args;
 struct ht_ozaki_gemm_args;
 struct ht_ozaki_combine_args;
 
-/* Launchers of an FP64 product by residues. init: of packing, once per device. */
+/* Launchers of an FP64 product by residues, or by digits. init: of packing, once per device. */
 struct ht_crt_launch {
-    int moduli;
+    int moduli; /* or digits: panels */
     int (*exact)(const struct ht_crt_exact_args *args, void *stream); /* in combine's place; NULL: none */
     int (*init)(void);
     int (*pack)(const struct ht_crt_pack_args *operands, int count, void *stream);
     int (*gemm)(const struct ht_crt_gemm_args *args, void *stream);
     int (*combine)(const struct ht_crt_combine_args *args, void *stream);
+    int (*digits)(const struct ht_digit_args *args, void *stream); /* by digits, in the place of gemm and combine */
 };
 
 /* Launchers of an FP64 product by FP16 slices; pack takes both operands. */

@@ -70,6 +70,13 @@ struct ht_crt_combine_args {
     int batch;
     double alpha, beta;
 };
+/* By digits (scheme i8x28), after the same packing, whose panels are then of digits, the first of which weighs most: product
+ * and combination in one kernel. Neither has planes or counts. */
+struct ht_digit_args {
+    struct ht_crt_gemm_args of;
+    struct ht_crt_combine_args to;
+    int k;
+};
 /* Instead of the combination, each element of C correctly rounded, whatever the data: from residues where
  * that decides it, else from A and B, whose element (row, k) is a[row * a_ld + k] when a_k_contiguous, else
  * a[k * a_ld + row]; of B likewise, its rows being columns of B. */

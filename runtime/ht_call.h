@@ -495,12 +495,17 @@ HT_LOCAL bool ht_predict64(const halftone *h, const struct gemm_call *x, const s
 #define HT_FP64 "fp64" /* the default accuracy */
 HT_LOCAL int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p);
 /* ns of packing and putting together. */
-HT_LOCAL int64_t ht_residues_ns(const struct ht_set_desc *set, int moduli, int64_t m, int64_t n, int64_t k,
-                                int64_t batch);
+HT_LOCAL int64_t ht_residues_ns(const struct ht_set_desc *set, const struct ht_crt_launch *by, int64_t m,
+                                int64_t n, int64_t k, int64_t batch);
+/* Whether a scheme's integer sums, whose k FP64 products do not split, could overflow. */
+static inline bool ht_exceeds_exact_k(const struct ht_scheme_desc *s, int64_t k) {
+    return s->exact_k > 0 && k > s->exact_k;
+}
 /* Why a plan's scheme; NULL: there is none. */
 HT_LOCAL void ht_explain64(const halftone *h, const struct plan *p, struct halftone_plan *out);
 /* |C - AB| beside k max|a| max|b| of a row and a column, by residues; 0: the scheme has none. */
 HT_LOCAL double ht_crt_bound(const struct plan *p, int64_t k);
+HT_LOCAL double ht_moduli_bound(int moduli, int64_t k);
 HT_LOCAL int ht_launch_native64(halftone *h, const struct gemm_run *r, const struct step *s);
 
 /* ---- ht_residues.c: FP64 by residues ---- */

@@ -1,20 +1,28 @@
 /* ht_dgemm.c: FP64 products: the public functions, their scheme and plan, and the launches of its kernels.
  * Arguments, workspace and steps are those of the FP32 products. */
 #include "ht_call.h"
+#include "ht_bound.h"
 #include "ht_cost.h"
 
-static const char native_name[] = "native64", fast_scheme[] = "crt14", reproducible_scheme[] = "crt16",
-                  exact_scheme[] = "crt20";
+enum { FAST_MODULI = 14 }; /* of fast_scheme */
+static const char native_name[] = "native64", fast_scheme[] = "crt14", fast_digits[] = "i8x28",
+                  reproducible_scheme[] = "crt16", exact_scheme[] = "crt20";
 static const char fp64_fast[] = "fp64-fast", fp64_exact[] = "fp64-exact",
                   reproducible[] = "reproducible";
 
 /* ---- select ---- */
 
-int ht_moduli_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
+/* What packs for a scheme of residues or digits; NULL: another scheme. */
+static const struct ht_crt_launch *packs_bytes_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
     for (int i = 0; i < set->kernels; i++)
         if (strcmp(set->kernel[i].scheme, s->name) == 0 && set->kernel[i].residues != NULL)
-            return set->kernel[i].residues->moduli;
-    return 1;
+            return set->kernel[i].residues;
+    return NULL;
+}
+
+int ht_moduli_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
+    const struct ht_crt_launch *const by = packs_bytes_of(set, s);
+    return by != NULL && by->digits == NULL ? by->moduli : 1;
 }
 
 /* Products of a scheme that one launch makes: one for each modulus or pair of slices; 1 of the others. */
@@ -33,25 +41,38 @@ struct ht_choice ht_pick64(const halftone *h, const struct gemm_call *x, const s
 
 bool ht_predict64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s, int64_t *ns) {
     const struct ht_choice choice = ht_pick64(h, x, s);
-    const int moduli = ht_moduli_of(h->set64, s);
+    const struct ht_crt_launch *const by = packs_bytes_of(h->set64, s);
     *ns = choice.predicted_ns;
-    if (moduli > 1)
-        *ns = ht_add(*ns, ht_residues_ns(h->set64, moduli, at_least_one(x->m), at_least_one(x->n), x->k,
+    if (by != NULL)
+        *ns = ht_add(*ns, ht_residues_ns(h->set64, by, at_least_one(x->m), at_least_one(x->n), x->k,
                                          at_least_one(x->batch)));
-    return choice.kernel >= 0;
+    return choice.kernel >= 0 && !ht_exceeds_exact_k(s, x->k);
 }
 
-int64_t ht_residues_ns(const struct ht_set_desc *set, int moduli, int64_t m, int64_t n, int64_t k,
-                       int64_t batch) {
-    const int64_t operands = ht_mul(ht_mul(ht_add(m, n), k), 16 + moduli),
-                  c = ht_mul(ht_mul(m, n), 8 + moduli);
-    return ht_add(ht_mul(ht_add(operands, c), batch) / set->copy_gbps, 3 * set->launch_ns);
+/* Digits have no planes, and one launch less. */
+int64_t ht_residues_ns(const struct ht_set_desc *set, const struct ht_crt_launch *by, int64_t m, int64_t n,
+                       int64_t k, int64_t batch) {
+    const int64_t operands = ht_mul(ht_mul(ht_add(m, n), k), 16 + by->moduli),
+                  c = by->digits != NULL ? 0 : ht_mul(ht_mul(m, n), 8 + by->moduli);
+    return ht_add(ht_mul(ht_add(operands, c), batch) / set->copy_gbps, (by->digits != NULL ? 2 : 3) * set->launch_ns);
 }
 
-static bool is_faster(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *crt,
-                      const struct ht_scheme_desc *native) {
-    int64_t one, other;
-    return ht_predict64(h, x, crt, &one) && (!ht_predict64(h, x, native, &other) || one < other);
+/* other: NULL, or one that is there already. */
+static bool is_faster(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *one,
+                      const struct ht_scheme_desc *other) {
+    int64_t ns, others;
+    return ht_predict64(h, x, one, &ns) && (other == NULL || !ht_predict64(h, x, other, &others) || ns < others);
+}
+
+/* The fastest under crt14's bound, relative to the largest of a row and a column. */
+static void choose_fast(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme) {
+    const struct ht_scheme_desc *const crt = ht_find_scheme(h->set64, fast_scheme),
+                               *const digits = ht_find_scheme(h->set64, fast_digits);
+    if (crt != NULL && is_faster(h, x, crt, *scheme))
+        *scheme = crt;
+    if (digits != NULL && (double)ht_bound_units(digits, x->k) * 0x1p-53 <= ht_moduli_bound(FAST_MODULI, x->k) &&
+        is_faster(h, x, digits, *scheme))
+        *scheme = digits;
 }
 
 static int scheme64_named(halftone *h, const char *name, int code, const struct ht_scheme_desc **scheme) {
@@ -90,10 +111,8 @@ static int choose64(halftone *h, const struct gemm_call *x, const struct ht_sche
         return ht_fail(h, HALFTONE_ACCURACY, "bits=%d: at k = %lld scheme %s keeps %d", h->asked->accuracy64.bits,
                        (long long)x->k, native_name, bits_of_native(at_least_one(x->k)));
     const int code = scheme64_named(h, native_name, HALFTONE_NOT_SUPPORTED, scheme);
-    const struct ht_scheme_desc *const fast = h->set64 != NULL ? ht_find_scheme(h->set64, fast_scheme) : NULL;
-    if (text != NULL && strcmp(text, fp64_fast) == 0 && fast != NULL && x->k > 0 && !h->without_workspace &&
-        (code != HALFTONE_OK || is_faster(h, x, fast, *scheme)))
-        *scheme = fast;
+    if (text != NULL && strcmp(text, fp64_fast) == 0 && h->set64 != NULL && x->k > 0 && !h->without_workspace)
+        choose_fast(h, x, scheme);
     *scheme = ht_choose_certified(h, x, *scheme, certificate);
     return *scheme != NULL ? HALFTONE_OK : code;
 }
@@ -113,6 +132,9 @@ int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p) {
                                 : scheme64_named(h, native_name, HALFTONE_NOT_SUPPORTED, &p->scheme);
     if (code != HALFTONE_OK)
         return code;
+    if (ht_exceeds_exact_k(p->scheme, key->k))
+        return ht_fail(h, HALFTONE_TOO_LARGE, "k = %lld: sums of scheme '%s' are exact for k up to %d",
+                       (long long)key->k, p->scheme->name, p->scheme->exact_k);
     const struct ht_choice choice = ht_pick64(h, &x, p->scheme);
     if (choice.kernel < 0)
         return ht_fail(h, HALFTONE_NOT_SUPPORTED,

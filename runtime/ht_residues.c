@@ -41,21 +41,24 @@ static struct packed_layout layout_of(int moduli, int64_t rows, int64_t k, int64
 
 int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
     const struct ht_tile *const t = &p->set->kernel[p->kernel].tile;
-    const int moduli = launchers_of(p)->moduli;
+    const struct ht_crt_launch *const by = launchers_of(p);
+    const int moduli = by->moduli;
     if (key->k > HT_CRT_K_MOST)
         return ht_fail(h, HALFTONE_TOO_LARGE, "k = %lld: the moduli of scheme '%s' hold k up to %d",
                        (long long)key->k, p->scheme->name, (int)HT_CRT_K_MOST);
     const int64_t tiles = ht_mul(ht_ceil_div(key->m, t->bm), ht_ceil_div(key->n, t->bn));
-    p->k_part = key->k_part > 0 ? key->k_part : key->k;
-    p->splits = (int)ht_ceil_div(key->k, p->k_part);
-    p->a = layout_of(moduli, key->m, key->k, p->k_part, key->a_entries);
-    p->b = layout_of(moduli, key->n, key->k, p->k_part, key->b_entries);
-    p->k_blocks = (int)ht_ceil_div(p->k_part, CRT_ATOM_K);
-    p->plane_stride = ht_mul(ht_mul(tiles, (int64_t)t->bm * t->bn), moduli);
-    const int64_t most = HT_GRID_BATCH / moduli, fit = PLANE_BYTES_MOST / p->plane_stride;
+    const int64_t part = key->k_part > 0 ? key->k_part : key->k;
+    p->k_part = by->digits != NULL ? 0 : part;
+    p->splits = (int)ht_ceil_div(key->k, part);
+    p->a = layout_of(moduli, key->m, key->k, part, key->a_entries);
+    p->b = layout_of(moduli, key->n, key->k, part, key->b_entries);
+    p->k_blocks = (int)ht_ceil_div(part, CRT_ATOM_K);
+    p->plane_stride = by->digits != NULL ? 0 : ht_mul(ht_mul(tiles, (int64_t)t->bm * t->bn), moduli);
+    const int64_t most = by->digits != NULL ? HT_GRID_BATCH : HT_GRID_BATCH / moduli,
+                  fit = p->plane_stride > 0 ? PLANE_BYTES_MOST / p->plane_stride : most;
     p->plane_entries = fit < 1 ? 1 : fit < most ? fit : most;
     p->plane_entries = key->batch < p->plane_entries ? key->batch : p->plane_entries;
-    p->pack_ns = ht_add(ht_residues_ns(p->set, moduli, key->m, key->n, key->k, key->batch),
+    p->pack_ns = ht_add(ht_residues_ns(p->set, by, key->m, key->n, key->k, key->batch),
                         ht_mul(p->splits - 1, ht_add(2 * p->plane_stride / p->set->copy_gbps, 2 * p->set->launch_ns)));
     struct step *const pack = ht_add_step(p, STEP_CRT_PACK, NO_KERNEL);
     pack->needs[WS_A_ABSMAX] = p->a.absmax_bytes;
@@ -72,10 +75,9 @@ int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
 
 /* 2^-L (|a|_2 |b|_1 + |a|_1 |b|_2) with |x|_2 <= sqrt(k) max|x| and |x|_1 <= k max|x|, and one rounding: 2 sqrt(k)
  * 2^-L + 2^-53. 2^2L is the limit. */
-double ht_crt_bound(const struct plan *p, int64_t k) {
-    const struct ht_crt_launch *const l = launchers_of(p);
+double ht_moduli_bound(int moduli, int64_t k) {
     struct ht_crt c;
-    if (l == NULL || ht_crt_make(&c, l->moduli) != 0)
+    if (ht_crt_make(&c, moduli) != 0)
         return 0;
     const int bits = c.limit_exponent + 63;
     const double limit =
@@ -85,6 +87,11 @@ double ht_crt_bound(const struct plan *p, int64_t k) {
     for (int i = 0; i < (bits + 1) / 2; i++)
         root *= 0.5;
     return root + 0x1p-53;
+}
+
+double ht_crt_bound(const struct plan *p, int64_t k) {
+    const struct ht_crt_launch *const l = launchers_of(p);
+    return l != NULL && l->digits == NULL ? ht_moduli_bound(l->moduli, k) : 0;
 }
 
 int ht_ready_residues(halftone *h, const struct plan *p, const struct step *s) {
@@ -185,6 +192,7 @@ static int launch_entries(halftone *h, const struct gemm_run *r, int64_t entry, 
     g.b_panels = (unsigned char *)w + p->at[WS_B_PANELS] + entry * g.b_stride;
     g.a_modulus_stride = p->a.panel_stride / l->moduli;
     g.b_modulus_stride = p->b.panel_stride / l->moduli;
+    g.k_blocks = p->k_blocks;
     c.planes = g.planes = (unsigned char *)w + p->at[WS_PARTIALS];
     c.plane_stride = g.plane_stride = p->plane_stride;
     c.plane_modulus_stride = g.plane_modulus_stride = p->plane_stride / l->moduli;
@@ -205,6 +213,9 @@ static int launch_entries(halftone *h, const struct gemm_run *r, int64_t entry, 
     c.beta_ptr = on_device ? (const double *)x->beta : NULL;
     c.alpha = on_device ? 0.0 : *(const double *)x->alpha;
     c.beta = on_device ? 0.0 : *(const double *)x->beta;
+    const struct ht_digit_args digits = {g, c, (int)x->k};
+    if (l->digits != NULL)
+        return ht_fail_device(h, ht_dev_check(l->digits(&digits, h->stream)));
     const int code = launch_products(h, r, &g);
     if (code != HALFTONE_OK)
         return code;

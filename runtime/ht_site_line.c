@@ -33,7 +33,7 @@ bool ht_site_is_accuracy64(const char *text) {
 
 bool ht_site_line_is_of(const struct ht_site_line *line, bool fp64) {
     if (line->verb == 's')
-        return (site_name("crt\0native64\0ozaki\0", line->text, true) >= 0) == fp64;
+        return (site_name("crt\0i8x28\0native64\0ozaki\0", line->text, true) >= 0) == fp64;
     return line->verb == 'o' || (fp64 ? ht_site_is_accuracy64(line->text) : ht_site_is_accuracy(line->text));
 }
 

@@ -158,7 +158,7 @@ const struct command cmd_mm = {"mm", "C = op(A) op(B) of two .npy files",
                                "(what auto promises),\n"
                                "               reproducible, bits=N, bound=X or relative=X:rho=Y (halftone.h, section 7); the cheapest "
                                "scheme that has it runs.\n"
-                               "               FP64: fp64 (default), fp64-fast, fp64-exact, reproducible, bits=N (section 9); schemes native64, crt14 to "
+                               "               FP64: fp64 (default), fp64-fast, fp64-exact, reproducible, bits=N (section 9); schemes native64, i8x28, crt14 to "
                                "crt20\n"
                                "  --ta, --tb   transpose A, B\n",
                                run, 0};

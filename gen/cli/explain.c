@@ -242,22 +242,19 @@ static const char *const formulas[] = {
                        "       and device memory need; whole waves. Kernel only: no packing, no split-K.\n",
     [MODEL_EGEMM] =
         "Model: EGEMM-TC eqs. 2-8. Maximise eq. 4 (P bm bn / (S (bm + bn)); the paper: 2 bm bn / (bm + bn)), "
-        "subject to\n"
-        "       eq. 8 registers, section 4's FRAG caching (C and operands of each warp) plus 40 context "
-        "registers, per thread and for all warps\n"
-        "       of a block in the SM's register file, eq. 8 shared memory (padding 4 as in Table 4; eq. 8 "
-        "prints 8), T_Mem1 + T_Mem2 <= T_Comp.\n"
-        "       Ties: larger wm*wn, smaller wm+wn, larger bk, fewer stages, larger wm. Eq. 8's registers as "
-        "printed admit (256,128,32); FRAG caching of the\n"
-        "       whole block does not. Time: eq. 5 for every block of every wave.\n",
+        "subject to\n       eq. 8 registers, section 4's FRAG caching (C and operands of each warp) plus 40 "
+        "context registers, per thread and for all warps\n       of a block in the SM's register file, eq. 8 "
+        "shared memory (padding 4 as in Table 4; eq. 8 prints 8), T_Mem1 + T_Mem2 <= T_Comp.\n       Ties: "
+        "larger wm*wn, smaller wm+wn, larger bk, fewer stages, larger wm. Eq. 8's registers as printed admit "
+        "(256,128,32); FRAG caching of the\n       whole block does not. Time: eq. 5 for every block of "
+        "every wave.\n",
     [MODEL_LEGEMM] =
         "Model: LE-GEMM eqs. 12-17. Maximise T_TLP (at most what the GPU holds) x eq. 15, subject to Work_DL "
-        "in registers per thread and per SM (eq. 17 counts\n"
-        "       one register per element of C), two buffers in shared memory, T_K a multiple of the "
-        "fragment's k. Ties: larger T_K (it shrinks only to fit),\n"
-        "       less work per thread. The product of the two objectives is ours: the paper names no scalar. "
-        "T_K starts at one panel atom (32 for two slices).\n"
-        "       Time, for orientation only: eq. 14 at the matrix unit's rate or eq. 13 at L2's.\n",
+        "in registers per thread and per SM (eq. 17 counts\n       one register per element of C), two "
+        "buffers in shared memory, T_K a multiple of the fragment's k. Ties: larger T_K (it shrinks only to "
+        "fit),\n       less work per thread. The product of the two objectives is ours: the paper names no "
+        "scalar. T_K starts at one panel atom (32 for two slices).\n       Time, for orientation only: eq. "
+        "14 at the matrix unit's rate or eq. 13 at L2's.\n",
 };
 
 void explain_uses(const struct listing *l, const struct candidate *c, struct explain_use use[EXPLAIN_USES]) {
@@ -464,18 +461,16 @@ static const struct {
      "4's 36 KB is padding 4."},
     {MODEL_LEGEMM, "a800", "LE-GEMM Table 2", 128, 256, 32, 0, 0, 0,
      "Eq. 17 counts one accumulator; algorithm 1 keeps two. Two of 128 x 256 are 65,536 registers, the SM's "
-     "whole file (256 a thread\n"
-     "  at 256 threads, 128 at 512 with no room for fragments): the equations accept what the hardware "
-     "cannot hold unspilled."},
+     "whole file (256 a thread\n  at 256 threads, 128 at 512 with no room for fragments): the equations "
+     "accept what the hardware cannot hold unspilled."},
     {MODEL_LEGEMM, "mi210", "LE-GEMM Table 2, two buffers", 128, 128, 32, 0, 0, 2,
      "Two buffers fill the 64 KB of LDS exactly; every larger tile overflows at T_K = 32."},
     {MODEL_EGEMM, "mi210", "LE-GEMM Table 2, two buffers", 128, 128, 32, 0, 0, 2,
      "The equations of EGEMM-TC were written for Turing's registers and L2; LE-GEMM does not use them."},
     {MODEL_HALFTONE, "mi210", "LE-GEMM Table 2, two buffers", 128, 128, 32, 0, 0, 2,
      "Its two buffers take all of LDS, so one workgroup has the CU to itself. A buffer less leaves room for "
-     "a second\n"
-     "  workgroup, which multiplies while the first one waits at its barriers; this model counts that as "
-     "more."},
+     "a second\n  workgroup, which multiplies while the first one waits at its barriers; this model counts "
+     "that as more."},
 };
 
 /* The first candidate of [from, to) with the geometry of paper_tiles[p]; -1: none. */

@@ -237,7 +237,7 @@ static void add_units(struct library *l, const struct kernel_set *set) {
         add_unit(l, &gemm);
         if (!scheme_is_unpacked(p->on.s))
             add_unit(l, &pack);
-        if (scheme_is_combined(p->on.s)) {
+        if (p->on.s->combine == COMBINE_BY_KERNEL) {
             struct unit combine = {UNIT_COMBINE, c, p, {0}};
             emit_combine_name(combine.name, sizeof combine.name, p);
             add_unit(l, &combine);
@@ -247,7 +247,7 @@ static void add_units(struct library *l, const struct kernel_set *set) {
             emit_exact_name(exact.name, sizeof exact.name, p);
             add_unit(l, &exact);
         }
-        if (scheme_is_fixed_point(p->on.s)) {
+        if (scheme_is_fixed_point(p->on.s) && p->on.s->in == NUMBER_F32) {
             struct unit exact = {UNIT_REDUCE, c, p, {0}};
             emit_reduce_name(exact.name, sizeof exact.name, p->on.s, c->isa);
             add_unit(l, &exact);

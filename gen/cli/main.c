@@ -90,7 +90,7 @@ static void list_scheme(struct text *out, const struct scheme *s) {
         text_addf(out, "%d moduli, bound by norms: ", s->moduli);
     else if (units < 0)
         text_add(out, "no kernels: ");
-    else if (scheme_is_combined(s))
+    else if (s->combine == COMBINE_BY_KERNEL)
         text_add(out, "slices by the data: ");
     else
         text_addf(out, "bound %6" PRId64 "%s at k = %d: ", units,

@@ -12,16 +12,12 @@ static const struct scheme *scheme_at(const struct plan_set *set, int i) {
     return i > 0 && set->plan[i - 1].on.s == s ? NULL : s; /* plans of a scheme are neighbours */
 }
 
-static const char *async_name(bool async) {
-    return async ? "cp.async" : "registers";
-}
-
 static void table_of_set(struct text *out, const struct emit_context *c, const struct plan_set *set) {
     /* one line: what reads the table knows it by its first two */
     text_addf(out,
               "# kernels of %s (%s, %s, copies by %s), halftone-gen %s; licence: MIT-0; " HT_RECREATE "%s\n",
-              c->gpu->name, c->gpu->title, c->isa->name, async_name(c->isa->async_copy), HT_GENERATOR_VERSION,
-              c->recreate);
+              c->gpu->name, c->gpu->title, c->isa->name, c->isa->async_copy ? "cp.async" : "registers",
+              HT_GENERATOR_VERSION, c->recreate);
     text_add(out, "name\tscheme\tvariant\tbm\tbn\tbk\twm\twn\tstages\tthreads\tregs_planned\tsmem_"
                   "bytes\tblocks_per_sm\twhy\tmmas\tloads\tcopies\tcluster\n");
     for (int i = 0; i < set->count; i++) {
@@ -95,9 +91,9 @@ static struct half half_of(const struct plan_set *set, enum number_type matrices
 
 /* One of four kinds, the others NULL. */
 static void dispatch_launchers(struct text *out, const struct plan *p, const char *gpu, int i) {
-    if (p->on.s->moduli > 0)
+    if (scheme_packs_bytes(p->on.s))
         text_addf(out, "     %s_init, NULL, NULL, &residues_%s[%d], NULL},\n", p->name, gpu, i);
-    else if (scheme_is_combined(p->on.s))
+    else if (scheme_packs_fp64(p->on.s))
         text_addf(out, "     %s_init, NULL, NULL, NULL, &ozaki_%s[%d]},\n", p->name, gpu, i);
     else if (p->on.s->in == NUMBER_F64)
         text_addf(out, "     %s_init, NULL, %s_launch, NULL, NULL},\n", p->name, p->name);
@@ -105,22 +101,17 @@ static void dispatch_launchers(struct text *out, const struct plan *p, const cha
         text_addf(out, "     %s_init, %s_launch, NULL, NULL, NULL},\n", p->name, p->name);
 }
 
-static bool is_by_slices(const struct scheme *s) {
-    return scheme_is_combined(s) && s->moduli == 0;
-}
-
-static bool is_by_residues(const struct scheme *s) {
-    return s->moduli > 0;
+static bool packs_so(const struct scheme *s, bool bytes) {
+    return scheme_packs_fp64(s) && scheme_packs_bytes(s) == bytes;
 }
 
 /* Launchers of products that are combined, at the places of their kernels: by residues, or by slices. */
 static void dispatch_combined(struct text *out, const char *gpu, const struct plan_set *set, struct half h,
                               bool residues) {
     char pack[PLAN_NAME_MAX], combine[PLAN_NAME_MAX], exact[PLAN_NAME_MAX];
-    bool (*const is_of)(const struct scheme *s) = residues ? is_by_residues : is_by_slices;
     bool any = false;
     for (int i = h.first; i < h.end; i++)
-        any = any || is_of(set->plan[i].on.s);
+        any = any || packs_so(set->plan[i].on.s, residues);
     if (!any)
         return;
     text_addf(out, residues ? "static const struct ht_crt_launch residues_%s[] = {\n"
@@ -130,16 +121,19 @@ static void dispatch_combined(struct text *out, const char *gpu, const struct pl
         emit_pack_name(pack, sizeof pack, p->on.s, p->on.isa);
         emit_combine_name(combine, sizeof combine, p);
         emit_exact_name(exact, sizeof exact, p);
+        const bool is = packs_so(p->on.s, residues), combines = p->on.s->combine == COMBINE_BY_KERNEL;
         text_add(out, "    {");
         if (residues)
-            text_addf(out, "%d, %s%s, ", is_of(p->on.s) ? p->on.s->moduli : 0,
+            text_addf(out, "%d, %s%s, ", is ? p->on.s->moduli + (combines ? 0 : p->on.s->slices) : 0,
                       p->on.s->correctly_rounded ? exact : "NULL",
                       p->on.s->correctly_rounded ? "_launch" : "");
-        if (is_of(p->on.s))
-            text_addf(out, "%s_init, %s_launch,\n     %s_launch, %s_launch},\n", pack, pack, p->name,
-                      combine);
+        if (is && combines)
+            text_addf(out, "%s_init, %s_launch,\n     %s_launch, %s_launch%s},\n", pack, pack, p->name,
+                      combine, residues ? ", NULL" : "");
+        else if (is)
+            text_addf(out, "%s_init, %s_launch,\n     NULL, NULL, %s_launch},\n", pack, pack, p->name);
         else
-            text_add(out, "NULL, NULL, NULL, NULL},\n");
+            text_addf(out, "NULL, NULL, NULL, NULL%s},\n", residues ? ", NULL" : "");
     }
     text_add(out, "};\n\n");
 }
@@ -180,7 +174,7 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         const struct isa *isa = c->isa;
         const struct target on = target_main(c->gpu, isa, s);
         const struct ht_scheme_desc bound = plan_bound_of(&on);
-        const bool packs = !scheme_is_unpacked(s) && !scheme_is_combined(s); /* by the scheme's launcher */
+        const bool packs = !scheme_is_unpacked(s) && !scheme_packs_fp64(s); /* by the scheme's launcher */
         const char *launcher = packs ? "_launch" : "";
         emit_pack_name(name, sizeof name, s, c->isa);
         emit_reduce_name(reduce, sizeof reduce, s, c->isa);
@@ -194,7 +188,8 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             target_fragment_k(&on), bound.align_units, bound.split_units, bound.promote_k,
             isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, packs ? name : "",
             packs ? name : "NULL", packs ? "_init" : "", packs ? name : "NULL", launcher, s->atom_slices,
-            s->exact_k, scheme_is_fixed_point(s) ? reduce : "NULL", scheme_is_fixed_point(s) ? "_launch" : "",
+            s->exact_k, packs && scheme_is_fixed_point(s) ? reduce : "NULL",
+            packs && scheme_is_fixed_point(s) ? "_launch" : "",
             s->simt_k_max, s->checked ? model_pack_tiles(c->gpu, s) : 0, s->checked ? isa->native_k : 0,
             scheme_range(s), s->checked ? model_pack_blocks_per_sm(c->gpu, s) : 0);
         count++;
@@ -254,18 +249,16 @@ static void dispatch_set(struct text *out, const struct emit_context *c, const s
 /* Two folders are joined by compiling both tables as one source: what does not fit together is the compiler's
  * error. */
 static const char join_head[] = "/* The sets of another folder, of the same prefix and version, join the "
-                                "list where this file is compiled with HT_JOIN: the\n"
-                                " * path of that folder's dispatch.c in quotes. Of that folder the kernels "
-                                "alone are compiled besides. */\n"
-                                "#if defined(HT_MORE_SETS) || defined(HT_SETS_ELSEWHERE)\n#error \"two "
-                                "folders are joined with HT_JOIN now: see above\"\n#endif\n"
-                                "#ifdef HT_JOINING\n#define HT_JOINED ";
+                                "list where this file is compiled with HT_JOIN: the\n * path of that "
+                                "folder's dispatch.c in quotes. Of that folder the kernels alone are "
+                                "compiled besides. */\n#if defined(HT_MORE_SETS) || "
+                                "defined(HT_SETS_ELSEWHERE)\n#error \"two folders are joined with HT_JOIN "
+                                "now: see above\"\n#endif\n#ifdef HT_JOINING\n#define HT_JOINED ";
 static const char join_list[] =
-    "\n#else\n#ifdef HT_JOIN\n#define HT_JOINING\n#include HT_JOIN\n#ifndef HT_JOINED\n"
-    "#error \"the folder that HT_JOIN names has another prefix, or was written by another version\"\n#endif\n"
-    "#else\n#define HT_JOINED\n#endif\n"
-    "extern const int ht_list;\nconst int ht_list = 1; /* two lists in one program are the linker's error "
-    "*/\n";
+    "\n#else\n#ifdef HT_JOIN\n#define HT_JOINING\n#include HT_JOIN\n#ifndef HT_JOINED\n#error \"the folder "
+    "that HT_JOIN names has another prefix, or was written by another version\"\n#endif\n#else\n#define "
+    "HT_JOINED\n#endif\nextern const int ht_list;\nconst int ht_list = 1; /* two lists in one program are "
+    "the linker's error */\n";
 
 static void list_sets(struct text *out, const struct library *l) {
     for (int i = 0; i < l->sets; i++)

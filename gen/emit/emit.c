@@ -19,12 +19,6 @@ struct params {
     int count;
 };
 
-struct hole_context {
-    const struct plan *plan;
-    const struct sched *sched;
-    const struct text *inlay;
-};
-
 void emit_pack_name(char *name, size_t size, const struct scheme *s, const struct isa *isa) {
     snprintf(name, size, "ht_pack_%s_%s", s->name, isa->suffix);
 }
@@ -131,7 +125,7 @@ static void add_params(struct params *p, const char *names, const struct emit_co
 #define PARAMS_OF_TILE "BM BN BK WM WN STAGES " PARAMS_OF_SCHEME " "
 #define PARAMS_OF_WARPS "MIN_BLOCKS WAVE MMA_M MMA_N FRAGMENT_K B_TILES D_COLS "
 #define PARAMS_UNPACKED PARAMS_OF_TILE PARAMS_OF_WARPS "FAST IS_FALLBACK SMS ELEMENT_BYTES"
-#define PARAMS_PASSES "BM BN BK WM WN STAGES " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER"
+#define PARAMS_OF_RING "BM BN BK WM WN STAGES " PARAMS_OF_WARPS "RASTER "
 #define PARAMS_SLICED PARAMS_UNPACKED " PRODUCTS *PRODUCT_A *PRODUCT_B A_FROM_REGISTERS PINGPONG_GROUPS"
 
 static void write_params(struct text *out, const struct params *p) {
@@ -157,7 +151,7 @@ static void write_products(struct text *out, const struct scheme *s) {
 /* ---- holes */
 
 /* How unpacked_tile multiplies slices: as its template has it, by warpgroups, or not at all. */
-static bool hole_slices(struct text *out, const struct hole_context *h) {
+static bool hole_slices(struct text *out, const struct hole *h) {
     if (h->inlay->len > 0) {
         text_add_bytes(out, h->inlay->data, h->inlay->len);
         return true;
@@ -171,20 +165,11 @@ static bool hole_slices(struct text *out, const struct hole_context *h) {
 }
 
 static bool holes_unpacked(void *context, const char *name, struct text *out, int indent) {
-    const struct hole_context *h = context;
+    const struct hole *h = context;
     (void)indent;
     if (strcmp(name, "slices") == 0)
         return hole_slices(out, h);
     return strcmp(name, "fallback") == 0 && h->plan->variant != VARIANT_FALLBACK; /* else it stays empty */
-}
-
-static bool holes_wgmma_ss(void *context, const char *name, struct text *out, int indent) {
-    return emit_wgmma_hole(((const struct hole_context *)context)->plan, name, out, indent);
-}
-
-static bool holes_mma_warp(void *context, const char *name, struct text *out, int indent) {
-    const struct hole_context *h = context;
-    return emit_mma_warp_hole(h->plan, h->sched, name, out, indent);
 }
 
 /* What the banner says of a step. */
@@ -209,9 +194,9 @@ static const struct family_emit {
 } families[HT_FAMILIES] = {
     [HT_FAMILY_WGMMA_SS] = {PARAMS_OF_TILE "PROMOTE_STEPS PROMOTES PROMOTE_TILES WAVE SMS CLUSTER "
                             "SHARES_A SHARES_B ELECT_PRODUCER RASTER",
-                            "*SUM_ROWS", holes_wgmma_ss, NULL, banner_wgmma_ss},
+                            "*SUM_ROWS", emit_wgmma_hole, NULL, banner_wgmma_ss},
     [HT_FAMILY_MMA_WARP] = {PARAMS_OF_TILE "PROMOTE_STEPS " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER",
-                            "*MASTERS", holes_mma_warp, sched_plan, banner_mma_warp},
+                            "*MASTERS", emit_mma_warp_hole, sched_plan, banner_mma_warp},
     [HT_FAMILY_UNPACKED_WGMMA] = {PARAMS_SLICED, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_UNPACKED_MMA] = {PARAMS_SLICED, "", holes_unpacked, NULL, NULL},
     [HT_FAMILY_DMMA] = {PARAMS_UNPACKED " SMEM_PER_SM SMEM_RESERVED SWAP_AB_MIN_GAIN", "", holes_unpacked,
@@ -223,8 +208,9 @@ static const struct family_emit {
     [HT_FAMILY_FP64_MMA_TILE] = {"BM BN BK WM WN STAGES MIN_BLOCKS WAVE", "", NULL, NULL, NULL},
     [HT_FAMILY_FP64_TILE] = {"BM BN BK WM WN MIN_BLOCKS WAVE", "", NULL, NULL, NULL},
     [HT_FAMILY_CRT_WGMMA_SS] = {"BM BN BK WM WN STAGES RASTER SMS", "", NULL, NULL, NULL},
-    [HT_FAMILY_CRT_MMA_WARP] = {PARAMS_PASSES, "", NULL, NULL, NULL},
-    [HT_FAMILY_OZAKI_MMA_WARP] = {PARAMS_PASSES, "", NULL, NULL, NULL},
+    [HT_FAMILY_CRT_MMA_WARP] = {PARAMS_OF_RING "REFILL_AFTER_BARRIER", "", NULL, NULL, NULL},
+    [HT_FAMILY_DIGITS_MMA_WARP] = {PARAMS_OF_RING "SLICES ACCS PROMOTE_STEPS", "", NULL, NULL, NULL},
+    [HT_FAMILY_OZAKI_MMA_WARP] = {PARAMS_OF_RING "REFILL_AFTER_BARRIER", "", NULL, NULL, NULL},
     [HT_FAMILY_FALLBACK] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
 };
 
@@ -301,7 +287,7 @@ static void banner_gemm(struct text *out, const struct emit_context *c, const st
     else
         emit_bound_text(out, p->on.s, p->on.isa);
     text_add(out, p->variant == VARIANT_FALLBACK && k->searched ? ", with compensation\n" : "\n");
-    if (!scheme_is_combined(p->on.s))
+    if (p->on.s->combine != COMBINE_BY_KERNEL)
         banner_bound(out, p->on.s, c->isa);
     text_addf(out, "// Input range: %s\n", emit_range_text(p->on.s, p->on.isa));
     if (p->on.isa->ablation)
@@ -346,7 +332,9 @@ static const char *hook_of(const struct frame *f, const char *name) {
         const char *role, *hook;
     } roles[] = {{"=launch", isa->launch}, {"=stage", isa->stage}, {"=fragment", isa->fragment},
                  {"=wgmma", isa->wgmma}, {"=wgmma_rs", isa->wgmma_rs_bf16}, {"=dmma", isa->dmma},
-                 {"=fp64_mma", isa->fp64_mma}, {"=tables", NULL},
+                 {"=fp64_mma", isa->fp64_mma},
+                 {"=tables", s && s->moduli == 0 ? s->hooks : NULL},
+                 {"=element", s && s->moduli > 0 ? "pack/crt_element" : "pack/digit_element"},
                  {"=together", isa->wgmma ? "launch/together_cluster" : "launch/together_alone"},
                  {"=crt_order", isa->wgmma ? "epilogue/crt_order_wgmma" : "epilogue/crt_order_mma"},
                  {"=dmma_inside", inside ? isa->dmma : NULL},
@@ -376,10 +364,10 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     const char *inlay = f->skeleton->inlay;
     bool ok = emit_read_abi(&t->file[PART_ABI], f->c->root, f->scheme ? f->scheme->in : NUMBER_F32) &&
               read_template(&t->file[PART_PRIM], f->c, "hooks", f->isa->prim, "cuh") &&
-              (!f->scheme || !scheme_is_combined(f->scheme) ||
+              (!f->scheme || !scheme_packs_fp64(f->scheme) ||
                read_template(&t->file[PART_CRT_PRIM], f->c, "hooks", f->isa->crt_prim, "cuh"));
     for (int i = 0; ok && i < SKELETON_HOOKS_MAX; i++) {
-        if (f->skeleton->hooks[i] && strcmp(f->skeleton->hooks[i], "=tables") == 0)
+        if (f->skeleton->hooks[i] && strcmp(f->skeleton->hooks[i], "=tables") == 0 && f->scheme->moduli > 0)
             emit_crt_tables(&t->file[i], f->scheme);
         const char *hook = hook_of(f, f->skeleton->hooks[i]);
         ok = !hook || read_template(&t->file[i], f->c, "hooks", hook, "cuh");
@@ -486,7 +474,7 @@ static bool write_file(struct text *out, const struct frame *f) {
         if (!read)
             err_bug("more constants in templates than PARAMS_MAX");
         struct text code = {0}, tail = {0};
-        struct hole_context holes = {f->plan, f->sched, &t.file[PART_INLAY]};
+        struct hole holes = {f->plan, f->sched, &t.file[PART_INLAY]};
         const struct tpl_options options = {
             .path = path, .params = known.list, .param_count = known.count,
             .emit = f->plan ? family_of(f->plan)->holes : NULL, .context = &holes};
@@ -562,20 +550,20 @@ bool emit_exact(struct text *out, const struct emit_context *c, const struct pla
 }
 
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
-    const bool combined = scheme_is_combined(s), slices = combined && s->moduli == 0;
-    const enum ht_family family = !combined ? HT_FAMILY_PACK
-                                  : slices  ? HT_FAMILY_OZAKI_PACK
-                                            : HT_FAMILY_CRT_PACK;
+    const bool fp64 = scheme_packs_fp64(s), slices = fp64 && !scheme_packs_bytes(s);
+    const enum ht_family family = !fp64    ? HT_FAMILY_PACK
+                                  : slices ? HT_FAMILY_OZAKI_PACK
+                                           : HT_FAMILY_CRT_PACK;
     char name[PLAN_NAME_MAX];
     emit_pack_name(name, sizeof name, s, c->isa);
     const struct frame f = {.c = c, .isa = c->isa, .name = name, .skeleton = &skeleton_table[family],
                             .args = emit_pack_args(s), .values = slices ? "*args" : "operands, count",
                             .scheme = s};
     return emit_small(
-        out, f, combined ? "WAVE" : PARAMS_OF_PACK, NULL,
-        !combined ? "Splits one or two operands into slices and writes them as panel atoms."
-        : slices  ? "Two FP64 operands as FP16 slices in panel atoms, as many as their data need."
-                  : "Residues of one or two FP64 operands as panel atoms, one for each modulus.");
+        out, f, !fp64 ? PARAMS_OF_PACK : s->slices > 1 ? "WAVE SLICES ACCS" : "WAVE", NULL,
+        !fp64    ? "Splits one or two operands into slices and writes them as panel atoms."
+        : slices ? "Two FP64 operands as FP16 slices in panel atoms, as many as their data need."
+                 : "Residues of one or two FP64 operands, or digits, as panel atoms, one for each of them.");
 }
 
 bool emit_reduce(struct text *out, const struct emit_context *c, const struct scheme *s) {

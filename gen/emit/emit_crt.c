@@ -25,12 +25,15 @@ static void add_table(struct text *out, const char *name, const void *words, int
 const char *emit_gemm_args(const struct scheme *s) {
     return !s || s->in == NUMBER_F32 ? EMIT_GEMM_ARGS
            : s->moduli > 0           ? "const struct ht_crt_gemm_args *args"
-           : scheme_is_combined(s)   ? "const struct ht_ozaki_gemm_args *args"
+           : scheme_packs_bytes(s)   ? "const struct ht_digit_args *args"
+           : scheme_packs_fp64(s)    ? "const struct ht_ozaki_gemm_args *args"
                                      : "const struct ht_native64_args *args";
 }
 
 const char *emit_pack_args(const struct scheme *s) {
-    return s->moduli > 0 ? EMIT_CRT_PACK_ARGS : scheme_is_combined(s) ? EMIT_OZAKI_PACK_ARGS : EMIT_PACK_ARGS;
+    return scheme_packs_bytes(s)  ? EMIT_CRT_PACK_ARGS
+           : scheme_packs_fp64(s) ? EMIT_OZAKI_PACK_ARGS
+                                  : EMIT_PACK_ARGS;
 }
 
 const char *emit_combine_args(const struct scheme *s) {

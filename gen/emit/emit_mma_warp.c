@@ -3,18 +3,9 @@
 
 #include "emit/holes.h"
 
-struct hole {
-    const struct plan *plan;
-    const struct sched *sched;
-};
-
 /* Atoms of one row block in a stage, and fragments of one slice in an atom's row. */
 static int k_atoms(const struct plan *p) {
     return p->tile.bk / scheme_atom_k(p->on.s) * scheme_atom_group(p->on.s);
-}
-
-static int k_pairs(const struct plan *p) {
-    return scheme_atom_k(p->on.s) / target_fragment_k(&p->on);
 }
 
 /* Row of a stage's operand, as stage_row() of the skeleton. */
@@ -43,7 +34,7 @@ void emit_product_text(struct text *out, const struct scheme *s, int product, in
 
 static void write_load(struct text *out, int indent, const struct plan *p, const struct op *s,
                        const char *base) {
-    const int pairs = k_pairs(p), beside = p->on.s->atom_slices;
+    const int pairs = scheme_atom_k(p->on.s) / target_fragment_k(&p->on), beside = p->on.s->atom_slices;
     const int pair = s->x % beside * pairs + s->fragment % pairs;
     const int atom = (s->fragment / pairs * scheme_atom_group(p->on.s) + s->x / beside) * 8192;
     const bool is_a = s->kind == OP_LOAD_A;
@@ -206,9 +197,8 @@ static bool hole_scales(struct text *out, int indent, const struct hole *h) {
     return true;
 }
 
-bool emit_mma_warp_hole(const struct plan *p, const struct sched *sched, const char *name, struct text *out,
-                        int indent) {
-    const struct hole context = {p, sched}, *h = &context;
+bool emit_mma_warp_hole(void *context, const char *name, struct text *out, int indent) {
+    const struct hole *h = context;
     if (strcmp(name, "step") == 0)
         return hole_step(out, indent, h);
     if (strcmp(name, "scales") == 0)

@@ -12,10 +12,6 @@ static int chain_chunks(const struct plan *p) {
     return p->promoted[0] ? p->promote_steps / p->chunk : 1;
 }
 
-static bool each_mma(const struct plan *p) {
-    return p->on.s->promote[0] == PROMOTE_EACH_MMA;
-}
-
 static int k_steps(const struct plan *p) {
     return ROW_BYTES / p->on.s->atom_slices / MMA_BYTES;
 }
@@ -29,10 +25,6 @@ static int stage_of(const struct plan *p, int slice) {
     return slice / p->on.s->atom_slices;
 }
 
-static int stage_units(const struct plan *p) {
-    return tile_stage_bytes(&p->tile, p->on.s) / scheme_atom_group(p->on.s) / 16;
-}
-
 int emit_wgmma_count(const struct plan *p) {
     return p->chunk * k_steps(p) * p->on.s->products * tile_parts(&p->tile);
 }
@@ -40,7 +32,8 @@ int emit_wgmma_count(const struct plan *p) {
 /* Where k step `k` of a slice lies, k block's first stage `first`. */
 static int slice_units(const struct plan *p, int first, int k, int slice) {
     const int beside = slice % p->on.s->atom_slices * (ROW_BYTES / p->on.s->atom_slices);
-    return (first + stage_of(p, slice)) * stage_units(p) + beside / 16 + k * MMA_UNITS;
+    const int stage_units = tile_stage_bytes(&p->tile, p->on.s) / scheme_atom_group(p->on.s) / 16;
+    return (first + stage_of(p, slice)) * stage_units + beside / 16 + k * MMA_UNITS;
 }
 
 /* `chain`: where promoted products go. */
@@ -242,7 +235,8 @@ static void write_next(struct text *out, int indent) {
 static void write_chunk(struct text *out, int indent, const struct plan *p) {
     write_start(out, indent, "const unsigned ");
     for (int part = 0; part < tile_parts(&p->tile); part++)
-        (each_mma(p) ? write_each_mma_part : write_chunk_part)(out, indent, p, part);
+        (p->on.s->promote[0] == PROMOTE_EACH_MMA ? write_each_mma_part : write_chunk_part)(out, indent, p,
+                                                                                           part);
     write_next(out, indent);
 }
 
@@ -278,9 +272,9 @@ static void write_chunks(struct text *out, int indent, const struct plan *p) {
     text_line(out, indent, "}");
 }
 
-bool emit_wgmma_hole(const struct plan *p, const char *name, struct text *out, int indent) {
-    if (strcmp(name, "chunks") != 0)
-        return false;
-    write_chunks(out, indent, p);
-    return true;
+bool emit_wgmma_hole(void *context, const char *name, struct text *out, int indent) {
+    const bool is_mine = strcmp(name, "chunks") == 0;
+    if (is_mine)
+        write_chunks(out, indent, ((const struct hole *)context)->plan);
+    return is_mine;
 }

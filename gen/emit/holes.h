@@ -6,10 +6,14 @@
 #include "base/text.h"
 #include "plan/sched.h"
 
-/* Writes hole `name` of plan p; false: the template's own text stays. */
-bool emit_wgmma_hole(const struct plan *p, const char *name, struct text *out, int indent);
-bool emit_mma_warp_hole(const struct plan *p, const struct sched *sched, const char *name, struct text *out,
-                        int indent);
+struct hole {
+    const struct plan *plan;
+    const struct sched *sched;
+    const struct text *inlay;
+};
+/* Writes hole `name` of a struct hole's plan; false: the template's own text stays. */
+bool emit_wgmma_hole(void *context, const char *name, struct text *out, int indent);
+bool emit_mma_warp_hole(void *context, const char *name, struct text *out, int indent);
 
 /* What MMAs form: "A.lo * B.hi", and "A.lo * B.hi, k 16..31"; three slices and more are numbered, one has no
  * name. */

@@ -42,13 +42,7 @@
  * -128 to 127 reach 0x7f7f7f... in units of the last, less than 128 by 0x10101 of 2^-23 of 64, hence
  * scale_room. A power of two, so that small whole numbers are exact: of 7 bits in one digit, of 15 in two
  * (the product of two such has levels 0 to 2). Level i + j has an accumulator of its own; levels from
- * `digits` on are left out.
- *
- * Exactness. |d0| <= 127, the others <= 128, so per k level 0 grows by at most 16129, level 1 by 32512, level
- * 2 by 48896, level 3 by 65280. carry_interval_k = 32768: 65280 * 32768 + 128 < 2^31. exact_k = 131072: with
- * what is carried up accumulator 0 grows by at most 16129 + 32512 / 2^8 + 48896 / 2^16 + 65280 / 2^24 < 16257
- * per k: 16257 * 131072 + 2 < 2^31. The sum of all levels in units of the last is below 2^38 k < 2^62 for
- * k <= 2^24, a 64-bit integer. split_units: bench/ACCURACY.md, fixed point. */
+ * `digits` on are left out. Why nothing overflows, and split_units: bench/ACCURACY.md, section 8. */
 #define FIXED_POINT(name_, count_, digits_, atom_slices_, products_, levels_, units_, step_, floor_, ...)    \
     {                                                                                                        \
         .name = name_,                                                                                       \
@@ -67,12 +61,19 @@
                       "NaN throughout; k at most 2^24"                                                       \
     }
 
+/* All products of the first so many levels. */
+#define LEVELS_2 {0, 0, 0}, {0, 1, 1}, {1, 0, 1}
+#define LEVELS_3 LEVELS_2, {0, 2, 2}, {1, 1, 2}, {2, 0, 2}
+#define LEVELS_4 LEVELS_3, {0, 3, 3}, {1, 2, 3}, {2, 1, 3}, {3, 0, 3}
+#define LEVELS_6                                                                                             \
+    LEVELS_4, {0, 4, 4}, {1, 3, 4}, {2, 2, 4}, {3, 1, 4}, {4, 0, 4}, {0, 5, 5}, {1, 4, 5}, {2, 3, 5},        \
+        {3, 2, 5}, {4, 1, 5}, {5, 0, 5}
+#define LEVELS_7 LEVELS_6, {0, 6, 6}, {1, 5, 6}, {2, 4, 6}, {3, 3, 6}, {4, 2, 6}, {5, 1, 6}, {6, 0, 6}
+
 /* MixPert (LCTES 2024, eqs. 2, 7, 8): x = 2^e (a0 + a1 2^-7 + a2 2^-14), three segments of 7 bits, each with
  * x's sign, rounded to nearest at the last; the tile's largest in [64, 128) in units of 2^e, below 128 when
- * it is rounded, too. l and r: last segment of A and of B. Exactness: level i + j has at most three products,
- * 32 * 3 * 127^2 < 2^21. split_units, in 2^-24 of the largest of A's tile times that of B's: rounding to
- * 2^-15 of 2^e, at most 2^-21 of the largest, 8; a segment left out, up to 127.5 * 2^-14 of 2^e, 2^-13 of the
- * largest, 2048; a2 b2 left out, 2^-26, < 1; all of second order < 1. Additions: plan_bound_of. */
+ * it is rounded, too. l and r: last segment of A and of B. Exactness, split_units: bench/ACCURACY.md, section
+ * 16. */
 #define MIXPERT(level_, text_, slices_, products_, units_, lost_, ...)                                       \
     {                                                                                                        \
         .name = "mixpert" level_,                                                                            \
@@ -90,16 +91,16 @@
                       "product of two tiles' largest must be below 2^139"                                    \
     }
 
+#define OF_FP64(sum_) .in = NUMBER_F64, .out = NUMBER_F64, .sum = sum_, .unit_exponent = -53
+#define ONE_PRODUCT .slices = 1, .atom_slices = 1, .products = 1, .accumulators = 1
 /* FP64 by residues (Ozaki-II): bench/ACCURACY.md, section 14. */
 #define RESIDUES(name_, moduli_, bits_, on_request_)                                                         \
     {                                                                                                        \
         .name = name_,                                                                                       \
         .paper = "Ozaki-II: rows and columns as integers, a power of two each, their product by INT8 "       \
                  "residues, put together by CRT and rounded once",                                           \
-        .in = NUMBER_F64, .out = NUMBER_F64, .sum = NUMBER_S32, .unit_exponent = -53, .slice = SLICE_S8,     \
-        .moduli = moduli_, .correctly_rounded = moduli_ == 20, .on_request = on_request_, .slices = 1,       \
-        .atom_slices = 1, .products = 1, .product = {{0, 0, 0}},                                             \
-        .combine = COMBINE_BY_KERNEL, .accumulators = 1, .promote = {PROMOTE_NEVER},                         \
+        OF_FP64(NUMBER_S32), ONE_PRODUCT, .slice = SLICE_S8, .combine = COMBINE_BY_KERNEL,                   \
+        .moduli = moduli_, .correctly_rounded = moduli_ == 20, .on_request = on_request_,                    \
         .bound_text = "2^-" bits_ " (|a|_2 |b|_1 + |a|_1 |b|_2) of a row a of A and a column b of B, not "   \
                       "of |A||B|, and one rounding; the same bits on every machine",                         \
         .range_text = "every finite number; elements far below their row's (column's) norm lose bits; a "    \
@@ -135,15 +136,18 @@
     "row of A (column of B), and to 2^-128, keep 22 bits, below that an absolute "                           \
     "error of at most 2^-39 of that largest (2^-151 where it is below 2^-112)"
 
+#define OZAKI_RANGE                                                                                          \
+    "every finite number; a row of A (column of B) with NaN or Inf, or which needs more slices than there "  \
+    "may be, gives NaN throughout"
+
 /* Slice 0 is the high part, slice 1 the low part. Products are listed as issued: the small ones first, so
  * that they are added before the large one can push them out (bench/decisions/016).
  */
 const struct scheme scheme_table[] = {
     {.name = "half",
      .paper = "one FP16 product, no refinement (the papers' lower baseline)",
-     .hooks = "scheme/half", OF_FP32, .slice = SLICE_F16, .slices = 1, .atom_slices = 1, .split = SPLIT_ROUND,
-     .scale = SCALE_NONE, .products = 1, .product = {{0, 0, 0}}, .accumulators = 1,
-     .promote = {PROMOTE_NEVER}, .split_units = 16388,
+     .hooks = "scheme/half", OF_FP32, ONE_PRODUCT, .slice = SLICE_F16, .split = SPLIT_ROUND,
+     .scale = SCALE_NONE, .split_units = 16388,
      .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, plus one "
                    "chain on the matrix unit over all of k",
      .range_text = "elements with magnitude in [2^-14, 65504] keep 11 bits; smaller ones lose bits, larger "
@@ -154,8 +158,7 @@ const struct scheme scheme_table[] = {
      .paper = "Markidis et al. 2018, truncation split as in EGEMM-TC fig. 4a, 4 products",
      .hooks = "scheme/markidis", OF_FP32, .slice = SLICE_F16, .slices = 2, .atom_slices = 2,
      .split = SPLIT_TRUNCATE, .scale = SCALE_NONE, .products = 4,
-     .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_NEVER},
-     .split_units = 13,
+     .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1, .split_units = 13,
      .bound_text = "inputs keep 21 bits (at most 6 * 2^-24 lost each), all four products kept; one "
                    "chain on the matrix unit over all of k",
      .range_text = "full accuracy for magnitudes in [2^-3, 65504]; below 2^-3 each element may lose up to "
@@ -198,9 +201,8 @@ const struct scheme scheme_table[] = {
                    "absolute error of 2^-34; smaller ones live in the residual alone with 11 bits, and the "
                    "product of two of those is left out; 65536 and above become Inf",
      .flushed_range_text = "full accuracy for magnitudes in [2^-2, 65536); elements in [2^-14, 2^-2) have an "
-                           "absolute error of 2^-24; smaller ones live in the residual alone with at most "
-                           "11 bits, and the product of two of those is left out; 65536 and above become "
-                           "Inf"},
+                           "absolute error of 2^-24; smaller ones live in the residual alone with at most 11 "
+                           "bits, and the product of two of those is left out; 65536 and above become Inf"},
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, one chain, FP32 promotion",
      .auto_role = AUTO_FIRST, .checked = true, .hooks = "scheme/f16x3", OF_FP32, .slice = SLICE_F16,
@@ -225,9 +227,8 @@ const struct scheme scheme_table[] = {
      .flushed_range_text = F16X3_RANGE},
     {.name = "bf16",
      .paper = "one BF16 product, no refinement",
-     .hooks = "scheme/bf16", OF_FP32, .slice = SLICE_BF16, .slices = 1, .atom_slices = 1,
-     .split = SPLIT_ROUND, .scale = SCALE_NONE, .products = 1, .product = {{0, 0, 0}}, .accumulators = 1,
-     .promote = {PROMOTE_NEVER}, .split_units = 131329,
+     .hooks = "scheme/bf16", OF_FP32, ONE_PRODUCT, .slice = SLICE_BF16, .split = SPLIT_ROUND,
+     .scale = SCALE_NONE, .split_units = 131329,
      .bound_text = "each input is rounded to 8 bits: at most 2^-7 of |A||B| from the inputs, plus one "
                    "chain on the matrix unit over all of k",
      .range_text = "elements with magnitude in [2^-126, 2^128 - 2^119) keep 8 bits; smaller ones lose "
@@ -258,9 +259,8 @@ const struct scheme scheme_table[] = {
      BF16_RANGE("109", "70", "102", "63")},
     {.name = "tf32",
      .paper = "one TF32 product, inputs rounded to nearest, no refinement",
-     .hooks = "scheme/tf32", OF_FP32, .slice = SLICE_TF32, .slices = 1, .atom_slices = 1,
-     .split = SPLIT_ROUND, .scale = SCALE_NONE, .products = 1, .product = {{0, 0, 0}}, .accumulators = 1,
-     .promote = {PROMOTE_NEVER}, .split_units = 16388,
+     .hooks = "scheme/tf32", OF_FP32, ONE_PRODUCT, .slice = SLICE_TF32, .split = SPLIT_ROUND,
+     .scale = SCALE_NONE, .split_units = 16388,
      .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, plus one "
                    "truncating chain over all of k",
      .range_text = "elements with magnitude in [2^-126, 2^128 - 2^116) keep 11 bits; smaller ones lose "
@@ -289,11 +289,9 @@ const struct scheme scheme_table[] = {
                    "are; kernels for few k or few columns add plainly",
      .range_text = "every FP32 number; NaN, Inf, overflow and subnormal results as in native FP32; where "
                    "products are below 2^-126 the error is absolute, at most 2^-149 for each k"},
-    FIXED_POINT("i8x3", "2", 2, 1, 3, 2, 2061, "2^-14", "2^-135", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}),
-    FIXED_POINT("i8x6", "3", 3, 1, 6, 3, 13, "2^-22", "2^-143", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}, {0, 2, 2},
-                {1, 1, 2}, {2, 0, 2}),
-    FIXED_POINT("i8x10", "4", 4, 2, 10, 4, 1, "2^-30", "2^-151", {0, 0, 0}, {0, 1, 1}, {1, 0, 1}, {0, 2, 2},
-                {1, 1, 2}, {2, 0, 2}, {0, 3, 3}, {1, 2, 3}, {2, 1, 3}, {3, 0, 3}),
+    FIXED_POINT("i8x3", "2", 2, 1, 3, 2, 2061, "2^-14", "2^-135", LEVELS_2),
+    FIXED_POINT("i8x6", "3", 3, 1, 6, 3, 13, "2^-22", "2^-143", LEVELS_3),
+    FIXED_POINT("i8x10", "4", 4, 2, 10, 4, 1, "2^-30", "2^-151", LEVELS_4),
     MIXPERT("1", "I (l = 1, r = 1)", 2, 4, 4097, "2^-13 (A and B)", {0, 0, 0}, {0, 1, 0}, {1, 1, 0},
             {1, 0, 0}),
     MIXPERT("2", "II (l = 1, r = 2)", 3, 6, 2057, "2^-13 (A), 2^-21 (B)", {0, 0, 0}, {0, 1, 0}, {0, 2, 0},
@@ -307,23 +305,27 @@ const struct scheme scheme_table[] = {
     RESIDUES("crt16", 16, "62.18", false), RESIDUES("crt17", 17, "65.97", true),
     RESIDUES("crt18", 18, "69.72", true), RESIDUES("crt19", 19, "73.47", true),
     RESIDUES("crt20", 20, "77.18", false),
+    {.name = "i8x28", /* i8x10's digits and levels, three more of each: bench/ACCURACY.md, section 20 */
+     .paper = "halftone: FP64 in fixed point relative to the largest of the row (column), seven signed 8-bit "
+              "digits, exact integer sums by level, C in the product's kernel, rounded once",
+     .hooks = "scheme/i8x28", OF_FP64(NUMBER_S32), .slice = SLICE_S8, .slices = 7, .atom_slices = 1,
+     .split = SPLIT_DIGITS, .products = 28, .product = {LEVELS_7}, .accumulators = 7,
+     .carry_interval_k = 16384, .exact_k = 131072, .split_units = 1,
+     .bound_text = "relative to k times the largest of the row of A times the largest of the column of B, "
+                   "not to |A||B|; one rounding; the same bits on every machine",
+     .range_text = "every finite number, absolute error 2^-55 of the largest in its row of A (column of B); "
+                   "a row (column) with NaN or Inf gives NaN throughout; k at most 131072"},
     {.name = "ozaki",
      .paper = "Ozaki scheme (Mukunoki et al. 2020): rows and columns as sums of FP16 slices of so few bits "
               "that products of slices are exact in FP32, added in FP64, or exactly",
-     .in = NUMBER_F64, .out = NUMBER_F64, .sum = NUMBER_F32, .unit_exponent = -53, .slice = SLICE_F16,
-     .split = SPLIT_OZAKI, .on_request = true, .slices = 1, .atom_slices = 1, .products = 1,
-     .product = {{0, 0, 0}}, .combine = COMBINE_BY_KERNEL, .accumulators = 1, .promote = {PROMOTE_NEVER},
+     OF_FP64(NUMBER_F32), ONE_PRODUCT, .slice = SLICE_F16, .split = SPLIT_OZAKI, .on_request = true,
+     .combine = COMBINE_BY_KERNEL,
      .bound_text = "as many slices as the data need for 2 sqrt(k) 2^-53 of the row's |A||B| e, an estimate "
                    "of DGEMM's error, not a bound of each element; ozaki-cr: correctly rounded",
-     .range_text = "every finite number; a row of A (column of B) with NaN or Inf, or which needs more "
-                   "slices than there may be, gives NaN throughout",
-     .flushed_range_text = "every finite number; a row of A (column of B) with NaN or Inf, or which needs "
-                           "more slices than there may be, gives NaN throughout"},
+     .range_text = OZAKI_RANGE, .flushed_range_text = OZAKI_RANGE},
     {.name = "native64",
      .paper = "FP64 from end to end: FP64 FMA, or FP64 tensor cores (DMMA) where those are faster",
-     .in = NUMBER_F64, .out = NUMBER_F64, .sum = NUMBER_F64, .unit_exponent = -53, .slices = 1,
-     .atom_slices = 1, .products = 1, .product = {{0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_NEVER},
-     .simt_k_max = INT32_MAX, /* an FMA for each product */
+     OF_FP64(NUMBER_F64), ONE_PRODUCT, .simt_k_max = INT32_MAX, /* an FMA for each product */
      .bound_text = "one rounded FP64 FMA for each k, one rounding each for alpha and beta",
      .range_text = "every FP64 number; NaN, Inf, overflow and subnormal results as in native FP64"},
 };
@@ -354,7 +356,7 @@ const char *scheme_of_role(enum auto_role role) {
 
 int scheme_flush_exponent(const struct scheme *s) {
     const int min_exponent = s->slice == SLICE_F16 ? -14 : -126;
-    const bool drops_nothing = s->slice == SLICE_S8 || scheme_is_unpacked(s) || scheme_is_combined(s);
+    const bool drops_nothing = s->slice == SLICE_S8 || scheme_is_unpacked(s) || scheme_packs_fp64(s);
     return drops_nothing ? 0 : min_exponent - s->residual_shift;
 }
 
@@ -400,8 +402,12 @@ int scheme_passes(const struct scheme *s) {
     return passes;
 }
 
-bool scheme_is_combined(const struct scheme *s) {
-    return s->combine == COMBINE_BY_KERNEL;
+bool scheme_packs_fp64(const struct scheme *s) {
+    return s->in == NUMBER_F64 && !scheme_is_unpacked(s);
+}
+
+bool scheme_packs_bytes(const struct scheme *s) {
+    return scheme_packs_fp64(s) && s->slice == SLICE_S8;
 }
 
 bool scheme_is_fixed_point(const struct scheme *s) {
@@ -411,7 +417,7 @@ bool scheme_is_fixed_point(const struct scheme *s) {
 const char *scheme_range(const struct scheme *s) {
     if (scheme_is_unpacked(s))
         return "HT_RANGE_ALL";
-    if (scheme_is_combined(s))
+    if (scheme_packs_fp64(s))
         return "HT_RANGE_FIXED";
     if (s->slice == SLICE_F16 && s->scale == SCALE_ROW)
         return "HT_RANGE_ROW";

@@ -22,7 +22,7 @@ enum { PROMOTE_NEVER = 0, PROMOTE_EACH_MMA = 1, PROMOTE_ISA = 2 }; /* or a k int
 /* What becomes of the sums: rounded into C by the kernel that forms them, or kept for a kernel of its own
  * that puts the passes together. */
 enum combine_rule { COMBINE_IN_REGISTERS, COMBINE_BY_KERNEL };
-enum { SCHEME_PRODUCTS_MAX = 16, SCHEME_ACCUMULATORS_MAX = 4, SCHEME_PASSES_MAX = 16 };
+enum { SCHEME_PRODUCTS_MAX = 28, SCHEME_ACCUMULATORS_MAX = 7, SCHEME_PASSES_MAX = 16 };
 
 struct product {
     int a, b, acc; /* slice of A times slice of B into accumulator acc */
@@ -96,9 +96,10 @@ int scheme_atom_group(const struct scheme *s);
 /* Sums are exact integers: the same bits whatever the tile, split or matrix unit. */
 bool scheme_is_fixed_point(const struct scheme *s);
 bool scheme_is_unpacked(const struct scheme *s); /* see simt_k_max */
-/* Its products are kept for a kernel of its own, and packing has launchers of its own too: FP64 by residues
- * or by slices. */
-bool scheme_is_combined(const struct scheme *s);
+/* FP64 in panels: by residues, digits or slices, each with launchers of its own. */
+bool scheme_packs_fp64(const struct scheme *s);
+/* Of them panels of bytes: residues, put together by a kernel, or digits. */
+bool scheme_packs_bytes(const struct scheme *s);
 /* SCALE_TILE: sums that are apart while 32 k are multiplied; else 0. */
 int scheme_levels(const struct scheme *s);
 /* Whether a product has slice `slice` of A (side 0) or of B (side 1). */

@@ -12,17 +12,20 @@
     .folds = "MI NI K_STEPS ROWS_AT_ONCE ROW_GROUPS B_PAIRS SETS D_REGS D_ROWS FP32_STEPS A_PER_LANE "     \
              "B_PER_LANE FMA_ROWS TRANSPOSED"
 #define OF_FP64 .in = NUMBER_F64, .out = NUMBER_F64
+#define TO_C "epilogue/crt_round", "epilogue/crt_axpby", "epilogue/crt_scalars"
+#define CRT_TO_C TO_C, "epilogue/crt_value", "epilogue/crt_elements"
 #define OF_WARPS .team = "warp", .workers = "warps", .holds = "fragments"
 /* Kernels of the caller's matrices. */
 #define UNPACKED_OF(form_, file_, label_)                                                                    \
     .file = file_, .label = label_, .unpacked = true, .has_init = true, .cost_form = form_
 #define UNPACKED(file_, label_) UNPACKED_OF(HT_TILED_WAVES, file_, label_)
 #define STREAMING(file_) UNPACKED_OF(HT_STREAMING, file_, file_)
-#define PASSES_BY_WARPS                                                                                      \
-    .label = "_mma", .searched = true, OF_FP64, .forms_passes = true, .needs = ISA_FRAGMENTS,                \
-    .has_init = true, .cost_form = HT_TILED_WAVES, .no_split_k = true, OF_WARPS,                             \
-    .folds = "THREADS MI NI K_STEPS K_ATOMS K_PAIRS D_REGS A_BLOCKS B_BLOCKS STAGE_BYTES PARTS "             \
-             "PREFETCH_STAGES A_BYTES SMEM_BYTES WARPS_M WARPS_N SUMS A_REGS B_REGS ATOM_K"
+/* FP64 by INT8 or FP16 in panels, by mma.sync or MFMA. */
+#define PANELS_OF_FP64                                                                                       \
+    .label = "_mma", .searched = true, OF_FP64, .needs = ISA_FRAGMENTS, .has_init = true,                    \
+    .cost_form = HT_TILED_WAVES, .no_split_k = true, OF_WARPS,                                               \
+    .folds = "THREADS MI NI K_STEPS K_ATOMS K_PAIRS D_REGS A_BLOCKS B_BLOCKS STAGE_BYTES PARTS ATOM_K "      \
+             "PREFETCH_STAGES A_BYTES SMEM_BYTES WARPS_M WARPS_N SUMS A_REGS B_REGS ROW_CHUNKS"
 #define ROUNDED_ONCE                                                                                         \
     .arithmetic = "exact products by DMMA, FP64 tensor cores",                                               \
     .accuracy = "sums in FP64, off by at most k 2^-53 of |A||B|; rounded to FP32 once, or once for each "    \
@@ -147,38 +150,36 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .folds = "CONSUMER_WARPGROUPS N_SUBTILES ACC_REGS A_BLOCKS B_BLOCKS",
          .team = "warpgroup", .workers = "warpgroups and a producer",
          .holds = "of a warpgroup after setmaxnreg; chain",
-         .tiles = {{64, 128, 128, 64, 64, 4, ALWAYS, "INT8 products of residues; few tiles"},
-                   {128, 256, 128, 128, 128, 4, ALWAYS, "INT8 products of residues; many tiles"}}},
+         .tiles = {{64, 128, 128, 64, 64, 4, ALWAYS, "few"}, {128, 256, 128, 128, 128, 4, ALWAYS, "many"}}},
     [HT_FAMILY_CRT_MMA_WARP] =
-        {.file = "crt_mma_warp", PASSES_BY_WARPS, .sum = NUMBER_S32,
+        {.file = "crt_mma_warp", PANELS_OF_FP64, .forms_passes = true, .sum = NUMBER_S32,
          .hooks = {"=launch", "=stage", "=fragment", "=mma", "=tables", "check/crt_counts",
                    "epilogue/crt_residue"},
-         .tiles = {{64, 64, 128, 32, 32, 2, ALWAYS, "INT8 products of residues; few tiles"},
-                   {64, 64, 128, 32, 32, 3, ALWAYS, "INT8 products of residues; few tiles"},
-                   {128, 128, 128, 64, 32, 3, ALWAYS, "INT8 products of residues; many tiles"},
-                   {128, 128, 128, 64, 64, 2, ALWAYS, "INT8 products of residues; many tiles"}}},
+         .tiles = {{64, 64, 128, 32, 32, 2, ALWAYS, "few"}, {64, 64, 128, 32, 32, 3, ALWAYS, "few"},
+                   {128, 128, 128, 64, 32, 3, ALWAYS, "many"}, {128, 128, 128, 64, 64, 2, ALWAYS, "many"}}},
     [HT_FAMILY_CRT_PACK] =
-        {.file = "crt_pack", OF_FP64, .has_init = true,
-         .folds = "HELD AT_ONCE CRT_DIGIT_WORDS",
-         .hooks = {"=launch", "=together", "=tables", "pack/crt_element"}},
+        {.file = "crt_pack", OF_FP64, .has_init = true, .folds = "HELD AT_ONCE CRT_DIGIT_WORDS",
+         .hooks = {"=launch", "=together", "=tables", "pack/crt_digits", "=element"}},
     [HT_FAMILY_CRT_COMBINE] =
         {.file = "crt_combine", OF_FP64,
          .folds = "PIECES GROUPS TAKEN CRT_MODULI CRT_THREADS CRT_VALUE_WORDS",
-         .hooks = {"=launch", "=fragment", "=tables", "check/crt_counts", "=crt_order", "epilogue/crt_value",
-                   "epilogue/crt_axpby", "epilogue/crt_elements"}},
+         .hooks = {"=launch", "=fragment", "=tables", "check/crt_counts", "=crt_order", CRT_TO_C}},
     [HT_FAMILY_CRT_EXACT] =
-        {.file = "crt_exact", OF_FP64,
-         .folds = "TAKEN CRT_VALUE_WORDS NORM_AHEAD",
-         .hooks = {"=launch", "=fragment", "=tables", "=crt_order", "epilogue/crt_value",
-                   "epilogue/crt_axpby", "epilogue/crt_elements", "epilogue/exact_dot"}},
+        {.file = "crt_exact", OF_FP64, .folds = "TAKEN CRT_VALUE_WORDS NORM_AHEAD",
+         .hooks = {"=launch", "=fragment", "=tables", "=crt_order", CRT_TO_C, "epilogue/exact_dot"}},
+    [HT_FAMILY_DIGITS_MMA_WARP] =
+        {.file = "digits_mma_warp", PANELS_OF_FP64, .sum = NUMBER_S32,
+         .hooks = {"=launch", "=stage", "=fragment", "=mma", "=tables", "=chain", "epilogue/crt_order_mma",
+                   TO_C},
+         .tiles = {{32, 32, 32, 16, 16, 2, ALWAYS, "few"}, {32, 32, 32, 16, 16, 3, ALWAYS, "few"},
+                   {64, 64, 32, 32, 16, 2, ALWAYS, "many"}, {64, 64, 32, 32, 16, 3, ALWAYS, "many"},
+                   {64, 64, 32, 32, 32, 2, ALWAYS, "MFMA"}}},
     [HT_FAMILY_OZAKI_MMA_WARP] =
-        {.file = "ozaki_mma_warp", PASSES_BY_WARPS, .sum = NUMBER_F32,
+        {.file = "ozaki_mma_warp", PANELS_OF_FP64, .forms_passes = true, .sum = NUMBER_F32,
          .hooks = {"=launch", "=stage", "=fragment", "=mma"},
-         .tiles = {{64, 64, 64, 32, 32, 2, ALWAYS, "FP16 products of slices; few tiles"},
-                   {64, 64, 64, 32, 32, 3, ALWAYS, "FP16 products of slices; few tiles"},
-                   {128, 128, 64, 64, 32, 2, ALWAYS, "FP16 products of slices; many tiles"},
-                   {128, 128, 64, 64, 32, 3, ALWAYS, "FP16 products of slices; many tiles"},
-                   {128, 128, 64, 64, 64, 2, ALWAYS, "FP16 products of slices; many tiles"}}},
+         .tiles = {{64, 64, 64, 32, 32, 2, ALWAYS, "few"}, {64, 64, 64, 32, 32, 3, ALWAYS, "few"},
+                   {128, 128, 64, 64, 32, 2, ALWAYS, "many"}, {128, 128, 64, 64, 32, 3, ALWAYS, "many"},
+                   {128, 128, 64, 64, 64, 2, ALWAYS, "many"}}},
     [HT_FAMILY_OZAKI_PACK] =
         {.file = "ozaki_pack", OF_FP64, .has_init = true,
          .folds = "OZ_THREADS OZ_ROWS OZ_LANES OZ_WARPS START_ROWS START_K",
@@ -200,10 +201,10 @@ struct target target_of(const struct gpu *g, const struct isa *isa, enum ht_fami
 }
 
 static bool is_searched(const struct isa *isa, const struct skeleton *k, const struct scheme *s) {
-    const bool has_passes = scheme_passes(s) > 1 || scheme_is_combined(s);
+    const bool has_passes = scheme_passes(s) > 1 || s->combine == COMBINE_BY_KERNEL;
     return k->searched && k->unpacked == scheme_is_unpacked(s) && k->in == s->in && k->out == s->out &&
-           k->forms_passes == has_passes && (!has_passes || k->sum == s->sum) && isa_has(isa, k->needs) &&
-           (s->scale != SCALE_TILE || k->scales_tiles);
+           k->forms_passes == has_passes && (!scheme_packs_fp64(s) || k->sum == s->sum) &&
+           isa_has(isa, k->needs) && (s->scale != SCALE_TILE || k->scales_tiles);
 }
 
 static struct target first_from(const struct gpu *g, const struct isa *isa, int family,

@@ -17,6 +17,7 @@ enum {
     COPY_BYTES = 16,        /* per thread and copy instruction */
     LOAD_BYTES = 16,        /* per thread and ldmatrix.x4 (ds_read_b128) */
     LOOP_INSTRUCTIONS = 40, /* counters, ring offsets, address sums, barrier of a step: our estimate */
+    ELEMENT_INSTRUCTIONS = 200, /* of FP64 by digits: counted in the machine code, not measured */
     CHAINS_OUTSIDE = 2      /* MMAs in flight of a chain that is added outside the tensor core */
 };
 
@@ -198,6 +199,13 @@ void time_mma_warp(const struct target *on, const struct tile *t, struct cost *c
         .step_latency_x256 = clamp32(busy(&alone) + unhidden(&alone, back, set) + alone.exposed + alone.copy),
         .tile_overhead_cycles = clamp32(fixed_clocks(on->g, t, cost->blocks_per_sm)),
     };
+}
+
+/* And each element becomes an integer and is rounded, one after the other. */
+void time_digits_mma_warp(const struct target *on, const struct tile *t, struct cost *cost) {
+    time_mma_warp(on, t, cost);
+    cost->formula.waves.tile_overhead_cycles += ELEMENT_INSTRUCTIONS * t->bm * t->bn / on->isa->wave_size *
+                                                cost->blocks_per_sm / (int)on->g->schedulers_per_sm;
 }
 
 /* L2 if it is what a wave waits for, else the largest part of the SM's step, in a wave as full as the shape

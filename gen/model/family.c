@@ -23,6 +23,8 @@ static const struct family_model families[HT_FAMILIES] = {
                                 .space = tile_space_planned},
     [HT_FAMILY_CRT_MMA_WARP] = {.needs = footprint_crt_mma_warp, .time = time_mma_warp,
                                 .binding = binding_mma_warp, .space = tile_space_planned},
+    [HT_FAMILY_DIGITS_MMA_WARP] = {FAMILY(digits_mma_warp, NULL), .binding = binding_mma_warp,
+                                   .space = tile_space_planned},
     [HT_FAMILY_OZAKI_MMA_WARP] = {.needs = footprint_crt_mma_warp, .time = time_mma_warp,
                                   .binding = binding_mma_warp, .space = tile_space_planned},
     [HT_FAMILY_FALLBACK] = {.needs = footprint_fallback},

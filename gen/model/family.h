@@ -32,6 +32,7 @@ const struct family_model *family_model(const struct target *on);
     void time_##name(const struct target *on, const struct tile *t, struct cost *cost);
 FAMILY_FUNCTIONS(wgmma_ss)
 FAMILY_FUNCTIONS(mma_warp)
+FAMILY_FUNCTIONS(digits_mma_warp)
 FAMILY_FUNCTIONS(unpacked_wgmma)
 FAMILY_FUNCTIONS(unpacked_mma)
 FAMILY_FUNCTIONS(dmma)

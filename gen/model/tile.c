@@ -204,7 +204,8 @@ void tile_space_planned(const struct target *on, tile_visit *visit, void *contex
     for (int i = 0; i < SKELETON_TILES_MAX && on->skeleton->tiles[i].why; i++) {
         const struct planned_tile *row = &on->skeleton->tiles[i];
         const struct tile t = {row->bm, row->bn, row->bk, row->wm, row->wn, target_mma_k(on), row->stages, 1};
-        if ((row->stages > 2) == on->isa->async_copy)
+        const bool whole = row->wm % on->mma->m + row->wn % on->mma->n + row->bk % target_fragment_k(on) == 0;
+        if ((row->stages > 2) == on->isa->async_copy && whole)
             visit(context, &t);
     }
 }

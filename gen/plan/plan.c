@@ -469,8 +469,9 @@ static void visit_passes(void *context, const struct tile *t) {
     const struct passes *r = context;
     if (plan_fixed(r->b, t))
         plan_add(r->set, r->b, VARIANT_PIPELINE,
-                 r->b->on.s->moduli > 0 ? "INT8 products of residues, all moduli in one launch"
-                                        : "FP16 products of slices, all pairs in one launch");
+                 r->b->on.s->moduli > 0         ? "INT8 products of residues, all moduli in one launch"
+                 : scheme_packs_bytes(r->b->on.s) ? "INT8 products of digits, and C, in one launch"
+                                                  : "FP16 products of slices, all pairs in one launch");
 }
 
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
@@ -479,7 +480,7 @@ void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *is
         plan_unpacked(set, &b);
         return;
     }
-    if (scheme_is_combined(s)) {
+    if (scheme_packs_fp64(s)) {
         tile_enumerate(&b.on, visit_passes, &(struct passes){set, &b});
         return;
     }

@@ -31,10 +31,13 @@ constexpr int MIN_BLOCKS = 1, REFILL_AFTER_BARRIER = 0, RASTER = 8;
 #endif
 #include "../hooks/launch/together_alone.cuh"
 #include "crt15.h"
+#include "../hooks/pack/crt_digits.cuh"
 #include "../hooks/pack/crt_element.cuh"
 #include "../hooks/check/crt_counts.cuh"
 #include "../hooks/epilogue/crt_residue.cuh"
 #include "../hooks/epilogue/crt_order_mma.cuh"
+#include "../hooks/epilogue/crt_round.cuh"
 #include "../hooks/epilogue/crt_value.cuh"
 #include "../hooks/epilogue/crt_axpby.cuh"
+#include "../hooks/epilogue/crt_scalars.cuh"
 #include "../hooks/epilogue/crt_elements.cuh"

@@ -99,17 +99,18 @@ HT_DEVICE void load_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned
 }
 
 // ---- measure
-// Of elements that are all subnormal. The binade of the largest is that of all their bits together.
+// Of elements that are all subnormal.
 HT_DEVICE int binade_of_subnormal(unsigned smem, int row, int pair)
 {
-    unsigned low = 0, high = 0;
+    unsigned long long largest = 0;
 #pragma unroll 1
-    for (int i = 0; i < HELD / 2; i++) {
-        const uint4 x = ht_lds16(smem + word_at(row, (pair + i * LANES) * 2));
-        low |= x.x | x.z;
-        high |= x.y | x.w;
+    for (int i = 0; i < HELD; i++) {
+        const uint4 x = ht_lds16(smem + word_at(row, (pair + i / 2 * LANES) * 2));
+        const unsigned long long size =
+            (unsigned long long)((i % 2 == 0 ? x.y : x.w) & 0x7fffffffu) << 32 | (i % 2 == 0 ? x.x : x.z);
+        largest = size > largest ? size : largest;
     }
-    return ht_crt_binade(low, high & 0x7fffffffu);
+    return ht_crt_binade((unsigned)largest, (unsigned)(largest >> 32));
 }
 
 HT_DEVICE unsigned long long sum_of_subnormal(unsigned smem, int row, int pair, int binade)
@@ -150,7 +151,7 @@ HT_DEVICE void measure_tile(const ht_crt_pack_args &g, const pack_tile &t, unsig
         largest = high[i] > largest ? high[i] : largest;
         largest = high[i + 1] > largest ? high[i + 1] : largest;
     }
-    int most = largest >> 20 != 0 ? (int)(largest >> 20) - 1023 : binade_of_subnormal(smem, row, pair); // -1075: zeros alone
+    int most = largest >> 20 != 0 ? ht_crt_normal_binade(largest) : binade_of_subnormal(smem, row, pair); // -1075: zeros alone
     for (int lanes = 1; lanes < LANES; lanes *= 2) {
         const int other = ht_shfl_xor(most, lanes);
         most = other > most ? other : most;
@@ -171,9 +172,9 @@ HT_DEVICE void measure_tile(const ht_crt_pack_args &g, const pack_tile &t, unsig
                        upper = (unsigned)ht_shfl_xor((int)(unsigned)(sum >> 32), lanes);
         sum += (unsigned long long)upper << 32 | low;
     }
-    const unsigned long long measured = most == 1024    ? (unsigned long long)CRT_MEASURED_NONFINITE << 52
-                                        : most == -1075 ? 0
-                                                        : ht_crt_measured(most, sum);
+    const unsigned long long measured = most == CRT_NONFINITE_BINADE ? (unsigned long long)CRT_MEASURED_NONFINITE << 52
+                                        : most == -1075              ? 0
+                                                                     : ht_crt_measured(most, sum);
     if (lane == 0 && left > 0)
         ht_stg_i64((long long *)(void *)(g.measured + t.entry * g.measured_stride) +
                        (long long)(t.k0 / CRT_SEGMENT + part) * (row_blocks_of(g) * 64) + t.row0 + row,

@@ -1,5 +1,5 @@
-"""FP64 by residues in the simulator: the templates give the bits of tests/unit/fp64_reference.c on every architecture, for every number of moduli, and broken
-ones do not. They compile by themselves, and what they compile to holds no FP64 arithmetic."""
+"""FP64 by residues in the simulator: the templates give the bits of tests/unit/fp64_reference.c on every architecture, for every number of moduli and
+for seven digits (i8x28), and broken ones do not. They compile by themselves, and what they compile to holds no FP64 arithmetic."""
 import os
 import re
 import shutil
@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from conftest import ROOT, SIM, nvcc
 
-PARTS = {"crt_pack": 0, "crt_mma_warp": 1, "crt_wgmma_ss": 1, "crt_combine": 2}
+PARTS = {"crt_pack": 0, "crt_mma_warp": 1, "crt_wgmma_ss": 1, "crt_combine": 2, "digits_mma_warp": 4}
 TABLE = ROOT / "templates/samples/crt15.h"
 SMALL = (("BM = 128, BN = 128, BK = 128, WM = 64, WN = 32", "BM = 64, BN = 64, BK = 128, WM = 32, WN = 32"),)
 # architecture: what differs from the sample, and whose arithmetic it is
@@ -20,10 +20,17 @@ ARCHS = {
                 ("stage/cp_async", "stage/via_registers"), ("frag/ldmatrix", "frag/mfma"), ("arch/sm80_s8", "arch/gfx90a_s8")), "gfx90a"),
     "sm90a": ((("BM = 128, BN = 256, BK = 128, WM = 128, WN = 128, STAGES = 4, RASTER = 8, SMS = 132", "BM = 64, BN = 256, BK = 128, WM = 64, WN = 128, STAGES = 2, RASTER = 8, SMS = 5"),),
               "sm90"),
+    "sm80-digits": ((("BM = 64, BN = 64, BK = 32, WM = 32, WN = 16", "BM = 32, BN = 32, BK = 32, WM = 16, WN = 16"),), "sm80"),
+    "sm75-digits": ((("STAGES = 3", "STAGES = 2"), ("stage/cp_async", "stage/via_registers"), ("arch/sm80_s8", "arch/sm75_s8")), "sm75"),
+    "gfx90a-digits": ((("WM = 32, WN = 16, STAGES = 3", "WM = 32, WN = 32, STAGES = 2"),
+                       ("WAVE = 32, MMA_M = 16, MMA_N = 8, FRAGMENT_K = 32, B_TILES = 2, D_COLS = 2", "WAVE = 64, MMA_M = 32, MMA_N = 32, FRAGMENT_K = 32, B_TILES = 1, D_COLS = 16"),
+                       ("stage/cp_async", "stage/via_registers"), ("frag/ldmatrix", "frag/mfma"), ("arch/sm80_s8", "arch/gfx90a_s8")), "gfx90a"),
 }
 
 
 def parts_of(arch):
+    if arch.endswith("digits"):
+        return ("crt_pack", "digits_mma_warp")
     return ("crt_pack", "crt_wgmma_ss" if arch == "sm90a" else "crt_mma_warp", "crt_combine")
 
 
@@ -37,6 +44,12 @@ CASES = ("1 1 1 NN uniform 1 0", "70 66 130 NN wide 1 0", "65 3 600 NT uniform 1
          "40 40 2 NN ties 1 9.332636185032189e-302",
          "70 66 130 NN sparse 1 0 1 50", "66 65 200 TT segments -0.25 1.5 1 55", "40 9 80 NT nonfinite 1 0 2 54", "70 66 70 TN subnormal 1 0 1 52",
          "33 34 130 TN wide 1 1 1 80", "9 20 2100 NT sparse 1 0 1 50")
+EDGES = ("40 40 3 TN edges 1 0", "40 40 70 NT edges 0.5 -1") # where the largest of a row changes its binade, and both ends of the range
+
+
+def cases_of(arch):
+    """Digits are not counted."""
+    return (*(c for c in CASES if len(c.split()) < 9), *EDGES) if arch.endswith("digits") else CASES
 
 
 def built(path, *more):
@@ -52,7 +65,8 @@ class Build:
     def __init__(self, folder):
         self.folder, self.made = folder, 0
         subprocess.run(["gcc", "-std=c11", "-O2", "-c", str(ROOT / "tests/unit/fp64_reference.c"), "-o", str(folder / "reference.o")], check=True)
-        subprocess.run([*SIM, "-c", str(ROOT / "tests/kernels/crt_kernels.cpp"), "-o", str(folder / "main.o")], check=True)
+        for name, digits in (("main", []), ("digits", ["-DDIGITS"])):
+            subprocess.run([*SIM, *digits, "-c", str(ROOT / "tests/kernels/crt_kernels.cpp"), "-o", str(folder / f"{name}.o")], check=True)
         self.objects = {}
 
     def templates(self, arch, table=TABLE.read_text(), broken=None):
@@ -88,11 +102,14 @@ class Build:
         """A program whose `parts` are compiled anew, the others as the sample has them."""
         templates = self.templates(arch, table or TABLE.read_text(), broken)
         objects = [self.part(name, templates) if parts is None or name in parts else self.usual(arch, name) for name in parts_of(arch)]
-        program = templates / "program"
+        return self.linked(arch, objects, templates)
+
+    def linked(self, arch, objects, templates):
+        main = "digits.o" if arch.endswith("digits") else "main.o"
         sim = [str(p) for p in (ROOT / "out/obj/runtime/sim").glob("*.o")]
-        subprocess.run(["g++", "-o", str(program), str(self.folder / "main.o"), str(self.folder / "reference.o"), *map(str, objects), *sim,
+        subprocess.run(["g++", "-o", str(templates / "program"), str(self.folder / main), str(self.folder / "reference.o"), *map(str, objects), *sim,
                         "-lpthread", "-lm"], check=True)
-        return program
+        return templates / "program"
 
     def usual(self, arch, name):
         if (arch, name) not in self.objects:
@@ -125,7 +142,7 @@ def test_sample_constants_are_those_that_follow_from_the_moduli(tmp_path):
 @pytest.mark.parametrize("arch", ARCHS)
 def test_kernels_give_the_bits_of_the_reference(build, arch):
     program = build.whole(arch)
-    for case in CASES:
+    for case in cases_of(arch):
         done = run(program, arch, case)
         assert done.returncode == 0, f"{case}: {done.stdout}{done.stderr}"
 
@@ -147,6 +164,19 @@ def test_sums_are_reduced_before_they_could_overflow(build, arch):
     assert done.returncode == 0, done.stdout
 
 
+CARRY = ("samples/digits_mma_warp.h", r"PROMOTE_STEPS = 512", "PROMOTE_STEPS = 2")
+
+
+@pytest.mark.parametrize("broken", [None, (r"above\[q\] \+= level\[q\] >> 8;", ""), (r"level\[q\] &= 255;", "level[q] &= 127;")])
+def test_sums_of_digits_are_carried_before_they_could_overflow(build, broken):
+    """After 64 k instead of 16,384: the same bits."""
+    templates = build.templates("sm80-digits", broken=CARRY)
+    path = templates / "hooks/accum/carry_i32.cuh"
+    path.write_text(re.sub(*broken, path.read_text()) if broken else path.read_text())
+    done = run(build.linked("sm80-digits", [build.usual("sm80-digits", "crt_pack"), build.part("digits_mma_warp", templates)], templates), "sm80", "66 65 1100 TN wide 1 0")
+    assert done.returncode == (broken is not None), done.stdout
+
+
 def in_parts(build, broken=None):
     """The product by wgmma of 384 k at a time, in the simulator."""
     templates = build.templates("sm90a", broken=("skeletons/crt_wgmma_ss.cu", r"PART_K = 8192", "PART_K = 384"))
@@ -155,10 +185,7 @@ def in_parts(build, broken=None):
         assert broken[1] in path.read_text()
         path.write_text(path.read_text().replace(*broken[1:]))
     objects = [build.part("crt_wgmma_ss", templates), build.usual("sm90a", "crt_pack"), build.usual("sm90a", "crt_combine")]
-    sim = [str(p) for p in (ROOT / "out/obj/runtime/sim").glob("*.o")]
-    subprocess.run(["g++", "-o", str(templates / "program"), str(build.folder / "main.o"), str(build.folder / "reference.o"), *map(str, objects), *sim, "-lpthread",
-                    "-lm"], check=True)
-    return run(templates / "program", "sm90a", "390 65 1000 TN wide 1 0")
+    return run(build.linked("sm90a", objects, templates), "sm90a", "390 65 1000 TN wide 1 0")
 
 
 @pytest.mark.parametrize("broken", [None, ("skeletons/crt_wgmma_ss.cu", "+ part.first * 8192ll", "+ 0"),
@@ -177,14 +204,14 @@ BREAKS = {
     "a segment measured by the first block alone": ("crt_pack", "skeletons/crt_pack.cu", r"t\.k0 / CRT_SEGMENT \+ part", "part", 3),
     "segments not aligned": ("crt_pack", "hooks/pack/crt_element.cuh", r"below = 2 \* \(field - own\)", "below = field - own", 3),
     "half a binade ignored": ("crt_pack", "hooks/pack/crt_element.cuh", r"- \(CRT_LIMIT < sum << shift\)", "", 1),
-    "elements truncated": ("crt_pack", "hooks/pack/crt_element.cuh", r"0x0101010101010101ull", "0x0101010101010100ull", 1),
-    "negative elements off by one": ("crt_pack", "hooks/pack/crt_element.cuh", r"\(twice \^ sign\) \+", "(twice ^ sign) - sign +", 1),
-    "elements of unusual rows truncated": ("crt_pack", "hooks/pack/crt_element.cuh", r": 0\) \+ 1\) >> 1;", ": 0)) >> 1;", 5),
-    "negative elements of unusual rows off by one": ("crt_pack", "hooks/pack/crt_element.cuh", r"0 - n : n", "~n : n", 5),
-    "subnormal elements without their shift": ("crt_pack", "hooks/pack/crt_element.cuh", r"return mantissa << left;\n}\n\n// x", "return mantissa;\n}\n\n// x", 5),
-    "all rows usual": ("crt_pack", "hooks/pack/crt_element.cuh", r"return s < 1000;", "return true;", 5),
-    "small elements that wrap": ("crt_pack", "hooks/pack/crt_element.cuh", r"right < 63 \? right : 63", "right & 63", 2),
-    "digits without their signs": ("crt_pack", "hooks/pack/crt_element.cuh", r" \^ 0x0080808080808080ull", "", 1),
+    "elements truncated": ("crt_pack", "hooks/pack/crt_digits.cuh", r"0x0101010101010101ull", "0x0101010101010100ull", 1),
+    "negative elements off by one": ("crt_pack", "hooks/pack/crt_digits.cuh", r"\(twice \^ sign\) \+", "(twice ^ sign) - sign +", 1),
+    "elements of unusual rows truncated": ("crt_pack", "hooks/pack/crt_digits.cuh", r": 0\) \+ 1\) >> 1;", ": 0)) >> 1;", 5),
+    "negative elements of unusual rows off by one": ("crt_pack", "hooks/pack/crt_digits.cuh", r"0 - n : n", "~n : n", 5),
+    "subnormal elements without their shift": ("crt_pack", "hooks/pack/crt_digits.cuh", r"return mantissa << left;\n}\n\n// x", "return mantissa;\n}\n\n// x", 5),
+    "all rows usual": ("crt_pack", "hooks/pack/crt_digits.cuh", r"return s < 1000;", "return true;", 5),
+    "small elements that wrap": ("crt_pack", "hooks/pack/crt_digits.cuh", r"right < 63 \? right : 63", "right & 63", 2),
+    "digits without their signs": ("crt_pack", "hooks/pack/crt_digits.cuh", r" \^ 0x0080808080808080ull", "", 1),
     "quotients without their bias": ("crt_pack", "hooks/pack/crt_element.cuh", r"12582912\.0f", "16777216.0f", 1),
     "no swizzle": ("crt_pack", "skeletons/crt_pack.cu", r"\(c \^ \(row & 7\)\)", "c", 1),
     "rows and k exchanged": ("crt_pack", "skeletons/crt_pack.cu", r"thread_k = K_MAJOR \? thread : thread / TILE_ROWS;", "thread_k = thread;", 1),
@@ -208,17 +235,17 @@ BREAKS = {
     "rows of the other half": ("crt_combine90", "hooks/epilogue/crt_order_wgmma.cuh", r"e / 2 % 2 \* 8", "(1 - e / 2 % 2) * 8", 1),
     "sums not rounded to integers": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"\+ \(1 << \(DROP - 1\)\)", "", 1),
     "a digit left out": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"sum\[0\]\[e\] \+ sum\[1\]\[e\] \* 256", "sum[0][e]", 1),
-    "ties away from zero": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"below != 0 \|\| \(bits & 1\)", "true", 23),
-    "nothing below the tie": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"below != 0 \|\| \(bits & 1\)", "bits & 1", 21),
+    "ties away from zero": ("crt_combine", "hooks/epilogue/crt_round.cuh", r"below != 0 \|\| \(bits & 1\)", "true", 23),
+    "nothing below the tie": ("crt_combine", "hooks/epilogue/crt_round.cuh", r"below != 0 \|\| \(bits & 1\)", "bits & 1", 21),
     "ties of normal results away from zero": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"0x1ffu \+ \(middle >> 10 & 1u\)", "0x200u", 20),
     "nothing below the tie of normal results": ("crt_combine", "hooks/epilogue/crt_value.cuh", r" \| \(below != 0 \? 1u : 0u\)", "", 20),
     "any result taken for normal": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"\(unsigned\)field < 2045u && ", "", 6),
     "results of cancellation taken for others": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"&& \(top != 0 \|\| zero\)", "", 24),
     "zeros with an exponent": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"zero \? 0u : ", "", 24),
     "the first of the elements left": ("crt_combine", "hooks/epilogue/crt_elements.cuh", r"e \* 8 & 255u", "0 & 255u", 6),
-    "subnormal results with all their bits": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"11 - 1022 - exponent;", "11;", 6),
-    "no infinity": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"exponent > 1023 \|\| bits >> 52 >= 0x7ff", "false", 7),
-    "alpha's sign": ("crt_combine", "hooks/epilogue/crt_elements.cuh", r"by\.sign = ht_crt_sign\(by\.alpha\);", "by.sign = 0;", 3),
+    "subnormal results with all their bits": ("crt_combine", "hooks/epilogue/crt_round.cuh", r"11 - 1022 - exponent;", "11;", 6),
+    "no infinity": ("crt_combine", "hooks/epilogue/crt_round.cuh", r"exponent > 1023 \|\| bits >> 52 >= 0x7ff", "false", 7),
+    "alpha's sign": ("crt_combine", "hooks/epilogue/crt_scalars.cuh", r"by\.sign = ht_crt_sign\(by\.alpha\);", "by.sign = 0;", 3),
     "beta without its sign": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"ht_crt_sign\(beta\) \^ ht_crt_sign\(c\)\);\n    return", "ht_crt_sign(c));\n    return", 9),
     "a loss forgotten": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"x->word\[0\] \|= lost;", "", 21),
     "a loss not borrowed": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"flip & 1 & ~lost", "flip & 1", 22),
@@ -233,8 +260,8 @@ BREAKS = {
     "counts beside a tile that is read": ("crt_pack", "skeletons/crt_pack.cu", r"ht_barrier\(\); // the tile is read", "// the tile is read", 33),
     "counts of the first tile": ("crt_pack", "skeletons/crt_pack.cu", r"counted \+= ht_ldg_i32\(tiles \+ i \* pitch\)", "counted += i == 0 ? ht_ldg_i32(tiles) : 0", 37),
     "counts of every other element": ("crt_pack", "skeletons/crt_pack.cu", r" \+ ht_crt_is_counted\(x\.w, count_from\)", "", 33),
-    "counts from another size": ("crt_pack", "hooks/pack/crt_element.cuh", r"exponent - s \+ 1023", "exponent - s + 1024", 33),
-    "subnormal elements counted": ("crt_pack", "hooks/pack/crt_element.cuh", r"field < 1 \? 1 :", "field < 0 ? 0 :", 35),
+    "counts from another size": ("crt_pack", "hooks/pack/crt_digits.cuh", r"exponent - s \+ 1023", "exponent - s + 1024", 33),
+    "subnormal elements counted": ("crt_pack", "hooks/pack/crt_digits.cuh", r"field < 1 \? 1 :", "field < 0 ? 0 :", 35),
     "a row of zeros without its count": ("crt_pack", "skeletons/crt_pack.cu", r"any == 0 \? g\.count_needed : counted", "counted", 32),
     "a row with NaN like others": ("crt_pack", "skeletons/crt_pack.cu", r"return -\(1 << 30\);", "return counted;", 34),
     "the least of one warp": ("crt_pack", "skeletons/crt_pack.cu", r"least = larger\(least, \(int\)ht_as_uint[^\n]*", ";", 32),
@@ -244,6 +271,25 @@ BREAKS = {
     "the first entry's counts": ("crt_combine", "hooks/check/crt_counts.cuh", r"counts \+ entry \* stride", "counts", 34),
     "the least counts unread": ("crt_combine", "hooks/check/crt_counts.cuh", r"g\.b_stride\) < g\.needed", "g.b_stride) + 1000 < g.needed", 32),
     "a product that is skipped": ("crt_mma_warp", "hooks/check/crt_counts.cuh", r"g\.b_stride \+ 1\) < g\.needed", "g.b_stride + 1) >= g.needed", 32),
+    "digits from the last": ("digits", "hooks/pack/digit_element.cuh", r"SLICES - 1 - l\)", "l)", 1),
+    "a binade too late": ("digits", "hooks/pack/digit_element.cuh", r"0x2021u", "0x0000u", EDGES[0]),
+    "a binade of subnormal numbers too late": ("digits", "hooks/pack/digit_element.cuh", r"0x1fdfdfu", "0x1fffffu", EDGES[0]),
+    "all bits of subnormal numbers together": ("digits", "skeletons/crt_pack.cu", r"largest = size > largest \? size : largest;", "largest |= size;", EDGES[0]),
+    "the largest numbers taken for infinite": ("digits", "hooks/pack/digit_element.cuh", r"BINADE = 1025", "BINADE = 1024", EDGES[0]),
+    "a level left out": ("digits", "skeletons/digits_mma_warp.cu", r"p \+ q < ACCS", "p + q < ACCS - 1", 1),
+    "digits of the first panel": ("digits", "skeletons/digits_mma_warp.cu", r"from \+ p \* own\[i\]\.digit_from", "from", 1),
+    "chunks in their places": ("digits", "skeletons/digits_mma_warp.cu", r"\(x\.half \^ \(own >> 2 & 1\)\)", "x.half", 1),
+    "atoms without swizzle": ("digits", "skeletons/digits_mma_warp.cu", r" \^ own\[i\]\.swizzle", "", 1),
+    "the first atom's k": ("digits", "skeletons/digits_mma_warp.cu", r"\(long long\)\(ahead / ATOM_STEPS\) \* 8192", "0", 3),
+    "stages filled while they are read": ("digits", "skeletons/digits_mma_warp.cu", r"ht_barrier\(\); // this stage", "// this stage", 3),
+    "values where stages are read": ("digits", "skeletons/digits_mma_warp.cu", r"ht_barrier\(\); // stages are read", "// stages are read", "70 66 100 NN wide 1 0"),
+    "levels without what is carried": ("digits", "hooks/scheme/i8x28.cuh", r"high \+= low >> 32;", "", 1),
+    "another last level": ("digits", "hooks/scheme/i8x28.cuh", r"2 \* SLICES - 1 - ACCS", "2 * SLICES - ACCS", 1),
+    "any alpha taken for a power": ("digits", "skeletons/digits_mma_warp.cu", r"by\.is_power && ", "", 9),
+    "NaN taken for numbers": ("digits", "skeletons/digits_mma_warp.cu", r" && scale < CRT_POISONED / 2\)", ")", 13),
+    "the first entry's C": ("digits", "skeletons/digits_mma_warp.cu", r"blockIdx\.z \* g\.c_stride", "0", 17),
+    "the first entry's exponents": ("digits", "skeletons/digits_mma_warp.cu", r"blockIdx\.z \* g\.a_exponent_stride", "0", 17),
+    "digits beyond rows of C": ("digits", "skeletons/digits_mma_warp.cu", r"row < g\.m && ", "", 1),
     "C beyond its rows": ("crt_combine", "hooks/epilogue/crt_elements.cuh", r"x\.row \+ row_of\(e\) < g\.m && ", "", 1),
 }
 
@@ -251,8 +297,9 @@ BREAKS = {
 @pytest.mark.parametrize("name", BREAKS)
 def test_broken_kernels_are_noticed(build, name):
     part, file, text, replacement, case = BREAKS[name]
-    arch = "sm90a" if part in ("crt_wgmma_ss", "crt_combine90", "crt_pack90") else "sm80"
-    done = run(build.whole(arch, broken=(file, text, replacement), parts=(part.removesuffix("90"),)), arch, CASES[case])
+    arch = "sm80-digits" if part == "digits" else "sm90a" if part in ("crt_wgmma_ss", "crt_combine90", "crt_pack90") else "sm80"
+    parts = parts_of(arch) if part == "digits" else (part.removesuffix("90"),)
+    done = run(build.whole(arch, broken=(file, text, replacement), parts=parts), arch, case if isinstance(case, str) else CASES[case])
     assert done.returncode == 1 and re.search(r"(element|row) \d+|pack: \S|product: \S|combine: \S", done.stdout), f"{done.returncode} {done.stdout}{done.stderr}"
 
 
@@ -265,7 +312,7 @@ ARITHMETIC = re.compile(r"^\s*(?!ld|st|mov)[a-z]\S*\.f64\S*\s.*$|^\s*v_\w*(?<!mo
 def test_nvcc_takes_them_without_spills_or_fp64(build, name, arch, tmp_path):
     if not nvcc() or (name == "crt_wgmma_ss" and arch != "sm_90a"):
         pytest.skip("no nvcc" if not nvcc() else "not for it")
-    templates = build.templates("sm75" if arch == "sm_75" else "sm80") if arch == "sm_75" else ROOT / "templates"
+    templates = build.templates("sm75-digits" if name == "digits_mma_warp" else "sm75") if arch == "sm_75" else ROOT / "templates"
     source = [nvcc(), "-std=c++17", "-O3", "-diag-suppress", "177", f"-arch={arch}", str(templates / f"skeletons/{name}.cu")]
     log = subprocess.run([*source, "--cubin", "-Xptxas", "-v", "-o", str(tmp_path / "t.cubin")], check=True, capture_output=True, text=True).stderr
     assert not re.search(r"[1-9]\d* bytes (spill|stack)", log), log
@@ -273,7 +320,7 @@ def test_nvcc_takes_them_without_spills_or_fp64(build, name, arch, tmp_path):
     assert "\n" in (tmp_path / "t.ptx").read_text() and not ARITHMETIC.findall((tmp_path / "t.ptx").read_text())
 
 
-@pytest.mark.parametrize("name", parts_of("gfx90a"))
+@pytest.mark.parametrize("name", (*parts_of("gfx90a"), "digits_mma_warp"))
 @pytest.mark.skipif(not shutil.which("hipcc"), reason="no hipcc")
 def test_hipcc_takes_them_without_fp64(name, tmp_path):
     out = tmp_path / "t.s"

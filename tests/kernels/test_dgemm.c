@@ -206,7 +206,7 @@ static void by_residues(void **s) {
     int found = 0;
     const char *name;
     for (int i = 0; (name = halftone_dschemes(handle, i)) != NULL; i++) {
-        if (strncmp(name, "crt", 3) != 0)
+        if (strncmp(name, "crt", 3) != 0 && strcmp(name, "i8x28") != 0) /* digits, whose calls and results are like those */
             continue;
         found++;
         check_code(halftone_dset_scheme(handle, name), name);
@@ -373,7 +373,7 @@ static void accuracies_choose_schemes(void **s) {
     assert_string_equal(scheme_by("reproducible", 64, &code), has_scheme("crt16") ? "crt16" : "");
     assert_int_equal(code, has_scheme("crt16") ? HALFTONE_OK : HALFTONE_ACCURACY);
     const char *fast = scheme_by("fp64-fast", 8192, &code);
-    assert_true(strcmp(fast, "native64") == 0 || strcmp(fast, "crt14") == 0);
+    assert_true(strcmp(fast, "native64") == 0 || strcmp(fast, "crt14") == 0 || strcmp(fast, "i8x28") == 0);
     if (strcmp(halftone_gpu(handle), "t4") == 0 && has_scheme("crt14"))
         assert_string_equal(fast, "crt14");
     assert_string_equal(scheme_by("fp64-fast", 1, &code), "native64"); /* packing and planes for nothing */
@@ -420,6 +420,41 @@ static void sites_choose_schemes(void **s) {
     check_code(halftone_set_site(handle, NULL), "no lines");
     check_code(halftone_dquery(handle, 'N', 'N', 33, 34, 20, 1, &plan), "query");
     assert_int_equal(plan.site, 0);
+}
+
+/* Digits: one launch behind packing, no planes, a limit of k. */
+static void digits_are_for_small_products(void **s) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT, crt = HALFTONE_PLAN_INIT;
+    (void)s;
+    if (!has_scheme("i8x28") || !has_scheme("crt14"))
+        return;
+    check_code(halftone_dset_scheme(handle, "crt14"), "crt14");
+    check_code(halftone_dquery(handle, 'N', 'N', 256, 256, 256, 1, &crt), "query");
+    check_code(halftone_dset_scheme(handle, "i8x28"), "i8x28");
+    check_code(halftone_dquery(handle, 'N', 'N', 256, 256, 256, 1, &plan), "query");
+    assert_string_equal(plan.scheme, "i8x28");
+    assert_int_equal(plan.bound_units, 5);
+    assert_int_equal(plan.fixed_point, 1);
+    assert_int_equal(plan.moduli, 0);
+    assert_true(plan.workspace_bytes < crt.workspace_bytes / 2);
+    check_code(halftone_dquery(handle, 'N', 'N', 8, 8, 131072, 1, &plan), "query");
+    assert_int_equal(halftone_dquery(handle, 'N', 'N', 8, 8, 131073, 1, &plan), HALFTONE_TOO_LARGE);
+    check_code(halftone_dset_accuracy(handle, "fp64-fast"), "fp64-fast");
+    check_code(halftone_dquery(handle, 'N', 'N', 256, 256, 256, 1, &plan), "query");
+    if (strcmp(halftone_gpu(handle), "t4") == 0) /* whose FP64 has 1/32 of FP32's rate */
+        assert_string_equal(plan.scheme, "i8x28");
+    check_code(halftone_dquery(handle, 'N', 'N', 256, 256, 35, 1, &plan), "query");
+    assert_string_not_equal(plan.scheme, "i8x28"); /* crt14's bound is the smaller */
+    check_code(halftone_dset_accuracy(handle, "reproducible"), "reproducible");
+    if (has_scheme("crt16")) {
+        check_code(halftone_dquery(handle, 'N', 'N', 256, 256, 256, 1, &plan), "query");
+        assert_string_equal(plan.scheme, "crt16"); /* on every GPU */
+    }
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_site(handle, "m=70 scheme=i8x28"), "FP64's");
+    check_code(halftone_dquery(handle, 'N', 'N', 70, 8, 8, 1, &plan), "query");
+    assert_string_equal(plan.scheme, "i8x28");
+    check_code(halftone_set_site(handle, NULL), "no lines");
 }
 
 static void batches_take_each_entry(void **s) {
@@ -509,8 +544,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(right_in_all_transposes_sizes_and_families), cmocka_unit_test(right_with_each_kernel),
         cmocka_unit_test(by_residues), cmocka_unit_test(by_slices), cmocka_unit_test(exact_results_are_correctly_rounded),
         cmocka_unit_test(batches_of_residues_are_cut), cmocka_unit_test(accuracies_choose_schemes),
-        cmocka_unit_test(sites_choose_schemes), cmocka_unit_test(batches_take_each_entry), cmocka_unit_test(scalars_may_be_on_the_device), cmocka_unit_test(zeros_read_nothing),
-        cmocka_unit_test(arguments_have_dgemms_numbers), cmocka_unit_test(queries_say_what_runs)};
+        cmocka_unit_test(sites_choose_schemes), cmocka_unit_test(batches_take_each_entry),
+        cmocka_unit_test(scalars_may_be_on_the_device), cmocka_unit_test(zeros_read_nothing),
+        cmocka_unit_test(digits_are_for_small_products), cmocka_unit_test(arguments_have_dgemms_numbers),
+        cmocka_unit_test(queries_say_what_runs)};
     const struct choice groups[] = {CHOICE(tests)};
     const int code = choose_tests(argc, argv, groups, 1);
     if (code != CHOOSE_RUN)

@@ -87,10 +87,10 @@ def test_fewer_moduli_leave_more_and_round_no_worse(build, moduli):
 
 
 # what is broken: file, text, replacement, and a case that must notice it
-DOT, EXACT, VALUE = "hooks/epilogue/exact_dot.cuh", "skeletons/crt_exact.cu", "hooks/epilogue/crt_value.cuh"
+DOT, EXACT, ROUND = "hooks/epilogue/exact_dot.cuh", "skeletons/crt_exact.cu", "hooks/epilogue/crt_round.cuh"
 BREAKS = {
     "no sticky bit": (DOT, r"word\[0\] \|= below != 0 \? 1u : 0u;", "", TIES),
-    "ties away from zero": (VALUE, r"below != 0 \|\| \(bits & 1\)", "true", TIES),
+    "ties away from zero": (ROUND, r"below != 0 \|\| \(bits & 1\)", "true", TIES),
     "no bound": (EXACT, r"return \(\(a & NORM_LOST \?", "return 0 * ((a & NORM_LOST ?", TIES),
     "the bound of A's rounding alone": (EXACT, r"\(b & NORM_LOST \? size_a : 0\)", "0", "40 30 65 TT cancelling 1 0"),
     "one side of the bound": (EXACT, r"shifted<0>\(value, error, side == 1, near\)", "shifted<0>(value, error, false, near)", "20 20 20 NN phi4 1e-300 1e-20"),

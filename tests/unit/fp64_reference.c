@@ -9,6 +9,7 @@
 #include "../../runtime/ht_crt.h"
 
 __extension__ typedef unsigned __int128 u128;
+__extension__ typedef __int128 i128;
 enum { WIDE = 256, LOWEST = -4096, VALUE = 8 };
 
 static uint64_t bits_of(double x) {
@@ -59,10 +60,26 @@ uint64_t fp64_measure(const double *x, int64_t step, int count) {
     return (uint64_t)(most + 1100) << 52 | sum;
 }
 
+/* The largest, from significand 1 + 0xfdfdf 2^-20 on that of the next binade, is brought to 2^54. */
+static int digit_exponent(const double *x, int64_t step, int k) {
+    double most = 0;
+    int exponent;
+    for (int i = 0; i < k; i++) {
+        if (!isfinite(x[i * step]))
+            return HT_CRT_POISONED;
+        most = fabs(x[i * step]) > most ? fabs(x[i * step]) : most;
+    }
+    if (most == 0)
+        return 0;
+    return frexp(most, &exponent) >= ldexp(0x1fdfdf, -21) ? 54 - exponent : 55 - exponent;
+}
+
 int fp64_row_exponent(int moduli, const double *x, int64_t step, int k) {
     struct ht_crt c;
     int most = -2000;
     uint64_t sum = 0;
+    if (moduli == FP64_DIGITS)
+        return digit_exponent(x, step, k);
     if (ht_crt_make(&c, moduli) != 0)
         return 0;
     for (int pass = 0; pass < 2; pass++) {
@@ -126,6 +143,29 @@ static void add_product(uint32_t *sum, const uint32_t *x, const uint32_t *y) {
     uint64_t carry = sign & 1;
     for (int i = 0; i < VALUE; i++) {
         carry += (uint64_t)sum[i] + (product[i] ^ sign);
+        sum[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+}
+
+/* sum += the products of digits p of x and q of y with p + q < 7, in units of the last of them. */
+static void add_digits(uint32_t *sum, const uint32_t *x, const uint32_t *y) {
+    int digit[2][FP64_DIGITS];
+    const uint32_t *const source[2] = {x, y};
+    i128 total = 0;
+    for (int f = 0; f < 2; f++) {
+        int64_t n = (int64_t)((uint64_t)source[f][1] << 32 | source[f][0]);
+        for (int p = FP64_DIGITS - 1; p >= 0; p--) {
+            digit[f][p] = (int)((n + 128) & 255) - 128;
+            n = (n - digit[f][p]) / 256;
+        }
+    }
+    for (int p = 0; p < FP64_DIGITS; p++)
+        for (int q = 0; p + q < FP64_DIGITS; q++)
+            total += (i128)(digit[0][p] * digit[1][q]) * ((i128)1 << 8 * (FP64_DIGITS - 1 - p - q));
+    u128 carry = 0;
+    for (int i = 0; i < VALUE; i++) {
+        carry += (u128)sum[i] + (uint32_t)(i < 4 ? total >> 32 * i : total >> 127);
         sum[i] = (uint32_t)carry;
         carry >>= 32;
     }
@@ -254,8 +294,9 @@ static uint32_t *scaled_rows(int moduli, const struct fp64_operand *operand, int
 
 int fp64_reference(int moduli, int m, int n, int k, double alpha, const struct fp64_operand *a,
                    const struct fp64_operand *b, double beta, double *c, int64_t ldc) {
+    const int by_digits = moduli == FP64_DIGITS;
     struct ht_crt table;
-    if (ht_crt_make(&table, moduli) != 0)
+    if (!by_digits && ht_crt_make(&table, moduli) != 0)
         return 1;
     int *s = calloc((size_t)m + (size_t)n, sizeof *s), code = 0;
     uint32_t *x = scaled_rows(moduli, a, m, k, s), *y = scaled_rows(moduli, b, n, k, s + m);
@@ -263,11 +304,11 @@ int fp64_reference(int moduli, int m, int n, int k, double alpha, const struct f
         const int row = i % m, col = i / m;
         uint32_t value[VALUE] = {0};
         for (int h = 0; h < k; h++)
-            add_product(value, x + ((int64_t)row * k + h) * 3, y + ((int64_t)col * k + h) * 3);
-        if (!is_unique(&table, value))
+            (by_digits ? add_digits : add_product)(value, x + ((int64_t)row * k + h) * 3, y + ((int64_t)col * k + h) * 3);
+        if (!by_digits && !is_unique(&table, value))
             code = 2;
         double *to = c + col * ldc + row;
-        *to = finish(value, s[row] + s[m + col], alpha, beta, beta != 0 ? *to : 0);
+        *to = finish(value, s[row] + s[m + col] - (by_digits ? 8 * (FP64_DIGITS - 1) : 0), alpha, beta, beta != 0 ? *to : 0);
     }
     free(x);
     free(y);

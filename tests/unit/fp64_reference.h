@@ -18,6 +18,9 @@ struct fp64_operand {
  * the sum of squares. */
 uint64_t fp64_measure(const double *x, int64_t step, int count);
 
+/* In the place of a number of moduli: seven digits to base 256 (scheme i8x28; bench/ACCURACY.md, section 20). */
+enum { FP64_DIGITS = 7 };
+
 /* The exponent s of a row: its elements times 2^s, rounded to nearest, ties away from zero, are the
  * integers. */
 int fp64_row_exponent(int moduli, const double *x, int64_t step, int k);

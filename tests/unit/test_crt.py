@@ -1,7 +1,9 @@
 """Ozaki-II residues: the constants of runtime/ht_crt.h and the reference that kernels are held to (tests/unit/fp64_reference.c) against Python's
-integers: exact products, one rounding, the bound of bench/ACCURACY.md (section 14), and what a power of two on a row or column may change."""
+integers: exact products, one rounding, the bound of bench/ACCURACY.md (section 14), and what a power of two on a row or column may change. The same of seven
+digits, scheme i8x28 (section 20)."""
 import ctypes
 import fractions
+import itertools
 import math
 import random
 import struct
@@ -12,7 +14,7 @@ from conftest import ROOT
 
 MODULI = [256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199, 197, 193, 191, 181, 179, 173]
 SCHEMES = range(14, 21)
-SEGMENT = 512
+SEGMENT, DIGITS = 512, 7
 
 
 class Table(ctypes.Structure):
@@ -190,11 +192,11 @@ def test_scale_uses_the_room_that_there_is(reference, moduli):
 
 
 def test_a_power_of_two_on_a_row_or_column_changes_exponents_alone(reference):
-    for name in ("uniform", "phi 2", "zeros", "cancellation"):
+    for name, moduli in itertools.product(("uniform", "phi 2", "zeros", "cancellation"), (15, DIGITS)):
         a, b = problem(name, 3, 3, 100, 3)
-        plain = run(reference, 15, a, b)[0]
+        plain = run(reference, moduli, a, b)[0]
         by, to = [-400, 0, 391], [7, -300, 250]
-        other = run(reference, 15, [[math.ldexp(x, e) for x in row] for row, e in zip(a, by)], [[math.ldexp(x, e) for x in row] for row, e in zip(b, to)])[0]
+        other = run(reference, moduli, [[math.ldexp(x, e) for x in row] for row, e in zip(a, by)], [[math.ldexp(x, e) for x in row] for row, e in zip(b, to)])[0]
         assert other == [math.ldexp(x, by[at % 3] + to[at // 3]) for at, x in enumerate(plain)]
 
 
@@ -224,3 +226,64 @@ def test_what_is_not_finite(reference):
     assert same(run(reference, 15, a[:1], b, 1.0, -1.0, [inf, inf])[0], [-inf, -inf])
     assert same(run(reference, 15, a[:1], b, inf, 1.0, [-inf, 1.0])[0], [nan, nan])
     assert same(run(reference, 15, a[:1], b, nan, 0.0)[0], [nan, nan])
+
+
+# ---- seven digits
+def digits_of(n):
+    """Of a scaled element, the first one first."""
+    found = []
+    for _ in range(DIGITS):
+        found.append((n + 128) % 256 - 128)
+        n = (n - found[-1]) // 256
+    assert n == 0 and abs(found[-1]) <= 127
+    return found[::-1]
+
+
+def check_digits(reference, a, b, alpha=1.0, beta=0.0, c=None):
+    """The largest error in units of 2^-53 k max|a| max|b|, but for the rounding of C."""
+    got, s, t = run(reference, DIGITS, a, b, alpha, beta, c)
+    rows, cols = ([[digits_of(integer(x, e)) for x in row] for row, e in zip(side, steps)] for side, steps in ((a, s), (b, t)))
+    worst = 0
+    for i, row in enumerate(rows):
+        for j, col in enumerate(cols):
+            kept = sum(x[p] * y[q] * 256**(DIGITS - 1 - p - q) for x, y in zip(row, col) for p in range(DIGITS) for q in range(DIGITS - p))
+            exact = kept * fractions.Fraction(2)**(8 * (DIGITS - 1) - s[i] - t[j])
+            at = j * len(a) + i
+            whole = fractions.Fraction(alpha) * exact + (fractions.Fraction(beta) * fractions.Fraction(c[at]) if beta else 0)
+            assert struct.pack("<d", got[at]) == struct.pack("<d", nearest(whole)), (i, j, got[at])
+            true = sum(fractions.Fraction(x) * fractions.Fraction(y) for x, y in zip(a[i], b[j]))
+            largest = fractions.Fraction(max(map(abs, a[i]))) * fractions.Fraction(max(map(abs, b[j])))
+            assert abs(exact - true) <= 4 * U * len(row) * largest
+            worst = max(worst, abs(exact - true) / (U * len(row) * largest) if largest else 0)
+    return worst
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_digits_are_the_kept_products_rounded_once(reference, name):
+    check_digits(reference, *problem(name, 3, 2, 70, DIGITS))
+    rng = random.Random(name)
+    a, b = problem(name, 2, 2, 40, 2)
+    size = max((abs(x) for x in run(reference, DIGITS, a, b)[0] if math.isfinite(x)), default=1.0)
+    for alpha, beta in ((-1.0, 0.0), (0.1, 0.0), (1.0, 1.0), (1 / 3, -0.7), (0.0, 1.5), (5e-324, 1.0)):
+        check_digits(reference, a, b, alpha, beta, [rng.uniform(-1, 1) * min(size, 2.0**1000) for _ in range(4)])
+
+
+def test_the_largest_of_a_row_has_its_place(reference):
+    """From significand 1.fdfdf on the next binade's, at both ends of the range: digits of 127 at most, and 63.74 at least of the first."""
+    for significand in ("0x1p0", "0x1.fdfdeffffffffp0", "0x1.fdfdfp0", "0x1.fefefefefefefp0", "0x1.fffffffffffffp0"):
+        for exponent in (0, 1023, -1022, -1030, -1074):
+            x = math.ldexp(float.fromhex(significand), exponent)
+            s = reference.fp64_row_exponent(DIGITS, (ctypes.c_double * 1)(-x), 1, 1)
+            assert 63.74 < abs(integer(x, s)) / 256**(DIGITS - 1) < 127.5 and abs(digits_of(integer(-x, s))[0]) <= 127
+
+
+def test_an_adversary_of_digits_keeps_the_bound(reference):
+    """What is left out is largest where all digits but the first are -128: 3 of the 4 units, of sums of one sign."""
+    all_low = 64 - 128 / 255 * (1 - 256.0**-6)
+    row = [63.75] + [all_low] * 63
+    assert 2.9 < check_digits(reference, [row, [-x for x in row]], [row]) <= 4
+
+
+def test_what_is_not_finite_in_digits(reference):
+    same = lambda got, want: all(x == y or (x != x and y != y) for x, y in zip(got, want))
+    assert same(run(reference, DIGITS, [[1.0, 2.0], [math.nan, 1.0], [math.inf, 0.0]], [[1.0, 1.0], [0.0, 0.0]])[0], [3.0, math.nan, math.nan, 0.0, math.nan, math.nan])

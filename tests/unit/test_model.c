@@ -615,10 +615,11 @@ static void check_order(const struct all *a) {
     }
 }
 
-/* Warpgroups' kernels have neither scales of tiles nor planes of FP16 slices: mma.sync's beside them do. */
+/* Warpgroups' kernels have neither scales of tiles nor planes of FP16 slices nor digits of FP64: mma.sync's beside them do. */
 static void check_family(const struct gpu *g, const struct scheme *s) {
     const struct isa *isa = isa_find(g->isa), *its = target_main(g, isa, s).isa;
-    const bool beside = s->scale == SCALE_TILE || s->split == SPLIT_OZAKI;
+    const bool beside = s->scale == SCALE_TILE || s->split == SPLIT_OZAKI ||
+                        (s->split == SPLIT_DIGITS && s->in == NUMBER_F64);
     assert_ptr_equal(its, beside && isa->wgmma ? isa_find("sm_90a_mma") : isa);
 }
 

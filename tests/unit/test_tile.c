@@ -49,6 +49,17 @@ static void check_unpacked(const struct target *on, const struct tile *t) {
     assert_int_equal(64 % t->bm * (t->bm % 64) + 64 % t->bn * (t->bn % 64), 0); /* whole blocks of 64, or within one */
 }
 
+/* A thread copies 16-byte chunks of rows of all digits; results of 96 bits lie where stages did. */
+static void check_digits(const struct target *on, const struct tile *t) {
+    const int threads = tile_threads(t, on);
+    assert_int_equal(t->bk, target_fragment_k(on));
+    assert_int_equal(64 % t->bm + 64 % t->bn + t->bm % t->wm + t->bn % t->wn, 0);
+    assert_int_equal(t->wm % on->mma->m + t->wn % (on->mma->n * on->mma->b_tiles), 0);
+    assert_int_equal(2 * (t->bm + t->bn) % threads, 0);
+    assert_true(t->bm * t->bn * 12 <= t->stages * tile_stage_bytes(t, on->s));
+    assert_true(on->isa->async_copy ? t->stages == 3 : t->stages == 2);
+}
+
 static void visit(void *context, const struct tile *t) {
     struct seen *v = context;
     const int atom_k = scheme_atom_k(v->on.s), warps = tile_warps(t);
@@ -62,6 +73,10 @@ static void visit(void *context, const struct tile *t) {
     }
     if (v->on.skeleton->persistent) {
         check_warpgroups(&v->on, t);
+        return;
+    }
+    if (v->on.s->in == NUMBER_F64 && v->on.s->split == SPLIT_DIGITS) {
+        check_digits(&v->on, t);
         return;
     }
     assert_int_equal(t->bm % 64 + t->bn % 64, 0);
@@ -106,6 +121,8 @@ static void every_space_is_ordered_and_legal(void **state) {
                 tile_enumerate(&v.on, visit, &v);
                 if (2 * target_fragment_k(&v.on) > (scheme_atom_k(scheme) > 64 ? scheme_atom_k(scheme) : 64))
                     assert_int_equal(v.count, 0); /* i8x10 from 16x16x16: two fragments are more than a stage */
+                else if (scheme->split == SPLIT_DIGITS && scheme->in == NUMBER_F64)
+                    assert_in_range(v.count, 0, 3); /* none of whole fragments of 64 k; gfx90a's besides where there are two stages */
                 else if (scheme->moduli > 0)
                     assert_int_equal(v.count, 2); /* of many tiles of C, of few */
                 else if (scheme->split == SPLIT_OZAKI)
@@ -174,7 +191,7 @@ static void rows_are_consistent(void **state) {
         const struct scheme *s = &scheme_table[i];
         const bool for_flushing = scheme_find(s->name) != s; /* a second row of the name */
         assert_ptr_equal(scheme_for(s->name, for_flushing), s);
-        assert_int_equal(s->hooks == NULL, s->in == NUMBER_F64); /* elements are multiplied as they are */
+        assert_int_equal(s->hooks == NULL, s->in == NUMBER_F64 && s->split != SPLIT_DIGITS); /* elements are multiplied as they are */
         assert_true(s->hooks == NULL || strncmp(s->hooks, "scheme/", 7) == 0);
         if (s->slice == SLICE_F16 && s->hooks != NULL)
             assert_int_equal(strncmp(s->hooks + 7, s->name, strlen(s->name)), 0);
