@@ -37,12 +37,14 @@ static void *open_library(const struct dropin_settings *settings) {
 
 /* The library's members are its functions in this order, and nothing else. NULL, or the name that is not there. */
 static const char *bind_functions(struct dropin_state *s) {
-#define NAME(name) "halftone_" #name "\0"
+#define NAME(name) #name "\0"
     static const char names[] = DROPIN_FUNCTIONS(NAME);
 #undef NAME
     char *to = (char *)&s->library;
     for (const char *name = names; name[0] != '\0'; name += strlen(name) + 1) {
-        void *const at = dropin_dlsym(s->library_object, name);
+        char whole[64];
+        snprintf(whole, sizeof whole, "halftone_%s", name);
+        void *const at = dropin_dlsym(s->library_object, whole);
         if (at == NULL)
             return name;
         memcpy(to, &at, sizeof at);
@@ -67,7 +69,7 @@ static void load_with_lock(struct dropin_state *s) {
         dropin_say("%.400s; nothing is served in this process",
                    why != NULL ? why : "libhalftone.so was not found");
     else if (lacks != NULL)
-        dropin_say("libhalftone.so has no %s: it is of another version; nothing is served in this process",
+        dropin_say("libhalftone.so has no halftone_%s: it is of another version; nothing is served in this process",
                    lacks);
     else
         s->loaded = true;

@@ -3,16 +3,16 @@
 
 /* What cuBLAS calls within its own calls is not counted apart. */
 static void count(const struct cublas_entry *entry, enum dropin_api api, enum dropin_reason why,
-                  const int64_t sizes[4]) {
+                  int64_t m, int64_t n, int64_t k) {
     const struct dropin_policy policy = {0};
     const struct dropin_call call = {.api = api,
                                      .caller = entry->caller,
                                      .op_a = '-',
                                      .op_b = '-',
-                                     .m = sizes[0],
-                                     .n = sizes[1],
-                                     .k = sizes[2],
-                                     .batch = sizes[3]};
+                                     .m = m,
+                                     .n = n,
+                                     .k = k,
+                                     .batch = 1};
     if (dropin_settings()->mode == DROPIN_MODE_OFF)
         why = DROPIN_OFF;
     dropin_note(&call, &policy, entry->nested ? DROPIN_NESTED : why, NULL, NULL);
@@ -22,8 +22,7 @@ static void count(const struct cublas_entry *entry, enum dropin_api api, enum dr
     typedef int type_##name(PARAMETERS_##form(S));                                                           \
     int name(PARAMETERS_##form(S)) {                                                                         \
         PREPARE(name)                                                                                        \
-        const int64_t sizes[4] = {SIZES_##form};                                                             \
-        count(&entry, DROPIN_API_##name, DROPIN_##why, sizes);                                               \
+        count(&entry, DROPIN_API_##name, DROPIN_##why, SIZES_##form);                                        \
         CALL_ORIGINAL(name, type_##name, ARGUMENTS_##form)                                                   \
     }
 CUBLAS_COUNTED(COUNTED, )

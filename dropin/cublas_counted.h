@@ -4,29 +4,22 @@
 #define DROPIN_CUBLAS_COUNTED_H
 
 #define CUBLAS_COUNTED(R, X)                                                                                 \
-    R(X, cublasSsyrk_v2, NO_FORM, SYRK, int)                                                                 \
     R(X, cublasSsyrkx, NO_FORM, SYRKX, int)                                                                  \
     R(X, cublasStrsm_v2, NO_FORM, TRSM, int)                                                                 \
     R(X, cublasStrsm_v2_64, NO_FORM, TRSM, int64_t)
 
-/* Of each form: parameters, the same as arguments, and what of them m, n, k and batch are. Pointers are passed on
+/* Of each form: parameters, the same as arguments, and what of them m, n and k are. Pointers are passed on
  * unread. */
-#define PARAMETERS_SYRK(S)                                                                                   \
-    void *handle, int uplo, int op, S n, S k, const void *alpha, const void *a, S lda, const void *beta,     \
-        void *c, S ldc
-#define ARGUMENTS_SYRK handle, uplo, op, n, k, alpha, a, lda, beta, c, ldc
-#define SIZES_SYRK n, n, k, 1
-
 #define PARAMETERS_SYRKX(S)                                                                                  \
     void *handle, int uplo, int op, S n, S k, const void *alpha, const void *a, S lda, const void *b, S ldb, \
         const void *beta, void *c, S ldc
 #define ARGUMENTS_SYRKX handle, uplo, op, n, k, alpha, a, lda, b, ldb, beta, c, ldc
-#define SIZES_SYRKX n, n, k, 1
+#define SIZES_SYRKX n, n, k
 
 #define PARAMETERS_TRSM(S)                                                                                   \
     void *handle, int side, int uplo, int op, int diag, S m, S n, const void *alpha, const void *a, S lda,   \
         void *b, S ldb
 #define ARGUMENTS_TRSM handle, side, uplo, op, diag, m, n, alpha, a, lda, b, ldb
-#define SIZES_TRSM m, n, side == 0 ? m : n, 1
+#define SIZES_TRSM m, n, side == 0 ? m : n
 
 #endif

@@ -23,11 +23,11 @@ static bool is_on(void) {
     return is == 2;
 }
 
-static int name_of(const char *name) {
-    for (int i = 0; i < CUBLAS_NAMES; i++)
-        if (cublas_own[i] != NULL && strcmp(cublas_name_text((enum cublas_name)i), name) == 0)
-            return i;
-    return -1;
+static bool is_replaced(const char *name) {
+    for (int i = 0; i < CUBLAS_NAMES_REPLACED; i++)
+        if (strcmp(cublas_name_text((enum cublas_name)i), name) == 0)
+            return true;
+    return false;
 }
 
 static bool begins(const struct dropin_caller *object, const char *text) {
@@ -38,17 +38,14 @@ static bool begins(const struct dropin_caller *object, const char *text) {
  * Apart from dlsym, since objects on the stack keep compilers from the jump. */
 static __attribute__((noinline)) void *replacement(const void *caller, void *object, const char *name) {
     struct dropin_caller of_caller, of_found;
-    const int at = name_of(name);
-    void *const found = at >= 0 ? dropin_dlsym(object, name) : NULL;
+    void *const found = is_replaced(name) ? dropin_dlsym(object, name) : NULL;
     if (found == NULL || !dropin_find_caller(found, &of_found) || !begins(&of_found, "libcublas"))
         return NULL;
     if (!dropin_find_caller(caller, &of_caller) || begins(&of_caller, "libcublas") ||
         begins(&of_caller, "libcudnn") || dropin_settings()->mode == DROPIN_MODE_OFF)
         return NULL;
     cublas_note_lookup((uintptr_t)caller - of_caller.offset, of_found.path);
-    void *own;
-    memcpy(&own, &cublas_own[at], sizeof own);
-    return own;
+    return cublas_own(name);
 }
 
 void *dlsym(void *restrict object, const char *restrict name) {

@@ -18,7 +18,19 @@ struct called {
 #define MATRIX_TYPES_GIVEN .a_type = a_type, .b_type = b_type, .c_type = c_type, .compute = CU_COMPUTE_32F
 #define ONE_MATRIX .batch = 1
 #define BATCH_GIVEN .stride_a = stride_a, .stride_b = stride_b, .stride_c = stride_c, .batch = batch, .strided = true
-#define ARRAYS_GIVEN .batch = batch, .run_arrays = cublas_run_arrays, .done = &done
+#define ARRAYS_GIVEN .batch = batch, .run = cublas_run_arrays, .done = &done, .least_work = CUBLAS_LEAST_OF_ARRAYS
+/* Of a triangle, whose second operand is the first, transposed. */
+#define TRIANGLE_GIVEN                                                                                       \
+    .batch = 1, .run = cublas_run_triangle, .done = &done, .least_work = CUBLAS_LEAST_OF_TRIANGLE, .uplo = uplo, .origin = entry.origin
+#define OF_TRIANGLE                                                                                          \
+    int64_t done = 0;                                                                                        \
+    const int op_b = op_a == CU_OP_N ? CU_OP_T : CU_OP_N;                                                    \
+    const int64_t m = n, ldb = lda;                                                                          \
+    const void *const b = a;
+/* Where the original did a part it has done the rest. */
+#define UNLESS_DONE                                                                                          \
+    if (done > 0)                                                                                            \
+        return (int)(done - 1);
 /* Of arrays of pointers the original does the products that were not launched. */
 #define WITHOUT_DONE a += done, b += done, c += done, batch -= done;
 
@@ -55,6 +67,8 @@ enum { FIRST_API = DROPIN_API_cublasSgemm_v2 }; /* names begin as the counted on
 #define VALUES_BATCHED(S) VALUES_GEMM(S), (S)batch
 #define VALUES_SGEMM_EX(S) handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, a_type, (S)lda, b, b_type, (S)ldb, beta, c, c_type, (S)ldc
 #define VALUES_GEMM_EX(S) VALUES_SGEMM_EX(S), compute, algo
+#define SYRK(S) CUBLAS_SYRK_ARGS(void, S)
+#define VALUES_SYRK(S) handle, uplo, op_a, (S)n, (S)k, alpha, a, (S)lda, beta, c, (S)ldc
 #define VALUES_BATCHED_EX(S) VALUES_SGEMM_EX(S), (S)batch, compute, algo
 #define VALUES_STRIDED_EX(S)                                                                                 \
     handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, a_type, (S)lda, stride_a, b, b_type, (S)ldb, stride_b,   \
@@ -63,6 +77,7 @@ enum { FIRST_API = DROPIN_API_cublasSgemm_v2 }; /* names begin as the counted on
 FORM(gemm, GEMM, VALUES_GEMM, TYPE_OF_NAME, ONE_MATRIX, , )
 FORM(gemm_strided, GEMM_STRIDED, VALUES_STRIDED, TYPE_OF_NAME, BATCH_GIVEN, , )
 FORM(gemm_batched, GEMM_BATCHED, VALUES_BATCHED, TYPE_OF_NAME, ARRAYS_GIVEN, int64_t done = 0;, WITHOUT_DONE)
+FORM(syrk, SYRK, VALUES_SYRK, TYPE_OF_NAME, TRIANGLE_GIVEN, OF_TRIANGLE, UNLESS_DONE)
 FORM(sgemm_ex, CUBLAS_SGEMM_EX_ARGS, VALUES_SGEMM_EX, MATRIX_TYPES_GIVEN, ONE_MATRIX, , )
 FORM(gemm_ex, CUBLAS_GEMM_EX_ARGS, VALUES_GEMM_EX, TYPES_GIVEN, ONE_MATRIX, , )
 FORM(gemm_strided_ex, CUBLAS_GEMM_STRIDED_EX_ARGS, VALUES_STRIDED_EX, TYPES_GIVEN, BATCH_GIVEN, , )
@@ -86,6 +101,8 @@ ENTRIES(cublasSgemmStridedBatched, gemm_strided, GEMM_STRIDED, VALUES_STRIDED, C
 ENTRIES(cublasDgemmStridedBatched, gemm_strided, GEMM_STRIDED, VALUES_STRIDED, CU_R_64F)
 ENTRIES(cublasSgemmBatched, gemm_batched, GEMM_BATCHED, VALUES_BATCHED, CU_R_32F)
 ENTRIES(cublasDgemmBatched, gemm_batched, GEMM_BATCHED, VALUES_BATCHED, CU_R_64F)
+ENTRIES(cublasSsyrk_v2, syrk, SYRK, VALUES_SYRK, CU_R_32F)
+ENTRIES(cublasDsyrk_v2, syrk, SYRK, VALUES_SYRK, CU_R_64F)
 ENTRIES(cublasSgemmEx, sgemm_ex, CUBLAS_SGEMM_EX_ARGS, VALUES_SGEMM_EX, CU_R_32F)
 ENTRIES(cublasGemmEx, gemm_ex, CUBLAS_GEMM_EX_ARGS, VALUES_GEMM_EX, CU_R_32F)
 ENTRIES(cublasGemmStridedBatchedEx, gemm_strided_ex, CUBLAS_GEMM_STRIDED_EX_ARGS, VALUES_STRIDED_EX, CU_R_32F)
@@ -122,12 +139,6 @@ int cublasDestroy_v2(void *handle) {
     cublas_forget_workspace(handle);
     return ((destroy *)entry.origin->function[NAME_cublasDestroy_v2])(handle);
 }
-
-void (*const cublas_own[CUBLAS_NAMES])(void) = {
-#define ENTRY(name) [NAME_##name] = (void (*)(void))name,
-    CUBLAS_REPLACED(ENTRY)
-#undef ENTRY
-};
 
 /* The products' names, as DROPIN_CUBLAS_APIS has them, and behind them those of all other functions. */
 DROPIN_FACE(CUBLAS_ALL, cublasSgemm_v2)

@@ -25,15 +25,15 @@ void cublas_note_lookup(uintptr_t object, const char *path);
 const char *cublas_name_text(enum cublas_name name); /* cublas_entries.c */
 /* Says once that there is no original of this name; the status of a call that cannot be made. */
 int cublas_has_no_original(enum cublas_name name);
-/* Addresses of the face's own functions, by enum cublas_name; NULL for those that are not replaced. */
-extern void (*const cublas_own[CUBLAS_NAMES])(void);
+/* The face's own function of this name. */
+void *cublas_own(const char *name);
 
 struct cublas_gemm;
 struct cublas_setting;
-/* DROPIN_SERVED: *code is a product's; else nothing was launched. */
-typedef enum dropin_reason cublas_array_runner(const struct dropin_library *library, halftone *handle,
-                                               const struct dropin_call *call, const struct cublas_gemm *gemm,
-                                               const struct cublas_setting *setting, int *code);
+/* What is more than one product. DROPIN_SERVED: *code is a product's; else nothing was launched. */
+typedef enum dropin_reason cublas_runner(const struct dropin_library *library, halftone *handle,
+                                         const struct dropin_call *call, const struct cublas_gemm *gemm,
+                                         const struct cublas_setting *setting, int *code);
 
 /* A product of any form; what a form lacks has the value that it stands for. */
 struct cublas_gemm {
@@ -46,8 +46,11 @@ struct cublas_gemm {
     int a_type, b_type, c_type, compute;
     int64_t lda, ldb, ldc, stride_a, stride_b, stride_c, batch;
     bool strided;
-    cublas_array_runner *run_arrays; /* a, b and c are arrays of pointers on the device; else NULL */
-    int64_t *done;                   /* of those, how many products were launched */
+    cublas_runner *run;         /* of arrays: a, b and c are arrays of pointers on the device; of a triangle; else NULL */
+    int64_t *done;              /* of arrays how many products were launched; of a triangle 0, or, where the original did a part: 1 + its status */
+    double least_work;          /* of those; see struct dropin_call */
+    const struct cublas_origin *origin; /* of a triangle: the original, and which of the two */
+    int uplo;
 };
 
 static inline size_t cublas_element_bytes(enum dropin_kind kind) {
@@ -68,8 +71,11 @@ enum dropin_reason cublas_judge_form(const struct cublas_gemm *gemm, int math, e
 /* cublas_product.c: with the handle's stream, scalars and workspace set. */
 int cublas_run_prepared(const struct dropin_library *library, halftone *handle, const struct dropin_call *call,
                         const struct cublas_gemm *gemm);
-/* cublas_arrays.c: arrays of pointers, likewise. */
-cublas_array_runner cublas_run_arrays;
+/* cublas_arrays.c, cublas_triangle.c: likewise. Least work of arrays, which are read: the device then waits for the host, some 20 us of
+ * at least 300; of a triangle, which has up to 20 small launches beside its products (bench/decisions/057). */
+cublas_runner cublas_run_arrays, cublas_run_triangle;
+#define CUBLAS_LEAST_OF_ARRAYS (2048.0 * 2048.0 * 2048.0)
+#define CUBLAS_LEAST_OF_TRIANGLE (4096.0 * 4096.0 * 4096.0)
 
 /* cublas_fp64.c: a product of FP64; whether its emulation is predicted faster than FP64 arithmetic. */
 int cublas_multiply64(const struct dropin_library *library, halftone *handle, const struct dropin_call *call,

@@ -11,6 +11,7 @@
 
 enum cu_status { CU_SUCCESS = 0, CU_NOT_SUPPORTED = 15 };
 enum cu_op { CU_OP_N = 0, CU_OP_T = 1, CU_OP_C = 2 };
+enum cu_fill { CU_LOWER = 0, CU_UPPER = 1 };
 enum cu_pointer_mode { CU_POINTER_HOST = 0, CU_POINTER_DEVICE = 1 };
 enum cu_type { CU_R_32F = 0, CU_R_64F = 1 };
 /* cublasMath_t without its flag for reductions. The two emulated modes may be set together: each says something of its type alone. */
@@ -81,7 +82,8 @@ enum lt_epilogue { LT_EPILOGUE_NONE = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS 
 #define CUBLAS_STATE(X) X(cublasSetStream_v2) X(cublasSetWorkspace_v2) X(cublasDestroy_v2)
 /* Asked, never replaced. */
 #define CUBLAS_ASKED(X)                                                                                      \
-    X(cublasGetStream_v2) X(cublasGetPointerMode_v2) X(cublasGetMathMode) X(cublasGetSmCountTarget)
+    X(cublasGetStream_v2) X(cublasGetPointerMode_v2) X(cublasGetMathMode) X(cublasGetSmCountTarget)                             \
+    X(cublasStrttp) X(cublasStpttr) X(cublasDtrttp) X(cublasDtpttr)
 #define CUBLASLT_ASKED(X)                                                                                    \
     X(cublasLtMatmulDescGetAttribute)                                                                        \
     X(cublasLtMatrixLayoutGetAttribute)                                                                      \
@@ -99,12 +101,12 @@ enum lt_epilogue { LT_EPILOGUE_NONE = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS 
     CUBLAS_PRODUCTS(X) CUBLASLT_PRODUCTS(X) CUBLAS_COUNTED(CUBLAS_COUNTED_NAME, X) CUBLAS_STATE(X)
 #define CUBLAS_ALL(X) CUBLAS_REPLACED(X) CUBLAS_ASKED(X) CUBLASLT_ASKED(X)
 
-enum cublas_name {
 #define CUBLAS_NAME(name) NAME_##name,
-    CUBLAS_ALL(CUBLAS_NAME)
+enum cublas_name { CUBLAS_ALL(CUBLAS_NAME) CUBLAS_NAMES };
+#define CUBLAS_ONE(name) +1
+enum { CUBLAS_NAMES_REPLACED = 0 CUBLAS_REPLACED(CUBLAS_ONE) }; /* these come first */
 #undef CUBLAS_NAME
-        CUBLAS_NAMES
-};
+#undef CUBLAS_ONE
 
 /* Forms of a product: the 32-bit and the 64-bit one differ in S, the type of sizes. */
 #define CUBLAS_GEMM_ARGS(T, S)                                                                               \
@@ -136,6 +138,9 @@ enum cublas_name {
     void *handle, int op_a, int op_b, S m, S n, S k, const void *alpha, const void *const *a, int a_type,    \
         S lda, const void *const *b, int b_type, S ldb, const void *beta, void *const *c, int c_type, S ldc, \
         S batch, int compute, int algo
+
+#define CUBLAS_SYRK_ARGS(T, S)                                                                               \
+    void *handle, int uplo, int op_a, S n, S k, const T *alpha, const T *a, S lda, const T *beta, T *c, S ldc
 
 #define CUBLASLT_MATMUL_ARGS                                                                                 \
     void *handle, void *desc, const void *alpha, const void *a, void *a_layout, const void *b,               \

@@ -19,27 +19,39 @@ static _Thread_local struct {
 
 static struct cublas_origin *origins; /* grows only; equal ones are one */
 
+/* Where the face begins and ends in memory; the linker has these names. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
+
+/* A function of the face. A table of their addresses would cost each process a relocation a function. */
+static bool is_own(const void *at) {
+    return (uintptr_t)at >= (uintptr_t)__ehdr_start && (uintptr_t)at < (uintptr_t)_end;
+}
+
+void *cublas_own(const char *name) {
+    Dl_info ours;
+    void *const face = dladdr((const void *)&origins, &ours) != 0 ? dlopen(ours.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    return face != NULL ? dropin_dlsym(face, name) : NULL; /* kept: a face is never unloaded */
+}
+
 /* Fills what `find` gives; false: nothing. */
-static bool fill(struct cublas_origin *o, void *(*find)(const void *where, const char *name, const void *own),
-                 const void *where) {
+static bool fill(struct cublas_origin *o, void *(*find)(const void *where, const char *name), const void *where) {
     bool any = false;
     for (int i = 0; i < CUBLAS_NAMES; i++) {
-        void *own = NULL;
-        memcpy(&own, &cublas_own[i], sizeof own);
-        void *const at = find(where, cublas_name_text((enum cublas_name)i), own);
+        void *at = find(where, cublas_name_text((enum cublas_name)i));
+        if (is_own(at))
+            at = NULL;
         memcpy(&o->function[i], &at, sizeof at);
         any = any || at != NULL;
     }
     return any;
 }
 
-static void *find_for_caller(const void *caller, const char *name, const void *own) {
-    return dropin_next_symbol((const struct dropin_caller *)caller, name, own);
+static void *find_for_caller(const void *caller, const char *name) {
+    return dropin_next_symbol((const struct dropin_caller *)caller, name, NULL);
 }
 
-static void *find_in_object(const void *object, const char *name, const void *own) {
-    void *const at = dropin_dlsym((void *)(uintptr_t)object, name);
-    return at != own ? at : NULL;
+static void *find_in_object(const void *object, const char *name) {
+    return dropin_dlsym((void *)(uintptr_t)object, name);
 }
 
 /* ---- callers that are linked to no cuBLAS: they have looked the function up, or call through libffi ---- */

@@ -11,8 +11,6 @@
 static const double LEAST_WORK = 128.0 * 128.0 * 128.0;
 /* Of FP64, where whether it pays is asked of the model from here on: a question costs microseconds. */
 static const double LEAST_WORK64 = 256.0 * 256.0 * 256.0;
-/* Of arrays of pointers, which are read: the device then waits for the host, some 20 us of at least 300. */
-static const double LEAST_WORK_OF_ARRAYS = 2048.0 * 2048.0 * 2048.0;
 
 static char letter(int op) {
     return op == CU_OP_N ? 'N' : 'T';
@@ -96,8 +94,8 @@ static enum dropin_reason run_around(const struct dropin_call *call, const struc
         return DROPIN_NO_DRIVER;
     enum dropin_reason why = DROPIN_SERVED;
     int code = prepare(library, handle, call, setting);
-    if (code == HALFTONE_OK && g->run_arrays != NULL)
-        why = g->run_arrays(library, handle, call, g, setting, &code);
+    if (code == HALFTONE_OK && g->run != NULL)
+        why = g->run(library, handle, call, g, setting, &code);
     else if (code == HALFTONE_OK)
         code = cublas_run_prepared(library, handle, call, g);
     if (why != DROPIN_SERVED)
@@ -147,7 +145,7 @@ struct dropin_call cublas_describe(const struct cublas_entry *entry, const struc
                                      .n = g->n,
                                      .k = g->k,
                                      .batch = g->batch,
-                                     .least_work = g->run_arrays != NULL   ? LEAST_WORK_OF_ARRAYS
+                                     .least_work = g->run != NULL          ? g->least_work
                                                    : g->a_type == CU_R_64F ? LEAST_WORK64
                                                                            : LEAST_WORK};
     return call;

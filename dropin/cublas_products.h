@@ -23,7 +23,11 @@
     X(cublasDgemmBatched)                                                                                    \
     X(cublasDgemmBatched_64)                                                                                 \
     X(cublasGemmBatchedEx)                                                                                   \
-    X(cublasGemmBatchedEx_64)
+    X(cublasGemmBatchedEx_64)                                                                                \
+    X(cublasSsyrk_v2)                                                                                        \
+    X(cublasSsyrk_v2_64)                                                                                     \
+    X(cublasDsyrk_v2)                                                                                        \
+    X(cublasDsyrk_v2_64)
 #define CUBLASLT_PRODUCTS(X) X(cublasLtMatmul)
 
 #endif

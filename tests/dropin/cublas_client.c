@@ -21,6 +21,10 @@ int cublasSetMathMode(void *handle, int mode);
 int cublasSetSmCountTarget(void *handle, int count);
 int cublasSgemm_v2(CUBLAS_SGEMM_ARGS(int));
 int cublasSgemm_v2_64(CUBLAS_SGEMM_ARGS(int64_t));
+int cublasSsyrk_v2(CUBLAS_SYRK_ARGS(float, int));
+int cublasSsyrk_v2_64(CUBLAS_SYRK_ARGS(float, int64_t));
+int cublasDsyrk_v2(CUBLAS_SYRK_ARGS(double, int));
+int cublasDsyrk_v2_64(CUBLAS_SYRK_ARGS(double, int64_t));
 int cublasDgemm_v2(CUBLAS_DGEMM_ARGS(int));
 int cublasDgemm_v2_64(CUBLAS_DGEMM_ARGS(int64_t));
 int cublasDgemmStridedBatched(CUBLAS_DGEMM_STRIDED_ARGS(int));
@@ -48,9 +52,9 @@ int client_major(void) {
 
 /* ---- the words ---- */
 
-enum { M, N, K, LDA, LDB, LDC, SA, SB, SC, BATCH, OPA, OPB, TYPE_A, TYPE_B, TYPE_C, COMPUTE, ALGO, MATH, POINTERS, SM, NULLS, WORKSPACE, STREAM, SEED, LATE, APART, NUMBERS };
+enum { M, N, K, LDA, LDB, LDC, SA, SB, SC, BATCH, OPA, OPB, TYPE_A, TYPE_B, TYPE_C, COMPUTE, ALGO, MATH, POINTERS, SM, NULLS, WORKSPACE, STREAM, SEED, LATE, APART, UPLO, NUMBERS };
 static const char *const words_of[NUMBERS] = {"m", "n", "k", "lda", "ldb", "ldc", "sa", "sb", "sc", "batch", "opa", "opb", "ta", "tb",
-                                              "tc", "compute", "algo", "math", "pointers", "sm", "nulls", "workspace", "stream", "seed", "late", "apart"};
+                                              "tc", "compute", "algo", "math", "pointers", "sm", "nulls", "workspace", "stream", "seed", "late", "apart", "uplo"};
 /* How the matrices of an array of pointers lie: evenly; the first two exchanged; A's last one misaligned, which only the original takes. */
 enum { EVEN, EXCHANGED, MISALIGNED };
 enum { NO_ALPHA = 1, NO_HANDLE = 2, NAN_C = 4 };
@@ -58,7 +62,7 @@ enum { NO_ALPHA = 1, NO_HANDLE = 2, NAN_C = 4 };
 struct form {
     char api[40];
     long long is[NUMBERS];
-    int is_fp64;
+    int is_fp64, is_triangle;
     double alpha, beta;
 };
 
@@ -92,6 +96,9 @@ static int read_words(const char *words, struct form *f) {
     if (f->api[0] == 'D')
         f->is[TYPE_A] = f->is[TYPE_B] = f->is[TYPE_C] = CU_R_64F;
     f->is_fp64 = f->is[TYPE_A] == CU_R_64F && f->is[TYPE_B] == CU_R_64F && f->is[TYPE_C] == CU_R_64F;
+    f->is_triangle = strstr(f->api, "syrk") != NULL;
+    if (f->is_triangle) /* its second operand is the first */
+        f->is[M] = f->is[N], f->is[OPB] = f->is[OPA] == 0, f->is[LDB] = f->is[LDA];
     const long long rows[3] = {f->is[OPA] == 0 ? f->is[M] : f->is[K], f->is[OPB] == 0 ? f->is[K] : f->is[N], f->is[M]};
     const long long columns[3] = {f->is[OPA] == 0 ? f->is[K] : f->is[M], f->is[OPB] == 0 ? f->is[N] : f->is[K], f->is[N]};
     for (int i = 0; i < 3; i++) {
@@ -173,6 +180,11 @@ struct matrices {
     double host[2]; /* alpha and beta as the call takes them */
 };
 
+/* Of a triangle that is not of C the call knows nothing. */
+static int has_element(const struct form *f, long long i, long long j) {
+    return !f->is_triangle || (f->is[UPLO] == CU_LOWER ? i >= j : i <= j);
+}
+
 static void make_matrices(const struct form *f, struct matrices *x) {
     uint64_t state = (uint64_t)f->is[SEED] + 1;
     for (int i = 0; i < 3; i++) {
@@ -202,7 +214,7 @@ static int is_of_c(const struct form *f, size_t at) {
     const long long strided = strstr(f->api, "Batched") != NULL, stride = strided && f->is[SC] > 0 ? f->is[SC] : 0;
     for (long long i = 0; i < (strided ? f->is[BATCH] : 1); i++) {
         const long long within = (long long)at - i * stride;
-        if (within >= 0 && within / f->is[LDC] < f->is[N] && within % f->is[LDC] < f->is[M])
+        if (within >= 0 && within / f->is[LDC] < f->is[N] && within % f->is[LDC] < f->is[M] && has_element(f, within % f->is[LDC], within / f->is[LDC]))
             return 1;
     }
     return 0;
@@ -215,7 +227,7 @@ static double error_of(const struct form *f, const struct matrices *x, long long
     long double sum = 0, size = 0;
     for (long long p = 0; f->alpha != 0 && p < f->is[K]; p++) {
         const long double term = (long double)get(f, x->x[0], (size_t)(a + (f->is[OPA] == 0 ? i + p * f->is[LDA] : p + i * f->is[LDA]))) *
-                                 get(f, x->x[1], (size_t)(b + (f->is[OPB] == 0 ? p + j * f->is[LDB] : j + p * f->is[LDB])));
+                                 get(f, x->x[f->is_triangle ? 0 : 1], (size_t)(b + (f->is[OPB] == 0 ? p + j * f->is[LDB] : j + p * f->is[LDB])));
         sum += term;
         size += fabsl(term);
     }
@@ -236,7 +248,7 @@ static void write_error(const struct form *f, const struct matrices *x, int stat
     for (long long entry = 0; status == CU_SUCCESS && entry < entries; entry++)
         for (long long j = 0; j < f->is[N]; j++)
             for (long long i = 0; i < f->is[M]; i++)
-                worst = fmax(worst, error_of(f, x, entry, i, j));
+                worst = has_element(f, i, j) ? fmax(worst, error_of(f, x, entry, i, j)) : worst;
     if (spoilt)
         snprintf(text, 32, "spoilt");
     else if (status == CU_SUCCESS)
@@ -297,6 +309,22 @@ static int call_arrays(const struct form *f, void *handle, const void *alpha, co
     give_back(pointers);
     give_back(apart);
     return status;
+}
+
+static int call_triangle(const struct form *f, void *handle, const void *alpha, const void *beta, struct matrices *x) {
+    const long long *const is = f->is;
+    const int n = (int)is[N], k = (int)is[K], lda = (int)is[LDA], ldc = (int)is[LDC], op = (int)is[OPA], uplo = (int)is[UPLO];
+    if (strcmp(f->api, "Ssyrk_v2") == 0)
+        return cublasSsyrk_v2(handle, uplo, op, n, k, (const float *)alpha, (const float *)x->x[0], lda, (const float *)beta, (float *)x->x[2], ldc);
+    if (strcmp(f->api, "Dsyrk_v2") == 0)
+        return cublasDsyrk_v2(handle, uplo, op, n, k, (const double *)alpha, (const double *)x->x[0], lda, (const double *)beta, (double *)x->x[2], ldc);
+#ifndef ONLY_32_BITS
+    if (strcmp(f->api, "Ssyrk_v2_64") == 0)
+        return cublasSsyrk_v2_64(handle, uplo, op, is[N], is[K], (const float *)alpha, (const float *)x->x[0], is[LDA], (const float *)beta, (float *)x->x[2], is[LDC]);
+    if (strcmp(f->api, "Dsyrk_v2_64") == 0)
+        return cublasDsyrk_v2_64(handle, uplo, op, is[N], is[K], (const double *)alpha, (const double *)x->x[0], is[LDA], (const double *)beta, (double *)x->x[2], is[LDC]);
+#endif
+    return -1;
 }
 
 static int call(const struct form *f, void *handle, const float *alpha, const float *beta, struct matrices *x) {
@@ -366,7 +394,8 @@ int client_call(const char *words) {
     char *const scalars = (char *)(f.is[POINTERS] == CU_POINTER_DEVICE ? x.scalars : x.host);
     void *const used = f.is[NULLS] & NO_HANDLE ? NULL : handle, *const alpha = f.is[NULLS] & NO_ALPHA ? NULL : scalars, *const beta = scalars + width(&f);
     const int is_arrays = strstr(f.api, "Batched") != NULL && strstr(f.api, "Strided") == NULL;
-    const int status = is_arrays         ? call_arrays(&f, used, alpha, beta, &x)
+    const int status = f.is_triangle     ? call_triangle(&f, used, alpha, beta, &x)
+                       : is_arrays       ? call_arrays(&f, used, alpha, beta, &x)
                        : f.api[0] == 'D' ? call64(&f, used, (const double *)alpha, (const double *)beta, &x)
                                        : call(&f, used, (const float *)alpha, (const float *)beta, &x);
     char error[32];

@@ -1,4 +1,5 @@
 /* fake_cublas: stands for libcublas.so.MAJOR: the functions that the face knows of, products as sums in FP64, and what was called.
+ * FAKE_TPTTR_FAILS=N: all calls of TPTTR but the first N fail.
  * Linked as NVIDIA's: every symbol has the version node libcublas.so.MAJOR, and its own calls are bound within (-Bsymbolic). */
 #include <stdlib.h>
 
@@ -107,12 +108,16 @@ static double at(const struct product *p, const void *x, int64_t i) {
     return p->types == CU_R_64F ? ((const double *)x)[i] : (double)((const float *)x)[i];
 }
 
-static void multiply(const struct product *p, int64_t entry) {
+enum { WHOLE = -1 }; /* else CU_LOWER, CU_UPPER: of C a triangle */
+
+static void multiply(const struct product *p, int64_t entry, int uplo) {
     const double alpha = at(p, p->alpha, 0), beta = at(p, p->beta, 0);
     const int64_t a = entry * p->stride_a, b = entry * p->stride_b, c = entry * p->stride_c;
     for (int64_t j = 0; j < p->n; j++)
         for (int64_t i = 0; i < p->m; i++) {
             double sum = 0;
+            if ((uplo == CU_LOWER && i < j) || (uplo == CU_UPPER && i > j))
+                continue;
             for (int64_t x = 0; alpha != 0 && x < p->k; x++)
                 sum += at(p, p->a, a + (p->op_a == CU_OP_N ? i + x * p->lda : x + i * p->lda)) * at(p, p->b, b + (p->op_b == CU_OP_N ? x + j * p->ldb : j + x * p->ldb));
             sum = alpha * sum + (beta != 0 ? beta * at(p, p->c, c + i + j * p->ldc) : 0);
@@ -123,12 +128,12 @@ static void multiply(const struct product *p, int64_t entry) {
         }
 }
 
-static int run(const struct product *p) {
+static int run_part(const struct product *p, int uplo) {
     const int64_t rows_a = p->op_a == CU_OP_N ? p->m : p->k, rows_b = p->op_b == CU_OP_N ? p->k : p->n;
     __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
     if (of(p->handle) == NULL)
         return NOT_INITIALIZED;
-    if (p->op_a < 0 || p->op_a > CU_OP_C || p->op_b < 0 || p->op_b > CU_OP_C || p->m < 0 || p->n < 0 || p->k < 0 || p->batch < 0)
+    if (uplo < WHOLE || uplo > CU_UPPER || p->op_a < 0 || p->op_a > CU_OP_C || p->op_b < 0 || p->op_b > CU_OP_C || p->m < 0 || p->n < 0 || p->k < 0 || p->batch < 0)
         return INVALID;
     if (p->lda < (rows_a > 1 ? rows_a : 1) || p->ldb < (rows_b > 1 ? rows_b : 1) || p->ldc < (p->m > 1 ? p->m : 1) || p->alpha == NULL || p->beta == NULL)
         return INVALID;
@@ -136,8 +141,12 @@ static int run(const struct product *p) {
     if (p->types != is_fp64 || p->compute < 64)
         return CU_NOT_SUPPORTED;
     for (int64_t i = 0; i < p->batch; i++)
-        multiply(p, i);
+        multiply(p, i, uplo);
     return CU_SUCCESS;
+}
+
+static int run(const struct product *p) {
+    return run_part(p, WHOLE);
 }
 
 /* Type and compute type, as two words. */
@@ -220,6 +229,36 @@ static int run_arrays(const struct product *of, const void *const *a, const void
         return run(&p);                                                                                      \
     }
 
+#define SYRK(name, T, S)                                                                                     \
+    FAKE int name(CUBLAS_SYRK_ARGS(T, S));                                                                   \
+    int name(CUBLAS_SYRK_ARGS(T, S)) {                                                                       \
+        const struct product p = {handle, op_a, op_a == CU_OP_N ? CU_OP_T : op_a > CU_OP_C ? op_a : CU_OP_N, n, n, k, alpha, a, a, beta, c, lda, lda, ldc, 0, 0, 0, 1, TYPE_OF(T)}; \
+        return run_part(&p, uplo);                                                                           \
+    }
+/* Between a triangle of a matrix and its columns one after the other. */
+#define PACKED(to, from, T)                                                                                  \
+    FAKE int to(void *handle, int uplo, int n, const T *a, int lda, T *packed);                              \
+    FAKE int from(void *handle, int uplo, int n, const T *packed, T *a, int lda);                            \
+    int to(void *handle, int uplo, int n, const T *a, int lda, T *packed) {                                  \
+        for (int64_t j = 0; j < n; j++)                                                                      \
+            for (int64_t i = uplo == CU_LOWER ? j : 0; i < (uplo == CU_LOWER ? n : j + 1); i++)              \
+                *packed++ = a[i + j * lda];                                                                  \
+        return of(handle) == NULL;                                                                           \
+    }                                                                                                        \
+    int from(void *handle, int uplo, int n, const T *packed, T *a, int lda) {                                \
+        static int count;                                                                                    \
+        const char *const most = getenv("FAKE_TPTTR_FAILS");                                                 \
+        if (most != NULL && count++ >= atoi(most))                                                           \
+            return INVALID;                                                                                  \
+        for (int64_t j = 0; j < n; j++)                                                                      \
+            for (int64_t i = uplo == CU_LOWER ? j : 0; i < (uplo == CU_LOWER ? n : j + 1); i++)              \
+                a[i + j * lda] = *packed++;                                                                  \
+        return of(handle) == NULL;                                                                           \
+    }
+PACKED(cublasStrttp, cublasStpttr, float)
+PACKED(cublasDtrttp, cublasDtpttr, double)
+SYRK(cublasSsyrk_v2, float, int)
+SYRK(cublasDsyrk_v2, double, int)
 GEMM(cublasSgemm_v2, float, int)
 GEMM(cublasDgemm_v2, double, int)
 GEMM_STRIDED(cublasSgemmStridedBatched, float, int)
@@ -231,6 +270,8 @@ GEMM_BATCHED(cublasDgemmBatched, double, int)
 GEMM_BATCHED_EX(cublasGemmBatchedEx, int)
 GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)
 #if MAJOR >= 12
+SYRK(cublasSsyrk_v2_64, float, int64_t)
+SYRK(cublasDsyrk_v2_64, double, int64_t)
 GEMM(cublasSgemm_v2_64, float, int64_t)
 GEMM(cublasDgemm_v2_64, double, int64_t)
 GEMM_STRIDED(cublasSgemmStridedBatched_64, float, int64_t)

@@ -12,9 +12,10 @@ from dropin_programs import HERE, SET, build_face, cc, face, fakes, lines, repla
 
 REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
 COUNTED = re.findall(r"R\(X, (\w+), (\w+),", (ROOT / "dropin/cublas_counted.h").read_text())
+TRIANGLES = ["cublasSsyrk_v2", "cublasDsyrk_v2"]
 ARRAYS = ["cublasSgemmBatched", "cublasDgemmBatched", "cublasGemmBatchedEx"]
 MUST = ["cublasSgemm_v2", "cublasSgemmEx", "cublasGemmEx", "cublasSgemmStridedBatched", "cublasGemmStridedBatchedEx", "cublasDgemm_v2", "cublasDgemmStridedBatched"]
-EXPORTED = sorted([*MUST, *ARRAYS, *[name for name, _ in COUNTED], *[name + "_64" for name in [*MUST, *ARRAYS]], "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasDestroy_v2", "cublasLtMatmul", "dlsym",
+EXPORTED = sorted([*MUST, *ARRAYS, *[name for name, _ in COUNTED], *[name + "_64" for name in [*MUST, *ARRAYS, *TRIANGLES]], *TRIANGLES, "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasDestroy_v2", "cublasLtMatmul", "dlsym",
                    "halftone_dropin_accuracy", "halftone_dropin_counters", "halftone_dropin_reset", "halftone_dropin_state", "halftone_dropin_step",
                    "halftone_dropin_thread", "halftone_dropin_version"])
 
@@ -127,7 +128,7 @@ def test_what_is_counted_alone_goes_on_with_its_arguments(face, fakes, tmp_path)
     assert [line[0] for line in native] == [name for name, _ in COUNTED] and got == native
     assert [(row["api"], row["why"], row["served"]) for row in rows] == [(name, REASONS[why], "0") for name, why in COUNTED]
     sizes = {row["api"]: tuple(int(row[name]) % 1000 - 100 for name in ("m", "n", "k", "batch")) for row in rows}
-    assert sizes["cublasSsyrk_v2"][:3] == (3, 3, 4) and sizes["cublasStrsm_v2"][:2] == (5, 6)
+    assert sizes["cublasSsyrkx"][:3] == (3, 3, 4) and sizes["cublasStrsm_v2"][:2] == (5, 6)
     wrong = build_face(tmp_path / "broken", replaced("cublas_counted.h", "ARGUMENTS_TRSM handle, side, uplo", "ARGUMENTS_TRSM handle, uplo, side"))
     native, got, _ = counted_calls(wrong, fakes, tmp_path / "of_broken")
     assert [a[0] for a, b in zip(native, got) if a != b] == ["cublasStrsm_v2", "cublasStrsm_v2_64"]
@@ -179,6 +180,78 @@ def test_a_face_that_mixes_arrays_up_is_noticed(edit, fakes, tmp_path):
     broken = build_face(tmp_path / "face", edit)
     try:
         found = faults_of_arrays(broken, fakes, tmp_path / "log")
+    except AssertionError:  # it crashed
+        return
+    assert found != []
+
+
+# With a driver, and small blocks: words of a call of SYRK, products that the face did and calls of the original, why not.
+# The tests of triangles take about 25 s together.
+SY, DSY = "api=Ssyrk_v2", "api=Dsyrk_v2"
+OF_TRIANGLES = [
+    *[(f"{api} uplo={uplo} opa={op} n=139 k=45 alpha=-1.5 beta={beta} pointers={pointers}", 1, 0, "")
+      for api in (SY, f"{SY}_64", f"{DSY} math=8", f"{DSY}_64 math=8") for uplo in (0, 1) for op, beta, pointers in ((0, 0, 0), (1, 0.75, 0), (2, 0.5, 1))],
+    *[(f"{SY} uplo={uplo} n={n} ldc=160 beta=0.5", 1, 0, "") for uplo in (0, 1) for n in (32, 35, 64, 71, 128)],
+    (f"{SY} n=139 nulls=4", 1, 0, ""), (f"{SY} n=139 nulls=4 pointers=1", 1, 0, ""), (f"{SY} n=139 alpha=0 beta=2", 1, 0, ""), (f"{SY} n=139 math=4", 1, 0, ""),
+    (f"{SY} n=139 workspace=33554432 stream=4096", 1, 0, ""), (f"{DSY} n=70 k=260 math=8 beta=0.5", 1, 0, ""),
+    (f"{SY} n=31", 0, 1, "NO_FORM"), (f"{SY} n=139 k=0 beta=2", 0, 1, "NO_FORM"), (f"{SY} n=139 uplo=2", 0, 1, ARGUMENTS), (f"{SY} n=139 opa=3", 0, 1, ARGUMENTS),
+    (f"{SY} n=139 k=45 opa=1 lda=44", 0, 1, ARGUMENTS), (f"{SY} n=139 lda=138", 0, 1, ARGUMENTS), (f"{SY} n=139 ldc=138", 0, 1, ARGUMENTS), (f"{SY} n=-1 ldc=1 lda=1", 0, 1, ARGUMENTS),
+    (f"{SY} n=139 nulls=1", 0, 1, ARGUMENTS), (f"{SY} n=139 math=2", 0, 1, PEDANTIC), (f"{SY} n=139 math=3", 0, 1, TF32), (f"{DSY} n=139", 0, 1, FP64), (f"{SY} n=139 sm=2", 0, 1, "SM_TARGET"),
+]
+
+
+def with_small_blocks(edit=None):
+    small = replaced("cublas_triangle.c", "BLOCK_LEAST = 256", "BLOCK_LEAST = 16")
+    return lambda name, text: edit(name, small(name, text)) if edit else small(name, text)
+
+
+@pytest.fixture(scope="module")
+def small_blocks(tmp_path_factory):
+    return build_face(tmp_path_factory.mktemp("blocks") / "face", with_small_blocks())
+
+
+def faults_of_triangles(face, fakes, log):
+    words = [words for words, *_ in OF_TRIANGLES]
+    alone, got = lines(fakes.driven, *words), lines(fakes.driven, *words, face=face, HALFTONE="record", HALFTONE_LOG=str(log))
+    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
+    if len(got) != len(OF_TRIANGLES) or len(rows) != len(OF_TRIANGLES):
+        return ["calls are missing"]
+    return [(words, native, mine, row[-1]) for (words, served, original, reason), native, mine, row in zip(OF_TRIANGLES, alone, got, rows)
+            if mine[0] != native[0] or (int(mine[2]), int(mine[3])) != (served, original) or not row[head.index("why")].startswith(REASONS[reason] if reason else "")
+            or (mine[1] != native[1] and (mine[1] == "spoilt" or not float(mine[1]) <= 60))]
+
+
+def test_triangles_are_multiplied_by_blocks_and_the_other_one_stays(small_blocks, face, fakes, tmp_path):
+    assert faults_of_triangles(small_blocks, fakes, tmp_path / "log") == []
+    got = lines(fakes.driven, f"{SY} n=517 k=9 uplo=1 beta=0.5", f"{SY} n=511 k=9", face=face)
+    assert [g[2:] for g in got] == [["1", "0"], ["0", "1"]] and float(got[0][1]) < 60
+    assert lines(fakes.driven, f"{SY} n=2048 k=1", face=face, HALFTONE_STRATEGY="performant")[0][2:] == ["0", "1"]
+
+
+def test_where_a_part_of_a_triangle_fails_the_original_does_the_rest(small_blocks, fakes, tmp_path):
+    words = [f"{api} n=139 beta=0.5 uplo={uplo}" for api in (SY, f"{SY}_64", f"{DSY} math=8") for uplo in (0, 1)]
+    def right(got, calls):
+        assert all(g[0] == "0" and float(g[1]) < 60 and g[2:] == ["0", str(calls)] for g in got), got
+    right(lines(fakes.driven, *words, face=small_blocks, FAKE_NO_MEMORY="1"), 1)
+    for most in (0, 5):  # of 9 blocks; then 7 squares, and what the last block's rows have
+        for one in words:
+            right(lines(fakes.driven, one, face=small_blocks, FAKE_TPTTR_FAILS=str(most)), 9 - most + 8)
+    for i, calls in ((0, 8), (2, 2), (3, 1)):
+        refuses = replaced("cublas_triangle.c", "        if (code == HALFTONE_OK)\n            code = multiply(", f"        if (i == {i})\n            code = HALFTONE_WORKSPACE;\n        if (code == HALFTONE_OK)\n            code = multiply(")
+        right(lines(fakes.driven, *words, face=build_face(tmp_path / str(i), with_small_blocks(refuses))), calls)
+
+
+@pytest.mark.parametrize("edit", [
+    pytest.param(replaced("cublas_triangle.c", "if (t->g->uplo == CU_UPPER)", "if (false)"), id="upper"),
+    pytest.param(replaced("cublas_triangle.c", "x.apart * (t->g->ldc + 1)", "x.apart * t->g->ldc"), id="stride"),
+    pytest.param(replaced("cublas_triangle.c", "!reads_c(t, s) || copy_diagonal(t, s)", "true"), id="beta"),
+    pytest.param(replaced("cublas_triangle.c", "i < t->levels + (t->rest > 0)", "i < t->levels"), id="rest"),
+    pytest.param(replaced("cublas_triangle.c", "g->lda < (g->op_a == CU_OP_N ? g->n : g->k)", "false"), id="lda"),
+])
+def test_a_face_that_mixes_triangles_up_is_noticed(edit, fakes, tmp_path):
+    broken = build_face(tmp_path / "face", with_small_blocks(edit))
+    try:
+        found = faults_of_triangles(broken, fakes, tmp_path / "log")
     except AssertionError:  # it crashed
         return
     assert found != []

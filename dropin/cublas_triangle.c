@@ -1,0 +1,201 @@
+/* cublas_triangle.c: SYRK: one triangle of C = alpha op(A) op(A)^T + beta C; the other is neither read nor written. C's diagonal has
+ * 2^levels blocks of `block` rows and one of what is left. What lies between the first and the second half of a range is a square; those of all
+ * ranges of a length lie evenly apart, so each level is one batch by strides. Blocks of the diagonal are multiplied whole, into
+ * memory of their own, and cuBLAS' TRTTP and TPTTR, which copy, put their triangles in place: n n k (1 + 2^-levels)
+ * multiplications, of n n k (1 + 1/n) in the triangle. */
+#include <limits.h>
+
+#include "cublas_face.h"
+
+enum { TO_PACKED, FROM_PACKED, SYRK, GEMM, FUNCTIONS };
+enum { LEVELS_MOST = 3, BLOCK_LEAST = 256, BLOCK_MULTIPLE = 4 };
+
+typedef int to_packed(void *handle, int uplo, int n, const void *a, int lda, void *packed);
+typedef int from_packed(void *handle, int uplo, int n, const void *packed, void *a, int lda);
+typedef int gemm(CUBLAS_GEMM_ARGS(void, int));
+typedef int syrk(CUBLAS_SYRK_ARGS(void, int));
+
+struct triangle {
+    const struct dropin_library *library;
+    halftone *handle;
+    const struct dropin_call *call;
+    const struct cublas_gemm *g;
+    int levels;
+    int64_t block, whole, rest; /* rows: of a block, of all, of the last one */
+    int64_t step;               /* elements from one row of op(A) to the next */
+    size_t size;
+    char *work, *packed;
+    void (*function[FUNCTIONS])(void); /* the original's */
+};
+
+/* Rows [row, row + m) and columns [col, col + n) of the product, `batch` of them, `apart` rows and columns from each other. */
+struct part {
+    int64_t row, col, m, n, apart, batch;
+};
+
+static void *in_c(const struct triangle *t, int64_t row, int64_t col) {
+    return (char *)t->g->c + (size_t)(row + col * t->g->ldc) * t->size;
+}
+
+static const void *operand(const struct triangle *t, int64_t row) {
+    return (const char *)t->g->a + (size_t)(row * t->step) * t->size;
+}
+
+static int64_t blocks_of(const struct triangle *t) {
+    return (INT64_C(1) << t->levels) + (t->rest > 0);
+}
+
+/* Rows of block i of the diagonal, which begins at i * block. */
+static int64_t rows_of(const struct triangle *t, int64_t i) {
+    return i < INT64_C(1) << t->levels ? t->block : t->rest;
+}
+
+static char *in_work(const struct triangle *t, int64_t i) {
+    return t->work + (size_t)(i * t->block * t->block) * t->size;
+}
+
+/* Below the diagonal, or above it: level i, and behind the levels what the last block's rows have. */
+static struct part square(const struct triangle *t, int i) {
+    const int64_t h = t->block << i;
+    struct part x = {h, 0, h, h, 2 * h, 1};
+    if (i < t->levels)
+        x.batch = INT64_C(1) << (t->levels - 1 - i);
+    else
+        x.row = x.n = t->whole, x.m = t->rest;
+    if (t->g->uplo == CU_UPPER) {
+        const struct part lower = x;
+        x.row = lower.col, x.col = lower.row, x.m = lower.n, x.n = lower.m;
+    }
+    return x;
+}
+
+/* ---- by halftone ---- */
+
+static int multiply(const struct triangle *t, const struct part *x, void *c, int64_t ldc, int64_t stride_c) {
+    struct cublas_gemm one = *t->g;
+    one.a = operand(t, x->row);
+    one.b = operand(t, x->col);
+    one.c = c;
+    one.m = x->m, one.n = x->n, one.batch = x->batch;
+    one.stride_a = one.stride_b = x->apart * t->step;
+    one.ldc = ldc, one.stride_c = stride_c;
+    one.strided = true;
+    return cublas_run_prepared(t->library, t->handle, t->call, &one);
+}
+
+/* The diagonal's blocks to memory of their own. */
+static int multiply_diagonal(const struct triangle *t) {
+    const struct part all = {0, 0, t->block, t->block, t->block, INT64_C(1) << t->levels},
+                      last = {t->whole, t->whole, t->rest, t->rest, 0, 1};
+    const int code = multiply(t, &all, t->work, t->block, t->block * t->block);
+    return code == HALFTONE_OK && t->rest > 0 ? multiply(t, &last, in_work(t, all.batch), t->rest, t->rest * t->rest) : code;
+}
+
+static bool put_triangle(const struct triangle *t, int64_t i) {
+    const struct cublas_gemm *const g = t->g;
+    const int n = (int)rows_of(t, i);
+    return ((to_packed *)t->function[TO_PACKED])(g->handle, g->uplo, n, in_work(t, i), n, t->packed) == CU_SUCCESS &&
+           ((from_packed *)t->function[FROM_PACKED])(g->handle, g->uplo, n, t->packed, in_c(t, i * t->block, i * t->block),
+                                                     (int)g->ldc) == CU_SUCCESS;
+}
+
+/* ---- by the original, where one of them was refused: what is left ---- */
+
+static int original_block(const struct triangle *t, int64_t i) {
+    const struct cublas_gemm *const g = t->g;
+    const int64_t at = i * t->block;
+    return ((syrk *)t->function[SYRK])(g->handle, g->uplo, g->op_a, (int)rows_of(t, i), (int)g->k, g->alpha, operand(t, at),
+                                       (int)g->lda, g->beta, in_c(t, at, at), (int)g->ldc);
+}
+
+static int original_square(const struct triangle *t, struct part x) {
+    const struct cublas_gemm *const g = t->g;
+    int status = CU_SUCCESS;
+    for (; status == CU_SUCCESS && x.batch > 0; x.batch--, x.row += x.apart, x.col += x.apart)
+        status = ((gemm *)t->function[GEMM])(g->handle, g->op_a, g->op_b, (int)x.m, (int)x.n, (int)g->k, g->alpha,
+                                             operand(t, x.row), (int)g->lda, operand(t, x.col), (int)g->lda, g->beta,
+                                             in_c(t, x.row, x.col), (int)g->ldc);
+    return status;
+}
+
+/* The triangle, with the diagonal's blocks computed. A code, and the status of what the original did. */
+static int put_together(const struct triangle *t) {
+    int code = HALFTONE_OK, status = CU_SUCCESS;
+    for (int64_t i = 0; status == CU_SUCCESS && i < blocks_of(t); i++)
+        if (code != HALFTONE_OK || !put_triangle(t, i)) {
+            code = HALFTONE_DEVICE_ERROR;
+            status = original_block(t, i);
+        }
+    for (int i = 0; status == CU_SUCCESS && i < t->levels + (t->rest > 0); i++) {
+        const struct part x = square(t, i);
+        if (code == HALFTONE_OK)
+            code = multiply(t, &x, in_c(t, x.row, x.col), t->g->ldc, x.apart * (t->g->ldc + 1));
+        if (code != HALFTONE_OK)
+            status = original_square(t, x);
+    }
+    if (code != HALFTONE_OK)
+        *t->g->done = 1 + status;
+    return code;
+}
+
+/* ---- */
+
+/* Of this cuBLAS, by type; they take sizes of 32 bits. */
+static bool find_originals(struct triangle *t) {
+    static const unsigned char names[2][FUNCTIONS] = {{NAME_cublasStrttp, NAME_cublasStpttr, NAME_cublasSsyrk_v2, NAME_cublasSgemm_v2},
+                                                      {NAME_cublasDtrttp, NAME_cublasDtpttr, NAME_cublasDsyrk_v2, NAME_cublasDgemm_v2}};
+    const struct cublas_gemm *const g = t->g;
+    for (int i = 0; i < FUNCTIONS; i++) {
+        t->function[i] = g->origin->function[names[t->call->kind != DROPIN_KIND_FP32][i]];
+        if (t->function[i] == NULL)
+            return false;
+    }
+    return g->n <= INT_MAX && g->k <= INT_MAX && g->lda <= INT_MAX && g->ldc <= INT_MAX;
+}
+
+static bool copy_diagonal(const struct triangle *t, const struct cublas_setting *s) {
+    bool good = true;
+    for (int64_t i = 0; good && i < blocks_of(t); i++) {
+        const size_t rows = (size_t)rows_of(t, i), width = rows * t->size;
+        good = cublas_copy_rows(in_work(t, i), width, in_c(t, i * t->block, i * t->block), (size_t)t->g->ldc * t->size, width, rows,
+                                s->stream);
+    }
+    return good;
+}
+
+static bool reads_c(const struct triangle *t, const struct cublas_setting *s) {
+    return s->device_scalars || (t->call->kind == DROPIN_KIND_FP32 ? *(const float *)t->g->beta != 0.0f
+                                                                   : *(const double *)t->g->beta != 0.0);
+}
+
+static enum dropin_reason run(struct triangle *t, const struct cublas_setting *s, int *code) {
+    const int64_t elements = t->whole * t->block + t->rest * t->rest, packed = t->block * (t->block + 1) / 2;
+    t->work = (char *)cublas_allocate((size_t)(elements + packed) * t->size, s->stream);
+    if (t->work == NULL)
+        return DROPIN_WORKSPACE;
+    t->packed = t->work + (size_t)elements * t->size;
+    const bool good = !reads_c(t, s) || copy_diagonal(t, s);
+    if (good)
+        *code = multiply_diagonal(t);
+    if (good && *code == HALFTONE_OK)
+        *code = put_together(t);
+    cublas_free(t->work, s->stream);
+    return good ? DROPIN_SERVED : DROPIN_NO_DRIVER;
+}
+
+enum dropin_reason cublas_run_triangle(const struct dropin_library *library, halftone *h, const struct dropin_call *c,
+                                       const struct cublas_gemm *g, const struct cublas_setting *s, int *code) {
+    struct triangle t = {.library = library, .handle = h, .call = c, .g = g, .size = cublas_element_bytes(c->kind)};
+    if ((g->uplo != CU_LOWER && g->uplo != CU_UPPER) || g->a == NULL || g->c == NULL || g->ldc < g->n ||
+        g->lda < (g->op_a == CU_OP_N ? g->n : g->k))
+        return DROPIN_ARGUMENTS;
+    while (t.levels < LEVELS_MOST && g->n >> (t.levels + 1) >= BLOCK_LEAST)
+        t.levels++;
+    if (t.levels == 0 || g->k == 0 || !find_originals(&t))
+        return DROPIN_NO_FORM;
+    t.block = (g->n >> t.levels) / BLOCK_MULTIPLE * BLOCK_MULTIPLE;
+    t.whole = t.block << t.levels;
+    t.rest = g->n - t.whole;
+    t.step = g->op_a == CU_OP_N ? 1 : g->lda;
+    return run(&t, s, code);
+}
