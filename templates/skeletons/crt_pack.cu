@@ -261,7 +261,8 @@ HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigne
     const int s = exponent_of(g, t.entry, row);
     if (t.k0 == 0 && (int)threadIdx.x < TILE_ROWS)
         ht_stg_i32(g.exponents + t.entry * g.exponent_stride + row, s);
-    const bool usual = ht_crt_is_usual(s);
+    // From 16 moduli on both ways are the same: ptxas has registers enough for two, hipcc for one.
+    const bool usual = (CRT_MODULI < 16 || WAVE == 32) && ht_crt_is_usual(s);
     const unsigned count_from = ht_crt_count_from(s, g.count_exponent);
     int count = 0;
 #pragma unroll 1

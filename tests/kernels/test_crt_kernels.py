@@ -147,11 +147,11 @@ def test_kernels_give_the_bits_of_the_reference(build, arch):
         assert done.returncode == 0, f"{case}: {done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize("moduli", [14, 16, 17, 18, 19, 20])
-def test_any_number_of_moduli(build, moduli):
-    program = build.whole("sm80", table_text(moduli, build.folder))
+@pytest.mark.parametrize("moduli,arch", [*((moduli, "sm80") for moduli in (14, 16, 17, 18, 19, 20)), (16, "gfx90a")])
+def test_any_number_of_moduli(build, moduli, arch):
+    program = build.whole(arch, table_text(moduli, build.folder))
     for case in CASES[1:8] if moduli in (16, 17, 20) else CASES[1:4]:
-        done = run(program, "sm80", case)
+        done = run(program, arch, case)
         assert done.returncode == 0, f"{case}: {done.stdout}{done.stderr}"
 
 
