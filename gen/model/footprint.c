@@ -139,10 +139,10 @@ void footprint_crt_mma_warp(const struct target *on, const struct tile *t, struc
 /* B's fragments and two of A's: 64x64x32, warps of 32x16, sm_80: 112 + 28 + 16 + 52 = 208 (209), sm_75: 28
  * staged, 236 (237); 32x32x32, warps of 16x16: 56 + 28 + 8 + 24 = 116 (112), sm_75: 144 (141). */
 void footprint_digits_mma_warp(const struct target *on, const struct tile *t, struct cost *cost) {
-    const int bytes = target_fragment_k(on) / on->isa->wave_size;
+    const int bytes = (on->s->slices * t->wn + 2 * t->wm) * target_fragment_k(on);
     cost->regs_accumulators = on->s->accumulators * t->wm * t->wn / on->isa->wave_size;
     cost->smem_bytes = t->stages * tile_stage_bytes(t, on->s);
-    cost->regs_fragments = (on->s->slices * t->wn + 2 * t->wm) * bytes / 4;
+    cost->regs_fragments = bytes / 4 / on->isa->wave_size;
     if (!on->isa->async_copy)
         cost->regs_fragments += tile_stage_bytes(t, on->s) / cost->threads / 4;
     cost->regs_other = cost->regs_accumulators / 2 - 4;

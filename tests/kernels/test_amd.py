@@ -94,15 +94,16 @@ def compiled(emitted, sources, tmp_path_factory, pytestconfig):
 
 
 def residues_of(row):
-    """A product of residues is not scheduled, so that the plan has no counts: those of its tile, v_mfma_i32_32x32x8i8 and 16 bytes a copy."""
+    """A product of residues or digits is not scheduled, so that the plan has no counts: those of its tile, v_mfma_i32_32x32x8i8 and 16 bytes a copy."""
+    digits, products = (7, 28) if row["scheme"] == "i8x28" else (1, 1)
     bm, bn, bk, wm, wn = (int(row[x]) for x in ("bm", "bn", "bk", "wm", "wn"))
-    return {**row, "mmas": wm // 32 * (wn // 32) * bk // 8, "loads": (wm + wn) // 32 * bk // 32,
-            "copies": 2 * (bm + bn) * bk // 16 // int(row["threads"])}
+    return {**row, "mmas": products * wm // 32 * (wn // 32) * bk // 8, "loads": digits * (wm + wn) // 32 * bk // 32,
+            "copies": digits * 2 * (bm + bn) * bk // 16 // int(row["threads"])}
 
 
 def instructions(row, kernel, assembly):
     """What, planned, found. bf16x6u has a loop for each orientation of the operands, and at edges four loads for each of 16 bytes."""
-    row = residues_of(row) if row["scheme"].startswith("crt") else row
+    row = residues_of(row) if row["scheme"].startswith(("crt", "i8x28")) else row
     direct, loops = measured.is_direct(row), measured.main_loops(assembly)
     yield "LDS", row["smem_bytes"], kernel["group_segment_fixed_size"]
     yield "loops with MFMAs", 0 if int(row["mmas"]) == 0 else 4 if direct else 1, len(loops)

@@ -274,7 +274,7 @@ BREAKS = {
     "digits from the last": ("digits", "hooks/pack/digit_element.cuh", r"SLICES - 1 - l\)", "l)", 1),
     "a binade too late": ("digits", "hooks/pack/digit_element.cuh", r"0x2021u", "0x0000u", EDGES[0]),
     "a binade of subnormal numbers too late": ("digits", "hooks/pack/digit_element.cuh", r"0x1fdfdfu", "0x1fffffu", EDGES[0]),
-    "all bits of subnormal numbers together": ("digits", "skeletons/crt_pack.cu", r"largest = size > largest \? size : largest;", "largest |= size;", EDGES[0]),
+    "all bits of subnormal numbers together": ("digits", "skeletons/crt_pack.cu", r"largest = size > largest \? size : largest;", "largest |= size;", EDGES[1]),
     "the largest numbers taken for infinite": ("digits", "hooks/pack/digit_element.cuh", r"BINADE = 1025", "BINADE = 1024", EDGES[0]),
     "a level left out": ("digits", "skeletons/digits_mma_warp.cu", r"p \+ q < ACCS", "p + q < ACCS - 1", 1),
     "digits of the first panel": ("digits", "skeletons/digits_mma_warp.cu", r"from \+ p \* own\[i\]\.digit_from", "from", 1),

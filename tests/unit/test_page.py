@@ -169,7 +169,7 @@ def test_a_scheme_without_kernels_is_one_line(tmp_path):
     for args in ([], ["--tsv"], ["--html", tmp_path / "p"], ["--compare", "a800"]):
         run = gen("explain", "--gpu", "t4", "--scheme", "bf16x6", *args, check=False)
         assert run.returncode == 1 and not run.stdout and not list(tmp_path.iterdir())
-        assert run.stderr == "t4: scheme bf16x6: there are no BF16 kernels for sm_75; this GPU has: half, markidis, ootomo, egemm, legemm, f16x3, bf16x6u, i8x3, i8x6, i8x10, mixpert1, mixpert2, mixpert3, mixpert4, crt14, crt15, crt16, crt17, crt18, crt19, crt20, ozaki, native64\n"
+        assert run.stderr == "t4: scheme bf16x6: there are no BF16 kernels for sm_75; this GPU has: half, markidis, ootomo, egemm, legemm, f16x3, bf16x6u, i8x3, i8x6, i8x10, mixpert1, mixpert2, mixpert3, mixpert4, crt14, crt15, crt16, crt17, crt18, crt19, crt20, i8x28, ozaki, native64\n"
     run = gen("explain", "--gpu", "a800", "--scheme", "bf16x6", "--compare", "t4", check=False)
     assert run.returncode == 1 and run.stderr.startswith("t4: scheme bf16x6") and not run.stdout
 
