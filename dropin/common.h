@@ -15,6 +15,9 @@
 #include "../runtime/ht_site_line.h"
 #include "common_lists.h"
 
+/* What the files of a face say to each other stays within it, so calls go there directly. */
+#pragma GCC visibility push(hidden)
+
 #define DROPIN_EXPORT __attribute__((visibility("default")))
 
 /* What each face has: the names of its functions, each with its NUL, in the order of enum dropin_api from `first` on. */
@@ -187,5 +190,7 @@ struct dropin_thread {
 };
 
 extern DROPIN_EXPORT _Thread_local struct dropin_thread halftone_dropin_thread;
+
+#pragma GCC visibility pop
 
 #endif

@@ -5,6 +5,8 @@
 #include "common.h"
 #include "cublas_names.h"
 
+#pragma GCC visibility push(hidden)
+
 /* Functions of one copy of cuBLAS that is loaded, as one or more callers would have found them. */
 struct cublas_origin {
     void (*function[CUBLAS_NAMES])(void);
@@ -157,5 +159,7 @@ enum dropin_reason lt_read(const struct cublas_origin *origin, void *desc, void 
 /* lt_epilogue.c: D = act(bias + D), by cuBLASLt itself: a product 1 long, with D added. false: not done. */
 bool lt_apply_epilogue(const struct cublas_origin *origin, void *handle, void *d_layout,
                        const struct lt_problem *p);
+
+#pragma GCC visibility pop
 
 #endif
