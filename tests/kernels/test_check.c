@@ -52,11 +52,11 @@ static uint64_t bits_at(uint64_t stream, int64_t row, int64_t k) {
 }
 
 /* Mixed, row by row: all sizes down to FP32's least; three nonzero elements; zeros; NaN or Inf in one place, with and without others;
- * subnormal rows; elements around the limit of what is small and around FP16's least. */
+ * subnormal rows; elements around the limit of what is small and around FP16's least; Inf among large ones; all just below that limit. */
 static float mixed(int64_t row, int64_t k) {
     const float sign = bits_at(2, row, k) & 1 ? 1.0f : -1.0f, x = (float)(1 + family_uniform(bits_at(1, row, k))) * sign;
     const int size = (int)(bits_at(0, row, k) % 64);
-    switch (row % 11) {
+    switch (row % 13) {
     case 1:
         return k % 97 == row % 97 && k < 291 ? ldexpf(x, -size) : 0.0f;
     case 2:
@@ -73,8 +73,12 @@ static float mixed(int64_t row, int64_t k) {
         return k == 0 ? 0x1p127f : k % 5 == 0 ? 0x1p-149f : ldexpf(x, 120 - size);
     case 8: /* nearly all just count, or just do not */
         return k == 0 ? 1.0f : (k % 2 ? 0x1p-28f : 0x1.ffcp-29f) * sign;
+    case 11:
+        return k == 40 ? INFINITY : x;
+    case 12:
+        return k == 0 ? 1.0f : 0x1.8p-17f * sign;
     default:
-        return ldexpf(x, -size / (row % 11 == 9 ? 1 : 8));
+        return ldexpf(x, -size / (row % 13 == 9 ? 1 : 8));
     }
 }
 
