@@ -1794,7 +1794,7 @@ HT_DEVICE int ht_count_bits(unsigned x)
 {
     x -= x >> 1 & 0x55555555u;
     x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
-    return (int)(((x + (x >> 4) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
+    return (int)((((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
 }
 
 HT_DEVICE int ht_lowest_bit(unsigned x)
