@@ -152,7 +152,7 @@
  * 9. FP64. halftone_dgemm and halftone_dgemm_strided_batched are BLAS's DGEMM: everything above about arguments (pointers
  *    aligned to 8 bytes), order, workspace, threads and errors holds for them, alpha and beta are doubles, and
  *    halftone_dquery and halftone_dworkspace_bytes answer for them. What a handle is set to for FP32 (scheme, accuracy, kernel)
- *    says nothing about them, and nothing of FP64 is packed by the caller. halftone_dset_accuracy asks for one of
+ *    says nothing about them. halftone_dset_accuracy asks for one of
  *
  *      fp64            |C - R| <= (k + 4) 2^-53 |A||B| on every input, with NaN, Inf, overflow and subnormal results as native
  *                      DGEMM has them: the default. By scheme native64, FP64 tensor cores on compute capability 8.0, 9.0 and
@@ -234,9 +234,9 @@ extern "C" {
     X(4, "n", "is negative")                                                               \
     X(5, "k", "is negative")                                                               \
     X(6, "alpha", "is a NULL pointer")                                                     \
-    X(7, "A", "is a NULL pointer or not aligned")                                          \
+    X(7, "A", "is a NULL pointer, not aligned, or was packed for another product")         \
     X(8, "lda", "leading dimension is smaller than the rows of A as stored")               \
-    X(9, "B", "is a NULL pointer or not aligned")                                          \
+    X(9, "B", "is a NULL pointer, not aligned, or was packed for another product")         \
     X(10, "ldb", "leading dimension is smaller than the rows of B as stored")              \
     X(11, "beta", "is a NULL pointer")                                                     \
     X(12, "C", "is a NULL pointer or not aligned")                                         \
@@ -431,6 +431,26 @@ int halftone_pack_ab(halftone *handle, char transa, char transb, int64_t m, int6
 int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const float *alpha,
                           const void *packed_a, const void *packed_b, const float *beta, float *c,
                           int64_t ldc);
+
+/* The same of FP64: what crt14 to crt20 make of an operand, by the scheme that is set or that the accuracy takes at this k:
+ * reproducible crt16, fp64-exact crt20, fp64-fast crt14, fp64 and bits=N the fewest moduli whose certificate ordinary data can
+ * pass; no prediction is asked. Packed besides: measures of rows, for fp64 and bits=N their counts, and for
+ * these and fp64-exact the matrix itself (8 bytes an element), from which results are computed that residues do not give.
+ * Results are bit for bit those of halftone_dgemm by the same scheme. HALFTONE_NOT_SUPPORTED: native64 and ozaki have no packed
+ * operands, and for fp64 or bits=N no moduli of the library are certified at this k (k = 1).
+ *
+ * Memory is plain device memory of the caller's; what was packed there the handle knows by its address, for products of its own
+ * alone, until something is packed over it. Errors -7 and -9 of a product, before anything is launched, halftone_last_detail
+ * says which: this handle has packed nothing at that address; rows or k are another product's; it was packed for another
+ * scheme or accuracy than is set now. A copy elsewhere is not known. A matrix may be packed by either function, and serve on either side.
+ * Workspace is that of the product alone, a byte an element of C for each modulus; a limit does not cut it. */
+int halftone_dpacked_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch, size_t *bytes);
+int halftone_dpack_a(halftone *handle, char transa, int64_t m, int64_t k, const double *a, int64_t lda, void *packed);
+int halftone_dpack_b(halftone *handle, char transb, int64_t k, int64_t n, const double *b, int64_t ldb, void *packed);
+int halftone_dpack_ab(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const double *a,
+                      int64_t lda, const double *b, int64_t ldb, void *packed_a, void *packed_b);
+int halftone_dgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const double *alpha, const void *packed_a,
+                          const void *packed_b, const double *beta, double *c, int64_t ldc);
 
 /* ---- matrices in host memory ---- */
 

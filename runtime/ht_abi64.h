@@ -5,7 +5,7 @@
 
 /*@abi*/
 #ifndef HT_ABI64_VERSION
-#define HT_ABI64_VERSION 2
+#define HT_ABI64_VERSION 3
 enum { HT_CRT_COUNTS_AT = 64 }; /* where the rows' counts begin: below */
 /* By residues (schemes crt14 ... crt20): pack A, pack B (ht_crt_pack_args), one INT8 product for each
  * modulus (ht_crt_gemm_args), combine (ht_crt_combine_args). Panels: of each modulus ceil(rows / 64) x
@@ -25,6 +25,7 @@ struct ht_crt_pack_args {
     unsigned char *panels;
     int *exponents; /* of each row: s, or CRT_POISONED where it holds NaN or Inf */
     int *counts;    /* NULL: nothing is counted */
+    double *copy;   /* NULL, or the matrix itself: [row, rounded up to 64][k, rounded up to 2]; of one entry */
     unsigned long long *measured; /* [segment of CRT_SEGMENT k][row, rounded up to 64]: used while packing */
     long long ld, src_stride; /* elements; strides between batch entries */
     long long modulus_stride, panel_stride; /* bytes between the panels of moduli, between batch entries */

@@ -168,6 +168,7 @@ struct plan {
 struct packed_place {
     char *absmax, *panels;
     char *flag, *row_sums;     /* NULL: no certificate */
+    char *counts;              /* of FP64's certificate */
     char *copy;                /* NULL, unless the caller keeps the operand and it is checked */
 };
 
@@ -248,6 +249,15 @@ struct ht_site_name {
     uint64_t hash;
 };
 
+/* What a handle knows of an FP64 operand that it packed. */
+struct packed64 {
+    const char *at;
+    int64_t bytes, rows, k;
+    const struct ht_scheme_desc *scheme;
+    struct ht_certificate certificate;
+    bool has_copy;
+};
+
 /* What halftone_host_left goes through: see ht_host.c. m = 0: nothing. */
 struct ht_host_left {
     int64_t m, n, tile_m, tile_n, step, first, row, col;
@@ -300,6 +310,8 @@ struct halftone {
     int forced_kernel;    /* or NO_KERNEL */
     unsigned char *ready; /* per kernel, then per scheme for its packing: init was called */
     unsigned char *ready64;
+    struct packed64 *packed64; /* by no order; none overlaps another */
+    int packed64_count, packed64_room;
     struct ht_dev_info device;
     char detail[DETAIL_MAX];
 };
@@ -475,7 +487,7 @@ struct gemm_run {
     struct ht_gemm_args args; /* and arguments for it */
 };
 
-/* Opens the plan's workspace, launches its steps, closes it. */
+/* Launches the plan's steps in the workspace that is open, and closes it. */
 HT_LOCAL int ht_run_plan(halftone *h, struct gemm_run *r);
 /* C = beta * C. */
 HT_LOCAL int ht_scale(halftone *h, const struct gemm_call *x);
@@ -501,6 +513,16 @@ HT_LOCAL int64_t ht_residues_ns(const struct ht_set_desc *set, const struct ht_c
 static inline bool ht_exceeds_exact_k(const struct ht_scheme_desc *s, int64_t k) {
     return s->exact_k > 0 && k > s->exact_k;
 }
+/* Whether products are to be rounded correctly. */
+HT_LOCAL bool ht_is_exact64(const halftone *h);
+/* C = alpha A B + beta C, of packed operands if they are given, or beta C alone, by a call that has no k. */
+HT_LOCAL int ht_multiply64(halftone *h, const struct gemm_call *x);
+/* A scheme by name; `code` where the library lacks it. */
+HT_LOCAL int ht_scheme64_named(halftone *h, const char *name, int code, const struct ht_scheme_desc **scheme);
+/* That which no shape changes, of products or of packed operands; NULL: there is none. */
+HT_LOCAL const char *ht_fixed_scheme64(const halftone *h, bool is_packed);
+/* HALFTONE_ACCURACY where bits=N are more than FP64 arithmetic keeps at this k. */
+HT_LOCAL int ht_check_bits64(halftone *h, int64_t k);
 /* Why a plan's scheme; NULL: there is none. */
 HT_LOCAL void ht_explain64(const halftone *h, const struct plan *p, struct halftone_plan *out);
 /* |C - AB| beside k max|a| max|b| of a row and a column, by residues; 0: the scheme has none. */
@@ -517,6 +539,21 @@ HT_LOCAL int ht_plan_residues(halftone *h, const struct plan_key *key, struct pl
 HT_LOCAL int ht_ready_residues(halftone *h, const struct plan *p, const struct step *s);
 HT_LOCAL int ht_launch_crt_pack(halftone *h, const struct gemm_run *r, const struct step *s);
 HT_LOCAL int ht_launch_crt_product(halftone *h, const struct gemm_run *r, const struct step *s);
+
+/* An operand of the caller's that was packed, with counts where `c` needs some, and with the matrix where has_copy. */
+HT_LOCAL struct packed_layout ht_residues_layout(int moduli, const struct ht_certificate *c, bool has_copy, int64_t rows,
+                                                 int64_t k);
+/* A plan that only packs: 0 rows of an operand leave it out. */
+HT_LOCAL int ht_pack_residues(halftone *h, struct plan *p, const struct gemm_call *x);
+
+/* ---- ht_dpack.c: FP64 operands that are packed once ---- */
+
+/* The scheme of packed operands, which know k alone of a product, and how it is certified. */
+HT_LOCAL int ht_packing_scheme64(halftone *h, int64_t k, const struct ht_scheme_desc **scheme,
+                                 struct ht_certificate *certificate);
+/* Where the packed operands of a call lie, which ht_dpack.c has checked; and the call of the matrices that they hold,
+ * if they do. */
+HT_LOCAL struct gemm_call ht_place_packed64(halftone *h, struct gemm_run *r);
 
 /* ---- ht_ozaki.c: FP64 by FP16 slices ---- */
 
@@ -546,6 +583,9 @@ HT_LOCAL double ht_units64(const halftone *h, int64_t k);
 HT_LOCAL const struct ht_scheme_desc *ht_choose_certified(const halftone *h, const struct gemm_call *x,
                                                           const struct ht_scheme_desc *native,
                                                           struct ht_certificate *certificate);
+/* The fewest moduli whose certificate ordinary data pass at this k; NULL: none. */
+HT_LOCAL const struct ht_scheme_desc *ht_least_certified(const halftone *h, int64_t k, struct ht_certificate *certificate);
+HT_LOCAL void ht_add_counts(struct packed_layout *o);
 /* Counts in a plan's layouts and steps, and the launch behind the product. */
 HT_LOCAL int ht_plan_certificate(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *native, struct plan *p);
 /* Bound and range of such a plan. */

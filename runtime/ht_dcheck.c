@@ -75,7 +75,23 @@ const struct ht_scheme_desc *ht_choose_certified(const halftone *h, const struct
     return best;
 }
 
-static void add_counts(struct packed_layout *o) {
+const struct ht_scheme_desc *ht_least_certified(const halftone *h, int64_t k, struct ht_certificate *certificate) {
+    const struct ht_set_desc *const set = h->set64;
+    const struct ht_scheme_desc *best = NULL;
+    int least = HT_CRT_MOST + 1;
+    for (int i = 0; set != NULL && i < set->schemes; i++) {
+        const int moduli = ht_moduli_of(set, &set->scheme[i]);
+        struct ht_certificate c;
+        if (moduli > 1 && moduli < least && make_certificate(moduli, k, ht_units64(h, k), &c)) {
+            least = moduli;
+            best = &set->scheme[i];
+            *certificate = c;
+        }
+    }
+    return best;
+}
+
+void ht_add_counts(struct packed_layout *o) {
     const int64_t each = ht_ceil_div(o->k, 2 * HT_CRT_SEGMENT) + 1; /* of tiles, and of rows */
     o->count_stride =
         ht_add(ht_mul(ht_mul(ht_ceil_div(o->rows, HT_ATOM_ROWS), HT_ATOM_ROWS), each), HT_CRT_COUNTS_AT);
@@ -108,8 +124,8 @@ int ht_plan_certificate(halftone *h, const struct gemm_call *x, const struct ht_
     p->fallback = choice.kernel;
     p->kernel_ns = ht_add(p->kernel_ns, CHECK_LAUNCHES * (int64_t)p->set->launch_ns);
     p->bytes = 0;
-    add_counts(&p->a);
-    add_counts(&p->b);
+    ht_add_counts(&p->a);
+    ht_add_counts(&p->b);
     p->step[0].needs[WS_A_COUNTS] = p->a.count_bytes; /* of packing */
     p->step[0].needs[WS_B_COUNTS] = p->b.count_bytes;
     ht_add_step(p, STEP_NATIVE64, p->fallback);
@@ -134,8 +150,8 @@ struct ht_crt_counts ht_counts_of(const struct gemm_run *r, int64_t entry) {
         return counts;
     counts.a_stride = p->a.entries > 1 ? p->a.count_stride : 0;
     counts.b_stride = p->b.entries > 1 ? p->b.count_stride : 0;
-    counts.a = (int *)(void *)(r->workspace.at + p->at[WS_A_COUNTS]) + entry * counts.a_stride;
-    counts.b = (int *)(void *)(r->workspace.at + p->at[WS_B_COUNTS]) + entry * counts.b_stride;
+    counts.a = (int *)(void *)r->a.counts + entry * counts.a_stride;
+    counts.b = (int *)(void *)r->b.counts + entry * counts.b_stride;
     counts.needed = p->certificate.needed;
     return counts;
 }

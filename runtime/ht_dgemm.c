@@ -75,7 +75,7 @@ static void choose_fast(const halftone *h, const struct gemm_call *x, const stru
         *scheme = digits;
 }
 
-static int scheme64_named(halftone *h, const char *name, int code, const struct ht_scheme_desc **scheme) {
+int ht_scheme64_named(halftone *h, const char *name, int code, const struct ht_scheme_desc **scheme) {
     *scheme = h->set64 != NULL ? ht_find_scheme(h->set64, name) : NULL;
     return *scheme != NULL
                ? HALFTONE_OK
@@ -92,8 +92,24 @@ static int bits_of_native(int64_t k) {
     return 53 - lost;
 }
 
-static bool is_exact(const halftone *h) {
+bool ht_is_exact64(const halftone *h) {
     return h->asked->scheme64 == NULL && h->asked->accuracy64.text != NULL && strcmp(h->asked->accuracy64.text, fp64_exact) == 0;
+}
+
+const char *ht_fixed_scheme64(const halftone *h, bool is_packed) {
+    const char *const text = h->asked->accuracy64.text;
+    if (h->asked->scheme64 != NULL || text == NULL)
+        return h->asked->scheme64;
+    if (strcmp(text, reproducible) == 0)
+        return reproducible_scheme;
+    return ht_is_exact64(h) ? exact_scheme : is_packed && strcmp(text, fp64_fast) == 0 ? fast_scheme : NULL;
+}
+
+int ht_check_bits64(halftone *h, int64_t k) {
+    if (h->asked->accuracy64.text != NULL || h->asked->accuracy64.bits <= bits_of_native(at_least_one(k)))
+        return HALFTONE_OK;
+    return ht_fail(h, HALFTONE_ACCURACY, "bits=%d: at k = %lld scheme %s keeps %d", h->asked->accuracy64.bits, (long long)k,
+                   native_name, bits_of_native(at_least_one(k)));
 }
 
 /* And how a scheme of residues is certified. */
@@ -101,16 +117,13 @@ static int choose64(halftone *h, const struct gemm_call *x, const struct ht_sche
                     struct ht_certificate *certificate) {
     memset(certificate, 0, sizeof *certificate);
     const char *const text = h->asked->accuracy64.text;
-    if (h->asked->scheme64 != NULL)
-        return scheme64_named(h, h->asked->scheme64, HALFTONE_NOT_SUPPORTED, scheme);
-    if (text != NULL && strcmp(text, reproducible) == 0 && x->k > 0)
-        return scheme64_named(h, reproducible_scheme, HALFTONE_ACCURACY, scheme);
-    if (is_exact(h) && x->k > 0)
-        return scheme64_named(h, exact_scheme, HALFTONE_ACCURACY, scheme);
-    if (text == NULL && h->asked->accuracy64.bits > bits_of_native(at_least_one(x->k)))
-        return ht_fail(h, HALFTONE_ACCURACY, "bits=%d: at k = %lld scheme %s keeps %d", h->asked->accuracy64.bits,
-                       (long long)x->k, native_name, bits_of_native(at_least_one(x->k)));
-    const int code = scheme64_named(h, native_name, HALFTONE_NOT_SUPPORTED, scheme);
+    if (ht_fixed_scheme64(h, false) != NULL && (h->asked->scheme64 != NULL || x->k > 0))
+        return ht_scheme64_named(h, ht_fixed_scheme64(h, false), h->asked->scheme64 != NULL ? HALFTONE_NOT_SUPPORTED : HALFTONE_ACCURACY,
+                                 scheme);
+    int code = ht_check_bits64(h, x->k);
+    if (code != HALFTONE_OK)
+        return code;
+    code = ht_scheme64_named(h, native_name, HALFTONE_NOT_SUPPORTED, scheme);
     if (text != NULL && strcmp(text, fp64_fast) == 0 && h->set64 != NULL && x->k > 0 && !h->without_workspace)
         choose_fast(h, x, scheme);
     *scheme = ht_choose_certified(h, x, *scheme, certificate);
@@ -128,8 +141,9 @@ int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p) {
     p->set = h->set64;
     p->fallback = NO_KERNEL;
     /* where only C is scaled every scheme does what FP64 arithmetic does */
-    int code = key->k > 0 ? choose64(h, &x, &p->scheme, &p->certificate)
-                                : scheme64_named(h, native_name, HALFTONE_NOT_SUPPORTED, &p->scheme);
+    int code = key->k == 0         ? ht_scheme64_named(h, native_name, HALFTONE_NOT_SUPPORTED, &p->scheme)
+               : key->a_entries == 0 ? ht_packing_scheme64(h, key->k, &p->scheme, &p->certificate)
+                                     : choose64(h, &x, &p->scheme, &p->certificate);
     if (code != HALFTONE_OK)
         return code;
     if (ht_exceeds_exact_k(p->scheme, key->k))
@@ -142,7 +156,7 @@ int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p) {
     p->kernel = choice.kernel;
     p->splits = 1;
     p->kernel_ns = choice.predicted_ns;
-    p->is_exact = is_exact(h) && key->k > 0;
+    p->is_exact = ht_is_exact64(h) && key->k > 0;
     if (p->set->kernel[p->kernel].residues != NULL)
         code = ht_plan_residues(h, key, p);
     if (code != HALFTONE_OK || p->certificate.needed > 0)
@@ -287,16 +301,28 @@ int ht_launch_native64(halftone *h, const struct gemm_run *r, const struct step 
 
 /* ---- products ---- */
 
-/* C = alpha A B + beta C, or beta C alone, by a call that has no k. */
-static int multiply64(halftone *h, const struct gemm_call *x) {
+int ht_multiply64(halftone *h, const struct gemm_call *x) {
+    const bool is_packed = x->packed_a != NULL && x->k > 0;
     struct gemm_run r;
+    struct gemm_call read;
     memset(&r, 0, sizeof r);
     r.call = x;
-    const int code =
-        ht_plan_call(h, x, x->stride_a == 0 ? 1 : x->batch, x->stride_b == 0 ? 1 : x->batch, &r.plan);
+    int code = ht_plan_call(h, x, is_packed ? 0 : x->stride_a == 0 ? 1 : x->batch,
+                            is_packed ? 0 : x->stride_b == 0 ? 1 : x->batch, &r.plan);
     if (code == HALFTONE_OK && r.plan->blocks > 1)
-        return ht_run_blocks(h, x, r.plan, multiply64);
-    return code == HALFTONE_OK ? ht_run_plan(h, &r) : code;
+        return ht_run_blocks(h, x, r.plan, ht_multiply64);
+    if (code == HALFTONE_OK)
+        code = ht_open_workspace(h, (size_t)r.plan->bytes, &r.workspace);
+    if (code != HALFTONE_OK)
+        return code;
+    if (is_packed) {
+        read = ht_place_packed64(h, &r);
+        r.call = &read;
+    } else if (r.plan->set->kernel[r.plan->kernel].residues != NULL) {
+        r.a = ht_place_in_workspace(r.plan, r.workspace.at, 0);
+        r.b = ht_place_in_workspace(r.plan, r.workspace.at, 1);
+    }
+    return ht_run_plan(h, &r);
 }
 
 int halftone_dgemm_strided_batched(halftone *handle, char transa, char transb, int64_t m, int64_t n,
@@ -328,7 +354,7 @@ int halftone_dgemm_strided_batched(halftone *handle, char transa, char transb, i
         return code;
     code = ht_enter_site(handle, &x);
     x.k = effect == EFFECT_SCALE ? 0 : x.k;
-    return ht_leave_site(handle, true, code != HALFTONE_OK ? code : multiply64(handle, &x));
+    return ht_leave_site(handle, true, code != HALFTONE_OK ? code : ht_multiply64(handle, &x));
 }
 
 int halftone_dgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,

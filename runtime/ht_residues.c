@@ -39,6 +39,16 @@ static struct packed_layout layout_of(int moduli, int64_t rows, int64_t k, int64
     return o;
 }
 
+static void add_packing(struct plan *p) {
+    struct step *const pack = ht_add_step(p, STEP_CRT_PACK, NO_KERNEL);
+    pack->needs[WS_A_ABSMAX] = p->a.absmax_bytes;
+    pack->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
+    pack->needs[WS_A_PANELS] = p->a.panel_bytes;
+    pack->needs[WS_B_PANELS] = p->b.panel_bytes;
+    pack->needs[WS_A_SUMS] = p->a.sums_bytes;
+    pack->needs[WS_B_SUMS] = p->b.sums_bytes;
+}
+
 int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
     const struct ht_tile *const t = &p->set->kernel[p->kernel].tile;
     const struct ht_crt_launch *const by = launchers_of(p);
@@ -60,17 +70,26 @@ int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
     p->plane_entries = key->batch < p->plane_entries ? key->batch : p->plane_entries;
     p->pack_ns = ht_add(ht_residues_ns(p->set, by, key->m, key->n, key->k, key->batch),
                         ht_mul(p->splits - 1, ht_add(2 * p->plane_stride / p->set->copy_gbps, 2 * p->set->launch_ns)));
-    struct step *const pack = ht_add_step(p, STEP_CRT_PACK, NO_KERNEL);
-    pack->needs[WS_A_ABSMAX] = p->a.absmax_bytes;
-    pack->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
-    pack->needs[WS_A_PANELS] = p->a.panel_bytes;
-    pack->needs[WS_B_PANELS] = p->b.panel_bytes;
-    pack->needs[WS_A_SUMS] = p->a.sums_bytes;
-    pack->needs[WS_B_SUMS] = p->b.sums_bytes;
-    ht_add_step(p, STEP_CRT_PRODUCT, p->kernel)->needs[WS_PARTIALS] =
-        round_up(ht_mul(p->plane_stride, p->plane_entries), WS_ALIGNMENT) +
-        (p->is_exact ? ht_exact_bytes(p, moduli) : 0);
+    if (key->a_entries > 0)
+        add_packing(p);
+    struct step *const product = ht_add_step(p, STEP_CRT_PRODUCT, p->kernel);
+    product->needs[WS_PARTIALS] = round_up(ht_mul(p->plane_stride, p->plane_entries), WS_ALIGNMENT) +
+                                  (p->is_exact ? ht_exact_bytes(p, moduli) : 0);
+    if (p->is_exact) { /* norms of rows */
+        product->needs[WS_A_SUMS] = layout_of(moduli, key->m, key->k, p->k_part, 1).sums_bytes;
+        product->needs[WS_B_SUMS] = layout_of(moduli, key->n, key->k, p->k_part, 1).sums_bytes;
+    }
     return ht_lay_out_workspace(h, p);
+}
+
+struct packed_layout ht_residues_layout(int moduli, const struct ht_certificate *c, bool has_copy, int64_t rows,
+                                        int64_t k) {
+    struct packed_layout o = layout_of(moduli, rows, k, k, 1);
+    if (c->needed > 0)
+        ht_add_counts(&o);
+    o.copy_stride = has_copy ? ht_mul(o.absmax_stride, round_up(k, 2)) : 0;
+    o.copy_bytes = round_up(ht_mul(o.copy_stride, (int64_t)sizeof(double)), WS_ALIGNMENT);
+    return o;
 }
 
 /* 2^-L (|a|_2 |b|_1 + |a|_1 |b|_2) with |x|_2 <= sqrt(k) max|x| and |x|_1 <= k max|x|, and one rounding: 2 sqrt(k)
@@ -108,13 +127,14 @@ static struct ht_crt_pack_args pack_side(const struct gemm_run *r, int side, int
     const struct gemm_call *const x = r->call;
     const struct packed_layout *const o = side == 0 ? &p->a : &p->b;
     const int64_t stride = side == 0 ? x->stride_a : x->stride_b, left = o->entries - entry;
-    char *const w = r->workspace.at;
+    const struct packed_place *const at = side == 0 ? &r->a : &r->b;
     struct ht_crt_pack_args args;
     memset(&args, 0, sizeof args);
     args.src = (const double *)(side == 0 ? x->a : x->b) + entry * stride;
-    args.panels = (unsigned char *)w + p->at[WS_A_PANELS + side] + entry * o->panel_stride;
-    args.exponents = (int *)(void *)(w + p->at[WS_A_ABSMAX + side]) + entry * o->absmax_stride;
-    args.measured = (unsigned long long *)(void *)(w + p->at[WS_A_SUMS + side]) + entry * o->sums_stride;
+    args.panels = (unsigned char *)at->panels + entry * o->panel_stride;
+    args.exponents = (int *)(void *)at->absmax + entry * o->absmax_stride;
+    args.measured = (unsigned long long *)(void *)at->row_sums + entry * o->sums_stride;
+    args.copy = (double *)(void *)at->copy;
     args.ld = side == 0 ? x->lda : x->ldb;
     args.src_stride = stride;
     args.modulus_stride = o->panel_stride / launchers_of(p)->moduli;
@@ -138,7 +158,7 @@ static struct ht_crt_pack_args pack_side(const struct gemm_run *r, int side, int
 static int launch_pack(halftone *h, const struct gemm_run *r, int64_t first) {
     const struct ht_crt_launch *const l = launchers_of(r->plan);
     const struct packed_layout *const sides[2] = {&r->plan->a, &r->plan->b};
-    if (sides[0]->entries + sides[1]->entries <= HT_GRID_BATCH) {
+    if (sides[0]->entries > 0 && sides[1]->entries > 0 && sides[0]->entries + sides[1]->entries <= HT_GRID_BATCH) {
         const struct ht_crt_pack_args both[2] = {pack_side(r, 0, 0, HT_GRID_BATCH, first),
                                                  pack_side(r, 1, 0, HT_GRID_BATCH, first)};
         return ht_fail_device(h, ht_dev_check(l->pack(both, 2, h->stream)));
@@ -157,6 +177,21 @@ static int launch_pack(halftone *h, const struct gemm_run *r, int64_t first) {
 int ht_launch_crt_pack(halftone *h, const struct gemm_run *r, const struct step *s) {
     (void)s;
     return launch_pack(h, r, 0);
+}
+
+int ht_pack_residues(halftone *h, struct plan *p, const struct gemm_call *x) {
+    struct gemm_run r;
+    memset(&r, 0, sizeof r);
+    r.plan = p;
+    r.call = x;
+    if (x->packed_a != NULL) /* one of them at least */
+        r.a = r.b = ht_place_in_block(&p->a, (char *)x->packed_a);
+    if (x->packed_b != NULL)
+        r.b = ht_place_in_block(&p->b, (char *)x->packed_b);
+    if (x->packed_a == NULL)
+        r.a = r.b;
+    const int code = ht_ready_residues(h, p, NULL);
+    return code != HALFTONE_OK ? code : launch_pack(h, &r, 0);
 }
 
 /* Products of what is packed, then of all other k, whose residues are added to those of the first. */
@@ -181,19 +216,18 @@ static int launch_entries(halftone *h, const struct gemm_run *r, int64_t entry, 
     const struct ht_crt_launch *const l = launchers_of(p);
     const bool on_device = h->pointer_mode == HALFTONE_DEVICE, many_a = p->a.entries > 1,
                many_b = p->b.entries > 1;
-    char *const w = r->workspace.at;
     struct ht_crt_gemm_args g;
     struct ht_crt_combine_args c;
     memset(&g, 0, sizeof g);
     memset(&c, 0, sizeof c);
     g.a_stride = many_a ? p->a.panel_stride : 0;
     g.b_stride = many_b ? p->b.panel_stride : 0;
-    g.a_panels = (unsigned char *)w + p->at[WS_A_PANELS] + entry * g.a_stride;
-    g.b_panels = (unsigned char *)w + p->at[WS_B_PANELS] + entry * g.b_stride;
+    g.a_panels = (unsigned char *)r->a.panels + entry * g.a_stride;
+    g.b_panels = (unsigned char *)r->b.panels + entry * g.b_stride;
     g.a_modulus_stride = p->a.panel_stride / l->moduli;
     g.b_modulus_stride = p->b.panel_stride / l->moduli;
     g.k_blocks = p->k_blocks;
-    c.planes = g.planes = (unsigned char *)w + p->at[WS_PARTIALS];
+    c.planes = g.planes = (unsigned char *)r->workspace.at + p->at[WS_PARTIALS];
     c.plane_stride = g.plane_stride = p->plane_stride;
     c.plane_modulus_stride = g.plane_modulus_stride = p->plane_stride / l->moduli;
     c.m = g.m = (int)x->m;
@@ -201,8 +235,8 @@ static int launch_entries(halftone *h, const struct gemm_run *r, int64_t entry, 
     c.batch = g.batch = (int)count;
     c.a_exponent_stride = many_a ? p->a.absmax_stride : 0;
     c.b_exponent_stride = many_b ? p->b.absmax_stride : 0;
-    c.a_row_exponents = (int *)(void *)(w + p->at[WS_A_ABSMAX]) + entry * c.a_exponent_stride;
-    c.b_col_exponents = (int *)(void *)(w + p->at[WS_B_ABSMAX]) + entry * c.b_exponent_stride;
+    c.a_row_exponents = (int *)(void *)r->a.absmax + entry * c.a_exponent_stride;
+    c.b_col_exponents = (int *)(void *)r->b.absmax + entry * c.b_exponent_stride;
     c.counts = ht_counts_of(r, entry);
     if (p->splits == 1) /* else they are known behind the last k */
         g.counts = c.counts;

@@ -299,8 +299,7 @@ static int run_steps(halftone *h, struct gemm_run *r) {
 }
 
 int ht_run_plan(halftone *h, struct gemm_run *r) {
-    const int code = ht_open_workspace(h, (size_t)r->plan->bytes, &r->workspace);
-    return code != HALFTONE_OK ? code : ht_close_workspace(h, &r->workspace, run_steps(h, r));
+    return ht_close_workspace(h, &r->workspace, run_steps(h, r));
 }
 
 int ht_scale(halftone *h, const struct gemm_call *x) {
@@ -359,5 +358,5 @@ int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht_scheme_d
         add_panels(p, &r.a, &r.b, &r.args);
     if (p->checked)
         add_sums(p, &r.a, &r.b, r.workspace.at, h->recomputed, &r.args);
-    return ht_close_workspace(h, &r.workspace, run_steps(h, &r));
+    return ht_run_plan(h, &r);
 }

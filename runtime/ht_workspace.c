@@ -42,7 +42,7 @@ struct packed_layout ht_operand_layout(const halftone *h, const struct ht_scheme
 }
 
 int64_t ht_layout_bytes(const struct packed_layout *o) {
-    return ht_add(ht_add(o->absmax_bytes, o->panel_bytes), ht_add(o->sums_bytes, o->copy_bytes));
+    return ht_add(ht_add(ht_add(o->absmax_bytes, o->panel_bytes), ht_add(o->sums_bytes, o->copy_bytes)), o->count_bytes);
 }
 
 struct packed_place ht_place_in_block(const struct packed_layout *o, char *block) {
@@ -52,7 +52,8 @@ struct packed_place ht_place_in_block(const struct packed_layout *o, char *block
     at.panels = at.absmax + o->absmax_bytes;
     if (o->sums_bytes > 0) {
         at.flag = at.row_sums = at.panels + o->panel_bytes;
-        at.copy = at.row_sums + o->sums_bytes;
+        at.counts = at.row_sums + o->sums_bytes;
+        at.copy = o->copy_bytes > 0 ? at.counts + o->count_bytes : NULL;
     }
     return at;
 }
@@ -62,9 +63,10 @@ struct packed_place ht_place_in_workspace(const struct plan *p, char *workspace,
     memset(&at, 0, sizeof at);
     at.absmax = workspace + p->at[WS_A_ABSMAX + side];
     at.panels = workspace + p->at[WS_A_PANELS + side];
-    if (p->checked) {
+    if ((side == 0 ? &p->a : &p->b)->sums_bytes > 0) {
         at.flag = workspace + p->at[WS_FLAGS] + side * FLAG_BYTES;
         at.row_sums = workspace + p->at[WS_A_SUMS + side];
+        at.counts = workspace + p->at[WS_A_COUNTS + side];
     }
     return at;
 }

@@ -255,8 +255,22 @@ HT_DEVICE void store_counts(const ht_crt_pack_args &g, const pack_tile &t, unsig
     ht_stg_i32(g.counts + t.entry * g.count_stride + HT_CRT_COUNTS_AT + (1 + t.k0 / TILE_K) * pitch + t.row0 + own, count);
 }
 
+// The tile as it is, for calls that need more than its residues.
+HT_DEVICE void copy_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem)
+{
+    const long long pitch = (g.k + 1ll) / 2; // pairs
+#pragma unroll 1
+    for (int i = (int)threadIdx.x; i < TILE_ROWS * TILE_K / 2; i += PACK_THREADS) {
+        const int row = i / (TILE_K / 2), pair = i % (TILE_K / 2);
+        if (pair * 2 < t.k)
+            ht_stg16(g.copy + ((t.row0 + row) * pitch + t.k0 / 2 + pair) * 2, ht_lds16(smem + word_at(row, pair * 2)));
+    }
+}
+
 HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem)
 {
+    if (g.copy)
+        copy_tile(g, t, smem);
     const int own = (int)threadIdx.x % TILE_ROWS, row = t.row0 + own;
     const int s = exponent_of(g, t.entry, row);
     if (t.k0 == 0 && (int)threadIdx.x < TILE_ROWS)

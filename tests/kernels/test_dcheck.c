@@ -509,6 +509,122 @@ static void any_size_fits_in_256_megabytes(void **s) {
     check_code(halftone_dset_scheme(handle, "auto"), "auto");
 }
 
+/* ---- packed operands ---- */
+
+static void *packed_memory(int64_t rows, int64_t k) {
+    size_t bytes = 0;
+    void *at = NULL;
+    check_code(halftone_dpacked_bytes(handle, 'A', rows, k, 1, &bytes), "packed bytes");
+    assert_int_equal(ht_dev_alloc(&at, bytes), HT_DEV_OK);
+    assert_int_equal(ht_dev_memset_async(at, 0x5a, bytes, NULL), HT_DEV_OK);
+    return at;
+}
+
+/* A product of what was packed together or apart, at once or twice, has the bits of the same call without packing. */
+static void check_packed(const struct problem *p) {
+    struct operand a = operand_of(p, true), b = operand_of(p, false), c = {.ld = M + PAD, .stride = (M + PAD) * N};
+    const double nan = NAN;
+    c.count = c.stride;
+    c.at = allocated(c.count);
+    for (int64_t i = 0; p->beta != 0 && i < c.count; i++)
+        c.at[i] = uniform();
+    check_code(strncmp(p->accuracy, "crt", 3) == 0 ? halftone_dset_scheme(handle, p->accuracy) : halftone_dset_accuracy(handle, p->accuracy),
+               p->accuracy);
+    double *const expected = run(p, &a, &b, &c), *const got = allocated(c.count);
+    void *const packed_a = packed_memory(M, p->k), *const packed_b = packed_memory(N, p->k);
+    for (int apart = 0; apart < 2; apart++) {
+        if (apart == 0) {
+            check_code(halftone_dpack_ab(handle, p->ta, p->tb, M, N, p->k, a.device, a.ld, b.device, b.ld, packed_a, packed_b), "pack");
+        } else {
+            check_code(halftone_dpack_a(handle, p->ta, M, p->k, a.device, a.ld, packed_a), "pack A");
+            check_code(halftone_dpack_b(handle, p->tb, p->k, N, b.device, b.ld, packed_b), "pack B");
+        }
+        for (int64_t i = 0; apart == 1 && i < a.count; i++) /* who needs A itself has kept it */
+            assert_int_equal(ht_dev_upload(a.device + i, &nan, sizeof nan), HT_DEV_OK);
+        for (int repeat = 0; repeat < 2; repeat++) {
+            double *const device = on_device(c.at, c.count);
+            check_code(halftone_dgemm_packed(handle, M, N, p->k, &p->alpha, packed_a, packed_b, &p->beta, device, c.ld), p->family);
+            assert_int_equal(ht_dev_download(got, device, (size_t)c.count * sizeof *got), HT_DEV_OK);
+            ht_dev_free(device);
+            for (int64_t i = 0; i < c.count; i++)
+                if (!same_bits(got[i], expected[i]))
+                    fail_msg("%s %s, packed%s: element %lld: %a, not %a", p->family, p->accuracy, apart ? " apart" : "", (long long)i, got[i],
+                             expected[i]);
+        }
+    }
+    ht_dev_free(packed_a);
+    ht_dev_free(packed_b);
+    free(expected), free(got), free(c.at);
+    drop(&a);
+    drop(&b);
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+}
+
+static void packed_operands_give_the_same_bits(void **s) {
+    static const struct problem problems[] = {
+        {"uniform", "fp64", 'N', 'N', K, 1, 0, 1, false, 0, 0},  {"nonfinite", "fp64", 'T', 'N', 255, -0.3, 1.7, 1, false, 0, 0},
+        {"one", "fp64", 'N', 'T', 1301, 1, 1, 1, false, 0, 0},   {"phi4", "fp64", 'T', 'T', K, 1, 0, 1, false, 0, 0},
+        {"zeros", "bits=30", 'N', 'N', K, 2, 0, 1, false, 0, 0}, {"wide", "crt14", 'T', 'T', 33, 1, 0, 1, false, 0, 0},
+        {"nonfinite", "reproducible", 'N', 'N', 40, 1, -1, 1, false, 0, 0}, {"cancel", "fp64-exact", 'N', 'N', 77, 1, 0, 1, false, 0, 0},
+        {"D300", "fp64-exact", 'T', 'N', 200, 0.3, 0.7, 1, false, 0, 0}};
+    (void)s;
+    if (!can_certify() || !has_scheme64("crt14") || !has_scheme64("crt16"))
+        skip();
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
+        if (strcmp(problems[i].accuracy, "fp64-exact") != 0 || has_scheme64("crt20"))
+            check_packed(&problems[i]);
+}
+
+static void check_refused(int code, int expected, const char *words) {
+    if (code != expected || strstr(halftone_last_detail(handle), words) == NULL)
+        fail_msg("code %d, not %d: \"%s\", not \"%s\"", code, expected, halftone_last_detail(handle), words);
+}
+
+static void packed_operands_of_other_products_are_refused(void **s) {
+    const struct problem p = {"uniform", "fp64", 'N', 'N', K, 1, 0, 1, false, 0, 0};
+    const double one = 1, zero = 0;
+    size_t bytes = 0;
+    (void)s;
+    if (!can_certify() || !has_scheme64("crt14"))
+        skip();
+    struct operand a = operand_of(&p, true), b = operand_of(&p, false);
+    check_code(halftone_dset_scheme(handle, "native64"), "native64");
+    check_refused(halftone_dpacked_bytes(handle, 'A', M, K, 1, &bytes), HALFTONE_NOT_SUPPORTED, "scheme 'native64' has no packed operands");
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_refused(halftone_dpacked_bytes(handle, 'A', M, 1, 1, &bytes), HALFTONE_NOT_SUPPORTED, "at k = 1");
+    check_refused(halftone_dpacked_bytes(handle, 'C', M, K, 1, &bytes), -18, "which");
+    check_refused(halftone_dpacked_bytes(handle, 'B', M, K, 1, NULL), -18, "NULL");
+    void *const packed_a = packed_memory(M, K), *const packed_b = packed_memory(N, K);
+    double *const c = on_device(a.at, M * N);
+    check_refused(halftone_dpack_a(handle, 'N', M, K, a.device, M - 1, packed_a), -8, "lda");
+    check_refused(halftone_dpack_b(handle, 'N', K, N, b.device, b.ld, NULL), -18, "packed");
+    check_refused(halftone_dgemm_packed(handle, M, N, K, &one, (char *)packed_a + 256, packed_b, &zero, c, M), -7, "packed nothing there");
+    check_code(halftone_dpack_ab(handle, 'N', 'N', M, N, K, a.device, a.ld, b.device, b.ld, packed_a, packed_b), "pack");
+    check_refused(halftone_dgemm_packed(handle, M, N, K - 1, &one, packed_a, packed_b, &zero, c, M), -7, "k = 256, and the product has 70 of k = 255");
+    check_refused(halftone_dgemm_packed(handle, M, N + 1, K, &one, packed_a, packed_b, &zero, c, M), -9, "B was packed as 40 rows");
+    check_refused(halftone_dgemm_packed(handle, M, N, K, &one, packed_a, (char *)packed_b + 256, &zero, c, M), -9, "packed nothing there");
+    check_code(halftone_dset_scheme(handle, "crt14"), "crt14");
+    check_refused(halftone_dgemm_packed(handle, M, N, K, &one, packed_a, packed_b, &zero, c, M), -7, "and the handle is now set to crt14");
+    check_code(halftone_dset_accuracy(handle, "bits=20"), "bits");
+    check_refused(halftone_dgemm_packed(handle, M, N, K, &one, packed_a, packed_b, &zero, c, M), -7, "certified, and the handle is now");
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_workspace_limit(handle, 4096), "limit");
+    check_refused(halftone_dgemm_packed(handle, M, N, K, &one, packed_a, packed_b, &zero, c, M), HALFTONE_WORKSPACE, "the limit is 4096");
+    check_code(halftone_set_workspace_limit(handle, 0), "limit");
+    check_code(halftone_dgemm_packed(handle, M, N, K, &one, packed_a, packed_b, &zero, c, M), "product");
+    check_code(halftone_dgemm_packed(handle, M, N, K, &zero, NULL, NULL, &zero, c, M), "alpha 0 reads no operand");
+    check_code(halftone_dpack_b(handle, 'N', K, N, b.device, b.ld, packed_a), "pack over A");
+    check_refused(halftone_dgemm_packed(handle, M, N, K, &one, packed_a, packed_b, &zero, c, M), -7, "A was packed as 40 rows");
+    check_code(halftone_dgemm_packed(handle, N, N, K, &one, packed_a, packed_b, &zero, c, M), "either side");
+    halftone *other = NULL;
+    assert_int_equal(halftone_create(&other), HALFTONE_OK);
+    assert_int_equal(halftone_dgemm_packed(other, N, N, K, &one, packed_a, packed_b, &zero, c, M), -7);
+    assert_int_equal(halftone_destroy(other), HALFTONE_OK);
+    ht_dev_free(packed_a), ht_dev_free(packed_b), ht_dev_free(c);
+    drop(&a);
+    drop(&b);
+}
+
 static void fp64_keeps_any_limit(void **s) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     (void)s;
@@ -558,7 +674,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(data_decide_element_by_element), cmocka_unit_test(longer_sums_and_fewer_bits_certify_more),
         cmocka_unit_test(batches_have_counts_of_their_own), cmocka_unit_test(powers_of_two_change_exponents_alone),
         cmocka_unit_test(queries_say_who_certifies), cmocka_unit_test(a_limit_cuts_calls_into_blocks), cmocka_unit_test(fp64_keeps_any_limit),
-        cmocka_unit_test(a_limit_cuts_k_and_the_bits_stay), cmocka_unit_test(any_size_fits_in_256_megabytes)};
+        cmocka_unit_test(a_limit_cuts_k_and_the_bits_stay), cmocka_unit_test(any_size_fits_in_256_megabytes),
+        cmocka_unit_test(packed_operands_give_the_same_bits), cmocka_unit_test(packed_operands_of_other_products_are_refused)};
     const struct choice groups[] = {CHOICE(tests)};
     const int code = choose_tests(argc, argv, groups, 1);
     return code != CHOOSE_RUN ? code : cmocka_run_group_tests_name("dcheck", tests, setup, close_handle);
