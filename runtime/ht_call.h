@@ -311,7 +311,7 @@ struct halftone {
     unsigned char *ready; /* per kernel, then per scheme for its packing: init was called */
     unsigned char *ready64;
     struct packed64 *packed64; /* by no order; none overlaps another */
-    int packed64_count, packed64_room;
+    int packed64_count, packed64_capacity;
     struct ht_dev_info device;
     char detail[DETAIL_MAX];
 };

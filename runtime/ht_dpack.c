@@ -44,16 +44,16 @@ static void forget(halftone *h, const char *at, int64_t bytes) {
     }
 }
 
-/* Room for two more. */
-static int make_room(halftone *h) {
-    if (h->packed64_count + 2 <= h->packed64_room)
+/* For two more. */
+static int reserve(halftone *h) {
+    if (h->packed64_count + 2 <= h->packed64_capacity)
         return HALFTONE_OK;
-    const int room = 2 * h->packed64_room + 16;
-    struct packed64 *const more = (struct packed64 *)realloc(h->packed64, (size_t)room * sizeof *more);
+    const int capacity = 2 * h->packed64_capacity + 16;
+    struct packed64 *const more = (struct packed64 *)realloc(h->packed64, (size_t)capacity * sizeof *more);
     if (more == NULL)
-        return ht_fail(h, HALFTONE_OUT_OF_HOST_MEMORY, "no memory for what is known of %d packed operands", room);
+        return ht_fail(h, HALFTONE_OUT_OF_HOST_MEMORY, "no memory for what is known of %d packed operands", capacity);
     h->packed64 = more;
-    h->packed64_room = room;
+    h->packed64_capacity = capacity;
     return HALFTONE_OK;
 }
 
@@ -116,7 +116,7 @@ static int pack(halftone *h, struct gemm_call *x, const struct packed64 *a, cons
     p.checked = p.certificate.needed > 0;
     p.k_part = p.a.k = p.b.k = x->k;
     p.k_blocks = (int)ht_ceil_div(x->k, 128);
-    int code = make_room(h);
+    int code = reserve(h);
     for (int i = 0; i < 2 && code == HALFTONE_OK; i++) {
         struct packed_layout *const o = i == 0 ? &p.a : &p.b;
         if (sides[i]->rows == 0)
