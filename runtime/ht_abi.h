@@ -266,6 +266,7 @@ enum ht_family {
     HT_FAMILY_FALLBACK,       /* DMMA of the results that the certificate has not cleared */
     HT_FAMILY_PACK,
     HT_FAMILY_REDUCE,       /* adds split-K partials */
+    HT_FAMILY_FP64_REDUCE,  /* the same of FP64 products */
     HT_FAMILY_CRT_WGMMA_SS, /* FP64 by residues: INT8 products of all moduli by wgmma, */
     HT_FAMILY_CRT_MMA_WARP, /* by mma.sync or MFMA, */
     HT_FAMILY_CRT_PACK,     /* packing, */
@@ -397,6 +398,8 @@ struct ht_set_desc {
     const char *auto_first, *auto_fallback;
     /* Kernels and schemes of FP64 products, as a set with the same machine; NULL: the library was generated without. */
     const struct ht_set_desc *fp64;
+    /* Of such a set, where schemes read the matrices: what adds split-K partials. Else NULL. */
+    int (*reduce64)(const struct ht_native64_args *args, void *stream);
 };
 
 /* Linkage of what the files of the runtime share: static in an amalgamation, where the definition of ht_sets comes

@@ -156,7 +156,7 @@ struct ht_ozaki_combine_args {
 struct ht_native64_args {
     const double *a_src, *b_src;
     double *c;
-    double *partial; /* split-K partials, as of ht_gemm_args */
+    double *partial; /* split-K partials, as of ht_gemm_args, FP64 */
     const double *alpha_ptr, *beta_ptr;
     long long a_ld, b_ld, ldc, a_src_stride, b_src_stride, c_stride; /* elements; strides between batch entries */
     struct ht_crt_counts counts; /* where they are: of C only what residues leave */

@@ -95,7 +95,8 @@ enum step_kind {
     STEP_NATIVE64,   /* FP64 product of the caller's matrices */
     STEP_CRT_PACK,   /* A and B as residues, all entries at once */
     STEP_CRT_PRODUCT, /* INT8 products of all moduli, and what they come to in C */
-    STEP_OZAKI /* FP64 by FP16 slices: splits, products and sums, one entry of the batch after the other */
+    STEP_OZAKI, /* FP64 by FP16 slices: splits, products and sums, one entry of the batch after the other */
+    STEP_REDUCE64 /* split-K partials of STEP_NATIVE64 into C */
 };
 
 /* Regions of the workspace, in its order. The flags come first: grow_own. */
@@ -529,6 +530,7 @@ HT_LOCAL void ht_explain64(const halftone *h, const struct plan *p, struct halft
 HT_LOCAL double ht_crt_bound(const struct plan *p, int64_t k);
 HT_LOCAL double ht_moduli_bound(int moduli, int64_t k);
 HT_LOCAL int ht_launch_native64(halftone *h, const struct gemm_run *r, const struct step *s);
+HT_LOCAL int ht_launch_reduce64(halftone *h, const struct gemm_run *r, const struct step *s);
 
 /* ---- ht_residues.c: FP64 by residues ---- */
 

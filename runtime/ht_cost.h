@@ -38,6 +38,11 @@ static inline int64_t ht_partial_size(int exact_k) {
     return exact_k > 0 ? 8 : 4;
 }
 
+/* The same of a kernel: as wide as its sums. */
+static inline int64_t ht_tile_partial_size(const struct ht_tile *t) {
+    return t->element_bytes == 8 ? 8 : ht_partial_size(t->exact_k);
+}
+
 /* Bytes of the split-K partials of one call; 0 without split. */
 static inline int64_t ht_partial_bytes(int64_t m, int64_t n, int64_t batch, int64_t splits,
                                        int64_t element_bytes) {
@@ -252,7 +257,7 @@ static inline int64_t ht_streaming_ns(const struct ht_machine *g, const struct h
  * starts as that does: tile_overhead 1500 is 1063 ns more, twice. */
 static inline int64_t ht_reduction_ns(const struct ht_machine *g, const struct ht_tile *t,
                                       const struct ht_cost *cost, const struct ht_problem *p) {
-    const int64_t partial = ht_mul(ht_mul(p->m, p->n), ht_mul(p->batch, ht_partial_size(t->exact_k)));
+    const int64_t partial = ht_mul(ht_mul(p->m, p->n), ht_mul(p->batch, ht_tile_partial_size(t)));
     const int64_t start = t->persistent ? cost->waves.tile_overhead_cycles : 0; /* as the kernel does */
     const int64_t overlap = cost->form == HT_STREAMING ? cost->stream.pdl_overlap_cycles : 0;
     const int64_t reads =
@@ -318,7 +323,7 @@ static inline int ht_next_split(const struct ht_tile *t, const struct ht_problem
     if (t->unpacked && t->step_k * HT_PICK_STEPS > HT_PICK_K)
         least = ht_ceil_div(HT_PICK_K, t->step_k);
     const int fits =
-        ht_partial_bytes(p->m, p->n, p->batch, next, ht_partial_size(t->exact_k)) <= partial_bytes;
+        ht_partial_bytes(p->m, p->n, p->batch, next, ht_tile_partial_size(t)) <= partial_bytes;
     return next <= HT_PICK_SPLITS_MAX && ht_ceil_div(p->k, t->step_k) / next >= least && fits &&
                    !t->no_split_k
                ? next

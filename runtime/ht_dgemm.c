@@ -36,7 +36,8 @@ static int64_t products_of(const halftone *h, const struct ht_scheme_desc *s, in
 
 struct ht_choice ht_pick64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s) {
     return ht_pick(h->set64, s->name, at_least_one(x->m), at_least_one(x->n), x->k,
-                   ht_mul(at_least_one(x->batch), products_of(h, s, x->k)), HT_PARTIAL_LIMIT_BYTES);
+                   ht_mul(at_least_one(x->batch), products_of(h, s, x->k)),
+                   h->without_workspace ? 0 : HT_PARTIAL_LIMIT_BYTES);
 }
 
 bool ht_predict64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s, int64_t *ns) {
@@ -135,6 +136,17 @@ int ht_scheme_of_call64(halftone *h, const struct gemm_call *x, const struct ht_
     return choose64(h, x, scheme, &certificate);
 }
 
+/* FP64 arithmetic, and what adds up the parts of a split k. */
+static void add_native_steps(const struct plan_key *key, struct plan *p) {
+    const int64_t partials =
+        round_up(ht_partial_bytes(key->m, key->n, grid_batch(key->batch), p->splits,
+                                  ht_tile_partial_size(&p->set->kernel[p->kernel].tile)),
+                 WS_ALIGNMENT);
+    ht_add_step(p, STEP_NATIVE64, p->kernel)->needs[WS_PARTIALS] = partials;
+    if (p->splits > 1)
+        ht_add_step(p, STEP_REDUCE64, NO_KERNEL)->needs[WS_PARTIALS] = partials;
+}
+
 int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p) {
     const struct gemm_call x = gemm_call_of('N', 'N', key->m, key->n, key->k, key->batch);
     memset(p, 0, sizeof *p);
@@ -165,7 +177,8 @@ int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p) {
         return HALFTONE_OK;
     if (p->set->kernel[p->kernel].ozaki != NULL)
         return ht_plan_ozaki(h, key, p);
-    ht_add_step(p, STEP_NATIVE64, p->kernel);
+    p->splits = choice.splits;
+    add_native_steps(key, p);
     return ht_lay_out_workspace(h, p);
 }
 
@@ -268,8 +281,10 @@ void ht_explain64(const halftone *h, const struct plan *p, struct halftone_plan 
 
 /* ---- launch ---- */
 
-int ht_launch_native64(halftone *h, const struct gemm_run *r, const struct step *s) {
+/* Behind residues k is whole, whatever parts those have. */
+static struct ht_native64_args native_args(const halftone *h, const struct gemm_run *r, const struct step *s) {
     const struct gemm_call *x = r->call;
+    const bool is_split = s->needs[WS_PARTIALS] > 0;
     const bool on_device = h->pointer_mode == HALFTONE_DEVICE;
     struct ht_native64_args args;
     memset(&args, 0, sizeof args);
@@ -279,7 +294,8 @@ int ht_launch_native64(halftone *h, const struct gemm_run *r, const struct step 
     args.m = (int)x->m;
     args.n = (int)x->n;
     args.batch = r->args.batch;
-    args.splits = 1;
+    args.splits = is_split ? r->plan->splits : 1;
+    args.partial = is_split ? (double *)(void *)(r->workspace.at + r->plan->at[WS_PARTIALS]) : NULL;
     args.counts = ht_counts_of(r, r->entry);
     args.beta_ptr = on_device ? (const double *)x->beta : NULL;
     args.beta = on_device ? 0.0 : *(const double *)x->beta;
@@ -296,7 +312,17 @@ int ht_launch_native64(halftone *h, const struct gemm_run *r, const struct step 
         args.alpha_ptr = on_device ? (const double *)x->alpha : NULL;
         args.alpha = on_device ? 0.0 : *(const double *)x->alpha;
     }
+    return args;
+}
+
+int ht_launch_native64(halftone *h, const struct gemm_run *r, const struct step *s) {
+    const struct ht_native64_args args = native_args(h, r, s);
     return ht_fail_device(h, ht_dev_check(r->plan->set->kernel[s->kernel].launch64(&args, h->stream)));
+}
+
+int ht_launch_reduce64(halftone *h, const struct gemm_run *r, const struct step *s) {
+    const struct ht_native64_args args = native_args(h, r, s);
+    return ht_fail_device(h, ht_dev_check(r->plan->set->reduce64(&args, h->stream)));
 }
 
 /* ---- products ---- */

@@ -271,7 +271,8 @@ static const struct {
                   {ready_kernel, ht_launch_native64, true},
                   {ht_ready_residues, ht_launch_crt_pack, false},
                   {ready_kernel, ht_launch_crt_product, true},
-                  {ready_kernel, ht_launch_ozaki, true}};
+                  {ready_kernel, ht_launch_ozaki, true},
+                  {always_ready, ht_launch_reduce64, true}};
 
 static int launch_steps(halftone *h, const struct gemm_run *r, bool sliced) {
     int code = HALFTONE_OK;

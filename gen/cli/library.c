@@ -217,45 +217,41 @@ static void load_set(struct library *l, const struct options *o, const char *nam
     l->sets++;
 }
 
-static void add_unit(struct library *l, const struct unit *u) {
-    for (int i = 0; i < l->units; i++) {
-        if (strcmp(l->unit[i].name, u->name) == 0)
+static void add_unit(struct library *l, int kind, const struct emit_context *c, const struct plan *p,
+                     const char *name) {
+    struct unit *const u = &l->unit[l->units];
+    for (int i = 0; i < l->units; i++)
+        if (strcmp(l->unit[i].name, name) == 0)
             return;
-    }
     if (l->units == LIBRARY_UNITS_MAX)
         err_bug("more sources than LIBRARY_UNITS_MAX");
-    l->unit[l->units++] = *u;
+    *u = (struct unit){kind, c, p, {0}};
+    snprintf(u->name, sizeof u->name, "%s", name);
+    l->units++;
 }
 
 static void add_units(struct library *l, const struct kernel_set *set) {
     const struct emit_context *c = &set->context;
+    char name[PLAN_NAME_MAX];
     for (int i = 0; i < set->plans.count; i++) {
         const struct plan *p = &set->plans.plan[i];
-        struct unit gemm = {UNIT_GEMM, c, p, {0}}, pack = {UNIT_PACK, c, p, {0}};
-        snprintf(gemm.name, sizeof gemm.name, "%s", p->name);
-        emit_pack_name(pack.name, sizeof pack.name, p->on.s, c->isa);
-        add_unit(l, &gemm);
-        if (!scheme_is_unpacked(p->on.s))
-            add_unit(l, &pack);
-        if (p->on.s->combine == COMBINE_BY_KERNEL) {
-            struct unit combine = {UNIT_COMBINE, c, p, {0}};
-            emit_combine_name(combine.name, sizeof combine.name, p);
-            add_unit(l, &combine);
-        }
-        if (p->on.s->correctly_rounded) {
-            struct unit exact = {UNIT_EXACT, c, p, {0}};
-            emit_exact_name(exact.name, sizeof exact.name, p);
-            add_unit(l, &exact);
-        }
-        if (scheme_is_fixed_point(p->on.s) && p->on.s->in == NUMBER_F32) {
-            struct unit exact = {UNIT_REDUCE, c, p, {0}};
-            emit_reduce_name(exact.name, sizeof exact.name, p->on.s, c->isa);
-            add_unit(l, &exact);
-        }
+        const struct scheme *s = p->on.s;
+        add_unit(l, UNIT_GEMM, c, p, p->name);
+        emit_pack_name(name, sizeof name, s, c->isa);
+        if (!scheme_is_unpacked(s))
+            add_unit(l, UNIT_PACK, c, p, name);
+        emit_combine_name(name, sizeof name, p);
+        if (s->combine == COMBINE_BY_KERNEL)
+            add_unit(l, UNIT_COMBINE, c, p, name);
+        emit_exact_name(name, sizeof name, p);
+        if (s->correctly_rounded)
+            add_unit(l, UNIT_EXACT, c, p, name);
+        emit_reduce_name(name, sizeof name, s, c->isa);
+        if (emit_is_fp64(s) ? scheme_is_unpacked(s) : scheme_is_fixed_point(s))
+            add_unit(l, UNIT_REDUCE, c, p, name);
     }
-    struct unit reduce = {UNIT_REDUCE, c, NULL, {0}};
-    emit_reduce_name(reduce.name, sizeof reduce.name, NULL, c->isa);
-    add_unit(l, &reduce);
+    emit_reduce_name(name, sizeof name, NULL, c->isa);
+    add_unit(l, UNIT_REDUCE, c, NULL, name);
 }
 
 /* The table goes to the set it was measured with; the first complains where it is none's. */

@@ -24,8 +24,7 @@ enum unit_kind { UNIT_GEMM, UNIT_PACK, UNIT_COMBINE, UNIT_EXACT, UNIT_REDUCE };
 struct unit {
     enum unit_kind kind;
     const struct emit_context *context;
-    const struct plan
-        *plan; /* its scheme is that of UNIT_PACK and UNIT_REDUCE; NULL: the reduction of FP32 parts */
+    const struct plan *plan; /* its scheme is of UNIT_PACK and UNIT_REDUCE, too; NULL: FP32 parts */
     char name[PLAN_NAME_MAX];
 };
 

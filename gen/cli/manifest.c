@@ -234,14 +234,19 @@ static void dispatch_set(struct text *out, const struct emit_context *c, const s
     if (schemes64 > 0) {
         text_add(out, "static ");
         dispatch_desc(out, c, fp64, schemes64);
-        text_add(out, "    0, NULL, \"\", \"\", NULL};\n\n");
+        char reduce[PLAN_NAME_MAX] = "NULL";
+        for (int i = fp64.first; i < fp64.end; i++)
+            if (scheme_is_unpacked(set->plan[i].on.s))
+                emit_reduce_name(reduce, sizeof reduce, set->plan[i].on.s, c->isa);
+        const char *const launch = strcmp(reduce, "NULL") != 0 ? "_launch" : "";
+        text_addf(out, "    0, NULL, \"\", \"\", NULL, %s%s};\n\n", reduce, launch);
     }
     if (c->tuned)
         tuned_dispatch(out, c->tuned, gpu);
     if (!c->inner)
         text_addf(out, "extern const struct ht_set_desc ht_set_%s;\n", gpu);
     dispatch_desc(out, c, fp32, schemes);
-    text_addf(out, "    %d, %s%s, \"%s\", \"%s\", %s%s};\n\n", c->tuned ? c->tuned->count : 0,
+    text_addf(out, "    %d, %s%s, \"%s\", \"%s\", %s%s, NULL};\n\n", c->tuned ? c->tuned->count : 0,
               c->tuned ? "tuned_" : "NULL", c->tuned ? gpu : "", scheme_of_role(AUTO_FIRST),
               scheme_of_role(AUTO_FALLBACK), schemes64 > 0 ? "&ht_set64_" : "NULL", schemes64 > 0 ? gpu : "");
 }

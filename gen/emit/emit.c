@@ -327,7 +327,7 @@ static const char *hook_of(const struct frame *f, const char *name) {
     const struct isa *isa = f->isa;
     const struct scheme *s = f->scheme;
     const bool exact = s && scheme_is_fixed_point(s), inside = f->plan && emit_fallback_in_kernel(f->plan),
-               fp64 = s && s->in == NUMBER_F64;
+               fp64 = emit_is_fp64(s);
     const struct {
         const char *role, *hook;
     } roles[] = {{"=launch", isa->launch}, {"=stage", isa->stage}, {"=fragment", isa->fragment},
@@ -349,6 +349,7 @@ static const char *hook_of(const struct frame *f, const char *name) {
                  {"=chain", exact                            ? "accum/carry_i32"
                             : s && s->scale == SCALE_TILE ? "accum/tile_levels"
                                                           : "accum/promote"},
+                 {"=two_sum", exact ? NULL : "accum/two_sum"},
                  {"=partial", exact ? "accum/partial_i64" : fp64 ? "accum/partial_f64" : "accum/partial_f32"},
                  {"=real", fp64 ? "stage/real_f64" : "stage/real_f32"},
                  {"=split", exact ? "pack/split_i8x4" : "pack/split_f32x4"},
@@ -551,9 +552,8 @@ bool emit_exact(struct text *out, const struct emit_context *c, const struct pla
 
 bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
     const bool fp64 = scheme_packs_fp64(s), slices = fp64 && !scheme_packs_bytes(s);
-    const enum ht_family family = !fp64    ? HT_FAMILY_PACK
-                                  : slices ? HT_FAMILY_OZAKI_PACK
-                                           : HT_FAMILY_CRT_PACK;
+    const enum ht_family of_fp64 = slices ? HT_FAMILY_OZAKI_PACK : HT_FAMILY_CRT_PACK,
+                         family = fp64 ? of_fp64 : HT_FAMILY_PACK;
     char name[PLAN_NAME_MAX];
     emit_pack_name(name, sizeof name, s, c->isa);
     const struct frame f = {.c = c, .isa = c->isa, .name = name, .skeleton = &skeleton_table[family],
@@ -570,8 +570,9 @@ bool emit_reduce(struct text *out, const struct emit_context *c, const struct sc
     char name[PLAN_NAME_MAX];
     emit_reduce_name(name, sizeof name, s, c->isa);
     const struct frame f = {.c = c, .isa = c->isa, .name = name,
-                            .skeleton = &skeleton_table[HT_FAMILY_REDUCE], .args = EMIT_GEMM_ARGS,
-                            .values = "*args", .scheme = s};
+                            .skeleton = &skeleton_table[emit_is_fp64(s) ? HT_FAMILY_FP64_REDUCE
+                                                                        : HT_FAMILY_REDUCE],
+                            .args = emit_gemm_args(s), .values = "*args", .scheme = s};
     return emit_small(
         out, f, "WAVE SCALES_SUMS SCALES_ROWS ACCS SCALE_LOW SCALE_HIGH SCALE_ROOM CHECKS", NULL,
         "Adds split-K parts in an order that only their number decides: C = alpha * sum + beta * C.");

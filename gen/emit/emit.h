@@ -21,6 +21,9 @@ struct tuned;
 #define EMIT_CRT_PACK_ARGS "const struct ht_crt_pack_args *operands, int count"
 #define EMIT_OZAKI_PACK_ARGS "const struct ht_ozaki_pack_args *args"
 #define EMIT_EXACT_ARGS "const struct ht_crt_exact_args *args"
+static inline bool emit_is_fp64(const struct scheme *s) {
+    return s && s->in == NUMBER_F64;
+}
 const char *emit_gemm_args(const struct scheme *s);
 const char *emit_pack_args(const struct scheme *s);
 const char *emit_combine_args(const struct scheme *s); /* of one that is combined */

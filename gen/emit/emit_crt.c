@@ -23,7 +23,7 @@ static void add_table(struct text *out, const char *name, const void *words, int
 }
 
 const char *emit_gemm_args(const struct scheme *s) {
-    return !s || s->in == NUMBER_F32 ? EMIT_GEMM_ARGS
+    return !emit_is_fp64(s)           ? EMIT_GEMM_ARGS
            : s->moduli > 0           ? "const struct ht_crt_gemm_args *args"
            : scheme_packs_bytes(s)   ? "const struct ht_digit_args *args"
            : scheme_packs_fp64(s)    ? "const struct ht_ozaki_gemm_args *args"

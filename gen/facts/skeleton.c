@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define SUMS "scheme/row_scale", "=partial", "check/certificate"
+#define SUMS "scheme/row_scale", "=two_sum", "=partial", "check/certificate"
 #define FOLDS_SIMT .folds = "MI NI P_PARTS Q_PARTS PREFETCH K_WARPS PER_THREAD GUARDED_LOADS VEC K_SETS"
 #define FOLDS_TILE                                                                                           \
     .folds = "MI NI K_STEPS ROWS_AT_ONCE ROW_GROUPS B_PAIRS SETS D_REGS D_ROWS FP32_STEPS A_PER_LANE "     \
@@ -31,8 +31,7 @@
     .accuracy = "sums in FP64, off by at most k 2^-53 of |A||B|; rounded to FP32 once, or once for each "    \
                 "part of a split k, and the parts added with compensation"
 #define SIMT_FP64(chains_)                                                                                   \
-    OF_FP64, .arithmetic = "FP64 FMA alone",                           \
-    .accuracy = chains_ ", each addition rounded once, at most k of them: k 2^-53 of |A||B|"
+    OF_FP64, .arithmetic = "FP64 FMA alone", .accuracy = chains_ "; off by at most k 2^-53 of |A||B|"
 #define SIMT_FP32(chains_)                                                                                   \
     .arithmetic = "FP32 FFMA, no matrix unit",                                                               \
     .accuracy = "inputs keep all 24 bits; " chains_ ", added in FP32 to nearest"
@@ -102,34 +101,36 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
     [HT_FAMILY_GEMV] =
         {STREAMING("gemv"), .in_block_k_splits = GEMV_LANES, OF_WARPS, FOLDS_SIMT,
          SIMT_FP32("at least 32 chains, one for each remainder of k"),
-         .hooks = {"=launch", SUMS, "=real", "stage/operand_view"},
+         .hooks = {"=launch", "=real", SUMS, "stage/operand_view"},
          .tiles = {{8, 1, 256, 0, 1, 1, ALWAYS, "FFMA; one column a block"},
                    {16, 4, 256, 0, 4, 1, ALWAYS, "FFMA; four columns a block"}}},
     [HT_FAMILY_FP64_GEMV] =
         {UNPACKED_OF(HT_STREAMING, "gemv", "gemv64"), .in_block_k_splits = GEMV_LANES, OF_WARPS, FOLDS_SIMT,
-         SIMT_FP64("at least 32 chains, one for each remainder of k"), .no_split_k = true,
-         .hooks = {"=launch", SUMS, "=real", "stage/operand_view"},
+         SIMT_FP64("at least 32 chains, one for each remainder of k"),
+         .hooks = {"=launch", "=real", SUMS, "stage/operand_view"},
          .tiles = {{8, 1, 128, 0, 1, 1, ALWAYS, "FP64 FMA; one column a block"},
                    {16, 4, 128, 0, 4, 1, ALWAYS, "FP64 FMA; four columns a block"}}},
     [HT_FAMILY_TALL_SKINNY] =
         {STREAMING("tall_skinny"), .no_split_k = true, .line_k = 32, OF_WARPS, FOLDS_SIMT,
          SIMT_FP32("chains of at most 8 k"), .smem = "SMEM_BYTES<1>",
-         .hooks = {"=launch", SUMS, "=real", "stage/operand_view"},
+         .hooks = {"=launch", "=real", SUMS, "stage/operand_view"},
          .tiles = {{128, 1, 64, 0, 1, 1, ALWAYS, "FFMA; small K, one column a block"},
                    {128, 2, 64, 0, 2, 1, ALWAYS, "FFMA; small K, two columns a block"},
                    {128, 4, 64, 0, 4, 1, ALWAYS, "FFMA; small K, four columns a block"}}},
     [HT_FAMILY_FP64_MMA_TILE] =
         {UNPACKED("fp64_mma_tile", ""), .searched = true, OF_FP64, OF_WARPS,
-         .needs = ISA_FP64_MMA, .no_split_k = true, .folds = "MI NI GROUPS QUADS",
-         .hooks = {"=launch", "=dmma", "=fp64_mma", "=real", "stage/tile_f64", "check/crt_counts"},
+         .needs = ISA_FP64_MMA, .folds = "MI NI GROUPS QUADS",
+         .hooks = {"=launch", "=dmma", "=fp64_mma", "=real", "stage/operand_view", "stage/tile_f64",
+                   "check/crt_counts"},
          .tiles = {{128, 128, 16, 64, 32, 4, ALWAYS, "FP64 tensor cores; many tiles"},
                    {64, 64, 16, 32, 32, 4, ALWAYS, "FP64 tensor cores; few tiles"},
                    {32, 32, 16, 16, 16, 4, ALWAYS, "FP64 tensor cores; very few tiles"}}},
     [HT_FAMILY_FP64_TILE] =
         {UNPACKED("fp64_tile", ""), .searched = true, OF_FP64, OF_WARPS,
-         .needs = ISA_FP64_FMA_ALONE, .no_split_k = true, .has_tiles_of_all_shapes = true,
+         .needs = ISA_FP64_FMA_ALONE, .has_tiles_of_all_shapes = true,
          .folds = "MI NI PAIRS WARPS_M THREADS MMA_M MMA_N LANE_ROWS LANE_COLUMNS LANE_PAIRS D_REGS",
-         .hooks = {"=launch", "arch/fma64", "=real", "stage/global_f64", "check/crt_counts"},
+         .hooks = {"=launch", "arch/fma64", "=real", "stage/operand_view", "stage/global_f64",
+                   "check/crt_counts"},
          .tiles = {{128, 64, 16, 32, 32, 2, ALWAYS, "FP64 arithmetic; many tiles"},
                    {64, 64, 16, 32, 32, 2, ALWAYS, "FP64 arithmetic; few tiles"},
                    {32, 32, 8, 32, 32, 2, ALWAYS, "FP64 arithmetic; very few tiles"}}},
@@ -141,7 +142,9 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
         {.file = "pack", .has_init = true, .folds = "PREFETCH_LOADS CHUNK_K UNITS",
          .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "pack/row_sums",
                    "pack/absmax_exchange", "pack/outlier_tiles", "pack/row_resident", "pack/strip_32x512"}},
-    [HT_FAMILY_REDUCE] = {.file = "reduce", .folds = "", .hooks = {"=launch", SUMS}},
+    [HT_FAMILY_REDUCE] = {.file = "reduce", .folds = "", .hooks = {"=launch", "=real", SUMS}},
+    [HT_FAMILY_FP64_REDUCE] = {.file = "reduce", .folds = "", OF_FP64,
+                               .hooks = {"=launch", "=real", "=two_sum", "=partial"}},
     [HT_FAMILY_CRT_WGMMA_SS] =
         {.file = "crt_wgmma_ss", .label = "_wgmma", .searched = true, OF_FP64,
          .forms_passes = true, .sum = NUMBER_S32, .needs = ISA_WGMMA, .has_init = true,

@@ -6,16 +6,14 @@
 #include <string.h>
 
 /* Worked examples, steps: 8x1x256, 64 bytes and 36 FMAs a cycle: 8192 / 64 + 2048 / 36 = 184
- * cycles; 128x1, a line of 32 k, 61 and 18: 16384 / 61 + 4096 / 18 = 496. Of FP64 (predicted: no card has
- * run it) what FMAs load of the N side is twice as much, and their rate may be less: half that of matrices
- * where there are those. */
+ * cycles; 128x1, a line of 32 k, 61 and 18: 16384 / 61 + 4096 / 18 = 496. Of FP64
+ * (predicted) FMAs load twice as much, and have half the rate of matrices' at most. */
 static void streaming(const struct target *on, const struct tile *t, const struct fit_streaming *f,
                       struct cost *cost) {
     const bool fp64 = on->s->in == NUMBER_F64;
-    const int64_t port = f->port_bytes, bytes = cost->walk.element_bytes,
-                  loads = f->fma_per_cycle * 4 / bytes,
-                  unit = model_fma_per_cycle(on->g, on->s) / (on->isa->fp64_mma ? 2 : 1),
-                  fma = fp64 && unit < loads ? unit : loads;
+    const int64_t bytes = cost->walk.element_bytes, loads = f->fma_per_cycle * 4 / bytes,
+                  port = f->port_bytes, all = model_fma_per_cycle(on->g, on->s) / (on->isa->fp64_mma ? 2 : 1),
+                  fma = fp64 && all < loads ? all : loads;
     const int64_t busy = (int64_t)t->bm * cost->walk.step_k * 256 * (bytes * fma + t->bn * port) /
                          (port * fma);
     const int stream = f->stream_percent - f->stream_column_percent * (t->bn - 1);

@@ -33,7 +33,8 @@ static int64_t busy(const struct target *on, const struct tile *t, const struct 
 
 /* The coefficients. chain: clocks x256 of a step's MMAs that depend on one another. */
 static void waves(const struct target *on, const struct tile *t, struct cost *cost,
-                  const struct fit_unpacked *f, pipes_of *pipes, int64_t chain) {
+                  const struct fit_unpacked *f, pipes_of *pipes, int64_t chain, const char *unit) {
+    cost->unit = unit;
     const int64_t sums = (int64_t)t->wm * t->wn / on->isa->wave_size,
                   bytes = (int64_t)(t->bm + t->bn) * t->bk * number_bytes(on->s->in);
     const int64_t latency = on->g->l2_latency_cycles + on->g->dram_latency_cycles;
@@ -115,16 +116,13 @@ static int64_t step_chain(const struct target *on, const struct tile *t) {
 }
 
 void time_unpacked_mma(const struct target *on, const struct tile *t, struct cost *cost) {
-    if (on->isa->mma_bf16)
-        waves(on, t, cost, &fitted.unpacked_mma, mma_pipes, step_chain(on, t));
-    else
-        waves(on, t, cost, &fitted.unpacked_fp32, fp32_pipes, step_chain(on, t));
-    cost->unit = on->isa->mma_bf16 || on->isa->mfma_f32 ? "tensor" : "fp32";
+    const bool bf16 = on->isa->mma_bf16 != NULL;
+    waves(on, t, cost, bf16 ? &fitted.unpacked_mma : &fitted.unpacked_fp32, bf16 ? mma_pipes : fp32_pipes,
+          step_chain(on, t), bf16 || on->isa->mfma_f32 ? "tensor" : "fp32");
 }
 
 void time_unpacked_wgmma(const struct target *on, const struct tile *t, struct cost *cost) {
-    waves(on, t, cost, &fitted.unpacked_wgmma, warpgroup_pipes, 0);
-    cost->unit = "tensor";
+    waves(on, t, cost, &fitted.unpacked_wgmma, warpgroup_pipes, 0, "tensor");
 }
 
 /* ---- dmma (templates/skeletons/dmma.cu). Where k is small it waits for C's way out, then for the tensor
@@ -144,8 +142,7 @@ static int64_t dmma_pipes(const struct target *on, const struct tile *t, int64_t
 }
 
 void time_dmma(const struct target *on, const struct tile *t, struct cost *cost) {
-    waves(on, t, cost, &fitted.dmma, dmma_pipes, 0);
-    cost->unit = "fp64";
+    waves(on, t, cost, &fitted.dmma, dmma_pipes, 0, "fp64");
 }
 
 /* ---- fp64_mma_tile and fp64_tile (templates/skeletons). They wait for FP64's unit. */
@@ -162,8 +159,7 @@ static int64_t fp64_tile_pipes(const struct target *on, const struct tile *t, in
 
 void time_fp64_tile(const struct target *on, const struct tile *t, struct cost *cost) {
     waves(on, t, cost, on->skeleton->needs == ISA_FP64_MMA ? &fitted.fp64_mma_tile : &fitted.fp64_tile,
-          fp64_tile_pipes, 0);
-    cost->unit = "fp64";
+          fp64_tile_pipes, 0, "fp64");
 }
 
 /* ---- simt_small_k (templates/skeletons/simt_small_k.cu). It waits for shared memory and for C's way out. */
@@ -187,7 +183,6 @@ static int64_t simt_pipes(const struct target *on, const struct tile *t, int64_t
  * read A again. */
 void time_simt_small_k(const struct target *on, const struct tile *t, struct cost *cost) {
     const int stream = fitted.simt_small_k.stream_percent - (t->bn < 64) - (t->bn < 32);
-    waves(on, t, cost, &fitted.simt_small_k, simt_pipes, 0);
+    waves(on, t, cost, &fitted.simt_small_k, simt_pipes, 0, "fp32");
     cost->formula.waves.dram_stream_gbps = (int)on->g->dram_gbps * stream / 100;
-    cost->unit = "fp32";
 }

@@ -53,6 +53,9 @@ static inline float __fmul_rn(float a, float b) {
 static inline float __fmaf_rn(float a, float b, float c) {
     return ht_sim_one_nan(fmaf(a, b, c));
 }
+static inline double __dadd_rn(double a, double b) {
+    return a + b;
+}
 static inline double __fma_rn(double a, double b, double c) {
     return fma(a, b, c);
 }

@@ -12,6 +12,7 @@ constexpr int WAVE = 32, MIN_BLOCKS = 4, SMS = 132, SMEM_PER_SM = 233472, SMEM_R
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/arch/sm90_dmma.cuh"
 #include "../hooks/scheme/row_scale.cuh"
+#include "../hooks/accum/two_sum.cuh"
 #include "../hooks/accum/partial_f32.cuh"
 #include "../hooks/check/certificate.cuh"
 #include "../hooks/stage/real_f32.cuh"

@@ -11,5 +11,6 @@ constexpr int WAVE = 32;
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/arch/sm80_dmma.cuh"
 #include "../hooks/stage/real_f64.cuh"
+#include "../hooks/stage/operand_view.cuh"
 #include "../hooks/stage/tile_f64.cuh"
 #include "../hooks/check/crt_counts.cuh"

@@ -19,5 +19,6 @@ constexpr int WAVE = 64;
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/arch/fma64.cuh"
 #include "../hooks/stage/real_f64.cuh"
+#include "../hooks/stage/operand_view.cuh"
 #include "../hooks/stage/global_f64.cuh"
 #include "../hooks/check/crt_counts.cuh"

@@ -9,8 +9,9 @@
 #endif
 constexpr int ELEMENT_BYTES = 4, BM = 16, BN = 4, BK = 256, WAVE = 32, MIN_BLOCKS = 2, SMS = 132, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0;
 #include "../hooks/launch/stream.cuh"
+#include "../hooks/stage/real_f32.cuh"
 #include "../hooks/scheme/row_scale.cuh"
+#include "../hooks/accum/two_sum.cuh"
 #include "../hooks/accum/partial_f32.cuh"
 #include "../hooks/check/certificate.cuh"
-#include "../hooks/stage/real_f32.cuh"
 #include "../hooks/stage/operand_view.cuh"

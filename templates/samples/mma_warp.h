@@ -34,6 +34,7 @@ constexpr int SMEM_PER_SM = 65536, SMEM_PER_BLOCK = 65536, SMEM_RESERVED = 0, L2
 #include "../hooks/arch/gfx90a_f16.cuh"
 #endif
 #include "../hooks/scheme/row_scale.cuh"
+#include "../hooks/accum/two_sum.cuh"
 #include "../hooks/accum/partial_f32.cuh"
 #include "../hooks/check/certificate.cuh"
 #include "../hooks/accum/promote.cuh"

@@ -18,6 +18,7 @@ constexpr int FAST = 1, IS_FALLBACK = 1, A_FROM_REGISTERS = 0, PINGPONG_GROUPS =
 #include "../hooks/arch/sm80_bf16.cuh"
 #include "../hooks/accum/promote.cuh"
 #include "../hooks/scheme/row_scale.cuh"
+#include "../hooks/accum/two_sum.cuh"
 #include "../hooks/accum/partial_f32.cuh"
 #include "../hooks/scheme/bf16x6u.cuh"
 #include "../hooks/epilogue/lane_transpose.cuh"

@@ -16,6 +16,7 @@ constexpr int PROMOTES = 1, PROMOTE_TILES = 2, WAVE = 32, RASTER = 8, SMS = 132,
 #include "../hooks/launch/cluster_1.cuh"
 #include "../hooks/arch/sm90_f16.cuh"
 #include "../hooks/scheme/row_scale.cuh"
+#include "../hooks/accum/two_sum.cuh"
 #include "../hooks/accum/partial_f32.cuh"
 #include "../hooks/check/certificate.cuh"
 #include "../hooks/accum/promote_wgmma.cuh"

@@ -48,9 +48,10 @@ HT_DEVICE void multiply(double (*sum)[NI][4], const fragments &x)
 // does not read C, else all rows of eight columns are read before one is stored.
 // CHECKED: what residues have left alone.
 template <bool READS_C, bool CHECKED>
-HT_DEVICE void store(const double (*sum)[NI][4], const ht_native64_args &g, long long entry, int row, int col, double alpha, double beta)
+HT_DEVICE void store(const double (*sum)[NI][4], const ht_native64_args &g, const ht_output_view &to, int row, int col)
 {
-    double *const c = g.c + entry * g.c_stride;
+    double *const c = to.c;
+    const double alpha = to.alpha, beta = to.beta;
 #pragma unroll
     for (int j = 0; j < NI; j++) {
         double v[MI][4];
@@ -58,26 +59,27 @@ HT_DEVICE void store(const double (*sum)[NI][4], const ht_native64_args &g, long
         for (int i = 0; i < MI; i++) {
 #pragma unroll
             for (int q = 0; q < 4; q++) {
-                const int at = row + i * 16 + q / 2 * 8, to = col + j * 8 + q % 2;
-                v[i][q] = READS_C && at < g.m && to < g.n ? ht_load(c + to * g.ldc + at) : 0.0;
+                const int at = row + i * 16 + q / 2 * 8, across = col + j * 8 + q % 2;
+                v[i][q] = READS_C && at < g.m && across < g.n ? ht_load(c + across * to.col_step + at) : 0.0;
             }
         }
 #pragma unroll
         for (int i = 0; i < MI; i++) {
 #pragma unroll
             for (int q = 0; q < 4; q++) {
-                const int at = row + i * 16 + q / 2 * 8, to = col + j * 8 + q % 2;
+                const int at = row + i * 16 + q / 2 * 8, across = col + j * 8 + q % 2;
                 const double product = alpha != 0.0 ? alpha * sum[i][j][q] : 0.0;
                 const double value = !READS_C ? product : alpha != 0.0 ? __fma_rn(beta, v[i][q], product) : beta * v[i][q];
-                if (at < g.m && to < g.n && (!CHECKED || !ht_crt_passes(g.counts, entry, at, to)))
-                    ht_store(c + to * g.ldc + at, value);
+                if (at < g.m && across < g.n && (!CHECKED || !ht_crt_passes(g.counts, blockIdx.z, at, across)))
+                    ht_store(c + across * to.col_step + at, value);
             }
         }
     }
 }
 
-template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const ht_native64_args g)
+template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const unpacked_args args)
 {
+    const ht_native64_args &g = args.g;
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     const long long entry = blockIdx.z;
     const int lane = (int)threadIdx.x % WAVE, warp = (int)threadIdx.x / WAVE;
@@ -94,8 +96,10 @@ template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_boun
     }
     if (CHECKED && ht_crt_tile_passes<BM, BN>(g.counts, entry, m0, n0, g.m, g.n))
         return;
-    auto a = ht_copy64_of<BM, BK, THREADS, A_K>(g.a_src + entry * g.a_src_stride, g.a_ld, m0, g.m, g.k);
-    auto b = ht_copy64_of<BN, BK, THREADS, B_K>(g.b_src + entry * g.b_src_stride, g.b_ld, n0, g.n, g.k);
+    const ht_k_range range = ht_k_range_of(args, (int)blockIdx.y);
+    const int depth = range.end - range.begin;
+    auto a = ht_copy64_of<BM, BK, THREADS, A_K>(g.a_src + entry * g.a_src_stride + range.begin * (A_K ? 1 : g.a_ld), g.a_ld, m0, g.m, depth);
+    auto b = ht_copy64_of<BN, BK, THREADS, B_K>(g.b_src + entry * g.b_src_stride + range.begin * (B_K ? 1 : g.b_ld), g.b_ld, n0, g.n, depth);
     double sum[MI][NI][4];
 #pragma unroll
     for (int i = 0; i < MI; i++) {
@@ -119,7 +123,7 @@ template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_boun
     load<A_K, B_K>(x[0], smem + a_lane, smem + b_lane, 0);
     unsigned buffer = smem, other = smem + (STAGES - 1) * BUFFER_BYTES; // the other was multiplied before
 #pragma unroll 1
-    for (int k = 0; k < g.k; k += BK) {
+    for (int k = 0; k < depth; k += BK) {
         ht_copy64_issue(a, other);
         ht_copy64_issue(b, other + A_BYTES);
         ht_cp_async_commit();
@@ -136,15 +140,15 @@ template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_boun
         multiply(sum, x[1]);
     }
     ht_cp_async_wait<0>();
-    const double alpha = g.alpha_ptr ? ht_load(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_load(g.beta_ptr) : g.beta;
+    const ht_output_view to = ht_output_view_of(args, (int)blockIdx.y); // of a part alpha is 1, beta 0
     const int row = m0 + warp_row + lane / 4, col = n0 + warp_col + lane % 4 * 2;
-    if (beta != 0.0)
-        store<true, CHECKED>(sum, g, entry, row, col, alpha, beta);
+    if (to.beta != 0.0)
+        store<true, CHECKED>(sum, g, to, row, col);
     else
-        store<false, CHECKED>(sum, g, entry, row, col, alpha, beta);
+        store<false, CHECKED>(sum, g, to, row, col);
 }
 
-using kernel64 = void (*)(const ht_native64_args);
+using kernel64 = void (*)(const unpacked_args);
 template <bool CHECKED> static kernel64 kernel_of(int a_k, int b_k)
 {
     static const kernel64 kernels[2][2] = {{gemm<false, false, CHECKED>, gemm<false, true, CHECKED>},
@@ -166,6 +170,7 @@ static int launch(const ht_native64_args &g, void *stream)
 {
     const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
     const int a_k = g.a_k_contiguous != 0, b_k = g.b_k_contiguous != 0;
-    return g.counts.a ? ht_launch_dependent(kernel_of<true>(a_k, b_k), tiles, 1, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g)
-                      : ht_launch(kernel_of<false>(a_k, b_k), tiles, 1, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g);
+    const unpacked_args args = ht_unpacked_args(g, 0);
+    return g.counts.a ? ht_launch_dependent(kernel_of<true>(a_k, b_k), tiles, 1, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args)
+                      : ht_launch(kernel_of<false>(a_k, b_k), tiles, (unsigned)g.splits, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
 }

@@ -51,9 +51,12 @@ HT_DEVICE void multiply(double (*sum)[NI][D_REGS], unsigned buffer) {
 // CHECKED: of C only what residues leave (check/crt_counts); a kernel of its own.
 template <bool CHECKED>
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
-    gemm(const ht_native64_args g) {
+    gemm(const unpacked_args args) {
+    const ht_native64_args &g = args.g;
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     const long long entry = blockIdx.z;
+    const int split = (int)blockIdx.y;
+    const ht_k_range range = ht_k_range_of(args, split);
     const ht_operand64 a = ht_operand64_of(g.a_src, entry, g.a_src_stride, g.a_ld, g.m, g.a_k_contiguous);
     const ht_operand64 b = ht_operand64_of(g.b_src, entry, g.b_src_stride, g.b_ld, g.n, g.b_k_contiguous);
     const int tiles_m = (g.m + BM - 1) / BM;
@@ -72,21 +75,21 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         }
     }
     uint4 rows[BM * PAIRS / THREADS], cols[BN * PAIRS / THREADS];
-    ht_load_step64<BM, PAIRS, THREADS>(a, m0, 0, g.k, rows);
-    ht_load_step64<BN, PAIRS, THREADS>(b, n0, 0, g.k, cols);
+    ht_load_step64<BM, PAIRS, THREADS>(a, m0, range.begin, range.end, rows);
+    ht_load_step64<BN, PAIRS, THREADS>(b, n0, range.begin, range.end, cols);
     unsigned buffer = smem, other = smem + BUFFER_BYTES;
-    for (int k = 0; k < g.k; k += BK) {
+    for (int k = range.begin; k < range.end; k += BK) {
         ht_store_step64<BM, PAIRS, THREADS>(a, buffer, rows);
         ht_store_step64<BN, PAIRS, THREADS>(b, buffer + A_BYTES, cols);
         ht_barrier(); // the buffer is filled, and everyone has read the other one
-        ht_load_step64<BM, PAIRS, THREADS>(a, m0, k + BK, g.k, rows);
-        ht_load_step64<BN, PAIRS, THREADS>(b, n0, k + BK, g.k, cols);
+        ht_load_step64<BM, PAIRS, THREADS>(a, m0, k + BK, range.end, rows);
+        ht_load_step64<BN, PAIRS, THREADS>(b, n0, k + BK, range.end, cols);
         multiply(sum, buffer);
         const unsigned next = other;
         other = buffer;
         buffer = next;
     }
-    const double alpha = g.alpha_ptr ? ht_load(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_load(g.beta_ptr) : g.beta;
+    const ht_output_view to = ht_output_view_of(args, split); // of a part alpha is 1, beta 0
     const int lane = (int)threadIdx.x % WAVE, warp = (int)threadIdx.x / WAVE;
     const int row0 = m0 + warp % WARPS_M * WM, col0 = n0 + warp / WARPS_M * WN;
 #pragma unroll
@@ -97,9 +100,9 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
             for (int q = 0; q < D_REGS; q++) {
                 const int row = row0 + i * MMA_M + ht_sum_row(lane, q),
                           col = col0 + j * MMA_N + ht_sum_column(lane, q);
-                double *const c = g.c + entry * g.c_stride + col * g.ldc + row;
+                double *const c = to.c + col * to.col_step + row;
                 if (row < g.m && col < g.n && (!CHECKED || !ht_crt_passes(g.counts, entry, row, col)))
-                    ht_store(c, ht_axpby(alpha, sum[i][j][q], beta, c));
+                    ht_store(c, ht_axpby(to.alpha, sum[i][j][q], to.beta, c));
             }
         }
     }
@@ -112,5 +115,6 @@ static int init(void) {
 
 static int launch(const ht_native64_args &g, void *stream) {
     const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
-    return ht_launch(g.counts.a ? gemm<true> : gemm<false>, tiles, 1, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g);
+    return ht_launch(g.counts.a ? gemm<true> : gemm<false>, tiles, (unsigned)g.splits, (unsigned)g.batch, THREADS,
+                     SMEM_BYTES, stream, ht_unpacked_args(g, 0));
 }

@@ -1,8 +1,8 @@
-/* native64_kernel M N K TRANSPOSES FAMILY ALPHA BETA [BATCH [SPAN]]: C = alpha A B + beta C by the template
+/* native64_kernel M N K TRANSPOSES FAMILY ALPHA BETA [BATCH [SPAN [SPLITS]]]: C = alpha A B + beta C by the template
  * TEMPLATE (fp64_tile, or a broken copy) in the simulator, against sums in twice the precision: within (k +
  * 3) u (|alpha| |A||B| + |beta C|), for integers exactly, NaN and Inf in their places. What no kernel may
  * touch is checked, too. SPAN: rows and columns have counts that differ by so many elements, and of C only what they do not let
- * pass is stored. */
+ * pass is stored. SPLITS: of k, whose parts the template REDUCE adds up. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +15,9 @@
 
 namespace native {
 #include TEMPLATE
+}
+namespace reduction {
+#include REDUCE
 }
 
 enum { PAD = 3 };
@@ -140,7 +143,6 @@ int main(int argc, char **argv) {
     g.a_k_contiguous = a.k_contiguous;
     g.b_k_contiguous = b.k_contiguous;
     g.batch = batch;
-    g.splits = 1;
     const int span = argc > 9 ? atoi(argv[9]) : 0;
     if (span > 0) {
         g.counts.a = counts_of(m, span, batch, &g.counts.a_stride);
@@ -149,7 +151,9 @@ int main(int argc, char **argv) {
     }
     g.alpha = alpha;
     g.beta = beta;
-    if (native::init() != 0 || native::launch(g, NULL) != 0) {
+    g.splits = argc > 10 ? atoi(argv[10]) : 1;
+    g.partial = g.splits > 1 ? memory((long long)m * n * g.splits * batch) : NULL;
+    if (native::init() != 0 || native::launch(g, NULL) != 0 || (g.splits > 1 && reduction::launch(g, NULL) != 0)) {
         printf("launch: %s\n", ht_sim_error());
         return 1;
     }

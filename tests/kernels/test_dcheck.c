@@ -659,6 +659,7 @@ static int setup(void **s) {
             slow_kernels[i].cost.stream.step_latency_x256 = INT32_MAX / 2;
         }
         tile_kernels[i] = slow_kernels[i];
+        tile_kernels[i].tile.no_split_k = 1; /* behind residues k is whole */
         if (tile_kernels[i].cost.form == HT_STREAMING)
             tile_kernels[i].scheme = "";
     }

@@ -480,6 +480,28 @@ static void batches_take_each_entry(void **s) {
     check(&beyond_a_grid, NULL);
 }
 
+static void a_long_k_is_split(void **s) {
+    static const struct problem problems[] = {{"integers", 'N', 'N', 33, 34, 6001, 1, 1, 0, false},
+                                              {"uniform", 'T', 'N', 20, 17, 5003, 1, -0.5, 2, false},
+                                              {"integers", 'N', 'T', 3, 1, 20011, 1, 2, 1, false},
+                                              {"integers", 'T', 'T', 33, 34, 5000, 3, 1, 0, true}};
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    (void)s;
+    check_code(halftone_dset_scheme(handle, "native64"), "native64");
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        const struct problem *const p = &problems[i];
+        check_code(halftone_dquery(handle, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan), "query");
+        assert_true(plan.splits > 1 && plan.workspace_bytes >= (size_t)(p->m * p->n * p->batch * plan.splits * 8));
+        check(p, NULL);
+    }
+    check_code(halftone_set_workspace_limit(handle, 1), "limit"); /* then k is whole */
+    check_code(halftone_dquery(handle, 'N', 'N', 33, 34, 6001, 1, &plan), "query");
+    assert_true(plan.splits == 1 && plan.workspace_bytes == 0);
+    check(&problems[0], NULL);
+    check_code(halftone_set_workspace_limit(handle, 0), "limit");
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+}
+
 static void scalars_may_be_on_the_device(void **s) {
     const double scalars[2] = {2, -3}, host[4] = {1, 2, 3, 4};
     double *device = on_device(scalars, 2), *x = on_device(host, 4), got[4];
@@ -557,7 +579,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(right_in_all_transposes_sizes_and_families), cmocka_unit_test(right_with_each_kernel),
         cmocka_unit_test(by_residues), cmocka_unit_test(by_slices), cmocka_unit_test(exact_results_are_correctly_rounded),
         cmocka_unit_test(batches_of_residues_are_cut), cmocka_unit_test(accuracies_choose_schemes),
-        cmocka_unit_test(sites_choose_schemes), cmocka_unit_test(batches_take_each_entry),
+        cmocka_unit_test(sites_choose_schemes), cmocka_unit_test(batches_take_each_entry), cmocka_unit_test(a_long_k_is_split),
         cmocka_unit_test(scalars_may_be_on_the_device), cmocka_unit_test(zeros_read_nothing),
         cmocka_unit_test(digits_are_for_small_products), cmocka_unit_test(arguments_have_dgemms_numbers),
         cmocka_unit_test(queries_say_what_runs)};

@@ -11,6 +11,7 @@ from conftest import ROOT, SIM, nvcc
 DGEMM, FMA, GEMV = "fp64_mma_tile", "fp64_tile", "gemv"
 OF_FP64 = (("ELEMENT_BYTES = 4, BM = 16, BN = 4, BK = 256", "ELEMENT_BYTES = 8, BM = 16, BN = 4, BK = 128"), ("real_f32", "real_f64"), ("partial_f32", "partial_f64"),
            ('#include "../../runtime/ht_abi.h"', '#include "../../runtime/ht_abi.h"\n#include "../../runtime/ht_abi64.h"'))
+REDUCE = (("CHECKS = 1", "CHECKS = 0"), ("real_f32", "real_f64"), ("partial_f32", "partial_f64"))
 ONE_COLUMN = ("ELEMENT_BYTES = 8, BM = 16, BN = 4", "ELEMENT_BYTES = 8, BM = 8, BN = 1")
 ARCHS = { # skeleton, what differs from its sample, and whose machine it is
     "sm80": (DGEMM, (), "sm80"),
@@ -34,6 +35,10 @@ THIN_CASES = tuple(f"{size} {transposes} {rest}" for size, rest in (
     ("1 1 1000", "integers 1 0"), ("260 1 515", "integers 1 0"), ("1 259 514", "integers -1 2"), ("131 3 77", "integers 1 0"), ("2 67 1030", "integers 1 0 3"),
     ("3 70 531", "uniform 0.3 -1.7"), ("4 33 2100", "wide 1 0"), ("75 4 640", "nonfinite 1 0"), ("5 1 9", "nonfinite 1 1"), ("37 2 64", "nonfinite 0 2"),
     ("1 30 0", "uniform 1 1"), ("17 1 3", "integers 1 0 2"), ("16 1 1024", "uniform 1 0"))
+    for transposes in ("NN", "NT", "TN", "TT"))
+# Parts of k: some have a step more, more parts than steps, entries, what NaN and Inf reach.
+SPLIT_CASES = tuple(f"{size} {transposes} {rest}" for size, rest in (
+    ("33 3 1000", "integers 2 -1 1 0 5"), ("40 20 333", "uniform 0.3 -1.7 2 0 18"), ("20 2 600", "nonfinite 1 0 1 0 3"), ("2 35 90", "integers 1 0 2 0 7"))
     for transposes in ("NN", "NT", "TN", "TT"))
 BREAKS = { # text of the skeleton or a hook, replacement, case
     "no barrier": ("skeletons/fp64_mma_tile.cu", r"ht_barrier\(\); // the b", "// ", 1),
@@ -66,6 +71,18 @@ BREAKS = { # text of the skeleton or a hook, replacement, case
     "FMA: beta of 0 that looks at C": ("hooks/stage/real_f64.cuh", r"if \(beta != 0\.0\)", "", 1),
     "FMA: C beyond its rows": ("skeletons/fp64_tile.cu", r"row < g\.m && ", "", 1),
     "FMA: the first entry alone": ("hooks/stage/global_f64.cuh", r"src \+ entry \* stride", "src", 9),
+    "parts of k that begin too early": ("hooks/stage/operand_view.cuh", r"args\.part_steps \* split \+ longer", "args.part_steps * split", SPLIT_CASES[0]),
+    "A of the first part": ("skeletons/fp64_mma_tile.cu", r" \+ range\.begin \* \(A_K \? 1 : g\.a_ld\)", "", SPLIT_CASES[0]),
+    "B of the first part": ("skeletons/fp64_mma_tile.cu", r" \+ range\.begin \* \(B_K \? 1 : g\.b_ld\)", "", SPLIT_CASES[0]),
+    "k behind a part": ("skeletons/fp64_mma_tile.cu", r"depth = range\.end - range\.begin", "depth = g.k - range.begin", SPLIT_CASES[0]),
+    "parts in one place": ("hooks/stage/operand_view.cuh", r"g\.splits \+ split\)", "g.splits)", SPLIT_CASES[0]),
+    "alpha of parts": ("hooks/stage/operand_view.cuh", r"to\.alpha = !to\.whole \? 1 : ", "to.alpha = ", SPLIT_CASES[0]),
+    "a part left out": ("skeletons/reduce.cu", r"int s = from;", "int s = from + step;", SPLIT_CASES[0]),
+    "parts that four lanes share left out": ("skeletons/reduce.cu", r"    if \(shared\) \{[^}]*\}\n", "", SPLIT_CASES[4]),
+    "alpha of 1 behind parts": ("skeletons/reduce.cu", r"ht_load\(g\.alpha_ptr\) : g\.alpha", "ht_load(g.alpha_ptr) : 1", SPLIT_CASES[0]),
+    "parts of other entries": ("skeletons/reduce.cu", r"blockIdx\.z \* g\.splits", "0 * g.splits", SPLIT_CASES[4]),
+    "FMA: all k in each part": ("skeletons/fp64_tile.cu", r"k = range\.begin; k < range\.end", "k = 0; k < g.k", SPLIT_CASES[0]),
+    "FMA: k behind a part": ("hooks/stage/operand_view.cuh", r"args\.k - begin < steps \* BK \? args\.k : begin \+ steps \* BK", "args.k", SPLIT_CASES[0]),
     "GEMV: half of a sum": ("hooks/accum/partial_f64.cuh", r"    half\[1\] = [^\n]*\n", "", "131 3 77 NN integers 1 0"),
     "GEMV: sums in their neighbours' rows": ("skeletons/gemv.cu", r"past & by \? w\[e \+ by\] : ", "", "260 1 515 NN integers 1 0"),
     "GEMV: warps of a set in one place": ("skeletons/gemv.cu", r"set \* \(K_LINES / LINE\) \+ k / LINE", "set", "260 1 515 NN integers 1 0"),
@@ -86,17 +103,19 @@ def program(folder, arch, broken=None):
     shutil.copytree(ROOT / "templates", folder / "templates")
     os.symlink(ROOT / "runtime", folder / "runtime")
     skeleton, edits, _ = ARCHS[arch]
-    sample = folder / f"templates/samples/{skeleton}.h"
-    for old, new in edits:
-        assert old in sample.read_text(), old
-        sample.write_text(sample.read_text().replace(old, new, 1))
+    for name, of in ((skeleton, edits), ("reduce", REDUCE)):
+        sample = folder / f"templates/samples/{name}.h"
+        for old, new in of:
+            assert old in sample.read_text(), old
+            sample.write_text(sample.read_text().replace(old, new, 1))
     if broken:
         path = folder / "templates" / broken[0]
         text, count = re.subn(broken[1], broken[2], path.read_text(), count=1)
         assert count == 1, broken
         path.write_text(text)
     out = folder / "program"
-    subprocess.run([*SIM, "-Wno-unknown-pragmas", f'-DTEMPLATE="{folder}/templates/skeletons/{skeleton}.cu"', "-c",
+    subprocess.run([*SIM, "-Wno-unknown-pragmas", f'-DTEMPLATE="{folder}/templates/skeletons/{skeleton}.cu"',
+                    f'-DREDUCE="{folder}/templates/skeletons/reduce.cu"', "-c",
                     str(ROOT / "tests/kernels/native64_kernel.cpp"), "-o", str(folder / "t.o")], check=True)
     subprocess.run(["g++", "-o", str(out), str(folder / "t.o"), *map(str, (ROOT / "out/obj/runtime/sim").glob("*.o")), "-lpthread", "-lm"],
                    check=True)
@@ -110,7 +129,7 @@ def run(path, arch, case):
 @pytest.mark.parametrize("arch", ARCHS)
 def test_products_are_right(arch, tmp_path):
     path = program(tmp_path, arch)
-    for case in CASES if ARCHS[arch][0] in (DGEMM, FMA) else (*WITHOUT_COUNTS, *THIN_CASES):
+    for case in (*SPLIT_CASES, *(CASES if ARCHS[arch][0] in (DGEMM, FMA) else (*WITHOUT_COUNTS, *THIN_CASES))):
         done = run(path, arch, case)
         assert done.returncode == 0, f"{case}: {done.stdout}{done.stderr}"
 

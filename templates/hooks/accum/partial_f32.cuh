@@ -2,27 +2,6 @@
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
 
-// sum becomes sum + v, to nearest; returns what that rounded off, exactly, whichever is larger (Knuth, TAOCP 2, 4.2.2).
-HT_DEVICE float ht_add_exact(float *sum, float v)
-{
-    const float s = __fadd_rn(*sum, v), b = __fadd_rn(s, -*sum);
-    const float off = __fadd_rn(__fadd_rn(*sum, -__fadd_rn(s, -b)), __fadd_rn(v, -b));
-    *sum = s;
-    return off;
-}
-
-// A part joins the sum of those before it, what is rounded off is kept beside it; and what both come to. Beside an infinity
-// or NaN there is nothing.
-HT_DEVICE void ht_add_partial(ht_sum *sum, ht_sum *compensation, ht_sum part)
-{
-    *compensation = __fadd_rn(*compensation, ht_add_exact(sum, part));
-}
-
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
-{
-    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
-}
-
 // What the lane `lanes` away has.
 HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes)
 {

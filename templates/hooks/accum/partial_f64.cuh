@@ -1,5 +1,6 @@
 // accum/partial_f64: the same as accum/partial_f32 of FP64 products.
 typedef double ht_acc; // element of a chain
+typedef double ht_sum; // element of a part
 
 // What the lane `lanes` away has.
 HT_DEVICE ht_acc ht_shfl_sum(ht_acc v, int lanes)
@@ -9,5 +10,16 @@ HT_DEVICE ht_acc ht_shfl_sum(ht_acc v, int lanes)
     half[0] = (unsigned)ht_shfl_xor((int)half[0], lanes);
     half[1] = (unsigned)ht_shfl_xor((int)half[1], lanes);
     __builtin_memcpy(&v, half, sizeof v);
+    return v;
+}
+
+HT_DEVICE ht_sum ht_ldg_sum(const double *parts, long long at)
+{
+    return ht_load(parts + at);
+}
+
+HT_DEVICE double ht_finish(ht_sum v, int exponent)
+{
+    (void)exponent;
     return v;
 }
