@@ -221,6 +221,18 @@ template <class Args>
 static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads,
                                int smem_bytes, void *stream, const Args &args);
 
+// stage/real_f32: elements that unpacked kernels multiply without a split: FP32.
+typedef float ht_real;
+typedef ht_gemm_args ht_product_args; // of launchers
+HT_DEVICE ht_real ht_add(ht_real x, ht_real y);
+HT_DEVICE ht_real ht_fma(ht_real x, ht_real y, ht_real z);
+HT_DEVICE ht_real ht_load(const ht_real *p);
+HT_DEVICE void ht_store(ht_real *p, ht_real v);
+HT_DEVICE ht_real ht_smem_load(unsigned s);
+HT_DEVICE void ht_smem_store(unsigned s, ht_real v);
+HT_DEVICE void ht_unpack(ht_real *v, uint4 x);
+HT_DEVICE ht_real ht_axpby(ht_real alpha, ht_real v, ht_real beta, const ht_real *c);
+
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
 constexpr int HT_NAN_ROW = 1 << 20;
@@ -237,18 +249,6 @@ HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes);
 constexpr float HT_FLOAT_MOST = 3.402823466e38f;
 constexpr unsigned HT_NAN_BITS = 0x7fc00000u;
 constexpr int HT_FAILED_WORDS = 128; // of 64 x 64 results: column c has words 2 c and 2 c + 1, of 32 rows each
-
-// stage/real_f32: elements that unpacked kernels multiply without a split: FP32.
-typedef float ht_real;
-typedef ht_gemm_args ht_product_args; // of launchers
-HT_DEVICE ht_real ht_add(ht_real x, ht_real y);
-HT_DEVICE ht_real ht_fma(ht_real x, ht_real y, ht_real z);
-HT_DEVICE ht_real ht_load(const ht_real *p);
-HT_DEVICE void ht_store(ht_real *p, ht_real v);
-HT_DEVICE ht_real ht_smem_load(unsigned s);
-HT_DEVICE void ht_smem_store(unsigned s, ht_real v);
-HT_DEVICE void ht_unpack(ht_real *v, uint4 x);
-HT_DEVICE ht_real ht_axpby(ht_real alpha, ht_real v, ht_real beta, const ht_real *c);
 
 // One operand: element (row, k) is src[row * row_step + k * k_step].
 struct ht_operand_view {
@@ -1441,14 +1441,6 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
     return ht_launch(kernel, gx, gy, gz, threads, smem_bytes, stream, args);
 }
 
-// scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
-
-// What the lane `lanes` away has.
-HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes)
-{
-    return ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lanes));
-}
-
 HT_DEVICE ht_real ht_add(ht_real x, ht_real y)
 {
     return __fadd_rn(x, y);
@@ -1495,6 +1487,14 @@ HT_DEVICE ht_real ht_axpby(ht_real alpha, ht_real v, ht_real beta, const ht_real
     if (beta != 0.0f)
         v = __fmaf_rn(beta, ht_ldg4(c), v);
     return v;
+}
+
+// scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
+
+// What the lane `lanes` away has.
+HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes)
+{
+    return ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lanes));
 }
 
 // stage/operand_view: what kernels that read the caller's matrices share: which matrix is P and which Q,

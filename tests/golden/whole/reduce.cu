@@ -201,6 +201,13 @@ template <class Args>
 static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads,
                                int smem_bytes, void *stream, const Args &args);
 
+// stage/real_f32: elements that unpacked kernels multiply without a split: FP32.
+typedef float ht_real;
+typedef ht_gemm_args ht_product_args; // of launchers
+HT_DEVICE ht_real ht_load(const ht_real *p);
+HT_DEVICE void ht_store(ht_real *p, ht_real v);
+HT_DEVICE ht_real ht_axpby(ht_real alpha, ht_real v, ht_real beta, const ht_real *c);
+
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
 constexpr int HT_NAN_ROW = 1 << 20;
@@ -249,13 +256,17 @@ HT_DEVICE unsigned *ht_failed_word(const ht_gemm_args &g, long long entry, int r
 constexpr int REDUCE_THREADS = 128, SPLITK_PREFETCH = 16, SHARING = 4, SHARED_ELEMENTS = 8;
 
 // With the certificate the rows of a column are rounded up to 32: a warp then has a whole word of failed results, or a byte of one.
-HT_DEVICE int rows_of(const ht_gemm_args &g)
+template <class ARGS> HT_DEVICE int rows_of(const ARGS &g)
 {
-    return CHECKS && g.failed && g.splits > 0 ? (g.m + WAVE - 1) / WAVE * WAVE : g.m;
+    if constexpr (CHECKS != 0) {
+        if (g.failed && g.splits > 0)
+            return (g.m + WAVE - 1) / WAVE * WAVE;
+    }
+    return g.m;
 }
 
 // Parts `from`, from + step, ... of the element whose part 0 lies at `first`.
-HT_DEVICE void add_parts(const ht_gemm_args &g, long long first, int from, int step, ht_sum *sum, ht_sum *compensation)
+HT_DEVICE void add_parts(const ht_product_args &g, long long first, int from, int step, ht_sum *sum, ht_sum *compensation)
 {
     const long long size = (long long)g.m * g.n;
     for (int s = from; s < g.splits; s += SPLITK_PREFETCH * step) {
@@ -276,7 +287,7 @@ HT_DEVICE void add_other(int lanes, ht_sum *sum, ht_sum *compensation)
 }
 
 // Whether an element's sum, its scales undone, is cleared; with scales of tiles, whatever it is, whether its row and column are.
-HT_DEVICE bool is_cleared(const ht_gemm_args &g, float sum, int row, int col)
+template <class ARGS, class SUM> HT_DEVICE bool is_cleared(const ARGS &g, SUM sum, int row, int col)
 {
     int e = 0;
     if (!g.scales_tiles)
@@ -286,7 +297,7 @@ HT_DEVICE bool is_cleared(const ht_gemm_args &g, float sum, int row, int col)
 }
 
 // Which of its elements a warp has not stored, by all lanes: `elements` of them, rows of a column, one or more a byte.
-HT_DEVICE void store_failed(const ht_gemm_args &g, bool fails, int row, int col, int elements, bool stores)
+template <class ARGS> HT_DEVICE void store_failed(const ARGS &g, bool fails, int row, int col, int elements, bool stores)
 {
     unsigned bits = fails ? 1u << row % 32 : 0;
     for (int m = 1; m < elements && m < 32; m *= 2)
@@ -301,7 +312,36 @@ HT_DEVICE void store_failed(const ht_gemm_args &g, bool fails, int row, int col,
         ht_stg_u8((unsigned char *)word + row % 32 / 8, (unsigned char)(bits >> row % 32));
 }
 
-static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_args g)
+template <class ARGS> HT_DEVICE bool tests_results(const ARGS &g)
+{
+    if constexpr (CHECKS != 0)
+        return g.splits > 0 && ht_certificate_needed(g);
+    return false;
+}
+
+// Whether the warp leaves the element to the fallback; all its lanes come here.
+template <class ARGS> HT_DEVICE bool leaves_failed(const ARGS &g, ht_sum sum, bool ours, int row, int col, int elements, bool stores)
+{
+    if constexpr (CHECKS != 0) {
+        const bool fails = ours && !is_cleared(ht_reload_args(g), (float)sum, row, col);
+        store_failed(ht_reload_args(g), fails, row, col, elements, stores);
+        return fails;
+    }
+    return false;
+}
+
+// Of exact sums the exponent of their unit.
+template <class ARGS> HT_DEVICE int exponent_of(const ARGS &g, int row, int col)
+{
+    if constexpr (SCALES_SUMS != 0) {
+        if (g.splits > 0)
+            return ht_row_exponent(ht_ldg_i32(g.a_row_absmax + blockIdx.z * g.a_absmax_stride + row)) +
+                   ht_row_exponent(ht_ldg_i32(g.b_col_absmax + blockIdx.z * g.b_absmax_stride + col));
+    }
+    return 0;
+}
+
+static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_product_args g)
 {
     const bool shared = g.splits > SPLITK_PREFETCH;
     const int tid = (int)threadIdx.x, rows = rows_of(g), lane = shared ? tid / SHARED_ELEMENTS % SHARING : 0;
@@ -312,7 +352,7 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_ar
     const long long first = blockIdx.z * g.splits * ((long long)g.m * g.n) + (long long)col * g.m + row;
     ht_pdl_wait(); // what comes before is worked out while the parts are
     ht_pdl_trigger();
-    const bool tests = CHECKS && g.splits > 0 && ht_certificate_needed(g), ours = at < count && row < g.m;
+    const bool tests = tests_results(g), ours = at < count && row < g.m;
     ht_sum sum = 0, compensation = 0;
     if (ours)
         add_parts(g, first, lane, shared ? SHARING : 1, &sum, &compensation);
@@ -321,29 +361,18 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_gemm_ar
         add_other(2 * SHARED_ELEMENTS, &sum, &compensation);
     }
     sum = ht_sum_of(sum, compensation);
-    if (tests) {
-        const bool fails = ours && !is_cleared(ht_reload_args(g), (float)sum, row, col);
-        store_failed(ht_reload_args(g), fails, row, col, shared ? SHARED_ELEMENTS : WAVE, at < count && lane == 0);
-        if (fails)
-            return;
-    }
+    if (tests && leaves_failed(g, sum, ours, row, col, shared ? SHARED_ELEMENTS : WAVE, at < count && lane == 0))
+        return;
     if (!ours || lane != 0)
         return;
-    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
-    const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
-    int exponent = 0;
-    if (SCALES_SUMS && g.splits > 0)
-        exponent = ht_row_exponent(ht_ldg_i32(g.a_row_absmax + blockIdx.z * g.a_absmax_stride + row)) +
-                   ht_row_exponent(ht_ldg_i32(g.b_col_absmax + blockIdx.z * g.b_absmax_stride + col));
-    float v = ht_finish(sum, exponent);
-    float *c = g.c + (long long)blockIdx.z * g.c_stride + (long long)col * g.ldc + row;
-    v = alpha != 0.0f && g.splits > 0 ? __fmul_rn(alpha, v) : 0.0f;
-    if (beta != 0.0f)
-        v = __fmaf_rn(beta, ht_ldg4(c), v);
-    ht_stg4(c, v);
+    const ht_real alpha = g.splits <= 0 ? 0 : g.alpha_ptr ? ht_load(g.alpha_ptr) : g.alpha;
+    const ht_real beta = g.beta_ptr ? ht_load(g.beta_ptr) : g.beta;
+    const ht_real v = ht_finish(sum, exponent_of(g, row, col));
+    ht_real *c = g.c + (long long)blockIdx.z * g.c_stride + (long long)col * g.ldc + row;
+    ht_store(c, ht_axpby(alpha, v, beta, c));
 }
 
-static int launch(const ht_gemm_args &g, void *stream)
+static int launch(const ht_product_args &g, void *stream)
 {
     const long long count = (long long)((g.m + WAVE - 1) / WAVE * WAVE) * g.n; // enough for both countings of rows
     const int each = g.splits > SPLITK_PREFETCH ? REDUCE_THREADS / SHARING : REDUCE_THREADS;
@@ -454,6 +483,25 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
                                int smem_bytes, void *stream, const Args &args)
 {
     return ht_launch(kernel, gx, gy, gz, threads, smem_bytes, stream, args);
+}
+
+HT_DEVICE ht_real ht_load(const ht_real *p)
+{
+    return ht_ldg4(p);
+}
+
+HT_DEVICE void ht_store(ht_real *p, ht_real v)
+{
+    ht_stg4(p, v);
+}
+
+// alpha v + beta C. alpha == 0 ignores A and B, NaN included; beta == 0 does not read C.
+HT_DEVICE ht_real ht_axpby(ht_real alpha, ht_real v, ht_real beta, const ht_real *c)
+{
+    v = alpha != 0.0f ? __fmul_rn(alpha, v) : 0.0f;
+    if (beta != 0.0f)
+        v = __fmaf_rn(beta, ht_ldg4(c), v);
+    return v;
 }
 
 // scheme/row_scale: power-of-two row scales, for packing and for the epilogue.

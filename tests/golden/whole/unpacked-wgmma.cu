@@ -349,11 +349,13 @@ template <int COUNT> HT_DEVICE void ht_promote_chain(float *sum, const float *ch
 // far above what two others can add up to, and the sum of two of it is still an int.
 constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
+HT_DEVICE float ht_plus(float x, float y);
+HT_DEVICE double ht_plus(double x, double y);
+template <class REAL> HT_DEVICE REAL ht_add_exact(REAL *sum, REAL v);
 
 // accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
-HT_DEVICE float ht_add_exact(float *sum, float v);
 
 // check/certificate: which results are as accurate as the scheme promises, told from themselves: |C_ij| bounds (|A||B|)_ij from below, so what
 // splitting has lost (pack/row_sums) is harmless wherever a result, scaled, is large beside it. The notes on error bounds, section 15, have
@@ -1894,11 +1896,22 @@ template <int COUNT> HT_DEVICE void ht_promote_chain(float *sum, const float *ch
 
 // scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
 
-// sum becomes sum + v, to nearest; returns what that rounded off, exactly, whichever is larger (Knuth, TAOCP 2, 4.2.2).
-HT_DEVICE float ht_add_exact(float *sum, float v)
+// accum/two_sum: sums with a compensation term, of FP32 or FP64.
+HT_DEVICE float ht_plus(float x, float y)
 {
-    const float s = __fadd_rn(*sum, v), b = __fadd_rn(s, -*sum);
-    const float off = __fadd_rn(__fadd_rn(*sum, -__fadd_rn(s, -b)), __fadd_rn(v, -b));
+    return __fadd_rn(x, y);
+}
+
+HT_DEVICE double ht_plus(double x, double y)
+{
+    return __dadd_rn(x, y);
+}
+
+// sum becomes sum + v, to nearest; returns what that rounded off, exactly, whichever is larger (Knuth, TAOCP 2, 4.2.2).
+template <class REAL> HT_DEVICE REAL ht_add_exact(REAL *sum, REAL v)
+{
+    const REAL s = ht_plus(*sum, v), b = ht_plus(s, -*sum);
+    const REAL off = ht_plus(ht_plus(*sum, -ht_plus(s, -b)), ht_plus(v, -b));
     *sum = s;
     return off;
 }

@@ -338,12 +338,14 @@ constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 HT_DEVICE int ht_row_exponent(int magnitude);
 HT_DEVICE float ht_pow2(int e);
 HT_DEVICE float ht_scale_pow2(float v, int e);
+HT_DEVICE float ht_plus(float x, float y);
+HT_DEVICE double ht_plus(double x, double y);
+template <class REAL> HT_DEVICE REAL ht_add_exact(REAL *sum, REAL v);
+template <class REAL> HT_DEVICE REAL ht_sum_of(REAL sum, REAL compensation);
 
 // accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
-HT_DEVICE float ht_add_exact(float *sum, float v);
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation);
 HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes);
 HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v);
 HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent);
@@ -1728,18 +1730,29 @@ HT_DEVICE float ht_scale_pow2(float v, int e)
     return __fmul_rn(__fmul_rn(v, ht_pow2(half)), ht_pow2(e - half));
 }
 
-// sum becomes sum + v, to nearest; returns what that rounded off, exactly, whichever is larger (Knuth, TAOCP 2, 4.2.2).
-HT_DEVICE float ht_add_exact(float *sum, float v)
+// accum/two_sum: sums with a compensation term, of FP32 or FP64.
+HT_DEVICE float ht_plus(float x, float y)
 {
-    const float s = __fadd_rn(*sum, v), b = __fadd_rn(s, -*sum);
-    const float off = __fadd_rn(__fadd_rn(*sum, -__fadd_rn(s, -b)), __fadd_rn(v, -b));
+    return __fadd_rn(x, y);
+}
+
+HT_DEVICE double ht_plus(double x, double y)
+{
+    return __dadd_rn(x, y);
+}
+
+// sum becomes sum + v, to nearest; returns what that rounded off, exactly, whichever is larger (Knuth, TAOCP 2, 4.2.2).
+template <class REAL> HT_DEVICE REAL ht_add_exact(REAL *sum, REAL v)
+{
+    const REAL s = ht_plus(*sum, v), b = ht_plus(s, -*sum);
+    const REAL off = ht_plus(ht_plus(*sum, -ht_plus(s, -b)), ht_plus(v, -b));
     *sum = s;
     return off;
 }
 
-HT_DEVICE ht_sum ht_sum_of(ht_sum sum, ht_sum compensation)
+template <class REAL> HT_DEVICE REAL ht_sum_of(REAL sum, REAL compensation)
 {
-    return __fmul_rn(compensation, 0.0f) == 0.0f ? __fadd_rn(sum, compensation) : sum;
+    return compensation * 0 == 0 ? ht_plus(sum, compensation) : sum;
 }
 
 // What the lane `lanes` away has.
