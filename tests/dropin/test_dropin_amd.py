@@ -18,7 +18,7 @@ REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lis
 def face(tmp_path_factory):
     """Linked here: NVIDIA's sets, which the tests build, have no such face."""
     folder = tmp_path_factory.mktemp("face")
-    parts = [*sorted((ROOT / "dropin").glob("common_*.c")), ROOT / "dropin/control.c", *sorted((ROOT / "dropin").glob("hip_*.c")),
+    parts = [*sorted((ROOT / "dropin").glob("common_*.c")), ROOT / "dropin/control.c", ROOT / "runtime/ht_site_line.c", *sorted((ROOT / "dropin").glob("hip_*.c")),
              *(ROOT / f"dropin/cublas_{name}.c" for name in ("product", "fp64", "forms", "handles"))]
     cc("-shared", "-fvisibility=hidden", "-ftls-model=initial-exec", "-Wl,--no-undefined", *parts, "-o", folder / "libhalftone_hipblas.so")
     return folder / "libhalftone_hipblas.so"
