@@ -17,7 +17,7 @@ enum {
     COPY_BYTES = 16,        /* per thread and copy instruction */
     LOAD_BYTES = 16,        /* per thread and ldmatrix.x4 (ds_read_b128) */
     LOOP_INSTRUCTIONS = 40, /* counters, ring offsets, address sums, barrier of a step: our estimate */
-    ELEMENT_INSTRUCTIONS = 200, /* of FP64 by digits: counted in the machine code, not measured */
+    ELEMENT_INSTRUCTIONS = 520, /* of FP64 by digits: counted in the machine code of sm_89, not measured */
     CHAINS_OUTSIDE = 2      /* MMAs in flight of a chain that is added outside the tensor core */
 };
 
