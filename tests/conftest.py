@@ -85,20 +85,24 @@ MUTATIONS = 4  # one in so many in `make test`
 def pytest_addoption(parser):
     parser.addoption("--sample", action="store_true",
                      help="what `make test` runs: a sample of the mutations and of the kernels that are compiled, nothing that needs whole sets")
+    parser.addoption("--rest", action="store_true", help="what --sample leaves out, and what takes a sample of its own")
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "mutation: breaks something; --sample takes one in so many, others after each change of a template")
     config.addinivalue_line("markers", "whole: needs sets of all schemes; --sample leaves it out")
+    config.addinivalue_line("markers", "part: does a part of its work with --sample")
 
 
 def pytest_collection_modifyitems(config, items):
-    if not config.getoption("--sample"):
+    sample, rest = config.getoption("--sample"), config.getoption("--rest")
+    if not sample and not rest:
         return
     templates = "".join(path.read_text() for path in sorted((ROOT / "templates").rglob("*")) if path.is_file())
     cases = {digest_of(item.nodeid): item for item in items if item.get_closest_marker("mutation")}
     taken = {cases[digest] for digest in sampled(cases, MUTATIONS, templates)}
-    kept = [item for item in items if not item.get_closest_marker("whole") and (not item.get_closest_marker("mutation") or item in taken)]
+    part = [item for item in items if not item.get_closest_marker("whole") and (not item.get_closest_marker("mutation") or item in taken)]
+    kept = part if sample else [item for item in items if item not in part or item.get_closest_marker("part")]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = kept
 

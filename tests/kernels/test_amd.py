@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import gfx90a_instructions as measured  # noqa: E402
 import gfx90a_waits as waits  # noqa: E402
 
+pytestmark = pytest.mark.part
 TABLE = ROOT / "bench/results/gfx90a-instructions.tsv"
 needs_hipcc = pytest.mark.skipif(not shutil.which("hipcc"), reason="no hipcc: apt-get install hipcc rocm-device-libs libamdhip64-dev")
 

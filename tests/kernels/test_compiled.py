@@ -13,6 +13,7 @@ import subprocess
 import pytest
 from conftest import NVIDIA, ROOT, nvcc, sampled
 
+pytestmark = pytest.mark.part
 TABLE = ROOT / "out/test/compiled.tsv"
 BLACKWELL = ("sm_100", "sm_120")  # compiled from PTX for sm_80: gen/facts/isa.c says why
 AMPERE = ("sm_80", "sm_86", "sm_89", *BLACKWELL)  # one PTX for equal text: test_ampere_to_ada_have_one_ptx
