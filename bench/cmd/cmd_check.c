@@ -159,6 +159,9 @@ static int check_files(struct check *c, struct cli_error *f) {
     struct halftone_plan plan;
     if (pair_read(&c->pair, c->path, 0, f) != 0 || pair_check(&c->pair, NULL, 1, f) != 0)
         return -1;
+    if (c->pair.x[0].is_float64 && c->pair.x[1].is_float64)
+        return cli_error_set(f, "%s, %s: both float64, so `halftone mm` multiplies them in FP64, which check does not know; give one as float32 to "
+                                "see FP32's", c->path[0], c->path[1]);
     const int64_t k = pair_cols(&c->pair, 0);
     if (pair_rows(&c->pair, 0) * pair_cols(&c->pair, 1) * k == 0)
         return cli_error_set(f, "%s: an extent of the product is 0; give matrices with elements", c->path[0]);

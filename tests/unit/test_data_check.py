@@ -13,6 +13,8 @@ from test_operands import FILES, write
 from test_tune import rows
 
 COMMAND = ROOT / "out/a800/halftone-sim"
+HEAD = "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1), }"
+WIDE = b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + HEAD.ljust(117).encode() + b"\n" + struct.pack("<d", 0.1)
 
 
 def halftone(*args, **options):
@@ -106,15 +108,17 @@ def test_a_shape_that_needs_no_check_is_said_to_be_one(tmp_path):
 
 @pytest.mark.parametrize("args,said", [([], "needs two matrices"), (["a.npy"], "needs two matrices"), (["a.npy", "none.npy"], "none.npy: cannot be opened"),
                                        (["a.npy", "a.npy"], "--ta (given or left out) would make them fit"), (["a.npy", "short.npy"], "short.npy: cut short"),
+                                       (["wide.npy", "wide.npy"], "wide.npy: both float64"),
                                        (["a.npy", "b.npy", "--out", "t"], "needs two matrices"), (["--families", "nope"], "unknown family 'nope'"),
                                        (["--operands", "."], "operands.tsv: cannot be opened"), (["--families", "all", "--operands", "."], "needs two matrices")])
 def test_bad_input_is_one_line(args, said, tmp_path):
     for name in "a.npy", "b.npy":
         (tmp_path / name).write_bytes(FILES[name])
     (tmp_path / "short.npy").write_bytes(FILES["b.npy"][:-7])
+    (tmp_path / "wide.npy").write_bytes(WIDE)
     run = halftone("check", *args, cwd=tmp_path)
     assert run.returncode in (1, 2) and run.stdout == "" and run.stderr.count("\n") == 1 and said in run.stderr, run.stderr
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.npy", "b.npy", "short.npy"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.npy", "b.npy", "short.npy", "wide.npy"]
 
 
 def outlier_tiles(rows, height):
