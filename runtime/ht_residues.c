@@ -39,7 +39,7 @@ static struct packed_layout layout_of(int moduli, int64_t rows, int64_t k, int64
     return o;
 }
 
-static void add_packing(struct plan *p) {
+static void add_residue_packing(struct plan *p) {
     struct step *const pack = ht_add_step(p, STEP_CRT_PACK, NO_KERNEL);
     pack->needs[WS_A_ABSMAX] = p->a.absmax_bytes;
     pack->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
@@ -71,7 +71,7 @@ int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
     p->pack_ns = ht_add(ht_residues_ns(p->set, by, key->m, key->n, key->k, key->batch),
                         ht_mul(p->splits - 1, ht_add(2 * p->plane_stride / p->set->copy_gbps, 2 * p->set->launch_ns)));
     if (key->a_entries > 0)
-        add_packing(p);
+        add_residue_packing(p);
     struct step *const product = ht_add_step(p, STEP_CRT_PRODUCT, p->kernel);
     product->needs[WS_PARTIALS] = round_up(ht_mul(p->plane_stride, p->plane_entries), WS_ALIGNMENT) +
                                   (p->is_exact ? ht_exact_bytes(p, moduli) : 0);
