@@ -44,7 +44,7 @@ FORMS = [
     # FP64: its emulation by compute type and math mode; else only where something asks for it
     *[(f"{api} opa={a} opb={b} m=33 n=70 k=45 alpha=-1.5 beta={beta} batch={batch} math=8 pointers={pointers}", "SERVED")
       for api, batch in ((D, 1), (D + "_64", 1), (DS, 3), (DS + "_64", 2), (E64 + " compute=70", 1), (ES64 + " compute=70", 2)) for a, b, beta, pointers in ((0, 1, 0, 0), (2, 0, 0.75, 1))],
-    (f"{D} math=8 m=33 n=20 k=260 opa=1 beta=0.5", "SERVED"), (f"{ES64} compute=79 m=20 n=20 k=260 batch=2", "SERVED"),  # long enough to be certified
+    (f"{D} math=8 m=130 n=120 k=260 opa=1 beta=0.5", "SERVED"), (f"{ES64} compute=79 m=20 n=20 k=260 batch=2", "SERVED"),  # residues; rows that can be certified
     (f"{E64} compute=79", "SERVED"), (f"{E64} compute=79 math=2", "SERVED"), (f"{ES64} compute=79 batch=2", "SERVED"), (f"{D} math=12", "SERVED"), (f"{D} math=24 nulls=4", "SERVED"),
     (f"{D} math=8 k=0 beta=2", "SERVED"), (f"{D} math=8 m=0", "SERVED"), (f"{D} math=8 workspace=8388608", "SERVED"), (f"{D} math=8 workspace=1024", "SERVED"),
     (f"{D}", FP64), (f"{DS} batch=2", FP64), (f"{E64} compute=70", FP64), (f"{ES64} compute=70 batch=2", FP64), (f"{D} math=3", FP64), (f"{D} math=4", FP64), (f"{D} math=1", FP64),
@@ -360,7 +360,7 @@ def test_one_handle_keeps_what_fp32_and_fp64_are_set_to_apart(face, fakes, tmp_p
 
 
 # A T4 has few FP64 units, so emulation pays there early.
-PAYS = [(f"{D} m=24 n=24 k=256 math=8", "crt15"), (f"{D} m=8 n=8 k=8 math=8", "NATIVE"), (f"{D} m=4 math=8 n=4 k=4", "SMALL"), (f"{D} m=8 n=8 k=8 math=8", "NATIVE")]
+PAYS = [(f"{D} m=128 n=128 k=256 math=8", "crt15"), (f"{D} m=8 n=8 k=8 math=8", "NATIVE"), (f"{D} m=4 math=8 n=4 k=4", "SMALL"), (f"{D} m=8 n=8 k=8 math=8", "NATIVE")]
 
 
 def weighed(face, fakes, tmp_path):

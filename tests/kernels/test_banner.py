@@ -63,7 +63,7 @@ def test_banners_hold(emitted, gpu):
         assert f"static_assert(THREADS == {threads} && " in code and f" == {smem}, " in code, name
         bound = re.search(r"at k = (\d+) \|C - alpha A B\| <= (\d+) \* 2\^-(\d+) \|alpha\| (.*)", head)
         assert (bound is None) == scheme.startswith(("crt", "ozaki")), name # theirs is relative to norms
-        assert bound is None or (int(bound[1]), int(bound[2]), bound[3]) == (K, units[scheme], "53" if scheme == "native64" else "24"), name
+        assert bound is None or (int(bound[1]), int(bound[2]), bound[3]) == (K, units[scheme], "53" if scheme in ("native64", "i8x28") else "24"), name
         assert bound is None or (bound[4] == "k max|a| max|b|") == scheme.startswith("i8"), name
         assert re.search(r"at \d+ x [1-9]\d* x \d+ \(m x n x k\) bound by \w+:", head), name
 
