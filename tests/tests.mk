@@ -80,12 +80,12 @@ define run_tests
 endef
 test: export TEST_PART := 1
 test:
-	@echo "make test: installs packages (apt-get, as root or by sudo) and Python wheels, then builds and runs the tests: about 9 minutes on 2 cores"
+	@echo "make test: installs packages (apt-get, as root or by sudo) and Python wheels, then builds and runs the tests: about 15 minutes on 2 cores"
 	$(run_tests)
 
 # Fuzzing last: with all schemes in the sets. test-rest, after `make test`: of pytest's tests those that --sample left out.
 test-all test-rest:
-	@echo "make $@: $(if $(TEST_REST),what make test left out,as make test, but everything): about 40 minutes on 2 cores"
+	@echo "make $@: $(if $(TEST_REST),what make test left out,as make test, but everything): about $(if $(TEST_REST),25,40) minutes on 2 cores"
 	$(run_tests)
 	@$(MAKE) fuzz
 test-rest: export TEST_REST := 1
