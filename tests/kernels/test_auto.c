@@ -653,6 +653,26 @@ static void the_plan_says_what_runs(void **state) {
                             : plan.workspace_bytes > named.workspace_bytes);
 }
 
+static int64_t predicted(const char *scheme, int64_t m, int64_t n, int64_t k, int64_t batch) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+    check_code(halftone_set_scheme(handle, scheme), scheme);
+    check_code(halftone_query(handle, 'N', 'N', m, n, k, batch, &plan), "query");
+    return plan.predicted_ns;
+}
+
+/* An attention's products, in which packing costs more than the product. */
+static void small_products_of_a_batch_are_not_packed_in_vain(void **state) {
+    (void)state;
+    static const int64_t shape[][4] = {{128, 128, 32, 768}, {128, 32, 128, 768}, {64, 64, 64, 1000}, {512, 512, 64, 96}};
+    if (long_k == 0)
+        skip();
+    for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++) {
+        const int64_t *const x = shape[i];
+        assert_true(predicted("auto", x[0], x[1], x[2], x[3]) <= predicted("bf16x6u", x[0], x[1], x[2], x[3]));
+    }
+}
+
 static int open_handle(void **state) {
     (void)state;
     if (create_handle() != 0)
@@ -667,6 +687,7 @@ static int open_handle(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_plan_says_what_runs),
+        cmocka_unit_test(small_products_of_a_batch_are_not_packed_in_vain),
         cmocka_unit_test(every_family_keeps_the_contract),
         cmocka_unit_test(where_native_is_exact_the_bound_holds),
         cmocka_unit_test(nan_and_inf_stay_in_their_places),
