@@ -5,8 +5,9 @@
 
 /*@abi*/
 #ifndef HT_ABI64_VERSION
-#define HT_ABI64_VERSION 3
-enum { HT_CRT_COUNTS_AT = 64 }; /* where the rows' counts begin: below */
+#define HT_ABI64_VERSION 4
+enum { HT_CRT_COUNTS_AT = 64 };         /* where the rows' counts begin: below */
+enum { HT_CRT_NO_THRESHOLD = 0x7fffffff }; /* no result is as large */
 /* By residues (schemes crt14 ... crt20): pack A, pack B (ht_crt_pack_args), one INT8 product for each
  * modulus (ht_crt_gemm_args), combine (ht_crt_combine_args). Panels: of each modulus ceil(rows / 64) x
  * k_blocks atoms of 64 rows x 128 k, one byte each, as in ht_abi.h; planes: of each modulus the residues of
@@ -18,8 +19,16 @@ enum { HT_CRT_COUNTS_AT = 64 }; /* where the rows' counts begin: below */
  *
  * A certified product counts while packing: of each row how many elements are at least 2^count_exponent in the
  * scaled integers' units. Counts of an operand's entry: [0] the least and [1] the most of all rows, then from
- * HT_CRT_COUNTS_AT on of each row, rows rounded up to 64, and behind them those of each 1,024 k. A row of zeros has as many
- * as are needed, one with NaN or Inf far below 0. */
+ * HT_CRT_COUNTS_AT on of each row, rows rounded up to 64, then the rows' thresholds, and behind them counts of each 1,024 k. A
+ * row of zeros has as many as are needed, one with NaN or Inf far below 0.
+ *
+ * Threshold of a row: what it adds to the size of X, in units of X's top word (ht_crt_aligned_values), from which on X certifies
+ * itself: its sum of |a'| times threshold_factor 2^threshold_exponent, rounded up; HT_CRT_NO_THRESHOLD: X is not asked. [2] is
+ * the least of all rows. */
+enum ht_crt_asked {
+    HT_CRT_ASK_LIKELY, /* of X of rows without a negative element and of many large ones */
+    HT_CRT_ASK_ALL
+};
 struct ht_crt_pack_args {
     const double *src;
     unsigned char *panels;
@@ -31,17 +40,22 @@ struct ht_crt_pack_args {
     long long modulus_stride, panel_stride; /* bytes between the panels of moduli, between batch entries */
     long long exponent_stride, measured_stride, count_stride; /* elements */
     int count_exponent, count_needed;
+    unsigned threshold_factor; /* 0: no thresholds */
+    int threshold_exponent;
+    int asked; /* enum ht_crt_asked */
     int rows, k;
     int k_first;  /* of the panels: a multiple of 1024; above 0 rows have been measured by the call for 0, of all k */
     int k_blocks; /* of 128 k from there on; what is left behind them is packed by other calls, the last counts */
     int k_contiguous;
     int batch;
 };
-/* Of a row and a column together `needed` elements are enough: then the product of residues is within its
- * bound of |A||B|. Elements of C that have fewer are FP64 arithmetic's, whose kernel leaves the others alone. */
+/* Of a row and a column together `needed` elements are enough: then the product of residues is within its bound of |A||B|; so
+ * it is where |X| reaches both thresholds' sum. Other elements of C are FP64 arithmetic's, whose kernel leaves these alone. */
 struct ht_crt_counts {
     const int *a, *b;             /* NULL: the data are not asked */
+    unsigned char *left;          /* of each element, columns rounded up to 4 rows: 0 where residues keep it; written where X is asked */
     long long a_stride, b_stride; /* elements, between batch entries */
+    long long left_stride;        /* bytes */
     int needed;
 };
 struct ht_crt_gemm_args {

@@ -110,6 +110,7 @@ enum ws_region {
     WS_A_COUNTS, /* of elements, where residues are certified: ht_crt_counts */
     WS_B_COUNTS,
     WS_FAILED, /* a bit for each element of C, and the list; slices of the batch use them one after the other */
+    WS_LEFT, /* a byte for each element of C: ht_crt_counts */
     WS_PARTIALS, /* of split-K; slices of the batch use them one after the other */
     WS_REGIONS
 };
@@ -134,6 +135,8 @@ struct ozaki_plan {
  * `needed` of a row and a column together certify an element of C. */
 struct ht_certificate {
     int exponent, needed;
+    uint32_t threshold_factor; /* of ht_crt_pack_args */
+    int threshold_exponent;
 };
 
 struct plan {

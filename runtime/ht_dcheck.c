@@ -1,6 +1,6 @@
 /* ht_dcheck.c: FP64 products under a bound of |A||B|: by residues where the data certify it, by FP64 arithmetic
  * where they do not, in one call. Packing counts large elements of rows, what puts residues together stores the
- * elements of C that the counts of their row and column certify, and a launch of native64 computes the others.
+ * elements of C that the counts of their row and column certify, or their own size, and a launch of native64 computes the others.
  * Proof: the notes on error bounds, section 18. */
 #include "ht_call.h"
 #include "ht_crt.h"
@@ -28,6 +28,21 @@ static double certificate_limit(int moduli) {
     return limit;
 }
 
+/* |X| >= E Q, Q = 1 + (1 + 2^-53) 2^53 / (units - 1), certifies X. Half of Q, by which the sum of a row is multiplied: in units of
+ * X's top word, and of parts, which are 14 binades below the row's largest. */
+static void make_threshold(int moduli, double units, struct ht_certificate *c) {
+    struct ht_crt x;
+    (void)ht_crt_make(&x, moduli);
+    const int words = 32 * x.value_words, top = words - 32 - (words - x.product_bits) / 8 * 8;
+    double factor = (1 + 0x1p53 * (1 + 0x1p-40) / (units - 1)) * (1 + 0x1p-40);
+    c->threshold_exponent = -1 - 14 - top;
+    for (; factor >= 0x1p31; c->threshold_exponent++)
+        factor /= 2;
+    for (; factor < 0x1p30; c->threshold_exponent--)
+        factor *= 2;
+    c->threshold_factor = (uint32_t)factor + 1;
+}
+
 /* Elements that count are at least 2^e scaled, e the least integer with
  * 2^4e >= 2^110 T (1 + 2^-30) / (k (units - 1)^2). False: of ordinary rows too few are so large. */
 static bool make_certificate(int moduli, int64_t k, double units, struct ht_certificate *c) {
@@ -43,6 +58,7 @@ static bool make_certificate(int moduli, int64_t k, double units, struct ht_cert
     for (int i = 0; i < COUNT_BINADES; i++)
         large *= 4;
     c->needed = (int)(k + (k + 3) / 4);
+    make_threshold(moduli, units, c);
     return large * terms <= limit;
 }
 
@@ -92,7 +108,7 @@ const struct ht_scheme_desc *ht_least_certified(const halftone *h, int64_t k, st
 }
 
 void ht_add_counts(struct packed_layout *o) {
-    const int64_t each = ht_ceil_div(o->k, 2 * HT_CRT_SEGMENT) + 1; /* of tiles, and of rows */
+    const int64_t each = ht_ceil_div(o->k, 2 * HT_CRT_SEGMENT) + 2; /* of tiles, and of rows with their thresholds */
     o->count_stride =
         ht_add(ht_mul(ht_mul(ht_ceil_div(o->rows, HT_ATOM_ROWS), HT_ATOM_ROWS), each), HT_CRT_COUNTS_AT);
     o->count_bytes = round_up(ht_mul(ht_mul(o->count_stride, (int64_t)sizeof(int)), o->entries), WS_ALIGNMENT);
@@ -114,6 +130,11 @@ static struct ht_choice pick_for_rest(const struct ht_set_desc *set, const struc
     return best;
 }
 
+/* Of a column of bytes that say what residues leave. */
+static int64_t left_rows(int64_t m) {
+    return ht_mul(ht_ceil_div(m, 4), 4);
+}
+
 int ht_plan_certificate(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *native,
                         struct plan *p) {
     const struct ht_choice choice = pick_for_rest(h->set64, x, native);
@@ -128,14 +149,16 @@ int ht_plan_certificate(halftone *h, const struct gemm_call *x, const struct ht_
     ht_add_counts(&p->b);
     p->step[0].needs[WS_A_COUNTS] = p->a.count_bytes; /* of packing */
     p->step[0].needs[WS_B_COUNTS] = p->b.count_bytes;
-    ht_add_step(p, STEP_NATIVE64, p->fallback);
+    ht_add_step(p, STEP_NATIVE64, p->fallback)->needs[WS_LEFT] =
+        round_up(ht_mul(ht_mul(left_rows(x->m), x->n), x->batch), WS_ALIGNMENT);
     return ht_lay_out_workspace(h, p);
 }
 
 void ht_describe_certificate(const halftone *h, const struct gemm_call *x, struct halftone_plan *out) {
     const double units = ht_units64(h, x->k), native = (double)x->k + 4;
     out->bound = "(k + 4) 2^-53 |A||B|, with bits=N 2^-N |A||B|: residues where the data certify it, else FP64 arithmetic";
-    out->range = "any input: packing counts the large elements of rows and columns, and elements of C for which they are too few "
+    out->range = "any input: packing counts the large elements of rows and columns, and elements of C for which they are too few and that do not "
+                 "certify themselves by their own size "
                  "(or that NaN or Inf reach) are computed by native64 in the same call";
     out->bound_units = (int64_t)(units > native ? units : native);
     out->error_bound = (double)out->bound_units * 0x1p-53;
@@ -152,6 +175,8 @@ struct ht_crt_counts ht_counts_of(const struct gemm_run *r, int64_t entry) {
     counts.b_stride = p->b.entries > 1 ? p->b.count_stride : 0;
     counts.a = (int *)(void *)r->a.counts + entry * counts.a_stride;
     counts.b = (int *)(void *)r->b.counts + entry * counts.b_stride;
+    counts.left_stride = left_rows(r->call->m) * r->call->n;
+    counts.left = (unsigned char *)r->workspace.at + p->at[WS_LEFT] + entry * counts.left_stride;
     counts.needed = p->certificate.needed;
     return counts;
 }

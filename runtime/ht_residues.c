@@ -145,6 +145,8 @@ static struct ht_crt_pack_args pack_side(const struct gemm_run *r, int side, int
     args.count_stride = o->count_stride;
     args.count_exponent = p->certificate.exponent;
     args.count_needed = p->certificate.needed;
+    args.threshold_factor = p->certificate.threshold_factor;
+    args.threshold_exponent = p->certificate.threshold_exponent;
     args.rows = (int)o->rows;
     args.k = (int)o->k;
     args.k_first = (int)first;

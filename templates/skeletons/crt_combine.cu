@@ -5,20 +5,43 @@
 // them, and its one rounding. Where that result is normal, as almost all are, 64 bits of the integer are
 // enough (ht_crt_normal); the others are computed again, one after the other, by code for any of them.
 
-// Whether residues keep an element.
-HT_DEVICE bool is_kept(const ht_crt_combine_args &g, const taken &x, int e) {
-    return !ht_crt_asks(g.counts, x.entry) || ht_crt_passes(g.counts, x.entry, x.row + row_of(e), x.col + column_of(e));
+constexpr unsigned ALL = (1u << TAKEN) - 1;
+
+// Which elements of a thread's, a bit each, residues keep by counts; what the matrix does not have as well.
+HT_DEVICE unsigned kept_by_counts(const ht_crt_combine_args &g, const taken &x) {
+    unsigned kept = 0;
+#pragma unroll
+    for (int e = 0; e < TAKEN; e++) {
+        const bool passes = !is_of_matrix(g, x, e) || ht_crt_passes(g.counts, x.entry, x.row + row_of(e), x.col + column_of(e));
+        kept |= (passes ? 1u : 0u) << e;
+    }
+    return kept;
 }
 
-HT_DEVICE bool keeps_all(const ht_crt_combine_args &g, const taken &x) {
-    bool all = true;
-    if (ht_crt_asks(g.counts, x.entry)) {
+// Whether |X| of element e, whose upper word is `top`, reaches the thresholds of its row and column.
+HT_DEVICE bool is_large(const ht_crt_combine_args &g, const taken &x, int e, unsigned top) {
+    const int row = x.row + row_of(e), col = x.col + column_of(e);
+    return is_of_matrix(g, x, e) && (top ^ (unsigned)((int)top >> 31)) >=
+               ht_crt_row_threshold(g.counts.a, g.counts.a_stride, x.entry, row, g.m) +
+                   ht_crt_row_threshold(g.counts.b, g.counts.b_stride, x.entry, col, g.n);
+}
+
+// Notes for native64 what residues leave. Rows behind the matrix, up to a multiple of four, are kept.
+HT_DEVICE void store_left(const ht_crt_combine_args &g, const taken &x, unsigned kept) {
 #pragma unroll
-        for (int e = 0; e < TAKEN; e++) {
-            all = all && (!is_of_matrix(g, x, e) || is_kept(g, x, e));
-        }
+    for (int e = 0; e < TAKEN; e++) {
+        const int row = x.row + row_of(e), col = x.col + column_of(e);
+        if (row < (g.m + 3) / 4 * 4 && col < g.n)
+            ht_stg_u8(ht_crt_left_at(g.counts, x.entry, row, col, g.m), kept >> e & 1 ? 0 : 1);
     }
-    return all;
+}
+
+// X of element e is large: from its residues in memory.
+HT_DEVICE bool keeps_element(const ht_crt_combine_args &g, const taken &x, int e) {
+    unsigned residues[1][GROUPS], value[1][CRT_VALUE_WORDS];
+    load_element(g, x, e, residues[0]);
+    ht_crt_aligned_values<1>(residues, value);
+    return is_large(g, x, e, value[0][CRT_VALUE_WORDS - 1]);
 }
 
 // Any element of a thread's, from its residues in memory: what the fast way leaves, one after the other.
@@ -49,24 +72,31 @@ HT_DEVICE bool add_old(const ht_crt_combine_args &g, const scalars &by, const ta
 }
 
 // alpha X + beta C of a thread's elements where alpha is a power of two, and so is beta, or it is 0, as it must be
-// without ADDS. Which are left: a bit each.
-template <bool ADDS>
-HT_DEVICE int store_normal(const ht_crt_combine_args &g, const scalars &by, const taken &x) {
+// without ADDS. Which are left: a bit each. ASKS: of those that `kept` lacks X is asked; it gets those that are large.
+template <bool ADDS, bool ASKS>
+HT_DEVICE unsigned store_normal(const ht_crt_combine_args &g, const scalars &by, const taken &x, unsigned *kept) {
     unsigned residues[TAKEN][GROUPS], value[TAKEN][CRT_VALUE_WORDS];
-    int scale[TAKEN], left = 0;
+    unsigned left = 0;
+    int scale[TAKEN];
 #pragma unroll
     for (int e = 0; e < TAKEN; e++) {
         scale[e] = scale_of(g, x, e) - by.shift;
     }
     load_elements(g, x, residues);
     ht_crt_aligned_values<TAKEN>(residues, value);
+    if (ASKS) {
+#pragma unroll
+        for (int e = 0; e < TAKEN; e++) {
+            *kept |= (is_large(g, x, e, value[e][CRT_VALUE_WORDS - 1]) ? 1u : 0u) << e;
+        }
+    }
 #pragma unroll
     for (int e = 0; e < TAKEN; e++) {
         unsigned low, high;
         const bool added = !ADDS || !by.adds || add_old(g, by, x, e, scale[e], value[e]);
         const bool normal = ht_crt_normal(value[e], scale[e], by.sign, &low, &high) && added;
-        left |= (normal ? 0 : 1) << e;
-        if (is_of_matrix(g, x, e) && (normal || !ADDS))
+        left |= (normal ? 0u : 1u) << e;
+        if (is_of_matrix(g, x, e) && (normal || !ADDS) && (!ASKS || (*kept >> e & 1) != 0))
             ht_stg8(element_of(g, x, e), low, high);
     }
     return left;
@@ -83,18 +113,23 @@ static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, (CRT
     if (ht_crt_keeps_none(g.counts, x.entry))
         return;
     const scalars by = load_alpha_beta(g);
-    const bool all = keeps_all(g, x);
-    int left = (1 << TAKEN) - 1;
-    if (POWER && all)
-        left = store_normal<false>(g, by, x);
-    else if (!POWER && all && (by.is_power || by.adds))
-        left = store_normal<true>(g, by, x);
+    const bool asks = ht_crt_asks(g.counts, x.entry), asks_values = asks && ht_crt_asks_values(g.counts, x.entry);
+    unsigned kept = asks ? kept_by_counts(g, x) : ALL, left = ALL;
+    const bool is_fast = POWER || by.is_power || by.adds;
+    if (is_fast && kept == ALL)
+        left = store_normal<!POWER, false>(g, by, x, &kept);
+    else if (is_fast && asks_values)
+        left = store_normal<!POWER, true>(g, by, x, &kept);
 #pragma unroll 1
     for (int e = 0; left >> e != 0; e++) {
         const ht_crt_combine_args &again = ht_reload_args(g);
-        if ((left >> e & 1) != 0 && is_of_matrix(again, x, e) && is_kept(again, x, e))
+        if ((kept >> e & 1) == 0 && asks_values && !is_fast && keeps_element(again, x, e))
+            kept |= 1u << e;
+        if ((left & kept) >> e & 1 && is_of_matrix(again, x, e))
             store_element<POWER>(again, load_alpha_beta(again), x, e);
     }
+    if (asks_values)
+        store_left(g, x, kept);
 }
 
 static int launch(const ht_crt_combine_args &g, void *stream) {

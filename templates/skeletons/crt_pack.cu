@@ -5,7 +5,7 @@
 // additions shows. And it splits them: each row's exponent follows from what all blocks of the row have measured,
 // then each element's residues. Blocks of a row meet in between where they are a cluster or one block; else there
 // are two launches, each of which reads the operand. Where counts are asked for, `split` finds them tile by tile, and
-// another launch, `verdict`, adds them up and finds the least and most of all rows.
+// another launch, `verdict`, adds them up and finds the least and most of all rows, and of thresholds the least.
 //
 //   measure: a row's segment by 16 lanes; a thread holds the upper words of 32 elements
 //   split:   device memory -> shared memory -> 16 k of a row in each thread, twice -> 16 bytes of each panel
@@ -13,10 +13,12 @@
 // Row r of the tile has its pairs of k at 16-byte places, k / 2 ^ r % 8: eight threads that read 16 bytes of eight
 // rows, or of eight neighbours of one, meet no bank twice.
 constexpr int PACK_THREADS = 256, PACK_WARPS = PACK_THREADS / WAVE;
-constexpr int VERDICT_THREADS = 1024, VERDICT_WARPS = VERDICT_THREADS / WAVE, VERDICT_BYTES = VERDICT_WARPS * 8;
+constexpr int VERDICT_THREADS = 1024, VERDICT_WARPS = VERDICT_THREADS / WAVE, FOUND = 3,
+              VERDICT_BYTES = VERDICT_WARPS * FOUND * 4;
 constexpr int TILE_ROWS = 8, TILE_K = 2 * CRT_SEGMENT, TILE_BYTES = TILE_ROWS * TILE_K * 8;
 constexpr int LANES = 16, HELD = CRT_SEGMENT / LANES; // of a row's segment; elements of each
 constexpr int AT_ONCE = 16;                           // loads of a thread
+constexpr int NEGATIVE_AT = 48;                       // above sums of parts, less than 2^45: lanes that have seen a negative element
 static_assert(PACK_THREADS == TILE_ROWS * 2 * LANES && TILE_ROWS * TILE_K == 2 * AT_ONCE * PACK_THREADS, "all take part");
 
 struct crt_pack_pair {
@@ -113,7 +115,7 @@ HT_DEVICE int binade_of_subnormal(unsigned smem, int row, int pair)
     return ht_crt_binade((unsigned)largest, (unsigned)(largest >> 32));
 }
 
-HT_DEVICE unsigned long long sum_of_subnormal(unsigned smem, int row, int pair, int binade)
+HT_DEVICE unsigned long long sum_of_subnormal(unsigned smem, int row, int pair, int binade, unsigned *of_parts)
 {
     unsigned long long sum = 0;
 #pragma unroll 1
@@ -122,6 +124,7 @@ HT_DEVICE unsigned long long sum_of_subnormal(unsigned smem, int row, int pair, 
         const unsigned long long parts[2] = {ht_crt_part_subnormal(x.x, x.y, binade),
                                              ht_crt_part_subnormal(x.z, x.w, binade)};
         sum += parts[0] * parts[0] + parts[1] * parts[1];
+        *of_parts += (unsigned)(parts[0] + parts[1]);
     }
     return sum;
 }
@@ -142,12 +145,13 @@ HT_DEVICE void measure_tile(const ht_crt_pack_args &g, const pack_tile &t, unsig
               left = t.k - part * CRT_SEGMENT;
     const unsigned from = smem + word_at(row, pair * 2); // each next pair LANES places behind
     unsigned high[HELD]; // upper words without their signs
-    unsigned largest = 0;
+    unsigned largest = 0, signs = 0, parts = 0;
 #pragma unroll
     for (int i = 0; i < HELD; i += 2) {
         const uint4 x = ht_lds16(from + i / 2 * (LANES * 16));
         high[i] = x.y & 0x7fffffffu;
         high[i + 1] = x.w & 0x7fffffffu;
+        signs |= x.y | x.w;
         largest = high[i] > largest ? high[i] : largest;
         largest = high[i + 1] > largest ? high[i + 1] : largest;
     }
@@ -162,19 +166,22 @@ HT_DEVICE void measure_tile(const ht_crt_pack_args &g, const pack_tile &t, unsig
         for (int i = 0; i < HELD; i++) {
             const unsigned part_of = ht_crt_part(high[i], most);
             sum += part_of * part_of; // at most 2^15: no overflow
+            parts += part_of;
         }
     } else if (most > -1075) {
-        sum = sum_of_subnormal(smem, row, pair, most);
+        sum = sum_of_subnormal(smem, row, pair, most, &parts);
     }
     sum -= (unsigned)(HELD - (left > 0 ? elements_of_lane(left, lane) : 0)); // where the matrix has none a 1 was added
     for (int lanes = 1; lanes < LANES; lanes *= 2) {
         const unsigned low = (unsigned)ht_shfl_xor((int)(unsigned)sum, lanes),
                        upper = (unsigned)ht_shfl_xor((int)(unsigned)(sum >> 32), lanes);
         sum += (unsigned long long)upper << 32 | low;
+        parts += (unsigned)ht_shfl_xor((int)parts, lanes);
+        signs |= (unsigned)ht_shfl_xor((int)signs, lanes);
     }
     const unsigned long long measured = most == CRT_NONFINITE_BINADE ? (unsigned long long)CRT_MEASURED_NONFINITE << 52
                                         : most == -1075              ? 0
-                                                                     : ht_crt_measured(most, sum);
+                                                                     : ht_crt_measured(most, signs >> 31, parts, sum);
     if (lane == 0 && left > 0)
         ht_stg_i64((long long *)(void *)(g.measured + t.entry * g.measured_stride) +
                        (long long)(t.k0 / CRT_SEGMENT + part) * (row_blocks_of(g) * 64) + t.row0 + row,
@@ -189,14 +196,25 @@ HT_DEVICE unsigned long long load_measured(const unsigned long long *at)
     return (unsigned long long)(unsigned)ht_ld_relaxed_i32(words + 1) << 32 | (unsigned)ht_ld_relaxed_i32(words);
 }
 
-// The exponent of a row, by four lanes together, TILE_ROWS apart.
-HT_DEVICE int exponent_of(const ht_crt_pack_args &g, long long entry, int row)
+HT_DEVICE unsigned long long sum_of_lanes(unsigned long long sum)
+{
+    for (int lanes = TILE_ROWS; lanes < 4 * TILE_ROWS; lanes *= 2) {
+        const unsigned low = (unsigned)ht_shfl_xor((int)(unsigned)sum, lanes),
+                       high = (unsigned)ht_shfl_xor((int)(unsigned)(sum >> 32), lanes);
+        sum += (unsigned long long)high << 32 | low;
+    }
+    return sum;
+}
+
+// The exponent of a row, by four lanes together, TILE_ROWS apart, and its threshold.
+HT_DEVICE int exponent_of(const ht_crt_pack_args &g, long long entry, int row, int *threshold)
 {
     const long long pitch = row_blocks_of(g) * 64;
     const unsigned long long *const from = g.measured + entry * g.measured_stride + row;
     const int segments = segments_of(g), share = (int)threadIdx.x / TILE_ROWS % 4;
     int field = 0;
-    unsigned long long sum = 0;
+    unsigned long long sum = 0, parts = 0;
+    bool negative = false;
 #pragma unroll 1
     for (int i = share; i < segments; i += 4) {
         const int other = (int)(load_measured(from + i * pitch) >> 52);
@@ -207,14 +225,20 @@ HT_DEVICE int exponent_of(const ht_crt_pack_args &g, long long entry, int row)
         field = other > field ? other : field;
     }
 #pragma unroll 1
-    for (int i = share; i < segments; i += 4)
-        sum += ht_crt_aligned(load_measured(from + i * pitch), field);
-    for (int lanes = TILE_ROWS; lanes < 4 * TILE_ROWS; lanes *= 2) {
-        const unsigned low = (unsigned)ht_shfl_xor((int)(unsigned)sum, lanes),
-                       high = (unsigned)ht_shfl_xor((int)(unsigned)(sum >> 32), lanes);
-        sum += (unsigned long long)high << 32 | low;
+    for (int i = share; i < segments; i += 4) {
+        const unsigned long long measured = load_measured(from + i * pitch);
+        sum += ht_crt_aligned(measured, field);
+        parts += ht_crt_aligned_parts(measured, field);
+        negative = negative || ht_crt_has_negative(measured);
     }
-    return ht_crt_exponent(field, sum);
+    sum = sum_of_lanes(sum);
+    parts = sum_of_lanes(parts + ((unsigned long long)negative << NEGATIVE_AT));
+    const int s = ht_crt_exponent(field, sum);
+    const bool likely = parts >> NEGATIVE_AT == 0 && ht_crt_is_spread(parts, sum, g.k);
+    *threshold = g.threshold_factor == 0 || !(likely || g.asked == HT_CRT_ASK_ALL)
+                     ? HT_CRT_NO_THRESHOLD
+                     : ht_crt_threshold(parts & ((1ull << NEGATIVE_AT) - 1), field, s, g.threshold_factor, g.threshold_exponent);
+    return s;
 }
 
 // 16 k of a row from shared memory, as digits; how many count. USUAL: of a usual row.
@@ -252,7 +276,7 @@ HT_DEVICE void store_counts(const ht_crt_pack_args &g, const pack_tile &t, unsig
         return;
     for (int i = 1; i < PACK_WARPS; i++)
         count += (int)ht_as_uint(ht_lds4(smem + (unsigned)(i * TILE_ROWS + own) * 4));
-    ht_stg_i32(g.counts + t.entry * g.count_stride + HT_CRT_COUNTS_AT + (1 + t.k0 / TILE_K) * pitch + t.row0 + own, count);
+    ht_stg_i32(g.counts + t.entry * g.count_stride + HT_CRT_COUNTS_AT + (2 + t.k0 / TILE_K) * pitch + t.row0 + own, count);
 }
 
 // The tile as it is, for calls that need more than its residues.
@@ -272,9 +296,13 @@ HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigne
     if (g.copy)
         copy_tile(g, t, smem);
     const int own = (int)threadIdx.x % TILE_ROWS, row = t.row0 + own;
-    const int s = exponent_of(g, t.entry, row);
-    if (t.k0 == 0 && (int)threadIdx.x < TILE_ROWS)
+    int threshold;
+    const int s = exponent_of(g, t.entry, row, &threshold);
+    if (t.k0 == 0 && (int)threadIdx.x < TILE_ROWS) {
         ht_stg_i32(g.exponents + t.entry * g.exponent_stride + row, s);
+        if (g.counts)
+            ht_stg_i32(g.counts + t.entry * g.count_stride + HT_CRT_COUNTS_AT + row_blocks_of(g) * 64 + row, threshold);
+    }
     // From 16 moduli on both ways are the same: ptxas has registers enough for two, hipcc for one.
     const bool usual = (CRT_MODULI < 16 || WAVE == 32) && ht_crt_is_usual(s);
     const unsigned count_from = ht_crt_count_from(s, g.count_exponent);
@@ -337,7 +365,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, 3)
 HT_DEVICE int final_count(const ht_crt_pack_args &g, long long entry, int row)
 {
     const long long pitch = row_blocks_of(g) * 64;
-    const int *const tiles = g.counts + entry * g.count_stride + HT_CRT_COUNTS_AT + pitch + row;
+    const int *const tiles = g.counts + entry * g.count_stride + HT_CRT_COUNTS_AT + 2 * pitch + row;
     int counted = 0;
     for (int i = 0; i < (g.k + TILE_K - 1) / TILE_K; i++)
         counted += ht_ldg_i32(tiles + i * pitch);
@@ -365,31 +393,31 @@ static __global__ void __launch_bounds__(VERDICT_THREADS) verdict(const crt_pack
     int *const counts = g.counts + entry * g.count_stride;
     ht_pdl_wait();
     ht_pdl_trigger();
-    int least = -0x7fffffff, most = -0x7fffffff; // the least with its sign changed
+    int found[FOUND] = {-0x7fffffff, -0x7fffffff, -HT_CRT_NO_THRESHOLD}; // the least with their signs changed
     for (int row = (int)threadIdx.x; row < g.rows; row += VERDICT_THREADS) {
         const int count = final_count(g, entry, row);
         ht_stg_i32(counts + HT_CRT_COUNTS_AT + row, count);
-        least = larger(least, -count);
-        most = larger(most, count);
+        found[0] = larger(found[0], -count);
+        found[1] = larger(found[1], count);
     }
-    for (int lanes = 1; lanes < WAVE; lanes *= 2) {
-        least = larger(least, ht_shfl_xor(least, lanes));
-        most = larger(most, ht_shfl_xor(most, lanes));
-    }
-    if ((int)threadIdx.x % WAVE == 0) {
-        const unsigned at = smem + (unsigned)((int)threadIdx.x / WAVE) * 8;
-        ht_sts4(at, ht_as_float((unsigned)least));
-        ht_sts4(at + 4, ht_as_float((unsigned)most));
+    const int *const thresholds = counts + HT_CRT_COUNTS_AT + row_blocks_of(g) * 64;
+    for (int row = (int)threadIdx.x; row < g.rows; row += VERDICT_THREADS)
+        found[2] = larger(found[2], -ht_ldg_i32(thresholds + row));
+#pragma unroll
+    for (int i = 0; i < FOUND; i++) {
+        for (int lanes = 1; lanes < WAVE; lanes *= 2)
+            found[i] = larger(found[i], ht_shfl_xor(found[i], lanes));
+        if ((int)threadIdx.x % WAVE == 0)
+            ht_sts4(smem + (unsigned)((int)threadIdx.x / WAVE * FOUND + i) * 4, ht_as_float((unsigned)found[i]));
     }
     ht_barrier();
-    if (threadIdx.x != 0)
+    if ((int)threadIdx.x >= FOUND)
         return;
-    for (int i = 1; i < VERDICT_WARPS; i++) {
-        least = larger(least, (int)ht_as_uint(ht_lds4(smem + (unsigned)i * 8)));
-        most = larger(most, (int)ht_as_uint(ht_lds4(smem + (unsigned)i * 8 + 4)));
-    }
-    ht_stg_i32(counts, -least);
-    ht_stg_i32(counts + 1, most);
+    const int own = (int)threadIdx.x;
+    int result = -0x7fffffff;
+    for (int i = 0; i < VERDICT_WARPS; i++)
+        result = larger(result, (int)ht_as_uint(ht_lds4(smem + (unsigned)(i * FOUND + own) * 4)));
+    ht_stg_i32(counts + own, own == 1 ? result : -result);
 }
 
 // Blocks of the larger operand where each row has `pieces` of them.

@@ -69,7 +69,7 @@ HT_DEVICE void store(const double (*sum)[NI][4], const ht_native64_args &g, long
                 const int at = row + i * 16 + q / 2 * 8, to = col + j * 8 + q % 2;
                 const double product = alpha != 0.0 ? alpha * sum[i][j][q] : 0.0;
                 const double value = !READS_C ? product : alpha != 0.0 ? __fma_rn(beta, v[i][q], product) : beta * v[i][q];
-                if (at < g.m && to < g.n && (!CHECKED || !ht_crt_passes(g.counts, entry, at, to)))
+                if (at < g.m && to < g.n && (!CHECKED || !ht_crt_kept(g.counts, entry, at, to, g.m)))
                     ht_store(c + to * g.ldc + at, value);
             }
         }
@@ -92,7 +92,7 @@ template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_boun
         ht_pdl_wait();
         ht_pdl_trigger();
     }
-    if (CHECKED && ht_crt_tile_passes<BM, BN>(g.counts, entry, m0, n0, g.m, g.n))
+    if (CHECKED && ht_crt_tile_kept<BM, BN, THREADS>(g.counts, entry, m0, n0, g.m, g.n))
         return;
     auto a = ht_copy64_of<BM, BK, THREADS, A_K>(g.a_src + entry * g.a_src_stride, g.a_ld, m0, g.m, g.k);
     auto b = ht_copy64_of<BN, BK, THREADS, B_K>(g.b_src + entry * g.b_src_stride, g.b_ld, n0, g.n, g.k);

@@ -58,7 +58,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     const ht_operand64 b = ht_operand64_of(g.b_src, entry, g.b_src_stride, g.b_ld, g.n, g.b_k_contiguous);
     const int tiles_m = (g.m + BM - 1) / BM;
     const int m0 = (int)blockIdx.x % tiles_m * BM, n0 = (int)blockIdx.x / tiles_m * BN;
-    if (CHECKED && ht_crt_tile_passes<BM, BN>(g.counts, entry, m0, n0, g.m, g.n))
+    if (CHECKED && ht_crt_tile_kept<BM, BN, THREADS>(g.counts, entry, m0, n0, g.m, g.n))
         return;
     double sum[MI][NI][D_REGS];
 #pragma unroll
@@ -98,7 +98,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
                 const int row = row0 + i * MMA_M + ht_sum_row(lane, q),
                           col = col0 + j * MMA_N + ht_sum_column(lane, q);
                 double *const c = g.c + entry * g.c_stride + col * g.ldc + row;
-                if (row < g.m && col < g.n && (!CHECKED || !ht_crt_passes(g.counts, entry, row, col)))
+                if (row < g.m && col < g.n && (!CHECKED || !ht_crt_kept(g.counts, entry, row, col, g.m)))
                     ht_store(c, ht_axpby(alpha, sum[i][j][q], beta, c));
             }
         }

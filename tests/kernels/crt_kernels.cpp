@@ -1,7 +1,8 @@
-/* crt_kernels M N K TRANSPOSES FAMILY ALPHA BETA [BATCH [EXPONENT]]: C = alpha A B + beta C by the templates of FP64
+/* crt_kernels M N K TRANSPOSES FAMILY ALPHA BETA [BATCH [EXPONENT [UNITS [ALL]]]]: C = alpha A B + beta C by the templates of FP64
  * by residues in the simulator (crt_part.cpp: as they are, or broken), against fp64_reference.c, bit for
  * bit. What no kernel may touch is checked, too. EXPONENT: elements of rows that are at least 2^EXPONENT scaled are counted,
- * and of C only what the counts of a row and a column let pass is stored. */
+ * and of C only what the counts of a row and a column let pass is stored, or what is so large that it must be within UNITS 2^-53
+ * |A||B|: of ALL rows, or those of which kernels expect it. */
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "../../runtime/ht_abi64.h"
+#include "../../runtime/ht_crt.h"
 extern "C" {
 #include "../unit/fp64_reference.h"
 }
@@ -58,6 +60,8 @@ static double element(const char *family, char side, int row, int k) {
     }
     if (strcmp(family, "segments") == 0) /* segments far apart */
         return ldexp((1 + row % 29 / 29.0) * random_normal(), -(k / 512 * 2 + row) % 40);
+    if (strcmp(family, "positive") == 0) /* of few large ones in every fifth row */
+        return row % 7 == 6 && k == 3 ? -1 : fabs(random_uniform()) * exp((row % 5 == 2 ? 6 : 2) * random_normal());
     return random_uniform();
 }
 
@@ -75,12 +79,27 @@ static double *operand(const char *family, char side, int rows, int k, int k_con
     return x;
 }
 
+/* Bits below the top word of X's words (ht_crt_aligned_values), which leave whole bytes free. */
+static int top_of(int moduli) {
+    ht_crt x;
+    ht_crt_make(&x, moduli);
+    return 32 * (x.value_words - 1) - (32 * x.value_words - x.product_bits) / 8 * 8;
+}
+
 static int needed_of(int k) {
     return k + (k + 3) / 4;
 }
 
-static void ask_for_counts(ht_crt_pack_args *g, int exponent) {
-    g->count_stride = (g->rows + 63) / 64 * 64 * (1 + (g->k + 1023) / 1024) + HT_CRT_COUNTS_AT;
+/* UNITS: half of |X| / E from which on X certifies itself, per part and unit of X's top word. */
+static void ask_for_counts(ht_crt_pack_args *g, int exponent, double units, bool all) {
+    g->count_stride = (g->rows + 63) / 64 * 64 * (2 + (g->k + 1023) / 1024) + HT_CRT_COUNTS_AT;
+    if (units > 0) {
+        int binade;
+        const double factor = frexp(0.5 * (1 + ldexp(1 + 1e-12, 53) / (units - 1)), &binade);
+        g->threshold_factor = (unsigned)ceil(factor * 0x1p31);
+        g->threshold_exponent = binade - 31 - 14 - top_of(crt_part_shape.moduli);
+        g->asked = all ? HT_CRT_ASK_ALL : HT_CRT_ASK_LIKELY;
+    }
     g->counts = (int *)memory((size_t)(g->count_stride * g->batch) * sizeof(int));
     g->count_exponent = exponent;
     g->count_needed = needed_of(g->k);
@@ -101,12 +120,52 @@ static int count_of(const ht_crt_pack_args &g, int entry, int row) {
     return zeros == g.k ? needed_of(g.k) : count;
 }
 
+/* Half of what |X| must be at least, by a row's part of E and E |X| / E, in units of X's top word: what a threshold must not
+ * be below and, a few of 2^13 parts apart, not far above. 0: X of the row is not asked. */
+static double threshold_of(const ht_crt_pack_args &g, int entry, int row, double *spare) {
+    const double *x = g.src + entry * g.src_stride + row * (g.k_contiguous ? g.ld : 1);
+    const int s = g.exponents[entry * g.exponent_stride + row];
+    double sum = 0, squares = 0, most = 0;
+    bool negative = false;
+    for (int h = 0; h < g.k; h++) {
+        const double size = fabs(x[h * (g.k_contiguous ? 1 : g.ld)]);
+        if (!(size < INFINITY))
+            return 0;
+        negative = negative || x[h * (g.k_contiguous ? 1 : g.ld)] < 0;
+        most = size > most ? size : most;
+        sum += size;
+    }
+    for (int h = 0; h < g.k && most > 0; h++) {
+        const double part = x[h * (g.k_contiguous ? 1 : g.ld)] / most;
+        squares += part * part;
+    }
+    const double parts = most > 0 ? sum / most : 0, more = ceil(g.k / 512.0) * (0.5 + 513 * 0x1p-14), /* of the largest element */
+        unit = ldexp(g.threshold_factor, g.threshold_exponent + 14), likely = sqrt(sqrt(g.k / 2.0 * squares * squares));
+    *spare = (more * 2 + 0.01) * ldexp(most, s) * unit + 2;
+    if (g.threshold_factor == 0 || (g.asked == HT_CRT_ASK_LIKELY && (negative || parts + 2 * more < likely * 0.9)))
+        return 0;
+    return g.asked == HT_CRT_ASK_LIKELY && parts < likely * 1.1 ? -1 : (ldexp(sum, s) + g.k / 4.0) * unit;
+}
+
+static int compare_threshold(const ht_crt_pack_args &g, int entry, int row) {
+    double spare;
+    const double expected = threshold_of(g, entry, row, &spare);
+    const int found = g.counts[entry * g.count_stride + HT_CRT_COUNTS_AT + (g.rows + 63) / 64 * 64 + row];
+    if (expected < 0 || ((expected == 0 || expected >= HT_CRT_NO_THRESHOLD ? found == HT_CRT_NO_THRESHOLD : found >= expected && found <= expected + spare)))
+        return 0;
+    printf("row %d: threshold %d instead of %g to %g\n", row, found, expected, expected + spare);
+    return 1;
+}
+
 static int compare_counts(const ht_crt_pack_args &g) {
     for (int entry = 0; g.counts && entry < g.batch; entry++) {
         const int *found = g.counts + entry * g.count_stride;
-        int least = INT_MAX, most = INT_MIN;
+        int least = INT_MAX, most = INT_MIN, threshold = INT_MAX;
         for (int row = 0; row < g.rows; row++) {
-            const int expected = count_of(g, entry, row);
+            const int expected = count_of(g, entry, row), own = found[HT_CRT_COUNTS_AT + (g.rows + 63) / 64 * 64 + row];
+            threshold = own < threshold ? own : threshold;
+            if (compare_threshold(g, entry, row) != 0)
+                return 1;
             least = expected < least ? expected : least;
             most = expected > most ? expected : most;
             if (found[HT_CRT_COUNTS_AT + row] != expected) {
@@ -114,7 +173,7 @@ static int compare_counts(const ht_crt_pack_args &g) {
                 return 1;
             }
         }
-        if (found[0] != least || found[1] != most) {
+        if (found[0] != least || found[1] != most || found[2] != threshold) {
             printf("row 0: counts from %d to %d instead of %d to %d\n", found[0], found[1], least, most);
             return 1;
         }
@@ -122,17 +181,63 @@ static int compare_counts(const ht_crt_pack_args &g) {
     return 0;
 }
 
+static unsigned char *left; /* by what puts residues together */
+
 static ht_crt_counts counts_of(const ht_crt_pack_args *both) {
-    return {both[0].counts, both[1].counts, both[0].count_stride, both[1].count_stride, both[0].count_needed};
+    const long long stride = (both[0].rows + 3ll) / 4 * 4 * both[1].rows;
+    if (both[0].counts && !left)
+        left = (unsigned char *)memory((size_t)(stride * both[0].batch));
+    return {both[0].counts, both[1].counts, left, both[0].count_stride, both[1].count_stride, stride, both[0].count_needed};
 }
 
-/* C as it was where the counts let nothing pass. */
-static void keep_uncounted(const ht_crt_pack_args *both, const double *old, double *expected, long long ldc) {
+/* X of an element of C, in units of its top word. */
+static double top_word(const ht_crt_pack_args *both, int entry, int row, int col) {
+    __int128 sum = 0;
+    const double *x = both[0].src + entry * both[0].src_stride + row * (both[0].k_contiguous ? both[0].ld : 1),
+                 *y = both[1].src + entry * both[1].src_stride + col * (both[1].k_contiguous ? both[1].ld : 1);
+    const int s = both[0].exponents[entry * both[0].exponent_stride + row], t = both[1].exponents[entry * both[1].exponent_stride + col];
+    for (int h = 0; h < both[0].k; h++)
+        sum += (__int128)llround(ldexp(x[h * (both[0].k_contiguous ? 1 : both[0].ld)], s)) *
+               llround(ldexp(y[h * (both[1].k_contiguous ? 1 : both[1].ld)], t));
+    return (double)((sum < 0 ? ~sum : sum) >> top_of(crt_part_shape.moduli));
+}
+
+static bool is_kept(const ht_crt_pack_args *both, int entry, int row, int col) {
+    if (count_of(both[0], entry, row) + count_of(both[1], entry, col) >= both[0].count_needed)
+        return true;
+    const int w = both[0].counts[entry * both[0].count_stride + HT_CRT_COUNTS_AT + (both[0].rows + 63) / 64 * 64 + row],
+              z = both[1].counts[entry * both[1].count_stride + HT_CRT_COUNTS_AT + (both[1].rows + 63) / 64 * 64 + col];
+    return w != HT_CRT_NO_THRESHOLD && z != HT_CRT_NO_THRESHOLD && top_word(both, entry, row, col) >= (double)w + z;
+}
+
+/* The bytes of what is left, where X is asked: those of C's elements and of rows up to four. */
+static int compare_left(const ht_crt_pack_args *both) {
+    const long long height = (both[0].rows + 3ll) / 4 * 4, stride = height * both[1].rows;
+    for (int entry = 0; both[0].counts && entry < both[0].batch; entry++) {
+        const int *of[2] = {both[0].counts + entry * both[0].count_stride, both[1].counts + entry * both[1].count_stride};
+        if (of[0][0] + of[1][0] >= both[0].count_needed || of[0][2] == HT_CRT_NO_THRESHOLD || of[1][2] == HT_CRT_NO_THRESHOLD)
+            continue;
+        for (int col = 0; col < both[1].rows; col++)
+            for (int row = 0; row < height; row++)
+                if (left[entry * stride + col * height + row] != (row < both[0].rows && !is_kept(both, entry, row, col))) {
+                    printf("row %d: column %d is %d\n", row, col, left[entry * stride + col * height + row]);
+                    return 1;
+                }
+    }
+    return 0;
+}
+
+/* C as it was where nothing passes; how many pass. */
+static long long keep_uncounted(const ht_crt_pack_args *both, const double *old, double *expected, long long ldc) {
+    long long kept = 0;
     for (int entry = 0; both[0].counts && entry < both[0].batch; entry++)
         for (int col = 0; col < both[1].rows; col++)
             for (int row = 0; row < both[0].rows; row++)
-                if (count_of(both[0], entry, row) + count_of(both[1], entry, col) < both[0].count_needed)
+                if (is_kept(both, entry, row, col))
+                    kept++;
+                else
                     expected[(entry * both[1].rows + col) * ldc + row] = old[(entry * both[1].rows + col) * ldc + row];
+    return kept;
 }
 
 static int failed(const char *what) {
@@ -235,7 +340,7 @@ int main(int argc, char **argv) {
     ht_crt_pack_args both[2] = {to_pack(a, m, k, a_k, a_ld, batch, a_stride, moduli),
                                 to_pack(b, n, k, b_k, b_ld, batch, b_stride, moduli)};
     for (int i = 0; argc > 9 && i < 2; i++)
-        ask_for_counts(&both[i], atoi(argv[9]));
+        ask_for_counts(&both[i], atoi(argv[9]), argc > 10 ? strtod(argv[10], NULL) : 0, argc > 11);
     if (crt_part_pack(both, 2) != 0)
         return failed("pack");
     if (compare_exponents(both[0], moduli) != 0 || compare_exponents(both[1], moduli) != 0 || compare_counts(both[0]) != 0 ||
@@ -273,6 +378,10 @@ int main(int argc, char **argv) {
         printf("the reference refuses\n");
         return 1;
     }
-    keep_uncounted(both, old, expected, ldc);
+    const long long kept = keep_uncounted(both, old, expected, ldc);
+    if (argc > 9)
+        printf("%lld of %lld kept; ", kept, (long long)m * n * batch);
+    if (compare_left(both) != 0)
+        return 1;
     return compare(c, expected, c_stride * batch);
 }

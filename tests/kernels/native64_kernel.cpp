@@ -1,8 +1,8 @@
-/* native64_kernel M N K TRANSPOSES FAMILY ALPHA BETA [BATCH [SPAN]]: C = alpha A B + beta C by the template
+/* native64_kernel M N K TRANSPOSES FAMILY ALPHA BETA [BATCH [SPAN [LEFT]]]: C = alpha A B + beta C by the template
  * TEMPLATE (fp64_tile, or a broken copy) in the simulator, against sums in twice the precision: within (k +
  * 3) u (|alpha| |A||B| + |beta C|), for integers exactly, NaN and Inf in their places. What no kernel may
  * touch is checked, too. SPAN: rows and columns have counts that differ by so many elements, and of C only what they do not let
- * pass is stored. */
+ * pass is stored; where LEFT is given, only what its bytes say is left. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -92,13 +92,14 @@ static int count_of(int i, int span) {
     return i / 64 % 2 == 0 ? span : i % 5 == 0 ? 0 : span + i % 3;
 }
 
-static int *counts_of(int rows, int span, int batch, long long *stride) {
+static int *counts_of(int rows, int span, int batch, bool has_left, long long *stride) {
     *stride = HT_CRT_COUNTS_AT + rows;
     int *x = (int *)malloc((size_t)(*stride * batch) * sizeof(int));
     for (int entry = 0; entry < batch; entry++) {
         int *const own = x + entry * *stride;
         own[0] = span;
         own[1] = 0;
+        own[2] = has_left ? 7 : HT_CRT_NO_THRESHOLD;
         for (int i = 0; i < rows; i++) {
             const int count = count_of(i + entry, span);
             own[HT_CRT_COUNTS_AT + i] = count;
@@ -107,6 +108,25 @@ static int *counts_of(int rows, int span, int batch, long long *stride) {
         }
     }
     ht_sim_register(x, (size_t)(*stride * batch) * sizeof(int));
+    return x;
+}
+
+/* Of those that counts leave: with LEFT none of the first 64 x 64 x 2 blocks, of others one in 7. */
+static bool is_left(int entry, int row, int col, int span, bool has_left) {
+    return count_of(row + entry, span) + count_of(col + entry, span) < 2 * span &&
+           (!has_left || ((row / 64 + col / 64) % 2 != 0 && (row + col) % 7 == 0));
+}
+
+/* Columns rounded up to 4 rows, behind which bytes say that nothing is left. */
+static unsigned char *left_of(int m, int n, int span, int batch, long long *stride) {
+    const int height = (m + 3) / 4 * 4;
+    *stride = (long long)height * n;
+    unsigned char *const x = (unsigned char *)calloc((size_t)(*stride * batch), 1);
+    for (int entry = 0; entry < batch; entry++)
+        for (int col = 0; col < n; col++)
+            for (int row = 0; row < m; row++)
+                x[entry * *stride + (long long)col * height + row] = is_left(entry, row, col, span, true);
+    ht_sim_register(x, (size_t)(*stride * batch));
     return x;
 }
 
@@ -142,9 +162,12 @@ int main(int argc, char **argv) {
     g.batch = batch;
     g.splits = 1;
     const int span = argc > 9 ? atoi(argv[9]) : 0;
+    const bool has_left = argc > 10;
+    if (has_left)
+        g.counts.left = left_of(m, n, span, batch, &g.counts.left_stride);
     if (span > 0) {
-        g.counts.a = counts_of(m, span, batch, &g.counts.a_stride);
-        g.counts.b = counts_of(n, span, batch, &g.counts.b_stride);
+        g.counts.a = counts_of(m, span, batch, has_left, &g.counts.a_stride);
+        g.counts.b = counts_of(n, span, batch, has_left, &g.counts.b_stride);
         g.counts.needed = 2 * span;
     }
     g.alpha = alpha;
@@ -155,7 +178,7 @@ int main(int argc, char **argv) {
     }
     for (long long i = 0; i < c_stride * batch; i++) {
         const int entry = (int)(i / c_stride), col = (int)(i % c_stride / ldc), row = (int)(i % ldc);
-        if (span > 0 && row < m && count_of(row + entry, span) + count_of(col + entry, span) >= 2 * span) {
+        if (span > 0 && row < m && !is_left(entry, row, col, span, has_left)) {
             if (memcmp(&c[i], &old[i], sizeof *c) != 0) {
                 printf("element %lld: %a, which is not its\n", i, c[i]);
                 return 1;

@@ -43,7 +43,9 @@ CASES = ("1 1 1 NN uniform 1 0", "70 66 130 NN wide 1 0", "65 3 600 NT uniform 1
          "40 30 20 TN uniform -2 1", "40 30 20 NN wide 0.5 -4", "40 30 20 NN huge 0.25 1", "40 30 20 NN uniform 9.094947017729282e-13 1",
          "40 40 2 NN ties 1 9.332636185032189e-302",
          "70 66 130 NN sparse 1 0 1 50", "66 65 200 TT segments -0.25 1.5 1 55", "40 9 80 NT nonfinite 1 0 2 54", "70 66 70 TN subnormal 1 0 1 52",
-         "33 34 130 TN wide 1 1 1 80", "9 20 2100 NT sparse 1 0 1 50")
+         "33 34 130 TN wide 1 1 1 80", "9 20 2100 NT sparse 1 0 1 50",
+         "70 66 256 NT positive 1 -2 1 80 256", "66 30 1100 TT segments -0.25 1.5 1 80 1100 all", "40 33 600 NT uniform 1 1 2 80 600 all",
+         "33 20 300 NN nonfinite 0.3 -1.7 2 80 300 all", "70 66 70 TN subnormal 1 0 1 80 70 all", "69 66 256 TN positive 1 0 1 52 256")
 EDGES = ("40 40 3 TN edges 1 0", "40 40 70 NT edges 0.5 -1") # where the largest of a row changes its binade, and both ends of the range
 
 
@@ -264,10 +266,9 @@ BREAKS = {
     "subnormal elements counted": ("crt_pack", "hooks/pack/crt_digits.cuh", r"field < 1 \? 1 :", "field < 0 ? 0 :", 35),
     "a row of zeros without its count": ("crt_pack", "skeletons/crt_pack.cu", r"any == 0 \? g\.count_needed : counted", "counted", 32),
     "a row with NaN like others": ("crt_pack", "skeletons/crt_pack.cu", r"return -\(1 << 30\);", "return counted;", 34),
-    "the least of one warp": ("crt_pack", "skeletons/crt_pack.cu", r"least = larger\(least, \(int\)ht_as_uint[^\n]*", ";", 32),
-    "the least with its sign": ("crt_pack", "skeletons/crt_pack.cu", r"ht_stg_i32\(counts, -least\);", "ht_stg_i32(counts, least);", 33),
-    "elements that do not pass": ("crt_combine", "skeletons/crt_combine.cu", r" && is_kept\(again, x, e\)\)", ")", 32),
-    "elements that pass by others": ("crt_combine", "skeletons/crt_combine.cu", r"all = all && ", "all = all || ", 32),
+    "the least with its sign": ("crt_pack", "skeletons/crt_pack.cu", r"own == 1 \? result : -result", "result", 33),
+    "elements that do not pass": ("crt_combine", "skeletons/crt_combine.cu", r"\(left & kept\) >> e", "left >> e", 32),
+    "elements that pass by others": ("crt_combine", "skeletons/crt_combine.cu", r"\(passes \? 1u : 0u\) << e;", "passes ? ALL : 0u;", 32),
     "the first entry's counts": ("crt_combine", "hooks/check/crt_counts.cuh", r"counts \+ entry \* stride", "counts", 34),
     "the least counts unread": ("crt_combine", "hooks/check/crt_counts.cuh", r"g\.b_stride\) < g\.needed", "g.b_stride) + 1000 < g.needed", 32),
     "a product that is skipped": ("crt_mma_warp", "hooks/check/crt_counts.cuh", r"g\.b_stride \+ 1\) < g\.needed", "g.b_stride + 1) >= g.needed", 32),
@@ -290,6 +291,27 @@ BREAKS = {
     "the first entry's C": ("digits", "skeletons/digits_mma_warp.cu", r"blockIdx\.z \* g\.c_stride", "0", 17),
     "the first entry's exponents": ("digits", "skeletons/digits_mma_warp.cu", r"blockIdx\.z \* g\.a_exponent_stride", "0", 17),
     "digits beyond rows of C": ("digits", "skeletons/digits_mma_warp.cu", r"row < g\.m && ", "", 1),
+    "results that are not large": ("crt_combine", "skeletons/crt_combine.cu", r"ht_crt_row_threshold\(g\.counts\.a, g\.counts\.a_stride, x\.entry, row, g\.m\) \+", "0 +", 40),
+    "negative results by their words": ("crt_combine", "skeletons/crt_combine.cu", r"\(top \^ \(unsigned\)\(\(int\)top >> 31\)\)", "top", 40),
+    "negative results never large": ("crt_combine", "skeletons/crt_combine.cu", r"\(top \^ \(unsigned\)\(\(int\)top >> 31\)\) >=", "(top >> 31 ? 0u : top) >=", 40),
+    "the threshold of the row before": ("crt_combine", "hooks/check/crt_counts.cuh", r"64 \* 64 \+ row\)", "64 * 64 + (row ^ 1))", 38),
+    "large results in vain": ("crt_combine", "skeletons/crt_combine.cu", r"else if \(is_fast && asks_values\)", "else if (false)", 38),
+    "large results stored whatever they are": ("crt_combine", "skeletons/crt_combine.cu", r" && \(!ASKS \|\| \(\*kept >> e & 1\) != 0\)", "", 40),
+    "large results by any alpha": ("crt_combine", "skeletons/crt_combine.cu", r"&& keeps_element\(g, x, e\)\)", "&& false)", 41),
+    "what is left unsaid": ("crt_combine", "skeletons/crt_combine.cu", r"kept >> e & 1 \? 0 : 1\)", "0)", 40),
+    "rows up to four unsaid": ("crt_combine", "skeletons/crt_combine.cu", r"\(g\.m \+ 3\) / 4 \* 4 && col", "g.m && col", 38),
+    "values asked of nobody": ("crt_combine", "hooks/check/crt_counts.cuh", r"!ht_crt_asks_values\(g, entry\) && ", "", 38),
+    "segments' parts not aligned": ("crt_pack", "hooks/pack/crt_digits.cuh", r"below < 31 \? below : 31", "0", 39),
+    "parts rounded down": ("crt_pack", "hooks/pack/crt_digits.cuh", r"0x7ffu\) \+ 1\)", "0x7ffu))", 38),
+    "parts of one lane": ("crt_pack", "skeletons/crt_pack.cu", r"parts \+= \(unsigned\)ht_shfl_xor[^\n]*", ";", 39),
+    "parts of one segment in four": ("crt_pack", "skeletons/crt_pack.cu", r"parts = sum_of_lanes\(parts \+ ([^\n]*)\);", r"parts = parts + \1;", 39),
+    "parts of subnormal elements unread": ("crt_pack", "skeletons/crt_pack.cu", r"\*of_parts \+= [^\n]*", "*of_parts = 1;", 42),
+    "negative elements unread": ("crt_pack", "skeletons/crt_pack.cu", r"signs \|= x\.y \| x\.w;", "", 38),
+    "signs of one lane": ("crt_pack", "skeletons/crt_pack.cu", r"signs \|= \(unsigned\)ht_shfl_xor[^\n]*", ";", 38),
+    "rows of a few large elements": ("crt_pack", "skeletons/crt_pack.cu", r" && ht_crt_is_spread\(parts, sum, g\.k\)", "", 38),
+    "thresholds of half a scale": ("crt_pack", "hooks/pack/crt_digits.cuh", r"field - CRT_MEASURED_BIAS \+ s \+ drop", "field - CRT_MEASURED_BIAS + s + drop - 1", 40),
+    "thresholds of the second tile alone": ("crt_pack", "skeletons/crt_pack.cu", r"if \(g\.counts\)\n", "if (false)\n", 40),
+    "the least of one warp": ("crt_pack", "skeletons/crt_pack.cu", r"i < VERDICT_WARPS; i\+\+", "i < 1; i++", 38),
     "C beyond its rows": ("crt_combine", "hooks/epilogue/crt_elements.cuh", r"x\.row \+ row_of\(e\) < g\.m && ", "", 1),
 }
 

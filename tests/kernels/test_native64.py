@@ -27,7 +27,8 @@ ARCHS = { # skeleton, what differs from its sample, and whose machine it is
 CASES = ("1 1 1 NN integers 1 0", "70 66 33 NN integers 1 0", "65 3 50 TN wide 1 0", "3 130 17 NT uniform -0.5 0", "66 65 40 TT integers 2 -1",
          "20 30 15 NN uniform 0.3 -1.7", "40 40 20 NN nonfinite 1 0", "40 40 20 NT nonfinite 0 2", "20 20 0 NN uniform 1 1", "33 34 20 TN integers 1 0 3",
          "20 20 10 NN nonfinite 0 0", "61 63 93 NT integers 1 0", "61 63 93 TN integers 1 0", "130 137 129 TN integers 1 0", "137 130 131 NT integers 1 2",
-         "130 140 20 NN integers 1 1 1 10", "66 70 20 TN integers 1 0 2 10", "60 60 20 NT uniform 1 0 1 10")
+         "130 140 20 NN integers 1 1 1 10", "66 70 20 TN integers 1 0 2 10", "60 60 20 NT uniform 1 0 1 10",
+         "130 140 20 NN integers 1 1 1 10 left", "66 70 20 TN integers 1 0 2 10 left")
 WITHOUT_COUNTS = tuple(case for case in CASES if len(case.split()) < 9)
 # Vectors: one and a few rows or columns, aligned and not, whole loads and the last k, entries, what NaN and Inf reach.
 THIN_CASES = tuple(f"{size} {transposes} {rest}" for size, rest in (
@@ -51,11 +52,15 @@ BREAKS = { # text of the skeleton or a hook, replacement, case
     "C beyond its rows": ("skeletons/fp64_mma_tile.cu", r"if \(at < g\.m && ", "if (", 1),
     "the first entry alone": ("skeletons/fp64_mma_tile.cu", r"g\.a_src \+ entry \* g\.a_src_stride", "g.a_src", 9),
     "rows of C exchanged": ("skeletons/fp64_mma_tile.cu", r"q / 2 \* 8, to = col \+ j \* 8 \+ q % 2;\n                const double product", "8 - q / 2 * 8, to = col + j * 8 + q % 2;\n                const double product", 1),
-    "elements that pass": ("skeletons/fp64_mma_tile.cu", r" && \(!CHECKED \|\| !ht_crt_passes\(g\.counts, entry, at, to\)\)", "", 15),
+    "elements that pass": ("skeletons/fp64_mma_tile.cu", r" && \(!CHECKED \|\| !ht_crt_kept\(g\.counts, entry, at, to, g\.m\)\)", "", 15),
     "tiles by the least of all": ("hooks/check/crt_counts.cuh", r"ht_crt_least<COLUMNS>\(g\.b, g\.b_stride, entry, n0, n\)", "g.needed", 15),
     "counts of the first entry": ("hooks/check/crt_counts.cuh", r"counts \+ entry \* stride", "counts", 16),
     "counts of one lane": ("hooks/check/crt_counts.cuh", r"least = other < least \? other : least;", ";", 15),
-    "FMA: elements that pass": ("skeletons/fp64_tile.cu", r"\(!CHECKED \|\| !ht_crt_passes[^\n]*", "true)", 15),
+    "elements that pass by their size": ("hooks/check/crt_counts.cuh", r">> at & 255u\) == 0", ">> at & 255u) < 2", 18),
+    "bytes of the row before": ("hooks/check/crt_counts.cuh", r"row % 4 \* 8", "row % 3 * 8", 18),
+    "tiles by one thread's bytes": ("hooks/check/crt_counts.cuh", r"ht_barrier_any\(left != 0\)", "(left != 0)", 18),
+    "bytes of the first entry": ("hooks/check/crt_counts.cuh", r"g\.left \+ entry \* g\.left_stride", "g.left", 19),
+    "FMA: elements that pass": ("skeletons/fp64_tile.cu", r"\(!CHECKED \|\| !ht_crt_kept[^\n]*", "true)", 15),
     "an MMA left out": ("hooks/arch/sm80_dmma.cuh", r"    ht_mma_f64_884\(d \+ 2, a \+ 3, b \+ 1\);\n", "", 1),
     "FMA: no barrier": ("skeletons/fp64_tile.cu", r"ht_barrier\(\);", "", 1),
     "FMA: one buffer": ("skeletons/fp64_tile.cu", r"other = smem \+ BUFFER_BYTES", "other = smem", 1),

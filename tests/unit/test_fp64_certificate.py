@@ -99,3 +99,91 @@ def test_random_data(exponent, moduli):
             off, certified = error(exponent, moduli, k, a, b, 0)
             assert off <= 1 or not certified
             assert certified or phi > 0
+
+
+# ---- results that certify themselves
+
+def parts_of(row):
+    """A row's sum of parts as packing adds it up: units of 2^(M - 14), M the largest binade of the row, and M."""
+    segments = [row[i:i + 512] for i in range(0, len(row), 512)]
+    largest = [max(abs(x) for x in segment) for segment in segments]
+    binade = math.frexp(max(largest))[1] - 1
+    total = 0
+    for segment, most in zip(segments, largest):
+        if most > 0:
+            own = math.frexp(most)[1] - 1
+            parts = sum(math.floor(abs(fractions.Fraction(x)) * fractions.Fraction(2)**(14 - own)) + 1 for x in segment + [0] * (512 - len(segment)))
+            total += (((parts - 1) >> 13) + 1 << 13 >> binade - own) + 1
+    return total, binade
+
+
+def unit_of(moduli):
+    """X's top word: words of 32 bits for P, whole bytes of which are free on top."""
+    bits = math.prod(MODULI[:moduli]).bit_length()
+    words = -(-bits // 32) * 32
+    return words - 32 - (words - bits) // 8 * 8
+
+
+def self_certified(exponent, moduli, units, a, b, less):
+    """As `error`, with thresholds 2^-less as large."""
+    scaled, thresholds = [], 0
+    factor = (1 + (1 + fractions.Fraction(1, 2**53)) * 2**53 / (units - 1)) / 2
+    for row in (a, b):
+        s, (parts, binade) = exponent(moduli, row), parts_of(row)
+        scaled.append([fractions.Fraction(x) * fractions.Fraction(2)**s for x in row])
+        thresholds += math.floor((parts + 8) * fractions.Fraction(2)**(binade - 14 + s - unit_of(moduli) - less) * factor) + 1
+    got = sum(scaled_integer(x) * scaled_integer(y) for x, y in zip(*scaled))
+    exact, size = (sum(x * y for x, y in zip(*scaled)), sum(abs(x * y) for x, y in zip(*scaled)))
+    certified = (got if got >= 0 else ~got) >> unit_of(moduli) >= thresholds
+    return (abs(got - exact) + fractions.Fraction(abs(got), 2**53)) * 2**53 / (units * size), certified
+
+
+def cancelling(rng, moduli, k, units, step):
+    """Large elements where the other one is half a unit off, and two products that leave 2^step of the scale where they cancel."""
+    own = (k - 4) // 2
+    large = math.sqrt(float(limit_of(moduli)) / own) * rng.choice([0.6, 0.9, 0.3])
+    half = [rng.choice([0.5, 0.499, 1.5, 2.5]) for _ in range(own)]
+    a, b = [large] * own + half, half + [large] * own
+    near, sign = 2.0**(step / 2), rng.choice([1, -1])
+    a += [near, near * rng.choice([0, 0.5, 0.99]), 0, 0]
+    b += [sign * near, -sign * near, 0, 0]
+    return a, b
+
+
+@pytest.mark.parametrize("moduli", [14, 15, 16])
+def test_what_certifies_itself_is_within_its_bound(exponent, moduli):
+    """Climbs to the largest error of a result that still certifies itself: by the step at which it just does."""
+    rng, worst, passed, refused = random.Random(moduli), 0, 0, 0
+    for _ in range(40):
+        k = rng.choice([8, 64, 128])
+        units = rng.choice([k, k, 4, 2**17])
+        state = rng.getstate()
+        low, high = 40.0, 124.0
+        while high - low > 0.3:
+            rng.setstate(state)
+            step = (low + high) / 2
+            off, certified = self_certified(exponent, moduli, units, *cancelling(rng, moduli, k, units, step), 0)
+            refused, low, high = (refused, low, step) if certified else (refused + 1, step, high)
+            if certified:
+                passed, worst = passed + 1, max(worst, off)
+                assert off <= 1, (k, units, step, float(off))
+    assert passed > 60 and refused > 30 and worst > 0.2, (passed, refused, float(worst))
+
+
+def test_smaller_results_would_not_do(exponent):
+    rng = random.Random(2)
+    found = [self_certified(exponent, 15, 128, *cancelling(rng, 15, 128, 128, step), 4) for step in range(110, 60, -1) for _ in range(4)]
+    assert any(certified and off > 1 for off, certified in found)
+
+
+@pytest.mark.parametrize("moduli", [15, 16])
+def test_random_data_certify_themselves(exponent, moduli):
+    """Whatever its signs and span: what passes is within its bound; of one sign all pass where large elements meet."""
+    rng = random.Random(moduli)
+    for phi in (0, 1, 2, 4):
+        for positive in (False, True):
+            a, b = ([(rng.random() - 0.5) * math.exp(phi * rng.gauss(0, 1)) for _ in range(512)] for _ in "ab")
+            a, b = ([abs(x) for x in row] if positive else row for row in (a, b))
+            off, certified = self_certified(exponent, moduli, 512, a, b, 0)
+            assert off <= 1 or not certified
+            assert certified or not positive or phi > 2

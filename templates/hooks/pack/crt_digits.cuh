@@ -2,6 +2,7 @@
 // operations alone; no FP64 instruction, of which many GPUs have one for 64 of FP32.
 constexpr int CRT_MEASURED_BIAS = 1100; // of a segment's binade
 constexpr int CRT_MEASURED_NONFINITE = 0xfff;
+constexpr int CRT_MEASURED_UNIT = 13; // 512 parts of up to 2^15 are 2^11 units
 
 HT_DEVICE int ht_clz64(unsigned long long x)
 {
@@ -9,9 +10,47 @@ HT_DEVICE int ht_clz64(unsigned long long x)
     return high != 0 ? ht_clz(high) : 32 + ht_clz((unsigned)x);
 }
 
-HT_DEVICE unsigned long long ht_crt_measured(int binade, unsigned long long sum)
+// A segment's binade, 1 where an element is negative, its sum of parts in units of 2^CRT_MEASURED_UNIT, rounded up, less 1,
+// and its sum of squares of parts, at most 2^39.
+HT_DEVICE unsigned long long ht_crt_measured(int binade, unsigned negative, unsigned parts, unsigned long long sum)
 {
-    return (unsigned long long)(binade + CRT_MEASURED_BIAS) << 52 | sum;
+    return (unsigned long long)(binade + CRT_MEASURED_BIAS) << 52 | (unsigned long long)negative << 51 |
+           (unsigned long long)((parts - 1) >> CRT_MEASURED_UNIT) << 40 | sum;
+}
+
+// What a segment's sum of parts is in units of the row's largest binade; field: of `measured` of the row's largest.
+HT_DEVICE unsigned long long ht_crt_aligned_parts(unsigned long long measured, int field)
+{
+    const int own = (int)(measured >> 52), below = field - own;
+    const unsigned parts = ((unsigned)(measured >> 40 & 0x7ffu) + 1) << CRT_MEASURED_UNIT;
+    return own == 0 ? 0 : (parts >> (below < 31 ? below : 31)) + 1;
+}
+
+HT_DEVICE bool ht_crt_has_negative(unsigned long long measured)
+{
+    return (measured >> 51 & 1) != 0;
+}
+
+// Whether parts^2 / sum, the number of elements that make most of a row, is at least sqrt(k / 2): then those of such a row and
+// column are likely to meet. Scaled so that no product overflows.
+HT_DEVICE bool ht_crt_is_spread(unsigned long long parts, unsigned long long sum, int k)
+{
+    const float x = (float)parts * 0x1p-30f, y = (float)sum * 0x1p-60f;
+    return 2.0f * (x * x) * (x * x) >= (float)k * (y * y);
+}
+
+// (parts + 8) 2^(M + s) factor 2^exponent, rounded up; M: the row's largest binade. Where s is CRT_POISONED it is too large for
+// any result. The notes on accuracy, section 18.
+HT_DEVICE int ht_crt_threshold(unsigned long long parts, int field, int s, unsigned factor, int exponent)
+{
+    const unsigned long long more = parts + 8;
+    const int drop = ht_clz64(more) < 32 ? 32 - ht_clz64(more) : 0,
+              left = exponent + field - CRT_MEASURED_BIAS + s + drop;
+    const unsigned long long product = ((more >> drop) + 1) * factor; // below 2^64: factor is below 2^31
+    if (left >= 0)
+        return HT_CRT_NO_THRESHOLD;
+    const unsigned long long threshold = (left > -64 ? product >> -left : 0) + 1;
+    return threshold < HT_CRT_NO_THRESHOLD ? (int)threshold : HT_CRT_NO_THRESHOLD;
 }
 
 // The upper word of |x| from which on a row's element counts: 2^exponent scaled, and a normal number.

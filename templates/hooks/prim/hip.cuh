@@ -30,6 +30,12 @@ HT_DEVICE void ht_barrier(void)
     __syncthreads();
 }
 
+// A barrier; whether any thread of the block says yes.
+HT_DEVICE bool ht_barrier_any(bool yes)
+{
+    return __syncthreads_or(yes) != 0;
+}
+
 // A kernel's only argument, read again from here on: it is loaded into scalar registers at the kernel's start, and what a loop
 // around whole tiles keeps of it there, the tile does not have.
 template <class T> HT_DEVICE const T &ht_reload_args(const T &)
