@@ -171,8 +171,9 @@
  *    round once. Their bound is relative to norms, 2^-L (|a|_2 |b|_1 + |a|_1 |b|_2) of a row and a column with L 54.6 (crt14),
  *    62.2 (crt16) to 77.2, not to |A||B|: elements far below their row's norm lose bits. By name, fp64-fast and reproducible nothing
  *    looks at the data. Accuracies fp64 and bits=N certify: packing counts of each row of A and column of B the elements that are not
- *    far below its root mean square, and an element of C whose row and column have 5k/4 of them together is within the bound.
- *    Others (many zeros, exponents over many binades, NaN, Inf) are computed by native64 behind the product, in the same call, without
+ *    far below its root mean square, and an element of C whose row and column have 5k/4 of them together is within the bound. So
+ *    is one that is large enough itself, which is asked where neither its row nor its column has a negative element and both have many
+ *    large ones. Others (many zeros, exponents over many binades, NaN, Inf) are computed by native64 behind the product, in the same call, without
  *    a question to the host: correct, and where that is much of C slower than native64 alone, by packing and launches, or by the
  *    product too where some of C is certified. A row of
  *    A or column of B with NaN or Inf makes its row or column of C NaN. They need workspace, about a byte an element of A, B

@@ -295,7 +295,7 @@ BREAKS = {
     "negative results by their words": ("crt_combine", "skeletons/crt_combine.cu", r"\(top \^ \(unsigned\)\(\(int\)top >> 31\)\)", "top", 40),
     "negative results never large": ("crt_combine", "skeletons/crt_combine.cu", r"\(top \^ \(unsigned\)\(\(int\)top >> 31\)\) >=", "(top >> 31 ? 0u : top) >=", 40),
     "the threshold of the row before": ("crt_combine", "hooks/check/crt_counts.cuh", r"64 \* 64 \+ row\)", "64 * 64 + (row ^ 1))", 38),
-    "large results in vain": ("crt_combine", "skeletons/crt_combine.cu", r"else if \(is_fast && asks_values\)", "else if (false)", 38),
+    "large results not stored": ("crt_combine", "skeletons/crt_combine.cu", r"else if \(is_fast && asks_values\)", "else if (false)", 38),
     "large results stored whatever they are": ("crt_combine", "skeletons/crt_combine.cu", r" && \(!ASKS \|\| \(\*kept >> e & 1\) != 0\)", "", 40),
     "large results by any alpha": ("crt_combine", "skeletons/crt_combine.cu", r"&& keeps_element\(g, x, e\)\)", "&& false)", 41),
     "what is left unsaid": ("crt_combine", "skeletons/crt_combine.cu", r"kept >> e & 1 \? 0 : 1\)", "0)", 40),
