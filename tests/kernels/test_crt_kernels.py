@@ -297,7 +297,7 @@ BREAKS = {
     "the threshold of the row before": ("crt_combine", "hooks/check/crt_counts.cuh", r"64 \* 64 \+ row\)", "64 * 64 + (row ^ 1))", 38),
     "large results not stored": ("crt_combine", "skeletons/crt_combine.cu", r"else if \(is_fast && asks_values\)", "else if (false)", 38),
     "large results stored whatever they are": ("crt_combine", "skeletons/crt_combine.cu", r" && \(!ASKS \|\| \(\*kept >> e & 1\) != 0\)", "", 40),
-    "large results by any alpha": ("crt_combine", "skeletons/crt_combine.cu", r"&& keeps_element\(g, x, e\)\)", "&& false)", 41),
+    "large results by any alpha": ("crt_combine", "skeletons/crt_combine.cu", r"&& keeps_element\(again, x, e\)\)", "&& false)", 41),
     "what is left unsaid": ("crt_combine", "skeletons/crt_combine.cu", r"kept >> e & 1 \? 0 : 1\)", "0)", 40),
     "rows up to four unsaid": ("crt_combine", "skeletons/crt_combine.cu", r"\(g\.m \+ 3\) / 4 \* 4 && col", "g.m && col", 38),
     "values asked of nobody": ("crt_combine", "hooks/check/crt_counts.cuh", r"!ht_crt_asks_values\(g, entry\) && ", "", 38),
