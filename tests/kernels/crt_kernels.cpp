@@ -61,7 +61,7 @@ static double element(const char *family, char side, int row, int k) {
     if (strcmp(family, "segments") == 0) /* segments far apart */
         return ldexp((1 + row % 29 / 29.0) * random_normal(), -(k / 512 * 2 + row) % 40);
     if (strcmp(family, "positive") == 0) /* of few large ones in every fifth row */
-        return row % 7 == 6 && k == 3 ? -1 : fabs(random_uniform()) * exp((row % 5 == 2 ? 6 : 2) * random_normal());
+        return row % 7 == 6 && k == 3 ? -1 : fabs(random_uniform()) * exp((row % 5 == 2 ? 6 : 0.7) * random_normal());
     return random_uniform();
 }
 
@@ -140,7 +140,7 @@ static double threshold_of(const ht_crt_pack_args &g, int entry, int row, double
         squares += part * part;
     }
     const double parts = most > 0 ? sum / most : 0, more = ceil(g.k / 512.0) * (0.5 + 513 * 0x1p-14), /* of the largest element */
-        unit = ldexp(g.threshold_factor, g.threshold_exponent + 14), likely = sqrt(sqrt(g.k / 2.0 * squares * squares));
+        unit = ldexp(g.threshold_factor, g.threshold_exponent + 14), likely = sqrt(g.k / 8.0 * squares);
     *spare = (more * 2 + 0.01) * ldexp(most, s) * unit + 2;
     if (g.threshold_factor == 0 || (g.asked == HT_CRT_ASK_LIKELY && (negative || parts + 2 * more < likely * 0.9)))
         return 0;

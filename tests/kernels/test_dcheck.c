@@ -61,7 +61,7 @@ static double element(const char *family, bool is_a, int64_t row, int64_t k) {
     if (strcmp(family, "relu2") == 0)
         return x < 0 ? 0 : x;
     if (strcmp(family, "positive") == 0) /* one row in 16 has a negative element */
-        return row % 16 == 5 && k == 7 ? -1e-3 : fabs(wide(2));
+        return row % 16 == 5 && k == 7 ? -1e-3 : x < 0 ? 0 : fabs(wide(0.5));
     if (strcmp(family, "few") == 0) /* large ones, too few to meet others */
         return k % 64 == row % 64 ? 1 + fabs(x) : 0x1p-30 * fabs(x);
     if (strcmp(family, "D300") == 0)
@@ -156,7 +156,7 @@ static struct sizes sizes_of(const struct operand *x, int64_t entry, int64_t row
         sum += fabs(from[h * step]) / largest;
         squares += from[h * step] / largest * (from[h * step] / largest);
     }
-    const double more = ceil((double)k / 512) * (0.5 + 513 * 0x1p-14), likely = sqrt(squares * sqrt((double)k / 2));
+    const double more = ceil((double)k / 512) * (0.5 + 513 * 0x1p-14), likely = sqrt(squares * (double)k / 8);
     const int s = fp64_row_exponent(moduli, from, step, (int)k);
     const double unit = ldexp(largest, s);
     return (struct sizes){sum * unit / 2, (sum + more * 2 + 0.01) * unit / 2, s,

@@ -31,12 +31,12 @@ HT_DEVICE bool ht_crt_has_negative(unsigned long long measured)
     return (measured >> 51 & 1) != 0;
 }
 
-// Whether parts^2 / sum, the number of elements that make most of a row, is at least sqrt(k / 2): then those of such a row and
-// column are likely to meet. Scaled so that no product overflows.
+// Whether parts^2 / sum, the number of elements that make most of a row, is at least k / 8: then those of such a row and column
+// are likely to meet. Scaled so that no product overflows.
 HT_DEVICE bool ht_crt_is_spread(unsigned long long parts, unsigned long long sum, int k)
 {
     const float x = (float)parts * 0x1p-30f, y = (float)sum * 0x1p-60f;
-    return 2.0f * (x * x) * (x * x) >= (float)k * (y * y);
+    return 8.0f * (x * x) >= (float)k * y;
 }
 
 // (parts + 8) 2^(M + s) factor 2^exponent, rounded up; M: the row's largest binade. Where s is CRT_POISONED it is too large for
