@@ -311,7 +311,7 @@ BREAKS = {
     "rows of a few large elements": ("crt_pack", "skeletons/crt_pack.cu", r" && ht_crt_is_spread\(parts, sum, g\.k\)", "", 38),
     "thresholds of half a scale": ("crt_pack", "hooks/pack/crt_digits.cuh", r"field - CRT_MEASURED_BIAS \+ s \+ drop", "field - CRT_MEASURED_BIAS + s + drop - 1", 40),
     "thresholds of the second tile alone": ("crt_pack", "skeletons/crt_pack.cu", r"if \(g\.counts\)\n", "if (false)\n", 40),
-    "the least of one warp": ("crt_pack", "skeletons/crt_pack.cu", r"i < VERDICT_WARPS; i\+\+", "i < 1; i++", 38),
+    "the least of one warp": ("crt_pack", "skeletons/crt_pack.cu", r"i < VERDICT_WARPS; i\+\+", "i < 1; i++", 42),
     "C beyond its rows": ("crt_combine", "hooks/epilogue/crt_elements.cuh", r"x\.row \+ row_of\(e\) < g\.m && ", "", 1),
 }
 
