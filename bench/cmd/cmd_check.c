@@ -7,6 +7,7 @@
 
 #include "../../runtime/ht_pick.h"
 #include "io/args.h"
+#include "cmd/check64.h"
 #include "cmd/cmd.h"
 #include "accuracy/data_check.h"
 #include "accuracy/families.h"
@@ -286,7 +287,7 @@ static int check_many(struct check *c, struct cli_error *f) {
 static int run(int argc, char **argv, struct cli_error *f) {
     struct check c = {.rows = 256};
     const char *rows = "256", *n = "256", *k = "1024";
-    int count = 0;
+    int count = 0, is_fp64 = 0;
     const struct option options[] = {{"--ta", NULL, &c.pair.transposed[0]},
                                      {"--tb", NULL, &c.pair.transposed[1]},
                                      {"--rows", &rows, NULL},
@@ -295,6 +296,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
                                      {"--n", &n, NULL},
                                      {"--k", &k, NULL},
                                      {"--out", &c.out, NULL},
+                                     {"--fp64", NULL, &is_fp64},
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, c.path, 2, &count, f) != 0 ||
         args_number("--rows", rows, 1, INT32_MAX, &c.rows, f) != 0 ||
@@ -304,6 +306,10 @@ static int run(int argc, char **argv, struct cli_error *f) {
     if (count != (many ? 0 : 2) || (c.folder != NULL && c.families != NULL) || (!many && c.out != NULL))
         return cli_error_usage(
             f, "needs two matrices, or --operands DIR, or --families LIST: halftone check A.npy B.npy");
+    if (is_fp64 && (c.families == NULL || c.out != NULL))
+        return cli_error_usage(f, "--fp64 takes --families alone, without --out: halftone check --fp64 --families all");
+    if (is_fp64)
+        return check64_families(c.families, c.n, c.k, f);
     if (outfile_check(c.out, f) != 0 || session_open(&c.session, f) != 0)
         return -1;
     const int status = many ? check_many(&c, f) : check_files(&c, f);
@@ -316,7 +322,8 @@ const struct command cmd_check = {
     "check", "what auto would do with two matrices, and why",
     "Usage: halftone check A.npy B.npy [--ta] [--tb] [--rows N]\n"
     "       halftone check --operands DIR | --families LIST [--n 256] [--k 1024] [--rows N] [--out "
-    "FILE.tsv]\n\n"
+    "FILE.tsv]\n"
+    "       halftone check --fp64 --families LIST [--n 256] [--k 1024]\n\n"
     "Prints how large the elements of op(A)'s rows and op(B)'s columns are beside the largest of them, and how "
     "many elements\n"
     "of C the certificate of auto does not clear, which are computed again (bench/ACCURACY.md, section 15), and which tiles and "
@@ -327,5 +334,7 @@ const struct command cmd_check = {
     "  --rows N        rows of C for the certificate, in blocks of 64, evenly spread (default 256)\n"
     "  --operands DIR  each product of a stored set (bench --operands), of a batch the first, as a table\n"
     "  --families LIST input families, or all: n x k times k x n\n"
-    "  --out FILE.tsv  the table with all columns\n",
+    "  --out FILE.tsv  the table with all columns\n"
+    "  --fp64          FP64 products: which share of C's elements accuracy fp64 leaves to crt15 and crt16, because of\n"
+    "                  how many large elements rows have or of the results' own size (section 18), which to native64\n",
     run, 1};
