@@ -59,13 +59,13 @@ static double *place(const struct product *p, int is_a, int64_t row, int64_t k) 
 static void *fill(void *argument) {
     const struct share *const s = argument;
     struct product *const p = s->p;
-    exact_state = (uint64_t)s->thread * UINT64_C(0x9e3779b97f4a7c15) + 1;
+    random_state = (uint64_t)s->thread * UINT64_C(0x9e3779b97f4a7c15) + 1;
     for (int is_a = 0; is_a < 2; is_a++)
         for (int row = s->thread; row < (is_a ? p->m : p->n); row += THREADS)
             for (int k = 0; k < p->k; k++)
                 *place(p, is_a, row, k) = exact_element(p->family, is_a ? 'A' : 'B', row, k, p->k);
     for (int64_t i = s->thread; i < (int64_t)p->m * p->n; i += THREADS)
-        p->c[i] = exact_uniform();
+        p->c[i] = random_uniform();
     return NULL;
 }
 

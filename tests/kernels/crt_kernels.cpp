@@ -16,42 +16,29 @@ extern "C" {
 
 #include "crt_kernels.h"
 #include "crt_operand.h"
+#include "random64.h"
 
 enum { PAD = 3 };
-
-static uint64_t state = 1;
-
-static double uniform(void) {
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(int64_t)state * 0x1p-63;
-}
-
-static double normal(void) {
-    double sum = 0;
-    for (int i = 0; i < 12; i++)
-        sum += uniform();
-    return sum / 2;
-}
 
 /* Element (row, k). */
 static double element(const char *family, char side, int row, int k) {
     if (strcmp(family, "ones") == 0)
         return 1;
     if (strcmp(family, "wide") == 0)
-        return uniform() * exp(4 * normal());
+        return random_uniform() * exp(4 * random_normal());
     if (strcmp(family, "scaled") == 0)
-        return ldexp(uniform(), (row * 97 % 600 - 300) * (side == 'A' ? 1 : -1));
+        return ldexp(random_uniform(), (row * 97 % 600 - 300) * (side == 'A' ? 1 : -1));
     if (strcmp(family, "subnormal") == 0)
-        return side == 'A' ? ldexp(uniform(), row % 2 ? -1030 - row % 45 : -950 - row % 45)
-                           : ldexp(uniform(), row % 7);
+        return side == 'A' ? ldexp(random_uniform(), row % 2 ? -1030 - row % 45 : -950 - row % 45)
+                           : ldexp(random_uniform(), row % 7);
     if (strcmp(family, "tiny") == 0) /* subnormal results */
-        return ldexp(uniform(), side == 'A' ? -500 : -530 - row % 60);
+        return ldexp(random_uniform(), side == 'A' ? -500 : -530 - row % 60);
     if (strcmp(family, "huge") == 0)
-        return ldexp(uniform(), side == 'A' ? 500 : 515 + row % 10);
+        return ldexp(random_uniform(), side == 'A' ? 500 : 515 + row % 10);
     if (strcmp(family, "sparse") == 0)
-        return (k + (side == 'A')) % 2 || row % 5 == 0 ? 0 : normal();
+        return (k + (side == 'A')) % 2 || row % 5 == 0 ? 0 : random_normal();
     if (strcmp(family, "nonfinite") == 0)
-        return row % 9 == 4 && k == row % 7 ? (row % 2 ? NAN : -INFINITY) : normal();
+        return row % 9 == 4 && k == row % 7 ? (row % 2 ? NAN : -INFINITY) : random_normal();
     if (strcmp(family, "ties") ==
         0) /* products of two odd numbers of 27 bits lie between two doubles, and half of them a bit beside */
         return k == 0                   ? 0x1p27 - 1 - 2 * (row % 1000)
@@ -70,8 +57,8 @@ static double element(const char *family, char side, int row, int k) {
                      exponents[side == 'B'][row / 5 % 3]);
     }
     if (strcmp(family, "segments") == 0) /* segments far apart */
-        return ldexp((1 + row % 29 / 29.0) * normal(), -(k / 512 * 2 + row) % 40);
-    return uniform();
+        return ldexp((1 + row % 29 / 29.0) * random_normal(), -(k / 512 * 2 + row) % 40);
+    return random_uniform();
 }
 
 /* An operand as the caller has it: PAD more than needed between columns, NaN there. */
@@ -240,8 +227,8 @@ int main(int argc, char **argv) {
             c[i] = i % ldc >= m                                       ? c[i]
                    : strcmp(argv[5], "nonfinite") == 0 && i % 13 == 0 ? INFINITY
                    : i % 3 == 0                                       ? c[i]
-                   : i % 3 == 1                                       ? normal()
-                                                                      : c[i] * normal();
+                   : i % 3 == 1                                       ? random_normal()
+                                                                      : c[i] * random_normal();
     }
     memcpy(expected, c, (size_t)(c_stride * batch) * 8);
     memcpy(old, c, (size_t)(c_stride * batch) * 8);

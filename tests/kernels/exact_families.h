@@ -4,23 +4,9 @@
 #define HT_EXACT_FAMILIES_H
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
-static __thread uint64_t exact_state = 1;
-
-/* Of [-1, 1], all bits random. */
-static double exact_uniform(void) {
-    exact_state = exact_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(int64_t)exact_state * 0x1p-63;
-}
-
-static double exact_normal(void) {
-    double sum = 0;
-    for (int i = 0; i < 12; i++)
-        sum += exact_uniform();
-    return sum / 2;
-}
+#include "random64.h"
 
 static const char *const exact_families[] = {"uniform", "phi1", "phi2", "phi4", "scaled", "graded", "subnormal", "tiny", "huge",
                                              "cancelling", "complementary", "ties", "everything", "integers", "nonfinite"};
@@ -28,9 +14,9 @@ static const char *const exact_families[] = {"uniform", "phi1", "phi2", "phi4", 
 /* k: of the product. What follows from (row, k) alone is the same in A and B. */
 static double exact_element(const char *family, char side, int row, int h, int k) {
     const int is_a = side == 'A', sign = is_a ? 1 : -1;
-    const double x = exact_uniform();
+    const double x = random_uniform();
     if (strncmp(family, "phi", 3) == 0)
-        return x * exp((family[3] - '0') * exact_normal());
+        return x * exp((family[3] - '0') * random_normal());
     if (strcmp(family, "scaled") == 0) /* along k, A D and D^-1 B */
         return ldexp(x, (h * 97 % 600 - 300) * sign);
     if (strcmp(family, "graded") == 0) /* rows and columns */
@@ -51,7 +37,7 @@ static double exact_element(const char *family, char side, int row, int h, int k
     if (strcmp(family, "ties") == 0) /* odd numbers of 27 bits, whose product lies between two doubles, and next to nothing beside it */
         return h == 0 ? 0x1p27 - 1 - 2 * (row % 1000) : h + 1 < k ? 0 : ldexp((row + h) % 3 - 1, is_a && row % 4 == 3 ? 0 : (is_a ? -60 : -30) - 60 * (row % 2));
     if (strcmp(family, "everything") == 0) /* the whole range */
-        return ldexp(x, (int)(1000 * exact_uniform()) + (is_a ? -20 : -10));
+        return ldexp(x, (int)(1000 * random_uniform()) + (is_a ? -20 : -10));
     if (strcmp(family, "integers") == 0)
         return floor(1000 * x);
     if (strcmp(family, "nonfinite") == 0 && row % 9 == 4 && h == row % 7)

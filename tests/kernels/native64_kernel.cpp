@@ -11,6 +11,7 @@
 
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_abi64.h"
+#include "random64.h"
 
 namespace native {
 #include TEMPLATE
@@ -18,21 +19,14 @@ namespace native {
 
 enum { PAD = 3 };
 
-static uint64_t state = 1;
-
-static double uniform(void) {
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(int64_t)state * 0x1p-63;
-}
-
 static double element(const char *family, int row, int k) {
     if (strcmp(family, "integers") == 0)
-        return floor(uniform() * 1000);
+        return floor(random_uniform() * 1000);
     if (strcmp(family, "wide") == 0)
-        return ldexp(uniform(), (int)(uniform() * 60));
+        return ldexp(random_uniform(), (int)(random_uniform() * 60));
     if (strcmp(family, "nonfinite") == 0 && row % 7 == 2 && k == row % 3)
         return row % 2 ? NAN : INFINITY;
-    return uniform();
+    return random_uniform();
 }
 
 /* x + y as a pair that loses nothing. */
@@ -128,7 +122,7 @@ int main(int argc, char **argv) {
     double *c = memory(c_stride * batch),
            *old = (double *)malloc((size_t)(c_stride * batch) * sizeof(double));
     for (long long i = 0; i < c_stride * batch; i++)
-        c[i] = i % ldc < m && beta != 0 ? floor(100 * uniform()) : NAN;
+        c[i] = i % ldc < m && beta != 0 ? floor(100 * random_uniform()) : NAN;
     memcpy(old, c, (size_t)(c_stride * batch) * sizeof(double));
     ht_native64_args g = {};
     g.a_src = a.at;

@@ -6,6 +6,7 @@
 
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_dev.h"
+#include "random64.h"
 
 struct product {
     int m, n, k;
@@ -15,18 +16,11 @@ struct product {
     int spread; /* binades that elements span: 8 times this; 3: A of small integers */
 };
 
-static uint64_t state = 1;
-
-static double uniform(void) {
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(int64_t)state * 0x1p-63;
-}
-
 static double *matrix(int64_t count, int spread, int is_integer, double **device) {
     double *const x = malloc((size_t)count * sizeof *x);
     for (int64_t i = 0; x != NULL && i < count; i++) {
-        const double first = uniform();
-        x[i] = is_integer ? trunc(8 * first) : first * ldexp(1, (int)(spread * 8 * uniform()));
+        const double first = random_uniform();
+        x[i] = is_integer ? trunc(8 * first) : first * ldexp(1, (int)(spread * 8 * random_uniform()));
     }
     void *p = NULL;
     if (x == NULL || ht_dev_alloc(&p, (size_t)count * sizeof *x) != HT_DEV_OK ||
@@ -48,7 +42,7 @@ static int run(halftone *h, const struct product *x) {
         exit(2);
     c = p;
     for (int64_t i = 0; i < count_c; i++)
-        host_c[i] = uniform();
+        host_c[i] = random_uniform();
     ht_dev_upload(c, host_c, (size_t)count_c * sizeof *host_c);
     int code = halftone_dset_scheme(h, x->scheme);
     if (code == HALFTONE_OK)

@@ -10,68 +10,55 @@
 #include <vector>
 
 #include "ozaki_kernels.h"
+#include "random64.h"
 
 enum { POISON = 0x5a, PAD = 3 };
-
-static uint64_t state = 1;
-
-static double uniform(void) {
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(int64_t)state * 0x1p-63;
-}
-
-static double normal(void) {
-    double sum = 0;
-    for (int i = 0; i < 12; i++)
-        sum += uniform();
-    return sum / 2;
-}
 
 /* Element (row, k). phiX: the paper's (rand - 0.5) exp(X randn). */
 static double element(const char *family, char side, int row, int k) {
     if (strncmp(family, "phi", 3) == 0)
-        return 0.5 * uniform() * exp(atof(family + 3) * normal());
+        return 0.5 * random_uniform() * exp(atof(family + 3) * random_normal());
     if (strcmp(family, "integers") == 0)
-        return (double)(int)(16 * uniform());
+        return (double)(int)(16 * random_uniform());
     if (strcmp(family, "ones") == 0)
         return side == 'A' ? -1 : 1;
     if (strcmp(family, "scaled") == 0)
-        return ldexp(uniform(), (row * 97 % 600 - 300) * (side == 'A' ? 1 : -1));
+        return ldexp(random_uniform(), (row * 97 % 600 - 300) * (side == 'A' ? 1 : -1));
     if (strcmp(family, "inner") == 0) /* A D and B / D: wide along k */
-        return ldexp(1 + (uniform() + 1) / 2, (k * 37 % 81 - 40) * (side == 'A' ? 1 : -1));
+        return ldexp(1 + (random_uniform() + 1) / 2, (k * 37 % 81 - 40) * (side == 'A' ? 1 : -1));
     if (strcmp(family, "top") == 0)
-        return ldexp(uniform(), side == 'A' ? 1024 : -900);
+        return ldexp(random_uniform(), side == 'A' ? 1024 : -900);
     if (strcmp(family, "extremes") == 0)
-        return k == 0 ? ldexp(uniform(), side == 'A' ? 1000 : -80) : ldexp(uniform(), side == 'A' ? -40 + row : row);
+        return k == 0 ? ldexp(random_uniform(), side == 'A' ? 1000 : -80) : ldexp(random_uniform(), side == 'A' ? -40 + row : row);
     if (strcmp(family, "subnormal") == 0)
-        return side == 'A' ? ldexp(uniform(), -1030 - row % 45) : ldexp(uniform(), row % 7);
+        return side == 'A' ? ldexp(random_uniform(), -1030 - row % 45) : ldexp(random_uniform(), row % 7);
     if (strcmp(family, "tiny") == 0) /* subnormal results */
-        return ldexp(uniform(), side == 'A' ? -500 : -530 - row % 60);
+        return ldexp(random_uniform(), side == 'A' ? -500 : -530 - row % 60);
     if (strcmp(family, "huge") == 0)
-        return ldexp(uniform(), side == 'A' ? 500 : 515 + row % 10);
+        return ldexp(random_uniform(), side == 'A' ? 500 : 515 + row % 10);
     if (strcmp(family, "sparse") == 0) /* what one has the other lacks: zeros */
-        return (k + (side == 'A')) % 2 || row % 5 == 0 ? 0 : normal();
+        return (k + (side == 'A')) % 2 || row % 5 == 0 ? 0 : random_normal();
     if (strcmp(family, "zeros") == 0)
-        return side == 'A' ? 0 : normal();
+        return side == 'A' ? 0 : random_normal();
     if (strcmp(family, "nonfinite") == 0)
-        return row % 9 == 4 && k == row % 7 ? (row % 2 ? NAN : -INFINITY) : normal();
+        return row % 9 == 4 && k == row % 7 ? (row % 2 ? NAN : -INFINITY) : random_normal();
     if (strcmp(family, "cancel") == 0) { /* neighbouring k cancel but for their last bits */
         static double last;
-        const double fresh = uniform();
+        const double fresh = random_uniform();
         last = k % 2 == 0 ? fresh : side == 'A' ? -last * (1 + 0x1p-50 * fresh) : last * (1 + 0x1p-51);
         return last;
     }
     if (strcmp(family, "uneven") == 0) /* rows of few slices beside rows of many */
-        return row < 8 ? ldexp(uniform(), -(row * k) % 50) : row % 4 + 1;
+        return row < 8 ? ldexp(random_uniform(), -(row * k) % 50) : row % 4 + 1;
     if (strcmp(family, "rightwide") == 0) /* A of one slice, B of all */
-        return side == 'A' ? (double)((row + k) % 3 - 1) : normal();
+        return side == 'A' ? (double)((row + k) % 3 - 1) : random_normal();
     if (strcmp(family, "beside") == 0) /* products between two doubles, half of them far less beside */
         return k == 0   ? 0x1p27 - 1 - 2 * (row % 1000)
                : k == 1 ? (side == 'B' ? 0x1p-60 : row % 3 - 1)
                         : (side == 'B' ? row % 2 : row % 5 - 2) * 0x1p-100;
     if (strcmp(family, "ties") == 0)
         return k == 0 ? 0x1p27 - 1 - 2 * (row % 1000) : side == 'B' || row % 2 ? 0x1p-10 * ((row + k) % 3 - 1) : 0;
-    return uniform();
+    return random_uniform();
 }
 
 template <class T> static T *memory(size_t count) {
@@ -267,7 +254,7 @@ int main(int argc, char **argv) {
         return failed("product");
     double *c = memory<double>((size_t)p.ldc * (size_t)p.n);
     for (int i = 0; i < p.ldc * p.n; i++)
-        c[i] = i % p.ldc < p.m ? normal() : 7;
+        c[i] = i % p.ldc < p.m ? random_normal() : 7;
     const std::vector<double> before(c, c + p.ldc * p.n);
     const ht_ozaki_combine_args last = to_combine(p, g, c);
     if (ozaki_part_combine(&last) != 0)
