@@ -55,7 +55,9 @@ HT_DEVICE unsigned ht_crt_residues(int l, const unsigned (*digit)[CRT_DIGIT_WORD
     unsigned byte[4];
 #pragma unroll
     for (int e = 0; e < 4; e++) {
-        byte[e] = __byte_perm(digit[e][0], digit[e][1], at);
+        // hipcc's __byte_perm would take its byte from memory
+        byte[e] = WAVE == 32 ? __byte_perm(digit[e][0], digit[e][1], at)
+                             : (unsigned)(((unsigned long long)digit[e][1] << 32 | digit[e][0]) >> at * 8);
     }
     return __byte_perm(__byte_perm(byte[0], byte[1], 0x0040), __byte_perm(byte[2], byte[3], 0x0040), 0x5410);
 }
