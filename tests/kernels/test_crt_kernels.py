@@ -6,7 +6,8 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import ROOT, SIM, nvcc
+from conftest import ROOT, nvcc
+from template_build import Build, replace
 
 PARTS = {"crt_pack": 0, "crt_mma_warp": 1, "crt_wgmma_ss": 1, "crt_combine": 2, "digits_mma_warp": 4}
 TABLE = ROOT / "templates/samples/crt15.h"
@@ -59,67 +60,28 @@ def built(path, *more):
     return path
 
 
-class Build:
-    """Objects of parts, of templates with some texts replaced."""
-
-    def __init__(self, folder):
-        self.folder, self.made = folder, 0
-        subprocess.run(["gcc", "-std=c11", "-O2", "-c", str(ROOT / "tests/unit/fp64_reference.c"), "-o", str(folder / "reference.o")], check=True)
-        for name, digits in (("main", []), ("digits", ["-DDIGITS"])):
-            subprocess.run([*SIM, *digits, "-c", str(ROOT / "tests/kernels/crt_kernels.cpp"), "-o", str(folder / f"{name}.o")], check=True)
-        self.objects = {}
+class CrtBuild(Build):
+    def __init__(self, folder, parts=PARTS, mains=("kernels/crt_kernels.cpp", "unit/fp64_reference.c")):
+        super().__init__(folder, ARCHS, parts, "crt_part.cpp", *mains)
 
     def templates(self, arch, table=TABLE.read_text(), broken=None):
-        """A copy of the templates: the sample as the architecture wants it; broken: file, text, replacement."""
-        self.made += 1
-        copy = self.folder / f"copy{self.made}"
-        shutil.copytree(ROOT / "templates", copy / "templates")
-        os.symlink(ROOT / "runtime", copy / "runtime")
-        sample = copy / f"templates/samples/{parts_of(arch)[1]}.h"
+        """Broken: file, text, replacement."""
+        product = parts_of(arch)[1]
+        templates = self.adapted(arch, f"samples/{product}.h", broken)
         for both in ("crt_combine", "crt_pack"):
-            path = copy / f"templates/skeletons/{both}.cu"
-            path.write_text(path.read_text().replace("samples/crt_mma_warp.h", f"samples/{parts_of(arch)[1]}.h"))
-        text = sample.read_text()
-        for old, new in ARCHS[arch][0]:
-            assert old in text, old
-            text = text.replace(old, new, 1)
-        sample.write_text(text)
-        (copy / "templates/samples/crt15.h").write_text(table)
-        if broken:
-            path = copy / "templates" / broken[0]
-            changed, count = re.subn(broken[1], broken[2], path.read_text(), count=1)
-            assert count == 1, broken
-            path.write_text(changed)
-        return copy / "templates"
-
-    def part(self, name, templates):
-        out = templates / f"{name}.o"
-        subprocess.run([*SIM, "-Wno-unknown-pragmas", f"-DPART={PARTS[name]}", f'-DTEMPLATE="{templates}/skeletons/{name}.cu"', f"-I{ROOT}/tests/kernels",
-                        "-c", str(ROOT / "tests/kernels/crt_part.cpp"), "-o", str(out)], check=True)
-        return out
+            replace(templates / f"skeletons/{both}.cu", [("samples/crt_mma_warp.h", f"samples/{product}.h")])
+        (templates / "samples/crt15.h").write_text(table)
+        return templates
 
     def whole(self, arch, table=None, broken=None, parts=None):
         """A program whose `parts` are compiled anew, the others as the sample has them."""
         templates = self.templates(arch, table or TABLE.read_text(), broken)
-        objects = [self.part(name, templates) if parts is None or name in parts else self.usual(arch, name) for name in parts_of(arch)]
-        return self.linked(arch, objects, templates)
-
-    def linked(self, arch, objects, templates):
-        main = "digits.o" if arch.endswith("digits") else "main.o"
-        sim = [str(p) for p in (ROOT / "out/obj/runtime/sim").glob("*.o")]
-        subprocess.run(["g++", "-o", str(templates / "program"), str(self.folder / main), str(self.folder / "reference.o"), *map(str, objects), *sim,
-                        "-lpthread", "-lm"], check=True)
-        return templates / "program"
-
-    def usual(self, arch, name):
-        if (arch, name) not in self.objects:
-            self.objects[arch, name] = self.part(name, self.templates(arch))
-        return self.objects[arch, name]
+        return self.program(templates, [self.part(name, templates) if parts is None or name in parts else self.usual(arch, name) for name in parts_of(arch)])
 
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory):
-    return Build(tmp_path_factory.mktemp("crt"))
+    return CrtBuild(tmp_path_factory.mktemp("crt"))
 
 
 def run(program, arch, case):

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 from conftest import ROOT, SIM, gen, nvcc, runtime_objects
+from template_build import Build
 
 PARTS = {"ozaki_pack": 0, "ozaki_mma_warp": 1, "ozaki_combine": 2}
 SAMPLE = "samples/ozaki_mma_warp.h"
@@ -34,55 +35,21 @@ CASES = ("70 66 130 NN phi0.1 dp 12 1 0", "66 3 300 TN phi1 dp 12 1 0", "5 67 70
 POISONED = 1 << 20
 
 
-class Build:
+class OzakiBuild(Build):
     def __init__(self, folder):
-        self.folder, self.made, self.objects = folder, 0, {}
-        subprocess.run([*SIM, "-c", str(ROOT / "tests/kernels/ozaki_kernels.cpp"), "-o", str(folder / "main.o")], check=True)
+        super().__init__(folder, ARCHS, PARTS, "ozaki_part.cpp", "kernels/ozaki_kernels.cpp")
 
     def templates(self, arch, broken=None):
-        """A copy of the templates: the sample as the architecture wants it; broken: file, text, replacement."""
-        self.made += 1
-        copy = self.folder / f"copy{self.made}"
-        shutil.copytree(ROOT / "templates", copy / "templates")
-        os.symlink(ROOT / "runtime", copy / "runtime")
-        sample = copy / "templates" / SAMPLE
-        text = sample.read_text()
-        for old, new in ARCHS[arch][0]:
-            assert old in text, old
-            text = text.replace(old, new, 1)
-        sample.write_text(text)
-        if broken:
-            path = copy / "templates" / broken[0]
-            changed, count = re.subn(broken[1], broken[2], path.read_text(), count=1)
-            assert count == 1, broken
-            path.write_text(changed)
-        return copy / "templates"
-
-    def part(self, name, templates):
-        out = templates / f"{name}.o"
-        subprocess.run([*SIM, "-Wno-unknown-pragmas", f"-DPART={PARTS[name]}", f'-DTEMPLATE="{templates}/skeletons/{name}.cu"', f"-I{ROOT}/tests/kernels",
-                        "-c", str(ROOT / "tests/kernels/ozaki_part.cpp"), "-o", str(out)], check=True)
-        return out
+        return self.adapted(arch, SAMPLE, broken)
 
     def whole(self, arch, broken=None, part=None):
         templates = self.templates(arch, broken)
-        objects = []
-        for name in PARTS:
-            if part in (None, name):
-                objects.append(self.part(name, templates))
-            else:
-                if (arch, name) not in self.objects:
-                    self.objects[arch, name] = self.part(name, self.templates(arch))
-                objects.append(self.objects[arch, name])
-        program = templates / "program"
-        sim = [str(p) for p in (ROOT / "out/obj/runtime/sim").glob("*.o")]
-        subprocess.run(["g++", "-o", str(program), str(self.folder / "main.o"), *map(str, objects), *sim, "-lpthread", "-lm"], check=True)
-        return program
+        return self.program(templates, [self.part(name, templates) if part in (None, name) else self.usual(arch, name) for name in PARTS])
 
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory):
-    return Build(tmp_path_factory.mktemp("ozaki"))
+    return OzakiBuild(tmp_path_factory.mktemp("ozaki"))
 
 
 class Run:
