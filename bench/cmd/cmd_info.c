@@ -208,7 +208,7 @@ static int print_accuracies64(const struct session *e, int raw, struct cli_error
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (halftone_dset_accuracy(e->handle, names[i]) != HALFTONE_UNKNOWN_ACCURACY)
             add_accuracy(&t, e, &of_fp64, names[i]);
-    const int status = print_table(&t, "Accuracies of FP64 products (in brackets: units of 2^-53 of |A||B|, crt and i8x28: of k max|a| max|b|; predicted time)", raw, f);
+    const int status = print_table(&t, "Accuracies of FP64 products (units of 2^-53 of |A||B|, crt and i8x28: of k max|a| max|b|; predicted time)", raw, f);
     tsv_free(&t);
     return status;
 }
