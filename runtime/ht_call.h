@@ -427,6 +427,8 @@ HT_LOCAL int64_t ht_plan_bound_units(const halftone *h, const struct plan *p, in
 HT_LOCAL int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int64_t b_entries,
                           const struct plan **plan);
 HT_LOCAL struct step *ht_add_step(struct plan *p, enum step_kind kind, int kernel);
+/* With what p's layouts take. */
+HT_LOCAL struct step *ht_add_packing(struct plan *p, enum step_kind kind);
 
 /* ---- ht_workspace.c ---- */
 

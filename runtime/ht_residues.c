@@ -39,16 +39,6 @@ static struct packed_layout layout_of(int moduli, int64_t rows, int64_t k, int64
     return o;
 }
 
-static void add_residue_packing(struct plan *p) {
-    struct step *const pack = ht_add_step(p, STEP_CRT_PACK, NO_KERNEL);
-    pack->needs[WS_A_ABSMAX] = p->a.absmax_bytes;
-    pack->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
-    pack->needs[WS_A_PANELS] = p->a.panel_bytes;
-    pack->needs[WS_B_PANELS] = p->b.panel_bytes;
-    pack->needs[WS_A_SUMS] = p->a.sums_bytes;
-    pack->needs[WS_B_SUMS] = p->b.sums_bytes;
-}
-
 int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
     const struct ht_tile *const t = &p->set->kernel[p->kernel].tile;
     const struct ht_crt_launch *const by = launchers_of(p);
@@ -71,7 +61,7 @@ int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
     p->pack_ns = ht_add(ht_residues_ns(p->set, by, key->m, key->n, key->k, key->batch),
                         ht_mul(p->splits - 1, ht_add(2 * p->plane_stride / p->set->copy_gbps, 2 * p->set->launch_ns)));
     if (key->a_entries > 0)
-        add_residue_packing(p);
+        (void)ht_add_packing(p, STEP_CRT_PACK);
     struct step *const product = ht_add_step(p, STEP_CRT_PRODUCT, p->kernel);
     product->needs[WS_PARTIALS] = round_up(ht_mul(p->plane_stride, p->plane_entries), WS_ALIGNMENT) +
                                   (p->is_exact ? ht_exact_bytes(p, moduli) : 0);

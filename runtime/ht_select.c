@@ -185,22 +185,22 @@ struct step *ht_add_step(struct plan *p, enum step_kind kind, int kernel) {
     return s;
 }
 
-static void add_packing(struct plan *p) {
-    struct step *s = ht_add_step(p, STEP_PACK, NO_KERNEL);
-    s->needs[WS_FLAGS] = p->checked ? WS_ALIGNMENT : 0;
+struct step *ht_add_packing(struct plan *p, enum step_kind kind) {
+    struct step *s = ht_add_step(p, kind, NO_KERNEL);
     s->needs[WS_A_ABSMAX] = p->a.absmax_bytes;
     s->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
     s->needs[WS_A_PANELS] = p->a.panel_bytes;
     s->needs[WS_B_PANELS] = p->b.panel_bytes;
     s->needs[WS_A_SUMS] = p->a.sums_bytes;
     s->needs[WS_B_SUMS] = p->b.sums_bytes;
+    return s;
 }
 
 static void list_steps(const halftone *h, const struct plan_key *key, struct plan *p) {
     const int64_t partials = ht_partial_bytes(key->m, key->n, grid_batch(key->batch), p->splits,
                                               ht_partial_size(p->scheme->exact_k));
     if (!ht_is_unpacked(h->set->kernel[p->kernel].family) && key->a_entries > 0)
-        add_packing(p);
+        ht_add_packing(p, STEP_PACK)->needs[WS_FLAGS] = p->checked ? WS_ALIGNMENT : 0;
     ht_add_step(p, STEP_GEMM, p->kernel)->needs[WS_PARTIALS] = round_up(partials, WS_ALIGNMENT);
     if (p->splits > 1)
         ht_add_step(p, STEP_REDUCE, NO_KERNEL)->needs[WS_PARTIALS] = round_up(partials, WS_ALIGNMENT);
