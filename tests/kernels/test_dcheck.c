@@ -210,13 +210,18 @@ static void check_elements(const struct problem *p, const char *scheme, const st
 static struct ht_set_desc slow, tiles;
 static struct ht_kernel_desc slow_kernels[64], tile_kernels[64];
 
-static void check(const struct problem *p) {
-    struct operand a = operand_of(p, true), b = operand_of(p, false), c = {.ld = M + PAD, .stride = (M + PAD) * N};
-    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+static struct operand output_of(const struct problem *p) {
+    struct operand c = {.ld = M + PAD, .stride = (M + PAD) * N};
     c.count = c.stride * p->batch;
     c.at = allocated(c.count);
     for (int64_t i = 0; p->beta != 0 && i < c.count; i++)
         c.at[i] = uniform();
+    return c;
+}
+
+static void check(const struct problem *p) {
+    struct operand a = operand_of(p, true), b = operand_of(p, false), c = output_of(p);
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     check_code(halftone_dset_accuracy(handle, p->accuracy), p->accuracy);
     check_code(halftone_dquery(handle, p->ta, p->tb, M, N, p->k, p->batch, &plan), "query");
     if (plan.moduli == 0)
@@ -416,18 +421,18 @@ static void a_limit_cuts_calls_into_blocks(void **s) {
 
 static const int64_t large[][3] = {{8192, 8192, 8192}, {16384, 16384, 16384}, {100000, 70, 200001}, {64, 64, 1 << 22}, {4096, 4096, 1 << 20}};
 
+static void ask_for(const struct problem *p) {
+    check_code(strncmp(p->accuracy, "crt", 3) == 0 ? halftone_dset_scheme(handle, p->accuracy) : halftone_dset_accuracy(handle, p->accuracy),
+               p->accuracy);
+}
+
 /* Bits with k in parts are those of all k at once, down to the least limit that there is an answer for. */
 static void check_parts_of_k(const struct problem *p) {
-    struct operand a = operand_of(p, true), b = operand_of(p, false), c = {.ld = M + PAD, .stride = (M + PAD) * N};
+    struct operand a = operand_of(p, true), b = operand_of(p, false), c = output_of(p);
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     int parts = 1, code;
     size_t limit;
-    c.count = c.stride;
-    c.at = allocated(c.count);
-    for (int64_t i = 0; p->beta != 0 && i < c.count; i++)
-        c.at[i] = uniform();
-    check_code(strncmp(p->accuracy, "crt", 3) == 0 ? halftone_dset_scheme(handle, p->accuracy) : halftone_dset_accuracy(handle, p->accuracy),
-               p->accuracy);
+    ask_for(p);
     check_code(halftone_dquery(handle, p->ta, p->tb, M, N, p->k, 1, &plan), "query");
     assert_true(plan.moduli > 0 && plan.splits == 1);
     double *const expected = run(p, &a, &b, &c);
@@ -522,14 +527,9 @@ static void *packed_memory(int64_t rows, int64_t k) {
 
 /* A product of what was packed together or apart, at once or twice, has the bits of the same call without packing. */
 static void check_packed(const struct problem *p) {
-    struct operand a = operand_of(p, true), b = operand_of(p, false), c = {.ld = M + PAD, .stride = (M + PAD) * N};
+    struct operand a = operand_of(p, true), b = operand_of(p, false), c = output_of(p);
     const double nan = NAN;
-    c.count = c.stride;
-    c.at = allocated(c.count);
-    for (int64_t i = 0; p->beta != 0 && i < c.count; i++)
-        c.at[i] = uniform();
-    check_code(strncmp(p->accuracy, "crt", 3) == 0 ? halftone_dset_scheme(handle, p->accuracy) : halftone_dset_accuracy(handle, p->accuracy),
-               p->accuracy);
+    ask_for(p);
     double *const expected = run(p, &a, &b, &c), *const got = allocated(c.count);
     void *const packed_a = packed_memory(M, p->k), *const packed_b = packed_memory(N, p->k);
     for (int apart = 0; apart < 2; apart++) {
