@@ -327,12 +327,12 @@ const struct command cmd_breakdown = {
     "breakdown", "what packing, product and the certificate of auto cost, one by one",
     "Usage: halftone breakdown [--sizes 1024,...] [--scheme N] [--plain] [--family F] [--seconds S]\n\n"
     "Times packing and product of a scheme on square matrices: each alone, together, in turns of 32 and 32, and both within a\n"
-    "loop of calls, by events between them; also with the driver's copy of A and B in the place of packing. Of f16x3 the data\n"
-    "check and the fallback of auto as well: blocks that fail it are computed in a launch before the product (fallback) or by the\n"
-    "product (that falls back); the line of what auto runs at this size says so. In the simulator times mean nothing.\n\n"
+    "loop of calls, by events between them; also with the driver's copy of A and B in the place of packing. Of f16x3 the\n"
+    "certificate of auto as well: packing adds up what splitting loses of each row, the product tests its results, and a launch\n"
+    "behind it computes those that fail again (fallback); the line of all of it says auto. In the simulator times mean nothing.\n\n"
     "  --sizes LIST   default 1024,2048,4096,8192\n"
     "  --scheme N     default f16x3, the one that auto checks\n"
     "  --plain        without the certificate\n"
-    "  --family F     of inputs, as halftone report has them (default uniform); dscaled fails the check everywhere\n"
+    "  --family F     of inputs, as halftone report has them (default uniform); dscaled fails the certificate everywhere\n"
     "  --seconds S    per measurement, after a warm-up (default 0.05); up to fifteen measurements of five rounds for each size\n",
     run, 1};
