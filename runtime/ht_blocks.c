@@ -2,7 +2,6 @@
  * columns, each a call of its own. Nothing else changes: a block's plan is that of a call of its size. Schemes of
  * residues pack less k at once as well: residues of all k add up, so that the bits stay. */
 #include "ht_call.h"
-#include "ht_crt.h"
 
 /* Blocks of rows and columns are halved down to this; multiples of it but for what is left at the end. */
 static const int64_t LEAST_BLOCK = 256;

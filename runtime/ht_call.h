@@ -15,6 +15,7 @@
 #include "ht_site_line.h"
 #include "ht_abi.h"
 #include "ht_abi64.h"
+#include "ht_crt.h"
 #include "ht_pick.h"
 #include "ht_dev.h"
 
@@ -129,12 +130,6 @@ struct ozaki_plan {
     int64_t block_m, block_n;
     int64_t a_slice_stride, b_slice_stride; /* bytes, of panels */
     int64_t plane_stride;                   /* floats, from pair to pair */
-};
-
-/* What packing counts of a row for FP64 by residues: elements of at least 2^exponent in the scaled integers' units.
- * `needed` of a row and a column together certify an element of C. */
-struct ht_certificate {
-    int exponent, needed;
 };
 
 struct plan {
@@ -535,8 +530,6 @@ HT_LOCAL int ht_launch_native64(halftone *h, const struct gemm_run *r, const str
 HT_LOCAL int ht_launch_reduce64(halftone *h, const struct gemm_run *r, const struct step *s);
 
 /* ---- ht_residues.c: FP64 by residues ---- */
-
-enum { HT_CRT_K_MOST = 1 << 29 }; /* beyond that integers may be too large for the moduli (notes on error bounds, section 14) */
 
 /* Layouts and steps of a call whose scheme has so many moduli, which its kernel says. */
 HT_LOCAL int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p);

@@ -26,7 +26,8 @@ enum {
     HT_CRT_SEGMENT = 512, /* k of a row whose elements are measured together */
     HT_CRT_EXACT_K =
         131072, /* k after which INT32 sums are replaced by their residues: below 2^31 / 127^2 = 133,144 */
-    HT_CRT_POISONED = 1 << 20 /* exponent of a row with NaN or Inf; far above what two others add up to */
+    HT_CRT_POISONED = 1 << 20, /* exponent of a row with NaN or Inf; far above what two others add up to */
+    HT_CRT_K_MOST = 1 << 29 /* beyond that integers may be too large for the moduli (notes on error bounds, section 14) */
 };
 
 struct ht_crt {
@@ -208,6 +209,42 @@ static inline int ht_crt_make(struct ht_crt *c, int moduli) {
         ht_crt_make_weight(c, l, product);
     }
     return 0;
+}
+
+/* ---- a bound of |A||B|: the notes on error bounds, section 18 ---- */
+
+/* What packing counts of a row: elements of at least 2^exponent in the scaled integers' units. `needed` of a row and a column
+ * together certify an element of C. */
+struct ht_certificate {
+    int exponent, needed;
+};
+
+enum { HT_CRT_COUNT_BINADES = 3 }; /* from a row's root mean square down to what counts, at least: normal data pass */
+
+/* An upper bound of T, up to which sums of squares of scaled rows may go (limit_mantissa). */
+static inline double ht_crt_count_limit(int moduli) {
+    double limit = 0.5 * (1 + 0x1p-40);
+    for (int l = 0; l < moduli; l++)
+        limit *= ht_crt_moduli[l];
+    return limit;
+}
+
+/* Elements that count are at least 2^e scaled, e the least integer with
+ * 2^4e >= 2^110 T (1 + 2^-30) / (k (units - 1)^2). 0: of ordinary rows too few are so large, or k is beyond what moduli hold. */
+static inline int ht_crt_certify(struct ht_certificate *c, int moduli, int64_t k, double units) {
+    const double limit = ht_crt_count_limit(moduli), terms = (double)k;
+    double left = 0x1p110 * (1 + 0x1p-29) * limit / terms, large = 1; /* 2^2e */
+    if (units < 2 || k < 1 || k > HT_CRT_K_MOST)
+        return 0;
+    left = left / (units - 1) / (units - 1);
+    for (c->exponent = 0; left > 1; c->exponent++) {
+        left /= 16;
+        large *= 4;
+    }
+    for (int i = 0; i < HT_CRT_COUNT_BINADES; i++)
+        large *= 4;
+    c->needed = (int)(k + (k + 3) / 4);
+    return large * terms <= limit;
 }
 
 #endif

@@ -3,12 +3,8 @@
  * elements of C that the counts of their row and column certify, and a launch of native64 computes the others.
  * Proof: the notes on error bounds, section 18. */
 #include "ht_call.h"
-#include "ht_crt.h"
 
-enum {
-    CHECK_LAUNCHES = 2, /* the verdict on counts, and native64 for what they leave */
-    COUNT_BINADES = 3   /* from a row's root mean square down to what counts, at least: normal data pass */
-};
+enum { CHECK_LAUNCHES = 2 }; /* the verdict on counts, and native64 for what they leave */
 
 double ht_units64(const halftone *h, int64_t k) {
     const char *const text = h->asked->accuracy64.text;
@@ -20,32 +16,6 @@ double ht_units64(const halftone *h, int64_t k) {
     return h->asked->accuracy64.bits > 0 ? units : (double)k;
 }
 
-/* An upper bound of T, up to which sums of squares of scaled rows may go (ht_crt.h, limit_mantissa). */
-static double certificate_limit(int moduli) {
-    double limit = 0.5 * (1 + 0x1p-40);
-    for (int l = 0; l < moduli; l++)
-        limit *= ht_crt_moduli[l];
-    return limit;
-}
-
-/* Elements that count are at least 2^e scaled, e the least integer with
- * 2^4e >= 2^110 T (1 + 2^-30) / (k (units - 1)^2). False: of ordinary rows too few are so large. */
-static bool make_certificate(int moduli, int64_t k, double units, struct ht_certificate *c) {
-    const double limit = certificate_limit(moduli), terms = (double)k;
-    double left = 0x1p110 * (1 + 0x1p-29) * limit / terms, large = 1; /* 2^2e */
-    if (units < 2)
-        return false;
-    left = left / (units - 1) / (units - 1);
-    for (c->exponent = 0; left > 1; c->exponent++) {
-        left /= 16;
-        large *= 4;
-    }
-    for (int i = 0; i < COUNT_BINADES; i++)
-        large *= 4;
-    c->needed = (int)(k + (k + 3) / 4);
-    return large * terms <= limit;
-}
-
 const struct ht_scheme_desc *ht_choose_certified(const halftone *h, const struct gemm_call *x,
                                                  const struct ht_scheme_desc *native,
                                                  struct ht_certificate *certificate) {
@@ -54,7 +24,7 @@ const struct ht_scheme_desc *ht_choose_certified(const halftone *h, const struct
     const double units = ht_units64(h, x->k);
     int64_t least = INT64_MAX;
     memset(certificate, 0, sizeof *certificate);
-    if (h->without_workspace || units == 0 || native == NULL || x->k < 1 || x->k > HT_CRT_K_MOST)
+    if (h->without_workspace || units == 0 || native == NULL)
         return native;
     if (!ht_predict64(h, x, native, &least))
         return native;
@@ -63,7 +33,7 @@ const struct ht_scheme_desc *ht_choose_certified(const halftone *h, const struct
         const int moduli = ht_moduli_of(set, s);
         struct ht_certificate c;
         int64_t ns;
-        if (moduli == 1 || !make_certificate(moduli, x->k, units, &c) || !ht_predict64(h, x, s, &ns))
+        if (moduli == 1 || !ht_crt_certify(&c, moduli, x->k, units) || !ht_predict64(h, x, s, &ns))
             continue;
         ns = ht_add(ns, CHECK_LAUNCHES * (int64_t)set->launch_ns);
         if (ns < least) {
@@ -82,7 +52,7 @@ const struct ht_scheme_desc *ht_least_certified(const halftone *h, int64_t k, st
     for (int i = 0; set != NULL && i < set->schemes; i++) {
         const int moduli = ht_moduli_of(set, &set->scheme[i]);
         struct ht_certificate c;
-        if (moduli > 1 && moduli < least && make_certificate(moduli, k, ht_units64(h, k), &c)) {
+        if (moduli > 1 && moduli < least && ht_crt_certify(&c, moduli, k, ht_units64(h, k))) {
             least = moduli;
             best = &set->scheme[i];
             *certificate = c;

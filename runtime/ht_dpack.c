@@ -14,6 +14,8 @@ int ht_packing_scheme64(halftone *h, int64_t k, const struct ht_scheme_desc **sc
     const char *const fixed = ht_fixed_scheme64(h, true);
     int code = ht_check_bits64(h, k);
     memset(certificate, 0, sizeof *certificate);
+    if (k > HT_CRT_K_MOST)
+        return ht_fail(h, HALFTONE_TOO_LARGE, "k = %lld: moduli hold k up to %d", (long long)k, (int)HT_CRT_K_MOST);
     if (fixed != NULL) {
         code = ht_scheme64_named(h, fixed, h->asked->scheme64 != NULL ? HALFTONE_NOT_SUPPORTED : HALFTONE_ACCURACY, scheme);
         if (code == HALFTONE_OK && ht_moduli_of(h->set64, *scheme) == 1)
@@ -26,9 +28,7 @@ int ht_packing_scheme64(halftone *h, int64_t k, const struct ht_scheme_desc **sc
                            "no scheme of this library can be certified at k = %lld, so nothing is packed: use halftone_dgemm",
                            (long long)k);
     }
-    return code != HALFTONE_OK || k <= HT_CRT_K_MOST
-               ? code
-               : ht_fail(h, HALFTONE_TOO_LARGE, "k = %lld: moduli hold k up to %d", (long long)k, (int)HT_CRT_K_MOST);
+    return code;
 }
 
 /* ---- what the handle knows ---- */

@@ -2,7 +2,6 @@
  * call's steps. What is computed: the notes on error bounds, section 14; kernels' arguments: ht_abi64.h. */
 #include "ht_call.h"
 #include "ht_abi64.h"
-#include "ht_crt.h"
 
 enum {
     CRT_ATOM_K = 128,

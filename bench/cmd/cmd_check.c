@@ -7,6 +7,7 @@
 
 #include "../../runtime/ht_pick.h"
 #include "io/args.h"
+#include "cmd/check64.h"
 #include "cmd/cmd.h"
 #include "accuracy/data_check.h"
 #include "accuracy/families.h"
@@ -43,10 +44,13 @@ static const struct tsv_column columns[] = {{"data", 1},
                                             {"outliers_b", 1},
                                             {"outlier_blocks", 1}};
 
+#define ALL_ROWS "--rows: of FP64 products all rows of C are looked at; leave it out"
+
 struct check {
     struct session session;
     const char *path[2], *folder, *families, *out;
     int64_t rows, n, k;
+    int is_fp64, is_rows_given;
     struct pair pair;
     struct tsv table;
     struct progress progress;
@@ -54,15 +58,9 @@ struct check {
 };
 
 static struct data_view view_of(const struct pair *p, int which) {
-    const int is_a = which == 0;
-    const struct npy_matrix *x = &p->x[which];
-    /* Steps of the stored matrix, then of op(X), then of rows along which k runs: rows of op(A), columns of
-     * op(B). */
-    const int64_t down = x->column_major ? 1 : x->cols, right = x->column_major ? x->rows : 1;
-    const int64_t op_down = p->transposed[which] ? right : down,
-                  op_right = p->transposed[which] ? down : right;
-    return is_a ? (struct data_view){x->data, pair_rows(p, 0), op_down, op_right}
-                : (struct data_view){x->data, pair_cols(p, 1), op_right, op_down};
+    struct data_view v = {p->x[which].data, which == 0 ? pair_rows(p, 0) : pair_cols(p, 1), 0, 0};
+    pair_steps(p, which, &v.row_step, &v.k_step);
+    return v;
 }
 
 static struct data_rules rules_of(const struct check *c) {
@@ -157,11 +155,12 @@ static int check_files(struct check *c, struct cli_error *f) {
     struct data_report r;
     struct tile_outliers o;
     struct halftone_plan plan;
-    if (pair_read(&c->pair, c->path, 0, f) != 0 || pair_check(&c->pair, NULL, 1, f) != 0)
+    if (pair_examine(&c->pair, c->path, f) != 0 || pair_check(&c->pair, NULL, 1, f) != 0)
         return -1;
-    if (c->pair.x[0].is_float64 && c->pair.x[1].is_float64)
-        return cli_error_set(f, "%s, %s: both float64, so `halftone mm` multiplies them in FP64, which check does not know; give one as float32 to "
-                                "see FP32's", c->path[0], c->path[1]);
+    if (c->is_fp64 || (c->pair.x[0].is_float64 && c->pair.x[1].is_float64))
+        return c->is_rows_given ? cli_error_usage(f, ALL_ROWS) : check64_files(&c->session, &c->pair, c->path, f);
+    if (pair_read(&c->pair, c->path, 0, f) != 0)
+        return -1;
     const int64_t k = pair_cols(&c->pair, 0);
     if (pair_rows(&c->pair, 0) * pair_cols(&c->pair, 1) * k == 0)
         return cli_error_set(f, "%s: an extent of the product is 0; give matrices with elements", c->path[0]);
@@ -288,7 +287,7 @@ static int check_many(struct check *c, struct cli_error *f) {
 
 static int run(int argc, char **argv, struct cli_error *f) {
     struct check c = {.rows = 256};
-    const char *rows = "256", *n = "256", *k = "1024";
+    const char *rows = NULL, *n = "256", *k = "1024";
     int count = 0;
     const struct option options[] = {{"--ta", NULL, &c.pair.transposed[0]},
                                      {"--tb", NULL, &c.pair.transposed[1]},
@@ -298,37 +297,49 @@ static int run(int argc, char **argv, struct cli_error *f) {
                                      {"--n", &n, NULL},
                                      {"--k", &k, NULL},
                                      {"--out", &c.out, NULL},
+                                     {"--fp64", NULL, &c.is_fp64},
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, c.path, 2, &count, f) != 0 ||
-        args_number("--rows", rows, 1, INT32_MAX, &c.rows, f) != 0 ||
+        args_number("--rows", rows != NULL ? rows : "256", 1, INT32_MAX, &c.rows, f) != 0 ||
         args_number("--n", n, 1, 32768, &c.n, f) != 0 || args_number("--k", k, 1, 262144, &c.k, f) != 0)
         return -1;
     const int many = c.folder != NULL || c.families != NULL;
     if (count != (many ? 0 : 2) || (c.folder != NULL && c.families != NULL) || (!many && c.out != NULL))
         return cli_error_usage(
             f, "needs two matrices, or --operands DIR, or --families LIST: halftone check A.npy B.npy");
+    c.is_rows_given = rows != NULL;
+    if (c.is_fp64 && c.folder != NULL)
+        return cli_error_usage(f, "--fp64: the products of --operands are FP32's; give two float64 files, or --families LIST");
+    if (c.is_fp64 && c.is_rows_given)
+        return cli_error_usage(f, ALL_ROWS);
     if (outfile_check(c.out, f) != 0 || session_open(&c.session, f) != 0)
         return -1;
-    const int status = many ? check_many(&c, f) : check_files(&c, f);
+    const int status = !many       ? check_files(&c, f)
+                       : c.is_fp64 ? check64_families(&c.session, c.families, c.n, c.k, c.out, f)
+                                   : check_many(&c, f);
     pair_free(&c.pair);
     session_close(&c.session);
     return status;
 }
 
 const struct command cmd_check = {
-    "check", "what auto would do with two matrices, and why",
+    "check", "what auto, or FP64's default, would do with two matrices, and why",
     "Usage: halftone check A.npy B.npy [--ta] [--tb] [--rows N]\n"
     "       halftone check --operands DIR | --families LIST [--n 256] [--k 1024] [--rows N] [--out "
-    "FILE.tsv]\n\n"
+    "FILE.tsv]\n"
+    "       halftone check --fp64 --families LIST [--n 256] [--k 1024] [--out FILE.tsv]\n\n"
     "Prints how large the elements of op(A)'s rows and op(B)'s columns are beside the largest of them, and how "
     "many elements\n"
     "of C the certificate of auto does not clear, which are computed again (bench/ACCURACY.md, section 15), and which tiles and "
     "blocks\n"
     "MixPert's levels would leave to the wider scheme (section 16). Computed on the host, in FP64; the device only says which "
-    "set it runs.\n\n"
+    "set it runs.\n"
+    "Of two float64 files, or with --fp64: which share of C's elements accuracy fp64 would leave to residues, by how many elements of rows\n"
+    "and columns are large beside the others (section 18), and which native64 would compute.\n\n"
     "  --ta, --tb      transpose A, B\n"
     "  --rows N        rows of C for the certificate, in blocks of 64, evenly spread (default 256)\n"
     "  --operands DIR  each product of a stored set (bench --operands), of a batch the first, as a table\n"
     "  --families LIST input families, or all: n x k times k x n\n"
-    "  --out FILE.tsv  the table with all columns\n",
+    "  --out FILE.tsv  the table with all columns\n"
+    "  --fp64          FP64 products\n",
     run, 1};

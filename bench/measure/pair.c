@@ -37,6 +37,14 @@ int64_t pair_cols(const struct pair *p, int which) {
     return p->transposed[which] ? stored_rows(p, which) : p->x[which].cols;
 }
 
+void pair_steps(const struct pair *p, int which, int64_t *row_step, int64_t *k_step) {
+    const struct npy_matrix *const x = &p->x[which];
+    const int64_t down = x->column_major ? 1 : x->cols, right = x->column_major ? x->rows : 1;
+    const int rows_go_down = (which == 0) != p->transposed[which];
+    *row_step = rows_go_down ? down : right;
+    *k_step = rows_go_down ? right : down;
+}
+
 static const char *cure_of(const struct pair *p, int is_option) {
     if (pair_rows(p, 0) == pair_rows(p, 1))
         return is_option ? "--ta (given or left out) would make them fit"

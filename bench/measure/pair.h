@@ -22,6 +22,8 @@ void pair_free(struct pair *p);
 /* Extents of op(A) and op(B), of one product. */
 int64_t pair_rows(const struct pair *p, int which);
 int64_t pair_cols(const struct pair *p, int which);
+/* Steps from a row of op(A), or a column of op(B), to the next, and along k, in elements of what is stored. */
+void pair_steps(const struct pair *p, int which, int64_t *row_step, int64_t *k_step);
 /* One line about what does not meet, 0 where everything does: inner extents, a batch that does not divide the
  * rows. `subject` goes before it, and is NULL or "PLACE: ". `is_option`: the cure is --ta or --tb, else the
  * columns of a manifest. */

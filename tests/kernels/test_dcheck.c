@@ -112,18 +112,23 @@ static double units_of(const struct problem *p) {
     return sscanf(p->accuracy, "bits=%d", &bits) == 1 ? ldexp(1, 53 - bits) : (double)p->k;
 }
 
-/* Elements of a row that are at least 2^e scaled; of zeros enough, with NaN or Inf none that helps. */
+/* Elements of a row that are at least 2^e scaled; of zeros enough, with NaN or Inf none that helps. `halftone check` counts the same. */
 static int64_t count_of(const struct operand *x, int64_t entry, int64_t row, int64_t k, int moduli, int e) {
     const double *const from = place(x, entry, row, 0);
     const int64_t step = x->k_contiguous ? 1 : x->ld;
     const int s = fp64_row_exponent(moduli, from, step, (int)k);
     int64_t count = 0, zeros = 0;
+    struct ht_certificate c = {e, (int)(2 * k)};
+    const struct certificate64_row said = certificate64_of_row(moduli, &c, from, step, k);
     for (int64_t h = 0; h < k; h++) {
-        if (!isfinite(from[h * step]))
+        if (!isfinite(from[h * step])) {
+            assert_true(said.count == CERTIFICATE64_NONE);
             return -100 * k;
+        }
         count += fabs(from[h * step]) >= fmax(ldexp(1, e - s), 0x1p-1022);
         zeros += from[h * step] == 0;
     }
+    assert_true(said.large == count && said.zeros == zeros && said.count == (zeros == k ? 2 * k : count));
     return zeros == k ? 2 * k : count;
 }
 
@@ -182,6 +187,8 @@ static bool same_bits(double x, double y) {
 static void check_elements(const struct problem *p, const char *scheme, const struct operand *a, const struct operand *b,
                            const struct operand *c, const double *got, const double *residues, const double *native) {
     const int moduli = atoi(scheme + 3), e = exponent_of(moduli, p->k, units_of(p));
+    struct ht_certificate c_of;
+    assert_true(ht_crt_certify(&c_of, moduli, p->k, units_of(p)) && c_of.exponent == e && 4 * c_of.needed >= 5 * p->k && 4 * c_of.needed < 5 * p->k + 4);
     int64_t kept = 0, count_a[M], count_b[N];
     for (int64_t entry = 0; entry < p->batch; entry++) {
         for (int64_t row = 0; row < M; row++)

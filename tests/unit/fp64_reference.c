@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../runtime/ht_crt.h"
+#include "../../bench/accuracy/certificate64.c"
 
 __extension__ typedef unsigned __int128 u128;
 __extension__ typedef __int128 i128;
@@ -26,40 +26,6 @@ static uint64_t mantissa_of(double x, int *exponent) {
     return field == 0 ? fraction : fraction | UINT64_C(1) << 52;
 }
 
-static int log2_of(uint64_t x) {
-    int log2 = -1;
-    for (; x != 0; x >>= 1)
-        log2++;
-    return log2;
-}
-
-static int binade_of(double x) {
-    int exponent;
-    const uint64_t mantissa = mantissa_of(x, &exponent);
-    return log2_of(mantissa) + exponent;
-}
-
-uint64_t fp64_measure(const double *x, int64_t step, int count) {
-    int most = -2000;
-    uint64_t sum = 0;
-    for (int i = 0; i < count; i++) {
-        if (!isfinite(x[i * step]))
-            return UINT64_C(0xfff) << 52;
-        if (x[i * step] != 0 && binade_of(x[i * step]) > most)
-            most = binade_of(x[i * step]);
-    }
-    if (most == -2000)
-        return 0;
-    for (int i = 0; i < count; i++) { /* 15 bits of each, rounded up */
-        int exponent;
-        const uint64_t mantissa = mantissa_of(x[i * step], &exponent);
-        const int left = exponent + 14 - most;
-        const uint64_t part = (left >= 0 ? mantissa << left : left > -64 ? mantissa >> -left : 0) + 1;
-        sum += part * part;
-    }
-    return (uint64_t)(most + 1100) << 52 | sum;
-}
-
 /* The largest, from significand 1 + 0xfdfdf 2^-20 on that of the next binade, is brought to 2^54. */
 static int digit_exponent(const double *x, int64_t step, int k) {
     double most = 0;
@@ -75,32 +41,7 @@ static int digit_exponent(const double *x, int64_t step, int k) {
 }
 
 int fp64_row_exponent(int moduli, const double *x, int64_t step, int k) {
-    struct ht_crt c;
-    int most = -2000;
-    uint64_t sum = 0;
-    if (moduli == FP64_DIGITS)
-        return digit_exponent(x, step, k);
-    if (ht_crt_make(&c, moduli) != 0)
-        return 0;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int at = 0; at < k; at += HT_CRT_SEGMENT) {
-            const uint64_t measured =
-                fp64_measure(x + at * step, step, k - at < HT_CRT_SEGMENT ? k - at : HT_CRT_SEGMENT);
-            const int field = (int)(measured >> 52), below = 2 * (most - (field - 1100));
-            if (field == 0xfff)
-                return HT_CRT_POISONED;
-            if (pass == 0 && field != 0)
-                most = field - 1100 > most ? field - 1100 : most;
-            if (pass == 1 && field != 0)
-                sum += ((measured & ((UINT64_C(1) << 52) - 1)) >> (below < 63 ? below : 63)) + 1;
-        }
-    }
-    if (sum == 0)
-        return 0;
-    /* The largest s with sum 2^(2 (most - 14)) 2^(2s) <= limit. */
-    const int shift = 63 - log2_of(sum);
-    const int twice = c.limit_exponent + shift - (c.limit_mantissa < sum << shift) - 2 * (most - 14);
-    return twice >= 0 ? twice / 2 : -((1 - twice) / 2);
+    return moduli == FP64_DIGITS ? digit_exponent(x, step, k) : certificate64_exponent(moduli, x, step, k);
 }
 
 void fp64_scaled(double x, int s, uint32_t *words) {

@@ -13,11 +13,6 @@ struct fp64_operand {
     int64_t row_step, k_step;
 };
 
-/* What is known of up to HT_CRT_SEGMENT elements of a row: 0 where all are zero, else the biased exponent
- * of the largest in the upper 12 bits (all ones: NaN or Inf) and below, relative to it, an upper bound of
- * the sum of squares. */
-uint64_t fp64_measure(const double *x, int64_t step, int count);
-
 /* In the place of a number of moduli: seven digits to base 256 (scheme i8x28; bench/ACCURACY.md, section 20). */
 enum { FP64_DIGITS = 7 };
 

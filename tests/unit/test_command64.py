@@ -1,5 +1,6 @@
 """The command on FP64 matrices: `mm`, `bench`, `report`, `contract`, `check`, `tune`, `info`, against sums in Python's fractions."""
 import ctypes
+import math
 import random
 import re
 import struct
@@ -90,6 +91,61 @@ def test_fp32_is_what_it_was(operands, tmp_path):
 def test_what_fp64_cannot_do_has_one_line_and_writes_nothing(operands, files, options, code, says, tmp_path):
     run = halftone("mm", *(operands[0] / name for name in files), *options, "-o", tmp_path / "c.npy", check=False)
     assert run.returncode == code and run.stderr.count("\n") == 1 and says in run.stderr and not (tmp_path / "c.npy").exists(), run.stderr
+
+
+# ---- check
+
+def steps(rows, k, large):
+    """Rows along k of elements that count, as many as large says, in 1 to 1.25, and of others, in 2^-20; None: a row of zeros, -1: one with NaN."""
+    draw = random.Random(rows)
+    out = [[draw.choice((-1, 1)) * draw.uniform(1, 1.25) * 2.0 ** (300 - 20 * (l >= (large[i] or 0))) for l in range(k)] for i in range(rows)]
+    for i in range(rows):
+        draw.shuffle(out[i])
+        out[i] = [0.0] * k if large[i] is None else [math.nan] + out[i][1:] if large[i] == -1 else out[i]
+    return out
+
+
+def test_check_counts_large_elements_of_two_files_however_they_are_stored(tmp_path):
+    """Against counts that are known, of rows and of pairs: 5k/4 together is enough and one less is not."""
+    m, n, k, draw = 70, 130, 64, random.Random(5)
+    large_a, large_b = [draw.randint(30, k) for _ in range(m)], [draw.choice((16, 40, 48, 49, 64)) for _ in range(n)]
+    large_a[0:4], large_a[64:], large_b[:64], large_b[128] = [16, 31, 32, 64], [64, 64, None, 64, 64, 64], [64] * 64, -1
+    a, b = steps(m, k, large_a), steps(n, k, large_b)
+    count = lambda large: 80 if large is None else -10**6 if large == -1 else large
+    fails = [(i, j) for i in range(m) for j in range(n) if count(large_a[i]) + count(large_b[j]) < 80]
+    blocks = {(i // 64, j // 64) for i, j in fails}
+    assert m * n // 20 < len(fails) < m * n // 2 and blocks == {(0, 1), (0, 2), (1, 2)}
+    for order, ta, tb in ((False, 0, 0), (True, 0, 1), (False, 1, 1), (True, 1, 0)):
+        store(tmp_path / "a.npy", list(zip(*a)) if ta else a, order)
+        store(tmp_path / "b.npy", b if tb else list(zip(*b)), not order)
+        run = halftone("check", "a.npy", "b.npy", *["--ta"] * ta, *["--tb"] * tb, cwd=tmp_path)
+        said = run.stdout
+        assert "fp64, 70 x 130 x 64: scheme native64" in said and "takes every input: nothing of the data decides" in said
+        assert re.search(r"a row and a column need 80 such elements together, of 64 each", said)
+        kept, left, bad, all_blocks = map(int, re.search(r"of 9100 elements of C crt1\d keeps (\d+) .*native64 computes (\d+) .*, in (\d+) of (\d+) blocks", said).groups())
+        assert (kept, left, bad, all_blocks) == (m * n - len(fails), len(fails), len(blocks), 6)
+        for name, lines, large in (("row", m, large_a), ("column", n, large_b)):
+            half, zero, nan = re.search(rf"{name}: (\d+) of {lines} have half[^,]*, so that[^,]*((?:, \d+ zero)?)((?:, \d+ with NaN or Inf)?)\n", said).groups()
+            assert int(half) == sum(2 * count(x) >= 80 for x in large) and bool(zero) == (None in large) and bool(nan) == (-1 in large)
+            ordinary = sorted(x for x in large if x is not None and x != -1)
+            share = [float(x) for x in re.search(rf"large elements of a {name}: least (\S+) %.* tenth of them up to (\S+) %, half up to (\S+) %, nine tenths up to (\S+) %, most (\S+) %", said).groups()]
+            expected = [100 * ordinary[int(at * (len(ordinary) - 1) + 0.5)] / k for at in (0, 0.1, 0.5, 0.9, 1)]
+            assert share == pytest.approx(expected, rel=1e-3)
+        mean = sum(x for x in large_a if x is not None and x != -1) / m / k
+        assert float(re.search(r"op\(A\) is 70 x 64\n  (\S+) % of its elements are large", said)[1]) == pytest.approx(100 * mean, rel=1e-3)
+
+
+def test_check_of_families_in_fp64(tmp_path):
+    """Normal data are residues', sparse ones native64's, NaN is one row's and one column's; whose certificate, where one can be had."""
+    run = halftone("check", "--fp64", "--families", "normal,sparse,zeros,nan", "--n", 128, "--k", 512, "--out", tmp_path / "t.tsv")
+    normal, sparse, zeros, nan = rows_of(tmp_path / "t.tsv")
+    assert run.stderr.count("\n") <= 1 and {row["scheme"] for row in (normal, sparse, zeros, nan)} == {"native64"} and normal["counted"].startswith("crt")
+    assert float(normal["large_a"]) > 0.8 and (normal["rows_a"], normal["rows_b"], normal["native64"], normal["blocks"]) == ("1", "1", "0", "0")
+    assert float(sparse["large_a"]) < 0.02 < 0.97 < float(sparse["zero_a"]) and (sparse["rows_a"], sparse["native64"], sparse["blocks"]) == ("0", "1", "1")
+    assert (zeros["native64"], zeros["rows_a"]) == ("0", "1") and float(nan["native64"]) == pytest.approx(1 - (127 / 128) ** 2, rel=0.01)
+    halftone("check", "--fp64", "--families", "normal", "--n", 16, "--k", 1, "--out", tmp_path / "t.tsv")
+    (one,) = rows_of(tmp_path / "t.tsv")
+    assert (one["counted"], one["native64"], one["large_a"]) == ("-", "n/a", "n/a")
 
 
 # ---- bench and report
