@@ -2,16 +2,18 @@
 # `halftone app` and `halftone tune-app` on a GPU: on_gpu_apps.sh OUT [SECONDS [SET [DATA [PART...]]]]. Builds set SET, if it has no command yet
 # (h100: MixPert's levels by mma.sync, the others by wgmma; a800 for other cards), with the schemes of both lists of levels, then fills OUT/apps.txt
 # with a line a search, and OUT/tables with tables and runs; starts nothing after SECONDS (default 110), building included. DATA: a folder of
-# app_data.py (patches for Cholesky), or - for synthetic ones. Parts, in this order unless named:
+# app_data.py (patches for Cholesky), or - for synthetic ones. TAUS: other thresholds than four. Parts, in this order unless named:
 #   bits     of small programs, to be held against the simulator's: halftone-sim app ... on any machine
 #   small    mlp n 4096 and cholesky n 2048, greedy and exhaustive search; cholesky n 8192
+#   sites    a program that calls cuBLAS (sites_cublas.cu), tuned under `halftone run`, and run again with the table: OUT/sites.txt
+#   best     cholesky n 8192, greedy and exhaustive search over MixPert's levels
 #   mlp      n 16384, greedy and exhaustive search
 #   middle   cholesky n 16384
 #   largest, largest_all  cholesky n 32768, MixPert's levels and all
 set -u
 out=$1 seconds=${2:-110} set=${3:-h100} data=${4:--}
 shift $(($# < 4 ? $# : 4))
-[ $# -gt 0 ] || set -- bits small mlp middle largest largest_all
+[ $# -gt 0 ] || set -- bits small sites best mlp middle largest largest_all
 mkdir -p "$out/tables"
 log=$out/apps.txt
 schemes=f16x3,bf16x6u,half,tf32,i8x3,i8x6,mixpert1,mixpert2,mixpert3,mixpert4
@@ -22,7 +24,7 @@ h=out/$set/halftone
 [ -x "$h" ] || { make -s GPU="$set" SCHEMES=$schemes LEAN=1 generate && make -s -j"$(nproc)" GPU="$set" SCHEMES=$schemes LEAN=1 build-device; } >"$out/build.log" 2>&1 ||
     { say "build failed: $(tail -3 "$out/build.log")"; exit 0; }
 [ -d "$data" ] && from="--data $data" || from=
-taus=5e-4,1e-4,1e-5,1e-6
+taus=${TAUS:-5e-4,1e-4,1e-5,1e-6}
 say "built in $((seconds - $(left))) s; $("$h" --version)"
 
 # once PROGRAM...: what `halftone app` says.
@@ -67,6 +69,31 @@ part_small() {
     tune chol8192 all "cholesky --n 8192 $from"
     replay "$out/tables/chol8192-mixpert-5e-4" "cholesky --n 8192 $from"
     [ -n "$from" ] && once mlp $from --accuracy mixpert1
+}
+part_sites() {
+    nvcc -O2 -o "$out/sites_cublas" bench/sites_cublas.cu -lcublas || return
+    table=$out/tables/sites_cublas
+    export HALFTONE_STRATEGY=eager # also where a level is predicted to be slower than cuBLAS
+    {
+        echo "cuBLAS: $("$out/sites_cublas")"
+        echo "fp32: $("$h" run -- "$out/sites_cublas" 2>"$out/log")"
+        cat "$out/log"
+        timeout "$(left)" "$h" tune-app --tau $taus --levels mixpert --out "$table" -- "$h" run -- "$out/sites_cublas" 2>"$out/log"
+        tail -1 "$out/log"
+        for tau in $(echo $taus | tr , ' '); do
+            [ -f "$table-$tau" ] || continue
+            cat "$table-$tau"
+            for again in 1 2; do echo "again, $tau: $("$h" run --sites "$table-$tau" -- "$out/sites_cublas" 2>"$out/log")"; done
+            grep '^  site' "$out/log"
+        done
+    } 2>&1 | tee "$out/sites.txt"
+    unset HALFTONE_STRATEGY
+    say "sites: $(grep -c '^again' "$out/sites.txt") runs by tables ($(left) s left)"
+}
+part_best() {
+    tune chol8192 mixpert "cholesky --n 8192 $from"
+    tune chol8192 mixpert "cholesky --n 8192 $from" --exhaustive
+    replay "$out/tables/chol8192-mixpert-1e-4" "cholesky --n 8192 $from"
 }
 part_mlp() {
     once mlp --n 16384 --accuracy cublas-sgemm

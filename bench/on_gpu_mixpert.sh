@@ -6,14 +6,16 @@
 #   bits      every kernel against the host's reference of the paper, bit for bit, all transposes, odd sizes: mixpert-bits.txt
 #   squares   N x N x N, 1024 to 8192, beside cuBLAS SGEMM, with and without packing: mixpert-squares.tsv
 #   families  4096 x 4096 x 4096 of families of inputs (FAMILIES="a,b" names others): speed, errors, share of blocks that meet an outlier: mixpert-families.tsv
-#   programs  bench/shapes-mixpert.txt: mixpert-programs.tsv
-#   large     N = 16384, and one product each at 24576: mixpert-large.tsv, mixpert-24576.txt
+#   paper     errors at the paper's largest N, 24576, uniform data, and of normal data at that k: mixpert-24576.tsv
+#   programs  bench/shapes-mixpert.txt, uniform data, all levels and their rivals: mixpert-programs.tsv
+#   normal    the same of normal data, level IV, I and the rivals of IV: mixpert-programs-normal.tsv
+#   large     N = 16384, and a perceptron of 24576: mixpert-large.tsv, mixpert-24576.txt
 #   mma       the rivals by mma.sync as well, and set t4's kernels: needs nvcc, 40 s with 16 cores: mixpert-bits.txt, mixpert-levels.tsv
 set -eu
-out=$1 seconds=${2:-115} began=$(date +%s) levels=mixpert1,mixpert2,mixpert3,mixpert4 rivals=f16x3,i8x3,i8x6,i8x10
+out=$1 seconds=${2:-115} began=$(date +%s) each=${EACH:-0.05} levels=mixpert1,mixpert2,mixpert3,mixpert4 rivals=f16x3,i8x3,i8x6,i8x10
 [ $# -lt 2 ] || shift
 shift
-[ $# -gt 0 ] || set -- bits squares families programs large
+[ $# -gt 0 ] || set -- bits squares families paper programs normal large
 set_=out/h100 all=$levels,$rivals,f16x3,bf16x6u,bf16x6,tf32x3,half,tf32
 [ "$out" = - ] && out=$(mktemp -d) || mkdir -p "$out"
 make_set() { # make_set GPU SET SCHEMES
@@ -36,10 +38,10 @@ check() { # check SET
     { grep -c 'of the bound' "$out/bits-$1" | sed "s/^/set $1: products equal bit for bit: /"; tail -2 "$out/bits-$1"; echo "exit code $code"; } >>"$out/mixpert-bits.txt"
     rm "$out/bits-$1"
 }
-bench() { # bench NAME OPTION...: a table
-    name=$1
+bench() { # bench NAME OPTION...: a table, with as many shapes as there is time for
+    name=$1 left=$((seconds - ($(date +%s) - began)))
     shift
-    $set_/halftone bench "$@" --baselines sgemm --seconds 0.05 --out "$out/$name.tsv" >"$out/log" 2>&1 || tail -3 "$out/log"
+    timeout $((left > 1 ? left : 1)) $set_/halftone bench "$@" --baselines sgemm --seconds "$each" --out "$out/$name.tsv" >"$out/log" 2>&1 || tail -3 "$out/log"
 }
 show() { # show TABLE: what of it is read first
     awk -F'\t' '/^#/ { next } !n++ { for (i = 1; i <= NF; i++) at[$i] = i; print "m n k scheme end_tflops kernel_tflops end/sgemm packing_% pack/copy rel_Frobenius"; next }
@@ -50,7 +52,21 @@ show() { # show TABLE: what of it is read first
 part_build() { build; }
 part_bits() { check h100; cat "$out/mixpert-bits.txt"; }
 part_squares() { bench mixpert-squares --sizes 1024,2048,4096,8192 --schemes $levels,$rivals,bf16x6,tf32x3; show "$out/mixpert-squares.tsv"; }
+part_paper() {
+    for family in uniform "normal --outer 4096"; do
+        $set_/halftone report --sizes 24576 --families $family --schemes mixpert4,mixpert1,f16x3,i8x6 --out "$out/report" >"$out/log" 2>&1 || tail -3 "$out/log"
+        # The second table without its head.
+        sed "${first:+/^#/d;/^family/d}" "$out/report/report.tsv" >>"$out/mixpert-24576.tsv"
+        rm -r "$out/report"
+        first=no
+    done
+    cut -f 1,3,4,6,7 "$out/mixpert-24576.tsv" | grep -v '^#'
+}
 part_programs() { bench mixpert-programs --shapes bench/shapes-mixpert.txt --schemes $levels,f16x3,i8x3,i8x6; show "$out/mixpert-programs.tsv"; }
+part_normal() {
+    bench mixpert-programs-normal --family normal --shapes bench/shapes-mixpert.txt --schemes mixpert4,mixpert1,f16x3,i8x6
+    show "$out/mixpert-programs-normal.tsv"
+}
 part_large() {
     bench mixpert-large --sizes 16384 --schemes mixpert4,mixpert1,f16x3,i8x6
     show "$out/mixpert-large.tsv"
