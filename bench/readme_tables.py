@@ -24,7 +24,9 @@ TITLES = {"end_single_tflops": "single, end to end, TFLOPS", "kernel_single_tflo
           "end_single/sgemm": "single ÷ SGEMM", "pack_us": "packing, µs", "pack_single_us": "packing, single, µs",
           "end_tflops": "end to end, TFLOPS", "kernel_tflops": "kernel only, TFLOPS", "end/sgemm": "÷ SGEMM",
           "end/tf32": "÷ TF32", "end/fp16": "÷ FP16", "kernel/sgemm": "kernel ÷ SGEMM", "limit_tflops": "limit, TFLOPS", "of_limit": "share of limit",
-          "pack_gbps": "packing, GB/s", "pack/copy": "packing ÷ copy"}
+          "pack_gbps": "packing, GB/s", "pack/copy": "packing ÷ copy", "ceiling_tflops": "ceiling by data sheet, TFLOPS",
+          "predicted_tflops": "predicted, TFLOPS", "of_ceiling": "share of ceiling", "bound_by": "bound by",
+          "native_tflops": "native FP32 by data sheet, TFLOPS", "/native": "÷ native"}
 
 
 def read(path):

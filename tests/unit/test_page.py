@@ -5,6 +5,7 @@ import html.parser
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 from conftest import AMD, GEN, NVIDIA, ROOT, explain_rows, full_disk, gen
@@ -329,3 +330,20 @@ def test_the_walkthrough_says_what_the_generator_says():
             assert column(out, "predicted time")[2] == factor and column(out, "pick")[0] == column(out, "pick")[1]
             rows += 1
     assert rows == 6
+
+
+def test_a_table_of_predictions_says_what_explain_picks():
+    """bench/predicted_levels.py, whose rows are read from explain's text, against the ranking."""
+    words = [sys.executable, ROOT / "bench/predicted_levels.py", "--sizes", "1024", "--schemes", "mixpert4,i8x3", "--gpus"]
+    made = subprocess.run([*words, "rtx3090,mi210"], capture_output=True, text=True, check=True).stdout.splitlines()
+    rows = list(csv.DictReader(made[1:], delimiter="\t"))
+    assert made[0].startswith("# halftone: predictions") and [(r["gpu"], r["method"]) for r in rows] == [
+        ("rtx3090", "mixpert4"), ("rtx3090", "i8x3"), ("mi210", "mixpert4"), ("mi210", "i8x3")]
+    for row in rows:
+        pick = explain_rows("--gpu", row["gpu"], "--scheme", row["method"], "--shape", "1024x1024x1024")[0]
+        assert (row["tile"], row["bound_by"], row["predicted_us"]) == (pick["tile"].split()[0], pick["binding"], pick["predicted_us"])
+        assert float(row["predicted_tflops"]) == pytest.approx(2 * 1024**3 / float(row["predicted_us"]) / 1e6, rel=1e-3)
+        assert float(row["of_ceiling"]) == pytest.approx(float(row["predicted_tflops"]) / float(row["ceiling_tflops"]), abs=0.02)
+        assert float(row["/native"]) == pytest.approx(float(row["predicted_tflops"]) / float(row["native_tflops"]), abs=0.01)
+    wrong = subprocess.run([*words, "none"], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 1 and wrong.stderr.count("\n") == 1 and "'none'" in wrong.stderr
