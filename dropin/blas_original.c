@@ -6,8 +6,7 @@
 #include "blas_call.h"
 
 /* Where a call comes from no object (ctypes), or from one that leaves its BLAS to the program. */
-static const char *const known[] = {"libblas.so.3",   "libopenblas.so.0", "libopenblas.so", "libcblas.so.3",
-                                    "libmkl_rt.so.2", "libmkl_rt.so.1",   "libblis.so.4",   "libflexiblas.so.3", NULL};
+static const char known[] = "libblas.so.3\0libopenblas.so.0\0libopenblas.so\0libcblas.so.3\0libmkl_rt.so.2\0libmkl_rt.so.1\0libblis.so.4\0libflexiblas.so.3\0";
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void *named; /* of HALFTONE_BLAS_CPU */
@@ -28,9 +27,8 @@ void *blas_original(const struct blas_call *x, const char *name) {
         found = dropin_next_symbol(&caller, name, x->own);
     if (found == NULL)
         found = dlsym(RTLD_NEXT, name);
-    for (int i = 0; found == NULL && known[i] != NULL; i++) {
-        const char *const one[] = {known[i], NULL};
-        void *const object = dropin_loaded(one);
+    for (const char *at = known; found == NULL && at[0] != '\0'; at = dropin_text_at(at, 1)) {
+        void *const object = dlopen(at, RTLD_LAZY | RTLD_NOLOAD);
         found = object != NULL ? dlsym(object, name) : NULL;
         if (object != NULL)
             (void)dlclose(object);

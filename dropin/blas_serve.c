@@ -137,7 +137,7 @@ bool blas_serve(const struct blas_call *x, blas_product *product) {
                                      .n = x->n,
                                      .k = x->k,
                                      .batch = 1,
-                                     .least_work = 0};
+                                     .triangle = x->routine == BLAS_syrk};
     struct dropin_policy policy;
     memset(&policy, 0, sizeof policy);
     (void)dropin_settings(); /* what is not decided by them is logged all the same */

@@ -72,6 +72,7 @@ struct dropin_call {
     char op_a, op_b;    /* N or T */
     int64_t m, n, k, batch;
     double least_work; /* m n k batch below which the face leaves calls alone where HALFTONE_MIN is not set */
+    bool triangle;     /* of C: half of the multiplications, and, so it is counted, of the time */
 };
 
 /* What the site table, this thread's accuracy and the settings say of it. */
@@ -87,8 +88,11 @@ struct dropin_policy {
 /* DROPIN_SERVED where halftone shall be tried: neither off, nor small, nor said otherwise by the site table. */
 enum dropin_reason dropin_decide(const struct dropin_call *call, struct dropin_policy *policy);
 
-/* Whether it is too small whatever else is found out: a call that is not served should cost next to nothing. */
+/* Whether it is too small whatever else is found out. */
 bool dropin_is_surely_small(const struct dropin_call *call);
+/* The same where nothing but counters is written, before a call is described: true: it is counted, and the original's. A call that is not served should
+ * cost next to nothing (bench/decisions/053). */
+bool dropin_hand_small_on(enum dropin_api api, bool nested, int64_t m, int64_t n, int64_t k, int64_t batch, double least);
 
 /* Counts and logs it. `detail` may be NULL. `handle`: the one that served it, else NULL. */
 void dropin_note(const struct dropin_call *call, const struct dropin_policy *policy, enum dropin_reason why,
@@ -160,8 +164,9 @@ void dropin_site(const void *address, char *text, size_t bytes);
 typedef void *dropin_symbol_finder(void *object, const char *name);
 dropin_symbol_finder *dropin_real_dlsym(void);
 void *dropin_dlsym(void *object, const char *name);
-/* A dlopen handle (to be closed by dlclose) of the first of `names` (ending in NULL) that is loaded already; NULL: none. */
-void *dropin_loaded(const char *const *names);
+/* A dlopen handle (to be closed by dlclose) of the first of `names`, as dropin_text_at takes them, behind the last an empty one, that is loaded
+ * already; NULL: none. */
+void *dropin_loaded(const char *names);
 /* The symbol as the object of `caller` would have found it without the face: among its own dependencies; for the
  * program itself behind the face in the global order. NULL: not there. `own`: the face's function, which is never the answer. */
 void *dropin_next_symbol(const struct dropin_caller *caller, const char *name, const void *own);

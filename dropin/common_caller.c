@@ -80,10 +80,10 @@ unsigned long long dropin_unloads(void) {
 
 dropin_symbol_finder *dropin_real_dlsym(void) {
     static dropin_symbol_finder *real; /* equal words, whichever thread writes them */
-    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
+    const char *version = "GLIBC_2.34\0GLIBC_2.2.5\0GLIBC_2.17\0";
     dropin_symbol_finder *f = __atomic_load_n(&real, __ATOMIC_RELAXED);
-    for (size_t i = 0; f == NULL && i < sizeof versions / sizeof *versions; i++) {
-        void *const found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+    for (; f == NULL && version[0] != '\0'; version = dropin_text_at(version, 1)) {
+        void *const found = dlvsym(RTLD_NEXT, "dlsym", version);
         memcpy(&f, &found, sizeof f);
     }
     __atomic_store_n(&real, f, __ATOMIC_RELAXED);
@@ -95,10 +95,10 @@ void *dropin_dlsym(void *object, const char *name) {
     return f != NULL ? f(object, name) : NULL;
 }
 
-void *dropin_loaded(const char *const *names) {
+void *dropin_loaded(const char *names) {
     void *found = NULL;
-    for (; *names != NULL && found == NULL; names++)
-        found = dlopen(*names, RTLD_LAZY | RTLD_NOLOAD);
+    for (; names[0] != '\0' && found == NULL; names = dropin_text_at(names, 1))
+        found = dlopen(names, RTLD_LAZY | RTLD_NOLOAD);
     return found;
 }
 

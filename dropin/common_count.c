@@ -106,13 +106,26 @@ static int64_t next_ordinal(const struct dropin_call *call) {
 
 /* ---- before a call ---- */
 
-static bool is_below_least(const struct dropin_settings *settings, const struct dropin_call *call) {
-    const double work = (double)call->m * (double)call->n * (double)call->k * (double)call->batch;
-    return !settings->eager && work < (settings->least_is_set ? settings->min_work : call->least_work);
+static bool is_below(const struct dropin_settings *settings, double work, double least) {
+    return !settings->eager && work < (settings->least_is_set ? settings->min_work : least);
+}
+
+static double work_of(const struct dropin_call *call) {
+    return (double)call->m * (double)call->n * (double)call->k * (double)call->batch;
+}
+
+bool dropin_hand_small_on(enum dropin_api api, bool nested, int64_t m, int64_t n, int64_t k, int64_t batch, double least) {
+    const struct dropin_settings *const settings = dropin_settings();
+    struct dropin_state *const s = &halftone_dropin_state;
+    if (nested || settings->mode == DROPIN_MODE_OFF || s->sites > 0 || s->has_log ||
+        !is_below(settings, (double)m * (double)n * (double)k * (double)batch, least))
+        return false;
+    add(&s->counts.calls[api][DROPIN_SMALL], 1);
+    return true;
 }
 
 bool dropin_is_surely_small(const struct dropin_call *call) {
-    return halftone_dropin_state.sites == 0 && is_below_least(dropin_settings(), call);
+    return halftone_dropin_state.sites == 0 && is_below(dropin_settings(), work_of(call), call->least_work);
 }
 
 /* Of emulated FP64: residues for what the data certify, FP64 arithmetic for the rest. Tiles of host memory have no workspace for
@@ -158,7 +171,7 @@ enum dropin_reason dropin_decide(const struct dropin_call *call, struct dropin_p
     }
     if (policy->accuracy == NULL && policy->scheme == NULL)
         return DROPIN_FP64;
-    return line == NULL && is_below_least(settings, call) ? DROPIN_SMALL : DROPIN_SERVED;
+    return line == NULL && is_below(settings, work_of(call), call->least_work) ? DROPIN_SMALL : DROPIN_SERVED;
 }
 
 /* ---- behind it ---- */
@@ -168,9 +181,12 @@ static bool ask_plan(const struct dropin_call *c, halftone *handle, struct halft
     const struct dropin_library *const library = dropin_library();
     const struct halftone_plan empty = HALFTONE_PLAN_INIT;
     *plan = empty;
-    return handle != NULL && library != NULL &&
-           (c->kind == DROPIN_KIND_FP32 ? library->query : library->dquery)(handle, c->op_a, c->op_b, c->m, c->n, c->k,
-                                                                            c->batch, plan) == HALFTONE_OK;
+    const bool has_plan = handle != NULL && library != NULL &&
+                          (c->kind == DROPIN_KIND_FP32 ? library->query : library->dquery)(handle, c->op_a, c->op_b, c->m, c->n, c->k, c->batch,
+                                                                                           plan) == HALFTONE_OK;
+    if (has_plan && c->triangle)
+        plan->predicted_ns /= 2;
+    return has_plan;
 }
 
 static void note_details(const struct dropin_call *call, const struct dropin_policy *policy,
@@ -216,8 +232,7 @@ void dropin_note(const struct dropin_call *call, const struct dropin_policy *pol
     if (policy->line > 0 && policy->line <= DROPIN_SITES_COUNTED)
         add(&s->counts.sites[policy->line - 1][why != DROPIN_SERVED], 1);
     if (why == DROPIN_SERVED)
-        add(&s->counts.served_flop,
-            (uint64_t)(2.0 * (double)call->m * (double)call->n * (double)call->k * (double)call->batch));
+        add(&s->counts.served_flop, (uint64_t)((call->triangle ? 1.0 : 2.0) * work_of(call)));
     if (!s->forked && (s->has_log || (s->shared != NULL && handle != NULL)))
         note_details(call, policy, why, detail, handle);
 }

@@ -36,19 +36,14 @@ static bool refuse(const char *name, const char *value, const char *what) {
     return false;
 }
 
-struct choice {
-    const char *text;
-    int value;
-};
-
-/* `choices` ends in NULL. An empty value counts as not set. */
-static bool choose(const char *name, const struct choice *choices, const char *what, int *value) {
+/* `choices` as dropin_text_at takes them, behind the last an empty one; *value is which of them. An empty value counts as not set. */
+static bool choose(const char *name, const char *choices, const char *what, int *value) {
     const char *const text = getenv(name);
     if (text == NULL || text[0] == '\0')
         return true;
-    for (; choices->text != NULL; choices++)
-        if (strcmp(choices->text, text) == 0) {
-            *value = choices->value;
+    for (int at = 0; choices[0] != '\0'; at++, choices = dropin_text_at(choices, 1))
+        if (strcmp(choices, text) == 0) {
+            *value = at;
             return true;
         }
     return refuse(name, text, what);
@@ -116,17 +111,12 @@ static bool take_fp64(struct dropin_settings *s) {
 /* ---- all of them ---- */
 
 static bool read_settings(struct dropin_settings *s) {
-    static const struct choice modes[] = {
-        {"on", DROPIN_MODE_ON}, {"off", DROPIN_MODE_OFF}, {"record", DROPIN_MODE_RECORD}, {NULL, 0}};
-    static const struct choice strategies[] = {{"performant", 0}, {"eager", 1}, {NULL, 0}};
-    static const struct choice tf32[] = {{"original", 0}, {"upgrade", 1}, {NULL, 0}};
-    static const struct choice switches[] = {{"0", 0}, {"1", 1}, {NULL, 0}};
     int mode = DROPIN_MODE_ON, eager = 0, upgrade = 0, hook = 0;
     int64_t workspace = 0, least = -1;
-    bool good = choose("HALFTONE", modes, "on, off or record", &mode);
-    good = choose("HALFTONE_STRATEGY", strategies, "performant or eager", &eager) && good;
-    good = choose("HALFTONE_TF32", tf32, "original or upgrade", &upgrade) && good;
-    good = choose("HALFTONE_DLSYM", switches, "0 or 1", &hook) && good;
+    bool good = choose("HALFTONE", "off\0on\0record\0", "on, off or record", &mode);
+    good = choose("HALFTONE_STRATEGY", "performant\0eager\0", "performant or eager", &eager) && good;
+    good = choose("HALFTONE_TF32", "original\0upgrade\0", "original or upgrade", &upgrade) && good;
+    good = choose("HALFTONE_DLSYM", "0\0001\0", "0 or 1", &hook) && good;
     good =
         take_number("HALFTONE_MIN", false, "an integer of 0 or more, the cube root of m n k", &least) && good;
     good = take_number("HALFTONE_WORKSPACE_MAX", true, "bytes, as 268435456 or 256M", &workspace) && good;
@@ -161,9 +151,11 @@ static void read_once(void) {
     if (s->settings.mode != DROPIN_MODE_OFF)
         dropin_open_log(s);
     errno = before;
+    __atomic_store_n(&s->is_read, true, __ATOMIC_RELEASE);
 }
 
 const struct dropin_settings *dropin_settings(void) {
-    (void)pthread_once(&halftone_dropin_state.once, read_once);
+    if (!__atomic_load_n(&halftone_dropin_state.is_read, __ATOMIC_ACQUIRE))
+        (void)pthread_once(&halftone_dropin_state.once, read_once);
     return &halftone_dropin_state.settings;
 }

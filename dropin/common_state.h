@@ -17,8 +17,15 @@ struct dropin_key {
 
 enum { DROPIN_KEYS = 1024 };
 
+/* What a call that is handed on reads comes first: two or three lines of memory. */
 struct dropin_state {
     pthread_once_t once;
+    int sites;
+    bool is_read; /* the settings are */
+    bool sites_ask_ordinal;
+    bool forked; /* a child of a process that had handles */
+    bool has_log;
+    struct dropin_counts *shared;
     struct dropin_settings settings;
     pthread_mutex_t lock; /* of all below but the counters */
     bool loaded, load_failed;
@@ -26,16 +33,12 @@ struct dropin_state {
     struct dropin_library library;
     struct dropin_slot *idle[DROPIN_DEVICES];
     int handles[DROPIN_DEVICES]; /* made so far; -1: none can be */
-    bool forked;                 /* a child of a process that had handles */
     bool fork_is_watched;
     struct ht_site_line *site;
-    int sites;
-    bool sites_ask_ordinal;
     uint64_t step;
     struct dropin_key key[DROPIN_KEYS];
-    bool has_log;
     int log; /* its file descriptor */
-    struct dropin_counts counts, *shared;
+    struct dropin_counts counts;
 };
 
 extern DROPIN_EXPORT struct dropin_state halftone_dropin_state;

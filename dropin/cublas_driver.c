@@ -35,7 +35,6 @@ enum driver_function {
 
 /* Looked up once; equal words, whichever thread writes them. A driver that is not loaded may be loaded later. */
 static void *of_driver(enum driver_function function) {
-    static const char *const files[] = {"libcuda.so.1", NULL};
 #define MEMBER(name, type) #name "\0"
     static const char names[] = DRIVER_FUNCTIONS(MEMBER);
 #undef MEMBER
@@ -43,7 +42,7 @@ static void *of_driver(enum driver_function function) {
     void *found = __atomic_load_n(&known[function], __ATOMIC_RELAXED);
     if (found != NULL)
         return found;
-    void *const driver = dropin_loaded(files); /* kept: programs do not unload it */
+    void *const driver = dropin_loaded("libcuda.so.1\0"); /* kept: programs do not unload it */
     found = driver != NULL ? dropin_dlsym(driver, dropin_text_at(names, (int)function)) : NULL;
     __atomic_store_n(&known[function], found, __ATOMIC_RELAXED);
     return found;

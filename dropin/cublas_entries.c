@@ -4,28 +4,27 @@
 #include "cublas_face.h"
 
 /* clang-format off */
-/* Of a function: who called it, which it is, the type of its matrices where its parameters do not say it, and whether its sizes
- * have 64 bits. */
+/* Of a function: who called it, which it is, and the type of its matrices where its parameters do not say it. */
 struct called {
     const void *caller;
     enum cublas_name name;
-    signed char type;
-    bool has_64;
+    int type;
 };
 
 #define TYPE_OF_NAME .a_type = by.type, .b_type = by.type, .c_type = by.type, .compute = by.type == CU_R_64F ? CU_COMPUTE_64F : CU_COMPUTE_32F
 #define TYPES_GIVEN .a_type = a_type, .b_type = b_type, .c_type = c_type, .compute = compute
 #define MATRIX_TYPES_GIVEN .a_type = a_type, .b_type = b_type, .c_type = c_type, .compute = CU_COMPUTE_32F
-#define ONE_MATRIX .batch = 1
+#define ONE_MATRIX .batch = batch
+#define OF_ONE const int64_t batch = 1;
 #define BATCH_GIVEN .stride_a = stride_a, .stride_b = stride_b, .stride_c = stride_c, .batch = batch, .strided = true
 #define ARRAYS_GIVEN .batch = batch, .run = cublas_run_arrays, .done = &done, .least_work = CUBLAS_LEAST_OF_ARRAYS
 /* Of a triangle, whose second operand is the first, transposed. */
 #define TRIANGLE_GIVEN                                                                                       \
-    .batch = 1, .run = cublas_run_triangle, .done = &done, .least_work = CUBLAS_LEAST_OF_TRIANGLE, .uplo = uplo, .origin = entry.origin
+    .batch = batch, .run = cublas_run_triangle, .done = &done, .least_work = CUBLAS_LEAST_OF_TRIANGLE, .uplo = uplo, .origin = entry.origin
 #define OF_TRIANGLE                                                                                          \
     int64_t done = 0;                                                                                        \
     const int op_b = op_a == CU_OP_N ? CU_OP_T : CU_OP_N;                                                    \
-    const int64_t m = n, ldb = lda;                                                                          \
+    const int64_t m = n, ldb = lda, batch = 1;                                                               \
     const void *const b = a;
 /* Where the original did a part it has done the rest. */
 #define UNLESS_DONE                                                                                          \
@@ -34,25 +33,25 @@ struct called {
 /* Of arrays of pointers the original does the products that were not launched. */
 #define WITHOUT_DONE a += done, b += done, c += done, batch -= done;
 
-/* One function for all names of a form: how the parameters stand in struct cublas_gemm, and the original with the same arguments. */
-#define FORM(form, PARAMETERS, VALUES, TYPES, BATCH, LOCAL, REST)                                            \
-    typedef int form##_32(PARAMETERS(int));                                                                  \
-    typedef int form##_64(PARAMETERS(int64_t));                                                              \
+/* One function for all names of a form: how the parameters stand in struct cublas_gemm, and the original with the same arguments. Its sizes may have
+ * 32 bits: of an argument, in a register or on the stack, it then reads the lower half (calling conventions of x86-64 and AArch64), so one call is both. */
+#define FORM(form, PARAMETERS, VALUES, TYPES, BATCH, LEAST, LOCAL, REST)                                     \
+    typedef int form##_function(PARAMETERS(int64_t));                                                        \
     __attribute__((noinline)) static int form(PARAMETERS(int64_t), struct called by) {                       \
         const struct cublas_entry entry = cublas_enter(by.caller, by.name);                                  \
         LOCAL                                                                                                \
         if (entry.origin == NULL)                                                                            \
             return cublas_has_no_original(by.name);                                                          \
-        const struct cublas_gemm g = {.api = (enum dropin_api)((int)by.name + FIRST_API), .handle = handle,  \
-                                      .op_a = op_a, .op_b = op_b, .m = m, .n = n, .k = k, .alpha = alpha,    \
-                                      .a = a, .b = b, .beta = beta, .c = (void *)(uintptr_t)c, .lda = lda,   \
-                                      .ldb = ldb, .ldc = ldc, TYPES, BATCH};                                 \
-        if (cublas_serve_gemm(&entry, &g))                                                                   \
-            return CU_SUCCESS;                                                                               \
-        REST                                                                                                 \
+        const enum dropin_api api = (enum dropin_api)((int)by.name + FIRST_API);                             \
+        if (!dropin_hand_small_on(api, entry.nested, m, n, k, batch, LEAST)) {                               \
+            const struct cublas_gemm g = {.api = api, .handle = handle, .op_a = op_a, .op_b = op_b, .m = m, .n = n, .k = k, .alpha = alpha, \
+                                          .a = a, .b = b, .beta = beta, .c = (void *)(uintptr_t)c, .lda = lda, .ldb = ldb, .ldc = ldc, TYPES, BATCH}; \
+            if (cublas_serve_gemm(&entry, &g))                                                               \
+                return CU_SUCCESS;                                                                           \
+            REST                                                                                             \
+        }                                                                                                    \
         halftone_dropin_thread.depth++;                                                                      \
-        const int status = by.has_64 ? ((form##_64 *)entry.origin->function[by.name])(VALUES(int64_t))       \
-                                     : ((form##_32 *)entry.origin->function[by.name])(VALUES(int));          \
+        const int status = ((form##_function *)entry.origin->function[by.name])(VALUES(int64_t));            \
         halftone_dropin_thread.depth--;                                                                      \
         return status;                                                                                       \
     }
@@ -74,20 +73,20 @@ enum { FIRST_API = DROPIN_API_cublasSgemm_v2 }; /* names begin as the counted on
     handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, a_type, (S)lda, stride_a, b, b_type, (S)ldb, stride_b,   \
         beta, c, c_type, (S)ldc, stride_c, (S)batch, compute, algo
 
-FORM(gemm, GEMM, VALUES_GEMM, TYPE_OF_NAME, ONE_MATRIX, , )
-FORM(gemm_strided, GEMM_STRIDED, VALUES_STRIDED, TYPE_OF_NAME, BATCH_GIVEN, , )
-FORM(gemm_batched, GEMM_BATCHED, VALUES_BATCHED, TYPE_OF_NAME, ARRAYS_GIVEN, int64_t done = 0;, WITHOUT_DONE)
-FORM(syrk, SYRK, VALUES_SYRK, TYPE_OF_NAME, TRIANGLE_GIVEN, OF_TRIANGLE, UNLESS_DONE)
-FORM(sgemm_ex, CUBLAS_SGEMM_EX_ARGS, VALUES_SGEMM_EX, MATRIX_TYPES_GIVEN, ONE_MATRIX, , )
-FORM(gemm_ex, CUBLAS_GEMM_EX_ARGS, VALUES_GEMM_EX, TYPES_GIVEN, ONE_MATRIX, , )
-FORM(gemm_strided_ex, CUBLAS_GEMM_STRIDED_EX_ARGS, VALUES_STRIDED_EX, TYPES_GIVEN, BATCH_GIVEN, , )
-FORM(gemm_batched_ex, CUBLAS_GEMM_BATCHED_EX_ARGS, VALUES_BATCHED_EX, TYPES_GIVEN, ARRAYS_GIVEN, int64_t done = 0;, WITHOUT_DONE)
+FORM(gemm, GEMM, VALUES_GEMM, TYPE_OF_NAME, ONE_MATRIX, cublas_least_of_one(by.type), OF_ONE, )
+FORM(gemm_strided, GEMM_STRIDED, VALUES_STRIDED, TYPE_OF_NAME, BATCH_GIVEN, cublas_least_of_one(by.type), , )
+FORM(gemm_batched, GEMM_BATCHED, VALUES_BATCHED, TYPE_OF_NAME, ARRAYS_GIVEN, CUBLAS_LEAST_OF_ARRAYS, int64_t done = 0;, WITHOUT_DONE)
+FORM(syrk, SYRK, VALUES_SYRK, TYPE_OF_NAME, TRIANGLE_GIVEN, CUBLAS_LEAST_OF_TRIANGLE, OF_TRIANGLE, UNLESS_DONE)
+FORM(sgemm_ex, CUBLAS_SGEMM_EX_ARGS, VALUES_SGEMM_EX, MATRIX_TYPES_GIVEN, ONE_MATRIX, cublas_least_of_one(a_type), OF_ONE, )
+FORM(gemm_ex, CUBLAS_GEMM_EX_ARGS, VALUES_GEMM_EX, TYPES_GIVEN, ONE_MATRIX, cublas_least_of_one(a_type), OF_ONE, )
+FORM(gemm_strided_ex, CUBLAS_GEMM_STRIDED_EX_ARGS, VALUES_STRIDED_EX, TYPES_GIVEN, BATCH_GIVEN, cublas_least_of_one(a_type), , )
+FORM(gemm_batched_ex, CUBLAS_GEMM_BATCHED_EX_ARGS, VALUES_BATCHED_EX, TYPES_GIVEN, ARRAYS_GIVEN, CUBLAS_LEAST_OF_ARRAYS, int64_t done = 0;, WITHOUT_DONE)
 
 /* A function, and the same with sizes of 64 bits. */
 #define ONE_ENTRY(name, form, PARAMETERS, VALUES, type, S)                                                   \
     DROPIN_EXPORT int name(PARAMETERS(S));                                                                   \
     int name(PARAMETERS(S)) {                                                                                \
-        const struct called by = {__builtin_return_address(0), NAME_##name, type, sizeof(S) == 8};           \
+        const struct called by = {__builtin_return_address(0), NAME_##name, type};                            \
         return form(VALUES(S), by);                                                                          \
     }
 #define ENTRIES(name, form, PARAMETERS, VALUES, type)                                                        \

@@ -76,6 +76,11 @@ int cublas_run_prepared(const struct dropin_library *library, halftone *handle, 
 /* cublas_arrays.c, cublas_triangle.c: likewise. Least work of arrays, which are read: the device then waits for the host, some 20 us of
  * at least 300; of a triangle, which has up to 20 small launches beside its products (bench/decisions/057). */
 cublas_runner cublas_run_arrays, cublas_run_triangle;
+/* Of one product: 128 cubed, from where on halftone was no slower than cuBLAS where it was measured; of FP64, where whether it pays is asked of the
+ * model from here on, 256 cubed: a question costs microseconds. */
+static inline double cublas_least_of_one(int type) {
+    return type == CU_R_64F ? 256.0 * 256.0 * 256.0 : 128.0 * 128.0 * 128.0;
+}
 #define CUBLAS_LEAST_OF_ARRAYS (2048.0 * 2048.0 * 2048.0)
 #define CUBLAS_LEAST_OF_TRIANGLE (4096.0 * 4096.0 * 4096.0)
 

@@ -96,9 +96,8 @@ static bool fill_by_lookup(struct cublas_origin *o, uintptr_t caller) {
 }
 
 static bool fill_by_name(struct cublas_origin *o, enum cublas_name name) {
-    static const char *const cublas[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", NULL};
-    static const char *const lt[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", NULL};
-    void *const object = dropin_loaded(name == NAME_cublasLtMatmul ? lt : cublas);
+    void *const object = dropin_loaded(name == NAME_cublasLtMatmul ? "libcublasLt.so.13\0libcublasLt.so.12\0libcublasLt.so.11\0"
+                                                                   : "libcublas.so.13\0libcublas.so.12\0libcublas.so.11\0");
     if (object == NULL)
         return false;
     const bool any = fill(o, find_in_object, object);

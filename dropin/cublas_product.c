@@ -6,12 +6,6 @@
 
 #include "cublas_face.h"
 
-/* Cube root of m n k from which on halftone was no slower than cuBLAS where it was measured (256 on an H200, 2.4 times as
- * fast); below it nobody has measured under a face. */
-static const double LEAST_WORK = 128.0 * 128.0 * 128.0;
-/* Of FP64, where whether it pays is asked of the model from here on: a question costs microseconds. */
-static const double LEAST_WORK64 = 256.0 * 256.0 * 256.0;
-
 static char letter(int op) {
     return op == CU_OP_N ? 'N' : 'T';
 }
@@ -145,9 +139,8 @@ struct dropin_call cublas_describe(const struct cublas_entry *entry, const struc
                                      .n = g->n,
                                      .k = g->k,
                                      .batch = g->batch,
-                                     .least_work = g->run != NULL          ? g->least_work
-                                                   : g->a_type == CU_R_64F ? LEAST_WORK64
-                                                                           : LEAST_WORK};
+                                     .triangle = g->origin != NULL,
+                                     .least_work = g->run != NULL ? g->least_work : cublas_least_of_one(g->a_type)};
     return call;
 }
 

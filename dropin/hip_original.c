@@ -16,9 +16,8 @@ static _Thread_local struct {
 
 /* A caller that is linked to neither: it has looked the function up. */
 static void *find_loaded(enum hip_library library, const char *name, const void *own) {
-    static const char *const names[][6] = {
-        {"libhipblas.so.3", "libhipblas.so.2", "libhipblas.so.1", "libhipblas.so.0", "libhipblas.so", NULL},
-        {"librocblas.so.5", "librocblas.so.4", "librocblas.so.3", "librocblas.so.0", "librocblas.so", NULL}};
+    static const char *const names[] = {"libhipblas.so.3\0libhipblas.so.2\0libhipblas.so.1\0libhipblas.so.0\0libhipblas.so\0",
+                                        "librocblas.so.5\0librocblas.so.4\0librocblas.so.3\0librocblas.so.0\0librocblas.so\0"};
     void *const object = dropin_loaded(names[library]);
     void *const found = object != NULL ? dlsym(object, name) : NULL;
     if (object != NULL)
@@ -57,8 +56,7 @@ typedef int get_device(int *device);
 typedef int is_capturing(void *stream, int *status);
 
 static void *of_runtime(const char *name) {
-    static const char *const names[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so", NULL};
-    void *const runtime = dropin_loaded(names); /* kept: programs do not unload it */
+    void *const runtime = dropin_loaded("libamdhip64.so.7\0libamdhip64.so.6\0libamdhip64.so.5\0libamdhip64.so\0"); /* kept: programs do not unload it */
     return runtime != NULL ? dlsym(runtime, name) : NULL;
 }
 

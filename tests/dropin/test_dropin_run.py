@@ -29,6 +29,34 @@ def test_it_says_what_was_served_and_what_not_and_why(fakes):
     assert abs(float(gflop) - 2e-9 * (40 ** 3 + 40 * 40 * 90)) < 1e-6 and float(predicted) > 0 and calls == "2" and 10 < int(bound) < 1000
 
 
+def said_of(done):
+    return [line.split(None, 2) for line in done.stderr.splitlines()[1:]]
+
+
+def small_call(fakes):
+    """(calls and reasons that `halftone run` says of one product that is too small, with and without a log.)"""
+    words = f"{S} m=17"
+    return [said_of(halftone_run(*more, "--", fakes.main, words, HALFTONE_STRATEGY="performant"))[:1] for more in ([], ["--log", fakes.folder / "small.tsv"])]
+
+
+def test_a_small_call_is_counted_with_its_reason(fakes):
+    plain, logged = small_call(fakes)
+    assert plain == logged and plain[0][:2] == ["original", "1"] and plain[0][2].startswith("cublasSgemm_v2: smaller than")
+
+
+def gflop(done):
+    return float(done.stderr.splitlines()[-1].split()[0])
+
+
+def test_a_triangle_counts_half_of_the_square(fakes):
+    n, k = 517, 9
+    square = halftone_run("--", fakes.driven, f"{S} m={n} n={n} k={k}")
+    triangle = halftone_run("--", fakes.driven, f"api=Ssyrk_v2 n={n} k={k}")
+    assert abs(gflop(square) - 2e-9 * n * n * k) < 1e-6 and abs(gflop(triangle) - 1e-9 * n * n * k) < 1e-6
+    of_square, of_triangle = (float(re.search(r"predicted (\S+) ms", done.stderr).group(1)) for done in (square, triangle))
+    assert abs(of_triangle - of_square / 2) < 1e-3 * of_square
+
+
 def test_counts_are_of_all_processes_together(fakes):
     command = f"'{fakes.main}' '{S}' & '{fakes.main}' '{S}' '{S} math=2' & wait; '{fakes.main}' 'fork' '{S}'; '{fakes.main}' '{S}' exit=0; exit 5"
     done = halftone_run("sh", "-c", command)
