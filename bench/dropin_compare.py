@@ -35,6 +35,7 @@ def say_distances(results, name, exact):
         off = [[abs(x - y) for x, y in zip(left, right)] for left, right in zip(mine, other)]
         print(f"curves\t{name}{side} from FP64, largest, by seed\t" + " ".join(f"{max(row):.3g}" for row in off))
         print(f"curves\t{name}{side} from FP64, mean, by seed\t" + " ".join(f"{sum(row) / len(row):.3g}" for row in off))
+        print(f"curves\t{name}{side} minus FP64, mean, by seed\t" + " ".join(f"{sum(x - y for x, y in zip(left, right)) / len(left):.3g}" for left, right in zip(mine, other)))
         means[side.split("-")[0]].append([sum(row) / len(row) for row in off])
     if len(means["native"]) < 2 or not means["face"]:
         return True

@@ -349,11 +349,11 @@ class Model(torch.nn.Module):
 ORDERS = {"": lambda batch: batch, "-flipped": lambda batch: batch.flip(0), "-rolled": lambda batch: batch.roll(3, 0), "-turned": lambda batch: batch.roll(4, 0)}
 
 
-def trainer(seed, dtype=torch.float32, order=""):
+def trainer(seed, dtype=torch.float32, order="", fused=True):
     """A function that makes a step and returns its loss."""
     torch.manual_seed(seed)
     model = Model().to("cuda", dtype)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-4, fused=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-4, fused=fused)
     random = torch.Generator("cuda").manual_seed(seed)
     tokens = torch.randint(0, 4096, (4, 8, 513), device="cuda", generator=random)
     made = 0
@@ -429,6 +429,38 @@ def curves():
             torch.cuda.empty_cache()
         (RESULTS / f"curve-{kind}.json").write_text(json.dumps(losses))
         say("curves", f"losses of {kind}, steps 1, 9, 17, 25 of seed 0", " ".join(f"{losses[0][i]:.6f}" for i in (0, 8, 16, 24)))
+
+
+def shrink():
+    """Loss curves in FP64 whose products of layers are too small by a factor 1 - s 2^-24, as a tensor core's are that cuts sums toward zero
+    (bench/decisions/005), beside those of plain FP64: what such an error alone does to a loss. Natively."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+    aten = torch.ops.aten
+
+    class Smaller(TorchDispatchMode):
+        def __init__(self, units):
+            super().__init__()
+            self.factor = 1 - units * 2.0 ** -24
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            out = function(*args, **(kwargs or {}))
+            if function is aten.mm.default:
+                return out * self.factor
+            return args[0] + (out - args[0]) * self.factor if function is aten.addmm.default else out
+
+    losses = {}
+    for units in (0.0, 1.5, 3.0):
+        losses[units] = []
+        for seed in range(3):
+            with Smaller(units):
+                step = trainer(seed, torch.float64, fused=False)
+                losses[units].append([float(step()) for _ in range(25)])
+            del step
+            torch.cuda.empty_cache()
+    for units in (1.5, 3.0):
+        off = [[x - y for x, y in zip(*rows)] for rows in zip(losses[units], losses[0.0])]
+        say("shrink", f"{units} units: mean distance from FP64, by seed", " ".join(f"{sum(map(abs, row)) / 25:.3g}" for row in off))
+        say("shrink", f"{units} units: mean of loss - loss in FP64, by seed", " ".join(f"{sum(row) / 25:.3g}" for row in off))
 
 
 # ---- cuBLAS' function beside the face's, in one process ----
@@ -523,7 +555,7 @@ def sweep():
     del keep
 
 
-PIECES = {f.__name__: f for f in (products, precision, graphs, solvers, edges, train, curves, launch, sweep, compiled, samples, fp64)}
+PIECES = {f.__name__: f for f in (products, precision, graphs, solvers, edges, train, curves, shrink, launch, sweep, compiled, samples, fp64)}
 
 if __name__ == "__main__":
     RESULTS = pathlib.Path(sys.argv[2])
