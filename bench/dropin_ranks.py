@@ -113,6 +113,28 @@ def tensor():
         say("tensor", "error", one.relative_error(cut(x), exact))
         say("tensor", "time", one.seconds(lambda: cut(x)) * 1e3, "ms")
         say_counters("tensor", 2)
+        say_replays("tensor", lambda: cut(x), x)
+
+
+def replays(call, x):
+    """How many of three replays of a graph of the call, with other data in x, differ from the call itself."""
+    call()
+    torch.cuda.synchronize()
+    recorded = torch.cuda.CUDAGraph()
+    # a stream of this device; NCCL's own thread asks the device meanwhile
+    with torch.cuda.graph(recorded, stream=torch.cuda.Stream(), capture_error_mode="thread_local"):
+        out = call()
+    differ = 0
+    for seed in range(3):
+        x.copy_(torch.randn(x.shape, generator=torch.Generator().manual_seed(seed)))
+        recorded.replay()
+        differ += not torch.equal(out, call())
+    return differ
+
+
+def say_replays(piece, call, x):
+    differ = replays(call, x)
+    say(piece, "replays against eager", "equal" if sum(gathered(differ)) == 0 else "FAILED: they differ")
 
 
 def graph():
@@ -125,22 +147,13 @@ def graph():
         dist.all_reduce(out)
         return out
 
-    call()
-    torch.cuda.synchronize()
-    recorded = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(recorded, capture_error_mode="thread_local"):  # NCCL's own thread asks the device meanwhile
-        out = call()
-    for seed in range(3):
-        x.copy_(torch.randn(1024, 2048, generator=torch.Generator().manual_seed(seed)))
-        recorded.replay()
-        differs = 0.0 if torch.equal(out, call()) else 1.0
-        say("graph", f"replay {seed} against eager", "equal" if sum(gathered(differs)) == 0 else "FAILED: they differ")
+    say_replays("graph", call, x)
     say_counters("graph", 5)
 
 
 def devices():
     """One process, two devices, a thread each."""
-    errors = {}
+    errors, differ, turn = {}, {}, threading.Lock()
 
     def work(device):
         torch.cuda.set_device(device)
@@ -148,6 +161,8 @@ def devices():
         a = torch.randn(1500, 1024, device="cuda", generator=random)
         want = a.double() @ a.double().t()
         errors[device] = max(one.relative_error(a @ a.t(), want) for _ in range(100))
+        with turn:  # one capture at a time
+            differ[device] = replays(lambda: a @ a.t(), a)
 
     one.counters()
     threads = [threading.Thread(target=work, args=(device,)) for device in range(torch.cuda.device_count())]
@@ -156,6 +171,7 @@ def devices():
     for thread in threads:
         thread.join()
     say("devices", f"{len(threads)} devices of one process: largest error", max(errors.values()) if len(errors) == len(threads) else "FAILED: a thread ended")
+    say("devices", "replays against eager", "equal" if list(differ.values()) == [0] * len(threads) else "FAILED: they differ, or a thread ended")
     served, original = one.counters()
     if one.SIDE == "face":
         say("devices", "served, original", f"{served}, {original}")
