@@ -1,7 +1,7 @@
 #!/bin/sh
 # R and Octave as they are, on the host's memory, with the reference BLAS, with OpenBLAS, and with OpenBLAS under libhalftone_blas.so:
 # on_gpu_host_programs.sh RESULTS PROGRAMS, on a machine with a GPU and nvcc. PROGRAMS is the folder that host_programs_pack.sh made; nothing is installed.
-# Builds SET (default h200, lean; BUILT=1: it is there; SIM=-sim: the simulator's command). RESULTS receives
+# WHICH: one of them. Builds SET (default h200, lean; BUILT=1: it is there; SIM=-sim: the simulator's command). RESULTS receives
 #   programs.tsv  lines of hostblas_r.R and hostblas_octave.m, which end where a check of theirs fails
 #   calls.tsv     the face's log
 #   run.err       what programs and `halftone run` wrote to stderr
@@ -34,7 +34,7 @@ program() {
 echo "built after $(spent) s; $(nproc) cores"
 start=$(date +%s)
 # shellcheck disable=SC2086 # words
-for which in R Octave; do
+for which in ${WHICH:-R Octave}; do
     program $which reference "" "" 0 ${REFERENCE:-1024} &
     program $which OpenBLAS "" openblas 3 ${SIZES:-1024 2048 4096}
     wait
