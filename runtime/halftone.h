@@ -205,8 +205,10 @@
  *    (HALFTONE_SITES), but for api=, ordinal= and "original", which a library cannot know.
  *
  *    The table is the handle's, so threads have their own. What decides is the call's name, transposes and sizes, never its data, and
- *    it does so when the call is made: a graph keeps what it was captured with. Packing, packed products and halftone_estimate_rho do not
- *    ask it: an operand belongs to the scheme that the handle is set to; nor do FP32 products with a kernel set by halftone_set_kernel.
+ *    it does so when the call is made: a graph keeps what it was captured with. Packing and products of packed operands take the
+ *    lines that ask for site= and k= alone, since who packs one side knows no more: a matrix belongs to the scheme of the site at which
+ *    it is packed, so give its products that name, too. halftone_estimate_rho and FP32 products with a kernel set by
+ *    halftone_set_kernel do not ask the table.
  *    A product that the handle remembers (64 of them) costs a hash and a comparison, 50 ns of the host; another one a walk over the
  *    lines, 30 ns each. */
 #ifndef HALFTONE_H

@@ -17,15 +17,14 @@ static int run_gemm(halftone *h, const struct gemm_call *x, bool is_packed) {
     int code = ht_check_gemm(h, x, is_packed, &effect);
     if (code == HALFTONE_OK)
         code = ht_check_extents(h, x, is_packed, effect);
-    if (code == HALFTONE_OK && is_packed && effect == EFFECT_PRODUCT)
-        code = check_packed(h, x, &packed_for);
     if (code != HALFTONE_OK || effect == EFFECT_NONE)
         return code;
-    if (!is_packed) /* packed operands belong to what the handle is set to */
-        code = ht_enter_site(h, x);
+    code = ht_enter_site(h, x, is_packed);
+    if (code == HALFTONE_OK && is_packed && effect == EFFECT_PRODUCT)
+        code = check_packed(h, x, &packed_for);
     if (code == HALFTONE_OK)
         code = effect == EFFECT_SCALE ? ht_scale(h, x) : ht_multiply(h, x, packed_for);
-    return is_packed ? code : ht_leave_site(h, true, code);
+    return ht_leave_site(h, true, code);
 }
 
 int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, int64_t m, int64_t n,
@@ -76,6 +75,19 @@ int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, con
 
 /* ---- packed operands ---- */
 
+static int packed_bytes(halftone *h, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {
+    const struct ht_scheme_desc *scheme = NULL;
+    int code = ht_packing_scheme(h, &scheme);
+    if (code != HALFTONE_OK)
+        return code;
+    const struct packed_layout o = ht_operand_layout(h, scheme, rows, k);
+    const int64_t total = ht_mul(ht_layout_bytes(&o), batch);
+    code = ht_check_bytes(h, total);
+    if (code == HALFTONE_OK)
+        *bytes = (size_t)total;
+    return code;
+}
+
 int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch,
                           size_t *bytes) {
     int code = ht_begin(handle);
@@ -85,20 +97,13 @@ int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k,
     if (!is_a && !is_b)
         return ht_fail(handle, -18, "which has the code %d", which);
     struct gemm_call x = gemm_call_of('N', 'N', is_a ? rows : 0, is_b ? rows : 0, k, batch);
-    const struct ht_scheme_desc *scheme = NULL;
     code = ht_check_question(handle, &x, bytes);
     if (code == HALFTONE_OK)
         code = ht_check_limits(handle, &x);
-    if (code == HALFTONE_OK)
-        code = ht_packing_scheme(handle, &scheme);
     if (code != HALFTONE_OK)
         return code;
-    struct packed_layout o = ht_operand_layout(handle, scheme, rows, k);
-    int64_t total = ht_mul(ht_layout_bytes(&o), batch);
-    code = ht_check_bytes(handle, total);
-    if (code == HALFTONE_OK)
-        *bytes = (size_t)total;
-    return code;
+    code = ht_enter_site(handle, &x, true);
+    return ht_leave_site(handle, false, code != HALFTONE_OK ? code : packed_bytes(handle, rows, k, batch, bytes));
 }
 
 /* One side of a pack call: what is packed, and whether there is anything. */
@@ -136,8 +141,8 @@ static int open_operand(halftone *h, const struct gemm_call *x, bool is_a, void 
 }
 
 /* Packs the sides that are asked for, both in one launch. */
-static int pack_sides(halftone *h, const struct gemm_call *x, bool with_a, void *packed_a, bool with_b,
-                      void *packed_b) {
+static int pack_at_site(halftone *h, const struct gemm_call *x, bool with_a, void *packed_a, bool with_b,
+                        void *packed_b) {
     struct packed_operand a, b;
     a.empty = b.empty = true;
     const struct ht_scheme_desc *scheme = NULL;
@@ -156,6 +161,11 @@ static int pack_sides(halftone *h, const struct gemm_call *x, bool with_a, void 
     if (!b.empty)
         sources[count++] = b.source;
     return ht_pack_operands(h, scheme, sources, count, ht_workspace_source(h));
+}
+
+static int pack_sides(halftone *h, const struct gemm_call *x, bool with_a, void *packed_a, bool with_b, void *packed_b) {
+    const int code = ht_enter_site(h, x, true);
+    return ht_leave_site(h, false, code != HALFTONE_OK ? code : pack_at_site(h, x, with_a, packed_a, with_b, packed_b));
 }
 
 int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const float *a, int64_t lda,

@@ -370,9 +370,10 @@ HT_LOCAL int ht_ask_accuracy64(halftone *h, const char *text, struct ht_setting 
 /* ---- ht_site.c ---- */
 
 /* From here on the handle asks for what its site table says of the call, until ht_leave_site, also where this fails: what a
- * line asks for the library may lack. Of calls within calls the outermost decides. */
-HT_LOCAL int ht_enter_site(halftone *h, const struct gemm_call *x);
-/* Returns `code`. Products that succeed are counted. */
+ * line asks for the library may lack. Of calls within calls the outermost decides. is_packed: operands are, or are packed: the type and
+ * k of *x count alone. */
+HT_LOCAL int ht_enter_site(halftone *h, const struct gemm_call *x, bool is_packed);
+/* Returns `code`, after saying whose line it is where a line asked for too much. Products that succeed are counted. */
 HT_LOCAL int ht_leave_site(halftone *h, bool is_product, int code);
 HT_LOCAL void ht_free_sites(halftone *h);
 

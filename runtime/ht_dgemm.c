@@ -378,7 +378,7 @@ int halftone_dgemm_strided_batched(halftone *handle, char transa, char transb, i
         code = ht_check_extents(handle, &x, false, effect);
     if (code != HALFTONE_OK || effect == EFFECT_NONE)
         return code;
-    code = ht_enter_site(handle, &x);
+    code = ht_enter_site(handle, &x, false);
     x.k = effect == EFFECT_SCALE ? 0 : x.k;
     return ht_leave_site(handle, true, code != HALFTONE_OK ? code : ht_multiply64(handle, &x));
 }

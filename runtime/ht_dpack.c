@@ -133,17 +133,22 @@ static int pack(halftone *h, struct gemm_call *x, const struct packed64 *a, cons
     return code;
 }
 
-static int pack_sides(halftone *h, struct gemm_call *x, bool with_a, void *packed_a, bool with_b, void *packed_b) {
+static int pack_at_site(halftone *h, struct gemm_call *x, bool with_a, void *packed_a, bool with_b, void *packed_b) {
     struct packed64 a, b;
     memset(&a, 0, sizeof a);
     memset(&b, 0, sizeof b);
-    x->is_fp64 = true;
     int code = ht_check_sizes(h, x);
     if (code == HALFTONE_OK && with_a)
         code = open_side(h, x, true, packed_a, &a);
     if (code == HALFTONE_OK && with_b)
         code = open_side(h, x, false, packed_b, &b);
     return code == HALFTONE_OK ? pack(h, x, &a, &b) : code;
+}
+
+static int pack_sides(halftone *h, struct gemm_call *x, bool with_a, void *packed_a, bool with_b, void *packed_b) {
+    x->is_fp64 = true;
+    const int code = ht_enter_site(h, x, true);
+    return ht_leave_site(h, false, code != HALFTONE_OK ? code : pack_at_site(h, x, with_a, packed_a, with_b, packed_b));
 }
 
 int halftone_dpack_ab(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const double *a,
@@ -179,6 +184,16 @@ int halftone_dpack_b(halftone *handle, char transb, int64_t k, int64_t n, const 
     return pack_sides(handle, &x, false, NULL, true, packed);
 }
 
+static int packed_bytes(halftone *h, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {
+    struct packed64 p;
+    int code = describe(h, rows, k, &p);
+    if (code == HALFTONE_OK)
+        code = ht_check_bytes(h, ht_mul(p.bytes, batch));
+    if (code == HALFTONE_OK)
+        *bytes = (size_t)(p.bytes * batch);
+    return code;
+}
+
 int halftone_dpacked_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {
     int code = ht_begin(handle);
     if (code != HALFTONE_OK)
@@ -186,18 +201,15 @@ int halftone_dpacked_bytes(halftone *handle, char which, int64_t rows, int64_t k
     const bool is_a = which == 'A' || which == 'a', is_b = which == 'B' || which == 'b';
     if (!is_a && !is_b)
         return ht_fail(handle, -18, "which has the code %d", which);
-    const struct gemm_call x = gemm_call_of('N', 'N', is_a ? rows : 0, is_b ? rows : 0, k, batch);
-    struct packed64 p;
+    struct gemm_call x = gemm_call_of('N', 'N', is_a ? rows : 0, is_b ? rows : 0, k, batch);
+    x.is_fp64 = true;
     code = ht_check_question(handle, &x, bytes);
     if (code == HALFTONE_OK)
         code = ht_check_limits(handle, &x);
-    if (code == HALFTONE_OK)
-        code = describe(handle, rows, k, &p);
-    if (code == HALFTONE_OK)
-        code = ht_check_bytes(handle, ht_mul(p.bytes, batch));
-    if (code == HALFTONE_OK)
-        *bytes = (size_t)(p.bytes * batch);
-    return code;
+    if (code != HALFTONE_OK)
+        return code;
+    code = ht_enter_site(handle, &x, true);
+    return ht_leave_site(handle, false, code != HALFTONE_OK ? code : packed_bytes(handle, rows, k, batch, bytes));
 }
 
 /* ---- products ---- */
@@ -217,7 +229,7 @@ static int check_side(halftone *h, int argument, const char *at, int64_t rows, i
                        (long long)p->rows, (long long)p->k, (long long)rows, (long long)k);
     if (p->scheme != wanted.scheme || p->certificate.exponent != wanted.certificate.exponent ||
         p->certificate.needed != wanted.certificate.needed || p->has_copy != wanted.has_copy)
-        return ht_fail(h, -argument, "%c was packed for scheme %s%s, and the handle is now set to %s%s", name,
+        return ht_fail(h, -argument, "%c was packed for scheme %s%s, and the product asks for %s%s", name,
                        p->scheme->name, p->certificate.needed > 0 ? ", certified" : p->has_copy ? ", exact" : "",
                        wanted.scheme->name, wanted.certificate.needed > 0 ? ", certified" : wanted.has_copy ? ", exact" : "");
     return HALFTONE_OK;
@@ -253,12 +265,13 @@ int halftone_dgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, con
     code = ht_check_gemm(handle, &x, true, &effect);
     if (code == HALFTONE_OK)
         code = ht_check_extents(handle, &x, true, effect);
+    if (code != HALFTONE_OK || effect == EFFECT_NONE)
+        return code;
+    code = ht_enter_site(handle, &x, true);
     if (code == HALFTONE_OK && effect == EFFECT_PRODUCT)
         code = check_side(handle, 7, x.packed_a, m, k);
     if (code == HALFTONE_OK && effect == EFFECT_PRODUCT)
         code = check_side(handle, 9, x.packed_b, n, k);
-    if (code != HALFTONE_OK || effect == EFFECT_NONE)
-        return code;
     x.k = effect == EFFECT_SCALE ? 0 : x.k;
-    return ht_multiply64(handle, &x);
+    return ht_leave_site(handle, true, code != HALFTONE_OK ? code : ht_multiply64(handle, &x));
 }

@@ -166,7 +166,7 @@ static int query(halftone *h, const struct gemm_call *x, struct halftone_plan *p
         code = ht_check_limits(h, x);
     if (code != HALFTONE_OK)
         return code;
-    code = ht_enter_site(h, x);
+    code = ht_enter_site(h, x, false);
     return ht_leave_site(h, false, code != HALFTONE_OK ? code : answer(h, x, plan));
 }
 

@@ -40,8 +40,10 @@ int ht_packing_scheme(halftone *h, const struct ht_scheme_desc **scheme) {
     if (name == NULL)
         return ht_fail(h, HALFTONE_NOT_SUPPORTED,
                        "accuracy '%s' chooses the scheme by m, n and k, and a packed operand belongs to one "
-                       "scheme: set the one that halftone_query names in why_scheme with halftone_set_scheme",
-                       h->asked->accuracy.text);
+                       "scheme: %s",
+                       h->asked->accuracy.text,
+                       h->site > 0 ? "say scheme= in this line"
+                                   : "set the one that halftone_query names in why_scheme with halftone_set_scheme");
     int code = scheme_named(h, name, scheme);
     if (code == HALFTONE_OK && (*scheme)->pack == NULL)
         return ht_fail(h, HALFTONE_NOT_SUPPORTED,

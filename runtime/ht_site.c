@@ -4,17 +4,18 @@
 
 #include <stdlib.h>
 
-enum { SITES_REMEMBERED = 64, SITE_KEY_IS_SET = 1 << 24 };
+enum { SITES_REMEMBERED = 64, SITE_KEY_IS_SET = 1 << 24, PLACE_MAX = 512 };
 
 /* All that decides which line holds; without padding. */
 struct ht_site_key {
     char name[HT_SITE_TEXT];
-    int64_t m, n, k, batch, kind; /* transposes and type; SITE_KEY_IS_SET */
+    int64_t m, n, k, batch, kind; /* transposes, type, whether operands are packed; SITE_KEY_IS_SET */
 };
 
 struct ht_site {
     struct ht_site_line line;
     char *text; /* as it was given */
+    char *path; /* of the file that it stands in; NULL: it was given by itself */
     bool is_of[2];              /* FP32, FP64 products */
     int code[2];                /* what asking for it came to */
     struct ht_setting setting;
@@ -30,6 +31,13 @@ struct ht_sites {
     } remembered[SITES_REMEMBERED];
 };
 
+/* Puts it before what was said of a failure. */
+static int begin_detail(halftone *h, int code, const char *place) {
+    char said[DETAIL_MAX];
+    memcpy(said, h->detail, sizeof said);
+    return ht_fail(h, code, "%s: %.*s", place, DETAIL_MAX - PLACE_MAX, said);
+}
+
 /* ---- the table ---- */
 
 /* Forgets lines from `count` on, and what is remembered. */
@@ -37,8 +45,10 @@ static void cut_sites(halftone *h, int count) {
     struct ht_sites *const t = h->sites;
     if (t == NULL)
         return;
-    while (t->count > count)
+    while (t->count > count) {
         free(t->site[--t->count].text);
+        free(t->site[t->count].path);
+    }
     memset(t->remembered, 0, sizeof t->remembered);
     h->accuracies++; /* plans were made for other lines */
 }
@@ -98,13 +108,14 @@ static int ask_site(halftone *h, struct ht_site *s) {
     return any ? HALFTONE_OK : code;
 }
 
-/* Takes the text over. */
-static int add_site(halftone *h, const struct ht_site_line *line, char *text) {
+/* path NULL: of no file. */
+static int add_site(halftone *h, const struct ht_site_line *line, const char *text, const char *path) {
     struct ht_site made;
     memset(&made, 0, sizeof made);
     made.line = *line;
-    made.text = text;
-    int code = text == NULL ? fail_memory(h) : HALFTONE_OK;
+    made.text = copy_line(text);
+    made.path = path != NULL ? copy_line(path) : NULL;
+    int code = made.text == NULL || (path != NULL && made.path == NULL) ? fail_memory(h) : HALFTONE_OK;
     if (code == HALFTONE_OK && line->verb == 'o')
         code = ht_fail(h, HALFTONE_SITE, "a library has no original to leave a product to; say accuracy= or scheme=");
     else if (code == HALFTONE_OK && (line->api[0] != '\0' || ht_site_line_asks_range(line, HT_SITE_ORDINAL)))
@@ -114,7 +125,8 @@ static int add_site(halftone *h, const struct ht_site_line *line, char *text) {
     if (code == HALFTONE_OK)
         code = reserve_site(h);
     if (code != HALFTONE_OK) {
-        free(text);
+        free(made.text);
+        free(made.path);
         return code;
     }
     h->sites->site[h->sites->count] = made;
@@ -138,7 +150,7 @@ int halftone_set_site(halftone *handle, const char *line) {
     const int found = ht_site_line_read(text, &read, wrong);
     if (found < 0)
         return ht_fail(handle, HALFTONE_SITE, "'%s' " HT_SITE_LINE_CURE, wrong);
-    return found == 0 ? HALFTONE_OK : add_site(handle, &read, copy_line(line));
+    return found == 0 ? HALFTONE_OK : add_site(handle, &read, line, NULL);
 }
 
 struct site_file {
@@ -149,12 +161,12 @@ struct site_file {
 
 static int take_site(void *context, const struct ht_site_line *line, const char *text) {
     struct site_file *const f = (struct site_file *)context;
-    char said[DETAIL_MAX];
-    f->code = add_site(f->h, line, copy_line(text));
+    f->code = add_site(f->h, line, text, f->path);
     if (f->code == HALFTONE_OK)
         return 0;
-    memcpy(said, f->h->detail, sizeof said);
-    (void)ht_fail(f->h, f->code, "%.200s:%d: %.*s", f->path, line->number, DETAIL_MAX - 256, said);
+    char place[PLACE_MAX];
+    snprintf(place, sizeof place, "%.200s:%d", f->path, line->number);
+    (void)begin_detail(f->h, f->code, place);
     return 1;
 }
 
@@ -191,29 +203,41 @@ int halftone_at_site(halftone *handle, const char *name) {
     return HALFTONE_OK;
 }
 
-static struct ht_site_key site_key(const halftone *h, const struct gemm_call *x) {
+static struct ht_site_key site_key(const halftone *h, const struct gemm_call *x, bool is_packed) {
     struct ht_site_key key;
     memcpy(key.name, h->at.text, sizeof key.name);
-    key.m = x->m;
-    key.n = x->n;
+    key.m = is_packed ? 0 : x->m;
+    key.n = is_packed ? 0 : x->n;
     key.k = x->k;
-    key.batch = x->batch;
-    key.kind = SITE_KEY_IS_SET | (int)is_trans(x->transa) | (int)is_trans(x->transb) << 1 | (int)x->is_fp64 << 2;
+    key.batch = is_packed ? 1 : x->batch;
+    key.kind = SITE_KEY_IS_SET | (int)is_packed << 3 | (int)x->is_fp64 << 2;
+    if (!is_packed)
+        key.kind |= (int)is_trans(x->transa) | (int)is_trans(x->transb) << 1;
     return key;
 }
 
-static int walk_sites(const halftone *h, const struct gemm_call *x) {
+/* Who packs one side knows k and the name. */
+static bool is_for_packed(const struct ht_site_line *line) {
+    bool asks_more = line->op[0] != '\0';
+    for (int i = 0; i < HT_SITE_RANGES; i++)
+        asks_more = asks_more || (i != HT_SITE_K && ht_site_line_asks_range(line, (enum ht_site_range)i));
+    return !asks_more;
+}
+
+static int walk_sites(const halftone *h, const struct gemm_call *x, bool is_packed) {
     const struct ht_sites *const t = h->sites;
     const struct ht_site_call call = {"", is_trans(x->transa) ? 'T' : 'N', is_trans(x->transb) ? 'T' : 'N', {x->m, x->n, x->k, x->batch, 0}};
-    for (int i = 0; i < t->count; i++)
-        if (t->site[i].is_of[x->is_fp64] && ht_site_line_holds(&t->site[i].line, &call) &&
-            ht_site_line_names(&t->site[i].line, h->at.text))
+    for (int i = 0; i < t->count; i++) {
+        const struct ht_site *const s = &t->site[i];
+        if (s->is_of[x->is_fp64] && (!is_packed || is_for_packed(&s->line)) && ht_site_line_holds(&s->line, &call) &&
+            ht_site_line_names(&s->line, h->at.text))
             return i + 1;
+    }
     return 0;
 }
 
-static int site_of_call(halftone *h, const struct gemm_call *x) {
-    const struct ht_site_key key = site_key(h, x);
+static int site_of_call(halftone *h, const struct gemm_call *x, bool is_packed) {
+    const struct ht_site_key key = site_key(h, x, is_packed);
     const int64_t numbers[] = {key.m, key.n, key.k, key.batch, key.kind};
     uint64_t mixed = h->at.hash;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -221,29 +245,45 @@ static int site_of_call(halftone *h, const struct gemm_call *x) {
     const int slot = (int)((mixed ^ mixed >> 8) % SITES_REMEMBERED);
     if (memcmp(&key, &h->sites->remembered[slot].key, sizeof key) != 0) {
         h->sites->remembered[slot].key = key;
-        h->sites->remembered[slot].site = walk_sites(h, x);
+        h->sites->remembered[slot].site = walk_sites(h, x, is_packed);
     }
     return h->sites->remembered[slot].site;
 }
 
-int ht_enter_site(halftone *h, const struct gemm_call *x) {
+int ht_enter_site(halftone *h, const struct gemm_call *x, bool is_packed) {
     if (h->site_depth++ > 0 || h->sites == NULL || h->sites->count == 0 || (!x->is_fp64 && h->forced_kernel != NO_KERNEL))
         return HALFTONE_OK;
-    const int at = site_of_call(h, x);
-    if (at == 0)
+    h->site = site_of_call(h, x, is_packed);
+    if (h->site == 0)
         return HALFTONE_OK;
-    const struct ht_site *const s = &h->sites->site[at - 1];
+    const struct ht_site *const s = &h->sites->site[h->site - 1];
     if (s->code[x->is_fp64] != HALFTONE_OK)
-        return ht_fail(h, s->code[x->is_fp64], "line %d of the site table, '%.200s', asks %s products for what this library lacks", at,
-                       s->text, x->is_fp64 ? "FP64" : "FP32");
+        return ht_fail(h, s->code[x->is_fp64], "this library lacks what it asks %s products for", x->is_fp64 ? "FP64" : "FP32");
     h->asked = &s->setting;
-    h->site = at;
     return HALFTONE_OK;
+}
+
+/* Of a call that fails for what its line asks for, the line is said. */
+static int blame_line(halftone *h, int code) {
+    const struct ht_site *const s = &h->sites->site[h->site - 1];
+    char place[PLACE_MAX];
+    if (s->path != NULL)
+        snprintf(place, sizeof place, "%.200s:%d, '%.200s'", s->path, s->line.number, s->text);
+    else
+        snprintf(place, sizeof place, "line %d of the site table, '%.200s'", h->site, s->text);
+    return begin_detail(h, code, place);
+}
+
+static bool is_asked_too_much(int code) {
+    return code == HALFTONE_ACCURACY || code == HALFTONE_NOT_SUPPORTED || code == HALFTONE_TOO_LARGE || code == HALFTONE_UNKNOWN_SCHEME ||
+           code == HALFTONE_UNKNOWN_ACCURACY;
 }
 
 int ht_leave_site(halftone *h, bool is_product, int code) {
     if (--h->site_depth > 0)
         return code;
+    if (h->site > 0 && is_asked_too_much(code))
+        code = blame_line(h, code);
     if (is_product)
         h->last_site = code == HALFTONE_OK ? h->site : 0;
     if (is_product && h->last_site > 0)

@@ -1901,13 +1901,13 @@ static void test_sites_leave_the_handle_as_it_is(void **state) {
     const char *text = NULL;
     int64_t products = 0;
     assert_int_equal(run_and_compare(h, &p), HALFTONE_OUT_OF_DEVICE_MEMORY);
+    assert_null(strstr(halftone_last_detail(h), "line 1")); /* which did not ask for too much */
     assert_int_equal(halftone_last_site(h), 0);
     assert_int_equal(halftone_get_site(h, 0, &text, &products), HALFTONE_OK);
     assert_int_equal(products, 1);
     dev.fail_after = 0;
     assert_site(h, 'N', 'N', 31, 30, 30, "half", 0); /* the failure has left the handle's setting */
-    /* packed operands belong to what the handle is set to */
-    size_t bytes = 0, wide = 0;
+    size_t bytes = 0, wide = 0; /* of no line: sizes differ */
     assert_int_equal(halftone_set_scheme(h, "half"), HALFTONE_OK);
     assert_int_equal(halftone_packed_bytes(h, 'A', 30, 30, 1, &bytes), HALFTONE_OK);
     assert_int_equal(halftone_set_scheme(h, "wide"), HALFTONE_OK);
@@ -1929,6 +1929,89 @@ static void test_sites_of_one_shape(void **state) {
     assert_int_equal(halftone_set_site(h, "op=NT scheme=wide"), HALFTONE_OK);
     assert_site(h, 'N', 'T', 30, 30, 30, "wide", 3);
     assert_site(h, 'N', 'N', 30, 30, 30, "f16x3", 0);
+}
+
+static int64_t products_of_line(halftone *h, int line) {
+    const char *text = NULL;
+    int64_t products = -1;
+    assert_int_equal(halftone_get_site(h, line - 1, &text, &products), HALFTONE_OK);
+    return products;
+}
+
+/* Lines that ask for site= and k= alone decide packing and products of packed operands alike; others do not. */
+static void test_packed_operands_are_their_sites(void **state) {
+    halftone *h = *state;
+    static const char *const lines[] = {"site=layer1 m=-999 scheme=wide", "op=NN scheme=wide", "batch=1 scheme=wide", "site=layer* scheme=half",
+                                        "k=9000- scheme=wide", "site=fast accuracy=fp32-fast"};
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    size_t bytes = 0, own = 0;
+    assert_int_equal(halftone_packed_bytes(h, 'A', 65, 65, 1, &own), HALFTONE_OK);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(halftone_set_site(h, lines[i]), HALFTONE_OK);
+    assert_int_equal(halftone_packed_bytes(h, 'A', 65, 65, 1, &bytes), HALFTONE_OK);
+    assert_int_equal(bytes, own);
+    assert_int_equal(halftone_at_site(h, "layer1"), HALFTONE_OK);
+    assert_int_equal(halftone_query(h, 'N', 'N', 0, 0, 65, 1, &plan), HALFTONE_OK); /* remembered beside */
+    assert_int_equal(plan.site, 1);
+    assert_int_equal(halftone_packed_bytes(h, 'A', 65, 65, 1, &bytes), HALFTONE_OK);
+    assert_int_equal(bytes, 2 * 2 * HT_ATOM_BYTES); /* of half */
+    assert_int_equal(halftone_set_kernel(h, "ht_fake_wide"), HALFTONE_OK);
+    assert_int_equal(halftone_packed_bytes(h, 'A', 65, 65, 1, &bytes), HALFTONE_OK);
+    assert_int_equal(bytes, own);
+    assert_int_equal(halftone_set_kernel(h, NULL) + halftone_set_site(h, NULL), HALFTONE_OK);
+    for (int i = 3; i < 6; i++)
+        assert_int_equal(halftone_set_site(h, lines[i]), HALFTONE_OK);
+    packed_equals_unpacked(h, 'N', 'N', 70, 30, 50);
+    packed_equals_unpacked(h, 'T', 'N', 5, 130, 33);
+    assert_string_equal(fake_kernels[dev.last_kernel].scheme, "half");
+    assert_int_equal(products_of_line(h, 1), 4); /* packed ones and the others */
+    assert_int_equal(halftone_last_site(h), 1);
+    assert_int_equal(halftone_at_site(h, NULL), HALFTONE_OK);
+    packed_equals_unpacked(h, 'C', 'C', 3, 4, 9000);
+    assert_string_equal(fake_kernels[dev.last_kernel].scheme, "wide");
+    assert_int_equal(products_of_line(h, 2), 2);
+    packed_equals_unpacked(h, 'N', 'N', 70, 30, 50);
+    assert_string_equal(fake_kernels[dev.last_kernel].scheme, "f16x3");
+    assert_int_equal(halftone_last_site(h), 0);
+    assert_int_equal(halftone_at_site(h, "fast"), HALFTONE_OK);
+    assert_site(h, 'N', 'N', 30, 30, 30, "f16x3", 3);
+    assert_int_equal(halftone_packed_bytes(h, 'A', 65, 65, 1, &bytes), HALFTONE_NOT_SUPPORTED);
+    assert_non_null(strstr(halftone_last_detail(h), "line 3 of the site table, 'site=fast accuracy=fp32-fast': accuracy 'fp32-fast' chooses"));
+    assert_non_null(strstr(halftone_last_detail(h), "say scheme= in this line"));
+    assert_int_equal(halftone_at_site(h, NULL), HALFTONE_OK);
+    assert_int_equal(halftone_packed_bytes(h, 'A', 65, 65, 1, &bytes), HALFTONE_OK);
+    assert_int_equal(bytes, own);
+}
+
+/* Code and place of what a product is refused for, which query says, too. */
+static void refused_product(halftone *h, int code, const char *place, const char *says) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    struct problem p = problem_of('N', 'N', 30, 30, 4000, 0);
+    assert_int_equal(run_and_compare(h, &p), code);
+    for (int i = 0; i < 2; i++) {
+        if (strncmp(halftone_last_detail(h), place, strlen(place)) != 0 || strstr(halftone_last_detail(h), says) == NULL)
+            fail_msg("'%s', not '%s' and '%s'", halftone_last_detail(h), place, says);
+        assert_int_equal(halftone_query(h, 'N', 'N', 30, 30, 4000, 1, &plan), code);
+    }
+    assert_int_equal(halftone_last_site(h), 0);
+}
+
+static void test_a_line_that_asks_for_too_much_is_said(void **state) {
+    halftone *h = *state;
+    double x[4] = {1, 2, 3, 4}, one = 1, zero = 0;
+    char path[] = "/tmp/halftone-sites-XXXXXX", place[96];
+    static const char text[] = "# products\n\nm=1-29 scheme=half\naccuracy=reproducible\n";
+    const int file = mkstemp(path);
+    assert_true(file >= 0 && write(file, text, sizeof text - 1) == sizeof text - 1);
+    assert_int_equal(halftone_read_sites(h, path), HALFTONE_OK); /* FP64 products can have it in other libraries */
+    snprintf(place, sizeof place, "%s:4, 'accuracy=reproducible': ", path);
+    refused_product(h, HALFTONE_ACCURACY, place, "this library lacks what it asks FP32 products for");
+    assert_int_equal(halftone_dgemm(h, 'N', 'N', 1, 1, 1, &one, x, 1, x, 1, &zero, x + 1, 1), HALFTONE_ACCURACY);
+    assert_true(strncmp(halftone_last_detail(h), place, strlen(place)) == 0 && strstr(halftone_last_detail(h), "without scheme 'crt16'"));
+    assert_int_equal(halftone_set_site(h, NULL) + halftone_set_site(h, "# first") + halftone_set_site(h, "k=4000 accuracy=bits=18"), HALFTONE_OK);
+    refused_product(h, HALFTONE_ACCURACY, "line 1 of the site table, 'k=4000 accuracy=bits=18': ", "bits=18");
+    close(file);
+    unlink(path);
 }
 
 /* More products than are remembered, twice: each still has its own line. */
@@ -2413,7 +2496,8 @@ int main(void) {
         API_TEST(test_query),
         API_TEST(test_query_tells_what_runs),
         API_TEST(test_products_at_a_site_run_at_its_accuracy), API_TEST(test_sites_leave_the_handle_as_it_is),
-        API_TEST(test_sites_of_one_shape), API_TEST(test_many_sites), API_TEST(test_wrong_lines_change_nothing),
+        API_TEST(test_sites_of_one_shape), API_TEST(test_packed_operands_are_their_sites),
+        API_TEST(test_a_line_that_asks_for_too_much_is_said), API_TEST(test_many_sites), API_TEST(test_wrong_lines_change_nothing),
         API_TEST(test_a_file_of_sites_is_taken_whole_or_not_at_all),
         API_TEST(test_an_accuracy_is_a_cheapest_scheme),
         API_TEST(test_fp32_fast_wants_its_inputs),
