@@ -303,7 +303,7 @@ struct halftone {
         struct plan_key key; /* m 0: none */
         struct plan plan;
     } remembered[PLANS];
-    int forced_kernel;    /* or NO_KERNEL */
+    int forced_kernel, forced_kernel64; /* or NO_KERNEL; the second of FP64 products of its scheme */
     unsigned char *ready; /* per kernel, then per scheme for its packing: init was called */
     unsigned char *ready64;
     struct packed64 *packed64; /* by no order; none overlaps another */

@@ -35,9 +35,12 @@ static int64_t products_of(const halftone *h, const struct ht_scheme_desc *s, in
 }
 
 struct ht_choice ht_pick64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s) {
-    return ht_pick(h->set64, s->name, at_least_one(x->m), at_least_one(x->n), x->k,
-                   ht_mul(at_least_one(x->batch), products_of(h, s, x->k)),
-                   h->without_workspace ? 0 : HT_PARTIAL_LIMIT_BYTES);
+    const int64_t partial_bytes = h->without_workspace ? 0 : HT_PARTIAL_LIMIT_BYTES, batch = at_least_one(x->batch),
+                  products = products_of(h, s, x->k), m = at_least_one(x->m), n = at_least_one(x->n);
+    const int forced = h->forced_kernel64;
+    if (forced != NO_KERNEL && strcmp(h->set64->kernel[forced].scheme, s->name) == 0)
+        return ht_pick_splits(h->set64, forced, m, n, x->k, ht_mul(batch, products), partial_bytes);
+    return ht_pick_products(h->set64, s->name, m, n, x->k, batch, products, partial_bytes);
 }
 
 bool ht_predict64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s, int64_t *ns) {

@@ -131,7 +131,7 @@ int halftone_create(halftone **handle) {
     h->asked = &h->own;
     h->own.scheme = ht_auto_scheme(h->set);
     h->own.is_auto = true;
-    h->forced_kernel = NO_KERNEL;
+    h->forced_kernel = h->forced_kernel64 = NO_KERNEL;
     h->pointer_mode = HALFTONE_HOST;
     *handle = h;
     return HALFTONE_OK;
@@ -290,20 +290,25 @@ int halftone_last_check(halftone *handle, struct halftone_checked *result) {
     return code == HALFTONE_OK ? count_from_zero(handle) : code;
 }
 
+/* NO_KERNEL: the set, which may be NULL, has none of that name. */
+static int kernel_named(const struct ht_set_desc *set, const char *name) {
+    for (int i = 0; set != NULL && i < set->kernels; i++)
+        if (strcmp(set->kernel[i].name, name) == 0)
+            return i;
+    return NO_KERNEL;
+}
+
 int halftone_set_kernel(halftone *handle, const char *name) {
     int code = ht_begin(handle);
     if (code != HALFTONE_OK)
         return code;
-    if (name == NULL) {
-        handle->forced_kernel = NO_KERNEL;
-        return HALFTONE_OK;
-    }
-    for (int i = 0; i < handle->set->kernels; i++)
-        if (strcmp(handle->set->kernel[i].name, name) == 0) {
-            handle->forced_kernel = i;
-            return HALFTONE_OK;
-        }
-    return ht_fail(handle, HALFTONE_UNKNOWN_KERNEL, "no kernel '%s'", name);
+    const int single = name != NULL ? kernel_named(handle->set, name) : NO_KERNEL,
+              wide = name != NULL ? kernel_named(handle->set64, name) : NO_KERNEL;
+    if (name != NULL && single == NO_KERNEL && wide == NO_KERNEL)
+        return ht_fail(handle, HALFTONE_UNKNOWN_KERNEL, "no kernel '%s'", name);
+    handle->forced_kernel = single;
+    handle->forced_kernel64 = wide;
+    return HALFTONE_OK;
 }
 
 /* What the getters share: the handle, and where the answer goes. */
@@ -367,7 +372,9 @@ int halftone_get_recompute(halftone *handle, int *what) {
 int halftone_get_kernel(halftone *handle, const char **name) {
     const int code = begin_get(handle, name, name);
     if (code == HALFTONE_OK)
-        *name = handle->forced_kernel != NO_KERNEL ? handle->set->kernel[handle->forced_kernel].name : NULL;
+        *name = handle->forced_kernel != NO_KERNEL     ? handle->set->kernel[handle->forced_kernel].name
+                : handle->forced_kernel64 != NO_KERNEL ? handle->set64->kernel[handle->forced_kernel64].name
+                                                       : NULL;
     return code;
 }
 

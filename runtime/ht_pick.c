@@ -28,16 +28,16 @@ struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64
 }
 
 static struct ht_choice pick_tuned(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n,
-                                   int64_t k, int64_t partial_bytes) {
+                                   int64_t k, int64_t products, int64_t partial_bytes) {
     struct ht_choice none = {-1, 0, INT64_MAX};
     for (int i = 0; i < set->tuned_count; i++) {
         const struct ht_tuned *t = &set->tuned[i];
         const struct ht_kernel_desc *desc = &set->kernel[t->kernel];
         if (t->m != m || t->n != n || t->k != k || strcmp(desc->scheme, scheme) != 0 ||
-            ht_partial_bytes(m, n, 1, t->splits, ht_partial_size(desc->tile.exact_k)) > partial_bytes)
+            ht_partial_bytes(m, n, products, t->splits, ht_tile_partial_size(&desc->tile)) > partial_bytes)
             continue;
         struct ht_choice choice = {t->kernel, t->splits, 0};
-        const struct ht_problem problem = {m, n, k, 1, t->splits};
+        const struct ht_problem problem = {m, n, k, products, t->splits};
         choice.predicted_ns = ht_kernel_ns(set, desc, &problem);
         return choice;
     }
@@ -52,9 +52,14 @@ static int is_fma_only(const struct ht_set_desc *set, const char *scheme, int64_
 
 struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
                          int64_t batch, int64_t partial_bytes) {
+    return ht_pick_products(set, scheme, m, n, k, batch, 1, partial_bytes);
+}
+
+struct ht_choice ht_pick_products(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
+                                  int64_t batch, int64_t products, int64_t partial_bytes) {
     struct ht_choice best = {-1, 0, INT64_MAX};
     if (batch == 1)
-        best = pick_tuned(set, scheme, m, n, k, partial_bytes);
+        best = pick_tuned(set, scheme, m, n, k, products, partial_bytes);
     if (best.kernel >= 0)
         return best;
     const int fma_only = is_fma_only(set, scheme, k);
@@ -62,7 +67,7 @@ struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int6
         const struct ht_kernel_desc *desc = &set->kernel[i];
         if (strcmp(desc->scheme, scheme) != 0 || desc->variant[0] != '\0' || (fma_only && desc->family == HT_FAMILY_UNPACKED_WGMMA))
             continue;
-        struct ht_choice choice = ht_pick_splits(set, i, m, n, k, batch, partial_bytes);
+        struct ht_choice choice = ht_pick_splits(set, i, m, n, k, ht_mul(batch, products), partial_bytes);
         if (best.kernel < 0 || choice.predicted_ns < best.predicted_ns)
             best = choice;
     }

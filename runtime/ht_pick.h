@@ -20,6 +20,10 @@ HT_LOCAL const struct ht_scheme_desc *ht_find_scheme(const struct ht_set_desc *s
 HT_LOCAL struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n,
                                   int64_t k, int64_t batch, int64_t partial_bytes);
 
+/* The same where each entry of the batch is so many products of one launch: of moduli, or of pairs of slices. */
+HT_LOCAL struct ht_choice ht_pick_products(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
+                                           int64_t batch, int64_t products, int64_t partial_bytes);
+
 /* ns of all a call needs but the launch of its kernel: choice.predicted_ns, and packing with its launches where the kernel
  * reads panels. What schemes are compared by. */
 HT_LOCAL int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n,

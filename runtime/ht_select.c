@@ -249,7 +249,7 @@ int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int6
     now.a_entries = a_entries;
     now.b_entries = b_entries;
     now.scheme = x->is_fp64 ? h->asked->scheme64 : h->asked->scheme;
-    now.forced = h->forced_kernel;
+    now.forced = x->is_fp64 ? h->forced_kernel64 : h->forced_kernel;
     now.is_auto = h->asked->is_auto;
     now.accuracies = h->accuracies;
     now.site = h->site;

@@ -5,15 +5,16 @@
 
 #include "io/args.h"
 #include "cmd/cmd.h"
-#include "measure/session.h"
+#include "cmd/methods.h"
 #include "io/page.h"
 #include "io/progress.h"
 #include "measure/launch_direct.h"
 #include "measure/timing.h"
 #include "cmd/tune.h"
 #include "../../runtime/ht_cost.h"
+#include "../../runtime/ht_pick.h"
 
-enum { HEAD_BYTES = 900, FILL_FLOATS = 1 << 20, NO_PARTS = -1 };
+enum { HEAD_BYTES = 900, FILL_BYTES = 1 << 22, NO_PARTS = -1 };
 
 struct tuning {
     struct session session;
@@ -21,7 +22,10 @@ struct tuning {
     struct shape_list shapes;
     struct tune_log log;
     struct progress progress;
-    const float *fill; /* FILL_FLOATS of data, repeated over operands */
+    const struct ht_set_desc *set; /* whose kernels are timed: the session's, or its FP64 half */
+    int is_fp64;
+    struct session64_problem wide; /* then: the present shape's matrices */
+    void *fill;        /* FILL_BYTES of data, repeated over operands */
     double stop_at;    /* progress_clock; 0: never */
     int every_split;   /* --splits */
     int stopped, measured;
@@ -33,40 +37,66 @@ struct call {
     struct session_problem *problem;
 };
 
+static int call_wide(void *context, struct cli_error *f) {
+    struct tuning *const t = context;
+    return session64_multiply(&t->session, &t->wide, f);
+}
+
 static int call_packed(void *context, struct cli_error *f) {
     const struct call *c = context;
     return session_multiply_packed(c->session, c->problem, f);
 }
 
 /* Uniform in [-1, 1): a linear congruence is random enough for power and timing. */
-static float *make_fill(void) {
-    float *fill = malloc(FILL_FLOATS * sizeof *fill);
-    uint32_t x = 12345;
-    for (int i = 0; fill != NULL && i < FILL_FLOATS; i++) {
-        x = x * 1664525u + 1013904223u;
-        fill[i] = (float)(int32_t)x * 0x1p-31f;
+static void *make_fill(int is_fp64) {
+    void *const fill = malloc(FILL_BYTES);
+    uint64_t x = 12345;
+    for (int i = 0; fill != NULL && i < FILL_BYTES / (is_fp64 ? 8 : 4); i++) {
+        x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        if (is_fp64)
+            ((double *)fill)[i] = (double)(int64_t)x * 0x1p-63;
+        else
+            ((float *)fill)[i] = (float)(int32_t)(x >> 32) * 0x1p-31f;
     }
     return fill;
 }
 
-/* Device memory of `floats`, filled piece by piece, so that the host needs no copy of a large operand. */
-static int allocate(const struct tuning *t, float **memory, int64_t floats, struct cli_error *f) {
-    void *block = NULL;
-    int status =
-        session_device_check(ht_dev_alloc(&block, (size_t)floats * sizeof(float)), "device memory", f);
-    *memory = block;
-    for (int64_t at = 0; at < floats && status == 0; at += FILL_FLOATS) {
-        const int64_t part = floats - at < FILL_FLOATS ? floats - at : FILL_FLOATS;
-        status = session_device_check(ht_dev_upload(*memory + at, t->fill, (size_t)part * sizeof(float)),
-                                     "copy to the device", f);
+/* Device memory, filled piece by piece, so that the host needs no copy of a large operand. */
+static int allocate(const struct tuning *t, void **memory, int64_t bytes, struct cli_error *f) {
+    int status = session_device_check(ht_dev_alloc(memory, (size_t)bytes), "device memory", f);
+    for (int64_t at = 0; at < bytes && status == 0; at += FILL_BYTES) {
+        const int64_t part = bytes - at < FILL_BYTES ? bytes - at : FILL_BYTES;
+        status = session_device_check(ht_dev_upload((char *)*memory + at, t->fill, (size_t)part), "copy to the device", f);
     }
     return status;
 }
 
-static int fill_problem(const struct tuning *t, struct session_problem *p, struct cli_error *f) {
-    if (allocate(t, &p->a, p->m * p->k, f) != 0 || allocate(t, &p->b, p->k * p->n, f) != 0)
-        return -1;
-    return allocate(t, &p->c, p->m * p->n, f);
+static int fill_problem(struct tuning *t, struct session_problem *p, struct cli_error *f) {
+    const int64_t size = t->is_fp64 ? 8 : 4, bytes[3] = {p->m * p->k * size, p->k * p->n * size, p->m * p->n * size};
+    void *memory[3] = {NULL, NULL, NULL};
+    int status = 0;
+    for (int i = 0; i < 3 && status == 0; i++)
+        status = allocate(t, &memory[i], bytes[i], f);
+    if (t->is_fp64)
+        t->wide.a = memory[0], t->wide.b = memory[1], t->wide.c = memory[2];
+    else
+        p->a = memory[0], p->b = memory[1], p->c = memory[2];
+    return status;
+}
+
+/* What the library does with the shape by this kernel; NULL: by its choice. Later calls run so. */
+static int ask(struct tuning *t, const struct session_problem *p, const char *scheme, const char *kernel, struct halftone_plan *plan,
+               struct cli_error *f) {
+    *plan = (struct halftone_plan)HALFTONE_PLAN_INIT;
+    if (!t->is_fp64)
+        return session_select(&t->session, scheme, kernel, f) == 0 ? session_query(&t->session, p, plan, f) : -1;
+    const struct session64_problem wide = {.trans_a = 'N', .trans_b = 'N', .m = p->m, .n = p->n, .k = p->k, .lda = p->m, .ldb = p->k};
+    return session64_select_kernel(&t->session, scheme, kernel, f) == 0 ? session64_query(&t->session, &wide, plan, f) : -1;
+}
+
+/* Of FP64's the whole call. */
+static double predicted_of(const struct tuning *t, const struct halftone_plan *plan) {
+    return (double)(t->is_fp64 ? plan->predicted_ns : plan->kernel_ns) / 1000;
 }
 
 /* The number of parts of k to time a kernel with after `parts`; before the first and after the last NO_PARTS. As many as the library has,
@@ -85,23 +115,23 @@ static double predicted_us(const struct ht_set_desc *set, const struct ht_kernel
     return (double)ht_kernel_ns(set, k, &problem) / 1000;
 }
 
-/* On packed operands, in as many parts as the library has. */
+/* On packed operands, of FP64 products the whole call; in as many parts as the library has. */
 static int time_own(struct tuning *t, struct session_problem *p, const struct ht_kernel_desc *k, struct timing *timing,
                     struct tune_row *row, struct cli_error *f) {
-    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    struct halftone_plan plan;
     struct call call = {&t->session, p};
-    if (session_select(&t->session, k->scheme, k->name, f) != 0 || session_query(&t->session, p, &plan, f) != 0)
+    if (ask(t, p, k->scheme, k->name, &plan, f) != 0)
         return -1;
     row->splits = plan.splits;
-    row->predicted_us = (double)plan.kernel_ns / 1000;
-    return timing_measure(&t->plan, call_packed, &call, timing, f);
+    row->predicted_us = predicted_of(t, &plan);
+    return t->is_fp64 ? timing_measure(&t->plan, call_wide, t, timing, f) : timing_measure(&t->plan, call_packed, &call, timing, f);
 }
 
 static int time_parts(struct tuning *t, struct session_problem *p, const struct ht_kernel_desc *k, struct timing *timing,
                       struct tune_row *row, struct cli_error *f) {
     struct launch_direct call;
-    row->predicted_us = predicted_us(t->session.set, k, &row->shape, row->splits);
-    int status = launch_direct_open(&call, t->session.set, k, p, row->splits, f);
+    row->predicted_us = predicted_us(t->set, k, &row->shape, row->splits);
+    int status = launch_direct_open(&call, t->set, k, p, row->splits, f);
     if (status == 0)
         status = timing_measure(&t->plan, launch_direct_run, &call, timing, f);
     launch_direct_close(&call);
@@ -143,9 +173,9 @@ static int run_kernel(struct tuning *t, struct session_problem *p, const struct 
         t->stopped = t->stopped || (t->stop_at > 0 && progress_clock() >= t->stop_at);
         if (t->stopped)
             return 0;
-        if (p->a == NULL && fill_problem(t, p, f) != 0)
+        if (p->a == NULL && t->wide.a == NULL && fill_problem(t, p, f) != 0)
             return -1;
-        if (!*packed && (session_pack_prepare(&t->session, p, f) != 0 || session_pack(&t->session, p, f) != 0))
+        if (!*packed && !t->is_fp64 && (session_pack_prepare(&t->session, p, f) != 0 || session_pack(&t->session, p, f) != 0))
             return -1;
         *packed = 1;
         snprintf(what, sizeof what, "%lld x %lld x %lld %s", (long long)shape.m, (long long)shape.n,
@@ -159,16 +189,16 @@ static int run_kernel(struct tuning *t, struct session_problem *p, const struct 
 
 /* All kernels of one scheme; packs once. */
 static int run_scheme(struct tuning *t, struct session_problem *p, const char *scheme, struct cli_error *f) {
-    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    struct halftone_plan plan;
     struct pick pick;
     int packed = 0, status = 0;
-    if (session_select(&t->session, scheme, NULL, f) != 0 || session_query(&t->session, p, &plan, f) != 0)
+    if (ask(t, p, scheme, NULL, &plan, f) != 0)
         return -1;
     snprintf(pick.kernel, sizeof pick.kernel, "%s", plan.kernel);
     pick.splits = plan.splits;
-    for (int i = 0; i < t->session.set->kernels && status == 0 && !t->stopped; i++)
-        if (strcmp(t->session.set->kernel[i].scheme, scheme) == 0)
-            status = run_kernel(t, p, &t->session.set->kernel[i], &pick, &packed, f);
+    for (int i = 0; i < t->set->kernels && status == 0 && !t->stopped; i++)
+        if (strcmp(t->set->kernel[i].scheme, scheme) == 0)
+            status = run_kernel(t, p, &t->set->kernel[i], &pick, &packed, f);
     return status;
 }
 
@@ -179,16 +209,24 @@ static int is_chosen(const struct name_list *schemes, const char *name) {
     return schemes->count == 0;
 }
 
+/* FP64's integer sums are not cut into parts of k: beyond what they hold there is nothing to time. */
+static int takes(const struct tuning *t, const char *scheme, int64_t k) {
+    const struct ht_scheme_desc *const s = ht_find_scheme(t->set, scheme);
+    return !t->is_fp64 || s->exact_k == 0 || k <= s->exact_k;
+}
+
 static int run_shapes(struct tuning *t, const struct name_list *schemes, struct cli_error *f) {
     int status = 0;
     for (int i = 0; i < t->shapes.count && status == 0 && !t->stopped; i++) {
         const struct shape *s = &t->shapes.shape[i];
         struct session_problem p = {
             .trans_a = 'N', .trans_b = 'N', .m = s->m, .n = s->n, .k = s->k, .lda = s->m, .ldb = s->k, .alpha = 1};
-        for (int k = 0; k < t->session.set->schemes && status == 0; k++)
-            if (is_chosen(schemes, t->session.set->scheme[k].name))
-                status = run_scheme(t, &p, t->session.set->scheme[k].name, f);
+        t->wide = (struct session64_problem){'N', 'N', s->m, s->n, s->k, s->m, s->k, NULL, NULL, NULL};
+        for (int k = 0; k < t->set->schemes && status == 0; k++)
+            if (is_chosen(schemes, t->set->scheme[k].name) && takes(t, t->set->scheme[k].name, s->k))
+                status = run_scheme(t, &p, t->set->scheme[k].name, f);
         session_problem_close(&p);
+        session64_problem_close(&t->wide);
     }
     return status;
 }
@@ -198,10 +236,10 @@ static int count_missing(const struct tuning *t, const struct name_list *schemes
     int missing = 0;
     *all = 0;
     for (int i = 0; i < t->shapes.count; i++)
-        for (int n = 0; n < t->session.set->kernels; n++) {
-            const struct ht_kernel_desc *k = &t->session.set->kernel[n];
+        for (int n = 0; n < t->set->kernels; n++) {
+            const struct ht_kernel_desc *k = &t->set->kernel[n];
             const struct shape *s = &t->shapes.shape[i];
-            if (!is_chosen(schemes, k->scheme))
+            if (!is_chosen(schemes, k->scheme) || !takes(t, k->scheme, s->k))
                 continue;
             for (int parts = NO_PARTS; (parts = next_parts(t, k, s, parts)) != NO_PARTS; ++*all)
                 missing += tune_find(&t->log, s, k->name, parts) == NULL;
@@ -261,31 +299,50 @@ static unsigned set_mark(const struct ht_set_desc *set) {
 
 /* Only what must agree for rows to belong together. */
 static void make_head(struct tuning *t) {
-    const struct ht_set_desc *set = t->session.set;
+    const struct ht_set_desc *set = t->set;
     snprintf(t->head, sizeof t->head,
              "# halftone tune: %s, set %s (%s), kernels and model %08x\n# device: %s, %d multiprocessors\n# "
-             "kernel only, from packed "
-             "operands, split-K "
+             "%s, split-K "
              "as the library chooses it%s; median, least and most over the batches, whose short calls are queued before they start\n%s",
              halftone_version(), set->gpu, set->isa, set_mark(set), t->session.device.name,
              t->session.device.sms,
+             t->is_fp64 ? "FP64 products, whole calls, packing and what puts residues together too" : "kernel only, from packed operands",
              t->every_split ? ", and every other that it weighs where kernels read the operands as they are" : "",
              t->session.device.simulated
                  ? "# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU\n"
                  : "");
 }
 
-static int run_all(struct tuning *t, const struct name_list *schemes, const char *out, const char *html,
-                   struct cli_error *f) {
-    int all = 0;
-    if (t->session.set->tuned_count > 0)
-        return cli_error_set(f, "this set was built with TUNED=, so its picks are not the model's; build it "
-                            "without and run again");
+/* Names of the kind that is timed. */
+static int check_schemes(struct tuning *t, const struct name_list *schemes, struct cli_error *f) {
     for (int i = 0; i < schemes->count; i++)
         if (strcmp(schemes->name[i], "auto") == 0)
             return cli_error_usage(f, "--schemes: auto is no scheme of its own; `halftone info` lists them");
-        else if (session_scheme_known(&t->session, &schemes->name[i], f) != 0)
-            return -1;
+        else if (t->is_fp64 ? (session_kinds(&t->session, schemes->name[i]) & SESSION_FP64) == 0 : session_scheme_known(&t->session, &schemes->name[i], f) != 0)
+            return t->is_fp64 ? session64_select(&t->session, schemes->name[i], f) : -1;
+    return 0;
+}
+
+/* The FP64 half of the session's set, where that is asked for. */
+static int choose_set(struct tuning *t, int asked, const char *schemes, struct cli_error *f) {
+    if (methods_type(&t->session, asked, schemes, NULL, &t->is_fp64, f) != 0)
+        return -1;
+    t->set = t->is_fp64 ? t->session.set->fp64 : t->session.set;
+    if (t->set == NULL)
+        return cli_error_set(f, "this library has no scheme for FP64 products; build the set with SCHEMES=...,native64,crt15");
+    return t->is_fp64 && t->every_split
+               ? cli_error_usage(f, "--splits: FP32's kernels alone take a number of parts of choice; leave it out for FP64 products")
+               : 0;
+}
+
+static int run_all(struct tuning *t, const struct name_list *schemes, const char *out, const char *html,
+                   struct cli_error *f) {
+    int all = 0;
+    if (t->set->tuned_count > 0)
+        return cli_error_set(f, "this set was built with TUNED=, so its picks are not the model's; build it "
+                            "without and run again");
+    if (check_schemes(t, schemes, f) != 0)
+        return -1;
     make_head(t);
     if (tune_open(&t->log, out, t->head, f) != 0)
         return -1;
@@ -294,14 +351,16 @@ static int run_all(struct tuning *t, const struct name_list *schemes, const char
     printf("# %d shapes, %d measurements", t->shapes.count, all);
     printf(missing < all ? ", of which %s has %d\n" : "\n", out, all - missing);
     fflush(stdout);
+    t->fill = make_fill(t->is_fp64);
     progress_start(&t->progress, missing);
-    int status = run_shapes(t, schemes, f);
+    int status = t->fill != NULL ? run_shapes(t, schemes, f) : cli_error_memory(f, FILL_BYTES, "data");
     progress_end(&t->progress);
+    free(t->fill);
     if (status == 0 && t->stopped)
         printf("stopped by --budget after %d of %d; the same command goes on from there\n", t->measured,
                missing);
     if (status == 0)
-        status = print_summary(t->session.set, &t->log, f);
+        status = print_summary(t->set, &t->log, f);
     if (status == 0 && html != NULL)
         status = write_page(&t->log, t->head, html, f);
     tune_close(&t->log);
@@ -317,34 +376,33 @@ static int predict(struct tuning *t, struct tune_row *r, struct cli_error *f) {
                                      .k = r->shape.k,
                                      .lda = r->shape.m,
                                      .ldb = r->shape.k};
-    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    struct halftone_plan plan;
     const struct ht_kernel_desc *kernel = NULL;
     const int splits = r->splits;
-    for (int i = 0; i < t->session.set->kernels; i++)
-        if (strcmp(t->session.set->kernel[i].name, r->kernel) == 0)
-            kernel = &t->session.set->kernel[i];
+    for (int i = 0; i < t->set->kernels; i++)
+        if (strcmp(t->set->kernel[i].name, r->kernel) == 0)
+            kernel = &t->set->kernel[i];
     r->splits = 0;
     if (kernel == NULL)
         return 0;
-    if (session_select(&t->session, r->scheme, NULL, f) != 0 || session_query(&t->session, &p, &plan, f) != 0)
+    if (ask(t, &p, r->scheme, NULL, &plan, f) != 0)
         return -1;
     r->is_pick = strcmp(plan.kernel, r->kernel) == 0;
-    if (session_select(&t->session, r->scheme, r->kernel, f) != 0 ||
-        session_query(&t->session, &p, &plan, f) != 0)
+    if (ask(t, &p, r->scheme, r->kernel, &plan, f) != 0)
         return -1;
     r->splits = plan.splits;
-    r->predicted_us = (double)plan.kernel_ns / 1000;
+    r->predicted_us = predicted_of(t, &plan);
     if (plan.splits != splits && tune_find(&t->log, &r->shape, r->kernel, plan.splits) != NULL) { /* one of several that were timed */
         r->splits = splits;
         r->is_pick = 0;
-        r->predicted_us = predicted_us(t->session.set, kernel, &r->shape, splits);
+        r->predicted_us = predicted_us(t->set, kernel, &r->shape, splits);
     }
     return 0;
 }
 
 /* Kernels of a table that was measured with earlier names by those that they have in this set. */
 static void take_todays_names(struct tuning *t) {
-    const struct ht_set_desc *set = t->session.set;
+    const struct ht_set_desc *set = t->set;
     for (int i = 0; i < t->log.rows; i++) {
         struct tune_row *const r = &t->log.row[i];
         for (int j = 0; j < set->kernels; j++)
@@ -360,6 +418,10 @@ static int run_again(struct tuning *t, const char *table, const char *html, stru
     int kept = 0, lost = 0, lost_picks = 0, variants = 0;
     if (tune_read(&t->log, table, t->head, sizeof t->head, f) != 0)
         return -1;
+    if (choose_set(t, t->log.rows > 0 && session_kinds(&t->session, t->log.row[0].scheme) == SESSION_FP64, NULL, f) != 0) {
+        tune_close(&t->log);
+        return -1;
+    }
     take_todays_names(t);
     for (int i = 0; i < t->log.rows; i++) {
         struct tune_row r = t->log.row[i];
@@ -379,7 +441,7 @@ static int run_again(struct tuning *t, const char *table, const char *html, stru
            "be split "
            "otherwise: %d of %d times, %d of them of a pick, and %d of ablation variants\n",
            t->head, lost, kept + lost, lost_picks, variants);
-    int status = print_summary(t->session.set, &t->log, f);
+    int status = print_summary(t->set, &t->log, f);
     if (status == 0 && html != NULL)
         status = write_page(&t->log, t->head, html, f);
     tune_close(&t->log);
@@ -391,13 +453,13 @@ static int run(int argc, char **argv, struct cli_error *f) {
     const char *again = NULL, *file = NULL, *schemes = NULL, *seconds = "0.05", *budget = NULL, *out = NULL,
                *html = NULL, *none[1];
     struct name_list names = {NULL, NULL, 0};
-    int count = 0;
+    int count = 0, is_fp64 = 0;
     double budget_seconds = 0;
     const struct option options[] = {{"--shapes", &file, NULL},     {"--out", &out, NULL},
                                      {"--schemes", &schemes, NULL}, {"--seconds", &seconds, NULL},
                                      {"--budget", &budget, NULL},   {"--html", &html, NULL},
                                      {"--again", &again, NULL},     {"--splits", NULL, &t.every_split},
-                                     {NULL, NULL, NULL}};
+                                     {"--fp64", NULL, &is_fp64},    {NULL, NULL, NULL}};
     memset(&t, 0, sizeof t);
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         args_seconds("--seconds", seconds, &t.plan.seconds, f) != 0 ||
@@ -407,9 +469,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
         return cli_error_usage(
             f, "--shapes FILE and --out FILE.tsv are needed; bench/shapes.txt holds public shapes");
     t.stop_at = budget != NULL ? progress_clock() + budget_seconds : 0;
-    float *fill = make_fill();
-    t.fill = fill;
-    int status = fill == NULL ? cli_error_memory(f, 4.0 * FILL_FLOATS, "data") : page_check(html, f);
+    int status = page_check(html, f);
     if (status == 0 && file != NULL)
         status = shapes_read(&t.shapes, file, f);
     if (status == 0 && schemes != NULL)
@@ -421,19 +481,20 @@ static int run(int argc, char **argv, struct cli_error *f) {
         t.plan.simulated = t.session.device.simulated;
         t.plan.facts = facts;
         t.plan.queued = 1;
-        status = again != NULL ? run_again(&t, again, html, f) : run_all(&t, &names, out, html, f);
+        status = again != NULL ? run_again(&t, again, html, f) : choose_set(&t, is_fp64, schemes, f);
+        if (status == 0 && again == NULL)
+            status = run_all(&t, &names, out, html, f);
         device_info_close(facts);
         session_close(&t.session);
     }
     shapes_free(&t.shapes);
     args_names_free(&names);
-    free(fill);
     return status;
 }
 
 const struct command cmd_tune = {
     "tune", "times every kernel over many shapes; what the analytic pick loses",
-    "Usage: halftone tune --shapes FILE --out FILE.tsv [--schemes x,y] [--splits] [--seconds S] [--budget S] "
+    "Usage: halftone tune --shapes FILE --out FILE.tsv [--schemes x,y] [--fp64 | --splits] [--seconds S] [--budget S] "
     "[--html FILE]\n\n"
     "Times every kernel of the set, ablation variants too, from packed operands on every shape, and compares "
     "what the\n"
@@ -443,6 +504,8 @@ const struct command cmd_tune = {
     "that takes the\n"
     "fastest kernel for these shapes. In the simulator times mean nothing.\n\n"
     "  --shapes FILE  lines `m n k`, # comments (bench/shapes.txt)\n"
+    "  --fp64         FP64 products, also where --schemes names theirs (native64, crt15): whole calls of every kernel; the table joined\n"
+    "                 to another of the same set (cat) is one for TUNED=\n"
     "  --splits       every number of parts of k that the library weighs, where kernels read the operands as they are;\n"
     "                 else each kernel in as many as the model gives it\n"
     "  --seconds S    per measurement, after a warm-up (default 0.05)\n"

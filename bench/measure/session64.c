@@ -44,6 +44,10 @@ int session64_select(struct session *e, const char *method, struct cli_error *f)
     return session_check(e, accuracy != NULL ? halftone_dset_accuracy(e->handle, accuracy) : halftone_dset_scheme(e->handle, method), method, f);
 }
 
+int session64_select_kernel(struct session *e, const char *scheme, const char *kernel, struct cli_error *f) {
+    return session64_select(e, scheme, f) == 0 ? session_check(e, halftone_set_kernel(e->handle, kernel), kernel != NULL ? kernel : scheme, f) : -1;
+}
+
 int session64_query(struct session *e, const struct session64_problem *p, struct halftone_plan *plan, struct cli_error *f) {
     *plan = (struct halftone_plan)HALFTONE_PLAN_INIT;
     return session_check(e, halftone_dquery(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, 1, plan), "query", f);

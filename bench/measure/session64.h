@@ -19,6 +19,8 @@ int session64_problem_result(const struct session64_problem *p, double *c, struc
 
 /* method: as in halftone_dschemes, "auto", or SESSION_ACCURACY followed by what halftone_dset_accuracy takes. */
 int session64_select(struct session *e, const char *method, struct cli_error *f);
+/* The same, with a kernel of the scheme instead of the library's choice; NULL: its choice. */
+int session64_select_kernel(struct session *e, const char *scheme, const char *kernel, struct cli_error *f);
 int session64_query(struct session *e, const struct session64_problem *p, struct halftone_plan *plan, struct cli_error *f);
 int session64_workspace(struct session *e, const struct session64_problem *p, size_t *bytes, struct cli_error *f);
 int session64_multiply(struct session *e, const struct session64_problem *p, struct cli_error *f); /* asynchronous */

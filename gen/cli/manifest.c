@@ -212,19 +212,21 @@ static void dispatch_desc(struct text *out, const struct emit_context *c, struct
     const struct ht_machine machine = model_machine(g);
     char reduce[PLAN_NAME_MAX];
     emit_reduce_name(reduce, sizeof reduce, NULL, c->isa);
+    const int tuned = tuned_dispatch(out, c->tuned, h.mark, g->name, h.first, h.end);
     text_addf(out,
-              "const struct ht_set_desc ht_set%s_%s = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    "
+              "%sconst struct ht_set_desc ht_set%s_%s = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    "
               "%d, %d, " I64 ", " I64 ",\n    " I64 ", " I64 ", " I64 ", " I64 ", " I64 ", " I64 ", " I64
               ",\n    %d, %d, ",
-              h.mark, g->name, g->name, c->isa->name, HT_GENERATOR_VERSION, c->isa->sim_model, c->isa->arch,
-              isa_is_exact(c->isa), machine.sms, machine.clock_mhz, g->copy_gbps, machine.l2_gbps,
-              machine.dram_gbps, machine.launch_ns, machine.l2_resident_bytes, machine.l2_latency_cycles,
-              machine.splitk_partial_cycles, h.end - h.first, schemes);
+              *h.mark ? "static " : "", h.mark, g->name, g->name, c->isa->name, HT_GENERATOR_VERSION,
+              c->isa->sim_model, c->isa->arch, isa_is_exact(c->isa), machine.sms, machine.clock_mhz,
+              g->copy_gbps, machine.l2_gbps, machine.dram_gbps, machine.launch_ns, machine.l2_resident_bytes,
+              machine.l2_latency_cycles, machine.splitk_partial_cycles, h.end - h.first, schemes);
     if (schemes > 0)
         text_addf(out, "kernels%s_%s, schemes%s_%s,\n", h.mark, g->name, h.mark, g->name);
     else
         text_add(out, "NULL, NULL,\n");
-    text_addf(out, "    %s_launch,\n", reduce);
+    text_addf(out, "    %s_launch,\n    %d, %s%s%s%s, ", reduce, tuned, tuned ? "tuned" : "NULL",
+              tuned ? h.mark : "", tuned ? "_" : "", tuned ? g->name : "");
 }
 
 static void dispatch_set(struct text *out, const struct emit_context *c, const struct plan_set *set) {
@@ -232,22 +234,18 @@ static void dispatch_set(struct text *out, const struct emit_context *c, const s
     const struct half fp32 = half_of(set, NUMBER_F32), fp64 = half_of(set, NUMBER_F64);
     const int schemes = dispatch_half(out, c, set, fp32), schemes64 = dispatch_half(out, c, set, fp64);
     if (schemes64 > 0) {
-        text_add(out, "static ");
         dispatch_desc(out, c, fp64, schemes64);
         char reduce[PLAN_NAME_MAX] = "NULL";
         for (int i = fp64.first; i < fp64.end; i++)
             if (scheme_is_unpacked(set->plan[i].on.s))
                 emit_reduce_name(reduce, sizeof reduce, set->plan[i].on.s, c->isa);
         const char *const launch = strcmp(reduce, "NULL") != 0 ? "_launch" : "";
-        text_addf(out, "    0, NULL, \"\", \"\", NULL, %s%s};\n\n", reduce, launch);
+        text_addf(out, "\"\", \"\", NULL, %s%s};\n\n", reduce, launch);
     }
-    if (c->tuned)
-        tuned_dispatch(out, c->tuned, gpu);
     if (!c->inner)
         text_addf(out, "extern const struct ht_set_desc ht_set_%s;\n", gpu);
     dispatch_desc(out, c, fp32, schemes);
-    text_addf(out, "    %d, %s%s, \"%s\", \"%s\", %s%s, NULL};\n\n", c->tuned ? c->tuned->count : 0,
-              c->tuned ? "tuned_" : "NULL", c->tuned ? gpu : "", scheme_of_role(AUTO_FIRST),
+    text_addf(out, "\"%s\", \"%s\", %s%s, NULL};\n\n", scheme_of_role(AUTO_FIRST),
               scheme_of_role(AUTO_FALLBACK), schemes64 > 0 ? "&ht_set64_" : "NULL", schemes64 > 0 ? gpu : "");
 }
 

@@ -93,23 +93,19 @@ static struct tuned_entry *entry_of(struct reader *r, const struct shape *s, con
  * as the kernel's bound and buffers are made for. */
 static bool may_run(const struct reader *r, const struct plan *p, const struct shape *s, int64_t splits) {
     const struct ht_tile *c = &p->cost.walk;
-    const int64_t steps = ht_ceil_div(s->k, c->step_k), most = c->no_split_k ? 1
-                                                               : steps < HT_PICK_SPLITS_MAX
-                                                                   ? steps
-                                                                   : HT_PICK_SPLITS_MAX;
+    const int64_t steps = ht_ceil_div(s->k, c->step_k),
+                  most = c->no_split_k ? 1 : steps < HT_PICK_SPLITS_MAX ? steps : HT_PICK_SPLITS_MAX;
     if (p->variant != VARIANT_PIPELINE)
         return err_user(r->path, r->line,
                         "kernel '%s' is never dispatched for a shape: it is the variant '%s'; remove the row",
                         p->name, variant_name(p->variant));
     if (splits > most)
-        return err_user(r->path, r->line,
-                        "splits " I64 ": kernel '%s' can cut k = " I64 " into " I64
+        return err_user(r->path, r->line, "splits " I64 ": kernel '%s' can cut k = " I64 " into " I64
                         " parts at most (steps of %d); remove the row",
                         splits, p->name, s->k, most, (int)c->step_k);
     if (c->exact_k > 0 && ht_ceil_div(steps, splits) > c->exact_k / c->step_k)
-        return err_user(r->path, r->line,
-                        "splits " I64 ": the sums of kernel '%s' are exact up to %d k, so k = " I64
-                        " needs more parts; remove the row",
+        return err_user(r->path, r->line, "splits " I64 ": the sums of kernel '%s' are exact up to %d k, so "
+                        "k = " I64 " needs more parts; remove the row",
                         splits, p->name, (int)c->exact_k, s->k);
     return true;
 }
@@ -194,26 +190,29 @@ bool tuned_read(struct tuned *t, const char *path, const struct plan_set *set, c
         if (newline) /* a line without its end was being written when tune was stopped */
             ok = read_line(&r, bytes.data + at, end - at);
     }
-    if (ok && t->count == 0) {
-        err_user(path, 0, "holds no measurement");
-        ok = false;
-    }
+    if (ok && t->count == 0)
+        ok = err_user(path, 0, "holds no measurement");
     text_free(&bytes);
     if (!ok)
         tuned_free(t);
     return ok;
 }
 
-void tuned_dispatch(struct text *out, const struct tuned *t, const char *gpu) {
-    text_addf(out, "/* fastest measured, from %s, checksum %016" PRIx64 ": m, n, k, kernel, splits */\n",
-              t->file, t->checksum);
-    text_addf(out, "static const struct ht_tuned tuned_%s[] = {\n", gpu);
-    for (int i = 0; i < t->count; i++) {
+int tuned_dispatch(struct text *out, const struct tuned *t, const char *mark, const char *gpu, int first,
+                   int end) {
+    int count = 0;
+    for (int i = 0; t && i < t->count; i++) {
         const struct tuned_entry *e = &t->entry[i];
+        if (e->plan < first || e->plan >= end)
+            continue;
+        if (count++ == 0)
+            text_addf(out, "/* fastest measured, from %s, checksum %016" PRIx64 ": m, n, k, kernel, splits */"
+                      "\nstatic const struct ht_tuned tuned%s_%s[] = {\n", t->file, t->checksum, mark, gpu);
         text_addf(out, "    {" I64 ", " I64 ", " I64 ", %d, %d},\n", e->shape.m, e->shape.n, e->shape.k,
-                  e->plan, e->splits);
+                  e->plan - first, e->splits);
     }
-    text_add(out, "};\n\n");
+    text_add(out, count > 0 ? "};\n\n" : "");
+    return count;
 }
 
 /* Worked example (test): picks of 100 and 125 us where 100 and 100 are best: speeds 100 and 80 %, 90 % in the
@@ -237,8 +236,7 @@ void tuned_loss(struct text *out, const struct tuned *t) {
         return;
     }
     const struct shape *s = &t->entry[at].shape;
-    text_addf(out,
-              "tuned: %d shapes and schemes; there the analytic pick reaches " I64
+    text_addf(out, "tuned: %d shapes and schemes; there the analytic pick reaches " I64
               ".%d %% of the fastest in the mean, " I64 ".%d %% at worst (" I64 " x " I64 " x " I64 ")\n",
               cases, sum / cases / 10, (int)(sum / cases % 10), worst / 10, (int)(worst % 10), s->m, s->n,
               s->k);

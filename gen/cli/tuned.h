@@ -26,7 +26,9 @@ bool tuned_is_of(const char *path, const char *gpu);
 bool tuned_read(struct tuned *t, const char *path, const struct plan_set *set, const char *gpu);
 void tuned_free(struct tuned *t);
 
-/* The table as C for dispatch.c, named after the GPU; what the analytic pick loses, as a sentence. */
-void tuned_dispatch(struct text *out, const struct tuned *t, const char *gpu);
+/* The entries of plans from `first` to before `end`, counted from there, as C for dispatch.c, the array's
+ * name ending in mark and GPU; how many. What the analytic pick loses, as a sentence. */
+int tuned_dispatch(struct text *out, const struct tuned *t, const char *mark, const char *gpu, int first,
+                   int end);
 void tuned_loss(struct text *out, const struct tuned *t);
 #endif

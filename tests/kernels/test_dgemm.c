@@ -185,6 +185,38 @@ static void right_with_each_kernel(void **s) {
     }
 }
 
+/* By halftone_set_kernel: where its scheme does, and results are right; other schemes keep theirs. */
+static void a_kernel_by_name_runs_where_its_scheme_does(void **s) {
+    const struct ht_set_desc *const set = set_of_handle()->fp64;
+    const struct problem p = {"integers", 'N', 'T', 70, 66, 130, 1, 2, -1, false};
+    const char *name = NULL;
+    (void)s;
+    for (int i = 0; i < set->kernels; i++) {
+        const struct ht_kernel_desc *const k = &set->kernel[i];
+        struct halftone_plan plan = HALFTONE_PLAN_INIT, other = HALFTONE_PLAN_INIT;
+        if (k->ozaki != NULL)
+            continue;
+        check_code(halftone_set_kernel(handle, k->name), k->name);
+        check_code(halftone_get_kernel(handle, &name), "get");
+        assert_string_equal(name, k->name);
+        check_code(halftone_dset_scheme(handle, k->scheme), k->scheme);
+        check_code(halftone_dquery(handle, p.ta, p.tb, p.m, p.n, p.k, p.batch, &plan), k->name);
+        assert_string_equal(plan.kernel, k->name);
+        norm_bound = plan.fixed_point ? plan.error_bound : 0;
+        check(&p, NULL);
+        norm_bound = 0;
+        const char *const another = strcmp(k->scheme, "native64") == 0 ? set->scheme[0].name : "native64";
+        if (halftone_dset_scheme(handle, another) == HALFTONE_OK) {
+            check_code(halftone_dquery(handle, p.ta, p.tb, p.m, p.n, p.k, p.batch, &other), another);
+            assert_true(strcmp(another, k->scheme) == 0 || strcmp(other.kernel, k->name) != 0);
+        }
+    }
+    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+    check_code(halftone_get_kernel(handle, &name), "get");
+    assert_null(name);
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+}
+
 static void nonfinite_rows_are_nan(const char *name) {
     double a[3] = {1, NAN, 2}, b[2] = {INFINITY, 3}, c[6] = {0};
     const double one = 1, zero = 0;
@@ -577,6 +609,7 @@ static int setup(void **s) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(right_in_all_transposes_sizes_and_families), cmocka_unit_test(right_with_each_kernel),
+        cmocka_unit_test(a_kernel_by_name_runs_where_its_scheme_does),
         cmocka_unit_test(by_residues), cmocka_unit_test(by_slices), cmocka_unit_test(exact_results_are_correctly_rounded),
         cmocka_unit_test(batches_of_residues_are_cut), cmocka_unit_test(accuracies_choose_schemes),
         cmocka_unit_test(sites_choose_schemes), cmocka_unit_test(batches_take_each_entry), cmocka_unit_test(a_long_k_is_split),

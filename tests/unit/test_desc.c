@@ -480,6 +480,13 @@ static void test_tuned_shape_wins(void **state) {
                      ht_pick(&set, "f16x3", 4096, 4096, 4096, 2, INT64_MAX).kernel);
     assert_int_equal(ht_pick(&set, "f16x3", 4096, 4096, 4097, 1, 0).kernel, model.kernel);
     assert_int_equal(ht_pick(&set, "half", 4096, 4096, 4096, 1, INT64_MAX).kernel, -1);
+    c = ht_pick_products(&set, "f16x3", 4096, 4096, 4096, 1, 15, INT64_MAX); /* of moduli, in one launch: no batch */
+    assert_int_equal(c.kernel, 1 - model.kernel);
+    assert_int_equal(c.splits, 2);
+    assert_int_equal(ht_pick_products(&set, "f16x3", 4096, 4096, 4096, 1, 15, 15 * 2 * 4 * INT64_C(4096) * 4096 - 1).kernel,
+                     ht_pick_products(&set, "f16x3", 4096, 4096, 4097, 1, 15, 0).kernel);
+    assert_int_equal(ht_pick_products(&set, "f16x3", 4096, 4096, 4096, 2, 15, 0).kernel,
+                     ht_pick_products(&set, "f16x3", 4096, 4096, 4096, 2, 15, INT64_MAX).kernel);
 }
 
 /* Code for an older capability may ask for more shared memory than a later GPU has: a800's set on an RTX 3090. */

@@ -221,6 +221,76 @@ def test_what_is_held_against_the_hand_written_budget(tmp_path):
         assert (same == "equal") == (hand == first) and float(other) >= float(hand_us), (scheme, shape)
 
 
+@pytest.fixture(scope="module")
+def table64(shapes):
+    path = shapes.parent / "fp64.tsv"
+    tune("--shapes", shapes, "--out", path, "--schemes", "native64,crt15", "--seconds", "0.001", "--html", path.with_suffix(".html"))
+    return path
+
+
+def test_fp64_kernels_are_timed_like_others(table64, shapes, tmp_path):
+    """Whole calls: every kernel of every shape once, one pick; continued, asked again, and never joined by FP32's."""
+    wanted = sorted((n, k) for n in ("64", "33") for k, s in kernels().items() if s in ("native64", "crt15"))
+    assert sorted((r["n"], r["kernel"]) for r in rows(table64)) == wanted and any("gemv64" in k for _, k in wanted) and len(wanted) > 12
+    assert all(sum(r["pick"] == "1" for r in rows(table64) if (r["n"], r["scheme"]) == (n, s)) == 1 for n in ("64", "33") for s in ("native64", "crt15"))
+    assert all(float(r["predicted_us"]) > 10 for r in rows(table64) if r["scheme"] == "crt15")  # three launches and more
+    assert "whole calls" in table64.read_text() and "FP64 products" in table64.with_suffix(".html").read_text()
+    before = table64.read_bytes()
+    args = ["--shapes", shapes, "--out", table64, "--schemes", "native64,crt15", "--seconds", "0.001"]
+    assert f"has {len(wanted)}" in tune(*args, "--fp64").stdout and table64.read_bytes() == before
+    again = tune("--again", table64).stdout
+    assert "0 of %d times" % len(wanted) in again and "crt15 " in again
+    run = tune("--shapes", shapes, "--out", table64, "--schemes", "half", check=False)
+    assert run.returncode == 1 and "not continued" in run.stderr and table64.read_bytes() == before
+    sums = tmp_path / "long.txt"
+    sums.write_text("1 1 131073\n")  # beyond what sums of digits hold
+    run = tune("--shapes", sums, "--out", tmp_path / "t.tsv", "--schemes", "i8x28", "--seconds", "0.001")
+    assert "0 measurements" in run.stdout and not rows(tmp_path / "t.tsv")
+
+
+@pytest.mark.parametrize("args, words", [
+    (["--schemes", "native64,f16x3"], ["FP32's and FP64's together"]), (["--fp64", "--schemes", "half"], ["FP32's and FP64's together"]),
+    (["--fp64", "--splits"], ["--splits", "leave it out"]), (["--fp64", "--schemes", "auto"], ["auto is no scheme"]),
+    (["--fp64", "--schemes", "crt99"], ["crt99"]), (["--fp64", "--shapes", "{t}/none"], ["none", "cannot be opened"])])
+def test_bad_requests_of_fp64(args, words, shapes, tmp_path):
+    run = tune("--shapes", shapes, "--out", tmp_path / "x.tsv", *[a.format(t=tmp_path) for a in args], check=False)
+    assert run.returncode != 0 and all(w in run.stderr for w in words), run.stderr
+    assert run.stderr.count("\n") == 1 and not list(tmp_path.iterdir())
+
+
+def asked(folder, question):
+    """What a program beside the set's table and ht_pick prints."""
+    (folder / "ask.c").write_text('#include <stdio.h>\n#include "ht_pick.h"\nint main(void) {\n' + question + "}\n")
+    dispatch = (folder / "set/dispatch.c").read_text()
+    stubs = re.findall(r"^int (\w+)\((.*)\);$", dispatch, re.M)
+    (folder / "stubs.c").write_text('#include "ht_abi.h"\n#include "ht_abi64.h"\n' + "".join(f"int {n}({a}) {{ return 0; }}\n" for n, a in stubs))
+    subprocess.run(["gcc", "-w", "-I" + str(ROOT / "runtime"), "-o", folder / "ask", folder / "ask.c", folder / "stubs.c", folder / "set/dispatch.c",
+                    ROOT / "runtime/ht_pick.c"], check=True)
+    return subprocess.run([folder / "ask"], capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_a_tuned_set_dispatches_what_was_fastest_in_fp64(table, table64, tmp_path):
+    """Of a table that two make together: FP32's kernels and FP64's each in its own list; other shapes, and batches, get the model's."""
+    pick = {(r["n"], r["scheme"]): r["kernel"] for r in [*rows(table64), *rows(table)] if r["pick"] == "1"}
+    other = {s: next(k for k, of in kernels().items() if of == s and k != pick["64", s] and "gemv" not in k) for s in ("native64", "crt15", "f16x3")}
+    for t, schemes in ((table64, ("native64", "crt15")), (table, ("f16x3",))):
+        times = {("64", k): "900" for k, s in kernels().items() if s in schemes} | {("64", other[s]): "100" for s in schemes}
+        changed(t, tmp_path / t.name, times)
+    (tmp_path / "both.tsv").write_text((tmp_path / table.name).read_text() + (tmp_path / table64.name).read_text())
+    gen("emit", "--gpu", "a800", "--out", tmp_path / "set", "--tuned", tmp_path / "both.tsv")
+    question = "".join(f'    for (int i = 0; i < 3; i++)\n        puts({s}->kernel[ht_pick_products({s}, "{scheme}", i == 1 ? 65 : 64, 64, 64, i == 2 ? 2 : 1, '
+                       f'{15 if scheme == "crt15" else 1}, 0).kernel].name);\n' for scheme, s in (("native64", "ht_sets[0]->fp64"), ("crt15", "ht_sets[0]->fp64"), ("f16x3", "ht_sets[0]")))
+    said = asked(tmp_path, question)
+    for i, scheme in enumerate(("native64", "crt15", "f16x3")):
+        tuned, larger, batch = said[3 * i:3 * i + 3]
+        assert tuned == other[scheme] and larger != tuned and batch != tuned, said
+    dispatch = (tmp_path / "set/dispatch.c").read_text()
+    assert dispatch.count("struct ht_tuned ") == 2 and "tuned64_a800" in dispatch
+    gen("emit", "--gpu", "a800", "--out", tmp_path / "wide", "--tuned", tmp_path / table64.name)  # FP64's alone
+    alone = (tmp_path / "wide/dispatch.c").read_text()
+    assert alone.count("struct ht_tuned ") == 1 and "0, NULL, \"f16x3\"" in alone and "tuned64_a800, " in alone
+
+
 def changed(table, path, times):
     """The table with the measured time of each (n, kernel) replaced."""
     lines = []
@@ -253,15 +323,8 @@ def test_a_tuned_set_dispatches_what_was_fastest(table, tmp_path):
     for p in plain.iterdir(): # kernels are the same, only the dispatch differs
         assert (p.read_bytes() == (tmp_path / "set" / p.name).read_bytes()) == (p.name != "dispatch.c"), p.name
     # compiled beside ht_pick: the tuned shape gets its kernel, others the model's
-    (tmp_path / "ask.c").write_text('#include <stdio.h>\n#include "ht_pick.h"\nint main(void) {\n'
-        '    for (int n = 64; n <= 65; n++)\n'
-        '        puts(ht_sets[0]->kernel[ht_pick(ht_sets[0], "f16x3", n, n, n, 1, 0).kernel].name);\n}\n')
-    stubs = re.findall(r"^int (\w+)\((.*)\);$", dispatch, re.M)
-    (tmp_path / "stubs.c").write_text('#include "ht_abi.h"\n' + "".join(f"int {n}({a}) {{ return 0; }}\n" for n, a in stubs))
-    binary = tmp_path / "ask"
-    subprocess.run(["gcc", "-w", "-I" + str(ROOT / "runtime"), "-o", binary, tmp_path / "ask.c", tmp_path / "stubs.c",
-                    tmp_path / "set/dispatch.c", ROOT / "runtime/ht_pick.c"], check=True)
-    said = subprocess.run([binary], capture_output=True, text=True, check=True).stdout.split()
+    said = asked(tmp_path, '    for (int n = 64; n <= 65; n++)\n'
+                           '        puts(ht_sets[0]->kernel[ht_pick(ht_sets[0], "f16x3", n, n, n, 1, 0).kernel].name);\n')
     assert said[0] == other and said[1] != other
 
 
