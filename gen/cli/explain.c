@@ -77,7 +77,7 @@ int64_t explain_milli_tflops(const struct shape *shape, int64_t ns) {
 /* The scheme's ceiling in GFLOPS: the matrix unit's data-sheet rate over the number of products. Example
  * (test): MI210, 3 products: 104 * 512 * 2 * 1700 / 3 / 1000 = 60,347 GFLOPS. */
 int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s) {
-    return 2 * model_fma_per_cycle(g, s) * g->sms * g->clock_mhz / s->products / 1000;
+    return 2 * model_fma_per_cycle(g, s) * g->sms * g->clock_mhz / (s->products * scheme_alike(s)) / 1000;
 }
 
 void explain_add_tile(struct text *out, const struct listing *l, const struct tile *t) {
@@ -99,9 +99,11 @@ static bool multiplies_fp32(const struct listing *l) {
 
 void explain_add_kernels(struct text *out, const struct listing *l) {
     const struct isa *isa = l->isa;
+    const struct skeleton *const k = target_main(l->g, isa, l->s).skeleton;
     const bool by_fp64 = l->s->in == NUMBER_F64 && scheme_is_unpacked(l->s);
     const char *const unit = by_fp64                                ? isa->fp64_mma ? "DMMA" : "FP64 FMA"
                              : multiplies_fp32(l) && !isa->mfma_f32 ? "FP32 FMAs"
+                             : isa->wgmma && !k->unpacked && !k->persistent ? "mma.sync"
                                                                     : isa_instruction(isa);
     text_addf(out, "Kernels: %s, compiled for %s.", unit, isa->name);
     if (isa->absent)
@@ -129,8 +131,7 @@ void explain_add_ceiling(struct text *out, const struct listing *l) {
     const int64_t ceiling = explain_ceiling_gflops(g, l->s);
     if (l->s->in == NUMBER_F64) {
         text_addf(out, "the data-sheet rate of %s%s is " MILLI " TFLOPS.", scheme_operands(l->s),
-                  l->s->moduli > 0 ? " over the moduli" : "",
-                  AS_MILLI(ceiling / (l->s->moduli > 0 ? l->s->moduli : 1)));
+                  l->s->moduli > 0 ? " over the moduli" : "", AS_MILLI(ceiling));
         return;
     }
     text_addf(out,
@@ -218,13 +219,13 @@ static void print_head(struct text *out, const struct listing *l) {
               g->warps_per_sm, g->schedulers_per_sm,
               model_fma_per_cycle(g, l->s) / (multiplies_fp32(l) ? l->s->products : 1),
               multiplies_fp32(l) ? "FP32" : scheme_operands(l->s));
-    text_addf(out,
-              "        per thread " I64 " registers; per block " I64 " bytes of shared memory, " I64
+    text_addf(out, "        per thread " I64 " registers; per block " I64 " bytes of shared memory, " I64
               " threads; L2 " I64 " GB/s, device memory " I64 " GB/s.\n",
               g->registers_per_thread_max, g->smem_per_block_bytes, g->threads_per_block_max, g->l2_gbps,
               g->dram_gbps);
-    text_addf(out, "Scheme: %d slices, %d products, %d accumulators. %s.\n", l->s->slices, l->s->products,
-              l->s->accumulators, l->s->paper);
+    text_addf(out, "Scheme: %d slices, %d products, %d accumulators. %s.\n",
+              l->s->slices * scheme_alike(l->s), l->s->products * scheme_alike(l->s), l->s->accumulators,
+              l->s->paper);
     explain_add_kernels(out, l);
     text_add(out, "\nCeiling: ");
     explain_add_ceiling(out, l);
@@ -320,7 +321,7 @@ void explain_take_apart(const struct listing *l, const struct candidate *c, int6
     const struct model_cycles k = model_cycles(&c->cost);
     struct model_step s;
     model_step_of(&c->on, t, c->cost.blocks_per_sm, &s);
-    const int64_t steps = ht_ceil_div(l->shape.k, t->bk), p = c->cost.blocks_per_sm;
+    const int64_t steps = ht_ceil_div(l->shape.k, t->bk) * scheme_alike(l->s), p = c->cost.blocks_per_sm;
     const int64_t tiles = ht_mul(ht_ceil_div(l->shape.m, t->bm), ht_ceil_div(l->shape.n, t->bn));
     const int64_t of_sm = ht_mul(tiles, steps) / l->g->sms;
     const int64_t stall = k.latency_x256 - k.busy_x256;

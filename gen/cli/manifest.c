@@ -239,8 +239,7 @@ static void dispatch_set(struct text *out, const struct emit_context *c, const s
         for (int i = fp64.first; i < fp64.end; i++)
             if (scheme_is_unpacked(set->plan[i].on.s))
                 emit_reduce_name(reduce, sizeof reduce, set->plan[i].on.s, c->isa);
-        const char *const launch = strcmp(reduce, "NULL") != 0 ? "_launch" : "";
-        text_addf(out, "\"\", \"\", NULL, %s%s};\n\n", reduce, launch);
+        text_addf(out, "\"\", \"\", NULL, %s%s};\n\n", reduce, strcmp(reduce, "NULL") != 0 ? "_launch" : "");
     }
     if (!c->inner)
         text_addf(out, "extern const struct ht_set_desc ht_set_%s;\n", gpu);

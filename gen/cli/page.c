@@ -31,8 +31,8 @@ static void write_facts(struct text *out, const struct page *p) {
     } numbers[] = {{"m", l->shape.m},
                    {"n", l->shape.n},
                    {"k", l->shape.k},
-                   {"slices", l->s->slices},
-                   {"products", l->s->products},
+                   {"slices", l->s->slices * scheme_alike(l->s)},
+                   {"products", l->s->products * scheme_alike(l->s)},
                    {"ceiling_gflops", explain_ceiling_gflops(g, l->s)},
                    {"native_gflops", g->native_fp32_gflops},
                    {"dram_gbps", g->dram_gbps},
@@ -128,8 +128,8 @@ static void write_schemes(struct text *out, const struct listing *l) {
             continue;
         out->failed = !explain_rank(&at) || out->failed;
         if (at.fits > 0)
-            text_addf(out, "%s\t%s\t%d\t" I64 "\t" I64 "\t" I64 "\t%s\n", at.s->name,
-                      scheme_operands(at.s), at.s->products, explain_ceiling_gflops(at.g, at.s),
+            text_addf(out, "%s\t%s\t%d\t" I64 "\t" I64 "\t" I64 "\t%s\n", at.s->name, scheme_operands(at.s),
+                      at.s->products * scheme_alike(at.s), explain_ceiling_gflops(at.g, at.s),
                       explain_milli_tflops(&at.shape, at.item[0].cost.predicted_ns), intensity_milli(&at),
                       at.item[0].cost.binding);
         explain_free(&at);

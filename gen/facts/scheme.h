@@ -84,6 +84,8 @@ const char *scheme_of_role(enum auto_role role); /* its name; one has each role 
  * dropped. */
 int scheme_flush_exponent(const struct scheme *s);
 
+/* Products of a launch that differ in their data alone: one for each modulus. */
+static inline int scheme_alike(const struct scheme *s) { return s->moduli > 0 ? s->moduli : 1; }
 int scheme_passes(const struct scheme *s); /* launches that form its products */
 const char *scheme_operands(const struct scheme *s); /* what its products multiply: "FP16" */
 int scheme_slice_bytes(const struct scheme *s);

@@ -168,7 +168,7 @@ int64_t model_mma_dram_ns(const struct target *on, const struct tile *t, const s
     const int64_t wave = blocks < slots ? blocks : slots;
     const int64_t once = ht_mul(ht_add(shape->m, shape->n), ht_mul(shape->k, element_bytes));
     const int64_t reads = model_largest(once, ht_mul(wave_bytes(on, t, rows, wave, shape->k), blocks) / wave);
-    return ht_add(reads, ht_mul(ht_mul(shape->m, shape->n), 4)) / on->g->dram_gbps;
+    return ht_mul(ht_add(reads, ht_mul(4 * shape->m, shape->n)), scheme_alike(on->s)) / on->g->dram_gbps;
 }
 
 /* Prologue (start, first copies) and epilogue (C stored by all resident blocks at once, this SM's share of

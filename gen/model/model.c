@@ -134,14 +134,14 @@ struct ht_machine model_machine(const struct gpu *g) {
 
 int64_t model_ns(const struct target *on, const struct shape *shape, const struct cost *cost) {
     const struct ht_machine machine = model_machine(on->g);
-    const struct ht_problem problem = {shape->m, shape->n, shape->k, 1, 1};
+    const struct ht_problem problem = {shape->m, shape->n, shape->k, scheme_alike(on->s), 1};
     return ht_cost_ns(&machine, &cost->walk, &cost->formula, &problem);
 }
 
 int64_t model_best_ns(const struct target *on, const struct shape *shape, const struct cost *cost,
                       int64_t partial_bytes, int *splits) {
     const struct ht_machine machine = model_machine(on->g);
-    struct ht_problem problem = {shape->m, shape->n, shape->k, 1, 1};
+    struct ht_problem problem = {shape->m, shape->n, shape->k, scheme_alike(on->s), 1};
     const int64_t ns = ht_best_split(&machine, &cost->walk, &cost->formula, &problem, partial_bytes);
     *splits = (int)problem.splits;
     return ns;
@@ -232,7 +232,7 @@ void model_cost(enum model_kind kind, const struct target *on, const struct tile
                      model_name(kind));
     else
         models[kind](on, t, shape, cost);
-    cost->waves_milli = model_waves_milli(on->g, t, shape, cost->blocks_per_sm);
+    cost->waves_milli = model_waves_milli(on->g, t, shape, cost->blocks_per_sm) * scheme_alike(on->s);
 }
 
 /* Tiles of 64 x 64 elements that a packing block keeps in shared memory: large pieces make the exchange of

@@ -83,6 +83,29 @@ def test_the_page_shows_the_ranking(gpu, scheme, tmp_path):
     assert rejected == {k: kinds.count(k) for k in kinds}
 
 
+@pytest.mark.parametrize("gpu, scheme, kernels", [
+    ("h200", "native64", "DMMA, compiled for sm_90a"), ("t4", "native64", "FP64 FMA, compiled for sm_75"), ("mi210", "native64", "FP64 FMA"),
+    ("h200", "crt15", "wgmma"), ("a800", "crt16", "mma.sync"), ("mi210", "crt15", "MFMA"), ("h200", "i8x28", "mma.sync, compiled for sm_90a"), ("t4", "i8x28", "mma.sync")])
+def test_fp64_schemes_have_whole_pages(gpu, scheme, kernels, tmp_path):
+    """Ranking, bars, times, what binds and the roof, as FP32's; of residues what all moduli take together."""
+    rows, p = rows_of(gpu, "--scheme", scheme), page(tmp_path, "--gpu", gpu, "--scheme", scheme)
+    text = html.unescape((tmp_path / "p.html").read_text())
+    fits = [r for r in rows if r["verdict"] != "reject"]
+    best = [r for r in p.rows if r and r[0].isdigit()]
+    assert not p.outside and len(p.titles) == 1 + len(rows) and len(fits) > 0
+    assert [(r[1], r[7], r[9 + 1]) for r in best] == [(r["tile"], r["predicted_us"], r["binding"]) for r in fits[:10]]
+    assert f"Kernels: {kernels}" in text and "budget of the pick" in text and "where the time goes" in text and 'aria-label="roofline"' in text
+    moduli = int(scheme[3:]) if scheme.startswith("crt") else 1
+    assert f"{ {'native64': 1, 'i8x28': 28}.get(scheme, moduli)} product" in text
+    ceiling, tflops = float(re.search(r"data-sheet rate of [^.]*? is ([\d.]+) TFLOPS", text)[1]), float(best[0][8])
+    assert 0.2 * ceiling < tflops < ceiling and tflops == pytest.approx(2 * 4096**3 / float(best[0][7]) / 1e6, rel=1e-3, abs=1e-3)
+    if moduli > 1:  # one more modulus is one more product of the launch
+        more = rows_of(gpu, "--scheme", f"crt{moduli + 2}")[0]
+        for key in ("waves", "predicted_us"):
+            assert float(more[key]) / float(rows[0][key]) == pytest.approx((moduli + 2) / moduli, rel=0.02), key
+        assert rows[0]["tile"] == more["tile"]
+
+
 def test_same_page_twice_and_models_of_the_papers(tmp_path):
     for model in ("halftone", "legemm", "egemm"):
         for name in ("x", "y"):
@@ -342,7 +365,7 @@ def test_a_table_of_predictions_says_what_explain_picks():
     for row in rows:
         pick = explain_rows("--gpu", row["gpu"], "--scheme", row["method"], "--shape", "1024x1024x1024")[0]
         assert (row["tile"], row["bound_by"], row["predicted_us"]) == (pick["tile"].split()[0], pick["binding"], pick["predicted_us"])
-        assert float(row["predicted_tflops"]) == pytest.approx(2 * 1024**3 / float(row["predicted_us"]) / 1e6, rel=1e-3)
+        assert float(row["predicted_tflops"]) == pytest.approx(2 * 1024**3 / float(row["predicted_us"]) / 1e6, rel=1e-3, abs=1e-3)
         assert float(row["of_ceiling"]) == pytest.approx(float(row["predicted_tflops"]) / float(row["ceiling_tflops"]), abs=0.02)
         assert float(row["/native"]) == pytest.approx(float(row["predicted_tflops"]) / float(row["native_tflops"]), abs=0.01)
     wrong = subprocess.run([*words, "none"], capture_output=True, text=True, check=False)
