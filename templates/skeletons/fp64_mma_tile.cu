@@ -113,8 +113,7 @@ template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_boun
     }
 #pragma unroll
     for (int i = 0; i < STAGES - 1; i++) {
-        ht_copy64_issue(a, smem + i * BUFFER_BYTES);
-        ht_copy64_issue(b, smem + i * BUFFER_BYTES + A_BYTES);
+        ht_copy64_issue(a, b, smem + i * BUFFER_BYTES);
         ht_cp_async_commit();
     }
     ht_cp_async_wait<STAGES - 2>();
@@ -124,8 +123,7 @@ template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_boun
     unsigned buffer = smem, other = smem + (STAGES - 1) * BUFFER_BYTES; // the other was multiplied before
 #pragma unroll 1
     for (int k = 0; k < depth; k += BK) {
-        ht_copy64_issue(a, other);
-        ht_copy64_issue(b, other + A_BYTES);
+        ht_copy64_issue(a, b, other);
         ht_cp_async_commit();
 #pragma unroll
         for (int s = 0; s < GROUPS - 1; s++) {

@@ -20,6 +20,8 @@ ARCHS = { # skeleton, what differs from its sample, and whose machine it is
     "sm90, warps of 64x32": (DGEMM, (("BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 4", "BM = 128, BN = 64, BK = 16, WM = 64, WN = 32, STAGES = 3"),),
                              "sm80"),
     "sm80, warps of 16x16": (DGEMM, (("BM = 64, BN = 64, BK = 16, WM = 32, WN = 32", "BM = 32, BN = 32, BK = 16, WM = 16, WN = 16"),), "sm80"),
+    "sm90, 96 rows": (DGEMM, (("BM = 64, BN = 64, BK = 16, WM = 32", "BM = 96, BN = 64, BK = 16, WM = 48"),), "sm90"),
+    "sm80, 16 columns": (DGEMM, (("BM = 64, BN = 64, BK = 16, WM = 32, WN = 32", "BM = 64, BN = 16, BK = 16, WM = 16, WN = 16"),), "sm80"),
     "fma": (FMA, (), "sm75"),
     "gemv": (GEMV, (*OF_FP64, ONE_COLUMN), "sm90"),
     "gemv, four columns": (GEMV, OF_FP64, "sm75"),
@@ -28,7 +30,8 @@ ARCHS = { # skeleton, what differs from its sample, and whose machine it is
 CASES = ("1 1 1 NN integers 1 0", "70 66 33 NN integers 1 0", "65 3 50 TN wide 1 0", "3 130 17 NT uniform -0.5 0", "66 65 40 TT integers 2 -1",
          "20 30 15 NN uniform 0.3 -1.7", "40 40 20 NN nonfinite 1 0", "40 40 20 NT nonfinite 0 2", "20 20 0 NN uniform 1 1", "33 34 20 TN integers 1 0 3",
          "20 20 10 NN nonfinite 0 0", "61 63 93 NT integers 1 0", "61 63 93 TN integers 1 0", "130 137 129 TN integers 1 0", "137 130 131 NT integers 1 2",
-         "130 140 20 NN integers 1 1 1 10", "66 70 20 TN integers 1 0 2 10", "60 60 20 NT uniform 1 0 1 10")
+         "130 140 20 NN integers 1 1 1 10", "66 70 20 TN integers 1 0 2 10", "60 60 20 NT uniform 1 0 1 10", "137 139 131 NN integers 1 0",
+         "137 139 70 NT integers 1 0", "137 139 133 TT integers 1 0", "137 139 64 NT integers 1 0")
 WITHOUT_COUNTS = tuple(case for case in CASES if len(case.split()) < 9)
 # Vectors: one and a few rows or columns, aligned and not, whole loads and the last k, entries, what NaN and Inf reach.
 THIN_CASES = tuple(f"{size} {transposes} {rest}" for size, rest in (
@@ -43,14 +46,20 @@ SPLIT_CASES = tuple(f"{size} {transposes} {rest}" for size, rest in (
 BREAKS = { # text of the skeleton or a hook, replacement, case
     "no barrier": ("skeletons/fp64_mma_tile.cu", r"ht_barrier\(\); // the b", "// ", 1),
     "a step too early": ("skeletons/fp64_mma_tile.cu", r"wait<STAGES - 2>\(\);\n        ht_b", "wait<STAGES - 1>();\n        ht_b", 1),
-    "copies where others read": ("skeletons/fp64_mma_tile.cu", r"ht_copy64_issue\(a, other\)", "ht_copy64_issue(a, buffer)", 1),
+    "copies where others read": ("skeletons/fp64_mma_tile.cu", r"ht_copy64_issue\(a, b, other\)", "ht_copy64_issue(a, b, buffer)", 1),
     "one group twice": ("skeletons/fp64_mma_tile.cu", r"b_lane, s \+ 1\)", "b_lane, 0)", 1),
-    "k beyond the matrix": ("hooks/stage/tile_f64.cuh", r"x\.left - x\.k, thread", "DEPTH, thread", 2),
-    "rows beyond the matrix": ("hooks/stage/tile_f64.cuh", r"rows - row0;", "ROWS;", 1),
-    "lines beyond the matrix": ("hooks/stage/tile_f64.cuh", r"count >= COUNT \? ", "count > 0 ? ", 12),
+    "k beyond the matrix": ("hooks/stage/tile_f64.cuh", r"length - place", "2", 2),
+    "rows beyond the matrix": ("hooks/stage/tile_f64.cuh", r"ALONG_K \? x\.left : x\.rows", "ALONG_K ? x.left : ROWS", 1),
+    "lines beyond the matrix": ("hooks/stage/tile_f64.cuh", r"copy::LINES < lines", "copy::LINES < ROWS", 12),
     "a pair at once that is not aligned": ("hooks/stage/tile_f64.cuh", r" && \(ld & 1\) == 0", "", 1),
-    "a pair at once of which half is there": ("hooks/stage/tile_f64.cuh", r" \|\| left % 2 == 0\);", " || true);", 11),
-    "a pair at once of the last k": ("hooks/stage/tile_f64.cuh", r"x\.left >= DEPTH \|\| x\.left % 2 == 0", "true", 12),
+    "a pair at once of which half is there": ("hooks/stage/tile_f64.cuh", r"length >= copy::PAIRS \* 2 \|\| length % 2 == 0", "!ALONG_K", 11),
+    "a pair at once of the last k": ("hooks/stage/tile_f64.cuh", r"length >= copy::PAIRS \* 2 \|\| length % 2 == 0", "ALONG_K", 12),
+    "a whole step of A beyond its rows": ("hooks/stage/tile_f64.cuh", r" && a\.rows >= A_ROWS", "", 20),
+    "a whole step of B beyond its rows": ("hooks/stage/tile_f64.cuh", r" && b\.rows >= B_ROWS", "", 21),
+    "a whole step that is not aligned": ("hooks/stage/tile_f64.cuh", r"a\.aligned && b\.aligned && ", "", 14),
+    "a whole step beyond k": ("hooks/stage/tile_f64.cuh", r"a\.left >= DEPTH\)", "a.left > 0)", 19),
+    "96: the first part of lines thrice": ("hooks/stage/tile_f64.cuh", r"from \+ past, ht", "from, ht", 19),
+    "96: bits of the first part": ("hooks/stage/tile_f64.cuh", r"count - past\)", "count)", 19),
     "alpha of 0 that looks at A": ("skeletons/fp64_mma_tile.cu", r"alpha != 0\.0 \? alpha \* sum", "true ? alpha * sum", 10),
     "beta of 0 that looks at C": ("skeletons/fp64_mma_tile.cu", r"if \(to\.beta != 0\.0\)", "if (true)", 1),
     "C beyond its rows": ("skeletons/fp64_mma_tile.cu", r"if \(at < g\.m && ", "if (", 1),
@@ -136,7 +145,7 @@ def test_products_are_right(arch, tmp_path):
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_broken_kernels_are_noticed(name, tmp_path):
-    arch, case = {"FMA": "fma", "GEMV": "gemv"}.get(name.split(":")[0], "sm80"), BREAKS[name][3]
+    arch, case = {"FMA": "fma", "GEMV": "gemv", "96": "sm90, 96 rows"}.get(name.split(":")[0], "sm80"), BREAKS[name][3]
     done = run(program(tmp_path, arch, BREAKS[name][:3]), arch, case if isinstance(case, str) else CASES[case])
     assert done.returncode == 1 and re.search(r"element \d+|launch: \S", done.stdout), f"{done.returncode} {done.stdout}{done.stderr}"
 

@@ -47,67 +47,79 @@ template <int ROWS, int DEPTH, bool ALONG_K> HT_DEVICE unsigned ht_element_behin
                         : (at ^ (unsigned)(eights % 2 * 64)) + (unsigned)(eights / 2 * 128 + quads * ROWS * 32);
 }
 
-// What a thread copies in each step: pair `place` of every LINES-th line.
+// What a block copies in each step, a thread of every LINES-th line a pair of each part of LENGTH pairs. Lines of 96 rows have three parts.
 template <int ROWS, int DEPTH, int THREADS, bool ALONG_K> struct ht_copy64 {
-    static constexpr int LENGTH = (ALONG_K ? DEPTH : ROWS) / 2, LINES = THREADS / LENGTH;
-    static constexpr int COUNT = ROWS * DEPTH / 2 / THREADS;
-    const double *at; // its first pair of the next step
+    static constexpr int PAIRS = (ALONG_K ? DEPTH : ROWS) / 2, LENGTH = PAIRS % 3 == 0 ? PAIRS / 3 : PAIRS, PARTS = PAIRS / LENGTH;
+    static constexpr int LINES = THREADS / LENGTH, COUNT = (ALONG_K ? ROWS : DEPTH) / LINES; // lines of a thread
+    const double *at; // the thread's first pair of the next step
     long long ld;
-    int k;          // the pair's first k, or its line
-    int left;       // k of the matrix from the next step on
-    unsigned valid; // elements of the pair, or lines, that are rows of the matrix: bits 2 i and 2 i + 1
-    bool aligned;
+    int rows, left; // of the matrix, from the tile's first row on; its k from the next step on
+    bool aligned;   // lines begin at multiples of 16 bytes
 };
 
-constexpr unsigned HT_FIRST_ELEMENTS = 0x55555555;
-
-// Bits of pairs of which `count` lines are there; the same of `count` elements of a pair.
-template <int COUNT> HT_DEVICE unsigned ht_valid_lines(int count)
-{
-    return count >= COUNT ? ~0u : count <= 0 ? 0u : (1u << 2 * count) - 1;
-}
-
+// Which of a pair's elements are there, of `count` from its first on.
 HT_DEVICE unsigned ht_valid_elements(int count)
 {
-    return count >= 2 ? ~0u : count == 1 ? HT_FIRST_ELEMENTS : 0u;
+    return count >= 2 ? 3 : count == 1 ? 1 : 0;
 }
 
 template <int ROWS, int DEPTH, int THREADS, bool ALONG_K>
 HT_DEVICE ht_copy64<ROWS, DEPTH, THREADS, ALONG_K> ht_copy64_of(const double *src, long long ld, int row0, int rows, int depth)
 {
     using copy = ht_copy64<ROWS, DEPTH, THREADS, ALONG_K>;
-    static_assert(THREADS % copy::LENGTH == 0 && copy::COUNT <= 16 && ROWS % 16 == 0 && DEPTH % 16 == 0, "whole lines; bits of a word");
-    const int place = (int)threadIdx.x % copy::LENGTH * 2, line = (int)threadIdx.x / copy::LENGTH, left = rows - row0;
-    copy x;
-    x.ld = ld;
-    x.left = depth;
-    x.at = src + (ALONG_K ? (row0 + line) * ld + place : line * ld + row0 + place);
-    x.k = ALONG_K ? place : line;
-    x.valid = ALONG_K ? ht_valid_lines<copy::COUNT>((left - line + copy::LINES - 1) / copy::LINES) : ht_valid_elements(left - place);
-    x.aligned = ((unsigned long long)src & 15) == 0 && (ld & 1) == 0 && (ALONG_K || left >= ROWS || left % 2 == 0);
-    return x;
+    static_assert(THREADS % copy::LENGTH == 0 && (copy::LENGTH & (copy::LENGTH - 1)) == 0, "whole parts of lines, powers of two");
+    static_assert(copy::COUNT > 0 && ROWS % 16 == 0 && DEPTH % 16 == 0, "whole lines");
+    const int place = (int)threadIdx.x % copy::LENGTH * 2, line = (int)threadIdx.x / copy::LENGTH;
+    return {src + (ALONG_K ? (row0 + line) * ld + place : line * ld + row0 + place), ld, rows - row0, depth,
+            ((unsigned long long)src & 15) == 0 && (ld & 1) == 0};
 }
 
-// Starts the copies of the next step; beyond the matrix zeros.
+// Starts a thread's copies of its line i, which begin `from`; `count` elements are there from its first pair on.
 template <int ROWS, int DEPTH, int THREADS, bool ALONG_K>
-HT_DEVICE void ht_copy64_issue(ht_copy64<ROWS, DEPTH, THREADS, ALONG_K> &x, unsigned to)
+HT_DEVICE void ht_copy64_line(const ht_copy64<ROWS, DEPTH, THREADS, ALONG_K> &, const double *from, unsigned to, int i, int count, bool aligned)
 {
     using copy = ht_copy64<ROWS, DEPTH, THREADS, ALONG_K>;
-    const int there = x.left - x.k, thread = (int)threadIdx.x;
-    const unsigned valid =
-        x.valid & (ALONG_K ? ht_valid_elements(there) : ht_valid_lines<copy::COUNT>((there + copy::LINES - 1) / copy::LINES));
-    const bool aligned = x.aligned && (!ALONG_K || x.left >= DEPTH || x.left % 2 == 0);
+    const int thread = (int)threadIdx.x, line = thread / copy::LENGTH, place = thread % copy::LENGTH * 2;
+    // line < LINES, a power of two: its bits and those of i * LINES do not meet
+    const unsigned s = (ht_element_at64<ROWS, DEPTH, ALONG_K>(ALONG_K ? line : place, ALONG_K ? place : line) ^
+                        (unsigned)((i * copy::LINES & 3) * 32)) +
+                       (unsigned)(i * copy::LINES * copy::PAIRS * 16);
+#pragma unroll
+    for (int part = 0; part < copy::PARTS; part++) {
+        const int past = part * copy::LENGTH * 2;
+        ht_cp_async_pair(to + s + (unsigned)past * 8, from + past, ht_valid_elements(count - past), aligned);
+    }
+}
+
+// Starts the copies of the next step. WHOLE: all of it is the matrix's, and aligned; else what lies beyond the matrix is zeros.
+template <bool WHOLE, int ROWS, int DEPTH, int THREADS, bool ALONG_K>
+HT_DEVICE void ht_copy64_step(ht_copy64<ROWS, DEPTH, THREADS, ALONG_K> &x, unsigned to)
+{
+    using copy = ht_copy64<ROWS, DEPTH, THREADS, ALONG_K>;
+    const int thread = (int)threadIdx.x + (WHOLE ? 0 : (int)ht_opaque(0)); // worked out here: no registers for it where all is whole
     const int line = thread / copy::LENGTH, place = thread % copy::LENGTH * 2;
-    const double *at = x.at;
+    const int length = ALONG_K ? x.left : x.rows, lines = ALONG_K ? x.rows : x.left;
+    const bool aligned = WHOLE || (x.aligned && (length >= copy::PAIRS * 2 || length % 2 == 0));
+    const double *from = x.at;
 #pragma unroll
     for (int i = 0; i < copy::COUNT; i++) {
-        // line < LINES, a power of two: its bits and those of i * LINES do not meet
-        const unsigned s = (ht_element_at64<ROWS, DEPTH, ALONG_K>(ALONG_K ? line : place, ALONG_K ? place : line) ^
-                            (unsigned)((i * copy::LINES & 3) * 32)) +
-                           (unsigned)(i * copy::LINES * copy::LENGTH * 16);
-        ht_cp_async_pair(to + s, at, valid >> 2 * i, aligned);
-        at += copy::LINES * x.ld;
+        ht_copy64_line(x, from, to, i, WHOLE ? copy::PAIRS * 2 : line + i * copy::LINES < lines ? length - place : 0, aligned);
+        from += copy::LINES * x.ld;
     }
-    x.at = ALONG_K ? x.at + DEPTH : at;
+    x.at = ALONG_K ? x.at + DEPTH : from;
     x.left -= DEPTH;
+}
+
+// Starts the copies of both operands' next step. Nearly all steps lie in both matrices, whose copies then need not ask.
+template <int A_ROWS, int B_ROWS, int DEPTH, int THREADS, bool A_K, bool B_K>
+HT_DEVICE void ht_copy64_issue(ht_copy64<A_ROWS, DEPTH, THREADS, A_K> &a, ht_copy64<B_ROWS, DEPTH, THREADS, B_K> &b, unsigned to)
+{
+    const unsigned b_to = to + A_ROWS * DEPTH * 8;
+    if (a.aligned && b.aligned && a.rows >= A_ROWS && b.rows >= B_ROWS && a.left >= DEPTH) {
+        ht_copy64_step<true>(a, to);
+        ht_copy64_step<true>(b, b_to);
+    } else {
+        ht_copy64_step<false>(a, to);
+        ht_copy64_step<false>(b, b_to);
+    }
 }
