@@ -20,7 +20,7 @@ struct planned_tile {
     const char *why;
 };
 
-enum { SKELETON_HOOKS_MAX = 14, SKELETON_TILES_MAX = 5 };
+enum { SKELETON_HOOKS_MAX = 14, SKELETON_TILES_MAX = 7 };
 
 struct skeleton {
     const char *file;        /* templates/skeletons/FILE.cu */
@@ -40,7 +40,7 @@ struct skeleton {
     /* templates/skeletons/INLAY.cuh: what a hole takes instead of its own text; NULL: nothing */
     const char *inlay;
     enum ht_cost_form cost_form;
-    int swap_ab_min_gain;    /* struct ht_tile's: swapping A and B must save one of so many tiles; 0: any */
+    int swap_ab_min_gain;    /* struct ht_tile's: swapping saves one of so many tiles; 0: any; 1: never */
     int in_block_k_splits;   /* ht_tile's */
     int line_k;              /* k of a step; 0: bk */
     bool no_split_k;

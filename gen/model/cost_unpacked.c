@@ -15,6 +15,8 @@ enum {
     DMMA_K_LANES = 4, DMMA_LINES = 8, /* lanes of the 8 k of an MMA; how far apart a lane's rows lie */
     /* of FP32 to FP64, of an SM in a clock: CUDA C++ Programming Guide, arithmetic instructions, 9.0 */
     DMMA_CONVERSIONS = 16,
+    /* of m16n8k8; of a warp's step: addresses, barrier; of 16 bytes; of an instruction, power included */
+    FP64_MMA_FMAS = 1024, FP64_STEP_INSTRUCTIONS = 40, FP64_COPY_CLOCKS = 7, FP64_ISSUE_X256 = 320,
     NARROW_COLUMNS = 16, TALL_ROWS = 64, SIMT_CHAIN = 32 /* k after which a sum waits in shared memory */
 };
 
@@ -145,7 +147,7 @@ void time_dmma(const struct target *on, const struct tile *t, struct cost *cost)
     waves(on, t, cost, &fitted.dmma, dmma_pipes, 0, "fp64");
 }
 
-/* ---- fp64_mma_tile and fp64_tile (templates/skeletons). They wait for FP64's unit. */
+/* ---- fp64_mma_tile and fp64_tile (templates/skeletons). They wait for FP64's unit, or issue. */
 
 /* Clocks x256 of a step of a block that has so many schedulers. Worked line: 64x64x16, sm_80: 65536 / 64 =
  * 1024; shared memory 4 x 64 pairs of 16 bytes for each 2 k, 8 x 4096 / 128, 256. */
@@ -157,9 +159,23 @@ static int64_t fp64_tile_pipes(const struct target *on, const struct tile *t, in
     return model_largest(unit, smem);
 }
 
+/* The same and what issues beside no MMA (bench/decisions/040), of a warp. Worked example, sm_90a: 64x64x16,
+ * warps of 32x32: 32 loads, 8 copies of 7, 16 MMAs of 3 / 2, 40: 152 (in code 111 to 121, a copy 5 / 2: what
+ * a byte from L2 costs of the power limit is in it). */
+static int64_t fp64_mma_pipes(const struct target *on, const struct tile *t, int64_t schedulers) {
+    const int64_t warps = tile_warps(t), loads = (int64_t)(t->wm + t->wn) / 8 * t->bk / 4;
+    const int64_t copies = (int64_t)(t->bm + t->bn) * t->bk / 2 / tile_threads(t, on),
+                  mmas = (int64_t)t->wm * t->wn * t->bk / FP64_MMA_FMAS;
+    const int64_t issue = loads + copies * FP64_COPY_CLOCKS + mmas * 3 / 2 + FP64_STEP_INSTRUCTIONS;
+    return fp64_tile_pipes(on, t, schedulers) + warps * issue * FP64_ISSUE_X256 / schedulers;
+}
+
 void time_fp64_tile(const struct target *on, const struct tile *t, struct cost *cost) {
-    waves(on, t, cost, on->skeleton->needs == ISA_FP64_MMA ? &fitted.fp64_mma_tile : &fitted.fp64_tile,
-          fp64_tile_pipes, 0, "fp64");
+    waves(on, t, cost, &fitted.fp64_tile, fp64_tile_pipes, 0, "fp64");
+}
+
+void time_fp64_mma_tile(const struct target *on, const struct tile *t, struct cost *cost) {
+    waves(on, t, cost, &fitted.fp64_mma_tile, fp64_mma_pipes, 0, "fp64");
 }
 
 /* ---- simt_small_k (templates/skeletons/simt_small_k.cu). It waits for shared memory and for C's way out. */

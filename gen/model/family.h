@@ -39,12 +39,12 @@ FAMILY_FUNCTIONS(dmma)
 FAMILY_FUNCTIONS(simt_small_k)
 FAMILY_FUNCTIONS(gemv)
 FAMILY_FUNCTIONS(tall_skinny)
+FAMILY_FUNCTIONS(fp64_mma_tile)
 FAMILY_FUNCTIONS(fp64_tile)
 const char *binding_mma_warp(const struct target *on, const struct tile *t, const struct shape *shape,
                              const struct cost *cost);
 void footprint_crt_mma_warp(const struct target *on, const struct tile *t, struct cost *cost);
 void footprint_crt_wgmma_ss(const struct target *on, const struct tile *t, struct cost *cost);
-void footprint_fp64_mma_tile(const struct target *on, const struct tile *t, struct cost *cost);
 void footprint_fallback(const struct target *on, const struct tile *t, struct cost *cost);
 
 /* Rules that models share, each with what it rejects: the most threads of a block, and whether one fits an

@@ -171,17 +171,21 @@ void tile_space_unpacked_mma(const struct target *on, tile_visit *visit, void *c
     }
 }
 
-/* Four or eight warps of at most 64 x 32, whose sums leave registers for two sets of fragments. */
+/* Four or eight warps of at most 64 x 32, whose sums leave registers for two sets of fragments; each thread
+ * copies a pair of both operands at least. 96 rows fill waves that 64 and 128 do not. */
 void tile_space_fp64_mma_tile(const struct target *on, tile_visit *visit, void *context) {
-    enum { SIDE_MIN = 32, SIDE_MAX = 128, WARP_MIN = 16, WM_MAX = 64, WN_MAX = 32 };
+    static const int sides[] = {16, 32, 64, 96, 128};
+    enum { SIDES = 5, WARP_MIN = 16, WM_MAX = 64, WN_MAX = 32, SIDE_OF_WARP = 4 };
     struct tile t = {.bk = 16, .wk = target_mma_k(on), .stages = 4, .cluster = 1};
-    for (t.bm = SIDE_MIN; t.bm <= SIDE_MAX; t.bm *= 2) {
-        for (t.bn = SIDE_MIN; t.bn <= SIDE_MAX; t.bn *= 2) {
-            for (t.wm = WARP_MIN; t.wm <= WM_MAX && t.wm <= t.bm; t.wm *= 2) {
-                for (t.wn = WARP_MIN; t.wn <= WN_MAX && t.wn <= t.wm && t.wn <= t.bn; t.wn *= 2) {
-                    if (tile_warps(&t) == 4 || tile_warps(&t) == 8)
-                        visit(context, &t);
-                }
+    for (int i = 0; i < SIDES * SIDES; i++) {
+        t.bm = sides[i / SIDES];
+        t.bn = sides[i % SIDES];
+        for (t.wm = WARP_MIN; t.wm <= WM_MAX; t.wm += WARP_MIN) {
+            for (t.wn = WARP_MIN; t.wn <= WN_MAX && t.wn <= t.wm; t.wn *= 2) {
+                const int warps = tile_warps(&t), side = t.bm < t.bn ? t.bm : t.bn;
+                if (t.bm % t.wm + t.bn % t.wn == 0 && (warps == 4 || warps == 8) &&
+                    warps * SIDE_OF_WARP <= side)
+                    visit(context, &t);
             }
         }
     }

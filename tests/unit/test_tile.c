@@ -32,10 +32,11 @@ static void check_warpgroups(const struct target *on, const struct tile *t) {
 /* Kernels that read the operands as they are: 4 or 8 warps, whose threads move the same place of whole lines. */
 static void check_unpacked(const struct target *on, const struct tile *t) {
     const int warps = tile_warps(t), threads = tile_threads(t, on);
-    if (on->s->in == NUMBER_F64 && on->isa->fp64_mma) { /* two sets of fragments beside the sums; threads copy pairs of every so-manieth line */
+    if (on->s->in == NUMBER_F64 && on->isa->fp64_mma) { /* two sets of fragments beside the sums; threads copy pairs of every so-manieth line, or of its thirds */
+        const int a_part = t->bm % 3 == 0 ? t->bm / 6 : t->bm / 2, b_part = t->bn % 3 == 0 ? t->bn / 6 : t->bn / 2;
         assert_true((warps == 4 || warps == 8) && t->bk == 16 && t->stages == 4 && t->wm * t->wn <= 64 * 32);
         assert_int_equal(t->bm % t->wm + t->bn % t->wn + t->wm % 16 + t->wn % 8, 0);
-        assert_int_equal(threads % (t->bm / 2) + threads % (t->bn / 2) + t->bm * 8 % threads + t->bn * 8 % threads, 0);
+        assert_int_equal(threads % a_part + threads % b_part + t->bm * 8 % threads + t->bn * 8 % threads, 0);
         return;
     }
     if (on->s->in == NUMBER_F64) { /* warps of 32 x 32, whose threads load whole pairs of k */
