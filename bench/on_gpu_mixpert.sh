@@ -4,6 +4,7 @@
 # unless halftone and mixpert_kernel are there (`on_gpu_mixpert.sh - 0 build` makes them on any machine with nvcc; 15 minutes on two cores).
 # Parts, in this order unless named:
 #   bits      every kernel against the host's reference of the paper, bit for bit, all transposes, odd sizes: mixpert-bits.txt
+#   sanitize  the same products, as they stand, under compute-sanitizer's four tools, all at once: mixpert-sanitize.txt
 #   squares   N x N x N, 1024 to 8192, beside cuBLAS SGEMM, with and without packing: mixpert-squares.tsv
 #   families  4096 x 4096 x 4096 of families of inputs (FAMILIES="a,b" names others): speed, errors, share of blocks that meet an outlier: mixpert-families.tsv
 #   paper     errors at the paper's largest N, 24576, uniform data, and of normal data at that k: mixpert-24576.tsv
@@ -15,7 +16,7 @@ set -eu
 out=$1 seconds=${2:-115} began=$(date +%s) each=${EACH:-0.05} levels=mixpert1,mixpert2,mixpert3,mixpert4 rivals=f16x3,i8x3,i8x6,i8x10
 [ $# -lt 2 ] || shift
 shift
-[ $# -gt 0 ] || set -- bits squares families paper programs normal large
+[ $# -gt 0 ] || set -- bits sanitize squares families paper programs normal large
 set_=out/h100 all=$levels,$rivals,f16x3,bf16x6u,bf16x6,tf32x3,half,tf32
 [ "$out" = - ] && out=$(mktemp -d) || mkdir -p "$out"
 make_set() { # make_set GPU SET SCHEMES
@@ -51,6 +52,17 @@ show() { # show TABLE: what of it is read first
 }
 part_build() { build; }
 part_bits() { check h100; cat "$out/mixpert-bits.txt"; }
+part_sanitize() {
+    for tool in memcheck racecheck initcheck synccheck; do
+        for level in $(echo $levels | tr , ' '); do
+            { timeout "$seconds" compute-sanitizer --tool $tool --error-exitcode 99 $set_/mixpert_kernel "$level" >"$out/sanitize-$tool-$level" 2>&1 || echo "exit code $?" >>"$out/sanitize-$tool-$level"; } &
+        done
+    done
+    wait
+    for log in "$out"/sanitize-*; do
+        echo "${log##*/sanitize-}: $(grep -c 'of the bound$' "$log") products; $(tail -1 "$log")"
+    done | tee "$out/mixpert-sanitize.txt"
+}
 part_squares() { bench mixpert-squares --sizes 1024,2048,4096,8192 --schemes $levels,$rivals,bf16x6,tf32x3; show "$out/mixpert-squares.tsv"; }
 part_paper() {
     for family in uniform "normal --outer 4096"; do

@@ -208,12 +208,13 @@ static void check_scheme(const char *scheme, int all) {
     }
 }
 
-/* `mixpert_kernel transposes`: every product in every transpose. */
+/* `mixpert_kernel transposes`: every product in every transpose. `mixpert_kernel SCHEME`: of this one. */
 int main(int argc, char **argv) {
     const int all = argc > 1 && strcmp(argv[1], "transposes") == 0;
+    const char *const only = argc > 1 && !all ? argv[1] : "mixpert";
     check(halftone_create(&h), "halftone_create");
     for (int s = 0; halftone_schemes(h, s); s++) {
-        if (strncmp(halftone_schemes(h, s), "mixpert", 7) == 0)
+        if (strncmp(halftone_schemes(h, s), only, strlen(only)) == 0)
             check_scheme(halftone_schemes(h, s), all);
     }
     return halftone_destroy(h);
