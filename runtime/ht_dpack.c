@@ -184,7 +184,7 @@ int halftone_dpack_b(halftone *handle, char transb, int64_t k, int64_t n, const 
     return pack_sides(handle, &x, false, NULL, true, packed);
 }
 
-static int packed_bytes(halftone *h, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {
+static int packed_bytes64(halftone *h, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {
     struct packed64 p;
     int code = describe(h, rows, k, &p);
     if (code == HALFTONE_OK)
@@ -209,7 +209,7 @@ int halftone_dpacked_bytes(halftone *handle, char which, int64_t rows, int64_t k
     if (code != HALFTONE_OK)
         return code;
     code = ht_enter_site(handle, &x, true);
-    return ht_leave_site(handle, false, code != HALFTONE_OK ? code : packed_bytes(handle, rows, k, batch, bytes));
+    return ht_leave_site(handle, false, code != HALFTONE_OK ? code : packed_bytes64(handle, rows, k, batch, bytes));
 }
 
 /* ---- products ---- */
