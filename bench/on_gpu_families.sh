@@ -2,7 +2,7 @@
 # What `auto` makes of data that people multiply, beside SGEMM: on_gpu_families.sh RESULTS [OLD], on a machine with a GPU and nvcc.
 # SET (default h200) is built with SCHEMES; with cmocka (C_INCLUDE_PATH, LIBRARY_PATH) the certificate's tests run on the GPU, HASHES names
 # what result_hashes-sim printed for the same set. Then FAMILIES at SIZES, `auto` and `bf16x6u`: TFLOPS over SGEMM's and errors, and of
-# uniform data where the time goes. OLD: another tree, which times uniform and outlier data. RESULTS gets tables and logs.
+# uniform data where the time goes. OLD: another tree, which times uniform, outlier and softmax data. RESULTS gets tables and logs.
 # Nothing begins after DEADLINE seconds.
 set -u
 out=$(mkdir -p "$1" && cd "$1" && pwd) old=${2:-} set_=${SET:-h200} here=$(pwd) began=$(date +%s)
@@ -57,7 +57,7 @@ for family in $families; do
     in_time || break
     table "$here" "$family" "$family" "$sizes"
     case $family in
-    uniform | outliers) [ -z "$old" ] || table "$old" "old-$family" "$family" "$sizes" ;;
+    uniform | outliers | softmax) [ -z "$old" ] || table "$old" "old-$family" "$family" "$sizes" ;;
     esac
     [ "$family" != uniform ] || "$built/halftone" breakdown --sizes 1024,4096 | tee "$out/breakdown.tsv"
 done

@@ -273,6 +273,7 @@ const struct family family_table[] = {
     {"cauchy", "Cauchy distribution", 0, 0, 0, cauchy, NULL},
     {"outliers", "A normal, one k in 100 times 120, B normal: channels", 0, 0, 120, outlier_channels, NULL},
     {"softmax", "rows of A the softmax of 8 randn, B normal", 0, 0, 8, softmax_rows, softmax_sum},
+    {"softmax16", "the same of 16 randn: subnormal numbers in most rows", 0, 0, 16, softmax_rows, softmax_sum},
     {"onehotnoise", "a one in each row of A, column of B, else 1e-6 randn", 0, 0, 1e-6, one_hot_noise, NULL},
     {"cancel1e2", "cancellation, rho = 1e2", 0, 0, 1e2, cancellation, NULL},
     {"cancel1e4", "cancellation, rho = 1e4", 0, 0, 1e4, cancellation, NULL},
