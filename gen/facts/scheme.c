@@ -283,8 +283,8 @@ const struct scheme scheme_table[] = {
      .promote = {16}, /* each MMA meets a sum that is small, but for the last product's */
      .auto_role = AUTO_FALLBACK, .simt_k_max = 16, .split_units = 3,
      .bound_text = "inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k (by "
-                   "warpgroups 32), added in FP32 to nearest; up to k = 16, and in tiles with a nonzero "
-                   "magnitude below 2^-50 or results that are not finite, FP32 FMAs in chains of 2 "
+                   "warpgroups 32), added in FP32 to nearest; up to k = 16, and in tiles where numbers "
+                   "below 2^-50 may cost bits or results are not finite, FP32 FMAs in chains of 2 "
                    "or 32 k, added with what that rounds off, as parts of k and what fails auto's check "
                    "are; kernels for few k or few columns add plainly",
      .range_text = "every FP32 number; NaN, Inf, overflow and subnormal results as in native FP32; where "

@@ -37,7 +37,7 @@
     .accuracy = "inputs keep all 24 bits; " chains_ ", added in FP32 to nearest"
 #define SLICED(chain_k_)                                                                                     \
     .arithmetic = "three BF16 slices cut on the way, six products; FP32 FFMA up to k = 16, and in "          \
-                  "tiles with a nonzero magnitude below 2^-50 or results that are not finite",               \
+                  "tiles where numbers below 2^-50 may cost bits or results are not finite",                 \
     .accuracy = "inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of " chain_k_   \
                 " k, added in FP32 to nearest; FFMA in chains of 2 or 32 k, added with compensation"
 

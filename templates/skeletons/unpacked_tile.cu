@@ -507,8 +507,91 @@ HT_DEVICE void store_sums(const unpacked_args &args, const ht_task &t, ht_acc (*
         put_sums<false>(to, sum);
 }
 
-// By slices; no: they could not hold it, and `sum` is worth nothing.
-HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
+// The least of what the block's threads hold.
+HT_DEVICE unsigned least_of_block(unsigned v, unsigned smem, int tid)
+{
+    for (int lanes = WAVE / 2; lanes > 0; lanes /= 2) {
+        const unsigned other = (unsigned)ht_shfl_xor((int)v, lanes);
+        v = other < v ? other : v;
+    }
+    ht_barrier(); // the stages have been read
+    if (tid % WAVE == 0)
+        ht_sts4(smem + (unsigned)(tid / WAVE) * 4, ht_as_float(v));
+    ht_barrier();
+    for (int w = 0; w < WARPS; w++) {
+        const unsigned other = ht_as_uint(ht_lds4(smem + (unsigned)w * 4));
+        v = other < v ? other : v; //@mutate least-of-block
+    }
+    ht_barrier();
+    return v;
+}
+
+// What an operand's numbers in a block's k extend over: as ht_value_range has the least, and twice the bits of the largest absolute value.
+struct ht_extent {
+    unsigned least, largest;
+};
+
+// Several steps are in flight at once; beyond the last one there are zeros.
+template <int ROWS, int PARTS> HT_DEVICE ht_extent extent_of(ht_source from, const ht_task &t, unsigned smem)
+{
+    constexpr int AT_ONCE = 4;
+    ht_value_range range = {~0u};
+    unsigned largest = 0;
+#pragma unroll 1
+    for (int step = 0; step < t.steps; step += AT_ONCE) { //@mutate extent-steps
+        uint4 part[AT_ONCE * PARTS];
+        for (int i = 0; i < AT_ONCE; i++)
+            ht_load_vectors<ROWS, PARTS>(part + i * PARTS, &from);
+        for (int i = 0; i < AT_ONCE * PARTS; i++) {
+            const unsigned v[4] = {part[i].x, part[i].y, part[i].z, part[i].w};
+            for (int e = 0; e < 4; e++) {
+                ht_observe(&range, v[e]);
+                largest = v[e] << 1 > largest ? v[e] << 1 : largest;
+            }
+        }
+    }
+    return {least_of_block(range.least, smem, t.tid), ~least_of_block(~largest, smem, t.tid)};
+}
+
+// Whether the magnitudes of all results of the block that C has are at least `floor`.
+HT_DEVICE bool all_results_from(float floor, ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
+{
+    const int rows = t.rows - t.row0 - t.warp_row - ht_d_row(t.lane, 0), cols = t.cols - t.col0 - t.warp_col - ht_d_col(t.lane, 0);
+    const unsigned least = ht_as_uint(floor) << 1;
+    bool all = true;
+#pragma unroll
+    for (int j = 0; j < NI * D_COLS; j++) {
+#pragma unroll
+        for (int i = 0; i < FMA_ROWS; i++) {
+            const bool there = i / D_ROWS * MMA_M + ht_d_row(0, i % D_ROWS) < rows && j / D_COLS * MMA_N + j % D_COLS < cols;
+            all = all && (!there || ht_as_uint(sum[i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS]) << 1 >= least); //@mutate results-from
+        }
+    }
+    const bool has_results = PINGPONG_GROUPS == 1 || t.tid < GROUP_THREADS; //@mutate has-results
+    return !ht_any_of_block<WARPS>(has_results && !all, smem, t.tid);
+}
+
+// Whether slices have done for a tile with numbers below CALM_EXPONENT, the least of which is `least`: products are large enough, or all results
+// outweigh what slices and sums may have lost. Where slices hold all numbers nothing is read again unless a result is small.
+HT_DEVICE bool is_small_harmless(unsigned least, ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
+{
+    const int k = t.k - t.k0;
+    const bool is_exact = ht_is_from(least_of_block(least, smem, t.tid), EXACT_EXPONENT);
+    if (is_exact && all_results_from(ht_floor_of(0, k), sum, t, smem))
+        return true;
+    const ht_extent q = extent_of<BN, B_PARTS>(open_q(t, t.q_k_major), t, smem);
+    unsigned beside = q.largest; // the largest that numbers meet which slices do not hold
+    if (is_exact || !ht_is_from(q.least, EXACT_EXPONENT)) { //@mutate is-beside-p
+        const ht_extent p = extent_of<BM, A_PARTS>(open_p(t, t.p_k_major), t, smem);
+        if (is_exact)
+            return ht_are_safe_products(p.least, q.least);
+        beside = ht_is_from(p.least, EXACT_EXPONENT) || p.largest > beside ? p.largest : beside; //@mutate beside-both
+    }
+    return all_results_from(ht_floor_of(beside, k), sum, t, smem); //@mutate beside
+}
+
+// By slices, with the range of the numbers that they were cut from.
+HT_DEVICE ht_value_range multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
 {
     ht_value_range value_range = {~0u};
     ht_acc compensation[MI][NI][D_REGS];
@@ -523,7 +606,17 @@ HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, u
         multiply_sliced<false, false>(sum, compensation, &value_range, t, smem);
     if (COMPENSATED)
         close_chains(sum, compensation);
-    return !ht_any_of_block<WARPS>(!ht_is_safe_range(value_range) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
+    return value_range;
+}
+
+// Whether slices could hold the block's numbers; no: `sum` is worth nothing.
+HT_DEVICE bool have_slices_done(const ht_value_range &value_range, ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
+{
+    const bool is_finite = ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]);
+    if (!ht_any_of_block<WARPS>(!is_finite || !ht_is_safe_range(value_range), smem, t.tid))
+        return true;
+    return !ht_any_of_block<WARPS>(!is_finite, smem, t.tid) && //@mutate is-finite
+           is_small_harmless(value_range.least, sum, t, smem);
 }
 
 // The step that part `split` begins with; no division, which would take longer than some products.
@@ -569,9 +662,12 @@ HT_DEVICE void compute_tile(const unpacked_args &args, const ht_tile_coord &spot
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     ht_acc sum[MI][NI][D_REGS];
     clear_sums(sum);
-    const bool done = FAST && !g.fma_only && multiply_by_slices(sum, task, smem);
+    const bool is_sliced = FAST && !g.fma_only;
+    ht_value_range value_range = {~0u};
+    if (is_sliced)
+        value_range = multiply_by_slices(sum, task, smem);
     const ht_task again = A_FROM_REGISTERS ? task : task_of(args, spot, (int)ht_opaque(0)); // else it would wait in registers meanwhile
-    if (!done) {
+    if (!is_sliced || !have_slices_done(value_range, sum, again, smem)) {
         clear_sums(sum);
         multiply_in_fp32(sum, again, smem, g.fma_only ? SHORT_CHAIN : BK);
     }

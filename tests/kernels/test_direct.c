@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,6 +259,33 @@ static void same_bits_either_way(const struct ht_kernel_desc *kernel, int64_t m,
     free(first);
 }
 
+/* The product by a kernel as it is launched, k whole; the caller frees it. */
+static float *launched(const struct ht_kernel_desc *kernel, const struct problem *p) {
+    struct ht_gemm_args args;
+    int64_t lda, ldb;
+    float *c = host(p->m * p->n), *a = stored(p, p->a, p->m, p->k, p->ta, &lda), *b = stored(p, p->b, p->k, p->n, p->tb, &ldb);
+    memset(&args, 0, sizeof args);
+    args.c = device(c, p->m * p->n, 0);
+    args.a_src = a;
+    args.b_src = b;
+    args.a_ld = lda;
+    args.b_ld = ldb;
+    args.ldc = args.m = (int)p->m;
+    args.n = (int)p->n;
+    args.k = (int)p->k;
+    args.splits = args.batch = 1;
+    args.a_k_contiguous = p->ta == 'T';
+    args.b_k_contiguous = p->tb == 'N';
+    args.alpha = 1;
+    assert_int_equal(kernel->init(), 0);
+    assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
+    assert_int_equal(ht_dev_download(c, args.c, (size_t)(p->m * p->n) * sizeof *c), HT_DEV_OK);
+    device_free(args.c, 0);
+    device_free(a, p->offset);
+    device_free(b, p->offset);
+    return c;
+}
+
 /* One large product, then only such as are lost when they, or a chain of them, are added to it in FP32; half of the results
  * begin with the small ones. In parts of k as a call has it, and whole. */
 static void small_products_are_not_lost(int64_t k, float small, float scale, const struct ht_kernel_desc *kernel) {
@@ -276,27 +304,12 @@ static void small_products_are_not_lost(int64_t k, float small, float scale, con
         check_code(halftone_query(handle, 'N', 'N', SIZE, SIZE, k, 1, &plan), "query");
         expect_units("parts of small products", &p, plan.bk == CHAIN ? 1.01 : FEW_UNITS);
     } else {
-        float *c = host(SIZE * SIZE);
-        struct ht_gemm_args args;
-        memset(&args, 0, sizeof args);
-        args.c = device(c, SIZE * SIZE, 0);
-        args.a_src = device(p.a, SIZE * k, 0);
-        args.b_src = device(p.b, SIZE * k, 0);
-        args.ldc = args.a_ld = args.m = args.n = SIZE;
-        args.b_ld = args.k = (int)k;
-        args.splits = args.batch = args.b_k_contiguous = 1;
-        args.alpha = 1;
-        assert_int_equal(kernel->init(), 0);
-        assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
-        assert_int_equal(ht_dev_download(c, args.c, SIZE * SIZE * sizeof *c), HT_DEV_OK);
+        float *c = launched(kernel, &p);
         for (int64_t at = 0; at < SIZE * SIZE; at++) {
             const double large = at % SIZE % 2 ? -1.0 : 1.0, other = (double)small; /* one of them meets 1 in B */
             const double exact = (large + other + (double)(k - 2) * (double)small * (double)small) * (double)scale;
             assert_true(fabs((double)c[at] - exact) <= 1.01 * 0x1p-24 * fabs(exact));
         }
-        float *const all[] = {args.c, (float *)(uintptr_t)args.a_src, (float *)(uintptr_t)args.b_src};
-        for (int i = 0; i < 3; i++)
-            device_free(all[i], 0);
         free(c);
     }
     problem_free(&p);
@@ -312,7 +325,7 @@ static void sums_keep_what_is_rounded_off(void **state) {
             continue;
         if (is_fallback)
             small_products_are_not_lost(4096, 0x1p-15f, 1, &set->kernel[i]);
-        small_products_are_not_lost(4096, 0x1p-15f, 0x1p-60f, &set->kernel[i]); /* by FMAs */
+        small_products_are_not_lost(4096, 0x1p-15f, 0x1p-100f, &set->kernel[i]); /* by FMAs */
     }
     small_products_are_not_lost(65536, 0x1p-18f, 1, NULL);
 }
@@ -334,7 +347,7 @@ static void one_kernel(const char *name, int exchanged) {
     struct problem p = problem_of('N', 'T', m, n, 14, "uniform");
     expect_multiply_adds(name, &p);
     problem_free(&p);
-    p = problem_of('T', 'N', m, n, 100, "tiny");
+    p = problem_of('T', 'N', m, n, 100, "subnormal");
     expect_multiply_adds(name, &p);
     problem_free(&p);
     p = problem_of(exchanged ? 'N' : 'T', exchanged ? 'N' : 'T', m, n, 1, "uniform"); /* lines shorter than what is read at once */
@@ -424,26 +437,207 @@ static void more_columns_than_a_grid_is_high(void **state) {
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
 }
 
-/* Data that slices cannot hold makes a tile a loop of FMAs too, whatever k. One number is enough; 8 columns are one
- * tile of any kernel. */
-static void data_at_the_ends_of_the_range(void **state) {
+/* ---- numbers that slices may not hold: which tiles are a loop of FMAs, whatever k (bench/ACCURACY.md, section 9, "Small numbers") */
+
+enum { EDGE = 32, CHAIN_UNITS = 22 }; /* of the smallest tile; what a chain may lose, so that all may */
+
+/* Blocks of C all of whose bits are the loop's. */
+static int64_t blocks_by_multiply_adds(const struct problem *p, const float *c) {
+    const struct order keeps = {CHAIN, 1, 0};
+    int64_t blocks = 0;
+    for (int64_t col = 0; col < p->n; col += EDGE) {
+        for (int64_t row = 0; row < p->m; row += EDGE) {
+            bool same = true;
+            for (int64_t j = col; same && j < col + EDGE && j < p->n; j++) {
+                for (int64_t i = row; same && i < row + EDGE && i < p->m; i++) {
+                    const float own = multiply_adds(p, keeps, i, j), got = c[j * p->m + i];
+                    same = memcmp(&own, &got, sizeof own) == 0 || (isnan(own) && isnan(got));
+                }
+            }
+            blocks += same;
+        }
+    }
+    return blocks;
+}
+
+/* All blocks are the loop's, or none is, and results are then as good as of other numbers. */
+static void expect_way(const char *what, const struct ht_kernel_desc *kernel, const struct problem *p, bool by_multiply_adds) {
+    const int64_t all = ht_ceil_div(p->m, EDGE) * ht_ceil_div(p->n, EDGE);
+    float *c = launched(kernel, p);
+    const int64_t blocks = blocks_by_multiply_adds(p, c);
+    if (blocks != (by_multiply_adds ? all : 0))
+        fail_msg("%s: %s, %c%c: %lld of %lld blocks by FMAs", kernel->name, what, p->ta, p->tb, (long long)blocks, (long long)all);
+    for (int64_t at = 0; !by_multiply_adds && at < p->m * p->n; at++) {
+        struct fp64_sum sum = {0, 0, 0};
+        for (int64_t l = 0; l < p->k; l++)
+            fp64_add(&sum, p->a[l * p->m + at % p->m], p->b[at / p->m * p->k + l]);
+        if (!(fabs((double)c[at] - sum.value) <= CHAIN_UNITS * ldexp(sum.magnitude, -24)))
+            fail_msg("%s: %s, %c%c: element %lld is %a, not %a", kernel->name, what, p->ta, p->tb, (long long)at, (double)c[at], sum.value);
+    }
+    free(c);
+}
+
+/* Kernels that cut numbers into slices: those of a set whose uniform data are not the loop's. */
+static bool has_slices(const struct ht_kernel_desc *kernel) {
+    if (kernel->family != HT_FAMILY_UNPACKED_WGMMA && kernel->family != HT_FAMILY_UNPACKED_MMA)
+        return false;
+    struct problem p = problem_of('N', 'N', EDGE, EDGE, 128, "uniform");
+    float *c = launched(kernel, &p);
+    const bool sliced = blocks_by_multiply_adds(&p, c) == 0;
+    free(c);
+    problem_free(&p);
+    return sliced;
+}
+
+/* Calls `test` for each of them; only sets without BF16 MMAs have none. */
+static void for_each_with_slices(void (*test)(const struct ht_kernel_desc *)) {
+    const struct ht_set_desc *set = ht_sets[0];
+    int seen = 0;
+    for (int i = 0; i < set->kernels; i++) {
+        if (has_slices(&set->kernel[i])) {
+            test(&set->kernel[i]);
+            seen++;
+        }
+    }
+    const char *first = set->kernel[0].name;
+    assert_true(seen > 0 || strstr(first, "_sm75") || strstr(first, "_gfx90a"));
+}
+
+enum { SMALL_M = 31, SMALL_N = 30, SMALL_K = 150, ONE = 7, OTHER = 18 }; /* the k of lines that cases scale; C is inside one tile */
+
+/* Magnitudes in [1, 2), times powers of two: all of A and B, and their lines ONE and OTHER of k. zero: column 3 of B is. */
+static const struct small_case {
+    const char *what;
+    int a, b, a_one, b_one, a_other, b_other;
+    bool zero, by_multiply_adds;
+} small_cases[] = {
+    {"a small line in A", 0, 0, -80, 0, 0, 0, false, false},
+    {"a small line in B", 0, 0, 0, -80, 0, 0, false, false},
+    {"products that are just large enough", 0, 0, -60, 0, 0, -56, true, false},
+    {"products that are just too small", 0, 0, -60, 0, 0, -57, true, true},
+    {"the same, but results are large", 0, 0, -60, 0, 0, -57, false, false},
+    {"the least that A's slices hold", 0, 0, -110, 0, 0, 0, true, false},
+    {"less than they hold", 0, 0, -111, 0, 0, 0, true, true},
+    {"the least that B's slices hold", 0, 0, 0, -110, 0, 0, true, false},
+    {"less than they hold", 0, 0, 0, -111, 0, 0, true, true},
+    {"less, and small products", 0, 8, -111, 0, 0, 0, true, true},
+    {"less, and results are large", 0, 0, -111, 0, 0, 0, false, false},
+    {"results that just outweigh small products", -55, -65, -54, -45, 0, 0, false, false},
+    {"results that do not", -55, -67, -54, -43, 0, 0, false, true},
+    {"subnormal numbers in A beside large results", 0, 0, -140, 0, 0, 0, false, false},
+    {"subnormal numbers in B", 0, 0, 0, -140, 0, 0, false, false},
+    {"in both", 0, 0, -140, 0, 0, -145, false, false},
+    {"beside large numbers", -60, 40, -80, 0, 0, 0, false, false},
+    {"in A, with results that just outweigh them", -99, 0, -41, 0, 0, 0, false, false},
+    {"in A, with results that do not", -103, 0, -37, 0, 0, 0, false, true},
+    {"in B, with results that just outweigh them", 0, -99, 0, -41, 0, 0, false, false},
+    {"in B, with results that do not", 0, -103, 0, -37, 0, 0, false, true},
+    {"in A, whose large numbers meet small ones", 0, 0, -140, 0, 110, -110, false, false},
+    {"in B, whose large numbers meet small ones", 0, 0, 0, -140, -110, 110, false, false},
+    {"in A, whose small numbers meet large ones", 0, 0, -140, 110, 0, 0, false, true},
+    {"in B, whose small numbers meet large ones", 0, 0, 110, -140, 0, 0, false, true},
+    {"in both, where A's meet large ones", 0, 0, -140, 110, 0, -140, false, true},
+    {"in both, where B's meet large ones", 0, 0, 110, -140, -140, 0, false, true},
+    {"nothing but small products", -80, -60, 0, 0, 0, 0, false, true},
+};
+
+static struct problem small_problem(const struct small_case *of, int64_t k) {
+    struct problem p = problem_of('N', 'N', SMALL_M, SMALL_N, k, "uniform");
+    for (int64_t i = 0; i < SMALL_M * k; i++) {
+        const int64_t l = i / SMALL_M;
+        p.a[i] = ldexpf(1 + fabsf(p.a[i]) * 0x1.fffffep-1f, of->a + (l == ONE ? of->a_one : l == OTHER ? of->a_other : 0));
+    }
+    for (int64_t i = 0; i < k * SMALL_N; i++) {
+        const int64_t l = i % k;
+        p.b[i] = of->zero && i / k == 3 ? 0 : ldexpf(1 + fabsf(p.b[i]) * 0x1.fffffep-1f, of->b + (l == ONE ? of->b_one : l == OTHER ? of->b_other : 0));
+    }
+    return p;
+}
+
+static void small_cases_of(const struct ht_kernel_desc *kernel) {
+    for (size_t i = 0; i < sizeof small_cases / sizeof *small_cases; i++) {
+        struct problem p = small_problem(&small_cases[i], SMALL_K);
+        expect_way(small_cases[i].what, kernel, &p, small_cases[i].by_multiply_adds);
+        problem_free(&p);
+    }
+    const struct small_case subnormal = {"", 0, 0, -140, 0, 0, 0, false, false};
+    struct problem p = small_problem(&subnormal, SMALL_K);
+    for (int64_t l = 0; l < SMALL_K; l++)
+        p.a[l * SMALL_M + SMALL_M - 1] = ldexpf(p.a[l * SMALL_M + SMALL_M - 1], -105);
+    expect_way("a row of small results", kernel, &p, true);
+    problem_free(&p);
+    p = small_problem(&small_cases[0], SMALL_K);
+    p.a[SMALL_M * SMALL_K - 1] = INFINITY;
+    expect_way("Inf beside small numbers", kernel, &p, true);
+    problem_free(&p);
+    const struct small_case outweighed = {"", 0, 0, -60, 0, 0, -57, false, false};
+    p = small_problem(&outweighed, 20); /* a second group of warps has no step */
+    expect_way("results of one step", kernel, &p, false);
+    problem_free(&p);
+}
+
+static void small_numbers_do_no_harm_or_leave_the_slices(void **state) {
     (void)state;
-    static const char *const families[] = {"tiny", "subnormal", "hugetiny"};
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-        struct problem p = problem_of('N', 'N', 40, 30, 150, families[i]);
-        expect_multiply_adds(families[i], &p);
+    for_each_with_slices(small_cases_of);
+}
+
+/* A subnormal number on one side, and the largest one on the other, wherever it is and however the matrices lie. */
+static void large_beside_small(const struct ht_kernel_desc *kernel) {
+    static const struct small_case sides[] = {{"", 0, 0, -140, 0, 0, 0, false, true}, {"", 0, 0, 0, -140, 0, 0, false, true}};
+    for (int at = 0; at < 16; at++) {
+        const bool in_b = at % 2 == 0;
+        struct problem p = small_problem(&sides[!in_b], SMALL_K);
+        const int64_t l = at & 2 ? SMALL_K - 1 : 0, line = at & 4 ? (in_b ? SMALL_N : SMALL_M) - 1 : 0;
+        p.ta = at & 8 ? 'T' : 'N';
+        p.tb = (at & 8) / 2 == (at & 4) ? 'N' : 'T';
+        p.pad = at & 8 ? 1 : 0;
+        *(in_b ? &p.b[line * SMALL_K + l] : &p.a[l * SMALL_M + line]) = 0x1p120f;
+        expect_way("one large number", kernel, &p, true);
         problem_free(&p);
     }
-    static const float outside[] = {0x1p-51f, -0x1p-149f};
-    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
-        struct problem p = problem_of(i % 2 ? 'T' : 'N', 'N', 30, 8, 70, "uniform");
-        p.a[i == 0 ? 0 : 30 * 70 - 1] = outside[i];
-        expect_multiply_adds("one small number in A", &p);
-        p.a[i == 0 ? 0 : 30 * 70 - 1] = 1;
-        p.b[i == 0 ? 8 * 70 - 1 : 0] = outside[i];
-        expect_multiply_adds("one small number in B", &p);
+}
+
+static void the_largest_number_is_found(void **state) {
+    (void)state;
+    for_each_with_slices(large_beside_small);
+}
+
+/* Rows of a softmax, whose elements reach 2^-110 or FP32's end: no tile is the loop's. */
+static void softmax_of(const struct ht_kernel_desc *kernel) {
+    static const struct {
+        const char *family;
+        int64_t k;
+    } rows[] = {{"softmax", 20}, {"softmax", 512}, {"softmax16", 700}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct problem p = problem_of('N', 'N', 70, 40, rows[i].k, rows[i].family);
+        expect_way(rows[i].family, kernel, &p, false);
         problem_free(&p);
     }
+    static const char *const small[] = {"subnormal", "hugetiny"};
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
+        struct problem p = problem_of('N', 'N', 70, 40, 150, small[i]);
+        expect_way(small[i], kernel, &p, true);
+        problem_free(&p);
+    }
+}
+
+static void no_tile_of_a_softmax_leaves_the_slices(void **state) {
+    (void)state;
+    for_each_with_slices(softmax_of);
+}
+
+/* The whole range of 8 randn: k = 8192, in one kernel. */
+static void a_long_softmax(void **state) {
+    (void)state;
+    const struct ht_set_desc *set = ht_sets[0];
+    int i = 0;
+    while (i < set->kernels && !has_slices(&set->kernel[i]))
+        i++;
+    if (i == set->kernels)
+        skip();
+    struct problem p = problem_of('T', 'N', 40, 20, 8192, "softmax");
+    expect_way("softmax", &set->kernel[i], &p, false);
+    problem_free(&p);
 }
 
 /* Large numbers stay with the slices as long as no slice and no sum leaves the range; one that does, whatever follows, makes
@@ -805,7 +999,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(every_kernel_of_the_scheme),
         cmocka_unit_test(many_rows_of_few_k),
         cmocka_unit_test(more_columns_than_a_grid_is_high),
-        cmocka_unit_test(data_at_the_ends_of_the_range),
+        cmocka_unit_test(small_numbers_do_no_harm_or_leave_the_slices),
+        cmocka_unit_test(the_largest_number_is_found),
+        cmocka_unit_test(no_tile_of_a_softmax_leaves_the_slices),
+        cmocka_unit_test(a_long_softmax),
         cmocka_unit_test(large_numbers),
         cmocka_unit_test(the_ends_of_calm_data),
         cmocka_unit_test(nan_and_inf_are_where_native_has_them),

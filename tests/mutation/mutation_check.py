@@ -127,6 +127,23 @@ OTHER = {
     "slots released twice": instance(r"EMPTY \+ \(second \+ 0\)", 0, "EMPTY + (first + 0)"),
     "strips do not stand by": change("launch", "<= 2.0 * L2_BYTES", "< 0"),
 }
+# of bf16x6u's tiles: which small numbers they keep
+SMALL = {
+    "half of the least is enough": change("least-exponent", "127 + exponent", "126 + exponent"),
+    "products half as large are enough": change("safe-products", "+ PRODUCT_EXPONENT", "+ PRODUCT_EXPONENT - 1"),
+    "products must be twice as large": change("safe-products", "+ PRODUCT_EXPONENT", "+ PRODUCT_EXPONENT + 1"),
+    "results outweigh one product": change("floor-of-results", "(float)k", "1.0f"),
+    "all that is beside small numbers is small": change("floor-of-results", "largest > LEAST ? largest : LEAST", "LEAST"),
+    "a warp's least": change("least-of-block", "other < v ? other : v", "v"),
+    "results beyond C count": change("results-from", "!there || ", ""),
+    "one operand's numbers have no other's beside them": change("is-beside-p", "!ht_is_from(q.least, EXACT_EXPONENT)", "false"),
+    "nothing but P beside Q": change("beside-both", "ht_is_from(p.least, EXACT_EXPONENT) || p.largest > beside", "true"),
+    "Q beside itself": change("beside-both", "ht_is_from(p.least, EXACT_EXPONENT) || ", ""),
+    "nothing large beside subnormal numbers": change("beside", "ht_floor_of(beside, k)", "ht_floor_of(0, k)"),
+    "half of the steps are looked at": change("extent-steps", "step += AT_ONCE", "step += 2 * AT_ONCE"),
+    "Inf is like others": change("is-finite", "!ht_any_of_block<WARPS>(!is_finite, smem, t.tid) &&", ""),
+}
+OTHER_GROUP = change("has-results", "t.tid < GROUP_THREADS", "true")
 ALONE = {"HALFTONE_SIM_THREADS": "1", "HALFTONE_SIM_BESIDE": "0"}
 
 
@@ -156,6 +173,18 @@ def run_broken(*args):
 def test_a_broken_check_is_caught(label, tmp_path):
     pattern, test, edits = BREAKS[label]
     run_broken("a800", pattern, edits, test, tmp_path)
+
+
+@pytest.mark.mutation
+@pytest.mark.parametrize("label", SMALL)
+def test_a_broken_look_at_small_numbers_is_caught(label, tmp_path):
+    case = "the_largest*" if label == "half of the steps are looked at" else "small_numbers*"
+    run_broken("a800", "ht_bf16x6u_*_64x64x32_*", SMALL[label], ["test_direct", case], tmp_path)
+
+
+@pytest.mark.mutation
+def test_results_of_warpgroups_that_have_none_are_caught(tmp_path):
+    run_broken("h200", "ht_bf16x6u_*_64x32x32_*", OTHER_GROUP, ["test_direct", "small_numbers*"], tmp_path)
 
 
 @pytest.mark.mutation

@@ -17,7 +17,8 @@ def rows():
     for scheme, table in kernels.LAYOUTS.items():
         yield from ((f"mi210, {scheme}: {label}", edits, ("mi210", scheme)) for label, edits in table.items())
     yield from ((label, edits, None) for label, (_, _, edits) in check.BREAKS.items())
-    for table in (check.EPILOGUE, check.INSIDE, check.LAUNCH, check.SHIFTS, check.WHOLE, check.IN_VAIN, check.OTHER, check.SUMS):
+    for table in (check.EPILOGUE, check.INSIDE, check.LAUNCH, check.SHIFTS, check.WHOLE, check.IN_VAIN, check.OTHER, check.SUMS, check.SMALL,
+                  {"warpgroups without results": check.OTHER_GROUP}):
         yield from ((label, edits, None) for label, edits in table.items())
     for table in (wgmma.BREAKS, wgmma.PAIR_BREAKS, wgmma.STORE_BREAKS, wgmma.SCALE_BREAKS):
         yield from ((label, edits, None) for label, (edits, _) in table.items())

@@ -1,7 +1,7 @@
 // ht_bf16x6u_mma_64x64x32_w32x32_s2_sm80
 //
 // C(m x n) = alpha * A * B + beta * C in FP32 from the matrices as they are, scheme bf16x6u:
-//   three BF16 slices cut on the way, six products; FP32 FFMA up to k = 16, and in tiles with a nonzero magnitude below 2^-50 or results that are not finite
+//   three BF16 slices cut on the way, six products; FP32 FFMA up to k = 16, and in tiles where numbers below 2^-50 may cost bits or results are not finite
 //
 // Tile: block 64 x 64 x 32, warp 32 x 32, 2 stages, 128 threads. Chosen: reads the operands as they are; a wave of tiles.
 //
@@ -212,6 +212,7 @@ HT_DEVICE void ht_stg4(float *p, float v);
 HT_DEVICE float ht_lds4(unsigned s);
 HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y);
 HT_DEVICE void ht_sts16(unsigned s, uint4 v);
+HT_DEVICE void ht_sts4(unsigned s, float v);
 HT_DEVICE void ht_ldmatrix_x4(unsigned *r, unsigned s);
 HT_DEVICE int ht_shfl_xor(int v, int lane_mask);
 HT_DEVICE unsigned ht_as_uint(float x);
@@ -274,13 +275,21 @@ HT_DEVICE bool ht_has_failed(const unsigned *words, int row, int col);
 
 // scheme bf16x6u: three BF16 slices, each what is left rounded to nearest (stage/split_in_smem), hold 24 bits exactly where a number is not
 // small; six products. What is too large makes an infinity or NaN, in a slice or in a sum, and the tile's results show it
-// (ht_all_finite); what is too small must be looked for: products of nonzero numbers below 2^-50 could be subnormal. Twice
-// the magnitude's bits, less one, are compared: zero wraps to the largest number.
+// (ht_all_finite); what is too small must be looked for. Twice the magnitude's bits, less one, are compared: zero wraps
+// to the largest number. The exponents below are those of bench/ACCURACY.md, section 9, "Small numbers".
 struct ht_value_range {
     unsigned least;
 };
+
+constexpr int CALM_EXPONENT = -50;     // both operands from here on: no bit of a slice's product is below FP32's least
+constexpr int EXACT_EXPONENT = -110;   // a number from here on: its slices hold all of it
+constexpr int PRODUCT_EXPONENT = -116; // products from here on: what sums cut off below FP32's least is nothing beside them
+constexpr int LARGEST_EXPONENT = -20, SPARE_EXPONENT = -100; // ht_floor_of
 HT_DEVICE void ht_observe(ht_value_range *value_range, unsigned bits);
+HT_DEVICE bool ht_is_from(unsigned least, int exponent);
 HT_DEVICE bool ht_is_safe_range(const ht_value_range &value_range);
+HT_DEVICE bool ht_are_safe_products(unsigned least_p, unsigned least_q);
+HT_DEVICE float ht_floor_of(unsigned largest, int k);
 template <int COUNT> HT_DEVICE bool ht_all_finite(const float *v);
 HT_DEVICE void ht_twosum_join(float *sum, float *compensation, const float *chain);
 HT_DEVICE void ht_promote_compensation(float *sum, float *compensation);
@@ -1672,8 +1681,211 @@ HT_DEVICE void store_sums(const unpacked_args &args, const ht_task &t, ht_acc (*
         put_sums<false>(to, sum);
 }
 
-// By slices; no: they could not hold it, and `sum` is worth nothing.
-HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
+// The least of what the block's threads hold.
+HT_DEVICE unsigned least_of_block(unsigned v, unsigned smem, int tid)
+{
+    for (int lanes = WAVE / 2; lanes > 0; lanes /= 2) {
+        const unsigned other = (unsigned)ht_shfl_xor((int)v, lanes);
+        v = other < v ? other : v;
+    }
+    ht_barrier(); // the stages have been read
+    if (tid % WAVE == 0)
+        ht_sts4(smem + (unsigned)(tid / WAVE) * 4, ht_as_float(v));
+    ht_barrier();
+    for (int w = 0; w < WARPS; w++) {
+        const unsigned other = ht_as_uint(ht_lds4(smem + (unsigned)w * 4));
+        v = other < v ? other : v;
+    }
+    ht_barrier();
+    return v;
+}
+
+// What an operand's numbers in a block's k extend over: as ht_value_range has the least, and twice the bits of the largest absolute value.
+struct ht_extent {
+    unsigned least, largest;
+};
+
+// Several steps are in flight at once; beyond the last one there are zeros.
+template <int ROWS, int PARTS> HT_DEVICE ht_extent extent_of(ht_source from, const ht_task &t, unsigned smem)
+{
+    constexpr int AT_ONCE = 4;
+    ht_value_range range = {~0u};
+    unsigned largest = 0;
+#pragma unroll 1
+    for (int step = 0; step < t.steps; step += AT_ONCE) {
+        uint4 part[AT_ONCE * PARTS];
+        for (int i = 0; i < AT_ONCE; i++)
+            ht_load_vectors<ROWS, PARTS>(part + i * PARTS, &from);
+        for (int i = 0; i < AT_ONCE * PARTS; i++) {
+            const unsigned v[4] = {part[i].x, part[i].y, part[i].z, part[i].w};
+            for (int e = 0; e < 4; e++) {
+                ht_observe(&range, v[e]);
+                largest = v[e] << 1 > largest ? v[e] << 1 : largest;
+            }
+        }
+    }
+    return {least_of_block(range.least, smem, t.tid), ~least_of_block(~largest, smem, t.tid)};
+}
+
+// Whether the magnitudes of all results of the block that C has are at least `floor`.
+HT_DEVICE bool all_results_from(float floor, ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
+{
+    const int rows = t.rows - t.row0 - t.warp_row - ht_d_row(t.lane, 0), cols = t.cols - t.col0 - t.warp_col - ht_d_col(t.lane, 0);
+    const unsigned least = ht_as_uint(floor) << 1;
+    bool all = true;
+    {
+        const bool there = 0 / D_ROWS * MMA_M + ht_d_row(0, 0) < rows && 0 / D_COLS * MMA_N + 0 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[0][0 / D_COLS][0 % D_ROWS * D_COLS + 0 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 1 / D_ROWS * MMA_M + ht_d_row(0, 1) < rows && 0 / D_COLS * MMA_N + 0 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[0][0 / D_COLS][1 % D_ROWS * D_COLS + 0 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 2 / D_ROWS * MMA_M + ht_d_row(0, 0) < rows && 0 / D_COLS * MMA_N + 0 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[1][0 / D_COLS][2 % D_ROWS * D_COLS + 0 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 3 / D_ROWS * MMA_M + ht_d_row(0, 1) < rows && 0 / D_COLS * MMA_N + 0 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[1][0 / D_COLS][3 % D_ROWS * D_COLS + 0 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 0 / D_ROWS * MMA_M + ht_d_row(0, 0) < rows && 1 / D_COLS * MMA_N + 1 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[0][1 / D_COLS][0 % D_ROWS * D_COLS + 1 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 1 / D_ROWS * MMA_M + ht_d_row(0, 1) < rows && 1 / D_COLS * MMA_N + 1 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[0][1 / D_COLS][1 % D_ROWS * D_COLS + 1 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 2 / D_ROWS * MMA_M + ht_d_row(0, 0) < rows && 1 / D_COLS * MMA_N + 1 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[1][1 / D_COLS][2 % D_ROWS * D_COLS + 1 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 3 / D_ROWS * MMA_M + ht_d_row(0, 1) < rows && 1 / D_COLS * MMA_N + 1 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[1][1 / D_COLS][3 % D_ROWS * D_COLS + 1 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 0 / D_ROWS * MMA_M + ht_d_row(0, 0) < rows && 2 / D_COLS * MMA_N + 2 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[0][2 / D_COLS][0 % D_ROWS * D_COLS + 2 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 1 / D_ROWS * MMA_M + ht_d_row(0, 1) < rows && 2 / D_COLS * MMA_N + 2 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[0][2 / D_COLS][1 % D_ROWS * D_COLS + 2 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 2 / D_ROWS * MMA_M + ht_d_row(0, 0) < rows && 2 / D_COLS * MMA_N + 2 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[1][2 / D_COLS][2 % D_ROWS * D_COLS + 2 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 3 / D_ROWS * MMA_M + ht_d_row(0, 1) < rows && 2 / D_COLS * MMA_N + 2 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[1][2 / D_COLS][3 % D_ROWS * D_COLS + 2 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 0 / D_ROWS * MMA_M + ht_d_row(0, 0) < rows && 3 / D_COLS * MMA_N + 3 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[0][3 / D_COLS][0 % D_ROWS * D_COLS + 3 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 1 / D_ROWS * MMA_M + ht_d_row(0, 1) < rows && 3 / D_COLS * MMA_N + 3 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[0][3 / D_COLS][1 % D_ROWS * D_COLS + 3 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 2 / D_ROWS * MMA_M + ht_d_row(0, 0) < rows && 3 / D_COLS * MMA_N + 3 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[1][3 / D_COLS][2 % D_ROWS * D_COLS + 3 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 3 / D_ROWS * MMA_M + ht_d_row(0, 1) < rows && 3 / D_COLS * MMA_N + 3 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[1][3 / D_COLS][3 % D_ROWS * D_COLS + 3 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 0 / D_ROWS * MMA_M + ht_d_row(0, 0) < rows && 4 / D_COLS * MMA_N + 4 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[0][4 / D_COLS][0 % D_ROWS * D_COLS + 4 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 1 / D_ROWS * MMA_M + ht_d_row(0, 1) < rows && 4 / D_COLS * MMA_N + 4 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[0][4 / D_COLS][1 % D_ROWS * D_COLS + 4 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 2 / D_ROWS * MMA_M + ht_d_row(0, 0) < rows && 4 / D_COLS * MMA_N + 4 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[1][4 / D_COLS][2 % D_ROWS * D_COLS + 4 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 3 / D_ROWS * MMA_M + ht_d_row(0, 1) < rows && 4 / D_COLS * MMA_N + 4 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[1][4 / D_COLS][3 % D_ROWS * D_COLS + 4 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 0 / D_ROWS * MMA_M + ht_d_row(0, 0) < rows && 5 / D_COLS * MMA_N + 5 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[0][5 / D_COLS][0 % D_ROWS * D_COLS + 5 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 1 / D_ROWS * MMA_M + ht_d_row(0, 1) < rows && 5 / D_COLS * MMA_N + 5 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[0][5 / D_COLS][1 % D_ROWS * D_COLS + 5 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 2 / D_ROWS * MMA_M + ht_d_row(0, 0) < rows && 5 / D_COLS * MMA_N + 5 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[1][5 / D_COLS][2 % D_ROWS * D_COLS + 5 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 3 / D_ROWS * MMA_M + ht_d_row(0, 1) < rows && 5 / D_COLS * MMA_N + 5 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[1][5 / D_COLS][3 % D_ROWS * D_COLS + 5 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 0 / D_ROWS * MMA_M + ht_d_row(0, 0) < rows && 6 / D_COLS * MMA_N + 6 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[0][6 / D_COLS][0 % D_ROWS * D_COLS + 6 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 1 / D_ROWS * MMA_M + ht_d_row(0, 1) < rows && 6 / D_COLS * MMA_N + 6 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[0][6 / D_COLS][1 % D_ROWS * D_COLS + 6 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 2 / D_ROWS * MMA_M + ht_d_row(0, 0) < rows && 6 / D_COLS * MMA_N + 6 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[1][6 / D_COLS][2 % D_ROWS * D_COLS + 6 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 3 / D_ROWS * MMA_M + ht_d_row(0, 1) < rows && 6 / D_COLS * MMA_N + 6 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[1][6 / D_COLS][3 % D_ROWS * D_COLS + 6 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 0 / D_ROWS * MMA_M + ht_d_row(0, 0) < rows && 7 / D_COLS * MMA_N + 7 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[0][7 / D_COLS][0 % D_ROWS * D_COLS + 7 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 1 / D_ROWS * MMA_M + ht_d_row(0, 1) < rows && 7 / D_COLS * MMA_N + 7 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[0][7 / D_COLS][1 % D_ROWS * D_COLS + 7 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 2 / D_ROWS * MMA_M + ht_d_row(0, 0) < rows && 7 / D_COLS * MMA_N + 7 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[1][7 / D_COLS][2 % D_ROWS * D_COLS + 7 % D_COLS]) << 1 >= least);
+    }
+    {
+        const bool there = 3 / D_ROWS * MMA_M + ht_d_row(0, 1) < rows && 7 / D_COLS * MMA_N + 7 % D_COLS < cols;
+        all = all && (!there || ht_as_uint(sum[1][7 / D_COLS][3 % D_ROWS * D_COLS + 7 % D_COLS]) << 1 >= least);
+    }
+    const bool has_results = PINGPONG_GROUPS == 1 || t.tid < GROUP_THREADS;
+    return !ht_any_of_block<WARPS>(has_results && !all, smem, t.tid);
+}
+
+// Whether slices have done for a tile with numbers below CALM_EXPONENT, the least of which is `least`: products are large enough, or all results
+// outweigh what slices and sums may have lost. Where slices hold all numbers nothing is read again unless a result is small.
+HT_DEVICE bool is_small_harmless(unsigned least, ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
+{
+    const int k = t.k - t.k0;
+    const bool is_exact = ht_is_from(least_of_block(least, smem, t.tid), EXACT_EXPONENT);
+    if (is_exact && all_results_from(ht_floor_of(0, k), sum, t, smem))
+        return true;
+    const ht_extent q = extent_of<BN, B_PARTS>(open_q(t, t.q_k_major), t, smem);
+    unsigned beside = q.largest; // the largest that numbers meet which slices do not hold
+    if (is_exact || !ht_is_from(q.least, EXACT_EXPONENT)) {
+        const ht_extent p = extent_of<BM, A_PARTS>(open_p(t, t.p_k_major), t, smem);
+        if (is_exact)
+            return ht_are_safe_products(p.least, q.least);
+        beside = ht_is_from(p.least, EXACT_EXPONENT) || p.largest > beside ? p.largest : beside;
+    }
+    return all_results_from(ht_floor_of(beside, k), sum, t, smem);
+}
+
+// By slices, with the range of the numbers that they were cut from.
+HT_DEVICE ht_value_range multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
 {
     ht_value_range value_range = {~0u};
     ht_acc compensation[MI][NI][D_REGS];
@@ -1688,7 +1900,17 @@ HT_DEVICE bool multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_task &t, u
         multiply_sliced<false, false>(sum, compensation, &value_range, t, smem);
     if (COMPENSATED)
         close_chains(sum, compensation);
-    return !ht_any_of_block<WARPS>(!ht_is_safe_range(value_range) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid);
+    return value_range;
+}
+
+// Whether slices could hold the block's numbers; no: `sum` is worth nothing.
+HT_DEVICE bool have_slices_done(const ht_value_range &value_range, ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
+{
+    const bool is_finite = ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]);
+    if (!ht_any_of_block<WARPS>(!is_finite || !ht_is_safe_range(value_range), smem, t.tid))
+        return true;
+    return !ht_any_of_block<WARPS>(!is_finite, smem, t.tid) &&
+           is_small_harmless(value_range.least, sum, t, smem);
 }
 
 // The step that part `split` begins with; no division, which would take longer than some products.
@@ -1734,9 +1956,12 @@ HT_DEVICE void compute_tile(const unpacked_args &args, const ht_tile_coord &spot
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     ht_acc sum[MI][NI][D_REGS];
     clear_sums(sum);
-    const bool done = FAST && !g.fma_only && multiply_by_slices(sum, task, smem);
+    const bool is_sliced = FAST && !g.fma_only;
+    ht_value_range value_range = {~0u};
+    if (is_sliced)
+        value_range = multiply_by_slices(sum, task, smem);
     const ht_task again = A_FROM_REGISTERS ? task : task_of(args, spot, (int)ht_opaque(0)); // else it would wait in registers meanwhile
-    if (!done) {
+    if (!is_sliced || !have_slices_done(value_range, sum, again, smem)) {
         clear_sums(sum);
         multiply_in_fp32(sum, again, smem, g.fma_only ? SHORT_CHAIN : BK);
     }
@@ -1844,6 +2069,11 @@ HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y)
 HT_DEVICE void ht_sts16(unsigned s, uint4 v)
 {
     asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(s), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
+
+HT_DEVICE void ht_sts4(unsigned s, float v)
+{
+    asm volatile("st.shared.f32 [%0], %1;" ::"r"(s), "f"(v) : "memory");
 }
 
 // Four 8 x 8 matrices of 16-bit elements; lane i gives the address of row i % 8 of matrix i / 8.
@@ -2020,10 +2250,30 @@ HT_DEVICE void ht_observe(ht_value_range *value_range, unsigned bits)
     value_range->least = below < value_range->least ? below : value_range->least;
 }
 
+// Whether no number but zero is below 2^exponent, where `least` is the least of a value range.
+HT_DEVICE bool ht_is_from(unsigned least, int exponent)
+{
+    return least >= ((unsigned)(127 + exponent) << 24) - 1;
+}
+
 HT_DEVICE bool ht_is_safe_range(const ht_value_range &value_range)
 {
-    constexpr unsigned LOW = (127u - 50u) << 24;
-    return value_range.least >= LOW - 1;
+    return ht_is_from(value_range.least, CALM_EXPONENT);
+}
+
+// Whether the least numbers of both operands, which slices hold, make products that are large enough, whatever the results are.
+HT_DEVICE bool ht_are_safe_products(unsigned least_p, unsigned least_q)
+{
+    return (int)((least_p >> 24) + (least_q >> 24)) >= 2 * 127 + PRODUCT_EXPONENT;
+}
+
+// What a result of `k` products outweighs all that may be lost from. `largest`: twice the bits of the largest magnitude beside numbers that slices
+// do not hold.
+HT_DEVICE float ht_floor_of(unsigned largest, int k)
+{
+    constexpr unsigned LEAST = (unsigned)(127 + LARGEST_EXPONENT) << 24;
+    const float spare = ht_as_float((unsigned)(127 + SPARE_EXPONENT) << 23);
+    return __fmul_rn(__fmul_rn(ht_as_float((largest > LEAST ? largest : LEAST) >> 1), spare), (float)k);
 }
 
 // Whether none of `count` numbers is an infinity or NaN.
