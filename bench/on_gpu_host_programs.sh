@@ -31,7 +31,7 @@ program() {
     schemes=f16x3,bf16x6u,native64
     make -s -j16 GPU="$set_" LEAN=1 SCHEMES=$schemes generate && make -s -j16 GPU="$set_" LEAN=1 SCHEMES=$schemes build-device
 } >"$out/build.log" 2>&1 || { tail -5 "$out/build.log"; exit 0; }
-echo "built after $(spent) s; $(nproc) cores"
+echo "built after $(spent) s; $(nproc) cores; $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null)"
 start=$(date +%s)
 # shellcheck disable=SC2086 # words
 for which in ${WHICH:-R Octave}; do
