@@ -1,6 +1,6 @@
 // fp64_auto: FP64's default accuracy beside cuBLAS DGEMM, residues by name and native64 on data of several kinds: TFLOPS, sustained, of each, the share
 // of C that residues keep, and errors of 64 x 64 elements against sums in twice the precision, in 2^-53 |A||B|.
-//   nvcc -O2 -std=c++17 -Iout/h100 bench/fp64_auto.cu out/h100/libhalftone.a -lcublas -o fp64_auto; ./fp64_auto 2048 4096 8192
+//   nvcc -O2 -std=c++20 -Iout/h100 bench/fp64_auto.cu out/h100/libhalftone.a -lcublas -o fp64_auto; ./fp64_auto 2048 4096 8192
 #include <cublas_v2.h>
 #include "fp64_study.cuh"
 #include "halftone.h"

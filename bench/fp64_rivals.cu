@@ -1,5 +1,5 @@
 // fp64_rivals: FP64 products of ours beside cuBLAS DGEMM, cuBLAS' own emulation (where this cuBLAS has it: fixed at 55 bits, and its dynamic choice) and, with
-// -DGEMMUL8, GEMMul8: TFLOPS of whole calls, median and spread of five rounds in turns, errors of 64 x 64 elements against sums in twice the precision, and workspace.
+// -DGEMMUL8, GEMMul8: TFLOPS of whole calls, median and spread of three rounds in turns, errors of 64 x 64 elements against sums in twice the precision, and workspace.
 // ./fp64_rivals uniform|phi1 SIZES... ; bench/on_gpu_fp64_rivals.sh builds it.
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include "gemmul8.hpp"
 #endif
 
-enum { ROUNDS = 5 };
+enum { ROUNDS = 3 };
 
 struct products {
     int n;
@@ -101,7 +101,7 @@ static void run(products &p, int family) {
         for (int i = 0; i < METHODS; i++) {
             set_up(p, methods[i]);
             CHECK(cudaMemset(p.c, 0xff, (size_t)p.n * p.n * sizeof(double)));
-            ms[i][round] = milliseconds([&] { multiply(p, methods[i]); }, 40);
+            ms[i][round] = milliseconds([&] { multiply(p, methods[i]); }, 100);
             if (round == 0) {
                 error[i] = errors_of(truth, p.c, p.n);
                 workspace[i] = workspace_mb(p, methods[i]);

@@ -114,27 +114,28 @@ static inline errors64 errors_of(const truth64 &t, const double *c, int n) {
     return {sqrt(off2 / all2), most};
 }
 
-// Milliseconds of a call, back to back for at least `least` of them, after a start.
-template <class Call> static double milliseconds(const Call &call, double least) {
-    cudaEvent_t from, to;
-    CHECK(cudaEventCreate(&from));
-    CHECK(cudaEventCreate(&to));
+static inline float loop(const cudaEvent_t *at, int times, const auto &call) {
     float ms = 0;
-    int times = 1;
+    CHECK(cudaEventRecord(at[0]));
+    for (int i = 0; i < times; i++)
+        call();
+    CHECK(cudaEventRecord(at[1]));
+    CHECK(cudaEventSynchronize(at[1]));
+    CHECK(cudaEventElapsedTime(&ms, at[0], at[1]));
+    return ms;
+}
+
+// Milliseconds of a call, back to back for at least `least` of them, after as long a start: what ran before leaves the GPU another power and clock.
+static inline double milliseconds(const auto &call, double least) {
+    cudaEvent_t at[2];
+    for (cudaEvent_t &event : at)
+        CHECK(cudaEventCreate(&event));
     call();
-    for (int round = 0; round < 2; round++) {
-        CHECK(cudaEventRecord(from));
-        for (int i = 0; i < times; i++)
-            call();
-        CHECK(cudaEventRecord(to));
-        CHECK(cudaEventSynchronize(to));
-        CHECK(cudaEventElapsedTime(&ms, from, to));
-        if (ms > least)
-            break;
-        if (round == 0)
-            times = (int)(least / ms) + 1;
-    }
-    CHECK(cudaEventDestroy(from));
-    CHECK(cudaEventDestroy(to));
-    return ms / times;
+    const double once = loop(at, 1, call);
+    const int times = once < least ? (int)(least / once) + 1 : 1;
+    loop(at, times, call);
+    const double ms = loop(at, times, call) / times;
+    for (cudaEvent_t &event : at)
+        CHECK(cudaEventDestroy(event));
+    return ms;
 }
