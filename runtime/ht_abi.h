@@ -322,7 +322,9 @@ struct ht_kernel_desc {
     struct ht_tile tile;
     int bk, wm, wn, stages, threads, smem_bytes, regs_planned;
     int family; /* enum ht_family */
-    int fallback_in_kernel; /* 1: it does what args.fallback_in_kernel asks for */
+    /* 1: it does what args.fallback_in_kernel asks for; of those that read the operands: where args.failed is set, it computes 64 x 64 blocks
+     * with many failed results, unless slices cannot hold the data, and clears the bits of those, as a launch before the fallback */
+    int fallback_in_kernel;
     struct ht_cost cost;
     int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
     int (*launch)(const struct ht_gemm_args *args, void *stream); /* of an FP64 product NULL, and then: */

@@ -104,10 +104,26 @@ int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choic
     return ht_add(choice->predicted_ns, ht_packing_ns(set, set->kernel[choice->kernel].scheme, m, n, k, batch));
 }
 
+/* Whether so many launches behind a product are more than the call can bear. */
+static int are_too_many(int launches, const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n,
+                        int64_t k, int64_t batch) {
+    return launches * set->launch_ns > ht_total_ns(set, choice, m, n, k, batch) / HT_FALLBACK_SHARE;
+}
+
 int ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
                           int64_t batch) {
     return set->kernel[choice->kernel].fallback_in_kernel && choice->splits == 1 &&
-           set->launch_ns > ht_total_ns(set, choice, m, n, k, batch) / HT_FALLBACK_SHARE;
+           are_too_many(1, set, choice, m, n, k, batch);
+}
+
+int ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const struct ht_choice *choice, int64_t m, int64_t n,
+                   int64_t k, int64_t batch) {
+    if (is_fma_only(set, scheme, k) || are_too_many(2, set, choice, m, n, k, batch))
+        return -1;
+    for (int i = 0; i < set->kernels; i++)
+        if (strcmp(set->kernel[i].scheme, scheme) == 0 && ht_is_unpacked(set->kernel[i].family) && set->kernel[i].fallback_in_kernel)
+            return i;
+    return -1;
 }
 
 /* Whether x suits a device with that many SMs better than y; both run on it. */

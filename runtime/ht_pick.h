@@ -48,6 +48,11 @@ enum { HT_FALLBACK_SHARE = 64 };
 HT_LOCAL int ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
                                    int64_t batch);
 
+/* The kernel of `scheme` that computes 64 x 64 blocks of C with many failed results, in a launch between the product and the one above;
+ * -1: the set has none, or two launches were more than 1/HT_FALLBACK_SHARE of the call. */
+HT_LOCAL int ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const struct ht_choice *choice, int64_t m, int64_t n,
+                            int64_t k, int64_t batch);
+
 /* The set that suits a device best; NULL: none runs on it. Of those that run, the one made for the newest
  * instruction set wins, then one for exactly that capability, then the one whose number of SMs is nearest, then
  * the earlier. */

@@ -169,7 +169,8 @@ static bool holes_unpacked(void *context, const char *name, struct text *out, in
     (void)indent;
     if (strcmp(name, "slices") == 0)
         return hole_slices(out, h);
-    return strcmp(name, "fallback") == 0 && h->plan->variant != VARIANT_FALLBACK; /* else it stays empty */
+    return (strcmp(name, "fallback") == 0 && h->plan->variant != VARIANT_FALLBACK) || /* it stays empty */
+           (strcmp(name, "blocks") == 0 && !emit_fallback_in_kernel(h->plan));
 }
 
 /* What the banner says of a step. */
@@ -319,7 +320,8 @@ struct parts {
 enum { PART_ABI = SKELETON_HOOKS_MAX, PART_PRIM, PART_CRT_PRIM, PART_INLAY, PART_TEMPLATE };
 
 bool emit_fallback_in_kernel(const struct plan *p) {
-    return p->on.skeleton->has_dmma_fallback && p->on.s->checked;
+    const struct skeleton *k = p->on.skeleton;
+    return (k->has_dmma_fallback && p->on.s->checked) || p->tile.bm == k->group_rows;
 }
 
 /* The hook that a role of the skeleton table is played by; NULL: none. */
@@ -340,7 +342,7 @@ static const char *hook_of(const struct frame *f, const char *name) {
                  {"=dmma_inside", inside ? isa->dmma : NULL},
                  {"=fallback_inside", inside ? "check/fallback_tile" : "check/fallback_none"},
                  {"=fallback_grid",
-                  f->plan && f->plan->variant == VARIANT_FALLBACK ? "check/fallback_grid" : NULL},
+                  inside || (f->plan && f->plan->variant == VARIANT_FALLBACK) ? "check/fallback_grid" : NULL},
                  {"=cluster", f->plan && f->plan->tile.cluster > 1 ? "launch/cluster_2" : "launch/cluster_1"},
                  {"=mma", s ? isa->mma_hooks[s->slice] : NULL},
                  {"=mma_bf16", isa->mma_bf16 ? isa->mma_bf16 : "arch/simt"},

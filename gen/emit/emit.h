@@ -57,7 +57,7 @@ void emit_head(struct text *out, const struct isa *isa);
 void emit_pack_name(char *name, size_t size, const struct scheme *s, const struct isa *isa);
 void emit_reduce_name(char *name, size_t size, const struct scheme *s, const struct isa *isa);
 
-/* Whether a kernel can compute what the certificate does not clear. */
+/* Whether a kernel can compute what the certificate does not clear, or blocks of it (ht_kernel_desc). */
 bool emit_fallback_in_kernel(const struct plan *p);
 
 /* What the scheme's bound is made of, and that the unit's rounding is unverified where it is. */

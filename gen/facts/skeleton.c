@@ -59,8 +59,9 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
     [HT_FAMILY_UNPACKED_WGMMA] =
         {UNPACKED("unpacked_tile", "_wgmma"), .searched = true, .needs = ISA_WGMMA_RS_BF16,
          .inlay = "wgmma_rs_bf16x6", FOLDS_TILE, SLICED("32"),
-         .hooks = {"=launch", "frag/simt", "=wgmma", "=wgmma_rs", "accum/promote_wgmma", SUMS, "=scheme",
-                   "epilogue/lane_transpose", "stage/global_f32", "stage/split_in_smem"},
+         .hooks = {"=launch", "frag/simt", "=wgmma", "=wgmma_rs", "accum/promote_wgmma", SUMS,
+                   "=fallback_grid", "=scheme", "epilogue/lane_transpose", "stage/global_f32",
+                   "stage/split_in_smem"},
          .has_slices_alone = true, .group_rows = 128, .sets_min_blocks_by_registers = true, .team = "warp",
          .workers = "warps of warpgroups", .holds = "fragments",
          .tiles = {{128, 64, 32, 16, 64, 2, ALWAYS,

@@ -403,11 +403,6 @@ static void plan_unpacked(struct plan_set *set, struct best *b) {
     b->on = first;
 }
 
-/* Tiles of one 64 x 64 block each: a block of the check that fails is computed, its neighbours are not. */
-static bool is_for_fallback(const struct plan *p) {
-    return p->on.skeleton->is_fallback_base && p->tile.bm == 64 && p->tile.bn == 64;
-}
-
 /* By DMMA, from registers alone, where there is such a family. */
 static void fallback_by_dmma(struct best *b) {
     const struct cost dmma = b->cost;
@@ -420,11 +415,12 @@ static void fallback_by_dmma(struct best *b) {
     b->cost.walk = tile_walk(&b->on, &b->tile, b->cost.blocks_per_sm);
 }
 
-/* The plan that the kernel for data that fail a check is made of; -1: none. */
+/* The plan of the kernel for data that fail: tiles of one 64 x 64 block, as results are told; -1: none. */
 static int fallback_base(const struct plan_set *set) {
     int at = -1;
-    for (int i = 0; i < set->count; i++)
-        at = is_for_fallback(&set->plan[i]) ? i : at;
+    for (const struct plan *p = set->plan; p < set->plan + set->count; p++)
+        if (p->on.skeleton->is_fallback_base && p->tile.bm == 64 && p->tile.bn == 64)
+            at = (int)(p - set->plan);
     return at;
 }
 

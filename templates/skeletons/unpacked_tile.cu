@@ -28,7 +28,8 @@ constexpr int STAGE_BYTES = FP32_BYTES > SLICES_BYTES ? FP32_BYTES : SLICES_BYTE
 constexpr int RING_BYTES = PINGPONG_GROUPS * (A_FROM_REGISTERS ? 3 : 2) * SLICES_BYTES; // of warpgroups, each group its own
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
 constexpr int SHORT_CHAIN = 2; // FFMA that follow one another where k is short
-static_assert(!IS_FALLBACK || (BM == 64 && BN == 64), "failed results are told by 64 x 64 blocks");
+constexpr bool TAKES_BLOCKS = A_FROM_REGISTERS && PINGPONG_GROUPS == 1; // with args.g.failed it computes blocks with many failed results, and nothing else
+static_assert((!IS_FALLBACK || BM == 64) && (!(IS_FALLBACK || TAKES_BLOCKS) || (BM % 64 == 0 && BN == 64)), "failed results are told by 64 x 64 blocks");
 static_assert(PRODUCT_A >> 2 * (PRODUCTS - 1) == 0 && PRODUCT_B >> 2 * (PRODUCTS - 1) == 0, "the leading product is the last");
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
 static_assert(STAGE_BYTES % 128 == 0 && A_SLICES_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
@@ -61,6 +62,7 @@ struct ht_task {
     bool p_k_major, q_k_major;
     int row0, rows, col0, cols, k0, k, steps;
     int tid, lane, warp_row, warp_col;
+    bool leaves_early; // where its first step has numbers that slices could not hold: nobody wants its sums then
 };
 
 HT_DEVICE ht_source open_p(const ht_task &t, bool k_major)
@@ -318,8 +320,8 @@ struct ht_output_view {
     float *c; // of the first one
     long long ld;
     int rows, cols; // that there are, from the first one on
-    const unsigned *failed; // of the fallback: the tile's bits of results to be stored; NULL: all are
-    int row, col;           // of the first one, in the tile
+    const unsigned *failed; // of the fallback: a 64 x 64 block's bits of results to be stored; NULL: all are
+    int row, col;           // of the first one, in the block
 };
 
 HT_DEVICE ht_output_view output_view_of(const unpacked_args &args, const ht_task &t, const ht_tile_coord &spot)
@@ -335,10 +337,10 @@ HT_DEVICE ht_output_view output_view_of(const unpacked_args &args, const ht_task
                  : g.partial + ((long long)spot.entry * g.splits + spot.split) * g.n * to.ld;
     to.c += args.swap_ab ? row * to.ld + col : row + col * to.ld;
     to.failed = nullptr;
-    if (IS_FALLBACK && g.failed)
-        to.failed = ht_failed_block(g, spot.entry, args.swap_ab ? spot.col : spot.row, args.swap_ab ? spot.row : spot.col);
-    to.row = row - t.row0;
-    to.col = col - t.col0;
+    if ((IS_FALLBACK || TAKES_BLOCKS) && g.failed)
+        to.failed = ht_failed_block(g, spot.entry, (args.swap_ab ? col : row) / 64, (args.swap_ab ? row : col) / 64);
+    to.row = row % 64;
+    to.col = col % 64;
     return to;
 }
 
@@ -351,7 +353,7 @@ template <bool SWAP_AB> HT_DEVICE float *address_of(const ht_output_view &to, in
 template <bool SWAP_AB> HT_DEVICE bool is_stored(const ht_output_view &to, int row, int col)
 {
     return row < to.rows && col < to.cols &&
-           (!IS_FALLBACK || to.failed == nullptr || ht_has_failed(to.failed, SWAP_AB ? to.col + col : to.row + row, SWAP_AB ? to.row + row : to.col + col));
+           (to.failed == nullptr || ht_has_failed(to.failed, SWAP_AB ? to.col + col : to.row + row, SWAP_AB ? to.row + row : to.col + col));
 }
 
 // What the launch adds the product to. All of it is asked for before it is added to.
@@ -492,14 +494,15 @@ HT_DEVICE void store_sums(const unpacked_args &args, const ht_task &t, ht_acc (*
             add_to_sums<false>(to, sum, beta);
     }
     const int beside = args.swap_ab ? t.cols : t.rows; // numbers that are contiguous
-    const bool pairs = HAS_PAIRS && !IS_FALLBACK && beside % 2 == 0 && to.ld % 2 == 0 && (unsigned long long)to.c % 8 == 0;
+    const bool all = !IS_FALLBACK && to.failed == nullptr;
+    const bool pairs = HAS_PAIRS && all && beside % 2 == 0 && to.ld % 2 == 0 && (unsigned long long)to.c % 8 == 0;
     if (pairs && args.swap_ab)
         put_pairs<true>(to, sum);
     else if (pairs)
         put_pairs<false>(to, sum);
-    else if (HAS_TRANSPOSE && args.swap_ab)
+    else if (HAS_TRANSPOSE && all && args.swap_ab)
         put_transposed_columns(transposed_view<true>(to, t.lane), sum);
-    else if (HAS_TRANSPOSE)
+    else if (HAS_TRANSPOSE && all)
         put_transposed_rows(transposed_view<false>(to, t.lane), sum);
     else if (args.swap_ab)
         put_sums<true>(to, sum);
@@ -648,6 +651,7 @@ HT_DEVICE ht_task task_of(const unpacked_args &args, const ht_tile_coord &spot, 
     t.lane = tid & (WAVE - 1);
     t.warp_row = warp % WARPS_M * WM;
     t.warp_col = warp / WARPS_M % WARPS_N * WN;
+    t.leaves_early = false;
     return t;
 }
 
@@ -702,8 +706,117 @@ HT_DEVICE void fallback(const unpacked_args &args)
 }
 
 //@end
+//@emit blocks
+// ---- a launch between a product with the certificate and its fallback: 64 x 64 blocks with many failed results, as tiles of their own matrices. Those
+// that it has computed lose their bits. A tile that slices could not hold keeps them, and is the fallback's like results of blocks with few.
+// Blocks of threads have tiles that depend on nothing but the shape, so that nobody else looks at bits that one of them clears.
+
+// Tile `place` of P and Q, of all entries.
+HT_DEVICE ht_tile_coord tile_at(const unpacked_args &args, int place)
+{
+    const int high = (args.p.rows + (int)ht_opaque(0) + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN; // not kept from tile to tile
+    return {place % high, place / high % wide, 0, place / high / wide}; //@mutate blocks-tile-at
+}
+
+// A tile's part `part` of 64 rows of P: the block of C.
+struct ht_block_of_c {
+    int row, col;
+    bool many; // failed results; asked by all lanes of a warp
+};
+
+HT_DEVICE ht_block_of_c block_of(const unpacked_args &args, const ht_tile_coord &spot, int part)
+{
+    const ht_gemm_args &g = args.g;
+    const int p = spot.row * BM + part * 64, q = spot.col * BN;
+    ht_block_of_c x = {args.swap_ab ? q : p, args.swap_ab ? p : q, false};
+    x.many = ht_count_failed(g, ht_failed_block(g, spot.entry, x.row / 64, x.col / 64), x.row, x.col, 0) > ELEMENTS_MOST; //@mutate blocks-many
+    return x;
+}
+
+// Of the tiles from `place` on, one for each warp, those that have a block with many, as bits.
+HT_DEVICE unsigned tiles_with_many(const unpacked_args &args, int place, int apart, int tiles)
+{
+    const int warp = (int)threadIdx.x / WAVE, own = place + warp * apart;
+    bool many = false;
+    unsigned found = 0;
+#pragma unroll 1
+    for (int part = 0; part < BM / 64 && own < tiles; part++) //@mutate blocks-parts
+        many = block_of(args, tile_at(args, own), part).many || many;
+#pragma unroll 1
+    for (int w = 0; w < WARPS; w++)
+        found |= (unsigned)ht_any_of_block<WARPS>(many && warp == w, ht_smem_base<SMEM_BYTES>(), (int)threadIdx.x) << w;
+    return found;
+}
+
+// Stores the tile's blocks that have many, and takes their bits.
+HT_DEVICE void store_blocks(const unpacked_args &args, const ht_task &t, ht_acc (*sum)[NI][D_REGS], const ht_tile_coord &spot)
+{
+    const ht_gemm_args &g = args.g;
+    const ht_block_of_c x = block_of(args, spot, t.warp_row / 64);
+    if (x.many) //@mutate blocks-stored
+        store_sums(args, t, sum, spot);
+    ht_barrier(); // all have looked at the bits //@mutate blocks-cleared-late
+    const int thread = t.tid % (THREADS / (BM / 64));
+    if (x.many)
+        ht_stg_i32((int *)ht_failed_block(g, spot.entry, x.row / 64, x.col / 64) + thread, 0); //@mutate blocks-cleared
+    if (x.many && thread == 0)
+        ht_count_block(g, x.row, x.col, 64, 64); //@mutate blocks-counted
+}
+
+// All tiles of this block of threads. The loop is inside the code for one way in which operands lie: around all four ptxas spills 2.7 KB.
+template <bool P_K_MAJOR, bool Q_K_MAJOR> HT_DEVICE void compute_blocks(const unpacked_args &args)
+{
+    const int apart = (int)(gridDim.x * gridDim.y), tiles = (args.p.rows + BM - 1) / BM * ((args.q.rows + BN - 1) / BN) * args.g.batch;
+    int place = (int)(blockIdx.y * gridDim.x + blockIdx.x) - WARPS * apart; // of the first of WARPS tiles
+    unsigned found = 0;
+#pragma unroll 1
+    for (;;) {
+#pragma unroll 1
+        while (found == 0) {
+            place += WARPS * apart; //@mutate blocks-next
+            if (place >= tiles)
+                return;
+            found = tiles_with_many(args, place, apart, tiles);
+        }
+        const ht_tile_coord spot = tile_at(args, place + ht_lowest_bit(found) * apart); //@mutate blocks-place
+        ht_task task = task_of(args, spot, (int)ht_opaque(0));
+        ht_acc sum[MI][NI][D_REGS];
+        ht_value_range value_range = {~0u};
+        found &= found - 1;
+        task.leaves_early = true;
+        clear_sums(sum);
+        multiply_sliced<P_K_MAJOR, Q_K_MAJOR>(sum, sum, &value_range, task, ht_smem_base<SMEM_BYTES>());
+        const bool left = !ht_is_safe_range(value_range) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]);
+        if (!ht_any_of_block<WARPS>(left, ht_smem_base<SMEM_BYTES>(), task.tid)) //@mutate blocks-left
+            store_blocks(args, task_of(args, spot, (int)ht_opaque(0)), sum, spot);
+    }
+}
+
+HT_DEVICE void compute_blocks_with_many(const unpacked_args &args)
+{
+    ht_pdl_trigger();
+    ht_pdl_wait();
+    if (ht_is_listed(args.g) && ht_failed_count(args.g) <= ELEMENTS_MOST) //@mutate blocks-few
+        return;
+    if (args.p.k_major && args.q.k_major)
+        compute_blocks<true, true>(args);
+    else if (args.p.k_major)
+        compute_blocks<true, false>(args);
+    else if (args.q.k_major)
+        compute_blocks<false, true>(args);
+    else
+        compute_blocks<false, false>(args);
+}
+
+//@end
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const unpacked_args args)
 {
+    //@emit blocks
+    if (TAKES_BLOCKS && args.g.failed) {
+        compute_blocks_with_many(args);
+        return;
+    }
+    //@end
     //@emit fallback
     if (IS_FALLBACK) {
         fallback(args);
@@ -742,8 +855,14 @@ static int launch(const ht_gemm_args &g, void *stream)
     const unpacked_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swap_ab, swap_ab ? b : a, swap_ab ? a : b, g};
     const int high = (args.p.rows + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN;
     const long long tiles = (long long)high * wide;
-    if (tiles * (IS_FALLBACK ? g.batch * WARPS : 1) > 0x7fffffff || (!IS_FALLBACK && (long long)wide * g.splits > GRID_HIGH))
+    if (tiles * (IS_FALLBACK || g.failed ? g.batch * WARPS : 1) > 0x7fffffff || (!IS_FALLBACK && (long long)wide * g.splits > GRID_HIGH))
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
+    //@emit blocks
+    if (TAKES_BLOCKS && g.failed) {
+        const ht_fallback_grid by = ht_fallback_grid_of(tiles, high, g.batch, SMS * MIN_BLOCKS);
+        return ht_launch_dependent(gemm, by.blocks, by.groups, 1, THREADS, SMEM_BYTES, stream, args);
+    }
+    //@end
     //@emit fallback
     if (IS_FALLBACK) {
         const ht_fallback_grid by = ht_fallback_grid_of(tiles, swap_ab ? wide : high, g.batch, SMS * MIN_BLOCKS);

@@ -796,9 +796,13 @@ static void batches(void **state) {
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
 }
 
-/* Which results a product may not have stored: of three blocks of 64 x 64 one has none, one a few, one every other. */
-static int has_failed(int64_t row, int64_t col) {
-    const int64_t kind = (row / 64 + col / 64) % 3;
+/* Which results a product may not have stored: of three blocks of 64 x 64 one has none, one a few, one every other; of many entries few have any. */
+static int kind_of_block(int64_t row, int64_t col, int64_t entry) {
+    return entry > 40 && entry % 16 != 0 ? 0 : (int)((row / 64 + col / 64 + entry) % 3);
+}
+
+static int has_failed(int64_t row, int64_t col, int64_t entry) {
+    const int kind = kind_of_block(row, col, entry);
     return kind == 1 ? (row % 64 * 64 + col % 64) % 1009 == 5 : kind == 2 && (row ^ col >> 1) % 2 == 0;
 }
 
@@ -811,7 +815,7 @@ static unsigned *failed_words(int64_t m, int64_t n, int batch) {
     for (int64_t i = 0; i < m * n * batch; i++) {
         const int64_t row = i % m, col = i / m % n, entry = i / (m * n);
         unsigned *word = &words[((entry * wide + col / 64) * high + row / 64) * block + col % 64 * 2 + row % 64 / 32];
-        if (!has_failed(row, col))
+        if (!has_failed(row, col, entry))
             *word &= ~(1u << row % 32);
     }
     for (int64_t i = 0; i < high * wide * batch * block; i++) /* of the last rows' words: no product sets what C has not */
@@ -829,7 +833,7 @@ static unsigned *failed_list(int64_t m, int64_t n, int batch, int *count) {
     *count = 0;
     for (int64_t i = m * n * batch - 1; i >= 0; i--) {
         const int64_t row = i % m, col = i / m % n, block = (i / (m * n) * wide + col / 64) * high + row / 64;
-        if (has_failed(row, col))
+        if (has_failed(row, col, i / (m * n)))
             list[(*count)++] = (unsigned)(block * 4096 + col % 64 * 64 + row % 64);
     }
     assert_int_equal(ht_dev_alloc(&there, (size_t)*count * sizeof *list) + ht_dev_upload(there, list, (size_t)*count * sizeof *list), HT_DEV_OK);
@@ -863,16 +867,82 @@ static void launch_behind(const struct ht_kernel_desc *kernel, const struct ht_g
 
 static void compare_behind(const struct ht_kernel_desc *kernel, const struct problem *p, int batch, float beta, const float *whole, const float *c) {
     for (int64_t i = 0; i < p->m * p->n * batch; i++) {
-        const int64_t row = i % p->m, col = i / p->m % p->n;
+        const int64_t row = i % p->m, col = i / p->m % p->n, entry = i / (p->m * p->n);
         if (kernel->family == HT_FAMILY_FALLBACK && !is_in_fp64(p, row, col, p->k, beta, whole[i]))
             fail_msg("%s: (%lld, %lld) is %a", kernel->name, (long long)row, (long long)col, (double)whole[i]);
-        if ((row / 64 + col / 64) % 3 == 1 && has_failed(row, col)) { /* rounded once */
+        if (kind_of_block(row, col, entry) == 1 && has_failed(row, col, entry)) { /* rounded once */
             const float once = (float)in_fp64(p, row, col, p->k);
             expect(kernel->name, p, i, c[i], beta != 0.0f ? fmaf(beta, -7.0f, once) : once);
         } else {
-            expect(kernel->name, p, i, c[i], has_failed(row, col) ? whole[i] : -7.0f);
+            expect(kernel->name, p, i, c[i], has_failed(row, col, entry) ? whole[i] : -7.0f);
         }
     }
+}
+
+/* What a product has left: bits and their list, on the device, and the arguments of launches behind it, which know of none yet. */
+struct left {
+    struct ht_gemm_args args;
+    unsigned *words; /* the bits, on the host */
+    size_t bytes;
+    float *a, *b;
+    void *failed, *numbers; /* two flags, 0, and how many entries the list has */
+    unsigned *list;
+    int count;
+};
+
+static struct left left_open(const struct problem *p, int batch, float beta) {
+    const int64_t m = p->m, n = p->n, k = p->k;
+    struct left x;
+    memset(&x, 0, sizeof x);
+    x.words = failed_words(m, n, batch);
+    x.bytes = (size_t)(ht_ceil_div(m, 64) * ht_ceil_div(n, 64) * batch) * HT_FAILED_BYTES;
+    x.list = failed_list(m, n, batch, &x.count);
+    x.a = device(p->a, m * k, 0);
+    x.b = device(p->b, k * n, 0);
+    const int numbers[] = {12, 12, 0, x.count};
+    assert_int_equal(ht_dev_alloc(&x.failed, x.bytes) + ht_dev_alloc(&x.numbers, sizeof numbers), HT_DEV_OK);
+    assert_int_equal(ht_dev_upload(x.numbers, numbers, sizeof numbers), HT_DEV_OK);
+    struct ht_gemm_args *args = &x.args;
+    float *c = host(m * n * batch);
+    args->c = device(c, m * n * batch, 0);
+    args->ldc = m;
+    args->c_stride = m * n;
+    args->m = (int)m;
+    args->n = (int)n;
+    args->k = (int)k;
+    args->splits = 1;
+    args->batch = batch;
+    args->alpha = 1;
+    args->beta = beta;
+    args->a_src = x.a;
+    args->b_src = x.b;
+    args->a_ld = m;
+    args->b_ld = k;
+    args->b_k_contiguous = 1;
+    free(c);
+    return x;
+}
+
+static void left_close(struct left *x) {
+    float *const all[] = {x->a, x->b, x->args.c};
+    for (int i = 0; i < 3; i++)
+        device_free(all[i], 0);
+    ht_dev_free(x->failed);
+    ht_dev_free(x->numbers);
+    ht_dev_free(x->list);
+    free(x->words);
+}
+
+/* Ways in which launches behind a product learn of what it has left. */
+enum told { BY_BITS, BY_A_SHORT_LIST, BY_LIST, BY_NOTHING };
+
+static void tell(struct left *x, enum told told) {
+    x->args.failed = x->failed;
+    x->args.a_any_flag = x->args.b_any_flag = x->numbers;
+    x->args.failed_count = told == BY_BITS ? NULL : (int *)x->numbers + (told == BY_NOTHING ? 2 : 3);
+    x->args.failed_capacity = told == BY_BITS ? 0 : x->count - (told == BY_A_SHORT_LIST);
+    x->args.failed_list = told == BY_A_SHORT_LIST ? NULL : x->list;
+    assert_int_equal(ht_dev_upload(x->failed, x->words, x->bytes), HT_DEV_OK);
 }
 
 /* Behind a product the fallback computes what failed, one by one or by blocks, and leaves the others alone: from the list, from the bits where
@@ -881,56 +951,18 @@ static void failed_results_alone(const struct ht_kernel_desc *kernel, int64_t m,
     const float beta = batch == 1 ? 0.5f : 0.0f;
     struct problem p = problem_of('N', 'N', m, n, k, "uniform");
     float *c = host(m * n * batch), *whole = host(m * n * batch);
-    const size_t bytes = (size_t)(ht_ceil_div(m, 64) * ht_ceil_div(n, 64) * batch) * HT_FAILED_BYTES;
-    unsigned *words = failed_words(m, n, batch);
-    float *da = device(p.a, m * k, 0), *db = device(p.b, k * n, 0), *dc = device(c, m * n * batch, 0);
-    void *failed = NULL, *flags = NULL;
-    int count;
-    unsigned *list = failed_list(m, n, batch, &count);
-    const int numbers[] = {12, 12, 0, count};
-    assert_int_equal(ht_dev_alloc(&failed, bytes) + ht_dev_alloc(&flags, sizeof numbers), HT_DEV_OK);
-    assert_int_equal(ht_dev_upload(failed, words, bytes) + ht_dev_upload(flags, numbers, sizeof numbers), HT_DEV_OK);
-    struct ht_gemm_args args;
-    memset(&args, 0, sizeof args);
-    args.c = dc;
-    args.ldc = m;
-    args.c_stride = m * n;
-    args.m = (int)m;
-    args.n = (int)n;
-    args.k = k;
-    args.splits = 1;
-    args.batch = batch;
-    args.alpha = 1;
-    args.beta = beta;
-    args.a_src = da;
-    args.b_src = db;
-    args.a_ld = m;
-    args.b_ld = k;
-    args.b_k_contiguous = 1;
-    launch_behind(kernel, &args, whole, m * n * batch);
-    args.failed = failed;
-    args.a_any_flag = args.b_any_flag = flags;
-    launch_behind(kernel, &args, c, m * n * batch);
-    compare_behind(kernel, &p, batch, beta, whole, c);
-    args.failed_count = (int *)flags + 3;
-    args.failed_capacity = count - 1;
-    launch_behind(kernel, &args, c, m * n * batch);
-    compare_behind(kernel, &p, batch, beta, whole, c);
-    args.failed_list = list;
-    args.failed_capacity = count;
-    launch_behind(kernel, &args, c, m * n * batch);
-    compare_behind(kernel, &p, batch, beta, whole, c);
-    args.failed_count = (int *)flags + 2;
-    launch_behind(kernel, &args, c, m * n * batch);
+    struct left x = left_open(&p, batch, beta);
+    launch_behind(kernel, &x.args, whole, m * n * batch);
+    for (enum told told = BY_BITS; told <= BY_LIST; told++) {
+        tell(&x, told);
+        launch_behind(kernel, &x.args, c, m * n * batch);
+        compare_behind(kernel, &p, batch, beta, whole, c);
+    }
+    tell(&x, BY_NOTHING);
+    launch_behind(kernel, &x.args, c, m * n * batch);
     for (int64_t i = 0; i < m * n * batch; i++)
         expect(kernel->name, &p, i, c[i], -7.0f);
-    float *const all[] = {da, db, dc};
-    for (int i = 0; i < 3; i++)
-        device_free(all[i], 0);
-    ht_dev_free(failed);
-    ht_dev_free(flags);
-    ht_dev_free(list);
-    free(words);
+    left_close(&x);
     free(c);
     free(whole);
     problem_free(&p);
@@ -948,6 +980,118 @@ static void what_a_product_has_not_stored(void **state) {
     failed_results_alone(kernel, 1090, 1030, 70, 1); /* more tiles than blocks, and more entries */
     failed_results_alone(kernel, 66, 100, 600, 1);  /* several rounds of k; 2 x 36 results at the corner, of which not a few fail */
     failed_results_alone(kernel, 100, 300, 80, 40); /* whole steps of rows that end with A */
+}
+
+/* The kernel that computes blocks with many in a launch before the fallback. */
+static const struct ht_kernel_desc *kernel_of_blocks(void) {
+    const struct ht_set_desc *set = ht_sets[0];
+    for (int i = 0; i < set->kernels; i++)
+        if (ht_is_unpacked(set->kernel[i].family) && set->kernel[i].fallback_in_kernel)
+            return &set->kernel[i];
+    return NULL;
+}
+
+enum { ALONE_MOST = 16, TINY_ROW = 70, LATE_ROW = 300 }; /* with a number that slices cannot hold, at the first k and at the last */
+
+/* Blocks of C with many failed results: `left` has the bits behind the launch for them. Elsewhere none is taken; rows far from those that slices
+ * cannot hold have none of theirs. Counts results of blocks and of others. */
+static void compare_bits(const struct left *x, const unsigned *left, int64_t m, int64_t n, int batch, int64_t *of_blocks, int64_t *of_others) {
+    const int64_t high = ht_ceil_div(m, 64), wide = ht_ceil_div(n, 64), block = HT_FAILED_BYTES / 4;
+    of_blocks[0] = of_others[0] = 0;
+    for (int64_t b = 0; b < high * wide * batch; b++) {
+        const int64_t row = b % high * 64, col = b / high % wide * 64, rows = m - row < 64 ? m - row : 64, cols = n - col < 64 ? n - col : 64;
+        int64_t count = 0;
+        for (int64_t w = 0; w < cols * 2; w++)
+            for (unsigned v = w % 2 * 32 < rows ? x->words[b * block + w] : 0; v != 0; v &= v - 1)
+                count++;
+        const int is_same = memcmp(left + b * block, x->words + b * block, (size_t)cols * 8) == 0;
+        int is_empty = 1;
+        for (int64_t w = 0; w < cols * 2; w++)
+            is_empty = is_empty && left[b * block + w] == 0;
+        const int has_tiny = (TINY_ROW < m && row / 64 == TINY_ROW / 64) || (LATE_ROW < m && row / 64 == LATE_ROW / 64);
+        const int far = m <= TINY_ROW || ((row > TINY_ROW + 128 || row + 192 < TINY_ROW) && (row > LATE_ROW + 128 || row + 192 < LATE_ROW));
+        assert_true(is_same || is_empty);
+        assert_true(is_same || (count > ALONE_MOST && !has_tiny));
+        assert_true(is_empty || count <= ALONE_MOST || !far);
+        of_blocks[0] += is_empty && !is_same ? rows * cols : 0;
+        of_others[0] += is_empty && !is_same ? 0 : count > ALONE_MOST ? rows * cols : count;
+    }
+}
+
+/* Blocks with many, as tiles of their own, then the fallback: a result has the bits of the product by slices where the first launch has taken its bit, else those
+ * of the fallback; C's old value is added once, and what is computed again is counted. */
+static void blocks_then_others(const struct ht_kernel_desc *first, const struct ht_kernel_desc *fallback, char ta, char tb, int64_t m, int64_t n, int k, int batch) {
+    const float beta = batch == 1 ? 0.5f : 0.0f;
+    const int64_t all = m * n * batch, high = ht_ceil_div(m, 64), wide = ht_ceil_div(n, 64);
+    struct problem p = problem_of('N', 'N', m, n, k, "uniform");
+    float *by_slices = host(all), *whole = host(all), *c = host(all);
+    if (m > TINY_ROW)
+        p.a[TINY_ROW] = 0x1p-60f;
+    if (m > LATE_ROW)
+        p.a[(k - 1) * m + LATE_ROW] = 0x1p-60f;
+    struct problem turned = p;
+    turned.a = host(m * k), turned.b = host(k * n);
+    for (int64_t i = 0; i < m * k; i++)
+        turned.a[i] = ta == 'N' ? p.a[i] : p.a[i % k * m + i / k];
+    for (int64_t i = 0; i < k * n; i++)
+        turned.b[i] = tb == 'N' ? p.b[i] : p.b[i % n * k + i / n];
+    struct left x = left_open(&turned, batch, beta);
+    x.args.a_k_contiguous = ta != 'N';
+    x.args.a_ld = ta == 'N' ? m : k;
+    x.args.b_k_contiguous = tb == 'N';
+    x.args.b_ld = tb == 'N' ? k : n;
+    unsigned *left = malloc(x.bytes);
+    void *counted = NULL;
+    assert_true(left != NULL && ht_dev_alloc(&counted, 2 * sizeof(int64_t)) == HT_DEV_OK);
+    launch_behind(first, &x.args, by_slices, all);
+    launch_behind(fallback, &x.args, whole, all);
+    x.args.recomputed = counted;
+    for (enum told told = BY_BITS; told <= BY_LIST; told++) {
+        int64_t numbers[2] = {0, 0}, of_blocks, of_others;
+        tell(&x, told);
+        assert_int_equal(ht_dev_upload(counted, numbers, sizeof numbers), HT_DEV_OK);
+        launch_behind(first, &x.args, c, all);
+        assert_int_equal(ht_dev_download(left, x.failed, x.bytes) + ht_dev_download(numbers, counted, sizeof numbers), HT_DEV_OK);
+        compare_bits(&x, left, m, n, batch, &of_blocks, &of_others);
+        assert_true(numbers[0] == 0 && numbers[1] == of_blocks && of_blocks > 0);
+        assert_int_equal(ht_dev_check(fallback->init()) + ht_dev_check(fallback->launch(&x.args, NULL)), HT_DEV_OK);
+        assert_int_equal(ht_dev_download(c, x.args.c, (size_t)all * sizeof *c) + ht_dev_download(numbers, counted, sizeof numbers), HT_DEV_OK);
+        assert_int_equal(numbers[0] + numbers[1], of_blocks + of_others);
+        for (int64_t i = 0; i < all; i++) {
+            const int64_t row = i % m, col = i / m % n, entry = i / (m * n), word = ((entry * wide + col / 64) * high + row / 64) * (HT_FAILED_BYTES / 4) + col % 64 * 2 + row % 64 / 32;
+            const float once = (float)in_fp64(&p, row, col, k), alone = beta != 0.0f ? fmaf(beta, -7.0f, once) : once;
+            const int is_left = left[word] >> row % 32 & 1;
+            expect(first->name, &p, i, c[i], !has_failed(row, col, entry) ? -7.0f : !is_left ? by_slices[i] : c[i] == alone ? alone : whole[i]);
+        }
+    }
+    tell(&x, BY_NOTHING);
+    launch_behind(first, &x.args, c, all);
+    for (int64_t i = 0; i < all; i++)
+        expect(first->name, &p, i, c[i], -7.0f);
+    ht_dev_free(counted);
+    left_close(&x);
+    free(left);
+    free(by_slices);
+    free(whole);
+    free(c);
+    free(turned.a);
+    free(turned.b);
+    problem_free(&p);
+}
+
+static void blocks_before_the_fallback(void **state) {
+    (void)state;
+    const struct ht_kernel_desc *first = kernel_of_blocks();
+    const int fallback = ht_pick_fallback(ht_sets[0], "bf16x6u");
+    if (first == NULL || fallback < 0)
+        skip();
+    const struct ht_kernel_desc *kernel = &ht_sets[0]->kernel[fallback];
+    for (int i = 0; i < 4; i++) {
+        blocks_then_others(first, kernel, i % 2 ? 'T' : 'N', i / 2 ? 'T' : 'N', 530, 140, 70, 1);
+        blocks_then_others(first, kernel, i % 2 ? 'T' : 'N', i / 2 ? 'T' : 'N', 200, 72, 36, 2);
+    }
+    blocks_then_others(first, kernel, 'N', 'N', 66, 600, 200, 1); /* P is B */
+    blocks_then_others(first, kernel, 'T', 'N', 20, 17, 20, 1090); /* more tiles than threads' blocks look at once */
 }
 
 /* Nothing is packed, nothing needs a workspace but split sums, and calls about packed operands say so. */
@@ -1010,6 +1154,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(long_k_is_split),
         cmocka_unit_test(batches),
         cmocka_unit_test(what_a_product_has_not_stored),
+        cmocka_unit_test(blocks_before_the_fallback),
         cmocka_unit_test(there_is_nothing_to_pack),
     };
     const struct choice all = CHOICE(tests);

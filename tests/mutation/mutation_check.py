@@ -97,6 +97,22 @@ LAUNCH = {
     "sums are rounded to FP32": change("multiply-column", "p[i], q);", "p[i], q), sum[i][j][0] = (float)sum[i][j][0];"),
     "rows of a fragment exchanged": change("widen-rows", " + i % 2]", " + 1 - i % 2]"),
 }
+WIDE = "ht_bf16x6u_*_128x64x32_*"
+BLOCKS = {
+    "tiles exchanged": (WIDE, change("blocks-tile-at", "place % high, place / high % wide", "place / high % wide, place % high")),
+    "few are computed whole": (WIDE, change("blocks-many", "> ELEMENTS_MOST", "> 0")),
+    "a tile's upper half alone is looked at": (WIDE, change("blocks-parts", "part < BM / 64", "part < 1")),
+    "blocks with few are stored too": (WIDE, change("blocks-stored", "if (x.many)", "")),
+    "bits are not taken": (WIDE, change("blocks-cleared", "x.col / 64) + thread, 0)", "x.col / 64) + thread, -1)")),
+    "half of the bits are taken": (WIDE, change("blocks-cleared", "+ thread, 0)", "+ thread / 2, 0)")),
+    "blocks beyond C are counted": (WIDE, change("blocks-counted", "x.col, 64, 64", "x.col, 128, 64")),
+    "only one turn": (WIDE, change("blocks-next", "place += WARPS * apart", "place += WARPS * apart << (place >= 0 ? 8 : 0)")),
+    "a warp's tile is the first's": (WIDE, change("blocks-place", "ht_lowest_bit(found) * apart", "0")),
+    "what slices cannot hold is stored": (WIDE, change("blocks-left", "!ht_any_of_block", "!0 & ht_any_of_block")),
+    "all leave at once": (WIDE, change("leaves-early", "!ht_is_safe_range(*value_range)", "true")),
+    "few in all begin": (WIDE, change("blocks-few", "<= ELEMENTS_MOST", "> ELEMENTS_MOST")),
+    "bits that are gone are computed again": (FALLBACK, change("listed-alone", "failed % BEFORE > 0 && ", "")),
+}
 SHIFTS = {
     "a word of the wrong piece": change("shifted", "by_two ? x.high.z : ", ""),
     "all columns begin alike": change("load-ragged-tiles", "K_MAJOR ? 0 : (int)g.ld", "0"),
@@ -209,6 +225,13 @@ def test_a_broken_fallback_inside_a_product_is_caught(label, tmp_path):
 @pytest.mark.parametrize("label", LAUNCH)
 def test_a_broken_launch_by_fp64_is_caught(label, tmp_path):
     run_broken("h200", FALLBACK, LAUNCH[label], BEHIND, tmp_path)
+
+
+@pytest.mark.mutation
+@pytest.mark.parametrize("label", BLOCKS)
+def test_broken_blocks_before_the_fallback_are_caught(label, tmp_path):
+    pattern, edits = BLOCKS[label]
+    run_broken("h200", pattern, edits, ["test_direct", "blocks_before*"], tmp_path)
 
 
 @pytest.mark.mutation

@@ -350,6 +350,17 @@ static void test_total_time(void **state) {
     assert_false(ht_fallback_in_kernel(&set, &in_parts, some, some, some, 1));
     set.launch_ns = rest / 63 - 2;
     assert_false(ht_fallback_in_kernel(&set, &panels, some, some, some, 1));
+    /* a launch for blocks with many where two are at most a 64th: by kernels of the operands that can, where slices are used at all */
+    kernel[1].family = HT_FAMILY_UNPACKED_WGMMA;
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, some, some, some, 1), -1);
+    set.launch_ns = rest / 127 - 1; /* 2 L <= (rest + L) / 64 */
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, some, some, some, 1), -1);
+    kernel[1].fallback_in_kernel = 1;
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, some, some, some, 1), 1);
+    assert_int_equal(ht_pick_blocks(&set, "f16x3", &panels, some, some, some, 1), -1);
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, some, some, 64, 1), -1);
+    set.launch_ns = rest / 127 + 2;
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, some, some, some, 1), -1);
     /* few short rows: all in L2 */
     const struct ht_scheme_desc packed = {.name = "f16x3", .slices = 2, .slice_bytes = 2, .atom_k = 32, .scales = HT_SCALES_ROWS, .pack = pack_nothing};
     set.scheme = &packed;

@@ -110,8 +110,8 @@ HT_DEVICE ht_task_behind ht_look_up(const ht_gemm_args &g, int at, int count)
     x.row = row0 + inside % 64;
     x.col = col0 + inside / 64; //@mutate listed-column
     const int failed = ht_count_failed(g, g.failed + (unsigned long long)block * HT_FAILED_WORDS, row0, col0, inside);
-    x.alone = failed % BEFORE <= ELEMENTS_MOST; //@mutate listed-alone
-    x.whole = !x.alone && failed / BEFORE == 0; //@mutate listed-whole
+    x.alone = failed % BEFORE > 0 && failed % BEFORE <= ELEMENTS_MOST; // 0: a launch before this one has computed the block //@mutate listed-alone
+    x.whole = failed % BEFORE > ELEMENTS_MOST && failed / BEFORE == 0; //@mutate listed-whole
     return x;
 }
 
