@@ -118,11 +118,11 @@ enum ws_region {
 
 struct step {
     enum step_kind kind;
-    int kernel;                /* of STEP_FALLBACK and STEP_GEMM */
+    int kernel;                /* of STEP_FALLBACK, of which a plan may have two, and STEP_GEMM */
     int64_t needs[WS_REGIONS]; /* bytes, multiples of WS_ALIGNMENT */
 };
 
-enum { STEPS_MAX = 4 };
+enum { STEPS_MAX = 5 };
 
 /* Slices of an FP64 product by slices, and the blocks of C whose sums of pairs are kept at once. */
 struct ozaki_plan {
@@ -138,6 +138,7 @@ struct plan {
     int kernel, splits;
     bool checked;  /* results are tested by the certificate */
     int fallback;  /* then: the kernel that computes those that are not cleared; NO_KERNEL: the product does */
+    int before_fallback; /* then: the kernel that computes blocks that have many of them first, or NO_KERNEL */
     int64_t failed_blocks, failed_bytes; /* 64 x 64 of C that have bits; of these and their list */
     bool fma_only; /* of unpacked kernels */
     bool is_auto;  /* scheme is what `auto` starts from, then what it takes */

@@ -107,8 +107,10 @@ static struct ht_choice select_kernel(const halftone *h, int forced, int64_t m, 
     const struct ht_choice unpacked = ht_pick(h->set, fallback->name, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES);
     p->fma_only = k <= fallback->simt_k_max;
     p->checked = !goes_untested(h, p->scheme);
-    if (p->checked && !ht_fallback_in_kernel(h->set, &choice, m, n, k, batch))
+    if (p->checked && !ht_fallback_in_kernel(h->set, &choice, m, n, k, batch)) {
         p->fallback = ht_pick_fallback(h->set, fallback->name);
+        p->before_fallback = ht_pick_blocks(h->set, fallback->name, &choice, m, n, k, batch);
+    }
     if (!p->is_auto || checks_shape(h, forced, p, &choice, &unpacked, m, n, k, batch))
         return choice;
     p->checked = false;
@@ -208,6 +210,8 @@ static void list_steps(const halftone *h, const struct plan_key *key, struct pla
         ht_add_step(p, STEP_REDUCE, NO_KERNEL)->needs[WS_PARTIALS] = round_up(partials, WS_ALIGNMENT);
     if (!p->checked)
         return;
+    if (p->fallback != NO_KERNEL && p->before_fallback != NO_KERNEL)
+        ht_add_step(p, STEP_FALLBACK, p->before_fallback);
     if (p->fallback != NO_KERNEL)
         ht_add_step(p, STEP_FALLBACK, p->fallback);
     p->step[p->steps - 1].needs[WS_FAILED] = p->failed_bytes;

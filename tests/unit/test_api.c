@@ -444,7 +444,7 @@ static const struct ht_kernel_desc checked_kernels[] = {
     {"ht_fake_falls_back", "f16x3", "", "because", TILE(128, 128), 32, 64, 32, 4, 256, 65536, 200, 0, 1, COST(128, 128, 3, 700), init_5, launch_5, NULL, NULL, NULL},
     {"ht_fake_fallback", "bf16x6u", "fallback", "because", TILE(64, 64), 32, 64, 32, 4, 256, 65536, 200, HT_FAMILY_FALLBACK, 0, COST(64, 64, 3, 700), init_6, launch_6, NULL, NULL, NULL},
     {"ht_fake_direct", "bf16x6u", "", "because", TILE(64, 64), 32, 64, 32, 4, 256, 65536, 200,
-     HT_FAMILY_UNPACKED_MMA, 0, COST(64, 64, 9, 1400), init_7, launch_7, NULL, NULL, NULL},
+     HT_FAMILY_UNPACKED_MMA, 1, COST(64, 64, 9, 1400), init_7, launch_7, NULL, NULL, NULL},
 };
 static const struct ht_scheme_desc checked_schemes[] = {
     {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", ready_to_pack, pack_two, 2, 0, NULL, 0, 4, 256, HT_RANGE_ROW, 3},
@@ -1524,8 +1524,8 @@ static bool says(const struct halftone_plan *plan, const char *what) {
     return strstr(plan->range, what) != NULL;
 }
 
-/* n x n x n of auto: whether the product computes what it does not clear, or a kernel behind it, with where it left its bits. */
-static void fallback_by(halftone *h, int n, int inside, bool is_packed) {
+/* n x n x n of auto: whether the product computes what it does not clear, or as many kernels behind it, with where it left its bits. */
+static void fallback_by(halftone *h, int n, int behind, bool is_packed) {
     float one = 1, zero = 0, x = 0;
     struct halftone_plan plan = HALFTONE_PLAN_INIT, named = HALFTONE_PLAN_INIT;
     size_t bytes = 0;
@@ -1549,9 +1549,10 @@ static void fallback_by(halftone *h, int n, int inside, bool is_packed) {
                                : halftone_sgemm(h, 'T', 'N', n, n, n, &one, &x, n, &x, n, &zero, &x, n),
                      HALFTONE_OK);
     assert_int_equal(dev.launched[5], 1);
-    assert_int_equal(dev.launched[6], !inside);
+    assert_int_equal(dev.launched[6], behind > 0);
+    assert_int_equal(dev.launched[7], behind > 1); /* blocks with many, first */
     const struct ht_gemm_args *g = &dev.last_args;
-    assert_int_equal(g->fallback_in_kernel, inside);
+    assert_int_equal(g->fallback_in_kernel, behind == 0);
     assert_true(g->failed != NULL && g->a_row_sums != NULL && g->b_row_sums != NULL && g->a_any_flag != NULL && g->a_src != NULL);
     assert_true(g->k == n && g->a_ld >= n && g->a_k_contiguous == 1);
     free(blob);
@@ -1562,10 +1563,11 @@ static void test_the_product_computes_what_it_does_not_clear_where_a_launch_coun
     halftone *h = checked_handle();
     dev.dry = true;
     for (int is_packed = 0; is_packed < 2; is_packed++) { /* back and forth: a handle remembers its last answer */
-        fallback_by(h, 1024, 1, is_packed);
-        fallback_by(h, 3000, 0, is_packed);
+        fallback_by(h, 1024, 0, is_packed);
+        fallback_by(h, 2000, 1, is_packed);
+        fallback_by(h, 3000, 2, is_packed);
     }
-    fallback_by(h, 1024, 1, false);
+    fallback_by(h, 1024, 0, false);
     assert_int_equal(halftone_destroy(h), HALFTONE_OK);
 }
 
