@@ -370,7 +370,8 @@ constexpr int STAGE_BYTES = FP32_BYTES > SLICES_BYTES ? FP32_BYTES : SLICES_BYTE
 constexpr int RING_BYTES = PINGPONG_GROUPS * (A_FROM_REGISTERS ? 3 : 2) * SLICES_BYTES; // of warpgroups, each group its own
 constexpr int SMEM_BYTES = STAGES * STAGE_BYTES > RING_BYTES ? STAGES * STAGE_BYTES : RING_BYTES;
 constexpr int SHORT_CHAIN = 2; // FFMA that follow one another where k is short
-static_assert(!IS_FALLBACK || (BM == 64 && BN == 64), "failed results are told by 64 x 64 blocks");
+constexpr bool TAKES_BLOCKS = A_FROM_REGISTERS && PINGPONG_GROUPS == 1; // with args.g.failed it computes blocks with many failed results, and nothing else
+static_assert((!IS_FALLBACK || BM == 64) && (!(IS_FALLBACK || TAKES_BLOCKS) || (BM % 64 == 0 && BN == 64)), "failed results are told by 64 x 64 blocks");
 static_assert(PRODUCT_A >> 2 * (PRODUCTS - 1) == 0 && PRODUCT_B >> 2 * (PRODUCTS - 1) == 0, "the leading product is the last");
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
 static_assert(STAGE_BYTES % 128 == 0 && A_SLICES_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
@@ -403,6 +404,7 @@ struct ht_task {
     bool p_k_major, q_k_major;
     int row0, rows, col0, cols, k0, k, steps;
     int tid, lane, warp_row, warp_col;
+    bool leaves_early; // where its first step has numbers that slices could not hold: nobody wants its sums then
 };
 
 HT_DEVICE ht_source open_p(const ht_task &t, bool k_major)
@@ -777,8 +779,8 @@ struct ht_output_view {
     float *c; // of the first one
     long long ld;
     int rows, cols; // that there are, from the first one on
-    const unsigned *failed; // of the fallback: the tile's bits of results to be stored; NULL: all are
-    int row, col;           // of the first one, in the tile
+    const unsigned *failed; // of the fallback: a 64 x 64 block's bits of results to be stored; NULL: all are
+    int row, col;           // of the first one, in the block
 };
 
 HT_DEVICE ht_output_view output_view_of(const unpacked_args &args, const ht_task &t, const ht_tile_coord &spot)
@@ -794,10 +796,10 @@ HT_DEVICE ht_output_view output_view_of(const unpacked_args &args, const ht_task
                  : g.partial + ((long long)spot.entry * g.splits + spot.split) * g.n * to.ld;
     to.c += args.swap_ab ? row * to.ld + col : row + col * to.ld;
     to.failed = nullptr;
-    if (IS_FALLBACK && g.failed)
-        to.failed = ht_failed_block(g, spot.entry, args.swap_ab ? spot.col : spot.row, args.swap_ab ? spot.row : spot.col);
-    to.row = row - t.row0;
-    to.col = col - t.col0;
+    if ((IS_FALLBACK || TAKES_BLOCKS) && g.failed)
+        to.failed = ht_failed_block(g, spot.entry, (args.swap_ab ? col : row) / 64, (args.swap_ab ? row : col) / 64);
+    to.row = row % 64;
+    to.col = col % 64;
     return to;
 }
 
@@ -810,7 +812,7 @@ template <bool SWAP_AB> HT_DEVICE float *address_of(const ht_output_view &to, in
 template <bool SWAP_AB> HT_DEVICE bool is_stored(const ht_output_view &to, int row, int col)
 {
     return row < to.rows && col < to.cols &&
-           (!IS_FALLBACK || to.failed == nullptr || ht_has_failed(to.failed, SWAP_AB ? to.col + col : to.row + row, SWAP_AB ? to.row + row : to.col + col));
+           (to.failed == nullptr || ht_has_failed(to.failed, SWAP_AB ? to.col + col : to.row + row, SWAP_AB ? to.row + row : to.col + col));
 }
 
 // What the launch adds the product to. All of it is asked for before it is added to.
@@ -1666,14 +1668,15 @@ HT_DEVICE void store_sums(const unpacked_args &args, const ht_task &t, ht_acc (*
             add_to_sums<false>(to, sum, beta);
     }
     const int beside = args.swap_ab ? t.cols : t.rows; // numbers that are contiguous
-    const bool pairs = HAS_PAIRS && !IS_FALLBACK && beside % 2 == 0 && to.ld % 2 == 0 && (unsigned long long)to.c % 8 == 0;
+    const bool all = !IS_FALLBACK && to.failed == nullptr;
+    const bool pairs = HAS_PAIRS && all && beside % 2 == 0 && to.ld % 2 == 0 && (unsigned long long)to.c % 8 == 0;
     if (pairs && args.swap_ab)
         put_pairs<true>(to, sum);
     else if (pairs)
         put_pairs<false>(to, sum);
-    else if (HAS_TRANSPOSE && args.swap_ab)
+    else if (HAS_TRANSPOSE && all && args.swap_ab)
         put_transposed_columns(transposed_view<true>(to, t.lane), sum);
-    else if (HAS_TRANSPOSE)
+    else if (HAS_TRANSPOSE && all)
         put_transposed_rows(transposed_view<false>(to, t.lane), sum);
     else if (args.swap_ab)
         put_sums<true>(to, sum);
@@ -1942,6 +1945,7 @@ HT_DEVICE ht_task task_of(const unpacked_args &args, const ht_tile_coord &spot, 
     t.lane = tid & (WAVE - 1);
     t.warp_row = warp % WARPS_M * WM;
     t.warp_col = warp / WARPS_M % WARPS_N * WN;
+    t.leaves_early = false;
     return t;
 }
 
@@ -2003,7 +2007,7 @@ static int launch(const ht_gemm_args &g, void *stream)
     const unpacked_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swap_ab, swap_ab ? b : a, swap_ab ? a : b, g};
     const int high = (args.p.rows + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN;
     const long long tiles = (long long)high * wide;
-    if (tiles * (IS_FALLBACK ? g.batch * WARPS : 1) > 0x7fffffff || (!IS_FALLBACK && (long long)wide * g.splits > GRID_HIGH))
+    if (tiles * (IS_FALLBACK || g.failed ? g.batch * WARPS : 1) > 0x7fffffff || (!IS_FALLBACK && (long long)wide * g.splits > GRID_HIGH))
         return 1; // cudaErrorInvalidValue: more tiles than a grid can count
     return ht_launch_dependent(gemm, (unsigned)high, (unsigned)(wide * g.splits), (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
 }
