@@ -44,6 +44,26 @@ HT_DEVICE void multiply(double (*sum)[NI][4], const fragments &x)
     }
 }
 
+// Multiplies a step, whose first group is loaded, and loads that of the next; starts the copies of the one that is STAGES - 1 behind it.
+template <bool WHOLE, bool A_K, bool B_K>
+HT_DEVICE void step(double (*sum)[NI][4], fragments *x, ht_copy64<BM, BK, THREADS, A_K> &a, ht_copy64<BN, BK, THREADS, B_K> &b, unsigned a_lane,
+                    unsigned b_lane, unsigned smem, unsigned &buffer, unsigned &other)
+{
+    ht_copy64_issue<WHOLE>(a, b, other);
+    ht_cp_async_commit();
+#pragma unroll
+    for (int s = 0; s < GROUPS - 1; s++) {
+        load<A_K, B_K>(x[(s + 1) % 2], buffer + a_lane, buffer + b_lane, s + 1);
+        multiply(sum, x[s % 2]);
+    }
+    other = buffer;
+    buffer = buffer + BUFFER_BYTES == smem + SMEM_BYTES ? smem : buffer + BUFFER_BYTES;
+    ht_cp_async_wait<STAGES - 2>();
+    ht_barrier(); // the buffer is filled, and everyone has loaded what the other holds
+    load<A_K, B_K>(x[0], buffer + a_lane, buffer + b_lane, 0);
+    multiply(sum, x[1]);
+}
+
 // C = alpha times the sums plus beta times C, from `row` and `col` of the lane's first sum on. alpha == 0 ignores A and B, NaN included; beta == 0
 // does not read C, else all rows of eight columns are read before one is stored.
 // CHECKED: what residues have left alone.
@@ -113,7 +133,7 @@ template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_boun
     }
 #pragma unroll
     for (int i = 0; i < STAGES - 1; i++) {
-        ht_copy64_issue(a, b, smem + i * BUFFER_BYTES);
+        ht_copy64_issue<false>(a, b, smem + i * BUFFER_BYTES);
         ht_cp_async_commit();
     }
     ht_cp_async_wait<STAGES - 2>();
@@ -121,22 +141,13 @@ template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_boun
     fragments x[2];
     load<A_K, B_K>(x[0], smem + a_lane, smem + b_lane, 0);
     unsigned buffer = smem, other = smem + (STAGES - 1) * BUFFER_BYTES; // the other was multiplied before
+    int k = 0;
 #pragma unroll 1
-    for (int k = 0; k < depth; k += BK) {
-        ht_copy64_issue(a, b, other);
-        ht_cp_async_commit();
-#pragma unroll
-        for (int s = 0; s < GROUPS - 1; s++) {
-            load<A_K, B_K>(x[(s + 1) % 2], buffer + a_lane, buffer + b_lane, s + 1);
-            multiply(sum, x[s % 2]);
-        }
-        other = buffer;
-        buffer = buffer + BUFFER_BYTES == smem + SMEM_BYTES ? smem : buffer + BUFFER_BYTES;
-        ht_cp_async_wait<STAGES - 2>();
-        ht_barrier(); // the buffer is filled, and everyone has loaded what the other holds
-        load<A_K, B_K>(x[0], buffer + a_lane, buffer + b_lane, 0);
-        multiply(sum, x[1]);
-    }
+    for (; ht_copy64_is_whole(a, b); k += BK) // nearly all steps: copies that ask nothing
+        step<true>(sum, x, a, b, a_lane, b_lane, smem, buffer, other);
+#pragma unroll 1
+    for (; k < depth; k += BK)
+        step<false>(sum, x, a, b, a_lane, b_lane, smem, buffer, other);
     ht_cp_async_wait<0>();
     const ht_output_view to = ht_output_view_of(args, (int)blockIdx.y); // of a part alpha is 1, beta 0
     const int row = m0 + warp_row + lane / 4, col = n0 + warp_col + lane % 4 * 2;

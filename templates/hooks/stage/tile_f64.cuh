@@ -96,7 +96,7 @@ template <bool WHOLE, int ROWS, int DEPTH, int THREADS, bool ALONG_K>
 HT_DEVICE void ht_copy64_step(ht_copy64<ROWS, DEPTH, THREADS, ALONG_K> &x, unsigned to)
 {
     using copy = ht_copy64<ROWS, DEPTH, THREADS, ALONG_K>;
-    const int thread = (int)threadIdx.x + (WHOLE ? 0 : (int)ht_opaque(0)); // worked out here: no registers for it where all is whole
+    const int thread = (int)threadIdx.x;
     const int line = thread / copy::LENGTH, place = thread % copy::LENGTH * 2;
     const int length = ALONG_K ? x.left : x.rows, lines = ALONG_K ? x.rows : x.left;
     const bool aligned = WHOLE || (x.aligned && (length >= copy::PAIRS * 2 || length % 2 == 0));
@@ -110,16 +110,17 @@ HT_DEVICE void ht_copy64_step(ht_copy64<ROWS, DEPTH, THREADS, ALONG_K> &x, unsig
     x.left -= DEPTH;
 }
 
-// Starts the copies of both operands' next step. Nearly all steps lie in both matrices, whose copies then need not ask.
+// Whether all of both operands' next step is the matrices', and aligned.
 template <int A_ROWS, int B_ROWS, int DEPTH, int THREADS, bool A_K, bool B_K>
+HT_DEVICE bool ht_copy64_is_whole(const ht_copy64<A_ROWS, DEPTH, THREADS, A_K> &a, const ht_copy64<B_ROWS, DEPTH, THREADS, B_K> &b)
+{
+    return a.aligned && b.aligned && a.rows >= A_ROWS && b.rows >= B_ROWS && a.left >= DEPTH;
+}
+
+// Starts the copies of that step.
+template <bool WHOLE, int A_ROWS, int B_ROWS, int DEPTH, int THREADS, bool A_K, bool B_K>
 HT_DEVICE void ht_copy64_issue(ht_copy64<A_ROWS, DEPTH, THREADS, A_K> &a, ht_copy64<B_ROWS, DEPTH, THREADS, B_K> &b, unsigned to)
 {
-    const unsigned b_to = to + A_ROWS * DEPTH * 8;
-    if (a.aligned && b.aligned && a.rows >= A_ROWS && b.rows >= B_ROWS && a.left >= DEPTH) {
-        ht_copy64_step<true>(a, to);
-        ht_copy64_step<true>(b, b_to);
-    } else {
-        ht_copy64_step<false>(a, to);
-        ht_copy64_step<false>(b, b_to);
-    }
+    ht_copy64_step<WHOLE>(a, to);
+    ht_copy64_step<WHOLE>(b, to + A_ROWS * DEPTH * 8);
 }
