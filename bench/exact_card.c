@@ -1,5 +1,5 @@
 /* exact_card WHAT [N]: accuracy fp64-exact on this machine's GPU. check: every family at 256 x 256 x 256, all elements against
- * exact_sum.h; sample: 100,000 elements at 4096; time: at 1024 to 8192, or N, beside cuBLAS DGEMM, native64, crt15 and crt20; small: one odd product, for
+ * exact_sum.h; replay: a graph of a product whose data then are others; sample: 100,000 elements at 4096; time: at 1024 to 8192, or N, beside cuBLAS DGEMM, native64, crt15, crt20 and accuracy fp64; small: one odd product, for
  * compute-sanitizer. Rows of a table, a line each; exit 1 where a bit is wrong. Built by on_gpu_exact.sh, with cuBLAS. */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -120,12 +120,10 @@ static void multiply(const struct product *p) {
          p->family);
 }
 
-/* How many of the checked elements are wrong. */
-static long long check(struct product p) {
+/* How many of the checked elements of C are wrong. */
+static long long count_wrong(struct product p) {
     struct share shares[THREADS];
     long long wrong = 0;
-    open_product(&p);
-    multiply(&p);
     must((int)cudaMemcpy(p.got, p.dc, (size_t)p.m * (size_t)p.n * sizeof(double), cudaMemcpyDeviceToHost), "copy");
     p.checked = p.checked > 0 ? p.checked : (long long)p.m * p.n;
     in_threads(&p, verify, shares);
@@ -133,6 +131,45 @@ static long long check(struct product p) {
         wrong += shares[i].wrong;
     printf("%s\t%c%c\t%d\t%d\t%d\t%g\t%g\t%lld\t%lld\n", p.family, p.ta, p.tb, p.m, p.n, p.k, p.alpha, p.beta, p.checked, wrong);
     fflush(stdout);
+    return wrong;
+}
+
+static long long check(struct product p) {
+    open_product(&p);
+    multiply(&p);
+    const long long wrong = count_wrong(p);
+    close_product(&p);
+    return wrong;
+}
+
+/* One graph, replayed with other data in the same memory, which take other numbers of moduli. */
+static long long check_replays(void) {
+    static const char *const families[] = {"integers", "phi2", "single", "uniform"};
+    struct product p = {.family = "fixed", .ta = 'N', .tb = 'N', .m = 256, .n = 192, .k = 700, .alpha = 1};
+    const size_t a = (size_t)p.m * (size_t)p.k, b = (size_t)p.n * (size_t)p.k;
+    struct share shares[THREADS];
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t replay;
+    open_product(&p);
+    multiply(&p);
+    long long wrong = count_wrong(p);
+    must((int)cudaStreamCreate(&stream), "stream");
+    must(halftone_set_stream(library, stream), "stream");
+    must((int)cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture");
+    multiply(&p);
+    must((int)cudaStreamEndCapture(stream, &graph), "capture");
+    must((int)cudaGraphInstantiate(&replay, graph, 0), "graph");
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        p.family = families[i];
+        in_threads(&p, fill, shares);
+        must((int)cudaMemcpy(p.da, p.a, a * sizeof(double), cudaMemcpyHostToDevice), "copy");
+        must((int)cudaMemcpy(p.db, p.b, b * sizeof(double), cudaMemcpyHostToDevice), "copy");
+        must((int)cudaGraphLaunch(replay, stream), "replay");
+        must((int)cudaStreamSynchronize(stream), "replay");
+        wrong += count_wrong(p);
+    }
+    must(halftone_set_stream(library, NULL), "stream");
     close_product(&p);
     return wrong;
 }
@@ -182,9 +219,12 @@ static void time_all(const char *family, int n) {
         const double ms = milliseconds(by_halftone, &p);
         printf("%s\t%d\t%s\t%.4f\t%.2f\n", family, n, schemes[i], ms, flops / ms);
     }
-    must(halftone_dset_accuracy(library, "fp64-exact"), "fp64-exact");
-    const double ms = milliseconds(by_halftone, &p);
-    printf("%s\t%d\tfp64-exact\t%.4f\t%.2f\n", family, n, ms, flops / ms);
+    static const char *const accuracies[] = {"fp64", "fp64-exact"};
+    for (size_t i = 0; i < sizeof accuracies / sizeof *accuracies; i++) {
+        must(halftone_dset_accuracy(library, accuracies[i]), accuracies[i]);
+        const double ms = milliseconds(by_halftone, &p);
+        printf("%s\t%d\t%s\t%.4f\t%.2f\n", family, n, accuracies[i], ms, flops / ms);
+    }
     fflush(stdout);
     cublasDestroy(blas);
     close_product(&p);
@@ -209,22 +249,24 @@ int main(int argc, char **argv) {
     long long wrong = 0;
     must(halftone_create(&library), "library");
     must(halftone_dset_accuracy(library, "fp64-exact"), "fp64-exact");
-    if (strcmp(what, "check") == 0 || strcmp(what, "sample") == 0)
+    if (strcmp(what, "check") == 0 || strcmp(what, "sample") == 0 || strcmp(what, "replay") == 0)
         printf("family\ttransposes\tm\tn\tk\talpha\tbeta\tchecked\twrong\n");
     if (strcmp(what, "small") == 0)
         wrong = check((struct product){.family = "phi4", .ta = 'N', .tb = 'T', .m = 70, .n = 130, .k = 77, .alpha = 1}) +
                 check((struct product){.family = "everything", .ta = 'T', .tb = 'N', .m = 40, .n = 50, .k = 130, .alpha = 0.3, .beta = -2});
     if (strcmp(what, "check") == 0)
         wrong = check_all();
-    for (int i = 0; i < 5 && strcmp(what, "sample") == 0; i++) {
-        static const char *const families[] = {"uniform", "phi1", "phi2", "phi4", "scaled"};
+    if (strcmp(what, "replay") == 0)
+        wrong = check_replays();
+    for (int i = 0; i < 8 && strcmp(what, "sample") == 0; i++) {
+        static const char *const families[] = {"uniform", "phi1", "phi2", "phi4", "scaled", "integers", "fixed", "single"};
         wrong += check((struct product){.family = families[i], .ta = 'N', .tb = 'N', .m = 4096, .n = 4096, .k = 4096, .alpha = 1, .checked = SAMPLES});
     }
     if (strcmp(what, "time") == 0) {
-        static const char *const families[] = {"uniform", "phi1", "phi2", "phi4"};
+        static const char *const families[] = {"uniform", "fixed", "single", "integers", "phi1", "phi2", "phi4"};
         printf("family\tn\tmethod\tms\ttflops\n");
         for (int n = argc > 2 ? atoi(argv[2]) : 1024; n <= (argc > 2 ? atoi(argv[2]) : 8192); n *= 2)
-            for (int i = 0; i < (n == 4096 ? 4 : 2); i++)
+            for (int i = 0; i < (n == 4096 ? 7 : 6); i++)
                 time_all(families[i], n);
     }
     halftone_destroy(library);

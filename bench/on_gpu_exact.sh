@@ -1,7 +1,7 @@
 #!/bin/sh
 # Correctly rounded FP64 products on this machine's GPU: on_gpu_exact.sh RESULTS [SET]. RESULTS receives exact.tsv: every family at 256, all elements,
 # and 100,000 elements at 4096 against exact sums (tests/kernels/exact_sum.h), sanitizers on small products, then times beside cuBLAS DGEMM, native64,
-# crt15 and crt20. Needs gcc, CUDA with cuBLAS, and nvcc where out/SET/libhalftone.a is not there; 100 seconds on 16 cores.
+# crt15, crt20 and accuracy fp64; one graph replayed with other data. Needs gcc, CUDA with cuBLAS, and nvcc where out/SET/libhalftone.a is not there; 100 seconds on 16 cores.
 set -eu
 out=$1 set_=${2:-h200} cuda=${CUDA_HOME:-/usr/local/cuda}
 mkdir -p "$out"
@@ -16,6 +16,7 @@ code=0
 {
     nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | sed 's/^/# device: /'
     out/exact_card check || code=1
+    out/exact_card replay || code=1
     timeout 60 out/exact_card sample || code=1
     for tool in memcheck racecheck initcheck; do
         timeout 30 compute-sanitizer --tool $tool out/exact_card small 2>&1 | sed "s/^/# $tool: /" | tail -4

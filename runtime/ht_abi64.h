@@ -5,8 +5,9 @@
 
 /*@abi*/
 #ifndef HT_ABI64_VERSION
-#define HT_ABI64_VERSION 3
+#define HT_ABI64_VERSION 4
 enum { HT_CRT_COUNTS_AT = 64 }; /* where the rows' counts begin: below */
+enum { HT_CRT_SPANS_MODULI = 2 }; /* how many moduli a correctly rounded product takes, in `spans`; before it sizes of A and B */
 /* By residues (schemes crt14 ... crt20): pack A, pack B (ht_crt_pack_args), one INT8 product for each
  * modulus (ht_crt_gemm_args), combine (ht_crt_combine_args). Panels: of each modulus ceil(rows / 64) x
  * k_blocks atoms of 64 rows x 128 k, one byte each, as in ht_abi.h; planes: of each modulus the residues of
@@ -27,6 +28,10 @@ struct ht_crt_pack_args {
     int *counts;    /* NULL: nothing is counted */
     double *copy;   /* NULL, or the matrix itself: [row, rounded up to 64][k, rounded up to 2]; of one entry */
     unsigned long long *measured; /* [segment of CRT_SEGMENT k][row, rounded up to 64]: used while packing */
+    /* NULL, or where the product is correctly rounded, of each row: upper bound of the scaled integers' 1-norm in units of 2^32,
+     * and in bit 63 whether any of them was rounded. Behind `measured` are then as many places again. */
+    unsigned long long *norms;
+    int *spans; /* NULL: all moduli; else those of `norms` alone: both operands are packed together, and as few as they take */
     long long ld, src_stride; /* elements; strides between batch entries */
     long long modulus_stride, panel_stride; /* bytes between the panels of moduli, between batch entries */
     long long exponent_stride, measured_stride, count_stride; /* elements */
@@ -54,6 +59,7 @@ struct ht_crt_gemm_args {
     int m, n;
     int k_blocks;
     int batch;
+    const int *spans; /* NULL: all moduli */
     int adds; /* 1: to the residues that the planes hold of other k */
 };
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C, rounded once. beta == 0 does not read C, alpha ==
@@ -84,7 +90,8 @@ struct ht_digit_args {
 struct ht_crt_exact_args {
     struct ht_crt_combine_args to;
     const double *a, *b;
-    unsigned long long *a_norms, *b_norms; /* [segment of CRT_SEGMENT k][row, rounded up to 64]: scratch */
+    const unsigned long long *a_norms, *b_norms; /* of rows, from packing */
+    const int *spans;                            /* NULL: all moduli; fewer: nothing was rounded */
     int *undecided; /* a bit for each element of a tile: scratch */
     long long a_ld, b_ld, a_stride, b_stride, a_norm_stride, b_norm_stride; /* elements; 0: of all entries */
     long long undecided_stride;                                             /* ints between batch entries */

@@ -82,6 +82,7 @@ struct packed_layout {
     int64_t absmax_stride, panel_stride; /* elements and bytes from entry to entry */
     int64_t exchange_ints;               /* of one entry; they follow its rows' absmax */
     int64_t sums_stride, copy_stride;    /* elements; 0 without the certificate */
+    int64_t norms_at;                    /* of correctly rounded products: behind an entry's first measure */
     int64_t count_stride;                /* of a certificate of residues */
     /* of all entries, rounded up to WS_ALIGNMENT; INT64_MAX: too many */
     int64_t absmax_bytes, panel_bytes, sums_bytes, copy_bytes, count_bytes;
@@ -569,6 +570,8 @@ HT_LOCAL int ht_launch_ozaki(halftone *h, const struct gemm_run *r, const struct
 struct ht_crt_combine_args;
 /* Of the workspace, behind the planes of residues. */
 HT_LOCAL int64_t ht_exact_bytes(const struct plan *p, int moduli);
+/* Where a call's packing leaves how many moduli it takes; NULL: all. */
+HT_LOCAL int *ht_spans_of(const struct gemm_run *r);
 /* Instead of the combination. */
 HT_LOCAL int ht_launch_exact(halftone *h, const struct gemm_run *r, int64_t entry,
                              const struct ht_crt_combine_args *to);

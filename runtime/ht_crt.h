@@ -22,6 +22,7 @@
 enum {
     HT_CRT_LEAST = 14, /* moduli */
     HT_CRT_MOST = 20,
+    HT_CRT_FEWEST = 4, /* of them that a product of HT_CRT_MOST is left with where the data need no more */
     HT_CRT_WORDS = 8,     /* of 32 bits, the arithmetic below: more than any number here takes */
     HT_CRT_SEGMENT = 512, /* k of a row whose elements are measured together */
     HT_CRT_EXACT_K =
@@ -144,11 +145,12 @@ static inline void ht_crt_make_residue(struct ht_crt *c, int l) {
     }
 }
 
-/* Modulus l: W_l as digits. */
-static inline void ht_crt_make_weight(struct ht_crt *c, int l, const uint32_t *product) {
+/* Modulus l: W_l 2^shift, of the product of all moduli, with 128 more in each of its `digits`: what is left of them has no
+ * sign. */
+static inline void ht_crt_biased_weight(uint32_t *w, int l, const uint32_t *product, int shift, int digits) {
     const int32_t p = ht_crt_moduli[l];
-    uint32_t w[HT_CRT_WORDS], other[HT_CRT_WORDS], half[HT_CRT_WORDS], bias[HT_CRT_WORDS] = {0};
-    memcpy(w, product, sizeof w);
+    uint32_t other[HT_CRT_WORDS], half[HT_CRT_WORDS], bias[HT_CRT_WORDS] = {0};
+    memcpy(w, product, sizeof other);
     ht_crt_divide(w, (uint32_t)p);
     memcpy(other, w, sizeof other);
     const int32_t rest = (int32_t)ht_crt_divide(other, (uint32_t)p);
@@ -160,13 +162,21 @@ static inline void ht_crt_make_weight(struct ht_crt *c, int l, const uint32_t *p
     ht_crt_divide(half, 2);
     if (ht_crt_subtract(half, w)) /* w > P/2 */
         ht_crt_subtract(w, product);
-    for (int b = 0; b < c->moduli; b++) /* 128 in each digit: what is left of it has no sign */
+    for (int i = 0; i < shift; i++)
+        ht_crt_multiply(w, 2, 0);
+    for (int b = 0; b < digits; b++)
         bias[b / 4] |= 128u << b % 4 * 8;
     memset(other, 0, sizeof other);
     ht_crt_subtract(other, bias);
     ht_crt_subtract(w, other);
-    for (int b = 0; b < c->moduli; b++)
-        c->weight[b][l / 4] |= ((w[b / 4] >> b % 4 * 8 & 255u) ^ 128u) << l % 4 * 8;
+}
+
+/* W_l as digits, one modulus beside the other: digit b of it in word from[b * width]. */
+static inline void ht_crt_make_weight(uint32_t *from, int width, int l, const uint32_t *product, int shift, int digits) {
+    uint32_t w[HT_CRT_WORDS];
+    ht_crt_biased_weight(w, l, product, shift, digits);
+    for (int b = 0; b < digits; b++)
+        from[b * width + l / 4] |= ((w[b / 4] >> b % 4 * 8 & 255u) ^ 128u) << l % 4 * 8;
 }
 
 /* P (1 - 2^-12) (1 - 2^-40) / 2, within 2^-63 of it. */
@@ -206,7 +216,7 @@ static inline int ht_crt_make(struct ht_crt *c, int moduli) {
     ht_crt_make_limit(c, product);
     for (int l = 0; l < moduli; l++) {
         ht_crt_make_residue(c, l);
-        ht_crt_make_weight(c, l, product);
+        ht_crt_make_weight(c->weight[0], 5, l, product, 0, moduli);
     }
     return 0;
 }
@@ -245,6 +255,70 @@ static inline int ht_crt_certify(struct ht_certificate *c, int moduli, int64_t k
         large *= 4;
     c->needed = (int)(k + (k + 3) / 4);
     return large * terms <= limit;
+}
+
+/* What turns residues of fewer moduli into their integer by the instructions that all moduli take: weights and product times
+ * 2^shift, so that their product has as many bits as that of all; moduli that are left out weigh nothing. A row for each number
+ * of moduli from `fewest` on: digits of weights, 16 bits each of the product times 256^free digits, quotient, shift. */
+enum { HT_CRT_ROW = HT_CRT_MOST * 5 + 2 * 6 + 2, HT_CRT_ROWS = HT_CRT_MOST - HT_CRT_FEWEST + 1 };
+struct ht_crt_fewer {
+    int fewest, rows, row_words;
+    uint32_t fits[HT_CRT_ROWS]; /* for the sum of log2 of both rows' squares, in 1/256, rounded down */
+    uint32_t row[HT_CRT_ROWS][HT_CRT_ROW];
+};
+
+static inline void ht_crt_make_row(struct ht_crt_fewer *f, const struct ht_crt *c, int moduli) {
+    struct ht_crt limit;
+    const int groups = (c->moduli + 3) / 4, pairs = 2 * c->value_words, at = moduli - f->fewest;
+    const int free_bits = (32 * c->value_words - c->product_bits) / 8 * 8;
+    uint32_t product[HT_CRT_WORDS] = {1}, wide[HT_CRT_WORDS], *const row = f->row[at];
+    for (int l = 0; l < moduli; l++)
+        ht_crt_multiply(product, (uint32_t)ht_crt_moduli[l], 0);
+    const int shift = c->product_bits - ht_crt_bit_length(product);
+    for (int l = 0; l < moduli; l++)
+        ht_crt_make_weight(row, groups, l, product, shift, c->moduli);
+    ht_crt_make_limit(&limit, product);
+    f->fits[at] = (uint32_t)(2 * ((limit.limit_exponent + 63) * 256 + (int)(limit.limit_mantissa << 1 >> 56)));
+    memcpy(wide, product, sizeof wide);
+    for (int i = 0; i < shift; i++)
+        ht_crt_multiply(wide, 2, 0);
+    row[c->moduli * groups + pairs] = (uint32_t)ht_crt_ratio(50 + c->product_bits - 20, wide);
+    row[c->moduli * groups + pairs + 1] = (uint32_t)shift;
+    for (int i = 0; i < free_bits; i++)
+        ht_crt_multiply(wide, 2, 0);
+    for (int i = 0; i < pairs; i++)
+        row[c->moduli * groups + i] = wide[i / 2] >> i % 2 * 16 & 0xffffu;
+}
+
+/* Of a scheme that knows fewer moduli, or the one row of all of its own. */
+static inline void ht_crt_make_fewer(struct ht_crt_fewer *f, const struct ht_crt *c, int fewest) {
+    memset(f, 0, sizeof *f);
+    f->fewest = fewest;
+    f->rows = c->moduli - fewest + 1;
+    f->row_words = c->moduli * ((c->moduli + 3) / 4) + 2 * c->value_words + 2;
+    for (int moduli = fewest; moduli <= c->moduli; moduli++)
+        ht_crt_make_row(f, c, moduli);
+}
+
+/* All tables, as kernels have them: rows of `width` words, of which `used` are written. */
+enum { HT_CRT_TABLES = 9 };
+struct ht_crt_table {
+    const char *name;
+    const void *words;
+    int rows, used, width;
+};
+
+static inline void ht_crt_list(struct ht_crt_table *to, const struct ht_crt *c, const struct ht_crt_fewer *f) {
+    const struct ht_crt_table all[HT_CRT_TABLES] = {{"PRODUCT", c->product, c->value_words, 1, 1},
+                                                    {"MODULUS", c->modulus, c->moduli, 1, 1},
+                                                    {"BARRETT", c->barrett, c->moduli, 1, 1},
+                                                    {"START", c->start, c->moduli, 1, 1},
+                                                    {"INVERSE", c->inverse, c->moduli, 1, 1},
+                                                    {"ELEMENT", c->element, c->moduli, c->digit_words, 3},
+                                                    {"WEIGHT", c->weight, c->moduli, (c->moduli + 3) / 4, 5},
+                                                    {"FITS", f->fits, f->rows, 1, 1},
+                                                    {"FEWER", f->row, f->rows, f->row_words, HT_CRT_ROW}};
+    memcpy(to, all, sizeof all);
 }
 
 #endif

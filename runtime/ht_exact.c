@@ -11,6 +11,17 @@ int64_t ht_exact_bytes(const struct plan *p, int moduli) {
                     WS_ALIGNMENT);
 }
 
+int *ht_spans_of(const struct gemm_run *r) {
+    const struct plan *const p = r->plan;
+    const bool together = p->is_exact && p->a.entries > 0 && p->b.entries > 0 && p->a.entries + p->b.entries <= HT_GRID_BATCH;
+    return together ? (int *)(void *)(r->a.row_sums + p->a.sums_bytes) : NULL;
+}
+
+/* Of rows from `entry` on. */
+static const unsigned long long *norms_of(const struct packed_layout *o, const struct packed_place *at, int64_t entry) {
+    return (const unsigned long long *)(const void *)at->row_sums + o->norms_at + (o->entries > 1 ? entry * o->sums_stride : 0);
+}
+
 int ht_launch_exact(halftone *h, const struct gemm_run *r, int64_t entry, const struct ht_crt_combine_args *to) {
     const struct plan *const p = r->plan;
     const struct gemm_call *const x = r->call;
@@ -28,10 +39,11 @@ int ht_launch_exact(halftone *h, const struct gemm_run *r, int64_t entry, const 
     g.k = (int)x->k;
     g.a_k_contiguous = is_trans(x->transa);
     g.b_k_contiguous = !is_trans(x->transb);
-    g.a_norm_stride = p->a.entries > 1 ? p->a.sums_stride : 0; /* where packing has measured before */
+    g.a_norm_stride = p->a.entries > 1 ? p->a.sums_stride : 0;
     g.b_norm_stride = p->b.entries > 1 ? p->b.sums_stride : 0;
-    g.a_norms = (unsigned long long *)(void *)(w + p->at[WS_A_SUMS]) + entry * g.a_norm_stride;
-    g.b_norms = (unsigned long long *)(void *)(w + p->at[WS_B_SUMS]) + entry * g.b_norm_stride;
+    g.a_norms = norms_of(&p->a, &r->a, entry);
+    g.b_norms = norms_of(&p->b, &r->b, entry);
+    g.spans = ht_spans_of(r);
     g.undecided_stride = p->plane_stride / l->moduli / UNDECIDED;
     g.undecided = (int *)(void *)(w + p->at[WS_PARTIALS] +
                                   round_up(ht_mul(p->plane_stride, p->plane_entries), WS_ALIGNMENT));

@@ -20,16 +20,19 @@ static int blocks_from(const struct plan *p, int64_t first) {
     return (int)(left < p->k_blocks ? left : p->k_blocks);
 }
 
-/* Exponents where others have rows' absmax, measured segments where others have the sums of the certificate. */
-static struct packed_layout layout_of(int moduli, int64_t rows, int64_t k, int64_t k_part, int64_t entries) {
-    const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS), padded = row_blocks * HT_ATOM_ROWS;
+/* Exponents where others have rows' absmax, measured segments where others have the sums of the certificate; behind those
+ * correctly rounded products have as many again, and norms of rows. */
+static struct packed_layout layout_of(int moduli, bool is_exact, int64_t rows, int64_t k, int64_t k_part, int64_t entries) {
+    const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS), padded = row_blocks * HT_ATOM_ROWS,
+                  segments = ht_mul(padded, ht_ceil_div(k, HT_CRT_SEGMENT));
     struct packed_layout o;
     memset(&o, 0, sizeof o);
     o.rows = rows;
     o.k = k;
     o.entries = entries;
     o.absmax_stride = padded;
-    o.sums_stride = ht_mul(padded, ht_ceil_div(k, HT_CRT_SEGMENT));
+    o.norms_at = is_exact ? ht_mul(segments, 2) : 0;
+    o.sums_stride = is_exact ? ht_add(o.norms_at, padded) : segments;
     o.panel_stride = ht_mul(ht_mul(ht_mul(row_blocks, ht_ceil_div(k_part, CRT_ATOM_K)), HT_ATOM_BYTES), moduli);
     o.absmax_bytes = round_up(ht_mul(ht_mul(padded, (int64_t)sizeof(int)), entries), WS_ALIGNMENT);
     o.sums_bytes =
@@ -49,8 +52,8 @@ int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
     const int64_t part = key->k_part > 0 ? key->k_part : key->k;
     p->k_part = by->digits != NULL ? 0 : part;
     p->splits = (int)ht_ceil_div(key->k, part);
-    p->a = layout_of(moduli, key->m, key->k, part, key->a_entries);
-    p->b = layout_of(moduli, key->n, key->k, part, key->b_entries);
+    p->a = layout_of(moduli, p->is_exact, key->m, key->k, part, key->a_entries);
+    p->b = layout_of(moduli, p->is_exact, key->n, key->k, part, key->b_entries);
     p->k_blocks = (int)ht_ceil_div(part, CRT_ATOM_K);
     p->plane_stride = by->digits != NULL ? 0 : ht_mul(ht_mul(tiles, (int64_t)t->bm * t->bn), moduli);
     const int64_t most = by->digits != NULL ? HT_GRID_BATCH : HT_GRID_BATCH / moduli,
@@ -59,21 +62,17 @@ int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
     p->plane_entries = key->batch < p->plane_entries ? key->batch : p->plane_entries;
     p->pack_ns = ht_add(ht_residues_ns(p->set, by, key->m, key->n, key->k, key->batch),
                         ht_mul(p->splits - 1, ht_add(2 * p->plane_stride / p->set->copy_gbps, 2 * p->set->launch_ns)));
-    if (key->a_entries > 0)
-        (void)ht_add_packing(p, STEP_CRT_PACK);
+    if (key->a_entries > 0) /* spans lie behind A's measures */
+        ht_add_packing(p, STEP_CRT_PACK)->needs[WS_A_SUMS] += p->is_exact ? WS_ALIGNMENT : 0;
     struct step *const product = ht_add_step(p, STEP_CRT_PRODUCT, p->kernel);
     product->needs[WS_PARTIALS] = round_up(ht_mul(p->plane_stride, p->plane_entries), WS_ALIGNMENT) +
                                   (p->is_exact ? ht_exact_bytes(p, moduli) : 0);
-    if (p->is_exact) { /* norms of rows */
-        product->needs[WS_A_SUMS] = layout_of(moduli, key->m, key->k, p->k_part, 1).sums_bytes;
-        product->needs[WS_B_SUMS] = layout_of(moduli, key->n, key->k, p->k_part, 1).sums_bytes;
-    }
     return ht_lay_out_workspace(h, p);
 }
 
 struct packed_layout ht_residues_layout(int moduli, const struct ht_certificate *c, bool has_copy, int64_t rows,
                                         int64_t k) {
-    struct packed_layout o = layout_of(moduli, rows, k, k, 1);
+    struct packed_layout o = layout_of(moduli, has_copy && c->needed == 0, rows, k, k, 1);
     if (c->needed > 0)
         ht_add_counts(&o);
     o.copy_stride = has_copy ? ht_mul(o.absmax_stride, round_up(k, 2)) : 0;
@@ -130,6 +129,8 @@ static struct ht_crt_pack_args pack_side(const struct gemm_run *r, int side, int
     args.panel_stride = o->panel_stride;
     args.exponent_stride = o->absmax_stride;
     args.measured_stride = o->sums_stride;
+    args.norms = o->norms_at > 0 ? args.measured + o->norms_at : NULL;
+    args.spans = ht_spans_of(r);
     args.counts = (int *)(side == 0 ? ht_counts_of(r, entry).a : ht_counts_of(r, entry).b);
     args.count_stride = o->count_stride;
     args.count_exponent = p->certificate.exponent;
@@ -216,6 +217,7 @@ static int launch_entries(halftone *h, const struct gemm_run *r, int64_t entry, 
     g.a_modulus_stride = p->a.panel_stride / l->moduli;
     g.b_modulus_stride = p->b.panel_stride / l->moduli;
     g.k_blocks = p->k_blocks;
+    g.spans = ht_spans_of(r);
     c.planes = g.planes = (unsigned char *)r->workspace.at + p->at[WS_PARTIALS];
     c.plane_stride = g.plane_stride = p->plane_stride;
     c.plane_modulus_stride = g.plane_modulus_stride = p->plane_stride / l->moduli;

@@ -13,6 +13,7 @@
              "B_PER_LANE FMA_ROWS TRANSPOSED"
 #define OF_FP64 .in = NUMBER_F64, .out = NUMBER_F64
 #define TO_C "epilogue/crt_round", "epilogue/crt_axpby", "epilogue/crt_scalars"
+#define OF_RESIDUES "check/crt_spans", "check/crt_counts", "epilogue/crt_residue"
 #define CRT_TO_C TO_C, "epilogue/crt_value", "epilogue/crt_elements"
 #define OF_WARPS .team = "warp", .workers = "warps", .holds = "fragments"
 /* Kernels of the caller's matrices. */
@@ -154,27 +155,27 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
         {.file = "crt_wgmma_ss", .label = "_wgmma", .searched = true, OF_FP64,
          .forms_passes = true, .sum = NUMBER_S32, .needs = ISA_WGMMA, .has_init = true,
          .cost_form = HT_TILED_WAVES, .persistent = true, .no_split_k = true,
-         .hooks = {"=launch", "=wgmma", "=mma", "=tables", "check/crt_counts", "epilogue/crt_residue"},
+         .hooks = {"=launch", "=wgmma", "=mma", "=tables", OF_RESIDUES},
          .folds = "CONSUMER_WARPGROUPS N_SUBTILES ACC_REGS A_BLOCKS B_BLOCKS",
          .team = "warpgroup", .workers = "warpgroups and a producer",
          .holds = "of a warpgroup after setmaxnreg; chain",
          .tiles = {{64, 128, 128, 64, 64, 4, ALWAYS, "few"}, {128, 256, 128, 128, 128, 4, ALWAYS, "many"}}},
     [HT_FAMILY_CRT_MMA_WARP] =
         {.file = "crt_mma_warp", PANELS_OF_FP64, .forms_passes = true, .sum = NUMBER_S32,
-         .hooks = {"=launch", "=stage", "=fragment", "=mma", "=tables", "check/crt_counts",
-                   "epilogue/crt_residue"},
+         .hooks = {"=launch", "=stage", "=fragment", "=mma", "=tables", OF_RESIDUES},
          .tiles = {{64, 64, 128, 32, 32, 2, ALWAYS, "few"}, {64, 64, 128, 32, 32, 3, ALWAYS, "few"},
                    {128, 128, 128, 64, 32, 3, ALWAYS, "many"}, {128, 128, 128, 64, 64, 2, ALWAYS, "many"}}},
     [HT_FAMILY_CRT_PACK] =
         {.file = "crt_pack", OF_FP64, .has_init = true, .folds = "HELD AT_ONCE CRT_DIGIT_WORDS",
-         .hooks = {"=launch", "=together", "=tables", "pack/crt_digits", "=element"}},
+         .hooks = {"=launch", "=together", "=tables", "pack/crt_digits", "check/crt_spans", "=element"}},
     [HT_FAMILY_CRT_COMBINE] =
         {.file = "crt_combine", OF_FP64,
          .folds = "PIECES GROUPS TAKEN CRT_MODULI CRT_THREADS CRT_VALUE_WORDS",
          .hooks = {"=launch", "=fragment", "=tables", "check/crt_counts", "=crt_order", CRT_TO_C}},
     [HT_FAMILY_CRT_EXACT] =
-        {.file = "crt_exact", OF_FP64, .folds = "TAKEN CRT_VALUE_WORDS NORM_AHEAD",
-         .hooks = {"=launch", "=fragment", "=tables", "=crt_order", CRT_TO_C, "epilogue/exact_dot"}},
+        {.file = "crt_exact", OF_FP64, .folds = "TAKEN CRT_VALUE_WORDS",
+         .hooks = {"=launch", "=fragment", "=tables", "check/crt_spans", "=crt_order", CRT_TO_C,
+                   "epilogue/crt_fewer", "epilogue/exact_dot"}},
     [HT_FAMILY_DIGITS_MMA_WARP] =
         {.file = "digits_mma_warp", PANELS_OF_FP64, .sum = NUMBER_S32,
          .hooks = {"=launch", "=stage", "=fragment", "=mma", "=tables", "=chain", "epilogue/crt_order_mma",

@@ -168,6 +168,7 @@ void ht_stg8(float *p, ht_pair v, int line = __builtin_LINE());
 int ht_ld_relaxed_i32(const int *p, int line = __builtin_LINE());
 void ht_st_relaxed_i32(int *p, int v, int line = __builtin_LINE());
 int ht_add_relaxed_i32(int *p, int v, int line = __builtin_LINE());
+void ht_max_relaxed_i32(int *p, int v, int line = __builtin_LINE());
 long long ht_add_relaxed_i64(long long *p, long long v, int line = __builtin_LINE());
 
 template <class T> static inline const T &ht_reload_args(const T &args) {

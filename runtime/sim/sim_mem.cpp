@@ -365,6 +365,14 @@ int ht_add_relaxed_i32(int *p, int v, int line) {
     return global_allows("ht_add_relaxed_i32", p, line, REACHES_ALL) ? __atomic_fetch_add(p, v, __ATOMIC_RELAXED) : 0;
 }
 
+void ht_max_relaxed_i32(int *p, int v, int line) {
+    if (!global_allows("ht_max_relaxed_i32", p, line, REACHES_ALL))
+        return;
+    int old = __atomic_load_n(p, __ATOMIC_RELAXED);
+    while (old < v && !__atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
 long long ht_add_relaxed_i64(long long *p, long long v, int line) {
     return global_allows("ht_add_relaxed_i64", p, line, REACHES_ALL) ? __atomic_fetch_add(p, v, __ATOMIC_RELAXED) : 0;
 }

@@ -17,6 +17,7 @@ constexpr int BM = 128, BN = 256, BK = 128, WM = 128, WN = 128, STAGES = 4, RAST
 #include "../hooks/pack/crt_digits.cuh"
 #include "../hooks/pack/crt_element.cuh"
 #include "../hooks/check/crt_counts.cuh"
+#include "../hooks/check/crt_spans.cuh"
 #include "../hooks/epilogue/crt_residue.cuh"
 #include "../hooks/epilogue/crt_order_wgmma.cuh"
 #include "../hooks/epilogue/crt_round.cuh"

@@ -60,6 +60,8 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     const int modulus = (int)blockIdx.z % CRT_MODULI, entry = (int)blockIdx.z / CRT_MODULI;
     if (ht_crt_keeps_none(g.counts, entry))
         return; // no element of the entry is kept
+    if (CRT_HAS_FEWER && modulus >= ht_crt_moduli(g.spans))
+        return; // the product does not take it
     const int steps = g.k_blocks / K_ATOMS;
     const unsigned char *const a_panels = g.a_panels + entry * g.a_stride + modulus * g.a_modulus_stride;
     const unsigned char *const b_panels = g.b_panels + entry * g.b_stride + modulus * g.b_modulus_stride;

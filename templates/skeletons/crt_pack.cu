@@ -7,6 +7,9 @@
 // are two launches, each of which reads the operand. Where counts are asked for, `split` finds them tile by tile, and
 // another launch, `verdict`, adds them up and finds the least and most of all rows.
 //
+// Where results are to be correctly rounded `measure` is a launch of its own that finds sums of absolute values and last bits as well,
+// and `norms`, between it and `split`, what they come to of each row, and of the largest row how many moduli the product takes.
+//
 //   measure: a row's segment by 16 lanes; a thread holds the upper words of 32 elements
 //   split:   device memory -> shared memory -> 16 k of a row in each thread, twice -> 16 bytes of each panel
 //
@@ -14,6 +17,8 @@
 // rows, or of eight neighbours of one, meet no bank twice.
 constexpr int PACK_THREADS = 256, PACK_WARPS = PACK_THREADS / WAVE;
 constexpr int VERDICT_THREADS = 1024, VERDICT_WARPS = VERDICT_THREADS / WAVE, VERDICT_BYTES = VERDICT_WARPS * 8;
+constexpr int NORM_THREADS = 256, NORM_SHIFT = 32; // norms are in units of 2^NORM_SHIFT of the scaled integers
+constexpr unsigned long long NORM_LOST = 0x8000000000000000ull; // beside a norm: integers were rounded
 constexpr int TILE_ROWS = 8, TILE_K = 2 * CRT_SEGMENT, TILE_BYTES = TILE_ROWS * TILE_K * 8;
 constexpr int LANES = 16, HELD = CRT_SEGMENT / LANES; // of a row's segment; elements of each
 constexpr int AT_ONCE = 16;                           // loads of a thread
@@ -33,6 +38,16 @@ static __host__ __device__ __forceinline__ int row_blocks_of(const ht_crt_pack_a
 HT_DEVICE int segments_of(const ht_crt_pack_args &g)
 {
     return (g.k + CRT_SEGMENT - 1) / CRT_SEGMENT;
+}
+
+HT_DEVICE int larger(int x, int y)
+{
+    return x > y ? x : y;
+}
+
+HT_DEVICE int smaller(int x, int y)
+{
+    return x < y ? x : y;
 }
 
 // Where element (row, k) is, in 64-bit words; K_MAJOR: k is what lies together.
@@ -113,7 +128,7 @@ HT_DEVICE int binade_of_subnormal(unsigned smem, int row, int pair)
     return ht_crt_binade((unsigned)largest, (unsigned)(largest >> 32));
 }
 
-HT_DEVICE unsigned long long sum_of_subnormal(unsigned smem, int row, int pair, int binade)
+HT_DEVICE unsigned long long sum_of_subnormal(unsigned smem, int row, int pair, int binade, unsigned *ones)
 {
     unsigned long long sum = 0;
 #pragma unroll 1
@@ -122,6 +137,7 @@ HT_DEVICE unsigned long long sum_of_subnormal(unsigned smem, int row, int pair, 
         const unsigned long long parts[2] = {ht_crt_part_subnormal(x.x, x.y, binade),
                                              ht_crt_part_subnormal(x.z, x.w, binade)};
         sum += parts[0] * parts[0] + parts[1] * parts[1];
+        *ones += (unsigned)(parts[0] + parts[1]);
     }
     return sum;
 }
@@ -134,7 +150,30 @@ HT_DEVICE int elements_of_lane(int left, int lane)
     return pairs * 2 + (left < CRT_SEGMENT && left % 2 != 0 && whole % LANES == lane ? 1 : 0);
 }
 
-// 16 lanes have a row's segment.
+// Where a row's segment has its square and, behind those of all, the sum of absolute values below the last bit.
+HT_DEVICE long long segment_at(const ht_crt_pack_args &g, long long entry, int segment, int row)
+{
+    return entry * g.measured_stride + (long long)segment * (row_blocks_of(g) * 64) + row;
+}
+
+// Of a lane's elements.
+HT_DEVICE int last_bit(unsigned smem, int row, int pair)
+{
+    int last = CRT_NO_BIT;
+#pragma unroll 1
+    for (int first = 0; first < HELD / 2; first += 4) {
+        const unsigned from = smem + word_at(row, (pair + first * LANES) * 2);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const uint4 x = ht_lds16(from + i * (LANES * 16));
+            last = smaller(last, smaller(ht_crt_last_bit(x.x, x.y), ht_crt_last_bit(x.z, x.w)));
+        }
+    }
+    return last;
+}
+
+// 16 lanes have a row's segment. NORMS: what correctly rounded results ask for, too.
+template <bool NORMS>
 HT_DEVICE void measure_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem)
 {
     const int thread = (int)threadIdx.x, lane = thread % LANES, row = thread / LANES % TILE_ROWS,
@@ -142,7 +181,8 @@ HT_DEVICE void measure_tile(const ht_crt_pack_args &g, const pack_tile &t, unsig
               left = t.k - part * CRT_SEGMENT;
     const unsigned from = smem + word_at(row, pair * 2); // each next pair LANES places behind
     unsigned high[HELD]; // upper words without their signs
-    unsigned largest = 0;
+    unsigned largest = 0, ones = 0;
+    int last = NORMS ? last_bit(smem, row, pair) : 0;
 #pragma unroll
     for (int i = 0; i < HELD; i += 2) {
         const uint4 x = ht_lds16(from + i / 2 * (LANES * 16));
@@ -162,11 +202,14 @@ HT_DEVICE void measure_tile(const ht_crt_pack_args &g, const pack_tile &t, unsig
         for (int i = 0; i < HELD; i++) {
             const unsigned part_of = ht_crt_part(high[i], most);
             sum += part_of * part_of; // at most 2^15: no overflow
+            ones += part_of;
         }
     } else if (most > -1075) {
-        sum = sum_of_subnormal(smem, row, pair, most);
+        sum = sum_of_subnormal(smem, row, pair, most, &ones);
     }
-    sum -= (unsigned)(HELD - (left > 0 ? elements_of_lane(left, lane) : 0)); // where the matrix has none a 1 was added
+    const unsigned added = (unsigned)(HELD - (left > 0 ? elements_of_lane(left, lane) : 0)); // a 1 where the matrix has none
+    sum -= added;
+    ones -= added;
     for (int lanes = 1; lanes < LANES; lanes *= 2) {
         const unsigned low = (unsigned)ht_shfl_xor((int)(unsigned)sum, lanes),
                        upper = (unsigned)ht_shfl_xor((int)(unsigned)(sum >> 32), lanes);
@@ -175,10 +218,80 @@ HT_DEVICE void measure_tile(const ht_crt_pack_args &g, const pack_tile &t, unsig
     const unsigned long long measured = most == CRT_NONFINITE_BINADE ? (unsigned long long)CRT_MEASURED_NONFINITE << 52
                                         : most == -1075              ? 0
                                                                      : ht_crt_measured(most, sum);
+    const int segment = t.k0 / CRT_SEGMENT + part;
     if (lane == 0 && left > 0)
-        ht_stg_i64((long long *)(void *)(g.measured + t.entry * g.measured_stride) +
-                       (long long)(t.k0 / CRT_SEGMENT + part) * (row_blocks_of(g) * 64) + t.row0 + row,
-                   (long long)measured);
+        ht_stg_i64((long long *)(void *)g.measured + segment_at(g, t.entry, segment, t.row0 + row), (long long)measured);
+    if (!NORMS)
+        return;
+    for (int lanes = 1; lanes < LANES; lanes *= 2) {
+        ones += (unsigned)ht_shfl_xor((int)ones, lanes);
+        last = smaller(last, ht_shfl_xor(last, lanes));
+    }
+    last = most == CRT_NONFINITE_BINADE ? 0 : last; // below all others
+    if (lane == 0 && left > 0)
+        ht_stg_i64((long long *)(void *)g.measured + segment_at(g, t.entry, segments_of(g) + segment, t.row0 + row),
+                   (long long)last << 32 | (long long)(most == -1075 ? 0 : ones));
+}
+
+// ---- norms
+// A row's segments, added up.
+struct row_norms {
+    int field; // of `measured`, of the largest
+    int last;
+    unsigned long long squares, ones; // in units of 4^(binade - 14) and 2^(binade - 14)
+};
+
+HT_DEVICE row_norms add_segments(const ht_crt_pack_args &g, long long entry, int row)
+{
+    const long long *const from = (const long long *)(const void *)g.measured + segment_at(g, entry, 0, row),
+                           behind = (long long)segments_of(g) * (row_blocks_of(g) * 64);
+    row_norms x = {0, CRT_NO_BIT, 0, 0};
+#pragma unroll 1
+    for (long long at = 0; at < behind; at += row_blocks_of(g) * 64) {
+        const int field = (int)((unsigned long long)ht_ldg_i64(from + at) >> 52);
+        x.field = field > x.field ? field : x.field;
+    }
+#pragma unroll 1
+    for (long long at = 0; at < behind; at += row_blocks_of(g) * 64) {
+        const unsigned long long measured = (unsigned long long)ht_ldg_i64(from + at),
+                                 span = (unsigned long long)ht_ldg_i64(from + behind + at);
+        const int below = x.field - (int)(measured >> 52);
+        x.last = smaller(x.last, (int)(span >> 32));
+        x.squares += ht_crt_aligned(measured, x.field);
+        x.ones += ((unsigned)span >> (below < 31 ? below : 31)) + 1;
+    }
+    return x;
+}
+
+// Of a finite row that is not all zeros, scaled by 2^s.
+HT_DEVICE unsigned long long norm_of(const row_norms &x, int s)
+{
+    const int right = NORM_SHIFT - (x.field - CRT_MEASURED_BIAS - 14 + s);
+    const unsigned long long norm = right > 0 ? (x.ones >> (right < 63 ? right : 63)) + 1 : x.ones << -right;
+    return norm | (x.last - 1075 + s < 0 ? NORM_LOST : 0);
+}
+
+// The size of the largest row of each operand is found by all blocks together.
+template <bool HAS_FEWER> static __global__ void __launch_bounds__(NORM_THREADS) norms(const crt_pack_pair p)
+{
+    const bool second = (int)blockIdx.z >= p.operand[0].batch;
+    const ht_crt_pack_args &g = p.operand[second];
+    const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
+    const int row = (int)(blockIdx.x * NORM_THREADS + threadIdx.x);
+    ht_pdl_wait();
+    ht_pdl_trigger();
+    int size = 0;
+    if (row < g.rows) {
+        const row_norms x = add_segments(g, entry, row);
+        const bool has_norm = x.field != 0 && x.field != CRT_MEASURED_NONFINITE;
+        const unsigned long long norm = has_norm ? norm_of(x, ht_crt_exponent(x.field, x.squares)) : 0;
+        ht_stg_i64((long long *)(void *)g.norms + entry * g.measured_stride + row, (long long)norm);
+        size = has_norm ? ht_crt_size(x.squares, x.field - CRT_MEASURED_BIAS - 14 + 1075 - x.last) : 0;
+    }
+    for (int lanes = 1; lanes < WAVE; lanes *= 2)
+        size = larger(size, ht_shfl_xor(size, lanes));
+    if (HAS_FEWER && g.spans && (int)threadIdx.x % WAVE == 0)
+        ht_max_relaxed_i32(g.spans + second, size);
 }
 
 // ---- split
@@ -215,6 +328,19 @@ HT_DEVICE int exponent_of(const ht_crt_pack_args &g, long long entry, int row)
         sum += (unsigned long long)high << 32 | low;
     }
     return ht_crt_exponent(field, sum);
+}
+
+// The exponent of a row that makes its last bit 1, by four lanes as above.
+HT_DEVICE int least_exponent_of(const ht_crt_pack_args &g, long long entry, int row)
+{
+    const int segments = segments_of(g);
+    int last = CRT_NO_BIT;
+#pragma unroll 1
+    for (int i = (int)threadIdx.x / TILE_ROWS % 4; i < segments; i += 4)
+        last = smaller(last, (int)(load_measured(g.measured + segment_at(g, entry, segments + i, row)) >> 32));
+    for (int lanes = TILE_ROWS; lanes < 4 * TILE_ROWS; lanes *= 2)
+        last = smaller(last, ht_shfl_xor(last, lanes));
+    return last == 0 ? CRT_POISONED : last == CRT_NO_BIT ? 0 : 1075 - last;
 }
 
 // 16 k of a row from shared memory, as digits; how many count. USUAL: of a usual row.
@@ -272,7 +398,10 @@ HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigne
     if (g.copy)
         copy_tile(g, t, smem);
     const int own = (int)threadIdx.x % TILE_ROWS, row = t.row0 + own;
-    const int s = exponent_of(g, t.entry, row);
+    const int moduli = CRT_HAS_FEWER && g.spans ? ht_crt_find_moduli(g.spans) : CRT_MODULI;
+    const int s = CRT_HAS_FEWER && moduli < CRT_MODULI ? least_exponent_of(g, t.entry, row) : exponent_of(g, t.entry, row);
+    if (CRT_HAS_FEWER && g.spans && blockIdx.x == 0 && blockIdx.z == 0 && threadIdx.x == 0)
+        ht_stg_i32(g.spans + HT_CRT_SPANS_MODULI, moduli);
     if (t.k0 == 0 && (int)threadIdx.x < TILE_ROWS)
         ht_stg_i32(g.exponents + t.entry * g.exponent_stride + row, s);
     // From 16 moduli on both ways are the same: ptxas has registers enough for two, hipcc for one.
@@ -292,7 +421,7 @@ HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigne
         unsigned char *to = g.panels + t.entry * g.panel_stride + ((long long)(row / 64) * g.k_blocks + block) * 8192 +
                             row % 64 * 128 + (c ^ (row & 7)) * 16;
 #pragma unroll 1
-        for (int l = 0; l < CRT_MODULI; l++) {
+        for (int l = 0; l < moduli; l++) {
             ht_stg16(to, make_uint4(ht_crt_residues(l, digit), ht_crt_residues(l, digit + 4),
                                     ht_crt_residues(l, digit + 8), ht_crt_residues(l, digit + 12)));
             to += g.modulus_stride;
@@ -302,8 +431,8 @@ HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigne
         store_counts(g, t, smem, count);
 }
 
-// MEASURES, SPLITS: what of both; both: the blocks of a row meet.
-template <bool MEASURES, bool SPLITS>
+// MEASURES, SPLITS: what of both; both: the blocks of a row meet. NORMS: for correctly rounded results.
+template <bool MEASURES, bool SPLITS, bool NORMS = false>
 static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, 3)) pack(const crt_pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
@@ -324,8 +453,10 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, 3)
     else
         load_tile<false, false>(g, t, smem);
     ht_barrier();
+    if (NORMS && g.spans && blockIdx.x == 0 && t.entry == 0 && threadIdx.x == 0)
+        ht_stg_i32(g.spans + second, 0);
     if (MEASURES)
-        measure_tile(g, t, smem);
+        measure_tile<NORMS>(g, t, smem);
     if (MEASURES && SPLITS)
         ht_together_meet();
     if (SPLITS)
@@ -348,11 +479,6 @@ HT_DEVICE int final_count(const ht_crt_pack_args &g, long long entry, int row)
     for (int i = 0; i < segments_of(g) && any == 0; i++)
         any = ht_ldg_i64(from + i * pitch);
     return any == 0 ? g.count_needed : counted;
-}
-
-HT_DEVICE int larger(int x, int y)
-{
-    return x > y ? x : y;
 }
 
 // One block an entry.
@@ -404,6 +530,23 @@ static unsigned blocks_of(crt_pack_pair *p, int pieces)
     return most;
 }
 
+// Measures, and where norms are asked for those.
+static int measure_all(crt_pack_pair *p, int pieces, unsigned batch, void *stream)
+{
+    const unsigned blocks = blocks_of(p, pieces);
+    const int rows = p->operand[0].rows > p->operand[1].rows ? p->operand[0].rows : p->operand[1].rows;
+    if constexpr (CRT_HAS_FEWER) {
+        if (p->operand[0].norms) {
+            const int code = ht_launch_dependent(pack<true, false, true>, blocks, 1, batch, PACK_THREADS, TILE_BYTES, stream, *p);
+            return code != 0 ? code
+                             : ht_launch_dependent(norms<true>, (unsigned)((rows + NORM_THREADS - 1) / NORM_THREADS), 1, batch,
+                                                   NORM_THREADS, 0, stream, *p);
+        }
+    }
+    (void)rows;
+    return ht_launch_dependent(pack<true, false>, blocks, 1, batch, PACK_THREADS, TILE_BYTES, stream, *p);
+}
+
 static int launch(const ht_crt_pack_args *operands, int count, void *stream)
 {
     crt_pack_pair p = {{operands[0], operands[count - 1]}, {0, 0}, 1};
@@ -413,14 +556,12 @@ static int launch(const ht_crt_pack_args *operands, int count, void *stream)
     int code = 0, together = 1; // clusters are of powers of two
     while (together < pieces)
         together *= 2;
-    if (own == pieces && pieces <= HT_TOGETHER_MOST) {
+    if (own == pieces && pieces <= HT_TOGETHER_MOST && !g.norms) {
         const unsigned blocks = blocks_of(&p, together);
         code = ht_launch_together(pack<true, true>, blocks, batch, PACK_THREADS, TILE_BYTES, stream, p, together);
     } else {
-        if (g.k_first == 0) {
-            const unsigned blocks = blocks_of(&p, pieces);
-            code = ht_launch_dependent(pack<true, false>, blocks, 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
-        }
+        if (g.k_first == 0)
+            code = measure_all(&p, pieces, batch, stream);
         const unsigned blocks = blocks_of(&p, own);
         code = code != 0 ? code : ht_launch_dependent(pack<false, true>, blocks, 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
     }
@@ -433,5 +574,7 @@ static int init(void)
 {
     int code = ht_prefer_smem(pack<true, true>, TILE_BYTES);
     code = code != 0 ? code : ht_prefer_smem(pack<true, false>, TILE_BYTES);
+    if constexpr (CRT_HAS_FEWER)
+        code = code != 0 ? code : ht_prefer_smem(pack<true, false, true>, TILE_BYTES);
     return code != 0 ? code : ht_prefer_smem(pack<false, true>, TILE_BYTES);
 }

@@ -35,11 +35,12 @@ struct product_part {
 struct work {
     int m0, n0, modulus, entry;
     long long tile;
+    bool skips; // a modulus that the product does not take
 };
 
 // Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run
 // together share panels in L2.
-HT_DEVICE work next_tile(const ht_crt_gemm_args &g, int item)
+HT_DEVICE work next_tile(const ht_crt_gemm_args &g, int item, int moduli)
 {
     const int tiles_m = (g.m + BM - 1) / BM, tiles_n = (g.n + BN - 1) / BN, tiles = tiles_m * tiles_n;
     const int whole = item / tiles, inside_all = item - whole * tiles, per_group = RASTER * tiles_n;
@@ -51,6 +52,7 @@ HT_DEVICE work next_tile(const ht_crt_gemm_args &g, int item)
     w.n0 = tile_n * BN;
     w.entry = whole / CRT_MODULI;
     w.modulus = whole - w.entry * CRT_MODULI;
+    w.skips = CRT_HAS_FEWER && w.modulus >= moduli;
     w.tile = (long long)tile_n * tiles_m + tile_m;
     return w;
 }
@@ -77,9 +79,11 @@ HT_DEVICE void produce(const product_part &part, unsigned smem)
     unsigned phase = 1; // nobody has to empty the first round
     ht_pdl_wait();
     ht_pdl_trigger();
-    const int items = tile_count(g);
+    const int items = tile_count(g), moduli = ht_crt_moduli(g.spans);
     for (int item = (int)blockIdx.x; item < items; item += (int)gridDim.x) {
-        const work w = next_tile(g, item);
+        const work w = next_tile(g, item, moduli);
+        if (w.skips)
+            continue;
         const unsigned char *src[A_BLOCKS + B_BLOCKS];
 #pragma unroll
         for (int i = 0; i < A_BLOCKS; i++) {
@@ -134,9 +138,11 @@ HT_DEVICE void consume(const product_part &part, unsigned smem)
     int acc[N_SUBTILES][ACC_REGS];
     ht_pdl_wait();
     ht_pdl_trigger();
-    const int items = tile_count(g);
+    const int items = tile_count(g), moduli = ht_crt_moduli(g.spans);
     for (int item = (int)blockIdx.x; item < items; item += (int)gridDim.x) {
-        const work w = next_tile(g, item);
+        const work w = next_tile(g, item, moduli);
+        if (w.skips)
+            continue;
         int exact = 0,
             last = -1; // slots since sums began or were residues; the slot whose MMAs are in flight
         for (int k = 0; k < part.count; k++) {

@@ -9,7 +9,7 @@
 #include "random64.h"
 
 static const char *const exact_families[] = {"uniform", "phi1", "phi2", "phi4", "scaled", "graded", "subnormal", "tiny", "huge",
-                                             "cancelling", "complementary", "ties", "everything", "integers", "nonfinite"};
+                                             "cancelling", "complementary", "ties", "everything", "integers", "fixed",  "single", "mixed", "nonfinite"};
 
 /* k: of the product. What follows from (row, k) alone is the same in A and B. */
 static double exact_element(const char *family, char side, int row, int h, int k) {
@@ -38,8 +38,14 @@ static double exact_element(const char *family, char side, int row, int h, int k
         return h == 0 ? 0x1p27 - 1 - 2 * (row % 1000) : h + 1 < k ? 0 : ldexp((row + h) % 3 - 1, is_a && row % 4 == 3 ? 0 : (is_a ? -60 : -30) - 60 * (row % 2));
     if (strcmp(family, "everything") == 0) /* the whole range */
         return ldexp(x, (int)(1000 * random_uniform()) + (is_a ? -20 : -10));
-    if (strcmp(family, "integers") == 0)
+    if (strcmp(family, "integers") == 0 || (strcmp(family, "mixed") == 0 && is_a))
         return floor(1000 * x);
+    if (strcmp(family, "fixed") == 0) /* as most generators have them: multiples of 2^-53 */
+        return ldexp(floor(ldexp(x, 53)), -53);
+    if (strcmp(family, "mixed") == 0 && !is_a) /* whole numbers times numbers of many binades */
+        return x * exp(3 * random_normal());
+    if (strcmp(family, "single") == 0) /* of 24 bits */
+        return (float)x;
     if (strcmp(family, "nonfinite") == 0 && row % 9 == 4 && h == row % 7)
         return row % 2 ? NAN : row % 4 ? -INFINITY : INFINITY;
     return x;

@@ -1,6 +1,6 @@
 /* exact_kernels M N K TRANSPOSES FAMILY ALPHA BETA [BATCH]: C = alpha A B + beta C by the templates of FP64 by
  * residues and of correctly rounded results in the simulator (crt_part.cpp: as they are, or broken), against
- * exact_sum.h, bit for bit. How many elements residues did not decide is printed. */
+ * exact_sum.h, bit for bit. How many elements residues did not decide is printed, and how many moduli the product took. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -50,6 +50,7 @@ static ht_crt_gemm_args to_multiply(const ht_crt_pack_args *both, int moduli) {
     g.m = both[0].rows;
     g.n = both[1].rows;
     g.k_blocks = both[0].k_blocks;
+    g.spans = both[0].spans;
     g.batch = both[0].batch;
     return g;
 }
@@ -90,12 +91,23 @@ static ht_crt_exact_args to_settle(const ht_crt_gemm_args &p, const ht_crt_pack_
     g.a_k_contiguous = a.k_contiguous;
     g.b_k_contiguous = b.k_contiguous;
     g.k = both[0].k;
-    g.a_norms = both[0].measured;
-    g.b_norms = both[1].measured;
+    g.a_norms = both[0].norms;
+    g.b_norms = both[1].norms;
+    g.spans = both[0].spans;
     g.a_norm_stride = both[0].measured_stride;
     g.b_norm_stride = both[1].measured_stride;
     g.undecided_stride = p.plane_modulus_stride / 32;
     g.undecided = (int *)memory((size_t)(g.undecided_stride * p.batch) * sizeof(int));
+    return g;
+}
+
+/* What correctly rounded results ask of packing. */
+static ht_crt_pack_args with_norms(ht_crt_pack_args g, int *spans) {
+    g.spans = spans;
+    const long long segments = g.measured_stride;
+    g.measured_stride = 2 * segments + (g.rows + 63) / 64 * 64;
+    g.measured = (unsigned long long *)memory((size_t)(g.measured_stride * g.batch) * sizeof(long long));
+    g.norms = g.measured + 2 * segments;
     return g;
 }
 
@@ -125,8 +137,9 @@ int main(int argc, char **argv) {
             c[i] = old_value(argv[5], i, expected_of(a, b, entry, row, col, k, -alpha / beta, 0, 0));
         expected[i] = row < m ? expected_of(a, b, entry, row, col, k, alpha, beta, c[i]) : c[i];
     }
-    ht_crt_pack_args both[2] = {to_pack(a.at, m, k, a.k_contiguous, a.ld, batch, a.stride, moduli),
-                                to_pack(b.at, n, k, b.k_contiguous, b.ld, batch, b.stride, moduli)};
+    int *const spans = (int *)memory(64);
+    ht_crt_pack_args both[2] = {with_norms(to_pack(a.at, m, k, a.k_contiguous, a.ld, batch, a.stride, moduli), spans),
+                                with_norms(to_pack(b.at, n, k, b.k_contiguous, b.ld, batch, b.stride, moduli), spans)};
     const ht_crt_gemm_args product = to_multiply(both, moduli);
     const ht_crt_exact_args last = to_settle(product, both, a, b, c, ldc, alpha, beta);
     if (crt_part_pack(both, 2) != 0 || crt_part_product(&product) != 0 || crt_part_exact(&last) != 0) {
@@ -142,6 +155,7 @@ int main(int argc, char **argv) {
     long long undecided = 0;
     for (long long i = 0; i < last.undecided_stride * batch; i++)
         undecided += __builtin_popcount((unsigned)last.undecided[i]);
-    printf("%lld elements, bit for bit; %lld by all bits\n", (long long)m * n * batch, undecided);
+    printf("%lld elements, bit for bit; %lld by all bits; %d moduli\n", (long long)m * n * batch, undecided,
+           spans[HT_CRT_SPANS_MODULI]);
     return 0;
 }

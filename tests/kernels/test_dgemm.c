@@ -277,7 +277,8 @@ static void exact_results_are_correctly_rounded(void **s) {
     static const struct problem more[] = {
         {"phi2", 'T', 'N', 30, 40, 70, 1, 0.3, -1.7, false}, {"everything", 'N', 'T', 70, 5, 30, 3, 1, 0, true},
         {"uniform", 'N', 'N', 5, 6, 1100, 1, -4, 0, false},  {"scaled", 'N', 'N', 20, 66, 33, 2, 3, 1e-200, false},
-        {"integers", 'N', 'N', 20, 20, 0, 1, 1, 3, false},   {"phi1", 'N', 'N', 20, 20, 5, 1, 0, 0.1, false}};
+        {"integers", 'N', 'N', 20, 20, 0, 1, 1, 3, false},   {"phi1", 'N', 'N', 20, 20, 5, 1, 0, 0.1, false},
+        {"fixed", 'T', 'N', 30, 20, 70, 3, 1, 0, true}};
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const char *text;
     (void)s;

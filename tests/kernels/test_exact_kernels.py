@@ -13,14 +13,17 @@ from test_crt_kernels import ARITHMETIC, TABLE, Build, parts_of, run, table_text
 
 ARCHS = [arch for arch in EVERY_ARCH if not arch.endswith("digits")]  # no part of fp64-exact
 PARTS = {"crt_pack": 0, "crt_mma_warp": 1, "crt_wgmma_ss": 1, "crt_exact": 3}
-# families, transposes, segments of k, alpha and beta by both ways, batches; behind ":" how many elements are left to all their bits
-CASES = ("1 1 1 NN uniform 1 0", "70 66 130 NN uniform 1 0:none", "33 40 600 NT uniform 1 0", "40 30 300 TN phi1 1 0", "40 41 130 TT phi2 -2 0",
-         "40 40 200 NN phi4 1 0:some", "40 30 100 TN scaled 1 0:all", "41 30 100 NT graded 1 0", "40 40 70 TN subnormal 1 0:some", "40 40 70 NN tiny 1 0",
+# families, transposes, segments of k, alpha and beta by both ways, batches; behind ":" how many elements are left to all their bits, behind
+# "@" how many moduli the data ask for
+CASES = ("1 1 1 NN uniform 1 0", "70 66 130 NN uniform 1 0:none@17", "33 40 600 NT uniform 1 0", "40 30 300 TN phi1 1 0", "40 41 130 TT phi2 -2 0",
+         "40 40 200 NN phi4 1 0:some@20", "40 30 100 TN scaled 1 0:all", "41 30 100 NT graded 1 0", "40 40 70 TN subnormal 1 0:some", "40 40 70 NN tiny 1 0",
          "30 30 30 NN huge 4 0", "40 30 64 NN cancelling 1 0:none", "40 30 65 TT cancelling 1 0:all", "40 30 200 NN complementary 1 0:all",
-         "40 40 2 NN ties 1 0:some", "40 40 2 TN ties 1 1e-300:some", "20 20 600 NN ties 1 0:some", "30 30 64 NN everything 1 0:some", "70 66 64 TN integers 0.5 0:none",
+         "40 40 2 NN ties 1 0:some", "40 40 2 TN ties 1 1e-300:some", "20 20 600 NN ties 1 0:some", "30 30 64 NN everything 1 0:some@20", "70 66 64 TN integers 0.5 0:none@4",
          "40 20 70 NN nonfinite 1 0:some", "40 20 30 NN nonfinite 2.5 -1:some", "40 9 20 TN nonfinite 0 2:none", "31 20 70 NN uniform 0.3 -1.7", "40 33 40 TT phi2 -1e-300 1e-300",
          "33 30 40 TN tiny 1.5 1", "30 31 40 TT huge 0.5 -1:some", "20 20 20 NN phi1 inf 1", "25 20 20 NN everything 1e300 1e-300:some", "26 20 20 NN subnormal 1e-300 1e-20",
-         "30 30 61 NN cancelling 0.1 1:all", "21 20 30 TN scaled -0.7 3:all", "20 20 70 NN phi4 1 0 3", "20 20 20 NN uniform 0 0:none")
+         "30 30 61 NN cancelling 0.1 1:all", "21 20 30 TN scaled -0.7 3:all", "20 20 70 NN phi4 1 0 3", "20 20 20 NN uniform 0 0:none",
+         "40 41 600 NT fixed 1 0:none@15", "70 66 130 NN mixed 1 0:none", "40 33 70 TT single -2 0:none@10", "20 20 70 NN single 0.3 1.7 3:none@10", "40 20 70 NN integers 1 1:none@4",
+         "20 20 20 NN single 1e-300 1e-20:none@9", "20 20 20 TN integers 1e300 0:none@4")
 ALONG_K, EVERYTHING, NONFINITE, TIES, SUBNORMAL = "40 30 100 TN scaled 1 0", "30 30 64 NN everything 1 0", "40 20 70 NN nonfinite 1 0", "40 40 2 NN ties 1 0", "40 40 70 TN subnormal 1 0"
 BY_ALPHA, BY_BETA = "25 20 20 NN everything 1e300 1e-300", "21 20 30 TN scaled -0.7 3"
 
@@ -47,7 +50,8 @@ class ExactBuild(Build):
 
     def exact(self, arch, table=None, broken=None):
         templates = self.templates(arch, table or table_text(20, self.folder), broken)
-        objects = [self.of_sample(arch, name, table) if broken and name != "crt_exact" else self.part(name, templates) for name in settles(arch)]
+        other = "crt_pack" if broken and broken[0] in (PACK, SPANS) else "crt_exact"
+        objects = [self.of_sample(arch, name, table) if broken and name != other else self.part(name, templates) for name in settles(arch)]
         program = templates / "program"
         sim = [str(p) for p in (ROOT / "out/obj/runtime/sim").glob("*.o")]
         subprocess.run(["g++", "-o", str(program), str(self.folder / "exact.o"), *map(str, objects), *sim, "-lpthread", "-lm"], check=True)
@@ -67,10 +71,12 @@ def build(tmp_path_factory):
 
 def check(program, arch, case):
     case, _, expected = case.partition(":")
+    expected, _, moduli = expected.partition("@")
     done = run(program, arch, case)
-    found = re.fullmatch(r"(\d+) elements, bit for bit; (\d+) by all bits\n", done.stdout)
+    found = re.fullmatch(r"(\d+) elements, bit for bit; (\d+) by all bits; (\d+) moduli\n", done.stdout)
     assert done.returncode == 0 and found, f"{case}: {done.stdout}{done.stderr}"
-    elements, undecided = map(int, found.groups())
+    elements, undecided, taken = map(int, found.groups())
+    assert not moduli or taken == int(moduli), f"{case}: {done.stdout}"
     assert {"": True, "none": undecided == 0, "some": 0 < undecided, "all": undecided == elements}[expected], f"{case}: {done.stdout}"
 
 
@@ -83,23 +89,35 @@ def test_elements_are_correctly_rounded(build, arch):
 
 @pytest.mark.parametrize("moduli", [15, 17])
 def test_fewer_moduli_leave_more_and_round_no_worse(build, moduli):
-    program = build.exact("sm80", table_text(moduli, build.folder))
+    program = build.exact("sm80", table_text(moduli, build.folder, 4))
     for case in CASES[3:20]:
         check(program, "sm80", case.partition(":")[0] + ("" if moduli > 15 or "phi2" not in case else ":some"))
 
 
 # what is broken: file, text, replacement, and a case that must notice it
 DOT, EXACT, ROUND = "hooks/epilogue/exact_dot.cuh", "skeletons/crt_exact.cu", "hooks/epilogue/crt_round.cuh"
+PACK, SPANS, FEWER = "skeletons/crt_pack.cu", "hooks/check/crt_spans.cuh", "hooks/epilogue/crt_fewer.cuh"
+FIXED, SINGLE, INTEGERS = "40 41 600 NT fixed 1 0", "40 33 70 TT single -2 0", "70 66 64 TN integers 0.5 0"
 BREAKS = {
     "no sticky bit": (DOT, r"word\[0\] \|= below != 0 \? 1u : 0u;", "", TIES),
     "ties away from zero": (ROUND, r"below != 0 \|\| \(bits & 1\)", "true", TIES),
     "no bound": (EXACT, r"return \(\(a & NORM_LOST \?", "return 0 * ((a & NORM_LOST ?", TIES),
     "the bound of A's rounding alone": (EXACT, r"\(b & NORM_LOST \? size_a : 0\)", "0", "40 30 65 TT cancelling 1 0"),
     "one side of the bound": (EXACT, r"shifted<0>\(value, error, side == 1, near\)", "shifted<0>(value, error, false, near)", "20 20 20 NN phi4 1e-300 1e-20"),
-    "one side of the bound of normal results": (EXACT, r"shifted<CRT_FREE_DIGITS>\(value\[e\], error\[e\], true", "shifted<CRT_FREE_DIGITS>(value[e], error[e], false", TIES),
-    "losses not seen": (EXACT, r": mantissa << \(64 - below\) != 0;", ": 0;", SUBNORMAL),
-    "elements below all bits not seen": (EXACT, r"below > 63 \? mantissa != 0", "below > 63 ? 0", TIES),
-    "one segment's losses": (EXACT, r"i < norm_segments\(x\)", "i < 1", "20 20 600 NN ties 1 0"),
+    "one side of the bound of normal results": (EXACT, r"round_normal\(value\[e\], error\[e\], true", "round_normal(value[e], error[e], false", TIES),
+    "losses not seen": (PACK, r"x\.last - 1075 \+ s < 0 \?", "false ?", SUBNORMAL),
+    "one segment's losses": (PACK, r"x\.last = smaller\(x\.last, ", "x.last = at > 0 ? x.last : (", "20 20 600 NN ties 1 0"),
+    "one lane's losses": (PACK, r"last = smaller\(last, ht_shfl_xor\(last, lanes\)\);\n    }\n    last =", ";}\n    last =", "20 20 600 NN ties 1 0"),
+    "no absolute values": (PACK, r"x\.ones << -right", "1", "40 30 65 TT cancelling 1 0"),
+    "last bits of upper words": (SPANS, r"first \+ 63 - ", "first + 64 - ", INTEGERS),
+    "last bits of lower words": (SPANS, r"first \+ 31 - ", "first + 32 - ", FIXED),
+    "scale of all moduli": (PACK, r"CRT_HAS_FEWER && moduli < CRT_MODULI \? least", "false ? least", SINGLE),
+    "rows not finite with fewer moduli": (PACK, r"last == 0 \? CRT_POISONED : ", "", NONFINITE),
+    "sizes too small": (SPANS, r"\+ fraction \+ 24", "+ fraction - 4096", FIXED),
+    "the size of A alone": (SPANS, r"ht_ldg_i32\(spans\) \+ ht_ldg_i32\(spans \+ 1\)", "2 * ht_ldg_i32(spans)", "70 66 130 NN mixed 1 0"),
+    "constants of one modulus more": (FEWER, r"moduli - CRT_FEWEST\]", "moduli - CRT_FEWEST + 1]", INTEGERS),
+    "no shift": (EXACT, r" \+ ht_crt_shift_of\(r\.constants\) - by\.shift", " - by.shift", SINGLE),
+    "no shift of others": (EXACT, r"scale_of\(g\.to, x, e\), scale = own_scale \+ ht_crt_shift_of\(r\.constants\);", "scale_of(g.to, x, e), scale = own_scale;", "20 20 20 NN single 1e-300 1e-20"),
     "the window alone": (DOT, r"sum->most = unit > sum->most \? unit : sum->most;", ";", ALONG_K),
     "products in two windows": (DOT, r" \|\| unit >= end\)", ")", TIES),
     "windows without their signs": (DOT, r"sum\.word\[EXACT_WORDS - 1\] >> 31 \? 0xffffffffu : 0u", "0u", EVERYTHING),
@@ -122,14 +140,16 @@ def test_broken_kernels_are_noticed(build, name):
 
 
 # ---- real compilers
-@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90a"])
+@pytest.mark.parametrize("name", ["crt_pack", "crt_exact"])
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90a", "sm_120"])
 @pytest.mark.skipif(not nvcc(), reason="no nvcc")
-def test_nvcc_takes_it_without_spills_or_fp64(build, arch, tmp_path):
-    templates = build.templates({"sm_75": "sm75", "sm_80": "sm80", "sm_90a": "sm90a"}[arch], table_text(20, build.folder))
-    source = [nvcc(), "-std=c++17", "-O3", "-diag-suppress", "177", f"-arch={arch}", str(templates / "skeletons/crt_exact.cu")]
-    log = subprocess.run([*source, "--cubin", "-Xptxas", "-v", "-o", str(tmp_path / "t.cubin")], check=True, capture_output=True, text=True).stderr
+def test_nvcc_takes_it_without_spills_or_fp64(build, arch, name, tmp_path):
+    templates = build.templates({"sm_75": "sm75", "sm_90a": "sm90a"}.get(arch, "sm80"), table_text(20, build.folder))
+    source = [nvcc(), "-std=c++17", "-O3", "-diag-suppress", "177", str(templates / f"skeletons/{name}.cu")]
+    of = f"arch=compute_{'80' if arch == 'sm_120' else arch[3:]},code={arch}" # Blackwell's are PTX for sm_80: test_compiled.py
+    log = subprocess.run([*source, "-gencode", of, "--cubin", "-Xptxas", "-v", "-o", str(tmp_path / "t.cubin")], check=True, capture_output=True, text=True).stderr
     assert not re.search(r"[1-9]\d* bytes (spill|stack)", log), log
-    subprocess.run([*source, "--ptx", "-o", str(tmp_path / "t.ptx")], check=True)
+    subprocess.run([*source, f"-arch=compute_{of.partition('_')[2].partition(',')[0]}", "--ptx", "-o", str(tmp_path / "t.ptx")], check=True)
     assert "\n" in (tmp_path / "t.ptx").read_text() and not ARITHMETIC.findall((tmp_path / "t.ptx").read_text())
 
 

@@ -175,6 +175,14 @@ int fp64_table(int moduli, struct ht_crt *table) {
     return ht_crt_make(table, moduli);
 }
 
+/* What 20 moduli or fewer take; words of a row. */
+int fp64_fewer(struct ht_crt_fewer *fewer) {
+    struct ht_crt all;
+    (void)ht_crt_make(&all, HT_CRT_MOST);
+    ht_crt_make_fewer(fewer, &all, HT_CRT_FEWEST);
+    return fewer->row_words;
+}
+
 /* value: X, whose exponent is -scale. */
 static double finish(const uint32_t *value, int scale, double alpha, double beta, double c) {
     static uint32_t wide[WIDE];

@@ -24,6 +24,10 @@ class Table(ctypes.Structure):
         ("element", ctypes.c_uint32 * 3 * 20), ("weight", ctypes.c_uint32 * 5 * 20)]
 
 
+class Fewer(ctypes.Structure):
+    _fields_ = [("fewest", ctypes.c_int), ("rows", ctypes.c_int), ("row_words", ctypes.c_int), ("fits", ctypes.c_uint32 * 17), ("row", ctypes.c_uint32 * 114 * 17)]
+
+
 class Operand(ctypes.Structure):
     _fields_ = [("at", ctypes.c_void_p), ("row_step", ctypes.c_int64), ("k_step", ctypes.c_int64)]
 
@@ -71,6 +75,27 @@ def test_constants_are_those_of_exact_arithmetic(reference, moduli):
     assert 64 * moduli * product < 2**(32 * t.sum_words - 1) and 64 * moduli * product >> 32 * t.top_word + t.top_shift < 2**31
     shift = t.product_bits - 20
     assert (t.top_word, t.top_shift) == divmod(shift, 32) and t.quotient == (2**(51 + shift) // product + 1) // 2
+
+
+def test_constants_of_fewer_moduli_have_the_places_of_all(reference):
+    """Weights and product times 2^shift, in 20 digits and in the bits of the product of 20 moduli; the last row is that of all of them."""
+    fewer, all20 = Fewer(), table_of(reference, 20)
+    assert reference.fp64_fewer(ctypes.byref(fewer)) == 112 and (fewer.fewest, fewer.rows, fewer.row_words) == (4, 17, 112)
+    for moduli in range(4, 21):
+        row, p = list(fewer.row[moduli - 4]), MODULI[:moduli]
+        product, quotient, shift = math.prod(p), row[110], row[111]
+        wide = product << shift
+        assert wide.bit_length() == all20.product_bits
+        for l, q in enumerate(p):
+            weight = sum(signed_bytes(row[5 * b:5 * b + 5])[l] * 256**b for b in range(20))
+            assert weight % 2**shift == 0 and abs(2 * weight) <= wide and all((weight >> shift) % r == (r == q) for r in p)
+        assert all(signed_bytes(row[5 * b:5 * b + 5])[l] == 0 for b in range(20) for l in range(moduli, 20))
+        free = (32 * all20.value_words - all20.product_bits) // 8
+        assert sum(pair << 16 * i for i, pair in enumerate(row[100:110])) == wide << 8 * free
+        assert quotient == (2**(51 + all20.product_bits - 20) // wide + 1) // 2
+        limit = fractions.Fraction(product, 2) * (1 - fractions.Fraction(1, 2**12)) * (1 - fractions.Fraction(1, 2**40))
+        assert 2**fewer.fits[moduli - 4] <= limit**512 < 2**(fewer.fits[moduli - 4] + 48)
+    assert shift == 0 and row[:100] == [w for b in all20.weight for w in b] and quotient == all20.quotient
 
 
 def test_no_other_schemes(reference):

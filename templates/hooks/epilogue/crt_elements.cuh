@@ -63,23 +63,24 @@ HT_DEVICE unsigned load_residues(const ht_crt_combine_args &g, const taken &x, i
 }
 
 // Of one element e, four moduli to a word.
-HT_DEVICE void load_element(const ht_crt_combine_args &g, const taken &x, int e, unsigned *residues) {
+HT_DEVICE void load_element(const ht_crt_combine_args &g, const taken &x, int e, unsigned *residues, int moduli = CRT_MODULI) {
 #pragma unroll
     for (int i = 0; i < GROUPS; i++) {
         residues[i] = 0;
     }
 #pragma unroll
     for (int l = 0; l < CRT_MODULI; l++) {
-        residues[l / 4] |= (load_residues(g, x, l) >> e * 8 & 255u) << l % 4 * 8;
+        if (l < moduli)
+            residues[l / 4] |= (load_residues(g, x, l) >> e * 8 & 255u) << l % 4 * 8;
     }
 }
 
 // Of all of a thread's elements.
-HT_DEVICE void load_elements(const ht_crt_combine_args &g, const taken &x, unsigned (*residues)[GROUPS]) {
+HT_DEVICE void load_elements(const ht_crt_combine_args &g, const taken &x, unsigned (*residues)[GROUPS], int moduli = CRT_MODULI) {
     unsigned word[GROUPS * 4];
 #pragma unroll
     for (int l = 0; l < GROUPS * 4; l++) {
-        word[l] = l < CRT_MODULI ? load_residues(g, x, l) : 0;
+        word[l] = l < CRT_MODULI && l < moduli ? load_residues(g, x, l) : 0;
     }
 #pragma unroll
     for (int i = 0; i < GROUPS; i++) {

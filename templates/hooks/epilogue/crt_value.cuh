@@ -6,27 +6,55 @@ constexpr int CRT_PRODUCT_BITS = CRT_TOP_WORD * 32 + CRT_TOP_SHIFT + 20;
 constexpr int CRT_FREE_DIGITS = (CRT_VALUE_WORDS * 32 - CRT_PRODUCT_BITS) / 8;
 constexpr int CRT_FREE_BITS = CRT_VALUE_WORDS * 32 - CRT_PRODUCT_BITS - CRT_FREE_DIGITS * 8;
 
+// Constants of all moduli, as the kernel knows them; others may be read (epilogue/crt_fewer).
+struct ht_crt_known {
+};
+
+HT_DEVICE void ht_crt_weights(const ht_crt_known &, int digit, unsigned *weight)
+{
+#pragma unroll
+    for (int g = 0; g < (CRT_MODULI + 3) / 4; g++) {
+        weight[g] = ht_crt_weight(CRT_WEIGHT[digit][g]);
+    }
+}
+
+// 16 bits of P 256^CRT_FREE_DIGITS.
+HT_DEVICE int ht_crt_product_pair(const ht_crt_known &, int pair)
+{
+    const int at = pair * 2 - CRT_FREE_DIGITS; // bytes
+    const unsigned high = at + 1 < 0 ? 0 : CRT_PRODUCT[at + 1 < 0 ? 0 : (at + 1) / 4] >> (at + 1) % 4 * 8 & 255,
+                   low = at < 0 ? 0 : CRT_PRODUCT[at < 0 ? 0 : at / 4] >> at % 4 * 8 & 255;
+    return (int)(high << 8 | low);
+}
+
+HT_DEVICE int ht_crt_quotient(const ht_crt_known &)
+{
+    return CRT_QUOTIENT;
+}
+
 // Of COUNT elements the sum of a digit of all weights times the residues, four to a word, and of the next digit
 // times 256. Digits below 0 are of zeros. A weight is read for all of them at once.
-template <int COUNT>
-HT_DEVICE void ht_crt_pair(const unsigned (*residues)[(CRT_MODULI + 3) / 4], int first, int *pair)
+template <int COUNT, class Constants>
+HT_DEVICE void ht_crt_pair(const Constants &of, const unsigned (*residues)[(CRT_MODULI + 3) / 4], int first, int *pair)
 {
     int sum[2][COUNT];
 #pragma unroll
     for (int d = 0; d < 2; d++) {
         const int digit = first + d;
         const bool is_one = digit >= 0 && digit < CRT_MODULI; // as many digits as moduli
+        unsigned weight[(CRT_MODULI + 3) / 4] = {};
+        if (is_one)
+            ht_crt_weights(of, digit, weight);
 #pragma unroll
         for (int e = 0; e < COUNT; e++) {
             sum[d][e] = 0;
         }
 #pragma unroll
         for (int g = 0; g < (CRT_MODULI + 3) / 4; g++) {
-            const unsigned weight = ht_crt_weight(CRT_WEIGHT[is_one ? digit : 0][g]);
 #pragma unroll
             for (int e = 0; e < COUNT; e++) {
                 if (is_one)
-                    sum[d][e] = ht_dp4a(residues[e][g], weight, sum[d][e]);
+                    sum[d][e] = ht_dp4a(residues[e][g], weight[g], sum[d][e]);
             }
         }
     }
@@ -36,24 +64,15 @@ HT_DEVICE void ht_crt_pair(const unsigned (*residues)[(CRT_MODULI + 3) / 4], int
     }
 }
 
-// 16 bits of P 256^CRT_FREE_DIGITS.
-HT_DEVICE int ht_crt_product_pair(int pair)
-{
-    const int at = pair * 2 - CRT_FREE_DIGITS; // bytes
-    const unsigned high = at + 1 < 0 ? 0 : CRT_PRODUCT[at + 1 < 0 ? 0 : (at + 1) / 4] >> (at + 1) % 4 * 8 & 255,
-                   low = at < 0 ? 0 : CRT_PRODUCT[at < 0 ? 0 : at / 4] >> at % 4 * 8 & 255;
-    return (int)(high << 8 | low);
-}
-
 // Word w of COUNT elements of two pairs of Z, less those of the multiple of P; carry: into it, and out of it.
-template <int COUNT>
-HT_DEVICE void ht_crt_word(int w, const int *low, const int *high, const int *quotient, int *carry,
+template <int COUNT, class Constants>
+HT_DEVICE void ht_crt_word(const Constants &of, int w, const int *low, const int *high, const int *quotient, int *carry,
                            unsigned (*value)[CRT_VALUE_WORDS])
 {
+    const int part[2] = {ht_crt_product_pair(of, w * 2), ht_crt_product_pair(of, w * 2 + 1)};
 #pragma unroll
     for (int e = 0; e < COUNT; e++) {
-        const int lower = low[e] - quotient[e] * ht_crt_product_pair(w * 2) + carry[e],
-                  upper = high[e] - quotient[e] * ht_crt_product_pair(w * 2 + 1);
+        const int lower = low[e] - quotient[e] * part[0] + carry[e], upper = high[e] - quotient[e] * part[1];
         value[e][w] = (unsigned)lower + ((unsigned)upper << 16);
         carry[e] = ((lower >> 16) + upper) >> 16;
     }
@@ -66,31 +85,34 @@ HT_DEVICE void ht_crt_word(int w, const int *low, const int *high, const int *qu
 // sign, two pairs a word, and a multiple of P is subtracted pair by pair, so that no sum needs 64 bits. The
 // quotient is that of the upper 31 bits of Z, which two pairs have but for one unit; P has 15 bits there. Those
 // pairs come first: the others become words at once, and no registers hold them all.
-template <int COUNT>
-HT_DEVICE void ht_crt_aligned_values(const unsigned (*residues)[(CRT_MODULI + 3) / 4], unsigned (*value)[CRT_VALUE_WORDS])
+template <int COUNT, class Constants = ht_crt_known>
+HT_DEVICE void ht_crt_aligned_values(const unsigned (*residues)[(CRT_MODULI + 3) / 4], unsigned (*value)[CRT_VALUE_WORDS],
+                                     const Constants &of = Constants())
 {
     constexpr int TOP = CRT_VALUE_WORDS - 1, DROP = 18 - CRT_FREE_BITS; // of the quotient's product
     int top_low[COUNT], top_high[COUNT], quotient[COUNT], carry[COUNT];
-    ht_crt_pair<COUNT>(residues, TOP * 4 - CRT_FREE_DIGITS, top_low);
-    ht_crt_pair<COUNT>(residues, TOP * 4 + 2 - CRT_FREE_DIGITS, top_high);
+    const int factor = ht_crt_quotient(of);
+    ht_crt_pair<COUNT>(of, residues, TOP * 4 - CRT_FREE_DIGITS, top_low);
+    ht_crt_pair<COUNT>(of, residues, TOP * 4 + 2 - CRT_FREE_DIGITS, top_high);
 #pragma unroll
     for (int e = 0; e < COUNT; e++) {
         const int top = top_high[e] * 16 + (top_low[e] >> 12);
-        quotient[e] = ((int)((long long)top * CRT_QUOTIENT >> 32) + (1 << (DROP - 1))) >> DROP;
+        quotient[e] = ((int)((long long)top * factor >> 32) + (1 << (DROP - 1))) >> DROP;
         carry[e] = 0;
     }
 #pragma unroll
     for (int w = 0; w < TOP; w++) {
         int low[COUNT], high[COUNT];
-        ht_crt_pair<COUNT>(residues, w * 4 - CRT_FREE_DIGITS, low);
-        ht_crt_pair<COUNT>(residues, w * 4 + 2 - CRT_FREE_DIGITS, high);
-        ht_crt_word<COUNT>(w, low, high, quotient, carry, value);
+        ht_crt_pair<COUNT>(of, residues, w * 4 - CRT_FREE_DIGITS, low);
+        ht_crt_pair<COUNT>(of, residues, w * 4 + 2 - CRT_FREE_DIGITS, high);
+        ht_crt_word<COUNT>(of, w, low, high, quotient, carry, value);
     }
-    ht_crt_word<COUNT>(TOP, top_low, top_high, quotient, carry, value);
+    ht_crt_word<COUNT>(of, TOP, top_low, top_high, quotient, carry, value);
 }
 
 // X.
-HT_DEVICE void ht_crt_value(const unsigned *residues, unsigned *value)
+template <class Constants = ht_crt_known>
+HT_DEVICE void ht_crt_value(const unsigned *residues, unsigned *value, const Constants &of = Constants())
 {
     constexpr int GROUPS = (CRT_MODULI + 3) / 4, BITS = CRT_FREE_DIGITS * 8;
     unsigned one[1][GROUPS], aligned[1][CRT_VALUE_WORDS];
@@ -98,7 +120,7 @@ HT_DEVICE void ht_crt_value(const unsigned *residues, unsigned *value)
     for (int g = 0; g < GROUPS; g++) {
         one[0][g] = residues[g];
     }
-    ht_crt_aligned_values<1>(one, aligned);
+    ht_crt_aligned_values<1>(one, aligned, of);
     const unsigned above = aligned[0][CRT_VALUE_WORDS - 1] >> 31 ? 0xffffffffu : 0u;
 #pragma unroll
     for (int w = 0; w < CRT_VALUE_WORDS; w++) {

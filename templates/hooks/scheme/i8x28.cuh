@@ -2,6 +2,8 @@
 // digits as one integer. Bound and range: the notes on error bounds, section 20.
 constexpr int CRT_MODULI = SLICES, CRT_DIGIT_WORDS = 2; // panels, one for each digit; words of an element's digits
 constexpr int CRT_VALUE_WORDS = 3, CRT_SEGMENT = 512, CRT_POISONED = 1048576;
+constexpr int CRT_FEWEST = CRT_MODULI; // digits are never fewer
+HT_TABLE unsigned CRT_FITS[1] = {0};
 // Weight of the last level in units of the product of two last digits: levels from ACCS on are left out.
 constexpr int CRT_LEFT_OUT_BITS = 8 * (2 * SLICES - 1 - ACCS);
 
