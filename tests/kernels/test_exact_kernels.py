@@ -124,7 +124,7 @@ BREAKS = {
     "words not moved": (DOT, r"exact_move<2>\(moved, shift\);", "", EVERYTHING),
     "lanes not added": (DOT, r"lanes = WAVE / 2; lanes > 0; lanes /= 2\) {\n        unsigned long long", "lanes = WAVE / 4; lanes > 0; lanes /= 2) {\n        unsigned long long", ALONG_K),
     "infinities of both signs": (DOT, r"special == \(EXACT_IS_PLUS \| EXACT_IS_MINUS\)", "false", NONFINITE),
-    "NaN rows by residues": (EXACT, r"if \(has_product && scale >= CRT_POISONED / 2\)\s*return false;", "", NONFINITE),
+    "NaN rows by residues": (EXACT, r"if \(has_product && own_scale >= CRT_POISONED / 2\)\s*return false;", "", NONFINITE),
     "alpha's unit": (DOT, r"unit \+= 52;", ";", ALONG_K),
     "alpha's upper word": (DOT, r" \+ \(other >> 32\) \+", " +", BY_BETA),
     "beta c without its sign": (DOT, r"carry = minus & 1;", "carry = 0;", BY_BETA),
