@@ -334,13 +334,14 @@ static const char *hook_of(const struct frame *f, const char *name) {
         const char *role, *hook;
     } roles[] = {{"=launch", isa->launch}, {"=stage", isa->stage}, {"=fragment", isa->fragment},
                  {"=wgmma", isa->wgmma}, {"=wgmma_rs", isa->wgmma_rs_bf16}, {"=dmma", isa->dmma},
-                 {"=fp64_mma", isa->fp64_mma},
-                 {"=tables", s && s->moduli == 0 ? s->hooks : NULL},
+                 {"=fp64_mma", isa->fp64_mma}, {"=tables", s && s->moduli == 0 ? s->hooks : NULL},
                  {"=element", s && s->moduli > 0 ? "pack/crt_element" : "pack/digit_element"},
                  {"=together", isa->wgmma ? "launch/together_cluster" : "launch/together_alone"},
                  {"=crt_order", isa->wgmma ? "epilogue/crt_order_wgmma" : "epilogue/crt_order_mma"},
                  {"=dmma_inside", inside ? isa->dmma : NULL},
-                 {"=fallback_inside", inside ? "check/fallback_tile" : "check/fallback_none"},
+                 {"=copies_inside", inside ? "stage/cp_async_tile" : NULL},
+                 {"=tile_inside", inside ? "check/fallback_tile" : NULL},
+                 {"=fallback_inside", inside ? "check/fallback_inside" : "check/fallback_none"},
                  {"=fallback_grid",
                   inside || (f->plan && f->plan->variant == VARIANT_FALLBACK) ? "check/fallback_grid" : NULL},
                  {"=cluster", f->plan && f->plan->tile.cluster > 1 ? "launch/cluster_2" : "launch/cluster_1"},
@@ -353,9 +354,8 @@ static const char *hook_of(const struct frame *f, const char *name) {
                                                           : "accum/promote"},
                  {"=two_sum", exact ? NULL : "accum/two_sum"},
                  {"=partial", exact ? "accum/partial_i64" : fp64 ? "accum/partial_f64" : "accum/partial_f32"},
-                 {"=real", fp64 ? "stage/real_f64" : "stage/real_f32"},
-                 {"=split", exact ? "pack/split_i8x4" : "pack/split_f32x4"},
-                 {"=scheme", s ? s->hooks : NULL}};
+                 {"=real", fp64 ? "stage/real_f64" : "stage/real_f32"}, {"=scheme", s ? s->hooks : NULL},
+                 {"=split", exact ? "pack/split_i8x4" : "pack/split_f32x4"}};
     for (size_t i = 0; name && i < sizeof roles / sizeof *roles; i++) {
         if (strcmp(name, roles[i].role) == 0)
             return roles[i].hook;

@@ -47,7 +47,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
         {.file = "wgmma_ss", .label = "_wgmma", .searched = true, .needs = ISA_WGMMA, .has_init = true,
          .cost_form = HT_TILED_WAVES, .persistent = true, .has_dmma_fallback = true,
          .hooks = {"=launch", "=wgmma", "=dmma_inside", "=cluster", "=mma", "accum/promote_wgmma", SUMS,
-                   "check/recompute", "=fallback_inside", "=scheme"},
+                   "=copies_inside", "check/recompute", "=tile_inside", "=fallback_inside", "=scheme"},
          .folds = "CONSUMER_WARPGROUPS N_SUBTILES ACC_REGS PART_ROWS VEC4_COLUMNS A_BLOCKS PARTS B_BLOCKS",
          .team = "warpgroup", .workers = "warpgroups and a producer",
          .holds = "of a warpgroup after setmaxnreg; chain"},

@@ -20,7 +20,7 @@ struct planned_tile {
     const char *why;
 };
 
-enum { SKELETON_HOOKS_MAX = 14, SKELETON_TILES_MAX = 7 };
+enum { SKELETON_HOOKS_MAX = 16, SKELETON_TILES_MAX = 7 };
 
 struct skeleton {
     const char *file;        /* templates/skeletons/FILE.cu */

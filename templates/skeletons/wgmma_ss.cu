@@ -478,19 +478,19 @@ HT_DEVICE bool test_part(const epilogue_ctx &o, const tile_coord &at)
     const bool inside = first < PART_ROWS && row0 < o.g.m && col < o.g.n;
     unsigned word = 0;
     if (inside) {
-        const bool is_sparse = ht_is_sparse(o.g.a_row_sums + o.w.entry * o.g.a_sums_stride, row0, o.g.m);
-        const float asked = is_sparse ? ht_as_float(HT_NAN_BITS) : ht_column_threshold(o.g, o.w.entry, col);
+        const float of_column = ht_column_threshold_inside(o.g, o.w.entry, col); // whatever the rows are: all loads are in flight together
+        const float asked = ht_is_sparse(o.g.a_row_sums + o.w.entry * o.g.a_sums_stride, row0, o.g.m) ? ht_as_float(HT_NAN_BITS) : of_column;
         const float undo = ht_as_float(0x7f000000u - ht_as_uint(scale_of_column(o, col))); // 1 / scale
 #pragma unroll 1
         for (int from = 0; from < 32; from += 4) { // four at once: one does not wait for the other's loads
             float v[4], threshold[4];
             for (int q = 0; q < 4; q++) {
-                const int row = (from + q + o.lane) % 32; // each lane another bank's
+                const int row = (int)((unsigned)(from + q + o.lane) % 32); // each lane another bank's
                 ht_lds_one(epi_buffer_address<float>(o.epi_buffer, column, first + row), &v[q]);
                 threshold[q] = ht_lds4(o.scales + (unsigned)(THRESHOLDS - SCALES + (row0 + row - o.w.m0) * 4));
             }
             for (int q = 0; q < 4; q++) {
-                const int row = (from + q + o.lane) % 32;
+                const int row = (int)((unsigned)(from + q + o.lane) % 32);
                 if (row0 + row < o.g.m && !ht_is_cleared(__fmul_rn(v[q], undo), threshold[q], asked)) //@mutate wgmma-part
                     word |= 1u << row;
             }
@@ -638,18 +638,27 @@ HT_DEVICE bool store_results(const ht_gemm_args &g, const work_tile &w, unsigned
     return tests;
 }
 
-// What the warp has not cleared of all its tiles, where that is worth no launch: behind the last, so that nothing of it stands between them.
-HT_DEVICE void fallback(const ht_gemm_args &g)
+// What no warp has cleared of all the block's tiles, where that is worth no launch: behind the last, so that nothing of it stands between them. left:
+// this warp has some.
+HT_DEVICE void fallback(const ht_gemm_args &g, unsigned smem, bool left)
 {
-    const int warp = (int)threadIdx.x / 32;
+    constexpr int WARPS = CONSUMER_WARPGROUPS * 4, BLOCKS = A_BLOCKS * B_BLOCKS, TERM_BUFFERS = ht_term_buffers<RING_STAGES * STAGE_BYTES / WARPS>;
+    const int warp = (int)threadIdx.x / 32, cluster = (int)blockIdx.x / CLUSTER, clusters = (int)gridDim.x / CLUSTER;
+    const ht_notes notes = {smem + EPI_BUFFERS, EPI_BUFFER_BYTES, smem + (unsigned)(warp * TERM_BUFFERS * TERM_BYTES)}; // all tiles have left the ring
+    if (!ht_any_of_warps<WARPS>(notes, left))
+        return;
+    const int blocks = (tile_count(g) - cluster + clusters - 1) / clusters * BLOCKS;
 #pragma unroll 1
-    for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
-        const work_tile w = next_tile(g, item);
+    for (int first = 0; first < blocks; first += WARPS * NOTED_BLOCKS_MOST) { //@mutate inside-rounds
+        ht_noted_counts counts = {0, 0};
 #pragma unroll 1
-        for (int part = 0; part < PARTS; part++) {
-            const tile_coord at = part_at(w, w.n0 + warp / 4 * WN, part); //@mutate inside-part
-            ht_fallback_of_warp<PART_ROWS>(g, w.entry, at.row, at.col + warp % 4 * 16);
+        for (int at = first + warp; at < blocks && at < first + WARPS * NOTED_BLOCKS_MOST; at += WARPS) {
+            const work_tile w = next_tile(g, cluster + at / BLOCKS * clusters); //@mutate inside-tile
+            const int row = w.m0 + at % A_BLOCKS * 64, col = w.n0 + at % BLOCKS / A_BLOCKS * 64; //@mutate inside-block
+            if (row < g.m && col < g.n)
+                ht_note_block<PART_ROWS>(g, w.entry, row, col, ht_notes_of(notes, warp), &counts);
         }
+        ht_fallback_noted<WARPS, PART_ROWS, TERM_BUFFERS>(g, notes, counts);
     }
 }
 
@@ -730,8 +739,8 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
         if (SCALES_ROWS && lane == 0)
             ht_mbar_arrive(smem + SCALES_EMPTY); //@mutate spent
     }
-    if (CHECKS && left && g.fallback_in_kernel)
-        fallback(g);
+    if (CHECKS && g.fallback_in_kernel)
+        fallback(g, smem, left);
 }
 
 static __global__ void __launch_bounds__(BOUND, 1) gemm(const ht_gemm_args g)

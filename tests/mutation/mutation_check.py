@@ -25,7 +25,7 @@ BREAKS = {
     "bits beyond C count": (FALLBACK, BEHIND, change("load-failed", " && col0 + word / 2 < g.n", "")),
     "a few are left out": (FALLBACK, BEHIND, change("tile-of-few", "count > 0 && count <= ELEMENTS_MOST", "count < 0")),
     "half of the terms": (FALLBACK, BEHIND, change("recomputed", "k0 < g.k", "k0 < g.k - 256")),
-    "products' errors are dropped": (FALLBACK, BEHIND, change("recomputed-2", "__fmaf_rn(x[i], y[i], -product)", "0.0f")),
+    "products' errors are dropped": (FALLBACK, BEHIND, change("recomputed-2", "__fmaf_rn(x, y, -product)", "0.0f")),
     "C's old value is dropped": (FALLBACK, BEHIND, change("recompute-store", "beta != 0.0f ? __fmaf_rn(beta, ht_ldg4(c), v) : v", "v")),
     "results alone are counted as blocks": (FALLBACK, COUNTED, change("count-recomputed", "!alone", "1")),
     "blocks beyond C are counted": (FALLBACK, COUNTED, change("count-block", "g.m - row < height ? g.m - row : height", "9 * height")),
@@ -80,9 +80,20 @@ EPILOGUE = {
     "no bits where one is not": change("wgmma-store-failed", "ht_stg_i32((int *)to, (int)word)", ""),
 }
 INSIDE = {
-    "half of a warp's rows are not computed again": change("inside-half", "half < ROWS && ", "half < ROWS / 2 && "),
-    "one is computed a row below": change("inside-one", "row0 + from % 2 * 32 +", "row0 + 1 + from % 2 * 32 +"),
-    "a warpgroup's parts begin with the first's": change("inside-part", " + warp / 4 * WN", ""),
+    "blocks are computed a row below": change("inside-piece", "row = block.row +", "row = block.row + 1 +"),
+    "results alone are left out": drop("inside-count"),
+    "whole blocks are left out": drop("inside-whole"),
+    "a tile's blocks begin with the first row's": change("inside-block", "w.m0 + at % A_BLOCKS * 64", "w.m0"),
+}
+# of one that a lone SM runs, a tile after the other, with terms 32 at a time
+SERIAL = (instance(r"constexpr int (BM = 32[^;]*)SMS = 132", 0, r"constexpr int \1SMS = 1"), instance("constexpr int TERMS_AT_ONCE = 16", 0, "constexpr int TERMS_AT_ONCE = 1"))
+TURNS = {
+    "half of a block's words are not looked at": change("inside-words", "col < g.n", "col < col0 + 32"),
+    "a result ends with its first terms": change("inside-last", "now.k + TERMS_AT_ONCE * WAVE >= g.k", "true"),
+    "nobody waits for terms": drop("inside-wait"),
+    "nobody waits for notes": drop("inside-noted"),
+    "the first tile alone": change("inside-tile", "cluster + at / BLOCKS * clusters", "cluster"),
+    "one round": change("inside-rounds", "first < blocks;", "first < 1;"),
 }
 LAUNCH = {
     "blocks with many results are left out": change("tile-whole", "count > ELEMENTS_MOST", "count > 64 * 64"),
@@ -219,6 +230,23 @@ def test_a_broken_epilogue_is_caught(label, tmp_path):
 @pytest.mark.parametrize("label", INSIDE)
 def test_a_broken_fallback_inside_a_product_is_caught(label, tmp_path):
     run_broken("h200", "ht_f16x3_*_128x256x32_*", INSIDE[label], ["test_check", "kernels_compute_*"], tmp_path)
+
+
+@pytest.mark.mutation
+@pytest.mark.parametrize("label", TURNS)
+def test_broken_turns_inside_a_product_are_caught(label, tmp_path):
+    run_broken("h200", "ht_f16x3_*_32x64x32_*", (*SERIAL, TURNS[label]), ["test_check", "kernels_compute_*"], tmp_path)
+
+
+@pytest.mark.mutation
+def test_a_vote_of_the_first_warp_is_caught(tmp_path):
+    """Of a small tile, whose first warp may have nothing."""
+    run_broken("h200", "ht_f16x3_*_32x64x32_*", change("inside-vote", "ht_notes_of(n, w)", "ht_notes_of(n, 0)"), ["test_check", "kernels_compute_*"], tmp_path)
+
+
+def test_turns_inside_a_product_are_right(tmp_path):
+    run = run_changed("h200", "ht_f16x3_*_32x64x32_*", SERIAL, ["test_check", "kernels_compute_*"], tmp_path)
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
 @pytest.mark.mutation

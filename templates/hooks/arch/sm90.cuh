@@ -71,6 +71,12 @@ HT_DEVICE void ht_warp_sync(void)
     __syncwarp();
 }
 
+// A barrier of the THREADS threads of one of GROUPS groups of a block.
+template <int GROUPS, int THREADS> HT_DEVICE void ht_group_barrier(int group)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(GROUPS > 1 ? group + 1 : 0), "n"(THREADS) : "memory");
+}
+
 // ---- registers move between the roles of a block
 template <int REGISTERS> HT_DEVICE void ht_reg_dealloc(void)
 {

@@ -2,12 +2,6 @@
 // orientation. PTX ISA 9.0, "wgmma.mma_async", "Asynchronous Warpgroup Level Matrix Instructions: register fragments, matrix
 // descriptor, strides"; "fence.proxy.async".
 #ifndef HT_SIMULATOR
-// A barrier of the THREADS threads of one of GROUPS groups of a block.
-template <int GROUPS, int THREADS> HT_DEVICE void ht_group_barrier(int group)
-{
-    asm volatile("bar.sync %0, %1;" ::"r"(GROUPS > 1 ? group + 1 : 0), "n"(THREADS) : "memory");
-}
-
 // What this thread has stored in shared memory before, the tensor core finds there after a barrier.
 HT_DEVICE void ht_async_fence(void)
 {

@@ -104,12 +104,12 @@ HT_DEVICE ht_task_behind ht_look_up(const ht_gemm_args &g, int at, int count)
     if (at >= count)
         return x;
     const unsigned bit = (unsigned)ht_ldg_i32((const int *)g.failed_list + at);
-    const int block = (int)(bit / (HT_FAILED_WORDS * 32u)), inside = (int)(bit % (HT_FAILED_WORDS * 32u));
-    const int high = (g.m + 63) / 64, wide = (g.n + 63) / 64, row0 = block % high * 64, col0 = block / high % wide * 64;
-    x.entry = block / high / wide;
-    x.row = row0 + inside % 64;
-    x.col = col0 + inside / 64; //@mutate listed-column
-    const int failed = ht_count_failed(g, g.failed + (unsigned long long)block * HT_FAILED_WORDS, row0, col0, inside);
+    const unsigned block = bit / (HT_FAILED_WORDS * 32u);
+    const ht_place place = ht_place_of(g, bit);
+    x.entry = place.entry;
+    x.row = place.row;
+    x.col = place.col;
+    const int failed = ht_count_failed(g, g.failed + (unsigned long long)block * HT_FAILED_WORDS, x.row / 64 * 64, x.col / 64 * 64, (int)(bit % (HT_FAILED_WORDS * 32u)));
     x.alone = failed % BEFORE > 0 && failed % BEFORE <= ELEMENTS_MOST; // 0: a launch before this one has computed the block //@mutate listed-alone
     x.whole = failed % BEFORE > ELEMENTS_MOST && failed / BEFORE == 0; //@mutate listed-whole
     return x;

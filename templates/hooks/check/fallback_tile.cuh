@@ -1,15 +1,15 @@
 // check/fallback_tile: 64 x 64 blocks of C by DMMA, by four warps, straight from the caller's matrices: what the launch behind a product does with
-// blocks that have many results which the certificate has not cleared (fallback_dmma), and each warp of a product's kernel with its own, where
-// a launch would count. No shared memory and no barrier.
+// blocks that have many results which the certificate has not cleared (fallback_dmma), and warps of a product's kernel with its own, where
+// a launch would count (check/fallback_inside). No shared memory and no barrier.
 //
-//   a warp: 32 x 32 of the block (32 x 16, twice, beside three warpgroups)     a step: 16 k, one MMA for 16 x 8 results
+//   a warp: 32 x 32 of the block (32 x 16 where registers or blocks are few)     a step: 16 k, one MMA for 16 x 8 results
 //   a lane: rows lane / 4 + 8 i, columns lane / 4 + 8 j, and of both k 4 (lane % 4) .. + 3 of a step
 //
 // which are one load where k is contiguous, and elsewhere sectors of eight neighbours. An MMA's lanes have k lane % 4 + 4 h (PTX ISA,
 // "Matrix Fragments for mma.m16n8k16 with floating point type", .f64), so k comes in another order than it lies in memory, in both
 // operands alike. Products of FP32 numbers are exact in FP64, whose MMAs run at the rate of FFMA; so a result is the exact
 // one, rounded once, but for k times 2^-53 of the largest partial sum, whatever order k and native FP32 have.
-constexpr int FALLBACK_ROWS = 4, FALLBACK_COLS = BN == 64 && WN == 32 ? 4 : 2; // of a lane: warps of warpgroups have 16 columns of C
+constexpr int FALLBACK_ROWS = 4, FALLBACK_COLS = BM < 64 || BN / WN > 2 ? 2 : 4; // of a lane
 constexpr int FALLBACK_HEIGHT = 8 * FALLBACK_ROWS, FALLBACK_WIDTH = 8 * FALLBACK_COLS; // of a warp
 constexpr int FALLBACK_K = 16, FALLBACK_K_PER_LANE = 4;                        // k of a step, and a lane's of them
 
@@ -178,34 +178,4 @@ template <int UNROLL> HT_DEVICE void ht_fallback_block(const ht_gemm_args &g, lo
 #pragma unroll 1
     for (int col = col0; col < col0 + 64 && col < g.n; col += 2 * FALLBACK_WIDTH)
         ht_fallback_piece<UNROLL>(g, entry, row0 + warp % 2 * FALLBACK_HEIGHT, col + warp / 2 * FALLBACK_WIDTH);
-}
-
-// ROWS x 16 results from (row0, col0) on, by the warp that has left bits of them: many at once, or one by one.
-constexpr int PIECE_ELEMENTS_MOST = 4;
-template <int ROWS> HT_DEVICE void ht_fallback_of_warp(const ht_gemm_args &g, long long entry, int row0, int col0)
-{
-    const int lane = (int)threadIdx.x & 31, row = row0 + lane % 2 * 32, col = col0 + lane / 2; // of a lane's word
-    ht_warp_sync(); // what the warp has stored is there
-    const bool there = lane % 2 * 32 < ROWS && row < g.m && col < g.n;
-    const unsigned own = there ? (unsigned)ht_ldg_i32((const int *)ht_failed_word(g, entry, row, col)) : 0;
-    int count = ht_count_bits(own);
-    for (int m = 1; m < 32; m *= 2)
-        count += ht_shfl_xor(count, m);
-    if (count > PIECE_ELEMENTS_MOST) {
-#pragma unroll 1
-        for (int half = 0; half < ROWS && row0 + half < g.m; half += FALLBACK_HEIGHT) //@mutate inside-half
-            ht_fallback_piece<1>(g, entry, row0 + half, col0);
-        if (lane == 0)
-            ht_count_block(g, row0, col0, ROWS, 16);
-        return;
-    }
-#pragma unroll 1
-    for (int from = 0; count > 0 && from < 32; from++) {
-        unsigned left = lane == from ? own : 0;
-        for (int m = 1; m < 32; m *= 2)
-            left |= (unsigned)ht_shfl_xor((int)left, m);
-#pragma unroll 1
-        for (; left != 0; left &= left - 1)
-            ht_recompute(g, entry, row0 + from % 2 * 32 + ht_lowest_bit(left), col0 + from / 2); //@mutate inside-one
-    }
 }
