@@ -236,11 +236,13 @@ HT_DEVICE bool ht_flag_is_set(const int *flag);
 HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g);
 HT_DEVICE int ht_count_bits(unsigned x);
 HT_DEVICE int ht_lowest_bit(unsigned x);
+HT_DEVICE unsigned ht_bit_of(const ht_gemm_args &g, const unsigned *word, int bit);
 HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits);
 HT_DEVICE float ht_threshold_of(int lost, int absmax);
 HT_DEVICE bool ht_is_sparse(const int *sums, int row, int rows);
 HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int rows);
 HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row);
+HT_DEVICE float ht_column_threshold_inside(const ht_gemm_args &g, long long entry, int col);
 HT_DEVICE float ht_column_threshold(const ht_gemm_args &g, long long entry, int col);
 HT_DEVICE bool ht_is_cleared(float v, float row_threshold, float column_threshold);
 HT_DEVICE unsigned *ht_failed_block(const ht_gemm_args &g, long long entry, int row_block, int col_block);
@@ -585,6 +587,12 @@ HT_DEVICE int ht_lowest_bit(unsigned x)
     return ht_count_bits((x & (0u - x)) - 1);
 }
 
+// A bit among all of C's words.
+HT_DEVICE unsigned ht_bit_of(const ht_gemm_args &g, const unsigned *word, int bit)
+{
+    return (unsigned)(word - g.failed) * 32u + (unsigned)bit;
+}
+
 // Lists the set ones of the bits of 32 rows of a column, while the list has space: nobody adds to the count once there are too many.
 HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits)
 {
@@ -593,7 +601,7 @@ HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsig
     int at = ht_add_relaxed_i32(g.failed_count, ht_count_bits(bits));
 #pragma unroll 1
     for (; bits != 0 && at < g.failed_capacity; bits &= bits - 1, at++)
-        ht_stg_i32((int *)g.failed_list + at, (int)((unsigned)(word - g.failed) * 32u + (unsigned)ht_lowest_bit(bits)));
+        ht_stg_i32((int *)g.failed_list + at, (int)ht_bit_of(g, word, ht_lowest_bit(bits)));
 }
 
 // What a result must reach, together with what its other side asks: 2^5 / 16 times what the row has lost, rounded up. NaN, which nothing reaches,
@@ -612,23 +620,27 @@ HT_DEVICE bool ht_is_sparse(const int *sums, int row, int rows)
     return (int)(four.x + four.y + four.z + four.w) < 0;
 }
 
-// absmax: nullptr with scales of tiles, where a row has none.
+// Of a row that is there. absmax: nullptr with scales of tiles, where a row has none.
 HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int rows)
 {
-    if (row >= rows)
-        return 0.0f;
     const float t = ht_threshold_of(ht_ldg_i32(sums + row), absmax ? ht_ldg_i32(absmax + row) : 1);
     return ht_is_sparse(sums, row, rows) ? ht_as_float(HT_NAN_BITS) : t;
 }
 
 HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row)
 {
-    return ht_threshold(g.a_row_sums + entry * g.a_sums_stride, g.scales_tiles ? nullptr : g.a_row_absmax + entry * g.a_absmax_stride, row, g.m);
+    const int *absmax = g.scales_tiles ? nullptr : g.a_row_absmax + entry * g.a_absmax_stride;
+    return row < g.m ? ht_threshold(g.a_row_sums + entry * g.a_sums_stride, absmax, row, g.m) : 0.0f;
+}
+
+HT_DEVICE float ht_column_threshold_inside(const ht_gemm_args &g, long long entry, int col)
+{
+    return ht_threshold(g.b_row_sums + entry * g.b_sums_stride, g.scales_tiles ? nullptr : g.b_col_absmax + entry * g.b_absmax_stride, col, g.n);
 }
 
 HT_DEVICE float ht_column_threshold(const ht_gemm_args &g, long long entry, int col)
 {
-    return ht_threshold(g.b_row_sums + entry * g.b_sums_stride, g.scales_tiles ? nullptr : g.b_col_absmax + entry * g.b_absmax_stride, col, g.n);
+    return col < g.n ? ht_column_threshold_inside(g, entry, col) : 0.0f;
 }
 
 // v: a result, scaled as its row and column are. "Not less" would let NaN pass.

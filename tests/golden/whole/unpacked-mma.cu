@@ -273,6 +273,17 @@ constexpr int HT_FAILED_WORDS = 128; // of 64 x 64 results: column c has words 2
 HT_DEVICE unsigned *ht_failed_block(const ht_gemm_args &g, long long entry, int row_block, int col_block);
 HT_DEVICE bool ht_has_failed(const unsigned *words, int row, int col);
 
+// A result of C.
+struct ht_place {
+    int entry, row, col;
+};
+
+// A row of A, or a column of B, along k.
+struct ht_line_along_k {
+    const float *at; // k 0
+    long long step;
+};
+
 // scheme bf16x6u: three BF16 slices, each what is left rounded to nearest (stage/split_in_smem), hold 24 bits exactly where a number is not
 // small; six products. What is too large makes an infinity or NaN, in a slice or in a sum, and the tile's results show it
 // (ht_all_finite); what is too small must be looked for. Twice the magnitude's bits, less one, are compared: zero wraps

@@ -262,6 +262,7 @@ HT_DEVICE void ht_multiply(float *d, const float *x, const float *y);
 template <int WARPS> HT_DEVICE bool ht_any_of_block(bool yes, unsigned, int);
 #ifndef HT_SIMULATOR
 HT_DEVICE int ht_uniform(int x);
+template <int GROUPS, int THREADS> HT_DEVICE void ht_group_barrier(int group);
 HT_DEVICE void ht_wgmma_fence(void);
 HT_DEVICE void ht_wgmma_commit(void);
 template <int PENDING> HT_DEVICE void ht_wgmma_wait(void);
@@ -319,7 +320,6 @@ template <int N> struct ht_width {
     HT_WGMMA(KIND, ELEMENT, SHAPE, TAIL, 128, "64", "65", "66", HT_R64, HT_D64(C, d))                                  \
     HT_WGMMA(KIND, ELEMENT, SHAPE, TAIL, 192, "96", "97", "98", HT_R96, HT_D96(C, d))                                  \
     HT_WGMMA(KIND, ELEMENT, SHAPE, TAIL, 256, "128", "129", "130", HT_R128, HT_D128(C, d))
-template <int GROUPS, int THREADS> HT_DEVICE void ht_group_barrier(int group);
 HT_DEVICE void ht_async_fence(void);
 template <int COUNT> HT_DEVICE void ht_wgmma_fence_operand(float *d);
 
@@ -1983,6 +1983,12 @@ HT_DEVICE int ht_uniform(int x)
     return __shfl_sync(0xffffffffu, x, 0);
 }
 
+// A barrier of the THREADS threads of one of GROUPS groups of a block.
+template <int GROUPS, int THREADS> HT_DEVICE void ht_group_barrier(int group)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(GROUPS > 1 ? group + 1 : 0), "n"(THREADS) : "memory");
+}
+
 // ---- warpgroup MMA: D(64 x N) += A(64 x k) * B(N x k)^T, both operands from shared memory, each row of 128 bytes
 // swizzled. Asynchronous: accumulators belong to the unit from the fence before the first MMA to the wait.
 HT_DEVICE void ht_wgmma_fence(void)
@@ -2005,12 +2011,6 @@ template <int PENDING> HT_DEVICE void ht_wgmma_wait(void)
 // orientation. PTX ISA 9.0, "wgmma.mma_async", "Asynchronous Warpgroup Level Matrix Instructions: register fragments, matrix
 // descriptor, strides"; "fence.proxy.async".
 #ifndef HT_SIMULATOR
-// A barrier of the THREADS threads of one of GROUPS groups of a block.
-template <int GROUPS, int THREADS> HT_DEVICE void ht_group_barrier(int group)
-{
-    asm volatile("bar.sync %0, %1;" ::"r"(GROUPS > 1 ? group + 1 : 0), "n"(THREADS) : "memory");
-}
-
 // What this thread has stored in shared memory before, the tensor core finds there after a barrier.
 HT_DEVICE void ht_async_fence(void)
 {

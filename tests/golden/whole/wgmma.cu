@@ -250,6 +250,7 @@ HT_DEVICE void ht_bulk_copy(unsigned to, const void *from, int bytes, unsigned b
 HT_DEVICE int ht_uniform(int x);
 HT_DEVICE bool ht_elect(void);
 HT_DEVICE void ht_warp_sync(void);
+template <int GROUPS, int THREADS> HT_DEVICE void ht_group_barrier(int group);
 template <int REGISTERS> HT_DEVICE void ht_reg_dealloc(void);
 template <int REGISTERS> HT_DEVICE void ht_reg_alloc(void);
 HT_DEVICE void ht_wgmma_fence(void);
@@ -363,11 +364,13 @@ HT_DEVICE bool ht_flag_is_set(const int *flag);
 HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g);
 HT_DEVICE int ht_count_bits(unsigned x);
 HT_DEVICE int ht_lowest_bit(unsigned x);
+HT_DEVICE unsigned ht_bit_of(const ht_gemm_args &g, const unsigned *word, int bit);
 HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits);
 HT_DEVICE float ht_threshold_of(int lost, int absmax);
 HT_DEVICE bool ht_is_sparse(const int *sums, int row, int rows);
 HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int rows);
 HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row);
+HT_DEVICE float ht_column_threshold_inside(const ht_gemm_args &g, long long entry, int col);
 HT_DEVICE float ht_column_threshold(const ht_gemm_args &g, long long entry, int col);
 HT_DEVICE bool ht_is_cleared(float v, float row_threshold, float column_threshold);
 HT_DEVICE void ht_count_recomputed(const ht_gemm_args &g, bool alone, int rows, int columns);
@@ -375,21 +378,51 @@ HT_DEVICE void ht_count_block(const ht_gemm_args &g, int row, int col, int heigh
 HT_DEVICE unsigned *ht_failed_block(const ht_gemm_args &g, long long entry, int row_block, int col_block);
 HT_DEVICE unsigned *ht_failed_word(const ht_gemm_args &g, long long entry, int row, int col);
 HT_DEVICE bool ht_has_failed(const unsigned *words, int row, int col);
-HT_DEVICE float ht_recomputed(const ht_gemm_args &g, long long entry, int row, int col);
-HT_DEVICE void ht_recompute(const ht_gemm_args &g, long long entry, int row, int col);
+#ifndef HT_SIMULATOR
+HT_DEVICE void ht_cp_async4_some(unsigned s, const float *g, int bytes);
+HT_DEVICE void ht_cp_async_commit(void);
+template <int PENDING> HT_DEVICE void ht_cp_async_wait(void);
+#endif
+
+// Where a matrix is so small that all blocks ask for the same few lines, L2 is too slow for it (57471 x 107 x 4: 12.9 us, past L1 21.5); 128 lines
+// of as many rows push each other out of L1 before they are needed again (292 x 31574 x 1004: 1.6 times the time). Those are never few.
+constexpr int NEAR_ROWS = 64;
+template <int ROWS, bool K_MAJOR> constexpr int ht_copy_pitch = K_MAJOR ? BK + 4 : ROWS + 8;
+template <int ROWS> constexpr int ht_copy_bytes = 4 * (ROWS * (BK + 4) > BK * (ROWS + 8) ? ROWS * (BK + 4) : BK * (ROWS + 8));
+
+// Whether lines that are misaligned are copied from the last multiple of 16 bytes on. Number by number 128 of them push each other out of L1
+// (54025 x 27 x 747, A transposed: 138 us, so 98); fewer do not, and fragments of lines that begin alike meet no bank twice.
+template <int ROWS, bool K_MAJOR> constexpr bool ht_copies_misaligned = K_MAJOR && ROWS > NEAR_ROWS;
+HT_DEVICE void ht_add_term(float *sum, float *rest, float x, float y);
+HT_DEVICE float ht_sum_of_lanes(float sum, float rest);
+
+// A result of C.
+struct ht_place {
+    int entry, row, col;
+};
+HT_DEVICE ht_place ht_place_of(const ht_gemm_args &g, unsigned bit);
+
+// A row of A, or a column of B, along k.
+struct ht_line_along_k {
+    const float *at; // k 0
+    long long step;
+};
+HT_DEVICE ht_line_along_k ht_row_of_a(const ht_gemm_args &g, long long entry, int row);
+HT_DEVICE ht_line_along_k ht_column_of_b(const ht_gemm_args &g, long long entry, int col);
+HT_DEVICE void ht_store_recomputed(const ht_gemm_args &g, long long entry, int row, int col, float sum);
 
 // check/fallback_tile: 64 x 64 blocks of C by DMMA, by four warps, straight from the caller's matrices: what the launch behind a product does with
-// blocks that have many results which the certificate has not cleared (fallback_dmma), and each warp of a product's kernel with its own, where
-// a launch would count. No shared memory and no barrier.
+// blocks that have many results which the certificate has not cleared (fallback_dmma), and warps of a product's kernel with its own, where
+// a launch would count (check/fallback_inside). No shared memory and no barrier.
 //
-//   a warp: 32 x 32 of the block (32 x 16, twice, beside three warpgroups)     a step: 16 k, one MMA for 16 x 8 results
+//   a warp: 32 x 32 of the block (32 x 16 where registers or blocks are few)     a step: 16 k, one MMA for 16 x 8 results
 //   a lane: rows lane / 4 + 8 i, columns lane / 4 + 8 j, and of both k 4 (lane % 4) .. + 3 of a step
 //
 // which are one load where k is contiguous, and elsewhere sectors of eight neighbours. An MMA's lanes have k lane % 4 + 4 h (PTX ISA,
 // "Matrix Fragments for mma.m16n8k16 with floating point type", .f64), so k comes in another order than it lies in memory, in both
 // operands alike. Products of FP32 numbers are exact in FP64, whose MMAs run at the rate of FFMA; so a result is the exact
 // one, rounded once, but for k times 2^-53 of the largest partial sum, whatever order k and native FP32 have.
-constexpr int FALLBACK_ROWS = 4, FALLBACK_COLS = BN == 64 && WN == 32 ? 4 : 2; // of a lane: warps of warpgroups have 16 columns of C
+constexpr int FALLBACK_ROWS = 4, FALLBACK_COLS = BM < 64 || BN / WN > 2 ? 2 : 4; // of a lane
 constexpr int FALLBACK_HEIGHT = 8 * FALLBACK_ROWS, FALLBACK_WIDTH = 8 * FALLBACK_COLS; // of a warp
 constexpr int FALLBACK_K = 16, FALLBACK_K_PER_LANE = 4;                        // k of a step, and a lane's of them
 
@@ -411,9 +444,53 @@ template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[FALLBACK_COL
 template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[FALLBACK_COLS][4], ht_lines *a, ht_lines *b, int length, int own);
 template <int UNROLL> HT_DEVICE void ht_fallback_piece(const ht_gemm_args &g, long long entry, int row, int col);
 
-// ROWS x 16 results from (row0, col0) on, by the warp that has left bits of them: many at once, or one by one.
-constexpr int PIECE_ELEMENTS_MOST = 4;
-template <int ROWS> HT_DEVICE void ht_fallback_of_warp(const ht_gemm_args &g, long long entry, int row0, int col0);
+// check/fallback_inside: what a block of a product's kernel has not cleared of its own tiles, where that is worth no launch: behind its last tile, shared
+// out among the warps that have multiplied, when shared memory is theirs. Each looks at some 64 x 64 of the tiles and notes what is missing, few
+// results one by one (check/recompute), many as a whole block (check/fallback_tile); then all take what all have noted, in turn.
+//
+//   notes of a warp:  [ vote | count of results | count of blocks | - | blocks ... | results ... ]   as bits of g.failed
+//   terms of a warp:  TERM_BUFFERS times [ a | b ] of TERMS_AT_ONCE k of each lane; a lane reads what it has copied, so nothing waits for other lanes
+//
+// All that is in flight of results, not registers, hides how far away their terms are; whole loops are short, for code is fetched anew in each call.
+constexpr int NOTED_BLOCKS_MOST = 4;                     // that a warp looks at before all take what is noted
+constexpr int ALONE_MOST = 32;                           // results of 64 x 64: more, and the block is computed whole
+constexpr int NOTED_BLOCKS = 16, NOTED_RESULTS = NOTED_BLOCKS + 4 * NOTED_BLOCKS_MOST; // offsets
+constexpr int TERMS_AT_ONCE = 16;                        // of a lane: a copy's
+constexpr int TERM_BYTES = 2 * TERMS_AT_ONCE * WAVE * 4; // of a buffer
+
+template <int BYTES> constexpr int ht_term_buffers = BYTES / TERM_BYTES < 4 ? BYTES / TERM_BYTES : 4; // of a warp that has so much shared memory
+
+// A warp's notes, of all warps' beside one another, and its buffers of terms.
+struct ht_notes {
+    unsigned first, pitch, terms;
+};
+HT_DEVICE unsigned ht_notes_of(const ht_notes &n, int warp);
+HT_DEVICE int ht_noted(unsigned at);
+HT_DEVICE void ht_note(unsigned at, unsigned x);
+template <int WARPS> HT_DEVICE bool ht_any_of_warps(const ht_notes &n, bool yes);
+
+// What one warp has noted.
+struct ht_noted_counts {
+    int results, blocks;
+};
+template <int ROWS> HT_DEVICE void ht_note_block(const ht_gemm_args &g, long long entry, int row0, int col0, unsigned notes, ht_noted_counts *counts);
+
+// A warp's way through what all have noted of one kind: notes of warp `warp`, of these number `turn`.
+struct ht_note_place {
+    int warp, turn;
+};
+template <int WARPS> HT_DEVICE void ht_find_turn(const ht_notes &n, int count_at, int many, ht_note_place *t);
+
+// Results one after the other, some k at a time.
+struct ht_term_stream {
+    ht_note_place turn;
+    int k;
+};
+HT_DEVICE ht_place ht_result_noted(const ht_gemm_args &g, const ht_notes &n, const ht_note_place &t);
+template <int WARPS> HT_DEVICE void ht_next_terms(const ht_gemm_args &g, const ht_notes &n, ht_term_stream *s);
+HT_DEVICE void ht_copy_terms(const ht_gemm_args &g, const ht_line_along_k &a, const ht_line_along_k &b, int k, unsigned to);
+template <int WARPS, int TERM_BUFFERS> HT_DEVICE void ht_recompute_noted(const ht_gemm_args &g, const ht_notes &n, ht_note_place turn);
+template <int WARPS, int ROWS, int TERM_BUFFERS> HT_DEVICE void ht_fallback_noted(const ht_gemm_args &g, const ht_notes &n, ht_noted_counts own);
 HT_DEVICE float ht_combine(const float *acc);
 
 // ---- the kernel
@@ -963,19 +1040,19 @@ HT_DEVICE bool test_part(const epilogue_ctx &o, const tile_coord &at)
     const bool inside = first < PART_ROWS && row0 < o.g.m && col < o.g.n;
     unsigned word = 0;
     if (inside) {
-        const bool is_sparse = ht_is_sparse(o.g.a_row_sums + o.w.entry * o.g.a_sums_stride, row0, o.g.m);
-        const float asked = is_sparse ? ht_as_float(HT_NAN_BITS) : ht_column_threshold(o.g, o.w.entry, col);
+        const float of_column = ht_column_threshold_inside(o.g, o.w.entry, col); // whatever the rows are: all loads are in flight together
+        const float asked = ht_is_sparse(o.g.a_row_sums + o.w.entry * o.g.a_sums_stride, row0, o.g.m) ? ht_as_float(HT_NAN_BITS) : of_column;
         const float undo = ht_as_float(0x7f000000u - ht_as_uint(scale_of_column(o, col))); // 1 / scale
 #pragma unroll 1
         for (int from = 0; from < 32; from += 4) { // four at once: one does not wait for the other's loads
             float v[4], threshold[4];
             for (int q = 0; q < 4; q++) {
-                const int row = (from + q + o.lane) % 32; // each lane another bank's
+                const int row = (int)((unsigned)(from + q + o.lane) % 32); // each lane another bank's
                 ht_lds_one(epi_buffer_address<float>(o.epi_buffer, column, first + row), &v[q]);
                 threshold[q] = ht_lds4(o.scales + (unsigned)(THRESHOLDS - SCALES + (row0 + row - o.w.m0) * 4));
             }
             for (int q = 0; q < 4; q++) {
-                const int row = (from + q + o.lane) % 32;
+                const int row = (int)((unsigned)(from + q + o.lane) % 32);
                 if (row0 + row < o.g.m && !ht_is_cleared(__fmul_rn(v[q], undo), threshold[q], asked))
                     word |= 1u << row;
             }
@@ -1164,18 +1241,27 @@ HT_DEVICE bool store_results(const ht_gemm_args &g, const work_tile &w, unsigned
     return tests;
 }
 
-// What the warp has not cleared of all its tiles, where that is worth no launch: behind the last, so that nothing of it stands between them.
-HT_DEVICE void fallback(const ht_gemm_args &g)
+// What no warp has cleared of all the block's tiles, where that is worth no launch: behind the last, so that nothing of it stands between them. left:
+// this warp has some.
+HT_DEVICE void fallback(const ht_gemm_args &g, unsigned smem, bool left)
 {
-    const int warp = (int)threadIdx.x / 32;
+    constexpr int WARPS = CONSUMER_WARPGROUPS * 4, BLOCKS = A_BLOCKS * B_BLOCKS, TERM_BUFFERS = ht_term_buffers<RING_STAGES * STAGE_BYTES / WARPS>;
+    const int warp = (int)threadIdx.x / 32, cluster = (int)blockIdx.x / CLUSTER, clusters = (int)gridDim.x / CLUSTER;
+    const ht_notes notes = {smem + EPI_BUFFERS, EPI_BUFFER_BYTES, smem + (unsigned)(warp * TERM_BUFFERS * TERM_BYTES)}; // all tiles have left the ring
+    if (!ht_any_of_warps<WARPS>(notes, left))
+        return;
+    const int blocks = (tile_count(g) - cluster + clusters - 1) / clusters * BLOCKS;
 #pragma unroll 1
-    for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
-        const work_tile w = next_tile(g, item);
+    for (int first = 0; first < blocks; first += WARPS * NOTED_BLOCKS_MOST) {
+        ht_noted_counts counts = {0, 0};
 #pragma unroll 1
-        for (int part = 0; part < PARTS; part++) {
-            const tile_coord at = part_at(w, w.n0 + warp / 4 * WN, part);
-            ht_fallback_of_warp<PART_ROWS>(g, w.entry, at.row, at.col + warp % 4 * 16);
+        for (int at = first + warp; at < blocks && at < first + WARPS * NOTED_BLOCKS_MOST; at += WARPS) {
+            const work_tile w = next_tile(g, cluster + at / BLOCKS * clusters);
+            const int row = w.m0 + at % A_BLOCKS * 64, col = w.n0 + at % BLOCKS / A_BLOCKS * 64;
+            if (row < g.m && col < g.n)
+                ht_note_block<PART_ROWS>(g, w.entry, row, col, ht_notes_of(notes, warp), &counts);
         }
+        ht_fallback_noted<WARPS, PART_ROWS, TERM_BUFFERS>(g, notes, counts);
     }
 }
 
@@ -1262,8 +1348,8 @@ HT_DEVICE void consume(const ht_gemm_args &g, unsigned smem)
         if (SCALES_ROWS && lane == 0)
             ht_mbar_arrive(smem + SCALES_EMPTY);
     }
-    if (CHECKS && left && g.fallback_in_kernel)
-        fallback(g);
+    if (CHECKS && g.fallback_in_kernel)
+        fallback(g, smem, left);
 }
 
 static __global__ void __launch_bounds__(BOUND, 1) gemm(const ht_gemm_args g)
@@ -1538,6 +1624,12 @@ HT_DEVICE bool ht_elect(void)
 HT_DEVICE void ht_warp_sync(void)
 {
     __syncwarp();
+}
+
+// A barrier of the THREADS threads of one of GROUPS groups of a block.
+template <int GROUPS, int THREADS> HT_DEVICE void ht_group_barrier(int group)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(GROUPS > 1 ? group + 1 : 0), "n"(THREADS) : "memory");
 }
 
 // ---- registers move between the roles of a block
@@ -1815,6 +1907,12 @@ HT_DEVICE int ht_lowest_bit(unsigned x)
     return ht_count_bits((x & (0u - x)) - 1);
 }
 
+// A bit among all of C's words.
+HT_DEVICE unsigned ht_bit_of(const ht_gemm_args &g, const unsigned *word, int bit)
+{
+    return (unsigned)(word - g.failed) * 32u + (unsigned)bit;
+}
+
 // Lists the set ones of the bits of 32 rows of a column, while the list has space: nobody adds to the count once there are too many.
 HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits)
 {
@@ -1823,7 +1921,7 @@ HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsig
     int at = ht_add_relaxed_i32(g.failed_count, ht_count_bits(bits));
 #pragma unroll 1
     for (; bits != 0 && at < g.failed_capacity; bits &= bits - 1, at++)
-        ht_stg_i32((int *)g.failed_list + at, (int)((unsigned)(word - g.failed) * 32u + (unsigned)ht_lowest_bit(bits)));
+        ht_stg_i32((int *)g.failed_list + at, (int)ht_bit_of(g, word, ht_lowest_bit(bits)));
 }
 
 // What a result must reach, together with what its other side asks: 2^5 / 16 times what the row has lost, rounded up. NaN, which nothing reaches,
@@ -1842,23 +1940,27 @@ HT_DEVICE bool ht_is_sparse(const int *sums, int row, int rows)
     return (int)(four.x + four.y + four.z + four.w) < 0;
 }
 
-// absmax: nullptr with scales of tiles, where a row has none.
+// Of a row that is there. absmax: nullptr with scales of tiles, where a row has none.
 HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int rows)
 {
-    if (row >= rows)
-        return 0.0f;
     const float t = ht_threshold_of(ht_ldg_i32(sums + row), absmax ? ht_ldg_i32(absmax + row) : 1);
     return ht_is_sparse(sums, row, rows) ? ht_as_float(HT_NAN_BITS) : t;
 }
 
 HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row)
 {
-    return ht_threshold(g.a_row_sums + entry * g.a_sums_stride, g.scales_tiles ? nullptr : g.a_row_absmax + entry * g.a_absmax_stride, row, g.m);
+    const int *absmax = g.scales_tiles ? nullptr : g.a_row_absmax + entry * g.a_absmax_stride;
+    return row < g.m ? ht_threshold(g.a_row_sums + entry * g.a_sums_stride, absmax, row, g.m) : 0.0f;
+}
+
+HT_DEVICE float ht_column_threshold_inside(const ht_gemm_args &g, long long entry, int col)
+{
+    return ht_threshold(g.b_row_sums + entry * g.b_sums_stride, g.scales_tiles ? nullptr : g.b_col_absmax + entry * g.b_absmax_stride, col, g.n);
 }
 
 HT_DEVICE float ht_column_threshold(const ht_gemm_args &g, long long entry, int col)
 {
-    return ht_threshold(g.b_row_sums + entry * g.b_sums_stride, g.scales_tiles ? nullptr : g.b_col_absmax + entry * g.b_absmax_stride, col, g.n);
+    return col < g.n ? ht_column_threshold_inside(g, entry, col) : 0.0f;
 }
 
 // v: a result, scaled as its row and column are. "Not less" would let NaN pass.
@@ -1898,30 +2000,43 @@ HT_DEVICE bool ht_has_failed(const unsigned *words, int row, int col)
     return (unsigned)ht_ldg_i32((const int *)words + col * 2 + row / 32) >> row % 32 & 1;
 }
 
-// check/recompute: one result that the certificate has not cleared: a dot product of the caller's row and column by one warp, both errors of
-// every term kept, rounded once.
-HT_DEVICE float ht_recomputed(const ht_gemm_args &g, long long entry, int row, int col)
+// stage/cp_async_tile: a tile of the caller's matrix copied to shared memory by cp.async, without registers, whatever its alignment.
+// Element (row, k) is src[row * row_step + k * k_step]; a stage keeps that orientation, as lines of what is contiguous:
+//
+//   k contiguous:     ROWS lines of BK numbers, BK + 4 apart
+//   rows contiguous:  BK lines of ROWS numbers, ROWS + 8 apart
+//
+// so that the loads of a fragment, 8 rows x 4 neighbouring k, meet no bank twice: lines lie 20 or 8 banks apart. Copies are of 16 bytes
+// where every line begins and ends at a multiple of that, else of 4, or of whole lines from such a multiple on. Beyond the matrix there are zeros.
+#ifndef HT_SIMULATOR
+// From g, or, where `bytes` is 0, zeros. near: by way of L1.
+HT_DEVICE void ht_cp_async4_some(unsigned s, const float *g, int bytes)
 {
-    constexpr int K_AT_ONCE = 8; // of a lane
-    const float *a = g.a_src + entry * g.a_src_stride + (g.a_k_contiguous ? row * g.a_ld : row);
-    const float *b = g.b_src + entry * g.b_src_stride + (g.b_k_contiguous ? col * g.b_ld : col);
-    const long long a_step = g.a_k_contiguous ? 1 : g.a_ld, b_step = g.b_k_contiguous ? 1 : g.b_ld;
-    float sum = 0.0f, rest = 0.0f;
-#pragma unroll 1
-    for (int k0 = (int)threadIdx.x % WAVE; k0 < g.k; k0 += K_AT_ONCE * WAVE) {
-        float x[K_AT_ONCE], y[K_AT_ONCE]; // all are in flight before the first is waited for
-#pragma unroll
-        for (int i = 0; i < K_AT_ONCE; i++) {
-            const int k = k0 + i * WAVE;
-            x[i] = k < g.k ? ht_ldg4(a + k * a_step) : 0.0f;
-            y[i] = k < g.k ? ht_ldg4(b + k * b_step) : 0.0f;
-        }
-#pragma unroll
-        for (int i = 0; i < K_AT_ONCE; i++) {
-            const float product = __fmul_rn(x[i], y[i]);
-            rest = __fadd_rn(rest, __fadd_rn(ht_add_exact(&sum, product), __fmaf_rn(x[i], y[i], -product)));
-        }
-    }
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(s), "l"(__cvta_generic_to_global(g)), "r"(bytes) : "memory");
+}
+
+HT_DEVICE void ht_cp_async_commit(void)
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int PENDING> HT_DEVICE void ht_cp_async_wait(void)
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+}
+#endif
+
+// check/recompute: one result that the certificate has not cleared: a dot product of the caller's row and column by one warp, both errors of
+// every term kept, rounded once. Lane l has k = l, l + WAVE, ..., in this order, however they come.
+HT_DEVICE void ht_add_term(float *sum, float *rest, float x, float y)
+{
+    const float product = __fmul_rn(x, y);
+    *rest = __fadd_rn(*rest, __fadd_rn(ht_add_exact(sum, product), __fmaf_rn(x, y, -product)));
+}
+
+// What all lanes' terms come to.
+HT_DEVICE float ht_sum_of_lanes(float sum, float rest)
+{
     for (int m = 1; m < WAVE; m *= 2) {
         const float other = ht_shfl_sum(sum, m), left = ht_shfl_sum(rest, m);
         rest = __fadd_rn(__fadd_rn(rest, left), ht_add_exact(&sum, other));
@@ -1929,15 +2044,32 @@ HT_DEVICE float ht_recomputed(const ht_gemm_args &g, long long entry, int row, i
     return ht_sum_of(sum, rest);
 }
 
-// Computes one result again, by all lanes of a warp.
-HT_DEVICE void ht_recompute(const ht_gemm_args &g, long long entry, int row, int col)
+// Which one has a bit.
+HT_DEVICE ht_place ht_place_of(const ht_gemm_args &g, unsigned bit)
 {
-    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
-    const float sum = ht_recomputed(g, entry, row, col);
-    float *c = g.c + entry * g.c_stride + (long long)col * g.ldc + row;
-    const float v = alpha != 0.0f ? __fmul_rn(alpha, sum) : 0.0f; // alpha == 0 ignores A and B, NaN included
+    const int block = (int)(bit / (HT_FAILED_WORDS * 32u)), inside = (int)(bit % (HT_FAILED_WORDS * 32u));
+    const int high = (g.m + 63) / 64, wide = (g.n + 63) / 64;
+    return {block / high / wide, block % high * 64 + inside % 64, block / high % wide * 64 + inside / 64};
+}
+
+HT_DEVICE ht_line_along_k ht_row_of_a(const ht_gemm_args &g, long long entry, int row)
+{
+    return {g.a_src + entry * g.a_src_stride + (g.a_k_contiguous ? row * g.a_ld : row), g.a_k_contiguous ? 1 : g.a_ld};
+}
+
+HT_DEVICE ht_line_along_k ht_column_of_b(const ht_gemm_args &g, long long entry, int col)
+{
+    return {g.b_src + entry * g.b_src_stride + (g.b_k_contiguous ? col * g.b_ld : col), g.b_k_contiguous ? 1 : g.b_ld};
+}
+
+// Stores a result again, by the first lane of a warp.
+HT_DEVICE void ht_store_recomputed(const ht_gemm_args &g, long long entry, int row, int col, float sum)
+{
     if (threadIdx.x % WAVE != 0)
         return;
+    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    float *c = g.c + entry * g.c_stride + (long long)col * g.ldc + row;
+    const float v = alpha != 0.0f ? __fmul_rn(alpha, sum) : 0.0f; // alpha == 0 ignores A and B, NaN included
     ht_stg4(c, beta != 0.0f ? __fmaf_rn(beta, ht_ldg4(c), v) : v);
     ht_count_recomputed(g, true, 1, 1);
 }
@@ -2090,32 +2222,165 @@ template <int UNROLL> HT_DEVICE void ht_fallback_piece(const ht_gemm_args &g, lo
         }
     }
 }
-template <int ROWS> HT_DEVICE void ht_fallback_of_warp(const ht_gemm_args &g, long long entry, int row0, int col0)
+
+HT_DEVICE unsigned ht_notes_of(const ht_notes &n, int warp)
 {
-    const int lane = (int)threadIdx.x & 31, row = row0 + lane % 2 * 32, col = col0 + lane / 2; // of a lane's word
-    ht_warp_sync(); // what the warp has stored is there
-    const bool there = lane % 2 * 32 < ROWS && row < g.m && col < g.n;
-    const unsigned own = there ? (unsigned)ht_ldg_i32((const int *)ht_failed_word(g, entry, row, col)) : 0;
-    int count = ht_count_bits(own);
-    for (int m = 1; m < 32; m *= 2)
-        count += ht_shfl_xor(count, m);
-    if (count > PIECE_ELEMENTS_MOST) {
-#pragma unroll 1
-        for (int half = 0; half < ROWS && row0 + half < g.m; half += FALLBACK_HEIGHT)
-            ht_fallback_piece<1>(g, entry, row0 + half, col0);
-        if (lane == 0)
-            ht_count_block(g, row0, col0, ROWS, 16);
+    return n.first + (unsigned)warp * n.pitch;
+}
+
+HT_DEVICE int ht_noted(unsigned at)
+{
+    return (int)ht_as_uint(ht_lds4(at));
+}
+
+HT_DEVICE void ht_note(unsigned at, unsigned x)
+{
+    ht_sts4(at, ht_as_float(x));
+}
+
+// Whether any of WARPS warps says so.
+template <int WARPS> HT_DEVICE bool ht_any_of_warps(const ht_notes &n, bool yes)
+{
+    if (threadIdx.x % WAVE == 0)
+        ht_note(ht_notes_of(n, (int)threadIdx.x / WAVE), yes);
+    ht_group_barrier<2, WARPS * WAVE>(0);
+    int any = 0;
+    for (int w = 0; w < WARPS; w++)
+        any |= ht_noted(ht_notes_of(n, w));
+    return any != 0;
+}
+
+// Notes what is missing of ROWS x 64 results from (row0, col0) on.
+template <int ROWS> HT_DEVICE void ht_note_block(const ht_gemm_args &g, long long entry, int row0, int col0, unsigned notes, ht_noted_counts *counts)
+{
+    constexpr int HALVES = ROWS / 32, WORDS = 64 * HALVES / WAVE; // words of a column, and of a lane
+    const int lane = (int)threadIdx.x % WAVE;
+    const unsigned *word = ht_failed_word(g, entry, row0, col0);
+    unsigned own[WORDS];
+    int count = 0, before = 0;
+    for (int i = 0; i < WORDS; i++) { // all are in flight before the first is waited for
+        const int at = i * WAVE + lane, row = row0 + at % HALVES * 32, col = col0 + at / HALVES;
+        own[i] = row < g.m && col < g.n ? (unsigned)ht_ldg_i32((const int *)word + at / HALVES * 2 + at % HALVES) : 0;
+    }
+    for (int i = 0; i < WORDS; i++)
+        count += ht_count_bits(own[i]);
+    for (int m = 1; m < WAVE; m *= 2) {
+        const int other = ht_shfl_xor(count, m);
+        before += lane & m ? other : 0;
+        count += other;
+    }
+    if (count > ALONE_MOST * ROWS / 64) {
+        if (lane == 0) {
+            ht_note(notes + NOTED_BLOCKS + (unsigned)counts->blocks * 4, ht_bit_of(g, word, 0));
+            ht_count_block(g, row0, col0, ROWS, 64);
+        }
+        counts->blocks++;
         return;
     }
+    unsigned to = notes + NOTED_RESULTS + (unsigned)(counts->results + before) * 4;
+    for (int i = 0; i < WORDS; i++) {
+        const int at = i * WAVE + lane;
 #pragma unroll 1
-    for (int from = 0; count > 0 && from < 32; from++) {
-        unsigned left = lane == from ? own : 0;
-        for (int m = 1; m < 32; m *= 2)
-            left |= (unsigned)ht_shfl_xor((int)left, m);
-#pragma unroll 1
-        for (; left != 0; left &= left - 1)
-            ht_recompute(g, entry, row0 + from % 2 * 32 + ht_lowest_bit(left), col0 + from / 2);
+        for (unsigned left = own[i]; left != 0; left &= left - 1, to += 4)
+            ht_note(to, ht_bit_of(g, word + at / HALVES * 2 + at % HALVES, ht_lowest_bit(left)));
     }
+    counts->results += count;
+}
+
+// Goes to the warp whose notes have `turn`, if there is one. many: of each note.
+template <int WARPS> HT_DEVICE void ht_find_turn(const ht_notes &n, int count_at, int many, ht_note_place *t)
+{
+    while (t->warp < WARPS) {
+        const int count = ht_noted(ht_notes_of(n, t->warp) + (unsigned)count_at) * many;
+        if (t->turn < count)
+            break;
+        t->turn -= count;
+        t->warp++;
+    }
+}
+
+HT_DEVICE ht_place ht_result_noted(const ht_gemm_args &g, const ht_notes &n, const ht_note_place &t)
+{
+    return ht_place_of(g, (unsigned)ht_noted(ht_notes_of(n, t.warp) + NOTED_RESULTS + (unsigned)t.turn * 4));
+}
+
+template <int WARPS> HT_DEVICE void ht_next_terms(const ht_gemm_args &g, const ht_notes &n, ht_term_stream *s)
+{
+    s->k += TERMS_AT_ONCE * WAVE;
+    if (s->k < g.k)
+        return;
+    s->k = 0;
+    s->turn.turn += WARPS;
+    ht_find_turn<WARPS>(n, 4, 1, &s->turn);
+}
+
+// Begins to copy a lane's terms from k on; zeros behind the last.
+HT_DEVICE void ht_copy_terms(const ht_gemm_args &g, const ht_line_along_k &a, const ht_line_along_k &b, int k, unsigned to)
+{
+    const float *x = a.at + k * a.step, *y = b.at + k * b.step;
+#pragma unroll 4
+    for (int i = 0; i < TERMS_AT_ONCE; i++, k += WAVE, x += WAVE * a.step, y += WAVE * b.step) {
+        const int bytes = k < g.k ? 4 : 0;
+        ht_cp_async4_some(to + (unsigned)i * (WAVE * 8), x, bytes);
+        ht_cp_async4_some(to + (unsigned)i * (WAVE * 8) + WAVE * 4, y, bytes);
+    }
+}
+
+// All results that are noted, by WARPS warps in turn; turn: what of them is this warp's first.
+template <int WARPS, int TERM_BUFFERS> HT_DEVICE void ht_recompute_noted(const ht_gemm_args &g, const ht_notes &n, ht_note_place turn)
+{
+    const int lane = (int)threadIdx.x % WAVE;
+    ht_find_turn<WARPS>(n, 4, 1, &turn);
+    ht_term_stream ahead = {turn, 0}, now = ahead;
+    ht_line_along_k a = {nullptr, 0}, b = {nullptr, 0};
+    float sum = 0.0f, rest = 0.0f;
+#pragma unroll 1
+    for (int step = 1 - TERM_BUFFERS, buffer = 0; now.turn.warp < WARPS; step++, buffer = buffer + 1 == TERM_BUFFERS ? 0 : buffer + 1) {
+        if (ahead.turn.warp < WARPS) {
+            if (ahead.k == 0) {
+                const ht_place place = ht_result_noted(g, n, ahead.turn);
+                a = ht_row_of_a(g, place.entry, place.row);
+                b = ht_column_of_b(g, place.entry, place.col);
+            }
+            ht_copy_terms(g, a, b, ahead.k + lane, n.terms + (unsigned)(buffer * TERM_BYTES + lane * 4));
+            ht_next_terms<WARPS>(g, n, &ahead);
+        }
+        ht_cp_async_commit();
+        if (step < 0)
+            continue;
+        ht_cp_async_wait<TERM_BUFFERS - 1>();
+        const unsigned from = n.terms + (unsigned)((buffer + 1 == TERM_BUFFERS ? 0 : buffer + 1) * TERM_BYTES + lane * 4);
+#pragma unroll 4
+        for (int i = 0; i < TERMS_AT_ONCE; i++)
+            ht_add_term(&sum, &rest, ht_lds4(from + (unsigned)i * (WAVE * 8)), ht_lds4(from + (unsigned)i * (WAVE * 8) + WAVE * 4));
+        if (now.k + TERMS_AT_ONCE * WAVE >= g.k) {
+            const ht_place place = ht_result_noted(g, n, now.turn);
+            ht_store_recomputed(g, place.entry, place.row, place.col, ht_sum_of_lanes(sum, rest));
+            sum = rest = 0.0f;
+        }
+        ht_next_terms<WARPS>(g, n, &now);
+    }
+}
+
+// All that is noted, blocks of ROWS x 64 in pieces, by WARPS warps in turn.
+template <int WARPS, int ROWS, int TERM_BUFFERS> HT_DEVICE void ht_fallback_noted(const ht_gemm_args &g, const ht_notes &n, ht_noted_counts own)
+{
+    constexpr int HIGH = ROWS / FALLBACK_HEIGHT, PIECES = HIGH * (64 / FALLBACK_WIDTH);
+    ht_note_place turn = {0, (int)threadIdx.x / WAVE};
+    if (threadIdx.x % WAVE == 0) {
+        ht_note(ht_notes_of(n, turn.turn) + 4, (unsigned)own.results);
+        ht_note(ht_notes_of(n, turn.turn) + 8, (unsigned)own.blocks);
+    }
+    ht_group_barrier<2, WARPS * WAVE>(0);
+#pragma unroll 1
+    for (ht_find_turn<WARPS>(n, 8, PIECES, &turn); turn.warp < WARPS; turn.turn += WARPS, ht_find_turn<WARPS>(n, 8, PIECES, &turn)) {
+        const ht_place block = ht_place_of(g, (unsigned)ht_noted(ht_notes_of(n, turn.warp) + NOTED_BLOCKS + (unsigned)(turn.turn / PIECES) * 4));
+        const int piece = turn.turn % PIECES, row = block.row + piece % HIGH * FALLBACK_HEIGHT, col = block.col + piece / HIGH * FALLBACK_WIDTH;
+        if (row < g.m && col < g.n)
+            ht_fallback_piece<1>(g, block.entry, row, col);
+    }
+    ht_recompute_noted<WARPS, TERM_BUFFERS>(g, n, {0, turn.turn}); // the warp that would have the next piece has the first result
+    ht_group_barrier<2, WARPS * WAVE>(0);
 }
 
 HT_DEVICE float ht_combine(const float *acc)
