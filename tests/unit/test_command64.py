@@ -146,6 +146,9 @@ def test_check_of_families_in_fp64(tmp_path):
     halftone("check", "--fp64", "--families", "normal", "--n", 16, "--k", 1, "--out", tmp_path / "t.tsv")
     (one,) = rows_of(tmp_path / "t.tsv")
     assert (one["counted"], one["native64"], one["large_a"]) == ("-", "n/a", "n/a")
+    halftone("check", "--fp64", "--families", "normal", "--n", 16, "--k", 131073, "--out", tmp_path / "t.tsv")  # more than i8x28's sums hold
+    (one,) = rows_of(tmp_path / "t.tsv")
+    assert one["counted"].startswith("crt") and one["native64"] == "0"
 
 
 # ---- bench and report
