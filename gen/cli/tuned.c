@@ -157,7 +157,8 @@ static bool read_line(struct reader *r, const char *bytes, size_t len) {
         return err_user(r->path, r->line, "not a line of a table; give one that `halftone tune` wrote");
     memcpy(line, bytes, len);
     if (line[0] == '#') {
-        r->is_of_set = r->is_of_set || names_set(line, r->gpu);
+        if (strstr(line, ", set ")) /* a table begins, perhaps behind another one */
+            r->is_of_set = names_set(line, r->gpu), r->has_header = false;
         return true;
     }
     return r->has_header ? read_row(r, line) : read_header(r, line);

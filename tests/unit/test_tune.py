@@ -331,6 +331,8 @@ def test_a_tuned_set_dispatches_what_was_fastest(table, tmp_path):
 @pytest.mark.parametrize("edit, words", [
     (lambda t: t.replace("set a800 ", "set t4 "), ["not measured with the set of a800"]),
     (lambda t: t.replace("measured_us", "guessed_us"), ["measured_us"]),
+    (lambda t: t + t.replace("set a800 ", "set t4 "), ["not measured with the set of a800"]),  # joined by cat
+    (lambda t: t + t.replace("measured_us", "guessed_us"), ["measured_us"]),
     (lambda t: t.replace("ht_f16x3_", "ht_f16x9_"), ["ht_f16x9_", "no kernel"]),
     (lambda t: re.sub(r"(?m)^64\t64\t64\t", "64\t0\t64\t", t), ["positive"]),
     (lambda t: "\n".join(t.splitlines()[:5]) + "\n", ["no measurement"]),
