@@ -162,7 +162,8 @@
  *      fp64-fast       the one predicted fastest of native64, crt14 and, from k = 36 on, where its bound is no larger than crt14's, i8x28
  *      fp64-exact      alpha A B + beta C as exact numbers, rounded once to nearest even: each element is the double closest to it,
  *                      whatever the exponents, alpha and beta, subnormal results and overflow included, NaN and Inf as IEEE
- *                      arithmetic has them for exact sums (a finite sum never overflows on the way), an exact zero as +0. By crt20;
+ *                      arithmetic has them for exact sums (a finite sum never overflows on the way), an exact zero as +0. By crt20,
+ *                      or as few of its moduli as whole data need (rows of A, columns of B that are integers times a power of two);
  *                      the elements that its 77 bits do not decide are computed from A and B with all their bits, without a word to
  *                      the host: slow where they are many (products whose exponents span hundreds of binades, sums that cancel)
  *      reproducible    crt16: the same bits on every GPU and on the CPU. So are fp64-exact's
