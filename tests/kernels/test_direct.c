@@ -923,6 +923,25 @@ static struct left left_open(const struct problem *p, int batch, float beta) {
     return x;
 }
 
+/* The same of matrices that lie as ta and tb say. */
+static struct left left_lying(const struct problem *p, char ta, char tb, int batch, float beta) {
+    const int64_t m = p->m, n = p->n, k = p->k;
+    struct problem turned = *p;
+    turned.a = host(m * k), turned.b = host(k * n);
+    for (int64_t i = 0; i < m * k; i++)
+        turned.a[i] = ta == 'N' ? p->a[i] : p->a[i % k * m + i / k];
+    for (int64_t i = 0; i < k * n; i++)
+        turned.b[i] = tb == 'N' ? p->b[i] : p->b[i % n * k + i / n];
+    struct left x = left_open(&turned, batch, beta);
+    x.args.a_k_contiguous = ta != 'N';
+    x.args.a_ld = ta == 'N' ? m : k;
+    x.args.b_k_contiguous = tb == 'N';
+    x.args.b_ld = tb == 'N' ? k : n;
+    free(turned.a);
+    free(turned.b);
+    return x;
+}
+
 static void left_close(struct left *x) {
     float *const all[] = {x->a, x->b, x->args.c};
     for (int i = 0; i < 3; i++)
@@ -1029,17 +1048,7 @@ static void blocks_then_others(const struct ht_kernel_desc *first, const struct 
         p.a[TINY_ROW] = 0x1p-60f;
     if (m > LATE_ROW)
         p.a[(k - 1) * m + LATE_ROW] = 0x1p-60f;
-    struct problem turned = p;
-    turned.a = host(m * k), turned.b = host(k * n);
-    for (int64_t i = 0; i < m * k; i++)
-        turned.a[i] = ta == 'N' ? p.a[i] : p.a[i % k * m + i / k];
-    for (int64_t i = 0; i < k * n; i++)
-        turned.b[i] = tb == 'N' ? p.b[i] : p.b[i % n * k + i / n];
-    struct left x = left_open(&turned, batch, beta);
-    x.args.a_k_contiguous = ta != 'N';
-    x.args.a_ld = ta == 'N' ? m : k;
-    x.args.b_k_contiguous = tb == 'N';
-    x.args.b_ld = tb == 'N' ? k : n;
+    struct left x = left_lying(&p, ta, tb, batch, beta);
     unsigned *left = malloc(x.bytes);
     void *counted = NULL;
     assert_true(left != NULL && ht_dev_alloc(&counted, 2 * sizeof(int64_t)) == HT_DEV_OK);
@@ -1074,8 +1083,6 @@ static void blocks_then_others(const struct ht_kernel_desc *first, const struct 
     free(by_slices);
     free(whole);
     free(c);
-    free(turned.a);
-    free(turned.b);
     problem_free(&p);
 }
 
@@ -1092,6 +1099,29 @@ static void blocks_before_the_fallback(void **state) {
     }
     blocks_then_others(first, kernel, 'N', 'N', 66, 600, 200, 1); /* P is B */
     blocks_then_others(first, kernel, 'T', 'N', 20, 17, 20, 1090); /* more tiles than threads' blocks look at once */
+}
+
+/* Which blocks are computed, and what comes of them, does not depend on how the matrices lie: packed operands have copies that lie in one way. */
+static void blocks_of_matrices_that_lie_otherwise(void **state) {
+    (void)state;
+    enum { SQUARE = 200, DEPTH = 40, ALL = SQUARE * SQUARE };
+    const struct ht_kernel_desc *first = kernel_of_blocks();
+    if (first == NULL)
+        skip();
+    struct problem p = problem_of('N', 'N', SQUARE, SQUARE, DEPTH, "uniform");
+    float *c = host(ALL), *expected = host(ALL);
+    p.a[TINY_ROW] = 0x1p-60f;
+    for (int i = 0; i < 4; i++) {
+        struct left x = left_lying(&p, i % 2 ? 'T' : 'N', i / 2 ? 'T' : 'N', 1, 0.5f);
+        tell(&x, BY_LIST);
+        launch_behind(first, &x.args, i == 0 ? expected : c, ALL);
+        for (int64_t at = 0; i > 0 && at < ALL; at++)
+            expect(first->name, &p, at, c[at], expected[at]);
+        left_close(&x);
+    }
+    free(c);
+    free(expected);
+    problem_free(&p);
 }
 
 /* Nothing is packed, nothing needs a workspace but split sums, and calls about packed operands say so. */
@@ -1155,6 +1185,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(batches),
         cmocka_unit_test(what_a_product_has_not_stored),
         cmocka_unit_test(blocks_before_the_fallback),
+        cmocka_unit_test(blocks_of_matrices_that_lie_otherwise),
         cmocka_unit_test(there_is_nothing_to_pack),
     };
     const struct choice all = CHOICE(tests);

@@ -121,6 +121,7 @@ BLOCKS = {
     "a warp's tile is the first's": (WIDE, change("blocks-place", "ht_lowest_bit(found) * apart", "0")),
     "what slices cannot hold is stored": (WIDE, change("blocks-left", "!ht_any_of_block", "!0 & ht_any_of_block")),
     "all leave at once": (WIDE, change("leaves-early", "!ht_is_safe_range(*value_range)", "true")),
+    "how matrices lie says which is P": (WIDE, change("swap-by-shape", "(TAKES_BLOCKS && g.failed) || ", "")),
     "few in all begin": (WIDE, change("blocks-few", "<= ELEMENTS_MOST", "> ELEMENTS_MOST")),
     "bits that are gone are computed again": (FALLBACK, change("listed-alone", "failed % BEFORE > 0 && ", "")),
 }
@@ -259,7 +260,7 @@ def test_a_broken_launch_by_fp64_is_caught(label, tmp_path):
 @pytest.mark.parametrize("label", BLOCKS)
 def test_broken_blocks_before_the_fallback_are_caught(label, tmp_path):
     pattern, edits = BLOCKS[label]
-    run_broken("h200", pattern, edits, ["test_direct", "blocks_before*"], tmp_path)
+    run_broken("h200", pattern, edits, ["test_direct", "blocks_*"], tmp_path)
 
 
 @pytest.mark.mutation
