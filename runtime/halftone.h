@@ -80,7 +80,7 @@
  *    its row of A and column of B: what is large beside that has f16x3's bound and 17 units. What is not, and what rows and columns with
  *    NaN or Inf or with fewer than 8 nonzero elements (64 rows together) give, is computed again from the matrices, by a launch
  *    behind the product or where that would count by the product itself: alone, rounded once, or where 64 x 64 results have more than 16 of
- *    them as bf16x6u does (on Hopper in FP64).
+ *    them (by the product itself 32) as bf16x6u does: on Hopper in FP64, but in calls of about 3500 and more only what bf16x6u's slices cannot hold.
  *    Small k, small and skinny shapes run bf16x6u alone. This is decided on the device: no call waits, and graphs may hold it.
  *    Where nearly all results fail, as of matrices whose columns of A and rows of B are scaled by many binades one against the other, f16x3 is
  *    computed for nothing: ask for scheme "bf16x6u" where you know that. halftone_query says which scheme a shape begins with, not what the data will make
