@@ -2000,11 +2000,13 @@ static int init(void)
 constexpr long long GRID_HIGH = 65535; // what the y extent of a grid can count
 
 // P is what makes fewer blocks; where that is all the same and rows of P are loaded to registers, the one whose k is contiguous; and the
-// other where Q would have more tiles than a grid's y extent can count.
+// other where Q would have more tiles than a grid's y extent can count. Of blocks with many failed results the shape alone decides: what is in a tile
+// beside a block says who computes it, and a kept packed operand's copy lies in another way than the matrix.
 static int swaps(const ht_gemm_args &g)
 {
     const bool same = ht_swap_ab(g.m, g.n, BM, BN, 0) == 0 && ht_swap_ab(g.n, g.m, BM, BN, 0) == 0;
-    const int best = A_FROM_REGISTERS && same ? !g.a_k_contiguous && g.b_k_contiguous : ht_swap_ab(g.m, g.n, BM, BN, 0);
+    const bool takes_b = (TAKES_BLOCKS && g.failed) || (!g.a_k_contiguous && g.b_k_contiguous);
+    const int best = A_FROM_REGISTERS && same ? takes_b : ht_swap_ab(g.m, g.n, BM, BN, 0);
     const long long wide = ((best ? g.m : g.n) + BN - 1) / BN;
     return IS_FALLBACK || wide * g.splits <= GRID_HIGH ? best : !best;
 }
