@@ -44,6 +44,8 @@ static double element(const char *family, char side, int row, int k) {
         return k == 0                   ? 0x1p27 - 1 - 2 * (row % 1000)
                : side == 'B' || row % 2 ? 0x1p-10 * ((row + k) % 3 - 1)
                                         : 0;
+    if (strcmp(family, "carries") == 0) /* 2^54 - 1 of both signs, which rounds up to a power of two, and what is beside it */
+        return k == 0 ? (side == 'A' ? ldexp(0x1p27 - 1, -row) * (row % 2 ? -1 : 1) : 0x1p27 + 1 + row % 3 - row % 2 * 2) : 0;
     if (strcmp(family, "cancelling") == 0) /* differences of neighbouring numbers, and zeros */
         return side == 'A' ? (k == 0 ? 1 : -1) * ldexp(1 + row, -row) : 1 + row * 0x1p-20 + k * (row % 3 * 0x1p-50);
     if (strcmp(family, "limit") == 0) { /* sums of squares with which crt15's limit is just passed, or not by 100 */

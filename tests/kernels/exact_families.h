@@ -9,7 +9,8 @@
 #include "random64.h"
 
 static const char *const exact_families[] = {"uniform", "phi1", "phi2", "phi4", "scaled", "graded", "subnormal", "tiny", "huge",
-                                             "cancelling", "complementary", "ties", "everything", "integers", "fixed",  "single", "mixed", "nonfinite"};
+                                             "cancelling", "complementary", "ties", "everything", "integers", "fixed",  "single", "mixed", "nonfinite",
+                                             "carries"};
 
 /* k: of the product. What follows from (row, k) alone is the same in A and B. */
 static double exact_element(const char *family, char side, int row, int h, int k) {
@@ -44,6 +45,8 @@ static double exact_element(const char *family, char side, int row, int h, int k
         return ldexp(floor(ldexp(x, 53)), -53);
     if (strcmp(family, "mixed") == 0 && !is_a) /* whole numbers times numbers of many binades */
         return x * exp(3 * random_normal());
+    if (strcmp(family, "carries") == 0) /* results of both signs that round up to a power of two */
+        return h > 0 ? 0 : is_a ? ldexp(0x1p27 - 1, -row) * (row % 2 ? -1 : 1) : 0x1p27 + 1;
     if (strcmp(family, "single") == 0) /* of 24 bits */
         return (float)x;
     if (strcmp(family, "nonfinite") == 0 && row % 9 == 4 && h == row % 7)

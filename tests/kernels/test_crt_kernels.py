@@ -43,7 +43,7 @@ CASES = ("1 1 1 NN uniform 1 0", "70 66 130 NN wide 1 0", "65 3 600 NT uniform 1
          "40 30 20 TN uniform -2 1", "40 30 20 NN wide 0.5 -4", "40 30 20 NN huge 0.25 1", "40 30 20 NN uniform 9.094947017729282e-13 1",
          "40 40 2 NN ties 1 9.332636185032189e-302",
          "70 66 130 NN sparse 1 0 1 50", "66 65 200 TT segments -0.25 1.5 1 55", "40 9 80 NT nonfinite 1 0 2 54", "70 66 70 TN subnormal 1 0 1 52",
-         "33 34 130 TN wide 1 1 1 80", "9 20 2100 NT sparse 1 0 1 50")
+         "33 34 130 TN wide 1 1 1 80", "9 20 2100 NT sparse 1 0 1 50", "40 9 2 NN carries 1 0")
 EDGES = ("40 40 3 TN edges 1 0", "40 40 70 NT edges 0.5 -1") # where the largest of a row changes its binade, and both ends of the range
 
 
@@ -238,6 +238,7 @@ BREAKS = {
     "ties away from zero": ("crt_combine", "hooks/epilogue/crt_round.cuh", r"below != 0 \|\| \(bits & 1\)", "true", 23),
     "nothing below the tie": ("crt_combine", "hooks/epilogue/crt_round.cuh", r"below != 0 \|\| \(bits & 1\)", "bits & 1", 21),
     "ties of normal results away from zero": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"0x1ffu \+ \(middle >> 10 & 1u\)", "0x200u", 20),
+    "powers of two taken for negative": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"\(\(bits \^ flip\) >> 10\)", "((unsigned long long)((long long)bits >> 10) ^ flip)", 38),
     "nothing below the tie of normal results": ("crt_combine", "hooks/epilogue/crt_value.cuh", r" \| \(below != 0 \? 1u : 0u\)", "", 20),
     "any result taken for normal": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"\(unsigned\)field < 2045u && ", "", 6),
     "results of cancellation taken for others": ("crt_combine", "hooks/epilogue/crt_value.cuh", r"&& \(top != 0 \|\| zero\)", "", 24),

@@ -23,7 +23,7 @@ CASES = ("1 1 1 NN uniform 1 0", "70 66 130 NN uniform 1 0:none@17", "33 40 600 
          "33 30 40 TN tiny 1.5 1", "30 31 40 TT huge 0.5 -1:some", "20 20 20 NN phi1 inf 1", "25 20 20 NN everything 1e300 1e-300:some", "26 20 20 NN subnormal 1e-300 1e-20",
          "30 30 61 NN cancelling 0.1 1:all", "21 20 30 TN scaled -0.7 3:all", "20 20 70 NN phi4 1 0 3", "20 20 20 NN uniform 0 0:none",
          "40 41 600 NT fixed 1 0:none@15", "70 66 130 NN mixed 1 0:none", "40 33 70 TT single -2 0:none@10", "20 20 70 NN single 0.3 1.7 3:none@10", "40 20 70 NN integers 1 1:none@4",
-         "20 20 20 NN single 1e-300 1e-20:none@9", "20 20 20 TN integers 1e300 0:none@4")
+         "20 20 20 NN single 1e-300 1e-20:none@9", "20 20 20 TN integers 1e300 0:none@4", "40 9 2 NN carries 1 0:none")
 ALONG_K, EVERYTHING, NONFINITE, TIES, SUBNORMAL = "40 30 100 TN scaled 1 0", "30 30 64 NN everything 1 0", "40 20 70 NN nonfinite 1 0", "40 40 2 NN ties 1 0", "40 40 70 TN subnormal 1 0"
 BY_ALPHA, BY_BETA = "25 20 20 NN everything 1e300 1e-300", "21 20 30 TN scaled -0.7 3"
 

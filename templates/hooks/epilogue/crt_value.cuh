@@ -150,7 +150,7 @@ HT_DEVICE bool ht_crt_normal(const unsigned *value, int scale, unsigned sign, un
     unsigned long long bits = (unsigned long long)upper << 32 | middle;
     bits += 0x1ffu + (middle >> 10 & 1u);
     const unsigned long long flip = (unsigned long long)negative << 32 | negative;
-    bits = ((unsigned long long)((long long)bits >> 10) ^ flip) - flip;
+    bits = ((bits ^ flip) >> 10) - flip; // bit 63 of a positive number is the next power of two, no sign
     const int field = 32 * CRT_VALUE_WORDS - 3 - CRT_FREE_DIGITS * 8 + 1023 - scale - shift; // of the exponent, less 1
     const bool zero = (value[TOP] | all) == 0;
     *low = (unsigned)bits;
