@@ -21,6 +21,8 @@ constexpr int PROMOTES = 1, PROMOTE_TILES = 2, WAVE = 32, RASTER = 8, SMS = 132,
 #include "../hooks/check/certificate.cuh"
 #include "../hooks/accum/promote_wgmma.cuh"
 #include "../hooks/arch/sm90_dmma.cuh"
+#include "../hooks/stage/real_f32.cuh"
+#include "../hooks/stage/operand_view.cuh"
 #include "../hooks/stage/cp_async_tile.cuh"
 #include "../hooks/check/recompute.cuh"
 #include "../hooks/check/fallback_tile.cuh"

@@ -33,7 +33,7 @@ BREAKS = {
     "no entries by the reduction": (REDUCE, KERNELS, drop("list-bits")),
     "a word with several has one entry": (GEMM, KERNELS, change("list-count", "ht_count_bits(bits)", "1")),
     "entries beyond the list": (GEMM, KERNELS, change("list-capacity", " && at < g.failed_capacity", "")),
-    "a word's first bit in the list": (GEMM, KERNELS, change("list-entry", "(unsigned)ht_lowest_bit(bits)", "0u")),
+    "a word's first bit in the list": (GEMM, KERNELS, change("list-entry", "ht_lowest_bit(bits)", "0")),
     "an entry of the list is lost": (FALLBACK, BEHIND, change("failed-count", "ht_ldg_i32(g.failed_count + ht_opaque(0))", "ht_ldg_i32(g.failed_count) - 1")),
     "a list that is too short is taken for all": (FALLBACK, BEHIND, change("is-listed", "count > g.failed_capacity", "g.failed_count == nullptr")),
     "rows and columns of the list exchanged": (FALLBACK, BEHIND, change("listed-column", "inside / 64", "inside % 64")),
@@ -115,6 +115,7 @@ BLOCKS = {
     "a tile's upper half alone is looked at": (WIDE, change("blocks-parts", "part < BM / 64", "part < 1")),
     "blocks with few are stored too": (WIDE, change("blocks-stored", "if (x.many)", "")),
     "bits are not taken": (WIDE, change("blocks-cleared", "x.col / 64) + thread, 0)", "x.col / 64) + thread, -1)")),
+    "bits are taken before all have looked": (WIDE, drop("blocks-cleared-late")),
     "half of the bits are taken": (WIDE, change("blocks-cleared", "+ thread, 0)", "+ thread / 2, 0)")),
     "blocks beyond C are counted": (WIDE, change("blocks-counted", "x.col, 64, 64", "x.col, 128, 64")),
     "only one turn": (WIDE, change("blocks-next", "place += WARPS * apart", "place += WARPS * apart << (place >= 0 ? 8 : 0)")),
@@ -171,6 +172,7 @@ SMALL = {
     "half of the steps are looked at": change("extent-steps", "step += AT_ONCE", "step += 2 * AT_ONCE"),
     "Inf is like others": change("is-finite", "!ht_any_of_block<WARPS>(!is_finite, smem, t.tid) &&", ""),
 }
+VOTE = change("inside-vote", "ht_notes_of(n, w)", "ht_notes_of(n, 0)") # of a small tile, whose first warp may have nothing
 OTHER_GROUP = change("has-results", "t.tid < GROUP_THREADS", "true")
 ALONE = {"HALFTONE_SIM_THREADS": "1", "HALFTONE_SIM_BESIDE": "0"}
 
@@ -241,8 +243,7 @@ def test_broken_turns_inside_a_product_are_caught(label, tmp_path):
 
 @pytest.mark.mutation
 def test_a_vote_of_the_first_warp_is_caught(tmp_path):
-    """Of a small tile, whose first warp may have nothing."""
-    run_broken("h200", "ht_f16x3_*_32x64x32_*", change("inside-vote", "ht_notes_of(n, w)", "ht_notes_of(n, 0)"), ["test_check", "kernels_compute_*"], tmp_path)
+    run_broken("h200", "ht_f16x3_*_32x64x32_*", VOTE, ["test_check", "kernels_compute_*"], tmp_path)
 
 
 def test_turns_inside_a_product_are_right(tmp_path):

@@ -17,9 +17,10 @@ def rows():
     for scheme, table in kernels.LAYOUTS.items():
         yield from ((f"mi210, {scheme}: {label}", edits, ("mi210", scheme)) for label, edits in table.items())
     yield from ((label, edits, None) for label, (_, _, edits) in check.BREAKS.items())
-    for table in (check.EPILOGUE, check.INSIDE, check.LAUNCH, check.SHIFTS, check.WHOLE, check.IN_VAIN, check.OTHER, check.SUMS, check.SMALL,
-                  {"warpgroups without results": check.OTHER_GROUP}):
+    for table in (check.EPILOGUE, check.INSIDE, check.TURNS, check.LAUNCH, check.SHIFTS, check.WHOLE, check.IN_VAIN, check.OTHER, check.SUMS, check.SMALL,
+                  {"warpgroups without results": check.OTHER_GROUP, "a vote of the first warp": check.VOTE}):
         yield from ((label, edits, None) for label, edits in table.items())
+    yield from ((label, edits, None) for label, (_, edits) in check.BLOCKS.items())
     for table in (wgmma.BREAKS, wgmma.PAIR_BREAKS, wgmma.STORE_BREAKS, wgmma.SCALE_BREAKS):
         yield from ((label, edits, None) for label, (edits, _) in table.items())
 

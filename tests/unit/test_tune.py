@@ -242,6 +242,8 @@ def test_fp64_kernels_are_timed_like_others(table64, shapes, tmp_path):
     assert "0 of %d times" % len(wanted) in again and "crt15 " in again
     run = tune("--shapes", shapes, "--out", table64, "--schemes", "half", check=False)
     assert run.returncode == 1 and "not continued" in run.stderr and table64.read_bytes() == before
+    if "i8x28" not in kernels().values():  # a set with few schemes
+        return
     sums = tmp_path / "long.txt"
     sums.write_text("1 1 131073\n")  # beyond what sums of digits hold
     run = tune("--shapes", sums, "--out", tmp_path / "t.tsv", "--schemes", "i8x28", "--seconds", "0.001")
