@@ -110,15 +110,19 @@ static bool is_below(const struct dropin_settings *settings, double work, double
     return !settings->eager && work < (settings->least_is_set ? settings->min_work : least);
 }
 
+static double work_of_sizes(int64_t m, int64_t n, int64_t k, int64_t batch) {
+    return (double)m * (double)n * (double)k * (double)batch;
+}
+
 static double work_of(const struct dropin_call *call) {
-    return (double)call->m * (double)call->n * (double)call->k * (double)call->batch;
+    return work_of_sizes(call->m, call->n, call->k, call->batch);
 }
 
 bool dropin_hand_small_on(enum dropin_api api, bool nested, int64_t m, int64_t n, int64_t k, int64_t batch, double least) {
     const struct dropin_settings *const settings = dropin_settings();
     struct dropin_state *const s = &halftone_dropin_state;
     if (nested || settings->mode == DROPIN_MODE_OFF || s->sites > 0 || s->has_log ||
-        !is_below(settings, (double)m * (double)n * (double)k * (double)batch, least))
+        !is_below(settings, work_of_sizes(m, n, k, batch), least))
         return false;
     add(&s->counts.calls[api][DROPIN_SMALL], 1);
     return true;
