@@ -114,28 +114,28 @@ static inline errors64 errors_of(const truth64 &t, const double *c, int n) {
     return {sqrt(off2 / all2), most};
 }
 
-static inline float loop(const cudaEvent_t *at, int times, const auto &call) {
+// Milliseconds of a call, the mean of `times` back to back.
+static inline double mean_ms(int times, const auto &call) {
+    cudaEvent_t from, to;
     float ms = 0;
-    CHECK(cudaEventRecord(at[0]));
+    CHECK(cudaEventCreate(&from));
+    CHECK(cudaEventCreate(&to));
+    CHECK(cudaEventRecord(from));
     for (int i = 0; i < times; i++)
         call();
-    CHECK(cudaEventRecord(at[1]));
-    CHECK(cudaEventSynchronize(at[1]));
-    CHECK(cudaEventElapsedTime(&ms, at[0], at[1]));
-    return ms;
+    CHECK(cudaEventRecord(to));
+    CHECK(cudaEventSynchronize(to));
+    CHECK(cudaEventElapsedTime(&ms, from, to));
+    CHECK(cudaEventDestroy(from));
+    CHECK(cudaEventDestroy(to));
+    return ms / times;
 }
 
-// Milliseconds of a call, back to back for at least `least` of them, after as long a start: what ran before leaves the GPU another power and clock.
+// The same for at least `least` of them, after as long a start: what ran before leaves the GPU another power and clock.
 static inline double milliseconds(const auto &call, double least) {
-    cudaEvent_t at[2];
-    for (cudaEvent_t &event : at)
-        CHECK(cudaEventCreate(&event));
     call();
-    const double once = loop(at, 1, call);
+    const double once = mean_ms(1, call);
     const int times = once < least ? (int)(least / once) + 1 : 1;
-    loop(at, times, call);
-    const double ms = loop(at, times, call) / times;
-    for (cudaEvent_t &event : at)
-        CHECK(cudaEventDestroy(event));
-    return ms;
+    mean_ms(times, call);
+    return mean_ms(times, call);
 }

@@ -2,11 +2,10 @@
 // medians of rounds in which all take turns, each round beginning with another one. Then some back to back, when their power
 // has settled.
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <cublas_v2.h>
-#include <cuda_runtime.h>
 #include <vector>
+#include "fp64_study.cuh"
 
 typedef int kernel_init(void);
 typedef int kernel_run(const double *, const double *, double *, double *, int, int, int, int, int);
@@ -37,15 +36,12 @@ void fp64_tiles_add(const char *name, kernel_init *init, kernel_run *run)
 }
 
 static cublasHandle_t blas;
-static double *a, *b, *c, *reference, *partial;
+static double *a, *b, *c, *wanted, *partial;
 
-__global__ void fill(double *p, long long count, unsigned long long seed)
+__global__ void fill_all(double *p, long long count, unsigned long long seed)
 {
-    for (long long i = blockIdx.x * (long long)THREADS + threadIdx.x; i < count; i += gridDim.x * (long long)THREADS) {
-        unsigned long long x = ((unsigned long long)i + seed) * 0x9e3779b97f4a7c15ull;
-        x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-        p[i] = (double)(x >> 32) / 2147483648.0 - 1;
-    }
+    for (long long i = blockIdx.x * (long long)THREADS + threadIdx.x; i < count; i += gridDim.x * (long long)THREADS)
+        p[i] = 2 * unit((unsigned long long)i + seed) - 1;
 }
 
 __global__ void differ(const double *x, const double *y, long long count, unsigned *different)
@@ -67,22 +63,9 @@ static int call(const method &x, const product &p, double *to)
 }
 
 // Microseconds of a call, back to back for so long as `expected` microseconds say.
-static double timed(const method &x, const product &p, double milliseconds, double expected)
+static double timed(const method &x, const product &p, double ms, double expected)
 {
-    const int times = std::max(1, (int)(milliseconds * 1000 / expected));
-    cudaEvent_t begin, end;
-    cudaEventCreate(&begin);
-    cudaEventCreate(&end);
-    cudaEventRecord(begin);
-    for (int i = 0; i < times; i++)
-        call(x, p, c);
-    cudaEventRecord(end);
-    cudaEventSynchronize(end);
-    float took = 0;
-    cudaEventElapsedTime(&took, begin, end);
-    cudaEventDestroy(begin);
-    cudaEventDestroy(end);
-    return took * 1000 / times;
+    return 1000 * mean_ms(std::max(1, (int)(ms * 1000 / expected)), [&] { call(x, p, c); });
 }
 
 // Elements that are not cuBLAS' bits.
@@ -90,12 +73,12 @@ static unsigned unequal(const method &x, const product &p, unsigned *different)
 {
     unsigned count = 0;
     const long long size = (long long)p.m * p.n;
-    call(methods()[0], p, reference);
+    call(methods()[0], p, wanted);
     cudaMemset(c, 0xff, (size_t)size * sizeof *c);
     if (call(x, p, c) != 1)
         return 0; // slices
     cudaMemset(different, 0, sizeof *different);
-    differ<<<BLOCKS, THREADS>>>(c, reference, size, different);
+    differ<<<BLOCKS, THREADS>>>(c, wanted, size, different);
     cudaMemcpy(&count, different, sizeof count, cudaMemcpyDeviceToHost);
     return count;
 }
@@ -150,11 +133,11 @@ int main(void)
                                   {32, 100000, 32}, {100000, 6, 64},  {1000000, 8, 8}, {2048, 2048, 2}};
     cublasCreate(&blas);
     unsigned *different;
-    for (double **p : {&a, &b, &c, &reference, &partial})
+    for (double **p : {&a, &b, &c, &wanted, &partial})
         cudaMalloc((void **)p, ELEMENTS * sizeof(double));
     cudaMalloc((void **)&different, sizeof *different);
-    fill<<<BLOCKS, THREADS>>>(a, ELEMENTS, 1);
-    fill<<<BLOCKS, THREADS>>>(b, ELEMENTS, 1234567);
+    fill_all<<<BLOCKS, THREADS>>>(a, ELEMENTS, 1);
+    fill_all<<<BLOCKS, THREADS>>>(b, ELEMENTS, 1234567);
     std::sort(methods().begin() + 1, methods().end(), [](const method &x, const method &y) { return strcmp(x.name, y.name) < 0; });
     printf("m\tn\tk\tform\tcublas us");
     for (const method &x : methods()) {

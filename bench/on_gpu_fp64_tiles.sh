@@ -34,7 +34,7 @@ if [ $# -gt 0 ]; then
     tile "$1" old- 32 32 16 16 16 4 6 &
 fi
 wait
-nvcc -std=c++17 -O2 -arch=sm_90a -o "$work/tiles" bench/fp64_tiles.cu "$work"/*.o -lcublas
+nvcc -std=c++20 -O2 -arch=sm_90a -o "$work/tiles" bench/fp64_tiles.cu "$work"/*.o -lcublas
 state() { nvidia-smi --query-gpu=name,temperature.gpu,clocks.sm,power.draw --format=csv,noheader | sed "s/^/# $1: /"; }
 state before
 "$work/tiles"
