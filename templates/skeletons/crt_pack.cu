@@ -172,6 +172,20 @@ HT_DEVICE int last_bit(unsigned smem, int row, int pair)
     return last;
 }
 
+// What correctly rounded results ask for of a row's segment: its sum of magnitudes and its last bit, of the lanes' shares.
+HT_DEVICE void store_sums(const ht_crt_pack_args &g, const pack_tile &t, bool stores, int segment, int row, int most, unsigned ones,
+                          int last)
+{
+    for (int lanes = 1; lanes < LANES; lanes *= 2) {
+        ones += (unsigned)ht_shfl_xor((int)ones, lanes);
+        last = smaller(last, ht_shfl_xor(last, lanes));
+    }
+    last = most == CRT_NONFINITE_BINADE ? 0 : last; // below all others
+    if (stores)
+        ht_stg_i64((long long *)(void *)g.measured + segment_at(g, t.entry, segments_of(g) + segment, t.row0 + row),
+                   (long long)last << 32 | (long long)(most == -1075 ? 0 : ones));
+}
+
 // 16 lanes have a row's segment. NORMS: what correctly rounded results ask for, too.
 template <bool NORMS>
 HT_DEVICE void measure_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem)
@@ -221,16 +235,8 @@ HT_DEVICE void measure_tile(const ht_crt_pack_args &g, const pack_tile &t, unsig
     const int segment = t.k0 / CRT_SEGMENT + part;
     if (lane == 0 && left > 0)
         ht_stg_i64((long long *)(void *)g.measured + segment_at(g, t.entry, segment, t.row0 + row), (long long)measured);
-    if (!NORMS)
-        return;
-    for (int lanes = 1; lanes < LANES; lanes *= 2) {
-        ones += (unsigned)ht_shfl_xor((int)ones, lanes);
-        last = smaller(last, ht_shfl_xor(last, lanes));
-    }
-    last = most == CRT_NONFINITE_BINADE ? 0 : last; // below all others
-    if (lane == 0 && left > 0)
-        ht_stg_i64((long long *)(void *)g.measured + segment_at(g, t.entry, segments_of(g) + segment, t.row0 + row),
-                   (long long)last << 32 | (long long)(most == -1075 ? 0 : ones));
+    if (NORMS)
+        store_sums(g, t, lane == 0 && left > 0, segment, row, most, ones, last);
 }
 
 // ---- norms
@@ -530,16 +536,17 @@ static unsigned blocks_of(crt_pack_pair *p, int pieces)
     return most;
 }
 
-// Measures, and where norms are asked for those.
+// Measures, and where norms are asked for those. FEWER: a template's argument, or nvcc asks for kernels that it then leaves out.
+template <bool FEWER>
 static int measure_all(crt_pack_pair *p, int pieces, unsigned batch, void *stream)
 {
     const unsigned blocks = blocks_of(p, pieces);
     const int rows = p->operand[0].rows > p->operand[1].rows ? p->operand[0].rows : p->operand[1].rows;
-    if constexpr (CRT_HAS_FEWER) {
+    if constexpr (FEWER) {
         if (p->operand[0].norms) {
-            const int code = ht_launch_dependent(pack<true, false, true>, blocks, 1, batch, PACK_THREADS, TILE_BYTES, stream, *p);
+            const int code = ht_launch_dependent(pack<true, false, FEWER>, blocks, 1, batch, PACK_THREADS, TILE_BYTES, stream, *p);
             return code != 0 ? code
-                             : ht_launch_dependent(norms<true>, (unsigned)((rows + NORM_THREADS - 1) / NORM_THREADS), 1, batch,
+                             : ht_launch_dependent(norms<FEWER>, (unsigned)((rows + NORM_THREADS - 1) / NORM_THREADS), 1, batch,
                                                    NORM_THREADS, 0, stream, *p);
         }
     }
@@ -561,7 +568,7 @@ static int launch(const ht_crt_pack_args *operands, int count, void *stream)
         code = ht_launch_together(pack<true, true>, blocks, batch, PACK_THREADS, TILE_BYTES, stream, p, together);
     } else {
         if (g.k_first == 0)
-            code = measure_all(&p, pieces, batch, stream);
+            code = measure_all<CRT_HAS_FEWER>(&p, pieces, batch, stream);
         const unsigned blocks = blocks_of(&p, own);
         code = code != 0 ? code : ht_launch_dependent(pack<false, true>, blocks, 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
     }
@@ -570,11 +577,17 @@ static int launch(const ht_crt_pack_args *operands, int count, void *stream)
     return ht_launch_dependent(verdict, 1, 1, batch, VERDICT_THREADS, VERDICT_BYTES, stream, p);
 }
 
-static int init(void)
+template <bool FEWER>
+static int prefer_smem(void)
 {
     int code = ht_prefer_smem(pack<true, true>, TILE_BYTES);
     code = code != 0 ? code : ht_prefer_smem(pack<true, false>, TILE_BYTES);
-    if constexpr (CRT_HAS_FEWER)
-        code = code != 0 ? code : ht_prefer_smem(pack<true, false, true>, TILE_BYTES);
+    if constexpr (FEWER)
+        code = code != 0 ? code : ht_prefer_smem(pack<true, false, FEWER>, TILE_BYTES);
     return code != 0 ? code : ht_prefer_smem(pack<false, true>, TILE_BYTES);
+}
+
+static int init(void)
+{
+    return prefer_smem<CRT_HAS_FEWER>();
 }
