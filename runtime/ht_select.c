@@ -76,10 +76,12 @@ bool ht_has_check(const halftone *h, const struct ht_scheme_desc *s) {
     return checks_data(h->set, s, h->asked->is_auto) && !goes_untested(h, s);
 }
 
-/* ns that the certificate adds: a launch for what fails, or where the product does that about as much, for code that each call
- * fetches anew (2 to 3 us at 1024 on an H100, where a launch is 3). */
+/* ns that the certificate adds: a launch for what fails, before it one for blocks with many such results where the plan has that, or
+ * where the product does all of it about a launch, for code that each call fetches anew (2 to 3 us at 1024 on an H100, where a launch
+ * is 3). What the launches compute is the data's. */
 static int64_t fallback_ns(const halftone *h, const struct plan *p) {
-    return p->checked ? h->set->launch_ns : 0;
+    const int launches = p->before_fallback != NO_KERNEL ? 2 : 1;
+    return p->checked ? launches * (int64_t)h->set->launch_ns : 0;
 }
 
 /* Whether the first scheme with the certificate, as p has it, is what `auto` runs, rather than the fallback alone. */
@@ -101,6 +103,7 @@ static struct ht_choice select_kernel(const halftone *h, int forced, int64_t m, 
         forced != NO_KERNEL ? ht_pick_splits(h->set, forced, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES)
                             : ht_pick(h->set, p->scheme->name, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES);
     const struct ht_scheme_desc *fallback = fallback_scheme(h->set);
+    p->fallback = p->before_fallback = NO_KERNEL;
     p->fma_only = k <= p->scheme->simt_k_max;
     if (!checks_data(h->set, p->scheme, p->is_auto))
         return choice;
@@ -114,7 +117,7 @@ static struct ht_choice select_kernel(const halftone *h, int forced, int64_t m, 
     if (!p->is_auto || checks_shape(h, forced, p, &choice, &unpacked, m, n, k, batch))
         return choice;
     p->checked = false;
-    p->fallback = NO_KERNEL;
+    p->fallback = p->before_fallback = NO_KERNEL;
     p->scheme = fallback;
     return unpacked;
 }
@@ -139,7 +142,6 @@ static struct ht_accuracy_candidate auto_candidate(const halftone *h, int64_t m,
     memset(&p, 0, sizeof p);
     p.scheme = ht_find_scheme(h->set, ht_auto_scheme(h->set));
     p.is_auto = true;
-    p.fallback = NO_KERNEL;
     if (p.scheme == NULL || fallback == NULL)
         return c;
     const struct ht_choice choice = select_kernel(h, NO_KERNEL, m, n, k, batch, &p);
@@ -210,7 +212,7 @@ static void list_steps(const halftone *h, const struct plan_key *key, struct pla
         ht_add_step(p, STEP_REDUCE, NO_KERNEL)->needs[WS_PARTIALS] = round_up(partials, WS_ALIGNMENT);
     if (!p->checked)
         return;
-    if (p->fallback != NO_KERNEL && p->before_fallback != NO_KERNEL)
+    if (p->before_fallback != NO_KERNEL)
         ht_add_step(p, STEP_FALLBACK, p->before_fallback);
     if (p->fallback != NO_KERNEL)
         ht_add_step(p, STEP_FALLBACK, p->fallback);
@@ -225,7 +227,6 @@ static int make_plan(halftone *h, const struct plan_key *key, struct plan *p) {
     int code = ht_scheme_of_call(h, m, n, k, batch, &p->scheme, &p->is_auto);
     if (code != HALFTONE_OK)
         return code;
-    p->fallback = NO_KERNEL;
     const struct ht_choice choice = select_kernel(h, h->forced_kernel, m, n, k, batch, p);
     if (choice.kernel < 0)
         return ht_fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library%s",
