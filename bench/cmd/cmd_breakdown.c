@@ -16,9 +16,9 @@
 #include "measure/in_loop.h"
 
 enum { ROUNDS = 5, BLOCKS_MOST = 24, SIZES_MOST = 16 };
-enum { PACKS = 1, SUMS = 2, MULTIPLIES = 4, TESTS = 8, FALLS_BACK = 16, COPIES = 64 };
+enum { PACKS = 1, SUMS = 2, MULTIPLIES = 4, TESTS = 8, FALLS_BACK = 16, BLOCKS = 32, COPIES = 64 };
 enum { APART = 128, WITHIN = 256, AS_WELL = 512 }; /* in turns; the first half of such calls; the second, which comes with the row before */
-enum { CHECK = SUMS | TESTS | FALLS_BACK };
+enum { CHECK = SUMS | TESTS | FALLS_BACK | BLOCKS };
 enum { APART_CALLS = 32 }; /* of packing, then as many of the product */
 
 static const struct {
@@ -30,6 +30,7 @@ static const struct {
     {"product", MULTIPLIES},
     {"product that tests", MULTIPLIES | TESTS},
     {"product that tests, fallback", MULTIPLIES | TESTS | FALLS_BACK},
+    {"product that tests, blocks with many, fallback", MULTIPLIES | TESTS | BLOCKS | FALLS_BACK},
     {"packing, product", PACKS | MULTIPLIES},
     {"packing, product: 32 and 32", PACKS | MULTIPLIES | APART},
     {"packing within such calls", PACKS | WITHIN},
@@ -40,6 +41,7 @@ static const struct {
     {"packing that adds up, product", PACKS | SUMS | MULTIPLIES},
     {"packing that adds up, product that tests", PACKS | SUMS | MULTIPLIES | TESTS},
     {"packing that adds up, product that tests, fallback", PACKS | SUMS | MULTIPLIES | TESTS | FALLS_BACK},
+    {"packing that adds up, product that tests, blocks with many, fallback", PACKS | SUMS | MULTIPLIES | TESTS | BLOCKS | FALLS_BACK},
 };
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
@@ -48,6 +50,7 @@ struct job {
     const struct ht_scheme_desc *scheme;
     struct ht_choice choice;
     int fallback, parts;
+    int is_inside, blocks_first; /* as auto has it at this size: the product falls back itself; the kernel of blocks with many, -1: none */
     int checks; /* rows with the certificate, auto's of this scheme */
     const struct family *family;
     struct device_info *facts; /* NULL: no driver that copies */
@@ -143,12 +146,15 @@ static int open_scheme(struct job *j, const char *scheme, int plain, struct cli_
 
 static int open_job(struct job *j, int64_t n, struct cli_error *f) {
     j->choice = ht_pick(j->set, j->scheme->name, n, n, n, 1, HT_PARTIAL_LIMIT_BYTES);
+    j->is_inside = ht_fallback_in_kernel(j->set, &j->choice, n, n, n, 1);
+    j->blocks_first = j->checks && !j->is_inside ? ht_pick_blocks(j->set, j->set->auto_fallback, &j->choice, n, n, n, 1) : -1;
     j->copy = j->facts != NULL ? room(j, 8 * n * n, f) : NULL;
     if ((j->facts != NULL && j->copy == NULL) || open_operand(j, 1, n, f) != 0 || open_operand(j, 0, n, f) != 0 || open_product(j, n, f) != 0)
         return -1;
     const struct ht_kernel_desc *kernel = j->set->kernel;
-    int (*const init[])(void) = {j->scheme->pack_init, kernel[j->choice.kernel].init, j->checks ? kernel[j->fallback].init : NULL};
-    for (int i = 0; i < 3 && init[i] != NULL; i++)
+    int (*const init[])(void) = {j->scheme->pack_init, kernel[j->choice.kernel].init, j->checks ? kernel[j->fallback].init : NULL,
+                                 j->blocks_first >= 0 ? kernel[j->blocks_first].init : NULL};
+    for (int i = 0; i < 4 && init[i] != NULL; i++)
         if (session_device_check(ht_dev_check(init[i]()), "kernel", f) != 0)
             return -1;
     return 0;
@@ -175,6 +181,9 @@ static int launch(const struct job *j, int parts, struct cli_error *f) {
         pack[i].row_sums = NULL;
     if (!(parts & TESTS))
         gemm.failed = NULL;
+    gemm.fallback_in_kernel = parts & FALLS_BACK && j->is_inside;
+    if (gemm.fallback_in_kernel)
+        gemm.failed_count = pack[0].failed_count = NULL; /* nobody reads the list */
     gemm.a_any_flag = j->pack[0].any_flag;
     gemm.b_any_flag = j->pack[1].any_flag;
     struct ht_gemm_args fallback = gemm;
@@ -187,7 +196,9 @@ static int launch(const struct job *j, int parts, struct cli_error *f) {
         code = j->set->kernel[j->choice.kernel].launch(&gemm, NULL);
     if (code == 0 && parts & MULTIPLIES && gemm.splits > 1)
         code = (j->scheme->reduce != NULL ? j->scheme->reduce : j->set->reduce)(&gemm, NULL);
-    if (code == 0 && parts & FALLS_BACK)
+    if (code == 0 && parts & BLOCKS)
+        code = j->set->kernel[j->blocks_first].launch(&fallback, NULL);
+    if (code == 0 && parts & FALLS_BACK && !j->is_inside)
         code = j->set->kernel[j->fallback].launch(&fallback, NULL);
     return session_device_check(ht_dev_check(code), "launch", f);
 }
@@ -214,12 +225,15 @@ static int compare(const void *a, const void *b) {
 
 /* A set's kernels need not be able to do all of it. */
 static int is_possible(const struct job *j, int parts) {
-    return (!(parts & COPIES) || j->facts != NULL) && (!(parts & CHECK) || j->checks);
+    return (!(parts & COPIES) || j->facts != NULL) && (!(parts & CHECK) || j->checks) && (!(parts & BLOCKS) || j->blocks_first >= 0);
 }
 
-static const char *title(int row) {
-    const int parts = rows[row].parts, checks = PACKS | SUMS | MULTIPLIES | TESTS;
-    return parts == (checks | FALLS_BACK) ? ": auto" : "";
+/* Who falls back, and which row is all that auto does at this size. */
+static const char *title(const struct job *j, int parts) {
+    const int whole = PACKS | SUMS | MULTIPLIES | TESTS | FALLS_BACK | (j->blocks_first >= 0 ? BLOCKS : 0);
+    if (parts & FALLS_BACK && j->is_inside)
+        return parts == whole ? " inside: auto" : " inside";
+    return parts == whole ? ": auto" : "";
 }
 
 /* A row in every round, microseconds a call; of whole calls also the clock and the power that were read last. */
@@ -268,7 +282,7 @@ static int measure(struct job *j, const struct timing_plan *plan, int64_t n, str
             continue;
         double *us = row[i].us;
         qsort(us, (size_t)rounds, sizeof us[0], compare);
-        printf("%lld\t%s%s\t%.2f\t%.2f\t%.2f\t%.0f\t%.0f\n", (long long)n, rows[i].name, title(i), us[rounds / 2], us[0],
+        printf("%lld\t%s%s\t%.2f\t%.2f\t%.2f\t%.0f\t%.0f\n", (long long)n, rows[i].name, title(j, rows[i].parts), us[rounds / 2], us[0],
                us[rounds - 1], row[i].last.clock_mhz, row[i].last.power_watts);
     }
     fflush(stdout);
@@ -328,11 +342,13 @@ const struct command cmd_breakdown = {
     "Usage: halftone breakdown [--sizes 1024,...] [--scheme N] [--plain] [--family F] [--seconds S]\n\n"
     "Times packing and product of a scheme on square matrices: each alone, together, in turns of 32 and 32, and both within a\n"
     "loop of calls, by events between them; also with the driver's copy of A and B in the place of packing. Of f16x3 the\n"
-    "certificate of auto as well: packing adds up what splitting loses of each row, the product tests its results, and a launch\n"
-    "behind it computes those that fail again (fallback); the line of all of it says auto. In the simulator times mean nothing.\n\n"
+    "certificate of auto as well: packing adds up what splitting loses of each row, the product tests its results, and those that fail\n"
+    "are computed again (fallback): by the product itself (inside), or by a launch behind it, on Hopper, in large products, after\n"
+    "one for blocks of C with many of them (blocks with many); the line of all of it says auto. In the simulator times mean\n"
+    "nothing.\n\n"
     "  --sizes LIST   default 1024,2048,4096,8192\n"
     "  --scheme N     default f16x3, the one that auto checks\n"
     "  --plain        without the certificate\n"
     "  --family F     of inputs, as halftone report has them (default uniform); dscaled fails the certificate everywhere\n"
-    "  --seconds S    per measurement, after a warm-up (default 0.05); up to fifteen measurements of five rounds for each size\n",
+    "  --seconds S    per measurement, after a warm-up (default 0.05); up to seventeen measurements of five rounds for each size\n",
     run, 1};

@@ -60,6 +60,31 @@ def test_parts_of_a_call_are_timed_one_by_one():
         assert run.returncode != 0 and run.stdout == "" and f"no scheme '{scheme}' that packs" in run.stderr
 
 
+def with_launches_of(ns, folder):
+    """The h200 set's command, whose model has launches of so many ns."""
+    objects = [ROOT / "out/obj" / source.relative_to(ROOT).with_suffix(".o") for source in [*(ROOT / "bench").glob("*/*.c"), ROOT / "dropin/run.c"]]
+    objects += [ROOT / f"out/obj/bench/{name}-sim.o" for name in ("profile/profile_kernels", "apps/app_kernels")]
+    table, count = re.subn(r"(\n    \d+, \d+, \d+, )3000, ", rf"\g<1>{ns}, ", (ROOT / "out/h200/dispatch.c").read_text())
+    assert count > 0
+    (folder / "dispatch.c").write_text(table)
+    subprocess.run(["gcc", "-c", f"-I{ROOT / 'runtime'}", "-o", folder / "dispatch.o", folder / "dispatch.c"], check=True)
+    subprocess.run(["g++", "-o", folder / "halftone-sim", folder / "dispatch.o", *objects, ROOT / "out/h200/libhalftone-sim.a",
+                    "-ldl", "-lpthread", "-lm"], check=True)
+    return folder / "halftone-sim"
+
+
+def test_the_line_of_auto_has_the_launches_of_auto(tmp_path):
+    """Who computes what fails: the product itself, or launches behind it, which are few beside the call where they are short."""
+    for command, names in ((ROOT / "out/h200/halftone-sim", ["fallback inside"]),
+                           (with_launches_of(1, tmp_path), ["fallback", "blocks with many, fallback"])):
+        run = subprocess.run([command, "breakdown", "--sizes", "192", "--family", "dscaled"], capture_output=True, text=True, check=True)
+        table = [line.split("\t")[1] for line in run.stdout.splitlines() if line.startswith("192\t")]
+        tests = "product that tests, "
+        assert [t for t in table if t.startswith(tests)] == [tests + name for name in names]
+        assert [t for t in table if "auto" in t] == [f"packing that adds up, {tests}{names[-1]}: auto"]
+        assert len(table) == 10 + 2 * len(names)
+
+
 def test_contract_and_report_measure_the_same(tmp_path):
     halftone("contract", "--scheme", "egemm", "--families", "normal,inf", "--n", "64", "--k", "64", "--out", tmp_path / "c.tsv")
     halftone("report", "--schemes", "egemm", "--families", "normal,inf", "--sizes", "64", "--out", tmp_path)
