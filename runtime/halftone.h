@@ -350,7 +350,7 @@ int halftone_last_site(const halftone *handle);
  * HALFTONE_RECOMPUTE_NOTHING: the same choice between f16x3 and bf16x6u by shape, without the test, for data that are known or for a time
  * that the data may not change. Then f16x3's own bound holds for elements down to 2^-16 of the largest in their row of A or column of B; a smaller one is
  * off by up to 2^-40 of that largest, and a row of A or column of B with NaN or Inf makes its row or column of C NaN.
- * Operands must be packed and multiplied under one of the two; named schemes and other accuracies are not concerned. */
+ * What was packed under one serves the other; named schemes and other accuracies are not concerned. */
 enum halftone_recompute { HALFTONE_RECOMPUTE_ALL, HALFTONE_RECOMPUTE_NOTHING };
 int halftone_set_recompute(halftone *handle, int what);
 

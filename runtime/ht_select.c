@@ -73,7 +73,7 @@ static bool goes_untested(const halftone *h, const struct ht_scheme_desc *s) {
 }
 
 bool ht_has_check(const halftone *h, const struct ht_scheme_desc *s) {
-    return checks_data(h->set, s, h->asked->is_auto) && !goes_untested(h, s);
+    return checks_data(h->set, s, h->asked->is_auto);
 }
 
 /* ns that the certificate adds: a launch for what fails, before it one for blocks with many such results where the plan has that, or

@@ -276,13 +276,17 @@ static void check_packed(const struct product *p, const float *want) {
     check_code(halftone_packed_bytes(handle, 'A', p->m, p->k, 1, &a_bytes), "bytes of A");
     check_code(halftone_packed_bytes(handle, 'B', p->n, p->k, 1, &b_bytes), "bytes of B");
     void *a = device_bytes(a_bytes), *b = device_bytes(b_bytes);
-    for (int together = 0; together < 2; together++) {
+    int tests = 0;
+    check_code(halftone_get_recompute(handle, &tests), "recompute");
+    for (int together = 0; together < 2; together++) { /* packed under one setting of what is tested, they serve under the other */
+        check_code(halftone_set_recompute(handle, together ? 1 - tests : tests), "recompute");
         if (together) {
             check_code(halftone_pack_ab(handle, 'N', 'N', p->m, p->n, p->k, p->da, p->m, p->db, p->k, a, b), "pack A, B");
         } else {
             check_code(halftone_pack_a(handle, 'N', p->m, p->k, p->da, p->m, a), "pack A");
             check_code(halftone_pack_b(handle, 'N', p->k, p->n, p->db, p->k, b), "pack B");
         }
+        check_code(halftone_set_recompute(handle, tests), "recompute");
         upload(p->dc, p->old, p->m * p->n);
         check_code(halftone_sgemm_packed(handle, p->m, p->n, p->k, &p->alpha, a, b, &p->beta, p->dc, p->m), "packed");
         c_down(p);
@@ -618,8 +622,9 @@ static void bits_do_not_depend_on_the_way(void **state) {
     if (long_k == 0)
         skip();
     const int64_t ks[] = {long_k + 64, 70}; /* f16x3 and its fallback; bf16x6u alone */
-    for (int i = 0; i < 2; i++) {
-        struct product p = mixed(130, 68, ks[i]);
+    for (int i = 0; i < 4; i++) {
+        struct product p = mixed(130, 68, ks[i / 2]);
+        check_code(halftone_set_recompute(handle, i % 2 == 0 ? HALFTONE_RECOMPUTE_ALL : HALFTONE_RECOMPUTE_NOTHING), "recompute");
         p.alpha = 1.5f;
         p.beta = -0.5f;
         float *want = copy_of(&p, run_scheme(&p, "auto"));
@@ -631,6 +636,7 @@ static void bits_do_not_depend_on_the_way(void **state) {
         free(want);
         product_free(&p);
     }
+    check_code(halftone_set_recompute(handle, HALFTONE_RECOMPUTE_ALL), "recompute all");
 }
 
 /* ---- questions */
