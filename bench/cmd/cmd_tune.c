@@ -14,7 +14,7 @@
 #include "../../runtime/ht_cost.h"
 #include "../../runtime/ht_pick.h"
 
-enum { HEAD_BYTES = 900, FILL_BYTES = 1 << 22, NO_PARTS = -1 };
+enum { HEAD_BYTES = 1800, FILL_BYTES = 1 << 22, NO_PARTS = -1 };
 
 struct tuning {
     struct session session;
@@ -400,16 +400,43 @@ static int predict(struct tuning *t, struct tune_row *r, struct cli_error *f) {
     return 0;
 }
 
+/* The half of the set that a row is of: a table may be FP32's and FP64's, joined. Schemes that nobody knows count as FP32's. */
+static void take_half_of(struct tuning *t, const struct tune_row *r) {
+    t->is_fp64 = session_kinds(&t->session, r->scheme) == SESSION_FP64;
+    t->set = t->is_fp64 ? t->session.set->fp64 : t->session.set;
+}
+
 /* Kernels of a table that was measured with earlier names by those that they have in this set. */
 static void take_todays_names(struct tuning *t) {
-    const struct ht_set_desc *set = t->set;
     for (int i = 0; i < t->log.rows; i++) {
         struct tune_row *const r = &t->log.row[i];
-        for (int j = 0; j < set->kernels; j++)
-            if (strcmp(set->kernel[j].scheme, r->scheme) == 0 &&
-                ht_kernel_is_named(set->kernel[j].name, r->scheme, r->kernel))
-                snprintf(r->kernel, sizeof r->kernel, "%s", set->kernel[j].name);
+        take_half_of(t, r);
+        for (int j = 0; j < t->set->kernels; j++)
+            if (strcmp(t->set->kernel[j].scheme, r->scheme) == 0 &&
+                ht_kernel_is_named(t->set->kernel[j].name, r->scheme, r->kernel))
+                snprintf(r->kernel, sizeof r->kernel, "%s", t->set->kernel[j].name);
     }
+}
+
+/* What the table says of the rows of each half; of an empty one nothing. */
+static int print_halves(struct tuning *t, struct cli_error *f) {
+    struct tune_log half = t->log;
+    int status = 0;
+    half.row = malloc(((size_t)t->log.rows + 1) * sizeof *half.row);
+    if (half.row == NULL)
+        return cli_error_memory(f, (double)t->log.rows * (double)sizeof *half.row, "a summary");
+    for (int is_fp64 = 0; is_fp64 < 2 && status == 0; is_fp64++) {
+        half.rows = 0;
+        for (int i = 0; i < t->log.rows; i++) {
+            take_half_of(t, &t->log.row[i]);
+            if (t->is_fp64 == is_fp64)
+                half.row[half.rows++] = t->log.row[i];
+        }
+        if (half.rows > 0)
+            status = print_summary(is_fp64 ? t->session.set->fp64 : t->session.set, &half, f);
+    }
+    free(half.row);
+    return status;
 }
 
 /* The picks and predictions of this set's model for the times of another run. A row whose kernel would now have another
@@ -418,13 +445,10 @@ static int run_again(struct tuning *t, const char *table, const char *html, stru
     int kept = 0, lost = 0, lost_picks = 0, variants = 0;
     if (tune_read(&t->log, table, t->head, sizeof t->head, f) != 0)
         return -1;
-    if (choose_set(t, t->log.rows > 0 && session_kinds(&t->session, t->log.row[0].scheme) == SESSION_FP64, NULL, f) != 0) {
-        tune_close(&t->log);
-        return -1;
-    }
     take_todays_names(t);
     for (int i = 0; i < t->log.rows; i++) {
         struct tune_row r = t->log.row[i];
+        take_half_of(t, &r);
         if (predict(t, &r, f) != 0)
             return -1;
         if (r.splits == t->log.row[i].splits) {
@@ -441,7 +465,7 @@ static int run_again(struct tuning *t, const char *table, const char *html, stru
            "be split "
            "otherwise: %d of %d times, %d of them of a pick, and %d of ablation variants\n",
            t->head, lost, kept + lost, lost_picks, variants);
-    int status = print_summary(t->set, &t->log, f);
+    int status = print_halves(t, f);
     if (status == 0 && html != NULL)
         status = write_page(&t->log, t->head, html, f);
     tune_close(&t->log);
@@ -511,6 +535,6 @@ const struct command cmd_tune = {
     "  --seconds S    per measurement, after a warm-up (default 0.05)\n"
     "  --budget S     stops before the measurement that would begin after S seconds\n"
     "  --html FILE    a page: measured against predicted, loss for every shape; needs python3\n"
-    "  --again TSV    measures nothing: what this set picks and predicts, held against the times of a table; "
-    "no --out\n",
+    "  --again TSV    measures nothing: what this set picks and predicts, held against the times of a table,\n"
+    "                 FP32's, FP64's or both joined; no --out\n",
     run, 0};

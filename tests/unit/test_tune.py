@@ -250,6 +250,19 @@ def test_fp64_kernels_are_timed_like_others(table64, shapes, tmp_path):
     assert "0 measurements" in run.stdout and not rows(tmp_path / "t.tsv")
 
 
+def test_again_reads_both_halves_of_a_joined_table(table, table64, tmp_path):
+    """In either order as each by itself: no row is lost for the other half's sake, and the page has both."""
+    def said(*tables):
+        (tmp_path / "t.tsv").write_text("".join(t.read_text() for t in tables))
+        lines = tune("--again", tmp_path / "t.tsv", "--html", tmp_path / "t.html").stdout.splitlines()
+        counts = re.search(r"otherwise: (\d+) of (\d+) times, (\d+) of them of a pick, and (\d+) of", "\n".join(lines)).groups()
+        assert all(s in (tmp_path / "t.html").read_text() for t in tables for s in {r["scheme"] for r in rows(t)})
+        return [int(c) for c in counts], [l for l in lines if not l.startswith("#")]
+    (one, single), (other, double) = said(table), said(table64)
+    for tables in (table, table64), (table64, table):
+        assert said(*tables) == ([a + b for a, b in zip(one, other)], single + double)
+
+
 @pytest.mark.parametrize("args, words", [
     (["--schemes", "native64,f16x3"], ["FP32's and FP64's together"]), (["--fp64", "--schemes", "half"], ["FP32's and FP64's together"]),
     (["--fp64", "--splits"], ["--splits", "leave it out"]), (["--fp64", "--schemes", "auto"], ["auto is no scheme"]),
