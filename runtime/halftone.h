@@ -540,7 +540,7 @@ struct halftone_plan {
 int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,
                    struct halftone_plan *plan);
 
-/* Workspace of the same call; with a shared (stride 0) or packed operand it needs less. */
+/* Workspace of the same call; with a shared (stride 0) or packed operand it needs less, or, where a limit cuts the call, what fits the limit. */
 int halftone_workspace_bytes(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                              int64_t batch, size_t *bytes);
 

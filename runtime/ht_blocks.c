@@ -50,6 +50,39 @@ static bool fits(const halftone *h, const struct plan *p) {
     return h->workspace_limit == 0 || p->bytes <= h->workspace_limit;
 }
 
+/* The plan of so much of a call as one of its own, which blocks are. */
+static int plan_part(halftone *h, const struct plan_key *whole, int64_t m, int64_t n, int64_t batch, ht_planner *make, struct plan *p) {
+    struct plan_key part = *whole;
+    part.m = m;
+    part.n = n;
+    part.batch = batch;
+    part.a_entries = least_of(whole->a_entries, batch);
+    part.b_entries = least_of(whole->b_entries, batch);
+    return ht_plan_within_limit(h, &part, make, p);
+}
+
+/* Blocks have plans of their own, and so has what is left at the ends, which may run another scheme or pack more of k at once: all of them
+ * must do with the workspace that p names. A block that would be cut again is cut so at once. */
+static int settle_blocks(halftone *h, const struct plan_key *whole, ht_planner *make, struct plan_key *block, struct plan *p) {
+    int code = plan_part(h, whole, block->m, block->n, block->batch, make, p);
+    while (code == HALFTONE_OK && p->blocks > 1) {
+        block->m = p->block_m;
+        block->n = p->block_n;
+        block->batch = p->block_batch;
+        code = plan_part(h, whole, block->m, block->n, block->batch, make, p);
+    }
+    const int64_t m[] = {block->m, whole->m % block->m}, n[] = {block->n, whole->n % block->n},
+                  batch[] = {block->batch, whole->batch % block->batch};
+    for (int i = 1; i < 8 && code == HALFTONE_OK; i++) {
+        struct plan end;
+        if (m[i & 1] == 0 || n[i >> 1 & 1] == 0 || batch[i >> 2] == 0)
+            continue;
+        code = plan_part(h, whole, m[i & 1], n[i >> 1 & 1], batch[i >> 2], make, &end);
+        p->bytes = code == HALFTONE_OK && end.bytes > p->bytes ? end.bytes : p->bytes;
+    }
+    return code;
+}
+
 /* Times of all blocks together. */
 static void count_blocks(const struct plan_key *whole, const struct plan_key *block, struct plan *p) {
     p->block_m = block->m;
@@ -79,6 +112,8 @@ int ht_plan_within_limit(halftone *h, const struct plan_key *key, ht_planner *ma
     if (code == HALFTONE_OK && !fits(h, p))
         return ht_fail(h, HALFTONE_WORKSPACE, "%lld bytes needed, %lld in the smallest blocks, and the limit is %lld",
                        (long long)whole, (long long)p->bytes, (long long)h->workspace_limit);
+    if (code == HALFTONE_OK && (block.m < key->m || block.n < key->n || block.batch < key->batch))
+        code = settle_blocks(h, key, make, &block, p);
     if (code == HALFTONE_OK)
         count_blocks(key, &block, p);
     return code;

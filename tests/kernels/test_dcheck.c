@@ -662,6 +662,48 @@ static void fp64_keeps_any_limit(void **s) {
     check_code(halftone_set_workspace_limit(handle, 0), "limit");
 }
 
+/* Of a call that a limit cuts, a block or what is left at an end. */
+static const struct plan *plan_part(int64_t m, int64_t n, int64_t k, int64_t batch) {
+    const struct plan *p = NULL;
+    struct gemm_call x = gemm_call_of('N', 'N', m, n, k, batch);
+    x.is_fp64 = true;
+    check_code(ht_plan_call(handle, &x, batch, batch, &p), "a part of a call");
+    return p;
+}
+
+static void check_parts(const int64_t *size, int64_t limit) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    check_code(halftone_set_workspace_limit(handle, (size_t)limit), "limit");
+    check_code(halftone_dquery(handle, 'N', 'N', size[0], size[1], size[2], size[3], &plan), "query");
+    const struct plan whole = *plan_part(size[0], size[1], size[2], size[3]);
+    const int64_t m[] = {whole.block_m, size[0] % whole.block_m}, n[] = {whole.block_n, size[1] % whole.block_n},
+                  batch[] = {whole.block_batch, size[3] % whole.block_batch};
+    assert_true((int64_t)plan.workspace_bytes <= limit && plan.blocks == whole.blocks);
+    for (int i = 0; i < 8; i++) {
+        if (m[i & 1] == 0 || n[i >> 1 & 1] == 0 || batch[i >> 2] == 0)
+            continue;
+        const struct plan *const part = plan_part(m[i & 1], n[i >> 1 & 1], size[2], batch[i >> 2]);
+        assert_true(part->bytes <= (int64_t)plan.workspace_bytes && (i > 0 || part->blocks == 1));
+    }
+}
+
+static void blocks_do_with_what_query_names(void **s) {
+    static const int64_t sizes[][4] = {{7519, 438, 25045, 1}, {716, 7275, 47119, 1}, {47, 1824, 10592, 32}, {902, 2, 25542, 1}, {1, 440, 12859, 1},
+                                       {619, 2736, 24325, 6}};
+    static const char *const accuracies[] = {"fp64", "fp64-exact", "reproducible", "bits=26"};
+    (void)s;
+    for (size_t a = 0; a < sizeof accuracies / sizeof *accuracies; a++) {
+        if (strcmp(accuracies[a], "fp64-exact") == 0 && !has_scheme64("crt20"))
+            continue;
+        check_code(halftone_dset_accuracy(handle, accuracies[a]), accuracies[a]);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            for (int64_t limit = 16 << 20; limit < 512 << 20; limit += limit / 3)
+                check_parts(sizes[i], limit);
+    }
+    check_code(halftone_set_workspace_limit(handle, 0), "limit");
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+}
+
 
 static int setup(void **s) {
     (void)s;
@@ -693,6 +735,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(data_decide_element_by_element), cmocka_unit_test(longer_sums_and_fewer_bits_certify_more),
         cmocka_unit_test(batches_have_counts_of_their_own), cmocka_unit_test(powers_of_two_change_exponents_alone),
         cmocka_unit_test(queries_say_who_certifies), cmocka_unit_test(a_limit_cuts_calls_into_blocks), cmocka_unit_test(fp64_keeps_any_limit),
+        cmocka_unit_test(blocks_do_with_what_query_names),
         cmocka_unit_test(a_limit_cuts_k_and_the_bits_stay), cmocka_unit_test(any_size_fits_in_256_megabytes),
         cmocka_unit_test(packed_operands_give_the_same_bits), cmocka_unit_test(packed_operands_of_other_products_are_refused)};
     const struct choice groups[] = {CHOICE(tests)};
