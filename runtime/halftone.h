@@ -365,7 +365,8 @@ struct halftone_checked {
 int halftone_last_check(halftone *handle, struct halftone_checked *result);
 
 /* For benches and ablations: run this kernel whatever the shape and the scheme set; NULL: choose again. While "auto" is set
- * a kernel of f16x3 has its results tested. A kernel of FP64 products runs where its scheme does, whatever the shape. */
+ * a kernel of f16x3 has its results tested. A kernel of FP64 products runs where its scheme does, whatever the shape, a tile of native64
+ * also where residues leave elements to it; an FP64 product that would leave the kernel out is refused with HALFTONE_NOT_SUPPORTED. */
 int halftone_set_kernel(halftone *handle, const char *name);
 
 /* What the handle is set to. Accuracy: NULL where a scheme was set by name, which `scheme` then is; else give it to

@@ -68,14 +68,19 @@ void ht_add_counts(struct packed_layout *o) {
     o->count_bytes = round_up(ht_mul(ht_mul(o->count_stride, (int64_t)sizeof(int)), o->entries), WS_ALIGNMENT);
 }
 
-/* The kernel for what the counts leave: of those that ask them, which are tiles; k is whole. */
-static struct ht_choice pick_for_rest(const struct ht_set_desc *set, const struct gemm_call *x,
-                                      const struct ht_scheme_desc *native) {
+/* Whether a kernel asks the counts, as tiles of native64 do, and is not another than the one that was set. */
+static bool computes_rest(const halftone *h, int kernel, const struct ht_scheme_desc *native) {
+    const struct ht_kernel_desc *const k = &h->set64->kernel[kernel];
+    return strcmp(k->scheme, native->name) == 0 && (k->family == HT_FAMILY_FP64_MMA_TILE || k->family == HT_FAMILY_FP64_TILE) &&
+           (!ht_is_forced64(h, native) || kernel == h->forced_kernel64);
+}
+
+/* The kernel for what the counts leave; k is whole. */
+static struct ht_choice pick_for_rest(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *native) {
+    const struct ht_set_desc *const set = h->set64;
     struct ht_choice best = {NO_KERNEL, 1, INT64_MAX};
     for (int i = 0; i < set->kernels; i++) {
-        const int family = set->kernel[i].family;
-        if (strcmp(set->kernel[i].scheme, native->name) != 0 ||
-            (family != HT_FAMILY_FP64_MMA_TILE && family != HT_FAMILY_FP64_TILE))
+        if (!computes_rest(h, i, native))
             continue;
         const struct ht_choice choice = ht_pick_splits(set, i, at_least_one(x->m), at_least_one(x->n), x->k,
                                                        at_least_one(x->batch), 0);
@@ -86,7 +91,10 @@ static struct ht_choice pick_for_rest(const struct ht_set_desc *set, const struc
 
 int ht_plan_certificate(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *native,
                         struct plan *p) {
-    const struct ht_choice choice = pick_for_rest(h->set64, x, native);
+    const struct ht_choice choice = pick_for_rest(h, x, native);
+    if (choice.kernel == NO_KERNEL && ht_is_forced64(h, native))
+        return ht_fail(h, HALFTONE_NOT_SUPPORTED, "kernel '%s', which was set, takes vectors, and what scheme '%s' leaves takes a tile of %s",
+                       h->set64->kernel[h->forced_kernel64].name, p->scheme->name, native->name);
     if (choice.kernel == NO_KERNEL)
         return ht_fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no tile that fits the shared memory of this GPU",
                        native->name);

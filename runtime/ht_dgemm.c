@@ -34,12 +34,23 @@ static int64_t products_of(const halftone *h, const struct ht_scheme_desc *s, in
     return ht_moduli_of(set, s);
 }
 
+bool ht_is_forced64(const halftone *h, const struct ht_scheme_desc *s) {
+    return h->forced_kernel64 != NO_KERNEL && strcmp(h->set64->kernel[h->forced_kernel64].scheme, s->name) == 0;
+}
+
+/* A kernel that was set by name and that the call would leave out is an error. */
+static int check_forced(halftone *h, const struct plan *p, const struct ht_scheme_desc *rest) {
+    if (h->forced_kernel64 == NO_KERNEL || ht_is_forced64(h, p->scheme) || (rest != NULL && ht_is_forced64(h, rest)))
+        return HALFTONE_OK;
+    return ht_fail(h, HALFTONE_NOT_SUPPORTED, "kernel '%s', which was set, is of scheme '%s', and this product runs '%s'",
+                   h->set64->kernel[h->forced_kernel64].name, h->set64->kernel[h->forced_kernel64].scheme, p->scheme->name);
+}
+
 struct ht_choice ht_pick64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s) {
     const int64_t partial_bytes = h->without_workspace ? 0 : HT_PARTIAL_LIMIT_BYTES, batch = at_least_one(x->batch),
                   products = products_of(h, s, x->k), m = at_least_one(x->m), n = at_least_one(x->n);
-    const int forced = h->forced_kernel64;
-    if (forced != NO_KERNEL && strcmp(h->set64->kernel[forced].scheme, s->name) == 0)
-        return ht_pick_splits(h->set64, forced, m, n, x->k, ht_mul(batch, products), partial_bytes);
+    if (ht_is_forced64(h, s))
+        return ht_pick_splits(h->set64, h->forced_kernel64, m, n, x->k, ht_mul(batch, products), partial_bytes);
     return ht_pick_products(h->set64, s->name, m, n, x->k, batch, products, partial_bytes);
 }
 
@@ -164,6 +175,10 @@ int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p) {
     if (ht_exceeds_exact_k(p->scheme, key->k))
         return ht_fail(h, HALFTONE_TOO_LARGE, "k = %lld: sums of scheme '%s' are exact for k up to %d",
                        (long long)key->k, p->scheme->name, p->scheme->exact_k);
+    const struct ht_scheme_desc *const native = ht_find_scheme(h->set64, native_name);
+    code = key->k > 0 ? check_forced(h, p, p->certificate.needed > 0 ? native : NULL) : HALFTONE_OK;
+    if (code != HALFTONE_OK)
+        return code;
     const struct ht_choice choice = ht_pick64(h, &x, p->scheme);
     if (choice.kernel < 0)
         return ht_fail(h, HALFTONE_NOT_SUPPORTED,
@@ -175,7 +190,7 @@ int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p) {
     if (p->set->kernel[p->kernel].residues != NULL)
         code = ht_plan_residues(h, key, p);
     if (code != HALFTONE_OK || p->certificate.needed > 0)
-        return code != HALFTONE_OK ? code : ht_plan_certificate(h, &x, ht_find_scheme(h->set64, native_name), p);
+        return code != HALFTONE_OK ? code : ht_plan_certificate(h, &x, native, p);
     if (p->set->kernel[p->kernel].residues != NULL)
         return HALFTONE_OK;
     if (p->set->kernel[p->kernel].ozaki != NULL)

@@ -298,6 +298,11 @@ static int kernel_named(const struct ht_set_desc *set, const char *name) {
     return NO_KERNEL;
 }
 
+/* ht_fit_set: those that do not fit the device belong to no scheme. */
+static bool is_of_a_scheme(const struct ht_set_desc *set, int kernel) {
+    return set->kernel[kernel].scheme[0] != '\0';
+}
+
 int halftone_set_kernel(halftone *handle, const char *name) {
     int code = ht_begin(handle);
     if (code != HALFTONE_OK)
@@ -306,6 +311,8 @@ int halftone_set_kernel(halftone *handle, const char *name) {
               wide = name != NULL ? kernel_named(handle->set64, name) : NO_KERNEL;
     if (name != NULL && single == NO_KERNEL && wide == NO_KERNEL)
         return ht_fail(handle, HALFTONE_UNKNOWN_KERNEL, "no kernel '%s'", name);
+    if ((single != NO_KERNEL && !is_of_a_scheme(handle->set, single)) || (wide != NO_KERNEL && !is_of_a_scheme(handle->set64, wide)))
+        return ht_fail(handle, HALFTONE_NOT_SUPPORTED, "kernel '%s' needs more shared memory than this GPU has", name);
     handle->forced_kernel = single;
     handle->forced_kernel64 = wide;
     return HALFTONE_OK;

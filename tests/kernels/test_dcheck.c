@@ -343,6 +343,36 @@ static void queries_say_who_certifies(void **s) {
     assert_string_equal(plan.scheme, "native64");
 }
 
+/* A kernel of native64 that was set by name computes what residues leave, or the call says why not. */
+static void a_tile_by_name_computes_the_rest(void **s) {
+    const double one = 1, zero = 0;
+    int tile_count = 0;
+    (void)s;
+    if (!can_certify())
+        skip();
+    check_code(halftone_dset_accuracy(handle, "fp64"), "fp64");
+    for (int i = 0; i < slow.kernels; i++) {
+        const struct ht_kernel_desc *const k = &slow.kernel[i];
+        const bool is_tile = k->family == HT_FAMILY_FP64_MMA_TILE || k->family == HT_FAMILY_FP64_TILE;
+        struct gemm_call x = gemm_call_of('N', 'N', M, N, K, 1);
+        const struct plan *plan = NULL;
+        if (strcmp(k->scheme, "native64") != 0)
+            continue;
+        x.is_fp64 = true, x.alpha = &one, x.beta = &zero;
+        check_code(halftone_set_kernel(handle, k->name), k->name);
+        const int code = ht_plan_call(handle, &x, 1, 1, &plan);
+        if (code == HALFTONE_OK && is_tile) {
+            assert_true(plan->checked && plan->fallback == i && plan->step[plan->steps - 1].kernel == i);
+            tile_count++;
+            continue;
+        }
+        assert_int_equal(code, HALFTONE_NOT_SUPPORTED);
+        assert_true(!is_tile && strstr(halftone_last_detail(handle), k->name) != NULL && strstr(halftone_last_detail(handle), "takes vectors") != NULL);
+    }
+    assert_true(tile_count > 0);
+    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+}
+
 /* ---- a limit of the workspace ---- */
 
 enum { ROWS = 300, COLUMNS = 20, DEPTH = 40, BATCH = 3 };
@@ -734,7 +764,8 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_decide_element_by_element), cmocka_unit_test(longer_sums_and_fewer_bits_certify_more),
         cmocka_unit_test(batches_have_counts_of_their_own), cmocka_unit_test(powers_of_two_change_exponents_alone),
-        cmocka_unit_test(queries_say_who_certifies), cmocka_unit_test(a_limit_cuts_calls_into_blocks), cmocka_unit_test(fp64_keeps_any_limit),
+        cmocka_unit_test(queries_say_who_certifies), cmocka_unit_test(a_tile_by_name_computes_the_rest),
+        cmocka_unit_test(a_limit_cuts_calls_into_blocks), cmocka_unit_test(fp64_keeps_any_limit),
         cmocka_unit_test(blocks_do_with_what_query_names),
         cmocka_unit_test(a_limit_cuts_k_and_the_bits_stay), cmocka_unit_test(any_size_fits_in_256_megabytes),
         cmocka_unit_test(packed_operands_give_the_same_bits), cmocka_unit_test(packed_operands_of_other_products_are_refused)};

@@ -39,6 +39,7 @@ static struct {
     long gone_count;
     long uploads_elsewhere;
     int open_code, launch_code, init_code, capability;
+    int64_t smem_per_block;
     struct ht_pack_args pack_log[4]; /* the last four, newest first */
     struct ht_gemm_args last_args;
 } dev;
@@ -61,6 +62,7 @@ int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info) {
     snprintf(info->name, sizeof info->name, "fake device");
     info->has_pool = dev.has_pool;
     info->capability = dev.capability;
+    info->smem_per_block = dev.smem_per_block;
     return dev_report(dev.open_code, "no driver");
 }
 
@@ -1662,6 +1664,17 @@ static void test_packed_needs_no_workspace_without_split(void **state) {
 
 /* ---- choices and questions ---- */
 
+static void test_a_kernel_that_does_not_fit_is_refused_by_name(void **state) {
+    (void)state;
+    halftone *h = NULL;
+    dev.smem_per_block = 65535; /* each asks for 65536 */
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    assert_int_equal(halftone_set_kernel(h, "ht_fake_big"), HALFTONE_NOT_SUPPORTED);
+    assert_string_equal(halftone_last_detail(h), "kernel 'ht_fake_big' needs more shared memory than this GPU has");
+    assert_int_equal(halftone_set_kernel(h, "nonsense"), HALFTONE_UNKNOWN_KERNEL);
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+}
+
 static void test_schemes_and_kernels_by_name(void **state) {
     halftone *h = *state;
     struct problem p = problem_of('N', 'N', 30, 30, 30, 0);
@@ -2492,6 +2505,7 @@ int main(void) {
         API_TEST(test_packed_equals_unpacked),
         API_TEST(test_packed_needs_no_workspace_without_split),
         API_TEST(test_schemes_and_kernels_by_name),
+        API_TEST(test_a_kernel_that_does_not_fit_is_refused_by_name),
         API_TEST(test_version),
         API_TEST(test_getters),
         API_TEST(test_a_plan_has_its_size),
