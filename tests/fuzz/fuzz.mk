@@ -1,26 +1,31 @@
 # Fuzzers: random calls of the four simulated sets, mutated budgets and .npy files. A case is a function of the seed and its number; what
 # fails prints the line that repeats it alone.
-#   make fuzz                                   two minutes on two cores, with what `make test-all` has built
-#   make fuzz FUZZ_SEED=7 FUZZ_API='--count 25000' FUZZ_FILES='--count 10000' FUZZ_GEN=out/test/fuzz/halftone-gen
+#   make fuzz                                   three minutes on two cores, with what `make test-all` has built
+#   make fuzz FUZZ_SEED=7 FUZZ_API='--count 25000' FUZZ_FP64='--count 2000' FUZZ_FILES='--count 10000' FUZZ_GEN=out/test/fuzz/halftone-gen
 # The last is the generator built with sanitizers; the reader of .npy files always is.
 
 FUZZ_SEED ?= 1
 FUZZ_API ?= --seconds 50
+FUZZ_FP64 ?= --seconds 30
 FUZZ_FILES ?= --seconds 20
 FUZZ_GEN ?= out/bin/halftone-gen
 FUZZ_OBJ := $(patsubst %,out/test/fuzz/%.o,api hostile problem truth fuzz)
+FUZZ64_OBJ := $(patsubst %,out/test/fuzz/%.o,api64 problem64 truth64 problem fuzz)
 FUZZ_NPY := tests/fuzz/npy.c tests/fuzz/fuzz.c bench/io/npy.c bench/io/outfile.c bench/io/cli_error.c
 SANITIZED = $(CC) $(filter-out -MMD -MP,$(C_FLAGS)) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
-.PHONY: fuzz fuzz-build fuzz-npy fuzz-budgets $(TEST_SETS:%=fuzz-build-%) $(TEST_SETS:%=fuzz-%)
+.PHONY: fuzz fuzz-build fuzz-npy fuzz-budgets $(TEST_SETS:%=fuzz-build-%) $(TEST_SETS:%=fuzz-%) $(TEST_SETS:%=fuzz64-%)
 
 # The wrapped functions: allocations that fail (tests/fuzz/api.c).
 ifneq ($(GPU),)
 $(SET)/fuzz-sim: $(FUZZ_OBJ) $(SET_TEST_OBJ) $(SET)/libhalftone-sim.a
 	$(call run,TEST,$@,$(CXX) $(LDFLAGS) -o $@ $^ -Wl$(comma)--wrap=ht_dev_alloc -Wl$(comma)--wrap=ht_dev_free -ldl -lpthread -lm)
 
-test-set: $(SET)/fuzz-sim
+$(SET)/fuzz64-sim: $(FUZZ64_OBJ) $(SET_TEST_OBJ) $(SET)/libhalftone-sim.a
+	$(call run,TEST,$@,$(CXX) $(LDFLAGS) -o $@ $^ -ldl -lpthread -lm)
+
+test-set: $(SET)/fuzz-sim $(SET)/fuzz64-sim
 endif
-$(TEST_SETS:%=test-set-%): $(FUZZ_OBJ) # before the sets, which are built beside one another
+$(TEST_SETS:%=test-set-%): $(FUZZ_OBJ) $(FUZZ64_OBJ) # before the sets, which are built beside one another
 
 out/test/fuzz/%.o: tests/fuzz/%.c out/obj/flags
 	@mkdir -p $(@D)
@@ -34,9 +39,9 @@ out/test/fuzz/halftone-gen: $(GEN_SRC) gen/cli/main.c $(wildcard gen/*/*.h) $(wi
 	@mkdir -p $(@D)
 	$(call run,LINK,$@,$(SANITIZED) -iquote gen $(LDFLAGS) -o $@ $(filter %.c,$^))
 
-$(TEST_SETS:%=fuzz-build-%): fuzz-build-%: out/bin/halftone-gen out/obj/bench/cmd/main.o $(FUZZ_OBJ) $(SET_TEST_OBJ)
+$(TEST_SETS:%=fuzz-build-%): fuzz-build-%: out/bin/halftone-gen out/obj/bench/cmd/main.o $(FUZZ_OBJ) $(FUZZ64_OBJ) $(SET_TEST_OBJ)
 	@$(MAKE) generate GPU=$*
-	@$(MAKE) build-sim out/$*/fuzz-sim GPU=$*
+	@$(MAKE) build-sim out/$*/fuzz-sim out/$*/fuzz64-sim GPU=$*
 
 fuzz-build: out/test/fuzz/npy $(FUZZ_GEN) $(TEST_SETS:%=fuzz-build-%)
 
@@ -48,10 +53,12 @@ endef
 
 fuzz:
 	@$(MAKE) fuzz-build
-	@$(MAKE) -k $(TEST_SETS:%=fuzz-%) fuzz-npy fuzz-budgets
+	@$(MAKE) -k $(TEST_SETS:%=fuzz-%) $(TEST_SETS:%=fuzz64-%) fuzz-npy fuzz-budgets
 
 $(TEST_SETS:%=fuzz-%): fuzz-%:
 	@$(call fuzzer,$*,out/$*/fuzz-sim $(FUZZ_API))
+$(TEST_SETS:%=fuzz64-%): fuzz64-%:
+	@$(call fuzzer,64-$*,out/$*/fuzz64-sim $(FUZZ_FP64))
 fuzz-npy:
 	@$(call fuzzer,npy,out/test/fuzz/npy $(FUZZ_FILES))
 fuzz-budgets:

@@ -1,0 +1,358 @@
+/* api64: random products of FP64 of one set's library in the simulator. A case makes a handle and one product on it, of random shape,
+ * layout, scalars and data, by a scheme or an accuracy, within a limit of workspace or without; then the same otherwise: in exactly the
+ * workspace that query names, by another schedule, packed, as a graph. Each is held against truth64.h, or to the first one's bits. What
+ * has the same bits on every GPU is summed up: equal seeds and counts show equal sums in all sets. Native kernels look slow in half of the
+ * cases, so that small products are certified. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/ht_call.h"
+#include "../../runtime/sim/sim_api.h"
+#include "../unit/fp64_reference.h"
+#include "fuzz.h"
+#include "problem.h"
+#include "problem64.h"
+#include "truth64.h"
+
+enum { SCHEMES = 15, GUARD = 256, TILE = 64 * 64 * 128 };
+
+struct totals {
+    int64_t products, scaled, refused, certified, blocks, packed, repeated, captured, questions;
+    uint64_t bits; /* of what is the same everywhere */
+    struct truth64_totals of[SCHEMES];
+};
+
+static halftone *h;
+static struct totals *totals;
+static int64_t case_index;
+static struct ht_set_desc slow;
+static struct ht_kernel_desc slow_kernels[64];
+
+static void ok(int code, const char *what) {
+    FUZZ_CHECK(code == HALFTONE_OK, "%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(h));
+}
+
+/* ---- what is asked for */
+
+static const struct way {
+    const char *text;
+    int is_accuracy, moduli;
+    enum truth64_kind kind;
+    int same_everywhere;
+} ways[SCHEMES] = {{"fp64", 1, 0, TRUTH64_BOUND, 0},          {"fp64-fast", 1, 0, TRUTH64_BOUND_OF_NORMS, 0},
+                   {"fp64-exact", 1, 0, TRUTH64_EXACT, 1},    {"reproducible", 1, 16, TRUTH64_RESIDUES, 1},
+                   {"bits=", 1, 0, TRUTH64_BOUND, 0},         {"native64", 0, 0, TRUTH64_BOUND, 0},
+                   {"crt14", 0, 14, TRUTH64_RESIDUES, 1},     {"crt15", 0, 15, TRUTH64_RESIDUES, 1},
+                   {"crt16", 0, 16, TRUTH64_RESIDUES, 1},     {"crt17", 0, 17, TRUTH64_RESIDUES, 1},
+                   {"crt18", 0, 18, TRUTH64_RESIDUES, 1},     {"crt20", 0, 20, TRUTH64_RESIDUES, 1},
+                   {"i8x28", 0, FP64_DIGITS, TRUTH64_RESIDUES, 1}, {"ozaki", 0, 0, TRUTH64_SLICES, 1},
+                   {"ozaki-cr:d=60", 0, 0, TRUTH64_SLICES_EXACT, 1}};
+
+/* NULL: this library cannot. */
+static const struct way *ask(struct fuzz_rng *r, char *text, size_t bytes) {
+    static const int often[] = {0, 0, 0, 2, 2, 2, 2, 3, 4};
+    const struct way *const way = &ways[fuzz_one_in(r, 2) ? FUZZ_PICK(r, often) : fuzz_below(r, SCHEMES)];
+    snprintf(text, bytes, "%s", way->text);
+    if (strcmp(way->text, "bits=") == 0)
+        snprintf(text, bytes, "bits=%d", (int)fuzz_from(r, 20, 50));
+    const int code = way->is_accuracy ? halftone_dset_accuracy(h, text) : halftone_dset_scheme(h, text);
+    FUZZ_CHECK(code == HALFTONE_OK || code == HALFTONE_UNKNOWN_SCHEME, "%s: %s", text, halftone_strerror(code));
+    return code == HALFTONE_OK ? way : NULL;
+}
+
+/* Native kernels that take forever, in the eyes of the model. */
+static void make_native_slow(void) {
+    FUZZ_CHECK(h->set64->kernels <= 64, "%d kernels", h->set64->kernels);
+    slow = *h->set64;
+    for (int i = 0; i < slow.kernels; i++) {
+        slow_kernels[i] = slow.kernel[i];
+        if (slow.kernel[i].launch64 != NULL) {
+            slow_kernels[i].cost.waves.step_busy_x256 = slow_kernels[i].cost.waves.step_latency_x256 = INT32_MAX;
+            slow_kernels[i].cost.stream.step_busy_x256 = slow_kernels[i].cost.stream.step_latency_x256 = INT32_MAX / 2;
+        }
+    }
+    slow.kernel = slow_kernels;
+    h->set64 = &slow;
+}
+
+/* ---- calls */
+
+/* Where the call finds its scalars. */
+struct scalars {
+    int on_device;
+    double host[2], *device;
+};
+
+static struct scalars scalars_make(struct fuzz_rng *r, const struct problem64 *p) {
+    struct scalars s = {fuzz_one_in(r, 5), {p->alpha, p->beta}, device_make(2 * sizeof(double))};
+    FUZZ_CHECK(ht_dev_upload(s.device, s.host, sizeof s.host) == HT_DEV_OK, "upload");
+    ok(halftone_set_pointer_mode(h, s.on_device ? HALFTONE_DEVICE : HALFTONE_HOST), "pointer mode");
+    return s;
+}
+
+static int multiply(const struct problem64 *p, const struct scalars *s) {
+    const double *alpha = s->on_device ? s->device : s->host, *beta = alpha + 1;
+    if (p->batch == 1)
+        return halftone_dgemm(h, p->ta, p->tb, p->m, p->n, p->k, alpha, matrix64_data(&p->a), p->a.ld, matrix64_data(&p->b), p->b.ld, beta,
+                              matrix64_data(&p->c), p->c.ld);
+    return halftone_dgemm_strided_batched(h, p->ta, p->tb, p->m, p->n, p->k, alpha, matrix64_data(&p->a), p->a.ld, p->a.stride, matrix64_data(&p->b),
+                                          p->b.ld, p->b.stride, beta, matrix64_data(&p->c), p->c.ld, p->c.stride, p->batch);
+}
+
+/* Of all of C's memory; NaN is NaN. */
+static void check_bits(const struct problem64 *p, const double *want, const char *what) {
+    double *now = problem64_read_c(p);
+    for (int64_t i = 0; i < p->c.doubles; i++)
+        FUZZ_CHECK(truth64_same(now[i], want[i]), "%s: double %lld of C is %a, before %a", what, (long long)(i - p->c.lead), now[i], want[i]);
+    free(now);
+}
+
+static void set_schedule(int64_t seed) {
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)seed);
+    setenv("HALFTONE_SIM_SEED", text, 1);
+}
+
+static void check_guard(const void *memory, size_t bytes, const char *of) {
+    unsigned char guard[GUARD];
+    FUZZ_CHECK(ht_dev_download(guard, (const char *)memory + bytes, sizeof guard) == HT_DEV_OK, "download");
+    for (size_t i = 0; i < sizeof guard; i++)
+        FUZZ_CHECK(guard[i] == 0xff, "byte %zu behind %s was written", i, of);
+}
+
+/* In a workspace as large as query says. */
+static void check_workspace(const struct problem64 *p, const struct scalars *s, size_t need, const double *want) {
+    void *memory = device_make((int64_t)need + GUARD);
+    problem64_reset_c(p);
+    ok(halftone_set_workspace(h, memory, need), "workspace");
+    ok(multiply(p, s), "product in the workspace that query names");
+    check_bits(p, want, "in the workspace that query names");
+    check_guard(memory, need, "the workspace");
+    ok(halftone_set_workspace(h, NULL, 0), "own workspace");
+    device_free(memory);
+}
+
+static void check_captured(const struct problem64 *p, const struct scalars *s, const double *want) {
+    void *stream = NULL;
+    ok(halftone_get_stream(h, &stream), "get_stream");
+    FUZZ_CHECK(ht_sim_capture_begin(stream) == 0, "capture");
+    const int code = multiply(p, s);
+    void *const graph = ht_sim_capture_end(stream);
+    ok(code, "captured product");
+    for (int replay = 0; replay < 2; replay++) {
+        problem64_reset_c(p);
+        FUZZ_CHECK(ht_sim_graph_run(graph, stream) == 0 && ht_sim_error()[0] == '\0', "replay: %s", ht_sim_error());
+        check_bits(p, want, "replay");
+    }
+    ht_sim_graph_free(graph);
+    totals->captured++;
+}
+
+/* The same from packed operands. What scheme they are for depends on k alone, so fp64, fp64-fast and bits=N may give other bits, within what was promised. */
+static void check_packed(struct fuzz_rng *r, const struct problem64 *p, const struct scalars *s, const struct way *way, const struct promise64 *promise,
+                         const double *want, struct truth64_totals *of) {
+    size_t bytes_a = 0, bytes_b = 0;
+    const double *alpha = s->on_device ? s->device : s->host;
+    const int code = halftone_dpacked_bytes(h, 'A', p->m, p->k, 1, &bytes_a);
+    if (code == HALFTONE_NOT_SUPPORTED || (code == HALFTONE_ACCURACY && strncmp(way->text, "bits", 4) == 0))
+        return;
+    ok(code, "dpacked_bytes A");
+    ok(halftone_dpacked_bytes(h, 'b', p->n, p->k, 1, &bytes_b), "dpacked_bytes B");
+    char *a = device_make((int64_t)bytes_a + GUARD), *b = device_make((int64_t)bytes_b + GUARD);
+    if (fuzz_one_in(r, 2)) {
+        ok(halftone_dpack_ab(h, p->ta, p->tb, p->m, p->n, p->k, matrix64_data(&p->a), p->a.ld, matrix64_data(&p->b), p->b.ld, a, b), "dpack_ab");
+    } else {
+        ok(halftone_dpack_b(h, p->tb, p->k, p->n, matrix64_data(&p->b), p->b.ld, b), "dpack_b");
+        ok(halftone_dpack_a(h, p->ta, p->m, p->k, matrix64_data(&p->a), p->a.ld, a), "dpack_a");
+    }
+    problem64_reset_c(p);
+    ok(halftone_dgemm_packed(h, p->m, p->n, p->k, alpha, a, b, alpha + 1, matrix64_data(&p->c), p->c.ld), "dgemm_packed");
+    if (way->same_everywhere) {
+        check_bits(p, want, "packed");
+    } else if (p->alpha != 0.0) {
+        double *c = problem64_read_c(p);
+        truth64_check(p, promise, c, r, case_index, of);
+        free(c);
+    }
+    check_guard(a, bytes_a, "a packed operand");
+    check_guard(b, bytes_b, "a packed operand");
+    device_free(a);
+    device_free(b);
+    totals->packed++;
+}
+
+/* ---- a product */
+
+static void add_bits(const struct problem64 *p, const double *c) {
+    uint64_t sum = (uint64_t)case_index;
+    for (int64_t i = 0; i < p->c.doubles; i++) {
+        uint64_t bits;
+        memcpy(&bits, &c[i], sizeof bits);
+        sum = (sum ^ (isnan(c[i]) ? 1 : bits)) * UINT64_C(0x9e3779b97f4a7c15);
+        sum ^= sum >> 29;
+    }
+    totals->bits += sum;
+}
+
+static struct promise64 promise_of(const struct problem64 *p, const struct way *way, const struct halftone_plan *plan) {
+    struct promise64 promise = {way->kind, way->moduli, plan->error_bound, plan->fixed_point};
+    if (way->kind == TRUTH64_BOUND_OF_NORMS) { /* blocks may run other schemes: crt14's bound, and native64's */
+        promise.error = fmax(ht_moduli_bound(14, p->k), (double)(p->k + 4) * 0x1p-53);
+        promise.fixed_point = 1;
+    }
+    return promise;
+}
+
+/* A limit that cuts the call, or does not; whether there is one. */
+static int limit_workspace(struct fuzz_rng *r, const struct problem64 *p) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    if (!fuzz_one_in(r, 3) || halftone_dquery(h, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan) != HALFTONE_OK || plan.workspace_bytes == 0)
+        return 0;
+    ok(halftone_set_workspace_limit(h, (size_t)fuzz_from(r, (int64_t)plan.workspace_bytes / (1 << fuzz_below(r, 6)), (int64_t)plan.workspace_bytes)), "limit");
+    return 1;
+}
+
+static void check_result(struct fuzz_rng *r, const struct problem64 *p, const struct scalars *s, const struct way *way, const struct halftone_plan *plan,
+                         const double *c) {
+    struct truth64_totals *const of = &totals->of[way - ways];
+    const struct promise64 promise = promise_of(p, way, plan);
+    const int has_product = p->k > 0 && p->alpha != 0.0, runs = p->m > 0 && p->n > 0 && p->batch > 0;
+    if (runs && !has_product)
+        truth64_check_scaled(p, c);
+    if (runs && has_product)
+        truth64_check(p, &promise, c, r, case_index, of);
+    totals->scaled += runs && !has_product;
+    totals->products += runs && has_product;
+    totals->certified += runs && has_product && way->kind == TRUTH64_BOUND && plan->moduli > 0;
+    totals->blocks += runs && has_product && plan->blocks > 1;
+    if (runs && p->k > 0 && (p->a.stride != 0 || p->batch == 1) && (p->b.stride != 0 || p->batch == 1) && fuzz_one_in(r, 3))
+        check_workspace(p, s, plan->workspace_bytes, c);
+    if (fuzz_one_in(r, 4)) {
+        set_schedule(fuzz_from(r, 1, 1000000));
+        problem64_reset_c(p);
+        ok(multiply(p, s), "again");
+        check_bits(p, c, "again, by another schedule");
+        totals->repeated++;
+    }
+    if (fuzz_one_in(r, 6))
+        check_captured(p, s, c);
+    if (p->batch == 1 && runs && p->k > 0 && fuzz_one_in(r, 3)) {
+        ok(halftone_set_workspace_limit(h, 0), "limit");
+        check_packed(r, p, s, way, &promise, c, of);
+    }
+}
+
+static void run_product(struct fuzz_rng *r, const struct problem64 *p, const struct way *way) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    struct scalars s = scalars_make(r, p);
+    const int is_limited = limit_workspace(r, p);
+    set_schedule(fuzz_one_in(r, 3) ? fuzz_below(r, 1000000) : 0);
+    const int code = halftone_dquery(h, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan);
+    if (code != HALFTONE_OK) { /* so the product is refused as well, where there is one */
+        const int multiplies = p->m > 0 && p->n > 0 && p->k > 0 && p->batch > 0 && (s.on_device || p->alpha != 0.0);
+        FUZZ_CHECK(code == HALFTONE_ACCURACY || code == HALFTONE_WORKSPACE, "query: %s: %s", halftone_strerror(code), halftone_last_detail(h));
+        FUZZ_CHECK(!multiplies || p->a.stride * p->b.stride == 0 || multiply(p, &s) == code, "query says %s, the product does not", halftone_strerror(code));
+        totals->refused++;
+    } else {
+        ok(multiply(p, &s), "product");
+        double *c = problem64_read_c(p);
+        if (way->same_everywhere && !is_limited)
+            add_bits(p, c);
+        check_result(r, p, &s, way, &plan, c);
+        free(c);
+    }
+    device_free(s.device);
+}
+
+/* ---- questions about calls that nobody makes: what the blocks need of which a limit makes a call */
+
+static void check_blocks(const struct gemm_call *x, int64_t need, int depth) {
+    const struct plan *found = NULL;
+    const int code = ht_plan_call(h, x, x->batch, x->batch, &found);
+    FUZZ_CHECK(code == HALFTONE_OK, "a block %lld x %lld x %lld, batch %lld: %s", (long long)x->m, (long long)x->n, (long long)x->k, (long long)x->batch,
+               halftone_last_detail(h));
+    const struct plan p = *found;
+    FUZZ_CHECK(p.bytes <= need, "%lld bytes for a block %lld x %lld x %lld, batch %lld, of a call that needs %lld", (long long)p.bytes, (long long)x->m,
+               (long long)x->n, (long long)x->k, (long long)x->batch, (long long)need);
+    FUZZ_CHECK(depth < 20, "blocks have no end");
+    const int64_t ms[] = {p.block_m, x->m % p.block_m}, ns[] = {p.block_n, x->n % p.block_n}, batches[] = {p.block_batch, x->batch % p.block_batch};
+    for (int i = 0; i < 8 && p.blocks > 1; i++) {
+        struct gemm_call y = *x;
+        y.m = ms[i & 1];
+        y.n = ns[i >> 1 & 1];
+        y.batch = batches[i >> 2];
+        if (y.m > 0 && y.n > 0 && y.batch > 0)
+            check_blocks(&y, need, depth + 1);
+    }
+}
+
+static void run_questions(struct fuzz_rng *r, const char *asked) {
+    for (int i = 0; i < 20; i++) {
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
+        const int64_t size[] = {fuzz_from(r, 1, INT64_C(1) << fuzz_from(r, 1, 14)), fuzz_from(r, 1, INT64_C(1) << fuzz_from(r, 1, 14)),
+                                fuzz_from(r, 1, INT64_C(1) << fuzz_from(r, 1, 17)), fuzz_one_in(r, 3) ? fuzz_from(r, 2, 40) : 1};
+        struct gemm_call x = gemm_call_of('N', 'N', size[0], size[1], size[2], size[3]);
+        x.is_fp64 = true;
+        ok(halftone_set_workspace_limit(h, (size_t)fuzz_from(r, 1, INT64_C(1) << fuzz_from(r, 10, 34))), "limit");
+        fuzz_note("question %lld x %lld x %lld, batch %lld, limit %lld, %s", (long long)x.m, (long long)x.n, (long long)x.k, (long long)x.batch,
+                  (long long)h->workspace_limit, asked);
+        const int code = halftone_dquery(h, 'N', 'N', x.m, x.n, x.k, x.batch, &plan);
+        FUZZ_CHECK(code == HALFTONE_OK || code == HALFTONE_WORKSPACE || code == HALFTONE_ACCURACY || code == HALFTONE_TOO_LARGE, "query: %s", halftone_strerror(code));
+        if (code == HALFTONE_OK) {
+            FUZZ_CHECK((int64_t)plan.workspace_bytes <= h->workspace_limit, "%zu bytes", plan.workspace_bytes);
+            check_blocks(&x, (int64_t)plan.workspace_bytes, 0);
+            totals->questions++;
+        }
+    }
+}
+
+/* ---- a case */
+
+static void run_case(void *context, struct fuzz_rng *r, int64_t index) {
+    struct problem64 p;
+    char text[32], how[64];
+    totals = context;
+    case_index = index;
+    ok(halftone_create(&h), "create");
+    const int is_slow = fuzz_one_in(r, 2);
+    if (is_slow)
+        make_native_slow();
+    const struct way *way = ask(r, text, sizeof text);
+    if (way != NULL && fuzz_one_in(r, 8)) {
+        run_questions(r, text);
+        ok(halftone_destroy(h), "destroy");
+        return;
+    }
+    problem64_make(&p, r, (fuzz_one_in(r, 20) ? 100 : fuzz_one_in(r, 3) ? 16 : 4) * (int64_t)TILE);
+    snprintf(how, sizeof how, "%s%s", text, is_slow ? ", native64 is slow" : "");
+    problem64_note(&p, how);
+    if (way != NULL)
+        run_product(r, &p, way);
+    problem64_free(&p);
+    ok(halftone_destroy(h), "destroy");
+}
+
+static void report(const void *context) {
+    const struct totals *t = context;
+    printf("  %lld products (%lld certified, %lld in blocks), %lld scaled, %lld refused, %lld packed, %lld repeated, %lld captured, %lld questions; bits that are the same everywhere: "
+           "%016llx\n ",
+           (long long)t->products, (long long)t->certified, (long long)t->blocks, (long long)t->scaled, (long long)t->refused, (long long)t->packed,
+           (long long)t->repeated, (long long)t->captured, (long long)t->questions, (unsigned long long)t->bits);
+    for (int i = 0; i < SCHEMES; i++) {
+        const struct truth64_totals *of = &t->of[i];
+        printf(" %s %lld of %lld", ways[i].text, (long long)of->checked, (long long)of->elements);
+        if (of->worst > 0)
+            printf(" (%.3f of the bound in %lld)", of->worst, (long long)of->worst_index);
+        printf(i < SCHEMES - 1 ? "," : "\n");
+    }
+}
+
+int main(int argc, char **argv) {
+    char name[64];
+    snprintf(name, sizeof name, "FP64 of %s", ht_sets[0]->gpu);
+    const struct fuzz f = {name, sizeof(struct totals), run_case, report};
+    setenv("HALFTONE_SIM_THREADS", "1", 0); /* cases are small, and other fuzzers run beside this one */
+    return fuzz_main(&f, argc, argv);
+}
