@@ -131,6 +131,8 @@
 #define BF16_SLICES(count_, in_atom_)                                                                        \
     .hooks = "scheme/bf16", OF_FP32, .slice = SLICE_BF16, .slices = count_, .atom_slices = in_atom_,         \
     .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .accumulators = 1, .promote = {PROMOTE_ISA}
+#define SCALED_TO_14 .scale = SCALE_ROW, .scale_low = 14, .scale_high = 14
+#define F16_PAIR OF_FP32, .slice = SLICE_F16, .slices = 2, .atom_slices = 2
 #define F16X3_RANGE                                                                                          \
     "finite input of any exponent; elements down to 2^-16 of the largest in their "                          \
     "row of A (column of B), and to 2^-128, keep 22 bits, below that an absolute "                           \
@@ -156,8 +158,7 @@ const struct scheme scheme_table[] = {
                            "0, larger ones Inf"},
     {.name = "markidis",
      .paper = "Markidis et al. 2018, truncation split as in EGEMM-TC fig. 4a, 4 products",
-     .hooks = "scheme/markidis", OF_FP32, .slice = SLICE_F16, .slices = 2, .atom_slices = 2,
-     .split = SPLIT_TRUNCATE, .scale = SCALE_NONE, .products = 4,
+     .hooks = "scheme/markidis", F16_PAIR, .split = SPLIT_TRUNCATE, .scale = SCALE_NONE, .products = 4,
      .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1, .split_units = 13,
      .bound_text = "inputs keep 21 bits (at most 6 * 2^-24 lost each), all four products kept; one "
                    "chain on the matrix unit over all of k",
@@ -167,9 +168,8 @@ const struct scheme scheme_table[] = {
                            "up to 2^-14 absolute, because the matrix unit flushes a subnormal residual"},
     {.name = "ootomo",
      .paper = "Ootomo & Yokota 2022, residual times 2^11, accumulation outside the tensor core, 3 products",
-     .hooks = "scheme/ootomo", OF_FP32, .slice = SLICE_F16, .slices = 2, .atom_slices = 2,
-     .split = SPLIT_ROUND_RESIDUAL, .scale = SCALE_RESIDUAL, .residual_shift = 11, .products = 3,
-     .product = {{1, 0, 1}, {0, 1, 1}, {0, 0, 0}}, .accumulators = 2,
+     .hooks = "scheme/ootomo", F16_PAIR, .split = SPLIT_ROUND_RESIDUAL, .scale = SCALE_RESIDUAL,
+     .residual_shift = 11, .products = 3, .product = {{1, 0, 1}, {0, 1, 1}, {0, 0, 0}}, .accumulators = 2,
      .promote = {PROMOTE_EACH_MMA, PROMOTE_NEVER}, .split_units = 9,
      .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; main product added outside the matrix unit, "
                    "to nearest, every 16 k; corrections in a chain of their own, 2^-11 as large",
@@ -180,10 +180,9 @@ const struct scheme scheme_table[] = {
                            "remains, 2^-25 with the other sign"},
     {.name = "egemm",
      .paper = "EGEMM-TC (PPoPP 2021), round-split, 4 products",
-     .hooks = "scheme/egemm", .tiles_of = PAPER_EGEMM, OF_FP32, .slice = SLICE_F16, .slices = 2,
-     .atom_slices = 2, .split = SPLIT_ROUND, .scale = SCALE_NONE, .products = 4,
-     .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_NEVER},
-     .split_units = 5,
+     .hooks = "scheme/egemm", .tiles_of = PAPER_EGEMM, F16_PAIR, .split = SPLIT_ROUND, .scale = SCALE_NONE,
+     .products = 4, .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,
+     .promote = {PROMOTE_NEVER}, .split_units = 5,
      .bound_text = "inputs keep 22 bits, all four products kept; one chain on the matrix unit over all of k",
      .range_text = "full accuracy for magnitudes in [2^-2, 65504]; below 2^-2 each element may lose up to "
                    "2^-25 absolute, because the unscaled residual becomes subnormal",
@@ -191,8 +190,8 @@ const struct scheme scheme_table[] = {
                            "up to 2^-14 absolute, because the matrix unit flushes a subnormal residual"},
     {.name = "legemm",
      .paper = "LE-GEMM (2025), bit-cut, residual times 2^10, 3 products, two accumulators (eq. 11)",
-     .hooks = "scheme/legemm", .tiles_of = PAPER_LEGEMM, OF_FP32, .slice = SLICE_F16, .slices = 2,
-     .atom_slices = 2, .split = SPLIT_BIT_CUT, .scale = SCALE_RESIDUAL, .residual_shift = 10, .products = 3,
+     .hooks = "scheme/legemm", .tiles_of = PAPER_LEGEMM, F16_PAIR, .split = SPLIT_BIT_CUT,
+     .scale = SCALE_RESIDUAL, .residual_shift = 10, .products = 3,
      .product = {{0, 0, 0}, {0, 1, 1}, {1, 0, 1}}, /* algorithm 1, lines 9-11 */
      .accumulators = 2, .promote = {PROMOTE_NEVER, PROMOTE_NEVER}, .split_units = 29,
      .bound_text = "inputs keep 21 bits, lo*lo (below 2^-20) left out; two chains on the matrix unit over "
@@ -205,9 +204,8 @@ const struct scheme scheme_table[] = {
                            "bits, and the product of two of those is left out; 65536 and above become Inf"},
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, one chain, FP32 promotion",
-     .auto_role = AUTO_FIRST, .checked = true, .hooks = "scheme/f16x3", OF_FP32, .slice = SLICE_F16,
-     .slices = 2, .atom_slices = 2, .split = SPLIT_ROUND, .scale = SCALE_ROW, .scale_low = 14,
-     .scale_high = 14, .products = 3, .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,
+     .auto_role = AUTO_FIRST, .checked = true, .hooks = "scheme/f16x3", F16_PAIR, .split = SPLIT_ROUND,
+     SCALED_TO_14, .products = 3, .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,
      .promote = {PROMOTE_ISA}, .split_units = 9,
      .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, "
                    "added in FP32 to nearest",
@@ -217,10 +215,10 @@ const struct scheme scheme_table[] = {
      * costs a second accumulator. */
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, residual times 2^11",
-     .auto_role = AUTO_FIRST, .checked = true, .hooks = "scheme/f16x3_scaled", OF_FP32, .slice = SLICE_F16,
-     .slices = 2, .atom_slices = 2, .split = SPLIT_ROUND_RESIDUAL, .scale = SCALE_ROW, .scale_low = 14,
-     .scale_high = 14, .residual_shift = 11, .products = 3, .product = {{1, 0, 1}, {0, 1, 1}, {0, 0, 0}},
-     .accumulators = 2, .promote = {PROMOTE_ISA, PROMOTE_NEVER}, .split_units = 9,
+     .auto_role = AUTO_FIRST, .checked = true, .hooks = "scheme/f16x3_scaled", F16_PAIR,
+     .split = SPLIT_ROUND_RESIDUAL, SCALED_TO_14, .residual_shift = 11, .products = 3,
+     .product = {{1, 0, 1}, {0, 1, 1}, {0, 0, 0}}, .accumulators = 2,
+     .promote = {PROMOTE_ISA, PROMOTE_NEVER}, .split_units = 9,
      .bound_text =
          "inputs keep 22 bits, lo*lo (2^-22) left out; two chains, that of the corrections 2^-11 as large",
      .range_text = F16X3_RANGE,
