@@ -24,6 +24,10 @@ enum {
     HT_CRT_MOST = 20,
     HT_CRT_FEWEST = 4, /* of them that a product of HT_CRT_MOST is left with where the data need no more */
     HT_CRT_WORDS = 8,     /* of 32 bits, the arithmetic below: more than any number here takes */
+    /* words of tables, at most: */
+    HT_CRT_VALUE_WORDS = 6,                      /* of P, or of X with its sign */
+    HT_CRT_ELEMENT_WORDS = 3,                    /* of an element's digits, four to a word */
+    HT_CRT_WEIGHT_WORDS = (HT_CRT_MOST + 3) / 4, /* of a digit of all W_l, four moduli to a word */
     HT_CRT_SEGMENT = 512, /* k of a row whose elements are measured together */
     HT_CRT_EXACT_K =
         131072, /* k after which INT32 sums are replaced by their residues: below 2^31 / 127^2 = 133,144 */
@@ -41,15 +45,15 @@ struct ht_crt {
     int32_t quotient;        /* ... and times this, divided by 2^50 and rounded, is round(Z / P) */
     uint64_t limit_mantissa; /* limit on (2^s |row|)^2: mantissa of 64 bits, the first of which is 1 ... */
     int limit_exponent;      /* ... times 2^this */
-    uint32_t product[6];     /* P, lowest word first */
+    uint32_t product[HT_CRT_VALUE_WORDS]; /* P, lowest word first */
     int32_t modulus[HT_CRT_MOST];
     int32_t barrett[HT_CRT_MOST]; /* 2^38 / p, to nearest */
     int32_t start
         [HT_CRT_MOST]; /* of the sum of digits times `element`: bits of a float that is a multiple of p */
     uint32_t inverse[HT_CRT_MOST];    /* 1 / p to nearest, as bits of a float */
-    uint32_t element[HT_CRT_MOST][3]; /* 256^j mod p, between -p/2 and p/2, as signed bytes */
-    uint32_t weight[HT_CRT_MOST]
-                   [5]; /* [b][l / 4]: digit b of W_l, as signed bytes of four moduli; moduli beyond N: 0 */
+    uint32_t element[HT_CRT_MOST][HT_CRT_ELEMENT_WORDS]; /* 256^j mod p, between -p/2 and p/2, as signed bytes */
+    /* [b][l / 4]: digit b of W_l, as signed bytes of four moduli; moduli beyond N: 0 */
+    uint32_t weight[HT_CRT_MOST][HT_CRT_WEIGHT_WORDS];
 };
 
 /* Largest pairwise coprime numbers up to 256. */
@@ -216,7 +220,7 @@ static inline int ht_crt_make(struct ht_crt *c, int moduli) {
     ht_crt_make_limit(c, product);
     for (int l = 0; l < moduli; l++) {
         ht_crt_make_residue(c, l);
-        ht_crt_make_weight(c->weight[0], 5, l, product, 0, moduli);
+        ht_crt_make_weight(c->weight[0], HT_CRT_WEIGHT_WORDS, l, product, 0, moduli);
     }
     return 0;
 }
@@ -260,7 +264,10 @@ static inline int ht_crt_certify(struct ht_certificate *c, int moduli, int64_t k
 /* What turns residues of fewer moduli into their integer by the instructions that all moduli take: weights and product times
  * 2^shift, so that their product has as many bits as that of all; moduli that are left out weigh nothing. A row for each number
  * of moduli from `fewest` on: digits of weights, 16 bits each of the product times 256^free digits, quotient, shift. */
-enum { HT_CRT_ROW = HT_CRT_MOST * 5 + 2 * 6 + 2, HT_CRT_ROWS = HT_CRT_MOST - HT_CRT_FEWEST + 1 };
+enum {
+    HT_CRT_ROW = HT_CRT_MOST * HT_CRT_WEIGHT_WORDS + 2 * HT_CRT_VALUE_WORDS + 2,
+    HT_CRT_ROWS = HT_CRT_MOST - HT_CRT_FEWEST + 1
+};
 struct ht_crt_fewer {
     int fewest, rows, row_words;
     uint32_t fits[HT_CRT_ROWS]; /* for the sum of log2 of both rows' squares, in 1/256, rounded down */
@@ -314,8 +321,8 @@ static inline void ht_crt_list(struct ht_crt_table *to, const struct ht_crt *c, 
                                                     {"BARRETT", c->barrett, c->moduli, 1, 1},
                                                     {"START", c->start, c->moduli, 1, 1},
                                                     {"INVERSE", c->inverse, c->moduli, 1, 1},
-                                                    {"ELEMENT", c->element, c->moduli, c->digit_words, 3},
-                                                    {"WEIGHT", c->weight, c->moduli, (c->moduli + 3) / 4, 5},
+                                                    {"ELEMENT", c->element, c->moduli, c->digit_words, HT_CRT_ELEMENT_WORDS},
+                                                    {"WEIGHT", c->weight, c->moduli, (c->moduli + 3) / 4, HT_CRT_WEIGHT_WORDS},
                                                     {"FITS", f->fits, f->rows, 1, 1},
                                                     {"FEWER", f->row, f->rows, f->row_words, HT_CRT_ROW}};
     memcpy(to, all, sizeof all);
