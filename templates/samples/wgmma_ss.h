@@ -26,5 +26,6 @@ constexpr int PROMOTES = 1, PROMOTE_TILES = 2, WAVE = 32, RASTER = 8, SMS = 132,
 #include "../hooks/stage/cp_async_tile.cuh"
 #include "../hooks/check/recompute.cuh"
 #include "../hooks/check/fallback_tile.cuh"
+#include "../hooks/check/fallback_notes.cuh"
 #include "../hooks/check/fallback_inside.cuh"
 #include "../hooks/scheme/f16x3.cuh"

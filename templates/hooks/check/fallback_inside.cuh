@@ -14,11 +14,6 @@ constexpr int TERM_BYTES = 2 * TERMS_AT_ONCE * WAVE * 4; // of a buffer
 
 template <int BYTES> constexpr int ht_term_buffers = BYTES / TERM_BYTES < 4 ? BYTES / TERM_BYTES : 4; // of a warp that has so much shared memory
 
-// A warp's notes, of all warps' beside one another, and its buffers of terms.
-struct ht_notes {
-    unsigned first, pitch, terms;
-};
-
 HT_DEVICE unsigned ht_notes_of(const ht_notes &n, int warp)
 {
     return n.first + (unsigned)warp * n.pitch;
@@ -45,11 +40,6 @@ template <int WARPS> HT_DEVICE bool ht_any_of_warps(const ht_notes &n, bool yes)
         any |= ht_noted(ht_notes_of(n, w)); //@mutate inside-vote
     return any != 0;
 }
-
-// What one warp has noted.
-struct ht_noted_counts {
-    int results, blocks;
-};
 
 // Notes what is missing of ROWS x 64 results from (row0, col0) on.
 template <int ROWS> HT_DEVICE void ht_note_block(const ht_gemm_args &g, long long entry, int row0, int col0, unsigned notes, ht_noted_counts *counts)

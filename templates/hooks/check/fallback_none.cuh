@@ -3,14 +3,6 @@ constexpr int NOTED_BLOCKS_MOST = 1, TERM_BYTES = 1;
 
 template <int BYTES> constexpr int ht_term_buffers = 1;
 
-struct ht_notes {
-    unsigned first, pitch, terms;
-};
-
-struct ht_noted_counts {
-    int results, blocks;
-};
-
 HT_DEVICE unsigned ht_notes_of(const ht_notes &, int)
 {
     return 0;
