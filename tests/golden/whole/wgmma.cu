@@ -444,6 +444,16 @@ template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[FALLBACK_COL
 template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[FALLBACK_COLS][4], ht_lines *a, ht_lines *b, int length, int own);
 template <int UNROLL> HT_DEVICE void ht_fallback_piece(const ht_gemm_args &g, long long entry, int row, int col);
 
+// A warp's notes, of all warps' beside one another, and its buffers of terms.
+struct ht_notes {
+    unsigned first, pitch, terms;
+};
+
+// What one warp has noted.
+struct ht_noted_counts {
+    int results, blocks;
+};
+
 // check/fallback_inside: what a block of a product's kernel has not cleared of its own tiles, where that is worth no launch: behind its last tile, shared
 // out among the warps that have multiplied, when shared memory is theirs. Each looks at some 64 x 64 of the tiles and notes what is missing, few
 // results one by one (check/recompute), many as a whole block (check/fallback_tile); then all take what all have noted, in turn.
@@ -459,20 +469,10 @@ constexpr int TERMS_AT_ONCE = 16;                        // of a lane: a copy's
 constexpr int TERM_BYTES = 2 * TERMS_AT_ONCE * WAVE * 4; // of a buffer
 
 template <int BYTES> constexpr int ht_term_buffers = BYTES / TERM_BYTES < 4 ? BYTES / TERM_BYTES : 4; // of a warp that has so much shared memory
-
-// A warp's notes, of all warps' beside one another, and its buffers of terms.
-struct ht_notes {
-    unsigned first, pitch, terms;
-};
 HT_DEVICE unsigned ht_notes_of(const ht_notes &n, int warp);
 HT_DEVICE int ht_noted(unsigned at);
 HT_DEVICE void ht_note(unsigned at, unsigned x);
 template <int WARPS> HT_DEVICE bool ht_any_of_warps(const ht_notes &n, bool yes);
-
-// What one warp has noted.
-struct ht_noted_counts {
-    int results, blocks;
-};
 template <int ROWS> HT_DEVICE void ht_note_block(const ht_gemm_args &g, long long entry, int row0, int col0, unsigned notes, ht_noted_counts *counts);
 
 // A warp's way through what all have noted of one kind: notes of warp `warp`, of these number `turn`.
@@ -2222,6 +2222,8 @@ template <int UNROLL> HT_DEVICE void ht_fallback_piece(const ht_gemm_args &g, lo
         }
     }
 }
+
+// check/fallback_notes: what a block notes of results that it has not cleared (check/fallback_inside; check/fallback_none has no use of it).
 
 HT_DEVICE unsigned ht_notes_of(const ht_notes &n, int warp)
 {
