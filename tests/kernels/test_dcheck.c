@@ -692,6 +692,18 @@ static void fp64_keeps_any_limit(void **s) {
     check_code(halftone_set_workspace_limit(handle, 0), "limit");
 }
 
+/* Planes of residues of about 2^63 bytes, and a bit for each element besides, though C is an extent that an address could span. */
+static void bytes_beyond_all_addresses_are_refused(void **s) {
+    static const char *const accuracies[] = {"fp64-exact", "reproducible"};
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    (void)s;
+    for (size_t a = has_scheme64("crt20") ? 0 : 1; a < sizeof accuracies / sizeof *accuracies; a++) {
+        check_code(halftone_dset_accuracy(handle, accuracies[a]), accuracies[a]);
+        assert_int_equal(halftone_dquery(handle, 'N', 'N', 2098852829, 251479672, 1, 1, &plan), HALFTONE_TOO_LARGE);
+    }
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+}
+
 /* Of a call that a limit cuts, a block or what is left at an end. */
 static const struct plan *plan_part(int64_t m, int64_t n, int64_t k, int64_t batch) {
     const struct plan *p = NULL;
@@ -766,7 +778,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(batches_have_counts_of_their_own), cmocka_unit_test(powers_of_two_change_exponents_alone),
         cmocka_unit_test(queries_say_who_certifies), cmocka_unit_test(a_tile_by_name_computes_the_rest),
         cmocka_unit_test(a_limit_cuts_calls_into_blocks), cmocka_unit_test(fp64_keeps_any_limit),
-        cmocka_unit_test(blocks_do_with_what_query_names),
+        cmocka_unit_test(blocks_do_with_what_query_names), cmocka_unit_test(bytes_beyond_all_addresses_are_refused),
         cmocka_unit_test(a_limit_cuts_k_and_the_bits_stay), cmocka_unit_test(any_size_fits_in_256_megabytes),
         cmocka_unit_test(packed_operands_give_the_same_bits), cmocka_unit_test(packed_operands_of_other_products_are_refused)};
     const struct choice groups[] = {CHOICE(tests)};
