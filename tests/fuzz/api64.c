@@ -19,7 +19,7 @@
 enum { SCHEMES = 15, GUARD = 256, TILE = 64 * 64 * 128 };
 
 struct totals {
-    int64_t products, scaled, refused, certified, blocks, packed, repeated, captured, questions;
+    int64_t products, scaled, refused, certified, blocks, packed, repeated, captured, questions, hosts;
     uint64_t bits; /* of what is the same everywhere */
     struct truth64_totals of[SCHEMES];
 };
@@ -161,7 +161,10 @@ static void check_packed(struct fuzz_rng *r, const struct problem64 *p, const st
     ok(code, "dpacked_bytes A");
     ok(halftone_dpacked_bytes(h, 'b', p->n, p->k, 1, &bytes_b), "dpacked_bytes B");
     char *a = device_make((int64_t)bytes_a + GUARD), *b = device_make((int64_t)bytes_b + GUARD);
-    if (fuzz_one_in(r, 2)) {
+    if (fuzz_one_in(r, 3)) { /* by the other side's function: op(B)^T is n x k as an A */
+        ok(halftone_dpack_a(h, strchr("Nn", p->tb) != NULL ? 'T' : 'N', p->n, p->k, matrix64_data(&p->b), p->b.ld, b), "dpack_a of B");
+        ok(halftone_dpack_b(h, strchr("Nn", p->ta) != NULL ? 'T' : 'N', p->k, p->m, matrix64_data(&p->a), p->a.ld, a), "dpack_b of A");
+    } else if (fuzz_one_in(r, 2)) {
         ok(halftone_dpack_ab(h, p->ta, p->tb, p->m, p->n, p->k, matrix64_data(&p->a), p->a.ld, matrix64_data(&p->b), p->b.ld, a, b), "dpack_ab");
     } else {
         ok(halftone_dpack_b(h, p->tb, p->k, p->n, matrix64_data(&p->b), p->b.ld, b), "dpack_b");
@@ -181,6 +184,29 @@ static void check_packed(struct fuzz_rng *r, const struct problem64 *p, const st
     device_free(a);
     device_free(b);
     totals->packed++;
+}
+
+/* The same of matrices in the host's memory, in tiles, whatever the limit. */
+static void check_host(struct fuzz_rng *r, const struct problem64 *p, const struct way *way, const struct promise64 *promise, const double *want,
+                       struct truth64_totals *of) {
+    const size_t bytes = (size_t)p->c.doubles * sizeof *want;
+    double *c = malloc(bytes + 1);
+    FUZZ_CHECK(c != NULL, "no memory for the fuzzer itself");
+    memcpy(c, p->c.host, bytes);
+    ok(halftone_set_workspace_limit(h, 0), "limit");
+    ok(halftone_set_host_tiles(h, fuzz_one_in(r, 2) ? 64 : 0, 0), "tiles");
+    ok(halftone_dgemm_host(h, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, p->a.host + p->a.lead, p->a.ld, p->b.host + p->b.lead, p->b.ld, &p->beta,
+                           c + p->c.lead, p->c.ld),
+       "dgemm_host");
+    for (int64_t i = 0; i < p->c.doubles; i++) {
+        const int64_t at = i - p->c.lead;
+        if (way->same_everywhere || at < 0 || at % p->c.ld >= p->m || at / p->c.ld >= p->n)
+            FUZZ_CHECK(truth64_same(c[i], want[i]), "of the host: double %lld of C is %a, before %a", (long long)at, c[i], want[i]);
+    }
+    if (!way->same_everywhere && p->alpha != 0.0)
+        truth64_check(p, promise, c, r, case_index, of);
+    free(c);
+    totals->hosts++;
 }
 
 /* ---- a product */
@@ -242,6 +268,8 @@ static void check_result(struct fuzz_rng *r, const struct problem64 *p, const st
         ok(halftone_set_workspace_limit(h, 0), "limit");
         check_packed(r, p, s, way, &promise, c, of);
     }
+    if (p->batch == 1 && runs && p->k > 0 && fuzz_one_in(r, 6))
+        check_host(r, p, way, &promise, c, of);
 }
 
 static void run_product(struct fuzz_rng *r, const struct problem64 *p, const struct way *way) {
@@ -288,20 +316,29 @@ static void check_blocks(const struct gemm_call *x, int64_t need, int depth) {
     }
 }
 
+/* Of 1 to about 2^bits, each number of bits as likely as the others. */
+static int64_t any_size(struct fuzz_rng *r, int64_t bits) {
+    const int64_t size = fuzz_from(r, 1, INT64_C(1) << fuzz_from(r, 1, bits));
+    return size < HALFTONE_SIZE_MAX ? size : HALFTONE_SIZE_MAX;
+}
+
 static void run_questions(struct fuzz_rng *r, const char *asked) {
     for (int i = 0; i < 20; i++) {
         struct halftone_plan plan = HALFTONE_PLAN_INIT;
-        const int64_t size[] = {fuzz_from(r, 1, INT64_C(1) << fuzz_from(r, 1, 14)), fuzz_from(r, 1, INT64_C(1) << fuzz_from(r, 1, 14)),
-                                fuzz_from(r, 1, INT64_C(1) << fuzz_from(r, 1, 17)), fuzz_one_in(r, 3) ? fuzz_from(r, 2, 40) : 1};
-        struct gemm_call x = gemm_call_of('N', 'N', size[0], size[1], size[2], size[3]);
+        const int64_t most = fuzz_one_in(r, 4) ? 31 : 15; /* bits */
+        struct gemm_call x = gemm_call_of('N', 'N', any_size(r, most), any_size(r, most), any_size(r, most), fuzz_one_in(r, 3) ? any_size(r, most / 3) : 1);
+        size_t bytes = 0;
         x.is_fp64 = true;
-        ok(halftone_set_workspace_limit(h, (size_t)fuzz_from(r, 1, INT64_C(1) << fuzz_from(r, 10, 34))), "limit");
+        ok(halftone_set_workspace_limit(h, fuzz_one_in(r, 5) ? 0 : (size_t)fuzz_from(r, 1, INT64_C(1) << fuzz_from(r, 10, 34))), "limit");
         fuzz_note("question %lld x %lld x %lld, batch %lld, limit %lld, %s", (long long)x.m, (long long)x.n, (long long)x.k, (long long)x.batch,
                   (long long)h->workspace_limit, asked);
         const int code = halftone_dquery(h, 'N', 'N', x.m, x.n, x.k, x.batch, &plan);
         FUZZ_CHECK(code == HALFTONE_OK || code == HALFTONE_WORKSPACE || code == HALFTONE_ACCURACY || code == HALFTONE_TOO_LARGE, "query: %s", halftone_strerror(code));
+        const int packs = halftone_dpacked_bytes(h, 'A', x.m, x.k, x.batch, &bytes);
+        FUZZ_CHECK(packs == HALFTONE_OK || packs == HALFTONE_NOT_SUPPORTED || packs == HALFTONE_ACCURACY || packs == HALFTONE_TOO_LARGE, "dpacked_bytes: %s",
+                   halftone_strerror(packs));
         if (code == HALFTONE_OK) {
-            FUZZ_CHECK((int64_t)plan.workspace_bytes <= h->workspace_limit, "%zu bytes", plan.workspace_bytes);
+            FUZZ_CHECK(h->workspace_limit == 0 || (int64_t)plan.workspace_bytes <= h->workspace_limit, "%zu bytes", plan.workspace_bytes);
             check_blocks(&x, (int64_t)plan.workspace_bytes, 0);
             totals->questions++;
         }
@@ -336,10 +373,10 @@ static void run_case(void *context, struct fuzz_rng *r, int64_t index) {
 
 static void report(const void *context) {
     const struct totals *t = context;
-    printf("  %lld products (%lld certified, %lld in blocks), %lld scaled, %lld refused, %lld packed, %lld repeated, %lld captured, %lld questions; bits that are the same everywhere: "
+    printf("  %lld products (%lld certified, %lld in blocks), %lld scaled, %lld refused, %lld packed, %lld repeated, %lld captured, %lld of the host, %lld questions; bits that are the same everywhere: "
            "%016llx\n ",
            (long long)t->products, (long long)t->certified, (long long)t->blocks, (long long)t->scaled, (long long)t->refused, (long long)t->packed,
-           (long long)t->repeated, (long long)t->captured, (long long)t->questions, (unsigned long long)t->bits);
+           (long long)t->repeated, (long long)t->captured, (long long)t->hosts, (long long)t->questions, (unsigned long long)t->bits);
     for (int i = 0; i < SCHEMES; i++) {
         const struct truth64_totals *of = &t->of[i];
         printf(" %s %lld of %lld", ways[i].text, (long long)of->checked, (long long)of->elements);
