@@ -9,7 +9,7 @@
  *   shrink  sum of (R - C) sign(R) over sum of |R|: the factor by which C is too small
  *   rms     sqrt(sum of (C - R)^2 / sum of R^2)
  *   mean    mean of (C - R) / (|A||B|)
- * `slices`: f16x3's slices multiplied in double precision, without a matrix unit: what the split does by itself. Of each scheme also `23 bits`: of A and B
+ * `slices`: f16x3's slices multiplied in double precision, without a tensor core: what the split does by itself. Of each scheme also `23 bits`: of A and B
  * whose odd last bits are rounded away from zero first, which f16x3 then splits exactly: twice the shift that ties of the split give. Family
  * `identity` has normal A and ones in B where row and column have one number: an error there is that of one element. */
 #include <dlfcn.h>

@@ -27,7 +27,8 @@ int certificate_exponent(float most) {
 
 void certificate_split(float y, float slice[2]) {
     slice[0] = sim_f16_value(sim_f16_rn(y));
-    slice[1] = sim_f16_value(sim_f16_rn(y - slice[0]));
+    const float rest = y - slice[0];
+    slice[1] = sim_f16_value(sim_f16_rn(rest != 0 ? fmaf(y, 0x1p-36f, rest) : rest)); /* ties away from zero */
 }
 
 static float scaled(float x, int exponent) {

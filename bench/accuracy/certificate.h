@@ -28,7 +28,7 @@ enum certificate_unit { CERTIFICATE_KEEPS, CERTIFICATE_FLUSHES };
 
 /* The exponent e of a row's scale 2^-e (ht_row_exponent), from its largest finite magnitude. */
 int certificate_exponent(float most);
-/* The slices of a scaled element, as values. */
+/* The slices of a scaled element, as values (CERTIFICATE_KEEPS). */
 void certificate_split(float y, float slice[2]);
 /* One element's share of `lost`: 0 for zeros and for elements from 2^-2 on, scaled. Of the element before
  * scaling: one that the scale takes below FP32 is not zero. */

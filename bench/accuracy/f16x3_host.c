@@ -1,6 +1,8 @@
 /* f16x3_host: one element of a product by scheme f16x3. See f16x3_host.h. */
 #include "accuracy/f16x3_host.h"
 
+#include "accuracy/certificate.h"
+
 #include "../../runtime/sim/sim_f16.h"
 #include "../../runtime/sim/sim_mma.h"
 
@@ -12,9 +14,10 @@ struct step { /* slices of 16 k */
 
 static void split(const float *x, int count, uint16_t hi[MMA_K], uint16_t lo[MMA_K]) {
     for (int i = 0; i < MMA_K; i++) {
-        const float y = i < count ? x[i] : 0.0f;
-        hi[i] = sim_f16_rn(y);
-        lo[i] = sim_f16_rn(y - sim_f16_value(hi[i]));
+        float slice[2];
+        certificate_split(i < count ? x[i] : 0.0f, slice);
+        hi[i] = sim_f16_rn(slice[0]);
+        lo[i] = sim_f16_rn(slice[1]);
     }
 }
 

@@ -16,6 +16,7 @@
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_dev.h"
+#include "../../runtime/sim/sim_f16.h"
 #include "block.h"
 #include "choose.h"
 #include "fp64_sum.h"
@@ -233,6 +234,42 @@ static void packing_adds_up_what_is_lost(void **state) {
         }
     }
     assert_true(all_raised >= 8 * CALLS);
+}
+
+/* The slices of an element of a 16-bit panel: 32 k of the one, then of the other, 16 bytes at a time, exchanged by row (skeletons/pack.cu). */
+static uint16_t packed_slice(const struct operand *x, int64_t row, int64_t k, int slice) {
+    const int64_t atom = row / 64 * ht_k_blocks(f16x3, x->p.k) + k / 32, chunk = (slice * 4 + k % 32 / 8) ^ (row & 7);
+    uint16_t bits;
+    memcpy(&bits, (const char *)x->panels.host + atom * HT_ATOM_BYTES + row % 64 * 128 + chunk * 16 + k % 8 * 2, sizeof bits);
+    return bits;
+}
+
+static void packing_writes_the_references_slices(void **state) {
+    (void)state;
+    if (f16x3->pack_tiles == 0 || f16x3->flush_exponent != 0)
+        skip();
+    static const struct packing cases[OPERANDS] = {{70, 200, 1, 1, 1, MIXED}, {64, 200, 0, 0, 1, FRIENDLY}};
+    struct operand x[OPERANDS] = {operand_make(&cases[0]), operand_make(&cases[1])};
+    pack(x, 1, 0);
+    for (int i = 0; i < OPERANDS; i++) {
+        int ties = 0, exact = 0;
+        for (int64_t row = 0; row < cases[i].rows; row++) {
+            const int exponent = row_of(&cases[i], row).exponent;
+            for (int64_t k = 0; k < cases[i].k; k++) {
+                const float y = element(&cases[i], row, k) * ldexpf(1.0f, -exponent);
+                float slice[2];
+                certificate_split(y, slice);
+                for (int s = 0; s < 2 && isfinite(y); s++)
+                    if (sim_f16_value(packed_slice(&x[i], row, k, s)) != slice[s])
+                        fail_msg("(%lld, %lld): slice %d of %a is %a, not %a", (long long)row, (long long)k, s, (double)y,
+                                 (double)sim_f16_value(packed_slice(&x[i], row, k, s)), (double)slice[s]);
+                ties += fabsf(y) >= 0x1p-2f && isfinite(y) && y - slice[0] != slice[1];
+                exact += fabsf(y) >= 0x1p11f && isfinite(y) && y == slice[0];
+            }
+        }
+        assert_true(i == 0 ? exact > 0 : ties > 1000);
+        operand_free(&x[i]);
+    }
 }
 
 /* An exchange that may hold anything is written first. */
@@ -600,6 +637,7 @@ static int open_handle(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(packing_adds_up_what_is_lost),
+        cmocka_unit_test(packing_writes_the_references_slices),
         cmocka_unit_test(an_exchange_of_any_content),
         cmocka_unit_test(kernels_leave_what_is_not_cleared),
         cmocka_unit_test(kernels_compute_what_they_leave),

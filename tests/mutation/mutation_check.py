@@ -63,6 +63,12 @@ SUMS = {
     "half of a long row is not measured": change("magnitude-of-parts", "< PARTS; ", "< 1; "),
     "half of a long row is not added": change("sum-of-parts", "< SHAPE::PARTS", "< 1"),
 }
+SPLIT = {
+    "ties go to even": change("outward", "rest != 0.0f", "rest != rest"),
+    "exact numbers are changed too": change("outward", "rest != 0.0f", "true"),
+    "ties go toward zero": change("outward", "(x,", "(-x,"),
+    "more than ties": change("outward", "68719476736.0f", "16777216.0f"),
+}
 # in a kernel of h200
 EPILOGUE = {
     "all are cleared": change("all-cleared", "ht_is_cleared(v[p * (PART_ROWS / 2) + i], most, 0.0f)", "true"),
@@ -221,6 +227,12 @@ def test_results_of_warpgroups_that_have_none_are_caught(tmp_path):
 @pytest.mark.parametrize("label", SUMS)
 def test_broken_sums_are_caught(label, tmp_path):
     run_broken("a800", PACK, SUMS[label], ["test_check", "packing_*"], tmp_path)
+
+
+@pytest.mark.mutation
+@pytest.mark.parametrize("label", SPLIT)
+def test_a_broken_split_is_caught(label, tmp_path):
+    run_broken("a800", PACK, SPLIT[label], ["test_check", "packing_writes*"], tmp_path)
 
 
 @pytest.mark.mutation

@@ -17,6 +17,7 @@
 #include "../../bench/accuracy/f16x3_host.h"
 #include "../../bench/accuracy/families.h"
 #include "../../runtime/ht_bound.h"
+#include "../../runtime/sim/sim_f16.h"
 
 enum { UNITS = 2, K_MOST = 1024 };
 
@@ -66,6 +67,33 @@ static void elements_lose_what_is_counted(void **state) {
     assert_int_equal(certificate_lost(0x1p-25f, 0, CERTIFICATE_KEEPS), 512 + 1);
     assert_int_equal(certificate_lost(0x1p-24f, 0, CERTIFICATE_KEEPS), 1);
     assert_int_equal(certificate_lost(0.0f, 0, CERTIFICATE_KEEPS), 0);
+}
+
+/* What is nearest: where two residuals are, the one away from zero, which an element in four has; elsewhere what rounding to nearest
+ * gives, so numbers of up to 22 bits are kept, and no element is off by more than before. */
+static void ties_go_away_from_zero(void **state) {
+    (void)state;
+    for (int e = -149; e < 15; e++) {
+        int away = 0;
+        for (uint32_t i = 0; i < 6144; i++) { /* of 12 bits, of 22, any */
+            const uint32_t fraction = i < 2048 ? i << 12 : (uint32_t)random_bits() & (i < 3072 ? 0x7ffffcu : 0x7fffffu);
+            const float size = ldexpf(1.0f + (float)fraction * 0x1p-23f, e), y = i % 2 ? -size : size;
+            float slice[2];
+            certificate_split(y, slice);
+            const float rest = y - slice[0], nearest = sim_f16_value(sim_f16_rn(rest));
+            const double error = (double)slice[0] + (double)slice[1] - (double)y;
+            assert_true(slice[0] == sim_f16_value(sim_f16_rn(y)) && fabs(error) == fabs((double)nearest - (double)rest));
+            assert_true(fabsf(slice[1]) <= 0x1p-11f * fabsf(y));
+            if (e >= -2)
+                assert_true(error == 0 || (i >= 3072 && error * (double)y > 0 && fabs(error) == ldexp(1, e - 23)));
+            else
+                assert_true(slice[1] == nearest || error * (double)y > 0);
+            if (e <= -14)
+                assert_true(slice[1] == 0);
+            away += error != 0;
+        }
+        assert_true(e < -1 || (away > 3072 / 4 - 200 && away < 3072 / 4 + 200));
+    }
 }
 
 /* An element that the scale takes below FP32's least number is not zero: what it meets would be lost unseen.
@@ -341,6 +369,7 @@ static void no_adversary_passes_beyond_the_bound(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_lose_what_is_counted),
+        cmocka_unit_test(ties_go_away_from_zero),
         cmocka_unit_test(an_element_is_zero_before_it_is_scaled),
         cmocka_unit_test(exponents),
         cmocka_unit_test(thresholds),

@@ -21,7 +21,7 @@ HT_DEVICE float magnitude(float x)
     return ht_as_float(ht_as_uint(x) & 0x7fffffffu);
 }
 
-// Of a small element, scaled. Where the unit flushes subnormals, the most that any loses.
+// Of a small element, scaled; a tie is as far off either way. Where the unit flushes subnormals, the most that any loses.
 HT_DEVICE int lost_of(float y)
 {
     const float high = ht_f16_value(ht_f16_rn(y)), rest = __fadd_rn(y, -high);
