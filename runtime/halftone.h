@@ -416,8 +416,11 @@ int halftone_dgemm_strided_batched(halftone *handle, char transa, char transb, i
  * (HALFTONE_NOT_SUPPORTED). The blob is plain device memory
  * without a header: row exponents (for schemes that scale rows) rounded up to 1024 bytes, then panels; for "auto" also
  * what each row lost and the matrix itself, twice the bytes in all. It
- * belongs to the scheme and the size it was packed for, which the caller must keep: a blob of scheme X used
- * under scheme Y gives garbage. It does not depend on transposes, on the other operand or on the kernel.
+ * belongs to the scheme and the size it was packed for; of "auto" it serves under the scheme that auto starts from, too. A handle knows,
+ * by their addresses, the operands that it packed last (256 at most), until halftone_trim, and refuses (-7, -9, before anything is
+ * launched; halftone_last_detail says what they were packed for) a product under another scheme or of another size. A blob that was
+ * copied or that another handle packed is taken as it is: under another scheme it gives garbage; before one comes to lie at an
+ * address where this handle packed another, call halftone_trim. It does not depend on transposes, on the other operand or on the kernel.
  * Results are bit for bit those of halftone_sgemm. */
 
 /* Bytes of `batch` blobs one after the other; which: 'A' (rows = m) or 'B' (rows = n). */

@@ -1,12 +1,40 @@
 /* ht_api.c: the products and packed operands of halftone.h. */
 #include "ht_call.h"
 
+/* Where an operand at this address is known, or another one is. */
+static struct packed32 *place_of(halftone *h, const char *at) {
+    const uintptr_t unit = (uintptr_t)at / HALFTONE_ALIGNMENT;
+    return &h->packed32[(unit ^ unit >> 8 ^ unit >> 16) % PACKED_KNOWN];
+}
+
+/* Whether what the handle knows of a packed operand, if anything, is what the product asks for. */
+static int check_side(halftone *h, const struct gemm_call *x, bool is_b, const struct ht_scheme_desc *scheme) {
+    const char *const at = is_b ? x->packed_b : x->packed_a;
+    const struct packed32 *const p = place_of(h, at);
+    const int argument = is_b ? 9 : 7;
+    const bool checks = ht_has_check(h, scheme);
+    if (p->at != at)
+        return HALFTONE_OK;
+    const int code = ht_check_packed_size(h, argument, p->rows, p->k, is_b ? x->n : x->m, x->k);
+    if (code != HALFTONE_OK)
+        return code;
+    if (p->scheme != scheme || (checks && !p->checked))
+        return ht_fail(h, -argument, "%c was packed for scheme %s%s, and the product asks for %s%s", is_b ? 'B' : 'A', p->scheme->name,
+                       p->checked ? " of auto" : "", scheme->name, checks ? " of auto" : "");
+    if (p->is_b != is_b && scheme->scales == HT_SCALES_TILES)
+        return ht_fail(h, -argument, "%c was packed as %c, whose tiles scheme %s scales otherwise", is_b ? 'B' : 'A', is_b ? 'A' : 'B',
+                       scheme->name);
+    return HALFTONE_OK;
+}
+
 /* The scheme of packed operands, of which there are none as large as no address could span. */
 static int check_packed(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme) {
     int code = ht_packing_scheme(h, scheme);
     for (int i = 0; i < 2 && code == HALFTONE_OK; i++) {
         const struct packed_layout o = ht_operand_layout(h, *scheme, i == 0 ? x->m : x->n, x->k);
         code = ht_check_bytes(h, ht_layout_bytes(&o));
+        if (code == HALFTONE_OK)
+            code = check_side(h, x, i == 1, *scheme);
     }
     return code;
 }
@@ -110,6 +138,7 @@ int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k,
 struct packed_operand {
     struct packed_layout layout;
     struct pack_source source;
+    struct packed32 known; /* from then on */
     bool empty;
 };
 
@@ -137,6 +166,9 @@ static int open_operand(halftone *h, const struct gemm_call *x, bool is_a, void 
     s->to = ht_place_in_block(&out->layout, (char *)packed);
     s->is_b = !is_a;
     s->tiles = ht_has_check(h, scheme) ? ht_kept_tiles(scheme, h->set->sms, x->k) : 0;
+    const struct packed32 known = {(const char *)packed, scheme, rows, x->k, !is_a, ht_has_check(h, scheme)};
+    out->known = known;
+    place_of(h, known.at)->at = NULL;
     return HALFTONE_OK;
 }
 
@@ -160,7 +192,12 @@ static int pack_at_site(halftone *h, const struct gemm_call *x, bool with_a, voi
         sources[count++] = a.source;
     if (!b.empty)
         sources[count++] = b.source;
-    return ht_pack_operands(h, scheme, sources, count, ht_workspace_source(h));
+    code = ht_pack_operands(h, scheme, sources, count, ht_workspace_source(h));
+    if (code == HALFTONE_OK && !a.empty)
+        *place_of(h, a.known.at) = a.known;
+    if (code == HALFTONE_OK && !b.empty)
+        *place_of(h, b.known.at) = b.known;
+    return code;
 }
 
 static int pack_sides(halftone *h, const struct gemm_call *x, bool with_a, void *packed_a, bool with_b, void *packed_b) {

@@ -25,6 +25,7 @@ enum {
     DETAIL_MAX = 1024,
     PLANS = 16,    /* that a handle remembers */
     CONTEXTS = 32, /* streams for which it keeps memory at once */
+    PACKED_KNOWN = 256, /* FP32 operands that it knows; another one may take the place of an earlier one */
     NO_KERNEL = -1
 };
 
@@ -256,6 +257,14 @@ struct packed64 {
     bool has_copy;
 };
 
+/* What a handle knows of an FP32 operand that it packed, by its address; at NULL: nothing. */
+struct packed32 {
+    const char *at;
+    const struct ht_scheme_desc *scheme;
+    int64_t rows, k;
+    bool is_b, checked; /* checked: with what the certificate needs */
+};
+
 /* What halftone_host_left goes through: see ht_host.c. m = 0: nothing. */
 struct ht_host_left {
     int64_t m, n, tile_m, tile_n, step, first, row, col;
@@ -308,6 +317,7 @@ struct halftone {
     int forced_kernel, forced_kernel64; /* or NO_KERNEL; the second of FP64 products of its scheme */
     unsigned char *ready; /* per kernel, then per scheme for its packing: init was called */
     unsigned char *ready64;
+    struct packed32 packed32[PACKED_KNOWN]; /* place: ht_api.c */
     struct packed64 *packed64; /* by no order; none overlaps another */
     int packed64_count, packed64_capacity;
     struct ht_dev_info device;
@@ -394,6 +404,8 @@ HT_LOCAL int ht_check_limits(halftone *h, const struct gemm_call *x);
 /* The matrix that is packed in the place of A or of B, and its block of memory; empty: neither is read or
  * written. */
 HT_LOCAL int ht_check_pack(halftone *h, const struct gemm_call *x, bool is_a, bool empty, const void *packed);
+/* Whether the packed operand that is argument 7 or 9 has the product's size. */
+HT_LOCAL int ht_check_packed_size(halftone *h, int argument, int64_t packed_rows, int64_t packed_k, int64_t rows, int64_t k);
 /* Whether packed operands or a workspace have no more bytes than an address can count. */
 HT_LOCAL int ht_check_bytes(halftone *h, int64_t bytes);
 /* Whether the caller has given its struct halftone_plan a size. */

@@ -224,9 +224,8 @@ static int check_side(halftone *h, int argument, const char *at, int64_t rows, i
         return code;
     if (p == NULL)
         return ht_fail(h, -argument, "%c = %p: this handle has packed nothing there", name, (const void *)at);
-    if (p->rows != rows || p->k != k)
-        return ht_fail(h, -argument, "%c was packed as %lld rows of k = %lld, and the product has %lld of k = %lld", name,
-                       (long long)p->rows, (long long)p->k, (long long)rows, (long long)k);
+    if (ht_check_packed_size(h, argument, p->rows, p->k, rows, k) != HALFTONE_OK)
+        return -argument;
     if (p->scheme != wanted.scheme || p->certificate.exponent != wanted.certificate.exponent ||
         p->certificate.needed != wanted.certificate.needed || p->has_copy != wanted.has_copy)
         return ht_fail(h, -argument, "%c was packed for scheme %s%s, and the product asks for %s%s", name,

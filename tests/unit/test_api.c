@@ -1662,6 +1662,67 @@ static void test_packed_needs_no_workspace_without_split(void **state) {
     free(pb);
 }
 
+/* The code and the words of a product of 2 x 2 x k of two operands. */
+static void assert_packed(halftone *h, int64_t k, void *a, void *b, int code, const char *words) {
+    float one = 1, zero = 0, c[4];
+    assert_int_equal(halftone_sgemm_packed(h, 2, 2, k, &one, a, b, &zero, c, 2), code);
+    if (code != HALFTONE_OK)
+        assert_string_equal(halftone_last_detail(h), words);
+}
+
+/* Under another scheme, whoever asks for it, or of another size an operand is refused, until another one is packed there. */
+static void test_packed_operands_know_what_they_are_for(void **state) {
+    halftone *h = *state;
+    const float src[] = {1, 2, 3, 4};
+    char *a = aligned_alloc(1024, 65536), *b = aligned_alloc(1024, 65536), *copy = aligned_alloc(1024, 65536);
+    assert_true(a != NULL && b != NULL && copy != NULL);
+    memset(copy, 0, 65536);
+    assert_int_equal(halftone_pack_ab(h, 'N', 'N', 2, 2, 2, src, 2, src, 2, a, b), HALFTONE_OK);
+    assert_packed(h, 2, a, b, HALFTONE_OK, "");
+    assert_packed(h, 2, b, a, HALFTONE_OK, ""); /* on either side */
+    assert_packed(h, 1, a, b, -7, "A was packed as 2 rows of k = 2, and the product has 2 of k = 1");
+    assert_int_equal(halftone_set_site(h, "site=first scheme=half") + halftone_at_site(h, "first"), HALFTONE_OK);
+    assert_packed(h, 2, a, b, -7, "A was packed for scheme f16x3, and the product asks for half");
+    assert_packed(h, 2, copy, b, -9, "B was packed for scheme f16x3, and the product asks for half"); /* the handle knows nothing of the copy */
+    assert_int_equal(halftone_pack_a(h, 'N', 2, 2, src, 2, a) + halftone_pack_b(h, 'N', 2, 2, src, 2, b), HALFTONE_OK);
+    assert_packed(h, 2, a, b, HALFTONE_OK, "");
+    assert_int_equal(halftone_at_site(h, NULL), HALFTONE_OK);
+    assert_packed(h, 2, a, b, -7, "A was packed for scheme half, and the product asks for f16x3");
+    assert_int_equal(halftone_set_kernel(h, "ht_fake_half"), HALFTONE_OK);
+    assert_packed(h, 2, a, b, HALFTONE_OK, "");
+    assert_int_equal(halftone_set_kernel(h, NULL), HALFTONE_OK);
+    dev.launch_code = 1; /* packing fails: nothing is known */
+    assert_int_not_equal(halftone_pack_a(h, 'N', 2, 2, src, 2, a), HALFTONE_OK);
+    dev.launch_code = 0;
+    assert_packed(h, 2, a, b, -9, "B was packed for scheme half, and the product asks for f16x3");
+    assert_int_equal(halftone_trim(h), HALFTONE_OK);
+    dev.dry = true;
+    assert_packed(h, 2, a, b, HALFTONE_OK, "");
+    free(a), free(b), free(copy);
+}
+
+/* What auto packs has more behind the same panels. */
+static void test_what_auto_packed_serves_its_first_scheme(void **state) {
+    (void)state;
+    enum { N = 1024 };
+    halftone *h = checked_handle();
+    float x = 0;
+    size_t bytes = 0;
+    dev.dry = true;
+    assert_int_equal(halftone_packed_bytes(h, 'A', 2, N, 1, &bytes), HALFTONE_OK);
+    char *const blob = aligned_alloc(1024, (bytes + 1023) / 1024 * 1024);
+    assert_non_null(blob);
+    assert_int_equal(halftone_pack_a(h, 'T', 2, N, &x, N, blob), HALFTONE_OK);
+    assert_packed(h, N, blob, blob, HALFTONE_OK, "");
+    assert_int_equal(halftone_set_scheme(h, "f16x3"), HALFTONE_OK);
+    assert_packed(h, N, blob, blob, HALFTONE_OK, "");
+    assert_int_equal(halftone_pack_a(h, 'T', 2, N, &x, N, blob), HALFTONE_OK);
+    assert_int_equal(halftone_set_scheme(h, "auto"), HALFTONE_OK);
+    assert_packed(h, N, blob, blob, -7, "A was packed for scheme f16x3, and the product asks for f16x3 of auto");
+    free(blob);
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+}
+
 /* ---- choices and questions ---- */
 
 static void test_a_kernel_that_does_not_fit_is_refused_by_name(void **state) {
@@ -2504,6 +2565,8 @@ int main(void) {
         API_TEST(test_the_product_computes_what_it_does_not_clear_where_a_launch_counts),
         API_TEST(test_packed_equals_unpacked),
         API_TEST(test_packed_needs_no_workspace_without_split),
+        API_TEST(test_packed_operands_know_what_they_are_for),
+        API_TEST(test_what_auto_packed_serves_its_first_scheme),
         API_TEST(test_schemes_and_kernels_by_name),
         API_TEST(test_a_kernel_that_does_not_fit_is_refused_by_name),
         API_TEST(test_version),
