@@ -14,11 +14,11 @@ enum { COMMANDS = sizeof commands / sizeof commands[0], FOR_USERS = 9 }; /* the 
 
 static void print_summaries(FILE *out, int from, int to) {
     for (int i = from; i < to; i++)
-        fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+        fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
 }
 
 static void print_help(FILE *out) {
-    fputs("halftone: single-precision matrix products on tensor cores, and what they are worth\n\n"
+    fputs("halftone: FP32 and FP64 matrix products on tensor cores, and what they are worth\n\n"
           "Usage: halftone COMMAND [options]; `halftone COMMAND --help` tells more.\n\n",
           out);
     print_summaries(out, 0, FOR_USERS);
@@ -40,16 +40,19 @@ static int wants_help(int argc, char **argv) {
     return 0;
 }
 
+static int print_help_of(const struct command *command) {
+    fputs(command->help, stdout);
+    if (command->takes_families) {
+        fputs("\nInput families:\n\n", stdout);
+        family_list(stdout);
+    }
+    return EXIT_OK;
+}
+
 static int run(const struct command *command, int argc, char **argv) {
     struct cli_error f = {EXIT_OK, ""};
-    if (wants_help(argc, argv)) {
-        fputs(command->help, stdout);
-        if (command->takes_families) {
-            fputs("\nInput families:\n\n", stdout);
-            family_list(stdout);
-        }
-        return EXIT_OK;
-    }
+    if (wants_help(argc, argv))
+        return print_help_of(command);
     int status = command->run(argc, argv, &f);
     if (status == 0 && (fflush(stdout) != 0 || ferror(stdout)))
         status = cli_error_set(&f, "writing to standard output failed; check where it goes");
@@ -64,7 +67,8 @@ int main(int argc, char **argv) {
         print_help(stderr);
         return EXIT_USAGE;
     }
-    if (is_help(argv[1]) || strcmp(argv[1], "help") == 0) {
+    const int asks_help = is_help(argv[1]) || strcmp(argv[1], "help") == 0;
+    if (asks_help && argc == 2) {
         print_help(stdout);
         return EXIT_OK;
     }
@@ -72,9 +76,10 @@ int main(int argc, char **argv) {
         printf("halftone %s\n", halftone_version());
         return EXIT_OK;
     }
+    const char *const name = argv[asks_help ? 2 : 1]; /* `help mm` is `mm --help` */
     for (int i = 0; i < COMMANDS; i++)
-        if (strcmp(argv[1], commands[i]->name) == 0)
-            return run(commands[i], argc - 2, argv + 2);
-    fprintf(stderr, "halftone: unknown command '%s'; `halftone --help` lists them\n", argv[1]);
+        if (strcmp(name, commands[i]->name) == 0)
+            return asks_help ? print_help_of(commands[i]) : run(commands[i], argc - 2, argv + 2);
+    fprintf(stderr, "halftone: unknown command '%s'; `halftone --help` lists them\n", name);
     return EXIT_USAGE;
 }

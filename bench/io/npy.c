@@ -376,6 +376,9 @@ static int read_open_file(FILE *in, const char *path, enum how how, struct npy_m
 
 static int open_and_read(const char *path, enum how how, struct npy_matrix *out, struct cli_error *f) {
     memset(out, 0, sizeof *out);
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return cli_error_set(f, "%s: is a folder; name a .npy file in it", path);
     FILE *in = fopen(path, "rb");
     if (in == NULL)
         return cli_error_set(f, "%s: cannot be opened: %s; check the name", path, strerror(errno));

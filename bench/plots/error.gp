@@ -4,6 +4,8 @@
 set terminal svg size 340 * columns, 260 * rows + 60 font "sans-serif,11" background "white"
 set datafile separator "\t"
 set datafile missing NaN
+stats "report.tsv" every ::1 using 3 nooutput
+if (STATS_min == STATS_max) { set xrange [STATS_min / 2.0:STATS_max * 2.0] } # of one size
 set logscale xy
 set format y "10^{%L}"
 set format x "%.0f"

@@ -76,6 +76,9 @@ def test_help_says_what_to_take_first_and_every_accuracy():
     assert re.findall(r"(?m)^  ([\w-]+) ", first) == ["mm", "run", "check", "report", "info", "bench", "app", "tune-app", "demo"]
     assert re.findall(r"(?m)^  (\w+) ", authors) == ["probe", "profile", "tune", "contract", "breakdown"]
     text = halftone("mm", "--help").stdout
+    assert halftone("help", "mm").stdout == text and halftone("help", "tune").stdout == halftone("tune", "--help").stdout
+    unknown = halftone("help", "nope")
+    assert unknown.returncode == 2 and not unknown.stdout and "unknown command 'nope'" in unknown.stderr
     assert all(word in text for word in ("half", "tf32", "fp32-fast", "reproducible", "bits=N", "bound=X", "relative=X:rho=Y"))
 
 

@@ -108,6 +108,9 @@ def test_a_bad_file_is_refused_before_anything_runs(tmp_path):
         run = bench(write(tmp_path / "set", [GOOD, second], {**FILES, "y.npy": data}), "--out", tmp_path / "t.tsv")
         refused(run, "set/y.npy: ", said)
         assert "auto" not in run.stdout and not (tmp_path / "t.tsv").exists()
+    (tmp_path / "set/y.npy").unlink()
+    (tmp_path / "set/y.npy").mkdir()
+    refused(bench(tmp_path / "set", "--out", tmp_path / "t.tsv"), "set/y.npy: is a folder; name a .npy file in it")
 
 
 def test_options_that_make_shapes_are_refused(tmp_path):

@@ -207,6 +207,14 @@ def test_report_runs_nothing_of_the_current_folder(tmp_path):
     assert sorted(p.name for p in (tmp_path / "o").iterdir()) == [".gnuplot", "error.svg", "histogram.svg", "histogram.tsv", "report.tsv"]
 
 
+@pytest.mark.skipif(shutil.which("gnuplot") is None, reason="needs gnuplot")
+def test_a_report_of_one_size_is_drawn_without_a_word(tmp_path):
+    """An axis of one place was gnuplot's to complain of, for each curve."""
+    run = command("report", "--sizes", "16", "--families", "uniform,nan", "--schemes", "half", "--out", tmp_path)
+    assert run.returncode == 0 and b"Warning" not in run.stderr and b"gnuplot" not in run.stderr, run.stderr
+    assert "</svg>" in (tmp_path / "error.svg").read_text()
+
+
 PAGES = [["report", "--sizes", "16", "--families", "uniform", "--schemes", "half", "--html"],
          ["tune", "--shapes", "s.txt", "--schemes", "half", "--seconds", "0.001", "--out", "t.tsv", "--html"]]
 
