@@ -437,9 +437,16 @@ HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigne
         store_counts(g, t, smem, count);
 }
 
+// Blocks of an SM. Compiled for Blackwell itself, not from PTX for sm_80 as its sets are, three of 17 moduli and more spill.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+constexpr int PACK_BLOCKS = CRT_MODULI > 16 ? 2 : 3;
+#else
+constexpr int PACK_BLOCKS = 3;
+#endif
+
 // MEASURES, SPLITS: what of both; both: the blocks of a row meet. NORMS: for correctly rounded results.
 template <bool MEASURES, bool SPLITS, bool NORMS = false>
-static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, 3)) pack(const crt_pack_pair p)
+static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, PACK_BLOCKS)) pack(const crt_pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_crt_pack_args &g = p.operand[second];

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import ROOT, SIM, nvcc
+from conftest import ROOT, SIM, gen, nvcc
 
 PARTS = {"crt_pack": 0, "crt_mma_warp": 1, "crt_wgmma_ss": 1, "crt_combine": 2, "digits_mma_warp": 4}
 TABLE = ROOT / "templates/samples/crt15.h"
@@ -319,6 +319,17 @@ def test_nvcc_takes_them_without_spills_or_fp64(build, name, arch, tmp_path):
     assert not re.search(r"[1-9]\d* bytes (spill|stack)", log), log
     subprocess.run([*source, "--ptx", "-o", str(tmp_path / "t.ptx")], check=True)
     assert "\n" in (tmp_path / "t.ptx").read_text() and not ARITHMETIC.findall((tmp_path / "t.ptx").read_text())
+
+
+@pytest.mark.parametrize("scheme", ["crt17", "crt20"])
+def test_packing_compiled_for_blackwell_itself_has_no_spills(scheme, tmp_path):
+    """Sets compile it from PTX for sm_80; who compiles a vendored folder for sm_120 has more moduli than three blocks of an SM have registers for."""
+    if not nvcc() or "compute_120" not in subprocess.run([nvcc(), "--list-gpu-arch"], capture_output=True, text=True).stdout:
+        pytest.skip("no nvcc that knows sm_120")
+    gen("emit", "--gpu", "rtx5090", "--scheme", scheme, "--lean", "--out", tmp_path / "set")
+    log = subprocess.run([nvcc(), "-O3", f"-I{ROOT / 'runtime'}", "-gencode=arch=compute_120,code=sm_120", "--cubin", "-Xptxas", "-v", "-Werror", "all-warnings",
+                          "-o", tmp_path / "t.cubin", tmp_path / f"set/ht_pack_{scheme}_sm120.cu"], check=True, capture_output=True, text=True).stderr
+    assert "Used" in log and not re.search(r"[1-9]\d* bytes (spill|stack)", log), log
 
 
 @pytest.mark.parametrize("name", (*parts_of("gfx90a"), "digits_mma_warp"))
