@@ -26,6 +26,8 @@ given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(
 $(foreach v,$(filter-out $(KNOWN) -%,$(given)),$(error unknown variable $(v): do you mean \
     $(shell awk -v word=$(call q,$(v)) -v known='$(KNOWN)' -f gen/nearest.awk)=? Plain `make` lists them all))
 $(foreach v,$(given),$(if $(findstring $(newline),$(value $(v))),$(error $(v) holds a line break)))
+$(foreach v,$(filter LEAN DEVICE TSV,$(given)),$(if $(filter-out 0 1,$($(v))),$(error $(v)=$($(v)): it is 0 or 1)))
+$(if $(filter AMALGAMATION,$(given)),$(if $(filter-out 0 1 sim,$(AMALGAMATION)),$(error AMALGAMATION=$(AMALGAMATION): it is 0, 1 or sim)))
 
 # ---- tools
 ifeq ($(origin CC),default)

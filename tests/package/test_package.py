@@ -58,6 +58,9 @@ def test_a_slip_in_a_name_is_an_error_with_the_cure():
     assert "SYMBOLS=my_" in refused(["make", "vendor", "GPU=a800", "DEST=x", "PREFIX=my_"])
     assert "SYMBOLS" in refused(["make", "vendor", "GPU=a800", "SYMBOLS=9x_", "DEST=/nowhere/x"])
     assert "line break" in refused(["make", "explain", "GPU=a800", "SHAPE=1\nid"])
+    for word in "LEAN=no", "DEVICE=off", "TSV=yes":
+        assert f"{word}: it is 0 or 1" in refused(["make", "explain", "GPU=a800", word])
+    assert "AMALGAMATION=2: it is 0, 1 or sim" in refused(["make", "vendor", "GPU=a800", "DEST=/nowhere/x", "AMALGAMATION=2"])
 
 
 def test_explain_takes_the_same_names_as_make():
