@@ -53,6 +53,11 @@ static const char *bind_functions(struct dropin_state *s) {
     return NULL;
 }
 
+/* What pthread_atfork names the object by, to forget its functions when that is unloaded, which a face never is. The compiler's start files, with which
+ * a face is not linked (dropin.mk), have one of their own. */
+extern void *__dso_handle;
+__attribute__((weak, visibility("hidden"))) void *__dso_handle;
+
 /* A child has no use of what its parent did on the GPU, and the lock may be another thread's. */
 static void note_fork(void) {
     struct dropin_state *const s = &halftone_dropin_state;
