@@ -4,20 +4,25 @@
 #include "cublas_face.h"
 
 /* clang-format off */
-/* Of a function: who called it, which it is, and the type of its matrices where its parameters do not say it. */
+/* Of a function: who called it, which it is (enum cublas_name), the type of its matrices where its parameters do not say it, and of what kind it is. */
 struct called {
     const void *caller;
-    enum cublas_name name;
-    int type;
+    short name;
+    signed char type;
+    unsigned char kind;
 };
+/* Sizes of 64 bits; parameters that the form has beside are not there. */
+enum { IS_WIDE = 1, IS_SHORT = 2 };
+#define IS_LONG 0
 
-#define TYPE_OF_NAME .a_type = by.type, .b_type = by.type, .c_type = by.type, .compute = by.type == CU_R_64F ? CU_COMPUTE_64F : CU_COMPUTE_32F
+#define COMPUTE_OF(type) (type == CU_R_64F ? CU_COMPUTE_64F : CU_COMPUTE_32F)
+#define TYPE_OF_NAME .a_type = by.type, .b_type = by.type, .c_type = by.type, .compute = COMPUTE_OF(by.type)
 #define TYPES_GIVEN .a_type = a_type, .b_type = b_type, .c_type = c_type, .compute = compute
-#define MATRIX_TYPES_GIVEN .a_type = a_type, .b_type = b_type, .c_type = c_type, .compute = CU_COMPUTE_32F
 #define ONE_MATRIX .batch = batch
 #define OF_ONE const int64_t batch = 1;
 #define BATCH_GIVEN .stride_a = stride_a, .stride_b = stride_b, .stride_c = stride_c, .batch = batch, .strided = true
 #define ARRAYS_GIVEN .batch = batch, .run = cublas_run_arrays, .done = &done, .least_work = CUBLAS_LEAST_OF_ARRAYS
+#define OF_ARRAYS int64_t done = 0;
 /* Of a triangle, whose second operand is the first, transposed. */
 #define TRIANGLE_GIVEN                                                                                       \
     .batch = batch, .run = cublas_run_triangle, .done = &done, .least_work = CUBLAS_LEAST_OF_TRIANGLE, .uplo = uplo, .origin = entry.origin
@@ -33,16 +38,23 @@ struct called {
 /* Of arrays of pointers the original does the products that were not launched. */
 #define WITHOUT_DONE a += done, b += done, c += done, batch -= done;
 
-/* One function for all names of a form: how the parameters stand in struct cublas_gemm, and the original with the same arguments. Its sizes may have
- * 32 bits: of an argument, in a register or on the stack, it then reads the lower half (calling conventions of x86-64 and AArch64), so one call is both. */
-#define FORM(form, PARAMETERS, VALUES, TYPES, BATCH, LEAST, LOCAL, REST)                                     \
-    typedef int form##_function(PARAMETERS(int64_t));                                                        \
+/* The types of originals of a shape, by the width of their sizes, and a call of one of them with its arguments. */
+#define SHAPE(shape, PARAMETERS)                                                                             \
+    typedef int shape##_of_int(PARAMETERS(int));                                                             \
+    typedef int shape##_of_int64(PARAMETERS(int64_t));
+#define ORIGINAL_AS(shape, VALUES)                                                                           \
+    (by.kind & IS_WIDE ? ((shape##_of_int64 *)original)(VALUES(int64_t)) : ((shape##_of_int *)original)(VALUES(int)))
+#define ONE_OF(SHORT, LONG) (by.kind & IS_SHORT ? SHORT : LONG)
+
+/* One function for all names of a form: how the parameters stand in struct cublas_gemm, and the original with the same arguments. */
+#define FORM(form, PARAMETERS, TYPES, BATCH, LEAST, LOCAL, REST, ORIGINAL_CALL)                              \
     __attribute__((noinline)) static int form(PARAMETERS(int64_t), struct called by) {                       \
-        const struct cublas_entry entry = cublas_enter(by.caller, by.name);                                  \
+        const enum cublas_name name = (enum cublas_name)by.name;                                             \
+        const struct cublas_entry entry = cublas_enter(by.caller, name);                                     \
         LOCAL                                                                                                \
         if (entry.origin == NULL)                                                                            \
-            return cublas_has_no_original(by.name);                                                          \
-        const enum dropin_api api = (enum dropin_api)((int)by.name + FIRST_API);                             \
+            return cublas_has_no_original(name);                                                             \
+        const enum dropin_api api = (enum dropin_api)((int)name + FIRST_API);                                \
         if (!dropin_hand_small_on(api, entry.nested, m, n, k, batch, LEAST)) {                               \
             const struct cublas_gemm g = {.api = api, .handle = handle, .op_a = op_a, .op_b = op_b, .m = m, .n = n, .k = k, .alpha = alpha, \
                                           .a = a, .b = b, .beta = beta, .c = (void *)(uintptr_t)c, .lda = lda, .ldb = ldb, .ldc = ldc, TYPES, BATCH}; \
@@ -50,62 +62,78 @@ struct called {
                 return CU_SUCCESS;                                                                           \
             REST                                                                                             \
         }                                                                                                    \
+        void (*const original)(void) = entry.origin->function[name];                                         \
         halftone_dropin_thread.depth++;                                                                      \
-        const int status = ((form##_function *)entry.origin->function[by.name])(VALUES(int64_t));            \
+        const int status = ORIGINAL_CALL;                                                                    \
         halftone_dropin_thread.depth--;                                                                      \
         return status;                                                                                       \
     }
 enum { FIRST_API = DROPIN_API_cublasSgemm_v2 }; /* names begin as the counted ones, below */
 
+/* Parameters, the same as arguments, and how a name without some of a form's parameters has them. */
 #define GEMM(S) CUBLAS_GEMM_ARGS(void, S)
 #define GEMM_STRIDED(S) CUBLAS_GEMM_STRIDED_ARGS(void, S)
 #define GEMM_BATCHED(S) CUBLAS_GEMM_BATCHED_ARGS(void, S)
+#define SYRK(S) CUBLAS_SYRK_ARGS(void, S)
 #define VALUES_GEMM(S) handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, (S)lda, b, (S)ldb, beta, c, (S)ldc
 #define VALUES_STRIDED(S)                                                                                    \
     handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, (S)lda, stride_a, b, (S)ldb, stride_b, beta, c, (S)ldc, stride_c, (S)batch
 #define VALUES_BATCHED(S) VALUES_GEMM(S), (S)batch
 #define VALUES_SGEMM_EX(S) handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, a_type, (S)lda, b, b_type, (S)ldb, beta, c, c_type, (S)ldc
 #define VALUES_GEMM_EX(S) VALUES_SGEMM_EX(S), compute, algo
-#define SYRK(S) CUBLAS_SYRK_ARGS(void, S)
-#define VALUES_SYRK(S) handle, uplo, op_a, (S)n, (S)k, alpha, a, (S)lda, beta, c, (S)ldc
 #define VALUES_BATCHED_EX(S) VALUES_SGEMM_EX(S), (S)batch, compute, algo
 #define VALUES_STRIDED_EX(S)                                                                                 \
     handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, a_type, (S)lda, stride_a, b, b_type, (S)ldb, stride_b,   \
         beta, c, c_type, (S)ldc, stride_c, (S)batch, compute, algo
+#define VALUES_SYRK(S) handle, uplo, op_a, (S)n, (S)k, alpha, a, (S)lda, beta, c, (S)ldc
+#define ALL_PARAMETERS(S, type)
+#define TYPES_OF_NAME(S, type) const int a_type = type, b_type = type, c_type = type, compute = COMPUTE_OF(type), algo = 0;
+#define COMPUTE_OF_NAME(S, type) const int compute = COMPUTE_OF(type), algo = 0;
 
-FORM(gemm, GEMM, VALUES_GEMM, TYPE_OF_NAME, ONE_MATRIX, cublas_least_of_one(by.type), OF_ONE, )
-FORM(gemm_strided, GEMM_STRIDED, VALUES_STRIDED, TYPE_OF_NAME, BATCH_GIVEN, cublas_least_of_one(by.type), , )
-FORM(gemm_batched, GEMM_BATCHED, VALUES_BATCHED, TYPE_OF_NAME, ARRAYS_GIVEN, CUBLAS_LEAST_OF_ARRAYS, int64_t done = 0;, WITHOUT_DONE)
-FORM(syrk, SYRK, VALUES_SYRK, TYPE_OF_NAME, TRIANGLE_GIVEN, CUBLAS_LEAST_OF_TRIANGLE, OF_TRIANGLE, UNLESS_DONE)
-FORM(sgemm_ex, CUBLAS_SGEMM_EX_ARGS, VALUES_SGEMM_EX, MATRIX_TYPES_GIVEN, ONE_MATRIX, cublas_least_of_one(a_type), OF_ONE, )
-FORM(gemm_ex, CUBLAS_GEMM_EX_ARGS, VALUES_GEMM_EX, TYPES_GIVEN, ONE_MATRIX, cublas_least_of_one(a_type), OF_ONE, )
-FORM(gemm_strided_ex, CUBLAS_GEMM_STRIDED_EX_ARGS, VALUES_STRIDED_EX, TYPES_GIVEN, BATCH_GIVEN, cublas_least_of_one(a_type), , )
-FORM(gemm_batched_ex, CUBLAS_GEMM_BATCHED_EX_ARGS, VALUES_BATCHED_EX, TYPES_GIVEN, ARRAYS_GIVEN, CUBLAS_LEAST_OF_ARRAYS, int64_t done = 0;, WITHOUT_DONE)
+SHAPE(gemm, GEMM)
+SHAPE(gemm_strided, GEMM_STRIDED)
+SHAPE(gemm_batched, GEMM_BATCHED)
+SHAPE(sgemm_ex, CUBLAS_SGEMM_EX_ARGS)
+SHAPE(gemm_ex, CUBLAS_GEMM_EX_ARGS)
+SHAPE(gemm_strided_ex, CUBLAS_GEMM_STRIDED_EX_ARGS)
+SHAPE(gemm_batched_ex, CUBLAS_GEMM_BATCHED_EX_ARGS)
+SHAPE(syrk, SYRK)
+
+FORM(of_gemm, GEMM, TYPE_OF_NAME, ONE_MATRIX, cublas_least_of_one(by.type), OF_ONE, , ORIGINAL_AS(gemm, VALUES_GEMM))
+FORM(of_gemm_ex, CUBLAS_GEMM_EX_ARGS, TYPES_GIVEN, ONE_MATRIX, cublas_least_of_one(a_type), OF_ONE, ,
+     ONE_OF(ORIGINAL_AS(sgemm_ex, VALUES_SGEMM_EX), ORIGINAL_AS(gemm_ex, VALUES_GEMM_EX)))
+FORM(of_strided, CUBLAS_GEMM_STRIDED_EX_ARGS, TYPES_GIVEN, BATCH_GIVEN, cublas_least_of_one(a_type), , ,
+     ONE_OF(ORIGINAL_AS(gemm_strided, VALUES_STRIDED), ORIGINAL_AS(gemm_strided_ex, VALUES_STRIDED_EX)))
+FORM(of_batched, CUBLAS_GEMM_BATCHED_EX_ARGS, TYPES_GIVEN, ARRAYS_GIVEN, CUBLAS_LEAST_OF_ARRAYS, OF_ARRAYS, WITHOUT_DONE,
+     ONE_OF(ORIGINAL_AS(gemm_batched, VALUES_BATCHED), ORIGINAL_AS(gemm_batched_ex, VALUES_BATCHED_EX)))
+FORM(of_triangle, SYRK, TYPE_OF_NAME, TRIANGLE_GIVEN, CUBLAS_LEAST_OF_TRIANGLE, OF_TRIANGLE, UNLESS_DONE,
+     ORIGINAL_AS(syrk, VALUES_SYRK))
 
 /* A function, and the same with sizes of 64 bits. */
-#define ONE_ENTRY(name, form, PARAMETERS, VALUES, type, S)                                                   \
+#define ONE_ENTRY(name, PARAMETERS, type, kind, LACKS, form, VALUES, S)                                     \
     DROPIN_EXPORT int name(PARAMETERS(S));                                                                   \
     int name(PARAMETERS(S)) {                                                                                \
-        const struct called by = {__builtin_return_address(0), NAME_##name, type};                            \
+        const struct called by = {__builtin_return_address(0), NAME_##name, type, kind | (sizeof(S) == sizeof(int64_t) ? IS_WIDE : 0)}; \
+        LACKS(S, type)                                                                                       \
         return form(VALUES(S), by);                                                                          \
     }
-#define ENTRIES(name, form, PARAMETERS, VALUES, type)                                                        \
-    ONE_ENTRY(name, form, PARAMETERS, VALUES, type, int)                                                     \
-    ONE_ENTRY(name##_64, form, PARAMETERS, VALUES, type, int64_t)
-/* clang-format on */
+#define ENTRIES(name, ...)                                                                                   \
+    ONE_ENTRY(name, __VA_ARGS__, int)                                                                        \
+    ONE_ENTRY(name##_64, __VA_ARGS__, int64_t)
 
-ENTRIES(cublasSgemm_v2, gemm, GEMM, VALUES_GEMM, CU_R_32F)
-ENTRIES(cublasDgemm_v2, gemm, GEMM, VALUES_GEMM, CU_R_64F)
-ENTRIES(cublasSgemmStridedBatched, gemm_strided, GEMM_STRIDED, VALUES_STRIDED, CU_R_32F)
-ENTRIES(cublasDgemmStridedBatched, gemm_strided, GEMM_STRIDED, VALUES_STRIDED, CU_R_64F)
-ENTRIES(cublasSgemmBatched, gemm_batched, GEMM_BATCHED, VALUES_BATCHED, CU_R_32F)
-ENTRIES(cublasDgemmBatched, gemm_batched, GEMM_BATCHED, VALUES_BATCHED, CU_R_64F)
-ENTRIES(cublasSsyrk_v2, syrk, SYRK, VALUES_SYRK, CU_R_32F)
-ENTRIES(cublasDsyrk_v2, syrk, SYRK, VALUES_SYRK, CU_R_64F)
-ENTRIES(cublasSgemmEx, sgemm_ex, CUBLAS_SGEMM_EX_ARGS, VALUES_SGEMM_EX, CU_R_32F)
-ENTRIES(cublasGemmEx, gemm_ex, CUBLAS_GEMM_EX_ARGS, VALUES_GEMM_EX, CU_R_32F)
-ENTRIES(cublasGemmStridedBatchedEx, gemm_strided_ex, CUBLAS_GEMM_STRIDED_EX_ARGS, VALUES_STRIDED_EX, CU_R_32F)
-ENTRIES(cublasGemmBatchedEx, gemm_batched_ex, CUBLAS_GEMM_BATCHED_EX_ARGS, VALUES_BATCHED_EX, CU_R_32F)
+ENTRIES(cublasSgemm_v2, GEMM, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_gemm, VALUES_GEMM)
+ENTRIES(cublasDgemm_v2, GEMM, CU_R_64F, IS_LONG, ALL_PARAMETERS, of_gemm, VALUES_GEMM)
+ENTRIES(cublasSgemmEx, CUBLAS_SGEMM_EX_ARGS, CU_R_32F, IS_SHORT, COMPUTE_OF_NAME, of_gemm_ex, VALUES_GEMM_EX)
+ENTRIES(cublasGemmEx, CUBLAS_GEMM_EX_ARGS, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_gemm_ex, VALUES_GEMM_EX)
+ENTRIES(cublasSgemmStridedBatched, GEMM_STRIDED, CU_R_32F, IS_SHORT, TYPES_OF_NAME, of_strided, VALUES_STRIDED_EX)
+ENTRIES(cublasDgemmStridedBatched, GEMM_STRIDED, CU_R_64F, IS_SHORT, TYPES_OF_NAME, of_strided, VALUES_STRIDED_EX)
+ENTRIES(cublasGemmStridedBatchedEx, CUBLAS_GEMM_STRIDED_EX_ARGS, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_strided, VALUES_STRIDED_EX)
+ENTRIES(cublasSgemmBatched, GEMM_BATCHED, CU_R_32F, IS_SHORT, TYPES_OF_NAME, of_batched, VALUES_BATCHED_EX)
+ENTRIES(cublasDgemmBatched, GEMM_BATCHED, CU_R_64F, IS_SHORT, TYPES_OF_NAME, of_batched, VALUES_BATCHED_EX)
+ENTRIES(cublasGemmBatchedEx, CUBLAS_GEMM_BATCHED_EX_ARGS, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_batched, VALUES_BATCHED_EX)
+ENTRIES(cublasSsyrk_v2, SYRK, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_triangle, VALUES_SYRK)
+ENTRIES(cublasDsyrk_v2, SYRK, CU_R_64F, IS_LONG, ALL_PARAMETERS, of_triangle, VALUES_SYRK)
+/* clang-format on */
 
 /* ---- what tells of a handle's workspace ---- */
 
