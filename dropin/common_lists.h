@@ -35,7 +35,7 @@
     X(HALF, "16-bit tensor operations are asked for")                                                        \
     X(PEDANTIC, "pedantic arithmetic is asked for")                                                          \
     X(UNKNOWN_FORM, "a compute type, mode or operation that the table does not have")                        \
-    X(NO_FORM, "halftone has no kernel of this form (triangles, many matrices unevenly apart)")              \
+    X(NO_FORM, "halftone has no kernel of this form (triangles, systems with alpha on the device, many matrices unevenly apart)") \
     X(ARGUMENTS, "arguments that only the original judges: negative, overlapping or missing")                \
     X(SMALL, "smaller than HALFTONE_MIN")                                                                    \
     X(SITE, "the site table says original")                                                                  \

@@ -3,7 +3,7 @@
 
 /* What cuBLAS calls within its own calls is not counted apart. */
 static void count(const struct cublas_entry *entry, enum dropin_api api, enum dropin_reason why,
-                  int64_t m, int64_t n, int64_t k) {
+                  int64_t m, int64_t n, int64_t k, int64_t batch) {
     const struct dropin_policy policy = {0};
     const struct dropin_call call = {.api = api,
                                      .caller = entry->caller,
@@ -12,7 +12,7 @@ static void count(const struct cublas_entry *entry, enum dropin_api api, enum dr
                                      .m = m,
                                      .n = n,
                                      .k = k,
-                                     .batch = 1};
+                                     .batch = batch};
     if (dropin_settings()->mode == DROPIN_MODE_OFF)
         why = DROPIN_OFF;
     dropin_note(&call, &policy, entry->nested ? DROPIN_NESTED : why, NULL, NULL);

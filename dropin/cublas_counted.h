@@ -4,22 +4,15 @@
 #define DROPIN_CUBLAS_COUNTED_H
 
 #define CUBLAS_COUNTED(R, X)                                                                                 \
-    R(X, cublasSsyrkx, NO_FORM, SYRKX, int)                                                                  \
-    R(X, cublasStrsm_v2, NO_FORM, TRSM, int)                                                                 \
-    R(X, cublasStrsm_v2_64, NO_FORM, TRSM, int64_t)
+    R(X, cublasStrsmBatched, NO_FORM, TRSM_BATCHED, int)                                                     \
+    R(X, cublasStrsmBatched_64, NO_FORM, TRSM_BATCHED, int64_t)
 
-/* Of each form: parameters, the same as arguments, and what of them m, n and k are. Pointers are passed on
+/* Of each form: parameters, the same as arguments, and what of them m, n, k and the batch are. Pointers are passed on
  * unread. */
-#define PARAMETERS_SYRKX(S)                                                                                  \
-    void *handle, int uplo, int op, S n, S k, const void *alpha, const void *a, S lda, const void *b, S ldb, \
-        const void *beta, void *c, S ldc
-#define ARGUMENTS_SYRKX handle, uplo, op, n, k, alpha, a, lda, b, ldb, beta, c, ldc
-#define SIZES_SYRKX n, n, k
-
-#define PARAMETERS_TRSM(S)                                                                                   \
+#define PARAMETERS_TRSM_BATCHED(S)                                                                           \
     void *handle, int side, int uplo, int op, int diag, S m, S n, const void *alpha, const void *a, S lda,   \
-        void *b, S ldb
-#define ARGUMENTS_TRSM handle, side, uplo, op, diag, m, n, alpha, a, lda, b, ldb
-#define SIZES_TRSM m, n, side == 0 ? m : n
+        const void *b, S ldb, S batch
+#define ARGUMENTS_TRSM_BATCHED handle, side, uplo, op, diag, m, n, alpha, a, lda, b, ldb, batch
+#define SIZES_TRSM_BATCHED m, n, side == 0 ? m : n, batch
 
 #endif

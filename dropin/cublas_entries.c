@@ -23,14 +23,22 @@ enum { IS_WIDE = 1, IS_SHORT = 2 };
 #define BATCH_GIVEN .stride_a = stride_a, .stride_b = stride_b, .stride_c = stride_c, .batch = batch, .strided = true
 #define ARRAYS_GIVEN .batch = batch, .run = cublas_run_arrays, .done = &done, .least_work = CUBLAS_LEAST_OF_ARRAYS
 #define OF_ARRAYS int64_t done = 0;
-/* Of a triangle, whose second operand is the first, transposed. */
-#define TRIANGLE_GIVEN                                                                                       \
-    .batch = batch, .run = cublas_run_triangle, .done = &done, .least_work = CUBLAS_LEAST_OF_TRIANGLE, .uplo = uplo, .origin = entry.origin
+/* Of a triangle, whose second operand is transposed as the first is not. */
+#define TRIANGLE_GIVEN TRIANGLE_BY(cublas_run_triangle)
+#define TRIANGLE_BY(runner)                                                                                  \
+    .batch = batch, .run = runner, .done = &done, .least_work = CUBLAS_LEAST_OF_TRIANGLE, .uplo = uplo, .origin = entry.origin
 #define OF_TRIANGLE                                                                                          \
     int64_t done = 0;                                                                                        \
     const int op_b = op_a == CU_OP_N ? CU_OP_T : CU_OP_N;                                                    \
-    const int64_t m = n, ldb = lda, batch = 1;                                                               \
-    const void *const b = a;
+    const int64_t m = n, batch = 1;
+/* Of TRSM, whose product is B less op(A) X or X op(A). */
+#define SOLVE_GIVEN TRIANGLE_BY(cublas_run_solve), .side = side, .diag = diag
+#define OF_SOLVE                                                                                             \
+    int64_t done = 0;                                                                                        \
+    const int op_a = side == CU_LEFT ? op : CU_OP_N, op_b = side == CU_LEFT ? CU_OP_N : op;                  \
+    const int64_t k = side == CU_LEFT ? m : n, ldc = ldb, batch = 1;                                         \
+    const void *const beta = alpha;                                                                          \
+    void *const c = b;
 /* Where the original did a part it has done the rest. */
 #define UNLESS_DONE                                                                                          \
     if (done > 0)                                                                                            \
@@ -75,6 +83,8 @@ enum { FIRST_API = DROPIN_API_cublasSgemm_v2 }; /* names begin as the counted on
 #define GEMM_STRIDED(S) CUBLAS_GEMM_STRIDED_ARGS(void, S)
 #define GEMM_BATCHED(S) CUBLAS_GEMM_BATCHED_ARGS(void, S)
 #define SYRK(S) CUBLAS_SYRK_ARGS(void, S)
+#define SYRKX(S) CUBLAS_SYRKX_ARGS(void, S)
+#define TRSM(S) CUBLAS_TRSM_ARGS(void, S)
 #define VALUES_GEMM(S) handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, (S)lda, b, (S)ldb, beta, c, (S)ldc
 #define VALUES_STRIDED(S)                                                                                    \
     handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, (S)lda, stride_a, b, (S)ldb, stride_b, beta, c, (S)ldc, stride_c, (S)batch
@@ -86,9 +96,12 @@ enum { FIRST_API = DROPIN_API_cublasSgemm_v2 }; /* names begin as the counted on
     handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, a_type, (S)lda, stride_a, b, b_type, (S)ldb, stride_b,   \
         beta, c, c_type, (S)ldc, stride_c, (S)batch, compute, algo
 #define VALUES_SYRK(S) handle, uplo, op_a, (S)n, (S)k, alpha, a, (S)lda, beta, c, (S)ldc
+#define VALUES_SYRKX(S) handle, uplo, op_a, (S)n, (S)k, alpha, a, (S)lda, b, (S)ldb, beta, c, (S)ldc
+#define VALUES_TRSM(S) handle, side, uplo, op, diag, (S)m, (S)n, alpha, a, (S)lda, b, (S)ldb
 #define ALL_PARAMETERS(S, type)
 #define TYPES_OF_NAME(S, type) const int a_type = type, b_type = type, c_type = type, compute = COMPUTE_OF(type), algo = 0;
 #define COMPUTE_OF_NAME(S, type) const int compute = COMPUTE_OF(type), algo = 0;
+#define SECOND_IS_FIRST(S, type) const S ldb = lda; const void *const b = a;
 
 SHAPE(gemm, GEMM)
 SHAPE(gemm_strided, GEMM_STRIDED)
@@ -98,6 +111,8 @@ SHAPE(gemm_ex, CUBLAS_GEMM_EX_ARGS)
 SHAPE(gemm_strided_ex, CUBLAS_GEMM_STRIDED_EX_ARGS)
 SHAPE(gemm_batched_ex, CUBLAS_GEMM_BATCHED_EX_ARGS)
 SHAPE(syrk, SYRK)
+SHAPE(syrkx, SYRKX)
+SHAPE(trsm, TRSM)
 
 FORM(of_gemm, GEMM, TYPE_OF_NAME, ONE_MATRIX, cublas_least_of_one(by.type), OF_ONE, , ORIGINAL_AS(gemm, VALUES_GEMM))
 FORM(of_gemm_ex, CUBLAS_GEMM_EX_ARGS, TYPES_GIVEN, ONE_MATRIX, cublas_least_of_one(a_type), OF_ONE, ,
@@ -106,8 +121,9 @@ FORM(of_strided, CUBLAS_GEMM_STRIDED_EX_ARGS, TYPES_GIVEN, BATCH_GIVEN, cublas_l
      ONE_OF(ORIGINAL_AS(gemm_strided, VALUES_STRIDED), ORIGINAL_AS(gemm_strided_ex, VALUES_STRIDED_EX)))
 FORM(of_batched, CUBLAS_GEMM_BATCHED_EX_ARGS, TYPES_GIVEN, ARRAYS_GIVEN, CUBLAS_LEAST_OF_ARRAYS, OF_ARRAYS, WITHOUT_DONE,
      ONE_OF(ORIGINAL_AS(gemm_batched, VALUES_BATCHED), ORIGINAL_AS(gemm_batched_ex, VALUES_BATCHED_EX)))
-FORM(of_triangle, SYRK, TYPE_OF_NAME, TRIANGLE_GIVEN, CUBLAS_LEAST_OF_TRIANGLE, OF_TRIANGLE, UNLESS_DONE,
-     ORIGINAL_AS(syrk, VALUES_SYRK))
+FORM(of_triangle, SYRKX, TYPE_OF_NAME, TRIANGLE_GIVEN, CUBLAS_LEAST_OF_TRIANGLE, OF_TRIANGLE, UNLESS_DONE,
+     ONE_OF(ORIGINAL_AS(syrk, VALUES_SYRK), ORIGINAL_AS(syrkx, VALUES_SYRKX)))
+FORM(of_solve, TRSM, TYPE_OF_NAME, SOLVE_GIVEN, CUBLAS_LEAST_OF_TRIANGLE, OF_SOLVE, UNLESS_DONE, ORIGINAL_AS(trsm, VALUES_TRSM))
 
 /* A function, and the same with sizes of 64 bits. */
 #define ONE_ENTRY(name, PARAMETERS, type, kind, LACKS, form, VALUES, S)                                     \
@@ -131,8 +147,10 @@ ENTRIES(cublasGemmStridedBatchedEx, CUBLAS_GEMM_STRIDED_EX_ARGS, CU_R_32F, IS_LO
 ENTRIES(cublasSgemmBatched, GEMM_BATCHED, CU_R_32F, IS_SHORT, TYPES_OF_NAME, of_batched, VALUES_BATCHED_EX)
 ENTRIES(cublasDgemmBatched, GEMM_BATCHED, CU_R_64F, IS_SHORT, TYPES_OF_NAME, of_batched, VALUES_BATCHED_EX)
 ENTRIES(cublasGemmBatchedEx, CUBLAS_GEMM_BATCHED_EX_ARGS, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_batched, VALUES_BATCHED_EX)
-ENTRIES(cublasSsyrk_v2, SYRK, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_triangle, VALUES_SYRK)
-ENTRIES(cublasDsyrk_v2, SYRK, CU_R_64F, IS_LONG, ALL_PARAMETERS, of_triangle, VALUES_SYRK)
+ENTRIES(cublasSsyrk_v2, SYRK, CU_R_32F, IS_SHORT, SECOND_IS_FIRST, of_triangle, VALUES_SYRKX)
+ENTRIES(cublasDsyrk_v2, SYRK, CU_R_64F, IS_SHORT, SECOND_IS_FIRST, of_triangle, VALUES_SYRKX)
+ENTRIES(cublasSsyrkx, SYRKX, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_triangle, VALUES_SYRKX)
+ENTRIES(cublasStrsm_v2, TRSM, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_solve, VALUES_TRSM)
 /* clang-format on */
 
 /* ---- what tells of a handle's workspace ---- */
@@ -174,5 +192,5 @@ const char *cublas_name_text(enum cublas_name name) {
     return dropin_text_at(dropin_face_names, (int)name);
 }
 
-_Static_assert((int)NAME_cublasStrsm_v2_64 == (int)DROPIN_API_cublasStrsm_v2_64 - (int)DROPIN_API_cublasSgemm_v2,
+_Static_assert((int)NAME_cublasStrsmBatched_64 == (int)DROPIN_API_cublasStrsmBatched_64 - (int)DROPIN_API_cublasSgemm_v2,
                "names begin as the counted ones");

@@ -51,8 +51,8 @@ struct cublas_gemm {
     cublas_runner *run;         /* of arrays: a, b and c are arrays of pointers on the device; of a triangle; else NULL */
     int64_t *done;              /* of arrays how many products were launched; of a triangle 0, or, where the original did a part: 1 + its status */
     double least_work;          /* of those; see struct dropin_call */
-    const struct cublas_origin *origin; /* of a triangle: the original, and which of the two */
-    int uplo;
+    const struct cublas_origin *origin; /* of a triangle, C's or, of TRSM, A's: the original, and which of the two */
+    int uplo, side, diag;       /* of TRSM c is b, k is the triangle's rows, and the other operand's operation is none */
 };
 
 static inline size_t cublas_element_bytes(enum dropin_kind kind) {
@@ -73,9 +73,9 @@ enum dropin_reason cublas_judge_form(const struct cublas_gemm *gemm, int math, e
 /* cublas_product.c: with the handle's stream, scalars and workspace set. */
 int cublas_run_prepared(const struct dropin_library *library, halftone *handle, const struct dropin_call *call,
                         const struct cublas_gemm *gemm);
-/* cublas_arrays.c, cublas_triangle.c: likewise. Least work of arrays, which are read: the device then waits for the host, some 20 us of
- * at least 300; of a triangle, which has up to 20 small launches beside its products (bench/decisions/057). */
-cublas_runner cublas_run_arrays, cublas_run_triangle;
+/* cublas_arrays.c, cublas_triangle.c, cublas_solve.c: likewise. Least work of arrays, which are read: the device then waits for the host, some 20 us of
+ * at least 300; of a triangle, which has up to 20 small launches beside its products, or blocks that only the original solves (bench/decisions/057). */
+cublas_runner cublas_run_arrays, cublas_run_triangle, cublas_run_solve;
 /* Of one product: 128 cubed, from where on halftone was no slower than cuBLAS where it was measured; of FP64, where whether it pays is asked of the
  * model from here on, 256 cubed: a question costs microseconds. */
 static inline double cublas_least_of_one(int type) {

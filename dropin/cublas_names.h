@@ -11,6 +11,8 @@
 
 enum cu_status { CU_SUCCESS = 0, CU_NOT_SUPPORTED = 15 };
 enum cu_op { CU_OP_N = 0, CU_OP_T = 1, CU_OP_C = 2 };
+enum cu_side { CU_LEFT = 0, CU_RIGHT = 1 };
+enum cu_diag { CU_NON_UNIT = 0, CU_UNIT = 1 };
 enum cu_fill { CU_LOWER = 0, CU_UPPER = 1 };
 enum cu_pointer_mode { CU_POINTER_HOST = 0, CU_POINTER_DEVICE = 1 };
 enum cu_type { CU_R_32F = 0, CU_R_64F = 1 };
@@ -83,7 +85,7 @@ enum lt_epilogue { LT_EPILOGUE_NONE = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS 
 /* Asked, never replaced. */
 #define CUBLAS_ASKED(X)                                                                                      \
     X(cublasGetStream_v2) X(cublasGetPointerMode_v2) X(cublasGetMathMode) X(cublasGetSmCountTarget)                             \
-    X(cublasStrttp) X(cublasStpttr) X(cublasDtrttp) X(cublasDtpttr)
+    X(cublasStrttp) X(cublasStpttr) X(cublasDtrttp) X(cublasDtpttr) X(cublasDsyrkx)
 #define CUBLASLT_ASKED(X)                                                                                    \
     X(cublasLtMatmulDescGetAttribute)                                                                        \
     X(cublasLtMatrixLayoutGetAttribute)                                                                      \
@@ -141,6 +143,13 @@ enum { CUBLAS_NAMES_REPLACED = 0 CUBLAS_REPLACED(CUBLAS_ONE) }; /* these come fi
 
 #define CUBLAS_SYRK_ARGS(T, S)                                                                               \
     void *handle, int uplo, int op_a, S n, S k, const T *alpha, const T *a, S lda, const T *beta, T *c, S ldc
+#define CUBLAS_SYRKX_ARGS(T, S)                                                                              \
+    void *handle, int uplo, int op_a, S n, S k, const T *alpha, const T *a, S lda, const T *b, S ldb,        \
+        const T *beta, T *c, S ldc
+
+#define CUBLAS_TRSM_ARGS(T, S)                                                                               \
+    void *handle, int side, int uplo, int op, int diag, S m, S n, const T *alpha, const T *a, S lda, T *b,   \
+        S ldb
 
 #define CUBLASLT_MATMUL_ARGS                                                                                 \
     void *handle, void *desc, const void *alpha, const void *a, void *a_layout, const void *b,               \

@@ -27,7 +27,11 @@
     X(cublasSsyrk_v2)                                                                                        \
     X(cublasSsyrk_v2_64)                                                                                     \
     X(cublasDsyrk_v2)                                                                                        \
-    X(cublasDsyrk_v2_64)
+    X(cublasDsyrk_v2_64)                                                                                     \
+    X(cublasSsyrkx)                                                                                          \
+    X(cublasSsyrkx_64)                                                                                       \
+    X(cublasStrsm_v2)                                                                                        \
+    X(cublasStrsm_v2_64)
 #define CUBLASLT_PRODUCTS(X) X(cublasLtMatmul)
 
 #endif

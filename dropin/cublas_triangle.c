@@ -1,4 +1,4 @@
-/* cublas_triangle.c: SYRK: one triangle of C = alpha op(A) op(A)^T + beta C; the other is neither read nor written. C's diagonal has
+/* cublas_triangle.c: SYRK and SYRKX: one triangle of C = alpha op(A) op(B)^T + beta C, where B is A in SYRK; the other is neither read nor written. C's diagonal has
  * 2^levels blocks of `block` rows and one of what is left. What lies between the first and the second half of a range is a square; those of all
  * ranges of a length lie evenly apart, so each level is one batch by strides. Blocks of the diagonal are multiplied whole, into
  * memory of their own, and cuBLAS' TRTTP and TPTTR, which copy, put their triangles in place: n n k (1 + 2^-levels)
@@ -7,13 +7,13 @@
 
 #include "cublas_face.h"
 
-enum { TO_PACKED, FROM_PACKED, SYRK, GEMM, FUNCTIONS };
+enum { TO_PACKED, FROM_PACKED, SYRKX, GEMM, FUNCTIONS };
 enum { LEVELS_MOST = 3, BLOCK_LEAST = 256, BLOCK_MULTIPLE = 4 };
 
 typedef int to_packed(void *handle, int uplo, int n, const void *a, int lda, void *packed);
 typedef int from_packed(void *handle, int uplo, int n, const void *packed, void *a, int lda);
 typedef int gemm(CUBLAS_GEMM_ARGS(void, int));
-typedef int syrk(CUBLAS_SYRK_ARGS(void, int));
+typedef int syrkx(CUBLAS_SYRKX_ARGS(void, int));
 
 struct triangle {
     const struct dropin_library *library;
@@ -22,7 +22,7 @@ struct triangle {
     const struct cublas_gemm *g;
     int levels;
     int64_t block, whole, rest; /* rows: of a block, of all, of the last one */
-    int64_t step;               /* elements from one row of op(A) to the next */
+    int64_t step_a, step_b;     /* elements from one row of op(A), op(B), to the next */
     size_t size;
     char *work, *packed;
     void (*function[FUNCTIONS])(void); /* the original's */
@@ -37,8 +37,12 @@ static void *in_c(const struct triangle *t, int64_t row, int64_t col) {
     return (char *)t->g->c + (size_t)(row + col * t->g->ldc) * t->size;
 }
 
-static const void *operand(const struct triangle *t, int64_t row) {
-    return (const char *)t->g->a + (size_t)(row * t->step) * t->size;
+static const void *in_a(const struct triangle *t, int64_t row) {
+    return (const char *)t->g->a + (size_t)(row * t->step_a) * t->size;
+}
+
+static const void *in_b(const struct triangle *t, int64_t row) {
+    return (const char *)t->g->b + (size_t)(row * t->step_b) * t->size;
 }
 
 static int64_t blocks_of(const struct triangle *t) {
@@ -73,11 +77,11 @@ static struct part square(const struct triangle *t, int i) {
 
 static int multiply(const struct triangle *t, const struct part *x, void *c, int64_t ldc, int64_t stride_c) {
     struct cublas_gemm one = *t->g;
-    one.a = operand(t, x->row);
-    one.b = operand(t, x->col);
+    one.a = in_a(t, x->row);
+    one.b = in_b(t, x->col);
     one.c = c;
     one.m = x->m, one.n = x->n, one.batch = x->batch;
-    one.stride_a = one.stride_b = x->apart * t->step;
+    one.stride_a = x->apart * t->step_a, one.stride_b = x->apart * t->step_b;
     one.ldc = ldc, one.stride_c = stride_c;
     one.strided = true;
     return cublas_run_prepared(t->library, t->handle, t->call, &one);
@@ -104,8 +108,8 @@ static bool put_triangle(const struct triangle *t, int64_t i) {
 static int original_block(const struct triangle *t, int64_t i) {
     const struct cublas_gemm *const g = t->g;
     const int64_t at = i * t->block;
-    return ((syrk *)t->function[SYRK])(g->handle, g->uplo, g->op_a, (int)rows_of(t, i), (int)g->k, g->alpha, operand(t, at),
-                                       (int)g->lda, g->beta, in_c(t, at, at), (int)g->ldc);
+    return ((syrkx *)t->function[SYRKX])(g->handle, g->uplo, g->op_a, (int)rows_of(t, i), (int)g->k, g->alpha, in_a(t, at), (int)g->lda,
+                                         in_b(t, at), (int)g->ldb, g->beta, in_c(t, at, at), (int)g->ldc);
 }
 
 static int original_square(const struct triangle *t, struct part x) {
@@ -113,7 +117,7 @@ static int original_square(const struct triangle *t, struct part x) {
     int status = CU_SUCCESS;
     for (; status == CU_SUCCESS && x.batch > 0; x.batch--, x.row += x.apart, x.col += x.apart)
         status = ((gemm *)t->function[GEMM])(g->handle, g->op_a, g->op_b, (int)x.m, (int)x.n, (int)g->k, g->alpha,
-                                             operand(t, x.row), (int)g->lda, operand(t, x.col), (int)g->lda, g->beta,
+                                             in_a(t, x.row), (int)g->lda, in_b(t, x.col), (int)g->ldb, g->beta,
                                              in_c(t, x.row, x.col), (int)g->ldc);
     return status;
 }
@@ -142,15 +146,15 @@ static int put_together(const struct triangle *t) {
 
 /* Of this cuBLAS, by type; they take sizes of 32 bits. */
 static bool find_originals(struct triangle *t) {
-    static const unsigned char names[2][FUNCTIONS] = {{NAME_cublasStrttp, NAME_cublasStpttr, NAME_cublasSsyrk_v2, NAME_cublasSgemm_v2},
-                                                      {NAME_cublasDtrttp, NAME_cublasDtpttr, NAME_cublasDsyrk_v2, NAME_cublasDgemm_v2}};
+    static const unsigned char names[2][FUNCTIONS] = {{NAME_cublasStrttp, NAME_cublasStpttr, NAME_cublasSsyrkx, NAME_cublasSgemm_v2},
+                                                      {NAME_cublasDtrttp, NAME_cublasDtpttr, NAME_cublasDsyrkx, NAME_cublasDgemm_v2}};
     const struct cublas_gemm *const g = t->g;
     for (int i = 0; i < FUNCTIONS; i++) {
         t->function[i] = g->origin->function[names[t->call->kind != DROPIN_KIND_FP32][i]];
         if (t->function[i] == NULL)
             return false;
     }
-    return g->n <= INT_MAX && g->k <= INT_MAX && g->lda <= INT_MAX && g->ldc <= INT_MAX;
+    return g->n <= INT_MAX && g->k <= INT_MAX && g->lda <= INT_MAX && g->ldb <= INT_MAX && g->ldc <= INT_MAX;
 }
 
 static bool copy_diagonal(const struct triangle *t, const struct cublas_setting *s) {
@@ -186,8 +190,8 @@ static enum dropin_reason run(struct triangle *t, const struct cublas_setting *s
 enum dropin_reason cublas_run_triangle(const struct dropin_library *library, halftone *h, const struct dropin_call *c,
                                        const struct cublas_gemm *g, const struct cublas_setting *s, int *code) {
     struct triangle t = {.library = library, .handle = h, .call = c, .g = g, .size = cublas_element_bytes(c->kind)};
-    if ((g->uplo != CU_LOWER && g->uplo != CU_UPPER) || g->a == NULL || g->c == NULL || g->ldc < g->n ||
-        g->lda < (g->op_a == CU_OP_N ? g->n : g->k))
+    const int64_t rows = g->op_a == CU_OP_N ? g->n : g->k;
+    if ((g->uplo != CU_LOWER && g->uplo != CU_UPPER) || g->a == NULL || g->b == NULL || g->c == NULL || g->ldc < g->n || g->lda < rows || g->ldb < rows)
         return DROPIN_ARGUMENTS;
     while (t.levels < LEVELS_MOST && g->n >> (t.levels + 1) >= BLOCK_LEAST)
         t.levels++;
@@ -196,6 +200,7 @@ enum dropin_reason cublas_run_triangle(const struct dropin_library *library, hal
     t.block = (g->n >> t.levels) / BLOCK_MULTIPLE * BLOCK_MULTIPLE;
     t.whole = t.block << t.levels;
     t.rest = g->n - t.whole;
-    t.step = g->op_a == CU_OP_N ? 1 : g->lda;
+    t.step_a = g->op_a == CU_OP_N ? 1 : g->lda;
+    t.step_b = g->op_a == CU_OP_N ? 1 : g->ldb;
     return run(&t, s, code);
 }

@@ -8,14 +8,12 @@
 #include "../../dropin/cublas_counted.h"
 
 #define V(x) (long long)(intptr_t)(x)
-#define VALUES_SYRKX V(handle), V(uplo), V(op), V(n), V(k), V(alpha), V(a), V(lda), V(b), V(ldb), V(beta), V(c), V(ldc)
-#define VALUES_TRSM V(handle), V(side), V(uplo), V(op), V(diag), V(m), V(n), V(alpha), V(a), V(lda), V(b), V(ldb)
+#define VALUES_TRSM_BATCHED V(handle), V(side), V(uplo), V(op), V(diag), V(m), V(n), V(alpha), V(a), V(lda), V(b), V(ldb), V(batch)
 
 /* Arguments of a call, each another number, from `base` on. */
 #define P(x) (void *)(intptr_t)(base + x)
 #define I(x) (int)(base + x)
-#define CALL_SYRKX P(0), I(1), I(2), I(3), I(4), P(5), P(6), I(7), P(8), I(9), P(10), P(11), I(12)
-#define CALL_TRSM P(0), I(1), I(2), I(3), I(4), I(5), I(6), P(7), P(8), I(9), P(10), I(11)
+#define CALL_TRSM_BATCHED P(0), I(1), I(2), I(3), I(4), I(5), I(6), P(7), P(8), I(9), P(10), I(11), I(12)
 
 static inline int hash_of(const long long *values, int count) {
     uint32_t hash = 17;

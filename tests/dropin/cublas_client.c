@@ -25,6 +25,10 @@ int cublasSsyrk_v2(CUBLAS_SYRK_ARGS(float, int));
 int cublasSsyrk_v2_64(CUBLAS_SYRK_ARGS(float, int64_t));
 int cublasDsyrk_v2(CUBLAS_SYRK_ARGS(double, int));
 int cublasDsyrk_v2_64(CUBLAS_SYRK_ARGS(double, int64_t));
+int cublasSsyrkx(CUBLAS_SYRKX_ARGS(float, int));
+int cublasSsyrkx_64(CUBLAS_SYRKX_ARGS(float, int64_t));
+int cublasStrsm_v2(CUBLAS_TRSM_ARGS(float, int));
+int cublasStrsm_v2_64(CUBLAS_TRSM_ARGS(float, int64_t));
 int cublasDgemm_v2(CUBLAS_DGEMM_ARGS(int));
 int cublasDgemm_v2_64(CUBLAS_DGEMM_ARGS(int64_t));
 int cublasDgemmStridedBatched(CUBLAS_DGEMM_STRIDED_ARGS(int));
@@ -52,9 +56,9 @@ int client_major(void) {
 
 /* ---- the words ---- */
 
-enum { M, N, K, LDA, LDB, LDC, SA, SB, SC, BATCH, OPA, OPB, TYPE_A, TYPE_B, TYPE_C, COMPUTE, ALGO, MATH, POINTERS, SM, NULLS, WORKSPACE, STREAM, SEED, LATE, APART, UPLO, NUMBERS };
+enum { M, N, K, LDA, LDB, LDC, SA, SB, SC, BATCH, OPA, OPB, TYPE_A, TYPE_B, TYPE_C, COMPUTE, ALGO, MATH, POINTERS, SM, NULLS, WORKSPACE, STREAM, SEED, LATE, APART, UPLO, SIDE, DIAG, ZERO, NUMBERS };
 static const char *const words_of[NUMBERS] = {"m", "n", "k", "lda", "ldb", "ldc", "sa", "sb", "sc", "batch", "opa", "opb", "ta", "tb",
-                                              "tc", "compute", "algo", "math", "pointers", "sm", "nulls", "workspace", "stream", "seed", "late", "apart", "uplo"};
+                                              "tc", "compute", "algo", "math", "pointers", "sm", "nulls", "workspace", "stream", "seed", "late", "apart", "uplo", "side", "diag", "zero"};
 /* How the matrices of an array of pointers lie: evenly; the first two exchanged; A's last one misaligned, which only the original takes. */
 enum { EVEN, EXCHANGED, MISALIGNED };
 enum { NO_ALPHA = 1, NO_HANDLE = 2, NAN_C = 4 };
@@ -62,7 +66,7 @@ enum { NO_ALPHA = 1, NO_HANDLE = 2, NAN_C = 4 };
 struct form {
     char api[40];
     long long is[NUMBERS];
-    int is_fp64, is_triangle;
+    int is_fp64, is_triangle, is_solve; /* of C a triangle; TRSM, whose B stands as C, and whose `zero` is where A's diagonal is 0 */
     double alpha, beta;
 };
 
@@ -74,6 +78,7 @@ static int read_words(const char *words, struct form *f) {
     f->is[COMPUTE] = 68;
     f->is[LDA] = f->is[LDB] = f->is[LDC] = f->is[SA] = f->is[SB] = f->is[SC] = -1;
     f->alpha = 1;
+    f->is[ZERO] = -1;
     snprintf(text, sizeof text, "%s", words);
     for (char *word = strtok_r(text, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
         char *const value = strchr(word, '=');
@@ -97,10 +102,15 @@ static int read_words(const char *words, struct form *f) {
         f->is[TYPE_A] = f->is[TYPE_B] = f->is[TYPE_C] = CU_R_64F;
     f->is_fp64 = f->is[TYPE_A] == CU_R_64F && f->is[TYPE_B] == CU_R_64F && f->is[TYPE_C] == CU_R_64F;
     f->is_triangle = strstr(f->api, "syrk") != NULL;
-    if (f->is_triangle) /* its second operand is the first */
-        f->is[M] = f->is[N], f->is[OPB] = f->is[OPA] == 0, f->is[LDB] = f->is[LDA];
-    const long long rows[3] = {f->is[OPA] == 0 ? f->is[M] : f->is[K], f->is[OPB] == 0 ? f->is[K] : f->is[N], f->is[M]};
-    const long long columns[3] = {f->is[OPA] == 0 ? f->is[K] : f->is[M], f->is[OPB] == 0 ? f->is[N] : f->is[K], f->is[N]};
+    f->is_solve = strstr(f->api, "trsm") != NULL;
+    if (f->is_triangle)
+        f->is[M] = f->is[N], f->is[OPB] = f->is[OPA] == 0;
+    if (f->is_triangle && strstr(f->api, "syrkx") == NULL) /* its second operand is the first */
+        f->is[LDB] = f->is[LDA];
+    if (f->is_solve)
+        f->is[K] = f->is[SIDE] == CU_LEFT ? f->is[M] : f->is[N];
+    const long long rows[3] = {f->is[OPA] == 0 && !f->is_solve ? f->is[M] : f->is[K], f->is[OPB] == 0 ? f->is[K] : f->is[N], f->is[M]};
+    const long long columns[3] = {f->is[OPA] == 0 || f->is_solve ? f->is[K] : f->is[M], f->is[OPB] == 0 ? f->is[N] : f->is[K], f->is[N]};
     for (int i = 0; i < 3; i++) {
         if (f->is[LDA + i] == -1)
             f->is[LDA + i] = rows[i] > 0 ? rows[i] + 3 : 1;
@@ -185,16 +195,29 @@ static int has_element(const struct form *f, long long i, long long j) {
     return !f->is_triangle || (f->is[UPLO] == CU_LOWER ? i >= j : i <= j);
 }
 
+/* A of TRSM: what must not be read is NaN; rows are small beside the diagonal, lest X grow without bound. */
+static void make_triangle(const struct form *f, struct matrices *x) {
+    for (long long j = 0; j < f->is[K]; j++)
+        for (long long i = 0; i < f->is[LDA]; i++) {
+            const size_t at = (size_t)(i + j * f->is[LDA]);
+            const double value = get(f, x->x[0], at);
+            const int is_there = f->alpha != 0 && i < f->is[K] && (f->is[UPLO] == CU_LOWER ? i >= j : i <= j) && (i != j || f->is[DIAG] == CU_NON_UNIT);
+            put(f, x->x[0], at, !is_there ? (double)NAN : i != j ? value / 16 : i == f->is[ZERO] ? 0 : 1 + value / 2);
+        }
+}
+
 static void make_matrices(const struct form *f, struct matrices *x) {
     uint64_t state = (uint64_t)f->is[SEED] + 1;
     for (int i = 0; i < 3; i++) {
-        const long long stride = f->is[SA + i] > 0 ? f->is[SA + i] : 0, columns[3] = {f->is[OPA] == 0 ? f->is[K] : f->is[M], f->is[OPB] == 0 ? f->is[N] : f->is[K], f->is[N]};
+        const long long stride = f->is[SA + i] > 0 ? f->is[SA + i] : 0, columns[3] = {f->is[OPA] == 0 || f->is_solve ? f->is[K] : f->is[M], f->is[OPB] == 0 ? f->is[N] : f->is[K], f->is[N]};
         const long long one = f->is[LDA + i] * (columns[i] > 0 ? columns[i] : 1), more = f->is[BATCH] > 1 ? (f->is[BATCH] - 1) * stride : 0;
         x->count[i] = (size_t)((one > 0 ? one : 1) + more) + 16;
         x->x[i] = device_memory(x->count[i] * width(f));
         for (size_t j = 0; j < x->count[i]; j++) /* of FP64 all bits */
             put(f, x->x[i], j, i == 2 && f->is[NULLS] & NAN_C ? (double)NAN : next_random(&state) * (f->is_fp64 ? 1 + 0x1p-25 * next_random(&state) : 1));
     }
+    if (f->is_solve)
+        make_triangle(f, x);
     x->scalars = device_memory(2 * sizeof(double));
     put(f, x->scalars, 0, f->alpha);
     put(f, x->scalars, 1, f->beta);
@@ -227,7 +250,7 @@ static double error_of(const struct form *f, const struct matrices *x, long long
     long double sum = 0, size = 0;
     for (long long p = 0; f->alpha != 0 && p < f->is[K]; p++) {
         const long double term = (long double)get(f, x->x[0], (size_t)(a + (f->is[OPA] == 0 ? i + p * f->is[LDA] : p + i * f->is[LDA]))) *
-                                 get(f, x->x[f->is_triangle ? 0 : 1], (size_t)(b + (f->is[OPB] == 0 ? p + j * f->is[LDB] : j + p * f->is[LDB])));
+                                 get(f, x->x[f->is_triangle && strstr(f->api, "syrkx") == NULL ? 0 : 1], (size_t)(b + (f->is[OPB] == 0 ? p + j * f->is[LDB] : j + p * f->is[LDB])));
         sum += term;
         size += fabsl(term);
     }
@@ -238,6 +261,58 @@ static double error_of(const struct form *f, const struct matrices *x, long long
     return isnan(got) ? (double)INFINITY : error == 0 ? 0 : (double)(error / (size * (f->is_fp64 ? 0x1p-53L : 0x1p-24L)));
 }
 
+/* ---- TRSM: what remains of each equation, beside the size of its terms ---- */
+
+/* Element (i, j) of the triangle that stands before X's columns, or, transposed, its rows. */
+static double in_triangle(const struct form *f, const struct matrices *x, long long i, long long j) {
+    const int is_transposed = (f->is[SIDE] == CU_RIGHT) != (f->is[OPA] != 0);
+    const long long row = is_transposed ? j : i, col = is_transposed ? i : j;
+    if (row == col && f->is[DIAG] == CU_UNIT)
+        return 1;
+    return (f->is[UPLO] == CU_LOWER ? row >= col : row <= col) ? get(f, x->x[0], (size_t)(row + col * f->is[LDA])) : 0;
+}
+
+static int class_of(double value) {
+    return isnan(value) ? 2 : isinf(value) ? (value > 0 ? 1 : -1) : 0;
+}
+
+/* Of line `line`, a column of X on the left and a row on the right. What is not finite must be so as by substitution. */
+static double error_of_line(const struct form *f, const struct matrices *x, long long line, double *by_substitution) {
+    const int left = f->is[SIDE] == CU_LEFT, is_ahead = (f->is[UPLO] == CU_LOWER) == (left == (f->is[OPA] == 0));
+    const long long step = left ? 1 : f->is[LDC], from = left ? line * f->is[LDC] : line, rows = f->is[K];
+    double worst = 0;
+    for (long long k = 0; k < rows; k++) {
+        const long long i = is_ahead ? k : rows - 1 - k;
+        const long double side = f->alpha != 0 ? (long double)f->alpha * get(f, x->before, (size_t)(from + i * step)) : 0;
+        long double rest = side, size = fabsl(side), sum = side;
+        for (long long j = is_ahead ? 0 : i; f->alpha != 0 && j < (is_ahead ? i + 1 : rows); j++) {
+            const long double term = (long double)in_triangle(f, x, i, j) * get(f, x->x[2], (size_t)(from + j * step));
+            rest -= term;
+            size += fabsl(term);
+            if (i != j)
+                sum -= (long double)in_triangle(f, x, i, j) * by_substitution[j];
+        }
+        by_substitution[i] = f->alpha != 0 ? (double)(sum / in_triangle(f, x, i, i)) : 0;
+        const double got = get(f, x->x[2], (size_t)(from + i * step));
+        if (class_of(got) != class_of(by_substitution[i]))
+            return INFINITY;
+        if (class_of(got) == 0 && f->alpha == 0)
+            worst = got != 0 ? INFINITY : worst;
+        else if (class_of(got) == 0 && rest != 0)
+            worst = fmax(worst, (double)(fabsl(rest) / (size * 0x1p-24L)));
+    }
+    return worst;
+}
+
+static double error_of_solve(const struct form *f, const struct matrices *x) {
+    double *const by_substitution = malloc((size_t)(f->is[K] + 1) * sizeof *by_substitution);
+    double worst = 0;
+    for (long long line = 0; f->is[K] > 0 && line < f->is[f->is[SIDE] == CU_LEFT ? N : M]; line++)
+        worst = fmax(worst, error_of_line(f, x, line, by_substitution));
+    free(by_substitution);
+    return worst;
+}
+
 static void write_error(const struct form *f, const struct matrices *x, int status, char text[32]) {
     double worst = 0;
     int spoilt = 0;
@@ -245,7 +320,9 @@ static void write_error(const struct form *f, const struct matrices *x, int stat
         if (status != CU_SUCCESS || !is_of_c(f, at))
             spoilt |= memcmp((const char *)x->x[2] + at * width(f), (const char *)x->before + at * width(f), width(f)) != 0;
     const long long entries = strstr(f->api, "Batched") != NULL ? f->is[BATCH] : 1;
-    for (long long entry = 0; status == CU_SUCCESS && entry < entries; entry++)
+    if (status == CU_SUCCESS && f->is_solve)
+        worst = error_of_solve(f, x);
+    for (long long entry = 0; status == CU_SUCCESS && !f->is_solve && entry < entries; entry++)
         for (long long j = 0; j < f->is[N]; j++)
             for (long long i = 0; i < f->is[M]; i++)
                 worst = has_element(f, i, j) ? fmax(worst, error_of(f, x, entry, i, j)) : worst;
@@ -313,16 +390,35 @@ static int call_arrays(const struct form *f, void *handle, const void *alpha, co
 
 static int call_triangle(const struct form *f, void *handle, const void *alpha, const void *beta, struct matrices *x) {
     const long long *const is = f->is;
-    const int n = (int)is[N], k = (int)is[K], lda = (int)is[LDA], ldc = (int)is[LDC], op = (int)is[OPA], uplo = (int)is[UPLO];
+    const int n = (int)is[N], k = (int)is[K], lda = (int)is[LDA], ldb = (int)is[LDB], ldc = (int)is[LDC], op = (int)is[OPA], uplo = (int)is[UPLO];
+    const float *const a = (const float *)x->x[0], *const b = (const float *)x->x[1];
+    if (strcmp(f->api, "Ssyrkx") == 0)
+        return cublasSsyrkx(handle, uplo, op, n, k, (const float *)alpha, a, lda, b, ldb, (const float *)beta, (float *)x->x[2], ldc);
     if (strcmp(f->api, "Ssyrk_v2") == 0)
         return cublasSsyrk_v2(handle, uplo, op, n, k, (const float *)alpha, (const float *)x->x[0], lda, (const float *)beta, (float *)x->x[2], ldc);
     if (strcmp(f->api, "Dsyrk_v2") == 0)
         return cublasDsyrk_v2(handle, uplo, op, n, k, (const double *)alpha, (const double *)x->x[0], lda, (const double *)beta, (double *)x->x[2], ldc);
 #ifndef ONLY_32_BITS
+    if (strcmp(f->api, "Ssyrkx_64") == 0)
+        return cublasSsyrkx_64(handle, uplo, op, is[N], is[K], (const float *)alpha, a, is[LDA], b, is[LDB], (const float *)beta, (float *)x->x[2], is[LDC]);
     if (strcmp(f->api, "Ssyrk_v2_64") == 0)
         return cublasSsyrk_v2_64(handle, uplo, op, is[N], is[K], (const float *)alpha, (const float *)x->x[0], is[LDA], (const float *)beta, (float *)x->x[2], is[LDC]);
     if (strcmp(f->api, "Dsyrk_v2_64") == 0)
         return cublasDsyrk_v2_64(handle, uplo, op, is[N], is[K], (const double *)alpha, (const double *)x->x[0], is[LDA], (const double *)beta, (double *)x->x[2], is[LDC]);
+#endif
+    return -1;
+}
+
+static int call_solve(const struct form *f, void *handle, const float *alpha, struct matrices *x) {
+    const long long *const is = f->is;
+    const int side = (int)is[SIDE], uplo = (int)is[UPLO], op = (int)is[OPA], diag = (int)is[DIAG];
+    const float *const a = (const float *)x->x[0];
+    float *const b = (float *)x->x[2];
+    if (strcmp(f->api, "Strsm_v2") == 0)
+        return cublasStrsm_v2(handle, side, uplo, op, diag, (int)is[M], (int)is[N], alpha, a, (int)is[LDA], b, (int)is[LDC]);
+#ifndef ONLY_32_BITS
+    if (strcmp(f->api, "Strsm_v2_64") == 0)
+        return cublasStrsm_v2_64(handle, side, uplo, op, diag, is[M], is[N], alpha, a, is[LDA], b, is[LDC]);
 #endif
     return -1;
 }
@@ -394,7 +490,8 @@ int client_call(const char *words) {
     char *const scalars = (char *)(f.is[POINTERS] == CU_POINTER_DEVICE ? x.scalars : x.host);
     void *const used = f.is[NULLS] & NO_HANDLE ? NULL : handle, *const alpha = f.is[NULLS] & NO_ALPHA ? NULL : scalars, *const beta = scalars + width(&f);
     const int is_arrays = strstr(f.api, "Batched") != NULL && strstr(f.api, "Strided") == NULL;
-    const int status = f.is_triangle     ? call_triangle(&f, used, alpha, beta, &x)
+    const int status = f.is_solve        ? call_solve(&f, used, (const float *)alpha, &x)
+                       : f.is_triangle   ? call_triangle(&f, used, alpha, beta, &x)
                        : is_arrays       ? call_arrays(&f, used, alpha, beta, &x)
                        : f.api[0] == 'D' ? call64(&f, used, (const double *)alpha, (const double *)beta, &x)
                                        : call(&f, used, (const float *)alpha, (const float *)beta, &x);

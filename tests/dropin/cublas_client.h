@@ -3,9 +3,9 @@
 #define CUBLAS_CLIENT_H
 
 /* A call: "api=GemmEx m=8 n=8 k=8 compute=68 ..." (cublas_client.c has the words and what stands where one is missing). Prints
- * "STATUS ERROR SERVED ORIGINAL": cuBLAS' status; the largest error in units of 2^-24 (2^-53) |A||B| + |beta C|, or "-" where the status
- * is no success, or "spoilt" where something beside C was written; how many calls the face counted as served; how many
- * products cuBLAS saw. 0, or 1: the words are wrong. */
+ * "STATUS ERROR SERVED ORIGINAL": cuBLAS' status; the largest error in units of 2^-24 (2^-53) |A||B| + |beta C|, of TRSM what remains of an equation in
+ * units of 2^-24 |A||X| + |alpha B|, infinite where X is not finite as by substitution; or "-" where the status is no success, or "spoilt" where something
+ * beside C was written; how many calls the face counted as served; how many products cuBLAS saw. 0, or 1: the words are wrong. */
 int client_call(const char *words);
 /* Of the copy of cuBLAS that this object is linked to. */
 int client_major(void);

@@ -1,5 +1,5 @@
 /* fake_cublas: stands for libcublas.so.MAJOR: the functions that the face knows of, products as sums in FP64, and what was called.
- * FAKE_TPTTR_FAILS=N: all calls of TPTTR but the first N fail.
+ * FAKE_TPTTR_FAILS=N, FAKE_TRSM_FAILS=N: all calls of TPTTR, of TRSM, but the first N fail.
  * Linked as NVIDIA's: every symbol has the version node libcublas.so.MAJOR, and its own calls are bound within (-Bsymbolic). */
 #include <stdlib.h>
 
@@ -235,6 +235,63 @@ static int run_arrays(const struct product *of, const void *const *a, const void
         const struct product p = {handle, op_a, op_a == CU_OP_N ? CU_OP_T : op_a > CU_OP_C ? op_a : CU_OP_N, n, n, k, alpha, a, a, beta, c, lda, lda, ldc, 0, 0, 0, 1, TYPE_OF(T)}; \
         return run_part(&p, uplo);                                                                           \
     }
+#define SYRKX(name, T, S)                                                                                    \
+    FAKE int name(CUBLAS_SYRKX_ARGS(T, S));                                                                  \
+    int name(CUBLAS_SYRKX_ARGS(T, S)) {                                                                      \
+        const struct product p = {handle, op_a, op_a == CU_OP_N ? CU_OP_T : op_a > CU_OP_C ? op_a : CU_OP_N, n, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, 1, TYPE_OF(T)}; \
+        return run_part(&p, uplo);                                                                           \
+    }
+
+/* ---- TRSM, by substitution ---- */
+
+/* T x = alpha b for columns of B on the left, for rows on the right, where T is op(A), or its transpose. */
+struct system {
+    const float *a;
+    int64_t lda, rows;
+    int is_turned, is_lower, has_unit;
+};
+
+static void substitute(const struct system *t, double alpha, float *b, int64_t step, double *x) {
+    for (int64_t k = 0; k < t->rows; k++) {
+        const int64_t i = t->is_lower ? k : t->rows - 1 - k;
+        x[i] = alpha * (double)b[i * step];
+        for (int64_t j = t->is_lower ? 0 : i + 1; j < (t->is_lower ? i : t->rows); j++)
+            x[i] -= (double)t->a[t->is_turned ? j + i * t->lda : i + j * t->lda] * x[j];
+        if (!t->has_unit)
+            x[i] /= (double)t->a[i + i * t->lda];
+    }
+    for (int64_t i = 0; i < t->rows; i++)
+        b[i * step] = (float)x[i];
+}
+
+static int solve(int side, int uplo, int op, int diag, int64_t m, int64_t n, const float *alpha, const float *a, int64_t lda, float *b, int64_t ldb) {
+    const int left = side == CU_LEFT, is_turned = (op != CU_OP_N) == left;
+    const struct system t = {a, lda, left ? m : n, is_turned, (uplo == CU_LOWER) != is_turned, diag == CU_UNIT};
+    if (side < 0 || side > 1 || uplo < 0 || uplo > 1 || op < 0 || op > CU_OP_C || diag < 0 || diag > 1 || m < 0 || n < 0 || alpha == NULL ||
+        lda < (t.rows > 1 ? t.rows : 1) || ldb < (m > 1 ? m : 1))
+        return INVALID;
+    double *const x = (double *)malloc((size_t)(t.rows + 1) * sizeof *x);
+    for (int64_t j = 0; *alpha == 0 && j < n; j++)
+        for (int64_t i = 0; i < m; i++)
+            b[i + j * ldb] = 0;
+    for (int64_t i = 0; *alpha != 0 && i < (left ? n : m); i++)
+        substitute(&t, (double)*alpha, b + (left ? i * ldb : i), left ? 1 : ldb, x);
+    free(x);
+    return CU_SUCCESS;
+}
+
+#define TRSM(name, S)                                                                                        \
+    FAKE int name(CUBLAS_TRSM_ARGS(float, S));                                                               \
+    int name(CUBLAS_TRSM_ARGS(float, S)) {                                                                   \
+        static int count;                                                                                    \
+        const char *const most = getenv("FAKE_TRSM_FAILS");                                                  \
+        __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);                                                     \
+        if (of(handle) == NULL)                                                                              \
+            return NOT_INITIALIZED;                                                                          \
+        if (most != NULL && count++ >= atoi(most))                                                           \
+            return INVALID;                                                                                  \
+        return solve(side, uplo, op, diag, m, n, alpha, a, lda, b, ldb);                                     \
+    }
 /* Between a triangle of a matrix and its columns one after the other. */
 #define PACKED(to, from, T)                                                                                  \
     FAKE int to(void *handle, int uplo, int n, const T *a, int lda, T *packed);                              \
@@ -259,6 +316,9 @@ PACKED(cublasStrttp, cublasStpttr, float)
 PACKED(cublasDtrttp, cublasDtpttr, double)
 SYRK(cublasSsyrk_v2, float, int)
 SYRK(cublasDsyrk_v2, double, int)
+SYRKX(cublasSsyrkx, float, int)
+SYRKX(cublasDsyrkx, double, int)
+TRSM(cublasStrsm_v2, int)
 GEMM(cublasSgemm_v2, float, int)
 GEMM(cublasDgemm_v2, double, int)
 GEMM_STRIDED(cublasSgemmStridedBatched, float, int)
@@ -272,6 +332,8 @@ GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)
 #if MAJOR >= 12
 SYRK(cublasSsyrk_v2_64, float, int64_t)
 SYRK(cublasDsyrk_v2_64, double, int64_t)
+SYRKX(cublasSsyrkx_64, float, int64_t)
+TRSM(cublasStrsm_v2_64, int64_t)
 GEMM(cublasSgemm_v2_64, float, int64_t)
 GEMM(cublasDgemm_v2_64, double, int64_t)
 GEMM_STRIDED(cublasSgemmStridedBatched_64, float, int64_t)

@@ -12,7 +12,7 @@ from dropin_programs import HERE, SET, build_face, cc, face, fakes, lines, repla
 
 REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
 COUNTED = re.findall(r"R\(X, (\w+), (\w+),", (ROOT / "dropin/cublas_counted.h").read_text())
-TRIANGLES = ["cublasSsyrk_v2", "cublasDsyrk_v2"]
+TRIANGLES = ["cublasSsyrk_v2", "cublasDsyrk_v2", "cublasSsyrkx", "cublasStrsm_v2"]
 ARRAYS = ["cublasSgemmBatched", "cublasDgemmBatched", "cublasGemmBatchedEx"]
 MUST = ["cublasSgemm_v2", "cublasSgemmEx", "cublasGemmEx", "cublasSgemmStridedBatched", "cublasGemmStridedBatchedEx", "cublasDgemm_v2", "cublasDgemmStridedBatched"]
 EXPORTED = sorted([*MUST, *ARRAYS, *[name for name, _ in COUNTED], *[name + "_64" for name in [*MUST, *ARRAYS, *TRIANGLES]], *TRIANGLES, "cublasSetStream_v2", "cublasSetWorkspace_v2", "cublasDestroy_v2", "cublasLtMatmul", "dlsym",
@@ -60,7 +60,7 @@ FORMS = [
     (f"{S} m=-1 lda=1 ldc=1", ARGUMENTS), (f"{S} n=-1", ARGUMENTS), (f"{S} k=-1", ARGUMENTS), (f"{SS} batch=-1", ARGUMENTS), (f"{S} opa=3", ARGUMENTS), (f"{S} opb=-1", ARGUMENTS),
     (f"{S} nulls=1", ARGUMENTS), (f"{S} nulls=2", ARGUMENTS), (f"{S} m=40 lda=39", ARGUMENTS), (f"{S} ldb=0", ARGUMENTS), (f"{E} m=40 ldc=39", ARGUMENTS),
     (f"{SS} batch=2 sc=0 m=4 n=4", ARGUMENTS),
-    # sizes that would be others without their upper halves
+    # sizes that would be others without their upper 32 bits
     *[(f"{api}_64 m=-4294967256 lda=40 ldc=40", ARGUMENTS) for api in (S, SS, SE, E, ES)], (f"{D}_64 math=8 m=-4294967256 lda=40 ldc=40", ARGUMENTS), *[(f"{api}_64 batch=-4294967295", ARGUMENTS) for api in (B, EB)],
 ]
 
@@ -135,10 +135,10 @@ def test_what_is_counted_alone_goes_on_with_its_arguments(face, fakes, tmp_path)
     assert [line[0] for line in native] == [name for name, _ in COUNTED] and got == native
     assert [(row["api"], row["why"], row["served"]) for row in rows] == [(name, REASONS[why], "0") for name, why in COUNTED]
     sizes = {row["api"]: tuple(int(row[name]) % 1000 - 100 for name in ("m", "n", "k", "batch")) for row in rows}
-    assert sizes["cublasSsyrkx"][:3] == (3, 3, 4) and sizes["cublasStrsm_v2"][:2] == (5, 6)
-    wrong = build_face(tmp_path / "broken", replaced("cublas_counted.h", "ARGUMENTS_TRSM handle, side, uplo", "ARGUMENTS_TRSM handle, uplo, side"))
+    assert sizes["cublasStrsmBatched"] == (5, 6, 6, 12)
+    wrong = build_face(tmp_path / "broken", replaced("cublas_counted.h", "ARGUMENTS_TRSM_BATCHED handle, side, uplo", "ARGUMENTS_TRSM_BATCHED handle, uplo, side"))
     native, got, _ = counted_calls(wrong, fakes, tmp_path / "of_broken")
-    assert [a[0] for a, b in zip(native, got) if a != b] == ["cublasStrsm_v2", "cublasStrsm_v2_64"]
+    assert [a[0] for a, b in zip(native, got) if a != b] == ["cublasStrsmBatched", "cublasStrsmBatched_64"]
 
 
 # With a driver: words of a call of arrays of pointers, products that the face did and calls of the original, why not.
@@ -195,22 +195,23 @@ def test_a_face_that_mixes_arrays_up_is_noticed(edit, fakes, tmp_path):
 
 # With a driver, and small blocks: words of a call of SYRK, products that the face did and calls of the original, why not.
 # The tests of triangles take about 25 s together.
-SY, DSY = "api=Ssyrk_v2", "api=Dsyrk_v2"
+SY, DSY, SX = "api=Ssyrk_v2", "api=Dsyrk_v2", "api=Ssyrkx"
 OF_TRIANGLES = [
     *[(f"{api} uplo={uplo} opa={op} n=139 k=45 alpha=-1.5 beta={beta} pointers={pointers}", 1, 0, "")
-      for api in (SY, f"{SY}_64", f"{DSY} math=8", f"{DSY}_64 math=8") for uplo in (0, 1) for op, beta, pointers in ((0, 0, 0), (1, 0.75, 0), (2, 0.5, 1))],
+      for api in (SY, f"{SY}_64", f"{DSY} math=8", f"{DSY}_64 math=8", SX, f"{SX}_64 ldb=150") for uplo in (0, 1) for op, beta, pointers in ((0, 0, 0), (1, 0.75, 0), (2, 0.5, 1))],
     *[(f"{SY} uplo={uplo} n={n} ldc=160 beta=0.5", 1, 0, "") for uplo in (0, 1) for n in (32, 35, 64, 71, 128)],
     (f"{SY} n=139 nulls=4", 1, 0, ""), (f"{SY} n=139 nulls=4 pointers=1", 1, 0, ""), (f"{SY} n=139 alpha=0 beta=2", 1, 0, ""), (f"{SY} n=139 math=4", 1, 0, ""),
     (f"{SY} n=139 workspace=33554432 stream=4096", 1, 0, ""), (f"{DSY} n=70 k=260 math=8 beta=0.5", 1, 0, ""),
     (f"{SY} n=31", 0, 1, "NO_FORM"), (f"{SY} n=139 k=0 beta=2", 0, 1, "NO_FORM"), (f"{SY} n=139 uplo=2", 0, 1, ARGUMENTS), (f"{SY} n=139 opa=3", 0, 1, ARGUMENTS),
     (f"{SY} n=139 k=45 opa=1 lda=44", 0, 1, ARGUMENTS), (f"{SY} n=139 lda=138", 0, 1, ARGUMENTS), (f"{SY} n=139 ldc=138", 0, 1, ARGUMENTS), (f"{SY} n=-1 ldc=1 lda=1", 0, 1, ARGUMENTS),
     (f"{SY} n=139 nulls=1", 0, 1, ARGUMENTS), (f"{SY} n=139 math=2", 0, 1, PEDANTIC), (f"{SY} n=139 math=3", 0, 1, TF32), (f"{DSY} n=139", 0, 1, FP64), (f"{SY} n=139 sm=2", 0, 1, "SM_TARGET"),
+    (f"{SX} n=71 ldb=160 beta=0.5", 1, 0, ""), (f"{SX} n=139 k=45 opa=1 ldb=44", 0, 1, ARGUMENTS), (f"{SX} n=139 ldb=138", 0, 1, ARGUMENTS), (f"{SX} n=139 lda=138", 0, 1, ARGUMENTS), (f"{SX} n=139 math=3", 0, 1, TF32),
 ]
 
 
 def with_small_blocks(edit=None):
-    small = replaced("cublas_triangle.c", "BLOCK_LEAST = 256", "BLOCK_LEAST = 16")
-    return lambda name, text: edit(name, small(name, text)) if edit else small(name, text)
+    diagonal, solve = replaced("cublas_triangle.c", "BLOCK_LEAST = 256", "BLOCK_LEAST = 16"), replaced("cublas_solve.c", "BLOCK_MOST = 512, BLOCK_MULTIPLE = 64", "BLOCK_MOST = 16, BLOCK_MULTIPLE = 4")
+    return lambda name, text: edit(name, diagonal(name, solve(name, text))) if edit else diagonal(name, solve(name, text))
 
 
 @pytest.fixture(scope="module")
@@ -218,13 +219,13 @@ def small_blocks(tmp_path_factory):
     return build_face(tmp_path_factory.mktemp("blocks") / "face", with_small_blocks())
 
 
-def faults_of_triangles(face, fakes, log):
-    words = [words for words, *_ in OF_TRIANGLES]
+def faults_of_triangles(face, fakes, log, forms=OF_TRIANGLES):
+    words = [words for words, *_ in forms]
     alone, got = lines(fakes.driven, *words), lines(fakes.driven, *words, face=face, HALFTONE="record", HALFTONE_LOG=str(log))
     head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
-    if len(got) != len(OF_TRIANGLES) or len(rows) != len(OF_TRIANGLES):
+    if len(got) != len(forms) or len(rows) != len(forms):
         return ["calls are missing"]
-    return [(words, native, mine, row[-1]) for (words, served, original, reason), native, mine, row in zip(OF_TRIANGLES, alone, got, rows)
+    return [(words, native, mine, row[-1]) for (words, served, original, reason), native, mine, row in zip(forms, alone, got, rows)
             if mine[0] != native[0] or (int(mine[2]), int(mine[3])) != (served, original) or not row[head.index("why")].startswith(REASONS[reason] if reason else "")
             or is_wrong(mine[1], native[1])]
 
@@ -237,7 +238,7 @@ def test_triangles_are_multiplied_by_blocks_and_the_other_one_stays(small_blocks
 
 
 def test_where_a_part_of_a_triangle_fails_the_original_does_the_rest(small_blocks, fakes, tmp_path):
-    words = [f"{api} n=139 beta=0.5 uplo={uplo}" for api in (SY, f"{SY}_64", f"{DSY} math=8") for uplo in (0, 1)]
+    words = [f"{api} n=139 beta=0.5 uplo={uplo}" for api in (SY, f"{SY}_64", f"{DSY} math=8", f"{SX} ldb=150") for uplo in (0, 1)]
     def right(got, calls):
         assert all(g[0] == "0" and float(g[1]) < 60 and g[2:] == ["0", str(calls)] for g in got), got
     right(lines(fakes.driven, *words, face=small_blocks, FAKE_NO_MEMORY="1"), 1)
@@ -254,12 +255,91 @@ def test_where_a_part_of_a_triangle_fails_the_original_does_the_rest(small_block
     pytest.param(replaced("cublas_triangle.c", "x.apart * (t->g->ldc + 1)", "x.apart * t->g->ldc"), id="stride"),
     pytest.param(replaced("cublas_triangle.c", "!reads_c(t, s) || copy_diagonal(t, s)", "true"), id="beta"),
     pytest.param(replaced("cublas_triangle.c", "i < t->levels + (t->rest > 0)", "i < t->levels"), id="rest"),
-    pytest.param(replaced("cublas_triangle.c", "g->lda < (g->op_a == CU_OP_N ? g->n : g->k)", "false"), id="lda"),
+    pytest.param(replaced("cublas_triangle.c", "g->lda < rows", "false"), id="lda"),
+    pytest.param(replaced("cublas_triangle.c", "g->ldb < rows", "false"), id="ldb"),
+    pytest.param(replaced("cublas_triangle.c", "t->g->b + (size_t)", "t->g->a + (size_t)"), id="b"),
+    pytest.param(replaced("cublas_triangle.c", "CU_OP_N ? 1 : g->ldb", "CU_OP_N ? 1 : g->lda"), id="step"),
 ])
 def test_a_face_that_mixes_triangles_up_is_noticed(edit, fakes, tmp_path):
     broken = build_face(tmp_path / "face", with_small_blocks(edit))
     try:
         found = faults_of_triangles(broken, fakes, tmp_path / "log")
+    except AssertionError:  # it crashed
+        return
+    assert found != []
+
+
+# With small blocks: words of a call of TRSM, whether the face did its products, calls of the original, why not.
+SO = "api=Strsm_v2"
+
+
+def blocks(rows, most=16, multiple=4):
+    """How many blocks the original solves."""
+    half = (rows // 2 + multiple - 1) // multiple * multiple
+    return 1 if rows <= most else blocks(half, most, multiple) + blocks(rows - half, most, multiple)
+
+
+WAYS = [f"side={side} uplo={uplo} opa={op} diag={diag}" for side in (0, 1) for uplo in (0, 1) for op in (0, 1, 2) for diag in (0, 1)]
+OF_SOLVES = [
+    *[(f"{SO}{'_64' if i % 3 else ''} {way} m=45 n=37 lda={45 + i} ldc={45 + i % 5} alpha=-1.5", 1, blocks(45 if "side=0" in way else 37), "") for i, way in enumerate(WAYS)],
+    *[(f"{SO} {way} m=33 n=35 alpha=0.5 zero={zero}", 1, blocks(33 if "side=0" in way else 35), "") for way, zero in zip(WAYS[::4], (0, 10, 32) * 2)],
+    *[(f"{SO} {way} m={m} n={n}", 1, blocks(m if "side=0" in way else n), "") for way, m, n in zip(WAYS[3::6], (100, 17, 64, 33), (40, 17, 65, 40))],
+    *[(f"{SO} m={m} n={n} side={side}", 1, blocks(75), "") for m, n, side in ((75, 1, 0), (1, 75, 1))],
+    (f"{SO} math=4", 1, blocks(40), ""), (f"{SO} math=8", 1, blocks(40), ""), (f"{SO} workspace=33554432 stream=4096", 1, blocks(40), ""), (f"{SO} workspace=1024", 1, blocks(40), ""),
+    *[(f"{SO} {way} m=75 n=53 alpha=0 nulls=4", 0, 1, "NO_FORM") for way in WAYS[::11]], (f"{SO} alpha=0 nulls=4 pointers=1", 0, 1, "NO_FORM"),
+    (f"{SO} m=16", 0, 1, "NO_FORM"), (f"{SO} n=16 m=40 side=1", 0, 1, "NO_FORM"), (f"{SO} m=0", 0, 1, "NO_FORM"), (f"{SO} n=0", 0, 1, "NO_FORM"), (f"{SO} m=0 side=1", 0, 1, "NO_FORM"),
+    (f"{SO} pointers=1", 0, 1, "NO_FORM"), (f"{SO}_64 pointers=1 side=1", 0, 1, "NO_FORM"),
+    *[(f"{SO} {wrong}", 0, 1, ARGUMENTS) for wrong in ("side=2", "side=-1", "uplo=2", "opa=3", "opa=-1", "diag=2", "lda=39", "side=1 lda=39", "side=1 m=20 ldc=19", "ldc=39",
+                                                       "m=-1 lda=1 ldc=1", "n=-1", "side=1 n=-1 lda=1", "nulls=1", "nulls=2")],
+    (f"{SO}_64 m=-4294967256 lda=40 ldc=40", 0, 1, ARGUMENTS), (f"{SO} math=2", 0, 1, PEDANTIC), (f"{SO} math=3", 0, 1, TF32), (f"{SO} math=1", 0, 1, HALF), (f"{SO} sm=2", 0, 1, "SM_TARGET"),
+]
+
+
+def test_systems_are_solved_by_blocks_and_products(small_blocks, face, fakes, tmp_path):
+    assert faults_of_triangles(small_blocks, fakes, tmp_path / "log", OF_SOLVES) == []
+    head, *rows = [line.split("\t") for line in (tmp_path / "log").read_text().splitlines()]
+    row = dict(zip(head, next(row for row in rows if row[head.index("api")] == "cublasStrsm_v2_64")))
+    assert [row[name] for name in ("op", "m", "n", "k", "served")] == ["NN", "45", "37", "45", "1"]
+    words, sites = f"{SO} m=600 n=40", tmp_path / "sites"
+    sites.write_text("api=cublasStrsm* original\n")
+    for env, expected in (({}, ["1", "2"]), ({"HALFTONE_STRATEGY": "performant", "HALFTONE_MIN": "200"}, ["1", "2"]), ({"HALFTONE_STRATEGY": "performant"}, ["0", "1"]),
+                          ({"HALFTONE_SITES": str(sites)}, ["0", "1"]), ({"HALFTONE": "off"}, ["0", "1"])):
+        got = lines(fakes.main, words, face=face, **env)
+        assert got[0][2:] == expected and float(got[0][1]) < 60, (env, got)
+
+
+def test_solving_is_no_less_accurate_than_the_original_alone(small_blocks, fakes):
+    """What remains of an equation stays within the rounding of substitution in FP32, a unit a row."""
+    words = [f"{SO} {way} m=139 n=60 alpha=-1.5" for way in WAYS[::5]]
+    assert all(float(got[1]) < (139 if "side=0" in one else 60) / 4 for one, got in zip(words, lines(fakes.main, *words, face=small_blocks)))
+
+
+def test_where_a_part_of_a_system_fails_the_original_does_the_rest(small_blocks, fakes, tmp_path):
+    words, whole = [f"{SO}{bits} {way} m=75 n=75 alpha=-1.5" for bits, way in zip(("", "_64") * 2, WAYS[::7])], blocks(75)
+    for most in (0, 3):  # what a refusal left is the original's to say
+        for one in words:
+            assert lines(fakes.main, one, face=small_blocks, FAKE_TRSM_FAILS=str(most)) == [["7", "spoilt" if most else "-", "0", str(most + 1)]]
+    for most in (0, 2, whole - 2):
+        refuses = replaced("cublas_solve.c", "        s->code = cublas_run_prepared(", f"        s->code = known_products++ == {most} ? HALFTONE_WORKSPACE : cublas_run_prepared(")
+        counts = replaced("cublas_solve.c", "static int update(", "static int known_products;\nstatic int update(")
+        broken = build_face(tmp_path / str(most), with_small_blocks(lambda name, text: counts(name, refuses(name, text))))
+        for one in words:
+            got = lines(fakes.main, one, face=broken)[0]
+            assert got[0] == "0" and float(got[1]) < 60 and got[2:] == ["0", str(whole + whole - 1 - most)], (one, got)
+
+
+@pytest.mark.parametrize("edit", [pytest.param(replaced("cublas_solve.c", old, new), id=name) for name, old, new in (
+    ("order", "is_lower == left, HALFTONE_OK", "is_lower, HALFTONE_OK"), ("turned", "is_turned ? col + row", "!is_turned ? col + row"), ("conjugate", "!= CU_OP_N;", "== CU_OP_T;"),
+    ("alpha twice", "solve(s, rest, &one)", "solve(s, rest, alpha)"), ("no alpha", "p.beta = alpha", "p.beta = &one"), ("sign", "p.alpha = &minus_one", "p.alpha = &one"),
+    ("block", "in_a(s, x.at, x.at)", "in_a(s, 0, 0)"), ("sides", "p.a = in_a(s, rest.at, known.at);", "p.a = in_a(s, known.at, rest.at);"),
+    ("width", "p.n = rest.rows;", "p.n = known.rows;"), ("update", "p.k = known.rows;", "p.k = known.rows - 1;"), ("zero", " &&\n           *(const float *)g->alpha != 0", ""),
+    ("lda", "g->lda < g->k", "false"), ("ldb", "g->ldc < g->m", "false"), ("device", "setting->device_scalars || ", ""), ("status", "status != CU_SUCCESS && s.code == HALFTONE_OK ? HALFTONE_DEVICE_ERROR : ", ""),
+    ("diag", "g->uplo, s->left ? g->op_a : g->op_b, g->diag", "g->uplo, s->left ? g->op_a : g->op_b, 0"))])
+def test_a_face_that_mixes_systems_up_is_noticed(edit, fakes, tmp_path):
+    broken = build_face(tmp_path / "face", with_small_blocks(edit))
+    try:
+        found = faults_of_triangles(broken, fakes, tmp_path / "log", OF_SOLVES)
+        found += [] if found else [got for got in lines(fakes.main, f"{SO} m=75", face=broken, FAKE_TRSM_FAILS="0") if got[0] != "7"]
     except AssertionError:  # it crashed
         return
     assert found != []

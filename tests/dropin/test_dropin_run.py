@@ -49,12 +49,13 @@ def gflop(done):
 
 
 def test_a_triangle_counts_half_of_the_square(fakes):
+    """Of C, or, of a triangular system, of A."""
     n, k = 517, 9
     square = halftone_run("--", fakes.driven, f"{S} m={n} n={n} k={k}")
-    triangle = halftone_run("--", fakes.driven, f"api=Ssyrk_v2 n={n} k={k}")
-    assert abs(gflop(square) - 2e-9 * n * n * k) < 1e-6 and abs(gflop(triangle) - 1e-9 * n * n * k) < 1e-6
-    of_square, of_triangle = (float(re.search(r"predicted (\S+) ms", done.stderr).group(1)) for done in (square, triangle))
-    assert abs(of_triangle - of_square / 2) < 1e-3 * of_square
+    triangles = [halftone_run("--", fakes.driven, words) for words in (f"api=Ssyrk_v2 n={n} k={k}", f"api=Ssyrkx n={n} k={k}", f"api=Strsm_v2 m={n} n={k}")]
+    assert abs(gflop(square) - 2e-9 * n * n * k) < 1e-6 and all(abs(gflop(triangle) - 1e-9 * n * n * k) < 1e-6 for triangle in triangles)
+    of_square, *of_triangles = (float(re.search(r"predicted (\S+) ms", done.stderr).group(1)) for done in (square, *triangles[:2]))
+    assert all(abs(of_triangle - of_square / 2) < 1e-3 * of_square for of_triangle in of_triangles)
 
 
 def test_counts_are_of_all_processes_together(fakes):
