@@ -639,6 +639,64 @@ static void bits_do_not_depend_on_the_way(void **state) {
     check_code(halftone_set_recompute(handle, HALFTONE_RECOMPUTE_ALL), "recompute all");
 }
 
+/* ---- a limit of the workspace */
+
+/* All entries of a batch alike. */
+static float *repeated(const float *x, int64_t count, int64_t batch) {
+    float *const all = device_bytes((size_t)(count * batch) * sizeof(float));
+    for (int64_t i = 0; i < batch; i++)
+        upload(all + i * count, x, count);
+    return all;
+}
+
+/* The product in a workspace of just what the plan says. */
+static void run_in_blocks(const struct product *p, const struct halftone_plan *plan, int64_t batch, const struct reference *r) {
+    const int64_t count = p->m * p->n * batch;
+    float *const a = repeated(p->a, p->m * p->k, batch), *const b = repeated(p->b, p->k * p->n, batch);
+    float *const c = device_bytes((size_t)count * sizeof(float)), *const got = host_floats(count);
+    void *const memory = device_bytes(plan->workspace_bytes + 1);
+    check_code(halftone_set_workspace(handle, memory, plan->workspace_bytes), "workspace");
+    check_code(halftone_sgemm_strided_batched(handle, 'N', 'N', p->m, p->n, p->k, &p->alpha, a, p->m, p->m * p->k, b, p->k, p->k * p->n,
+                                              &p->beta, c, p->m, p->m * p->n, batch), "in blocks");
+    assert_int_equal(ht_dev_download(got, c, (size_t)count * sizeof(float)), HT_DEV_OK);
+    for (int64_t i = 0; i < count; i++)
+        assert_true(fabs((double)got[i] - r->exact[i % (p->m * p->n)]) <= plan->error_bound * r->magnitude[i % (p->m * p->n)]);
+    check_code(halftone_set_workspace(handle, NULL, 0), "own workspace");
+    float *const all[] = {a, b, c};
+    for (int i = 0; i < 3; i++)
+        ht_dev_free(all[i]);
+    ht_dev_free(memory);
+    free(got);
+}
+
+/* Blocks at the end are smaller, and may take more than the first: they are split. */
+static void no_block_takes_more_than_the_plan_says(void **state) {
+    (void)state;
+    static const int64_t shapes[][4] = {{5, 7, 2000, 3}, {456, 16, 4096, 1}}; /* on the h200 256 rows have 12 split-K slices, 200 have 16 */
+    int cut = 0;
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        const int64_t m = shapes[s][0], n = shapes[s][1], k = shapes[s][2], batch = shapes[s][3];
+        struct product p = product_make("uniform", m, n, k);
+        struct reference r;
+        assert_int_equal(reference_make(&r, 'N', 'N', m, n, k, p.a, m, p.b, k, 0, 1), 0);
+        struct halftone_plan plan = plan_of(&p, "f16x3");
+        check_code(halftone_query(handle, 'N', 'N', m, n, k, batch, &plan), "query");
+        for (int code = HALFTONE_OK; code == HALFTONE_OK;) {
+            const size_t limit = plan.workspace_bytes - 1;
+            check_code(halftone_set_workspace_limit(handle, limit), "limit");
+            code = halftone_query(handle, 'N', 'N', m, n, k, batch, &plan);
+            assert_true(code == HALFTONE_WORKSPACE || (code == HALFTONE_OK && plan.blocks > 1 && plan.workspace_bytes <= limit));
+            if (code == HALFTONE_OK)
+                run_in_blocks(&p, &plan, batch, &r);
+            cut += code == HALFTONE_OK;
+        }
+        check_code(halftone_set_workspace_limit(handle, 0), "no limit");
+        reference_free(&r);
+        product_free(&p);
+    }
+    assert_true(cut > 1);
+}
+
 /* ---- questions */
 
 static void the_plan_says_what_runs(void **state) {
@@ -702,6 +760,7 @@ int main(void) {
         cmocka_unit_test(few_that_fail_are_computed_once),
         cmocka_unit_test(what_is_computed_again_is_counted),
         cmocka_unit_test(bits_do_not_depend_on_the_way),
+        cmocka_unit_test(no_block_takes_more_than_the_plan_says),
     };
     return cmocka_run_group_tests(tests, open_handle, close_handle);
 }
