@@ -13,9 +13,11 @@
 #include "hostile.h"
 #include "problem.h"
 #include "truth.h"
+#include "ways.h"
 
 struct totals {
-    int64_t products, scaled, refused, starved, packed, other_way, repeated, captured, hostile, estimates;
+    int64_t products, scaled, refused, starved, packed, repeated, captured, hostile, estimates, limited, cut;
+    struct ways_totals ways;
     struct worst worst[TRUTH_SCHEMES];
 };
 
@@ -54,6 +56,8 @@ struct asked {
     char text[96];
     int every_input;      /* what was asked for holds on every input */
     double units, per_k;  /* most that its bound may have at k; 0: nothing was said */
+    int untested;         /* halftone_set_recompute: nothing is computed again */
+    char site[80];        /* the same as a line of a site table asks for it; "": by a kernel's name */
 };
 
 static void ok(int code, const char *what) {
@@ -94,10 +98,11 @@ static void ask_for_accuracy(struct fuzz_rng *r, struct asked *asked) {
     const int code = halftone_set_accuracy(h, text);
     FUZZ_CHECK(code == HALFTONE_OK || code == HALFTONE_ACCURACY, "accuracy %s: %s: %s", text, halftone_strerror(code), halftone_last_detail(h));
     FUZZ_CHECK(code == HALFTONE_OK || asked->per_k == 0 || !has_checked_auto(), "accuracy %s is out of reach: %s", text, halftone_last_detail(h));
+    snprintf(asked->site, sizeof asked->site, "accuracy=%s", text);
     if (code == HALFTONE_OK)
         snprintf(asked->text, sizeof asked->text, "accuracy %s", text);
     else
-        *asked = (struct asked){"auto, since nothing has that accuracy", has_checked_auto(), 0, 0};
+        *asked = (struct asked){"auto, since nothing has that accuracy", has_checked_auto(), 0, 0, 0, "accuracy=fp32"};
 }
 
 static void ask_for_kernel(struct fuzz_rng *r, struct asked *asked, const char *only_scheme) {
@@ -105,12 +110,13 @@ static void ask_for_kernel(struct fuzz_rng *r, struct asked *asked, const char *
     for (int tries = 0; tries < 400 && (kernel == NULL || (only_scheme != NULL && strcmp(kernel->scheme, only_scheme) != 0)); tries++)
         kernel = &set->kernel[fuzz_below(r, set->kernels)];
     ok(halftone_set_kernel(h, kernel->name), kernel->name);
+    asked->site[0] = '\0';
     snprintf(asked->text, sizeof asked->text, "%s%s", only_scheme != NULL ? "auto, " : "", kernel->name);
     asked->every_input = only_scheme != NULL && strcmp(kernel->scheme, only_scheme) == 0 && has_checked_auto();
 }
 
-static struct asked ask(struct fuzz_rng *r) {
-    struct asked asked = {"auto", has_checked_auto(), 0, 0};
+static struct asked ask_for_any(struct fuzz_rng *r) {
+    struct asked asked = {"auto", has_checked_auto(), 0, 0, 0, "accuracy=fp32"};
     const int64_t kind = fuzz_below(r, 20);
     ok(halftone_set_kernel(h, NULL), "no kernel");
     ok(halftone_set_scheme(h, "auto"), "auto");
@@ -121,6 +127,7 @@ static struct asked ask(struct fuzz_rng *r) {
         const char *name = halftone_schemes(h, (int)fuzz_below(r, set->schemes));
         ok(halftone_set_scheme(h, name), name);
         snprintf(asked.text, sizeof asked.text, "scheme %s", name);
+        snprintf(asked.site, sizeof asked.site, "scheme=%s", name);
     } else if (kind < 14) {
         ask_for_accuracy(r, &asked);
     } else if (kind < 17) {
@@ -128,6 +135,16 @@ static struct asked ask(struct fuzz_rng *r) {
     } else {
         ask_for_kernel(r, &asked, NULL);
     }
+    return asked;
+}
+
+static struct asked ask(struct fuzz_rng *r) {
+    struct asked asked = ask_for_any(r);
+    asked.untested = asked.every_input && fuzz_one_in(r, 6);
+    asked.every_input = asked.every_input && !asked.untested;
+    ok(halftone_set_recompute(h, asked.untested ? HALFTONE_RECOMPUTE_NOTHING : HALFTONE_RECOMPUTE_ALL), "recompute");
+    if (asked.untested)
+        strncat(asked.text, ", untested", sizeof asked.text - strlen(asked.text) - 1);
     return asked;
 }
 
@@ -139,7 +156,8 @@ struct scalars {
     float host[2], *device;
 };
 
-static int multiply(const struct problem *p, const struct scalars *s) {
+static int multiply(const struct problem *p, const void *scalars) {
+    const struct scalars *const s = scalars;
     const float *alpha = s->on_device ? s->device : s->host, *beta = alpha + 1;
     float *const c = p->c.device + p->c.lead;
     if (p->batch == 1)
@@ -190,8 +208,8 @@ static void check_guard(const char *blob, size_t bytes) {
         FUZZ_CHECK(guard[i] == 0xff, "byte %zu behind a packed operand was written", i);
 }
 
-/* The same product from packed operands: the same bits, or, since blobs are looked at in other pieces, what was promised. */
-static void check_packed(struct fuzz_rng *r, const struct problem *p, const struct scalars *s, const struct promise *promise, const float *want) {
+/* The same product from packed operands: the same bits. */
+static void check_packed(struct fuzz_rng *r, const struct problem *p, const struct scalars *s, const float *want) {
     size_t bytes_a = 0, bytes_b = 0;
     const float *alpha = s->on_device ? s->device : s->host;
     const int code = halftone_packed_bytes(h, 'A', p->m, p->k, 1, &bytes_a);
@@ -208,14 +226,7 @@ static void check_packed(struct fuzz_rng *r, const struct problem *p, const stru
     }
     problem_reset_c(p);
     ok(halftone_sgemm_packed(h, p->m, p->n, p->k, alpha, a, b, alpha + 1, p->c.device + p->c.lead, p->c.ld), "sgemm_packed");
-    float *now = problem_read_c(p);
-    if (memcmp(now, want, (size_t)p->c.floats * 4) != 0 && p->alpha != 0.0f && strncmp(promise->plan->range, "any input", 9) == 0) {
-        truth_check(p, promise, now, case_index, totals->worst);
-        totals->other_way++;
-    } else {
-        check_bits(p, want, "packed");
-    }
-    free(now);
+    check_bits(p, want, "packed");
     check_guard(a, bytes_a);
     check_guard(b, bytes_b);
     device_free(a);
@@ -248,14 +259,17 @@ static void check_plan(const struct problem *p, const struct asked *asked, const
     FUZZ_CHECK(memchr(plan->why_scheme, '\0', HALFTONE_WHY_BYTES) != NULL, "why_scheme has no end");
 }
 
+/* Operands that entries share need less, so that what is less than nearly all may suffice. */
+static int shares(const struct problem *p) {
+    return p->batch > 1 && (p->a.stride == 0 || p->b.stride == 0);
+}
+
 /* A workspace of the fuzzer's that is exactly large enough, at first one that is not; NULL: the handle's own. */
 static void *give_workspace(struct fuzz_rng *r, const struct problem *p, const struct scalars *s, size_t need) {
     if (!fuzz_one_in(r, 4))
         return NULL;
     void *memory = device_make((int64_t)need + (need == 0));
-    /* operands that entries share need less, so that what is less than nearly all may suffice */
-    const int shares = p->batch > 1 && (p->a.stride == 0 || p->b.stride == 0);
-    if (need > 0 && !shares) {
+    if (need > 0 && !shares(p)) {
         ok(halftone_set_workspace(h, memory, (size_t)fuzz_below(r, fuzz_one_in(r, 2) ? (int64_t)need : 1)), "workspace");
         const int code = multiply(p, s);
         FUZZ_CHECK(code == HALFTONE_WORKSPACE, "a workspace that is too small: %s", halftone_strerror(code));
@@ -307,6 +321,22 @@ static void check_captured(const struct problem *p, const struct scalars *s, con
     totals->captured++;
 }
 
+/* In host memory tiles have plans of their own: their schemes are known where the scheme was asked for by name, or where both of auto's have a bound. */
+static void check_host(struct fuzz_rng *r, const struct problem *p, const struct promise *promise, const struct asked *asked) {
+    struct halftone_plan plan = *promise->plan, other = HALFTONE_PLAN_INIT;
+    struct promise of_tiles = *promise;
+    if (strncmp(asked->text, "scheme ", 7) != 0 && !asked->every_input)
+        return;
+    static const int64_t sizes[] = {1, 64, 2000}; /* where auto takes one scheme or the other */
+    for (int i = 0; i < 3; i++) {
+        ok(halftone_query(h, p->ta, p->tb, sizes[i], sizes[i], p->k, 1, &other), "query");
+        plan.bound_units = other.bound_units > plan.bound_units ? other.bound_units : plan.bound_units;
+        plan.splits = other.splits > plan.splits ? other.splits : plan.splits;
+    }
+    of_tiles.plan = &plan;
+    ways_check_host(h, r, p, &of_tiles, case_index, totals->worst, &totals->ways);
+}
+
 static void check_result(struct fuzz_rng *r, const struct problem *p, const struct scalars *s, const struct asked *asked,
                          const struct halftone_plan *plan) {
     float *c = problem_read_c(p);
@@ -328,9 +358,27 @@ static void check_result(struct fuzz_rng *r, const struct problem *p, const stru
     }
     if (fuzz_one_in(r, 6))
         check_captured(p, s, c);
-    if (p->batch == 1 && p->m * p->n * p->k > 0 && fuzz_one_in(r, 3))
-        check_packed(r, p, s, &promise, c);
+    const int is_one = p->batch == 1 && p->m * p->n * p->k > 0;
+    if (is_one && plan->blocks == 1 && fuzz_one_in(r, 3))
+        check_packed(r, p, s, c);
+    if (asked->every_input && p->m * p->n * p->k * p->batch > 0 && fuzz_one_in(r, 4))
+        ways_check_counted(h, p, multiply, s, c, &totals->ways);
+    if (asked->site[0] != '\0' && plan->kernel[0] != '\0' && (s->on_device || p->alpha != 0.0f) && fuzz_one_in(r, 4))
+        ways_check_site(h, r, p, asked->site, multiply, s, c, &totals->ways);
+    if (is_one && p->alpha != 0.0f && fuzz_one_in(r, p->m > 64 || p->n > 64 ? 2 : 12))
+        check_host(r, p, &promise, asked);
     free(c);
+}
+
+/* Now and then less than the call wants, so that it is cut into blocks, or refused. */
+static int limit_workspace(struct fuzz_rng *r, const struct problem *p) {
+    struct halftone_plan whole = HALFTONE_PLAN_INIT;
+    ok(halftone_set_workspace_limit(h, 0), "no limit");
+    if (!fuzz_one_in(r, p->m > 256 || p->n > 256 || p->batch > 1 ? 2 : 12) ||
+        halftone_query(h, p->ta, p->tb, p->m, p->n, p->k, p->batch, &whole) != HALFTONE_OK || whole.workspace_bytes == 0)
+        return 0;
+    ok(halftone_set_workspace_limit(h, (size_t)fuzz_from(r, 1, (int64_t)whole.workspace_bytes)), "limit");
+    return 1;
 }
 
 static void run_product(struct fuzz_rng *r, const struct problem *p, const struct asked *asked) {
@@ -338,10 +386,11 @@ static void run_product(struct fuzz_rng *r, const struct problem *p, const struc
     struct scalars s = scalars_make(r, p);
     choose_memory(r);
     const int multiplies = p->m > 0 && p->n > 0 && p->k > 0 && p->batch > 0 && (s.on_device || p->alpha != 0.0f);
+    const int is_limited = limit_workspace(r, p);
     const int code = halftone_query(h, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan);
     set_schedule(fuzz_one_in(r, 3) ? fuzz_below(r, 1000000) : 0);
     if (code != HALFTONE_OK) { /* so the product is refused as well, where there is one */
-        FUZZ_CHECK(code == HALFTONE_ACCURACY, "query: %s: %s", halftone_strerror(code), halftone_last_detail(h));
+        FUZZ_CHECK(code == HALFTONE_ACCURACY || (code == HALFTONE_WORKSPACE && is_limited), "query: %s: %s", halftone_strerror(code), halftone_last_detail(h));
         const int refused = multiply(p, &s);
         FUZZ_CHECK(refused == (multiplies ? code : HALFTONE_OK), "query says %s, the product %s", halftone_strerror(code), halftone_strerror(refused));
         if (multiplies)
@@ -349,13 +398,17 @@ static void run_product(struct fuzz_rng *r, const struct problem *p, const struc
         totals->refused++;
     } else {
         check_plan(p, asked, &plan);
-        void *workspace = multiplies ? give_workspace(r, p, &s, plan.workspace_bytes) : NULL;
+        size_t limit = 0; /* operands that entries share may be cut otherwise under it */
+        ok(halftone_get_workspace_limit(h, &limit), "limit");
+        void *workspace = multiplies ? give_workspace(r, p, &s, limit > plan.workspace_bytes && shares(p) ? limit : plan.workspace_bytes) : NULL;
         if (workspace != NULL || !multiplies || !fuzz_one_in(r, 5) || !starve(r, p, &s))
             ok(multiply(p, &s), "product");
         check_result(r, p, &s, asked, &plan);
         ok(halftone_set_workspace(h, NULL, 0), "own workspace");
         device_free(workspace);
     }
+    totals->limited += is_limited;
+    totals->cut += code == HALFTONE_OK && plan.blocks > 1;
     device_free(s.device);
 }
 
@@ -381,7 +434,7 @@ static void run_estimate(const struct problem *p) {
 
 static int64_t random_work(struct fuzz_rng *r) {
     const int64_t kind = fuzz_below(r, 100), tile = 64 * 64 * 64;
-    return kind < 60 ? 2 * tile : kind < 93 ? 8 * tile : kind < 99 ? 24 * tile : 100 * tile;
+    return kind < 60 ? 2 * tile : kind < 93 ? 8 * tile : kind < 98 ? 24 * tile : fuzz_one_in(r, 4) ? 1100 * tile : 100 * tile;
 }
 
 static void run_products(struct fuzz_rng *r) {
@@ -402,6 +455,7 @@ static void run_case(void *context, struct fuzz_rng *r, int64_t index) {
     totals = context;
     case_index = index;
     allocated = 0;
+    ways_choose_fallback(r, &totals->ways);
     ok(halftone_create(&h), "create");
     for (int i = 0; ht_sets[i] != NULL; i++)
         set = strcmp(ht_sets[i]->gpu, halftone_gpu(h)) == 0 ? ht_sets[i] : set;
@@ -418,10 +472,13 @@ static void run_case(void *context, struct fuzz_rng *r, int64_t index) {
 
 static void report(const void *context) {
     const struct totals *t = context;
-    printf("  %lld products, %lld scaled, %lld of accuracies out of reach, %lld without memory, %lld packed (%lld of other bits), %lld repeated, %lld captured, %lld hostile, "
-           "%lld estimates\n  worst share of the bound (case, results):",
+    printf("  %lld products, %lld scaled, %lld of accuracies out of reach, %lld without memory, %lld packed, %lld repeated, %lld captured, %lld hostile, "
+           "%lld estimates\n  %lld under a limit (%lld cut), %lld counted (%lld results again), %lld by sites, %lld in host memory; "
+           "plans: %lld inside, %lld blocks\n  worst share of the bound (case, results):",
            (long long)t->products, (long long)t->scaled, (long long)t->refused, (long long)t->starved, (long long)t->packed,
-           (long long)t->other_way, (long long)t->repeated, (long long)t->captured, (long long)t->hostile, (long long)t->estimates);
+           (long long)t->repeated, (long long)t->captured, (long long)t->hostile, (long long)t->estimates, (long long)t->limited,
+           (long long)t->cut, (long long)t->ways.counted, (long long)t->ways.again, (long long)t->ways.sited, (long long)t->ways.hosted,
+           (long long)t->ways.inside, (long long)t->ways.blocks);
     for (int i = 0; i < TRUTH_SCHEMES && t->worst[i].name[0] != '\0'; i++)
         printf("%s %s %.3f (%lld, %lld)", i > 0 ? "," : "", t->worst[i].name, t->worst[i].share, (long long)t->worst[i].index,
                (long long)t->worst[i].elements);

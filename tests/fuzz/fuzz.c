@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CASE_SECONDS = 120, TEXT_BYTES = 2048, FAILED_EXIT = 3 };
+enum { CASE_SECONDS = 600, TEXT_BYTES = 2048, FAILED_EXIT = 3 };
 
 /* Shared by the runner and its children. */
 struct shared {

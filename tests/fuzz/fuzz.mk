@@ -9,16 +9,17 @@ FUZZ_API ?= --seconds 50
 FUZZ_FP64 ?= --seconds 30
 FUZZ_FILES ?= --seconds 20
 FUZZ_GEN ?= out/bin/halftone-gen
-FUZZ_OBJ := $(patsubst %,out/test/fuzz/%.o,api hostile problem truth fuzz)
+FUZZ_OBJ := $(patsubst %,out/test/fuzz/%.o,api hostile problem truth ways fuzz)
 FUZZ64_OBJ := $(patsubst %,out/test/fuzz/%.o,api64 problem64 truth64 problem fuzz)
 FUZZ_NPY := tests/fuzz/npy.c tests/fuzz/fuzz.c bench/io/npy.c bench/io/outfile.c bench/io/cli_error.c
 SANITIZED = $(CC) $(filter-out -MMD -MP,$(C_FLAGS)) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 .PHONY: fuzz fuzz-build fuzz-npy fuzz-budgets $(TEST_SETS:%=fuzz-build-%) $(TEST_SETS:%=fuzz-%) $(TEST_SETS:%=fuzz64-%)
 
-# The wrapped functions: allocations that fail (tests/fuzz/api.c).
+# The wrapped functions: allocations that fail (tests/fuzz/api.c), where results are computed again (ways.c).
+FUZZ_WRAPS := ht_dev_alloc ht_dev_free ht_fallback_in_kernel ht_pick_blocks
 ifneq ($(GPU),)
 $(SET)/fuzz-sim: $(FUZZ_OBJ) $(SET_TEST_OBJ) $(SET)/libhalftone-sim.a
-	$(call run,TEST,$@,$(CXX) $(LDFLAGS) -o $@ $^ -Wl$(comma)--wrap=ht_dev_alloc -Wl$(comma)--wrap=ht_dev_free -ldl -lpthread -lm)
+	$(call run,TEST,$@,$(CXX) $(LDFLAGS) -o $@ $^ $(FUZZ_WRAPS:%=-Wl$(comma)--wrap=%) -ldl -lpthread -lm)
 
 $(SET)/fuzz64-sim: $(FUZZ64_OBJ) $(SET_TEST_OBJ) $(SET)/libhalftone-sim.a
 	$(call run,TEST,$@,$(CXX) $(LDFLAGS) -o $@ $^ -ldl -lpthread -lm)

@@ -300,15 +300,16 @@ struct settings {
     const char *scheme, *accuracy, *kernel;
     void *workspace, *stream;
     size_t bytes;
-    int mode;
+    int mode, tests;
 };
 
 static struct settings settings_of(halftone *h) {
     struct settings s;
     memset(&s, 0, sizeof s);
     const int codes[] = {halftone_get_scheme(h, &s.scheme),           halftone_get_accuracy(h, &s.accuracy), halftone_get_kernel(h, &s.kernel),
-                         halftone_get_workspace(h, &s.workspace, &s.bytes), halftone_get_stream(h, &s.stream),     halftone_get_pointer_mode(h, &s.mode)};
-    for (int i = 0; i < 6; i++)
+                         halftone_get_workspace(h, &s.workspace, &s.bytes), halftone_get_stream(h, &s.stream),     halftone_get_pointer_mode(h, &s.mode),
+                         halftone_get_recompute(h, &s.tests)};
+    for (int i = 0; i < 7; i++)
         check_code(h, "get", codes[i], HALFTONE_OK);
     return s;
 }
@@ -324,6 +325,7 @@ static void check_twin(halftone *h, struct fuzz_rng *r) {
     FUZZ_CHECK(s.scheme != NULL || s.accuracy != NULL, "neither scheme nor accuracy is set");
     FUZZ_CHECK(halftone_create(&twin) == HALFTONE_OK, "no handle");
     check_code(twin, "set", s.accuracy != NULL ? halftone_set_accuracy(twin, s.accuracy) : halftone_set_scheme(twin, s.scheme), HALFTONE_OK);
+    check_code(twin, "set_recompute", halftone_set_recompute(twin, s.tests), HALFTONE_OK);
     check_code(twin, "set_kernel", halftone_set_kernel(twin, s.kernel), HALFTONE_OK);
     const int code = halftone_query(h, 'N', 'T', m, n, k, 1, &plan);
     FUZZ_CHECK(halftone_query(twin, 'N', 'T', m, n, k, 1, &other) == code, "the plan of the one fails");

@@ -201,6 +201,45 @@ static double one_large_product(const struct site *s) {
     return s->l == 0 ? 0x1p12 : ldexp(1 + (double)(bits_of(s, 12) % 2048) * 0x1p-11, -(int)(bits_of(s, 12) >> 20 & 3));
 }
 
+/* Products that cancel to near what the certificate asks, beside elements that splitting keeps in part. */
+static double near_threshold(const struct site *s) {
+    const uint64_t b = bits_of(s, 13);
+    const int64_t kept = of_row(s, 13, 24);
+    if (s->l % 3 == 2)
+        return b % 4 == 0 ? 0 : ldexp(signed_unit(s), -(int)(14 + of_row(s, 14, 4) + (int64_t)(b % 20)));
+    return (s->l % 3 == 0 ? 1 : -1) * (1 + ldexp(signed_unit(s), -(int)kept));
+}
+
+/* One large element in a row, all others down to nothing beside it. */
+static double large_and_tiny(const struct site *s) {
+    return s->l == of_row(s, 15, 60) ? 1 + signed_unit(s) / 4 : ldexp(signed_unit(s), -(int)(12 + bits_of(s, 15) % 34));
+}
+
+/* About where bf16x6u's slices cannot hold small numbers, and results beside the limit. */
+static double small_edges(const struct site *s) {
+    static const int edges[] = {49, 50, 58, 60, 66, 99, 108, 109, 110, 115, 116, 120, 126, 133, 134, 148};
+    const int base = edges[family_bits(s->seed, 16, (uint64_t)s->side, s->outer % 5 == 0 ? 1 : 0) % (sizeof edges / sizeof *edges)];
+    const uint64_t b = bits_of(s, 16);
+    return b % 9 == 0 ? ldexp(signed_unit(s), -(int)(b >> 8) % 8) : ldexp(1 + (double)(b >> 40 & 7) / 8, -base + (int)(b >> 16 & 3) - 1) * (b >> 30 & 1 ? 1 : -1);
+}
+
+/* Sums that leave FP32's range on the way, or would in another order. */
+static double ends_that_cancel(const struct site *s) {
+    const double x = ldexp(1 + (double)(bits_of(s, 17) % 128) / 128, s->side ? (int)(bits_of(s, 17) >> 20 & 1) : 125);
+    return (s->l + s->outer * (1 - s->side)) % 2 == 0 || s->side ? x : -x;
+}
+
+/* Large times small: products near 1 of elements whose like may not meet. */
+static double opposite_ends(const struct site *s) {
+    const int up = s->side ? -1 : 1, e = (int)(family_bits(s->seed, 18, 0, (uint64_t)(s->l % 7)) % 120);
+    return ldexp(signed_unit(s), up * e);
+}
+
+static double infinite_and_zero(const struct site *s) {
+    const uint64_t b = bits_of(s, 19) % 97;
+    return b == 0 ? (double)INFINITY : b == 1 ? -(double)INFINITY : b < 50 ? (b % 2 ? 0.0 : -0.0) : signed_unit(s);
+}
+
 static const struct kind {
     const char *name;
     double (*value)(const struct site *s);
@@ -208,7 +247,8 @@ static const struct kind {
     {"plain", plain},           {"uniform", signed_unit},         {"any exponent", any_exponent}, {"row exponents", row_exponents},
     {"one-signed", one_signed}, {"powers", powers},               {"sparse", sparse},             {"subnormal", subnormal},
     {"large", near_the_end},    {"outliers", outliers},           {"mixed rows", mixed_rows},     {"zero blocks", zero_blocks},
-    {"whole", whole_numbers},   {"large first", one_large_product}};
+    {"whole", whole_numbers},   {"large first", one_large_product},   {"near threshold", near_threshold}, {"large and tiny", large_and_tiny},
+    {"small edges", small_edges}, {"ends that cancel", ends_that_cancel}, {"opposite ends", opposite_ends}, {"Inf and 0", infinite_and_zero}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 struct filler {
@@ -284,12 +324,13 @@ static int64_t random_size(struct fuzz_rng *r) {
            : kind < 48 ? fuzz_from(r, 1, 8)
            : kind < 68 ? fuzz_from(r, 1, 48)
            : kind < 90 ? FUZZ_PICK(r, edges)
-                       : fuzz_from(r, 1, 260);
+           : kind < 98 ? fuzz_from(r, 1, 260)
+                       : fuzz_from(r, 257, 700);
 }
 
 static int64_t random_k(struct fuzz_rng *r) {
     const int64_t kind = fuzz_below(r, 100);
-    return kind < 80 ? random_size(r) : kind < 95 ? fuzz_from(r, 200, 700) : fuzz_from(r, 700, 5000);
+    return kind < 78 ? random_size(r) : kind < 93 ? fuzz_from(r, 200, 700) : kind < 98 ? fuzz_from(r, 700, 5000) : fuzz_from(r, 5000, 70000);
 }
 
 static int64_t up(int64_t x, int64_t unit) {
