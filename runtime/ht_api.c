@@ -7,17 +7,28 @@ static struct packed32 *place_of(halftone *h, const char *at) {
     return &h->packed32[(unit ^ unit >> 8 ^ unit >> 16) % PACKED_KNOWN];
 }
 
-/* Whether what the handle knows of a packed operand, if anything, is what the product asks for. */
+/* Forgets what was packed where something else will lie. */
+static void forget(halftone *h, const char *at, int64_t bytes) {
+    for (int i = 0; i < PACKED_KNOWN; i++)
+        if (ht_do_overlap(h->packed32[i].at, h->packed32[i].bytes, at, bytes))
+            h->packed32[i].bytes = 0;
+}
+
+/* A graph packs whenever it is launched, unknown to the handle. */
+static void remember(halftone *h, const struct packed32 *known) {
+    if (ht_ask_capture(h) == HALFTONE_OK && h->capture == CAPTURE_NONE)
+        *place_of(h, known->at) = *known;
+}
+
+/* Whether what the handle knows of a packed operand, if anything, is what the product asks for. One of another size has come there since, by a
+ * copy or by another handle. */
 static int check_side(halftone *h, const struct gemm_call *x, bool is_b, const struct ht_scheme_desc *scheme) {
     const char *const at = is_b ? x->packed_b : x->packed_a;
     const struct packed32 *const p = place_of(h, at);
     const int argument = is_b ? 9 : 7;
     const bool checks = ht_has_check(h, scheme);
-    if (p->at != at)
+    if (p->at != at || p->bytes == 0 || p->rows != (is_b ? x->n : x->m) || p->k != x->k)
         return HALFTONE_OK;
-    const int code = ht_check_packed_size(h, argument, p->rows, p->k, is_b ? x->n : x->m, x->k);
-    if (code != HALFTONE_OK)
-        return code;
     if (p->scheme != scheme || (checks && !p->checked))
         return ht_fail(h, -argument, "%c was packed for scheme %s%s, and the product asks for %s%s", is_b ? 'B' : 'A', p->scheme->name,
                        p->checked ? " of auto" : "", scheme->name, checks ? " of auto" : "");
@@ -166,9 +177,9 @@ static int open_operand(halftone *h, const struct gemm_call *x, bool is_a, void 
     s->to = ht_place_in_block(&out->layout, (char *)packed);
     s->is_b = !is_a;
     s->tiles = ht_has_check(h, scheme) ? ht_kept_tiles(scheme, h->set->sms, x->k) : 0;
-    const struct packed32 known = {(const char *)packed, scheme, rows, x->k, !is_a, ht_has_check(h, scheme)};
+    const struct packed32 known = {(const char *)packed, scheme, rows, x->k, ht_layout_bytes(&out->layout), !is_a, ht_has_check(h, scheme)};
     out->known = known;
-    place_of(h, known.at)->at = NULL;
+    forget(h, known.at, known.bytes);
     return HALFTONE_OK;
 }
 
@@ -194,9 +205,9 @@ static int pack_at_site(halftone *h, const struct gemm_call *x, bool with_a, voi
         sources[count++] = b.source;
     code = ht_pack_operands(h, scheme, sources, count, ht_workspace_source(h));
     if (code == HALFTONE_OK && !a.empty)
-        *place_of(h, a.known.at) = a.known;
+        remember(h, &a.known);
     if (code == HALFTONE_OK && !b.empty)
-        *place_of(h, b.known.at) = b.known;
+        remember(h, &b.known);
     return code;
 }
 

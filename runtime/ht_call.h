@@ -257,11 +257,16 @@ struct packed64 {
     bool has_copy;
 };
 
-/* What a handle knows of an FP32 operand that it packed, by its address; at NULL: nothing. */
+/* Whether two packed operands have memory in common. */
+static inline bool ht_do_overlap(const char *x, int64_t x_bytes, const char *y, int64_t y_bytes) {
+    return (uintptr_t)x < (uintptr_t)y + (uintptr_t)y_bytes && (uintptr_t)y < (uintptr_t)x + (uintptr_t)x_bytes;
+}
+
+/* What a handle knows of an FP32 operand that it packed, by its address; bytes 0: nothing. */
 struct packed32 {
     const char *at;
     const struct ht_scheme_desc *scheme;
-    int64_t rows, k;
+    int64_t rows, k, bytes;
     bool is_b, checked; /* checked: with what the certificate needs */
 };
 
@@ -404,8 +409,6 @@ HT_LOCAL int ht_check_limits(halftone *h, const struct gemm_call *x);
 /* The matrix that is packed in the place of A or of B, and its block of memory; empty: neither is read or
  * written. */
 HT_LOCAL int ht_check_pack(halftone *h, const struct gemm_call *x, bool is_a, bool empty, const void *packed);
-/* Whether the packed operand that is argument 7 or 9 has the product's size. */
-HT_LOCAL int ht_check_packed_size(halftone *h, int argument, int64_t packed_rows, int64_t packed_k, int64_t rows, int64_t k);
 /* Whether packed operands or a workspace have no more bytes than an address can count. */
 HT_LOCAL int ht_check_bytes(halftone *h, int64_t bytes);
 /* Whether the caller has given its struct halftone_plan a size. */

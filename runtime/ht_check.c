@@ -130,13 +130,6 @@ int ht_check_pack(halftone *h, const struct gemm_call *x, bool is_a, bool empty,
                                : code;
 }
 
-int ht_check_packed_size(halftone *h, int argument, int64_t packed_rows, int64_t packed_k, int64_t rows, int64_t k) {
-    if (packed_rows == rows && packed_k == k)
-        return HALFTONE_OK;
-    return ht_fail(h, -argument, "%c was packed as %lld rows of k = %lld, and the product has %lld of k = %lld", argument == 7 ? 'A' : 'B',
-                   (long long)packed_rows, (long long)packed_k, (long long)rows, (long long)k);
-}
-
 int ht_check_bytes(halftone *h, int64_t bytes) {
     if (bytes >= INT64_MAX / 2 || (uint64_t)bytes > SIZE_MAX)
         return ht_fail(h, HALFTONE_TOO_LARGE,

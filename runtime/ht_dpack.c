@@ -37,7 +37,7 @@ int ht_packing_scheme64(halftone *h, int64_t k, const struct ht_scheme_desc **sc
 static void forget(halftone *h, const char *at, int64_t bytes) {
     for (int i = 0; i < h->packed64_count;) {
         const struct packed64 *const p = &h->packed64[i];
-        if ((uintptr_t)p->at < (uintptr_t)at + (uintptr_t)bytes && (uintptr_t)at < (uintptr_t)p->at + (uintptr_t)p->bytes)
+        if (ht_do_overlap(p->at, p->bytes, at, bytes))
             h->packed64[i] = h->packed64[--h->packed64_count];
         else
             i++;
@@ -224,8 +224,9 @@ static int check_side(halftone *h, int argument, const char *at, int64_t rows, i
         return code;
     if (p == NULL)
         return ht_fail(h, -argument, "%c = %p: this handle has packed nothing there", name, (const void *)at);
-    if (ht_check_packed_size(h, argument, p->rows, p->k, rows, k) != HALFTONE_OK)
-        return -argument;
+    if (p->rows != rows || p->k != k)
+        return ht_fail(h, -argument, "%c was packed as %lld rows of k = %lld, and the product has %lld of k = %lld", name,
+                       (long long)p->rows, (long long)p->k, (long long)rows, (long long)k);
     if (p->scheme != wanted.scheme || p->certificate.exponent != wanted.certificate.exponent ||
         p->certificate.needed != wanted.certificate.needed || p->has_copy != wanted.has_copy)
         return ht_fail(h, -argument, "%c was packed for scheme %s%s, and the product asks for %s%s", name,

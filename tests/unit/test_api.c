@@ -1680,7 +1680,6 @@ static void test_packed_operands_know_what_they_are_for(void **state) {
     assert_int_equal(halftone_pack_ab(h, 'N', 'N', 2, 2, 2, src, 2, src, 2, a, b), HALFTONE_OK);
     assert_packed(h, 2, a, b, HALFTONE_OK, "");
     assert_packed(h, 2, b, a, HALFTONE_OK, ""); /* on either side */
-    assert_packed(h, 1, a, b, -7, "A was packed as 2 rows of k = 2, and the product has 2 of k = 1");
     assert_int_equal(halftone_set_site(h, "site=first scheme=half") + halftone_at_site(h, "first"), HALFTONE_OK);
     assert_packed(h, 2, a, b, -7, "A was packed for scheme f16x3, and the product asks for half");
     assert_packed(h, 2, copy, b, -9, "B was packed for scheme f16x3, and the product asks for half"); /* the handle knows nothing of the copy */
@@ -1699,6 +1698,42 @@ static void test_packed_operands_know_what_they_are_for(void **state) {
     dev.dry = true;
     assert_packed(h, 2, a, b, HALFTONE_OK, "");
     free(a), free(b), free(copy);
+}
+
+/* Correct programs put operands, by copies, graphs and other handles, where a handle knew others. */
+static void test_what_a_handle_cannot_know_is_not_refused(void **state) {
+    halftone *h = *state;
+    enum { BYTES = 65536, INSIDE = HALFTONE_ALIGNMENT };
+    const float src[] = {1, 2, 3, 4};
+    char *a = aligned_alloc(1024, BYTES), *b = aligned_alloc(1024, BYTES), *saved = aligned_alloc(1024, BYTES);
+    size_t bytes = 0;
+    assert_true(a != NULL && b != NULL && saved != NULL);
+    assert_int_equal(halftone_packed_bytes(h, 'A', 2, 2, 1, &bytes), HALFTONE_OK);
+    assert_in_range(bytes, INSIDE + 1, BYTES - INSIDE);
+
+    for (int i = 0; i < 2; i++) { /* put aside, and back where one of another size was packed */
+        assert_int_equal(halftone_pack_ab(h, 'N', 'N', 2, 2, 2, src, 2, src, 2, a, b), HALFTONE_OK);
+        memcpy(saved, a, bytes);
+        assert_int_equal(halftone_set_scheme(h, "half"), HALFTONE_OK);
+        assert_int_equal(halftone_pack_a(h, 'N', 1 + i, 2 - i, src, 2, a), HALFTONE_OK);
+        assert_int_equal(halftone_set_scheme(h, "f16x3"), HALFTONE_OK);
+        memcpy(a, saved, bytes);
+        assert_packed(h, 2, a, b, HALFTONE_OK, "");
+    }
+
+    assert_int_equal(halftone_pack_a(h, 'N', 2, 2, src, 2, a + INSIDE), HALFTONE_OK);
+    assert_int_equal(halftone_set_scheme(h, "half"), HALFTONE_OK);
+    assert_int_equal(halftone_pack_ab(h, 'N', 'N', 2, 2, 2, src, 2, src, 2, a, b), HALFTONE_OK); /* over it */
+    memmove(a + INSIDE, a, bytes);
+    assert_packed(h, 2, a + INSIDE, b, HALFTONE_OK, "");
+
+    assert_int_equal(halftone_set_scheme(h, "f16x3"), HALFTONE_OK);
+    dev.capturing = true;
+    assert_int_equal(halftone_pack_a(h, 'N', 2, 2, src, 2, a), HALFTONE_OK);
+    dev.capturing = false;
+    assert_int_equal(halftone_set_scheme(h, "half"), HALFTONE_OK);
+    assert_packed(h, 2, a, b, HALFTONE_OK, ""); /* another graph packed it since */
+    free(a), free(b), free(saved);
 }
 
 /* What auto packs has more behind the same panels. */
@@ -2566,6 +2601,7 @@ int main(void) {
         API_TEST(test_packed_equals_unpacked),
         API_TEST(test_packed_needs_no_workspace_without_split),
         API_TEST(test_packed_operands_know_what_they_are_for),
+        API_TEST(test_what_a_handle_cannot_know_is_not_refused),
         API_TEST(test_what_auto_packed_serves_its_first_scheme),
         API_TEST(test_schemes_and_kernels_by_name),
         API_TEST(test_a_kernel_that_does_not_fit_is_refused_by_name),
