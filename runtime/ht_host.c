@@ -21,6 +21,20 @@ static int64_t host_tile(int64_t size, int64_t largest) {
     return count == 1 ? size : (even + HOST_TILE_STEP - 1) / HOST_TILE_STEP * HOST_TILE_STEP;
 }
 
+/* Whether products of packed tiles, those at the ends too, keep the limit of the workspace: they are not cut. */
+static bool host_packed_tiles_fit(halftone *h, const struct host_job *j) {
+    const int64_t m[] = {j->tile_m, j->x.m % j->tile_m}, n[] = {j->tile_n, j->x.n % j->tile_n};
+    const struct plan *plan = NULL;
+    struct gemm_call tile = j->x;
+    bool fits = true;
+    for (int i = 0; i < 4 && fits && h->workspace_limit > 0; i++) {
+        tile.m = m[i & 1];
+        tile.n = n[i >> 1];
+        fits = tile.m == 0 || tile.n == 0 || ht_plan_call(h, &tile, 0, 0, &plan) == HALFTONE_OK;
+    }
+    return fits;
+}
+
 /* Packing pays where blocks are used more than once and a tile's product would pack them anyhow. */
 static int host_packs(halftone *h, struct host_job *j) {
     const struct ht_scheme_desc *of_tile = NULL, *packing = NULL;
@@ -37,7 +51,8 @@ static int host_packs(halftone *h, struct host_job *j) {
         return HALFTONE_OK;
     const int code = ht_scheme_of_call(h, j->tile_m, j->tile_n, j->x.k, 1, &of_tile, &is_auto);
     if (code == HALFTONE_OK)
-        j->packs = h->forced_kernel == NO_KERNEL && ht_packing_scheme(h, &packing) == HALFTONE_OK && packing == of_tile;
+        j->packs = h->forced_kernel == NO_KERNEL && ht_packing_scheme(h, &packing) == HALFTONE_OK && packing == of_tile &&
+                   host_packed_tiles_fit(h, j);
     return code;
 }
 

@@ -312,6 +312,27 @@ static void test_copies_and_limits(void **state) {
     drop_handle(h);
 }
 
+/* Products of packed tiles are not cut where a limit of the workspace asks for that: then tiles are not packed. */
+static void test_workspace_limit(void **state) {
+    (void)state;
+    enum { M = 384, N = 448, K_MOST = 512, LIMIT = 4096 };
+    device_as(AT_ONCE);
+    halftone *const h = handle_of("auto", N, 0);
+    int k = 0, found = 0;
+    while (!found && (k += 32) <= K_MOST) { /* a tile that is packed, and in blocks is not */
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
+        assert_int_equal(halftone_set_workspace_limit(h, 0), HALFTONE_OK);
+        check_code(halftone_query(h, 'N', 'N', M, N, k, 1, &plan), "without a limit");
+        assert_int_equal(halftone_set_workspace_limit(h, LIMIT), HALFTONE_OK);
+        found = plan.workspace_bytes > LIMIT && halftone_query(h, 'N', 'N', M, N, k, 1, &plan) == HALFTONE_OK;
+    }
+    if (found)
+        run_exact(h, problem_of('A', 'N', 'N', M, 2 * N, k, 1.0f, 0.0f, 5), "under a limit");
+    drop_handle(h);
+    if (!found)
+        skip();
+}
+
 /* A device with less memory than the limit says: smaller tiles. */
 static void test_less_memory(void **state) {
     (void)state;
@@ -487,7 +508,7 @@ static void test_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products),     cmocka_unit_test(test_triangles),  cmocka_unit_test(test_fp64),       cmocka_unit_test(test_copies_and_limits),
-        cmocka_unit_test(test_less_memory),  cmocka_unit_test(test_failure_between_tiles),
+        cmocka_unit_test(test_less_memory),  cmocka_unit_test(test_failure_between_tiles), cmocka_unit_test(test_workspace_limit),
         cmocka_unit_test(test_a_refused_call_leaves_nothing),
         cmocka_unit_test(test_arguments),    cmocka_unit_test(test_one_tile),     cmocka_unit_test(test_threads),
         cmocka_unit_test(test_a_site_has_its_tiles),
