@@ -9,10 +9,11 @@
 //   settle   a warp for each bit: the element from A and B, exactly (epilogue/exact_dot)
 //
 // A thread of `combine` takes TAKEN elements (epilogue/crt_elements), so BIT_THREADS have an int of bits together.
-constexpr int BIT_THREADS = 32 / TAKEN;
+constexpr int BIT_THREADS = 32 / TAKEN, BLOCK_INTS = CRT_THREADS / BIT_THREADS; // ints of bits of a block of `combine`
 constexpr unsigned long long NORM_LOST = 0x8000000000000000ull; // beside a norm: integers were rounded
 constexpr int SETTLE_THREADS = 64, SETTLE_WARPS = SETTLE_THREADS / WAVE,
               SETTLE_BYTES = SETTLE_WARPS * EXACT_ARRAY * 4, TILE_INTS = BM * BN / 32; // of bits
+static_assert(CRT_THREADS % BIT_THREADS == 0, "a block has whole ints of bits");
 static_assert(TILE_INTS % SETTLE_THREADS == 0, "a block looks at one tile");
 static_assert(CRT_VALUE_WORDS >= 4, "an error is added to the second word and those above it");
 
@@ -229,8 +230,8 @@ static __global__ void __launch_bounds__(SETTLE_THREADS) settle(const ht_crt_exa
             return;
         if (next / 32 == lane)
             mine &= ~(1u << next % 32);
-        const int thread = (first + next / 32) * BIT_THREADS + next % 32 / TAKEN;
-        settle_element(g, by, taken_by(g.to, thread / CRT_THREADS, thread % CRT_THREADS), next % TAKEN, smem);
+        const int word = first + next / 32, thread = word % BLOCK_INTS * BIT_THREADS + next % 32 / TAKEN; // all threads may be more than 2^31
+        settle_element(g, by, taken_by(g.to, word / BLOCK_INTS, thread), next % TAKEN, smem);
     }
 }
 
