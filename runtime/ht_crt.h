@@ -30,7 +30,7 @@ enum {
     HT_CRT_WEIGHT_WORDS = (HT_CRT_MOST + 3) / 4, /* of a digit of all W_l, four moduli to a word */
     HT_CRT_SEGMENT = 512, /* k of a row whose elements are measured together */
     HT_CRT_EXACT_K =
-        131072, /* k after which INT32 sums are replaced by their residues: below 2^31 / 127^2 = 133,144 */
+        130560, /* k after which INT32 sums are replaced by their residues: segments that 2^31 / 128^2 = 131,072 is more than */
     HT_CRT_POISONED = 1 << 20, /* exponent of a row with NaN or Inf; far above what two others add up to */
     HT_CRT_K_MOST = 1 << 29 /* beyond that integers may be too large for the moduli (notes on error bounds, section 14) */
 };

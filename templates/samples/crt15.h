@@ -1,7 +1,7 @@
 // What follows from the 15 largest pairwise coprime moduli up to 256; 2^117 < their product < 2^118.
 constexpr int CRT_MODULI = 15, CRT_DIGIT_WORDS = 2, CRT_VALUE_WORDS = 4, CRT_SUM_WORDS = 5;
 constexpr int CRT_TOP_WORD = 3, CRT_TOP_SHIFT = 2, CRT_QUOTIENT = 1247870327;
-constexpr int CRT_EXACT_K = 131072, CRT_SEGMENT = 512, CRT_POISONED = 1048576;
+constexpr int CRT_EXACT_K = 130560, CRT_SEGMENT = 512, CRT_POISONED = 1048576;
 constexpr unsigned long long CRT_LIMIT = 0xdc394dba86753232ull; // times 2^CRT_LIMIT_EXPONENT
 constexpr int CRT_LIMIT_EXPONENT = 53, CRT_FEWEST = 15;
 HT_TABLE unsigned CRT_PRODUCT[4] = {

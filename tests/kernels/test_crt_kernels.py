@@ -155,10 +155,17 @@ def test_any_number_of_moduli(build, moduli, arch):
         assert done.returncode == 0, f"{case}: {done.stdout}{done.stderr}"
 
 
+def test_no_sum_can_overflow():
+    """Modulo 256 all residues of a row and a column may be -128: elements of one value are enough."""
+    exact, segment = (int(re.search(rf"{name} = (\d+)", TABLE.read_text())[1]) for name in ("CRT_EXACT_K", "CRT_SEGMENT"))
+    assert 128 + exact * 128 * 128 < 2**31 <= 128 + (exact + segment) * 128 * 128
+    assert exact % segment == 0  # whole steps and slots of any kernel
+
+
 @pytest.mark.parametrize("arch", ["sm80", "sm90a"])
 def test_sums_are_reduced_before_they_could_overflow(build, arch):
-    """After 256 k instead of 131,072: the same bits."""
-    short = TABLE.read_text().replace("CRT_EXACT_K = 131072", "CRT_EXACT_K = 256")
+    """After 256 k instead of 130,560: the same bits."""
+    short = TABLE.read_text().replace("CRT_EXACT_K = 130560", "CRT_EXACT_K = 256")
     assert short != TABLE.read_text()
     done = run(build.whole(arch, short, parts=parts_of(arch)[1:2]), arch, "66 65 1100 TN wide 1 0")
     assert done.returncode == 0, done.stdout
