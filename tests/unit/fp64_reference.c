@@ -200,7 +200,7 @@ static double finish(const uint32_t *value, int scale, double alpha, double beta
                                                         : alpha * (is_zero    ? 0
                                                                    : negative ? -1
                                                                               : 1);
-        return x + (beta == 0 ? 0 : beta * c);
+        return beta == 0 ? x : fma(beta, c, x); /* beta c alone may overflow beside an alpha of Inf */
     }
     memset(wide, 0, sizeof wide);
     if (alpha != 0) {
