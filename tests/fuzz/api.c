@@ -256,6 +256,9 @@ static void check_plan(const struct problem *p, const struct asked *asked, const
     const double most = asked->units + asked->per_k * (double)p->k;
     FUZZ_CHECK(!runs || most == 0 || (double)plan->bound_units <= most, "%s: %lld units, at most %g were asked for", plan->scheme,
                (long long)plan->bound_units, most);
+    size_t limit = 0;
+    ok(halftone_get_workspace_limit(h, &limit), "limit");
+    FUZZ_CHECK(limit == 0 || bytes <= limit, "%zu bytes, and the limit is %zu", bytes, limit);
     FUZZ_CHECK(memchr(plan->why_scheme, '\0', HALFTONE_WHY_BYTES) != NULL, "why_scheme has no end");
 }
 
@@ -365,7 +368,7 @@ static void check_result(struct fuzz_rng *r, const struct problem *p, const stru
         ways_check_counted(h, p, multiply, s, c, &totals->ways);
     if (asked->site[0] != '\0' && plan->kernel[0] != '\0' && (s->on_device || p->alpha != 0.0f) && fuzz_one_in(r, 4))
         ways_check_site(h, r, p, asked->site, multiply, s, c, &totals->ways);
-    if (is_one && p->alpha != 0.0f && fuzz_one_in(r, p->m > 64 || p->n > 64 ? 2 : 12))
+    if (is_one && p->alpha != 0.0f && (p->m > 64 && p->n > 64 ? !fuzz_one_in(r, 4) : fuzz_one_in(r, 8)))
         check_host(r, p, &promise, asked);
     free(c);
 }
@@ -377,7 +380,8 @@ static int limit_workspace(struct fuzz_rng *r, const struct problem *p) {
     if (!fuzz_one_in(r, p->m > 256 || p->n > 256 || p->batch > 1 ? 2 : 12) ||
         halftone_query(h, p->ta, p->tb, p->m, p->n, p->k, p->batch, &whole) != HALFTONE_OK || whole.workspace_bytes == 0)
         return 0;
-    ok(halftone_set_workspace_limit(h, (size_t)fuzz_from(r, 1, (int64_t)whole.workspace_bytes)), "limit");
+    const int64_t least = fuzz_one_in(r, 4) ? 1 : (int64_t)whole.workspace_bytes / 3 + 1; /* mostly what blocks can do with */
+    ok(halftone_set_workspace_limit(h, (size_t)fuzz_from(r, least, (int64_t)whole.workspace_bytes)), "limit");
     return 1;
 }
 

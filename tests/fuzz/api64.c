@@ -240,6 +240,15 @@ static int limit_workspace(struct fuzz_rng *r, const struct problem64 *p) {
     return 1;
 }
 
+/* What query promises is what was asked for. */
+static void check_plan(const struct problem64 *p, const char *asked, const struct halftone_plan *plan) {
+    int bits = 0;
+    const double most = sscanf(asked, "bits=%d", &bits) == 1 ? ldexp(1, -bits) : strcmp(asked, "fp64") == 0 ? (double)(p->k + 4) * 0x1p-53 : 1;
+    FUZZ_CHECK(plan->error_bound <= most || p->k == 0, "%s: a bound of %a, asked for %a", asked, plan->error_bound, most);
+    FUZZ_CHECK(h->workspace_limit == 0 || (int64_t)plan->workspace_bytes <= h->workspace_limit, "%zu bytes, and the limit is %lld", plan->workspace_bytes,
+               (long long)h->workspace_limit);
+}
+
 static void check_result(struct fuzz_rng *r, const struct problem64 *p, const struct scalars *s, const struct way *way, const struct halftone_plan *plan,
                          const double *c) {
     struct truth64_totals *const of = &totals->of[way - ways];
@@ -272,7 +281,7 @@ static void check_result(struct fuzz_rng *r, const struct problem64 *p, const st
         check_host(r, p, way, &promise, c, of);
 }
 
-static void run_product(struct fuzz_rng *r, const struct problem64 *p, const struct way *way) {
+static void run_product(struct fuzz_rng *r, const struct problem64 *p, const struct way *way, const char *asked) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     struct scalars s = scalars_make(r, p);
     const int is_limited = limit_workspace(r, p);
@@ -284,6 +293,7 @@ static void run_product(struct fuzz_rng *r, const struct problem64 *p, const str
         FUZZ_CHECK(!multiplies || p->a.stride * p->b.stride == 0 || multiply(p, &s) == code, "query says %s, the product does not", halftone_strerror(code));
         totals->refused++;
     } else {
+        check_plan(p, asked, &plan);
         ok(multiply(p, &s), "product");
         double *c = problem64_read_c(p);
         if (way->same_everywhere && !is_limited)
@@ -366,7 +376,7 @@ static void run_case(void *context, struct fuzz_rng *r, int64_t index) {
     snprintf(how, sizeof how, "%s%s", text, is_slow ? ", native64 is slow" : "");
     problem64_note(&p, how);
     if (way != NULL)
-        run_product(r, &p, way);
+        run_product(r, &p, way, text);
     problem64_free(&p);
     ok(halftone_destroy(h), "destroy");
 }

@@ -96,6 +96,21 @@ void ways_check_counted(halftone *h, const struct problem *p, ways_product *prod
 
 /* ---- sites */
 
+/* A line that does not hold for the call, for one reason. */
+static void other_line(struct fuzz_rng *r, const struct problem *p, char *line, size_t bytes) {
+    static const char *const ranges[] = {"m", "n", "k", "batch"};
+    const int64_t sizes[] = {p->m, p->n, p->k, p->batch}, kind = fuzz_below(r, 6), size = sizes[kind % 4];
+    const char is_a = strchr("Nn", p->ta) != NULL ? 'N' : 'T', is_b = strchr("Nn", p->tb) != NULL ? 'N' : 'T';
+    if (kind == 4)
+        snprintf(line, bytes, "site=another scheme=bf16x6u");
+    else if (kind == 5)
+        snprintf(line, bytes, "op=%c%c scheme=bf16x6u", is_a, is_b == 'N' ? 'T' : 'N');
+    else if (fuzz_one_in(r, 2))
+        snprintf(line, bytes, "%s=%lld- scheme=bf16x6u", ranges[kind], (long long)size + 1);
+    else
+        snprintf(line, bytes, "%s=-%lld scheme=bf16x6u", ranges[kind], (long long)size - 1);
+}
+
 void ways_check_site(halftone *h, struct fuzz_rng *r, const struct problem *p, const char *asks, ways_product *product, const void *scalars, const float *want,
                      struct ways_totals *t) {
     char line[256];
@@ -103,8 +118,10 @@ void ways_check_site(halftone *h, struct fuzz_rng *r, const struct problem *p, c
     int64_t products = -1;
     const int first = (int)fuzz_below(r, 2);
     check_code(h, halftone_get_scheme(h, &kept), "scheme");
-    if (first)
-        check_code(h, halftone_set_site(h, "site=another scheme=bf16x6u"), "a line that does not hold");
+    if (first) {
+        other_line(r, p, line, sizeof line);
+        check_code(h, halftone_set_site(h, line), line);
+    }
     snprintf(line, sizeof line, "site=a*c m=%lld n=%lld-%lld k=-%lld batch=%lld %s", (long long)p->m, (long long)p->n / 2, (long long)p->n,
              (long long)p->k, (long long)p->batch, asks);
     check_code(h, halftone_set_site(h, line), line);
@@ -133,7 +150,8 @@ void ways_check_host(halftone *h, struct fuzz_rng *r, const struct problem *p, c
     FUZZ_CHECK(c != NULL && twice != NULL, "no memory for the fuzzer itself");
     memcpy(c, p->c.host, bytes);
     memcpy(twice, p->c.host, bytes);
-    check_code(h, halftone_set_host_tiles(h, fuzz_from(r, 64, 200), 0), "tiles");
+    const int64_t tile = fuzz_from(r, 64, fuzz_one_in(r, 2) ? 64 : 200), least = 4 * tile * (4 * tile + 3 * p->k); /* one block of rows of A stays */
+    check_code(h, halftone_set_host_tiles(h, tile, fuzz_one_in(r, 2) ? 0 : (size_t)fuzz_from(r, least, 2 * least)), "tiles");
     check_code(h, halftone_set_host_threads(h, (int)fuzz_from(r, 1, 3)), "threads");
     for (int again = 0; again < 2; again++)
         check_code(h, halftone_sgemm_host(h, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, p->a.host + p->a.lead, p->a.ld, p->b.host + p->b.lead, p->b.ld,
