@@ -7,16 +7,19 @@
 FUZZ_SEED ?= 1
 FUZZ_API ?= --seconds 50
 FUZZ_FP64 ?= --seconds 30
+FUZZ_CLIMB ?= --seconds 20
 FUZZ_FILES ?= --seconds 20
 FUZZ_GEN ?= out/bin/halftone-gen
 FUZZ_OBJ := $(patsubst %,out/test/fuzz/%.o,api hostile problem truth ways fuzz)
 FUZZ64_OBJ := $(patsubst %,out/test/fuzz/%.o,api64 problem64 truth64 problem fuzz)
+CLIMB_OBJ := $(patsubst %,out/test/fuzz/%.o,climb ways problem truth fuzz)
 FUZZ_NPY := tests/fuzz/npy.c tests/fuzz/fuzz.c bench/io/npy.c bench/io/outfile.c bench/io/cli_error.c
 SANITIZED = $(CC) $(filter-out -MMD -MP,$(C_FLAGS)) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
-.PHONY: fuzz fuzz-build fuzz-npy fuzz-budgets $(TEST_SETS:%=fuzz-build-%) $(TEST_SETS:%=fuzz-%) $(TEST_SETS:%=fuzz64-%)
+.PHONY: fuzz fuzz-build fuzz-npy fuzz-budgets $(TEST_SETS:%=fuzz-build-%) $(TEST_SETS:%=fuzz-%) $(TEST_SETS:%=fuzz64-%) $(TEST_SETS:%=climb-%)
 
 # The wrapped functions: allocations that fail (tests/fuzz/api.c), where results are computed again (ways.c).
-FUZZ_WRAPS := ht_dev_alloc ht_dev_free ht_fallback_in_kernel ht_pick_blocks
+FUZZ_PLACES := ht_fallback_in_kernel ht_pick_blocks
+FUZZ_WRAPS := ht_dev_alloc ht_dev_free $(FUZZ_PLACES)
 ifneq ($(GPU),)
 $(SET)/fuzz-sim: $(FUZZ_OBJ) $(SET_TEST_OBJ) $(SET)/libhalftone-sim.a
 	$(call run,TEST,$@,$(CXX) $(LDFLAGS) -o $@ $^ $(FUZZ_WRAPS:%=-Wl$(comma)--wrap=%) -ldl -lpthread -lm)
@@ -24,9 +27,12 @@ $(SET)/fuzz-sim: $(FUZZ_OBJ) $(SET_TEST_OBJ) $(SET)/libhalftone-sim.a
 $(SET)/fuzz64-sim: $(FUZZ64_OBJ) $(SET_TEST_OBJ) $(SET)/libhalftone-sim.a
 	$(call run,TEST,$@,$(CXX) $(LDFLAGS) -o $@ $^ -ldl -lpthread -lm)
 
-test-set: $(SET)/fuzz-sim $(SET)/fuzz64-sim
+$(SET)/climb-sim: $(CLIMB_OBJ) $(SET_TEST_OBJ) $(SET)/libhalftone-sim.a
+	$(call run,TEST,$@,$(CXX) $(LDFLAGS) -o $@ $^ $(FUZZ_PLACES:%=-Wl$(comma)--wrap=%) -ldl -lpthread -lm)
+
+test-set: $(SET)/fuzz-sim $(SET)/fuzz64-sim $(SET)/climb-sim
 endif
-$(TEST_SETS:%=test-set-%): $(FUZZ_OBJ) $(FUZZ64_OBJ) # before the sets, which are built beside one another
+$(TEST_SETS:%=test-set-%): $(FUZZ_OBJ) $(FUZZ64_OBJ) $(CLIMB_OBJ) # before the sets, which are built beside one another
 
 out/test/fuzz/%.o: tests/fuzz/%.c out/obj/flags
 	@mkdir -p $(@D)
@@ -42,7 +48,7 @@ out/test/fuzz/halftone-gen: $(GEN_SRC) gen/cli/main.c $(wildcard gen/*/*.h) $(wi
 
 $(TEST_SETS:%=fuzz-build-%): fuzz-build-%: out/bin/halftone-gen out/obj/bench/cmd/main.o $(FUZZ_OBJ) $(FUZZ64_OBJ) $(SET_TEST_OBJ)
 	@$(MAKE) generate GPU=$*
-	@$(MAKE) build-sim out/$*/fuzz-sim out/$*/fuzz64-sim GPU=$*
+	@$(MAKE) build-sim out/$*/fuzz-sim out/$*/fuzz64-sim out/$*/climb-sim GPU=$*
 
 fuzz-build: out/test/fuzz/npy $(FUZZ_GEN) $(TEST_SETS:%=fuzz-build-%)
 
@@ -54,12 +60,14 @@ endef
 
 fuzz:
 	@$(MAKE) fuzz-build
-	@$(MAKE) -k $(TEST_SETS:%=fuzz-%) $(TEST_SETS:%=fuzz64-%) fuzz-npy fuzz-budgets
+	@$(MAKE) -k $(TEST_SETS:%=fuzz-%) $(TEST_SETS:%=fuzz64-%) $(TEST_SETS:%=climb-%) fuzz-npy fuzz-budgets
 
 $(TEST_SETS:%=fuzz-%): fuzz-%:
 	@$(call fuzzer,$*,out/$*/fuzz-sim $(FUZZ_API))
 $(TEST_SETS:%=fuzz64-%): fuzz64-%:
 	@$(call fuzzer,64-$*,out/$*/fuzz64-sim $(FUZZ_FP64))
+$(TEST_SETS:%=climb-%): climb-%:
+	@$(call fuzzer,climb-$*,out/$*/climb-sim $(FUZZ_CLIMB))
 fuzz-npy:
 	@$(call fuzzer,npy,out/test/fuzz/npy $(FUZZ_FILES))
 fuzz-budgets:

@@ -49,6 +49,11 @@ void ways_choose_fallback(struct fuzz_rng *r, struct ways_totals *t) {
     place = FUZZ_PICK(r, places);
 }
 
+void ways_put_fallback_in_two_launches(struct ways_totals *t) {
+    plans = t;
+    place = IN_TWO_LAUNCHES;
+}
+
 /* ---- what several ways share */
 
 static void check_code(halftone *h, int code, const char *what) {

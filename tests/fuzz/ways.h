@@ -16,6 +16,9 @@ struct ways_totals {
  * own warps, by a launch behind it, or by two. Linked with --wrap=ht_fallback_in_kernel,--wrap=ht_pick_blocks. */
 void ways_choose_fallback(struct fuzz_rng *r, struct ways_totals *t);
 
+/* All products in two launches behind the product, where the set has both. */
+void ways_put_fallback_in_two_launches(struct ways_totals *t);
+
 /* A product on the handle, into the problem's C; alpha and beta as they are set. */
 typedef int ways_product(const struct problem *p, const void *scalars);
 
