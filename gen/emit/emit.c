@@ -117,8 +117,8 @@ static void add_params(struct params *p, const char *names, const struct emit_co
     }
 }
 
-#define PARAMS_OF_SCHEME                                                                                     \
-    "SLICES SLICE_BYTES ATOM_SLICES ATOM_K ACCS SCALES_ROWS SCALE_LOW SCALE_HIGH SCALE_ROOM CHECKS"
+#define PARAMS_OF_ATOM "SLICES SLICE_BYTES ATOM_SLICES ATOM_K "
+#define PARAMS_OF_SCHEME PARAMS_OF_ATOM "ACCS SCALES_ROWS SCALE_LOW SCALE_HIGH SCALE_ROOM CHECKS"
 #define PARAMS_OF_PACK                                                                                       \
     PARAMS_OF_SCHEME " FLUSHES_SUBNORMALS HAS_NAN_ROWS SCALES_TILES PACK_TILES PACK_BLOCKS_PER_SM SMS "      \
                      "SMEM_PER_SM SMEM_PER_BLOCK L2_BYTES WAVE"
@@ -209,9 +209,9 @@ static const struct family_emit {
     [HT_FAMILY_FP64_MMA_TILE] = {"BM BN BK WM WN STAGES MIN_BLOCKS WAVE", "", NULL, NULL, NULL},
     [HT_FAMILY_FP64_TILE] = {"BM BN BK WM WN MIN_BLOCKS WAVE", "", NULL, NULL, NULL},
     [HT_FAMILY_CRT_WGMMA_SS] = {"BM BN BK WM WN STAGES RASTER SMS", "", NULL, NULL, NULL},
-    [HT_FAMILY_CRT_MMA_WARP] = {PARAMS_OF_RING "REFILL_AFTER_BARRIER", "", NULL, NULL, NULL},
+    [HT_FAMILY_CRT_MMA_WARP] = {PARAMS_OF_RING PARAMS_OF_ATOM "REFILL_AFTER_BARRIER", "", NULL, NULL, NULL},
     [HT_FAMILY_DIGITS_MMA_WARP] = {PARAMS_OF_RING "SLICES ACCS PROMOTE_STEPS", "", NULL, NULL, NULL},
-    [HT_FAMILY_OZAKI_MMA_WARP] = {PARAMS_OF_RING "REFILL_AFTER_BARRIER", "", NULL, NULL, NULL},
+    [HT_FAMILY_OZAKI_MMA_WARP] = {PARAMS_OF_RING PARAMS_OF_ATOM "REFILL_AFTER_BARRIER", "", NULL, NULL, NULL},
     [HT_FAMILY_FALLBACK] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},
 };
 
@@ -360,7 +360,7 @@ static const char *hook_of(const struct frame *f, const char *name) {
         if (strcmp(name, roles[i].role) == 0)
             return roles[i].hook;
     }
-    return name;
+    return name && name[0] == '+' ? name + 1 : name;
 }
 
 static bool read_parts(struct parts *t, const struct frame *f) {
@@ -433,14 +433,17 @@ static void write_head(struct text *out, const struct frame *f, const struct par
         write_products(out, f->scheme);
 }
 
-static void write_hooks(struct text *out, const struct parts *t) {
+static void write_hooks(struct text *out, const struct parts *t, const char *const *hooks,
+                        const struct tpl_options *options) {
     text_add(out, "#ifndef HT_SIMULATOR\n");
     text_add_bytes(out, t->file[PART_PRIM].data, t->file[PART_PRIM].len);
     if (t->file[PART_CRT_PRIM].len > 0)
         text_add_bytes(out, t->file[PART_CRT_PRIM].data, t->file[PART_CRT_PRIM].len);
     text_add(out, "#endif\n\n");
     for (int i = 0; i < SKELETON_HOOKS_MAX; i++) {
-        if (t->file[i].len > 0)
+        if (t->file[i].len > 0 && hooks[i][0] == '+')
+            tpl_expand(out, t->file[i].data, t->file[i].len, options);
+        else if (t->file[i].len > 0)
             add_part(out, &t->file[i]);
     }
 }
@@ -483,7 +486,7 @@ static bool write_file(struct text *out, const struct frame *f) {
             .emit = f->plan ? family_of(f->plan)->holes : NULL, .context = &holes};
         banner_licence(out, f->c, sum_parts(&t, f));
         write_head(out, f, &t);
-        write_hooks(&code, &t);
+        write_hooks(&code, &t, f->skeleton->hooks, &options);
         const size_t library = code.len;
         write_tail(&tail, f);
         if (tpl_expand(&code, t.file[PART_TEMPLATE].data, t.file[PART_TEMPLATE].len, &options))

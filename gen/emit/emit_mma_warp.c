@@ -8,7 +8,7 @@ static int k_atoms(const struct plan *p) {
     return p->tile.bk / scheme_atom_k(p->on.s) * scheme_atom_group(p->on.s);
 }
 
-/* Row of a stage's operand, as stage_row() of the skeleton. */
+/* Row of a stage's operand, as ht_stage_row. */
 static int stage_row(const struct plan *p, int row) {
     return row / 64 * (k_atoms(p) * 8192) + row % 64 * 128;
 }

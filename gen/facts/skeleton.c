@@ -11,6 +11,11 @@
 #define FOLDS_TILE                                                                                           \
     .folds = "MI NI K_STEPS ROWS_AT_ONCE ROW_GROUPS B_PAIRS SETS D_REGS D_ROWS FP32_STEPS A_PER_LANE "     \
              "B_PER_LANE FMA_ROWS TRANSPOSED"
+#define FOLDS_RING                                                                                           \
+    .folds = "THREADS MI NI K_STEPS GROUP K_ATOMS K_PAIRS CHUNK_GROUPS D_REGS D_ROWS A_BLOCKS B_BLOCKS "     \
+             "STAGE_BYTES PARTS PREFETCH_STAGES SUMS SUMS_AT_ONCE ROW_CHUNKS"
+#define FRAGMENTS "=launch", "launch/raster", "=stage", "=fragment", "=mma", "accum/clear"
+#define PANELS FRAGMENTS, "+stage/panel_ring"
 #define OF_FP64 .in = NUMBER_F64, .out = NUMBER_F64
 #define TO_C "epilogue/crt_round", "epilogue/crt_axpby", "epilogue/crt_scalars"
 #define OF_RESIDUES "check/crt_spans", "check/crt_counts", "epilogue/crt_residue"
@@ -24,9 +29,8 @@
 /* FP64 by INT8 or FP16 in panels, by mma.sync or MFMA. */
 #define PANELS_OF_FP64                                                                                       \
     .label = "_mma", .searched = true, OF_FP64, .needs = ISA_FRAGMENTS, .has_init = true,                    \
-    .cost_form = HT_TILED_WAVES, .no_split_k = true, OF_WARPS,                                               \
-    .folds = "THREADS MI NI K_STEPS K_ATOMS K_PAIRS D_REGS A_BLOCKS B_BLOCKS STAGE_BYTES PARTS ATOM_K "      \
-             "PREFETCH_STAGES A_BYTES SMEM_BYTES WARPS_M WARPS_N SUMS A_REGS B_REGS ROW_CHUNKS"
+    .cost_form = HT_TILED_WAVES, .no_split_k = true, OF_WARPS, FOLDS_RING
+#define PLANES .file = "planes_mma_warp", PANELS_OF_FP64, .forms_passes = true
 #define ROUNDED_ONCE                                                                                         \
     .arithmetic = "exact products by DMMA, FP64 tensor cores",                                               \
     .accuracy = "sums in FP64, off by at most k 2^-53 of |A||B|; rounded to FP32 once, or once for each "    \
@@ -54,10 +58,8 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .holds = "of a warpgroup after setmaxnreg; chain"},
     [HT_FAMILY_MMA_WARP] =
         {.file = "mma_warp", .label = "_mma", .searched = true, .needs = ISA_FRAGMENTS, .has_init = true,
-         .scales_tiles = true, .cost_form = HT_TILED_WAVES, OF_WARPS,
-         .hooks = {"=launch", "=stage", "=fragment", "=mma", "=chain", SUMS, "=scheme"},
-         .folds = "THREADS MI NI K_STEPS GROUP K_ATOMS K_PAIRS CHUNK_GROUPS D_REGS D_ROWS A_BLOCKS B_BLOCKS "
-                  "STAGE_BYTES PARTS PREFETCH_STAGES"},
+         .scales_tiles = true, .cost_form = HT_TILED_WAVES, OF_WARPS, FOLDS_RING,
+         .hooks = {PANELS, "=chain", SUMS, "=scheme"}},
     [HT_FAMILY_UNPACKED_WGMMA] =
         {UNPACKED("unpacked_tile", "_wgmma"), .searched = true, .needs = ISA_WGMMA_RS_BF16,
          .inlay = "wgmma_rs_bf16x6", FOLDS_TILE, SLICED("32"),
@@ -76,8 +78,9 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
         {UNPACKED("unpacked_tile", "_mma"), .searched = true, OF_WARPS, FOLDS_TILE, SLICED("16"),
          .fp32_arithmetic = "FP32 products and sums of the matrices as they are",
          .fp32_accuracy = "inputs keep all 24 bits; chains of at most 32 k, added with compensation",
-         .hooks = {"=launch", "=fragment_f32", "=mma_bf16", "accum/promote", SUMS, "check/recompute",
-                   "=fallback_grid", "=scheme", "epilogue/lane_transpose", "stage/global_f32", "=cut"},
+         .hooks = {"=launch", "=fragment_f32", "=mma_bf16", "accum/clear", "accum/promote", SUMS,
+                   "check/recompute", "=fallback_grid", "=scheme", "epilogue/lane_transpose",
+                   "stage/global_f32", "=cut"},
          .sets_min_blocks_by_registers = true, .has_tiles_of_all_shapes = true, .is_fallback_base = true,
          .tiles = {{128, 64, 32, 32, 32, 2, UNLESS_WGMMA_RS, "reads the operands as they are; many tiles"},
                    {64, 64, 32, 32, 32, 2, UNLESS_DMMA, "reads the operands as they are; a wave of tiles"},
@@ -162,8 +165,7 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
          .holds = "of a warpgroup after setmaxnreg; chain",
          .tiles = {{64, 128, 128, 64, 64, 4, ALWAYS, "few"}, {128, 256, 128, 128, 128, 4, ALWAYS, "many"}}},
     [HT_FAMILY_CRT_MMA_WARP] =
-        {.file = "crt_mma_warp", PANELS_OF_FP64, .forms_passes = true, .sum = NUMBER_S32,
-         .hooks = {"=launch", "=stage", "=fragment", "=mma", "=tables", OF_RESIDUES},
+        {PLANES, .sum = NUMBER_S32, .hooks = {PANELS, "=tables", OF_RESIDUES, "epilogue/planes_residues"},
          .tiles = {{64, 64, 128, 32, 32, 2, ALWAYS, "few"}, {64, 64, 128, 32, 32, 3, ALWAYS, "few"},
                    {128, 128, 128, 64, 32, 3, ALWAYS, "many"}, {128, 128, 128, 64, 64, 2, ALWAYS, "many"}}},
     [HT_FAMILY_CRT_PACK] =
@@ -179,14 +181,12 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                    "epilogue/crt_fewer", "epilogue/exact_dot"}},
     [HT_FAMILY_DIGITS_MMA_WARP] =
         {.file = "digits_mma_warp", PANELS_OF_FP64, .sum = NUMBER_S32,
-         .hooks = {"=launch", "=stage", "=fragment", "=mma", "=tables", "=chain", "epilogue/crt_order_mma",
-                   TO_C},
+         .hooks = {FRAGMENTS, "=tables", "=chain", "epilogue/crt_order_mma", TO_C},
          .tiles = {{32, 32, 32, 16, 16, 2, ALWAYS, "few"}, {32, 32, 32, 16, 16, 3, ALWAYS, "few"},
                    {64, 64, 32, 32, 16, 2, ALWAYS, "many"}, {64, 64, 32, 32, 16, 3, ALWAYS, "many"},
                    {64, 64, 32, 32, 32, 2, ALWAYS, "MFMA"}}},
     [HT_FAMILY_OZAKI_MMA_WARP] =
-        {.file = "ozaki_mma_warp", PANELS_OF_FP64, .forms_passes = true, .sum = NUMBER_F32,
-         .hooks = {"=launch", "=stage", "=fragment", "=mma"},
+        {PLANES, .sum = NUMBER_F32, .hooks = {PANELS, "epilogue/planes_sums"},
          .tiles = {{64, 64, 64, 32, 32, 2, ALWAYS, "few"}, {64, 64, 64, 32, 32, 3, ALWAYS, "few"},
                    {128, 128, 64, 64, 32, 2, ALWAYS, "many"}, {128, 128, 64, 64, 32, 3, ALWAYS, "many"},
                    {128, 128, 64, 64, 64, 2, ALWAYS, "many"}}},

@@ -33,7 +33,7 @@ struct skeleton {
     enum number_type sum;     /* which are of this type */
     enum isa_feature needs;
     /* templates/hooks/HOOK.cuh in the order in which they stand in the file; "=role" is what isa row, scheme
-     * or plan have for it (emit.c), possibly nothing */
+     * or plan have for it (emit.c), possibly nothing; of "+HOOK" loops are executed as the template's are */
     const char *hooks[SKELETON_HOOKS_MAX];
     /* constants of the template that unrolled code has as numbers; the others stay names */
     const char *folds;

@@ -30,8 +30,10 @@ constexpr int MIN_BLOCKS = 1, RASTER = 8;
 #include "../hooks/frag/mfma.cuh"
 #include "../hooks/arch/gfx90a_s8.cuh"
 #endif
+#include "../hooks/launch/raster.cuh"
 #include "../hooks/launch/together_alone.cuh"
 #include "../hooks/scheme/i8x28.cuh"
+#include "../hooks/accum/clear.cuh"
 #include "../hooks/accum/carry_i32.cuh"
 #include "../hooks/pack/crt_digits.cuh"
 #include "../hooks/check/crt_spans.cuh"

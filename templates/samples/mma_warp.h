@@ -33,9 +33,11 @@ constexpr int SMEM_PER_SM = 65536, SMEM_PER_BLOCK = 65536, SMEM_RESERVED = 0, L2
 #include "../hooks/frag/mfma.cuh"
 #include "../hooks/arch/gfx90a_f16.cuh"
 #endif
+#include "../hooks/launch/raster.cuh"
 #include "../hooks/scheme/row_scale.cuh"
 #include "../hooks/accum/two_sum.cuh"
 #include "../hooks/accum/partial_f32.cuh"
 #include "../hooks/check/certificate.cuh"
+#include "../hooks/accum/clear.cuh"
 #include "../hooks/accum/promote.cuh"
 #include "../hooks/scheme/f16x3.cuh"

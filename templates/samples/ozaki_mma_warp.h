@@ -1,11 +1,12 @@
 // samples/ozaki_mma_warp.h: what the generator puts before the kernels of FP64 by FP16 slices, so that each
-// compiles by itself: on sm_80, or on gfx90a for a HIP compiler.
+// compiles by itself (planes_mma_warp with this in place of its own sample): on sm_80, or on gfx90a for a HIP compiler.
 #ifdef __HIP__
 #include <hip/hip_runtime.h>
 #elif !defined(HT_SIMULATOR)
 #include <cuda_runtime.h>
 #endif
 #include "../../runtime/ht_abi64.h"
+constexpr int SLICES = 1, SLICE_BYTES = 2, ATOM_SLICES = 1, ATOM_K = 64;
 #ifndef __HIP__
 #ifndef HT_SIMULATOR
 #include "../hooks/prim/cuda.cuh"
@@ -29,6 +30,8 @@ constexpr int MIN_BLOCKS = 1, REFILL_AFTER_BARRIER = 0, RASTER = 8;
 #include "../hooks/frag/mfma.cuh"
 #include "../hooks/arch/gfx90a_f16.cuh"
 #endif
+#include "../hooks/launch/raster.cuh"
+#include "../hooks/epilogue/planes_sums.cuh"
 #include "../hooks/pack/ozaki_element.cuh"
 #include "../hooks/epilogue/crt_order_mma.cuh"
 #include "../hooks/epilogue/ozaki_sum.cuh"

@@ -16,6 +16,7 @@ constexpr int FAST = 1, IS_FALLBACK = 1, A_FROM_REGISTERS = 0, PINGPONG_GROUPS =
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/frag/simt.cuh"
 #include "../hooks/arch/sm80_bf16.cuh"
+#include "../hooks/accum/clear.cuh"
 #include "../hooks/accum/promote.cuh"
 #include "../hooks/scheme/row_scale.cuh"
 #include "../hooks/accum/two_sum.cuh"

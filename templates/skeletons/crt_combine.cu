@@ -1,4 +1,4 @@
-#include "../samples/crt_mma_warp.h" //@drop
+#include "../samples/planes_mma_warp.h" //@drop
 // ---- geometry: residues of all moduli into C
 // A thread takes four elements of those that a thread of the product holds (crt_order_*): a word from the
 // plane of each modulus, then element by element the residues of four moduli to a word, the integer that has

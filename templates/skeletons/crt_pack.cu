@@ -1,4 +1,4 @@
-#include "../samples/crt_mma_warp.h" //@drop
+#include "../samples/planes_mma_warp.h" //@drop
 // ---- geometry: FP64 operands into panels of residues
 // A block has TILE_ROWS x TILE_K elements, in shared memory. It measures them: of each row and CRT_SEGMENT k the
 // largest binade and, relative to it, an upper bound of the sum of squares, in integers, so that no order of

@@ -21,18 +21,6 @@ constexpr int SUMS = MI * NI * D_REGS;          // of a thread, of each level
 static_assert(BK == 32 && FRAGMENT_K == BK && ROW_CHUNKS * THREADS == 2 * (BM + BN), "a thread copies whole chunks of rows");
 static_assert(BM * BN * CRT_VALUE_WORDS * 4 <= SMEM_BYTES, "results lie where stages did");
 
-// Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that
-// run together share panels in L2.
-HT_DEVICE void raster_tile(const ht_crt_gemm_args &g, int *tile_m, int *tile_n)
-{
-    const int tiles_m = (g.m + BM - 1) / BM, tiles_n = (g.n + BN - 1) / BN;
-    const int per_group = RASTER * tiles_n;
-    const int first = (int)blockIdx.x / per_group * RASTER, inside = (int)blockIdx.x % per_group;
-    const int height = tiles_m - first < RASTER ? tiles_m - first : RASTER;
-    *tile_m = first + inside % height;
-    *tile_n = inside / height;
-}
-
 // The half of a row that a thread copies: where its digits come from and go to.
 struct half_row {
     const unsigned char *from; // the row in the first atom
@@ -94,7 +82,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     const ht_crt_gemm_args &g = args.of;
     const int tid = (int)threadIdx.x, lane = tid & (WAVE - 1), warp = (int)(threadIdx.x / WAVE);
     int tile_m, tile_n;
-    raster_tile(g, &tile_m, &tile_n);
+    ht_raster_tile(g.m, g.n, &tile_m, &tile_n);
     const int steps = (args.k + BK - 1) / BK;
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
 
@@ -235,6 +223,5 @@ static int init(void)
 
 static int launch(const ht_digit_args &g, void *stream)
 {
-    const unsigned tiles = (unsigned)((g.of.m + BM - 1) / BM) * (unsigned)((g.of.n + BN - 1) / BN);
-    return ht_launch(product, tiles, 1, (unsigned)g.of.batch, THREADS, SMEM_BYTES, stream, g);
+    return ht_launch(product, ht_tile_count(g.of.m, g.of.n), 1, (unsigned)g.of.batch, THREADS, SMEM_BYTES, stream, g);
 }

@@ -1,55 +1,9 @@
 #include "../samples/mma_warp.h" //@drop
+#include "../hooks/stage/panel_ring.cuh" //@drop
 // ---- geometry -------------------------------------------------------------------------------------------------
-// A block computes BM x BN of C in steps of BK; a warp WM x WN of it. Operands arrive as panel atoms (64 rows x 128
-// bytes, swizzled) and are copied to shared memory as they are:
-//
-//   stage: [ A atoms: BM/64 row blocks x K_ATOMS ][ B atoms: BN/64 row blocks x K_ATOMS ]     8192 bytes each
-//
-// STAGES buffers form a ring; copies are issued for the stage PREFETCH_STAGES steps ahead: where a step begins, or with REFILL_AFTER_BARRIER behind
-// the barrier where everyone has read a stage, into that stage.
-constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN;
-constexpr int THREADS = WARPS_M * WARPS_N * WAVE;
-constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // MMA tiles of a warp
-constexpr int K_STEPS = BK / FRAGMENT_K;        // fragment loads per stage
-constexpr int A_REGS = MMA_M * FRAGMENT_K * SLICE_BYTES / 4 / WAVE; // of a fragment
-constexpr int B_REGS = MMA_N * FRAGMENT_K * SLICE_BYTES / 4 / WAVE;
+// A block computes BM x BN of C in steps of BK, a warp WM x WN of it, from packed panels (stage/panel_ring).
 constexpr int D_ROWS = D_REGS / D_COLS;         // rows and columns of a lane in one MMA tile
-constexpr int GROUP = SLICES / ATOM_SLICES;     // atoms of one row block and ATOM_K
-constexpr int K_ATOMS = BK / ATOM_K * GROUP;    // atoms of one row block per stage
-constexpr int K_PAIRS = ATOM_K / FRAGMENT_K;    // fragment loads per atom and slice
-constexpr int A_BLOCKS = BM / 64, B_BLOCKS = BN / 64;
-constexpr int A_BYTES = A_BLOCKS * K_ATOMS * 8192;
-constexpr int STAGE_BYTES = (A_BLOCKS + B_BLOCKS) * K_ATOMS * 8192;
-constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
-constexpr int PARTS = STAGE_BYTES / (THREADS * 16); // 16-byte copies of a thread per stage
-constexpr int PREFETCH_STAGES = STAGES > 1 ? STAGES - 1 + REFILL_AFTER_BARRIER : 1;
 constexpr int MASTERS = PROMOTE_STEPS > 0 ? MI : 1;
-constexpr int CHUNK_GROUPS = 128 / SLICE_BYTES / FRAGMENT_K; // fragment loads of an atom's 128-byte row
-
-// Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run together
-// share panels in L2.
-HT_DEVICE void raster_tile(const ht_gemm_args &g, int *tile_m, int *tile_n)
-{
-    const int tiles_m = (g.m + BM - 1) / BM, tiles_n = (g.n + BN - 1) / BN;
-    const int per_group = RASTER * tiles_n;
-    const int first = (int)blockIdx.x / per_group * RASTER, inside = (int)blockIdx.x % per_group;
-    const int height = tiles_m - first < RASTER ? tiles_m - first : RASTER;
-    *tile_m = first + inside % height;
-    *tile_n = inside / height;
-}
-
-// First atom of a row block; blocks beyond the matrix read its last one, their results are never stored.
-HT_DEVICE const unsigned char *panel_row(const unsigned char *panels, int block, int rows, int k_blocks, int k_block)
-{
-    const int last = (rows + 63) / 64 - 1;
-    return panels + ((long long)(block < last ? block : last) * k_blocks + k_block) * 8192;
-}
-
-// Offset of a row inside a stage's operand.
-HT_DEVICE unsigned stage_row(int row)
-{
-    return (unsigned)(row / 64 * (K_ATOMS * 8192) + row % 64 * 128);
-}
 
 // Which of a warp's results are not cleared: of a lane's column, a bit for each row.
 constexpr int FAILED_WORDS = (WM + 31) / 32;
@@ -109,7 +63,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
 {
     const int tid = (int)threadIdx.x, lane = tid & (WAVE - 1), warp = (int)(threadIdx.x / WAVE);
     int tile_m, tile_n;
-    raster_tile(g, &tile_m, &tile_n);
+    ht_raster_tile(g.m, g.n, &tile_m, &tile_n);
 
     // This split's share of the k steps.
     const int total = g.k_blocks / K_ATOMS;
@@ -120,32 +74,21 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     const unsigned char *src[A_BLOCKS + B_BLOCKS];
 #pragma unroll
     for (int i = 0; i < A_BLOCKS; i++) {
-        src[i] = panel_row(g.a_panels + (long long)blockIdx.z * g.a_stride, tile_m * A_BLOCKS + i, g.m, g.k_blocks,
-                           begin * K_ATOMS) + tid * 16;
+        src[i] = ht_panel_row(g.a_panels + (long long)blockIdx.z * g.a_stride, tile_m * A_BLOCKS + i, g.m, g.k_blocks,
+                              begin * K_ATOMS) + tid * 16;
     }
 #pragma unroll
     for (int i = 0; i < B_BLOCKS; i++) {
-        src[A_BLOCKS + i] = panel_row(g.b_panels + (long long)blockIdx.z * g.b_stride, tile_n * B_BLOCKS + i, g.n,
-                                      g.k_blocks, begin * K_ATOMS) + tid * 16;
+        src[A_BLOCKS + i] = ht_panel_row(g.b_panels + (long long)blockIdx.z * g.b_stride, tile_n * B_BLOCKS + i, g.n,
+                                         g.k_blocks, begin * K_ATOMS) + tid * 16;
     }
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     const unsigned copy_to = smem + (unsigned)tid * 16;
     long long copy_from = 0; // bytes along k
 
-    // Fragment addresses. The lanes of a load take two or four neighbouring 16-byte chunks of their rows; the swizzle
-    // (chunk ^ row % 8) depends on the lane alone, so the chunk groups of a row are a few registers and everything else
-    // is an immediate.
     const int warp_row = warp % WARPS_M * WM, warp_col = warp / WARPS_M * WN;
-    const unsigned a_swizzle = (unsigned)(ht_a_chunk(lane) ^ (lane & 7)) << 4;
-    const unsigned b_swizzle = (unsigned)(ht_b_chunk(lane) ^ (lane & 7)) << 4;
-    const unsigned a_row = smem + stage_row(warp_row) + (unsigned)ht_a_row(lane) * 128;
-    const unsigned b_row = smem + A_BYTES + stage_row(warp_col) + (unsigned)ht_b_row(lane) * 128;
-    unsigned a_at[CHUNK_GROUPS], b_at[CHUNK_GROUPS];
-#pragma unroll
-    for (int c = 0; c < CHUNK_GROUPS; c++) {
-        a_at[c] = a_row + ((unsigned)(c * FRAGMENT_K * SLICE_BYTES) ^ a_swizzle);
-        b_at[c] = b_row + ((unsigned)(c * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
-    }
+    unsigned a_at[CHUNK_GROUPS], b_at[CHUNK_GROUPS]; // of fragments in a stage
+    ht_fragment_addresses(a_at, b_at, smem, warp_row, warp_col, lane);
 
     if (CHECKS)
         ht_prefetch_flags(g);
@@ -177,25 +120,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     //@end
     // ---- prologue: PREFETCH_STAGES stages in flight, the first one landed
     //@emit prologue
-#pragma unroll
-    for (int s = 0; s < PREFETCH_STAGES; s++) {
-        if (s < steps) {
-#pragma unroll
-            for (int p = 0; p < PARTS; p++) {
-                ht_stage_copy_issue(&staged[p], copy_to + s * STAGE_BYTES + p * THREADS * 16,
-                               src[p * THREADS * 16 / 8192 / K_ATOMS] + copy_from +
-                                   p * THREADS * 16 / 8192 % K_ATOMS * 8192 + p * THREADS * 16 % 8192);
-            }
-#pragma unroll
-            for (int p = 0; p < PARTS; p++) {
-                ht_stage_copy_complete(&staged[p], copy_to + s * STAGE_BYTES + p * THREADS * 16);
-            }
-        }
-        ht_stage_commit();
-        copy_from += K_ATOMS * 8192;
-    }
-    ht_stage_wait<PREFETCH_STAGES - 1>();
-    ht_barrier();
+    copy_from = ht_ring_fill(staged, copy_to, src, steps);
     //@end
 
     unsigned read = 0;                                         // offset of the stage being multiplied
@@ -205,14 +130,8 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     //@emit first
 #pragma unroll
     for (int s = 0; s < SLICES; s++) {
-#pragma unroll
-        for (int i = 0; i < MI; i++) {
-            ht_load_a(a[0][s][i], a_at[s % ATOM_SLICES * K_PAIRS] + s / ATOM_SLICES * 8192 + stage_row(i * MMA_M));
-        }
-#pragma unroll
-        for (int j = 0; j < NI; j += B_TILES) {
-            ht_load_b(b[0][s][j], b_at[s % ATOM_SLICES * K_PAIRS] + s / ATOM_SLICES * 8192 + stage_row(j * MMA_N));
-        }
+        ht_load_fragments(a[0][s], b[0][s], a_at[s % ATOM_SLICES * K_PAIRS], b_at[s % ATOM_SLICES * K_PAIRS],
+                          s / ATOM_SLICES * 8192);
     }
     //@end
 
@@ -220,56 +139,21 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     for (int step = 0; step < steps; step++) {
         const bool more = step + 1 < steps;         // there is a next stage to read
         const bool fetch = step + PREFETCH_STAGES < steps; // there is a stage to copy
-        const unsigned wrapped = read + STAGE_BYTES == SMEM_BYTES ? 0 : read + STAGE_BYTES;
+        const unsigned wrapped = ht_ring_next(read);
         const unsigned next = more ? wrapped : read; // the last turn reloads what it has: valid, and unused
         //@emit step
 #pragma unroll
         for (int s = 0; s < K_STEPS; s++) {
-            if (s == 0 && fetch && !REFILL_AFTER_BARRIER) {
-#pragma unroll
-                for (int p = 0; p < PARTS; p++) {
-                    ht_stage_copy_issue(&staged[p], copy_to + write + p * THREADS * 16,
-                                   src[p * THREADS * 16 / 8192 / K_ATOMS] + copy_from +
-                                       p * THREADS * 16 / 8192 % K_ATOMS * 8192 + p * THREADS * 16 % 8192);
-                }
-            }
-            if (s == K_STEPS - 1) {
-                ht_stage_release();
-                if (fetch) {
-#pragma unroll
-                    for (int p = 0; p < PARTS; p++) {
-                        ht_stage_copy_complete(&staged[p], copy_to + write + p * THREADS * 16);
-                    }
-                }
-                if (!REFILL_AFTER_BARRIER)
-                    ht_stage_commit();
-                ht_stage_wait<PREFETCH_STAGES - 1 - REFILL_AFTER_BARRIER>();
-                ht_barrier();
-                if (fetch && REFILL_AFTER_BARRIER) {
-#pragma unroll
-                    for (int p = 0; p < PARTS; p++) {
-                        ht_stage_copy_issue(&staged[p], copy_to + write + p * THREADS * 16,
-                                       src[p * THREADS * 16 / 8192 / K_ATOMS] + copy_from +
-                                           p * THREADS * 16 / 8192 % K_ATOMS * 8192 + p * THREADS * 16 % 8192);
-                    }
-                }
-                if (REFILL_AFTER_BARRIER)
-                    ht_stage_commit();
-            }
+            if (s == 0 && fetch && !REFILL_AFTER_BARRIER)
+                ht_ring_issue(staged, copy_to + write, src, copy_from);
+            if (s == K_STEPS - 1)
+                ht_ring_advance(staged, copy_to + write, src, copy_from, fetch);
             const int n = (s + 1) % K_STEPS, half = (s + 1) % 2;
             const unsigned from = (s == K_STEPS - 1 ? next : read) + n / K_PAIRS * GROUP * 8192;
 #pragma unroll
             for (int l = 0; l < SLICES; l++) {
-#pragma unroll
-                for (int i = 0; i < MI; i++) {
-                    ht_load_a(a[half][l][i], a_at[l % ATOM_SLICES * K_PAIRS + n % K_PAIRS] + from +
-                                                 l / ATOM_SLICES * 8192 + stage_row(i * MMA_M));
-                }
-#pragma unroll
-                for (int j = 0; j < NI; j += B_TILES) {
-                    ht_load_b(b[half][l][j], b_at[l % ATOM_SLICES * K_PAIRS + n % K_PAIRS] + from +
-                                                 l / ATOM_SLICES * 8192 + stage_row(j * MMA_N));
-                }
+                const int chunk = l % ATOM_SLICES * K_PAIRS + n % K_PAIRS;
+                ht_load_fragments(a[half][l], b[half][l], a_at[chunk], b_at[chunk], from + l / ATOM_SLICES * 8192);
             }
 #pragma unroll
             for (int i = 0; i < MI; i++) {
@@ -295,7 +179,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         }
         //@end
         read = wrapped;
-        write = write + STAGE_BYTES == SMEM_BYTES ? 0 : write + STAGE_BYTES;
+        write = ht_ring_next(write);
         copy_from += K_ATOMS * 8192;
     }
     ht_stage_wait<0>();
@@ -358,6 +242,5 @@ static int init(void)
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
-    return ht_launch(gemm, tiles, (unsigned)g.splits, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g);
+    return ht_launch(gemm, ht_tile_count(g.m, g.n), (unsigned)g.splits, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g);
 }

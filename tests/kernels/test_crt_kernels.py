@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from conftest import ROOT, SIM, gen, nvcc
 
-PARTS = {"crt_pack": 0, "crt_mma_warp": 1, "crt_wgmma_ss": 1, "crt_combine": 2, "digits_mma_warp": 4}
+PARTS = {"crt_pack": 0, "planes_mma_warp": 1, "crt_wgmma_ss": 1, "crt_combine": 2, "digits_mma_warp": 4}
 TABLE = ROOT / "templates/samples/crt15.h"
 SMALL = (("BM = 128, BN = 128, BK = 128, WM = 64, WN = 32", "BM = 64, BN = 64, BK = 128, WM = 32, WN = 32"),)
 # architecture: what differs from the sample, and whose arithmetic it is
@@ -31,7 +31,7 @@ ARCHS = {
 def parts_of(arch):
     if arch.endswith("digits"):
         return ("crt_pack", "digits_mma_warp")
-    return ("crt_pack", "crt_wgmma_ss" if arch == "sm90a" else "crt_mma_warp", "crt_combine")
+    return ("crt_pack", "crt_wgmma_ss" if arch == "sm90a" else "planes_mma_warp", "crt_combine")
 
 
 # what each of these reaches: edges, transposes, segments of k, scales, subnormal numbers, alpha and beta, what is not finite, batches
@@ -78,7 +78,7 @@ class Build:
         sample = copy / f"templates/samples/{parts_of(arch)[1]}.h"
         for both in ("crt_combine", "crt_pack"):
             path = copy / f"templates/skeletons/{both}.cu"
-            path.write_text(path.read_text().replace("samples/crt_mma_warp.h", f"samples/{parts_of(arch)[1]}.h"))
+            path.write_text(path.read_text().replace("samples/planes_mma_warp.h", f"samples/{parts_of(arch)[1]}.h"))
         text = sample.read_text()
         for old, new in ARCHS[arch][0]:
             assert old in text, old
@@ -229,11 +229,11 @@ BREAKS = {
     "odd k measured": ("crt_pack", "skeletons/crt_pack.cu", r"left % 2 != 0 && ", "false && ", 26),
     "no exponents": ("crt_pack", "skeletons/crt_pack.cu", r"ht_stg_i32\(g\.exponents[^\n]*", ";", 1),
     "the second entry's exponents in the first": ("crt_pack", "skeletons/crt_pack.cu", r"g\.exponents \+ t\.entry \* g\.exponent_stride", "g.exponents", 17),
-    "sums not rounded to residues": ("crt_mma_warp", "hooks/epilogue/crt_residue.cuh", r"\+ 32\) >> 6", ") >> 6", 1),
-    "residues of one modulus": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r"p = CRT_MODULUS\[modulus\]", "p = CRT_MODULUS[1]", 1),
-    "panels of the first modulus": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r" \+ modulus \* g\.b_modulus_stride", "", 1),
-    "tiles by rows of tiles": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r"tile_n \* \(\(g\.m \+ BM - 1\) / BM\) \+ tile_m", "tile_m * ((g.n + BN - 1) / BN) + tile_n", 1),
-    "no barrier in the ring": ("crt_mma_warp", "skeletons/crt_mma_warp.cu", r"(ht_stage_wait<PREFETCH_STAGES - 1 - REFILL_AFTER_BARRIER>\(\);)\s*ht_barrier\(\);", r"\1", 3),
+    "sums not rounded to residues": ("planes_mma_warp", "hooks/epilogue/crt_residue.cuh", r"\+ 32\) >> 6", ") >> 6", 1),
+    "residues of one modulus": ("planes_mma_warp", "hooks/epilogue/planes_residues.cuh", r"!= 0, CRT_MODULUS\[x\.modulus\]", "!= 0, CRT_MODULUS[1]", 1),
+    "panels of the first modulus": ("planes_mma_warp", "hooks/epilogue/planes_residues.cuh", r" \+ x\.modulus \* g\.b_modulus_stride", "", 1),
+    "tiles by rows of tiles": ("planes_mma_warp", "skeletons/planes_mma_warp.cu", r"tile_n \* \(\(g\.m \+ BM - 1\) / BM\) \+ tile_m", "tile_m * ((g.n + BN - 1) / BN) + tile_n", 1),
+    "no barrier in the ring": ("planes_mma_warp", "hooks/stage/panel_ring.cuh", r"(ht_stage_wait<PREFETCH_STAGES - 1 - REFILL_AFTER_BARRIER>\(\);)\s*ht_barrier\(\);", r"\1", 3),
     "no wait for a full slot": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"ht_mbar_wait\(smem \+ FULL[^\n]*", "", 3),
     "no wait for an empty slot": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"ht_mbar_wait\(smem \+ EMPTY[^\n]*", "", 3),
     "a slot given back too early": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"ht_wgmma_wait<1>", "ht_wgmma_wait<2>", 3),
@@ -278,7 +278,7 @@ BREAKS = {
     "elements that pass by others": ("crt_combine", "skeletons/crt_combine.cu", r"all = all && ", "all = all || ", 32),
     "the first entry's counts": ("crt_combine", "hooks/check/crt_counts.cuh", r"counts \+ entry \* stride", "counts", 34),
     "the least counts unread": ("crt_combine", "hooks/check/crt_counts.cuh", r"g\.b_stride\) < g\.needed", "g.b_stride) + 1000 < g.needed", 32),
-    "a product that is skipped": ("crt_mma_warp", "hooks/check/crt_counts.cuh", r"g\.b_stride \+ 1\) < g\.needed", "g.b_stride + 1) >= g.needed", 32),
+    "a product that is skipped": ("planes_mma_warp", "hooks/check/crt_counts.cuh", r"g\.b_stride \+ 1\) < g\.needed", "g.b_stride + 1) >= g.needed", 32),
     "digits from the last": ("digits", "hooks/pack/digit_element.cuh", r"SLICES - 1 - l\)", "l)", 1),
     "a binade too late": ("digits", "hooks/pack/digit_element.cuh", r"0x2021u", "0x0000u", EDGES[0]),
     "a binade of subnormal numbers too late": ("digits", "hooks/pack/digit_element.cuh", r"0x1fdfdfu", "0x1fffffu", EDGES[0]),

@@ -12,7 +12,7 @@ from test_crt_kernels import ARCHS as EVERY_ARCH
 from test_crt_kernels import ARITHMETIC, TABLE, Build, parts_of, run, table_text
 
 ARCHS = [arch for arch in EVERY_ARCH if not arch.endswith("digits")]  # no part of fp64-exact
-PARTS = {"crt_pack": 0, "crt_mma_warp": 1, "crt_wgmma_ss": 1, "crt_exact": 3}
+PARTS = {"crt_pack": 0, "planes_mma_warp": 1, "crt_wgmma_ss": 1, "crt_exact": 3}
 # families, transposes, segments of k, alpha and beta by both ways, batches; behind ":" how many elements are left to all their bits, behind
 # "@" how many moduli the data ask for
 CASES = ("1 1 1 NN uniform 1 0", "70 66 130 NN uniform 1 0:none@17", "33 40 600 NT uniform 1 0", "40 30 300 TN phi1 1 0", "40 41 130 TT phi2 -2 0",
@@ -39,7 +39,7 @@ class ExactBuild(Build):
     def templates(self, arch, table=TABLE.read_text(), broken=None):
         copy = super().templates(arch, table, broken)
         sample = copy / "samples/crt_exact.h"
-        sample.write_text(sample.read_text().replace('"crt_mma_warp.h"', f'"{parts_of(arch)[1]}.h"'))
+        sample.write_text(sample.read_text().replace('"planes_mma_warp.h"', f'"{parts_of(arch)[1]}.h"'))
         return copy
 
     def part(self, name, templates):

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from conftest import ROOT, SIM, gen, nvcc, runtime_objects
 
-PARTS = {"ozaki_pack": 0, "ozaki_mma_warp": 1, "ozaki_combine": 2}
+PARTS = {"ozaki_pack": 0, "planes_mma_warp": 1, "ozaki_combine": 2}
 SAMPLE = "samples/ozaki_mma_warp.h"
 SMALL = (("BM = 128, BN = 128, BK = 64, WM = 64, WN = 32", "BM = 64, BN = 64, BK = 64, WM = 32, WN = 32"),)
 REGISTERS = (("STAGES = 3", "STAGES = 2"), ("REFILL_AFTER_BARRIER = 1", "REFILL_AFTER_BARRIER = 0"), ("stage/cp_async", "stage/via_registers"))
@@ -34,6 +34,17 @@ CASES = ("70 66 130 NN phi0.1 dp 12 1 0", "66 3 300 TN phi1 dp 12 1 0", "5 67 70
 POISONED = 1 << 20
 
 
+def copied_templates(copy):
+    """A copy in which the product, too, compiles with the sample of this scheme."""
+    shutil.copytree(ROOT / "templates", copy / "templates")
+    os.symlink(ROOT / "runtime", copy / "runtime")
+    product = copy / "templates/skeletons/planes_mma_warp.cu"
+    text = product.read_text()
+    assert "samples/planes_mma_warp.h" in text
+    product.write_text(text.replace("samples/planes_mma_warp.h", SAMPLE))
+    return copy
+
+
 class Build:
     def __init__(self, folder):
         self.folder, self.made, self.objects = folder, 0, {}
@@ -42,9 +53,7 @@ class Build:
     def templates(self, arch, broken=None):
         """A copy of the templates: the sample as the architecture wants it; broken: file, text, replacement."""
         self.made += 1
-        copy = self.folder / f"copy{self.made}"
-        shutil.copytree(ROOT / "templates", copy / "templates")
-        os.symlink(ROOT / "runtime", copy / "runtime")
+        copy = copied_templates(self.folder / f"copy{self.made}")
         sample = copy / "templates" / SAMPLE
         text = sample.read_text()
         for old, new in ARCHS[arch][0]:
@@ -356,11 +365,11 @@ BREAKS = {
     "rows that ended leave panels as they were": ("ozaki_pack", "skeletons/ozaki_pack.cu", r"code != 0 \? code : run_split\(g, rest_of_b, stream\);\n\}\n\nstatic int init", "code;\n}\n\nstatic int init", 12),
     "rows too long for their slices": ("ozaki_pack", "skeletons/ozaki_pack.cu", r"\(s\.rule\.needs_all && left != 0\)", "false", 29),
     "rows and k exchanged": ("ozaki_pack", "skeletons/ozaki_pack.cu", r"\(k0 \+ k\) \* o\.ld \+ row0 \+ row", "(row0 + row) * o.ld + k0 + k", 0),
-    "pairs exchanged": ("ozaki_mma_warp", "skeletons/ozaki_mma_warp.cu", r"slice_a = \(int\)blockIdx\.z / g\.most, slice_b = \(int\)blockIdx\.z % g\.most", "slice_a = (int)blockIdx.z % g.most, slice_b = (int)blockIdx.z / g.most", 0),
-    "a level left out": ("ozaki_mma_warp", "skeletons/ozaki_mma_warp.cu", r"slice_a \+ slice_b >= ht", "slice_a + slice_b + 1 >= ht", 0),
-    "panels of the first slice": ("ozaki_mma_warp", "skeletons/ozaki_mma_warp.cu", r" \+ slice_b \* g\.b_slice_stride", "", 0),
-    "no barrier in the ring": ("ozaki_mma_warp", "skeletons/ozaki_mma_warp.cu", r"(ht_stage_wait<PREFETCH_STAGES - 1 - REFILL_AFTER_BARRIER>\(\);)\s*ht_barrier\(\);", r"\1", 1),
-    "tiles by rows of tiles": ("ozaki_mma_warp", "skeletons/ozaki_mma_warp.cu", r"tile_n \* \(\(g\.m \+ BM - 1\) / BM\) \+ tile_m", "tile_m * ((g.n + BN - 1) / BN) + tile_n", 0),
+    "pairs exchanged": ("planes_mma_warp", "hooks/epilogue/planes_sums.cuh", r"\{\(int\)blockIdx\.z / g\.most, \(int\)blockIdx\.z % g\.most\}", "{(int)blockIdx.z % g.most, (int)blockIdx.z / g.most}", 0),
+    "a level left out": ("planes_mma_warp", "hooks/epilogue/planes_sums.cuh", r"x\.slice_a \+ x\.slice_b >= ht", "x.slice_a + x.slice_b + 1 >= ht", 0),
+    "panels of the first slice": ("planes_mma_warp", "hooks/epilogue/planes_sums.cuh", r" \+ x\.slice_b \* g\.b_slice_stride", "", 0),
+    "no barrier in the ring": ("planes_mma_warp", "hooks/stage/panel_ring.cuh", r"(ht_stage_wait<PREFETCH_STAGES - 1 - REFILL_AFTER_BARRIER>\(\);)\s*ht_barrier\(\);", r"\1", 1),
+    "tiles by rows of tiles": ("planes_mma_warp", "skeletons/planes_mma_warp.cu", r"tile_n \* \(\(g\.m \+ BM - 1\) / BM\) \+ tile_m", "tile_m * ((g.n + BN - 1) / BN) + tile_n", 0),
     "levels of the sum": ("ozaki_combine", "skeletons/ozaki_combine.cu", r"left = x\.levels - q", "left = x.levels - q - 1", 0),
     "p by p": ("ozaki_combine", "skeletons/ozaki_combine.cu", r"sum = ht_oz_add\(sum, sum_of\(g, x, p, q\)", "sum = ht_oz_add(sum, sum_of(g, x, end - 1 - p, q)", 0),
     "poison ignored": ("ozaki_combine", "skeletons/ozaki_combine.cu", r"ht_ldg_i32\(x\.row\) == HT_OZAKI_POISONED \|\| ", "", 7),
@@ -424,7 +433,7 @@ def test_results_have_a_cards_bits(gpu, tmp_path):
 def test_nvcc_takes_them_without_spills(build, name, arch, tmp_path):
     if not nvcc():
         pytest.skip("no nvcc")
-    templates = build.templates("sm75") if arch == "sm_75" else ROOT / "templates"
+    templates = build.templates("sm75") if arch == "sm_75" else copied_templates(tmp_path) / "templates"
     log = subprocess.run([nvcc(), "-std=c++17", "-O3", "-diag-suppress", "177", f"-arch={arch}", str(templates / f"skeletons/{name}.cu"), "--cubin", "-Xptxas", "-v", "-o",
                           str(tmp_path / "t.cubin")], check=True, capture_output=True, text=True).stderr
     assert not re.search(r"[1-9]\d* bytes spill", log), log
@@ -435,5 +444,5 @@ def test_nvcc_takes_them_without_spills(build, name, arch, tmp_path):
 def test_hipcc_takes_them(name, tmp_path):
     out = tmp_path / "t.s"
     subprocess.run(["hipcc", "--offload-arch=gfx90a", "-O3", "-std=c++17", "-ffp-contract=off", "--cuda-device-only", "-S", "-o", str(out), "-x", "hip",
-                    str(ROOT / f"templates/skeletons/{name}.cu")], check=True, capture_output=True)
+                    str(copied_templates(tmp_path) / f"templates/skeletons/{name}.cu")], check=True, capture_output=True)
     assert "s_endpgm" in out.read_text() and not re.search(r"\.vgpr_spill_count:\s+[1-9]", out.read_text())

@@ -1,11 +1,5 @@
 // accum/promote: how chains on the tensor cores are opened, closed and added up.
 
-HT_DEVICE void ht_clear(float *d)
-{
-    for (int q = 0; q < D_REGS; q++)
-        d[q] = 0.0f;
-}
-
 // d += a * b with the product formed on the tensor cores from zero and added in FP32, round to nearest
 // (Ootomo & Yokota 2022: accumulation outside the tensor core).
 HT_DEVICE void ht_mma_accumulate_outside(float *d, const unsigned *a, const unsigned *b)

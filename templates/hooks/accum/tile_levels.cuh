@@ -51,12 +51,6 @@ HT_DEVICE void ht_load_scales(ht_tile_scales *s, int lane)
         s->b_at[j] += 8;
 }
 
-HT_DEVICE void ht_clear(float *d)
-{
-    for (int q = 0; q < D_REGS; q++)
-        d[q] = 0.0f;
-}
-
 template <int LEVELS> HT_DEVICE void ht_open_levels(int (&level)[LEVELS][D_REGS], const ht_tile_scales &s)
 {
     for (int l = 0; l < LEVELS; l++)

@@ -1,4 +1,4 @@
-// epilogue/crt_order_mma: which element of a tile is the e-th sum of a thread of crt_mma_warp, and so the
+// epilogue/crt_order_mma: which element of a tile is the e-th sum of a thread of planes_mma_warp, and so the
 // e-th byte in a plane.
 constexpr int CRT_THREADS = BM / WM * (BN / WN) * WAVE; // that hold a tile
 constexpr int CRT_RESIDENT = 512;                       // threads of an SM that combine with any alpha and beta: by registers

@@ -1,4 +1,4 @@
-// samples/crt_mma_warp.h: what the generator puts before the kernels of FP64 by residues, so that each
+// samples/planes_mma_warp.h: what the generator puts before the kernels of FP64 by residues, so that each
 // compiles by itself: scheme crt15, on sm_80, or on gfx90a for a HIP compiler.
 #ifdef __HIP__
 #include <hip/hip_runtime.h>
@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 #endif
 #include "../../runtime/ht_abi64.h"
+constexpr int SLICES = 1, SLICE_BYTES = 1, ATOM_SLICES = 1, ATOM_K = 128;
 #ifndef __HIP__
 #ifndef HT_SIMULATOR
 #include "../hooks/prim/cuda.cuh"
@@ -29,6 +30,7 @@ constexpr int MIN_BLOCKS = 1, REFILL_AFTER_BARRIER = 0, RASTER = 8;
 #include "../hooks/frag/mfma.cuh"
 #include "../hooks/arch/gfx90a_s8.cuh"
 #endif
+#include "../hooks/launch/raster.cuh"
 #include "../hooks/launch/together_alone.cuh"
 #include "crt15.h"
 #include "../hooks/pack/crt_digits.cuh"
@@ -36,6 +38,7 @@ constexpr int MIN_BLOCKS = 1, REFILL_AFTER_BARRIER = 0, RASTER = 8;
 #include "../hooks/check/crt_counts.cuh"
 #include "../hooks/check/crt_spans.cuh"
 #include "../hooks/epilogue/crt_residue.cuh"
+#include "../hooks/epilogue/planes_residues.cuh"
 #include "../hooks/epilogue/crt_order_mma.cuh"
 #include "../hooks/epilogue/crt_round.cuh"
 #include "../hooks/epilogue/crt_value.cuh"
