@@ -219,6 +219,10 @@ template <class Args>
 static int ht_launch(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads, int smem_bytes,
                      void *stream, const Args &args);
 template <class Args> static int ht_allow_smem(void (*kernel)(Args), int smem_bytes);
+#endif
+static inline unsigned ht_tile_count(int m, int n);
+HT_DEVICE void ht_raster_tile(int m, int n, int *tile_m, int *tile_n);
+#ifndef HT_SIMULATOR
 HT_DEVICE void ht_cp_async16(unsigned s, const void *g);
 HT_DEVICE void ht_cp_async_commit(void);
 template <int PENDING> HT_DEVICE void ht_cp_async_wait(void);
@@ -246,7 +250,38 @@ HT_DEVICE int ht_d_col(int lane, int j);
 HT_DEVICE void ht_mma_f16_16816(float *d, const unsigned *a, const unsigned *b);
 #endif
 HT_DEVICE void ht_mma(float *d, const unsigned *a, const unsigned *b);
-HT_DEVICE void ht_clear(float *d);
+template <class SUM> HT_DEVICE void ht_clear(SUM *d);
+
+// stage/panel_ring: how warps that run mma.sync or MFMA come to their fragments. Operands arrive as panel atoms (64 rows x 128 bytes,
+// swizzled) and are copied to shared memory as they are:
+//
+//   stage: [ A atoms: BM/64 row blocks x K_ATOMS ][ B atoms: BN/64 row blocks x K_ATOMS ]     8192 bytes each
+//
+// STAGES buffers form a ring; copies are issued for the stage PREFETCH_STAGES steps ahead: where a step begins, or with REFILL_AFTER_BARRIER behind
+// the barrier where everyone has read a stage, into that stage.
+constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN;
+constexpr int THREADS = WARPS_M * WARPS_N * WAVE;
+constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // MMA tiles of a warp
+constexpr int K_STEPS = BK / FRAGMENT_K;        // fragment loads per stage
+constexpr int A_REGS = MMA_M * FRAGMENT_K * SLICE_BYTES / 4 / WAVE; // of a fragment
+constexpr int B_REGS = MMA_N * FRAGMENT_K * SLICE_BYTES / 4 / WAVE;
+constexpr int GROUP = SLICES / ATOM_SLICES;     // atoms of one row block and ATOM_K
+constexpr int K_ATOMS = BK / ATOM_K * GROUP;    // atoms of one row block per stage
+constexpr int K_PAIRS = ATOM_K / FRAGMENT_K;    // fragment loads per atom and slice
+constexpr int CHUNK_GROUPS = 128 / SLICE_BYTES / FRAGMENT_K; // fragment loads of an atom's 128-byte row
+constexpr int A_BLOCKS = BM / 64, B_BLOCKS = BN / 64;
+constexpr int A_BYTES = A_BLOCKS * K_ATOMS * 8192;
+constexpr int STAGE_BYTES = (A_BLOCKS + B_BLOCKS) * K_ATOMS * 8192;
+constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
+constexpr int PARTS = STAGE_BYTES / (THREADS * 16); // 16-byte copies of a thread per stage
+constexpr int PREFETCH_STAGES = STAGES > 1 ? STAGES - 1 + REFILL_AFTER_BARRIER : 1;
+HT_DEVICE const unsigned char *ht_panel_row(const unsigned char *panels, int block, int rows, int k_blocks, int k_block);
+HT_DEVICE unsigned ht_stage_row(int row);
+HT_DEVICE void ht_fragment_addresses(unsigned *a_at, unsigned *b_at, unsigned smem, int warp_row, int warp_col, int lane);
+HT_DEVICE unsigned ht_ring_next(unsigned offset);
+HT_DEVICE void ht_ring_issue(uint4 *staged, unsigned to, const unsigned char *const *src, long long k);
+HT_DEVICE void ht_ring_complete(const uint4 *staged, unsigned to);
+HT_DEVICE long long ht_ring_fill(uint4 *staged, unsigned to, const unsigned char *const *src, int steps);
 HT_DEVICE void ht_promote(float *master, float *chain);
 HT_DEVICE void ht_drain(float *chain, const float *master);
 
@@ -292,56 +327,9 @@ HT_DEVICE float ht_combine(const float *acc);
 // ---- the kernel
 
 // ---- geometry -------------------------------------------------------------------------------------------------
-// A block computes BM x BN of C in steps of BK; a warp WM x WN of it. Operands arrive as panel atoms (64 rows x 128
-// bytes, swizzled) and are copied to shared memory as they are:
-//
-//   stage: [ A atoms: BM/64 row blocks x K_ATOMS ][ B atoms: BN/64 row blocks x K_ATOMS ]     8192 bytes each
-//
-// STAGES buffers form a ring; copies are issued for the stage PREFETCH_STAGES steps ahead: where a step begins, or with REFILL_AFTER_BARRIER behind
-// the barrier where everyone has read a stage, into that stage.
-constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN;
-constexpr int THREADS = WARPS_M * WARPS_N * WAVE;
-constexpr int MI = WM / MMA_M, NI = WN / MMA_N; // MMA tiles of a warp
-constexpr int K_STEPS = BK / FRAGMENT_K;        // fragment loads per stage
-constexpr int A_REGS = MMA_M * FRAGMENT_K * SLICE_BYTES / 4 / WAVE; // of a fragment
-constexpr int B_REGS = MMA_N * FRAGMENT_K * SLICE_BYTES / 4 / WAVE;
+// A block computes BM x BN of C in steps of BK, a warp WM x WN of it, from packed panels (stage/panel_ring).
 constexpr int D_ROWS = D_REGS / D_COLS;         // rows and columns of a lane in one MMA tile
-constexpr int GROUP = SLICES / ATOM_SLICES;     // atoms of one row block and ATOM_K
-constexpr int K_ATOMS = BK / ATOM_K * GROUP;    // atoms of one row block per stage
-constexpr int K_PAIRS = ATOM_K / FRAGMENT_K;    // fragment loads per atom and slice
-constexpr int A_BLOCKS = BM / 64, B_BLOCKS = BN / 64;
-constexpr int A_BYTES = A_BLOCKS * K_ATOMS * 8192;
-constexpr int STAGE_BYTES = (A_BLOCKS + B_BLOCKS) * K_ATOMS * 8192;
-constexpr int SMEM_BYTES = STAGES * STAGE_BYTES;
-constexpr int PARTS = STAGE_BYTES / (THREADS * 16); // 16-byte copies of a thread per stage
-constexpr int PREFETCH_STAGES = STAGES > 1 ? STAGES - 1 + REFILL_AFTER_BARRIER : 1;
 constexpr int MASTERS = PROMOTE_STEPS > 0 ? MI : 1;
-constexpr int CHUNK_GROUPS = 128 / SLICE_BYTES / FRAGMENT_K; // fragment loads of an atom's 128-byte row
-
-// Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run together
-// share panels in L2.
-HT_DEVICE void raster_tile(const ht_gemm_args &g, int *tile_m, int *tile_n)
-{
-    const int tiles_m = (g.m + BM - 1) / BM, tiles_n = (g.n + BN - 1) / BN;
-    const int per_group = RASTER * tiles_n;
-    const int first = (int)blockIdx.x / per_group * RASTER, inside = (int)blockIdx.x % per_group;
-    const int height = tiles_m - first < RASTER ? tiles_m - first : RASTER;
-    *tile_m = first + inside % height;
-    *tile_n = inside / height;
-}
-
-// First atom of a row block; blocks beyond the matrix read its last one, their results are never stored.
-HT_DEVICE const unsigned char *panel_row(const unsigned char *panels, int block, int rows, int k_blocks, int k_block)
-{
-    const int last = (rows + 63) / 64 - 1;
-    return panels + ((long long)(block < last ? block : last) * k_blocks + k_block) * 8192;
-}
-
-// Offset of a row inside a stage's operand.
-HT_DEVICE unsigned stage_row(int row)
-{
-    return (unsigned)(row / 64 * (K_ATOMS * 8192) + row % 64 * 128);
-}
 
 // Which of a warp's results are not cleared: of a lane's column, a bit for each row.
 constexpr int FAILED_WORDS = (WM + 31) / 32;
@@ -411,7 +399,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
 {
     const int tid = (int)threadIdx.x, lane = tid & (WAVE - 1), warp = (int)(threadIdx.x / WAVE);
     int tile_m, tile_n;
-    raster_tile(g, &tile_m, &tile_n);
+    ht_raster_tile(g.m, g.n, &tile_m, &tile_n);
 
     // This split's share of the k steps.
     const int total = g.k_blocks / K_ATOMS;
@@ -420,35 +408,21 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
 
     // Where this thread's 16-byte copies come from and go to.
     const unsigned char *src[A_BLOCKS + B_BLOCKS];
-    src[0] = panel_row(g.a_panels + (long long)blockIdx.z * g.a_stride, tile_m * A_BLOCKS + 0, g.m, g.k_blocks,
-                       begin * K_ATOMS) + tid * 16;
-    src[1] = panel_row(g.a_panels + (long long)blockIdx.z * g.a_stride, tile_m * A_BLOCKS + 1, g.m, g.k_blocks,
-                       begin * K_ATOMS) + tid * 16;
-    src[2] = panel_row(g.b_panels + (long long)blockIdx.z * g.b_stride, tile_n * B_BLOCKS + 0, g.n,
-                                  g.k_blocks, begin * K_ATOMS) + tid * 16;
-    src[3] = panel_row(g.b_panels + (long long)blockIdx.z * g.b_stride, tile_n * B_BLOCKS + 1, g.n,
-                                  g.k_blocks, begin * K_ATOMS) + tid * 16;
+    src[0] = ht_panel_row(g.a_panels + (long long)blockIdx.z * g.a_stride, tile_m * A_BLOCKS + 0, g.m, g.k_blocks,
+                          begin * K_ATOMS) + tid * 16;
+    src[1] = ht_panel_row(g.a_panels + (long long)blockIdx.z * g.a_stride, tile_m * A_BLOCKS + 1, g.m, g.k_blocks,
+                          begin * K_ATOMS) + tid * 16;
+    src[2] = ht_panel_row(g.b_panels + (long long)blockIdx.z * g.b_stride, tile_n * B_BLOCKS + 0, g.n,
+                                     g.k_blocks, begin * K_ATOMS) + tid * 16;
+    src[3] = ht_panel_row(g.b_panels + (long long)blockIdx.z * g.b_stride, tile_n * B_BLOCKS + 1, g.n,
+                                     g.k_blocks, begin * K_ATOMS) + tid * 16;
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
     const unsigned copy_to = smem + (unsigned)tid * 16;
     long long copy_from = 0; // bytes along k
 
-    // Fragment addresses. The lanes of a load take two or four neighbouring 16-byte chunks of their rows; the swizzle
-    // (chunk ^ row % 8) depends on the lane alone, so the chunk groups of a row are a few registers and everything else
-    // is an immediate.
     const int warp_row = warp % WARPS_M * WM, warp_col = warp / WARPS_M * WN;
-    const unsigned a_swizzle = (unsigned)(ht_a_chunk(lane) ^ (lane & 7)) << 4;
-    const unsigned b_swizzle = (unsigned)(ht_b_chunk(lane) ^ (lane & 7)) << 4;
-    const unsigned a_row = smem + stage_row(warp_row) + (unsigned)ht_a_row(lane) * 128;
-    const unsigned b_row = smem + A_BYTES + stage_row(warp_col) + (unsigned)ht_b_row(lane) * 128;
-    unsigned a_at[CHUNK_GROUPS], b_at[CHUNK_GROUPS];
-    a_at[0] = a_row + ((unsigned)(0 * FRAGMENT_K * SLICE_BYTES) ^ a_swizzle);
-    b_at[0] = b_row + ((unsigned)(0 * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
-    a_at[1] = a_row + ((unsigned)(1 * FRAGMENT_K * SLICE_BYTES) ^ a_swizzle);
-    b_at[1] = b_row + ((unsigned)(1 * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
-    a_at[2] = a_row + ((unsigned)(2 * FRAGMENT_K * SLICE_BYTES) ^ a_swizzle);
-    b_at[2] = b_row + ((unsigned)(2 * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
-    a_at[3] = a_row + ((unsigned)(3 * FRAGMENT_K * SLICE_BYTES) ^ a_swizzle);
-    b_at[3] = b_row + ((unsigned)(3 * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
+    unsigned a_at[CHUNK_GROUPS], b_at[CHUNK_GROUPS]; // of fragments in a stage
+    ht_fragment_addresses(a_at, b_at, smem, warp_row, warp_col, lane);
 
     if (CHECKS)
         ht_prefetch_flags(g);
@@ -492,116 +466,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     ht_clear(master[3][3]);
 
     // ---- prologue: PREFETCH_STAGES stages in flight, the first one landed
-    if (0 < steps) {
-        ht_stage_copy_issue(&staged[0], copy_to + 0 * STAGE_BYTES + 0 * THREADS * 16,
-                       src[0] + copy_from +
-                           0 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 0 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[1], copy_to + 0 * STAGE_BYTES + 1 * THREADS * 16,
-                       src[0] + copy_from +
-                           1 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 1 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[2], copy_to + 0 * STAGE_BYTES + 2 * THREADS * 16,
-                       src[1] + copy_from +
-                           2 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 2 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[3], copy_to + 0 * STAGE_BYTES + 3 * THREADS * 16,
-                       src[1] + copy_from +
-                           3 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 3 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[4], copy_to + 0 * STAGE_BYTES + 4 * THREADS * 16,
-                       src[2] + copy_from +
-                           4 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 4 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[5], copy_to + 0 * STAGE_BYTES + 5 * THREADS * 16,
-                       src[2] + copy_from +
-                           5 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 5 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[6], copy_to + 0 * STAGE_BYTES + 6 * THREADS * 16,
-                       src[3] + copy_from +
-                           6 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 6 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[7], copy_to + 0 * STAGE_BYTES + 7 * THREADS * 16,
-                       src[3] + copy_from +
-                           7 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 7 * THREADS * 16 % 8192);
-        ht_stage_copy_complete(&staged[0], copy_to + 0 * STAGE_BYTES + 0 * THREADS * 16);
-        ht_stage_copy_complete(&staged[1], copy_to + 0 * STAGE_BYTES + 1 * THREADS * 16);
-        ht_stage_copy_complete(&staged[2], copy_to + 0 * STAGE_BYTES + 2 * THREADS * 16);
-        ht_stage_copy_complete(&staged[3], copy_to + 0 * STAGE_BYTES + 3 * THREADS * 16);
-        ht_stage_copy_complete(&staged[4], copy_to + 0 * STAGE_BYTES + 4 * THREADS * 16);
-        ht_stage_copy_complete(&staged[5], copy_to + 0 * STAGE_BYTES + 5 * THREADS * 16);
-        ht_stage_copy_complete(&staged[6], copy_to + 0 * STAGE_BYTES + 6 * THREADS * 16);
-        ht_stage_copy_complete(&staged[7], copy_to + 0 * STAGE_BYTES + 7 * THREADS * 16);
-    }
-    ht_stage_commit();
-    copy_from += K_ATOMS * 8192;
-    if (1 < steps) {
-        ht_stage_copy_issue(&staged[0], copy_to + 1 * STAGE_BYTES + 0 * THREADS * 16,
-                       src[0] + copy_from +
-                           0 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 0 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[1], copy_to + 1 * STAGE_BYTES + 1 * THREADS * 16,
-                       src[0] + copy_from +
-                           1 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 1 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[2], copy_to + 1 * STAGE_BYTES + 2 * THREADS * 16,
-                       src[1] + copy_from +
-                           2 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 2 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[3], copy_to + 1 * STAGE_BYTES + 3 * THREADS * 16,
-                       src[1] + copy_from +
-                           3 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 3 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[4], copy_to + 1 * STAGE_BYTES + 4 * THREADS * 16,
-                       src[2] + copy_from +
-                           4 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 4 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[5], copy_to + 1 * STAGE_BYTES + 5 * THREADS * 16,
-                       src[2] + copy_from +
-                           5 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 5 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[6], copy_to + 1 * STAGE_BYTES + 6 * THREADS * 16,
-                       src[3] + copy_from +
-                           6 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 6 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[7], copy_to + 1 * STAGE_BYTES + 7 * THREADS * 16,
-                       src[3] + copy_from +
-                           7 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 7 * THREADS * 16 % 8192);
-        ht_stage_copy_complete(&staged[0], copy_to + 1 * STAGE_BYTES + 0 * THREADS * 16);
-        ht_stage_copy_complete(&staged[1], copy_to + 1 * STAGE_BYTES + 1 * THREADS * 16);
-        ht_stage_copy_complete(&staged[2], copy_to + 1 * STAGE_BYTES + 2 * THREADS * 16);
-        ht_stage_copy_complete(&staged[3], copy_to + 1 * STAGE_BYTES + 3 * THREADS * 16);
-        ht_stage_copy_complete(&staged[4], copy_to + 1 * STAGE_BYTES + 4 * THREADS * 16);
-        ht_stage_copy_complete(&staged[5], copy_to + 1 * STAGE_BYTES + 5 * THREADS * 16);
-        ht_stage_copy_complete(&staged[6], copy_to + 1 * STAGE_BYTES + 6 * THREADS * 16);
-        ht_stage_copy_complete(&staged[7], copy_to + 1 * STAGE_BYTES + 7 * THREADS * 16);
-    }
-    ht_stage_commit();
-    copy_from += K_ATOMS * 8192;
-    if (2 < steps) {
-        ht_stage_copy_issue(&staged[0], copy_to + 2 * STAGE_BYTES + 0 * THREADS * 16,
-                       src[0] + copy_from +
-                           0 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 0 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[1], copy_to + 2 * STAGE_BYTES + 1 * THREADS * 16,
-                       src[0] + copy_from +
-                           1 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 1 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[2], copy_to + 2 * STAGE_BYTES + 2 * THREADS * 16,
-                       src[1] + copy_from +
-                           2 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 2 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[3], copy_to + 2 * STAGE_BYTES + 3 * THREADS * 16,
-                       src[1] + copy_from +
-                           3 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 3 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[4], copy_to + 2 * STAGE_BYTES + 4 * THREADS * 16,
-                       src[2] + copy_from +
-                           4 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 4 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[5], copy_to + 2 * STAGE_BYTES + 5 * THREADS * 16,
-                       src[2] + copy_from +
-                           5 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 5 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[6], copy_to + 2 * STAGE_BYTES + 6 * THREADS * 16,
-                       src[3] + copy_from +
-                           6 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 6 * THREADS * 16 % 8192);
-        ht_stage_copy_issue(&staged[7], copy_to + 2 * STAGE_BYTES + 7 * THREADS * 16,
-                       src[3] + copy_from +
-                           7 * THREADS * 16 / 8192 % K_ATOMS * 8192 + 7 * THREADS * 16 % 8192);
-        ht_stage_copy_complete(&staged[0], copy_to + 2 * STAGE_BYTES + 0 * THREADS * 16);
-        ht_stage_copy_complete(&staged[1], copy_to + 2 * STAGE_BYTES + 1 * THREADS * 16);
-        ht_stage_copy_complete(&staged[2], copy_to + 2 * STAGE_BYTES + 2 * THREADS * 16);
-        ht_stage_copy_complete(&staged[3], copy_to + 2 * STAGE_BYTES + 3 * THREADS * 16);
-        ht_stage_copy_complete(&staged[4], copy_to + 2 * STAGE_BYTES + 4 * THREADS * 16);
-        ht_stage_copy_complete(&staged[5], copy_to + 2 * STAGE_BYTES + 5 * THREADS * 16);
-        ht_stage_copy_complete(&staged[6], copy_to + 2 * STAGE_BYTES + 6 * THREADS * 16);
-        ht_stage_copy_complete(&staged[7], copy_to + 2 * STAGE_BYTES + 7 * THREADS * 16);
-    }
-    ht_stage_commit();
-    copy_from += K_ATOMS * 8192;
-    ht_stage_wait<PREFETCH_STAGES - 1>();
-    ht_barrier();
+    copy_from = ht_ring_fill(staged, copy_to, src, steps);
 
     unsigned read = 0;                                         // offset of the stage being multiplied
     unsigned write = (unsigned)(PREFETCH_STAGES % STAGES) * STAGE_BYTES; // offset of the stage being filled
@@ -624,7 +489,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     for (int step = 0; step < steps; step++) {
         const bool more = step + 1 < steps;         // there is a next stage to read
         const bool fetch = step + PREFETCH_STAGES < steps; // there is a stage to copy
-        const unsigned wrapped = read + STAGE_BYTES == SMEM_BYTES ? 0 : read + STAGE_BYTES;
+        const unsigned wrapped = ht_ring_next(read);
         const unsigned next = more ? wrapped : read; // the last turn reloads what it has: valid, and unused
         ht_load_b(b[1][1][0], b_at[3] + read + 0);
         // A.lo * B.hi, k 0..15
@@ -791,7 +656,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         ht_promote(master[3][2], acc[0][3][2]);
         ht_promote(master[3][3], acc[0][3][3]);
         read = wrapped;
-        write = write + STAGE_BYTES == SMEM_BYTES ? 0 : write + STAGE_BYTES;
+        write = ht_ring_next(write);
         copy_from += K_ATOMS * 8192;
     }
     ht_stage_wait<0>();
@@ -1445,8 +1310,7 @@ static int init(void)
 
 static int launch(const ht_gemm_args &g, void *stream)
 {
-    const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
-    return ht_launch(gemm, tiles, (unsigned)g.splits, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g);
+    return ht_launch(gemm, ht_tile_count(g.m, g.n), (unsigned)g.splits, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g);
 }
 
 // ---- functions that it calls
@@ -1563,6 +1427,25 @@ template <class Args> static int ht_allow_smem(void (*kernel)(Args), int smem_by
 }
 #endif
 
+// launch/raster: which tile of C a block has.
+
+static inline unsigned ht_tile_count(int m, int n)
+{
+    return (unsigned)((m + BM - 1) / BM) * (unsigned)((n + BN - 1) / BN);
+}
+
+// Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run together
+// share panels in L2.
+HT_DEVICE void ht_raster_tile(int m, int n, int *tile_m, int *tile_n)
+{
+    const int tiles_m = (m + BM - 1) / BM, tiles_n = (n + BN - 1) / BN;
+    const int per_group = RASTER * tiles_n;
+    const int first = (int)blockIdx.x / per_group * RASTER, inside = (int)blockIdx.x % per_group;
+    const int height = tiles_m - first < RASTER ? tiles_m - first : RASTER;
+    *tile_m = first + inside % height;
+    *tile_n = inside / height;
+}
+
 // stage/cp_async: hooks for units that copy from device to shared memory by cp.async (sm_80 and up): issue starts the copy,
 // commit closes the group, wait leaves PENDING groups in flight. Nothing passes through registers, so landing and
 // freeing are empty.
@@ -1668,13 +1551,119 @@ HT_DEVICE void ht_mma(float *d, const unsigned *a, const unsigned *b)
     ht_mma_f16_16816(d, a, b);
 }
 
-// accum/promote: how chains on the tensor cores are opened, closed and added up.
-
-HT_DEVICE void ht_clear(float *d)
+// accum/clear: accumulators of a lane in one MMA tile that are zero.
+template <class SUM> HT_DEVICE void ht_clear(SUM *d)
 {
     for (int q = 0; q < D_REGS; q++)
-        d[q] = 0.0f;
+        d[q] = 0;
 }
+
+// First atom of a row block; blocks beyond the matrix read its last one, their results are never stored.
+HT_DEVICE const unsigned char *ht_panel_row(const unsigned char *panels, int block, int rows, int k_blocks, int k_block)
+{
+    const int last = (rows + 63) / 64 - 1;
+    return panels + ((long long)(block < last ? block : last) * k_blocks + k_block) * 8192;
+}
+
+// Offset of a row inside a stage's operand.
+HT_DEVICE unsigned ht_stage_row(int row)
+{
+    return (unsigned)(row / 64 * (K_ATOMS * 8192) + row % 64 * 128);
+}
+
+// Where a lane's fragments lie in the stage at `smem`. The lanes of a load take two or four neighbouring 16-byte chunks of their rows; the
+// swizzle (chunk ^ row % 8) depends on the lane alone, so the chunk groups of a row are a few registers and everything else is an immediate.
+HT_DEVICE void ht_fragment_addresses(unsigned *a_at, unsigned *b_at, unsigned smem, int warp_row, int warp_col, int lane)
+{
+    const unsigned a_swizzle = (unsigned)(ht_a_chunk(lane) ^ (lane & 7)) << 4;
+    const unsigned b_swizzle = (unsigned)(ht_b_chunk(lane) ^ (lane & 7)) << 4;
+    const unsigned a_row = smem + ht_stage_row(warp_row) + (unsigned)ht_a_row(lane) * 128;
+    const unsigned b_row = smem + A_BYTES + ht_stage_row(warp_col) + (unsigned)ht_b_row(lane) * 128;
+    a_at[0] = a_row + ((unsigned)(0 * FRAGMENT_K * SLICE_BYTES) ^ a_swizzle);
+    b_at[0] = b_row + ((unsigned)(0 * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
+    a_at[1] = a_row + ((unsigned)(1 * FRAGMENT_K * SLICE_BYTES) ^ a_swizzle);
+    b_at[1] = b_row + ((unsigned)(1 * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
+    a_at[2] = a_row + ((unsigned)(2 * FRAGMENT_K * SLICE_BYTES) ^ a_swizzle);
+    b_at[2] = b_row + ((unsigned)(2 * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
+    a_at[3] = a_row + ((unsigned)(3 * FRAGMENT_K * SLICE_BYTES) ^ a_swizzle);
+    b_at[3] = b_row + ((unsigned)(3 * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
+}
+
+// The stage behind the one at an offset.
+HT_DEVICE unsigned ht_ring_next(unsigned offset)
+{
+    return offset + STAGE_BYTES == SMEM_BYTES ? 0 : offset + STAGE_BYTES;
+}
+
+// Begins to copy a thread's part of a stage. staged: only for architectures whose copies pass through registers; k: bytes along k.
+HT_DEVICE void ht_ring_issue(uint4 *staged, unsigned to, const unsigned char *const *src, long long k)
+{
+    ht_stage_copy_issue(&staged[0], to + 0 * THREADS * 16,
+                        src[0] + k + 0 * THREADS * 16 / 8192 % K_ATOMS * 8192 +
+                            0 * THREADS * 16 % 8192);
+    ht_stage_copy_issue(&staged[1], to + 1 * THREADS * 16,
+                        src[0] + k + 1 * THREADS * 16 / 8192 % K_ATOMS * 8192 +
+                            1 * THREADS * 16 % 8192);
+    ht_stage_copy_issue(&staged[2], to + 2 * THREADS * 16,
+                        src[1] + k + 2 * THREADS * 16 / 8192 % K_ATOMS * 8192 +
+                            2 * THREADS * 16 % 8192);
+    ht_stage_copy_issue(&staged[3], to + 3 * THREADS * 16,
+                        src[1] + k + 3 * THREADS * 16 / 8192 % K_ATOMS * 8192 +
+                            3 * THREADS * 16 % 8192);
+    ht_stage_copy_issue(&staged[4], to + 4 * THREADS * 16,
+                        src[2] + k + 4 * THREADS * 16 / 8192 % K_ATOMS * 8192 +
+                            4 * THREADS * 16 % 8192);
+    ht_stage_copy_issue(&staged[5], to + 5 * THREADS * 16,
+                        src[2] + k + 5 * THREADS * 16 / 8192 % K_ATOMS * 8192 +
+                            5 * THREADS * 16 % 8192);
+    ht_stage_copy_issue(&staged[6], to + 6 * THREADS * 16,
+                        src[3] + k + 6 * THREADS * 16 / 8192 % K_ATOMS * 8192 +
+                            6 * THREADS * 16 % 8192);
+    ht_stage_copy_issue(&staged[7], to + 7 * THREADS * 16,
+                        src[3] + k + 7 * THREADS * 16 / 8192 % K_ATOMS * 8192 +
+                            7 * THREADS * 16 % 8192);
+}
+
+// Those that passed through registers are stored.
+HT_DEVICE void ht_ring_complete(const uint4 *staged, unsigned to)
+{
+    ht_stage_copy_complete(&staged[0], to + 0 * THREADS * 16);
+    ht_stage_copy_complete(&staged[1], to + 1 * THREADS * 16);
+    ht_stage_copy_complete(&staged[2], to + 2 * THREADS * 16);
+    ht_stage_copy_complete(&staged[3], to + 3 * THREADS * 16);
+    ht_stage_copy_complete(&staged[4], to + 4 * THREADS * 16);
+    ht_stage_copy_complete(&staged[5], to + 5 * THREADS * 16);
+    ht_stage_copy_complete(&staged[6], to + 6 * THREADS * 16);
+    ht_stage_copy_complete(&staged[7], to + 7 * THREADS * 16);
+}
+
+// PREFETCH_STAGES stages in flight, the first one landed; the k behind them.
+HT_DEVICE long long ht_ring_fill(uint4 *staged, unsigned to, const unsigned char *const *src, int steps)
+{
+    long long k = 0;
+    if (0 < steps) {
+        ht_ring_issue(staged, to + 0 * STAGE_BYTES, src, k);
+        ht_ring_complete(staged, to + 0 * STAGE_BYTES);
+    }
+    ht_stage_commit();
+    k += K_ATOMS * 8192;
+    if (1 < steps) {
+        ht_ring_issue(staged, to + 1 * STAGE_BYTES, src, k);
+        ht_ring_complete(staged, to + 1 * STAGE_BYTES);
+    }
+    ht_stage_commit();
+    k += K_ATOMS * 8192;
+    if (2 < steps) {
+        ht_ring_issue(staged, to + 2 * STAGE_BYTES, src, k);
+        ht_ring_complete(staged, to + 2 * STAGE_BYTES);
+    }
+    ht_stage_commit();
+    k += K_ATOMS * 8192;
+    ht_stage_wait<PREFETCH_STAGES - 1>();
+    ht_barrier();
+    return k;
+}
+// accum/promote: how chains on the tensor cores are opened, closed and added up.
 
 // Closes a chain: the tensor core truncates as it accumulates, so a short chain is added to FP32 registers with
 // round to nearest and starts again from zero.

@@ -249,7 +249,7 @@ template <int WARPS> HT_DEVICE bool ht_any_of_block(bool yes, unsigned, int);
 HT_DEVICE void ht_mma_bf16_16816(float *d, const unsigned *a, const unsigned *b);
 #endif
 HT_DEVICE void ht_mma(float *d, const unsigned *a, const unsigned *b);
-HT_DEVICE void ht_clear(float *d);
+template <class SUM> HT_DEVICE void ht_clear(SUM *d);
 HT_DEVICE void ht_promote(float *master, float *chain);
 
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
@@ -2210,13 +2210,14 @@ HT_DEVICE void ht_mma(float *d, const unsigned *a, const unsigned *b)
     ht_mma_bf16_16816(d, a, b);
 }
 
-// accum/promote: how chains on the tensor cores are opened, closed and added up.
-
-HT_DEVICE void ht_clear(float *d)
+// accum/clear: accumulators of a lane in one MMA tile that are zero.
+template <class SUM> HT_DEVICE void ht_clear(SUM *d)
 {
     for (int q = 0; q < D_REGS; q++)
-        d[q] = 0.0f;
+        d[q] = 0;
 }
+
+// accum/promote: how chains on the tensor cores are opened, closed and added up.
 
 // Closes a chain: the tensor core truncates as it accumulates, so a short chain is added to FP32 registers with
 // round to nearest and starts again from zero.
