@@ -7,13 +7,13 @@
 #ifndef HT_SIMULATOR
 #include "../hooks/prim/cuda.cuh"
 #endif
-constexpr int BM = 64, BN = 64, BK = 16, WM = 64, WN = 16, STAGES = 2;
+constexpr int ELEMENT_BYTES = 4, BM = 64, BN = 64, BK = 16, WM = 64, WN = 16, STAGES = 2;
 constexpr int WAVE = 32, MIN_BLOCKS = 2, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0;
 #include "../hooks/launch/stream.cuh"
+#include "../hooks/stage/real_f32.cuh"
 #include "../hooks/scheme/row_scale.cuh"
 #include "../hooks/accum/two_sum.cuh"
 #include "../hooks/accum/partial_f32.cuh"
 #include "../hooks/check/certificate.cuh"
-#include "../hooks/stage/real_f32.cuh"
 #include "../hooks/stage/operand_view.cuh"
 #include "../hooks/epilogue/lane_transpose.cuh"

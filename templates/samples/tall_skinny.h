@@ -7,11 +7,11 @@
 #ifndef HT_SIMULATOR
 #include "../hooks/prim/cuda.cuh"
 #endif
-constexpr int BM = 128, BN = 4, BK = 64, WAVE = 32, MIN_BLOCKS = 2, SMS = 132, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0;
+constexpr int ELEMENT_BYTES = 4, BM = 128, BN = 4, BK = 64, WAVE = 32, MIN_BLOCKS = 2, SMS = 132, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0;
 #include "../hooks/launch/stream.cuh"
+#include "../hooks/stage/real_f32.cuh"
 #include "../hooks/scheme/row_scale.cuh"
 #include "../hooks/accum/two_sum.cuh"
 #include "../hooks/accum/partial_f32.cuh"
 #include "../hooks/check/certificate.cuh"
-#include "../hooks/stage/real_f32.cuh"
 #include "../hooks/stage/operand_view.cuh"

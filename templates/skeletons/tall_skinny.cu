@@ -1,6 +1,7 @@
 #include "../samples/tall_skinny.h" //@drop
 // ---- geometry: a tall matrix with few k, times up to BN columns of Q. Every row is short, so what is done once for a row counts, and a
-// block takes BM of them, with all their k. Of each 32 k a thread multiplies four neighbours, its class, in four rows:
+// block takes BM of them, with all their k. Of each 32 k a thread multiplies four neighbours, its class, in four rows (of FP64 two of 16 k
+// in two rows: half as many of all below):
 //
 //   lines of k:    8 threads a row, 32 rows side by side, four times     lines of rows:   32 threads beside each other, 4 rows each
 //                  k   0..3 4..7 ... 28..31                                               row     0..3 4..7 ... 124..127
@@ -9,21 +10,22 @@
 //
 // Either way a line is read in pieces of 16 bytes by threads side by side, PREFETCH lines of 32 k at once. Results are the same bits: a class has
 // a chain of FFMA for each BK of k, the chains are added up, then the eight classes through shared memory.
-constexpr int THREADS = 256, K_LANES = 8, PER_THREAD = 4; // PER_THREAD: rows of a thread, k of a class
+constexpr int THREADS = 256, K_LANES = 8, PER_THREAD = 16 / ELEMENT_BYTES; // PER_THREAD: rows of a thread, k of a class
 constexpr int LINE = K_LANES * PER_THREAD, PREFETCH = BK / LINE;
+constexpr int MANY_SETS = PREFETCH * BN > 8 ? PREFETCH / 2 : PREFETCH; // of rows of a block that has many: 33 KB of sums at most
 constexpr int THREADS_PER_K_LANE = THREADS / K_LANES;          // threads of a class
-// Of a block of SETS sets of rows: rows, a class's sums in shared memory (4: classes of neighbouring threads in other banks), bytes of all.
+// Of a block of SETS sets of rows: rows, a class's sums in shared memory (16 bytes more: classes of neighbouring threads in other banks), bytes of all.
 template <int SETS> constexpr int ROWS = SETS * BM;
-template <int SETS> constexpr int PITCH = BN * ROWS<SETS> + 4;
-template <int SETS> constexpr int SMEM_BYTES = 4 * K_LANES * PITCH<SETS>;
+template <int SETS> constexpr int PITCH = BN * ROWS<SETS> + PER_THREAD;
+template <int SETS> constexpr int SMEM_BYTES = ELEMENT_BYTES * K_LANES * PITCH<SETS>;
 static_assert(BM == THREADS_PER_K_LANE * PER_THREAD, "each class has all rows");
 
 // What a thread reads.
 struct tall_skinny_task {
-    const float *p, *q;           // of the batch entry, the block's first row and column
+    const ht_real *p, *q;         // of the batch entry, the block's first row and column
     long long p_line, q_k, q_col; // elements from line to line of P, from k to k and from column to column of Q
     int rows, cols;               // of P and Q, from there on
-    int lane_in_group, lane_k;            // which of its class it is; its first k of each 32
+    int lane_in_group, lane_k;            // which of its class it is; its first k of each LINE
     int end;                      // k
 };
 
@@ -40,14 +42,14 @@ template <bool P_K_MAJOR, bool WIDE> HT_DEVICE int near_row(const tall_skinny_ta
     return row < t.rows ? row : t.rows - 1; //@mutate near-row
 }
 
-// Four k of the thread's rows from k on, of which `there` exist: v[row][k] where lines are k, else v[k][row]. WIDE: lines are there by fours.
-template <bool P_K_MAJOR, bool WIDE> HT_DEVICE void load_rows(float (*v)[PER_THREAD], const tall_skinny_task &t, int set, int k, int there)
+// The class's k of the thread's rows from k on, of which `there` exist: v[row][k] where lines are k, else v[k][row]. WIDE: lines are there by 16 bytes.
+template <bool P_K_MAJOR, bool WIDE> HT_DEVICE void load_rows(ht_real (*v)[PER_THREAD], const tall_skinny_task &t, int set, int k, int there)
 {
 #pragma unroll
     for (int i = 0; i < PER_THREAD; i++) {
-        v[i][0] = v[i][1] = v[i][2] = v[i][3] = 0.0f;
+        ht_clear(v[i]);
         if (WIDE) {
-            const float *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, i) * t.p_line + k : t.p + (k + i) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
+            const ht_real *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, i) * t.p_line + k : t.p + (k + i) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
             if (there > (P_K_MAJOR ? 0 : i))
                 ht_unpack(v[i], ht_ld16_once(from, true));
         } else {
@@ -55,18 +57,18 @@ template <bool P_K_MAJOR, bool WIDE> HT_DEVICE void load_rows(float (*v)[PER_THR
             for (int e = 0; e < PER_THREAD; e++) {
                 const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? i : e), at = P_K_MAJOR ? e : i;
                 if (there > at)
-                    v[i][e] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                    v[i][e] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
             }
         }
     }
 }
 
 // The same k of a column of Q, one by one: few threads have different ones.
-HT_DEVICE void load_column(float *v, const float *from, long long q_k, int there)
+HT_DEVICE void load_column(ht_real *v, const ht_real *from, long long q_k, int there)
 {
 #pragma unroll
     for (int e = 0; e < PER_THREAD; e++) {
-        v[e] = there > e ? ht_ldg4(from) : 0.0f;
+        v[e] = there > e ? ht_load(from) : 0;
         from += q_k;
     }
 }
@@ -74,31 +76,31 @@ HT_DEVICE void load_column(float *v, const float *from, long long q_k, int there
 // A step: PREFETCH lines of P from k on, times Q, in a chain for each result. WHOLE: all of their k are there.
 template <bool P_K_MAJOR, bool WIDE, bool WHOLE> HT_DEVICE void multiply_step(ht_acc (*sum)[PER_THREAD], const tall_skinny_task &t, int k)
 {
-    float x[PREFETCH][PER_THREAD][PER_THREAD];
+    ht_real x[PREFETCH][PER_THREAD][PER_THREAD];
     const int own = k + t.lane_k;
 #pragma unroll
     for (int l = 0; l < PREFETCH; l++) {
         load_rows<P_K_MAJOR, WIDE>(x[l], t, 0, own + l * LINE, WHOLE ? PER_THREAD : t.end - own - l * LINE);
     }
-    const float *column = t.q + own * t.q_k;
+    const ht_real *column = t.q + own * t.q_k;
 #pragma unroll
     for (int c = 0; c < BN; c++) {
-        float chain[PER_THREAD] = {0.0f, 0.0f, 0.0f, 0.0f};
+        ht_acc chain[PER_THREAD] = {};
 #pragma unroll
         for (int l = 0; l < PREFETCH; l++) {
-            float y[PER_THREAD];
+            ht_real y[PER_THREAD];
             load_column(y, column + l * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - l * LINE);
 #pragma unroll
             for (int e = 0; e < PER_THREAD; e++) {
 #pragma unroll
                 for (int i = 0; i < PER_THREAD; i++) {
-                    chain[i] = __fmaf_rn(P_K_MAJOR ? x[l][i][e] : x[l][e][i], y[e], chain[i]);
+                    chain[i] = ht_fma(P_K_MAJOR ? x[l][i][e] : x[l][e][i], y[e], chain[i]);
                 }
             }
         }
 #pragma unroll
         for (int i = 0; i < PER_THREAD; i++) {
-            sum[c][i] = __fadd_rn(sum[c][i], chain[i]);
+            sum[c][i] = ht_add(sum[c][i], chain[i]);
         }
         column += c + 1 < t.cols ? t.q_col : 0; // of one too many the result is not stored
     }
@@ -110,7 +112,7 @@ template <bool P_K_MAJOR, bool WIDE> HT_DEVICE void multiply_steps(const tall_sk
     ht_acc sum[BN][PER_THREAD];
 #pragma unroll
     for (int c = 0; c < BN; c++) {
-        sum[c][0] = sum[c][1] = sum[c][2] = sum[c][3] = 0.0f;
+        ht_clear(sum[c]);
     }
     int k = 0;
 #pragma unroll 1
@@ -122,31 +124,31 @@ template <bool P_K_MAJOR, bool WIDE> HT_DEVICE void multiply_steps(const tall_sk
     for (int c = 0; c < BN; c++) {
 #pragma unroll
         for (int i = 0; i < PER_THREAD; i++) {
-            ht_sts4(to + (unsigned)(c * BM + row_of<P_K_MAJOR, WIDE>(t, 0, i)) * 4, sum[c][i]);
+            ht_smem_store(to + (unsigned)(c * BM + row_of<P_K_MAJOR, WIDE>(t, 0, i)) * ELEMENT_BYTES, sum[c][i]);
         }
     }
 }
 
-// The same where k is one line at most, in a block of PREFETCH sets of rows: COUNT of them at once from set `first` on.
+// The same where k is one line at most, in a block of MANY_SETS sets of rows: COUNT of them at once from set `first` on.
 template <bool P_K_MAJOR, bool WIDE, int COUNT> HT_DEVICE void multiply_sets(const tall_skinny_task &t, int first, unsigned to)
 {
-    float x[COUNT][PER_THREAD][PER_THREAD];
+    ht_real x[COUNT][PER_THREAD][PER_THREAD];
     for (int s = 0; s < COUNT; s++)
         load_rows<P_K_MAJOR, WIDE>(x[s], t, first + s, t.lane_k, t.end - t.lane_k);
-    const float *column = t.q + t.lane_k * t.q_k;
+    const ht_real *column = t.q + t.lane_k * t.q_k;
 #pragma unroll
     for (int c = 0; c < BN; c++) {
-        float y[PER_THREAD];
+        ht_real y[PER_THREAD];
         load_column(y, column, t.q_k, t.end - t.lane_k);
         for (int s = 0; s < COUNT; s++) {
 #pragma unroll
             for (int i = 0; i < PER_THREAD; i++) {
-                float chain = 0.0f;
+                ht_acc chain = 0;
 #pragma unroll
                 for (int e = 0; e < PER_THREAD; e++) {
-                    chain = __fmaf_rn(P_K_MAJOR ? x[s][i][e] : x[s][e][i], y[e], chain);
+                    chain = ht_fma(P_K_MAJOR ? x[s][i][e] : x[s][e][i], y[e], chain);
                 }
-                ht_sts4(to + (unsigned)(c * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, i)) * 4, chain);
+                ht_smem_store(to + (unsigned)(c * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, i)) * ELEMENT_BYTES, chain);
             }
         }
         column += c + 1 < t.cols ? t.q_col : 0;
@@ -154,14 +156,14 @@ template <bool P_K_MAJOR, bool WIDE, int COUNT> HT_DEVICE void multiply_sets(con
 }
 
 // One result from the sums of its classes.
-template <int SETS> HT_DEVICE float add_k_lanes(unsigned from)
+template <int SETS> HT_DEVICE ht_acc add_k_lanes(unsigned from)
 {
-    float v[K_LANES];
+    ht_acc v[K_LANES];
     for (int i = 0; i < K_LANES; i++)
-        v[i] = ht_lds4(from + (unsigned)(i * PITCH<SETS>) * 4);
+        v[i] = ht_smem_load(from + (unsigned)(i * PITCH<SETS>) * ELEMENT_BYTES);
     for (int half = K_LANES / 2; half > 0; half /= 2)
         for (int i = 0; i < half; i++)
-            v[i] = __fadd_rn(v[i], v[i + half]); //@mutate add-classes
+            v[i] = ht_add(v[i], v[i + half]); //@mutate add-classes
     return v[0];
 }
 
@@ -186,8 +188,8 @@ template <int SETS> HT_DEVICE void store_tile(const unpacked_args &args, const t
     for (int i = (int)threadIdx.x; i < ROWS<SETS> * BN; i += THREADS) {
         const int row = i % ROWS<SETS>, col = i / ROWS<SETS>;
         if (row < rows && col < cols) {
-            float *at = to.c + (place.row0 + row) * to.row_step + (place.col0 + col) * to.col_step;
-            ht_stg4(at, ht_element(to, at, add_k_lanes<SETS>(smem + (unsigned)i * 4)));
+            ht_real *at = to.c + (place.row0 + row) * to.row_step + (place.col0 + col) * to.col_step;
+            ht_store(at, ht_element(to, at, add_k_lanes<SETS>(smem + (unsigned)i * ELEMENT_BYTES)));
         }
     }
 }
@@ -207,7 +209,7 @@ template <bool P_K_MAJOR, int SETS> HT_DEVICE void multiply_tile(const unpacked_
     t.lane_in_group = P_K_MAJOR ? tid / K_LANES : tid % THREADS_PER_K_LANE;
     t.lane_k = k_lane * PER_THREAD; //@mutate multiply-tile-9
     t.end = args.k;
-    const unsigned to = smem + (unsigned)(k_lane * PITCH<SETS>) * 4; //@mutate multiply-tile-8
+    const unsigned to = smem + (unsigned)(k_lane * PITCH<SETS>) * ELEMENT_BYTES; //@mutate multiply-tile-8
     const bool wide = args.p.wide != 0 && (P_K_MAJOR ? t.end % PER_THREAD == 0 : t.rows >= ROWS<SETS>);
     ht_pdl_wait(); // what comes before is worked out while the launch before this one ends
     ht_pdl_trigger();
@@ -238,7 +240,7 @@ template <int SETS> static __global__ void __launch_bounds__(THREADS, ht_bound(T
 static int init(void)
 {
     const int code = ht_allow_smem(gemm<1>, SMEM_BYTES<1>);
-    return code != 0 ? code : ht_allow_smem(gemm<PREFETCH>, SMEM_BYTES<PREFETCH>);
+    return code != 0 ? code : ht_allow_smem(gemm<MANY_SETS>, SMEM_BYTES<MANY_SETS>);
 }
 
 template <int SETS> static int launch_sets(unpacked_args args, unsigned batch, void *stream)
@@ -248,10 +250,10 @@ template <int SETS> static int launch_sets(unpacked_args args, unsigned batch, v
     return ht_launch_dependent(gemm<SETS>, p_tiles * q_tiles, 1, batch, THREADS, SMEM_BYTES<SETS>, stream, args);
 }
 
-static int launch(const ht_gemm_args &g, void *stream)
+static int launch(const ht_product_args &g, void *stream)
 {
     constexpr long long MANY_ROWS = 2LL * BM * SMS; // two blocks an SM: more come one after the other
     const unpacked_args args = ht_unpacked_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
-    return args.k <= LINE && args.p.rows > MANY_ROWS ? launch_sets<PREFETCH>(args, (unsigned)g.batch, stream)
+    return args.k <= LINE && args.p.rows > MANY_ROWS ? launch_sets<MANY_SETS>(args, (unsigned)g.batch, stream)
                                                      : launch_sets<1>(args, (unsigned)g.batch, stream);
 }

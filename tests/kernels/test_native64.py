@@ -8,9 +8,21 @@ import subprocess
 import pytest
 from conftest import ROOT, SIM, nvcc
 
-DGEMM, FMA, GEMV = "fp64_mma_tile", "fp64_tile", "gemv"
-OF_FP64 = (("ELEMENT_BYTES = 4, BM = 16, BN = 4, BK = 256", "ELEMENT_BYTES = 8, BM = 16, BN = 4, BK = 128"), ("real_f32", "real_f64"), ("partial_f32", "partial_f64"),
-           ('#include "../../runtime/ht_abi.h"', '#include "../../runtime/ht_abi.h"\n#include "../../runtime/ht_abi64.h"'))
+DGEMM, FMA, GEMV, SIMT, TALL = "fp64_mma_tile", "fp64_tile", "gemv", "simt_small_k", "tall_skinny"
+TYPES_OF_FP64 = (("ELEMENT_BYTES = 4", "ELEMENT_BYTES = 8"), ("real_f32", "real_f64"), ("partial_f32", "partial_f64"),
+                 ('#include "../../runtime/ht_abi.h"', '#include "../../runtime/ht_abi.h"\n#include "../../runtime/ht_abi64.h"'))
+OF_FP64 = (*TYPES_OF_FP64, ("BM = 16, BN = 4, BK = 256", "BM = 16, BN = 4, BK = 128"))
+SIMT_TILE, TALL_TILE = "BM = 64, BN = 64, BK = 16, WM = 64, WN = 16", "BM = 128, BN = 4, BK = 64"
+
+
+def simt_of(bm, bn, wm, wn):
+    return (*TYPES_OF_FP64, (SIMT_TILE, f"BM = {bm}, BN = {bn}, BK = 8, WM = {wm}, WN = {wn}"))
+
+
+def tall_of(columns):
+    return (*TYPES_OF_FP64, (TALL_TILE, f"BM = 64, BN = {columns}, BK = 64"))
+
+
 REDUCE = (("CHECKS = 1", "CHECKS = 0"), ("real_f32", "real_f64"), ("partial_f32", "partial_f64"))
 ONE_COLUMN = ("ELEMENT_BYTES = 8, BM = 16, BN = 4", "ELEMENT_BYTES = 8, BM = 8, BN = 1")
 ARCHS = { # skeleton, what differs from its sample, and whose machine it is
@@ -25,6 +37,15 @@ ARCHS = { # skeleton, what differs from its sample, and whose machine it is
     "fma": (FMA, (), "sm75"),
     "gemv": (GEMV, (*OF_FP64, ONE_COLUMN), "sm90"),
     "gemv, four columns": (GEMV, OF_FP64, "sm75"),
+    "simt, eight columns": (SIMT, simt_of(128, 8, 32, 8), "sm75"),
+    "simt, 16 columns": (SIMT, simt_of(128, 16, 32, 16), "sm80"),
+    "simt, 32 columns": (SIMT, simt_of(128, 32, 64, 16), "sm75"),
+    "simt": (SIMT, simt_of(64, 64, 64, 16), "sm80"),
+    "simt of 64 lanes, eight columns": (SIMT, (*simt_of(128, 8, 32, 8), ("constexpr int WAVE = 32", "constexpr int WAVE = 64")), "gfx90a"),
+    "simt of 64 lanes": (SIMT, (*simt_of(64, 64, 64, 16), ("constexpr int WAVE = 32", "constexpr int WAVE = 64")), "gfx90a"),
+    "tall": (TALL, tall_of(1), "sm90"),
+    "tall, two columns": (TALL, tall_of(2), "sm80"),
+    "tall, four columns": (TALL, tall_of(4), "sm75"),
     "fma of 64 lanes": (FMA, (("constexpr int WAVE = 32", "constexpr int WAVE = 64"),), "gfx90a"),
 }
 CASES = ("1 1 1 NN integers 1 0", "70 66 33 NN integers 1 0", "65 3 50 TN wide 1 0", "3 130 17 NT uniform -0.5 0", "66 65 40 TT integers 2 -1",
@@ -39,6 +60,9 @@ THIN_CASES = tuple(f"{size} {transposes} {rest}" for size, rest in (
     ("3 70 531", "uniform 0.3 -1.7"), ("4 33 2100", "wide 1 0"), ("75 4 640", "nonfinite 1 0"), ("5 1 9", "nonfinite 1 1"), ("37 2 64", "nonfinite 0 2"),
     ("1 30 0", "uniform 1 1"), ("17 1 3", "integers 1 0 2"), ("16 1 1024", "uniform 1 0"))
     for transposes in ("NN", "NT", "TN", "TT"))
+# Many rows whose k is a line at most, which a block takes in sets.
+TALL_CASES = tuple(f"{size} {transposes} {rest}" for size, rest in (("17000 3 5", "integers 1 0"), ("17001 2 16", "integers 2 -1"), ("17000 5 8", "nonfinite 1 0"))
+                   for transposes in ("NN", "TT"))
 # Parts of k: some have a step more, more parts than steps, entries, what NaN and Inf reach.
 SPLIT_CASES = tuple(f"{size} {transposes} {rest}" for size, rest in (
     ("33 3 1000", "integers 2 -1 1 0 5"), ("40 20 333", "uniform 0.3 -1.7 2 0 18"), ("20 2 600", "nonfinite 1 0 1 0 3"), ("2 35 90", "integers 1 0 2 0 7"))
@@ -103,6 +127,26 @@ BREAKS = { # text of the skeleton or a hook, replacement, case
     "GEMV: one k of two": ("hooks/stage/real_f64.cuh", r"v\[1\] = ht_real_of\([^\n]*", "v[1] = v[0];", "131 3 77 TN integers 1 0"),
     "GEMV: no barrier": ("skeletons/gemv.cu", r"ht_barrier\(\);", "", "131 3 77 NN integers 1 0"),
     "GEMV: the first entry alone": ("skeletons/gemv.cu", r"args\.p\.src \+ \(long long\)blockIdx\.z \* args\.p\.stride", "args.p.src", "2 67 1030 NN integers 1 0 3"),
+    "SIMT: no barrier": ("skeletons/simt_small_k.cu", r"ht_barrier\(\);", "", "70 66 33 NN integers 1 0"),
+    "SIMT: the stage that is read is written": ("skeletons/simt_small_k.cu", r"P_PITCH>\(write, ", "P_PITCH>(read, ", "70 66 33 NN integers 1 0"),
+    "SIMT: half of 16 bytes of Q": ("hooks/stage/real_f64.cuh", r"v\[1\] = ht_real_of\([^\n]*", "v[1] = v[0];", "70 66 33 NN integers 1 0"),
+    "SIMT: k beyond a part": ("skeletons/simt_small_k.cu", r"int left = range\.end - range\.begin;", "int left = args.k - range.begin;", SPLIT_CASES[0]),
+    "SIMT: 16 bytes that are not aligned": ("skeletons/simt_small_k.cu", r"to\.row_step % VEC == 0 && ", "", "66 300 5 NN integers 1 0"),
+    "SIMT: the second of 16 bytes lost": ("hooks/stage/real_f64.cuh", r"y = \(unsigned long long\)ht_bits_of\(v\[1\]\)", "y = x", "13 300 5 NN integers 1 0"),
+    "SIMT: numbers traded with a neighbour": ("hooks/epilogue/lane_transpose.cuh", r"STEP \* LANES\);", "1);", "131 20 9 NN integers 1 0"),
+    "SIMT: half of a number traded": ("hooks/accum/partial_f64.cuh", r"    half\[1\] = [^\n]*\n", "", "131 20 9 NN integers 1 0"),
+    "SIMT: alpha of 1 taken for all": ("hooks/stage/real_f64.cuh", r"alpha != 1\.0", "alpha == 0.0", "66 65 40 TT integers 2 -1"),
+    "SIMT: alpha of 0 that looks at A": ("skeletons/simt_small_k.cu", r"to\.alpha != 0 \? ", "true ? ", "20 20 10 NN nonfinite 0 0"),
+    "SIMT: beta of 0 that looks at C": ("skeletons/simt_small_k.cu", r"to\.beta != 0\)", "true)", "70 66 33 NN integers 1 0"),
+    "SIMT: C beyond its rows": ("skeletons/simt_small_k.cu", r"if \(j < count\)", "if (true)", "70 66 33 NN integers 1 0"),
+    "SIMT: the first entry alone": ("skeletons/simt_small_k.cu", r"\(long long\)blockIdx\.z \* s\.stride", "0", "33 34 20 TN integers 1 0 3"),
+    "TALL: no barrier": ("skeletons/tall_skinny.cu", r"ht_barrier\(\);", "", "131 3 77 NN integers 1 0"),
+    "TALL: a class left out": ("skeletons/tall_skinny.cu", r"ht_add\(v\[i\], v\[i \+ half\]\)", "half < 2 ? v[i] : ht_add(v[i], v[i + half])", "131 3 77 NN integers 1 0"),
+    "TALL: one k of two": ("hooks/stage/real_f64.cuh", r"v\[1\] = ht_real_of\([^\n]*", "v[1] = v[0];", "131 3 78 NN integers 1 0"),
+    "TALL: classes that share their place": ("skeletons/tall_skinny.cu", r"k_lane \* PITCH", "k_lane / 2 * PITCH", "131 3 77 NN integers 1 0"),
+    "TALL: sets in one place": ("skeletons/tall_skinny.cu", r"first \+ s, i\)\) \* ELEMENT", "first, i)) * ELEMENT", "17001 2 16 NN integers 2 -1"),
+    "TALL: a row beyond the matrix": ("skeletons/tall_skinny.cu", r" < t\.rows \? row : t\.rows - 1", "", "131 3 77 NN integers 1 0"),
+    "TALL: columns in one place": ("skeletons/tall_skinny.cu", r"q_tiles\) \* BN\};", "q_tiles) * 1};", "20 30 15 NN uniform 0.3 -1.7"),
     "GEMV: alpha of 0 that looks at A": ("hooks/stage/real_f64.cuh", r"alpha != 0\.0 \? alpha \* v : 0\.0", "alpha * v", 10),
     "GEMV: beta of 0 that looks at C": ("hooks/stage/real_f64.cuh", r"if \(beta != 0\.0\)", "", "131 3 77 NN integers 1 0"),
 }
@@ -138,19 +182,19 @@ def run(path, arch, case):
 @pytest.mark.parametrize("arch", ARCHS)
 def test_products_are_right(arch, tmp_path):
     path = program(tmp_path, arch)
-    for case in (*SPLIT_CASES, *(CASES if ARCHS[arch][0] in (DGEMM, FMA) else (*WITHOUT_COUNTS, *THIN_CASES))):
+    for case in (*(TALL_CASES if ARCHS[arch][0] == TALL else SPLIT_CASES), *(CASES if ARCHS[arch][0] in (DGEMM, FMA) else (*WITHOUT_COUNTS, *THIN_CASES))):
         done = run(path, arch, case)
         assert done.returncode == 0, f"{case}: {done.stdout}{done.stderr}"
 
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_broken_kernels_are_noticed(name, tmp_path):
-    arch, case = {"FMA": "fma", "GEMV": "gemv", "96": "sm90, 96 rows"}.get(name.split(":")[0], "sm80"), BREAKS[name][3]
+    arch, case = {"FMA": "fma", "GEMV": "gemv", "96": "sm90, 96 rows", "SIMT": "simt, 16 columns", "TALL": "tall, four columns"}.get(name.split(":")[0], "sm80"), BREAKS[name][3]
     done = run(program(tmp_path, arch, BREAKS[name][:3]), arch, case if isinstance(case, str) else CASES[case])
     assert done.returncode == 1 and re.search(r"element \d+|launch: \S", done.stdout), f"{done.returncode} {done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize("arch", ["sm80", "sm90", "sm90, 96 rows", "fma", "gemv", "gemv, four columns"])
+@pytest.mark.parametrize("arch", ["sm80", "sm90", "sm90, 96 rows", "fma", "gemv", "gemv, four columns", "simt, 16 columns", "tall, four columns"])
 def test_nvcc_takes_them_without_spills(arch, tmp_path):
     if not nvcc():
         pytest.skip("no nvcc")

@@ -8,6 +8,15 @@ HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes)
     return ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(v), lanes));
 }
 
+// Two lanes, `lanes` apart, give each other one of two numbers: the upper one keeps the second.
+HT_DEVICE void ht_lane_trade(bool upper, ht_acc *v, ht_acc *w, int lanes)
+{
+    const unsigned mine = ht_as_uint(upper ? *v : *w);
+    const float other = ht_as_float((unsigned)ht_shfl_xor((int)mine, lanes));
+    *v = upper ? other : *v;
+    *w = upper ? *w : other;
+}
+
 HT_DEVICE ht_sum ht_ldg_sum(const float *parts, long long at)
 {
     return ht_ldg4(parts + at);

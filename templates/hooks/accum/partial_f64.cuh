@@ -13,6 +13,15 @@ HT_DEVICE ht_acc ht_shfl_sum(ht_acc v, int lanes)
     return v;
 }
 
+// Two lanes, `lanes` apart, give each other one of two numbers: the upper one keeps the second. Numbers, not places, are chosen from: hipcc would
+// keep all of a lane's in memory.
+HT_DEVICE void ht_lane_trade(bool upper, ht_acc *v, ht_acc *w, int lanes)
+{
+    const ht_acc first = *v, second = *w, other = ht_shfl_sum(upper ? first : second, lanes);
+    *v = upper ? other : first;
+    *w = upper ? second : other;
+}
+
 HT_DEVICE ht_sum ht_ldg_sum(const double *parts, long long at)
 {
     return ht_load(parts + at);

@@ -2,21 +2,17 @@
 
 // COUNT lanes, LANES apart, turn their COUNT numbers: v[j] of the l-th of them becomes v[l] of the j-th. STEP: how far apart those are who
 // trade half of what they have; less and less.
-template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_lane_exchange(float *v)
+template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_lane_exchange(ht_acc *v)
 {
     const bool upper = (int)threadIdx.x & STEP * LANES;
 #pragma unroll
     for (int j = 0; j < COUNT; j++) {
-        if (!(j & STEP)) {
-            const unsigned mine = ht_as_uint(upper ? v[j] : v[j | STEP]);
-            const float other = ht_as_float((unsigned)ht_shfl_xor((int)mine, STEP * LANES)); //@mutate trade
-            v[j] = upper ? other : v[j];
-            v[j | STEP] = upper ? v[j | STEP] : other;
-        }
+        if (!(j & STEP))
+            ht_lane_trade(upper, &v[j], &v[j | STEP], STEP * LANES); //@mutate trade
     }
 }
 
-template <int COUNT, int LANES> HT_DEVICE void ht_lane_transpose(float *v)
+template <int COUNT, int LANES> HT_DEVICE void ht_lane_transpose(ht_acc *v)
 {
     static_assert(COUNT == 2 || COUNT == 4 || COUNT == 8, "one to three trades");
     if (COUNT > 4)

@@ -7,6 +7,11 @@ HT_DEVICE ht_real ht_add(ht_real x, ht_real y)
     return __fadd_rn(x, y);
 }
 
+HT_DEVICE ht_real ht_mul(ht_real x, ht_real y)
+{
+    return __fmul_rn(x, y);
+}
+
 HT_DEVICE ht_real ht_fma(ht_real x, ht_real y, ht_real z)
 {
     return __fmaf_rn(x, y, z);
@@ -32,6 +37,12 @@ HT_DEVICE void ht_smem_store(unsigned s, ht_real v)
     ht_sts4(s, v);
 }
 
+// As many elements as 16 bytes hold.
+HT_DEVICE void ht_clear(ht_real *v)
+{
+    v[0] = v[1] = v[2] = v[3] = 0.0f;
+}
+
 // 16 bytes of contiguous elements.
 HT_DEVICE void ht_unpack(ht_real *v, uint4 x)
 {
@@ -39,6 +50,22 @@ HT_DEVICE void ht_unpack(ht_real *v, uint4 x)
     v[1] = ht_as_float(x.y);
     v[2] = ht_as_float(x.z);
     v[3] = ht_as_float(x.w);
+}
+
+HT_DEVICE uint4 ht_pack(const ht_real *v)
+{
+    return make_uint4(ht_as_uint(v[0]), ht_as_uint(v[1]), ht_as_uint(v[2]), ht_as_uint(v[3]));
+}
+
+// What stands for A and B where alpha is 0; whether a product has to be multiplied by alpha: one multiplication is nothing here.
+HT_DEVICE ht_real ht_no_product(ht_real)
+{
+    return 0.0f;
+}
+
+HT_DEVICE bool ht_scales(ht_real)
+{
+    return true;
 }
 
 // alpha v + beta C. alpha == 0 ignores A and B, NaN included; beta == 0 does not read C.

@@ -21,6 +21,11 @@ HT_DEVICE ht_real ht_add(ht_real x, ht_real y)
     return x + y; // nothing that a product could be fused with
 }
 
+HT_DEVICE ht_real ht_mul(ht_real x, ht_real y)
+{
+    return x * y; // no addition follows that it could be fused with
+}
+
 HT_DEVICE ht_real ht_fma(ht_real x, ht_real y, ht_real z)
 {
     return __fma_rn(x, y, z);
@@ -47,11 +52,35 @@ HT_DEVICE void ht_smem_store(unsigned s, ht_real v)
     ht_sts8(s, (unsigned)bits, (unsigned)(bits >> 32));
 }
 
+// As many elements as 16 bytes hold.
+HT_DEVICE void ht_clear(ht_real *v)
+{
+    v[0] = v[1] = 0.0;
+}
+
 // 16 bytes of contiguous elements.
 HT_DEVICE void ht_unpack(ht_real *v, uint4 x)
 {
     v[0] = ht_real_of((long long)((unsigned long long)x.y << 32 | x.x));
     v[1] = ht_real_of((long long)((unsigned long long)x.w << 32 | x.z));
+}
+
+HT_DEVICE uint4 ht_pack(const ht_real *v)
+{
+    const unsigned long long x = (unsigned long long)ht_bits_of(v[0]), y = (unsigned long long)ht_bits_of(v[1]);
+    return make_uint4((unsigned)x, (unsigned)(x >> 32), (unsigned)y, (unsigned)(y >> 32));
+}
+
+// What stands for A and B where alpha is 0: beta C keeps its sign of 0. Whether a product has to be multiplied by alpha: where an SM has two FP64
+// units, as long as one k.
+HT_DEVICE ht_real ht_no_product(ht_real beta)
+{
+    return beta != 0.0 ? -0.0 : 0.0;
+}
+
+HT_DEVICE bool ht_scales(ht_real alpha)
+{
+    return alpha != 1.0;
 }
 
 // alpha v + beta C. alpha == 0 ignores A and B, NaN included; beta == 0 does not read C.
