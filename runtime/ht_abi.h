@@ -261,6 +261,8 @@ enum ht_family {
     HT_FAMILY_GEMV,           /* FFMA, N <= 4 */
     HT_FAMILY_TALL_SKINNY,    /* FFMA, N <= 4, small K */
     HT_FAMILY_FP64_GEMV,      /* FP64 products by FP64 FMA: the same as GEMV, */
+    HT_FAMILY_FP64_SMALL_K,   /* as SIMT_SMALL_K */
+    HT_FAMILY_FP64_TALL,      /* and as TALL_SKINNY, */
     HT_FAMILY_FP64_MMA_TILE,  /* tiles by DMMA, */
     HT_FAMILY_FP64_TILE,      /* and by FP64 FMA */
     HT_FAMILY_FALLBACK,       /* DMMA of the results that the certificate has not cleared */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define SUMS "scheme/row_scale", "=two_sum", "=partial", "check/certificate"
+#define OF_FMAS "=launch", "=real", SUMS, "stage/operand_view"
 #define FOLDS_SIMT .folds = "MI NI P_PARTS Q_PARTS PREFETCH K_WARPS PER_THREAD GUARDED_LOADS VEC K_SETS"
 #define FOLDS_TILE                                                                                           \
     .folds = "MI NI K_STEPS ROWS_AT_ONCE ROW_GROUPS B_PAIRS SETS D_REGS D_ROWS FP32_STEPS A_PER_LANE "     \
@@ -25,7 +26,11 @@
 #define UNPACKED_OF(form_, file_, label_)                                                                    \
     .file = file_, .label = label_, .unpacked = true, .has_init = true, .cost_form = form_
 #define UNPACKED(file_, label_) UNPACKED_OF(HT_TILED_WAVES, file_, label_)
-#define STREAMING(file_) UNPACKED_OF(HT_STREAMING, file_, file_)
+#define STREAMING(file_, label_)                                                                             \
+    UNPACKED_OF(HT_STREAMING, file_, label_), OF_WARPS, FOLDS_SIMT, .hooks = {OF_FMAS}
+#define SMALL_K(label_)                                                                                      \
+    UNPACKED("simt_small_k", label_), .sets_min_blocks_by_registers = true, OF_WARPS, FOLDS_SIMT,            \
+    .hooks = {OF_FMAS, "epilogue/lane_transpose"}
 /* FP64 by INT8 or FP16 in panels, by mma.sync or MFMA. */
 #define PANELS_OF_FP64                                                                                       \
     .label = "_mma", .searched = true, OF_FP64, .needs = ISA_FRAGMENTS, .has_init = true,                    \
@@ -97,32 +102,40 @@ const struct skeleton skeleton_table[HT_FAMILIES] = {
                    {64, 32, 16, 32, 16, 4, ALWAYS, "DMMA; the same, fewer tiles"},
                    {32, 32, 16, 16, 16, 4, ALWAYS, "DMMA; the same, few tiles"}}},
     [HT_FAMILY_SIMT_SMALL_K] =
-        {UNPACKED("simt_small_k", "simt"), .sets_min_blocks_by_registers = true, OF_WARPS, FOLDS_SIMT,
-         SIMT_FP32("chains of 32 k, in a small C of short k of 4"),
-         .hooks = {"=launch", SUMS, "=real", "stage/operand_view", "epilogue/lane_transpose"},
+        {SMALL_K("simt"), SIMT_FP32("chains of 32 k, in a small C of short k of 4"),
          .tiles = {{128, 64, 16, 128, 16, 2, UNLESS_DMMA, "FFMA; small K, or few columns"},
                    {64, 64, 16, 64, 16, 2, UNLESS_DMMA, "FFMA; small K, or few tiles"},
                    {128, 32, 16, 64, 16, 2, UNLESS_DMMA, "FFMA; small K, up to 32 columns"},
                    {128, 16, 16, 32, 16, 2, UNLESS_DMMA, "FFMA; small K, up to 16 columns"}}},
     [HT_FAMILY_GEMV] =
-        {STREAMING("gemv"), .in_block_k_splits = GEMV_LANES, OF_WARPS, FOLDS_SIMT,
+        {STREAMING("gemv", "gemv"), .in_block_k_splits = GEMV_LANES,
          SIMT_FP32("at least 32 chains, one for each remainder of k"),
-         .hooks = {"=launch", "=real", SUMS, "stage/operand_view"},
          .tiles = {{8, 1, 256, 0, 1, 1, ALWAYS, "FFMA; one column a block"},
                    {16, 4, 256, 0, 4, 1, ALWAYS, "FFMA; four columns a block"}}},
     [HT_FAMILY_FP64_GEMV] =
-        {UNPACKED_OF(HT_STREAMING, "gemv", "gemv64"), .in_block_k_splits = GEMV_LANES, OF_WARPS, FOLDS_SIMT,
+        {STREAMING("gemv", "gemv64"), .in_block_k_splits = GEMV_LANES,
          SIMT_FP64("at least 32 chains, one for each remainder of k"),
-         .hooks = {"=launch", "=real", SUMS, "stage/operand_view"},
          .tiles = {{8, 1, 128, 0, 1, 1, ALWAYS, "FP64 FMA; one column a block"},
                    {16, 4, 128, 0, 4, 1, ALWAYS, "FP64 FMA; four columns a block"}}},
     [HT_FAMILY_TALL_SKINNY] =
-        {STREAMING("tall_skinny"), .no_split_k = true, .line_k = 32, OF_WARPS, FOLDS_SIMT,
+        {STREAMING("tall_skinny", "tall_skinny"), .no_split_k = true, .line_k = 32,
          SIMT_FP32("chains of at most 8 k"), .smem = "SMEM_BYTES<1>",
-         .hooks = {"=launch", "=real", SUMS, "stage/operand_view"},
          .tiles = {{128, 1, 64, 0, 1, 1, ALWAYS, "FFMA; small K, one column a block"},
                    {128, 2, 64, 0, 2, 1, ALWAYS, "FFMA; small K, two columns a block"},
                    {128, 4, 64, 0, 4, 1, ALWAYS, "FFMA; small K, four columns a block"}}},
+    [HT_FAMILY_FP64_SMALL_K] =
+        {SMALL_K("simt64"), SIMT_FP64("one chain, but for parts of a split k"), .needs = ISA_FP64_FMA_ALONE,
+         .has_tiles_of_all_shapes = true,
+         .tiles = {{64, 64, 8, 64, 16, 2, ALWAYS, "FP64 FMA; small K, or few tiles"},
+                   {128, 32, 8, 64, 16, 2, ALWAYS, "FP64 FMA; small K, up to 32 columns"},
+                   {128, 16, 8, 32, 16, 2, ALWAYS, "FP64 FMA; small K, up to 16 columns"},
+                   {128, 8, 8, 32, 8, 2, ALWAYS, "FP64 FMA; small K, up to eight columns"}}},
+    [HT_FAMILY_FP64_TALL] =
+        {STREAMING("tall_skinny", "tall_skinny64"), .no_split_k = true, .line_k = 16,
+         SIMT_FP64("chains of at most 8 k"), .smem = "SMEM_BYTES<1>",
+         .tiles = {{64, 1, 64, 0, 1, 1, ALWAYS, "FP64 FMA; small K, one column a block"},
+                   {64, 2, 64, 0, 2, 1, ALWAYS, "FP64 FMA; small K, two columns a block"},
+                   {64, 4, 64, 0, 4, 1, ALWAYS, "FP64 FMA; small K, four columns a block"}}},
     [HT_FAMILY_FP64_MMA_TILE] =
         {UNPACKED("fp64_mma_tile", ""), .searched = true, OF_FP64, OF_WARPS, .swap_ab_min_gain = 1,
          .needs = ISA_FP64_MMA, .folds = "MI NI GROUPS QUADS",

@@ -7,15 +7,16 @@
 
 /* Worked examples, steps: 8x1x256, 64 bytes and 36 FMAs a cycle: 8192 / 64 + 2048 / 36 = 184
  * cycles; 128x1, a line of 32 k, 61 and 18: 16384 / 61 + 4096 / 18 = 496. Of FP64
- * (predicted) FMAs load twice as much, and have half the rate of matrices' at most. */
+ * (predicted) FMAs load twice as much, and are no faster than its units: adds: what they add up besides in a
+ * step, for each result. */
 static void streaming(const struct target *on, const struct tile *t, const struct fit_streaming *f,
-                      struct cost *cost) {
+                      int adds, struct cost *cost) {
     const bool fp64 = on->s->in == NUMBER_F64;
     const int64_t bytes = cost->walk.element_bytes, loads = f->fma_per_cycle * 4 / bytes,
-                  port = f->port_bytes, all = model_fma_per_cycle(on->g, on->s) / (on->isa->fp64_mma ? 2 : 1),
-                  fma = fp64 && all < loads ? all : loads;
-    const int64_t busy = (int64_t)t->bm * cost->walk.step_k * 256 * (bytes * fma + t->bn * port) /
-                         (port * fma);
+                  port = f->port_bytes, unit = model_lane_fmas(on), fma = fp64 && unit < loads ? unit : loads;
+    const int64_t all = fp64 && unit < loads ? adds : 0;
+    const int64_t busy = (int64_t)t->bm * 256 * (bytes * fma * cost->walk.step_k +
+                                                 t->bn * port * (cost->walk.step_k + all)) / (port * fma);
     const int stream = f->stream_percent - f->stream_column_percent * (t->bn - 1);
     cost->formula.stream = (struct ht_streaming){
         .step_busy_x256 = at_boost(on, busy),
@@ -32,8 +33,10 @@ static void streaming(const struct target *on, const struct tile *t, const struc
 }
 
 void time_gemv(const struct target *on, const struct tile *t, struct cost *cost) {
-    streaming(on, t, &fitted.gemv, cost);
+    streaming(on, t, &fitted.gemv, 0, cost);
 }
 void time_tall_skinny(const struct target *on, const struct tile *t, struct cost *cost) {
-    streaming(on, t, &fitted.tall_skinny, cost);
+    streaming(on, t, &fitted.tall_skinny, GEMV_LANES, cost);
+    if (on->s->in == NUMBER_F64 && cost->formula.stream.dram_stream_gbps > on->g->dram_gbps)
+        cost->formula.stream.dram_stream_gbps = (int32_t)on->g->dram_gbps; /* FP32's fit is for its cards */
 }

@@ -56,6 +56,11 @@ static void waves(const struct target *on, const struct tile *t, struct cost *co
     };
 }
 
+/* The function of a family's row where the pipes say all. */
+#define TIME_OF(name, pipes, unit)                                                                           \
+    void time_##name(const struct target *on, const struct tile *t, struct cost *cost) {                     \
+        waves(on, t, cost, &fitted.name, pipes, 0, unit); }
+
 /* ---- unpacked_mma, unpacked_wgmma (templates/skeletons/unpacked_tile.cu). A block splits each element of
  * a stage once, in shared memory; warps load fragments and multiply. A large product waits for mma.sync,
  * which is slower than the tensor core, a small one for the way of its data, a skinny one for memory.
@@ -123,9 +128,7 @@ void time_unpacked_mma(const struct target *on, const struct tile *t, struct cos
           step_chain(on, t), bf16 || on->isa->mfma_f32 ? "tensor" : "fp32");
 }
 
-void time_unpacked_wgmma(const struct target *on, const struct tile *t, struct cost *cost) {
-    waves(on, t, cost, &fitted.unpacked_wgmma, warpgroup_pipes, 0, "tensor");
-}
+TIME_OF(unpacked_wgmma, warpgroup_pipes, "tensor")
 
 /* ---- dmma (templates/skeletons/dmma.cu). Where k is small it waits for C's way out, then for the tensor
  * core. An MMA lets nothing else issue. */
@@ -143,9 +146,7 @@ static int64_t dmma_pipes(const struct target *on, const struct tile *t, int64_t
     return model_largest(model_largest(unit, widen), smem);
 }
 
-void time_dmma(const struct target *on, const struct tile *t, struct cost *cost) {
-    waves(on, t, cost, &fitted.dmma, dmma_pipes, 0, "fp64");
-}
+TIME_OF(dmma, dmma_pipes, "fp64")
 
 /* ---- fp64_mma_tile and fp64_tile (templates/skeletons). They wait for FP64's unit, or issue. */
 
@@ -170,13 +171,7 @@ static int64_t fp64_mma_pipes(const struct target *on, const struct tile *t, int
     return fp64_tile_pipes(on, t, schedulers) + warps * issue * FP64_ISSUE_X256 / schedulers;
 }
 
-void time_fp64_tile(const struct target *on, const struct tile *t, struct cost *cost) {
-    waves(on, t, cost, &fitted.fp64_tile, fp64_tile_pipes, 0, "fp64");
-}
-
-void time_fp64_mma_tile(const struct target *on, const struct tile *t, struct cost *cost) {
-    waves(on, t, cost, &fitted.fp64_mma_tile, fp64_mma_pipes, 0, "fp64");
-}
+TIME_OF(fp64_tile, fp64_tile_pipes, "fp64") TIME_OF(fp64_mma_tile, fp64_mma_pipes, "fp64")
 
 /* ---- simt_small_k (templates/skeletons/simt_small_k.cu). It waits for shared memory and for C's way out. */
 
@@ -187,10 +182,12 @@ void time_fp64_mma_tile(const struct target *on, const struct tile *t, struct co
 static int64_t simt_pipes(const struct target *on, const struct tile *t, int64_t schedulers) {
     const int64_t lanes = on->isa->wave_size, warps = tile_warps(t);
     const int64_t sums = (int64_t)t->wm * t->wn / lanes, loads = model_simt_operands(on, t);
+    const bool fp64 = on->s->in == NUMBER_F64;
+    const int64_t waiting = fp64 ? 0 : 2 * sums * t->bk / SIMT_CHAIN, bytes = number_bytes(on->s->in);
     const int64_t issue = warps * t->bk * (sums + loads) * 256 / schedulers;
-    const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / on->g->fp32_fma_per_cycle *
+    const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / model_lane_fmas(on) *
                          on->g->schedulers_per_sm / schedulers;
-    const int64_t smem = warps * (t->bk * loads + 2 * sums * t->bk / SIMT_CHAIN) * lanes * 4 * 256 /
+    const int64_t smem = warps * (t->bk * loads + waiting) * lanes * bytes * 256 /
                          on->g->smem_bytes_per_cycle;
     return model_largest(model_largest(issue, unit), smem);
 }
@@ -198,7 +195,9 @@ static int64_t simt_pipes(const struct target *on, const struct tile *t, int64_t
 /* Of device memory's rate tiles of fewer columns get a little less, so that ties go to the widest; others
  * read A again. */
 void time_simt_small_k(const struct target *on, const struct tile *t, struct cost *cost) {
-    const int stream = fitted.simt_small_k.stream_percent - (t->bn < 64) - (t->bn < 32);
-    waves(on, t, cost, &fitted.simt_small_k, simt_pipes, 0, "fp32");
+    const bool fp64 = on->s->in == NUMBER_F64;
+    const struct fit_unpacked *f = fp64 ? &fitted.fp64_tile : &fitted.simt_small_k;
+    const int stream = f->stream_percent - (t->bn < 64) - (t->bn < 32);
+    waves(on, t, cost, f, simt_pipes, 0, fp64 ? "fp64" : "fp32");
     cost->formula.waves.dram_stream_gbps = (int)on->g->dram_gbps * stream / 100;
 }

@@ -5,9 +5,9 @@
 
 #include "model/model.h"
 
-/* Lanes of a warp with different rows; of gemv bytes of a line that it loads; rows of a thread of
- * tall_skinny. */
-enum { SIMT_ROW_LANES = 16, GEMV_LINE_BYTES = 128, TALL_OWN = 4 };
+/* Lanes of a warp with different rows; of gemv and tall_skinny bytes of a line that it loads, of a load;
+ * registers of a thread's rows of tall_skinny. */
+enum { SIMT_ROW_LANES = 16, GEMV_LINE_BYTES = 128, GEMV_LOAD_BYTES = 16, TALL_OWN = 4 };
 
 struct family_model {
     void (*space)(const struct target *on, tile_visit *visit, void *context); /* NULL: planned tiles alone */
@@ -30,17 +30,10 @@ const struct family_model *family_model(const struct target *on);
 #define FAMILY_FUNCTIONS(name)                                                                               \
     void footprint_##name(const struct target *on, const struct tile *t, struct cost *cost);                 \
     void time_##name(const struct target *on, const struct tile *t, struct cost *cost);
-FAMILY_FUNCTIONS(wgmma_ss)
-FAMILY_FUNCTIONS(mma_warp)
-FAMILY_FUNCTIONS(digits_mma_warp)
-FAMILY_FUNCTIONS(unpacked_wgmma)
-FAMILY_FUNCTIONS(unpacked_mma)
-FAMILY_FUNCTIONS(dmma)
-FAMILY_FUNCTIONS(simt_small_k)
-FAMILY_FUNCTIONS(gemv)
-FAMILY_FUNCTIONS(tall_skinny)
-FAMILY_FUNCTIONS(fp64_mma_tile)
-FAMILY_FUNCTIONS(fp64_tile)
+FAMILY_FUNCTIONS(wgmma_ss) FAMILY_FUNCTIONS(mma_warp) FAMILY_FUNCTIONS(digits_mma_warp)
+FAMILY_FUNCTIONS(unpacked_wgmma) FAMILY_FUNCTIONS(unpacked_mma) FAMILY_FUNCTIONS(dmma)
+FAMILY_FUNCTIONS(simt_small_k) FAMILY_FUNCTIONS(gemv) FAMILY_FUNCTIONS(tall_skinny)
+FAMILY_FUNCTIONS(fp64_mma_tile) FAMILY_FUNCTIONS(fp64_tile)
 const char *binding_mma_warp(const struct target *on, const struct tile *t, const struct shape *shape,
                              const struct cost *cost);
 void footprint_crt_mma_warp(const struct target *on, const struct tile *t, struct cost *cost);

@@ -45,6 +45,7 @@ enum {
     DMMA_SUMS_BESIDE = 3, /* and one more for so many sums */
     /* simt_small_k, gemv, tall_skinny */
     SIMT_OTHER_REGISTERS = 20,  /* ptxas: 128 and 80 with 128 x 64 and 64 x 64 */
+    SIMT_OTHER_REGISTERS_64 = 24, /* and more with sums; ptxas: 82, 108, 146, 142 of 8 to 64 columns */
     GEMV_OTHER_REGISTERS = 22,  /* ptxas: 80 with one column, 128 with four, where that is what there is */
     GEMV_COLUMN_REGISTERS = 10, /* of Q's columns: an address, and what meets two loads */
     TALL_COLUMN_REGISTERS = 12, /* for each of Q's columns */
@@ -361,13 +362,16 @@ int model_simt_operands(const struct target *on, const struct tile *t) {
 }
 
 /* Example: 128x64x16, warps 128x16: 64 sums, 16 + 8 numbers on their way, 8 + 8 operands, 20 = 124. Two
- * stages and, for a long k, a tile of sums. */
+ * stages and, for a long k of FP32, a tile of sums. */
 void footprint_simt_small_k(const struct target *on, const struct tile *t, struct cost *cost) {
-    cost->regs_accumulators = t->wm * t->wn / on->isa->wave_size;
-    cost->regs_fragments = t->bm * t->bk / cost->threads + (int)ht_ceil_div(t->bn * t->bk, cost->threads) +
-                           model_simt_operands(on, t);
-    cost->regs_other = SIMT_OTHER_REGISTERS;
-    cost->smem_bytes = t->stages * t->bk * 4 * (t->bm + 2 + t->bn + 4) + 4 * t->bm * t->bn;
+    const int bytes = number_bytes(on->s->in), words = bytes / 4, parts = t->bm * t->bk / cost->threads;
+    cost->regs_accumulators = words * t->wm * t->wn / on->isa->wave_size;
+    cost->regs_fragments = words * (parts + (int)ht_ceil_div(t->bn * t->bk, cost->threads) +
+                                    model_simt_operands(on, t));
+    cost->regs_other = words > 1 ? SIMT_OTHER_REGISTERS_64 + cost->regs_accumulators * 3 / 4
+                                 : SIMT_OTHER_REGISTERS;
+    cost->smem_bytes = t->stages * t->bk * bytes * (t->bm + 2 + t->bn + 16 / bytes) +
+                       (words > 1 ? 0 : bytes * t->bm * t->bn);
 }
 
 /* Worked examples: 8x1x256: 4 sets of 4 sums, 8 loads of 4, 10 for Q, 22 = 80; 16x4x256: 32 + 32 + 40 + 22 =
@@ -382,10 +386,11 @@ void footprint_gemv(const struct target *on, const struct tile *t, struct cost *
 
 /* Worked example: 128x2x64: 8 + 32 + 24 + 16 = 80. */
 void footprint_tall_skinny(const struct target *on, const struct tile *t, struct cost *cost) {
+    const int bytes = number_bytes(on->s->in);
     cost->regs_accumulators = TALL_OWN * t->bn;
-    cost->regs_fragments = t->bm * t->bk / cost->threads + TALL_COLUMN_REGISTERS * t->bn;
-    cost->regs_other = TALL_OTHER_REGISTERS + (t->bn == 1 ? on->isa->outside_registers : 0);
-    cost->smem_bytes = 4 * GEMV_LANES * (t->bn * t->bm + TALL_OWN);
+    cost->regs_fragments = bytes / 4 * t->bm * t->bk / cost->threads + TALL_COLUMN_REGISTERS * t->bn;
+    cost->regs_other = TALL_OTHER_REGISTERS + (t->bn == 1 ? on->isa->outside_registers : 2 * (bytes - 4));
+    cost->smem_bytes = GEMV_LANES * (bytes * t->bn * t->bm + GEMV_LOAD_BYTES);
 }
 
 /* ---- the limits */

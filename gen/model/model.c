@@ -60,6 +60,11 @@ int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
     return rates[s->slice];
 }
 
+int64_t model_lane_fmas(const struct target *on) {
+    return on->s->in == NUMBER_F64 ? model_fma_per_cycle(on->g, on->s) / (on->isa->fp64_mma ? 2 : 1)
+                                   : on->g->fp32_fma_per_cycle;
+}
+
 bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
     return (scheme_is_unpacked(s) || isa->mma_hooks[s->slice]) && model_fma_per_cycle(g, s) > 0;
 }

@@ -83,6 +83,8 @@ int64_t model_clocks_at_boost(const struct gpu *g, int64_t clocks);
 
 /* FMAs per SM and clock of the matrix unit that the scheme's slices need; 0: the GPU has none. */
 int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s);
+/* Of an SM's lanes, in the type of the scheme's matrices. */
+int64_t model_lane_fmas(const struct target *on);
 /* Whether budget and isa row have that unit; without it every tile is rejected. */
 bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct scheme *s);
 

@@ -586,13 +586,22 @@ static void arguments_have_dgemms_numbers(void **s) {
     ht_dev_free(x);
 }
 
+/* Kernels of vectors and small K have no scheme in their names. */
+static const char *scheme_of_kernel(const char *name) {
+    const struct ht_set_desc *const set = set_of_handle()->fp64;
+    for (int i = 0; i < set->kernels; i++)
+        if (strcmp(set->kernel[i].name, name) == 0)
+            return set->kernel[i].scheme;
+    return "";
+}
+
 static void queries_say_what_runs(void **s) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     size_t bytes = 1;
     (void)s;
     check_code(halftone_dquery(handle, 'N', 'N', 500, 500, 500, 1, &plan), "query");
     assert_true(strcmp(plan.scheme, "native64") == 0 || plan.moduli > 1); /* residues where FP64 units are few */
-    assert_non_null(strstr(plan.kernel, plan.scheme));
+    assert_string_equal(scheme_of_kernel(plan.kernel), plan.scheme);
     assert_true(plan.bound_units == 504 && plan.error_bound == 504 * 0x1p-53 && plan.kernel_ns > 0);
     check_code(halftone_dworkspace_bytes(handle, 'N', 'N', 500, 500, 500, 1, &bytes), "bytes");
     assert_int_equal(bytes, plan.workspace_bytes);

@@ -427,8 +427,7 @@ def test_adding_a_family_is_a_template_and_its_rows(tmp_path):
     for name, old, row in (
             ("runtime/ht_abi.h", "    HT_FAMILY_FALLBACK,", "    HT_FAMILY_FICTION,\n"),
             ("gen/facts/skeleton.c", "    [HT_FAMILY_FALLBACK] =",
-             '    [HT_FAMILY_FICTION] = {STREAMING("fiction"), .in_block_k_splits = GEMV_LANES, OF_WARPS, FOLDS_SIMT,\n'
-             '        .hooks = {"=launch", SUMS, "=real", "stage/operand_view"},\n'
+             '    [HT_FAMILY_FICTION] = {STREAMING("fiction", "fiction"), .in_block_k_splits = GEMV_LANES,\n'
              '        .tiles = {{8, 4, 256, 0, 4, 1, ALWAYS, "fiction"}}},\n'),
             ("gen/model/family.c", "    [HT_FAMILY_FALLBACK] =", "    [HT_FAMILY_FICTION] = {FAMILY(gemv, NULL)},\n"),
             ("gen/emit/emit.c", "    [HT_FAMILY_FALLBACK] =", '    [HT_FAMILY_FICTION] = {PARAMS_UNPACKED, "", holes_unpacked, NULL, NULL},\n')):

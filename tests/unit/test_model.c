@@ -438,6 +438,37 @@ static void worked_tall(void **state) {
     assert_int_equal(c.blocks_per_sm, 3);
 }
 
+/* FP64 by FMAs: two a clock on an SM that has no FP64 matrices, which nothing that issues beside them slows; whole squares are then tiles'. */
+static void worked_fp64_fma(void **state) {
+    (void)state;
+    const struct gpu t4 = budget("t4"), h200 = budget("h200"), rtx4090 = budget("rtx4090");
+    const struct tile few = {128, 16, 8, 32, 16, 16, 2, 1}, tall = {64, 4, 64, 8, 4, 16, 1, 1}, four = {16, 4, 128, 2, 4, 16, 1, 1},
+                      large = {64, 64, 16, 32, 32, 16, 2, 1};
+    const struct shape points = {1000000, 4, 16}, skinny = {65536, 16, 256};
+    struct cost c, other;
+    model_cost(MODEL_HALFTONE, of(&t4, HT_FAMILY_FP64_SMALL_K, "native64"), &few, &skinny, &c);
+    assert_true(c.fits);
+    assert_int_equal(c.regs_per_thread, 32 + 38 + 24 + 24);
+    assert_int_equal(c.smem_bytes, 2 * 8 * 8 * (130 + 18));
+    assert_int_equal(c.formula.waves.step_busy_x256, (128 * 16 * 8 / 2 + fitted.fp64_tile.step_cycles) * 256);
+    assert_string_equal(c.binding, "fp64");
+    assert_true(c.predicted_ns * 2 * 40 * 94 / 100 >= skinny.m * skinny.n * skinny.k); /* no faster than 40 SMs' FMAs at 0.94 GHz */
+    model_cost(MODEL_HALFTONE, of(&h200, HT_FAMILY_FP64_TALL, "native64"), &tall, &points, &c);
+    assert_int_equal(c.regs_per_thread, 16 + 32 + 48 + 16 + 8);
+    assert_int_equal(c.smem_bytes, 8 * (8 * 4 * 64 + 16));
+    assert_true(c.walk.no_split_k && c.walk.step_k == 16 && c.walk.element_bytes == 8);
+    assert_true(c.predicted_ns >= 20 * points.m * 8 / h200.dram_gbps);
+    const struct gpu *const poor[] = {&t4, &rtx4090};
+    for (int i = 0; i < 2; i++) {
+        model_cost(MODEL_HALFTONE, of(poor[i], HT_FAMILY_FP64_GEMV, "native64"), &four, &cube, &c);
+        model_cost(MODEL_HALFTONE, of(poor[i], HT_FAMILY_FP64_TILE, "native64"), &large, &cube, &other);
+        assert_true(other.fits && other.predicted_ns < c.predicted_ns);
+    }
+    /* of a line of 16 k the classes' sums are half as many additions more */
+    model_cost(MODEL_HALFTONE, of(&t4, HT_FAMILY_FP64_TALL, "native64"), &tall, &points, &c);
+    assert_true(c.formula.stream.step_busy_x256 >= 64 * 4 * (16 + 8) / 2 * 256);
+}
+
 /* On gfx90a the matrix unit multiplies FP32: 45.3 TFLOPS on 104 CUs at 1.7 GHz are 128 FMAs a clock. */
 static void worked_direct_fp32_mma(void **state) {
     (void)state;
@@ -903,7 +934,7 @@ int main(void) {
         cmocka_unit_test(worked_direct_fp32_mma),
         cmocka_unit_test(worked_fma),
         cmocka_unit_test(worked_dmma),
-        cmocka_unit_test(worked_tall),
+        cmocka_unit_test(worked_tall), cmocka_unit_test(worked_fp64_fma),
         cmocka_unit_test(worked_wgmma),
         cmocka_unit_test(worked_egemm),
         cmocka_unit_test(worked_legemm),

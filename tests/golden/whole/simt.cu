@@ -221,6 +221,21 @@ template <class Args>
 static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads,
                                int smem_bytes, void *stream, const Args &args);
 
+// stage/real_f32: elements that unpacked kernels multiply without a split: FP32.
+typedef float ht_real;
+typedef ht_gemm_args ht_product_args; // of launchers
+HT_DEVICE ht_real ht_add(ht_real x, ht_real y);
+HT_DEVICE ht_real ht_mul(ht_real x, ht_real y);
+HT_DEVICE ht_real ht_fma(ht_real x, ht_real y, ht_real z);
+HT_DEVICE ht_real ht_load(const ht_real *p);
+HT_DEVICE void ht_store(ht_real *p, ht_real v);
+HT_DEVICE ht_real ht_smem_load(unsigned s);
+HT_DEVICE void ht_smem_store(unsigned s, ht_real v);
+HT_DEVICE void ht_unpack(ht_real *v, uint4 x);
+HT_DEVICE uint4 ht_pack(const ht_real *v);
+HT_DEVICE ht_real ht_no_product(ht_real);
+HT_DEVICE bool ht_scales(ht_real);
+
 // Where fixed point has no place for NaN and Inf, a row that has one carries this exponent: its results become NaN. It is
 // far above what two others can add up to, and the sum of two of it is still an int.
 constexpr int HT_NAN_ROW = 1 << 20;
@@ -229,6 +244,7 @@ constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
 // accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
+HT_DEVICE void ht_lane_trade(bool upper, ht_acc *v, ht_acc *w, int lanes);
 
 // check/certificate: which results are as accurate as the scheme promises, told from themselves: |C_ij| bounds (|A||B|)_ij from below, so what
 // splitting has lost (pack/row_sums) is harmless wherever a result, scaled, is large beside it. The notes on error bounds, section 15, have
@@ -236,11 +252,6 @@ typedef float ht_sum; // element of a part
 constexpr float HT_FLOAT_MOST = 3.402823466e38f;
 constexpr unsigned HT_NAN_BITS = 0x7fc00000u;
 constexpr int HT_FAILED_WORDS = 128; // of 64 x 64 results: column c has words 2 c and 2 c + 1, of 32 rows each
-
-// stage/real_f32: elements that unpacked kernels multiply without a split: FP32.
-typedef float ht_real;
-typedef ht_gemm_args ht_product_args; // of launchers
-HT_DEVICE ht_real ht_load(const ht_real *p);
 
 // One operand: element (row, k) is src[row * row_step + k * k_step].
 struct ht_operand_view {
@@ -290,39 +301,41 @@ struct ht_output_view {
     bool whole;
 };
 HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split);
-template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_lane_exchange(float *v);
-template <int COUNT, int LANES> HT_DEVICE void ht_lane_transpose(float *v);
+template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_lane_exchange(ht_acc *v);
+template <int COUNT, int LANES> HT_DEVICE void ht_lane_transpose(ht_acc *v);
 
 // ---- the kernel
 
-// ---- geometry: few k, or a few dozen rows or columns; FFMA from shared memory. Where k is short C's stores are all
+// ---- geometry: few k, or a few dozen rows or columns; FMAs from shared memory. Where k is short C's stores are all
 // there is to wait for: a warp stores 64 bytes of two columns at once, and several blocks of an SM load while others store. A block
 // computes BM x BN of the product of P (rows x k) and Q (k x columns), in steps of BK; a warp WM x WN of it:
 //
-//   device memory -> registers, one step ahead -> shared memory, [k][row] in one of two stages -> FFMA
+//   device memory -> registers, one step ahead -> shared memory, [k][row] in one of two stages -> FMAs
 //
 // A lane has every ROW_LANES-th row of its warp and NI contiguous columns. What shared memory returns, four bytes to a lane and
-// clock however many lanes ask for the same, is what MI * NI FFMA wait for: MI + NI numbers. Chains of chain_k are
-// added up; the sums wait in shared memory, because beside the chains there are no registers for them. Only a long k needs that.
+// clock however many lanes ask for the same, is what MI * NI FMAs wait for: MI + NI numbers. Chains of chain_k are
+// added up; the sums wait in shared memory, because beside the chains there are no registers for them. Only a long k of FP32 needs that.
 constexpr int WARPS_M = BM / WM, WARPS_N = BN / WN, WARPS = WARPS_M * WARPS_N, THREADS = WARPS * WAVE;
+constexpr int VEC = 16 / ELEMENT_BYTES, SECTOR = 32 / ELEMENT_BYTES; // numbers that are read or stored at once, of a sector of memory
+constexpr bool ONE_CHAIN = ELEMENT_BYTES == 8; // of all k, as FP64 tiles have it
 constexpr int ROW_LANES = 16, MI = WM / ROW_LANES, NI = WN / (WAVE / ROW_LANES); // rows and columns of a lane
 constexpr int P_PARTS = BM * BK / THREADS, Q_PARTS = (BN * BK + THREADS - 1) / THREADS; // numbers that a thread loads for a step
 // SMALL_CHAIN_K in a small C of short k, where cuBLAS adds up no more in a row (n = 64, 257; at 1024 it does); memory decides there.
 constexpr int CHAIN_K = 32, SMALL_CHAIN_K = 4, SMALL_C = 1 << 19;
-// Numbers from k to k: 16 lanes along k meet 16 banks, 16 more their neighbours; Q is read by fours.
-constexpr int P_PITCH = BM + 2, Q_PITCH = BN + 4;
-constexpr int P_BYTES = BK * P_PITCH * 4, STAGE_BYTES = P_BYTES + BK * Q_PITCH * 4;
-constexpr int SHORT_BYTES = STAGES * STAGE_BYTES, SMEM_BYTES = SHORT_BYTES + 4 * BM * BN;
+// Numbers from k to k: 16 lanes along k meet 16 banks (of FP64 8 lanes 8 pairs), as many more their neighbours; Q is read by 16 bytes.
+constexpr int P_PITCH = BM + 2, Q_PITCH = BN + VEC;
+constexpr int P_BYTES = BK * P_PITCH * ELEMENT_BYTES, STAGE_BYTES = P_BYTES + BK * Q_PITCH * ELEMENT_BYTES;
+constexpr int SHORT_BYTES = STAGES * STAGE_BYTES, SMEM_BYTES = SHORT_BYTES + (ONE_CHAIN ? 0 : ELEMENT_BYTES * BM * BN);
 static_assert(BM * BK % THREADS == 0 && STAGES == 2 && P_BYTES % 16 == 0, "stages are whole");
-static_assert(NI % 4 == 0, "columns of a lane are read by fours");
+static_assert(NI % VEC == 0, "columns of a lane are read by 16 bytes");
 static_assert(THREADS >= BM, "threads take whole lines of rows");
 static_assert(MI % 2 == 0, "rows of a lane are stored in twos");
 
 // One operand's way into shared memory, for one thread: the same place of every THREADS / width-th line. What follows from the
 // thread and the launch alone is worked out where it is needed: registers are short.
 struct source {
-    const float *at;  // first number of the step that is loaded next
-    int there;        // parts that exist, from the first on
+    const ht_real *at; // first number of the step that is loaded next
+    int there;         // parts that exist, from the first on
 };
 
 // The thread's place in its line, that line, and how far it is to its next one: widths are powers of two, never divided by.
@@ -357,12 +370,12 @@ template <int ROWS> HT_DEVICE source open_source(const ht_operand_view &s, int r
 }
 
 // Loads this thread's numbers of a step and moves on to the next one, of which `left` k are there. Beyond the matrix are zeros.
-template <int ROWS, int PARTS> HT_DEVICE void load_parts(float *part, source *from, const ht_operand_view &s, int row0, int left)
+template <int ROWS, int PARTS> HT_DEVICE void load_parts(ht_real *part, source *from, const ht_operand_view &s, int row0, int left)
 {
     const long long stride = ht_opaque(line_of<ROWS>(s).lines * (s.k_major ? s.row_step : s.k_step));
-    const float *at = from->at;
+    const ht_real *at = from->at;
     for (int i = 0; i < PARTS; i++) {
-        part[i] = i < from->there ? ht_ldg4(at) : 0.0f;
+        part[i] = i < from->there ? ht_load(at) : 0;
         at += stride;
     }
     from->at += BK * s.k_step;
@@ -370,14 +383,14 @@ template <int ROWS, int PARTS> HT_DEVICE void load_parts(float *part, source *fr
         from->there = parts_there<ROWS>(s, row0, left);
 }
 
-template <int ROWS, int PARTS, int PITCH> HT_DEVICE void store_parts(unsigned stage, const float *part, const ht_operand_view &s)
+template <int ROWS, int PARTS, int PITCH> HT_DEVICE void store_parts(unsigned stage, const ht_real *part, const ht_operand_view &s)
 {
     const ht_line own = line_of<ROWS>(s);
-    const unsigned to = stage + (unsigned)(s.k_major ? own.across * PITCH + own.line : own.line * PITCH + own.across) * 4;
+    const unsigned to = stage + (unsigned)(s.k_major ? own.across * PITCH + own.line : own.line * PITCH + own.across) * ELEMENT_BYTES;
     const int step = s.k_major ? THREADS / BK : THREADS / ROWS * PITCH;
     for (int i = 0; i < PARTS; i++) {
         if (ROWS * BK % THREADS == 0 || (int)threadIdx.x + i * THREADS < ROWS * BK)
-            ht_sts4(to + (unsigned)(i * step) * 4, part[i]);
+            ht_smem_store(to + (unsigned)(i * step) * ELEMENT_BYTES, part[i]);
     }
 }
 
@@ -398,113 +411,89 @@ HT_DEVICE void multiply_stage(ht_acc (*sum)[NI], unsigned p, unsigned q, int dep
 #pragma unroll 1
     for (int k = 0; k < depth; k += 2) { // beyond k there are zeros
         {
-            float x[MI], y[NI];
-            x[0] = ht_lds4(p + (unsigned)(0 * P_PITCH + 0 * ROW_LANES) * 4);
-            x[1] = ht_lds4(p + (unsigned)(0 * P_PITCH + 1 * ROW_LANES) * 4);
-            x[2] = ht_lds4(p + (unsigned)(0 * P_PITCH + 2 * ROW_LANES) * 4);
-            x[3] = ht_lds4(p + (unsigned)(0 * P_PITCH + 3 * ROW_LANES) * 4);
-            {
-                const uint4 four = ht_lds16(q + (unsigned)(0 * Q_PITCH + 0 * 4) * 4);
-                y[0] = ht_as_float(four.x);
-                y[1] = ht_as_float(four.y);
-                y[2] = ht_as_float(four.z);
-                y[3] = ht_as_float(four.w);
-            }
-            {
-                const uint4 four = ht_lds16(q + (unsigned)(0 * Q_PITCH + 1 * 4) * 4);
-                y[4] = ht_as_float(four.x);
-                y[5] = ht_as_float(four.y);
-                y[6] = ht_as_float(four.z);
-                y[7] = ht_as_float(four.w);
-            }
-            sum[0][0] = __fmaf_rn(x[0], y[0], sum[0][0]);
-            sum[0][1] = __fmaf_rn(x[0], y[1], sum[0][1]);
-            sum[0][2] = __fmaf_rn(x[0], y[2], sum[0][2]);
-            sum[0][3] = __fmaf_rn(x[0], y[3], sum[0][3]);
-            sum[0][4] = __fmaf_rn(x[0], y[4], sum[0][4]);
-            sum[0][5] = __fmaf_rn(x[0], y[5], sum[0][5]);
-            sum[0][6] = __fmaf_rn(x[0], y[6], sum[0][6]);
-            sum[0][7] = __fmaf_rn(x[0], y[7], sum[0][7]);
-            sum[1][0] = __fmaf_rn(x[1], y[0], sum[1][0]);
-            sum[1][1] = __fmaf_rn(x[1], y[1], sum[1][1]);
-            sum[1][2] = __fmaf_rn(x[1], y[2], sum[1][2]);
-            sum[1][3] = __fmaf_rn(x[1], y[3], sum[1][3]);
-            sum[1][4] = __fmaf_rn(x[1], y[4], sum[1][4]);
-            sum[1][5] = __fmaf_rn(x[1], y[5], sum[1][5]);
-            sum[1][6] = __fmaf_rn(x[1], y[6], sum[1][6]);
-            sum[1][7] = __fmaf_rn(x[1], y[7], sum[1][7]);
-            sum[2][0] = __fmaf_rn(x[2], y[0], sum[2][0]);
-            sum[2][1] = __fmaf_rn(x[2], y[1], sum[2][1]);
-            sum[2][2] = __fmaf_rn(x[2], y[2], sum[2][2]);
-            sum[2][3] = __fmaf_rn(x[2], y[3], sum[2][3]);
-            sum[2][4] = __fmaf_rn(x[2], y[4], sum[2][4]);
-            sum[2][5] = __fmaf_rn(x[2], y[5], sum[2][5]);
-            sum[2][6] = __fmaf_rn(x[2], y[6], sum[2][6]);
-            sum[2][7] = __fmaf_rn(x[2], y[7], sum[2][7]);
-            sum[3][0] = __fmaf_rn(x[3], y[0], sum[3][0]);
-            sum[3][1] = __fmaf_rn(x[3], y[1], sum[3][1]);
-            sum[3][2] = __fmaf_rn(x[3], y[2], sum[3][2]);
-            sum[3][3] = __fmaf_rn(x[3], y[3], sum[3][3]);
-            sum[3][4] = __fmaf_rn(x[3], y[4], sum[3][4]);
-            sum[3][5] = __fmaf_rn(x[3], y[5], sum[3][5]);
-            sum[3][6] = __fmaf_rn(x[3], y[6], sum[3][6]);
-            sum[3][7] = __fmaf_rn(x[3], y[7], sum[3][7]);
+            ht_real x[MI], y[NI];
+            x[0] = ht_smem_load(p + (unsigned)(0 * P_PITCH + 0 * ROW_LANES) * ELEMENT_BYTES);
+            x[1] = ht_smem_load(p + (unsigned)(0 * P_PITCH + 1 * ROW_LANES) * ELEMENT_BYTES);
+            x[2] = ht_smem_load(p + (unsigned)(0 * P_PITCH + 2 * ROW_LANES) * ELEMENT_BYTES);
+            x[3] = ht_smem_load(p + (unsigned)(0 * P_PITCH + 3 * ROW_LANES) * ELEMENT_BYTES);
+            ht_unpack(y + VEC * 0, ht_lds16(q + (unsigned)(0 * Q_PITCH + 0 * VEC) * ELEMENT_BYTES));
+            ht_unpack(y + VEC * 1, ht_lds16(q + (unsigned)(0 * Q_PITCH + 1 * VEC) * ELEMENT_BYTES));
+            sum[0][0] = ht_fma(x[0], y[0], sum[0][0]);
+            sum[0][1] = ht_fma(x[0], y[1], sum[0][1]);
+            sum[0][2] = ht_fma(x[0], y[2], sum[0][2]);
+            sum[0][3] = ht_fma(x[0], y[3], sum[0][3]);
+            sum[0][4] = ht_fma(x[0], y[4], sum[0][4]);
+            sum[0][5] = ht_fma(x[0], y[5], sum[0][5]);
+            sum[0][6] = ht_fma(x[0], y[6], sum[0][6]);
+            sum[0][7] = ht_fma(x[0], y[7], sum[0][7]);
+            sum[1][0] = ht_fma(x[1], y[0], sum[1][0]);
+            sum[1][1] = ht_fma(x[1], y[1], sum[1][1]);
+            sum[1][2] = ht_fma(x[1], y[2], sum[1][2]);
+            sum[1][3] = ht_fma(x[1], y[3], sum[1][3]);
+            sum[1][4] = ht_fma(x[1], y[4], sum[1][4]);
+            sum[1][5] = ht_fma(x[1], y[5], sum[1][5]);
+            sum[1][6] = ht_fma(x[1], y[6], sum[1][6]);
+            sum[1][7] = ht_fma(x[1], y[7], sum[1][7]);
+            sum[2][0] = ht_fma(x[2], y[0], sum[2][0]);
+            sum[2][1] = ht_fma(x[2], y[1], sum[2][1]);
+            sum[2][2] = ht_fma(x[2], y[2], sum[2][2]);
+            sum[2][3] = ht_fma(x[2], y[3], sum[2][3]);
+            sum[2][4] = ht_fma(x[2], y[4], sum[2][4]);
+            sum[2][5] = ht_fma(x[2], y[5], sum[2][5]);
+            sum[2][6] = ht_fma(x[2], y[6], sum[2][6]);
+            sum[2][7] = ht_fma(x[2], y[7], sum[2][7]);
+            sum[3][0] = ht_fma(x[3], y[0], sum[3][0]);
+            sum[3][1] = ht_fma(x[3], y[1], sum[3][1]);
+            sum[3][2] = ht_fma(x[3], y[2], sum[3][2]);
+            sum[3][3] = ht_fma(x[3], y[3], sum[3][3]);
+            sum[3][4] = ht_fma(x[3], y[4], sum[3][4]);
+            sum[3][5] = ht_fma(x[3], y[5], sum[3][5]);
+            sum[3][6] = ht_fma(x[3], y[6], sum[3][6]);
+            sum[3][7] = ht_fma(x[3], y[7], sum[3][7]);
         }
         {
-            float x[MI], y[NI];
-            x[0] = ht_lds4(p + (unsigned)(1 * P_PITCH + 0 * ROW_LANES) * 4);
-            x[1] = ht_lds4(p + (unsigned)(1 * P_PITCH + 1 * ROW_LANES) * 4);
-            x[2] = ht_lds4(p + (unsigned)(1 * P_PITCH + 2 * ROW_LANES) * 4);
-            x[3] = ht_lds4(p + (unsigned)(1 * P_PITCH + 3 * ROW_LANES) * 4);
-            {
-                const uint4 four = ht_lds16(q + (unsigned)(1 * Q_PITCH + 0 * 4) * 4);
-                y[0] = ht_as_float(four.x);
-                y[1] = ht_as_float(four.y);
-                y[2] = ht_as_float(four.z);
-                y[3] = ht_as_float(four.w);
-            }
-            {
-                const uint4 four = ht_lds16(q + (unsigned)(1 * Q_PITCH + 1 * 4) * 4);
-                y[4] = ht_as_float(four.x);
-                y[5] = ht_as_float(four.y);
-                y[6] = ht_as_float(four.z);
-                y[7] = ht_as_float(four.w);
-            }
-            sum[0][0] = __fmaf_rn(x[0], y[0], sum[0][0]);
-            sum[0][1] = __fmaf_rn(x[0], y[1], sum[0][1]);
-            sum[0][2] = __fmaf_rn(x[0], y[2], sum[0][2]);
-            sum[0][3] = __fmaf_rn(x[0], y[3], sum[0][3]);
-            sum[0][4] = __fmaf_rn(x[0], y[4], sum[0][4]);
-            sum[0][5] = __fmaf_rn(x[0], y[5], sum[0][5]);
-            sum[0][6] = __fmaf_rn(x[0], y[6], sum[0][6]);
-            sum[0][7] = __fmaf_rn(x[0], y[7], sum[0][7]);
-            sum[1][0] = __fmaf_rn(x[1], y[0], sum[1][0]);
-            sum[1][1] = __fmaf_rn(x[1], y[1], sum[1][1]);
-            sum[1][2] = __fmaf_rn(x[1], y[2], sum[1][2]);
-            sum[1][3] = __fmaf_rn(x[1], y[3], sum[1][3]);
-            sum[1][4] = __fmaf_rn(x[1], y[4], sum[1][4]);
-            sum[1][5] = __fmaf_rn(x[1], y[5], sum[1][5]);
-            sum[1][6] = __fmaf_rn(x[1], y[6], sum[1][6]);
-            sum[1][7] = __fmaf_rn(x[1], y[7], sum[1][7]);
-            sum[2][0] = __fmaf_rn(x[2], y[0], sum[2][0]);
-            sum[2][1] = __fmaf_rn(x[2], y[1], sum[2][1]);
-            sum[2][2] = __fmaf_rn(x[2], y[2], sum[2][2]);
-            sum[2][3] = __fmaf_rn(x[2], y[3], sum[2][3]);
-            sum[2][4] = __fmaf_rn(x[2], y[4], sum[2][4]);
-            sum[2][5] = __fmaf_rn(x[2], y[5], sum[2][5]);
-            sum[2][6] = __fmaf_rn(x[2], y[6], sum[2][6]);
-            sum[2][7] = __fmaf_rn(x[2], y[7], sum[2][7]);
-            sum[3][0] = __fmaf_rn(x[3], y[0], sum[3][0]);
-            sum[3][1] = __fmaf_rn(x[3], y[1], sum[3][1]);
-            sum[3][2] = __fmaf_rn(x[3], y[2], sum[3][2]);
-            sum[3][3] = __fmaf_rn(x[3], y[3], sum[3][3]);
-            sum[3][4] = __fmaf_rn(x[3], y[4], sum[3][4]);
-            sum[3][5] = __fmaf_rn(x[3], y[5], sum[3][5]);
-            sum[3][6] = __fmaf_rn(x[3], y[6], sum[3][6]);
-            sum[3][7] = __fmaf_rn(x[3], y[7], sum[3][7]);
+            ht_real x[MI], y[NI];
+            x[0] = ht_smem_load(p + (unsigned)(1 * P_PITCH + 0 * ROW_LANES) * ELEMENT_BYTES);
+            x[1] = ht_smem_load(p + (unsigned)(1 * P_PITCH + 1 * ROW_LANES) * ELEMENT_BYTES);
+            x[2] = ht_smem_load(p + (unsigned)(1 * P_PITCH + 2 * ROW_LANES) * ELEMENT_BYTES);
+            x[3] = ht_smem_load(p + (unsigned)(1 * P_PITCH + 3 * ROW_LANES) * ELEMENT_BYTES);
+            ht_unpack(y + VEC * 0, ht_lds16(q + (unsigned)(1 * Q_PITCH + 0 * VEC) * ELEMENT_BYTES));
+            ht_unpack(y + VEC * 1, ht_lds16(q + (unsigned)(1 * Q_PITCH + 1 * VEC) * ELEMENT_BYTES));
+            sum[0][0] = ht_fma(x[0], y[0], sum[0][0]);
+            sum[0][1] = ht_fma(x[0], y[1], sum[0][1]);
+            sum[0][2] = ht_fma(x[0], y[2], sum[0][2]);
+            sum[0][3] = ht_fma(x[0], y[3], sum[0][3]);
+            sum[0][4] = ht_fma(x[0], y[4], sum[0][4]);
+            sum[0][5] = ht_fma(x[0], y[5], sum[0][5]);
+            sum[0][6] = ht_fma(x[0], y[6], sum[0][6]);
+            sum[0][7] = ht_fma(x[0], y[7], sum[0][7]);
+            sum[1][0] = ht_fma(x[1], y[0], sum[1][0]);
+            sum[1][1] = ht_fma(x[1], y[1], sum[1][1]);
+            sum[1][2] = ht_fma(x[1], y[2], sum[1][2]);
+            sum[1][3] = ht_fma(x[1], y[3], sum[1][3]);
+            sum[1][4] = ht_fma(x[1], y[4], sum[1][4]);
+            sum[1][5] = ht_fma(x[1], y[5], sum[1][5]);
+            sum[1][6] = ht_fma(x[1], y[6], sum[1][6]);
+            sum[1][7] = ht_fma(x[1], y[7], sum[1][7]);
+            sum[2][0] = ht_fma(x[2], y[0], sum[2][0]);
+            sum[2][1] = ht_fma(x[2], y[1], sum[2][1]);
+            sum[2][2] = ht_fma(x[2], y[2], sum[2][2]);
+            sum[2][3] = ht_fma(x[2], y[3], sum[2][3]);
+            sum[2][4] = ht_fma(x[2], y[4], sum[2][4]);
+            sum[2][5] = ht_fma(x[2], y[5], sum[2][5]);
+            sum[2][6] = ht_fma(x[2], y[6], sum[2][6]);
+            sum[2][7] = ht_fma(x[2], y[7], sum[2][7]);
+            sum[3][0] = ht_fma(x[3], y[0], sum[3][0]);
+            sum[3][1] = ht_fma(x[3], y[1], sum[3][1]);
+            sum[3][2] = ht_fma(x[3], y[2], sum[3][2]);
+            sum[3][3] = ht_fma(x[3], y[3], sum[3][3]);
+            sum[3][4] = ht_fma(x[3], y[4], sum[3][4]);
+            sum[3][5] = ht_fma(x[3], y[5], sum[3][5]);
+            sum[3][6] = ht_fma(x[3], y[6], sum[3][6]);
+            sum[3][7] = ht_fma(x[3], y[7], sum[3][7]);
         }
-        p += 2 * P_PITCH * 4;
-        q += 2 * Q_PITCH * 4;
+        p += 2 * P_PITCH * ELEMENT_BYTES;
+        q += 2 * Q_PITCH * ELEMENT_BYTES;
     }
 }
 
@@ -512,230 +501,230 @@ HT_DEVICE void multiply_stage(ht_acc (*sum)[NI], unsigned p, unsigned q, int dep
 HT_DEVICE void add_chains(ht_acc (*chain)[NI], unsigned rest, bool first, bool keep)
 {
     if (!first) {
-        chain[0][0] = __fadd_rn(ht_lds4(rest + (unsigned)((0) * THREADS) * 4), chain[0][0]);
-        chain[0][1] = __fadd_rn(ht_lds4(rest + (unsigned)((1) * THREADS) * 4), chain[0][1]);
-        chain[0][2] = __fadd_rn(ht_lds4(rest + (unsigned)((2) * THREADS) * 4), chain[0][2]);
-        chain[0][3] = __fadd_rn(ht_lds4(rest + (unsigned)((3) * THREADS) * 4), chain[0][3]);
-        chain[0][4] = __fadd_rn(ht_lds4(rest + (unsigned)((4) * THREADS) * 4), chain[0][4]);
-        chain[0][5] = __fadd_rn(ht_lds4(rest + (unsigned)((5) * THREADS) * 4), chain[0][5]);
-        chain[0][6] = __fadd_rn(ht_lds4(rest + (unsigned)((6) * THREADS) * 4), chain[0][6]);
-        chain[0][7] = __fadd_rn(ht_lds4(rest + (unsigned)((7) * THREADS) * 4), chain[0][7]);
-        chain[1][0] = __fadd_rn(ht_lds4(rest + (unsigned)((8) * THREADS) * 4), chain[1][0]);
-        chain[1][1] = __fadd_rn(ht_lds4(rest + (unsigned)((9) * THREADS) * 4), chain[1][1]);
-        chain[1][2] = __fadd_rn(ht_lds4(rest + (unsigned)((10) * THREADS) * 4), chain[1][2]);
-        chain[1][3] = __fadd_rn(ht_lds4(rest + (unsigned)((11) * THREADS) * 4), chain[1][3]);
-        chain[1][4] = __fadd_rn(ht_lds4(rest + (unsigned)((12) * THREADS) * 4), chain[1][4]);
-        chain[1][5] = __fadd_rn(ht_lds4(rest + (unsigned)((13) * THREADS) * 4), chain[1][5]);
-        chain[1][6] = __fadd_rn(ht_lds4(rest + (unsigned)((14) * THREADS) * 4), chain[1][6]);
-        chain[1][7] = __fadd_rn(ht_lds4(rest + (unsigned)((15) * THREADS) * 4), chain[1][7]);
-        chain[2][0] = __fadd_rn(ht_lds4(rest + (unsigned)((16) * THREADS) * 4), chain[2][0]);
-        chain[2][1] = __fadd_rn(ht_lds4(rest + (unsigned)((17) * THREADS) * 4), chain[2][1]);
-        chain[2][2] = __fadd_rn(ht_lds4(rest + (unsigned)((18) * THREADS) * 4), chain[2][2]);
-        chain[2][3] = __fadd_rn(ht_lds4(rest + (unsigned)((19) * THREADS) * 4), chain[2][3]);
-        chain[2][4] = __fadd_rn(ht_lds4(rest + (unsigned)((20) * THREADS) * 4), chain[2][4]);
-        chain[2][5] = __fadd_rn(ht_lds4(rest + (unsigned)((21) * THREADS) * 4), chain[2][5]);
-        chain[2][6] = __fadd_rn(ht_lds4(rest + (unsigned)((22) * THREADS) * 4), chain[2][6]);
-        chain[2][7] = __fadd_rn(ht_lds4(rest + (unsigned)((23) * THREADS) * 4), chain[2][7]);
-        chain[3][0] = __fadd_rn(ht_lds4(rest + (unsigned)((24) * THREADS) * 4), chain[3][0]);
-        chain[3][1] = __fadd_rn(ht_lds4(rest + (unsigned)((25) * THREADS) * 4), chain[3][1]);
-        chain[3][2] = __fadd_rn(ht_lds4(rest + (unsigned)((26) * THREADS) * 4), chain[3][2]);
-        chain[3][3] = __fadd_rn(ht_lds4(rest + (unsigned)((27) * THREADS) * 4), chain[3][3]);
-        chain[3][4] = __fadd_rn(ht_lds4(rest + (unsigned)((28) * THREADS) * 4), chain[3][4]);
-        chain[3][5] = __fadd_rn(ht_lds4(rest + (unsigned)((29) * THREADS) * 4), chain[3][5]);
-        chain[3][6] = __fadd_rn(ht_lds4(rest + (unsigned)((30) * THREADS) * 4), chain[3][6]);
-        chain[3][7] = __fadd_rn(ht_lds4(rest + (unsigned)((31) * THREADS) * 4), chain[3][7]);
+        chain[0][0] = ht_add(ht_smem_load(rest + (unsigned)((0) * THREADS) * ELEMENT_BYTES), chain[0][0]);
+        chain[0][1] = ht_add(ht_smem_load(rest + (unsigned)((1) * THREADS) * ELEMENT_BYTES), chain[0][1]);
+        chain[0][2] = ht_add(ht_smem_load(rest + (unsigned)((2) * THREADS) * ELEMENT_BYTES), chain[0][2]);
+        chain[0][3] = ht_add(ht_smem_load(rest + (unsigned)((3) * THREADS) * ELEMENT_BYTES), chain[0][3]);
+        chain[0][4] = ht_add(ht_smem_load(rest + (unsigned)((4) * THREADS) * ELEMENT_BYTES), chain[0][4]);
+        chain[0][5] = ht_add(ht_smem_load(rest + (unsigned)((5) * THREADS) * ELEMENT_BYTES), chain[0][5]);
+        chain[0][6] = ht_add(ht_smem_load(rest + (unsigned)((6) * THREADS) * ELEMENT_BYTES), chain[0][6]);
+        chain[0][7] = ht_add(ht_smem_load(rest + (unsigned)((7) * THREADS) * ELEMENT_BYTES), chain[0][7]);
+        chain[1][0] = ht_add(ht_smem_load(rest + (unsigned)((8) * THREADS) * ELEMENT_BYTES), chain[1][0]);
+        chain[1][1] = ht_add(ht_smem_load(rest + (unsigned)((9) * THREADS) * ELEMENT_BYTES), chain[1][1]);
+        chain[1][2] = ht_add(ht_smem_load(rest + (unsigned)((10) * THREADS) * ELEMENT_BYTES), chain[1][2]);
+        chain[1][3] = ht_add(ht_smem_load(rest + (unsigned)((11) * THREADS) * ELEMENT_BYTES), chain[1][3]);
+        chain[1][4] = ht_add(ht_smem_load(rest + (unsigned)((12) * THREADS) * ELEMENT_BYTES), chain[1][4]);
+        chain[1][5] = ht_add(ht_smem_load(rest + (unsigned)((13) * THREADS) * ELEMENT_BYTES), chain[1][5]);
+        chain[1][6] = ht_add(ht_smem_load(rest + (unsigned)((14) * THREADS) * ELEMENT_BYTES), chain[1][6]);
+        chain[1][7] = ht_add(ht_smem_load(rest + (unsigned)((15) * THREADS) * ELEMENT_BYTES), chain[1][7]);
+        chain[2][0] = ht_add(ht_smem_load(rest + (unsigned)((16) * THREADS) * ELEMENT_BYTES), chain[2][0]);
+        chain[2][1] = ht_add(ht_smem_load(rest + (unsigned)((17) * THREADS) * ELEMENT_BYTES), chain[2][1]);
+        chain[2][2] = ht_add(ht_smem_load(rest + (unsigned)((18) * THREADS) * ELEMENT_BYTES), chain[2][2]);
+        chain[2][3] = ht_add(ht_smem_load(rest + (unsigned)((19) * THREADS) * ELEMENT_BYTES), chain[2][3]);
+        chain[2][4] = ht_add(ht_smem_load(rest + (unsigned)((20) * THREADS) * ELEMENT_BYTES), chain[2][4]);
+        chain[2][5] = ht_add(ht_smem_load(rest + (unsigned)((21) * THREADS) * ELEMENT_BYTES), chain[2][5]);
+        chain[2][6] = ht_add(ht_smem_load(rest + (unsigned)((22) * THREADS) * ELEMENT_BYTES), chain[2][6]);
+        chain[2][7] = ht_add(ht_smem_load(rest + (unsigned)((23) * THREADS) * ELEMENT_BYTES), chain[2][7]);
+        chain[3][0] = ht_add(ht_smem_load(rest + (unsigned)((24) * THREADS) * ELEMENT_BYTES), chain[3][0]);
+        chain[3][1] = ht_add(ht_smem_load(rest + (unsigned)((25) * THREADS) * ELEMENT_BYTES), chain[3][1]);
+        chain[3][2] = ht_add(ht_smem_load(rest + (unsigned)((26) * THREADS) * ELEMENT_BYTES), chain[3][2]);
+        chain[3][3] = ht_add(ht_smem_load(rest + (unsigned)((27) * THREADS) * ELEMENT_BYTES), chain[3][3]);
+        chain[3][4] = ht_add(ht_smem_load(rest + (unsigned)((28) * THREADS) * ELEMENT_BYTES), chain[3][4]);
+        chain[3][5] = ht_add(ht_smem_load(rest + (unsigned)((29) * THREADS) * ELEMENT_BYTES), chain[3][5]);
+        chain[3][6] = ht_add(ht_smem_load(rest + (unsigned)((30) * THREADS) * ELEMENT_BYTES), chain[3][6]);
+        chain[3][7] = ht_add(ht_smem_load(rest + (unsigned)((31) * THREADS) * ELEMENT_BYTES), chain[3][7]);
     }
     {
-        const float v = __fadd_rn(0.0f, chain[0][0]);
+        const ht_acc v = ht_add(0, chain[0][0]);
         if (keep)
-            ht_sts4(rest + (unsigned)((0) * THREADS) * 4, v);
-        chain[0][0] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((0) * THREADS) * ELEMENT_BYTES, v);
+        chain[0][0] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[0][1]);
+        const ht_acc v = ht_add(0, chain[0][1]);
         if (keep)
-            ht_sts4(rest + (unsigned)((1) * THREADS) * 4, v);
-        chain[0][1] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((1) * THREADS) * ELEMENT_BYTES, v);
+        chain[0][1] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[0][2]);
+        const ht_acc v = ht_add(0, chain[0][2]);
         if (keep)
-            ht_sts4(rest + (unsigned)((2) * THREADS) * 4, v);
-        chain[0][2] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((2) * THREADS) * ELEMENT_BYTES, v);
+        chain[0][2] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[0][3]);
+        const ht_acc v = ht_add(0, chain[0][3]);
         if (keep)
-            ht_sts4(rest + (unsigned)((3) * THREADS) * 4, v);
-        chain[0][3] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((3) * THREADS) * ELEMENT_BYTES, v);
+        chain[0][3] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[0][4]);
+        const ht_acc v = ht_add(0, chain[0][4]);
         if (keep)
-            ht_sts4(rest + (unsigned)((4) * THREADS) * 4, v);
-        chain[0][4] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((4) * THREADS) * ELEMENT_BYTES, v);
+        chain[0][4] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[0][5]);
+        const ht_acc v = ht_add(0, chain[0][5]);
         if (keep)
-            ht_sts4(rest + (unsigned)((5) * THREADS) * 4, v);
-        chain[0][5] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((5) * THREADS) * ELEMENT_BYTES, v);
+        chain[0][5] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[0][6]);
+        const ht_acc v = ht_add(0, chain[0][6]);
         if (keep)
-            ht_sts4(rest + (unsigned)((6) * THREADS) * 4, v);
-        chain[0][6] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((6) * THREADS) * ELEMENT_BYTES, v);
+        chain[0][6] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[0][7]);
+        const ht_acc v = ht_add(0, chain[0][7]);
         if (keep)
-            ht_sts4(rest + (unsigned)((7) * THREADS) * 4, v);
-        chain[0][7] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((7) * THREADS) * ELEMENT_BYTES, v);
+        chain[0][7] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[1][0]);
+        const ht_acc v = ht_add(0, chain[1][0]);
         if (keep)
-            ht_sts4(rest + (unsigned)((8) * THREADS) * 4, v);
-        chain[1][0] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((8) * THREADS) * ELEMENT_BYTES, v);
+        chain[1][0] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[1][1]);
+        const ht_acc v = ht_add(0, chain[1][1]);
         if (keep)
-            ht_sts4(rest + (unsigned)((9) * THREADS) * 4, v);
-        chain[1][1] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((9) * THREADS) * ELEMENT_BYTES, v);
+        chain[1][1] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[1][2]);
+        const ht_acc v = ht_add(0, chain[1][2]);
         if (keep)
-            ht_sts4(rest + (unsigned)((10) * THREADS) * 4, v);
-        chain[1][2] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((10) * THREADS) * ELEMENT_BYTES, v);
+        chain[1][2] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[1][3]);
+        const ht_acc v = ht_add(0, chain[1][3]);
         if (keep)
-            ht_sts4(rest + (unsigned)((11) * THREADS) * 4, v);
-        chain[1][3] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((11) * THREADS) * ELEMENT_BYTES, v);
+        chain[1][3] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[1][4]);
+        const ht_acc v = ht_add(0, chain[1][4]);
         if (keep)
-            ht_sts4(rest + (unsigned)((12) * THREADS) * 4, v);
-        chain[1][4] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((12) * THREADS) * ELEMENT_BYTES, v);
+        chain[1][4] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[1][5]);
+        const ht_acc v = ht_add(0, chain[1][5]);
         if (keep)
-            ht_sts4(rest + (unsigned)((13) * THREADS) * 4, v);
-        chain[1][5] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((13) * THREADS) * ELEMENT_BYTES, v);
+        chain[1][5] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[1][6]);
+        const ht_acc v = ht_add(0, chain[1][6]);
         if (keep)
-            ht_sts4(rest + (unsigned)((14) * THREADS) * 4, v);
-        chain[1][6] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((14) * THREADS) * ELEMENT_BYTES, v);
+        chain[1][6] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[1][7]);
+        const ht_acc v = ht_add(0, chain[1][7]);
         if (keep)
-            ht_sts4(rest + (unsigned)((15) * THREADS) * 4, v);
-        chain[1][7] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((15) * THREADS) * ELEMENT_BYTES, v);
+        chain[1][7] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[2][0]);
+        const ht_acc v = ht_add(0, chain[2][0]);
         if (keep)
-            ht_sts4(rest + (unsigned)((16) * THREADS) * 4, v);
-        chain[2][0] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((16) * THREADS) * ELEMENT_BYTES, v);
+        chain[2][0] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[2][1]);
+        const ht_acc v = ht_add(0, chain[2][1]);
         if (keep)
-            ht_sts4(rest + (unsigned)((17) * THREADS) * 4, v);
-        chain[2][1] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((17) * THREADS) * ELEMENT_BYTES, v);
+        chain[2][1] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[2][2]);
+        const ht_acc v = ht_add(0, chain[2][2]);
         if (keep)
-            ht_sts4(rest + (unsigned)((18) * THREADS) * 4, v);
-        chain[2][2] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((18) * THREADS) * ELEMENT_BYTES, v);
+        chain[2][2] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[2][3]);
+        const ht_acc v = ht_add(0, chain[2][3]);
         if (keep)
-            ht_sts4(rest + (unsigned)((19) * THREADS) * 4, v);
-        chain[2][3] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((19) * THREADS) * ELEMENT_BYTES, v);
+        chain[2][3] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[2][4]);
+        const ht_acc v = ht_add(0, chain[2][4]);
         if (keep)
-            ht_sts4(rest + (unsigned)((20) * THREADS) * 4, v);
-        chain[2][4] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((20) * THREADS) * ELEMENT_BYTES, v);
+        chain[2][4] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[2][5]);
+        const ht_acc v = ht_add(0, chain[2][5]);
         if (keep)
-            ht_sts4(rest + (unsigned)((21) * THREADS) * 4, v);
-        chain[2][5] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((21) * THREADS) * ELEMENT_BYTES, v);
+        chain[2][5] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[2][6]);
+        const ht_acc v = ht_add(0, chain[2][6]);
         if (keep)
-            ht_sts4(rest + (unsigned)((22) * THREADS) * 4, v);
-        chain[2][6] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((22) * THREADS) * ELEMENT_BYTES, v);
+        chain[2][6] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[2][7]);
+        const ht_acc v = ht_add(0, chain[2][7]);
         if (keep)
-            ht_sts4(rest + (unsigned)((23) * THREADS) * 4, v);
-        chain[2][7] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((23) * THREADS) * ELEMENT_BYTES, v);
+        chain[2][7] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[3][0]);
+        const ht_acc v = ht_add(0, chain[3][0]);
         if (keep)
-            ht_sts4(rest + (unsigned)((24) * THREADS) * 4, v);
-        chain[3][0] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((24) * THREADS) * ELEMENT_BYTES, v);
+        chain[3][0] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[3][1]);
+        const ht_acc v = ht_add(0, chain[3][1]);
         if (keep)
-            ht_sts4(rest + (unsigned)((25) * THREADS) * 4, v);
-        chain[3][1] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((25) * THREADS) * ELEMENT_BYTES, v);
+        chain[3][1] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[3][2]);
+        const ht_acc v = ht_add(0, chain[3][2]);
         if (keep)
-            ht_sts4(rest + (unsigned)((26) * THREADS) * 4, v);
-        chain[3][2] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((26) * THREADS) * ELEMENT_BYTES, v);
+        chain[3][2] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[3][3]);
+        const ht_acc v = ht_add(0, chain[3][3]);
         if (keep)
-            ht_sts4(rest + (unsigned)((27) * THREADS) * 4, v);
-        chain[3][3] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((27) * THREADS) * ELEMENT_BYTES, v);
+        chain[3][3] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[3][4]);
+        const ht_acc v = ht_add(0, chain[3][4]);
         if (keep)
-            ht_sts4(rest + (unsigned)((28) * THREADS) * 4, v);
-        chain[3][4] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((28) * THREADS) * ELEMENT_BYTES, v);
+        chain[3][4] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[3][5]);
+        const ht_acc v = ht_add(0, chain[3][5]);
         if (keep)
-            ht_sts4(rest + (unsigned)((29) * THREADS) * 4, v);
-        chain[3][5] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((29) * THREADS) * ELEMENT_BYTES, v);
+        chain[3][5] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[3][6]);
+        const ht_acc v = ht_add(0, chain[3][6]);
         if (keep)
-            ht_sts4(rest + (unsigned)((30) * THREADS) * 4, v);
-        chain[3][6] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((30) * THREADS) * ELEMENT_BYTES, v);
+        chain[3][6] = keep ? 0 : v;
     }
     {
-        const float v = __fadd_rn(0.0f, chain[3][7]);
+        const ht_acc v = ht_add(0, chain[3][7]);
         if (keep)
-            ht_sts4(rest + (unsigned)((31) * THREADS) * 4, v);
-        chain[3][7] = keep ? 0.0f : v;
+            ht_smem_store(rest + (unsigned)((31) * THREADS) * ELEMENT_BYTES, v);
+        chain[3][7] = keep ? 0 : v;
     }
 }
 
@@ -746,10 +735,10 @@ HT_DEVICE void multiply(ht_acc (*sum)[NI], const unpacked_args &args, unsigned s
     const int row0 = place.p_tile * BM, col0 = place.q_tile * BN;
     const ht_k_range range = ht_k_range_of(args, place.split);
     const int tid = (int)threadIdx.x;
-    const unsigned at_p = (unsigned)lane_row(tid) * 4, at_q = P_BYTES + (unsigned)lane_column(tid) * 4;
-    const unsigned rest = smem + SHORT_BYTES + (unsigned)tid * 4;
+    const unsigned at_p = (unsigned)lane_row(tid) * ELEMENT_BYTES, at_q = P_BYTES + (unsigned)lane_column(tid) * ELEMENT_BYTES;
+    const unsigned rest = smem + SHORT_BYTES + (unsigned)tid * ELEMENT_BYTES;
     unsigned read = smem;
-    float part_p[P_PARTS], part_q[Q_PARTS];
+    ht_real part_p[P_PARTS], part_q[Q_PARTS];
     source p = open_source<BM>(args.p, row0, range), q = open_source<BN>(args.q, col0, range);
     int left = range.end - range.begin; // k, from the stage that is multiplied on
     const int depth = args.chain_k < BK ? args.chain_k : BK;
@@ -769,9 +758,9 @@ HT_DEVICE void multiply(ht_acc (*sum)[NI], const unpacked_args &args, unsigned s
         }
 #pragma unroll 1
         for (int k = 0; k < BK && k < left; k += depth) {
-            if (done > 0 && done % args.chain_k == 0)
+            if (!ONE_CHAIN && done > 0 && done % args.chain_k == 0)
                 add_chains(sum, rest, done == args.chain_k, true);
-            multiply_stage(sum, read + at_p + (unsigned)(k * P_PITCH * 4), read + at_q + (unsigned)(k * Q_PITCH * 4),
+            multiply_stage(sum, read + at_p + (unsigned)(k * P_PITCH * ELEMENT_BYTES), read + at_q + (unsigned)(k * Q_PITCH * ELEMENT_BYTES),
                            left - k < depth ? left - k : depth);
             done += depth;
         }
@@ -782,67 +771,68 @@ HT_DEVICE void multiply(ht_acc (*sum)[NI], const unpacked_args &args, unsigned s
         }
         read = write;
     }
-    add_chains(sum, rest, done <= args.chain_k, false);
+    if (!ONE_CHAIN)
+        add_chains(sum, rest, done <= args.chain_k, false);
 }
 
 // Whether a lane's columns are contiguous in C, where it has its operands exchanged, and 16 bytes of them can be stored at once.
-HT_DEVICE bool stores_fours(const ht_output_view &to)
+HT_DEVICE bool stores_vectors(const ht_output_view &to)
 {
-    return to.col_step == 1 && to.row_step % 4 == 0 && (unsigned long long)to.c % 16 == 0;
+    return to.col_step == 1 && to.row_step % VEC == 0 && (unsigned long long)to.c % 16 == 0;
 }
 
 // A lane's NI numbers of C, `count` of which exist, `step` apart from c on. A branch for each row, not for each element: those took longer than multiplying a few k.
-HT_DEVICE void store_some(const ht_output_view &to, float *c, ht_acc *sum, int count, bool fours, long long apart)
+HT_DEVICE void store_some(const ht_output_view &to, ht_real *c, ht_acc *sum, int count, bool vectors, long long apart)
 {
     const long long step = ht_opaque(apart); // else multiples of it are kept from row to row
-    sum[0] = to.alpha != 0.0f ? __fmul_rn(to.alpha, sum[0]) : 0.0f; // alpha == 0 ignores A and B, NaN included
-    sum[1] = to.alpha != 0.0f ? __fmul_rn(to.alpha, sum[1]) : 0.0f;
-    sum[2] = to.alpha != 0.0f ? __fmul_rn(to.alpha, sum[2]) : 0.0f;
-    sum[3] = to.alpha != 0.0f ? __fmul_rn(to.alpha, sum[3]) : 0.0f;
-    sum[4] = to.alpha != 0.0f ? __fmul_rn(to.alpha, sum[4]) : 0.0f;
-    sum[5] = to.alpha != 0.0f ? __fmul_rn(to.alpha, sum[5]) : 0.0f;
-    sum[6] = to.alpha != 0.0f ? __fmul_rn(to.alpha, sum[6]) : 0.0f;
-    sum[7] = to.alpha != 0.0f ? __fmul_rn(to.alpha, sum[7]) : 0.0f;
-    if (to.beta != 0.0f) { // else C is not read
-        sum[0] = __fmaf_rn(to.beta, 0 < count ? ht_ldg4(c + 0 * step) : 0.0f, sum[0]);
-        sum[1] = __fmaf_rn(to.beta, 1 < count ? ht_ldg4(c + 1 * step) : 0.0f, sum[1]);
-        sum[2] = __fmaf_rn(to.beta, 2 < count ? ht_ldg4(c + 2 * step) : 0.0f, sum[2]);
-        sum[3] = __fmaf_rn(to.beta, 3 < count ? ht_ldg4(c + 3 * step) : 0.0f, sum[3]);
-        sum[4] = __fmaf_rn(to.beta, 4 < count ? ht_ldg4(c + 4 * step) : 0.0f, sum[4]);
-        sum[5] = __fmaf_rn(to.beta, 5 < count ? ht_ldg4(c + 5 * step) : 0.0f, sum[5]);
-        sum[6] = __fmaf_rn(to.beta, 6 < count ? ht_ldg4(c + 6 * step) : 0.0f, sum[6]);
-        sum[7] = __fmaf_rn(to.beta, 7 < count ? ht_ldg4(c + 7 * step) : 0.0f, sum[7]);
+    if (ht_scales(to.alpha)) {
+        sum[0] = to.alpha != 0 ? ht_mul(to.alpha, sum[0]) : ht_no_product(to.beta); // alpha == 0 ignores A and B, NaN included
+        sum[1] = to.alpha != 0 ? ht_mul(to.alpha, sum[1]) : ht_no_product(to.beta);
+        sum[2] = to.alpha != 0 ? ht_mul(to.alpha, sum[2]) : ht_no_product(to.beta);
+        sum[3] = to.alpha != 0 ? ht_mul(to.alpha, sum[3]) : ht_no_product(to.beta);
+        sum[4] = to.alpha != 0 ? ht_mul(to.alpha, sum[4]) : ht_no_product(to.beta);
+        sum[5] = to.alpha != 0 ? ht_mul(to.alpha, sum[5]) : ht_no_product(to.beta);
+        sum[6] = to.alpha != 0 ? ht_mul(to.alpha, sum[6]) : ht_no_product(to.beta);
+        sum[7] = to.alpha != 0 ? ht_mul(to.alpha, sum[7]) : ht_no_product(to.beta);
     }
-    if (fours) {
+    if (to.beta != 0) { // else C is not read
+        sum[0] = ht_fma(to.beta, 0 < count ? ht_load(c + 0 * step) : 0, sum[0]);
+        sum[1] = ht_fma(to.beta, 1 < count ? ht_load(c + 1 * step) : 0, sum[1]);
+        sum[2] = ht_fma(to.beta, 2 < count ? ht_load(c + 2 * step) : 0, sum[2]);
+        sum[3] = ht_fma(to.beta, 3 < count ? ht_load(c + 3 * step) : 0, sum[3]);
+        sum[4] = ht_fma(to.beta, 4 < count ? ht_load(c + 4 * step) : 0, sum[4]);
+        sum[5] = ht_fma(to.beta, 5 < count ? ht_load(c + 5 * step) : 0, sum[5]);
+        sum[6] = ht_fma(to.beta, 6 < count ? ht_load(c + 6 * step) : 0, sum[6]);
+        sum[7] = ht_fma(to.beta, 7 < count ? ht_load(c + 7 * step) : 0, sum[7]);
+    }
+    if (vectors) {
         if (count > 0)
-            ht_stg16(c + 4 * 0, make_uint4(ht_as_uint(sum[0]), ht_as_uint(sum[1]), ht_as_uint(sum[2]),
-                                           ht_as_uint(sum[3])));
+            ht_stg16(c + VEC * 0, ht_pack(sum + VEC * 0));
         if (count > 0)
-            ht_stg16(c + 4 * 1, make_uint4(ht_as_uint(sum[4]), ht_as_uint(sum[5]), ht_as_uint(sum[6]),
-                                           ht_as_uint(sum[7])));
+            ht_stg16(c + VEC * 1, ht_pack(sum + VEC * 1));
     } else {
         if (0 < count)
-            ht_stg4(c + 0 * step, sum[0]);
+            ht_store(c + 0 * step, sum[0]);
         if (1 < count)
-            ht_stg4(c + 1 * step, sum[1]);
+            ht_store(c + 1 * step, sum[1]);
         if (2 < count)
-            ht_stg4(c + 2 * step, sum[2]);
+            ht_store(c + 2 * step, sum[2]);
         if (3 < count)
-            ht_stg4(c + 3 * step, sum[3]);
+            ht_store(c + 3 * step, sum[3]);
         if (4 < count)
-            ht_stg4(c + 4 * step, sum[4]);
+            ht_store(c + 4 * step, sum[4]);
         if (5 < count)
-            ht_stg4(c + 5 * step, sum[5]);
+            ht_store(c + 5 * step, sum[5]);
         if (6 < count)
-            ht_stg4(c + 6 * step, sum[6]);
+            ht_store(c + 6 * step, sum[6]);
         if (7 < count)
-            ht_stg4(c + 7 * step, sum[7]);
+            ht_store(c + 7 * step, sum[7]);
     }
 }
 
 // What is contiguous in C goes to neighbouring lanes. Rows of P, where columns of C are misaligned: two halves of a warp give each other one of
 // two rows' numbers, so that each has 16 of the same 32 rows and all store 128 bytes of a column at once, not 64 bytes of two: sectors that are
-// stored in parts cost a fifth (and the exchange 8 % where there are none). Columns of Q that cannot be stored by fours: NI lanes turn theirs, so that
+// stored in parts cost a fifth (and the exchange 8 % where there are none). Columns of Q that cannot be stored by 16 bytes: NI lanes turn theirs, so that
 // each has one column of NI rows; one by one, each in a line of its own, they took four times as long.
 struct ht_lane_tile {
     int row, col;   // in the block's tile, of the lane's first number
@@ -852,8 +842,8 @@ struct ht_lane_tile {
 HT_DEVICE ht_lane_tile lane_tile_of(const ht_output_view &to, int tid)
 {
     ht_lane_tile own;
-    own.halves = to.row_step == 1 && (to.col_step % 8 != 0 || (unsigned long long)to.c % 32 != 0);
-    own.transposed = !own.halves && to.col_step == 1 && !stores_fours(to);
+    own.halves = to.row_step == 1 && (to.col_step % SECTOR != 0 || (unsigned long long)to.c % 32 != 0);
+    own.transposed = !own.halves && to.col_step == 1 && !stores_vectors(to);
     const int half = tid / ROW_LANES & 1, lane = tid % NI;
     own.row = lane_row(tid) + (own.halves ? half * ROW_LANES : own.transposed ? -lane : 0);
     own.col = lane_column(tid) + (own.halves ? -half * NI : own.transposed ? lane : 0);
@@ -863,49 +853,49 @@ HT_DEVICE ht_lane_tile lane_tile_of(const ht_output_view &to, int tid)
 HT_DEVICE void exchange_halves(ht_acc *v, ht_acc *w)
 {
     {
-        float both[2] = {v[0], w[0]};
+        ht_acc both[2] = {v[0], w[0]};
         ht_lane_transpose<2, ROW_LANES>(both);
         v[0] = both[0];
         w[0] = both[1];
     }
     {
-        float both[2] = {v[1], w[1]};
+        ht_acc both[2] = {v[1], w[1]};
         ht_lane_transpose<2, ROW_LANES>(both);
         v[1] = both[0];
         w[1] = both[1];
     }
     {
-        float both[2] = {v[2], w[2]};
+        ht_acc both[2] = {v[2], w[2]};
         ht_lane_transpose<2, ROW_LANES>(both);
         v[2] = both[0];
         w[2] = both[1];
     }
     {
-        float both[2] = {v[3], w[3]};
+        ht_acc both[2] = {v[3], w[3]};
         ht_lane_transpose<2, ROW_LANES>(both);
         v[3] = both[0];
         w[3] = both[1];
     }
     {
-        float both[2] = {v[4], w[4]};
+        ht_acc both[2] = {v[4], w[4]};
         ht_lane_transpose<2, ROW_LANES>(both);
         v[4] = both[0];
         w[4] = both[1];
     }
     {
-        float both[2] = {v[5], w[5]};
+        ht_acc both[2] = {v[5], w[5]};
         ht_lane_transpose<2, ROW_LANES>(both);
         v[5] = both[0];
         w[5] = both[1];
     }
     {
-        float both[2] = {v[6], w[6]};
+        ht_acc both[2] = {v[6], w[6]};
         ht_lane_transpose<2, ROW_LANES>(both);
         v[6] = both[0];
         w[6] = both[1];
     }
     {
-        float both[2] = {v[7], w[7]};
+        ht_acc both[2] = {v[7], w[7]};
         ht_lane_transpose<2, ROW_LANES>(both);
         v[7] = both[0];
         w[7] = both[1];
@@ -941,70 +931,70 @@ HT_DEVICE void store_sums(const unpacked_args &args, ht_acc (*sum)[NI])
     const ht_output_view to = ht_output_view_of(args, place.split);
     const ht_lane_tile own = lane_tile_of(to, tid);
     const int row = place.p_tile * BM + own.row, col = place.q_tile * BN + own.col;
-    const bool fours = stores_fours(to) && args.q.rows - col >= NI;
-    float *const c = to.c + row * to.row_step + col * to.col_step;
+    const bool vectors = stores_vectors(to) && args.q.rows - col >= NI;
+    ht_real *const c = to.c + row * to.row_step + col * to.col_step;
     exchange(sum, own);
     {
         const int down = (own.halves ? 0 / 2 * 2 : 0) * ROW_LANES, across = own.halves ? 0 % 2 * NI : 0;
         const int rows = args.p.rows - row - down, columns = args.q.rows - col - across; // that are left
         const int count = (own.transposed ? columns : rows) <= 0 ? 0 : own.transposed ? rows : columns;
-        store_some(to, c + down * to.row_step + across * to.col_step, sum[0], count, fours, own.transposed ? to.row_step : to.col_step);
+        store_some(to, c + down * to.row_step + across * to.col_step, sum[0], count, vectors, own.transposed ? to.row_step : to.col_step);
     }
     {
         const int down = (own.halves ? 1 / 2 * 2 : 1) * ROW_LANES, across = own.halves ? 1 % 2 * NI : 0;
         const int rows = args.p.rows - row - down, columns = args.q.rows - col - across;
         const int count = (own.transposed ? columns : rows) <= 0 ? 0 : own.transposed ? rows : columns;
-        store_some(to, c + down * to.row_step + across * to.col_step, sum[1], count, fours, own.transposed ? to.row_step : to.col_step);
+        store_some(to, c + down * to.row_step + across * to.col_step, sum[1], count, vectors, own.transposed ? to.row_step : to.col_step);
     }
     {
         const int down = (own.halves ? 2 / 2 * 2 : 2) * ROW_LANES, across = own.halves ? 2 % 2 * NI : 0;
         const int rows = args.p.rows - row - down, columns = args.q.rows - col - across;
         const int count = (own.transposed ? columns : rows) <= 0 ? 0 : own.transposed ? rows : columns;
-        store_some(to, c + down * to.row_step + across * to.col_step, sum[2], count, fours, own.transposed ? to.row_step : to.col_step);
+        store_some(to, c + down * to.row_step + across * to.col_step, sum[2], count, vectors, own.transposed ? to.row_step : to.col_step);
     }
     {
         const int down = (own.halves ? 3 / 2 * 2 : 3) * ROW_LANES, across = own.halves ? 3 % 2 * NI : 0;
         const int rows = args.p.rows - row - down, columns = args.q.rows - col - across;
         const int count = (own.transposed ? columns : rows) <= 0 ? 0 : own.transposed ? rows : columns;
-        store_some(to, c + down * to.row_step + across * to.col_step, sum[3], count, fours, own.transposed ? to.row_step : to.col_step);
+        store_some(to, c + down * to.row_step + across * to.col_step, sum[3], count, vectors, own.transposed ? to.row_step : to.col_step);
     }
 }
 
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const unpacked_args args)
 {
     ht_acc sum[MI][NI];
-    sum[0][0] = 0.0f;
-    sum[0][1] = 0.0f;
-    sum[0][2] = 0.0f;
-    sum[0][3] = 0.0f;
-    sum[0][4] = 0.0f;
-    sum[0][5] = 0.0f;
-    sum[0][6] = 0.0f;
-    sum[0][7] = 0.0f;
-    sum[1][0] = 0.0f;
-    sum[1][1] = 0.0f;
-    sum[1][2] = 0.0f;
-    sum[1][3] = 0.0f;
-    sum[1][4] = 0.0f;
-    sum[1][5] = 0.0f;
-    sum[1][6] = 0.0f;
-    sum[1][7] = 0.0f;
-    sum[2][0] = 0.0f;
-    sum[2][1] = 0.0f;
-    sum[2][2] = 0.0f;
-    sum[2][3] = 0.0f;
-    sum[2][4] = 0.0f;
-    sum[2][5] = 0.0f;
-    sum[2][6] = 0.0f;
-    sum[2][7] = 0.0f;
-    sum[3][0] = 0.0f;
-    sum[3][1] = 0.0f;
-    sum[3][2] = 0.0f;
-    sum[3][3] = 0.0f;
-    sum[3][4] = 0.0f;
-    sum[3][5] = 0.0f;
-    sum[3][6] = 0.0f;
-    sum[3][7] = 0.0f;
+    sum[0][0] = 0;
+    sum[0][1] = 0;
+    sum[0][2] = 0;
+    sum[0][3] = 0;
+    sum[0][4] = 0;
+    sum[0][5] = 0;
+    sum[0][6] = 0;
+    sum[0][7] = 0;
+    sum[1][0] = 0;
+    sum[1][1] = 0;
+    sum[1][2] = 0;
+    sum[1][3] = 0;
+    sum[1][4] = 0;
+    sum[1][5] = 0;
+    sum[1][6] = 0;
+    sum[1][7] = 0;
+    sum[2][0] = 0;
+    sum[2][1] = 0;
+    sum[2][2] = 0;
+    sum[2][3] = 0;
+    sum[2][4] = 0;
+    sum[2][5] = 0;
+    sum[2][6] = 0;
+    sum[2][7] = 0;
+    sum[3][0] = 0;
+    sum[3][1] = 0;
+    sum[3][2] = 0;
+    sum[3][3] = 0;
+    sum[3][4] = 0;
+    sum[3][5] = 0;
+    sum[3][6] = 0;
+    sum[3][7] = 0;
     multiply(sum, args, ht_smem_base<SMEM_BYTES>());
     store_sums(args, sum);
 }
@@ -1014,12 +1004,12 @@ static int init(void)
     return ht_allow_smem(gemm, SMEM_BYTES);
 }
 
-static int launch(const ht_gemm_args &g, void *stream)
+static int launch(const ht_product_args &g, void *stream)
 {
     unpacked_args args = ht_unpacked_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
     args.chain_k = g.k <= CHAIN_K && (long long)g.m * g.n < SMALL_C ? SMALL_CHAIN_K : CHAIN_K;
     const ht_tile_grid grid = ht_grid_of(&args, (unsigned)((args.p.rows + BM - 1) / BM), (unsigned)((args.q.rows + BN - 1) / BN));
-    const int bytes = g.k <= args.chain_k * g.splits ? SHORT_BYTES : SMEM_BYTES;
+    const int bytes = ONE_CHAIN || g.k <= args.chain_k * g.splits ? SHORT_BYTES : SMEM_BYTES;
     return ht_launch_dependent(gemm, grid.x, grid.y, (unsigned)g.batch, THREADS, bytes, stream, args);
 }
 
@@ -1124,11 +1114,75 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
     return ht_launch(kernel, gx, gy, gz, threads, smem_bytes, stream, args);
 }
 
-// scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
+HT_DEVICE ht_real ht_add(ht_real x, ht_real y)
+{
+    return __fadd_rn(x, y);
+}
+
+HT_DEVICE ht_real ht_mul(ht_real x, ht_real y)
+{
+    return __fmul_rn(x, y);
+}
+
+HT_DEVICE ht_real ht_fma(ht_real x, ht_real y, ht_real z)
+{
+    return __fmaf_rn(x, y, z);
+}
 
 HT_DEVICE ht_real ht_load(const ht_real *p)
 {
     return ht_ldg4(p);
+}
+
+HT_DEVICE void ht_store(ht_real *p, ht_real v)
+{
+    ht_stg4(p, v);
+}
+
+HT_DEVICE ht_real ht_smem_load(unsigned s)
+{
+    return ht_lds4(s);
+}
+
+HT_DEVICE void ht_smem_store(unsigned s, ht_real v)
+{
+    ht_sts4(s, v);
+}
+
+// 16 bytes of contiguous elements.
+HT_DEVICE void ht_unpack(ht_real *v, uint4 x)
+{
+    v[0] = ht_as_float(x.x);
+    v[1] = ht_as_float(x.y);
+    v[2] = ht_as_float(x.z);
+    v[3] = ht_as_float(x.w);
+}
+
+HT_DEVICE uint4 ht_pack(const ht_real *v)
+{
+    return make_uint4(ht_as_uint(v[0]), ht_as_uint(v[1]), ht_as_uint(v[2]), ht_as_uint(v[3]));
+}
+
+// What stands for A and B where alpha is 0; whether a product has to be multiplied by alpha: one multiplication is nothing here.
+HT_DEVICE ht_real ht_no_product(ht_real)
+{
+    return 0.0f;
+}
+
+HT_DEVICE bool ht_scales(ht_real)
+{
+    return true;
+}
+
+// scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
+
+// Two lanes, `lanes` apart, give each other one of two numbers: the upper one keeps the second.
+HT_DEVICE void ht_lane_trade(bool upper, ht_acc *v, ht_acc *w, int lanes)
+{
+    const unsigned mine = ht_as_uint(upper ? *v : *w);
+    const float other = ht_as_float((unsigned)ht_shfl_xor((int)mine, lanes));
+    *v = upper ? other : *v;
+    *w = upper ? *w : other;
 }
 
 // stage/operand_view: what kernels that read the caller's matrices share: which matrix is P and which Q,
@@ -1197,21 +1251,17 @@ HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split)
 
 // COUNT lanes, LANES apart, turn their COUNT numbers: v[j] of the l-th of them becomes v[l] of the j-th. STEP: how far apart those are who
 // trade half of what they have; less and less.
-template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_lane_exchange(float *v)
+template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_lane_exchange(ht_acc *v)
 {
     const bool upper = (int)threadIdx.x & STEP * LANES;
 #pragma unroll
     for (int j = 0; j < COUNT; j++) {
-        if (!(j & STEP)) {
-            const unsigned mine = ht_as_uint(upper ? v[j] : v[j | STEP]);
-            const float other = ht_as_float((unsigned)ht_shfl_xor((int)mine, STEP * LANES));
-            v[j] = upper ? other : v[j];
-            v[j | STEP] = upper ? v[j | STEP] : other;
-        }
+        if (!(j & STEP))
+            ht_lane_trade(upper, &v[j], &v[j | STEP], STEP * LANES);
     }
 }
 
-template <int COUNT, int LANES> HT_DEVICE void ht_lane_transpose(float *v)
+template <int COUNT, int LANES> HT_DEVICE void ht_lane_transpose(ht_acc *v)
 {
     static_assert(COUNT == 2 || COUNT == 4 || COUNT == 8, "one to three trades");
     if (COUNT > 4)

@@ -221,7 +221,13 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
 // stage/real_f32: elements that unpacked kernels multiply without a split: FP32.
 typedef float ht_real;
 typedef ht_gemm_args ht_product_args; // of launchers
+HT_DEVICE ht_real ht_add(ht_real x, ht_real y);
+HT_DEVICE ht_real ht_fma(ht_real x, ht_real y, ht_real z);
 HT_DEVICE ht_real ht_load(const ht_real *p);
+HT_DEVICE void ht_store(ht_real *p, ht_real v);
+HT_DEVICE ht_real ht_smem_load(unsigned s);
+HT_DEVICE void ht_smem_store(unsigned s, ht_real v);
+HT_DEVICE void ht_clear(ht_real *v);
 HT_DEVICE void ht_unpack(ht_real *v, uint4 x);
 HT_DEVICE ht_real ht_axpby(ht_real alpha, ht_real v, ht_real beta, const ht_real *c);
 
@@ -293,7 +299,8 @@ HT_DEVICE ht_real ht_element(const ht_output_view &to, const ht_real *c, ht_real
 // ---- the kernel
 
 // ---- geometry: a tall matrix with few k, times up to BN columns of Q. Every row is short, so what is done once for a row counts, and a
-// block takes BM of them, with all their k. Of each 32 k a thread multiplies four neighbours, its class, in four rows:
+// block takes BM of them, with all their k. Of each 32 k a thread multiplies four neighbours, its class, in four rows (of FP64 two of 16 k
+// in two rows: half as many of all below):
 //
 //   lines of k:    8 threads a row, 32 rows side by side, four times     lines of rows:   32 threads beside each other, 4 rows each
 //                  k   0..3 4..7 ... 28..31                                               row     0..3 4..7 ... 124..127
@@ -302,21 +309,22 @@ HT_DEVICE ht_real ht_element(const ht_output_view &to, const ht_real *c, ht_real
 //
 // Either way a line is read in pieces of 16 bytes by threads side by side, PREFETCH lines of 32 k at once. Results are the same bits: a class has
 // a chain of FFMA for each BK of k, the chains are added up, then the eight classes through shared memory.
-constexpr int THREADS = 256, K_LANES = 8, PER_THREAD = 4; // PER_THREAD: rows of a thread, k of a class
+constexpr int THREADS = 256, K_LANES = 8, PER_THREAD = 16 / ELEMENT_BYTES; // PER_THREAD: rows of a thread, k of a class
 constexpr int LINE = K_LANES * PER_THREAD, PREFETCH = BK / LINE;
+constexpr int MANY_SETS = PREFETCH * BN > 8 ? PREFETCH / 2 : PREFETCH; // of rows of a block that has many: 33 KB of sums at most
 constexpr int THREADS_PER_K_LANE = THREADS / K_LANES;          // threads of a class
-// Of a block of SETS sets of rows: rows, a class's sums in shared memory (4: classes of neighbouring threads in other banks), bytes of all.
+// Of a block of SETS sets of rows: rows, a class's sums in shared memory (16 bytes more: classes of neighbouring threads in other banks), bytes of all.
 template <int SETS> constexpr int ROWS = SETS * BM;
-template <int SETS> constexpr int PITCH = BN * ROWS<SETS> + 4;
-template <int SETS> constexpr int SMEM_BYTES = 4 * K_LANES * PITCH<SETS>;
+template <int SETS> constexpr int PITCH = BN * ROWS<SETS> + PER_THREAD;
+template <int SETS> constexpr int SMEM_BYTES = ELEMENT_BYTES * K_LANES * PITCH<SETS>;
 static_assert(BM == THREADS_PER_K_LANE * PER_THREAD, "each class has all rows");
 
 // What a thread reads.
 struct tall_skinny_task {
-    const float *p, *q;           // of the batch entry, the block's first row and column
+    const ht_real *p, *q;         // of the batch entry, the block's first row and column
     long long p_line, q_k, q_col; // elements from line to line of P, from k to k and from column to column of Q
     int rows, cols;               // of P and Q, from there on
-    int lane_in_group, lane_k;            // which of its class it is; its first k of each 32
+    int lane_in_group, lane_k;            // which of its class it is; its first k of each LINE
     int end;                      // k
 };
 
@@ -333,136 +341,136 @@ template <bool P_K_MAJOR, bool WIDE> HT_DEVICE int near_row(const tall_skinny_ta
     return row < t.rows ? row : t.rows - 1;
 }
 
-// Four k of the thread's rows from k on, of which `there` exist: v[row][k] where lines are k, else v[k][row]. WIDE: lines are there by fours.
-template <bool P_K_MAJOR, bool WIDE> HT_DEVICE void load_rows(float (*v)[PER_THREAD], const tall_skinny_task &t, int set, int k, int there)
+// The class's k of the thread's rows from k on, of which `there` exist: v[row][k] where lines are k, else v[k][row]. WIDE: lines are there by 16 bytes.
+template <bool P_K_MAJOR, bool WIDE> HT_DEVICE void load_rows(ht_real (*v)[PER_THREAD], const tall_skinny_task &t, int set, int k, int there)
 {
-    v[0][0] = v[0][1] = v[0][2] = v[0][3] = 0.0f;
+    ht_clear(v[0]);
     if (WIDE) {
-        const float *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, 0) * t.p_line + k : t.p + (k + 0) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
+        const ht_real *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, 0) * t.p_line + k : t.p + (k + 0) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
         if (there > (P_K_MAJOR ? 0 : 0))
             ht_unpack(v[0], ht_ld16_once(from, true));
     } else {
         {
             const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 0 : 0), at = P_K_MAJOR ? 0 : 0;
             if (there > at)
-                v[0][0] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[0][0] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
             const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 0 : 1), at = P_K_MAJOR ? 1 : 0;
             if (there > at)
-                v[0][1] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[0][1] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
             const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 0 : 2), at = P_K_MAJOR ? 2 : 0;
             if (there > at)
-                v[0][2] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[0][2] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
             const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 0 : 3), at = P_K_MAJOR ? 3 : 0;
             if (there > at)
-                v[0][3] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[0][3] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
     }
-    v[1][0] = v[1][1] = v[1][2] = v[1][3] = 0.0f;
+    ht_clear(v[1]);
     if (WIDE) {
-        const float *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, 1) * t.p_line + k : t.p + (k + 1) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
+        const ht_real *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, 1) * t.p_line + k : t.p + (k + 1) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
         if (there > (P_K_MAJOR ? 0 : 1))
             ht_unpack(v[1], ht_ld16_once(from, true));
     } else {
         {
             const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 1 : 0), at = P_K_MAJOR ? 0 : 1;
             if (there > at)
-                v[1][0] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[1][0] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
             const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 1 : 1), at = P_K_MAJOR ? 1 : 1;
             if (there > at)
-                v[1][1] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[1][1] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
             const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 1 : 2), at = P_K_MAJOR ? 2 : 1;
             if (there > at)
-                v[1][2] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[1][2] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
             const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 1 : 3), at = P_K_MAJOR ? 3 : 1;
             if (there > at)
-                v[1][3] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[1][3] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
     }
-    v[2][0] = v[2][1] = v[2][2] = v[2][3] = 0.0f;
+    ht_clear(v[2]);
     if (WIDE) {
-        const float *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, 2) * t.p_line + k : t.p + (k + 2) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
+        const ht_real *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, 2) * t.p_line + k : t.p + (k + 2) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
         if (there > (P_K_MAJOR ? 0 : 2))
             ht_unpack(v[2], ht_ld16_once(from, true));
     } else {
         {
             const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 2 : 0), at = P_K_MAJOR ? 0 : 2;
             if (there > at)
-                v[2][0] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[2][0] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
             const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 2 : 1), at = P_K_MAJOR ? 1 : 2;
             if (there > at)
-                v[2][1] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[2][1] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
             const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 2 : 2), at = P_K_MAJOR ? 2 : 2;
             if (there > at)
-                v[2][2] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[2][2] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
             const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 2 : 3), at = P_K_MAJOR ? 3 : 2;
             if (there > at)
-                v[2][3] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[2][3] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
     }
-    v[3][0] = v[3][1] = v[3][2] = v[3][3] = 0.0f;
+    ht_clear(v[3]);
     if (WIDE) {
-        const float *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, 3) * t.p_line + k : t.p + (k + 3) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
+        const ht_real *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, 3) * t.p_line + k : t.p + (k + 3) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
         if (there > (P_K_MAJOR ? 0 : 3))
             ht_unpack(v[3], ht_ld16_once(from, true));
     } else {
         {
             const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 3 : 0), at = P_K_MAJOR ? 0 : 3;
             if (there > at)
-                v[3][0] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[3][0] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
             const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 3 : 1), at = P_K_MAJOR ? 1 : 3;
             if (there > at)
-                v[3][1] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[3][1] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
             const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 3 : 2), at = P_K_MAJOR ? 2 : 3;
             if (there > at)
-                v[3][2] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[3][2] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
         {
             const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? 3 : 3), at = P_K_MAJOR ? 3 : 3;
             if (there > at)
-                v[3][3] = ht_ldg4(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
+                v[3][3] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
         }
     }
 }
 
 // The same k of a column of Q, one by one: few threads have different ones.
-HT_DEVICE void load_column(float *v, const float *from, long long q_k, int there)
+HT_DEVICE void load_column(ht_real *v, const ht_real *from, long long q_k, int there)
 {
-    v[0] = there > 0 ? ht_ldg4(from) : 0.0f;
+    v[0] = there > 0 ? ht_load(from) : 0;
     from += q_k;
-    v[1] = there > 1 ? ht_ldg4(from) : 0.0f;
+    v[1] = there > 1 ? ht_load(from) : 0;
     from += q_k;
-    v[2] = there > 2 ? ht_ldg4(from) : 0.0f;
+    v[2] = there > 2 ? ht_load(from) : 0;
     from += q_k;
-    v[3] = there > 3 ? ht_ldg4(from) : 0.0f;
+    v[3] = there > 3 ? ht_load(from) : 0;
     from += q_k;
 }
 
 // A step: PREFETCH lines of P from k on, times Q, in a chain for each result. WHOLE: all of their k are there.
 template <bool P_K_MAJOR, bool WIDE, bool WHOLE> HT_DEVICE void multiply_step(ht_acc (*sum)[PER_THREAD], const tall_skinny_task &t, int k)
 {
-    float x[PREFETCH][PER_THREAD][PER_THREAD];
+    ht_real x[PREFETCH][PER_THREAD][PER_THREAD];
     const int own = k + t.lane_k;
     {
         load_rows<P_K_MAJOR, WIDE>(x[0], t, 0, own + 0 * LINE, WHOLE ? PER_THREAD : t.end - own - 0 * LINE);
@@ -470,197 +478,197 @@ template <bool P_K_MAJOR, bool WIDE, bool WHOLE> HT_DEVICE void multiply_step(ht
     {
         load_rows<P_K_MAJOR, WIDE>(x[1], t, 0, own + 1 * LINE, WHOLE ? PER_THREAD : t.end - own - 1 * LINE);
     }
-    const float *column = t.q + own * t.q_k;
+    const ht_real *column = t.q + own * t.q_k;
     {
-        float chain[PER_THREAD] = {0.0f, 0.0f, 0.0f, 0.0f};
+        ht_acc chain[PER_THREAD] = {};
         {
-            float y[PER_THREAD];
+            ht_real y[PER_THREAD];
             load_column(y, column + 0 * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - 0 * LINE);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][0] : x[0][0][0], y[0], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][0] : x[0][0][1], y[0], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][0] : x[0][0][2], y[0], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][0] : x[0][0][3], y[0], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][1] : x[0][1][0], y[1], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][1] : x[0][1][1], y[1], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][1] : x[0][1][2], y[1], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][1] : x[0][1][3], y[1], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][2] : x[0][2][0], y[2], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][2] : x[0][2][1], y[2], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][2] : x[0][2][2], y[2], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][2] : x[0][2][3], y[2], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][3] : x[0][3][0], y[3], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][3] : x[0][3][1], y[3], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][3] : x[0][3][2], y[3], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][3] : x[0][3][3], y[3], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[0][0][0] : x[0][0][0], y[0], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[0][1][0] : x[0][0][1], y[0], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[0][2][0] : x[0][0][2], y[0], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[0][3][0] : x[0][0][3], y[0], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[0][0][1] : x[0][1][0], y[1], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[0][1][1] : x[0][1][1], y[1], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[0][2][1] : x[0][1][2], y[1], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[0][3][1] : x[0][1][3], y[1], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[0][0][2] : x[0][2][0], y[2], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[0][1][2] : x[0][2][1], y[2], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[0][2][2] : x[0][2][2], y[2], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[0][3][2] : x[0][2][3], y[2], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[0][0][3] : x[0][3][0], y[3], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[0][1][3] : x[0][3][1], y[3], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[0][2][3] : x[0][3][2], y[3], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[0][3][3] : x[0][3][3], y[3], chain[3]);
         }
         {
-            float y[PER_THREAD];
+            ht_real y[PER_THREAD];
             load_column(y, column + 1 * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - 1 * LINE);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][0] : x[1][0][0], y[0], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][0] : x[1][0][1], y[0], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][0] : x[1][0][2], y[0], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][0] : x[1][0][3], y[0], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][1] : x[1][1][0], y[1], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][1] : x[1][1][1], y[1], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][1] : x[1][1][2], y[1], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][1] : x[1][1][3], y[1], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][2] : x[1][2][0], y[2], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][2] : x[1][2][1], y[2], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][2] : x[1][2][2], y[2], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][2] : x[1][2][3], y[2], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][3] : x[1][3][0], y[3], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][3] : x[1][3][1], y[3], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][3] : x[1][3][2], y[3], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][3] : x[1][3][3], y[3], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[1][0][0] : x[1][0][0], y[0], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[1][1][0] : x[1][0][1], y[0], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[1][2][0] : x[1][0][2], y[0], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[1][3][0] : x[1][0][3], y[0], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[1][0][1] : x[1][1][0], y[1], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[1][1][1] : x[1][1][1], y[1], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[1][2][1] : x[1][1][2], y[1], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[1][3][1] : x[1][1][3], y[1], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[1][0][2] : x[1][2][0], y[2], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[1][1][2] : x[1][2][1], y[2], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[1][2][2] : x[1][2][2], y[2], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[1][3][2] : x[1][2][3], y[2], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[1][0][3] : x[1][3][0], y[3], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[1][1][3] : x[1][3][1], y[3], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[1][2][3] : x[1][3][2], y[3], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[1][3][3] : x[1][3][3], y[3], chain[3]);
         }
-        sum[0][0] = __fadd_rn(sum[0][0], chain[0]);
-        sum[0][1] = __fadd_rn(sum[0][1], chain[1]);
-        sum[0][2] = __fadd_rn(sum[0][2], chain[2]);
-        sum[0][3] = __fadd_rn(sum[0][3], chain[3]);
+        sum[0][0] = ht_add(sum[0][0], chain[0]);
+        sum[0][1] = ht_add(sum[0][1], chain[1]);
+        sum[0][2] = ht_add(sum[0][2], chain[2]);
+        sum[0][3] = ht_add(sum[0][3], chain[3]);
         column += 0 + 1 < t.cols ? t.q_col : 0; // of one too many the result is not stored
     }
     {
-        float chain[PER_THREAD] = {0.0f, 0.0f, 0.0f, 0.0f};
+        ht_acc chain[PER_THREAD] = {};
         {
-            float y[PER_THREAD];
+            ht_real y[PER_THREAD];
             load_column(y, column + 0 * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - 0 * LINE);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][0] : x[0][0][0], y[0], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][0] : x[0][0][1], y[0], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][0] : x[0][0][2], y[0], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][0] : x[0][0][3], y[0], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][1] : x[0][1][0], y[1], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][1] : x[0][1][1], y[1], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][1] : x[0][1][2], y[1], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][1] : x[0][1][3], y[1], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][2] : x[0][2][0], y[2], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][2] : x[0][2][1], y[2], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][2] : x[0][2][2], y[2], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][2] : x[0][2][3], y[2], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][3] : x[0][3][0], y[3], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][3] : x[0][3][1], y[3], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][3] : x[0][3][2], y[3], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][3] : x[0][3][3], y[3], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[0][0][0] : x[0][0][0], y[0], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[0][1][0] : x[0][0][1], y[0], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[0][2][0] : x[0][0][2], y[0], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[0][3][0] : x[0][0][3], y[0], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[0][0][1] : x[0][1][0], y[1], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[0][1][1] : x[0][1][1], y[1], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[0][2][1] : x[0][1][2], y[1], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[0][3][1] : x[0][1][3], y[1], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[0][0][2] : x[0][2][0], y[2], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[0][1][2] : x[0][2][1], y[2], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[0][2][2] : x[0][2][2], y[2], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[0][3][2] : x[0][2][3], y[2], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[0][0][3] : x[0][3][0], y[3], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[0][1][3] : x[0][3][1], y[3], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[0][2][3] : x[0][3][2], y[3], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[0][3][3] : x[0][3][3], y[3], chain[3]);
         }
         {
-            float y[PER_THREAD];
+            ht_real y[PER_THREAD];
             load_column(y, column + 1 * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - 1 * LINE);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][0] : x[1][0][0], y[0], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][0] : x[1][0][1], y[0], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][0] : x[1][0][2], y[0], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][0] : x[1][0][3], y[0], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][1] : x[1][1][0], y[1], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][1] : x[1][1][1], y[1], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][1] : x[1][1][2], y[1], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][1] : x[1][1][3], y[1], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][2] : x[1][2][0], y[2], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][2] : x[1][2][1], y[2], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][2] : x[1][2][2], y[2], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][2] : x[1][2][3], y[2], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][3] : x[1][3][0], y[3], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][3] : x[1][3][1], y[3], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][3] : x[1][3][2], y[3], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][3] : x[1][3][3], y[3], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[1][0][0] : x[1][0][0], y[0], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[1][1][0] : x[1][0][1], y[0], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[1][2][0] : x[1][0][2], y[0], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[1][3][0] : x[1][0][3], y[0], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[1][0][1] : x[1][1][0], y[1], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[1][1][1] : x[1][1][1], y[1], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[1][2][1] : x[1][1][2], y[1], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[1][3][1] : x[1][1][3], y[1], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[1][0][2] : x[1][2][0], y[2], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[1][1][2] : x[1][2][1], y[2], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[1][2][2] : x[1][2][2], y[2], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[1][3][2] : x[1][2][3], y[2], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[1][0][3] : x[1][3][0], y[3], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[1][1][3] : x[1][3][1], y[3], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[1][2][3] : x[1][3][2], y[3], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[1][3][3] : x[1][3][3], y[3], chain[3]);
         }
-        sum[1][0] = __fadd_rn(sum[1][0], chain[0]);
-        sum[1][1] = __fadd_rn(sum[1][1], chain[1]);
-        sum[1][2] = __fadd_rn(sum[1][2], chain[2]);
-        sum[1][3] = __fadd_rn(sum[1][3], chain[3]);
+        sum[1][0] = ht_add(sum[1][0], chain[0]);
+        sum[1][1] = ht_add(sum[1][1], chain[1]);
+        sum[1][2] = ht_add(sum[1][2], chain[2]);
+        sum[1][3] = ht_add(sum[1][3], chain[3]);
         column += 1 + 1 < t.cols ? t.q_col : 0;
     }
     {
-        float chain[PER_THREAD] = {0.0f, 0.0f, 0.0f, 0.0f};
+        ht_acc chain[PER_THREAD] = {};
         {
-            float y[PER_THREAD];
+            ht_real y[PER_THREAD];
             load_column(y, column + 0 * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - 0 * LINE);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][0] : x[0][0][0], y[0], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][0] : x[0][0][1], y[0], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][0] : x[0][0][2], y[0], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][0] : x[0][0][3], y[0], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][1] : x[0][1][0], y[1], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][1] : x[0][1][1], y[1], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][1] : x[0][1][2], y[1], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][1] : x[0][1][3], y[1], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][2] : x[0][2][0], y[2], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][2] : x[0][2][1], y[2], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][2] : x[0][2][2], y[2], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][2] : x[0][2][3], y[2], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][3] : x[0][3][0], y[3], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][3] : x[0][3][1], y[3], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][3] : x[0][3][2], y[3], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][3] : x[0][3][3], y[3], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[0][0][0] : x[0][0][0], y[0], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[0][1][0] : x[0][0][1], y[0], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[0][2][0] : x[0][0][2], y[0], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[0][3][0] : x[0][0][3], y[0], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[0][0][1] : x[0][1][0], y[1], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[0][1][1] : x[0][1][1], y[1], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[0][2][1] : x[0][1][2], y[1], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[0][3][1] : x[0][1][3], y[1], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[0][0][2] : x[0][2][0], y[2], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[0][1][2] : x[0][2][1], y[2], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[0][2][2] : x[0][2][2], y[2], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[0][3][2] : x[0][2][3], y[2], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[0][0][3] : x[0][3][0], y[3], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[0][1][3] : x[0][3][1], y[3], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[0][2][3] : x[0][3][2], y[3], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[0][3][3] : x[0][3][3], y[3], chain[3]);
         }
         {
-            float y[PER_THREAD];
+            ht_real y[PER_THREAD];
             load_column(y, column + 1 * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - 1 * LINE);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][0] : x[1][0][0], y[0], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][0] : x[1][0][1], y[0], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][0] : x[1][0][2], y[0], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][0] : x[1][0][3], y[0], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][1] : x[1][1][0], y[1], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][1] : x[1][1][1], y[1], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][1] : x[1][1][2], y[1], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][1] : x[1][1][3], y[1], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][2] : x[1][2][0], y[2], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][2] : x[1][2][1], y[2], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][2] : x[1][2][2], y[2], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][2] : x[1][2][3], y[2], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][3] : x[1][3][0], y[3], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][3] : x[1][3][1], y[3], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][3] : x[1][3][2], y[3], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][3] : x[1][3][3], y[3], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[1][0][0] : x[1][0][0], y[0], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[1][1][0] : x[1][0][1], y[0], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[1][2][0] : x[1][0][2], y[0], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[1][3][0] : x[1][0][3], y[0], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[1][0][1] : x[1][1][0], y[1], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[1][1][1] : x[1][1][1], y[1], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[1][2][1] : x[1][1][2], y[1], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[1][3][1] : x[1][1][3], y[1], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[1][0][2] : x[1][2][0], y[2], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[1][1][2] : x[1][2][1], y[2], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[1][2][2] : x[1][2][2], y[2], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[1][3][2] : x[1][2][3], y[2], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[1][0][3] : x[1][3][0], y[3], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[1][1][3] : x[1][3][1], y[3], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[1][2][3] : x[1][3][2], y[3], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[1][3][3] : x[1][3][3], y[3], chain[3]);
         }
-        sum[2][0] = __fadd_rn(sum[2][0], chain[0]);
-        sum[2][1] = __fadd_rn(sum[2][1], chain[1]);
-        sum[2][2] = __fadd_rn(sum[2][2], chain[2]);
-        sum[2][3] = __fadd_rn(sum[2][3], chain[3]);
+        sum[2][0] = ht_add(sum[2][0], chain[0]);
+        sum[2][1] = ht_add(sum[2][1], chain[1]);
+        sum[2][2] = ht_add(sum[2][2], chain[2]);
+        sum[2][3] = ht_add(sum[2][3], chain[3]);
         column += 2 + 1 < t.cols ? t.q_col : 0;
     }
     {
-        float chain[PER_THREAD] = {0.0f, 0.0f, 0.0f, 0.0f};
+        ht_acc chain[PER_THREAD] = {};
         {
-            float y[PER_THREAD];
+            ht_real y[PER_THREAD];
             load_column(y, column + 0 * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - 0 * LINE);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][0] : x[0][0][0], y[0], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][0] : x[0][0][1], y[0], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][0] : x[0][0][2], y[0], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][0] : x[0][0][3], y[0], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][1] : x[0][1][0], y[1], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][1] : x[0][1][1], y[1], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][1] : x[0][1][2], y[1], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][1] : x[0][1][3], y[1], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][2] : x[0][2][0], y[2], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][2] : x[0][2][1], y[2], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][2] : x[0][2][2], y[2], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][2] : x[0][2][3], y[2], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[0][0][3] : x[0][3][0], y[3], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[0][1][3] : x[0][3][1], y[3], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[0][2][3] : x[0][3][2], y[3], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[0][3][3] : x[0][3][3], y[3], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[0][0][0] : x[0][0][0], y[0], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[0][1][0] : x[0][0][1], y[0], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[0][2][0] : x[0][0][2], y[0], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[0][3][0] : x[0][0][3], y[0], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[0][0][1] : x[0][1][0], y[1], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[0][1][1] : x[0][1][1], y[1], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[0][2][1] : x[0][1][2], y[1], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[0][3][1] : x[0][1][3], y[1], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[0][0][2] : x[0][2][0], y[2], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[0][1][2] : x[0][2][1], y[2], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[0][2][2] : x[0][2][2], y[2], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[0][3][2] : x[0][2][3], y[2], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[0][0][3] : x[0][3][0], y[3], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[0][1][3] : x[0][3][1], y[3], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[0][2][3] : x[0][3][2], y[3], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[0][3][3] : x[0][3][3], y[3], chain[3]);
         }
         {
-            float y[PER_THREAD];
+            ht_real y[PER_THREAD];
             load_column(y, column + 1 * LINE * t.q_k, t.q_k, WHOLE ? PER_THREAD : t.end - own - 1 * LINE);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][0] : x[1][0][0], y[0], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][0] : x[1][0][1], y[0], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][0] : x[1][0][2], y[0], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][0] : x[1][0][3], y[0], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][1] : x[1][1][0], y[1], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][1] : x[1][1][1], y[1], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][1] : x[1][1][2], y[1], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][1] : x[1][1][3], y[1], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][2] : x[1][2][0], y[2], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][2] : x[1][2][1], y[2], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][2] : x[1][2][2], y[2], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][2] : x[1][2][3], y[2], chain[3]);
-            chain[0] = __fmaf_rn(P_K_MAJOR ? x[1][0][3] : x[1][3][0], y[3], chain[0]);
-            chain[1] = __fmaf_rn(P_K_MAJOR ? x[1][1][3] : x[1][3][1], y[3], chain[1]);
-            chain[2] = __fmaf_rn(P_K_MAJOR ? x[1][2][3] : x[1][3][2], y[3], chain[2]);
-            chain[3] = __fmaf_rn(P_K_MAJOR ? x[1][3][3] : x[1][3][3], y[3], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[1][0][0] : x[1][0][0], y[0], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[1][1][0] : x[1][0][1], y[0], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[1][2][0] : x[1][0][2], y[0], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[1][3][0] : x[1][0][3], y[0], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[1][0][1] : x[1][1][0], y[1], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[1][1][1] : x[1][1][1], y[1], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[1][2][1] : x[1][1][2], y[1], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[1][3][1] : x[1][1][3], y[1], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[1][0][2] : x[1][2][0], y[2], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[1][1][2] : x[1][2][1], y[2], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[1][2][2] : x[1][2][2], y[2], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[1][3][2] : x[1][2][3], y[2], chain[3]);
+            chain[0] = ht_fma(P_K_MAJOR ? x[1][0][3] : x[1][3][0], y[3], chain[0]);
+            chain[1] = ht_fma(P_K_MAJOR ? x[1][1][3] : x[1][3][1], y[3], chain[1]);
+            chain[2] = ht_fma(P_K_MAJOR ? x[1][2][3] : x[1][3][2], y[3], chain[2]);
+            chain[3] = ht_fma(P_K_MAJOR ? x[1][3][3] : x[1][3][3], y[3], chain[3]);
         }
-        sum[3][0] = __fadd_rn(sum[3][0], chain[0]);
-        sum[3][1] = __fadd_rn(sum[3][1], chain[1]);
-        sum[3][2] = __fadd_rn(sum[3][2], chain[2]);
-        sum[3][3] = __fadd_rn(sum[3][3], chain[3]);
+        sum[3][0] = ht_add(sum[3][0], chain[0]);
+        sum[3][1] = ht_add(sum[3][1], chain[1]);
+        sum[3][2] = ht_add(sum[3][2], chain[2]);
+        sum[3][3] = ht_add(sum[3][3], chain[3]);
         column += 3 + 1 < t.cols ? t.q_col : 0;
     }
 }
@@ -669,193 +677,193 @@ template <bool P_K_MAJOR, bool WIDE, bool WHOLE> HT_DEVICE void multiply_step(ht
 template <bool P_K_MAJOR, bool WIDE> HT_DEVICE void multiply_steps(const tall_skinny_task &t, unsigned to)
 {
     ht_acc sum[BN][PER_THREAD];
-    sum[0][0] = sum[0][1] = sum[0][2] = sum[0][3] = 0.0f;
-    sum[1][0] = sum[1][1] = sum[1][2] = sum[1][3] = 0.0f;
-    sum[2][0] = sum[2][1] = sum[2][2] = sum[2][3] = 0.0f;
-    sum[3][0] = sum[3][1] = sum[3][2] = sum[3][3] = 0.0f;
+    ht_clear(sum[0]);
+    ht_clear(sum[1]);
+    ht_clear(sum[2]);
+    ht_clear(sum[3]);
     int k = 0;
 #pragma unroll 1
     for (; k + BK <= t.end; k += BK)
         multiply_step<P_K_MAJOR, WIDE, true>(sum, t, k);
     if (k < t.end)
         multiply_step<P_K_MAJOR, WIDE, false>(sum, t, k);
-    ht_sts4(to + (unsigned)(0 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 0)) * 4, sum[0][0]);
-    ht_sts4(to + (unsigned)(0 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 1)) * 4, sum[0][1]);
-    ht_sts4(to + (unsigned)(0 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 2)) * 4, sum[0][2]);
-    ht_sts4(to + (unsigned)(0 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 3)) * 4, sum[0][3]);
-    ht_sts4(to + (unsigned)(1 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 0)) * 4, sum[1][0]);
-    ht_sts4(to + (unsigned)(1 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 1)) * 4, sum[1][1]);
-    ht_sts4(to + (unsigned)(1 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 2)) * 4, sum[1][2]);
-    ht_sts4(to + (unsigned)(1 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 3)) * 4, sum[1][3]);
-    ht_sts4(to + (unsigned)(2 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 0)) * 4, sum[2][0]);
-    ht_sts4(to + (unsigned)(2 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 1)) * 4, sum[2][1]);
-    ht_sts4(to + (unsigned)(2 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 2)) * 4, sum[2][2]);
-    ht_sts4(to + (unsigned)(2 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 3)) * 4, sum[2][3]);
-    ht_sts4(to + (unsigned)(3 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 0)) * 4, sum[3][0]);
-    ht_sts4(to + (unsigned)(3 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 1)) * 4, sum[3][1]);
-    ht_sts4(to + (unsigned)(3 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 2)) * 4, sum[3][2]);
-    ht_sts4(to + (unsigned)(3 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 3)) * 4, sum[3][3]);
+    ht_smem_store(to + (unsigned)(0 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 0)) * ELEMENT_BYTES, sum[0][0]);
+    ht_smem_store(to + (unsigned)(0 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 1)) * ELEMENT_BYTES, sum[0][1]);
+    ht_smem_store(to + (unsigned)(0 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 2)) * ELEMENT_BYTES, sum[0][2]);
+    ht_smem_store(to + (unsigned)(0 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 3)) * ELEMENT_BYTES, sum[0][3]);
+    ht_smem_store(to + (unsigned)(1 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 0)) * ELEMENT_BYTES, sum[1][0]);
+    ht_smem_store(to + (unsigned)(1 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 1)) * ELEMENT_BYTES, sum[1][1]);
+    ht_smem_store(to + (unsigned)(1 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 2)) * ELEMENT_BYTES, sum[1][2]);
+    ht_smem_store(to + (unsigned)(1 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 3)) * ELEMENT_BYTES, sum[1][3]);
+    ht_smem_store(to + (unsigned)(2 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 0)) * ELEMENT_BYTES, sum[2][0]);
+    ht_smem_store(to + (unsigned)(2 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 1)) * ELEMENT_BYTES, sum[2][1]);
+    ht_smem_store(to + (unsigned)(2 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 2)) * ELEMENT_BYTES, sum[2][2]);
+    ht_smem_store(to + (unsigned)(2 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 3)) * ELEMENT_BYTES, sum[2][3]);
+    ht_smem_store(to + (unsigned)(3 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 0)) * ELEMENT_BYTES, sum[3][0]);
+    ht_smem_store(to + (unsigned)(3 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 1)) * ELEMENT_BYTES, sum[3][1]);
+    ht_smem_store(to + (unsigned)(3 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 2)) * ELEMENT_BYTES, sum[3][2]);
+    ht_smem_store(to + (unsigned)(3 * BM + row_of<P_K_MAJOR, WIDE>(t, 0, 3)) * ELEMENT_BYTES, sum[3][3]);
 }
 
-// The same where k is one line at most, in a block of PREFETCH sets of rows: COUNT of them at once from set `first` on.
+// The same where k is one line at most, in a block of MANY_SETS sets of rows: COUNT of them at once from set `first` on.
 template <bool P_K_MAJOR, bool WIDE, int COUNT> HT_DEVICE void multiply_sets(const tall_skinny_task &t, int first, unsigned to)
 {
-    float x[COUNT][PER_THREAD][PER_THREAD];
+    ht_real x[COUNT][PER_THREAD][PER_THREAD];
     for (int s = 0; s < COUNT; s++)
         load_rows<P_K_MAJOR, WIDE>(x[s], t, first + s, t.lane_k, t.end - t.lane_k);
-    const float *column = t.q + t.lane_k * t.q_k;
+    const ht_real *column = t.q + t.lane_k * t.q_k;
     {
-        float y[PER_THREAD];
+        ht_real y[PER_THREAD];
         load_column(y, column, t.q_k, t.end - t.lane_k);
         for (int s = 0; s < COUNT; s++) {
             {
-                float chain = 0.0f;
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][0] : x[s][0][0], y[0], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][1] : x[s][1][0], y[1], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][2] : x[s][2][0], y[2], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][3] : x[s][3][0], y[3], chain);
-                ht_sts4(to + (unsigned)(0 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 0)) * 4, chain);
+                ht_acc chain = 0;
+                chain = ht_fma(P_K_MAJOR ? x[s][0][0] : x[s][0][0], y[0], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][0][1] : x[s][1][0], y[1], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][0][2] : x[s][2][0], y[2], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][0][3] : x[s][3][0], y[3], chain);
+                ht_smem_store(to + (unsigned)(0 * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 0)) * ELEMENT_BYTES, chain);
             }
             {
-                float chain = 0.0f;
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][0] : x[s][0][1], y[0], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][1] : x[s][1][1], y[1], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][2] : x[s][2][1], y[2], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][3] : x[s][3][1], y[3], chain);
-                ht_sts4(to + (unsigned)(0 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 1)) * 4, chain);
+                ht_acc chain = 0;
+                chain = ht_fma(P_K_MAJOR ? x[s][1][0] : x[s][0][1], y[0], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][1][1] : x[s][1][1], y[1], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][1][2] : x[s][2][1], y[2], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][1][3] : x[s][3][1], y[3], chain);
+                ht_smem_store(to + (unsigned)(0 * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 1)) * ELEMENT_BYTES, chain);
             }
             {
-                float chain = 0.0f;
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][0] : x[s][0][2], y[0], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][1] : x[s][1][2], y[1], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][2] : x[s][2][2], y[2], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][3] : x[s][3][2], y[3], chain);
-                ht_sts4(to + (unsigned)(0 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 2)) * 4, chain);
+                ht_acc chain = 0;
+                chain = ht_fma(P_K_MAJOR ? x[s][2][0] : x[s][0][2], y[0], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][2][1] : x[s][1][2], y[1], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][2][2] : x[s][2][2], y[2], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][2][3] : x[s][3][2], y[3], chain);
+                ht_smem_store(to + (unsigned)(0 * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 2)) * ELEMENT_BYTES, chain);
             }
             {
-                float chain = 0.0f;
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][0] : x[s][0][3], y[0], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][1] : x[s][1][3], y[1], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][2] : x[s][2][3], y[2], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][3] : x[s][3][3], y[3], chain);
-                ht_sts4(to + (unsigned)(0 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 3)) * 4, chain);
+                ht_acc chain = 0;
+                chain = ht_fma(P_K_MAJOR ? x[s][3][0] : x[s][0][3], y[0], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][3][1] : x[s][1][3], y[1], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][3][2] : x[s][2][3], y[2], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][3][3] : x[s][3][3], y[3], chain);
+                ht_smem_store(to + (unsigned)(0 * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 3)) * ELEMENT_BYTES, chain);
             }
         }
         column += 0 + 1 < t.cols ? t.q_col : 0;
     }
     {
-        float y[PER_THREAD];
+        ht_real y[PER_THREAD];
         load_column(y, column, t.q_k, t.end - t.lane_k);
         for (int s = 0; s < COUNT; s++) {
             {
-                float chain = 0.0f;
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][0] : x[s][0][0], y[0], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][1] : x[s][1][0], y[1], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][2] : x[s][2][0], y[2], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][3] : x[s][3][0], y[3], chain);
-                ht_sts4(to + (unsigned)(1 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 0)) * 4, chain);
+                ht_acc chain = 0;
+                chain = ht_fma(P_K_MAJOR ? x[s][0][0] : x[s][0][0], y[0], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][0][1] : x[s][1][0], y[1], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][0][2] : x[s][2][0], y[2], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][0][3] : x[s][3][0], y[3], chain);
+                ht_smem_store(to + (unsigned)(1 * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 0)) * ELEMENT_BYTES, chain);
             }
             {
-                float chain = 0.0f;
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][0] : x[s][0][1], y[0], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][1] : x[s][1][1], y[1], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][2] : x[s][2][1], y[2], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][3] : x[s][3][1], y[3], chain);
-                ht_sts4(to + (unsigned)(1 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 1)) * 4, chain);
+                ht_acc chain = 0;
+                chain = ht_fma(P_K_MAJOR ? x[s][1][0] : x[s][0][1], y[0], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][1][1] : x[s][1][1], y[1], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][1][2] : x[s][2][1], y[2], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][1][3] : x[s][3][1], y[3], chain);
+                ht_smem_store(to + (unsigned)(1 * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 1)) * ELEMENT_BYTES, chain);
             }
             {
-                float chain = 0.0f;
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][0] : x[s][0][2], y[0], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][1] : x[s][1][2], y[1], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][2] : x[s][2][2], y[2], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][3] : x[s][3][2], y[3], chain);
-                ht_sts4(to + (unsigned)(1 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 2)) * 4, chain);
+                ht_acc chain = 0;
+                chain = ht_fma(P_K_MAJOR ? x[s][2][0] : x[s][0][2], y[0], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][2][1] : x[s][1][2], y[1], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][2][2] : x[s][2][2], y[2], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][2][3] : x[s][3][2], y[3], chain);
+                ht_smem_store(to + (unsigned)(1 * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 2)) * ELEMENT_BYTES, chain);
             }
             {
-                float chain = 0.0f;
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][0] : x[s][0][3], y[0], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][1] : x[s][1][3], y[1], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][2] : x[s][2][3], y[2], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][3] : x[s][3][3], y[3], chain);
-                ht_sts4(to + (unsigned)(1 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 3)) * 4, chain);
+                ht_acc chain = 0;
+                chain = ht_fma(P_K_MAJOR ? x[s][3][0] : x[s][0][3], y[0], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][3][1] : x[s][1][3], y[1], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][3][2] : x[s][2][3], y[2], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][3][3] : x[s][3][3], y[3], chain);
+                ht_smem_store(to + (unsigned)(1 * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 3)) * ELEMENT_BYTES, chain);
             }
         }
         column += 1 + 1 < t.cols ? t.q_col : 0;
     }
     {
-        float y[PER_THREAD];
+        ht_real y[PER_THREAD];
         load_column(y, column, t.q_k, t.end - t.lane_k);
         for (int s = 0; s < COUNT; s++) {
             {
-                float chain = 0.0f;
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][0] : x[s][0][0], y[0], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][1] : x[s][1][0], y[1], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][2] : x[s][2][0], y[2], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][3] : x[s][3][0], y[3], chain);
-                ht_sts4(to + (unsigned)(2 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 0)) * 4, chain);
+                ht_acc chain = 0;
+                chain = ht_fma(P_K_MAJOR ? x[s][0][0] : x[s][0][0], y[0], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][0][1] : x[s][1][0], y[1], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][0][2] : x[s][2][0], y[2], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][0][3] : x[s][3][0], y[3], chain);
+                ht_smem_store(to + (unsigned)(2 * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 0)) * ELEMENT_BYTES, chain);
             }
             {
-                float chain = 0.0f;
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][0] : x[s][0][1], y[0], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][1] : x[s][1][1], y[1], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][2] : x[s][2][1], y[2], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][3] : x[s][3][1], y[3], chain);
-                ht_sts4(to + (unsigned)(2 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 1)) * 4, chain);
+                ht_acc chain = 0;
+                chain = ht_fma(P_K_MAJOR ? x[s][1][0] : x[s][0][1], y[0], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][1][1] : x[s][1][1], y[1], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][1][2] : x[s][2][1], y[2], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][1][3] : x[s][3][1], y[3], chain);
+                ht_smem_store(to + (unsigned)(2 * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 1)) * ELEMENT_BYTES, chain);
             }
             {
-                float chain = 0.0f;
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][0] : x[s][0][2], y[0], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][1] : x[s][1][2], y[1], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][2] : x[s][2][2], y[2], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][3] : x[s][3][2], y[3], chain);
-                ht_sts4(to + (unsigned)(2 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 2)) * 4, chain);
+                ht_acc chain = 0;
+                chain = ht_fma(P_K_MAJOR ? x[s][2][0] : x[s][0][2], y[0], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][2][1] : x[s][1][2], y[1], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][2][2] : x[s][2][2], y[2], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][2][3] : x[s][3][2], y[3], chain);
+                ht_smem_store(to + (unsigned)(2 * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 2)) * ELEMENT_BYTES, chain);
             }
             {
-                float chain = 0.0f;
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][0] : x[s][0][3], y[0], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][1] : x[s][1][3], y[1], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][2] : x[s][2][3], y[2], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][3] : x[s][3][3], y[3], chain);
-                ht_sts4(to + (unsigned)(2 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 3)) * 4, chain);
+                ht_acc chain = 0;
+                chain = ht_fma(P_K_MAJOR ? x[s][3][0] : x[s][0][3], y[0], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][3][1] : x[s][1][3], y[1], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][3][2] : x[s][2][3], y[2], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][3][3] : x[s][3][3], y[3], chain);
+                ht_smem_store(to + (unsigned)(2 * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 3)) * ELEMENT_BYTES, chain);
             }
         }
         column += 2 + 1 < t.cols ? t.q_col : 0;
     }
     {
-        float y[PER_THREAD];
+        ht_real y[PER_THREAD];
         load_column(y, column, t.q_k, t.end - t.lane_k);
         for (int s = 0; s < COUNT; s++) {
             {
-                float chain = 0.0f;
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][0] : x[s][0][0], y[0], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][1] : x[s][1][0], y[1], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][2] : x[s][2][0], y[2], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][0][3] : x[s][3][0], y[3], chain);
-                ht_sts4(to + (unsigned)(3 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 0)) * 4, chain);
+                ht_acc chain = 0;
+                chain = ht_fma(P_K_MAJOR ? x[s][0][0] : x[s][0][0], y[0], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][0][1] : x[s][1][0], y[1], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][0][2] : x[s][2][0], y[2], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][0][3] : x[s][3][0], y[3], chain);
+                ht_smem_store(to + (unsigned)(3 * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 0)) * ELEMENT_BYTES, chain);
             }
             {
-                float chain = 0.0f;
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][0] : x[s][0][1], y[0], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][1] : x[s][1][1], y[1], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][2] : x[s][2][1], y[2], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][1][3] : x[s][3][1], y[3], chain);
-                ht_sts4(to + (unsigned)(3 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 1)) * 4, chain);
+                ht_acc chain = 0;
+                chain = ht_fma(P_K_MAJOR ? x[s][1][0] : x[s][0][1], y[0], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][1][1] : x[s][1][1], y[1], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][1][2] : x[s][2][1], y[2], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][1][3] : x[s][3][1], y[3], chain);
+                ht_smem_store(to + (unsigned)(3 * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 1)) * ELEMENT_BYTES, chain);
             }
             {
-                float chain = 0.0f;
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][0] : x[s][0][2], y[0], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][1] : x[s][1][2], y[1], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][2] : x[s][2][2], y[2], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][2][3] : x[s][3][2], y[3], chain);
-                ht_sts4(to + (unsigned)(3 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 2)) * 4, chain);
+                ht_acc chain = 0;
+                chain = ht_fma(P_K_MAJOR ? x[s][2][0] : x[s][0][2], y[0], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][2][1] : x[s][1][2], y[1], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][2][2] : x[s][2][2], y[2], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][2][3] : x[s][3][2], y[3], chain);
+                ht_smem_store(to + (unsigned)(3 * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 2)) * ELEMENT_BYTES, chain);
             }
             {
-                float chain = 0.0f;
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][0] : x[s][0][3], y[0], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][1] : x[s][1][3], y[1], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][2] : x[s][2][3], y[2], chain);
-                chain = __fmaf_rn(P_K_MAJOR ? x[s][3][3] : x[s][3][3], y[3], chain);
-                ht_sts4(to + (unsigned)(3 * PREFETCH * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 3)) * 4, chain);
+                ht_acc chain = 0;
+                chain = ht_fma(P_K_MAJOR ? x[s][3][0] : x[s][0][3], y[0], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][3][1] : x[s][1][3], y[1], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][3][2] : x[s][2][3], y[2], chain);
+                chain = ht_fma(P_K_MAJOR ? x[s][3][3] : x[s][3][3], y[3], chain);
+                ht_smem_store(to + (unsigned)(3 * MANY_SETS * BM + row_of<P_K_MAJOR, WIDE>(t, first + s, 3)) * ELEMENT_BYTES, chain);
             }
         }
         column += 3 + 1 < t.cols ? t.q_col : 0;
@@ -863,14 +871,14 @@ template <bool P_K_MAJOR, bool WIDE, int COUNT> HT_DEVICE void multiply_sets(con
 }
 
 // One result from the sums of its classes.
-template <int SETS> HT_DEVICE float add_k_lanes(unsigned from)
+template <int SETS> HT_DEVICE ht_acc add_k_lanes(unsigned from)
 {
-    float v[K_LANES];
+    ht_acc v[K_LANES];
     for (int i = 0; i < K_LANES; i++)
-        v[i] = ht_lds4(from + (unsigned)(i * PITCH<SETS>) * 4);
+        v[i] = ht_smem_load(from + (unsigned)(i * PITCH<SETS>) * ELEMENT_BYTES);
     for (int half = K_LANES / 2; half > 0; half /= 2)
         for (int i = 0; i < half; i++)
-            v[i] = __fadd_rn(v[i], v[i + half]);
+            v[i] = ht_add(v[i], v[i + half]);
     return v[0];
 }
 
@@ -895,8 +903,8 @@ template <int SETS> HT_DEVICE void store_tile(const unpacked_args &args, const t
     for (int i = (int)threadIdx.x; i < ROWS<SETS> * BN; i += THREADS) {
         const int row = i % ROWS<SETS>, col = i / ROWS<SETS>;
         if (row < rows && col < cols) {
-            float *at = to.c + (place.row0 + row) * to.row_step + (place.col0 + col) * to.col_step;
-            ht_stg4(at, ht_element(to, at, add_k_lanes<SETS>(smem + (unsigned)i * 4)));
+            ht_real *at = to.c + (place.row0 + row) * to.row_step + (place.col0 + col) * to.col_step;
+            ht_store(at, ht_element(to, at, add_k_lanes<SETS>(smem + (unsigned)i * ELEMENT_BYTES)));
         }
     }
 }
@@ -916,7 +924,7 @@ template <bool P_K_MAJOR, int SETS> HT_DEVICE void multiply_tile(const unpacked_
     t.lane_in_group = P_K_MAJOR ? tid / K_LANES : tid % THREADS_PER_K_LANE;
     t.lane_k = k_lane * PER_THREAD;
     t.end = args.k;
-    const unsigned to = smem + (unsigned)(k_lane * PITCH<SETS>) * 4;
+    const unsigned to = smem + (unsigned)(k_lane * PITCH<SETS>) * ELEMENT_BYTES;
     const bool wide = args.p.wide != 0 && (P_K_MAJOR ? t.end % PER_THREAD == 0 : t.rows >= ROWS<SETS>);
     ht_pdl_wait(); // what comes before is worked out while the launch before this one ends
     ht_pdl_trigger();
@@ -947,7 +955,7 @@ template <int SETS> static __global__ void __launch_bounds__(THREADS, ht_bound(T
 static int init(void)
 {
     const int code = ht_allow_smem(gemm<1>, SMEM_BYTES<1>);
-    return code != 0 ? code : ht_allow_smem(gemm<PREFETCH>, SMEM_BYTES<PREFETCH>);
+    return code != 0 ? code : ht_allow_smem(gemm<MANY_SETS>, SMEM_BYTES<MANY_SETS>);
 }
 
 template <int SETS> static int launch_sets(unpacked_args args, unsigned batch, void *stream)
@@ -957,11 +965,11 @@ template <int SETS> static int launch_sets(unpacked_args args, unsigned batch, v
     return ht_launch_dependent(gemm<SETS>, p_tiles * q_tiles, 1, batch, THREADS, SMEM_BYTES<SETS>, stream, args);
 }
 
-static int launch(const ht_gemm_args &g, void *stream)
+static int launch(const ht_product_args &g, void *stream)
 {
     constexpr long long MANY_ROWS = 2LL * BM * SMS; // two blocks an SM: more come one after the other
     const unpacked_args args = ht_unpacked_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
-    return args.k <= LINE && args.p.rows > MANY_ROWS ? launch_sets<PREFETCH>(args, (unsigned)g.batch, stream)
+    return args.k <= LINE && args.p.rows > MANY_ROWS ? launch_sets<MANY_SETS>(args, (unsigned)g.batch, stream)
                                                      : launch_sets<1>(args, (unsigned)g.batch, stream);
 }
 
@@ -1055,9 +1063,40 @@ static int ht_launch_dependent(void (*kernel)(Args), unsigned gx, unsigned gy, u
     return ht_launch(kernel, gx, gy, gz, threads, smem_bytes, stream, args);
 }
 
+HT_DEVICE ht_real ht_add(ht_real x, ht_real y)
+{
+    return __fadd_rn(x, y);
+}
+
+HT_DEVICE ht_real ht_fma(ht_real x, ht_real y, ht_real z)
+{
+    return __fmaf_rn(x, y, z);
+}
+
 HT_DEVICE ht_real ht_load(const ht_real *p)
 {
     return ht_ldg4(p);
+}
+
+HT_DEVICE void ht_store(ht_real *p, ht_real v)
+{
+    ht_stg4(p, v);
+}
+
+HT_DEVICE ht_real ht_smem_load(unsigned s)
+{
+    return ht_lds4(s);
+}
+
+HT_DEVICE void ht_smem_store(unsigned s, ht_real v)
+{
+    ht_sts4(s, v);
+}
+
+// As many elements as 16 bytes hold.
+HT_DEVICE void ht_clear(ht_real *v)
+{
+    v[0] = v[1] = v[2] = v[3] = 0.0f;
 }
 
 // 16 bytes of contiguous elements.

@@ -263,6 +263,7 @@ template <class REAL> HT_DEVICE REAL ht_add_exact(REAL *sum, REAL v);
 // accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
+HT_DEVICE void ht_lane_trade(bool upper, ht_acc *v, ht_acc *w, int lanes);
 
 // check/certificate: which results are as accurate as the scheme promises, told from themselves: |C_ij| bounds (|A||B|)_ij from below, so what
 // splitting has lost (pack/row_sums) is harmless wherever a result, scaled, is large beside it. The notes on error bounds, section 15, have
@@ -304,8 +305,8 @@ HT_DEVICE float ht_floor_of(unsigned largest, int k);
 template <int COUNT> HT_DEVICE bool ht_all_finite(const float *v);
 HT_DEVICE void ht_twosum_join(float *sum, float *compensation, const float *chain);
 HT_DEVICE void ht_promote_compensation(float *sum, float *compensation);
-template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_lane_exchange(float *v);
-template <int COUNT, int LANES> HT_DEVICE void ht_lane_transpose(float *v);
+template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_lane_exchange(ht_acc *v);
+template <int COUNT, int LANES> HT_DEVICE void ht_lane_transpose(ht_acc *v);
 #ifndef HT_SIMULATOR
 struct ht_pair {
     float x, y;
@@ -2250,6 +2251,15 @@ template <class REAL> HT_DEVICE REAL ht_add_exact(REAL *sum, REAL v)
     return off;
 }
 
+// Two lanes, `lanes` apart, give each other one of two numbers: the upper one keeps the second.
+HT_DEVICE void ht_lane_trade(bool upper, ht_acc *v, ht_acc *w, int lanes)
+{
+    const unsigned mine = ht_as_uint(upper ? *v : *w);
+    const float other = ht_as_float((unsigned)ht_shfl_xor((int)mine, lanes));
+    *v = upper ? other : *v;
+    *w = upper ? *w : other;
+}
+
 // The words of a 64 x 64 block of C.
 HT_DEVICE unsigned *ht_failed_block(const ht_gemm_args &g, long long entry, int row_block, int col_block)
 {
@@ -2324,21 +2334,17 @@ HT_DEVICE void ht_promote_compensation(float *sum, float *compensation)
 
 // COUNT lanes, LANES apart, turn their COUNT numbers: v[j] of the l-th of them becomes v[l] of the j-th. STEP: how far apart those are who
 // trade half of what they have; less and less.
-template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_lane_exchange(float *v)
+template <int COUNT, int LANES, int STEP> HT_DEVICE void ht_lane_exchange(ht_acc *v)
 {
     const bool upper = (int)threadIdx.x & STEP * LANES;
 #pragma unroll
     for (int j = 0; j < COUNT; j++) {
-        if (!(j & STEP)) {
-            const unsigned mine = ht_as_uint(upper ? v[j] : v[j | STEP]);
-            const float other = ht_as_float((unsigned)ht_shfl_xor((int)mine, STEP * LANES));
-            v[j] = upper ? other : v[j];
-            v[j | STEP] = upper ? v[j | STEP] : other;
-        }
+        if (!(j & STEP))
+            ht_lane_trade(upper, &v[j], &v[j | STEP], STEP * LANES);
     }
 }
 
-template <int COUNT, int LANES> HT_DEVICE void ht_lane_transpose(float *v)
+template <int COUNT, int LANES> HT_DEVICE void ht_lane_transpose(ht_acc *v)
 {
     static_assert(COUNT == 2 || COUNT == 4 || COUNT == 8, "one to three trades");
     if (COUNT > 4)
