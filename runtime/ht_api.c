@@ -8,7 +8,7 @@ static struct packed32 *place_of(halftone *h, const char *at) {
 }
 
 /* Forgets what was packed where something else will lie. */
-static void forget(halftone *h, const char *at, int64_t bytes) {
+static void forget_written(halftone *h, const char *at, int64_t bytes) {
     for (int i = 0; i < PACKED_KNOWN; i++)
         if (ht_do_overlap(h->packed32[i].at, h->packed32[i].bytes, at, bytes))
             h->packed32[i].bytes = 0;
@@ -179,7 +179,7 @@ static int open_operand(halftone *h, const struct gemm_call *x, bool is_a, void 
     s->tiles = ht_has_check(h, scheme) ? ht_kept_tiles(scheme, h->set->sms, x->k) : 0;
     const struct packed32 known = {(const char *)packed, scheme, rows, x->k, ht_layout_bytes(&out->layout), !is_a, ht_has_check(h, scheme)};
     out->known = known;
-    forget(h, known.at, known.bytes);
+    forget_written(h, known.at, known.bytes);
     return HALFTONE_OK;
 }
 
