@@ -49,9 +49,9 @@ enum {
     GEMV_OTHER_REGISTERS = 22,  /* ptxas: 80 with one column, 128 with four, where that is what there is */
     GEMV_COLUMN_REGISTERS = 10, /* of Q's columns: an address, and what meets two loads */
     TALL_COLUMN_REGISTERS = 12, /* for each of Q's columns */
-    TALL_OTHER_REGISTERS = 16,  /* ptxas: 64, 80 and, where that is what there is, 128 with four columns */
+    TALL_OTHER_REGISTERS = 16,  /* ptxas: 64, 80; 128: four columns, two of FP64 (sm_86 spilled with 80) */
     FALLBACK_REGISTERS = 254, /* all of them */
-    FP64_MMA_OTHER_REGISTERS = 30,
+    FP64_MMA_OTHER_REGISTERS = 30, FP64_MMA_48_REGISTERS = 24, /* more: warps of 48 rows, ptxas 216 to 254 */
     FP64_TILE_OTHER_REGISTERS = 68 /* ptxas: addresses of loads that are in flight */
 };
 
@@ -333,7 +333,7 @@ void footprint_fp64_mma_tile(const struct target *on, const struct tile *t, stru
     enum { SETS = 2, GROUP_K = 8 };
     cost->regs_accumulators = 2 * t->wm * t->wn / on->isa->wave_size;
     cost->regs_fragments = 2 * SETS * GROUP_K * (t->wm + t->wn) / on->isa->wave_size;
-    cost->regs_other = FP64_MMA_OTHER_REGISTERS;
+    cost->regs_other = FP64_MMA_OTHER_REGISTERS + (t->wm == 48 ? FP64_MMA_48_REGISTERS : 0);
     cost->smem_bytes = t->stages * (t->bm + t->bn) * t->bk * number_bytes(on->s->in);
 }
 
@@ -386,10 +386,10 @@ void footprint_gemv(const struct target *on, const struct tile *t, struct cost *
 
 /* Worked example: 128x2x64: 8 + 32 + 24 + 16 = 80. */
 void footprint_tall_skinny(const struct target *on, const struct tile *t, struct cost *cost) {
-    const int bytes = number_bytes(on->s->in);
+    const int bytes = number_bytes(on->s->in), ahead = 12 * (bytes - 4) / t->bn;
     cost->regs_accumulators = TALL_OWN * t->bn;
     cost->regs_fragments = bytes / 4 * t->bm * t->bk / cost->threads + TALL_COLUMN_REGISTERS * t->bn;
-    cost->regs_other = TALL_OTHER_REGISTERS + (t->bn == 1 ? on->isa->outside_registers : 2 * (bytes - 4));
+    cost->regs_other = TALL_OTHER_REGISTERS + (t->bn == 1 ? on->isa->outside_registers : ahead);
     cost->smem_bytes = GEMV_LANES * (bytes * t->bn * t->bm + GEMV_LOAD_BYTES);
 }
 

@@ -164,11 +164,14 @@ def test_every_kernel_of_every_budget_compiles_as_planned(emitted, tmp_path, cap
     everything = {p.stem for gpu in NVIDIA for p in emitted(gpu).glob("*.cu")}
     assert {name for name, _ in rows} == everything or sample
     assert not [name for name, kernel in rows if kernel[1] != "0"], "spills"
-    over = {name: int(kernel[0]) - planned[name] for name, kernel in rows if name in planned}
+    over = {}
+    for name, kernel in rows:  # a source may hold several kernels
+        if name in planned:
+            over[name] = max(over.get(name, -256), int(kernel[0]) - planned[name])
     with capsys.disabled():
         print(f"\n{len(everything)} kernel names, {sum(map(len, jobs.values()))} sources, {sum(map(len, new.values()))} of them compiled now, no spills; "
               f"ptxas' registers less the plan's: {min(over.values(), default=0):+d} to {max(over.values(), default=0):+d}")
-    assert all(more <= MARGIN for more in over.values()), "the plan promises fewer registers than ptxas uses"
+    assert not {name: more for name, more in over.items() if more > MARGIN}, "the plan promises fewer registers than ptxas uses"
 
 
 def test_the_table_does_not_vouch_for_other_code(emitted):
