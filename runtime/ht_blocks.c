@@ -133,10 +133,20 @@ static struct gemm_call block_at(const struct gemm_call *x, const struct plan *p
     return y;
 }
 
+/* Whether the largest block finds the workspace that it needs: behind the first ones C would be half written. Memory of a pool is each
+ * block's own. */
+static int reserve_workspace(halftone *h, const struct plan *p) {
+    struct workspace w;
+    if (ht_workspace_source(h) == SOURCE_POOL)
+        return HALFTONE_OK;
+    const int code = ht_open_workspace(h, (size_t)p->bytes, &w);
+    return code == HALFTONE_OK ? ht_close_workspace(h, &w, code) : code;
+}
+
 int ht_run_blocks(halftone *h, const struct gemm_call *x, const struct plan *plan,
                   int (*run)(halftone *h, const struct gemm_call *x)) {
     const struct plan p = *plan; /* blocks have plans of their own, for which the handle may forget this one */
-    int code = HALFTONE_OK;
+    int code = reserve_workspace(h, &p);
     for (int64_t entry = 0; entry < x->batch && code == HALFTONE_OK; entry += p.block_batch) {
         for (int64_t col = 0; col < x->n && code == HALFTONE_OK; col += p.block_n) {
             for (int64_t row = 0; row < x->m && code == HALFTONE_OK; row += p.block_m) {

@@ -746,6 +746,37 @@ static void blocks_do_with_what_query_names(void **s) {
     check_code(halftone_dset_scheme(handle, "auto"), "auto");
 }
 
+/* A block of the caller's that does for the first blocks, and not for what is left at an end. */
+static void too_little_workspace_is_refused_before_the_first_block(void **s) {
+    enum { P = 7, Q = 407, L = 1708 };
+    static double host[(P + Q) * L], before[P * Q], after[P * Q];
+    const double one = 1, zero = 0;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    void *workspace = NULL;
+    (void)s;
+    for (int i = 0; i < (P + Q) * L; i++)
+        host[i] = uniform();
+    for (int i = 0; i < P * Q; i++)
+        before[i] = i;
+    double *const operands = on_device(host, (P + Q) * L), *const c = on_device(before, P * Q);
+    check_code(halftone_dset_accuracy(handle, "reproducible"), "reproducible");
+    check_code(halftone_set_workspace_limit(handle, 3881117), "limit");
+    check_code(halftone_dquery(handle, 'N', 'N', P, Q, L, 1, &plan), "query");
+    const struct plan whole = *plan_part(P, Q, L, 1);
+    assert_true(plan.blocks > 1 && plan_part(whole.block_m, whole.block_n, L, 1)->bytes < whole.bytes);
+    assert_int_equal(ht_dev_alloc(&workspace, plan.workspace_bytes), HT_DEV_OK);
+    check_code(halftone_set_workspace(handle, workspace, plan.workspace_bytes - 1), "workspace");
+    assert_int_equal(halftone_dgemm(handle, 'N', 'N', P, Q, L, &one, operands, P, operands + P * L, L, &zero, c, P),
+                     HALFTONE_WORKSPACE);
+    assert_int_equal(ht_dev_download(after, c, sizeof after), HT_DEV_OK);
+    assert_memory_equal(after, before, sizeof after);
+    check_code(halftone_set_workspace(handle, workspace, plan.workspace_bytes), "workspace");
+    check_code(halftone_dgemm(handle, 'N', 'N', P, Q, L, &one, operands, P, operands + P * L, L, &zero, c, P), "product");
+    check_code(halftone_set_workspace(handle, NULL, 0), "own workspace");
+    check_code(halftone_set_workspace_limit(handle, 0), "limit");
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    ht_dev_free(workspace), ht_dev_free(operands), ht_dev_free(c);
+}
 
 static int setup(void **s) {
     (void)s;
@@ -778,7 +809,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(batches_have_counts_of_their_own), cmocka_unit_test(powers_of_two_change_exponents_alone),
         cmocka_unit_test(queries_say_who_certifies), cmocka_unit_test(a_tile_by_name_computes_the_rest),
         cmocka_unit_test(a_limit_cuts_calls_into_blocks), cmocka_unit_test(fp64_keeps_any_limit),
-        cmocka_unit_test(blocks_do_with_what_query_names), cmocka_unit_test(bytes_beyond_all_addresses_are_refused),
+        cmocka_unit_test(blocks_do_with_what_query_names),
+        cmocka_unit_test(too_little_workspace_is_refused_before_the_first_block), cmocka_unit_test(bytes_beyond_all_addresses_are_refused),
         cmocka_unit_test(a_limit_cuts_k_and_the_bits_stay), cmocka_unit_test(any_size_fits_in_256_megabytes),
         cmocka_unit_test(packed_operands_give_the_same_bits), cmocka_unit_test(packed_operands_of_other_products_are_refused)};
     const struct choice groups[] = {CHOICE(tests)};
