@@ -7,13 +7,6 @@ static struct packed32 *place_of(halftone *h, const char *at) {
     return &h->packed32[(unit ^ unit >> 8 ^ unit >> 16) % PACKED_KNOWN];
 }
 
-/* Forgets what was packed where something else will lie. */
-static void forget_written(halftone *h, const char *at, int64_t bytes) {
-    for (int i = 0; i < PACKED_KNOWN; i++)
-        if (ht_do_overlap(h->packed32[i].at, h->packed32[i].bytes, at, bytes))
-            h->packed32[i].bytes = 0;
-}
-
 /* A graph packs whenever it is launched, unknown to the handle. */
 static void remember(halftone *h, const struct packed32 *known) {
     if (ht_ask_capture(h) == HALFTONE_OK && h->capture == CAPTURE_NONE)
@@ -179,7 +172,6 @@ static int open_operand(halftone *h, const struct gemm_call *x, bool is_a, void 
     s->tiles = ht_has_check(h, scheme) ? ht_kept_tiles(scheme, h->set->sms, x->k) : 0;
     const struct packed32 known = {(const char *)packed, scheme, rows, x->k, ht_layout_bytes(&out->layout), !is_a, ht_has_check(h, scheme)};
     out->known = known;
-    forget_written(h, known.at, known.bytes);
     return HALFTONE_OK;
 }
 
@@ -199,10 +191,13 @@ static int pack_at_site(halftone *h, const struct gemm_call *x, bool with_a, voi
         code = ht_packing_scheme(h, &scheme);
     if (code != HALFTONE_OK || (a.empty && b.empty))
         return code;
-    if (!a.empty)
-        sources[count++] = a.source;
-    if (!b.empty)
-        sources[count++] = b.source;
+    for (int i = 0; i < 2; i++) {
+        const struct packed_operand *const side = i == 0 ? &a : &b;
+        if (side->empty)
+            continue;
+        ht_forget_packed(h, side->known.at, side->known.bytes);
+        sources[count++] = side->source;
+    }
     code = ht_pack_operands(h, scheme, sources, count, ht_workspace_source(h));
     if (code == HALFTONE_OK && !a.empty)
         remember(h, &a.known);

@@ -565,6 +565,9 @@ HT_LOCAL int ht_pack_residues(halftone *h, struct plan *p, const struct gemm_cal
 
 /* ---- ht_dpack.c: FP64 operands that are packed once ---- */
 
+/* Forgets what was packed, of FP32 and of FP64, where something else will lie. */
+HT_LOCAL void ht_forget_packed(halftone *h, const char *at, int64_t bytes);
+
 /* The scheme of packed operands, which know k alone of a product, and how it is certified. */
 HT_LOCAL int ht_packing_scheme64(halftone *h, int64_t k, const struct ht_scheme_desc **scheme,
                                  struct ht_certificate *certificate);

@@ -33,8 +33,10 @@ int ht_packing_scheme64(halftone *h, int64_t k, const struct ht_scheme_desc **sc
 
 /* ---- what the handle knows ---- */
 
-/* Forgets what was packed where something else will lie. */
-static void forget(halftone *h, const char *at, int64_t bytes) {
+void ht_forget_packed(halftone *h, const char *at, int64_t bytes) {
+    for (int i = 0; i < PACKED_KNOWN; i++)
+        if (ht_do_overlap(h->packed32[i].at, h->packed32[i].bytes, at, bytes))
+            h->packed32[i].bytes = 0;
     for (int i = 0; i < h->packed64_count;) {
         const struct packed64 *const p = &h->packed64[i];
         if (ht_do_overlap(p->at, p->bytes, at, bytes))
@@ -123,7 +125,7 @@ static int pack(halftone *h, struct gemm_call *x, const struct packed64 *a, cons
             continue;
         *o = layout_of_packed(h, sides[i]);
         *(i == 0 ? &x->packed_a : &x->packed_b) = sides[i]->at;
-        forget(h, sides[i]->at, sides[i]->bytes);
+        ht_forget_packed(h, sides[i]->at, sides[i]->bytes);
     }
     if (code == HALFTONE_OK)
         code = ht_pack_residues(h, &p, x);

@@ -664,6 +664,14 @@ static void packed_operands_of_other_products_are_refused(void **s) {
     check_code(halftone_set_site(handle, NULL), "an empty site table");
     check_code(halftone_dpack_b(handle, 'N', K, N, b.device, b.ld, packed_a), "pack over A");
     check_code(halftone_dpack_b(handle, 'N', K, N, b.device, b.ld, packed_b), "pack B");
+    if (halftone_packed_bytes(handle, 'A', N, K, 1, &bytes) == HALFTONE_OK) {
+        const float *const single = (const float *)(const void *)a.device;
+        assert_int_equal(halftone_pack_ab(handle, 'N', 'N', N, N, K, single, N, NULL, K, packed_a, packed_b), -9);
+        check_code(halftone_dgemm_packed(handle, N, N, K, &one, packed_a, packed_b, &zero, c, M), "FP32 has packed nothing");
+        check_code(halftone_pack_a(handle, 'N', N, K, single, N, packed_a), "pack FP32 over A");
+        check_refused(halftone_dgemm_packed(handle, N, N, K, &one, packed_a, packed_b, &zero, c, M), -7, "packed nothing there");
+        check_code(halftone_dpack_b(handle, 'N', K, N, b.device, b.ld, packed_a), "pack over A");
+    }
     halftone *other = NULL;
     assert_int_equal(halftone_create(&other), HALFTONE_OK);
     assert_int_equal(halftone_dgemm_packed(other, N, N, K, &one, packed_a, packed_b, &zero, c, M), -7);
