@@ -520,7 +520,7 @@ HT_LOCAL int ht_moduli_of(const struct ht_set_desc *set, const struct ht_scheme_
 HT_LOCAL struct ht_choice ht_pick64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s);
 /* Whether the kernel that was set by name is of this scheme. */
 HT_LOCAL bool ht_is_forced64(const halftone *h, const struct ht_scheme_desc *s);
-/* ns of a product, packing and putting together included; false: no kernel fits this GPU. */
+/* ns of a product, packing and putting together included; false: no kernel fits this GPU, or k is too long for the scheme. */
 HT_LOCAL bool ht_predict64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s, int64_t *ns);
 #define HT_FP64 "fp64" /* the default accuracy */
 HT_LOCAL int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p);

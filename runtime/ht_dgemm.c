@@ -61,7 +61,7 @@ bool ht_predict64(const halftone *h, const struct gemm_call *x, const struct ht_
     if (by != NULL)
         *ns = ht_add(*ns, ht_residues_ns(h->set64, by, at_least_one(x->m), at_least_one(x->n), x->k,
                                          at_least_one(x->batch)));
-    return choice.kernel >= 0 && !ht_exceeds_exact_k(s, x->k);
+    return choice.kernel >= 0 && !ht_exceeds_exact_k(s, x->k) && (by == NULL || x->k <= HT_CRT_K_MOST);
 }
 
 /* Digits have no planes, and one launch less. */

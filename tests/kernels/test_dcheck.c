@@ -712,6 +712,19 @@ static void bytes_beyond_all_addresses_are_refused(void **s) {
     check_code(halftone_dset_scheme(handle, "auto"), "auto");
 }
 
+/* No number of moduli holds them, and FP64 arithmetic does. */
+static void sums_too_long_for_residues_are_native(void **s) {
+    static const char *const accuracies[] = {"fp64", "fp64-fast", "bits=20"};
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    (void)s;
+    for (size_t i = 0; i < sizeof accuracies / sizeof *accuracies; i++) {
+        check_code(halftone_dset_accuracy(handle, accuracies[i]), accuracies[i]);
+        check_code(halftone_dquery(handle, 'N', 'N', 64, 64, HT_CRT_K_MOST + 1, 1, &plan), accuracies[i]);
+        assert_string_equal(plan.scheme, "native64");
+    }
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+}
+
 /* Of a call that a limit cuts, a block or what is left at an end. */
 static const struct plan *plan_part(int64_t m, int64_t n, int64_t k, int64_t batch) {
     const struct plan *p = NULL;
@@ -820,7 +833,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(blocks_do_with_what_query_names),
         cmocka_unit_test(too_little_workspace_is_refused_before_the_first_block), cmocka_unit_test(bytes_beyond_all_addresses_are_refused),
         cmocka_unit_test(a_limit_cuts_k_and_the_bits_stay), cmocka_unit_test(any_size_fits_in_256_megabytes),
-        cmocka_unit_test(packed_operands_give_the_same_bits), cmocka_unit_test(packed_operands_of_other_products_are_refused)};
+        cmocka_unit_test(sums_too_long_for_residues_are_native), cmocka_unit_test(packed_operands_give_the_same_bits),
+        cmocka_unit_test(packed_operands_of_other_products_are_refused)};
     const struct choice groups[] = {CHOICE(tests)};
     const int code = choose_tests(argc, argv, groups, 1);
     return code != CHOOSE_RUN ? code : cmocka_run_group_tests_name("dcheck", tests, setup, close_handle);
