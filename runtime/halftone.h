@@ -303,7 +303,7 @@ int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes);
 
 /* No call of the handle takes more workspace than this; 0: no limit (default). Calls that would are cut into blocks of the batch,
  * of rows and of columns, 256 at least, whose operands are packed again for each: halftone_query says how many (blocks) and what
- * they take. crt* pack k in parts, too (splits), whose residues add up: 256 MB are enough for any m and n and k up to 2^26.
+ * they take. crt* pack k in parts, too (splits), whose residues add up: 256 MB are enough for any m and n and k up to 2^26, of fp64-exact 2^25.
  * HALFTONE_WORKSPACE where no blocks are small enough, and for packed operands; FP64's accuracies then run native64
  * where it serves, which needs none. Schemes of fixed point (i8x*, crt*) have the same bits in any blocks. */
 int halftone_set_workspace_limit(halftone *handle, size_t bytes);
@@ -395,7 +395,7 @@ int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, i
                                    const float *beta, float *c, int64_t ldc, int64_t stride_c, int64_t batch);
 
 /* FP64 products: see 9 above. Schemes: a name from halftone_dschemes, or "auto", which is accuracy "fp64"; accuracies: "fp64",
- * "fp64-fast", "reproducible", "bits=N". What is asked last holds; on failure nothing changes. The getters give NULL for the
+ * "fp64-fast", "fp64-exact", "reproducible", "bits=N". What is asked last holds; on failure nothing changes. The getters give NULL for the
  * one that was not set. */
 int halftone_dset_scheme(halftone *handle, const char *name);
 int halftone_dset_accuracy(halftone *handle, const char *text);

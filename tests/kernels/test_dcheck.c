@@ -545,6 +545,7 @@ static void any_size_fits_in_256_megabytes(void **s) {
             check_code(halftone_dset_accuracy(handle, accuracies[j]), accuracies[j]);
             const int code = halftone_dquery(handle, 'N', 'N', large[i][0], large[i][1], large[i][2], 1, &plan);
             assert_true(code == HALFTONE_ACCURACY || (code == HALFTONE_OK && plan.workspace_bytes <= 256 << 20)); /* the set lacks its scheme */
+            assert_int_equal(halftone_dquery(handle, 'T', 'N', 1, 1, 1 << 25, 1, &plan), code);
         }
     }
     check_code(halftone_set_workspace_limit(handle, 0), "limit");
