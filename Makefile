@@ -118,7 +118,11 @@ ifneq ($(filter bin data dev obj pages test toolchain venv,$(notdir $(SET))),)
 $(error a budget file may not be called $(notdir $(SET)).gpu: out/ has a folder of that name already)
 endif
 -include $(SET)/rules.mk
-IS_HIP := $(shell grep -l '^isa *= *gfx' $(BUDGET))
+# The kernels' names stand there: a make that builds kernels writes them first, and begins again where they are others.
+ifneq ($(filter build-device build-sim,$(MAKECMDGOALS)),)
+$(SET)/rules.mk: $(SET)/manifest ;
+endif
+IS_HIP := $(shell grep -sl '^isa *= *gfx' $(BUDGET))
 KERNEL_OBJ := $(HT_KERNELS:%=$(SET)/obj/%.o)
 SIM_KERNEL_OBJ := $(HT_KERNELS:%=$(SET)/sim/%.o)
 else

@@ -205,6 +205,13 @@ def test_without_nvcc_make_says_what_it_built_and_fails(simulated):
     assert "nvcc was not found" in refused(["make", "build-device", *SET, "NVCC="], copy)
 
 
+def test_a_half_alone_is_built_where_there_is_no_set_yet_or_another(simulated):
+    for scheme in "f16x3", "half":
+        passes(["make", "build-sim", "GPU=titanrtx", f"SCHEMES={scheme}", "LEAN=1", "NVCC="], simulated[0])
+        kernels = passes([str(simulated[0] / "out/titanrtx/halftone-sim"), "info", "--tsv"])
+        assert ("ht_f16x3_" in kernels, "ht_half_" in kernels) == (scheme == "f16x3", scheme == "half"), kernels
+
+
 @pytest.fixture(scope="module")
 def installed(simulated, tmp_path_factory):
     prefix = tmp_path_factory.mktemp("install") / "with blank"
