@@ -492,6 +492,8 @@ static int run(int argc, char **argv, struct cli_error *f) {
     if (again == NULL && (file == NULL || out == NULL))
         return cli_error_usage(
             f, "--shapes FILE and --out FILE.tsv are needed; bench/shapes.txt holds public shapes");
+    if (again != NULL && (file != NULL || out != NULL))
+        return cli_error_usage(f, "--again measures nothing and prints what it finds: leave out %s", out != NULL ? "--out" : "--shapes");
     t.stop_at = budget != NULL ? progress_clock() + budget_seconds : 0;
     int status = page_check(html, f);
     if (status == 0 && file != NULL)

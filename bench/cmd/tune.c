@@ -164,6 +164,10 @@ int tune_read(struct tune_log *log, const char *path, char *head, size_t size, s
                      ? remember(log, &row, f)
                      : cli_error_set(f, "%s:%d: not a row of a tuning table", path, number);
     }
+    if (status == 0 && ferror(log->stream))
+        status = cli_error_set(f, "%s: cannot be read: %s; name a table that tune wrote", path, strerror(errno));
+    if (status == 0 && log->rows == 0)
+        status = cli_error_set(f, "%s: holds no times; name a table that tune wrote", path);
     if (status != 0)
         tune_close(log);
     return status;

@@ -57,6 +57,8 @@ int shapes_read(struct shape_list *list, const char *path, struct cli_error *f) 
         else
             status = shapes_add(list, extent[0], extent[1], extent[2], f);
     }
+    if (status == 0 && ferror(in))
+        status = cli_error_set(f, "%s: cannot be read: %s; name a file of lines `m n k`", path, strerror(errno));
     fclose(in);
     if (status == 0 && list->count == 0)
         status = cli_error_set(f, "%s: holds no shape; write lines `m n k`", path);

@@ -177,6 +177,10 @@ def test_the_model_picks_well_among_what_the_h200_measured(table, shapes, scheme
     (["--shapes", "{s}", "--out", "{t}/x.tsv", "--schemes", "nope"], ["nope", "f16x3"]),
     (["--shapes", "{s}", "--out", "{t}/no/x.tsv"], ["cannot write here"]),
     (["--shapes", "{s}", "--out", "{s}"], ["not continued"]),
+    (["--shapes", "/", "--out", "{t}/x.tsv"], ["/: cannot be read: Is a directory"]),
+    (["--again", "/"], ["/: cannot be read: Is a directory"]),
+    (["--again", "/dev/null"], ["/dev/null: holds no times"]),
+    (["--again", "{s}", "--out", "{t}/x.tsv"], ["leave out --out"]),
 ])
 def test_bad_requests(args, words, shapes, tmp_path):
     before = shapes.read_bytes()
