@@ -306,7 +306,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
     const int many = c.folder != NULL || c.families != NULL;
     if (count != (many ? 0 : 2) || (c.folder != NULL && c.families != NULL) || (!many && c.out != NULL))
         return cli_error_usage(
-            f, "needs two matrices, or --operands DIR, or --families LIST: halftone check A.npy B.npy");
+            f, "needs one of: two matrices, without --out, --operands DIR, --families LIST: halftone check A.npy B.npy");
     c.is_rows_given = rows != NULL;
     if (c.is_fp64 && c.folder != NULL)
         return cli_error_usage(f, "--fp64: the products of --operands are FP32's; give two float64 files, or --families LIST");

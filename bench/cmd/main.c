@@ -40,24 +40,29 @@ static int wants_help(int argc, char **argv) {
     return 0;
 }
 
+/* What was printed must have got to where it goes. */
+static int end_output(const char *name) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return EXIT_OK;
+    fprintf(stderr, "halftone %s: writing to standard output failed; check where it goes\n", name);
+    return EXIT_FAULT;
+}
+
 static int print_help_of(const struct command *command) {
     fputs(command->help, stdout);
     if (command->takes_families) {
         fputs("\nInput families:\n\n", stdout);
         family_list(stdout);
     }
-    return EXIT_OK;
+    return end_output(command->name);
 }
 
 static int run(const struct command *command, int argc, char **argv) {
     struct cli_error f = {EXIT_OK, ""};
     if (wants_help(argc, argv))
         return print_help_of(command);
-    int status = command->run(argc, argv, &f);
-    if (status == 0 && (fflush(stdout) != 0 || ferror(stdout)))
-        status = cli_error_set(&f, "writing to standard output failed; check where it goes");
-    if (status == 0)
-        return EXIT_OK;
+    if (command->run(argc, argv, &f) == 0)
+        return end_output(command->name);
     fprintf(stderr, "halftone %s: %s\n", command->name, f.text);
     return f.code != EXIT_OK ? (int)f.code : EXIT_FAULT;
 }
@@ -70,11 +75,11 @@ int main(int argc, char **argv) {
     const int asks_help = is_help(argv[1]) || strcmp(argv[1], "help") == 0;
     if (asks_help && argc == 2) {
         print_help(stdout);
-        return EXIT_OK;
+        return end_output(argv[1]);
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("halftone %s\n", halftone_version());
-        return EXIT_OK;
+        return end_output(argv[1]);
     }
     const char *const name = argv[asks_help ? 2 : 1]; /* `help mm` is `mm --help` */
     for (int i = 0; i < COMMANDS; i++)

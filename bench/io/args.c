@@ -26,6 +26,8 @@ int args_parse(int argc, char **argv, const struct option *options, const char *
         if (!only_positional && strcmp(argv[i], "--") == 0) {
             only_positional = 1;
         } else if (only_positional || argv[i][0] != '-' || argv[i][1] == '\0') {
+            if (argv[i][0] == '\0')
+                return cli_error_usage(f, "argument %d is empty; write a name, or see --help", i + 1);
             if (*positional_count == positional_most)
                 return cli_error_usage(f, "unexpected argument '%s'; see --help", argv[i]);
             positional[(*positional_count)++] = argv[i];
@@ -37,9 +39,9 @@ int args_parse(int argc, char **argv, const struct option *options, const char *
                 return cli_error_usage(f, "option %s takes no value; leave out '=%s'", o->name, inline_value);
             if (o->value == NULL)
                 *o->flag = 1;
-            else if (inline_value != NULL || i + 1 < argc)
-                *o->value = inline_value != NULL ? inline_value : argv[++i];
             else
+                *o->value = inline_value != NULL ? inline_value : i + 1 < argc ? argv[++i] : "";
+            if (o->value != NULL && **o->value == '\0')
                 return cli_error_usage(f, "option %s needs a value after it; see --help", o->name);
         }
     }

@@ -97,3 +97,21 @@ def test_mm_says_what_ran_and_whether_it_was_checked(options, says, tmp_path):
     run = halftone("mm", "a.npy", "a.npy", "-o", "c.npy", *options, cwd=tmp_path)
     first, second = run.stdout.splitlines()
     assert re.fullmatch(r"c\.npy: 3 x 3, k = 3, scheme (\w+), ht_(\1|gemv|tall_skinny|simt|dmma)_\w+, in the simulator", first) and second.startswith(says), run.stdout
+
+
+@pytest.mark.parametrize("args", [("--help",), ("help", "mm"), ("mm", "--help"), ("report", "--help"), ("--version",), ("info",)])
+def test_what_could_not_be_printed_is_said(args):
+    with open("/dev/full", "w") as full:
+        run = subprocess.run([str(COMMAND), *args], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 1 and re.fullmatch(r"halftone [\w-]+: writing to standard output failed; [\w ]+\n", run.stderr), run.stderr
+
+
+@pytest.mark.parametrize("args,says", [
+    (("mm", "", "b.npy", "-o", "c.npy"), "halftone mm: argument 1 is empty"),
+    (("mm", "a.npy", "b.npy", "-o", ""), "halftone mm: option -o needs a value"),
+    (("mm", "a.npy", "b.npy", "-o="), "halftone mm: option -o needs a value"),
+    (("report", "--out", ""), "halftone report: option --out needs a value"),
+    (("check", "a.npy", "b.npy", "--out", "x.tsv"), "halftone check: needs one of: two matrices, without --out")])
+def test_wrong_usage_is_one_line_that_names_its_place(args, says, tmp_path):
+    run = halftone(*args, cwd=tmp_path)
+    assert run.returncode == 2 and run.stderr.startswith(says) and run.stderr.count("\n") == 1 and not any(tmp_path.iterdir()), run.stderr
