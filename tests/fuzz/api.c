@@ -332,7 +332,10 @@ static void check_host(struct fuzz_rng *r, const struct problem *p, const struct
         return;
     static const int64_t sizes[] = {1, 64, 2000}; /* where auto takes one scheme or the other */
     for (int i = 0; i < 3; i++) {
-        ok(halftone_query(h, p->ta, p->tb, sizes[i], sizes[i], p->k, 1, &other), "query");
+        const int code = halftone_query(h, p->ta, p->tb, sizes[i], sizes[i], p->k, 1, &other);
+        FUZZ_CHECK(code == HALFTONE_OK || code == HALFTONE_WORKSPACE, "query: %s: %s", halftone_strerror(code), halftone_last_detail(h));
+        if (code != HALFTONE_OK) /* a smaller limit than one so large needs; the tiles of this product kept it */
+            continue;
         plan.bound_units = other.bound_units > plan.bound_units ? other.bound_units : plan.bound_units;
         plan.splits = other.splits > plan.splits ? other.splits : plan.splits;
     }
