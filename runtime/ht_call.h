@@ -422,6 +422,8 @@ HT_LOCAL const char *ht_auto_scheme(const struct ht_set_desc *set);
 HT_LOCAL bool ht_auto_is_fallback(const struct ht_set_desc *set);
 /* Whether `auto` is for every input: it checks the data, or starts from a scheme that need not. */
 HT_LOCAL bool ht_auto_takes_all(const struct ht_set_desc *set);
+/* Whether packing for this scheme can check the data, and this set has the fallback. */
+HT_LOCAL bool ht_can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s);
 /* Whether packed operands are for `auto`, of which some shapes read the matrix: untested too (halftone_set_recompute). */
 HT_LOCAL bool ht_has_check(const halftone *h, const struct ht_scheme_desc *s);
 /* The scheme of a product of this shape, and whether it is `auto` that takes it. */

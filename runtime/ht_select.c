@@ -52,19 +52,18 @@ int ht_packing_scheme(halftone *h, const struct ht_scheme_desc **scheme) {
     return code;
 }
 
-/* Whether packing for this scheme can check the data, and this set has the fallback. */
-static bool can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
+bool ht_can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
     return s->pack_tiles > 0 && ht_pick_fallback(set, set->auto_fallback) != NO_KERNEL;
 }
 
 /* Schemes with scales of tiles, whose paper says so, by whatever name they are asked for; else `auto`. */
 static bool checks_data(const struct ht_set_desc *set, const struct ht_scheme_desc *s, bool is_auto) {
-    return (is_auto || s->scales == HT_SCALES_TILES) && can_check(set, s);
+    return (is_auto || s->scales == HT_SCALES_TILES) && ht_can_check(set, s);
 }
 
 bool ht_auto_takes_all(const struct ht_set_desc *set) {
     const struct ht_scheme_desc *s = ht_find_scheme(set, ht_auto_scheme(set));
-    return s != NULL && (s->range == HT_RANGE_ALL || can_check(set, s));
+    return s != NULL && (s->range == HT_RANGE_ALL || ht_can_check(set, s));
 }
 
 /* Whether the caller wants no test of what `auto` computes. */

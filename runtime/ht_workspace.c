@@ -18,13 +18,18 @@ static struct packed_layout packed_layout_of(const struct ht_scheme_desc *s, int
     return o;
 }
 
+/* What packing with the certificate exchanges besides. */
+static void widen_exchange(const struct ht_scheme_desc *s, struct packed_layout *o) {
+    o->exchange_ints += o->exchange_ints > 0 ? round_up(ht_sum_ints(o->rows), HT_ATOM_ROWS) : 0;
+    o->absmax_stride = ht_add(ht_scale_ints(s, o->rows, o->k), o->exchange_ints);
+    o->absmax_bytes = round_up(ht_mul(ht_mul(o->absmax_stride, (int64_t)sizeof(int)), o->entries), WS_ALIGNMENT);
+}
+
 /* What the certificate adds to an operand of a call or, if is_kept, to one that the caller keeps and may
  * multiply with any other: there the matrix itself is needed as well. */
 static void add_certificate(const struct ht_scheme_desc *s, bool is_kept, struct packed_layout *o) {
-    const int64_t row_blocks = ht_ceil_div(o->rows, HT_ATOM_ROWS), words = ht_sum_ints(o->rows);
-    o->exchange_ints += o->exchange_ints > 0 ? round_up(words, HT_ATOM_ROWS) : 0;
-    o->absmax_stride = ht_add(ht_scale_ints(s, o->rows, o->k), o->exchange_ints);
-    o->absmax_bytes = round_up(ht_mul(ht_mul(o->absmax_stride, (int64_t)sizeof(int)), o->entries), WS_ALIGNMENT);
+    const int64_t row_blocks = ht_ceil_div(o->rows, HT_ATOM_ROWS);
+    widen_exchange(s, o);
     o->sums_stride = ht_row_sums_ints(o->rows);
     o->copy_stride = is_kept ? ht_mul(row_blocks * HT_ATOM_ROWS, ht_padded_k(s, o->k)) : 0;
     o->sums_bytes = round_up(ht_add(ht_mul(ht_mul(o->sums_stride, (int64_t)sizeof(int)), o->entries), FLAG_BYTES),
@@ -33,11 +38,14 @@ static void add_certificate(const struct ht_scheme_desc *s, bool is_kept, struct
         round_up(ht_mul(ht_mul(o->copy_stride, (int64_t)sizeof(float)), o->entries), WS_ALIGNMENT);
 }
 
+/* The panels of a scheme that can be certified lie at one place, asked by name or by `auto`, whose operands serve both. */
 struct packed_layout ht_operand_layout(const halftone *h, const struct ht_scheme_desc *s, int64_t rows,
                                        int64_t k) {
     struct packed_layout o = packed_layout_of(s, rows, k, 1);
     if (ht_has_check(h, s))
         add_certificate(s, true, &o);
+    else if (ht_can_check(h->set, s))
+        widen_exchange(s, &o);
     return o;
 }
 

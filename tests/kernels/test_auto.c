@@ -271,6 +271,23 @@ static void nan_and_inf_stay_in_their_places(void **state) {
     product_free(&p);
 }
 
+static float *copy_of(const struct product *p, const float *c) {
+    float *copy = host_floats(p->m * p->n);
+    memcpy(copy, c, (size_t)(p->m * p->n) * sizeof *copy);
+    return copy;
+}
+
+/* What was packed for auto, by the scheme that it starts from. */
+static void check_first_scheme(const struct product *p, const void *a, const void *b) {
+    float *const want = copy_of(p, run_scheme(p, "f16x3"));
+    upload(p->dc, p->old, p->m * p->n);
+    check_code(halftone_sgemm_packed(handle, p->m, p->n, p->k, &p->alpha, a, b, &p->beta, p->dc, p->m), "packed, f16x3");
+    c_down(p);
+    assert_memory_equal(p->c, want, (size_t)(p->m * p->n) * sizeof *want);
+    set_scheme(p, "auto");
+    free(want);
+}
+
 static void check_packed(const struct product *p, const float *want) {
     size_t a_bytes = 0, b_bytes = 0;
     check_code(halftone_packed_bytes(handle, 'A', p->m, p->k, 1, &a_bytes), "bytes of A");
@@ -296,6 +313,7 @@ static void check_packed(const struct product *p, const float *want) {
                          (double)want[i], (double)p->c[i]);
         }
     }
+    check_first_scheme(p, a, b);
     ht_dev_free(a);
     ht_dev_free(b);
 }
@@ -364,12 +382,6 @@ static void cluster_bits(const char *what, const float *x, const float *y, int64
     const int64_t at = metrics_first_difference(x, y, count);
     if (at >= 0)
         fail_msg("%s: element %lld differs: %a and %a", what, (long long)at, (double)x[at], (double)y[at]);
-}
-
-static float *copy_of(const struct product *p, const float *c) {
-    float *copy = host_floats(p->m * p->n);
-    memcpy(copy, c, (size_t)(p->m * p->n) * sizeof *copy);
-    return copy;
 }
 
 /* What auto falls back to, everywhere. */

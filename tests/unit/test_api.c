@@ -1736,7 +1736,32 @@ static void test_what_a_handle_cannot_know_is_not_refused(void **state) {
     free(a), free(b), free(saved);
 }
 
-/* What auto packs has more behind the same panels. */
+/* What auto packs has more behind the same panels, of any size: blocks that pack parts of one row exchange more under it. */
+static void test_panels_of_auto_lie_where_its_first_scheme_has_them(void **state) {
+    (void)state;
+    static const int64_t rows[] = {2, 65, 300}, k[] = {64, 400, 5000};
+    halftone *h = checked_handle();
+    float x = 0;
+    dev.dry = true;
+    for (int i = 0; i < 9; i++) {
+        const int64_t m = rows[i / 3], deep = k[i % 3];
+        size_t bytes = 0, fewer = 0;
+        assert_int_equal(halftone_set_scheme(h, "auto"), HALFTONE_OK);
+        assert_int_equal(halftone_packed_bytes(h, 'A', m, deep, 1, &bytes), HALFTONE_OK);
+        char *const blob = aligned_alloc(1024, (bytes + 1023) / 1024 * 1024);
+        assert_non_null(blob);
+        assert_int_equal(halftone_pack_a(h, 'T', m, deep, &x, deep, blob), HALFTONE_OK);
+        const unsigned char *const panels = dev.pack_log[0].panels;
+        assert_int_equal(halftone_set_scheme(h, "f16x3"), HALFTONE_OK);
+        assert_int_equal(halftone_packed_bytes(h, 'A', m, deep, 1, &fewer), HALFTONE_OK);
+        assert_int_equal(halftone_pack_a(h, 'T', m, deep, &x, deep, blob), HALFTONE_OK);
+        assert_ptr_equal(dev.pack_log[0].panels, panels);
+        assert_true(fewer < bytes);
+        free(blob);
+    }
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+}
+
 static void test_what_auto_packed_serves_its_first_scheme(void **state) {
     (void)state;
     enum { N = 1024 };
@@ -2603,6 +2628,7 @@ int main(void) {
         API_TEST(test_packed_operands_know_what_they_are_for),
         API_TEST(test_what_a_handle_cannot_know_is_not_refused),
         API_TEST(test_what_auto_packed_serves_its_first_scheme),
+        API_TEST(test_panels_of_auto_lie_where_its_first_scheme_has_them),
         API_TEST(test_schemes_and_kernels_by_name),
         API_TEST(test_a_kernel_that_does_not_fit_is_refused_by_name),
         API_TEST(test_version),
