@@ -159,7 +159,7 @@ struct scalars {
 static int multiply(const struct problem *p, const void *scalars) {
     const struct scalars *const s = scalars;
     const float *alpha = s->on_device ? s->device : s->host, *beta = alpha + 1;
-    float *const c = p->c.device + p->c.lead;
+    float *const c = matrix_data(&p->c);
     if (p->batch == 1)
         return halftone_sgemm(h, p->ta, p->tb, p->m, p->n, p->k, alpha, matrix_data(&p->a), p->a.ld, matrix_data(&p->b), p->b.ld, beta, c,
                               p->c.ld);
@@ -169,14 +169,14 @@ static int multiply(const struct problem *p, const void *scalars) {
 
 static void check_c_is_old(const struct problem *p, const char *after) {
     float *now = problem_read_c(p);
-    FUZZ_CHECK(memcmp(now, p->c.host, (size_t)p->c.floats * 4) == 0, "C changed although the call failed (%s)", after);
+    FUZZ_CHECK(memcmp(now, p->c.host, matrix_bytes(&p->c)) == 0, "C changed although the call failed (%s)", after);
     free(now);
 }
 
 static void check_bits(const struct problem *p, const float *want, const char *what) {
     float *now = problem_read_c(p);
-    for (int64_t i = 0; i < p->c.floats; i++)
-        FUZZ_CHECK(memcmp(&now[i], &want[i], 4) == 0, "%s: float %lld of C is %a, before %a", what, (long long)(i - p->c.lead), (double)now[i],
+    for (int64_t i = 0; i < p->c.elements; i++)
+        FUZZ_CHECK(memcmp(&now[i], &want[i], 4) == 0, "%s: element %lld of C is %a, before %a", what, (long long)(i - p->c.lead), (double)now[i],
                    (double)want[i]);
     free(now);
 }
@@ -197,17 +197,6 @@ static const struct ht_scheme_desc *scheme_named(const char *name) {
 
 /* ---- packed operands */
 
-static void *pack_guarded(size_t bytes) {
-    return device_make((int64_t)bytes + HALFTONE_ALIGNMENT);
-}
-
-static void check_guard(const char *blob, size_t bytes) {
-    unsigned char guard[HALFTONE_ALIGNMENT];
-    FUZZ_CHECK(ht_dev_download(guard, blob + bytes, sizeof guard) == HT_DEV_OK, "download");
-    for (size_t i = 0; i < sizeof guard; i++)
-        FUZZ_CHECK(guard[i] == 0xff, "byte %zu behind a packed operand was written", i);
-}
-
 /* The same product from packed operands: the same bits. */
 static void check_packed(struct fuzz_rng *r, const struct problem *p, const struct scalars *s, const float *want) {
     size_t bytes_a = 0, bytes_b = 0;
@@ -217,7 +206,7 @@ static void check_packed(struct fuzz_rng *r, const struct problem *p, const stru
         return;
     ok(code, "packed_bytes A");
     ok(halftone_packed_bytes(h, 'b', p->n, p->k, 1, &bytes_b), "packed_bytes B");
-    char *a = pack_guarded(bytes_a), *b = pack_guarded(bytes_b);
+    char *a = device_make_guarded(bytes_a), *b = device_make_guarded(bytes_b);
     if (fuzz_one_in(r, 2)) {
         ok(halftone_pack_ab(h, p->ta, p->tb, p->m, p->n, p->k, matrix_data(&p->a), p->a.ld, matrix_data(&p->b), p->b.ld, a, b), "pack_ab");
     } else {
@@ -225,10 +214,10 @@ static void check_packed(struct fuzz_rng *r, const struct problem *p, const stru
         ok(halftone_pack_b(h, p->tb, p->k, p->n, matrix_data(&p->b), p->b.ld, b), "pack_b");
     }
     problem_reset_c(p);
-    ok(halftone_sgemm_packed(h, p->m, p->n, p->k, alpha, a, b, alpha + 1, p->c.device + p->c.lead, p->c.ld), "sgemm_packed");
+    ok(halftone_sgemm_packed(h, p->m, p->n, p->k, alpha, a, b, alpha + 1, matrix_data(&p->c), p->c.ld), "sgemm_packed");
     check_bits(p, want, "packed");
-    check_guard(a, bytes_a);
-    check_guard(b, bytes_b);
+    device_check_guard(a, bytes_a, "a packed operand");
+    device_check_guard(b, bytes_b, "a packed operand");
     device_free(a);
     device_free(b);
     totals->packed++;

@@ -12,11 +12,10 @@
 #include "../../runtime/sim/sim_api.h"
 #include "../unit/fp64_reference.h"
 #include "fuzz.h"
-#include "problem.h"
 #include "problem64.h"
 #include "truth64.h"
 
-enum { SCHEMES = 15, GUARD = 256, TILE = 64 * 64 * 128 };
+enum { SCHEMES = 15, TILE = 64 * 64 * 128 };
 
 struct totals {
     int64_t products, scaled, refused, certified, blocks, packed, repeated, captured, questions, hosts;
@@ -95,17 +94,17 @@ static struct scalars scalars_make(struct fuzz_rng *r, const struct problem64 *p
 static int multiply(const struct problem64 *p, const struct scalars *s) {
     const double *alpha = s->on_device ? s->device : s->host, *beta = alpha + 1;
     if (p->batch == 1)
-        return halftone_dgemm(h, p->ta, p->tb, p->m, p->n, p->k, alpha, matrix64_data(&p->a), p->a.ld, matrix64_data(&p->b), p->b.ld, beta,
-                              matrix64_data(&p->c), p->c.ld);
-    return halftone_dgemm_strided_batched(h, p->ta, p->tb, p->m, p->n, p->k, alpha, matrix64_data(&p->a), p->a.ld, p->a.stride, matrix64_data(&p->b),
-                                          p->b.ld, p->b.stride, beta, matrix64_data(&p->c), p->c.ld, p->c.stride, p->batch);
+        return halftone_dgemm(h, p->ta, p->tb, p->m, p->n, p->k, alpha, matrix_data(&p->a), p->a.ld, matrix_data(&p->b), p->b.ld, beta,
+                              matrix_data(&p->c), p->c.ld);
+    return halftone_dgemm_strided_batched(h, p->ta, p->tb, p->m, p->n, p->k, alpha, matrix_data(&p->a), p->a.ld, p->a.stride, matrix_data(&p->b),
+                                          p->b.ld, p->b.stride, beta, matrix_data(&p->c), p->c.ld, p->c.stride, p->batch);
 }
 
 /* Of all of C's memory; NaN is NaN. */
 static void check_bits(const struct problem64 *p, const double *want, const char *what) {
     double *now = problem64_read_c(p);
-    for (int64_t i = 0; i < p->c.doubles; i++)
-        FUZZ_CHECK(truth64_same(now[i], want[i]), "%s: double %lld of C is %a, before %a", what, (long long)(i - p->c.lead), now[i], want[i]);
+    for (int64_t i = 0; i < p->c.elements; i++)
+        FUZZ_CHECK(truth64_same(now[i], want[i]), "%s: element %lld of C is %a, before %a", what, (long long)(i - p->c.lead), now[i], want[i]);
     free(now);
 }
 
@@ -115,21 +114,14 @@ static void set_schedule(int64_t seed) {
     setenv("HALFTONE_SIM_SEED", text, 1);
 }
 
-static void check_guard(const void *memory, size_t bytes, const char *of) {
-    unsigned char guard[GUARD];
-    FUZZ_CHECK(ht_dev_download(guard, (const char *)memory + bytes, sizeof guard) == HT_DEV_OK, "download");
-    for (size_t i = 0; i < sizeof guard; i++)
-        FUZZ_CHECK(guard[i] == 0xff, "byte %zu behind %s was written", i, of);
-}
-
 /* In a workspace as large as query says. */
 static void check_workspace(const struct problem64 *p, const struct scalars *s, size_t need, const double *want) {
-    void *memory = device_make((int64_t)need + GUARD);
+    void *memory = device_make_guarded(need);
     problem64_reset_c(p);
     ok(halftone_set_workspace(h, memory, need), "workspace");
     ok(multiply(p, s), "product in the workspace that query names");
     check_bits(p, want, "in the workspace that query names");
-    check_guard(memory, need, "the workspace");
+    device_check_guard(memory, need, "the workspace");
     ok(halftone_set_workspace(h, NULL, 0), "own workspace");
     device_free(memory);
 }
@@ -160,18 +152,18 @@ static void check_packed(struct fuzz_rng *r, const struct problem64 *p, const st
         return;
     ok(code, "dpacked_bytes A");
     ok(halftone_dpacked_bytes(h, 'b', p->n, p->k, 1, &bytes_b), "dpacked_bytes B");
-    char *a = device_make((int64_t)bytes_a + GUARD), *b = device_make((int64_t)bytes_b + GUARD);
+    char *a = device_make_guarded(bytes_a), *b = device_make_guarded(bytes_b);
     if (fuzz_one_in(r, 3)) { /* by the other side's function: op(B)^T is n x k as an A */
-        ok(halftone_dpack_a(h, strchr("Nn", p->tb) != NULL ? 'T' : 'N', p->n, p->k, matrix64_data(&p->b), p->b.ld, b), "dpack_a of B");
-        ok(halftone_dpack_b(h, strchr("Nn", p->ta) != NULL ? 'T' : 'N', p->k, p->m, matrix64_data(&p->a), p->a.ld, a), "dpack_b of A");
+        ok(halftone_dpack_a(h, strchr("Nn", p->tb) != NULL ? 'T' : 'N', p->n, p->k, matrix_data(&p->b), p->b.ld, b), "dpack_a of B");
+        ok(halftone_dpack_b(h, strchr("Nn", p->ta) != NULL ? 'T' : 'N', p->k, p->m, matrix_data(&p->a), p->a.ld, a), "dpack_b of A");
     } else if (fuzz_one_in(r, 2)) {
-        ok(halftone_dpack_ab(h, p->ta, p->tb, p->m, p->n, p->k, matrix64_data(&p->a), p->a.ld, matrix64_data(&p->b), p->b.ld, a, b), "dpack_ab");
+        ok(halftone_dpack_ab(h, p->ta, p->tb, p->m, p->n, p->k, matrix_data(&p->a), p->a.ld, matrix_data(&p->b), p->b.ld, a, b), "dpack_ab");
     } else {
-        ok(halftone_dpack_b(h, p->tb, p->k, p->n, matrix64_data(&p->b), p->b.ld, b), "dpack_b");
-        ok(halftone_dpack_a(h, p->ta, p->m, p->k, matrix64_data(&p->a), p->a.ld, a), "dpack_a");
+        ok(halftone_dpack_b(h, p->tb, p->k, p->n, matrix_data(&p->b), p->b.ld, b), "dpack_b");
+        ok(halftone_dpack_a(h, p->ta, p->m, p->k, matrix_data(&p->a), p->a.ld, a), "dpack_a");
     }
     problem64_reset_c(p);
-    ok(halftone_dgemm_packed(h, p->m, p->n, p->k, alpha, a, b, alpha + 1, matrix64_data(&p->c), p->c.ld), "dgemm_packed");
+    ok(halftone_dgemm_packed(h, p->m, p->n, p->k, alpha, a, b, alpha + 1, matrix_data(&p->c), p->c.ld), "dgemm_packed");
     if (way->same_everywhere) {
         check_bits(p, want, "packed");
     } else if (p->alpha != 0.0) {
@@ -179,8 +171,8 @@ static void check_packed(struct fuzz_rng *r, const struct problem64 *p, const st
         truth64_check(p, promise, c, r, case_index, of);
         free(c);
     }
-    check_guard(a, bytes_a, "a packed operand");
-    check_guard(b, bytes_b, "a packed operand");
+    device_check_guard(a, bytes_a, "a packed operand");
+    device_check_guard(b, bytes_b, "a packed operand");
     device_free(a);
     device_free(b);
     totals->packed++;
@@ -189,20 +181,16 @@ static void check_packed(struct fuzz_rng *r, const struct problem64 *p, const st
 /* The same of matrices in the host's memory, in tiles, whatever the limit. */
 static void check_host(struct fuzz_rng *r, const struct problem64 *p, const struct way *way, const struct promise64 *promise, const double *want,
                        struct truth64_totals *of) {
-    const size_t bytes = (size_t)p->c.doubles * sizeof *want;
-    double *c = malloc(bytes + 1);
-    FUZZ_CHECK(c != NULL, "no memory for the fuzzer itself");
-    memcpy(c, p->c.host, bytes);
+    double *c = host_make(matrix_bytes(&p->c));
+    memcpy(c, p->c.host, matrix_bytes(&p->c));
     ok(halftone_set_workspace_limit(h, 0), "limit");
     ok(halftone_set_host_tiles(h, fuzz_one_in(r, 2) ? 64 : 0, 0), "tiles");
-    ok(halftone_dgemm_host(h, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, p->a.host + p->a.lead, p->a.ld, p->b.host + p->b.lead, p->b.ld, &p->beta,
+    ok(halftone_dgemm_host(h, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, matrix_host(&p->a), p->a.ld, matrix_host(&p->b), p->b.ld, &p->beta,
                            c + p->c.lead, p->c.ld),
        "dgemm_host");
-    for (int64_t i = 0; i < p->c.doubles; i++) {
-        const int64_t at = i - p->c.lead;
-        if (way->same_everywhere || at < 0 || at % p->c.ld >= p->m || at / p->c.ld >= p->n)
-            FUZZ_CHECK(truth64_same(c[i], want[i]), "of the host: double %lld of C is %a, before %a", (long long)at, c[i], want[i]);
-    }
+    matrix_check_outside(&p->c, c);
+    for (int64_t i = 0; i < p->c.elements && way->same_everywhere; i++)
+        FUZZ_CHECK(truth64_same(c[i], want[i]), "of the host: element %lld of C is %a, before %a", (long long)(i - p->c.lead), c[i], want[i]);
     if (!way->same_everywhere && p->alpha != 0.0)
         truth64_check(p, promise, c, r, case_index, of);
     free(c);
@@ -213,7 +201,7 @@ static void check_host(struct fuzz_rng *r, const struct problem64 *p, const stru
 
 static void add_bits(const struct problem64 *p, const double *c) {
     uint64_t sum = (uint64_t)case_index;
-    for (int64_t i = 0; i < p->c.doubles; i++) {
+    for (int64_t i = 0; i < p->c.elements; i++) {
         uint64_t bits;
         memcpy(&bits, &c[i], sizeof bits);
         sum = (sum ^ (isnan(c[i]) ? 1 : bits)) * UINT64_C(0x9e3779b97f4a7c15);

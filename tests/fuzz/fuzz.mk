@@ -10,9 +10,9 @@ FUZZ_FP64 ?= --seconds 30
 FUZZ_CLIMB ?= --seconds 20
 FUZZ_FILES ?= --seconds 20
 FUZZ_GEN ?= out/bin/halftone-gen
-FUZZ_OBJ := $(patsubst %,out/test/fuzz/%.o,api hostile problem truth ways fuzz)
-FUZZ64_OBJ := $(patsubst %,out/test/fuzz/%.o,api64 problem64 truth64 problem fuzz)
-CLIMB_OBJ := $(patsubst %,out/test/fuzz/%.o,climb ways problem truth fuzz)
+FUZZ_OBJ := $(patsubst %,out/test/fuzz/%.o,api hostile problem matrix truth ways fuzz)
+FUZZ64_OBJ := $(patsubst %,out/test/fuzz/%.o,api64 problem64 matrix truth64 fuzz)
+CLIMB_OBJ := $(patsubst %,out/test/fuzz/%.o,climb ways problem matrix truth fuzz)
 FUZZ_NPY := tests/fuzz/npy.c tests/fuzz/fuzz.c bench/io/npy.c bench/io/outfile.c bench/io/cli_error.c
 SANITIZED = $(CC) $(filter-out -MMD -MP,$(C_FLAGS)) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 .PHONY: fuzz fuzz-build fuzz-npy fuzz-budgets $(TEST_SETS:%=fuzz-build-%) $(TEST_SETS:%=fuzz-%) $(TEST_SETS:%=fuzz64-%) $(TEST_SETS:%=climb-%)
@@ -37,6 +37,11 @@ $(TEST_SETS:%=test-set-%): $(FUZZ_OBJ) $(FUZZ64_OBJ) $(CLIMB_OBJ) # before the s
 out/test/fuzz/%.o: tests/fuzz/%.c out/obj/flags
 	@mkdir -p $(@D)
 	$(call run,CC,$<,$(CC) $(C_FLAGS) -iquote bench -c $< -o $@)
+
+# What fails where the guards of the fuzzers' matrices are broken: test_fuzz.py.
+out/test/fuzz/guards: $(patsubst %,out/test/fuzz/%.o,guards matrix fuzz) out/test/libtest.a
+	$(call run,TEST,$@,$(CC) $(LDFLAGS) -o $@ $^ -lstdc++ -ldl -lpthread -lm)
+test-build: out/test/fuzz/guards
 
 out/test/fuzz/npy: $(FUZZ_NPY) $(wildcard tests/fuzz/*.h bench/*/*.h)
 	@mkdir -p $(@D)

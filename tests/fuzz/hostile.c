@@ -62,12 +62,8 @@ static void note(const char *what, const struct arguments *x) {
 
 /* ---- what halftone.h says of them: the first wrong argument, in the order of their numbers; 0: none */
 
-static int is_trans(char t) {
-    return t != '\0' && strchr("TtCc", t) != NULL;
-}
-
 static int is_op(char t) {
-    return is_trans(t) || t == 'N' || t == 'n';
+    return matrix_is_trans(t) || t == 'N' || t == 'n';
 }
 
 static int misaligned(const void *p, size_t unit) {
@@ -99,7 +95,7 @@ static int expected_of_call(const struct arguments *x, enum call call) {
     if (x->alpha == NULL)
         return -6;
     const int reads = !empty && x->k > 0 && *x->alpha != 0.0f, packed = call == PACKED;
-    const int64_t rows_a = is_trans(x->ta) ? x->k : x->m, rows_b = is_trans(x->tb) ? x->n : x->k;
+    const int64_t rows_a = matrix_is_trans(x->ta) ? x->k : x->m, rows_b = matrix_is_trans(x->tb) ? x->n : x->k;
     if (reads && (packed ? misaligned(x->blob_a, HALFTONE_ALIGNMENT) : misaligned(x->a, 4)))
         return -7;
     if (!packed && short_ld(x->lda, rows_a))
@@ -155,7 +151,7 @@ static void hostile_packing(halftone *h, struct fuzz_rng *r) {
     struct arguments x = hostile_arguments(r);
     x.batch = 1;
     note("packing", &x);
-    const int64_t n = x.n, rows = is_trans(x.ta) ? x.k : x.m, cols = is_trans(x.tb) ? x.n : x.k;
+    const int64_t n = x.n, rows = matrix_is_trans(x.ta) ? x.k : x.m, cols = matrix_is_trans(x.tb) ? x.n : x.k;
     x.n = 0;
     int expected = !is_op(x.ta) ? -1 : x.m < 0 ? -3 : x.k < 0 ? -5 : 0;
     const int empty_a = x.m == 0 || x.k == 0, empty_b = n == 0 || x.k == 0;

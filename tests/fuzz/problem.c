@@ -3,120 +3,51 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../bench/accuracy/families.h"
-#include "../../runtime/ht_dev.h"
-
-static const uint32_t POISON = 0x7fc5a5a5; /* a NaN */
-
-/* ---- memory */
-
-void *device_make(int64_t bytes) {
-    void *memory = NULL;
-    FUZZ_CHECK(ht_dev_alloc(&memory, (size_t)bytes) == HT_DEV_OK, "no memory for the fuzzer itself: %lld bytes", (long long)bytes);
-    return memory;
-}
-
-void device_free(void *memory) {
-    (void)ht_dev_free(memory);
-}
-
-static void *host_make(int64_t bytes) {
-    void *p = malloc((size_t)bytes + 1);
-    FUZZ_CHECK(p != NULL, "no memory for the fuzzer itself");
-    return p;
-}
-
-int64_t matrix_at(const struct matrix *x, int64_t entry, int64_t row, int64_t col) {
-    return x->lead + entry * x->stride + col * x->ld + row;
-}
-
-/* Layout is there; takes memory, all of it poisoned. */
-static void matrix_make(struct matrix *x, struct fuzz_rng *r) {
-    const int64_t last = x->rows * x->cols * x->entries > 0 ? (x->entries - 1) * x->stride + (x->cols - 1) * x->ld + x->rows : 0;
-    x->lead = fuzz_one_in(r, 2) ? fuzz_from(r, 0, 67) : 0;
-    x->floats = x->lead + last + (fuzz_one_in(r, 2) ? 0 : fuzz_from(r, 1, 64));
-    x->host = host_make(x->floats * 4);
-    x->device = device_make(x->floats * 4 + (x->floats == 0));
-    for (int64_t i = 0; i < x->floats; i++)
-        memcpy(&x->host[i], &POISON, 4);
-}
-
-static void matrix_up(const struct matrix *x) {
-    FUZZ_CHECK(ht_dev_upload(x->device, x->host, (size_t)x->floats * 4) == HT_DEV_OK, "upload");
-}
-
-const float *matrix_data(const struct matrix *x) {
-    return x->device + x->lead;
-}
-
-static float *matrix_now(const struct matrix *x) {
-    float *now = host_make(x->floats * 4);
-    FUZZ_CHECK(ht_dev_download(now, x->device, (size_t)x->floats * 4) == HT_DEV_OK, "download");
-    return now;
-}
-
-static void check_untouched(const char *name, const struct matrix *x) {
-    float *now = matrix_now(x);
-    FUZZ_CHECK(memcmp(now, x->host, (size_t)x->floats * 4) == 0, "%s was written", name);
-    free(now);
-}
 
 void problem_reset_c(const struct problem *p) {
-    matrix_up(&p->c);
+    matrix_upload(&p->c);
 }
 
 float *problem_read_c(const struct problem *p) {
-    const struct matrix *c = &p->c;
-    float *now = matrix_now(c), *want = host_make(c->floats * 4);
-    memcpy(want, c->host, (size_t)c->floats * 4);
-    for (int64_t e = 0; e < c->entries; e++)
-        for (int64_t j = 0; j < c->cols; j++)
-            memcpy(&want[matrix_at(c, e, 0, j)], &now[matrix_at(c, e, 0, j)], (size_t)c->rows * 4);
-    for (int64_t i = 0; i < c->floats; i++)
-        FUZZ_CHECK(memcmp(&want[i], &now[i], 4) == 0, "float %lld of C's memory, outside of C, became %a", (long long)(i - c->lead),
-                   (double)now[i]);
-    free(want);
-    check_untouched("A", &p->a);
-    check_untouched("B", &p->b);
+    float *const now = matrix_read(&p->c);
+    matrix_check_untouched(&p->a, "A");
+    matrix_check_untouched(&p->b, "B");
     return now;
 }
 
 void problem_free(struct problem *p) {
-    struct matrix *const all[] = {&p->a, &p->b, &p->c};
-    for (int i = 0; i < 3; i++) {
-        free(all[i]->host);
-        device_free(all[i]->device);
-    }
+    matrix_free(&p->a);
+    matrix_free(&p->b);
+    matrix_free(&p->c);
 }
 
-/* ---- elements */
+/* ---- elements: of the host's memory */
 
-static int is_trans(char t) {
-    return strchr("TtCc", t) != NULL;
+static float *element(const struct matrix *x, int64_t at) {
+    return (float *)x->host + at;
 }
 
 static int64_t at_a(const struct problem *p, int64_t entry, int64_t i, int64_t l) {
-    return is_trans(p->ta) ? matrix_at(&p->a, entry, l, i) : matrix_at(&p->a, entry, i, l);
+    return matrix_is_trans(p->ta) ? matrix_at(&p->a, entry, l, i) : matrix_at(&p->a, entry, i, l);
 }
 
 static int64_t at_b(const struct problem *p, int64_t entry, int64_t l, int64_t j) {
-    return is_trans(p->tb) ? matrix_at(&p->b, entry, j, l) : matrix_at(&p->b, entry, l, j);
+    return matrix_is_trans(p->tb) ? matrix_at(&p->b, entry, j, l) : matrix_at(&p->b, entry, l, j);
 }
 
 float problem_a(const struct problem *p, int64_t entry, int64_t i, int64_t l) {
-    return p->a.host[at_a(p, entry, i, l)];
+    return *element(&p->a, at_a(p, entry, i, l));
 }
 
 float problem_b(const struct problem *p, int64_t entry, int64_t l, int64_t j) {
-    return p->b.host[at_b(p, entry, l, j)];
+    return *element(&p->b, at_b(p, entry, l, j));
 }
 
 float problem_c(const struct problem *p, int64_t entry, int64_t i, int64_t j) {
-    return p->c.host[matrix_at(&p->c, entry, i, j)];
+    return *element(&p->c, matrix_at(&p->c, entry, i, j));
 }
 
 /* ---- data. site: outer is the row of A or the column of B. */
@@ -271,9 +202,9 @@ static void fill_entry(struct problem *p, struct filler *f, int64_t entry) {
     f->entry = entry;
     for (int64_t l = 0; l < p->k; l++) {
         for (int64_t i = 0; i < p->m && (entry == 0 || p->a.stride > 0); i++)
-            p->a.host[at_a(p, entry, i, l)] = value_of(f, p, 0, i, l);
+            *element(&p->a, at_a(p, entry, i, l)) = value_of(f, p, 0, i, l);
         for (int64_t j = 0; j < p->n && (entry == 0 || p->b.stride > 0); j++)
-            p->b.host[at_b(p, entry, l, j)] = value_of(f, p, 1, j, l);
+            *element(&p->b, at_b(p, entry, l, j)) = value_of(f, p, 1, j, l);
     }
 }
 
@@ -286,8 +217,8 @@ static void add_specials(struct problem *p, struct fuzz_rng *r) {
     const int64_t count = fuzz_from(r, 1, 3);
     for (int64_t n = 0; n < count; n++) {
         const int64_t entry = fuzz_below(r, p->batch), l = fuzz_below(r, p->k);
-        float *const at = fuzz_one_in(r, 2) ? &p->a.host[at_a(p, entry, fuzz_below(r, p->m), l)]
-                                            : &p->b.host[at_b(p, entry, l, fuzz_below(r, p->n))];
+        float *const at = fuzz_one_in(r, 2) ? element(&p->a, at_a(p, entry, fuzz_below(r, p->m), l))
+                                            : element(&p->b, at_b(p, entry, l, fuzz_below(r, p->n)));
         *at = special(r);
     }
     p->exact = 0;
@@ -312,10 +243,10 @@ static void fill(struct problem *p, struct fuzz_rng *r) {
     for (int64_t entry = 0; entry < p->batch; entry++)
         for (int64_t j = 0; j < p->n; j++)
             for (int64_t i = 0; i < p->m && p->beta != 0.0f; i++)
-                p->c.host[matrix_at(&p->c, entry, i, j)] = fuzz_one_in(r, 500) ? special(r) : (float)fuzz_from(r, -9, 9) * 0.25f;
+                *element(&p->c, matrix_at(&p->c, entry, i, j)) = fuzz_one_in(r, 500) ? special(r) : (float)fuzz_from(r, -9, 9) * 0.25f;
 }
 
-/* ---- shape and layout */
+/* ---- shape */
 
 static int64_t random_size(struct fuzz_rng *r) {
     static const int64_t edges[] = {15, 16, 17, 31, 32, 33, 63, 64, 65, 95, 96, 97, 127, 128, 129, 191, 192, 255, 256, 257};
@@ -350,22 +281,6 @@ static void random_shape(struct problem *p, struct fuzz_rng *r, int64_t work_mos
     }
 }
 
-static void random_layout(struct matrix *x, int64_t rows, int64_t cols, int64_t batch, int is_c, struct fuzz_rng *r) {
-    memset(x, 0, sizeof *x);
-    x->rows = rows;
-    x->cols = cols;
-    x->entries = batch;
-    x->ld = (rows > 1 ? rows : 1) + (fuzz_one_in(r, 2) ? 0 : fuzz_from(r, 1, fuzz_one_in(r, 3) ? 70 : 4));
-    if (batch > 1 && rows > 0 && fuzz_one_in(r, 6)) { /* entries side by side, as columns of one large matrix */
-        x->stride = rows + fuzz_from(r, 0, 3);
-        x->ld = x->stride * batch + fuzz_from(r, 0, 3);
-    } else if (batch > 1) {
-        x->stride = cols > 0 ? x->ld * (cols - 1) + rows + fuzz_from(r, 0, 5) : rows;
-    }
-    if (!is_c && batch > 1 && fuzz_one_in(r, 4))
-        x->stride = fuzz_one_in(r, 2) ? 0 : fuzz_from(r, 1, x->ld); /* one matrix, or matrices that overlap */
-}
-
 static float random_scalar(struct fuzz_rng *r, float usual) {
     static const float odd[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, -2.0f, 3.0f, 1e-3f, 1e30f, 1e-30f, FLT_MIN, FLT_TRUE_MIN, 1e-40f, FLT_MAX, NAN, INFINITY, -INFINITY};
     return fuzz_one_in(r, 2) ? usual : fuzz_one_in(r, 2) ? odd[fuzz_below(r, 8)] : FUZZ_PICK(r, odd);
@@ -379,15 +294,15 @@ void problem_make(struct problem *p, struct fuzz_rng *r, int64_t work_most) {
     p->tb = ops[fuzz_below(r, 10)];
     p->alpha = random_scalar(r, 1);
     p->beta = random_scalar(r, 0);
-    random_layout(&p->a, is_trans(p->ta) ? p->k : p->m, is_trans(p->ta) ? p->m : p->k, p->batch, 0, r);
-    random_layout(&p->b, is_trans(p->tb) ? p->n : p->k, is_trans(p->tb) ? p->k : p->n, p->batch, 0, r);
-    random_layout(&p->c, p->m, p->n, p->batch, 1, r);
+    matrix_lay_out(&p->a, sizeof(float), matrix_is_trans(p->ta) ? p->k : p->m, matrix_is_trans(p->ta) ? p->m : p->k, p->batch, 0, r);
+    matrix_lay_out(&p->b, sizeof(float), matrix_is_trans(p->tb) ? p->n : p->k, matrix_is_trans(p->tb) ? p->k : p->n, p->batch, 0, r);
+    matrix_lay_out(&p->c, sizeof(float), p->m, p->n, p->batch, 1, r);
     struct matrix *const all[] = {&p->a, &p->b, &p->c};
     for (int i = 0; i < 3; i++)
         matrix_make(all[i], r);
     fill(p, r);
     for (int i = 0; i < 3; i++)
-        matrix_up(all[i]);
+        matrix_upload(all[i]);
 }
 
 void problem_note(const struct problem *p, const char *what, const char *how) {

@@ -3,99 +3,37 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../bench/accuracy/families.h"
-#include "../../runtime/ht_dev.h"
-#include "problem.h"
-
-static const uint64_t POISON = UINT64_C(0x7ffc5a5a5a5a5a5a); /* a NaN */
-
-/* ---- memory */
-
-static double *host_make(int64_t doubles) {
-    double *p = malloc((size_t)doubles * 8 + 1);
-    FUZZ_CHECK(p != NULL, "no memory for the fuzzer itself");
-    return p;
-}
-
-int64_t matrix64_at(const struct matrix64 *x, int64_t entry, int64_t row, int64_t col) {
-    return x->lead + entry * x->stride + col * x->ld + row;
-}
-
-double *matrix64_data(const struct matrix64 *x) {
-    return x->device + x->lead;
-}
-
-/* Layout is there; takes memory, all of it poisoned. */
-static void matrix_make(struct matrix64 *x, struct fuzz_rng *r) {
-    const int64_t last = x->rows * x->cols * x->entries > 0 ? (x->entries - 1) * x->stride + (x->cols - 1) * x->ld + x->rows : 0;
-    x->lead = fuzz_one_in(r, 2) ? fuzz_from(r, 0, 33) : 0;
-    x->doubles = x->lead + last + (fuzz_one_in(r, 2) ? 0 : fuzz_from(r, 1, 32));
-    x->host = host_make(x->doubles);
-    x->device = device_make(x->doubles * 8 + (x->doubles == 0));
-    for (int64_t i = 0; i < x->doubles; i++)
-        memcpy(&x->host[i], &POISON, 8);
-}
-
-static void matrix_up(const struct matrix64 *x) {
-    FUZZ_CHECK(ht_dev_upload(x->device, x->host, (size_t)x->doubles * 8) == HT_DEV_OK, "upload");
-}
-
-static double *matrix_now(const struct matrix64 *x) {
-    double *now = host_make(x->doubles);
-    FUZZ_CHECK(ht_dev_download(now, x->device, (size_t)x->doubles * 8) == HT_DEV_OK, "download");
-    return now;
-}
-
-static void check_untouched(const char *name, const struct matrix64 *x) {
-    double *now = matrix_now(x);
-    FUZZ_CHECK(memcmp(now, x->host, (size_t)x->doubles * 8) == 0, "%s was written", name);
-    free(now);
-}
 
 void problem64_reset_c(const struct problem64 *p) {
-    matrix_up(&p->c);
+    matrix_upload(&p->c);
 }
 
 double *problem64_read_c(const struct problem64 *p) {
-    const struct matrix64 *c = &p->c;
-    double *now = matrix_now(c), *want = host_make(c->doubles);
-    memcpy(want, c->host, (size_t)c->doubles * 8);
-    for (int64_t e = 0; e < c->entries; e++)
-        for (int64_t j = 0; j < c->cols; j++)
-            memcpy(&want[matrix64_at(c, e, 0, j)], &now[matrix64_at(c, e, 0, j)], (size_t)c->rows * 8);
-    for (int64_t i = 0; i < c->doubles; i++)
-        FUZZ_CHECK(memcmp(&want[i], &now[i], 8) == 0, "double %lld of C's memory, outside of C, became %a", (long long)(i - c->lead), now[i]);
-    free(want);
-    check_untouched("A", &p->a);
-    check_untouched("B", &p->b);
+    double *const now = matrix_read(&p->c);
+    matrix_check_untouched(&p->a, "A");
+    matrix_check_untouched(&p->b, "B");
     return now;
 }
 
 void problem64_free(struct problem64 *p) {
-    struct matrix64 *const all[] = {&p->a, &p->b, &p->c};
-    for (int i = 0; i < 3; i++) {
-        free(all[i]->host);
-        device_free(all[i]->device);
-    }
+    matrix_free(&p->a);
+    matrix_free(&p->b);
+    matrix_free(&p->c);
 }
 
-/* ---- elements */
-
-static int is_trans(char t) {
-    return strchr("TtCc", t) != NULL;
-}
+/* ---- elements: of the host's memory */
 
 struct line64 problem64_row(const struct problem64 *p, int64_t entry, int64_t i) {
-    const int trans = is_trans(p->ta);
-    return (struct line64){p->a.host + matrix64_at(&p->a, entry, trans ? 0 : i, trans ? i : 0), trans ? 1 : p->a.ld};
+    const int trans = matrix_is_trans(p->ta);
+    return (struct line64){(double *)p->a.host + matrix_at(&p->a, entry, trans ? 0 : i, trans ? i : 0), trans ? 1 : p->a.ld};
 }
 
 struct line64 problem64_column(const struct problem64 *p, int64_t entry, int64_t j) {
-    const int trans = is_trans(p->tb);
-    return (struct line64){p->b.host + matrix64_at(&p->b, entry, trans ? j : 0, trans ? 0 : j), trans ? p->b.ld : 1};
+    const int trans = matrix_is_trans(p->tb);
+    return (struct line64){(double *)p->b.host + matrix_at(&p->b, entry, trans ? j : 0, trans ? 0 : j), trans ? p->b.ld : 1};
 }
 
 /* ---- data. site: outer is the row of A or the column of B. */
@@ -283,7 +221,7 @@ static void add_specials(struct problem64 *p, struct fuzz_rng *r) {
 }
 
 static void fill_side(struct problem64 *p, const struct kind *kind, int side, uint64_t seed) {
-    const struct matrix64 *x = side ? &p->b : &p->a;
+    const struct matrix *x = side ? &p->b : &p->a;
     for (int64_t entry = 0; entry < (x->stride == 0 ? 1 : p->batch); entry++) {
         for (int64_t outer = 0; outer < (side ? p->n : p->m); outer++) {
             const struct line64 to = side ? problem64_column(p, entry, outer) : problem64_row(p, entry, outer);
@@ -323,10 +261,10 @@ static void fill(struct problem64 *p, struct fuzz_rng *r) {
     for (int64_t entry = 0; entry < p->batch && p->beta != 0.0; entry++)
         for (int64_t j = 0; j < p->n; j++)
             for (int64_t i = 0; i < p->m; i++)
-                p->c.host[matrix64_at(&p->c, entry, i, j)] = old_c(p, r, how, entry, i, j);
+                ((double *)p->c.host)[matrix_at(&p->c, entry, i, j)] = old_c(p, r, how, entry, i, j);
 }
 
-/* ---- shape and layout */
+/* ---- shape */
 
 static int64_t random_size(struct fuzz_rng *r) {
     static const int64_t edges[] = {7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 95, 96, 97, 127, 128, 129, 191, 192};
@@ -358,22 +296,6 @@ static void random_shape(struct problem64 *p, struct fuzz_rng *r, int64_t work_m
     }
 }
 
-static void random_layout(struct matrix64 *x, int64_t rows, int64_t cols, int64_t batch, int is_c, struct fuzz_rng *r) {
-    memset(x, 0, sizeof *x);
-    x->rows = rows;
-    x->cols = cols;
-    x->entries = batch;
-    x->ld = (rows > 1 ? rows : 1) + (fuzz_one_in(r, 2) ? 0 : fuzz_from(r, 1, fuzz_one_in(r, 3) ? 40 : 3));
-    if (batch > 1 && rows > 0 && fuzz_one_in(r, 6)) { /* entries are columns of one large matrix */
-        x->stride = rows + fuzz_from(r, 0, 3);
-        x->ld = x->stride * batch + fuzz_from(r, 0, 3);
-    } else if (batch > 1) {
-        x->stride = cols > 0 ? x->ld * (cols - 1) + rows + fuzz_from(r, 0, 5) : rows;
-    }
-    if (!is_c && batch > 1 && fuzz_one_in(r, 3))
-        x->stride = fuzz_one_in(r, 2) ? 0 : fuzz_from(r, 1, x->ld); /* one matrix, or matrices that overlap */
-}
-
 static double random_scalar(struct fuzz_rng *r, double usual) {
     static const double odd[] = {0.0,     -0.0,      1.0,       -1.0,   0.5,     -2.0,     3.0,     0.1,       0x1.fffffffffffffp0, 1e300,
                                  1e-300,  DBL_MIN,   0x1p-1074, 0x1p-1060, 0x1p1023, DBL_MAX, NAN,    INFINITY,  -INFINITY,           0x1.8p-1070};
@@ -388,15 +310,15 @@ void problem64_make(struct problem64 *p, struct fuzz_rng *r, int64_t work_most) 
     p->tb = ops[fuzz_below(r, 10)];
     p->alpha = random_scalar(r, 1);
     p->beta = random_scalar(r, 0);
-    random_layout(&p->a, is_trans(p->ta) ? p->k : p->m, is_trans(p->ta) ? p->m : p->k, p->batch, 0, r);
-    random_layout(&p->b, is_trans(p->tb) ? p->n : p->k, is_trans(p->tb) ? p->k : p->n, p->batch, 0, r);
-    random_layout(&p->c, p->m, p->n, p->batch, 1, r);
-    struct matrix64 *const all[] = {&p->a, &p->b, &p->c};
+    matrix_lay_out(&p->a, sizeof(double), matrix_is_trans(p->ta) ? p->k : p->m, matrix_is_trans(p->ta) ? p->m : p->k, p->batch, 0, r);
+    matrix_lay_out(&p->b, sizeof(double), matrix_is_trans(p->tb) ? p->n : p->k, matrix_is_trans(p->tb) ? p->k : p->n, p->batch, 0, r);
+    matrix_lay_out(&p->c, sizeof(double), p->m, p->n, p->batch, 1, r);
+    struct matrix *const all[] = {&p->a, &p->b, &p->c};
     for (int i = 0; i < 3; i++)
         matrix_make(all[i], r);
     fill(p, r);
     for (int i = 0; i < 3; i++)
-        matrix_up(all[i]);
+        matrix_upload(all[i]);
 }
 
 void problem64_note(const struct problem64 *p, const char *how) {

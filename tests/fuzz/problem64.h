@@ -3,15 +3,7 @@
 #ifndef TESTS_FUZZ_PROBLEM64_H
 #define TESTS_FUZZ_PROBLEM64_H
 
-#include <stdint.h>
-
-#include "fuzz.h"
-
-struct matrix64 {
-    int64_t rows, cols, ld, stride, entries; /* as stored; stride 0: one for all entries */
-    int64_t doubles, lead;                   /* of the memory; from its beginning to the matrix */
-    double *host, *device;                   /* all of it */
-};
+#include "matrix.h"
 
 /* A row of op(A) or a column of op(B): element l is at[l * step]. */
 struct line64 {
@@ -24,7 +16,7 @@ struct problem64 {
     int64_t m, n, k, batch;
     double alpha, beta;
     const char *data[2]; /* kinds, for the note */
-    struct matrix64 a, b, c;
+    struct matrix a, b, c;
 };
 
 /* FMAs of a case are kept near this. */
@@ -34,10 +26,7 @@ void problem64_free(struct problem64 *p);
 
 struct line64 problem64_row(const struct problem64 *p, int64_t entry, int64_t i);
 struct line64 problem64_column(const struct problem64 *p, int64_t entry, int64_t j);
-int64_t matrix64_at(const struct matrix64 *x, int64_t entry, int64_t row, int64_t col);
 
-/* Where the library finds a matrix. */
-double *matrix64_data(const struct matrix64 *x);
 /* C again as it is before the call. */
 void problem64_reset_c(const struct problem64 *p);
 /* All of C's memory as it is now; fails where a byte outside of C changed, or one of A or B. The caller frees it. */

@@ -44,6 +44,16 @@ def test_fp64_has_the_same_bits_everywhere():
     assert all(run.returncode == 0 for run in runs) and len(set(bits)) == 1 and int(bits[0], 16) != 0, [run.stdout for run in runs]
 
 
+def test_guards_notice_each_element_beyond():
+    """One element of FP32, then of FP64: within C, before and behind it, behind a column and an entry, into A, into both ends of a workspace's guard."""
+    run = fuzz("out/test/fuzz/guards", "--count", 16)
+    failed = re.findall(r"FAILED (.*)\n    in (.*)\n    again: .* --case (\d+)", run.stdout)
+    assert [int(case) for _, _, case in failed] == [case for case in range(16) if case % 8 != 0], run.stdout
+    for why, where, _ in failed:
+        wanted = r"byte \d+ behind the workspace" if re.search("workspace|guard", where) else "A was written" if "A" in where else r"element -?\d+ .* outside of C"
+        assert re.match(wanted, why), (why, where)
+
+
 @pytest.mark.parametrize("words", [["--seed"], ["--seed", "x"], ["--speed", "1"], ["--count", "1x"]])
 def test_slips_are_refused(words):
     run = fuzz("out/t4/fuzz-sim", *words)

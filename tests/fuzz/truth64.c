@@ -25,8 +25,8 @@ struct element {
 };
 
 static struct element element_of(const struct problem64 *p, const struct promise64 *what, const double *c, int64_t entry, int64_t i, int64_t j) {
-    const int64_t at = matrix64_at(&p->c, entry, i, j);
-    struct element e = {p, entry, i, j, problem64_row(p, entry, i), problem64_column(p, entry, j), p->beta != 0 ? p->c.host[at] : 0, c[at], 0, 0, 0, 0, 0, 1};
+    const int64_t at = matrix_at(&p->c, entry, i, j);
+    struct element e = {p, entry, i, j, problem64_row(p, entry, i), problem64_column(p, entry, j), p->beta != 0 ? ((const double *)p->c.host)[at] : 0, c[at], 0, 0, 0, 0, 0, 1};
     double most_a = 0, most_b = 0;
     for (int64_t l = 0; l < p->k; l++) {
         const double x = e.a.at[l * e.a.step], y = e.b.at[l * e.b.step];
@@ -149,8 +149,8 @@ void truth64_check_scaled(const struct problem64 *p, const double *c) {
     for (int64_t entry = 0; entry < p->batch; entry++) {
         for (int64_t j = 0; j < p->n; j++) {
             for (int64_t i = 0; i < p->m; i++) {
-                const int64_t at = matrix64_at(&p->c, entry, i, j);
-                const double want = p->beta != 0 ? p->beta * p->c.host[at] : 0;
+                const int64_t at = matrix_at(&p->c, entry, i, j);
+                const double want = p->beta != 0 ? p->beta * ((const double *)p->c.host)[at] : 0;
                 FUZZ_CHECK(truth64_same(want, c[at]) || (want == 0 && c[at] == 0), "entry %lld, row %lld, column %lld: %a, of what is only scaled %a",
                            (long long)entry, (long long)i, (long long)j, c[at], want);
             }

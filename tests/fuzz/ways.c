@@ -81,13 +81,13 @@ void ways_check_counted(halftone *h, const struct problem *p, ways_product *prod
     float *checked = product_anew(h, p, product, scalars, "counted product");
     check_code(h, halftone_last_check(h, counted), "counts");
     struct halftone_checked found = *counted;
-    FUZZ_CHECK(differing(checked, want, p->c.floats) == 0, "bits depend on counting");
+    FUZZ_CHECK(differing(checked, want, p->c.elements) == 0, "bits depend on counting");
     check_code(h, halftone_set_recompute(h, HALFTONE_RECOMPUTE_NOTHING), "recompute nothing");
     float *untested = product_anew(h, p, product, scalars, "untested product");
     check_code(h, halftone_set_recompute(h, HALFTONE_RECOMPUTE_ALL), "recompute all");
     check_code(h, halftone_last_check(h, counted), "counts");
     none = *counted;
-    const int64_t differ = differing(untested, want, p->c.floats), again = found.alone + found.in_blocks;
+    const int64_t differ = differing(untested, want, p->c.elements), again = found.alone + found.in_blocks;
     FUZZ_CHECK(none.alone == 0 && none.in_blocks == 0, "untested, %lld and %lld are counted", (long long)none.alone, (long long)none.in_blocks);
     FUZZ_CHECK(found.alone >= 0 && found.in_blocks >= 0 && again >= differ && again <= p->m * p->n * p->batch,
                "%lld results differ from untested ones, counted are %lld and %lld of %lld", (long long)differ, (long long)found.alone,
@@ -134,7 +134,7 @@ void ways_check_site(halftone *h, struct fuzz_rng *r, const struct problem *p, c
     if (kept != NULL)
         check_code(h, halftone_set_scheme(h, fuzz_one_in(r, 2) ? "bf16x6u" : "auto"), "another scheme");
     float *now = product_anew(h, p, product, scalars, line);
-    FUZZ_CHECK(differing(now, want, p->c.floats) == 0, "other bits by '%s'", line);
+    FUZZ_CHECK(differing(now, want, p->c.elements) == 0, "other bits by '%s'", line);
     FUZZ_CHECK(halftone_last_site(h) == first + 1, "line %d decided, not %d: '%s'", halftone_last_site(h), first + 1, line);
     check_code(h, halftone_get_site(h, first, &text, &products), "get_site");
     FUZZ_CHECK(text != NULL && strcmp(text, line) == 0 && products == 1, "line '%s' has decided %lld", text != NULL ? text : "(none)", (long long)products);
@@ -150,23 +150,18 @@ void ways_check_site(halftone *h, struct fuzz_rng *r, const struct problem *p, c
 
 void ways_check_host(halftone *h, struct fuzz_rng *r, const struct problem *p, const struct promise *promise, int64_t index, struct worst worst[TRUTH_SCHEMES],
                      struct ways_totals *t) {
-    const size_t bytes = (size_t)p->c.floats * sizeof(float);
-    float *c = malloc(bytes + 1), *twice = malloc(bytes + 1);
-    FUZZ_CHECK(c != NULL && twice != NULL, "no memory for the fuzzer itself");
+    const size_t bytes = matrix_bytes(&p->c);
+    float *c = host_make(bytes), *twice = host_make(bytes);
     memcpy(c, p->c.host, bytes);
     memcpy(twice, p->c.host, bytes);
     const int64_t tile = fuzz_from(r, 64, fuzz_one_in(r, 2) ? 64 : 200), least = 4 * tile * (4 * tile + 3 * p->k); /* one block of rows of A stays */
     check_code(h, halftone_set_host_tiles(h, tile, fuzz_one_in(r, 2) ? 0 : (size_t)fuzz_from(r, least, 2 * least)), "tiles");
     check_code(h, halftone_set_host_threads(h, (int)fuzz_from(r, 1, 3)), "threads");
     for (int again = 0; again < 2; again++)
-        check_code(h, halftone_sgemm_host(h, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, p->a.host + p->a.lead, p->a.ld, p->b.host + p->b.lead, p->b.ld,
+        check_code(h, halftone_sgemm_host(h, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, matrix_host(&p->a), p->a.ld, matrix_host(&p->b), p->b.ld,
                                           &p->beta, (again ? twice : c) + p->c.lead, p->c.ld), "in host memory");
     FUZZ_CHECK(memcmp(c, twice, bytes) == 0, "in host memory, again: other bits");
-    for (int64_t i = 0; i < p->c.floats; i++) {
-        const int64_t at = i - p->c.lead;
-        const int inside = at >= 0 && at / p->c.ld < p->n && at % p->c.ld < p->m;
-        FUZZ_CHECK(inside || memcmp(&c[i], &p->c.host[i], sizeof *c) == 0, "float %lld of C's memory, outside of C, became %a", (long long)at, (double)c[i]);
-    }
+    matrix_check_outside(&p->c, c);
     truth_check(p, promise, c, index, worst);
     t->hosted++;
     free(c);
