@@ -21,7 +21,7 @@ q = '$(subst ','\'',$(1))'
 # ---- what the command line may set; a slip is an error with the nearest name. INSTALL, AM_UPDATE_INFO_DIR: Debian's dh sets them everywhere.
 KNOWN := GPU SCHEMES LEAN TUNED TILES PROMOTE DEVICE DEST SYMBOLS AMALGAMATION DIR PREFIX LIBDIR DESTDIR MODEL SHAPE TSV HTML \
          COMPARE WHAT_IF BENCH_ARGS PAGES CHROMIUM V CC CXX AR CPPFLAGS CFLAGS CXXFLAGS LDFLAGS NVCC HIPCC PYTHON \
-         TEST_SETS FUZZ_SEED FUZZ_API FUZZ_FP64 FUZZ_FILES FUZZ_GEN WARN COMMIT SHELL MAKEFLAGS INSTALL AM_UPDATE_INFO_DIR
+         TEST_SETS FUZZ_SEED FUZZ_API FUZZ_FP64 FUZZ_CLIMB FUZZ_FILES FUZZ_GEN WARN COMMIT SHELL MAKEFLAGS INSTALL AM_UPDATE_INFO_DIR
 given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(v)))),$(v)))
 $(foreach v,$(filter-out $(KNOWN) -%,$(given)),$(error unknown variable $(v): do you mean \
     $(shell awk -v word=$(call q,$(v)) -v known='$(KNOWN)' -f gen/nearest.awk)=? Plain `make` lists them all))
@@ -178,7 +178,7 @@ help:
 	@echo "  make verify-vendored DIR=dir    whether such a folder is still as it was written"
 	@echo "  make install GPU=a800    library, header, command, licence, pkg-config file and CMake package; make uninstall"
 	@echo "  make test                tests, no GPU needed: installs packages as root or by sudo (apt-get), then about 15 minutes on 2 cores"
-	@echo "  make test-all            all schemes, all mutations, three minutes of fuzzing (make fuzz: that alone): about 40 minutes"
+	@echo "  make test-all            all schemes, all mutations, four minutes of fuzzing (make fuzz: that alone): about 40 minutes"
 	@echo "  make check-gpu GPU=a800  correctness on this machine's GPU, sanitizer included (sh tests/setup.sh first)"
 	@echo "  make bench GPU=a800      speed beside cuBLAS on this machine's GPU"
 	@echo "  make setup               Debian or Ubuntu packages for the tests (apt-get)"
@@ -199,9 +199,11 @@ help:
 	@echo "vendor:  SYMBOLS=myproj_ (halftone_): what exported names begin with  AMALGAMATION=1 (0): one source and one header; sim: for g++"
 	@echo "install: PREFIX=/usr/local  LIBDIR=lib (below PREFIX, or a path)  DESTDIR= (for packagers)"
 	@echo "bench:   BENCH_ARGS='--sizes 1024,4096' (none; see out/GPU/halftone bench --help)"
-	@echo "fuzz:    FUZZ_SEED=$(FUZZ_SEED)  FUZZ_API='$(FUZZ_API)'  FUZZ_FP64='$(FUZZ_FP64)'  FUZZ_FILES='$(FUZZ_FILES)'  FUZZ_GEN=$(FUZZ_GEN) (tests/fuzz/fuzz.mk)"
-	@echo "pages:   PAGES='$(PAGES)'"
-	@echo "Tools:   CC=$(CC) CXX=$(CXX) CFLAGS='$(CFLAGS)' CPPFLAGS LDFLAGS NVCC HIPCC PYTHON=$(PYTHON); V=1 shows whole commands"
+	@echo "fuzz:    FUZZ_SEED=$(FUZZ_SEED)  FUZZ_API='$(FUZZ_API)'  FUZZ_FP64='$(FUZZ_FP64)'  FUZZ_CLIMB='$(FUZZ_CLIMB)'  FUZZ_FILES='$(FUZZ_FILES)'  FUZZ_GEN=$(FUZZ_GEN) (tests/fuzz/fuzz.mk)"
+	@echo "tests:   TEST_SETS='$(TEST_SETS)', also of fuzz"
+	@echo "pages:   PAGES='$(PAGES)'  CHROMIUM=$(CHROMIUM)"
+	@echo "Tools:   CC=$(CC) CXX=$(CXX) AR=$(AR) CFLAGS='$(CFLAGS)' CXXFLAGS (CFLAGS) CPPFLAGS LDFLAGS WARN='$(WARN)'"
+	@echo "         NVCC HIPCC PYTHON=$(PYTHON) COMMIT=$(COMMIT): what tables name; V=1 shows whole commands"
 
 # ---- what objects depend on besides sources: a changed compiler or flag rebuilds, a changed commit only what prints it
 out/obj/flags: facts = $(call q,$(CC) $(CXX) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS))

@@ -1,7 +1,7 @@
 # Fuzzers: random calls of the four simulated sets, mutated budgets and .npy files. A case is a function of the seed and its number; what
 # fails prints the line that repeats it alone.
-#   make fuzz                                   three minutes on two cores, with what `make test-all` has built
-#   make fuzz FUZZ_SEED=7 FUZZ_API='--count 25000' FUZZ_FP64='--count 2000' FUZZ_FILES='--count 10000' FUZZ_GEN=out/test/fuzz/halftone-gen
+#   make fuzz                                   four minutes on two cores, with what `make test-all` has built
+#   make fuzz FUZZ_SEED=7 FUZZ_API='--count 25000' FUZZ_FP64='--count 2000' FUZZ_CLIMB='--count 40' FUZZ_FILES='--count 10000' FUZZ_GEN=out/test/fuzz/halftone-gen
 # The last is the generator built with sanitizers; the reader of .npy files always is.
 
 FUZZ_SEED ?= 1
@@ -10,6 +10,10 @@ FUZZ_FP64 ?= --seconds 30
 FUZZ_CLIMB ?= --seconds 20
 FUZZ_FILES ?= --seconds 20
 FUZZ_GEN ?= out/bin/halftone-gen
+$(foreach v,$(filter FUZZ_API FUZZ_FP64 FUZZ_CLIMB FUZZ_FILES,$(given)),$(if $(shell printf '%s\n' $(call q,$($(v))) | \
+    grep -xE '(--(seconds|count|first|failures) [0-9]+([.][0-9]+)?( |$$))+'),,$(error $(v)=$($(v)): it is --seconds T or --count N, with --first I and \
+    --failures N)))
+$(if $(filter FUZZ_SEED,$(given)),$(if $(shell printf '%s\n' $(call q,$(FUZZ_SEED)) | grep -xE '[0-9]+'),,$(error FUZZ_SEED=$(FUZZ_SEED): it is a number)))
 FUZZ_OBJ := $(patsubst %,out/test/fuzz/%.o,api hostile problem matrix truth ways fuzz)
 FUZZ64_OBJ := $(patsubst %,out/test/fuzz/%.o,api64 problem64 matrix truth64 fuzz)
 CLIMB_OBJ := $(patsubst %,out/test/fuzz/%.o,climb ways problem matrix truth fuzz)

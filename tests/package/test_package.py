@@ -63,6 +63,19 @@ def test_a_slip_in_a_name_is_an_error_with_the_cure():
     assert "AMALGAMATION=2: it is 0, 1 or sim" in refused(["make", "vendor", "GPU=a800", "DEST=/nowhere/x", "AMALGAMATION=2"])
 
 
+def test_make_lists_every_variable_that_it_takes():
+    makefiles = "".join((ROOT / name).read_text() for name in ("Makefile", "tests/tests.mk", "tests/fuzz/fuzz.mk", "dropin/dropin.mk"))
+    known = re.search(r"KNOWN := ((?:.*\\\n)*.*)", makefiles).group(1).replace("\\\n", " ").split()
+    listed, others = set(re.findall(r"\b[A-Z][A-Z_0-9]*\b", passes(["make"]))), {"SHELL", "MAKEFLAGS", "INSTALL", "AM_UPDATE_INFO_DIR"}
+    assert set(known) - listed == others
+    assert set(re.findall(r"(?m)^(\w+) \?=", makefiles)) <= set(known)
+
+
+@pytest.mark.parametrize("word", ["FUZZ_API=", "FUZZ_FP64=--seconds", "FUZZ_CLIMB=--second 3", "FUZZ_FILES=--count many", "FUZZ_SEED=--seed 1"])
+def test_words_of_fuzzers_are_refused_before_anything_is_built(word):
+    assert f"{word}: it is" in refused(["make", "-n", "fuzz", word])
+
+
 def test_explain_takes_the_same_names_as_make():
     text = passes(["make", "explain", "GPU=a800 t4", "SCHEMES=half,f16x3"])
     for gpu in ("a800", "t4"):
