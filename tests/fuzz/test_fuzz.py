@@ -44,6 +44,15 @@ def test_fp64_has_the_same_bits_everywhere():
     assert all(run.returncode == 0 for run in runs) and len(set(bits)) == 1 and int(bits[0], 16) != 0, [run.stdout for run in runs]
 
 
+@pytest.mark.parametrize("case", [30, 41])
+def test_fp64_fast_packs_nothing_without_its_scheme(case):
+    """The product runs by native64, what is packed is crt14's: halftone.h says so of libraries that lack it."""
+    run = fuzz("out/t4/fuzz64-sim", "--seed", 1, "--case", case, FUZZ_WITHOUT="crt14")
+    assert run.returncode == 0 and "; fp64-fast\n" in run.stdout and " 1 products (" in run.stdout and " 0 packed" in run.stdout, run.stdout
+    with_it = fuzz("out/t4/fuzz64-sim", "--seed", 1, "--case", case)
+    assert with_it.returncode == 0 and " 1 packed" in with_it.stdout, with_it.stdout
+
+
 def test_guards_notice_each_element_beyond():
     """One element of FP32, then of FP64: within C, before and behind it, behind a column and an entry, into A, into both ends of a workspace's guard."""
     run = fuzz("out/test/fuzz/guards", "--count", 16)
