@@ -12,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../dropin/cublas_solve.h"
 #include "halftone.h"
-
-enum { BLOCK_MOST = 512, BLOCK_MULTIPLE = 64 }; /* as cublas_solve.c */
 
 static __typeof__(halftone_query) *query;
 static halftone *handle;
@@ -25,18 +24,18 @@ struct sums {
 };
 
 static void add(struct sums *s, int64_t rows, int64_t sides) {
-    if (rows <= BLOCK_MOST) {
+    const int64_t first = cublas_rows_of_first_part(rows), rest = rows - first;
+    if (first == 0) {
         s->blocks++;
         return;
     }
-    const int64_t half = (rows / 2 + BLOCK_MULTIPLE - 1) / BLOCK_MULTIPLE * BLOCK_MULTIPLE;
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    if (query(handle, 'N', 'N', rows - half, sides, half, 1, &plan) != HALFTONE_OK)
+    if (query(handle, 'N', 'N', rest, sides, first, 1, &plan) != HALFTONE_OK)
         exit(1);
     s->ns += (double)plan.predicted_ns;
-    s->flop += 2.0 * (double)half * (double)(rows - half) * (double)sides;
-    add(s, half, sides);
-    add(s, rows - half, sides);
+    s->flop += 2.0 * (double)first * (double)rest * (double)sides;
+    add(s, first, sides);
+    add(s, rest, sides);
 }
 
 static void *find(void *library, const char *name) {

@@ -210,7 +210,7 @@ OF_TRIANGLES = [
 
 
 def with_small_blocks(edit=None):
-    diagonal, solve = replaced("cublas_triangle.c", "BLOCK_LEAST = 256", "BLOCK_LEAST = 16"), replaced("cublas_solve.c", "BLOCK_MOST = 512, BLOCK_MULTIPLE = 64", "BLOCK_MOST = 16, BLOCK_MULTIPLE = 4")
+    diagonal, solve = replaced("cublas_triangle.c", "BLOCK_LEAST = 256", "BLOCK_LEAST = 16"), replaced("cublas_solve.h", "SOLVE_BLOCK_MOST = 512, SOLVE_BLOCK_MULTIPLE = 64", "SOLVE_BLOCK_MOST = 16, SOLVE_BLOCK_MULTIPLE = 4")
     return lambda name, text: edit(name, diagonal(name, solve(name, text))) if edit else diagonal(name, solve(name, text))
 
 
