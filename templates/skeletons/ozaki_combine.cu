@@ -82,7 +82,9 @@ static __global__ void __launch_bounds__(CRT_THREADS) combine(const ht_ozaki_com
     double *const c = g.c + col * g.ldc + row;
     unsigned long long result;
     const bool is_power = beta == 0.0 && is_power_of_two(ht_oz_bits(alpha));
-    if (ht_ldg_i32(x.row) == HT_OZAKI_POISONED || ht_ldg_i32(x.column) == HT_OZAKI_POISONED) {
+    if (alpha == 0.0) { // ignores A and B, NaN included
+        result = ht_oz_bits(beta == 0.0 ? 0.0 : beta * ht_oz_load(c));
+    } else if (ht_ldg_i32(x.row) == HT_OZAKI_POISONED || ht_ldg_i32(x.column) == HT_OZAKI_POISONED) {
         result = 0x7ff8000000000000ull;
     } else if (g.mode == HT_OZAKI_CR && is_power) {
         result = sum_exactly(g, x, (int)(ht_oz_bits(alpha) >> 52 & 0x7ff) - 1023, ht_oz_bits(alpha) >> 63);

@@ -536,6 +536,38 @@ static void a_long_k_is_split(void **s) {
     check_code(halftone_dset_scheme(handle, "auto"), "auto");
 }
 
+/* Where the device reads it, too. */
+static void check_alpha_of_zero(const char *name, const double *scalars) {
+    const double a[2] = {NAN, INFINITY}, old[2] = {5, -7};
+    double *const da = on_device(a, 2), *const c = on_device(old, 2), got[2];
+    check_code(halftone_dgemm(handle, 'N', 'N', 2, 1, 1, scalars, da, 2, da, 1, scalars + 1, c, 2), name);
+    assert_int_equal(ht_dev_download(got, c, sizeof got), HT_DEV_OK);
+    if (got[0] != -15 || got[1] != 21)
+        fail_msg("%s: %g and %g, not -3 C", name, got[0], got[1]);
+    ht_dev_free(da);
+    ht_dev_free(c);
+}
+
+static void alpha_of_zero_ignores_the_product(void **s) {
+    static const char *const names[] = {"ozaki-cr", "ozaki:d=3"};
+    const double host[2] = {0, -3};
+    double *const scalars = on_device(host, 2);
+    const char *name;
+    (void)s;
+    check_code(halftone_set_pointer_mode(handle, HALFTONE_DEVICE), "mode");
+    for (int i = 0; (name = halftone_dschemes(handle, i)) != NULL; i++) {
+        check_code(halftone_dset_scheme(handle, name), name);
+        check_alpha_of_zero(name, scalars);
+    }
+    for (int i = 0; i < 2 && has_scheme("ozaki"); i++) {
+        check_code(halftone_dset_scheme(handle, names[i]), names[i]);
+        check_alpha_of_zero(names[i], scalars);
+    }
+    check_code(halftone_set_pointer_mode(handle, HALFTONE_HOST), "mode");
+    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    ht_dev_free(scalars);
+}
+
 static void scalars_may_be_on_the_device(void **s) {
     const double scalars[2] = {2, -3}, host[4] = {1, 2, 3, 4};
     double *device = on_device(scalars, 2), *x = on_device(host, 4), got[4];
@@ -624,7 +656,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(by_residues), cmocka_unit_test(by_slices), cmocka_unit_test(exact_results_are_correctly_rounded),
         cmocka_unit_test(batches_of_residues_are_cut), cmocka_unit_test(accuracies_choose_schemes),
         cmocka_unit_test(sites_choose_schemes), cmocka_unit_test(batches_take_each_entry), cmocka_unit_test(a_long_k_is_split),
-        cmocka_unit_test(scalars_may_be_on_the_device), cmocka_unit_test(zeros_read_nothing),
+        cmocka_unit_test(scalars_may_be_on_the_device), cmocka_unit_test(alpha_of_zero_ignores_the_product), cmocka_unit_test(zeros_read_nothing),
         cmocka_unit_test(digits_are_for_small_products), cmocka_unit_test(arguments_have_dgemms_numbers),
         cmocka_unit_test(queries_say_what_runs)};
     const struct choice groups[] = {CHOICE(tests)};
