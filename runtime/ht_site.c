@@ -146,6 +146,9 @@ int halftone_set_site(halftone *handle, const char *line) {
     }
     if (strlen(line) >= sizeof text)
         return ht_fail(handle, HALFTONE_SITE, "a line has %zu characters; %d is the most", strlen(line), HT_SITE_LINE - 1);
+    const char *const second = line + strcspn(line, "\n");
+    if (second[strspn(second, " \t\r\n")] != '\0')
+        return ht_fail(handle, HALFTONE_SITE, "more than one line: add each by a call of its own, or a file of them by halftone_read_sites");
     strcpy(text, line);
     const int found = ht_site_line_read(text, &read, wrong);
     if (found < 0)

@@ -2193,6 +2193,9 @@ static void test_wrong_lines_change_nothing(void **state) {
     refused_line(h, "api=cublas* scheme=half", HALFTONE_SITE, "api= and ordinal= are a drop-in's");
     refused_line(h, "ordinal=2 scheme=half", HALFTONE_SITE, "api= and ordinal= are a drop-in's");
     refused_line(h, text, HALFTONE_SITE, "1999 characters");
+    refused_line(h, "m=5 scheme=half\nm=6 scheme=half", HALFTONE_SITE, "more than one line: add each by a call of its own");
+    refused_line(h, "# small ones\nm=6 scheme=half\n", HALFTONE_SITE, "more than one line");
+    assert_int_equal(halftone_set_site(h, "# small ones\r\n"), HALFTONE_OK);
     refused_line(h, "scheme=best", HALFTONE_UNKNOWN_SCHEME, "no scheme 'best'");
     refused_line(h, "scheme=crt15", HALFTONE_UNKNOWN_SCHEME, "no scheme 'crt15' for FP64");
     refused_line(h, "accuracy=fp32", HALFTONE_ACCURACY, "needs scheme bf16x6u");
