@@ -119,13 +119,13 @@ def own_tmpdir():
 
 @pytest.fixture(scope="session")
 def emitted(tmp_path_factory):
-    """Folder with the generated sources of a GPU; each GPU is generated once."""
+    """Folder with the generated sources of a GPU, by its usual schemes or by these; each is generated once."""
     made = {}
 
-    def make(gpu):
-        if gpu not in made:
-            made[gpu] = tmp_path_factory.mktemp("emit") / gpu
-            gen("emit", "--gpu", gpu, "--out", made[gpu])
-        return made[gpu]
+    def make(gpu, *schemes):
+        if (gpu, schemes) not in made:
+            made[gpu, schemes] = tmp_path_factory.mktemp("emit") / gpu
+            gen("emit", "--gpu", gpu, "--out", made[gpu, schemes], *(["--scheme", ",".join(schemes)] if schemes else []))
+        return made[gpu, schemes]
 
     return make
