@@ -147,7 +147,9 @@
  *    same in every function here; 14 to 19 are arguments that SGEMM does not have. Arguments are checked
  *    in the order of their numbers before anything is launched. Positive codes: everything else. All of
  *    them are in the table below; halftone_strerror gives the texts, halftone_last_detail the numbers or
- *    the backend's own words. The library never prints, exits or aborts.
+ *    the backend's own words. The library never prints, exits or aborts. What can be known before is: plans, workspace and
+ *    kernels of all parts of a product are there before its first launch. halftone_changed_c says whether a product that failed
+ *    all the same had changed C by then.
  *
  * 9. FP64. halftone_dgemm and halftone_dgemm_strided_batched are BLAS's DGEMM: everything above about arguments (pointers
  *    aligned to 8 bytes), order, workspace, threads and errors holds for them, alpha and beta are doubles, and
@@ -572,6 +574,10 @@ const char *halftone_device(const halftone *handle);
  * handle: of this thread's last halftone_create. */
 const char *halftone_strerror(int code);
 const char *halftone_last_detail(const halftone *handle);
+
+/* 1: the handle's last call, a product of device memory that failed, may have changed C: a part of what it launches was refused when
+ * another part had been launched. 0: C is as it was, and with any beta the product can still be computed in another way. */
+int halftone_changed_c(const halftone *handle);
 
 #ifdef __cplusplus
 }

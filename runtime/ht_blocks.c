@@ -133,20 +133,31 @@ static struct gemm_call block_at(const struct gemm_call *x, const struct plan *p
     return y;
 }
 
-/* Whether the largest block finds the workspace that it needs: behind the first ones C would be half written. Memory of a pool is each
- * block's own. */
-static int reserve_workspace(halftone *h, const struct plan *p) {
-    struct workspace w;
-    if (ht_workspace_source(h) == SOURCE_POOL)
-        return HALFTONE_OK;
-    const int code = ht_open_workspace(h, (size_t)p->bytes, &w);
-    return code == HALFTONE_OK ? ht_close_workspace(h, &w, code) : code;
+/* The kernels of blocks of all sizes, those at the ends too. */
+static int ready_blocks(halftone *h, const struct gemm_call *x, const struct plan *p) {
+    const int64_t row[] = {0, (x->m - 1) / p->block_m * p->block_m}, col[] = {0, (x->n - 1) / p->block_n * p->block_n},
+                  entry[] = {0, (x->batch - 1) / p->block_batch * p->block_batch};
+    int code = HALFTONE_OK;
+    for (int i = 0; i < 8 && code == HALFTONE_OK; i++) {
+        const struct gemm_call y = block_at(x, p, row[i & 1], col[i >> 1 & 1], entry[i >> 2]);
+        const struct plan *own = NULL;
+        code = ht_plan_call(h, &y, entries_of(&y, y.stride_a), entries_of(&y, y.stride_b), &own);
+        if (code == HALFTONE_OK)
+            code = ht_ready_plan(h, own);
+    }
+    return code;
 }
 
 int ht_run_blocks(halftone *h, const struct gemm_call *x, const struct plan *plan,
                   int (*run)(halftone *h, const struct gemm_call *x)) {
     const struct plan p = *plan; /* blocks have plans of their own, for which the handle may forget this one */
-    int code = reserve_workspace(h, &p);
+    struct workspace w;
+    int code = ready_blocks(h, x, &p);
+    if (code == HALFTONE_OK)
+        code = ht_open_workspace(h, (size_t)p.bytes, &w);
+    if (code != HALFTONE_OK)
+        return code;
+    h->of_blocks = w;
     for (int64_t entry = 0; entry < x->batch && code == HALFTONE_OK; entry += p.block_batch) {
         for (int64_t col = 0; col < x->n && code == HALFTONE_OK; col += p.block_n) {
             for (int64_t row = 0; row < x->m && code == HALFTONE_OK; row += p.block_m) {
@@ -155,7 +166,8 @@ int ht_run_blocks(halftone *h, const struct gemm_call *x, const struct plan *pla
             }
         }
     }
-    return code;
+    memset(&h->of_blocks, 0, sizeof h->of_blocks);
+    return ht_close_workspace(h, &w, code);
 }
 
 int halftone_set_workspace_limit(halftone *handle, size_t bytes) {

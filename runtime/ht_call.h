@@ -195,6 +195,7 @@ enum ws_source {
 struct workspace {
     enum ws_source source;
     char *at;
+    bool is_shared; /* with the other blocks of a call, which closes it */
 };
 
 /* A block of the handle's, used by one call of a stream after another. */
@@ -303,6 +304,8 @@ struct halftone {
     struct ht_host_left left;
     int64_t workspace_limit; /* bytes of a call; 0: none */
     bool without_workspace;  /* while a plan is made that may need none */
+    struct workspace of_blocks; /* of a call that is cut into blocks, which use it one after the other; at NULL: none */
+    bool changed_c;             /* something was launched that writes C: halftone_changed_c */
     int pointer_mode;
     struct ht_setting own;          /* what the handle is set to */
     const struct ht_setting *asked; /* what the present call asks for: `own`, or what its site has */
@@ -362,6 +365,11 @@ static inline double root_of(double square) {
     for (int i = 0; i < 64; i++)
         root = 0.5 * (root + square / root);
     return root;
+}
+
+/* Matrices of a batch whose operand has this stride. */
+static inline int64_t entries_of(const struct gemm_call *x, int64_t stride) {
+    return stride == 0 ? 1 : x->batch;
 }
 
 /* Entries of a batch that one launch takes. */
@@ -472,7 +480,7 @@ HT_LOCAL enum ws_source ht_workspace_source(const halftone *h);
 typedef int ht_planner(halftone *h, const struct plan_key *key, struct plan *p);
 /* The plan of a call that needs no more than the handle's limit, or of the blocks of which it then consists. */
 HT_LOCAL int ht_plan_within_limit(halftone *h, const struct plan_key *key, ht_planner *make, struct plan *p);
-/* Runs the blocks of a call that has more than one. */
+/* Runs the blocks of a call that has more than one, whose kernels and workspace are there before the first is launched. */
 HT_LOCAL int ht_run_blocks(halftone *h, const struct gemm_call *x, const struct plan *plan,
                            int (*run)(halftone *h, const struct gemm_call *x));
 
@@ -505,6 +513,8 @@ struct gemm_run {
     struct ht_gemm_args args; /* and arguments for it */
 };
 
+/* What the plan's kernels need once on a device, before anything is launched. */
+HT_LOCAL int ht_ready_plan(halftone *h, const struct plan *p);
 /* Launches the plan's steps in the workspace that is open, and closes it. */
 HT_LOCAL int ht_run_plan(halftone *h, struct gemm_run *r);
 /* C = beta * C. */

@@ -351,8 +351,7 @@ int ht_multiply64(halftone *h, const struct gemm_call *x) {
     struct gemm_call read;
     memset(&r, 0, sizeof r);
     r.call = x;
-    int code = ht_plan_call(h, x, is_packed ? 0 : x->stride_a == 0 ? 1 : x->batch,
-                            is_packed ? 0 : x->stride_b == 0 ? 1 : x->batch, &r.plan);
+    int code = ht_plan_call(h, x, is_packed ? 0 : entries_of(x, x->stride_a), is_packed ? 0 : entries_of(x, x->stride_b), &r.plan);
     if (code == HALFTONE_OK && r.plan->blocks > 1)
         return ht_run_blocks(h, x, r.plan, ht_multiply64);
     if (code == HALFTONE_OK)

@@ -32,6 +32,10 @@ const char *halftone_last_detail(const halftone *handle) {
     return handle != NULL ? handle->detail : create_detail;
 }
 
+int halftone_changed_c(const halftone *handle) {
+    return handle != NULL && handle->changed_c;
+}
+
 int ht_fail(halftone *h, int code, const char *format, ...) {
     va_list list;
     va_start(list, format);
@@ -53,6 +57,7 @@ int ht_begin(halftone *h) {
         return HALFTONE_NULL_HANDLE;
     h->detail[0] = '\0';
     h->capture = CAPTURE_NOT_ASKED;
+    h->changed_c = false;
     return HALFTONE_OK;
 }
 

@@ -231,10 +231,13 @@ static int host_run(halftone *h, struct host_job *j) {
         if (code == HALFTONE_OK)
             code = ht_fail_device(h, ht_dev_event_record(h->host->resident_free, h->stream));
     }
+    /* Nothing is left to wait for but what it recorded last: the stream may be gone when the events are. Before the last tile is taken:
+     * behind it nothing may fail, since C is complete. */
+    if (code == HALFTONE_OK)
+        code = ht_fail_device(h, ht_dev_stream_sync(h->stream));
     while (code == HALFTONE_OK && j->taken < j->tiles)
         code = ht_host_take(h, j);
-    /* Nothing is left to wait for but what it recorded last: the stream may be gone when the events are. */
-    return code == HALFTONE_OK ? ht_fail_device(h, ht_dev_stream_sync(h->stream)) : code;
+    return code;
 }
 
 /* ---- what is left after a failure ---- */

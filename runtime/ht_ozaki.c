@@ -227,8 +227,10 @@ static int launch_entry(halftone *h, const struct gemm_run *r, int64_t entry) {
     int code =
         ht_fail_device(h, ht_dev_check(p->set->kernel[p->kernel].ozaki->pack(&packed, h->stream)));
     for (int64_t col = 0; col < x->n; col += p->ozaki.block_n)
-        for (int64_t row = 0; row < x->m && code == HALFTONE_OK; row += p->ozaki.block_m)
+        for (int64_t row = 0; row < x->m && code == HALFTONE_OK; row += p->ozaki.block_m) {
             code = launch_block(h, r, &packed, entry, row, col);
+            h->changed_c = h->changed_c || code == HALFTONE_OK;
+        }
     return code;
 }
 

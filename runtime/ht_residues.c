@@ -244,6 +244,7 @@ static int launch_entries(halftone *h, const struct gemm_run *r, int64_t entry, 
     const int code = launch_products(h, r, &g);
     if (code != HALFTONE_OK)
         return code;
+    h->changed_c = h->changed_c || p->is_exact; /* two launches, of which the second may fail */
     return p->is_exact ? ht_launch_exact(h, r, entry, &c)
                        : ht_fail_device(h, ht_dev_check(l->combine(&c, h->stream)));
 }
@@ -252,8 +253,10 @@ int ht_launch_crt_product(halftone *h, const struct gemm_run *r, const struct st
     const int64_t most = r->plan->plane_entries;
     int code = HALFTONE_OK;
     (void)s;
-    for (int64_t done = 0; done < r->args.batch && code == HALFTONE_OK; done += most)
+    for (int64_t done = 0; done < r->args.batch && code == HALFTONE_OK; done += most) {
         code =
             launch_entries(h, r, r->entry + done, r->args.batch - done < most ? r->args.batch - done : most);
+        h->changed_c = h->changed_c || code == HALFTONE_OK;
+    }
     return code;
 }

@@ -274,20 +274,33 @@ static const struct {
                   {ready_kernel, ht_launch_ozaki, true},
                   {always_ready, ht_launch_reduce64, true}};
 
+/* Split-K partials come to C by the step behind them. */
+static bool writes_c(const struct plan *p, int step) {
+    const enum step_kind next = step + 1 < p->steps ? p->step[step + 1].kind : STEP_GEMM;
+    return step_kinds[p->step[step].kind].sliced && next != STEP_REDUCE && next != STEP_REDUCE64;
+}
+
 static int launch_steps(halftone *h, const struct gemm_run *r, bool sliced) {
     int code = HALFTONE_OK;
     for (int i = 0; i < r->plan->steps && code == HALFTONE_OK; i++) {
         const struct step *s = &r->plan->step[i];
-        if (step_kinds[s->kind].sliced == sliced)
-            code = step_kinds[s->kind].launch(h, r, s);
+        if (step_kinds[s->kind].sliced != sliced)
+            continue;
+        code = step_kinds[s->kind].launch(h, r, s);
+        h->changed_c = h->changed_c || ((code == HALFTONE_OK || code == HALFTONE_SIM_VIOLATION) && writes_c(r->plan, i));
     }
     return code;
 }
 
-static int run_steps(halftone *h, struct gemm_run *r) {
+int ht_ready_plan(halftone *h, const struct plan *p) {
     int code = HALFTONE_OK;
-    for (int i = 0; i < r->plan->steps && code == HALFTONE_OK; i++)
-        code = step_kinds[r->plan->step[i].kind].ready(h, r->plan, &r->plan->step[i]);
+    for (int i = 0; i < p->steps && code == HALFTONE_OK; i++)
+        code = step_kinds[p->step[i].kind].ready(h, p, &p->step[i]);
+    return code;
+}
+
+static int run_steps(halftone *h, struct gemm_run *r) {
+    int code = ht_ready_plan(h, r->plan);
     if (code == HALFTONE_OK)
         code = launch_steps(h, r, false);
     for (int64_t done = 0; done < r->call->batch && code == HALFTONE_OK; done += HT_GRID_BATCH) {
@@ -335,8 +348,8 @@ static int multiply_block(halftone *h, const struct gemm_call *x) {
 int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *packed_for) {
     struct gemm_run r;
     const bool is_packed = packed_for != NULL;
-    const int64_t a_entries = is_packed ? 0 : x->stride_a == 0 ? 1 : x->batch;
-    const int64_t b_entries = is_packed ? 0 : x->stride_b == 0 ? 1 : x->batch;
+    const int64_t a_entries = is_packed ? 0 : entries_of(x, x->stride_a);
+    const int64_t b_entries = is_packed ? 0 : entries_of(x, x->stride_b);
     memset(&r, 0, sizeof r);
     r.call = x;
     int code = ht_plan_call(h, x, a_entries, b_entries, &r.plan);

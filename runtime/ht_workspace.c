@@ -164,13 +164,19 @@ enum ws_source ht_workspace_source(const halftone *h) {
 }
 
 int ht_open_workspace(halftone *h, size_t bytes, struct workspace *w) {
+    if (h->of_blocks.at != NULL) {
+        *w = h->of_blocks;
+        w->is_shared = true;
+        return HALFTONE_OK;
+    }
     w->source = ht_workspace_source(h);
     w->at = NULL;
+    w->is_shared = false;
     return bytes == 0 ? HALFTONE_OK : sources[w->source].open(h, bytes, w);
 }
 
 int ht_close_workspace(halftone *h, struct workspace *w, int code) {
-    if (w->at == NULL)
+    if (w->at == NULL || w->is_shared)
         return code;
     if (code == HALFTONE_OK)
         return sources[w->source].close(h, w);

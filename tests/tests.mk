@@ -61,7 +61,7 @@ CUDA_PROGRAMS := $(patsubst %,$(SET)/%,$(call there,$(CUDA_TESTS)))
 
 ifneq ($(GPU),)
 # test_host stands before these functions of the device layer.
-$(SET)/test_host-sim: TEST_LINK := $(patsubst %,-Wl$(comma)--wrap=ht_dev_%,stream_create alloc copy_in copy_out event_sync)
+$(SET)/test_host-sim: TEST_LINK := $(patsubst %,-Wl$(comma)--wrap=ht_dev_%,stream_create stream_sync alloc copy_in copy_out event_sync)
 $(SIM_PROGRAMS): $(SET)/%-sim: out/test/%.o $(SET_TEST_OBJ) $(SET)/libhalftone-sim.a
 	$(call run,TEST,$@,$(CXX) $(TEST_LINK) -o $@ $^ -lcmocka -ldl -lpthread -lm)
 

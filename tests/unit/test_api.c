@@ -39,6 +39,8 @@ static struct {
     long gone_count;
     long uploads_elsewhere;
     int open_code, launch_code, init_code, capability;
+    long fail_launch; /* this one from here on, of products and reductions; 0: none */
+    long fail_init;   /* likewise of kernels */
     int64_t smem_per_block;
     struct ht_pack_args pack_log[4]; /* the last four, newest first */
     struct ht_gemm_args last_args;
@@ -346,8 +348,15 @@ static float part_of(const struct ht_gemm_args *g, int slices, int entry, int ro
     return sum;
 }
 
+/* Counts a launch of those that fail one day. */
+static bool is_refused(long *left) {
+    return *left > 0 && --*left == 0;
+}
+
 static int fake_gemm(const struct ht_gemm_args *g, int kernel, int slices) {
     dev.calls++;
+    if (is_refused(&dev.fail_launch))
+        return HT_DEV_FAILED;
     dev.launches++;
     dev.gemms++;
     dev.last_kernel = kernel;
@@ -376,6 +385,8 @@ static int fake_gemm(const struct ht_gemm_args *g, int kernel, int slices) {
 static int fake_reduce(const struct ht_gemm_args *g, void *stream) {
     (void)stream;
     dev.calls++;
+    if (is_refused(&dev.fail_launch))
+        return HT_DEV_FAILED;
     dev.launches++;
     dev.reduces++;
     assert_true(g->splits != 1 && g->batch >= 1 && g->batch <= HT_GRID_BATCH);
@@ -395,6 +406,8 @@ static int fake_reduce(const struct ht_gemm_args *g, void *stream) {
 #define FAKE_KERNEL(index, slices)                                                                           \
     static int init_##index(void) {                                                                          \
         dev.calls++;                                                                                         \
+        if (is_refused(&dev.fail_init))                                                                      \
+            return HT_DEV_MEMORY;                                                                            \
         dev.inits[index]++;                                                                                  \
         return dev.init_code;                                                                                \
     }                                                                                                        \
@@ -1478,6 +1491,102 @@ static void test_device_errors_become_codes(void **state) {
     memset(dev.inits, 0, sizeof dev.inits);
     assert_int_equal(halftone_sgemm(fresh, 'N', 'N', 1, 1, 1, &one, &a, 1, &b, 1, &zero, &c, 1), HALFTONE_OK);
     assert_int_equal(halftone_destroy(fresh), HALFTONE_OK);
+}
+
+/* A product of 700 x 500 in blocks of 256, with the matrices of all that may fail; beta is 1. */
+static int run_in_blocks(halftone *h, float *c, const float *x) {
+    const float one = 1;
+    return halftone_sgemm(h, 'N', 'N', 700, 500, 70, &one, x, 700, x, 70, &one, c, 700);
+}
+
+/* Blocks of a call that is cut find workspace and kernels, or C stays as it is. */
+static void test_blocks_have_all_they_need_before_the_first(void **state) {
+    halftone *h = NULL;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    (void)state;
+    dev.has_pool = true;
+    float *x = matrix(700 * 500), *c = matrix(700 * 500), *old = malloc(700 * 500 * sizeof *old);
+    assert_non_null(old);
+    memcpy(old, c, 700 * 500 * sizeof *c);
+    for (int source = HALFTONE_OWN; source <= HALFTONE_POOL; source++) {
+        memset(dev.inits, 0, sizeof dev.inits);
+        assert_int_equal(halftone_create(&h), HALFTONE_OK);
+        assert_int_equal(halftone_set_workspace_source(h, source), HALFTONE_OK);
+        assert_int_equal(halftone_query(h, 'N', 'N', 256, 256, 70, 1, &plan), HALFTONE_OK);
+        assert_int_equal(halftone_set_workspace_limit(h, plan.workspace_bytes), HALFTONE_OK);
+        assert_int_equal(halftone_query(h, 'N', 'N', 700, 500, 70, 1, &plan), HALFTONE_OK);
+        assert_true(plan.blocks > 1);
+        for (int fail = 0; fail < 2; fail++) { /* without a kernel, then without room */
+            dev.fail_init = fail == 0;
+            dev.fail_after = fail == 1;
+            assert_int_equal(run_in_blocks(h, c, x), HALFTONE_OUT_OF_DEVICE_MEMORY);
+            assert_int_equal(halftone_changed_c(h), 0);
+            assert_memory_equal(c, old, 700 * 500 * sizeof *c);
+        }
+        const long before = dev.pool_allocs;
+        assert_int_equal(run_in_blocks(h, c, x), HALFTONE_OK);
+        assert_int_equal(dev.pool_allocs - before, source == HALFTONE_POOL); /* one for all of them */
+        memcpy(c, old, 700 * 500 * sizeof *c);
+        assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+    }
+    free(x), free(c), free(old);
+}
+
+/* A product of rows and columns alike under a limit. */
+static int run_square(halftone *h, int n) {
+    const float one = 1;
+    float x = 0;
+    return halftone_sgemm(h, 'N', 'N', n, n, 70, &one, &x, n, &x, 70, &one, &x, n);
+}
+
+/* Where what is left at the ends runs another kernel than the first block. */
+static void test_kernels_of_all_blocks_are_ready_before_the_first(void **state) {
+    halftone *h = *state;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    int n = 2048;
+    dev.dry = true;
+    assert_int_equal(halftone_query(h, 'N', 'N', 2048, 2048, 70, 1, &plan), HALFTONE_OK);
+    assert_int_equal(halftone_set_workspace_limit(h, plan.workspace_bytes), HALFTONE_OK);
+    for (bool both = false; !both; both = dev.launched[0] > 0 && dev.launched[1] > 0) {
+        memset(dev.launched, 0, sizeof dev.launched);
+        n += 64;
+        assert_in_range(n, 2048, 16384);
+        assert_int_equal(run_square(h, n), HALFTONE_OK);
+    }
+    memset(dev.inits, 0, sizeof dev.inits);
+    dev.gemms = 0;
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    assert_int_equal(halftone_set_workspace_limit(h, plan.workspace_bytes), HALFTONE_OK);
+    dev.fail_init = 2;
+    assert_int_equal(run_square(h, n), HALFTONE_OUT_OF_DEVICE_MEMORY);
+    assert_true(dev.fail_init == 0 && dev.gemms == 0 && halftone_changed_c(h) == 0);
+    assert_int_equal(run_square(h, n), HALFTONE_OK);
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+}
+
+/* Whether C had been changed, whichever launch is refused: of blocks, of split-K's partials, of what a certificate has not cleared. */
+static void test_a_failure_says_whether_c_was_changed(void **state) {
+    halftone *h = *state;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    float *x = matrix(20000), *c = matrix(700 * 500), *y = matrix(700 * 70), *old = malloc(700 * 500 * sizeof *old), one = 1;
+    assert_non_null(old);
+    assert_int_equal(halftone_changed_c(NULL), 0);
+    memcpy(old, c, 700 * 500 * sizeof *c);
+    for (int cut = 0; cut < 3; cut++) /* 2: by k */
+        for (long fail = 1; fail <= 4; fail++) {
+            assert_int_equal(halftone_query(h, 'N', 'N', 256, 256, 70, 1, &plan), HALFTONE_OK);
+            assert_int_equal(halftone_set_workspace_limit(h, cut == 1 ? plan.workspace_bytes : 0), HALFTONE_OK);
+            dev.fail_launch = fail;
+            const int code = cut < 2 ? run_in_blocks(h, c, y) : halftone_sgemm(h, 'N', 'N', 3, 5, 4000, &one, x, 3, x, 4000, &one, c, 3);
+            assert_int_equal(code, fail == 1 || cut == 1 || (cut == 2 && fail == 2) ? HALFTONE_DEVICE_ERROR : HALFTONE_OK);
+            assert_int_equal(halftone_changed_c(h), memcmp(c, old, 700 * 500 * sizeof *c) != 0);
+            assert_int_equal(halftone_changed_c(h), code == HALFTONE_OK || (cut == 1 && fail > 1));
+            dev.fail_launch = 0;
+            memcpy(c, old, 700 * 500 * sizeof *c);
+        }
+    assert_int_equal(halftone_sgemm(h, 'N', 'N', 3, 5, 4000, &one, x, 2, x, 4000, &one, c, 3), -8);
+    assert_int_equal(halftone_changed_c(h), 0);
+    free(x), free(c), free(y), free(old);
 }
 
 static void test_create_says_what_is_wrong(void **state) {
@@ -2622,6 +2731,9 @@ int main(void) {
         API_TEST(test_every_allocation_may_fail),
         API_TEST(test_out_of_memory_leaves_the_handle_usable),
         API_TEST(test_device_errors_become_codes),
+        API_TEST(test_blocks_have_all_they_need_before_the_first),
+        API_TEST(test_kernels_of_all_blocks_are_ready_before_the_first),
+        API_TEST(test_a_failure_says_whether_c_was_changed),
         API_TEST(test_create_says_what_is_wrong),
         API_TEST(test_create_takes_the_set_of_the_device),
         API_TEST(test_packed_operands_of_auto_need_little_workspace),
