@@ -18,7 +18,7 @@ static void child_begins(void) {
 }
 
 static void await_fork(void) {
-    (void)pthread_atfork(NULL, NULL, child_begins);
+    (void)dropin_at_fork(child_begins);
 }
 
 /* The end of the process waits for the product that another thread is in, as what it works with is about to go; later ones are the
@@ -36,6 +36,10 @@ static void process_ends(void) {
     is_ending = true;
     (void)pthread_mutex_unlock(&turn);
 }
+
+/* What atexit names the object by. The compiler's start files, with which a face is not linked (dropin.mk), have one of their own. */
+extern void *__dso_handle;
+__attribute__((weak, visibility("hidden"))) void *__dso_handle;
 
 static void await_end(void) {
     (void)atexit(process_ends);

@@ -114,8 +114,8 @@ const char *dropin_reason_text(enum dropin_reason why);
     X(set_workspace_source)                                                                                  \
     X(set_scheme)                                                                                            \
     X(set_accuracy)                                                                                          \
-    X(set_pointer_mode) X(sgemm) X(sgemm_strided_batched) X(dset_scheme) X(dset_accuracy) X(dgemm) X(dgemm_strided_batched) X(sgemm_host) X(ssyrk_host) X(dgemm_host)          \
-        X(dsyrk_host) X(host_left) X(set_host_tiles) X(set_host_threads) X(query) X(dquery) X(workspace_bytes) X(dworkspace_bytes) X(last_detail) X(strerror) X(version)
+    X(set_pointer_mode) X(sgemm_strided_batched) X(dset_scheme) X(dset_accuracy) X(dgemm_strided_batched) X(sgemm_host) X(ssyrk_host) X(dgemm_host)          \
+        X(dsyrk_host) X(host_left) X(set_host_tiles) X(set_host_threads) X(query) X(dquery) X(workspace_bytes) X(dworkspace_bytes) X(changed_c) X(last_detail) X(strerror) X(version)
 
 struct dropin_library {
 #define DROPIN_MEMBER(name) __typeof__(halftone_##name) *name;
@@ -144,7 +144,10 @@ enum dropin_reason dropin_take(int device, const struct dropin_policy *policy, s
 void dropin_give_back(struct dropin_slot *slot);
 /* Whether the device has handles: if not, the next call makes one, which must not happen in a capture. */
 bool dropin_is_warm(int device);
-/* The reason behind a code of halftone.h other than HALFTONE_OK. */
+/* Called in each child of fork(); false: it will not be. */
+bool dropin_at_fork(void (*in_child)(void));
+/* The reason behind a code of halftone.h other than HALFTONE_OK, or behind one of the faces' own. */
+enum { DROPIN_CODE_SPOILT = 1000 };
 enum dropin_reason dropin_reason_of(int code);
 
 /* ---- who called, and what that object would have called without us ---- */

@@ -53,10 +53,13 @@ static const char *bind_functions(struct dropin_state *s) {
     return NULL;
 }
 
-/* What pthread_atfork names the object by, to forget its functions when that is unloaded, which a face never is. The compiler's start files, with which
- * a face is not linked (dropin.mk), have one of their own. */
-extern void *__dso_handle;
-__attribute__((weak, visibility("hidden"))) void *__dso_handle;
+/* What pthread_atfork is in glibc, whose own copy of it would be the only function that a face calls through a PLT: four sections more. By the object
+ * glibc forgets functions of what is unloaded, which a face never is. */
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *object);
+
+bool dropin_at_fork(void (*in_child)(void)) {
+    return __register_atfork(NULL, NULL, in_child, NULL) == 0;
+}
 
 /* A child has no use of what its parent did on the GPU, and the lock may be another thread's. */
 static void note_fork(void) {
@@ -108,6 +111,8 @@ enum dropin_reason dropin_reason_of(int code) {
     case HALFTONE_TOO_LARGE:
     case HALFTONE_NOT_SUPPORTED:
         return DROPIN_ARGUMENTS;
+    case DROPIN_CODE_SPOILT:
+        return DROPIN_SPOILT;
     default:
         return code < 0 ? DROPIN_ARGUMENTS : DROPIN_FAILED;
     }
@@ -133,7 +138,7 @@ static enum dropin_reason make_handle(const struct dropin_library *library, int 
     else if (is_first)
         s->handles[device] = -1;
     if (!s->fork_is_watched)
-        s->fork_is_watched = pthread_atfork(NULL, NULL, note_fork) == 0;
+        s->fork_is_watched = dropin_at_fork(note_fork);
     (void)pthread_mutex_unlock(&s->lock);
     if (code != HALFTONE_OK) {
         if (is_first)

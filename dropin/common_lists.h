@@ -53,7 +53,8 @@
     X(HOST, "the CPU is predicted to be faster")                                                             \
     X(START, "starting the GPU takes longer than it would have saved so far")                                \
     X(ENDING, "the process is ending")                                                                       \
-    X(FAILED, "libhalftone.so reported an error")
+    X(FAILED, "libhalftone.so reported an error")                                                            \
+    X(SPOILT, "a launch failed when C was half computed: the call fails")
 
 enum dropin_api {
 #define DROPIN_API(name) DROPIN_API_##name,

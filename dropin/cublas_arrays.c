@@ -17,8 +17,7 @@ static int64_t even_distance(const uintptr_t *at, int64_t batch, size_t size) {
     return distance >= 0 && distance % (int64_t)size == 0 ? distance : -1;
 }
 
-static int run_even(const struct dropin_library *library, halftone *h, const struct dropin_call *c, const struct cublas_gemm *g,
-                    const uintptr_t *at, size_t size, int64_t *done) {
+static int run_even(const struct cublas_run *run, const struct cublas_gemm *g, const uintptr_t *at, size_t size) {
     struct cublas_gemm strided = *g;
     const int64_t n = g->batch, whole = (int64_t)size;
     strided.a = (const void *)at[0];
@@ -27,21 +26,21 @@ static int run_even(const struct dropin_library *library, halftone *h, const str
     strided.stride_a = even_distance(at, n, size) / whole;
     strided.stride_b = even_distance(at + n, n, size) / whole;
     strided.stride_c = even_distance(at + 2 * n, n, size) / whole;
-    strided.strided = true;
-    const int code = cublas_run_prepared(library, h, c, &strided);
-    *done = code == HALFTONE_OK ? n : 0;
+    const int code = cublas_run_prepared(run, &strided);
+    *g->done = code == HALFTONE_OK ? n : 0;
     return code;
 }
 
-static int run_one_by_one(const struct dropin_library *library, halftone *h, const struct dropin_call *c,
-                          const struct cublas_gemm *g, const uintptr_t *at, int64_t *done) {
+static int run_one_by_one(const struct cublas_run *run, const struct cublas_gemm *g, const uintptr_t *at) {
+    int64_t *const done = g->done;
     struct cublas_gemm one = *g;
     int code = HALFTONE_OK;
+    one.batch = 1;
     for (*done = 0; *done < g->batch; ++*done) {
         one.a = (const void *)at[*done];
         one.b = (const void *)at[g->batch + *done];
         one.c = (void *)at[2 * g->batch + *done];
-        code = cublas_run_prepared(library, h, c, &one);
+        code = cublas_run_prepared(run, &one);
         if (code != HALFTONE_OK)
             break;
     }
@@ -57,23 +56,22 @@ static bool read_arrays(uintptr_t *to, const struct cublas_gemm *g, void *stream
     return good && cublas_wait(stream);
 }
 
-enum dropin_reason cublas_run_arrays(const struct dropin_library *library, halftone *h, const struct dropin_call *c,
-                                     const struct cublas_gemm *g, const struct cublas_setting *s, int *code) {
-    const size_t size = cublas_element_bytes(c->kind);
+enum dropin_reason cublas_run_arrays(const struct cublas_run *run, const struct cublas_gemm *g, int *code) {
+    const size_t size = cublas_element_bytes(run->call->kind);
     const double work = (double)g->m * (double)g->n * (double)g->k;
     enum dropin_reason why = DROPIN_SERVED;
     if (g->batch < 1 || g->batch > EVEN_MOST)
         return DROPIN_NO_FORM;
-    if (cublas_is_capturing(s->stream))
+    if (cublas_is_capturing(run->setting->stream))
         return DROPIN_CAPTURE;
     uintptr_t *const at = (uintptr_t *)malloc((size_t)g->batch * 3 * sizeof *at);
-    if (at == NULL || !read_arrays(at, g, s->stream))
+    if (at == NULL || !read_arrays(at, g, run->setting->stream))
         why = DROPIN_NO_DRIVER;
     else if (even_distance(at, g->batch, size) >= 0 && even_distance(at + g->batch, g->batch, size) >= 0 &&
              even_distance(at + 2 * g->batch, g->batch, size) >= (g->batch > 1))
-        *code = run_even(library, h, c, g, at, size, g->done);
+        *code = run_even(run, g, at, size);
     else if (g->batch <= UNEVEN_MOST && (dropin_settings()->eager || work >= LEAST_OF_UNEVEN))
-        *code = run_one_by_one(library, h, c, g, at, g->done);
+        *code = run_one_by_one(run, g, at);
     else
         why = DROPIN_NO_FORM;
     free(at);

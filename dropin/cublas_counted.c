@@ -2,8 +2,8 @@
 #include "cublas_face.h"
 
 /* What cuBLAS calls within its own calls is not counted apart. */
-static void count(const struct cublas_entry *entry, enum dropin_api api, enum dropin_reason why,
-                  int64_t m, int64_t n, int64_t k, int64_t batch) {
+__attribute__((noinline)) static void count(const struct cublas_entry *entry, enum dropin_api api, enum dropin_reason why, int64_t m, int64_t n, int64_t k,
+                                            int64_t batch) {
     const struct dropin_policy policy = {0};
     const struct dropin_call call = {.api = api,
                                      .caller = entry->caller,

@@ -20,7 +20,7 @@ enum { IS_WIDE = 1, IS_SHORT = 2 };
 #define TYPES_GIVEN .a_type = a_type, .b_type = b_type, .c_type = c_type, .compute = compute
 #define ONE_MATRIX .batch = batch
 #define OF_ONE const int64_t batch = 1;
-#define BATCH_GIVEN .stride_a = stride_a, .stride_b = stride_b, .stride_c = stride_c, .batch = batch, .strided = true
+#define BATCH_GIVEN .stride_a = stride_a, .stride_b = stride_b, .stride_c = stride_c, .batch = batch
 #define ARRAYS_GIVEN .batch = batch, .run = cublas_run_arrays, .done = &done, .least_work = CUBLAS_LEAST_OF_ARRAYS
 #define OF_ARRAYS int64_t done = 0;
 /* Of a triangle, whose second operand is transposed as the first is not. */
@@ -39,10 +39,6 @@ enum { IS_WIDE = 1, IS_SHORT = 2 };
     const int64_t k = side == CU_LEFT ? m : n, ldc = ldb, batch = 1;                                         \
     const void *const beta = alpha;                                                                          \
     void *const c = b;
-/* Where the original did a part it has done the rest. */
-#define UNLESS_DONE                                                                                          \
-    if (done > 0)                                                                                            \
-        return (int)(done - 1);
 /* Of arrays of pointers the original does the products that were not launched. */
 #define WITHOUT_DONE a += done, b += done, c += done, batch -= done;
 
@@ -66,8 +62,9 @@ enum { IS_WIDE = 1, IS_SHORT = 2 };
         if (!dropin_hand_small_on(api, entry.nested, m, n, k, batch, LEAST)) {                               \
             const struct cublas_gemm g = {.api = api, .handle = handle, .op_a = op_a, .op_b = op_b, .m = m, .n = n, .k = k, .alpha = alpha, \
                                           .a = a, .b = b, .beta = beta, .c = (void *)(uintptr_t)c, .lda = lda, .ldb = ldb, .ldc = ldc, TYPES, BATCH}; \
-            if (cublas_serve_gemm(&entry, &g))                                                               \
-                return CU_SUCCESS;                                                                           \
+            const int served = cublas_serve_gemm(&entry, &g);                                                \
+            if (served != CUBLAS_LEFT)                                                                       \
+                return served;                                                                               \
             REST                                                                                             \
         }                                                                                                    \
         void (*const original)(void) = entry.origin->function[name];                                         \
@@ -121,9 +118,9 @@ FORM(of_strided, CUBLAS_GEMM_STRIDED_EX_ARGS, TYPES_GIVEN, BATCH_GIVEN, cublas_l
      ONE_OF(ORIGINAL_AS(gemm_strided, VALUES_STRIDED), ORIGINAL_AS(gemm_strided_ex, VALUES_STRIDED_EX)))
 FORM(of_batched, CUBLAS_GEMM_BATCHED_EX_ARGS, TYPES_GIVEN, ARRAYS_GIVEN, CUBLAS_LEAST_OF_ARRAYS, OF_ARRAYS, WITHOUT_DONE,
      ONE_OF(ORIGINAL_AS(gemm_batched, VALUES_BATCHED), ORIGINAL_AS(gemm_batched_ex, VALUES_BATCHED_EX)))
-FORM(of_triangle, SYRKX, TYPE_OF_NAME, TRIANGLE_GIVEN, CUBLAS_LEAST_OF_TRIANGLE, OF_TRIANGLE, UNLESS_DONE,
+FORM(of_triangle, SYRKX, TYPE_OF_NAME, TRIANGLE_GIVEN, CUBLAS_LEAST_OF_TRIANGLE, OF_TRIANGLE, ,
      ONE_OF(ORIGINAL_AS(syrk, VALUES_SYRK), ORIGINAL_AS(syrkx, VALUES_SYRKX)))
-FORM(of_solve, TRSM, TYPE_OF_NAME, SOLVE_GIVEN, CUBLAS_LEAST_OF_TRIANGLE, OF_SOLVE, UNLESS_DONE, ORIGINAL_AS(trsm, VALUES_TRSM))
+FORM(of_solve, TRSM, TYPE_OF_NAME, SOLVE_GIVEN, CUBLAS_LEAST_OF_TRIANGLE, OF_SOLVE, , ORIGINAL_AS(trsm, VALUES_TRSM))
 
 /* A function, and the same with sizes of 64 bits. */
 #define ONE_ENTRY(name, PARAMETERS, type, kind, LACKS, form, VALUES, S)                                     \

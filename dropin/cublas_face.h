@@ -32,12 +32,17 @@ void *cublas_own(const char *name);
 
 struct cublas_gemm;
 struct cublas_setting;
+/* With a handle of ours at hand. */
+struct cublas_run {
+    const struct dropin_library *library;
+    halftone *handle;
+    const struct dropin_call *call;
+    const struct cublas_setting *setting;
+};
 /* What is more than one product. DROPIN_SERVED: *code is a product's; else nothing was launched. */
-typedef enum dropin_reason cublas_runner(const struct dropin_library *library, halftone *handle,
-                                         const struct dropin_call *call, const struct cublas_gemm *gemm,
-                                         const struct cublas_setting *setting, int *code);
+typedef enum dropin_reason cublas_runner(const struct cublas_run *run, const struct cublas_gemm *gemm, int *code);
 
-/* A product of any form; what a form lacks has the value that it stands for. */
+/* A product of any form; what a form lacks has the value that it stands for: one matrix is a batch of 1, with strides of 0. */
 struct cublas_gemm {
     enum dropin_api api;
     void *handle;
@@ -47,11 +52,11 @@ struct cublas_gemm {
     void *c;
     int a_type, b_type, c_type, compute;
     int64_t lda, ldb, ldc, stride_a, stride_b, stride_c, batch;
-    bool strided;
     cublas_runner *run;         /* of arrays: a, b and c are arrays of pointers on the device; of a triangle; else NULL */
     int64_t *done;              /* of arrays how many products were launched; of a triangle 0, or, where the original did a part: 1 + its status */
     double least_work;          /* of those; see struct dropin_call */
     const struct cublas_origin *origin; /* of a triangle, C's or, of TRSM, A's: the original, and which of the two */
+    bool keeps_c;               /* what beta is of is another matrix than what is written */
     int uplo, side, diag;       /* of TRSM c is b, k is the triangle's rows, and the other operand's operation is none */
 };
 
@@ -70,10 +75,16 @@ struct cublas_setting {
 /* cublas_forms.c: DROPIN_SERVED, or why this form is the original's, by its types, compute type and math mode. */
 enum dropin_reason cublas_judge_form(const struct cublas_gemm *gemm, int math, enum dropin_kind *kind);
 
-/* cublas_product.c: with the handle's stream, scalars and workspace set. */
-int cublas_run_prepared(const struct dropin_library *library, halftone *handle, const struct dropin_call *call,
-                        const struct cublas_gemm *gemm);
-/* cublas_arrays.c, cublas_triangle.c, cublas_solve.c: likewise. Least work of arrays, which are read: the device then waits for the host, some 20 us of
+/* cublas_product.c: with the handle's stream, scalars and workspace set. DROPIN_CODE_SPOILT: a product that failed has changed a C that it reads: nobody
+ * can do it again. */
+int cublas_run_prepared(const struct cublas_run *run, const struct cublas_gemm *gemm);
+/* Whether a product reads C; a beta on the device counts as not zero. */
+bool cublas_reads_c(enum dropin_kind kind, const void *beta, const struct cublas_setting *setting);
+/* Raises *bytes to the workspace of a product of these sizes, with the call's operations. */
+int cublas_raise_workspace(const struct cublas_run *run, int64_t m, int64_t n, int64_t k, int64_t batch, size_t *bytes);
+/* The program's block where it has so many bytes, else memory of the stream. */
+int cublas_set_workspace(const struct cublas_run *run, size_t bytes);
+/* cublas_arrays.c, cublas_triangle.c, cublas_solve.c: likewise, triangles with the workspace to be set. Least work of arrays, which are read: the device then waits for the host, some 20 us of
  * at least 300; of a triangle, which has up to 20 small launches beside its products, or blocks that only the original solves (bench/decisions/057). */
 cublas_runner cublas_run_arrays, cublas_run_triangle, cublas_run_solve;
 /* Of one product: 128 cubed, from where on halftone was no slower than cuBLAS where it was measured; of FP64, where whether it pays is asked of the
@@ -85,12 +96,15 @@ static inline double cublas_least_of_one(int type) {
 #define CUBLAS_LEAST_OF_TRIANGLE (4096.0 * 4096.0 * 4096.0)
 
 /* cublas_fp64.c: a product of FP64; whether its emulation is predicted faster than FP64 arithmetic. */
-int cublas_multiply64(const struct dropin_library *library, halftone *handle, const struct dropin_call *call,
-                      const struct cublas_gemm *gemm);
+int cublas_multiply64(const struct cublas_run *run, const struct cublas_gemm *gemm);
 bool cublas_emulation_pays(struct dropin_slot *slot, const struct dropin_call *call);
 
-/* cublas_product.c. true: served, all is launched. */
-bool cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gemm *gemm);
+/* cublas_product.c. The call's status; CUBLAS_LEFT: the original's to do. */
+enum { CUBLAS_LEFT = -1 };
+static inline int cublas_status_of(enum dropin_reason why) {
+    return why == DROPIN_SERVED ? CU_SUCCESS : why == DROPIN_SPOILT ? CU_EXECUTION_FAILED : CUBLAS_LEFT;
+}
+int cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gemm *gemm);
 /* What a form does on the stream around the product, with a handle at hand and nothing launched yet; false: the original runs. */
 struct cublas_around {
     bool (*before)(const void *data), (*after)(const void *data);

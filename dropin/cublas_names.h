@@ -9,7 +9,7 @@
 #include "cublas_counted.h"
 #include "cublas_products.h"
 
-enum cu_status { CU_SUCCESS = 0, CU_NOT_SUPPORTED = 15 };
+enum cu_status { CU_SUCCESS = 0, CU_EXECUTION_FAILED = 13, CU_NOT_SUPPORTED = 15 };
 enum cu_op { CU_OP_N = 0, CU_OP_T = 1, CU_OP_C = 2 };
 enum cu_side { CU_LEFT = 0, CU_RIGHT = 1 };
 enum cu_diag { CU_NON_UNIT = 0, CU_UNIT = 1 };
@@ -85,7 +85,7 @@ enum lt_epilogue { LT_EPILOGUE_NONE = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS 
 /* Asked, never replaced. */
 #define CUBLAS_ASKED(X)                                                                                      \
     X(cublasGetStream_v2) X(cublasGetPointerMode_v2) X(cublasGetMathMode) X(cublasGetSmCountTarget)                             \
-    X(cublasStrttp) X(cublasStpttr) X(cublasDtrttp) X(cublasDtpttr) X(cublasDsyrkx)
+    X(cublasStrttp) X(cublasStpttr) X(cublasDtrttp) X(cublasDtpttr)
 #define CUBLASLT_ASKED(X)                                                                                    \
     X(cublasLtMatmulDescGetAttribute)                                                                        \
     X(cublasLtMatrixLayoutGetAttribute)                                                                      \

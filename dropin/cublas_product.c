@@ -1,6 +1,6 @@
 /* cublas_product.c: a product of cuBLAS by halftone: what the handle says, the form's row, a handle of ours, the product. Nothing
  * is launched before everything that may fail for another reason than the device has been checked, so that the original
- * can run instead. */
+ * can run instead. Where the device refuses a launch behind another, and C is read, the call fails. */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,63 +39,74 @@ static bool are_arguments_judged_here(const struct cublas_gemm *g) {
            g->beta != NULL;
 }
 
-/* The program's block where it is large enough, else memory of the stream. */
-static int set_workspace(const struct dropin_library *library, halftone *h, const struct dropin_call *c,
-                         const struct cublas_setting *s) {
-    const size_t most = dropin_settings()->workspace_max;
+int cublas_raise_workspace(const struct cublas_run *run, int64_t m, int64_t n, int64_t k, int64_t batch, size_t *bytes) {
+    const struct dropin_call *const c = run->call;
     size_t needed = 0;
-    int code = HALFTONE_OK;
-    if (s->workspace != NULL || most > 0)
-        code = (c->kind == DROPIN_KIND_FP32 ? library->workspace_bytes
-                                            : library->dworkspace_bytes)(h, c->op_a, c->op_b, c->m, c->n, c->k, c->batch, &needed);
-    const bool fits = s->workspace != NULL && needed <= s->workspace_bytes &&
-                      (uintptr_t)s->workspace % HALFTONE_ALIGNMENT == 0;
-    if (code == HALFTONE_OK && !fits && most > 0 && needed > most)
+    const int code = (c->kind == DROPIN_KIND_FP32 ? run->library->workspace_bytes
+                                                  : run->library->dworkspace_bytes)(run->handle, c->op_a, c->op_b, m, n, k, batch, &needed);
+    *bytes = needed > *bytes ? needed : *bytes;
+    return code;
+}
+
+int cublas_set_workspace(const struct cublas_run *run, size_t needed) {
+    const struct cublas_setting *const s = run->setting;
+    const size_t most = dropin_settings()->workspace_max;
+    const bool fits = s->workspace != NULL && needed <= s->workspace_bytes && (uintptr_t)s->workspace % HALFTONE_ALIGNMENT == 0;
+    if (!fits && most > 0 && needed > most)
         return HALFTONE_WORKSPACE;
-    return code != HALFTONE_OK
-               ? code
-               : library->set_workspace(h, fits ? s->workspace : NULL, fits ? s->workspace_bytes : 0);
+    return run->library->set_workspace(run->handle, fits ? s->workspace : NULL, fits ? s->workspace_bytes : 0);
 }
 
-static int prepare(const struct dropin_library *library, halftone *h, const struct dropin_call *c,
-                   const struct cublas_setting *s) {
-    int code = library->set_stream(h, s->stream);
+/* What is products of other sizes than the call's sets the workspace itself. */
+static int prepare(const struct cublas_run *run, bool is_triangle) {
+    const struct dropin_call *const c = run->call;
+    const struct cublas_setting *const s = run->setting;
+    size_t needed = 0;
+    int code = run->library->set_stream(run->handle, s->stream);
     if (code == HALFTONE_OK)
-        code = library->set_pointer_mode(h, s->device_scalars ? HALFTONE_DEVICE : HALFTONE_HOST);
-    return code == HALFTONE_OK ? set_workspace(library, h, c, s) : code;
+        code = run->library->set_pointer_mode(run->handle, s->device_scalars ? HALFTONE_DEVICE : HALFTONE_HOST);
+    if (code != HALFTONE_OK || is_triangle)
+        return code;
+    if (s->workspace != NULL || dropin_settings()->workspace_max > 0)
+        code = cublas_raise_workspace(run, c->m, c->n, c->k, c->batch, &needed);
+    return code == HALFTONE_OK ? cublas_set_workspace(run, needed) : code;
 }
 
-int cublas_run_prepared(const struct dropin_library *library, halftone *h, const struct dropin_call *c,
-                        const struct cublas_gemm *g) {
+bool cublas_reads_c(enum dropin_kind kind, const void *beta, const struct cublas_setting *s) {
+    return s->device_scalars || (kind == DROPIN_KIND_FP32 ? *(const float *)beta != 0.0f : *(const double *)beta != 0.0);
+}
+
+static int multiply32(const struct cublas_run *run, const struct cublas_gemm *g) {
+    const struct dropin_call *const c = run->call;
     const float *const alpha = (const float *)g->alpha, *const beta = (const float *)g->beta;
     const float *const a = (const float *)g->a, *const b = (const float *)g->b;
-    if (c->kind != DROPIN_KIND_FP32)
-        return cublas_multiply64(library, h, c, g);
-    if (!g->strided)
-        return library->sgemm(h, c->op_a, c->op_b, g->m, g->n, g->k, alpha, a, g->lda, b, g->ldb, beta,
-                              (float *)g->c, g->ldc);
-    return library->sgemm_strided_batched(h, c->op_a, c->op_b, g->m, g->n, g->k, alpha, a, g->lda,
-                                          g->stride_a, b, g->ldb, g->stride_b, beta, (float *)g->c, g->ldc,
-                                          g->stride_c, g->batch);
+    return run->library->sgemm_strided_batched(run->handle, c->op_a, c->op_b, g->m, g->n, g->k, alpha, a, g->lda, g->stride_a, b, g->ldb, g->stride_b, beta,
+                                               (float *)g->c, g->ldc, g->stride_c, g->batch);
 }
 
-/* With a handle: DROPIN_SERVED, or why not and, of halftone's own errors, its words. */
-static enum dropin_reason run_around(const struct dropin_call *call, const struct cublas_gemm *g,
-                                     const struct cublas_setting *setting, const struct cublas_around *around,
-                                     halftone *handle, char detail[256]) {
-    const struct dropin_library *const library = dropin_library();
+int cublas_run_prepared(const struct cublas_run *run, const struct cublas_gemm *g) {
+    const int code = (run->call->kind == DROPIN_KIND_FP32 ? multiply32 : cublas_multiply64)(run, g);
+    return code != HALFTONE_OK && run->library->changed_c(run->handle) && !g->keeps_c && cublas_reads_c(run->call->kind, g->beta, run->setting)
+               ? DROPIN_CODE_SPOILT
+               : code;
+}
+
+/* DROPIN_SERVED, or why not and, of halftone's own errors, its words. */
+static enum dropin_reason run_around(const struct cublas_run *run, const struct cublas_gemm *g, const struct cublas_around *around,
+                                     char detail[256]) {
     if (around != NULL && !around->before(around->data))
         return DROPIN_NO_DRIVER;
     enum dropin_reason why = DROPIN_SERVED;
-    int code = prepare(library, handle, call, setting);
+    int code = prepare(run, g->origin != NULL);
     if (code == HALFTONE_OK && g->run != NULL)
-        why = g->run(library, handle, call, g, setting, &code);
+        why = g->run(run, g, &code);
     else if (code == HALFTONE_OK)
-        code = cublas_run_prepared(library, handle, call, g);
+        code = cublas_run_prepared(run, g);
     if (why != DROPIN_SERVED)
         return why;
     if (code != HALFTONE_OK) {
-        snprintf(detail, 256, "%.90s %.150s", library->strerror(code), library->last_detail(handle));
+        snprintf(detail, 256, "%.90s %.150s", run->library->strerror(code == DROPIN_CODE_SPOILT ? HALFTONE_DEVICE_ERROR : code),
+                 run->library->last_detail(run->handle));
         return dropin_reason_of(code);
     }
     return around == NULL || around->after(around->data) ? DROPIN_SERVED : DROPIN_EPILOGUE;
@@ -118,8 +129,10 @@ enum dropin_reason cublas_multiply(const struct dropin_call *call, const struct 
             why = dropin_take(device, policy, &slot);
         if (slot != NULL && policy->if_it_pays && !cublas_emulation_pays(slot, call))
             why = DROPIN_NATIVE;
-        else if (slot != NULL)
-            why = run_around(call, g, setting, around, slot->handle, detail);
+        else if (slot != NULL) {
+            const struct cublas_run run = {dropin_library(), slot->handle, call, setting};
+            why = run_around(&run, g, around, detail);
+        }
         halftone_dropin_thread.depth--;
     }
     dropin_note(call, policy, why, detail[0] != '\0' ? detail : NULL,
@@ -144,7 +157,7 @@ struct dropin_call cublas_describe(const struct cublas_entry *entry, const struc
     return call;
 }
 
-bool cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gemm *g) {
+int cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gemm *g) {
     struct dropin_call call = cublas_describe(entry, g);
     struct dropin_policy policy = {0};
     struct cublas_setting setting;
@@ -165,8 +178,10 @@ bool cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gem
         why = DROPIN_SM_TARGET;
     if (why == DROPIN_SERVED) {
         cublas_find_workspace(g->handle, &setting.workspace, &setting.workspace_bytes);
-        return cublas_multiply(&call, g, &setting, NULL, &policy) == DROPIN_SERVED;
+        why = cublas_multiply(&call, g, &setting, NULL, &policy);
+        const int status = cublas_status_of(why);
+        return status == CUBLAS_LEFT && g->origin != NULL ? (int)*g->done - 1 : status;
     }
     dropin_note(&call, &policy, why, NULL, NULL);
-    return false;
+    return CUBLAS_LEFT;
 }

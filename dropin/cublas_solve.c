@@ -11,12 +11,12 @@ typedef int gemm(CUBLAS_GEMM_ARGS(void, int));
 typedef int trsm(CUBLAS_TRSM_ARGS(void, int));
 
 struct solve {
-    const struct dropin_library *library;
-    halftone *handle;
-    const struct dropin_call *call;
+    const struct cublas_run *run;
     const struct cublas_gemm *g; /* its k is the triangle's rows */
     bool left, ahead;            /* op(A) is on the left; its first rows are solved first */
-    int code;                    /* of the last product. Where one was refused the original does the rest */
+    bool asks;                   /* nothing is computed: the products are asked for their workspace, which one after the other uses */
+    size_t bytes;                /* of the largest */
+    int code;                    /* of the last product. Where one was refused the original does the rest, unless that has changed X */
 };
 
 /* Rows of the triangle, and of X or, on the right, columns. */
@@ -60,9 +60,10 @@ static int update(struct solve *s, struct range rest, struct range known, const 
         p.b = in_a(s, known.at, rest.at), p.ldb = s->g->lda;
     }
     if (s->code == HALFTONE_OK)
-        s->code = cublas_run_prepared(s->library, s->handle, s->call, &p);
-    return s->code == HALFTONE_OK ? CU_SUCCESS
-                                  : ORIGINAL(p.origin, gemm, cublasSgemm_v2)(p.handle, p.op_a, p.op_b, (int)p.m, (int)p.n, (int)p.k, p.alpha, p.a,
+        s->code = s->asks ? cublas_raise_workspace(s->run, p.m, p.n, p.k, 1, &s->bytes) : cublas_run_prepared(s->run, &p);
+    return s->code == HALFTONE_OK || s->asks ? CU_SUCCESS
+           : s->code == DROPIN_CODE_SPOILT   ? CU_EXECUTION_FAILED
+                                           : ORIGINAL(p.origin, gemm, cublasSgemm_v2)(p.handle, p.op_a, p.op_b, (int)p.m, (int)p.n, (int)p.k, p.alpha, p.a,
                                                                              (int)p.lda, p.b, (int)p.ldb, p.beta, p.c, (int)p.ldc);
 }
 
@@ -70,7 +71,7 @@ static int update(struct solve *s, struct range rest, struct range known, const 
 static int solve(struct solve *s, struct range x, const float *alpha) {
     const int64_t first = cublas_rows_of_first_part(x.rows);
     if (first == 0)
-        return solve_block(s, x, alpha);
+        return s->asks ? CU_SUCCESS : solve_block(s, x, alpha);
     const struct range parts[2] = {{x.at, first}, {x.at + first, x.rows - first}};
     const struct range known = parts[!s->ahead], rest = parts[s->ahead];
     int status = solve(s, known, alpha);
@@ -89,18 +90,23 @@ static bool has_products(const struct cublas_gemm *g) {
            *(const float *)g->alpha != 0;
 }
 
-enum dropin_reason cublas_run_solve(const struct dropin_library *library, halftone *h, const struct dropin_call *c,
-                                    const struct cublas_gemm *g, const struct cublas_setting *setting, int *code) {
+enum dropin_reason cublas_run_solve(const struct cublas_run *run, const struct cublas_gemm *g, int *code) {
     const bool left = g->side == CU_LEFT, is_lower = (g->uplo == CU_LOWER) == (g->op_a == CU_OP_N && g->op_b == CU_OP_N);
-    struct solve s = {library, h, c, g, left, is_lower == left, HALFTONE_OK};
+    struct solve s = {run, g, left, is_lower == left, true, 0, HALFTONE_OK};
+    const struct range all = {0, g->k};
     if (!is_one_of(g->side, CU_LEFT, CU_RIGHT) || !is_one_of(g->uplo, CU_LOWER, CU_UPPER) || !is_one_of(g->diag, CU_NON_UNIT, CU_UNIT) ||
         g->a == NULL || g->c == NULL || g->lda < g->k || g->ldc < g->m)
         return DROPIN_ARGUMENTS;
     /* a scalar on the device may be 0, which nobody knows here */
-    if (setting->device_scalars || !has_products(g) || g->origin->function[NAME_cublasSgemm_v2] == NULL ||
+    if (run->setting->device_scalars || !has_products(g) || g->origin->function[NAME_cublasSgemm_v2] == NULL ||
         g->origin->function[NAME_cublasStrsm_v2] == NULL)
         return DROPIN_NO_FORM;
-    const int status = solve(&s, (struct range){0, g->k}, g->alpha);
+    (void)solve(&s, all, g->alpha);
+    *code = s.code != HALFTONE_OK ? s.code : cublas_set_workspace(run, s.bytes);
+    if (*code != HALFTONE_OK)
+        return DROPIN_SERVED;
+    s.asks = false;
+    const int status = solve(&s, all, g->alpha);
     *code = status != CU_SUCCESS && s.code == HALFTONE_OK ? HALFTONE_DEVICE_ERROR : s.code;
     if (*code != HALFTONE_OK)
         *g->done = 1 + status;

@@ -7,18 +7,15 @@
 
 #include "cublas_face.h"
 
-enum { TO_PACKED, FROM_PACKED, SYRKX, GEMM, FUNCTIONS };
+enum { TO_PACKED, FROM_PACKED, GEMM, FUNCTIONS };
 enum { LEVELS_MOST = 3, BLOCK_LEAST = 256, BLOCK_MULTIPLE = 4 };
 
 typedef int to_packed(void *handle, int uplo, int n, const void *a, int lda, void *packed);
 typedef int from_packed(void *handle, int uplo, int n, const void *packed, void *a, int lda);
 typedef int gemm(CUBLAS_GEMM_ARGS(void, int));
-typedef int syrkx(CUBLAS_SYRKX_ARGS(void, int));
 
 struct triangle {
-    const struct dropin_library *library;
-    halftone *handle;
-    const struct dropin_call *call;
+    const struct cublas_run *run;
     const struct cublas_gemm *g;
     int levels;
     int64_t block, whole, rest; /* rows: of a block, of all, of the last one */
@@ -58,15 +55,30 @@ static char *in_work(const struct triangle *t, int64_t i) {
     return t->work + (size_t)(i * t->block * t->block) * t->size;
 }
 
-/* Below the diagonal, or above it: level i, and behind the levels what the last block's rows have. */
-static struct part square(const struct triangle *t, int i) {
-    const int64_t h = t->block << i;
+/* Parts from 0 on are squares below the diagonal, or above it: level i, and behind the levels what the last block's rows have. Those before are
+ * of the diagonal: the last block, and all others. */
+enum { LAST_BLOCK = -2, BLOCKS = -1 };
+
+static int first_part(const struct triangle *t) {
+    return t->rest > 0 ? LAST_BLOCK : BLOCKS;
+}
+
+static int end_of_parts(const struct triangle *t) {
+    return t->levels + (t->rest > 0);
+}
+
+__attribute__((noinline)) static struct part part_of(const struct triangle *t, int i) {
+    const int64_t h = t->block << (i < 0 ? 0 : i);
     struct part x = {h, 0, h, h, 2 * h, 1};
-    if (i < t->levels)
+    if (i == BLOCKS)
+        x.row = 0, x.apart = h, x.batch = INT64_C(1) << t->levels;
+    else if (i >= 0 && i < t->levels)
         x.batch = INT64_C(1) << (t->levels - 1 - i);
     else
         x.row = x.n = t->whole, x.m = t->rest;
-    if (t->g->uplo == CU_UPPER) {
+    if (i == LAST_BLOCK)
+        x.col = t->whole, x.n = t->rest;
+    if (t->g->uplo == CU_UPPER && i >= 0) {
         const struct part lower = x;
         x.row = lower.col, x.col = lower.row, x.m = lower.n, x.n = lower.m;
     }
@@ -75,45 +87,48 @@ static struct part square(const struct triangle *t, int i) {
 
 /* ---- by halftone ---- */
 
-static int multiply(const struct triangle *t, const struct part *x, void *c, int64_t ldc, int64_t stride_c) {
+/* Blocks of the diagonal to memory of their own. */
+static int multiply(const struct triangle *t, int i) {
+    const struct part x = part_of(t, i);
     struct cublas_gemm one = *t->g;
-    one.a = in_a(t, x->row);
-    one.b = in_b(t, x->col);
-    one.c = c;
-    one.m = x->m, one.n = x->n, one.batch = x->batch;
-    one.stride_a = x->apart * t->step_a, one.stride_b = x->apart * t->step_b;
-    one.ldc = ldc, one.stride_c = stride_c;
-    one.strided = true;
-    return cublas_run_prepared(t->library, t->handle, t->call, &one);
+    one.a = in_a(t, x.row);
+    one.b = in_b(t, x.col);
+    one.c = in_c(t, x.row, x.col);
+    one.m = x.m, one.n = x.n, one.batch = x.batch;
+    one.stride_a = x.apart * t->step_a, one.stride_b = x.apart * t->step_b;
+    one.stride_c = x.apart * (one.ldc + 1);
+    if (i < 0) {
+        one.c = in_work(t, x.row / t->block);
+        one.ldc = x.m, one.stride_c = x.m * x.m;
+        one.keeps_c = true;
+    }
+    return cublas_run_prepared(t->run, &one);
 }
 
-/* The diagonal's blocks to memory of their own. */
-static int multiply_diagonal(const struct triangle *t) {
-    const struct part all = {0, 0, t->block, t->block, t->block, INT64_C(1) << t->levels},
-                      last = {t->whole, t->whole, t->rest, t->rest, 0, 1};
-    const int code = multiply(t, &all, t->work, t->block, t->block * t->block);
-    return code == HALFTONE_OK && t->rest > 0 ? multiply(t, &last, in_work(t, all.batch), t->rest, t->rest * t->rest) : code;
+/* One product after the other uses it. */
+static int set_workspace(const struct triangle *t) {
+    size_t needed = 0;
+    int code = HALFTONE_OK;
+    for (int i = first_part(t); code == HALFTONE_OK && i < end_of_parts(t); i++) {
+        const struct part x = part_of(t, i);
+        code = cublas_raise_workspace(t->run, x.m, x.n, t->g->k, x.batch, &needed);
+    }
+    return code != HALFTONE_OK ? code : cublas_set_workspace(t->run, needed);
 }
 
-static bool put_triangle(const struct triangle *t, int64_t i) {
+/* cuBLAS' status. */
+static int put_triangle(const struct triangle *t, int64_t i) {
     const struct cublas_gemm *const g = t->g;
     const int n = (int)rows_of(t, i);
-    return ((to_packed *)t->function[TO_PACKED])(g->handle, g->uplo, n, in_work(t, i), n, t->packed) == CU_SUCCESS &&
-           ((from_packed *)t->function[FROM_PACKED])(g->handle, g->uplo, n, t->packed, in_c(t, i * t->block, i * t->block),
-                                                     (int)g->ldc) == CU_SUCCESS;
+    const int status = ((to_packed *)t->function[TO_PACKED])(g->handle, g->uplo, n, in_work(t, i), n, t->packed);
+    return status != CU_SUCCESS ? status
+                                : ((from_packed *)t->function[FROM_PACKED])(g->handle, g->uplo, n, t->packed, in_c(t, i * t->block, i * t->block), (int)g->ldc);
 }
 
-/* ---- by the original, where one of them was refused: what is left ---- */
-
-static int original_block(const struct triangle *t, int64_t i) {
+/* By the original, where a product was refused. */
+static int original_square(const struct triangle *t, int i) {
     const struct cublas_gemm *const g = t->g;
-    const int64_t at = i * t->block;
-    return ((syrkx *)t->function[SYRKX])(g->handle, g->uplo, g->op_a, (int)rows_of(t, i), (int)g->k, g->alpha, in_a(t, at), (int)g->lda,
-                                         in_b(t, at), (int)g->ldb, g->beta, in_c(t, at, at), (int)g->ldc);
-}
-
-static int original_square(const struct triangle *t, struct part x) {
-    const struct cublas_gemm *const g = t->g;
+    struct part x = part_of(t, i);
     int status = CU_SUCCESS;
     for (; status == CU_SUCCESS && x.batch > 0; x.batch--, x.row += x.apart, x.col += x.apart)
         status = ((gemm *)t->function[GEMM])(g->handle, g->op_a, g->op_b, (int)x.m, (int)x.n, (int)g->k, g->alpha,
@@ -122,21 +137,23 @@ static int original_square(const struct triangle *t, struct part x) {
     return status;
 }
 
-/* The triangle, with the diagonal's blocks computed. A code, and the status of what the original did. */
+/* The triangle, with the diagonal's blocks computed. Where a product is refused the original does it and the rest, unless the product is spoilt;
+ * where the original itself refuses to put a block in place the call ends so, but for the first, before which C is untouched. */
 static int put_together(const struct triangle *t) {
     int code = HALFTONE_OK, status = CU_SUCCESS;
-    for (int64_t i = 0; status == CU_SUCCESS && i < blocks_of(t); i++)
-        if (code != HALFTONE_OK || !put_triangle(t, i)) {
-            code = HALFTONE_DEVICE_ERROR;
-            status = original_block(t, i);
-        }
-    for (int i = 0; status == CU_SUCCESS && i < t->levels + (t->rest > 0); i++) {
-        const struct part x = square(t, i);
-        if (code == HALFTONE_OK)
-            code = multiply(t, &x, in_c(t, x.row, x.col), t->g->ldc, x.apart * (t->g->ldc + 1));
-        if (code != HALFTONE_OK)
-            status = original_square(t, x);
+    for (int64_t i = 0; status == CU_SUCCESS && i < blocks_of(t); i++) {
+        status = put_triangle(t, i);
+        if (status != CU_SUCCESS && i == 0)
+            return HALFTONE_DEVICE_ERROR;
     }
+    for (int i = 0; status == CU_SUCCESS && i < end_of_parts(t); i++) {
+        if (code == HALFTONE_OK)
+            code = multiply(t, i);
+        if (code != HALFTONE_OK)
+            status = code == DROPIN_CODE_SPOILT ? CU_EXECUTION_FAILED : original_square(t, i);
+    }
+    if (code == HALFTONE_OK && status != CU_SUCCESS)
+        code = HALFTONE_DEVICE_ERROR;
     if (code != HALFTONE_OK)
         *t->g->done = 1 + status;
     return code;
@@ -146,50 +163,47 @@ static int put_together(const struct triangle *t) {
 
 /* Of this cuBLAS, by type; they take sizes of 32 bits. */
 static bool find_originals(struct triangle *t) {
-    static const unsigned char names[2][FUNCTIONS] = {{NAME_cublasStrttp, NAME_cublasStpttr, NAME_cublasSsyrkx, NAME_cublasSgemm_v2},
-                                                      {NAME_cublasDtrttp, NAME_cublasDtpttr, NAME_cublasDsyrkx, NAME_cublasDgemm_v2}};
+    static const unsigned char names[2][FUNCTIONS] = {{NAME_cublasStrttp, NAME_cublasStpttr, NAME_cublasSgemm_v2},
+                                                      {NAME_cublasDtrttp, NAME_cublasDtpttr, NAME_cublasDgemm_v2}};
     const struct cublas_gemm *const g = t->g;
     for (int i = 0; i < FUNCTIONS; i++) {
-        t->function[i] = g->origin->function[names[t->call->kind != DROPIN_KIND_FP32][i]];
+        t->function[i] = g->origin->function[names[t->run->call->kind != DROPIN_KIND_FP32][i]];
         if (t->function[i] == NULL)
             return false;
     }
     return g->n <= INT_MAX && g->k <= INT_MAX && g->lda <= INT_MAX && g->ldb <= INT_MAX && g->ldc <= INT_MAX;
 }
 
-static bool copy_diagonal(const struct triangle *t, const struct cublas_setting *s) {
+static bool copy_diagonal(const struct triangle *t) {
     bool good = true;
     for (int64_t i = 0; good && i < blocks_of(t); i++) {
         const size_t rows = (size_t)rows_of(t, i), width = rows * t->size;
         good = cublas_copy_rows(in_work(t, i), width, in_c(t, i * t->block, i * t->block), (size_t)t->g->ldc * t->size, width, rows,
-                                s->stream);
+                                t->run->setting->stream);
     }
     return good;
 }
 
-static bool reads_c(const struct triangle *t, const struct cublas_setting *s) {
-    return s->device_scalars || (t->call->kind == DROPIN_KIND_FP32 ? *(const float *)t->g->beta != 0.0f
-                                                                   : *(const double *)t->g->beta != 0.0);
-}
-
-static enum dropin_reason run(struct triangle *t, const struct cublas_setting *s, int *code) {
+static enum dropin_reason run(struct triangle *t, int *code) {
     const int64_t elements = t->whole * t->block + t->rest * t->rest, packed = t->block * (t->block + 1) / 2;
-    t->work = (char *)cublas_allocate((size_t)(elements + packed) * t->size, s->stream);
+    *code = set_workspace(t);
+    if (*code != HALFTONE_OK)
+        return DROPIN_SERVED;
+    t->work = (char *)cublas_allocate((size_t)(elements + packed) * t->size, t->run->setting->stream);
     if (t->work == NULL)
         return DROPIN_WORKSPACE;
     t->packed = t->work + (size_t)elements * t->size;
-    const bool good = !reads_c(t, s) || copy_diagonal(t, s);
-    if (good)
-        *code = multiply_diagonal(t);
+    const bool good = !cublas_reads_c(t->run->call->kind, t->g->beta, t->run->setting) || copy_diagonal(t);
+    for (int i = first_part(t); good && *code == HALFTONE_OK && i < 0; i++)
+        *code = multiply(t, i);
     if (good && *code == HALFTONE_OK)
         *code = put_together(t);
-    cublas_free(t->work, s->stream);
+    cublas_free(t->work, t->run->setting->stream);
     return good ? DROPIN_SERVED : DROPIN_NO_DRIVER;
 }
 
-enum dropin_reason cublas_run_triangle(const struct dropin_library *library, halftone *h, const struct dropin_call *c,
-                                       const struct cublas_gemm *g, const struct cublas_setting *s, int *code) {
-    struct triangle t = {.library = library, .handle = h, .call = c, .g = g, .size = cublas_element_bytes(c->kind)};
+enum dropin_reason cublas_run_triangle(const struct cublas_run *by, const struct cublas_gemm *g, int *code) {
+    struct triangle t = {.run = by, .g = g, .size = cublas_element_bytes(by->call->kind)};
     const int64_t rows = g->op_a == CU_OP_N ? g->n : g->k;
     if ((g->uplo != CU_LOWER && g->uplo != CU_UPPER) || g->a == NULL || g->b == NULL || g->c == NULL || g->ldc < g->n || g->lda < rows || g->ldb < rows)
         return DROPIN_ARGUMENTS;
@@ -202,5 +216,5 @@ enum dropin_reason cublas_run_triangle(const struct dropin_library *library, hal
     t.rest = g->n - t.whole;
     t.step_a = g->op_a == CU_OP_N ? 1 : g->lda;
     t.step_b = g->op_a == CU_OP_N ? 1 : g->ldb;
-    return run(&t, s, code);
+    return run(&t, code);
 }

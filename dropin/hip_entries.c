@@ -6,7 +6,7 @@
 #define TYPES_GIVEN .a_type = a_type, .b_type = b_type, .c_type = c_type, .compute = compute
 #define TYPES_OF_D .a_type = a_type, .b_type = b_type, .c_type = d_type, .compute = compute
 #define ONE .batch = 1
-#define BATCH .stride_a = stride_a, .stride_b = stride_b, .batch = batch, .strided = true
+#define BATCH .stride_a = stride_a, .stride_b = stride_b, .batch = batch
 
 /* How the parameters of a form stand in struct hip_call. */
 #define GEMM_OF_SGEMM TYPES_FP32, ONE, .c = c, .ldc = ldc

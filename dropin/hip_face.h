@@ -19,7 +19,7 @@ struct hip_call {
     unsigned flags;
 };
 
-/* true: served. false: *original is to be called, then hip_leave; NULL: there is none, *status is the answer. */
+/* true: served, or failed where nobody can do it again: *status is the answer. false: *original is to be called, then hip_leave; NULL: there is none, *status is the answer. */
 bool hip_enter(const struct hip_call *x, void **original, int *status);
 void hip_leave(void);
 

@@ -42,7 +42,7 @@ enum hip_compute {
     HIP_COMPUTE_32F_FAST_TF32 = 6
 };
 enum hip_math { HIP_MATH_DEFAULT = 0, HIP_MATH_XF32 = 1, HIP_MATH_PEDANTIC = 2 };
-enum hip_status { HIP_STATUS_SUCCESS = 0, HIPBLAS_STATUS_NOT_SUPPORTED = 7, ROCBLAS_STATUS_NOT_IMPLEMENTED = 2 };
+enum hip_status { HIP_STATUS_SUCCESS = 0, HIPBLAS_STATUS_EXECUTION_FAILED = 5, HIPBLAS_STATUS_NOT_SUPPORTED = 7, ROCBLAS_STATUS_NOT_IMPLEMENTED = 2, ROCBLAS_STATUS_INTERNAL_ERROR = 6 };
 
 /* Forms; S: type of sizes. Behind each how its parameters are passed on. */
 #define HIP_SGEMM(S)                                                                                         \

@@ -78,7 +78,7 @@ static bool are_arguments_judged_here(const struct cublas_gemm *g) {
     return has_ops && g->m >= 0 && g->n >= 0 && g->k >= 0 && g->batch >= 0 && g->alpha != NULL && g->beta != NULL;
 }
 
-static bool serve(const struct hip_call *x, bool nested) {
+static enum dropin_reason serve(const struct hip_call *x, bool nested) {
     const struct cublas_gemm *const g = &x->gemm;
     const struct dropin_call call = {.api = g->api,
                                      .caller = x->caller,
@@ -102,9 +102,9 @@ static bool serve(const struct hip_call *x, bool nested) {
     else
         why = judge(x, math);
     if (why == DROPIN_SERVED)
-        return cublas_multiply(&call, g, &setting, NULL, &policy) == DROPIN_SERVED;
+        return cublas_multiply(&call, g, &setting, NULL, &policy);
     dropin_note(&call, &policy, why, NULL, NULL);
-    return false;
+    return why;
 }
 
 bool hip_enter(const struct hip_call *x, void **original, int *status) {
@@ -118,7 +118,10 @@ bool hip_enter(const struct hip_call *x, void **original, int *status) {
         *status = x->library == HIP_hipblas ? HIPBLAS_STATUS_NOT_SUPPORTED : ROCBLAS_STATUS_NOT_IMPLEMENTED;
         return false;
     }
-    if (serve(x, nested || halftone_dropin_thread.depth > 0))
+    const enum dropin_reason why = serve(x, nested || halftone_dropin_thread.depth > 0);
+    if (why == DROPIN_SPOILT)
+        *status = x->library == HIP_hipblas ? HIPBLAS_STATUS_EXECUTION_FAILED : ROCBLAS_STATUS_INTERNAL_ERROR;
+    if (why == DROPIN_SERVED || why == DROPIN_SPOILT)
         return true;
     halftone_dropin_thread.depth++; /* hipBLAS calls rocBLAS: that is its own */
     return false;

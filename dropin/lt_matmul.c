@@ -1,6 +1,7 @@
 /* lt_matmul.c: cublasLtMatmul, D = epilogue(alpha op(A) op(B) + beta C + bias). The product is halftone's, with C copied to D before it
  * where they are two matrices; an epilogue is a second pass over D (lt_epilogue.c). Once D is written the original can still do
- * the whole call as long as C is another matrix or not read: other calls with an epilogue are the original's from the start. */
+ * the whole call as long as C is another matrix or not read: other calls with an epilogue are the original's from the start, and without one fail where
+ * a launch is refused behind another. */
 #include "cublas_face.h"
 
 static bool is_in_place(const struct lt_problem *p) {
@@ -8,10 +9,8 @@ static bool is_in_place(const struct lt_problem *p) {
            (p->gemm.batch == 1 || p->c_stride == p->gemm.stride_c);
 }
 
-/* A beta on the device counts as not zero. */
 static bool reads_c(const struct lt_problem *p) {
-    return p->setting.device_scalars || (p->kind == DROPIN_KIND_FP32 ? *(const float *)p->gemm.beta != 0.0f
-                                                                     : *(const double *)p->gemm.beta != 0.0);
+    return cublas_reads_c(p->kind, p->gemm.beta, &p->setting);
 }
 
 static enum dropin_reason judge_c(const struct lt_problem *p) {
@@ -51,8 +50,7 @@ static bool after(const void *data) {
            lt_apply_epilogue(x->entry->origin, p->gemm.handle, x->d_layout, p);
 }
 
-static bool serve(const struct cublas_entry *entry, struct lt_problem *p, void *desc,
-                  void *const layouts[4]) {
+static int serve(const struct cublas_entry *entry, struct lt_problem *p, void *desc, void *const layouts[4]) {
     struct dropin_policy policy = {0};
     enum dropin_reason why = DROPIN_SERVED;
     if (entry->nested)
@@ -69,10 +67,11 @@ static bool serve(const struct cublas_entry *entry, struct lt_problem *p, void *
     const struct parts parts = {entry, layouts[3], p};
     const struct cublas_around around = {before, after, &parts};
     call.kind = p->kind;
+    p->gemm.keeps_c = !is_in_place(p);
     if (why == DROPIN_SERVED)
-        return cublas_multiply(&call, &p->gemm, &p->setting, &around, &policy) == DROPIN_SERVED;
+        return cublas_status_of(cublas_multiply(&call, &p->gemm, &p->setting, &around, &policy));
     dropin_note(&call, &policy, why, NULL, NULL);
-    return false;
+    return CUBLAS_LEFT;
 }
 
 int cublasLtMatmul(CUBLASLT_MATMUL_ARGS) {
@@ -90,10 +89,11 @@ int cublasLtMatmul(CUBLASLT_MATMUL_ARGS) {
         .c = c};
     if (entry.origin == NULL)
         return cublas_has_no_original(NAME_cublasLtMatmul);
-    if (serve(&entry, &p, desc, layouts))
-        return CU_SUCCESS;
+    int status = serve(&entry, &p, desc, layouts);
+    if (status != CUBLAS_LEFT)
+        return status;
     halftone_dropin_thread.depth++;
-    const int status = ORIGINAL(entry.origin, lt_matmul, cublasLtMatmul)(
+    status = ORIGINAL(entry.origin, lt_matmul, cublasLtMatmul)(
         handle, desc, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout, algo, workspace,
         workspace_bytes, stream);
     halftone_dropin_thread.depth--;

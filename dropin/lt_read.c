@@ -113,9 +113,9 @@ static enum dropin_reason judge_layouts(const struct layout x[4], struct lt_prob
         c->batch != d->batch)
         return DROPIN_ARGUMENTS;
     g->lda = a->ld, g->ldb = b->ld, g->ldc = d->ld;
-    g->stride_a = a->stride, g->stride_b = b->stride, g->stride_c = d->stride;
     g->batch = d->batch;
-    g->strided = d->batch != 1;
+    if (g->batch != 1)
+        g->stride_a = a->stride, g->stride_b = b->stride, g->stride_c = d->stride;
     p->c_ld = c->ld;
     p->c_stride = c->stride;
     p->order = (int)d->order;

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from conftest import ROOT
-from dropin_programs import HERE, cc, run
+from dropin_programs import HERE, SET, cc, run
 
 TABLE = re.findall(r"ROW\(X, (\w+), (hipblas|rocblas), (\w+), (\w+)\)", (ROOT / "dropin/hip_names.h").read_text())
 NAMES = [row[:3] for row in TABLE]
@@ -84,6 +84,14 @@ def test_other_forms_are_the_original_s(face, client, tmp_path, words, library, 
         assert found == {"SERVED" if why == "SERVED" else REASONS[why]}, (name, found)
         if name.startswith("hipblas") and why != "SERVED":
             assert {k[1] for k in whys(log) if k[0].startswith("rocblas")} == {REASONS["NESTED"]}
+
+
+def test_a_product_that_failed_with_c_half_computed_is_not_done_again(face, client, tmp_path):
+    cc("-shared", HERE / "blas_failing.c", "-o", tmp_path / "failing.so", "-ldl")
+    for half in ({"FAIL_HALF": "1"}, {}):
+        got = calls(run(client, face=face, HALFTONE_LIBRARY=str(tmp_path / "failing.so"), HALFTONE_BEHIND=str(SET / "libhalftone-sim.so"), FAIL_PRODUCT="1", **half))
+        for name, of, _ in NAMES:
+            assert (got[name][0], got[name][2]) == ((5 if of == "hipblas" else 6, 0) if half else (0, 1)), (name, got[name])
 
 
 def test_off_and_trouble_leave_everything_to_the_original(face, client):

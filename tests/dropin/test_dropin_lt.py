@@ -2,7 +2,7 @@
 import re
 
 import pytest
-from dropin_programs import HERE, ROOT, build_face, cc, face, lines, replaced # noqa: F401 (fixtures)
+from dropin_programs import HERE, ROOT, SET, build_face, cc, face, lines, replaced # noqa: F401 (fixtures)
 
 REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
 BIAS, RELU, RELU_BIAS, GELU, GELU_BIAS = 4, 2, 6, 32, 36
@@ -85,6 +85,15 @@ def test_where_the_second_pass_fails_the_original_does_all_of_it(face, program, 
     assert all(g[0] == "0" and float(g[1]) < 1.5 and g[2:] == ["0", "2"] for g in got), got
 
 
+def test_a_product_that_failed_with_d_half_computed_is_not_done_again_in_place(face, program, tmp_path):
+    cc("-shared", HERE / "blas_failing.c", "-o", tmp_path / "failing.so", "-ldl")
+    words = ["m=33 beta=0.5", "m=33 batch=2 beta=0.5 order=1", "m=33 pointers=1", "m=33", "m=33 c=1 beta=0.5", "m=33 c=1 beta=0.5 epilogue=6", "fp64=1 compute=79 m=33 beta=0.5"]
+    for half, spoilt in (({"FAIL_HALF": "1"}, (0, 1, 2, 6)), ({}, ())):
+        got = lines(program, *words, face=face, HALFTONE_LIBRARY=str(tmp_path / "failing.so"), HALFTONE_BEHIND=str(SET / "libhalftone-sim.so"), FAIL_PRODUCT="1", **half)
+        for i, g in enumerate(got):
+            assert (g[0], *g[2:]) == ("13", "0", "0") if i in spoilt else g[0] == "0" and float(g[1]) < 60 and g[2:] == ["0", "1"], (words[i], g)
+
+
 def test_the_algorithm_of_the_second_pass_is_searched_once_for_what_is_alike(face, program):
     words = ["epilogue=4 pad=2", "epilogue=4 pad=2", "epilogue=2 pad=2", "epilogue=4 pad=-2", "epilogue=4 pad=2", "epilogue=6 pad=2"]
     got = lines(program, *words, "searches", face=face)
@@ -123,7 +132,7 @@ def test_what_cublas_calls_within_itself_is_its_own(face, program, tmp_path):
     pytest.param(replaced("lt_read.c", "    exchange_operands(g);\n", "    (void)g;\n"), id="order"),
     pytest.param(replaced("lt_read.c", "{LT_SM_COUNT_TARGET, 4, 0, DROPIN_SM_TARGET},", ""), id="sm"),
     pytest.param(replaced("lt_matmul.c", "copy_c(p);", "true;"), id="copy"),
-    pytest.param(replaced("lt_matmul.c", "*(const double *)p->gemm.beta", "*(const float *)p->gemm.beta"), id="fp64 beta"),
+    pytest.param(replaced("cublas_product.c", "*(const double *)beta != 0.0", "*(const float *)beta != 0.0f"), id="fp64 beta"),
     pytest.param(replaced("cublas_face.h", "sizeof(float) : sizeof(double)", "sizeof(float) : sizeof(float)"), id="fp64 copy"),
     pytest.param(replaced("lt_read.c", "scale != p->gemm.a_type ||", ""), id="fp64 scale"),
     pytest.param(replaced("lt_read.c", "(scale != CU_R_32F && epilogue", "(false && epilogue"), id="fp64 epilogue"),
