@@ -1516,7 +1516,7 @@ static void test_blocks_have_all_they_need_before_the_first(void **state) {
         assert_int_equal(halftone_set_workspace_limit(h, plan.workspace_bytes), HALFTONE_OK);
         assert_int_equal(halftone_query(h, 'N', 'N', 700, 500, 70, 1, &plan), HALFTONE_OK);
         assert_true(plan.blocks > 1);
-        for (int fail = 0; fail < 2; fail++) { /* without a kernel, then without room */
+        for (int fail = 0; fail < 2; fail++) { /* without a kernel, then without memory */
             dev.fail_init = fail == 0;
             dev.fail_after = fail == 1;
             assert_int_equal(run_in_blocks(h, c, x), HALFTONE_OUT_OF_DEVICE_MEMORY);
