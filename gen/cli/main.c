@@ -155,7 +155,7 @@ static bool write_explanation(struct listing *l, struct listing *other, const st
     else
         fputs(out.data ? out.data : "", stdout);
     text_free(&out);
-    return ok && fflush(stdout) == 0 && !ferror(stdout);
+    return ok;
 }
 
 static int explain_one(const struct options *o) {
@@ -202,10 +202,7 @@ static int run_explain(const struct options *o) {
     if (!o->gpu || !strchr(o->gpu, ','))
         return explain_one(o);
     if (o->html || o->tsv || o->compare || o->what_ifs > 0)
-        return err_user(NULL, 0,
-                        "--html, --tsv, --compare and --what-if are for one GPU, but --gpu names several: %s",
-                        o->gpu),
-               1;
+        return !err_user(NULL, 0, "--html, --tsv, --compare, --what-if take one GPU, not %s", o->gpu);
     one.gpu = name;
     for (const char *at = o->gpu; code == 0 && text_entry(&at, name, sizeof name);) {
         code = explain_one(&one);
@@ -228,8 +225,7 @@ static bool plan_library(const struct options *o, const char *command) {
     return err_count() == 0 && library_plan(&library, o, command);
 }
 
-/* The schemes that nobody named and that a set lacks; and what a set's `auto` cannot promise for want of a
- * scheme. */
+/* The schemes that nobody named and that a set lacks, and what its `auto` cannot promise for want of one. */
 static void print_left_out(const struct options *o) {
     for (int i = 0; i < library.sets && !o->scheme; i++) {
         const struct kernel_set *set = &library.set[i];
@@ -313,23 +309,25 @@ static int run_verify(const char *folder, const char *root) {
     return err_count() > 0;
 }
 
-int main(int argc, char **argv) {
+static int run(int argc, char **argv) {
     struct options o = {.root = default_root()};
     const char *command = argc > 1 ? argv[1] : "--help";
-    if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0 || strcmp(command, "help") == 0) {
-        options_help(VERBS);
-        return argc == 1;
-    }
+    if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0 || strcmp(command, "help") == 0)
+        return options_help(VERBS), argc == 1;
     const enum verb verb = options_verb(command);
     if (verb == VERBS || !options_read(&o, verb, argc - 2, argv + 2))
         return 1;
-    if (o.help) {
-        options_help(verb);
-        return 0;
-    }
+    if (o.help)
+        return options_help(verb), 0;
     return verb == VERB_LIST      ? run_list(o.operand, o.root)
            : verb == VERB_EXPLAIN ? run_explain(&o)
            : verb == VERB_EMIT    ? run_emit(&o)
            : verb == VERB_VENDOR  ? run_vendor(&o)
                                   : run_verify(o.operand, o.root);
+}
+
+int main(int argc, char **argv) {
+    const int code = run(argc, argv);
+    const bool ok = fflush(stdout) == 0 && !ferror(stdout);
+    return ok ? code : !err_user(NULL, 0, "writing to standard output failed; check where it goes");
 }

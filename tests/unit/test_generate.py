@@ -169,6 +169,13 @@ def test_help_of_each_verb():
     assert "--html" not in gen("emit", "--help").stdout
 
 
+@pytest.mark.parametrize("words", [["--help"], ["explain", "--help"], ["list", "gpus"], ["explain", "--gpu", "a800"], ["explain", "--gpu", "a800", "--tsv"]])
+def test_what_could_not_be_printed_is_said(words):
+    with open("/dev/full", "w") as full:
+        run = subprocess.run([GEN, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert run.returncode == 1 and run.stderr == "halftone-gen: writing to standard output failed; check where it goes\n"
+
+
 @pytest.mark.parametrize("words, said", [
     (["vendor", "--gpu", ""], "--gpu"), (["emit", "--gpu", "a800", "--scheme", ""], "--scheme"), (["emit", "--gpu", "a800", "--tiles", ""], "--tiles"),
     (["emit", "--gpu", "a800", "--tuned", ""], "--tuned"), (["emit", "--gpu", "--lean"], "--gpu"),
