@@ -682,6 +682,44 @@ static void packed_operands_of_other_products_are_refused(void **s) {
     drop(&b);
 }
 
+/* Operands of KNOWN_ROWS x K that lie one behind the other. */
+enum { KNOWN = 40, KNOWN_ROWS = 3 };
+
+static int multiply_known(char *at) {
+    const double one = 1, zero = 0;
+    const double nothing[KNOWN_ROWS * KNOWN_ROWS] = {0};
+    double *const c = on_device(nothing, KNOWN_ROWS * KNOWN_ROWS);
+    const int code = halftone_dgemm_packed(handle, KNOWN_ROWS, KNOWN_ROWS, K, &one, at, at, &zero, c, KNOWN_ROWS);
+    ht_dev_free(c);
+    return code;
+}
+
+static void each_packed_operand_is_known_until_packed_over(void **s) {
+    const struct problem p = {"uniform", "fp64", 'N', 'N', K, 1, 0, 1, false, 0, 0};
+    size_t bytes = 0;
+    (void)s;
+    if (!can_certify() || !has_scheme64("crt14"))
+        skip();
+    struct operand a = operand_of(&p, true);
+    check_code(halftone_dpacked_bytes(handle, 'A', KNOWN_ROWS, K, 1, &bytes), "bytes");
+    void *memory = NULL;
+    assert_int_equal(ht_dev_alloc(&memory, KNOWN * bytes), HT_DEV_OK);
+    char *const at = memory;
+    for (int i = 0; i < KNOWN; i++) /* in another order than they lie */
+        check_code(halftone_dpack_a(handle, 'N', KNOWN_ROWS, K, a.device, a.ld, at + (size_t)(i * 7 % KNOWN) * bytes), "pack");
+    check_code(halftone_trim(handle), "trim forgets none of FP64");
+    for (int i = 0; i < KNOWN; i++)
+        check_code(multiply_known(at + (size_t)i * bytes), "one of them");
+    assert_true(bytes > HALFTONE_ALIGNMENT);
+    check_refused(multiply_known(at + 5 * bytes + HALFTONE_ALIGNMENT), -7, "packed nothing there");
+    check_code(halftone_dpack_a(handle, 'N', KNOWN_ROWS, K, a.device, a.ld, at + 5 * bytes + HALFTONE_ALIGNMENT), "over two of them");
+    check_code(multiply_known(at + 5 * bytes + HALFTONE_ALIGNMENT), "the new one");
+    for (int i = 4; i < 8; i++)
+        assert_int_equal(multiply_known(at + (size_t)i * bytes), i == 5 || i == 6 ? -7 : HALFTONE_OK);
+    ht_dev_free(memory);
+    drop(&a);
+}
+
 static void fp64_keeps_any_limit(void **s) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     (void)s;
@@ -835,7 +873,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(too_little_workspace_is_refused_before_the_first_block), cmocka_unit_test(bytes_beyond_all_addresses_are_refused),
         cmocka_unit_test(a_limit_cuts_k_and_the_bits_stay), cmocka_unit_test(any_size_fits_in_256_megabytes),
         cmocka_unit_test(sums_too_long_for_residues_are_native), cmocka_unit_test(packed_operands_give_the_same_bits),
-        cmocka_unit_test(packed_operands_of_other_products_are_refused)};
+        cmocka_unit_test(packed_operands_of_other_products_are_refused),
+        cmocka_unit_test(each_packed_operand_is_known_until_packed_over)};
     const struct choice groups[] = {CHOICE(tests)};
     const int code = choose_tests(argc, argv, groups, 1);
     return code != CHOOSE_RUN ? code : cmocka_run_group_tests_name("dcheck", tests, setup, close_handle);

@@ -289,6 +289,32 @@ static void test_poisoned_workspaces(void **state) {
     lane_close(&l);
 }
 
+/* An FP64 operand must be known for its products, so that a capture makes it known, unlike one of FP32. */
+static void test_what_a_graph_packs_of_fp64_is_known(void **state) {
+    enum { SIZE = 8 };
+    const double one = 1, zero = 0;
+    void *x = NULL, *c = NULL, *packed = NULL;
+    size_t bytes = 0;
+    halftone *h = open_handle(HALFTONE_OWN);
+    (void)state;
+    if (halftone_dset_scheme(h, "crt14") == HALFTONE_OK) {
+        check_code(halftone_dpacked_bytes(h, 'A', SIZE, SIZE, 1, &bytes), "bytes");
+        assert_int_equal(ht_dev_alloc(&x, SIZE * SIZE * sizeof one) + ht_dev_alloc(&c, SIZE * SIZE * sizeof one) + ht_dev_alloc(&packed, bytes), HT_DEV_OK);
+        for (int i = 0; i < SIZE * SIZE; i++)
+            ((double *)x)[i] = i % (SIZE + 1) == 0 ? 1 : 0;
+        assert_int_equal(ht_sim_capture_begin(NULL), 0);
+        const int code = halftone_dpack_a(h, 'N', SIZE, SIZE, x, SIZE, packed);
+        void *const graph = ht_sim_capture_end(NULL);
+        check_code(code, "packing in a graph");
+        assert_int_equal(ht_sim_graph_run(graph, NULL), 0);
+        check_code(halftone_dgemm_packed(h, SIZE, SIZE, SIZE, &one, packed, packed, &zero, c, SIZE), "the product");
+        assert_memory_equal(c, x, SIZE * SIZE * sizeof one);
+        ht_sim_graph_free(graph);
+        assert_int_equal(ht_dev_free(x) + ht_dev_free(c) + ht_dev_free(packed), HT_DEV_OK);
+    }
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+}
+
 static int open_all(void **state) {
     (void)state;
     return create_handle();
@@ -301,6 +327,7 @@ int main(void) {
         cmocka_unit_test(test_replays_on_the_handle_s_block),
         cmocka_unit_test(test_replays_behind_a_larger_call),
         cmocka_unit_test(test_poisoned_workspaces),
+        cmocka_unit_test(test_what_a_graph_packs_of_fp64_is_known),
     };
     return cmocka_run_group_tests(tests, open_all, close_handle);
 }
