@@ -419,7 +419,7 @@ int halftone_dgemm_strided_batched(halftone *handle, char transa, char transb, i
  * without a header: row exponents (for schemes that scale rows) rounded up to 1024 bytes, then panels; for "auto" also
  * what each row lost and the matrix itself, twice the bytes in all. It
  * belongs to the scheme, the size and the version of the library it was packed for; of "auto" it serves under the scheme that auto starts
- * from, too. A handle knows, by their addresses, the operands that it packed last (256 at most, none of a capture), until halftone_trim
+ * from, too. A handle knows, by their addresses, the operands that it packed (none of a capture), until halftone_trim
  * or until it packs over them, and refuses (-7, -9, before anything is launched; halftone_last_detail says what they were packed for) a
  * product of their size under another scheme. Any other blob is taken as it is, since it may have been copied or packed by another
  * handle: under another scheme or as another size it gives garbage. Before one of another scheme and the same size comes to lie at an

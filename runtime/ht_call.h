@@ -1,6 +1,6 @@
 /* ht_call.h: what the runtime's files share and nobody else sees: the handle, a call, its plan, and the
- * functions through which ht_handle, ht_check, ht_select, ht_workspace, ht_context, ht_steps, ht_api, ht_query,
- * ht_site and ht_rho call each other. They know the device only through ht_dev.h, kernels only by the descriptors of
+ * functions through which ht_handle, ht_check, ht_select, ht_workspace, ht_context, ht_steps, ht_api, ht_packed,
+ * ht_query, ht_site and ht_rho call each other. They know the device only through ht_dev.h, kernels only by the descriptors of
  * ht_abi.h; the layout of a panel's atoms is none of their business. C11 that is also C++17; an
  * amalgamation joins all files, so names at file scope are unique among them. */
 #ifndef HT_CALL_H
@@ -25,7 +25,6 @@ enum {
     DETAIL_MAX = 1024,
     PLANS = 16,    /* that a handle remembers */
     CONTEXTS = 32, /* streams for which it keeps memory at once */
-    PACKED_KNOWN = 256, /* FP32 operands that it knows; another one may take the place of an earlier one */
     NO_KERNEL = -1
 };
 
@@ -249,26 +248,15 @@ struct ht_site_name {
     uint64_t hash;
 };
 
-/* What a handle knows of an FP64 operand that it packed. */
-struct packed64 {
+/* An operand that a handle packed, or that a call asks for. */
+struct packed_operand {
     const char *at;
     int64_t bytes, rows, k;
     const struct ht_scheme_desc *scheme;
-    struct ht_certificate certificate;
-    bool has_copy;
-};
-
-/* Whether two packed operands have memory in common. */
-static inline bool ht_do_overlap(const char *x, int64_t x_bytes, const char *y, int64_t y_bytes) {
-    return (uintptr_t)x < (uintptr_t)y + (uintptr_t)y_bytes && (uintptr_t)y < (uintptr_t)x + (uintptr_t)x_bytes;
-}
-
-/* What a handle knows of an FP32 operand that it packed, by its address; bytes 0: nothing. */
-struct packed32 {
-    const char *at;
-    const struct ht_scheme_desc *scheme;
-    int64_t rows, k, bytes;
-    bool is_b, checked; /* checked: with what the certificate needs */
+    struct ht_certificate certificate; /* of FP64 */
+    bool is_fp64, is_b;
+    bool checked;  /* with what the certificate of its type needs */
+    bool has_copy; /* of FP64: with the matrix */
 };
 
 /* What halftone_host_left goes through: see ht_host.c. m = 0: nothing. */
@@ -325,9 +313,8 @@ struct halftone {
     int forced_kernel, forced_kernel64; /* or NO_KERNEL; the second of FP64 products of its scheme */
     unsigned char *ready; /* per kernel, then per scheme for its packing: init was called */
     unsigned char *ready64;
-    struct packed32 packed32[PACKED_KNOWN]; /* place: ht_api.c */
-    struct packed64 *packed64; /* by no order; none overlaps another */
-    int packed64_count, packed64_capacity;
+    struct packed_operand *packed; /* that it knows: ht_packed.c */
+    int packed_count, packed_capacity;
     struct ht_dev_info device;
     char detail[DETAIL_MAX];
 };
@@ -522,10 +509,24 @@ HT_LOCAL int ht_scale(halftone *h, const struct gemm_call *x);
 /* C = alpha A B + beta C; of packed operands: their scheme, else NULL. */
 HT_LOCAL int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *packed_for);
 
+/* ---- ht_packed.c: operands that are packed once ---- */
+
+/* Whether the packed operands of a product are what it asks for, and the scheme of both. */
+HT_LOCAL int ht_check_packed(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme);
+/* Where those of an FP64 product that were checked lie, and the call of the matrices that they hold, if they do. */
+HT_LOCAL struct gemm_call ht_place_packed64(const halftone *h, struct gemm_run *r);
+/* Forgets the operands of FP32, which products may use unknown. */
+HT_LOCAL void ht_forget_packed32(halftone *h);
+
 /* ---- ht_dgemm.c ---- */
 
 /* The scheme of an FP64 product, and the plan of its call. */
 HT_LOCAL int ht_scheme_of_call64(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme);
+/* The scheme of packed operands, which know k alone of a product, and how it is certified. */
+HT_LOCAL int ht_packing_scheme64(halftone *h, int64_t k, const struct ht_scheme_desc **scheme,
+                                 struct ht_certificate *certificate);
+/* The first kernel of a scheme of residues or digits; NO_KERNEL: it is another. */
+HT_LOCAL int ht_residues_kernel(const struct ht_set_desc *set, const struct ht_scheme_desc *s);
 /* Moduli of a scheme of residues; 1 of the others. */
 HT_LOCAL int ht_moduli_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s);
 /* Its kernel for a shape; all moduli are products of one launch. */
@@ -574,18 +575,6 @@ HT_LOCAL struct packed_layout ht_residues_layout(int moduli, const struct ht_cer
                                                  int64_t k);
 /* A plan that only packs: 0 rows of an operand leave it out. */
 HT_LOCAL int ht_pack_residues(halftone *h, struct plan *p, const struct gemm_call *x);
-
-/* ---- ht_dpack.c: FP64 operands that are packed once ---- */
-
-/* Forgets what was packed, of FP32 and of FP64, where something else will lie. */
-HT_LOCAL void ht_forget_packed(halftone *h, const char *at, int64_t bytes);
-
-/* The scheme of packed operands, which know k alone of a product, and how it is certified. */
-HT_LOCAL int ht_packing_scheme64(halftone *h, int64_t k, const struct ht_scheme_desc **scheme,
-                                 struct ht_certificate *certificate);
-/* Where the packed operands of a call lie, which ht_dpack.c has checked; and the call of the matrices that they hold,
- * if they do. */
-HT_LOCAL struct gemm_call ht_place_packed64(halftone *h, struct gemm_run *r);
 
 /* ---- ht_ozaki.c: FP64 by FP16 slices ---- */
 

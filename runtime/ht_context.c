@@ -276,7 +276,7 @@ int halftone_trim(halftone *handle) {
     if (code == HALFTONE_OK && handle->close_host != NULL)
         handle->close_host(handle);
     if (code == HALFTONE_OK)
-        memset(handle->packed32, 0, sizeof handle->packed32);
+        ht_forget_packed32(handle);
     if (code == HALFTONE_OK && handle->pool != NULL)
         code = ht_fail_device(handle, ht_dev_pool_trim(handle->pool));
     return code;

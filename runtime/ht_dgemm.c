@@ -1,4 +1,4 @@
-/* ht_dgemm.c: FP64 products: the public functions, their scheme and plan, and the launches of its kernels.
+/* ht_dgemm.c: FP64 products: what they are set to, their scheme and plan, and the launches of their kernels.
  * Arguments, workspace and steps are those of the FP32 products. */
 #include "ht_call.h"
 #include "ht_bound.h"
@@ -12,12 +12,17 @@ static const char fp64_fast[] = "fp64-fast", fp64_exact[] = "fp64-exact",
 
 /* ---- select ---- */
 
-/* What packs for a scheme of residues or digits; NULL: another scheme. */
-static const struct ht_crt_launch *packs_bytes_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
+int ht_residues_kernel(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
     for (int i = 0; i < set->kernels; i++)
         if (strcmp(set->kernel[i].scheme, s->name) == 0 && set->kernel[i].residues != NULL)
-            return set->kernel[i].residues;
-    return NULL;
+            return i;
+    return NO_KERNEL;
+}
+
+/* What packs for a scheme of residues or digits; NULL: another scheme. */
+static const struct ht_crt_launch *packs_bytes_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
+    const int kernel = ht_residues_kernel(set, s);
+    return kernel != NO_KERNEL ? set->kernel[kernel].residues : NULL;
 }
 
 int ht_moduli_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
@@ -125,6 +130,28 @@ int ht_check_bits64(halftone *h, int64_t k) {
         return HALFTONE_OK;
     return ht_fail(h, HALFTONE_ACCURACY, "bits=%d: at k = %lld scheme %s keeps %d", h->asked->accuracy64.bits, (long long)k,
                    native_name, bits_of_native(at_least_one(k)));
+}
+
+int ht_packing_scheme64(halftone *h, int64_t k, const struct ht_scheme_desc **scheme,
+                        struct ht_certificate *certificate) {
+    const char *const fixed = ht_fixed_scheme64(h, true);
+    int code = ht_check_bits64(h, k);
+    memset(certificate, 0, sizeof *certificate);
+    if (k > HT_CRT_K_MOST)
+        return ht_fail(h, HALFTONE_TOO_LARGE, "k = %lld: moduli hold k up to %d", (long long)k, (int)HT_CRT_K_MOST);
+    if (fixed != NULL) {
+        code = ht_scheme64_named(h, fixed, h->asked->scheme64 != NULL ? HALFTONE_NOT_SUPPORTED : HALFTONE_ACCURACY, scheme);
+        if (code == HALFTONE_OK && ht_moduli_of(h->set64, *scheme) == 1)
+            return ht_fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no packed operands: crt14 to crt20 have", fixed);
+    } else if (code == HALFTONE_OK) { /* by data, the rest by native64 */
+        code = ht_scheme64_named(h, native_name, HALFTONE_ACCURACY, scheme);
+        *scheme = code == HALFTONE_OK ? ht_least_certified(h, at_least_one(k), certificate) : NULL;
+        if (code == HALFTONE_OK && *scheme == NULL)
+            return ht_fail(h, HALFTONE_NOT_SUPPORTED,
+                           "no scheme of this library can be certified at k = %lld, so nothing is packed: use halftone_dgemm",
+                           (long long)k);
+    }
+    return code;
 }
 
 /* And how a scheme of residues is certified. */
@@ -366,43 +393,4 @@ int ht_multiply64(halftone *h, const struct gemm_call *x) {
         r.b = ht_place_in_workspace(r.plan, r.workspace.at, 1);
     }
     return ht_run_plan(h, &r);
-}
-
-int halftone_dgemm_strided_batched(halftone *handle, char transa, char transb, int64_t m, int64_t n,
-                                   int64_t k, const double *alpha, const double *a, int64_t lda,
-                                   int64_t stride_a, const double *b, int64_t ldb, int64_t stride_b,
-                                   const double *beta, double *c, int64_t ldc, int64_t stride_c,
-                                   int64_t batch) {
-    enum call_effect effect = EFFECT_NONE;
-    int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
-    struct gemm_call x = gemm_call_of(transa, transb, m, n, k, batch);
-    x.is_fp64 = true;
-    x.alpha = alpha;
-    x.a = a;
-    x.lda = lda;
-    x.stride_a = stride_a;
-    x.b = b;
-    x.ldb = ldb;
-    x.stride_b = stride_b;
-    x.beta = beta;
-    x.c = c;
-    x.ldc = ldc;
-    x.stride_c = stride_c;
-    code = ht_check_gemm(handle, &x, false, &effect);
-    if (code == HALFTONE_OK)
-        code = ht_check_extents(handle, &x, false, effect);
-    if (code != HALFTONE_OK || effect == EFFECT_NONE)
-        return code;
-    code = ht_enter_site(handle, &x, false);
-    x.k = effect == EFFECT_SCALE ? 0 : x.k;
-    return ht_leave_site(handle, true, code != HALFTONE_OK ? code : ht_multiply64(handle, &x));
-}
-
-int halftone_dgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
-                   const double *alpha, const double *a, int64_t lda, const double *b, int64_t ldb,
-                   const double *beta, double *c, int64_t ldc) {
-    return halftone_dgemm_strided_batched(handle, transa, transb, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta,
-                                          c, ldc, 0, 1);
 }

@@ -113,7 +113,7 @@ static void free_host(halftone *h) {
     ht_free_sites(h);
     free(h->ready);
     free(h->ready64);
-    free(h->packed64);
+    free(h->packed);
     free(h->fitted);
     free(h->fitted64);
     free(h);

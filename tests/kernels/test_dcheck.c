@@ -720,6 +720,28 @@ static void each_packed_operand_is_known_until_packed_over(void **s) {
     drop(&a);
 }
 
+/* What one type packed is forgotten where the other packs. */
+static void what_lies_elsewhere_now_is_not_known(void **s) {
+    const struct problem p = {"uniform", "fp64", 'N', 'N', K, 1, 0, 1, false, 0, 0};
+    const float one = 1, zero = 0;
+    (void)s;
+    if (!can_certify() || !has_scheme64("crt14") || halftone_set_scheme(handle, "half") != HALFTONE_OK)
+        skip();
+    struct operand a = operand_of(&p, true);
+    void *single = NULL, *const at = packed_memory(M, K);
+    assert_int_equal(ht_dev_alloc(&single, M * K * sizeof one), HT_DEV_OK);
+    assert_int_equal(ht_dev_memset_async(single, 0, M * K * sizeof one, NULL), HT_DEV_OK);
+    check_code(halftone_pack_a(handle, 'N', KNOWN_ROWS, K, single, M, at), "half");
+    check_code(halftone_dpack_a(handle, 'N', KNOWN_ROWS, K, a.device, a.ld, at), "FP64 over half");
+    check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
+    check_code(halftone_sgemm_packed(handle, KNOWN_ROWS, KNOWN_ROWS, K, &one, at, at, &zero, single, KNOWN_ROWS), "copied there since, by all that is known");
+    check_code(halftone_pack_a(handle, 'N', KNOWN_ROWS, K, single, M, at), "FP32 over FP64");
+    check_refused(multiply_known(at), -7, "packed nothing there");
+    ht_dev_free(single), ht_dev_free(at);
+    drop(&a);
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
+}
+
 static void fp64_keeps_any_limit(void **s) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     (void)s;
@@ -874,7 +896,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_limit_cuts_k_and_the_bits_stay), cmocka_unit_test(any_size_fits_in_256_megabytes),
         cmocka_unit_test(sums_too_long_for_residues_are_native), cmocka_unit_test(packed_operands_give_the_same_bits),
         cmocka_unit_test(packed_operands_of_other_products_are_refused),
-        cmocka_unit_test(each_packed_operand_is_known_until_packed_over)};
+        cmocka_unit_test(each_packed_operand_is_known_until_packed_over), cmocka_unit_test(what_lies_elsewhere_now_is_not_known)};
     const struct choice groups[] = {CHOICE(tests)};
     const int code = choose_tests(argc, argv, groups, 1);
     return code != CHOOSE_RUN ? code : cmocka_run_group_tests_name("dcheck", tests, setup, close_handle);

@@ -1809,6 +1809,27 @@ static void test_packed_operands_know_what_they_are_for(void **state) {
     free(a), free(b), free(copy);
 }
 
+/* Each of many operands is known, and a call that packs nothing forgets none. */
+static void test_no_packed_operand_is_lost(void **state) {
+    halftone *h = *state;
+    enum { OPERANDS = 300, EACH = 20480 };
+    const float src[] = {1, 2, 3, 4};
+    size_t bytes = 0;
+    char *const at = aligned_alloc(1024, (size_t)OPERANDS * EACH);
+    assert_true(at != NULL);
+    assert_int_equal(halftone_packed_bytes(h, 'A', 2, 2, 1, &bytes), HALFTONE_OK);
+    assert_in_range(bytes, 1, EACH);
+    for (int i = 0; i < OPERANDS; i++)
+        assert_int_equal(halftone_pack_a(h, 'N', 2, 2, src, 2, at + (size_t)(i * 7 % OPERANDS) * EACH), HALFTONE_OK);
+    assert_int_equal(halftone_pack_ab(h, 'N', 'N', 2, 2, 2, src, 2, src, 1, at, at + EACH), -10);
+    assert_int_equal(halftone_set_scheme(h, "half"), HALFTONE_OK);
+    for (int i = 0; i < OPERANDS; i++) {
+        char *const one = at + (size_t)i * EACH;
+        assert_packed(h, 2, one, one, -7, "A was packed for scheme f16x3, and the product asks for half");
+    }
+    free(at);
+}
+
 /* Correct programs put operands, by copies, graphs and other handles, where a handle knew others. */
 static void test_what_a_handle_cannot_know_is_not_refused(void **state) {
     halftone *h = *state;
@@ -2741,6 +2762,7 @@ int main(void) {
         API_TEST(test_packed_equals_unpacked),
         API_TEST(test_packed_needs_no_workspace_without_split),
         API_TEST(test_packed_operands_know_what_they_are_for),
+        API_TEST(test_no_packed_operand_is_lost),
         API_TEST(test_what_a_handle_cannot_know_is_not_refused),
         API_TEST(test_what_auto_packed_serves_its_first_scheme),
         API_TEST(test_panels_of_auto_lie_where_its_first_scheme_has_them),
