@@ -170,37 +170,6 @@ static int compare_exponents(const ht_crt_pack_args &g, int moduli) {
     return 0;
 }
 
-/* C is ldc x n; with an odd number of rows alpha and beta go by way of the device. */
-ht_crt_combine_args to_combine(const ht_crt_gemm_args &g, const ht_crt_pack_args *both, double *c, long long ldc, int n,
-                               double alpha, double beta) {
-    ht_crt_combine_args last = {};
-    last.planes = g.planes;
-    last.plane_modulus_stride = g.plane_modulus_stride;
-    last.plane_stride = g.plane_stride;
-    last.a_row_exponents = both[0].exponents;
-    last.b_col_exponents = both[1].exponents;
-    last.a_exponent_stride = both[0].exponent_stride;
-    last.b_exponent_stride = both[1].exponent_stride;
-    last.counts = counts_of(both);
-    last.c = c;
-    last.ldc = ldc;
-    last.c_stride = ldc * n;
-    last.m = g.m;
-    last.n = n;
-    last.batch = g.batch;
-    last.alpha = alpha;
-    last.beta = beta;
-    if (g.m % 2 != 0) {
-        double *by = (double *)memory(2 * sizeof(double));
-        by[0] = alpha;
-        by[1] = beta;
-        last.alpha_ptr = by;
-        last.beta_ptr = by + 1;
-        last.alpha = last.beta = 0;
-    }
-    return last;
-}
-
 int main(int argc, char **argv) {
     if (argc < 8)
         return 2;
@@ -243,31 +212,16 @@ int main(int argc, char **argv) {
     if (compare_exponents(both[0], moduli) != 0 || compare_exponents(both[1], moduli) != 0 || compare_counts(both[0]) != 0 ||
         compare_counts(both[1]) != 0)
         return 1;
-    const long long tiles = (long long)((m + crt_part_shape.bm - 1) / crt_part_shape.bm) *
-                            ((n + crt_part_shape.bn - 1) / crt_part_shape.bn);
-    ht_crt_gemm_args g = {};
-    g.a_panels = both[0].panels;
-    g.b_panels = both[1].panels;
-    g.a_modulus_stride = both[0].modulus_stride;
-    g.b_modulus_stride = both[1].modulus_stride;
-    g.a_stride = both[0].panel_stride;
-    g.b_stride = both[1].panel_stride;
-    g.plane_modulus_stride = tiles * crt_part_shape.bm * crt_part_shape.bn;
-    g.plane_stride = g.plane_modulus_stride * moduli;
-    g.planes = (unsigned char *)memory((size_t)(g.plane_stride * batch));
+    ht_crt_gemm_args g = to_multiply(both, moduli);
     g.counts = counts_of(both);
-    g.m = m;
-    g.n = n;
-    g.k_blocks = both[0].k_blocks;
-    g.batch = batch;
 #ifdef DIGITS
-    const ht_digit_args whole = {g, to_combine(g, both, c, ldc, n, alpha, beta), k};
+    const ht_digit_args whole = {g, to_combine(g, both, c, ldc, alpha, beta), k};
     if (crt_part_digits(&whole) != 0)
         return failed("product");
 #else
     if (crt_part_product(&g) != 0)
         return failed("product");
-    const ht_crt_combine_args last = to_combine(g, both, c, ldc, n, alpha, beta);
+    const ht_crt_combine_args last = to_combine(g, both, c, ldc, alpha, beta);
     if (crt_part_combine(&last) != 0)
         return failed("combine");
 #endif

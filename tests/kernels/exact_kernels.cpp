@@ -34,54 +34,10 @@ static matrix operand(const char *family, char side, int rows, int k, int k_cont
     return x;
 }
 
-static ht_crt_gemm_args to_multiply(const ht_crt_pack_args *both, int moduli) {
-    ht_crt_gemm_args g = {};
-    const long long tiles = (long long)((both[0].rows + crt_part_shape.bm - 1) / crt_part_shape.bm) *
-                            ((both[1].rows + crt_part_shape.bn - 1) / crt_part_shape.bn);
-    g.a_panels = both[0].panels;
-    g.b_panels = both[1].panels;
-    g.a_modulus_stride = both[0].modulus_stride;
-    g.b_modulus_stride = both[1].modulus_stride;
-    g.a_stride = both[0].panel_stride;
-    g.b_stride = both[1].panel_stride;
-    g.plane_modulus_stride = tiles * crt_part_shape.bm * crt_part_shape.bn;
-    g.plane_stride = g.plane_modulus_stride * moduli;
-    g.planes = (unsigned char *)memory((size_t)(g.plane_stride * both[0].batch));
-    g.m = both[0].rows;
-    g.n = both[1].rows;
-    g.k_blocks = both[0].k_blocks;
-    g.spans = both[0].spans;
-    g.batch = both[0].batch;
-    return g;
-}
-
-/* With an odd number of rows alpha and beta go by way of the device. */
 static ht_crt_exact_args to_settle(const ht_crt_gemm_args &p, const ht_crt_pack_args *both, const matrix &a, const matrix &b,
                                    double *c, long long ldc, double alpha, double beta) {
     ht_crt_exact_args g = {};
-    g.to.planes = p.planes;
-    g.to.plane_modulus_stride = p.plane_modulus_stride;
-    g.to.plane_stride = p.plane_stride;
-    g.to.a_row_exponents = both[0].exponents;
-    g.to.b_col_exponents = both[1].exponents;
-    g.to.a_exponent_stride = both[0].exponent_stride;
-    g.to.b_exponent_stride = both[1].exponent_stride;
-    g.to.c = c;
-    g.to.ldc = ldc;
-    g.to.c_stride = ldc * p.n;
-    g.to.m = p.m;
-    g.to.n = p.n;
-    g.to.batch = p.batch;
-    g.to.alpha = alpha;
-    g.to.beta = beta;
-    if (p.m % 2 != 0) {
-        double *by = (double *)memory(2 * sizeof(double));
-        by[0] = alpha;
-        by[1] = beta;
-        g.to.alpha_ptr = by;
-        g.to.beta_ptr = by + 1;
-        g.to.alpha = g.to.beta = 0;
-    }
+    g.to = to_combine(p, both, c, ldc, alpha, beta);
     g.a = a.at;
     g.b = b.at;
     g.a_ld = a.ld;
