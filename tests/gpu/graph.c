@@ -14,6 +14,7 @@
 
 #include "../../bench/accuracy/families.h"
 #include "../../runtime/halftone.h"
+#include "../kernels/choose.h"
 
 struct shape {
     int64_t m, n, k;
@@ -28,11 +29,6 @@ static const struct shape shapes[] = {{200, 150, 300, "normal"},
 enum { REPLAYS = 3, REPLAYS_OF_OWN = 1000 };
 static int shape_count = sizeof shapes / sizeof *shapes, repeats = 1000, rounds = 20;
 static const struct shape small_outside = {300, 257, 1000, "phi4"};
-
-static int small_only(void) {
-    const char *wish = getenv("HALFTONE_TEST_SMALL");
-    return wish != NULL && wish[0] != '\0' && strcmp(wish, "0") != 0;
-}
 
 static void cuda(cudaError_t error, const char *what) {
     if (error != cudaSuccess)
@@ -247,7 +243,7 @@ static void replay_after_growth(const char *scheme, struct shape shape) {
 static void replays_outlive_the_workspace_they_used(void **state) {
     (void)state;
     replay_after_growth("f16x3", shapes[0]);
-    if (!small_only())
+    if (!choose_small())
         replay_after_growth("auto", shapes[3]); /* smaller ones may need no workspace */
 }
 
@@ -319,8 +315,8 @@ static void first_calls_may_be_captured(void **state) {
 static void one_handle_on_two_streams(void **state) {
     (void)state;
     struct lane first, second;
-    lane_open(&first, small_only() ? shapes[2] : shapes[3], 11);
-    lane_open(&second, small_only() ? small_outside : shapes[4], 12);
+    lane_open(&first, choose_small() ? shapes[2] : shapes[3], 11);
+    lane_open(&second, choose_small() ? small_outside : shapes[4], 12);
     lane_learn(&first);
     lane_learn(&second);
     halftone *const h = first.handle;
@@ -381,8 +377,8 @@ static void repeats_are_equal(void **state) {
 static void calls_behind_one_another(void **state) {
     (void)state;
     struct lane inside, outside;
-    lane_open(&inside, small_only() ? shapes[2] : shapes[3], 6);
-    lane_open(&outside, small_only() ? small_outside : shapes[4], 7);
+    lane_open(&inside, choose_small() ? shapes[2] : shapes[3], 6);
+    lane_open(&outside, choose_small() ? small_outside : shapes[4], 7);
     const struct lane own = outside;
     outside.handle = inside.handle;
     outside.stream = inside.stream;
@@ -408,7 +404,7 @@ static void calls_behind_one_another(void **state) {
 }
 
 int main(void) {
-    if (small_only()) {
+    if (choose_small()) {
         shape_count = 3;
         repeats = 20;
         rounds = 2;

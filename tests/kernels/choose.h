@@ -1,10 +1,18 @@
-/* choose.h: which tests of a program run. Its argument is a pattern of names, in which * stands for anything, !PATTERN for all
- * others, or --list. A pattern that names no test is an error: cmocka alone would pass. Include it after cmocka.h. */
+/* choose.h: which tests of a program run, and whether with large cases. A program's argument is a pattern of names, in which * stands
+ * for anything, !PATTERN for all others, or --list. A pattern that names no test is an error: cmocka alone would pass. Include it after
+ * cmocka.h. */
 #ifndef TESTS_CHOOSE_H
 #define TESTS_CHOOSE_H
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* HALFTONE_TEST_SMALL=1 leaves large cases out. */
+static inline int choose_small(void) {
+    const char *wish = getenv("HALFTONE_TEST_SMALL");
+    return wish != NULL && wish[0] != '\0' && strcmp(wish, "0") != 0;
+}
 
 enum { CHOOSE_RUN = -1, CHOOSE_NOTHING = 2 };
 

@@ -18,6 +18,7 @@
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_cost.h"
 #include "../../runtime/ht_dev.h"
+#include "choose.h"
 #include "handle.h"
 
 static int small;
@@ -434,8 +435,7 @@ static int open_handle(void **state) {
     (void)state;
     if (create_handle() != 0 || ht_dev_open(ht_sets[0], &info) != HT_DEV_OK)
         return -1;
-    const char *wish = getenv("HALFTONE_TEST_SMALL");
-    small = wish != NULL && wish[0] != '\0' && strcmp(wish, "0") != 0;
+    small = choose_small();
     fprintf(stderr, "exact sums on %s (%s)\n", info.name, halftone_gpu(handle));
     return 0;
 }
