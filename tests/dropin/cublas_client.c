@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../../dropin/cublas_names.h"
+#include "served.h"
 
 /* Of the library that this is linked to, as a program's headers declare them. */
 int cublasCreate_v2(void **handle);
@@ -453,16 +454,6 @@ static int call(const struct form *f, void *handle, const float *alpha, const fl
                                              is[BATCH], compute, algo);
 #endif
     return -1;
-}
-
-static uint64_t served_so_far(void) {
-    int (*counters)(uint64_t *served, uint64_t *original);
-    void *const at = dlsym(RTLD_DEFAULT, "halftone_dropin_counters");
-    uint64_t served = 0;
-    memcpy(&counters, &at, sizeof counters);
-    if (counters != NULL)
-        counters(&served, NULL);
-    return served;
 }
 
 int client_call(const char *words) {

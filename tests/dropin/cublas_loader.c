@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../../dropin/cublas_names.h"
+#include "served.h"
 
 static void *object[16];
 static int objects;
@@ -45,16 +46,6 @@ static void call_client(void *in, const char *words) {
     printf("%d ", major());
     if (call(words) != 0)
         exit(2);
-}
-
-static uint64_t served_so_far(void) {
-    int (*counters)(uint64_t *served, uint64_t *original);
-    void *const at = dlsym(RTLD_DEFAULT, "halftone_dropin_counters");
-    uint64_t served = 0;
-    memcpy(&counters, &at, sizeof counters);
-    if (counters != NULL)
-        counters(&served, NULL);
-    return served;
 }
 
 static void call_by_dlsym(const char *path) {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../../dropin/cublas_names.h"
+#include "served.h"
 
 int cublasLtCreate(void **handle);
 lt_create_desc cublasLtMatmulDescCreate;
@@ -105,16 +106,6 @@ static void write_error(const long long *is, double alpha, double beta, int stat
     for (size_t i = 0; i < ELEMENTS; i++)
         if (!in_d[i] && memcmp((char *)buffer[3] + i * width, (char *)before + i * width, width) != 0)
             snprintf(text, 32, "spoilt");
-}
-
-static uint64_t served_so_far(void) {
-    int (*counters)(uint64_t *served, uint64_t *original);
-    void *const at = dlsym(RTLD_DEFAULT, "halftone_dropin_counters");
-    uint64_t served = 0;
-    memcpy(&counters, &at, sizeof counters);
-    if (counters != NULL)
-        counters(&served, NULL);
-    return served;
 }
 
 static void describe(const long long *is, void **desc, void *layout[4]) {
