@@ -8,7 +8,7 @@
 
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_dev.h"
-#include "../../runtime/sim/sim_api.h"
+#include "again.h"
 #include "fuzz.h"
 #include "hostile.h"
 #include "problem.h"
@@ -156,7 +156,8 @@ struct scalars {
     float host[2], *device;
 };
 
-static int multiply(const struct problem *p, const void *scalars) {
+static int multiply(const void *problem, const void *scalars) {
+    const struct problem *const p = problem;
     const struct scalars *const s = scalars;
     const float *alpha = s->on_device ? s->device : s->host, *beta = alpha + 1;
     float *const c = matrix_data(&p->c);
@@ -173,19 +174,14 @@ static void check_c_is_old(const struct problem *p, const char *after) {
     free(now);
 }
 
-static void check_bits(const struct problem *p, const float *want, const char *what) {
+static void check_bits(const void *problem, const void *wanted, const char *what) {
+    const struct problem *const p = problem;
+    const float *const want = wanted;
     float *now = problem_read_c(p);
     for (int64_t i = 0; i < p->c.elements; i++)
         FUZZ_CHECK(memcmp(&now[i], &want[i], 4) == 0, "%s: element %lld of C is %a, before %a", what, (long long)(i - p->c.lead), (double)now[i],
                    (double)want[i]);
     free(now);
-}
-
-/* The schedule of the simulator's warps: no result may depend on it. */
-static void set_schedule(int64_t seed) {
-    char text[24];
-    snprintf(text, sizeof text, "%lld", (long long)seed);
-    setenv("HALFTONE_SIM_SEED", text, 1);
 }
 
 static const struct ht_scheme_desc *scheme_named(const char *name) {
@@ -295,24 +291,6 @@ static void choose_memory(struct fuzz_rng *r) {
         ok(halftone_trim(h), "trim");
 }
 
-/* The product again, as a graph that is run twice: with whatever the handle keeps for the stream, or has
- * not yet. */
-static void check_captured(const struct problem *p, const struct scalars *s, const float *want) {
-    void *stream = NULL;
-    ok(halftone_get_stream(h, &stream), "get_stream");
-    FUZZ_CHECK(ht_sim_capture_begin(stream) == 0, "capture");
-    const int code = multiply(p, s);
-    void *const graph = ht_sim_capture_end(stream);
-    ok(code, "captured product");
-    for (int replay = 0; replay < 2; replay++) {
-        problem_reset_c(p);
-        FUZZ_CHECK(ht_sim_graph_run(graph, stream) == 0 && ht_sim_error()[0] == '\0', "replay: %s", ht_sim_error());
-        check_bits(p, want, "replay");
-    }
-    ht_sim_graph_free(graph);
-    totals->captured++;
-}
-
 /* In host memory tiles have plans of their own: their schemes are known where the scheme was asked for by name, or where both of auto's have a bound. */
 static void check_host(struct fuzz_rng *r, const struct problem *p, const struct promise *promise, const struct asked *asked) {
     struct halftone_plan plan = *promise->plan, other = HALFTONE_PLAN_INIT;
@@ -345,14 +323,16 @@ static void check_result(struct fuzz_rng *r, const struct problem *p, const stru
         totals->products++;
     }
     if (fuzz_one_in(r, 4)) {
-        set_schedule(fuzz_from(r, 0, 1000000));
+        again_set_schedule(fuzz_from(r, 0, 1000000));
         problem_reset_c(p);
         ok(multiply(p, s), "again");
         check_bits(p, c, "again, by another schedule");
         totals->repeated++;
     }
-    if (fuzz_one_in(r, 6))
-        check_captured(p, s, c);
+    if (fuzz_one_in(r, 6)) {
+        again_captured(h, multiply, check_bits, p, s, &p->c, c);
+        totals->captured++;
+    }
     const int is_one = p->batch == 1 && p->m * p->n * p->k > 0;
     if (is_one && plan->blocks == 1 && fuzz_one_in(r, 3))
         check_packed(r, p, s, c);
@@ -384,7 +364,7 @@ static void run_product(struct fuzz_rng *r, const struct problem *p, const struc
     const int multiplies = p->m > 0 && p->n > 0 && p->k > 0 && p->batch > 0 && (s.on_device || p->alpha != 0.0f);
     const int is_limited = limit_workspace(r, p);
     const int code = halftone_query(h, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan);
-    set_schedule(fuzz_one_in(r, 3) ? fuzz_below(r, 1000000) : 0);
+    again_set_schedule(fuzz_one_in(r, 3) ? fuzz_below(r, 1000000) : 0);
     if (code != HALFTONE_OK) { /* so the product is refused as well, where there is one */
         FUZZ_CHECK(code == HALFTONE_ACCURACY || (code == HALFTONE_WORKSPACE && is_limited), "query: %s: %s", halftone_strerror(code), halftone_last_detail(h));
         const int refused = multiply(p, &s);

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "../../runtime/ht_call.h"
-#include "../../runtime/sim/sim_api.h"
 #include "../unit/fp64_reference.h"
+#include "again.h"
 #include "fuzz.h"
 #include "problem64.h"
 #include "truth64.h"
@@ -103,7 +103,9 @@ static struct scalars scalars_make(struct fuzz_rng *r, const struct problem64 *p
     return s;
 }
 
-static int multiply(const struct problem64 *p, const struct scalars *s) {
+static int multiply(const void *problem, const void *scalars) {
+    const struct problem64 *const p = problem;
+    const struct scalars *const s = scalars;
     const double *alpha = s->on_device ? s->device : s->host, *beta = alpha + 1;
     if (p->batch == 1)
         return halftone_dgemm(h, p->ta, p->tb, p->m, p->n, p->k, alpha, matrix_data(&p->a), p->a.ld, matrix_data(&p->b), p->b.ld, beta,
@@ -113,17 +115,13 @@ static int multiply(const struct problem64 *p, const struct scalars *s) {
 }
 
 /* Of all of C's memory; NaN is NaN. */
-static void check_bits(const struct problem64 *p, const double *want, const char *what) {
+static void check_bits(const void *problem, const void *wanted, const char *what) {
+    const struct problem64 *const p = problem;
+    const double *const want = wanted;
     double *now = problem64_read_c(p);
     for (int64_t i = 0; i < p->c.elements; i++)
         FUZZ_CHECK(truth64_same(now[i], want[i]), "%s: element %lld of C is %a, before %a", what, (long long)(i - p->c.lead), now[i], want[i]);
     free(now);
-}
-
-static void set_schedule(int64_t seed) {
-    char text[24];
-    snprintf(text, sizeof text, "%lld", (long long)seed);
-    setenv("HALFTONE_SIM_SEED", text, 1);
 }
 
 /* In a workspace as large as query says. */
@@ -136,22 +134,6 @@ static void check_workspace(const struct problem64 *p, const struct scalars *s, 
     device_check_guard(memory, need, "the workspace");
     ok(halftone_set_workspace(h, NULL, 0), "own workspace");
     device_free(memory);
-}
-
-static void check_captured(const struct problem64 *p, const struct scalars *s, const double *want) {
-    void *stream = NULL;
-    ok(halftone_get_stream(h, &stream), "get_stream");
-    FUZZ_CHECK(ht_sim_capture_begin(stream) == 0, "capture");
-    const int code = multiply(p, s);
-    void *const graph = ht_sim_capture_end(stream);
-    ok(code, "captured product");
-    for (int replay = 0; replay < 2; replay++) {
-        problem64_reset_c(p);
-        FUZZ_CHECK(ht_sim_graph_run(graph, stream) == 0 && ht_sim_error()[0] == '\0', "replay: %s", ht_sim_error());
-        check_bits(p, want, "replay");
-    }
-    ht_sim_graph_free(graph);
-    totals->captured++;
 }
 
 /* bits=N at this k, or fp64-fast, whose products may be another scheme's, where it is packed for a scheme that the set lacks. */
@@ -270,14 +252,16 @@ static void check_result(struct fuzz_rng *r, const struct problem64 *p, const st
     if (runs && p->k > 0 && (p->a.stride != 0 || p->batch == 1) && (p->b.stride != 0 || p->batch == 1) && fuzz_one_in(r, 3))
         check_workspace(p, s, plan->workspace_bytes, c);
     if (fuzz_one_in(r, 4)) {
-        set_schedule(fuzz_from(r, 1, 1000000));
+        again_set_schedule(fuzz_from(r, 1, 1000000));
         problem64_reset_c(p);
         ok(multiply(p, s), "again");
         check_bits(p, c, "again, by another schedule");
         totals->repeated++;
     }
-    if (fuzz_one_in(r, 6))
-        check_captured(p, s, c);
+    if (fuzz_one_in(r, 6)) {
+        again_captured(h, multiply, check_bits, p, s, &p->c, c);
+        totals->captured++;
+    }
     if (p->batch == 1 && runs && p->k > 0 && fuzz_one_in(r, 3)) {
         ok(halftone_set_workspace_limit(h, 0), "limit");
         check_packed(r, p, s, way, &promise, c, of);
@@ -290,7 +274,7 @@ static void run_product(struct fuzz_rng *r, const struct problem64 *p, const str
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     struct scalars s = scalars_make(r, p);
     const int is_limited = limit_workspace(r, p);
-    set_schedule(fuzz_one_in(r, 3) ? fuzz_below(r, 1000000) : 0);
+    again_set_schedule(fuzz_one_in(r, 3) ? fuzz_below(r, 1000000) : 0);
     const int code = halftone_dquery(h, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan);
     if (code != HALFTONE_OK) { /* so the product is refused as well, where there is one */
         const int multiplies = p->m > 0 && p->n > 0 && p->k > 0 && p->batch > 0 && (s.on_device || p->alpha != 0.0);

@@ -60,7 +60,7 @@ static void check_code(halftone *h, int code, const char *what) {
     FUZZ_CHECK(code == HALFTONE_OK, "%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(h));
 }
 
-static float *product_anew(halftone *h, const struct problem *p, ways_product *product, const void *scalars, const char *what) {
+static float *product_anew(halftone *h, const struct problem *p, again_multiply *product, const void *scalars, const char *what) {
     problem_reset_c(p);
     check_code(h, product(p, scalars), what);
     return problem_read_c(p);
@@ -75,7 +75,7 @@ static int64_t differing(const float *x, const float *y, int64_t count) {
 
 /* ---- how many were computed again */
 
-void ways_check_counted(halftone *h, const struct problem *p, ways_product *product, const void *scalars, const float *want, struct ways_totals *t) {
+void ways_check_counted(halftone *h, const struct problem *p, again_multiply *product, const void *scalars, const float *want, struct ways_totals *t) {
     struct halftone_checked *const counted = device_make(sizeof *counted), none = {-1, -1};
     check_code(h, halftone_last_check(h, NULL), "begin to count");
     float *checked = product_anew(h, p, product, scalars, "counted product");
@@ -116,7 +116,7 @@ static void other_line(struct fuzz_rng *r, const struct problem *p, char *line, 
         snprintf(line, bytes, "%s=-%lld scheme=bf16x6u", ranges[kind], (long long)size - 1);
 }
 
-void ways_check_site(halftone *h, struct fuzz_rng *r, const struct problem *p, const char *asks, ways_product *product, const void *scalars, const float *want,
+void ways_check_site(halftone *h, struct fuzz_rng *r, const struct problem *p, const char *asks, again_multiply *product, const void *scalars, const float *want,
                      struct ways_totals *t) {
     char line[256];
     const char *text = NULL, *kept = NULL;
