@@ -395,6 +395,29 @@ def test_a_part_that_failed_half_computed_is_not_done_again(small_blocks, fakes,
         assert solved[:3] == SPOILT[:3], solved
 
 
+def workspaces(folder, *sizes):
+    """Bytes of products N x T of m, n, k, batch."""
+    (folder / "bytes.c").write_text(f'#include <stdio.h>\n#include "{ROOT}/runtime/halftone.h"\nint main(void) {{ halftone *h; size_t bytes; if (halftone_create(&h) || halftone_set_scheme(h, "f16x3")) return 1;\n'
+                                    + "".join(f"if (halftone_workspace_bytes(h, 'N', '{op}', {m}, {n}, {k}, {batch}, &bytes))\nreturn 1;\nprintf(\"%zu\\n\", bytes);\n" for op, m, n, k, batch in sizes)
+                                    + "return halftone_destroy(h); }\n")
+    cc(folder / "bytes.c", "-o", folder / "bytes", SET / "libhalftone-sim.so", f"-Wl,-rpath,{SET}")
+    return [int(line) for line in run(folder / "bytes").stdout.split()]
+
+
+def test_blocks_ask_for_the_workspace_of_the_largest(small_blocks, face, fakes, tmp_path):
+    """Of SYRK that of the diagonal's blocks, whose panels are as large as those of the whole."""
+    k, sites = 256, tmp_path / "sites"
+    sites.write_text("scheme=f16x3\n")
+    solve = workspaces(tmp_path, ("N", 600, 300, 600, 1), ("N", 280, 300, 320, 1))
+    triangle = workspaces(tmp_path, ("T", 512, 512, k, 1), ("T", 256, 256, k, 2), ("T", 256, 256, k, 1))
+    for words, (whole, *parts) in ((f"{SO} m=600 n=300", solve), (f"{SY} n=512 k={k}", triangle)):
+        needed = max(parts)
+        assert 0 < needed <= whole and (needed < whole or words.startswith(SY))
+        for limit, more, served in ((needed, "", "1"), (needed - 1, "", "0"), (1, f"workspace={needed}", "1"), (1, f"workspace={needed - 1}", "0")):
+            got = lines(fakes.driven, f"{words} {more}", face=face, HALFTONE_WORKSPACE_MAX=str(limit), HALFTONE_SITES=str(sites))[0]
+            assert got[0] == "0" and float(got[1]) < 60 and got[2] == served, (words, limit, more, got)
+
+
 def test_tf32_is_served_where_that_is_asked_for(face, fakes, tmp_path):
     forms = [words for words, why in FORMS if why == TF32 and not words.startswith(EB)]  # arrays of pointers need a driver
     for env in ({"HALFTONE_TF32": "upgrade"}, {"NVIDIA_TF32_OVERRIDE": "0"}):
