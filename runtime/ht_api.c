@@ -1,4 +1,4 @@
-/* ht_api.c: the products of halftone.h, of either type. */
+/* ht_api.c: the products of halftone.h, of either type, and what frees all that they left. */
 #include "ht_call.h"
 
 static int run_gemm(halftone *h, struct gemm_call *x, bool is_packed) {
@@ -89,4 +89,25 @@ int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, con
 int halftone_dgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const double *alpha, const void *packed_a,
                           const void *packed_b, const double *beta, double *c, int64_t ldc) {
     return multiply_packed(handle, true, gemm_call_of('N', 'N', m, n, k, 1), alpha, packed_a, packed_b, beta, c, ldc);
+}
+
+/* ---- memory ---- */
+
+int halftone_trim(halftone *handle) {
+    int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    code = ht_ask_capture(handle);
+    if (code == HALFTONE_OK && handle->capture != CAPTURE_NONE)
+        return ht_fail(handle, HALFTONE_NOT_SUPPORTED,
+                       "the stream is being captured: nothing can be freed now");
+    if (code == HALFTONE_OK)
+        code = ht_free_memory(handle);
+    if (code == HALFTONE_OK && handle->close_host != NULL)
+        handle->close_host(handle);
+    if (code == HALFTONE_OK)
+        ht_forget_packed32(handle);
+    if (code == HALFTONE_OK && handle->pool != NULL)
+        code = ht_fail_device(handle, ht_dev_pool_trim(handle->pool));
+    return code;
 }

@@ -262,22 +262,3 @@ int ht_free_memory(halftone *h) {
     h->contexts = 0;
     return code;
 }
-
-int halftone_trim(halftone *handle) {
-    int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
-    code = ht_ask_capture(handle);
-    if (code == HALFTONE_OK && handle->capture != CAPTURE_NONE)
-        return ht_fail(handle, HALFTONE_NOT_SUPPORTED,
-                       "the stream is being captured: nothing can be freed now");
-    if (code == HALFTONE_OK)
-        code = ht_free_memory(handle);
-    if (code == HALFTONE_OK && handle->close_host != NULL)
-        handle->close_host(handle);
-    if (code == HALFTONE_OK)
-        ht_forget_packed32(handle);
-    if (code == HALFTONE_OK && handle->pool != NULL)
-        code = ht_fail_device(handle, ht_dev_pool_trim(handle->pool));
-    return code;
-}
