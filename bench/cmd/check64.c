@@ -205,7 +205,7 @@ int check64_families(struct session *s, const char *families, int64_t n, int64_t
     struct choice c;
     struct tsv t;
     int count = 0;
-    int status = sample_problem_families(strcmp(families, "all") == 0 ? NULL : families, &names, family, &count, f);
+    int status = sample_problem_families(families, &names, family, &count, f);
     if (status == 0)
         status = choose(s, n, n, k, &c, f);
     tsv_init(&t, columns, (int)(sizeof columns / sizeof *columns));

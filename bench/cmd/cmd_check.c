@@ -249,8 +249,7 @@ static int check_families(struct check *c, struct cli_error *f) {
     struct name_list names = {NULL, NULL, 0};
     const struct family *family[SAMPLE_FAMILIES_MOST];
     int count = 0;
-    int status =
-        sample_problem_families(strcmp(c->families, "all") == 0 ? NULL : c->families, &names, family, &count, f);
+    int status = sample_problem_families(c->families, &names, family, &count, f);
     if (status == 0)
         progress_start(&c->progress, count);
     for (int i = 0; i < count && status == 0; i++)

@@ -349,6 +349,7 @@ const struct command cmd_contract = {
     "--fp64, or a name of FP64's: products of FP64 against the bound that the library gives for each call, on all families; fails\n"
     "where one is broken or NaN or Inf is elsewhere than it must be.\n\n"
     "  --n, --k       default 64,257,1024,4096 and 1,16,1000,65536; in the simulator 64,65 and 1,16,257\n"
+    "  --families LIST default all\n"
     "  --rows N       rows whose errors are measured (default 64, evenly spread; without cuBLAS all)\n"
     "  --cases N      of one pattern, alpha and beta at 3 x 3 x 3, a tenth of it at larger sizes; more than "
     "that: a sample\n"

@@ -45,10 +45,11 @@ int sample_problem_open(struct sample_problem *t, const struct family *family, i
 
 int sample_problem_families(const char *text, struct name_list *names, const struct family *out[SAMPLE_FAMILIES_MOST],
                    int *count, struct cli_error *f) {
+    const int all = text == NULL || strcmp(text, "all") == 0;
     *count = 0;
-    for (int i = 0; text == NULL && i < family_count; i++)
+    for (int i = 0; all && i < family_count; i++)
         out[(*count)++] = &family_table[i];
-    if (text == NULL)
+    if (all)
         return 0;
     if (args_names("--families", text, names, f) != 0)
         return -1;

@@ -22,7 +22,7 @@ int sample_problem_open(struct sample_problem *t, const struct family *family, i
                int64_t rows_most, struct cli_error *f);
 void sample_problem_close(struct sample_problem *t);
 
-/* The families of --families a,b, or all (text NULL); `names` holds what was split and is the caller's to free. */
+/* The families of --families a,b, or all (text "all", or NULL); `names` holds what was split and is the caller's to free. */
 enum { SAMPLE_FAMILIES_MOST = 64 };
 int sample_problem_families(const char *text, struct name_list *names, const struct family *out[SAMPLE_FAMILIES_MOST],
                    int *count, struct cli_error *f);

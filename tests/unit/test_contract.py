@@ -47,6 +47,14 @@ def test_a_refusal_is_told_in_full(tmp_path):
     assert "halftone_" not in run.stderr and len(run.stderr.splitlines()) == 1
 
 
+def test_every_command_of_families_takes_all_of_them(tmp_path):
+    listed = [line.split()[0] for line in halftone("report", "--list").stdout.splitlines()]
+    run = halftone("contract", "--families", "all", "--n", 2, "--k", 1, "--out", tmp_path / "c.tsv")
+    assert "unknown family" not in run.stderr and [r["family"] for r in rows(tmp_path / "c.tsv")] == listed
+    run = halftone("report", "--families", "all", "--sizes", 2, "--schemes", "f16x3", "--out", tmp_path)
+    assert run.returncode == 0 and {r["family"] for r in rows(tmp_path / "report.tsv")} == set(listed), run.stderr
+
+
 def test_parts_of_a_call_are_timed_one_by_one():
     """Checked rows for f16x3 alone, whole calls and their halves for every scheme that packs; nothing is printed of one that there is not."""
     plain = ["packing", "product", "packing, product", "packing, product: 32 and 32", "packing within such calls", "product within such calls"]
