@@ -134,11 +134,18 @@ static int open_product(struct job *j, int64_t n, struct cli_error *f) {
     return session_device_check(ht_dev_memset_async(g->failed_count, 0, sizeof(int), NULL), "count", f);
 }
 
+/* The scheme of that name among those that pack. */
 static int open_scheme(struct job *j, const char *scheme, int plain, struct cli_error *f) {
-    for (int i = 0; i < j->set->schemes; i++)
-        j->scheme = strcmp(j->set->scheme[i].name, scheme) == 0 ? &j->set->scheme[i] : j->scheme;
-    if (j->scheme == NULL || j->scheme->pack == NULL)
-        return cli_error_usage(f, "this set has no scheme '%s' that packs", scheme);
+    char list[400] = "";
+    for (int i = 0; i < j->set->schemes; i++) {
+        const struct ht_scheme_desc *const s = &j->set->scheme[i];
+        if (s->pack == NULL)
+            continue;
+        session_add_name(list, sizeof list, s->name, list[0] != '\0' ? ", " : "");
+        j->scheme = strcmp(s->name, scheme) == 0 ? s : j->scheme;
+    }
+    if (j->scheme == NULL)
+        return cli_error_usage(f, "this set has no scheme '%s' that packs; it has %s", scheme, list[0] != '\0' ? list : "none");
     j->fallback = ht_pick_fallback(j->set, j->set->auto_fallback);
     j->checks = !plain && j->scheme->pack_tiles > 0 && j->fallback >= 0;
     return 0;

@@ -113,8 +113,7 @@ int session_problem_result(const struct session_problem *p, float *c, struct cli
     return bytes == 0 ? 0 : session_device_check(ht_dev_download(c, p->c, bytes), "copy from the device", f);
 }
 
-/* Behind what `list` has, as far as it fits. */
-static void add_name(char *list, size_t bytes, const char *name, const char *before) {
+void session_add_name(char *list, size_t bytes, const char *name, const char *before) {
     const size_t used = strlen(list);
     if (used + strlen(before) + strlen(name) < bytes)
         strcat(strcat(list, before), name);
@@ -130,10 +129,10 @@ int session_scheme_known(const struct session *e, const char **scheme, struct cl
             *scheme = known;
             return 0;
         }
-        add_name(list, sizeof list, known, ", ");
+        session_add_name(list, sizeof list, known, ", ");
     }
     for (int i = 0; (known = halftone_dschemes(e->handle, i)) != NULL; i++)
-        add_name(list, sizeof list, known, i == 0 ? "; for FP64 products: " : ", ");
+        session_add_name(list, sizeof list, known, i == 0 ? "; for FP64 products: " : ", ");
     return cli_error_usage(f, "unknown scheme '%s'; this build has %s", name, list);
 }
 
