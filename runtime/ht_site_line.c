@@ -74,8 +74,29 @@ static bool site_op(char op[3], const char *text) {
     return true;
 }
 
-/* One word; *done: it was what is done. */
-static bool site_word(struct ht_site_line *line, char *word, bool *done) {
+/* Behind enum ht_site_range. */
+enum { SITE_SITE = HT_SITE_RANGES, SITE_API, SITE_OP };
+
+/* -1: none. */
+static int site_condition(const char *word) {
+    return site_name("m\0n\0k\0batch\0ordinal\0site\0api\0op\0", word, false);
+}
+
+static bool site_take(struct ht_site_line *line, int condition, const char *text) {
+    switch (condition) {
+    case SITE_SITE:
+        return site_copy(line->site, sizeof line->site, text);
+    case SITE_API:
+        return site_copy(line->api, sizeof line->api, text);
+    case SITE_OP:
+        return site_op(line->op, text);
+    default:
+        return site_range(text, &line->least[condition], &line->most[condition]);
+    }
+}
+
+/* One word; *seen: bits of the conditions before it; *done: it was what is done. */
+static bool site_word(struct ht_site_line *line, char *word, unsigned *seen, bool *done) {
     char *const value = strchr(word, '=');
     if (value == NULL) {
         line->verb = 'o';
@@ -90,18 +111,16 @@ static bool site_word(struct ht_site_line *line, char *word, bool *done) {
         return site_copy(line->text, sizeof line->text, text) &&
                (word[0] == 's' || ht_site_is_accuracy(text) || ht_site_is_accuracy64(text));
     }
-    if (strcmp(word, "site") == 0)
-        return site_copy(line->site, sizeof line->site, text);
-    if (strcmp(word, "api") == 0)
-        return site_copy(line->api, sizeof line->api, text);
-    if (strcmp(word, "op") == 0)
-        return site_op(line->op, text);
-    const int range = site_name("m\0n\0k\0batch\0ordinal\0", word, false); /* by enum ht_site_range */
-    return range >= 0 && site_range(text, &line->least[range], &line->most[range]);
+    const int condition = site_condition(word);
+    if (condition < 0 || (*seen >> condition & 1) != 0)
+        return false;
+    *seen |= 1u << condition;
+    return site_take(line, condition, text);
 }
 
 int ht_site_line_read(char *text, struct ht_site_line *line, char wrong[HT_SITE_TEXT]) {
     bool done = false, any = false;
+    unsigned seen = 0;
     memset(line, 0, sizeof *line);
     wrong[0] = '\0';
     for (int i = 0; i < HT_SITE_RANGES; i++)
@@ -114,21 +133,27 @@ int ht_site_line_read(char *text, struct ht_site_line *line, char wrong[HT_SITE_
         next += strspn(next, " \t\r");
         any = true;
         snprintf(wrong, HT_SITE_TEXT, "%.*s", HT_SITE_TEXT - 1, at);
-        if (done || !site_word(line, at, &done))
+        if (done || !site_word(line, at, &seen, &done))
             return -1;
     }
     return done ? 1 : any ? -1 : 0;
 }
 
-/* As ht_site_line_read, of a line of a file; one that is longer than HT_SITE_LINE is wrong. */
+/* As ht_site_line_read, of a line of a file; one that is longer than HT_SITE_LINE is wrong, unless only its comment is. */
 static int site_file_line(char *text, struct ht_site_line *line, int number, const char *path, char *fault) {
     char wrong[HT_SITE_TEXT] = "";
-    const bool is_whole = strlen(text) < HT_SITE_LINE - 1;
+    const bool is_whole = strlen(text) < HT_SITE_LINE - 1 || strpbrk(text, "#\n") != NULL;
     const int found = is_whole ? ht_site_line_read(text, line, wrong) : -1;
     if (found < 0)
         snprintf(fault, HT_SITE_LINE, "%.200s:%d: '%s' " HT_SITE_LINE_CURE, path, number, is_whole ? wrong : "a line of this length");
     line->number = number;
     return found;
+}
+
+/* Reads past the end of the line that `text` begins. */
+static void site_skip_line(const char *text, FILE *file) {
+    for (int c = strchr(text, '\n') != NULL ? '\n' : 0; c != '\n' && c != EOF;)
+        c = getc(file);
 }
 
 int ht_site_file_read(const char *path, ht_site_taker *take, void *context, char *fault) {
@@ -143,6 +168,7 @@ int ht_site_file_read(const char *path, ht_site_taker *take, void *context, char
     for (int number = 1; status == 0 && fgets(text, sizeof text, file) != NULL; number++) {
         const int found = site_file_line(strcpy(cut, text), &line, number, path, fault);
         status = found > 0 ? take(context, &line, text) : found;
+        site_skip_line(text, file);
     }
     if (status == 0 && ferror(file)) {
         snprintf(fault, HT_SITE_LINE, "%.200s: cannot be read: %s", path, strerror(errno));

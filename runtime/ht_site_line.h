@@ -6,7 +6,8 @@
  *     api=cublasSgemm_v2* op=NT k=65536- original
  *     ordinal=3 scheme=i8x6
  *
- * site and api are patterns of the shell; m, n, k, batch and ordinal are N, N-M, N- or -M; '#' begins a comment. */
+ * site and api are patterns of the shell; m, n, k, batch and ordinal are N, N-M, N- or -M, each condition at most once; '#' begins a
+ * comment. */
 #ifndef HT_SITE_LINE_H
 #define HT_SITE_LINE_H
 
@@ -37,7 +38,7 @@ struct ht_site_call {
 
 /* What is said of a line that is wrong, after its place and the word in quotes. */
 #define HT_SITE_LINE_CURE                                                                                    \
-    "is wrong or out of place: conditions site= api= op= m= n= k= batch= ordinal=, then one of "             \
+    "is wrong, given twice or out of place: conditions site= api= op= m= n= k= batch= ordinal=, then one of "             \
     "original, accuracy=, scheme="
 
 /* 1: a line, 0: nothing on it, -1: wrong, `wrong` is the word. Writes into `text`. */

@@ -96,7 +96,7 @@ def test_it_says_what_each_line_of_the_site_table_decided(fakes, tmp_path):
     wrong = halftone_run("--sites", table, "--", "echo", "ran")
     assert wrong.returncode == 1 and wrong.stdout == "" and wrong.stderr.count("\n") == 1 and f"{table}:2: 'm=x' is wrong" in wrong.stderr
     by_variable = halftone_run("--", fakes.main, S, HALFTONE_SITES=str(table)) # the command runs, and says it once
-    assert by_variable.returncode == 0 and by_variable.stderr.count("is wrong or out of place") == 1
+    assert by_variable.returncode == 0 and by_variable.stderr.count("is wrong, given twice or out of place") == 1
 
 
 def test_fp64_is_an_option_of_its_own(fakes):

@@ -2314,10 +2314,17 @@ static void test_wrong_lines_change_nothing(void **state) {
     memset(text, 'x', sizeof text);
     text[sizeof text - 1] = '\0';
     assert_int_equal(halftone_set_site(h, "m=4 scheme=half"), HALFTONE_OK);
-    refused_line(h, "m=4", HALFTONE_SITE, "'m=4' is wrong or out of place: conditions site=");
+    refused_line(h, "m=4", HALFTONE_SITE, "'m=4' is wrong, given twice or out of place: conditions site=");
     refused_line(h, "m=9-2 scheme=half", HALFTONE_SITE, "'m=9-2' is wrong");
     refused_line(h, "scheme=half m=4", HALFTONE_SITE, "'m=4' is wrong");
     refused_line(h, "op=NC scheme=half", HALFTONE_SITE, "'op=NC' is wrong");
+    static const char *const twice[] = {"site=a site=b", "op=NN op=NN", "m=0- m=5", "batch=2 k=4 batch=2"};
+    for (size_t i = 0; i < sizeof twice / sizeof *twice; i++) {
+        char line[64], says[64];
+        snprintf(line, sizeof line, "%s scheme=half", twice[i]);
+        snprintf(says, sizeof says, "'%s' is wrong, given twice", strrchr(twice[i], ' ') + 1);
+        refused_line(h, line, HALFTONE_SITE, says);
+    }
     refused_line(h, "accuracy=best", HALFTONE_SITE, "'accuracy=best' is wrong");
     refused_line(h, "m=4 original", HALFTONE_SITE, "no original");
     refused_line(h, "api=cublas* scheme=half", HALFTONE_SITE, "api= and ordinal= are a drop-in's");
@@ -2343,6 +2350,16 @@ static void test_wrong_lines_change_nothing(void **state) {
     }
 }
 
+/* Lines far longer than any that says something, by what is behind `mark`, and lines around them. */
+static void write_long_lines(int file, const char *mark) {
+    char text[5000];
+    memset(text, 'w', sizeof text);
+    memcpy(text, mark, strlen(mark));
+    memcpy(text + 3000, "x\nm=5 scheme=half #", 19);
+    memcpy(text + 4800, "y\n# m=6 original\nm=7 scheme=wide\n", 33);
+    assert_true(ftruncate(file, 0) == 0 && pwrite(file, text, 4833, 0) == 4833);
+}
+
 static void test_a_file_of_sites_is_taken_whole_or_not_at_all(void **state) {
     halftone *h = *state;
     const char *text = "";
@@ -2359,10 +2376,18 @@ static void test_a_file_of_sites_is_taken_whole_or_not_at_all(void **state) {
     assert_true(strncmp(halftone_last_detail(h), path, strlen(path)) == 0 && strstr(halftone_last_detail(h), ":3: a library has no original"));
     assert_true(ftruncate(file, 17) == 0 && pwrite(file, "m=x scheme=half\n", 16, 16) == 16);
     assert_int_equal(halftone_read_sites(h, path), HALFTONE_SITE);
-    assert_non_null(strstr(halftone_last_detail(h), ":2: 'm=x' is wrong or out of place"));
+    assert_non_null(strstr(halftone_last_detail(h), ":2: 'm=x' is wrong, given twice or out of place"));
     assert_int_equal(halftone_get_site(h, 2, &text, &products), HALFTONE_OK);
     assert_null(text);
     assert_site(h, 'N', 'N', 4, 30, 30, "wide", 2);
+    assert_int_equal(halftone_set_site(h, NULL), HALFTONE_OK);
+    write_long_lines(file, "#");
+    assert_int_equal(halftone_read_sites(h, path), HALFTONE_OK);
+    assert_site(h, 'N', 'N', 5, 30, 30, "half", 1);
+    assert_site(h, 'N', 'N', 7, 30, 30, "wide", 2);
+    write_long_lines(file, "");
+    assert_int_equal(halftone_read_sites(h, path), HALFTONE_SITE);
+    assert_non_null(strstr(halftone_last_detail(h), ":1: 'a line of this length' is wrong"));
     close(file);
     unlink(path);
     assert_int_equal(halftone_read_sites(h, path), HALFTONE_SITE);

@@ -332,7 +332,7 @@ def test_a_command_without_an_error_or_sites_or_with_another_each_time(tmp_path,
     ("# a\nsite=solve original\n", "t:2: this program has no original"),
     ("site=solve m=4 accuracy=fp32\n", "t:1: this program tells its products apart by site= alone"),
     ("accuracy=fp32\n", "t:1: this program tells its products apart by site= alone"),
-    ("site=solve accuracy=best\n", "t:1: 'accuracy=best' is wrong or out of place"),
+    ("site=solve accuracy=best\n", "t:1: 'accuracy=best' is wrong, given twice or out of place"),
     ("site=solve scheme=best\n", "solve: this library has neither an accuracy nor a scheme 'best'"),
 ])
 def test_a_table_that_does_not_fit(text, says, tmp_path):
