@@ -447,7 +447,8 @@ int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, con
  * pass; no prediction is asked. Packed besides: measures of rows, for fp64 and bits=N their counts, and for
  * these and fp64-exact the matrix itself (8 bytes an element), from which results are computed that residues do not give.
  * Results are bit for bit those of halftone_dgemm by the same scheme. HALFTONE_NOT_SUPPORTED: native64 and ozaki have no packed
- * operands, and for fp64 or bits=N no moduli of the library are certified at this k (k = 1).
+ * operands, and for fp64 or bits=N no moduli of the library are certified at this k (k = 1, and
+ * k = 0, where halftone_dgemm_packed reads no operand and takes NULL).
  *
  * Memory is plain device memory of the caller's; what was packed there the handle knows by its address, for products of its own
  * alone, until something is packed over it. Errors -7 and -9 of a product, before anything is launched, halftone_last_detail

@@ -630,6 +630,7 @@ static void packed_operands_of_other_products_are_refused(void **s) {
     check_refused(halftone_dpacked_bytes(handle, 'A', M, K, 1, &bytes), HALFTONE_NOT_SUPPORTED, "scheme 'native64' has no packed operands");
     check_code(halftone_dset_scheme(handle, "auto"), "auto");
     check_refused(halftone_dpacked_bytes(handle, 'A', M, 1, 1, &bytes), HALFTONE_NOT_SUPPORTED, "at k = 1");
+    check_refused(halftone_dpacked_bytes(handle, 'A', M, 0, 1, &bytes), HALFTONE_NOT_SUPPORTED, "at k = 0");
     check_refused(halftone_dpacked_bytes(handle, 'C', M, K, 1, &bytes), -18, "which");
     check_refused(halftone_dpacked_bytes(handle, 'B', M, K, 1, NULL), -18, "NULL");
     void *const packed_a = packed_memory(M, K), *const packed_b = packed_memory(N, K);
@@ -651,6 +652,7 @@ static void packed_operands_of_other_products_are_refused(void **s) {
     check_code(halftone_set_workspace_limit(handle, 0), "limit");
     check_code(halftone_dgemm_packed(handle, M, N, K, &one, packed_a, packed_b, &zero, c, M), "product");
     check_code(halftone_dgemm_packed(handle, M, N, K, &zero, NULL, NULL, &zero, c, M), "alpha 0 reads no operand");
+    check_code(halftone_dgemm_packed(handle, M, N, 0, &one, NULL, NULL, &zero, c, M), "k = 0 reads no operand");
     check_code(halftone_dpack_b(handle, 'N', K, N, b.device, b.ld, packed_a), "pack over A");
     check_refused(halftone_dgemm_packed(handle, M, N, K, &one, packed_a, packed_b, &zero, c, M), -7, "A was packed as 40 rows");
     check_code(halftone_dgemm_packed(handle, N, N, K, &one, packed_a, packed_b, &zero, c, M), "either side");
