@@ -68,8 +68,7 @@ static double read_decimal(const char *at) {
     return scale < 0 ? value / power : value * power;
 }
 
-/* N of "bits=N"; 0: not a whole number from 1 to 999. */
-static int read_bits(const char *at) {
+int ht_read_count(const char *at) {
     int value = 0, digits = 0;
     for (; is_digit(*at) && digits < 4; at++, digits++)
         value = value * 10 + (*at - '0');
@@ -99,7 +98,7 @@ static double read_bound(const char *text) {
     } else if (strncmp(text, "relative=", 9) == 0) {
         bound = read_relative(text + 9);
     } else if (strncmp(text, "bits=", 5) == 0) {
-        const int bits = read_bits(text + 5);
+        const int bits = ht_read_count(text + 5);
         bound = bits > 0;
         for (int i = 0; i < bits; i++)
             bound /= 2;

@@ -24,6 +24,9 @@ struct ht_accuracy {
 /* 0, or -1: the text means nothing, `accuracy` is as it was. */
 HT_LOCAL int ht_accuracy_parse(const char *text, struct ht_accuracy *accuracy);
 
+/* A whole number from 1 to 999, digits and nothing else; 0: the text is none. */
+HT_LOCAL int ht_read_count(const char *text);
+
 /* The forms a text may have, one after the other, NULL past the end; what is in [] may be left out. */
 HT_LOCAL const char *ht_accuracy_form(int index);
 

@@ -256,13 +256,11 @@ int halftone_dset_scheme(halftone *handle, const char *name) {
 int ht_ask_accuracy64(halftone *h, const char *text, struct ht_setting *s) {
     static const char *const names[] = {HT_FP64, fp64_fast, fp64_exact, reproducible};
     struct ht_accuracy64 wanted;
-    int bits = 0, used = 0;
     memset(&wanted, 0, sizeof wanted);
     for (size_t i = 0; text != NULL && i < sizeof names / sizeof *names; i++)
         wanted.text = strcmp(text, names[i]) == 0 ? names[i] : wanted.text;
-    if (wanted.text == NULL && text != NULL && sscanf(text, "bits=%3d%n", &bits, &used) == 1 &&
-        text[used] == '\0' && bits > 0)
-        wanted.bits = bits;
+    if (wanted.text == NULL && text != NULL && strncmp(text, "bits=", 5) == 0)
+        wanted.bits = ht_read_count(text + 5);
     if (wanted.text == NULL && wanted.bits == 0)
         return ht_fail(h, HALFTONE_UNKNOWN_ACCURACY,
                        "'%.40s' is none of fp64, fp64-fast, fp64-exact, reproducible, bits=N",

@@ -16,7 +16,6 @@ enum {
 
 bool ht_read_ozaki(const char *name, struct ht_ozaki_mode_name *mode) {
     static const char dp[] = "ozaki", cr[] = "ozaki-cr";
-    int used = 0;
     if (strncmp(name, dp, sizeof dp - 1) != 0 || strlen(name) >= sizeof mode->text)
         return false;
     const bool is_cr = strncmp(name, cr, sizeof cr - 1) == 0;
@@ -27,8 +26,8 @@ bool ht_read_ozaki(const char *name, struct ht_ozaki_mode_name *mode) {
     if (behind[0] == '\0')
         return true;
     mode->mode = is_cr ? HT_OZAKI_CR : HT_OZAKI_FIXED;
-    return sscanf(behind, ":d=%3d%n", &mode->most, &used) == 1 && behind[used] == '\0' && mode->most > 0 &&
-           mode->most <= OZAKI_SLICES_MOST;
+    mode->most = strncmp(behind, ":d=", 3) == 0 ? ht_read_count(behind + 3) : 0;
+    return mode->most > 0 && mode->most <= OZAKI_SLICES_MOST;
 }
 
 /* Bits of a slice, 53 - rho: the most with k 2^2bits <= 2^24, so that no sum of k products has more bits than

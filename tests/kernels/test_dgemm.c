@@ -331,7 +331,7 @@ static void by_slices(void **s) {
         {"integers", 'N', 'T', 5, 67, 130, 3, -0.5, 1, true}, {"integers", 'T', 'T', 65, 129, 40, 2, 1, 0, false},
         {"uniform", 'N', 'N', 33, 40, 300, 1, 0.3, -1.7, false}};
     static const char *const names[] = {"ozaki", "ozaki-cr", "ozaki:d=9", "ozaki-cr:d=30"}, *const bad[] = {"ozaki:", "ozaki:d=0",
-        "ozaki:d=129", "ozaki:d=7x", "ozaki-dp", "ozaki-cr:7", "ozakis"};
+        "ozaki:d=129", "ozaki:d=7x", "ozaki-dp", "ozaki-cr:7", "ozakis", "ozaki:d= 9", "ozaki-cr:d=+9"};
     const char *name;
     (void)s;
     if (halftone_dset_scheme(handle, "ozaki") != HALFTONE_OK)
@@ -411,6 +411,8 @@ static void accuracies_choose_schemes(void **s) {
     assert_int_equal(halftone_dset_accuracy(handle, "bits=51"), HALFTONE_ACCURACY); /* (1 + 4) 2^-53 is above 2^-51 */
     assert_int_equal(halftone_dset_accuracy(handle, "fp32"), HALFTONE_UNKNOWN_ACCURACY);
     assert_int_equal(halftone_dset_accuracy(handle, "bits=4x"), HALFTONE_UNKNOWN_ACCURACY);
+    assert_int_equal(halftone_dset_accuracy(handle, "bits= 4"), HALFTONE_UNKNOWN_ACCURACY);
+    assert_int_equal(halftone_dset_accuracy(handle, "bits=+4"), HALFTONE_UNKNOWN_ACCURACY);
     assert_int_equal(halftone_dset_accuracy(handle, NULL), HALFTONE_UNKNOWN_ACCURACY);
     check_code(halftone_dget_accuracy(handle, &text), "get");
     assert_string_equal(text, "bits=40"); /* a failure changes nothing */
