@@ -133,24 +133,26 @@ static struct gemm_call block_at(const struct gemm_call *x, const struct plan *p
     return y;
 }
 
-/* The kernels of blocks of all sizes, those at the ends too. */
-static int ready_blocks(halftone *h, const struct gemm_call *x, const struct plan *p) {
-    const int64_t row[] = {0, (x->m - 1) / p->block_m * p->block_m}, col[] = {0, (x->n - 1) / p->block_n * p->block_n},
-                  entry[] = {0, (x->batch - 1) / p->block_batch * p->block_batch};
+/* The kernels of blocks of all sizes, those at the ends too, which may be cut again. */
+static int ready_blocks(halftone *h, const struct gemm_call *x, const struct plan *of) {
+    const struct plan p = *of; /* blocks have plans of their own, for which the handle may forget this one */
+    const int64_t row[] = {0, (x->m - 1) / p.block_m * p.block_m}, col[] = {0, (x->n - 1) / p.block_n * p.block_n},
+                  entry[] = {0, (x->batch - 1) / p.block_batch * p.block_batch};
     int code = HALFTONE_OK;
     for (int i = 0; i < 8 && code == HALFTONE_OK; i++) {
-        const struct gemm_call y = block_at(x, p, row[i & 1], col[i >> 1 & 1], entry[i >> 2]);
+        const struct gemm_call y = block_at(x, &p, row[i & 1], col[i >> 1 & 1], entry[i >> 2]);
         const struct plan *own = NULL;
         code = ht_plan_call(h, &y, entries_of(&y, y.stride_a), entries_of(&y, y.stride_b), &own);
         if (code == HALFTONE_OK)
-            code = ht_ready_plan(h, own);
+            code = own->blocks > 1 ? ready_blocks(h, &y, own) : ht_ready_plan(h, own);
     }
     return code;
 }
 
 int ht_run_blocks(halftone *h, const struct gemm_call *x, const struct plan *plan,
                   int (*run)(halftone *h, const struct gemm_call *x)) {
-    const struct plan p = *plan; /* blocks have plans of their own, for which the handle may forget this one */
+    const struct plan p = *plan; /* as in ready_blocks */
+    const struct workspace outer = h->of_blocks; /* of the call of which x is a block that is cut again */
     struct workspace w;
     int code = ready_blocks(h, x, &p);
     if (code == HALFTONE_OK)
@@ -166,7 +168,7 @@ int ht_run_blocks(halftone *h, const struct gemm_call *x, const struct plan *pla
             }
         }
     }
-    memset(&h->of_blocks, 0, sizeof h->of_blocks);
+    h->of_blocks = outer;
     return ht_close_workspace(h, &w, code);
 }
 

@@ -1539,6 +1539,26 @@ static int run_square(halftone *h, int n) {
     return halftone_sgemm(h, 'N', 'N', n, n, 70, &one, &x, n, &x, 70, &one, &x, n);
 }
 
+/* What is left at the ends may be cut again, before other blocks of the call: none of them asks for memory once more. */
+static void test_blocks_within_blocks_have_one_workspace(void **state) {
+    halftone *h = NULL;
+    float x = 0, one = 1;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    (void)state;
+    dev.dry = dev.has_pool = true;
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    assert_int_equal(halftone_set_workspace_source(h, HALFTONE_POOL), HALFTONE_OK);
+    assert_int_equal(halftone_set_workspace_limit(h, 4064841), HALFTONE_OK);
+    assert_int_equal(halftone_query(h, 'N', 'N', 3417, 444, 853, 2, &plan), HALFTONE_OK);
+    dev.fail_after = 2;
+    assert_int_equal(halftone_sgemm_strided_batched(h, 'N', 'N', 3417, 444, 853, &one, &x, 3417, 0, &x, 853, 0, &one, &x, 3417, 3417 * 444, 2),
+                     HALFTONE_OK);
+    assert_true(dev.gemms > plan.blocks); /* some were cut again */
+    assert_true(dev.pool_allocs == 1 && dev.fail_after == 1);
+    dev.fail_after = 0;
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+}
+
 /* Where what is left at the ends runs another kernel than the first block. */
 static void test_kernels_of_all_blocks_are_ready_before_the_first(void **state) {
     halftone *h = *state;
@@ -2778,6 +2798,7 @@ int main(void) {
         API_TEST(test_out_of_memory_leaves_the_handle_usable),
         API_TEST(test_device_errors_become_codes),
         API_TEST(test_blocks_have_all_they_need_before_the_first),
+        API_TEST(test_blocks_within_blocks_have_one_workspace),
         API_TEST(test_kernels_of_all_blocks_are_ready_before_the_first),
         API_TEST(test_a_failure_says_whether_c_was_changed),
         API_TEST(test_create_says_what_is_wrong),
