@@ -30,7 +30,7 @@ CASES = ("70 66 130 NN phi0.1 dp 12 1 0", "66 3 300 TN phi1 dp 12 1 0", "5 67 70
          "12 10 33 TN inner cr 24 1 0", "20 20 30 NN top cr 12 1 0", "20 20 30 NN subnormal cr 12 1 0", "20 20 30 NN tiny cr 12 1 0", "20 20 30 TN huge cr 12 4 0",
          "30 30 40 NN sparse cr 14 1 0", "30 30 40 NN cancel cr 16 1 0", "40 40 2 NN ties cr 14 1 0", "20 20 30 NN extremes cr 16 1 0", "33 20 30 NN phi1 cr 16 0.3 -1.7",
          "12 10 600 NN phi0.1 cr 20 1 0", "8 8 4 NN ones cr 4 1 0", "12 10 70 TN inner dp 30 1 0", "9 40 64 NT integers dp 8 1 0", "20 20 40 NN uneven cr 9 1 0", "40 40 3 NN beside cr 30 1 0",
-         "66 66 70 TT uneven cr 16 1 0", "9 9 20 NN rightwide dp 8 1 0")
+         "66 66 70 TT uneven cr 16 1 0", "9 9 20 NN rightwide dp 8 1 0", "20 20 40 NN nonfinite dp 10 0 1.5")
 POISONED = 1 << 20
 
 
@@ -299,7 +299,9 @@ def check(run):
     for j in range(run.n):
         for i in range(run.m):
             found, old = run.after[j][i], run.before[j][i]
-            if bad[0][i] or bad[1][j]:
+            if run.alpha == 0:
+                expected = run.beta * old if run.beta != 0 else 0.0
+            elif bad[0][i] or bad[1][j]:
                 expected = math.nan
             elif run.mode == "cr" and run.beta == 0:
                 n, d = run.alpha.as_integer_ratio()
@@ -373,7 +375,9 @@ BREAKS = {
     "levels of the sum": ("ozaki_combine", "skeletons/ozaki_combine.cu", r"left = x\.levels - q", "left = x.levels - q - 1", 0),
     "p by p": ("ozaki_combine", "skeletons/ozaki_combine.cu", r"sum = ht_oz_add\(sum, sum_of\(g, x, p, q\)", "sum = ht_oz_add(sum, sum_of(g, x, end - 1 - p, q)", 0),
     "poison ignored": ("ozaki_combine", "skeletons/ozaki_combine.cu", r"ht_ldg_i32\(x\.row\) == HT_OZAKI_POISONED \|\| ", "", 7),
-    "beta forgotten": ("ozaki_combine", "skeletons/ozaki_combine.cu", r"beta \* ht_oz_load\(c\)", "0.0", 4),
+    "beta forgotten": ("ozaki_combine", "skeletons/ozaki_combine.cu", r"sum, beta \* ht_oz_load\(c\)", "sum, 0.0", 4),
+    "beta forgotten beside an alpha of 0": ("ozaki_combine", "skeletons/ozaki_combine.cu", r"0\.0 : beta \* ht_oz_load\(c\)", "0.0 : 0.0", 33),
+    "an alpha of 0 reads A and B": ("ozaki_combine", "skeletons/ozaki_combine.cu", r"if \(alpha == 0\.0\)", "if (false)", 33),
     "alpha's exponent": ("ozaki_combine", "skeletons/ozaki_combine.cu", r"0x7ff\) - 1023, ht_oz_bits\(alpha\) >> 63", "0x7ff) - 1022, ht_oz_bits(alpha) >> 63", 12),
     "alpha's sign": ("ozaki_combine", "skeletons/ozaki_combine.cu", r"- 1023, ht_oz_bits\(alpha\) >> 63", "- 1023, 0", 13),
     "carries of negative limbs": ("ozaki_combine", "hooks/epilogue/ozaki_sum.cuh", r"carry = 1;", "carry = 0;", 26),
