@@ -515,6 +515,8 @@ HT_LOCAL int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht
 HT_LOCAL int ht_check_packed(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme);
 /* Where those of an FP64 product that were checked lie, and the call of the matrices that they hold, if they do. */
 HT_LOCAL struct gemm_call ht_place_packed64(const halftone *h, struct gemm_run *r);
+/* Forgets what was packed where something else will lie. */
+HT_LOCAL void ht_forget_packed(halftone *h, const char *at, int64_t bytes);
 /* Forgets the operands of FP32, which products may use unknown. */
 HT_LOCAL void ht_forget_packed32(halftone *h);
 

@@ -319,6 +319,7 @@ static int host_try(halftone *h, struct host_job *j, int64_t limit) {
         code = host_run(h, j);
     if (code != HALFTONE_OK)
         ht_host_wait_all(h);
+    ht_forget_packed(h, h->host->device, (int64_t)h->host->device_bytes); /* tiles, which no caller names */
     return code;
 }
 

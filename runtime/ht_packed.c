@@ -33,11 +33,10 @@ static void shift(halftone *h, int from, int to) {
     h->packed_count += to - from;
 }
 
-/* Forgets what was packed where something else will lie. */
-static void forget(halftone *h, const struct packed_operand *p) {
-    const int first = first_behind(h, p->at);
+void ht_forget_packed(halftone *h, const char *at, int64_t bytes) {
+    const int first = first_behind(h, at);
     int end = first;
-    while (end < h->packed_count && (uintptr_t)h->packed[end].at < (uintptr_t)p->at + (uintptr_t)p->bytes)
+    while (end < h->packed_count && (uintptr_t)h->packed[end].at < (uintptr_t)at + (uintptr_t)bytes)
         end++;
     shift(h, end, first);
 }
@@ -67,7 +66,7 @@ static bool ensure_capacity(halftone *h) {
 static void remember(halftone *h, const struct packed_operand *p) {
     if (!p->is_fp64 && (!ensure_capacity(h) || ht_ask_capture(h) != HALFTONE_OK || h->capture != CAPTURE_NONE))
         return;
-    forget(h, p); /* the other side's, if both were given one place */
+    ht_forget_packed(h, p->at, p->bytes); /* the other side's, if both were given one place */
     const int i = first_behind(h, p->at);
     shift(h, i, i + 1);
     h->packed[i] = *p;
@@ -215,7 +214,7 @@ static int pack_at_site(halftone *h, const struct gemm_call *x, int which) {
         return ht_fail(h, HALFTONE_OUT_OF_HOST_MEMORY, "no memory for what is known of %d packed operands", h->packed_count + 2);
     for (int i = 0; i < 2; i++)
         if (sides[i].rows > 0)
-            forget(h, &sides[i]);
+            ht_forget_packed(h, sides[i].at, sides[i].bytes);
     code = x->is_fp64 ? pack64(h, x, sides) : pack32(h, x, sides);
     for (int i = 0; i < 2 && code == HALFTONE_OK; i++)
         if (sides[i].rows > 0)

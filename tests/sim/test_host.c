@@ -14,9 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../runtime/halftone.h"
-#include "../../runtime/ht_abi.h"
-#include "../../runtime/ht_dev.h"
+#include "../../runtime/ht_call.h"
 #include "../../runtime/sim/sim_api.h"
 #include "../kernels/handle.h"
 
@@ -520,6 +518,34 @@ static void test_a_site_has_its_tiles(void **state) {
     assert_true(memcmp(c[2], c[0], sizeof c[0]) != 0);
 }
 
+/* Tiles lie in memory that comes and goes: a handle that knew them would refuse what a program puts there later. */
+static void test_what_tiles_packed_is_forgotten(void **state) {
+    (void)state;
+    enum { M = 130, N = 70, K = 40 };
+    static float a[M * K], b[K * N], c[M * N];
+    const float one = 1, zero = 0;
+    size_t bytes = 0;
+    void *packed = NULL, *x = NULL;
+    device_as(AT_ONCE);
+    halftone *const h = handle_of("half", 64, 0);
+    assert_int_equal(ht_dev_alloc(&x, sizeof a), HT_DEV_OK);
+    memset(x, 0, sizeof a);
+    check_code(halftone_packed_bytes(h, 'A', 64, K, 1, &bytes), "packed bytes");
+    assert_int_equal(ht_dev_alloc(&packed, bytes), HT_DEV_OK);
+    check_code(halftone_pack_a(h, 'N', 64, K, (float *)x, 64, packed), "packing");
+    for (int i = 0; i < 2; i++) {
+        dev.fail_copy_out = i == 1 ? 2 : 0;
+        const int code = halftone_sgemm_host(h, 'N', 'N', M, N, K, &one, a, M, b, K, &zero, c, M);
+        assert_int_equal(code, i == 1 ? HALFTONE_DEVICE_ERROR : HALFTONE_OK);
+        assert_true(h->packed_count == 1 && h->packed[0].at == packed);
+        dev.copies_out = 0;
+    }
+    dev.fail_copy_out = 0;
+    ht_dev_free(packed);
+    ht_dev_free(x);
+    drop_handle(h);
+}
+
 /* What one thread copies several do: whole columns, parts of them, triangles, fewer elements than threads. */
 static void test_threads(void **state) {
     for (threads_of_all = 2; threads_of_all <= 64; threads_of_all += 31) {
@@ -539,6 +565,7 @@ int main(void) {
         cmocka_unit_test(test_a_refused_call_leaves_nothing),
         cmocka_unit_test(test_arguments),    cmocka_unit_test(test_one_tile),     cmocka_unit_test(test_threads),
         cmocka_unit_test(test_a_site_has_its_tiles),
+        cmocka_unit_test(test_what_tiles_packed_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
