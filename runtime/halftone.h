@@ -250,7 +250,7 @@ extern "C" {
     X(15, "stride B", "is negative")                                                       \
     X(16, "stride C", "is smaller than the rows of C, so that entries of the batch overlap") \
     X(17, "batch", "is negative")                                                          \
-    X(18, "result", "is a NULL pointer, not aligned to 256 bytes, not a listed choice, or a struct whose size is not set") \
+    X(18, "result", "is a NULL pointer, not aligned to 256 bytes, overlaps another, not a listed choice, or a struct whose size is not set") \
     X(19, "uplo", "is none of U, L")
 
 #define HALFTONE_CODES(X)                                                                  \
@@ -433,7 +433,7 @@ int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const f
                     void *packed);
 int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const float *b, int64_t ldb,
                     void *packed);
-/* Both in one launch: faster than one after the other. */
+/* Both in one launch: faster than one after the other. Packed operands that overlap are an argument error (-18). */
 int halftone_pack_ab(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                      const float *a, int64_t lda, const float *b, int64_t ldb, void *packed_a,
                      void *packed_b);

@@ -66,7 +66,6 @@ static bool ensure_capacity(halftone *h) {
 static void remember(halftone *h, const struct packed_operand *p) {
     if (!p->is_fp64 && (!ensure_capacity(h) || ht_ask_capture(h) != HALFTONE_OK || h->capture != CAPTURE_NONE))
         return;
-    ht_forget_packed(h, p->at, p->bytes); /* the other side's, if both were given one place */
     const int i = first_behind(h, p->at);
     shift(h, i, i + 1);
     h->packed[i] = *p;
@@ -200,6 +199,12 @@ static int pack64(halftone *h, const struct gemm_call *x, const struct packed_op
     return ht_pack_residues(h, &p, &packed);
 }
 
+/* Whether both sides are packed, and one where the other is. */
+static bool sides_overlap(const struct packed_operand *sides) {
+    const uintptr_t a = (uintptr_t)sides[0].at, b = (uintptr_t)sides[1].at;
+    return sides[0].rows > 0 && sides[1].rows > 0 && a < b + (uintptr_t)sides[1].bytes && b < a + (uintptr_t)sides[0].bytes;
+}
+
 static int pack_at_site(halftone *h, const struct gemm_call *x, int which) {
     struct packed_operand sides[2];
     memset(sides, 0, sizeof sides);
@@ -208,6 +213,9 @@ static int pack_at_site(halftone *h, const struct gemm_call *x, int which) {
         code = open_side(h, x, false, &sides[0]);
     if (code == HALFTONE_OK && (which & PACK_B) != 0)
         code = open_side(h, x, true, &sides[1]);
+    if (code == HALFTONE_OK && sides_overlap(sides))
+        return ht_fail(h, -18, "packed_a = %p (%lld bytes) and packed_b = %p (%lld bytes) overlap", (const void *)sides[0].at,
+                       (long long)sides[0].bytes, (const void *)sides[1].at, (long long)sides[1].bytes);
     if (code != HALFTONE_OK || (sides[0].rows == 0 && sides[1].rows == 0))
         return code;
     if (x->is_fp64 && !ensure_capacity(h))

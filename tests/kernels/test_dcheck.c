@@ -637,6 +637,7 @@ static void packed_operands_of_other_products_are_refused(void **s) {
     double *const c = on_device(a.at, M * N);
     check_refused(halftone_dpack_a(handle, 'N', M, K, a.device, M - 1, packed_a), -8, "lda");
     check_refused(halftone_dpack_b(handle, 'N', K, N, b.device, b.ld, NULL), -18, "packed");
+    check_refused(halftone_dpack_ab(handle, 'N', 'N', M, N, K, a.device, a.ld, b.device, b.ld, packed_a, (char *)packed_a + 256), -18, "overlap");
     check_refused(halftone_dgemm_packed(handle, M, N, K, &one, (char *)packed_a + 256, packed_b, &zero, c, M), -7, "packed nothing there");
     check_code(halftone_dpack_ab(handle, 'N', 'N', M, N, K, a.device, a.ld, b.device, b.ld, packed_a, packed_b), "pack");
     check_refused(halftone_dgemm_packed(handle, M, N, K - 1, &one, packed_a, packed_b, &zero, c, M), -7, "k = 256, and the product has 70 of k = 255");

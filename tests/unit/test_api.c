@@ -1829,6 +1829,29 @@ static void test_packed_operands_know_what_they_are_for(void **state) {
     free(a), free(b), free(copy);
 }
 
+/* One launch packs both, so one would spoil the other; the last byte decides, and what was packed there stays known. */
+static void test_overlapping_packed_operands_are_refused(void **state) {
+    halftone *h = *state;
+    const float src[] = {1, 2, 3, 4};
+    size_t bytes = 0;
+    assert_int_equal(halftone_packed_bytes(h, 'A', 2, 2, 1, &bytes), HALFTONE_OK);
+    const size_t apart = (bytes + HALFTONE_ALIGNMENT - 1) / HALFTONE_ALIGNMENT * HALFTONE_ALIGNMENT;
+    char *const at = aligned_alloc(1024, 65536), *const behind = at + apart, *const inside = behind - HALFTONE_ALIGNMENT;
+    assert_true(at != NULL && bytes <= 30000);
+    assert_int_equal(halftone_pack_ab(h, 'N', 'N', 2, 2, 2, src, 2, src, 2, behind, at), HALFTONE_OK);
+    const long packs = dev.packs;
+    char *const pairs[][2] = {{at, at}, {at, inside}, {inside, at}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        assert_int_equal(halftone_pack_ab(h, 'N', 'N', 2, 2, 2, src, 2, src, 2, pairs[i][0], pairs[i][1]), -18);
+        assert_non_null(strstr(halftone_last_detail(h), "overlap"));
+    }
+    assert_int_equal(dev.packs, packs);
+    assert_int_equal(halftone_set_scheme(h, "half"), HALFTONE_OK);
+    assert_packed(h, 2, at, behind, -7, "A was packed for scheme f16x3, and the product asks for half");
+    assert_int_equal(halftone_pack_ab(h, 'N', 'N', 2, 0, 2, src, 2, src, 2, at, at), HALFTONE_OK); /* B is empty */
+    free(at);
+}
+
 /* Each of many operands is known, and a call that packs nothing forgets none. */
 static void test_no_packed_operand_is_lost(void **state) {
     halftone *h = *state;
@@ -2808,6 +2831,7 @@ int main(void) {
         API_TEST(test_packed_equals_unpacked),
         API_TEST(test_packed_needs_no_workspace_without_split),
         API_TEST(test_packed_operands_know_what_they_are_for),
+        API_TEST(test_overlapping_packed_operands_are_refused),
         API_TEST(test_no_packed_operand_is_lost),
         API_TEST(test_what_a_handle_cannot_know_is_not_refused),
         API_TEST(test_what_auto_packed_serves_its_first_scheme),
