@@ -188,8 +188,8 @@ bool tuned_read(struct tuned *t, const char *path, const struct plan_set *set, c
         const char *newline = memchr(bytes.data + at, '\n', bytes.len - at);
         end = newline ? (size_t)(newline - bytes.data) : bytes.len;
         r.line++;
-        if (newline) /* a line without its end was being written when tune was stopped */
-            ok = read_line(&r, bytes.data + at, end - at);
+        ok = newline ? read_line(&r, bytes.data + at, end - at) /* else tune was stopped as it wrote it */
+                     : printf("%s:%d: a row cut short is left out; tune goes on there\n", path, r.line) > 0;
     }
     if (ok && t->count == 0)
         ok = err_user(path, 0, "holds no measurement");

@@ -366,9 +366,13 @@ def test_a_wrong_table_is_refused(edit, words, table, tmp_path):
     assert not (tmp_path / "set").exists()
 
 
-def test_a_torn_last_row_is_no_fault(table, tmp_path):
-    (tmp_path / "x.tsv").write_text(table.read_text() + "64\t64")
-    gen("emit", "--gpu", "a800", "--out", tmp_path / "set", "--tuned", tmp_path / "x.tsv")
+def test_a_torn_last_row_is_left_out(table, tmp_path):
+    """Tune was stopped as it wrote it: the others count, and it is said that this one does not."""
+    whole = table.read_text()
+    for text, said in (whole, []), (whole + "64\t64", [f"x.tsv:{whole.count(chr(10)) + 1}: a row cut short is left out"]):
+        (tmp_path / "x.tsv").write_text(text)
+        run = gen("emit", "--gpu", "a800", "--out", tmp_path / "set", "--tuned", tmp_path / "x.tsv")
+        assert re.findall("x.tsv:.*left out", run.stdout) == said
 
 
 def test_of_several_gpus_the_tables_own_is_tuned(table, tmp_path):
