@@ -95,7 +95,7 @@ const struct scheme *library_scheme(const char *name, const struct gpu *g, const
             text_addf(&names, "%s%s", names.len > 0 ? ", " : "", scheme_table[i].name);
     }
     if (!s)
-        err_user(NULL, 0, "unknown scheme '%s'; see halftone-gen list schemes", name);
+        err_user(NULL, 0, "unknown scheme '%s'; this GPU has: %s", name, names.len > 0 ? names.data : "none");
     else if (library_has(&why, g, isa, s))
         found = s;
     else

@@ -38,7 +38,7 @@ static const struct option_row {
 } options[] = {
     {"--gpu", EXPLAIN | EMIT | VENDOR, AT(gpu), "G,...", "names from `list gpus`, or paths of budget files"},
     {"--scheme", EXPLAIN | EMIT | VENDOR, AT(scheme), "S,...",
-     "names from `list schemes`; auto: what the default needs; all: those on request, too"},
+     "names from `list schemes`; auto: what the default needs; all (but in explain): those on request, too"},
     {"--out", EMIT | VENDOR, AT(out), "DIR", "a new or empty folder, or one that the same verb wrote"},
     {"--lean", EMIT | VENDOR, AT(lean), NULL, "only the tiles that are chosen for some shape"},
     {"--tiles", EMIT | VENDOR, AT(tiles), "T,...",

@@ -83,6 +83,7 @@ def test_explain_takes_the_same_names_as_make():
             one = passes([GEN, "explain", "--gpu", gpu, "--scheme", scheme, "--root", ROOT])
             assert one in text
     assert "one GPU and one scheme" in refused(["make", "explain", "GPU=a800 t4", "HTML=x.html"])
+    assert "unknown scheme 'all'; this GPU has: half, " in refused(["make", "explain", "GPU=t4", "SCHEMES=all"])
 
 
 def test_lines_of_the_readme_explain(tmp_path):
