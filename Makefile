@@ -165,7 +165,7 @@ endef
 .PHONY: pages vendor verify-vendored install uninstall help all generate build-device build-sim demo test check-gpu bench explain clean toolchain setup FORCE
 
 help:
-	@echo "halftone: single-precision matrix products emulated on tensor cores (AMD: Matrix Cores), generated for your GPU"
+	@echo "halftone: FP32 and FP64 matrix products on tensor cores (AMD: Matrix Cores), generated for your GPU"
 	@echo
 	@echo "  make demo GPU=a800       handwritten digits, every scheme beside native FP32 (simulator if there is no GPU)"
 	@echo "  make GPU=a800            kernels, out/a800/libhalftone.{a,so}, halftone.h and the command out/a800/halftone; needs nvcc"
@@ -189,7 +189,7 @@ help:
 	@echo "  GPU=a800          (none)        $(GPU_NAMES);"
 	@echo "                                  native: the set for this machine's GPU; or the path of a budget file; several in quotes:"
 	@echo "                                  one library for all. A set is one folder, out/GPU: other SCHEMES replace what is there"
-	@echo "  SCHEMES=f16x3,bf16x6u  (most)      fewer make a library small; all: those on request, too; explain: which (f16x3)"
+	@echo "  SCHEMES=f16x3,bf16x6u  (most)      fewer make a library small; all: those on request, too; explain: names (f16x3)"
 	@echo "  LEAN=1            (0)           only the tiles that are chosen for some shape, no ablations"
 	@echo "  TILES=64x128x32_w64x64_s3 (none)  more tiles, as explain names them"
 	@echo "  TUNED=t.tsv       (none)        for the shapes that 'halftone tune' measured, the fastest kernel"

@@ -112,6 +112,7 @@ def test_bad_requests_say_the_cure_and_leave_nothing(tmp_path):
     assert run.returncode != 0 and "a800" in run.stdout + run.stderr
     run = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0 and "make demo" in run.stdout
+    assert all(kind in run.stdout.splitlines()[0] for kind in ("FP32", "FP64"))
 
 
 def test_a_folder_that_cannot_be_written_stays_as_it_was(tmp_path):
