@@ -19,9 +19,7 @@ int app_options_take(const struct app_texts *t, struct app_options *out, int *re
     *repeats = (int)times;
     if (t->diagonal == NULL)
         return 0;
-    char *end;
-    out->diagonal = strtod(t->diagonal, &end);
-    if (end == t->diagonal || *end != '\0' || !(out->diagonal > 0) || isinf(out->diagonal))
+    if (args_real(t->diagonal, &out->diagonal) != 0 || !(out->diagonal > 0) || isinf(out->diagonal))
         return cli_error_usage(f, "--diagonal takes a positive number, not '%s'", t->diagonal);
     return 0;
 }

@@ -206,14 +206,14 @@ static char *beside(const char *path, const char *end) {
 /* Tau number `i`, and its table: FILE of --out, or where there are several FILE-TAU. */
 static int take_tau(struct tuning *t, int i, const char *out, struct cli_error *f) {
     const char *const text = t->taus.name[i];
-    char *end = NULL, *const start = joined(out, t->taus.count > 1 ? "-" : "");
-    t->tau = strtod(text, &end);
+    char *const start = joined(out, t->taus.count > 1 ? "-" : "");
+    const int is_number = args_real(text, &t->tau) == 0;
     free(t->out);
     t->out = start != NULL ? joined(start, t->taus.count > 1 ? text : "") : NULL;
     free(start);
     if (t->out == NULL)
         return cli_error_memory(f, 4096, "a path");
-    if (end == text || *end != '\0' || !(t->tau > 0))
+    if (!is_number || !(t->tau > 0))
         return cli_error_usage(f, "--tau takes positive numbers, not '%s'", text);
     if (outfile_check(t->out, f) != 0)
         return -1;

@@ -48,12 +48,17 @@ int args_parse(int argc, char **argv, const struct option *options, const char *
     return 0;
 }
 
+static int is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* strtoll alone would take blanks and '+' before it. */
 static int parse_number(const char *option, const char **at, int64_t least, int64_t most, int64_t *out,
                         struct cli_error *f) {
     char *end = NULL;
     errno = 0;
     long long value = strtoll(*at, &end, 10);
-    if (end == *at || errno != 0 || (*end != '\0' && *end != ','))
+    if ((**at != '-' && !is_digit(**at)) || end == *at || errno != 0 || (*end != '\0' && *end != ','))
         return cli_error_usage(f, "%s: '%s' is not a whole number; write for example %s 64", option, *at, option);
     if (value < least || value > most)
         return cli_error_usage(f, "%s: %lld is outside %lld..%lld", option, value, (long long)least,
@@ -83,10 +88,15 @@ int args_number(const char *option, const char *text, int64_t least, int64_t mos
     return args_numbers(option, text, least, most, out, 1, &count, f);
 }
 
-int args_seconds(const char *option, const char *text, double *out, struct cli_error *f) {
+int args_real(const char *text, double *out) {
     char *end = NULL;
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value > 0 && value <= 3600))
+    *out = strtod(text, &end);
+    return (is_digit(text[0]) || text[0] == '.') && text[strspn(text, "0123456789.eE+-")] == '\0' && *end == '\0' ? 0 : -1;
+}
+
+int args_seconds(const char *option, const char *text, double *out, struct cli_error *f) {
+    double value = 0;
+    if (args_real(text, &value) != 0 || !(value > 0 && value <= 3600))
         return cli_error_usage(f, "%s: '%s' is not a number of seconds between 0 and 3600", option, text);
     *out = value;
     return 0;

@@ -22,6 +22,8 @@ int args_numbers(const char *option, const char *text, int64_t least, int64_t mo
                  int out_most, int *count, struct cli_error *f);
 int args_number(const char *option, const char *text, int64_t least, int64_t most, int64_t *out,
                 struct cli_error *f);
+/* A number as 12, .5 or 1e-5 and nothing else; -1: the text is none. */
+int args_real(const char *text, double *out);
 int args_seconds(const char *option, const char *text, double *out, struct cli_error *f);
 
 /* Splits "a,b,c"; the names are malloc'ed as one block that args_names_free releases. */

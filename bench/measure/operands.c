@@ -51,7 +51,6 @@ static int copy_name(char out[OPERANDS_NAME_BYTES], const char *name, int is_fil
 }
 
 static int parse_product(const struct reader *r, char *const field[FIELDS], struct operands_product *p) {
-    char *end = NULL;
     memset(p, 0, sizeof *p);
     if (!copy_name(p->name, field[0], 0))
         return bad_line(r, "the product's name is longer than 63 characters, or not of printable ASCII");
@@ -64,8 +63,8 @@ static int parse_product(const struct reader *r, char *const field[FIELDS], stru
             return bad_line(r, "a transpose is neither N nor T");
         p->transposed[i] = trans[0] == 'T';
     }
-    const long long batch = strtoll(field[5], &end, 10);
-    if (*end != '\0' || batch < 1 || batch > BATCH_MOST)
+    const long long batch = strtoll(field[5], NULL, 10); /* saturates */
+    if (field[5][strspn(field[5], "0123456789")] != '\0' || batch < 1 || batch > BATCH_MOST)
         return bad_line(r, "the batch is not a number from 1 to 16777216");
     p->batch = batch;
     return 0;

@@ -269,3 +269,12 @@ def test_a_page_on_a_full_disk_keeps_the_old_one(tmp_path):
 def test_an_unknown_name_is_wrong_usage(args, tmp_path):
     run = command(*args, cwd=tmp_path)
     assert run.returncode == 2 and run.stderr.count(b"\n") == 1 and b"nope" in run.stderr, run.stderr
+
+
+@pytest.mark.parametrize("text", [" 8", "+8", "8 ", "0x8", "inf"])
+def test_a_number_is_digits_and_nothing_else(text, tmp_path):
+    """What C's functions would take besides: blanks and a sign before it, other bases, infinity."""
+    for args in ["breakdown", "--sizes=" + text], ["breakdown", "--seconds=" + text], ["app", "cholesky", "--n=32", "--diagonal=" + text], \
+            ["tune-app", "cholesky", "--n=32", "--out=t", "--levels=half,fp32", "--tau=" + text]:
+        run = command(*args, cwd=tmp_path)
+        assert run.returncode == 2 and run.stderr.count(b"\n") == 1 and args[-1].split("=")[0].encode() in run.stderr, run
