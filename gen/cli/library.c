@@ -217,8 +217,8 @@ static void load_set(struct library *l, const struct options *o, const char *nam
     l->sets++;
 }
 
-static void add_unit(struct library *l, int kind, const struct emit_context *c, const struct plan *p,
-                     const char *name) {
+static void add_unit(struct library *l, enum unit_kind kind, const struct emit_context *c,
+                     const struct plan *p, const char *name) {
     struct unit *const u = &l->unit[l->units];
     for (int i = 0; i < l->units; i++)
         if (strcmp(l->unit[i].name, name) == 0)

@@ -1,9 +1,11 @@
 """The rules of the house, held by tests: folders, includes, sizes of functions, no place- or time-dependent text."""
 import fnmatch
 import re
+import shutil
 import subprocess
 import sys
 
+import pytest
 from conftest import ROOT
 
 # A folder of gen/ includes only itself and folders to its left, and of runtime/ only what both sides share.
@@ -62,6 +64,17 @@ def test_runtime_and_bench_keep_to_their_rooms():
     for path in [*(ROOT / "runtime").glob("*.[ch]"), *(ROOT / "dropin").glob("*.[ch]")]:
         vendor = re.findall(r"#\s*include\s+<(cuda|hip)", path.read_text())
         assert not vendor or path.stem.startswith("dev_"), f"{path.name} includes a vendor header"
+
+
+@pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
+def test_clang_warns_of_nothing():
+    """The build is gcc's; clang warns of signs where gcc does not. bench/io/plot.c includes what is built, devices their vendor's headers."""
+    warn = re.search(r"(?m)^WARN := (.*)", (ROOT / "Makefile").read_text()).group(1).split()
+    sources = [p for pattern in ("gen/*/*.c", "runtime/ht_*.c", "runtime/sim/*.c", "bench/*/*.c", "dropin/*.c") for p in sorted(ROOT.glob(pattern))
+               if p.name != "plot.c"]
+    run = subprocess.run(["clang", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-D_GNU_SOURCE", *warn, "-fsyntax-only", "-iquote", "gen",
+                          "-iquote", "bench", *map(str, sources)], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
 
 
 def test_generator_is_small():
