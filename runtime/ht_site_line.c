@@ -48,11 +48,9 @@ static bool site_number(const char **at, int64_t *number) {
     char *end;
     if (**at < '0' || **at > '9')
         return false;
-    errno = 0;
-    const long long value = strtoll(*at, &end, 10);
+    *number = strtoll(*at, &end, 10);
     *at = end;
-    *number = value;
-    return errno == 0;
+    return *number < INT64_MAX; /* where digits are too many it is that */
 }
 
 static bool site_range(const char *text, int64_t *least, int64_t *most) {
@@ -65,13 +63,6 @@ static bool site_range(const char *text, int64_t *least, int64_t *most) {
         return false;
     const bool has_most = site_number(&text, most);
     return *text == '\0' && (has_least || has_most) && *least <= *most;
-}
-
-static bool site_op(char op[3], const char *text) {
-    if (strlen(text) != 2 || strspn(text, "NT") != 2)
-        return false;
-    strcpy(op, text);
-    return true;
 }
 
 /* Behind enum ht_site_range. */
@@ -89,7 +80,7 @@ static bool site_take(struct ht_site_line *line, int condition, const char *text
     case SITE_API:
         return site_copy(line->api, sizeof line->api, text);
     case SITE_OP:
-        return site_op(line->op, text);
+        return strspn(text, "NT") == 2 && site_copy(line->op, sizeof line->op, text);
     default:
         return site_range(text, &line->least[condition], &line->most[condition]);
     }
@@ -105,7 +96,7 @@ static bool site_word(struct ht_site_line *line, char *word, unsigned *seen, boo
     }
     *value = '\0';
     const char *const text = value + 1;
-    if (strcmp(word, "accuracy") == 0 || strcmp(word, "scheme") == 0) {
+    if (site_name("accuracy\0scheme\0", word, false) >= 0) {
         line->verb = word[0];
         *done = true;
         return site_copy(line->text, sizeof line->text, text) &&
@@ -119,7 +110,7 @@ static bool site_word(struct ht_site_line *line, char *word, unsigned *seen, boo
 }
 
 int ht_site_line_read(char *text, struct ht_site_line *line, char wrong[HT_SITE_TEXT]) {
-    bool done = false, any = false;
+    bool done = false;
     unsigned seen = 0;
     memset(line, 0, sizeof *line);
     wrong[0] = '\0';
@@ -131,18 +122,17 @@ int ht_site_line_read(char *text, struct ht_site_line *line, char wrong[HT_SITE_
         if (*next != '\0')
             *next++ = '\0';
         next += strspn(next, " \t\r");
-        any = true;
         snprintf(wrong, HT_SITE_TEXT, "%.*s", HT_SITE_TEXT - 1, at);
         if (done || !site_word(line, at, &seen, &done))
             return -1;
     }
-    return done ? 1 : any ? -1 : 0;
+    return done ? 1 : wrong[0] != '\0' ? -1 : 0;
 }
 
 /* As ht_site_line_read, of a line of a file; one that is longer than HT_SITE_LINE is wrong, unless only its comment is. */
 static int site_file_line(char *text, struct ht_site_line *line, int number, const char *path, char *fault) {
     char wrong[HT_SITE_TEXT] = "";
-    const bool is_whole = strlen(text) < HT_SITE_LINE - 1 || strpbrk(text, "#\n") != NULL;
+    const bool is_whole = strcspn(text, "#\n") < HT_SITE_LINE - 1;
     const int found = is_whole ? ht_site_line_read(text, line, wrong) : -1;
     if (found < 0)
         snprintf(fault, HT_SITE_LINE, "%.200s:%d: '%s' " HT_SITE_LINE_CURE, path, number, is_whole ? wrong : "a line of this length");
@@ -150,25 +140,22 @@ static int site_file_line(char *text, struct ht_site_line *line, int number, con
     return found;
 }
 
-/* Reads past the end of the line that `text` begins. */
-static void site_skip_line(const char *text, FILE *file) {
-    for (int c = strchr(text, '\n') != NULL ? '\n' : 0; c != '\n' && c != EOF;)
-        c = getc(file);
-}
-
 int ht_site_file_read(const char *path, ht_site_taker *take, void *context, char *fault) {
     char text[HT_SITE_LINE], cut[HT_SITE_LINE];
     struct ht_site_line line;
     int status = 0;
+    bool goes_on = false; /* the line before, whose comment is longer than `text` */
     FILE *const file = fopen(path, "r");
     if (file == NULL) {
         snprintf(fault, HT_SITE_LINE, "%.200s: cannot be read: %s", path, strerror(errno));
         return -1;
     }
-    for (int number = 1; status == 0 && fgets(text, sizeof text, file) != NULL; number++) {
-        const int found = site_file_line(strcpy(cut, text), &line, number, path, fault);
-        status = found > 0 ? take(context, &line, text) : found;
-        site_skip_line(text, file);
+    for (int number = 1; status == 0 && fgets(text, sizeof text, file) != NULL; number += !goes_on) {
+        if (!goes_on) {
+            const int found = site_file_line(strcpy(cut, text), &line, number, path, fault);
+            status = found > 0 ? take(context, &line, text) : found;
+        }
+        goes_on = strchr(text, '\n') == NULL;
     }
     if (status == 0 && ferror(file)) {
         snprintf(fault, HT_SITE_LINE, "%.200s: cannot be read: %s", path, strerror(errno));
