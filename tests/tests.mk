@@ -93,7 +93,7 @@ test-rest: export TEST_REST := 1
 # MAKEFLAGS: these tests start make themselves, not as a part of this one.
 test-python:
 	@MAKEFLAGS= MAKELEVEL= NVCC=$(if $(CUDA),$(call q,$(CUDA)/bin/nvcc)) out/venv/bin/python -m pytest -q -p no:cacheprovider -rs -n auto --dist loadfile \
-	    $(if $(TEST_PART),--sample) $(if $(TEST_REST),--rest) tests
+	    $(if $(TEST_PART),--sample) $(if $(TEST_REST),--rest --no-loadscope-reorder) tests
 
 test-build: out/bin/halftone-gen $(TEST_NAMES:%=out/test/%) out/test/run_kernel.o test-sets out/venv/pytest-xdist
 test-sets: $(TEST_SETS:%=test-set-%)
