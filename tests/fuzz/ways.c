@@ -82,7 +82,16 @@ void ways_check_counted(halftone *h, const struct problem *p, again_multiply *pr
     check_code(h, halftone_last_check(h, counted), "counts");
     struct halftone_checked found = *counted;
     FUZZ_CHECK(differing(checked, want, p->c.elements) == 0, "bits depend on counting");
+    size_t tested = 0, need = 0;
+    check_code(h, halftone_workspace_bytes(h, p->ta, p->tb, p->m, p->n, p->k, p->batch, &tested), "bytes");
     check_code(h, halftone_set_recompute(h, HALFTONE_RECOMPUTE_NOTHING), "recompute nothing");
+    check_code(h, halftone_workspace_bytes(h, p->ta, p->tb, p->m, p->n, p->k, p->batch, &need), "bytes");
+    if (need > tested) { /* another plan, for which a workspace of the fuzzer's may be too small */
+        check_code(h, halftone_set_recompute(h, HALFTONE_RECOMPUTE_ALL), "recompute all");
+        device_free(counted);
+        free(checked);
+        return;
+    }
     float *untested = product_anew(h, p, product, scalars, "untested product");
     check_code(h, halftone_set_recompute(h, HALFTONE_RECOMPUTE_ALL), "recompute all");
     check_code(h, halftone_last_check(h, counted), "counts");
@@ -154,7 +163,7 @@ void ways_check_host(halftone *h, struct fuzz_rng *r, const struct problem *p, c
     float *c = host_make(bytes), *twice = host_make(bytes);
     memcpy(c, p->c.host, bytes);
     memcpy(twice, p->c.host, bytes);
-    const int64_t tile = fuzz_from(r, 64, fuzz_one_in(r, 2) ? 64 : 200), least = 4 * tile * (4 * tile + 3 * p->k); /* one block of rows of A stays */
+    const int64_t tile = fuzz_from(r, 64, fuzz_one_in(r, 2) ? 64 : 200), least = 4 * tile * (4 * tile + 3 * p->k) + 32 * (tile + 64) * (p->k + 128) + (1 << 16); /* one block of rows of A stays, packed */
     check_code(h, halftone_set_host_tiles(h, tile, fuzz_one_in(r, 2) ? 0 : (size_t)fuzz_from(r, least, 2 * least)), "tiles");
     check_code(h, halftone_set_host_threads(h, (int)fuzz_from(r, 1, 3)), "threads");
     for (int again = 0; again < 2; again++)
