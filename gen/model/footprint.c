@@ -48,7 +48,7 @@ enum {
     SIMT_OTHER_REGISTERS_64 = 24, /* and more with sums; ptxas: 82, 108, 146, 142 of 8 to 64 columns */
     GEMV_OTHER_REGISTERS = 22,  /* ptxas: 80 with one column, 128 with four, where that is what there is */
     GEMV_COLUMN_REGISTERS = 10, /* of Q's columns: an address, and what meets two loads */
-    TALL_COLUMN_REGISTERS = 12, /* for each of Q's columns */
+    TALL_COLUMN_REGISTERS = 12, TALL_AHEAD_REGISTERS = 48, /* for each of Q's columns; all of FP64's */
     TALL_OTHER_REGISTERS = 16,  /* ptxas: 64, 80; 128: four columns, two of FP64 (sm_86 spilled with 80) */
     FALLBACK_REGISTERS = 254, /* all of them */
     FP64_MMA_OTHER_REGISTERS = 30, FP64_MMA_48_REGISTERS = 24, /* more: warps of 48 rows, ptxas 216 to 254 */
@@ -384,9 +384,9 @@ void footprint_gemv(const struct target *on, const struct tile *t, struct cost *
     cost->smem_bytes = GEMV_LINE_BYTES * t->bn * GEMV_LANES * model_gemv_spread(on, t);
 }
 
-/* Worked example: 128x2x64: 8 + 32 + 24 + 16 = 80. */
+/* Worked examples: 128x2x64: 8 + 32 + 24 + 16 = 80; FP64, 64x2x64: 8 + 56 + 16 + 24 = 104. */
 void footprint_tall_skinny(const struct target *on, const struct tile *t, struct cost *cost) {
-    const int bytes = number_bytes(on->s->in), ahead = 12 * (bytes - 4) / t->bn;
+    const int bytes = number_bytes(on->s->in), ahead = bytes > 4 ? TALL_AHEAD_REGISTERS / t->bn : 0;
     cost->regs_accumulators = TALL_OWN * t->bn;
     cost->regs_fragments = bytes / 4 * t->bm * t->bk / cost->threads + TALL_COLUMN_REGISTERS * t->bn;
     cost->regs_other = TALL_OTHER_REGISTERS + (t->bn == 1 ? on->isa->outside_registers : ahead);

@@ -18,8 +18,6 @@ int fuzz_one_in(struct fuzz_rng *r, int64_t n);
 
 /* Ends the case as failed. */
 _Noreturn void fuzz_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Ends the case without a word on it. */
-_Noreturn void fuzz_leave(void);
 #define FUZZ_CHECK(condition, ...)                                                                                      \
     do {                                                                                                                \
         if (!(condition))                                                                                               \
