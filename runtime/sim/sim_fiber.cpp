@@ -4,6 +4,8 @@
 #endif
 #include "sim_fiber.h"
 
+#include <atomic>
+
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -33,14 +35,19 @@ fiber::~fiber() {
         munmap(mapping, usable_stack_bytes + page_bytes());
 }
 
+/* Of a process, which has 65,530 mappings for everything. */
+enum { GUARDED_STACKS = 16384 };
+
 bool fiber_map(fiber *f) {
     size_t page = page_bytes();
     void *p = mmap(nullptr, usable_stack_bytes + page, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         return false;
-    /* Stacks grow down into the guard. Without it (too many mappings) only a runaway kernel would differ. */
-    (void)mprotect(p, page, PROT_NONE);
+    /* Stacks grow down into the guard, a mapping of its own. Without it only a runaway kernel would differ, and neighbours are one mapping. */
+    static std::atomic<int> stacks{0};
+    if (stacks.fetch_add(1) < GUARDED_STACKS)
+        (void)mprotect(p, page, PROT_NONE);
     f->mapping = p;
     f->stack_bottom = static_cast<char *>(p) + page;
     f->stack_bytes = usable_stack_bytes;
