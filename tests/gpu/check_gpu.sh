@@ -2,7 +2,8 @@
 # What `make check-gpu` runs on a machine with a GPU: check_gpu.sh SETDIR
 # SETDIR holds, built: halftone, test_product, test_direct, test_check, test_dgemm, test_auto, test_reproducible, test_accuracy, graph, result_hashes and, for the comparison bit by bit, result_hashes-sim.
 # They run side by side, as many as there are CPUs: the GPU waits for the references that CPUs compute.
-# PROGRAMS in the environment names fewer than "test_product test_direct": those whose tests run one by one, and under the sanitizers. All else runs once.
+# In the environment: PROGRAMS names fewer than "test_product test_direct" (those whose tests run one by one, and under the sanitizers; all
+# else runs once); TOOLS fewer of the sanitizer's tools, "" none; TABLE a file that receives a line for each: what ran, how it ended, seconds.
 # Exit 0: everything that could run passed; 1: something failed; 2: nothing could run.
 set -u
 [ $# -eq 1 ] || { echo "usage: $0 SETDIR" >&2; exit 2; }
@@ -13,6 +14,7 @@ passed='' failed='' skipped='' started=''
 cpus=$(nproc)
 
 note() { # note passed|failed|skipped WHAT
+    printf '%s\t%s\t%s\n' "$2" "$1" "$(cat "$work/$2.seconds" 2>/dev/null || echo n/a)" >>"$work/table"
     case $1 in
     passed) passed="$passed $2" ;;
     failed) failed="$failed $2" ;;
@@ -28,8 +30,11 @@ run() { # run WHAT COMMAND...: starts it
     : >"$work/$what.running"
     started="$started $what"
     {
+        began=$(date +%s)
         "$@" >"$work/$what.log" 2>&1
         echo $? >"$work/$what.rc"
+        echo $(($(date +%s) - began)) >"$work/$what.seconds"
+        echo "$what: exit $(cat "$work/$what.rc") after $(cat "$work/$what.seconds") s" >&2
         rm "$work/$what.running"
     } &
 }
@@ -93,6 +98,7 @@ if ! "$set_dir/halftone" info 2>"$work/info" >/dev/null; then
 fi
 
 programs=${PROGRAMS:-test_product test_direct}
+printf 'check\tresult\tseconds\n' >"$work/table"
 for program in $programs; do
     if ! "$set_dir/$program" --list >"$work/$program.tests" || [ ! -s "$work/$program.tests" ]; then
         echo "$set_dir/$program --list names no tests"
@@ -123,7 +129,7 @@ if [ -x "$set_dir/graph" ]; then run graphs-and-streams "$set_dir/graph"; else n
 # The sanitizer's own code for "found something" must differ from the tests' codes.
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null || true)
 if [ -n "$sanitizer" ]; then
-    for tool in memcheck racecheck initcheck synccheck; do
+    for tool in ${TOOLS-memcheck racecheck initcheck synccheck}; do
         for program in $programs; do
             for test in $(tests_of "$program"); do
                 run "$tool-$test" env HALFTONE_TEST_SMALL=1 "$sanitizer" --tool "$tool" --error-exitcode 99 "$set_dir/$program" "$test"
@@ -131,7 +137,7 @@ if [ -n "$sanitizer" ]; then
         done
         run "$tool-dgemm" "$sanitizer" --tool "$tool" --error-exitcode 99 "$set_dir/test_dgemm"
     done
-    [ ! -x "$set_dir/graph" ] ||
+    [ ! -x "$set_dir/graph" ] || [ -z "${TOOLS-all}" ] ||
         run memcheck-graphs env HALFTONE_TEST_SMALL=1 "$sanitizer" --tool memcheck --error-exitcode 99 "$set_dir/graph"
 else
     echo "compute-sanitizer is not installed: no check for races and bad accesses on the GPU (it comes with the CUDA"
@@ -140,6 +146,7 @@ else
 fi
 
 finish
+[ -z "${TABLE:-}" ] || cp "$work/table" "$TABLE"
 echo "passed:${passed:- nothing}"
 [ -z "$skipped" ] || echo "skipped:$skipped"
 [ -z "$failed" ] || { echo "FAILED:$failed"; exit 1; }
