@@ -348,6 +348,7 @@ def log2_x1024(x):
 class Roofline:
     def __init__(self, rows, native, dram):
         self.native, self.dram = native, dram
+        self.height = max(PLOT_H, LABEL_STEP * len(rows)) # room for a line of words a point
         self.points = [{**row, **{k: int(row[k]) for k in ("products", "ceiling_gflops", "gflops", "intensity_milli")}} for row in rows]
         ridges = [self.ridge(p["ceiling_gflops"]) for p in self.points]
         xs = ridges + [p["intensity_milli"] for p in self.points]
@@ -367,7 +368,7 @@ class Roofline:
         return self.x_of(log2_x1024(milli_intensity))
 
     def y(self, gflops):
-        return PLOT_Y + PLOT_H - div((log2_x1024(gflops) - self.y_low) * PLOT_H, self.y_high - self.y_low)
+        return PLOT_Y + self.height - div((log2_x1024(gflops) - self.y_low) * self.height, self.y_high - self.y_low)
 
     def grid(self):
         """Powers of two (four where they are many)."""
@@ -375,20 +376,20 @@ class Roofline:
         for value in (1 << i for i in range(0, 21, step)):
             at = self.x(value * 1000)
             if PLOT_X <= at <= PLOT_X + PLOT_W:
-                yield path("M%d %dV%d" % (at, PLOT_Y, PLOT_Y + PLOT_H), "grid") + words(at, PLOT_Y + PLOT_H + 15, "middle", "small", str(value))
+                yield path("M%d %dV%d" % (at, PLOT_Y, PLOT_Y + self.height), "grid") + words(at, PLOT_Y + self.height + 15, "middle", "small", str(value))
         for value in (1 << i for i in range(17)):
             at = self.y(value * 1000)
-            if PLOT_Y <= at <= PLOT_Y + PLOT_H:
+            if PLOT_Y <= at <= PLOT_Y + self.height:
                 yield path("M%d %dH%d" % (PLOT_X, at, PLOT_X + PLOT_W), "grid") + words(PLOT_X - 6, at + 4, "end", "small", str(value))
-        yield words(PLOT_X + PLOT_W // 2, PLOT_Y + PLOT_H + 32, "middle", "label", "2mnk per byte to and from device memory, log scale")
+        yield words(PLOT_X + PLOT_W // 2, PLOT_Y + self.height + 32, "middle", "label", "2mnk per byte to and from device memory, log scale")
         yield words(PLOT_X - 46, PLOT_Y - 12, "start", "label", "TFLOPS")
 
     def slope(self):
         """Ends of the memory roof: slope one in log-log, the same number of octaves to the left as down."""
         top = max(p["ceiling_gflops"] for p in self.points)
-        x, y = log2_x1024(self.ridge(top)) - (log2_x1024(top) - self.y_low), PLOT_Y + PLOT_H
+        x, y = log2_x1024(self.ridge(top)) - (log2_x1024(top) - self.y_low), PLOT_Y + self.height
         if x < self.x_low:
-            y -= (self.x_low - x) * PLOT_H // (self.y_high - self.y_low)
+            y -= (self.x_low - x) * self.height // (self.y_high - self.y_low)
             x = self.x_low
         return self.x_of(x), y, self.x(self.ridge(top)), self.y(top)
 
@@ -411,7 +412,7 @@ class Roofline:
         yield path("M%d %dL%d %d" % (x_from, y_from, x_to, y_to), "roof")
         x = max(x_from, x) # where the slope is right of the words
         said.append((x, y_from + div((y_to - y_from) * (x - x_from), x_to - x_from), "memory: %d GB/s" % self.dram))
-        at = PLOT_Y + PLOT_H + ROOF_WORDS_H
+        at = PLOT_Y + self.height + ROOF_WORDS_H
         for x, y, text in sorted(said, key=lambda s: -s[1]):
             at = min(y, at - ROOF_WORDS_H)
             yield path("M%d %dL%d %d" % (PLOT_X + ROOF_WORDS_W, at, x, y), "lead") + words(PLOT_X + 6, at + 4, "start", "small", text)
@@ -424,7 +425,7 @@ class Roofline:
         at = 0
         for i, p in enumerate(sorted(self.points, key=lambda p: -p["gflops"])):
             x, y = self.x(p["intensity_milli"]), self.y(p["gflops"])
-            room = PLOT_Y + PLOT_H - (len(self.points) - 1 - i) * LABEL_STEP
+            room = PLOT_Y + self.height - (len(self.points) - 1 - i) * LABEL_STEP
             at = min(y + 4 if i == 0 else max(at + LABEL_STEP, y + 4), room)
             text = "%s: %d.%d, %d %% of its ceiling, %s" % (p["scheme"], p["gflops"] // 1000, p["gflops"] // 100 % 10,
                                                             p["gflops"] * 100 // p["ceiling_gflops"], p["binding"])
@@ -432,7 +433,7 @@ class Roofline:
         yield self.circle(self.points[0], ORANGE) # the page's own scheme: not under others at its place
 
     def draw(self):
-        return svg(800, PLOT_Y + PLOT_H + 40, "roofline", [*self.grid(), *self.roofs(), *self.names()])
+        return svg(840, PLOT_Y + self.height + 40, "roofline", [*self.grid(), *self.roofs(), *self.names()])
 
 
 def explain(tables):

@@ -150,7 +150,7 @@ def boxes(svg):
     """Left, top, right, bottom of every text of a drawing, by its size and 0.5 em for a letter, and of every point."""
     texts, points = [], []
     for x, y, anchor, kind, words in re.findall(r'<text x="(-?\d+)" y="(-?\d+)" text-anchor="(\w+)" class="([\w ]+)">([^<]*)</text>', svg):
-        size = {"small": 11.5, "label": 12.5, "axis": 13}[kind]
+        size = {"small": 11.5, "label": 12.5, "axis": 13, "off": 10, "rank": 10.5}[kind.split()[0]]
         width = 0.5 * size * len(words)
         left = int(x) - {"start": 0, "middle": width / 2, "end": width}[anchor]
         texts.append((left, int(y) - 0.75 * size, left + width, int(y) + 0.15 * size, words))
@@ -168,6 +168,19 @@ def test_no_words_of_the_roofline_lie_on_others_or_on_points(gpu, tmp_path):
     for i, a in enumerate(texts):
         for b in texts[:i] + points:
             assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1], (a, b)
+
+
+def test_all_words_of_a_page_lie_inside_their_drawing(tmp_path):
+    """With every scheme under the roof, 20 and more."""
+    most = 0
+    for gpu in ("t4", "h200", "rtx5090", "mi210"):
+        page(tmp_path, "--gpu", gpu)
+        for width, height, svg in re.findall(r'<svg viewBox="0 0 (\d+) (\d+)"(.*?)</svg>', (tmp_path / "p.html").read_text(), re.S):
+            texts, points = boxes(svg)
+            most = max(most, len(points))
+            for left, top, right, bottom, words in texts:
+                assert left >= 0 and top >= 0 and right <= int(width) and bottom <= int(height), (gpu, words, left, top, right, bottom, width, height)
+    assert most > 20
 
 
 @pytest.mark.parametrize("gpu, scheme, words", [
