@@ -4,11 +4,10 @@ A part's count rises with what a commit adds and falls with what it removes, nev
 commit needs a line `size: WHY` in its message, which sets all counts to 0; a later commit, an empty one too, can give the
 reason that an earlier one lacks. Many small rises need a reason as one large rise does.
 
-    python3 tests/unit/test_size.py    sizes of now, counts, and the rises that have a reason"""
+    out/venv/bin/python -m pytest -q -s tests/unit/test_size.py    also prints sizes, counts and the reasons so far"""
 import collections
 import re
 import subprocess
-import sys
 
 import pytest
 from conftest import ROOT
@@ -81,12 +80,24 @@ def first_commit(root):
         return None
 
 
+def sizes():
+    files = [ROOT / name for name in git(ROOT, "ls-files", "-z").split("\0")[:-1]]
+    total = collections.Counter(files=len(files))
+    for path in filter(lambda p: p.is_file(), files):
+        data = path.read_bytes()
+        total[part_of(path.relative_to(ROOT).as_posix())] += data.count(b"\n")
+        total["words of Markdown"] += len(data.split()) if path.suffix == ".md" else 0
+    return total
+
+
 def test_a_rise_has_its_reason():
     since = first_commit(ROOT)
     if since is None:
         pytest.skip("no history here: a shallow clone, a copy without git, or this file is not committed yet")
-    _, reasons, waiting = walk(ROOT, since)
-    print("\n".join(row(*r) for r in reasons))
+    counts, reasons, waiting = walk(ROOT, since)
+    total = sizes()
+    print("", *(f"{part:18} {total[part]:7}, {counts[part]:4} of {slack} since the last reason" for part, slack in SLACK.items()), sep="\n")
+    print(*(row(*r) for r in reasons), sep="\n")
     assert not waiting, "a line `size: WHY` is missing in the message of\n" + "\n".join(row(*w) for w in waiting)
 
 
@@ -143,18 +154,3 @@ def test_many_small_ones_files_and_what_is_removed(repository):
     assert not waits(repository) and walk(repository.root, repository.base)[1][0][2:] == ({"gen": 441}, "b is needed")
     repository("a: files", {f"f{i}": "" for i in range(5)})
     assert waits(repository) == [("a: files", {"files": 5})]
-
-
-if __name__ == "__main__":
-    start = first_commit(ROOT) or sys.exit("no history here")
-    now, explained, missing = walk(ROOT, start)
-    files = git(ROOT, "ls-files", "-z").split("\0")[:-1]
-    total = collections.Counter(files=len(files))
-    for name in files:
-        if (ROOT / name).is_file():
-            data = (ROOT / name).read_bytes()
-            total[part_of(name)] += data.count(b"\n")
-            total["words of Markdown"] += len(data.split()) if name.endswith(".md") else 0
-    for part, slack in SLACK.items():
-        print(f"{part:18} {total[part]:7}   {now[part]:4} of {slack} since the last reason")
-    print("\n".join(["", "rises with a reason:", *map(lambda r: row(*r), explained), "", "without:", *map(lambda r: row(*r), missing)]))
