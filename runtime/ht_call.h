@@ -475,6 +475,8 @@ HT_LOCAL int ht_run_blocks(halftone *h, const struct gemm_call *x, const struct 
 
 /* Fills in halftone.capture. */
 HT_LOCAL int ht_ask_capture(halftone *h);
+/* Writes memory that is to hold flags. A product reads flags that packing may not have raised: any value will do, but a sanitizer asks for one. */
+HT_LOCAL int ht_begin_flags(halftone *h, char *at, size_t bytes);
 /* The block of the present stream; *at NULL with success: it would have to grow, which a capture forbids. */
 HT_LOCAL int ht_own_workspace(halftone *h, size_t bytes, char **at);
 /* Lets the operands of one packing launch use the present stream's block for the exchange of absmax, if there

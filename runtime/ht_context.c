@@ -162,6 +162,10 @@ static int find_context(halftone *h, struct context **found) {
     return code;
 }
 
+int ht_begin_flags(halftone *h, char *at, size_t bytes) {
+    return ht_fail_device(h, ht_dev_memset_async(at, 0, bytes, h->stream));
+}
+
 int ht_own_workspace(halftone *h, size_t bytes, char **at) {
     struct context *c = NULL;
     *at = NULL;
@@ -173,10 +177,8 @@ int ht_own_workspace(halftone *h, size_t bytes, char **at) {
         if (code != HALFTONE_OK || h->capture != CAPTURE_NONE)
             return code;
         code = grow(h, &c->workspace, bytes);
-        /* the product reads flags that packing may not have raised: any value will do, but a sanitizer
-         * asks for one */
         if (code == HALFTONE_OK)
-            code = ht_fail_device(h, ht_dev_memset_async(c->workspace.at, 0, WS_ALIGNMENT, h->stream));
+            code = ht_begin_flags(h, c->workspace.at, WS_ALIGNMENT);
     }
     if (code == HALFTONE_OK)
         code = note_use(h, &c->workspace);

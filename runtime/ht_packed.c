@@ -165,15 +165,17 @@ static struct pack_source source_of(const halftone *h, const struct gemm_call *x
 static int pack32(halftone *h, const struct gemm_call *x, const struct packed_operand *sides) {
     struct packed_layout layouts[2];
     struct pack_source sources[2];
-    int count = 0;
+    int count = 0, code = HALFTONE_OK;
     for (int i = 0; i < 2; i++) {
         if (sides[i].rows == 0)
             continue;
         layouts[count] = layout_of_packed(h, &sides[i]);
         sources[count] = source_of(h, x, &sides[i], &layouts[count]);
+        if (code == HALFTONE_OK && sources[count].to.flag != NULL)
+            code = ht_begin_flags(h, sources[count].to.flag, FLAG_BYTES);
         count++;
     }
-    return ht_pack_operands(h, any_side(sides)->scheme, sources, count, ht_workspace_source(h));
+    return code != HALFTONE_OK ? code : ht_pack_operands(h, any_side(sides)->scheme, sources, count, ht_workspace_source(h));
 }
 
 static int pack64(halftone *h, const struct gemm_call *x, const struct packed_operand *sides) {

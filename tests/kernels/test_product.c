@@ -445,11 +445,15 @@ static void bits_do_not_depend_on_the_way(void **state) {
 }
 
 /* Device memory that holds no number of the test. */
-static void *poisoned(size_t bytes) {
+static void *poisoned_with(unsigned char poison, size_t bytes) {
     void *memory;
     assert_int_equal(ht_dev_alloc(&memory, bytes), HT_DEV_OK);
-    assert_int_equal(ht_dev_memset_async(memory, 0x5a, bytes, NULL), HT_DEV_OK);
+    assert_int_equal(ht_dev_memset_async(memory, poison, bytes, NULL), HT_DEV_OK);
     return memory;
+}
+
+static void *poisoned(size_t bytes) {
+    return poisoned_with(0x5a, bytes);
 }
 
 /* Packs both operands of p as they are and transposed, together, and B alone: the same bytes. */
@@ -501,6 +505,40 @@ static void long_rows_are_packed_alike(void **state) {
             packed_alike(scheme, &many);
         }
     }
+}
+
+/* B of p, packed into memory full of `poison`: its bytes, the caller's to free. */
+static unsigned char *packed_over(unsigned char poison, const struct product *p, const struct matrix *b, size_t bytes) {
+    void *packed = poisoned_with(poison, bytes);
+    check_code(halftone_pack_b(handle, 'N', p->k, p->n, b->device, b->ld, packed), "pack b");
+    unsigned char *host = malloc(bytes);
+    assert_non_null(host);
+    assert_int_equal(ht_dev_download(host, packed, bytes), HT_DEV_OK);
+    ht_dev_free(packed);
+    return host;
+}
+
+/* Eight bytes are padding or written whole: a product reads both ints of a flag, of which packing raises one only when it must. */
+static void nothing_is_half_written(void **state) {
+    (void)state;
+    const struct product p = {'N', 'N', 37, 20, 300, 0, 1, 0, "normal"};
+    struct matrix b = operand(&p, 'B', 'N');
+    const char *scheme = "auto";
+    for (int s = 0; scheme != NULL; scheme = scheme_at(s++)) {
+        size_t bytes;
+        check_code(halftone_set_scheme(handle, scheme), scheme);
+        if (halftone_packed_bytes(handle, 'B', p.n, p.k, 1, &bytes) == HALFTONE_NOT_SUPPORTED)
+            continue;
+        unsigned char *x = packed_over(0x5a, &p, &b, bytes), *y = packed_over(0xa5, &p, &b, bytes);
+        for (size_t i = 0; i < bytes; i++) {
+            const size_t first = i / 8 * 8;
+            if ((x[i] == 0x5a && y[i] == 0xa5) != (x[first] == 0x5a && y[first] == 0xa5))
+                fail_msg("%s: not all of the 8 bytes from %zu on are written", scheme, first);
+        }
+        free(x);
+        free(y);
+    }
+    matrix_free(&b);
 }
 
 /* A packed once, multiplied with one B and then with another. */
@@ -885,7 +923,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(batches_share_and_differ), cmocka_unit_test(packed_operand_is_used_again),
         cmocka_unit_test(pointers_need_four_bytes), cmocka_unit_test(columns_begin_anywhere),
         cmocka_unit_test(scalars_in_device_memory), cmocka_unit_test(batches_with_strides),
-        cmocka_unit_test(long_rows_are_packed_alike),
+        cmocka_unit_test(long_rows_are_packed_alike), cmocka_unit_test(nothing_is_half_written),
     };
     const struct choice groups[] = {CHOICE(ways), CHOICE(errors)};
     const int only_errors = argc > 1 && strcmp(argv[1], "errors") == 0;
