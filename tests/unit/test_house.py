@@ -153,11 +153,13 @@ def test_results_that_are_named_are_there():
 def test_each_decision_has_its_page_and_its_line():
     index = (ROOT / "bench/decisions/README.md").read_text()
     found = sorted((ROOT / "bench/decisions").glob("0*.md"))
-    assert [p.name[:3] for p in found] == [f"{i:03}" for i in range(1, len(found) + 1)]
+    assert re.findall(r"\[(\d{3})\]", index) == [p.name[:3] for p in found]
     for page in found:
         text = page.read_text()
         assert f"[{page.name[:3]}]({page.name})" in index and text.startswith(f"# {page.name[:3]} ")
         assert all(word in text.lower() for word in ("**question.**", "expectation", "measurement", "decision")), page.name
+        assert len(text.splitlines()) <= 40 and max(map(len, text.splitlines())) <= 120, page.name
+        assert not re.findall(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,8}\b", text), f"{page.name}: a commit's hash"
     for path in tracked():
         if path.suffix in (".c", ".h", ".cpp", ".cuh", ".cu", ".py", ".gpu") and "golden" not in path.parts:
             for number in re.findall(r"decisions/(\d{3})", path.read_text(errors="replace")):
