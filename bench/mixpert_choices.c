@@ -1,5 +1,5 @@
 /* mixpert_choices: the error of MixPert's level IV under other readings of its paper's rounding, scales, segments and sums, beside the
- * one that is built (bench/decisions/061).
+ * one that is built.
  *
  *     gcc -O2 -o mixpert_choices bench/mixpert_choices.c -lm && ./mixpert_choices [K]
  *
