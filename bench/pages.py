@@ -348,7 +348,7 @@ def log2_x1024(x):
 class Roofline:
     def __init__(self, rows, native, dram):
         self.native, self.dram = native, dram
-        self.height = max(PLOT_H, LABEL_STEP * len(rows)) # room for a line of words a point
+        self.height = max(PLOT_H, LABEL_STEP * len(rows)) # a line of words for each point
         self.points = [{**row, **{k: int(row[k]) for k in ("products", "ceiling_gflops", "gflops", "intensity_milli")}} for row in rows]
         ridges = [self.ridge(p["ceiling_gflops"]) for p in self.points]
         xs = ridges + [p["intensity_milli"] for p in self.points]

@@ -10,7 +10,7 @@ DROPIN_HIP := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/hip_*.c) $(addprefix 
 # Small rather than fast: no loop of theirs is long. Thread-local memory as of a library that is there from the start: a face is preloaded.
 # Through the table of addresses, not a PLT, which would be 700 bytes. Frame pointers, and tables for unwinding only of functions that wait for others' work: such tables are a sixth of a face.
 out/obj/dropin/%.o: C_FLAGS += -Os -fno-ident -D_GNU_SOURCE -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer -fno-plt
-$(patsubst %.c,out/obj/%.o,$(filter-out dropin/common_library.c,$(wildcard dropin/common_*.c)) dropin/control.c dropin/lt_read.c dropin/site_line.c \
+out/obj/dropin/site_line.o $(patsubst %.c,out/obj/%.o,$(filter-out dropin/common_library.c,$(wildcard dropin/common_*.c)) dropin/control.c dropin/lt_read.c \
     $(addprefix dropin/cublas_,origin.c dlsym.c handles.c forms.c driver.c)): C_FLAGS += -fno-asynchronous-unwind-tables
 
 # The lines of a site table, which the library has, too: here as the face's own, hidden.

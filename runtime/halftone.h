@@ -532,8 +532,8 @@ struct halftone_plan {
     int fixed_point;
     const char *bound; /* the bound in words */
     const char *range; /* inputs for which it holds */
-    const char *why;   /* what limits the kernel, and the runner-up */
-    char why_scheme[HALFTONE_WHY_BYTES]; /* why this scheme, and the runner-up */
+    const char *why;   /* the shape that the kernel was planned for, and what limits it there */
+    char why_scheme[HALFTONE_WHY_BYTES]; /* why this scheme; of several that would do, what was compared */
     int unit_exponent; /* bound_units count 2^this: -24, of FP64 products -53 */
     int moduli;        /* of an FP64 product by residues, else 0 */
     int64_t blocks;    /* calls that a limit of the workspace makes of this one; 1 */

@@ -320,7 +320,7 @@ struct ht_kernel_desc {
     const char *scheme;  /* row of the scheme table */
     const char *variant; /* "" dispatchable; "nopipeline", "handpicked", "nointerleave": ablations, run by name only; "fallback": of
                           * those that read the operands, the one for ht_pick_fallback */
-    const char *why;     /* one line of the plan: binding resource and runner-up */
+    const char *why;     /* one line: the shape that this tile was planned for, and what limits it there */
     struct ht_tile tile;
     int bk, wm, wn, stages, threads, smem_bytes, regs_planned;
     int family; /* enum ht_family */
@@ -372,7 +372,7 @@ struct ht_scheme_desc {
     int simt_k_max; /* up to this k fma_only is set: an FP32 FMA for each product. 0: the kernels read panels */
     int pack_tiles; /* most tiles of 64 k of a packing block if packing can check the data; 0: it cannot */
     /* Of a scheme whose packing checks the data: from this k on its errors on uniform and normal data are no larger than
-     * those of native FP32, and on all that passes no more than twice (measured: notes on error bounds, section 11) */
+     * those of native FP32, and on all that passes no more than twice (measured: ACCURACY.md, section 11) */
     int native_k;
     enum ht_range range;
     int pack_blocks_per_sm; /* with pack_tiles: packing blocks of so many tiles that fit an SM */

@@ -1,7 +1,7 @@
 /* ht_dcheck.c: FP64 products under a bound of |A||B|: by residues where the data certify it, by FP64 arithmetic
  * where they do not, in one call. Packing counts large elements of rows, what puts residues together stores the
  * elements of C that the counts of their row and column certify, and a launch of native64 computes the others.
- * Proof: the notes on error bounds, section 18. */
+ * Proof: ACCURACY.md, section 18. */
 #include "ht_call.h"
 
 enum { CHECK_LAUNCHES = 2 }; /* the verdict on counts, and native64 for what they leave */

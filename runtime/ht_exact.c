@@ -1,6 +1,6 @@
 /* ht_exact.c: correctly rounded FP64 products (accuracy fp64-exact): the launch that takes the place of the
  * combination. Residues decide most elements; a bit for each of the others is where planes of residues end.
- * What is computed: the notes on error bounds, section 14. */
+ * What is computed: ACCURACY.md, section 14. */
 #include "ht_call.h"
 #include "ht_abi64.h"
 

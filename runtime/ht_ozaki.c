@@ -1,5 +1,5 @@
 /* ht_ozaki.c: FP64 products by FP16 slices (Mukunoki et al. 2020): modes, layouts and blocks of a call, and its
- * launches. What is computed: the notes on error bounds, section 17; kernels' arguments: ht_abi64.h. */
+ * launches. What is computed: ACCURACY.md, section 17; kernels' arguments: ht_abi64.h. */
 #include "ht_call.h"
 #include "ht_abi64.h"
 

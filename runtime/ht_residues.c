@@ -1,5 +1,5 @@
 /* ht_residues.c: FP64 products by residues: layouts of packed operands and of planes, and the launches of a
- * call's steps. What is computed: the notes on error bounds, section 14; kernels' arguments: ht_abi64.h. */
+ * call's steps. What is computed: ACCURACY.md, section 14; kernels' arguments: ht_abi64.h. */
 #include "ht_call.h"
 #include "ht_abi64.h"
 

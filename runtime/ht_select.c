@@ -7,7 +7,7 @@
 /* Longer sums are the fallback's: what a row loses is an int (pack/row_sums). */
 static const int64_t CHECKED_K_MAX = INT64_C(1) << 21;
 
-/* Units of the bound that the certificate adds to the scheme's own (notes on error bounds, section 15). */
+/* Units of the bound that the certificate adds to the scheme's own (ACCURACY.md, section 15). */
 enum { CHECK_UNITS = 17 };
 
 static const struct ht_scheme_desc *fallback_scheme(const struct ht_set_desc *set) {

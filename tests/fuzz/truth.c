@@ -1,4 +1,4 @@
-/* truth: see truth.h. Numbers of sections are those of the notes on error bounds. */
+/* truth: see truth.h. Numbers of sections are those of bench/ACCURACY.md. */
 #include "truth.h"
 
 #include <float.h>

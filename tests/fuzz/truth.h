@@ -1,4 +1,4 @@
-/* truth: what a result may be. FP64 on the CPU, the published bounds and ranges of the schemes (the project's notes on error bounds),
+/* truth: what a result may be. FP64 on the CPU, the published bounds and ranges of the schemes (bench/ACCURACY.md),
  * and what native FP32 gives where numbers are not finite. */
 #ifndef TESTS_FUZZ_TRUTH_H
 #define TESTS_FUZZ_TRUTH_H

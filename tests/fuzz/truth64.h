@@ -1,4 +1,4 @@
-/* truth64: what a result of FP64 may be, by what halftone.h and the notes on error bounds promise: the bits of the references of residues
+/* truth64: what a result of FP64 may be, by what halftone.h and bench/ACCURACY.md promise: the bits of the references of residues
  * and digits (tests/unit/fp64_reference.h), exact sums rounded once (tests/kernels/exact_sum.h), or the bound that query names. */
 #ifndef TESTS_FUZZ_TRUTH64_H
 #define TESTS_FUZZ_TRUTH64_H

@@ -1,5 +1,5 @@
 /* run_kernel KERNEL [NN|NT|TN|TT [PAD]]: one product on the named kernel in the simulator, held to what its errors are
- * expected to be. For tests/test_broken.py. The last line says what was found; "bits" is a hash (FNV-1a) of
+ * expected to be. For tests/mutation/mutation_*.py. The last line says what was found; "bits" is a hash (FNV-1a) of
  * C. Exit 0: right; 1: wrong or the simulator objects.
  *
  * The a-priori bound is a worst case over all inputs (bench/ACCURACY.md): every cut of the matrix unit at

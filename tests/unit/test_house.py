@@ -174,7 +174,7 @@ def test_a_test_lies_in_the_folder_of_its_kind():
 
 
 def names(word):
-    """`a_{b,c}.x` as patterns."""
+    """`test_{house,words}.py` as patterns."""
     found = re.fullmatch(r"(.*)\{([^}]*)\}(.*)", word)
     return [found[1] + inner + found[3] for inner in found[2].split(",")] if found else [word]
 
