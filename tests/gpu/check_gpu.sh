@@ -1,6 +1,6 @@
 #!/bin/sh
 # What `make check-gpu` runs on a machine with a GPU: check_gpu.sh SETDIR
-# SETDIR holds, built: halftone, test_product, test_direct, test_check, test_dgemm, test_auto, test_reproducible, test_accuracy, graph, result_hashes and, for the comparison bit by bit, result_hashes-sim.
+# SETDIR holds, built: halftone, test_product, test_direct, test_check, test_dgemm, test_dcheck, test_auto, test_reproducible, test_accuracy, graph, result_hashes and, for the comparison bit by bit, result_hashes-sim.
 # They run side by side, as many as there are CPUs: the GPU waits for the references that CPUs compute.
 # In the environment: PROGRAMS names fewer than "test_product test_direct" (those whose tests run one by one, and under the sanitizers; all
 # else runs once); TOOLS fewer of the sanitizer's tools, "" none; TABLE a file that receives a line for each: what ran, how it ended, seconds.
@@ -110,6 +110,7 @@ for program in $programs; do
 done
 run check "$set_dir/test_check"
 run dgemm "$set_dir/test_dgemm"
+run dcheck "$set_dir/test_dcheck"
 run auto "$set_dir/test_auto"
 run reproducible "$set_dir/test_reproducible"
 run accuracy "$set_dir/test_accuracy"

@@ -122,10 +122,10 @@ static double *flushed_of_product(const struct product *p, const struct ht_schem
     return lost;
 }
 
-/* Largest |C - truth| / allowance, and that nothing outside of C was written. flushed: NULL or what is allowed
- * beside the bound. */
+/* Largest |C - truth| / allowance, and that nothing outside of C was written. The bound is `units` of magnitude; flushed: NULL or what
+ * is allowed besides. */
 static double worst_ratio(const struct product *p, const struct reference *r, const struct matrix *c,
-                          int64_t units, const double *flushed) {
+                          int64_t units, const double *magnitude, const double *flushed) {
     double worst = 0;
     for (int64_t j = 0; j < p->n; j++) {
         for (int64_t i = 0; i < c->ld; i++) {
@@ -137,7 +137,7 @@ static double worst_ratio(const struct product *p, const struct reference *r, co
             const double old = p->beta != 0.0f ? (double)((float)(i % 7 - 3) * 0.25f) * (double)p->beta : 0;
             const double exact = r->exact[j * p->m + i] * (double)p->alpha + old;
             const double allowed =
-                ldexp((double)units * r->magnitude[j * p->m + i] * fabs((double)p->alpha) + fabs(old), -24) +
+                ldexp((double)units * magnitude[j * p->m + i] * fabs((double)p->alpha) + fabs(old), -24) +
                 ldexp(1, -149) + (flushed ? flushed[j * p->m + i] * fabs((double)p->alpha) : 0);
             const double ratio = fabs(got - exact) / allowed;
             if (!isnan(worst) && !(ratio <= worst))
@@ -177,12 +177,13 @@ static double largest_of(const float *x, int64_t count, int64_t step) {
 }
 
 /* What the bound of fixed-point schemes is relative to, in the place of |A||B|. */
-static void fixed_point_magnitude(const struct product *p, const float *a, const float *b,
-                                  struct reference *r) {
-    for (int64_t i = 0; i < p->m; i++) {
-        const double row = largest_of(a + i, p->k, p->m);
-        for (int64_t j = 0; j < p->n; j++)
-            r->magnitude[j * p->m + i] = (double)p->k * row * largest_of(b + j * p->k, p->k, 1);
+static void fixed_point_magnitude(const struct product *p, const float *a, const float *b, double *magnitude) {
+    for (int64_t i = 0; i < p->m; i++)
+        magnitude[i] = (double)p->k * largest_of(a + i, p->k, p->m);
+    for (int64_t j = p->n - 1; j >= 0; j--) { /* the first column last: it holds the rows' */
+        const double col = largest_of(b + j * p->k, p->k, 1);
+        for (int64_t i = 0; i < p->m; i++)
+            magnitude[j * p->m + i] = magnitude[i] * col;
     }
 }
 
@@ -195,9 +196,9 @@ static double largest_of_tile(const float *x, int64_t lines, int64_t line_step, 
 }
 
 /* The same of schemes with scales of tiles: 16 rows x 32 k of A, 32 k x 8 columns of B. */
-static void tile_magnitude(const struct product *p, const float *a, const float *b, struct reference *r) {
+static void tile_magnitude(const struct product *p, const float *a, const float *b, double *magnitude) {
     enum { ROWS = HT_SCALE_A_ROWS, COLS = HT_SCALE_B_COLS, K = HT_SCALE_TILE_K };
-    memset(r->magnitude, 0, (size_t)(p->m * p->n) * sizeof *r->magnitude);
+    memset(magnitude, 0, (size_t)(p->m * p->n) * sizeof *magnitude);
     for (int64_t at = 0; at < ht_ceil_div(p->m, ROWS) * ht_ceil_div(p->n, COLS) * ht_ceil_div(p->k, K); at++) {
         const int64_t i0 = at % ht_ceil_div(p->m, ROWS) * ROWS, j0 = at / ht_ceil_div(p->m, ROWS) % ht_ceil_div(p->n, COLS) * COLS;
         const int64_t k0 = at / ht_ceil_div(p->m, ROWS) / ht_ceil_div(p->n, COLS) * K;
@@ -207,32 +208,55 @@ static void tile_magnitude(const struct product *p, const float *a, const float 
                             largest_of_tile(b + j0 * p->k + k0, cols, p->k, depth, 1);
         for (int64_t j = j0; j < j0 + cols; j++)
             for (int64_t i = i0; i < i0 + rows; i++)
-                r->magnitude[j * p->m + i] += most;
+                magnitude[j * p->m + i] += most;
     }
 }
 
-static void check_product(const char *label, const struct product *p) {
+/* Operands of a product without pads and transposes, and the truth about it. */
+struct truth {
+    struct matrix a, b;
     struct reference r;
+};
+
+static void truth_make(const struct product *p, struct truth *t) {
     struct product plain = *p;
     plain.pad = 0;
-    struct matrix a = operand(&plain, 'A', 'N'), b = operand(&plain, 'B', 'N'), c = result_matrix(p);
-    assert_int_equal(reference_make(&r, 'N', 'N', p->m, p->n, p->k, a.host, p->m, b.host, p->k, 0, 0), 0);
+    t->a = operand(&plain, 'A', 'N');
+    t->b = operand(&plain, 'B', 'N');
+    assert_int_equal(reference_make(&t->r, 'N', 'N', p->m, p->n, p->k, t->a.host, p->m, t->b.host, p->k, 0, 0), 0);
+}
+
+static void truth_free(struct truth *t) {
+    reference_free(&t->r);
+    matrix_free(&t->a);
+    matrix_free(&t->b);
+}
+
+/* What the handle is set to makes of the product. */
+static void check_against(const char *label, const struct product *p, const struct truth *t) {
+    struct matrix c = result_matrix(p);
     const struct halftone_plan plan = run_product(p, &c);
     const int64_t units = plan.bound_units;
+    double *const other = plan.fixed_point ? malloc((size_t)(p->m * p->n) * sizeof *other) : NULL;
     if (plan.fixed_point == 1)
-        fixed_point_magnitude(p, a.host, b.host, &r);
+        fixed_point_magnitude(p, t->a.host, t->b.host, other);
     else if (plan.fixed_point == 2)
-        tile_magnitude(p, a.host, b.host, &r);
-    double *flushed = flushed_of_product(p, scheme_named(plan.scheme), a.host, b.host);
-    const double ratio = worst_ratio(p, &r, &c, units, flushed);
+        tile_magnitude(p, t->a.host, t->b.host, other);
+    double *flushed = flushed_of_product(p, scheme_named(plan.scheme), t->a.host, t->b.host);
+    const double ratio = worst_ratio(p, &t->r, &c, units, other != NULL ? other : t->r.magnitude, flushed);
     free(flushed);
+    free(other);
     if (!(ratio <= 1))
         fail_msg("%s %c%c %lldx%lldx%lld %s: error is %g of its bound of %lld units", label, p->ta, p->tb,
                  (long long)p->m, (long long)p->n, (long long)p->k, p->family, ratio, (long long)units);
-    reference_free(&r);
-    matrix_free(&a);
-    matrix_free(&b);
     matrix_free(&c);
+}
+
+static void check_product(const char *label, const struct product *p) {
+    struct truth t;
+    truth_make(p, &t);
+    check_against(label, p, &t);
+    truth_free(&t);
 }
 
 /* The rows of the scheme table that this library has. */
@@ -253,6 +277,17 @@ static int has_scheme(const char *wanted) {
     return 0;
 }
 
+static void check_by_every_scheme(const struct product *p) {
+    const char *scheme;
+    struct truth t;
+    truth_make(p, &t);
+    for (int s = 0; (scheme = scheme_at(s)) != NULL; s++) {
+        check_code(halftone_set_scheme(handle, scheme), scheme);
+        check_against(scheme, p, &t);
+    }
+    truth_free(&t);
+}
+
 static void every_scheme_shape_transpose(void **state) {
     (void)state;
     static const struct product cases[] = {
@@ -267,14 +302,10 @@ static void every_scheme_shape_transpose(void **state) {
         {'N', 'T', 2049, 511, 1003, 3, 1, 0, "normal"},   {'T', 'T', 128, 128, 32768, 0, 1, 0, "llm"},
         {'N', 'N', 2048, 2048, 2048, 0, 1, 0, "uniform"},
     };
-    const char *scheme;
-    for (int s = 0; (scheme = scheme_at(s)) != NULL; s++) {
-        check_code(halftone_set_scheme(handle, scheme), scheme);
-        for (size_t i = 0; i < (small ? FEW : sizeof cases / sizeof *cases); i++)
-            check_product(scheme, &cases[i]);
-        for (size_t i = 0; on_gpu && !small && i < sizeof large / sizeof *large; i++)
-            check_product(scheme, &large[i]);
-    }
+    for (size_t i = 0; i < (small ? FEW : sizeof cases / sizeof *cases); i++)
+        check_by_every_scheme(&cases[i]);
+    for (size_t i = 0; on_gpu && !small && i < sizeof large / sizeof *large; i++)
+        check_by_every_scheme(&large[i]);
 }
 
 static void every_kernel(void **state) {
@@ -282,11 +313,16 @@ static void every_kernel(void **state) {
     const struct product edges = {'N', 'N', 150, 140, 200, 1, 1.5f, 0, "uniform"};
     const struct product whole = {'N', 'N', 128, 64, 448, 0, 1.5f, 0, "uniform"}; /* stored by 16 bytes; more k than a ring holds */
     const char *kernel;
+    struct truth at_edges, of_whole;
+    truth_make(&edges, &at_edges);
+    truth_make(&whole, &of_whole);
     for (int i = 0; (kernel = halftone_kernels(handle, i)) != NULL; i++) {
         check_code(halftone_set_kernel(handle, kernel), kernel);
-        check_product(kernel, &edges);
-        check_product(kernel, &whole);
+        check_against(kernel, &edges, &at_edges);
+        check_against(kernel, &whole, &of_whole);
     }
+    truth_free(&at_edges);
+    truth_free(&of_whole);
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
 }
 

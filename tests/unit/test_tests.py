@@ -78,7 +78,7 @@ def check_gpu(folder):
 
 def test_check_gpu_asks_the_programs_for_their_tests(tmp_path):
     asked = 'if [ "$1" = --list ]; then echo one; echo two; exit; fi; echo "ran $1"; '
-    for name in ("halftone", "test_check", "test_dgemm", "test_auto", "test_reproducible", "test_accuracy"):
+    for name in ("halftone", "test_check", "test_dgemm", "test_dcheck", "test_auto", "test_reproducible", "test_accuracy"):
         stub(tmp_path, name, "exit 0")
     stub(tmp_path, "test_product", asked + "exit 0")
     stub(tmp_path, "test_direct", asked.replace("one", "three").replace("two", "four") + '[ "$1" = four ] && exit 77; exit 0')
