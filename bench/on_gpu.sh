@@ -131,14 +131,12 @@ contract() {
 
 # Any set's command will do: SET. Fails when no model matches or the simulator differs; the table is there all the same.
 profile() {
-    code=0
-    "$bin/${SET:-h200}/halftone" profile --out "$out/profile.part" >"$out/profile.txt" 2>"$out/profile.log" || code=$?
+    code=0 table=$(mktemp)
+    "$bin/${SET:-h200}/halftone" profile --out "$table" >"$out/profile.txt" 2>"$out/profile.log" || code=$?
     cat "$out/profile.txt"
     grep '^halftone' "$out/profile.log"
-    if [ -f "$out/profile.part" ]; then
-        { echo "# commit: $commit"; cat "$out/profile.part"; } >"$out/profile.tsv"
-        rm "$out/profile.part"
-    fi
+    [ ! -s "$table" ] || { echo "# commit: $commit"; cat "$table"; } >"$out/profile.tsv"
+    rm "$table"
     exit $code
 }
 

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/lines.h"
+
 enum { SITE, API, OP, M, N, K, BATCH, SERVED, NS, USED, LINE_BYTES = 4096, COLUMNS_MOST = 32 };
 static const char *const used_names[USED] = {"site", "api", "op", "m", "n", "k", "batch", "served", "predicted_ns"};
 
 /* Cells of a line, which is cut at its tabs. */
 static int cut(char *line, char *cell[COLUMNS_MOST]) {
     int count = 0;
-    line[strcspn(line, "\n")] = '\0';
     for (char *at = line; at != NULL && count < COLUMNS_MOST; count++) {
         char *const tab = strchr(at, '\t');
         cell[count] = at;
@@ -74,10 +75,11 @@ int call_log_read(struct call_log *l, const char *path, struct cli_error *f) {
     FILE *const in = fopen(path, "r");
     if (in == NULL)
         return errno == ENOENT ? 0 : cli_error_set(f, "%s: cannot be read: %s", path, strerror(errno));
-    if (fgets(line, sizeof line, in) != NULL && find_columns(cell, cut(line, cell), column) != 0)
+    enum line_kind kind = line_read(in, line, sizeof line);
+    if (kind != LINE_END && find_columns(cell, cut(line, cell), column) != 0)
         status = cli_error_set(f, "%s: is not the log of this version's drop-in; install command and drop-in together", path);
-    while (status == 0 && fgets(line, sizeof line, in) != NULL)
-        status = take_line(l, line, column, f);
+    while (status == 0 && (kind = line_read(in, line, sizeof line)) != LINE_END)
+        status = kind == LINE_WHOLE ? take_line(l, line, column, f) : 0;
     fclose(in);
     if (status != 0)
         call_log_free(l);

@@ -2,6 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "apps/child.h"
 #include "apps/call_log.h"
+#include "io/lines.h"
+#include "io/outfile.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,13 +15,35 @@
 
 enum { LINE_BYTES = 4096, NOT_FOUND = 127 };
 
-static int set_environment(const struct child *c, const char *table) {
-    const int status = table != NULL ? setenv("HALFTONE_SITES", table, 1) : unsetenv("HALFTONE_SITES");
+int child_open(struct child *c, char **command, const char *path, struct cli_error *f) {
+    c->command = command;
+    c->folder = outfile_work_folder(path, f);
+    if (c->folder == NULL)
+        return -1;
+    c->table_path = outfile_join(c->folder, "sites");
+    c->log_path = outfile_join(c->folder, "calls");
+    return c->table_path != NULL && c->log_path != NULL ? 0 : cli_error_memory(f, LINE_BYTES, "a path");
+}
+
+void child_close(struct child *c) {
+    if (c->table_path != NULL)
+        (void)unlink(c->table_path);
+    if (c->log_path != NULL)
+        (void)unlink(c->log_path);
+    if (c->folder != NULL)
+        (void)rmdir(c->folder);
+    free(c->folder);
+    free(c->table_path);
+    free(c->log_path);
+}
+
+static int set_environment(const struct child *c, int has_table) {
+    const int status = has_table ? setenv("HALFTONE_SITES", c->table_path, 1) : unsetenv("HALFTONE_SITES");
     return status == 0 && setenv("HALFTONE_LOG", c->log_path, 1) == 0 ? setenv("HALFTONE", "record", 1) : -1;
 }
 
-static void execute(const struct child *c, const char *table, const int *pipe_ends) {
-    if (set_environment(c, table) == 0 && dup2(pipe_ends[1], STDOUT_FILENO) >= 0) {
+static void execute(const struct child *c, int has_table, const int *pipe_ends) {
+    if (set_environment(c, has_table) == 0 && dup2(pipe_ends[1], STDOUT_FILENO) >= 0) {
         close(pipe_ends[0]);
         close(pipe_ends[1]);
         execvp(c->command[0], c->command);
@@ -115,33 +139,33 @@ static int wait_for(pid_t id, const char *name, struct cli_error *f) {
     return WEXITSTATUS(status) == 0 ? 0 : cli_error_set(f, "%s: failed with exit code %d; what it says is above", name, WEXITSTATUS(status));
 }
 
-int child_run(struct child *c, const char *path, struct lowering_run *out, struct cli_error *f) {
+int child_run(struct child *c, int has_table, struct lowering_run *out, struct cli_error *f) {
     struct reading r = {.c = c, .is_first = c->sites == 0, .out = out};
     char line[LINE_BYTES];
     int ends[2], status = 0;
+    enum line_kind kind;
     memset(out, 0, sizeof *out);
     out->error = NAN;
     fflush(stdout);
-    remove(c->log_path);
+    (void)unlink(c->log_path);
     if (pipe(ends) != 0)
         return cli_error_set(f, "a pipe: %s", strerror(errno));
     const pid_t id = fork();
     if (id == 0)
-        execute(c, path, ends);
+        execute(c, has_table, ends);
     close(ends[1]);
     FILE *const in = id > 0 ? fdopen(ends[0], "r") : NULL;
     if (in == NULL) {
         close(ends[0]);
         return cli_error_set(f, "%s: cannot be started: %s", c->command[0], strerror(errno));
     }
-    while (fgets(line, sizeof line, in) != NULL) /* all of it, so that the command is not stopped by a full pipe */
-        if (status == 0)
+    while ((kind = line_read(in, line, sizeof line)) != LINE_END) /* all of it: a full pipe would stop the command */
+        if (kind == LINE_WHOLE && status == 0)
             status = take_line(&r, line, f);
     fclose(in);
     if (wait_for(id, c->command[0], f) != 0)
         status = -1;
     if (status == 0 && (r.is_first ? c->sites == 0 : c->by_log))
         status = take_log(&r, f);
-    remove(c->log_path);
     return status == 0 ? check(&r, f) : -1;
 }

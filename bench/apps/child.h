@@ -15,13 +15,17 @@
 
 struct child {
     char **command; /* ends in NULL */
-    const char *log_path; /* for the drop-in's log; removed after each run */
+    char *folder;   /* ours alone, for the two files */
+    char *table_path, *log_path; /* its site table, and the drop-in's log, by their whole names */
     int sites, by_log;
     char site[LOWERING_SITES][SITE_NAME_BYTES];
 };
 
-/* Runs it once with table `path` (NULL: without one). The first run, in which `sites` is 0, finds the sites; later ones must
- * have the same. Nonzero exit, no error, other sites: a fault. */
-int child_run(struct child *c, const char *path, struct lowering_run *out, struct cli_error *f);
+/* Takes a folder beside the file `path`. */
+int child_open(struct child *c, char **command, const char *path, struct cli_error *f);
+void child_close(struct child *c);
+/* Runs it once, with the table at table_path or without one. The first run, in which `sites` is 0, finds the sites; later ones
+ * must have the same. Nonzero exit, no error, other sites: a fault. */
+int child_run(struct child *c, int has_table, struct lowering_run *out, struct cli_error *f);
 
 #endif

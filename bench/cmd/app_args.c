@@ -31,21 +31,23 @@ const struct app *app_named(const char *name, struct cli_error *f) {
     return app;
 }
 
-int app_session_open(struct app_session *s, const struct app *app, const struct app_options *o, struct cli_error *f) {
+int app_session_open(struct app_session *s, const struct app *app, struct cli_error *f) {
     memset(s, 0, sizeof *s);
-    s->app = app;
     if (products_open(&s->products, app->site, app->sites, f) != 0)
         return -1;
-    if (app->open(o, &s->state, s->text, f) == 0)
-        return 0;
-    products_close(&s->products);
-    return -1;
+    s->app = app;
+    return 0;
+}
+
+int app_session_load(struct app_session *s, const struct app_options *o, struct cli_error *f) {
+    return s->app->open(o, &s->state, s->text, f);
 }
 
 void app_session_close(struct app_session *s) {
     if (s->app == NULL)
         return;
-    s->app->close(s->state);
+    if (s->state != NULL)
+        s->app->close(s->state);
     products_close(&s->products);
 }
 

@@ -24,7 +24,8 @@ struct app_session {
     struct products products;
     char text[APP_TEXT];
 };
-int app_session_open(struct app_session *s, const struct app *app, const struct app_options *o, struct cli_error *f);
+int app_session_open(struct app_session *s, const struct app *app, struct cli_error *f);
+int app_session_load(struct app_session *s, const struct app_options *o, struct cli_error *f); /* its data */
 void app_session_close(struct app_session *s);
 
 struct level_list {

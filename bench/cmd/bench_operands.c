@@ -12,6 +12,7 @@
 #include "measure/operands.h"
 #include "io/outfile.h"
 #include "io/progress.h"
+#include "io/ratio.h"
 #include "accuracy/reference.h"
 #include "measure/timing.h"
 #include "io/tsv.h"
@@ -261,13 +262,13 @@ static int run_product(struct bench *b, int i, struct cli_error *f) {
 static void print_totals(const struct bench *b) {
     for (int i = 0; i < b->methods.count; i++) {
         const struct total *t = &b->total[i];
+        char speed[RATIO_BYTES];
         if (t->products == 0)
             continue;
         printf("%s: ", t->name);
         if (b->baseline != NULL)
-            printf("%.0f us for all %d products where SGEMM takes %.0f: %.3f x its speed, least %.3f, slower "
-                   "in %d; ",
-                   t->us, t->products, t->native_us, t->native_us / t->us, t->least_ratio, t->slower);
+            printf("%.0f us for all %d products where SGEMM takes %.0f: %s its speed, least %.3f, slower in %d; ", t->us,
+                   t->products, t->native_us, ratio_text(speed, "%.3f x", t->native_us, t->us), t->least_ratio, t->slower);
         printf("relative Frobenius error smaller than %s's in %d of %d, grade no larger in %d, at most %.3g times it\n",
                baseline_fp32_name(b->baseline), t->smaller, t->products, t->grade_no_larger,
                t->most_grade_ratio);

@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "io/args.h"
 #include "io/outfile.h"
+#include "io/ratio.h"
 
 /* One for all, or one for each site. */
 static int take_accuracies(const struct app *app, const char *text, char level[][LEVEL_BYTES], struct cli_error *f) {
@@ -42,16 +43,18 @@ static int choose_levels(const struct app *app, const char *accuracy, const char
 
 static void print_run(const struct app_session *s, char level[][LEVEL_BYTES], const struct app_run *run) {
     const double seconds = app_seconds(s->app, run);
+    char rate[RATIO_BYTES], share[RATIO_BYTES];
     printf("# %s: %s; %s\n# times: %s\n", s->app->name, s->text, s->products.session.device.name,
            s->products.simulated ? "what the model predicts of products, packing included" : "between events around each product");
     for (int i = 0; i < s->app->sites; i++) {
         printf("# %s: %s, %lld products\n", s->app->site[i], level[i], run->calls[i]);
         printf("site %s %.9g\n", s->app->site[i], run->seconds[i]);
     }
-    printf("error %.9g\n# %s; products %.4g ms, %.4g TFLOPS", run->error, s->app->error, 1e3 * seconds, 1e-12 * run->flop / seconds);
+    printf("error %.9g\n# %s; products %.4g ms, %s", run->error, s->app->error, 1e3 * seconds,
+           ratio_text(rate, "%.4g TFLOPS", 1e-12 * run->flop, seconds));
     if (!s->products.simulated)
-        printf("; the rest %.4g ms: products are %.0f %% of the time", 1e3 * run->other_seconds,
-               100 * seconds / (seconds + run->other_seconds));
+        printf("; the rest %.4g ms: products are %s of the time", 1e3 * run->other_seconds,
+               ratio_text(share, "%.0f %%", 100 * seconds, seconds + run->other_seconds));
     printf("\nbits %016" PRIx64 "\n", run->digest);
     if (run->compared > 0)
         printf("classes changed %lld of %lld\n", (long long)run->changed, (long long)run->compared);
@@ -84,11 +87,15 @@ static int run(int argc, char **argv, struct cli_error *f) {
         return -1;
     struct app_session s;
     struct app_run out;
-    if (app_session_open(&s, app, &options, f) != 0)
-        return -1;
     for (int i = 0; i < PRODUCTS_SITES; i++)
         levels[i] = level[i];
-    int status = app_execute(app, s.state, &s.products, levels, repeats, 1, &out, f);
+    if (app_session_open(&s, app, f) != 0)
+        return -1;
+    int status = products_start(&s.products, levels, f); /* wrong levels are said before data are made */
+    if (status == 0)
+        status = app_session_load(&s, &options, f);
+    if (status == 0)
+        status = app_execute(app, s.state, &s.products, levels, repeats, 1, &out, f);
     if (status == 0 && output != NULL)
         status = write_result(&s, output, f);
     if (status == 0)

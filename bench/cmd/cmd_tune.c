@@ -8,6 +8,7 @@
 #include "cmd/methods.h"
 #include "io/page.h"
 #include "io/progress.h"
+#include "io/ratio.h"
 #include "measure/launch_direct.h"
 #include "measure/timing.h"
 #include "cmd/tune.h"
@@ -248,6 +249,7 @@ static int count_missing(const struct tuning *t, const struct name_list *schemes
 }
 
 static int print_summary(const struct ht_set_desc *set, const struct tune_log *log, struct cli_error *f) {
+    char mean[RATIO_BYTES], worst[RATIO_BYTES];
     int count = 0;
     struct tune_case *cases = tune_cases(log, &count);
     if (cases == NULL)
@@ -258,8 +260,9 @@ static int print_summary(const struct ht_set_desc *set, const struct tune_log *l
         if (s.cases == 0)
             continue;
         const struct tune_row *w = s.worst_case.pick;
-        printf("%-10s %6d %13.1f %% %6.1f %%  at %lld x %lld x %lld, where %s is best\n",
-               i < 0 ? "all" : set->scheme[i].name, s.cases, 100 * s.geometric_mean, 100 * s.worst,
+        printf("%-10s %6d %15s %8s  at %lld x %lld x %lld, where %s is best\n",
+               i < 0 ? "all" : set->scheme[i].name, s.cases, ratio_text(mean, "%.1f %%", 100 * s.geometric_mean, 1),
+               ratio_text(worst, "%.1f %%", 100 * s.worst, 1),
                (long long)w->shape.m, (long long)w->shape.n, (long long)w->shape.k,
                s.worst_case.best->kernel);
     }

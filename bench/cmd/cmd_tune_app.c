@@ -1,9 +1,9 @@
 /* cmd_tune_app: `halftone tune-app`: which of a program's product sites may have which level of precision. */
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "apps/child.h"
 #include "apps/journal.h"
@@ -12,6 +12,7 @@
 #include "cmd/cmd.h"
 #include "io/args.h"
 #include "io/outfile.h"
+#include "io/ratio.h"
 
 enum { EXHAUSTIVE_MOST = 65536, TAUS_MOST = 16, LEVELS_TEXT = LOWERING_LEVELS * LEVEL_BYTES, HEAD_BYTES = 4096 };
 
@@ -28,7 +29,7 @@ struct tuning {
     int missed;            /* of them */
     double tau;            /* the one of this search, whose table is `out` */
     char *out;
-    char *journal_path, *trial_path, *log_path;
+    char *journal_path;
     char what[HEAD_BYTES / 2]; /* the program and its data, one line */
 };
 
@@ -56,11 +57,9 @@ static int run_app(struct tuning *t, const char *const *name, struct lowering_ru
 }
 
 static int run_child(struct tuning *t, const char *const *name, struct lowering_run *out, struct cli_error *f) {
-    if (site_table_write(t->trial_path, "# of one run of halftone tune-app\n", t->site, t->sites, name, f) != 0)
-        return -1;
-    const int status = child_run(&t->child, t->trial_path, out, f);
-    remove(t->trial_path);
-    return status;
+    static const char comments[] = "# of one run of halftone tune-app\n";
+    const int status = site_table_write(t->child.table_path, comments, t->site, t->sites, name, f);
+    return status == 0 ? child_run(&t->child, 1, out, f) : -1;
 }
 
 static int run_levels(void *context, const int *level, struct lowering_run *out, struct cli_error *f) {
@@ -88,7 +87,8 @@ static void print_step(void *context, const struct lowering_step *step) {
     const struct tuning *const t = context;
     static const char *const words[] = {"start", "kept", "kept", "undone", "frozen"};
     const char *const site = step->site >= 0 ? t->site[step->site] : "all", *const level = t->levels.name[step->level[step->site >= 0 ? step->site : 0]];
-    const double gained = 100 * (1 - step->seconds / step->seconds_before);
+    const double gained = step->seconds_before - step->seconds;
+    char share[RATIO_BYTES];
     printf("%-7s %s %s", words[step->outcome], site, level);
     if (step->raised >= 0)
         printf(", %s raised to %s", t->site[step->raised], t->levels.name[step->level[step->raised]]);
@@ -97,8 +97,8 @@ static void print_step(void *context, const struct lowering_step *step) {
     else if (step->outcome == LOWERING_FROZEN)
         printf("\n");
     else
-        printf(": error %.3g, was %.3g; %.4g ms, %.1f %% %s\n", step->error, step->error_before, 1e3 * step->seconds,
-               gained < 0 ? -gained : gained, gained < 0 ? "more" : "less");
+        printf(": error %.3g, was %.3g; %.4g ms, %s %s\n", step->error, step->error_before, 1e3 * step->seconds,
+               ratio_text(share, "%.1f %%", 100 * fabs(gained), step->seconds_before), gained < 0 ? "more" : "less");
     fflush(stdout);
 }
 
@@ -120,7 +120,7 @@ static int misses_tau(struct tuning *t, double error, struct cli_error *f) {
 }
 
 static int write_table(const struct tuning *t, const int *level, double error, double seconds, double before, int runs, struct cli_error *f) {
-    char comments[HEAD_BYTES], list[LEVELS_TEXT];
+    char comments[HEAD_BYTES], list[LEVELS_TEXT], share[RATIO_BYTES];
     const char *name[LOWERING_SITES];
     level_list_print(&t->levels, " ", list, sizeof list);
     name_levels(t, level, name);
@@ -132,8 +132,8 @@ static int write_table(const struct tuning *t, const int *level, double error, d
         return -1;
     printf("%s: ", t->out);
     print_levels(t, level, stdout);
-    printf("\nerror %.3g of %.3g allowed; products %.4g ms, %.1f %% less than with %s everywhere; %d runs, %d of them now\n", error, t->tau,
-           1e3 * seconds, 100 * (1 - seconds / before), t->levels.name[0], runs, t->new_runs);
+    printf("\nerror %.3g of %.3g allowed; products %.4g ms, %s less than with %s everywhere; %d runs, %d of them now\n", error, t->tau,
+           1e3 * seconds, ratio_text(share, "%.1f %%", 100 * (before - seconds), before), t->levels.name[0], runs, t->new_runs);
     return 0;
 }
 
@@ -191,18 +191,6 @@ static char *joined(const char *text, const char *end) {
     return whole;
 }
 
-/* The same from wherever a command goes. */
-static char *beside(const char *path, const char *end) {
-    char folder[4096];
-    if (path[0] == '/' || getcwd(folder, sizeof folder) == NULL)
-        return joined(path, end);
-    char *const start = joined(folder, "/"), *const name = start != NULL ? joined(start, path) : NULL;
-    char *const whole = name != NULL ? joined(name, end) : NULL;
-    free(start);
-    free(name);
-    return whole;
-}
-
 /* Tau number `i`, and its table: FILE of --out, or where there are several FILE-TAU. */
 static int take_tau(struct tuning *t, int i, const char *out, struct cli_error *f) {
     const char *const text = t->taus.name[i];
@@ -217,6 +205,8 @@ static int take_tau(struct tuning *t, int i, const char *out, struct cli_error *
         return cli_error_usage(f, "--tau takes positive numbers, not '%s'", text);
     if (outfile_check(t->out, f) != 0)
         return -1;
+    if (outfile_is_same(t->out, t->journal_path))
+        return cli_error_usage(f, "--journal and --out name one file, %s: runs and table are two; name another by --journal", t->out);
     return outfile_is_stream(t->out) ? cli_error_usage(f, "--out %s: is no ordinary file; a table is written whole, so name one", t->out) : 0;
 }
 
@@ -231,9 +221,7 @@ static int take_numbers(struct tuning *t, const struct texts *x, struct cli_erro
     if (x->runs != NULL && args_number("--runs", x->runs, 0, 1000000, &t->runs_left, f) != 0)
         return -1;
     t->journal_path = x->journal != NULL ? joined(x->journal, "") : joined(x->out, ".runs");
-    t->trial_path = beside(x->out, ".trial");
-    t->log_path = beside(x->out, ".calls");
-    if (t->journal_path == NULL || t->trial_path == NULL || t->log_path == NULL)
+    if (t->journal_path == NULL)
         return cli_error_memory(f, 4096, "a path");
     for (int i = t->taus.count; i > 0; i--) /* all before any search; the first is left to begin with */
         if (take_tau(t, i - 1, x->out, f) != 0)
@@ -244,12 +232,9 @@ static int take_numbers(struct tuning *t, const struct texts *x, struct cli_erro
 static int open_app(struct tuning *t, const char *name, const struct texts *x, struct cli_error *f) {
     struct app_options options;
     const struct app *const app = app_named(name, f);
-    if (app == NULL || app_options_take(&x->app, &options, &t->repeats, f) != 0)
+    if (app == NULL || app_options_take(&x->app, &options, &t->repeats, f) != 0 || app_session_open(&t->session, app, f) != 0 ||
+        level_list_read(&t->levels, x->levels, &t->session.products, f) != 0 || app_session_load(&t->session, &options, f) != 0)
         return -1;
-    if (app_session_open(&t->session, app, &options, f) != 0) {
-        t->session.app = NULL;
-        return -1;
-    }
     t->sites = app->sites;
     for (int i = 0; i < app->sites; i++)
         t->site[i] = app->site[i];
@@ -265,9 +250,8 @@ static int open_child(struct tuning *t, char **command, const struct texts *x, s
         return cli_error_usage(f, "--n, --block, --data, --diagonal and --repeats are for the programs cholesky and mlp; give a command its own");
     if (command[0] == NULL)
         return cli_error_usage(f, "no command behind --");
-    t->child.command = command;
-    t->child.log_path = t->log_path;
-    if (child_run(&t->child, NULL, &first, f) != 0)
+    if (level_list_read(&t->levels, x->levels, NULL, f) != 0 || child_open(&t->child, command, t->out, f) != 0 ||
+        child_run(&t->child, 0, &first, f) != 0)
         return -1;
     t->sites = t->child.sites;
     for (int i = 0; i < t->sites; i++)
@@ -296,8 +280,6 @@ static int search_each_tau(struct tuning *t, const struct texts *x, struct cli_e
 
 static int search(struct tuning *t, const struct texts *x, struct cli_error *f) {
     char head[HEAD_BYTES], list[LEVELS_TEXT];
-    if (level_list_read(&t->levels, x->levels, t->session.app != NULL ? &t->session.products : NULL, f) != 0)
-        return -1;
     level_list_print(&t->levels, " ", list, sizeof list);
     snprintf(head, sizeof head, "# halftone tune-app %s: %s\n# fastest of %d; levels %.1000s\n# levels of sites, error, seconds of sites\n",
              halftone_version(), t->what, t->repeats, list);
@@ -351,11 +333,10 @@ static int run(int argc, char **argv, struct cli_error *f) {
     if (status == 0)
         status = search(&t, &x, f);
     app_session_close(&t.session);
+    child_close(&t.child);
     args_names_free(&t.taus);
     free(t.out);
     free(t.journal_path);
-    free(t.trial_path);
-    free(t.log_path);
     return status;
 }
 
@@ -376,8 +357,8 @@ const struct command cmd_tune_app = {
     "                 half, mixpert1; or accuracies and schemes, the highest first\n"
     "  --exhaustive   every combination instead: levels ^ sites runs\n"
     "  --runs N       stop after N runs; the same command goes on, as after an interruption\n"
-    "  --journal FILE where runs are kept as they are made (default: FILE of --out with .runs); searches that differ in --tau and\n"
-    "                 --exhaustive alone may share it: none runs what another ran\n"
+    "  --journal FILE where runs are kept as they are made (default: FILE of --out with .runs), a file of its own; searches that\n"
+    "                 differ in --tau and --exhaustive alone may share it: none runs what another ran\n"
     "  --n, --block, --diagonal, --data, --repeats: as `halftone app` has them\n\n"
     "In the simulator times are the model's.\n",
     run, 0};

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define TEMPORARY ".halftone-XXXXXX"
+
 enum {
     LINKS_MOST = 40,      /* as the kernel's own limit */
     LINK_BYTES = 4096,
@@ -119,8 +121,7 @@ static void set_permissions(int descriptor, const struct target *t) {
 
 /* A file with a name of its own beside the target; -1: errno says why. */
 static int open_temporary(struct outfile *o, const struct target *t) {
-    static const char name[] = ".halftone-XXXXXX";
-    o->temporary = leads_to(t->path, name);
+    o->temporary = leads_to(t->path, TEMPORARY);
     const int descriptor = o->temporary != NULL ? mkstemp(o->temporary) : -1;
     if (descriptor >= 0)
         set_permissions(descriptor, t);
@@ -205,6 +206,40 @@ int outfile_check(const char *path, struct cli_error *f) {
 int outfile_is_stream(const char *path) {
     struct stat info;
     return stat(path, &info) == 0 && (!S_ISREG(info.st_mode) || find_descriptor(&info) >= 0);
+}
+
+/* The folder of a name without links, and the name in it. */
+static int find_place(const char *at, struct stat *folder, const char **name) {
+    const char *const slash = strrchr(at, '/');
+    char *const parent = slash != NULL ? leads_to(at, ".") : NULL;
+    const int status = slash != NULL && parent == NULL ? -1 : stat(parent != NULL ? parent : ".", folder);
+    *name = slash != NULL ? slash + 1 : at;
+    free(parent);
+    return status;
+}
+
+int outfile_is_same(const char *path, const char *other) {
+    struct stat info[2];
+    const char *name[2];
+    if (stat(path, &info[0]) == 0 && stat(other, &info[1]) == 0)
+        return info[0].st_dev == info[1].st_dev && info[0].st_ino == info[1].st_ino;
+    char *const at[2] = {follow_links(path), follow_links(other)};
+    const int is_same = at[0] != NULL && at[1] != NULL && find_place(at[0], &info[0], &name[0]) == 0 &&
+                        find_place(at[1], &info[1], &name[1]) == 0 && info[0].st_dev == info[1].st_dev &&
+                        info[0].st_ino == info[1].st_ino && strcmp(name[0], name[1]) == 0;
+    free(at[0]);
+    free(at[1]);
+    return is_same;
+}
+
+char *outfile_work_folder(const char *path, struct cli_error *f) {
+    char *const at = follow_links(path), *const made = at != NULL ? leads_to(at, TEMPORARY) : NULL;
+    char *const whole = made != NULL && mkdtemp(made) != NULL ? realpath(made, NULL) : NULL;
+    if (whole == NULL)
+        cannot_write(f, path, strerror(errno));
+    free(at);
+    free(made);
+    return whole;
 }
 
 FILE *outfile_remarks(const char *path) {

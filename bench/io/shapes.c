@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/lines.h"
+
 int shapes_add(struct shape_list *list, int64_t m, int64_t n, int64_t k, struct cli_error *f) {
     if (list->count == list->capacity) {
         int capacity = list->capacity > 0 ? 2 * list->capacity : 64;
@@ -32,7 +34,7 @@ static int parse_line(const char *line, int64_t out[3]) {
         out[i] = (int64_t)value;
         at = end;
     }
-    return at[strspn(at, " \t\r\n")] == '\0' ? 0 : -1;
+    return at[strspn(at, " \t\r")] == '\0' ? 0 : -1;
 }
 
 int shapes_read(struct shape_list *list, const char *path, struct cli_error *f) {
@@ -41,17 +43,13 @@ int shapes_read(struct shape_list *list, const char *path, struct cli_error *f) 
     FILE *in = fopen(path, "r");
     if (in == NULL)
         return cli_error_set(f, "%s: cannot be opened: %s; check the name", path, strerror(errno));
-    while (status == 0 && fgets(line, sizeof line, in) != NULL) {
+    for (enum line_kind kind; status == 0 && (kind = line_read(in, line, sizeof line)) != LINE_END;) {
         int64_t extent[3];
-        const char *start = line + strspn(line, " \t\r\n");
+        const char *start = line + strspn(line, " \t\r");
         number++;
-        if (*start == '\0' || *start == '#') {
-            while (strchr(line, '\n') == NULL && fgets(line, sizeof line, in) != NULL) {
-                /* the rest of a long comment */
-            }
+        if (*start == '#' || (*start == '\0' && kind == LINE_WHOLE))
             continue;
-        }
-        if (parse_line(start, extent) != 0)
+        if (kind == LINE_LONG || parse_line(start, extent) != 0)
             status = cli_error_set(f, "%s:%d: not a shape; write three numbers 1..%d, `m n k`", path, number,
                                (int)SHAPE_EXTENT_MOST);
         else

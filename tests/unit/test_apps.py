@@ -262,7 +262,8 @@ def test_mixperts_levels(tmp_path):
 def test_halftone_app_as_a_command_is_found_the_same_table(found, tmp_path):
     table = tmp_path / "table"
     command("tune-app", *LEVELS, "--tau", "1e-4", "--out", table, "--", COMMAND, "app", *CHOLESKY)
-    assert lines_of(table) == lines_of(found[0]) and not (tmp_path / "table.trial").exists()
+    assert lines_of(table) == lines_of(found[0])
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["table", "table.runs"]
 
 
 @pytest.fixture
@@ -323,6 +324,66 @@ def test_a_command_without_an_error_or_sites_or_with_another_each_time(tmp_path,
     refused(*out, tmp_path / "none", says="cannot be run")
     program.write_text("import time\nprint('error', time.time_ns() / 1e30)\nprint('site x 1')\n")
     refused(*tune_program(program), says="two runs with the same levels print error")
+
+
+def test_files_beside_the_table_stay(found, program):
+    """Names that a search once used for itself are a user's: files, folders, links, a journal; also where it ends with an error."""
+    here, other = program.parent, program.parent / "other"
+    other.write_text("as it was")
+    (here / "table.calls").mkdir()
+    (here / "table.trial").symlink_to(other)
+    journal = here / "mine.trial"
+    command(*tune_program(program, "--journal", journal))
+    kept = journal.read_text()
+    assert kept.startswith("# halftone tune-app") and lines_of(here / "table") == ["site=x scheme=half", "site=y scheme=i8x6"]
+    command(*tune_program(program, "--journal", journal))
+    (here / "way").write_text("sys.exit(3)")
+    refused(*tune_program(program, "--journal", here / "new"), says="exit code 3")
+    refused("tune-app", "--levels", "best,f16x3", "--tau", "1", "--out", here / "table", "--", "true", says="'best'")
+    assert journal.read_text() == kept and (here / "table.calls").is_dir() and (here / "table.trial").is_symlink()
+    assert other.read_text() == "as it was"
+    assert {p.name for p in here.iterdir()} == {"program.py", "way", "other", "table", "table.calls", "table.trial", "mine.trial"}
+
+
+def test_levels_are_judged_before_anything_runs(program):
+    """Of a command, and of a program's data."""
+    (program.parent / "way").write_text("(here / 'ran').write_text('')")
+    for levels, says in ("f16x3,best", "'best'"), ("f16x3", "two are needed"):
+        refused("tune-app", "--levels", levels, "--tau", "1", "--out", program.parent / "t", "--", sys.executable, program, says=says)
+        refused("tune-app", "mlp", "--data", "none", "--levels", levels, "--tau", "1", "--out", program.parent / "t", says=says)
+    refused("app", "mlp", "--data", "none", "--accuracy", "best", says="'best'")
+    assert not (program.parent / "ran").exists()
+
+
+def test_the_journal_is_not_the_table(program):
+    """By its name, a link, a place that is not there yet, a table of several thresholds: nothing runs."""
+    here = program.parent
+    (program.parent / "way").write_text("(here / 'ran').write_text('')")
+    (here / "folder").symlink_to(".")
+    (here / "link").symlink_to("folder/table")
+    (here / "table.runs").symlink_to("table")
+    for journal in "table", "./table", "folder/table", "link", None:
+        more = ["--journal", here / journal] if journal else []
+        refused(*tune_program(program, *more), says="--journal and --out name one file")
+    refused(*tune_program(program, "--tau", "1,2", "--journal", here / "table-2"), says="--journal and --out name one file")
+    assert not (here / "ran").exists() and not (here / "table").exists()
+
+
+def test_a_ratio_of_nothing_is_not_a_number(program):
+    """Sites that take no time."""
+    (program.parent / "way").write_text("print('site x 0')\nprint('site y 0')")
+    program.write_text(program.read_text().replace("cost[level][0] * part", "0"))
+    said = command(*tune_program(program)).stdout
+    assert "n/a less than with f16x3 everywhere" in said and "nan" not in said
+    said = command("app", "cholesky", "--n", "64").stdout # one block: no product at all
+    assert re.search(r"products 0 ms, n/a", said) and "nan" not in said
+
+
+def test_only_whole_lines_are_read(program):
+    """'error X' in the middle of a line as long as a buffer is none; a long line of its own stops nothing."""
+    (program.parent / "way").write_text("for n in range(4080, 4100): print('x' * n + 'error 3')\nprint('error 3' + ' ' * 5000 + 'x')")
+    command(*tune_program(program))
+    assert lines_of(program.parent / "table") == ["site=x scheme=half", "site=y scheme=i8x6"]
 
 
 # ---- bad input

@@ -189,6 +189,15 @@ def test_bad_requests(args, words, shapes, tmp_path):
     assert run.stderr.count("\n") == 1 and not list(tmp_path.iterdir()) and shapes.read_bytes() == before
 
 
+def test_a_shape_is_a_whole_line(tmp_path):
+    """Not what a buffer has of it; of a comment that is longer the rest is none."""
+    path = tmp_path / "shapes"
+    for text, says in ((" " * 300 + "64 64 64\n", "shapes:1: not a shape"), ("# " + 253 * "x" + "64 64 64\n", "holds no shape")):
+        path.write_text(text)
+        run = tune("--shapes", path, "--out", tmp_path / "t.tsv", check=False)
+        assert run.returncode == 1 and says in run.stderr, run.stderr
+
+
 def test_a_full_disk_is_said_and_the_table_goes_on_later(table, shapes, tmp_path):
     path = tmp_path / "t.tsv"
     args = ["--shapes", shapes, "--out", path, "--schemes", "f16x3,half"]
