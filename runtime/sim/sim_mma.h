@@ -13,7 +13,7 @@
  * Sources: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ CS 7:e330
  * (2021); Khattak, Mikaitis (2025); Xie et al., "MMA-Sim", arXiv:2511.10909 (2025): F = 23 Volta, 24
  * Turing/Ampere/Ada, 25 Hopper; emax over the exponents of the unnormalised products. That a zero c does not hold emax
- * at -126: bits of the H200 (bench/results/h200-check-tf32-subnormal.log, scheme tf32, family subnormal). `halftone profile` compares a
+ * at -126: bits of the H200 (set a800, scheme tf32, family subnormal). `halftone profile` compares a
  * GPU with this model and with others. */
 #ifndef HT_SIM_MMA_H
 #define HT_SIM_MMA_H

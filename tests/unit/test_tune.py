@@ -139,7 +139,8 @@ def test_again_takes_the_times_of_a_table(table, tmp_path):
 
 # Does the model pick well among what the H200 measured? The goals are that its picks reach 95 % of the fastest kernel's speed in the mean of
 # a list and 85 % at worst. Each row: table in bench/results, list of bench/shapes-*.txt in it (None: all), scheme, then what is held: the
-# number of shapes measured, and what the picks reach today, rounded down, so that a change that loses is seen before a goal is missed.
+# number of shapes measured, and what the picks reach today, rounded down, so that a change that loses is seen before a goal is missed. Tables
+# have the times up to 1.16 times the best: a shape whose pick is not among them is not counted, so that a slow pick makes the number fall.
 REACHED = [("tune-h200.tsv", None, "f16x3", 69, 98, 85),
            ("tune-h200.tsv", None, "i8x6", 69, 98, 85),
            ("tune-h200-splits.tsv", "small", "bf16x6u", 65, 99, 89),    # worst: 32 x 4096 x 4096
