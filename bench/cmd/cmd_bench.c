@@ -481,18 +481,21 @@ static int run_fp32(struct bench *b, const char *schemes, const char *accuracies
     return status == 0 ? run_all(b, f) : status;
 }
 
+static int refuse_others(const struct option *options, int is_fp64, struct cli_error *f) {
+    static const char why[] = "FP64 products are timed whole, of dense matrices, and beside cublas-dgemm alone";
+    return is_fp64 ? args_refuse(options, "--kernels --pad --baselines", why, f) : 0;
+}
+
 /* FP64's names, or --fp64: another table. */
-static int run_fp64(struct bench *b, const char *schemes, const char *accuracies, const char *baselines, struct cli_error *f) {
+static int run_fp64(struct bench *b, const char *schemes, const char *accuracies, struct cli_error *f) {
     const struct bench64 what = {b->out, schemes, accuracies, b->family, &b->shapes, b->trans, b->transes, b->plan.seconds, b->stamp};
-    if (b->all_kernels || b->pad != 0 || baselines != NULL)
-        return cli_error_usage(f, "FP64 products take neither --kernels, --pad nor --baselines: cublas-dgemm is the one baseline");
     return bench64_run(&what, &b->session, f);
 }
 
 static int run(int argc, char **argv, struct cli_error *f) {
     struct bench b;
-    const char *sizes = NULL, *file = NULL, *schemes = NULL, *accuracies = NULL, *kernels = "pick", *seconds = "0.5", *none[1];
-    const char *trans = "NN", *pad = "0", *baselines = NULL, *operands = NULL, *family = "uniform";
+    const char *sizes = NULL, *file = NULL, *schemes = NULL, *accuracies = NULL, *kernels = NULL, *seconds = "0.5", *none[1];
+    const char *trans = NULL, *pad = NULL, *baselines = NULL, *operands = NULL, *family = NULL;
     struct name_list trans_names = {NULL, NULL, 0};
     int count = 0, pads = 0, fp64 = 0;
     memset(&b, 0, sizeof b);
@@ -515,18 +518,17 @@ static int run(int argc, char **argv, struct cli_error *f) {
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0 ||
-        args_numbers("--pad", pad, 0, PAD_MOST, &b.pad, 1, &pads, f) != 0)
+        (pad != NULL && args_numbers("--pad", pad, 0, PAD_MOST, &b.pad, 1, &pads, f) != 0))
         return -1;
-    if (strcmp(kernels, "all") != 0 && strcmp(kernels, "pick") != 0)
+    b.all_kernels = kernels != NULL && strcmp(kernels, "all") == 0;
+    if (kernels != NULL && !b.all_kernels && strcmp(kernels, "pick") != 0)
         return cli_error_usage(f, "--kernels: '%s' is neither all nor pick", kernels);
-    b.all_kernels = strcmp(kernels, "all") == 0;
-    b.family = family_find(family);
+    b.family = family_find(family != NULL ? family : "uniform");
     if (b.family == NULL)
         return cli_error_usage(f, "no family '%s'; `halftone report --list` prints them", family);
-    const int shaped = sizes != NULL || file != NULL || b.all_kernels || b.pad != 0 || strcmp(trans, "NN") != 0;
-    if (operands != NULL && (shaped || baselines != NULL || strcmp(family, "uniform") != 0))
-        return cli_error_usage(f, "--operands brings its own shapes: leave out --sizes, --shapes, --kernels, --trans, --pad, "
-                              "--family and --baselines");
+    if (operands != NULL && args_refuse(options, "--sizes --shapes --kernels --trans --pad --family --baselines --fp64",
+                                        "--operands brings its own shapes, of FP32 products", f) != 0)
+        return -1;
     int status = outfile_check(b.out, f) == 0 ? session_open(&b.session, f) : -1;
     if (status == 0 && operands != NULL) {
         const struct bench_operands what = {operands, b.out, schemes, accuracies, b.plan.seconds, b.stamp};
@@ -535,11 +537,13 @@ static int run(int argc, char **argv, struct cli_error *f) {
     } else if (status == 0) {
         status = bench_shapes_choose(&b.shapes, sizes, file, b.session.device.simulated ? "64" : "1024,2048,4096,8192", f);
         if (status == 0)
-            status = bench_trans_choose(trans, &trans_names, b.trans, &b.transes, f);
+            status = bench_trans_choose(trans != NULL ? trans : "NN", &trans_names, b.trans, &b.transes, f);
         if (status == 0)
             status = methods_type(&b.session, fp64, schemes, accuracies, &fp64, f);
         if (status == 0)
-            status = fp64 ? run_fp64(&b, schemes, accuracies, baselines, f) : run_fp32(&b, schemes, accuracies, baselines, f);
+            status = refuse_others(options, fp64, f);
+        if (status == 0)
+            status = fp64 ? run_fp64(&b, schemes, accuracies, f) : run_fp32(&b, schemes, accuracies, baselines, f);
         session_close(&b.session);
     }
     shapes_free(&b.shapes);
@@ -578,6 +582,6 @@ const struct command cmd_bench = {
     "  --pad P        leading dimensions of A and B are their rows and P more (default 0)\n"
     "  --baselines LIST  which of cuBLAS' modes (default all)\n"
     "  --out FILE     all columns, with batch extremes, as TSV; rewritten after each shape\n"
-    "  --operands DIR .npy files and their manifest operands.tsv\n"
+    "  --operands DIR .npy files and their manifest operands.tsv; FP32 products of their own shapes\n"
     "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",
     run, 1};

@@ -44,13 +44,14 @@ static const struct tsv_column columns[] = {{"data", 1},
                                             {"outliers_b", 1},
                                             {"outlier_blocks", 1}};
 
-#define ALL_ROWS "--rows: of FP64 products all rows of C are looked at; leave it out"
+#define ALL_ROWS "of FP64 products all rows of C are looked at"
 
 struct check {
     struct session session;
     const char *path[2], *folder, *families, *out;
     int64_t rows, n, k;
-    int is_fp64, is_rows_given;
+    int is_fp64;
+    const struct option *options; /* those of the command, as they were given */
     struct pair pair;
     struct tsv table;
     struct progress progress;
@@ -158,7 +159,7 @@ static int check_files(struct check *c, struct cli_error *f) {
     if (pair_examine(&c->pair, c->path, f) != 0 || pair_check(&c->pair, NULL, 1, f) != 0)
         return -1;
     if (c->is_fp64 || (c->pair.x[0].is_float64 && c->pair.x[1].is_float64))
-        return c->is_rows_given ? cli_error_usage(f, ALL_ROWS) : check64_files(&c->session, &c->pair, c->path, f);
+        return args_refuse(c->options, "--rows", ALL_ROWS, f) != 0 ? -1 : check64_files(&c->session, &c->pair, c->path, f);
     if (pair_read(&c->pair, c->path, 0, f) != 0)
         return -1;
     const int64_t k = pair_cols(&c->pair, 0);
@@ -284,9 +285,19 @@ static int check_many(struct check *c, struct cli_error *f) {
     return status;
 }
 
+/* What each kind of input rules out. */
+static int refuse_others(const struct check *c, int many, struct cli_error *f) {
+    const char *const names = !many ? "--n --k" : c->folder != NULL ? "--ta --tb --n --k --fp64" : "--ta --tb";
+    const char *const why = !many               ? "two matrices have sizes of their own"
+                            : c->folder != NULL ? "the products of --operands are FP32's, as they are stored"
+                                                : "--families makes op(A) and op(B)";
+    const int status = args_refuse(c->options, names, why, f);
+    return status == 0 && c->is_fp64 ? args_refuse(c->options, "--rows", ALL_ROWS, f) : status;
+}
+
 static int run(int argc, char **argv, struct cli_error *f) {
     struct check c = {.rows = 256};
-    const char *rows = NULL, *n = "256", *k = "1024";
+    const char *rows = NULL, *n = NULL, *k = NULL;
     int count = 0;
     const struct option options[] = {{"--ta", NULL, &c.pair.transposed[0]},
                                      {"--tb", NULL, &c.pair.transposed[1]},
@@ -300,18 +311,15 @@ static int run(int argc, char **argv, struct cli_error *f) {
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, c.path, 2, &count, f) != 0 ||
         args_number("--rows", rows != NULL ? rows : "256", 1, INT32_MAX, &c.rows, f) != 0 ||
-        args_number("--n", n, 1, 32768, &c.n, f) != 0 || args_number("--k", k, 1, 262144, &c.k, f) != 0)
+        args_number("--n", n != NULL ? n : "256", 1, 32768, &c.n, f) != 0 ||
+        args_number("--k", k != NULL ? k : "1024", 1, 262144, &c.k, f) != 0)
         return -1;
     const int many = c.folder != NULL || c.families != NULL;
     if (count != (many ? 0 : 2) || (c.folder != NULL && c.families != NULL) || (!many && c.out != NULL))
         return cli_error_usage(
             f, "needs one of: two matrices, without --out, --operands DIR, --families LIST: halftone check A.npy B.npy");
-    c.is_rows_given = rows != NULL;
-    if (c.is_fp64 && c.folder != NULL)
-        return cli_error_usage(f, "--fp64: the products of --operands are FP32's; give two float64 files, or --families LIST");
-    if (c.is_fp64 && c.is_rows_given)
-        return cli_error_usage(f, ALL_ROWS);
-    if (outfile_check(c.out, f) != 0 || session_open(&c.session, f) != 0)
+    c.options = options;
+    if (refuse_others(&c, many, f) != 0 || outfile_check(c.out, f) != 0 || session_open(&c.session, f) != 0)
         return -1;
     const int status = !many       ? check_files(&c, f)
                        : c.is_fp64 ? check64_families(&c.session, c.families, c.n, c.k, c.out, f)

@@ -274,9 +274,14 @@ static int run_fp64(struct contract *c, const char *accuracy, int special, struc
     return special ? cli_error_usage(f, "--special is for FP32 products") : contract64_run(&what, &c->session, f);
 }
 
+static int refuse_others(const struct option *options, int special, struct cli_error *f) {
+    return special ? args_refuse(options, "--n --k --families --rows", "--special has products of its own", f)
+                   : args_refuse(options, "--cases", "cases are counted by --special", f);
+}
+
 static int run(int argc, char **argv, struct cli_error *f) {
-    struct contract c = {.scheme = "auto", .stamp = stamp_built()};
-    const char *n = NULL, *k = NULL, *families = NULL, *rows = "64", *cases = NULL, *none[1];
+    struct contract c = {.stamp = stamp_built()};
+    const char *n = NULL, *k = NULL, *families = NULL, *rows = NULL, *cases = NULL, *none[1];
     struct name_list names = {NULL, NULL, 0};
     const char *accuracy = NULL;
     int count = 0, special = 0, fp64 = 0;
@@ -295,8 +300,11 @@ static int run(int argc, char **argv, struct cli_error *f) {
                                      {"--toolkit", &c.stamp.toolkit, NULL},
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
-        args_number("--rows", rows, 2, 65536, &c.rows, f) != 0 || outfile_check(c.out, f) != 0 ||
-        session_open(&c.session, f) != 0)
+        args_number("--rows", rows != NULL ? rows : "64", 2, 65536, &c.rows, f) != 0 || refuse_others(options, special, f) != 0 ||
+        (accuracy != NULL && args_refuse(options, "--scheme", "--accuracy chooses the scheme", f) != 0) || outfile_check(c.out, f) != 0)
+        return -1;
+    c.scheme = c.scheme != NULL ? c.scheme : "auto";
+    if (session_open(&c.session, f) != 0)
         return -1;
     const int simulated = c.session.device.simulated;
     int status = args_numbers("--n",
@@ -354,7 +362,7 @@ const struct command cmd_contract = {
     "  --cases N      of one pattern, alpha and beta at 3 x 3 x 3, a tenth of it at larger sizes; more than "
     "that: a sample\n"
     "                 (default 3000, which is every place and kind of 3 x 3 x 3; in the simulator 60)\n"
-    "  --scheme NAME  another scheme in the default's place\n"
+    "  --scheme NAME  another scheme in the default's place; not with --accuracy\n"
     "  --out FILE.tsv every trial\n"
     "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",
     run, 1};

@@ -417,7 +417,7 @@ static int run_fp32(struct report *r, const char *schemes, const char *accuracie
 /* FP64's names, or --fp64. */
 static int run_fp64(struct report *r, const char *schemes, const char *accuracies, struct cli_error *f) {
     const struct report64 what = {r->out, schemes, accuracies, r->family, r->size, r->families, r->sizes, r->outer, r->seed, r->stamp};
-    return r->html != NULL ? cli_error_usage(f, "--html draws FP32 products alone: leave it out for FP64's") : report64_run(&what, &r->session, f);
+    return report64_run(&what, &r->session, f);
 }
 
 static int run(int argc, char **argv, struct cli_error *f) {
@@ -440,6 +440,8 @@ static int run(int argc, char **argv, struct cli_error *f) {
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0)
         return -1;
+    if (list && argc > 1)
+        return cli_error_usage(f, "--list prints the families and does nothing else: give it alone");
     if (list) {
         family_list(stdout);
         return 0;
@@ -463,6 +465,8 @@ static int run(int argc, char **argv, struct cli_error *f) {
         r.histogram_size = histogram_size(&r);
         if (status == 0)
             status = methods_type(&r.session, fp64, schemes, accuracies, &fp64, f);
+        if (status == 0)
+            status = fp64 ? args_refuse(options, "--html", "the page is of FP32 products alone", f) : 0;
         if (status == 0)
             status = fp64 ? run_fp64(&r, schemes, accuracies, f) : run_fp32(&r, schemes, accuracies, f);
         session_close(&r.session);

@@ -477,7 +477,7 @@ static int run_again(struct tuning *t, const char *table, const char *html, stru
 
 static int run(int argc, char **argv, struct cli_error *f) {
     struct tuning t;
-    const char *again = NULL, *file = NULL, *schemes = NULL, *seconds = "0.05", *budget = NULL, *out = NULL,
+    const char *again = NULL, *file = NULL, *schemes = NULL, *seconds = NULL, *budget = NULL, *out = NULL,
                *html = NULL, *none[1];
     struct name_list names = {NULL, NULL, 0};
     int count = 0, is_fp64 = 0;
@@ -489,14 +489,15 @@ static int run(int argc, char **argv, struct cli_error *f) {
                                      {"--fp64", NULL, &is_fp64},    {NULL, NULL, NULL}};
     memset(&t, 0, sizeof t);
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
-        args_seconds("--seconds", seconds, &t.plan.seconds, f) != 0 ||
+        args_seconds("--seconds", seconds != NULL ? seconds : "0.05", &t.plan.seconds, f) != 0 ||
         (budget != NULL && args_seconds("--budget", budget, &budget_seconds, f) != 0))
         return -1;
     if (again == NULL && (file == NULL || out == NULL))
         return cli_error_usage(
             f, "--shapes FILE and --out FILE.tsv are needed; bench/shapes.txt holds public shapes");
-    if (again != NULL && (file != NULL || out != NULL))
-        return cli_error_usage(f, "--again measures nothing and prints what it finds: leave out %s", out != NULL ? "--out" : "--shapes");
+    if (again != NULL && args_refuse(options, "--shapes --out --schemes --seconds --budget --splits --fp64",
+                                     "--again measures nothing and takes every row of its table", f) != 0)
+        return -1;
     t.stop_at = budget != NULL ? progress_clock() + budget_seconds : 0;
     int status = page_check(html, f);
     if (status == 0 && file != NULL)
@@ -541,5 +542,5 @@ const struct command cmd_tune = {
     "  --budget S     stops before the measurement that would begin after S seconds\n"
     "  --html FILE    a page: measured against predicted, loss for every shape; needs python3\n"
     "  --again TSV    measures nothing: what this set picks and predicts, held against the times of a table,\n"
-    "                 FP32's, FP64's or both joined; no --out\n",
+    "                 FP32's, FP64's or both joined; takes --html and nothing else\n",
     run, 0};

@@ -48,6 +48,17 @@ int args_parse(int argc, char **argv, const struct option *options, const char *
     return 0;
 }
 
+int args_refuse(const struct option *options, const char *names, const char *why, struct cli_error *f) {
+    for (; options->name != NULL; options++) {
+        const size_t length = strlen(options->name);
+        const int is_given = options->value != NULL ? *options->value != NULL : *options->flag;
+        for (const char *at = names; is_given && (at = strstr(at, options->name)) != NULL; at += length)
+            if (at[length] == ' ' || at[length] == '\0')
+                return cli_error_usage(f, "%s: leave out %s", why, options->name);
+    }
+    return 0;
+}
+
 static int is_digit(char c) {
     return c >= '0' && c <= '9';
 }

@@ -17,6 +17,9 @@ struct option {
 int args_parse(int argc, char **argv, const struct option *options, const char **positional,
                int positional_most, int *positional_count, struct cli_error *f);
 
+/* A fault where one of `names`, separated by blanks, was given: its value is not NULL, or its flag is set. `why`: what rules it out. */
+int args_refuse(const struct option *options, const char *names, const char *why, struct cli_error *f);
+
 /* "64,256,1024" as numbers in [least, most]. */
 int args_numbers(const char *option, const char *text, int64_t least, int64_t most, int64_t *out,
                  int out_most, int *count, struct cli_error *f);

@@ -187,8 +187,8 @@ def test_report_has_every_scheme_on_families_in_fp64(tmp_path):
 
 @pytest.mark.parametrize("args, says", [
     (["bench", "--schemes", "crt16,f16x3"], "name FP32's and FP64's together"), (["report", "--accuracy", "fp64,fp32"], "name FP32's and FP64's together"),
-    (["bench", "--fp64", "--pad", "3"], "take neither --kernels, --pad nor --baselines"), (["bench", "--fp64", "--schemes", "nothing"], "unknown scheme 'nothing'"),
-    (["bench", "--fp64", "--accuracy", "bits=60"], "bits=60"), (["report", "--fp64", "--html", "x.html"], "--html draws FP32 products alone")])
+    (["bench", "--fp64", "--pad", "3"], "leave out --pad"), (["bench", "--fp64", "--schemes", "nothing"], "unknown scheme 'nothing'"),
+    (["bench", "--fp64", "--accuracy", "bits=60"], "bits=60"), (["report", "--fp64", "--html", "x.html"], "the page is of FP32 products alone: leave out --html")])
 def test_what_bench_and_report_cannot_do_in_fp64_has_one_line(args, says, tmp_path):
     run = halftone(*args, "--sizes", 16, check=False, cwd=tmp_path)
     assert run.returncode in (1, 2) and run.stderr.strip().splitlines()[-1].startswith(f"halftone {args[0]}: ") and says in run.stderr
