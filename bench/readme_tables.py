@@ -10,7 +10,8 @@ A section of such a file looks like this; everything between the two markers is 
 NAME is a file bench/results/NAME.tsv as `halftone bench --out` and `halftone report --out` write it: lines with # are
 facts about the run (device, driver, toolkit, commit), then a header line, then rows. columns= chooses and orders the
 columns; COLUMN=a,b keeps only rows with these values. `n` means the size of square products; it is a column of the
-report and stands for m, n, k in a bench. A section without its file says so. Nothing is rounded or computed here: what
+report and stands for m, n, k in a bench. Blanks in a column's name are written as underscores. With facts=none the table
+stands without what the file says of its run. A section without its file says so. Nothing is rounded or computed here: what
 the file says is shown. --check changes nothing; exit code 1 when a page is not what the files say.
 """
 import pathlib
@@ -26,7 +27,8 @@ TITLES = {"end_single_tflops": "single, end to end, TFLOPS", "kernel_single_tflo
           "end/tf32": "÷ TF32", "end/fp16": "÷ FP16", "kernel/sgemm": "kernel ÷ SGEMM", "limit_tflops": "limit, TFLOPS", "of_limit": "share of limit",
           "pack_gbps": "packing, GB/s", "pack/copy": "packing ÷ copy", "ceiling_tflops": "ceiling by data sheet, TFLOPS",
           "predicted_tflops": "predicted, TFLOPS", "of_ceiling": "share of ceiling", "bound_by": "bound by",
-          "native_tflops": "native FP32 by data sheet, TFLOPS", "/native": "÷ native"}
+          "native_tflops": "native FP32 by data sheet, TFLOPS", "/native": "÷ native", "to_dgemm": "÷ DGEMM",
+          "in_u|A||B|": "largest error, 2⁻⁵³ \\|A\\|\\|B\\|"}
 
 
 def read(path):
@@ -35,7 +37,7 @@ def read(path):
         if line.startswith("#"):
             facts.append(line.lstrip("# "))
         elif head is None:
-            head = line.split("\t")
+            head = line.replace(" ", "_").split("\t")
         elif line:
             rows.append(dict(zip(head, line.split("\t"))))
     if head is None:
@@ -62,6 +64,7 @@ def table(name, text):
     if not path.is_file():
         return f"Not measured yet: `bench/results/{name}.tsv` is not there."
     facts, head, rows = read(path)
+    says = chosen.pop("facts", None)
     columns = chosen.pop("columns", [c for c in SHOWN if c in head])
     unknown = [c for c in [*columns, *chosen] if c not in head]
     if unknown:
@@ -71,6 +74,8 @@ def table(name, text):
         sys.exit(f"results:{name}: no row of {path.name} is chosen")
     lines = ["| " + " | ".join(TITLES.get(c, c) for c in columns) + " |", "|" + "---|" * len(columns)]
     lines += ["| " + " | ".join(f"`{r[c]}`" if c == "kernel" else r[c] for c in columns) + " |" for r in rows]
+    if says == ["none"]:
+        return "\n".join(lines)
     run = [f for f in facts if re.match(r"(halftone|device|driver|sustained|seconds per|SIMULATOR)", f)]
     return "\n".join([*lines, "", f"`bench/results/{path.name}`. " + ". ".join(run) + "."])
 

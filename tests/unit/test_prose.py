@@ -4,9 +4,10 @@ import re
 import pytest
 from conftest import ROOT
 
-PAGES = ("bench/LIMITS.md",) # grows page by page until it is every page
-FIGURES = () # pages whose figures stand in generated tables of their own
+PAGES = ("README.md", "bench/LIMITS.md") # grows page by page until it is every page
+FIGURES = ("README.md",) # pages whose figures stand in generated tables of their own
 MEAN, LONGEST, COLUMNS = 20, 40, 120
+MOST = {"README.md": (110, 1000), "bench/LIMITS.md": (70, 1000)} # lines, words
 GENERATED = re.compile(r"(?ms)^<!-- results:.*?^<!-- end -->$")
 
 
@@ -50,11 +51,18 @@ def test_sentences_are_short(name):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_no_commit_and_no_long_line(name):
+    """But lines that readers paste into a shell."""
     text = GENERATED.sub("", page(name))
     hashes = [w for w in re.findall(r"\b[0-9a-f]{7,40}\b", text) if re.search(r"\d", w) and re.search(r"[a-f]", w)]
     assert not hashes, f"{name} names commits: {hashes}"
-    long = [line for line in text.splitlines() if len(line) > COLUMNS]
+    long = [line for line in text.splitlines() if len(line) > COLUMNS and not line.startswith("    ")]
     assert not long, f"{name}: over {COLUMNS} columns: {long}"
+
+
+@pytest.mark.parametrize("name", MOST)
+def test_pages_are_short(name):
+    lines, said = len(page(name).splitlines()), len(page(name).split())
+    assert lines <= MOST[name][0] and said <= MOST[name][1], f"{name}: {lines} lines, {said} words"
 
 
 @pytest.mark.parametrize("name", FIGURES)
