@@ -52,6 +52,23 @@ def copy_of_repository(folder, built=False):
     return folder
 
 
+def git(root, *command):
+    return subprocess.run(["git", *command], cwd=root, capture_output=True, text=True, errors="replace", check=True).stdout
+
+
+def commit_that_added(path, root=ROOT):
+    """Where a rule of the history begins: the commit that added the file which holds it. None without history."""
+    try:
+        if git(root, "rev-parse", "--is-shallow-repository").strip() == "true":
+            return None
+        return next(iter(git(root, "log", "--diff-filter=A", "--reverse", "--format=%H", "--", path).split()), None)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+NO_HISTORY = "no history here: a shallow clone, a copy without git, or this file is not committed yet"
+
+
 def full_disk(bytes_left):
     """preexec_fn: files of the child may not grow beyond this; writing more fails as on a full disk."""
     def limit():

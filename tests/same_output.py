@@ -43,13 +43,13 @@ def old_tree(revision, into):
     return into
 
 
-def generate(tree, into):
-    """Every set that both sides could have, and the vendored folders."""
+def generate(tree, into, gpus=None, folders=FOLDERS):
+    """The sets of these GPUs, or every set that both sides could have, and the vendored folders."""
     gen = tree / "out/bin/halftone-gen"
     into.mkdir()
-    for budget in sorted((tree / "gen/gpus").glob("*.gpu")):
-        run([gen, "emit", "--gpu", budget.stem, "--out", into / budget.stem], tree)
-    for name, command in FOLDERS.items():
+    for gpu in gpus or sorted(budget.stem for budget in (tree / "gen/gpus").glob("*.gpu")):
+        run([gen, "emit", "--gpu", gpu, "--out", into / gpu], tree)
+    for name, command in folders.items():
         run([gen, *command, "--out", into / name], tree)
 
 

@@ -7,20 +7,15 @@ reason that an earlier one lacks. Many small rises need a reason as one large ri
     out/venv/bin/python -m pytest -q -s tests/unit/test_size.py    also prints sizes, counts and the reasons so far"""
 import collections
 import re
-import subprocess
 
 import pytest
-from conftest import ROOT
+from conftest import NO_HISTORY, ROOT, commit_that_added, git
 
 # Part: what of it may come without a reason. Tests may: one test of a cure, with its fixture, is 100 lines.
 SLACK = {"gen": 40, "runtime": 40, "templates": 40, "dropin": 40, "bench": 40, "tests": 150, "files": 4, "words of Markdown": 200}
 LINES = {"runtime/dropin/": "dropin", "runtime/sim/": None,
          **{f"{part}/": part for part in ("gen", "runtime", "templates", "dropin", "bench", "tests")}}
 REASON = re.compile(r"(?m)^size: (\S.*)")
-
-
-def git(root, *command):
-    return subprocess.run(["git", *command], cwd=root, capture_output=True, text=True, errors="replace", check=True).stdout
 
 
 def part_of(path):
@@ -70,16 +65,6 @@ def row(commit, subject, rose, reason):
     return f"{commit[:8]} {subject}\n    {by}" + (f"; {reason}" if reason else f"; allowed {', '.join(str(SLACK[r]) for r in rose)}")
 
 
-def first_commit(root):
-    """The commit that added this file; None without history."""
-    try:
-        if git(root, "rev-parse", "--is-shallow-repository").strip() == "true":
-            return None
-        return next(iter(git(root, "log", "--diff-filter=A", "--reverse", "--format=%H", "--", "tests/unit/test_size.py").split()), None)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-
-
 def sizes():
     files = [ROOT / name for name in git(ROOT, "ls-files", "-z").split("\0")[:-1]]
     total = collections.Counter(files=len(files))
@@ -91,9 +76,9 @@ def sizes():
 
 
 def test_a_rise_has_its_reason():
-    since = first_commit(ROOT)
+    since = commit_that_added("tests/unit/test_size.py")
     if since is None:
-        pytest.skip("no history here: a shallow clone, a copy without git, or this file is not committed yet")
+        pytest.skip(NO_HISTORY)
     counts, reasons, waiting = walk(ROOT, since)
     total = sizes()
     print("", *(f"{part:18} {total[part]:7}, {counts[part]:4} of {slack} since the last reason" for part, slack in SLACK.items()), sep="\n")
