@@ -1,7 +1,6 @@
 /* blas_model.c: from which size on a product is worth its copies. The constants are of one machine, 16 CPUs beside an H100
  * (bench/results/h100-hostblas.tsv): OpenBLAS computed 60 to 75 GFLOPS for each CPU in FP32, half of that in FP64; copies moved 4 to 5 GB/s for
  * each of one to four threads, and 20 in all with 12; CUDA's start took 0.2 to 0.4 s. */
-#include <pthread.h>
 
 #include "blas_call.h"
 
@@ -11,13 +10,12 @@ static const double START_MS = 300;   /* CUDA's start, in the first call */
 static const double CALL_NS = 200000; /* threads, copies and kernels begun and waited for */
 
 bool blas_start_pays(double saved_ns) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static double saved; /* by products that the CPU computed meanwhile */
     const int64_t said = blas_settings()->start_ms;
-    (void)pthread_mutex_lock(&lock);
+    dropin_lock(DROPIN_LOCK_START);
     saved += saved_ns;
     const bool pays = saved >= 1e6 * (said >= 0 ? (double)said : START_MS);
-    (void)pthread_mutex_unlock(&lock);
+    dropin_unlock(DROPIN_LOCK_START);
     return pays;
 }
 

@@ -1,6 +1,5 @@
 /* blas_original.c: the BLAS behind the face. */
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "blas_call.h"
@@ -8,16 +7,20 @@
 /* Where a call comes from no object (ctypes), or from one that leaves its BLAS to the program. */
 static const char known[] = "libblas.so.3\0libopenblas.so.0\0libopenblas.so\0libcblas.so.3\0libmkl_rt.so.2\0libmkl_rt.so.1\0libblis.so.4\0libflexiblas.so.3\0";
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static void *named; /* of HALFTONE_BLAS_CPU */
-
-static void open_named(void) {
+/* HALFTONE_BLAS_CPU's. Threads that come before the first is done open it each: the dynamic linker makes them wait. */
+static void *open_named(void) {
+    static void *named;
+    static bool is_open, said;
     const char *const path = getenv("HALFTONE_BLAS_CPU");
-    if (path == NULL || path[0] == '\0')
-        return;
-    named = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (named == NULL)
+    if (path == NULL || path[0] == '\0' || __atomic_load_n(&is_open, __ATOMIC_ACQUIRE))
+        return named;
+    void *const opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (opened != NULL)
+        named = opened;
+    else if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
         dropin_say("HALFTONE_BLAS_CPU: %.400s", dlerror());
+    __atomic_store_n(&is_open, true, __ATOMIC_RELEASE);
+    return opened;
 }
 
 void *blas_original(const struct blas_call *x, const char *name) {
@@ -34,7 +37,7 @@ void *blas_original(const struct blas_call *x, const char *name) {
             (void)dlclose(object);
     }
     if (found == NULL) {
-        (void)pthread_once(&once, open_named);
+        void *const named = open_named();
         found = named != NULL ? dlsym(named, name) : NULL;
     }
     return found != x->own ? found : NULL;

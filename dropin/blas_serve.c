@@ -3,38 +3,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "blas_call.h"
 #include "cublas_face.h" /* the current device */
 
-/* One product at a time uses the device; small ones, which stay on the CPU, do not come here. */
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT, end_once = PTHREAD_ONCE_INIT;
-
-/* In a child the turn may be that of a thread that is not there. */
-static void child_begins(void) {
-    (void)pthread_mutex_init(&turn, NULL);
-}
-
-static void await_fork(void) {
-    (void)dropin_at_fork(child_begins);
-}
+static pthread_once_t end_once = PTHREAD_ONCE_INIT;
 
 /* The end of the process waits for the product that another thread is in, as what it works with is about to go; later ones are the
  * original's. Registered when the library is there, so it runs before what the library has registered. */
 static bool is_ending;   /* with the turn */
 static bool has_started; /* the device has a handle */
+enum { MOST_SECONDS = 10 };
+
+/* One product at a time uses the device; small ones, which stay on the CPU, do not come here. The first comes to the
+ * dynamic linker, whose lock a constructor that multiplies may hold: nobody waits for that one without end. */
+static bool take_turn(void) {
+    if (!__atomic_load_n(&has_started, __ATOMIC_RELAXED))
+        return dropin_lock_within(DROPIN_LOCK_TURN, MOST_SECONDS);
+    dropin_lock(DROPIN_LOCK_TURN);
+    return true;
+}
 
 static void process_ends(void) {
-    struct timespec until;
-    if (halftone_dropin_thread.depth > 0 || clock_gettime(CLOCK_REALTIME, &until) != 0)
+    if (halftone_dropin_thread.depth > 0 || !dropin_lock_within(DROPIN_LOCK_TURN, MOST_SECONDS))
         return; /* exit() from within a call: of a signal's handler */
-    until.tv_sec += 10;
-    if (pthread_mutex_timedlock(&turn, &until) != 0)
-        return;
     is_ending = true;
-    (void)pthread_mutex_unlock(&turn);
+    dropin_unlock(DROPIN_LOCK_TURN);
 }
 
 /* What atexit names the object by. The compiler's start files, with which a face is not linked (dropin.mk), have one of their own. */
@@ -151,11 +145,14 @@ bool blas_serve(const struct blas_call *x, blas_product *product) {
         dropin_note(&call, &policy, why, NULL, NULL);
         return false;
     }
+    bool done = false;
     thread->depth++;
-    (void)pthread_once(&fork_once, await_fork);
-    (void)pthread_mutex_lock(&turn);
-    const bool done = serve(x, &call, &policy, product);
-    (void)pthread_mutex_unlock(&turn);
+    (void)dropin_library(); /* not with the turn: others may be in the dynamic linker */
+    if (take_turn()) {
+        done = serve(x, &call, &policy, product);
+        dropin_unlock(DROPIN_LOCK_TURN);
+    } else
+        dropin_note(&call, &policy, DROPIN_START, NULL, NULL);
     thread->depth--;
     return done;
 }

@@ -56,6 +56,23 @@ const struct dropin_settings *dropin_settings(void);
 /* One line on stderr, "halftone: ..." */
 void dropin_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* ---- locks: all that the faces have, so that fork() renews all. With one held nobody calls the dynamic linker, nor
+ * what may come to it: its own lock may be held by a thread that makes a product (a constructor's). ---- */
+
+enum dropin_lock {
+    DROPIN_LOCK_STATE,      /* common_*.c */
+    DROPIN_LOCK_OBJECTS,    /* while the linker's list of objects is read */
+    DROPIN_LOCK_LOOKUPS,    /* cublas_origin.c */
+    DROPIN_LOCK_WORKSPACES, /* cublas_handles.c */
+    DROPIN_LOCK_PASSES,     /* lt_epilogue.c */
+    DROPIN_LOCK_START,      /* blas_model.c */
+    DROPIN_LOCK_TURN,       /* blas_serve.c: the one with which the device is used */
+    DROPIN_LOCKS
+};
+void dropin_lock(enum dropin_lock which);
+void dropin_unlock(enum dropin_lock which);
+bool dropin_lock_within(enum dropin_lock which, int seconds); /* false: not held */
+
 /* ---- a call ---- */
 
 enum dropin_kind {
@@ -144,8 +161,6 @@ enum dropin_reason dropin_take(int device, const struct dropin_policy *policy, s
 void dropin_give_back(struct dropin_slot *slot);
 /* Whether the device has handles: if not, the next call makes one, which must not happen in a capture. */
 bool dropin_is_warm(int device);
-/* Called in each child of fork(); false: it will not be. */
-bool dropin_at_fork(void (*in_child)(void));
 /* The reason behind a code of halftone.h other than HALFTONE_OK, or behind one of the faces' own. */
 enum { DROPIN_CODE_SPOILT = 1000 };
 enum dropin_reason dropin_reason_of(int code);

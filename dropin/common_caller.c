@@ -47,10 +47,17 @@ static int look_into(struct dl_phdr_info *o, size_t size, void *data) {
     return 1;
 }
 
+static int walk(int (*look)(struct dl_phdr_info *object, size_t size, void *data), void *data) {
+    dropin_lock(DROPIN_LOCK_OBJECTS);
+    const int found = dl_iterate_phdr(look, data);
+    dropin_unlock(DROPIN_LOCK_OBJECTS);
+    return found;
+}
+
 bool dropin_find_caller(const void *address, struct dropin_caller *caller) {
     memset(caller, 0, sizeof *caller);
     struct search s = {(uintptr_t)address, caller};
-    return dl_iterate_phdr(look_into, &s) != 0;
+    return walk(look_into, &s) != 0;
 }
 
 const char *dropin_base_name(const char *path) {
@@ -74,7 +81,7 @@ static int read_unloads(struct dl_phdr_info *o, size_t size, void *data) {
 
 unsigned long long dropin_unloads(void) {
     unsigned long long count = 0;
-    (void)dl_iterate_phdr(read_unloads, &count);
+    (void)walk(read_unloads, &count);
     return count;
 }
 

@@ -35,18 +35,14 @@ void dropin_open_counts(struct dropin_state *s) {
     if (file < 0)
         return;
     if (fstat(file, &facts) == 0 && facts.st_size == (off_t)sizeof(struct dropin_counts)) {
-        void *const at =
-            mmap(NULL, sizeof(struct dropin_counts), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        if (at != MAP_FAILED)
-            s->shared = (struct dropin_counts *)at;
+        struct dropin_counts *const at =
+            (struct dropin_counts *)mmap(NULL, sizeof *at, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        if (at != MAP_FAILED && at->layout == sizeof *at) { /* else it stays mapped, and nothing is done with it */
+            s->shared = at;
+            __atomic_fetch_add(&at->processes, 1, __ATOMIC_RELAXED);
+        }
     }
     (void)close(file);
-    if (s->shared != NULL && s->shared->layout != sizeof(struct dropin_counts)) {
-        (void)munmap(s->shared, sizeof(struct dropin_counts));
-        s->shared = NULL;
-    }
-    if (s->shared != NULL)
-        __atomic_fetch_add(&s->shared->processes, 1, __ATOMIC_RELAXED);
     s->counts.processes = 1;
 }
 
@@ -92,7 +88,7 @@ struct dropin_key *dropin_key_of(const struct dropin_call *c) {
 static int64_t next_ordinal(const struct dropin_call *call) {
     struct dropin_state *const s = &halftone_dropin_state;
     int64_t ordinal = 0;
-    (void)pthread_mutex_lock(&s->lock);
+    dropin_lock(DROPIN_LOCK_STATE);
     struct dropin_key *const key = dropin_key_of(call);
     if (key != NULL) {
         if (key->step != s->step)
@@ -100,7 +96,7 @@ static int64_t next_ordinal(const struct dropin_call *call) {
         key->step = s->step;
         ordinal = ++key->ordinal;
     }
-    (void)pthread_mutex_unlock(&s->lock);
+    dropin_unlock(DROPIN_LOCK_STATE);
     return ordinal;
 }
 
@@ -198,13 +194,13 @@ static void note_details(const struct dropin_call *call, const struct dropin_pol
     struct dropin_state *const s = &halftone_dropin_state;
     const uint64_t bit = UINT64_C(1) << why;
     struct dropin_key seen = {0};
-    (void)pthread_mutex_lock(&s->lock);
+    dropin_lock(DROPIN_LOCK_STATE);
     struct dropin_key *const key = dropin_key_of(call);
     if (key != NULL) {
         seen = *key;
         key->logged |= bit;
     }
-    (void)pthread_mutex_unlock(&s->lock);
+    dropin_unlock(DROPIN_LOCK_STATE);
     const bool logs =
         s->has_log && (key == NULL || !(seen.logged & bit) || s->settings.mode == DROPIN_MODE_RECORD);
     struct halftone_plan plan;

@@ -9,9 +9,8 @@
 
 #include "common_state.h"
 
-/* All zero, which the once and the lock are as initialised: no byte of it lies in the file. */
-DROPIN_EXPORT struct dropin_state halftone_dropin_state = {.once = PTHREAD_ONCE_INIT,
-                                                           .lock = PTHREAD_MUTEX_INITIALIZER};
+/* All zero, which the once and the locks are as initialised: no byte of it lies in the file. */
+DROPIN_EXPORT struct dropin_state halftone_dropin_state = {.once = PTHREAD_ONCE_INIT};
 DROPIN_EXPORT _Thread_local struct dropin_thread halftone_dropin_thread;
 
 /* One write, so that lines of several processes do not mix. */
@@ -141,6 +140,7 @@ static bool read_settings(struct dropin_settings *s) {
 static void read_once(void) {
     struct dropin_state *const s = &halftone_dropin_state;
     const int before = errno;
+    dropin_watch_fork();
     strcpy(s->settings.accuracy, "fp32");
     bool good = read_settings(&s->settings);
     if (good && s->settings.mode != DROPIN_MODE_OFF)

@@ -9,42 +9,37 @@
 
 /* ---- loading ---- */
 
-/* The folder of the object that this is compiled into, with the slash. */
-static bool own_folder(char path[DROPIN_PATH]) {
-    Dl_info facts;
-    if (dladdr((const void *)&halftone_dropin_state, &facts) == 0 || facts.dli_fname == NULL)
-        return false;
-    const char *const slash = strrchr(facts.dli_fname, '/');
-    if (slash == NULL || (size_t)(slash - facts.dli_fname) + 2 > DROPIN_PATH)
-        return false;
-    memcpy(path, facts.dli_fname, (size_t)(slash - facts.dli_fname) + 1);
-    path[slash - facts.dli_fname + 1] = '\0';
-    return true;
+static void *open_file(const char *path) {
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
+/* By name, else in the folder of the object that this is compiled into, else where the dynamic linker looks. */
 static void *open_library(const struct dropin_settings *settings) {
+    static const char NAME[] = "libhalftone.so";
     char path[DROPIN_PATH + 32];
+    Dl_info facts;
     if (settings->library[0] != '\0')
-        return dlopen(settings->library, RTLD_NOW | RTLD_LOCAL);
+        return open_file(settings->library);
     void *found = NULL;
-    if (own_folder(path)) {
-        strcat(path, "libhalftone.so");
-        found = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (dladdr((const void *)&halftone_dropin_state, &facts) != 0 && facts.dli_fname != NULL) {
+        const size_t folder = (size_t)(dropin_base_name(facts.dli_fname) - facts.dli_fname);
+        snprintf(path, sizeof path, "%.*s%s", (int)folder, facts.dli_fname, NAME);
+        found = folder > 0 && folder < DROPIN_PATH ? open_file(path) : NULL;
     }
-    snprintf(path, sizeof path, "libhalftone.so.%d", HALFTONE_VERSION_MAJOR);
-    return found != NULL ? found : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    snprintf(path, sizeof path, "%s.%d", NAME, HALFTONE_VERSION_MAJOR);
+    return found != NULL ? found : open_file(path);
 }
 
 /* The library's members are its functions in this order, and nothing else. NULL, or the name that is not there. */
-static const char *bind_functions(struct dropin_state *s) {
+static const char *bind_functions(void *object, struct dropin_library *library) {
 #define NAME(name) #name "\0"
     static const char names[] = DROPIN_FUNCTIONS(NAME);
 #undef NAME
-    char *to = (char *)&s->library;
+    char *to = (char *)library;
     for (const char *name = names; name[0] != '\0'; name += strlen(name) + 1) {
         char whole[64];
         snprintf(whole, sizeof whole, "halftone_%s", name);
-        void *const at = dropin_dlsym(s->library_object, whole);
+        void *const at = dropin_dlsym(object, whole);
         if (at == NULL)
             return name;
         memcpy(to, &at, sizeof at);
@@ -53,44 +48,35 @@ static const char *bind_functions(struct dropin_state *s) {
     return NULL;
 }
 
-/* What pthread_atfork is in glibc, whose own copy of it would be the only function that a face calls through a PLT: four sections more. By the object
- * glibc forgets functions of what is unloaded, which a face never is. */
-int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *object);
-
-bool dropin_at_fork(void (*in_child)(void)) {
-    return __register_atfork(NULL, NULL, in_child, NULL) == 0;
-}
-
-/* A child has no use of what its parent did on the GPU, and the lock may be another thread's. */
-static void note_fork(void) {
-    struct dropin_state *const s = &halftone_dropin_state;
-    s->forked = true;
-    (void)pthread_mutex_init(&s->lock, NULL);
-}
-
-static void load_with_lock(struct dropin_state *s) {
-    s->library_object = open_library(&s->settings);
-    const char *const why = s->library_object == NULL ? dlerror() : NULL;
-    const char *const lacks = s->library_object != NULL ? bind_functions(s) : NULL;
-    s->load_failed = s->library_object == NULL || lacks != NULL;
-    if (s->library_object == NULL)
-        dropin_say("%.400s; nothing is served in this process",
-                   why != NULL ? why : "libhalftone.so was not found");
-    else if (lacks != NULL)
-        dropin_say("libhalftone.so has no halftone_%s: it is of another version; nothing is served in this process",
-                   lacks);
+/* By each thread that comes before the first is done, without a lock: the dynamic linker makes them wait. */
+static void load(struct dropin_state *s) {
+    struct dropin_library found;
+    __atomic_store_n(&s->begun, true, __ATOMIC_RELEASE);
+    void *const object = open_library(&s->settings);
+    const char *const why = object == NULL ? dlerror() : NULL;
+    const char *const lacks = object != NULL ? bind_functions(object, &found) : NULL;
+    dropin_lock(DROPIN_LOCK_STATE);
+    const bool is_first = !s->loaded && !s->load_failed, good = object != NULL && lacks == NULL;
+    if (is_first && good) {
+        s->library = found;
+        __atomic_store_n(&s->loaded, true, __ATOMIC_RELEASE);
+    }
+    s->load_failed = s->load_failed || (is_first && !good);
+    dropin_unlock(DROPIN_LOCK_STATE);
+    if (!is_first || good)
+        return;
+    if (object == NULL)
+        dropin_say("%.400s; nothing is served in this process", why != NULL ? why : "libhalftone.so was not found");
     else
-        s->loaded = true;
+        dropin_say("libhalftone.so has no halftone_%s: it is of another version; nothing is served in this process", lacks);
 }
 
 const struct dropin_library *dropin_library(void) {
     struct dropin_state *const s = &halftone_dropin_state;
     if (__atomic_load_n(&s->loaded, __ATOMIC_ACQUIRE))
         return &s->library;
-    (void)pthread_mutex_lock(&s->lock);
-    if (!s->loaded && !s->load_failed)
-        load_with_lock(s);
-    (void)pthread_mutex_unlock(&s->lock);
+    if (!__atomic_load_n(&s->load_failed, __ATOMIC_RELAXED))
+        load(s);
     return s->loaded ? &s->library : NULL;
 }
 
@@ -127,19 +113,18 @@ bool dropin_is_warm(int device) {
 static enum dropin_reason make_handle(const struct dropin_library *library, int device,
                                       struct dropin_slot **slot) {
     struct dropin_state *const s = &halftone_dropin_state;
-    struct dropin_slot *const made = (struct dropin_slot *)calloc(1, sizeof *made);
+    struct dropin_slot *const made = (struct dropin_slot *)malloc(sizeof *made);
     if (made == NULL)
         return DROPIN_FAILED;
+    memset(made, 0, sizeof *made);
     const int code = library->create(&made->handle);
-    (void)pthread_mutex_lock(&s->lock);
+    dropin_lock(DROPIN_LOCK_STATE);
     const bool is_first = s->handles[device] == 0;
     if (code == HALFTONE_OK)
         s->handles[device] = s->handles[device] < 0 ? 1 : s->handles[device] + 1;
     else if (is_first)
         s->handles[device] = -1;
-    if (!s->fork_is_watched)
-        s->fork_is_watched = dropin_at_fork(note_fork);
-    (void)pthread_mutex_unlock(&s->lock);
+    dropin_unlock(DROPIN_LOCK_STATE);
     if (code != HALFTONE_OK) {
         if (is_first)
             dropin_say("%s: %.400s; the original runs", library->strerror(code), library->last_detail(NULL));
@@ -180,12 +165,12 @@ enum dropin_reason dropin_take(int device, const struct dropin_policy *policy, s
         return DROPIN_NO_LIBRARY;
     if (device < 0 || device >= DROPIN_DEVICES)
         return DROPIN_NO_KERNELS;
-    (void)pthread_mutex_lock(&s->lock);
+    dropin_lock(DROPIN_LOCK_STATE);
     const bool is_hopeless = s->handles[device] < 0;
     struct dropin_slot *const idle = s->idle[device];
     if (idle != NULL)
         s->idle[device] = idle->next;
-    (void)pthread_mutex_unlock(&s->lock);
+    dropin_unlock(DROPIN_LOCK_STATE);
     *slot = idle;
     enum dropin_reason why = is_hopeless ? DROPIN_NO_KERNELS : DROPIN_SERVED;
     if (why == DROPIN_SERVED && idle == NULL)
@@ -201,8 +186,8 @@ enum dropin_reason dropin_take(int device, const struct dropin_policy *policy, s
 
 void dropin_give_back(struct dropin_slot *slot) {
     struct dropin_state *const s = &halftone_dropin_state;
-    (void)pthread_mutex_lock(&s->lock);
+    dropin_lock(DROPIN_LOCK_STATE);
     slot->next = s->idle[slot->device];
     s->idle[slot->device] = slot;
-    (void)pthread_mutex_unlock(&s->lock);
+    dropin_unlock(DROPIN_LOCK_STATE);
 }

@@ -23,17 +23,16 @@ struct dropin_state {
     int sites;
     bool is_read; /* the settings are */
     bool sites_ask_ordinal;
-    bool forked; /* a child of a process that had handles */
+    bool begun;  /* the library is being loaded, or was */
+    bool forked; /* a child of a process that had begun */
     bool has_log;
     struct dropin_counts *shared;
     struct dropin_settings settings;
-    pthread_mutex_t lock; /* of all below but the counters */
+    pthread_mutex_t lock[DROPIN_LOCKS]; /* common_locks.c; all below but the counters is of DROPIN_LOCK_STATE */
     bool loaded, load_failed;
-    void *library_object;
     struct dropin_library library;
     struct dropin_slot *idle[DROPIN_DEVICES];
     int handles[DROPIN_DEVICES]; /* made so far; -1: none can be */
-    bool fork_is_watched;
     struct ht_site_line *site;
     uint64_t step;
     struct dropin_key key[DROPIN_KEYS];
@@ -42,6 +41,9 @@ struct dropin_state {
 };
 
 extern DROPIN_EXPORT struct dropin_state halftone_dropin_state;
+
+/* common_locks.c: before the first lock is taken. */
+void dropin_watch_fork(void);
 
 /* common_sites.c: false after it said which line is wrong. */
 bool dropin_read_sites(struct dropin_state *s);

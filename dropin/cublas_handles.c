@@ -1,12 +1,10 @@
 /* cublas_handles.c: the workspace that a program gave to a handle by cublasSetWorkspace, which cuBLAS has no function to ask for. It
  * holds until the handle gets another stream or is destroyed. Of more handles than the table holds it is not known. */
-#include <pthread.h>
 
 #include "cublas_face.h"
 
 enum { HANDLES = 256 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     const void *handle;
     void *workspace;
@@ -23,7 +21,7 @@ static int find(const void *handle) {
 }
 
 void cublas_note_workspace(const void *handle, void *workspace, size_t bytes) {
-    (void)pthread_mutex_lock(&lock);
+    dropin_lock(DROPIN_LOCK_WORKSPACES);
     int at = find(handle);
     if (at < 0)
         at = find(NULL);
@@ -32,21 +30,21 @@ void cublas_note_workspace(const void *handle, void *workspace, size_t bytes) {
         known[at].workspace = workspace;
         known[at].bytes = bytes;
     }
-    (void)pthread_mutex_unlock(&lock);
+    dropin_unlock(DROPIN_LOCK_WORKSPACES);
 }
 
 void cublas_forget_workspace(const void *handle) {
-    (void)pthread_mutex_lock(&lock);
+    dropin_lock(DROPIN_LOCK_WORKSPACES);
     const int at = find(handle);
     if (at >= 0 && handle != NULL)
         known[at].handle = NULL;
-    (void)pthread_mutex_unlock(&lock);
+    dropin_unlock(DROPIN_LOCK_WORKSPACES);
 }
 
 void cublas_find_workspace(const void *handle, void **workspace, size_t *bytes) {
-    (void)pthread_mutex_lock(&lock);
+    dropin_lock(DROPIN_LOCK_WORKSPACES);
     const int at = handle != NULL ? find(handle) : -1;
     *workspace = at >= 0 ? known[at].workspace : NULL;
     *bytes = at >= 0 ? known[at].bytes : 0;
-    (void)pthread_mutex_unlock(&lock);
+    dropin_unlock(DROPIN_LOCK_WORKSPACES);
 }

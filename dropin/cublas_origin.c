@@ -2,7 +2,6 @@
  * dependencies of the object that its code lies in. What was found is remembered by return address, for each thread, until
  * the process unloads something. */
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,30 +57,29 @@ static void *find_in_object(const void *object, const char *name) {
 
 /* Where an object last found a function of cuBLAS by dlsym; of the objects that come after the table is full nothing is known. */
 enum { LOOKED_UP = 16 };
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     uintptr_t object; /* its load address; 0: free */
     char path[DROPIN_PATH];
 } looked_up[LOOKED_UP];
 
 void cublas_note_lookup(uintptr_t object, const char *path) {
-    (void)pthread_mutex_lock(&lock);
+    dropin_lock(DROPIN_LOCK_LOOKUPS);
     int at = 0;
     while (at < LOOKED_UP - 1 && looked_up[at].object != 0 && looked_up[at].object != object)
         at++;
     looked_up[at].object = object;
     strcpy(looked_up[at].path, path);
-    (void)pthread_mutex_unlock(&lock);
+    dropin_unlock(DROPIN_LOCK_LOOKUPS);
 }
 
 /* The object's own lookup, else the last of the first that looked one up; false: nobody has. */
 static bool find_lookup(uintptr_t object, char path[DROPIN_PATH]) {
-    (void)pthread_mutex_lock(&lock);
+    dropin_lock(DROPIN_LOCK_LOOKUPS);
     int at = 0;
     while (at < LOOKED_UP && looked_up[at].object != object)
         at++;
     strcpy(path, looked_up[at < LOOKED_UP ? at : 0].path);
-    (void)pthread_mutex_unlock(&lock);
+    dropin_unlock(DROPIN_LOCK_LOOKUPS);
     return path[0] != '\0';
 }
 

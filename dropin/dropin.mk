@@ -9,7 +9,7 @@ DROPIN_HIP := $(patsubst %.c,out/obj/%.o,$(wildcard dropin/hip_*.c) $(addprefix 
 
 # Small rather than fast: no loop of theirs is long. Thread-local memory as of a library that is there from the start: a face is preloaded.
 # Through the table of addresses, not a PLT, which would be 700 bytes. Frame pointers, and tables for unwinding only of functions that wait for others' work: such tables are a sixth of a face.
-out/obj/dropin/%.o: C_FLAGS += -Os -fno-ident -D_GNU_SOURCE -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer -fno-plt
+out/obj/dropin/%.o: C_FLAGS += -Os -ffunction-sections -fdata-sections -fno-ident -D_GNU_SOURCE -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer -fno-plt
 out/obj/dropin/site_line.o $(patsubst %.c,out/obj/%.o,$(filter-out dropin/common_library.c,$(wildcard dropin/common_*.c)) dropin/control.c dropin/lt_read.c \
     $(addprefix dropin/cublas_,origin.c dlsym.c handles.c forms.c driver.c)): C_FLAGS += -fno-asynchronous-unwind-tables
 
@@ -23,7 +23,7 @@ out/obj/dropin/run.o: C_FLAGS += -iquote bench
 
 # $(call link_face,NAME): never unloaded, since programs keep its functions' addresses; small, since every process maps it: no padding to pages, and none
 # of the compiler's start files: a face has no constructors, and nothing of it ends with the process.
-link_face = $(call run,LINK,$@,$(CC) -shared -s -nostartfiles -Wl$(comma)-z$(comma)noseparate-code -Wl$(comma)-z$(comma)common-page-size=64 -Wl$(comma)-z$(comma)norelro -Wl$(comma)-soname$(comma)$(1) -Wl$(comma)-z$(comma)nodelete -Wl$(comma)--no-undefined \
+link_face = $(call run,LINK,$@,$(CC) -shared -s -nostartfiles -Wl$(comma)--gc-sections -Wl$(comma)-z$(comma)noseparate-code -Wl$(comma)-z$(comma)common-page-size=64 -Wl$(comma)-z$(comma)norelro -Wl$(comma)-soname$(comma)$(1) -Wl$(comma)-z$(comma)nodelete -Wl$(comma)--no-undefined \
     -Wl$(comma)--as-needed -Wl$(comma)--build-id $(LDFLAGS) -o $@ $^)
 
 ifneq ($(GPU),)

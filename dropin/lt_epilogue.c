@@ -1,7 +1,6 @@
 /* lt_epilogue.c: bias and activation behind a product of halftone's, by cuBLASLt: D = act(bias 1^T + D), a product 1 long that reads and
  * writes D once; without a bias, of zeros. So GELU is cuBLASLt's own, and the face needs no kernel. The bias as cuBLASLt's epilogue
  * took it two passes (0.29 ms for 2048 x 11008 on an H100). */
-#include <pthread.h>
 #include <string.h>
 
 #include "cublas_face.h"
@@ -18,7 +17,6 @@ struct pass {
 };
 
 enum { PASSES = 64 };
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pass kept[PASSES];
 
 static void destroy(const struct pass *x) {
@@ -75,26 +73,29 @@ static bool is_alike(const struct pass *x, const struct pass *y) {
            x->device == y->device && x->order == y->order && x->epilogue == y->epilogue;
 }
 
-/* Fills `x`; false: it cannot be described. is_kept: others use what it has. */
-static bool open_pass(struct pass *x, void *handle, void *d_layout, bool *is_kept) {
+/* Fills `x` by one that is alike and kept; or keeps it where none is. false: neither. */
+static bool exchange(struct pass *x, bool keeps) {
     int at = 0;
-    (void)pthread_mutex_lock(&lock);
+    dropin_lock(DROPIN_LOCK_PASSES);
     while (at < PASSES && kept[at].origin != NULL && !is_alike(&kept[at], x))
         at++;
-    bool good = true;
-    *is_kept = at < PASSES;
-    if (*is_kept && kept[at].origin != NULL) {
-        *x = kept[at];
-    } else {
-        good = has_functions(x->origin) && describe(x);
-        if (good)
-            find_algo(x, handle, d_layout);
-        if (good && *is_kept)
-            kept[at] = *x;
-        *is_kept = good && *is_kept;
-    }
-    (void)pthread_mutex_unlock(&lock);
+    const bool good = at < PASSES && keeps == (kept[at].origin == NULL);
+    if (good)
+        *(keeps ? &kept[at] : x) = *(keeps ? x : &kept[at]);
+    dropin_unlock(DROPIN_LOCK_PASSES);
     return good;
+}
+
+/* Fills `x`; false: it cannot be described. is_kept: others use what it has. */
+static bool open_pass(struct pass *x, void *handle, void *d_layout, bool *is_kept) {
+    *is_kept = exchange(x, false);
+    if (*is_kept)
+        return true;
+    if (!has_functions(x->origin) || !describe(x))
+        return false;
+    find_algo(x, handle, d_layout);
+    *is_kept = exchange(x, true);
+    return true;
 }
 
 /* Algorithms are found for matrices that are aligned to 16 bytes. */

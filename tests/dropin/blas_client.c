@@ -6,10 +6,13 @@
  *     threads            eight threads at once
  *     fork               a child before and one after the process has called
  *     busyfork           children of a process of which another thread is in a product
+ *     while FILE         a child as soon as FILE is there, which a thread's first product makes; FILE.go when the child has ended
+ *     storm N            N children of a process whose other threads are in products
  *     exit               exit(7) while a thread of the process is in a product
  *     small              one sgemm_ of 3 x 3 x 3 and one wrong one
  * Prints calls, wrong results, and what the face counted: served and original (-1: no face). */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -300,6 +303,43 @@ static int run_busy_fork(int *calls) {
     return wrong;
 }
 
+/* 1: wrong, or it hung. */
+static int run_child(int *calls) {
+    const pid_t child = fork();
+    int status = 0, of_child = 0;
+    if (child == 0) {
+        alarm(10);
+        const int wrong = run_name(&entries[0], &of_child);
+        print_counts("child ", of_child, wrong);
+        _exit(wrong != 0);
+    }
+    ++*calls;
+    return waitpid(child, &status, 0) != child || status != 0;
+}
+
+static int run_while(const char *file, int *calls) {
+    char go[4096];
+    pthread_t thread;
+    int of_thread = 0;
+    snprintf(go, sizeof go, "%s.go", file);
+    pthread_create(&thread, NULL, run_thread, &of_thread);
+    while (access(file, F_OK) != 0)
+        usleep(1000);
+    const int wrong = run_child(calls);
+    (void)close(open(go, O_WRONLY | O_CREAT, 0600));
+    pthread_join(thread, NULL);
+    return wrong + of_thread;
+}
+
+static int run_storm(int children, int *calls) {
+    int wrong = 0;
+    begin_forever();
+    begin_forever();
+    while (children-- > 0)
+        wrong += run_child(calls);
+    return wrong;
+}
+
 static void say_end(void) {
     printf("atexit\n");
 }
@@ -348,6 +388,10 @@ int client(int argc, char **argv) {
         wrong = run_fork(&calls);
     else if (strcmp(command, "busyfork") == 0)
         wrong = run_busy_fork(&calls);
+    else if (strcmp(command, "while") == 0 && argc > 2)
+        wrong = run_while(argv[2], &calls);
+    else if (strcmp(command, "storm") == 0 && argc > 2)
+        wrong = run_storm(atoi(argv[2]), &calls);
     else if (strcmp(command, "exit") == 0)
         wrong = run_exit();
     else if (strcmp(command, "size") == 0 && argc > 4)

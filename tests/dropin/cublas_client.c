@@ -129,9 +129,9 @@ static void (*forgets)(void *p);
 static int (*holds)(void *stream);
 static void (*lets_go)(void *stream);
 
-/* Where the faces' library plays the device, it must know the memory. */
+/* Where the faces' library plays the device, it must know the memory. SIMULATOR: which is not to be loaded by this. */
 static void find_simulator(void) {
-    const char *const path = getenv("HALFTONE_LIBRARY");
+    const char *const path = getenv("SIMULATOR") != NULL ? getenv("SIMULATOR") : getenv("HALFTONE_LIBRARY");
     if (path == NULL)
         return;
     void *const simulator = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -145,12 +145,22 @@ static void find_simulator(void) {
     memcpy(&forgets, &drop, sizeof forgets);
 }
 
+/* A child multiplies by the original, and locks of the simulator may be those of threads that it has not. */
+void client_is_child(void) {
+    registers = NULL;
+    forgets = NULL;
+}
+
+void client_begin(void) {
+    (void)pthread_once(&once, find_simulator);
+}
+
 static void *device_memory(size_t bytes) {
     void *const p = aligned_alloc(1024, (bytes + 2047) / 1024 * 1024);
     if (p == NULL)
         abort();
     memset(p, 0x7f, bytes);
-    (void)pthread_once(&once, find_simulator);
+    client_begin();
     if (registers != NULL)
         registers(p, bytes);
     return p;

@@ -7,6 +7,10 @@
  * units of 2^-24 |A||X| + |alpha B|, infinite where X is not finite as by substitution; or "-" where the status is no success, or "spoilt" where something
  * beside C was written; how many calls the face counted as served; how many products cuBLAS saw. 0, or 1: the words are wrong. */
 int client_call(const char *words);
+/* What else the first call does: comes to the dynamic linker. */
+void client_begin(void);
+/* From here on the original multiplies: memory is not told to the simulator. */
+void client_is_child(void);
 /* Of the copy of cuBLAS that this object is linked to. */
 int client_major(void);
 

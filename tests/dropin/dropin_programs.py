@@ -82,19 +82,22 @@ def replaced(file, old, new):
     return lambda name, text: text.replace(old, new, 1) if name == file else text
 
 
-def build_face(folder, edit=None, compiler="gcc"):
+KINDS = {"cublas": ("cublas_*.c", "lt_*.c"), "blas": ("blas_*.c", "cublas_driver.c")}
+
+
+def build_face(folder, edit=None, compiler="gcc", kind="cublas"):
     """The face from edited sources: what a test must notice; or as it is."""
     (folder / "dropin").mkdir(parents=True)
     (folder / "runtime").mkdir()
     changed = False
-    for path in [*sources(), *sorted((ROOT / "dropin").glob("*.h")), *(ROOT / "runtime" / name for name in ("halftone.h", "ht_site_line.h", "ht_abi.h"))]:
+    for path in [*sources(KINDS[kind]), *sorted((ROOT / "dropin").glob("*.h")), *(ROOT / "runtime" / name for name in ("halftone.h", "ht_site_line.h", "ht_abi.h"))]:
         text = path.read_text()
         edited = edit(path.name, text) if edit else text
         changed = changed or edited != text
         (folder / path.relative_to(ROOT)).write_text(edited)
     assert changed or not edit, "the edit finds no place"
-    built = folder / "libhalftone_cublas.so"
+    built = folder / f"libhalftone_{kind}.so"
     done = subprocess.run([compiler, "-std=c11", "-D_GNU_SOURCE", "-Os", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-shared",
-                           *[str(folder / p.relative_to(ROOT)) for p in sources()], "-o", str(built)], capture_output=True, text=True)
+                           *[str(folder / p.relative_to(ROOT)) for p in sources(KINDS[kind])], "-o", str(built)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return pathlib.Path(built)
