@@ -215,13 +215,13 @@ static void time_all(const char *family, int n) {
     const double dgemm = milliseconds(by_cublas, &p);
     printf("%s\t%d\tcublas-dgemm\t%.4f\t%.2f\n", family, n, dgemm, flops / dgemm);
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
-        must(halftone_dset_scheme(library, schemes[i]), schemes[i]);
+        must(halftone_set_scheme(library, schemes[i]), schemes[i]);
         const double ms = milliseconds(by_halftone, &p);
         printf("%s\t%d\t%s\t%.4f\t%.2f\n", family, n, schemes[i], ms, flops / ms);
     }
     static const char *const accuracies[] = {"fp64", "fp64-exact"};
     for (size_t i = 0; i < sizeof accuracies / sizeof *accuracies; i++) {
-        must(halftone_dset_accuracy(library, accuracies[i]), accuracies[i]);
+        must(halftone_set_accuracy(library, accuracies[i]), accuracies[i]);
         const double ms = milliseconds(by_halftone, &p);
         printf("%s\t%d\t%s\t%.4f\t%.2f\n", family, n, accuracies[i], ms, flops / ms);
     }
@@ -248,7 +248,7 @@ int main(int argc, char **argv) {
     const char *const what = argc > 1 ? argv[1] : "";
     long long wrong = 0;
     must(halftone_create(&library), "library");
-    must(halftone_dset_accuracy(library, "fp64-exact"), "fp64-exact");
+    must(halftone_set_accuracy(library, "fp64-exact"), "fp64-exact");
     if (strcmp(what, "check") == 0 || strcmp(what, "sample") == 0 || strcmp(what, "replay") == 0)
         printf("family\ttransposes\tm\tn\tk\talpha\tbeta\tchecked\twrong\n");
     if (strcmp(what, "small") == 0)

@@ -39,7 +39,7 @@ static void capture(bench &x) {
     cudaGraphExec_t exec;
     unsigned long long *counts, host[3];
     CHECK(cudaStreamCreate(&stream));
-    CHECK(halftone_dset_accuracy(x.h, "fp64"));
+    CHECK(halftone_set_accuracy(x.h, "fp64"));
     CHECK(halftone_set_stream(x.h, stream));
     multiply(x, 1);
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
@@ -75,7 +75,7 @@ static void run(bench &x, int family) {
     double rate[4], error[4];
     for (int method = 0; method < 4; method++) {
         if (method > 0)
-            CHECK(method == 1 ? halftone_dset_accuracy(x.h, "fp64") : halftone_dset_scheme(x.h, methods[method]));
+            CHECK(method == 1 ? halftone_set_accuracy(x.h, "fp64") : halftone_set_scheme(x.h, methods[method]));
         rate[method] = tflops(x, method);
         error[method] = errors_of(x.truth, x.c[method], x.n).grade;
     }
@@ -108,7 +108,7 @@ int main(int argc, char **argv) {
         for (auto &c : x.c)
             CHECK(cudaMalloc(&c, bytes));
         struct halftone_plan plan = HALFTONE_PLAN_INIT;
-        CHECK(halftone_dset_accuracy(x.h, "fp64"));
+        CHECK(halftone_set_accuracy(x.h, "fp64"));
         CHECK(halftone_dquery(x.h, 'N', 'N', x.n, x.n, x.n, 1, &plan));
         printf("# %d: %s, %.1f us predicted, %.0f MB; %s\n", x.n, plan.scheme, (double)plan.predicted_ns * 1e-3,
                (double)plan.workspace_bytes * 1e-6, plan.why_scheme);

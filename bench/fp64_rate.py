@@ -25,7 +25,7 @@ class Library:
             sys.exit(f"fp64_rate: {code}: {self.lib.halftone_last_detail(self.handle).decode()}")
 
     def has(self, scheme):
-        return self.lib.halftone_dset_scheme(self.handle, scheme.encode()) == 0
+        return self.lib.halftone_set_scheme(self.handle, scheme.encode()) == 0
 
     def product(self, a, b, c):
         """c = a b; torch's matrices are row after row, so that DGEMM sees all three transposed."""

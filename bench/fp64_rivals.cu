@@ -50,7 +50,7 @@ enum { METHODS = sizeof methods / sizeof *methods };
 
 static void set_up(products &p, const method &m) {
     if (m.what == OURS)
-        CHECK(m.scheme ? halftone_dset_scheme(p.h, m.scheme) : halftone_dset_accuracy(p.h, "fp64"));
+        CHECK(m.scheme ? halftone_set_scheme(p.h, m.scheme) : halftone_set_accuracy(p.h, "fp64"));
 #if CUBLAS_VERSION >= 130100
     if (m.what == NATIVE)
         CHECK(cublasSetMathMode(p.blas, CUBLAS_DEFAULT_MATH));

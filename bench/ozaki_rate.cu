@@ -196,7 +196,7 @@ static int run(halftone *h, cublasHandle_t cublas, problem *p, const char *metho
     int chosen[3] = {0, 0, 0};
     if (!is_cublas) {
         size_t needed = 0;
-        MUST(halftone_dset_scheme(h, method), "scheme");
+        MUST(halftone_set_scheme(h, method), "scheme");
         MUST(halftone_dworkspace_bytes(h, 'N', 'N', p->n, p->n, p->n, 1, &needed), "workspace");
         MUST(needed > bytes, "workspace too small");
     }
@@ -246,7 +246,7 @@ int main(int argc, char **argv) {
         p.n = n;
         const size_t count = (size_t)(n * n);
         size_t bytes = 0;
-        MUST(halftone_dset_scheme(h, "ozaki-cr"), "scheme");
+        MUST(halftone_set_scheme(h, "ozaki-cr"), "scheme");
         MUST(halftone_dworkspace_bytes(h, 'N', 'N', n, n, n, 1, &bytes), "workspace");
         char *workspace;
         MUST(cudaMalloc(&workspace, bytes), "malloc");

@@ -48,7 +48,7 @@ def main():
     print("gpu\tm\tn\tk\tkernel\tsplits\tpredicted_us\troof_us\t/roof")
     for gpu in options.gpus.split(","):
         library, handle, budget = ctypes.CDLL(ROOT / f"out/{gpu}/libhalftone-sim.so"), ctypes.c_void_p(), budget_of(gpu)
-        if library.halftone_create(ctypes.byref(handle)) != 0 or library.halftone_dset_scheme(handle, b"native64") != 0:
+        if library.halftone_create(ctypes.byref(handle)) != 0 or library.halftone_set_scheme(handle, b"native64") != 0:
             raise SystemExit(f"predicted_fp64.py: {gpu}'s set has no native64")
         for m, n, k in shapes_of(options):
             plan, long = Plan(size=ctypes.sizeof(Plan)), ctypes.c_int64

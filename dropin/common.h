@@ -44,7 +44,7 @@ struct dropin_settings {
     size_t workspace_max;       /* HALFTONE_WORKSPACE_MAX, bytes of a call; 0: no limit */
     char accuracy[DROPIN_TEXT]; /* HALFTONE_ACCURACY, as halftone_set_accuracy takes it */
     bool fp64_emulated;         /* HALFTONE_FP64=emulated: each FP64 product as if its emulation were asked for */
-    char fp64[DROPIN_TEXT];     /* another HALFTONE_FP64, as halftone_dset_accuracy takes it, for all FP64 products; "": original */
+    char fp64[DROPIN_TEXT];     /* another HALFTONE_FP64, as halftone_set_accuracy takes it for FP64, for all FP64 products; "": original */
     char library[DROPIN_PATH];  /* HALFTONE_LIBRARY; "": libhalftone.so beside the face */
     char log[DROPIN_PATH];      /* HALFTONE_LOG; "": none */
     char sites[DROPIN_PATH];    /* HALFTONE_SITES; "": none */
@@ -94,8 +94,8 @@ struct dropin_call {
 
 /* What the site table, this thread's accuracy and the settings say of it. */
 struct dropin_policy {
-    const char *accuracy; /* as halftone_set_accuracy takes it, of FP64 halftone_dset_accuracy, or NULL: */
-    const char *scheme;   /* as halftone_set_scheme takes it, or halftone_dset_scheme */
+    const char *accuracy; /* as halftone_set_accuracy takes it for this type, or NULL: */
+    const char *scheme;   /* as halftone_set_scheme takes it */
     bool fp64;
     int line;             /* of the site table that decided, from 1; 0: none */
     bool if_it_pays;      /* emulation that nothing but the program asks for: where the original is slower */
@@ -131,7 +131,7 @@ const char *dropin_reason_text(enum dropin_reason why);
     X(set_workspace_source)                                                                                  \
     X(set_scheme)                                                                                            \
     X(set_accuracy)                                                                                          \
-    X(set_pointer_mode) X(sgemm_strided_batched) X(dset_scheme) X(dset_accuracy) X(dgemm_strided_batched) X(sgemm_host) X(ssyrk_host) X(dgemm_host)          \
+    X(set_pointer_mode) X(sgemm_strided_batched) X(dgemm_strided_batched) X(sgemm_host) X(ssyrk_host) X(dgemm_host)          \
         X(dsyrk_host) X(host_left) X(set_host_tiles) X(set_host_threads) X(query) X(dquery) X(workspace_bytes) X(dworkspace_bytes) X(changed_c) X(last_detail) X(strerror) X(version)
 
 struct dropin_library {

@@ -140,17 +140,16 @@ static enum dropin_reason make_handle(const struct dropin_library *library, int 
 
 static enum dropin_reason set_policy(const struct dropin_library *library, const struct dropin_policy *policy,
                                      struct dropin_slot *slot) {
-    char wanted[DROPIN_TEXT + 2];
+    char wanted[DROPIN_TEXT + 8]; /* "fp64:" and the text, behind a letter */
     const bool by_accuracy = policy->accuracy != NULL;
     const char *const text = by_accuracy ? policy->accuracy : policy->scheme;
     char *const set_to = slot->set_to[policy->fp64];
-    if (strlen(text) + 2 > DROPIN_TEXT)
+    if (strlen(text) + sizeof "afp64:" > DROPIN_TEXT)
         return DROPIN_SET_LACKS;
-    snprintf(wanted, sizeof wanted, "%c%s", by_accuracy ? 'a' : 's', text);
+    snprintf(wanted, sizeof wanted, "%cfp%d:%s", by_accuracy ? 'a' : 's', policy->fp64 ? 64 : 32, text);
     if (strcmp(wanted, set_to) == 0)
         return DROPIN_SERVED;
-    const int code = (policy->fp64 ? (by_accuracy ? library->dset_accuracy : library->dset_scheme)
-                                   : (by_accuracy ? library->set_accuracy : library->set_scheme))(slot->handle, text);
+    const int code = (by_accuracy ? library->set_accuracy : library->set_scheme)(slot->handle, wanted + 1);
     if (code != HALFTONE_OK)
         return dropin_reason_of(code);
     strcpy(set_to, wanted);

@@ -153,14 +153,17 @@
  *
  * 9. FP64. halftone_dgemm and halftone_dgemm_strided_batched are BLAS's DGEMM: everything above about arguments (pointers
  *    aligned to 8 bytes), order, workspace, threads and errors holds for them, alpha and beta are doubles, and
- *    halftone_dquery and halftone_dworkspace_bytes answer for them. What a handle is set to for FP32 (scheme, accuracy, kernel)
- *    says nothing about them. halftone_dset_accuracy asks for one of
+ *    halftone_dquery and halftone_dworkspace_bytes answer for them. The setters are those of FP32. A handle keeps a setting for each
+ *    type, and a name of one type leaves the other's as it is. Names of both (scheme "auto"; accuracies reproducible, bits=N, bound=X,
+ *    relative=X:rho=Y) set both; a prefix chooses: "fp64:bits=40", "fp32:auto". What only one of the two can keep (bits=40) is set all
+ *    the same, and products of the other answer HALFTONE_ACCURACY. The accuracies for FP64:
  *
  *      fp64            |C - R| <= (k + 4) 2^-53 |A||B| on every input, with NaN, Inf, overflow and subnormal results as native
  *                      DGEMM has them: the default. By scheme native64, FP64 tensor cores on compute capability 8.0, 9.0 and
  *                      10.0, else, and for vectors on NVIDIA, FP64 FMAs, which are slow where a GPU has few (1/32 or 1/64 of its FP32 rate); or, where that is
  *                      predicted faster, by crt15 (crt14, crt16) for the elements of C that the data certify, native64 for the rest
- *      bits=N          2^-N |A||B|, in the same ways; HALFTONE_ACCURACY where (k + 4) 2^-53 is more
+ *      bits=N          2^-N |A||B|, in the same ways; HALFTONE_ACCURACY where (k + 4) 2^-53 is more. bound=X and
+ *                      relative=X:rho=Y likewise
  *      fp64-fast       the one predicted fastest of native64, crt14 and, from k = 36 on, where its bound is no larger than crt14's, i8x28
  *      fp64-exact      alpha A B + beta C as exact numbers, rounded once to nearest even: each element is the double closest to it,
  *                      whatever the exponents, alpha and beta, subnormal results and overflow included, NaN and Inf as IEEE
@@ -173,7 +176,7 @@
  *    Schemes crt14 to crt20 (Ozaki-II) make integers of rows and columns, multiply their residues by INT8 tensor cores, and
  *    round once. Their bound is relative to norms, 2^-L (|a|_2 |b|_1 + |a|_1 |b|_2) of a row and a column with L 54.6 (crt14),
  *    62.2 (crt16) to 77.2, not to |A||B|: elements far below their row's norm lose bits. By name, fp64-fast and reproducible nothing
- *    looks at the data. Accuracies fp64 and bits=N certify: packing counts of each row of A and column of B the elements that are not
+ *    looks at the data. Accuracies fp64, bits=N and bound=X certify: packing counts of each row of A and column of B the elements that are not
  *    far below its root mean square, and an element of C whose row and column have 5k/4 of them together is within the bound.
  *    Others (many zeros, exponents over many binades, NaN, Inf) are computed by native64 behind the product, in the same call, without
  *    a question to the host: correct, and where that is much of C slower than native64 alone, by packing and launches, or by the
@@ -203,8 +206,8 @@
  *
  *    site is a pattern of the shell for the name that halftone_at_site gave the products (without it: whatever their name); op is the
  *    transposes ('C' counts as T) of A and B; m, n, k and batch are N, N-M, N- or -M and the sizes of the call, also where it runs in
- *    blocks or, for matrices of the host, in tiles. A line whose accuracy or scheme FP64 alone has (fp64, crt15, native64) is for FP64
- *    products, one of FP32 alone for the others, "reproducible" and "bits=N" for both. The text is that of a drop-in's table
+ *    blocks or, for matrices of the host, in tiles. A line whose accuracy or scheme is for both types
+ *    (9 above) is for all products, any other for those of its type; the prefixes fp32: and fp64: choose here, too. The text is that of a drop-in's table
  *    (HALFTONE_SITES), but for api=, ordinal= and "original", which a library cannot know.
  *
  *    The table is the handle's, so threads have their own. What decides is the call's name, transposes and sizes, never its data, and
@@ -280,6 +283,7 @@ enum halftone_code {
 
 enum halftone_pointer_mode { HALFTONE_HOST, HALFTONE_DEVICE };
 enum halftone_workspace_source { HALFTONE_OWN, HALFTONE_POOL };
+enum halftone_type { HALFTONE_FP32 = 32, HALFTONE_FP64 = 64 };
 
 /* Largest m, n, k, batch: 2^31 less room for rounding up to tiles and for strides of loops. */
 #define HALFTONE_SIZE_MAX INT64_C(2146435072)
@@ -322,12 +326,14 @@ int halftone_set_workspace_source(halftone *handle, int source);
  * hold memory of the pool may. The handle's present stream must exist; HALFTONE_NOT_SUPPORTED while it is being captured. */
 int halftone_trim(halftone *handle);
 
-/* "auto", a name from halftone_schemes, or an earlier name of one: "fp32" is taken for bf16x6u. */
+/* "auto", a name from halftone_schemes, or an earlier name of one: "fp32" is taken for bf16x6u. It is set for the products whose type
+ * has the scheme; "auto" for both types, "fp32:auto" and "fp64:auto" for one. */
 int halftone_set_scheme(halftone *handle, const char *name);
 
-/* An accuracy instead of a scheme, as in 7 above: "half", "tf32", "fp32-fast", "fp32", "reproducible",
- * "reproducible:3", ":6", ":10", "bits=N", "bound=X", "relative=X:rho=Y". The later of this and halftone_set_scheme holds. On failure
- * nothing changes. */
+/* An accuracy instead of a scheme, as in 7 and 9 above. For FP32 products: "half", "tf32", "fp32-fast", "fp32", "reproducible:3", ":6",
+ * ":10". For FP64 products: "fp64", "fp64-fast", "fp64-exact". For both: "reproducible", "bits=N", "bound=X", "relative=X:rho=Y"; with the
+ * prefix "fp32:" or "fp64:" for one. One that only one type can keep is set for both, and products of the other answer
+ * HALFTONE_ACCURACY. For each type the later of this and halftone_set_scheme holds. On failure nothing changes. */
 int halftone_set_accuracy(halftone *handle, const char *text);
 
 /* HALFTONE_HOST (default) or HALFTONE_DEVICE: where alpha and beta are. */
@@ -371,14 +377,14 @@ int halftone_last_check(halftone *handle, struct halftone_checked *result);
  * also where residues leave elements to it; an FP64 product that would leave the kernel out is refused with HALFTONE_NOT_SUPPORTED. */
 int halftone_set_kernel(halftone *handle, const char *name);
 
-/* What the handle is set to. Accuracy: NULL where a scheme was set by name, which `scheme` then is; else give it to
- * halftone_set_accuracy to have the same again, `scheme` is NULL where it chooses by shape. Kernel: NULL where none was set.
+/* What the handle is set to, scheme and accuracy for one type, HALFTONE_FP32 or HALFTONE_FP64. Accuracy: NULL where a scheme was set by
+ * name, which `scheme` then is; else the text that it was set by, without a prefix. Scheme: NULL where the accuracy chooses. Kernel: NULL where none was set.
  * Workspace: NULL and 0 where it comes from the source. Texts last until the handle is set anew. */
 int halftone_get_stream(halftone *handle, void **stream);
 int halftone_get_workspace(halftone *handle, void **workspace, size_t *bytes);
 int halftone_get_workspace_source(halftone *handle, int *source);
-int halftone_get_scheme(halftone *handle, const char **name);
-int halftone_get_accuracy(halftone *handle, const char **text);
+int halftone_get_scheme(halftone *handle, int type, const char **name);
+int halftone_get_accuracy(halftone *handle, int type, const char **text);
 int halftone_get_pointer_mode(halftone *handle, int *mode);
 int halftone_get_kernel(halftone *handle, const char **name);
 int halftone_get_recompute(halftone *handle, int *what);
@@ -396,14 +402,7 @@ int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, i
                                    int64_t stride_a, const float *b, int64_t ldb, int64_t stride_b,
                                    const float *beta, float *c, int64_t ldc, int64_t stride_c, int64_t batch);
 
-/* FP64 products: see 9 above. Schemes: a name from halftone_dschemes, or "auto", which is accuracy "fp64"; accuracies: "fp64",
- * "fp64-fast", "fp64-exact", "reproducible", "bits=N". What is asked last holds; on failure nothing changes. The getters give NULL for the
- * one that was not set. */
-int halftone_dset_scheme(halftone *handle, const char *name);
-int halftone_dset_accuracy(halftone *handle, const char *text);
-int halftone_dget_scheme(halftone *handle, const char **name);
-int halftone_dget_accuracy(halftone *handle, const char **text);
-const char *halftone_dschemes(const halftone *handle, int index);
+/* FP64 products: see 9 above. */
 int halftone_dgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                    const double *alpha, const double *a, int64_t lda, const double *b, int64_t ldb,
                    const double *beta, double *c, int64_t ldc);
@@ -558,11 +557,13 @@ int halftone_dquery(halftone *handle, char transa, char transb, int64_t m, int64
 int halftone_dworkspace_bytes(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                               int64_t batch, size_t *bytes);
 
-/* Name of the scheme or kernel with this index, NULL past the end. NULL handle: those of the first GPU. */
-const char *halftone_schemes(const halftone *handle, int index);
+/* Name of the scheme or kernel with this index, NULL past the end. NULL handle: those of the first GPU. Schemes for one type,
+ * HALFTONE_FP32 or HALFTONE_FP64, or for either: 0. */
+const char *halftone_schemes(const halftone *handle, int type, int index);
 const char *halftone_kernels(const halftone *handle, int index);
-/* What halftone_set_accuracy takes, NULL past the end; the last three are "bits=N", "bound=X" and "relative=X:rho=Y". */
-const char *halftone_accuracies(int index);
+/* What halftone_set_accuracy takes for one type or for either (0), NULL past the end; the last three are "bits=N", "bound=X" and
+ * "relative=X:rho=Y". */
+const char *halftone_accuracies(int type, int index);
 
 const char *halftone_version(void); /* HALFTONE_VERSION_TEXT of the library */
 /* Name of the budget with this index that this library has kernels for ("a800"), NULL past the end; the budget

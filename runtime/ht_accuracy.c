@@ -12,31 +12,35 @@
 #define RANGE(name) (1u << HT_RANGE_##name)
 #define ANY 1e300 /* units: no limit */
 
-/* The relative classes and their limits, in units of 2^-24 |A||B|.
+/* The classes, and of FP32 their limits in units of 2^-24 |A||B|.
  *   half, tf32: two inputs rounded to 11 bits lose 2^14 + 4 units; one chain on a matrix unit loses less than 1.3 for each
  *   k, and up to 22 for the first MMA whatever k is: 2^14 + 64 + 2 k.
  *   fp32-fast: SGEMM's own worst case is about k units; emulations lose up to 200 in their first 64 k. That alone would
  *   let 16-bit inputs pass for large k, so the split may lose no more than SGEMM's inputs and single products do by
  *   much: 32 units (22 bits: 9; 16 bits: 769). */
 static const struct ht_accuracy classes[] = {
-    {"half", 0, 16448, 2, INT_MAX, RANGE(ALL) | RANGE(FP32) | RANGE(ROW) | RANGE(FP16), 0},
-    {"tf32", 0, 16448, 2, INT_MAX, RANGE(ALL) | RANGE(FP32), 0},
-    {"fp32-fast", 0, 256, 1, 32, RANGE(ALL) | RANGE(FP32) | RANGE(ROW), 0},
-    {"fp32", 1, 0, 0, 0, 0, 0},
-    {"reproducible", 0, ANY, 0, INT_MAX, RANGE(FIXED), 6},
-    {"reproducible:3", 0, ANY, 0, INT_MAX, RANGE(FIXED), 3},
-    {"reproducible:6", 0, ANY, 0, INT_MAX, RANGE(FIXED), 6},
-    {"reproducible:10", 0, ANY, 0, INT_MAX, RANGE(FIXED), 10},
+    {"half", HT_OF_FP32, 0, 16448, 2, INT_MAX, RANGE(ALL) | RANGE(FP32) | RANGE(ROW) | RANGE(FP16), 0, 0},
+    {"tf32", HT_OF_FP32, 0, 16448, 2, INT_MAX, RANGE(ALL) | RANGE(FP32), 0, 0},
+    {"fp32-fast", HT_OF_FP32, 0, 256, 1, 32, RANGE(ALL) | RANGE(FP32) | RANGE(ROW), 0, 0},
+    {"fp32", HT_OF_FP32, 1, 0, 0, 0, 0, 0, 0},
+    {"fp64", HT_OF_FP64, 1, 0, 0, 0, 0, 0, 0},
+    {"fp64-fast", HT_OF_FP64, 0, 0, 0, 0, 0, 0, 0},
+    {"fp64-exact", HT_OF_FP64, 0, 0, 0, 0, 0, 0, 0},
+    {"reproducible", HT_OF_BOTH, 0, ANY, 0, INT_MAX, RANGE(FIXED), 6, 0},
+    {"reproducible:3", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 3, 0},
+    {"reproducible:6", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 6, 0},
+    {"reproducible:10", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 10, 0},
 };
 enum { CLASSES = sizeof classes / sizeof classes[0] };
+static const char *const numbered[] = {"bits=N", "bound=X", "relative=X:rho=Y"}; /* for either type */
 
-const char *ht_accuracy_form(int index) {
-    if (index >= 0 && index < CLASSES)
-        return classes[index].text;
-    return index == CLASSES       ? "bits=N"
-           : index == CLASSES + 1 ? "bound=X"
-           : index == CLASSES + 2 ? "relative=X:rho=Y"
-                                  : NULL;
+const char *ht_accuracy_form(unsigned of, int index) {
+    if (index < 0 || of == 0)
+        return NULL;
+    for (int i = 0; i < CLASSES; i++)
+        if ((classes[i].of & of) != 0 && index-- == 0)
+            return classes[i].text;
+    return index < (int)(sizeof numbered / sizeof *numbered) ? numbered[index] : NULL;
 }
 
 /* ---- numbers */
@@ -118,6 +122,8 @@ int ht_accuracy_parse(const char *text, struct ht_accuracy *accuracy) {
         return -1;
     memset(accuracy, 0, sizeof *accuracy);
     memcpy(accuracy->text, text, strlen(text) + 1);
+    accuracy->of = HT_OF_BOTH;
+    accuracy->bound = bound;
     accuracy->units =
         bound * 0x1p24 * (1 + 0x1p-40); /* twelve decimals of a bound that query told are that bound */
     accuracy->most_split = INT_MAX;

@@ -7,18 +7,21 @@
 #include <stddef.h>
 
 #include "ht_abi.h"
+#include "ht_site_line.h"
 
 enum { HT_ACCURACY_TEXT_BYTES = 48 };
 
-/* What is asked for. A scheme meets it if its range is one of `ranges`, its split loses at most most_split units, its
+/* What is asked for. A scheme for FP32 meets it if its range is one of `ranges`, its split loses at most most_split units, its
  * bound at the call's k is at most units + units_per_k * k, and, unless products is 0, it has that many products. */
 struct ht_accuracy {
-    char text[HT_ACCURACY_TEXT_BYTES]; /* as the user wrote it */
+    char text[HT_ACCURACY_TEXT_BYTES]; /* as the user wrote it; "": nothing was asked for */
+    unsigned of;               /* HT_OF_FP32, HT_OF_FP64 */
     int is_auto;               /* class fp32: what the library takes by default; the rest says nothing */
     double units, units_per_k; /* of 2^-24 |A||B| */
     int most_split;
     unsigned ranges; /* bits 1 << enum ht_range */
     int products;    /* then a set has one scheme at most that meets it, whatever the shape */
+    double bound;    /* of |A||B|, where the text is a number; 0: a name */
 };
 
 /* 0, or -1: the text means nothing, `accuracy` is as it was. */
@@ -27,8 +30,8 @@ HT_LOCAL int ht_accuracy_parse(const char *text, struct ht_accuracy *accuracy);
 /* A whole number from 1 to 999, digits and nothing else; 0: the text is none. */
 HT_LOCAL int ht_read_count(const char *text);
 
-/* The forms a text may have, one after the other, NULL past the end; what is in [] may be left out. */
-HT_LOCAL const char *ht_accuracy_form(int index);
+/* The forms of a text for products of one type or of either, one after the other, NULL past the end. */
+HT_LOCAL const char *ht_accuracy_form(unsigned of, int index);
 
 /* Most units that a scheme's bound may have at this k. */
 HT_LOCAL double ht_accuracy_limit(const struct ht_accuracy *accuracy, int64_t k);

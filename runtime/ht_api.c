@@ -9,8 +9,8 @@ static int run_gemm(halftone *h, struct gemm_call *x, bool is_packed) {
         code = ht_check_extents(h, x, is_packed, effect);
     if (code != HALFTONE_OK || effect == EFFECT_NONE)
         return code;
-    code = ht_enter_site(h, x, is_packed);
-    if (code == HALFTONE_OK && is_packed && effect == EFFECT_PRODUCT)
+    ht_enter_site(h, x, is_packed);
+    if (is_packed && effect == EFFECT_PRODUCT)
         code = ht_check_packed(h, x, &packed_for);
     if (effect == EFFECT_SCALE && x->is_fp64)
         x->k = 0; /* a product's scheme scales */

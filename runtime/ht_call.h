@@ -72,7 +72,7 @@ struct plan_key {
     bool is_fp64;
     int64_t m, n, k, batch, a_entries, b_entries;
     int64_t k_part; /* of residues: k that are packed at once; 0: all */
-    const char *scheme; /* these as in the handle: of FP64 products scheme64 */
+    const char *scheme; /* these as in the handle */
     int forced, is_auto, accuracies, recompute, site;
 };
 
@@ -219,27 +219,23 @@ enum capture { CAPTURE_NOT_ASKED, CAPTURE_NONE, CAPTURE_ACTIVE, CAPTURE_ELSEWHER
 
 /* ---- the handle ---- */
 
-/* What an FP64 product must keep. */
-struct ht_accuracy64 {
-    const char *text; /* of a constant; NULL: bits */
-    int bits;
-    char bits_text[24]; /* "bits=N" */
-};
-
 /* "ozaki", "ozaki-cr", with or without ":d=N". */
 struct ht_ozaki_mode_name {
     char text[24];
     int mode, most; /* enum ht_ozaki_mode; slices */
 };
 
-/* What products are asked for: by the handle, or by a line of its site table. */
+/* What products of one type are asked for. */
+struct ht_demand {
+    const char *scheme;              /* name in the set; NULL: `accuracy` chooses */
+    bool is_auto;                    /* `auto`, or the accuracy that is the same; of FP32 `scheme` is what it starts from */
+    struct ht_accuracy accuracy;     /* text "": the scheme was set by name */
+    struct ht_ozaki_mode_name ozaki; /* where scheme is ozaki; else text "" */
+};
+
+/* By the handle, or by a line of its site table: FP32 products, FP64 products. */
 struct ht_setting {
-    const char *scheme;          /* name in the set; NULL: `accuracy` chooses by shape */
-    bool is_auto;                /* scheme is what `auto` starts from */
-    struct ht_accuracy accuracy; /* text "": the scheme was set by name */
-    const char *scheme64;        /* of FP64 products, by name; NULL: `accuracy64` chooses */
-    struct ht_ozaki_mode_name ozaki; /* where that is ozaki */
-    struct ht_accuracy64 accuracy64;
+    struct ht_demand of[2];
 };
 
 /* Zeros behind the text: it is compared by bytes. */
@@ -373,18 +369,22 @@ HT_LOCAL int ht_fail(halftone *h, int code, const char *format, ...) __attribute
 /* The same of a code of ht_dev.h, with the backend's words. */
 HT_LOCAL int ht_fail_device(halftone *h, int dev_code);
 
-/* What halftone_set_scheme and halftone_set_accuracy do, and with 64 those of FP64, to any setting; on failure it stays. */
-HT_LOCAL int ht_ask_scheme(halftone *h, const char *name, struct ht_setting *s);
-HT_LOCAL int ht_ask_accuracy(halftone *h, const char *text, struct ht_setting *s);
-HT_LOCAL int ht_ask_scheme64(halftone *h, const char *name, struct ht_setting *s);
-HT_LOCAL int ht_ask_accuracy64(halftone *h, const char *text, struct ht_setting *s);
+/* ---- ht_settings.c ---- */
+
+/* What halftone_set_scheme (verb 's') and halftone_set_accuracy ('a') do for the types `of`, to any setting; on failure it stays.
+ * *is_of: the types that have a scheme or an accuracy of that name; one of them may be unable to have it. */
+HT_LOCAL int ht_ask(halftone *h, char verb, const char *text, unsigned of, struct ht_setting *s, unsigned *is_of);
+/* What the present call asks for. */
+static inline const struct ht_demand *ht_asked(const halftone *h, bool is_fp64) {
+    return &h->asked->of[is_fp64];
+}
 
 /* ---- ht_site.c ---- */
 
-/* From here on the handle asks for what its site table says of the call, until ht_leave_site, also where this fails: what a
- * line asks for the library may lack. Of calls within calls the outermost decides. is_packed: operands are, or are packed: the type and
+/* From here on the handle asks for what its site table says of the call, until ht_leave_site. Of calls within calls the outermost
+ * decides. is_packed: operands are, or are packed: the type and
  * k of *x count alone. */
-HT_LOCAL int ht_enter_site(halftone *h, const struct gemm_call *x, bool is_packed);
+HT_LOCAL void ht_enter_site(halftone *h, const struct gemm_call *x, bool is_packed);
 /* Returns `code`, after saying whose line it is where a line asked for too much. Products that succeed are counted. */
 HT_LOCAL int ht_leave_site(halftone *h, bool is_product, int code);
 HT_LOCAL void ht_free_sites(halftone *h);
@@ -540,6 +540,7 @@ HT_LOCAL bool ht_is_forced64(const halftone *h, const struct ht_scheme_desc *s);
 /* ns of a product, packing and putting together included; false: no kernel fits this GPU, or k is too long for the scheme. */
 HT_LOCAL bool ht_predict64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s, int64_t *ns);
 #define HT_FP64 "fp64" /* the default accuracy */
+#define HT_NATIVE64 "native64"
 HT_LOCAL int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p);
 /* ns of packing and putting together. */
 HT_LOCAL int64_t ht_residues_ns(const struct ht_set_desc *set, const struct ht_crt_launch *by, int64_t m,
@@ -555,9 +556,9 @@ HT_LOCAL int ht_multiply64(halftone *h, const struct gemm_call *x);
 /* A scheme by name; `code` where the library lacks it. */
 HT_LOCAL int ht_scheme64_named(halftone *h, const char *name, int code, const struct ht_scheme_desc **scheme);
 /* That which no shape changes, of products or of packed operands; NULL: there is none. */
-HT_LOCAL const char *ht_fixed_scheme64(const halftone *h, bool is_packed);
-/* HALFTONE_ACCURACY where bits=N are more than FP64 arithmetic keeps at this k. */
-HT_LOCAL int ht_check_bits64(halftone *h, int64_t k);
+HT_LOCAL const char *ht_fixed_scheme64(const struct ht_demand *d, bool is_packed);
+/* HALFTONE_ACCURACY where a bound is less than that of FP64 arithmetic at this k. */
+HT_LOCAL int ht_check_bound64(halftone *h, const struct ht_accuracy *accuracy, int64_t k);
 /* Why a plan's scheme; NULL: there is none. */
 HT_LOCAL void ht_explain64(const halftone *h, const struct plan *p, struct halftone_plan *out);
 /* |C - AB| beside k max|a| max|b| of a row and a column, by residues; 0: the scheme has none. */

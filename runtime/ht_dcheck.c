@@ -7,13 +7,10 @@
 enum { CHECK_LAUNCHES = 2 }; /* the verdict on counts, and native64 for what they leave */
 
 double ht_units64(const halftone *h, int64_t k) {
-    const char *const text = h->asked->accuracy64.text;
-    double units = 0x1p53;
-    if (h->asked->scheme64 != NULL || (text != NULL && strcmp(text, HT_FP64) != 0))
+    const struct ht_demand *const asked = ht_asked(h, true);
+    if (asked->scheme != NULL)
         return 0;
-    for (int i = 0; i < h->asked->accuracy64.bits; i++)
-        units /= 2;
-    return h->asked->accuracy64.bits > 0 ? units : (double)k;
+    return asked->is_auto ? (double)k : asked->accuracy.bound * 0x1p53;
 }
 
 const struct ht_scheme_desc *ht_choose_certified(const halftone *h, const struct gemm_call *x,

@@ -1,11 +1,11 @@
-/* ht_dgemm.c: FP64 products: what they are set to, their scheme and plan, and the launches of their kernels.
+/* ht_dgemm.c: FP64 products: their scheme and plan, and the launches of their kernels.
  * Arguments, workspace and steps are those of the FP32 products. */
 #include "ht_call.h"
 #include "ht_bound.h"
 #include "ht_cost.h"
 
 enum { FAST_MODULI = 14 }; /* of fast_scheme */
-static const char native_name[] = "native64", fast_scheme[] = "crt14", fast_digits[] = "i8x28",
+static const char native_name[] = HT_NATIVE64, fast_scheme[] = "crt14", fast_digits[] = "i8x28",
                   reproducible_scheme[] = "crt16", exact_scheme[] = "crt20";
 static const char fp64_fast[] = "fp64-fast", fp64_exact[] = "fp64-exact",
                   reproducible[] = "reproducible";
@@ -35,7 +35,7 @@ static int64_t products_of(const halftone *h, const struct ht_scheme_desc *s, in
     const struct ht_set_desc *const set = h->set64;
     for (int i = 0; i < set->kernels; i++)
         if (strcmp(set->kernel[i].scheme, s->name) == 0 && set->kernel[i].ozaki != NULL)
-            return ht_ozaki_products(&h->asked->ozaki, k);
+            return ht_ozaki_products(&ht_asked(h, true)->ozaki, k);
     return ht_moduli_of(set, s);
 }
 
@@ -113,34 +113,36 @@ static int bits_of_native(int64_t k) {
 }
 
 bool ht_is_exact64(const halftone *h) {
-    return h->asked->scheme64 == NULL && h->asked->accuracy64.text != NULL && strcmp(h->asked->accuracy64.text, fp64_exact) == 0;
+    return ht_asked(h, true)->scheme == NULL && strcmp(ht_asked(h, true)->accuracy.text, fp64_exact) == 0;
 }
 
-const char *ht_fixed_scheme64(const halftone *h, bool is_packed) {
-    const char *const text = h->asked->accuracy64.text;
-    if (h->asked->scheme64 != NULL || text == NULL)
-        return h->asked->scheme64;
+const char *ht_fixed_scheme64(const struct ht_demand *d, bool is_packed) {
+    const char *const text = d->accuracy.text;
+    if (d->scheme != NULL)
+        return d->scheme;
     if (strcmp(text, reproducible) == 0)
         return reproducible_scheme;
-    return ht_is_exact64(h) ? exact_scheme : is_packed && strcmp(text, fp64_fast) == 0 ? fast_scheme : NULL;
+    return strcmp(text, fp64_exact) == 0 ? exact_scheme : is_packed && strcmp(text, fp64_fast) == 0 ? fast_scheme : NULL;
 }
 
-int ht_check_bits64(halftone *h, int64_t k) {
-    if (h->asked->accuracy64.text != NULL || h->asked->accuracy64.bits <= bits_of_native(at_least_one(k)))
+int ht_check_bound64(halftone *h, const struct ht_accuracy *accuracy, int64_t k) {
+    const double native = ((double)at_least_one(k) + 4) * 0x1p-53;
+    if (accuracy->bound == 0 || native <= accuracy->bound * (1 + 0x1p-40)) /* as a bound that query told with twelve decimals */
         return HALFTONE_OK;
-    return ht_fail(h, HALFTONE_ACCURACY, "bits=%d: at k = %lld scheme %s keeps %d", h->asked->accuracy64.bits, (long long)k,
-                   native_name, bits_of_native(at_least_one(k)));
+    return ht_fail(h, HALFTONE_ACCURACY, "%s: at k = %lld scheme %s keeps bits=%d", accuracy->text, (long long)k, native_name,
+                   bits_of_native(at_least_one(k)));
 }
 
 int ht_packing_scheme64(halftone *h, int64_t k, const struct ht_scheme_desc **scheme,
                         struct ht_certificate *certificate) {
-    const char *const fixed = ht_fixed_scheme64(h, true);
-    int code = ht_check_bits64(h, k);
+    const struct ht_demand *const asked = ht_asked(h, true);
+    const char *const fixed = ht_fixed_scheme64(asked, true);
+    int code = ht_check_bound64(h, &asked->accuracy, k);
     memset(certificate, 0, sizeof *certificate);
     if (k > HT_CRT_K_MOST)
         return ht_fail(h, HALFTONE_TOO_LARGE, "k = %lld: moduli hold k up to %d", (long long)k, (int)HT_CRT_K_MOST);
     if (fixed != NULL) {
-        code = ht_scheme64_named(h, fixed, h->asked->scheme64 != NULL ? HALFTONE_NOT_SUPPORTED : HALFTONE_ACCURACY, scheme);
+        code = ht_scheme64_named(h, fixed, asked->scheme != NULL ? HALFTONE_NOT_SUPPORTED : HALFTONE_ACCURACY, scheme);
         if (code == HALFTONE_OK && ht_moduli_of(h->set64, *scheme) == 1)
             return ht_fail(h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no packed operands: crt14 to crt20 have", fixed);
     } else if (code == HALFTONE_OK) { /* by data, the rest by native64 */
@@ -158,15 +160,15 @@ int ht_packing_scheme64(halftone *h, int64_t k, const struct ht_scheme_desc **sc
 static int choose64(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme,
                     struct ht_certificate *certificate) {
     memset(certificate, 0, sizeof *certificate);
-    const char *const text = h->asked->accuracy64.text;
-    if (ht_fixed_scheme64(h, false) != NULL && (h->asked->scheme64 != NULL || x->k > 0))
-        return ht_scheme64_named(h, ht_fixed_scheme64(h, false), h->asked->scheme64 != NULL ? HALFTONE_NOT_SUPPORTED : HALFTONE_ACCURACY,
-                                 scheme);
-    int code = ht_check_bits64(h, x->k);
+    const struct ht_demand *const asked = ht_asked(h, true);
+    const char *const fixed = ht_fixed_scheme64(asked, false);
+    if (fixed != NULL && (asked->scheme != NULL || x->k > 0))
+        return ht_scheme64_named(h, fixed, asked->scheme != NULL ? HALFTONE_NOT_SUPPORTED : HALFTONE_ACCURACY, scheme);
+    int code = ht_check_bound64(h, &asked->accuracy, x->k);
     if (code != HALFTONE_OK)
         return code;
     code = ht_scheme64_named(h, native_name, HALFTONE_NOT_SUPPORTED, scheme);
-    if (text != NULL && strcmp(text, fp64_fast) == 0 && h->set64 != NULL && x->k > 0 && !h->without_workspace)
+    if (strcmp(asked->accuracy.text, fp64_fast) == 0 && h->set64 != NULL && x->k > 0 && !h->without_workspace)
         choose_fast(h, x, scheme);
     *scheme = ht_choose_certified(h, x, *scheme, certificate);
     return *scheme != NULL ? HALFTONE_OK : code;
@@ -227,92 +229,11 @@ int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p) {
     return ht_lay_out_workspace(h, p);
 }
 
-/* ---- settings ---- */
-
-int ht_ask_scheme64(halftone *h, const char *name, struct ht_setting *s) {
-    const bool is_auto = name != NULL && strcmp(name, "auto") == 0;
-    struct ht_ozaki_mode_name mode;
-    const bool is_ozaki = name != NULL && ht_read_ozaki(name, &mode);
-    const struct ht_scheme_desc *const scheme =
-        name != NULL && h->set64 != NULL ? ht_find_scheme(h->set64, is_ozaki ? "ozaki" : name) : NULL;
-    if (scheme == NULL && !is_auto)
-        return ht_fail(h, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s' for FP64 products",
-                       name != NULL ? name : "(NULL)");
-    if (is_auto)
-        return ht_ask_accuracy64(h, HT_FP64, s);
-    s->scheme64 = scheme->name;
-    if (is_ozaki) {
-        s->ozaki = mode;
-        h->accuracies++; /* plans of other modes are others */
-    }
-    return HALFTONE_OK;
-}
-
-int halftone_dset_scheme(halftone *handle, const char *name) {
-    const int code = ht_begin(handle);
-    return code != HALFTONE_OK ? code : ht_ask_scheme64(handle, name, &handle->own);
-}
-
-int ht_ask_accuracy64(halftone *h, const char *text, struct ht_setting *s) {
-    static const char *const names[] = {HT_FP64, fp64_fast, fp64_exact, reproducible};
-    struct ht_accuracy64 wanted;
-    memset(&wanted, 0, sizeof wanted);
-    for (size_t i = 0; text != NULL && i < sizeof names / sizeof *names; i++)
-        wanted.text = strcmp(text, names[i]) == 0 ? names[i] : wanted.text;
-    if (wanted.text == NULL && text != NULL && strncmp(text, "bits=", 5) == 0)
-        wanted.bits = ht_read_count(text + 5);
-    if (wanted.text == NULL && wanted.bits == 0)
-        return ht_fail(h, HALFTONE_UNKNOWN_ACCURACY,
-                       "'%.40s' is none of fp64, fp64-fast, fp64-exact, reproducible, bits=N",
-                       text != NULL ? text : "(NULL)");
-    if (wanted.bits > bits_of_native(1))
-        return ht_fail(h, HALFTONE_ACCURACY, "bits=%d: at k = 1 scheme %s keeps %d", wanted.bits, native_name,
-                       bits_of_native(1));
-    snprintf(wanted.bits_text, sizeof wanted.bits_text, "bits=%d", wanted.bits);
-    s->accuracy64 = wanted;
-    s->scheme64 = NULL;
-    h->accuracies++;
-    return HALFTONE_OK;
-}
-
-int halftone_dset_accuracy(halftone *handle, const char *text) {
-    const int code = ht_begin(handle);
-    return code != HALFTONE_OK ? code : ht_ask_accuracy64(handle, text, &handle->own);
-}
-
-int halftone_dget_scheme(halftone *handle, const char **name) {
-    const int code = ht_begin(handle);
-    if (code == HALFTONE_OK && name == NULL)
-        return ht_fail(handle, -18, "the result is NULL");
-    if (code == HALFTONE_OK)
-        *name = handle->own.scheme64 != NULL && strcmp(handle->own.scheme64, "ozaki") == 0 ? handle->own.ozaki.text
-                                                                                   : handle->own.scheme64;
-    return code;
-}
-
-int halftone_dget_accuracy(halftone *handle, const char **text) {
-    const int code = ht_begin(handle);
-    if (code == HALFTONE_OK && text == NULL)
-        return ht_fail(handle, -18, "the result is NULL");
-    if (code == HALFTONE_OK)
-        *text = handle->own.scheme64 != NULL          ? NULL
-                : handle->own.accuracy64.text != NULL ? handle->own.accuracy64.text
-                : handle->own.accuracy64.bits > 0     ? handle->own.accuracy64.bits_text
-                                                  : HT_FP64;
-    return code;
-}
-
-const char *halftone_dschemes(const halftone *handle, int index) {
-    const struct ht_set_desc *const set = handle != NULL ? handle->set64 : ht_sets[0]->fp64;
-    return set != NULL && index >= 0 && index < set->schemes ? set->scheme[index].name : NULL;
-}
-
 void ht_explain64(const halftone *h, const struct plan *p, struct halftone_plan *out) {
-    const char *const by = h->asked->accuracy64.text != NULL ? h->asked->accuracy64.text
-                           : h->asked->accuracy64.bits > 0   ? h->asked->accuracy64.bits_text
-                                                      : HT_FP64;
+    const struct ht_demand *const asked = ht_asked(h, true);
+    const char *const by = asked->is_auto ? HT_FP64 : asked->accuracy.text;
     const size_t bytes = sizeof out->why_scheme;
-    if (h->asked->scheme64 != NULL)
+    if (asked->scheme != NULL)
         snprintf(out->why_scheme, bytes, "set by name");
     else if (p != NULL && p->checked)
         snprintf(out->why_scheme, bytes,

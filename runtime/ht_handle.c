@@ -134,8 +134,8 @@ int halftone_create(halftone **handle) {
         return code;
     }
     h->asked = &h->own;
-    h->own.scheme = ht_auto_scheme(h->set);
-    h->own.is_auto = true;
+    h->own.of[0].scheme = ht_auto_scheme(h->set);
+    h->own.of[0].is_auto = h->own.of[1].is_auto = true;
     h->forced_kernel = h->forced_kernel64 = NO_KERNEL;
     h->pointer_mode = HALFTONE_HOST;
     *handle = h;
@@ -193,63 +193,6 @@ int halftone_set_workspace_source(halftone *handle, int source) {
     if (code == HALFTONE_OK)
         handle->own_source = source == HALFTONE_POOL ? SOURCE_POOL : SOURCE_HANDLE;
     return code;
-}
-
-int ht_ask_scheme(halftone *h, const char *name, struct ht_setting *s) {
-    bool is_auto = name != NULL && strcmp(name, "auto") == 0;
-    const struct ht_scheme_desc *scheme =
-        name != NULL ? ht_find_scheme(h->set, is_auto ? ht_auto_scheme(h->set) : ht_scheme_meant(name)) : NULL;
-    if (scheme == NULL)
-        return ht_fail(h, HALFTONE_UNKNOWN_SCHEME, "no scheme '%s'", name != NULL ? name : "(NULL)");
-    s->scheme = scheme->name;
-    s->is_auto = is_auto;
-    memset(&s->accuracy, 0, sizeof s->accuracy);
-    return HALFTONE_OK;
-}
-
-int halftone_set_scheme(halftone *handle, const char *name) {
-    const int code = ht_begin(handle);
-    return code != HALFTONE_OK ? code : ht_ask_scheme(handle, name, &handle->own);
-}
-
-static int fail_accuracy_text(halftone *h, const char *text) {
-    size_t used = 0;
-    ht_fail(h, HALFTONE_UNKNOWN_ACCURACY, "'%.40s' is none of ", text != NULL ? text : "(NULL)");
-    for (int i = 0; ht_accuracy_form(i) != NULL; i++) {
-        used = strlen(h->detail);
-        snprintf(h->detail + used, sizeof h->detail - used, "%s%s", i > 0 ? ", " : "", ht_accuracy_form(i));
-    }
-    used = strlen(h->detail);
-    snprintf(h->detail + used, sizeof h->detail - used,
-             "; N from 1 to 999, X above 0 and at most 1, Y from 1 on");
-    return HALFTONE_UNKNOWN_ACCURACY;
-}
-
-const char *halftone_accuracies(int index) {
-    return ht_accuracy_form(index);
-}
-
-int ht_ask_accuracy(halftone *h, const char *text, struct ht_setting *s) {
-    struct ht_accuracy accuracy;
-    if (text == NULL || ht_accuracy_parse(text, &accuracy) != 0)
-        return fail_accuracy_text(h, text);
-    const char *automatic = ht_auto_scheme(h->set);
-    const struct ht_accuracy_choice least = ht_choose_scheme(h, &accuracy, 1, 1, 1, 1);
-    if (accuracy.is_auto && !ht_auto_takes_all(h->set))
-        return ht_fail(h, HALFTONE_ACCURACY, "%s needs scheme %s, which this library lacks", accuracy.text,
-                       h->set->auto_fallback);
-    if (!accuracy.is_auto && least.first.scheme == NULL) /* no bound is smaller than at k = 1 */
-        return ht_fail_accuracy(h, &accuracy, &least, 1);
-    s->accuracy = accuracy;
-    s->is_auto = accuracy.is_auto;
-    s->scheme = accuracy.is_auto ? automatic : accuracy.products > 0 ? least.first.scheme->name : NULL;
-    h->accuracies++;
-    return HALFTONE_OK;
-}
-
-int halftone_set_accuracy(halftone *handle, const char *text) {
-    const int code = ht_begin(handle);
-    return code != HALFTONE_OK ? code : ht_ask_accuracy(handle, text, &handle->own);
 }
 
 int halftone_set_pointer_mode(halftone *handle, int mode) {
@@ -353,20 +296,6 @@ int halftone_get_workspace_source(halftone *handle, int *source) {
     return code;
 }
 
-int halftone_get_scheme(halftone *handle, const char **name) {
-    const int code = begin_get(handle, name, name);
-    if (code == HALFTONE_OK)
-        *name = handle->own.is_auto ? "auto" : handle->own.scheme;
-    return code;
-}
-
-int halftone_get_accuracy(halftone *handle, const char **text) {
-    const int code = begin_get(handle, text, text);
-    if (code == HALFTONE_OK)
-        *text = handle->own.accuracy.text[0] != '\0' ? handle->own.accuracy.text : NULL;
-    return code;
-}
-
 int halftone_get_pointer_mode(halftone *handle, int *mode) {
     const int code = begin_get(handle, mode, mode);
     if (code == HALFTONE_OK)
@@ -394,11 +323,6 @@ int halftone_get_kernel(halftone *handle, const char **name) {
 
 static const struct ht_set_desc *set_of(const halftone *handle) {
     return handle != NULL ? handle->set : ht_sets[0];
-}
-
-const char *halftone_schemes(const halftone *handle, int index) {
-    const struct ht_set_desc *set = set_of(handle);
-    return index >= 0 && index < set->schemes ? set->scheme[index].name : NULL;
 }
 
 const char *halftone_kernels(const halftone *handle, int index) {

@@ -365,8 +365,8 @@ static int host_call(halftone *h, struct host_job *j) {
     if (code == HALFTONE_OK)
         code = ht_check_extents(h, &j->x, false, effect);
     if (code == HALFTONE_OK && effect == EFFECT_PRODUCT) {
-        code = ht_enter_site(h, &j->x, false);
-        code = ht_leave_site(h, true, code != HALFTONE_OK ? code : host_multiply(h, j));
+        ht_enter_site(h, &j->x, false);
+        code = ht_leave_site(h, true, host_multiply(h, j));
     }
     if (code == HALFTONE_OK && effect == EFFECT_SCALE)
         host_scale(j);

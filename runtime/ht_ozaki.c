@@ -101,11 +101,12 @@ static int64_t pack_ns(const struct plan *p, const struct ht_ozaki_mode_name *mo
 
 int ht_plan_ozaki(halftone *h, const struct plan_key *key, struct plan *p) {
     struct ozaki_plan *const o = &p->ozaki;
+    const struct ht_ozaki_mode_name *const asked = &ht_asked(h, true)->ozaki;
     if (key->k > OZAKI_K_MOST)
         return ht_fail(h, HALFTONE_TOO_LARGE, "k = %lld: scheme '%s' has slices for k up to %d",
                        (long long)key->k, p->scheme->name, (int)OZAKI_K_MOST);
-    o->mode = h->asked->ozaki.mode;
-    o->most = h->asked->ozaki.most;
+    o->mode = asked->mode;
+    o->most = asked->most;
     o->bits = bits_of(key->k);
     p->k_blocks = (int)ht_ceil_div(key->k, OZAKI_ATOM_K);
     p->a = ozaki_layout_of(p, key->m, key->k);
@@ -113,7 +114,7 @@ int ht_plan_ozaki(halftone *h, const struct plan_key *key, struct plan *p) {
     o->a_slice_stride = p->a.panel_stride;
     o->b_slice_stride = p->b.panel_stride;
     lay_out_blocks(key, p);
-    p->pack_ns = pack_ns(p, &h->asked->ozaki, key);
+    p->pack_ns = pack_ns(p, asked, key);
     struct step *const s = ht_add_step(p, STEP_OZAKI, p->kernel);
     s->needs[WS_A_ABSMAX] = p->a.absmax_bytes;
     s->needs[WS_B_ABSMAX] = p->b.absmax_bytes;

@@ -109,9 +109,8 @@ static int packed_bytes(halftone *h, bool is_fp64, char which, int64_t rows, int
         code = ht_check_limits(h, &x);
     if (code != HALFTONE_OK)
         return code;
-    code = ht_enter_site(h, &x, true);
-    if (code == HALFTONE_OK)
-        code = describe(h, is_fp64, rows, k, batch, &p);
+    ht_enter_site(h, &x, true);
+    code = describe(h, is_fp64, rows, k, batch, &p);
     if (code == HALFTONE_OK)
         *bytes = (size_t)p.bytes;
     return ht_leave_site(h, false, code);
@@ -245,8 +244,8 @@ static int pack(halftone *h, bool is_fp64, int which, struct gemm_call x, const 
     x.ldb = ldb;
     x.packed_a = (const char *)packed_a;
     x.packed_b = (const char *)packed_b;
-    code = ht_enter_site(h, &x, true);
-    return ht_leave_site(h, false, code != HALFTONE_OK ? code : pack_at_site(h, &x, which));
+    ht_enter_site(h, &x, true);
+    return ht_leave_site(h, false, pack_at_site(h, &x, which));
 }
 
 int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const float *a, int64_t lda, void *packed) {

@@ -47,7 +47,7 @@ static void describe_accuracy(const halftone *h, const struct plan *p, int64_t k
 
 /* What questions about FP64 products have besides. */
 static void describe64(const halftone *h, const struct plan *p, const struct gemm_call *x, struct halftone_plan *out) {
-    const struct ht_scheme_desc *const native = ht_find_scheme(h->set64, "native64");
+    const struct ht_scheme_desc *const native = ht_find_scheme(h->set64, HT_NATIVE64);
     const int moduli = ht_moduli_of(h->set64, p->scheme);
     out->moduli = moduli > 1 ? moduli : 0;
     if (native == NULL || !ht_predict64(h, x, native, &out->native_ns))
@@ -98,19 +98,20 @@ static void explain_auto(const halftone *h, char *line, size_t bytes) {
 }
 
 static void explain_scheme(const halftone *h, const struct gemm_call *x, char *line, size_t bytes) {
-    const char *text = h->asked->accuracy.text;
+    const struct ht_demand *const asked = ht_asked(h, false);
+    const char *text = asked->accuracy.text;
     if (h->forced_kernel != NO_KERNEL) {
         snprintf(line, bytes, "the kernel was set by name");
-    } else if (h->asked->scheme != NULL && h->asked->is_auto) {
+    } else if (asked->scheme != NULL && asked->is_auto) {
         const int used = snprintf(line, bytes, "%s%sauto", text, text[0] != '\0' ? " by " : "");
         explain_auto(h, line + used, bytes - (size_t)used);
-    } else if (h->asked->scheme != NULL) {
+    } else if (asked->scheme != NULL) {
         snprintf(line, bytes, "%s%s", text[0] != '\0' ? text : "set by name",
                  text[0] != '\0' ? ": whatever the shape" : "");
     } else {
         const struct ht_accuracy_choice choice =
-            ht_choose_scheme(h, &h->asked->accuracy, x->m, x->n, x->k, x->batch);
-        ht_accuracy_explain(&h->asked->accuracy, &choice, at_least_one(x->k), line, bytes);
+            ht_choose_scheme(h, &asked->accuracy, x->m, x->n, x->k, x->batch);
+        ht_accuracy_explain(&asked->accuracy, &choice, at_least_one(x->k), line, bytes);
     }
 }
 
@@ -166,8 +167,8 @@ static int query(halftone *h, const struct gemm_call *x, struct halftone_plan *p
         code = ht_check_limits(h, x);
     if (code != HALFTONE_OK)
         return code;
-    code = ht_enter_site(h, x, false);
-    return ht_leave_site(h, false, code != HALFTONE_OK ? code : answer(h, x, plan));
+    ht_enter_site(h, x, false);
+    return ht_leave_site(h, false, answer(h, x, plan));
 }
 
 int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,

@@ -56,8 +56,8 @@ static int probe_product(halftone *h, char trans, int64_t m, int64_t k, int64_t 
     struct ht_setting automatic = *asked;
     const bool has_user = h->has_user;
     const int kernel = h->forced_kernel, mode = h->pointer_mode;
-    automatic.scheme = ht_auto_scheme(h->set);
-    automatic.is_auto = true;
+    automatic.of[0].scheme = ht_auto_scheme(h->set);
+    automatic.of[0].is_auto = true;
     h->asked = &automatic;
     h->site_depth++;
     h->has_user = false;

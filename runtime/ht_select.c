@@ -24,7 +24,7 @@ const char *ht_auto_scheme(const struct ht_set_desc *set) {
 
 /* The scheme that was set by name, or by a kernel's name; NULL: the accuracy chooses by shape. */
 static const char *fixed_scheme(const halftone *h) {
-    return h->forced_kernel != NO_KERNEL ? h->set->kernel[h->forced_kernel].scheme : h->asked->scheme;
+    return h->forced_kernel != NO_KERNEL ? h->set->kernel[h->forced_kernel].scheme : ht_asked(h, false)->scheme;
 }
 
 static int scheme_named(halftone *h, const char *name, const struct ht_scheme_desc **scheme) {
@@ -41,7 +41,7 @@ int ht_packing_scheme(halftone *h, const struct ht_scheme_desc **scheme) {
         return ht_fail(h, HALFTONE_NOT_SUPPORTED,
                        "accuracy '%s' chooses the scheme by m, n and k, and a packed operand belongs to one "
                        "scheme: %s",
-                       h->asked->accuracy.text,
+                       ht_asked(h, false)->accuracy.text,
                        h->site > 0 ? "say scheme= in this line"
                                    : "set the one that halftone_query names in why_scheme with halftone_set_scheme");
     int code = scheme_named(h, name, scheme);
@@ -72,7 +72,7 @@ static bool goes_untested(const halftone *h, const struct ht_scheme_desc *s) {
 }
 
 bool ht_has_check(const halftone *h, const struct ht_scheme_desc *s) {
-    return checks_data(h->set, s, h->asked->is_auto);
+    return checks_data(h->set, s, ht_asked(h, false)->is_auto);
 }
 
 /* ns that the certificate adds: a launch for what fails, before it one for blocks with many such results where the plan has that, or
@@ -172,12 +172,12 @@ int ht_fail_accuracy(halftone *h, const struct ht_accuracy *accuracy, const stru
 int ht_scheme_of_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch,
                       const struct ht_scheme_desc **scheme, bool *is_auto) {
     const char *name = fixed_scheme(h);
-    *is_auto = h->asked->is_auto;
+    *is_auto = ht_asked(h, false)->is_auto;
     if (name != NULL)
         return scheme_named(h, name, scheme);
-    const struct ht_accuracy_choice choice = ht_choose_scheme(h, &h->asked->accuracy, m, n, k, batch);
+    const struct ht_accuracy_choice choice = ht_choose_scheme(h, &ht_asked(h, false)->accuracy, m, n, k, batch);
     if (choice.first.scheme == NULL)
-        return ht_fail_accuracy(h, &h->asked->accuracy, &choice, k);
+        return ht_fail_accuracy(h, &ht_asked(h, false)->accuracy, &choice, k);
     *is_auto = strcmp(choice.first.name, "auto") == 0;
     *scheme = *is_auto ? ht_find_scheme(h->set, ht_auto_scheme(h->set)) : choice.first.scheme;
     return HALFTONE_OK;
@@ -252,9 +252,9 @@ int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int6
     now.batch = x->batch;
     now.a_entries = a_entries;
     now.b_entries = b_entries;
-    now.scheme = x->is_fp64 ? h->asked->scheme64 : h->asked->scheme;
+    now.scheme = ht_asked(h, x->is_fp64)->scheme;
     now.forced = x->is_fp64 ? h->forced_kernel64 : h->forced_kernel;
-    now.is_auto = h->asked->is_auto;
+    now.is_auto = ht_asked(h, x->is_fp64)->is_auto;
     now.accuracies = h->accuracies;
     now.site = h->site;
     now.recompute = h->recompute;

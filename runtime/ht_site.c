@@ -16,8 +16,7 @@ struct ht_site {
     struct ht_site_line line;
     char *text; /* as it was given */
     char *path; /* of the file that it stands in; NULL: it was given by itself */
-    bool is_of[2];              /* FP32, FP64 products */
-    int code[2];                /* what asking for it came to */
+    unsigned of;                /* HT_OF_FP32, HT_OF_FP64: the products that it is for */
     struct ht_setting setting;
     int64_t products;
 };
@@ -88,26 +87,6 @@ static int reserve_site(halftone *h) {
     return HALFTONE_OK;
 }
 
-/* What a line asks for, of the products that it is for. The first code where none of them can have it. */
-static int ask_site(halftone *h, struct ht_site *s) {
-    int code = HALFTONE_OK;
-    bool any = false;
-    for (int i = 0; i < 2; i++) {
-        s->is_of[i] = ht_site_line_is_of(&s->line, i == 1);
-        if (!s->is_of[i])
-            continue;
-        if (s->line.verb == 's')
-            s->code[i] = (i == 1 ? ht_ask_scheme64 : ht_ask_scheme)(h, s->line.text, &s->setting);
-        else
-            s->code[i] = (i == 1 ? ht_ask_accuracy64 : ht_ask_accuracy)(h, s->line.text, &s->setting);
-        any = any || s->code[i] == HALFTONE_OK;
-        code = code != HALFTONE_OK ? code : s->code[i];
-    }
-    if (any)
-        h->detail[0] = '\0';
-    return any ? HALFTONE_OK : code;
-}
-
 /* path NULL: of no file. */
 static int add_site(halftone *h, const struct ht_site_line *line, const char *text, const char *path) {
     struct ht_site made;
@@ -121,7 +100,7 @@ static int add_site(halftone *h, const struct ht_site_line *line, const char *te
     else if (code == HALFTONE_OK && (line->api[0] != '\0' || ht_site_line_asks_range(line, HT_SITE_ORDINAL)))
         code = ht_fail(h, HALFTONE_SITE, "api= and ordinal= are a drop-in's; a library tells products apart by site= op= m= n= k= batch=");
     if (code == HALFTONE_OK)
-        code = ask_site(h, &made);
+        code = ht_ask(h, line->verb, line->text, line->of, &made.setting, &made.of);
     if (code == HALFTONE_OK)
         code = reserve_site(h);
     if (code != HALFTONE_OK) {
@@ -232,7 +211,7 @@ static int walk_sites(const halftone *h, const struct gemm_call *x, bool is_pack
     const struct ht_site_call call = {"", is_trans(x->transa) ? 'T' : 'N', is_trans(x->transb) ? 'T' : 'N', {x->m, x->n, x->k, x->batch, 0}};
     for (int i = 0; i < t->count; i++) {
         const struct ht_site *const s = &t->site[i];
-        if (s->is_of[x->is_fp64] && (!is_packed || is_for_packed(&s->line)) && ht_site_line_holds(&s->line, &call) &&
+        if ((s->of >> x->is_fp64 & 1) != 0 && (!is_packed || is_for_packed(&s->line)) && ht_site_line_holds(&s->line, &call) &&
             ht_site_line_names(&s->line, h->at.text))
             return i + 1;
     }
@@ -253,17 +232,12 @@ static int site_of_call(halftone *h, const struct gemm_call *x, bool is_packed) 
     return h->sites->remembered[slot].site;
 }
 
-int ht_enter_site(halftone *h, const struct gemm_call *x, bool is_packed) {
+void ht_enter_site(halftone *h, const struct gemm_call *x, bool is_packed) {
     if (h->site_depth++ > 0 || h->sites == NULL || h->sites->count == 0 || (!x->is_fp64 && h->forced_kernel != NO_KERNEL))
-        return HALFTONE_OK;
+        return;
     h->site = site_of_call(h, x, is_packed);
-    if (h->site == 0)
-        return HALFTONE_OK;
-    const struct ht_site *const s = &h->sites->site[h->site - 1];
-    if (s->code[x->is_fp64] != HALFTONE_OK)
-        return ht_fail(h, s->code[x->is_fp64], "this library lacks what it asks %s products for", x->is_fp64 ? "FP64" : "FP32");
-    h->asked = &s->setting;
-    return HALFTONE_OK;
+    if (h->site > 0)
+        h->asked = &h->sites->site[h->site - 1].setting;
 }
 
 /* Of a call that fails for what its line asks for, the line is said. */

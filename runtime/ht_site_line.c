@@ -22,18 +22,26 @@ static bool site_form(const char *forms, const char *text) {
     return value != NULL && value[1] != '\0' && strlen(text) < HT_SITE_TEXT && site_name(forms, text, true) >= 0;
 }
 
+unsigned ht_site_types(const char **text) {
+    const int type = site_name("fp32:\0fp64:\0", *text, true);
+    *text += type >= 0 ? strlen("fp32:") : 0;
+    return type >= 0 ? 1u << type : HT_OF_BOTH;
+}
+
 bool ht_site_is_accuracy(const char *text) {
     static const char names[] = "half\0tf32\0fp32-fast\0fp32\0reproducible\0reproducible:3\0reproducible:6\0reproducible:10\0";
     return site_name(names, text, false) >= 0 || site_form("bits=\0bound=\0relative=\0", text);
 }
 
 bool ht_site_is_accuracy64(const char *text) {
-    return site_name("fp64\0fp64-fast\0fp64-exact\0reproducible\0", text, false) >= 0 || site_form("bits=\0", text);
+    return site_name("fp64\0fp64-fast\0fp64-exact\0reproducible\0", text, false) >= 0 || site_form("bits=\0bound=\0relative=\0", text);
 }
 
 bool ht_site_line_is_of(const struct ht_site_line *line, bool fp64) {
+    if ((line->of >> fp64 & 1) == 0)
+        return false;
     if (line->verb == 's')
-        return (site_name("crt\0i8x28\0native64\0ozaki\0", line->text, true) >= 0) == fp64;
+        return strcmp(line->text, "auto") == 0 || (site_name("crt\0i8x28\0native64\0ozaki\0", line->text, true) >= 0) == fp64;
     return line->verb == 'o' || (fp64 ? ht_site_is_accuracy64(line->text) : ht_site_is_accuracy(line->text));
 }
 
@@ -95,12 +103,13 @@ static bool site_word(struct ht_site_line *line, char *word, unsigned *seen, boo
         return strcmp(word, "original") == 0;
     }
     *value = '\0';
-    const char *const text = value + 1;
+    const char *text = value + 1;
     if (site_name("accuracy\0scheme\0", word, false) >= 0) {
         line->verb = word[0];
         *done = true;
+        line->of = ht_site_types(&text);
         return site_copy(line->text, sizeof line->text, text) &&
-               (word[0] == 's' || ht_site_is_accuracy(text) || ht_site_is_accuracy64(text));
+               (word[0] == 's' || ht_site_line_is_of(line, false) || ht_site_line_is_of(line, true));
     }
     const int condition = site_condition(word);
     if (condition < 0 || (*seen >> condition & 1) != 0)
@@ -113,6 +122,7 @@ int ht_site_line_read(char *text, struct ht_site_line *line, char wrong[HT_SITE_
     bool done = false;
     unsigned seen = 0;
     memset(line, 0, sizeof *line);
+    line->of = HT_OF_BOTH;
     wrong[0] = '\0';
     for (int i = 0; i < HT_SITE_RANGES; i++)
         line->most[i] = INT64_MAX;

@@ -16,6 +16,9 @@
 
 #include "ht_abi.h"
 
+/* Products that a text is for, one bit for each type: 1 << is_fp64. */
+enum { HT_OF_FP32 = 1, HT_OF_FP64 = 2, HT_OF_BOTH = 3 };
+
 enum { HT_SITE_TEXT = 64, HT_SITE_LINE = 1024 };
 enum ht_site_range { HT_SITE_M, HT_SITE_N, HT_SITE_K, HT_SITE_BATCH, HT_SITE_ORDINAL, HT_SITE_RANGES };
 
@@ -26,7 +29,8 @@ struct ht_site_line {
     char op[3];                                  /* "NT"; "": any */
     int64_t least[HT_SITE_RANGES], most[HT_SITE_RANGES];
     char verb; /* o: original, a: accuracy, s: scheme */
-    char text[HT_SITE_TEXT];
+    unsigned of; /* HT_OF_FP32, HT_OF_FP64: what its prefix leaves */
+    char text[HT_SITE_TEXT]; /* without the prefix */
 };
 
 /* A call but for its site, whose name may be costly to find. */
@@ -54,7 +58,9 @@ HT_LOCAL bool ht_site_line_holds(const struct ht_site_line *line, const struct h
 HT_LOCAL bool ht_site_line_names(const struct ht_site_line *line, const char *name);
 /* Whether one of these is a condition, which not everybody can tell. */
 HT_LOCAL bool ht_site_line_asks_range(const struct ht_site_line *line, enum ht_site_range range);
-/* Whether halftone_set_accuracy could take it; halftone_dset_accuracy. */
+/* Takes a prefix "fp32:" or "fp64:" off a scheme's or an accuracy's name: the types that it leaves. */
+HT_LOCAL unsigned ht_site_types(const char **text);
+/* Whether halftone_set_accuracy could take it for FP32, for FP64. */
 HT_LOCAL bool ht_site_is_accuracy(const char *text);
 HT_LOCAL bool ht_site_is_accuracy64(const char *text);
 /* Whether what the line says can be done to products of FP64, or of FP32: a line does not hold for the others. */

@@ -56,7 +56,7 @@ int level_is_known(struct products *p, const char *level) {
         return p == NULL || has_baseline(p);
     if (ht_site_is_accuracy(level))
         return h == NULL || halftone_set_accuracy(h, level) == HALFTONE_OK;
-    for (int i = 0; (known = halftone_schemes(h, i)) != NULL; i++)
+    for (int i = 0; (known = halftone_schemes(h, HALFTONE_FP32, i)) != NULL; i++)
         if (strcmp(known, level_name(level)) == 0)
             return 1;
     return 0;

@@ -38,7 +38,7 @@ static int ask_plan(struct session *s, const char *method, int64_t m, int64_t n,
 /* The fewest moduli that are certified. Asked at k = 1: a scheme has as many at any k, and some take no longer sums. */
 static int choose_least(struct session *s, struct choice *c, int64_t m, int64_t n, int64_t k, struct cli_error *f) {
     const char *name;
-    for (int i = 0; (name = halftone_dschemes(s->handle, i)) != NULL; i++) {
+    for (int i = 0; (name = halftone_schemes(s->handle, HALFTONE_FP64, i)) != NULL; i++) {
         struct halftone_plan plan;
         struct ht_certificate certificate;
         if (ask_plan(s, name, m, n, 1, &plan, f) != 0)

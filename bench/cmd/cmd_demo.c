@@ -181,8 +181,8 @@ static int run_methods(struct demo *d, struct gram *g, struct cli_error *f) {
         return -1;
     if (d->baseline != NULL && run_baseline(d, g, f) != 0)
         return -1;
-    for (int i = 0; halftone_schemes(d->session.handle, i) != NULL; i++)
-        if (run_scheme(d, g, halftone_schemes(d->session.handle, i), f) != 0)
+    for (int i = 0; halftone_schemes(d->session.handle, HALFTONE_FP32, i) != NULL; i++)
+        if (run_scheme(d, g, halftone_schemes(d->session.handle, HALFTONE_FP32, i), f) != 0)
             return -1;
     return 0;
 }
@@ -281,7 +281,7 @@ static int run_versions(struct demo *d, struct cli_error *f) {
     if (changed == NULL)
         return cli_error_memory(f, (double)(d->x.rows * d->x.cols) * 4, "the standardised data");
     int schemes = 0, status = 0;
-    while (halftone_schemes(d->session.handle, schemes) != NULL)
+    while (halftone_schemes(d->session.handle, HALFTONE_FP32, schemes) != NULL)
         schemes++;
     progress_start(&d->progress, VERSIONS * schemes);
     for (int i = 0; i < VERSIONS && status == 0; i++) {

@@ -139,27 +139,26 @@ static void print_auto(const struct session *e) {
         printf("\nDefault scheme: %s\n", plan.why_scheme);
 }
 
-/* The library's questions about FP32 or FP64 products. */
-struct questions {
-    int (*set)(halftone *, const char *);
-    int (*query)(halftone *, char, char, int64_t, int64_t, int64_t, int64_t, struct halftone_plan *);
-};
-static const struct questions of_fp32 = {halftone_set_accuracy, halftone_query}, of_fp64 = {halftone_dset_accuracy, halftone_dquery};
+static int query(const struct session *e, int type, int64_t m, int64_t n, int64_t k, struct halftone_plan *plan) {
+    return (type == HALFTONE_FP64 ? halftone_dquery : halftone_query)(e->handle, 'N', 'N', m, n, k, 1, plan);
+}
 
 /* Largest k at which the accuracy that is set can be had, for m = n = 4096; 0: none. */
-static int64_t largest_k(const struct session *e, const struct questions *of) {
+static int64_t largest_k(const struct session *e, int type) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     int64_t k = 0;
     for (int64_t step = INT64_C(1) << 24; step > 0; step /= 2)
-        if (k + step <= INT64_C(1) << 24 && of->query(e->handle, 'N', 'N', 4096, 4096, k + step, 1, &plan) == HALFTONE_OK)
+        if (k + step <= INT64_C(1) << 24 && query(e, type, 4096, 4096, k + step, &plan) == HALFTONE_OK)
             k += step;
     return k;
 }
 
 /* The scheme that an accuracy gives at a few shapes, through the library's own questions. */
-static void add_accuracy(struct tsv *t, const struct session *e, const struct questions *of, const char *text) {
+static void add_accuracy(struct tsv *t, const struct session *e, int type, const char *text) {
     static const int64_t shapes[][3] = {{512, 512, 512}, {4096, 4096, 4096}, {128, 128, 65536}};
-    const int set = of->set(e->handle, text);
+    char method[64];
+    snprintf(method, sizeof method, SESSION_ACCURACY "%s", text);
+    const int set = session_ask(e, type, method);
     tsv_text(t, text);
     for (int i = 0; i < 3; i++) {
         const int64_t *shape = shapes[i];
@@ -167,7 +166,7 @@ static void add_accuracy(struct tsv *t, const struct session *e, const struct qu
         char cell[96];
         int code = set;
         if (code == HALFTONE_OK)
-            code = of->query(e->handle, 'N', 'N', shape[0], shape[1], shape[2], 1, &plan);
+            code = query(e, type, shape[0], shape[1], shape[2], &plan);
         if (code == HALFTONE_OK)
             snprintf(cell, sizeof cell, "%s (%lld, %.4g us)", plan.scheme, (long long)plan.bound_units,
                      (double)plan.predicted_ns / 1000);
@@ -175,23 +174,28 @@ static void add_accuracy(struct tsv *t, const struct session *e, const struct qu
             snprintf(cell, sizeof cell, "%s", code == HALFTONE_ACCURACY ? "none" : halftone_strerror(code));
         tsv_text(t, cell);
     }
-    tsv_integer(t, set == HALFTONE_OK ? largest_k(e, of) : 0);
+    tsv_integer(t, set == HALFTONE_OK ? largest_k(e, type) : 0);
     tsv_end_row(t);
 }
 
 static const struct tsv_column accuracy_columns[] = {
     {"accuracy", 1}, {"512 x 512 x 512", 1}, {"4096 x 4096 x 4096", 1}, {"128 x 128 x 65536", 1}, {"up to k", 1}};
 
+static void add_named(struct tsv *t, const struct session *e, int type) {
+    const char *name;
+    for (int i = 0; (name = halftone_accuracies(type, i)) != NULL; i++)
+        if (strchr(name, '=') == NULL) /* the others want a number */
+            add_accuracy(t, e, type, name);
+}
+
 static int print_accuracies(const struct session *e, int raw, struct cli_error *f) {
     static const char *const examples[] = {"bits=6",  "bits=9",  "bits=12", "bits=14",
                                            "bits=15", "bits=16", "bits=17", "bound=1e-4"};
     struct tsv t;
     tsv_init(&t, accuracy_columns, 5);
-    for (int i = 0; halftone_accuracies(i) != NULL; i++)
-        if (strchr(halftone_accuracies(i), '=') == NULL) /* the others want a number */
-            add_accuracy(&t, e, &of_fp32, halftone_accuracies(i));
+    add_named(&t, e, HALFTONE_FP32);
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
-        add_accuracy(&t, e, &of_fp32, examples[i]);
+        add_accuracy(&t, e, HALFTONE_FP32, examples[i]);
     if (!raw)
         puts("\nAn accuracy is what a result must keep (its name is no scheme's) and gives the cheapest scheme that has it\n"
              "(in brackets: units of its bound, predicted time); none: HALFTONE_ACCURACY; up to k: the largest k at\n"
@@ -202,12 +206,12 @@ static int print_accuracies(const struct session *e, int raw, struct cli_error *
 }
 
 static int print_accuracies64(const struct session *e, int raw, struct cli_error *f) {
-    static const char *const names[] = {"fp64", "fp64-fast", "fp64-exact", "reproducible", "bits=36", "bits=40", "bits=44"};
+    static const char *const examples[] = {"bits=36", "bits=40", "bits=44"};
     struct tsv t;
     tsv_init(&t, accuracy_columns, 5);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (halftone_dset_accuracy(e->handle, names[i]) != HALFTONE_UNKNOWN_ACCURACY)
-            add_accuracy(&t, e, &of_fp64, names[i]);
+    add_named(&t, e, HALFTONE_FP64);
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
+        add_accuracy(&t, e, HALFTONE_FP64, examples[i]);
     const int status = print_table(&t, "Accuracies of FP64 products (units of 2^-53 of |A||B|, crt and i8x28: of k max|a| max|b|; predicted time)", raw, f);
     tsv_free(&t);
     return status;

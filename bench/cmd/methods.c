@@ -49,8 +49,8 @@ int methods_choose(struct methods *c, const struct session *e, bool also_auto,
         return status;
     if (also_auto && halftone_set_scheme(e->handle, "auto") == HALFTONE_OK)
         status = add(c, "auto", f);
-    for (int i = 0; halftone_schemes(e->handle, i) != NULL && status == 0; i++)
-        status = add(c, halftone_schemes(e->handle, i), f);
+    for (int i = 0; halftone_schemes(e->handle, HALFTONE_FP32, i) != NULL && status == 0; i++)
+        status = add(c, halftone_schemes(e->handle, HALFTONE_FP32, i), f);
     return status;
 }
 
@@ -113,8 +113,8 @@ int methods_choose64(struct methods *c, struct session *e, const char *schemes, 
         status = add(c, c->schemes.name[i], f);
     if (status == 0 && accuracies != NULL)
         status = add_accuracies(c, NULL, accuracies, f);
-    for (int i = 0; schemes == NULL && accuracies == NULL && status == 0 && halftone_dschemes(e->handle, i) != NULL; i++)
-        status = add(c, halftone_dschemes(e->handle, i), f);
+    for (int i = 0; schemes == NULL && accuracies == NULL && status == 0 && halftone_schemes(e->handle, HALFTONE_FP64, i) != NULL; i++)
+        status = add(c, halftone_schemes(e->handle, HALFTONE_FP64, i), f);
     if (status == 0 && c->count == 0)
         status = cli_error_set(f, "this library has no scheme for FP64 products; build the set with SCHEMES=...,native64,crt15");
     return status;

@@ -2,6 +2,7 @@
 #include "measure/session.h"
 #include "../../runtime/ht_pick.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *cure_of(int code) {
@@ -124,14 +125,14 @@ int session_scheme_known(const struct session *e, const char **scheme, struct cl
     const char *name = ht_scheme_meant(*scheme), *known;
     if (strcmp(name, "auto") == 0)
         return 0;
-    for (int i = 0; (known = halftone_schemes(e->handle, i)) != NULL; i++) {
+    for (int i = 0; (known = halftone_schemes(e->handle, HALFTONE_FP32, i)) != NULL; i++) {
         if (strcmp(name, known) == 0) {
             *scheme = known;
             return 0;
         }
         session_add_name(list, sizeof list, known, ", ");
     }
-    for (int i = 0; (known = halftone_dschemes(e->handle, i)) != NULL; i++)
+    for (int i = 0; (known = halftone_schemes(e->handle, HALFTONE_FP64, i)) != NULL; i++)
         session_add_name(list, sizeof list, known, i == 0 ? "; for FP64 products: " : ", ");
     return cli_error_usage(f, "unknown scheme '%s'; this build has %s", name, list);
 }
@@ -141,11 +142,15 @@ const char *session_accuracy_of(const char *method) {
     return strncmp(method, SESSION_ACCURACY, length) == 0 ? method + length : NULL;
 }
 
+int session_ask(const struct session *e, int type, const char *method) {
+    const char *const accuracy = session_accuracy_of(method);
+    char text[128];
+    snprintf(text, sizeof text, "fp%d:%.100s", type, accuracy != NULL ? accuracy : method);
+    return (accuracy != NULL ? halftone_set_accuracy : halftone_set_scheme)(e->handle, text);
+}
+
 int session_select(struct session *e, const char *method, const char *kernel, struct cli_error *f) {
-    const char *accuracy = session_accuracy_of(method);
-    const int code = accuracy != NULL ? halftone_set_accuracy(e->handle, accuracy)
-                                      : halftone_set_scheme(e->handle, method);
-    if (session_check(e, code, method, f) != 0)
+    if (session_check(e, session_ask(e, HALFTONE_FP32, method), method, f) != 0)
         return -1;
     e->packs = 1;
     for (int i = 0; i < e->set->schemes; i++) {
@@ -156,7 +161,9 @@ int session_select(struct session *e, const char *method, const char *kernel, st
 }
 
 int session_accuracy_known(const struct session *e, const char *text, struct cli_error *f) {
-    if (halftone_set_accuracy(e->handle, text) == HALFTONE_UNKNOWN_ACCURACY)
+    char method[128];
+    snprintf(method, sizeof method, SESSION_ACCURACY "%.100s", text);
+    if (session_ask(e, HALFTONE_FP32, method) == HALFTONE_UNKNOWN_ACCURACY)
         return cli_error_usage(f, "--accuracy: %s", halftone_last_detail(e->handle));
     return 0; /* whether a scheme has it is for the call to say */
 }

@@ -48,6 +48,8 @@ int session_problem_result(const struct session_problem *p, float *c, struct cli
 #define SESSION_ACCURACY "accuracy:"
 /* The text behind SESSION_ACCURACY; NULL: the method is a scheme. */
 const char *session_accuracy_of(const char *method);
+/* Asks for it for products of one type, HALFTONE_FP32 or HALFTONE_FP64; the library's code. */
+int session_ask(const struct session *e, int type, const char *method);
 int session_select(struct session *e, const char *method, const char *kernel, struct cli_error *f);
 int session_query(struct session *e, const struct session_problem *p, struct halftone_plan *plan,
                  struct cli_error *f);

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "../../runtime/ht_pick.h"
-
 static int allocate_and_fill(double **out, const double *host, int64_t elements, struct cli_error *f) {
     const size_t bytes = (size_t)elements * sizeof *host;
     void *memory = NULL;
@@ -40,8 +38,7 @@ int session64_problem_result(const struct session64_problem *p, double *c, struc
 }
 
 int session64_select(struct session *e, const char *method, struct cli_error *f) {
-    const char *const accuracy = session_accuracy_of(method);
-    return session_check(e, accuracy != NULL ? halftone_dset_accuracy(e->handle, accuracy) : halftone_dset_scheme(e->handle, method), method, f);
+    return session_check(e, session_ask(e, HALFTONE_FP64, method), method, f);
 }
 
 int session64_select_kernel(struct session *e, const char *scheme, const char *kernel, struct cli_error *f) {
@@ -72,21 +69,13 @@ int session64_multiply(struct session *e, const struct session64_problem *p, str
 
 /* ---- names ---- */
 
-static int is_fp32_scheme(const struct session *e, const char *name) {
-    const char *one;
-    for (int i = 0; (one = halftone_schemes(e->handle, i)) != NULL; i++)
-        if (strcmp(one, name) == 0 || strcmp(name, "auto") == 0)
-            return 1;
-    return 0;
+static int is_known(int code) {
+    return code != HALFTONE_UNKNOWN_ACCURACY && code != HALFTONE_UNKNOWN_SCHEME;
 }
 
 int session_kinds(struct session *e, const char *method) {
-    const char *const accuracy = session_accuracy_of(method);
-    if (accuracy == NULL)
-        return (is_fp32_scheme(e, ht_scheme_meant(method)) ? SESSION_FP32 : 0) |
-               (halftone_dset_scheme(e->handle, method) == HALFTONE_OK ? SESSION_FP64 : 0); /* "ozaki:d=7" is in no list */
-    const int single = halftone_set_accuracy(e->handle, accuracy), wide = halftone_dset_accuracy(e->handle, accuracy);
+    const int single = session_ask(e, HALFTONE_FP32, method), wide = session_ask(e, HALFTONE_FP64, method);
     if ((single == HALFTONE_OK) != (wide == HALFTONE_OK)) /* bits=40 */
         return single == HALFTONE_OK ? SESSION_FP32 : SESSION_FP64;
-    return (single != HALFTONE_UNKNOWN_ACCURACY ? SESSION_FP32 : 0) | (wide != HALFTONE_UNKNOWN_ACCURACY ? SESSION_FP64 : 0);
+    return (is_known(single) ? SESSION_FP32 : 0) | (is_known(wide) ? SESSION_FP64 : 0);
 }

@@ -17,7 +17,7 @@ int session64_problem_open(struct session64_problem *p, char trans_a, char trans
 void session64_problem_close(struct session64_problem *p);
 int session64_problem_result(const struct session64_problem *p, double *c, struct cli_error *f);
 
-/* method: as in halftone_dschemes, "auto", or SESSION_ACCURACY followed by what halftone_dset_accuracy takes. */
+/* method: as session_select has it. */
 int session64_select(struct session *e, const char *method, struct cli_error *f);
 /* The same, with a kernel of the scheme instead of the library's choice; NULL: its choice. */
 int session64_select_kernel(struct session *e, const char *scheme, const char *kernel, struct cli_error *f);
@@ -25,7 +25,7 @@ int session64_query(struct session *e, const struct session64_problem *p, struct
 int session64_workspace(struct session *e, const struct session64_problem *p, size_t *bytes, struct cli_error *f);
 int session64_multiply(struct session *e, const struct session64_problem *p, struct cli_error *f); /* asynchronous */
 
-/* Which products a scheme's or an accuracy's name (behind SESSION_ACCURACY) is known for; both for "auto", "reproducible" and bits=N
+/* Which products a scheme's or an accuracy's name (behind SESSION_ACCURACY) is known for; both for "auto", "reproducible" and numbers
  * that both can keep. 0: neither. */
 enum { SESSION_FP32 = 1, SESSION_FP64 = 2 };
 int session_kinds(struct session *e, const char *method);

@@ -95,12 +95,6 @@ int halftone_workspace_bytes(halftone *h, char ta, char tb, int64_t m, int64_t n
 int halftone_dworkspace_bytes(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, int64_t batch, size_t *bytes) {
     return behind.dworkspace_bytes(h, ta, tb, m, n, k, batch, bytes);
 }
-int halftone_dset_scheme(halftone *h, const char *name) {
-    return behind.dset_scheme(h, name);
-}
-int halftone_dset_accuracy(halftone *h, const char *text) {
-    return behind.dset_accuracy(h, text);
-}
 int halftone_dgemm_strided_batched(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, const double *alpha, const double *a, int64_t lda,
                                    int64_t sa, const double *b, int64_t ldb, int64_t sb, const double *beta, double *c, int64_t ldc, int64_t sc,
                                    int64_t batch) {

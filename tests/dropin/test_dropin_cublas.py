@@ -484,7 +484,7 @@ def scheme_of_set(folder, accuracy, m, n, k):
     this k, is not for the face to know."""
     (folder / "ask.c").write_text(f'#include <stdio.h>\n#include "{ROOT}/runtime/halftone.h"\n'
                                   'int main(void) { halftone *h; struct halftone_plan p = HALFTONE_PLAN_INIT;\n'
-                                  f'if (halftone_create(&h) || halftone_dset_accuracy(h, "{accuracy}") || halftone_dquery(h, \'N\', \'N\', {m}, {n}, {k}, 1, &p)) return 1;\n'
+                                  f'if (halftone_create(&h) || halftone_set_accuracy(h, "{accuracy}") || halftone_dquery(h, \'N\', \'N\', {m}, {n}, {k}, 1, &p)) return 1;\n'
                                   'puts(p.scheme); return halftone_destroy(h); }\n')
     cc(folder / "ask.c", "-o", folder / "ask", SET / "libhalftone-sim.so", f"-Wl,-rpath,{SET}")
     return run(folder / "ask").stdout.strip()

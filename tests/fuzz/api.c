@@ -124,7 +124,7 @@ static struct asked ask_for_any(struct fuzz_rng *r) {
         return asked;
     asked.every_input = 0;
     if (kind < 11) {
-        const char *name = halftone_schemes(h, (int)fuzz_below(r, set->schemes));
+        const char *name = halftone_schemes(h, HALFTONE_FP32, (int)fuzz_below(r, set->schemes));
         ok(halftone_set_scheme(h, name), name);
         snprintf(asked.text, sizeof asked.text, "scheme %s", name);
         snprintf(asked.site, sizeof asked.site, "scheme=%s", name);

@@ -57,7 +57,7 @@ static const struct way *ask(struct fuzz_rng *r, char *text, size_t bytes) {
     snprintf(text, bytes, "%s", way->text);
     if (strcmp(way->text, "bits=") == 0)
         snprintf(text, bytes, "bits=%d", (int)fuzz_from(r, 20, 50));
-    const int code = way->is_accuracy ? halftone_dset_accuracy(h, text) : halftone_dset_scheme(h, text);
+    const int code = (way->is_accuracy ? halftone_set_accuracy : halftone_set_scheme)(h, text);
     FUZZ_CHECK(code == HALFTONE_OK || code == HALFTONE_UNKNOWN_SCHEME, "%s: %s", text, halftone_strerror(code));
     return code == HALFTONE_OK ? way : NULL;
 }

@@ -2,6 +2,7 @@
 #include "hostile.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -282,7 +283,7 @@ static void hostile_rho(halftone *h, struct fuzz_rng *r) {
 /* ---- settings */
 
 static void hostile_text(struct fuzz_rng *r, char *text, size_t size) {
-    static const char *const starts[] = {"", "auto", "bits=", "bound=", "relative=", "relative=1e-3:rho=", "reproducible:", "half", "fp32", "f16x3", "ht_", "%s%n"};
+    static const char *const starts[] = {"", "auto", "bits=", "bound=", "relative=", "relative=1e-3:rho=", "reproducible:", "half", "fp32", "fp64", "fp64:", "fp32:", "f16x3", "ht_", "%s%n"};
     static const char letters[] = "0123456789.eE+-:=xnafNI \t%\n\377";
     strncpy(text, FUZZ_PICK(r, starts), size - 1);
     size_t at = strlen(text);
@@ -293,7 +294,7 @@ static void hostile_text(struct fuzz_rng *r, char *text, size_t size) {
 
 /* All that a handle is set to. */
 struct settings {
-    const char *scheme, *accuracy, *kernel;
+    const char *scheme[2], *accuracy[2], *kernel;
     void *workspace, *stream;
     size_t bytes;
     int mode, tests;
@@ -302,12 +303,28 @@ struct settings {
 static struct settings settings_of(halftone *h) {
     struct settings s;
     memset(&s, 0, sizeof s);
-    const int codes[] = {halftone_get_scheme(h, &s.scheme),           halftone_get_accuracy(h, &s.accuracy), halftone_get_kernel(h, &s.kernel),
+    const int codes[] = {halftone_get_scheme(h, HALFTONE_FP32, &s.scheme[0]), halftone_get_accuracy(h, HALFTONE_FP32, &s.accuracy[0]),
+                         halftone_get_scheme(h, HALFTONE_FP64, &s.scheme[1]), halftone_get_accuracy(h, HALFTONE_FP64, &s.accuracy[1]),
+                         halftone_get_kernel(h, &s.kernel),
                          halftone_get_workspace(h, &s.workspace, &s.bytes), halftone_get_stream(h, &s.stream),     halftone_get_pointer_mode(h, &s.mode),
                          halftone_get_recompute(h, &s.tests)};
-    for (int i = 0; i < 7; i++)
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         check_code(h, "get", codes[i], HALFTONE_OK);
     return s;
+}
+
+typedef int query(halftone *, char, char, int64_t, int64_t, int64_t, int64_t, struct halftone_plan *);
+
+/* An accuracy that the other type alone can keep is set for both at once. */
+static void set_again(halftone *twin, int type, const char *scheme, const char *accuracy) {
+    const char *const name = accuracy != NULL ? accuracy : scheme;
+    char text[100];
+    FUZZ_CHECK(name != NULL, "neither scheme nor accuracy is set");
+    snprintf(text, sizeof text, "fp%d:%s", type == 1 ? 64 : 32, name);
+    int code = (accuracy != NULL ? halftone_set_accuracy : halftone_set_scheme)(twin, text);
+    if (code == HALFTONE_ACCURACY)
+        code = halftone_set_accuracy(twin, name);
+    check_code(twin, text, code, HALFTONE_OK);
 }
 
 /* Another handle that is set to the same plans the same. */
@@ -316,16 +333,19 @@ static void check_twin(halftone *h, struct fuzz_rng *r) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT, other = HALFTONE_PLAN_INIT;
     const int64_t m = fuzz_from(r, 1, 300), n = fuzz_from(r, 1, 300), k = fuzz_from(r, 1, 3000);
     halftone *twin = NULL;
-    fuzz_note("a handle with the settings of another: scheme %s, accuracy %s, kernel %s", s.scheme != NULL ? s.scheme : "-",
-              s.accuracy != NULL ? s.accuracy : "-", s.kernel != NULL ? s.kernel : "-");
-    FUZZ_CHECK(s.scheme != NULL || s.accuracy != NULL, "neither scheme nor accuracy is set");
+    fuzz_note("a handle with the settings of another: scheme %s, accuracy %s, kernel %s", s.scheme[0] != NULL ? s.scheme[0] : "-",
+              s.accuracy[0] != NULL ? s.accuracy[0] : "-", s.kernel != NULL ? s.kernel : "-");
     FUZZ_CHECK(halftone_create(&twin) == HALFTONE_OK, "no handle");
-    check_code(twin, "set", s.accuracy != NULL ? halftone_set_accuracy(twin, s.accuracy) : halftone_set_scheme(twin, s.scheme), HALFTONE_OK);
+    for (int type = 0; type < 2; type++)
+        set_again(twin, type, s.scheme[type], s.accuracy[type]);
     check_code(twin, "set_recompute", halftone_set_recompute(twin, s.tests), HALFTONE_OK);
     check_code(twin, "set_kernel", halftone_set_kernel(twin, s.kernel), HALFTONE_OK);
-    const int code = halftone_query(h, 'N', 'T', m, n, k, 1, &plan);
-    FUZZ_CHECK(halftone_query(twin, 'N', 'T', m, n, k, 1, &other) == code, "the plan of the one fails");
-    FUZZ_CHECK(memcmp(&plan, &other, sizeof plan) == 0, "%s and %s, %s and %s", plan.kernel, other.kernel, plan.why_scheme, other.why_scheme);
+    for (int type = 0; type < 2; type++) {
+        query *const ask = type == 1 ? halftone_dquery : halftone_query;
+        const int code = ask(h, 'N', 'T', m, n, k, 1, &plan);
+        FUZZ_CHECK(ask(twin, 'N', 'T', m, n, k, 1, &other) == code, "the plan of the one fails");
+        FUZZ_CHECK(memcmp(&plan, &other, sizeof plan) == 0, "%s and %s, %s and %s", plan.kernel, other.kernel, plan.why_scheme, other.why_scheme);
+    }
     check_code(twin, "destroy", halftone_destroy(twin), HALFTONE_OK);
 }
 
@@ -353,7 +373,7 @@ static void hostile_settings(halftone *h, struct fuzz_rng *r) {
         FUZZ_CHECK(memcmp(&set_before, &set_after, sizeof set_after) == 0, "what failed changed the handle");
         FUZZ_CHECK(asked != 0 || (before.scheme == after.scheme && before.kernel == after.kernel), "what failed changed the handle");
     }
-    FUZZ_CHECK(halftone_schemes(h, -1) == NULL && halftone_kernels(h, 1 << 30) == NULL && halftone_accuracies((int)which + 100) == NULL, "lists have no end");
+    FUZZ_CHECK(halftone_schemes(h, 0, -1) == NULL && halftone_kernels(h, 1 << 30) == NULL && halftone_accuracies(0, (int)which + 100) == NULL, "lists have no end");
     FUZZ_CHECK(halftone_strerror((int)fuzz_next(r)) != NULL, "no text");
 }
 

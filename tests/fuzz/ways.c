@@ -131,7 +131,7 @@ void ways_check_site(halftone *h, struct fuzz_rng *r, const struct problem *p, c
     const char *text = NULL, *kept = NULL;
     int64_t products = -1;
     const int first = (int)fuzz_below(r, 2);
-    check_code(h, halftone_get_scheme(h, &kept), "scheme");
+    check_code(h, halftone_get_scheme(h, HALFTONE_FP32, &kept), "scheme");
     if (first) {
         other_line(r, p, line, sizeof line);
         check_code(h, halftone_set_site(h, line), line);

@@ -213,9 +213,9 @@ int main(int argc, char **argv) {
     const int all = argc > 1 && strcmp(argv[1], "transposes") == 0;
     const char *const only = argc > 1 && !all ? argv[1] : "mixpert";
     check(halftone_create(&h), "halftone_create");
-    for (int s = 0; halftone_schemes(h, s); s++) {
-        if (strncmp(halftone_schemes(h, s), only, strlen(only)) == 0)
-            check_scheme(halftone_schemes(h, s), all);
+    for (int s = 0; halftone_schemes(h, HALFTONE_FP32, s); s++) {
+        if (strncmp(halftone_schemes(h, HALFTONE_FP32, s), only, strlen(only)) == 0)
+            check_scheme(halftone_schemes(h, HALFTONE_FP32, s), all);
     }
     return halftone_destroy(h);
 }

@@ -44,7 +44,7 @@ static int run(halftone *h, const struct product *x) {
     for (int64_t i = 0; i < count_c; i++)
         host_c[i] = random_uniform();
     ht_dev_upload(c, host_c, (size_t)count_c * sizeof *host_c);
-    int code = halftone_dset_scheme(h, x->scheme);
+    int code = halftone_set_scheme(h, x->scheme);
     if (code == HALFTONE_OK)
         code = halftone_dgemm(h, x->ta, x->tb, x->m, x->n, x->k, &x->alpha, a, lda, b, ldb, &x->beta, c, x->m);
     ht_dev_download(host_c, c, (size_t)count_c * sizeof *host_c);

@@ -189,7 +189,7 @@ int main(void) {
         die("no handle", code);
     fprintf(stderr, "model %s: bits of %s\n", model_of(&device), device.name);
     printf("case\tscheme\tkernel\tinputs\tresult\tfirst\n");
-    for (int s = 0; (name = halftone_schemes(handle, s)) != NULL; s++) {
+    for (int s = 0; (name = halftone_schemes(handle, HALFTONE_FP32, s)) != NULL; s++) {
         const int set = strcmp(name, "auto") == 0 ? -1 : halftone_set_scheme(handle, name);
         for (size_t i = 0; set == HALFTONE_OK && i < sizeof cases / sizeof *cases; i++)
             run(&cases[i]);

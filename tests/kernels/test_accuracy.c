@@ -75,7 +75,7 @@ static bool meets(const char *text, const char *scheme, int64_t units, int64_t k
 static int64_t cheapest(const char *text, const struct shape *s) {
     int64_t best = -1;
     const char *name = "auto";
-    for (int i = 0; name != NULL; name = halftone_schemes(handle, i++)) {
+    for (int i = 0; name != NULL; name = halftone_schemes(handle, HALFTONE_FP32, i++)) {
         struct halftone_plan plan = HALFTONE_PLAN_INIT;
         assert_int_equal(halftone_set_scheme(handle, name), HALFTONE_OK);
         if (halftone_query(handle, 'N', 'T', s->m, s->n, s->k, s->batch, &plan) != HALFTONE_OK || plan.fixed_point ||
@@ -422,7 +422,7 @@ static void a_relative_target_counts_what_cancels(void **state) {
     assert_int_equal(ask("relative=0.5:rho=8", &s, &plan), HALFTONE_OK);
     assert_string_equal(plan.scheme, same.scheme);
     assert_true(plan.error_bound <= 0.0625);
-    assert_int_equal(halftone_set_accuracy(handle, "relative=1e-7:rho=1e6"), HALFTONE_ACCURACY);
+    assert_int_equal(halftone_set_accuracy(handle, "fp32:relative=1e-7:rho=1e6"), HALFTONE_ACCURACY);
     struct data x;
     char text[64];
     double rho = 0, error = 0, size = 0;

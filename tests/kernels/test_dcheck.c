@@ -229,16 +229,16 @@ static struct operand output_of(const struct problem *p) {
 static void check(const struct problem *p) {
     struct operand a = operand_of(p, true), b = operand_of(p, false), c = output_of(p);
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    check_code(halftone_dset_accuracy(handle, p->accuracy), p->accuracy);
+    check_code(halftone_set_accuracy(handle, p->accuracy), p->accuracy);
     check_code(halftone_dquery(handle, p->ta, p->tb, M, N, p->k, p->batch, &plan), "query");
     if (plan.moduli == 0)
         fail_msg("%s: %s runs %s", p->family, p->accuracy, plan.scheme);
     char scheme[16];
     snprintf(scheme, sizeof scheme, "%s", plan.scheme);
     double *const got = run(p, &a, &b, &c), *const again = run(p, &a, &b, &c);
-    check_code(halftone_dset_scheme(handle, scheme), scheme);
+    check_code(halftone_set_scheme(handle, scheme), scheme);
     double *const residues = run(p, &a, &b, &c);
-    check_code(halftone_dset_scheme(handle, "native64"), "native64");
+    check_code(halftone_set_scheme(handle, "native64"), "native64");
     handle->set64 = &tiles;
     double *const native = run(p, &a, &b, &c);
     handle->set64 = &slow;
@@ -250,14 +250,14 @@ static void check(const struct problem *p) {
     free(got), free(again), free(residues), free(native), free(c.at);
     drop(&a);
     drop(&b);
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 /* ---- tests ---- */
 
 static bool can_certify(void) {
     const char *name;
-    for (int i = 0; (name = halftone_dschemes(handle, i)) != NULL; i++)
+    for (int i = 0; (name = halftone_schemes(handle, HALFTONE_FP64, i)) != NULL; i++)
         if (strcmp(name, "crt15") == 0 || strcmp(name, "crt16") == 0)
             return true;
     return false;
@@ -333,7 +333,7 @@ static void queries_say_who_certifies(void **s) {
     (void)s;
     if (!can_certify())
         skip();
-    check_code(halftone_dset_accuracy(handle, "fp64"), "fp64");
+    check_code(halftone_set_accuracy(handle, "fp64"), "fp64");
     check_code(halftone_dquery(handle, 'N', 'N', M, N, K, 1, &plan), "query");
     assert_true(plan.bound_units == K + 4 && plan.error_bound == (K + 4) * 0x1p-53 && plan.fixed_point == 0 && plan.unit_exponent == -53);
     assert_true(plan.moduli >= 15 && plan.native_ns > plan.predicted_ns && plan.blocks == 1 && plan.workspace_bytes > 0);
@@ -350,7 +350,7 @@ static void a_tile_by_name_computes_the_rest(void **s) {
     (void)s;
     if (!can_certify())
         skip();
-    check_code(halftone_dset_accuracy(handle, "fp64"), "fp64");
+    check_code(halftone_set_accuracy(handle, "fp64"), "fp64");
     for (int i = 0; i < slow.kernels; i++) {
         const struct ht_kernel_desc *const k = &slow.kernel[i];
         const bool is_tile = k->family == HT_FAMILY_FP64_MMA_TILE || k->family == HT_FAMILY_FP64_TILE;
@@ -413,7 +413,7 @@ static void check_limits(bool fp32, const char *scheme) {
             ((float *)(void *)host)[i] = (float)host[i];
     }
     double *const a = on_device(host, ROWS * DEPTH * BATCH), *const b = on_device(host + 7, COLUMNS * DEPTH * BATCH);
-    check_code((fp32 ? halftone_set_scheme : halftone_dset_scheme)(handle, scheme), scheme);
+    check_code(halftone_set_scheme(handle, scheme), scheme);
     const struct halftone_plan whole = plan_of(fp32, BATCH, DEPTH, &code), one = plan_of(fp32, 1, DEPTH, &code);
     void *const expected = product(fp32, a, b);
     assert_true(whole.blocks == 1 && one.workspace_bytes < whole.workspace_bytes);
@@ -441,11 +441,11 @@ static void check_limits(bool fp32, const char *scheme) {
 static void a_limit_cuts_calls_into_blocks(void **s) {
     int found = 0;
     const char *name;
-    for (int i = 0; (name = halftone_dschemes(handle, i)) != NULL; i++)
+    for (int i = 0; (name = halftone_schemes(handle, HALFTONE_FP64, i)) != NULL; i++)
         if (strncmp(name, "crt", 3) == 0 && found++ == 0)
             check_limits(false, name);
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
-    for (int i = 0; (name = halftone_schemes(handle, i)) != NULL; i++) {
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
+    for (int i = 0; (name = halftone_schemes(handle, HALFTONE_FP32, i)) != NULL; i++) {
         if (strcmp(name, "i8x6") == 0) {
             check_limits(true, name);
             (void)halftone_set_scheme(handle, "auto"); /* which a small set may lack */
@@ -459,7 +459,7 @@ static void a_limit_cuts_calls_into_blocks(void **s) {
 static const int64_t large[][3] = {{8192, 8192, 8192}, {16384, 16384, 16384}, {100000, 70, 200001}, {64, 64, 1 << 22}, {4096, 4096, 1 << 20}};
 
 static void ask_for(const struct problem *p) {
-    check_code(strncmp(p->accuracy, "crt", 3) == 0 ? halftone_dset_scheme(handle, p->accuracy) : halftone_dset_accuracy(handle, p->accuracy),
+    check_code((strncmp(p->accuracy, "crt", 3) == 0 ? halftone_set_scheme : halftone_set_accuracy)(handle, p->accuracy),
                p->accuracy);
 }
 
@@ -492,7 +492,7 @@ static void check_parts_of_k(const struct problem *p) {
     assert_true(code == HALFTONE_OK || code == HALFTONE_WORKSPACE);
     assert_int_equal(parts, (p->k + 1023) / 1024);
     check_code(halftone_set_workspace_limit(handle, 0), "limit");
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
     free(expected), free(c.at);
     drop(&a);
     drop(&b);
@@ -500,7 +500,7 @@ static void check_parts_of_k(const struct problem *p) {
 
 static bool has_scheme64(const char *wanted) {
     const char *name;
-    for (int i = 0; (name = halftone_dschemes(handle, i)) != NULL; i++)
+    for (int i = 0; (name = halftone_schemes(handle, HALFTONE_FP64, i)) != NULL; i++)
         if (strcmp(name, wanted) == 0)
             return true;
     return false;
@@ -531,10 +531,10 @@ static void any_size_fits_in_256_megabytes(void **s) {
     (void)s;
     check_code(halftone_set_workspace_limit(handle, 256 << 20), "limit");
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
-        for (int j = 0; (name = halftone_dschemes(handle, j)) != NULL; j++) {
+        for (int j = 0; (name = halftone_schemes(handle, HALFTONE_FP64, j)) != NULL; j++) {
             if (strncmp(name, "crt", 3) != 0)
                 continue;
-            check_code(halftone_dset_scheme(handle, name), name);
+            check_code(halftone_set_scheme(handle, name), name);
             check_code(halftone_dquery(handle, 'N', 'N', large[i][0], large[i][1], large[i][2], 1, &plan), name);
             assert_true(plan.moduli > 0 && plan.workspace_bytes <= 256 << 20);
             check_code(halftone_dquery(handle, 'T', 'N', 1, 1, 1 << 26, 1, &plan), name);
@@ -542,14 +542,17 @@ static void any_size_fits_in_256_megabytes(void **s) {
             assert_int_equal(halftone_dquery(handle, 'T', 'N', 1, 1, 1 << 28, 1, &plan), HALFTONE_WORKSPACE);
         }
         for (size_t j = 0; j < sizeof accuracies / sizeof *accuracies; j++) {
-            check_code(halftone_dset_accuracy(handle, accuracies[j]), accuracies[j]);
-            const int code = halftone_dquery(handle, 'N', 'N', large[i][0], large[i][1], large[i][2], 1, &plan);
-            assert_true(code == HALFTONE_ACCURACY || (code == HALFTONE_OK && plan.workspace_bytes <= 256 << 20)); /* the set lacks its scheme */
-            assert_int_equal(halftone_dquery(handle, 'T', 'N', 1, 1, 1 << 25, 1, &plan), code);
+            char text[40];
+            snprintf(text, sizeof text, "fp64:%s", accuracies[j]);
+            if (halftone_set_accuracy(handle, text) == HALFTONE_ACCURACY)
+                continue; /* the set lacks its scheme */
+            check_code(halftone_dquery(handle, 'N', 'N', large[i][0], large[i][1], large[i][2], 1, &plan), text);
+            assert_true(plan.workspace_bytes <= 256 << 20);
+            check_code(halftone_dquery(handle, 'T', 'N', 1, 1, 1 << 25, 1, &plan), text);
         }
     }
     check_code(halftone_set_workspace_limit(handle, 0), "limit");
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 /* ---- packed operands ---- */
@@ -595,7 +598,7 @@ static void check_packed(const struct problem *p) {
     free(expected), free(got), free(c.at);
     drop(&a);
     drop(&b);
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 static void packed_operands_give_the_same_bits(void **s) {
@@ -626,9 +629,9 @@ static void packed_operands_of_other_products_are_refused(void **s) {
     if (!can_certify() || !has_scheme64("crt14"))
         skip();
     struct operand a = operand_of(&p, true), b = operand_of(&p, false);
-    check_code(halftone_dset_scheme(handle, "native64"), "native64");
+    check_code(halftone_set_scheme(handle, "native64"), "native64");
     check_refused(halftone_dpacked_bytes(handle, 'A', M, K, 1, &bytes), HALFTONE_NOT_SUPPORTED, "scheme 'native64' has no packed operands");
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
     check_refused(halftone_dpacked_bytes(handle, 'A', M, 1, 1, &bytes), HALFTONE_NOT_SUPPORTED, "at k = 1");
     check_refused(halftone_dpacked_bytes(handle, 'A', M, 0, 1, &bytes), HALFTONE_NOT_SUPPORTED, "at k = 0");
     check_refused(halftone_dpacked_bytes(handle, 'C', M, K, 1, &bytes), -18, "which");
@@ -643,11 +646,11 @@ static void packed_operands_of_other_products_are_refused(void **s) {
     check_refused(halftone_dgemm_packed(handle, M, N, K - 1, &one, packed_a, packed_b, &zero, c, M), -7, "k = 256, and the product has 70 of k = 255");
     check_refused(halftone_dgemm_packed(handle, M, N + 1, K, &one, packed_a, packed_b, &zero, c, M), -9, "B was packed as 40 rows");
     check_refused(halftone_dgemm_packed(handle, M, N, K, &one, packed_a, (char *)packed_b + 256, &zero, c, M), -9, "packed nothing there");
-    check_code(halftone_dset_scheme(handle, "crt14"), "crt14");
+    check_code(halftone_set_scheme(handle, "crt14"), "crt14");
     check_refused(halftone_dgemm_packed(handle, M, N, K, &one, packed_a, packed_b, &zero, c, M), -7, "and the product asks for crt14");
-    check_code(halftone_dset_accuracy(handle, "bits=20"), "bits");
+    check_code(halftone_set_accuracy(handle, "bits=20"), "bits");
     check_refused(halftone_dgemm_packed(handle, M, N, K, &one, packed_a, packed_b, &zero, c, M), -7, "certified, and the product asks for");
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
     check_code(halftone_set_workspace_limit(handle, 4096), "limit");
     check_refused(halftone_dgemm_packed(handle, M, N, K, &one, packed_a, packed_b, &zero, c, M), HALFTONE_WORKSPACE, "the limit is 4096");
     check_code(halftone_set_workspace_limit(handle, 0), "limit");
@@ -750,7 +753,7 @@ static void fp64_keeps_any_limit(void **s) {
     (void)s;
     if (!can_certify())
         skip();
-    check_code(halftone_dset_accuracy(handle, "fp64"), "fp64");
+    check_code(halftone_set_accuracy(handle, "fp64"), "fp64");
     check_code(halftone_set_workspace_limit(handle, 256 << 20), "limit");
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
         check_code(halftone_dquery(handle, 'N', 'N', large[i][0], large[i][1], large[i][2], 1, &plan), "query");
@@ -770,10 +773,10 @@ static void bytes_beyond_all_addresses_are_refused(void **s) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     (void)s;
     for (size_t a = has_scheme64("crt20") ? 0 : 1; a < sizeof accuracies / sizeof *accuracies; a++) {
-        check_code(halftone_dset_accuracy(handle, accuracies[a]), accuracies[a]);
+        check_code(halftone_set_accuracy(handle, accuracies[a]), accuracies[a]);
         assert_int_equal(halftone_dquery(handle, 'N', 'N', 2098852829, 251479672, 1, 1, &plan), HALFTONE_TOO_LARGE);
     }
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 /* No number of moduli holds them, and FP64 arithmetic does. */
@@ -782,11 +785,11 @@ static void sums_too_long_for_residues_are_native(void **s) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     (void)s;
     for (size_t i = 0; i < sizeof accuracies / sizeof *accuracies; i++) {
-        check_code(halftone_dset_accuracy(handle, accuracies[i]), accuracies[i]);
+        check_code(halftone_set_accuracy(handle, accuracies[i]), accuracies[i]);
         check_code(halftone_dquery(handle, 'N', 'N', 64, 64, HT_CRT_K_MOST + 1, 1, &plan), accuracies[i]);
         assert_string_equal(plan.scheme, "native64");
     }
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 /* Of a call that a limit cuts, a block or what is left at an end. */
@@ -822,13 +825,13 @@ static void blocks_do_with_what_query_names(void **s) {
     for (size_t a = 0; a < sizeof accuracies / sizeof *accuracies; a++) {
         if (strcmp(accuracies[a], "fp64-exact") == 0 && !has_scheme64("crt20"))
             continue;
-        check_code(halftone_dset_accuracy(handle, accuracies[a]), accuracies[a]);
+        check_code(halftone_set_accuracy(handle, accuracies[a]), accuracies[a]);
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             for (int64_t limit = 16 << 20; limit < 512 << 20; limit += limit / 3)
                 check_parts(sizes[i], limit);
     }
     check_code(halftone_set_workspace_limit(handle, 0), "limit");
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 /* A block of the caller's that does for the first blocks, and not for what is left at an end. */
@@ -844,7 +847,7 @@ static void too_little_workspace_is_refused_before_the_first_block(void **s) {
     for (int i = 0; i < P * Q; i++)
         before[i] = i;
     double *const operands = on_device(host, (P + Q) * L), *const c = on_device(before, P * Q);
-    check_code(halftone_dset_accuracy(handle, "reproducible"), "reproducible");
+    check_code(halftone_set_accuracy(handle, "reproducible"), "reproducible");
     check_code(halftone_set_workspace_limit(handle, 3881117), "limit");
     check_code(halftone_dquery(handle, 'N', 'N', P, Q, L, 1, &plan), "query");
     const struct plan whole = *plan_part(P, Q, L, 1);
@@ -859,7 +862,7 @@ static void too_little_workspace_is_refused_before_the_first_block(void **s) {
     check_code(halftone_dgemm(handle, 'N', 'N', P, Q, L, &one, operands, P, operands + P * L, L, &zero, c, P), "product");
     check_code(halftone_set_workspace(handle, NULL, 0), "own workspace");
     check_code(halftone_set_workspace_limit(handle, 0), "limit");
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
     ht_dev_free(workspace), ht_dev_free(operands), ht_dev_free(c);
 }
 

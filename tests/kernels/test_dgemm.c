@@ -199,14 +199,14 @@ static void a_kernel_by_name_runs_where_its_scheme_does(void **s) {
         check_code(halftone_set_kernel(handle, k->name), k->name);
         check_code(halftone_get_kernel(handle, &name), "get");
         assert_string_equal(name, k->name);
-        check_code(halftone_dset_scheme(handle, k->scheme), k->scheme);
+        check_code(halftone_set_scheme(handle, k->scheme), k->scheme);
         check_code(halftone_dquery(handle, p.ta, p.tb, p.m, p.n, p.k, p.batch, &plan), k->name);
         assert_string_equal(plan.kernel, k->name);
         norm_bound = plan.fixed_point ? plan.error_bound : 0;
         check(&p, NULL);
         norm_bound = 0;
         const char *const another = strcmp(k->scheme, "native64") == 0 ? set->scheme[0].name : "native64";
-        if (strcmp(another, k->scheme) != 0 && halftone_dset_scheme(handle, another) == HALFTONE_OK) {
+        if (strcmp(another, k->scheme) != 0 && halftone_set_scheme(handle, another) == HALFTONE_OK) {
             assert_int_equal(halftone_dquery(handle, p.ta, p.tb, p.m, p.n, p.k, p.batch, &other), HALFTONE_NOT_SUPPORTED);
             assert_non_null(strstr(halftone_last_detail(handle), k->name));
             assert_non_null(strstr(halftone_last_detail(handle), another));
@@ -215,7 +215,7 @@ static void a_kernel_by_name_runs_where_its_scheme_does(void **s) {
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
     check_code(halftone_get_kernel(handle, &name), "get");
     assert_null(name);
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 static void nonfinite_rows_are_nan(const char *name) {
@@ -238,11 +238,11 @@ static void by_residues(void **s) {
         {"uniform", 'N', 'N', 33, 40, 300, 1, 0.3, -1.7, false}, {"wide", 'T', 'T', 20, 66, 70, 1, 1, 0, false}};
     int found = 0;
     const char *name;
-    for (int i = 0; (name = halftone_dschemes(handle, i)) != NULL; i++) {
+    for (int i = 0; (name = halftone_schemes(handle, HALFTONE_FP64, i)) != NULL; i++) {
         if (strncmp(name, "crt", 3) != 0 && strcmp(name, "i8x28") != 0) /* digits, whose calls and results are like those */
             continue;
         found++;
-        check_code(halftone_dset_scheme(handle, name), name);
+        check_code(halftone_set_scheme(handle, name), name);
         for (size_t j = 0; j < sizeof problems / sizeof *problems; j++) {
             struct halftone_plan plan = HALFTONE_PLAN_INIT;
             const struct problem *p = &problems[j];
@@ -255,22 +255,22 @@ static void by_residues(void **s) {
         nonfinite_rows_are_nan(name);
     }
     norm_bound = 0;
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
     (void)s;
     if (found == 0)
         skip();
 }
 
-static bool is_listed(const char *(*list)(const halftone *, int), const char *wanted) {
+static bool is_listed(int type, const char *wanted) {
     const char *name;
-    for (int i = 0; (name = list(handle, i)) != NULL; i++)
+    for (int i = 0; (name = halftone_schemes(handle, type, i)) != NULL; i++)
         if (strcmp(name, wanted) == 0)
             return true;
     return false;
 }
 
 static bool has_scheme(const char *wanted) {
-    return is_listed(halftone_dschemes, wanted);
+    return is_listed(HALFTONE_FP64, wanted);
 }
 
 /* Every family, and what differs from call to call besides; how broken kernels are noticed: test_exact_kernels.py. */
@@ -283,18 +283,15 @@ static void exact_results_are_correctly_rounded(void **s) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const char *text;
     (void)s;
-    check_code(halftone_dset_accuracy(handle, "fp64-exact"), "fp64-exact");
-    check_code(halftone_dget_accuracy(handle, &text), "get");
-    assert_string_equal(text, "fp64-exact");
-    const int code = halftone_dquery(handle, 'N', 'N', 64, 64, 64, 1, &plan);
+    const int code = halftone_set_accuracy(handle, "fp64-exact");
     if (!has_scheme("crt20")) { /* never in a lesser way */
-        const double one = 1;
-        double *x = on_device(&one, 1);
         assert_int_equal(code, HALFTONE_ACCURACY);
-        assert_int_equal(halftone_dgemm(handle, 'N', 'N', 1, 1, 1, &one, x, 1, x, 1, &one, x, 1), HALFTONE_ACCURACY);
-        ht_dev_free(x);
+        assert_non_null(strstr(halftone_last_detail(handle), "without scheme 'crt20'"));
     } else {
-        check_code(code, "query");
+        check_code(code, "fp64-exact");
+        check_code(halftone_get_accuracy(handle, HALFTONE_FP64, &text), "get");
+        assert_string_equal(text, "fp64-exact");
+        check_code(halftone_dquery(handle, 'N', 'N', 64, 64, 64, 1, &plan), "query");
         assert_true(strcmp(plan.scheme, "crt20") == 0 && plan.error_bound == 0x1p-53 && !plan.fixed_point);
         is_exact = true;
         for (size_t i = 0; i < sizeof exact_families / sizeof *exact_families; i++) {
@@ -305,7 +302,7 @@ static void exact_results_are_correctly_rounded(void **s) {
             check(&more[i], NULL);
         is_exact = false;
     }
-    check_code(halftone_dset_accuracy(handle, "fp64"), "fp64");
+    check_code(halftone_set_accuracy(handle, "fp64"), "fp64");
 }
 
 /* More entries than keep their residues at once: 16 MB, of 64 x 64 elements by 14 moduli 292. */
@@ -313,7 +310,7 @@ static void batches_of_residues_are_cut(void **s) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const struct problem p = {"integers", 'N', 'N', 2, 1, 2, 300, 1, 1, false};
     (void)s;
-    if (halftone_dset_scheme(handle, "crt14") != HALFTONE_OK)
+    if (halftone_set_scheme(handle, "crt14") != HALFTONE_OK)
         skip();
     check_code(halftone_dquery(handle, 'N', 'N', 2, 1, 2, 300, &plan), "query");
     assert_true(plan.workspace_bytes < (16 << 20) + 600 * (14 * 8192 + 2048) && plan.workspace_bytes > 8 << 20);
@@ -321,7 +318,7 @@ static void batches_of_residues_are_cut(void **s) {
     check_code(halftone_dquery(handle, 'N', 'N', 2, 1, 1024, 1, &plan), "query");
     const double expected = 64 * 0x1p-54 * 0.66876 + 0x1p-53; /* 2^-54.5804: bench/ACCURACY.md, section 14 */
     assert_true(plan.error_bound > 0.99 * expected && plan.error_bound < 1.01 * expected + 0x1p-53);
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 /* By FP16 slices: integers and what cancels exactly, in several blocks of C too; bits: test_ozaki.py. */
@@ -334,13 +331,13 @@ static void by_slices(void **s) {
         "ozaki:d=129", "ozaki:d=7x", "ozaki-dp", "ozaki-cr:7", "ozakis", "ozaki:d= 9", "ozaki-cr:d=+9"};
     const char *name;
     (void)s;
-    if (halftone_dset_scheme(handle, "ozaki") != HALFTONE_OK)
+    if (halftone_set_scheme(handle, "ozaki") != HALFTONE_OK)
         skip();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(halftone_dset_scheme(handle, bad[i]), HALFTONE_UNKNOWN_SCHEME);
+        assert_int_equal(halftone_set_scheme(handle, bad[i]), HALFTONE_UNKNOWN_SCHEME);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        check_code(halftone_dset_scheme(handle, names[i]), names[i]);
-        check_code(halftone_dget_scheme(handle, &name), names[i]);
+        check_code(halftone_set_scheme(handle, names[i]), names[i]);
+        check_code(halftone_get_scheme(handle, HALFTONE_FP64, &name), names[i]);
         assert_string_equal(name, names[i]);
         for (size_t j = 0; j < sizeof problems / sizeof *problems; j++) {
             struct halftone_plan plan = HALFTONE_PLAN_INIT;
@@ -361,23 +358,23 @@ static void by_slices(void **s) {
         far[40 + i] = 1;
     }
     double *x = on_device(far, 80);
-    check_code(halftone_dset_scheme(handle, "ozaki-cr"), "far");
+    check_code(halftone_set_scheme(handle, "ozaki-cr"), "far");
     check_code(halftone_dgemm(handle, 'T', 'N', 1, 1, 40, &one, x, 40, x + 40, 40, &zero, x, 1), "far");
     assert_int_equal(ht_dev_download(&got, x, sizeof got), HT_DEV_OK);
     assert_true(isnan(got)); /* never a guess */
-    check_code(halftone_dset_scheme(handle, "ozaki-cr:d=40"), "far");
+    check_code(halftone_set_scheme(handle, "ozaki-cr:d=40"), "far");
     assert_int_equal(ht_dev_upload(x, far, sizeof far), HT_DEV_OK);
     check_code(halftone_dgemm(handle, 'T', 'N', 1, 1, 40, &one, x, 40, x + 40, 40, &zero, x, 1), "far");
     assert_int_equal(ht_dev_download(&got, x, sizeof got), HT_DEV_OK);
     assert_true(got == 1 + 0x1p-13 + 0x1p-26 + 0x1p-39 + 0x1p-52); /* 2^-65 is less than half of the last bit */
     ht_dev_free(x);
     const struct problem blocks = {"integers", 'N', 'N', 150, 300, 2, 1, 1, 0, false};
-    check_code(halftone_dset_scheme(handle, "ozaki-cr:d=100"), "blocks");
+    check_code(halftone_set_scheme(handle, "ozaki-cr:d=100"), "blocks");
     check(&blocks, NULL); /* 2^30 bytes are the sums of 10,000 pairs of 128 x 128 elements */
     size_t bytes;
     assert_int_equal(halftone_dworkspace_bytes(handle, 'N', 'N', 1, 1, (1 << 18) + 1, 1, &bytes), HALFTONE_TOO_LARGE);
     check_code(halftone_dworkspace_bytes(handle, 'N', 'N', 10240, 10240, 10240, 1, &bytes), "bytes");
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 /* What fp64 may choose: FP64 units, or residues of the fewest moduli that keep its bound, or of more where the set lacks those. */
@@ -388,8 +385,9 @@ static bool is_certified(const char *name) {
 
 static const char *scheme_by(const char *accuracy, int64_t k, int *code) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    check_code(halftone_dset_accuracy(handle, accuracy), accuracy);
-    *code = halftone_dquery(handle, 'N', 'N', 8192, 8192, k, 1, &plan);
+    *code = halftone_set_accuracy(handle, accuracy);
+    if (*code == HALFTONE_OK)
+        *code = halftone_dquery(handle, 'N', 'N', 8192, 8192, k, 1, &plan);
     return *code == HALFTONE_OK ? plan.scheme : "";
 }
 
@@ -404,36 +402,103 @@ static void accuracies_choose_schemes(void **s) {
     assert_string_equal(scheme_by("fp64", 1, &code), "native64");
     certified = scheme_by("bits=40", 8188, &code); /* (8188 + 4) 2^-53 is 2^-40 */
     assert_true(is_certified(certified));
-    check_code(halftone_dget_accuracy(handle, &text), "get");
+    check_code(halftone_get_accuracy(handle, HALFTONE_FP64, &text), "get");
     assert_string_equal(text, "bits=40");
     assert_string_equal(scheme_by("bits=40", 8189, &code), "");
     assert_int_equal(code, HALFTONE_ACCURACY);
-    assert_int_equal(halftone_dset_accuracy(handle, "bits=51"), HALFTONE_ACCURACY); /* (1 + 4) 2^-53 is above 2^-51 */
-    assert_int_equal(halftone_dset_accuracy(handle, "fp32"), HALFTONE_UNKNOWN_ACCURACY);
-    assert_int_equal(halftone_dset_accuracy(handle, "bits=4x"), HALFTONE_UNKNOWN_ACCURACY);
-    assert_int_equal(halftone_dset_accuracy(handle, "bits= 4"), HALFTONE_UNKNOWN_ACCURACY);
-    assert_int_equal(halftone_dset_accuracy(handle, "bits=+4"), HALFTONE_UNKNOWN_ACCURACY);
-    assert_int_equal(halftone_dset_accuracy(handle, NULL), HALFTONE_UNKNOWN_ACCURACY);
-    check_code(halftone_dget_accuracy(handle, &text), "get");
+    assert_int_equal(halftone_set_accuracy(handle, "bits=51"), HALFTONE_ACCURACY); /* (1 + 4) 2^-53 is above 2^-51 */
+    assert_int_equal(halftone_set_accuracy(handle, "fp64:fp32"), HALFTONE_UNKNOWN_ACCURACY);
+    assert_int_equal(halftone_set_accuracy(handle, "bits=4x"), HALFTONE_UNKNOWN_ACCURACY);
+    assert_int_equal(halftone_set_accuracy(handle, "bits= 4"), HALFTONE_UNKNOWN_ACCURACY);
+    assert_int_equal(halftone_set_accuracy(handle, "bits=+4"), HALFTONE_UNKNOWN_ACCURACY);
+    assert_int_equal(halftone_set_accuracy(handle, NULL), HALFTONE_UNKNOWN_ACCURACY);
+    check_code(halftone_get_accuracy(handle, HALFTONE_FP64, &text), "get");
     assert_string_equal(text, "bits=40"); /* a failure changes nothing */
-    assert_string_equal(scheme_by("reproducible", 64, &code), has_scheme("crt16") ? "crt16" : "");
+    assert_string_equal(scheme_by("fp64:reproducible", 64, &code), has_scheme("crt16") ? "crt16" : "");
     assert_int_equal(code, has_scheme("crt16") ? HALFTONE_OK : HALFTONE_ACCURACY);
     const char *fast = scheme_by("fp64-fast", 8192, &code);
     assert_true(strcmp(fast, "native64") == 0 || strcmp(fast, "crt14") == 0 || strcmp(fast, "i8x28") == 0 || (!has_scheme("crt14") && is_certified(fast)));
     if (strcmp(halftone_gpu(handle), "t4") == 0 && has_scheme("crt14"))
         assert_string_equal(fast, "crt14");
     assert_string_equal(scheme_by("fp64-fast", 1, &code), "native64"); /* packing and planes for nothing */
-    assert_int_equal(halftone_dset_scheme(handle, "f16x3"), HALFTONE_UNKNOWN_SCHEME);
-    check_code(halftone_dset_scheme(handle, "native64"), "native64");
-    check_code(halftone_dget_accuracy(handle, &text), "get");
+    assert_int_equal(halftone_set_scheme(handle, "fp64:f16x3"), HALFTONE_UNKNOWN_SCHEME);
+    check_code(halftone_set_scheme(handle, "native64"), "native64");
+    check_code(halftone_get_accuracy(handle, HALFTONE_FP64, &text), "get");
     assert_null(text);
-    check_code(halftone_dget_scheme(handle, &text), "get");
+    check_code(halftone_get_scheme(handle, HALFTONE_FP64, &text), "get");
     assert_string_equal(text, "native64");
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
-    check_code(halftone_dget_scheme(handle, &text), "get");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
+    check_code(halftone_get_scheme(handle, HALFTONE_FP64, &text), "get");
+    assert_string_equal(text, "auto");
+    check_code(halftone_get_accuracy(handle, HALFTONE_FP64, &text), "get");
     assert_null(text);
-    check_code(halftone_dget_accuracy(handle, &text), "get");
-    assert_string_equal(text, "fp64");
+}
+
+/* The handle is set to this, for FP32 and for FP64. */
+static void expect_set(const char *scheme32, const char *accuracy32, const char *scheme64, const char *accuracy64) {
+    const char *const wanted[] = {scheme32, accuracy32, scheme64, accuracy64}, *text[4] = {"", "", "", ""};
+    for (int i = 0; i < 4; i++) {
+        const int type = i < 2 ? HALFTONE_FP32 : HALFTONE_FP64;
+        check_code((i % 2 == 0 ? halftone_get_scheme : halftone_get_accuracy)(handle, type, &text[i]), "get");
+        if (wanted[i] == NULL ? text[i] != NULL : text[i] == NULL || strcmp(text[i], wanted[i]) != 0)
+            fail_msg("%s, %s, %s, %s", text[0], text[1], text[2], text[3]);
+    }
+}
+
+/* A name sets the type that it is of, one of both sets both, a prefix chooses; what fails sets neither. */
+static void one_setter_takes_both_types(void **s) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    (void)s;
+    if (!is_listed(HALFTONE_FP32, "bf16x6u") || !is_listed(HALFTONE_FP32, "f16x3"))
+        skip();
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
+    expect_set("auto", NULL, "auto", NULL);
+    check_code(halftone_set_accuracy(handle, "fp64"), "FP64's");
+    expect_set("auto", NULL, "auto", "fp64");
+    check_code(halftone_set_scheme(handle, "f16x3"), "FP32's");
+    check_code(halftone_set_scheme(handle, "native64"), "FP64's");
+    expect_set("f16x3", NULL, "native64", NULL);
+    check_code(halftone_set_accuracy(handle, "bits=12"), "both");
+    expect_set(NULL, "bits=12", NULL, "bits=12");
+    check_code(halftone_set_accuracy(handle, "fp64:bound=1e-9"), "a prefix");
+    check_code(halftone_set_scheme(handle, "fp32:auto"), "a prefix");
+    expect_set("auto", NULL, NULL, "bound=1e-9");
+    assert_int_equal(halftone_set_accuracy(handle, "bits=60"), HALFTONE_ACCURACY); /* neither: both are said */
+    assert_non_null(strstr(halftone_last_detail(handle), "; for FP64 bits=60: at k = 1 scheme native64 keeps bits=50"));
+    assert_int_equal(strncmp(halftone_last_detail(handle), "bits=60 is at most ", 19), 0);
+    assert_int_equal(halftone_set_accuracy(handle, "fp32:bits=40"), HALFTONE_ACCURACY);
+    assert_int_equal(halftone_set_accuracy(handle, "nonsense"), HALFTONE_UNKNOWN_ACCURACY);
+    assert_int_equal(halftone_set_scheme(handle, "nonsense"), HALFTONE_UNKNOWN_SCHEME);
+    assert_non_null(strstr(halftone_last_detail(handle), "; for FP64 auto, "));
+    expect_set("auto", NULL, NULL, "bound=1e-9");
+    check_code(halftone_set_accuracy(handle, "bits=40"), "FP64 can"); /* and FP32 is not computed in another way */
+    expect_set(NULL, "bits=40", NULL, "bits=40");
+    check_code(halftone_dquery(handle, 'N', 'N', 33, 34, 20, 1, &plan), "query");
+    assert_int_equal(halftone_query(handle, 'N', 'N', 33, 34, 20, 1, &plan), HALFTONE_ACCURACY);
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_site(handle, "m=33 accuracy=bits=40"), "a line");
+    check_code(halftone_dquery(handle, 'N', 'N', 33, 34, 20, 1, &plan), "query");
+    assert_int_equal(halftone_query(handle, 'N', 'N', 33, 34, 20, 1, &plan), HALFTONE_ACCURACY);
+    check_code(halftone_set_site(handle, NULL), "no line");
+    check_code(halftone_set_site(handle, "m=33 accuracy=fp64:bits=40"), "a line");
+    check_code(halftone_query(handle, 'N', 'N', 33, 34, 20, 1, &plan), "of the other type");
+    assert_int_equal(plan.site, 0);
+    check_code(halftone_set_site(handle, NULL), "no line");
+}
+
+/* A bound is kept as bits are: what a query told is met by what it was told of, and not by less. */
+static void a_bound_is_kept(void **s) {
+    (void)s;
+    for (int64_t k = 1; k < 1000000; k *= 7) {
+        char text[40];
+        int code;
+        snprintf(text, sizeof text, "fp64:bound=%.12e", ((double)k + 4) * 0x1p-53);
+        assert_true(scheme_by(text, k, &code)[0] != 0 && code == HALFTONE_OK);
+        snprintf(text, sizeof text, "fp64:bound=%.12e", ((double)k + 4) * 0x1p-53 * 0.999999999);
+        assert_string_equal(scheme_by(text, k, &code), "");
+        assert_int_equal(code, HALFTONE_ACCURACY);
+    }
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 /* Lines of the site table are of FP64 products, of FP32's, or of both; what a line asks and the library lacks is not done otherwise. */
@@ -441,10 +506,10 @@ static void sites_choose_schemes(void **s) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const struct problem narrow = {"integers", 'N', 'N', 33, 34, 20, 1, 1, 0, false}, wide = {"integers", 'N', 'N', 70, 34, 20, 1, 1, 0, false};
     (void)s;
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
     check_code(halftone_set_site(handle, "m=70 scheme=native64"), "FP64's");
     const int fp32 = halftone_set_site(handle, "m=70 scheme=bf16x6u"); /* a set of FP64 alone knows no such line */
-    assert_int_equal(fp32, is_listed(halftone_schemes, "bf16x6u") ? HALFTONE_OK : HALFTONE_UNKNOWN_SCHEME);
+    assert_int_equal(fp32, is_listed(HALFTONE_FP32, "bf16x6u") ? HALFTONE_OK : HALFTONE_UNKNOWN_SCHEME);
     const int both = halftone_set_site(handle, "m=33 accuracy=reproducible");
     check_code(halftone_dquery(handle, 'N', 'N', 70, 34, 20, 1, &plan), "query");
     assert_int_equal(plan.site, 1);
@@ -465,6 +530,8 @@ static void sites_choose_schemes(void **s) {
     } else if (both == HALFTONE_OK) {
         assert_int_equal(halftone_dquery(handle, 'N', 'N', 33, 34, 20, 1, &plan), HALFTONE_ACCURACY);
         assert_non_null(strstr(halftone_last_detail(handle), "without scheme 'crt16', which FP64 products need for this accuracy"));
+    } else {
+        assert_int_equal(both, HALFTONE_ACCURACY); /* the library has neither type's scheme */
     }
     check_code(halftone_set_site(handle, NULL), "no lines");
     check_code(halftone_dquery(handle, 'N', 'N', 33, 34, 20, 1, &plan), "query");
@@ -477,9 +544,9 @@ static void digits_are_for_small_products(void **s) {
     (void)s;
     if (!has_scheme("i8x28") || !has_scheme("crt14"))
         return;
-    check_code(halftone_dset_scheme(handle, "crt14"), "crt14");
+    check_code(halftone_set_scheme(handle, "crt14"), "crt14");
     check_code(halftone_dquery(handle, 'N', 'N', 256, 256, 256, 1, &crt), "query");
-    check_code(halftone_dset_scheme(handle, "i8x28"), "i8x28");
+    check_code(halftone_set_scheme(handle, "i8x28"), "i8x28");
     check_code(halftone_dquery(handle, 'N', 'N', 256, 256, 256, 1, &plan), "query");
     assert_string_equal(plan.scheme, "i8x28");
     assert_int_equal(plan.bound_units, 5);
@@ -488,18 +555,18 @@ static void digits_are_for_small_products(void **s) {
     assert_true(plan.workspace_bytes < crt.workspace_bytes / 2);
     check_code(halftone_dquery(handle, 'N', 'N', 8, 8, 131072, 1, &plan), "query");
     assert_int_equal(halftone_dquery(handle, 'N', 'N', 8, 8, 131073, 1, &plan), HALFTONE_TOO_LARGE);
-    check_code(halftone_dset_accuracy(handle, "fp64-fast"), "fp64-fast");
+    check_code(halftone_set_accuracy(handle, "fp64-fast"), "fp64-fast");
     check_code(halftone_dquery(handle, 'N', 'N', 256, 256, 256, 1, &plan), "query");
     if (strcmp(halftone_gpu(handle), "t4") == 0) /* whose FP64 has 1/32 of FP32's rate */
         assert_string_equal(plan.scheme, "i8x28");
     check_code(halftone_dquery(handle, 'N', 'N', 256, 256, 35, 1, &plan), "query");
     assert_string_not_equal(plan.scheme, "i8x28"); /* crt14's bound is the smaller */
-    check_code(halftone_dset_accuracy(handle, "reproducible"), "reproducible");
+    check_code(halftone_set_accuracy(handle, "reproducible"), "reproducible");
     if (has_scheme("crt16")) {
         check_code(halftone_dquery(handle, 'N', 'N', 256, 256, 256, 1, &plan), "query");
         assert_string_equal(plan.scheme, "crt16"); /* on every GPU */
     }
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
     check_code(halftone_set_site(handle, "m=70 scheme=i8x28"), "FP64's");
     check_code(halftone_dquery(handle, 'N', 'N', 70, 8, 8, 1, &plan), "query");
     assert_string_equal(plan.scheme, "i8x28");
@@ -523,7 +590,7 @@ static void a_long_k_is_split(void **s) {
                                               {"integers", 'T', 'T', 33, 34, 5000, 3, 1, 0, true}};
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     (void)s;
-    check_code(halftone_dset_scheme(handle, "native64"), "native64");
+    check_code(halftone_set_scheme(handle, "native64"), "native64");
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         const struct problem *const p = &problems[i];
         check_code(halftone_dquery(handle, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan), "query");
@@ -535,7 +602,7 @@ static void a_long_k_is_split(void **s) {
     assert_true(plan.splits == 1 && plan.workspace_bytes == 0);
     check(&problems[0], NULL);
     check_code(halftone_set_workspace_limit(handle, 0), "limit");
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 /* Where the device reads it, too. */
@@ -557,16 +624,16 @@ static void alpha_of_zero_ignores_the_product(void **s) {
     const char *name;
     (void)s;
     check_code(halftone_set_pointer_mode(handle, HALFTONE_DEVICE), "mode");
-    for (int i = 0; (name = halftone_dschemes(handle, i)) != NULL; i++) {
-        check_code(halftone_dset_scheme(handle, name), name);
+    for (int i = 0; (name = halftone_schemes(handle, HALFTONE_FP64, i)) != NULL; i++) {
+        check_code(halftone_set_scheme(handle, name), name);
         check_alpha_of_zero(name, scalars);
     }
     for (int i = 0; i < 2 && has_scheme("ozaki"); i++) {
-        check_code(halftone_dset_scheme(handle, names[i]), names[i]);
+        check_code(halftone_set_scheme(handle, names[i]), names[i]);
         check_alpha_of_zero(names[i], scalars);
     }
     check_code(halftone_set_pointer_mode(handle, HALFTONE_HOST), "mode");
-    check_code(halftone_dset_scheme(handle, "auto"), "auto");
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
     ht_dev_free(scalars);
 }
 
@@ -639,8 +706,8 @@ static void queries_say_what_runs(void **s) {
     assert_true(plan.bound_units == 504 && plan.error_bound == 504 * 0x1p-53 && plan.kernel_ns > 0);
     check_code(halftone_dworkspace_bytes(handle, 'N', 'N', 500, 500, 500, 1, &bytes), "bytes");
     assert_int_equal(bytes, plan.workspace_bytes);
-    assert_int_equal(halftone_set_scheme(handle, "native64"), HALFTONE_UNKNOWN_SCHEME); /* of FP32 products */
-    if (halftone_schemes(handle, 0) == NULL)
+    assert_int_equal(halftone_set_scheme(handle, "fp32:native64"), HALFTONE_UNKNOWN_SCHEME);
+    if (halftone_schemes(handle, HALFTONE_FP32, 0) == NULL)
         return; /* a set of FP64 alone */
     check_code(halftone_query(handle, 'N', 'N', 500, 500, 500, 1, &plan), "FP32"); /* no plan is taken for the other type's */
     assert_true(strcmp(plan.scheme, "native64") != 0 && plan.error_bound == (double)plan.bound_units * 0x1p-24);
@@ -656,7 +723,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(right_in_all_transposes_sizes_and_families), cmocka_unit_test(right_with_each_kernel),
         cmocka_unit_test(a_kernel_by_name_runs_where_its_scheme_does),
         cmocka_unit_test(by_residues), cmocka_unit_test(by_slices), cmocka_unit_test(exact_results_are_correctly_rounded),
-        cmocka_unit_test(batches_of_residues_are_cut), cmocka_unit_test(accuracies_choose_schemes),
+        cmocka_unit_test(batches_of_residues_are_cut), cmocka_unit_test(accuracies_choose_schemes), cmocka_unit_test(one_setter_takes_both_types), cmocka_unit_test(a_bound_is_kept),
         cmocka_unit_test(sites_choose_schemes), cmocka_unit_test(batches_take_each_entry), cmocka_unit_test(a_long_k_is_split),
         cmocka_unit_test(scalars_may_be_on_the_device), cmocka_unit_test(alpha_of_zero_ignores_the_product), cmocka_unit_test(zeros_read_nothing),
         cmocka_unit_test(digits_are_for_small_products), cmocka_unit_test(arguments_have_dgemms_numbers),

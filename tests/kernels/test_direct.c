@@ -1158,8 +1158,8 @@ static int open_handle(void **state) {
 }
 
 static int has_bf16x6u(void) {
-    for (int i = 0; halftone_schemes(NULL, i) != NULL; i++)
-        if (strcmp(halftone_schemes(NULL, i), "bf16x6u") == 0)
+    for (int i = 0; halftone_schemes(NULL, HALFTONE_FP32, i) != NULL; i++)
+        if (strcmp(halftone_schemes(NULL, HALFTONE_FP32, i), "bf16x6u") == 0)
             return 1;
     return 0;
 }

@@ -262,7 +262,7 @@ static void check_product(const char *label, const struct product *p) {
 /* The rows of the scheme table that this library has. */
 static const char *scheme_at(int i) {
     const char *name;
-    for (int all = 0; (name = halftone_schemes(handle, all)) != NULL; all++) {
+    for (int all = 0; (name = halftone_schemes(handle, HALFTONE_FP32, all)) != NULL; all++) {
         if (strcmp(name, "auto") != 0 && i-- == 0)
             return name;
     }

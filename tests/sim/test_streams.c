@@ -297,7 +297,7 @@ static void test_what_a_graph_packs_of_fp64_is_known(void **state) {
     size_t bytes = 0;
     halftone *h = open_handle(HALFTONE_OWN);
     (void)state;
-    if (halftone_dset_scheme(h, "crt14") == HALFTONE_OK) {
+    if (halftone_set_scheme(h, "crt14") == HALFTONE_OK) {
         check_code(halftone_dpacked_bytes(h, 'A', SIZE, SIZE, 1, &bytes), "bytes");
         assert_int_equal(ht_dev_alloc(&x, SIZE * SIZE * sizeof one) + ht_dev_alloc(&c, SIZE * SIZE * sizeof one) + ht_dev_alloc(&packed, bytes), HT_DEV_OK);
         for (int i = 0; i < SIZE * SIZE; i++)

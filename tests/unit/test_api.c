@@ -1990,9 +1990,12 @@ static void test_schemes_and_kernels_by_name(void **state) {
                      HALFTONE_NOT_SUPPORTED);
     assert_int_equal(halftone_set_scheme(h, "auto"), HALFTONE_OK);
     check(h, &p);
-    assert_string_equal(halftone_schemes(h, 1), "f16x3");
-    assert_null(halftone_schemes(NULL, 4));
-    assert_null(halftone_schemes(h, -1));
+    assert_string_equal(halftone_schemes(h, HALFTONE_FP32, 1), "f16x3");
+    assert_string_equal(halftone_schemes(h, 0, 1), "f16x3");
+    assert_null(halftone_schemes(NULL, HALFTONE_FP32, 4));
+    assert_null(halftone_schemes(h, 0, -1));
+    assert_null(halftone_schemes(h, HALFTONE_FP64, 0)); /* this library has none */
+    assert_null(halftone_schemes(h, 16, 0));
     assert_string_equal(halftone_kernels(NULL, 3), "ht_fake_half");
     assert_null(halftone_kernels(h, 5));
     assert_string_equal(halftone_version(), "1.2.3");
@@ -2017,7 +2020,7 @@ static void test_version(void **state) {
 
 static void expect_set(halftone *h, const char *scheme, const char *accuracy, const char *kernel) {
     const char *text[3] = {"", "", ""}, *const wanted[3] = {scheme, accuracy, kernel};
-    assert_int_equal(halftone_get_scheme(h, &text[0]) + halftone_get_accuracy(h, &text[1]) + halftone_get_kernel(h, &text[2]), 0);
+    assert_int_equal(halftone_get_scheme(h, HALFTONE_FP32, &text[0]) + halftone_get_accuracy(h, HALFTONE_FP32, &text[1]) + halftone_get_kernel(h, &text[2]), 0);
     for (int i = 0; i < 3; i++)
         assert_true(wanted[i] == NULL ? text[i] == NULL : text[i] != NULL && strcmp(text[i], wanted[i]) == 0);
 }
@@ -2056,14 +2059,17 @@ static void test_getters(void **state) {
     assert_int_equal(halftone_get_stream(h, NULL), -18);
     assert_int_equal(halftone_get_workspace(h, &workspace, NULL), -18);
     assert_int_equal(halftone_get_workspace(h, NULL, &bytes), -18);
-    assert_int_equal(halftone_get_scheme(h, NULL), -18);
-    assert_int_equal(halftone_get_accuracy(h, NULL), -18);
+    assert_int_equal(halftone_get_scheme(h, HALFTONE_FP32, NULL), -18);
+    assert_int_equal(halftone_get_accuracy(h, HALFTONE_FP64, NULL), -18);
+    assert_int_equal(halftone_get_scheme(h, 0, &text), -18);
+    assert_int_equal(halftone_get_accuracy(h, 16, &text), -18);
+    assert_string_equal(halftone_last_detail(h), "type 16 is neither HALFTONE_FP32 nor HALFTONE_FP64");
     assert_int_equal(halftone_get_pointer_mode(h, NULL), -18);
     assert_int_equal(halftone_get_kernel(h, NULL), -18);
     assert_int_equal(halftone_get_stream(NULL, &stream), HALFTONE_NULL_HANDLE);
     assert_int_equal(halftone_get_workspace(NULL, &workspace, &bytes), HALFTONE_NULL_HANDLE);
-    assert_int_equal(halftone_get_scheme(NULL, &text), HALFTONE_NULL_HANDLE);
-    assert_int_equal(halftone_get_accuracy(NULL, &text), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_get_scheme(NULL, HALFTONE_FP32, &text), HALFTONE_NULL_HANDLE);
+    assert_int_equal(halftone_get_accuracy(NULL, HALFTONE_FP64, &text), HALFTONE_NULL_HANDLE);
     assert_int_equal(halftone_get_pointer_mode(NULL, &mode), HALFTONE_NULL_HANDLE);
     assert_int_equal(halftone_get_kernel(NULL, &text), HALFTONE_NULL_HANDLE);
 }
@@ -2309,14 +2315,17 @@ static void test_a_line_that_asks_for_too_much_is_said(void **state) {
     halftone *h = *state;
     double x[4] = {1, 2, 3, 4}, one = 1, zero = 0;
     char path[] = "/tmp/halftone-sites-XXXXXX", place[96];
-    static const char text[] = "# products\n\nm=1-29 scheme=half\naccuracy=reproducible\n";
+    static const char lacking[] = "m=1-29 scheme=half\naccuracy=reproducible\n", text[] = "# products\n\nm=1-29 scheme=half\naccuracy=bits=12\n";
     const int file = mkstemp(path);
-    assert_true(file >= 0 && write(file, text, sizeof text - 1) == sizeof text - 1);
-    assert_int_equal(halftone_read_sites(h, path), HALFTONE_OK); /* FP64 products can have it in other libraries */
-    snprintf(place, sizeof place, "%s:4, 'accuracy=reproducible': ", path);
-    refused_product(h, HALFTONE_ACCURACY, place, "this library lacks what it asks FP32 products for");
-    assert_int_equal(halftone_dgemm(h, 'N', 'N', 1, 1, 1, &one, x, 1, x, 1, &zero, x + 1, 1), HALFTONE_ACCURACY);
-    assert_true(strncmp(halftone_last_detail(h), place, strlen(place)) == 0 && strstr(halftone_last_detail(h), "without scheme 'crt16'"));
+    assert_true(file >= 0 && write(file, lacking, sizeof lacking - 1) == sizeof lacking - 1);
+    assert_int_equal(halftone_read_sites(h, path), HALFTONE_ACCURACY); /* for either type */
+    snprintf(place, sizeof place, "%s:2: reproducible needs the fixed-point scheme of 6", path);
+    assert_true(strncmp(halftone_last_detail(h), place, strlen(place)) == 0);
+    assert_true(ftruncate(file, 0) == 0 && pwrite(file, text, sizeof text - 1, 0) == sizeof text - 1);
+    assert_int_equal(halftone_read_sites(h, path), HALFTONE_OK); /* FP32 products can have it */
+    snprintf(place, sizeof place, "%s:4, 'accuracy=bits=12': ", path);
+    assert_int_equal(halftone_dgemm(h, 'N', 'N', 1, 1, 1, &one, x, 1, x, 1, &zero, x + 1, 1), HALFTONE_NOT_SUPPORTED);
+    assert_true(strncmp(halftone_last_detail(h), place, strlen(place)) == 0 && strstr(halftone_last_detail(h), "without scheme 'native64'"));
     assert_int_equal(halftone_set_site(h, NULL) + halftone_set_site(h, "# first") + halftone_set_site(h, "k=4000 accuracy=bits=18"), HALFTONE_OK);
     refused_product(h, HALFTONE_ACCURACY, "line 1 of the site table, 'k=4000 accuracy=bits=18': ", "bits=18");
     close(file);
@@ -2377,7 +2386,7 @@ static void test_wrong_lines_change_nothing(void **state) {
     refused_line(h, "# small ones\nm=6 scheme=half\n", HALFTONE_SITE, "more than one line");
     assert_int_equal(halftone_set_site(h, "# small ones\r\n"), HALFTONE_OK);
     refused_line(h, "scheme=best", HALFTONE_UNKNOWN_SCHEME, "no scheme 'best'");
-    refused_line(h, "scheme=crt15", HALFTONE_UNKNOWN_SCHEME, "no scheme 'crt15' for FP64");
+    refused_line(h, "scheme=crt15", HALFTONE_UNKNOWN_SCHEME, "no scheme 'crt15'; this library has for FP32 auto, half, f16x3");
     refused_line(h, "accuracy=fp32", HALFTONE_ACCURACY, "needs scheme bf16x6u");
     refused_line(h, "accuracy=bits=1000", HALFTONE_UNKNOWN_ACCURACY, "'bits=1000' is none of");
     assert_int_equal(halftone_at_site(h, text), HALFTONE_SITE);
@@ -2386,8 +2395,8 @@ static void test_wrong_lines_change_nothing(void **state) {
     assert_int_equal(halftone_read_sites(h, NULL), -18);
     assert_int_equal(halftone_last_site(NULL), 0);
     /* each accuracy that there is may stand in a line: the list of lines' own is the library's */
-    for (int i = 0; halftone_accuracies(i) != NULL; i++) {
-        const char *const name = halftone_accuracies(i), *const value = strchr(name, '=');
+    for (int i = 0; halftone_accuracies(0, i) != NULL; i++) {
+        const char *const name = halftone_accuracies(0, i), *const value = strchr(name, '=');
         snprintf(text, sizeof text, "accuracy=%.*s%s", (int)strcspn(name, "[="), name, value == NULL ? "" : strcmp(name, "bits=N") == 0 ? "=12" : strcmp(name, "bound=X") == 0 ? "=1e-5" : "=1e-5:rho=2");
         assert_int_not_equal(halftone_set_site(h, text), HALFTONE_SITE);
     }
@@ -2465,11 +2474,18 @@ static void test_an_accuracy_is_a_cheapest_scheme(void **state) {
     assert_true(plan.error_bound == 119 * 0x1p-24);
     assert_string_equal(plan.why_scheme, "fp32-fast: at most 4352 units; cheapest of 2: f16x3 (119 units, "
                                          "7.09e-06; 1579 us), then wide (154 units, 9.18e-06; 5054 us)");
-    assert_string_equal(halftone_accuracies(0), "half");
+    assert_string_equal(halftone_accuracies(0, 0), "half");
+    assert_string_equal(halftone_accuracies(HALFTONE_FP32, 4), "reproducible");
+    assert_string_equal(halftone_accuracies(HALFTONE_FP64, 0), "fp64");
+    assert_string_equal(halftone_accuracies(HALFTONE_FP64, 3), "reproducible");
+    assert_string_equal(halftone_accuracies(HALFTONE_FP64, 4), "bits=N");
+    assert_null(halftone_accuracies(HALFTONE_FP64, 7));
+    assert_null(halftone_accuracies(0, 14));
     assert_int_equal(halftone_set_scheme(h, "half"), HALFTONE_OK);
     assert_int_equal(halftone_query(h, 'N', 'N', 9, 9, 9, 1, &plan), HALFTONE_OK);
     assert_string_equal(plan.why_scheme, "set by name");
-    assert_null(halftone_accuracies(-1));
+    assert_null(halftone_accuracies(0, -1));
+    assert_null(halftone_accuracies(16, 0));
 }
 
 /* With large k a short split hides behind the chain's worst case, but not in its common case: fp32-fast refuses it. */
@@ -2605,7 +2621,7 @@ static void test_rho_needs_memory_and_no_capture(void **state) {
 
 static void test_accuracy_texts(void **state) {
     static const char *const wrong[] = {
-        "",        "Half",    "fp32 ",      "fp64",     "reproducible:", "reproducible:4", "bits",
+        "",        "Half",    "fp32 ",      "fp64:",    "fp64:half", "fp32:fp64", "fp64:fp64:fp64", "reproducible:", "reproducible:4", "bits",
         "bits=",   "bits=0",  "bits=-3",    "bits=1.5", "bits=1000",     "bits=12 ",       "bound=",
         "bound=0", "bound=-1", "bound=1.01", "bound=nan", "bound=inf",   "bound=1e",       "bound=1e-",
         "bound=.", "bound=1e-3x", "bound=0x1p-3", "bound=1e999", "bound=1e-9999", "bound=1,5",
@@ -2616,7 +2632,10 @@ static void test_accuracy_texts(void **state) {
     assert_int_equal(halftone_set_accuracy(h, "half"), HALFTONE_OK);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_int_equal(halftone_set_accuracy(h, wrong[i]), HALFTONE_UNKNOWN_ACCURACY);
-        assert_non_null(strstr(halftone_last_detail(h), "is none of half, tf32, fp32-fast, fp32, reproducible"));
+        const char *const list = strncmp(wrong[i], "fp64:", 5) == 0   ? "is none of fp64, fp64-fast, fp64-exact, reproducible, bits=N"
+                                 : strncmp(wrong[i], "fp32:", 5) == 0 ? "is none of half, tf32, fp32-fast, fp32, reproducible, reproducible:3"
+                                                                      : "is none of half, tf32, fp32-fast, fp32, fp64, fp64-fast, fp64-exact, reproducible";
+        assert_non_null(strstr(halftone_last_detail(h), list));
         assert_null(strchr(halftone_last_detail(h), '\n'));
     }
     assert_int_equal(halftone_set_accuracy(h, NULL), HALFTONE_UNKNOWN_ACCURACY);
@@ -2700,7 +2719,7 @@ static char fuzz_op(void) {
 static void fuzz_state(halftone *h, char *memory) {
     static const char *const accuracies[] = {"half", "fp32-fast", "fp32", "bits=15", "bits=17", "nonsense"};
     static const char *const sites[] = {NULL, "m=1-64 scheme=half", "site=m* accuracy=fp32-fast", "op=NT accuracy=reproducible", "nonsense"};
-    const char *scheme = halftone_schemes(h, (int)(next_random() % 5)), *kernel = halftone_kernels(h, (int)(next_random() % 6));
+    const char *scheme = halftone_schemes(h, HALFTONE_FP32, (int)(next_random() % 5)), *kernel = halftone_kernels(h, (int)(next_random() % 6));
     dev.capturing = next_random() % 8 == 0;
     dev.limit_bytes = next_random() % 8 == 0 ? 10 : (size_t)16 << 20;
     dev.launch_code = next_random() % 8 == 0 ? (int)(next_random() % 5) : 0;

@@ -1,0 +1,204 @@
+/* ht_settings.c: schemes and accuracies: what a handle, or a line of its site table, asks FP32 and FP64 products for; the lists of
+ * both. Meaning of every public function: halftone.h. */
+#include "ht_call.h"
+
+/* ---- what a text means ---- */
+
+static int ask_scheme32(const halftone *h, const char *name, struct ht_demand *d) {
+    const bool is_auto = strcmp(name, "auto") == 0;
+    const struct ht_scheme_desc *const scheme = ht_find_scheme(h->set, is_auto ? ht_auto_scheme(h->set) : ht_scheme_meant(name));
+    if (scheme == NULL)
+        return HALFTONE_UNKNOWN_SCHEME;
+    memset(d, 0, sizeof *d);
+    d->scheme = scheme->name;
+    d->is_auto = is_auto;
+    return HALFTONE_OK;
+}
+
+/* `auto` is accuracy fp64, by no name. */
+static int ask_scheme64(const halftone *h, const char *name, struct ht_demand *d) {
+    struct ht_demand asked;
+    memset(&asked, 0, sizeof asked);
+    asked.is_auto = strcmp(name, "auto") == 0;
+    const char *const wanted = ht_read_ozaki(name, &asked.ozaki) ? "ozaki" : name;
+    const struct ht_scheme_desc *const scheme = h->set64 != NULL ? ht_find_scheme(h->set64, wanted) : NULL;
+    if (scheme == NULL && !asked.is_auto)
+        return HALFTONE_UNKNOWN_SCHEME;
+    asked.scheme = asked.is_auto ? NULL : scheme->name;
+    *d = asked;
+    return HALFTONE_OK;
+}
+
+/* On HALFTONE_ACCURACY products are asked for what they cannot have, and say so. */
+static int ask_accuracy32(halftone *h, const struct ht_accuracy *accuracy, struct ht_demand *d) {
+    const struct ht_accuracy_choice least = ht_choose_scheme(h, accuracy, 1, 1, 1, 1);
+    memset(d, 0, sizeof *d);
+    d->accuracy = *accuracy;
+    d->is_auto = accuracy->is_auto;
+    if (accuracy->is_auto) {
+        d->scheme = ht_auto_scheme(h->set);
+        return ht_auto_takes_all(h->set) ? HALFTONE_OK
+                                         : ht_fail(h, HALFTONE_ACCURACY, "%s needs scheme %s, which this library lacks",
+                                                   accuracy->text, h->set->auto_fallback);
+    }
+    if (least.first.scheme == NULL) /* no bound is smaller than at k = 1 */
+        return ht_fail_accuracy(h, accuracy, &least, 1);
+    d->scheme = accuracy->products > 0 ? least.first.scheme->name : NULL;
+    return HALFTONE_OK;
+}
+
+static int ask_accuracy64(halftone *h, const struct ht_accuracy *accuracy, struct ht_demand *d) {
+    const struct ht_scheme_desc *scheme;
+    memset(d, 0, sizeof *d);
+    d->accuracy = *accuracy;
+    d->is_auto = accuracy->is_auto;
+    const char *const fixed = ht_fixed_scheme64(d, false);
+    const int code = ht_scheme64_named(h, fixed != NULL ? fixed : HT_NATIVE64, HALFTONE_ACCURACY, &scheme);
+    return code != HALFTONE_OK ? code : ht_check_bound64(h, accuracy, 1);
+}
+
+/* One type's answer to a text; UNKNOWN_SCHEME, UNKNOWN_ACCURACY: it is none of this type, and the demand stays. */
+static int ask_type(halftone *h, bool is_fp64, char verb, const char *text, struct ht_demand *d) {
+    struct ht_accuracy accuracy;
+    if (verb == 's')
+        return (is_fp64 ? ask_scheme64 : ask_scheme32)(h, text, d);
+    if (ht_accuracy_parse(text, &accuracy) != 0 || (accuracy.of >> is_fp64 & 1) == 0)
+        return HALFTONE_UNKNOWN_ACCURACY;
+    return (is_fp64 ? ask_accuracy64 : ask_accuracy32)(h, &accuracy, d);
+}
+
+/* ---- what is said of a text that is none ---- */
+
+/* Behind what the detail has already; a name that does not fit is left out. */
+static void add_name(halftone *h, const char *before, const char *name) {
+    const size_t used = strlen(h->detail);
+    if (used + strlen(before) + strlen(name) < sizeof h->detail)
+        snprintf(h->detail + used, sizeof h->detail - used, "%s%s", before, name);
+}
+
+static void add_schemes(halftone *h, int type, const char *before) {
+    const char *name;
+    add_name(h, before, "auto");
+    for (int i = 0; (name = halftone_schemes(h, type, i)) != NULL; i++)
+        add_name(h, ", ", name);
+}
+
+static int fail_scheme_text(halftone *h, const char *text, unsigned of) {
+    const char *const types = of == HT_OF_FP32 ? " for FP32 products" : of == HT_OF_FP64 ? " for FP64 products" : "";
+    ht_fail(h, HALFTONE_UNKNOWN_SCHEME, "no scheme '%.40s'%s; this library has", text, types);
+    if ((of & HT_OF_FP32) != 0)
+        add_schemes(h, HALFTONE_FP32, " for FP32 ");
+    if ((of & HT_OF_FP64) != 0 && (h->set64 != NULL || of == HT_OF_FP64))
+        add_schemes(h, HALFTONE_FP64, of == HT_OF_BOTH ? "; for FP64 " : " for FP64 ");
+    return HALFTONE_UNKNOWN_SCHEME;
+}
+
+static int fail_accuracy_text(halftone *h, const char *text, unsigned of) {
+    ht_fail(h, HALFTONE_UNKNOWN_ACCURACY, "'%.40s' is none of", text);
+    for (int i = 0; ht_accuracy_form(of, i) != NULL; i++)
+        add_name(h, i > 0 ? ", " : " ", ht_accuracy_form(of, i));
+    add_name(h, "; N from 1 to 999, X above 0 and at most 1, Y from 1 on", "");
+    return HALFTONE_UNKNOWN_ACCURACY;
+}
+
+/* ---- both types ---- */
+
+/* Behind what the detail says of FP32. */
+static void say_of_both(halftone *h, const char *of_fp64) {
+    char of_fp32[DETAIL_MAX];
+    memcpy(of_fp32, h->detail, sizeof of_fp32);
+    ht_fail(h, HALFTONE_OK, "%.*s; for FP64 %.*s", DETAIL_MAX / 2, of_fp32, DETAIL_MAX / 3, of_fp64);
+}
+
+int ht_ask(halftone *h, char verb, const char *text, unsigned of, struct ht_setting *s, unsigned *is_of) {
+    struct ht_setting asked = *s;
+    char of_fp64[DETAIL_MAX] = "";
+    int code = HALFTONE_OK;
+    bool any = false;
+    *is_of = 0;
+    for (int type = 1; type >= 0 && text != NULL; type--) {
+        const int answer = (of >> type & 1) != 0 ? ask_type(h, type == 1, verb, text, &asked.of[type]) : HALFTONE_UNKNOWN_SCHEME;
+        if (answer == HALFTONE_UNKNOWN_SCHEME || answer == HALFTONE_UNKNOWN_ACCURACY)
+            continue;
+        *is_of |= 1u << type;
+        any = any || answer == HALFTONE_OK;
+        if (answer != HALFTONE_OK && code != HALFTONE_OK && h->set64 != NULL)
+            say_of_both(h, of_fp64);
+        else if (answer != HALFTONE_OK && type == 1)
+            memcpy(of_fp64, h->detail, sizeof of_fp64);
+        code = answer != HALFTONE_OK ? answer : code;
+    }
+    if (*is_of == 0)
+        return (verb == 's' ? fail_scheme_text : fail_accuracy_text)(h, text != NULL ? text : "(NULL)", of);
+    if (!any)
+        return code;
+    h->detail[0] = '\0';
+    *s = asked;
+    if (verb == 'a' || asked.of[1].ozaki.text[0] != '\0')
+        h->accuracies++; /* plans of another accuracy or mode are others */
+    return HALFTONE_OK;
+}
+
+static int set(halftone *h, char verb, const char *text) {
+    const int code = ht_begin(h);
+    unsigned is_of;
+    if (code != HALFTONE_OK)
+        return code;
+    const unsigned of = text != NULL ? ht_site_types(&text) : HT_OF_BOTH;
+    return ht_ask(h, verb, text, of, &h->own, &is_of);
+}
+
+int halftone_set_scheme(halftone *handle, const char *name) {
+    return set(handle, 's', name);
+}
+
+int halftone_set_accuracy(halftone *handle, const char *text) {
+    return set(handle, 'a', text);
+}
+
+/* ---- what is set ---- */
+
+/* What the handle asks products of this type for; NULL: *code says why not. */
+static const struct ht_demand *get_demand(halftone *h, int type, const char **result, int *code) {
+    *code = ht_begin(h);
+    if (*code == HALFTONE_OK && type != HALFTONE_FP32 && type != HALFTONE_FP64)
+        *code = ht_fail(h, -18, "type %d is neither HALFTONE_FP32 nor HALFTONE_FP64", type);
+    if (*code == HALFTONE_OK && result == NULL)
+        *code = ht_fail(h, -18, "the result is NULL");
+    return *code == HALFTONE_OK ? &h->own.of[type == HALFTONE_FP64] : NULL;
+}
+
+int halftone_get_scheme(halftone *handle, int type, const char **name) {
+    int code;
+    const struct ht_demand *const d = get_demand(handle, type, name, &code);
+    if (d != NULL)
+        *name = d->is_auto ? "auto" : d->ozaki.text[0] != '\0' ? d->ozaki.text : d->scheme;
+    return code;
+}
+
+int halftone_get_accuracy(halftone *handle, int type, const char **text) {
+    int code;
+    const struct ht_demand *const d = get_demand(handle, type, text, &code);
+    if (d != NULL)
+        *text = d->accuracy.text[0] != '\0' ? d->accuracy.text : NULL;
+    return code;
+}
+
+/* ---- what the library has ---- */
+
+const char *halftone_schemes(const halftone *handle, int type, int index) {
+    const struct ht_set_desc *const single = handle != NULL ? handle->set : ht_sets[0],
+                             *const wide = handle != NULL ? handle->set64 : ht_sets[0]->fp64;
+    const int singles = type == HALFTONE_FP64 ? 0 : single->schemes, wides = type == HALFTONE_FP32 || wide == NULL ? 0 : wide->schemes;
+    if (index < 0 || index - singles >= wides || (type != 0 && type != HALFTONE_FP32 && type != HALFTONE_FP64))
+        return NULL;
+    return index < singles ? single->scheme[index].name : wide->scheme[index - singles].name;
+}
+
+const char *halftone_accuracies(int type, int index) {
+    return ht_accuracy_form(type == 0               ? HT_OF_BOTH
+                            : type == HALFTONE_FP32 ? HT_OF_FP32
+                            : type == HALFTONE_FP64 ? HT_OF_FP64
+                                                    : 0u,
+                            index);
+}
