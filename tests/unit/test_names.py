@@ -97,11 +97,14 @@ def test_make_targets_and_options_exist():
     programs = "".join(text for name, text in texts() if not name.endswith(".md"))
     options = {a or b for a, b in re.findall(r'"(\w[\w-]+)"|--([\w-]+)', programs)}
     lost = set()
+    known = re.search(r"KNOWN := ((?:.*\\\n)*.*)", rules).group(1).replace("\\\n", " ").split()
     for name, text in texts():
         for line in ("".join(found) for found in commands(name, text)):
             for typed in re.findall(r"(?:^|&& )make (.*)", re.split("  |#", line)[0]):
                 for word in typed.split(" && ")[0].split():
                     if re.fullmatch(r"[a-z][a-z-]*", word) and word not in targets:
+                        lost.add(f"{name}: make {word}")
+                    if re.match(r"[A-Z_]+=", word) and word.partition("=")[0] not in known:
                         lost.add(f"{name}: make {word}")
             typed = [] if name in OTHERS_PROGRAMS else re.findall(r"(?<![\w-])--([a-z][\w-]*)", line)
             lost.update(f"{name}: --{word}" for word in typed if word not in options)
