@@ -225,10 +225,10 @@
 
 /* Of this header; halftone_version() is the library's. As a number for #if: 10000 major + 100 minor + patch. */
 #define HALFTONE_VERSION_MAJOR 0
-#define HALFTONE_VERSION_MINOR 1
+#define HALFTONE_VERSION_MINOR 2
 #define HALFTONE_VERSION_PATCH 0
 #define HALFTONE_VERSION (10000 * HALFTONE_VERSION_MAJOR + 100 * HALFTONE_VERSION_MINOR + HALFTONE_VERSION_PATCH)
-#define HALFTONE_VERSION_TEXT "0.1.0"
+#define HALFTONE_VERSION_TEXT "0.2.0"
 
 #ifdef __cplusplus
 extern "C" {

@@ -174,7 +174,7 @@ def test_an_installed_command_finds_the_installed_face_and_library(fakes, tmp_pa
         shutil.copy(SET / source, set_ / name)
     for name in ("libhalftone.a", "libhalftone-sim.a"):
         (set_ / name).touch()
-    env = {**os.environ, "SET": str(set_), "PREFIX": str(prefix), "LIBDIR": "lib", "DESTDIR": "", "VERSION": "0.1.0", "SONAME": "libhalftone.so.0", "VENDOR": "NVIDIA",
+    env = {**os.environ, "SET": str(set_), "PREFIX": str(prefix), "LIBDIR": "lib", "DESTDIR": "", "VERSION": "0.2.0", "SONAME": "libhalftone.so.0", "VENDOR": "NVIDIA",
            "CUDA": "/usr", "CUDA_LIB": "lib"}
     subprocess.run(["sh", "runtime/install.sh", "install"], cwd=ROOT, env=env, check=True, capture_output=True)
     done = run(prefix / "bin/halftone", "run", "--blas", "--", fakes.main, f"{S} m=0", HALFTONE_STRATEGY="eager")

@@ -373,7 +373,7 @@ def test_installed_library_by_cmake(house, tmp_path, toolkit):
     """In C and in CUDA; without a toolkit that CMake finds, the static library links the runtime that it was built with."""
     copy, said, path = house
     cuda = toolkit == "found"
-    text = f"cmake_minimum_required(VERSION 3.16)\nproject(consumer LANGUAGES C {'CUDA' if cuda else ''})\nfind_package(halftone 0.1 REQUIRED)\n"
+    text = f"cmake_minimum_required(VERSION 3.16)\nproject(consumer LANGUAGES C {'CUDA' if cuda else ''})\nfind_package(halftone 0.2 REQUIRED)\n"
     for target in ("halftone", "static"):
         for program in ("plain.c", "app.cu")[:1 + cuda]:
             name = f"{program[:3]}_{target}"
@@ -434,7 +434,7 @@ def test_uninstall_takes_what_install_put_there_and_no_more(house, tmp_path):
     (tmp_path / "other").write_text("mine")
     passes(["make", "-s", "install", *SET, f"PREFIX={tmp_path}"], copy)
     there = files(tmp_path)
-    assert os.readlink(tmp_path / "lib/libhalftone.so") == "libhalftone.so.0" and os.readlink(tmp_path / "lib/libhalftone.so.0") == "libhalftone.so.0.1.0"
+    assert os.readlink(tmp_path / "lib/libhalftone.so") == "libhalftone.so.0" and os.readlink(tmp_path / "lib/libhalftone.so.0") == "libhalftone.so.0.2.0"
     assert "lib/libhalftone.so.0.0.9" not in there and "lib/libhalftone.so.7" in there
     passes(["make", "uninstall", f"PREFIX={tmp_path}"], copy)
     assert set(files(tmp_path)) == {"lib/libhalftone.so.7", "other"} and not any((tmp_path / p).exists() for p in ("lib/cmake/halftone", "share/halftone"))
@@ -449,13 +449,13 @@ def test_an_installed_set_for_amd_links_amd_s_runtime(tmp_path):
     (tmp_path / "main.c").write_text("int halftone_version(void); int main(void) { return halftone_version(); }\n")
     passes(f"cc -c x.c && ar rcs set/libhalftone.a x.o && cp set/libhalftone.a set/libhalftone-sim.a && cc -shared -Wl,-soname,libhalftone.so.0 -o set/libhalftone.so x.o "
            f"&& cc -shared -o libamdhip64.so x.o && touch set/halftone.h set/halftone && printf '#!/bin/sh\\n' >set/halftone-sim && chmod +x set/halftone-sim", tmp_path)
-    passes(["sh", "runtime/install.sh", "install"], SET=str(set_), PREFIX=str(prefix), LIBDIR="lib", DESTDIR="", VERSION="0.1.0", SONAME="libhalftone.so.0",
+    passes(["sh", "runtime/install.sh", "install"], SET=str(set_), PREFIX=str(prefix), LIBDIR="lib", DESTDIR="", VERSION="0.2.0", SONAME="libhalftone.so.0",
            VENDOR="AMD", CUDA="", CUDA_LIB="")
     text = passes(["pkg-config", "--static", "--cflags", "--libs", "halftone"], PKG_CONFIG_PATH=str(prefix / "lib/pkgconfig"))
     assert "-lamdhip64" in text and "cuda" not in text
     (tmp_path / "CMakeLists.txt").write_text("""cmake_minimum_required(VERSION 3.16)
 project(consumer LANGUAGES C)
-find_package(halftone 0.1 REQUIRED)
+find_package(halftone 0.2 REQUIRED)
 add_executable(app main.c)
 target_link_directories(app PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(app PRIVATE halftone::static)
