@@ -80,8 +80,8 @@ static void describe(const halftone *h, const struct plan *p, const struct gemm_
     out->why = kernel->why;
 }
 
-/* What `auto` does in this library. */
-static void explain_auto(const halftone *h, char *line, size_t bytes) {
+/* What `auto` does in this library, in a call that it gives `scheme`. */
+static void explain_auto(const halftone *h, const char *scheme, char *line, size_t bytes) {
     const struct ht_set_desc *set = h->set;
     const char *first = set->auto_first, *fallback = set->auto_fallback;
     if (!ht_auto_takes_all(set))
@@ -91,20 +91,23 @@ static void explain_auto(const halftone *h, char *line, size_t bytes) {
         snprintf(line, bytes, ": %s, which takes every input; this library lacks %s", fallback, first);
     else if (h->recompute == HALFTONE_RECOMPUTE_NOTHING)
         snprintf(line, bytes, ", unchecked as was asked: %s or %s, whichever is faster", first, fallback);
+    else if (strcmp(scheme, fallback) == 0)
+        snprintf(line, bytes, ": %s, which takes every input, is predicted faster here than %s, whose data are checked", fallback,
+                 first);
     else
         snprintf(line, bytes,
                  ": data are checked; %s for what suits it, %s for the rest and where it is faster", first,
                  fallback);
 }
 
-static void explain_scheme(const halftone *h, const struct gemm_call *x, char *line, size_t bytes) {
+static void explain_scheme(const halftone *h, const struct gemm_call *x, const char *scheme, char *line, size_t bytes) {
     const struct ht_demand *const asked = ht_asked(h, false);
     const char *text = asked->accuracy.text;
     if (h->forced_kernel != NO_KERNEL) {
         snprintf(line, bytes, "the kernel was set by name");
     } else if (asked->scheme != NULL && asked->is_auto) {
         const int used = snprintf(line, bytes, "%s%sauto", text, text[0] != '\0' ? " by " : "");
-        explain_auto(h, line + used, bytes - (size_t)used);
+        explain_auto(h, scheme, line + used, bytes - (size_t)used);
     } else if (asked->scheme != NULL) {
         snprintf(line, bytes, "%s%s", text[0] != '\0' ? text : "set by name",
                  text[0] != '\0' ? ": whatever the shape" : "");
@@ -145,8 +148,6 @@ static int answer(halftone *h, const struct gemm_call *x, struct halftone_plan *
     out.unit_exponent = x->is_fp64 ? -53 : -24;
     if (x->is_fp64)
         ht_explain64(h, NULL, &out);
-    else
-        explain_scheme(h, x, out.why_scheme, sizeof out.why_scheme);
     if (x->m > 0 && x->n > 0 && x->k > 0 && x->batch > 0) {
         const struct plan *p = NULL;
         code = ht_plan_call(h, x, x->batch, x->batch, &p);
@@ -154,6 +155,8 @@ static int answer(halftone *h, const struct gemm_call *x, struct halftone_plan *
             return code;
         describe(h, p, x, &out);
     }
+    if (!x->is_fp64)
+        explain_scheme(h, x, out.scheme, out.why_scheme, sizeof out.why_scheme);
     explain_site(h, &out);
     memcpy(plan, &out, known);
     return HALFTONE_OK;

@@ -103,16 +103,30 @@ static void print_report(const char *const path[2], const struct choice *c, cons
     print_certificate(c, r);
 }
 
-static int check_pair(struct session *s, const struct pair *p, const char *const path[2], struct cli_error *f) {
-    const int64_t m = pair_rows(p, 0), n = pair_cols(p, 1), k = pair_cols(p, 0);
+static int examine_pair(const struct pair *p, const struct choice *c, struct data_report64 *r, struct cli_error *f) {
     struct data_view64 view[2];
-    struct choice c;
-    struct data_report64 r;
     for (int i = 0; i < 2; i++) {
-        view[i] = (struct data_view64){p->x[i].wide, i == 0 ? m : n, 0, 0};
+        view[i] = (struct data_view64){p->x[i].wide, i == 0 ? pair_rows(p, 0) : pair_cols(p, 1), 0, 0};
         pair_steps(p, i, &view[i].row_step, &view[i].k_step);
     }
-    if (choose(s, m, n, k, &c, f) != 0 || (c.moduli > 0 && examine(&view[0], &view[1], k, &c, &r, f) != 0))
+    return examine(&view[0], &view[1], pair_cols(p, 0), c, r, f);
+}
+
+int check64_left(const struct pair *p, const struct halftone_plan *plan, double units, int64_t *left, struct cli_error *f) {
+    struct choice c = {.plan = *plan, .moduli = plan->moduli};
+    struct data_report64 r;
+    if (!ht_crt_certify(&c.certificate, c.moduli, pair_cols(p, 0), units))
+        return cli_error_set(f, "no certificate of %d moduli: a defect of this command", c.moduli);
+    const int status = examine_pair(p, &c, &r, f);
+    *left = status == 0 ? r.left : 0;
+    return status;
+}
+
+static int check_pair(struct session *s, const struct pair *p, const char *const path[2], struct cli_error *f) {
+    const int64_t m = pair_rows(p, 0), n = pair_cols(p, 1), k = pair_cols(p, 0);
+    struct choice c;
+    struct data_report64 r;
+    if (choose(s, m, n, k, &c, f) != 0 || (c.moduli > 0 && examine_pair(p, &c, &r, f) != 0))
         return -1;
     printf("fp64, %lld x %lld x %lld: scheme %s, %s\n  %s\n", (long long)m, (long long)n, (long long)k, c.plan.scheme, c.plan.kernel,
            c.plan.why_scheme);

@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "io/args.h"
+#include "cmd/check64.h"
 #include "cmd/cmd.h"
 #include "cmd/methods.h"
 #include "measure/session.h"
 #include "io/outfile.h"
+#include "io/ratio.h"
 #include "measure/pair.h"
 
 struct mm {
@@ -16,16 +18,38 @@ struct mm {
     struct npy_matrix result;
 };
 
-/* What ran, why, and whether anything looked at the data. */
-static void print_result(const struct mm *t, const struct halftone_plan *plan, int64_t k, int is_named, int simulated) {
-    FILE *out = outfile_remarks(t->output);
-    fprintf(out, "%s: %lld x %lld, k = %lld, scheme %s, %s%s\n", t->output, (long long)t->result.rows,
-            (long long)t->result.cols, (long long)k, plan->scheme,
-            plan->kernel[0] ? plan->kernel : "no product to run (an extent is 0)", simulated ? ", in the simulator" : "");
-    if (is_named)
-        fprintf(out, "set by name: nothing looks at the data, which must be in its range: %s\n", plan->range);
+enum { NOT_COUNTED = -1 };
+
+/* The accuracy of the result: the bound of what ran, and how many elements were computed again for it. */
+static void print_kept(FILE *out, const struct mm *t, const struct session *e, const struct halftone_plan *plan, int64_t again) {
+    static const char *const of[] = {"|A||B|", "k max|a| max|b| of a row and a column", "|A'||B'|, each element as large as its tile's largest"};
+    const int64_t elements = t->result.rows * t->result.cols;
+    char share[RATIO_BYTES];
+    if (t->accuracy != NULL && strcmp(t->accuracy, "fp64-exact") == 0)
+        fprintf(out, "%s: every element is correctly rounded", plan->scheme);
     else
-        fprintf(out, "%s\n", plan->why_scheme);
+        fprintf(out, "%s: error at most %.3g %s", plan->scheme, plan->error_bound, of[plan->fixed_point]);
+    if (again != NOT_COUNTED)
+        fprintf(out, "; %lld of %lld elements were computed again (%s)", (long long)again, (long long)elements,
+                ratio_text(share, "%.3g %%", 100 * (double)again, (double)elements));
+    else if (session_is_checked(e, plan)) /* MixPert's levels do not count */
+        fprintf(out, "; %s", plan->range);
+    else if (session_takes_all(e, plan))
+        fprintf(out, "; it takes every input, so nothing is checked");
+    else
+        fprintf(out, "; nothing looks at the data, which must be in its range: %s", plan->range);
+    fprintf(out, "\n");
+}
+
+/* What ran, why, and what was kept. */
+static void print_result(const struct mm *t, const struct session *e, const struct halftone_plan *plan, int64_t again) {
+    FILE *const out = outfile_remarks(t->output);
+    fprintf(out, "%s: %lld x %lld, k = %lld, scheme %s, %s%s\n", t->output, (long long)t->result.rows,
+            (long long)t->result.cols, (long long)pair_cols(&t->pair, 0), plan->scheme,
+            plan->kernel[0] ? plan->kernel : "no product to run (an extent is 0)", e->device.simulated ? ", in the simulator" : "");
+    fprintf(out, "%s\n", plan->why_scheme);
+    if (plan->kernel[0] != '\0')
+        print_kept(out, t, e, plan, again);
 }
 
 /* What the options name, for session_select and session64_select. */
@@ -58,20 +82,30 @@ static int multiply(struct mm *t, struct session *e, struct cli_error *f) {
     if (make_result(t, sizeof(float), f) != 0 || pair_open_problem(&t->pair, &p, f) != 0)
         return -1;
     name_method(t, method);
-    const int is_named = t->scheme != NULL && strcmp(t->scheme, "auto") != 0;
+    int64_t again = NOT_COUNTED;
     int status = session_select(e, method, NULL, f);
     if (status == 0)
         status = session_query(e, &p, &plan, f);
+    const int counts = status == 0 && plan.fixed_point == 0 && session_is_checked(e, &plan);
+    if (counts)
+        status = session_count_again(e, f);
     if (status == 0)
         status = session_multiply(e, &p, f);
+    if (status == 0 && counts)
+        status = session_counted_again(e, &again, f);
     if (status == 0)
         status = session_problem_result(&p, t->result.data, f);
     if (status == 0)
         status = npy_write(t->output, &t->result, f);
     if (status == 0)
-        print_result(t, &plan, pair_cols(&t->pair, 0), is_named, e->device.simulated);
+        print_result(t, e, &plan, again);
     session_problem_close(&p);
     return status;
+}
+
+/* What the accuracy allows residues: a number of its own, or as many as k. */
+static double units_of(const struct mm *t, const struct halftone_plan *plan) {
+    return (double)(t->accuracy != NULL && strchr(t->accuracy, '=') != NULL ? plan->bound_units : pair_cols(&t->pair, 0));
 }
 
 static int multiply64(struct mm *t, struct session *e, struct cli_error *f) {
@@ -81,18 +115,20 @@ static int multiply64(struct mm *t, struct session *e, struct cli_error *f) {
     if (make_result(t, sizeof(double), f) != 0 || pair_open_problem64(&t->pair, &p, f) != 0)
         return -1;
     name_method(t, method);
-    const int is_named = t->scheme != NULL && strcmp(t->scheme, "auto") != 0;
+    int64_t again = NOT_COUNTED;
     int status = session64_select(e, method, f);
     if (status == 0)
         status = session64_query(e, &p, &plan, f);
     if (status == 0)
         status = session64_multiply(e, &p, f);
+    if (status == 0 && session_is_checked(e, &plan)) /* the device does not count these; the rule is exact on the host */
+        status = check64_left(&t->pair, &plan, units_of(t, &plan), &again, f);
     if (status == 0)
         status = session64_problem_result(&p, t->result.wide, f);
     if (status == 0)
         status = npy_write(t->output, &t->result, f);
     if (status == 0)
-        print_result(t, &plan, pair_cols(&t->pair, 0), is_named, e->device.simulated);
+        print_result(t, e, &plan, again);
     session64_problem_close(&p);
     return status;
 }
@@ -147,7 +183,8 @@ static int run(int argc, char **argv, struct cli_error *f) {
 
 const struct command cmd_mm = {"mm", "C = op(A) op(B) of two .npy files",
                                "Usage: halftone mm A.npy B.npy -o C.npy [--scheme S | --accuracy A] [--ta] [--tb]\n\n"
-                               "Writes C = op(A) op(B), C order. Inputs: .npy of float16/32/64, "
+                               "Writes C = op(A) op(B), C order, and says which scheme ran, why, the bound that was kept, and how many\n"
+                               "elements were computed again for it. Inputs: .npy of float16/32/64, "
                                "integers or bool, C or Fortran\n"
                                "order, 2-d; a 1-d array of length n counts as one row (1 x n). Two files of float64 are multiplied in\n"
                                "FP64 and give float64; other inputs, and those with a scheme or accuracy of FP32, are rounded to float32\n"

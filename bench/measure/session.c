@@ -175,6 +175,42 @@ int session_query(struct session *e, const struct session_problem *p, struct hal
                         "query", f);
 }
 
+static const struct ht_scheme_desc *scheme_of(const struct session *e, const struct halftone_plan *plan) {
+    return ht_find_scheme(plan->unit_exponent == -53 ? e->set->fp64 : e->set, plan->scheme);
+}
+
+/* The plan of such a call has another range than its scheme. */
+static int has_scheme_range(const struct session *e, const struct halftone_plan *plan) {
+    const struct ht_scheme_desc *const s = scheme_of(e, plan);
+    return s == NULL || strcmp(plan->range, s->range_text) == 0;
+}
+
+static int is_exact(const struct halftone_plan *plan) {
+    return plan->unit_exponent == -53 && plan->bound_units == 1;
+}
+
+int session_is_checked(const struct session *e, const struct halftone_plan *plan) {
+    return !has_scheme_range(e, plan) && !is_exact(plan);
+}
+
+int session_takes_all(const struct session *e, const struct halftone_plan *plan) {
+    const struct ht_scheme_desc *const s = scheme_of(e, plan);
+    return !has_scheme_range(e, plan) || (s != NULL && s->range == HT_RANGE_ALL);
+}
+
+int session_count_again(struct session *e, struct cli_error *f) {
+    return session_check(e, halftone_last_check(e->handle, NULL), "counting", f);
+}
+
+int session_counted_again(struct session *e, int64_t *results, struct cli_error *f) {
+    struct halftone_checked counted = {0, 0};
+    const int code = halftone_last_check(e->handle, &counted);
+    if (session_check(e, code, "counting", f) != 0 || session_wait(f) != 0)
+        return -1;
+    *results = counted.alone + counted.in_blocks;
+    return 0;
+}
+
 /* BLAS wants leading dimensions of at least 1, also for empty matrices. */
 static int64_t at_least_one(int64_t ld) {
     return ld > 0 ? ld : 1;

@@ -53,6 +53,11 @@ int session_ask(const struct session *e, int type, const char *method);
 int session_select(struct session *e, const char *method, const char *kernel, struct cli_error *f);
 int session_query(struct session *e, const struct session_problem *p, struct halftone_plan *plan,
                  struct cli_error *f);
+/* Whether the device looks at the data of the plan's call and computes again what fails; whether the bound holds for any data. */
+int session_is_checked(const struct session *e, const struct halftone_plan *plan);
+int session_takes_all(const struct session *e, const struct halftone_plan *plan);
+int session_count_again(struct session *e, struct cli_error *f); /* begins to count such results of FP32 calls */
+int session_counted_again(struct session *e, int64_t *results, struct cli_error *f);
 int session_multiply(struct session *e, const struct session_problem *p, struct cli_error *f); /* asynchronous */
 /* `batch` products of dense operands that lie one after the other; a, b and c of the problem are those of the first. */
 int session_multiply_batch(struct session *e, const struct session_problem *p, int64_t batch, struct cli_error *f);

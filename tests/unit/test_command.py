@@ -1,5 +1,6 @@
 """What the command prints for people: the demo's point, help, tables that fit a terminal."""
 import re
+import struct
 import subprocess
 
 import pytest
@@ -87,16 +88,44 @@ def test_bench_in_the_simulator_says_so_in_one_line():
     assert run.returncode == 0 and run.stderr.count("\n") == 1 and "say nothing of a GPU" in run.stderr
 
 
-@pytest.mark.parametrize("options,says", [
-    ((), "auto: data are checked"),
-    (("--accuracy", "fp32"), "fp32 by auto: data are checked"),
-    (("--accuracy", "bits=12"), "bits=12: at most 4096 units; cheapest of"),
-    (("--scheme", "half"), "set by name: nothing looks at the data, which must be in its range: elements with magnitude in [2^-14, 65504]")])
-def test_mm_says_what_ran_and_whether_it_was_checked(options, says, tmp_path):
+ANY = "bf16x6u: error at most 4.17e-07 |A||B|; it takes every input, so nothing is checked"
+
+
+@pytest.mark.parametrize("options,says,kept", [
+    ((), "auto: bf16x6u, which takes every input, is predicted faster here", ANY),
+    (("--accuracy", "fp32"), "fp32 by auto: bf16x6u, which takes every input, is predicted faster here", ANY), (("--accuracy", "bits=12"), "bits=12: at most 4096 units; cheapest of", ANY),
+    (("--scheme", "half"), "set by name",
+     "half: error at most 0.000978 |A||B|; nothing looks at the data, which must be in its range: elements with magnitude in [2^-14, 65504]"),
+    (("--scheme", "i8x6"), "set by name", "i8x6: error at most 1.01e-06 k max|a| max|b| of a row and a column; nothing looks at the data, ")])
+def test_mm_says_what_ran_and_what_was_kept(options, says, kept, tmp_path):
     (tmp_path / "a.npy").write_bytes(npy(3, 3))
     run = halftone("mm", "a.npy", "a.npy", "-o", "c.npy", *options, cwd=tmp_path)
-    first, second = run.stdout.splitlines()
+    first, second, third = run.stdout.splitlines()
     assert re.fullmatch(r"c\.npy: 3 x 3, k = 3, scheme (\w+), ht_(\1|gemv|tall_skinny|simt|dmma)_\w+, in the simulator", first) and second.startswith(says), run.stdout
+    assert third.startswith(kept), third
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_mm_says_how_much_was_computed_again(wide, tmp_path):
+    """On a set whose default looks at these data; one row of A loses all but what meets B's zeros. FP64: as `halftone check` predicts."""
+    n, command = (200, 300)[not wide], ROOT / "out/t4/halftone-sim"
+    numbers = [[(i * 37 + j * 101) % 97 - 48.5 if i > 0 else 0. for j in range(n)] for i in range(n)]
+    bad = [row if i != 5 else [1e30] + [1e-3] * (n - 1) for i, row in enumerate(numbers)]
+    for name, rows in ("a", numbers), ("bad", bad):
+        head = f"{{'descr': '<f{8 if wide else 4}', 'fortran_order': False, 'shape': ({n}, {n}), }}"
+        head += " " * (-(len(head) + 11) % 64) + "\n"
+        data = struct.pack(f"<{n * n}{'d' if wide else 'f'}", *(x for row in rows for x in row))
+        (tmp_path / f"{name}.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
+    counted = {}
+    for name in "a", "bad":
+        run = subprocess.run([command, "mm", f"{name}.npy", "a.npy", "-o", "c.npy"], cwd=tmp_path, capture_output=True, text=True)
+        found = re.fullmatch(r"(f16x3|crt\d+): error at most [\d.e-]+ \|A\|\|B\|; (\d+) of (\d+) elements were computed again \((\S+) %\)",
+                             run.stdout.splitlines()[-1])
+        assert found and int(found[3]) == n * n and float(found[4]) == pytest.approx(100 * int(found[2]) / n ** 2, rel=1e-2), run.stdout
+        counted[name] = int(found[2])
+        said = subprocess.run([command, "check", f"{name}.npy", "a.npy"], cwd=tmp_path, capture_output=True, text=True).stdout
+        assert not wide or f"native64 computes {counted[name]} " in said, said
+    assert counted["a"] == 0 and n <= counted["bad"] <= 64 * n, counted
 
 
 @pytest.mark.parametrize("args", [("--help",), ("help", "mm"), ("mm", "--help"), ("report", "--help"), ("--version",), ("info",)])

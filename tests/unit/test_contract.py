@@ -245,5 +245,5 @@ def test_a_library_without_bf16x6u_refuses_fp32_and_calls_auto_unchecked(tmp_pat
     finally:
         shutil.rmtree(built, ignore_errors=True)
     whole = subprocess.run([COMMAND, *mm[1:], "--accuracy", "fp32"], capture_output=True, text=True).stdout
-    assert "\nfp32 by auto: " in whole and "data are checked" in whole
+    assert "\nfp32 by auto: bf16x6u, which takes every input" in whole
     assert "scheme bf16x6u, " in subprocess.run([COMMAND, *mm[1:], "--scheme", "fp32"], capture_output=True, text=True).stdout  # its earlier name
