@@ -1,4 +1,4 @@
-/* cublas_solve.h: how TRSM's triangle is cut, for cublas_solve.c, which solves it, and bench/solve_times.c, which predicts that: in two, again and again,
+/* cublas_solve.h: how TRSM's triangle is cut: in two, again and again,
  * down to blocks that the original solves. */
 #ifndef DROPIN_CUBLAS_SOLVE_H
 #define DROPIN_CUBLAS_SOLVE_H

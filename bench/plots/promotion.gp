@@ -1,5 +1,5 @@
 # promotion.gp: error against the promotion interval, one panel for each scheme and family, one line for each k; dashed: native
-# FP32 at that k. Reads a table of bench/on_gpu_study.sh (columns: method interval family k n rel_frobenius grade bound):
+# FP32 at that k. Reads a table of bench/lab/run promotion (columns: method interval family k n rel_frobenius grade bound):
 #   gnuplot -e "table='h200-promotion.tsv'; picture='h200-promotion.svg'; schemes='f16x3 bf16x6'; ks='256 65536'" promotion.gp
 # native: name of the native method, default cublas-sgemm.
 if (!exists("schemes")) schemes = "f16x3 bf16x6 bf16x9 tf32x3"

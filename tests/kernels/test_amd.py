@@ -29,7 +29,7 @@ def code(path):
 
 
 CHECKED = ROOT / "out/test/compiled-amd.tsv"
-CHECKS = ("tests/kernels/test_amd.py", "tests/kernels/gfx90a_waits.py", "bench/gfx90a_instructions.py")
+CHECKS = ("tests/kernels/test_amd.py", "tests/kernels/gfx90a_waits.py", "bench/lab/gfx90a_instructions.py")
 SAMPLE, REGISTERS_MORE = 8, 64
 # The first of each: test_a_missing_wait_is_caught.
 WAITING = [r"ht_f16x3_.*_s2_", r"ht_bf16x6_.*_s1_", r"ht_i8x10_.*_s1_", r"ht_bf16x6u_.*_s2_", r"ht_ozaki_mma_.*_s2_"]
@@ -216,7 +216,7 @@ def test_committed_table_is_of_these_kernels(emitted):
     for row in measured.matrix_kernels(emitted("mi210")):
         for column, key in (("regs_planned", "regs_planned"), ("lds_planned", "smem_bytes"), ("mfma_planned", "mmas"),
                             ("loads_planned", "loads"), ("copies_planned", "copies")):
-            assert table[row["name"]][column] == row[key], (row["name"], column, "run bench/gfx90a_instructions.py again")
+            assert table[row["name"]][column] == row[key], (row["name"], column, "run bench/lab/gfx90a_instructions.py again")
     assert len(table) == len(measured.matrix_kernels(emitted("mi210")))
 
 

@@ -183,12 +183,12 @@ def test_each_file_is_on_the_map_of_its_folder():
     """A file of a folder within (templates/hooks/accum/promote.cuh) goes by folder and name there (`accum/promote`); one of tests/ by
     its name, but for inputs and goldens."""
     within = sorted({p.parent.relative_to(ROOT).as_posix() for p in tracked() if p.relative_to(ROOT).parts[0] == "templates"})
-    within += [f"tests/{folder}" for folder in TEST_FOLDERS] + [f"bench/{folder}" for folder in BENCH_FOLDERS]
+    within += [f"tests/{folder}" for folder in TEST_FOLDERS] + [f"bench/{folder}" for folder in (*BENCH_FOLDERS, "lab")]
     for folder in (*within, "runtime", "runtime/sim", "dropin", "tests", "bench"):
         page = next(p / "README.md" for p in (ROOT / folder, *(ROOT / folder).parents) if (p / "README.md").exists() and p.name != "vendor")
         words = [n for span in re.findall(r"`([^`]+)`|\]\(([^)]+)\)", page.read_text()) for word in "".join(span).split() for n in names(word.rstrip(",;"))]
         for path in tracked():
             if path.parent == ROOT / folder and path != page:
                 stem = path.name.split(".")[0]
-                at = path.parent.name + "/" if "templates" in path.parts else ""
+                at = path.parent.name + "/" if {"templates", "lab"} & set(path.parts) else ""
                 assert any(fnmatch.fnmatch(at + path.name, w) or fnmatch.fnmatch(at + stem, w) for w in words), f"{page.relative_to(ROOT)} lacks {path.name}"

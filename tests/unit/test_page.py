@@ -369,8 +369,8 @@ def test_the_walkthrough_says_what_the_generator_says():
 
 
 def test_a_table_of_predictions_says_what_explain_picks():
-    """bench/predicted_levels.py, whose rows are read from explain's text, against the ranking."""
-    words = [sys.executable, ROOT / "bench/predicted_levels.py", "--sizes", "1024", "--schemes", "mixpert4,i8x3", "--gpus"]
+    """bench/lab/predicted_levels.py, whose rows are read from explain's text, against the ranking."""
+    words = [sys.executable, ROOT / "bench/lab/predicted_levels.py", "--sizes", "1024", "--schemes", "mixpert4,i8x3", "--gpus"]
     made = subprocess.run([*words, "rtx3090,mi210"], capture_output=True, text=True, check=True).stdout.splitlines()
     rows = list(csv.DictReader(made[1:], delimiter="\t"))
     assert made[0].startswith("# halftone: predictions") and [(r["gpu"], r["method"]) for r in rows] == [

@@ -218,14 +218,14 @@ def test_probe_needs_a_gpu(tmp_path):
 # ---- sets from a table
 
 def test_what_is_held_against_the_hand_written_budget(tmp_path):
-    """bench/on_gpu_probe.sh with two budgets that are there already: values with ratios, picks side by side."""
+    """bench/lab/probe.sh with two budgets that are there already: values with ratios, picks side by side."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/halftone-gen").symlink_to(GEN)
     text = (ROOT / "gen/gpus/h200.gpu").read_text()
     for run, l2 in (("first", 6300), ("second", 6174)):
         (tmp_path / run).mkdir()
         (tmp_path / run / "h200.gpu").write_text("# Noise: -2 %\n" + re.sub(r"(?m)^l2_gbps = 10500", f"l2_gbps = {l2}", text))
-    subprocess.run(["sh", "bench/on_gpu_probe.sh", tmp_path / "bin", tmp_path], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["sh", "bench/lab/probe.sh", tmp_path / "bin", tmp_path], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     values = {l.split("\t")[0]: l.split("\t")[1:] for l in (tmp_path / "probe-h200.tsv").read_text().splitlines()}
     assert values["l2_gbps"] == ["10500", "6300", "6174", "0.600", "0.980"] and values["isa"][3:] == ["same", "same"]
     assert len(values) == 1 + len(re.findall(r"(?m)^\w+ = ", text))

@@ -1,0 +1,79 @@
+"""The table of experiments, bench/lab/experiments.tsv, and what runs it. No GPU: programs that play the command note what they are asked for."""
+import csv
+import os
+import re
+import subprocess
+
+import pytest
+from conftest import ROOT
+
+TABLE = ROOT / "bench/lab/experiments.tsv"
+ROWS = list(csv.DictReader(TABLE.read_text().splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+# What no experiment writes: made for one question, of which a fit or a page keeps the table, or by a tool that is not a program of ours.
+KEPT = {"h200-a800set-copies", "h200-a800set-schemes-fit", "h200-a800set-tiles-fit", "h200-native-tiles-held-out", "h100-fp64-tiles",
+        "h200-fp64-waves", "h200-tensor-maps", "h200-contract-inside"}
+
+
+def lab(*words, **env):
+    return subprocess.run(["sh", "bench/lab/run", *map(str, words)], cwd=ROOT, capture_output=True, text=True, env={**os.environ, **env})
+
+
+def test_rows_are_whole():
+    assert len({row["name"] for row in ROWS}) == len(ROWS) > 30
+    assert all(list(row) == ["name", "needs", "writes", "command"] and all(row.values()) for row in ROWS)
+    listed = lab("list").stdout
+    assert all(re.search(rf"(?m)^{row['name']} ", listed) for row in ROWS)
+    for row in ROWS:
+        for path in re.findall(r"(?<![\w/])(?:bench|tests|gen)/[\w./-]+\.\w+", row["command"].replace("${l%:*}", "small")):
+            assert (ROOT / path).is_file(), f"{row['name']}: {path}"
+        assert subprocess.run(["sh", "-n"], input=row["command"], text=True).returncode == 0, row["name"]
+
+
+def test_each_table_can_be_made_again():
+    written = {re.sub(r"^(h100|h200)-", "", name.rsplit(".", 1)[0]) for row in ROWS for name in row["writes"].split()}
+    there = {path.stem for path in (ROOT / "bench/results").iterdir()}
+    lost = {name for name in there - KEPT if re.sub(r"^(h100|h200)-", "", name) not in written and not name.endswith("-check")}
+    assert not lost and KEPT <= there, (lost, KEPT - there)
+
+
+@pytest.mark.parametrize("words, says", [
+    ([], "usage"), (["nope", "{t}/out"], "'nope' is no experiment"), (["auto"], "usage"), (["prepare"], "name a folder"),
+    (["auto", "{t}/out", "{t}/none"], "none is not there"), (["auto", "{t}/out", "{t}"], "h200/halftone is not there")])
+def test_bad_requests_are_one_line(words, says, tmp_path):
+    done = lab(*(word.format(t=tmp_path) for word in words))
+    assert done.returncode == 2 and says in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+@pytest.fixture
+def binaries(tmp_path):
+    """Sets whose command appends its words to `asked` and writes the file that --out names."""
+    for name in ("h200", "a800", "t4", "h100"):
+        (tmp_path / "bin" / name).mkdir(parents=True)
+        command = tmp_path / "bin" / name / "halftone"
+        command.write_text(f"""#!/bin/sh
+echo "$*" >>{tmp_path}/asked
+while [ $# -gt 0 ]; do [ "$1" != --out ] || {{ mkdir -p "$2" 2>/dev/null; : >"$2/report.tsv"; }}; shift; done
+""")
+        command.chmod(0o755)
+    return tmp_path / "bin"
+
+
+OF_SETS = [row["name"] for row in ROWS if re.match(r"(a |)sets? ", row["needs"]) and row["name"] not in ("probe",)]
+
+
+@pytest.mark.parametrize("name", OF_SETS)
+def test_options_of_commands_are_there(name, binaries, tmp_path):
+    done = lab(name, tmp_path / "out", binaries, OPERANDS="folder", COMMIT="abc")
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    asked = (tmp_path / "asked").read_text()
+    known = set(re.findall(r'"(--[\w-]+)"', "".join(p.read_text() for p in (ROOT / "bench/cmd").glob("*.c"))))
+    assert set(re.findall(r"--[\w-]+", asked)) <= known and asked.count("--out") + asked.count("breakdown") >= 1, asked
+    for path in re.findall(r"bench/[\w./-]+", asked):
+        assert (ROOT / path).is_file(), path
+
+
+def test_binaries_are_unpacked_where_they_run(binaries, tmp_path):
+    packed = tmp_path / "carried"
+    subprocess.run(["tar", "-C", binaries, "-cJf", f"{packed}.tar.xz", "."], check=True)
+    assert lab("auto", tmp_path / "out", packed).returncode == 0
+    assert (packed / "h200/halftone").is_file() and "--schemes auto,f16x3,bf16x6u" in (tmp_path / "asked").read_text()
