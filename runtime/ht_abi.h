@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "ht_ieee.h"
+
 /*@abi*/
 #ifndef HT_ABI_VERSION
 #define HT_ABI_VERSION 10

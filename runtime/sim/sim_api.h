@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "../ht_ieee.h"
+
 /* HT_SIM_LOCAL: all of the simulator is in one C++ source, and so in a namespace without a name. */
 #if defined(__cplusplus) && !defined(HT_SIM_LOCAL)
 extern "C" {

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "../ht_ieee.h"
+
 #if defined(__cplusplus) && !defined(HT_SIM_LOCAL)
 extern "C" {
 #endif

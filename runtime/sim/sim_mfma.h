@@ -22,6 +22,8 @@
 #ifndef HT_SIM_MFMA_H
 #define HT_SIM_MFMA_H
 
+#include "../ht_ieee.h"
+
 #if defined(__cplusplus) && !defined(HT_SIM_LOCAL)
 extern "C" {
 #endif
