@@ -72,6 +72,20 @@ def test_options_of_commands_are_there(name, binaries, tmp_path):
         assert (ROOT / path).is_file(), path
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_check_runs_every_set_whatever_fails(fails, binaries, tmp_path):
+    for name in ("h200", "t4"):
+        for program in ("product", "direct", "check", "dgemm", "dcheck", "auto", "reproducible", "accuracy"):
+            code = 1 if fails and (name, program) == ("h200", "dgemm") else 0
+            stub = binaries / name / f"test_{program}"
+            stub.write_text(f'#!/bin/sh\n[ "$1" != --list ] || {{ echo one; exit; }}\nexit {code}\n')
+            stub.chmod(0o755)
+    done = lab("check", tmp_path / "out", binaries, SETS="h200 t4", TOOLS="")
+    assert done.returncode == (1 if fails else 0) and not done.stderr, done.stderr
+    assert done.stdout.count("==== check of") == 2 and ("FAILED: dgemm" in done.stdout) == fails
+    assert "dgemm\tpassed" in (tmp_path / "out/check-t4.tsv").read_text() and "# device:" in (tmp_path / "out/check.log").read_text()
+
+
 def test_binaries_are_unpacked_where_they_run(binaries, tmp_path):
     packed = tmp_path / "carried"
     subprocess.run(["tar", "-C", binaries, "-cJf", f"{packed}.tar.xz", "."], check=True)
