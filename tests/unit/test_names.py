@@ -109,3 +109,14 @@ def test_make_targets_and_options_exist():
             typed = [] if name in OTHERS_PROGRAMS else re.findall(r"(?<![\w-])--([a-z][\w-]*)", line)
             lost.update(f"{name}: --{word}" for word in typed if word not in options)
     assert not lost, "\n".join(sorted(lost))
+
+
+def test_sections_that_are_named_exist():
+    """Of ACCURACY.md and of the manual: `bench/ACCURACY.md, sections 2 and 3`, `halftone.h, section 7`, `(halftone.h, 6)`."""
+    heads = {"ACCURACY": re.findall(r"(?m)^## (\d+)\.", (ROOT / "bench/ACCURACY.md").read_text()),
+             "halftone.h": re.findall(r"(?m)^ \* (\d+)\. ", (ROOT / "runtime/halftone.h").read_text())}
+    assert all(len(numbers) > 8 for numbers in heads.values())
+    said = re.compile(r"\b(ACCURACY|halftone\.h)(?:\.md)?[\]`)\w./(]*,(?:\s|\*|//)*(?:sections?(?:\s|\*|//)*)?(\d+)\b(?: and (\d+)\b)?")
+    found = [(name, *m) for name, text in texts() for m in said.findall(text)]
+    lost = sorted({f"{name}: {page}, section {n}" for name, page, *ns in found for n in ns if n and n not in heads[page]})
+    assert len(found) > 40 and not lost, "\n".join(lost)
