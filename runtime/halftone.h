@@ -67,6 +67,8 @@
  *
  * 5. Threads. One handle per thread at a time. A handle belongs to the device that was current when it was
  *    created; make that device current before each call. Handles share nothing.
+ *    The caller's rounding mode changes no result, nor does flushing of subnormal numbers. Both stay as they are, and so do the
+ *    caller's exception flags.
  *
  * 6. Accuracy. `halftone_query` reports for each scheme its range of inputs and an a-priori bound on |C -
  *    op(A)op(B)| in units of 2^-24 |A||B|, componentwise; within the range the bound always holds. Named schemes run their

@@ -1,7 +1,7 @@
 /* ht_api.c: the products of halftone.h, of either type, and what frees all that they left. */
 #include "ht_call.h"
 
-static int run_gemm(halftone *h, struct gemm_call *x, bool is_packed) {
+HT_IN_OWN_FENV static int run_gemm(halftone *h, struct gemm_call *x, bool is_packed) {
     enum call_effect effect = EFFECT_NONE;
     const struct ht_scheme_desc *packed_for = NULL;
     int code = ht_check_gemm(h, x, is_packed, &effect);
@@ -19,6 +19,13 @@ static int run_gemm(halftone *h, struct gemm_call *x, bool is_packed) {
     else if (code == HALFTONE_OK)
         code = effect == EFFECT_SCALE ? ht_scale(h, x) : ht_multiply(h, x, packed_for);
     return ht_leave_site(h, true, code);
+}
+
+static int run_in_own_fenv(halftone *h, struct gemm_call *x, bool is_packed) {
+    const struct ht_fenv callers = ht_fenv_enter();
+    const int code = run_gemm(h, x, is_packed);
+    ht_fenv_leave(callers);
+    return code;
 }
 
 /* x has sizes, transposes and batch. */
@@ -39,7 +46,7 @@ static int multiply(halftone *h, bool is_fp64, struct gemm_call x, const void *a
     x.c = c;
     x.ldc = ldc;
     x.stride_c = stride_c;
-    return run_gemm(h, &x, false);
+    return run_in_own_fenv(h, &x, false);
 }
 
 int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *alpha,
@@ -78,7 +85,7 @@ static int multiply_packed(halftone *h, bool is_fp64, struct gemm_call x, const 
     x.ldc = ldc;
     x.packed_a = (const char *)packed_a;
     x.packed_b = (const char *)packed_b;
-    return run_gemm(h, &x, true);
+    return run_in_own_fenv(h, &x, true);
 }
 
 int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const float *alpha, const void *packed_a,

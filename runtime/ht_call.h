@@ -16,6 +16,7 @@
 #include "ht_abi.h"
 #include "ht_abi64.h"
 #include "ht_crt.h"
+#include "ht_fenv.h"
 #include "ht_pick.h"
 #include "ht_dev.h"
 

@@ -356,7 +356,7 @@ static int host_multiply(halftone *h, struct host_job *j) {
     return code;
 }
 
-static int host_call(halftone *h, struct host_job *j) {
+HT_IN_OWN_FENV static int host_call(halftone *h, struct host_job *j) {
     const int mode = h->pointer_mode;
     enum call_effect effect = EFFECT_NONE;
     h->left.m = 0;
@@ -394,7 +394,10 @@ static int host_begin(halftone *h, char uplo, struct gemm_call x, const void *al
     j.x.beta = beta;
     j.x.c = c;
     j.x.ldc = ldc;
-    return host_call(h, &j);
+    const struct ht_fenv callers = ht_fenv_enter();
+    code = host_call(h, &j);
+    ht_fenv_leave(callers);
+    return code;
 }
 
 static struct gemm_call host_gemm(bool is_fp64, char transa, char transb, int64_t m, int64_t n, int64_t k) {

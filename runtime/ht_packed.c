@@ -94,7 +94,7 @@ static int describe(halftone *h, bool is_fp64, int64_t rows, int64_t k, int64_t 
     return ht_check_bytes(h, p->bytes);
 }
 
-static int packed_bytes(halftone *h, bool is_fp64, char which, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {
+HT_IN_OWN_FENV static int packed_bytes(halftone *h, bool is_fp64, char which, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {
     const bool is_a = which == 'A' || which == 'a', is_b = which == 'B' || which == 'b';
     struct packed_operand p;
     int code = ht_begin(h);
@@ -116,12 +116,19 @@ static int packed_bytes(halftone *h, bool is_fp64, char which, int64_t rows, int
     return ht_leave_site(h, false, code);
 }
 
+static int packed_bytes_in_own_fenv(halftone *h, bool is_fp64, char which, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {
+    const struct ht_fenv callers = ht_fenv_enter();
+    const int code = packed_bytes(h, is_fp64, which, rows, k, batch, bytes);
+    ht_fenv_leave(callers);
+    return code;
+}
+
 int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {
-    return packed_bytes(handle, false, which, rows, k, batch, bytes);
+    return packed_bytes_in_own_fenv(handle, false, which, rows, k, batch, bytes);
 }
 
 int halftone_dpacked_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {
-    return packed_bytes(handle, true, which, rows, k, batch, bytes);
+    return packed_bytes_in_own_fenv(handle, true, which, rows, k, batch, bytes);
 }
 
 /* ---- packing ---- */
@@ -206,7 +213,7 @@ static bool sides_overlap(const struct packed_operand *sides) {
     return sides[0].rows > 0 && sides[1].rows > 0 && a < b + (uintptr_t)sides[1].bytes && b < a + (uintptr_t)sides[0].bytes;
 }
 
-static int pack_at_site(halftone *h, const struct gemm_call *x, int which) {
+HT_IN_OWN_FENV static int pack_at_site(halftone *h, const struct gemm_call *x, int which) {
     struct packed_operand sides[2];
     memset(sides, 0, sizeof sides);
     int code = ht_check_sizes(h, x);
@@ -244,8 +251,11 @@ static int pack(halftone *h, bool is_fp64, int which, struct gemm_call x, const 
     x.ldb = ldb;
     x.packed_a = (const char *)packed_a;
     x.packed_b = (const char *)packed_b;
+    const struct ht_fenv callers = ht_fenv_enter();
     ht_enter_site(h, &x, true);
-    return ht_leave_site(h, false, pack_at_site(h, &x, which));
+    const int packed = ht_leave_site(h, false, pack_at_site(h, &x, which));
+    ht_fenv_leave(callers);
+    return packed;
 }
 
 int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const float *a, int64_t lda, void *packed) {

@@ -162,7 +162,7 @@ static int answer(halftone *h, const struct gemm_call *x, struct halftone_plan *
     return HALFTONE_OK;
 }
 
-static int query(halftone *h, const struct gemm_call *x, struct halftone_plan *plan) {
+HT_IN_OWN_FENV static int check_and_answer(halftone *h, const struct gemm_call *x, struct halftone_plan *plan) {
     int code = ht_check_question(h, x, plan);
     if (code == HALFTONE_OK)
         code = ht_check_plan(h, plan);
@@ -174,19 +174,27 @@ static int query(halftone *h, const struct gemm_call *x, struct halftone_plan *p
     return ht_leave_site(h, false, answer(h, x, plan));
 }
 
+/* The handle was opened, with this code. */
+static int query(halftone *h, int opened, const struct gemm_call *x, struct halftone_plan *plan) {
+    if (opened != HALFTONE_OK)
+        return opened;
+    const struct ht_fenv callers = ht_fenv_enter();
+    const int code = check_and_answer(h, x, plan);
+    ht_fenv_leave(callers);
+    return code;
+}
+
 int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,
                    struct halftone_plan *plan) {
     const struct gemm_call x = gemm_call_of(transa, transb, m, n, k, batch);
-    const int code = ht_begin(handle);
-    return code != HALFTONE_OK ? code : query(handle, &x, plan);
+    return query(handle, ht_begin(handle), &x, plan);
 }
 
 int halftone_dquery(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                     int64_t batch, struct halftone_plan *plan) {
     struct gemm_call x = gemm_call_of(transa, transb, m, n, k, batch);
-    const int code = ht_begin(handle);
     x.is_fp64 = true;
-    return code != HALFTONE_OK ? code : query(handle, &x, plan);
+    return query(handle, ht_begin(handle), &x, plan);
 }
 
 int halftone_workspace_bytes(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,

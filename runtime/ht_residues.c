@@ -63,7 +63,7 @@ int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
     p->pack_ns = ht_add(ht_residues_ns(p->set, by, key->m, key->n, key->k, key->batch),
                         ht_mul(p->splits - 1, ht_add(ht_mul(p->plane_stride, 2) / p->set->copy_gbps, 2 * p->set->launch_ns)));
     if (key->a_entries > 0) /* spans lie behind A's measures */
-        ht_add_packing(p, STEP_CRT_PACK)->needs[WS_A_SUMS] += p->is_exact ? WS_ALIGNMENT : 0;
+        ht_add_packing(p, STEP_CRT_PACK)->needs[WS_A_SUMS] = ht_add(p->a.sums_bytes, p->is_exact ? WS_ALIGNMENT : 0);
     struct step *const product = ht_add_step(p, STEP_CRT_PRODUCT, p->kernel);
     product->needs[WS_PARTIALS] = ht_add(round_up(ht_mul(p->plane_stride, p->plane_entries), WS_ALIGNMENT),
                                          p->is_exact ? ht_exact_bytes(p, moduli) : 0);

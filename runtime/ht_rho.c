@@ -158,42 +158,49 @@ static int probe_run(halftone *h, const struct gemm_call *x, struct probe *p, do
     return HALFTONE_OK;
 }
 
-int halftone_estimate_rho(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
-                          const float *a, int64_t lda, const float *b, int64_t ldb, double *rho) {
-    int code = ht_begin(handle), capturing = 0;
-    if (rho != NULL)
-        *rho = INFINITY; /* of which no accuracy follows */
-    if (code != HALFTONE_OK)
-        return code;
+/* x has sizes, transposes, A and B. */
+HT_IN_OWN_FENV static int probe_call(halftone *h, struct gemm_call *x, double *rho) {
     const float one = 1;
     float c = 0;
-    struct gemm_call x = gemm_call_of(transa, transb, m, n, k, 1);
-    x.alpha = x.beta = &one;
-    x.a = a;
-    x.lda = lda;
-    x.b = b;
-    x.ldb = ldb;
-    x.c = &c;
-    x.ldc = x.stride_c = m > 1 ? m : 1;
+    x->alpha = x->beta = &one;
+    x->c = &c;
+    x->ldc = x->stride_c = x->m > 1 ? x->m : 1;
     enum call_effect effect = EFFECT_NONE;
-    code = ht_check_gemm(handle, &x, false, &effect);
+    int capturing = 0, code = ht_check_gemm(h, x, false, &effect);
     if (code == HALFTONE_OK && rho == NULL)
-        code = ht_fail(handle, -18, "rho is NULL");
+        code = ht_fail(h, -18, "rho is NULL");
     if (code == HALFTONE_OK)
-        code = ht_fail_device(handle, ht_dev_is_capturing(handle->stream, &capturing));
+        code = ht_fail_device(h, ht_dev_is_capturing(h->stream, &capturing));
     if (code == HALFTONE_OK && capturing)
-        code = ht_fail(handle, HALFTONE_NOT_SUPPORTED,
-                       "the stream is being captured, and rho is needed on the host");
+        code = ht_fail(h, HALFTONE_NOT_SUPPORTED, "the stream is being captured, and rho is needed on the host");
     if (code != HALFTONE_OK)
         return code;
-    if (m == 0 || n == 0 || k == 0) {
+    if (x->m == 0 || x->n == 0 || x->k == 0) {
         *rho = 1;
         return HALFTONE_OK;
     }
     struct probe p;
-    code = probe_open(handle, &x, &p);
+    code = probe_open(h, x, &p);
     if (code == HALFTONE_OK)
-        code = probe_run(handle, &x, &p, rho);
+        code = probe_run(h, x, &p, rho);
     probe_close(&p);
+    return code;
+}
+
+int halftone_estimate_rho(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                          const float *a, int64_t lda, const float *b, int64_t ldb, double *rho) {
+    int code = ht_begin(handle);
+    if (rho != NULL)
+        *rho = INFINITY; /* of which no accuracy follows */
+    if (code != HALFTONE_OK)
+        return code;
+    struct gemm_call x = gemm_call_of(transa, transb, m, n, k, 1);
+    x.a = a;
+    x.lda = lda;
+    x.b = b;
+    x.ldb = ldb;
+    const struct ht_fenv callers = ht_fenv_enter();
+    code = probe_call(handle, &x, rho);
+    ht_fenv_leave(callers);
     return code;
 }

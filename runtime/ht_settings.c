@@ -110,7 +110,8 @@ static void say_of_both(halftone *h, const char *of_fp64) {
     ht_fail(h, HALFTONE_OK, "%.*s; for FP64 %.*s", DETAIL_MAX / 2, of_fp32, DETAIL_MAX / 3, of_fp64);
 }
 
-int ht_ask(halftone *h, char verb, const char *text, unsigned of, struct ht_setting *s, unsigned *is_of) {
+HT_IN_OWN_FENV static int ask(halftone *h, char verb, const char *text, unsigned of, struct ht_setting *s,
+                             unsigned *is_of) {
     struct ht_setting asked = *s;
     char of_fp64[DETAIL_MAX] = "";
     int code = HALFTONE_OK;
@@ -137,6 +138,13 @@ int ht_ask(halftone *h, char verb, const char *text, unsigned of, struct ht_sett
     if (verb == 'a' || asked.of[1].ozaki.text[0] != '\0')
         h->accuracies++; /* plans of another accuracy or mode are others */
     return HALFTONE_OK;
+}
+
+int ht_ask(halftone *h, char verb, const char *text, unsigned of, struct ht_setting *s, unsigned *is_of) {
+    const struct ht_fenv callers = ht_fenv_enter();
+    const int code = ask(h, verb, text, of, s, is_of);
+    ht_fenv_leave(callers);
+    return code;
 }
 
 static int set(halftone *h, char verb, const char *text) {

@@ -1,5 +1,5 @@
 # How the tests are built and run; included by the Makefile.
-#   unit, sim    test_NAME.c[pp]: cmocka programs; but for sim/test_{streams,host}.c without a generated kernel set
+#   unit, sim    test_NAME.c[pp]: cmocka programs; but for sim/test_{streams,host,environment}.c without a generated kernel set
 #   kernels      programs that need one: run for several sets in the simulator, and on a GPU by check-gpu
 #   gpu          graph.c needs a CUDA set: check-gpu runs it
 #   mutation     run_kernel.c, which its pytest files link with kernels that they break
@@ -17,7 +17,7 @@ LARGE_ON := h200
 small = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,HALFTONE_TEST_SMALL=1 ))
 large = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,'!$(2)'))
 SET_TESTS := test_dgemm test_dcheck test_product test_reproducible test_check test_auto test_direct test_accuracy result_hashes cluster_bits
-SIM_TESTS := test_streams test_host
+SIM_TESTS := test_streams test_host test_environment
 CUDA_TESTS := $(SET_TESTS) graph
 TEST_FOLDERS := unit sim kernels gpu mutation
 TEST_NAMES := $(filter-out $(SIM_TESTS),$(basename $(notdir $(wildcard tests/unit/test_*.c tests/sim/test_*.c tests/sim/test_*.cpp))))
@@ -127,9 +127,10 @@ RUN_REPRODUCIBLE := $(TEST_SETS:%=run-reproducible-%)
 RUN_ACCURACY := $(TEST_SETS:%=run-accuracy-%)
 RUN_STREAMS := run-streams-t4 run-streams-h200
 RUN_HOST := run-host-t4
-.PHONY: test-programs $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_DGEMM) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) $(RUN_STREAMS) $(RUN_HOST) \
+RUN_ENVIRONMENT := run-environment-t4
+.PHONY: test-programs $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_DGEMM) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) $(RUN_STREAMS) $(RUN_HOST) $(RUN_ENVIRONMENT) \
         run-products-a800-on-sm90
-test-programs: $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_DGEMM) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) $(RUN_STREAMS) $(RUN_HOST) \
+test-programs: $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_DGEMM) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) $(RUN_STREAMS) $(RUN_HOST) $(RUN_ENVIRONMENT) \
         run-products-a800-on-sm90
 
 $(RUN_TESTS): run-%: out/test/%
@@ -153,6 +154,8 @@ $(RUN_STREAMS): run-streams-%:
 	@$(call program,streams-$*,out/$*/test_streams-sim)
 $(RUN_HOST): run-host-%:
 	@$(call program,host-$*,out/$*/test_host-sim)
+$(RUN_ENVIRONMENT): run-environment-%:
+	@$(call program,environment-$*,out/$*/test_environment-sim)
 # Kernels of the a800 with the arithmetic of Hopper, as the H200 runs them: what depends on the arithmetic.
 run-products-a800-on-sm90:
 	@$(call program,products-a800-on-sm90,HALFTONE_SIM_MODEL=sm90 out/a800/test_product-sim errors)

@@ -2,6 +2,7 @@
  * fails decides what the launch says. */
 #include "sim_async.h"
 
+#include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,12 +218,20 @@ static int out_of_memory() {
     return HT_SIM_NO_MEMORY;
 }
 
+/* Kernels compute as a GPU does, whatever the caller computes in. Helpers inherit the environment of the
+ * thread that starts them, fibers that of their thread. */
 static int launch_now(const ht_sim_launch_info &info) {
+    fenv_t callers;
+    fegetenv(&callers);
+    fesetenv(FE_DFL_ENV);
+    int code;
     try {
-        return launch_checked(info);
+        code = launch_checked(info);
     } catch (const std::exception &) {
-        return out_of_memory();
+        code = out_of_memory();
     }
+    fesetenv(&callers);
+    return code;
 }
 
 /* A launch that waited: behind its description, to which 16 bytes round up, lie its arguments. The code has no taker,
