@@ -190,7 +190,7 @@ static double milliseconds(void (*call)(void *), void *with) {
         if (ms > 80) {
             cudaEventDestroy(begin);
             cudaEventDestroy(end);
-            return ms / times;
+            return ms / (float)times;
         }
     }
 }
