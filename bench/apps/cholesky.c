@@ -129,7 +129,7 @@ static int allocate(struct cholesky *c, struct cli_error *f) {
     const double bytes = (double)c->n * (double)c->n * 4, tiles = (double)tiles_of(c);
     if (app_alloc(&c->a, bytes, f) != 0 || app_alloc(&c->s, bytes, f) != 0 || app_alloc(&c->l, bytes, f) != 0 ||
         app_alloc(&c->inverse, FACTOR_BLOCK * FACTOR_BLOCK * 4, f) != 0 || app_alloc(&c->failed, 4, f) != 0 ||
-        app_alloc(&c->square, tiles * APP_THREADS * 8, f) != 0)
+        app_alloc(&c->square, tiles * (double)APP_THREADS * 8, f) != 0)
         return -1;
     return app_alloc(&c->sum, tiles * 8, f);
 }

@@ -91,7 +91,7 @@ static int make_references(struct round *r, struct cli_error *f) {
         if (reference_make(&r->reference[i], p->trans_a, p->trans_b, p->m, p->n, p->k,
                            r->pair.x[1].data + at * p->k * p->m, p->lda, r->pair.x[0].data + at * p->k * p->n,
                            p->ldb, ROWS_GRADED, 0) != 0)
-            return cli_error_memory(f, 32.0 * ROWS_GRADED * (double)p->n, "a reference");
+            return cli_error_memory(f, 32.0 * (double)(ROWS_GRADED * p->n), "a reference");
     }
     return 0;
 }

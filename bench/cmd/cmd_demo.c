@@ -324,7 +324,7 @@ static int generate(struct npy_matrix *x, struct cli_error *f) {
     x->cols = FEATURES;
     x->data = malloc(sizeof(float) * GENERATED_ROWS * FEATURES);
     if (x->data == NULL)
-        return cli_error_memory(f, 4.0 * GENERATED_ROWS * FEATURES, "the generated set");
+        return cli_error_memory(f, (double)(sizeof(float) * GENERATED_ROWS * FEATURES), "the generated set");
     family_digits(1, GENERATED_ROWS, x->data);
     return 0;
 }

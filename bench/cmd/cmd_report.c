@@ -77,7 +77,7 @@ static void add_histogram(struct report *r, const struct sample_problem *t, cons
         tsv_text(&r->histogram, t->family->name);
         tsv_integer(&r->histogram, t->n);
         tsv_text(&r->histogram, method);
-        tsv_real(&r->histogram, ((i + 0.5) * 2 / BINS - 1) * limit, 5);
+        tsv_real(&r->histogram, ((2 * i + 1) / (double)BINS - 1) * limit, 5);
         tsv_integer(&r->histogram, bins[i]);
         tsv_real(&r->histogram, (double)bins[i] / (double)t->truth.count, 5);
         tsv_end_row(&r->histogram);

@@ -157,7 +157,7 @@ static int search_all(struct tuning *t, struct cli_error *f) {
     double all = 1;
     for (int i = 0; i < t->sites; i++)
         all *= t->levels.count;
-    if (all > EXHAUSTIVE_MOST)
+    if (all > (double)EXHAUSTIVE_MOST)
         return cli_error_usage(f, "--exhaustive would be %.0f runs; name fewer --levels (at most %d runs)", all, EXHAUSTIVE_MOST);
     for (; runs < (int)all; runs++) {
         for (int i = 0, rest = runs; i < t->sites; i++, rest /= t->levels.count)

@@ -135,7 +135,7 @@ static int measure(const struct clockwork *w, const struct timing_plan *plan,
             return -1;
         if (warm_up(w, warm_up_seconds(plan), call, context, &once, f) != 0)
             return -1;
-        double wanted = once > 0 ? plan->seconds / BATCHES / once + 1.0 : CALLS_MOST;
+        double wanted = once > 0 ? plan->seconds / (double)BATCHES / once + 1.0 : (double)CALLS_MOST;
         const bool queued = plan->queued && delay_start != NULL && once < HOST_BOUND;
         const int most = queued ? QUEUE_MOST : CALLS_MOST;
         b.calls = wanted < most ? (int)wanted : most;

@@ -336,6 +336,7 @@ void truth_check_rho(const struct problem *p, int refused, double rho) {
     lines_free(a);
     lines_free(b);
     FUZZ_CHECK(finite || refused, "rho of matrices with NaN or Inf is %g", rho);
-    FUZZ_CHECK(refused || !(exact < 1e5) || (rho < exact * FACTOR && rho > exact / FACTOR), "rho is %g, estimated %g", exact, rho);
+    const double most = exact * (double)FACTOR, least = exact / (double)FACTOR;
+    FUZZ_CHECK(refused || !(exact < 1e5) || (rho < most && rho > least), "rho is %g, estimated %g", exact, rho);
     FUZZ_CHECK(!refused || !finite || !(exact < 1e5), "an estimate of rho is refused; norms %a of A, %a of B, %a of AB", of_a, of_b, of_ab);
 }

@@ -172,7 +172,7 @@ static void expect_reordered(const char *what, const struct problem *p, int64_t 
         magnitude += fabs((double)p->alpha * (double)p->a[l * p->m + at % p->m] * (double)p->b[at / p->m * p->k + l]);
     if (!isfinite(want) || !isfinite(got))
         expect(what, p, at, got, want);
-    else if (fabs((double)got - (double)want) > FEW_UNITS * ldexp(magnitude, -24) + (double)p->k * 0x1p-149)
+    else if (fabs((double)got - (double)want) > (double)FEW_UNITS * ldexp(magnitude, -24) + (double)p->k * 0x1p-149)
         fail_msg("%s, %c%c %lldx%lldx%lld: element %lld is %a, not about %a", what, p->ta, p->tb, (long long)p->m,
                  (long long)p->n, (long long)p->k, (long long)at, (double)got, (double)want);
 }
@@ -302,7 +302,7 @@ static void small_products_are_not_lost(int64_t k, float small, float scale, con
     if (kernel == NULL) {
         struct halftone_plan plan = HALFTONE_PLAN_INIT; /* kernels of a matrix and a few vectors lose some within their parts */
         check_code(halftone_query(handle, 'N', 'N', SIZE, SIZE, k, 1, &plan), "query");
-        expect_units("parts of small products", &p, plan.bk == CHAIN ? 1.01 : FEW_UNITS);
+        expect_units("parts of small products", &p, plan.bk == CHAIN ? 1.01 : (double)FEW_UNITS);
     } else {
         float *c = launched(kernel, &p);
         for (int64_t at = 0; at < SIZE * SIZE; at++) {
@@ -471,7 +471,7 @@ static void expect_way(const char *what, const struct ht_kernel_desc *kernel, co
         struct fp64_sum sum = {0, 0, 0};
         for (int64_t l = 0; l < p->k; l++)
             fp64_add(&sum, p->a[l * p->m + at % p->m], p->b[at / p->m * p->k + l]);
-        if (!(fabs((double)c[at] - sum.value) <= CHAIN_UNITS * ldexp(sum.magnitude, -24)))
+        if (!(fabs((double)c[at] - sum.value) <= (double)CHAIN_UNITS * ldexp(sum.magnitude, -24)))
             fail_msg("%s: %s, %c%c: element %lld is %a, not %a", kernel->name, what, p->ta, p->tb, (long long)at, (double)c[at], sum.value);
     }
     free(c);

@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
         return 1;
     const struct metrics_truth truth = reference_truth(&r);
     metrics_compute(&truth, c, &found);
-    const double expected = (double)plan.bound_units / EXPECTED;
+    const double expected = (double)plan.bound_units / (double)EXPECTED;
     const int right = found.grade <= expected && found.rel_frobenius <= ldexp(1, -20);
     printf("grade %g (expected below %g, bound %lld), rel_frobenius %.3g, bits %016llx: %s\n", found.grade, expected,
            (long long)plan.bound_units, found.rel_frobenius, (unsigned long long)hash_of(c, M * N),

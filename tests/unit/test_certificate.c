@@ -186,7 +186,7 @@ static struct outcome evaluate(const struct f16x3_host *u, const struct product 
 }
 
 static double bound_of(int u, int k) {
-    return (double)ht_bound_units(&scheme[u], k) + CERTIFICATE_TAU + 1;
+    return (double)ht_bound_units(&scheme[u], k) + (double)CERTIFICATE_TAU + 1;
 }
 
 /* What subnormals' alignment alone does: no element loses a bit in splitting, and the error is four times the

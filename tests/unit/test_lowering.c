@@ -234,7 +234,7 @@ static struct model random_model(uint64_t seed, double *tau) {
     double seconds[MOST_SITES];
     int lowest[MOST_SITES], highest[MOST_SITES] = {0};
     random_state = seed;
-    const int sites = 1 + (int)(random_unit() * MOST_SITES);
+    const int sites = 1 + (int)(random_unit() * (double)MOST_SITES);
     for (int i = 0; i < sites; i++)
         seconds[i] = pow(10, 1.5 * random_unit());
     struct model m = model_of(sites, seconds);
