@@ -108,7 +108,8 @@ SET := out/$(call joined,+,$(notdir $(basename $(GPU))))
 BUDGET := $(foreach g,$(GPU),$(if $(findstring /,$(g))$(filter %.gpu,$(g)),$(g),gen/gpus/$(g).gpu))
 unknown := $(foreach b,$(BUDGET),$(if $(filter $(b),$(wildcard $(b))),,$(notdir $(basename $(b)))))
 ifneq ($(strip $(unknown)),)
-$(error unknown GPU '$(strip $(unknown))'; known budgets: $(GPU_NAMES), or native, or the path of a .gpu file)
+$(error unknown GPU '$(strip $(unknown))'; known budgets: $(GPU_NAMES), or native, or the path of a .gpu file$(shell \
+    sed -n 's/^\#define GPU_OTHER "\(.*\)"/\1/p' gen/facts/gpu.h))
 endif
 # These names stand in rules and in commands; bytes from 128 on are letters of other alphabets.
 ifneq ($(shell printf '%s\n' $(call q,$(BUDGET)) | tr -d 'A-Za-z0-9_./+@~ \200-\377-')$(filter .%,$(notdir $(basename $(BUDGET)))),)

@@ -374,7 +374,8 @@ static void unknown_name_report(const char *root, const char *name) {
     for (size_t i = 0; i + 1 < list.len; i++) /* without the last newline */
         text_add_bytes(&known, list.data[i] == '\n' ? ", " : &list.data[i], list.data[i] == '\n' ? 2 : 1);
     if (known.len > 0 && name)
-        err_user(NULL, 0, "no budget is called '%s'; known budgets: %s", quote(name).text, known.data);
+        err_user(NULL, 0, "no budget is called '%s'; known budgets: %s" GPU_OTHER, quote(name).text,
+                 known.data);
     else if (known.len > 0)
         err_user(NULL, 0, "--gpu is missing; known budgets: %s", known.data);
     else

@@ -13,6 +13,9 @@
 
 #include "base/text.h"
 
+/* After a name that no budget has, here and in the Makefile. */
+#define GPU_OTHER "; a budget for another GPU takes ten minutes: bench/A-GPU-YOU-DO-NOT-HAVE.md"
+
 enum { GPU_NAME_MAX = 32, GPU_TITLE_MAX = 64, GPU_CARDS_MAX = 160, GPU_CAPABILITY_MAX = 8 };
 
 /* Numeric keys: field, smallest and largest sane value, meaning. Fields are int64_t; the budget key is

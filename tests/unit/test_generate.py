@@ -108,6 +108,8 @@ def test_bad_requests_say_the_cure_and_leave_nothing(tmp_path):
     assert run.returncode == 1 and "too large" in run.stderr and not run.stdout
     run = subprocess.run(["make", "generate", "GPU=h2000"], cwd=ROOT, capture_output=True, text=True)
     assert run.returncode != 0 and "a800" in run.stderr
+    (page,) = re.findall(r"\S+\.md", run.stderr)  # that makes a budget
+    assert (ROOT / page).is_file() and page in gen("explain", "--gpu", "h2000", check=False).stderr
     run = subprocess.run(["make", "generate"], cwd=ROOT, capture_output=True, text=True)
     assert run.returncode != 0 and "a800" in run.stdout + run.stderr
     run = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True)
