@@ -9,7 +9,7 @@
 # Every program's output is kept beside it in out/test/*.log; its closing lines are shown, all of it when it fails.
 
 TEST_SETS := a800 t4 h200 mi210
-# What `make test` leaves to `make test-all`: with TEST_PART in the environment sets have these schemes alone (auto's, a paper's, one
+# What `make test` leaves to `make test-all`: with TEST_PART sets have these schemes alone (auto's, a paper's, one
 # of FP16 and one of INT8), the slowest tests of a set run on LARGE_ON alone, and pytest takes a sample (tests/conftest.py).
 PART_SCHEMES := f16x3,bf16x6u,half,egemm,i8x6,native64,crt14,crt15,crt16
 LARGE_ON := h200
@@ -24,7 +24,7 @@ TEST_NAMES := $(filter-out $(SIM_TESTS),$(basename $(notdir $(wildcard tests/uni
 TEST_LIB := $(GEN_OBJ) $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ) $(BENCH_OBJ)
 # iquote: gen/plan/sched.h must not answer for <sched.h>. g++ calls a kernel with the name of a struct a shadow.
 TEST_INC := -iquote gen -iquote runtime -iquote bench
-out/test/test_sim_core out/test/test_sim_mfma out/test/test_sim_async out/test/test_sim_grid: CXX_FLAGS += -Wno-shadow $(NO_COPIES)
+out/test/test_sim_core out/test/test_sim_mfma out/test/test_sim_async out/test/test_sim_grid: CXX_FLAGS += -Wno-shadow
 
 .PHONY: test-all test-rest test-build test-python test-sets test-set $(TEST_SETS:%=test-set-%)
 
@@ -40,7 +40,7 @@ out/test/%: tests/$(1)/%.c out/test/libtest.a out/obj/flags
 
 out/test/%: tests/$(1)/%.cpp out/test/libtest.a out/obj/flags
 	@mkdir -p $$(@D)
-	$$(call run,TEST,$$*,$$(CXX) $$(CXX_FLAGS) $$(TEST_INC) -o $$@ $$< out/test/libtest.a -lcmocka -ldl -lpthread -lm)
+	$$(call run,TEST,$$*,$$(CXX) $$(CXX_FLAGS) $$(BY_COMPILER) $$(TEST_INC) -o $$@ $$< out/test/libtest.a -lcmocka -ldl -lpthread -lm)
 
 out/test/%.o: tests/$(1)/%.c out/obj/flags
 	@mkdir -p $$(@D)
@@ -75,20 +75,22 @@ endif
 # +: make does not see $(MAKE) in the name of a recipe, and would build on one core.
 define run_tests
 @sh tests/setup.sh
-+@$(MAKE) test-build
-+@$(MAKE) -k test-programs; programs=$$?; $(MAKE) test-python && exit $$programs
++@$(MAKE) test-build $(passed)
++@$(MAKE) -k test-programs $(passed); programs=$$?; $(MAKE) test-python $(passed) && exit $$programs
 endef
-test: export TEST_PART := 1
+test test-all test-rest: passed = WERROR=$(or $(WERROR),1) $(part)
+test: part := TEST_PART=1
+test-all: part :=
+test-rest: part := TEST_REST=1
 test:
 	@echo "make test: installs packages (apt-get, as root or by sudo) and Python wheels, then builds and runs the tests: about 15 minutes on 2 cores"
 	$(run_tests)
 
 # Fuzzing last: with all schemes in the sets. test-rest, after `make test`: of pytest's tests those that --sample left out.
 test-all test-rest:
-	@echo "make $@: $(if $(TEST_REST),what make test left out,as make test, but everything): about $(if $(TEST_REST),25,40) minutes on 2 cores"
+	@echo "make $@: $(if $(part),what make test left out,as make test, but everything): about $(if $(part),25,40) minutes on 2 cores"
 	$(run_tests)
-	@$(MAKE) fuzz
-test-rest: export TEST_REST := 1
+	@$(MAKE) fuzz $(passed)
 
 # MAKEFLAGS: these tests start make themselves, not as a part of this one.
 test-python:

@@ -1,0 +1,82 @@
+"""Compilers under other names, warnings that nobody has seen yet, environments of other programs."""
+import os
+import re
+import shutil
+
+import pytest
+from conftest import ROOT, copy_of_repository
+from test_package import SET, passes, run
+
+NAMES = "Makefile", "tests/tests.mk", "tests/fuzz/fuzz.mk", "dropin/dropin.mk"
+MAKEFILES = "".join((ROOT / name).read_text() for name in NAMES)
+FROM_ENVIRONMENT = re.search(r"FROM_ENVIRONMENT := (.*)", MAKEFILES)[1].split()
+KNOWN = re.search(r"KNOWN := ((?:.*\\\n)*.*)", MAKEFILES)[1].replace("\\\n", " ").split()
+needs_clang = pytest.mark.skipif(not shutil.which("clang++"), reason="no clang")
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    return copy_of_repository(tmp_path_factory.mktemp("compilers") / "copy")
+
+
+def under(folder, name, compiler):
+    """A compiler by another name."""
+    folder.mkdir()
+    (folder / name).write_text(f'#!/bin/sh\nexec {compiler} "$@"\n')
+    (folder / name).chmod(0o755)
+    return folder / name
+
+
+@needs_clang
+def test_a_compiler_under_another_name_builds_a_set_that_multiplies(copy, tmp_path):
+    """clang, without a warning: here they are errors."""
+    cc, cxx = (under(tmp_path / name, name, name.replace("other", "clang")) for name in ("other", "other++"))
+    for goal in "generate", "out/t4/test_product-sim":
+        done = run(["make", *SET, "NVCC=", "WERROR=1", f"CC={cc}", f"CXX={cxx}", "CFLAGS=-O0", goal], copy)
+        assert done.returncode == 0 and "warning" not in done.stderr, done.stdout + done.stderr
+    assert "test(s) run" in passes(["out/t4/test_product-sim", "*transpose*"], copy)
+
+
+@pytest.mark.parametrize("compiler, folder", [("g++", "clang"), pytest.param("clang++", "g++", marks=needs_clang)])
+def test_a_compiler_s_flags_are_not_read_from_its_name(copy, tmp_path, compiler, folder):
+    """In the folder of another compiler it has the simulator's flags of its own kind."""
+    def flags(cxx):
+        said = passes(["make", "-n", "GPU=t4", "V=1", f"CXX={cxx}", "out/obj/bench/apps/app_kernels-sim.o"], copy)
+        return said.replace(str(cxx), "CXX")
+    there = flags(under(tmp_path / folder, "c++", compiler))
+    assert there == flags(compiler) and ("-fno-thread-jumps" in there) == (compiler == "g++")
+
+
+def test_warnings_are_errors_in_tests_only(copy):
+    warns = ["make", "-B", "out/obj/runtime/card.o", "CC=gcc", "CFLAGS=-Wtraditional"]
+    done = run(warns, copy)
+    assert done.returncode == 0 and "[-Wtraditional]" in done.stderr, done.stderr
+    assert "[-Werror=traditional]" in run([*warns, "WERROR=1"], copy).stderr
+    for goal in "test", "test-all", "test-rest":
+        said = run(["make", "-n", goal, "TEST_SETS=t4"], copy).stdout  # it ends where a set would have to be there
+        assert "\nmake test-build WERROR=1" in said and " -Werror " in said, goal
+
+
+def test_the_environment_of_other_programs_reaches_no_build():
+    """Every name of the makefiles, set to what they would refuse; MAKECMDGOALS is make's own fault."""
+    own = {*FROM_ENVIRONMENT, "MAKE", "MAKEFLAGS", "MAKECMDGOALS", "SHELL"}
+    names = {*re.findall(r"\$\((?:call |filter-out \d,)?([A-Z][A-Z0-9_]*)[):,]", MAKEFILES), *KNOWN} - own
+
+    def say(words, among=()):
+        others = [f"{name}=another" for name in among]
+        return passes(["env", "-i", f"PATH={os.environ['PATH']}", *others, "make", *words])
+
+    database = say(["-pn", "help", "GPU=t4"], names)
+    assert len(names) > 100 and not re.findall(r"(?m)^(\w+) :?= another$", database)
+    for words in [], ["help", "GPU=t4"]:
+        assert say(words, names) == say(words)
+
+
+def test_the_environment_gives_what_help_says(copy):
+    """Tools that are empty words there are the usual ones."""
+    flags = {"CC": "gcc -pipe", "CFLAGS": "-O0", "CPPFLAGS": "-DONE", "LDFLAGS": "-Wl,-O1"}
+    said = passes(["make", "-n", "V=1", "out/bin/card"], copy, **flags)
+    assert all(word in said for word in ("gcc -pipe ", " -O0 ", " -DONE ", " -Wl,-O1 "))
+    assert "CC holds a line break.  Stop." in run(["make", "-n", "out/bin/card"], copy, CC="gcc\n").stderr
+    assert "CC=gcc CXX=g++ AR=ar" in passes(["make", "help"], copy, CC="", CXX="", AR="", PYTHON="")
+    assert "Taken from the environment, too: " + " ".join(FROM_ENVIRONMENT) in passes(["make", "help"], copy)
