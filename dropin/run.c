@@ -17,6 +17,7 @@
 #include "common.h"
 
 static const char CUBLAS[] = "libhalftone_cublas.so", BLAS[] = "libhalftone_blas.so";
+static const char SIMULATOR[] = "libhalftone-sim.so";
 static const char HELP[] =
     "Usage: halftone run [--blas] [--accuracy A] [--fp64 A] [--sites FILE] [--log FILE] -- COMMAND [ARGUMENT...]\n\n"
     "Runs a command whose FP32 products of cuBLAS are computed by halftone, and says at the end, on stderr, "
@@ -143,12 +144,18 @@ static int set_file(const char *name, const char *file, struct cli_error *f) {
     return set_variable(name, path, f);
 }
 
+static int missing(const char *name, struct cli_error *f) {
+    return cli_error_set(f,
+                         "%s was not found beside this program nor in ../lib: build it by make GPU=... and "
+                         "install it, or put its folder into LD_LIBRARY_PATH",
+                         name);
+}
+
 /* In front of what is preloaded already. */
 static int preload(const char *folder, const char *name, struct cli_error *f) {
     char face[2 * DROPIN_PATH], all[4 * DROPIN_PATH];
     if (!find_file(folder, name, face))
-        return cli_error_set(
-            f, "%s was not found beside this program: build it by make GPU=... or install it", name);
+        return missing(name, f);
     if (strpbrk(face, " :") != NULL)
         return cli_error_set(
             f, "%s: LD_PRELOAD takes no path with a blank or a colon; put the folder elsewhere", face);
@@ -171,7 +178,8 @@ static int set_environment(const struct options *o, const char *counts, struct c
     if (set_variable("HALFTONE_COUNTS", counts, f) != 0)
         return -1;
     if (simulated && getenv("HALFTONE_LIBRARY") == NULL) {
-        snprintf(library, sizeof library, "%slibhalftone-sim.so", folder);
+        if (!find_file(folder, SIMULATOR, library))
+            return missing(SIMULATOR, f);
         if (set_variable("HALFTONE_LIBRARY", library, f) != 0)
             return -1;
     }

@@ -4,6 +4,7 @@
 # VERSION, VENDOR (NVIDIA or AMD; empty: the simulator's half alone), and of NVIDIA's toolkit CUDA, its folder, and CUDA_LIB, lib64 or lib.
 # Everything is written under temporary names first; then all of it is renamed into place.
 set -eu
+umask 022 # others read what is installed, whoever installs it
 fail() {
     echo "install: $*" >&2
     exit 2
@@ -17,16 +18,19 @@ case $PREFIX in /*) ;; *) fail "PREFIX '$PREFIX' is not an absolute path" ;; esa
 prefix=${PREFIX%/} libdir=${LIBDIR%/}
 case $libdir in /*) ;; *) libdir=$prefix/$libdir ;; esac
 root=$DESTDIR$prefix lib=$DESTDIR$libdir
+# What is preloaded; a set has those of its vendor.
+faces="libhalftone_cublas.so libhalftone_blas.so libhalftone_hipblas.so"
 device_files="$lib/libhalftone.a$newline$lib/libhalftone.so$newline$lib/pkgconfig/halftone.pc$newline$root/bin/halftone"
 
 # What of an installation is there, one path a line. A shared library of another major version belongs to other programs.
 installed() {
-    printf '%s\n' "$device_files" "$lib/$SONAME" "$lib/$SONAME".* "$lib/libhalftone-sim.a" "$lib/pkgconfig/halftone-sim.pc" \
-        "$lib/libhalftone_cublas.so" "$lib/libhalftone_blas.so" "$lib/libhalftone_hipblas.so" \
-        "$lib/cmake/halftone/halftoneConfig.cmake" "$lib/cmake/halftone/halftoneConfigVersion.cmake" "$root/bin/halftone-sim" \
-        "$root/include/halftone.h" "$root/include/halftone-sim/cuda_runtime_api.h" "$root/share/doc/halftone/LICENSE" "$root/share/halftone/pages.py" \
-        "$root/share/man/man1/halftone.1" |
-        while IFS= read -r file; do if [ -e "$file" ] || [ -L "$file" ]; then printf '%s\n' "$file"; fi; done
+    {
+        for file in libhalftone-sim.a libhalftone-sim.so $faces; do printf '%s\n' "$lib/$file"; done
+        for file in halftoneConfig.cmake halftoneConfigVersion.cmake; do printf '%s\n' "$lib/cmake/halftone/$file"; done
+        printf '%s\n' "$device_files" "$lib/$SONAME" "$lib/$SONAME".* "$lib/pkgconfig/halftone-sim.pc" \
+            "$root/bin/halftone-sim" "$root/include/halftone.h" "$root/include/halftone-sim/cuda_runtime_api.h" \
+            "$root/share/doc/halftone/LICENSE" "$root/share/halftone/pages.py" "$root/share/man/man1/halftone.1"
+    } | while IFS= read -r file; do if [ -e "$file" ] || [ -L "$file" ]; then printf '%s\n' "$file"; fi; done
 }
 
 if [ "$1" = uninstall ]; then
@@ -87,7 +91,7 @@ pc_device() {
 pc_simulator() {
     pc_head halftone-sim "halftone in its simulator, with the part of the CUDA runtime that it plays; no GPU needed; for gcc and clang"
     printf '%s\n' 'Cflags: -I"${includedir}" -I"${includedir}/halftone-sim"' \
-        'Libs: -L"${libdir}" -lhalftone-sim -lstdc++ -ldl -lpthread -lm'
+        'Libs: -L"${libdir}" -l:libhalftone-sim.a -lstdc++ -ldl -lpthread -lm'
 }
 
 # ---- CMake: the folder of the libraries is two above the package's; that of the headers may be elsewhere
@@ -108,7 +112,7 @@ cmake_config() {
 # halftone::halftone  shared library$([ "$VENDOR" = AMD ] || echo ", the CUDA runtime inside")
 # halftone::static    static library, with the runtime that it calls
 # halftone::sim       the same kernels in the simulator, and the part of the CUDA runtime that it plays
-# The first two are there where the library was built for the device.
+# The first two are there where the library was built for the device. Components have these names; shared is halftone.
 get_filename_component(halftone_libdir "\${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 get_filename_component(halftone_prefix "$cmake_prefix" ABSOLUTE)
 set(halftone_has_device $([ -n "$VENDOR" ] && echo TRUE || echo FALSE))
@@ -152,6 +156,17 @@ if(halftone_has_device)
     message(STATUS "halftone: no target halftone::static, because there is no CUDA toolkit: set CUDAToolkit_ROOT")
   endif()
 endif()
+foreach(halftone_component IN LISTS halftone_FIND_COMPONENTS)
+  string(REPLACE shared halftone halftone_name "${halftone_component}")
+  set(halftone_${halftone_component}_FOUND FALSE)
+  if(TARGET "halftone::${halftone_name}")
+    set(halftone_${halftone_component}_FOUND TRUE)
+  elseif(halftone_FIND_REQUIRED_${halftone_component})
+    set(halftone_FOUND FALSE)
+    set(halftone_NOT_FOUND_MESSAGE "no component '${halftone_component}' is installed; components are \
+shared and static, where the library was built for the device, and sim")
+  endif()
+endforeach()
 END
 }
 cmake_version() {
@@ -162,8 +177,14 @@ END
 if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
   set(PACKAGE_VERSION_EXACT TRUE)
 endif()
-# before 1.0 a new minor version may change the interface
-if(PACKAGE_VERSION VERSION_GREATER_EQUAL PACKAGE_FIND_VERSION)
+# Before 1.0 a new minor version may change the interface; a range says itself what it takes.
+if(PACKAGE_FIND_VERSION_RANGE)
+  if(PACKAGE_VERSION VERSION_GREATER_EQUAL PACKAGE_FIND_VERSION_MIN AND
+     (PACKAGE_VERSION VERSION_LESS PACKAGE_FIND_VERSION_MAX OR
+      (PACKAGE_FIND_VERSION_RANGE_MAX STREQUAL "INCLUDE" AND PACKAGE_VERSION VERSION_EQUAL PACKAGE_FIND_VERSION_MAX)))
+    set(PACKAGE_VERSION_COMPATIBLE TRUE)
+  endif()
+elseif(PACKAGE_VERSION VERSION_GREATER_EQUAL PACKAGE_FIND_VERSION)
   string(REGEX MATCH "^[0-9]+\\.[0-9]+" have "${PACKAGE_VERSION}")
   string(REGEX MATCH "^[0-9]+\\.[0-9]+" want "${PACKAGE_FIND_VERSION}.0")
   if(have STREQUAL want OR NOT PACKAGE_FIND_VERSION)
@@ -181,7 +202,9 @@ sh runtime/man.sh "$SET/halftone-sim" "$VERSION" >"$stage/halftone.1" || fail "$
 put 644 "$SET/halftone.h" "$root/include/halftone.h"
 put 644 runtime/sim/cuda/cuda_runtime_api.h "$root/include/halftone-sim/cuda_runtime_api.h"
 put 644 "$SET/libhalftone-sim.a" "$lib/libhalftone-sim.a"
+put 755 "$SET/libhalftone-sim.so" "$lib/libhalftone-sim.so"
 put 755 "$SET/halftone-sim" "$root/bin/halftone-sim"
+for face in $faces; do [ ! -f "$SET/$face" ] || put 755 "$SET/$face" "$lib/$face"; done
 put 644 LICENSE "$root/share/doc/halftone/LICENSE"
 put 644 "$stage/halftone.1" "$root/share/man/man1/halftone.1"
 put 644 bench/pages.py "$root/share/halftone/pages.py" # what the commands draw pages with
@@ -195,12 +218,10 @@ if [ -n "$VENDOR" ]; then
     put_link "libhalftone.so.$VERSION" "$lib/$SONAME"
     put_link "$SONAME" "$lib/libhalftone.so"
     put 755 "$SET/halftone" "$root/bin/halftone"
-    # what is preloaded; a set of AMD's has the last two
-    for face in libhalftone_cublas.so libhalftone_blas.so libhalftone_hipblas.so; do [ ! -f "$SET/$face" ] || put 755 "$SET/$face" "$lib/$face"; done
     put 644 "$stage/halftone.pc" "$lib/pkgconfig/halftone.pc"
 fi
 while IFS= read -r file; do mv -f "${file%/*}/$temporary.${file##*/}" "$file"; done <"$stage/list"
 # ldconfig takes the highest version of a name: others of this major version go.
 [ -z "$VENDOR" ] || for file in "$lib/$SONAME".*; do [ "$file" = "$lib/libhalftone.so.$VERSION" ] || rm -f "$file"; done
-echo "$root: halftone.h, libhalftone-sim.a${VENDOR:+, libhalftone.a, libhalftone.so}, commands, pkg-config and CMake files, manual page, licence"
+echo "$root: halftone.h, libhalftone-sim.a, libhalftone-sim.so${VENDOR:+, libhalftone.a, libhalftone.so}, commands, pkg-config and CMake files, manual page, licence"
 [ -z "$VENDOR$DESTDIR" ] || [ -n "$DESTDIR" ] || echo "Programs find the shared library after ldconfig (as root, where $libdir is in its list), by LD_LIBRARY_PATH or by an rpath"

@@ -24,7 +24,7 @@ is the same command in the simulator, which needs no GPU. The library's manual i
 END
 printf '%s\n' "$help" | sed '1,2d' | lines
 echo '.SH COMMANDS'
-for name in $(printf '%s\n' "$help" | sed -n 's/^  \([a-z]\{1,\}\) .*/\1/p'); do
+for name in $(printf '%s\n' "$help" | sed -n 's/^  \([a-z-]\{1,\}\) .*/\1/p'); do
     text=$("$command" "$name" --help)
     printf '.SS %s\n' "$name"
     printf '%s\n' "$text" | lines

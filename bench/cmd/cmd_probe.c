@@ -72,7 +72,8 @@ static int run(int argc, char **argv, struct cli_error *f) {
     return 0;
 }
 
-const struct command cmd_probe = {"probe", "measures this machine's GPU and writes its budget file",
+const struct command cmd_probe = {"probe",
+                                  "measures this machine's GPU and writes its budget file (not in the simulator)",
                                   "Usage: halftone probe --out NAME.gpu\n\n"
                                   "Reads what the driver says of the current GPU and measures what data "
                                   "sheets hide: copy, L2 and shared-memory\n"

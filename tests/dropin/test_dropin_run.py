@@ -169,7 +169,7 @@ def test_an_installed_command_finds_the_installed_face_and_library(fakes, tmp_pa
     """The simulator's library and command stand for those that nvcc builds."""
     set_, prefix = tmp_path / "set", tmp_path / "prefix"
     set_.mkdir()
-    for name, source in (("libhalftone.so", "libhalftone-sim.so"), ("halftone", "halftone-sim"), ("halftone-sim", "halftone-sim"), ("halftone.h", "halftone.h"),
+    for name, source in (("libhalftone.so", "libhalftone-sim.so"), ("libhalftone-sim.so", "libhalftone-sim.so"), ("halftone", "halftone-sim"), ("halftone-sim", "halftone-sim"), ("halftone.h", "halftone.h"),
                          ("libhalftone_cublas.so", "libhalftone_cublas.so"), ("libhalftone_blas.so", "libhalftone_blas.so")):
         shutil.copy(SET / source, set_ / name)
     for name in ("libhalftone.a", "libhalftone-sim.a"):

@@ -66,8 +66,8 @@ def test_a_slip_in_a_name_is_an_error_with_the_cure():
 def test_make_lists_every_variable_that_it_takes():
     makefiles = "".join((ROOT / name).read_text() for name in ("Makefile", "tests/tests.mk", "tests/fuzz/fuzz.mk", "dropin/dropin.mk"))
     known = re.search(r"KNOWN := ((?:.*\\\n)*.*)", makefiles).group(1).replace("\\\n", " ").split()
-    listed, others = set(re.findall(r"\b[A-Z][A-Z_0-9]*\b", passes(["make"]))), {"SHELL", "MAKEFLAGS", "INSTALL", "AM_UPDATE_INFO_DIR"}
-    assert set(known) - listed == others
+    listed = set(re.findall(r"\b[A-Z][A-Z_0-9]*\b", passes(["make"])))
+    assert set(known) - listed == {"SHELL", "MAKEFLAGS", "INSTALL", "AM_UPDATE_INFO_DIR", "TEST_PART", "TEST_REST"}
     assert set(re.findall(r"(?m)^(\w+) \?=", makefiles)) <= set(known)
 
 
@@ -233,6 +233,69 @@ def installed(simulated, tmp_path_factory):
     return prefix
 
 
+VERSION = re.search(r'#define HALFTONE_VERSION_TEXT "(.*)"', (ROOT / "runtime/halftone.h").read_text())[1]
+
+
+@pytest.fixture(scope="module")
+def private(simulated, tmp_path_factory):
+    """Installed by someone whose files nobody else may read."""
+    prefix = tmp_path_factory.mktemp("private") / "new/prefix"
+    words = ["make", "install", *SET, "NVCC=", "DEVICE=0", f"PREFIX={prefix}"]
+    passes(words, simulated[0], preexec_fn=lambda: os.umask(0o077))
+    return prefix
+
+
+def test_what_is_installed_can_be_read_by_all(private):
+    for path in (private.parent, private, *private.rglob("*")):
+        usual = (0o755,) if path.is_dir() else (0o644, 0o755)
+        assert path.stat().st_mode & 0o777 in usual, f"{path}: {path.stat().st_mode:o}"
+
+
+COMMANDS = {"mm": "A.npy A.npy -o C.npy", "run": "--blas -- env", "check": "A.npy A.npy", "info": "", "demo": "",
+            "report": "--sizes 16 --families uniform", "bench": "--sizes 32", "breakdown": "--sizes 32",
+            "app": "cholesky --n 64 --accuracy f16x3",
+            "tune-app": "cholesky --n 64 --tau 1 --levels f16x3,fp32-fast --out sites",
+            "probe": "--out mine.gpu", "profile": "--tiles 10 --only m16n8k8", "tune": "--shapes shapes --out t.tsv",
+            "contract": "--n 64 --k 257 --families normal"}
+
+
+def test_every_command_works_without_a_device(private, tmp_path):
+    """After `make install DEVICE=0`, all that `halftone-sim --help` lists, or it says there that it does not."""
+    listed = dict(re.findall(r"(?m)^  ([a-z-]+) +(.*)", passes([str(private / "bin/halftone-sim"), "--help"])))
+    assert set(listed) == set(COMMANDS)
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': (16, 16), }".ljust(117) + "\n"
+    (tmp_path / "A.npy").write_bytes(b"\x93NUMPY\1\0\x76\0" + head.encode() + bytes(4 * 16 * 16))
+    (tmp_path / "shapes").write_text("32 32 32\n")
+    for name, words in COMMANDS.items():
+        done = run([str(private / "bin/halftone-sim"), name, *words.split()], tmp_path)
+        wanted = "not in the simulator" not in listed[name]
+        assert (done.returncode == 0) == wanted, name + "\n" + done.stdout + done.stderr
+        if name == "run":
+            there = dict(re.findall(r"(?m)^(HALFTONE_LIBRARY|LD_PRELOAD)=(.*)$", done.stdout))
+            assert there["HALFTONE_LIBRARY"] == f"{private}/bin/../lib/libhalftone-sim.so"
+            for path in there["HALFTONE_LIBRARY"], *there["LD_PRELOAD"].split(":"):
+                assert pathlib.Path(path).is_file(), path
+
+
+def test_cmake_finds_ranges_of_versions_and_components(installed, tmp_path):
+    major, minor = map(int, VERSION.split(".")[:2])
+    next_ = f"{major}.{minor + 1}"
+    found = ["", VERSION, f"{major}.{minor}", f"0.0...{next_}", f"0.0...{VERSION}", "COMPONENTS sim",
+             "OPTIONAL_COMPONENTS nonsense", "COMPONENTS sim OPTIONAL_COMPONENTS shared"]
+    refused = [next_, f"{next_}...9", f"0.0...<{VERSION}", *(f"COMPONENTS {c}" for c in ("shared", "static", "nonsense"))]
+
+    def configure(lines):
+        head = "cmake_minimum_required(VERSION 3.19)\nproject(consumer LANGUAGES NONE)\n"
+        (tmp_path / "CMakeLists.txt").write_text(head + lines)
+        return run(["cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={installed}",
+                    "-DCMAKE_LIBRARY_ARCHITECTURE=x86_64-linux-gnu"], tmp_path)
+    said = configure("".join(f"find_package(halftone {words} QUIET)\nmessage(\"{words}=${{halftone_FOUND}}\")\n"
+                             for words in found + refused)).stderr
+    assert said.splitlines() == [f"{words}=1" for words in found] + [f"{words}=0" for words in refused], said
+    done = configure("find_package(halftone REQUIRED COMPONENTS nonsense)\n")
+    assert done.returncode == 1 and "no component 'nonsense' is installed" in done.stderr, done.stderr
+
+
 def test_the_manual_s_python_multiplies(tmp_path):
     """As it stands there, on the simulator's library made a shared one, which also plays the CUDA runtime."""
     section = (ROOT / "runtime/README.md").read_text().split("## From Python")[1].split("\n## ")[0]
@@ -287,7 +350,7 @@ def test_installed_manual_page_has_every_help(installed):
     for written, meant in ((r"\(aq", "'"), (r"\(ga", "`"), (r"\(ha", "^"), (r"\(ti", "~"), (r"\-", "-"), (r"\e", "\\")):
         text = text.replace(written, meant)
     command = str(installed / "bin/halftone-sim")
-    names = re.findall(r"(?m)^  ([a-z]+) ", passes([command, "--help"]))
+    names = re.findall(r"(?m)^  ([a-z-]+) ", passes([command, "--help"]))
     assert len(names) > 9
     for name in names:
         assert f".SS {name}\n.nf\n{passes([command, name, '--help']).rstrip()}\n.fi\n" in text, name
@@ -447,7 +510,7 @@ def test_an_installed_set_for_amd_links_amd_s_runtime(tmp_path):
     set_.mkdir()
     (tmp_path / "x.c").write_text("int halftone_version(void); int halftone_version(void) { return 0; }\n")
     (tmp_path / "main.c").write_text("int halftone_version(void); int main(void) { return halftone_version(); }\n")
-    passes(f"cc -c x.c && ar rcs set/libhalftone.a x.o && cp set/libhalftone.a set/libhalftone-sim.a && cc -shared -Wl,-soname,libhalftone.so.0 -o set/libhalftone.so x.o "
+    passes(f"cc -c x.c && ar rcs set/libhalftone.a x.o && cp set/libhalftone.a set/libhalftone-sim.a && touch set/libhalftone-sim.so && cc -shared -Wl,-soname,libhalftone.so.0 -o set/libhalftone.so x.o "
            f"&& cc -shared -o libamdhip64.so x.o && touch set/halftone.h set/halftone && printf '#!/bin/sh\\n' >set/halftone-sim && chmod +x set/halftone-sim", tmp_path)
     passes(["sh", "runtime/install.sh", "install"], SET=str(set_), PREFIX=str(prefix), LIBDIR="lib", DESTDIR="", VERSION="0.2.0", SONAME="libhalftone.so.0",
            VENDOR="AMD", CUDA="", CUDA_LIB="")
