@@ -50,30 +50,6 @@ bool files_read_in(struct text *out, const char *folder, const char *name) {
 
 /* ---- one writer at a time */
 
-/* The lock is on the folder above, so that it leaves nothing behind and also holds while the folder does not
- * exist. */
-int files_lock(const char *folder) {
-    enum { TRIES = 600, WAIT_NS = 50000000 };
-    const struct timespec wait = {0, WAIT_NS};
-    char parent[PATH_BYTES];
-    const char *slash = strrchr(folder, '/');
-    snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - folder) + 1 : 1, slash ? folder : ".");
-    const int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    for (int i = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++) {
-        if (i == TRIES) {
-            err_user(folder, 0, "another program holds a lock on the folder above; nothing was changed");
-            break;
-        }
-        nanosleep(&wait, NULL);
-    }
-    return fd;
-}
-
-void files_unlock(int lock) {
-    if (lock >= 0)
-        close(lock);
-}
-
 /* Signals that end the program wait while files are written. */
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 enum { ENDING = sizeof ending / sizeof *ending };
@@ -93,6 +69,49 @@ static bool is_interrupted(void) {
     for (int i = 0; i < ENDING; i++)
         any = any || sigismember(&pending, ending[i]) == 1;
     return any;
+}
+
+/* The lock is on the folder above, so that it leaves nothing behind and also holds while the folder does not
+ * exist. */
+static int lock_folder(const char *folder) {
+    enum { TRIES = 600, WAIT_NS = 50000000 };
+    const struct timespec wait = {0, WAIT_NS};
+    char parent[PATH_BYTES];
+    const char *slash = strrchr(folder, '/');
+    snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - folder) + 1 : 1, slash ? folder : ".");
+    const int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++) {
+        if (is_interrupted())
+            break;
+        if (i == TRIES) {
+            err_user(folder, 0, "another program holds a lock on the folder above; nothing was changed");
+            break;
+        }
+        nanosleep(&wait, NULL);
+    }
+    return fd;
+}
+
+/* Makes the missing folders above it. Length of the first one's path; 0: all were there. */
+static size_t make_parents(const char *folder) {
+    char path[PATH_BYTES];
+    size_t first = 0;
+    for (size_t i = 1; i < PATH_BYTES && folder[i - 1] && folder[i]; i++) {
+        snprintf(path, sizeof path, "%.*s", (int)i, folder);
+        if (folder[i] == '/' && mkdir(path, 0777) == 0 && first == 0)
+            first = i;
+    }
+    return first;
+}
+
+/* Those that make_parents made, the innermost first; one in which somebody put a file stays. */
+static void remove_parents(const char *folder, size_t first) {
+    char path[PATH_BYTES];
+    for (size_t i = first > 0 ? strlen(folder) : 0; i > 0 && i >= first; i--) {
+        snprintf(path, sizeof path, "%.*s", (int)i, folder);
+        if (folder[i] == '/')
+            rmdir(path);
+    }
 }
 
 /* ---- what is there already */
@@ -148,8 +167,7 @@ static bool make_temporary(char *path, const char *folder) {
         if (errno != EEXIST)
             break;
     }
-    err_user(folder, 0,
-             "cannot make a folder beside it: %s; name a folder whose parent exists and is writable",
+    err_user(folder, 0, "cannot make a folder beside it: %s; name one in a folder that is writable",
              strerror(errno));
     path[0] = 0;
     return false;
@@ -229,10 +247,23 @@ static bool write_all(const struct files_writer *w) {
     return ok;
 }
 
-bool files_write(const struct files_writer *w) {
+bool files_write(const struct files_writer *asked) {
+    struct files_writer w = *asked;
+    struct text manifest = {0};
     sigset_t before;
+    if (err_count() > 0)
+        return false;
     hold_signals(&before);
-    const bool ok = err_count() == 0 && write_all(w);
+    const size_t made = make_parents(w.folder);
+    const int lock = lock_folder(w.folder);
+    files_read_in(&manifest, w.folder, "manifest");
+    w.manifest = &manifest;
+    const bool ok = err_count() == 0 && write_all(&w);
+    if (!ok)
+        remove_parents(w.folder, made);
+    if (lock >= 0)
+        close(lock);
+    text_free(&manifest);
     sigprocmask(SIG_SETMASK, &before, NULL); /* a signal that came ends the program here */
     return ok;
 }
@@ -261,11 +292,7 @@ static enum files_verdict judge_emitted(const struct files_writer *w, const char
 }
 
 bool files_emit(const struct files *f, const char *folder) {
-    const struct files_writer w = {"emit", judge_emitted, f, folder, NULL};
-    const int lock = files_lock(folder);
-    const bool ok = files_write(&w);
-    files_unlock(lock);
-    return ok;
+    return files_write(&(struct files_writer){"emit", judge_emitted, f, folder, NULL});
 }
 
 /* ---- one file */

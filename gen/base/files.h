@@ -29,19 +29,15 @@ struct files_writer {
     enum files_verdict (*judge)(const struct files_writer *w, const char *name);
     const struct files *files;
     const char *folder;
-    const struct text *manifest; /* the writer's own: what an earlier run left in the folder */
+    const struct text *manifest; /* files_write's: what an earlier run left in the folder */
 };
 
-/* Runs that write beside each other wait for each other: from before they look at what is there to the end.
- * -1, which unlock takes too: the folder above cannot be opened, as the writing will say, or err_user. */
-int files_lock(const char *folder);
-void files_unlock(int lock);
-
-/* Under the lock, writes the set to the folder. Where an entry is foreign nothing is changed. All bytes are
- * first written to a folder of its own beside it, whose name nobody has; one rename makes a new folder of
- * that, an existing one gets the files one by one, the last of the set last. Equal files keep their time
- * stamps (make rebuilds only what changed). A signal that ends the program is taken before or after the
- * writing. False after err_user. */
+/* Writes the set to the folder; folders above it that are missing are made. Where an entry is foreign nothing
+ * is changed. All bytes are first written to a folder of its own beside it, whose name nobody has; one rename
+ * makes a new folder of that, an existing one gets the files one by one, the last of the set last. Equal ones
+ * keep their time stamps (make rebuilds only what changed). Runs that write beside each other wait for each
+ * other: from before they look at what is there to the end. A signal that ends the program is taken before or
+ * after the writing. False after err_user; then the folders above that it made are gone again. */
 bool files_write(const struct files_writer *w);
 
 /* For `emit`: a new or empty folder, or one that holds what emit wrote. Whatever else lies there stays. */

@@ -3,35 +3,49 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-void rename_init(struct rename *r, const char *prefix, const char *abi) {
-    *r = (struct rename){.active = prefix != NULL, .abi = abi};
+#include "emit/tpl_expr.h"
+
+void rename_init(struct rename *r, const char *prefix, const char *shared) {
+    *r = (struct rename){.active = prefix != NULL, .shared = shared};
     snprintf(r->prefix, sizeof r->prefix, "%s", prefix ? prefix : "halftone_");
     for (size_t i = 0; i < sizeof r->upper; i++)
         r->upper[i] = (char)toupper((unsigned char)r->prefix[i]);
     snprintf(r->stem, sizeof r->stem, "%.*s", (int)strlen(r->prefix) - 1, r->prefix);
 }
 
-static bool is_word(char c) {
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 static bool begins(const char *word, size_t len, const char *start) {
     return len >= strlen(start) && memcmp(word, start, strlen(start)) == 0;
 }
 
-/* Whether the abi text declares the word; an enumerator begins a line and has its value behind it. */
-static bool is_declared(const struct rename *r, const char *word, size_t len) {
-    static const char *const forms[] = {"struct %.*s {", "#define %.*s ", "static inline int %.*s(",
-                                        "enum %.*s {", "\n    %.*s = "};
-    char text[128];
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        snprintf(text, sizeof text, forms[i], (int)len, word);
-        if (strstr(r->abi, text))
-            return true;
+/* Length of the word at the text; 0: none begins there. */
+static size_t word_length(const char *at, const char *end) {
+    size_t len = 0;
+    while (at + len < end && tpl_is_word(at[len]))
+        len++;
+    return len;
+}
+
+static bool is_listed(const char *names, const char *word, size_t len) {
+    char entry[128];
+    const int n = snprintf(entry, sizeof entry, " %.*s ", (int)len, word);
+    return n < (int)sizeof entry && names && strstr(names, entry) != NULL;
+}
+
+void rename_names(struct text *out, const char *code, size_t len) {
+    struct tpl_source source = {0};
+    out->failed |= !tpl_lex(&source, code, len);
+    for (size_t i = 0; !out->failed && source.tokens[i].kind != TPL_END; i++) {
+        const char *at = code + source.tokens[i].at, *end = at + source.tokens[i].len;
+        for (size_t n; at < end && strncmp(at, "/*", 2) != 0; at += n ? n : 1) { /* a directive's comment */
+            n = word_length(at, end);
+            if ((begins(at, n, "ht_") || begins(at, n, "HT_")) && !is_listed(out->data, at, n))
+                text_addf(out, " %.*s ", (int)n, at);
+        }
     }
-    return false;
+    free(source.tokens);
 }
 
 static bool is_renamed(const struct rename *r, const char *word, size_t len, enum rename_scope scope,
@@ -44,7 +58,7 @@ static bool is_renamed(const struct rename *r, const char *word, size_t len, enu
             return false;
     if (begins(word, len, "ht_sim_") || begins(word, len, "HT_SIM_"))
         return false; /* the simulator, local wherever it is */
-    return scope != RENAME_KERNEL || begins(word, len, kernel) || is_declared(r, word, len);
+    return scope != RENAME_KERNEL || begins(word, len, kernel) || is_listed(r->shared, word, len);
 }
 
 static void add_word(struct text *out, const struct rename *r, const char *word, size_t len, char next,
@@ -77,15 +91,12 @@ static bool stays(const char *line, size_t len) {
 
 static void rename_line(struct text *out, const struct rename *r, const char *line, size_t len,
                         enum rename_scope scope, const char *kernel) {
-    for (size_t i = 0; i < len;) {
-        size_t end = i;
-        while (end < len && is_word(line[end]))
-            end++;
-        if (end > i)
-            add_word(out, r, line + i, end - i, end < len ? line[end] : 0, scope, kernel);
+    for (size_t i = 0, n; i < len; i += n ? n : 1) {
+        n = word_length(line + i, line + len);
+        if (n > 0)
+            add_word(out, r, line + i, n, i + n < len ? line[i + n] : 0, scope, kernel);
         else
-            text_add_bytes(out, line + end++, 1);
-        i = end;
+            text_add_bytes(out, line + i, 1);
     }
 }
 

@@ -41,7 +41,7 @@ struct vendor {
     struct rename rename;
     const struct isa *isa; /* that a line is about */
     struct text system, inner, outer; /* an amalgamation's includes, its text, and what stands behind that */
-    struct text abi; /* what kernels and runtime both declare */
+    struct text shared; /* names that kernels and runtime both know */
     unsigned abi_sum; /* of ht_abi.h, ht_cost.h and ht_bound.h */
 };
 
@@ -551,12 +551,13 @@ static void add_manifest(struct vendor *v) {
 bool vendor_files(struct files *f, const struct library *l, const struct options *r) {
     struct vendor v = {.files = f, .library = l, .request = r, .toolchain = toolchain_of(l, r->simulator),
                        .is_one_source = r->amalgamation || r->simulator};
-    struct text shared = {0};
+    struct text abi = {0}, headers = {0};
     if (r->prefix && !prefix_ok(r->prefix))
         return false;
-    if (emit_read_headers(&v.abi, &shared, l->set[0].context.root)) {
-        rename_init(&v.rename, r->prefix, v.abi.data);
-        v.abi_sum = (unsigned)text_checksum(TEXT_CHECKSUM_SEED, shared.data, shared.len);
+    if (emit_read_headers(&abi, &headers, l->set[0].context.root)) {
+        rename_names(&v.shared, abi.data, abi.len);
+        rename_init(&v.rename, r->prefix, v.shared.data);
+        v.abi_sum = (unsigned)text_checksum(TEXT_CHECKSUM_SEED, headers.data, headers.len);
         if (v.is_one_source)
             add_amalgamation(&v);
         else
@@ -567,7 +568,8 @@ bool vendor_files(struct files *f, const struct library *l, const struct options
         read_source(add_file(&v, "LICENSE"), &v, ".", "LICENSE");
         add_budgets(&v);
         add_manifest(&v);
+        f->text[0].failed |= v.shared.failed;
     }
-    text_free_all(&shared, &v.abi, &v.system, &v.inner, &v.outer);
+    text_free_all(&abi, &headers, &v.shared, &v.system, &v.inner, &v.outer);
     return err_count() == 0;
 }

@@ -18,10 +18,10 @@
  * file's checksum. False after err_user. */
 bool vendor_files(struct files *f, const struct library *l, const struct options *r);
 
-/* Writes the files to the folder: a new or empty one, or one written by vendor whose files nobody edited;
- * files that the earlier set had and this one lacks are removed, with their objects. Objects of the others
- * and the library that the folder's own lines made stay. Anything else is refused before a byte is
- * written. */
+/* Writes the files to the folder: a new one (those above it are made), an empty one, or one written by vendor
+ * whose files nobody edited; files that the earlier set had and this one lacks go, with their objects. Those
+ * of the others and the library that the folder's own lines made stay. Anything else is refused before a byte
+ * is written. */
 bool vendor_write(const struct files *f, const char *folder);
 
 /* The recreating command in the folder's manifest, behind "halftone-gen vendor "; false after err_user. */

@@ -79,14 +79,7 @@ static enum files_verdict judge_vendored(const struct files_writer *w, const cha
 }
 
 bool vendor_write(const struct files *f, const char *folder) {
-    struct text manifest = {0};
-    const struct files_writer w = {"vendor", judge_vendored, f, folder, &manifest};
-    const int lock = files_lock(folder);
-    files_read_in(&manifest, folder, "manifest");
-    const bool ok = files_write(&w);
-    files_unlock(lock);
-    text_free(&manifest);
-    return ok;
+    return files_write(&(struct files_writer){"vendor", judge_vendored, f, folder, NULL});
 }
 
 bool vendor_command(struct text *out, const char *folder) {

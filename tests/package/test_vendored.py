@@ -140,7 +140,8 @@ def test_simulator_amalgamation(tmp_path, compiler, gpu, prefix):
         pytest.skip(f"no {compiler}")
     stem = (prefix or "halftone_")[:-1]
     folder = tmp_path / "set"
-    vendor(folder, *SMALL, "--amalgamation-sim", *(("--prefix", prefix) if prefix else ()), gpu=gpu)
+    run = vendor(folder, *SMALL, "--amalgamation-sim", *(("--prefix", prefix) if prefix else ()), gpu=gpu)
+    assert all("s of CPU for each scheme" in text and "-O1" in text for text in (run.stdout, (folder / "README.md").read_text()))
     assert gen("verify", folder).returncode == 0
     assert sorted(n for n in contents(folder) if n.endswith((".cpp", ".c", ".h", ".cu"))) == sorted(["cuda_runtime_api.h", f"{stem}.cpp", f"{stem}.h"])
     readme = (folder / "README.md").read_text()
@@ -477,17 +478,30 @@ def test_a_folder_built_by_its_own_line_can_be_updated(tmp_path, compilers):
 
 def test_a_destination_that_cannot_be_written_stays_as_it_was(tmp_path):
     (tmp_path / "file").write_text("mine")
-    for bad in (tmp_path / "file", tmp_path / "no" / "such", "/proc/halftone"):
+    for bad in (tmp_path / "file", tmp_path / "file/set", "/proc/halftone", "/proc/no/such"):
         run = vendor(bad, *SMALL, check=False)
-        assert run.returncode == 1 and str(bad) in run.stderr
+        assert run.returncode == 1 and str(bad) in run.stderr and len(run.stderr.splitlines()) == 1, run.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["file"] and (tmp_path / "file").read_text() == "mine"
 
     def small_disk():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
-    run = subprocess.run([GEN, "vendor", "--gpu", "a800", "--out", tmp_path / "set", *SMALL, "--root", ROOT], preexec_fn=small_disk,
-                         capture_output=True, text=True)
-    assert run.returncode == 1 and "cannot write" in run.stderr and [p.name for p in tmp_path.iterdir()] == ["file"]
+    for folder in ("set", "no/such/set"):
+        run = subprocess.run([GEN, "vendor", "--gpu", "a800", "--out", tmp_path / folder, *SMALL, "--root", ROOT], preexec_fn=small_disk,
+                             capture_output=True, text=True)
+        assert run.returncode == 1 and "cannot write" in run.stderr and [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_folders_above_the_destination_are_made(tmp_path):
+    """By several runs at once too; by none that refuses what it is asked for."""
+    runs = [subprocess.Popen([GEN, "vendor", "--gpu", "a800", "--out", "a/b//set", *SMALLER, "--root", ROOT], cwd=tmp_path,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [r.communicate()[1] for r in runs] == [""] * len(runs)
+    assert gen("verify", tmp_path / "a/b/set").returncode == 0 and [p.name for p in (tmp_path / "a/b").iterdir()] == ["set"]
+    run = subprocess.run(["make", "vendor", "GPU=a800", "SCHEMES=i8x10", "LEAN=1", f"DEST={tmp_path}/c/d/set/"], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0 and (tmp_path / "c/d/set/manifest").exists(), run.stderr
+    run = vendor(tmp_path / "e/f", "--scheme", "f17", check=False)
+    assert run.returncode == 1 and sorted(p.name for p in tmp_path.iterdir()) == ["a", "c"]
 
 
 def test_a_read_only_destination_stays_as_it_was():
@@ -603,7 +617,8 @@ def test_nvcc_alone_builds_it_without_warnings(tmp_path, compilers, kind):
     if not path:
         pytest.skip("no nvcc: system toolkit or `make toolchain`")
     stem = "myproj" if "--prefix" in kind else "halftone"
-    vendor(tmp_path / "set", *(SMALLER if kind else SMALL), *kind, gpu="a800,h200" if kind == ("--prefix", "myproj_") else "a800")
+    schemes = ("--scheme", "i8x10,ozaki", "--lean") if len(kind) == 3 else SMALLER if kind else SMALL  # of FP64, too
+    vendor(tmp_path / "set", *schemes, *kind, gpu="a800,h200" if kind == ("--prefix", "myproj_") else "a800")
     level = "-O0" if len(kind) == 3 else "-O3"  # nothing inlined: dim3's constructor, too, would be exported
     built = build(tmp_path / "set", tmp_path / "copy", path, "-Xcompiler -Wall,-Wextra -Werror all-warnings", level)
     names = exported(built / f"lib{stem}.a")
