@@ -14,7 +14,7 @@ import sys
 import pytest
 from conftest import AMD, ROOT, gen, sampled
 
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path.insert(0, str(ROOT / "bench/lab"))
 import gfx90a_instructions as measured  # noqa: E402
 import gfx90a_waits as waits  # noqa: E402
 
