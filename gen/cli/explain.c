@@ -94,13 +94,13 @@ void explain_add_tile(struct text *out, const struct listing *l, const struct ti
 
 /* Whether FP32 FMAs do all of the scheme's work: it has no products on the matrix unit's slices. */
 static bool multiplies_fp32(const struct listing *l) {
-    return scheme_is_unpacked(l->s) && l->s->in == NUMBER_F32 && !l->isa->mma_bf16;
+    return !l->s->recipe->packs && l->s->in == NUMBER_F32 && !l->isa->mma_bf16;
 }
 
 void explain_add_kernels(struct text *out, const struct listing *l) {
     const struct isa *isa = l->isa;
     const struct skeleton *const k = target_main(l->g, isa, l->s).skeleton;
-    const bool by_fp64 = l->s->in == NUMBER_F64 && scheme_is_unpacked(l->s);
+    const bool by_fp64 = l->s->in == NUMBER_F64 && !l->s->recipe->packs;
     const char *const unit = by_fp64                                ? isa->fp64_mma ? "DMMA" : "FP64 FMA"
                              : multiplies_fp32(l) && !isa->mfma_f32 ? "FP32 FMAs"
                              : isa->wgmma && !k->unpacked && !k->persistent ? "mma.sync"

@@ -75,7 +75,7 @@ bool library_has(struct text *why, const struct gpu *g, const struct isa *isa, c
     else if (!has_family)
         text_addf(why, "no kernel family makes %s of %s in %d pass%s%s", number_title(s->out),
                   number_title(s->in), passes, passes > 1 ? "es" : "",
-                  s->combine == COMBINE_BY_KERNEL ? ", combined by a kernel" : "");
+                  recipe_has(s->recipe, KERNEL_COMBINE) ? ", combined by a kernel" : "");
     return has_unit && has_family;
 }
 
@@ -217,41 +217,27 @@ static void load_set(struct library *l, const struct options *o, const char *nam
     l->sets++;
 }
 
-static void add_unit(struct library *l, enum unit_kind kind, const struct emit_context *c,
-                     const struct plan *p, const char *name) {
+static void add_unit(struct library *l, enum kernel_kind kind, const struct emit_context *c,
+                     const struct plan *p) {
     struct unit *const u = &l->unit[l->units];
-    for (int i = 0; i < l->units; i++)
-        if (strcmp(l->unit[i].name, name) == 0)
-            return;
     if (l->units == LIBRARY_UNITS_MAX)
         err_bug("more sources than LIBRARY_UNITS_MAX");
     *u = (struct unit){kind, c, p, {0}};
-    snprintf(u->name, sizeof u->name, "%s", name);
+    emit_kernel_name(u->name, sizeof u->name, c, kind, p);
+    for (int i = 0; i < l->units; i++)
+        if (strcmp(l->unit[i].name, u->name) == 0)
+            return;
     l->units++;
 }
 
 static void add_units(struct library *l, const struct kernel_set *set) {
-    const struct emit_context *c = &set->context;
-    char name[PLAN_NAME_MAX];
     for (int i = 0; i < set->plans.count; i++) {
         const struct plan *p = &set->plans.plan[i];
-        const struct scheme *s = p->on.s;
-        add_unit(l, UNIT_GEMM, c, p, p->name);
-        emit_pack_name(name, sizeof name, s, c->isa);
-        if (!scheme_is_unpacked(s))
-            add_unit(l, UNIT_PACK, c, p, name);
-        emit_combine_name(name, sizeof name, p);
-        if (s->combine == COMBINE_BY_KERNEL)
-            add_unit(l, UNIT_COMBINE, c, p, name);
-        emit_exact_name(name, sizeof name, p);
-        if (s->correctly_rounded)
-            add_unit(l, UNIT_EXACT, c, p, name);
-        emit_reduce_name(name, sizeof name, s, c->isa);
-        if (emit_is_fp64(s) ? scheme_is_unpacked(s) : scheme_is_fixed_point(s))
-            add_unit(l, UNIT_REDUCE, c, p, name);
+        for (int kind = 0; kind < KERNEL_KINDS; kind++)
+            if (recipe_has(p->on.s->recipe, (enum kernel_kind)kind))
+                add_unit(l, (enum kernel_kind)kind, &set->context, p);
     }
-    emit_reduce_name(name, sizeof name, NULL, c->isa);
-    add_unit(l, UNIT_REDUCE, c, NULL, name);
+    add_unit(l, KERNEL_REDUCE, &set->context, NULL);
 }
 
 /* The table goes to the set it was measured with; the first complains where it is none's. */
@@ -304,20 +290,4 @@ bool library_is_first_of_isa(const struct library *l, int i) {
             return false;
     }
     return true;
-}
-
-bool unit_emit(struct text *out, const struct unit *u) {
-    switch (u->kind) {
-    case UNIT_GEMM:
-        return emit_gemm(out, u->context, u->plan);
-    case UNIT_PACK:
-        return emit_pack(out, u->context, u->plan->on.s);
-    case UNIT_COMBINE:
-        return emit_combine(out, u->context, u->plan);
-    case UNIT_EXACT:
-        return emit_exact(out, u->context, u->plan);
-    case UNIT_REDUCE:
-        return emit_reduce(out, u->context, u->plan ? u->plan->on.s : NULL);
-    }
-    return false;
 }

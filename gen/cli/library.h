@@ -18,13 +18,11 @@ struct kernel_set {
     struct plan_set plans;
 };
 
-enum unit_kind { UNIT_GEMM, UNIT_PACK, UNIT_COMBINE, UNIT_EXACT, UNIT_REDUCE };
-
 /* One source: its name is also the file's without extension, and the launcher's. */
 struct unit {
-    enum unit_kind kind;
+    enum kernel_kind kind;
     const struct emit_context *context;
-    const struct plan *plan; /* its scheme is of UNIT_PACK and UNIT_REDUCE, too; NULL: FP32 parts */
+    const struct plan *plan; /* whose scheme's it is; NULL: the reduction of any scheme's FP32 sums */
     char name[PLAN_NAME_MAX];
 };
 
@@ -53,6 +51,4 @@ bool library_plan(struct library *l, const struct options *o, const char *comman
 
 /* Whether unit i is the first of its instruction set: where lists by instruction set begin a new entry. */
 bool library_is_first_of_isa(const struct library *l, int i);
-
-bool unit_emit(struct text *out, const struct unit *u);
 #endif

@@ -90,7 +90,7 @@ static void list_scheme(struct text *out, const struct scheme *s) {
         text_addf(out, "%d moduli, bound by norms: ", s->moduli);
     else if (units < 0)
         text_add(out, "no kernels: ");
-    else if (s->combine == COMBINE_BY_KERNEL)
+    else if (recipe_has(s->recipe, KERNEL_COMBINE))
         text_add(out, "slices by the data: ");
     else
         text_addf(out, "bound %6" PRId64 "%s at k = %d: ", units,
@@ -250,7 +250,7 @@ static int run_emit(const struct options *o) {
     for (int i = 0; i < library.units && err_count() == 0; i++) {
         const struct unit *u = &library.unit[i];
         snprintf(file, sizeof file, "%s.%s", u->name, u->context->isa->extension);
-        unit_emit(files_add(&files, file), u);
+        emit_kernel(files_add(&files, file), u->context, u->kind, u->plan);
     }
     if (err_count() == 0)
         manifest_header(files_add(&files, "halftone.h"), &library);

@@ -37,21 +37,12 @@ void manifest_table(struct text *out, const struct library *l) {
         table_of_set(out, &l->set[i].context, &l->set[i].plans);
 }
 
-/* What its launcher takes before the stream. */
-static const char *args_of(const struct unit *u) {
-    const struct scheme *s = u->plan ? u->plan->on.s : NULL;
-    return u->kind == UNIT_COMBINE ? emit_combine_args(s)
-           : u->kind == UNIT_EXACT ? EMIT_EXACT_ARGS
-           : u->kind == UNIT_PACK  ? emit_pack_args(s)
-                                   : emit_gemm_args(s);
-}
-
 static void dispatch_declarations(struct text *out, const struct library *l) {
     for (int i = 0; i < l->units; i++) {
         const struct unit *u = &l->unit[i];
-        if (u->kind == UNIT_GEMM || u->kind == UNIT_PACK)
+        if (u->kind == KERNEL_PRODUCT || u->kind == KERNEL_PACK)
             text_addf(out, "int %s_init(void);\n", u->name);
-        text_addf(out, "int %s_launch(%s, void *stream);\n", u->name, args_of(u));
+        text_addf(out, "int %s_launch(%s, void *stream);\n", u->name, emit_recipe(u->kind, u->plan)->args);
     }
     text_add(out, "\n");
 }
@@ -91,9 +82,9 @@ static struct half half_of(const struct plan_set *set, enum number_type matrices
 
 /* One of four kinds, the others NULL. */
 static void dispatch_launchers(struct text *out, const struct plan *p, const char *gpu, int i) {
-    if (scheme_packs_bytes(p->on.s))
+    if (p->on.s->recipe->packs == PACKS_BYTES)
         text_addf(out, "     %s_init, NULL, NULL, &residues_%s[%d], NULL},\n", p->name, gpu, i);
-    else if (scheme_packs_fp64(p->on.s))
+    else if (p->on.s->recipe->packs == PACKS_PLANES)
         text_addf(out, "     %s_init, NULL, NULL, NULL, &ozaki_%s[%d]},\n", p->name, gpu, i);
     else if (p->on.s->in == NUMBER_F64)
         text_addf(out, "     %s_init, NULL, %s_launch, NULL, NULL},\n", p->name, p->name);
@@ -101,32 +92,29 @@ static void dispatch_launchers(struct text *out, const struct plan *p, const cha
         text_addf(out, "     %s_init, %s_launch, NULL, NULL, NULL},\n", p->name, p->name);
 }
 
-static bool packs_so(const struct scheme *s, bool bytes) {
-    return scheme_packs_fp64(s) && scheme_packs_bytes(s) == bytes;
-}
-
 /* Launchers of products that are combined, at the places of their kernels: by residues, or by slices. */
-static void dispatch_combined(struct text *out, const char *gpu, const struct plan_set *set, struct half h,
-                              bool residues) {
+static void dispatch_combined(struct text *out, const struct emit_context *c, const struct plan_set *set,
+                              struct half h, enum packing packs) {
     char pack[PLAN_NAME_MAX], combine[PLAN_NAME_MAX], exact[PLAN_NAME_MAX];
+    const char *const gpu = c->gpu->name;
+    const bool residues = packs == PACKS_BYTES;
     bool any = false;
     for (int i = h.first; i < h.end; i++)
-        any = any || packs_so(set->plan[i].on.s, residues);
+        any = any || set->plan[i].on.s->recipe->packs == packs;
     if (!any)
         return;
     text_addf(out, residues ? "static const struct ht_crt_launch residues_%s[] = {\n"
                             : "static const struct ht_ozaki_launch ozaki_%s[] = {\n", gpu);
     for (int i = h.first; i < h.end; i++) {
         const struct plan *p = &set->plan[i];
-        emit_pack_name(pack, sizeof pack, p->on.s, p->on.isa);
-        emit_combine_name(combine, sizeof combine, p);
-        emit_exact_name(exact, sizeof exact, p);
-        const bool is = packs_so(p->on.s, residues), combines = p->on.s->combine == COMBINE_BY_KERNEL;
+        emit_kernel_name(pack, sizeof pack, c, KERNEL_PACK, p);
+        emit_kernel_name(combine, sizeof combine, c, KERNEL_COMBINE, p);
+        emit_kernel_name(exact, sizeof exact, c, KERNEL_ROUND, p);
+        const bool is = p->on.s->recipe->packs == packs, combines = combine[0] != '\0';
         text_add(out, "    {");
         if (residues)
             text_addf(out, "%d, %s%s, ", is ? p->on.s->moduli + (combines ? 0 : p->on.s->slices) : 0,
-                      p->on.s->correctly_rounded ? exact : "NULL",
-                      p->on.s->correctly_rounded ? "_launch" : "");
+                      exact[0] ? exact : "NULL", exact[0] ? "_launch" : "");
         if (is && combines)
             text_addf(out, "%s_init, %s_launch,\n     %s_launch, %s_launch%s},\n", pack, pack, p->name,
                       combine, residues ? ", NULL" : "");
@@ -138,9 +126,11 @@ static void dispatch_combined(struct text *out, const char *gpu, const struct pl
     text_add(out, "};\n\n");
 }
 
-static void dispatch_kernels(struct text *out, const char *gpu, const struct plan_set *set, struct half h) {
-    dispatch_combined(out, gpu, set, h, true);
-    dispatch_combined(out, gpu, set, h, false);
+static void dispatch_kernels(struct text *out, const struct emit_context *c, const struct plan_set *set,
+                             struct half h) {
+    const char *const gpu = c->gpu->name;
+    dispatch_combined(out, c, set, h, PACKS_BYTES);
+    dispatch_combined(out, c, set, h, PACKS_PLANES);
     text_addf(out, "static const struct ht_kernel_desc kernels%s_%s[] = {\n", h.mark, gpu);
     for (int i = h.first; i < h.end; i++) {
         const struct plan *p = &set->plan[i];
@@ -174,10 +164,10 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         const struct isa *isa = c->isa;
         const struct target on = target_main(c->gpu, isa, s);
         const struct ht_scheme_desc bound = plan_bound_of(&on);
-        const bool packs = !scheme_is_unpacked(s) && !scheme_packs_fp64(s); /* by the scheme's launcher */
+        const bool packs = s->recipe->packs == PACKS_SLICES; /* by the scheme's launcher */
         const char *launcher = packs ? "_launch" : "";
-        emit_pack_name(name, sizeof name, s, c->isa);
-        emit_reduce_name(reduce, sizeof reduce, s, c->isa);
+        emit_kernel_name(name, sizeof name, c, KERNEL_PACK, &set->plan[i]);
+        emit_kernel_name(reduce, sizeof reduce, c, KERNEL_REDUCE, &set->plan[i]);
         text_addf(out, "    {\"%s\",\n     \"%s\",\n     \"", s->name, emit_range_text(s, isa));
         emit_bound_text(out, s, isa);
         text_addf(
@@ -188,8 +178,7 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             target_fragment_k(&on), bound.align_units, bound.split_units, bound.promote_k,
             isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, packs ? name : "",
             packs ? name : "NULL", packs ? "_init" : "", packs ? name : "NULL", launcher, s->atom_slices,
-            s->exact_k, packs && scheme_is_fixed_point(s) ? reduce : "NULL",
-            packs && scheme_is_fixed_point(s) ? "_launch" : "",
+            s->exact_k, packs && reduce[0] ? reduce : "NULL", packs && reduce[0] ? "_launch" : "",
             s->simt_k_max, s->checked ? model_pack_tiles(c->gpu, s) : 0, s->checked ? isa->native_k : 0,
             scheme_range(s), s->checked ? model_pack_blocks_per_sm(c->gpu, s) : 0);
         count++;
@@ -203,7 +192,7 @@ static int dispatch_half(struct text *out, const struct emit_context *c, const s
                          struct half h) {
     if (h.first == h.end)
         return 0;
-    dispatch_kernels(out, c->gpu->name, set, h);
+    dispatch_kernels(out, c, set, h);
     return dispatch_schemes(out, c, set, h);
 }
 
@@ -211,7 +200,7 @@ static void dispatch_desc(struct text *out, const struct emit_context *c, struct
     const struct gpu *g = c->gpu;
     const struct ht_machine machine = model_machine(g);
     char reduce[PLAN_NAME_MAX];
-    emit_reduce_name(reduce, sizeof reduce, NULL, c->isa);
+    emit_kernel_name(reduce, sizeof reduce, c, KERNEL_REDUCE, NULL);
     const int tuned = tuned_dispatch(out, c->tuned, h.mark, g->name, h.first, h.end);
     text_addf(out,
               "%sconst struct ht_set_desc ht_set%s_%s = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    "
@@ -237,8 +226,8 @@ static void dispatch_set(struct text *out, const struct emit_context *c, const s
         dispatch_desc(out, c, fp64, schemes64);
         char reduce[PLAN_NAME_MAX] = "NULL";
         for (int i = fp64.first; i < fp64.end; i++)
-            if (scheme_is_unpacked(set->plan[i].on.s))
-                emit_reduce_name(reduce, sizeof reduce, set->plan[i].on.s, c->isa);
+            if (recipe_has(set->plan[i].on.s->recipe, KERNEL_REDUCE))
+                emit_kernel_name(reduce, sizeof reduce, c, KERNEL_REDUCE, &set->plan[i]);
         text_addf(out, "\"\", \"\", NULL, %s%s};\n\n", reduce, strcmp(reduce, "NULL") != 0 ? "_launch" : "");
     }
     if (!c->inner)

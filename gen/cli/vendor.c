@@ -153,7 +153,7 @@ static void copy_runtime(struct vendor *v, const char *name) {
 
 static void add_kernel(struct text *out, const struct vendor *v, const struct unit *u) {
     struct text raw = {0};
-    if (unit_emit(&raw, u))
+    if (emit_kernel(&raw, u->context, u->kind, u->plan))
         rename_text(out, &v->rename, raw.data, raw.len, RENAME_KERNEL, u->name);
     out->failed = out->failed || raw.failed;
     text_free(&raw);

@@ -19,12 +19,27 @@ struct params {
     int count;
 };
 
-void emit_pack_name(char *name, size_t size, const struct scheme *s, const struct isa *isa) {
-    snprintf(name, size, "ht_pack_%s_%s", s->name, isa->suffix);
+const struct recipe_kernel *emit_recipe(enum kernel_kind kind, const struct plan *p) {
+    return &(p ? p->on.s->recipe : &recipe_table[RECIPE_ANY])->kernel[kind];
 }
 
-void emit_reduce_name(char *name, size_t size, const struct scheme *s, const struct isa *isa) {
-    snprintf(name, size, "ht_reduce_%s%s%s", s ? s->name : "", s ? "_" : "", isa->suffix);
+void emit_kernel_name(char *name, size_t size, const struct emit_context *c, enum kernel_kind kind,
+                      const struct plan *p) {
+    const struct recipe_kernel *const k = emit_recipe(kind, p);
+    const struct tile *const t = p ? &p->tile : NULL;
+    if (kind == KERNEL_PRODUCT)
+        snprintf(name, size, "%s", p->name);
+    else if (!k->args)
+        name[0] = '\0';
+    else if (k->of_tile)
+        snprintf(name, size, "ht_%s_%s_%dx%d_w%dx%d_%s", p->on.s->name, k->word, t->bm, t->bn, t->wm, t->wn,
+                 p->on.isa->suffix);
+    else
+        snprintf(name, size, "ht_%s_%s%s%s", k->word, p ? p->on.s->name : "", p ? "_" : "", c->isa->suffix);
+}
+
+const char *emit_range_text(const struct scheme *s, const struct isa *isa) {
+    return isa->flushes_subnormals && s->flushed_range_text ? s->flushed_range_text : s->range_text;
 }
 
 void emit_bound_text(struct text *out, const struct scheme *s, const struct isa *isa) {
@@ -62,13 +77,15 @@ static long product_slices(const struct scheme *s, int side) {
 static void add_params(struct params *p, const char *names, const struct emit_context *c,
                        const struct scheme *scheme, const struct plan *plan) {
     static const struct plan none = {0};
-    static const struct scheme sums = {.atom_slices = 1, .accumulators = 1}; /* FP32 parts of any scheme */
+    /* FP32 parts of any scheme */
+    static const struct scheme sums = {.recipe = &recipe_table[RECIPE_ANY], .atom_slices = 1,
+                                       .accumulators = 1};
     const struct plan *l = plan ? plan : &none;
     const struct scheme *s = scheme ? scheme : &sums;
     const struct tile *t = &l->tile;
     const struct gpu *g = c->gpu;
     const struct mma_shape *mma = l->on.mma;
-    const bool exact = scheme_is_fixed_point(s);
+    const bool exact = s->recipe->fixed_point;
     const struct scheme *const first = scheme_for(scheme_of_role(AUTO_FIRST), c->isa->flushes_subnormals);
     const struct scheme *const rows = scheme ? scheme : first; /* whose results are tested */
     const struct {
@@ -119,9 +136,6 @@ static void add_params(struct params *p, const char *names, const struct emit_co
 
 #define PARAMS_OF_ATOM "SLICES SLICE_BYTES ATOM_SLICES ATOM_K "
 #define PARAMS_OF_SCHEME PARAMS_OF_ATOM "ACCS SCALES_ROWS SCALE_LOW SCALE_HIGH SCALE_ROOM CHECKS"
-#define PARAMS_OF_PACK                                                                                       \
-    PARAMS_OF_SCHEME " FLUSHES_SUBNORMALS HAS_NAN_ROWS SCALES_TILES PACK_TILES PACK_BLOCKS_PER_SM SMS "      \
-                     "SMEM_PER_SM SMEM_PER_BLOCK L2_BYTES WAVE"
 #define PARAMS_OF_TILE "BM BN BK WM WN STAGES " PARAMS_OF_SCHEME " "
 #define PARAMS_OF_WARPS "MIN_BLOCKS WAVE MMA_M MMA_N FRAGMENT_K B_TILES D_COLS "
 #define PARAMS_UNPACKED PARAMS_OF_TILE PARAMS_OF_WARPS "FAST IS_FALLBACK SMS ELEMENT_BYTES"
@@ -242,7 +256,7 @@ static void banner_bound(struct text *out, const struct scheme *s, const struct 
     enum { K = 4096 };
     text_addf(out, "// Bound (ht_bound_units): at k = %d |C - alpha A B| <= %" PRId64 " * 2^%d |alpha| %s\n",
               K, plan_bound_units(s, isa, K), s->unit_exponent,
-              scheme_is_fixed_point(s) ? "k max|a| max|b|" : s->scale == SCALE_TILE ? "A' B'" : "|A||B|");
+              s->recipe->fixed_point ? "k max|a| max|b|" : s->scale == SCALE_TILE ? "A' B'" : "|A||B|");
 }
 
 static void banner_gemm(struct text *out, const struct emit_context *c, const struct plan *p,
@@ -286,7 +300,7 @@ static void banner_gemm(struct text *out, const struct emit_context *c, const st
     else
         emit_bound_text(out, p->on.s, p->on.isa);
     text_add(out, p->variant == VARIANT_FALLBACK && k->searched ? ", with compensation\n" : "\n");
-    if (p->on.s->combine != COMBINE_BY_KERNEL)
+    if (!recipe_has(p->on.s->recipe, KERNEL_COMBINE))
         banner_bound(out, p->on.s, c->isa);
     text_addf(out, "// Input range: %s\n", emit_range_text(p->on.s, p->on.isa));
     if (p->on.isa->ablation)
@@ -295,7 +309,7 @@ static void banner_gemm(struct text *out, const struct emit_context *c, const st
     text_addf(out, "//\n// int %s_init(void);                                        once per device\n",
               p->name);
     text_addf(out, "// int %s_launch(%s, void *stream);  0 or a %sError_t\n", p->name,
-              emit_gemm_args(p->on.s), api_of(p->on.isa));
+              emit_recipe(KERNEL_PRODUCT, p)->args, api_of(p->on.isa));
 }
 
 struct frame {
@@ -303,9 +317,10 @@ struct frame {
     const struct isa *isa;
     const struct skeleton *skeleton;
     const char *name;
-    const char *args, *values;   /* the launcher's parameters before the stream, and what it passes on */
+    const struct recipe_kernel *kernel;
+    const struct recipe *recipe;
     const struct scheme *scheme; /* NULL: any whose sums are FP32 */
-    const struct plan *plan;     /* NULL: no GEMM kernel */
+    const struct plan *plan;     /* NULL: no kernel of products */
     const struct params *written;
     const struct sched *sched;
 };
@@ -326,14 +341,13 @@ bool emit_fallback_in_kernel(const struct plan *p) {
 static const char *hook_of(const struct frame *f, const char *name) {
     const struct isa *isa = f->isa;
     const struct scheme *s = f->scheme;
-    const bool exact = s && scheme_is_fixed_point(s), inside = f->plan && emit_fallback_in_kernel(f->plan),
-               fp64 = emit_is_fp64(s);
+    const bool exact = f->recipe->fixed_point, inside = f->plan && emit_fallback_in_kernel(f->plan);
     const struct {
         const char *role, *hook;
     } roles[] = {{"=launch", isa->launch}, {"=stage", isa->stage}, {"=fragment", isa->fragment},
                  {"=wgmma", isa->wgmma}, {"=wgmma_rs", isa->wgmma_rs_bf16}, {"=dmma", isa->dmma},
                  {"=fp64_mma", isa->fp64_mma}, {"=tables", s && s->moduli == 0 ? s->hooks : NULL},
-                 {"=element", s && s->moduli > 0 ? "pack/crt_element" : "pack/digit_element"},
+                 {"=element", f->recipe->element},
                  {"=together", isa->wgmma ? "launch/together_cluster" : "launch/together_alone"},
                  {"=crt_order", isa->wgmma ? "epilogue/crt_order_wgmma" : "epilogue/crt_order_mma"},
                  {"=dmma_inside", inside ? isa->dmma : NULL},
@@ -351,8 +365,9 @@ static const char *hook_of(const struct frame *f, const char *name) {
                             : s && s->scale == SCALE_TILE ? "accum/tile_levels"
                                                           : "accum/promote"},
                  {"=two_sum", exact ? NULL : "accum/two_sum"},
-                 {"=partial", exact ? "accum/partial_i64" : fp64 ? "accum/partial_f64" : "accum/partial_f32"},
-                 {"=real", fp64 ? "stage/real_f64" : "stage/real_f32"}, {"=scheme", s ? s->hooks : NULL},
+                 {"=partial", f->recipe->partial},
+                 {"=real", s && s->in == NUMBER_F64 ? "stage/real_f64" : "stage/real_f32"},
+                 {"=scheme", s ? s->hooks : NULL},
                  {"=split", exact ? "pack/split_i8x4" : "pack/split_f32x4"}};
     for (size_t i = 0; name && i < sizeof roles / sizeof *roles; i++) {
         if (strcmp(name, roles[i].role) == 0)
@@ -365,7 +380,7 @@ static bool read_parts(struct parts *t, const struct frame *f) {
     const char *inlay = f->skeleton->inlay;
     bool ok = emit_read_abi(&t->file[PART_ABI], f->c->root, f->scheme ? f->scheme->in : NUMBER_F32) &&
               read_template(&t->file[PART_PRIM], f->c, "hooks", f->isa->prim, "cuh") &&
-              (!f->scheme || !scheme_packs_fp64(f->scheme) ||
+              (!f->recipe->element ||
                read_template(&t->file[PART_CRT_PRIM], f->c, "hooks", f->isa->crt_prim, "cuh"));
     for (int i = 0; ok && i < SKELETON_HOOKS_MAX; i++) {
         if (f->skeleton->hooks[i] && strcmp(f->skeleton->hooks[i], "=tables") == 0 && f->scheme->moduli > 0)
@@ -457,7 +472,8 @@ static void write_tail(struct text *out, const struct frame *f) {
         text_addf(out, "%s int %s_init(void)\n{\n    return %s::init();\n}\n\n", linkage, f->name, f->name);
     text_addf(out,
               "%s int %s_launch(%s, void *stream)\n{\n"
-              "    return %s::launch(%s, stream);\n}\n", linkage, f->name, f->args, f->name, f->values);
+              "    return %s::launch(%s, stream);\n}\n", linkage, f->name, f->kernel->args, f->name,
+              f->kernel->values);
 }
 
 /* Everything below the banner. `out` already holds it; the checksum line closes it. */
@@ -497,86 +513,41 @@ static bool write_file(struct text *out, const struct frame *f) {
     return ok && err_count() == 0 && !out->failed;
 }
 
-bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p) {
+static bool emit_product(struct text *out, struct frame f, const struct plan *p) {
     static struct sched sched;
     struct params written = {0};
     if (family_of(p)->schedule)
         family_of(p)->schedule(&sched, p);
-    add_params(&written, family_of(p)->params, c, p->on.s, p);
-    const struct frame f = {.c = c, .isa = p->on.isa, .skeleton = p->on.skeleton, .name = p->name,
-                            .args = emit_gemm_args(p->on.s), .values = "*args", .scheme = p->on.s, .plan = p,
-                            .written = &written, .sched = &sched};
-    banner_gemm(out, c, p, &sched);
+    add_params(&written, family_of(p)->params, f.c, p->on.s, p);
+    f.isa = p->on.isa;
+    f.skeleton = p->on.skeleton;
+    f.plan = p;
+    f.written = &written;
+    f.sched = &sched;
+    banner_gemm(out, f.c, p, &sched);
     return write_file(out, &f);
 }
 
-/* A kernel beside the product's; plan: whose tile it knows, or NULL. */
-static bool emit_small(struct text *out, struct frame f, const char *params, const struct plan *plan,
-                       const char *what) {
+bool emit_kernel(struct text *out, const struct emit_context *c, enum kernel_kind kind,
+                 const struct plan *p) {
+    char name[PLAN_NAME_MAX];
     struct params written = {0};
-    const struct scheme *s = f.scheme;
-    add_params(&written, params, f.c, s, plan);
-    f.written = &written;
-    text_addf(out, "// %s\n//\n// %s\n", f.name, what);
+    const struct recipe_kernel *const k = emit_recipe(kind, p);
+    const struct scheme *const s = p ? p->on.s : NULL;
+    struct frame f = {.c = c, .isa = k->of_tile ? p->on.isa : c->isa, .name = name, .kernel = k, .scheme = s,
+                      .recipe = s ? s->recipe : &recipe_table[RECIPE_ANY],
+                      .skeleton = &skeleton_table[k->family], .written = &written};
+    emit_kernel_name(name, sizeof name, c, kind, p);
+    if (kind == KERNEL_PRODUCT)
+        return emit_product(out, f, p);
+    add_params(&written, k->params, c, s, k->of_tile ? p : NULL);
+    text_addf(out, "// %s\n//\n// %s\n", name, k->what);
     if (s)
         text_addf(out, "// Scheme %s: %s\n// Input range: %s\n", s->name, s->paper,
                   emit_range_text(s, f.isa));
-    text_addf(out, "//\n// int %s_launch(%s, void *stream);  0 or a %sError_t\n", f.name, f.args,
+    text_addf(out, "//\n// int %s_launch(%s, void *stream);  0 or a %sError_t\n", name, k->args,
               api_of(f.isa));
     if (f.skeleton->has_init)
-        text_addf(out, "// int %s_init(void);  before that, once per device\n", f.name);
+        text_addf(out, "// int %s_init(void);  before that, once per device\n", name);
     return write_file(out, &f);
-}
-
-/* What makes C of a plan's residues or slices. */
-static bool emit_c(struct text *out, const struct emit_context *c, const struct plan *p,
-                   enum ht_family family, const char *name, const char *args, const char *what) {
-    const struct frame f = {.c = c, .isa = p->on.isa, .name = name, .scheme = p->on.s, .args = args,
-                            .values = "*args", .skeleton = &skeleton_table[family]};
-    return emit_small(out, f, "BM BN BK WM WN " PARAMS_OF_WARPS, p, what);
-}
-
-bool emit_combine(struct text *out, const struct emit_context *c, const struct plan *p) {
-    const bool crt = p->on.s->moduli > 0;
-    char name[PLAN_NAME_MAX];
-    emit_combine_name(name, sizeof name, p);
-    return emit_c(out, c, p, crt ? HT_FAMILY_CRT_COMBINE : HT_FAMILY_OZAKI_COMBINE, name,
-                  emit_combine_args(p->on.s),
-                  crt ? "C = alpha X + beta C, rounded once, of the integers X that residues say."
-                      : "C = alpha S + beta C, where S is the sum of all products of slices.");
-}
-
-bool emit_exact(struct text *out, const struct emit_context *c, const struct plan *p) {
-    char name[PLAN_NAME_MAX];
-    emit_exact_name(name, sizeof name, p);
-    return emit_c(out, c, p, HT_FAMILY_CRT_EXACT, name, EMIT_EXACT_ARGS,
-                  "C = alpha A B + beta C, each element correctly rounded.");
-}
-
-bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s) {
-    const bool fp64 = scheme_packs_fp64(s), slices = fp64 && !scheme_packs_bytes(s);
-    const enum ht_family of_fp64 = slices ? HT_FAMILY_OZAKI_PACK : HT_FAMILY_CRT_PACK,
-                         family = fp64 ? of_fp64 : HT_FAMILY_PACK;
-    char name[PLAN_NAME_MAX];
-    emit_pack_name(name, sizeof name, s, c->isa);
-    const struct frame f = {.c = c, .isa = c->isa, .name = name, .skeleton = &skeleton_table[family],
-                            .args = emit_pack_args(s), .values = slices ? "*args" : "operands, count",
-                            .scheme = s};
-    return emit_small(
-        out, f, !fp64 ? PARAMS_OF_PACK : s->slices > 1 ? "WAVE SLICES ACCS" : "WAVE", NULL,
-        !fp64    ? "Splits one or two operands into slices and writes them as panel atoms."
-        : slices ? "Two FP64 operands as FP16 slices in panel atoms, as many as their data need."
-                 : "Residues of one or two FP64 operands, or digits, as panel atoms, one for each of them.");
-}
-
-bool emit_reduce(struct text *out, const struct emit_context *c, const struct scheme *s) {
-    char name[PLAN_NAME_MAX];
-    emit_reduce_name(name, sizeof name, s, c->isa);
-    const struct frame f = {.c = c, .isa = c->isa, .name = name,
-                            .skeleton = &skeleton_table[emit_is_fp64(s) ? HT_FAMILY_FP64_REDUCE
-                                                                        : HT_FAMILY_REDUCE],
-                            .args = emit_gemm_args(s), .values = "*args", .scheme = s};
-    return emit_small(
-        out, f, "WAVE SCALES_SUMS SCALES_ROWS ACCS SCALE_LOW SCALE_HIGH SCALE_ROOM CHECKS", NULL,
-        "Adds split-K parts in an order that only their number decides: C = alpha * sum + beta * C.");
 }

@@ -15,19 +15,6 @@
 
 struct tuned;
 
-/* Parameters of the launchers before the stream. */
-#define EMIT_GEMM_ARGS "const struct ht_gemm_args *args"
-#define EMIT_PACK_ARGS "const struct ht_pack_args *operands, int count"
-#define EMIT_CRT_PACK_ARGS "const struct ht_crt_pack_args *operands, int count"
-#define EMIT_OZAKI_PACK_ARGS "const struct ht_ozaki_pack_args *args"
-#define EMIT_EXACT_ARGS "const struct ht_crt_exact_args *args"
-static inline bool emit_is_fp64(const struct scheme *s) {
-    return s && s->in == NUMBER_F64;
-}
-const char *emit_gemm_args(const struct scheme *s);
-const char *emit_pack_args(const struct scheme *s);
-const char *emit_combine_args(const struct scheme *s); /* of one that is combined */
-
 /* What every generated file of one GPU shares. */
 struct emit_context {
     const char *root;     /* folder that holds gen/ and templates/ */
@@ -38,24 +25,16 @@ struct emit_context {
     const struct tuned *tuned; /* --tuned; NULL: none */
 };
 
-/* One GEMM kernel; one packing kernel; the split-K reduction of a scheme with exact sums, or (NULL) of all
- * others. False after err_user. */
-bool emit_gemm(struct text *out, const struct emit_context *c, const struct plan *p);
-bool emit_pack(struct text *out, const struct emit_context *c, const struct scheme *s);
-bool emit_reduce(struct text *out, const struct emit_context *c, const struct scheme *s);
-/* FP64 by residues or slices: what puts those of a plan's product together. */
-bool emit_combine(struct text *out, const struct emit_context *c, const struct plan *p);
-void emit_combine_name(char *name, size_t size, const struct plan *p);
-bool emit_exact(struct text *out, const struct emit_context *c, const struct plan *p);
-void emit_exact_name(char *name, size_t size, const struct plan *p);
+/* One source: a kernel of the recipe of the plan's scheme; p NULL: of RECIPE_ANY. False after err_user. */
+bool emit_kernel(struct text *out, const struct emit_context *c, enum kernel_kind kind, const struct plan *p);
+const struct recipe_kernel *emit_recipe(enum kernel_kind kind, const struct plan *p);
+/* Of its file, namespace and launcher; "": the recipe has no such kernel. */
+void emit_kernel_name(char *name, size_t size, const struct emit_context *c, enum kernel_kind kind,
+                      const struct plan *p);
 void emit_crt_tables(struct text *out, const struct scheme *s);
 
 /* What stands before the first kernel of a file: the vendor's header and the check of the architecture. */
 void emit_head(struct text *out, const struct isa *isa);
-
-/* Names of the files that are not GEMM kernels (also namespace and launcher names). */
-void emit_pack_name(char *name, size_t size, const struct scheme *s, const struct isa *isa);
-void emit_reduce_name(char *name, size_t size, const struct scheme *s, const struct isa *isa);
 
 /* Whether a kernel can compute what the certificate does not clear, or blocks of it (ht_kernel_desc). */
 bool emit_fallback_in_kernel(const struct plan *p);

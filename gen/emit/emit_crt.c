@@ -1,8 +1,6 @@
-/* emit_crt.c: what launchers take and which input, by scheme; of FP64 by residues the tables of constants
- * that all kernels have, and names of those beside the product. */
+/* emit_crt.c: the tables of constants that all kernels of FP64 by residues have. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "emit/emit.h"
@@ -19,29 +17,6 @@ static void add_table(struct text *out, const struct ht_crt_table *t) {
         text_addf(out, "%s%s0x%08x%s", i % WORDS_A_LINE ? " " : "\n    ", wide && j == 0 ? "{" : "",
                   (unsigned)from[i / t->used * t->width + j], wide && j == t->used - 1 ? "}," : ",");
     text_add(out, "\n};\n");
-}
-
-const char *emit_gemm_args(const struct scheme *s) {
-    return !emit_is_fp64(s)           ? EMIT_GEMM_ARGS
-           : s->moduli > 0           ? "const struct ht_crt_gemm_args *args"
-           : scheme_packs_bytes(s)   ? "const struct ht_digit_args *args"
-           : scheme_packs_fp64(s)    ? "const struct ht_ozaki_gemm_args *args"
-                                     : "const struct ht_native64_args *args";
-}
-
-const char *emit_pack_args(const struct scheme *s) {
-    return scheme_packs_bytes(s)  ? EMIT_CRT_PACK_ARGS
-           : scheme_packs_fp64(s) ? EMIT_OZAKI_PACK_ARGS
-                                  : EMIT_PACK_ARGS;
-}
-
-const char *emit_combine_args(const struct scheme *s) {
-    return s->moduli > 0 ? "const struct ht_crt_combine_args *args"
-                         : "const struct ht_ozaki_combine_args *args";
-}
-
-const char *emit_range_text(const struct scheme *s, const struct isa *isa) {
-    return isa->flushes_subnormals && s->flushed_range_text ? s->flushed_range_text : s->range_text;
 }
 
 /* As templates/samples/crt15.h has them. */
@@ -65,18 +40,4 @@ void emit_crt_tables(struct text *out, const struct scheme *s) {
               HT_CRT_POISONED, c.limit_mantissa, c.limit_exponent, fewer.fewest);
     for (int i = 0; i < HT_CRT_TABLES; i++)
         add_table(out, &table[i]);
-}
-
-/* Combination: of the tile of a plan, whose threads' order of sums it knows. */
-static void name_of(char *name, size_t size, const struct plan *p, const char *what) {
-    snprintf(name, size, "ht_%s_%s_%dx%d_w%dx%d_%s", p->on.s->name, what, p->tile.bm, p->tile.bn, p->tile.wm,
-             p->tile.wn, p->on.isa->suffix);
-}
-
-void emit_combine_name(char *name, size_t size, const struct plan *p) {
-    name_of(name, size, p, "combine");
-}
-
-void emit_exact_name(char *name, size_t size, const struct plan *p) {
-    name_of(name, size, p, "exact");
 }

@@ -164,7 +164,7 @@ static bool hole_promote(struct text *out, int indent, const struct hole *h) {
     if (p->promote_steps == 0)
         return true;
     const int inner = p->promote_steps > 1 ? indent + 4 : indent;
-    const bool exact = scheme_is_fixed_point(p->on.s);
+    const bool exact = p->on.s->recipe->fixed_point;
     text_line(out, indent,
          exact ? "// every %d k: what exceeds a digit is carried up, before a level overflows"
                : "// every %d k: the chain is closed and added up in FP32",
@@ -209,7 +209,7 @@ bool emit_mma_warp_hole(void *context, const char *name, struct text *out, int i
         return hole_promote(out, indent, h);
     if (strcmp(name, "drain") == 0)
         /* nothing to drain: the hole stays empty */
-        return h->plan->promote_steps == 0 || scheme_is_fixed_point(h->plan->on.s);
+        return h->plan->promote_steps == 0 || h->plan->on.s->recipe->fixed_point;
     /* nothing on its way before the first step */
     return strcmp(name, "prologue") == 0 && h->plan->variant == VARIANT_NOPIPELINE;
 }

@@ -180,7 +180,7 @@ static void write_promotion(struct text *out, int indent, const struct plan *p, 
 /* A whole chunk in flight at once: its MMAs, and what becomes of it. */
 static void write_chunk_mmas(struct text *out, int indent, const struct plan *p, const char *chain,
                              int part) {
-    if (part == 0 && scheme_is_fixed_point(p->on.s))
+    if (part == 0 && p->on.s->recipe->fixed_point)
         text_line(out, indent, "chain++;");
     (p->promoted[0] ? write_main_last : write_by_stage)(out, indent, p, chain, part);
     text_line(out, indent, "ht_wgmma_commit();");
@@ -199,7 +199,7 @@ static void write_chunk_part(struct text *out, int indent, const struct plan *p,
     write_chunk_mmas(out, indent, p, "temp", part);
     write_order_arrive(out, indent, p);
     write_chunk_end(out, indent, p, "temp", "stage", part, 0);
-    if (scheme_is_fixed_point(p->on.s))
+    if (p->on.s->recipe->fixed_point)
         write_carry(out, indent, p, part, 1);
 }
 
@@ -256,7 +256,7 @@ static void write_pair(struct text *out, int indent, const struct plan *p) {
     write_next(out, indent);
     write_chunk_end(out, indent, p, "temp", "first", 0, 1);
     write_chunk_end(out, indent, p, "other", "second", 0, 0);
-    if (scheme_is_fixed_point(p->on.s))
+    if (p->on.s->recipe->fixed_point)
         write_carry(out, indent, p, 0, 2);
 }
 

@@ -37,6 +37,8 @@
 
 #include "../../runtime/ht_abi.h"
 
+#define BY(recipe_) .recipe = &recipe_table[RECIPE_##recipe_]
+
 /* Fixed point in signed 8-bit digits: x = 2^e (d0 + d1 2^-8 + d2 2^-16 + ...), the row's largest in [63.75,
  * 127.5) in units of 2^e, so that the first digit of whatever rounds to it is at most 127: 8-bit digits from
  * -128 to 127 reach 0x7f7f7f... in units of the last, less than 128 by 0x10101 of 2^-23 of 64, hence
@@ -48,7 +50,8 @@
         .name = name_,                                                                                       \
         .paper = "halftone: fixed point relative to the largest of the row (column), " count_                \
                  " signed 8-bit digits, exact integer sums by level, rounded once",                          \
-        .hooks = "scheme/i8", .in = NUMBER_F32, .out = NUMBER_F32, .sum = NUMBER_S32, .unit_exponent = -24,  \
+        .hooks = "scheme/i8", BY(FIXED_POINT), .in = NUMBER_F32, .out = NUMBER_F32, .sum = NUMBER_S32,       \
+        .unit_exponent = -24,                                                                                \
         .slice = SLICE_S8, .slices = digits_, .atom_slices = atom_slices_,                                   \
         .split = SPLIT_DIGITS, .scale = SCALE_ROW, .scale_low = 6, .scale_high = 6, .scale_room = 0x10101,   \
         .products = products_, .product = {__VA_ARGS__}, .accumulators = levels_,                            \
@@ -78,7 +81,7 @@
     {                                                                                                        \
         .name = "mixpert" level_,                                                                            \
         .paper = "MixPert (LCTES 2024), level " text_ ", scales of tiles by operand",                        \
-        .on_request = true, .checked = true, .hooks = "scheme/mixpert", OF_FP32,                             \
+        .on_request = true, .checked = true, .hooks = "scheme/mixpert", BY(SLICES), OF_FP32,                 \
         .slice = SLICE_S8, .slices = slices_, .atom_slices = 1,                                              \
         .split = SPLIT_SEGMENTS, .scale = SCALE_TILE, .scale_low = 6, .scale_high = 6, .scale_room = 4,      \
         .products = products_, .product = {__VA_ARGS__}, .accumulators = 1,                                  \
@@ -99,8 +102,9 @@
         .name = name_,                                                                                       \
         .paper = "Ozaki-II: rows and columns as integers, a power of two each, their product by INT8 "       \
                  "residues, put together by CRT and rounded once",                                           \
-        OF_FP64(NUMBER_S32), ONE_PRODUCT, .slice = SLICE_S8, .combine = COMBINE_BY_KERNEL,                   \
-        .moduli = moduli_, .correctly_rounded = moduli_ == 20, .on_request = on_request_,                    \
+        OF_FP64(NUMBER_S32), ONE_PRODUCT, .slice = SLICE_S8,                                                \
+        .recipe = &recipe_table[moduli_ == 20 ? RECIPE_RESIDUES_ROUNDED : RECIPE_RESIDUES],                  \
+        .moduli = moduli_, .on_request = on_request_,                                                        \
         .bound_text = "2^-" bits_ " (|a|_2 |b|_1 + |a|_1 |b|_2) of a row a of A and a column b of B, not "   \
                       "of |A||B|, and one rounding; the same bits on every machine",                         \
         .range_text = "every finite number; elements far below their row's (column's) norm lose bits; a "    \
@@ -129,10 +133,11 @@
         "up to 2^-126 each (scaled); " FLUSHED_PRODUCTS_TEXT "; Inf gives NaN"
 /* Several BF16 slices of scaled rows, one chain. */
 #define BF16_SLICES(count_, in_atom_)                                                                        \
-    .hooks = "scheme/bf16", OF_FP32, .slice = SLICE_BF16, .slices = count_, .atom_slices = in_atom_,         \
+    .hooks = "scheme/bf16", BY(SLICES), OF_FP32, .slice = SLICE_BF16, .slices = count_,                      \
+    .atom_slices = in_atom_,                                                                                 \
     .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .accumulators = 1, .promote = {PROMOTE_ISA}
 #define SCALED_TO_14 .scale = SCALE_ROW, .scale_low = 14, .scale_high = 14
-#define F16_PAIR OF_FP32, .slice = SLICE_F16, .slices = 2, .atom_slices = 2
+#define F16_PAIR BY(SLICES), OF_FP32, .slice = SLICE_F16, .slices = 2, .atom_slices = 2
 #define F16X3_RANGE                                                                                          \
     "finite input of any exponent; elements down to 2^-16 of the largest in their "                          \
     "row of A (column of B), and to 2^-128, keep 22 bits, below that an absolute "                           \
@@ -148,7 +153,7 @@
 const struct scheme scheme_table[] = {
     {.name = "half",
      .paper = "one FP16 product, no refinement (the papers' lower baseline)",
-     .hooks = "scheme/half", OF_FP32, ONE_PRODUCT, .slice = SLICE_F16, .split = SPLIT_ROUND,
+     .hooks = "scheme/half", BY(SLICES), OF_FP32, ONE_PRODUCT, .slice = SLICE_F16, .split = SPLIT_ROUND,
      .scale = SCALE_NONE, .split_units = 16388,
      .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, plus one "
                    "chain on the matrix unit over all of k",
@@ -225,7 +230,7 @@ const struct scheme scheme_table[] = {
      .flushed_range_text = F16X3_RANGE},
     {.name = "bf16",
      .paper = "one BF16 product, no refinement",
-     .hooks = "scheme/bf16", OF_FP32, ONE_PRODUCT, .slice = SLICE_BF16, .split = SPLIT_ROUND,
+     .hooks = "scheme/bf16", BY(SLICES), OF_FP32, ONE_PRODUCT, .slice = SLICE_BF16, .split = SPLIT_ROUND,
      .scale = SCALE_NONE, .split_units = 131329,
      .bound_text = "each input is rounded to 8 bits: at most 2^-7 of |A||B| from the inputs, plus one "
                    "chain on the matrix unit over all of k",
@@ -257,7 +262,7 @@ const struct scheme scheme_table[] = {
      BF16_RANGE("109", "70", "102", "63")},
     {.name = "tf32",
      .paper = "one TF32 product, inputs rounded to nearest, no refinement",
-     .hooks = "scheme/tf32", OF_FP32, ONE_PRODUCT, .slice = SLICE_TF32, .split = SPLIT_ROUND,
+     .hooks = "scheme/tf32", BY(SLICES), OF_FP32, ONE_PRODUCT, .slice = SLICE_TF32, .split = SPLIT_ROUND,
      .scale = SCALE_NONE, .split_units = 16388,
      .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, plus one "
                    "truncating chain over all of k",
@@ -265,7 +270,7 @@ const struct scheme scheme_table[] = {
                    "bits, larger ones become Inf"},
     {.name = "tf32x3",
      .paper = "halftone: two TF32 slices rounded to nearest, lo*lo left out, FP32 promotion",
-     .hooks = "scheme/tf32", OF_FP32, .slice = SLICE_TF32, .slices = 2, .atom_slices = 2,
+     .hooks = "scheme/tf32", BY(SLICES), OF_FP32, .slice = SLICE_TF32, .slices = 2, .atom_slices = 2,
      .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .products = 3,
      .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_ISA},
      .split_units = 9,
@@ -275,7 +280,7 @@ const struct scheme scheme_table[] = {
     {.name = "bf16x6u",
      .paper = "halftone: the caller's matrices unpacked (u), three BF16 slices cut on the way, six products; "
               "FP32 FFMA or MFMA where slices cannot hold the data, and alone on GPUs without BF16 MMAs",
-     .hooks = "scheme/bf16x6u", OF_FP32, .slice = SLICE_BF16, .slices = 3, .atom_slices = 1,
+     .hooks = "scheme/bf16x6u", BY(UNPACKED), OF_FP32, .slice = SLICE_BF16, .slices = 3, .atom_slices = 1,
      .split = SPLIT_ROUND, .scale = SCALE_NONE, .products = 6,
      .product = {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,
      .promote = {16}, /* each MMA meets a sum that is small, but for the last product's */
@@ -306,7 +311,8 @@ const struct scheme scheme_table[] = {
     {.name = "i8x28", /* i8x10's digits and levels, three more of each: bench/ACCURACY.md, section 20 */
      .paper = "halftone: FP64 in fixed point relative to the largest of the row (column), seven signed 8-bit "
               "digits, exact integer sums by level, C in the product's kernel, rounded once",
-     .hooks = "scheme/i8x28", OF_FP64(NUMBER_S32), .slice = SLICE_S8, .slices = 7, .atom_slices = 1,
+     .hooks = "scheme/i8x28", BY(DIGITS), OF_FP64(NUMBER_S32), .slice = SLICE_S8, .slices = 7,
+     .atom_slices = 1,
      .split = SPLIT_DIGITS, .products = 28, .product = {LEVELS_7}, .accumulators = 7,
      .carry_interval_k = 16384, .exact_k = 131072, .split_units = 1,
      .bound_text = "relative to k times the largest of the row of A times the largest of the column of B, "
@@ -316,14 +322,14 @@ const struct scheme scheme_table[] = {
     {.name = "ozaki",
      .paper = "Ozaki scheme (Mukunoki et al. 2020): rows and columns as sums of FP16 slices of so few bits "
               "that products of slices are exact in FP32, added in FP64, or exactly",
-     OF_FP64(NUMBER_F32), ONE_PRODUCT, .slice = SLICE_F16, .split = SPLIT_OZAKI, .on_request = true,
-     .combine = COMBINE_BY_KERNEL,
+     BY(OZAKI), OF_FP64(NUMBER_F32), ONE_PRODUCT, .slice = SLICE_F16, .split = SPLIT_OZAKI,
+     .on_request = true,
      .bound_text = "as many slices as the data need for 2 sqrt(k) 2^-53 of the row's |A||B| e, an estimate "
                    "of DGEMM's error, not a bound of each element; ozaki-cr: correctly rounded",
      .range_text = OZAKI_RANGE, .flushed_range_text = OZAKI_RANGE},
     {.name = "native64",
      .paper = "FP64 from end to end: FP64 FMA, or FP64 tensor cores (DMMA) where those are faster",
-     OF_FP64(NUMBER_F64), ONE_PRODUCT, .simt_k_max = INT32_MAX, /* an FMA for each product */
+     BY(NATIVE64), OF_FP64(NUMBER_F64), ONE_PRODUCT, .simt_k_max = INT32_MAX, /* an FMA for each product */
      .bound_text = "one rounded FP64 FMA for each k, one rounding each for alpha and beta",
      .range_text = "every FP64 number; NaN, Inf, overflow and subnormal results as in native FP64"},
 };
@@ -334,7 +340,7 @@ const struct scheme *scheme_for(const char *name, bool flushes) {
     for (int i = 0; i < scheme_count; i++) {
         const struct scheme *s = &scheme_table[i];
         const bool needs_subnormals =
-            s->slice == SLICE_F16 && !scheme_is_unpacked(s) && !s->flushed_range_text;
+            s->slice == SLICE_F16 && s->recipe->packs && !s->flushed_range_text;
         if (strcmp(s->name, name) == 0 && !(flushes && needs_subnormals))
             return s;
     }
@@ -354,12 +360,12 @@ const char *scheme_of_role(enum auto_role role) {
 
 int scheme_flush_exponent(const struct scheme *s) {
     const int min_exponent = s->slice == SLICE_F16 ? -14 : -126;
-    const bool drops_nothing = s->slice == SLICE_S8 || scheme_is_unpacked(s) || scheme_packs_fp64(s);
+    const bool drops_nothing = s->slice == SLICE_S8 || s->in == NUMBER_F64 || !s->recipe->packs;
     return drops_nothing ? 0 : min_exponent - s->residual_shift;
 }
 
 const char *scheme_operands(const struct scheme *s) {
-    return s->in == NUMBER_F64 && scheme_is_unpacked(s) ? number_title(s->in) : slice_title(s->slice);
+    return s->in == NUMBER_F64 && !s->recipe->packs ? number_title(s->in) : slice_title(s->slice);
 }
 
 int scheme_slice_bytes(const struct scheme *s) {
@@ -373,10 +379,6 @@ int scheme_atom_k(const struct scheme *s) {
 
 int scheme_atom_group(const struct scheme *s) {
     return s->slices / s->atom_slices;
-}
-
-bool scheme_is_unpacked(const struct scheme *s) {
-    return s->simt_k_max > 0;
 }
 
 int scheme_levels(const struct scheme *s) {
@@ -400,23 +402,9 @@ int scheme_passes(const struct scheme *s) {
     return passes;
 }
 
-bool scheme_packs_fp64(const struct scheme *s) {
-    return s->in == NUMBER_F64 && !scheme_is_unpacked(s);
-}
-
-bool scheme_packs_bytes(const struct scheme *s) {
-    return scheme_packs_fp64(s) && s->slice == SLICE_S8;
-}
-
-bool scheme_is_fixed_point(const struct scheme *s) {
-    return s->sum == NUMBER_S32 && s->moduli == 0;
-}
-
 const char *scheme_range(const struct scheme *s) {
-    if (scheme_is_unpacked(s))
-        return "HT_RANGE_ALL";
-    if (scheme_packs_fp64(s))
-        return "HT_RANGE_FIXED";
+    if (s->recipe->range)
+        return s->recipe->range;
     if (s->slice == SLICE_F16 && s->scale == SCALE_ROW)
         return "HT_RANGE_ROW";
     if (s->slice == SLICE_F16)

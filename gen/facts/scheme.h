@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "facts/dtype.h"
+#include "facts/recipe.h"
 
 enum split_rule {
     SPLIT_ROUND, SPLIT_TRUNCATE, SPLIT_ROUND_RESIDUAL, SPLIT_BIT_CUT, SPLIT_DIGITS, SPLIT_SEGMENTS,
@@ -19,9 +20,6 @@ enum auto_role { AUTO_NONE, AUTO_FIRST, AUTO_FALLBACK };
 enum scale_rule { SCALE_NONE, SCALE_RESIDUAL, SCALE_ROW, SCALE_TILE };
 enum { SCALE_TILE_K = 32 };
 enum { PROMOTE_NEVER = 0, PROMOTE_EACH_MMA = 1, PROMOTE_ISA = 2 }; /* or a k interval, >= 16 */
-/* What becomes of the sums: rounded into C by the kernel that forms them, or kept for a kernel of its own
- * that puts the passes together. */
-enum combine_rule { COMBINE_IN_REGISTERS, COMBINE_BY_KERNEL };
 enum { SCHEME_PRODUCTS_MAX = 28, SCHEME_ACCUMULATORS_MAX = 7, SCHEME_PASSES_MAX = 16 };
 
 struct product {
@@ -30,12 +28,12 @@ struct product {
 
 struct scheme {
     const char *name, *paper, *hooks;
+    const struct recipe *recipe; /* its kernels */
     enum number_type in, out, sum; /* of the caller's A and B, of C, of an accumulator */
     int unit_exponent;             /* bounds count units of 2^this, the unit roundoff of `out` */
     enum slice_type slice;
     /* products of residues, one for each modulus (runtime/ht_crt.h), put together by a kernel; 0: none */
     int moduli;
-    bool correctly_rounded; /* then: a kernel makes it so where an accuracy asks for it */
     int slices;
     int atom_slices; /* slices side by side in a row of a panel atom; it divides slices */
     enum split_rule split;
@@ -54,14 +52,13 @@ struct scheme {
     int products;
     struct product product[SCHEME_PRODUCTS_MAX]; /* in the order they are issued */
     int pass_products[SCHEME_PASSES_MAX]; /* of them, pass by pass; {0}: all in one */
-    enum combine_rule combine;
     int accumulators;
     int promote[SCHEME_ACCUMULATORS_MAX]; /* PROMOTE_* or a k interval, for each accumulator */
     /* integer sums: accumulator l weighs 2^-8l; k between two carries from l + 1 to l, and the most k that
      * one part of k (split-K) may have before accumulator 0 could overflow. 0: FP32 sums */
     int carry_interval_k, exact_k;
-    /* Kernels read the caller's matrices and cut them into slices themselves: nothing is packed. Up to
-     * simt_k_max products an element is computed by FFMA alone, which are then more accurate. 0: panels */
+    /* Of unpacked schemes, whose kernels cut slices themselves: up to simt_k_max products an element is
+     * computed by FFMA only, which is then more accurate */
     int simt_k_max;
     /* a-priori bound |C-R| <= units(k) * 2^unit_exponent * |A||B|, see ht_bound_units in
      * runtime/ht_bound.h */
@@ -95,13 +92,6 @@ int scheme_slice_bytes(const struct scheme *s);
 int scheme_atom_k(const struct scheme *s);
 /* Atoms of one row block and k block: slices / atom_slices. */
 int scheme_atom_group(const struct scheme *s);
-/* Sums are exact integers: the same bits whatever the tile, split or matrix unit. */
-bool scheme_is_fixed_point(const struct scheme *s);
-bool scheme_is_unpacked(const struct scheme *s); /* see simt_k_max */
-/* FP64 in panels: by residues, digits or slices, each with launchers of its own. */
-bool scheme_packs_fp64(const struct scheme *s);
-/* Of them panels of bytes: residues, put together by a kernel, or digits. */
-bool scheme_packs_bytes(const struct scheme *s);
 /* SCALE_TILE: sums that are apart while 32 k are multiplied; else 0. */
 int scheme_levels(const struct scheme *s);
 /* Whether a product has slice `slice` of A (side 0) or of B (side 1). */

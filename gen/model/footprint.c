@@ -118,7 +118,7 @@ void footprint_mma_warp(const struct target *on, const struct tile *t, struct co
     cost->smem_bytes = t->stages * tile_stage_bytes(t, on->s);
     const int regs = cost->regs_accumulators + cost->regs_fragments + cost->regs_other,
               most = (int)on->g->registers_per_thread_max;
-    const int chains = scheme_is_fixed_point(on->s) ? 0 : cost->regs_chains; /* carries: on vectors */
+    const int chains = on->s->recipe->fixed_point ? 0 : cost->regs_chains; /* carries: on vectors */
     if (amd && results > RESULTS_AMD)
         model_reject(cost, "scalar registers: hipcc spills them where a thread stores %d > %d results",
                      results, RESULTS_AMD);

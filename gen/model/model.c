@@ -47,9 +47,9 @@ int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
     const struct isa *isa = isa_find(g->isa);
     /* Budgets state FP64's matrices: AMD's vectors have half that (CDNA 2: 22.6 of 45.3 TFLOPS); NVIDIA's
      * without have 2 a clock, 7.5 to 12.0 (CUDA C++ Programming Guide, arithmetic instructions). */
-    if (s->in == NUMBER_F64 && scheme_is_unpacked(s))
+    if (s->in == NUMBER_F64 && !s->recipe->packs)
         return g->fp64_fma_per_cycle < 1 ? 2 : g->fp64_fma_per_cycle / (isa && isa->fp64_mma ? 1 : 2);
-    if (scheme_is_unpacked(s) && isa && !isa->mma_bf16)
+    if (!s->recipe->packs && isa && !isa->mma_bf16)
         return (isa->mfma_f32 ? g->native_fp32_gflops * 1000 / (2 * g->sms * g->clock_mhz)
                               : g->fp32_fma_per_cycle) *
                s->products;
@@ -66,7 +66,7 @@ int64_t model_lane_fmas(const struct target *on) {
 }
 
 bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
-    return (scheme_is_unpacked(s) || isa->mma_hooks[s->slice]) && model_fma_per_cycle(g, s) > 0;
+    return (!s->recipe->packs || isa->mma_hooks[s->slice]) && model_fma_per_cycle(g, s) > 0;
 }
 
 int model_promote_k(const struct target *on, int accumulator) {
@@ -165,7 +165,7 @@ struct model_cycles model_cycles(const struct cost *cost) {
 }
 
 bool model_promotes(const struct target *on) {
-    return model_promote_k(on, 0) > 0 && !scheme_is_fixed_point(on->s);
+    return model_promote_k(on, 0) > 0 && !on->s->recipe->fixed_point;
 }
 
 bool model_refills_after_barrier(const struct target *on, const struct tile *t) {
@@ -194,7 +194,7 @@ struct target model_target(enum model_kind kind, const struct gpu *g, const stru
                            const struct scheme *s) {
     if (kind == MODEL_HALFTONE || s->in == NUMBER_F64)
         return target_main(g, isa, s);
-    return target_of(g, isa, scheme_is_unpacked(s) ? HT_FAMILY_UNPACKED_MMA : HT_FAMILY_MMA_WARP, s);
+    return target_of(g, isa, !s->recipe->packs ? HT_FAMILY_UNPACKED_MMA : HT_FAMILY_MMA_WARP, s);
 }
 
 /* Our own: what the family's functions say. */

@@ -66,7 +66,7 @@ struct ht_scheme_desc plan_bound_of(const struct target *on) {
     const int full = isa->align_units[s->slice];
     struct ht_scheme_desc b = {.mma_k = target_fragment_k(on), .exact_k = s->exact_k,
                                .simt_k_max = s->simt_k_max, .split_units = s->split_units};
-    if (scheme_is_fixed_point(s))
+    if (s->recipe->fixed_point)
         return b;
     if (s->scale == SCALE_TILE) { /* levels added up: 1 + 2^-6 + ... units, an addition each 32 k */
         b.promote_k = b.mma_k;
@@ -74,7 +74,7 @@ struct ht_scheme_desc plan_bound_of(const struct target *on) {
         return b;
     }
     b.promote_k = plan_promote_k(on);
-    if (scheme_is_unpacked(s) && !isa->mma_bf16) {
+    if (!s->recipe->packs && !isa->mma_bf16) {
         b.align_units = b.mma_k; /* a rounding for each k */
         b.split_units = 0;
         b.promote_k = FFMA_CHAIN;
@@ -97,7 +97,7 @@ struct ht_scheme_desc plan_bound_of(const struct target *on) {
     /* a chain's first step costs one product: the corrections come before it, when the sum is still small */
     b.split_units -= b.align_units;
     /* FMAs: 32 + ceil(k / 32) - 1 units, which for k > 64 is no more than 30 + ceil(k / 16) - 1. */
-    if (scheme_is_unpacked(s) && b.split_units + b.align_units < FFMA_CHAIN - 2)
+    if (!s->recipe->packs && b.split_units + b.align_units < FFMA_CHAIN - 2)
         b.split_units = FFMA_CHAIN - 2 - b.align_units;
     if (s->promote[0] == PROMOTE_EACH_MMA)
         b.promote_k = b.mma_k;
@@ -144,7 +144,7 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
     p->two_intervals = b->on.skeleton->persistent && model_has_two_intervals(&b->on, &b->tile);
     p->hurries_copies = b->on.skeleton->persistent && model_producer_is_tight(&b->on, &b->tile);
     for (int i = 0; i < s->accumulators; i++)
-        p->promoted[i] = model_promote_k(&b->on, i) > 0 && !scheme_is_fixed_point(s);
+        p->promoted[i] = model_promote_k(&b->on, i) > 0 && !s->recipe->fixed_point;
     p->raster = model_raster_rows(b->on.g, &p->tile) / tile_cluster_m(&p->tile);
     const int set_registers = model_fragment_registers(&b->on, &b->tile);
     if (variant == VARIANT_NOINTERLEAVE) /* two whole k steps of fragments live side by side */
@@ -152,7 +152,7 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
     if (variant == VARIANT_NOPIPELINE) /* no next k step */
         p->cost.regs_per_thread -= set_registers;
     p->min_blocks = min_blocks(p);
-    const int promote_k = scheme_is_fixed_point(s) ? s->carry_interval_k : plan_promote_k(&b->on);
+    const int promote_k = s->recipe->fixed_point ? s->carry_interval_k : plan_promote_k(&b->on);
     p->promote_steps = promote_k > b->tile.bk ? promote_k / b->tile.bk : promote_k > 0;
     plan_name(p);
     snprintf(p->why, sizeof p->why, "%s", why);
@@ -177,7 +177,7 @@ static void find_best(struct best *b) {
 static void plan_picks(struct plan_set *set, struct best *b) {
     char why[PLAN_WHY_MAX];
     const struct scheme *s = b->on.s;
-    const bool halves = b->on.skeleton->persistent && (s->checked || scheme_is_fixed_point(s));
+    const bool halves = b->on.skeleton->persistent && (s->checked || s->recipe->fixed_point);
     const int end =
         set->count + (s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS) + (halves ? HALVES : 0);
     for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes && set->count < end; i++) {
@@ -464,10 +464,7 @@ struct passes {
 static void visit_passes(void *context, const struct tile *t) {
     const struct passes *r = context;
     if (plan_fixed(r->b, t))
-        plan_add(r->set, r->b, VARIANT_PIPELINE,
-                 r->b->on.s->moduli > 0         ? "INT8 products of residues, all moduli in one launch"
-                 : scheme_packs_bytes(r->b->on.s) ? "INT8 products of digits, and C, in one launch"
-                                                  : "FP16 products of slices, all pairs in one launch");
+        plan_add(r->set, r->b, VARIANT_PIPELINE, r->b->on.s->recipe->plan);
 }
 
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
@@ -476,7 +473,7 @@ void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *is
         plan_unpacked(set, &b);
         return;
     }
-    if (scheme_packs_fp64(s)) {
+    if (s->recipe->plan) {
         tile_enumerate(&b.on, visit_passes, &(struct passes){set, &b});
         return;
     }

@@ -521,8 +521,8 @@ def test_columns_that_no_family_serves_are_one_line(tmp_path):
     source = (root / "gen/facts/scheme.c").read_text()
     row = re.search(r'(?ms)^    \{\.name = "egemm",.*?"\},\n', source).group(0)
     rows = {"twice": (".products = 4,", ".products = 4, .pass_products = {3, 1},", "makes FP32 of FP32 in 2 passes"),
-            "wide": ("F16_PAIR,", ".in = NUMBER_F64, .out = NUMBER_F64, .unit_exponent = -53, .slice = SLICE_F16, .slices = 2, .atom_slices = 2,", "makes FP64 of FP64 in 1 pass"),
-            "apart": (".products = 4,", ".products = 4, .combine = COMBINE_BY_KERNEL,", "makes FP32 of FP32 in 1 pass, combined by a kernel")}
+            "wide": ("F16_PAIR,", "BY(SLICES), .in = NUMBER_F64, .out = NUMBER_F64, .unit_exponent = -53, .slice = SLICE_F16, .slices = 2, .atom_slices = 2,", "makes FP64 of FP64 in 1 pass"),
+            "apart": ("F16_PAIR,", "BY(OZAKI), OF_FP32, .slice = SLICE_F16, .slices = 2, .atom_slices = 2,", "makes FP32 of FP32 in 1 pass, combined by a kernel")}
     added = "".join(row.replace('"egemm"', f'"{name}"').replace(old, new) for name, (old, new, _) in rows.items())
     (root / "gen/facts/scheme.c").write_text(source.replace(row, row + added))
     build_generator(root, binary)

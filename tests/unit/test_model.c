@@ -668,7 +668,7 @@ static void every_budget_scheme_and_model(void **state) {
                 /* EGEMM-TC's time constraint may leave nothing on other GPUs; both papers are about packed FP16
                    of FP32 matrices */
                 if (m == MODEL_HALFTONE ||
-                    (m == MODEL_LEGEMM && a->s->slice == SLICE_F16 && a->s->in == NUMBER_F32 && !scheme_is_unpacked(a->s)))
+                    (m == MODEL_LEGEMM && a->s->slice == SLICE_F16 && a->s->in == NUMBER_F32 && a->s->recipe->packs))
                     assert_int_equal(a->fits > 0, model_has_unit(&g, isa_find(g.isa), a->s));
                 assert_int_equal(a->pick >= 0, a->fits > 0);
             }
@@ -703,7 +703,7 @@ static void columns_of_a_scheme_decide(void **state) {
     s.unit_exponent = -16;
     assert_true(plan_bound_units(&s, isa, 1024) < units);
     s.sum = NUMBER_S32;
-    assert_true(scheme_is_fixed_point(&s));
+    s.recipe = &recipe_table[RECIPE_FIXED_POINT];
     assert_int_equal(plan_bound_units(&s, isa, 1024), plan_bound_units(&s, isa, 4096));
     assert_int_equal(scheme_passes(&s), 1);
     s.pass_products[0] = s.pass_products[1] = 3;

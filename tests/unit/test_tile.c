@@ -114,7 +114,7 @@ static void every_space_is_ordered_and_legal(void **state) {
         for (int s = 0; s < scheme_count; s++) {
             const struct scheme *scheme = &scheme_table[s];
             struct seen v = {.on = target_main(NULL, &isa_table[i], scheme)};
-            if (!scheme_is_unpacked(scheme) && !isa_table[i].mma_hooks[scheme->slice])
+            if (scheme->recipe->packs && !isa_table[i].mma_hooks[scheme->slice])
                 continue;
             do {
                 v.count = 0;
@@ -128,7 +128,7 @@ static void every_space_is_ordered_and_legal(void **state) {
                     assert_int_equal(v.count, 2); /* of many tiles of C, of few */
                 else if (scheme->split == SPLIT_OZAKI)
                     assert_in_range(v.count, 2, 3); /* these, and sm_75's of two stages */
-                else if (scheme_is_unpacked(scheme))
+                else if (!scheme->recipe->packs)
                     assert_in_range(v.count, 3, 50);
                 else if (v.count <= 50 || v.count >= 1000)
                     fail_msg("%s, %s: %d tiles", v.on.isa->name, scheme->name, v.count);
@@ -198,7 +198,8 @@ static void rows_are_consistent(void **state) {
             assert_int_equal(strncmp(s->hooks + 7, s->name, strlen(s->name)), 0);
         assert_int_equal(scheme_atom_k(s) * s->atom_slices * scheme_slice_bytes(s), 128);
         assert_int_equal(scheme_atom_group(s) * s->atom_slices, s->slices);
-        assert_int_equal(scheme_is_fixed_point(s) || s->scale == SCALE_TILE || s->moduli > 0, s->slice == SLICE_S8);
+        assert_non_null(s->recipe);
+        assert_int_equal(s->recipe->fixed_point || s->scale == SCALE_TILE || s->moduli > 0, s->slice == SLICE_S8);
         assert_int_equal(scheme_levels(s), s->scale != SCALE_TILE ? 0 : s->slices == 2 ? 3 : 4);
         assert_true(scheme_levels(s) == 0 || 32 * 3 * 127 * 127 < 1 << 22); /* accum/tile_levels: a level as a float */
         int used = 0;
@@ -208,13 +209,13 @@ static void rows_are_consistent(void **state) {
             used |= 1 << s->product[p].acc;
         }
         assert_int_equal(used, (1 << s->accumulators) - 1);
-        assert_true(s->split_units > 0 || strcmp(s->name, "bf16x9") == 0 || s->in == NUMBER_F64 || scheme_is_unpacked(s));
+        assert_true(s->split_units > 0 || strcmp(s->name, "bf16x9") == 0 || s->in == NUMBER_F64 || !s->recipe->packs);
         assert_non_null(s->bound_text);
         assert_non_null(s->range_text);
         assert_true(s->scale == SCALE_RESIDUAL ? s->residual_shift > 0
                                                : s->residual_shift == 0 || for_flushing);
         /* A scheme that promises accuracy for every exponent may not leave its residual to be flushed. */
-        if (s->slice == SLICE_BF16 && !scheme_is_unpacked(s)) /* the unit that flushes FP16 subnormals flushes BF16's */
+        if (s->slice == SLICE_BF16 && s->recipe->packs) /* the unit that flushes FP16 subnormals flushes BF16's */
             assert_non_null(s->flushed_range_text);
         if (s->scale == SCALE_ROW && s->slice == SLICE_F16)
             assert_int_equal(s->flushed_range_text != NULL, s->residual_shift > 0);
