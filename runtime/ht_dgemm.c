@@ -129,8 +129,9 @@ int ht_check_bound64(halftone *h, const struct ht_accuracy *accuracy, int64_t k)
     const double native = ((double)at_least_one(k) + 4) * 0x1p-53;
     if (accuracy->bound == 0 || native <= accuracy->bound * (1 + 0x1p-40)) /* as a bound that query told with twelve decimals */
         return HALFTONE_OK;
-    return ht_fail(h, HALFTONE_ACCURACY, "%s: at k = %lld scheme %s keeps bits=%d", accuracy->text, (long long)k, native_name,
-                   bits_of_native(at_least_one(k)));
+    const bool is_exact_enough = accuracy->bound >= 0x1p-53 && h->set64 != NULL && ht_find_scheme(h->set64, exact_scheme) != NULL;
+    return ht_fail(h, HALFTONE_ACCURACY, "%s: at k = %lld scheme %s keeps bits=%d%s", accuracy->text, (long long)k, native_name,
+                   bits_of_native(at_least_one(k)), is_exact_enough ? ", accuracy fp64-exact bits=53" : "");
 }
 
 int ht_packing_scheme64(halftone *h, int64_t k, const struct ht_scheme_desc **scheme,

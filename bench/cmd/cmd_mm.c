@@ -25,7 +25,7 @@ static void print_kept(FILE *out, const struct mm *t, const struct session *e, c
     static const char *const of[] = {"|A||B|", "k max|a| max|b| of a row and a column", "|A'||B'|, each element as large as its tile's largest"};
     const int64_t elements = t->result.rows * t->result.cols;
     char share[RATIO_BYTES];
-    if (t->accuracy != NULL && strcmp(t->accuracy, "fp64-exact") == 0)
+    if (session_is_exact(plan))
         fprintf(out, "%s: every element is correctly rounded", plan->scheme);
     else
         fprintf(out, "%s: error at most %.3g %s", plan->scheme, plan->error_bound, of[plan->fixed_point]);
@@ -133,17 +133,20 @@ static int multiply64(struct mm *t, struct session *e, struct cli_error *f) {
     return status;
 }
 
+/* An accuracy by a number, of no type: whether a scheme has it is said for the type of the files. */
+static int is_number(const char *accuracy) {
+    return strchr(accuracy, '=') != NULL && strncmp(accuracy, "fp", 2) != 0;
+}
+
 /* *wide: what FP64 alone has is named, or both files are float64 and nothing is named that only FP32 has. */
 static int choose_type(struct mm *t, struct session *e, int *wide, struct cli_error *f) {
     char method[METHOD_NAME_BYTES];
     name_method(t, method);
-    const int both = SESSION_FP32 | SESSION_FP64;
-    const bool either = t->accuracy == NULL ? t->scheme == NULL : strncmp(t->accuracy, "bits=", 5) == 0; /* files decide */
-    const int kinds = either ? both : session_kinds(e, method);
-    *wide = kinds == SESSION_FP64 || (kinds == both && t->pair.x[0].is_float64 && t->pair.x[1].is_float64);
-    if (*wide)
-        return 0;
-    return t->accuracy != NULL ? session_accuracy_known(e, t->accuracy, f) : t->scheme != NULL ? session_scheme_known(e, &t->scheme, f) : 0;
+    const int kinds = t->accuracy != NULL && is_number(t->accuracy) ? 0 : session_kinds(e, method);
+    *wide = kinds == SESSION_FP64 || (kinds != SESSION_FP32 && t->pair.x[0].is_float64 && t->pair.x[1].is_float64);
+    if (t->accuracy != NULL)
+        return session_accuracy_known(e, *wide ? HALFTONE_FP64 : HALFTONE_FP32, t->accuracy, f);
+    return t->scheme != NULL && (kinds == 0 || !*wide) ? session_scheme_known(e, &t->scheme, f) : 0;
 }
 
 static int read_and_multiply(struct mm *t, struct cli_error *f) {
@@ -195,7 +198,7 @@ const struct command cmd_mm = {"mm", "C = op(A) op(B) of two .npy files",
                                "(what auto promises),\n"
                                "               reproducible, bits=N, bound=X or relative=X:rho=Y (halftone.h, section 7); the cheapest "
                                "scheme that has it runs.\n"
-                               "               FP64: fp64 (default), fp64-fast, fp64-exact, reproducible, bits=N (section 9); schemes native64, i8x28, crt14 to "
-                               "crt20\n"
+                               "               FP64: fp64 (default), fp64-fast, fp64-exact, reproducible, or a number (section 9); schemes native64, i8x28, crt14 to\n"
+                               "               crt20. The files' type decides about what both have, fp32: or fp64: before it chooses\n"
                                "  --ta, --tb   transpose A, B\n",
                                run, 0};

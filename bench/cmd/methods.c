@@ -27,7 +27,7 @@ static int add_accuracies(struct methods *c, const struct session *e, const char
     int status = args_names("--accuracy", text, &list, f);
     for (int i = 0; i < list.count && status == 0; i++) {
         if (e != NULL)
-            status = session_accuracy_known(e, list.name[i], f);
+            status = session_accuracy_known(e, 0, list.name[i], f);
         if (status == 0)
             status = add(c, "", f);
         if (status == 0) {

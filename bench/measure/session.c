@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { METHOD_OPTION_BYTES = 128 };
+
 static const char *cure_of(int code) {
     switch (code) {
     case HALFTONE_NO_GPU:
@@ -28,6 +30,8 @@ int session_check(const struct session *e, int code, const char *what, struct cl
               detail, detail[0] ? ")" : "", cure_of(code));
     if (code == HALFTONE_NO_GPU || code == HALFTONE_WRONG_GPU)
         f->code = EXIT_NO_DEVICE;
+    if (code == HALFTONE_UNKNOWN_ACCURACY || code == HALFTONE_UNKNOWN_SCHEME)
+        f->code = EXIT_USAGE;
     return -1;
 }
 
@@ -143,14 +147,27 @@ const char *session_accuracy_of(const char *method) {
 }
 
 int session_ask(const struct session *e, int type, const char *method) {
-    const char *const accuracy = session_accuracy_of(method);
+    const char *const accuracy = session_accuracy_of(method), *const name = accuracy != NULL ? accuracy : method;
+    const char *const prefix = type == HALFTONE_FP32 ? "fp32:" : type == HALFTONE_FP64 ? "fp64:" : "";
     char text[128];
-    snprintf(text, sizeof text, "fp%d:%.100s", type, accuracy != NULL ? accuracy : method);
+    snprintf(text, sizeof text, "%s%.100s", strncmp(name, prefix, strlen(prefix)) == 0 ? "" : prefix, name);
     return (accuracy != NULL ? halftone_set_accuracy : halftone_set_scheme)(e->handle, text);
 }
 
+/* The method as the user gave it. */
+static const char *option_of(const char *method, char text[METHOD_OPTION_BYTES]) {
+    const char *const accuracy = session_accuracy_of(method);
+    snprintf(text, METHOD_OPTION_BYTES, "%s %.100s", accuracy != NULL ? "--accuracy" : "scheme", accuracy != NULL ? accuracy : method);
+    return text;
+}
+
+int session_ask_or_say(const struct session *e, int type, const char *method, struct cli_error *f) {
+    char text[METHOD_OPTION_BYTES];
+    return session_check(e, session_ask(e, type, method), option_of(method, text), f);
+}
+
 int session_select(struct session *e, const char *method, const char *kernel, struct cli_error *f) {
-    if (session_check(e, session_ask(e, HALFTONE_FP32, method), method, f) != 0)
+    if (session_ask_or_say(e, HALFTONE_FP32, method, f) != 0)
         return -1;
     e->packs = 1;
     for (int i = 0; i < e->set->schemes; i++) {
@@ -160,10 +177,10 @@ int session_select(struct session *e, const char *method, const char *kernel, st
     return session_check(e, halftone_set_kernel(e->handle, kernel), kernel != NULL ? kernel : method, f);
 }
 
-int session_accuracy_known(const struct session *e, const char *text, struct cli_error *f) {
+int session_accuracy_known(const struct session *e, int type, const char *text, struct cli_error *f) {
     char method[128];
     snprintf(method, sizeof method, SESSION_ACCURACY "%.100s", text);
-    if (session_ask(e, HALFTONE_FP32, method) == HALFTONE_UNKNOWN_ACCURACY)
+    if (session_ask(e, type, method) == HALFTONE_UNKNOWN_ACCURACY)
         return cli_error_usage(f, "--accuracy: %s", halftone_last_detail(e->handle));
     return 0; /* whether a scheme has it is for the call to say */
 }
@@ -185,12 +202,12 @@ static int has_scheme_range(const struct session *e, const struct halftone_plan 
     return s == NULL || strcmp(plan->range, s->range_text) == 0;
 }
 
-static int is_exact(const struct halftone_plan *plan) {
+int session_is_exact(const struct halftone_plan *plan) {
     return plan->unit_exponent == -53 && plan->bound_units == 1;
 }
 
 int session_is_checked(const struct session *e, const struct halftone_plan *plan) {
-    return !has_scheme_range(e, plan) && !is_exact(plan);
+    return !has_scheme_range(e, plan) && !session_is_exact(plan);
 }
 
 int session_takes_all(const struct session *e, const struct halftone_plan *plan) {

@@ -48,13 +48,15 @@ int session_problem_result(const struct session_problem *p, float *c, struct cli
 #define SESSION_ACCURACY "accuracy:"
 /* The text behind SESSION_ACCURACY; NULL: the method is a scheme. */
 const char *session_accuracy_of(const char *method);
-/* Asks for it for products of one type, HALFTONE_FP32 or HALFTONE_FP64; the library's code. */
+/* Asks for it for products of one type, HALFTONE_FP32 or HALFTONE_FP64 (0: of all that have it); the library's code. */
 int session_ask(const struct session *e, int type, const char *method);
+int session_ask_or_say(const struct session *e, int type, const char *method, struct cli_error *f); /* 0, or -1 and the line */
 int session_select(struct session *e, const char *method, const char *kernel, struct cli_error *f);
 int session_query(struct session *e, const struct session_problem *p, struct halftone_plan *plan,
                  struct cli_error *f);
 /* Whether the device looks at the data of the plan's call and computes again what fails; whether the bound holds for any data. */
 int session_is_checked(const struct session *e, const struct halftone_plan *plan);
+int session_is_exact(const struct halftone_plan *plan); /* correctly rounded */
 int session_takes_all(const struct session *e, const struct halftone_plan *plan);
 int session_count_again(struct session *e, struct cli_error *f); /* begins to count such results of FP32 calls */
 int session_counted_again(struct session *e, int64_t *results, struct cli_error *f);
@@ -72,6 +74,6 @@ int session_wait(struct cli_error *f);
 int session_scheme_known(const struct session *e, const char **scheme, struct cli_error *f);
 /* Puts `before` and the name behind what `list` has, as far as both fit. */
 void session_add_name(char *list, size_t bytes, const char *name, const char *before);
-int session_accuracy_known(const struct session *e, const char *text, struct cli_error *f);
+int session_accuracy_known(const struct session *e, int type, const char *text, struct cli_error *f); /* 0: either type */
 
 #endif

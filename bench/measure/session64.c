@@ -38,7 +38,7 @@ int session64_problem_result(const struct session64_problem *p, double *c, struc
 }
 
 int session64_select(struct session *e, const char *method, struct cli_error *f) {
-    return session_check(e, session_ask(e, HALFTONE_FP64, method), method, f);
+    return session_ask_or_say(e, HALFTONE_FP64, method, f);
 }
 
 int session64_select_kernel(struct session *e, const char *scheme, const char *kernel, struct cli_error *f) {

@@ -73,6 +73,35 @@ def test_two_files_of_float64_are_multiplied_in_fp64(operands, files, options, s
     assert descr == "<f8" and f"scheme {scheme}, " in run.stdout and 0.05 < worst(a, b, c) <= most
 
 
+@pytest.mark.parametrize("options, code, says", [
+    (["--accuracy", "exact"], 2, "'exact' is none of fp64, fp64-fast, fp64-exact, reproducible, bits=N"),
+    (["--accuracy", "bits=0"], 2, "'bits=0' is none of fp64, fp64-fast, fp64-exact"), (["--accuracy", "fp64:half"], 2, "'half' is none of fp64, "),
+    (["--scheme", "nope"], 2, "unknown scheme 'nope'"),
+    (["--accuracy", "bits=50"], 1, f"bits=50: at k = {K} scheme native64 keeps bits=47, accuracy fp64-exact bits=53"),
+    (["--accuracy", "bound=1e-16"], 1, "keeps bits=50"), (["--accuracy", "bits=54"], 1, "bits=54: at k = 1 scheme native64 keeps bits=50)")])
+def test_what_fp64_files_cannot_have_is_said_for_their_type(operands, options, code, says, tmp_path):
+    folder, exact = operands[0], "crt20" in halftone("info").stdout
+    run = halftone("mm", folder / "a.npy", folder / "b.npy", *options, "-o", tmp_path / "c.npy", check=False)
+    says = says if exact else says.replace(", accuracy fp64-exact bits=53", "")
+    assert run.returncode == code and says in run.stderr and run.stderr.count("\n") == 1 and not any(tmp_path.iterdir()), run.stderr
+
+
+@pytest.mark.parametrize("args", [["bench", "--fp64", "--accuracy", "exact"], ["report", "--fp64", "--accuracy", "exact"], ["report", "--accuracy", "exact"],
+                                  ["contract", "--fp64", "--accuracy", "bits=0"], ["contract", "--fp64", "--scheme", "nope"], ["bench", "--schemes", "nope"]])
+def test_a_name_that_nothing_has_is_wrong_usage(args):
+    run = halftone(*args, check=False)
+    assert run.returncode == 2 and ("fp64-exact" if "--accuracy" in args else "crt15") in run.stderr and run.stderr.count("\n") == 1, run.stderr
+
+
+def test_a_prefix_chooses_the_type(operands, tmp_path):
+    folder, c = operands[0], tmp_path / "c.npy"
+    for accuracy, descr in ("fp32:bits=12", "<f4"), ("fp64:bits=12", "<f8"), ("bits=12", "<f8"), ("fp64:fp64-fast", "<f8"):
+        halftone("mm", folder / "b.npy", folder / "bt.npy", "--accuracy", accuracy, "-o", c)
+        assert load(c)[0] == descr
+    run = halftone("mm", folder / "single.npy", folder / "bt.npy", "--accuracy", "bound=1e-10", "-o", c, check=False)
+    assert run.returncode == 1 and "2^-24 |A||B|" in run.stderr  # for FP32, which these files are
+
+
 def test_fp32_is_what_it_was(operands, tmp_path):
     """With a name of FP32's, or where one file is not float64; what float32 cannot hold is refused."""
     folder, c = operands[0], tmp_path / "c.npy"
