@@ -43,6 +43,16 @@ def test_paths_that_are_named_exist():
     assert not lost, "\n".join(lost)
 
 
+def test_folders_that_are_named_exist():
+    """What begins with a folder of the top level begins a path; placeholders are in capitals."""
+    files = [p.relative_to(ROOT).as_posix() for p in tracked()]
+    top = "|".join({f.split("/")[0] for f in files if "/" in f} - {".ci", "out"})
+    named = re.compile(rf"(?:{top})(?:/[\w-]+)+")
+    lost = {f"{name}: {span}" for name, text in texts() for span in spans(name, text)
+            if named.fullmatch(span) and not re.search("[A-Z]{2}", span) and not any(f.startswith(span) for f in files)}
+    assert not lost, "\n".join(sorted(lost))
+
+
 def code(name, text):
     return "" if name.endswith(".md") else COMMENT.sub(" ", text) if name.endswith(C_LIKE) else text
 
@@ -112,11 +122,13 @@ def test_make_targets_and_options_exist():
 
 
 def test_sections_that_are_named_exist():
-    """Of ACCURACY.md and of the manual: `bench/ACCURACY.md, sections 2 and 3`, `halftone.h, section 7`, `(halftone.h, 6)`."""
+    """Of ACCURACY.md and of the manual: bench/ACCURACY.md, sections 2 and 3; halftone.h, 6."""
     heads = {"ACCURACY": re.findall(r"(?m)^## (\d+)\.", (ROOT / "bench/ACCURACY.md").read_text()),
              "halftone.h": re.findall(r"(?m)^ \* (\d+)\. ", (ROOT / "runtime/halftone.h").read_text())}
     assert all(len(numbers) > 8 for numbers in heads.values())
-    said = re.compile(r"\b(ACCURACY|halftone\.h)(?:\.md)?[\]`)\w./(]*,(?:\s|\*|//)*(?:sections?(?:\s|\*|//)*)?(\d+)\b(?: and (\d+)\b)?")
+    blank = r"(?:\s|\*|//)*"
+    said = re.compile(rf"\b(ACCURACY|halftone\.h)(?:\.md)?[\]`)\w./(]*,{blank}"
+                      rf"(?:sections?{blank})?(\d+)\b(?: and (\d+)\b)?")
     found = [(name, *m) for name, text in texts() for m in said.findall(text)]
-    lost = sorted({f"{name}: {page}, section {n}" for name, page, *ns in found for n in ns if n and n not in heads[page]})
-    assert len(found) > 40 and not lost, "\n".join(lost)
+    lost = {f"{name}: {page}, section {n}" for name, page, *ns in found for n in ns if n and n not in heads[page]}
+    assert len(found) > 40 and not lost, "\n".join(sorted(lost))
