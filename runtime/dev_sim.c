@@ -40,6 +40,8 @@ int ht_dev_check(int backend_code) {
     return HT_DEV_FAILED;
 }
 
+static int lend(const void *memory, size_t bytes, void *stream, int back);
+
 int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info) {
     memset(info, 0, sizeof *info);
     info->backend = "simulator";
@@ -52,6 +54,7 @@ int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info) {
     info->sms = set->sms;
     info->memory_bytes = (int64_t)CARD_BYTES;
     info->simulated = info->has_pool = 1;
+    info->lend = lend;
     return HT_DEV_OK;
 }
 
@@ -180,6 +183,32 @@ int ht_dev_pool_free(void *memory, void *stream) {
     const struct later w = {memory, 0, 0, NULL};
     const int code = give(stream, ht_sim_is_capturing(stream) ? run_vanish : run_free, w, &taken);
     return code == HT_DEV_OK && !taken ? ht_dev_free(memory) : code;
+}
+
+/* ---- memory of the caller's ---- */
+
+static void run_lend(void *data, void *stream) {
+    const struct later *const w = (const struct later *)data;
+    (void)stream;
+    (void)ht_sim_lend(w->from, w->bytes); /* without memory for it the launch says that it may not go there */
+}
+
+static void run_take_back(void *data, void *stream) {
+    const struct later *const w = (const struct later *)data;
+    (void)stream;
+    ht_sim_take_back(w->from, w->bytes);
+}
+
+/* Memory of this device layer's keeps its bounds, and whoever names memory that is not there hears so from the launch. */
+static int lend(const void *memory, size_t bytes, void *stream, int back) {
+    int taken = 0;
+    struct later w = {NULL, bytes, 0, memory};
+    if (!ht_sim_is_foreign(memory, bytes))
+        return HT_DEV_OK;
+    const int code = give(stream, back ? run_take_back : run_lend, w, &taken);
+    if (code == HT_DEV_OK && !taken)
+        (back ? run_take_back : run_lend)(&w, stream);
+    return code;
 }
 
 /* ---- copies, streams, events ---- */

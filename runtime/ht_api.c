@@ -14,10 +14,13 @@ HT_IN_OWN_FENV static int run_gemm(halftone *h, struct gemm_call *x, bool is_pac
         code = ht_check_packed(h, x, &packed_for);
     if (effect == EFFECT_SCALE && x->is_fp64)
         x->k = 0; /* a product's scheme scales */
+    if (code == HALFTONE_OK)
+        code = ht_lend_call(h, x, is_packed, effect, false);
     if (code == HALFTONE_OK && x->is_fp64)
         code = ht_multiply64(h, x);
     else if (code == HALFTONE_OK)
         code = effect == EFFECT_SCALE ? ht_scale(h, x) : ht_multiply(h, x, packed_for);
+    (void)ht_lend_call(h, x, is_packed, effect, true);
     return ht_leave_site(h, true, code);
 }
 

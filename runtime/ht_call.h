@@ -351,6 +351,11 @@ static inline double root_of(double square) {
     return root;
 }
 
+/* Elements from the first of a batch of matrices to the last; none of the counts is 0. */
+static inline int64_t ht_extent_of(int64_t ld, int64_t rows, int64_t cols, int64_t stride, int64_t batch) {
+    return ht_add(ht_add(ht_mul(cols - 1, ld), rows), ht_mul(batch - 1, stride));
+}
+
 /* Matrices of a batch whose operand has this stride. */
 static inline int64_t entries_of(const struct gemm_call *x, int64_t stride) {
     return stride == 0 ? 1 : x->batch;
@@ -522,6 +527,16 @@ HT_LOCAL struct gemm_call ht_place_packed64(const halftone *h, struct gemm_run *
 HT_LOCAL void ht_forget_packed(halftone *h, const char *at, int64_t bytes);
 /* Forgets the operands of FP32, which products may use unknown. */
 HT_LOCAL void ht_forget_packed32(halftone *h);
+
+/* Bytes of an operand that a product of the handle's setting takes packed. */
+HT_LOCAL int64_t ht_packed_operand_bytes(halftone *h, const struct gemm_call *x, bool is_b);
+
+/* ---- ht_lend.c ---- */
+
+/* Lends the device what a call touches, or takes it back; where the device is not the process's: nothing. */
+HT_LOCAL int ht_lend_call(halftone *h, const struct gemm_call *x, bool is_packed, enum call_effect effect, bool back);
+/* The same of packing; 0 bytes: the side is not packed. */
+HT_LOCAL int ht_lend_packing(halftone *h, const struct gemm_call *x, int64_t a_bytes, int64_t b_bytes, bool back);
 
 /* ---- ht_dgemm.c ---- */
 

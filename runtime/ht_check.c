@@ -39,8 +39,7 @@ static int check_extent(halftone *h, const struct gemm_call *x, const char *name
                         int64_t cols, int64_t stride, int64_t batch) {
     if (rows == 0 || cols == 0 || batch == 0)
         return HALFTONE_OK;
-    int64_t elements = ht_add(ht_add(ht_mul(cols - 1, ld), rows), ht_mul(batch - 1, stride));
-    if (elements > PTRDIFF_MAX / (int64_t)element_bytes(x))
+    if (ht_extent_of(ld, rows, cols, stride, batch) > PTRDIFF_MAX / (int64_t)element_bytes(x))
         return ht_fail(h, HALFTONE_TOO_LARGE, "%s spans more bytes than an address can count", name);
     return HALFTONE_OK;
 }

@@ -39,6 +39,8 @@ struct ht_dev_info {
     int64_t smem_per_block; /* most shared memory that a block may ask for; 0: not known */
     int simulated;
     int has_pool; /* stream-ordered memory: ht_dev_pool_alloc */
+    /* NULL, or: memory of the process serves as the device's, for what the stream gets from `lend` until `back`. */
+    int (*lend)(const void *memory, size_t bytes, void *stream, int back);
 };
 
 /* Looks at the calling thread's current device. The simulator plays the device that the set was made for,

@@ -231,7 +231,11 @@ HT_IN_OWN_FENV static int pack_at_site(halftone *h, const struct gemm_call *x, i
     for (int i = 0; i < 2; i++)
         if (sides[i].rows > 0)
             ht_forget_packed(h, sides[i].at, sides[i].bytes);
-    code = x->is_fp64 ? pack64(h, x, sides) : pack32(h, x, sides);
+    const int64_t a_bytes = sides[0].rows > 0 ? sides[0].bytes : 0, b_bytes = sides[1].rows > 0 ? sides[1].bytes : 0;
+    code = ht_lend_packing(h, x, a_bytes, b_bytes, false);
+    if (code == HALFTONE_OK)
+        code = x->is_fp64 ? pack64(h, x, sides) : pack32(h, x, sides);
+    (void)ht_lend_packing(h, x, a_bytes, b_bytes, true);
     for (int i = 0; i < 2 && code == HALFTONE_OK; i++)
         if (sides[i].rows > 0)
             remember(h, &sides[i]);
@@ -323,6 +327,11 @@ static int check_side(halftone *h, const struct gemm_call *x, bool is_b, const s
     if (fits && p->is_b != is_b && p->scheme->scales == HT_SCALES_TILES)
         return ht_fail(h, -argument, "%c was packed as %c, whose tiles scheme %s scales otherwise", name, is_b ? 'A' : 'B', p->scheme->name);
     return HALFTONE_OK;
+}
+
+int64_t ht_packed_operand_bytes(halftone *h, const struct gemm_call *x, bool is_b) {
+    struct packed_operand wanted;
+    return describe(h, x->is_fp64, is_b ? x->n : x->m, x->k, 1, &wanted) == HALFTONE_OK ? wanted.bytes : 0;
 }
 
 int ht_check_packed(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme) {

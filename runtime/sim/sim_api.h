@@ -16,6 +16,12 @@ extern "C" {
 int ht_sim_register(void *p, size_t bytes);
 void ht_sim_unregister(void *p);
 
+/* Memory of the process that is lent to launches, as often as it is taken back. Foreign: none of it is registered, and all of
+ * it is there. What is registered by then keeps its own bounds. Nonzero of lend: no memory to remember it. */
+int ht_sim_is_foreign(const void *p, size_t bytes);
+int ht_sim_lend(const void *p, size_t bytes);
+void ht_sim_take_back(const void *p, size_t bytes);
+
 /* The first violation of this host thread's launches since its last clear ("" when there was none): kernel, block, thread,
  * what, where, cure. The text stays valid until ht_sim_clear_error. */
 const char *ht_sim_error(void);

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <algorithm>
 #include <mutex>
 
@@ -13,6 +15,7 @@ namespace ht_sim {
 static std::mutex state_mutex;
 static const sim_mma_model *set_model;
 static std::vector<allocation> registered; /* by address */
+static std::vector<allocation> lent;       /* as it came; one may overlap another */
 
 /* Kernels run in their launch, so what they did wrong is said to the thread that launched them. */
 static thread_local char first_error[1024];
@@ -93,9 +96,32 @@ const sim_mma_model *chosen_model() {
     return set_model != nullptr ? set_model : sim_mma_find("sm80");
 }
 
+/* Those of the list, which is by address, that share bytes with a. */
+static std::pair<std::vector<allocation>::iterator, std::vector<allocation>::iterator> overlapping(std::vector<allocation> &list,
+                                                                                                  const allocation &a) {
+    const auto first = std::find_if(list.begin(), list.end(), [&a](const allocation &x) { return x.end > a.first; });
+    return {first, std::find_if(first, list.end(), [&a](const allocation &x) { return x.first >= a.end; })};
+}
+
+static bool is_registered(const allocation &a) {
+    const auto found = overlapping(registered, a);
+    return found.first != found.second;
+}
+
+/* What is lent as one allocation where it overlaps. */
 void allocations_snapshot(std::vector<allocation> &list) {
     std::lock_guard<std::mutex> lock(state_mutex);
     list = registered;
+    for (allocation a : lent) {
+        if (is_registered(a))
+            continue;
+        const auto found = overlapping(list, a);
+        if (found.first != found.second) {
+            a.first = std::min(a.first, found.first->first);
+            a.end = std::max(a.end, (found.second - 1)->end);
+        }
+        list.insert(list.erase(found.first, found.second), a);
+    }
 }
 
 static void forget(uintptr_t first) {
@@ -128,6 +154,41 @@ int ht_sim_register(void *p, size_t bytes) {
 void ht_sim_unregister(void *p) {
     std::lock_guard<std::mutex> lock(state_mutex);
     forget(reinterpret_cast<uintptr_t>(p));
+}
+
+static allocation extent(const void *p, size_t bytes) {
+    const uintptr_t first = reinterpret_cast<uintptr_t>(p);
+    return {first, first + bytes};
+}
+
+int ht_sim_is_foreign(const void *p, size_t bytes) {
+    const allocation a = extent(p, bytes);
+    const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)), first = a.first / page * page;
+    {
+        std::lock_guard<std::mutex> lock(state_mutex);
+        if (is_registered(a))
+            return 0;
+    }
+    return a.end > a.first && msync(reinterpret_cast<void *>(first), a.end - first, MS_ASYNC) == 0;
+}
+
+int ht_sim_lend(const void *p, size_t bytes) {
+    std::lock_guard<std::mutex> lock(state_mutex);
+    try {
+        lent.push_back(extent(p, bytes));
+    } catch (const std::bad_alloc &) {
+        return 1;
+    }
+    return 0;
+}
+
+void ht_sim_take_back(const void *p, size_t bytes) {
+    const allocation a = extent(p, bytes);
+    std::lock_guard<std::mutex> lock(state_mutex);
+    const auto same = [&a](const allocation &x) { return x.first == a.first && x.end == a.end; };
+    const auto found = std::find_if(lent.begin(), lent.end(), same);
+    if (found != lent.end())
+        lent.erase(found);
 }
 
 const char *ht_sim_error(void) {

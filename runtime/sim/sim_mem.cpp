@@ -214,7 +214,7 @@ static bool lies_in_one(engine &e, const access &who, const void *p, unsigned by
                     static_cast<size_t>(a.end - a.first));
         return false;
     }
-    engine_fail(e, who.thread, who.line, "pass device memory; the host calls ht_sim_register for it",
+    engine_fail(e, who.thread, who.line, "pass memory of this process, or what ht_sim_register was told of",
                 "global memory access out of bounds: %s of %u bytes at %p, before every allocation", who.name,
                 bytes, p);
     return false;
@@ -442,8 +442,9 @@ void ht_sim_cp_async_wait(int pending_groups) {
     while (done < t.copies.size() &&
            static_cast<int64_t>(t.copies[done].group) < static_cast<int64_t>(t.open_group) - pending_groups) {
         const pending_copy &copy = t.copies[done++];
-        memcpy(&e.shared[copy.offset], copy.source, copy.bytes);
-        memset(&e.shared[copy.offset + copy.bytes], 0, copy.size - copy.bytes);
+        unsigned char *const to = e.shared.data() + copy.offset;
+        memcpy(to, copy.source, copy.bytes);
+        memset(to + copy.bytes, 0, copy.size - copy.bytes);
         for (unsigned i = 0; i < copy.size / 4; i++)
             note_write(e, t.index, e.shadow[copy.offset / 4 + i], SHADOW_BY_COPY);
     }

@@ -320,6 +320,89 @@ static int open_all(void **state) {
     return create_handle();
 }
 
+/* ---- memory of the process ---- */
+
+/* Operands that the device layer has not allocated, one behind the other. */
+static void lane_of_the_process(struct lane *l, float *block) {
+    memset(l, 0, sizeof *l);
+    assert_int_equal(ht_dev_stream_create(&l->stream), HT_DEV_OK);
+    l->a = block;
+    l->b = l->a + M * K;
+    l->c = l->b + K * N;
+    lane_fill(l, 1);
+}
+
+static void test_memory_of_the_process(void **state) {
+    static struct lane l, device;
+    float *const block = malloc((M * K + K * N + M * N) * sizeof *block);
+    (void)state;
+    lane_open(&device, 1); /* what lane_fill expects was computed there */
+    lane_of_the_process(&l, block);
+    halftone *h = open_handle(HALFTONE_OWN);
+    call_on(h, &l);
+    lane_expect(&l, "at once");
+    assert_int_equal(ht_sim_hold(l.stream), 0);
+    call_on(h, &l);
+    assert_true(l.c[0] != l.c[0]);
+    ht_sim_let_go(l.stream);
+    lane_expect(&l, "held");
+    void *const graph = captured(h, &l);
+    replay(graph, &l, "replay");
+    ht_sim_graph_free(graph);
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+    assert_int_equal(ht_dev_stream_destroy(l.stream), HT_DEV_OK);
+    lane_close(&device);
+    free(block);
+}
+
+/* X X^T: one matrix twice; scalars, a workspace and packed operands of the process, of FP32 and FP64. */
+static void test_all_that_a_call_touches(void **state) {
+    enum { SIZE = 64, BLOCK = 1 << 22 };
+    static float x[SIZE * SIZE], c[2][SIZE * SIZE], one = 1, zero = 0;
+    static double x64[SIZE * SIZE], c64[SIZE * SIZE];
+    char *const block = aligned_alloc(1024, 3 * BLOCK);
+    size_t bytes = 0;
+    (void)state;
+    for (int i = 0; i < SIZE * SIZE; i++)
+        x64[i] = x[i] = (float)(i % 7 - 3);
+    halftone *h = open_handle(HALFTONE_OWN);
+    assert_int_equal(halftone_set_pointer_mode(h, HALFTONE_DEVICE), HALFTONE_OK);
+    assert_int_equal(halftone_set_workspace(h, block, BLOCK), HALFTONE_OK);
+    check_code(halftone_sgemm(h, 'N', 'T', SIZE, SIZE, SIZE, &one, x, SIZE, x, SIZE, &zero, c[0], SIZE), "X X^T");
+    assert_int_equal(halftone_packed_bytes(h, 'A', SIZE, SIZE, 1, &bytes), HALFTONE_OK);
+    assert_true(bytes <= BLOCK);
+    check_code(halftone_pack_ab(h, 'N', 'T', SIZE, SIZE, SIZE, x, SIZE, x, SIZE, block + BLOCK, block + 2 * BLOCK), "pack");
+    check_code(halftone_sgemm_packed(h, SIZE, SIZE, SIZE, &one, block + BLOCK, block + 2 * BLOCK, &zero, c[1], SIZE), "packed");
+    assert_memory_equal(c[0], c[1], sizeof c[0]);
+    assert_int_equal(halftone_set_pointer_mode(h, HALFTONE_HOST), HALFTONE_OK);
+    const double one64 = 1, zero64 = 0;
+    check_code(halftone_dgemm(h, 'N', 'T', SIZE, SIZE, SIZE, &one64, x64, SIZE, x64, SIZE, &zero64, c64, SIZE), "FP64");
+    for (int i = 0; i < SIZE * SIZE; i++)
+        assert_true(c64[i] == (double)c[0][i]);
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+    free(block);
+}
+
+/* A device block keeps its bounds, and what is not there is refused; neither is known behind the call. */
+static void test_what_is_lent_ends(void **state) {
+    static float there[M * K + K * N];
+    static struct lane l;
+    float *const gone = (float *)16384;
+    (void)state;
+    memset(&l, 0, sizeof l);
+    l.a = there;
+    l.b = there + M * K;
+    l.c = device_floats(M * N - 1); /* one too few */
+    halftone *h = open_handle(HALFTONE_OWN);
+    assert_int_equal(call(h, &l), HALFTONE_SIM_VIOLATION);
+    assert_non_null(strstr(halftone_last_detail(h), "out of bounds"));
+    assert_int_equal(ht_dev_free(l.c), HT_DEV_OK);
+    l.c = gone;
+    assert_int_equal(call(h, &l), HALFTONE_SIM_VIOLATION);
+    assert_non_null(strstr(halftone_last_detail(h), "out of bounds"));
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_handle_on_two_streams),
@@ -328,6 +411,9 @@ int main(void) {
         cmocka_unit_test(test_replays_behind_a_larger_call),
         cmocka_unit_test(test_poisoned_workspaces),
         cmocka_unit_test(test_what_a_graph_packs_of_fp64_is_known),
+        cmocka_unit_test(test_memory_of_the_process),
+        cmocka_unit_test(test_all_that_a_call_touches),
+        cmocka_unit_test(test_what_is_lent_ends),
     };
     return cmocka_run_group_tests(tests, open_all, close_handle);
 }

@@ -24,6 +24,24 @@ int ht_sim_register(void *p, size_t bytes) {
     return sim.no_memory;
 }
 
+static int foreign, lent;
+
+int ht_sim_is_foreign(const void *p, size_t bytes) {
+    (void)p, (void)bytes;
+    return foreign;
+}
+
+int ht_sim_lend(const void *p, size_t bytes) {
+    (void)p, (void)bytes;
+    lent++;
+    return 0;
+}
+
+void ht_sim_take_back(const void *p, size_t bytes) {
+    (void)p, (void)bytes;
+    lent--;
+}
+
 void ht_sim_unregister(void *p) {
     sim.unregistered++;
     sim.last = p;
@@ -52,6 +70,14 @@ static void test_open_plays_the_set(void **state) {
     assert_int_equal(info.capability, 800);
     assert_int_equal(info.sms, 108);
     assert_int_equal(info.simulated, 1);
+    assert_int_equal(info.lend(&set, sizeof set, NULL, 0), HT_DEV_OK); /* of the device layer's own: stays as it is */
+    assert_int_equal(lent, 0);
+    foreign = 1;
+    assert_int_equal(info.lend(&set, sizeof set, NULL, 0), HT_DEV_OK);
+    assert_int_equal(lent, 1);
+    assert_int_equal(info.lend(&set, sizeof set, NULL, 1), HT_DEV_OK);
+    assert_int_equal(lent, 0);
+    foreign = 0;
     set.sim_model = "abacus";
     assert_int_equal(ht_dev_open(&set, &info), HT_DEV_FAILED);
     sim.bad_environment = 1;
