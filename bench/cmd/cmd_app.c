@@ -82,8 +82,8 @@ static int run(int argc, char **argv, struct cli_error *f) {
     if (count != 1)
         return cli_error_usage(f, "which program? halftone app cholesky or halftone app mlp");
     const struct app *const app = app_named(name[0], f);
-    if (app == NULL || app_options_take(&texts, &options, &repeats, f) != 0 || choose_levels(app, accuracy, sites, level, f) != 0 ||
-        (output != NULL && outfile_check(output, f) != 0))
+    if (app == NULL || app_options_take(&texts, &options, &repeats, f) != 0 || outfile_apart("--sites", sites, "-o", output, f) != 0 ||
+        choose_levels(app, accuracy, sites, level, f) != 0 || outfile_check(output, f) != 0)
         return -1;
     struct app_session s;
     struct app_run out;

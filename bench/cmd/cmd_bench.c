@@ -529,7 +529,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
     if (operands != NULL && args_refuse(options, "--sizes --shapes --kernels --trans --pad --family --baselines --fp64",
                                         "--operands brings its own shapes, of FP32 products", f) != 0)
         return -1;
-    int status = outfile_check(b.out, f) == 0 ? session_open(&b.session, f) : -1;
+    int status = outfile_apart("--shapes", file, "--out", b.out, f) == 0 && outfile_check(b.out, f) == 0 ? session_open(&b.session, f) : -1;
     if (status == 0 && operands != NULL) {
         const struct bench_operands what = {operands, b.out, schemes, accuracies, b.plan.seconds, b.stamp};
         status = bench_operands_run(&what, &b.session, f);

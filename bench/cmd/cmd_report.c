@@ -351,7 +351,9 @@ static int check_outputs(const struct report *r, struct cli_error *f) {
         status = outfile_folder(r->out, f);
     for (size_t i = 0; i < sizeof names / sizeof names[0] && r->out != NULL && status == 0; i++) {
         char *path = outfile_join(r->out, names[i]);
-        status = path == NULL ? cli_error_memory(f, 100, "a file name") : outfile_check(path, f);
+        status = path == NULL ? cli_error_memory(f, 100, "a file name") : outfile_apart("--out", path, "--html", r->html, f);
+        if (status == 0)
+            status = outfile_check(path, f);
         free(path);
     }
     return status;

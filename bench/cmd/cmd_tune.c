@@ -6,6 +6,7 @@
 #include "io/args.h"
 #include "cmd/cmd.h"
 #include "cmd/methods.h"
+#include "io/outfile.h"
 #include "io/page.h"
 #include "io/progress.h"
 #include "io/ratio.h"
@@ -499,7 +500,11 @@ static int run(int argc, char **argv, struct cli_error *f) {
                                      "--again measures nothing and takes every row of its table", f) != 0)
         return -1;
     t.stop_at = budget != NULL ? progress_clock() + budget_seconds : 0;
-    int status = page_check(html, f);
+    int status = outfile_apart("--out", out, "--html", html, f);
+    if (status == 0)
+        status = outfile_apart(again != NULL ? "--again" : "--shapes", again != NULL ? again : file, "--html", html, f);
+    if (status == 0)
+        status = page_check(html, f);
     if (status == 0 && file != NULL)
         status = shapes_read(&t.shapes, file, f);
     if (status == 0 && schemes != NULL)

@@ -203,10 +203,8 @@ static int take_tau(struct tuning *t, int i, const char *out, struct cli_error *
         return cli_error_memory(f, 4096, "a path");
     if (!is_number || !(t->tau > 0))
         return cli_error_usage(f, "--tau takes positive numbers, not '%s'", text);
-    if (outfile_check(t->out, f) != 0)
+    if (outfile_check(t->out, f) != 0 || outfile_apart("--journal", t->journal_path, "--out", t->out, f) != 0)
         return -1;
-    if (outfile_is_same(t->out, t->journal_path))
-        return cli_error_usage(f, "--journal and --out name one file, %s: runs and table are two; name another by --journal", t->out);
     return outfile_is_stream(t->out) ? cli_error_usage(f, "--out %s: is no ordinary file; a table is written whole, so name one", t->out) : 0;
 }
 

@@ -218,7 +218,7 @@ static int find_place(const char *at, struct stat *folder, const char **name) {
     return status;
 }
 
-int outfile_is_same(const char *path, const char *other) {
+static int is_same_place(const char *path, const char *other) {
     struct stat info[2];
     const char *name[2];
     if (stat(path, &info[0]) == 0 && stat(other, &info[1]) == 0)
@@ -230,6 +230,12 @@ int outfile_is_same(const char *path, const char *other) {
     free(at[0]);
     free(at[1]);
     return is_same;
+}
+
+int outfile_apart(const char *option, const char *path, const char *other_option, const char *other, struct cli_error *f) {
+    if (path == NULL || other == NULL || outfile_is_stream(path) || !is_same_place(path, other))
+        return 0;
+    return cli_error_usage(f, "%s and %s name one file, %s: give each its own", option, other_option, path);
 }
 
 char *outfile_work_folder(const char *path, struct cli_error *f) {

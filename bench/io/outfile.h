@@ -25,8 +25,9 @@ int outfile_check(const char *path, struct cli_error *f);
 int outfile_is_stream(const char *path);
 /* Where remarks for people go: stderr when `path` (NULL: no file) is where stdout goes, else stdout. */
 FILE *outfile_remarks(const char *path);
-/* Whether both names, through links, lead to one file, or to one place for a file that is not there yet. */
-int outfile_is_same(const char *path, const char *other);
+/* A fault where the paths of two options, through links, lead to one file, or to one place for a file that is not there yet. NULL or what
+ * is written through: fine. */
+int outfile_apart(const char *option, const char *path, const char *other_option, const char *other, struct cli_error *f);
 /* A new folder beside the file that outfile_open would write for `path`, for us alone, by its whole name; malloc'ed. rmdir it. */
 char *outfile_work_folder(const char *path, struct cli_error *f);
 /* mkdir -p for one level of missing folders at a time; an existing folder is fine. */

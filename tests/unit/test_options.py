@@ -75,6 +75,21 @@ def test_the_tables_have_every_option():
     assert not others, others
 
 
+@pytest.mark.parametrize("args", [
+    ["bench", "--shapes", "kept", "--out", "link", *SMALL], ["tune", "--shapes", "kept", "--out", "t", "--html", "kept", *SMALL], ["tune", "--again", "kept", "--html", "link"],
+    ["tune", "--shapes", "shapes", "--out", "new", "--html", "./new", *SMALL],
+    ["report", "--sizes", "8", "--families", "uniform", "--schemes", "half", "--out", ".", "--html", "report.tsv"],
+    ["app", "cholesky", "--n", "64", "--sites", "kept", "-o", "link"]])
+def test_two_options_do_not_name_one_file(args, folder, tmp_path):
+    """An input is not written over, nor one output over the other; by links and before there is a file, too."""
+    for name, text in ("kept", "8 8 8\n"), ("shapes", "8 8 8\n"):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+    run = subprocess.run([str(COMMAND), *args], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2 and "name one file" in run.stderr and run.stderr.count("\n") == 1, (run.stdout, run.stderr)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["kept", "link", "shapes"] and (tmp_path / "kept").read_text() == "8 8 8\n"
+
+
 @pytest.mark.parametrize("command, mode, refused", [(c, m, r.split()) for c, modes in MODES.items() for m, r in modes])
 def test_an_option_is_honoured_or_refused(command, mode, refused, folder, tmp_path):
     is_child = command == "tune-app" and mode[0] == "--tau"
