@@ -20,7 +20,7 @@ q = '$(subst ','\'',$(1))'
 # ---- what the command line may set; a slip is an error with the nearest name. INSTALL, AM_UPDATE_INFO_DIR: Debian's dh sets them everywhere.
 KNOWN := GPU SCHEMES LEAN TUNED TILES PROMOTE DEVICE DEST SYMBOLS AMALGAMATION DIR PREFIX LIBDIR DESTDIR MODEL SHAPE TSV HTML \
          COMPARE WHAT_IF BENCH_ARGS PAGES CHROMIUM V CC CXX AR CPPFLAGS CFLAGS CXXFLAGS LDFLAGS NVCC HIPCC PYTHON \
-         TEST_SETS FUZZ_SEED FUZZ_API FUZZ_FP64 FUZZ_CLIMB FUZZ_FILES FUZZ_GEN WARN WERROR COMMIT \
+         TEST_SETS FUZZ_SEED FUZZ_API FUZZ_FP64 FUZZ_CLIMB FUZZ_FILES FUZZ_CFLAGS FUZZ_GEN WARN WERROR COMMIT \
          TEST_PART TEST_REST SHELL MAKEFLAGS INSTALL AM_UPDATE_INFO_DIR
 # The environment may set these. It may hold any other name for another program (GPU, MODEL, V), so make forgets those,
 # and the names that only rules set.
@@ -205,7 +205,7 @@ help:
 	@echo "vendor:  SYMBOLS=myproj_ (halftone_): what exported names begin with  AMALGAMATION=1 (0): one source and one header; sim: for g++"
 	@echo "install: PREFIX=/usr/local  LIBDIR=lib (below PREFIX, or a path)  DESTDIR= (for packagers)"
 	@echo "bench:   BENCH_ARGS='--sizes 1024,4096' (none; see out/GPU/halftone bench --help)"
-	@echo "fuzz:    FUZZ_SEED=$(FUZZ_SEED)  FUZZ_API='$(FUZZ_API)'  FUZZ_FP64='$(FUZZ_FP64)'  FUZZ_CLIMB='$(FUZZ_CLIMB)'  FUZZ_FILES='$(FUZZ_FILES)'  FUZZ_GEN=$(FUZZ_GEN) (tests/fuzz/fuzz.mk)"
+	@echo "fuzz:    FUZZ_SEED=$(FUZZ_SEED)  FUZZ_API='$(FUZZ_API)'  FUZZ_FP64='$(FUZZ_FP64)'  FUZZ_CLIMB='$(FUZZ_CLIMB)'  FUZZ_FILES='$(FUZZ_FILES)'  FUZZ_CFLAGS='$(FUZZ_CFLAGS)'  FUZZ_GEN=$(FUZZ_GEN) (tests/fuzz/fuzz.mk)"
 	@echo "tests:   TEST_SETS='$(TEST_SETS)', also of fuzz"
 	@echo "pages:   PAGES='$(PAGES)'  CHROMIUM=$(CHROMIUM)"
 	@echo "Tools:   CC=$(CC) CXX=$(CXX) AR=$(AR) CFLAGS='$(CFLAGS)' CXXFLAGS (CFLAGS) CPPFLAGS LDFLAGS WARN='$(WARN)'"

@@ -16,7 +16,8 @@
 #include "ways.h"
 
 struct totals {
-    int64_t products, scaled, refused, starved, packed, repeated, captured, hostile, estimates, limited, cut;
+    int64_t products, scaled, refused, starved, packed, hostile, estimates, limited, cut;
+    struct again_totals again;
     struct ways_totals ways;
     struct worst worst[TRUTH_SCHEMES];
 };
@@ -322,17 +323,7 @@ static void check_result(struct fuzz_rng *r, const struct problem *p, const stru
         truth_check(p, &promise, c, case_index, totals->worst);
         totals->products++;
     }
-    if (fuzz_one_in(r, 4)) {
-        again_set_schedule(fuzz_from(r, 0, 1000000));
-        problem_reset_c(p);
-        ok(multiply(p, s), "again");
-        check_bits(p, c, "again, by another schedule");
-        totals->repeated++;
-    }
-    if (fuzz_one_in(r, 6)) {
-        again_captured(h, multiply, check_bits, p, s, &p->c, c);
-        totals->captured++;
-    }
+    again_run(r, &(struct again){h, multiply, check_bits, p, s, &p->c, c}, &totals->again);
     const int is_one = p->batch == 1 && p->m * p->n * p->k > 0;
     if (is_one && plan->blocks == 1 && fuzz_one_in(r, 3))
         check_packed(r, p, s, c);
@@ -448,17 +439,18 @@ static void run_case(void *context, struct fuzz_rng *r, int64_t index) {
 
 static void report(const void *context) {
     const struct totals *t = context;
-    printf("  %lld products, %lld scaled, %lld of accuracies out of reach, %lld without memory, %lld packed, %lld repeated, %lld captured, %lld hostile, "
+    printf("  %lld products, %lld scaled, %lld of accuracies out of reach, %lld without memory, %lld packed, %lld hostile, "
            "%lld estimates\n  %lld under a limit (%lld cut), %lld counted (%lld results again), %lld by sites, %lld in host memory; "
            "plans: %lld inside, %lld blocks\n  worst share of the bound (case, results):",
            (long long)t->products, (long long)t->scaled, (long long)t->refused, (long long)t->starved, (long long)t->packed,
-           (long long)t->repeated, (long long)t->captured, (long long)t->hostile, (long long)t->estimates, (long long)t->limited,
+           (long long)t->hostile, (long long)t->estimates, (long long)t->limited,
            (long long)t->cut, (long long)t->ways.counted, (long long)t->ways.again, (long long)t->ways.sited, (long long)t->ways.hosted,
            (long long)t->ways.inside, (long long)t->ways.blocks);
     for (int i = 0; i < TRUTH_SCHEMES && t->worst[i].name[0] != '\0'; i++)
         printf("%s %s %.3f (%lld, %lld)", i > 0 ? "," : "", t->worst[i].name, t->worst[i].share, (long long)t->worst[i].index,
                (long long)t->worst[i].elements);
     printf("\n");
+    again_report(&t->again);
 }
 
 int main(int argc, char **argv) {

@@ -18,7 +18,8 @@
 enum { SCHEMES = 15, TILE = 64 * 64 * 128 };
 
 struct totals {
-    int64_t products, scaled, refused, certified, blocks, packed, repeated, captured, questions, hosts;
+    int64_t products, scaled, refused, certified, blocks, packed, questions, hosts, forced;
+    struct again_totals again;
     uint64_t bits; /* of what is the same everywhere */
     struct truth64_totals of[SCHEMES];
 };
@@ -50,15 +51,32 @@ static const struct way {
                    {"i8x28", 0, FP64_DIGITS, TRUTH64_RESIDUES, 1}, {"ozaki", 0, 0, TRUTH64_SLICES, 1},
                    {"ozaki-cr:d=60", 0, 0, TRUTH64_SLICES_EXACT, 1}};
 
-/* NULL: this library cannot. */
+/* One of the scheme's kernels of products, by name. */
+static void force_kernel(struct fuzz_rng *r, const char *scheme, char *text, size_t bytes) {
+    int kernels[64], count = 0;
+    for (int i = 0; i < h->set64->kernels && count < 64; i++)
+        if (strcmp(h->set64->kernel[i].scheme, scheme) == 0)
+            kernels[count++] = i;
+    if (count == 0 || !fuzz_one_in(r, 4))
+        return;
+    const char *const name = h->set64->kernel[kernels[fuzz_below(r, count)]].name;
+    ok(halftone_set_kernel(h, name), name);
+    snprintf(text, bytes, "%s", name);
+    totals->forced++;
+}
+
+/* NULL: this library cannot. Every third case has one of the ways in turn. */
 static const struct way *ask(struct fuzz_rng *r, char *text, size_t bytes) {
     static const int often[] = {0, 0, 0, 2, 2, 2, 2, 3, 4};
-    const struct way *const way = &ways[fuzz_one_in(r, 2) ? FUZZ_PICK(r, often) : fuzz_below(r, SCHEMES)];
+    const int64_t drawn = fuzz_one_in(r, 2) ? FUZZ_PICK(r, often) : fuzz_below(r, SCHEMES);
+    const struct way *const way = &ways[case_index % 3 == 0 ? case_index / 3 % SCHEMES : drawn];
     snprintf(text, bytes, "%s", way->text);
     if (strcmp(way->text, "bits=") == 0)
         snprintf(text, bytes, "bits=%d", (int)fuzz_from(r, 20, 50));
     const int code = (way->is_accuracy ? halftone_set_accuracy : halftone_set_scheme)(h, text);
     FUZZ_CHECK(code == HALFTONE_OK || code == HALFTONE_UNKNOWN_SCHEME, "%s: %s", text, halftone_strerror(code));
+    if (code == HALFTONE_OK && !way->is_accuracy)
+        force_kernel(r, way->text, text, bytes);
     return code == HALFTONE_OK ? way : NULL;
 }
 
@@ -251,17 +269,7 @@ static void check_result(struct fuzz_rng *r, const struct problem64 *p, const st
     totals->blocks += runs && has_product && plan->blocks > 1;
     if (runs && p->k > 0 && (p->a.stride != 0 || p->batch == 1) && (p->b.stride != 0 || p->batch == 1) && fuzz_one_in(r, 3))
         check_workspace(p, s, plan->workspace_bytes, c);
-    if (fuzz_one_in(r, 4)) {
-        again_set_schedule(fuzz_from(r, 1, 1000000));
-        problem64_reset_c(p);
-        ok(multiply(p, s), "again");
-        check_bits(p, c, "again, by another schedule");
-        totals->repeated++;
-    }
-    if (fuzz_one_in(r, 6)) {
-        again_captured(h, multiply, check_bits, p, s, &p->c, c);
-        totals->captured++;
-    }
+    again_run(r, &(struct again){h, multiply, check_bits, p, s, &p->c, c}, &totals->again);
     if (p->batch == 1 && runs && p->k > 0 && fuzz_one_in(r, 3)) {
         ok(halftone_set_workspace_limit(h, 0), "limit");
         check_packed(r, p, s, way, &promise, c, of);
@@ -348,7 +356,7 @@ static void run_questions(struct fuzz_rng *r, const char *asked) {
 
 static void run_case(void *context, struct fuzz_rng *r, int64_t index) {
     struct problem64 p;
-    char text[32], how[64];
+    char text[96], how[128];
     totals = context;
     case_index = index;
     ok(halftone_create(&h), "create");
@@ -375,10 +383,10 @@ static void run_case(void *context, struct fuzz_rng *r, int64_t index) {
 
 static void report(const void *context) {
     const struct totals *t = context;
-    printf("  %lld products (%lld certified, %lld in blocks), %lld scaled, %lld refused, %lld packed, %lld repeated, %lld captured, %lld of the host, %lld questions; bits that are the same everywhere: "
+    printf("  %lld products (%lld certified, %lld in blocks), %lld scaled, %lld refused, %lld packed, %lld of the host, %lld with a kernel by name, %lld questions; bits that are the same everywhere: "
            "%016llx\n ",
            (long long)t->products, (long long)t->certified, (long long)t->blocks, (long long)t->scaled, (long long)t->refused, (long long)t->packed,
-           (long long)t->repeated, (long long)t->captured, (long long)t->hosts, (long long)t->questions, (unsigned long long)t->bits);
+           (long long)t->hosts, (long long)t->forced, (long long)t->questions, (unsigned long long)t->bits);
     for (int i = 0; i < SCHEMES; i++) {
         const struct truth64_totals *of = &t->of[i];
         printf(" %s %lld of %lld", ways[i].text, (long long)of->checked, (long long)of->elements);
@@ -386,6 +394,7 @@ static void report(const void *context) {
             printf(" (%.3f of the bound in %lld)", of->worst, (long long)of->worst_index);
         printf(i < SCHEMES - 1 ? "," : "\n");
     }
+    again_report(&t->again);
 }
 
 int main(int argc, char **argv) {

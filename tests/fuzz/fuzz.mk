@@ -1,7 +1,7 @@
-# Fuzzers: random calls of the four simulated sets, mutated budgets and .npy files. A case is a function of the seed and its number; what
+# Fuzzers: random calls of the four simulated sets, mutated budgets and .npy files, builds by other compilers and flags. A case is a function of the seed and its number; what
 # fails prints the line that repeats it alone.
 #   make fuzz                                   four minutes on two cores, with what `make test-all` has built
-#   make fuzz FUZZ_SEED=7 FUZZ_API='--count 25000' FUZZ_FP64='--count 2000' FUZZ_CLIMB='--count 40' FUZZ_FILES='--count 10000' FUZZ_GEN=out/test/fuzz/halftone-gen
+#   make fuzz FUZZ_SEED=7 FUZZ_API='--count 25000' FUZZ_FP64='--count 2000' FUZZ_CLIMB='--count 40' FUZZ_FILES='--count 10000' FUZZ_CFLAGS='--count 6' FUZZ_GEN=out/test/fuzz/halftone-gen
 # The last is the generator built with sanitizers; the reader of .npy files always is.
 
 FUZZ_SEED ?= 1
@@ -9,8 +9,9 @@ FUZZ_API ?= --seconds 50
 FUZZ_FP64 ?= --seconds 30
 FUZZ_CLIMB ?= --seconds 20
 FUZZ_FILES ?= --seconds 20
+FUZZ_CFLAGS ?= --count 1
 FUZZ_GEN ?= out/bin/halftone-gen
-$(foreach v,$(filter FUZZ_API FUZZ_FP64 FUZZ_CLIMB FUZZ_FILES,$(given)),$(if $(shell printf '%s\n' $(call q,$($(v))) | \
+$(foreach v,$(filter FUZZ_API FUZZ_FP64 FUZZ_CLIMB FUZZ_FILES FUZZ_CFLAGS,$(given)),$(if $(shell printf '%s\n' $(call q,$($(v))) | \
     grep -xE '(--(seconds|count|first|failures) [0-9]+([.][0-9]+)?( |$$))+'),,$(error $(v)=$($(v)): it is --seconds T or --count N, with --first I and \
     --failures N)))
 $(if $(filter FUZZ_SEED,$(given)),$(if $(shell printf '%s\n' $(call q,$(FUZZ_SEED)) | grep -xE '[0-9]+'),,$(error FUZZ_SEED=$(FUZZ_SEED): it is a number)))
@@ -19,7 +20,7 @@ FUZZ64_OBJ := $(patsubst %,out/test/fuzz/%.o,api64 again problem64 matrix truth6
 CLIMB_OBJ := $(patsubst %,out/test/fuzz/%.o,climb ways problem matrix truth fuzz)
 FUZZ_NPY := tests/fuzz/npy.c tests/fuzz/fuzz.c bench/io/npy.c bench/io/outfile.c bench/io/cli_error.c
 SANITIZED = $(CC) $(filter-out -MMD -MP,$(C_FLAGS)) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
-.PHONY: fuzz fuzz-build fuzz-npy fuzz-budgets $(TEST_SETS:%=fuzz-build-%) $(TEST_SETS:%=fuzz-%) $(TEST_SETS:%=fuzz64-%) $(TEST_SETS:%=climb-%)
+.PHONY: fuzz fuzz-build fuzz-npy fuzz-budgets fuzz-cflags $(TEST_SETS:%=fuzz-build-%) $(TEST_SETS:%=fuzz-%) $(TEST_SETS:%=fuzz64-%) $(TEST_SETS:%=climb-%)
 
 # The wrapped functions: allocations that fail (tests/fuzz/api.c), where results are computed again (ways.c).
 FUZZ_PLACES := ht_fallback_in_kernel ht_pick_blocks
@@ -69,7 +70,7 @@ endef
 
 fuzz:
 	@$(MAKE) fuzz-build
-	@$(MAKE) -k $(TEST_SETS:%=fuzz-%) $(TEST_SETS:%=fuzz64-%) $(TEST_SETS:%=climb-%) fuzz-npy fuzz-budgets
+	@$(MAKE) -k $(TEST_SETS:%=fuzz-%) $(TEST_SETS:%=fuzz64-%) $(TEST_SETS:%=climb-%) fuzz-npy fuzz-budgets fuzz-cflags
 
 $(TEST_SETS:%=fuzz-%): fuzz-%:
 	@$(call fuzzer,$*,out/$*/fuzz-sim $(FUZZ_API))
@@ -81,3 +82,5 @@ fuzz-npy:
 	@$(call fuzzer,npy,out/test/fuzz/npy $(FUZZ_FILES))
 fuzz-budgets:
 	@$(call fuzzer,budgets,$(PYTHON) tests/fuzz/budgets.py --generator $(FUZZ_GEN) $(FUZZ_FILES))
+fuzz-cflags:
+	@$(call fuzzer,cflags,$(PYTHON) tests/fuzz/cflags.py $(FUZZ_CFLAGS))

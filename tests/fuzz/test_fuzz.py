@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 
+import cflags
 import pytest
 from conftest import ROOT
 
@@ -44,11 +45,11 @@ def test_fp64_has_the_same_bits_everywhere():
     assert all(run.returncode == 0 for run in runs) and len(set(bits)) == 1 and int(bits[0], 16) != 0, [run.stdout for run in runs]
 
 
-@pytest.mark.parametrize("case", [30, 41])
+@pytest.mark.parametrize("case", [93, 453])
 def test_fp64_fast_packs_nothing_without_its_scheme(case):
     """The product runs by native64, what is packed is crt14's: halftone.h says so of libraries that lack it."""
     run = fuzz("out/t4/fuzz64-sim", "--seed", 1, "--case", case, FUZZ_WITHOUT="crt14")
-    assert run.returncode == 0 and "; fp64-fast\n" in run.stdout and " 1 products (" in run.stdout and " 0 packed" in run.stdout, run.stdout
+    assert run.returncode == 0 and "; fp64-fast" in run.stdout and " 1 products (" in run.stdout and " 0 packed" in run.stdout, run.stdout
     with_it = fuzz("out/t4/fuzz64-sim", "--seed", 1, "--case", case)
     assert with_it.returncode == 0 and " 1 packed" in with_it.stdout, with_it.stdout
 
@@ -61,6 +62,20 @@ def test_guards_notice_each_element_beyond():
     for why, where, _ in failed:
         wanted = r"byte \d+ behind the workspace" if re.search("workspace|guard", where) else "A was written" if "A" in where else r"element -?\d+ .* outside of C"
         assert re.match(wanted, why), (why, where)
+
+
+def test_builds_are_held_against_the_default_one(monkeypatch, tmp_path):
+    """Every compiler, level and flag comes up; another report, a build that fails and one that should are faults."""
+    cases = [cflags.case_of(1, i) for i in range(300)]
+    assert cases == [cflags.case_of(1, i) for i in range(300)]
+    words = " ".join(f"{cc} {flags}" for cc, _, flags, _ in cases)
+    assert all(w in words for w in [*cflags.LEVELS, *cflags.FLAGS, *cflags.REFUSED, *(pair[0] for pair in cflags.COMPILERS)])
+    built, refused = (subprocess.CompletedProcess([], code, "", said) for code, said in ((0, ""), (2, "x.h:1:2: error: #error -ffinite-math-only")))
+    monkeypatch.setattr(cflags, "reports", lambda folder, seed: ["a", "b"])
+    for made, is_refused, want, fails in ((built, False, "ab", False), (built, False, "ac", True), (refused, False, "ab", True), (built, True, "ab", True),
+                                          (refused, True, "ab", False)):
+        monkeypatch.setattr(cflags, "build", lambda *_, made=made: made)
+        assert bool(cflags.fault(tmp_path, 1, ("gcc", "g++", "-O2", is_refused), list(want))) == fails
 
 
 @pytest.mark.parametrize("words", [["--seed"], ["--seed", "x"], ["--speed", "1"], ["--count", "1x"]])
