@@ -28,10 +28,10 @@ link_face = $(call run,LINK,$@,$(CC) -shared -s -nostartfiles -Wl$(comma)--gc-se
 
 ifneq ($(GPU),)
 # The simulator as a shared library: what the faces' tests load. Programs that play device memory register it.
-$(SET)/libhalftone-sim.so: $(SIM_LIB_OBJ) $(SET)/rules.mk
+$(SET)/libhalftone-sim.so: $(SIM_LIB_OBJ) out/obj/runtime/unload.o $(SET)/rules.mk
 	@echo '{ global: halftone_*; ht_sim_*; local: *; };' >$(SET)/sim/exports
 	$(call run,LINK,$@,$(CXX) -shared -static-libstdc++ -static-libgcc -Wl$(comma)-soname$(comma)libhalftone-sim.so \
-	    -Wl$(comma)--version-script=$(SET)/sim/exports $(LDFLAGS) -o $@ $(SIM_LIB_OBJ) -ldl -lpthread -lm)
+	    -Wl$(comma)--version-script=$(SET)/sim/exports $(LDFLAGS) -o $@ $(SIM_LIB_OBJ) out/obj/runtime/unload.o -ldl -lpthread -lm)
 
 $(SET)/libhalftone_cublas.so: $(DROPIN_COMMON) $(DROPIN_CUBLAS)
 	$(call link_face,libhalftone_cublas.so)
