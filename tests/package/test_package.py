@@ -321,6 +321,72 @@ except RuntimeError as fault:
     assert "is a NULL pointer" in passes([sys.executable, "app.py"], tmp_path, LD_LIBRARY_PATH=str(tmp_path))
 
 
+def test_without_a_gpu_any_memory_serves(simulated, installed, tmp_path):
+    """README's program and the manual's, by their lines and by pkg-config; the manual's Python, on arrays of the process."""
+    manual = (ROOT / "runtime/README.md").read_text()
+    of_cuda, of_malloc = (re.search(rf"```c\n(#include <{first}.*?)```", text, re.S)[1].replace("N = 1024", "N = 64")
+                          for first, text in (("cuda_runtime_api", README), ("stdio", manual)))
+    (line,) = readme_lines(r"cc .*halftone-sim\.a")
+    (manual_line,) = re.findall(r"(?m)^    (cc .*halftone-sim\.a[^#]*)", manual)
+    (installed_line,) = readme_lines(r"cc app\.c .*pkg-config")
+    by_pkg_config = f"eval {installed_line.replace('halftone)', 'halftone-sim)')}"
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/a800").symlink_to(simulated[0] / "out/t4")
+    (tmp_path / "runtime").symlink_to(ROOT / "runtime")
+    env = {"PKG_CONFIG_PATH": str(installed / "lib/x86_64-linux-gnu/pkgconfig")}
+    for code, words in (of_cuda, line), (of_malloc, manual_line), (of_cuda, by_pkg_config), (of_malloc, by_pkg_config):
+        (tmp_path / "app.c").write_text(code)
+        passes(f"rm -f a.out && {words}", tmp_path, **env)
+        assert passes(["./a.out"], tmp_path).startswith("success")
+    section = manual.split("## From Python")[1].split("\n## ")[0]
+    code = "".join(line[4:] or "\n" for line in section.splitlines(True) if line.startswith("    ") or line == "\n")
+    (tmp_path / "app.py").write_text(code.replace("libhalftone.so.0", f"{installed}/lib/x86_64-linux-gnu/libhalftone-sim.so") + """
+m, n, k = 3, 5, 7
+a, b, c = ((ctypes.c_float * count)(*range(count)) for count in (m * k, k * n, m * n))
+multiply(handle, m, n, k, *(ctypes.addressof(x) for x in (a, b, c)))
+assert list(c) == [sum(a[i * k + l] * b[l * n + j] for l in range(k)) for i in range(m) for j in range(n)]
+""")
+    passes([sys.executable, "app.py"], tmp_path)
+
+
+LOADER = r"""
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdio.h>
+#include "halftone.h"
+static int round_trip(const char *path) {
+    static float x[16], one = 1, zero = 0, c[16];
+    halftone *h;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL)
+        return puts(dlerror());
+    int (*create)(halftone **) = dlsym(library, "halftone_create"), (*destroy)(halftone *) = dlsym(library, "halftone_destroy");
+    int (*multiply)(halftone *, char, char, int64_t, int64_t, int64_t, const float *, const float *, int64_t, const float *, int64_t,
+                    const float *, float *, int64_t) = dlsym(library, "halftone_sgemm");
+    int code = create(&h);
+    code += multiply(h, 'N', 'N', 4, 4, 4, &one, x, 4, x, 4, &zero, c, 4);
+    return code + destroy(h) + dlclose(library);
+}
+int main(int count, char **path) {
+    size_t before = 0;
+    for (int i = 0; i < 55; i++) {
+        if (count != 2 || round_trip(path[1]) != 0)
+            return 1;
+        before = i == 4 ? mallinfo2().uordblks : before;
+    }
+    printf("%zu\n", mallinfo2().uordblks - before);
+}
+"""
+
+
+def test_a_library_that_is_unloaded_leaves_nothing(simulated, tmp_path):
+    """In 50 rounds of loading, a product and unloading. The dynamic loader itself keeps some 70 bytes a round, and more for threads."""
+    (tmp_path / "loader.c").write_text(LOADER)
+    passes(f"gcc -D_GNU_SOURCE -I{ROOT}/runtime loader.c -o loader -ldl", tmp_path)
+    left = passes(["./loader", str(simulated[0] / "out/t4/libhalftone-sim.so")], tmp_path, HALFTONE_SIM_THREADS="1")
+    assert int(left) < 50 * 100
+
+
 def test_installed_simulator_by_pkg_config(installed, tmp_path):
     """A path with a blank: pkg-config answers with quotes, which `eval` understands."""
     passes(f"eval gcc -Wall -Wextra -Werror {HERE}/app.c -o app $(pkg-config --cflags --libs halftone-sim)", tmp_path,
@@ -394,7 +460,7 @@ def test_lines_of_the_readme_link_a_program(house):
     """As they stand there, with the toolchain's folder where they say /usr/local/cuda, and the set that is built for a800."""
     copy, said, path = house
     (copy / "app.c").write_text(re.search(r"```c\n(#include <cuda_runtime_api.*?)```", README, re.S).group(1))
-    lines = readme_lines(r"(nvcc|cc) .*-Iout/a800")
+    lines = readme_lines(r"(nvcc|cc) (?!.*halftone-sim).*-Iout/a800")
     assert len(lines) >= 3
     for line in lines:
         line = line.replace("/usr/local/cuda", "'out/toolchain/nvidia/cu13'").replace("a800", "t4")
