@@ -38,6 +38,16 @@ def test_what_fails_can_be_repeated(program):
     assert repeats(run, HALFTONE_SIM_MODEL="gfx90a")
 
 
+def test_many_cases_are_shared_among_cpus():
+    """Each case once, and one that fails is told."""
+    run = fuzz("sh", "tests/fuzz/many.sh", "out/t4/fuzz-sim", 9)
+    ran = [case for first, last in re.findall(r"cases (\d+) to (\d+),", run.stdout) for case in range(int(first), int(last) + 1)]
+    assert run.returncode == 0 and sorted(ran) == list(range(9)), run.stdout + run.stderr
+    run = fuzz("sh", "tests/fuzz/many.sh", "out/t4/fuzz-sim", 9, HALFTONE_SIM_MODEL="gfx90a")
+    assert run.returncode == 1 and re.search(r"FAILED.*\n.*\n +again: ", run.stdout), run.stdout
+    assert fuzz("sh", "tests/fuzz/many.sh", "out/t4/fuzz-sim", 0).returncode == 2
+
+
 def test_fp64_has_the_same_bits_everywhere():
     """By residues, digits, slices and correctly rounded, as far as the sets have all schemes: `make test` leaves some out."""
     runs = [fuzz(f"out/{gpu}/fuzz64-sim", "--seed", 8, "--count", 8) for gpu in ("t4", "h200")]
