@@ -16,8 +16,8 @@ static int64_t read_integer(const char *name, int64_t least, int64_t most, int64
     const long long value = text[0] >= '0' && text[0] <= '9' ? strtoll(text, &end, 10) : -1;
     if (value >= least && value <= most && *end == '\0')
         return value;
-    dropin_say("%s=%.200s is not an integer from %lld to %lld; nothing is served in this process", name, text, (long long)least,
-               (long long)most);
+    dropin_say("%s=%.200s is not an integer from %lld to %lld%s", name, text, (long long)least,
+               (long long)most, dropin_nothing);
     settings.good = false;
     return absent;
 }

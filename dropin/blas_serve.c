@@ -39,6 +39,12 @@ static void await_end(void) {
     (void)atexit(process_ends);
 }
 
+/* As the CPU rounds now, which fegetround would say: interval arithmetic wants its own direction of the CPU's BLAS. */
+static bool rounds_to_nearest(void) {
+    volatile float one = 1, little = 0x1p-30f;
+    return one + little == 1 && one - little == 1;
+}
+
 /* What is known without the library. */
 static enum dropin_reason decide(const struct blas_call *x, const struct dropin_call *call, struct dropin_policy *policy) {
     if (blas_wrong_argument(x) != 0)
@@ -46,6 +52,8 @@ static enum dropin_reason decide(const struct blas_call *x, const struct dropin_
     const enum dropin_reason why = dropin_decide(call, policy);
     if (why != DROPIN_SERVED)
         return why;
+    if (!rounds_to_nearest())
+        return DROPIN_ROUNDING;
     const struct blas_settings *const settings = blas_settings();
     if (!settings->good)
         return DROPIN_OFF;
@@ -118,8 +126,7 @@ static bool serve(const struct blas_call *x, const struct dropin_call *call, con
             done = finish(library, slot->handle, x, product);
         }
     }
-    /* the log's plans are of FP32 */
-    dropin_note(call, policy, why, detail[0] != '\0' ? detail : NULL, why == DROPIN_SERVED && x->type == BLAS_s ? slot->handle : NULL);
+    dropin_note(call, policy, why, detail[0] != '\0' ? detail : NULL, why == DROPIN_SERVED ? slot->handle : NULL);
     if (slot != NULL)
         dropin_give_back(slot);
     return done;

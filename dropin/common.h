@@ -33,6 +33,9 @@ enum { DROPIN_PATH = 1024, DROPIN_LINE = HT_SITE_LINE, DROPIN_TEXT = HT_SITE_TEX
 /* ---- settings: the environment, read once, at the first call ---- */
 
 enum dropin_mode { DROPIN_MODE_OFF, DROPIN_MODE_ON, DROPIN_MODE_RECORD };
+/* Nothing was said; original; emulated: each FP64 product as if its emulation were asked for, by cuBLAS' own variable only
+ * cuBLAS'. */
+enum dropin_fp64 { DROPIN_FP64_UNSAID, DROPIN_FP64_ORIGINAL, DROPIN_FP64_EMULATED_CUBLAS, DROPIN_FP64_EMULATED };
 
 struct dropin_settings {
     enum dropin_mode mode;      /* HALFTONE; off too after a value that a variable cannot have */
@@ -43,8 +46,8 @@ struct dropin_settings {
     double min_work;            /* HALFTONE_MIN cubed: calls of a smaller m n k batch are not served */
     size_t workspace_max;       /* HALFTONE_WORKSPACE_MAX, bytes of a call; 0: no limit */
     char accuracy[DROPIN_TEXT]; /* HALFTONE_ACCURACY, as halftone_set_accuracy takes it */
-    bool fp64_emulated;         /* HALFTONE_FP64=emulated: each FP64 product as if its emulation were asked for */
-    char fp64[DROPIN_TEXT];     /* another HALFTONE_FP64, as halftone_set_accuracy takes it for FP64, for all FP64 products; "": original */
+    enum dropin_fp64 fp64_mode; /* HALFTONE_FP64 where it is no accuracy */
+    char fp64[DROPIN_TEXT];     /* another HALFTONE_FP64, as halftone_set_accuracy takes it for FP64, for all FP64 products; "": as fp64_mode says */
     char library[DROPIN_PATH];  /* HALFTONE_LIBRARY; "": libhalftone.so beside the face */
     char log[DROPIN_PATH];      /* HALFTONE_LOG; "": none */
     char sites[DROPIN_PATH];    /* HALFTONE_SITES; "": none */
@@ -53,6 +56,7 @@ struct dropin_settings {
 
 const struct dropin_settings *dropin_settings(void);
 
+extern const char dropin_nothing[]; /* "; nothing is served in this process" */
 /* One line on stderr, "halftone: ..." */
 void dropin_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -204,7 +208,8 @@ struct dropin_counts {
     uint64_t served_flop,
         predicted_ns; /* of calls that were served; the second only of those in `predicted` */
     uint64_t predicted;
-    uint64_t bound_units; /* largest a-priori bound, units of 2^-24 |A||B| */
+    uint64_t bound_units[2]; /* largest a-priori bounds: of FP32 in units of 2^-24 |A||B|, of FP64 of 2^-53 */
+    uint64_t begun;          /* threads that came to load the library */
 };
 
 struct dropin_thread {

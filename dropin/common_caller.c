@@ -61,8 +61,11 @@ bool dropin_find_caller(const void *address, struct dropin_caller *caller) {
 }
 
 const char *dropin_base_name(const char *path) {
-    const char *const slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
+    const char *base = path;
+    while (*path != '\0')
+        if (*path++ == '/')
+            base = path;
+    return base;
 }
 
 void dropin_site(const void *address, char *text, size_t bytes) {

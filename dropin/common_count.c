@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common_state.h"
@@ -31,10 +30,9 @@ void dropin_open_counts(struct dropin_state *s) {
     if (s->settings.counts[0] == '\0')
         return;
     const int file = open(s->settings.counts, O_RDWR | O_CLOEXEC);
-    struct stat facts;
     if (file < 0)
         return;
-    if (fstat(file, &facts) == 0 && facts.st_size == (off_t)sizeof(struct dropin_counts)) {
+    if (lseek(file, 0, SEEK_END) == (off_t)sizeof(struct dropin_counts)) {
         struct dropin_counts *const at =
             (struct dropin_counts *)mmap(NULL, sizeof *at, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
         if (at != MAP_FAILED && at->layout == sizeof *at) { /* else it stays mapped, and nothing is done with it */
@@ -46,16 +44,25 @@ void dropin_open_counts(struct dropin_state *s) {
     s->counts.processes = 1;
 }
 
-/* `at` is a member of the process's counters; the file's is at the same place. */
-static void add(uint64_t *at, uint64_t count) {
-    struct dropin_state *const s = &halftone_dropin_state;
-    __atomic_fetch_add(at, count, __ATOMIC_RELAXED);
-    if (s->shared != NULL)
-        __atomic_fetch_add((uint64_t *)(void *)((char *)s->shared + ((char *)at - (char *)&s->counts)), count,
-                           __ATOMIC_RELAXED);
+/* The file's counter where the process's own is `at`; without a file that itself. */
+static uint64_t *in_file(uint64_t *at) {
+    const struct dropin_state *const s = &halftone_dropin_state;
+    return s->shared != NULL ? (uint64_t *)(void *)((char *)s->shared + ((char *)at - (char *)&s->counts)) : at;
 }
 
-static void raise_to(uint64_t *at, uint64_t value) {
+static void add(uint64_t *at, uint64_t count) {
+    __atomic_fetch_add(at, count, __ATOMIC_RELAXED);
+    if (in_file(at) != at)
+        __atomic_fetch_add(in_file(at), count, __ATOMIC_RELAXED);
+}
+
+void dropin_count_begun(void) {
+    add(&halftone_dropin_state.counts.begun, 1);
+}
+
+/* What only the file's reader asks for. */
+static void raise_to(uint64_t *own, uint64_t value) {
+    uint64_t *const at = in_file(own);
     uint64_t is = __atomic_load_n(at, __ATOMIC_RELAXED);
     while (is < value &&
            !__atomic_compare_exchange_n(at, &is, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -139,11 +146,11 @@ static void set_default(const struct dropin_call *call, const struct dropin_sett
     policy->fp64 = call->kind != DROPIN_KIND_FP32;
     if (!policy->fp64)
         policy->accuracy = of_thread[0] != '\0' ? of_thread : settings->accuracy;
-    else if (call->kind == DROPIN_KIND_FP64_HOST)
-        policy->scheme = HOST_FP64;
     else if (settings->fp64[0] != '\0')
         policy->accuracy = settings->fp64;
-    else if (call->kind == DROPIN_KIND_FP64_EMULATED || settings->fp64_emulated) {
+    else if (call->kind == DROPIN_KIND_FP64_HOST && settings->fp64_mode != DROPIN_FP64_EMULATED)
+        policy->scheme = settings->fp64_mode != DROPIN_FP64_ORIGINAL ? HOST_FP64 : NULL;
+    else if (call->kind == DROPIN_KIND_FP64_EMULATED || settings->fp64_mode >= DROPIN_FP64_EMULATED_CUBLAS) {
         policy->accuracy = FP64;
         policy->if_it_pays = !settings->eager;
     }
@@ -208,7 +215,7 @@ static void note_details(const struct dropin_call *call, const struct dropin_pol
     if (handle != NULL && (logs || seen.predicted_ns == 0)) {
         has_plan = ask_plan(call, handle, &plan);
         seen.predicted_ns = has_plan ? plan.predicted_ns : 0;
-        seen.bound_units = has_plan && call->kind == DROPIN_KIND_FP32 ? plan.bound_units : 0;
+        seen.bound_units = has_plan ? plan.bound_units : 0;
         if (key != NULL) { /* equal words, whoever writes them */
             __atomic_store_n(&key->predicted_ns, seen.predicted_ns, __ATOMIC_RELAXED);
             __atomic_store_n(&key->bound_units, seen.bound_units, __ATOMIC_RELAXED);
@@ -217,9 +224,7 @@ static void note_details(const struct dropin_call *call, const struct dropin_pol
     if (handle != NULL && seen.predicted_ns > 0) {
         add(&s->counts.predicted_ns, (uint64_t)seen.predicted_ns);
         add(&s->counts.predicted, 1);
-        raise_to(&s->counts.bound_units, (uint64_t)seen.bound_units);
-        if (s->shared != NULL)
-            raise_to(&s->shared->bound_units, (uint64_t)seen.bound_units);
+        raise_to(&s->counts.bound_units[call->kind != DROPIN_KIND_FP32], (uint64_t)seen.bound_units);
     }
     if (logs)
         dropin_log(call, policy, why, detail, has_plan ? &plan : NULL);

@@ -13,6 +13,8 @@
 DROPIN_EXPORT struct dropin_state halftone_dropin_state = {.once = PTHREAD_ONCE_INIT};
 DROPIN_EXPORT _Thread_local struct dropin_thread halftone_dropin_thread;
 
+const char dropin_nothing[] = "; nothing is served in this process";
+
 /* One write, so that lines of several processes do not mix. */
 void dropin_say(const char *format, ...) {
     char line[DROPIN_LINE] = "halftone: ";
@@ -31,14 +33,20 @@ void dropin_say(const char *format, ...) {
 /* ---- values ---- */
 
 static bool refuse(const char *name, const char *value, const char *what) {
-    dropin_say("%s=%.200s is not %s; nothing is served in this process", name, value, what);
+    dropin_say("%s=%.200s is not %s%s", name, value, what, dropin_nothing);
     return false;
 }
 
-/* `choices` as dropin_text_at takes them, behind the last an empty one; *value is which of them. An empty value counts as not set. */
-static bool choose(const char *name, const char *choices, const char *what, int *value) {
+/* NULL: not set, as which an empty value counts. */
+static const char *value_of(const char *name) {
     const char *const text = getenv(name);
-    if (text == NULL || text[0] == '\0')
+    return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
+/* `choices` as dropin_text_at takes them, behind the last an empty one; *value is which of them. */
+static bool choose(const char *name, const char *choices, const char *what, int *value) {
+    const char *const text = value_of(name);
+    if (text == NULL)
         return true;
     for (int at = 0; choices[0] != '\0'; at++, choices = dropin_text_at(choices, 1))
         if (strcmp(choices, text) == 0) {
@@ -49,7 +57,7 @@ static bool choose(const char *name, const char *choices, const char *what, int 
 }
 
 static bool take_path(const char *name, char path[DROPIN_PATH]) {
-    const char *const text = getenv(name);
+    const char *const text = value_of(name);
     if (text == NULL)
         return true;
     if (strlen(text) >= DROPIN_PATH)
@@ -60,8 +68,8 @@ static bool take_path(const char *name, char path[DROPIN_PATH]) {
 
 /* Digits; with `units` also 64K, 64M, 64G. */
 static bool take_number(const char *name, bool units, const char *what, int64_t *number) {
-    const char *const text = getenv(name);
-    if (text == NULL || text[0] == '\0')
+    const char *const text = value_of(name);
+    if (text == NULL)
         return true;
     char *end = NULL;
     errno = 0;
@@ -80,29 +88,31 @@ static bool take_number(const char *name, bool units, const char *what, int64_t 
 
 /* What halftone_set_accuracy would take; whether this library's schemes reach it shows at the first call. */
 static bool take_accuracy(char accuracy[DROPIN_TEXT]) {
-    const char *const text = getenv("HALFTONE_ACCURACY");
-    if (text == NULL || text[0] == '\0')
+    const char *const text = value_of("HALFTONE_ACCURACY");
+    if (text == NULL)
         return true;
     if (!ht_site_is_accuracy(text))
         return refuse(
             "HALFTONE_ACCURACY", text,
-            "half, tf32, fp32-fast, fp32, reproducible[:3|:6|:10], bits=N, bound=X or relative=X:rho=Y");
+            "auto, half, tf32, fp32-fast, fp32, reproducible[:3|:6|:10], bits=N, bound=X or relative=X:rho=Y");
     strcpy(accuracy, text);
     return true;
 }
 
 /* HALFTONE_FP64; without it cuBLAS' own variable, which asks for emulation in every FP64 product. */
 static bool take_fp64(struct dropin_settings *s) {
-    const char *const text = getenv("HALFTONE_FP64"), *const of_cublas = getenv("CUBLAS_EMULATE_DOUBLE_PRECISION");
-    if (text == NULL || text[0] == '\0') {
-        s->fp64_emulated = of_cublas != NULL && strcmp(of_cublas, "1") == 0;
+    const char *const text = value_of("HALFTONE_FP64"), *const of_cublas = value_of("CUBLAS_EMULATE_DOUBLE_PRECISION");
+    if (text == NULL) {
+        s->fp64_mode = of_cublas != NULL && strcmp(of_cublas, "1") == 0 ? DROPIN_FP64_EMULATED_CUBLAS : DROPIN_FP64_UNSAID;
         return true;
     }
-    s->fp64_emulated = strcmp(text, "emulated") == 0;
-    if (s->fp64_emulated || strcmp(text, "original") == 0)
+    s->fp64_mode = strcmp(text, "emulated") == 0   ? DROPIN_FP64_EMULATED
+                   : strcmp(text, "original") == 0 ? DROPIN_FP64_ORIGINAL
+                                                   : DROPIN_FP64_UNSAID;
+    if (s->fp64_mode != DROPIN_FP64_UNSAID)
         return true;
     if (!ht_site_is_accuracy64(text))
-        return refuse("HALFTONE_FP64", text, "original, emulated, fp64, fp64-fast, fp64-exact, reproducible or bits=N");
+        return refuse("HALFTONE_FP64", text, "original, emulated, auto, fp64, fp64-fast, fp64-exact, reproducible or bits=N");
     strcpy(s->fp64, text);
     return true;
 }
@@ -128,7 +138,7 @@ static bool read_settings(struct dropin_settings *s) {
     s->mode = (enum dropin_mode)mode;
     s->eager = eager;
     /* NVIDIA's own: TF32 becomes plain FP32 in every library of theirs */
-    const char *const override = getenv("NVIDIA_TF32_OVERRIDE");
+    const char *const override = value_of("NVIDIA_TF32_OVERRIDE");
     s->tf32_upgrade = upgrade || (override != NULL && strcmp(override, "0") == 0);
     s->hook_dlsym = hook;
     s->min_work = (double)least * (double)least * (double)least;

@@ -52,6 +52,7 @@ static const char *bind_functions(void *object, struct dropin_library *library) 
 static void load(struct dropin_state *s) {
     struct dropin_library found;
     __atomic_store_n(&s->begun, true, __ATOMIC_RELEASE);
+    dropin_count_begun();
     void *const object = open_library(&s->settings);
     const char *const why = object == NULL ? dlerror() : NULL;
     const char *const lacks = object != NULL ? bind_functions(object, &found) : NULL;
@@ -66,9 +67,9 @@ static void load(struct dropin_state *s) {
     if (!is_first || good)
         return;
     if (object == NULL)
-        dropin_say("%.400s; nothing is served in this process", why != NULL ? why : "libhalftone.so was not found");
+        dropin_say("%.400s%s", why != NULL ? why : "libhalftone.so was not found", dropin_nothing);
     else
-        dropin_say("libhalftone.so has no halftone_%s: it is of another version; nothing is served in this process", lacks);
+        dropin_say("libhalftone.so has no halftone_%s: it is of another version%s", lacks, dropin_nothing);
 }
 
 const struct dropin_library *dropin_library(void) {
@@ -141,8 +142,8 @@ static enum dropin_reason make_handle(const struct dropin_library *library, int 
 static enum dropin_reason set_policy(const struct dropin_library *library, const struct dropin_policy *policy,
                                      struct dropin_slot *slot) {
     char wanted[DROPIN_TEXT + 8]; /* "fp64:" and the text, behind a letter */
-    const bool by_accuracy = policy->accuracy != NULL;
-    const char *const text = by_accuracy ? policy->accuracy : policy->scheme;
+    const bool by_accuracy = policy->accuracy != NULL && strcmp(policy->accuracy, "auto") != 0; /* which is a scheme's name */
+    const char *const text = policy->accuracy != NULL ? policy->accuracy : policy->scheme;
     char *const set_to = slot->set_to[policy->fp64];
     if (strlen(text) + sizeof "afp64:" > DROPIN_TEXT)
         return DROPIN_SET_LACKS;

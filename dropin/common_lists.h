@@ -52,9 +52,32 @@
     X(NO_DRIVER, "libcuda.so.1 is not loaded, and this form needs it")                                       \
     X(HOST, "the CPU is predicted to be faster")                                                             \
     X(START, "starting the GPU takes longer than it would have saved so far")                                \
+    X(ROUNDING, "the CPU does not round to nearest")                                                         \
     X(ENDING, "the process is ending")                                                                       \
     X(FAILED, "libhalftone.so reported an error")                                                            \
     X(SPOILT, "a launch failed when C was half computed: the call fails")
+
+/* Variables of the environment, and the faces that read them: X(name, faces). */
+enum { DROPIN_OF_CUBLAS = 1, DROPIN_OF_BLAS = 2, DROPIN_OF_HIP = 4, DROPIN_OF_ALL = 7 };
+#define DROPIN_VARIABLES(X)                                                                                  \
+    X(HALFTONE, DROPIN_OF_ALL)                                                                               \
+    X(HALFTONE_ACCURACY, DROPIN_OF_ALL)                                                                      \
+    X(HALFTONE_FP64, DROPIN_OF_CUBLAS | DROPIN_OF_BLAS)                                                      \
+    X(HALFTONE_STRATEGY, DROPIN_OF_ALL)                                                                      \
+    X(HALFTONE_MIN, DROPIN_OF_ALL)                                                                           \
+    X(HALFTONE_SITES, DROPIN_OF_ALL)                                                                         \
+    X(HALFTONE_LOG, DROPIN_OF_ALL)                                                                           \
+    X(HALFTONE_TF32, DROPIN_OF_CUBLAS | DROPIN_OF_HIP)                                                       \
+    X(HALFTONE_DLSYM, DROPIN_OF_CUBLAS)                                                                      \
+    X(HALFTONE_WORKSPACE_MAX, DROPIN_OF_ALL)                                                                 \
+    X(HALFTONE_LIBRARY, DROPIN_OF_ALL)                                                                       \
+    X(HALFTONE_COUNTS, DROPIN_OF_ALL)                                                                        \
+    X(HALFTONE_BLAS_CPU, DROPIN_OF_BLAS)                                                                     \
+    X(HALFTONE_BLAS_TILE, DROPIN_OF_BLAS)                                                                    \
+    X(HALFTONE_BLAS_CPU_GFLOPS, DROPIN_OF_BLAS)                                                              \
+    X(HALFTONE_BLAS_COPY_GBPS, DROPIN_OF_BLAS)                                                               \
+    X(HALFTONE_BLAS_START_MS, DROPIN_OF_BLAS)                                                                \
+    X(HALFTONE_BLAS_THREADS, DROPIN_OF_BLAS)
 
 enum dropin_api {
 #define DROPIN_API(name) DROPIN_API_##name,

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common_state.h"
@@ -13,14 +12,13 @@ static const char columns[] = "pid\tsite\tapi\top\tm\tn\tk\tbatch\tordinal\taske
                               "und_units\tpredicted_ns\twhy\n";
 
 void dropin_open_log(struct dropin_state *s) {
-    struct stat facts;
     if (s->settings.log[0] == '\0')
         return;
     s->log = open(s->settings.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     s->has_log = s->log >= 0;
     if (!s->has_log)
         dropin_say("HALFTONE_LOG=%.200s: %s; goes on without a log", s->settings.log, strerror(errno));
-    else if (fstat(s->log, &facts) == 0 && facts.st_size == 0 &&
+    else if (lseek(s->log, 0, SEEK_END) == 0 &&
              write(s->log, columns, sizeof columns - 1) < 0)
         s->has_log = false;
 }

@@ -19,7 +19,7 @@ bool dropin_read_sites(struct dropin_state *s) {
     char fault[HT_SITE_LINE] = "out of memory";
     const bool good = s->settings.sites[0] == '\0' || ht_site_file_read(s->settings.sites, add_line, s, fault) == 0;
     if (!good)
-        dropin_say("HALFTONE_SITES: %s; nothing is served in this process", fault);
+        dropin_say("HALFTONE_SITES: %s%s", fault, dropin_nothing);
     return good;
 }
 

@@ -52,6 +52,7 @@ const struct ht_site_line *dropin_match_site(const struct dropin_call *call, int
 
 /* common_count.c */
 void dropin_open_counts(struct dropin_state *s);
+void dropin_count_begun(void);
 /* With the lock held; NULL: the table is full. */
 struct dropin_key *dropin_key_of(const struct dropin_call *call);
 

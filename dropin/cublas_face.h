@@ -95,8 +95,7 @@ static inline double cublas_least_of_one(int type) {
 #define CUBLAS_LEAST_OF_ARRAYS (2048.0 * 2048.0 * 2048.0)
 #define CUBLAS_LEAST_OF_TRIANGLE (4096.0 * 4096.0 * 4096.0)
 
-/* cublas_fp64.c: a product of FP64; whether its emulation is predicted faster than FP64 arithmetic. */
-int cublas_multiply64(const struct cublas_run *run, const struct cublas_gemm *gemm);
+/* cublas_fp64.c: whether emulation is predicted faster than FP64 arithmetic. */
 bool cublas_emulation_pays(struct dropin_slot *slot, const struct dropin_call *call);
 
 /* cublas_product.c. The call's status; CUBLAS_LEFT: the original's to do. */

@@ -17,11 +17,3 @@ bool cublas_emulation_pays(struct dropin_slot *slot, const struct dropin_call *c
     }
     return at->pays;
 }
-
-int cublas_multiply64(const struct cublas_run *run, const struct cublas_gemm *g) {
-    const struct dropin_call *const c = run->call;
-    const double *const alpha = (const double *)g->alpha, *const beta = (const double *)g->beta;
-    const double *const a = (const double *)g->a, *const b = (const double *)g->b;
-    return run->library->dgemm_strided_batched(run->handle, c->op_a, c->op_b, g->m, g->n, g->k, alpha, a, g->lda, g->stride_a, b, g->ldb, g->stride_b, beta,
-                                               (double *)g->c, g->ldc, g->stride_c, g->batch);
-}

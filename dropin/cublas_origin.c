@@ -103,11 +103,18 @@ static bool fill_by_name(struct cublas_origin *o, enum cublas_name name) {
     return any;
 }
 
+static bool is_equal(const struct cublas_origin *x, const struct cublas_origin *y) {
+    int i = 0;
+    while (i < CUBLAS_NAMES && x->function[i] == y->function[i])
+        i++;
+    return i == CUBLAS_NAMES;
+}
+
 static const struct cublas_origin *publish(const struct cublas_origin *found) {
     struct cublas_origin *made = NULL, *first = __atomic_load_n(&origins, __ATOMIC_ACQUIRE);
     for (;;) {
         for (const struct cublas_origin *o = first; o != NULL; o = o->next)
-            if (memcmp(o->function, found->function, sizeof found->function) == 0) {
+            if (is_equal(o, found)) {
                 free(made);
                 return o;
             }

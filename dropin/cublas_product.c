@@ -76,17 +76,17 @@ bool cublas_reads_c(enum dropin_kind kind, const void *beta, const struct cublas
     return s->device_scalars || (kind == DROPIN_KIND_FP32 ? *(const float *)beta != 0.0f : *(const double *)beta != 0.0);
 }
 
-static int multiply32(const struct cublas_run *run, const struct cublas_gemm *g) {
-    const struct dropin_call *const c = run->call;
-    const float *const alpha = (const float *)g->alpha, *const beta = (const float *)g->beta;
-    const float *const a = (const float *)g->a, *const b = (const float *)g->b;
-    return run->library->sgemm_strided_batched(run->handle, c->op_a, c->op_b, g->m, g->n, g->k, alpha, a, g->lda, g->stride_a, b, g->ldb, g->stride_b, beta,
-                                               (float *)g->c, g->ldc, g->stride_c, g->batch);
-}
+/* Of either type: they differ in what the pointers point to. */
+typedef int product(halftone *h, char op_a, char op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t lda, int64_t stride_a,
+                    const void *b, int64_t ldb, int64_t stride_b, const void *beta, void *c, int64_t ldc, int64_t stride_c, int64_t batch);
 
 int cublas_run_prepared(const struct cublas_run *run, const struct cublas_gemm *g) {
-    const int code = (run->call->kind == DROPIN_KIND_FP32 ? multiply32 : cublas_multiply64)(run, g);
-    return code != HALFTONE_OK && run->library->changed_c(run->handle) && !g->keeps_c && cublas_reads_c(run->call->kind, g->beta, run->setting)
+    const struct dropin_call *const c = run->call;
+    void (*const function)(void) = c->kind == DROPIN_KIND_FP32 ? (void (*)(void))run->library->sgemm_strided_batched
+                                                               : (void (*)(void))run->library->dgemm_strided_batched;
+    const int code = ((product *)function)(run->handle, c->op_a, c->op_b, g->m, g->n, g->k, g->alpha, g->a, g->lda, g->stride_a, g->b, g->ldb, g->stride_b,
+                                           g->beta, g->c, g->ldc, g->stride_c, g->batch);
+    return code != HALFTONE_OK && run->library->changed_c(run->handle) && !g->keeps_c && cublas_reads_c(c->kind, g->beta, run->setting)
                ? DROPIN_CODE_SPOILT
                : code;
 }

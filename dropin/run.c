@@ -26,9 +26,9 @@ static const char HELP[] =
     "code.\n\n"
     "  --blas        also products of the host's BLAS (NumPy, R, HPL), from the host's memory\n"
     "  --accuracy A  what served products keep: as `halftone mm --accuracy`; default fp32\n"
-    "  --fp64 A      FP64 products of cuBLAS: original (default; emulated ones are served where that is faster), "
-    "emulated (all as\n"
-    "                if emulation were asked for), fp64, fp64-fast, fp64-exact, reproducible or bits=N\n"
+    "  --fp64 A      FP64 products: original (cuBLAS' default; emulated ones are served where that is faster), emulated (all as\n"
+    "                if emulation were asked for), fp64, fp64-fast, fp64-exact, reproducible, bits=N, bound=X. With --blas also the\n"
+    "                host's, by default served by FP64 arithmetic\n"
     "  --sites FILE  products that have an accuracy of their own, or stay the original's (default: HALFTONE_SITES); what each line\n"
     "                decided is said at the end\n"
     "  --log FILE    a table (TSV) of the calls; lines are appended\n\n"
@@ -39,6 +39,7 @@ static const char HELP[] =
 struct options {
     const char *accuracy, *fp64, *log, *sites;
     bool blas;
+    unsigned faces; /* that are preloaded: DROPIN_OF_... */
     char **command;
 };
 
@@ -63,6 +64,18 @@ static int print_site(void *context, const struct ht_site_line *line, const char
     return 0;
 }
 
+/* Where the value of an option goes, whose name has so many letters; NULL: none is called that. */
+static const char **find_option(struct options *o, const char *word, size_t length) {
+    const struct {
+        const char *name;
+        const char **value;
+    } with_value[] = {{"--log", &o->log}, {"--accuracy", &o->accuracy}, {"--fp64", &o->fp64}, {"--sites", &o->sites}};
+    for (size_t i = 0; i < sizeof with_value / sizeof *with_value; i++)
+        if (strlen(with_value[i].name) == length && strncmp(with_value[i].name, word, length) == 0)
+            return with_value[i].value;
+    return NULL;
+}
+
 static int read_options(int argc, char **argv, struct options *o, struct cli_error *f) {
     int i = 0;
     for (; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++) {
@@ -70,29 +83,26 @@ static int read_options(int argc, char **argv, struct options *o, struct cli_err
             o->blas = true;
             continue;
         }
-        const char **const value = strcmp(argv[i], "--log") == 0        ? &o->log
-                                   : strcmp(argv[i], "--accuracy") == 0 ? &o->accuracy
-                                   : strcmp(argv[i], "--fp64") == 0     ? &o->fp64
-                                   : strcmp(argv[i], "--sites") == 0    ? &o->sites
-                                                                        : NULL;
+        const char *const equals = strchr(argv[i], '=');
+        const char **const value = find_option(o, argv[i], equals != NULL ? (size_t)(equals - argv[i]) : strlen(argv[i]));
         if (value == NULL)
             return cli_error_usage(f,
                                    "unknown option '%s'; options are --blas, --accuracy A, --fp64 A, --sites FILE "
                                    "and --log FILE, then -- and the command",
                                    argv[i]);
-        if (i + 1 >= argc)
+        if (equals == NULL && i + 1 >= argc)
             return cli_error_usage(f, "%s needs a value", argv[i]);
-        *value = argv[++i];
+        *value = equals != NULL ? equals + 1 : argv[++i];
     }
     if (i < argc && strcmp(argv[i], "--") == 0)
         i++;
     if (i >= argc)
         return cli_error_usage(f, "no command; halftone run [--blas] [--accuracy A] [--fp64 A] [--sites FILE] [--log FILE] -- COMMAND");
     if (o->accuracy != NULL && !ht_site_is_accuracy(o->accuracy))
-        return cli_error_usage(f, "no accuracy is called '%.60s'; `halftone info` lists them", o->accuracy);
+        return cli_error_usage(f, "no accuracy is called '%.60s'; `halftone info` lists them, 'auto' is the default", o->accuracy);
     if (o->fp64 != NULL && strcmp(o->fp64, "original") != 0 && strcmp(o->fp64, "emulated") != 0 &&
         !ht_site_is_accuracy64(o->fp64))
-        return cli_error_usage(f, "--fp64 '%.60s' is none of original, emulated, fp64, fp64-fast, fp64-exact, reproducible, bits=N",
+        return cli_error_usage(f, "--fp64 '%.60s' is none of original, emulated, auto, fp64, fp64-fast, fp64-exact, reproducible, bits=N",
                                o->fp64);
     o->command = argv + i;
     char fault[HT_SITE_LINE];
@@ -165,16 +175,17 @@ static int preload(const char *folder, const char *name, struct cli_error *f) {
     return set_variable("LD_PRELOAD", all, f);
 }
 
-static int set_environment(const struct options *o, const char *counts, struct cli_error *f) {
+static int set_environment(struct options *o, const char *counts, struct cli_error *f) {
     char folder[DROPIN_PATH], library[2 * DROPIN_PATH];
     bool simulated = false;
     if (!own_folder(folder, &simulated))
         return cli_error_set(f, "/proc/self/exe: %s", strerror(errno));
     if (o->blas && preload(folder, BLAS, f) != 0)
         return -1;
-    if (!(o->blas && !find_file(folder, CUBLAS, library)) &&
-        preload(folder, CUBLAS, f) != 0) /* a set for AMD has none */
+    const bool has_cublas = !o->blas || find_file(folder, CUBLAS, library); /* a set for AMD has none */
+    if (has_cublas && preload(folder, CUBLAS, f) != 0)
         return -1;
+    o->faces = (o->blas ? DROPIN_OF_BLAS : 0u) | (has_cublas ? DROPIN_OF_CUBLAS : 0u);
     if (set_variable("HALFTONE_COUNTS", counts, f) != 0)
         return -1;
     if (simulated && getenv("HALFTONE_LIBRARY") == NULL) {
@@ -236,12 +247,52 @@ static void print_sites(const struct dropin_counts *c) {
         fprintf(stderr, "  %d of the %d lines of %s decided no product\n", s.idle, s.line, path);
 }
 
+static void print_served(const struct dropin_counts *c) {
+    const unsigned long long single = c->bound_units[0], wide = c->bound_units[1];
+    fprintf(stderr, "  %.4g GFLOP served; predicted %.4g ms for %llu of the calls; error bounds", (double)c->served_flop * 1e-9,
+            (double)c->predicted_ns * 1e-6, (unsigned long long)c->predicted);
+    if (single > 0)
+        fprintf(stderr, " up to %llu x 2^-24 |A||B|%s", single, wide > 0 ? " for FP32," : "");
+    if (wide > 0)
+        fprintf(stderr, " up to %llu x 2^-53 |A||B|%s", wide, single > 0 ? " for FP64" : "");
+    fprintf(stderr, "%s\n", single + wide > 0 ? "" : " are not known");
+}
+
+/* What is set, and none of these faces reads; a simulator has variables of its own. */
+static void print_unread(unsigned faces) {
+    static const struct {
+        const char *name;
+        unsigned faces;
+    } known[] = {
+#define VARIABLE(name, faces) {#name, faces},
+        DROPIN_VARIABLES(VARIABLE)
+#undef VARIABLE
+    };
+    for (char **at = environ; *at != NULL; at++) {
+        const size_t length = strcspn(*at, "="), count = sizeof known / sizeof *known;
+        size_t i = 0;
+        while (i < count && (strlen(known[i].name) != length || strncmp(known[i].name, *at, length) != 0))
+            i++;
+        if (strncmp(*at, "HALFTONE", 8) != 0 || strncmp(*at, "HALFTONE_SIM_", 13) == 0 || (*at)[length] == '\0' || (*at)[length + 1] == '\0')
+            continue;
+        if (i == count)
+            fprintf(stderr, "  %.*s: no variable of a face is called that\n", (int)length, *at);
+        else if ((known[i].faces & faces) == 0)
+            fprintf(stderr, "  %.*s: not read; it is for products of %s\n", (int)length, *at,
+                    known[i].faces == DROPIN_OF_BLAS ? "the host's BLAS (--blas)" : "cuBLAS");
+    }
+}
+
 static void print_counts(const struct dropin_counts *c) {
     uint64_t served = 0, original = 0;
     for (int api = 0; api < DROPIN_API_COUNT; api++)
         for (int why = 0; why < DROPIN_REASON_COUNT; why++)
             if (why != DROPIN_NESTED)
                 *(why == DROPIN_SERVED ? &served : &original) += c->calls[api][why];
+    if (served + original == 0 && c->begun > 0) {
+        fprintf(stderr, "halftone run: no product was finished: the command ended while its first waited for libhalftone.so and the GPU's start\n");
+        return;
+    }
     if (served + original == 0) {
         fprintf(stderr, "halftone run: no product was seen. A program that links cuBLAS statically cannot be "
                         "served; one that "
@@ -259,11 +310,7 @@ static void print_counts(const struct dropin_counts *c) {
                         (unsigned long long)c->calls[api][why], apis[api], why == DROPIN_SERVED ? "" : ": ",
                         why == DROPIN_SERVED ? "" : reasons[why]);
     if (served > 0)
-        fprintf(stderr,
-                "  %.4g GFLOP served; predicted %.4g ms for %llu of the calls; error bounds up to %llu x "
-                "2^-24 |A||B|\n",
-                (double)c->served_flop * 1e-9, (double)c->predicted_ns * 1e-6,
-                (unsigned long long)c->predicted, (unsigned long long)c->bound_units);
+        print_served(c);
     print_sites(c);
 }
 
@@ -339,7 +386,7 @@ static void end_alike(int status) {
 }
 
 static int run_run(int argc, char **argv, struct cli_error *f) {
-    struct options o = {NULL, NULL, NULL, NULL, false, NULL};
+    struct options o = {0};
     char path[DROPIN_PATH];
     if (read_options(argc, argv, &o, f) != 0)
         return -1;
@@ -351,6 +398,7 @@ static int run_run(int argc, char **argv, struct cli_error *f) {
     if (status < 0)
         return -1;
     print_counts(counts);
+    print_unread(o.faces);
     end_alike(status);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* ht_accuracy.c: accuracy texts and the choice of a scheme; see ht_accuracy.h. C11 that is also C++17, for
- * amalgamations. Reads and writes numbers by itself where a locale could spoil them. */
+ * amalgamations. */
 #include "ht_accuracy.h"
 #include "ht_bound.h"
 #include "ht_pick.h"
@@ -43,72 +43,7 @@ const char *ht_accuracy_form(unsigned of, int index) {
     return index < (int)(sizeof numbered / sizeof *numbered) ? numbered[index] : NULL;
 }
 
-/* ---- numbers */
-
-static int is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-/* "12", "0.5", "1e-5"; -1: not a number, or larger than any double. */
-static double read_decimal(const char *at) {
-    double value = 0, power = 1;
-    int digits = 0, scale = 0, exponent = 0;
-    for (; is_digit(*at); at++, digits++)
-        value = value * 10 + (*at - '0');
-    if (*at == '.')
-        for (at++; is_digit(*at); at++, digits++, scale--)
-            value = value * 10 + (*at - '0');
-    if (digits > 0 && (*at == 'e' || *at == 'E')) {
-        const int negative = at[1] == '-';
-        at += at[1] == '-' || at[1] == '+' ? 2 : 1;
-        for (digits = 0; is_digit(*at) && exponent < 1000; at++, digits++)
-            exponent = exponent * 10 + (*at - '0');
-        scale += negative ? -exponent : exponent;
-    }
-    if (digits == 0 || *at != '\0' || scale > 300)
-        return -1;
-    for (int i = scale < 0 ? -scale : scale; i > 0; i--)
-        power *= 10; /* exact up to 10^22: one rounding in all for what people write */
-    return scale < 0 ? value / power : value * power;
-}
-
-int ht_read_count(const char *at) {
-    int value = 0, digits = 0;
-    for (; is_digit(*at) && digits < 4; at++, digits++)
-        value = value * 10 + (*at - '0');
-    return digits >= 1 && digits <= 3 && *at == '\0' ? value : 0;
-}
-
-/* ---- what is asked for */
-
-/* "X:rho=Y" as X / Y: where |C-R| <= X/Y |A||B|, ||C-R|| <= X/Y || |A||B| || = X ||AB||. 0: not that. */
-static double read_relative(const char *at) {
-    static const char between[] = ":rho=";
-    char first[HT_ACCURACY_TEXT_BYTES];
-    const char *colon = strstr(at, between);
-    if (colon == NULL || (size_t)(colon - at) >= sizeof first)
-        return 0;
-    memcpy(first, at, (size_t)(colon - at));
-    first[colon - at] = '\0';
-    const double relative = read_decimal(first), rho = read_decimal(colon + strlen(between));
-    return rho >= 1 ? relative / rho : 0;
-}
-
-/* The largest |C-R| / |A||B|, 0 if the text is none of the three forms with a number. */
-static double read_bound(const char *text) {
-    double bound = 0;
-    if (strncmp(text, "bound=", 6) == 0) {
-        bound = read_decimal(text + 6);
-    } else if (strncmp(text, "relative=", 9) == 0) {
-        bound = read_relative(text + 9);
-    } else if (strncmp(text, "bits=", 5) == 0) {
-        const int bits = ht_read_count(text + 5);
-        bound = bits > 0;
-        for (int i = 0; i < bits; i++)
-            bound /= 2;
-    }
-    return bound > 0 && bound <= 1 ? bound : 0;
-}
+/* ---- what is asked for ---- */
 
 int ht_accuracy_parse(const char *text, struct ht_accuracy *accuracy) {
     for (int i = 0; i < CLASSES; i++) {
@@ -117,8 +52,8 @@ int ht_accuracy_parse(const char *text, struct ht_accuracy *accuracy) {
             return 0;
         }
     }
-    const double bound = read_bound(text);
-    if (bound == 0 || strlen(text) >= HT_ACCURACY_TEXT_BYTES)
+    const double bound = ht_site_bound(text);
+    if (bound == 0)
         return -1;
     memset(accuracy, 0, sizeof *accuracy);
     memcpy(accuracy->text, text, strlen(text) + 1);

@@ -9,8 +9,6 @@
 #include "ht_abi.h"
 #include "ht_site_line.h"
 
-enum { HT_ACCURACY_TEXT_BYTES = 48 };
-
 /* What is asked for. A scheme for FP32 meets it if its range is one of `ranges`, its split loses at most most_split units, its
  * bound at the call's k is at most units + units_per_k * k, and, unless products is 0, it has that many products. */
 struct ht_accuracy {
@@ -26,9 +24,6 @@ struct ht_accuracy {
 
 /* 0, or -1: the text means nothing, `accuracy` is as it was. */
 HT_LOCAL int ht_accuracy_parse(const char *text, struct ht_accuracy *accuracy);
-
-/* A whole number from 1 to 999, digits and nothing else; 0: the text is none. */
-HT_LOCAL int ht_read_count(const char *text);
 
 /* The forms of a text for products of one type or of either, one after the other, NULL past the end. */
 HT_LOCAL const char *ht_accuracy_form(unsigned of, int index);

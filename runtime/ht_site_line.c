@@ -16,25 +16,94 @@ static int site_name(const char *names, const char *text, bool is_prefix) {
     return -1;
 }
 
-/* A form and what follows '='. */
-static bool site_form(const char *forms, const char *text) {
-    const char *const value = strchr(text, '=');
-    return value != NULL && value[1] != '\0' && strlen(text) < HT_SITE_TEXT && site_name(forms, text, true) >= 0;
+/* ---- numbers, which no locale changes ---- */
+
+static bool site_number(const char **at, int64_t *number) {
+    char *end;
+    if (**at < '0' || **at > '9')
+        return false;
+    *number = strtoll(*at, &end, 10);
+    *at = end;
+    return *number < INT64_MAX; /* where digits are too many it is that */
 }
+
+int ht_read_count(const char *text) {
+    int64_t count;
+    return strlen(text) <= 3 && site_number(&text, &count) && *text == '\0' ? (int)count : 0;
+}
+
+/* "12", "0.5", "1e-5"; false: not a number. */
+static bool site_decimal(const char **at, double *value) {
+    double power = 1;
+    int scale = 0;
+    bool any = false, is_fraction = false;
+    for (*value = 0; (**at >= '0' && **at <= '9') || (**at == '.' && !is_fraction); ++*at)
+        if (**at != '.') {
+            *value = *value * 10 + (**at - '0');
+            scale -= is_fraction;
+            any = true;
+        } else
+            is_fraction = true;
+    if (any && (**at | 32) == 'e' && (*at)[1] > ' ') {
+        char *end;
+        const long exponent = (long)strtoll(*at + 1, &end, 10);
+        any = end > *at + 1 && exponent > -400 && exponent < 400;
+        scale += any ? (int)exponent : 0;
+        *at = end;
+    }
+    for (int i = scale < 0 ? -scale : scale; i > 0; i--)
+        power *= 10; /* exact up to 10^22: one rounding in all for what people write */
+    *value = scale < 0 ? *value / power : *value * power;
+    return any;
+}
+
+/* Of which form with a number a text is; -1: none. */
+static int site_form(const char *text) {
+    return site_name("bits=\0bound=\0relative=\0", text, true);
+}
+
+/* Of "relative=X:rho=Y" X / Y: where |C-R| <= X/Y |A||B|, ||C-R|| <= X/Y || |A||B| || = X ||AB||. */
+double ht_site_bound(const char *text) {
+    enum { BITS, BOUND, RELATIVE };
+    const int form = site_form(text);
+    double bound = 1, rho = 1;
+    if (form < 0 || strlen(text) >= HT_ACCURACY_TEXT_BYTES)
+        return 0;
+    text = strchr(text, '=') + 1;
+    if (form == BITS) {
+        const int bits = ht_read_count(text);
+        for (int i = 0; i < bits; i++)
+            bound /= 2;
+        return bits > 0 ? bound : 0;
+    }
+    bool good = site_decimal(&text, &bound);
+    if (form == RELATIVE) {
+        good = good && strncmp(text, ":rho=", 5) == 0;
+        text += good ? 5 : 0;
+        good = good && site_decimal(&text, &rho);
+    }
+    bound = good && *text == '\0' && rho >= 1 ? bound / rho : 0;
+    return bound <= 1 ? bound : 0;
+}
+
+/* ---- names ---- */
 
 unsigned ht_site_types(const char **text) {
     const int type = site_name("fp32:\0fp64:\0", *text, true);
     *text += type >= 0 ? strlen("fp32:") : 0;
-    return type >= 0 ? 1u << type : HT_OF_BOTH;
+    return type >= 0 ? 1u << type : (unsigned)HT_OF_BOTH;
+}
+
+static bool site_is_accuracy(const char *names, const char *text) {
+    return site_name(names, text, false) >= 0 || ht_site_bound(text) > 0;
 }
 
 bool ht_site_is_accuracy(const char *text) {
-    static const char names[] = "half\0tf32\0fp32-fast\0fp32\0reproducible\0reproducible:3\0reproducible:6\0reproducible:10\0";
-    return site_name(names, text, false) >= 0 || site_form("bits=\0bound=\0relative=\0", text);
+    return site_is_accuracy("auto\0half\0tf32\0fp32-fast\0fp32\0reproducible\0reproducible:3\0reproducible:6\0reproducible:10\0", text);
 }
 
 bool ht_site_is_accuracy64(const char *text) {
-    return site_name("fp64\0fp64-fast\0fp64-exact\0reproducible\0", text, false) >= 0 || site_form("bits=\0bound=\0relative=\0", text);
+    return site_is_accuracy("auto\0fp64\0fp64-fast\0fp64-exact\0reproducible\0", text);
 }
 
 bool ht_site_line_is_of(const struct ht_site_line *line, bool fp64) {
@@ -50,15 +119,6 @@ static bool site_copy(char *to, size_t room, const char *from) {
         return false;
     strcpy(to, from);
     return true;
-}
-
-static bool site_number(const char **at, int64_t *number) {
-    char *end;
-    if (**at < '0' || **at > '9')
-        return false;
-    *number = strtoll(*at, &end, 10);
-    *at = end;
-    return *number < INT64_MAX; /* where digits are too many it is that */
 }
 
 static bool site_range(const char *text, int64_t *least, int64_t *most) {
@@ -94,6 +154,10 @@ static bool site_take(struct ht_site_line *line, int condition, const char *text
     }
 }
 
+static bool site_is_of_any(const struct ht_site_line *line) {
+    return ht_site_line_is_of(line, false) || ht_site_line_is_of(line, true);
+}
+
 /* One word; *seen: bits of the conditions before it; *done: it was what is done. */
 static bool site_word(struct ht_site_line *line, char *word, unsigned *seen, bool *done) {
     char *const value = strchr(word, '=');
@@ -109,7 +173,7 @@ static bool site_word(struct ht_site_line *line, char *word, unsigned *seen, boo
         *done = true;
         line->of = ht_site_types(&text);
         return site_copy(line->text, sizeof line->text, text) &&
-               (word[0] == 's' || ht_site_line_is_of(line, false) || ht_site_line_is_of(line, true));
+               (word[0] == 's' || site_is_of_any(line) || site_form(text) >= 0); /* whose numbers the library tells of better */
     }
     const int condition = site_condition(word);
     if (condition < 0 || (*seen >> condition & 1) != 0)
@@ -143,7 +207,11 @@ int ht_site_line_read(char *text, struct ht_site_line *line, char wrong[HT_SITE_
 static int site_file_line(char *text, struct ht_site_line *line, int number, const char *path, char *fault) {
     char wrong[HT_SITE_TEXT] = "";
     const bool is_whole = strcspn(text, "#\n") < HT_SITE_LINE - 1;
-    const int found = is_whole ? ht_site_line_read(text, line, wrong) : -1;
+    int found = is_whole ? ht_site_line_read(text, line, wrong) : -1;
+    if (found > 0 && line->verb == 'a' && !site_is_of_any(line)) {
+        strcpy(wrong, line->text);
+        found = -1;
+    }
     if (found < 0)
         snprintf(fault, HT_SITE_LINE, "%.200s:%d: '%s' " HT_SITE_LINE_CURE, path, number, is_whole ? wrong : "a line of this length");
     line->number = number;

@@ -19,7 +19,7 @@
 /* Products that a text is for, one bit for each type: 1 << is_fp64. */
 enum { HT_OF_FP32 = 1, HT_OF_FP64 = 2, HT_OF_BOTH = 3 };
 
-enum { HT_SITE_TEXT = 64, HT_SITE_LINE = 1024 };
+enum { HT_ACCURACY_TEXT_BYTES = 48, HT_SITE_TEXT = 64, HT_SITE_LINE = 1024 };
 enum ht_site_range { HT_SITE_M, HT_SITE_N, HT_SITE_K, HT_SITE_BATCH, HT_SITE_ORDINAL, HT_SITE_RANGES };
 
 /* What a line holds for, and what it says. */
@@ -60,7 +60,11 @@ HT_LOCAL bool ht_site_line_names(const struct ht_site_line *line, const char *na
 HT_LOCAL bool ht_site_line_asks_range(const struct ht_site_line *line, enum ht_site_range range);
 /* Takes a prefix "fp32:" or "fp64:" off a scheme's or an accuracy's name: the types that it leaves. */
 HT_LOCAL unsigned ht_site_types(const char **text);
-/* Whether halftone_set_accuracy could take it for FP32, for FP64. */
+/* A whole number from 1 to 999, digits and nothing else; 0: the text is none. */
+HT_LOCAL int ht_read_count(const char *text);
+/* The largest |C-R| / |A||B| that "bits=N", "bound=X" or "relative=X:rho=Y" asks for; 0: it is none of these, or its number cannot be. */
+HT_LOCAL double ht_site_bound(const char *text);
+/* Whether halftone_set_accuracy could take it for FP32, for FP64; "auto" halftone_set_scheme. */
 HT_LOCAL bool ht_site_is_accuracy(const char *text);
 HT_LOCAL bool ht_site_is_accuracy64(const char *text);
 /* Whether what the line says can be done to products of FP64, or of FP32: a line does not hold for the others. */

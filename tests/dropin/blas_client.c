@@ -9,10 +9,12 @@
  *     while FILE         a child as soon as FILE is there, which a thread's first product makes; FILE.go when the child has ended
  *     storm N            N children of a process whose other threads are in products
  *     exit               exit(7) while a thread of the process is in a product
+ *     rounding           calls of sgemm_ and dgemm_ while the CPU rounds upward
  *     small              one sgemm_ of 3 x 3 x 3 and one wrong one
  * Prints calls, wrong results, and what the face counted: served and original (-1: no face). */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <fenv.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -340,6 +342,14 @@ static int run_storm(int children, int *calls) {
     return wrong;
 }
 
+/* Elements are integers: exact whichever way. */
+static int run_rounding(int *calls) {
+    (void)fesetround(FE_UPWARD);
+    const int wrong = run_name(&entries[0], calls) + run_all("dgemm_", calls);
+    (void)fesetround(FE_TONEAREST);
+    return wrong;
+}
+
 static void say_end(void) {
     printf("atexit\n");
 }
@@ -388,6 +398,8 @@ int client(int argc, char **argv) {
         wrong = run_fork(&calls);
     else if (strcmp(command, "busyfork") == 0)
         wrong = run_busy_fork(&calls);
+    else if (strcmp(command, "rounding") == 0)
+        wrong = run_rounding(&calls);
     else if (strcmp(command, "while") == 0 && argc > 2)
         wrong = run_while(argv[2], &calls);
     else if (strcmp(command, "storm") == 0 && argc > 2)

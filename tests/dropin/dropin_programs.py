@@ -90,7 +90,7 @@ def build_face(folder, edit=None, compiler="gcc", kind="cublas"):
     (folder / "dropin").mkdir(parents=True)
     (folder / "runtime").mkdir()
     changed = False
-    for path in [*sources(KINDS[kind]), *sorted((ROOT / "dropin").glob("*.h")), *(ROOT / "runtime" / name for name in ("halftone.h", "ht_site_line.h", "ht_abi.h"))]:
+    for path in [*sources(KINDS[kind]), *sorted((ROOT / "dropin").glob("*.h")), *(ROOT / "runtime" / name for name in ("halftone.h", "ht_site_line.h", "ht_abi.h", "ht_ieee.h"))]:
         text = path.read_text()
         edited = edit(path.name, text) if edit else text
         changed = changed or edited != text

@@ -37,10 +37,10 @@ class Programs:
         self.fake, self.client, self.main, self.loader, self.alone, self.failing = (
             folder / name for name in ("libfake.so", "client.so", "main", "loader", "alone", "failing.so"))
         cc("-shared", "-O2", HERE / "fake_blas.c", "-o", self.fake)
-        cc("-shared", "-O2", HERE / "blas_client.c", self.fake, f"-Wl,-rpath,{folder}", "-o", self.client, "-lpthread")
-        cc("-O2", "-DLINKED", HERE / "blas_main.c", HERE / "blas_client.c", self.fake, f"-Wl,-rpath,{folder}", "-o", self.main, "-ldl", "-lpthread")
+        cc("-shared", "-O2", HERE / "blas_client.c", self.fake, f"-Wl,-rpath,{folder}", "-o", self.client, "-lpthread", "-lm")
+        cc("-O2", "-DLINKED", HERE / "blas_main.c", HERE / "blas_client.c", self.fake, f"-Wl,-rpath,{folder}", "-o", self.main, "-ldl", "-lpthread", "-lm")
         cc(HERE / "blas_main.c", "-o", self.loader, "-ldl")
-        cc("-O2", "-DLINKED", HERE / "blas_main.c", HERE / "blas_client.c", face, f"-Wl,-rpath,{face.parent}", "-o", self.alone, "-ldl", "-lpthread")
+        cc("-O2", "-DLINKED", HERE / "blas_main.c", HERE / "blas_client.c", face, f"-Wl,-rpath,{face.parent}", "-o", self.alone, "-ldl", "-lpthread", "-lm")
         cc("-shared", HERE / "blas_failing.c", "-o", self.failing, "-ldl")
 
 
@@ -146,6 +146,13 @@ def test_wrong_arguments_are_the_original_s(face, programs, tmp_path):
     log = tmp_path / "log"
     assert counts(run(programs.main, "wrong", face=face, HALFTONE="record", HALFTONE_LOG=str(log))) == [16, 0, 0, 16]
     assert {why for _, why in reasons(log)} == {ARGUMENTS}
+
+
+def test_directed_rounding_is_the_original_s(face, programs, tmp_path):
+    """Interval arithmetic."""
+    log = tmp_path / "log"
+    assert counts(run(programs.main, "rounding", face=face, HALFTONE="record", HALFTONE_LOG=str(log))) == [2 * CALLS, 0, 0, 2 * CALLS]
+    assert {why for _, why in reasons(log)} == {"the CPU does not round to nearest"}
 
 
 def test_threads_and_children(face, programs):

@@ -30,7 +30,9 @@ def test_without_variables_a_call_is_for_halftone_with_accuracy_fp32(probe):
 @pytest.mark.parametrize("name, good, bad", [
     ("HALFTONE", "record", "maybe"), ("HALFTONE_STRATEGY", "eager", "fast"), ("HALFTONE_TF32", "upgrade", "1"),
     ("HALFTONE_DLSYM", "1", "yes"), ("HALFTONE_MIN", "12", "-1"), ("HALFTONE_MIN", "0", "12k"), ("HALFTONE_WORKSPACE_MAX", "256M", "256MB"),
-    ("HALFTONE_WORKSPACE_MAX", "1024", "1e9"), ("HALFTONE_ACCURACY", "bits=14", "fp64"), ("HALFTONE_ACCURACY", "reproducible:3", "reproducible:4"),
+    ("HALFTONE_WORKSPACE_MAX", "1024", "1e9"), ("HALFTONE_ACCURACY", "bits=14", "fp64"), ("HALFTONE_ACCURACY", "auto", "bound=x"),
+    ("HALFTONE_ACCURACY", "bound=1.5e-6", "relative=1"), ("HALFTONE_ACCURACY", "relative=1e-3:rho=20", "relative=1e-3:rho=0.5"), ("HALFTONE_ACCURACY", "bits=3", "bound=1e"),
+    ("HALFTONE_ACCURACY", "bound=.5", "bound=2"), ("HALFTONE_FP64", "auto", "bits=x"), ("HALFTONE_FP64", "bound=1e-9", "bits=0"), ("HALFTONE_ACCURACY", "reproducible:3", "reproducible:4"),
     ("HALFTONE_FP64", "original", "fp32"), ("HALFTONE_FP64", "emulated", "crt15"), ("HALFTONE_FP64", "bits=40", "bits="),
     ("HALFTONE_LOG", "/dev/null", "x" * 2000)], ids=lambda v: v[:24])
 def test_a_value_that_a_variable_cannot_have_is_one_line_and_nothing_is_served(probe, name, good, bad):
@@ -71,7 +73,7 @@ def test_the_first_line_of_the_site_table_that_holds_counts(probe, tmp_path):
         ["fp32", "1"], ["fp32", "1"], ["half", "2"], ["half", "3"], ["fp32", "4"], ["fp32", "1"], ["half", "2"]]
 
 
-@pytest.mark.parametrize("line, word", [("m=64", "m=64"), ("m=64 accuracy=fp61", "accuracy"), ("m=-- original", "m"), ("m=9-2 original", "m"), ("mm=1 original", "mm"),
+@pytest.mark.parametrize("line, word", [("m=64", "m=64"), ("m=64 accuracy=fp61", "accuracy"), ("accuracy=bits=x", "bits=x"), ("accuracy=fp64:bound=2", "bound=2"), ("m=-- original", "m"), ("m=9-2 original", "m"), ("mm=1 original", "mm"),
                                         ("original m=1", "m=1"), ("op=NX original", "op"), ("accuracy= ", "accuracy"), ("originally", "originally"), ("k=1x original", "k")])
 def test_a_malformed_site_table_is_one_line_with_its_place(probe, tmp_path, line, word):
     table = tmp_path / "sites"

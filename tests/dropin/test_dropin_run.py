@@ -116,10 +116,18 @@ def test_a_command_that_cannot_be_run_is_one_line(tmp_path):
 
 
 @pytest.mark.parametrize("words, what", [(["--accuracy", "fp64", "--", "true"], "fp64"), (["--acuracy", "fp32", "true"], "--acuracy"), (["--log"], "--log needs a value"), ([], "no command"),
-                                         (["--accuracy", "bits=", "true"], "bits=")])
+                                         (["--accuracy", "bits=", "true"], "bits="), (["--accuracy", "bound=x", "true"], "bound=x"),
+                                         (["--accuracy=relative=1", "true"], "relative=1"), (["--fp64", "bits=x", "true"], "bits=x"), (["--accuracy=", "true"], "''"),
+                                         (["--logs=x", "true"], "--logs"), (["--blas=x", "true"], "--blas=x")])
 def test_wrong_words_are_one_line(words, what):
     done = halftone_run(*words)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and what in done.stderr
+
+
+def test_auto_is_the_default_s_name_and_options_take_an_equals_sign(fakes):
+    for words, env in ((["--accuracy", "auto"], {}), (["--accuracy=auto"], {}), ([], {"HALFTONE_ACCURACY": "auto"}), (["--accuracy=half"], {}), (["--fp64=auto"], {})):
+        done = halftone_run(*words, "--", fakes.main, "api=Dgemm_v2" if words == ["--fp64=auto"] else S, **env)
+        assert done.returncode == 0 and done.stderr.startswith("halftone run: 1 products served, 0 by the original"), done.stderr
 
 
 def test_accuracy_and_log_reach_the_command(fakes, tmp_path):
