@@ -21,9 +21,14 @@ out/obj/dropin/site_line.o: runtime/ht_site_line.c out/obj/flags
 # The command `halftone run`, which is linked into the command of bench/.
 out/obj/dropin/run.o: C_FLAGS += -iquote bench
 
+# Linkers that do not know this option pad a face to whole pages; the first face asks.
+no_padding := -Wl,-z,noseparate-code
+takes_no_padding = $(shell mkdir -p out/obj && $(CC) -shared -nostdlib $(no_padding) -x c /dev/null -o out/obj/linked 2>/dev/null && echo 1)
+NO_PADDING = $(eval NO_PADDING := $(if $(takes_no_padding),$(no_padding)))$(NO_PADDING)
+
 # $(call link_face,NAME): never unloaded, since programs keep its functions' addresses; small, since every process maps it: no padding to pages, and none
 # of the compiler's start files: a face has no constructors, and nothing of it ends with the process.
-link_face = $(call run,LINK,$@,$(CC) -shared -s -nostartfiles -Wl$(comma)--gc-sections -Wl$(comma)-z$(comma)noseparate-code -Wl$(comma)-z$(comma)common-page-size=64 -Wl$(comma)-z$(comma)norelro -Wl$(comma)-soname$(comma)$(1) -Wl$(comma)-z$(comma)nodelete -Wl$(comma)--no-undefined \
+link_face = $(call run,LINK,$@,$(CC) -shared -s -nostartfiles -Wl$(comma)--gc-sections $(NO_PADDING) -Wl$(comma)-z$(comma)common-page-size=64 -Wl$(comma)-z$(comma)norelro -Wl$(comma)-soname$(comma)$(1) -Wl$(comma)-z$(comma)nodelete -Wl$(comma)--no-undefined \
     -Wl$(comma)--as-needed -Wl$(comma)--build-id $(LDFLAGS) -o $@ $^)
 
 ifneq ($(GPU),)

@@ -47,6 +47,16 @@ def test_a_compiler_s_flags_are_not_read_from_its_name(copy, tmp_path, compiler,
     assert there == flags(compiler) and ("-fno-thread-jumps" in there) == (compiler == "g++")
 
 
+@pytest.mark.parametrize("knows", [True, False])
+def test_a_linker_need_not_know_how_to_leave_padding_out(copy, tmp_path, knows):
+    """As that of zig, which has clang."""
+    cc = under(tmp_path / "own", "cc", "gcc")
+    if not knows:
+        cc.write_text(cc.read_text().replace("exec", 'case "$*" in *noseparate-code*) exit 1 ;; esac\nexec'))
+    said = passes(["make", "-n", "V=1", "GPU=t4", f"CC={cc}", "out/t4/libhalftone_blas.so"], copy)
+    assert "-z,nodelete" in said and ("noseparate-code" in said) == knows
+
+
 def test_warnings_are_errors_in_tests_only(copy):
     warns = ["make", "-B", "out/obj/runtime/card.o", "CC=gcc", "CFLAGS=-Wtraditional"]
     done = run(warns, copy)
