@@ -169,7 +169,8 @@
  *      fp64-fast       the one predicted fastest of native64, crt14 and, from k = 36 on, where its bound is no larger than crt14's, i8x28
  *      fp64-exact      alpha A B + beta C as exact numbers, rounded once to nearest even: each element is the double closest to it,
  *                      whatever the exponents, alpha and beta, subnormal results and overflow included, NaN and Inf as IEEE
- *                      arithmetic has them for exact sums (a finite sum never overflows on the way), an exact zero as +0. By crt20,
+ *                      arithmetic has them for exact sums (a finite sum never overflows on the way), an exact zero as +0, also
+ *                      of C = -0 where alpha or k is 0, whoever reads alpha; so have it reproducible and fixed-point schemes. By crt20,
  *                      or as few of its moduli as whole data need (rows of A, columns of B that are integers times a power of two);
  *                      the elements that its 77 bits do not decide are computed from A and B with all their bits, without a word to
  *                      the host: slow where they are many (products whose exponents span hundreds of binades, sums that cancel)
@@ -195,7 +196,9 @@
  *    = 0; else the correctly rounded A B enters one FMA). Equal bits on every GPU. Rows and columns with NaN or Inf, or
  *    which need more slices, are NaN. k is at most 2^18; of a batch one entry runs after the other; workspace is 2 bytes an
  *    element of A and B for each slice that there may be, 8 more for each element, and 1 GiB at most for sums.
- *    k = 0, or an alpha of 0 that the host sees, is done by native64. Equal calls give equal bits with every scheme. A library that was generated without a scheme that
+ *    k = 0, or an alpha of 0 that the host sees, is done by native64. Bounds leave out what FP64 cannot hold: results below 2^-1022
+ *    may be off by k units of 2^-1075 besides, as DGEMM's. Where A B is below 2^-1074 and |alpha| above 1, or A B above 2^1024 and |alpha|
+ *    below 1, native64 gives 0 or Inf, as DGEMM does, and residues, which packed operands always take, the right result. Equal calls give equal bits with every scheme. A library that was generated without a scheme that
  *    a call needs (SCHEMES=) answers HALFTONE_NOT_SUPPORTED, or HALFTONE_ACCURACY where an accuracy needs it; without
  *    native64 no product of FP64 is certain to run.
  *

@@ -10,6 +10,9 @@ HT_IN_OWN_FENV static int run_gemm(halftone *h, struct gemm_call *x, bool is_pac
     if (code != HALFTONE_OK || effect == EFFECT_NONE)
         return code;
     ht_enter_site(h, x, is_packed);
+    ht_settle_zeros(h, x, is_packed, &effect);
+    if (effect == EFFECT_NONE)
+        return ht_leave_site(h, false, HALFTONE_OK);
     if (is_packed && effect == EFFECT_PRODUCT)
         code = ht_check_packed(h, x, &packed_for);
     if (effect == EFFECT_SCALE && x->is_fp64)
@@ -34,7 +37,7 @@ static int run_in_own_fenv(halftone *h, struct gemm_call *x, bool is_packed) {
 /* x has sizes, transposes and batch. */
 static int multiply(halftone *h, bool is_fp64, struct gemm_call x, const void *alpha, const void *a, int64_t lda, int64_t stride_a,
                     const void *b, int64_t ldb, int64_t stride_b, const void *beta, void *c, int64_t ldc, int64_t stride_c) {
-    const int code = ht_begin(h);
+    const int code = ht_begin_product(h);
     if (code != HALFTONE_OK)
         return code;
     x.is_fp64 = is_fp64;
@@ -78,7 +81,7 @@ int halftone_dgemm(halftone *handle, char transa, char transb, int64_t m, int64_
 
 static int multiply_packed(halftone *h, bool is_fp64, struct gemm_call x, const void *alpha, const void *packed_a, const void *packed_b,
                            const void *beta, void *c, int64_t ldc) {
-    const int code = ht_begin(h);
+    const int code = ht_begin_product(h);
     if (code != HALFTONE_OK)
         return code;
     x.is_fp64 = is_fp64;

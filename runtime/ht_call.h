@@ -47,6 +47,7 @@ struct gemm_call {
     int64_t ldc, stride_c;
     int64_t batch;
     const char *packed_a, *packed_b; /* instead of a and b */
+    bool adds_zero; /* where only C is scaled: C = beta C + 0, as exact sums have it, so that -0 becomes 0 */
 };
 
 /* A call of these sizes; the rest is 0. */
@@ -63,8 +64,9 @@ static inline struct gemm_call gemm_call_of(char transa, char transb, int64_t m,
     return x;
 }
 
-/* What the call can be seen to need on the host: nothing, only beta * C, or the product. */
-enum call_effect { EFFECT_NONE, EFFECT_SCALE, EFFECT_PRODUCT };
+/* What the call can be seen to need on the host: nothing, nothing but the sign of C's zeros (beta is 1), only beta * C, or the
+ * product. */
+enum call_effect { EFFECT_NONE, EFFECT_ZEROS, EFFECT_SCALE, EFFECT_PRODUCT };
 
 /* ---- its plan ---- */
 
@@ -370,6 +372,8 @@ static inline int64_t grid_batch(int64_t entries) {
 
 /* Opens every public call on a handle. */
 HT_LOCAL int ht_begin(halftone *h);
+/* The same of a product: what halftone_last_site says of the last one is forgotten. */
+HT_LOCAL int ht_begin_product(halftone *h);
 /* Returns `code` and keeps the words for halftone_last_detail. */
 HT_LOCAL int ht_fail(halftone *h, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The same of a code of ht_dev.h, with the backend's words. */
@@ -442,6 +446,8 @@ HT_LOCAL int64_t ht_plan_bound_units(const halftone *h, const struct plan *p, in
  * into the workspace; 0: the operand comes packed. */
 HT_LOCAL int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int64_t b_entries,
                           const struct plan **plan);
+/* Of a call at its site: whether it adds a zero, and so whether EFFECT_ZEROS is to scale C or nothing. */
+HT_LOCAL void ht_settle_zeros(const halftone *h, struct gemm_call *x, bool is_packed, enum call_effect *effect);
 HT_LOCAL struct step *ht_add_step(struct plan *p, enum step_kind kind, int kernel);
 /* With what p's layouts take. */
 HT_LOCAL struct step *ht_add_packing(struct plan *p, enum step_kind kind);

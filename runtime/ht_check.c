@@ -49,7 +49,7 @@ static enum call_effect effect_of(const halftone *h, const struct gemm_call *x) 
         return EFFECT_NONE;
     if (x->k > 0 && (h->pointer_mode == HALFTONE_DEVICE || scalar_of(x, x->alpha) != 0.0))
         return EFFECT_PRODUCT;
-    return h->pointer_mode == HALFTONE_HOST && scalar_of(x, x->beta) == 1.0 ? EFFECT_NONE : EFFECT_SCALE;
+    return h->pointer_mode == HALFTONE_HOST && scalar_of(x, x->beta) == 1.0 ? EFFECT_ZEROS : EFFECT_SCALE;
 }
 
 static bool is_bad_operand(const struct gemm_call *x, const void *plain, const char *packed, bool is_packed) {

@@ -264,7 +264,8 @@ static struct ht_native64_args native_args(const halftone *h, const struct gemm_
     args.counts = ht_counts_of(r, r->entry);
     args.beta_ptr = on_device ? (const double *)x->beta : NULL;
     args.beta = on_device ? 0.0 : *(const double *)x->beta;
-    if (x->k > 0) { /* else only C is scaled: alpha stays 0 */
+    args.alpha = x->adds_zero ? 1.0 : 0.0; /* of k = 0, where only C is scaled: of a sum that is 0, or of none */
+    if (x->k > 0) {
         args.a_src = (const double *)x->a + r->entry * x->stride_a;
         args.b_src = (const double *)x->b + r->entry * x->stride_b;
         args.a_ld = x->lda;

@@ -61,6 +61,13 @@ int ht_begin(halftone *h) {
     return HALFTONE_OK;
 }
 
+int ht_begin_product(halftone *h) {
+    const int code = ht_begin(h);
+    if (code == HALFTONE_OK && h->site_depth == 0) /* else it is part of another call */
+        h->last_site = 0;
+    return code;
+}
+
 /* ---- creation ---- */
 
 /* "8.0" or "gfx90a": of the numbers in ht_set_desc.arch AMD's are hexadecimal, from 0x900 on. */

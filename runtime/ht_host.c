@@ -293,6 +293,13 @@ int halftone_host_left(halftone *handle, int64_t *row, int64_t *col, int64_t *ro
 
 /* ---- the calls ---- */
 
+/* beta c as kernels have it, whose sum of nothing is 0 in FP32 and in exact arithmetic. */
+static double host_scaled(const struct gemm_call *x, double beta, double c) {
+    if (beta == 0.0 || (c == 0.0 && (!x->is_fp64 || x->adds_zero) && beta - beta == 0.0))
+        return 0.0;
+    return beta * c; /* FP32: rounded once, as the FP32 product is */
+}
+
 /* C = beta C. */
 static void host_scale(const struct host_job *j) {
     const struct host_block all = {0, 0, j->x.m, j->x.n};
@@ -302,7 +309,7 @@ static void host_scale(const struct host_job *j) {
         host_rows_of_column(j, &all, col, &row, &last);
         for (; row < last; row++) {
             void *const c = host_at(j, j->x.c, j->x.ldc, row, col);
-            const double value = beta == 0.0 ? 0.0 : beta * scalar_of(&j->x, c); /* FP32: rounded once, as the FP32 product is */
+            const double value = host_scaled(&j->x, beta, beta == 0.0 ? 0.0 : scalar_of(&j->x, c));
             if (j->x.is_fp64)
                 *(double *)c = value;
             else
@@ -359,17 +366,17 @@ static int host_multiply(halftone *h, struct host_job *j) {
 HT_IN_OWN_FENV static int host_call(halftone *h, struct host_job *j) {
     const int mode = h->pointer_mode;
     enum call_effect effect = EFFECT_NONE;
-    h->left.m = 0;
     h->pointer_mode = HALFTONE_HOST;
     int code = ht_check_gemm(h, &j->x, false, &effect);
     if (code == HALFTONE_OK)
         code = ht_check_extents(h, &j->x, false, effect);
-    if (code == HALFTONE_OK && effect == EFFECT_PRODUCT) {
+    if (code == HALFTONE_OK && effect != EFFECT_NONE) {
         ht_enter_site(h, &j->x, false);
-        code = ht_leave_site(h, true, host_multiply(h, j));
+        ht_settle_zeros(h, &j->x, false, &effect);
+        if (effect == EFFECT_SCALE)
+            host_scale(j);
+        code = ht_leave_site(h, effect != EFFECT_NONE, effect == EFFECT_PRODUCT ? host_multiply(h, j) : HALFTONE_OK);
     }
-    if (code == HALFTONE_OK && effect == EFFECT_SCALE)
-        host_scale(j);
     h->pointer_mode = mode;
     return code;
 }
@@ -377,9 +384,10 @@ HT_IN_OWN_FENV static int host_call(halftone *h, struct host_job *j) {
 /* uplo 'A': all of C; 0: neither of the letters that a triangle has. */
 static int host_begin(halftone *h, char uplo, struct gemm_call x, const void *alpha, const void *a, int64_t lda,
                       const void *b, int64_t ldb, const void *beta, void *c, int64_t ldc) {
-    int code = ht_begin(h);
+    int code = ht_begin_product(h);
     if (code != HALFTONE_OK)
         return code;
+    h->left.m = 0;
     if (uplo == '\0')
         return ht_fail(h, -19, "uplo is neither L nor U");
     struct host_job j;

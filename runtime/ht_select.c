@@ -27,6 +27,20 @@ static const char *fixed_scheme(const halftone *h) {
     return h->forced_kernel != NO_KERNEL ? h->set->kernel[h->forced_kernel].scheme : ht_asked(h, false)->scheme;
 }
 
+/* Whether the product's sum is exact, by a scheme that no shape changes: its kernels add 0 beta C where alpha is 0, whoever sees it. */
+static bool sums_exactly(const halftone *h, bool is_fp64, bool is_packed) {
+    const char *const name = is_fp64 ? ht_fixed_scheme64(ht_asked(h, true), is_packed) : fixed_scheme(h);
+    const struct ht_set_desc *const set = is_fp64 ? h->set64 : h->set;
+    const struct ht_scheme_desc *const s = name != NULL && set != NULL ? ht_find_scheme(set, name) : NULL;
+    return s != NULL && (is_fp64 ? ht_residues_kernel(set, s) != NO_KERNEL : s->exact_k > 0);
+}
+
+void ht_settle_zeros(const halftone *h, struct gemm_call *x, bool is_packed, enum call_effect *effect) {
+    x->adds_zero = sums_exactly(h, x->is_fp64, is_packed);
+    if (*effect == EFFECT_ZEROS)
+        *effect = x->adds_zero ? EFFECT_SCALE : EFFECT_NONE;
+}
+
 static int scheme_named(halftone *h, const char *name, const struct ht_scheme_desc **scheme) {
     *scheme = ht_find_scheme(h->set, name);
     if (*scheme == NULL)

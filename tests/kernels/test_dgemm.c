@@ -637,6 +637,149 @@ static void alpha_of_zero_ignores_the_product(void **s) {
     ht_dev_free(scalars);
 }
 
+/* ---- the sign of zero where no product is added ---- */
+
+enum { ZEROS = 3, ZERO_K = 40, ZERO_WAYS = 8 }; /* bits of a way: scalars on the device, two entries, packed; or host memory: 8 */
+
+/* ZEROS elements of a type, and scalars behind them. */
+struct zeros {
+    bool fp64;
+    const char *name;
+    int64_t k;
+    double alpha, beta;
+};
+
+static size_t size_of(const struct zeros *z) {
+    return z->fp64 ? sizeof(double) : sizeof(float);
+}
+
+/* So many elements in host memory. */
+static void *typed(const struct zeros *z, const double *x, int count) {
+    void *const at = calloc((size_t)count, sizeof(double));
+    assert_non_null(at);
+    for (int i = 0; i < count; i++) {
+        const float rounded = (float)x[i];
+        memcpy((char *)at + (size_t)i * size_of(z), z->fp64 ? (const void *)&x[i] : &rounded, size_of(z));
+    }
+    return at;
+}
+
+static void *loaded(const struct zeros *z, const double *x, int count) {
+    void *const host = typed(z, x, count), *at = NULL;
+    assert_int_equal(ht_dev_alloc(&at, (size_t)count * size_of(z)), HT_DEV_OK);
+    assert_int_equal(ht_dev_upload(at, host, (size_t)count * size_of(z)), HT_DEV_OK);
+    free(host);
+    return at;
+}
+
+/* C = alpha A B + beta C by packed operands; a code that is not success: there are none of this scheme. */
+static int by_packed(const struct zeros *z, const void *alpha, const void *ab, const void *beta, void *c) {
+    size_t bytes[2];
+    void *packed[2] = {NULL, NULL};
+    int code = HALFTONE_OK;
+    for (int i = 0; i < 2 && code == HALFTONE_OK; i++)
+        code = (z->fp64 ? halftone_dpacked_bytes : halftone_packed_bytes)(handle, "AB"[i], i == 0 ? ZEROS : 1, z->k, 1, &bytes[i]);
+    for (int i = 0; i < 2 && code == HALFTONE_OK; i++)
+        assert_int_equal(ht_dev_alloc(&packed[i], bytes[i] + 1), HT_DEV_OK);
+    if (code == HALFTONE_OK)
+        code = z->fp64 ? halftone_dpack_ab(handle, 'N', 'N', ZEROS, 1, z->k, ab, ZEROS, ab, ZERO_K, packed[0], packed[1])
+                       : halftone_pack_ab(handle, 'N', 'N', ZEROS, 1, z->k, ab, ZEROS, ab, ZERO_K, packed[0], packed[1]);
+    if (code == HALFTONE_OK)
+        code = z->fp64 ? halftone_dgemm_packed(handle, ZEROS, 1, z->k, alpha, packed[0], packed[1], beta, c, ZEROS)
+                       : halftone_sgemm_packed(handle, ZEROS, 1, z->k, alpha, packed[0], packed[1], beta, c, ZEROS);
+    ht_dev_free(packed[0]), ht_dev_free(packed[1]);
+    return code;
+}
+
+static int by_entries(const struct zeros *z, int batch, const void *alpha, const void *ab, const void *beta, void *c) {
+    return z->fp64 ? halftone_dgemm_strided_batched(handle, 'N', 'N', ZEROS, 1, z->k, alpha, ab, ZEROS, 0, ab, ZERO_K, 0, beta, c, ZEROS, ZEROS, batch)
+                   : halftone_sgemm_strided_batched(handle, 'N', 'N', ZEROS, 1, z->k, alpha, ab, ZEROS, 0, ab, ZERO_K, 0, beta, c, ZEROS, ZEROS, batch);
+}
+
+static int by_host(const struct zeros *z, const void *alpha, const void *ab, const void *beta, void *c) {
+    return z->fp64 ? halftone_dgemm_host(handle, 'N', 'N', ZEROS, 1, z->k, alpha, ab, ZEROS, ab, ZERO_K, beta, c, ZEROS)
+                   : halftone_sgemm_host(handle, 'N', 'N', ZEROS, 1, z->k, alpha, ab, ZEROS, ab, ZERO_K, beta, c, ZEROS);
+}
+
+/* What C is then, by one of the ways; false: the scheme has no packed operands. */
+static bool zeros_by(const struct zeros *z, int way, const double *old, double *got) {
+    double ab[ZEROS * ZERO_K], scalars[2] = {z->alpha, z->beta}, twice[2 * ZEROS];
+    const bool is_host = way == ZERO_WAYS, on_device = (way & 1) != 0 && !is_host;
+    for (int i = 0; i < ZEROS * ZERO_K; i++)
+        ab[i] = i % 7 + 1;
+    for (int i = 0; i < 2 * ZEROS; i++)
+        twice[i] = old[i % ZEROS];
+    void *const operands = (is_host ? typed : loaded)(z, ab, ZEROS * ZERO_K), *const c = (is_host ? typed : loaded)(z, twice, 2 * ZEROS),
+               *const factors = (on_device ? loaded : typed)(z, scalars, 2);
+    const void *const alpha = factors, *const beta = (char *)factors + size_of(z);
+    check_code(halftone_set_pointer_mode(handle, on_device ? HALFTONE_DEVICE : HALFTONE_HOST), "mode");
+    const int code = is_host ? by_host(z, alpha, operands, beta, c)
+                     : (way & 4) != 0 ? by_packed(z, alpha, operands, beta, c) : by_entries(z, way & 2 ? 2 : 1, alpha, operands, beta, c);
+    check_code(halftone_set_pointer_mode(handle, HALFTONE_HOST), "mode");
+    char after[sizeof twice];
+    if (is_host)
+        memcpy(after, c, 2 * ZEROS * size_of(z));
+    else
+        assert_int_equal(ht_dev_download(after, c, 2 * ZEROS * size_of(z)), HT_DEV_OK);
+    for (int i = 0; i < ZEROS; i++) {
+        float single;
+        memcpy(&single, after + (size_t)i * sizeof single, sizeof single);
+        memcpy(&got[i], after + (size_t)i * sizeof *got, sizeof *got);
+        got[i] = z->fp64 ? got[i] : (double)single;
+    }
+    if (is_host)
+        free(operands), free(c);
+    else
+        ht_dev_free(operands), ht_dev_free(c);
+    if (on_device)
+        ht_dev_free(factors);
+    else
+        free(factors);
+    if (code != HALFTONE_OK && ((way & 4) == 0 || code != HALFTONE_NOT_SUPPORTED))
+        check_code(code, z->name);
+    return code == HALFTONE_OK;
+}
+
+/* Exact sums have a zero as +0; others keep its sign, in FP32 where nothing is to be done. */
+static void check_zeros(const struct zeros *z, bool is_exact_sum) {
+    const double old[ZEROS] = {-0.0, 0.0, 5};
+    const bool keeps = !is_exact_sum && (z->fp64 || z->beta == 1);
+    for (int way = 0; way <= ZERO_WAYS; way++) {
+        double got[ZEROS];
+        const bool on_device = (way & 1) != 0 && way < ZERO_WAYS;
+        if ((way & 6) == 6 || (!is_exact_sum && !z->fp64 && z->beta == 1 && on_device) || !zeros_by(z, way, old, got))
+            continue; /* FP32's kernels add 0 to C where only they can see that nothing is to be done */
+        for (int i = 0; i < ZEROS; i++) {
+            const double wanted = old[i] == 0 && !keeps ? 0.0 : z->beta * old[i];
+            if (memcmp(&got[i], &wanted, sizeof wanted) != 0)
+                fail_msg("%s, k = %d, alpha %g, beta %g, way %d: %g, not %g of %g", z->name, (int)z->k, z->alpha, z->beta, way, got[i], wanted, old[i]);
+        }
+    }
+}
+
+/* alpha or k of 0, seen by the host or by the device, of entries, packed operands, and matrices of the host. */
+static void a_zero_has_one_sign_in_all_ways(void **s) {
+    static const char *const accuracies[] = {"fp64-exact", "fp64:reproducible", "fp32:reproducible"};
+    const double betas[] = {1, 0.5, -1};
+    (void)s;
+    for (int type = HALFTONE_FP32; type <= HALFTONE_FP64; type += HALFTONE_FP64 - HALFTONE_FP32) {
+        const char *name;
+        for (int i = 0; (name = halftone_schemes(handle, type, i)) != NULL; i++) {
+            const bool exact = type == HALFTONE_FP32 ? strncmp(name, "i8x", 3) == 0 : strncmp(name, "crt", 3) == 0 || strcmp(name, "i8x28") == 0;
+            check_code(halftone_set_scheme(handle, name), name);
+            for (int j = 0; j < 6; j++)
+                check_zeros(&(struct zeros){type == HALFTONE_FP64, name, j < 3 ? ZERO_K : 0, j < 3 ? 0 : 1, betas[j % 3]}, exact);
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        if (halftone_set_accuracy(handle, accuracies[i]) != HALFTONE_OK)
+            continue;
+        for (int j = 0; j < 6; j++)
+            check_zeros(&(struct zeros){i < 2, accuracies[i], j < 3 ? ZERO_K : 0, j < 3 ? 0 : 1, betas[j % 3]}, true);
+    }
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
+}
+
 static void scalars_may_be_on_the_device(void **s) {
     const double scalars[2] = {2, -3}, host[4] = {1, 2, 3, 4};
     double *device = on_device(scalars, 2), *x = on_device(host, 4), got[4];
@@ -725,7 +868,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(by_residues), cmocka_unit_test(by_slices), cmocka_unit_test(exact_results_are_correctly_rounded),
         cmocka_unit_test(batches_of_residues_are_cut), cmocka_unit_test(accuracies_choose_schemes), cmocka_unit_test(one_setter_takes_both_types), cmocka_unit_test(a_bound_is_kept),
         cmocka_unit_test(sites_choose_schemes), cmocka_unit_test(batches_take_each_entry), cmocka_unit_test(a_long_k_is_split),
-        cmocka_unit_test(scalars_may_be_on_the_device), cmocka_unit_test(alpha_of_zero_ignores_the_product), cmocka_unit_test(zeros_read_nothing),
+        cmocka_unit_test(scalars_may_be_on_the_device), cmocka_unit_test(alpha_of_zero_ignores_the_product), cmocka_unit_test(a_zero_has_one_sign_in_all_ways), cmocka_unit_test(zeros_read_nothing),
         cmocka_unit_test(digits_are_for_small_products), cmocka_unit_test(arguments_have_dgemms_numbers),
         cmocka_unit_test(queries_say_what_runs)};
     const struct choice groups[] = {CHOICE(tests)};

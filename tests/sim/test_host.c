@@ -393,6 +393,28 @@ static void test_failure_between_tiles(void **state) {
         }
 }
 
+/* Calls that only scale C ask the table, too, and those that are refused or do nothing have no line. */
+static void test_the_last_site_is_the_last_calls(void **state) {
+    (void)state;
+    device_as(AT_ONCE);
+    halftone *const h = handle_of("f16x3", 64, 0);
+    const float zero = 0, one = 1, half = 0.5f;
+    float c[4] = {1, 2, 3, 4};
+    assert_int_equal(halftone_set_site(h, "k=30 accuracy=half"), HALFTONE_OK);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(halftone_sgemm_host(h, 'N', 'N', 2, 2, 30, &zero, c, 2, c, 30, &half, c, 2), HALFTONE_OK);
+        assert_int_equal(halftone_last_site(h), 1);
+        const int code = i == 0   ? halftone_ssyrk_host(h, 'x', 'N', 2, 30, &one, c, 2, &one, c, 2)
+                         : i == 1 ? halftone_sgemm_host(h, 'N', 'N', 2, 2, 30, &one, c, 1, c, 30, &one, c, 2)
+                         : i == 2 ? halftone_sgemm_host(h, 'N', 'N', 2, 2, 30, &zero, c, 2, c, 30, &one, c, 2)
+                                  : halftone_sgemm_host(h, 'N', 'N', 2, 2, 29, &zero, c, 2, c, 29, &half, c, 2);
+        assert_int_equal(code, i == 0 ? -19 : i == 1 ? -8 : HALFTONE_OK);
+        assert_int_equal(halftone_last_site(h), 0);
+    }
+    assert_true(c[0] == 1 / 32.0f && c[3] == 4 / 32.0f);
+    drop_handle(h);
+}
+
 /* When C is complete nothing is waited for that may fail: nobody could tell it from a C that is untouched. */
 static void test_a_failure_at_the_end_leaves_a_tile(void **state) {
     (void)state;
@@ -407,6 +429,11 @@ static void test_a_failure_at_the_end_leaves_a_tile(void **state) {
         while (halftone_host_left(h, &at[0], &at[1], &at[2], &at[3]))
             left += at[2] * at[3];
         assert_int_equal(left, n == 64 ? 0 : 64 * 64);
+        dev.fail_sync = true;
+        assert_int_equal(problem_run(h, &p), HALFTONE_DEVICE_ERROR);
+        dev.fail_sync = false;
+        assert_int_equal(halftone_ssyrk_host(h, 'x', 'N', 64, 33, &p.alpha, p.a, 64, &p.beta, p.c, 64), -19); /* not what the call before left */
+        assert_int_equal(halftone_host_left(h, &at[0], &at[1], &at[2], &at[3]), 0);
         assert_true(n > 64 || memcmp(p.c, p.before, (size_t)(p.ldc * p.n) * sizeof(float)) == 0);
         problem_free(&p);
     }
@@ -561,7 +588,7 @@ static void test_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products),     cmocka_unit_test(test_triangles),  cmocka_unit_test(test_fp64),       cmocka_unit_test(test_copies_and_limits),
-        cmocka_unit_test(test_less_memory),  cmocka_unit_test(test_failure_between_tiles), cmocka_unit_test(test_a_failure_at_the_end_leaves_a_tile), cmocka_unit_test(test_workspace_limit),
+        cmocka_unit_test(test_less_memory),  cmocka_unit_test(test_failure_between_tiles), cmocka_unit_test(test_the_last_site_is_the_last_calls), cmocka_unit_test(test_a_failure_at_the_end_leaves_a_tile), cmocka_unit_test(test_workspace_limit),
         cmocka_unit_test(test_a_refused_call_leaves_nothing),
         cmocka_unit_test(test_arguments),    cmocka_unit_test(test_one_tile),     cmocka_unit_test(test_threads),
         cmocka_unit_test(test_a_site_has_its_tiles),

@@ -4,6 +4,7 @@
  * demand and can pretend to be capturing) and a kernel set whose pack, product and reduction are plain C on
  * the panel layout of ht_abi.h. Matrices hold small integers, so every right answer is exact. */
 #include <limits.h>
+#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -2402,6 +2403,25 @@ static void test_wrong_lines_change_nothing(void **state) {
     }
 }
 
+/* Answers about the last product are not of the one before it; of matrices of the host: test_host.c. */
+static void test_what_is_asked_of_the_last_product(void **state) {
+    halftone *h = *state;
+    const float zero = 0, one = 1;
+    float c[4] = {1, 2, 3, 4};
+    assert_int_equal(halftone_set_site(h, "k=30 scheme=half"), HALFTONE_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_site(h, 'N', 'N', 30, 30, 30, "half", 1);
+        struct problem p = problem_of('N', 'N', 30, 30, 30, 0);
+        check(h, &p);
+        assert_int_equal(halftone_last_site(h), 1);
+        const int code = i == 0 ? halftone_sgemm(h, 'N', 'N', 2, 2, 30, &one, c, 1, c, 30, &one, c, 2)
+                   : i == 1 ? halftone_sgemm(h, 'N', 'N', 0, 2, 30, &one, c, 2, c, 30, &one, c, 2)
+                            : halftone_sgemm(h, 'N', 'N', 2, 2, 30, &zero, c, 2, c, 30, &one, c, 2);
+        assert_int_equal(code, i == 0 ? -8 : HALFTONE_OK);
+        assert_int_equal(halftone_last_site(h), 0);
+    }
+}
+
 /* Lines far longer than any that says something, by what is behind `mark`, and lines around them. */
 static void write_long_lines(int file, const char *mark) {
     char text[5000];
@@ -2486,6 +2506,39 @@ static void test_an_accuracy_is_a_cheapest_scheme(void **state) {
     assert_string_equal(plan.why_scheme, "set by name");
     assert_null(halftone_accuracies(0, -1));
     assert_null(halftone_accuracies(16, 0));
+}
+
+/* One whose decimal point is a comma, made for this test. */
+static bool use_commas(void) {
+    char folder[] = "/tmp/halftone-locale-XXXXXX", command[200];
+    if (mkdtemp(folder) == NULL)
+        return false;
+    snprintf(command, sizeof command,
+             "cd %s && printf 'LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\ngrouping 3;3\nEND LC_NUMERIC\n' >def && localedef -c -i def ./xx_XX 2>log",
+             folder);
+    (void)!system(command); /* it warns of what the locale lacks */
+    const bool is_set = setenv("LOCPATH", folder, 1) == 0 && setlocale(LC_NUMERIC, "xx_XX") != NULL;
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command) == 0 && is_set;
+}
+
+static void test_texts_are_of_no_locale(void **state) {
+    halftone *h = *state;
+    struct halftone_plan plan = HALFTONE_PLAN_INIT, again = HALFTONE_PLAN_INIT;
+    char said[200], number[16];
+    assert_int_equal(halftone_set_accuracy(h, "bound=0.001"), HALFTONE_OK);
+    assert_int_equal(halftone_query(h, 'N', 'N', 4096, 4096, 4096, 1, &plan), HALFTONE_OK);
+    assert_int_equal(halftone_set_accuracy(h, "bits=24"), HALFTONE_ACCURACY);
+    snprintf(said, sizeof said, "%s", halftone_last_detail(h));
+    assert_true(use_commas());
+    snprintf(number, sizeof number, "%g", 1.5);
+    const int codes[] = {halftone_set_accuracy(h, "bound=0.001"), halftone_query(h, 'N', 'N', 4096, 4096, 4096, 1, &again), halftone_set_accuracy(h, "bits=24")};
+    setlocale(LC_NUMERIC, "C");
+    assert_string_equal(number, "1,5");
+    assert_true(codes[0] == HALFTONE_OK && codes[1] == HALFTONE_OK && codes[2] == HALFTONE_ACCURACY);
+    assert_string_equal(again.why_scheme, plan.why_scheme);
+    assert_non_null(strchr(plan.why_scheme, '.'));
+    assert_string_equal(halftone_last_detail(h), said);
 }
 
 /* With large k a short split hides behind the chain's worst case, but not in its common case: fp32-fast refuses it. */
@@ -2863,11 +2916,12 @@ int main(void) {
         API_TEST(test_a_plan_has_its_size),
         API_TEST(test_query),
         API_TEST(test_query_tells_what_runs),
+        API_TEST(test_what_is_asked_of_the_last_product),
         API_TEST(test_products_at_a_site_run_at_its_accuracy), API_TEST(test_sites_leave_the_handle_as_it_is),
         API_TEST(test_sites_of_one_shape), API_TEST(test_packed_operands_are_their_sites),
         API_TEST(test_a_line_that_asks_for_too_much_is_said), API_TEST(test_many_sites), API_TEST(test_wrong_lines_change_nothing),
         API_TEST(test_a_file_of_sites_is_taken_whole_or_not_at_all),
-        API_TEST(test_an_accuracy_is_a_cheapest_scheme),
+        API_TEST(test_an_accuracy_is_a_cheapest_scheme), API_TEST(test_texts_are_of_no_locale),
         API_TEST(test_fp32_fast_wants_its_inputs),
         API_TEST(test_fp32_needs_the_check),
         API_TEST(test_the_later_of_scheme_and_accuracy_holds),
