@@ -40,16 +40,6 @@ void footprint_crt_mma_warp(const struct target *on, const struct tile *t, struc
 void footprint_crt_wgmma_ss(const struct target *on, const struct tile *t, struct cost *cost);
 void footprint_fallback(const struct target *on, const struct tile *t, struct cost *cost);
 
-/* Rules that models share, each with what it rejects: the most threads of a block, and whether one fits an
- * SM; `block` is the model's word for it. */
-bool model_has_threads(const struct gpu *g, struct cost *cost);
-bool model_occupies(const struct target *on, const struct tile *t, struct cost *cost, const char *block);
-
-/* The papers' models, of any family's tile as if it were mma_warp's. */
-void model_egemm(const struct target *on, const struct tile *t, const struct shape *shape, struct cost *cost);
-void model_legemm(const struct target *on, const struct tile *t, const struct shape *shape,
-                  struct cost *cost);
-
 /* Of unpacked_mma in FP32, of a warp and step: FMAs or MMAs, and loads of a number for each lane.
  * FMAs: rows are shared by 4 lanes, columns by the others. Worked example: 64x64, warps of 32x32,
  * gfx90a: 2 * 2 tiles, 8 MMAs of 4 k: 32, and 32 loads. */

@@ -1,11 +1,9 @@
-/* footprint: registers and shared memory of a tile of each kernel family, and the limits of a GPU that they
- * are held against.
+/* footprint: registers and shared memory of a tile of each kernel family; the limits for them are in
+ * cost.c.
  *
  * A thread's registers are those of its sums, of fragments and copies, and others; what "others" come to
  * was fitted to ptxas 13.0 (hipcc 5.2), whose own number stands in brackets behind a worked example. */
 #include "model/family.h"
-
-#include <string.h>
 
 #include "base/text.h"
 
@@ -391,41 +389,4 @@ void footprint_tall_skinny(const struct target *on, const struct tile *t, struct
     cost->regs_fragments = bytes / 4 * t->bm * t->bk / cost->threads + TALL_COLUMN_REGISTERS * t->bn;
     cost->regs_other = TALL_OTHER_REGISTERS + (t->bn == 1 ? on->isa->outside_registers : ahead);
     cost->smem_bytes = GEMV_LANES * (bytes * t->bn * t->bm + GEMV_LOAD_BYTES);
-}
-
-/* ---- the limits */
-
-bool footprint_fits(const struct target *on, struct cost *cost) {
-    const struct gpu *g = on->g;
-    const int warps = cost->threads / on->isa->wave_size;
-    const char *limit = "";
-    if (!model_has_threads(g, cost))
-        return false;
-    if (cost->regs_per_thread > g->registers_per_thread_max)
-        model_reject(cost,
-                     "registers: sums %d + fragments and copies %d + other %d = %d > " I64 " per thread",
-                     cost->regs_accumulators, cost->regs_fragments, cost->regs_other, cost->regs_per_thread,
-                     g->registers_per_thread_max);
-    else if (cost->smem_bytes > cost->smem_limit)
-        model_reject(cost, "shared memory: %d > " I64 " bytes per block", cost->smem_bytes, cost->smem_limit);
-    else if ((cost->blocks_per_sm =
-                  model_occupancy(g, on->isa, warps, cost->regs_per_thread, cost->smem_bytes, &limit)) < 1)
-        model_reject(cost,
-                     "occupancy: not one block of %d warps x %d registers, %d bytes fits an SM, %s run out",
-                     warps, cost->regs_per_thread, cost->smem_bytes, limit);
-    return cost->fits;
-}
-
-bool footprint(const struct target *on, const struct tile *t, struct cost *cost) {
-    memset(cost, 0, sizeof *cost);
-    cost->fits = true;
-    cost->threads = tile_threads(t, on);
-    cost->smem_limit = on->g->smem_per_block_bytes;
-    family_model(on)->needs(on, t, cost);
-    if (cost->regs_per_thread == 0)
-        cost->regs_per_thread = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
-    const bool fits = cost->fits && footprint_fits(on, cost);
-    if (on->skeleton->persistent)
-        cost->blocks_per_sm = 1;
-    return fits;
 }

@@ -6,29 +6,10 @@
 #ifndef HT_PLAN_H
 #define HT_PLAN_H
 
-#include "model/model.h"
+#include "model/plan.h"
+#include "plan/rank.h"
 
-enum variant { VARIANT_PIPELINE, VARIANT_NOPIPELINE, VARIANT_NOINTERLEAVE, VARIANT_HANDPICKED,
-               VARIANT_FALLBACK };
-enum { PLAN_NAME_MAX = 96, PLAN_WHY_MAX = 224, PLANS_MAX = 256 };
-
-struct plan {
-    struct target on;
-    struct tile tile;
-    struct cost cost; /* of the tile for the shape that chose it, */
-    struct shape shape;
-    enum variant variant;
-    int promote_steps; /* bk steps between promotions of accumulator 0, or carries of exact sums; 0: never */
-    int chunk;         /* bk steps between promotions: of a warpgroup kernel what is multiplied at once */
-    bool promoted[SCHEME_ACCUMULATORS_MAX]; /* whose chains are closed and added up in FP32 */
-    int min_blocks;      /* that the compiler leaves registers for, on an SM */
-    bool refills;        /* copies go into a stage as soon as everyone has read it */
-    bool two_intervals;   /* two of them at once */
-    bool hurries_copies; /* the producer must give them out fast */
-    int raster;        /* tile rows of one rasterisation group; in clusters */
-    char name[PLAN_NAME_MAX];
-    char why[PLAN_WHY_MAX];
-};
+enum { PLANS_MAX = 256 };
 
 struct plan_set {
     int count;

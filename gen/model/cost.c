@@ -1,0 +1,113 @@
+/* cost: what the models of tiles share, the caller's chains of MMAs and times of a formula; see model.h. */
+#include "model/model.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/text.h"
+
+void model_reject(struct cost *cost, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(cost->reason, sizeof cost->reason, format, args);
+    va_end(args);
+    cost->fits = false;
+}
+
+bool model_has_threads(const struct gpu *g, struct cost *cost) {
+    if (cost->threads > g->threads_per_block_max)
+        model_reject(cost, "threads: %d > " I64 " per block", cost->threads, g->threads_per_block_max);
+    return cost->fits;
+}
+
+bool footprint_fits(const struct target *on, struct cost *cost) {
+    const struct gpu *g = on->g;
+    const int warps = cost->threads / on->isa->wave_size;
+    const char *limit = "";
+    if (!model_has_threads(g, cost))
+        return false;
+    if (cost->regs_per_thread > g->registers_per_thread_max)
+        model_reject(cost,
+                     "registers: sums %d + fragments and copies %d + other %d = %d > " I64 " per thread",
+                     cost->regs_accumulators, cost->regs_fragments, cost->regs_other, cost->regs_per_thread,
+                     g->registers_per_thread_max);
+    else if (cost->smem_bytes > cost->smem_limit)
+        model_reject(cost, "shared memory: %d > " I64 " bytes per block", cost->smem_bytes, cost->smem_limit);
+    else if ((cost->blocks_per_sm =
+                  model_occupancy(g, on->isa, warps, cost->regs_per_thread, cost->smem_bytes, &limit)) < 1)
+        model_reject(cost,
+                     "occupancy: not one block of %d warps x %d registers, %d bytes fits an SM, %s run out",
+                     warps, cost->regs_per_thread, cost->smem_bytes, limit);
+    return cost->fits;
+}
+
+bool model_occupies(const struct target *on, const struct tile *t, struct cost *cost, const char *block) {
+    const char *limit;
+    cost->blocks_per_sm =
+        model_occupancy(on->g, on->isa, tile_warps(t), cost->regs_per_thread, cost->smem_bytes, &limit);
+    if (cost->blocks_per_sm < 1)
+        model_reject(cost, "occupancy: not one %s fits an SM, %s run out", block, limit);
+    return cost->fits;
+}
+
+int model_promote_k(const struct target *on, int accumulator) {
+    const int promote = on->s->promote[accumulator];
+    if (promote == PROMOTE_NEVER)
+        return 0;
+    return promote == PROMOTE_EACH_MMA ? target_mma_k(on)
+           : promote == PROMOTE_ISA    ? on->isa->promote_k[on->s->slice]
+                                       : promote;
+}
+
+int64_t model_ns(const struct target *on, const struct shape *shape, const struct cost *cost) {
+    const struct ht_machine machine = model_machine(on->g);
+    const struct ht_problem problem = {shape->m, shape->n, shape->k, scheme_alike(on->s), 1};
+    return ht_cost_ns(&machine, &cost->walk, &cost->formula, &problem);
+}
+
+int64_t model_best_ns(const struct target *on, const struct shape *shape, const struct cost *cost,
+                      int64_t partial_bytes, int *splits) {
+    const struct ht_machine machine = model_machine(on->g);
+    struct ht_problem problem = {shape->m, shape->n, shape->k, scheme_alike(on->s), 1};
+    const int64_t ns = ht_best_split(&machine, &cost->walk, &cost->formula, &problem, partial_bytes);
+    *splits = (int)problem.splits;
+    return ns;
+}
+
+struct model_cycles model_cycles(const struct cost *cost) {
+    const struct ht_tiled_waves *w = &cost->formula.waves;
+    const struct ht_streaming *s = &cost->formula.stream;
+    if (cost->formula.form == HT_STREAMING)
+        return (struct model_cycles){s->step_busy_x256, s->step_latency_x256, s->launch_cycles,
+                                     s->tile_overhead_cycles, 0};
+    const bool once = cost->walk.persistent;
+    return (struct model_cycles){w->step_busy_x256, w->step_latency_x256, once ? w->tile_overhead_cycles : 0,
+                                 once ? w->block_overhead_cycles : w->tile_overhead_cycles,
+                                 w->scalar_store_cycles};
+}
+
+bool model_promotes(const struct target *on) {
+    return model_promote_k(on, 0) > 0 && !on->s->recipe->fixed_point;
+}
+
+bool model_refills_after_barrier(const struct target *on, const struct tile *t) {
+    return on->isa->async_copy && t->stages > 1 && on->s->promote[0] == PROMOTE_ISA && model_promotes(on) &&
+           model_promote_k(on, 0) <= t->bk;
+}
+
+/* Longer chains stay in registers from chunk to chunk: a ring has to hold two chunks. */
+enum { CHUNK_K_MAX = 64 };
+
+int model_promote_tiles(const struct target *on, const struct tile *t) {
+    const int k = on->s->promote[0] == PROMOTE_EACH_MMA ? 0 : model_promote_k(on, 0);
+    const int chunk_k = k < CHUNK_K_MAX ? k : CHUNK_K_MAX;
+    return chunk_k > t->bk ? chunk_k / t->bk : 1;
+}
+
+/* Worked example: 4096 x 4096 in 128 x 128 tiles = 1024 blocks on 108 SMs, one each: 9.482 waves. */
+int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struct shape *shape,
+                          int blocks_per_sm) {
+    int64_t blocks = ht_mul(ht_ceil_div(shape->m, t->bm), ht_ceil_div(shape->n, t->bn));
+    int64_t slots = g->sms * (blocks_per_sm > 0 ? blocks_per_sm : 1);
+    return ht_ceil_div(ht_mul(blocks, 1000), slots);
+}

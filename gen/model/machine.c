@@ -1,0 +1,118 @@
+/* machine: clocks, rates and room of a GPU; see model.h. Integers only; every quantity carries its unit in its
+ * name. */
+#include "model/fit.h"
+#include "model/model.h"
+
+int64_t model_clock_mhz(const struct gpu *g) {
+    return g->sustained_clock_mhz;
+}
+
+int64_t model_clocks_at_boost(const struct gpu *g, int64_t clocks) {
+    const struct isa *isa = isa_find(g->isa);
+    return isa && isa->mma_bf16 ? clocks * g->sustained_clock_mhz / g->clock_mhz : clocks;
+}
+
+/* A scheme that has FP32 FMAs in the place of MMAs is as fast as those: their rate for all products
+ * together. */
+int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
+    const struct isa *isa = isa_find(g->isa);
+    /* Budgets state FP64's matrices: AMD's vectors have half that (CDNA 2: 22.6 of 45.3 TFLOPS); NVIDIA's
+     * without have 2 a clock, 7.5 to 12.0 (CUDA C++ Programming Guide, arithmetic instructions). */
+    if (s->in == NUMBER_F64 && !s->recipe->packs)
+        return g->fp64_fma_per_cycle < 1 ? 2 : g->fp64_fma_per_cycle / (isa && isa->fp64_mma ? 1 : 2);
+    if (!s->recipe->packs && isa && !isa->mma_bf16)
+        return (isa->mfma_f32 ? g->native_fp32_gflops * 1000 / (2 * g->sms * g->clock_mhz)
+                              : g->fp32_fma_per_cycle) *
+               s->products;
+    const int64_t rates[SLICE_TYPES] = {[SLICE_F16] = g->f16_fma_per_cycle,
+                                        [SLICE_BF16] = g->bf16_fma_per_cycle,
+                                        [SLICE_TF32] = g->tf32_fma_per_cycle,
+                                        [SLICE_S8] = g->s8_fma_per_cycle};
+    return rates[s->slice];
+}
+
+int64_t model_lane_fmas(const struct target *on) {
+    return on->s->in == NUMBER_F64 ? model_fma_per_cycle(on->g, on->s) / (on->isa->fp64_mma ? 2 : 1)
+                                   : on->g->fp32_fma_per_cycle;
+}
+
+bool model_has_unit(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
+    return (!s->recipe->packs || isa->mma_hooks[s->slice]) && model_fma_per_cycle(g, s) > 0;
+}
+
+/* Source: CUDA occupancy calculator; CDNA2 ISA guide. Example: 232 registers a thread on sm_75: 232 * 32
+ * = 7424 = 29 units of 256, nothing to round; 230 -> 7360 -> 7424 as well. */
+int64_t model_warp_registers(const struct isa *isa, int64_t regs) {
+    return ht_ceil_div(regs * isa->wave_size, isa->register_unit) * isa->register_unit;
+}
+
+/* Source: CUDA occupancy calculator: each scheduler owns its share of the register file and of the warps;
+ * shared memory is allocated in units, plus what the driver keeps per block. Worked example: A800 (65,536
+ * registers, 4 schedulers), 8 warps of 228 registers: 232 * 32 = 7424 a warp, 16384 / 7424 = 2 warps a
+ * scheduler, 8 warps: 1 block. */
+int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64_t regs_per_thread,
+                    int64_t smem_bytes, const char **limit) {
+    int64_t scheduler_registers = g->registers_per_sm / g->schedulers_per_sm;
+    int64_t warps_by_registers =
+        scheduler_registers / model_warp_registers(isa, regs_per_thread) * g->schedulers_per_sm;
+    int64_t unit = isa->smem_unit_bytes;
+    int64_t smem = ht_ceil_div(smem_bytes + g->smem_reserved_per_block_bytes, unit) * unit;
+    const struct {
+        const char *name;
+        int64_t blocks;
+    } bounds[] = {{"registers", warps_by_registers / warps},
+                  {"shared memory", smem > 0 ? g->smem_per_sm_bytes / smem : g->blocks_per_sm},
+                  {"warps", g->warps_per_sm / warps},
+                  {"block slots", g->blocks_per_sm}};
+    int least = 0;
+    for (int i = 1; i < (int)(sizeof bounds / sizeof bounds[0]); i++) {
+        if (bounds[i].blocks < bounds[least].blocks)
+            least = i;
+    }
+    if (limit)
+        *limit = bounds[least].name;
+    return (int)bounds[least].blocks;
+}
+
+enum { L2_HALVES = 2 }; /* what all SMs read is kept in each */
+
+struct ht_machine model_machine(const struct gpu *g) {
+    const bool wgmma = isa_has(isa_find(g->isa), ISA_WGMMA);
+    const struct fit_reduce *behind = wgmma ? &fitted.reduce_behind_wgmma : &fitted.reduce;
+    return (struct ht_machine){g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps, g->launch_ns,
+                               g->l2_bytes / L2_HALVES, g->l2_latency_cycles,
+                               g->l2_latency_cycles / behind->partial_latency_share};
+}
+
+/* Tiles of 64 x 64 elements that a packing block keeps in shared memory: large pieces make the exchange of
+ * magnitudes cheap, several blocks on an SM load and write while others wait. Three blocks where each then
+ * has at least four tiles, else two, else one. Measured on the H200 (bench/decisions/006). */
+enum { PACK_ENOUGH = 4, PACK_FEW = 3, PACK_TILE = 64 * 64, PACK_ROOM = 13 * 64 };
+static int64_t pack_tiles_in(const struct scheme *s, int64_t bytes) {
+    return (bytes - PACK_ROOM * number_bytes(s->scale_type)) / (PACK_TILE * number_bytes(s->in));
+}
+
+static int64_t pack_tiles_beside(const struct gpu *g, const struct scheme *s, int blocks) {
+    return pack_tiles_in(s, g->smem_per_sm_bytes / blocks - g->smem_reserved_per_block_bytes);
+}
+
+int model_pack_blocks_per_sm(const struct gpu *g, const struct scheme *s) {
+    return pack_tiles_beside(g, s, 3) >= PACK_ENOUGH ? 3 : pack_tiles_beside(g, s, 2) >= PACK_FEW ? 2 : 1;
+}
+
+long model_pack_tiles(const struct gpu *g, const struct scheme *s) {
+    if (s->scale != SCALE_ROW)
+        return 1; /* no block waits for another */
+    const int blocks = model_pack_blocks_per_sm(g, s);
+    const int64_t tiles =
+        blocks > 1 ? pack_tiles_beside(g, s, blocks) : pack_tiles_in(s, g->smem_per_block_bytes);
+    return (long)(tiles > PACK_ENOUGH ? PACK_ENOUGH : tiles < 1 ? 1 : tiles);
+}
+
+/* Shared memory that a packing block may ask for: kernels for sm_80 run on sm_86 and sm_89 too, which have 99
+ * KB for a block (CUDA C++ Programming Guide, technical specifications per compute capability). */
+long model_pack_smem_most(const struct gpu *g, const struct isa *isa) {
+    enum { LEAST_OF_AMPERE = 101376 };
+    const long own = (long)g->smem_per_block_bytes;
+    return isa_is_exact(isa) || own < LEAST_OF_AMPERE ? own : LEAST_OF_AMPERE;
+}
