@@ -15,8 +15,10 @@
  * 2. Meaning of the arguments: those of the BLAS routine SGEMM. Matrices are column-major, C = alpha op(A)
  *    op(B) + beta C, op by 'N' (as is), 'T' or 'C' (transposed), in either case. A, B and C are device
  *    pointers, aligned to 4 bytes; sizes are 64-bit. beta == 0 does not read C (a NaN there vanishes);
- *    alpha == 0 or k == 0 reads neither A nor B and only scales C; m == 0 or n == 0 returns at once. C
- *    must not overlap A or B. Sizes above HALFTONE_SIZE_MAX, or extents that no address could span, give
+ *    alpha == 0 or k == 0 reads neither A nor B and only scales C; m == 0 or n == 0 returns at once. (Then, with
+ *    beta == 1, a zero of C keeps its sign where the host reads alpha, and may become +0 where the device does, except in
+ *    fixed-point schemes and residues, which give +0 in both ways.) C must not overlap A or B, nor entries of a batch each
+ *    other. Sizes above HALFTONE_SIZE_MAX, or extents that no address could span, give
  *    HALFTONE_TOO_LARGE.
  *
  *    Row-major matrices, as in C and NumPy, are the column-major transposes of themselves, and the transpose of op(A) op(B) is
@@ -196,11 +198,12 @@
  *    = 0; else the correctly rounded A B enters one FMA). Equal bits on every GPU. Rows and columns with NaN or Inf, or
  *    which need more slices, are NaN. k is at most 2^18; of a batch one entry runs after the other; workspace is 2 bytes an
  *    element of A and B for each slice that there may be, 8 more for each element, and 1 GiB at most for sums.
- *    k = 0, or an alpha of 0 that the host sees, is done by native64. Bounds leave out what FP64 cannot hold: results below 2^-1022
- *    may be off by k units of 2^-1075 besides, as DGEMM's. Where A B is below 2^-1074 and |alpha| above 1, or A B above 2^1024 and |alpha|
- *    below 1, native64 gives 0 or Inf, as DGEMM does, and residues, which packed operands always take, the right result. Equal calls give equal bits with every scheme. A library that was generated without a scheme that
- *    a call needs (SCHEMES=) answers HALFTONE_NOT_SUPPORTED, or HALFTONE_ACCURACY where an accuracy needs it; without
- *    native64 no product of FP64 is certain to run.
+ *    k = 0, or an alpha of 0 that the host sees, is done by native64. Bounds leave out what FP64 cannot hold: results below
+ *    2^-1022 may be off by k units of 2^-1075 besides, as DGEMM's. Where A B is below 2^-1074 and |alpha| above 1, or A B above
+ *    2^1024 and |alpha| below 1, native64 gives 0 or Inf, as DGEMM does; residues, which packed operands always take, give the
+ *    right result. Equal calls give equal bits with every scheme. A library that was generated without a scheme that a call
+ *    needs (SCHEMES=) answers HALFTONE_NOT_SUPPORTED, or HALFTONE_ACCURACY where an accuracy needs it; without native64 no
+ *    product of FP64 is certain to run.
  *
  * 10. Sites. A handle can have a table that says which products run with another accuracy or scheme than it is set to itself. A line
  *    is conditions and, last, what is done where all of them hold; of the lines that hold the first counts, and products for which
@@ -256,7 +259,7 @@ extern "C" {
     X(13, "ldc", "leading dimension is smaller than the rows of C")                        \
     X(14, "stride A", "is negative")                                                       \
     X(15, "stride B", "is negative")                                                       \
-    X(16, "stride C", "is smaller than the rows of C, so that entries of the batch overlap") \
+    X(16, "stride C", "lets entries of the batch overlap")                                  \
     X(17, "batch", "is negative")                                                          \
     X(18, "result", "is a NULL pointer, not aligned to 256 bytes, overlaps another, not a listed choice, or a struct whose size is not set") \
     X(19, "uplo", "is none of U, L")

@@ -57,6 +57,42 @@ static bool is_bad_operand(const struct gemm_call *x, const void *plain, const c
                      : plain == NULL || !is_aligned(plain, element_bytes(x));
 }
 
+/* ---- whether entries of a batch overlap in C ---- */
+
+__extension__ typedef unsigned __int128 wide;
+
+/* The smallest x > 0 with low <= step x mod period <= high, where low > 0; 0: none. Where no multiple of step lies between, some number y of
+ * periods later one does: period y mod step lies between -high and -low. As many rounds as Euclid's algorithm takes. */
+static wide first_within(wide step, wide period, wide low, wide high) {
+    step %= period;
+    if (low > high || step == 0)
+        return 0;
+    const wide x = (low + step - 1) / step;
+    if (x * step <= high)
+        return x;
+    const wide y = first_within(period, step, step - high % step, step - low % step);
+    return y == 0 ? 0 : (low + period * y + step - 1) / step;
+}
+
+/* Entries x apart begin x strides apart: so many columns and `rows` more. They meet where both are less than C has; or, after a last
+ * column that is not whole, where few rows are missing. */
+static bool entries_overlap(const struct gemm_call *x) {
+    const wide ld = (wide)x->ldc, stride = (wide)x->stride_c, m = (wide)x->m, n = (wide)x->n;
+    wide a = stride, b = ld; /* their greatest common divisor becomes a */
+    if (x->batch < 2 || m == 0 || n == 0)
+        return false;
+    while (b != 0) {
+        const wide rest = a % b;
+        a = b;
+        b = rest;
+    }
+    const wide apart[] = {ld / a, first_within(stride, ld, 1, m - 1), first_within(stride, ld, ld - m + 1, ld - 1)};
+    for (int i = 0; i < 3; i++)
+        if (apart[i] > 0 && apart[i] < (wide)x->batch && apart[i] * stride / ld + (i == 2) < n)
+            return true;
+    return false;
+}
+
 int ht_check_gemm(halftone *h, const struct gemm_call *x, bool is_packed, enum call_effect *effect) {
     int code = ht_check_sizes(h, x);
     if (code != HALFTONE_OK)
@@ -86,6 +122,9 @@ int ht_check_gemm(halftone *h, const struct gemm_call *x, bool is_packed, enum c
         return ht_fail(h, -15, "stride B = %lld", (long long)x->stride_b);
     if (x->stride_c < 0 || (x->batch > 1 && x->stride_c < x->m))
         return ht_fail(h, -16, "stride C = %lld for %lld rows", (long long)x->stride_c, (long long)x->m);
+    if (entries_overlap(x))
+        return ht_fail(h, -16, "stride C = %lld for %lld columns of ldc = %lld", (long long)x->stride_c, (long long)x->n,
+                       (long long)x->ldc);
     if (x->batch < 0)
         return ht_fail(h, -17, "batch = %lld", (long long)x->batch);
     *effect = effect_of(h, x);

@@ -97,7 +97,7 @@ def test_a_constructor_that_multiplies_while_a_thread_makes_the_first_product(pl
     assert all(row[0] == "0" if kind == "cublas" else row[:2] == ["18", "0"] for row in rows), rows
 
 
-def test_threads_race_the_first_product_while_others_load_and_unload(place, tmp_path):
+def test_threads_race_the_first_product(place, tmp_path):
     for face, program, words in ((place.cublas, place.of_cublas.main, ["threads=8", S]), (place.blas, place.of_blas.main, ["threads"])):
         done = run(program, *words, face=[place.objects, face], SIMULATOR=str(SIMULATOR))
         assert done.stderr == "", done.stderr

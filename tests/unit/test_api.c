@@ -2855,6 +2855,50 @@ static void test_random_arguments_never_crash_a_checked_set(void **state) {
 
 #define API_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* Whether two entries share an element, told by marking each. */
+static int entries_share(int64_t m, int64_t n, int64_t ldc, int64_t stride, int64_t batch) {
+    char mark[4096] = {0};
+    for (int64_t e = 0; e < batch; e++)
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t i = 0; i < m; i++)
+                if (mark[e * stride + j * ldc + i]++ > 0)
+                    return 1;
+    return 0;
+}
+
+/* All small layouts, and large ones by which arithmetic overflows and loops do not end. */
+static void test_entries_of_c_that_overlap(void **state) {
+    halftone *h = *state;
+    const float zero = 0, one = 1, x = 0;
+    float c[4096];
+    int overlapping = 0;
+    for (int64_t at = 0; at < 4 * 4 * 7 * 30 * 6; at++) {
+        const int64_t m = 1 + at % 4, n = 1 + at / 4 % 4, ldc = m + at / 16 % 7, stride = at / 112 % 30, batch = 1 + at / 3360 % 6;
+        const int share = entries_share(m, n, ldc, stride, batch),
+                  code = halftone_sgemm_strided_batched(h, 'N', 'N', m, n, 1, &zero, &x, m, 0, &x, 1, 0, &one, c, ldc, stride, batch);
+        if (code != (share ? -16 : HALFTONE_OK))
+            fail_msg("m %d, n %d, ldc %d, stride %d, batch %d: %d", (int)m, (int)n, (int)ldc, (int)stride, (int)batch, code);
+        overlapping += share;
+    }
+    assert_in_range(overlapping, 4000, 15000);
+    static const struct {
+        int64_t m, n, ldc, stride, batch;
+        int code;
+    } large[] = {{1 << 15, 1 << 15, 1 << 30, (1 << 16) + 1, 1 << 13, HALFTONE_OK},
+                 {1 << 15, 1 << 15, 1 << 30, (1 << 16) + 1, 1 << 15, -16},
+                 /* 2^15 rows more at each entry, one short of a column at the last */
+                 {1 << 15, 1 << 15, (1 << 30) + 1, (1 << 30) + 1 + (1 << 15), (1 << 15) + 2, HALFTONE_OK},
+                 {1 << 15, (1 << 15) + 2, (1 << 30) + 1, (1 << 30) + 1 + (1 << 15), (1 << 15) + 1, -16},
+                 {1 << 15, (1 << 15) + 2, (1 << 30) + 1, (1 << 30) + 1 + (1 << 15), 1 << 15, HALFTONE_OK},
+                 {2, 2, INT64_MAX / 64, INT64_MAX / 128, 2, HALFTONE_OK},
+                 {2, 2, INT64_MAX / 64, INT64_MAX / 64 - 1, 2, -16},
+                 {1, 1, INT64_MAX, 1, INT32_MAX / 2, HALFTONE_OK}};
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++)
+        assert_int_equal(halftone_sgemm_strided_batched(h, 'N', 'N', large[i].m, large[i].n, 1, &zero, &x, large[i].m, 0, &x, 1, 0, &one, c, large[i].ldc,
+                                                        large[i].stride, large[i].batch),
+                         large[i].code);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         API_TEST(test_transposes_sizes_and_ld),
@@ -2863,6 +2907,7 @@ int main(void) {
         API_TEST(test_row_major),
         API_TEST(test_split_k),
         API_TEST(test_batches),
+        API_TEST(test_entries_of_c_that_overlap),
         API_TEST(test_interleaved_batch),
         API_TEST(test_large_batches_are_cut),
         API_TEST(test_large_batches_are_packed_in_pieces),
