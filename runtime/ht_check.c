@@ -61,8 +61,9 @@ static bool is_bad_operand(const struct gemm_call *x, const void *plain, const c
 
 __extension__ typedef unsigned __int128 wide;
 
-/* The smallest x > 0 with low <= step x mod period <= high, where low > 0; 0: none. Where no multiple of step lies between, some number y of
- * periods later one does: period y mod step lies between -high and -low. As many rounds as Euclid's algorithm takes. */
+/* The smallest x > 0 with low <= step x mod period <= high, where low > 0; 0: none. Where no multiple of step lies
+ * between, one does y periods later: period y mod step lies between -high and -low. As many rounds as Euclid's
+ * algorithm takes. */
 static wide first_within(wide step, wide period, wide low, wide high) {
     step %= period;
     if (low > high || step == 0)
@@ -74,8 +75,8 @@ static wide first_within(wide step, wide period, wide low, wide high) {
     return y == 0 ? 0 : (low + period * y + step - 1) / step;
 }
 
-/* Entries x apart begin x strides apart: so many columns and `rows` more. They meet where both are less than C has; or, after a last
- * column that is not whole, where few rows are missing. */
+/* Entries x apart begin x strides apart: some columns and some rows. They meet where both are less than C has, or
+ * where fewer rows than that are missing in the next column. */
 static bool entries_overlap(const struct gemm_call *x) {
     const wide ld = (wide)x->ldc, stride = (wide)x->stride_c, m = (wide)x->m, n = (wide)x->n;
     wide a = stride, b = ld; /* their greatest common divisor becomes a */
