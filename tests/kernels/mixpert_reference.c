@@ -1,3 +1,4 @@
+/* mixpert_reference: see mixpert_reference.h. */
 #include "mixpert_reference.h"
 
 #include <math.h>

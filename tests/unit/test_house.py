@@ -181,11 +181,11 @@ def names(word):
 
 
 def test_each_file_is_on_the_map_of_its_folder():
-    """A file of a folder within (templates/hooks/accum/promote.cuh) goes by folder and name there (`accum/promote`); one of tests/ by
-    its name, but for inputs and goldens."""
+    """A file of a folder within (templates/hooks/accum/promote.cuh) goes by folder and name there (`accum/promote`). Of tests/ the map
+    has folders; files say it themselves."""
     within = sorted({p.parent.relative_to(ROOT).as_posix() for p in tracked() if p.relative_to(ROOT).parts[0] == "templates"})
-    within += [f"tests/{folder}" for folder in TEST_FOLDERS] + [f"bench/{folder}" for folder in (*BENCH_FOLDERS, "lab")]
-    for folder in (*within, "runtime", "runtime/sim", "dropin", "tests", "bench"):
+    within += [f"bench/{folder}" for folder in (*BENCH_FOLDERS, "lab")]
+    for folder in (*within, "runtime", "runtime/sim", "dropin", "bench"):
         page = next(p / "README.md" for p in (ROOT / folder, *(ROOT / folder).parents) if (p / "README.md").exists() and p.name != "vendor")
         words = [n for span in re.findall(r"`([^`]+)`|\]\(([^)]+)\)", page.read_text()) for word in "".join(span).split() for n in names(word.rstrip(",;"))]
         for path in tracked():
@@ -193,3 +193,19 @@ def test_each_file_is_on_the_map_of_its_folder():
                 stem = path.name.split(".")[0]
                 at = path.parent.name + "/" if {"templates", "lab"} & set(path.parts) else ""
                 assert any(fnmatch.fnmatch(at + path.name, w) or fnmatch.fnmatch(at + stem, w) for w in words), f"{page.relative_to(ROOT)} lacks {path.name}"
+
+
+def says_what_it_is(text):
+    """The first line, after a shebang: a comment of four words or more."""
+    line = next((one for one in text.splitlines() if one.strip() and not one.startswith("#!")), "")
+    return re.match(r'/\*|//|# |r?"""', line) is not None and len(re.findall(r"\w+", line)) >= 4
+
+
+def test_files_of_tests_say_what_they_are():
+    assert says_what_it_is('#!/bin/sh\n# run all of the programs') and says_what_it_is('/* truth: see truth.h. */')
+    assert not says_what_it_is('#include "of_this_and_that.h"\n') and not says_what_it_is('/* words */\n') and not says_what_it_is("")
+    page = (ROOT / "tests/README.md").read_text()
+    assert not [folder for folder in TEST_FOLDERS if f"`{folder}/`" not in page]
+    files = [p for folder in ("", *TEST_FOLDERS) for p in tracked() if p.parent == ROOT / "tests" / folder]
+    silent = [p.relative_to(ROOT).as_posix() for p in files if p.suffix not in (".md", ".ini") and not says_what_it_is(p.read_text())]
+    assert not silent, silent
