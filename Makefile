@@ -227,7 +227,7 @@ out/obj/flags out/obj/nvcc out/obj/build.h: FORCE
 	$(note_facts)
 
 # ---- generator
-# A folder of gen/ includes only folders to its left: base, facts, model, plan, emit, cli.
+# A folder of gen/ includes only folders to its left: base, facts, model, family, plan, emit, cli.
 out/obj/gen/%.o: C_FLAGS += -iquote gen
 
 out/bin/halftone-gen: $(GEN_OBJ) out/obj/gen/cli/main.o

@@ -22,7 +22,7 @@ CUDA_TESTS := $(SET_TESTS) graph
 TEST_FOLDERS := unit sim kernels gpu mutation
 TEST_NAMES := $(filter-out $(SIM_TESTS),$(basename $(notdir $(wildcard tests/unit/test_*.c tests/sim/test_*.c tests/sim/test_*.cpp))))
 TEST_LIB := $(GEN_OBJ) $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ) $(BENCH_OBJ)
-# iquote: gen/plan/sched.h must not answer for <sched.h>. g++ calls a kernel with the name of a struct a shadow.
+# iquote: gen/plan/plan.h and others must answer for no system header. g++ calls a kernel with the name of a struct a shadow.
 TEST_INC := -iquote gen -iquote runtime -iquote bench
 out/test/test_sim_core out/test/test_sim_mfma out/test/test_sim_async out/test/test_sim_grid: CXX_FLAGS += -Wno-shadow
 

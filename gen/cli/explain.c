@@ -83,9 +83,9 @@ int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s) {
 void explain_add_tile(struct text *out, const struct listing *l, const struct tile *t) {
     struct target other = l->on;
     char name[TILE_NAME_MAX];
-    tile_name(name, t, skeleton_has_warpgroup_tiles(l->on.skeleton));
+    tile_name(name, t, family_has_warpgroup_tiles(l->on.family));
     text_add(out, name);
-    if (!l->on.skeleton->unpacked && target_next(&other) && t->wk == target_mma_k(&other) &&
+    if (!l->on.family->unpacked && target_next(&other) && t->wk == target_mma_k(&other) &&
         t->wk != target_mma_k(&l->on))
         text_addf(out, " of %dx%d MMAs", other.mma->m, other.mma->n);
 }
@@ -99,7 +99,7 @@ static bool multiplies_fp32(const struct listing *l) {
 
 void explain_add_kernels(struct text *out, const struct listing *l) {
     const struct isa *isa = l->isa;
-    const struct skeleton *const k = target_main(l->g, isa, l->s).skeleton;
+    const struct family *const k = target_main(l->g, isa, l->s).family;
     const bool by_fp64 = l->s->in == NUMBER_F64 && !l->s->recipe->packs;
     const char *const unit = by_fp64                                ? isa->fp64_mma ? "DMMA" : "FP64 FMA"
                              : multiplies_fp32(l) && !isa->mfma_f32 ? "FP32 FMAs"
@@ -204,7 +204,7 @@ void explain_table(struct text *out, const struct listing *l) {
 const char *explain_seen_note(const struct listing *l) {
     static const char note[] = "The papers' models know no warpgroup instructions: their tiles here are "
                                "those of this GPU's mma.sync, for which no kernels are generated.\n";
-    return target_main(l->g, l->isa, l->s).skeleton == l->on.skeleton || l->on.skeleton->unpacked ? "" : note;
+    return target_main(l->g, l->isa, l->s).family == l->on.family || l->on.family->unpacked ? "" : note;
 }
 
 static void print_head(struct text *out, const struct listing *l) {
@@ -427,14 +427,14 @@ static void print_pick(struct text *out, const struct listing *l) {
     text_add(out, "\nPick: ");
     explain_add_tile(out, l, &p->tile);
     text_addf(out, ", %d %s, %d threads\n", tile_warps(&p->tile) * tile_groups(&p->tile, &p->on),
-              p->on.skeleton->workers, p->cost.threads);
+              p->on.family->workers, p->cost.threads);
     explain_uses(l, p, use);
     for (int i = 0; i < EXPLAIN_USES; i++) {
         text_addf(out, "  %-26s %8" PRId64 " of %8" PRId64 "  %3" PRId64 " %%\n", use[i].what, use[i].used,
                   use[i].limit, use[i].limit > 0 ? use[i].used * 100 / use[i].limit : 0);
         if (i == 0)
             text_addf(out, "    accumulators %d, %s %d, other %d\n", p->cost.regs_accumulators,
-                      p->on.skeleton->holds, p->cost.regs_fragments, p->cost.regs_other);
+                      p->on.family->holds, p->cost.regs_fragments, p->cost.regs_other);
     }
     text_addf(out, "  blocks per SM %d, waves " MILLI "\n", p->cost.blocks_per_sm,
               AS_MILLI(p->cost.waves_milli));
@@ -516,7 +516,7 @@ static void print_fits(struct text *out, const struct listing *l) {
         text_addf(out, "  %3d ", i + 1);
         explain_add_tile(out, l, &l->item[i].tile);
         text_addf(out, "  %d threads of %s, %d regs, %d smem, %d/SM, waves " MILLI ", " MILLI " us, %s\n",
-                  c->threads, l->item[i].on.skeleton->workers, c->regs_per_thread, c->smem_bytes,
+                  c->threads, l->item[i].on.family->workers, c->regs_per_thread, c->smem_bytes,
                   c->blocks_per_sm, AS_MILLI(c->waves_milli), AS_MILLI(c->predicted_ns), c->binding);
     }
 }

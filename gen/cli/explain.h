@@ -7,7 +7,7 @@
 
 #include "facts/gpu.h"
 #include "facts/isa.h"
-#include "plan/rank.h"
+#include "plan/plan.h"
 #include "facts/scheme.h"
 #include "base/text.h"
 

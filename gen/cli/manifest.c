@@ -140,7 +140,7 @@ static void dispatch_kernels(struct text *out, const struct emit_context *c, con
         dispatch_tile(out, &p->cost.walk);
         text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bk, t->wm, t->wn, t->stages,
                   tile_threads(t, &p->on), p->cost.smem_bytes, p->cost.regs_per_thread,
-                  (int)(p->on.skeleton - skeleton_table), emit_fallback_in_kernel(p));
+                  (int)p->on.family->id, family_fallback_in_kernel(p));
         dispatch_cost(out, &p->cost.formula);
         dispatch_launchers(out, p, gpu, i - h.first);
     }

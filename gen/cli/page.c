@@ -37,7 +37,7 @@ static void write_facts(struct text *out, const struct page *p) {
                    {"native_gflops", g->native_fp32_gflops},
                    {"dram_gbps", g->dram_gbps},
                    {"clock_mhz", model_clock_mhz(g)},
-                   {"warpgroup", l->on.skeleton->persistent}};
+                   {"warpgroup", l->on.family->persistent}};
     text_addf(out, "# facts\nkey\tvalue\ngpu\t%s\ntitle\t%s\nscheme\t%s\nisa\t%s\nmodel\t%s\nslice\t%s\n",
               g->name, g->title, l->s->name, l->isa->name, model_name(l->kind), scheme_operands(l->s));
     text_addf(out, "left\t%s\nright\t%s\n", p->main_name, p->other_name);

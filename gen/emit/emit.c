@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "emit/holes.h"
 #include "base/err.h"
 #include "emit/reach.h"
-#include "plan/sched.h"
 #include "emit/tpl.h"
 #include "../../runtime/ht_cost.h"
 
@@ -104,9 +102,9 @@ static void add_params(struct params *p, const char *names, const struct emit_co
         {"ELECT_PRODUCER", l->hurries_copies}, {"RASTER", l->raster}, {"REFILL_AFTER_BARRIER", l->refills},
         {"MIN_BLOCKS", l->min_blocks}, {"FRAGMENT_K", plan ? target_fragment_k(&l->on) : 0},
         {"WAVE", c->isa->wave_size}, {"PINGPONG_GROUPS", plan ? tile_groups(t, &l->on) : 0},
-        {"IS_FALLBACK", l->variant == VARIANT_FALLBACK}, {"A_FROM_REGISTERS", plan && l->on.skeleton->inlay},
+        {"IS_FALLBACK", l->variant == VARIANT_FALLBACK}, {"A_FROM_REGISTERS", plan && l->on.family->inlay},
         {"SWAP_AB_MIN_GAIN", l->cost.walk.swap_ab_min_gain},
-        {"FAST", plan && l->on.skeleton->searched && l->on.isa->mma_bf16},
+        {"FAST", plan && l->on.family->searched && l->on.isa->mma_bf16},
         {"MMA_M", mma ? mma->m : 0}, {"MMA_N", mma ? mma->n : 0}, {"B_TILES", mma ? mma->b_tiles : 0},
         {"D_COLS", mma ? mma->d_cols : 0}, {"SMS", (long)g->sms},
         {"SMEM_PER_SM", (long)g->smem_per_sm_bytes},
@@ -118,7 +116,7 @@ static void add_params(struct params *p, const char *names, const struct emit_co
         {"PACK_BLOCKS_PER_SM", scheme ? model_pack_blocks_per_sm(g, s) : 0},
         {"SCALES_SUMS", exact}, /* of the reduction, which checks where the first of `auto` does */
         /* what the expander cannot work out: that exact sums have no masters; sizeof */
-        {"MASTERS", l->promote_steps > 0 && !exact ? sched_mi(l) : 1},
+        {"MASTERS", l->promote_steps > 0 && !exact ? t->wm / mma->m : 1},
         {"SUM_ROWS", plan ? tile_part_rows(t) * number_bytes(s->out) / (long)ht_partial_size(exact) : 0}};
     for (const char *at = names; *at; at += strcspn(at, " "), at += *at == ' ') {
         const bool foldable = *at == '*';
@@ -133,15 +131,6 @@ static void add_params(struct params *p, const char *names, const struct emit_co
         p->list[p->count++] = (struct tpl_param){all[i].name, 0, all[i].value, foldable};
     }
 }
-
-#define PARAMS_OF_ATOM "SLICES SLICE_BYTES ATOM_SLICES ATOM_K "
-#define PARAMS_OF_SCHEME PARAMS_OF_ATOM "ACCS SCALES_ROWS SCALE_LOW SCALE_HIGH SCALE_ROOM CHECKS"
-#define PARAMS_OF_TILE "BM BN BK WM WN STAGES " PARAMS_OF_SCHEME " "
-#define PARAMS_OF_WARPS "MIN_BLOCKS WAVE MMA_M MMA_N FRAGMENT_K B_TILES D_COLS "
-#define PARAMS_UNPACKED PARAMS_OF_TILE PARAMS_OF_WARPS "FAST IS_FALLBACK SMS ELEMENT_BYTES"
-#define PARAMS_OF_RING "BM BN BK WM WN STAGES " PARAMS_OF_WARPS "RASTER "
-#define READS(params) {params, "", holes_unpacked, NULL, NULL}
-#define PARAMS_SLICED PARAMS_UNPACKED " PRODUCTS *PRODUCT_A *PRODUCT_B A_FROM_REGISTERS PINGPONG_GROUPS"
 
 static void write_params(struct text *out, const struct params *p) {
     if (p->count == 0)
@@ -158,77 +147,9 @@ static void write_products(struct text *out, const struct scheme *s) {
     text_add(out, "// Products of slices, in the order of their MMAs: ");
     for (int i = 0; i < s->products; i++) {
         text_add(out, i > 0 ? ", " : "");
-        emit_slices_text(out, s, i);
+        family_slices_text(out, s, i);
     }
     text_add(out, "\n\n");
-}
-
-/* ---- holes */
-
-/* How unpacked_tile multiplies slices: as its template has it, by warpgroups, or not at all. */
-static bool hole_slices(struct text *out, const struct hole *h) {
-    if (h->inlay->len > 0) {
-        text_add_bytes(out, h->inlay->data, h->inlay->len);
-        return true;
-    }
-    if (h->plan->on.isa->mma_bf16)
-        return false;
-    text_add(out, "template <bool P_K_MAJOR, bool Q_K_MAJOR>\nHT_DEVICE void "
-                  "multiply_sliced(ht_acc (*)[NI][D_REGS], ht_acc (*)[NI][D_REGS], ht_value_range *, "
-                  "const ht_task &, unsigned)\n{\n}\n"); /* FAST is 0: FFMA only */
-    return true;
-}
-
-static bool holes_unpacked(void *context, const char *name, struct text *out, int indent) {
-    const struct hole *h = context;
-    (void)indent;
-    if (strcmp(name, "slices") == 0)
-        return hole_slices(out, h);
-    return (strcmp(name, "fallback") == 0 && h->plan->variant != VARIANT_FALLBACK) || /* it stays empty */
-           (strcmp(name, "blocks") == 0 && !emit_fallback_in_kernel(h->plan));
-}
-
-/* What the banner says of a step. */
-static void banner_wgmma_ss(struct text *out, const struct plan *p, const struct sched *s) {
-    (void)s;
-    text_addf(out, "// A warpgroup runs %d wgmmas in each chunk of %d k.\n", emit_wgmma_count(p),
-              p->chunk * p->tile.bk);
-}
-
-static void banner_mma_warp(struct text *out, const struct plan *p, const struct sched *s) {
-    text_addf(out, "// A warp runs %d MMAs, %d fragment loads and %d 16-byte copies a thread in each step of "
-                   "%d k.\n", s->mmas, s->loads, s->copies, p->tile.bk);
-}
-
-/* The table of families' functions; with facts/skeleton.c and model/family.c all that is said of a family. */
-static const struct family_emit {
-    const char *params;    /* written at the top, in this order */
-    const char *constants; /* of the expander alone */
-    bool (*holes)(void *context, const char *name, struct text *out, int indent);
-    void (*schedule)(struct sched *out, const struct plan *p);
-    void (*banner)(struct text *out, const struct plan *p, const struct sched *s);
-} families[HT_FAMILIES] = {
-    [HT_FAMILY_WGMMA_SS] = {PARAMS_OF_TILE "PROMOTE_STEPS PROMOTES PROMOTE_TILES WAVE SMS CLUSTER "
-                            "SHARES_A SHARES_B ELECT_PRODUCER RASTER",
-                            "*SUM_ROWS", emit_wgmma_hole, NULL, banner_wgmma_ss},
-    [HT_FAMILY_MMA_WARP] = {PARAMS_OF_TILE "PROMOTE_STEPS " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER",
-                            "*MASTERS", emit_mma_warp_hole, sched_plan, banner_mma_warp},
-    [HT_FAMILY_UNPACKED_WGMMA] = READS(PARAMS_SLICED), [HT_FAMILY_UNPACKED_MMA] = READS(PARAMS_SLICED),
-    [HT_FAMILY_DMMA] = READS(PARAMS_UNPACKED " SMEM_PER_SM SMEM_RESERVED SWAP_AB_MIN_GAIN"),
-    [HT_FAMILY_SIMT_SMALL_K] = READS(PARAMS_UNPACKED), [HT_FAMILY_GEMV] = READS(PARAMS_UNPACKED),
-    [HT_FAMILY_TALL_SKINNY] = READS(PARAMS_UNPACKED), [HT_FAMILY_FP64_GEMV] = READS(PARAMS_UNPACKED),
-    [HT_FAMILY_FP64_SMALL_K] = READS(PARAMS_UNPACKED), [HT_FAMILY_FP64_TALL] = READS(PARAMS_UNPACKED),
-    [HT_FAMILY_FP64_MMA_TILE] = {"BM BN BK WM WN STAGES MIN_BLOCKS WAVE", "", NULL, NULL, NULL},
-    [HT_FAMILY_FP64_TILE] = {"BM BN BK WM WN MIN_BLOCKS WAVE", "", NULL, NULL, NULL},
-    [HT_FAMILY_CRT_WGMMA_SS] = {"BM BN BK WM WN STAGES RASTER SMS", "", NULL, NULL, NULL},
-    [HT_FAMILY_CRT_MMA_WARP] = {PARAMS_OF_RING PARAMS_OF_ATOM "REFILL_AFTER_BARRIER", "", NULL, NULL, NULL},
-    [HT_FAMILY_DIGITS_MMA_WARP] = {PARAMS_OF_RING "SLICES ACCS PROMOTE_STEPS", "", NULL, NULL, NULL},
-    [HT_FAMILY_OZAKI_MMA_WARP] = {PARAMS_OF_RING PARAMS_OF_ATOM "REFILL_AFTER_BARRIER", "", NULL, NULL, NULL},
-    [HT_FAMILY_FALLBACK] = READS(PARAMS_UNPACKED),
-};
-
-static const struct family_emit *family_of(const struct plan *p) {
-    return &families[p->on.skeleton - skeleton_table];
 }
 
 /* ---- frame around a template */
@@ -259,12 +180,11 @@ static void banner_bound(struct text *out, const struct scheme *s, const struct 
               s->recipe->fixed_point ? "k max|a| max|b|" : s->scale == SCALE_TILE ? "A' B'" : "|A||B|");
 }
 
-static void banner_gemm(struct text *out, const struct emit_context *c, const struct plan *p,
-                        const struct sched *s) {
-    const bool in_fp32 = p->on.skeleton->fp32_accuracy && !p->on.isa->mma_bf16;
+static void banner_gemm(struct text *out, const struct emit_context *c, const struct plan *p) {
+    const bool in_fp32 = p->on.family->fp32_accuracy && !p->on.isa->mma_bf16;
     const struct tile *t = &p->tile;
     const struct gpu *g = p->on.g;
-    const struct skeleton *k = p->on.skeleton;
+    const struct family *k = p->on.family;
     text_addf(out, "// %s\n//\n// C(m x n) = alpha * A * B + beta * C in %s from ", p->name,
               number_title(p->on.s->out));
     if (k->unpacked)
@@ -280,8 +200,8 @@ static void banner_gemm(struct text *out, const struct emit_context *c, const st
     if (t->cluster > 1)
         text_addf(out, "// Two blocks, neighbours along %s, share the panels of %s.\n",
                   tile_cluster_m(t) > 1 ? "m" : "n", tile_cluster_m(t) > 1 ? "B" : "A");
-    if (family_of(p)->banner)
-        family_of(p)->banner(out, p, s);
+    if (k->banner)
+        k->banner(out, p);
     text_addf(out, "//\n// Budget of %s (%s), used of limit; at %" PRId64 " x %" PRId64 " x %" PRId64
               " (m x n x k) bound by %s:\n",
               g->name, p->on.isa->name, p->shape.m, p->shape.n, p->shape.k, p->cost.binding);
@@ -315,33 +235,27 @@ static void banner_gemm(struct text *out, const struct emit_context *c, const st
 struct frame {
     const struct emit_context *c;
     const struct isa *isa;
-    const struct skeleton *skeleton;
+    const struct family *family;
     const char *name;
     const struct recipe_kernel *kernel;
     const struct recipe *recipe;
     const struct scheme *scheme; /* NULL: any whose sums are FP32 */
     const struct plan *plan;     /* NULL: no kernel of products */
     const struct params *written;
-    const struct sched *sched;
 };
 
 /* Files of a kernel, in their order; the inlay goes into a hole of the template. */
 struct parts {
-    struct text file[SKELETON_HOOKS_MAX + 5];
+    struct text file[FAMILY_HOOKS_MAX + 5];
 };
 /* behind the hooks */
-enum { PART_ABI = SKELETON_HOOKS_MAX, PART_PRIM, PART_CRT_PRIM, PART_INLAY, PART_TEMPLATE };
+enum { PART_ABI = FAMILY_HOOKS_MAX, PART_PRIM, PART_CRT_PRIM, PART_INLAY, PART_TEMPLATE };
 
-bool emit_fallback_in_kernel(const struct plan *p) {
-    const struct skeleton *k = p->on.skeleton;
-    return (k->has_dmma_fallback && p->on.s->checked) || p->tile.bm == k->group_rows;
-}
-
-/* The hook that a role of the skeleton table is played by; NULL: none. */
+/* The hook that a role of the family table is played by; NULL: none. */
 static const char *hook_of(const struct frame *f, const char *name) {
     const struct isa *isa = f->isa;
     const struct scheme *s = f->scheme;
-    const bool exact = f->recipe->fixed_point, inside = f->plan && emit_fallback_in_kernel(f->plan);
+    const bool exact = f->recipe->fixed_point, inside = f->plan && family_fallback_in_kernel(f->plan);
     const struct {
         const char *role, *hook;
     } roles[] = {{"=launch", isa->launch}, {"=stage", isa->stage}, {"=fragment", isa->fragment},
@@ -377,19 +291,19 @@ static const char *hook_of(const struct frame *f, const char *name) {
 }
 
 static bool read_parts(struct parts *t, const struct frame *f) {
-    const char *inlay = f->skeleton->inlay;
+    const char *inlay = f->family->inlay;
     bool ok = emit_read_abi(&t->file[PART_ABI], f->c->root, f->scheme ? f->scheme->in : NUMBER_F32) &&
               read_template(&t->file[PART_PRIM], f->c, "hooks", f->isa->prim, "cuh") &&
               (!f->recipe->element ||
                read_template(&t->file[PART_CRT_PRIM], f->c, "hooks", f->isa->crt_prim, "cuh"));
-    for (int i = 0; ok && i < SKELETON_HOOKS_MAX; i++) {
-        if (f->skeleton->hooks[i] && strcmp(f->skeleton->hooks[i], "=tables") == 0 && f->scheme->moduli > 0)
+    for (int i = 0; ok && i < FAMILY_HOOKS_MAX; i++) {
+        if (f->family->hooks[i] && strcmp(f->family->hooks[i], "=tables") == 0 && f->scheme->moduli > 0)
             emit_crt_tables(&t->file[i], f->scheme);
-        const char *hook = hook_of(f, f->skeleton->hooks[i]);
+        const char *hook = hook_of(f, f->family->hooks[i]);
         ok = !hook || read_template(&t->file[i], f->c, "hooks", hook, "cuh");
     }
     return ok && (!inlay || read_template(&t->file[PART_INLAY], f->c, "skeletons", inlay, "cuh")) &&
-           read_template(&t->file[PART_TEMPLATE], f->c, "skeletons", f->skeleton->file, "cu");
+           read_template(&t->file[PART_TEMPLATE], f->c, "skeletons", f->family->file, "cu");
 }
 
 static void free_parts(struct parts *t) {
@@ -442,7 +356,7 @@ static void write_head(struct text *out, const struct frame *f, const struct par
     }
     text_addf(out, "\nnamespace %s {\n\n", f->name);
     write_params(out, f->written);
-    if (f->plan && strstr(family_of(f->plan)->params, "PRODUCT_A"))
+    if (f->plan && strstr(f->family->params, "PRODUCT_A"))
         write_products(out, f->scheme);
 }
 
@@ -453,7 +367,7 @@ static void write_hooks(struct text *out, const struct parts *t, const char *con
     if (t->file[PART_CRT_PRIM].len > 0)
         text_add_bytes(out, t->file[PART_CRT_PRIM].data, t->file[PART_CRT_PRIM].len);
     text_add(out, "#endif\n\n");
-    for (int i = 0; i < SKELETON_HOOKS_MAX; i++) {
+    for (int i = 0; i < FAMILY_HOOKS_MAX; i++) {
         if (t->file[i].len > 0 && hooks[i][0] == '+')
             tpl_expand(out, t->file[i].data, t->file[i].len, options);
         else if (t->file[i].len > 0)
@@ -464,11 +378,11 @@ static void write_hooks(struct text *out, const struct parts *t, const char *con
 static void write_tail(struct text *out, const struct frame *f) {
     if (f->plan)
         text_addf(out, "\nstatic_assert(THREADS == %d && %s == %d, \"as the banner says\");\n",
-                  f->plan->cost.threads, f->skeleton->smem ? f->skeleton->smem : "SMEM_BYTES",
+                  f->plan->cost.threads, f->family->smem ? f->family->smem : "SMEM_BYTES",
                   f->plan->cost.smem_bytes);
     text_addf(out, "\n} // namespace %s\n\n", f->name);
     const char *linkage = f->c->inner ? "static" : "extern \"C\"";
-    if (f->skeleton->has_init)
+    if (f->family->has_init)
         text_addf(out, "%s int %s_init(void)\n{\n    return %s::init();\n}\n\n", linkage, f->name, f->name);
     text_addf(out,
               "%s int %s_launch(%s, void *stream)\n{\n"
@@ -482,25 +396,25 @@ static bool write_file(struct text *out, const struct frame *f) {
     const bool ok = read_parts(&t, f);
     if (ok) {
         char path[PATH_MAX_BYTES];
-        snprintf(path, sizeof path, "templates/skeletons/%s.cu", f->skeleton->file);
+        snprintf(path, sizeof path, "templates/skeletons/%s.cu", f->family->file);
         struct params known = *f->written;
         bool read = true;
-        if (f->plan)
-            add_params(&known, family_of(f->plan)->constants, f->c, f->scheme, f->plan);
+        if (f->family->constants)
+            add_params(&known, f->family->constants, f->c, f->scheme, f->plan);
         for (int i = 0; i <= PART_TEMPLATE; i++)
-            read = (i == PART_ABI || tpl_read_constants(t.file[i].data, t.file[i].len, f->skeleton->folds,
+            read = (i == PART_ABI || tpl_read_constants(t.file[i].data, t.file[i].len, f->family->folds,
                                                         known.list, &known.count, PARAMS_MAX)) &&
                    read;
         if (!read)
             err_bug("more constants in templates than PARAMS_MAX");
         struct text code = {0}, tail = {0};
-        struct hole holes = {f->plan, f->sched, &t.file[PART_INLAY]};
+        struct family_hole holes = {f->plan, &t.file[PART_INLAY]};
         const struct tpl_options options = {
             .path = path, .params = known.list, .param_count = known.count,
-            .emit = f->plan ? family_of(f->plan)->holes : NULL, .context = &holes};
+            .emit = f->family->holes, .context = &holes};
         banner_licence(out, f->c, sum_parts(&t, f));
         write_head(out, f, &t);
-        write_hooks(&code, &t, f->skeleton->hooks, &options);
+        write_hooks(&code, &t, f->family->hooks, &options);
         const size_t library = code.len;
         write_tail(&tail, f);
         if (tpl_expand(&code, t.file[PART_TEMPLATE].data, t.file[PART_TEMPLATE].len, &options))
@@ -514,17 +428,13 @@ static bool write_file(struct text *out, const struct frame *f) {
 }
 
 static bool emit_product(struct text *out, struct frame f, const struct plan *p) {
-    static struct sched sched;
     struct params written = {0};
-    if (family_of(p)->schedule)
-        family_of(p)->schedule(&sched, p);
-    add_params(&written, family_of(p)->params, f.c, p->on.s, p);
+    add_params(&written, p->on.family->params, f.c, p->on.s, p);
     f.isa = p->on.isa;
-    f.skeleton = p->on.skeleton;
+    f.family = p->on.family;
     f.plan = p;
     f.written = &written;
-    f.sched = &sched;
-    banner_gemm(out, f.c, p, &sched);
+    banner_gemm(out, f.c, p);
     return write_file(out, &f);
 }
 
@@ -536,7 +446,7 @@ bool emit_kernel(struct text *out, const struct emit_context *c, enum kernel_kin
     const struct scheme *const s = p ? p->on.s : NULL;
     struct frame f = {.c = c, .isa = k->of_tile ? p->on.isa : c->isa, .name = name, .kernel = k, .scheme = s,
                       .recipe = s ? s->recipe : &recipe_table[RECIPE_ANY],
-                      .skeleton = &skeleton_table[k->family], .written = &written};
+                      .family = family_of(k->family), .written = &written};
     emit_kernel_name(name, sizeof name, c, kind, p);
     if (kind == KERNEL_PRODUCT)
         return emit_product(out, f, p);
@@ -547,7 +457,7 @@ bool emit_kernel(struct text *out, const struct emit_context *c, enum kernel_kin
                   emit_range_text(s, f.isa));
     text_addf(out, "//\n// int %s_launch(%s, void *stream);  0 or a %sError_t\n", name, k->args,
               api_of(f.isa));
-    if (f.skeleton->has_init)
+    if (f.family->has_init)
         text_addf(out, "// int %s_init(void);  before that, once per device\n", name);
     return write_file(out, &f);
 }

@@ -1,5 +1,5 @@
 /* emit: writes the text of generated files from plans and templates. Everything was decided before; here are
- * only the banner, the holes of the skeleton and the launcher. */
+ * only the banner, the parameters and the launcher. */
 #ifndef HT_EMIT_H
 #define HT_EMIT_H
 
@@ -35,9 +35,6 @@ void emit_crt_tables(struct text *out, const struct scheme *s);
 
 /* What stands before the first kernel of a file: the vendor's header and the check of the architecture. */
 void emit_head(struct text *out, const struct isa *isa);
-
-/* Whether a kernel can compute what the certificate does not clear, or blocks of it (ht_kernel_desc). */
-bool emit_fallback_in_kernel(const struct plan *p);
 
 /* What the scheme's bound is made of, and that the unit's rounding is unverified where it is. */
 void emit_bound_text(struct text *out, const struct scheme *s, const struct isa *isa);

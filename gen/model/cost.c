@@ -111,3 +111,34 @@ int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struc
     int64_t slots = g->sms * (blocks_per_sm > 0 ? blocks_per_sm : 1);
     return ht_ceil_div(ht_mul(blocks, 1000), slots);
 }
+
+int model_fragment_registers(const struct target *on, const struct tile *t) {
+    return (int)ht_ceil_div((t->wm + t->wn) * target_fragment_k(on) * scheme_slice_bytes(on->s),
+                            on->isa->wave_size * 4);
+}
+
+/* Bytes of A and B that the blocks of one wave need in all: a raster group's tile rows and as many tile
+ * columns as that takes, `k` deep. */
+int64_t model_wave_bytes(const struct target *on, const struct tile *t, int64_t rows, int64_t blocks,
+                         int64_t k) {
+    const int64_t most = model_raster_rows(on->g, t), high = rows < most ? rows : most;
+    const int64_t edge = high * t->bm + ht_ceil_div(blocks, high) * t->bn;
+    return ht_mul(edge, ht_mul(k, (int64_t)on->s->slices * scheme_slice_bytes(on->s)));
+}
+
+/* Device memory, ns. The blocks of one wave cover a raster group's tile rows and as many tile columns as
+ * that takes; each wave reads those rows of A and columns of B once (L2 keeps the k range in use), and C
+ * is written once. Never less than reading A and B once. Worked example: A800, f16x3, 128x128 tiles, 4096^3,
+ * 1 block per SM, 2039 GB/s: a wave of 108 blocks = 8 x 14 tiles reads 22 * 128 * 4096 * 4 = 46,137,344
+ * bytes; 1024 / 108 waves: 437,450,373 + C 67,108,864 = 504,559,237 bytes = 247,454 ns. */
+int64_t model_mma_dram_ns(const struct target *on, const struct tile *t, const struct shape *shape,
+                               int blocks_per_sm) {
+    const int64_t rows = ht_ceil_div(shape->m, t->bm), columns = ht_ceil_div(shape->n, t->bn);
+    const int64_t element_bytes = (int64_t)on->s->slices * scheme_slice_bytes(on->s);
+    const int64_t blocks = ht_mul(rows, columns), slots = on->g->sms * blocks_per_sm;
+    const int64_t wave = blocks < slots ? blocks : slots;
+    const int64_t once = ht_mul(ht_add(shape->m, shape->n), ht_mul(shape->k, element_bytes));
+    const int64_t waves = ht_mul(model_wave_bytes(on, t, rows, wave, shape->k), blocks) / wave,
+                  reads = model_largest(once, waves);
+    return ht_mul(ht_add(reads, ht_mul(4 * shape->m, shape->n)), scheme_alike(on->s)) / on->g->dram_gbps;
+}

@@ -1,18 +1,69 @@
-/* family: what the models know of each kernel family, as functions; with the row of facts/skeleton.c all
- * that is said of it below emit. */
-#ifndef HT_FAMILY_H
-#define HT_FAMILY_H
+/* family: what a row of the table of kernel families says, data and functions. The rows: gen/family. */
+#ifndef HT_MODEL_FAMILY_H
+#define HT_MODEL_FAMILY_H
 
 #include "model/model.h"
 
-/* Lanes of a warp with different rows; of gemv and tall_skinny bytes of a line that it loads, of a load;
- * registers of a thread's rows of tall_skinny. */
-enum { SIMT_ROW_LANES = 16, GEMV_LINE_BYTES = 128, GEMV_LOAD_BYTES = 16, TALL_OWN = 4 };
+struct plan;
+struct text;
 
-struct family_model {
-    void (*space)(const struct target *on, tile_visit *visit, void *context); /* NULL: planned tiles alone */
+/* another family does better; nothing else is there */
+enum unless { ALWAYS, UNLESS_WGMMA_RS, UNLESS_DMMA, ONLY_TILED };
+/* A tile that every set has which the family serves. wm 0: what makes 256 threads. */
+struct planned_tile {
+    int bm, bn, bk, wm, wn, stages;
+    enum unless unless;
+    const char *why;
+};
+
+enum { FAMILY_HOOKS_MAX = 16, FAMILY_TILES_MAX = 7 };
+
+struct family {
+    enum ht_family id;
+    const char *file;        /* templates/skeletons/FILE.cu */
+    const char *label;       /* in kernels' names; with a _ behind the scheme where tiles are searched */
+    bool unpacked;           /* reads the caller's matrices */
+    bool searched;           /* its tiles are a space */
+    enum number_type in, out; /* of the caller's matrices and of C, or of what a pass leaves */
+    bool scales_tiles;        /* takes schemes of SCALE_TILE as well */
+    bool forms_passes;        /* leaves its sums for a combining kernel, */
+    enum number_type sum;     /* which are of this type */
+    enum isa_feature needs;
+    /* templates/hooks/HOOK.cuh in the order in which they stand in the file; "=role" is what isa row, scheme
+     * or plan have for it (emit/emit.c), possibly nothing; of "+HOOK" loops are executed too */
+    const char *hooks[FAMILY_HOOKS_MAX];
+    /* constants of the template that unrolled code has as numbers; the others stay names */
+    const char *folds;
+    /* templates/skeletons/INLAY.cuh: what a hole takes instead of its own text; NULL: nothing */
+    const char *inlay;
+    enum ht_cost_form cost_form;
+    int swap_ab_min_gain;    /* struct ht_tile's: swapping saves one of so many tiles; 0: any; 1: never */
+    int in_block_k_splits;   /* ht_tile's */
+    int line_k;              /* k of a step; 0: bk */
+    bool no_split_k;
+    bool has_init;           /* something to be said to the driver once per device */
+    /* one block per SM walks over tiles; a warpgroup of producers feeds its others */
+    bool persistent;
+    /* a block has warps for so many rows: in smaller tiles groups of them take turns in steps; 0: its own */
+    int group_rows;
+    /* a short k needs less shared memory than planned: more blocks may fit */
+    bool sets_min_blocks_by_registers;
+    bool has_slices_alone;   /* what FFMA alone computes (simt_k_max of the scheme) is other families' */
+    bool has_dmma_fallback;  /* of a checked scheme it computes what fails, where a launch would count */
+    bool has_tiles_of_all_shapes; /* where isa.only_tiled says so it serves all */
+    /* a 64 x 64 tile of it is what fails the check of another scheme computed with */
+    bool is_fallback_base;
+    bool serves_papers; /* models of papers take its tiles: warps, operands in registers */
+    bool computes_rest; /* from registers only, what the certificate of another scheme has not cleared */
+    const char *smem;        /* of a block at least, in the template's names; NULL: SMEM_BYTES */
+    const char *team;        /* whose tile wm x wn is */
+    const char *workers, *holds; /* explain: what a block consists of, what a thread holds beside sums */
+    const char *arithmetic, *accuracy; /* of all data; NULL: the scheme's */
+    const char *fp32_arithmetic, *fp32_accuracy; /* the same where the isa has no BF16 MMA */
+    struct planned_tile tiles[FAMILY_TILES_MAX];
+    void (*space)(const struct target *on, tile_visit *visit, void *context); /* NULL: no search */
     /* Registers and shared memory; what it rejects is what the four limits do not say. */
-    void (*needs)(const struct target *on, const struct tile *t, struct cost *cost);
+    void (*footprint)(const struct target *on, const struct tile *t, struct cost *cost);
     /* Of a tile that fits: coefficients of the form that the family's row names, and what it waits for
      * where memory does not bind it. */
     void (*time)(const struct target *on, const struct tile *t, struct cost *cost);
@@ -23,38 +74,18 @@ struct family_model {
     struct model_step (*step)(const struct target *on, const struct tile *t, int blocks_per_sm);
     /* of a warp and step; NULL: has no such step */
     struct model_counts (*counts)(const struct target *on, const struct tile *t);
+    void (*decide)(struct plan *p); /* what only its kernels need of a plan; NULL: nothing */
+    const char *params;    /* of the template, written at the top in this order (emit/emit.c) */
+    const char *constants; /* of the expander alone; NULL: none */
+    /* Writes a hole of a struct family_hole; false: the template's own text stays. NULL: no holes */
+    bool (*holes)(void *hole, const char *name, struct text *out, int indent);
+    void (*banner)(struct text *out, const struct plan *p); /* what it says of a step; NULL: nothing */
 };
 
-const struct family_model *family_model(const struct target *on);
-
-#define FAMILY_FUNCTIONS(name)                                                                               \
-    void footprint_##name(const struct target *on, const struct tile *t, struct cost *cost);                 \
-    void time_##name(const struct target *on, const struct tile *t, struct cost *cost);
-FAMILY_FUNCTIONS(wgmma_ss) FAMILY_FUNCTIONS(mma_warp) FAMILY_FUNCTIONS(digits_mma_warp)
-FAMILY_FUNCTIONS(unpacked_wgmma) FAMILY_FUNCTIONS(unpacked_mma) FAMILY_FUNCTIONS(dmma)
-FAMILY_FUNCTIONS(simt_small_k) FAMILY_FUNCTIONS(gemv) FAMILY_FUNCTIONS(tall_skinny)
-FAMILY_FUNCTIONS(fp64_mma_tile) FAMILY_FUNCTIONS(fp64_tile)
-const char *binding_mma_warp(const struct target *on, const struct tile *t, const struct shape *shape,
-                             const struct cost *cost);
-void footprint_crt_mma_warp(const struct target *on, const struct tile *t, struct cost *cost);
-void footprint_crt_wgmma_ss(const struct target *on, const struct tile *t, struct cost *cost);
-void footprint_fallback(const struct target *on, const struct tile *t, struct cost *cost);
-
-/* Of unpacked_mma in FP32, of a warp and step: FMAs or MMAs, and loads of a number for each lane.
- * FMAs: rows are shared by 4 lanes, columns by the others. Worked example: 64x64, warps of 32x32,
- * gfx90a: 2 * 2 tiles, 8 MMAs of 4 k: 32, and 32 loads. */
-struct fp32_work {
-    int64_t multiplies, loads;
+/* What its holes are filled from; inlay: the text of its own. */
+struct family_hole {
+    const struct plan *plan;
+    const struct text *inlay;
 };
-struct fp32_work model_fp32_work(const struct target *on, const struct tile *t);
-/* 16-byte parts of a stage that a thread moves; warps of a block that have the same rows (K_WARPS of the
- * template); elements that a lane reads from shared memory for each k. */
-int model_unpacked_parts(const struct target *on, const struct tile *t);
-int model_gemv_spread(const struct target *on, const struct tile *t);
-int model_simt_operands(const struct target *on, const struct tile *t);
-/* Clocks, x256 or not, of a kernel below the power limit, as clocks at the set's. */
-static inline int32_t at_boost(const struct target *on, int64_t clocks) {
-    return (int32_t)model_clocks_at_boost(on->g, clocks);
-}
 
 #endif

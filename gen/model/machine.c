@@ -1,4 +1,4 @@
-/* machine: clocks, rates and room of a GPU; see model.h. Integers only; every quantity carries its unit in its
+/* machine: clocks, rates and room of a GPU; see model.h. Integers only; every quantity has its unit in its
  * name. */
 #include "model/fit.h"
 #include "model/model.h"
@@ -74,45 +74,18 @@ int model_occupancy(const struct gpu *g, const struct isa *isa, int warps, int64
     return (int)bounds[least].blocks;
 }
 
+const struct fit_reduce fit_reduce = {{"h200-a800set-tiles-fit.tsv", "NVIDIA H200, clock not read",
+    "none: no kernel there splits k", "unknown"}, .partial_latency_share = 1};
+const struct fit_reduce fit_reduce_behind_wgmma = {{"tune-h200.tsv", "NVIDIA H200, 1425 MHz", FIT_AGAIN
+    "tune-h200.tsv", "14 % with the kernels; 128 x 128 x 32768 in 32 slices 21 to 75 % too slow"},
+    .partial_latency_share = 2};
+
 enum { L2_HALVES = 2 }; /* what all SMs read is kept in each */
 
 struct ht_machine model_machine(const struct gpu *g) {
     const bool wgmma = isa_has(isa_find(g->isa), ISA_WGMMA);
-    const struct fit_reduce *behind = wgmma ? &fitted.reduce_behind_wgmma : &fitted.reduce;
+    const struct fit_reduce *behind = wgmma ? &fit_reduce_behind_wgmma : &fit_reduce;
     return (struct ht_machine){g->sms, model_clock_mhz(g), g->l2_gbps, g->dram_gbps, g->launch_ns,
                                g->l2_bytes / L2_HALVES, g->l2_latency_cycles,
                                g->l2_latency_cycles / behind->partial_latency_share};
-}
-
-/* Tiles of 64 x 64 elements that a packing block keeps in shared memory: large pieces make the exchange of
- * magnitudes cheap, several blocks on an SM load and write while others wait. Three blocks where each then
- * has at least four tiles, else two, else one. Measured on the H200 (bench/decisions/006). */
-enum { PACK_ENOUGH = 4, PACK_FEW = 3, PACK_TILE = 64 * 64, PACK_ROOM = 13 * 64 };
-static int64_t pack_tiles_in(const struct scheme *s, int64_t bytes) {
-    return (bytes - PACK_ROOM * number_bytes(s->scale_type)) / (PACK_TILE * number_bytes(s->in));
-}
-
-static int64_t pack_tiles_beside(const struct gpu *g, const struct scheme *s, int blocks) {
-    return pack_tiles_in(s, g->smem_per_sm_bytes / blocks - g->smem_reserved_per_block_bytes);
-}
-
-int model_pack_blocks_per_sm(const struct gpu *g, const struct scheme *s) {
-    return pack_tiles_beside(g, s, 3) >= PACK_ENOUGH ? 3 : pack_tiles_beside(g, s, 2) >= PACK_FEW ? 2 : 1;
-}
-
-long model_pack_tiles(const struct gpu *g, const struct scheme *s) {
-    if (s->scale != SCALE_ROW)
-        return 1; /* no block waits for another */
-    const int blocks = model_pack_blocks_per_sm(g, s);
-    const int64_t tiles =
-        blocks > 1 ? pack_tiles_beside(g, s, blocks) : pack_tiles_in(s, g->smem_per_block_bytes);
-    return (long)(tiles > PACK_ENOUGH ? PACK_ENOUGH : tiles < 1 ? 1 : tiles);
-}
-
-/* Shared memory that a packing block may ask for: kernels for sm_80 run on sm_86 and sm_89 too, which have 99
- * KB for a block (CUDA C++ Programming Guide, technical specifications per compute capability). */
-long model_pack_smem_most(const struct gpu *g, const struct isa *isa) {
-    enum { LEAST_OF_AMPERE = 101376 };
-    const long own = (long)g->smem_per_block_bytes;
-    return isa_is_exact(isa) || own < LEAST_OF_AMPERE ? own : LEAST_OF_AMPERE;
 }

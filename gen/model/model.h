@@ -84,13 +84,6 @@ bool model_refills_after_barrier(const struct target *on, const struct tile *t);
  * promoted or each MMA is. */
 int model_promote_tiles(const struct target *on, const struct tile *t);
 
-/* Whether a warpgroup kernel takes two chunks at once: one warpgroup, which has registers for a second chain,
- * and a ring that is being filled meanwhile. */
-bool model_has_two_intervals(const struct target *on, const struct tile *t);
-
-/* Whether its producer must give out copies faster than one in 100 clocks or so. */
-bool model_producer_is_tight(const struct target *on, const struct tile *t);
-
 /* Registers a warp is given (all lanes together) when each thread needs `regs`: whole allocation units. */
 int64_t model_warp_registers(const struct isa *isa, int64_t regs);
 
@@ -120,11 +113,6 @@ struct model_cycles model_cycles(const struct cost *cost);
 /* Marks the tile as rejected. Reasons read "kind: numbers", so that explain can group them. */
 void model_reject(struct cost *cost, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* unpacked_mma: steps that its threads have on their way in registers, SETS of
- * templates/skeletons/unpacked_tile.cu; MMA row tiles that a warp multiplies together, ROWS_AT_ONCE there. */
-int model_unpacked_sets(const struct target *on, const struct tile *t);
-int model_unpacked_rows(const struct target *on, const struct tile *t);
-
 /* Clocks x256 that one bk step of one block keeps each pipe of its SM busy (halftone). */
 struct model_step {
     int64_t tensor, smem, issue, fp32; /* pipes, shared by the resident blocks; smem: fragment loads */
@@ -133,9 +121,6 @@ struct model_step {
     int64_t exposed; /* barriers, and stores between them: nothing overlaps within the block */
     int64_t copy;    /* what the last copies still need when they are waited for */
 };
-struct model_step model_mma_step(const struct target *on, const struct tile *t, int blocks_per_sm);
-/* The same of the family of the target; false and zeros: its step is one pipe. */
-bool model_step_of(const struct target *on, const struct tile *t, int blocks_per_sm, struct model_step *step);
 /* Registers of a thread that hold one slice's fragments of A and B for one fragment step. */
 int model_fragment_registers(const struct target *on, const struct tile *t);
 /* Instructions of one warp in a bk step: MMAs, fragment loads, and copies of a thread (two each where they
@@ -143,18 +128,10 @@ int model_fragment_registers(const struct target *on, const struct tile *t);
 struct model_counts {
     int mma, load, copy;
 };
-/* Of the family's; 0: it has no such step. */
-struct model_counts model_step_counts(const struct target *on, const struct tile *t);
-struct model_counts model_mma_counts(const struct target *on, const struct tile *t); /* of mma_warp */
-/* Of unpacked_mma: FP32 MMAs, loads of a number for each lane, copies; 0 without FP32 MMAs. */
-struct model_counts model_mfma_counts(const struct target *on, const struct tile *t);
-int model_mma_instructions(const struct target *on, const struct tile *t); /* of a step */
+/* Bytes of A and B that the blocks of one wave need in all; what packed panels take of device memory. */
+int64_t model_wave_bytes(const struct target *on, const struct tile *t, int64_t rows, int64_t blocks,
+                         int64_t k);
 int64_t model_mma_dram_ns(const struct target *on, const struct tile *t, const struct shape *shape,
                                int blocks_per_sm);
-
-/* Most 64 x 64 tiles that a packing block of a scheme that scales rows holds. */
-long model_pack_tiles(const struct gpu *g, const struct scheme *s);
-int model_pack_blocks_per_sm(const struct gpu *g, const struct scheme *s); /* that many blocks fit an SM */
-long model_pack_smem_most(const struct gpu *g, const struct isa *isa); /* bytes it may ask for */
 
 #endif

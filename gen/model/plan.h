@@ -2,7 +2,7 @@
 #ifndef HT_MODEL_PLAN_H
 #define HT_MODEL_PLAN_H
 
-#include "model/model.h"
+#include "model/family.h"
 
 enum variant { VARIANT_PIPELINE, VARIANT_NOPIPELINE, VARIANT_NOINTERLEAVE, VARIANT_HANDPICKED,
                VARIANT_FALLBACK };

@@ -1,11 +1,13 @@
-/* tile: geometry of one kernel and its enumeration; no costs, no opinions. */
+/* tile: geometry of one kernel, and what a kernel is made for; no costs, no opinions. */
 #ifndef HT_TILE_H
 #define HT_TILE_H
 
 #include <stdbool.h>
 
 #include "../../runtime/ht_abi.h"
-#include "facts/skeleton.h"
+#include "facts/gpu.h"
+#include "facts/isa.h"
+#include "facts/scheme.h"
 
 enum { TILE_RING_MAX = 8, TILE_CLUSTER_MAX = 2 }; /* stages and cluster of a warpgroup kernel */
 
@@ -15,6 +17,22 @@ struct tile {
     int stages;     /* shared-memory buffers of bk */
     int cluster;    /* blocks that share panels: 1, or 2 (warpgroup kernels) */
 };
+
+struct family;
+
+/* What a kernel is made for: everything but its tile. */
+struct target {
+    const struct gpu *g;
+    const struct isa *isa;
+    const struct family *family;
+    const struct scheme *s;
+    const struct mma_shape *mma; /* the isa row's of packed or unpacked operands */
+};
+
+/* k of one MMA and of one fragment load. A load brings the same bytes of k whatever the slice type; mma.sync
+ * takes as many (m16n8k16 FP16 and BF16, m16n8k8 TF32, m16n8k32 INT8), MFMA the same k (32x32x8). */
+int target_mma_k(const struct target *on);
+int target_fragment_k(const struct target *on);
 
 int tile_warps(const struct tile *t);
 /* Groups of a block's warps that take turns in a tile's steps. */
@@ -39,22 +57,14 @@ struct ht_tile tile_walk(const struct target *on, const struct tile *t, int bloc
 int tile_compare(const struct tile *x, const struct tile *y);
 
 /* Its name, as in kernels' names and in `emit --tiles`: 64x128x32_wg64x64_s8_c2, without _c1; w16x64 where
- * wm x wn is of a warp (skeleton_has_warpgroup_tiles). */
+ * wm x wn is of a warp (family_has_warpgroup_tiles). */
 enum { TILE_NAME_MAX = 64 };
 void tile_name(char name[TILE_NAME_MAX], const struct tile *t, bool of_warpgroups);
 /* Bytes of such a name at the text, which ends there or goes on with a comma; the tile but for wk. 0: it is
  * none. */
 int tile_scan(const char *text, struct tile *t, bool *of_warpgroups);
 
-/* Calls visit(context, tile) for every tile of the family's search space, in tile_compare order. */
+/* What a search space calls for each of its tiles. */
 typedef void tile_visit(void *context, const struct tile *t);
-void tile_enumerate(const struct target *on, tile_visit *visit, void *context);
-/* Of the families (model/family.c). */
-void tile_space_mma_warp(const struct target *on, tile_visit *visit, void *context);
-void tile_space_wgmma_ss(const struct target *on, tile_visit *visit, void *context);
-void tile_space_unpacked_mma(const struct target *on, tile_visit *visit, void *context);
-void tile_space_unpacked_wgmma(const struct target *on, tile_visit *visit, void *context);
-void tile_space_planned(const struct target *on, tile_visit *visit, void *context);
-void tile_space_fp64_mma_tile(const struct target *on, tile_visit *visit, void *context);
-void tile_space_fp64_tile(const struct target *on, tile_visit *visit, void *context);
+
 #endif

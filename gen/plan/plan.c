@@ -111,9 +111,9 @@ int64_t plan_bound_units(const struct scheme *s, const struct isa *isa, int64_t 
 }
 
 static void plan_name(struct plan *p) {
-    const struct skeleton *k = p->on.skeleton;
+    const struct family *k = p->on.family;
     char tile[TILE_NAME_MAX];
-    tile_name(tile, &p->tile, skeleton_has_warpgroup_tiles(k));
+    tile_name(tile, &p->tile, family_has_warpgroup_tiles(k));
     snprintf(p->name, sizeof p->name, "ht_%s%s_%s%s%s_%s", k->searched ? p->on.s->name : "", k->label, tile,
              p->variant == VARIANT_PIPELINE ? "" : "_", variant_name(p->variant), p->on.isa->suffix);
 }
@@ -122,7 +122,7 @@ static void plan_name(struct plan *p) {
  * fewer blocks it still gets no more than planned. */
 static int min_blocks(const struct plan *p) {
     const struct cost *c = &p->cost;
-    if (p->on.skeleton->sets_min_blocks_by_registers && (p->on.isa->mma_bf16 || !p->on.skeleton->searched))
+    if (p->on.family->sets_min_blocks_by_registers && (p->on.isa->mma_bf16 || !p->on.family->searched))
         return model_occupancy(p->on.g, p->on.isa, c->threads / p->on.isa->wave_size, c->regs_per_thread, 0,
                                NULL);
     return c->blocks_per_sm > 0 ? c->blocks_per_sm : 1;
@@ -141,8 +141,8 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
     p->variant = variant;
     p->chunk = model_promote_tiles(&b->on, &b->tile);
     p->refills = model_refills_after_barrier(&b->on, &b->tile);
-    p->two_intervals = b->on.skeleton->persistent && model_has_two_intervals(&b->on, &b->tile);
-    p->hurries_copies = b->on.skeleton->persistent && model_producer_is_tight(&b->on, &b->tile);
+    if (b->on.family->decide)
+        b->on.family->decide(p);
     for (int i = 0; i < s->accumulators; i++)
         p->promoted[i] = model_promote_k(&b->on, i) > 0 && !s->recipe->fixed_point;
     p->raster = model_raster_rows(b->on.g, &p->tile) / tile_cluster_m(&p->tile);
@@ -177,7 +177,7 @@ static void find_best(struct best *b) {
 static void plan_picks(struct plan_set *set, struct best *b) {
     char why[PLAN_WHY_MAX];
     const struct scheme *s = b->on.s;
-    const bool halves = b->on.skeleton->persistent && (s->checked || s->recipe->fixed_point);
+    const bool halves = b->on.family->persistent && (s->checked || s->recipe->fixed_point);
     const int end =
         set->count + (s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS) + (halves ? HALVES : 0);
     for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes && set->count < end; i++) {
@@ -269,7 +269,7 @@ static struct target target_of_tile(struct tile *t, bool of_warpgroups, const st
     struct target on = target_main(g, isa, s);
     do
         t->wk = target_mma_k(&on);
-    while ((skeleton_has_warpgroup_tiles(on.skeleton) != of_warpgroups || !is_in_space(t, &on)) &&
+    while ((family_has_warpgroup_tiles(on.family) != of_warpgroups || !is_in_space(t, &on)) &&
            target_next(&on));
     return on;
 }
@@ -306,7 +306,7 @@ bool plan_has_tile(const struct plan_set *set, const struct tile *t, bool of_war
         struct tile wanted = *t;
         wanted.wk = set->plan[i].tile.wk;
         if (set->plan[i].variant == VARIANT_PIPELINE && tile_compare(&wanted, &set->plan[i].tile) == 0 &&
-            skeleton_has_warpgroup_tiles(set->plan[i].on.skeleton) == of_warpgroups)
+            family_has_warpgroup_tiles(set->plan[i].on.family) == of_warpgroups)
             return true;
     }
     return false;
@@ -359,7 +359,7 @@ void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct s
     b.on = target_main(g, isa, s);
     tile_enumerate(&b.on, visit_near, &n);
     for (int i = 0; i < n.count; i++) {
-        tile_name(other, &n.tile[i], skeleton_has_warpgroup_tiles(b.on.skeleton));
+        tile_name(other, &n.tile[i], family_has_warpgroup_tiles(b.on.family));
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i > 0 ? ", " : "", other);
     }
     err_user(NULL, 0, "tile %s is not in the search space of scheme %s on %s; near it are %s", name, s->name,
@@ -373,11 +373,11 @@ static bool has_dmma(const struct target *on) {
 
 static bool is_planned(const struct target *on, enum unless unless) {
     const struct isa *isa = on->isa;
-    if (!on->skeleton->unpacked || on->skeleton->in != on->s->in || !isa_has(isa, on->skeleton->needs) ||
-        (on->skeleton->needs == ISA_DMMA && !has_dmma(on)))
+    if (!on->family->unpacked || on->family->in != on->s->in || !isa_has(isa, on->family->needs) ||
+        (on->family->needs == ISA_DMMA && !has_dmma(on)))
         return false;
     if (isa->only_tiled)
-        return on->skeleton->has_tiles_of_all_shapes;
+        return on->family->has_tiles_of_all_shapes;
     return !(unless == UNLESS_WGMMA_RS && isa_has(isa, ISA_WGMMA_RS_BF16)) &&
            !(unless == UNLESS_DMMA && has_dmma(on)) && unless != ONLY_TILED;
 }
@@ -385,15 +385,15 @@ static bool is_planned(const struct target *on, enum unless unless) {
 /* A tile for each kind of shape, from every family that reads the caller's matrices. */
 static void plan_unpacked(struct plan_set *set, struct best *b) {
     const struct target first = b->on;
-    for (int i = 0; i < HT_FAMILIES * SKELETON_TILES_MAX; i++) {
+    for (int i = 0; i < HT_FAMILIES * FAMILY_TILES_MAX; i++) {
         enum { THREADS = 256 };
         const struct target on =
-            target_of(first.g, first.isa, (enum ht_family)(i / SKELETON_TILES_MAX), first.s);
-        const struct planned_tile *row = &on.skeleton->tiles[i % SKELETON_TILES_MAX];
+            target_of(first.g, first.isa, family_list[i / FAMILY_TILES_MAX]->id, first.s);
+        const struct planned_tile *row = &on.family->tiles[i % FAMILY_TILES_MAX];
         if (!row->why || !is_planned(&on, row->unless))
             continue;
         const int wm = row->wm > 0 ? row->wm : row->bm * on.isa->wave_size / THREADS;
-        const int wn = on.skeleton->searched && row->wn < on.mma->n ? on.mma->n : row->wn;
+        const int wn = on.family->searched && row->wn < on.mma->n ? on.mma->n : row->wn;
         const struct tile t = {row->bm, row->bn < wn ? wn : row->bn, row->bk,     wm,
                                wn,      target_mma_k(&on),           row->stages, 1};
         b->on = on;
@@ -403,10 +403,10 @@ static void plan_unpacked(struct plan_set *set, struct best *b) {
     b->on = first;
 }
 
-/* By DMMA, from registers alone, where there is such a family. */
-static void fallback_by_dmma(struct best *b) {
+/* From registers only, where there is such a family. */
+static void fallback_by(const struct family *family, struct best *b) {
     const struct cost dmma = b->cost;
-    b->on = target_of(b->on.g, b->on.isa, HT_FAMILY_FALLBACK, b->on.s);
+    b->on = target_of(b->on.g, b->on.isa, family->id, b->on.s);
     b->tile.bk = FALLBACK_MMA_K;
     b->tile.stages = 1;
     footprint(&b->on, &b->tile, &b->cost);
@@ -419,7 +419,7 @@ static void fallback_by_dmma(struct best *b) {
 static int fallback_base(const struct plan_set *set) {
     int at = -1;
     for (const struct plan *p = set->plan; p < set->plan + set->count; p++)
-        if (p->on.skeleton->is_fallback_base && p->tile.bm == 64 && p->tile.bn == 64)
+        if (p->on.family->is_fallback_base && p->tile.bm == 64 && p->tile.bn == 64)
             at = (int)(p - set->plan);
     return at;
 }
@@ -446,8 +446,9 @@ void plan_fallback(struct plan_set *set) {
     struct best b = {.on = p->on, .tile = p->tile, .cost = p->cost, .shape = p->shape};
     b.cost.regs_per_thread += FALLBACK_REGISTERS;
     b.cost.walk.no_split_k = 1;
-    if (isa_has(p->on.isa, skeleton_table[HT_FAMILY_FALLBACK].needs))
-        fallback_by_dmma(&b);
+    for (int i = 0; i < HT_FAMILIES; i++)
+        if (family_list[i]->computes_rest && isa_has(p->on.isa, family_list[i]->needs))
+            fallback_by(family_list[i], &b);
     const int before = set->count;
     plan_add(set, &b, VARIANT_FALLBACK,
              "behind a product with the certificate: what it has not stored");
@@ -469,7 +470,7 @@ static void visit_passes(void *context, const struct tile *t) {
 
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
     struct best b = {.on = target_main(g, isa, s)};
-    if (b.on.skeleton->unpacked) {
+    if (b.on.family->unpacked) {
         plan_unpacked(set, &b);
         return;
     }
@@ -478,7 +479,7 @@ void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *is
         return;
     }
     plan_picks(set, &b);
-    if (b.on.skeleton->persistent)
+    if (b.on.family->persistent)
         return; /* the papers' tiles and ablations are of warp-synchronous kernels */
     if (s->tiles_of == PAPER_EGEMM)
         plan_egemm(set, &b);
@@ -487,7 +488,7 @@ void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *is
 }
 
 bool plan_takes_k(const struct plan *p, int64_t k) {
-    return !p->on.skeleton->has_slices_alone || k > p->on.s->simt_k_max;
+    return !p->on.family->has_slices_alone || k > p->on.s->simt_k_max;
 }
 
 static int pick(const struct plan_set *set, int first, int64_t m, int64_t n, int64_t k) {

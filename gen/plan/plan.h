@@ -6,7 +6,7 @@
 #ifndef HT_PLAN_H
 #define HT_PLAN_H
 
-#include "model/plan.h"
+#include "family/family.h"
 #include "plan/rank.h"
 
 enum { PLANS_MAX = 256 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "model/family.h"
+#include "family/family.h"
 
 static const char *const model_names[] = {"halftone", "egemm", "legemm"};
 enum { MODEL_COUNT = sizeof model_names / sizeof model_names[0] };
@@ -25,7 +25,10 @@ struct target model_target(enum model_kind kind, const struct gpu *g, const stru
                            const struct scheme *s) {
     if (kind == MODEL_HALFTONE || s->in == NUMBER_F64)
         return target_main(g, isa, s);
-    return target_of(g, isa, !s->recipe->packs ? HT_FAMILY_UNPACKED_MMA : HT_FAMILY_MMA_WARP, s);
+    int at = 0;
+    while (!family_list[at]->serves_papers || family_list[at]->unpacked != !s->recipe->packs)
+        at++;
+    return target_of(g, isa, family_list[at]->id, s);
 }
 
 bool footprint(const struct target *on, const struct tile *t, struct cost *cost) {
@@ -33,11 +36,11 @@ bool footprint(const struct target *on, const struct tile *t, struct cost *cost)
     cost->fits = true;
     cost->threads = tile_threads(t, on);
     cost->smem_limit = on->g->smem_per_block_bytes;
-    family_model(on)->needs(on, t, cost);
+    on->family->footprint(on, t, cost);
     if (cost->regs_per_thread == 0)
         cost->regs_per_thread = cost->regs_accumulators + cost->regs_fragments + cost->regs_other;
     const bool fits = cost->fits && footprint_fits(on, cost);
-    if (on->skeleton->persistent)
+    if (on->family->persistent)
         cost->blocks_per_sm = 1;
     return fits;
 }
@@ -52,10 +55,10 @@ static void model_mma(const struct target *on, const struct tile *t, const struc
     }
     if (!footprint(on, t, cost))
         return;
-    const struct family_model *family = family_model(on);
-    const bool packed = !on->skeleton->unpacked;
+    const struct family *family = on->family;
+    const bool packed = !on->family->unpacked;
     cost->walk = tile_walk(on, t, cost->blocks_per_sm);
-    cost->formula.form = (int32_t)on->skeleton->cost_form;
+    cost->formula.form = (int32_t)on->family->cost_form;
     family->time(on, t, cost);
     const int64_t ns = model_ns(on, shape, cost),
                   bytes = ht_mul(ht_mul(ht_add(shape->m, shape->n), shape->k), number_bytes(on->s->in));
@@ -77,7 +80,7 @@ void model_cost(enum model_kind kind, const struct target *on, const struct tile
     cost->threads = tile_threads(t, on);
     if (!model_has_unit(on->g, on->isa, on->s))
         model_reject(cost, "unit: there are no %s kernels for %s", slice_title(on->s->slice), on->isa->name);
-    else if ((on->skeleton->unpacked || on->s->in == NUMBER_F64) && kind != MODEL_HALFTONE)
+    else if ((on->family->unpacked || on->s->in == NUMBER_F64) && kind != MODEL_HALFTONE)
         model_reject(cost, "operands: model %s knows no kernels that read them as they are",
                      model_name(kind));
     else

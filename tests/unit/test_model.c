@@ -1,6 +1,6 @@
 /* test_model: the worked examples of all three tile models, the papers' tables, and what must hold for every
  * budget. Build with
- * gen/{base,facts,model}, gen/cli/explain.c and -lcmocka.
+ * gen/{base,facts,model,family,plan}, gen/cli/explain.c and -lcmocka.
  * HALFTONE_ROOT (default ".") is the repository. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 #include "../../gen/cli/explain.h"
 #include "../../gen/cli/manifest.h"
-#include "../../gen/model/fit.h"
+#include "../../gen/family/fit.h"
 #include "../../runtime/ht_cost.h"
 
 static const char *const budgets[] = {"t4",      "titanrtx", "rtx6000", "a100", "a800",  "rtx3090",
@@ -234,9 +234,9 @@ static int64_t at_boost(int64_t clocks) {
 static void fits_have_sources(void **state) {
     (void)state;
     const struct fit_source *const sources[] = {
-        &fitted.mma_warp.source,     &fitted.wgmma_ss.source, &fitted.unpacked_mma.source, &fitted.unpacked_fp32.source,
-        &fitted.unpacked_wgmma.source, &fitted.dmma.source,   &fitted.simt_small_k.source, &fitted.gemv.source,
-        &fitted.tall_skinny.source,  &fitted.reduce.source,   &fitted.reduce_behind_wgmma.source};
+        &fit_mma_warp.source,     &fit_wgmma_ss.source, &fit_unpacked_mma.source, &fit_unpacked_fp32.source,
+        &fit_unpacked_wgmma.source, &fit_dmma.source,   &fit_simt_small_k.source, &fit_gemv.source,
+        &fit_tall_skinny.source,  &fit_reduce.source,   &fit_reduce_behind_wgmma.source};
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         assert_true(sources[i]->card[0] && sources[i]->command[0] && sources[i]->error[0]);
         for (const char *at = sources[i]->tables; *at;) {
@@ -261,15 +261,15 @@ static void machines(void **state) {
     struct cost pdl, plain;
     const struct ht_machine h = model_machine(&h200), a = model_machine(&a800);
     assert_int_equal(h.clock_mhz, h200.sustained_clock_mhz);
-    assert_int_equal(h.splitk_partial_cycles, h200.l2_latency_cycles / fitted.reduce_behind_wgmma.partial_latency_share);
-    assert_int_equal(a.splitk_partial_cycles, a800.l2_latency_cycles / fitted.reduce.partial_latency_share);
+    assert_int_equal(h.splitk_partial_cycles, h200.l2_latency_cycles / fit_reduce_behind_wgmma.partial_latency_share);
+    assert_int_equal(a.splitk_partial_cycles, a800.l2_latency_cycles / fit_reduce.partial_latency_share);
     model_cost(MODEL_HALFTONE, of(&h200, HT_FAMILY_GEMV, "bf16x6u"), &t, &cube, &pdl);
     model_cost(MODEL_HALFTONE, of(&a800, HT_FAMILY_GEMV, "bf16x6u"), &t, &cube, &plain);
-    assert_int_equal(pdl.formula.stream.pdl_overlap_cycles, at_boost(fitted.gemv.pdl_overlap_cycles));
+    assert_int_equal(pdl.formula.stream.pdl_overlap_cycles, at_boost(fit_gemv.pdl_overlap_cycles));
     assert_true(plain.fits && plain.formula.stream.pdl_overlap_cycles == 0);
 }
 
-/* Unpacked kernels, cost_unpacked.c. */
+/* Unpacked kernels, gen/family/unpacked_tile.c. */
 static void worked_direct(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200"), t4 = budget("t4");
@@ -282,9 +282,9 @@ static void worked_direct(void **state) {
     assert_int_equal(c.regs_per_thread, 228);
     assert_int_equal(c.smem_bytes, 49152);
     assert_int_equal(c.blocks_per_sm, 2);
-    assert_int_equal(c.formula.waves.step_busy_x256 / 256, at_boost(1708 * fitted.unpacked_mma.pipe_percent / 100));
+    assert_int_equal(c.formula.waves.step_busy_x256 / 256, at_boost(1708 * fit_unpacked_mma.pipe_percent / 100));
     assert_int_equal(c.walk.step_bytes, 16384);
-    assert_int_equal(c.formula.waves.dram_stream_gbps, h200.dram_gbps * fitted.unpacked_mma.stream_percent / 100);
+    assert_int_equal(c.formula.waves.dram_stream_gbps, h200.dram_gbps * fit_unpacked_mma.stream_percent / 100);
     assert_string_equal(c.binding, "tensor");
     model_cost(MODEL_HALFTONE, of(&h200, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &slim, &vector, &c);
     assert_int_equal(c.regs_per_thread, 140);
@@ -313,7 +313,7 @@ static void worked_direct_wgmma(void **state) {
     assert_int_equal(c.regs_per_thread, 242);
     assert_int_equal(c.smem_bytes, 2 * (18432 + 9216)); /* two stages of FP32 are more than three of Q's slices */
     assert_int_equal(c.blocks_per_sm, 1);
-    assert_int_equal(c.formula.waves.step_busy_x256 / 256, at_boost(1932 + fitted.unpacked_wgmma.step_cycles));
+    assert_int_equal(c.formula.waves.step_busy_x256 / 256, at_boost(1932 + fit_unpacked_wgmma.step_cycles));
     assert_int_equal(c.formula.waves.step_latency_x256, c.formula.waves.step_busy_x256); /* nothing is beside the block */
     model_cost(MODEL_HALFTONE, on, &even, &cube, &c);
     assert_int_equal(tile_groups(&even, on), 2);
@@ -325,7 +325,7 @@ static void worked_direct_wgmma(void **state) {
     assert_true(c.formula.waves.scalar_store_cycles > 0);
 }
 
-/* The worked examples of gen/model/footprint.c and cost_mma.c: f16x3, 192 x 128 x 32, one block or two that share panels. */
+/* The worked examples of gen/family/wgmma_ss.c: f16x3, 192 x 128 x 32, one block or two that share panels. */
 static void worked_wgmma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
@@ -360,7 +360,7 @@ static void worked_wgmma(void **state) {
     assert_non_null(strstr(c.reason, "shared memory: "));
 }
 
-/* Kernels of FMAs, cost_unpacked.c and cost_stream.c. */
+/* Kernels of FMAs, gen/family/simt_small_k.c and streaming.c. */
 static void worked_fma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
@@ -372,12 +372,12 @@ static void worked_fma(void **state) {
     assert_true(c.fits);
     assert_int_equal(c.regs_per_thread, 124);
     assert_int_equal(c.smem_bytes, 2 * 16 * 4 * (130 + 68) + 4 * 128 * 64);
-    assert_int_equal(c.formula.waves.step_busy_x256 / 256, at_boost(1280 * fitted.simt_small_k.pipe_percent / 100));
+    assert_int_equal(c.formula.waves.step_busy_x256 / 256, at_boost(1280 * fit_simt_small_k.pipe_percent / 100));
     assert_string_equal(c.binding, "fp32");
     model_cost(MODEL_HALFTONE, thin, &one, &vector, &c);
     assert_int_equal(c.regs_per_thread, 80);
     assert_int_equal(c.smem_bytes, 4096);
-    const int port = fitted.gemv.port_bytes, fma_rate = fitted.gemv.fma_per_cycle;
+    const int port = fit_gemv.port_bytes, fma_rate = fit_gemv.fma_per_cycle;
     assert_int_equal(c.formula.form, HT_STREAMING);
     assert_int_equal(c.formula.stream.step_busy_x256 / 256, at_boost(8192 * fma_rate + 2048 * port) / (port * fma_rate));
     assert_true(c.formula.stream.launch_cycles > 0 && c.formula.stream.misaligned_cycles > 0);
@@ -389,7 +389,7 @@ static void worked_fma(void **state) {
     assert_int_equal(c.blocks_per_sm, 2);
 }
 
-/* DMMA kernels, cost_unpacked.c. */
+/* DMMA kernels, gen/family/dmma.c. */
 static void worked_dmma(void **state) {
     (void)state;
     const struct gpu h200 = budget("h200");
@@ -401,7 +401,7 @@ static void worked_dmma(void **state) {
     assert_int_equal(c.regs_per_thread, 128);
     assert_int_equal(c.blocks_per_sm, 4);
     assert_int_equal(c.smem_bytes, 4 * 2 * 64 * 20 * 4);
-    const struct fit_unpacked *f = &fitted.dmma;
+    const struct fit_unpacked *f = &fit_dmma;
     const int busy = 512 * 256 * f->pipe_percent / 100 + f->step_cycles * 256;
     assert_int_equal(c.formula.waves.step_busy_x256, at_boost(busy));
     assert_int_equal(c.formula.waves.step_latency_x256, at_boost(busy + f->alone_cycles_per_kb * 8 * 256));
@@ -427,7 +427,7 @@ static void worked_tall(void **state) {
     assert_int_equal(c.regs_per_thread, 64);
     assert_int_equal(c.smem_bytes, 4 * 8 * (128 + 4));
     assert_int_equal(c.blocks_per_sm, 4);
-    const struct fit_streaming *f = &fitted.tall_skinny;
+    const struct fit_streaming *f = &fit_tall_skinny;
     assert_int_equal(c.formula.stream.step_busy_x256 / 256, at_boost(16384 * f->fma_per_cycle + 4096 * f->port_bytes) / (f->port_bytes * f->fma_per_cycle));
     assert_int_equal(c.formula.stream.dram_step_cycles, at_boost(f->dram_step_cycles));
     assert_int_equal(model_machine(&h200).l2_resident_bytes, 30 << 20);
@@ -450,7 +450,7 @@ static void worked_fp64_fma(void **state) {
     assert_true(c.fits);
     assert_int_equal(c.regs_per_thread, 32 + 38 + 24 + 24);
     assert_int_equal(c.smem_bytes, 2 * 8 * 8 * (130 + 18));
-    assert_int_equal(c.formula.waves.step_busy_x256, (128 * 16 * 8 / 2 + fitted.fp64_tile.step_cycles) * 256);
+    assert_int_equal(c.formula.waves.step_busy_x256, (128 * 16 * 8 / 2 + fit_fp64_tile.step_cycles) * 256);
     assert_string_equal(c.binding, "fp64");
     assert_true(c.predicted_ns * 2 * 40 * 94 / 100 >= skinny.m * skinny.n * skinny.k); /* no faster than 40 SMs' FMAs at 0.94 GHz */
     model_cost(MODEL_HALFTONE, of(&h200, HT_FAMILY_FP64_TALL, "native64"), &tall, &points, &c);
@@ -621,7 +621,7 @@ static void check_candidate(const struct all *a, int i) {
     assert_true(warps * model_warp_registers(a->on[i].isa, c->regs_per_thread) <= g->registers_per_sm);
     assert_true(c->blocks_per_sm * (c->smem_bytes + g->smem_reserved_per_block_bytes) <=
                 g->smem_per_sm_bytes);
-    if (a->on[i].skeleton->persistent) /* a block is launched with the whole file, evenly; consumers then take from the producer */
+    if (a->on[i].family->persistent) /* a block is launched with the whole file, evenly; consumers then take from the producer */
         assert_int_equal(c->regs_per_thread, a->tile[i].bm < 64 || c->threads == 384 ? 168 : c->threads == 256 ? 248 : 128); /* half atoms leave room */
     else
         assert_int_equal(c->regs_per_thread, c->regs_accumulators + c->regs_fragments + c->regs_other);

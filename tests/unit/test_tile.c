@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../gen/model/tile.h"
+#include "../../gen/family/family.h"
 
 struct seen {
     struct target on;
@@ -68,11 +68,11 @@ static void visit(void *context, const struct tile *t) {
         assert_true(tile_compare(&v->last, t) < 0); /* in order, none twice */
     v->last = *t;
     v->wanted += tile_compare(t, &v->want) == 0;
-    if (v->on.skeleton->unpacked) {
+    if (v->on.family->unpacked) {
         check_unpacked(&v->on, t);
         return;
     }
-    if (v->on.skeleton->persistent) {
+    if (v->on.family->persistent) {
         check_warpgroups(&v->on, t);
         return;
     }
@@ -118,7 +118,7 @@ static void every_space_is_ordered_and_legal(void **state) {
                 continue;
             do {
                 v.count = 0;
-                families |= 1 << (v.on.skeleton - skeleton_table);
+                families |= 1 << v.on.family->id;
                 tile_enumerate(&v.on, visit, &v);
                 if (2 * target_fragment_k(&v.on) > (scheme_atom_k(scheme) > 64 ? scheme_atom_k(scheme) : 64))
                     assert_int_equal(v.count, 0); /* i8x10 from 16x16x16: two fragments are more than a stage */
@@ -136,8 +136,8 @@ static void every_space_is_ordered_and_legal(void **state) {
         }
     }
     for (int f = 0; f < HT_FAMILIES; f++) {
-        assert_int_equal(families >> f & 1, skeleton_table[f].searched);
-        assert_int_equal(skeleton_table[f].unpacked, ht_is_unpacked(f));
+        assert_int_equal(families >> f & 1, family_of(f)->searched);
+        assert_int_equal(family_of(f)->unpacked, ht_is_unpacked(f));
     }
 }
 

@@ -1,0 +1,74 @@
+/* rows: what rows of families share, words and functions; for files of this folder. */
+#ifndef HT_FAMILY_ROWS_H
+#define HT_FAMILY_ROWS_H
+
+#include "base/text.h"
+#include "family/family.h"
+#include "family/fit.h"
+
+enum { GEMV_LANES = 8 }; /* of gemv and tall_skinny, lanes of a warp that load a line */
+
+/* Hooks and foldable constants. */
+#define SUMS "scheme/row_scale", "=two_sum", "=partial", "check/certificate"
+#define OF_FMAS "=launch", "=real", SUMS, "stage/operand_view"
+#define FOLDS_SIMT .folds = "MI NI P_PARTS Q_PARTS PREFETCH K_WARPS PER_THREAD GUARDED_LOADS VEC K_SETS"
+#define FOLDS_RING                                                                                           \
+    .folds = "THREADS MI NI K_STEPS GROUP K_ATOMS K_PAIRS CHUNK_GROUPS D_REGS D_ROWS A_BLOCKS B_BLOCKS "     \
+             "STAGE_BYTES PARTS PREFETCH_STAGES SUMS SUMS_AT_ONCE ROW_CHUNKS"
+#define FRAGMENTS "=launch", "launch/raster", "=stage", "=fragment", "=mma", "accum/clear"
+#define PANELS FRAGMENTS, "+stage/panel_ring"
+#define OF_FP64 .in = NUMBER_F64, .out = NUMBER_F64
+#define TO_C "epilogue/crt_round", "epilogue/crt_axpby", "epilogue/crt_scalars"
+#define OF_RESIDUES "check/crt_spans", "check/crt_counts", "epilogue/crt_residue"
+#define CRT_TO_C TO_C, "epilogue/crt_value", "epilogue/crt_elements"
+#define OF_WARPS .team = "warp", .workers = "warps", .holds = "fragments"
+/* Kernels of the caller's matrices. */
+#define UNPACKED_OF(form_, file_, label_)                                                                    \
+    .file = file_, .label = label_, .unpacked = true, .has_init = true, .cost_form = form_
+#define UNPACKED(file_, label_) UNPACKED_OF(HT_TILED_WAVES, file_, label_)
+#define SIMT_FP64(chains_)                                                                                   \
+    OF_FP64, .arithmetic = "FP64 FMA alone", .accuracy = chains_ "; off by at most k 2^-53 of |A||B|"
+#define SIMT_FP32(chains_)                                                                                   \
+    .arithmetic = "FP32 FFMA, no matrix unit",                                                               \
+    .accuracy = "inputs keep all 24 bits; " chains_ ", added in FP32 to nearest"
+
+/* Parameters. */
+#define PARAMS_OF_ATOM "SLICES SLICE_BYTES ATOM_SLICES ATOM_K "
+#define PARAMS_OF_SCHEME PARAMS_OF_ATOM "ACCS SCALES_ROWS SCALE_LOW SCALE_HIGH SCALE_ROOM CHECKS"
+#define PARAMS_OF_TILE "BM BN BK WM WN STAGES " PARAMS_OF_SCHEME " "
+#define PARAMS_OF_WARPS "MIN_BLOCKS WAVE MMA_M MMA_N FRAGMENT_K B_TILES D_COLS "
+#define PARAMS_UNPACKED PARAMS_OF_TILE PARAMS_OF_WARPS "FAST IS_FALLBACK SMS ELEMENT_BYTES"
+#define PARAMS_OF_RING "BM BN BK WM WN STAGES " PARAMS_OF_WARPS "RASTER "
+
+#define FUNCTIONS(name) .footprint = footprint_##name, .time = time_##name
+#define READS(params_) .params = params_, .holes = holes_unpacked
+
+/* The family's planned tiles as a search space. */
+void tile_space_planned(const struct target *on, tile_visit *visit, void *context);
+/* Of mma_warp, for those that do as it does. */
+void footprint_mma_warp(const struct target *on, const struct tile *t, struct cost *cost);
+void time_mma_warp(const struct target *on, const struct tile *t, struct cost *cost);
+const char *binding_mma_warp(const struct target *on, const struct tile *t, const struct shape *shape,
+                             const struct cost *cost);
+bool holes_mma_warp(void *context, const char *name, struct text *out, int indent);
+void banner_mma_warp(struct text *out, const struct plan *p);
+
+/* ---- kernels that read the caller's matrices (unpacked.c) */
+
+bool holes_unpacked(void *context, const char *name, struct text *out, int indent);
+/* Clocks x256 that a step of one block needs of an SM's pipes where it has so many schedulers. */
+typedef int64_t pipes_of(const struct target *on, const struct tile *t, int64_t schedulers);
+/* The coefficients. chain: clocks x256 of a step's MMAs that depend on one another; sets: steps on their way.
+ * */
+void time_unpacked(const struct target *on, const struct tile *t, struct cost *cost,
+                   const struct fit_unpacked *f, pipes_of *pipes, int64_t chain, int sets, const char *unit);
+/* The function of a family's row where the pipes say all. */
+#define TIME_OF(name, pipes, unit)                                                                           \
+    static void time_##name(const struct target *on, const struct tile *t, struct cost *cost) {              \
+        time_unpacked(on, t, cost, &fit_##name, pipes, 0, 1, unit); }
+/* Clocks, x256 or not, of a kernel below the power limit, as clocks at the set's. */
+static inline int32_t at_boost(const struct target *on, int64_t clocks) {
+    return (int32_t)model_clocks_at_boost(on->g, clocks);
+}
+
+#endif

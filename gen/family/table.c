@@ -1,0 +1,105 @@
+/* table: the list of kernel families; see family.h. Operands may be swapped, so a planned 64 x 32 is 32 x 64
+ * as well. What others do better is left out: beside DMMA FFMA and mma.sync were worth 0.2 % of 212 shapes on
+ * the H200 (bench/decisions/040). */
+#include <string.h>
+
+#include "base/err.h"
+#include "family/rows.h"
+
+/* By preference: of families that can, the first serves; kernels of a set come in this order. */
+#define FAMILIES(ROW)                                                                                        \
+    ROW(wgmma_ss) ROW(mma_warp) ROW(unpacked_wgmma) ROW(unpacked_mma) ROW(dmma) ROW(simt_small_k) ROW(gemv)  \
+    ROW(tall_skinny) ROW(fp64_gemv) ROW(fp64_small_k) ROW(fp64_tall) ROW(fp64_mma_tile) ROW(fp64_tile)       \
+    ROW(fallback) ROW(pack) ROW(reduce) ROW(fp64_reduce) ROW(crt_wgmma_ss) ROW(crt_mma_warp) ROW(crt_pack)   \
+    ROW(crt_combine) ROW(crt_exact) ROW(digits_mma_warp) ROW(ozaki_mma_warp) ROW(ozaki_pack)                 \
+    ROW(ozaki_combine)
+#define DECLARE(name) extern const struct family family_##name;
+#define ADDRESS(name) &family_##name,
+FAMILIES(DECLARE)
+const struct family *const family_list[HT_FAMILIES] = {FAMILIES(ADDRESS)};
+
+const struct family *family_of(enum ht_family id) {
+    for (int i = 0; i < HT_FAMILIES; i++)
+        if (family_list[i]->id == id)
+            return family_list[i];
+    err_bug("a family without a row");
+    return NULL;
+}
+
+bool family_has_warpgroup_tiles(const struct family *k) {
+    return strcmp(k->team, "warpgroup") == 0;
+}
+
+struct target target_of(const struct gpu *g, const struct isa *isa, enum ht_family id,
+                        const struct scheme *s) {
+    const struct family *family = family_of(id);
+    return (struct target){g, isa, family, s, family->unpacked ? &isa->unpacked : &isa->mma};
+}
+
+static bool is_searched(const struct isa *isa, const struct family *k, const struct scheme *s) {
+    const bool has_passes = scheme_passes(s) > 1 || recipe_has(s->recipe, KERNEL_COMBINE);
+    return k->searched && k->unpacked == !s->recipe->packs && k->in == s->in && k->out == s->out &&
+           k->forms_passes == has_passes && (k->in == NUMBER_F32 || k->unpacked || k->sum == s->sum) &&
+           isa_has(isa, k->needs) && (s->scale != SCALE_TILE || k->scales_tiles);
+}
+
+/* From that place of the list on. */
+static struct target first_from(const struct gpu *g, const struct isa *isa, int at, const struct scheme *s) {
+    while (at < HT_FAMILIES && !is_searched(isa, family_list[at], s))
+        at++;
+    return at < HT_FAMILIES ? target_of(g, isa, family_list[at]->id, s) : (struct target){.g = g, .s = s};
+}
+
+struct target target_main(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
+    const struct target on = first_from(g, isa, 0, s);
+    return on.isa || !isa->warps ? on : first_from(g, isa_find(isa->warps), 0, s);
+}
+
+bool target_next(struct target *on) {
+    const char *const name = on->family->unpacked ? NULL : on->isa->other_shape;
+    const struct isa *other = name && on->s->scale != SCALE_TILE ? isa_find(name) : NULL; /* one k step: 32 */
+    int at = 0;
+    while (family_list[at] != on->family)
+        at++;
+    *on = other ? target_of(on->g, other, on->family->id, on->s) : first_from(on->g, on->isa, at + 1, on->s);
+    return on->isa != NULL;
+}
+
+void tile_enumerate(const struct target *on, tile_visit *visit, void *context) {
+    on->family->space(on, visit, context);
+}
+
+struct model_counts model_step_counts(const struct target *on, const struct tile *t) {
+    return on->family->counts ? on->family->counts(on, t) : (struct model_counts){0};
+}
+
+bool model_step_of(const struct target *on, const struct tile *t, int blocks_per_sm,
+                   struct model_step *step) {
+    const struct model_step none = {0};
+    *step = on->family->step ? on->family->step(on, t, blocks_per_sm) : none;
+    return on->family->step != NULL;
+}
+
+bool family_fallback_in_kernel(const struct plan *p) {
+    const struct family *k = p->on.family;
+    return (k->has_dmma_fallback && p->on.s->checked) || p->tile.bm == k->group_rows;
+}
+
+static void add_slice(struct text *out, char operand, const struct scheme *s, int slice) {
+    text_addf(out, "%c", operand);
+    if (s->slices == 2)
+        text_add(out, slice == 0 ? ".hi" : ".lo");
+    else if (s->slices > 2)
+        text_addf(out, ".%d", slice);
+}
+
+void family_slices_text(struct text *out, const struct scheme *s, int product) {
+    add_slice(out, 'A', s, s->product[product].a);
+    text_add(out, " * ");
+    add_slice(out, 'B', s, s->product[product].b);
+}
+
+void family_product_text(struct text *out, const struct scheme *s, int product, int k, int depth) {
+    family_slices_text(out, s, product);
+    text_addf(out, ", k %d..%d", k, k + depth - 1);
+}
