@@ -16,17 +16,6 @@ enum {
     .space = tile_space_planned, .params = PARAMS_OF_RING PARAMS_OF_ATOM "REFILL_AFTER_BARRIER"
 #define PLANES .file = "planes_mma_warp", PANELS_OF_FP64, .forms_passes = true
 
-/* The family's planned tiles. Stages beyond two are for asynchronous copies, which have no use for fewer. */
-void tile_space_planned(const struct target *on, tile_visit *visit, void *context) {
-    for (int i = 0; i < FAMILY_TILES_MAX && on->family->tiles[i].why; i++) {
-        const struct planned_tile *row = &on->family->tiles[i];
-        const struct tile t = {row->bm, row->bn, row->bk, row->wm, row->wn, target_mma_k(on), row->stages, 1};
-        const bool whole = row->wm % on->mma->m + row->wn % on->mma->n + row->bk % target_fragment_k(on) == 0;
-        if ((row->stages > 2) == on->isa->async_copy && whole)
-            visit(context, &t);
-    }
-}
-
 /* As its template has loads and MMAs, unscheduled, ptxas takes more: 128x128x128, warps of 64x32, sm_80: 192
  * (210); 64x64x128, warps of 32x32: 144 (128). */
 static void footprint_crt_mma_warp(const struct target *on, const struct tile *t, struct cost *cost) {

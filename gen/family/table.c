@@ -79,27 +79,3 @@ bool model_step_of(const struct target *on, const struct tile *t, int blocks_per
     *step = on->family->step ? on->family->step(on, t, blocks_per_sm) : none;
     return on->family->step != NULL;
 }
-
-bool family_fallback_in_kernel(const struct plan *p) {
-    const struct family *k = p->on.family;
-    return (k->has_dmma_fallback && p->on.s->checked) || p->tile.bm == k->group_rows;
-}
-
-static void add_slice(struct text *out, char operand, const struct scheme *s, int slice) {
-    text_addf(out, "%c", operand);
-    if (s->slices == 2)
-        text_add(out, slice == 0 ? ".hi" : ".lo");
-    else if (s->slices > 2)
-        text_addf(out, ".%d", slice);
-}
-
-void family_slices_text(struct text *out, const struct scheme *s, int product) {
-    add_slice(out, 'A', s, s->product[product].a);
-    text_add(out, " * ");
-    add_slice(out, 'B', s, s->product[product].b);
-}
-
-void family_product_text(struct text *out, const struct scheme *s, int product, int k, int depth) {
-    family_slices_text(out, s, product);
-    text_addf(out, ", k %d..%d", k, k + depth - 1);
-}
