@@ -87,6 +87,23 @@ static int too_large(const struct arguments *x) {
     return 0;
 }
 
+/* Whether entries of C share an element, by each column of one against the nearest entries; -1: there are too many columns to try. */
+static int entries_share(const struct arguments *x) {
+    if (x->batch < 2 || x->m == 0 || x->n == 0)
+        return 0;
+    if (x->n > 1000)
+        return -1;
+    for (int64_t column = 0; column < x->n; column++) {
+        const double at = (double)column * (double)x->ldc, nearest = floor(at / (double)x->stride_c);
+        if (at > 0x1p52)
+            return -1;
+        for (double apart = nearest > 1 ? nearest : 1; apart <= nearest + 1 && apart < (double)x->batch; apart++)
+            if (fabs(apart * (double)x->stride_c - at) < (double)x->m)
+                return 1;
+    }
+    return 0;
+}
+
 enum call { PLAIN, BATCHED, PACKED };
 
 static int expected_of_call(const struct arguments *x, enum call call) {
@@ -113,11 +130,12 @@ static int expected_of_call(const struct arguments *x, enum call call) {
         return -13;
     if (call != BATCHED)
         return too_large(x);
-    return x->stride_a < 0                                               ? -14
-           : x->stride_b < 0                                             ? -15
-           : x->stride_c < 0 || (x->batch > 1 && x->stride_c < x->m) ? -16
-           : x->batch < 0                                                ? -17
-                                                                         : too_large(x);
+    if (x->stride_a < 0 || x->stride_b < 0)
+        return x->stride_a < 0 ? -14 : -15;
+    if (x->stride_c < 0 || (x->batch > 1 && x->stride_c < x->m))
+        return -16;
+    const int share = entries_share(x);
+    return share != 0 ? (share > 0 ? -16 : 0) : x->batch < 0 ? -17 : too_large(x);
 }
 
 /* ---- calls that are refused */
