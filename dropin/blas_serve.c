@@ -45,6 +45,12 @@ static bool rounds_to_nearest(void) {
     return one + little == 1 && one - little == 1;
 }
 
+/* What no other BLAS keeps: such products are served whatever they cost. */
+static bool is_asked_for(const struct dropin_policy *policy) {
+    const char *const accuracy = policy->accuracy != NULL ? policy->accuracy : "";
+    return blas_settings()->all_sizes || strcmp(accuracy, "fp64-exact") == 0 || strncmp(accuracy, "reproducible", 12) == 0;
+}
+
 /* What is known without the library. */
 static enum dropin_reason decide(const struct blas_call *x, const struct dropin_call *call, struct dropin_policy *policy) {
     if (blas_wrong_argument(x) != 0)
@@ -58,7 +64,7 @@ static enum dropin_reason decide(const struct blas_call *x, const struct dropin_
     if (!settings->good)
         return DROPIN_OFF;
     const double saved_ns = blas_cpu_ns(x) - blas_copy_ns(x);
-    if (settings->all_sizes)
+    if (is_asked_for(policy))
         return DROPIN_SERVED;
     if (saved_ns <= 0)
         return DROPIN_HOST;
@@ -66,9 +72,10 @@ static enum dropin_reason decide(const struct blas_call *x, const struct dropin_
 }
 
 /* The predicted time of the product is counted in; where there is none the call itself will say why. */
-static enum dropin_reason weigh(const struct dropin_library *library, halftone *h, const struct blas_call *x) {
+static enum dropin_reason weigh(const struct dropin_library *library, halftone *h, const struct dropin_policy *policy,
+                                const struct blas_call *x) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    if (blas_settings()->all_sizes)
+    if (is_asked_for(policy))
         return DROPIN_SERVED;
     const int code = x->type == BLAS_d ? library->dquery(h, x->op_a, x->op_b, x->m, x->n, x->k, 1, &plan)
                                        : library->query(h, x->op_a, x->op_b, x->m, x->n, x->k, 1, &plan);
@@ -114,7 +121,7 @@ static bool serve(const struct blas_call *x, const struct dropin_call *call, con
     if (why == DROPIN_SERVED) {
         (void)pthread_once(&end_once, await_end);
         __atomic_store_n(&has_started, true, __ATOMIC_RELAXED);
-        why = weigh(dropin_library(), slot->handle, x);
+        why = weigh(dropin_library(), slot->handle, policy, x);
     }
     if (why == DROPIN_SERVED) {
         const struct dropin_library *const library = dropin_library();
