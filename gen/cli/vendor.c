@@ -54,7 +54,7 @@ static const char *flags_of(const struct vendor *v, const struct isa *isa) {
 }
 
 /* Without its '_' a prefix is a type, a header and a library: words of C and C++ and headers of theirs it
- * cannot be, nor x: X_OK is unistd.h's. */
+ * cannot be, nor what the sources take from those, nor x: X_OK is unistd.h's. Names of theirs have ht_. */
 static bool is_taken(const char *stem) {
     static const char *const words[] = {
         "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t "
@@ -67,9 +67,13 @@ static bool is_taken(const char *stem) {
         "volatile wchar_t while xor xor_eq",
         "assert complex ctype errno fenv inttypes iso646 limits locale math setjmp signal stdalign stdarg "
         "stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar "
-        "wctype unistd cuda cuda_runtime cuda_runtime_api hip linux unix f r w x"};
+        "wctype unistd cuda cuda_runtime cuda_runtime_api hip linux unix f r w x "
+        "NULL EOF FILE NAN INFINITY nan free malloc calloc realloc memcpy memmove memset memcmp strlen "
+        "strcmp strncmp strchr strstr snprintf fprintf printf stdin stdout stderr exit abort getenv sqrt "
+        "ldexp block"};
     const size_t len = strlen(stem);
-    bool taken = len > 2 && strcmp(stem + len - 2, "_t") == 0; /* POSIX keeps these for types */
+    bool taken = (len > 2 && strcmp(stem + len - 2, "_t") == 0) || /* POSIX keeps these for types */
+                 ((stem[0] | 32) == 'h' && (stem[1] | 32) == 't' && (len == 2 || stem[2] == '_'));
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         for (const char *at = words[i]; (at = strstr(at, stem)) != NULL && !taken; at += len)
             taken = (at == words[i] || at[-1] == ' ') && (at[len] == ' ' || at[len] == 0);
@@ -93,7 +97,7 @@ static bool prefix_ok(const char *prefix) {
     if (ok && is_taken(stem))
         err_user(NULL, 0,
                  "SYMBOLS '%s' (--prefix): %s, the name of the handle's type and of the header, is a word or "
-                 "header of C, C++ or the compiler; choose another, as myproj_",
+                 "header of C, C++, the compiler or the sources; choose another, as myproj_",
                  prefix, stem);
     return ok && !is_taken(stem);
 }

@@ -26,6 +26,22 @@ def test_flags_that_lose_nan_are_refused(compiler):
         assert run.returncode == 0, (flags, run.stderr)
 
 
+@pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
+def test_parts_of_fast_math_that_clang_has_no_macro_for_are_turned_off(tmp_path):
+    """With each flag NaN, -0 and the order of sums stay as they are."""
+    (tmp_path / "a.c").write_text("""#include "ht_ieee.h"
+int main(int count, char **words) {
+    volatile double zero = count - 1, one = count, tiny = 0x1p-60, minus = -zero;
+    double nan = zero / zero, sum = one + tiny - one, plus = 0.0 - (-minus);
+    (void)words;
+    return (nan == nan || !(nan != nan)) + 2 * (sum != 0) + 4 * (1 / plus < 0);
+}
+""")
+    for flag in ("", "-fno-honor-nans", "-fno-honor-infinities", *GCC_FLAGS, "-fassociative-math -fno-signed-zeros -fno-trapping-math"):
+        subprocess.run(["clang", "-O2", *flag.split(), "-I", ROOT / "runtime", tmp_path / "a.c", "-o", tmp_path / "a"], check=True)
+        assert subprocess.run([tmp_path / "a"]).returncode == 0, flag
+
+
 def test_no_source_of_the_library_takes_them():
     for source in SOURCES:
         assert SAID in preprocess("gcc", source, "-ffast-math").stderr, source

@@ -527,7 +527,7 @@ def test_a_read_only_destination_stays_as_it_was():
 
 
 @pytest.mark.parametrize("prefix", ["myproj", "my-", "9x_", "_x_", "", "a b_", "x" * 60 + "_", "int_", "class_", "std_", "size_t_", "stdio_",
-                                    "main_", "x_", "my__", "x'_", "my\n_"])
+                                    "main_", "x_", "my__", "x'_", "my\n_", "HT_", "ht_sim_", "NAN_", "free_", "block_"])
 def test_a_prefix_begins_c_names(tmp_path, prefix):
     run = vendor(tmp_path / "set", *SMALL, "--prefix", prefix, check=False)
     assert run.returncode == 1 and "prefix" in run.stderr.lower() and not list(tmp_path.iterdir())
