@@ -324,7 +324,7 @@ except RuntimeError as fault:
 def test_without_a_gpu_any_memory_serves(simulated, installed, tmp_path):
     """README's program and the manual's, by their lines and by pkg-config; the manual's Python, on arrays of the process."""
     manual = (ROOT / "runtime/README.md").read_text()
-    of_cuda, of_malloc = (re.search(rf"```c\n(#include <{first}.*?)```", text, re.S)[1].replace("N = 1024", "N = 64")
+    of_cuda, of_malloc = (re.search(rf"```c\n(#include <{first}.*?)```", text, re.S)[1].replace("N = 256", "N = 64")
                           for first, text in (("cuda_runtime_api", README), ("stdio", manual)))
     (line,) = readme_lines(r"cc .*halftone-sim\.a")
     (manual_line,) = re.findall(r"(?m)^    (cc .*halftone-sim\.a[^#]*)", manual)

@@ -1,5 +1,5 @@
 // check/certificate: which results are as accurate as the scheme promises, told from themselves: |C_ij| bounds (|A||B|)_ij from below, so what
-// splitting has lost (pack/row_sums) is harmless wherever a result, scaled, is large beside it. The notes on error bounds, section 15, have
+// splitting has lost (pack/row_sums) is harmless wherever a result, scaled, is large beside it. ACCURACY.md, section 15, has
 // the proof. What is not cleared is not stored but leaves a bit, and an entry of a list; a launch behind the product computes it from the caller's matrices.
 constexpr float HT_FLOAT_MOST = 3.402823466e38f;
 constexpr unsigned HT_NAN_BITS = 0x7fc00000u;

@@ -1,5 +1,5 @@
 // check/crt_counts: which elements of C the residues keep within their bound, by the counts of packing (ht_crt_counts), and which are
-// left to FP64 arithmetic. Rule and proof: the notes on error bounds, section 18.
+// left to FP64 arithmetic. Rule and proof: ACCURACY.md, section 18.
 
 // Whether an element may fail, and whether all do.
 HT_DEVICE bool ht_crt_asks(const ht_crt_counts &g, long long entry)

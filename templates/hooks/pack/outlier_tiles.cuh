@@ -1,7 +1,7 @@
 // pack/outlier_tiles: which tiles have rows too small for their common exponent (MixPert, LCTES 2024, section 3.3.3, leaves the rule open).
 // A tile of largest magnitude in [2^p, 2^(p + 1)) rounds to 2^(p - 21); a row of its 32 k is well served if its root mean square is at
 // least 2^(p - 4), or if all of it is zero. Of two tiles that serve all rows, level IV is off by at most (2^(4 + 4) + 2^(8 - 2)) 2^-24 of the
-// product of both norms, with its additions less than native FP32's bound from k = 336 on (notes on error bounds, section 16). Elements come scaled, p = 6.
+// product of both norms, with its additions less than native FP32's bound from k = 336 on (ACCURACY.md, section 16). Elements come scaled, p = 6.
 constexpr float LEAST_SQUARE = 4.0f * 4.0f, MOST_SQUARES = 32.0f * 128.0f * 128.0f;
 
 // Whether a row makes its tile an outlier, as NaN and Inf do; `chunk`: half of its 32 k, the neighbouring lane has the other. left: k

@@ -1,4 +1,4 @@
-// pack/row_sums: what splitting loses beyond the scheme's relative bound, for each row (the notes on error bounds, section 15). Small
+// pack/row_sums: what splitting loses beyond the scheme's relative bound, for each row (ACCURACY.md, section 15). Small
 // elements, below 2^-2 scaled, do not keep 22 bits, and FP16's subnormals align as 2^-14 on the matrix unit. Their shares, in 2^-34, add
 // up to a row's sum; certificate.c of the command has the same in plain C. Whether an element is small takes two instructions.
 constexpr int LOST_MOST = 512, LOST_ALIGNMENT = 1; // of an element
