@@ -129,7 +129,7 @@ static void add(char *line, size_t bytes, const char *format, ...) {
 struct decimal {
     char text[40];
 };
-static struct decimal decimal(int digits, double value) {
+static struct decimal decimal_of(int digits, double value) {
     struct decimal d;
     char *to = d.text;
     snprintf(d.text, sizeof d.text, "%.*g", digits, value);
@@ -144,8 +144,8 @@ static struct decimal decimal(int digits, double value) {
 }
 
 static void add_candidate(char *line, size_t bytes, const struct ht_accuracy_candidate *x) {
-    add(line, bytes, "%s (%lld units, %s; %s us)", x->name, (long long)x->units, decimal(3, (double)x->units * 0x1p-24).text,
-        decimal(4, (double)x->ns / 1000).text);
+    add(line, bytes, "%s (%lld units, %s; %s us)", x->name, (long long)x->units, decimal_of(3, (double)x->units * 0x1p-24).text,
+        decimal_of(4, (double)x->ns / 1000).text);
 }
 
 static void explain_miss(const struct ht_accuracy *a, const struct ht_accuracy_candidate *best, int64_t k,
@@ -153,8 +153,8 @@ static void explain_miss(const struct ht_accuracy *a, const struct ht_accuracy_c
     if (best->scheme != NULL)
         add(line, bytes,
             "%s is at most %s units of 2^-24 |A||B|; at k = %lld the best in range here is %s with %lld (%s)",
-            a->text, decimal(6, ht_accuracy_limit(a, k)).text, (long long)k, best->name, (long long)best->units,
-            decimal(3, (double)best->units * 0x1p-24).text);
+            a->text, decimal_of(6, ht_accuracy_limit(a, k)).text, (long long)k, best->name, (long long)best->units,
+            decimal_of(3, (double)best->units * 0x1p-24).text);
     else if (a->products > 0)
         add(line, bytes, "%s needs the fixed-point scheme of %d products, which this library lacks", a->text,
             a->products);
@@ -170,7 +170,7 @@ void ht_accuracy_explain(const struct ht_accuracy *accuracy, const struct ht_acc
         explain_miss(accuracy, &choice->best, k, line, bytes);
         return;
     }
-    add(line, bytes, "%s: at most %s units; cheapest of %d: ", accuracy->text, decimal(6, ht_accuracy_limit(accuracy, k)).text,
+    add(line, bytes, "%s: at most %s units; cheapest of %d: ", accuracy->text, decimal_of(6, ht_accuracy_limit(accuracy, k)).text,
         choice->meeting);
     add_candidate(line, bytes, &choice->first);
     if (choice->second.scheme != NULL) {

@@ -71,9 +71,12 @@ static int ask_type(halftone *h, bool is_fp64, char verb, const char *text, stru
 
 /* Behind what the detail has already; a name that does not fit is left out. */
 static void add_name(halftone *h, const char *before, const char *name) {
-    const size_t used = strlen(h->detail);
-    if (used + strlen(before) + strlen(name) < sizeof h->detail)
-        snprintf(h->detail + used, sizeof h->detail - used, "%s%s", before, name);
+    char *const end = h->detail + strlen(h->detail);
+    const size_t first = strlen(before), second = strlen(name);
+    if (first + second >= sizeof h->detail - (size_t)(end - h->detail))
+        return;
+    memcpy(end, before, first);
+    memcpy(end + first, name, second + 1);
 }
 
 static void add_schemes(halftone *h, int type, const char *before) {
@@ -152,7 +155,7 @@ static int set(halftone *h, char verb, const char *text) {
     unsigned is_of;
     if (code != HALFTONE_OK)
         return code;
-    const unsigned of = text != NULL ? ht_site_types(&text) : HT_OF_BOTH;
+    const unsigned of = text != NULL ? ht_site_types(&text) : (unsigned)HT_OF_BOTH;
     return ht_ask(h, verb, text, of, &h->own, &is_of);
 }
 
@@ -204,9 +207,8 @@ const char *halftone_schemes(const halftone *handle, int type, int index) {
 }
 
 const char *halftone_accuracies(int type, int index) {
-    return ht_accuracy_form(type == 0               ? HT_OF_BOTH
-                            : type == HALFTONE_FP32 ? HT_OF_FP32
-                            : type == HALFTONE_FP64 ? HT_OF_FP64
-                                                    : 0u,
-                            index);
+    unsigned of = type == 0 || type == HALFTONE_FP32 ? (unsigned)HT_OF_FP32 : 0;
+    if (type == 0 || type == HALFTONE_FP64)
+        of |= (unsigned)HT_OF_FP64;
+    return ht_accuracy_form(of, index);
 }

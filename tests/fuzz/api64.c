@@ -74,7 +74,7 @@ static const struct way *ask(struct fuzz_rng *r, char *text, size_t bytes) {
     if (strcmp(way->text, "bits=") == 0)
         snprintf(text, bytes, "bits=%d", (int)fuzz_from(r, 20, 50));
     const int code = (way->is_accuracy ? halftone_set_accuracy : halftone_set_scheme)(h, text);
-    FUZZ_CHECK(code == HALFTONE_OK || code == HALFTONE_UNKNOWN_SCHEME, "%s: %s", text, halftone_strerror(code));
+    FUZZ_CHECK(code == HALFTONE_OK || code == (way->is_accuracy ? HALFTONE_ACCURACY : HALFTONE_UNKNOWN_SCHEME), "%s: %s", text, halftone_strerror(code));
     if (code == HALFTONE_OK && !way->is_accuracy)
         force_kernel(r, way->text, text, bytes);
     return code == HALFTONE_OK ? way : NULL;

@@ -98,8 +98,10 @@ def test_a_missing_gpu_or_root_is_one_line(tmp_path):
 def test_bad_requests_say_the_cure_and_leave_nothing(tmp_path):
     run = gen("emit", "--gpu", "h2000", "--out", tmp_path / "x", check=False)
     assert run.returncode == 1 and "a800" in run.stderr and not (tmp_path / "x").exists()
+    (tmp_path / "no").write_text("")
     run = gen("emit", "--gpu", "a800", "--out", tmp_path / "no" / "x", check=False)
-    assert run.returncode == 1 and "no" in run.stderr and not (tmp_path / "no").exists()
+    assert run.returncode == 1 and "no" in run.stderr and (tmp_path / "no").read_text() == ""
+    (tmp_path / "no").unlink()
     run = gen("emit", "--gpu", "a800", "--scheme", "f16x3,f32x1", "--out", tmp_path / "x", check=False)
     assert run.returncode == 1 and "f32x1" in run.stderr and not list(tmp_path.iterdir())
     run = gen("explain", "--gpu", "a800", "--shape", "4096x4096", check=False)
