@@ -83,12 +83,12 @@ test: part := TEST_PART=1
 test-all: part :=
 test-rest: part := TEST_REST=1
 test:
-	@echo "make test: installs packages (apt-get, as root or by sudo) and Python wheels, then builds and runs the tests: about 15 minutes on 2 cores"
+	@echo "make test: installs packages (apt-get, as root or by sudo) and Python wheels, then builds and runs the tests: half an hour on 2 cores"
 	$(run_tests)
 
 # Fuzzing last: with all schemes in the sets. test-rest, after `make test`: of pytest's tests those that --sample left out.
 test-all test-rest:
-	@echo "make $@: $(if $(part),what make test left out,as make test, but everything): about $(if $(part),25,40) minutes on 2 cores"
+	@echo "make $@: $(if $(part),what make test left out,as make test, but everything): about $(if $(part),30,60) minutes on 2 cores"
 	$(run_tests)
 	@$(MAKE) fuzz $(passed)
 
