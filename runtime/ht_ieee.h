@@ -8,7 +8,7 @@
     defined(__ASSOCIATIVE_MATH__)
 #error "NaN, Inf and -0 would be lost: compile without -ffast-math, -Ofast and their parts, or with -fno-fast-math after them"
 #endif
-#ifdef __clang__
+#if defined(__clang__) && !defined(__HIP_DEVICE_COMPILE__) /* such a target takes no pragma */
 #pragma float_control(precise, on)
 #endif
 
