@@ -87,7 +87,7 @@ SIM_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/sim/*.c)) \
            $(patsubst %.cpp,out/obj/%.o,$(wildcard runtime/sim/*.cpp))
 CORE_OBJ := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/ht_*.c))
 BENCH_FOLDERS := io accuracy measure profile apps cmd # each includes only folders to its left
-BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/cmd/main.c,$(wildcard $(BENCH_FOLDERS:%=bench/%/*.c)) dropin/run.c))
+BENCH_OBJ := $(patsubst %.c,out/obj/%.o,$(filter-out bench/halftone/cmd/main.c,$(wildcard $(BENCH_FOLDERS:%=bench/halftone/%/*.c))))
 TEMPLATES := $(wildcard templates/skeletons/* templates/hooks/*/* templates/vendor/*) runtime/ht_abi.h runtime/ht_abi64.h runtime/halftone.h
 BUDGETS := $(wildcard gen/gpus/*.gpu)
 GPU_NAMES := $(sort $(notdir $(basename $(BUDGETS))))
@@ -152,7 +152,7 @@ VENDOR := NVIDIA
 DEVICE_CC := $(NVCC)
 DEVICE_OBJ := out/obj/runtime/dev_cuda.o
 DEVICE_LINK := $(CUDA_LINK)
-# What is preloaded before programs (dropin/dropin.mk).
+# What is preloaded before programs (runtime/dropin/dropin.mk).
 FACES := $(if $(GPU),$(SET)/libhalftone_cublas.so)
 GPU_HERE := $(wildcard /dev/nvidiactl /dev/dxg)
 no_compiler := nvcc was not found. To get it: install the CUDA toolkit (12 or later) of your system, or run make toolchain (the compiler wheels of NVIDIA, about 100 MB, into out/toolchain)
@@ -251,16 +251,17 @@ out/obj/%.o: %.cpp out/obj/flags
 out/obj/runtime/sim/%.o: C_FLAGS += -O3 $(OWN_CALLS)
 out/obj/runtime/sim/%.o: CXX_FLAGS += -O3 $(OWN_CALLS)
 
-out/obj/bench/%.o: C_FLAGS += -iquote bench
-out/obj/bench/cmd/stamp.o: C_FLAGS += -include out/obj/build.h
-out/obj/bench/cmd/stamp.o: out/obj/build.h
+out/obj/bench/%.o: C_FLAGS += -iquote bench/halftone
+out/obj/bench/halftone/cmd/cmd_run.o: C_FLAGS += -D_GNU_SOURCE
+out/obj/bench/halftone/cmd/stamp.o: C_FLAGS += -include out/obj/build.h
+out/obj/bench/halftone/cmd/stamp.o: out/obj/build.h
 # The scripts of `halftone report` as strings in the command, which must not look for them where it is run.
-out/obj/bench/io/plot.o: C_FLAGS += -Iout/obj/bench
-out/obj/bench/io/plot.o: out/obj/bench/plot_scripts.h
-out/obj/bench/plot_scripts.h: bench/plots/error.gp bench/plots/histogram.gp
+out/obj/bench/halftone/io/plot.o: C_FLAGS += -Iout/obj/bench
+out/obj/bench/halftone/io/plot.o: out/obj/bench/plot_scripts.h
+out/obj/bench/plot_scripts.h: bench/halftone/plots/error.gp bench/halftone/plots/histogram.gp
 	@mkdir -p $(@D)
 	@for s in error histogram; do echo "const char plot_$$s[] ="; \
-	    sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' bench/plots/$$s.gp; echo ";"; done >$@.tmp && mv $@.tmp $@
+	    sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' bench/halftone/plots/$$s.gp; echo ";"; done >$@.tmp && mv $@.tmp $@
 out/obj/runtime/dev_cuda.o: C_FLAGS += -isystem $(call q,$(CUDA)/include)
 out/obj/runtime/dev_cuda.o: out/obj/nvcc
 
@@ -326,43 +327,43 @@ $(SET)/halftone.h: $(SET)/manifest ;
 
 # What `halftone probe` measures with: every NVIDIA GPU from 7.5 on, by native code or PTX. 177: 7.5 has not every MMA.
 PROBE_TARGETS := arch=compute_75,code=compute_75 arch=compute_80,code=[sm_80,compute_80] arch=compute_90a,code=sm_90a
-PROBE_OBJ := $(if $(IS_HIP),,out/obj/bench/profile/probe_kernels.o)
-out/obj/bench/profile/probe_kernels.o: bench/profile/probe_kernels.cu bench/profile/probe.h bench/io/cli_error.h out/obj/nvcc
+PROBE_OBJ := $(if $(IS_HIP),,out/obj/bench/halftone/profile/probe_kernels.o)
+out/obj/bench/halftone/profile/probe_kernels.o: bench/halftone/profile/probe_kernels.cu bench/halftone/profile/probe.h bench/halftone/io/cli_error.h out/obj/nvcc
 	@mkdir -p $(@D)
-	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -Ibench -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
+	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -Ibench/halftone -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
 
 # What hides the latency of launches when `halftone bench` times single calls.
-DELAY_OBJ := $(if $(IS_HIP),,out/obj/bench/measure/delay_kernel.o)
-out/obj/bench/measure/delay_kernel.o: bench/measure/delay_kernel.cu bench/measure/delay.h out/obj/nvcc
+DELAY_OBJ := $(if $(IS_HIP),,out/obj/bench/halftone/measure/delay_kernel.o)
+out/obj/bench/halftone/measure/delay_kernel.o: bench/halftone/measure/delay_kernel.cu bench/halftone/measure/delay.h out/obj/nvcc
 	@mkdir -p $(@D)
-	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -Ibench $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
+	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -Ibench/halftone $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
 
 # What the programs of `halftone app` run on the device beside their products.
-APP_KERNELS := bench/apps/app_kernels.cu bench/apps/app_kernels.h templates/hooks/prim/cuda.cuh
-APP_OBJ := $(if $(IS_HIP),,out/obj/bench/apps/app_kernels.o)
-out/obj/bench/apps/app_kernels.o: $(APP_KERNELS) out/obj/nvcc
+APP_KERNELS := bench/halftone/apps/app_kernels.cu bench/halftone/apps/app_kernels.h templates/hooks/prim/cuda.cuh
+APP_OBJ := $(if $(IS_HIP),,out/obj/bench/halftone/apps/app_kernels.o)
+out/obj/bench/halftone/apps/app_kernels.o: $(APP_KERNELS) out/obj/nvcc
 	@mkdir -p $(@D)
-	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -fmad=false -Ibench -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
+	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -fmad=false -Ibench/halftone -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
 
-out/obj/bench/apps/app_kernels-sim.o: $(APP_KERNELS) out/obj/flags $(wildcard runtime/sim/*.h)
+out/obj/bench/halftone/apps/app_kernels-sim.o: $(APP_KERNELS) out/obj/flags $(wildcard runtime/sim/*.h)
 	@mkdir -p $(@D)
-	$(call run,SIM,$<,$(CXX) $(SIM_FLAGS) -iquote bench -c $< -o $@)
+	$(call run,SIM,$<,$(CXX) $(SIM_FLAGS) -iquote bench/halftone -c $< -o $@)
 
 # What `halftone profile` runs on the device, and the simulator's arithmetic that it holds against it.
-PROFILE_KERNELS := bench/profile/profile_kernels.cu bench/profile/profile.h bench/io/cli_error.h $(wildcard templates/hooks/prim/cuda.cuh templates/hooks/arch/sm*.cuh)
-PROFILE_OBJ := $(if $(IS_HIP),,out/obj/bench/profile/profile_kernels.o)
-out/obj/bench/profile/profile_kernels.o: $(PROFILE_KERNELS) out/obj/nvcc
+PROFILE_KERNELS := bench/halftone/profile/profile_kernels.cu bench/halftone/profile/profile.h bench/halftone/io/cli_error.h $(wildcard templates/hooks/prim/cuda.cuh templates/hooks/arch/sm*.cuh)
+PROFILE_OBJ := $(if $(IS_HIP),,out/obj/bench/halftone/profile/profile_kernels.o)
+out/obj/bench/halftone/profile/profile_kernels.o: $(PROFILE_KERNELS) out/obj/nvcc
 	@mkdir -p $(@D)
-	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -Ibench -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
+	$(call run,NVCC,$<,$(NVCC) -O3 -std=c++17 -Ibench/halftone -diag-suppress 177 $(PROBE_TARGETS:%=-gencode %) -Xcompiler -fPIC -c $< -o $@)
 
-out/obj/bench/profile/profile_kernels-sim.o: $(PROFILE_KERNELS) out/obj/flags $(wildcard runtime/sim/*.h)
+out/obj/bench/halftone/profile/profile_kernels-sim.o: $(PROFILE_KERNELS) out/obj/flags $(wildcard runtime/sim/*.h)
 	@mkdir -p $(@D)
-	$(call run,SIM,$<,$(CXX) $(SIM_FLAGS) -iquote bench -c $< -o $@)
+	$(call run,SIM,$<,$(CXX) $(SIM_FLAGS) -iquote bench/halftone -c $< -o $@)
 
-$(SET)/halftone: out/obj/bench/cmd/main.o $(BENCH_OBJ) out/obj/runtime/sim/sim_mma.o out/obj/runtime/sim/sim_mma_wide.o out/obj/runtime/sim/sim_f16.o $(PROBE_OBJ) $(PROFILE_OBJ) $(APP_OBJ) $(DELAY_OBJ) $(SET)/libhalftone.a
+$(SET)/halftone: out/obj/bench/halftone/cmd/main.o $(BENCH_OBJ) out/obj/runtime/sim/sim_mma.o out/obj/runtime/sim/sim_mma_wide.o out/obj/runtime/sim/sim_f16.o $(PROBE_OBJ) $(PROFILE_OBJ) $(APP_OBJ) $(DELAY_OBJ) $(SET)/libhalftone.a
 	$(call run,LINK,$@,$(CXX) $(LDFLAGS) -o $@ $^ $(DEVICE_LINK) -lm)
 
-$(SET)/halftone-sim: out/obj/bench/cmd/main.o $(BENCH_OBJ) out/obj/bench/profile/profile_kernels-sim.o out/obj/bench/apps/app_kernels-sim.o $(SET)/libhalftone-sim.a
+$(SET)/halftone-sim: out/obj/bench/halftone/cmd/main.o $(BENCH_OBJ) out/obj/bench/halftone/profile/profile_kernels-sim.o out/obj/bench/halftone/apps/app_kernels-sim.o $(SET)/libhalftone-sim.a
 	$(call run,LINK,$@,$(CXX) $(LDFLAGS) -o $@ $^ -ldl -lpthread -lm)
 endif
 # ---- using it
@@ -376,7 +377,7 @@ demo: generate
 	    else echo "$$why"; fi,echo $(call q,$(no_compiler))), \
 	    echo "No $(VENDOR) GPU was found on this machine."; $(if $(DEVICE_CC),:,echo $(call q,$(no_compiler)))); \
 	[ $$command = $(SET)/halftone ] || echo "The same kernels now run in the simulator: the same arithmetic bit for bit, but its times mean nothing."; \
-	PYTHON=$(call q,$(PYTHON)) sh bench/demo/demo.sh $$command out/data
+	PYTHON=$(call q,$(PYTHON)) sh bench/halftone/demo/demo.sh $$command out/data
 
 # The GPU is looked for first: what would run there takes minutes to compile.
 bench: out/bin/card
@@ -445,7 +446,7 @@ toolchain: out/venv/bin/pip
 setup:
 	@sh tests/setup.sh
 
-include dropin/dropin.mk
+include runtime/dropin/dropin.mk
 include tests/tests.mk
 
 # Data, the compiler wheels and the Python environment were fetched; sets are folders with a manifest.

@@ -16,7 +16,7 @@ GEN = ROOT / "out" / "bin" / "halftone-gen"
 NVIDIA = ["t4", "titanrtx", "rtx6000", "a100", "a800", "rtx3090", "rtxa6000", "rtx4090", "l40s", "h100", "h200", "b200", "rtx5090", "rtxpro6000", "gb10"]
 AMD = ["mi210", "mi250x"]
 SIM = ["g++", "-std=c++17", "-O0", "-fno-thread-jumps", "-x", "c++", "-DHT_SIMULATOR", "-ffp-contract=off", "-include",
-       str(ROOT / "runtime/sim/ht_sim.h"), "-I" + str(ROOT / "runtime"), "-iquote" + str(ROOT / "bench")]
+       str(ROOT / "runtime/sim/ht_sim.h"), "-I" + str(ROOT / "runtime"), "-iquote" + str(ROOT / "bench/halftone")]
 
 
 def gen(*args, root=ROOT, check=True, env=None, binary=GEN):
@@ -42,7 +42,7 @@ def runtime_objects():
 def copy_of_repository(folder, built=False):
     """The repository in a folder of its own, for tests that build beside others; built: with what is compiled already."""
     left_out = shutil.ignore_patterns("results", "golden", "__pycache__")
-    for name in ("gen", "runtime", "dropin", "templates", "bench", "tests"):
+    for name in ("gen", "runtime", "templates", "bench", "tests"):
         shutil.copytree(ROOT / name, folder / name, ignore=left_out)
     for name in ("Makefile", "LICENSE", "README.md"):
         shutil.copy2(ROOT / name, folder)

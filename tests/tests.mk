@@ -23,7 +23,7 @@ TEST_FOLDERS := unit sim kernels gpu mutation
 TEST_NAMES := $(filter-out $(SIM_TESTS),$(basename $(notdir $(wildcard tests/unit/test_*.c tests/sim/test_*.c tests/sim/test_*.cpp))))
 TEST_LIB := $(GEN_OBJ) $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ) $(BENCH_OBJ)
 # iquote: gen/plan/plan.h and others must answer for no system header. g++ calls a kernel with the name of a struct a shadow.
-TEST_INC := -iquote gen -iquote runtime -iquote bench
+TEST_INC := -iquote gen -iquote runtime -iquote bench/halftone
 out/test/test_sim_core out/test/test_sim_mfma out/test/test_sim_async out/test/test_sim_grid: CXX_FLAGS += -Wno-shadow
 
 .PHONY: test-all test-rest test-build test-python test-sets test-set $(TEST_SETS:%=test-set-%)
@@ -44,7 +44,7 @@ out/test/%: tests/$(1)/%.cpp out/test/libtest.a out/obj/flags
 
 out/test/%.o: tests/$(1)/%.c out/obj/flags
 	@mkdir -p $$(@D)
-	$$(call run,CC,$$<,$$(CC) $$(C_FLAGS) -iquote bench -c $$< -o $$@)
+	$$(call run,CC,$$<,$$(CC) $$(C_FLAGS) -iquote bench/halftone -c $$< -o $$@)
 endef
 $(foreach folder,$(TEST_FOLDERS),$(eval $(call programs_of,$(folder))))
 
@@ -54,7 +54,7 @@ $(addprefix tests/,$(notdir $(wildcard tests/*/*.c tests/*/*.cpp tests/*/*.h)) b
 # ---- programs with one
 out/test/graph.o: C_FLAGS += -isystem $(call q,$(CUDA)/include)
 
-SET_TEST_OBJ := $(patsubst %,out/obj/bench/%.o,$(addprefix accuracy/,certificate families metrics reference) io/threads) out/obj/runtime/sim/sim_f16.o
+SET_TEST_OBJ := $(patsubst %,out/obj/bench/halftone/%.o,$(addprefix accuracy/,certificate families metrics reference) io/threads) out/obj/runtime/sim/sim_f16.o
 there = $(basename $(notdir $(wildcard $(foreach folder,$(TEST_FOLDERS),$(1:%=tests/$(folder)/%.c)))))
 SIM_PROGRAMS := $(patsubst %,$(SET)/%-sim,$(call there,$(SET_TESTS) $(SIM_TESTS)))
 CUDA_PROGRAMS := $(patsubst %,$(SET)/%,$(call there,$(CUDA_TESTS)))
@@ -102,7 +102,7 @@ test-sets: $(TEST_SETS:%=test-set-%)
 
 part_of_set = $(if $(TEST_PART),SCHEMES=$(PART_SCHEMES))
 # What the sets share is built before they start beside one another.
-$(TEST_SETS:%=test-set-%): test-set-%: out/bin/halftone-gen out/test/libtest.a out/obj/bench/cmd/main.o \
+$(TEST_SETS:%=test-set-%): test-set-%: out/bin/halftone-gen out/test/libtest.a out/obj/bench/halftone/cmd/main.o \
         $(patsubst %,out/test/%.o,$(call there,$(SET_TESTS) $(SIM_TESTS)))
 	@$(MAKE) generate GPU=$* $(part_of_set)
 	@$(MAKE) test-set GPU=$* $(part_of_set)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../dropin/hip_names.h"
+#include "../../runtime/dropin/hip_names.h"
 
 enum { M = 37, N = 21, K = 18, LDA = 40, LDB = 41, LDC = 39, BATCH = 3, EACH = 64 * 64, ALL = BATCH * EACH };
 extern int fake_rocblas_calls;

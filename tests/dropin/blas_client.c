@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../dropin/blas_names.h"
+#include "../../runtime/dropin/blas_names.h"
 
 #define TYPE_s float
 #define TYPE_d double

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "../../dropin/common.h"
+#include "../../runtime/dropin/common.h"
 
 static struct dropin_library behind;
 static int64_t block[2][4];

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../dropin/common.h"
+#include "../../runtime/dropin/common.h"
 
 DROPIN_FACE(DROPIN_CUBLAS_APIS, cublasSgemm_v2)
 

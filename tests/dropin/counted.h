@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "../../dropin/cublas_counted.h"
+#include "../../runtime/dropin/cublas_counted.h"
 
 #define V(x) (long long)(intptr_t)(x)
 #define VALUES_TRSM_BATCHED V(handle), V(side), V(uplo), V(op), V(diag), V(m), V(n), V(alpha), V(a), V(lda), V(b), V(ldb), V(batch)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../dropin/cublas_names.h"
+#include "../../runtime/dropin/cublas_names.h"
 #include "served.h"
 
 /* Of the library that this is linked to, as a program's headers declare them. */

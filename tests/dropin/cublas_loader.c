@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../dropin/cublas_names.h"
+#include "../../runtime/dropin/cublas_names.h"
 #include "served.h"
 
 static void *object[16];

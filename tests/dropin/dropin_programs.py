@@ -74,7 +74,7 @@ def fakes(tmp_path_factory):
 
 
 def sources(kinds=("cublas_*.c", "lt_*.c")):
-    return [*sorted((ROOT / "dropin").glob("common_*.c")), ROOT / "dropin/control.c", ROOT / "runtime/ht_site_line.c", *(p for kind in kinds for p in sorted((ROOT / "dropin").glob(kind)))]
+    return [*sorted((ROOT / "runtime/dropin").glob("common_*.c")), ROOT / "runtime/dropin/control.c", ROOT / "runtime/ht_site_line.c", *(p for kind in kinds for p in sorted((ROOT / "runtime/dropin").glob(kind)))]
 
 
 def replaced(file, old, new):
@@ -87,10 +87,9 @@ KINDS = {"cublas": ("cublas_*.c", "lt_*.c"), "blas": ("blas_*.c", "cublas_driver
 
 def build_face(folder, edit=None, compiler="gcc", kind="cublas"):
     """The face from edited sources: what a test must notice; or as it is."""
-    (folder / "dropin").mkdir(parents=True)
-    (folder / "runtime").mkdir()
+    (folder / "runtime/dropin").mkdir(parents=True)
     changed = False
-    for path in [*sources(KINDS[kind]), *sorted((ROOT / "dropin").glob("*.h")), *(ROOT / "runtime" / name for name in ("halftone.h", "ht_site_line.h", "ht_abi.h", "ht_ieee.h"))]:
+    for path in [*sources(KINDS[kind]), *sorted((ROOT / "runtime/dropin").glob("*.h")), *(ROOT / "runtime" / name for name in ("halftone.h", "ht_site_line.h", "ht_abi.h", "ht_ieee.h"))]:
         text = path.read_text()
         edited = edit(path.name, text) if edit else text
         changed = changed or edited != text

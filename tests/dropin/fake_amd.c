@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../dropin/hip_names.h"
+#include "../../runtime/dropin/hip_names.h"
 
 struct handle {
     void *stream;

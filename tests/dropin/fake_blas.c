@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stddef.h>
 
-#include "../../dropin/blas_names.h"
+#include "../../runtime/dropin/blas_names.h"
 
 extern int fake_blas_calls, fake_blas_wrong;
 int fake_blas_calls, fake_blas_wrong;

@@ -3,7 +3,7 @@
  * Linked as NVIDIA's: every symbol has the version node libcublas.so.MAJOR, and its own calls are bound within (-Bsymbolic). */
 #include <stdlib.h>
 
-#include "../../dropin/cublas_names.h"
+#include "../../runtime/dropin/cublas_names.h"
 #include "counted.h"
 
 #ifndef MAJOR

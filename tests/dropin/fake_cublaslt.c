@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../dropin/cublas_names.h"
+#include "../../runtime/dropin/cublas_names.h"
 
 #define FAKE __attribute__((visibility("default")))
 

@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../dropin/common.h"
+#include "../../runtime/dropin/common.h"
 
 DROPIN_FACE(DROPIN_CUBLAS_APIS, cublasSgemm_v2)
 

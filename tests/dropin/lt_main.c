@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../dropin/cublas_names.h"
+#include "../../runtime/dropin/cublas_names.h"
 #include "served.h"
 
 int cublasLtCreate(void **handle);

@@ -9,16 +9,16 @@ import pytest
 from conftest import ROOT
 from dropin_programs import HERE, SET, cc, run
 
-TABLE = re.findall(r"ROW\(X, (\w+), (hipblas|rocblas), (\w+), (\w+)\)", (ROOT / "dropin/hip_names.h").read_text())
+TABLE = re.findall(r"ROW\(X, (\w+), (hipblas|rocblas), (\w+), (\w+)\)", (ROOT / "runtime/dropin/hip_names.h").read_text())
 NAMES = [row[:3] for row in TABLE]
-REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
+REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "runtime/dropin/common_lists.h").read_text()))
 
 
 @pytest.fixture(scope="module")
 def face(tmp_path_factory):
     """Linked here: NVIDIA's sets, which the tests build, have no such face."""
     folder = tmp_path_factory.mktemp("face")
-    parts = [*sorted((ROOT / "dropin").glob("common_*.c")), ROOT / "dropin/control.c", ROOT / "runtime/ht_site_line.c", *sorted((ROOT / "dropin").glob("hip_*.c")),
+    parts = [*sorted((ROOT / "runtime/dropin").glob("common_*.c")), ROOT / "runtime/dropin/control.c", ROOT / "runtime/ht_site_line.c", *sorted((ROOT / "runtime/dropin").glob("hip_*.c")),
              *(ROOT / f"dropin/cublas_{name}.c" for name in ("product", "fp64", "forms", "handles"))]
     cc("-shared", "-fvisibility=hidden", "-ftls-model=initial-exec", "-Wl,--no-undefined", *parts, "-o", folder / "libhalftone_hipblas.so")
     return folder / "libhalftone_hipblas.so"

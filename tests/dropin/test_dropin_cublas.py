@@ -10,8 +10,8 @@ import pytest
 from conftest import ROOT, nvcc
 from dropin_programs import HERE, SET, build_face, cc, face, fakes, lines, replaced, run # noqa: F401 (fixtures)
 
-REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
-COUNTED = re.findall(r"R\(X, (\w+), (\w+),", (ROOT / "dropin/cublas_counted.h").read_text())
+REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "runtime/dropin/common_lists.h").read_text()))
+COUNTED = re.findall(r"R\(X, (\w+), (\w+),", (ROOT / "runtime/dropin/cublas_counted.h").read_text())
 TRIANGLES = ["cublasSsyrk_v2", "cublasDsyrk_v2", "cublasSsyrkx", "cublasStrsm_v2"]
 ARRAYS = ["cublasSgemmBatched", "cublasDgemmBatched", "cublasGemmBatchedEx"]
 MUST = ["cublasSgemm_v2", "cublasSgemmEx", "cublasGemmEx", "cublasSgemmStridedBatched", "cublasGemmStridedBatchedEx", "cublasDgemm_v2", "cublasDgemmStridedBatched"]
@@ -631,10 +631,10 @@ def test_the_real_cublas_answers_as_without_the_face(face, tmp_path):
     """Without a GPU there is no handle: statuses of NULL, of cuBLAS and cuBLASLt."""
     cublas = cuda_library("libcublas.so.13")
     (tmp_path / "null.c").write_text(
-        '#include <stddef.h>\n#include <stdio.h>\n#include <stdint.h>\n#include "../../dropin/cublas_names.h"\nint cublasSgemm_v2(CUBLAS_SGEMM_ARGS(int)); int cublasGemmEx_64(CUBLAS_GEMM_EX_ARGS(int64_t)); lt_matmul cublasLtMatmul;\n'
+        '#include <stddef.h>\n#include <stdio.h>\n#include <stdint.h>\n#include "../../runtime/dropin/cublas_names.h"\nint cublasSgemm_v2(CUBLAS_SGEMM_ARGS(int)); int cublasGemmEx_64(CUBLAS_GEMM_EX_ARGS(int64_t)); lt_matmul cublasLtMatmul;\n'
         'int main(void) { float x = 1; void *h = NULL; printf("%d", cublasSgemm_v2(h, 0, 0, 1, 1, 1, &x, &x, 1, &x, 1, &x, &x, 1));\n'
         'printf(" %d", cublasGemmEx_64(h, 0, 0, 1, 1, 1, &x, &x, 0, 1, &x, 0, 1, &x, &x, 0, 1, 68, -1));\n'
-        'printf(" %d\\n", cublasLtMatmul(h, h, &x, &x, h, &x, h, &x, &x, h, &x, h, h, h, 0, h)); return 0; }\n'.replace("../../dropin", str(ROOT / "dropin")))
+        'printf(" %d\\n", cublasLtMatmul(h, h, &x, &x, h, &x, h, &x, &x, h, &x, h, h, h, 0, h)); return 0; }\n'.replace("../../runtime/dropin", str(ROOT / "runtime/dropin")))
     cc(tmp_path / "null.c", "-o", tmp_path / "null", cublas, cuda_library("libcublasLt.so.13"), f"-Wl,-rpath,{cublas.parent}")
     alone, under = run(tmp_path / "null"), run(tmp_path / "null", face=face)
     assert under.stdout == alone.stdout and under.stderr == "" and alone.stdout.split()[0] == "1"

@@ -4,7 +4,7 @@ import re
 import pytest
 from dropin_programs import HERE, ROOT, SET, build_face, cc, face, lines, replaced # noqa: F401 (fixtures)
 
-REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "dropin/common_lists.h").read_text()))
+REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "runtime/dropin/common_lists.h").read_text()))
 BIAS, RELU, RELU_BIAS, GELU, GELU_BIAS = 4, 2, 6, 32, 36
 # Words of a call, and why it is the original's, or SERVED; "SERVED+": with a second pass over D by cuBLASLt.
 FORMS = [

@@ -167,7 +167,7 @@ def test_others_that_are_preloaded_stay(fakes, tmp_path):
 
 
 def test_the_readme_s_python_runs_under_the_face(fakes, tmp_path):
-    code = re.search(r"```python\n(.*?)```", (ROOT / "dropin/README.md").read_text(), re.S).group(1)
+    code = re.search(r"```python\n(.*?)```", (ROOT / "runtime/dropin/README.md").read_text(), re.S).group(1)
     done = halftone_run("--", sys.executable, "-c", code)
     assert done.stdout == "0 products by halftone, 0 by cuBLAS\n", done.stderr
     assert run(sys.executable, "-c", code).stdout == ""

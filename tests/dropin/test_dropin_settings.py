@@ -9,7 +9,7 @@ from conftest import ROOT
 from dropin_programs import HERE, SET, Fakes, cc, run
 from test_dropin_blas import Programs, counts
 
-LISTS, README = (ROOT / "dropin/common_lists.h").read_text(), (ROOT / "dropin/README.md").read_text()
+LISTS, README = (ROOT / "runtime/dropin/common_lists.h").read_text(), (ROOT / "runtime/dropin/README.md").read_text()
 OF = {"DROPIN_OF_CUBLAS": {"cublas"}, "DROPIN_OF_BLAS": {"blas"}, "DROPIN_OF_HIP": {"hip"}, "DROPIN_OF_ALL": {"cublas", "blas", "hip"}}
 VARIABLES = {name: set().union(*(OF[word] for word in faces.split(" | "))) for name, faces in re.findall(r"X\((HALFTONE\w*), ([\w |]+)\)", LISTS)}
 S, D = "api=Sgemm_v2", "api=Dgemm_v2"
@@ -34,7 +34,7 @@ def programs(tmp_path_factory):
 
 def test_the_list_is_what_the_faces_read():
     """And what the manual has."""
-    read = {name for path in (ROOT / "dropin").glob("*.c") if path.name != "run.c" for name in re.findall(r'"(HALFTONE\w*)"', path.read_text())}
+    read = {name for path in (ROOT / "runtime/dropin").glob("*.c") if path.name != "run.c" for name in re.findall(r'"(HALFTONE\w*)"', path.read_text())}
     tables = {name for line in README.splitlines() if line.startswith("| `HALFTONE") for name in re.findall(r"`(HALFTONE\w*)`", line.split("|")[1])}
     assert set(VARIABLES) == read == tables
     tests = "".join(path.read_text() for path in HERE.glob("test_*.py"))

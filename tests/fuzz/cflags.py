@@ -28,7 +28,7 @@ def run(folder, *words, **env):
 
 
 def sources(folder):
-    for name in subprocess.run(["git", "ls-files", "gen", "runtime", "dropin", "templates", "bench", "tests", "Makefile"], cwd=ROOT, capture_output=True,
+    for name in subprocess.run(["git", "ls-files", "gen", "runtime", "templates", "bench", "tests", "Makefile"], cwd=ROOT, capture_output=True,
                                text=True, check=True).stdout.split():
         if "/results/" not in name and "/golden/" not in name and (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ $(if $(filter FUZZ_SEED,$(given)),$(if $(shell printf '%s\n' $(call q,$(FUZZ_SEE
 FUZZ_OBJ := $(patsubst %,out/test/fuzz/%.o,api again hostile problem matrix truth ways fuzz)
 FUZZ64_OBJ := $(patsubst %,out/test/fuzz/%.o,api64 again problem64 matrix truth64 fuzz)
 CLIMB_OBJ := $(patsubst %,out/test/fuzz/%.o,climb ways problem matrix truth fuzz)
-FUZZ_NPY := tests/fuzz/npy.c tests/fuzz/fuzz.c bench/io/npy.c bench/io/outfile.c bench/io/cli_error.c
+FUZZ_NPY := tests/fuzz/npy.c tests/fuzz/fuzz.c bench/halftone/io/npy.c bench/halftone/io/outfile.c bench/halftone/io/cli_error.c
 SANITIZED = $(CC) $(filter-out -MMD -MP,$(C_FLAGS)) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 .PHONY: fuzz fuzz-build fuzz-npy fuzz-budgets fuzz-cflags $(TEST_SETS:%=fuzz-build-%) $(TEST_SETS:%=fuzz-%) $(TEST_SETS:%=fuzz64-%) $(TEST_SETS:%=climb-%)
 
@@ -41,22 +41,22 @@ $(TEST_SETS:%=test-set-%): $(FUZZ_OBJ) $(FUZZ64_OBJ) $(CLIMB_OBJ) # before the s
 
 out/test/fuzz/%.o: tests/fuzz/%.c out/obj/flags
 	@mkdir -p $(@D)
-	$(call run,CC,$<,$(CC) $(C_FLAGS) -iquote bench -c $< -o $@)
+	$(call run,CC,$<,$(CC) $(C_FLAGS) -iquote bench/halftone -c $< -o $@)
 
 # What fails where the guards of the fuzzers' matrices are broken: test_fuzz.py.
 out/test/fuzz/guards: $(patsubst %,out/test/fuzz/%.o,guards matrix fuzz) out/test/libtest.a
 	$(call run,TEST,$@,$(CC) $(LDFLAGS) -o $@ $^ -lstdc++ -ldl -lpthread -lm)
 test-build: out/test/fuzz/guards
 
-out/test/fuzz/npy: $(FUZZ_NPY) $(wildcard tests/fuzz/*.h bench/*/*.h)
+out/test/fuzz/npy: $(FUZZ_NPY) $(wildcard tests/fuzz/*.h bench/halftone/*/*.h)
 	@mkdir -p $(@D)
-	$(call run,TEST,$@,$(SANITIZED) -iquote bench $(LDFLAGS) -o $@ $(FUZZ_NPY) -lm)
+	$(call run,TEST,$@,$(SANITIZED) -iquote bench/halftone $(LDFLAGS) -o $@ $(FUZZ_NPY) -lm)
 
 out/test/fuzz/halftone-gen: $(GEN_SRC) gen/cli/main.c $(wildcard gen/*/*.h) $(wildcard runtime/ht_*.h)
 	@mkdir -p $(@D)
 	$(call run,LINK,$@,$(SANITIZED) -iquote gen $(LDFLAGS) -o $@ $(filter %.c,$^))
 
-$(TEST_SETS:%=fuzz-build-%): fuzz-build-%: out/bin/halftone-gen out/obj/bench/cmd/main.o $(FUZZ_OBJ) $(FUZZ64_OBJ) $(SET_TEST_OBJ)
+$(TEST_SETS:%=fuzz-build-%): fuzz-build-%: out/bin/halftone-gen out/obj/bench/halftone/cmd/main.o $(FUZZ_OBJ) $(FUZZ64_OBJ) $(SET_TEST_OBJ)
 	@$(MAKE) generate GPU=$*
 	@$(MAKE) build-sim out/$*/fuzz-sim out/$*/fuzz64-sim out/$*/climb-sim GPU=$*
 

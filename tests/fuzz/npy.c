@@ -1,6 +1,6 @@
-/* npy: mutated .npy files through the reader of bench/io/npy.c. Every file is read or refused with one line that names it; what is read
+/* npy: mutated .npy files through the reader of bench/halftone/io/npy.c. Every file is read or refused with one line that names it; what is read
  * has the extents that its bytes allow. Build it with sanitizers: a reader that reads beside its memory does not show otherwise. */
-#include "../../bench/io/npy.h"
+#include "../../bench/halftone/io/npy.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../bench/accuracy/families.h"
+#include "../../bench/halftone/accuracy/families.h"
 
 void problem64_reset_c(const struct problem64 *p) {
     matrix_upload(&p->c);

@@ -6,7 +6,7 @@
 
 #include "../../templates/skeletons/mma_warp.cu"
 
-#include "../../bench/accuracy/families.h"
+#include "../../bench/halftone/accuracy/families.h"
 #include "../../runtime/ht_dev.h"
 
 #define GLUE_(a, b) a##b

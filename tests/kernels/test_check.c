@@ -1,4 +1,4 @@
-/* test_check: the certificate from inside, by the descriptors, beside bench/accuracy/certificate.c, which has the same in plain C: what packing
+/* test_check: the certificate from inside, by the descriptors, beside bench/halftone/accuracy/certificate.c, which has the same in plain C: what packing
  * adds up of each row, in tiles, whole rows and strips, and which results kernels and reduction leave. What users see of it: test_auto; what
  * computes the rest: test_direct. Links with the CUDA library or the simulator, like test_product. */
 #include <setjmp.h>
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bench/accuracy/certificate.h"
-#include "../../bench/accuracy/families.h"
+#include "../../bench/halftone/accuracy/certificate.h"
+#include "../../bench/halftone/accuracy/families.h"
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_dev.h"

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bench/accuracy/families.h"
-#include "../../bench/accuracy/metrics.h"
-#include "../../bench/accuracy/reference.h"
+#include "../../bench/halftone/accuracy/families.h"
+#include "../../bench/halftone/accuracy/metrics.h"
+#include "../../bench/halftone/accuracy/reference.h"
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_dev.h"

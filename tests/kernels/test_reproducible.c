@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bench/accuracy/families.h"
+#include "../../bench/halftone/accuracy/families.h"
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_cost.h"

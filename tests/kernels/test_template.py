@@ -25,7 +25,7 @@ def test_template_and_output_give_the_same_bits_in_the_simulator(tmp_path):
     dispatch = tmp_path / "dispatch.o"
     subprocess.run(["gcc", "-std=c11", f"-I{ROOT}/runtime", "-c", str(tmp_path / "set/dispatch.c"), "-o", str(dispatch)],
                    check=True)
-    library = [str(ROOT / "out/obj/runtime/dev_sim.o"), str(ROOT / "out/obj/bench/accuracy/families.o"), str(ROOT / "out/obj/bench/io/threads.o"),
+    library = [str(ROOT / "out/obj/runtime/dev_sim.o"), str(ROOT / "out/obj/bench/halftone/accuracy/families.o"), str(ROOT / "out/obj/bench/halftone/io/threads.o"),
                *map(str, (ROOT / "out/obj/runtime/sim").glob("*.o"))]
     program = tmp_path / "template_bits"
     subprocess.run(["g++", "-o", str(program), *objects, str(dispatch), *library, "-lpthread", "-lm"], check=True)

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <vector>
 
-#include "../../bench/accuracy/families.h"
-#include "../../bench/accuracy/metrics.h"
-#include "../../bench/accuracy/reference.h"
+#include "../../bench/halftone/accuracy/families.h"
+#include "../../bench/halftone/accuracy/metrics.h"
+#include "../../bench/halftone/accuracy/reference.h"
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/sim/sim_api.h"
 #include "../../runtime/sim/sim_mma.h"

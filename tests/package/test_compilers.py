@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT, copy_of_repository
 from test_package import SET, passes, run
 
-NAMES = "Makefile", "tests/tests.mk", "tests/fuzz/fuzz.mk", "dropin/dropin.mk"
+NAMES = "Makefile", "tests/tests.mk", "tests/fuzz/fuzz.mk", "runtime/dropin/dropin.mk"
 MAKEFILES = "".join((ROOT / name).read_text() for name in NAMES)
 FROM_ENVIRONMENT = re.search(r"FROM_ENVIRONMENT := (.*)", MAKEFILES)[1].split()
 KNOWN = re.search(r"KNOWN := ((?:.*\\\n)*.*)", MAKEFILES)[1].replace("\\\n", " ").split()
@@ -41,7 +41,7 @@ def test_a_compiler_under_another_name_builds_a_set_that_multiplies(copy, tmp_pa
 def test_a_compiler_s_flags_are_not_read_from_its_name(copy, tmp_path, compiler, folder):
     """In the folder of another compiler it has the simulator's flags of its own kind."""
     def flags(cxx):
-        said = passes(["make", "-n", "GPU=t4", "V=1", f"CXX={cxx}", "out/obj/bench/apps/app_kernels-sim.o"], copy)
+        said = passes(["make", "-n", "GPU=t4", "V=1", f"CXX={cxx}", "out/obj/bench/halftone/apps/app_kernels-sim.o"], copy)
         return said.replace(str(cxx), "CXX")
     there = flags(under(tmp_path / folder, "c++", compiler))
     assert there == flags(compiler) and ("-fno-thread-jumps" in there) == (compiler == "g++")

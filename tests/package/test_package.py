@@ -64,7 +64,7 @@ def test_a_slip_in_a_name_is_an_error_with_the_cure():
 
 
 def test_make_lists_every_variable_that_it_takes():
-    makefiles = "".join((ROOT / name).read_text() for name in ("Makefile", "tests/tests.mk", "tests/fuzz/fuzz.mk", "dropin/dropin.mk"))
+    makefiles = "".join((ROOT / name).read_text() for name in ("Makefile", "tests/tests.mk", "tests/fuzz/fuzz.mk", "runtime/dropin/dropin.mk"))
     known = re.search(r"KNOWN := ((?:.*\\\n)*.*)", makefiles).group(1).replace("\\\n", " ").split()
     listed = set(re.findall(r"\b[A-Z][A-Z_0-9]*\b", passes(["make"])))
     assert set(known) - listed == {"SHELL", "MAKEFLAGS", "INSTALL", "AM_UPDATE_INFO_DIR", "TEST_PART", "TEST_REST"}
@@ -618,5 +618,5 @@ with zipfile.ZipFile({str(wheel)!r}, "w") as out:
     out.writestr("scikit_learn-1.7.2.dist-info/RECORD", "")
 """
     passes([sys.executable, "-c", make])
-    done = run([sys.executable, str(ROOT / "bench/demo/digits.py"), str(tmp_path / "data")], PIP_NO_INDEX="1", PIP_FIND_LINKS=str(tmp_path))
+    done = run([sys.executable, str(ROOT / "bench/halftone/demo/digits.py"), str(tmp_path / "data")], PIP_NO_INDEX="1", PIP_FIND_LINKS=str(tmp_path))
     assert done.returncode == 3 and "HASHES" in done.stderr and not list((tmp_path / "data").iterdir()), done.stderr

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bench/accuracy/certificate64.c"
+#include "../../bench/halftone/accuracy/certificate64.c"
 
 __extension__ typedef unsigned __int128 u128;
 __extension__ typedef __int128 i128;

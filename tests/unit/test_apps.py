@@ -80,7 +80,7 @@ def numbers(seed, rows, cols):
 # ---- programs
 
 def test_cholesky_says_the_error_of_what_it_writes(tmp_path):
-    """All of A - L L^T in Python's doubles; A from the patches by the formula of bench/apps/cholesky.c."""
+    """All of A - L L^T in Python's doubles; A from the patches by the formula of bench/halftone/apps/cholesky.c."""
     n, patches = 128, numbers(1, 128, 64)
     write_npy(tmp_path / "patches.npy", patches)
     ran = app("cholesky", "--n", n, "--block", 64, "--data", tmp_path, "--accuracy", "scheme:half", "-o", tmp_path / "L.npy")

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bench/accuracy/certificate.h"
-#include "../../bench/accuracy/f16x3_host.h"
-#include "../../bench/accuracy/families.h"
+#include "../../bench/halftone/accuracy/certificate.h"
+#include "../../bench/halftone/accuracy/f16x3_host.h"
+#include "../../bench/halftone/accuracy/families.h"
 #include "../../runtime/ht_bound.h"
 #include "../../runtime/sim/sim_f16.h"
 

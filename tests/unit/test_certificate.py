@@ -1,4 +1,4 @@
-"""The host's emulation of f16x3 (bench/accuracy/f16x3_host.h), with which tests/unit/test_certificate.c searches for large errors, has the
+"""The host's emulation of f16x3 (bench/halftone/accuracy/f16x3_host.h), with which tests/unit/test_certificate.c searches for large errors, has the
 kernels' bits."""
 import ctypes
 import random
@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from conftest import ROOT
 
-SOURCES = ["bench/accuracy/f16x3_host.c", "bench/accuracy/certificate.c", *(f"runtime/sim/{n}.c" for n in ("sim_f16", "sim_mma", "sim_mma_wide"))]
+SOURCES = ["bench/halftone/accuracy/f16x3_host.c", "bench/halftone/accuracy/certificate.c", *(f"runtime/sim/{n}.c" for n in ("sim_f16", "sim_mma", "sim_mma_wide"))]
 M, N, K = 24, 20, 120 # one k-split
 
 
@@ -19,7 +19,7 @@ class Unit(ctypes.Structure):
 @pytest.fixture(scope="module")
 def host(tmp_path_factory):
     library = tmp_path_factory.mktemp("host") / "host.so"
-    subprocess.run(["gcc", "-std=c11", "-O1", "-shared", "-fPIC", "-iquote", str(ROOT / "bench"), "-o", library, *(ROOT / s for s in SOURCES), "-lm"], check=True)
+    subprocess.run(["gcc", "-std=c11", "-O1", "-shared", "-fPIC", "-iquote", str(ROOT / "bench/halftone"), "-o", library, *(ROOT / s for s in SOURCES), "-lm"], check=True)
     loaded = ctypes.CDLL(str(library))
     loaded.f16x3_host_dot.restype = ctypes.c_float
     loaded.f16x3_host_dot.argtypes = [ctypes.POINTER(Unit), ctypes.POINTER(ctypes.c_float), ctypes.POINTER(ctypes.c_float), ctypes.c_int]

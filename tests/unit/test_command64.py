@@ -228,8 +228,8 @@ def test_what_bench_and_report_cannot_do_in_fp64_has_one_line(args, says, tmp_pa
 @pytest.fixture(scope="module")
 def host(tmp_path_factory):
     out = tmp_path_factory.mktemp("reference64") / "reference64.so"
-    subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2", "-shared", "-fPIC", "-iquote", str(ROOT / "bench"), str(ROOT / "bench/accuracy/reference64.c"),
-                    str(ROOT / "bench/io/threads.c"), "-o", str(out), "-lm", "-lpthread"], check=True)
+    subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2", "-shared", "-fPIC", "-iquote", str(ROOT / "bench/halftone"), str(ROOT / "bench/halftone/accuracy/reference64.c"),
+                    str(ROOT / "bench/halftone/io/threads.c"), "-o", str(out), "-lm", "-lpthread"], check=True)
     return ctypes.CDLL(str(out))
 
 

@@ -31,7 +31,7 @@ def tracked():
 
 def test_top_level_is_what_the_house_says():
     names = {p.relative_to(ROOT).parts[0] for p in tracked()}
-    assert names <= {"Makefile", "gen", "templates", "out", "runtime", "dropin", "tests", "bench", "README.md", "LICENSE",
+    assert names <= {"Makefile", "gen", "templates", "out", "runtime", "tests", "bench", "README.md", "LICENSE",
                      ".clang-format", ".gitignore", ".ci"}, names
 
 
@@ -49,9 +49,9 @@ def test_gen_and_bench_include_only_folders_to_the_left():
             else:
                 only_to_the_left(GEN_FOLDERS, path, inc)
     for folder in BENCH_FOLDERS:
-        for path in sorted((ROOT / "bench" / folder).glob("*.[ch]")):
+        for path in sorted((ROOT / "bench/halftone" / folder).glob("*.[ch]")):
             for inc in includes(path):
-                assert inc.startswith("../../runtime/") or inc == "plot_scripts.h" or only_to_the_left(BENCH_FOLDERS, path, inc) is None
+                assert inc.startswith("../../../runtime/") or inc == "plot_scripts.h" or only_to_the_left(BENCH_FOLDERS, path, inc) is None
 
 
 def test_runtime_and_bench_keep_to_their_rooms():
@@ -59,22 +59,22 @@ def test_runtime_and_bench_keep_to_their_rooms():
         assert not any("gen/" in i or "bench/" in i for i in includes(path)), path
     for path in (ROOT / "bench").rglob("*.[ch]"):
         assert not any("gen/" in i or "templates/" in i for i in includes(path)), path
-    for path in (ROOT / "dropin").glob("*.[ch]"):
-        assert all(i.startswith(("common", "cublas_", "lt_", "blas_", "hip_")) or i in ("../runtime/halftone.h", "../runtime/ht_site_line.h", "../bench/cmd/cmd.h") for i in includes(path)), path
-    for path in [*(ROOT / "runtime").glob("*.[ch]"), *(ROOT / "dropin").glob("*.[ch]")]:
+    for path in (ROOT / "runtime/dropin").glob("*.[ch]"):
+        assert all(i.startswith(("common", "cublas_", "lt_", "blas_", "hip_")) or i in ("../halftone.h", "../ht_site_line.h") for i in includes(path)), path
+    for path in [*(ROOT / "runtime").glob("*.[ch]"), *(ROOT / "runtime/dropin").glob("*.[ch]")]:
         vendor = re.findall(r"#\s*include\s+<(cuda|hip)", path.read_text())
         assert not vendor or path.stem.startswith("dev_"), f"{path.name} includes a vendor header"
 
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
 def test_clang_warns_of_nothing():
-    """The build is gcc's; clang warns of signs where gcc does not. bench/io/plot.c includes what is built, devices and
+    """The build is gcc's; clang warns of signs where gcc does not. bench/halftone/io/plot.c includes what is built, devices and
     bench/lab/exact_card.c their vendor's headers."""
     warn = re.search(r"(?m)^WARN := (.*)", (ROOT / "Makefile").read_text()).group(1).split() + ["-Werror"]
-    sources = [p for pattern in ("gen/*/*.c", "runtime/ht_*.c", "runtime/sim/*.c", "bench/*/*.c", "dropin/*.c") for p in sorted(ROOT.glob(pattern))
+    sources = [p for pattern in ("gen/*/*.c", "runtime/ht_*.c", "runtime/sim/*.c", "bench/halftone/*/*.c", "bench/lab/*.c", "runtime/dropin/*.c") for p in sorted(ROOT.glob(pattern))
                if p.name not in ("plot.c", "exact_card.c")]
     run = subprocess.run(["clang", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-D_GNU_SOURCE", *warn, "-fsyntax-only", "-iquote", "gen",
-                          "-iquote", "bench", *map(str, sources)], cwd=ROOT, capture_output=True, text=True)
+                          "-iquote", "bench/halftone", *map(str, sources)], cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
 
 
@@ -184,8 +184,8 @@ def test_each_file_is_on_the_map_of_its_folder():
     """A file of a folder within (templates/hooks/accum/promote.cuh) goes by folder and name there (`accum/promote`). Of tests/ the map
     has folders; files say it themselves."""
     within = sorted({p.parent.relative_to(ROOT).as_posix() for p in tracked() if p.relative_to(ROOT).parts[0] == "templates"})
-    within += [f"bench/{folder}" for folder in (*BENCH_FOLDERS, "lab")]
-    for folder in (*within, "runtime", "runtime/sim", "dropin", "bench"):
+    within += ["bench/lab", *(f"bench/halftone/{folder}" for folder in BENCH_FOLDERS)]
+    for folder in (*within, "runtime", "runtime/sim", "runtime/dropin", "bench"):
         page = next(p / "README.md" for p in (ROOT / folder, *(ROOT / folder).parents) if (p / "README.md").exists() and p.name != "vendor")
         words = [n for span in re.findall(r"`([^`]+)`|\]\(([^)]+)\)", page.read_text()) for word in "".join(span).split() for n in names(word.rstrip(",;"))]
         for path in tracked():

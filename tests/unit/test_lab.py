@@ -66,7 +66,7 @@ def test_options_of_commands_are_there(name, binaries, tmp_path):
     done = lab(name, tmp_path / "out", binaries, OPERANDS="folder", COMMIT="abc")
     assert done.returncode == 0 and not done.stderr, done.stderr
     asked = (tmp_path / "asked").read_text()
-    known = set(re.findall(r'"(--[\w-]+)"', "".join(p.read_text() for p in (ROOT / "bench/cmd").glob("*.c"))))
+    known = set(re.findall(r'"(--[\w-]+)"', "".join(p.read_text() for p in (ROOT / "bench/halftone/cmd").glob("*.c"))))
     assert set(re.findall(r"--[\w-]+", asked)) <= known and asked.count("--out") + asked.count("breakdown") >= 1, asked
     for path in re.findall(r"bench/[\w./-]+", asked):
         assert (ROOT / path).is_file(), path

@@ -4,7 +4,7 @@ import subprocess
 import pytest
 from conftest import ROOT
 
-CC = ["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-O1", "-iquote", str(ROOT / "bench")]
+CC = ["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-O1", "-iquote", str(ROOT / "bench/halftone")]
 BROKEN = {
     "equal times: the last site": ("seconds[i] > seconds[site])", "seconds[i] >= seconds[site])"),
     "the shortest site first": ("seconds[i] > seconds[site])", "seconds[i] < seconds[site])"),
@@ -34,19 +34,19 @@ def fails(source, folder):
     """Whether the tests fail with this search."""
     (folder / "lowering.c").write_text(source)
     program = folder / "test_lowering"
-    subprocess.run([*CC, folder / "lowering.c", ROOT / "tests/unit/test_lowering.c", ROOT / "bench/io/cli_error.c", "-o", program, "-lcmocka", "-lm"],
+    subprocess.run([*CC, folder / "lowering.c", ROOT / "tests/unit/test_lowering.c", ROOT / "bench/halftone/io/cli_error.c", "-o", program, "-lcmocka", "-lm"],
                    check=True, capture_output=True)
     return subprocess.run([program], capture_output=True, timeout=60).returncode != 0
 
 
 def test_unbroken(tmp_path):
-    assert not fails((ROOT / "bench/apps/lowering.c").read_text(), tmp_path)
+    assert not fails((ROOT / "bench/halftone/apps/lowering.c").read_text(), tmp_path)
 
 
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_broken_rule_is_noticed(what, tmp_path):
     old, new = BROKEN[what]
-    source = (ROOT / "bench/apps/lowering.c").read_text()
+    source = (ROOT / "bench/halftone/apps/lowering.c").read_text()
     assert source.count(old) == 1
     edited = source.replace(old, new)
     if what == "one level at a time ends the site":

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bench/accuracy/families.h"
-#include "../../bench/accuracy/metrics.h"
-#include "../../bench/accuracy/reference.h"
+#include "../../bench/halftone/accuracy/families.h"
+#include "../../bench/halftone/accuracy/metrics.h"
+#include "../../bench/halftone/accuracy/reference.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) <= 1e-12 * fabs(b))
 

@@ -74,7 +74,7 @@ def defined():
 # placeholders, generated kernels, numbers with a unit, revisions; and what is of others
 NO_NAME = re.compile(r"[A-Z]+|ht_\w*_(sm\d+a?|gfx\w+)|ht_SCHEME_TILE_|\d\w*|0x.*|"
                      r"(cublas|cblas|rocblas|scipy|RTLD|CUBLAS|TORCH)\w*|emitter|tr?ttp|tpttr|Strsm")
-OTHERS_PROGRAMS = ("dropin/PROGRAMS.md",) # names what others' programs call
+OTHERS_PROGRAMS = ("runtime/dropin/PROGRAMS.md",) # names what others' programs call
 
 
 def spans(name, text):

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../bench/io/npy.h"
+#include "../../bench/halftone/io/npy.h"
 
 static char folder[64], path[96];
 

@@ -190,12 +190,12 @@ def test_a_report_folder_that_cannot_be_written_is_found_first(tmp_path):
 
 @pytest.mark.skipif(shutil.which("gnuplot") is None, reason="needs gnuplot")
 def test_report_runs_nothing_of_the_current_folder(tmp_path):
-    """An installed command knows its plots; ./bench/plots belongs to whoever wrote the folder."""
+    """An installed command knows its plots; ./bench/halftone/plots belongs to whoever wrote the folder."""
     (tmp_path / "bin").mkdir()
     shutil.copy(COMMAND, tmp_path / "bin/halftone")
-    (tmp_path / "bench/plots").mkdir(parents=True)
+    (tmp_path / "bench/halftone/plots").mkdir(parents=True)
     for name in "error.gp", "histogram.gp":
-        (tmp_path / "bench/plots" / name).write_text(f"system('touch {tmp_path}/owned')\n")
+        (tmp_path / "bench/halftone/plots" / name).write_text(f"system('touch {tmp_path}/owned')\n")
     (tmp_path / "o").mkdir()
     (tmp_path / "o/.gnuplot").write_text(f"system('touch {tmp_path}/owned')\n")
     run = subprocess.run([str(tmp_path / "bin/halftone"), *"report --sizes 16,32 --families uniform --schemes half,f16x3 --out o".split()],

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bench/profile/probe.h"
+#include "../../bench/halftone/profile/probe.h"
 #include "../../gen/base/err.h"
 #include "../../gen/facts/gpu.h"
 

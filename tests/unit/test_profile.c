@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../bench/profile/profile_search.h"
+#include "../../bench/halftone/profile/profile_search.h"
 
 enum { RANDOM = 24 };
 

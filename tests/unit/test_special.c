@@ -8,7 +8,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "../../bench/cmd/special_values.h"
+#include "../../bench/halftone/cmd/special_values.h"
 #include "../../runtime/ht_abi.h"
 
 const struct ht_set_desc *const ht_sets[] = {NULL}; /* no kernel is run here */

@@ -1,4 +1,4 @@
-/* bench/measure/timing.c with a delay that is only written down: who gets ahead of it counts, who does not is asked again. */
+/* bench/halftone/measure/timing.c with a delay that is only written down: who gets ahead of it counts, who does not is asked again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,8 +6,8 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "../../bench/measure/delay.h"
-#include "../../bench/measure/timing.h"
+#include "../../bench/halftone/measure/delay.h"
+#include "../../bench/halftone/measure/timing.h"
 #include "../../runtime/ht_abi.h"
 
 const struct ht_set_desc *const ht_sets[] = {NULL}; /* the engine is linked, not used */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../bench/cmd/tune.h"
+#include "../../bench/halftone/cmd/tune.h"
 
 static const char head[] = "# halftone tune: 1, set a800 (sm_80)\n# device: fiction\n";
 static char path[64];

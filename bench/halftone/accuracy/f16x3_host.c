@@ -1,0 +1,53 @@
+/* f16x3_host: one element of a product by scheme f16x3. See f16x3_host.h. */
+#include "accuracy/f16x3_host.h"
+
+#include "accuracy/certificate.h"
+
+#include "../../../runtime/sim/sim_f16.h"
+#include "../../../runtime/sim/sim_mma.h"
+
+enum { MMA_K = 16, CHAIN_STEPS_MOST = 8 };
+
+struct step { /* slices of 16 k */
+    uint16_t a_hi[MMA_K], a_lo[MMA_K], b_hi[MMA_K], b_lo[MMA_K];
+};
+
+static void split(const float *x, int count, uint16_t hi[MMA_K], uint16_t lo[MMA_K]) {
+    for (int i = 0; i < MMA_K; i++) {
+        float slice[2];
+        certificate_split(i < count ? x[i] : 0.0f, slice);
+        hi[i] = sim_f16_rn(slice[0]);
+        lo[i] = sim_f16_rn(slice[1]);
+    }
+}
+
+static float add_chain(const struct f16x3_host *unit, const struct sim_mma_model *model, const struct step *s,
+                       int steps) {
+    float chain = 0.0f;
+    for (int i = 0; i < steps; i++) {
+        chain = sim_dot_f16(model, MMA_K, chain, s[i].a_lo, s[i].b_hi);
+        chain = sim_dot_f16(model, MMA_K, chain, s[i].a_hi, s[i].b_lo);
+        if (!unit->corrections_first)
+            chain = sim_dot_f16(model, MMA_K, chain, s[i].a_hi, s[i].b_hi);
+    }
+    for (int i = 0; i < steps && unit->corrections_first; i++)
+        chain = sim_dot_f16(model, MMA_K, chain, s[i].a_hi, s[i].b_hi);
+    return chain;
+}
+
+float f16x3_host_dot(const struct f16x3_host *unit, const float *a, const float *b, int k) {
+    const struct sim_mma_model *model = sim_mma_find(unit->model);
+    struct step s[CHAIN_STEPS_MOST];
+    float sum = 0.0f;
+    for (int at = 0; at < k; at += unit->promote_k) {
+        const int here = k - at < unit->promote_k ? k - at : unit->promote_k,
+                  steps = (here + MMA_K - 1) / MMA_K;
+        for (int i = 0; i < steps; i++) {
+            const int count = here - MMA_K * i < MMA_K ? here - MMA_K * i : MMA_K;
+            split(a + at + MMA_K * i, count, s[i].a_hi, s[i].a_lo);
+            split(b + at + MMA_K * i, count, s[i].b_hi, s[i].b_lo);
+        }
+        sum += add_chain(unit, model, s, steps);
+    }
+    return sum;
+}

@@ -1,0 +1,352 @@
+/* cmd_check: `halftone check`: what `auto` would do with two matrices, and what of their numbers decides it.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../runtime/ht_pick.h"
+#include "io/args.h"
+#include "cmd/check64.h"
+#include "cmd/cmd.h"
+#include "accuracy/data_check.h"
+#include "accuracy/families.h"
+#include "accuracy/tile_outliers.h"
+#include "measure/operands.h"
+#include "io/outfile.h"
+#include "io/progress.h"
+#include "cmd/stamp.h"
+#include "measure/sample_problem.h"
+#include "io/tsv.h"
+
+enum { HEAD_BYTES = STAMP_BYTES + 1024 };
+
+static const struct tsv_column columns[] = {{"data", 1},
+                                            {"m", 1},
+                                            {"n", 1},
+                                            {"k", 1},
+                                            {"scheme", 1},
+                                            {"small_a", 1},
+                                            {"small_b", 1},
+                                            {"zero_a", 0},
+                                            {"zero_b", 0},
+                                            {"elements", 0},
+                                            {"fail_4", 1},
+                                            {"fail_16", 1},
+                                            {"fail_64", 1},
+                                            {"tiles_16", 1},
+                                            {"tiles_few", 0},
+                                            {"tiles_some", 0},
+                                            {"tiles_many", 0},
+                                            {"clean_rows_a", 0},
+                                            {"clean_rows_b", 0},
+                                            {"outliers_a", 1},
+                                            {"outliers_b", 1},
+                                            {"outlier_blocks", 1}};
+
+#define ALL_ROWS "of FP64 products all rows of C are looked at"
+
+struct check {
+    struct session session;
+    const char *path[2], *folder, *families, *out;
+    int64_t rows, n, k;
+    int is_fp64;
+    const struct option *options; /* those of the command, as they were given */
+    struct pair pair;
+    struct tsv table;
+    struct progress progress;
+    char head[HEAD_BYTES];
+};
+
+static struct data_view view_of(const struct pair *p, int which) {
+    struct data_view v = {p->x[which].data, which == 0 ? pair_rows(p, 0) : pair_cols(p, 1), 0, 0};
+    pair_steps(p, which, &v.row_step, &v.k_step);
+    return v;
+}
+
+static struct data_rules rules_of(const struct check *c) {
+    const struct ht_scheme_desc *s = ht_find_scheme(c->session.set, c->session.set->auto_first);
+    const int flushes = s != NULL && s->flush_exponent != 0;
+    return (struct data_rules){.unit = flushes ? CERTIFICATE_FLUSHES : CERTIFICATE_KEEPS, .rows_most = c->rows};
+}
+
+/* What `auto` picks for the command's column-major call, which has the operands change places. */
+static int ask_plan(struct check *c, const struct data_report *r, struct halftone_plan *plan,
+                    struct cli_error *f) {
+    const struct session_problem p = {
+        .trans_a = 'N', .trans_b = 'N', .m = r->n, .n = r->m, .k = r->k, .batch = 1};
+    return session_select(&c->session, "auto", NULL, f) == 0 ? session_query(&c->session, &p, plan, f) : -1;
+}
+
+static int examine(struct check *c, const struct data_view *a, const struct data_view *b, int64_t k,
+                   struct data_report *r, struct tile_outliers *o, struct halftone_plan *plan, struct cli_error *f) {
+    const struct data_rules rules = rules_of(c);
+    if (data_check(a, b, k, &rules, r) != 0 || tile_outliers_count(a, b, k, c->families == NULL, o) != 0)
+        return cli_error_memory(f, 100.0 * (double)(a->rows + b->rows), "rows, and an FP64 product of 64 rows");
+    return ask_plan(c, r, plan, f);
+}
+
+static int is_checked(const struct check *c, const struct halftone_plan *plan) {
+    return c->session.set->auto_first != NULL && strcmp(plan->scheme, c->session.set->auto_first) == 0;
+}
+
+static double percent(int64_t part, int64_t whole) {
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* ---- two files: words */
+
+static void print_side(const char *path, const char *op, int64_t rows, int64_t cols, const char *lines,
+                       const struct data_side *s) {
+    printf("%s: %s is %lld x %lld\n", path, op, (long long)rows, (long long)cols);
+    printf("  beside the largest of their %s: %.4g %% of the elements down to 2^-16 (22 bits), %.4g %% "
+           "smaller (fewer bits), %.4g %% zeros\n",
+           lines, percent(s->bin[0], s->elements), percent(s->bin[1], s->elements),
+           percent(s->bin[2], s->elements));
+    printf("  %s: %lld of %lld lose nothing beyond 22 bits", lines, (long long)(s->rows_clean),
+           (long long)s->rows);
+    if (s->least_exponent <= s->most_exponent)
+        printf(", largest elements from 2^%d to 2^%d", s->least_exponent, s->most_exponent);
+    if (s->rows_zero > 0)
+        printf(", %lld zero", (long long)s->rows_zero);
+    if (s->rows_not_finite > 0)
+        printf(", %lld with NaN or Inf", (long long)s->rows_not_finite);
+    printf("\n");
+}
+
+static void print_certificate(const struct check *c, const struct data_report *r) {
+    printf("certificate: of %lld elements of C looked at, |C| leaves uncleared", (long long)r->elements);
+    for (int t = 0; t < DATA_TAUS; t++)
+        printf("%s %lld (%.3g %%) at %.0f units", t > 0 ? "," : "", (long long)r->failed[t],
+               percent(r->failed[t], r->elements), data_tau[t]);
+    printf("; at 16 units in %lld of %lld tiles of 64 x 64: %lld tiles with up to 1/256 of them, %lld up to "
+           "1/16, %lld more\n",
+           (long long)r->tiles_failed[1], (long long)r->tiles, (long long)r->tiles_by_share[1],
+           (long long)r->tiles_by_share[2], (long long)r->tiles_by_share[3]);
+    if (r->tiles_sparse > 0)
+        printf("  %lld tiles are left whole: fewer than %d nonzero elements a row or column\n",
+               (long long)r->tiles_sparse, (int)CERTIFICATE_FEW);
+    printf("  auto computes what %d units leave again: more than 16 of a tile by %s's kernel for it, else one by one\n",
+           (int)CERTIFICATE_TAU, c->session.set->auto_fallback);
+}
+
+static void print_outliers(const struct tile_outliers *o) {
+    printf("mixpert1 to 4: %lld of %lld tiles of op(A) (%.3g %%) and %lld of %lld of op(B) (%.3g %%) hold outliers: %lld of %lld blocks (%.4g %%) are "
+           "recomputed\n",
+           (long long)o->outliers[0], (long long)o->tiles[0], percent(o->outliers[0], o->tiles[0]), (long long)o->outliers[1],
+           (long long)o->tiles[1], percent(o->outliers[1], o->tiles[1]), (long long)o->blocks_recomputed, (long long)o->blocks,
+           percent(o->blocks_recomputed, o->blocks));
+}
+
+static void print_report(const struct check *c, const struct data_report *r,
+                         const struct halftone_plan *plan) {
+    print_side(c->path[0], "op(A)", r->m, r->k, "row", &r->side[0]);
+    print_side(c->path[1], "op(B)", r->k, r->n, "column", &r->side[1]);
+    printf("auto, %lld x %lld x %lld: scheme %s, %s\n", (long long)r->m, (long long)r->n, (long long)r->k,
+           plan->scheme, plan->kernel[0] ? plan->kernel : "no product to run (an extent is 0)");
+    printf("  %s\n", plan->why_scheme);
+    if (!is_checked(c, plan)) {
+        printf("  at this shape %s takes every input: nothing of the data decides\n", plan->scheme);
+        return;
+    }
+    print_certificate(c, r);
+}
+
+static int check_files(struct check *c, struct cli_error *f) {
+    struct data_report r;
+    struct tile_outliers o;
+    struct halftone_plan plan;
+    if (pair_examine(&c->pair, c->path, f) != 0 || pair_check(&c->pair, NULL, 1, f) != 0)
+        return -1;
+    if (c->is_fp64 || (c->pair.x[0].is_float64 && c->pair.x[1].is_float64))
+        return args_refuse(c->options, "--rows", ALL_ROWS, f) != 0 ? -1 : check64_files(&c->session, &c->pair, c->path, f);
+    if (pair_read(&c->pair, c->path, 0, f) != 0)
+        return -1;
+    const int64_t k = pair_cols(&c->pair, 0);
+    if (pair_rows(&c->pair, 0) * pair_cols(&c->pair, 1) * k == 0)
+        return cli_error_set(f, "%s: an extent of the product is 0; give matrices with elements", c->path[0]);
+    const struct data_view a = view_of(&c->pair, 0), b = view_of(&c->pair, 1);
+    if (examine(c, &a, &b, k, &r, &o, &plan, f) != 0)
+        return -1;
+    print_report(c, &r, &plan);
+    print_outliers(&o);
+    return 0;
+}
+
+/* ---- many: a table */
+
+static void add_row(struct check *c, const char *name, const struct data_report *r, const struct tile_outliers *o,
+                    const struct halftone_plan *plan) {
+    struct tsv *t = &c->table;
+    tsv_text(t, name);
+    tsv_integer(t, r->m);
+    tsv_integer(t, r->n);
+    tsv_integer(t, r->k);
+    tsv_text(t, plan->scheme);
+    for (int bin = 1; bin < DATA_BINS; bin++)
+        for (int i = 0; i < 2; i++)
+            tsv_real(t, percent(r->side[i].bin[bin], r->side[i].elements) / 100, 3);
+    tsv_integer(t, r->elements);
+    for (int tau = 0; tau < DATA_TAUS; tau++)
+        tsv_real(t, (double)r->failed[tau] / (double)r->elements, 3);
+    tsv_real(t, (double)r->tiles_failed[1] / (double)r->tiles, 3);
+    for (int share = 1; share < 4; share++)
+        tsv_real(t, (double)r->tiles_by_share[share] / (double)r->tiles, 3);
+    for (int i = 0; i < 2; i++)
+        tsv_real(t, (double)r->side[i].rows_clean / (double)r->side[i].rows, 3);
+    for (int i = 0; i < 2; i++)
+        tsv_real(t, percent(o->outliers[i], o->tiles[i]) / 100, 3);
+    tsv_real(t, percent(o->blocks_recomputed, o->blocks) / 100, 3);
+    tsv_end_row(t);
+}
+
+static int add_data(struct check *c, const char *name, const struct data_view *a, const struct data_view *b,
+                    int64_t k, struct cli_error *f) {
+    struct data_report r;
+    struct tile_outliers o;
+    struct halftone_plan plan;
+    progress_step(&c->progress, name);
+    if (examine(c, a, b, k, &r, &o, &plan, f) != 0)
+        return -1;
+    add_row(c, name, &r, &o, &plan);
+    return 0;
+}
+
+/* Of a batch the first product. */
+static int check_products(struct check *c, struct cli_error *f) {
+    struct operands o;
+    int status = operands_read(&o, c->folder, f);
+    if (status == 0)
+        progress_start(&c->progress, o.count);
+    for (int i = 0; i < o.count && status == 0; i++) {
+        struct pair p;
+        status = operands_load(&o, i, &p, f);
+        const struct data_view a = view_of(&p, 0), b = view_of(&p, 1);
+        if (status == 0)
+            status = add_data(c, o.product[i].name, &a, &b, pair_cols(&p, 0), f);
+        pair_free(&p);
+    }
+    operands_free(&o);
+    return status;
+}
+
+static int check_family(struct check *c, const struct family *family, struct cli_error *f) {
+    float *a = malloc((size_t)(c->n * c->k) * sizeof *a), *b = malloc((size_t)(c->n * c->k) * sizeof *b);
+    int status = -1;
+    if (a == NULL || b == NULL) {
+        (void)cli_error_memory(f, 8.0 * (double)c->n * (double)c->k, "matrices");
+    } else {
+        family_fill(family, 1, 'A', c->n, c->n, c->k, a, c->n);
+        family_fill(family, 1, 'B', c->n, c->n, c->k, b, c->k);
+        const struct data_view rows = {a, c->n, 1, c->n}, cols = {b, c->n, c->k, 1};
+        status = add_data(c, family->name, &rows, &cols, c->k, f);
+    }
+    free(a);
+    free(b);
+    return status;
+}
+
+static int check_families(struct check *c, struct cli_error *f) {
+    struct name_list names = {NULL, NULL, 0};
+    const struct family *family[SAMPLE_FAMILIES_MOST];
+    int count = 0;
+    int status = sample_problem_families(c->families, &names, family, &count, f);
+    if (status == 0)
+        progress_start(&c->progress, count);
+    for (int i = 0; i < count && status == 0; i++)
+        status = check_family(c, family[i], f);
+    args_names_free(&names);
+    return status;
+}
+
+static int check_many(struct check *c, struct cli_error *f) {
+    const struct stamp built = stamp_built();
+    char stamp[STAMP_BYTES];
+    stamp_write(stamp, &built, &c->session, NULL, NULL);
+    snprintf(c->head, sizeof c->head,
+             "%s# halftone check; shares: small: of elements below 2^-16 of their row's largest\n"
+             "# fail_4, 16, 64: of elements of C that the certificate does not clear at so many units, in at "
+             "most %lld rows; "
+             "tiles_16: of tiles that have any; few, some, many: up to 1/256, up to 1/16, more\n"
+             "# outliers: of MixPert's tiles, 16 x 32 of A and 32 x 8 of B%s; outlier_blocks: of 64 x 64 blocks that meet one\n",
+             stamp, (long long)c->rows, c->families == NULL ? " (of stored products, in a call that swaps A and B)" : "");
+    tsv_init(&c->table, columns, (int)(sizeof columns / sizeof columns[0]));
+    int status = c->folder != NULL ? check_products(c, f) : check_families(c, f);
+    progress_end(&c->progress);
+    if (status == 0)
+        fputs(c->head, stdout);
+    if (status == 0)
+        status = tsv_print(&c->table, stdout, f);
+    if (status == 0 && c->out != NULL)
+        status = tsv_write(&c->table, c->out, c->head, f);
+    if (status == 0 && c->out != NULL)
+        fprintf(outfile_remarks(c->out), "wrote %s\n", c->out);
+    tsv_free(&c->table);
+    return status;
+}
+
+/* What each kind of input rules out. */
+static int refuse_others(const struct check *c, int many, struct cli_error *f) {
+    const char *const names = !many ? "--n --k" : c->folder != NULL ? "--ta --tb --n --k --fp64" : "--ta --tb";
+    const char *const why = !many               ? "two matrices have sizes of their own"
+                            : c->folder != NULL ? "the products of --operands are FP32's, as they are stored"
+                                                : "--families makes op(A) and op(B)";
+    const int status = args_refuse(c->options, names, why, f);
+    return status == 0 && c->is_fp64 ? args_refuse(c->options, "--rows", ALL_ROWS, f) : status;
+}
+
+static int run(int argc, char **argv, struct cli_error *f) {
+    struct check c = {.rows = 256};
+    const char *rows = NULL, *n = NULL, *k = NULL;
+    int count = 0;
+    const struct option options[] = {{"--ta", NULL, &c.pair.transposed[0]},
+                                     {"--tb", NULL, &c.pair.transposed[1]},
+                                     {"--rows", &rows, NULL},
+                                     {"--operands", &c.folder, NULL},
+                                     {"--families", &c.families, NULL},
+                                     {"--n", &n, NULL},
+                                     {"--k", &k, NULL},
+                                     {"--out", &c.out, NULL},
+                                     {"--fp64", NULL, &c.is_fp64},
+                                     {NULL, NULL, NULL}};
+    if (args_parse(argc, argv, options, c.path, 2, &count, f) != 0 ||
+        args_number("--rows", rows != NULL ? rows : "256", 1, INT32_MAX, &c.rows, f) != 0 ||
+        args_number("--n", n != NULL ? n : "256", 1, 32768, &c.n, f) != 0 ||
+        args_number("--k", k != NULL ? k : "1024", 1, 262144, &c.k, f) != 0)
+        return -1;
+    const int many = c.folder != NULL || c.families != NULL;
+    if (count != (many ? 0 : 2) || (c.folder != NULL && c.families != NULL) || (!many && c.out != NULL))
+        return cli_error_usage(
+            f, "needs one of: two matrices, without --out, --operands DIR, --families LIST: halftone check A.npy B.npy");
+    c.options = options;
+    if (refuse_others(&c, many, f) != 0 || outfile_check(c.out, f) != 0 || session_open(&c.session, f) != 0)
+        return -1;
+    const int status = !many       ? check_files(&c, f)
+                       : c.is_fp64 ? check64_families(&c.session, c.families, c.n, c.k, c.out, f)
+                                   : check_many(&c, f);
+    pair_free(&c.pair);
+    session_close(&c.session);
+    return status;
+}
+
+const struct command cmd_check = {
+    "check", "what auto, or FP64's default, would do with two matrices, and why",
+    "Usage: halftone check A.npy B.npy [--ta] [--tb] [--rows N]\n"
+    "       halftone check --operands DIR | --families LIST [--n 256] [--k 1024] [--rows N] [--out "
+    "FILE.tsv]\n"
+    "       halftone check --fp64 --families LIST [--n 256] [--k 1024] [--out FILE.tsv]\n\n"
+    "Prints how large the elements of op(A)'s rows and op(B)'s columns are beside the largest of them, and how "
+    "many elements\n"
+    "of C the certificate of auto does not clear, which are computed again (bench/ACCURACY.md, section 15), and which tiles and "
+    "blocks\n"
+    "MixPert's levels would leave to the wider scheme (section 16). Computed on the host, in FP64; the device only says which "
+    "set it runs.\n"
+    "Of two float64 files, or with --fp64: which share of C's elements accuracy fp64 would leave to residues, by how many elements of rows\n"
+    "and columns are large beside the others (section 18), and which native64 would compute.\n\n"
+    "  --ta, --tb      transpose A, B\n"
+    "  --rows N        rows of C for the certificate, in blocks of 64, evenly spread (default 256)\n"
+    "  --operands DIR  each product of a stored set (bench --operands), of a batch the first, as a table\n"
+    "  --families LIST input families, or all: n x k times k x n\n"
+    "  --out FILE.tsv  the table with all columns\n"
+    "  --fp64          FP64 products\n",
+    run, 1};

@@ -1,0 +1,266 @@
+/* cmd_info: `halftone info`: version, device, schemes and kernels of this build. */
+#include <stdio.h>
+#include <string.h>
+
+#include "io/args.h"
+#include "cmd/cmd.h"
+#include "measure/session.h"
+#include "measure/device_info.h"
+#include "io/tsv.h"
+#include "measure/baseline_cublas.h"
+#include "../../../runtime/ht_bound.h"
+
+static void print_set(const struct ht_set_desc *set) {
+    printf("halftone %s, kernels generated for %s (%s)\n", halftone_version(), set->gpu, set->isa);
+    printf("code needs %s %s\n", set->isa, set->arch_exact ? "exactly" : "or later");
+}
+
+static void print_device(const struct session *e) {
+    const char *why = "";
+    printf("backend: %s%s\n", e->device.backend,
+           !e->device.simulated                             ? ""
+           : strstr(e->device.name, "_assumed") != NULL ? " (CPU; the matrix unit's arithmetic is assumed, not compared with a card)"
+                                                        : " (CPU, bit-exact model of the matrix unit)");
+    printf("device: %s, %d multiprocessors", e->device.name, e->device.sms);
+    if (e->device.memory_bytes > 0)
+        printf(", %.1f GiB", (double)e->device.memory_bytes / 1073741824.0);
+    putchar('\n');
+    if (e->device.simulated) {
+        puts("model: HALFTONE_SIM_MODEL in the environment chooses another matrix unit");
+        return;
+    }
+    struct device_info *facts = device_info_open();
+    if (facts == NULL) { /* not NVIDIA's */
+        puts("driver: unknown");
+        return;
+    }
+    int version = device_info_cuda_version(facts);
+    printf("driver: %s (CUDA %d.%d)\n", device_info_driver(facts), version / 1000, version % 1000 / 10);
+    device_info_close(facts);
+    struct baseline *y = baseline_open(&why);
+    if (y != NULL)
+        printf("baseline: cuBLAS %d\n", baseline_version(y));
+    else
+        printf("baseline: none (%s)\n", why);
+    baseline_close(y);
+}
+
+/* For a terminal, or with every column. */
+static int print_table(const struct tsv *t, const char *title, int raw, struct cli_error *f) {
+    printf("\n%s%s\n", raw ? "# " : "", title);
+    return raw ? tsv_print_raw(t, stdout, NULL, f) : tsv_print(t, stdout, f);
+}
+
+static int print_ranges(const struct ht_set_desc *set, const char *title, struct cli_error *f) {
+    static const struct tsv_column columns[] = {{"scheme", 1}, {"range", 1}};
+    struct tsv t;
+    tsv_init(&t, columns, 2);
+    for (int i = 0; i < set->schemes; i++) {
+        tsv_text(&t, set->scheme[i].name);
+        tsv_text(&t, set->scheme[i].range_text);
+        tsv_end_row(&t);
+    }
+    int status = print_table(&t, title, 0, f);
+    tsv_free(&t);
+    return status;
+}
+
+static int print_schemes(const struct ht_set_desc *set, int raw, struct cli_error *f) {
+    static const struct tsv_column columns[] = {{"scheme", 1},          {"slices", 1}, {"products", 1},
+                                                {"units at k=1024", 1}, {"bound", 1},  {"range", 0}};
+    struct tsv t;
+    tsv_init(&t, columns, 6);
+    for (int i = 0; i < set->schemes; i++) {
+        const struct ht_scheme_desc *s = &set->scheme[i];
+        tsv_text(&t, s->name);
+        tsv_integer(&t, s->slices);
+        tsv_integer(&t, s->products);
+        tsv_integer(&t, ht_bound_units(s, 1024));
+        tsv_text(&t, s->bound_text);
+        tsv_text(&t, s->range_text);
+        tsv_end_row(&t);
+    }
+    int status = print_table(&t, "Schemes (bound: |C - AB| <= units * 2^-24 * |A||B|, componentwise, in range)", raw, f);
+    tsv_free(&t);
+    return status != 0 || raw ? status : print_ranges(set, "Ranges (the data for which these bounds hold)", f);
+}
+
+static int print_schemes64(const struct ht_set_desc *set, int raw, struct cli_error *f) {
+    static const struct tsv_column columns[] = {{"scheme", 1}, {"products", 1}, {"bound", 1}, {"range", 0}};
+    struct tsv t;
+    tsv_init(&t, columns, 4);
+    for (int i = 0; i < set->schemes; i++) {
+        const struct ht_scheme_desc *const s = &set->scheme[i];
+        tsv_text(&t, s->name);
+        tsv_integer(&t, s->products);
+        tsv_text(&t, s->bound_text);
+        tsv_text(&t, s->range_text);
+        tsv_end_row(&t);
+    }
+    const int status = print_table(&t, "Schemes for FP64 products", raw, f);
+    tsv_free(&t);
+    return status != 0 || raw ? status : print_ranges(set, "Ranges of FP64's", f);
+}
+
+static int print_kernels(const struct ht_set_desc *set, int raw, struct cli_error *f) {
+    /* what is not shown stands in the name */
+    static const struct tsv_column columns[] = {{"kernel", 1}, {"variant", 0},    {"tile", 0},
+                                                {"warp", 0},   {"stages", 0},     {"threads", 1},
+                                                {"regs", 1},   {"smem bytes", 1}, {"why", 1}};
+    struct tsv t;
+    char text[64];
+    tsv_init(&t, columns, 9);
+    for (int i = 0; i < set->kernels; i++) {
+        const struct ht_kernel_desc *k = &set->kernel[i];
+        tsv_text(&t, k->name);
+        tsv_text(&t, k->variant[0] ? k->variant : "-");
+        snprintf(text, sizeof text, "%dx%dx%d", k->tile.bm, k->tile.bn, k->bk);
+        tsv_text(&t, text);
+        snprintf(text, sizeof text, "%dx%d", k->wm, k->wn);
+        tsv_text(&t, text);
+        tsv_integer(&t, k->stages);
+        tsv_integer(&t, k->threads);
+        tsv_integer(&t, k->regs_planned);
+        tsv_integer(&t, k->smem_bytes);
+        tsv_text(&t, k->why);
+        tsv_end_row(&t);
+    }
+    int status = print_table(&t, "Kernels (scheme_family_tile_warp tile_stages; wg: warpgroup; regs: planned; "
+                                 "ablations run only by name)",
+                             raw, f);
+    tsv_free(&t);
+    return status;
+}
+
+static void print_auto(const struct session *e) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    if (halftone_set_scheme(e->handle, "auto") == HALFTONE_OK &&
+        halftone_query(e->handle, 'N', 'N', 4096, 4096, 4096, 1, &plan) == HALFTONE_OK)
+        printf("\nDefault scheme: %s\n", plan.why_scheme);
+}
+
+static int query(const struct session *e, int type, int64_t m, int64_t n, int64_t k, struct halftone_plan *plan) {
+    return (type == HALFTONE_FP64 ? halftone_dquery : halftone_query)(e->handle, 'N', 'N', m, n, k, 1, plan);
+}
+
+/* Largest k at which the accuracy that is set can be had, for m = n = 4096; 0: none. */
+static int64_t largest_k(const struct session *e, int type) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    int64_t k = 0;
+    for (int64_t step = INT64_C(1) << 24; step > 0; step /= 2)
+        if (k + step <= INT64_C(1) << 24 && query(e, type, 4096, 4096, k + step, &plan) == HALFTONE_OK)
+            k += step;
+    return k;
+}
+
+/* The scheme that an accuracy gives at a few shapes, through the library's own questions. */
+static void add_accuracy(struct tsv *t, const struct session *e, int type, const char *text) {
+    static const int64_t shapes[][3] = {{512, 512, 512}, {4096, 4096, 4096}, {128, 128, 65536}};
+    char method[64];
+    snprintf(method, sizeof method, SESSION_ACCURACY "%s", text);
+    const int set = session_ask(e, type, method);
+    tsv_text(t, text);
+    for (int i = 0; i < 3; i++) {
+        const int64_t *shape = shapes[i];
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
+        char cell[96];
+        int code = set;
+        if (code == HALFTONE_OK)
+            code = query(e, type, shape[0], shape[1], shape[2], &plan);
+        if (code == HALFTONE_OK)
+            snprintf(cell, sizeof cell, "%s (%lld, %.4g us)", plan.scheme, (long long)plan.bound_units,
+                     (double)plan.predicted_ns / 1000);
+        else
+            snprintf(cell, sizeof cell, "%s", code == HALFTONE_ACCURACY ? "none" : halftone_strerror(code));
+        tsv_text(t, cell);
+    }
+    tsv_integer(t, set == HALFTONE_OK ? largest_k(e, type) : 0);
+    tsv_end_row(t);
+}
+
+static const struct tsv_column accuracy_columns[] = {
+    {"accuracy", 1}, {"512 x 512 x 512", 1}, {"4096 x 4096 x 4096", 1}, {"128 x 128 x 65536", 1}, {"up to k", 1}};
+
+static void add_named(struct tsv *t, const struct session *e, int type) {
+    const char *name;
+    for (int i = 0; (name = halftone_accuracies(type, i)) != NULL; i++)
+        if (strchr(name, '=') == NULL) /* the others want a number */
+            add_accuracy(t, e, type, name);
+}
+
+static int print_accuracies(const struct session *e, int raw, struct cli_error *f) {
+    static const char *const examples[] = {"bits=6",  "bits=9",  "bits=12", "bits=14",
+                                           "bits=15", "bits=16", "bits=17", "bound=1e-4"};
+    struct tsv t;
+    tsv_init(&t, accuracy_columns, 5);
+    add_named(&t, e, HALFTONE_FP32);
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
+        add_accuracy(&t, e, HALFTONE_FP32, examples[i]);
+    if (!raw)
+        puts("\nAn accuracy is what a result must keep (its name is no scheme's) and gives the cheapest scheme that has it\n"
+             "(in brackets: units of its bound, predicted time); none: HALFTONE_ACCURACY; up to k: the largest k at\n"
+             "4096 x 4096, of 16777216");
+    int status = print_table(&t, "Accuracies", raw, f);
+    tsv_free(&t);
+    return status;
+}
+
+static int print_accuracies64(const struct session *e, int raw, struct cli_error *f) {
+    static const char *const examples[] = {"bits=36", "bits=40", "bits=44"};
+    struct tsv t;
+    tsv_init(&t, accuracy_columns, 5);
+    add_named(&t, e, HALFTONE_FP64);
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
+        add_accuracy(&t, e, HALFTONE_FP64, examples[i]);
+    const int status = print_table(&t, "Accuracies of FP64 products (units of 2^-53 of |A||B|, crt and i8x28: of k max|a| max|b|; predicted time)", raw, f);
+    tsv_free(&t);
+    return status;
+}
+
+static int print_fp64(const struct session *e, const struct ht_set_desc *set, int raw, struct cli_error *f) {
+    if (set->fp64 == NULL || set->fp64->schemes == 0)
+        return 0;
+    const int status = print_schemes64(set->fp64, raw, f);
+    return status == 0 && e != NULL ? print_accuracies64(e, raw, f) : status;
+}
+
+static int run(int argc, char **argv, struct cli_error *f) {
+    int raw = 0, count = 0;
+    const struct option options[] = {{"--tsv", NULL, &raw}, {NULL, NULL, NULL}};
+    const char *none[1];
+    struct session e;
+    if (args_parse(argc, argv, options, none, 0, &count, f) != 0)
+        return -1;
+    for (int i = 0; ht_sets[i] != NULL; i++)
+        print_set(ht_sets[i]);
+    int has_device = session_open(&e, f) == 0; /* without one the rest is still worth reading */
+    if (has_device)
+        print_device(&e);
+    const struct ht_set_desc *set = has_device ? e.set : ht_sets[0];
+    struct cli_error table_fault;
+    int status = print_schemes(set, raw, &table_fault);
+    if (status == 0 && has_device && !raw)
+        print_auto(&e);
+    if (status == 0 && has_device)
+        status = print_accuracies(&e, raw, &table_fault);
+    if (status == 0)
+        status = print_fp64(has_device ? &e : NULL, set, raw, &table_fault);
+    if (status == 0)
+        status = print_kernels(set, raw, &table_fault);
+    if (status == 0 && set->fp64 != NULL && set->fp64->kernels > 0)
+        status = print_kernels(set->fp64, raw, &table_fault);
+    if (has_device)
+        session_close(&e);
+    if (status != 0)
+        *f = table_fault;
+    return has_device ? status : -1;
+}
+
+const struct command cmd_info = {"info", "version, device, schemes and kernels of this build",
+                                 "Usage: halftone info [--tsv]\n\n"
+                                 "Prints version, backend, device, schemes with their bounds and ranges, "
+                                 "accuracies with the scheme that each "
+                                 "gives\nat three shapes and up to which k it can be had, and kernels; then the same of FP64 products.\n"
+                                 "--tsv: tables with every column, tab-separated, one line a row.\n"
+                                 "Exit code 3 when there is no usable GPU.\n",
+                                 run, 0};

@@ -1,0 +1,202 @@
+/* baseline_cublas: cuBLAS through dlopen. See baseline_cublas.h. Prototypes and numbers: cuBLAS' documentation
+ * ("cublasGemmEx", "cublasMath_t", "cublasComputeType_t") and CUDA's ("cudaDataType_t"). */
+#include "measure/baseline_cublas.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../runtime/ht_dev.h"
+
+/* What cuBLAS advises for Hopper ("cublasSetWorkspace"); other GPUs need less. */
+#define WORKSPACE_BYTES ((size_t)32 << 20)
+
+enum {
+    OP_N = 0,
+    OP_T = 1,
+    MATH_DEFAULT = 0,
+    MATH_TF32 = 3,
+    MATH_BF16X9 = 4,
+    R_32F = 0,
+    R_16F = 2,
+    R_16BF = 14,
+    COMPUTE_32F = 68,
+    GEMM_DEFAULT = -1
+};
+
+const char *const baseline_names[BASELINE_MODES] = {"cublas-sgemm", "cublas-tf32", "cublas-fp16",
+                                                      "cublas-bf16", "cublas-bf16x9"};
+
+struct baseline {
+    void *library, *handle, *workspace;
+    int (*create)(void **handle);
+    int (*destroy)(void *handle);
+    int (*version)(void *handle, int *version);
+    int (*set_math)(void *handle, int mode);
+    int (*set_workspace)(void *handle, void *memory, size_t bytes);
+    int (*sgemm)(void *handle, int trans_a, int trans_b, int m, int n, int k, const float *alpha,
+                 const float *a, int lda, const float *b, int ldb, const float *beta, float *c, int ldc);
+    int (*dgemm)(void *handle, int trans_a, int trans_b, int m, int n, int k, const double *alpha, const double *a, int lda, const double *b,
+                 int ldb, const double *beta, double *c, int ldc); /* NULL: not there */
+    int (*gemm_ex)(void *handle, int trans_a, int trans_b, int m, int n, int k, const void *alpha,
+                   const void *a, int a_type, int lda, const void *b, int b_type, int ldb, const void *beta,
+                   void *c, int c_type, int ldc, int compute, int algorithm);
+    int (*sgemm_batch)(void *handle, int trans_a, int trans_b, int m, int n, int k, const float *alpha, const float *a, int lda,
+                       long long stride_a, const float *b, int ldb, long long stride_b, const float *beta, float *c, int ldc,
+                       long long stride_c, int batch);
+};
+
+/* ISO C has no cast from void * to a function pointer; POSIX guarantees that they have the same
+ * representation. */
+static int look_up(void *library, const char *name, void *function) {
+    void *symbol = dlsym(library, name);
+    memcpy(function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static void *load_first(const char *const *names) {
+    void *library = NULL;
+    for (; *names != NULL && library == NULL; names++)
+        library = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
+/* So that cuBLAS may cut k in every call, whatever it allocates by itself; without it cuBLAS does that. */
+static void give_workspace(struct baseline *y) {
+    if (look_up(y->library, "cublasSetWorkspace_v2", &y->set_workspace) &&
+        ht_dev_alloc(&y->workspace, WORKSPACE_BYTES) == HT_DEV_OK)
+        (void)y->set_workspace(y->handle, y->workspace, WORKSPACE_BYTES);
+}
+
+struct baseline *baseline_open(const char **why) {
+    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
+                                        "libcublas.so", NULL};
+    struct baseline *y = calloc(1, sizeof *y);
+    *why = "out of memory";
+    if (y == NULL)
+        return NULL;
+    *why = "libcublas.so.13, .12 or .11 not found; put its folder into LD_LIBRARY_PATH";
+    y->library = load_first(names);
+    if (y->library != NULL) {
+        *why = "libcublas lacks a function";
+        int whole = look_up(y->library, "cublasCreate_v2", &y->create) &&
+                    look_up(y->library, "cublasDestroy_v2", &y->destroy) &&
+                    look_up(y->library, "cublasGetVersion_v2", &y->version) &&
+                    look_up(y->library, "cublasSetMathMode", &y->set_math) &&
+                    look_up(y->library, "cublasSgemm_v2", &y->sgemm) &&
+                    look_up(y->library, "cublasSgemmStridedBatched", &y->sgemm_batch) &&
+                    look_up(y->library, "cublasGemmEx", &y->gemm_ex);
+        if (whole) {
+            *why = "cublasCreate failed";
+            (void)look_up(y->library, "cublasDgemm_v2", &y->dgemm);
+            if (y->create(&y->handle) == 0) {
+                give_workspace(y);
+                return y;
+            }
+        }
+        dlclose(y->library);
+    }
+    free(y);
+    return NULL;
+}
+
+void baseline_close(struct baseline *y) {
+    if (y == NULL)
+        return;
+    y->destroy(y->handle);
+    (void)ht_dev_free(y->workspace);
+    dlclose(y->library);
+    free(y);
+}
+
+int baseline_version(const struct baseline *y) {
+    int version = 0;
+    if (y != NULL && y->version(y->handle, &version) != 0)
+        version = 0;
+    return version;
+}
+
+int baseline_multiply(struct baseline *y, enum baseline_mode mode, char trans_a, char trans_b, int64_t m,
+                       int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
+                       float *c) {
+    const float one = 1.0f, zero = 0.0f;
+    int ta = trans_a == 'N' ? OP_N : OP_T, tb = trans_b == 'N' ? OP_N : OP_T;
+    const int math = mode == BASELINE_TF32     ? MATH_TF32
+                     : mode == BASELINE_BF16X9 ? MATH_BF16X9
+                                                : MATH_DEFAULT;
+    int status = y->set_math(y->handle, math);
+    if (status != 0)
+        return status;
+    if (mode == BASELINE_FP16 || mode == BASELINE_BF16) {
+        const int type = mode == BASELINE_FP16 ? R_16F : R_16BF;
+        return y->gemm_ex(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, type, (int)lda, b, type,
+                          (int)ldb, &zero, c, R_32F, (int)m, COMPUTE_32F, GEMM_DEFAULT);
+    }
+    return y->sgemm(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, (int)lda, b, (int)ldb, &zero, c,
+                    (int)m);
+}
+
+int baseline_sgemm(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
+                    float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
+                    float *c, int64_t ldc) {
+    int status = y->set_math(y->handle, MATH_DEFAULT);
+    if (status != 0)
+        return status;
+    return y->sgemm(y->handle, trans_a == 'N' ? OP_N : OP_T, trans_b == 'N' ? OP_N : OP_T, (int)m, (int)n,
+                    (int)k, &alpha, a, (int)lda, b, (int)ldb, &beta, c, (int)ldc);
+}
+
+int baseline_dgemm(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
+                   const double *b, int64_t ldb, double *c) {
+    const double one = 1, zero = 0;
+    if (y->dgemm == NULL)
+        return BASELINE_LACKS;
+    const int status = y->set_math(y->handle, MATH_DEFAULT);
+    return status != 0 ? status
+                       : y->dgemm(y->handle, trans_a == 'N' ? OP_N : OP_T, trans_b == 'N' ? OP_N : OP_T, (int)m, (int)n, (int)k, &one, a,
+                                  (int)lda, b, (int)ldb, &zero, c, (int)m);
+}
+
+int baseline_sgemm_batch(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const float *a,
+                          int64_t lda, const float *b, int64_t ldb, float *c, int64_t batch) {
+    const float one = 1.0f, zero = 0.0f;
+    const int ta = trans_a == 'N' ? OP_N : OP_T, tb = trans_b == 'N' ? OP_N : OP_T;
+    if (batch <= 1)
+        return baseline_multiply(y, BASELINE_SGEMM, trans_a, trans_b, m, n, k, a, lda, b, ldb, c);
+    const int status = y->set_math(y->handle, MATH_DEFAULT);
+    return status != 0 ? status
+                       : y->sgemm_batch(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, (int)lda, m * k, b, (int)ldb,
+                                        k * n, &zero, c, (int)m, m * n, (int)batch);
+}
+
+static uint16_t to_half(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000u);
+    uint32_t magnitude = bits & 0x7fffffffu;
+    if (magnitude > 0x7f800000u)
+        return (uint16_t)(sign | 0x7e00u);
+    if (magnitude >= 0x477ff000u) /* 65520 and more round to infinity */
+        return (uint16_t)(sign | 0x7c00u);
+    uint32_t exponent = magnitude >> 23;
+    if (exponent < 102) /* below half of 2^-24 */
+        return sign;
+    uint32_t shift = exponent < 113 ? 126 - exponent : 13; /* subnormal halves keep fewer bits */
+    uint32_t mantissa = exponent < 113 ? (magnitude & 0x7fffffu) | 0x800000u : magnitude - (112u << 23);
+    uint32_t kept = mantissa >> shift, lost = mantissa & ((1u << shift) - 1u), half = 1u << (shift - 1);
+    kept += lost > half || (lost == half && (kept & 1u));
+    return (uint16_t)(sign | kept);
+}
+
+void baseline_to_half(const float *in, uint16_t *out, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        out[i] = to_half(in[i]);
+}
+
+void baseline_to_bf16(const float *in, uint16_t *out, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &in[i], sizeof bits);
+        out[i] = (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+    }
+}

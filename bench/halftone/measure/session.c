@@ -1,0 +1,300 @@
+/* session: the project's own products for the command. See session.h. */
+#include "measure/session.h"
+#include "../../../runtime/ht_pick.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { METHOD_OPTION_BYTES = 128 };
+
+static const char *cure_of(int code) {
+    switch (code) {
+    case HALFTONE_NO_GPU:
+        return "; run it on a machine with a GPU and its driver, or use the simulator build of this command";
+    case HALFTONE_WRONG_GPU:
+        return "; build the set for this GPU: `make GPU=...` (plain `make` prints the list)";
+    case HALFTONE_OUT_OF_DEVICE_MEMORY:
+    case HALFTONE_OUT_OF_HOST_MEMORY:
+        return "; use smaller sizes or close other programs";
+    default:
+        return "";
+    }
+}
+
+int session_check(const struct session *e, int code, const char *what, struct cli_error *f) {
+    if (code == HALFTONE_OK)
+        return 0;
+    const char *detail = halftone_last_detail(e->handle), *text = halftone_strerror(code);
+    const char *see = strstr(text, "; see halftone_"); /* advice for programs: a user of the command reads the detail here */
+    cli_error_set(f, "%s: %.*s%s%s%s%s", what, (int)(see != NULL ? (size_t)(see - text) : strlen(text)), text, detail[0] ? " (" : "",
+              detail, detail[0] ? ")" : "", cure_of(code));
+    if (code == HALFTONE_NO_GPU || code == HALFTONE_WRONG_GPU)
+        f->code = EXIT_NO_DEVICE;
+    if (code == HALFTONE_UNKNOWN_ACCURACY || code == HALFTONE_UNKNOWN_SCHEME)
+        f->code = EXIT_USAGE;
+    return -1;
+}
+
+int session_device_check(int code, const char *what, struct cli_error *f) {
+    if (code == HT_DEV_OK)
+        return 0;
+    const char *detail = ht_dev_detail();
+    return cli_error_set(f, "%s: %s%s", what,
+                     detail[0]               ? detail
+                     : code == HT_DEV_MEMORY ? "out of device memory"
+                                             : "the device reported an error",
+                     code == HT_DEV_MEMORY ? "; use smaller sizes or close other programs" : "");
+}
+
+int session_open(struct session *e, struct cli_error *f) {
+    memset(e, 0, sizeof *e);
+    if (session_check(e, halftone_create(&e->handle), "no device to compute on", f) != 0)
+        return -1;
+    if (session_device_check(ht_dev_open(ht_sets[0], &e->device), "no device to compute on", f) == 0) {
+        e->set = ht_pick_set(ht_sets, e->device.capability, e->device.sms);
+        return 0;
+    }
+    session_close(e);
+    return -1;
+}
+
+void session_close(struct session *e) {
+    (void)halftone_destroy(e->handle);
+    e->handle = NULL;
+}
+
+static int allocate(void *out, size_t bytes, struct cli_error *f) {
+    void *memory = NULL;
+    int status = session_device_check(ht_dev_alloc(&memory, bytes > 0 ? bytes : 4), "device memory", f);
+    memcpy(out, &memory, sizeof memory);
+    return status;
+}
+
+static int allocate_and_fill(float **out, const float *host, int64_t elements, struct cli_error *f) {
+    size_t bytes = (size_t)elements * sizeof(float);
+    if (allocate(out, bytes, f) != 0)
+        return -1;
+    return bytes == 0 ? 0 : session_device_check(ht_dev_upload(*out, host, bytes), "copy to the device", f);
+}
+
+static int is_transposed(char trans) {
+    return trans != 'N';
+}
+
+int session_batch_open(struct session_problem *p, int64_t batch, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
+                      const float *a, int64_t lda, const float *b, int64_t ldb, struct cli_error *f) {
+    struct session_problem made = {.trans_a = trans_a, .trans_b = trans_b, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb,
+                                  .batch = batch, .alpha = 1};
+    *p = made;
+    int64_t c_elements = batch * m * n, a_elements = batch * lda * (is_transposed(trans_a) ? m : k);
+    int64_t b_elements = batch * ldb * (is_transposed(trans_b) ? k : n);
+    if (allocate_and_fill(&p->a, a, a_elements, f) == 0 && allocate_and_fill(&p->b, b, b_elements, f) == 0 &&
+        allocate(&p->c, (size_t)c_elements * sizeof(float), f) == 0)
+        return 0;
+    session_problem_close(p);
+    return -1;
+}
+
+int session_problem_open(struct session_problem *p, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
+                        const float *a, int64_t lda, const float *b, int64_t ldb, struct cli_error *f) {
+    return session_batch_open(p, 1, trans_a, trans_b, m, n, k, a, lda, b, ldb, f);
+}
+
+static int64_t batch_of(const struct session_problem *p) {
+    return p->batch > 1 ? p->batch : 1;
+}
+
+void session_problem_close(struct session_problem *p) {
+    void *memory[5] = {p->a, p->b, p->c, p->packed_a, p->packed_b};
+    for (int i = 0; i < 5; i++)
+        (void)ht_dev_free(memory[i]);
+    memset(p, 0, sizeof *p);
+}
+
+int session_problem_result(const struct session_problem *p, float *c, struct cli_error *f) {
+    size_t bytes = (size_t)(batch_of(p) * p->m * p->n) * sizeof(float);
+    if (session_wait(f) != 0)
+        return -1;
+    return bytes == 0 ? 0 : session_device_check(ht_dev_download(c, p->c, bytes), "copy from the device", f);
+}
+
+void session_add_name(char *list, size_t bytes, const char *name, const char *before) {
+    const size_t used = strlen(list);
+    if (used + strlen(before) + strlen(name) < bytes)
+        strcat(strcat(list, before), name);
+}
+
+int session_scheme_known(const struct session *e, const char **scheme, struct cli_error *f) {
+    char list[400] = "auto";
+    const char *name = ht_scheme_meant(*scheme), *known;
+    if (strcmp(name, "auto") == 0)
+        return 0;
+    for (int i = 0; (known = halftone_schemes(e->handle, HALFTONE_FP32, i)) != NULL; i++) {
+        if (strcmp(name, known) == 0) {
+            *scheme = known;
+            return 0;
+        }
+        session_add_name(list, sizeof list, known, ", ");
+    }
+    for (int i = 0; (known = halftone_schemes(e->handle, HALFTONE_FP64, i)) != NULL; i++)
+        session_add_name(list, sizeof list, known, i == 0 ? "; for FP64 products: " : ", ");
+    return cli_error_usage(f, "unknown scheme '%s'; this build has %s", name, list);
+}
+
+const char *session_accuracy_of(const char *method) {
+    const size_t length = strlen(SESSION_ACCURACY);
+    return strncmp(method, SESSION_ACCURACY, length) == 0 ? method + length : NULL;
+}
+
+int session_ask(const struct session *e, int type, const char *method) {
+    const char *const accuracy = session_accuracy_of(method), *const name = accuracy != NULL ? accuracy : method;
+    const char *const prefix = type == HALFTONE_FP32 ? "fp32:" : type == HALFTONE_FP64 ? "fp64:" : "";
+    char text[128];
+    snprintf(text, sizeof text, "%s%.100s", strncmp(name, prefix, strlen(prefix)) == 0 ? "" : prefix, name);
+    return (accuracy != NULL ? halftone_set_accuracy : halftone_set_scheme)(e->handle, text);
+}
+
+/* The method as the user gave it. */
+static const char *option_of(const char *method, char text[METHOD_OPTION_BYTES]) {
+    const char *const accuracy = session_accuracy_of(method);
+    snprintf(text, METHOD_OPTION_BYTES, "%s %.100s", accuracy != NULL ? "--accuracy" : "scheme", accuracy != NULL ? accuracy : method);
+    return text;
+}
+
+int session_ask_or_say(const struct session *e, int type, const char *method, struct cli_error *f) {
+    char text[METHOD_OPTION_BYTES];
+    return session_check(e, session_ask(e, type, method), option_of(method, text), f);
+}
+
+int session_select(struct session *e, const char *method, const char *kernel, struct cli_error *f) {
+    if (session_ask_or_say(e, HALFTONE_FP32, method, f) != 0)
+        return -1;
+    e->packs = 1;
+    for (int i = 0; i < e->set->schemes; i++) {
+        if (strcmp(e->set->scheme[i].name, method) == 0)
+            e->packs = e->set->scheme[i].pack != NULL;
+    }
+    return session_check(e, halftone_set_kernel(e->handle, kernel), kernel != NULL ? kernel : method, f);
+}
+
+int session_accuracy_known(const struct session *e, int type, const char *text, struct cli_error *f) {
+    char method[128];
+    snprintf(method, sizeof method, SESSION_ACCURACY "%.100s", text);
+    if (session_ask(e, type, method) == HALFTONE_UNKNOWN_ACCURACY)
+        return cli_error_usage(f, "--accuracy: %s", halftone_last_detail(e->handle));
+    return 0; /* whether a scheme has it is for the call to say */
+}
+
+int session_query(struct session *e, const struct session_problem *p, struct halftone_plan *plan,
+                 struct cli_error *f) {
+    *plan = (struct halftone_plan)HALFTONE_PLAN_INIT;
+    return session_check(e, halftone_query(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, batch_of(p), plan),
+                        "query", f);
+}
+
+static const struct ht_scheme_desc *scheme_of(const struct session *e, const struct halftone_plan *plan) {
+    return ht_find_scheme(plan->unit_exponent == -53 ? e->set->fp64 : e->set, plan->scheme);
+}
+
+/* The plan of such a call has another range than its scheme. */
+static int has_scheme_range(const struct session *e, const struct halftone_plan *plan) {
+    const struct ht_scheme_desc *const s = scheme_of(e, plan);
+    return s == NULL || strcmp(plan->range, s->range_text) == 0;
+}
+
+int session_is_exact(const struct halftone_plan *plan) {
+    return plan->unit_exponent == -53 && plan->bound_units == 1;
+}
+
+int session_is_checked(const struct session *e, const struct halftone_plan *plan) {
+    return !has_scheme_range(e, plan) && !session_is_exact(plan);
+}
+
+int session_takes_all(const struct session *e, const struct halftone_plan *plan) {
+    const struct ht_scheme_desc *const s = scheme_of(e, plan);
+    return !has_scheme_range(e, plan) || (s != NULL && s->range == HT_RANGE_ALL);
+}
+
+int session_count_again(struct session *e, struct cli_error *f) {
+    return session_check(e, halftone_last_check(e->handle, NULL), "counting", f);
+}
+
+int session_counted_again(struct session *e, int64_t *results, struct cli_error *f) {
+    struct halftone_checked counted = {0, 0};
+    const int code = halftone_last_check(e->handle, &counted);
+    if (session_check(e, code, "counting", f) != 0 || session_wait(f) != 0)
+        return -1;
+    *results = counted.alone + counted.in_blocks;
+    return 0;
+}
+
+/* BLAS wants leading dimensions of at least 1, also for empty matrices. */
+static int64_t at_least_one(int64_t ld) {
+    return ld > 0 ? ld : 1;
+}
+
+int session_multiply(struct session *e, const struct session_problem *p, struct cli_error *f) {
+    if (batch_of(p) > 1)
+        return session_multiply_batch(e, p, p->batch, f);
+    return session_check(e,
+                        halftone_sgemm(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, &p->alpha, p->a,
+                                       at_least_one(p->lda), p->b, at_least_one(p->ldb), &p->beta, p->c,
+                                       at_least_one(p->m)),
+                        "product", f);
+}
+
+int session_multiply_batch(struct session *e, const struct session_problem *p, int64_t batch, struct cli_error *f) {
+    const int code = halftone_sgemm_strided_batched(
+        e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, &p->alpha, p->a, p->lda, p->m * p->k, p->b,
+        p->ldb, p->k * p->n, &p->beta, p->c, at_least_one(p->m), p->m * p->n, batch);
+    return session_check(e, code, "batched product", f);
+}
+
+static int grow(void **memory, size_t *have, size_t wanted, struct cli_error *f) {
+    if (*memory != NULL && *have >= wanted)
+        return 0;
+    (void)ht_dev_free(*memory);
+    *memory = NULL;
+    *have = wanted;
+    return allocate(memory, wanted, f);
+}
+
+int session_pack_prepare(struct session *e, struct session_problem *p, struct cli_error *f) {
+    size_t bytes_a = 0, bytes_b = 0;
+    if (!e->packs)
+        return 0;
+    if (session_check(e, halftone_packed_bytes(e->handle, 'A', p->m, p->k, 1, &bytes_a), "packed size", f) !=
+            0 ||
+        session_check(e, halftone_packed_bytes(e->handle, 'B', p->n, p->k, 1, &bytes_b), "packed size", f) !=
+            0 ||
+        grow(&p->packed_a, &p->packed_a_bytes, bytes_a, f) != 0 ||
+        grow(&p->packed_b, &p->packed_b_bytes, bytes_b, f) != 0)
+        return -1;
+    p->packed_a_bytes = bytes_a; /* what the scheme needs; a larger old block is kept as it is */
+    p->packed_b_bytes = bytes_b;
+    return 0;
+}
+
+int session_pack(struct session *e, const struct session_problem *p, struct cli_error *f) {
+    if (!e->packs)
+        return 0;
+    return session_check(e,
+                        halftone_pack_ab(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a,
+                                         at_least_one(p->lda), p->b, at_least_one(p->ldb), p->packed_a,
+                                         p->packed_b),
+                        "packing", f);
+}
+
+int session_multiply_packed(struct session *e, const struct session_problem *p, struct cli_error *f) {
+    const float one = 1.0f, zero = 0.0f;
+    if (!e->packs)
+        return session_multiply(e, p, f);
+    return session_check(e,
+                        halftone_sgemm_packed(e->handle, p->m, p->n, p->k, &one, p->packed_a, p->packed_b,
+                                              &zero, p->c, at_least_one(p->m)),
+                        "packed product", f);
+}
+
+int session_wait(struct cli_error *f) {
+    return session_device_check(ht_dev_stream_sync(NULL), "waiting for the device", f);
+}
