@@ -1,39 +1,6 @@
 /* ht_api.c: the products of halftone.h, of either type, and what frees all that they left. */
 #include "ht_call.h"
 
-HT_IN_OWN_FENV static int run_gemm(halftone *h, struct gemm_call *x, bool is_packed) {
-    enum call_effect effect = EFFECT_NONE;
-    const struct ht_scheme_desc *packed_for = NULL;
-    int code = ht_check_gemm(h, x, is_packed, &effect);
-    if (code == HALFTONE_OK)
-        code = ht_check_extents(h, x, is_packed, effect);
-    if (code != HALFTONE_OK || effect == EFFECT_NONE)
-        return code;
-    ht_enter_site(h, x, is_packed);
-    ht_settle_zeros(h, x, is_packed, &effect);
-    if (effect == EFFECT_NONE)
-        return ht_leave_site(h, false, HALFTONE_OK);
-    if (is_packed && effect == EFFECT_PRODUCT)
-        code = ht_check_packed(h, x, &packed_for);
-    if (effect == EFFECT_SCALE && x->is_fp64)
-        x->k = 0; /* a product's scheme scales */
-    if (code == HALFTONE_OK)
-        code = ht_lend_call(h, x, is_packed, effect, false);
-    if (code == HALFTONE_OK && x->is_fp64)
-        code = ht_multiply64(h, x);
-    else if (code == HALFTONE_OK)
-        code = effect == EFFECT_SCALE ? ht_scale(h, x) : ht_multiply(h, x, packed_for);
-    (void)ht_lend_call(h, x, is_packed, effect, true);
-    return ht_leave_site(h, true, code);
-}
-
-static int run_in_own_fenv(halftone *h, struct gemm_call *x, bool is_packed) {
-    const struct ht_fenv callers = ht_fenv_enter();
-    const int code = run_gemm(h, x, is_packed);
-    ht_fenv_leave(callers);
-    return code;
-}
-
 /* x has sizes, transposes and batch. */
 static int multiply(halftone *h, bool is_fp64, struct gemm_call x, const void *alpha, const void *a, int64_t lda, int64_t stride_a,
                     const void *b, int64_t ldb, int64_t stride_b, const void *beta, void *c, int64_t ldc, int64_t stride_c) {
@@ -52,7 +19,7 @@ static int multiply(halftone *h, bool is_fp64, struct gemm_call x, const void *a
     x.c = c;
     x.ldc = ldc;
     x.stride_c = stride_c;
-    return run_in_own_fenv(h, &x, false);
+    return ht_run_gemm(h, &x, false);
 }
 
 int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *alpha,
@@ -91,7 +58,7 @@ static int multiply_packed(halftone *h, bool is_fp64, struct gemm_call x, const 
     x.ldc = ldc;
     x.packed_a = (const char *)packed_a;
     x.packed_b = (const char *)packed_b;
-    return run_in_own_fenv(h, &x, true);
+    return ht_run_gemm(h, &x, true);
 }
 
 int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const float *alpha, const void *packed_a,

@@ -1,8 +1,7 @@
 /* ht_call.h: what the runtime's files share and nobody else sees: the handle, a call, its plan, and the
- * functions through which ht_handle, ht_check, ht_select, ht_workspace, ht_context, ht_steps, ht_api, ht_packed,
- * ht_query, ht_site and ht_rho call each other. They know the device only through ht_dev.h, kernels only by the descriptors of
- * ht_abi.h; the layout of a panel's atoms is none of their business. C11 that is also C++17; an
- * amalgamation joins all files, so names at file scope are unique among them. */
+ * functions through which its files call each other, never in a circle. They know the device only through ht_dev.h,
+ * kernels only by the descriptors of ht_abi.h; the layout of a panel's atoms is none of their business. C11 that is
+ * also C++17. */
 #ifndef HT_CALL_H
 #define HT_CALL_H
 
@@ -47,6 +46,7 @@ struct gemm_call {
     int64_t ldc, stride_c;
     int64_t batch;
     const char *packed_a, *packed_b; /* instead of a and b */
+    int64_t packed_bytes[2];         /* of both, as ht_check_packed finds them */
     bool adds_zero; /* where only C is scaled: C = beta C + 0, as exact sums have it, so that -0 becomes 0 */
 };
 
@@ -358,6 +358,10 @@ static inline int64_t ht_extent_of(int64_t ld, int64_t rows, int64_t cols, int64
     return ht_add(ht_add(ht_mul(cols - 1, ld), rows), ht_mul(batch - 1, stride));
 }
 
+static inline int64_t least_of(int64_t x, int64_t y) {
+    return x < y ? x : y;
+}
+
 /* Matrices of a batch whose operand has this stride. */
 static inline int64_t entries_of(const struct gemm_call *x, int64_t stride) {
     return stride == 0 ? 1 : x->batch;
@@ -368,7 +372,7 @@ static inline int64_t grid_batch(int64_t entries) {
     return entries < HT_GRID_BATCH ? entries : (int64_t)HT_GRID_BATCH;
 }
 
-/* ---- ht_handle.c: what every public call begins and fails with ---- */
+/* ---- ht_error.c: what every public call begins and fails with ---- */
 
 /* Opens every public call on a handle. */
 HT_LOCAL int ht_begin(halftone *h);
@@ -387,6 +391,10 @@ HT_LOCAL int ht_ask(halftone *h, char verb, const char *text, unsigned of, struc
 /* What the present call asks for. */
 static inline const struct ht_demand *ht_asked(const halftone *h, bool is_fp64) {
     return &h->asked->of[is_fp64];
+}
+/* Whether packed operands are for `auto`, of which some shapes read the matrix: untested too (halftone_set_recompute). */
+static inline bool ht_has_check(const halftone *h, const struct ht_scheme_desc *s) {
+    return ht_checks_data(h->set, s, ht_asked(h, false)->is_auto);
 }
 
 /* ---- ht_site.c ---- */
@@ -427,35 +435,28 @@ HT_LOCAL const char *ht_auto_scheme(const struct ht_set_desc *set);
 HT_LOCAL bool ht_auto_is_fallback(const struct ht_set_desc *set);
 /* Whether `auto` is for every input: it checks the data, or starts from a scheme that need not. */
 HT_LOCAL bool ht_auto_takes_all(const struct ht_set_desc *set);
-/* Whether packing for this scheme can check the data, and this set has the fallback. */
-HT_LOCAL bool ht_can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s);
-/* Whether packed operands are for `auto`, of which some shapes read the matrix: untested too (halftone_set_recompute). */
-HT_LOCAL bool ht_has_check(const halftone *h, const struct ht_scheme_desc *s);
 /* The scheme of a product of this shape, and whether it is `auto` that takes it. */
 HT_LOCAL int ht_scheme_of_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batch,
                                const struct ht_scheme_desc **scheme, bool *is_auto);
 /* The scheme of calls about packed operands, each of which knows one size of the product only. */
 HT_LOCAL int ht_packing_scheme(halftone *h, const struct ht_scheme_desc **scheme);
+HT_LOCAL int ht_make_plan(halftone *h, const struct plan_key *key, struct plan *p);
 HT_LOCAL struct ht_accuracy_choice ht_choose_scheme(const halftone *h, const struct ht_accuracy *accuracy,
                                                     int64_t m, int64_t n, int64_t k, int64_t batch);
 HT_LOCAL int ht_fail_accuracy(halftone *h, const struct ht_accuracy *accuracy,
                               const struct ht_accuracy_choice *choice, int64_t k);
 /* The a-priori bound of a plan, in units of 2^-24 |A||B|. */
 HT_LOCAL int64_t ht_plan_bound_units(const halftone *h, const struct plan *p, int64_t k);
-/* The plan of a call; what a handle is asked again it knows. a_entries, b_entries: matrices to be packed
- * into the workspace; 0: the operand comes packed. */
-HT_LOCAL int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int64_t b_entries,
-                          const struct plan **plan);
 /* Of a call at its site: whether it adds a zero, and so whether EFFECT_ZEROS is to scale C or nothing. */
 HT_LOCAL void ht_settle_zeros(const halftone *h, struct gemm_call *x, bool is_packed, enum call_effect *effect);
-HT_LOCAL struct step *ht_add_step(struct plan *p, enum step_kind kind, int kernel);
-/* With what p's layouts take. */
-HT_LOCAL struct step *ht_add_packing(struct plan *p, enum step_kind kind);
 
 /* ---- ht_workspace.c ---- */
 
 /* The layouts of a plan's packed operands. */
 HT_LOCAL void ht_lay_out_operands(const halftone *h, const struct plan_key *key, struct plan *p);
+HT_LOCAL struct step *ht_add_step(struct plan *p, enum step_kind kind, int kernel);
+/* With what p's layouts take. */
+HT_LOCAL struct step *ht_add_packing(struct plan *p, enum step_kind kind);
 /* Puts the regions that a plan's steps need behind each other. */
 HT_LOCAL int ht_lay_out_workspace(halftone *h, struct plan *p);
 /* A packed operand of the caller's: rows' absmax, panels, and for `auto` the certificate's sums and the
@@ -474,11 +475,15 @@ HT_LOCAL int ht_open_workspace(halftone *h, size_t bytes, struct workspace *w);
 HT_LOCAL int ht_close_workspace(halftone *h, struct workspace *w, int code);
 HT_LOCAL enum ws_source ht_workspace_source(const halftone *h);
 
+/* ---- ht_plan.c ---- */
+
+/* The plan of a call; what a handle is asked again it knows. a_entries, b_entries: matrices to be packed
+ * into the workspace; 0: the operand comes packed. */
+HT_LOCAL int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int64_t b_entries,
+                          const struct plan **plan);
+
 /* ---- ht_blocks.c ---- */
 
-typedef int ht_planner(halftone *h, const struct plan_key *key, struct plan *p);
-/* The plan of a call that needs no more than the handle's limit, or of the blocks of which it then consists. */
-HT_LOCAL int ht_plan_within_limit(halftone *h, const struct plan_key *key, ht_planner *make, struct plan *p);
 /* Runs the blocks of a call that has more than one, whose kernels and workspace are there before the first is launched. */
 HT_LOCAL int ht_run_blocks(halftone *h, const struct gemm_call *x, const struct plan *plan,
                            int (*run)(halftone *h, const struct gemm_call *x));
@@ -518,15 +523,11 @@ struct gemm_run {
 HT_LOCAL int ht_ready_plan(halftone *h, const struct plan *p);
 /* Launches the plan's steps in the workspace that is open, and closes it. */
 HT_LOCAL int ht_run_plan(halftone *h, struct gemm_run *r);
-/* C = beta * C. */
-HT_LOCAL int ht_scale(halftone *h, const struct gemm_call *x);
-/* C = alpha A B + beta C; of packed operands: their scheme, else NULL. */
-HT_LOCAL int ht_multiply(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *packed_for);
 
 /* ---- ht_packed.c: operands that are packed once ---- */
 
 /* Whether the packed operands of a product are what it asks for, and the scheme of both. */
-HT_LOCAL int ht_check_packed(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme);
+HT_LOCAL int ht_check_packed(halftone *h, struct gemm_call *x, const struct ht_scheme_desc **scheme);
 /* Where those of an FP64 product that were checked lie, and the call of the matrices that they hold, if they do. */
 HT_LOCAL struct gemm_call ht_place_packed64(const halftone *h, struct gemm_run *r);
 /* Forgets what was packed where something else will lie. */
@@ -534,8 +535,10 @@ HT_LOCAL void ht_forget_packed(halftone *h, const char *at, int64_t bytes);
 /* Forgets the operands of FP32, which products may use unknown. */
 HT_LOCAL void ht_forget_packed32(halftone *h);
 
-/* Bytes of an operand that a product of the handle's setting takes packed. */
-HT_LOCAL int64_t ht_packed_operand_bytes(halftone *h, const struct gemm_call *x, bool is_b);
+/* ---- ht_product.c ---- */
+
+/* A product whose call has begun, of packed operands or not. */
+HT_LOCAL int ht_run_gemm(halftone *h, struct gemm_call *x, bool is_packed);
 
 /* ---- ht_lend.c ---- */
 
@@ -544,13 +547,8 @@ HT_LOCAL int ht_lend_call(halftone *h, const struct gemm_call *x, bool is_packed
 /* The same of packing; 0 bytes: the side is not packed. */
 HT_LOCAL int ht_lend_packing(halftone *h, const struct gemm_call *x, int64_t a_bytes, int64_t b_bytes, bool back);
 
-/* ---- ht_dgemm.c ---- */
+/* ---- ht_predict64.c ---- */
 
-/* The scheme of an FP64 product, and the plan of its call. */
-HT_LOCAL int ht_scheme_of_call64(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme);
-/* The scheme of packed operands, which know k alone of a product, and how it is certified. */
-HT_LOCAL int ht_packing_scheme64(halftone *h, int64_t k, const struct ht_scheme_desc **scheme,
-                                 struct ht_certificate *certificate);
 /* The first kernel of a scheme of residues or digits; NO_KERNEL: it is another. */
 HT_LOCAL int ht_residues_kernel(const struct ht_set_desc *set, const struct ht_scheme_desc *s);
 /* Moduli of a scheme of residues; 1 of the others. */
@@ -561,20 +559,26 @@ HT_LOCAL struct ht_choice ht_pick64(const halftone *h, const struct gemm_call *x
 HT_LOCAL bool ht_is_forced64(const halftone *h, const struct ht_scheme_desc *s);
 /* ns of a product, packing and putting together included; false: no kernel fits this GPU, or k is too long for the scheme. */
 HT_LOCAL bool ht_predict64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s, int64_t *ns);
-#define HT_FP64 "fp64" /* the default accuracy */
-#define HT_NATIVE64 "native64"
-HT_LOCAL int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p);
 /* ns of packing and putting together. */
 HT_LOCAL int64_t ht_residues_ns(const struct ht_set_desc *set, const struct ht_crt_launch *by, int64_t m,
                                 int64_t n, int64_t k, int64_t batch);
+
+/* ---- ht_dgemm.c ---- */
+
+HT_LOCAL int ht_make_plan64(halftone *h, const struct plan_key *key, struct plan *p);
+/* The scheme of an FP64 product, and the plan of its call. */
+HT_LOCAL int ht_scheme_of_call64(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme);
+/* The scheme of packed operands, which know k alone of a product, and how it is certified. */
+HT_LOCAL int ht_packing_scheme64(halftone *h, int64_t k, const struct ht_scheme_desc **scheme,
+                                 struct ht_certificate *certificate);
+#define HT_FP64 "fp64" /* the default accuracy */
+#define HT_NATIVE64 "native64"
 /* Whether a scheme's integer sums, whose k FP64 products do not split, could overflow. */
 static inline bool ht_exceeds_exact_k(const struct ht_scheme_desc *s, int64_t k) {
     return s->exact_k > 0 && k > s->exact_k;
 }
 /* Whether products are to be rounded correctly. */
 HT_LOCAL bool ht_is_exact64(const halftone *h);
-/* C = alpha A B + beta C, of packed operands if they are given, or beta C alone, by a call that has no k. */
-HT_LOCAL int ht_multiply64(halftone *h, const struct gemm_call *x);
 /* A scheme by name; `code` where the library lacks it. */
 HT_LOCAL int ht_scheme64_named(halftone *h, const char *name, int code, const struct ht_scheme_desc **scheme);
 /* That which no shape changes, of products or of packed operands; NULL: there is none. */
@@ -583,11 +587,6 @@ HT_LOCAL const char *ht_fixed_scheme64(const struct ht_demand *d, bool is_packed
 HT_LOCAL int ht_check_bound64(halftone *h, const struct ht_accuracy *accuracy, int64_t k);
 /* Why a plan's scheme; NULL: there is none. */
 HT_LOCAL void ht_explain64(const halftone *h, const struct plan *p, struct halftone_plan *out);
-/* |C - AB| beside k max|a| max|b| of a row and a column, by residues; 0: the scheme has none. */
-HT_LOCAL double ht_crt_bound(const struct plan *p, int64_t k);
-HT_LOCAL double ht_moduli_bound(int moduli, int64_t k);
-HT_LOCAL int ht_launch_native64(halftone *h, const struct gemm_run *r, const struct step *s);
-HT_LOCAL int ht_launch_reduce64(halftone *h, const struct gemm_run *r, const struct step *s);
 
 /* ---- ht_residues.c: FP64 by residues ---- */
 
@@ -602,6 +601,18 @@ HT_LOCAL struct packed_layout ht_residues_layout(int moduli, const struct ht_cer
                                                  int64_t k);
 /* A plan that only packs: 0 rows of an operand leave it out. */
 HT_LOCAL int ht_pack_residues(halftone *h, struct plan *p, const struct gemm_call *x);
+
+/* |C - AB| beside k max|a| max|b| of a row and a column, by residues; 0: the scheme has none. */
+HT_LOCAL double ht_crt_bound(const struct plan *p, int64_t k);
+HT_LOCAL double ht_moduli_bound(int moduli, int64_t k);
+HT_LOCAL void ht_add_counts(struct packed_layout *o);
+/* Where the counts of entries from `entry` on are; a NULL: none. */
+HT_LOCAL struct ht_crt_counts ht_counts_of(const struct gemm_run *r, int64_t entry);
+
+/* ---- ht_native64.c ---- */
+
+HT_LOCAL int ht_launch_native64(halftone *h, const struct gemm_run *r, const struct step *s);
+HT_LOCAL int ht_launch_reduce64(halftone *h, const struct gemm_run *r, const struct step *s);
 
 /* ---- ht_ozaki.c: FP64 by FP16 slices ---- */
 
@@ -635,12 +646,9 @@ HT_LOCAL const struct ht_scheme_desc *ht_choose_certified(const halftone *h, con
                                                           struct ht_certificate *certificate);
 /* The fewest moduli whose certificate ordinary data pass at this k; NULL: none. */
 HT_LOCAL const struct ht_scheme_desc *ht_least_certified(const halftone *h, int64_t k, struct ht_certificate *certificate);
-HT_LOCAL void ht_add_counts(struct packed_layout *o);
 /* Counts in a plan's layouts and steps, and the launch behind the product. */
 HT_LOCAL int ht_plan_certificate(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *native, struct plan *p);
 /* Bound and range of such a plan. */
 HT_LOCAL void ht_describe_certificate(const halftone *h, const struct gemm_call *x, struct halftone_plan *out);
-/* Where the counts of entries from `entry` on are; a NULL: none. */
-HT_LOCAL struct ht_crt_counts ht_counts_of(const struct gemm_run *r, int64_t entry);
 
 #endif

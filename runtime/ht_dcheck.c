@@ -58,13 +58,6 @@ const struct ht_scheme_desc *ht_least_certified(const halftone *h, int64_t k, st
     return best;
 }
 
-void ht_add_counts(struct packed_layout *o) {
-    const int64_t each = ht_ceil_div(o->k, 2 * HT_CRT_SEGMENT) + 1; /* of tiles, and of rows */
-    o->count_stride =
-        ht_add(ht_mul(ht_mul(ht_ceil_div(o->rows, HT_ATOM_ROWS), HT_ATOM_ROWS), each), HT_CRT_COUNTS_AT);
-    o->count_bytes = round_up(ht_mul(ht_mul(o->count_stride, (int64_t)sizeof(int)), o->entries), WS_ALIGNMENT);
-}
-
 /* Whether a kernel asks the counts, as tiles of native64 do, and is not another than the one that was set. */
 static bool computes_rest(const halftone *h, int kernel, const struct ht_scheme_desc *native) {
     const struct ht_kernel_desc *const k = &h->set64->kernel[kernel];
@@ -115,18 +108,4 @@ void ht_describe_certificate(const halftone *h, const struct gemm_call *x, struc
     out->bound_units = (int64_t)(units > native ? units : native);
     out->error_bound = (double)out->bound_units * 0x1p-53;
     out->fixed_point = 0;
-}
-
-struct ht_crt_counts ht_counts_of(const struct gemm_run *r, int64_t entry) {
-    const struct plan *const p = r->plan;
-    struct ht_crt_counts counts;
-    memset(&counts, 0, sizeof counts);
-    if (!p->checked)
-        return counts;
-    counts.a_stride = p->a.entries > 1 ? p->a.count_stride : 0;
-    counts.b_stride = p->b.entries > 1 ? p->b.count_stride : 0;
-    counts.a = (int *)(void *)r->a.counts + entry * counts.a_stride;
-    counts.b = (int *)(void *)r->b.counts + entry * counts.b_stride;
-    counts.needed = p->certificate.needed;
-    return counts;
 }

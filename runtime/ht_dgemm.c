@@ -1,5 +1,4 @@
-/* ht_dgemm.c: FP64 products: their scheme and plan, and the launches of their kernels.
- * Arguments, workspace and steps are those of the FP32 products. */
+/* ht_dgemm.c: FP64 products: their scheme and their plan. */
 #include "ht_call.h"
 #include "ht_bound.h"
 #include "ht_cost.h"
@@ -10,71 +9,12 @@ static const char native_name[] = HT_NATIVE64, fast_scheme[] = "crt14", fast_dig
 static const char fp64_fast[] = "fp64-fast", fp64_exact[] = "fp64-exact",
                   reproducible[] = "reproducible";
 
-/* ---- select ---- */
-
-int ht_residues_kernel(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
-    for (int i = 0; i < set->kernels; i++)
-        if (strcmp(set->kernel[i].scheme, s->name) == 0 && set->kernel[i].residues != NULL)
-            return i;
-    return NO_KERNEL;
-}
-
-/* What packs for a scheme of residues or digits; NULL: another scheme. */
-static const struct ht_crt_launch *packs_bytes_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
-    const int kernel = ht_residues_kernel(set, s);
-    return kernel != NO_KERNEL ? set->kernel[kernel].residues : NULL;
-}
-
-int ht_moduli_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
-    const struct ht_crt_launch *const by = packs_bytes_of(set, s);
-    return by != NULL && by->digits == NULL ? by->moduli : 1;
-}
-
-/* Products of a scheme that one launch makes: one for each modulus or pair of slices; 1 of the others. */
-static int64_t products_of(const halftone *h, const struct ht_scheme_desc *s, int64_t k) {
-    const struct ht_set_desc *const set = h->set64;
-    for (int i = 0; i < set->kernels; i++)
-        if (strcmp(set->kernel[i].scheme, s->name) == 0 && set->kernel[i].ozaki != NULL)
-            return ht_ozaki_products(&ht_asked(h, true)->ozaki, k);
-    return ht_moduli_of(set, s);
-}
-
-bool ht_is_forced64(const halftone *h, const struct ht_scheme_desc *s) {
-    return h->forced_kernel64 != NO_KERNEL && strcmp(h->set64->kernel[h->forced_kernel64].scheme, s->name) == 0;
-}
-
 /* A kernel that was set by name and that the call would leave out is an error. */
 static int check_forced(halftone *h, const struct plan *p, const struct ht_scheme_desc *rest) {
     if (h->forced_kernel64 == NO_KERNEL || ht_is_forced64(h, p->scheme) || (rest != NULL && ht_is_forced64(h, rest)))
         return HALFTONE_OK;
     return ht_fail(h, HALFTONE_NOT_SUPPORTED, "kernel '%s', which was set, is of scheme '%s', and this product runs '%s'",
                    h->set64->kernel[h->forced_kernel64].name, h->set64->kernel[h->forced_kernel64].scheme, p->scheme->name);
-}
-
-struct ht_choice ht_pick64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s) {
-    const int64_t partial_bytes = h->without_workspace ? 0 : HT_PARTIAL_LIMIT_BYTES, batch = at_least_one(x->batch),
-                  products = products_of(h, s, x->k), m = at_least_one(x->m), n = at_least_one(x->n);
-    if (ht_is_forced64(h, s))
-        return ht_pick_splits(h->set64, h->forced_kernel64, m, n, x->k, ht_mul(batch, products), partial_bytes);
-    return ht_pick_products(h->set64, s->name, m, n, x->k, batch, products, partial_bytes);
-}
-
-bool ht_predict64(const halftone *h, const struct gemm_call *x, const struct ht_scheme_desc *s, int64_t *ns) {
-    const struct ht_choice choice = ht_pick64(h, x, s);
-    const struct ht_crt_launch *const by = packs_bytes_of(h->set64, s);
-    *ns = choice.predicted_ns;
-    if (by != NULL)
-        *ns = ht_add(*ns, ht_residues_ns(h->set64, by, at_least_one(x->m), at_least_one(x->n), x->k,
-                                         at_least_one(x->batch)));
-    return choice.kernel >= 0 && !ht_exceeds_exact_k(s, x->k) && (by == NULL || x->k <= HT_CRT_K_MOST);
-}
-
-/* Digits have no planes, and one launch less. */
-int64_t ht_residues_ns(const struct ht_set_desc *set, const struct ht_crt_launch *by, int64_t m, int64_t n,
-                       int64_t k, int64_t batch) {
-    const int64_t operands = ht_mul(ht_mul(ht_add(m, n), k), 16 + by->moduli),
-                  c = by->digits != NULL ? 0 : ht_mul(ht_mul(m, n), 8 + by->moduli);
-    return ht_add(ht_mul(ht_add(operands, c), batch) / set->copy_gbps, (by->digits != NULL ? 2 : 3) * set->launch_ns);
 }
 
 /* other: NULL, or one that is there already. */
@@ -242,76 +182,4 @@ void ht_explain64(const halftone *h, const struct plan *p, struct halftone_plan 
                  p->scheme->name, native_name, native_name, (long long)out->native_ns);
     else
         snprintf(out->why_scheme, bytes, "by accuracy %s", by);
-}
-
-/* ---- launch ---- */
-
-/* Behind residues k is whole, whatever parts those have. */
-static struct ht_native64_args native_args(const halftone *h, const struct gemm_run *r, const struct step *s) {
-    const struct gemm_call *x = r->call;
-    const bool is_split = s->needs[WS_PARTIALS] > 0;
-    const bool on_device = h->pointer_mode == HALFTONE_DEVICE;
-    struct ht_native64_args args;
-    memset(&args, 0, sizeof args);
-    args.c = (double *)x->c + r->entry * x->stride_c;
-    args.ldc = x->ldc;
-    args.c_stride = x->stride_c;
-    args.m = (int)x->m;
-    args.n = (int)x->n;
-    args.batch = r->args.batch;
-    args.splits = is_split ? r->plan->splits : 1;
-    args.partial = is_split ? (double *)(void *)(r->workspace.at + r->plan->at[WS_PARTIALS]) : NULL;
-    args.counts = ht_counts_of(r, r->entry);
-    args.beta_ptr = on_device ? (const double *)x->beta : NULL;
-    args.beta = on_device ? 0.0 : *(const double *)x->beta;
-    args.alpha = x->adds_zero ? 1.0 : 0.0; /* of k = 0, where only C is scaled: of a sum that is 0, or of none */
-    if (x->k > 0) {
-        args.a_src = (const double *)x->a + r->entry * x->stride_a;
-        args.b_src = (const double *)x->b + r->entry * x->stride_b;
-        args.a_ld = x->lda;
-        args.b_ld = x->ldb;
-        args.a_src_stride = x->stride_a;
-        args.b_src_stride = x->stride_b;
-        args.k = (int)x->k;
-        args.a_k_contiguous = is_trans(x->transa);
-        args.b_k_contiguous = !is_trans(x->transb);
-        args.alpha_ptr = on_device ? (const double *)x->alpha : NULL;
-        args.alpha = on_device ? 0.0 : *(const double *)x->alpha;
-    }
-    return args;
-}
-
-int ht_launch_native64(halftone *h, const struct gemm_run *r, const struct step *s) {
-    const struct ht_native64_args args = native_args(h, r, s);
-    return ht_fail_device(h, ht_dev_check(r->plan->set->kernel[s->kernel].launch64(&args, h->stream)));
-}
-
-int ht_launch_reduce64(halftone *h, const struct gemm_run *r, const struct step *s) {
-    const struct ht_native64_args args = native_args(h, r, s);
-    return ht_fail_device(h, ht_dev_check(r->plan->set->reduce64(&args, h->stream)));
-}
-
-/* ---- products ---- */
-
-int ht_multiply64(halftone *h, const struct gemm_call *x) {
-    const bool is_packed = x->packed_a != NULL && x->k > 0;
-    struct gemm_run r;
-    struct gemm_call read;
-    memset(&r, 0, sizeof r);
-    r.call = x;
-    int code = ht_plan_call(h, x, is_packed ? 0 : entries_of(x, x->stride_a), is_packed ? 0 : entries_of(x, x->stride_b), &r.plan);
-    if (code == HALFTONE_OK && r.plan->blocks > 1)
-        return ht_run_blocks(h, x, r.plan, ht_multiply64);
-    if (code == HALFTONE_OK)
-        code = ht_open_workspace(h, (size_t)r.plan->bytes, &r.workspace);
-    if (code != HALFTONE_OK)
-        return code;
-    if (is_packed) {
-        read = ht_place_packed64(h, &r);
-        r.call = &read;
-    } else if (r.plan->set->kernel[r.plan->kernel].residues != NULL) {
-        r.a = ht_place_in_workspace(r.plan, r.workspace.at, 0);
-        r.b = ht_place_in_workspace(r.plan, r.workspace.at, 1);
-    }
-    return ht_run_plan(h, &r);
 }

@@ -88,7 +88,7 @@ static int host_divide(halftone *h, struct host_job *j, int64_t largest, int64_t
         const int64_t others = j->b_bytes + HOST_TURNS * (j->operand_bytes + j->c_bytes);
         if (others + j->a_bytes > limit)
             continue;
-        j->span = host_least(row_blocks, (limit - others) / j->a_bytes);
+        j->span = least_of(row_blocks, (limit - others) / j->a_bytes);
         return HALFTONE_OK;
     }
     return ht_fail(h, HALFTONE_OUT_OF_DEVICE_MEMORY, "k = %lld is too long for tiles in %lld bytes of device memory",
@@ -189,8 +189,8 @@ static int host_run_tile(halftone *h, struct host_job *j, struct host_block t, c
 static bool host_tile_at(const struct host_job *j, int64_t row, int64_t col, struct host_block *t) {
     t->row = row;
     t->col = col;
-    t->rows = host_least(j->tile_m, j->x.m - row);
-    t->cols = host_least(j->tile_n, j->x.n - col);
+    t->rows = least_of(j->tile_m, j->x.m - row);
+    t->cols = least_of(j->tile_n, j->x.n - col);
     return j->uplo == 'L' ? row + t->rows > col : j->uplo == 'U' ? row < col + t->cols : true;
 }
 
@@ -227,7 +227,7 @@ static int host_run(halftone *h, struct host_job *j) {
     for (int64_t first = 0; first < j->x.m && code == HALFTONE_OK; first += step) {
         int64_t loaded = first;
         for (int64_t col = 0; col < j->x.n && code == HALFTONE_OK; col += j->tile_n)
-            code = host_run_column(h, j, first, host_least(first + step, j->x.m), col, &loaded);
+            code = host_run_column(h, j, first, least_of(first + step, j->x.m), col, &loaded);
         if (code == HALFTONE_OK)
             code = ht_fail_device(h, ht_dev_event_record(h->host->resident_free, h->stream));
     }
@@ -271,7 +271,7 @@ int halftone_host_left(halftone *handle, int64_t *row, int64_t *col, int64_t *ro
     for (bool wanted = false; !wanted && l->first < l->m;) {
         wanted = host_tile_at(&j, l->row, l->col, &t);
         l->row += l->tile_m;
-        if (l->row >= host_least(l->first + l->step, l->m)) {
+        if (l->row >= least_of(l->first + l->step, l->m)) {
             l->row = l->first;
             l->col += l->tile_n;
         }

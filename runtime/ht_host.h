@@ -83,10 +83,6 @@ struct host_job {
     struct host_block given[HOST_TURNS];
 };
 
-static inline int64_t host_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* The element at (row, col) of a matrix of the call's type. */
 static inline char *host_at(const struct host_job *j, const void *matrix, int64_t ld, int64_t row, int64_t col) {
     return (char *)(uintptr_t)matrix + (col * ld + row) * (int64_t)element_bytes(&j->x);
@@ -96,8 +92,8 @@ static inline char *host_at(const struct host_job *j, const void *matrix, int64_
 static inline void host_rows_of_column(const struct host_job *j, const struct host_block *t, int64_t col, int64_t *first,
                                        int64_t *last) {
     const int64_t diagonal = t->col + col - t->row;
-    *first = j->uplo == 'L' && diagonal > 0 ? host_least(diagonal, t->rows) : 0;
-    *last = j->uplo == 'U' ? host_least(diagonal + 1, t->rows) : t->rows;
+    *first = j->uplo == 'L' && diagonal > 0 ? least_of(diagonal, t->rows) : 0;
+    *last = j->uplo == 'U' ? least_of(diagonal + 1, t->rows) : t->rows;
 }
 
 HT_LOCAL int ht_host_open(halftone *h);

@@ -100,7 +100,7 @@ static void host_gather(void *work, int part, int parts) {
     const int64_t first = host_part(g->count, part, parts), last = host_part(g->count, part + 1, parts);
     int64_t col = (g->from + first) / g->rows, row = (g->from + first) % g->rows;
     for (int64_t at = first, some; at < last; at += some, col++, row = 0) {
-        some = host_least(g->rows - row, last - at);
+        some = least_of(g->rows - row, last - at);
         memcpy(g->to + (size_t)at * each, host_at(g->job, g->block, g->ld, row, col), (size_t)some * each);
     }
 }
@@ -112,7 +112,7 @@ int ht_host_copy_in(halftone *h, struct host_job *j, char *to, const void *block
     const int64_t most = (int64_t)(p->stage_bytes / each);
     int code = HT_DEV_OK;
     for (int64_t at = 0; at < rows * cols && code == HT_DEV_OK;) {
-        const int64_t some = host_least(rows * cols - at, most);
+        const int64_t some = least_of(rows * cols - at, most);
         const int turn = j->stage_turn ^= 1;
         code = ht_dev_event_sync(p->stage_free[turn]);
         if (code == HT_DEV_OK) {

@@ -46,7 +46,7 @@ int ht_lend_call(halftone *h, const struct gemm_call *x, bool is_packed, enum ca
     if (effect == EFFECT_PRODUCT) {
         for (int is_b = 0; is_b < 2; is_b++) {
             if (is_packed)
-                add_bytes(&l, is_b ? x->packed_b : x->packed_a, ht_packed_operand_bytes(h, x, is_b));
+                add_bytes(&l, is_b ? x->packed_b : x->packed_a, x->packed_bytes[is_b]);
             else
                 add_operand(&l, x, is_b);
         }

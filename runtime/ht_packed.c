@@ -305,7 +305,7 @@ static const char *purpose_of(const struct packed_operand *p) {
 
 /* Whether what the handle knows of a packed operand is what the product asks for. Of FP32 it need not know any, and one of another size has
  * come there since, by a copy or by another handle. */
-static int check_side(halftone *h, const struct gemm_call *x, bool is_b, const struct ht_scheme_desc **scheme) {
+static int check_side(halftone *h, struct gemm_call *x, bool is_b, const struct ht_scheme_desc **scheme) {
     const char *const at = is_b ? x->packed_b : x->packed_a;
     const int argument = is_b ? 9 : 7;
     const char name = is_b ? 'B' : 'A';
@@ -313,6 +313,7 @@ static int check_side(halftone *h, const struct gemm_call *x, bool is_b, const s
     const int code = describe(h, x->is_fp64, is_b ? x->n : x->m, x->k, 1, &wanted);
     const struct packed_operand *const p = find(h, x->is_fp64, at);
     *scheme = wanted.scheme;
+    x->packed_bytes[is_b] = wanted.bytes;
     if (code != HALFTONE_OK)
         return code;
     if (x->is_fp64 && p == NULL)
@@ -329,12 +330,7 @@ static int check_side(halftone *h, const struct gemm_call *x, bool is_b, const s
     return HALFTONE_OK;
 }
 
-int64_t ht_packed_operand_bytes(halftone *h, const struct gemm_call *x, bool is_b) {
-    struct packed_operand wanted;
-    return describe(h, x->is_fp64, is_b ? x->n : x->m, x->k, 1, &wanted) == HALFTONE_OK ? wanted.bytes : 0;
-}
-
-int ht_check_packed(halftone *h, const struct gemm_call *x, const struct ht_scheme_desc **scheme) {
+int ht_check_packed(halftone *h, struct gemm_call *x, const struct ht_scheme_desc **scheme) {
     const int code = check_side(h, x, false, scheme);
     return code != HALFTONE_OK ? code : check_side(h, x, true, scheme);
 }

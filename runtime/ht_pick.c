@@ -81,6 +81,14 @@ int ht_pick_fallback(const struct ht_set_desc *set, const char *scheme) {
     return -1;
 }
 
+bool ht_can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
+    return s->pack_tiles > 0 && ht_pick_fallback(set, set->auto_fallback) >= 0;
+}
+
+bool ht_checks_data(const struct ht_set_desc *set, const struct ht_scheme_desc *s, bool is_auto) {
+    return (is_auto || s->scales == HT_SCALES_TILES) && ht_can_check(set, s);
+}
+
 /* Few rows that are packed whole are so few that all lies in L2, and no block waits for another. On the H200 512, 768 and 1024 take 3.4,
  * 4.2 and 4.5 to 4.9 us: launch_ns and the bytes at this speed are 3.0, 3.6 and 4.5. */
 static int64_t packing_gbps(const struct ht_set_desc *set, const struct ht_scheme_desc *s, int64_t m, int64_t n, int64_t k, int64_t batch) {

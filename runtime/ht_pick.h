@@ -2,6 +2,8 @@
 #ifndef HT_PICK_H
 #define HT_PICK_H
 
+#include <stdbool.h>
+
 #include "ht_abi.h"
 
 struct ht_choice {
@@ -52,6 +54,11 @@ HT_LOCAL int ht_fallback_in_kernel(const struct ht_set_desc *set, const struct h
  * -1: the set has none, or two launches were more than 1/HT_FALLBACK_SHARE of the call. */
 HT_LOCAL int ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const struct ht_choice *choice, int64_t m, int64_t n,
                             int64_t k, int64_t batch);
+
+/* Whether packing for this scheme can check the data, and the set has the fallback. */
+HT_LOCAL bool ht_can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s);
+/* Schemes with scales of tiles, whose paper says so, by whatever name they are asked for; else `auto`. */
+HT_LOCAL bool ht_checks_data(const struct ht_set_desc *set, const struct ht_scheme_desc *s, bool is_auto);
 
 /* The set that suits a device best; NULL: none runs on it. Of those that run, the one made for the newest
  * instruction set wins, then one for exactly that capability, then the one whose number of SMs is nearest, then

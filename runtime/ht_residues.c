@@ -70,6 +70,13 @@ int ht_plan_residues(halftone *h, const struct plan_key *key, struct plan *p) {
     return ht_lay_out_workspace(h, p);
 }
 
+void ht_add_counts(struct packed_layout *o) {
+    const int64_t each = ht_ceil_div(o->k, 2 * HT_CRT_SEGMENT) + 1; /* of tiles, and of rows */
+    o->count_stride =
+        ht_add(ht_mul(ht_mul(ht_ceil_div(o->rows, HT_ATOM_ROWS), HT_ATOM_ROWS), each), HT_CRT_COUNTS_AT);
+    o->count_bytes = round_up(ht_mul(ht_mul(o->count_stride, (int64_t)sizeof(int)), o->entries), WS_ALIGNMENT);
+}
+
 struct packed_layout ht_residues_layout(int moduli, const struct ht_certificate *c, bool has_copy, int64_t rows,
                                         int64_t k) {
     struct packed_layout o = layout_of(moduli, has_copy && c->needed == 0, rows, k, k, 1);
@@ -107,6 +114,20 @@ int ht_ready_residues(halftone *h, const struct plan *p, const struct step *s) {
     const int code = *ready ? HALFTONE_OK : ht_fail_device(h, ht_dev_check(launchers_of(p)->init()));
     *ready = code == HALFTONE_OK;
     return code;
+}
+
+struct ht_crt_counts ht_counts_of(const struct gemm_run *r, int64_t entry) {
+    const struct plan *const p = r->plan;
+    struct ht_crt_counts counts;
+    memset(&counts, 0, sizeof counts);
+    if (!p->checked)
+        return counts;
+    counts.a_stride = p->a.entries > 1 ? p->a.count_stride : 0;
+    counts.b_stride = p->b.entries > 1 ? p->b.count_stride : 0;
+    counts.a = (int *)(void *)r->a.counts + entry * counts.a_stride;
+    counts.b = (int *)(void *)r->b.counts + entry * counts.b_stride;
+    counts.needed = p->certificate.needed;
+    return counts;
 }
 
 /* Entries of one operand from `entry` on, as many as `most`, from k = first on. side: 0 A, 1 B. */

@@ -66,15 +66,6 @@ int ht_packing_scheme(halftone *h, const struct ht_scheme_desc **scheme) {
     return code;
 }
 
-bool ht_can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
-    return s->pack_tiles > 0 && ht_pick_fallback(set, set->auto_fallback) != NO_KERNEL;
-}
-
-/* Schemes with scales of tiles, whose paper says so, by whatever name they are asked for; else `auto`. */
-static bool checks_data(const struct ht_set_desc *set, const struct ht_scheme_desc *s, bool is_auto) {
-    return (is_auto || s->scales == HT_SCALES_TILES) && ht_can_check(set, s);
-}
-
 bool ht_auto_takes_all(const struct ht_set_desc *set) {
     const struct ht_scheme_desc *s = ht_find_scheme(set, ht_auto_scheme(set));
     return s != NULL && (s->range == HT_RANGE_ALL || ht_can_check(set, s));
@@ -83,10 +74,6 @@ bool ht_auto_takes_all(const struct ht_set_desc *set) {
 /* Whether the caller wants no test of what `auto` computes. */
 static bool goes_untested(const halftone *h, const struct ht_scheme_desc *s) {
     return h->recompute == HALFTONE_RECOMPUTE_NOTHING && s->scales != HT_SCALES_TILES;
-}
-
-bool ht_has_check(const halftone *h, const struct ht_scheme_desc *s) {
-    return checks_data(h->set, s, ht_asked(h, false)->is_auto);
 }
 
 /* ns that the certificate adds: a launch for what fails, before it one for blocks with many such results where the plan has that, or
@@ -118,7 +105,7 @@ static struct ht_choice select_kernel(const halftone *h, int forced, int64_t m, 
     const struct ht_scheme_desc *fallback = fallback_scheme(h->set);
     p->fallback = p->before_fallback = NO_KERNEL;
     p->fma_only = k <= p->scheme->simt_k_max;
-    if (!checks_data(h->set, p->scheme, p->is_auto))
+    if (!ht_checks_data(h->set, p->scheme, p->is_auto))
         return choice;
     const struct ht_choice unpacked = ht_pick(h->set, fallback->name, m, n, k, batch, HT_PARTIAL_LIMIT_BYTES);
     p->fma_only = k <= fallback->simt_k_max;
@@ -197,24 +184,6 @@ int ht_scheme_of_call(halftone *h, int64_t m, int64_t n, int64_t k, int64_t batc
     return HALFTONE_OK;
 }
 
-struct step *ht_add_step(struct plan *p, enum step_kind kind, int kernel) {
-    struct step *s = &p->step[p->steps++];
-    s->kind = kind;
-    s->kernel = kernel;
-    return s;
-}
-
-struct step *ht_add_packing(struct plan *p, enum step_kind kind) {
-    struct step *s = ht_add_step(p, kind, NO_KERNEL);
-    s->needs[WS_A_ABSMAX] = p->a.absmax_bytes;
-    s->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
-    s->needs[WS_A_PANELS] = p->a.panel_bytes;
-    s->needs[WS_B_PANELS] = p->b.panel_bytes;
-    s->needs[WS_A_SUMS] = p->a.sums_bytes;
-    s->needs[WS_B_SUMS] = p->b.sums_bytes;
-    return s;
-}
-
 static void list_steps(const halftone *h, const struct plan_key *key, struct plan *p) {
     const int64_t partials = ht_partial_bytes(key->m, key->n, grid_batch(key->batch), p->splits,
                                               ht_partial_size(p->scheme->exact_k));
@@ -233,7 +202,7 @@ static void list_steps(const halftone *h, const struct plan_key *key, struct pla
     p->step[p->steps - 1].needs[WS_FLAGS] = WS_ALIGNMENT;
 }
 
-static int make_plan(halftone *h, const struct plan_key *key, struct plan *p) {
+int ht_make_plan(halftone *h, const struct plan_key *key, struct plan *p) {
     const int64_t m = key->m, n = key->n, k = key->k, batch = key->batch;
     memset(p, 0, sizeof *p);
     p->set = h->set;
@@ -253,38 +222,4 @@ static int make_plan(halftone *h, const struct plan_key *key, struct plan *p) {
     ht_lay_out_operands(h, key, p);
     list_steps(h, key, p);
     return ht_lay_out_workspace(h, p);
-}
-
-int ht_plan_call(halftone *h, const struct gemm_call *x, int64_t a_entries, int64_t b_entries,
-                 const struct plan **plan) {
-    struct plan_key now;
-    memset(&now, 0, sizeof now); /* padding too */
-    now.is_fp64 = x->is_fp64;
-    now.m = x->m;
-    now.n = x->n;
-    now.k = x->k;
-    now.batch = x->batch;
-    now.a_entries = a_entries;
-    now.b_entries = b_entries;
-    now.scheme = ht_asked(h, x->is_fp64)->scheme;
-    now.forced = x->is_fp64 ? h->forced_kernel64 : h->forced_kernel;
-    now.is_auto = ht_asked(h, x->is_fp64)->is_auto;
-    now.accuracies = h->accuracies;
-    now.site = h->site;
-    now.recompute = h->recompute;
-    const int64_t numbers[] = {x->m,      x->n,      x->k,      x->batch,
-                               a_entries, b_entries, x->is_fp64}; /* packed or not, a shape has two plans */
-    uint64_t mixed = 0;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        mixed = mixed * 31 + (uint64_t)numbers[i];
-    const int slot = (int)((mixed ^ mixed >> 8) % PLANS);
-    *plan = &h->remembered[slot].plan;
-    if (memcmp(&now, &h->remembered[slot].key, sizeof now) == 0)
-        return HALFTONE_OK;
-    h->remembered[slot].key.m = 0;
-    const int code =
-        ht_plan_within_limit(h, &now, now.is_fp64 ? ht_make_plan64 : make_plan, &h->remembered[slot].plan);
-    if (code == HALFTONE_OK)
-        memcpy(&h->remembered[slot].key, &now, sizeof now);
-    return code;
 }

@@ -94,6 +94,24 @@ void ht_lay_out_operands(const halftone *h, const struct plan_key *key, struct p
     p->failed_bytes = round_up(ht_add(ht_mul(p->failed_blocks, HT_FAILED_BYTES), entries * (int64_t)sizeof(int)), WS_ALIGNMENT);
 }
 
+struct step *ht_add_step(struct plan *p, enum step_kind kind, int kernel) {
+    struct step *s = &p->step[p->steps++];
+    s->kind = kind;
+    s->kernel = kernel;
+    return s;
+}
+
+struct step *ht_add_packing(struct plan *p, enum step_kind kind) {
+    struct step *s = ht_add_step(p, kind, NO_KERNEL);
+    s->needs[WS_A_ABSMAX] = p->a.absmax_bytes;
+    s->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
+    s->needs[WS_A_PANELS] = p->a.panel_bytes;
+    s->needs[WS_B_PANELS] = p->b.panel_bytes;
+    s->needs[WS_A_SUMS] = p->a.sums_bytes;
+    s->needs[WS_B_SUMS] = p->b.sums_bytes;
+    return s;
+}
+
 /* Puts a region of the workspace behind the others. */
 static int64_t ws_reserve(int64_t *end, int64_t bytes) {
     int64_t at = *end;

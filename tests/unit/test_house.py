@@ -112,6 +112,35 @@ def test_functions_are_short():
                 start = None
 
 
+def circle_in(edges):
+    """Names that reach themselves, of {name: names that it calls}."""
+    reach = {name: set(called) for name, called in edges.items()}
+    for middle in edges:
+        for name in edges:
+            reach[name] |= reach[middle] if middle in reach[name] else set()
+    return sorted(name for name in edges if name in reach[name])
+
+
+def symbols(source, tmp_path):
+    """(defined, needed) names of a source's object: the built one, or where that is older one of its own."""
+    built = ROOT / "out/obj" / source.relative_to(ROOT).with_suffix(".o")
+    if not built.exists() or built.stat().st_mtime < max(p.stat().st_mtime for p in (source, *source.parent.glob("*.h"))):
+        built = tmp_path / source.with_suffix(".o").name
+        subprocess.run(["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-D_GNU_SOURCE", "-iquote", "gen",
+                        "-iquote", "bench/halftone", "-c", str(source), "-o", str(built)], cwd=ROOT, check=True)
+    rows = [line.split() for line in subprocess.run(["nm", built], check=True, capture_output=True, text=True).stdout.splitlines()]
+    return {row[-1] for row in rows if row[-2] in "TDBRVW"}, {row[-1] for row in rows if row[-2] == "U"}
+
+
+@pytest.mark.parametrize("folder", [*(f"gen/{name}" for name in GEN_FOLDERS), "runtime"])
+def test_no_two_files_of_a_folder_call_each_other_in_a_circle(folder, tmp_path):
+    assert circle_in({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == ["b", "c"]
+    sources = [p for p in (ROOT / folder).glob("*.c") if p.stem not in ("dev_cuda", "dev_hip")]  # which need a vendor's header
+    of = {p.stem: symbols(p, tmp_path) for p in sources}
+    edges = {name: {other for other in of if other != name and of[other][0] & needed} for name, (_, needed) in of.items()}
+    assert circle_in(edges) == []
+
+
 def test_no_dates_and_no_absolute_paths_in_the_generator():
     for path in [*(ROOT / "gen").rglob("*.[ch]"), *[p for p in (ROOT / "templates").rglob("*") if p.is_file()]]:
         text = path.read_text()
