@@ -1,35 +1,10 @@
-"""CuPy's and JAX' FP32 products before the cuBLAS face: dropin_arrays.py cupy|jax RESULTS. Lines as dropin_torch.py prints them; JAX looks cuBLAS'
-functions up itself, so HALFTONE_DLSYM=1 must be set."""
-import ctypes
+"""CuPy's and JAX' FP32 products before the cuBLAS face: dropin_arrays.py cupy|jax RESULTS. JAX looks cuBLAS' functions up itself, so HALFTONE_DLSYM=1
+must be set."""
 import os
-import pathlib
-import sys
 import time
 
 import numpy
-
-FACE = ctypes.CDLL(None)
-SIDE = "face" if hasattr(FACE, "halftone_dropin_version") else "native"
-
-
-def say(piece, what, value, unit=""):
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
-    line = f"{piece}\t{what}\t{text}\t{unit}"
-    print(SIDE, line, flush=True)
-    with (pathlib.Path(sys.argv[2]) / f"{SIDE}.tsv").open("a") as file:
-        file.write(line + "\n")
-
-
-def say_counters(piece, what, least):
-    if SIDE == "native":
-        return
-    served, original = ctypes.c_uint64(), ctypes.c_uint64()
-    FACE.halftone_dropin_counters(ctypes.byref(served), ctypes.byref(original))
-    FACE.halftone_dropin_reset()
-    say(piece, f"{what}: served", served.value)
-    say(piece, f"{what}: original", original.value)
-    if served.value < least:
-        say(piece, f"{what}: FAILED, fewer than {least} were served", served.value)
+from dropin_say import run_pieces, say, say_counters
 
 
 def error(got, want):
@@ -116,4 +91,4 @@ def run_jax():
     say_counters("jax", "4096 dot", 1)
 
 
-{"cupy": run_cupy, "jax": run_jax}[sys.argv[1]]()
+run_pieces({"cupy": run_cupy, "jax": run_jax})

@@ -1,13 +1,14 @@
 """Several GPUs, a process each, before the cuBLAS face: torchrun dropin_ranks.py PIECES RESULTS; PIECES devices is one process with two
-threads. Lines as dropin_torch.py prints them, by rank 0."""
+threads. Lines are by rank 0."""
 import json
-import pathlib
 import sys
 import threading
 
-import dropin_torch as one
+import dropin_say as face
 import torch
 import torch.distributed as dist
+from dropin_say import RESULTS, SIDE, counters
+from dropin_torch import Model, relative_error, seconds
 
 STEPS = 100
 
@@ -18,7 +19,7 @@ def rank():
 
 def say(piece, what, value, unit=""):
     if rank() == 0:
-        one.say(piece, what, value, unit)
+        face.say(piece, what, value, unit)
 
 
 def gathered(value):
@@ -30,9 +31,9 @@ def gathered(value):
 
 
 def say_counters(piece, least):
-    served, original = one.counters()
+    served, original = counters()
     served, original = gathered(served), gathered(original)
-    if one.SIDE == "face":
+    if SIDE == "face":
         say(piece, "served, by rank", " ".join(f"{x:.0f}" for x in served))
         say(piece, "original, by rank", " ".join(f"{x:.0f}" for x in original))
         if min(served) < least or len(set(served)) != 1:
@@ -56,16 +57,16 @@ def wrap_fsdp(model):
 
 def training(piece, wrap):
     """100 steps of the transformer, each rank half of a batch."""
-    for kind, dtype in ((one.SIDE, torch.float32), ("fp64", torch.float64)):
-        if kind == "fp64" and (one.SIDE == "face" or piece != "ddp"):
+    for kind, dtype in ((SIDE, torch.float32), ("fp64", torch.float64)):
+        if kind == "fp64" and (SIDE == "face" or piece != "ddp"):
             continue
         torch.manual_seed(0)
-        model = wrap(one.Model().to("cuda", dtype))
+        model = wrap(Model().to("cuda", dtype))
         optimizer = torch.optim.AdamW(model.parameters(), lr=2e-4)
         tokens = torch.randint(0, 4096, (4, 8, 513), device="cuda", generator=torch.Generator("cuda").manual_seed(0))
         share = tokens.chunk(dist.get_world_size(), 1)[rank()]
         losses, times = [], []
-        one.counters()
+        counters()
         for step in range(STEPS):
             begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             begin.record()
@@ -87,7 +88,7 @@ def training(piece, wrap):
                 say(piece, "parameters of the ranks", "equal" if len(set(prints)) == 1 else "FAILED: they differ")
         say(piece, f"loss of {kind} after 1, 50 and 100 steps", " ".join(f"{losses[i]:.6f}" for i in (0, 49, 99)))
         if rank() == 0:
-            (one.RESULTS / f"curve-{piece}-{kind}.json").write_text(json.dumps(losses))
+            (RESULTS / f"curve-{piece}-{kind}.json").write_text(json.dumps(losses))
 
 
 def ddp():
@@ -109,9 +110,9 @@ def tensor():
         exact = torch.nn.functional.linear(x.double(), mlp[0].weight.double(), mlp[0].bias.double())
         exact = torch.nn.functional.linear(torch.nn.functional.gelu(exact), mlp[2].weight.double(), mlp[2].bias.double())
         cut = parallelize_module(mlp, init_device_mesh("cuda", (dist.get_world_size(),)), {"0": ColwiseParallel(), "2": RowwiseParallel()})
-        one.counters()
-        say("tensor", "error", one.relative_error(cut(x), exact))
-        say("tensor", "time", one.seconds(lambda: cut(x)) * 1e3, "ms")
+        counters()
+        say("tensor", "error", relative_error(cut(x), exact))
+        say("tensor", "time", seconds(lambda: cut(x)) * 1e3, "ms")
         say_counters("tensor", 2)
         say_replays("tensor", lambda: cut(x), x)
 
@@ -160,11 +161,11 @@ def devices():
         random = torch.Generator(f"cuda:{device}").manual_seed(device)
         a = torch.randn(1500, 1024, device="cuda", generator=random)
         want = a.double() @ a.double().t()
-        errors[device] = max(one.relative_error(a @ a.t(), want) for _ in range(100))
+        errors[device] = max(relative_error(a @ a.t(), want) for _ in range(100))
         with turn:  # one capture at a time
             differ[device] = replays(lambda: a @ a.t(), a)
 
-    one.counters()
+    counters()
     threads = [threading.Thread(target=work, args=(device,)) for device in range(torch.cuda.device_count())]
     for thread in threads:
         thread.start()
@@ -172,24 +173,17 @@ def devices():
         thread.join()
     say("devices", f"{len(threads)} devices of one process: largest error", max(errors.values()) if len(errors) == len(threads) else "FAILED: a thread ended")
     say("devices", "replays against eager", "equal" if list(differ.values()) == [0] * len(threads) else "FAILED: they differ, or a thread ended")
-    served, original = one.counters()
-    if one.SIDE == "face":
+    served, original = counters()
+    if SIDE == "face":
         say("devices", "served, original", f"{served}, {original}")
         if served < 100 * len(threads):
             say("devices", "FAILED, too few were served", served)
 
 
 if __name__ == "__main__":
-    one.RESULTS = pathlib.Path(sys.argv[2])
-    pieces = sys.argv[1].split(",")
-    if pieces != ["devices"]:
+    if sys.argv[1] != "devices":
         dist.init_process_group("nccl")
         torch.cuda.set_device(dist.get_rank() % torch.cuda.device_count())
-    for name in pieces:
-        try:
-            globals()[name]()
-        except Exception as error:  # the other pieces still run
-            print(f"FAILED {name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
-            say(name, "FAILED", type(error).__name__)
+    face.run_pieces(globals())
     if dist.is_initialized():
         dist.destroy_process_group()

@@ -1,9 +1,5 @@
-"""What PyTorch's FP32 products take and give, unchanged, with or without the cuBLAS face before it: dropin_torch.py PIECE RESULTS
-
-Run by dropin.sh, natively and under `halftone run`. A piece prints lines `piece<TAB>what<TAB>value<TAB>unit` and adds them to
-RESULTS/native.tsv or RESULTS/face.tsv; dropin_compare.py sets these beside each other. Times: CUDA events, median. Errors: relative, Frobenius
-norm, against FP64.
-"""
+"""What PyTorch's FP32 products take and give, unchanged, with or without the cuBLAS face before it: dropin_torch.py NAMES RESULTS, as dropin.sh calls it.
+Times: CUDA events, median. Errors: relative, Frobenius norm, against FP64."""
 import ctypes
 import json
 import pathlib
@@ -14,36 +10,7 @@ import threading
 import time
 
 import torch
-
-FACE = ctypes.CDLL(None)
-SIDE = "face" if hasattr(FACE, "halftone_dropin_version") else "native"
-SERVED, ORIGINAL = ctypes.c_uint64(), ctypes.c_uint64()
-
-
-def say(piece, what, value, unit=""):
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
-    line = f"{piece}\t{what}\t{text}\t{unit}"
-    print(SIDE, line, flush=True)
-    with (RESULTS / f"{SIDE}.tsv").open("a") as file:
-        file.write(line + "\n")
-
-
-def counters():
-    """(served, by the original) since the last time this was asked."""
-    if SIDE == "native":
-        return 0, 0
-    FACE.halftone_dropin_counters(ctypes.byref(SERVED), ctypes.byref(ORIGINAL))
-    FACE.halftone_dropin_reset()
-    return SERVED.value, ORIGINAL.value
-
-
-def say_counters(piece, what, least_served=1):
-    served, original = counters()
-    if SIDE == "face":
-        say(piece, f"{what}: served", served)
-        say(piece, f"{what}: original", original)
-        if served < least_served:
-            say(piece, f"{what}: FAILED, fewer than {least_served} were served", served)
+from dropin_say import FACE, RESULTS, SIDE, counters, run_pieces, say, say_counters
 
 
 def seconds(call, rounds=7, reps=5):
@@ -431,38 +398,6 @@ def curves():
         say("curves", f"losses of {kind}, steps 1, 9, 17, 25 of seed 0", " ".join(f"{losses[0][i]:.6f}" for i in (0, 8, 16, 24)))
 
 
-def shrink():
-    """Loss curves in FP64 whose products of layers are too small by a factor 1 - s 2^-24, as a tensor core's are that cuts sums toward zero
-    (bench/decisions/005), beside those of plain FP64: what such an error alone does to a loss. Natively."""
-    from torch.utils._python_dispatch import TorchDispatchMode
-    aten = torch.ops.aten
-
-    class Smaller(TorchDispatchMode):
-        def __init__(self, units):
-            super().__init__()
-            self.factor = 1 - units * 2.0 ** -24
-
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            out = function(*args, **(kwargs or {}))
-            if function is aten.mm.default:
-                return out * self.factor
-            return args[0] + (out - args[0]) * self.factor if function is aten.addmm.default else out
-
-    losses = {}
-    for units in (0.0, 1.5, 3.0):
-        losses[units] = []
-        for seed in range(3):
-            with Smaller(units):
-                step = trainer(seed, torch.float64, fused=False)
-                losses[units].append([float(step()) for _ in range(25)])
-            del step
-            torch.cuda.empty_cache()
-    for units in (1.5, 3.0):
-        off = [[x - y for x, y in zip(*rows)] for rows in zip(losses[units], losses[0.0])]
-        say("shrink", f"{units} units: mean distance from FP64, by seed", " ".join(f"{sum(map(abs, row)) / 25:.3g}" for row in off))
-        say("shrink", f"{units} units: mean of loss - loss in FP64, by seed", " ".join(f"{sum(row) / 25:.3g}" for row in off))
-
-
 # ---- cuBLAS' function beside the face's, in one process ----
 
 def sgemm_pair():
@@ -555,12 +490,5 @@ def sweep():
     del keep
 
 
-PIECES = {f.__name__: f for f in (products, precision, graphs, solvers, edges, train, curves, shrink, launch, sweep, compiled, samples, fp64)}
-
 if __name__ == "__main__":
-    RESULTS = pathlib.Path(sys.argv[2])
-    for name in sys.argv[1].split(","):
-        try:
-            PIECES[name]()
-        except Exception as error:  # the other pieces still run
-            say(name, "FAILED", f"{type(error).__name__}: {str(error).splitlines()[0][:150] if str(error) else ''}")
+    run_pieces({f.__name__: f for f in (products, precision, graphs, solvers, edges, train, curves, launch, sweep, compiled, samples, fp64)})

@@ -1,24 +1,17 @@
 #!/bin/sh
-# R and Octave as they are, on the host's memory, with the reference BLAS, with OpenBLAS, and with OpenBLAS under libhalftone_blas.so:
-# host_programs.sh RESULTS PROGRAMS, on a machine with a GPU and nvcc. PROGRAMS is the folder that host_programs_pack.sh made; nothing is installed.
-# WHICH: one of them. Builds SET (default h200, lean; BUILT=1: it is there; SIM=-sim: the simulator's command). RESULTS receives
-#   programs.tsv  lines of hostblas_r.R and hostblas_octave.m, which end where a check of theirs fails
-#   calls.tsv     the face's log
-#   run.err       what programs and `halftone run` wrote to stderr
-# Nothing starts LIMIT seconds (default 60) after the build.
+# R and Octave as they are, on the host's memory, with the reference BLAS, with OpenBLAS, and with OpenBLAS under libhalftone_blas.so of SET (default
+# h200; SIM=-sim: the simulator's command): host_programs.sh RESULTS PROGRAMS, by bench/lab/run host-programs, on a machine with a GPU. PROGRAMS is the
+# folder that host_programs_pack.sh made; nothing is installed. RESULTS receives programs.tsv, lines of hostblas_r.R and hostblas_octave.m, which end
+# where a check of theirs fails; calls.tsv, the face's log; run.err, what programs and `halftone run` wrote to stderr.
 set -u
-out=$1 programs=$(cd "$2" && pwd) set_=${SET:-h200} limit=${LIMIT:-60} start=$(date +%s)
-mkdir -p "$out"
+out=$1 programs=$(cd "$2" && pwd)
 rm -f "$out/programs.tsv" "$out/calls.tsv" "$out/run.err"
-run="out/$set_/halftone${SIM:-} run --blas --log $out/calls.tsv --"
-
-spent() { echo $(($(date +%s) - start)); }
+run="out/${SET:-h200}/halftone${SIM:-} run --blas --log $out/calls.tsv --"
 
 # program R|Octave NAME FACE FOLDER TIMES SIZE...: the words of FACE before it, FOLDER with its BLAS ("": the reference).
 program() {
     which=$1 name=$2 face=$3 libraries=${4:+$programs/$4:}$programs/lib:$programs/R/lib
     shift 4
-    [ "$(spent)" -lt "$limit" ] || { echo "$which, $name: skipped after $(spent) s"; return; }
     echo "---- $which, $name" >>"$out/run.err"
     command="$programs/octave/octave-cli --norc --no-history bench/lab/hostblas_octave.m"
     [ "$which" = Octave ] || command="$programs/R/bin/exec/R --vanilla --no-echo -f bench/lab/hostblas_r.R --args"
@@ -27,12 +20,7 @@ program() {
         timeout -s KILL 40 $face $command "$name" "$@" >>"$out/programs.tsv" 2>>"$out/run.err" || echo "$which, $name: exit code $?"
 }
 
-[ "${BUILT:-0}" = 1 ] || {
-    schemes=f16x3,bf16x6u,native64
-    make -s -j16 GPU="$set_" LEAN=1 SCHEMES=$schemes generate && make -s -j16 GPU="$set_" LEAN=1 SCHEMES=$schemes build-device
-} >"$out/build.log" 2>&1 || { tail -5 "$out/build.log"; exit 0; }
-echo "built after $(spent) s; $(nproc) cores; $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null)"
-start=$(date +%s)
+echo "$(nproc) cores; $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null)"
 # shellcheck disable=SC2086 # words
 for which in ${WHICH:-R Octave}; do
     program $which reference "" "" 0 ${REFERENCE:-1024} &
@@ -56,4 +44,3 @@ awk -F'\t' '
         }
     }' "$out/programs.tsv"
 grep -v -e "^----" "$out/run.err" | sort | uniq -c | cut -c 1-140 | head -24
-echo "took $(spent) s"
