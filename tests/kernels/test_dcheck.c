@@ -64,6 +64,10 @@ static double element(const char *family, bool is_a, int64_t row, int64_t k) {
         return scaled(is_a, k, 1);
     if (strcmp(family, "tiny") == 0)
         return ldexp(x, is_a ? -1070 : 1000);
+    if (strcmp(family, "below") == 0) /* products that FP64 rounds to 0 */
+        return ldexp(x, -600);
+    if (strcmp(family, "above") == 0)
+        return ldexp(1 + x, 520);
     if (strcmp(family, "cancel") == 0) /* of the sums 2^-40 is left */
         return is_a ? (double)(1 + row % 3) : (k % 2 ? -1 : 1 + 0x1p-40) * (1.25 + (double)(row % 4) / 16);
     if (strcmp(family, "apart") == 0) /* nothing of A meets anything of B */
@@ -607,13 +611,71 @@ static void packed_operands_give_the_same_bits(void **s) {
         {"one", "fp64", 'N', 'T', 1301, 1, 1, 1, false, 0, 0},   {"phi4", "fp64", 'T', 'T', K, 1, 0, 1, false, 0, 0},
         {"zeros", "bits=30", 'N', 'N', K, 2, 0, 1, false, 0, 0}, {"wide", "crt14", 'T', 'T', 33, 1, 0, 1, false, 0, 0},
         {"nonfinite", "reproducible", 'N', 'N', 40, 1, -1, 1, false, 0, 0}, {"cancel", "fp64-exact", 'N', 'N', 77, 1, 0, 1, false, 0, 0},
-        {"D300", "fp64-exact", 'T', 'N', 200, 0.3, 0.7, 1, false, 0, 0}};
+        {"D300", "fp64-exact", 'T', 'N', 200, 0.3, 0.7, 1, false, 0, 0},
+        {"below", "crt14", 'N', 'T', K, 0x1p200, 0, 1, false, 0, 0}, {"above", "reproducible", 'T', 'N', K, 0x1p-200, 1, 1, false, 0, 0}};
     (void)s;
     if (!can_certify() || !has_scheme64("crt14") || !has_scheme64("crt16"))
         skip();
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
         if (strcmp(problems[i].accuracy, "fp64-exact") != 0 || has_scheme64("crt20"))
             check_packed(&problems[i]);
+}
+
+/* What the default gives of a product, plain by native64 or packed. */
+static double *by_default(const struct problem *p, const struct operand *a, const struct operand *b, const struct operand *c, bool is_packed) {
+    if (!is_packed) {
+        check_code(halftone_set_scheme(handle, "fp64:native64"), "native64");
+        return run(p, a, b, c);
+    }
+    double *const got = allocated(c->count), *const device = on_device(c->at, c->count);
+    check_code(halftone_set_accuracy(handle, "fp64"), "fp64");
+    void *const packed_a = packed_memory(M, p->k), *const packed_b = packed_memory(N, p->k);
+    check_code(halftone_dpack_ab(handle, p->ta, p->tb, M, N, p->k, a->device, a->ld, b->device, b->ld, packed_a, packed_b), "pack");
+    check_code(halftone_dgemm_packed(handle, M, N, p->k, &p->alpha, packed_a, packed_b, &p->beta, device, c->ld), p->family);
+    assert_int_equal(ht_dev_download(got, device, (size_t)c->count * sizeof *got), HT_DEV_OK);
+    ht_dev_free(packed_a), ht_dev_free(packed_b), ht_dev_free(device);
+    return got;
+}
+
+/* Where plain is by native64 and packed by residues both keep the bound and neither has the other's bits. Of products beyond FP64's range
+ * native64 gives 0 or Inf; residues keep the bound of alpha A B, which is the same call's with A and B within it. */
+static void plain_and_packed_differ_within_the_bound(void **s) {
+    static const struct {
+        struct problem p;
+        int up; /* A and B times 2^up are in range */
+        double native;
+    } cases[] = {{{"normal", "fp64", 'T', 'N', K, -0.3, 1.7, 1, false, 0, 0}, 0, 1},
+                 {{"below", "fp64", 'N', 'T', K, 0x1p200, 0, 1, false, 0, 0}, 550, 0},
+                 {{"above", "fp64", 'N', 'N', K, 0x1p-200, 0, 1, false, 0, 0}, -500, INFINITY}};
+    (void)s;
+    if (!can_certify())
+        skip();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct problem within = cases[i].p;
+        struct operand a = operand_of(&within, true), b = operand_of(&within, false), c = output_of(&within);
+        double *const plain = by_default(&within, &a, &b, &c, false), *const packed = by_default(&within, &a, &b, &c, true);
+        int differ = 0;
+        for (int64_t j = 0; j < a.count; j++)
+            a.at[j] = ldexp(a.at[j], cases[i].up);
+        for (int64_t j = 0; j < b.count; j++)
+            b.at[j] = ldexp(b.at[j], cases[i].up);
+        within.alpha = ldexp(within.alpha, -2 * cases[i].up);
+        for (int64_t col = 0; col < N; col++) {
+            for (int64_t row = 0; row < M; row++) {
+                const int64_t at = col * c.ld + row;
+                check_bound(&within, &a, &b, 0, row, col, c.at[at], packed[at]);
+                if (cases[i].up == 0)
+                    check_bound(&within, &a, &b, 0, row, col, c.at[at], plain[at]);
+                else if (plain[at] != cases[i].native)
+                    fail_msg("%s: native64 gives %a, not %g", within.family, plain[at], cases[i].native);
+                differ += !same_bits(plain[at], packed[at]);
+            }
+        }
+        assert_true(differ > 0);
+        free(plain), free(packed), free(c.at);
+        drop(&a), drop(&b);
+    }
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 static void check_refused(int code, int expected, const char *words) {
@@ -900,7 +962,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(blocks_do_with_what_query_names),
         cmocka_unit_test(too_little_workspace_is_refused_before_the_first_block), cmocka_unit_test(bytes_beyond_all_addresses_are_refused),
         cmocka_unit_test(a_limit_cuts_k_and_the_bits_stay), cmocka_unit_test(any_size_fits_in_256_megabytes),
-        cmocka_unit_test(sums_too_long_for_residues_are_native), cmocka_unit_test(packed_operands_give_the_same_bits),
+        cmocka_unit_test(sums_too_long_for_residues_are_native), cmocka_unit_test(packed_operands_give_the_same_bits), cmocka_unit_test(plain_and_packed_differ_within_the_bound),
         cmocka_unit_test(packed_operands_of_other_products_are_refused),
         cmocka_unit_test(each_packed_operand_is_known_until_packed_over), cmocka_unit_test(what_lies_elsewhere_now_is_not_known)};
     const struct choice groups[] = {CHOICE(tests)};
