@@ -34,7 +34,7 @@ bool err_user(const char *path, int line, const char *format, ...) {
     va_start(arguments, format);
     text_addv(&text, format, arguments);
     va_end(arguments);
-    line_out(text.failed ? "halftone-gen: out of memory for a message" : text.data);
+    line_out(text.data);
     text_free(&text);
     return false;
 }

@@ -188,7 +188,7 @@ static bool write_temporary(const struct files *f, const char *temporary) {
     for (int i = 0; i < f->count; i++) {
         if (is_interrupted())
             return false;
-        if (!join(path, temporary, f->name[i]) || f->text[i].failed || !text_write_file(&f->text[i], path))
+        if (!join(path, temporary, f->name[i]) || !text_write_file(&f->text[i], path))
             return err_user(path, 0, "cannot write: %s; nothing was changed", strerror(errno));
     }
     return true;

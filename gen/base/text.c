@@ -20,28 +20,21 @@ void text_free_list(struct text *const *list) {
         text_free(*list++);
 }
 
-/* Makes room for `extra` bytes and the NUL; sets `failed` when that is impossible. */
-static bool text_reserve(struct text *t, size_t extra) {
-    if (t->failed)
-        return false;
-    if (extra >= SIZE_MAX - t->len) {
-        t->failed = true;
-        return false;
+void *text_memory(void *old, size_t bytes) {
+    void *const memory = realloc(old, bytes);
+    if (!memory) {
+        fputs("halftone-gen: out of memory\n", stderr);
+        exit(1);
     }
-    size_t need = t->len + extra + 1;
-    if (need <= t->cap)
-        return true;
-    size_t cap = t->cap < FIRST_CAP ? FIRST_CAP : t->cap;
-    while (cap < need)
-        cap = cap > SIZE_MAX / 2 ? need : cap * 2;
-    char *data = realloc(t->data, cap);
-    if (data == NULL) {
-        t->failed = true;
-        return false;
-    }
-    t->data = data;
-    t->cap = cap;
-    return true;
+    return memory;
+}
+
+/* Makes room for `extra` bytes and the NUL. */
+static void text_reserve(struct text *t, size_t extra) {
+    if (t->len + extra < t->cap)
+        return;
+    t->cap = 2 * t->cap + extra + FIRST_CAP;
+    t->data = text_memory(t->data, t->cap);
 }
 
 bool text_same(const struct text *x, const struct text *y) {
@@ -54,8 +47,7 @@ void text_add(struct text *t, const char *s) {
 
 /* `bytes` must not lie inside the buffer itself: growing may move it. */
 void text_add_bytes(struct text *t, const char *bytes, size_t len) {
-    if (!text_reserve(t, len))
-        return;
+    text_reserve(t, len);
     if (len > 0)
         memcpy(t->data + t->len, bytes, len);
     t->len += len;
@@ -67,12 +59,9 @@ void text_addv(struct text *t, const char *format, va_list arguments) {
     va_copy(again, arguments);
     const int len = vsnprintf(NULL, 0, format, again);
     va_end(again);
-    if (len < 0)
-        t->failed = true;
-    else if (text_reserve(t, (size_t)len)) {
-        vsnprintf(t->data + t->len, (size_t)len + 1, format, arguments);
-        t->len += (size_t)len;
-    }
+    text_reserve(t, (size_t)len);
+    vsnprintf(t->data + t->len, (size_t)len + 1, format, arguments);
+    t->len += (size_t)len;
 }
 
 void text_addf(struct text *t, const char *format, ...) {
@@ -118,46 +107,26 @@ size_t text_find_row(const char *name, const void *table, size_t count, size_t r
     return i;
 }
 
-/* Appends from an open file; false on a read error or when memory ends. */
-static bool text_read_stream(struct text *t, FILE *file) {
-    for (;;) {
-        if (!text_reserve(t, READ_CHUNK))
-            return false;
-        size_t got = fread(t->data + t->len, 1, READ_CHUNK, file);
-        t->len += got;
-        t->data[t->len] = '\0';
-        if (got < READ_CHUNK)
-            return ferror(file) == 0;
-    }
-}
-
 bool text_read_file(struct text *t, const char *path) {
-    if (t->failed)
-        return false;
-    FILE *file = fopen(path, "rb");
-    if (file == NULL)
-        return false;
-    size_t before = t->len;
-    bool ok = text_read_stream(t, file);
-    fclose(file); /* only read from: nothing can be lost here */
-    if (!ok) {
-        t->len = before;
-        if (t->data != NULL)
-            t->data[before] = '\0';
+    const size_t before = t->len;
+    FILE *const file = fopen(path, "rb");
+    for (size_t got = file != NULL; got > 0; t->len += got) {
+        text_reserve(t, READ_CHUNK);
+        got = fread(t->data + t->len, 1, READ_CHUNK, file);
     }
+    const bool ok = file && !ferror(file);
+    if (file)
+        fclose(file); /* only read from: nothing can be lost here */
+    t->len = ok ? t->len : before;
+    if (t->data)
+        t->data[t->len] = '\0';
     return ok;
 }
 
 bool text_write_file(const struct text *t, const char *path) {
-    if (t->failed)
-        return false;
-    FILE *file = fopen(path, "wb");
-    if (file == NULL)
-        return false;
-    bool ok = t->len == 0 || fwrite(t->data, 1, t->len, file) == t->len;
-    if (fclose(file) != 0) /* the last buffer is written here: a full disk may show only now */
-        ok = false;
-    return ok;
+    FILE *const file = fopen(path, "wb");
+    const bool written = file && (t->len == 0 || fwrite(t->data, 1, t->len, file) == t->len);
+    return file && fclose(file) == 0 && written; /* a full disk may show only as the last buffer is written */
 }
 
 const char *text_number(const char *s, int64_t high, int64_t *value) {

@@ -1,6 +1,4 @@
-/* text: a growable byte buffer with sticky failure, and whole-file reading and writing.
- *
- * A failed allocation sets `failed` and makes every later call a no-op, so writers check once, at the end. */
+/* text: a growable byte buffer, and whole-file reading and writing. Memory that runs out ends the program. */
 #ifndef HT_TEXT_H
 #define HT_TEXT_H
 
@@ -12,9 +10,9 @@
 struct text {
     char *data; /* always NUL-terminated once anything was added; NULL while empty */
     size_t len, cap;
-    bool failed;
 };
 
+void *text_memory(void *old, size_t bytes); /* realloc that ends the program, and says so, where it fails */
 void text_free(struct text *t);
 void text_free_list(struct text *const *list); /* ends with NULL */
 #define text_free_all(...) text_free_list((struct text *const[]){__VA_ARGS__, NULL})

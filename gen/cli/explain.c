@@ -12,14 +12,8 @@
 static void collect(void *context, const struct tile *t) {
     struct listing *l = context;
     if (l->count == l->capacity) {
-        int capacity = l->capacity ? 2 * l->capacity : 256;
-        struct candidate *item = realloc(l->item, (size_t)capacity * sizeof *item);
-        if (!item) {
-            l->failed = true;
-            return;
-        }
-        l->item = item;
-        l->capacity = capacity;
+        l->capacity = l->capacity ? 2 * l->capacity : 256;
+        l->item = text_memory(l->item, (size_t)l->capacity * sizeof *l->item);
     }
     struct candidate *c = &l->item[l->count++];
     c->on = l->on;
@@ -48,7 +42,7 @@ static void rank(struct listing *l) {
         l->fits++;
 }
 
-bool explain_rank(struct listing *l) {
+void explain_rank(struct listing *l) {
     const struct target first = model_target(l->kind, l->g, l->isa, l->s);
     l->on = first;
     while (l->on.isa) { /* NULL at once: no family computes the scheme */
@@ -57,7 +51,6 @@ bool explain_rank(struct listing *l) {
     }
     l->on = first;
     rank(l);
-    return !l->failed;
 }
 
 void explain_free(struct listing *l) {

@@ -27,11 +27,10 @@ struct listing {
     struct target on;       /* set by explain_rank: of the model; while collecting, of the next space */
     struct candidate *item; /* fitting ones first, by rank; then the rejected ones in tile order */
     int count, capacity, fits;
-    bool failed;
 };
 
-/* Collects and ranks; false: out of memory. explain_free whatever it returns. */
-bool explain_rank(struct listing *l);
+/* Collects and ranks; explain_free behind it. */
+void explain_rank(struct listing *l);
 void explain_free(struct listing *l);
 
 /* Rank (from 0) of the first tile that is slower than the pick, or of the last when all are as good; 0:

@@ -125,7 +125,6 @@ void compare_print(struct text *out, const struct listing *left, const struct li
         text_addf(out, "%s%-*s %-34s ", is_budget ? "  " : "", is_budget ? 30 : 32, cell[WHAT], cell[LEFT]);
         text_addf(out, *cell[RATIO] ? "%-34s %s\n" : "%s%s\n", cell[RIGHT], cell[RATIO]);
     }
-    out->failed = out->failed || rows.failed;
     text_free(&rows);
 }
 
@@ -189,19 +188,18 @@ static void keep_nearer(struct duel *d, int key, int64_t then, struct turning *t
 }
 
 /* Who is the pick there: a full ranking. */
-static bool name_winner(struct duel *d, int key, struct turning *t) {
+static void name_winner(struct duel *d, int key, struct turning *t) {
     struct listing there = *d->l;
     d->gpu = *d->l->g;
     gpu_number_set(&d->gpu, key, t->then);
     there.g = &d->gpu;
     there.item = NULL;
     there.count = there.capacity = there.fits = 0;
-    const bool ok = explain_rank(&there);
-    if (ok && there.fits > 0)
+    explain_rank(&there);
+    if (there.fits > 0)
         t->winner = there.item[0].tile;
     t->rival_wins = tile_compare(&t->winner, &d->rival->tile) == 0;
     explain_free(&there);
-    return ok;
 }
 
 int compare_turnings(const struct listing *l, int rival, struct turning out[TURNINGS_MAX]) {
@@ -213,8 +211,7 @@ int compare_turnings(const struct listing *l, int rival, struct turning out[TURN
         keep_nearer(&d, key, nearest(&d, key, true), &t);
         if (!t.key)
             continue;
-        if (!name_winner(&d, key, &t))
-            return -1;
+        name_winner(&d, key, &t);
         int at = count++;
         for (; at > 0 && out[at - 1].factor_milli > t.factor_milli; at--)
             out[at] = out[at - 1];

@@ -22,7 +22,7 @@ struct turning {
     bool rival_wins;
 };
 
-/* Keys within a factor of four, the smallest change first; how many. -1: out of memory. */
+/* Keys within a factor of four, the smallest change first; how many. */
 int compare_turnings(const struct listing *l, int rival, struct turning out[TURNINGS_MAX]);
 
 /* Rank of the best tile with another bm, bn or bk than the pick; 0: none. */

@@ -28,7 +28,7 @@ static void write_recreate(struct library *l, const struct options *o, const cha
         if (options[i].value)
             text_addf(&t, "%s%s", options[i].option, options[i].value);
     }
-    if (t.failed || t.len >= sizeof l->recreate)
+    if (t.len >= sizeof l->recreate)
         err_user(NULL, 0, "the options are longer than %d bytes together", RECREATE_MAX);
     else
         memcpy(l->recreate, t.data, t.len + 1);

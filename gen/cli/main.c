@@ -139,18 +139,17 @@ static bool write_explanation(struct listing *l, struct listing *other, const st
     struct text out = {0};
     const struct page page = {l, other, l->g->title,
                               o->compare && other ? other->g->title : "with --what-if"};
-    if (!explain_rank(l) || (other && !explain_rank(other)))
-        out.failed = true;
-    else if (other && !o->html)
+    bool ok = true;
+    explain_rank(l);
+    if (other)
+        explain_rank(other);
+    if (other && !o->html)
         compare_print(&out, l, other, page.main_name, page.other_name);
     else if (o->tsv)
         explain_table(&out, l);
     else if (!o->html)
         explain_print(&out, l);
-    bool ok = !out.failed;
-    if (!ok)
-        err_user(NULL, 0, "out of memory");
-    else if (o->html)
+    if (o->html)
         ok = page_write(&page, o->root, o->html) && printf("wrote %s\n", o->html) > 0;
     else
         fputs(out.data ? out.data : "", stdout);

@@ -36,8 +36,8 @@ static bool is_listed(const char *names, const char *word, size_t len) {
 
 void rename_names(struct text *out, const char *code, size_t len) {
     struct tpl_source source = {0};
-    out->failed |= !tpl_lex(&source, code, len);
-    for (size_t i = 0; !out->failed && source.tokens[i].kind != TPL_END; i++) {
+    tpl_lex(&source, code, len);
+    for (size_t i = 0; source.tokens[i].kind != TPL_END; i++) {
         const char *at = code + source.tokens[i].at, *end = at + source.tokens[i].len;
         for (size_t n; at < end && strncmp(at, "/*", 2) != 0; at += n ? n : 1) { /* a directive's comment */
             n = word_length(at, end);

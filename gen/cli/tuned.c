@@ -78,12 +78,8 @@ static struct tuned_entry *entry_of(struct reader *r, const struct shape *s, con
             return &t->entry[i];
     }
     if (t->count == t->capacity) {
-        const int capacity = t->capacity ? 2 * t->capacity : 128;
-        struct tuned_entry *entry = realloc(t->entry, (size_t)capacity * sizeof *entry);
-        if (!entry)
-            return err_user(r->path, r->line, "out of memory"), NULL;
-        t->entry = entry;
-        t->capacity = capacity;
+        t->capacity = t->capacity ? 2 * t->capacity : 128;
+        t->entry = text_memory(t->entry, (size_t)t->capacity * sizeof *t->entry);
     }
     t->entry[t->count] = (struct tuned_entry){.shape = *s, .best_ns = INT64_MAX};
     return &t->entry[t->count++];
@@ -137,11 +133,11 @@ static bool read_row(struct reader *r, char *line) {
     if (!may_run(r, &r->set->plan[plan], &shape, splits))
         return false;
     struct tuned_entry *e = entry_of(r, &shape, r->set->plan[plan].on.s);
-    if (e && strcmp(cell[r->at[COL_PICK]], "1") == 0)
+    if (strcmp(cell[r->at[COL_PICK]], "1") == 0)
         e->pick_ns = ns;
-    if (e && ns < e->best_ns)
+    if (ns < e->best_ns)
         e->best_ns = ns, e->plan = plan, e->splits = (int)splits;
-    return e != NULL;
+    return true;
 }
 
 /* Whether a comment of the table's head says that it is of the GPU's set. */

@@ -159,7 +159,6 @@ static void add_kernel(struct text *out, const struct vendor *v, const struct un
     struct text raw = {0};
     if (emit_kernel(&raw, u->context, u->kind, u->plan))
         rename_text(out, &v->rename, raw.data, raw.len, RENAME_KERNEL, u->name);
-    out->failed = out->failed || raw.failed;
     text_free(&raw);
 }
 
@@ -519,8 +518,6 @@ static void add_amalgamation(struct vendor *v) {
     }
     snprintf(name, sizeof name, "halftone.%s", extension_of(v, l->set[0].context.isa));
     fill(v, "amalgamation", name);
-    v->files->text[v->files->count - 1].failed |=
-        dispatch.failed || v->system.failed || v->inner.failed || v->outer.failed;
     text_free(&dispatch);
 }
 
@@ -572,7 +569,6 @@ bool vendor_files(struct files *f, const struct library *l, const struct options
         read_source(add_file(&v, "LICENSE"), &v, ".", "LICENSE");
         add_budgets(&v);
         add_manifest(&v);
-        f->text[0].failed |= v.shared.failed;
     }
     text_free_all(&abi, &headers, &v.shared, &v.system, &v.inner, &v.outer);
     return err_count() == 0;

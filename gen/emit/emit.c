@@ -424,7 +424,7 @@ static bool write_file(struct text *out, const struct frame *f) {
         text_free(&tail);
     }
     free_parts(&t);
-    return ok && err_count() == 0 && !out->failed;
+    return ok && err_count() == 0;
 }
 
 static bool emit_product(struct text *out, struct frame f, const struct plan *p) {

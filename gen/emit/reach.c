@@ -232,25 +232,20 @@ void reach_add(struct text *out, const struct text *code, size_t library, const 
                                          "\n// ---- the kernel\n", "\n// ---- functions that it calls\n"};
     struct reach r = {0};
     size_t tokens = 1;
-    if (tpl_lex(&r.source, code->data, code->len)) {
-        while (r.source.tokens[tokens - 1].kind != TPL_END)
-            tokens++;
-        r.items = calloc(tokens, sizeof *r.items);
-    }
-    if (!r.items || code->failed || callers->failed) {
-        out->failed = true;
-    } else {
-        read_items(&r, library);
-        keep_words(&r, callers->data, callers->len);
-        for (size_t i = 0; i < r.count; i++)
-            if (r.items[i].name == TPL_NONE)
-                keep_item(&r, &r.items[i]);
-        measure_items(&r);
-        for (enum place place = PLACE_FRONT; place <= PLACE_BACK; place++) {
-            struct writer w = {.out = out, .r = &r, .place = place};
-            text_add(out, library > 0 ? titles[place] : "");
-            write_items(&w);
-        }
+    tpl_lex(&r.source, code->data, code->len);
+    while (r.source.tokens[tokens - 1].kind != TPL_END)
+        tokens++;
+    r.items = text_memory(NULL, tokens * sizeof *r.items);
+    read_items(&r, library);
+    keep_words(&r, callers->data, callers->len);
+    for (size_t i = 0; i < r.count; i++)
+        if (r.items[i].name == TPL_NONE)
+            keep_item(&r, &r.items[i]);
+    measure_items(&r);
+    for (enum place place = PLACE_FRONT; place <= PLACE_BACK; place++) {
+        struct writer w = {.out = out, .r = &r, .place = place};
+        text_add(out, library > 0 ? titles[place] : "");
+        write_items(&w);
     }
     free(r.items);
     free(r.source.tokens);

@@ -514,16 +514,13 @@ bool tpl_expand(struct text *out, const char *bytes, size_t len, const struct tp
     struct expander x = {.options = options};
     x.scope.params = options->params;
     x.scope.param_count = options->param_count;
-    const bool lexed = tpl_lex(&x.source, bytes, len);
-    if (lexed)
-        expand(&x);
-    if (!lexed || x.out.failed)
-        out->failed = true;
-    else if (x.refusals == 0)
+    tpl_lex(&x.source, bytes, len);
+    expand(&x);
+    if (x.refusals == 0)
         tpl_clean(out, x.out.data, x.out.len);
     free(x.source.tokens);
     text_free(&x.out);
-    return x.refusals == 0 && !out->failed;
+    return x.refusals == 0;
 }
 
 bool tpl_section(struct text *out, const char *path, const char *bytes, size_t len, const char *name) {
@@ -531,15 +528,13 @@ bool tpl_section(struct text *out, const char *path, const char *bytes, size_t l
     text_add(&clean, "\n");
     tpl_clean(&clean, bytes, len);
     text_addf(&begin, "\n/*@%s*/\n", name);
-    if (clean.failed || begin.failed)
-        out->failed = true;
-    const char *from = out->failed ? NULL : strstr(clean.data, begin.data);
+    const char *from = strstr(clean.data, begin.data);
     const char *to = from ? strstr(from + begin.len - 1, "\n/*@end*/\n") : NULL;
     const bool ok = to && !strstr(from + 1, begin.data);
     if (ok)
         text_add_bytes(out, from + begin.len, (size_t)(to + 1 - from) - begin.len);
-    else if (!out->failed)
+    else
         err_user(path, 0, "wants one section between the lines /*@%s*/ and /*@end*/", name);
     text_free_all(&clean, &begin);
-    return ok && !out->failed;
+    return ok;
 }

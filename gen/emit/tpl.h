@@ -53,13 +53,12 @@ enum { TPL_ITERATIONS_MAX = 4096, TPL_OUTPUT_MAX_BYTES = 4 << 20 };
 
 /* Appends what `constexpr int NAME = ...` at the start of a line says of names that the list lacks, as far as
  * it is made of literals and names of the list; operators as in loop bounds. The names stay in `bytes`; those
- * in `folds`, one space between them, are foldable. False: the list, of `most`, is full, or memory ran
- * out. */
+ * in `folds`, one space between them, are foldable. False: the list, of `most`, is full. */
 bool tpl_read_constants(const char *bytes, size_t len, const char *folds, struct tpl_param *list, int *count,
                         int most);
 
 /* Appends the expansion. False, with nothing appended and every refusal reported by err_user, if there was
- * one; false with out->failed when memory ran out. */
+ * one. */
 bool tpl_expand(struct text *out, const char *bytes, size_t len, const struct tpl_options *options);
 
 /* Appends the lines between the lines `/ *@NAME* /` and `/ *@end* /` (without the blanks); false after

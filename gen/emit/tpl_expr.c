@@ -180,11 +180,10 @@ static void match_brackets(struct tpl_source *s, size_t *stack) {
     }
 }
 
-bool tpl_lex(struct tpl_source *s, const char *bytes, size_t len) {
-    *s = (struct tpl_source){bytes, len, malloc((len + 1) * sizeof *s->tokens)};
-    size_t *stack = malloc((len + 1) * sizeof *stack), count = 0;
-    const bool ok = s->tokens && stack;
-    for (size_t at = 0, end; ok && at < len; at = end) {
+void tpl_lex(struct tpl_source *s, const char *bytes, size_t len) {
+    *s = (struct tpl_source){bytes, len, text_memory(NULL, (len + 1) * sizeof *s->tokens)};
+    size_t *stack = text_memory(NULL, (len + 1) * sizeof *stack), count = 0;
+    for (size_t at = 0, end; at < len; at = end) {
         struct tpl_token t = {.at = at, .match = TPL_NONE};
         end = tpl_blank_end(s, at);
         if (end > at)
@@ -193,12 +192,9 @@ bool tpl_lex(struct tpl_source *s, const char *bytes, size_t len) {
         t.len = end - at;
         s->tokens[count++] = t;
     }
-    if (ok) {
-        s->tokens[count] = (struct tpl_token){TPL_END, len, 0, TPL_NONE};
-        match_brackets(s, stack);
-    }
+    s->tokens[count] = (struct tpl_token){TPL_END, len, 0, TPL_NONE};
+    match_brackets(s, stack);
     free(stack);
-    return ok;
 }
 
 bool tpl_is(const struct tpl_source *s, size_t i, const char *list) {
@@ -380,8 +376,8 @@ static size_t piece_end(const struct tpl_source *s, size_t i) {
 bool tpl_read_constants(const char *bytes, size_t len, const char *folds, struct tpl_param *list, int *count,
                         int most) {
     struct tpl_source s;
-    const bool ok = tpl_lex(&s, bytes, len);
-    for (size_t i = 0; ok && s.tokens[i].kind != TPL_END; i++) {
+    tpl_lex(&s, bytes, len);
+    for (size_t i = 0; s.tokens[i].kind != TPL_END; i++) {
         if (!tpl_is(&s, i, "constexpr") || tpl_column(&s, s.tokens[i].at) != 0 || !tpl_is(&s, i + 1, "int"))
             continue;
         for (i += 2; s.tokens[i].kind == TPL_NAME && tpl_is(&s, i + 1, "="); i++) {
@@ -398,5 +394,5 @@ bool tpl_read_constants(const char *bytes, size_t len, const char *folds, struct
         }
     }
     free(s.tokens);
-    return ok && *count < most;
+    return *count < most;
 }

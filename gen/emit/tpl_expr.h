@@ -25,8 +25,7 @@ struct tpl_source {
     struct tpl_token *tokens; /* the last is TPL_END; free() it */
 };
 
-/* False when memory ran out. */
-bool tpl_lex(struct tpl_source *s, const char *bytes, size_t len);
+void tpl_lex(struct tpl_source *s, const char *bytes, size_t len);
 
 /* Whether token i is one of the names or punctuators in `list`, which are separated by one space. */
 bool tpl_is(const struct tpl_source *s, size_t i, const char *list);

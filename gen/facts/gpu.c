@@ -356,7 +356,7 @@ bool gpu_list(struct text *out, const char *root) {
     struct text path = {0};
     struct dirent **entries = NULL;
     text_addf(&path, "%s/gen/gpus", root);
-    const int count = path.failed ? -1 : scandir(path.data, &entries, is_budget, alphasort);
+    const int count = scandir(path.data, &entries, is_budget, alphasort);
     for (int i = 0; i < count; i++) {
         text_add_bytes(out, entries[i]->d_name, strlen(entries[i]->d_name) - 4);
         text_add(out, "\n");
@@ -364,7 +364,7 @@ bool gpu_list(struct text *out, const char *root) {
     }
     free(entries);
     text_free(&path);
-    return count >= 0 && !out->failed;
+    return count >= 0;
 }
 
 /* name NULL: none was given. */
@@ -399,9 +399,7 @@ bool gpu_load(struct gpu *g, const char *root, const char *name_or_path) {
         text_add(&path, name_or_path);
     else
         text_addf(&path, "%s/gen/gpus/%s.gpu", root, name_or_path);
-    if (path.failed)
-        err_user(NULL, 0, "out of memory");
-    else if (!by_path && (!is_name || access(path.data, F_OK) != 0))
+    if (!by_path && (!is_name || access(path.data, F_OK) != 0))
         unknown_name_report(root, name_or_path);
     else if (!text_read_file(&bytes, path.data))
         err_user(path.data, 0, "cannot be read; give the path of a .gpu file or the name of a budget");
