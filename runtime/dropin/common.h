@@ -37,6 +37,9 @@ enum dropin_mode { DROPIN_MODE_OFF, DROPIN_MODE_ON, DROPIN_MODE_RECORD };
  * cuBLAS'. */
 enum dropin_fp64 { DROPIN_FP64_UNSAID, DROPIN_FP64_ORIGINAL, DROPIN_FP64_EMULATED_CUBLAS, DROPIN_FP64_EMULATED };
 
+/* HALFTONE_LIBRARY, without it libhalftone.so beside the face; _LOG; _SITES; _COUNTS, the file of `halftone run`. */
+enum dropin_file { DROPIN_FILE_LIBRARY, DROPIN_FILE_LOG, DROPIN_FILE_SITES, DROPIN_FILE_COUNTS, DROPIN_FILES };
+
 struct dropin_settings {
     enum dropin_mode mode;      /* HALFTONE; off too after a value that a variable cannot have */
     bool eager;                 /* HALFTONE_STRATEGY */
@@ -48,10 +51,7 @@ struct dropin_settings {
     char accuracy[DROPIN_TEXT]; /* HALFTONE_ACCURACY, as halftone_set_accuracy takes it */
     enum dropin_fp64 fp64_mode; /* HALFTONE_FP64 where it is no accuracy */
     char fp64[DROPIN_TEXT];     /* another HALFTONE_FP64, as halftone_set_accuracy takes it for FP64, for all FP64 products; "": as fp64_mode says */
-    char library[DROPIN_PATH];  /* HALFTONE_LIBRARY; "": libhalftone.so beside the face */
-    char log[DROPIN_PATH];      /* HALFTONE_LOG; "": none */
-    char sites[DROPIN_PATH];    /* HALFTONE_SITES; "": none */
-    char counts[DROPIN_PATH];   /* HALFTONE_COUNTS: the file of `halftone run`; "": none */
+    char file[DROPIN_FILES][DROPIN_PATH]; /* "": none */
 };
 
 const struct dropin_settings *dropin_settings(void);
@@ -209,6 +209,7 @@ struct dropin_counts {
         predicted_ns; /* of calls that were served; the second only of those in `predicted` */
     uint64_t predicted;
     uint64_t bound_units[2]; /* largest a-priori bounds: of FP32 in units of 2^-24 |A||B|, of FP64 of 2^-53 */
+    uint64_t fixed_point;    /* of `predicted`, calls whose bounds are not of |A||B| */
     uint64_t begun;          /* threads that came to load the library */
 };
 

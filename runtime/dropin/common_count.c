@@ -27,9 +27,9 @@ const char *dropin_reason_text(enum dropin_reason why) {
 
 /* The file is there already: `halftone run` has made it of this size. A file of another build is left alone. */
 void dropin_open_counts(struct dropin_state *s) {
-    if (s->settings.counts[0] == '\0')
+    if (s->settings.file[DROPIN_FILE_COUNTS][0] == '\0')
         return;
-    const int file = open(s->settings.counts, O_RDWR | O_CLOEXEC);
+    const int file = open(s->settings.file[DROPIN_FILE_COUNTS], O_RDWR | O_CLOEXEC);
     if (file < 0)
         return;
     if (lseek(file, 0, SEEK_END) == (off_t)sizeof(struct dropin_counts)) {
@@ -215,7 +215,7 @@ static void note_details(const struct dropin_call *call, const struct dropin_pol
     if (handle != NULL && (logs || seen.predicted_ns == 0)) {
         has_plan = ask_plan(call, handle, &plan);
         seen.predicted_ns = has_plan ? plan.predicted_ns : 0;
-        seen.bound_units = has_plan ? plan.bound_units : 0;
+        seen.bound_units = has_plan && !plan.fixed_point ? plan.bound_units : 0;
         if (key != NULL) { /* equal words, whoever writes them */
             __atomic_store_n(&key->predicted_ns, seen.predicted_ns, __ATOMIC_RELAXED);
             __atomic_store_n(&key->bound_units, seen.bound_units, __ATOMIC_RELAXED);
@@ -224,6 +224,7 @@ static void note_details(const struct dropin_call *call, const struct dropin_pol
     if (handle != NULL && seen.predicted_ns > 0) {
         add(&s->counts.predicted_ns, (uint64_t)seen.predicted_ns);
         add(&s->counts.predicted, 1);
+        add(&s->counts.fixed_point, seen.bound_units == 0);
         raise_to(&s->counts.bound_units[call->kind != DROPIN_KIND_FP32], (uint64_t)seen.bound_units);
     }
     if (logs)

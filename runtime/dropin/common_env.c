@@ -56,14 +56,17 @@ static bool choose(const char *name, const char *choices, const char *what, int 
     return refuse(name, text, what);
 }
 
-static bool take_path(const char *name, char path[DROPIN_PATH]) {
-    const char *const text = value_of(name);
-    if (text == NULL)
-        return true;
-    if (strlen(text) >= DROPIN_PATH)
-        return refuse(name, text, "a path of less than 1024 bytes");
-    strcpy(path, text);
-    return true;
+static bool take_files(struct dropin_settings *s) {
+    const char *name = "HALFTONE_LIBRARY" "\0" "HALFTONE_LOG" "\0" "HALFTONE_SITES" "\0" "HALFTONE_COUNTS";
+    bool good = true;
+    for (int i = 0; i < DROPIN_FILES; i++, name = dropin_text_at(name, 1)) {
+        const char *const text = value_of(name);
+        if (text != NULL && strlen(text) >= DROPIN_PATH)
+            good = refuse(name, text, "a path of less than 1024 bytes");
+        else if (text != NULL)
+            strcpy(s->file[i], text);
+    }
+    return good;
 }
 
 /* Digits; with `units` also 64K, 64M, 64G. */
@@ -131,10 +134,7 @@ static bool read_settings(struct dropin_settings *s) {
     good = take_number("HALFTONE_WORKSPACE_MAX", true, "bytes, as 268435456 or 256M", &workspace) && good;
     good = take_accuracy(s->accuracy) && good;
     good = take_fp64(s) && good;
-    good = take_path("HALFTONE_LIBRARY", s->library) && good;
-    good = take_path("HALFTONE_LOG", s->log) && good;
-    good = take_path("HALFTONE_SITES", s->sites) && good;
-    good = take_path("HALFTONE_COUNTS", s->counts) && good;
+    good = take_files(s) && good;
     s->mode = (enum dropin_mode)mode;
     s->eager = eager;
     /* NVIDIA's own: TF32 becomes plain FP32 in every library of theirs */

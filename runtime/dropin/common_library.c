@@ -18,8 +18,8 @@ static void *open_library(const struct dropin_settings *settings) {
     static const char NAME[] = "libhalftone.so";
     char path[DROPIN_PATH + 32];
     Dl_info facts;
-    if (settings->library[0] != '\0')
-        return open_file(settings->library);
+    if (settings->file[DROPIN_FILE_LIBRARY][0] != '\0')
+        return open_file(settings->file[DROPIN_FILE_LIBRARY]);
     void *found = NULL;
     if (dladdr((const void *)&halftone_dropin_state, &facts) != 0 && facts.dli_fname != NULL) {
         const size_t folder = (size_t)(dropin_base_name(facts.dli_fname) - facts.dli_fname);

@@ -12,12 +12,12 @@ static const char columns[] = "pid\tsite\tapi\top\tm\tn\tk\tbatch\tordinal\taske
                               "und_units\tpredicted_ns\twhy\n";
 
 void dropin_open_log(struct dropin_state *s) {
-    if (s->settings.log[0] == '\0')
+    if (s->settings.file[DROPIN_FILE_LOG][0] == '\0')
         return;
-    s->log = open(s->settings.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    s->log = open(s->settings.file[DROPIN_FILE_LOG], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     s->has_log = s->log >= 0;
     if (!s->has_log)
-        dropin_say("HALFTONE_LOG=%.200s: %s; goes on without a log", s->settings.log, strerror(errno));
+        dropin_say("HALFTONE_LOG=%.200s: %s; goes on without a log", s->settings.file[DROPIN_FILE_LOG], strerror(errno));
     else if (lseek(s->log, 0, SEEK_END) == 0 &&
              write(s->log, columns, sizeof columns - 1) < 0)
         s->has_log = false;

@@ -17,7 +17,7 @@ static int add_line(void *state, const struct ht_site_line *line, const char *te
 
 bool dropin_read_sites(struct dropin_state *s) {
     char fault[HT_SITE_LINE] = "out of memory";
-    const bool good = s->settings.sites[0] == '\0' || ht_site_file_read(s->settings.sites, add_line, s, fault) == 0;
+    const bool good = s->settings.file[DROPIN_FILE_SITES][0] == '\0' || ht_site_file_read(s->settings.file[DROPIN_FILE_SITES], add_line, s, fault) == 0;
     if (!good)
         dropin_say("HALFTONE_SITES: %s%s", fault, dropin_nothing);
     return good;

@@ -12,7 +12,7 @@ struct dropin_key {
     uint64_t step;
     int64_t ordinal;
     uint64_t logged;                   /* bit of each reason that the log has */
-    int64_t predicted_ns, bound_units; /* 0: not asked yet */
+    int64_t predicted_ns, bound_units; /* 0: not asked yet; the second also of fixed point, whose bounds are of other units */
 };
 
 enum { DROPIN_KEYS = 1024 };

@@ -108,6 +108,16 @@ def test_the_summary_tells_bounds_of_fp64_in_its_own_unit(programs):
     assert re.fullmatch(r" up to 44 x 2\^-53 \|A\|\|B\|", said("--blas", "--", sys.executable, HERE / "exact_products.py")[1][-1].split("error bounds")[1])
 
 
+def test_the_summary_tells_bounds_of_fixed_point_apart(programs):
+    """They are not of |A||B|."""
+    apart = " in fixed point, relative to the largest elements of rows and columns"
+    def bounds(*words):
+        return said(*words, "--", "sh", "-c", f"'{programs[0].main}' '{S}'; '{programs[0].main}' '{D} k=90'")[1][-1].split("error bounds")[1]
+    assert bounds("--accuracy", "reproducible") == f" of 1{apart}"
+    assert re.fullmatch(r" up to \d\d x 2\^-24 \|A\|\|B\|; of 1" + apart, bounds("--fp64", "reproducible"))
+    assert bounds("--accuracy", "reproducible", "--fp64", "reproducible") == f" of 2{apart}"
+
+
 def test_a_command_that_ends_in_its_first_product_is_told_so(programs, tmp_path):
     slow = tmp_path / "slow.so"
     cc("-shared", HERE / "slow_library.c", "-o", slow, "-Wl,--no-as-needed", SET / "libhalftone-sim.so", f"-Wl,-rpath,{SET}", "-ldl")

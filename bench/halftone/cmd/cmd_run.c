@@ -255,7 +255,10 @@ static void print_served(const struct dropin_counts *c) {
         fprintf(stderr, " up to %llu x 2^-24 |A||B|%s", single, wide > 0 ? " for FP32," : "");
     if (wide > 0)
         fprintf(stderr, " up to %llu x 2^-53 |A||B|%s", wide, single > 0 ? " for FP64" : "");
-    fprintf(stderr, "%s\n", single + wide > 0 ? "" : " are not known");
+    if (c->fixed_point > 0)
+        fprintf(stderr, "%s %llu in fixed point, relative to the largest elements of rows and columns", single + wide > 0 ? "; of" : " of",
+                (unsigned long long)c->fixed_point);
+    fprintf(stderr, "%s\n", single + wide + c->fixed_point > 0 ? "" : " are not known");
 }
 
 /* What is set, and none of these faces reads; a simulator has variables of its own. */
