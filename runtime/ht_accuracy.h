@@ -1,6 +1,6 @@
 /* ht_accuracy.h: from an accuracy that a user asks for to the cheapest scheme of a set whose a-priori bound meets it.
  * Pure functions of their arguments; knows nothing of handles, devices or workspaces. What the texts mean for users:
- * halftone.h, section 7; where the numbers come from: ACCURACY.md. */
+ * MANUAL.md, section 7; where the numbers come from: ACCURACY.md. */
 #ifndef HT_ACCURACY_H
 #define HT_ACCURACY_H
 

@@ -1,4 +1,4 @@
-/* ht_site.c: the site table of a handle: which products ask for something else than the handle does (halftone.h, section 10). Lines
+/* ht_site.c: the site table of a handle: which products ask for something else than the handle does (MANUAL.md, section 10). Lines
  * are walked once for a product; what they came to is remembered under its name, transposes and sizes. */
 #include "ht_call.h"
 

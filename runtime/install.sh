@@ -29,7 +29,7 @@ installed() {
         for file in halftoneConfig.cmake halftoneConfigVersion.cmake; do printf '%s\n' "$lib/cmake/halftone/$file"; done
         printf '%s\n' "$device_files" "$lib/$SONAME" "$lib/$SONAME".* "$lib/pkgconfig/halftone-sim.pc" \
             "$root/bin/halftone-sim" "$root/include/halftone.h" "$root/include/halftone-sim/cuda_runtime_api.h" \
-            "$root/share/doc/halftone/LICENSE" "$root/share/halftone/pages.py" "$root/share/man/man1/halftone.1"
+            "$root/share/doc/halftone/LICENSE" "$root/share/doc/halftone/MANUAL.md" "$root/share/halftone/pages.py" "$root/share/man/man1/halftone.1"
     } | while IFS= read -r file; do if [ -e "$file" ] || [ -L "$file" ]; then printf '%s\n' "$file"; fi; done
 }
 
@@ -206,6 +206,7 @@ put 755 "$SET/libhalftone-sim.so" "$lib/libhalftone-sim.so"
 put 755 "$SET/halftone-sim" "$root/bin/halftone-sim"
 for face in $faces; do [ ! -f "$SET/$face" ] || put 755 "$SET/$face" "$lib/$face"; done
 put 644 LICENSE "$root/share/doc/halftone/LICENSE"
+put 644 runtime/MANUAL.md "$root/share/doc/halftone/MANUAL.md"
 put 644 "$stage/halftone.1" "$root/share/man/man1/halftone.1"
 put 644 bench/pages.py "$root/share/halftone/pages.py" # what the commands draw pages with
 put 644 "$stage/halftone-sim.pc" "$lib/pkgconfig/halftone-sim.pc"
@@ -223,5 +224,5 @@ fi
 while IFS= read -r file; do mv -f "${file%/*}/$temporary.${file##*/}" "$file"; done <"$stage/list"
 # ldconfig takes the highest version of a name: others of this major version go.
 [ -z "$VENDOR" ] || for file in "$lib/$SONAME".*; do [ "$file" = "$lib/libhalftone.so.$VERSION" ] || rm -f "$file"; done
-echo "$root: halftone.h, libhalftone-sim.a, libhalftone-sim.so${VENDOR:+, libhalftone.a, libhalftone.so}, commands, pkg-config and CMake files, manual page, licence"
+echo "$root: halftone.h, libhalftone-sim.a, libhalftone-sim.so${VENDOR:+, libhalftone.a, libhalftone.so}, commands, pkg-config and CMake files, manual, manual page, licence"
 [ -z "$VENDOR$DESTDIR" ] || [ -n "$DESTDIR" ] || echo "Programs find the shared library after ldconfig (as root, where $libdir is in its list), by LD_LIBRARY_PATH or by an rpath"

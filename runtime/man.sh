@@ -19,7 +19,7 @@ cat <<END
 halftone, halftone\\-sim \\- $(printf '%s\n' "$help" | sed -n '1s/^halftone: //p' | plain)
 .SH DESCRIPTION
 .B halftone\\-sim
-is the same command in the simulator, which needs no GPU. The library's manual is halftone.h.
+is the same command in the simulator, which needs no GPU. The library's manual is share/doc/halftone/MANUAL.md.
 .PP
 END
 printf '%s\n' "$help" | sed '1,2d' | lines

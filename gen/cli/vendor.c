@@ -147,7 +147,10 @@ static void copy_runtime(struct vendor *v, const char *name) {
     struct text raw = {0};
     if (read_source(&raw, v, "runtime", name)) {
         struct text *out = add_file(v, name);
+        const bool is_page = strstr(name, ".md") != NULL;
+        text_add(out, is_page ? "<!--\n" : "");
         manifest_banner(out, v->library, "MIT (file LICENSE)");
+        text_add(out, is_page ? "-->\n" : "");
         if (strcmp(name, "ht_abi.h") == 0)
             write_identity(out, v);
         rename_text(out, &v->rename, raw.data, raw.len, RENAME_ALL, NULL);
@@ -566,6 +569,7 @@ bool vendor_files(struct files *f, const struct library *l, const struct options
         fill(&v, r->simulator ? "sim_README.md" : "README.md", "README.md");
         fill(&v, "CMakeLists.txt", "CMakeLists.txt");
         fill(&v, "rules.mk", "halftone.mk");
+        copy_runtime(&v, "MANUAL.md");
         read_source(add_file(&v, "LICENSE"), &v, ".", "LICENSE");
         add_budgets(&v);
         add_manifest(&v);

@@ -1,6 +1,6 @@
 /* api: random calls of one set's library in the simulator. A case makes a handle and up to three products on it, of random shapes,
  * layouts, scalars, data, schemes, accuracies and kernels, each held against truth.h; or it asks and calls with arguments that are
- * wrong, each held against what halftone.h says of it. Linked with --wrap=ht_dev_alloc,--wrap=ht_dev_free: allocations may fail. */
+ * wrong, each held against what the manual says of it. Linked with --wrap=ht_dev_alloc,--wrap=ht_dev_free: allocations may fail. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -57,7 +57,7 @@ def test_fp64_has_the_same_bits_everywhere():
 
 @pytest.mark.parametrize("case", [93, 453])
 def test_fp64_fast_packs_nothing_without_its_scheme(case):
-    """The product runs by native64, what is packed is crt14's: halftone.h says so of libraries that lack it."""
+    """The product runs by native64, what is packed is crt14's: MANUAL.md says so of libraries that lack it."""
     run = fuzz("out/t4/fuzz64-sim", "--seed", 1, "--case", case, FUZZ_WITHOUT="crt14")
     assert run.returncode == 0 and "; fp64-fast" in run.stdout and " 1 products (" in run.stdout and " 0 packed" in run.stdout, run.stdout
     with_it = fuzz("out/t4/fuzz64-sim", "--seed", 1, "--case", case)

@@ -46,7 +46,7 @@ static int ask_bits(int bits, const struct shape *s, struct halftone_plan *plan)
     return ask(text, s, plan);
 }
 
-/* ---- the manual's table (halftone.h, section 7) */
+/* ---- the manual's table (MANUAL.md, section 7) */
 
 static bool is_one_of(const char *name, const char *list) {
     char word[32];

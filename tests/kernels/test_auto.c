@@ -1,4 +1,4 @@
-/* test_auto: what "auto" promises (halftone.h, 6), from outside: against FP64 and against FP32 on the CPU, on every input
+/* test_auto: what "auto" promises (MANUAL.md, 6), from outside: against FP64 and against FP32 on the CPU, on every input
  * family; NaN and Inf; matrices of which only a part fails the certificate; and the same bits whatever the way. Links with
  * the CUDA library or the simulator, like test_product; test_check looks inside. */
 #include <setjmp.h>
@@ -211,7 +211,7 @@ static double error_within_bound(const struct product *p, const struct reference
     return sqrt(errors / exacts);
 }
 
-/* The limit of "at most twice native's" that halftone.h, 6, names: added one after the other these are exact, so native's error
+/* The limit of "at most twice native's" that MANUAL.md, 6, names: added one after the other these are exact, so native's error
  * is 0 and auto's (0.7 of the result, 4 kernels of 4 GPUs) is not within twice of it. The published bound holds; i8x10's sums are exact. */
 static void where_native_is_exact_the_bound_holds(void **state) {
     (void)state;
@@ -225,8 +225,8 @@ static void where_native_is_exact_the_bound_holds(void **state) {
     const double by_auto = error_within_bound(&p, &r, "auto");
     const double unpacked = error_within_bound(&p, &r, "bf16x6u");
     fprintf(stderr, "native is exact: relative errors auto %g, bf16x6u %g\n", by_auto, unpacked);
-    if (!(by_auto > 0.1 && by_auto < 2)) /* 0: native's promise would hold here, and halftone.h would be too timid */
-        fail_msg("halftone.h says that auto's error is as large as the result: %g of it", by_auto);
+    if (!(by_auto > 0.1 && by_auto < 2)) /* 0: native's promise would hold here, and MANUAL.md would be too timid */
+        fail_msg("MANUAL.md says that auto's error is as large as the result: %g of it", by_auto);
     if (halftone_set_scheme(handle, "i8x10") == HALFTONE_OK) {
         run_scheme(&p, "i8x10");
         for (int64_t i = 0; i < p.m * p.n; i++)

@@ -298,7 +298,7 @@ def test_cmake_finds_ranges_of_versions_and_components(installed, tmp_path):
 
 def test_the_manual_s_python_multiplies(tmp_path):
     """As it stands there, on the simulator's library made a shared one, which also plays the CUDA runtime."""
-    section = (ROOT / "runtime/README.md").read_text().split("## From Python")[1].split("\n## ")[0]
+    section = (ROOT / "runtime/MANUAL.md").read_text().split("From Python\n")[1].split("\n## ")[0]
     code = "".join(line[4:] or "\n" for line in section.splitlines(True) if line.startswith("    ") or line == "\n")
     passes(f"g++ -shared -o libhalftone.so.0 -Wl,--whole-archive {ROOT}/out/a800/libhalftone-sim.a -Wl,--no-whole-archive -ldl -lpthread", tmp_path)
     (tmp_path / "app.py").write_text(code + """
@@ -323,7 +323,7 @@ except RuntimeError as fault:
 
 def test_without_a_gpu_any_memory_serves(simulated, installed, tmp_path):
     """README's program and the manual's, by their lines and by pkg-config; the manual's Python, on arrays of the process."""
-    manual = (ROOT / "runtime/README.md").read_text()
+    manual = (ROOT / "runtime/MANUAL.md").read_text()
     of_cuda, of_malloc = (re.search(rf"```c\n(#include <{first}.*?)```", text, re.S)[1].replace("N = 256", "N = 64")
                           for first, text in (("cuda_runtime_api", README), ("stdio", manual)))
     (line,) = readme_lines(r"cc .*halftone-sim\.a")
@@ -338,7 +338,7 @@ def test_without_a_gpu_any_memory_serves(simulated, installed, tmp_path):
         (tmp_path / "app.c").write_text(code)
         passes(f"rm -f a.out && {words}", tmp_path, **env)
         assert passes(["./a.out"], tmp_path).startswith("success")
-    section = manual.split("## From Python")[1].split("\n## ")[0]
+    section = manual.split("From Python\n")[1].split("\n## ")[0]
     code = "".join(line[4:] or "\n" for line in section.splitlines(True) if line.startswith("    ") or line == "\n")
     (tmp_path / "app.py").write_text(code.replace("libhalftone.so.0", f"{installed}/lib/x86_64-linux-gnu/libhalftone-sim.so") + """
 m, n, k = 3, 5, 7
@@ -406,8 +406,9 @@ def test_installed_command_draws_pages(installed, tmp_path):
     assert "</html>" in (tmp_path / "p.html").read_text() and [p.name for p in (installed / "share/halftone").iterdir()] == ["pages.py"]
 
 
-def test_installed_tree_has_its_licence(installed):
-    assert (installed / "share/doc/halftone/LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+def test_installed_tree_has_its_licence_and_its_manual(installed):
+    for name, source in (("LICENSE", "LICENSE"), ("MANUAL.md", "runtime/MANUAL.md")):
+        assert (installed / "share/doc/halftone" / name).read_bytes() == (ROOT / source).read_bytes()
 
 
 def test_installed_manual_page_has_every_help(installed):

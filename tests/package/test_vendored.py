@@ -101,6 +101,8 @@ def test_prefix_and_two_gpus_in_one_library(tmp_path, compilers):
     names = exported(built / "libmyproj.a")
     assert {"myproj_" + x for x in API} <= names
     assert all(n.startswith("myproj_") for n in names), names
+    manual = (built / "MANUAL.md").read_text()
+    assert "myproj_sgemm(h," in manual and "halftone_" not in manual
     for device, gpu in (("sm80", "a800"), ("sm86", "a800"), ("sm89", "rtx4090"), ("sm90", "rtx4090")):
         run = app(built, path, "myproj", device)
         assert run.returncode == 0 and f"kernels of {gpu} on" in run.stdout, run.stdout + run.stderr

@@ -5,7 +5,7 @@ import pytest
 from conftest import ROOT
 
 PAGES = ("README.md", "bench/ACCURACY.md", "bench/A-GPU-YOU-DO-NOT-HAVE.md", "bench/LIMITS.md", "bench/README.md", "bench/RESULTS.md", "runtime/dropin/README.md",
-         "gen/README.md", "gen/SCHEMES.md", "runtime/README.md", "gen/gpus/AMD.md", "templates/README.md", "tests/README.md",
+         "gen/README.md", "gen/SCHEMES.md", "runtime/README.md", "runtime/MANUAL.md", "gen/gpus/AMD.md", "templates/README.md", "tests/README.md",
          *(f"bench/decisions/{p.name}" for p in sorted((ROOT / "bench/decisions").glob("0*.md")))) # grows until it is all
 FIGURES = ("README.md",) # pages whose figures stand in generated tables of their own
 MEAN, LONGEST, COLUMNS = 20, 40, 120
