@@ -280,7 +280,6 @@ static const char *hook_of(const struct frame *f, const char *name) {
                                                           : "accum/promote"},
                  {"=two_sum", exact ? NULL : "accum/two_sum"},
                  {"=partial", f->recipe->partial},
-                 {"=real", s && s->in == NUMBER_F64 ? "stage/real_f64" : "stage/real_f32"},
                  {"=scheme", s ? s->hooks : NULL},
                  {"=split", exact ? "pack/split_i8x4" : "pack/split_f32x4"}};
     for (size_t i = 0; name && i < sizeof roles / sizeof *roles; i++) {

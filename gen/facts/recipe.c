@@ -29,7 +29,7 @@
          "Splits one or two operands into slices and writes them as panel atoms.")
 #define RESIDUES                                                                                             \
     .packs = PACKS_BYTES, .plan = "INT8 products of residues, all moduli in one launch",                     \
-    .element = "pack/crt_element", .partial = "accum/partial_f64", .range = "HT_RANGE_FIXED"
+    .element = "pack/crt_element", .partial = "accum/partial_f64"
 
 const struct recipe recipe_table[RECIPES] = {
     [RECIPE_ANY] = {.partial = "accum/partial_f32", .kernel = {REDUCE("ht_gemm_args", HT_FAMILY_REDUCE)}},
@@ -38,9 +38,9 @@ const struct recipe recipe_table[RECIPES] = {
     [RECIPE_FIXED_POINT] = {.packs = PACKS_SLICES, .fixed_point = true, .partial = "accum/partial_i64",
                             .kernel = {PRODUCT("ht_gemm_args"), PACK_SLICES,
                                        REDUCE("ht_gemm_args", HT_FAMILY_REDUCE)}},
-    [RECIPE_UNPACKED] = {.partial = "accum/partial_f32", .range = "HT_RANGE_ALL",
+    [RECIPE_UNPACKED] = {.partial = "accum/partial_f32",
                          .kernel = {PRODUCT("ht_gemm_args")}},
-    [RECIPE_NATIVE64] = {.partial = "accum/partial_f64", .range = "HT_RANGE_ALL",
+    [RECIPE_NATIVE64] = {.partial = "accum/partial_f64",
                          .kernel = {PRODUCT("ht_native64_args"),
                                     REDUCE("ht_native64_args", HT_FAMILY_FP64_REDUCE)}},
     [RECIPE_RESIDUES] = {RESIDUES,
@@ -51,11 +51,10 @@ const struct recipe recipe_table[RECIPES] = {
                                         "C = alpha A B + beta C, each element correctly rounded.")}},
     [RECIPE_DIGITS] = {.packs = PACKS_BYTES, .fixed_point = true, .element = "pack/digit_element",
                        .plan = "INT8 products of digits, and C, in one launch",
-                       .partial = "accum/partial_i64", .range = "HT_RANGE_FIXED",
+                       .partial = "accum/partial_i64",
                        .kernel = {PRODUCT("ht_digit_args"), PACK_BYTES("WAVE SLICES ACCS")}},
     [RECIPE_OZAKI] = {.packs = PACKS_PLANES, .plan = "FP16 products of slices, all pairs in one launch",
                       .element = "pack/digit_element", .partial = "accum/partial_f64",
-                      .range = "HT_RANGE_FIXED",
                       .kernel = {PRODUCT("ht_ozaki_gemm_args"),
                                  PACK("ht_ozaki_pack_args *args", ONE, HT_FAMILY_OZAKI_PACK, "WAVE",
                                       "Two FP64 operands as FP16 slices in panel atoms, as many as their "

@@ -33,7 +33,6 @@ struct recipe {
     const char *plan;    /* why a tile is there, where a family's are all made; NULL: those that rank first */
     const char *element; /* hook of packing that makes an FP64 element's bytes (=element); NULL: no FP64 */
     const char *partial; /* hook of split-K's partial sums (=partial) */
-    const char *range;   /* enum ht_range; NULL: the slices decide (scheme_range) */
     struct recipe_kernel kernel[KERNEL_KINDS];
 };
 

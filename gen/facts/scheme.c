@@ -55,7 +55,7 @@
         .slice = SLICE_S8, .slices = digits_, .atom_slices = atom_slices_,                                   \
         .split = SPLIT_DIGITS, .scale = SCALE_ROW, .scale_low = 6, .scale_high = 6, .scale_room = 0x10101,   \
         .products = products_, .product = {__VA_ARGS__}, .accumulators = levels_,                            \
-        .carry_interval_k = 32768, .exact_k = 131072, .split_units = units_,                                 \
+        .carry_interval_k = 32768, .exact_k = 131072, .split_units = units_, .range = "FIXED",               \
         .bound_text = "relative to k times the largest of the row of A times the largest of the column of "  \
                       "B, not to |A||B|; exact sums, rounded once: the same bits on every machine",          \
         .range_text = "every element has an absolute error of at most " step_ " of the largest in its row "  \
@@ -85,7 +85,7 @@
         .slice = SLICE_S8, .slices = slices_, .atom_slices = 1,                                              \
         .split = SPLIT_SEGMENTS, .scale = SCALE_TILE, .scale_low = 6, .scale_high = 6, .scale_room = 4,      \
         .products = products_, .product = {__VA_ARGS__}, .accumulators = 1,                                  \
-        .promote = {PROMOTE_EACH_MMA}, .split_units = units_,                                                \
+        .promote = {PROMOTE_EACH_MMA}, .split_units = units_, .range = "TILE",                               \
         .bound_text = "relative to A' B', where each element has the largest magnitude of its tile (16 x "   \
                       "32 of A, 32 x 8 of B); products of 32 k are exact integers, added in FP32",           \
         .range_text = "an element has an absolute error of at most " lost_ " of the largest in its tile, "   \
@@ -104,7 +104,7 @@
                  "residues, put together by CRT and rounded once",                                           \
         OF_FP64(NUMBER_S32), ONE_PRODUCT, .slice = SLICE_S8,                                                \
         .recipe = &recipe_table[moduli_ == 20 ? RECIPE_RESIDUES_ROUNDED : RECIPE_RESIDUES],                  \
-        .moduli = moduli_, .on_request = on_request_,                                                        \
+        .moduli = moduli_, .on_request = on_request_, .range = "FIXED",                                      \
         .bound_text = "2^-" bits_ " (|a|_2 |b|_1 + |a|_1 |b|_2) of a row a of A and a column b of B, not "   \
                       "of |A||B|, and one rounding; the same bits on every machine",                         \
         .range_text = "every finite number; elements far below their row's (column's) norm lose bits; a "    \
@@ -135,8 +135,9 @@
 #define BF16_SLICES(count_, in_atom_)                                                                        \
     .hooks = "scheme/bf16", BY(SLICES), OF_FP32, .slice = SLICE_BF16, .slices = count_,                      \
     .atom_slices = in_atom_,                                                                                 \
-    .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .accumulators = 1, .promote = {PROMOTE_ISA}
-#define SCALED_TO_14 .scale = SCALE_ROW, .scale_low = 14, .scale_high = 14
+    .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .accumulators = 1, .promote = {PROMOTE_ISA},       \
+    .range = "FP32"
+#define SCALED_TO_14 .scale = SCALE_ROW, .scale_low = 14, .scale_high = 14, .range = "ROW"
 #define F16_PAIR BY(SLICES), OF_FP32, .slice = SLICE_F16, .slices = 2, .atom_slices = 2
 #define F16X3_RANGE                                                                                          \
     "finite input of any exponent; elements down to 2^-16 of the largest in their "                          \
@@ -154,7 +155,7 @@ const struct scheme scheme_table[] = {
     {.name = "half",
      .paper = "one FP16 product, no refinement (the papers' lower baseline)",
      .hooks = "scheme/half", BY(SLICES), OF_FP32, ONE_PRODUCT, .slice = SLICE_F16, .split = SPLIT_ROUND,
-     .scale = SCALE_NONE, .split_units = 16388,
+     .scale = SCALE_NONE, .split_units = 16388, .range = "FP16",
      .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, plus one "
                    "chain on the matrix unit over all of k",
      .range_text = "elements with magnitude in [2^-14, 65504] keep 11 bits; smaller ones lose bits, larger "
@@ -164,7 +165,8 @@ const struct scheme scheme_table[] = {
     {.name = "markidis",
      .paper = "Markidis et al. 2018, truncation split as in EGEMM-TC fig. 4a, 4 products",
      .hooks = "scheme/markidis", F16_PAIR, .split = SPLIT_TRUNCATE, .scale = SCALE_NONE, .products = 4,
-     .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1, .split_units = 13,
+     .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,
+     .split_units = 13, .range = "PART",
      .bound_text = "inputs keep 21 bits (at most 6 * 2^-24 lost each), all four products kept; one "
                    "chain on the matrix unit over all of k",
      .range_text = "full accuracy for magnitudes in [2^-3, 65504]; below 2^-3 each element may lose up to "
@@ -175,7 +177,7 @@ const struct scheme scheme_table[] = {
      .paper = "Ootomo & Yokota 2022, residual times 2^11, accumulation outside the tensor core, 3 products",
      .hooks = "scheme/ootomo", F16_PAIR, .split = SPLIT_ROUND_RESIDUAL, .scale = SCALE_RESIDUAL,
      .residual_shift = 11, .products = 3, .product = {{1, 0, 1}, {0, 1, 1}, {0, 0, 0}}, .accumulators = 2,
-     .promote = {PROMOTE_EACH_MMA, PROMOTE_NEVER}, .split_units = 9,
+     .promote = {PROMOTE_EACH_MMA, PROMOTE_NEVER}, .split_units = 9, .range = "PART",
      .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; main product added outside the matrix unit, "
                    "to nearest, every 16 k; corrections in a chain of their own, 2^-11 as large",
      .range_text = "full accuracy for magnitudes in [2^-13, 65504]; smaller elements keep an absolute error "
@@ -187,7 +189,7 @@ const struct scheme scheme_table[] = {
      .paper = "EGEMM-TC (PPoPP 2021), round-split, 4 products",
      .hooks = "scheme/egemm", .tiles_of = PAPER_EGEMM, F16_PAIR, .split = SPLIT_ROUND, .scale = SCALE_NONE,
      .products = 4, .product = {{1, 1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,
-     .promote = {PROMOTE_NEVER}, .split_units = 5,
+     .promote = {PROMOTE_NEVER}, .split_units = 5, .range = "PART",
      .bound_text = "inputs keep 22 bits, all four products kept; one chain on the matrix unit over all of k",
      .range_text = "full accuracy for magnitudes in [2^-2, 65504]; below 2^-2 each element may lose up to "
                    "2^-25 absolute, because the unscaled residual becomes subnormal",
@@ -195,7 +197,7 @@ const struct scheme scheme_table[] = {
                            "up to 2^-14 absolute, because the matrix unit flushes a subnormal residual"},
     {.name = "legemm",
      .paper = "LE-GEMM (2025), bit-cut, residual times 2^10, 3 products, two accumulators (eq. 11)",
-     .hooks = "scheme/legemm", .tiles_of = PAPER_LEGEMM, F16_PAIR, .split = SPLIT_BIT_CUT,
+     .hooks = "scheme/legemm", .tiles_of = PAPER_LEGEMM, F16_PAIR, .split = SPLIT_BIT_CUT, .range = "PART",
      .scale = SCALE_RESIDUAL, .residual_shift = 10, .products = 3,
      .product = {{0, 0, 0}, {0, 1, 1}, {1, 0, 1}}, /* algorithm 1, lines 9-11 */
      .accumulators = 2, .promote = {PROMOTE_NEVER, PROMOTE_NEVER}, .split_units = 29,
@@ -231,7 +233,7 @@ const struct scheme scheme_table[] = {
     {.name = "bf16",
      .paper = "one BF16 product, no refinement",
      .hooks = "scheme/bf16", BY(SLICES), OF_FP32, ONE_PRODUCT, .slice = SLICE_BF16, .split = SPLIT_ROUND,
-     .scale = SCALE_NONE, .split_units = 131329,
+     .scale = SCALE_NONE, .split_units = 131329, .range = "FP32",
      .bound_text = "each input is rounded to 8 bits: at most 2^-7 of |A||B| from the inputs, plus one "
                    "chain on the matrix unit over all of k",
      .range_text = "elements with magnitude in [2^-126, 2^128 - 2^119) keep 8 bits; smaller ones lose "
@@ -263,7 +265,7 @@ const struct scheme scheme_table[] = {
     {.name = "tf32",
      .paper = "one TF32 product, inputs rounded to nearest, no refinement",
      .hooks = "scheme/tf32", BY(SLICES), OF_FP32, ONE_PRODUCT, .slice = SLICE_TF32, .split = SPLIT_ROUND,
-     .scale = SCALE_NONE, .split_units = 16388,
+     .scale = SCALE_NONE, .split_units = 16388, .range = "FP32",
      .bound_text = "each input is rounded to 11 bits: at most 2^-10 of |A||B| from the inputs, plus one "
                    "truncating chain over all of k",
      .range_text = "elements with magnitude in [2^-126, 2^128 - 2^116) keep 11 bits; smaller ones lose "
@@ -271,7 +273,7 @@ const struct scheme scheme_table[] = {
     {.name = "tf32x3",
      .paper = "halftone: two TF32 slices rounded to nearest, lo*lo left out, FP32 promotion",
      .hooks = "scheme/tf32", BY(SLICES), OF_FP32, .slice = SLICE_TF32, .slices = 2, .atom_slices = 2,
-     .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .products = 3,
+     .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .products = 3, .range = "FP32",
      .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_ISA},
      .split_units = 9,
      .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, added in "
@@ -281,7 +283,7 @@ const struct scheme scheme_table[] = {
      .paper = "halftone: the caller's matrices unpacked (u), three BF16 slices cut on the way, six products; "
               "FP32 FFMA or MFMA where slices cannot hold the data, and alone on GPUs without BF16 MMAs",
      .hooks = "scheme/bf16x6u", BY(UNPACKED), OF_FP32, .slice = SLICE_BF16, .slices = 3, .atom_slices = 1,
-     .split = SPLIT_ROUND, .scale = SCALE_NONE, .products = 6,
+     .split = SPLIT_ROUND, .scale = SCALE_NONE, .products = 6, .range = "ALL",
      .product = {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,
      .promote = {16}, /* each MMA meets a sum that is small, but for the last product's */
      .auto_role = AUTO_FALLBACK, .simt_k_max = 16, .split_units = 3,
@@ -312,7 +314,7 @@ const struct scheme scheme_table[] = {
      .paper = "halftone: FP64 in fixed point relative to the largest of the row (column), seven signed 8-bit "
               "digits, exact integer sums by level, C in the product's kernel, rounded once",
      .hooks = "scheme/i8x28", BY(DIGITS), OF_FP64(NUMBER_S32), .slice = SLICE_S8, .slices = 7,
-     .atom_slices = 1,
+     .atom_slices = 1, .range = "FIXED",
      .split = SPLIT_DIGITS, .products = 28, .product = {LEVELS_7}, .accumulators = 7,
      .carry_interval_k = 16384, .exact_k = 131072, .split_units = 1,
      .bound_text = "relative to k times the largest of the row of A times the largest of the column of B, "
@@ -323,13 +325,14 @@ const struct scheme scheme_table[] = {
      .paper = "Ozaki scheme (Mukunoki et al. 2020): rows and columns as sums of FP16 slices of so few bits "
               "that products of slices are exact in FP32, added in FP64, or exactly",
      BY(OZAKI), OF_FP64(NUMBER_F32), ONE_PRODUCT, .slice = SLICE_F16, .split = SPLIT_OZAKI,
-     .on_request = true,
+     .on_request = true, .range = "FIXED",
      .bound_text = "as many slices as the data need for 2 sqrt(k) 2^-53 of the row's |A||B| e, an estimate "
                    "of DGEMM's error, not a bound of each element; ozaki-cr: correctly rounded",
      .range_text = OZAKI_RANGE, .flushed_range_text = OZAKI_RANGE},
     {.name = "native64",
      .paper = "FP64 from end to end: FP64 FMA, or FP64 tensor cores (DMMA) where those are faster",
-     BY(NATIVE64), OF_FP64(NUMBER_F64), ONE_PRODUCT, .simt_k_max = INT32_MAX, /* an FMA for each product */
+     BY(NATIVE64), OF_FP64(NUMBER_F64), ONE_PRODUCT, .range = "ALL",
+     .simt_k_max = INT32_MAX, /* an FMA for each product */
      .bound_text = "one rounded FP64 FMA for each k, one rounding each for alpha and beta",
      .range_text = "every FP64 number; NaN, Inf, overflow and subnormal results as in native FP64"},
 };
@@ -400,16 +403,4 @@ int scheme_passes(const struct scheme *s) {
     while (passes < SCHEME_PASSES_MAX && s->pass_products[passes] > 0)
         passes++;
     return passes;
-}
-
-const char *scheme_range(const struct scheme *s) {
-    if (s->recipe->range)
-        return s->recipe->range;
-    if (s->slice == SLICE_F16 && s->scale == SCALE_ROW)
-        return "HT_RANGE_ROW";
-    if (s->slice == SLICE_F16)
-        return s->slices == 1 ? "HT_RANGE_FP16" : "HT_RANGE_PART";
-    if (s->scale == SCALE_TILE)
-        return "HT_RANGE_TILE";
-    return s->slice == SLICE_S8 ? "HT_RANGE_FIXED" : "HT_RANGE_FP32";
 }

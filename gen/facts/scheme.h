@@ -64,6 +64,7 @@ struct scheme {
      * runtime/ht_bound.h */
     int split_units; /* what the split alone loses, in the same units */
     const char *bound_text, *range_text;
+    const char *range; /* what range_text says: HT_RANGE_... of enum ht_range */
     /* For matrix units that flush subnormals. */
     const char *flushed_range_text; /* range_text there; NULL: the same, but an FP16 row needs subnormals */
 };
@@ -96,7 +97,5 @@ int scheme_atom_group(const struct scheme *s);
 int scheme_levels(const struct scheme *s);
 /* Whether a product has slice `slice` of A (side 0) or of B (side 1). */
 bool scheme_multiplies(const struct scheme *s, int side, int slice);
-/* For which inputs the bound holds: what range_text says, as a name of enum ht_range. */
-const char *scheme_range(const struct scheme *s);
 
 #endif

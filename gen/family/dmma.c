@@ -62,7 +62,7 @@ const struct family family_dmma = {
     READS(PARAMS_UNPACKED " SMEM_PER_SM SMEM_RESERVED SWAP_AB_MIN_GAIN"),
     UNPACKED("dmma", "dmma"), .swap_ab_min_gain = 8, .needs = ISA_DMMA, .is_fallback_base = true,
     OF_WARPS, ROUNDED_ONCE, .folds = "MI NI ROW_TILES K_PER_LANE",
-    .hooks = {"=launch", "=dmma", SUMS, "=real", "stage/operand_view", "stage/cp_async_tile"},
+    .hooks = {"=launch", "=dmma", SUMS, "stage/real_f32", "stage/operand_view", "stage/cp_async_tile"},
     .tiles = {{64, 64, 16, 32, 32, 4, ALWAYS, "DMMA; a large C with few k"},
               {128, 32, 16, 32, 32, 4, ALWAYS, "DMMA; the same, up to 32 columns"},
               {64, 32, 16, 32, 16, 4, ALWAYS, "DMMA; the same, fewer tiles"},

@@ -10,7 +10,7 @@ enum { GEMV_LANES = 8 }; /* of gemv and tall_skinny, lanes of a warp that load a
 
 /* Hooks and foldable constants. */
 #define SUMS "scheme/row_scale", "=two_sum", "=partial", "check/certificate"
-#define OF_FMAS "=launch", "=real", SUMS, "stage/operand_view"
+#define OF_FMAS(real_) "=launch", "stage/real_" real_, SUMS, "stage/operand_view"
 #define FOLDS_SIMT .folds = "MI NI P_PARTS Q_PARTS PREFETCH K_WARPS PER_THREAD GUARDED_LOADS VEC K_SETS"
 #define FOLDS_RING                                                                                           \
     .folds = "THREADS MI NI K_STEPS GROUP K_ATOMS K_PAIRS CHUNK_GROUPS D_REGS D_ROWS A_BLOCKS B_BLOCKS "     \

@@ -9,9 +9,9 @@ enum {
     OTHER_REGISTERS_64 = 24 /* and more with sums; ptxas: 82, 108, 146, 142 of 8 to 64 columns */
 };
 
-#define SMALL_K(label_)                                                                                      \
+#define SMALL_K(label_, real_)                                                                               \
     UNPACKED("simt_small_k", label_), .sets_min_blocks_by_registers = true, OF_WARPS, FOLDS_SIMT,            \
-    .hooks = {OF_FMAS, "epilogue/lane_transpose"}
+    .hooks = {OF_FMAS(real_), "epilogue/lane_transpose"}
 
 const struct fit_unpacked fit_simt_small_k = {{NO_DMMA, "18 %"}, .pipe_percent = 165, .narrow_pipe_percent =
     145, .alone_cycles = 985, .block_start_cycles = 325, .sum_cycles = 125, .stream_percent = 49};
@@ -63,7 +63,7 @@ static void time_simt_small_k(const struct target *on, const struct tile *t, str
 
 const struct family family_simt_small_k = {
     .id = HT_FAMILY_SIMT_SMALL_K, FUNCTIONS(simt_small_k), READS(PARAMS_UNPACKED),
-    SMALL_K("simt"), SIMT_FP32("chains of 32 k, in a small C of short k of 4"),
+    SMALL_K("simt", "f32"), SIMT_FP32("chains of 32 k, in a small C of short k of 4"),
     .tiles = {{128, 64, 16, 128, 16, 2, UNLESS_DMMA, "FFMA; small K, or few columns"},
               {64, 64, 16, 64, 16, 2, UNLESS_DMMA, "FFMA; small K, or few tiles"},
               {128, 32, 16, 64, 16, 2, UNLESS_DMMA, "FFMA; small K, up to 32 columns"},
@@ -72,7 +72,7 @@ const struct family family_simt_small_k = {
 
 const struct family family_fp64_small_k = {
     .id = HT_FAMILY_FP64_SMALL_K, FUNCTIONS(simt_small_k), READS(PARAMS_UNPACKED),
-    SMALL_K("simt64"), SIMT_FP64("one chain, but for parts of a split k"), .needs = ISA_FP64_FMA_ALONE,
+    SMALL_K("simt64", "f64"), SIMT_FP64("one chain, but for parts of a split k"), .needs = ISA_FP64_FMA_ALONE,
     .has_tiles_of_all_shapes = true,
     .tiles = {{64, 64, 8, 64, 16, 2, ALWAYS, "FP64 FMA; small K, or few tiles"},
               {128, 32, 8, 64, 16, 2, ALWAYS, "FP64 FMA; small K, up to 32 columns"},

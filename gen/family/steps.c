@@ -43,13 +43,13 @@ const struct family family_pack = {
 
 const struct family family_reduce = {
     .id = HT_FAMILY_REDUCE,
-    .file = "reduce", .folds = "", .hooks = {"=launch", "=real", SUMS}
+    .file = "reduce", .folds = "", .hooks = {"=launch", "stage/real_f32", SUMS}
 };
 
 const struct family family_fp64_reduce = {
     .id = HT_FAMILY_FP64_REDUCE,
     .file = "reduce", .folds = "", OF_FP64,
-    .hooks = {"=launch", "=real", "=two_sum", "=partial"}
+    .hooks = {"=launch", "stage/real_f64", "=two_sum", "=partial"}
 };
 
 const struct family family_crt_pack = {

@@ -13,8 +13,8 @@ enum {
     TALL_OTHER_REGISTERS = 16   /* ptxas: 64, 80; 128: four columns, two of FP64 (sm_86 spilled with 80) */
 };
 
-#define STREAMING(file_, label_)                                                                             \
-    UNPACKED_OF(HT_STREAMING, file_, label_), OF_WARPS, FOLDS_SIMT, .hooks = {OF_FMAS}
+#define STREAMING(file_, label_, real_)                                                                      \
+    UNPACKED_OF(HT_STREAMING, file_, label_), OF_WARPS, FOLDS_SIMT, .hooks = {OF_FMAS(real_)}
 
 const struct fit_streaming fit_gemv = {{SPLITS, "14 %"}, .launch_cycles = 15, .tile_cycles = 2407,
     .tile_column_cycles = 415, .port_bytes = 64, .fma_per_cycle = 39, .alone_cycles = 64, .dram_step_cycles =
@@ -87,7 +87,7 @@ static void time_tall_skinny(const struct target *on, const struct tile *t, stru
 
 const struct family family_gemv = {
     .id = HT_FAMILY_GEMV, FUNCTIONS(gemv), READS(PARAMS_UNPACKED),
-    STREAMING("gemv", "gemv"), .in_block_k_splits = GEMV_LANES,
+    STREAMING("gemv", "gemv", "f32"), .in_block_k_splits = GEMV_LANES,
     SIMT_FP32("at least 32 chains, one for each remainder of k"),
     .tiles = {{8, 1, 256, 0, 1, 1, ALWAYS, "FFMA; one column a block"},
               {16, 4, 256, 0, 4, 1, ALWAYS, "FFMA; four columns a block"}}
@@ -95,7 +95,7 @@ const struct family family_gemv = {
 
 const struct family family_fp64_gemv = {
     .id = HT_FAMILY_FP64_GEMV, FUNCTIONS(gemv), READS(PARAMS_UNPACKED),
-    STREAMING("gemv", "gemv64"), .in_block_k_splits = GEMV_LANES,
+    STREAMING("gemv", "gemv64", "f64"), .in_block_k_splits = GEMV_LANES,
     SIMT_FP64("at least 32 chains, one for each remainder of k"),
     .tiles = {{8, 1, 128, 0, 1, 1, ALWAYS, "FP64 FMA; one column a block"},
               {16, 4, 128, 0, 4, 1, ALWAYS, "FP64 FMA; four columns a block"}}
@@ -103,7 +103,7 @@ const struct family family_fp64_gemv = {
 
 const struct family family_tall_skinny = {
     .id = HT_FAMILY_TALL_SKINNY, FUNCTIONS(tall_skinny), READS(PARAMS_UNPACKED),
-    STREAMING("tall_skinny", "tall_skinny"), .no_split_k = true, .line_k = 32,
+    STREAMING("tall_skinny", "tall_skinny", "f32"), .no_split_k = true, .line_k = 32,
     SIMT_FP32("chains of at most 8 k"), .smem = "SMEM_BYTES<1>",
     .tiles = {{128, 1, 64, 0, 1, 1, ALWAYS, "FFMA; small K, one column a block"},
               {128, 2, 64, 0, 2, 1, ALWAYS, "FFMA; small K, two columns a block"},
@@ -112,7 +112,7 @@ const struct family family_tall_skinny = {
 
 const struct family family_fp64_tall = {
     .id = HT_FAMILY_FP64_TALL, FUNCTIONS(tall_skinny), READS(PARAMS_UNPACKED),
-    STREAMING("tall_skinny", "tall_skinny64"), .no_split_k = true, .line_k = 16,
+    STREAMING("tall_skinny", "tall_skinny64", "f64"), .no_split_k = true, .line_k = 16,
     SIMT_FP64("chains of at most 8 k"), .smem = "SMEM_BYTES<1>",
     .tiles = {{64, 1, 64, 0, 1, 1, ALWAYS, "FP64 FMA; small K, one column a block"},
               {64, 2, 64, 0, 2, 1, ALWAYS, "FP64 FMA; small K, two columns a block"},
