@@ -1,7 +1,6 @@
 """Shared by the Python tests: where the repository and its tools are. Built by `make test` before pytest starts."""
 import hashlib
 import os
-import pathlib
 import resource
 import shutil
 import signal
@@ -11,7 +10,8 @@ import time
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from copies import ROOT, copy_of_repository # noqa: F401
+
 GEN = ROOT / "out" / "bin" / "halftone-gen"
 NVIDIA = ["t4", "titanrtx", "rtx6000", "a100", "a800", "rtx3090", "rtxa6000", "rtx4090", "l40s", "h100", "h200", "b200", "rtx5090", "rtxpro6000", "gb10"]
 AMD = ["mi210", "mi250x"]
@@ -37,19 +37,6 @@ def explain_rows(*args):
 def runtime_objects():
     """Of the library for the simulator, all but kernels, dispatch table and simulator."""
     return [ROOT / f"out/obj/runtime/{p.stem}.o" for p in sorted((ROOT / "runtime").glob("ht_*.c"))] + [ROOT / "out/obj/runtime/dev_sim.o"]
-
-
-def copy_of_repository(folder, built=False):
-    """The repository in a folder of its own, for tests that build beside others; built: with what is compiled already."""
-    left_out = shutil.ignore_patterns("results", "golden", "__pycache__")
-    for name in ("gen", "runtime", "templates", "bench", "tests"):
-        shutil.copytree(ROOT / name, folder / name, ignore=left_out)
-    for name in ("Makefile", "LICENSE", "README.md"):
-        shutil.copy2(ROOT / name, folder)
-    for name in ("obj", "bin"):
-        if built and (ROOT / "out" / name).is_dir():
-            shutil.copytree(ROOT / "out" / name, folder / "out" / name)
-    return folder
 
 
 def git(root, *command):

@@ -13,7 +13,9 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from copies import copy_of_repository # noqa: E402
+
 SCHEMES = "f16x3,bf16x6u,native64,crt15"
 COMPILERS = [("gcc", "g++"), ("clang", "clang++")]
 LEVELS = ["-O0", "-O1", "-Os", "-O2", "-O3", "-O3 -march=native"]
@@ -25,14 +27,6 @@ REPORT = re.compile(r"[\d.]+ s,")  # what two runs differ in
 
 def run(folder, *words, **env):
     return subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, env={**os.environ, "MAKEFLAGS": "", "MAKELEVEL": "", **env})
-
-
-def sources(folder):
-    for name in subprocess.run(["git", "ls-files", "gen", "runtime", "templates", "bench", "tests", "Makefile"], cwd=ROOT, capture_output=True,
-                               text=True, check=True).stdout.split():
-        if "/results/" not in name and "/golden/" not in name and (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
 
 
 def build(folder, cc, cxx, flags):
@@ -79,8 +73,7 @@ def main():
     span = range(asked.case, asked.case + 1) if asked.case is not None else range(asked.first, asked.first + asked.count)
     start, failed, index = time.monotonic(), 0, span.start - 1
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        sources(folder)
+        folder = copy_of_repository(pathlib.Path(name) / "copy")
         usual = build(folder, "gcc", "g++", "-O2")
         if usual.returncode:
             sys.exit("the default build fails:\n" + usual.stderr[-2000:])
