@@ -244,7 +244,7 @@ static inline double ht_crt_count_limit(int moduli) {
 }
 
 /* Elements that count are at least 2^e scaled, e the least integer with
- * 2^4e >= 2^110 T (1 + 2^-30) / (k (units - 1)^2). 0: of ordinary rows too few are so large, or k is beyond what moduli hold. */
+ * 2^4e >= 2^110 T (1 + 2^-29) / (k (units - 1)^2). 0: of ordinary rows too few are so large, or k is beyond what moduli hold. */
 static inline int ht_crt_certify(struct ht_certificate *c, int moduli, int64_t k, double units) {
     const double limit = ht_crt_count_limit(moduli), terms = (double)k;
     double left = 0x1p110 * (1 + 0x1p-29) * limit / terms, large = 1; /* 2^2e */

@@ -115,7 +115,7 @@ static bool take_fp64(struct dropin_settings *s) {
     if (s->fp64_mode != DROPIN_FP64_UNSAID)
         return true;
     if (!ht_site_is_accuracy64(text))
-        return refuse("HALFTONE_FP64", text, "original, emulated, auto, fp64, fp64-fast, fp64-exact, reproducible or bits=N");
+        return refuse("HALFTONE_FP64", text, DROPIN_FP64_VALUES);
     strcpy(s->fp64, text);
     return true;
 }

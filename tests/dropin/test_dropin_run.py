@@ -68,7 +68,8 @@ def test_counts_are_of_all_processes_together(fakes):
 def test_output_exit_codes_and_signals_are_the_command_s(fakes):
     done = halftone_run("sh", "-c", "echo out; echo err >&2; cat; exit 7")
     assert (done.returncode, done.stdout) == (7, "out\n") and done.stderr.splitlines()[0] == "err"
-    assert "no product was seen" in done.stderr and "HALFTONE_DLSYM=1" in done.stderr
+    assert "no product was seen" in done.stderr and "HALFTONE_DLSYM=1" in done.stderr and "with --blas" in done.stderr
+    assert "no product was seen" in (said := halftone_run("--blas", "--", "true").stderr) and "--blas" not in said and "its BLAS statically" in said
     for sent in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV):
         assert halftone_run("sh", "-c", f"kill -{int(sent)} $$").returncode == -sent
 
@@ -117,7 +118,7 @@ def test_a_command_that_cannot_be_run_is_one_line(tmp_path):
 
 @pytest.mark.parametrize("words, what", [(["--accuracy", "fp64", "--", "true"], "fp64"), (["--acuracy", "fp32", "true"], "--acuracy"), (["--log"], "--log needs a value"), ([], "no command"),
                                          (["--accuracy", "bits=", "true"], "bits="), (["--accuracy", "bound=x", "true"], "bound=x"),
-                                         (["--accuracy=relative=1", "true"], "relative=1"), (["--fp64", "bits=x", "true"], "bits=x"), (["--accuracy=", "true"], "''"),
+                                         (["--accuracy=relative=1", "true"], "relative=1"), (["--fp64", "bits=x", "true"], "bits=N, bound=X or relative=X:rho=Y"), (["--accuracy=", "true"], "''"),
                                          (["--logs=x", "true"], "--logs"), (["--blas=x", "true"], "--blas=x")])
 def test_wrong_words_are_one_line(words, what):
     done = halftone_run(*words)

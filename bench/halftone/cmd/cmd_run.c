@@ -102,8 +102,7 @@ static int read_options(int argc, char **argv, struct options *o, struct cli_err
         return cli_error_usage(f, "no accuracy is called '%.60s'; `halftone info` lists them, 'auto' is the default", o->accuracy);
     if (o->fp64 != NULL && strcmp(o->fp64, "original") != 0 && strcmp(o->fp64, "emulated") != 0 &&
         !ht_site_is_accuracy64(o->fp64))
-        return cli_error_usage(f, "--fp64 '%.60s' is none of original, emulated, auto, fp64, fp64-fast, fp64-exact, reproducible, bits=N",
-                               o->fp64);
+        return cli_error_usage(f, "--fp64 '%.60s' is not " DROPIN_FP64_VALUES, o->fp64);
     o->command = argv + i;
     char fault[HT_SITE_LINE];
     struct site_counts none = {NULL, 0, 0};
@@ -286,7 +285,7 @@ static void print_unread(unsigned faces) {
     }
 }
 
-static void print_counts(const struct dropin_counts *c) {
+static void print_counts(const struct dropin_counts *c, unsigned faces) {
     uint64_t served = 0, original = 0;
     for (int api = 0; api < DROPIN_API_COUNT; api++)
         for (int why = 0; why < DROPIN_REASON_COUNT; why++)
@@ -297,10 +296,9 @@ static void print_counts(const struct dropin_counts *c) {
         return;
     }
     if (served + original == 0) {
-        fprintf(stderr, "halftone run: no product was seen. A program that links cuBLAS statically cannot be "
-                        "served; one that "
-                        "looks its functions up itself (JAX, ctypes) is with HALFTONE_DLSYM=1, one of the "
-                        "host's BLAS with --blas\n");
+        fprintf(stderr, "halftone run: no product was seen. A program that links cuBLAS%s statically cannot be served; one that looks "
+                        "its functions up itself (JAX, ctypes) is with HALFTONE_DLSYM=1%s\n",
+                faces & DROPIN_OF_BLAS ? " or its BLAS" : "", faces & DROPIN_OF_BLAS ? "" : ", one of the host's BLAS with --blas");
         return;
     }
     fprintf(stderr, "halftone run: %llu products served, %llu by the original, in %llu process%s\n",
@@ -400,7 +398,7 @@ static int run_run(int argc, char **argv, struct cli_error *f) {
     (void)unlink(path);
     if (status < 0)
         return -1;
-    print_counts(counts);
+    print_counts(counts, o.faces);
     print_unread(o.faces);
     end_alike(status);
     return 0;
