@@ -160,7 +160,7 @@ $(RUN_ENVIRONMENT): run-environment-%:
 	@$(call program,environment-$*,out/$*/test_environment-sim)
 # Kernels of the a800 with the arithmetic of Hopper, as the H200 runs them: what depends on the arithmetic.
 run-products-a800-on-sm90:
-	@$(call program,products-a800-on-sm90,HALFTONE_SIM_MODEL=sm90 out/a800/test_product-sim errors)
+	@$(call program,products-a800-on-sm90,HALFTONE_SIM_MODEL=sm90 out/a800/test_product-sim 'errors_*')
 
 # ---- on a GPU
 check-gpu: out/bin/card

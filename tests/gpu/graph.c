@@ -2,19 +2,11 @@
  * streams, many repeats; always the bits of the plain call. Run by tests/gpu/check_gpu.sh; needs cmocka and a
  * GPU, links with the CUDA library. Must not know schemes or kernels: the default is what users run.
  * HALFTONE_TEST_SMALL=1: only small shapes and few repeats, for the sanitizer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <cuda_runtime_api.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../bench/halftone/accuracy/families.h"
 #include "../../runtime/halftone.h"
-#include "../kernels/choose.h"
+#include "../test.h"
 
 struct shape {
     int64_t m, n, k;
@@ -145,8 +137,7 @@ static void lane_learn(struct lane *l) {
 }
 
 /* The very first call of a handle is captured, so nothing may have been set up by an earlier one. */
-static void replays_are_plain_calls(void **state) {
-    (void)state;
+TEST(replays_are_plain_calls) {
     for (int i = 0; i < shape_count; i++) {
         struct lane captured;
         cudaGraph_t graph;
@@ -240,10 +231,9 @@ static void replay_after_growth(const char *scheme, struct shape shape) {
     lane_close(&l);
 }
 
-static void replays_outlive_the_workspace_they_used(void **state) {
-    (void)state;
+TEST(replays_outlive_the_workspace_they_used) {
     replay_after_growth("f16x3", shapes[0]);
-    if (!choose_small())
+    if (!only_small())
         replay_after_growth("auto", shapes[3]); /* smaller ones may need no workspace */
 }
 
@@ -278,8 +268,7 @@ static cudaGraph_t capture_first_call(struct lane *l) {
 
 /* Two graphs, each the first call of a handle, replayed at once, also when a handle keeps nothing any more, and when the
  * other graph is gone. */
-static void first_calls_may_be_captured(void **state) {
-    (void)state;
+TEST(first_calls_may_be_captured) {
     struct lane lanes[2];
     cudaGraph_t graphs[2];
     cudaGraphExec_t programs[2];
@@ -312,11 +301,10 @@ static void first_calls_may_be_captured(void **state) {
 }
 
 /* One handle whose calls change from stream to stream, and wait for nothing; then the device has a pool for it as well. */
-static void one_handle_on_two_streams(void **state) {
-    (void)state;
+TEST(one_handle_on_two_streams) {
     struct lane first, second;
-    lane_open(&first, choose_small() ? shapes[2] : shapes[3], 11);
-    lane_open(&second, choose_small() ? small_outside : shapes[4], 12);
+    lane_open(&first, only_small() ? shapes[2] : shapes[3], 11);
+    lane_open(&second, only_small() ? small_outside : shapes[4], 12);
     lane_learn(&first);
     lane_learn(&second);
     halftone *const h = first.handle;
@@ -339,8 +327,7 @@ static void one_handle_on_two_streams(void **state) {
     lane_close(&first);
 }
 
-static void two_streams_at_once(void **state) {
-    (void)state;
+TEST(two_streams_at_once) {
     struct lane first, second;
     lane_open(&first, shapes[1], 3);
     lane_open(&second, shapes[2], 4);
@@ -358,8 +345,7 @@ static void two_streams_at_once(void **state) {
     lane_close(&second);
 }
 
-static void repeats_are_equal(void **state) {
-    (void)state;
+TEST(repeats_are_equal) {
     for (int i = 0; i < shape_count; i++) {
         struct lane l;
         lane_open(&l, shapes[i], 5);
@@ -374,11 +360,10 @@ static void repeats_are_equal(void **state) {
 
 /* One handle whose calls follow each other at once: each packs where the one before may still be reading, were it not waited
  * for, be it the product or the fallback behind it. In the user's workspace and in the handle's. */
-static void calls_behind_one_another(void **state) {
-    (void)state;
+TEST(calls_behind_one_another) {
     struct lane inside, outside;
-    lane_open(&inside, choose_small() ? shapes[2] : shapes[3], 6);
-    lane_open(&outside, choose_small() ? small_outside : shapes[4], 7);
+    lane_open(&inside, only_small() ? shapes[2] : shapes[3], 6);
+    lane_open(&outside, only_small() ? small_outside : shapes[4], 7);
     const struct lane own = outside;
     outside.handle = inside.handle;
     outside.stream = inside.stream;
@@ -403,20 +388,11 @@ static void calls_behind_one_another(void **state) {
     lane_close(&outside);
 }
 
-int main(void) {
-    if (choose_small()) {
+int main(int argc, char **argv) {
+    if (only_small()) {
         shape_count = 3;
         repeats = 20;
         rounds = 2;
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(replays_are_plain_calls),
-        cmocka_unit_test(replays_outlive_the_workspace_they_used),
-        cmocka_unit_test(first_calls_may_be_captured),
-        cmocka_unit_test(one_handle_on_two_streams),
-        cmocka_unit_test(two_streams_at_once),
-        cmocka_unit_test(calls_behind_one_another),
-        cmocka_unit_test(repeats_are_equal),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_main(argc, argv, NULL, NULL);
 }

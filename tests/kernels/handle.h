@@ -1,12 +1,9 @@
-/* handle.h: the one handle that a test program of a kernel set works with, from before its tests until after them. Include it
- * after cmocka.h. */
+/* handle.h: the one handle that a test program of a kernel set works with, from before its tests until after them. */
 #ifndef TESTS_HANDLE_H
 #define TESTS_HANDLE_H
-#include <stdio.h>
-#include <string.h>
-
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi.h"
+#include "../test.h"
 
 static halftone *handle;
 

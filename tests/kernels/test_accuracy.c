@@ -1,15 +1,6 @@
 /* test_accuracy: what halftone_set_accuracy gives with real kernels, for each set: held to the manual's table by a second
  * choice made here from halftone_query alone, and to measured errors. How texts are read and refused: test_api.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../bench/halftone/accuracy/families.h"
 #include "../../bench/halftone/accuracy/reference.h"
@@ -17,6 +8,7 @@
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_bound.h"
 #include "../../runtime/ht_dev.h"
+#include "../test.h"
 #include "handle.h"
 
 static const struct ht_set_desc *set;
@@ -118,8 +110,7 @@ static void check_choice(const char *text, const struct shape *s) {
     assert_true(plan.error_bound == ldexp((double)plan.bound_units, -24));
 }
 
-static void the_cheapest_that_meets_it(void **state) {
-    (void)state;
+TEST(the_cheapest_that_meets_it) {
     static const char *const classes[] = {"half", "tf32", "fp32-fast"};
     for (int s = 0; s < SHAPES; s++) {
         char text[16];
@@ -133,8 +124,7 @@ static void the_cheapest_that_meets_it(void **state) {
 }
 
 /* Every scheme that rounds inputs to 11 bits is in its class at every k, f16x3 always in fp32-fast. */
-static void classes_hold_what_they_are_named_after(void **state) {
-    (void)state;
+TEST(classes_hold_what_they_are_named_after) {
     for (int i = 0; i < set->schemes; i++) {
         const struct ht_scheme_desc *d = &set->scheme[i];
         const bool is_11_bits = is_one_of(d->name, " half tf32 "), is_22_bits = strcmp(d->name, "f16x3") == 0;
@@ -146,8 +136,7 @@ static void classes_hold_what_they_are_named_after(void **state) {
 }
 
 /* More bits: never a larger bound, never less time, and once out of reach always. */
-static void more_bits_never_give_less(void **state) {
-    (void)state;
+TEST(more_bits_never_give_less) {
     for (int s = 0; s < SHAPES; s++) {
         struct halftone_plan plan = HALFTONE_PLAN_INIT, before = {.bound_units = INT64_MAX};
         int code = HALFTONE_OK;
@@ -165,8 +154,7 @@ static void more_bits_never_give_less(void **state) {
 }
 
 /* The choice follows from the shape, not from what was asked before. */
-static void the_same_shape_gives_the_same_scheme(void **state) {
-    (void)state;
+TEST(the_same_shape_gives_the_same_scheme) {
     static const char *const texts[] = {"bits=9", "half", "bits=14", "tf32"};
     for (int t = 0; t < 4; t++) {
         const char *first[SHAPES];
@@ -262,8 +250,7 @@ static double grade(const struct data *x) {
 }
 
 /* Every number of bits on random data, each scheme computed once. */
-static void errors_keep_every_number_of_bits(void **state) {
-    (void)state;
+TEST(errors_keep_every_number_of_bits) {
     static const char *const families[] = {"uniform", "llm", "normal", "phi4", "scaled", NULL};
     static const int64_t ks[] = {16, 48, 300};
     int reached = 0;
@@ -296,8 +283,7 @@ static void errors_keep_every_number_of_bits(void **state) {
 }
 
 /* What query names is what runs: the same bits as that scheme asked for by name, for the classes also within their bound. */
-static void query_names_what_runs(void **state) {
-    (void)state;
+TEST(query_names_what_runs) {
     static const char *const texts[] = {"half",           "tf32",    "fp32-fast", "fp32", "reproducible",
                                         "reproducible:3", "bits=12", "bits=15"};
     struct data x;
@@ -339,8 +325,7 @@ static double rho_of(const struct data *x) {
 }
 
 /* From one-signed data, where nothing cancels, to a millionth being left; what the handle is set to does not matter and stays. */
-static void rho_is_estimated(void **state) {
-    (void)state;
+TEST(rho_is_estimated) {
     static const char *const families[] = {"llm", "uniform", "rowscales", "cancel1e2", "cancel1e4", "cancel1e6"};
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         struct data x;
@@ -361,8 +346,7 @@ static void rho_is_estimated(void **state) {
 }
 
 /* Elements near both ends of FP32's range, whose norms overflow or vanish in FP32: the ratio is that of ordinary ones. */
-static void rho_at_the_ends_of_the_range(void **state) {
-    (void)state;
+TEST(rho_at_the_ends_of_the_range) {
     static const double scales[][2] = {{0x1p126, 1}, {1, 0x1p126}, {0x1p126, 0x1p126}, {0x1p-118, 1},
                                        {1, 0x1p-118}, {0x1p-118, 0x1p-118}, {0x1p126, 0x1p-118}};
     struct data x;
@@ -386,8 +370,7 @@ static void rho_at_the_ends_of_the_range(void **state) {
     close_data(&x);
 }
 
-static void rho_of_nothing(void **state) {
-    (void)state;
+TEST(rho_of_nothing) {
     struct data x;
     double rho = 0;
     open_data(&x, "uniform", 5, 6, 7);
@@ -410,8 +393,7 @@ static void rho_of_nothing(void **state) {
 }
 
 /* relative=X:rho=Y is bound=X/Y, and what it promises holds. */
-static void a_relative_target_counts_what_cancels(void **state) {
-    (void)state;
+TEST(a_relative_target_counts_what_cancels) {
     static const char *const wrong[] = {"relative=1e-3", "relative=1e-3:rho=0.5", "relative=1e-3:rho=", "relative=:rho=2",
                                         "relative=2:rho=1", "relative=1e-3:rho=1e3x", "relative=0:rho=1"};
     const struct shape s = {500, 600, 300, 1};
@@ -443,8 +425,7 @@ static void a_relative_target_counts_what_cancels(void **state) {
 }
 
 /* Header, runtime and generated set have one version between them. */
-static void the_version_is_the_headers(void **state) {
-    (void)state;
+TEST(the_version_is_the_headers) {
     assert_string_equal(halftone_version(), HALFTONE_VERSION_TEXT);
     assert_string_equal(set->version, HALFTONE_VERSION_TEXT);
 }
@@ -457,19 +438,6 @@ static int open_handle(void **state) {
     return set == NULL ? -1 : 0;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_version_is_the_headers),
-        cmocka_unit_test(the_cheapest_that_meets_it),
-        cmocka_unit_test(classes_hold_what_they_are_named_after),
-        cmocka_unit_test(more_bits_never_give_less),
-        cmocka_unit_test(the_same_shape_gives_the_same_scheme),
-        cmocka_unit_test(errors_keep_every_number_of_bits),
-        cmocka_unit_test(query_names_what_runs),
-        cmocka_unit_test(rho_is_estimated),
-        cmocka_unit_test(rho_at_the_ends_of_the_range),
-        cmocka_unit_test(rho_of_nothing),
-        cmocka_unit_test(a_relative_target_counts_what_cancels),
-    };
-    return cmocka_run_group_tests(tests, open_handle, close_handle);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, open_handle, close_handle);
 }

@@ -1,15 +1,7 @@
 /* test_auto: what "auto" promises (MANUAL.md, 6), from outside: against FP64 and against FP32 on the CPU, on every input
  * family; NaN and Inf; matrices of which only a part fails the certificate; and the same bits whatever the way. Links with
  * the CUDA library or the simulator, like test_product; test_check looks inside. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../bench/halftone/accuracy/families.h"
 #include "../../bench/halftone/accuracy/metrics.h"
@@ -18,6 +10,7 @@
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_pick.h"
 #include "../../runtime/ht_dev.h"
+#include "../test.h"
 #include "handle.h"
 
 static const struct ht_set_desc *set;
@@ -163,8 +156,7 @@ static void compare_with_native(const struct product *p, const char *family, dou
 
 /* On every family no worse than twice FP32, on uniform and normal data no worse than it, where f16x3 runs; below, the same
  * FMAs as FP32's. */
-static void every_family_keeps_the_contract(void **state) {
-    (void)state;
+TEST(every_family_keeps_the_contract) {
     if (long_k == 0)
         skip();
     const int64_t ks[] = {1, 50, long_k + 3};
@@ -213,8 +205,7 @@ static double error_within_bound(const struct product *p, const struct reference
 
 /* The limit of "at most twice native's" that MANUAL.md, 6, names: added one after the other these are exact, so native's error
  * is 0 and auto's (0.7 of the result, 4 kernels of 4 GPUs) is not within twice of it. The published bound holds; i8x10's sums are exact. */
-static void where_native_is_exact_the_bound_holds(void **state) {
-    (void)state;
+TEST(where_native_is_exact_the_bound_holds) {
     if (long_k == 0)
         skip();
     struct product p = neighbours();
@@ -246,8 +237,7 @@ static void same_class(const struct product *p, const float *c, const char *what
 }
 
 /* One NaN or Inf, also where it meets a zero or another Inf, at corners and in the middle of either matrix. */
-static void nan_and_inf_stay_in_their_places(void **state) {
-    (void)state;
+TEST(nan_and_inf_stay_in_their_places) {
     if (long_k == 0)
         skip();
     static const float kinds[] = {NAN, INFINITY, -INFINITY};
@@ -323,8 +313,7 @@ static void place_nan(float *at, uint32_t bits) {
 }
 
 /* NVIDIA's arithmetic has one NaN, so that no bit of C tells in which order a kernel met those of A, B and C. */
-static void every_nan_has_the_same_bits(void **state) {
-    (void)state;
+TEST(every_nan_has_the_same_bits) {
     if (strncmp(set->isa, "sm_", 3) != 0) /* of AMD's GPUs nothing promises it */
         skip();
     static const char *const names[] = {"auto", "f16x3"};
@@ -441,8 +430,7 @@ static void check_mixed(struct product *p, int least_splits) {
     free(fallback);
 }
 
-static void only_what_is_not_cleared_is_computed_again(void **state) {
-    (void)state;
+TEST(only_what_is_not_cleared_is_computed_again) {
     if (long_k == 0)
         skip();
     struct product p = mixed(150, 72, long_k), q = mixed(128, 8, 4096); /* the second is split along k */
@@ -536,8 +524,7 @@ static void check_workspace(const struct product *p, const float *want) {
 
 /* A few results of one row fail, so that the launch behind the product takes them from its list, which must begin empty whatever the workspace held
  * and whoever packed: beta C is added once. */
-static void few_that_fail_are_computed_once(void **state) {
-    (void)state;
+TEST(few_that_fail_are_computed_once) {
     if (long_k == 0)
         skip();
     enum { GARBAGE = 5 };
@@ -587,8 +574,7 @@ static struct halftone_checked counted(void) {
 
 /* Row 3 loses much where it meets columns of few numbers; NaN in one place of B: all blocks of its column are computed whole, or where the
  * product does it, parts of them. */
-static void what_is_computed_again_is_counted(void **state) {
-    (void)state;
+TEST(what_is_computed_again_is_counted) {
     if (long_k == 0)
         skip();
     struct halftone_checked x = {-1, -1};
@@ -629,8 +615,7 @@ static void what_is_computed_again_is_counted(void **state) {
     product_free(&p);
 }
 
-static void bits_do_not_depend_on_the_way(void **state) {
-    (void)state;
+TEST(bits_do_not_depend_on_the_way) {
     if (long_k == 0)
         skip();
     const int64_t ks[] = {long_k + 64, 70}; /* f16x3 and its fallback; bf16x6u alone */
@@ -682,8 +667,7 @@ static void run_in_blocks(const struct product *p, const struct halftone_plan *p
 }
 
 /* Blocks at the end are smaller, and may take more than the first: they are split. */
-static void no_block_takes_more_than_the_plan_says(void **state) {
-    (void)state;
+TEST(no_block_takes_more_than_the_plan_says) {
     static const int64_t shapes[][4] = {{5, 7, 2000, 3}, {456, 16, 4096, 1}}; /* on the h200 256 rows have 12 split-K slices, 200 have 16 */
     int cut = 0;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
@@ -711,8 +695,7 @@ static void no_block_takes_more_than_the_plan_says(void **state) {
 
 /* ---- questions */
 
-static void the_plan_says_what_runs(void **state) {
-    (void)state;
+TEST(the_plan_says_what_runs) {
     struct product p = {.m = 100, .n = 100, .k = 64};
     assert_string_equal(plan_of(&p, "auto").scheme, long_k > 0 ? "bf16x6u" : "f16x3");
     p.k = long_k > 0 ? long_k - 1 : 64;
@@ -738,8 +721,7 @@ static int64_t predicted(const char *scheme, int64_t m, int64_t n, int64_t k, in
 }
 
 /* An attention's products, in which packing costs more than the product. */
-static void small_products_of_a_batch_are_not_packed_in_vain(void **state) {
-    (void)state;
+TEST(small_products_of_a_batch_are_not_packed_in_vain) {
     static const int64_t shape[][4] = {{128, 128, 32, 768}, {128, 32, 128, 768}, {64, 64, 64, 1000}, {512, 512, 64, 96}};
     if (long_k == 0)
         skip();
@@ -760,19 +742,6 @@ static int open_handle(void **state) {
     return 0;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_plan_says_what_runs),
-        cmocka_unit_test(small_products_of_a_batch_are_not_packed_in_vain),
-        cmocka_unit_test(every_family_keeps_the_contract),
-        cmocka_unit_test(where_native_is_exact_the_bound_holds),
-        cmocka_unit_test(nan_and_inf_stay_in_their_places),
-        cmocka_unit_test(every_nan_has_the_same_bits),
-        cmocka_unit_test(only_what_is_not_cleared_is_computed_again),
-        cmocka_unit_test(few_that_fail_are_computed_once),
-        cmocka_unit_test(what_is_computed_again_is_counted),
-        cmocka_unit_test(bits_do_not_depend_on_the_way),
-        cmocka_unit_test(no_block_takes_more_than_the_plan_says),
-    };
-    return cmocka_run_group_tests(tests, open_handle, close_handle);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, open_handle, close_handle);
 }

@@ -2,23 +2,14 @@
  * results are theirs and which native64's. What certifies an element is computed here again, from the rule of bench/ACCURACY.md,
  * section 18: each element must have the bits of the one scheme or of the other, run by name, and all of them must be within the
  * bound. Native kernels are made to look slow, so that small products are certified on every set. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../runtime/ht_call.h"
 #include "../../runtime/ht_crt.h"
-#include "choose.h"
 #include "handle.h"
 #include "operand64.h"
 #include "../unit/fp64_reference.c"
+#include "../test.h"
 
 enum { M = 70, N = 40, K = 256, PAD = 2 };
 
@@ -267,7 +258,7 @@ static bool can_certify(void) {
     return false;
 }
 
-static void data_decide_element_by_element(void **s) {
+TEST(data_decide_element_by_element) {
     static const struct problem problems[] = {
         {"uniform", "fp64", 'N', 'N', K, 1, 0, 1, false, 100, 100}, {"normal", "fp64", 'T', 'N', K, -0.3, 1.7, 1, false, 100, 100},
         {"phi4", "fp64", 'N', 'T', K, 1, 1, 1, false, 0, 0},        {"D300", "fp64", 'T', 'T', K, 1, 0, 1, false, 0, 0},
@@ -275,7 +266,6 @@ static void data_decide_element_by_element(void **s) {
         {"cancel", "fp64", 'N', 'N', K, 1, 0, 1, false, 100, 100},  {"apart", "fp64", 'N', 'N', K, 1, 0, 1, false, 0, 0},
         {"nonfinite", "fp64", 'T', 'N', K, 1, 0, 1, false, 80, 95}, {"zeros", "fp64", 'N', 'N', K, 2, 0, 1, false, 100, 100},
         {"one", "fp64", 'N', 'N', K, 1, 1, 1, false, 90, 99},       {"relu", "fp64", 'N', 'N', K, 1, 0, 1, false, 100, 100}};
-    (void)s;
     if (!can_certify())
         skip();
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
@@ -284,10 +274,9 @@ static void data_decide_element_by_element(void **s) {
     }
 }
 
-static void longer_sums_and_fewer_bits_certify_more(void **s) {
+TEST(longer_sums_and_fewer_bits_certify_more) {
     static const struct problem problems[] = {{"phi1", "fp64", 'T', 'N', 1300, 1, 0, 1, false, 50, 100},
                                               {"phi1", "bits=36", 'T', 'N', K, 1, 0, 1, false, 90, 100}};
-    (void)s;
     if (!can_certify())
         skip();
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
@@ -296,19 +285,17 @@ static void longer_sums_and_fewer_bits_certify_more(void **s) {
     }
 }
 
-static void batches_have_counts_of_their_own(void **s) {
+TEST(batches_have_counts_of_their_own) {
     static const struct problem shared = {"one", "fp64", 'T', 'N', K, 1, -1.5, 3, true, 90, 99},
                                 own = {"nonfinite", "fp64", 'N', 'T', K, 1, 0, 2, false, 80, 95};
-    (void)s;
     if (!can_certify())
         skip();
     check(&shared);
     check(&own);
 }
 
-static void powers_of_two_change_exponents_alone(void **s) {
+TEST(powers_of_two_change_exponents_alone) {
     const struct problem p = {"one", "fp64", 'N', 'N', K, 1, 0, 1, false, 0, 100};
-    (void)s;
     if (!can_certify())
         skip();
     struct operand a = operand_of(&p, true), b = operand_of(&p, false), c = {.ld = M, .stride = M * N, .count = M * N};
@@ -332,9 +319,8 @@ static void powers_of_two_change_exponents_alone(void **s) {
     drop(&b);
 }
 
-static void queries_say_who_certifies(void **s) {
+TEST(queries_say_who_certifies) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    (void)s;
     if (!can_certify())
         skip();
     check_code(halftone_set_accuracy(handle, "fp64"), "fp64");
@@ -348,10 +334,9 @@ static void queries_say_who_certifies(void **s) {
 }
 
 /* A kernel of native64 that was set by name computes what residues leave, or the call says why not. */
-static void a_tile_by_name_computes_the_rest(void **s) {
+TEST(a_tile_by_name_computes_the_rest) {
     const double one = 1, zero = 0;
     int tile_count = 0;
-    (void)s;
     if (!can_certify())
         skip();
     check_code(halftone_set_accuracy(handle, "fp64"), "fp64");
@@ -442,7 +427,7 @@ static void check_limits(bool fp32, const char *scheme) {
     ht_dev_free(b);
 }
 
-static void a_limit_cuts_calls_into_blocks(void **s) {
+TEST(a_limit_cuts_calls_into_blocks) {
     int found = 0;
     const char *name;
     for (int i = 0; (name = halftone_schemes(handle, HALFTONE_FP64, i)) != NULL; i++)
@@ -455,7 +440,6 @@ static void a_limit_cuts_calls_into_blocks(void **s) {
             (void)halftone_set_scheme(handle, "auto"); /* which a small set may lack */
         }
     }
-    (void)s;
     if (found == 0)
         skip();
 }
@@ -511,14 +495,13 @@ static bool has_scheme64(const char *wanted) {
 }
 
 /* k below 2,049, or beyond what a cluster packs: stacks of a larger cluster are more than the simulator may have mapped. 9 s. */
-static void a_limit_cuts_k_and_the_bits_stay(void **s) {
+TEST(a_limit_cuts_k_and_the_bits_stay) {
     static const struct problem problems[] = {
         {"normal", "fp64", 'T', 'N', 1500, -0.3, 1.7, 1, false, 0, 0}, {"nonfinite", "fp64", 'N', 'T', 1025, 1, 0, 1, false, 0, 0},
         {"one", "fp64", 'N', 'N', 2048, 1, 1, 1, false, 0, 0},         {"phi4", "crt14", 'T', 'T', 9217, 1, 0, 1, false, 0, 0},
         {"D300", "reproducible", 'N', 'N', 2000, 2, -1, 1, false, 0, 0}};
     static const struct problem exact[] = {{"cancel", "fp64-exact", 'N', 'N', 1100, 1, 0, 1, false, 0, 0},
                                            {"phi4", "fp64-exact", 'T', 'N', 2048, 0.3, 0.7, 1, false, 0, 0}};
-    (void)s;
     if (!can_certify() || !has_scheme64("crt14") || !has_scheme64("crt16"))
         skip();
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
@@ -528,11 +511,10 @@ static void a_limit_cuts_k_and_the_bits_stay(void **s) {
 }
 
 /* Every scheme of residues and every accuracy, in 256 MB; k from 2^27 on measures of rows alone take more. */
-static void any_size_fits_in_256_megabytes(void **s) {
+TEST(any_size_fits_in_256_megabytes) {
     static const char *const accuracies[] = {"fp64-fast", "fp64-exact", "reproducible", "bits=20"};
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const char *name;
-    (void)s;
     check_code(halftone_set_workspace_limit(handle, 256 << 20), "limit");
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
         for (int j = 0; (name = halftone_schemes(handle, HALFTONE_FP64, j)) != NULL; j++) {
@@ -605,7 +587,7 @@ static void check_packed(const struct problem *p) {
     check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
-static void packed_operands_give_the_same_bits(void **s) {
+TEST(packed_operands_give_the_same_bits) {
     static const struct problem problems[] = {
         {"uniform", "fp64", 'N', 'N', K, 1, 0, 1, false, 0, 0},  {"nonfinite", "fp64", 'T', 'N', 255, -0.3, 1.7, 1, false, 0, 0},
         {"one", "fp64", 'N', 'T', 1301, 1, 1, 1, false, 0, 0},   {"phi4", "fp64", 'T', 'T', K, 1, 0, 1, false, 0, 0},
@@ -613,7 +595,6 @@ static void packed_operands_give_the_same_bits(void **s) {
         {"nonfinite", "reproducible", 'N', 'N', 40, 1, -1, 1, false, 0, 0}, {"cancel", "fp64-exact", 'N', 'N', 77, 1, 0, 1, false, 0, 0},
         {"D300", "fp64-exact", 'T', 'N', 200, 0.3, 0.7, 1, false, 0, 0},
         {"below", "crt14", 'N', 'T', K, 0x1p200, 0, 1, false, 0, 0}, {"above", "reproducible", 'T', 'N', K, 0x1p-200, 1, 1, false, 0, 0}};
-    (void)s;
     if (!can_certify() || !has_scheme64("crt14") || !has_scheme64("crt16"))
         skip();
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
@@ -639,7 +620,7 @@ static double *by_default(const struct problem *p, const struct operand *a, cons
 
 /* Where plain is by native64 and packed by residues both keep the bound and neither has the other's bits. Of products beyond FP64's range
  * native64 gives 0 or Inf; residues keep the bound of alpha A B, which is the same call's with A and B within it. */
-static void plain_and_packed_differ_within_the_bound(void **s) {
+TEST(plain_and_packed_differ_within_the_bound) {
     static const struct {
         struct problem p;
         int up; /* A and B times 2^up are in range */
@@ -647,7 +628,6 @@ static void plain_and_packed_differ_within_the_bound(void **s) {
     } cases[] = {{{"normal", "fp64", 'T', 'N', K, -0.3, 1.7, 1, false, 0, 0}, 0, 1},
                  {{"below", "fp64", 'N', 'T', K, 0x1p200, 0, 1, false, 0, 0}, 550, 0},
                  {{"above", "fp64", 'N', 'N', K, 0x1p-200, 0, 1, false, 0, 0}, -500, INFINITY}};
-    (void)s;
     if (!can_certify())
         skip();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -683,11 +663,10 @@ static void check_refused(int code, int expected, const char *words) {
         fail_msg("code %d, not %d: \"%s\", not \"%s\"", code, expected, halftone_last_detail(handle), words);
 }
 
-static void packed_operands_of_other_products_are_refused(void **s) {
+TEST(packed_operands_of_other_products_are_refused) {
     const struct problem p = {"uniform", "fp64", 'N', 'N', K, 1, 0, 1, false, 0, 0};
     const double one = 1, zero = 0;
     size_t bytes = 0;
-    (void)s;
     if (!can_certify() || !has_scheme64("crt14"))
         skip();
     struct operand a = operand_of(&p, true), b = operand_of(&p, false);
@@ -762,10 +741,9 @@ static int multiply_known(char *at) {
     return code;
 }
 
-static void each_packed_operand_is_known_until_packed_over(void **s) {
+TEST(each_packed_operand_is_known_until_packed_over) {
     const struct problem p = {"uniform", "fp64", 'N', 'N', K, 1, 0, 1, false, 0, 0};
     size_t bytes = 0;
-    (void)s;
     if (!can_certify() || !has_scheme64("crt14"))
         skip();
     struct operand a = operand_of(&p, true);
@@ -789,10 +767,9 @@ static void each_packed_operand_is_known_until_packed_over(void **s) {
 }
 
 /* What one type packed is forgotten where the other packs. */
-static void what_lies_elsewhere_now_is_not_known(void **s) {
+TEST(what_lies_elsewhere_now_is_not_known) {
     const struct problem p = {"uniform", "fp64", 'N', 'N', K, 1, 0, 1, false, 0, 0};
     const float one = 1, zero = 0;
-    (void)s;
     if (!can_certify() || !has_scheme64("crt14") || halftone_set_scheme(handle, "half") != HALFTONE_OK)
         skip();
     struct operand a = operand_of(&p, true);
@@ -810,9 +787,8 @@ static void what_lies_elsewhere_now_is_not_known(void **s) {
     check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
-static void fp64_keeps_any_limit(void **s) {
+TEST(fp64_keeps_any_limit) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    (void)s;
     if (!can_certify())
         skip();
     check_code(halftone_set_accuracy(handle, "fp64"), "fp64");
@@ -830,10 +806,9 @@ static void fp64_keeps_any_limit(void **s) {
 }
 
 /* Planes of residues of about 2^63 bytes, and a bit for each element besides, though C is an extent that an address could span. */
-static void bytes_beyond_all_addresses_are_refused(void **s) {
+TEST(bytes_beyond_all_addresses_are_refused) {
     static const char *const accuracies[] = {"fp64-exact", "reproducible"};
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    (void)s;
     for (size_t a = has_scheme64("crt20") ? 0 : 1; a < sizeof accuracies / sizeof *accuracies; a++) {
         check_code(halftone_set_accuracy(handle, accuracies[a]), accuracies[a]);
         assert_int_equal(halftone_dquery(handle, 'N', 'N', 2098852829, 251479672, 1, 1, &plan), HALFTONE_TOO_LARGE);
@@ -842,10 +817,9 @@ static void bytes_beyond_all_addresses_are_refused(void **s) {
 }
 
 /* No number of moduli holds them, and FP64 arithmetic does. */
-static void sums_too_long_for_residues_are_native(void **s) {
+TEST(sums_too_long_for_residues_are_native) {
     static const char *const accuracies[] = {"fp64", "fp64-fast", "bits=20"};
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    (void)s;
     for (size_t i = 0; i < sizeof accuracies / sizeof *accuracies; i++) {
         check_code(halftone_set_accuracy(handle, accuracies[i]), accuracies[i]);
         check_code(halftone_dquery(handle, 'N', 'N', 64, 64, HT_CRT_K_MOST + 1, 1, &plan), accuracies[i]);
@@ -879,11 +853,10 @@ static void check_parts(const int64_t *size, int64_t limit) {
     }
 }
 
-static void blocks_do_with_what_query_names(void **s) {
+TEST(blocks_do_with_what_query_names) {
     static const int64_t sizes[][4] = {{7519, 438, 25045, 1}, {716, 7275, 47119, 1}, {47, 1824, 10592, 32}, {902, 2, 25542, 1}, {1, 440, 12859, 1},
                                        {619, 2736, 24325, 6}};
     static const char *const accuracies[] = {"fp64", "fp64-exact", "reproducible", "bits=26"};
-    (void)s;
     for (size_t a = 0; a < sizeof accuracies / sizeof *accuracies; a++) {
         if (strcmp(accuracies[a], "fp64-exact") == 0 && !has_scheme64("crt20"))
             continue;
@@ -897,13 +870,12 @@ static void blocks_do_with_what_query_names(void **s) {
 }
 
 /* A block of the caller's that does for the first blocks, and not for what is left at an end. */
-static void too_little_workspace_is_refused_before_the_first_block(void **s) {
+TEST(too_little_workspace_is_refused_before_the_first_block) {
     enum { P = 7, Q = 407, L = 1708 };
     static double host[(P + Q) * L], before[P * Q], after[P * Q];
     const double one = 1, zero = 0;
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     void *workspace = NULL;
-    (void)s;
     for (int i = 0; i < (P + Q) * L; i++)
         host[i] = uniform();
     for (int i = 0; i < P * Q; i++)
@@ -954,18 +926,5 @@ static int setup(void **s) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(data_decide_element_by_element), cmocka_unit_test(longer_sums_and_fewer_bits_certify_more),
-        cmocka_unit_test(batches_have_counts_of_their_own), cmocka_unit_test(powers_of_two_change_exponents_alone),
-        cmocka_unit_test(queries_say_who_certifies), cmocka_unit_test(a_tile_by_name_computes_the_rest),
-        cmocka_unit_test(a_limit_cuts_calls_into_blocks), cmocka_unit_test(fp64_keeps_any_limit),
-        cmocka_unit_test(blocks_do_with_what_query_names),
-        cmocka_unit_test(too_little_workspace_is_refused_before_the_first_block), cmocka_unit_test(bytes_beyond_all_addresses_are_refused),
-        cmocka_unit_test(a_limit_cuts_k_and_the_bits_stay), cmocka_unit_test(any_size_fits_in_256_megabytes),
-        cmocka_unit_test(sums_too_long_for_residues_are_native), cmocka_unit_test(packed_operands_give_the_same_bits), cmocka_unit_test(plain_and_packed_differ_within_the_bound),
-        cmocka_unit_test(packed_operands_of_other_products_are_refused),
-        cmocka_unit_test(each_packed_operand_is_known_until_packed_over), cmocka_unit_test(what_lies_elsewhere_now_is_not_known)};
-    const struct choice groups[] = {CHOICE(tests)};
-    const int code = choose_tests(argc, argv, groups, 1);
-    return code != CHOOSE_RUN ? code : cmocka_run_group_tests_name("dcheck", tests, setup, close_handle);
+    return test_main(argc, argv, setup, close_handle);
 }

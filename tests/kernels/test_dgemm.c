@@ -1,20 +1,11 @@
 /* test_dgemm: halftone_dgemm with each set's kernels, in the simulator or on a GPU. Results are held to sums in twice the precision:
  * integers exactly, the rest within the bound that halftone_dquery reports, fp64-exact bit for bit, NaN and Inf in their places. What no call may touch
  * holds NaN before and after. How it fails without kernels: test_api.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi64.h"
-#include "choose.h"
+#include "../test.h"
 #include "exact_families.h"
 #include "exact_sum.h"
 #include "handle.h"
@@ -155,7 +146,7 @@ static void check(const struct problem *p, int (*launch)(const struct ht_native6
 
 /* ---- results ---- */
 
-static void right_in_all_transposes_sizes_and_families(void **s) {
+TEST(right_in_all_transposes_sizes_and_families) {
     static const struct problem problems[] = {
         {"integers", 'N', 'N', 70, 66, 33, 1, 1, 0, false}, {"uniform", 'T', 'N', 65, 3, 50, 1, -0.5, 0, false},
         {"wide", 'N', 'T', 3, 130, 17, 1, 1, 0, false},     {"integers", 'T', 'T', 66, 65, 40, 1, 2, -1, false},
@@ -163,16 +154,14 @@ static void right_in_all_transposes_sizes_and_families(void **s) {
         {"nonfinite", 'N', 'N', 40, 40, 20, 1, 1, 0, false}, {"nonfinite", 'N', 'T', 40, 40, 20, 1, 0, 2, false},
         {"uniform", 'N', 'N', 1, 1, 1, 1, 1, 1, false},     {"uniform", 'T', 'N', 1, 1, 1001, 1, 1, 0.5, false},
         {"integers", 'N', 'N', 200, 1, 7, 1, 1, 1, false},  {"integers", 'N', 'N', 20, 20, 0, 1, 1, 3, false}};
-    (void)s;
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         state = i + 1;
         check(&problems[i], NULL);
     }
 }
 
-static void right_with_each_kernel(void **s) {
+TEST(right_with_each_kernel) {
     const struct ht_set_desc *set = set_of_handle()->fp64;
-    (void)s;
     assert_non_null(set);
     for (int i = 0; i < set->kernels; i++) {
         if (set->kernel[i].launch64 == NULL)
@@ -186,11 +175,10 @@ static void right_with_each_kernel(void **s) {
 }
 
 /* By halftone_set_kernel: where its scheme does, and results are right; products of other schemes are refused in words. */
-static void a_kernel_by_name_runs_where_its_scheme_does(void **s) {
+TEST(a_kernel_by_name_runs_where_its_scheme_does) {
     const struct ht_set_desc *const set = set_of_handle()->fp64;
     const struct problem p = {"integers", 'N', 'T', 70, 66, 130, 1, 2, -1, false};
     const char *name = NULL;
-    (void)s;
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *const k = &set->kernel[i];
         struct halftone_plan plan = HALFTONE_PLAN_INIT, other = HALFTONE_PLAN_INIT;
@@ -231,7 +219,7 @@ static void nonfinite_rows_are_nan(const char *name) {
 }
 
 /* Integers exactly; the rest within the bound that the query reports. That the bits are the reference's: test_crt_kernels.py. */
-static void by_residues(void **s) {
+TEST(by_residues) {
     static const struct problem problems[] = {
         {"integers", 'N', 'N', 70, 66, 33, 1, 1, 0, false},   {"integers", 'T', 'N', 130, 3, 600, 1, 2, -1, false},
         {"integers", 'N', 'T', 5, 67, 130, 3, -0.5, 1, true}, {"integers", 'T', 'T', 65, 129, 40, 2, 1, 0, false},
@@ -256,7 +244,6 @@ static void by_residues(void **s) {
     }
     norm_bound = 0;
     check_code(halftone_set_scheme(handle, "auto"), "auto");
-    (void)s;
     if (found == 0)
         skip();
 }
@@ -274,7 +261,7 @@ static bool has_scheme(const char *wanted) {
 }
 
 /* Every family, and what differs from call to call besides; how broken kernels are noticed: test_exact_kernels.py. */
-static void exact_results_are_correctly_rounded(void **s) {
+TEST(exact_results_are_correctly_rounded) {
     static const struct problem more[] = {
         {"phi2", 'T', 'N', 30, 40, 70, 1, 0.3, -1.7, false}, {"everything", 'N', 'T', 70, 5, 30, 3, 1, 0, true},
         {"uniform", 'N', 'N', 5, 6, 1100, 1, -4, 0, false},  {"scaled", 'N', 'N', 20, 66, 33, 2, 3, 1e-200, false},
@@ -282,7 +269,6 @@ static void exact_results_are_correctly_rounded(void **s) {
         {"fixed", 'T', 'N', 30, 20, 70, 3, 1, 0, true}};
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const char *text;
-    (void)s;
     const int code = halftone_set_accuracy(handle, "fp64-exact");
     if (!has_scheme("crt20")) { /* never in a lesser way */
         assert_int_equal(code, HALFTONE_ACCURACY);
@@ -306,10 +292,9 @@ static void exact_results_are_correctly_rounded(void **s) {
 }
 
 /* More entries than keep their residues at once: 16 MB, of 64 x 64 elements by 14 moduli 292. */
-static void batches_of_residues_are_cut(void **s) {
+TEST(batches_of_residues_are_cut) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const struct problem p = {"integers", 'N', 'N', 2, 1, 2, 300, 1, 1, false};
-    (void)s;
     if (halftone_set_scheme(handle, "crt14") != HALFTONE_OK)
         skip();
     check_code(halftone_dquery(handle, 'N', 'N', 2, 1, 2, 300, &plan), "query");
@@ -322,7 +307,7 @@ static void batches_of_residues_are_cut(void **s) {
 }
 
 /* By FP16 slices: integers and what cancels exactly, in several blocks of C too; bits: test_ozaki.py. */
-static void by_slices(void **s) {
+TEST(by_slices) {
     static const struct problem problems[] = {
         {"integers", 'N', 'N', 70, 66, 33, 1, 1, 0, false},   {"integers", 'T', 'N', 130, 3, 200, 1, 2, -1, false},
         {"integers", 'N', 'T', 5, 67, 130, 3, -0.5, 1, true}, {"integers", 'T', 'T', 65, 129, 40, 2, 1, 0, false},
@@ -330,7 +315,6 @@ static void by_slices(void **s) {
     static const char *const names[] = {"ozaki", "ozaki-cr", "ozaki:d=9", "ozaki-cr:d=30"}, *const bad[] = {"ozaki:", "ozaki:d=0",
         "ozaki:d=129", "ozaki:d=7x", "ozaki-dp", "ozaki-cr:7", "ozakis", "ozaki:d= 9", "ozaki-cr:d=+9"};
     const char *name;
-    (void)s;
     if (halftone_set_scheme(handle, "ozaki") != HALFTONE_OK)
         skip();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -391,10 +375,9 @@ static const char *scheme_by(const char *accuracy, int64_t k, int *code) {
     return *code == HALFTONE_OK ? plan.scheme : "";
 }
 
-static void accuracies_choose_schemes(void **s) {
+TEST(accuracies_choose_schemes) {
     int code;
     const char *text = "";
-    (void)s;
     const char *certified = scheme_by("fp64", 8192, &code); /* crt14 has too few bits for k u */
     assert_true(is_certified(certified));
     if (strcmp(halftone_gpu(handle), "t4") == 0 && has_scheme("crt15"))
@@ -446,9 +429,8 @@ static void expect_set(const char *scheme32, const char *accuracy32, const char 
 }
 
 /* A name sets the type that it is of, one of both sets both, a prefix chooses; what fails sets neither. */
-static void one_setter_takes_both_types(void **s) {
+TEST(one_setter_takes_both_types) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    (void)s;
     if (!is_listed(HALFTONE_FP32, "bf16x6u") || !is_listed(HALFTONE_FP32, "f16x3"))
         skip();
     check_code(halftone_set_scheme(handle, "auto"), "auto");
@@ -487,8 +469,7 @@ static void one_setter_takes_both_types(void **s) {
 }
 
 /* A bound is kept as bits are: what a query told is met by what it was told of, and not by less. */
-static void a_bound_is_kept(void **s) {
-    (void)s;
+TEST(a_bound_is_kept) {
     for (int64_t k = 1; k < 1000000; k *= 7) {
         char text[40];
         int code;
@@ -502,10 +483,9 @@ static void a_bound_is_kept(void **s) {
 }
 
 /* Lines of the site table are of FP64 products, of FP32's, or of both; what a line asks and the library lacks is not done otherwise. */
-static void sites_choose_schemes(void **s) {
+TEST(sites_choose_schemes) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const struct problem narrow = {"integers", 'N', 'N', 33, 34, 20, 1, 1, 0, false}, wide = {"integers", 'N', 'N', 70, 34, 20, 1, 1, 0, false};
-    (void)s;
     check_code(halftone_set_scheme(handle, "auto"), "auto");
     check_code(halftone_set_site(handle, "m=70 scheme=native64"), "FP64's");
     const int fp32 = halftone_set_site(handle, "m=70 scheme=bf16x6u"); /* a set of FP64 alone knows no such line */
@@ -539,9 +519,8 @@ static void sites_choose_schemes(void **s) {
 }
 
 /* Digits: one launch behind packing, no planes, a limit of k. */
-static void digits_are_for_small_products(void **s) {
+TEST(digits_are_for_small_products) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT, crt = HALFTONE_PLAN_INIT;
-    (void)s;
     if (!has_scheme("i8x28") || !has_scheme("crt14"))
         return;
     check_code(halftone_set_scheme(handle, "crt14"), "crt14");
@@ -573,23 +552,21 @@ static void digits_are_for_small_products(void **s) {
     check_code(halftone_set_site(handle, NULL), "no lines");
 }
 
-static void batches_take_each_entry(void **s) {
+TEST(batches_take_each_entry) {
     const struct problem own = {"integers", 'N', 'N', 33, 34, 20, 3, 1, 1, false},
                          shared = {"integers", 'T', 'T', 33, 34, 20, 3, 1, 0, true},
                          beyond_a_grid = {"integers", 'N', 'N', 1, 1, 2, HT_GRID_BATCH + 2, 1, 0, false};
-    (void)s;
     check(&own, NULL);
     check(&shared, NULL);
     check(&beyond_a_grid, NULL);
 }
 
-static void a_long_k_is_split(void **s) {
+TEST(a_long_k_is_split) {
     static const struct problem problems[] = {{"integers", 'N', 'N', 33, 34, 6001, 1, 1, 0, false},
                                               {"uniform", 'T', 'N', 20, 17, 5003, 1, -0.5, 2, false},
                                               {"integers", 'N', 'T', 3, 1, 20011, 1, 2, 1, false},
                                               {"integers", 'T', 'T', 33, 34, 5000, 3, 1, 0, true}};
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    (void)s;
     check_code(halftone_set_scheme(handle, "native64"), "native64");
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         const struct problem *const p = &problems[i];
@@ -617,12 +594,11 @@ static void check_alpha_of_zero(const char *name, const double *scalars) {
     ht_dev_free(c);
 }
 
-static void alpha_of_zero_ignores_the_product(void **s) {
+TEST(alpha_of_zero_ignores_the_product) {
     static const char *const names[] = {"ozaki-cr", "ozaki:d=3"};
     const double host[2] = {0, -3};
     double *const scalars = on_device(host, 2);
     const char *name;
-    (void)s;
     check_code(halftone_set_pointer_mode(handle, HALFTONE_DEVICE), "mode");
     for (int i = 0; (name = halftone_schemes(handle, HALFTONE_FP64, i)) != NULL; i++) {
         check_code(halftone_set_scheme(handle, name), name);
@@ -760,10 +736,9 @@ static void check_zeros(const struct zeros *z, bool is_exact_sum) {
 }
 
 /* alpha or k of 0, seen by the host or by the device, of entries, packed operands, and matrices of the host. */
-static void a_zero_has_one_sign_in_all_ways(void **s) {
+TEST(a_zero_has_one_sign_in_all_ways) {
     static const char *const accuracies[] = {"fp64-exact", "fp64:reproducible", "fp32:reproducible", "fp64"};
     const double betas[] = {1, 0.5, -1};
-    (void)s;
     for (int type = HALFTONE_FP32; type <= HALFTONE_FP64; type += HALFTONE_FP64 - HALFTONE_FP32) {
         const char *name;
         for (int i = 0; (name = halftone_schemes(handle, type, i)) != NULL; i++) {
@@ -782,10 +757,9 @@ static void a_zero_has_one_sign_in_all_ways(void **s) {
     check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
-static void scalars_may_be_on_the_device(void **s) {
+TEST(scalars_may_be_on_the_device) {
     const double scalars[2] = {2, -3}, host[4] = {1, 2, 3, 4};
     double *device = on_device(scalars, 2), *x = on_device(host, 4), got[4];
-    (void)s;
     check_code(halftone_set_pointer_mode(handle, HALFTONE_DEVICE), "mode");
     check_code(halftone_dgemm(handle, 'N', 'N', 1, 1, 1, device, x, 1, x + 1, 1, device + 1, x + 2, 1), "product"); /* 4 - 9 */
     check_code(halftone_dgemm(handle, 'N', 'N', 1, 1, 0, device, NULL, 1, NULL, 1, device + 1, x + 3, 1), "scale");
@@ -798,10 +772,9 @@ static void scalars_may_be_on_the_device(void **s) {
 
 /* ---- rules ---- */
 
-static void zeros_read_nothing(void **s) {
+TEST(zeros_read_nothing) {
     const double zero = 0, one = 1, two = 2, host[2] = {-0.0, NAN};
     double *c = on_device(host, 2), got[2];
-    (void)s;
     check_code(halftone_dgemm(handle, 'N', 'N', 0, 5, 5, &one, NULL, 1, NULL, 5, &zero, NULL, 1), "m = 0");
     check_code(halftone_dgemm(handle, 'N', 'N', 1, 1, 5, &zero, NULL, 1, NULL, 5, &one, c, 1), "C as it is");
     check_code(halftone_dgemm(handle, 'N', 'N', 1, 1, 5, &zero, NULL, 1, NULL, 5, &two, c, 1), "scale");
@@ -811,11 +784,10 @@ static void zeros_read_nothing(void **s) {
     ht_dev_free(c);
 }
 
-static void arguments_have_dgemms_numbers(void **s) {
+TEST(arguments_have_dgemms_numbers) {
     const double one = 1;
     double *x = on_device(&one, 1);
     const double *odd = (const double *)(const void *)((const char *)x + 4); /* a float's alignment */
-    (void)s;
     assert_int_equal(halftone_dgemm(NULL, 'N', 'N', 1, 1, 1, &one, x, 1, x, 1, &one, x, 1), HALFTONE_NULL_HANDLE);
     assert_int_equal(halftone_dgemm(handle, 'X', 'N', 1, 1, 1, &one, x, 1, x, 1, &one, x, 1), -1);
     assert_int_equal(halftone_dgemm(handle, 'N', 'N', 1, 1, -1, &one, x, 1, x, 1, &one, x, 1), -5);
@@ -841,10 +813,9 @@ static const char *scheme_of_kernel(const char *name) {
     return "";
 }
 
-static void queries_say_what_runs(void **s) {
+TEST(queries_say_what_runs) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     size_t bytes = 1;
-    (void)s;
     check_code(halftone_dquery(handle, 'N', 'N', 500, 500, 500, 1, &plan), "query");
     assert_true(strcmp(plan.scheme, "native64") == 0 || plan.moduli > 1); /* residues where FP64 units are few */
     assert_string_equal(scheme_of_kernel(plan.kernel), plan.scheme);
@@ -864,18 +835,5 @@ static int setup(void **s) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(right_in_all_transposes_sizes_and_families), cmocka_unit_test(right_with_each_kernel),
-        cmocka_unit_test(a_kernel_by_name_runs_where_its_scheme_does),
-        cmocka_unit_test(by_residues), cmocka_unit_test(by_slices), cmocka_unit_test(exact_results_are_correctly_rounded),
-        cmocka_unit_test(batches_of_residues_are_cut), cmocka_unit_test(accuracies_choose_schemes), cmocka_unit_test(one_setter_takes_both_types), cmocka_unit_test(a_bound_is_kept),
-        cmocka_unit_test(sites_choose_schemes), cmocka_unit_test(batches_take_each_entry), cmocka_unit_test(a_long_k_is_split),
-        cmocka_unit_test(scalars_may_be_on_the_device), cmocka_unit_test(alpha_of_zero_ignores_the_product), cmocka_unit_test(a_zero_has_one_sign_in_all_ways), cmocka_unit_test(zeros_read_nothing),
-        cmocka_unit_test(digits_are_for_small_products), cmocka_unit_test(arguments_have_dgemms_numbers),
-        cmocka_unit_test(queries_say_what_runs)};
-    const struct choice groups[] = {CHOICE(tests)};
-    const int code = choose_tests(argc, argv, groups, 1);
-    if (code != CHOOSE_RUN)
-        return code;
-    return cmocka_run_group_tests_name("dgemm", tests, setup, close_handle);
+    return test_main(argc, argv, setup, close_handle);
 }

@@ -1,16 +1,8 @@
-/* test_product: real kernels against FP64. Links with the CUDA library or the simulator; the cases are the
- * same, a GPU gets larger ones on top. Every scheme is held to its own a-priori bound, exact cases to
- * equality, bits to bits. HALFTONE_TEST_SMALL=1 leaves the large and some of the small cases out, for the
- * sanitizers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+/* test_product: real kernels against FP64. Links with the CUDA library or the simulator; the cases are the same, a GPU gets larger
+ * ones too. Every scheme is held to its own a-priori bound, exact cases to equality, bits to bits. HALFTONE_TEST_SMALL=1 leaves
+ * cases out, for the sanitizers. The verdict of errors_* depends on the matrix unit's arithmetic; the others compare one way to a
+ * result with another, bit for bit, or check what no product has a part in. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../bench/halftone/accuracy/families.h"
 #include "../../bench/halftone/accuracy/metrics.h"
@@ -18,7 +10,7 @@
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_dev.h"
-#include "choose.h"
+#include "../test.h"
 #include "handle.h"
 
 static int on_gpu, small;
@@ -288,8 +280,7 @@ static void check_by_every_scheme(const struct product *p) {
     truth_free(&t);
 }
 
-static void every_scheme_shape_transpose(void **state) {
-    (void)state;
+TEST(errors_every_scheme_shape_transpose) {
     static const struct product cases[] = {
         {'N', 'N', 1, 1, 1, 0, 1, 0, "llm"},           {'N', 'T', 17, 33, 65, 3, 1, 0, "uniform"},
         {'T', 'N', 127, 129, 131, 1, 1, 0, "uniform"}, {'T', 'T', 66, 130, 100, 5, -0.5f, 2, "llm"},
@@ -308,8 +299,7 @@ static void every_scheme_shape_transpose(void **state) {
         check_by_every_scheme(&large[i]);
 }
 
-static void every_kernel(void **state) {
-    (void)state;
+TEST(errors_every_kernel) {
     const struct product edges = {'N', 'N', 150, 140, 200, 1, 1.5f, 0, "uniform"};
     const struct product whole = {'N', 'N', 128, 64, 448, 0, 1.5f, 0, "uniform"}; /* stored by 16 bytes; more k than a ring holds */
     const char *kernel;
@@ -327,8 +317,7 @@ static void every_kernel(void **state) {
 }
 
 /* Whole numbers whose sums fit 24 bits: every scheme, every kernel, no error at all. */
-static void small_integers_are_exact(void **state) {
-    (void)state;
+TEST(errors_small_integers_are_exact) {
     const struct product p = {'N', 'T', 90, 70, 150, 0, 1, 0, "integers"};
     const char *scheme;
     struct reference r;
@@ -352,8 +341,7 @@ static void small_integers_are_exact(void **state) {
 
 /* Schemes that scale rows: magnitudes near the ends of FP32's range keep the bound; BF16 and TF32 slices also where a row
  * spans many binades. */
-static void scaled_schemes_cover_the_exponent_range(void **state) {
-    (void)state;
+TEST(errors_scaled_schemes_cover_the_exponent_range) {
     static const char *const families[] = {"huge", "tiny", "rowscales", "subnormal", "hugetiny", "phi4"};
     static const char *const schemes[] = {"f16x3", "bf16x3", "bf16x6", "bf16x9", "tf32x3", "i8x6", "bf16x6u"};
     for (size_t s = 0; s < sizeof schemes / sizeof *schemes; s++) {
@@ -375,8 +363,7 @@ static void scaled_schemes_cover_the_exponent_range(void **state) {
 
 /* Products of two numbers, k = 1: no more is lost than the split loses (gen/facts/scheme.c, split_units) and the matrix unit's
  * cuts of one sum, 4 units. The bound of a whole chain would not notice a split that cuts where it should round. */
-static void single_products_lose_what_the_split_loses(void **state) {
-    (void)state;
+TEST(errors_single_products_lose_what_the_split_loses) {
     static const struct {
         const char *scheme;
         double units;
@@ -437,8 +424,7 @@ static void transposes_have_bits(const char *scheme, const struct product *p, co
 }
 
 /* Repeats, every transpose, packed operands and batch entries give the same bits. */
-static void bits_do_not_depend_on_the_way(void **state) {
-    (void)state;
+TEST(bits_do_not_depend_on_the_way) {
     const float one = 1, zero = 0;
     const char *scheme;
     struct product p = {'N', 'N', 130, 70, 200, 0, 1, 0, "uniform"};
@@ -523,8 +509,7 @@ static void packed_alike(const char *scheme, const struct product *p) {
 
 /* Rows of any length are packed to the same bytes whichever way they are contiguous: a block has strips of them, or, where k is,
  * 8, 4, 2 or 1 whole (templates/hooks/pack/strip_32x512.cuh), which go first where there are many. */
-static void long_rows_are_packed_alike(void **state) {
-    (void)state;
+TEST(long_rows_are_packed_alike) {
     static const int64_t depths[] = {1100, 2049, 4099, 8200};
     const char *scheme;
     int seen = 0;
@@ -555,8 +540,7 @@ static unsigned char *packed_over(unsigned char poison, const struct product *p,
 }
 
 /* Eight bytes are padding or written whole: a product reads both ints of a flag, of which packing raises one only when it must. */
-static void nothing_is_half_written(void **state) {
-    (void)state;
+TEST(nothing_is_half_written) {
     const struct product p = {'N', 'N', 37, 20, 300, 0, 1, 0, "normal"};
     struct matrix b = operand(&p, 'B', 'N');
     const char *scheme = "auto";
@@ -578,8 +562,7 @@ static void nothing_is_half_written(void **state) {
 }
 
 /* A packed once, multiplied with one B and then with another. */
-static void packed_operand_is_used_again(void **state) {
-    (void)state;
+TEST(packed_operand_is_used_again) {
     const float one = 1, zero = 0;
     const struct product p = {'T', 'N', 70, 50, 130, 3, 1, 0, "uniform"},
                          q = {'T', 'N', 70, 50, 130, 3, 1, 0, "llm"};
@@ -623,8 +606,7 @@ static struct matrix shifted(const struct matrix *plain, int offset) {
 }
 
 /* Pointers that are aligned to one float and no more give the same bits. */
-static void pointers_need_four_bytes(void **state) {
-    (void)state;
+TEST(pointers_need_four_bytes) {
     const char *scheme;
     for (int s = 0; (scheme = scheme_at(s)) != NULL && (s == 0 || !small); s++) {
         check_code(halftone_set_scheme(handle, scheme), scheme);
@@ -651,8 +633,7 @@ static void pointers_need_four_bytes(void **state) {
 /* Columns that begin at any of the four words of 16 bytes, each column elsewhere: packing shifts whole pieces in the middle
  * of the matrix and reads single elements at the ends of columns, and gives the bits of aligned columns. Nothing but NaN lies
  * between the columns. */
-static void columns_begin_anywhere(void **state) {
-    (void)state;
+TEST(columns_begin_anywhere) {
     static const char *const schemes[] = {"f16x3", "half"};
     for (int s = 0; s < 2; s++) {
         if (!has_scheme(schemes[s]))
@@ -692,8 +673,7 @@ static const float *device_scalar(float value) {
 
 /* alpha and beta in device memory: the bits of host scalars; alpha == 0 there makes NaN in A vanish. The
  * second shape is split along k. */
-static void scalars_in_device_memory(void **state) {
-    (void)state;
+TEST(scalars_in_device_memory) {
     static const struct product shapes[] = {{'N', 'T', 70, 50, 90, 2, 1.5f, -0.5f, "uniform"},
                                             {'N', 'T', 33, 20, 4096, 1, 1.5f, -0.5f, "uniform"}};
     const float *alpha = device_scalar(1.5f), *beta = device_scalar(-0.5f), *zero = device_scalar(0);
@@ -736,8 +716,7 @@ static void scalars_in_device_memory(void **state) {
 
 /* Batch entries further apart than they are large, all transposes, A and B both differing; what lies between
  * is neither read as data nor written. */
-static void batches_with_strides(void **state) {
-    (void)state;
+TEST(batches_with_strides) {
     enum { M = 35, N = 21, K = 67, BATCH = 4, PAD = 2, GAP = 29 };
     const float alpha = -1.25f, beta = 0.75f;
     check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
@@ -820,8 +799,7 @@ static int is_fixed_point(const char *scheme) {
 }
 
 /* Data made to lose as much as the matrix unit can lose (bench/ACCURACY.md, section 7). */
-static void adversaries_keep_the_bound(void **state) {
-    (void)state;
+TEST(errors_adversaries_keep_the_bound) {
     const float one = 1, zero = 0;
     const char *scheme;
     for (int s = 0; (scheme = scheme_at(s)) != NULL && !small; s++) {
@@ -859,8 +837,7 @@ static void adversaries_keep_the_bound(void **state) {
     }
 }
 
-static void batches_share_and_differ(void **state) {
-    (void)state;
+TEST(batches_share_and_differ) {
     const float one = 1, zero = 0;
     enum { M = 40, N = 30, K = 70, BATCH = 3 };
     struct matrix a = matrix_make(M, K, 0), b = matrix_make(K, N * BATCH, 0),
@@ -889,8 +866,7 @@ static void batches_share_and_differ(void **state) {
 }
 
 /* A few tiles and a long k: the pick splits k, and the split result keeps the bound. */
-static void few_tiles_split_k(void **state) {
-    (void)state;
+TEST(errors_few_tiles_split_k) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const struct product p = {'N', 'N', 64, 64, on_gpu && !small ? 65536 : 4096, 0, 1, 1, "llm"};
     check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
@@ -900,8 +876,7 @@ static void few_tiles_split_k(void **state) {
     check_product("split-K", &p);
 }
 
-static void blas_semantics(void **state) {
-    (void)state;
+TEST(blas_semantics) {
     const float one = 1, zero = 0, half = 0.5f;
     struct matrix a = matrix_make(20, 20, 0), c = matrix_make(20, 20, 0); /* NaN all over */
     matrix_up(&a);
@@ -936,36 +911,12 @@ static int open_handle(void **state) {
     (void)state;
     if (create_handle() != 0 || ht_dev_open(ht_sets[0], &info) != HT_DEV_OK)
         return -1;
-    small = choose_small();
+    small = only_small();
     on_gpu = !info.simulated;
     fprintf(stderr, "products on %s (%s)\n", info.name, halftone_gpu(handle));
     return 0;
 }
 
-/* `test_product errors`: only the tests whose verdict depends on the matrix unit's arithmetic. The others compare one way
- * to a result with another, bit for bit, or check what no product has a part in. Other words: choose.h. */
 int main(int argc, char **argv) {
-    const struct CMUnitTest errors[] = {
-        cmocka_unit_test(every_scheme_shape_transpose),
-        cmocka_unit_test(every_kernel),
-        cmocka_unit_test(small_integers_are_exact),
-        cmocka_unit_test(scaled_schemes_cover_the_exponent_range),
-        cmocka_unit_test(single_products_lose_what_the_split_loses),
-        cmocka_unit_test(few_tiles_split_k),
-        cmocka_unit_test(adversaries_keep_the_bound),
-    };
-    const struct CMUnitTest ways[] = {
-        cmocka_unit_test(blas_semantics),           cmocka_unit_test(bits_do_not_depend_on_the_way),
-        cmocka_unit_test(batches_share_and_differ), cmocka_unit_test(packed_operand_is_used_again),
-        cmocka_unit_test(pointers_need_four_bytes), cmocka_unit_test(columns_begin_anywhere),
-        cmocka_unit_test(scalars_in_device_memory), cmocka_unit_test(batches_with_strides),
-        cmocka_unit_test(long_rows_are_packed_alike), cmocka_unit_test(nothing_is_half_written),
-    };
-    const struct choice groups[] = {CHOICE(ways), CHOICE(errors)};
-    const int only_errors = argc > 1 && strcmp(argv[1], "errors") == 0;
-    const int code = only_errors ? CHOOSE_RUN : choose_tests(argc, argv, groups, 2);
-    if (code != CHOOSE_RUN)
-        return code;
-    const int failed = only_errors ? 0 : cmocka_run_group_tests(ways, open_handle, close_handle);
-    return failed + cmocka_run_group_tests(errors, open_handle, close_handle);
+    return test_main(argc, argv, open_handle, close_handle);
 }

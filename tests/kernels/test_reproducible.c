@@ -2,23 +2,14 @@
  * computation in 64-bit integers on the CPU that shares no line with the kernels; every kernel, split, transpose and
  * batch position is held to it bit for bit, on each set of kernels and on a GPU. Also their limits: data that would
  * overflow 32 bits, k beyond one part, k beyond all, NaN and Inf, and the bound. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../bench/halftone/accuracy/families.h"
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_cost.h"
 #include "../../runtime/ht_dev.h"
-#include "choose.h"
+#include "../test.h"
 #include "handle.h"
 
 static int small;
@@ -246,8 +237,7 @@ static const struct ht_scheme_desc *next_scheme(int *i) {
 }
 
 /* Class `reproducible` without a number is i8x6. */
-static void the_class_is_the_scheme_of_six_products(void **state) {
-    (void)state;
+TEST(the_class_is_the_scheme_of_six_products) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     check_code(halftone_set_accuracy(handle, "reproducible"), "reproducible");
     check_code(halftone_query(handle, 'N', 'N', 9, 9, 9, 1, &plan), "query");
@@ -257,8 +247,7 @@ static void the_class_is_the_scheme_of_six_products(void **state) {
 
 /* ---- tests ---- */
 
-static void families_and_transposes(void **state) {
-    (void)state;
+TEST(families_and_transposes) {
     static const char *const families[] = {"uniform",  "llm",       "normal",    "phi2",    "integers",
                                            "hugetiny", "rowscales", "subnormal", "dscaled", "zeros"};
     const struct ht_scheme_desc *s;
@@ -278,8 +267,7 @@ static void families_and_transposes(void **state) {
     }
 }
 
-static void every_kernel_and_split(void **state) {
-    (void)state;
+TEST(every_kernel_and_split) {
     const struct ht_scheme_desc *s;
     for (int i = 0; (s = next_scheme(&i)) != NULL;) {
         struct problem p = {.m = 140, .n = 70, .k = 900, .alpha = -3, .beta = 2};
@@ -322,8 +310,7 @@ static const struct ht_kernel_desc *first_kernel(const struct ht_scheme_desc *s)
 
 /* Without carries the last level overflows 32 bits from k = 2^31 / (digits * 127 * 127) on; the first nearly does in the
  * longest part of k (the simulator reports what hardware would wrap). The longest is tried with the cheapest scheme. */
-static void one_part_holds_what_it_promises(void **state) {
-    (void)state;
+TEST(one_part_holds_what_it_promises) {
     const struct ht_scheme_desc *s;
     for (int i = 0; (s = next_scheme(&i)) != NULL && !small;) {
         const int64_t overflow_k = (INT64_C(1) << 31) / (digits_of(s) * 127 * 127);
@@ -343,8 +330,7 @@ static void one_part_holds_what_it_promises(void **state) {
 }
 
 /* Longer k is cut into parts; past 2^24 it is refused before anything runs. */
-static void long_k_is_cut_or_refused(void **state) {
-    (void)state;
+TEST(long_k_is_cut_or_refused) {
     const struct ht_scheme_desc *s;
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     for (int i = 0; (s = next_scheme(&i)) != NULL;) {
@@ -373,8 +359,7 @@ static void long_k_is_cut_or_refused(void **state) {
 }
 
 /* A row of A or column of B with NaN or Inf gives NaN, nothing else does; alpha == 0 makes it vanish. */
-static void non_finite_rows_are_poisoned(void **state) {
-    (void)state;
+TEST(non_finite_rows_are_poisoned) {
     const struct ht_scheme_desc *s;
     for (int i = 0; (s = next_scheme(&i)) != NULL;) {
         for (int split = 0; split < 2; split++) {
@@ -402,8 +387,7 @@ static void non_finite_rows_are_poisoned(void **state) {
 
 /* Rows whose largest is as small as it can be in its binade, all others just below with every digit but the first -128 and
  * half a unit of the last digit rounded away, in the direction of what is left out (bench/ACCURACY.md, section 8). */
-static void adversaries_keep_the_bound(void **state) {
-    (void)state;
+TEST(adversaries_keep_the_bound) {
     const struct ht_scheme_desc *s;
     for (int i = 0; (s = next_scheme(&i)) != NULL;) {
         struct problem p = {.m = 1, .n = 1, .k = 2048, .alpha = 1, .beta = 0};
@@ -435,17 +419,11 @@ static int open_handle(void **state) {
     (void)state;
     if (create_handle() != 0 || ht_dev_open(ht_sets[0], &info) != HT_DEV_OK)
         return -1;
-    small = choose_small();
+    small = only_small();
     fprintf(stderr, "exact sums on %s (%s)\n", info.name, halftone_gpu(handle));
     return 0;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(families_and_transposes),         cmocka_unit_test(every_kernel_and_split),
-        cmocka_unit_test(one_part_holds_what_it_promises), cmocka_unit_test(long_k_is_cut_or_refused),
-        cmocka_unit_test(the_class_is_the_scheme_of_six_products),
-        cmocka_unit_test(non_finite_rows_are_poisoned),    cmocka_unit_test(adversaries_keep_the_bound),
-    };
-    return cmocka_run_group_tests(tests, open_handle, close_handle);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, open_handle, close_handle);
 }

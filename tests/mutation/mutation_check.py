@@ -278,13 +278,13 @@ def test_broken_blocks_before_the_fallback_are_caught(label, tmp_path):
 
 @pytest.mark.mutation
 def test_columns_stored_by_fours_are_caught(tmp_path):
-    run_broken("h200", "ht_f16x3_*_32x64x32_*", OTHER["columns stored by fours"], ["test_product", "every_kernel"], tmp_path)
+    run_broken("h200", "ht_f16x3_*_32x64x32_*", OTHER["columns stored by fours"], ["test_product", "errors_every_kernel"], tmp_path)
 
 
 @pytest.mark.mutation
 def test_slots_released_twice_are_caught(tmp_path):
     """Of two chunks in flight; with more k than the ring holds."""
-    run_broken("h200", "ht_f16x3_*_64x64x32_*", OTHER["slots released twice"], ["test_product", "every_kernel"], tmp_path)
+    run_broken("h200", "ht_f16x3_*_64x64x32_*", OTHER["slots released twice"], ["test_product", "errors_every_kernel"], tmp_path)
 
 
 @pytest.mark.mutation

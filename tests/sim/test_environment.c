@@ -2,14 +2,6 @@
  * questions the answers, of the default one; the caller's stays. Every scheme of a set, in the simulator. */
 #include <fenv.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi.h"
@@ -17,6 +9,7 @@
 #include "../../runtime/sim/sim_api.h"
 #include "../kernels/handle.h"
 #include "../kernels/random64.h"
+#include "../test.h"
 
 enum { M = 37, N = 21, K = 70, BYTES = M * N * (int)sizeof(double), WAYS = 3 };
 
@@ -178,13 +171,11 @@ static void expect_of_schemes(bool is_fp64) {
     check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
-static void test_products_of_fp32(void **state) {
-    (void)state;
+TEST(test_products_of_fp32) {
     expect_of_schemes(false);
 }
 
-static void test_products_of_fp64(void **state) {
-    (void)state;
+TEST(test_products_of_fp64) {
     expect_of_schemes(true);
 }
 
@@ -226,9 +217,8 @@ static void ask(const struct environment *e, char *answers) {
     snprintf(answers + strlen(answers), ANSWERS - strlen(answers), "rho %a\n", rho);
 }
 
-static void test_questions(void **state) {
+TEST(test_questions) {
     static char expected[ANSWERS], got[ANSWERS];
-    (void)state;
     for (int i = 0; i < ENVIRONMENTS; i++) {
         ask(&environments[i], i == 0 ? expected : got);
         size_t same = 0;
@@ -256,11 +246,6 @@ static int close_all(void **state) {
     return code;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products_of_fp32),
-        cmocka_unit_test(test_products_of_fp64),
-        cmocka_unit_test(test_questions),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, open_all, close_all);
 }

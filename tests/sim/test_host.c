@@ -4,19 +4,11 @@
  * device layer's (tests.mk). */
 #include <limits.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../runtime/ht_call.h"
 #include "../../runtime/sim/sim_api.h"
 #include "../kernels/handle.h"
+#include "../test.h"
 
 int __real_ht_dev_stream_create(void **stream);
 int __real_ht_dev_stream_sync(void *stream);
@@ -236,8 +228,7 @@ static const char ops[4][2] = {{'N', 'N'}, {'N', 'T'}, {'T', 'N'}, {'T', 'T'}};
 static const char *const order_name[] = {"at once", "late", "the handle's early", "in early", "out early"};
 
 /* Packed and unpacked operands, all transposes, tiles of several sizes and edges, in all orders of the streams. */
-static void test_products(void **state) {
-    (void)state;
+TEST(test_products) {
     static const char *const scheme[] = {"f16x3", "bf16x6u"};
     static const int size[][3] = {{1, 1, 1}, {64, 64, 7}, {200, 150, 33}, {65, 200, 20}, {130, 1, 40}};
     for (int order = 0; order < ORDERS; order++)
@@ -255,8 +246,7 @@ static void test_products(void **state) {
         }
 }
 
-static void test_triangles(void **state) {
-    (void)state;
+TEST(test_triangles) {
     for (int order = 0; order < ORDERS; order++)
         for (int i = 0; i < 8; i++) {
             device_as((enum order)order);
@@ -268,8 +258,7 @@ static void test_triangles(void **state) {
 }
 
 /* The same of doubles, where the library has native64. */
-static void test_fp64(void **state) {
-    (void)state;
+TEST(test_fp64) {
     for (int order = 0; order < ORDERS; order++)
         for (int i = 0; i < 8; i++) {
             device_as((enum order)order);
@@ -294,8 +283,7 @@ static void test_fp64(void **state) {
 }
 
 /* Each element of A, B and C is copied once where all row blocks fit, and B once more for each further span. */
-static void test_copies_and_limits(void **state) {
-    (void)state;
+TEST(test_copies_and_limits) {
     device_as(AT_ONCE);
     halftone *h = handle_of("f16x3", 64, 0);
     run_exact(h, problem_of('A', 'N', 'T', 200, 150, 33, 1.0f, 1.0f, 5), "all blocks fit");
@@ -318,8 +306,7 @@ static void test_copies_and_limits(void **state) {
 }
 
 /* Products of packed tiles are not cut where a limit of the workspace asks for that: then tiles are not packed. */
-static void test_workspace_limit(void **state) {
-    (void)state;
+TEST(test_workspace_limit) {
     enum { M = 384, N = 448, K_MOST = 512, LIMIT = 4096 };
     device_as(AT_ONCE);
     halftone *const h = handle_of("auto", N, 0);
@@ -339,8 +326,7 @@ static void test_workspace_limit(void **state) {
 }
 
 /* A device with less memory than the limit says: smaller tiles. */
-static void test_less_memory(void **state) {
-    (void)state;
+TEST(test_less_memory) {
     device_as(AT_ONCE);
     halftone *const h = handle_of("bf16x6u", 64, 0);
     dev.fail_allocs = 2;
@@ -359,8 +345,7 @@ static void test_less_memory(void **state) {
 }
 
 /* After a failure at each tile the missing ones are named, each once; with them C is complete. */
-static void test_failure_between_tiles(void **state) {
-    (void)state;
+TEST(test_failure_between_tiles) {
     for (int i = 0; i < 3; i++)
         for (int failing = 1; failing <= 12; failing++) {
             device_as(AT_ONCE);
@@ -394,8 +379,7 @@ static void test_failure_between_tiles(void **state) {
 }
 
 /* Calls that only scale C ask the table, too, and those that are refused or do nothing have no line. */
-static void test_the_last_site_is_the_last_calls(void **state) {
-    (void)state;
+TEST(test_the_last_site_is_the_last_calls) {
     device_as(AT_ONCE);
     halftone *const h = handle_of("f16x3", 64, 0);
     const float zero = 0, one = 1, half = 0.5f;
@@ -416,8 +400,7 @@ static void test_the_last_site_is_the_last_calls(void **state) {
 }
 
 /* When C is complete nothing is waited for that may fail: nobody could tell it from a C that is untouched. */
-static void test_a_failure_at_the_end_leaves_a_tile(void **state) {
-    (void)state;
+TEST(test_a_failure_at_the_end_leaves_a_tile) {
     device_as(AT_ONCE);
     halftone *const h = handle_of("f16x3", 64, 0);
     for (int n = 64; n <= 192; n += 64) {
@@ -441,8 +424,7 @@ static void test_a_failure_at_the_end_leaves_a_tile(void **state) {
 }
 
 /* What an older call left is forgotten. */
-static void test_a_refused_call_leaves_nothing(void **state) {
-    (void)state;
+TEST(test_a_refused_call_leaves_nothing) {
     device_as(AT_ONCE);
     halftone *const h = handle_of("f16x3", 64, 0);
     struct problem p = problem_of('A', 'N', 'T', 200, 150, 33, 1.0f, 2.0f, 7);
@@ -457,8 +439,7 @@ static void test_a_refused_call_leaves_nothing(void **state) {
 }
 
 /* What BLAS says of 0s, and what is refused. */
-static void test_arguments(void **state) {
-    (void)state;
+TEST(test_arguments) {
     device_as(AT_ONCE);
     halftone *const h = handle_of("auto", 0, 0);
     const float one = 1, zero = 0, two = 2;
@@ -497,8 +478,7 @@ static void test_arguments(void **state) {
 }
 
 /* One tile is the product of the device's copies, bit for bit. */
-static void test_one_tile(void **state) {
-    (void)state;
+TEST(test_one_tile) {
     device_as(AT_ONCE);
     enum { N = 90 };
     halftone *const h = handle_of("auto", 0, 0);
@@ -517,8 +497,7 @@ static void test_one_tile(void **state) {
 }
 
 /* The site of a product is that of the whole call: its tiles are no products of their own. */
-static void test_a_site_has_its_tiles(void **state) {
-    (void)state;
+TEST(test_a_site_has_its_tiles) {
     enum { M = 130, N = 70, K = 40 };
     static float a[M * K], b[K * N], c[3][M * N];
     const float one = 1, zero = 0;
@@ -546,8 +525,7 @@ static void test_a_site_has_its_tiles(void **state) {
 }
 
 /* Tiles lie in memory that comes and goes: a handle that knew them would refuse what a program puts there later. */
-static void test_what_tiles_packed_is_forgotten(void **state) {
-    (void)state;
+TEST(test_what_tiles_packed_is_forgotten) {
     enum { M = 130, N = 70, K = 40 };
     static float a[M * K], b[K * N], c[M * N];
     const float one = 1, zero = 0;
@@ -574,25 +552,17 @@ static void test_what_tiles_packed_is_forgotten(void **state) {
 }
 
 /* What one thread copies several do: whole columns, parts of them, triangles, fewer elements than threads. */
-static void test_threads(void **state) {
+TEST(test_threads) {
     for (threads_of_all = 2; threads_of_all <= 64; threads_of_all += 31) {
         device_as(AT_ONCE);
         halftone *const h = handle_of("f16x3", 64, 0);
         run_exact(h, problem_of('A', 'T', 'N', 3, 2, 5, 1.0f, 1.0f, 8), "few elements");
         drop_handle(h);
-        test_copies_and_limits(state);
+        test_copies_and_limits(NULL);
     }
     threads_of_all = 0;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products),     cmocka_unit_test(test_triangles),  cmocka_unit_test(test_fp64),       cmocka_unit_test(test_copies_and_limits),
-        cmocka_unit_test(test_less_memory),  cmocka_unit_test(test_failure_between_tiles), cmocka_unit_test(test_the_last_site_is_the_last_calls), cmocka_unit_test(test_a_failure_at_the_end_leaves_a_tile), cmocka_unit_test(test_workspace_limit),
-        cmocka_unit_test(test_a_refused_call_leaves_nothing),
-        cmocka_unit_test(test_arguments),    cmocka_unit_test(test_one_tile),     cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_a_site_has_its_tiles),
-        cmocka_unit_test(test_what_tiles_packed_is_forgotten),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* The simulator's model of Hopper's asynchronous units (runtime/sim/sim_async.h): right kernels are right in any order
  * of warps and copies, and each rule that a kernel breaks is named. */
 #include "../../runtime/sim/ht_sim.h"
+#include "../test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <vector>
-extern "C" {
-#include <cmocka.h>
-}
 
 enum { ATOM = 8192, THREADS = 160, BARS = 3 * ATOM, SMEM = BARS + 64 };
 
@@ -186,7 +180,7 @@ __global__ void barriers(probe_args args) {
     }
 }
 
-static void mbarrier_rules(void **) {
+TEST(mbarrier_rules) {
     static const violation list[] = {
         {NEVER_INITIALISED, "ht_mbar_arrive: no mbarrier was initialised at shared byte 24576"},
         {MISALIGNED, "misaligned shared memory access: ht_mbar_init"},
@@ -373,7 +367,7 @@ __global__ void copies(probe_args args) {
     copies_by_several(args);
 }
 
-static void copy_rules(void **) {
+TEST(copy_rules) {
     static const violation list[] = {
         {TO_MISALIGNED,
          "misaligned shared memory access: ht_bulk_copy of 16 bytes at shared address base + 8"},
@@ -519,7 +513,7 @@ __global__ void lone_arrival(probe_args args) {
     }
 }
 
-static void orders(void **) {
+TEST(orders) {
     for (const char *seed : seeds) {
         setenv("HALFTONE_SIM_SEED", seed, 1);
         probe_case test;
@@ -710,7 +704,7 @@ __global__ void product(probe_args args) {
                 d[j]);
 }
 
-static void wgmma_rules(void **) {
+TEST(wgmma_rules) {
     static const violation list[] = {
         {NO_FENCE_AT_START, "ht_wgmma without ht_wgmma_fence"},
         {NO_THIRD_FENCE, "ht_wgmma without ht_wgmma_fence"},
@@ -743,20 +737,20 @@ static void wgmma_rules(void **) {
     expect_violations(product, list, sizeof list / sizeof list[0]);
 }
 
-static void registers_have_a_sum(void **) {
+TEST(registers_have_a_sum) {
     probe_case test;
     assert_int_equal(test.run(product, TOO_MANY_REGISTERS, 384), HT_SIM_VIOLATION);
     assert_non_null(strstr(ht_sim_error(), "a block of 384 threads starts with 64512"));
 }
 
-static void warpgroups_are_whole(void **) {
+TEST(warpgroups_are_whole) {
     probe_case test;
     assert_int_equal(test.run(product, RIGHT, 96), HT_SIM_VIOLATION);
     assert_non_null(strstr(ht_sim_error(), "the block's last warpgroup has fewer than 4 warps"));
 }
 
 /* What is read before the wait is no number. */
-static void accumulators_in_flight_are_poisoned(void **) {
+TEST(accumulators_in_flight_are_poisoned) {
     for (const char *seed : seeds) {
         setenv("HALFTONE_SIM_SEED", seed, 1);
         probe_case test;
@@ -776,7 +770,7 @@ static int element(size_t atom, size_t row, size_t k) {
     return (int)((atom * 29 + row * 7 + k * 5 + row * k) % 31) - 15;
 }
 
-static void products_are_right(void **) {
+TEST(products_are_right) {
     for (const char *seed : seeds) {
         setenv("HALFTONE_SIM_SEED", seed, 1);
         probe_case test;
@@ -891,33 +885,21 @@ template <int SLICE, class D> static void check_typed_product(size_t bytes) {
     }
 }
 
-static void every_slice_type_is_right(void **) {
+TEST(every_slice_type_is_right) {
     check_typed_product<HT_SIM_F16, float>(2);
     check_typed_product<HT_SIM_BF16, float>(2);
     check_typed_product<HT_SIM_TF32, float>(4);
     check_typed_product<HT_SIM_S8, int>(1);
 }
 
-static void integer_sums_may_not_wrap(void **) {
+TEST(integer_sums_may_not_wrap) {
     probe_case test;
     memset(test.atoms, 1, 2 * ATOM);
     assert_int_equal(test.run(typed_product<HT_SIM_S8, int>, INT_MAX - 100), HT_SIM_VIOLATION);
     assert_non_null(strstr(ht_sim_error(), "a sum of this warp leaves 32 bits"));
 }
 
-int main() {
-#define TEST(f) cmocka_unit_test_setup(f, start_test)
-    const struct CMUnitTest tests[] = {
-        TEST(mbarrier_rules),
-        TEST(copy_rules),
-        TEST(orders),
-        TEST(wgmma_rules),
-        TEST(registers_have_a_sum),
-        TEST(warpgroups_are_whole),
-        TEST(accumulators_in_flight_are_poisoned),
-        TEST(products_are_right),
-        TEST(every_slice_type_is_right),
-        TEST(integer_sums_may_not_wrap),
-    };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
+int main(int argc, char **argv) {
+    each_test.before = start_test;
+    return test_main(argc, argv, nullptr, nullptr);
 }

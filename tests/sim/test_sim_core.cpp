@@ -1,19 +1,13 @@
 /* The simulator's execution and checks: right kernels give right bits whatever the order of warps and the
  * number of host threads, and each kind of wrong kernel is caught by name. */
 #include "../../runtime/sim/ht_sim.h"
+#include "../test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
-extern "C" {
-#include <cmocka.h>
-}
 
 /* ---- helpers ---- */
 
@@ -178,7 +172,7 @@ struct product_case {
     }
 };
 
-static void product_is_right_in_any_order(void **) {
+TEST(product_is_right_in_any_order) {
     for (const char *seed : {"0", "1", "2", "77", "123456789012"}) {
         for (const char *threads : {"1", "2", "3", "8"}) {
             set_schedule(seed, threads);
@@ -189,7 +183,7 @@ static void product_is_right_in_any_order(void **) {
     }
 }
 
-static void launches_share_the_simulator(void **) {
+TEST(launches_share_the_simulator) {
     bool right[4] = {};
     std::vector<std::thread> hosts;
     for (bool &result : right)
@@ -221,35 +215,35 @@ template <int FAULT> static void product_fails(const char *part) {
     }
 }
 
-static void missing_wait(void **) {
+TEST(missing_wait) {
     product_fails<NO_WAIT>("while a cp.async of thread ");
 }
-static void missing_commit(void **) {
+TEST(missing_commit) {
     product_fails<NO_COMMIT>("(not waited for)");
 }
-static void wait_leaves_the_group(void **) {
+TEST(wait_leaves_the_group) {
     product_fails<WAIT_TOO_FEW>("is pending there (not waited for)");
 }
-static void wait_without_barrier(void **) {
+TEST(wait_without_barrier) {
     product_fails<NO_BARRIER>("with a wait but no barrier since; call ht_barrier between");
 }
-static void copy_over_data_in_use(void **) {
+TEST(copy_over_data_in_use) {
     product_fails<NO_REUSE_BARRIER>("shared memory race (write after read): ht_cp_async16");
 }
-static void divergent_mma(void **) {
+TEST(divergent_mma) {
     product_fails<DIVERGENT_MMA>("divergent ht_mma_f16_16816: thread 71 (warp 2, lane 7) is at ht_barrier");
 }
-static void divergent_mma_site(void **) {
+TEST(divergent_mma_site) {
     product_fails<DIVERGENT_SITE>(
         "divergent ht_mma_f16_16816: thread 48 (warp 1, lane 16) is at ht_mma_f16_16816");
     set_schedule("0", "1");
     product_case test;
     EXPECT_VIOLATION(test.run<DIVERGENT_SITE>(), "but at another place in the code");
 }
-static void early_exit(void **) {
+TEST(early_exit) {
     product_fails<EARLY_EXIT>("divergent ht_barrier: thread 96 (warp 3, lane 0) has exited");
 }
-static void divergent_barrier(void **) {
+TEST(divergent_barrier) {
     product_fails<DIVERGENT_BARRIER>("divergent ht_ldmatrix_x4: thread 64 (warp 2, lane 0) is at ht_barrier");
 }
 
@@ -296,7 +290,7 @@ __global__ void fp64_mma(fp64_mma_args args) {
 }
 
 /* Numbers that no exchange of rows, columns or k leaves alone; sums that FP32 could not hold. */
-static void fp64_mma_is_right(void **) {
+TEST(fp64_mma_is_right) {
     device_array<float> a(16 * 16), b(8 * 16), c(16 * 8, -1.0f);
     for (unsigned i = 0; i < 256; i++)
         a.v[i] = (float)(i / 16 * 31 + (i % 16) * (i % 16) * 7 + 1);
@@ -313,7 +307,7 @@ static void fp64_mma_is_right(void **) {
     }
 }
 
-static void small_mma_is_right(void **) {
+TEST(small_mma_is_right) {
     device_array<uint16_t> a(16 * 8), b(8 * 8);
     device_array<float> c(16 * 8);
     std::vector<float> expected(16 * 8);
@@ -346,7 +340,7 @@ static float run_model_case() {
     return c.v[0];
 }
 
-static void model_is_chosen(void **) {
+TEST(model_is_chosen) {
     assert_true(run_model_case() == 1.0f);
     assert_int_equal(ht_sim_set_model("sm90"), 0);
     assert_true(run_model_case() == 1.0f + 0x1p-23f);
@@ -388,7 +382,7 @@ static void limit_memory(size_t more) {
 }
 
 /* Stacks for 1024 threads do not fit: an error of its own, which blames no kernel, and the next launch works. */
-static void want_of_memory_is_no_violation(void **) {
+TEST(want_of_memory_is_no_violation) {
     device_array<float> out(1024);
     for (const char *threads : {"1", "4"}) {
         set_schedule("0", threads);
@@ -430,7 +424,7 @@ __global__ void reduce(reduce_args args) {
     }
 }
 
-static void reductions_are_right(void **) {
+TEST(reductions_are_right) {
     enum { BLOCKS = 3 * 2 * 2, THREADS = 96 };
     for (const char *seed : {"0", "9"}) {
         set_schedule(seed, "3");
@@ -754,7 +748,7 @@ struct probe_case {
     }
 };
 
-static void single_violations(void **) {
+TEST(single_violations) {
     for (const violation &v : violations) {
         probe_case test(v.what == GLOBAL_STRADDLES || v.what == ASYNC_PART_STRADDLES ? 62 : 64);
         set_schedule("0", "1");
@@ -768,7 +762,7 @@ static void single_violations(void **) {
     }
 }
 
-static void allowed_accesses(void **) {
+TEST(allowed_accesses) {
     for (const char *seed : {"0", "1", "2", "3"}) {
         set_schedule(seed, "1");
         probe_case test;
@@ -800,7 +794,7 @@ __global__ void fails_late(late_args args) {
         (void)ht_lds4(ht_smem_base());
 }
 
-static void first_failing_block_is_reported(void **) {
+TEST(first_failing_block_is_reported) {
     for (const char *threads : {"1", "2", "7"}) {
         set_schedule("0", threads);
         EXPECT_VIOLATION(ht_launch(fails_late, 200, 1, 1, 32, 16, nullptr, late_args{150}),
@@ -821,7 +815,7 @@ __global__ void only_barrier(late_args) {
     ht_barrier();
 }
 
-static void refused_launches(void **) {
+TEST(refused_launches) {
     late_args args = {1000};
     assert_int_equal(ht_launch(fails_late, 0, 1, 1, 32, 16, nullptr, args), 9);
     expect_text("kernel 'fails_late' launched by refused_launches: grid or block size");
@@ -842,7 +836,7 @@ static void refused_launches(void **) {
     EXPECT_OK(ht_launch(only_collective, 3, 1, 1, 1024, 0, nullptr, args));
 }
 
-static void host_calls_are_errors(void **) {
+TEST(host_calls_are_errors) {
     ht_barrier();
     expect_text("ht_barrier called outside a kernel");
     ht_sim_clear_error();
@@ -851,7 +845,7 @@ static void host_calls_are_errors(void **) {
     expect_text("ht_ldg4 called outside a kernel");
 }
 
-static void unregistered_memory_is_out_of_bounds(void **) {
+TEST(unregistered_memory_is_out_of_bounds) {
     probe_case test;
     EXPECT_OK(test.run(READ_BY_ALL));
     ht_sim_unregister(test.memory + 4);
@@ -893,7 +887,7 @@ static int run_chain(const char *beside, int broken, int *whole) {
     return code;
 }
 
-static void waiting_blocks_let_others_run(void **) {
+TEST(waiting_blocks_let_others_run) {
     int whole;
     for (const char *seed : {"0", "7"}) {
         set_schedule(seed, "1");
@@ -910,32 +904,7 @@ static void waiting_blocks_let_others_run(void **) {
     }
 }
 
-int main() {
-#define TEST(f) cmocka_unit_test_setup(f, start_test)
-    const struct CMUnitTest tests[] = {
-        TEST(product_is_right_in_any_order),
-        TEST(launches_share_the_simulator),
-        TEST(missing_wait),
-        TEST(missing_commit),
-        TEST(wait_leaves_the_group),
-        TEST(wait_without_barrier),
-        TEST(copy_over_data_in_use),
-        TEST(divergent_mma),
-        TEST(divergent_mma_site),
-        TEST(early_exit),
-        TEST(divergent_barrier),
-        TEST(small_mma_is_right),
-        TEST(fp64_mma_is_right),
-        TEST(model_is_chosen),
-        TEST(want_of_memory_is_no_violation),
-        TEST(reductions_are_right),
-        TEST(single_violations),
-        TEST(allowed_accesses),
-        TEST(first_failing_block_is_reported),
-        TEST(refused_launches),
-        TEST(host_calls_are_errors),
-        TEST(unregistered_memory_is_out_of_bounds),
-        TEST(waiting_blocks_let_others_run),
-    };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
+int main(int argc, char **argv) {
+    each_test.before = start_test;
+    return test_main(argc, argv, nullptr, nullptr);
 }

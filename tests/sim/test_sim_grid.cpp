@@ -1,14 +1,7 @@
 /* Launches that may begin before the one before them has ended: in the simulator that one always has, so it must notice who relies
  * on it. */
 #include "../../runtime/sim/ht_sim.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-extern "C" {
-#include <cmocka.h>
-}
+#include "../test.h"
 
 enum { THREADS = 64, BLOCKS = 3 };
 
@@ -72,14 +65,14 @@ static int start(void **) {
     return ht_sim_set_model("sm90");
 }
 
-static void behind_the_wait_all_is_allowed(void **) {
+TEST(behind_the_wait_all_is_allowed) {
     void *stream = new_stream();
     expect_ok(dependent(stream, {{WAIT, RELEASE, READ, WRITE, ADD}, data}));
     expect_ok(dependent(stream, {{RELEASE, WAIT, READ, WRITE, ADD}, data}));
     expect_ok(ht_launch(perform, BLOCKS, 1, 1, THREADS, 0, stream, (plan{{READ, WRITE, ADD}, data}))); /* begins behind all before it */
 }
 
-static void nothing_is_allowed_before_it(void **) {
+TEST(nothing_is_allowed_before_it) {
     static const char text[] = "before ht_pdl_wait: the launch before this one may still be running; call ht_pdl_wait first";
     void *stream = new_stream();
     const int touches[] = {READ, WRITE, ADD};
@@ -88,13 +81,13 @@ static void nothing_is_allowed_before_it(void **) {
     expect_violation(dependent(stream, {{RELEASE, READ, WAIT}, data}), "ht_ldg_i32 before");
 }
 
-static void somebody_waits(void **) {
+TEST(somebody_waits) {
     void *stream = new_stream();
     expect_violation(dependent(stream, {{RELEASE}, data}), "no thread has called ht_pdl_wait");
     expect_ok(dependent(stream, {{BLOCK_0, WAIT, WRITE}, data})); /* the others have nothing to do */
 }
 
-static void what_was_vouched_for_may_be_read(void **) {
+TEST(what_was_vouched_for_may_be_read) {
     void *stream = new_stream();
     expect_ok(dependent(stream, {{VOUCHED, READ, WAIT, WRITE}, data})); /* the first launch of all */
     expect_ok(dependent(stream, {{WAIT, RELEASE}, data}));
@@ -109,7 +102,7 @@ static void what_was_vouched_for_may_be_read(void **) {
     expect_ok(dependent(stream, {{VOUCHED, READ, WAIT}, data}));
 }
 
-static void streams_have_an_order_each(void **) {
+TEST(streams_have_an_order_each) {
     void *one = new_stream(), *other = new_stream();
     expect_ok(dependent(one, {{RELEASE, WAIT}, data}));
     expect_ok(dependent(other, {{WAIT, RELEASE}, data}));
@@ -117,13 +110,7 @@ static void streams_have_an_order_each(void **) {
     expect_ok(dependent(other, {{VOUCHED, READ, WAIT}, data}));
 }
 
-int main() {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(behind_the_wait_all_is_allowed, start),
-        cmocka_unit_test_setup(nothing_is_allowed_before_it, start),
-        cmocka_unit_test_setup(somebody_waits, start),
-        cmocka_unit_test_setup(what_was_vouched_for_may_be_read, start),
-        cmocka_unit_test_setup(streams_have_an_order_each, start),
-    };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
+int main(int argc, char **argv) {
+    each_test.before = start;
+    return test_main(argc, argv, nullptr, nullptr);
 }

@@ -1,14 +1,10 @@
 /* The simulator's CDNA 2: MFMA layouts against places read off AMD's documents, arithmetic against hand-worked cases,
  * and what a wavefront of 64 lanes changes in the checks. */
 #include "../../runtime/sim/ht_sim.h"
+#include "../test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <cmath>
 #include <vector>
-extern "C" {
-#include <cmocka.h>
-}
 
 static int start_test(void **) {
     ht_sim_clear_error();
@@ -26,7 +22,7 @@ static void expect_text(const char *part) {
 
 /* ---- layouts: places as AMD's Matrix Instruction Calculator prints them for gfx90a */
 
-static void layouts_are_those_of_the_documents(void **) {
+TEST(layouts_are_those_of_the_documents) {
     const struct {
         int row_of_table, matrix; /* matrix: 0 an operand, 1 the result */
         int lane, element;        /* of the operand, or register of the result */
@@ -52,7 +48,7 @@ static void layouts_are_those_of_the_documents(void **) {
 }
 
 /* Every element of A and D has one place. */
-static void layouts_are_complete(void **) {
+TEST(layouts_are_complete) {
     for (const sim_mfma &s : sim_mfma_table) {
         std::vector<int> a(static_cast<size_t>(s.m * s.k)), d(static_cast<size_t>(s.m * s.n));
         int row, other;
@@ -123,7 +119,7 @@ static float pow2(int e) {
     return std::ldexp(1.0f, e);
 }
 
-static void rounding_is_to_nearest_in_groups_of_four(void **) {
+TEST(rounding_is_to_nearest_in_groups_of_four) {
     for (int row : {0, 1, 2, 4}) {
         /* 2^-24 beside 1 is a tie: even, so it vanishes; two of them in one group are 2^-23 and stay */
         assert_true(dot(row, 1, {pow2(-12)}, {pow2(-12)}) == 1);
@@ -138,7 +134,7 @@ static void rounding_is_to_nearest_in_groups_of_four(void **) {
     }
 }
 
-static void subnormals_are_flushed(void **) {
+TEST(subnormals_are_flushed) {
     assert_true(dot(0, 1, {pow2(-15)}, {1024}) == 1);            /* FP16 input below 2^-14 */
     assert_true(dot(0, 1, {pow2(-14)}, {1024}) == 1 + pow2(-4)); /* the smallest normal one stays */
     assert_true(dot(2, 0, {pow2(-126)}, {0.5f}) == 0);           /* FP32 result below 2^-126 */
@@ -150,7 +146,7 @@ static void subnormals_are_flushed(void **) {
 }
 
 /* Each k meets c alone, whole products are added, and nothing is flushed. */
-static void fp32_is_multiply_adds(void **) {
+TEST(fp32_is_multiply_adds) {
     enum { FP32 = 6 };
     assert_true(dot(FP32, 1, {pow2(-12)}, {pow2(-12)}) == 1);
     assert_true(dot(FP32, 1, {pow2(-12), pow2(-12)}, {pow2(-12), pow2(-12)}) == 1); /* a group of four would keep 2^-23 */
@@ -165,7 +161,7 @@ static void fp32_is_multiply_adds(void **) {
     assert_true(std::isnan(dot(FP32, 0, {INFINITY}, {0})) && std::isnan(dot(FP32, INFINITY, {-INFINITY}, {1})));
 }
 
-static void int8_is_exact(void **) {
+TEST(int8_is_exact) {
     for (int row : {3, 5}) {
         const sim_mfma &s = sim_mfma_table[row];
         wavefront w;
@@ -229,7 +225,7 @@ static int run(int what, unsigned threads, float *out) {
     return ht_launch(probe, 1, 1, 1, threads, 1024, nullptr, probe_args{what, out});
 }
 
-static void kernels_see_64_lanes(void **) {
+TEST(kernels_see_64_lanes) {
     std::vector<float> out(32 * 32, -1.0f);
     ht_sim_register(out.data(), out.size() * sizeof(float));
     assert_int_equal(run(MFMA, 64, out.data()), 0);
@@ -255,24 +251,14 @@ static void kernels_see_64_lanes(void **) {
     ht_sim_unregister(out.data());
 }
 
-static void lds_is_64_kb(void **) {
+TEST(lds_is_64_kb) {
     assert_int_equal(ht_allow_smem(probe, 65536), 0);
     assert_int_not_equal(ht_allow_smem(probe, 65537), 0);
     assert_int_not_equal(ht_launch(probe, 1, 1, 1, 64, 65552, nullptr, probe_args{MFMA, nullptr}), 0);
     expect_text("65552 bytes of shared memory asked for, gfx90a has 65536 for a block");
 }
 
-int main() {
-#define TEST(f) cmocka_unit_test_setup(f, start_test)
-    const struct CMUnitTest tests[] = {
-        TEST(layouts_are_those_of_the_documents),
-        TEST(layouts_are_complete),
-        TEST(rounding_is_to_nearest_in_groups_of_four),
-        TEST(subnormals_are_flushed),
-        TEST(fp32_is_multiply_adds),
-        TEST(int8_is_exact),
-        TEST(kernels_see_64_lanes),
-        TEST(lds_is_64_kb),
-    };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
+int main(int argc, char **argv) {
+    each_test.before = start_test;
+    return test_main(argc, argv, nullptr, nullptr);
 }

@@ -2,15 +2,10 @@
  * and an independent reference in floating point. */
 #include "../../runtime/sim/sim_f16.h"
 #include "../../runtime/sim/sim_mma.h"
+#include "../test.h"
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
 
 static uint64_t random_state = 1;
 
@@ -68,8 +63,7 @@ static uint16_t f16_reference(float x, int nearest) {
     return (uint16_t)(sign | low);
 }
 
-static void f16_all_values(void **state) {
-    (void)state;
+TEST(f16_all_values) {
     for (uint32_t i = 0; i < 65536; i++) {
         uint16_t h = (uint16_t)i;
         float value = sim_f16_value(h);
@@ -93,8 +87,7 @@ static void check_narrowing(float x) {
     assert_int_equal(sim_f16_rz(x), f16_reference(x, 0));
 }
 
-static void f16_narrowing(void **state) {
-    (void)state;
+TEST(f16_narrowing) {
     /* Every value, every midpoint to the next one, and the floats next to both, with both signs. */
     for (uint32_t h = 0; h < 0x7c00; h++) {
         float low = sim_f16_value((uint16_t)h);
@@ -134,8 +127,7 @@ static float dot(const char *model, float c, const uint16_t a[16], const uint16_
     return sim_dot_f16(m, 16, c, a, b);
 }
 
-static void table_has_its_rows(void **state) {
-    (void)state;
+TEST(table_has_its_rows) {
     static const char *const names[] = {"sm75", "sm80", "sm86", "sm89", "sm90", "sm100_assumed", "sm120_assumed"};
     for (size_t i = 0; i < 7; i++) {
         const struct sim_mma_model *m = sim_mma_find(names[i]);
@@ -147,8 +139,7 @@ static void table_has_its_rows(void **state) {
     assert_null(sim_mma_find(""));
 }
 
-static void alignment_keeps_f_bits(void **state) {
-    (void)state;
+TEST(alignment_keeps_f_bits) {
     /* 1 + 2 * 2^-24: the last bit that F = 24 keeps; both together reach FP32's last bit. */
     uint16_t a[16] = {TWO_TO(-12), TWO_TO(-12)}, b[16] = {TWO_TO(-12), TWO_TO(-12)};
     assert_true(dot("sm80", 1, a, b) == 1 + 0x1p-23f);
@@ -165,8 +156,7 @@ static void alignment_keeps_f_bits(void **state) {
     assert_true(dot("sm90", 1, a, b) == 1 + 0x1p-23f);
 }
 
-static void truncation_is_of_the_magnitude(void **state) {
-    (void)state;
+TEST(truncation_is_of_the_magnitude) {
     uint16_t a[16] = {0x8000 | TWO_TO(-12)}, b[16] = {TWO_TO(-13)};
     assert_true(dot("sm80", 1, a, b) == 1);            /* -2^-25 becomes 0; flooring would give 1 - 2^-24 */
     assert_true(dot("sm90", 1, a, b) == 1 - 0x1p-24f); /* 1 - 2^-25 is kept by F = 25, then cut to 24 bits */
@@ -179,8 +169,7 @@ static void truncation_is_of_the_magnitude(void **state) {
     assert_true(dot("sm80", -0x1.fffffep-25f, one, one) == 1);
 }
 
-static void groups_run_in_order(void **state) {
-    (void)state;
+TEST(groups_run_in_order) {
     uint16_t a[16] = {0}, b[16] = {0};
     a[0] = a[8] = b[0] = b[8] = TWO_TO(-12);
     assert_true(dot("sm80", 1, a, b) == 1);            /* each group ends with 1 + 2^-24, cut to 1 */
@@ -196,8 +185,7 @@ static void groups_run_in_order(void **state) {
     assert_true(dot("sm80", 0, e, f) == 0);
 }
 
-static void products_are_not_normalised(void **state) {
-    (void)state;
+TEST(products_are_not_normalised) {
     /* 1.5 * 1.5 = 2.25 aligns as exponent 0: four 2^-24 survive and add up to FP32's last place at 2. */
     uint16_t a[16] = {0x3e00}, b[16] = {0x3e00};
     for (int i = 1; i < 5; i++)
@@ -208,8 +196,7 @@ static void products_are_not_normalised(void **state) {
     assert_true(dot("sm80", 2.25f, a, b) == 2.25f);
 }
 
-static void subnormals_count_with_the_least_exponent(void **state) {
-    (void)state;
+TEST(subnormals_count_with_the_least_exponent) {
     /* 2^-24 (subnormal, exponent -14) * 1 aligns at -14: 2^-48 from two subnormals is below 2^-38 and lost.
      */
     uint16_t a[16] = {0x0001, 0x0001}, b[16] = {ONE, 0x0001};
@@ -223,16 +210,14 @@ static void subnormals_count_with_the_least_exponent(void **state) {
     assert_int_equal(bits_of(dot("sm80", 0x1.fffffep+127f, zero, big)), bits_of(FLT_MAX));
 }
 
-static void zero_sums_are_positive(void **state) {
-    (void)state;
+TEST(zero_sums_are_positive) {
     uint16_t a[16] = {ONE, ONE}, b[16] = {ONE, MINUS_ONE}, zero[16] = {0}, minus_zero[16] = {0x8000};
     assert_int_equal(bits_of(dot("sm80", 0, a, b)), 0);
     assert_int_equal(bits_of(dot("sm80", -0.0f, zero, zero)), 0);
     assert_int_equal(bits_of(dot("sm80", -0.0f, minus_zero, a)), 0);
 }
 
-static void infinities_and_nans(void **state) {
-    (void)state;
+TEST(infinities_and_nans) {
     uint16_t one[16] = {ONE, ONE}, inf[16] = {INF}, both[16] = {INF, 0xfc00}, nan[16] = {NAN_F16},
              zero[16] = {0};
     uint16_t minus_one[16] = {MINUS_ONE};
@@ -254,8 +239,7 @@ static void infinities_and_nans(void **state) {
 }
 
 /* Formats with FP32's range reach what FP16 cannot: overflow, and terms below FP32's subnormals. */
-static void wide_formats(void **state) {
-    (void)state;
+TEST(wide_formats) {
     const struct sim_format bf16 = {8, 7};
     const struct sim_mma_model *m = sim_mma_find("sm80");
     struct sim_term a = sim_mma_decode(bf16, 0x7f00); /* 2^127 */
@@ -274,8 +258,7 @@ static void wide_formats(void **state) {
 /* A zero c does not hold the alignment at -126, a subnormal one does (bits of the H200: sim_mma.h). */
 /* Terms align at a least exponent or above, whatever c is: -133 on the H200 (bench/results/profile-h200.txt), -132 in the models
  * of A100, A2, Ada and L40S that Khattak and Mikaitis publish (MATLAB-tensor-core, min_exp_limit). */
-static void the_least_exponent_of_the_alignment(void **state) {
-    (void)state;
+TEST(the_least_exponent_of_the_alignment) {
     static const char *const names[] = {"sm80", "sm86", "sm89", "sm90"};
     for (int i = 0; i < 4; i++) {
         const struct sim_mma_model *m = sim_mma_find(names[i]);
@@ -297,8 +280,7 @@ static void the_least_exponent_of_the_alignment(void **state) {
 }
 
 /* The same through whole MMAs of BF16: 255 * 2^-157 and 2^-157 make 2^-149 where nothing is cut. */
-static void the_least_exponent_of_whole_mmas(void **state) {
-    (void)state;
+TEST(the_least_exponent_of_whole_mmas) {
     static const char *const names[] = {"sm80", "sm86", "sm89", "sm90"};
     for (int i = 0; i < 4; i++) {
         uint16_t a[16 * 16] = {0x1b7f, 0x1780}, b[8 * 16] = {0x1900, 0x1900};
@@ -363,8 +345,7 @@ static float random_addend(uint32_t kind) {
     return float_of((random_bits() & 0x807fffffu) | (exponent << 23));
 }
 
-static void random_dots(void **state) {
-    (void)state;
+TEST(random_dots) {
     static const char *const names[] = {"sm75", "sm80", "sm90"};
     for (int round = 0; round < 120000; round++) {
         const struct sim_mma_model *m = sim_mma_find(names[round % 3]);
@@ -386,8 +367,7 @@ static void random_dots(void **state) {
 }
 
 /* sim_mma_f16 is 128 dots, special values among them. */
-static void matrices_are_dots(void **state) {
-    (void)state;
+TEST(matrices_are_dots) {
     for (int round = 0; round < 300; round++) {
         const struct sim_mma_model *m = sim_mma_find(round % 2 == 0 ? "sm80" : "sm90");
         int k = round % 3 == 0 ? 8 : 16;
@@ -409,8 +389,7 @@ static void matrices_are_dots(void **state) {
 }
 
 /* BF16 and TF32: the formats and group lengths that reach the arithmetic tested above. */
-static void other_types_are_dots(void **state) {
-    (void)state;
+TEST(other_types_are_dots) {
     static const char *const names[] = {"sm80", "sm90"};
     for (int round = 0; round < 400; round++) {
         const struct sim_mma_model *m = sim_mma_find(names[round % 2]);
@@ -442,8 +421,7 @@ static void other_types_are_dots(void **state) {
     assert_int_equal(sim_mma_tf32(sim_mma_find("sm80"), 16, NULL, NULL, NULL), -1);
 }
 
-static void integers_are_exact_or_refused(void **state) {
-    (void)state;
+TEST(integers_are_exact_or_refused) {
     int8_t a[16 * 32], b[8 * 32];
     int32_t c[16 * 8], d[16 * 8];
     for (int round = 0; round < 200; round++) {
@@ -471,25 +449,6 @@ static void integers_are_exact_or_refused(void **state) {
     assert_int_equal(sim_mma_s8(16, 32, d, a, b), -1);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(f16_all_values),
-        cmocka_unit_test(f16_narrowing),
-        cmocka_unit_test(table_has_its_rows),
-        cmocka_unit_test(alignment_keeps_f_bits),
-        cmocka_unit_test(truncation_is_of_the_magnitude),
-        cmocka_unit_test(groups_run_in_order),
-        cmocka_unit_test(products_are_not_normalised),
-        cmocka_unit_test(subnormals_count_with_the_least_exponent),
-        cmocka_unit_test(zero_sums_are_positive),
-        cmocka_unit_test(infinities_and_nans),
-        cmocka_unit_test(wide_formats),
-        cmocka_unit_test(the_least_exponent_of_the_alignment),
-        cmocka_unit_test(the_least_exponent_of_whole_mmas),
-        cmocka_unit_test(random_dots),
-        cmocka_unit_test(matrices_are_dots),
-        cmocka_unit_test(other_types_are_dots),
-        cmocka_unit_test(integers_are_exact_or_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* The simulator's warpgroup MMA with A in registers and B stored by threads: results in every layout of B, and each rule that a
  * kernel breaks is named (runtime/sim/sim_async.h). */
 #include "../../runtime/sim/ht_sim.h"
+#include "../test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <vector>
-extern "C" {
-#include <cmocka.h>
-}
 
 enum { ROWS = 64, K = 16, THREADS = 128, SMEM = 16 * 1024, OUT = ROWS * 64 };
 static const char *const seeds[] = {"0", "1", "2", "77"};
@@ -115,7 +110,7 @@ static void expect_product(void (*kernel)(probe_args), int columns) {
     }
 }
 
-static void products_in_every_layout(void **) {
+TEST(products_in_every_layout) {
     expect_product(kernel<32, 64, 0>, 32);
     expect_product(kernel<64, 64, 0>, 64);
     expect_product(kernel<64, 128, 0>, 64);
@@ -123,7 +118,7 @@ static void products_in_every_layout(void **) {
     expect_product(kernel<64, 128, 1>, 64);
 }
 
-static void broken_rules(void **) {
+TEST(broken_rules) {
     static const struct {
         fault what;
         const char *part;
@@ -176,7 +171,7 @@ static void meet(group_args args) {
     ht_stg4(args.out + threadIdx.x, x);
 }
 
-static void groups_of_warps(void **) {
+TEST(groups_of_warps) {
     for (const char *seed : seeds) {
         std::vector<float> out(THREADS, -1.0f);
         ht_sim_register(out.data(), out.size() * sizeof(float));
@@ -203,9 +198,7 @@ static int start_test(void **) {
     return ht_sim_set_model("sm90");
 }
 
-int main(void) {
-    const CMUnitTest tests[] = {cmocka_unit_test_setup(products_in_every_layout, start_test),
-                                cmocka_unit_test_setup(broken_rules, start_test),
-                                cmocka_unit_test_setup(groups_of_warps, start_test)};
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
+int main(int argc, char **argv) {
+    each_test.before = start_test;
+    return test_main(argc, argv, nullptr, nullptr);
 }

@@ -3,13 +3,9 @@
 #include "../../runtime/sim/ht_sim.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <thread>
-extern "C" {
-#include <cmocka.h>
-}
 #include "../../runtime/sim/sim_api.h"
+#include "../test.h"
 
 struct step_args {
     int *to;
@@ -31,7 +27,7 @@ static int start_test(void **) {
     return ht_sim_set_model("sm80");
 }
 
-static void launches_wait_with_their_arguments(void **) {
+TEST(launches_wait_with_their_arguments) {
     int x = 1, first = 0, second = 0;
     assert_int_equal(ht_sim_register(&x, sizeof x), 0);
     assert_int_equal(ht_sim_hold(&first), 0);
@@ -49,7 +45,7 @@ static void launches_wait_with_their_arguments(void **) {
     ht_sim_unregister(&x);
 }
 
-static void graphs_are_run_again(void **) {
+TEST(graphs_are_run_again) {
     int x = 1, stream = 0, other = 0;
     assert_int_equal(ht_sim_register(&x, sizeof x), 0);
     assert_int_equal(ht_sim_capture_begin(&stream), 0);
@@ -68,7 +64,7 @@ static void graphs_are_run_again(void **) {
 }
 
 /* A thread that has done nothing wrong sees no violation of another's. */
-static void violations_are_the_launching_thread_s(void **) {
+TEST(violations_are_the_launching_thread_s) {
     int x = 1; /* the simulator does not know it */
     std::thread wrong([&x] {
         assert_int_equal(launch_step(nullptr, &x, 2, 0), HT_SIM_VIOLATION);
@@ -83,11 +79,7 @@ static void violations_are_the_launching_thread_s(void **) {
     ht_sim_clear_error();
 }
 
-int main() {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(launches_wait_with_their_arguments, start_test),
-        cmocka_unit_test_setup(graphs_are_run_again, start_test),
-        cmocka_unit_test_setup(violations_are_the_launching_thread_s, start_test),
-    };
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
+int main(int argc, char **argv) {
+    each_test.before = start_test;
+    return test_main(argc, argv, nullptr, nullptr);
 }

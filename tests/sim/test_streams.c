@@ -2,21 +2,13 @@
  * test decides which stream gets on and when. All results must have the bits of a plain call. What only a
  * GPU can show: graph.c. */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_dev.h"
 #include "../../runtime/sim/sim_api.h"
 #include "../kernels/handle.h"
+#include "../test.h"
 
 enum { M = 70, N = 20, K = 70, C_BYTES = M * N * (int)sizeof(float), WILD = 100 };
 
@@ -129,9 +121,8 @@ static void interleave(halftone *h, struct lane *first, struct lane *second) {
     }
 }
 
-static void test_one_handle_on_two_streams(void **state) {
+TEST(test_one_handle_on_two_streams) {
     static struct lane first, second;
-    (void)state;
     lane_open(&first, 1);
     lane_open(&second, 2);
     for (int source = HALFTONE_OWN; source <= HALFTONE_POOL; source++) {
@@ -169,9 +160,8 @@ static void replay(void *graph, struct lane *l, const char *what) {
     }
 }
 
-static void test_the_first_call_may_be_captured(void **state) {
+TEST(test_the_first_call_may_be_captured) {
     static struct lane l, other;
-    (void)state;
     lane_open(&l, 1);
     lane_open(&other, 2);
     for (int source = HALFTONE_OWN; source <= HALFTONE_POOL; source++) {
@@ -193,9 +183,8 @@ static void test_the_first_call_may_be_captured(void **state) {
     lane_close(&other);
 }
 
-static void test_replays_on_the_handle_s_block(void **state) {
+TEST(test_replays_on_the_handle_s_block) {
     static struct lane l, other;
-    (void)state;
     lane_open(&l, 1);
     lane_open(&other, 2);
     halftone *h = open_handle(HALFTONE_OWN);
@@ -232,11 +221,10 @@ static void larger_call(halftone *h, void *stream, int m) {
 
 /* The handle's own block is outgrown once and again: a graph that captured a call on it goes on writing there, and nobody
  * else gets it. */
-static void test_replays_behind_a_larger_call(void **state) {
+TEST(test_replays_behind_a_larger_call) {
     static struct lane l;
     unsigned char *others[4];
     size_t bytes = 0;
-    (void)state;
     lane_open(&l, 1);
     halftone *h = open_handle(HALFTONE_OWN);
     assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', M, N, K, 1, &bytes), HALFTONE_OK);
@@ -265,12 +253,11 @@ static void test_replays_behind_a_larger_call(void **state) {
 
 /* Whatever a workspace holds: NaN, ones, which are the first call's epoch in both flags, or -1, an
  * exchange that is reset. */
-static void test_poisoned_workspaces(void **state) {
+TEST(test_poisoned_workspaces) {
     static struct lane l;
     static const int poison[] = {-1, 1, 2, 0x7fffffff};
     void *block = NULL;
     size_t bytes = 0;
-    (void)state;
     lane_open(&l, 1);
     for (int outside = 0; outside < 2; outside++)
         for (size_t i = 0; i < sizeof poison / sizeof *poison; i++) {
@@ -290,13 +277,12 @@ static void test_poisoned_workspaces(void **state) {
 }
 
 /* An FP64 operand must be known for its products, so that a capture makes it known, unlike one of FP32. */
-static void test_what_a_graph_packs_of_fp64_is_known(void **state) {
+TEST(test_what_a_graph_packs_of_fp64_is_known) {
     enum { SIZE = 8 };
     const double one = 1, zero = 0;
     void *x = NULL, *c = NULL, *packed = NULL;
     size_t bytes = 0;
     halftone *h = open_handle(HALFTONE_OWN);
-    (void)state;
     if (halftone_set_scheme(h, "crt14") == HALFTONE_OK) {
         check_code(halftone_dpacked_bytes(h, 'A', SIZE, SIZE, 1, &bytes), "bytes");
         assert_int_equal(ht_dev_alloc(&x, SIZE * SIZE * sizeof one) + ht_dev_alloc(&c, SIZE * SIZE * sizeof one) + ht_dev_alloc(&packed, bytes), HT_DEV_OK);
@@ -332,10 +318,9 @@ static void lane_of_the_process(struct lane *l, float *block) {
     lane_fill(l, 1);
 }
 
-static void test_memory_of_the_process(void **state) {
+TEST(test_memory_of_the_process) {
     static struct lane l, device;
     float *const block = malloc((M * K + K * N + M * N) * sizeof *block);
-    (void)state;
     lane_open(&device, 1); /* what lane_fill expects was computed there */
     lane_of_the_process(&l, block);
     halftone *h = open_handle(HALFTONE_OWN);
@@ -356,13 +341,12 @@ static void test_memory_of_the_process(void **state) {
 }
 
 /* X X^T: one matrix twice; scalars, a workspace and packed operands of the process, of FP32 and FP64. */
-static void test_all_that_a_call_touches(void **state) {
+TEST(test_all_that_a_call_touches) {
     enum { SIZE = 64, BLOCK = 1 << 22 };
     static float x[SIZE * SIZE], c[2][SIZE * SIZE], one = 1, zero = 0;
     static double x64[SIZE * SIZE], c64[SIZE * SIZE];
     char *const block = aligned_alloc(1024, 3 * BLOCK);
     size_t bytes = 0;
-    (void)state;
     for (int i = 0; i < SIZE * SIZE; i++)
         x64[i] = x[i] = (float)(i % 7 - 3);
     halftone *h = open_handle(HALFTONE_OWN);
@@ -384,11 +368,10 @@ static void test_all_that_a_call_touches(void **state) {
 }
 
 /* A device block keeps its bounds, and what is not there is refused; neither is known behind the call. */
-static void test_what_is_lent_ends(void **state) {
+TEST(test_what_is_lent_ends) {
     static float there[M * K + K * N];
     static struct lane l;
     float *const gone = (float *)16384;
-    (void)state;
     memset(&l, 0, sizeof l);
     l.a = there;
     l.b = there + M * K;
@@ -403,17 +386,6 @@ static void test_what_is_lent_ends(void **state) {
     assert_int_equal(halftone_destroy(h), HALFTONE_OK);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_handle_on_two_streams),
-        cmocka_unit_test(test_the_first_call_may_be_captured),
-        cmocka_unit_test(test_replays_on_the_handle_s_block),
-        cmocka_unit_test(test_replays_behind_a_larger_call),
-        cmocka_unit_test(test_poisoned_workspaces),
-        cmocka_unit_test(test_what_a_graph_packs_of_fp64_is_known),
-        cmocka_unit_test(test_memory_of_the_process),
-        cmocka_unit_test(test_all_that_a_call_touches),
-        cmocka_unit_test(test_what_is_lent_ends),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_handle);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, open_all, close_handle);
 }

@@ -1,23 +1,16 @@
 /* test_certificate: the a-posteriori certificate of f16x3 on the host: what small elements lose, that what
  * passes keeps its bound, and an adversary that tries to pass with a larger error. CERTIFICATE_SEARCH=N makes
  * N products of it (default 30000). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../bench/halftone/accuracy/certificate.h"
 #include "../../bench/halftone/accuracy/f16x3_host.h"
 #include "../../bench/halftone/accuracy/families.h"
 #include "../../runtime/ht_bound.h"
 #include "../../runtime/sim/sim_f16.h"
+#include "../test.h"
 
 enum { UNITS = 2, K_MOST = 1024 };
 
@@ -44,9 +37,8 @@ static double excess_of(float y) {
     return fmax(0, fabs((double)y - (double)slice[0] - (double)slice[1]) - 0x1p-23 * fabs((double)y));
 }
 
-static void elements_lose_what_is_counted(void **state) {
+TEST(elements_lose_what_is_counted) {
     int lossy = 0, lossless = 0;
-    (void)state;
     for (int e = -149; e < 15; e++)
         for (int i = 0; i < 2000; i++) {
             const float y =
@@ -71,8 +63,7 @@ static void elements_lose_what_is_counted(void **state) {
 
 /* What is nearest: where two residuals are, the one away from zero, which an element in four has; elsewhere what rounding to nearest
  * gives, so numbers of up to 22 bits are kept, and no element is off by more than before. */
-static void ties_go_away_from_zero(void **state) {
-    (void)state;
+TEST(ties_go_away_from_zero) {
     for (int e = -149; e < 15; e++) {
         int away = 0;
         for (uint32_t i = 0; i < 6144; i++) { /* of 12 bits, of 22, any */
@@ -98,8 +89,7 @@ static void ties_go_away_from_zero(void **state) {
 
 /* An element that the scale takes below FP32's least number is not zero: what it meets would be lost unseen.
  */
-static void an_element_is_zero_before_it_is_scaled(void **state) {
-    (void)state;
+TEST(an_element_is_zero_before_it_is_scaled) {
     const float row[3] = {0x1p127f, 0.0f, 0x1p-149f};
     assert_int_equal(certificate_exponent(row[0]), 113);
     assert_true(ldexpf(row[2], -113) == 0.0f && certificate_lost(row[2], 113, CERTIFICATE_KEEPS) > 0);
@@ -110,8 +100,7 @@ static void an_element_is_zero_before_it_is_scaled(void **state) {
     assert_false(certificate_passes(0.0f, t, certificate_threshold(0, 0, 1, CERTIFICATE_TAU)));
 }
 
-static void exponents(void **state) {
-    (void)state;
+TEST(exponents) {
     for (int e = -149; e < 128; e++) {
         const float most = ldexpf(1.0f, e), y = most * ldexpf(1.0f, -certificate_exponent(most));
         assert_true(e < -112 ? certificate_exponent(most) == -126 : y == 0x1p14f);
@@ -120,8 +109,7 @@ static void exponents(void **state) {
     assert_int_equal(certificate_exponent(0.0f), -126);
 }
 
-static void thresholds(void **state) {
-    (void)state;
+TEST(thresholds) {
     const float zero = certificate_threshold(0, 1, 1, 16), clean = certificate_threshold(0, 0, 1, 16),
                 bad = certificate_threshold(0, 0, 0, 16);
     assert_true(clean == 0.0f && isnan(bad));
@@ -138,8 +126,7 @@ static void thresholds(void **state) {
     assert_false(certificate_passes(NAN, zero, zero));
 }
 
-static void few_products_are_left_alone(void **state) {
-    (void)state;
+TEST(few_products_are_left_alone) {
     assert_true(certificate_is_sparse(64, 64) && certificate_is_sparse(511, 64) &&
                 !certificate_is_sparse(512, 64));
     assert_true(!certificate_is_sparse(0, 0) && certificate_is_sparse(7, 1) &&
@@ -191,9 +178,8 @@ static double bound_of(int u, int k) {
 
 /* What subnormals' alignment alone does: no element loses a bit in splitting, and the error is four times the
  * scheme's bound. */
-static void alignment_is_counted(void **state) {
+TEST(alignment_is_counted) {
     struct product p = {.k = 1024};
-    (void)state;
     for (int i = 0; i < p.k; i++) {
         p.a[i] = i == 5 ? 0x1.8p14f : i % 64 == 0 ? 0x1p-24f : 0.0f;
         p.b[i] = i == 5 ? 0.0f : 0x1.0099fap14f; /* its products are just below where sums are cut */
@@ -356,14 +342,13 @@ static void climb(struct search *s, int u, int k, int steps) {
 }
 
 /* Hill climbing over signs, exponents, digits and places. */
-static void no_adversary_passes_beyond_the_bound(void **state) {
+TEST(no_adversary_passes_beyond_the_bound) {
     static const int ks[] = {16, 40, 64, 128, 256, 1, 7, 33, 96, 512, 1024};
     enum { KS = sizeof ks / sizeof *ks };
     const char *wanted = getenv("CERTIFICATE_SEARCH"), *seed = getenv("CERTIFICATE_SEED");
     const long long products = wanted != NULL ? atoll(wanted) : 30000;
     const int steps = products >= 500000 ? 3000 : 400;
     struct search s[UNITS] = {{0, 0, 0, 0}, {0, 0, 0, 0}};
-    (void)state;
     random_state = seed != NULL ? (uint64_t)atoll(seed) : random_state;
     for (int round = 0; s[0].products + s[1].products < products; round++)
         climb(&s[round % UNITS], round % UNITS, ks[round / UNITS % KS], steps);
@@ -376,16 +361,6 @@ static void no_adversary_passes_beyond_the_bound(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elements_lose_what_is_counted),
-        cmocka_unit_test(ties_go_away_from_zero),
-        cmocka_unit_test(an_element_is_zero_before_it_is_scaled),
-        cmocka_unit_test(exponents),
-        cmocka_unit_test(thresholds),
-        cmocka_unit_test(few_products_are_left_alone),
-        cmocka_unit_test(alignment_is_counted),
-        cmocka_unit_test(no_adversary_passes_beyond_the_bound),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, NULL, NULL);
 }

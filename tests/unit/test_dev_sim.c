@@ -1,13 +1,8 @@
 /* test_dev_sim: the simulator's device layer, with the simulator itself replaced by stubs that take notes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "../../runtime/ht_dev.h"
 #include "../../runtime/sim/sim_api.h"
+#include "../test.h"
 
 static struct {
     int registered, unregistered;
@@ -60,8 +55,7 @@ int ht_sim_set_model(const char *name) {
     return sim.bad_environment ? HT_SIM_BAD_ENVIRONMENT : strcmp(name, "sm80") != 0;
 }
 
-static void test_open_plays_the_set(void **state) {
-    (void)state;
+TEST(test_open_plays_the_set) {
     struct ht_set_desc set = {.gpu = "a800", .sim_model = "sm80", .arch = 800, .sms = 108};
     struct ht_dev_info info;
     assert_int_equal(ht_dev_open(&set, &info), HT_DEV_OK);
@@ -86,8 +80,7 @@ static void test_open_plays_the_set(void **state) {
     sim.bad_environment = 0;
 }
 
-static void test_memory(void **state) {
-    (void)state;
+TEST(test_memory) {
     void *p = NULL;
     char back[100];
     assert_int_equal(ht_dev_alloc(&p, 100), HT_DEV_OK);
@@ -106,8 +99,7 @@ static void test_memory(void **state) {
     assert_int_equal(sim.unregistered, 1);
 }
 
-static void test_the_card_has_an_end(void **state) {
-    (void)state;
+TEST(test_the_card_has_an_end) {
     void *p = &p, *q = NULL;
     size_t half = (size_t)2 << 30;
     assert_int_equal(ht_dev_alloc(&p, SIZE_MAX), HT_DEV_MEMORY);
@@ -123,8 +115,7 @@ static void test_the_card_has_an_end(void **state) {
     assert_int_equal(ht_dev_free(q), HT_DEV_OK);
 }
 
-static void test_launch_codes(void **state) {
-    (void)state;
+TEST(test_launch_codes) {
     assert_int_equal(ht_dev_check(0), HT_DEV_OK);
     assert_int_equal(ht_dev_check(9), HT_DEV_FAILED);
     sim.error = "gemm: block 0: race";
@@ -139,8 +130,7 @@ static void test_launch_codes(void **state) {
     assert_int_equal(ht_dev_check(0), HT_DEV_OK);
 }
 
-static void test_streams_and_events(void **state) {
-    (void)state;
+TEST(test_streams_and_events) {
     void *stream = NULL, *start = NULL, *end = NULL;
     int capturing = 1;
     double ms = -1.0;
@@ -161,8 +151,7 @@ static void test_streams_and_events(void **state) {
 }
 
 /* A held stream does what it was given in order, when it is told to; another one and what it was not given do not wait. */
-static void test_a_held_stream_waits(void **state) {
-    (void)state;
+TEST(test_a_held_stream_waits) {
     unsigned char *p = NULL, *q = NULL;
     void *stream = NULL, *other = NULL;
     assert_int_equal(ht_dev_alloc((void **)&p, 8) + ht_dev_alloc((void **)&q, 8), HT_DEV_OK);
@@ -186,8 +175,7 @@ static void test_a_held_stream_waits(void **state) {
 }
 
 /* Who waits for an event gets what its stream was given before it, and no more. */
-static void test_events_order_streams(void **state) {
-    (void)state;
+TEST(test_events_order_streams) {
     unsigned char *p = NULL, *q = NULL, back[8];
     void *first = NULL, *second = NULL, *event = NULL, *pinned = NULL;
     assert_int_equal(ht_dev_alloc((void **)&p, 8) + ht_dev_host_alloc(&pinned, 8) + ht_dev_alloc((void **)&q, 8), HT_DEV_OK);
@@ -216,8 +204,7 @@ static void test_events_order_streams(void **state) {
 
 /* Memory allocated while a stream is captured is the graph's: the device knows it during a replay alone, and each
  * begins with memory that holds nothing. */
-static void test_a_graph_has_its_memory(void **state) {
-    (void)state;
+TEST(test_a_graph_has_its_memory) {
     unsigned char *p = NULL;
     void *stream = NULL, *pool = NULL;
     int capturing = 0;
@@ -248,13 +235,6 @@ static void test_a_graph_has_its_memory(void **state) {
     assert_int_equal(ht_dev_pool_trim(pool) + ht_dev_pool_destroy(pool) + ht_dev_stream_destroy(stream), HT_DEV_OK);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_open_plays_the_set),  cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_the_card_has_an_end), cmocka_unit_test(test_launch_codes),
-        cmocka_unit_test(test_streams_and_events),  cmocka_unit_test(test_a_held_stream_waits),
-        cmocka_unit_test(test_events_order_streams),
-        cmocka_unit_test(test_a_graph_has_its_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, NULL, NULL);
 }

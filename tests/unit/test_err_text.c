@@ -1,21 +1,13 @@
 /* test_err_text: the two rooms of level 0: messages of err, and the buffer and file functions of text. */
 #define _POSIX_C_SOURCE 200809L /* fork, mkdtemp */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../gen/base/err.h"
 #include "../../gen/base/text.h"
+#include "../test.h"
 
 static void keep_line(void *context, const char *line) {
     struct text *lines = context;
@@ -23,8 +15,7 @@ static void keep_line(void *context, const char *line) {
     text_add(lines, "\n");
 }
 
-static void err_places_and_counts(void **state) {
-    (void)state;
+TEST(err_places_and_counts) {
     struct text lines = {0};
     err_set_sink(keep_line, &lines);
     err_reset();
@@ -43,8 +34,7 @@ static void err_places_and_counts(void **state) {
 }
 
 /* Messages longer than the fixed buffer arrive whole, at every length around its edge. */
-static void err_long_lines(void **state) {
-    (void)state;
+TEST(err_long_lines) {
     char word[3001], expected[3100];
     for (int len = 990; len <= 3000; len += len < 1050 ? 1 : 650) {
         struct text lines = {0};
@@ -92,8 +82,7 @@ static void act_bug(void) {
     err_bug_at("room.c", 12, "promise broken");
 }
 
-static void err_stderr_and_bug(void **state) {
-    (void)state;
+TEST(err_stderr_and_bug) {
     char out[256];
     assert_int_equal(child_stderr(act_user, out, sizeof out), 0);
     assert_string_equal(out, "f:2: to stderr\n");
@@ -102,8 +91,7 @@ static void err_stderr_and_bug(void **state) {
     assert_string_equal(out, "room.c:12: bug in halftone-gen: promise broken\n");
 }
 
-static void text_grows(void **state) {
-    (void)state;
+TEST(text_grows) {
     struct text t = {0};
     assert_null(t.data);
     for (int i = 0; i < 20000; i++) {
@@ -129,8 +117,7 @@ static void text_grows(void **state) {
 }
 
 /* One piece of every length around the first capacity, so that an off-by-one meets the sanitizer. */
-static void text_grows_at_edges(void **state) {
-    (void)state;
+TEST(text_grows_at_edges) {
     char piece[1025];
     for (size_t len = 200; len <= 1024; len++) {
         struct text t = {0};
@@ -149,16 +136,14 @@ static void act_out_of_memory(void) {
     text_memory(NULL, too_much);
 }
 
-static void memory_that_runs_out_ends_the_program(void **state) {
-    (void)state;
+TEST(memory_that_runs_out_ends_the_program) {
     char out[256];
     const int status = child_stderr(act_out_of_memory, out, sizeof out);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
     assert_string_equal(out, "halftone-gen: out of memory\n");
 }
 
-static void text_checksum_vectors(void **state) {
-    (void)state;
+TEST(text_checksum_vectors) {
     /* Known values of FNV-1a, 64 bits (Fowler, Noll, Vo: test vectors of the reference page). */
     assert_true(text_checksum(TEXT_CHECKSUM_SEED, "", 0) == UINT64_C(0xcbf29ce484222325));
     assert_true(text_checksum(TEXT_CHECKSUM_SEED, "a", 1) == UINT64_C(0xaf63dc4c8601ec8c));
@@ -168,8 +153,7 @@ static void text_checksum_vectors(void **state) {
     assert_true(text_checksum(TEXT_CHECKSUM_SEED, "\xff", 1) != text_checksum(TEXT_CHECKSUM_SEED, "\x7f", 1));
 }
 
-static void text_files(void **state) {
-    (void)state;
+TEST(text_files) {
     char folder[] = "/tmp/ht_text_XXXXXX", path[64];
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/file", folder);
@@ -203,8 +187,7 @@ static void text_files(void **state) {
     text_free(&out);
 }
 
-static void text_full_disk(void **state) {
-    (void)state;
+TEST(text_full_disk) {
     struct text t = {0};
     if (access("/dev/full", W_OK) != 0)
         skip();
@@ -216,13 +199,6 @@ static void text_full_disk(void **state) {
     text_free(&t);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(err_places_and_counts), cmocka_unit_test(err_long_lines),
-        cmocka_unit_test(err_stderr_and_bug),    cmocka_unit_test(text_grows),
-        cmocka_unit_test(text_grows_at_edges),   cmocka_unit_test(memory_that_runs_out_ends_the_program),
-        cmocka_unit_test(text_checksum_vectors), cmocka_unit_test(text_files),
-        cmocka_unit_test(text_full_disk),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, NULL, NULL);
 }

@@ -1,19 +1,13 @@
 /* test_families: properties of the input families: ranges, determinism, exactness, scaling, cancellation,
  * specials. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../bench/halftone/accuracy/families.h"
 #include "../../bench/halftone/accuracy/metrics.h"
 #include "../../bench/halftone/accuracy/reference.h"
+#include "../test.h"
 
 enum { N = 96 };
 
@@ -59,8 +53,7 @@ static void check_range(const char *name, double least, double most, double mean
     free(p);
 }
 
-static void ranges(void **state) {
-    (void)state;
+TEST(ranges) {
     check_range("uniform", -1, 1, 0, 1.0 / 3);
     check_range("uniform01", 0, 1, 0.5, 1.0 / 3);
     check_range("llm", 0.5, 2.5, 1.5, 2.25 + 1.0 / 3);
@@ -70,8 +63,7 @@ static void ranges(void **state) {
     free(p);
 }
 
-static void names_are_unique_and_filled(void **state) {
-    (void)state;
+TEST(names_are_unique_and_filled) {
     for (int i = 0; i < family_count; i++) {
         assert_ptr_equal(family_find(family_table[i].name), &family_table[i]);
         struct pair *p = make(family_table[i].name, 5);
@@ -85,8 +77,7 @@ static void names_are_unique_and_filled(void **state) {
 }
 
 /* The same bits every time; other bits for another seed; ld changes nothing but the place. */
-static void deterministic(void **state) {
-    (void)state;
+TEST(deterministic) {
     for (int i = 0; i < family_count; i++) {
         struct pair *p = make(family_table[i].name, 5), *q = make(family_table[i].name, 5);
         assert_int_equal(metrics_first_difference(p->a, q->a, N * N), -1);
@@ -111,9 +102,8 @@ static void deterministic(void **state) {
 }
 
 /* Of every family, rows' sums included, transposed as the same numbers elsewhere. */
-static void transposes(void **state) {
+TEST(transposes) {
     static float plain[N * 40], turned[40 * (N + 3)];
-    (void)state;
     for (int i = 0; i < family_count; i++)
         for (int side = 0; side < 2; side++) {
             const int64_t rows = side ? 40 : N, cols = side ? N : 40;
@@ -125,10 +115,9 @@ static void transposes(void **state) {
         }
 }
 
-static void small_integers_are_exact(void **state) {
+TEST(small_integers_are_exact) {
     struct pair *p = make("integers", 9);
     struct reference r;
-    (void)state;
     for (int e = 0; e < N * N; e++)
         assert_true(p->a[e] == floorf(p->a[e]) && fabsf(p->a[e]) <= 8);
     assert_int_equal(reference_make(&r, 'N', 'N', N, N, N, p->a, N, p->b, N, 0, 1), 0);
@@ -138,8 +127,7 @@ static void small_integers_are_exact(void **state) {
     free(p);
 }
 
-static void magnitudes(void **state) {
-    (void)state;
+TEST(magnitudes) {
     struct pair *p = make("huge", 3);
     assert_true(spread_of(p->a, N * N).most > 9e29 && spread_of(p->a, N * N).most <= 1.0001e30);
     free(p);
@@ -161,10 +149,9 @@ static void magnitudes(void **state) {
 
 /* A D and inv(D) B: every element normal, exponents over the whole range, every term of the product in [1/4,
  * 1). */
-static void d_scaled(void **state) {
+TEST(d_scaled) {
     struct pair *p = make("dscaled", 4);
     struct spread s = spread_of(p->a, N * N);
-    (void)state;
     assert_true(s.most > 0x1p100);
     int small = 0;
     for (int k = 0; k < N; k++)
@@ -178,10 +165,9 @@ static void d_scaled(void **state) {
     free(p);
 }
 
-static void row_scales(void **state) {
+TEST(row_scales) {
     struct pair *p = make("rowscales", 4);
     double least = (double)INFINITY, most = 0;
-    (void)state;
     for (int i = 0; i < N; i++) {
         double row = 0;
         for (int k = 0; k < N; k++)
@@ -194,10 +180,9 @@ static void row_scales(void **state) {
 }
 
 /* The wanted rho within a factor 1.5, also at an odd k, and for k = 1 nothing breaks. */
-static void cancellation_rho(void **state) {
+TEST(cancellation_rho) {
     static const char *const name[3] = {"cancel1e2", "cancel1e4", "cancel1e6"};
     float a[N * N], b[N * N];
-    (void)state;
     for (int i = 0; i < 3; i++)
         for (int64_t k = N - 1; k <= N; k++) {
             struct reference r;
@@ -217,8 +202,7 @@ static void cancellation_rho(void **state) {
     assert_true(fabsf(a[3]) <= 1.0f);
 }
 
-static void structured(void **state) {
-    (void)state;
+TEST(structured) {
     struct pair *p = make("identity", 1);
     for (int e = 0; e < N * N; e++)
         assert_true(p->b[e] == (e % N == e / N ? 1.0f : 0.0f));
@@ -243,8 +227,7 @@ static void structured(void **state) {
 }
 
 /* Moments and ranges of what real data are like; a share is counted where it decides. */
-static void like_real_data(void **state) {
-    (void)state;
+TEST(like_real_data) {
     struct pair *p = make("relu", 2);
     int zeros = 0, channels = 0, large = 0;
     for (int e = 0; e < N * N; e++) {
@@ -276,8 +259,7 @@ static void like_real_data(void **state) {
     free(p);
 }
 
-static void distributions(void **state) {
-    (void)state;
+TEST(distributions) {
     struct pair *p = make("lognormal", 2);
     double logs = 0, squares = 0, beyond = 0;
     for (int e = 0; e < N * N; e++) {
@@ -300,8 +282,7 @@ static void distributions(void **state) {
 }
 
 /* Spans along k: of a softmax' rows, of graded rows, of D. */
-static void spans(void **state) {
-    (void)state;
+TEST(spans) {
     struct pair *p = make("softmax", 2);
     for (int i = 0; i < N; i++) {
         float largest = 0, least = FLT_MAX;
@@ -334,10 +315,9 @@ static void spans(void **state) {
 }
 
 /* One special in A and one in B; the zero family holds zeros of both signs at one k only. */
-static void specials(void **state) {
+TEST(specials) {
     struct pair *p = make("nan", 1);
     int places = 0, negative = 0, zeros = 0;
-    (void)state;
     for (int e = 0; e < N * N; e++)
         places += isnan(p->a[e]) ? 1 : 0;
     assert_int_equal(places, 1);
@@ -357,9 +337,8 @@ static void specials(void **state) {
     free(p);
 }
 
-static void digits(void **state) {
+TEST(digits) {
     float *x = malloc(200 * 64 * sizeof *x), *y = malloc(200 * 64 * sizeof *y);
-    (void)state;
     family_digits(1, 200, x);
     family_digits(1, 200, y);
     assert_int_equal(metrics_first_difference(x, y, 200 * 64), -1);
@@ -371,15 +350,6 @@ static void digits(void **state) {
     free(y);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges),        cmocka_unit_test(names_are_unique_and_filled),
-        cmocka_unit_test(deterministic), cmocka_unit_test(small_integers_are_exact),
-        cmocka_unit_test(magnitudes),    cmocka_unit_test(d_scaled),
-        cmocka_unit_test(row_scales),    cmocka_unit_test(cancellation_rho),
-        cmocka_unit_test(structured),    cmocka_unit_test(specials),
-        cmocka_unit_test(digits),        cmocka_unit_test(like_real_data),
-        cmocka_unit_test(transposes),    cmocka_unit_test(distributions), cmocka_unit_test(spans),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, NULL, NULL);
 }

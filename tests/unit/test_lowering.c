@@ -1,15 +1,9 @@
 /* test_lowering: the search over levels against modelled programs: exhaustive search, and each rule by a program of two or three
  * sites on which it decides (test_lowering.py breaks the rules one by one). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "../test.h"
 #include "apps/lowering.h"
 
 enum { LEVELS = 4, MOST_SITES = 5, SEEDS = 2000 };
@@ -84,8 +78,7 @@ static struct model model_of(int sites, const double *seconds) {
 
 /* ---- the rules ---- */
 
-static void all_levels_fall_under_a_large_tau_and_none_under_a_small_one(void **state) {
-    (void)state;
+TEST(all_levels_fall_under_a_large_tau_and_none_under_a_small_one) {
     const double seconds[3] = {3, 1, 2};
     struct model m = model_of(3, seconds);
     struct lowering_result r;
@@ -97,8 +90,7 @@ static void all_levels_fall_under_a_large_tau_and_none_under_a_small_one(void **
     assert_int_equal(r.runs, 2 + 3); /* each was tried once and frozen */
 }
 
-static void a_tau_that_the_highest_level_misses_is_said(void **state) {
-    (void)state;
+TEST(a_tau_that_the_highest_level_misses_is_said) {
     const double seconds[2] = {1, 1};
     struct model m = model_of(2, seconds);
     struct lowering_result r;
@@ -110,8 +102,7 @@ static void a_tau_that_the_highest_level_misses_is_said(void **state) {
     assert_false(r.meets_tau);
 }
 
-static void two_first_runs_that_differ_are_refused(void **state) {
-    (void)state;
+TEST(two_first_runs_that_differ_are_refused) {
     const double seconds[2] = {1, 1};
     struct model m = model_of(2, seconds);
     struct lowering_result r;
@@ -120,8 +111,7 @@ static void two_first_runs_that_differ_are_refused(void **state) {
 }
 
 /* tau is enough for one site at the last level; the others stop where levels 1 and 2 cost the same. */
-static void the_longest_site_goes_first(void **state) {
-    (void)state;
+TEST(the_longest_site_goes_first) {
     const double seconds[3] = {1, 10, 2};
     struct model m = model_of(3, seconds);
     struct lowering_result r;
@@ -133,8 +123,7 @@ static void the_longest_site_goes_first(void **state) {
     assert_true(r.level[0] == 3 && r.level[1] == 1 && m.site_told[1] == 0); /* of equal times the first */
 }
 
-static void a_site_that_takes_no_time_stays(void **state) {
-    (void)state;
+TEST(a_site_that_takes_no_time_stays) {
     const double seconds[2] = {0, 1};
     struct model m = model_of(2, seconds);
     struct lowering_result r;
@@ -143,8 +132,7 @@ static void a_site_that_takes_no_time_stays(void **state) {
     assert_int_equal(r.runs, 2 + 3);
 }
 
-static void what_fails_is_undone_and_frozen(void **state) {
-    (void)state;
+TEST(what_fails_is_undone_and_frozen) {
     const double seconds[2] = {1, 10};
     struct model m = model_of(2, seconds);
     struct lowering_result r;
@@ -165,8 +153,7 @@ static struct model pair_model(double first) {
 }
 
 /* 7 and 8; 7 and 6; 5.25 and 6; site 1 to level 2 takes site 0 up to 7; site 1 to level 3: 7 and 4, which is less than it was. */
-static void a_shorter_predecessor_goes_up_instead(void **state) {
-    (void)state;
+TEST(a_shorter_predecessor_goes_up_instead) {
     struct model m = pair_model(7);
     struct lowering_result r;
     assert_int_equal(search(&m, 1e-4, &r), 0);
@@ -176,8 +163,7 @@ static void a_shorter_predecessor_goes_up_instead(void **state) {
 }
 
 /* Site 0 is at level 3 when site 1 fails; level 2 does not help. */
-static void a_predecessor_goes_up_by_one_level(void **state) {
-    (void)state;
+TEST(a_predecessor_goes_up_by_one_level) {
     struct model m = pair_model(9);
     struct lowering_result r;
     assert_int_equal(search(&m, 1e-4, &r), 0);
@@ -185,8 +171,7 @@ static void a_predecessor_goes_up_by_one_level(void **state) {
     assert_int_equal(r.runs, 2 + 1 + 1 + 2 + 2);
 }
 
-static void a_longer_predecessor_stays(void **state) {
-    (void)state;
+TEST(a_longer_predecessor_stays) {
     struct model m = pair_model(20); /* at level 3 for 10 when site 1 with 8 fails */
     struct lowering_result r;
     m.pair_level[1] = 1;
@@ -196,8 +181,7 @@ static void a_longer_predecessor_stays(void **state) {
 }
 
 /* The paper's rule would leave 7 and 7.9, where 5.25 and 7.9 stood. */
-static void what_gains_no_time_is_undone(void **state) {
-    (void)state;
+TEST(what_gains_no_time_is_undone) {
     struct model m = pair_model(7);
     struct lowering_result r;
     m.seconds[1][1] = m.seconds[1][2] = m.seconds[1][3] = 7.9;
@@ -206,8 +190,7 @@ static void what_gains_no_time_is_undone(void **state) {
     assert_true(r.last.error == error_of(&m, r.level));
 }
 
-static void levels_that_are_slower_are_passed_and_left(void **state) {
-    (void)state;
+TEST(levels_that_are_slower_are_passed_and_left) {
     const double seconds[2] = {4, 2};
     struct model m = model_of(2, seconds);
     struct lowering_result r;
@@ -264,8 +247,7 @@ static double exhaustive(const struct model *m, double tau, int best[MOST_SITES]
 }
 
 /* Sites 1 and 2 end at level 1, which costs more than one at level 3 and the other at level 0. As an MLP's layers on an H100. */
-static void two_sites_exchange_what_tau_leaves(void **state) {
-    (void)state;
+TEST(two_sites_exchange_what_tau_leaves) {
     const double seconds[3] = {2.2, 2.1, 2.0};
     struct model m = model_of(3, seconds);
     struct lowering_result r;
@@ -278,10 +260,9 @@ static void two_sites_exchange_what_tau_leaves(void **state) {
 }
 
 /* Times of a perceptron's layers on an H100 (n 16384), errors like theirs: the first layer, which is not lowered to the end, gains most there. */
-static void a_level_that_others_were_timed_at_is_exchanged(void **state) {
+TEST(a_level_that_others_were_timed_at_is_exchanged) {
     static const double ms[3][LEVELS] = {{126, 115, 114, 86.8}, {128, 117, 117, 87.2}, {128, 118, 117, 86.5}};
     static const double error[3][LEVELS] = {{0, 61, 192, 230}, {0, 143, 167, 250}, {0, 144, 170, 257}};
-    (void)state;
     const double seconds[3] = {1, 1, 1};
     struct model m = model_of(3, seconds);
     struct lowering_result r;
@@ -297,8 +278,7 @@ static void a_level_that_others_were_timed_at_is_exchanged(void **state) {
 
 /* Within 5 % of the best; but where sites share what tau leaves, and the longest takes it from several others that
  * together would gain more: then the best has a site at a higher level. Where it has none the search has the best. */
-static void close_to_exhaustive_search(void **state) {
-    (void)state;
+TEST(close_to_exhaustive_search) {
     int beyond = 0;
     double worst = 1;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -321,8 +301,7 @@ static void close_to_exhaustive_search(void **state) {
 }
 
 /* The class, at its smallest: the longest site's last level uses what would have done for both others'. */
-static void a_budget_that_others_would_use_better(void **state) {
-    (void)state;
+TEST(a_budget_that_others_would_use_better) {
     const double seconds[3] = {10, 9, 9};
     struct model m = model_of(3, seconds);
     struct lowering_result r;
@@ -336,23 +315,6 @@ static void a_budget_that_others_would_use_better(void **state) {
     assert_true(seconds_of(&m, r.level) > 1.05 * least);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_levels_fall_under_a_large_tau_and_none_under_a_small_one),
-        cmocka_unit_test(a_tau_that_the_highest_level_misses_is_said),
-        cmocka_unit_test(two_first_runs_that_differ_are_refused),
-        cmocka_unit_test(the_longest_site_goes_first),
-        cmocka_unit_test(a_site_that_takes_no_time_stays),
-        cmocka_unit_test(what_fails_is_undone_and_frozen),
-        cmocka_unit_test(a_shorter_predecessor_goes_up_instead),
-        cmocka_unit_test(a_predecessor_goes_up_by_one_level),
-        cmocka_unit_test(a_longer_predecessor_stays),
-        cmocka_unit_test(what_gains_no_time_is_undone),
-        cmocka_unit_test(levels_that_are_slower_are_passed_and_left),
-        cmocka_unit_test(two_sites_exchange_what_tau_leaves),
-        cmocka_unit_test(a_level_that_others_were_timed_at_is_exchanged),
-        cmocka_unit_test(close_to_exhaustive_search),
-        cmocka_unit_test(a_budget_that_others_would_use_better),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, NULL, NULL);
 }

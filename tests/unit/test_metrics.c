@@ -1,19 +1,13 @@
 /* test_metrics: error measures against values worked out by hand, and the CPU reference against a plain
  * triple loop. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../bench/halftone/accuracy/families.h"
 #include "../../bench/halftone/accuracy/metrics.h"
 #include "../../bench/halftone/accuracy/reference.h"
+#include "../test.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) <= 1e-12 * fabs(b))
 
@@ -22,9 +16,8 @@ static const double exact[4] = {3, 4, -2, 8}, magnitude[4] = {3, 8, 4, 16};
 static const float result[4] = {3, 4.5f, -2, 7}, single[4] = {3, 4, -2.5f, 8};
 static const struct metrics_truth truth = {4, exact, magnitude, single};
 
-static void hand_computed(void **state) {
+TEST(hand_computed) {
     struct metrics m;
-    (void)state;
     metrics_compute(&truth, result, &m);
     NEAR(m.rel_frobenius, sqrt(1.25 / 93.0));
     NEAR(m.grade, 0x1p24 / 16.0);  /* both errors are 1/16 of |A||B| */
@@ -37,18 +30,16 @@ static void hand_computed(void **state) {
     assert_int_equal(m.wrong_class, 0);
 }
 
-static void equal_is_zero(void **state) {
+TEST(equal_is_zero) {
     struct metrics m;
     const float same[4] = {3, 4, -2, 8};
-    (void)state;
     metrics_compute(&truth, same, &m);
     assert_true(m.rel_frobenius == 0 && m.grade == 0 && m.max_error == 0 && m.mred == 0 && m.max_abs == 0);
 }
 
 /* A NaN, an infinity, or a finite value in the wrong place fails every bound. */
-static void a_wrong_class_never_passes(void **state) {
+TEST(a_wrong_class_never_passes) {
     const float wrong[3] = {NAN, INFINITY, -INFINITY};
-    (void)state;
     for (int i = 0; i < 3; i++) {
         struct metrics m;
         float c[4] = {3, 4, -2, 8};
@@ -74,21 +65,19 @@ static void a_wrong_class_never_passes(void **state) {
     assert_int_equal(m.wrong_class, 2);
 }
 
-static void zero_magnitude(void **state) {
+TEST(zero_magnitude) {
     const double zero = 0;
     const struct metrics_truth z = {1, &zero, &zero, NULL};
     const float good = -0.0f, bad = FLT_MIN;
     struct metrics m;
-    (void)state;
     metrics_compute(&z, &good, &m);
     assert_true(m.grade == 0 && m.rel_frobenius == 0 && m.mred == 0);
     metrics_compute(&z, &bad, &m);
     assert_true(isinf(m.grade) && isinf(m.rel_frobenius) && isinf(m.mred));
 }
 
-static void histogram(void **state) {
+TEST(histogram) {
     int64_t bins[4];
-    (void)state;
     /* errors 0, 0.5, 0, -1 over [-1, 1] in bins of 0.5: a value on a border belongs to the right-hand bin */
     NEAR(metrics_histogram(&truth, result, 0, bins, 4), 1.0);
     assert_true(bins[0] == 1 && bins[1] == 0 && bins[2] == 2 && bins[3] == 1);
@@ -99,10 +88,9 @@ static void histogram(void **state) {
     assert_true(bins[0] + bins[1] + bins[2] + bins[3] == 3 && bins[3] == 1);
 }
 
-static void bitwise(void **state) {
+TEST(bitwise) {
     const float a[3] = {0.0f, NAN, 1.0f};
     float b[3];
-    (void)state;
     memcpy(b, a, sizeof a);
     assert_int_equal(metrics_first_difference(a, b, 3), -1);
     b[0] = -0.0f;
@@ -114,10 +102,9 @@ static const float *at(char trans, const float *x, int64_t ld, int64_t row, int6
 }
 
 /* Every transpose, odd sizes, ld > extent, sampled rows, one and several threads. */
-static void reference_against_loop(void **state) {
+TEST(reference_against_loop) {
     enum { M = 37, N = 23, K = 129, LD = 140, SIZE = LD * LD };
     float *a = malloc(SIZE * sizeof *a), *b = malloc(SIZE * sizeof *b);
-    (void)state;
     for (int i = 0; i < SIZE; i++) {
         a[i] = (float)(family_uniform(family_bits(1, 0, 0, (uint64_t)i)) - 0.5);
         b[i] = (float)(family_uniform(family_bits(2, 0, 0, (uint64_t)i)) - 0.5);
@@ -150,11 +137,10 @@ static void reference_against_loop(void **state) {
 }
 
 /* The thread count must not change a bit; k = 0 and empty results are fine. */
-static void reference_threads_and_empty(void **state) {
+TEST(reference_threads_and_empty) {
     enum { N = 90 };
     float *a = malloc(N * N * sizeof *a);
     struct reference one, four, empty;
-    (void)state;
     family_fill(family_find("normal"), 3, 'A', N, N, N, a, N);
     assert_int_equal(reference_make(&one, 'N', 'T', N, N, N, a, N, a, N, 0, 1), 0);
     assert_int_equal(reference_make(&four, 'N', 'T', N, N, N, a, N, a, N, 0, 4), 0);
@@ -171,16 +157,6 @@ static void reference_threads_and_empty(void **state) {
     free(a);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hand_computed),
-        cmocka_unit_test(equal_is_zero),
-        cmocka_unit_test(a_wrong_class_never_passes),
-        cmocka_unit_test(zero_magnitude),
-        cmocka_unit_test(histogram),
-        cmocka_unit_test(bitwise),
-        cmocka_unit_test(reference_against_loop),
-        cmocka_unit_test(reference_threads_and_empty),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, NULL, NULL);
 }

@@ -2,20 +2,12 @@
  * budget. Build with
  * gen/{base,facts,model,family,plan}, gen/cli/explain.c and -lcmocka.
  * HALFTONE_ROOT (default ".") is the repository. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "../../gen/cli/explain.h"
 #include "../../gen/cli/manifest.h"
 #include "../../gen/family/fit.h"
 #include "../../runtime/ht_cost.h"
+#include "../test.h"
 
 static const char *const budgets[] = {"t4",      "titanrtx", "rtx6000", "a100", "a800",  "rtx3090",
                                       "rtx4090", "l40s",     "h100",    "h200", "mi210", "mi250x"};
@@ -110,8 +102,7 @@ static void assert_tile(const struct tile *t, int bm, int bn, int bk) {
 
 /* ---- worked examples ---- */
 
-static void names(void **state) {
-    (void)state;
+TEST(names) {
     enum model_kind kind;
     for (int i = 0; i < MODELS; i++) {
         assert_true(model_from_name(model_name((enum model_kind)i), &kind));
@@ -120,8 +111,7 @@ static void names(void **state) {
     assert_false(model_from_name("origami", &kind));
 }
 
-static void worked_shared(void **state) {
-    (void)state;
+TEST(worked_shared) {
     const struct isa *sm75 = isa_find("sm_75"), *sm80 = isa_find("sm_80");
     const struct gpu g = worked_a800();
     const char *limit;
@@ -143,8 +133,7 @@ static void worked_shared(void **state) {
     assert_int_equal(model_promote_k(of(&g, HT_FAMILY_MMA_WARP, "ootomo"), 1), 0);
 }
 
-static void who_refills(void **state) {
-    (void)state;
+TEST(who_refills) {
     const struct {
         const char *isa, *scheme;
         int bk, stages;
@@ -159,8 +148,7 @@ static void who_refills(void **state) {
     }
 }
 
-static void worked_halftone(void **state) {
-    (void)state;
+TEST(worked_halftone) {
     const struct gpu g = worked_a800();
     const struct target *f16x3 = of(&g, HT_FAMILY_MMA_WARP, "f16x3");
     struct tile t = {128, 128, 32, 64, 32, 16, 2, 1};
@@ -231,8 +219,7 @@ static int64_t at_boost(int64_t clocks) {
 }
 
 /* A fit says where it comes from, and its tables are there. */
-static void fits_have_sources(void **state) {
-    (void)state;
+TEST(fits_have_sources) {
     const struct fit_source *const sources[] = {
         &fit_mma_warp.source,     &fit_wgmma_ss.source, &fit_unpacked_mma.source, &fit_unpacked_fp32.source,
         &fit_unpacked_wgmma.source, &fit_dmma.source,   &fit_simt_small_k.source, &fit_gemv.source,
@@ -254,8 +241,7 @@ static void fits_have_sources(void **state) {
 }
 
 /* What the formula asks of a GPU; PDL hides a part of a launch on Hopper alone. */
-static void machines(void **state) {
-    (void)state;
+TEST(machines) {
     const struct gpu h200 = budget("h200"), a800 = budget("a800");
     const struct tile t = {8, 1, 256, 1, 1, 16, 1, 1};
     struct cost pdl, plain;
@@ -270,8 +256,7 @@ static void machines(void **state) {
 }
 
 /* Unpacked kernels, gen/family/unpacked_tile.c. */
-static void worked_direct(void **state) {
-    (void)state;
+TEST(worked_direct) {
     const struct gpu h200 = budget("h200"), t4 = budget("t4");
     const struct scheme *s = scheme_find("bf16x6u");
     const struct tile t = {64, 64, 32, 32, 32, 16, 2, 1}, slim = {128, 8, 32, 32, 8, 16, 2, 1};
@@ -300,8 +285,7 @@ static void worked_direct(void **state) {
 }
 
 /* The same by warpgroups: two side by side, or taking turns. */
-static void worked_direct_wgmma(void **state) {
-    (void)state;
+TEST(worked_direct_wgmma) {
     const struct gpu h200 = budget("h200");
     const struct target *on = of(&h200, HT_FAMILY_UNPACKED_WGMMA, "bf16x6u");
     const struct tile wide = {128, 64, 32, 16, 64, 16, 2, 1}, even = {64, 64, 32, 16, 64, 16, 2, 1}, few = {64, 32, 32, 16, 32, 16, 2, 1};
@@ -326,8 +310,7 @@ static void worked_direct_wgmma(void **state) {
 }
 
 /* The worked examples of gen/family/wgmma_ss.c: f16x3, 192 x 128 x 32, one block or two that share panels. */
-static void worked_wgmma(void **state) {
-    (void)state;
+TEST(worked_wgmma) {
     const struct gpu h200 = budget("h200");
     const struct target *s = of(&h200, HT_FAMILY_WGMMA_SS, "f16x3"), *i8x6 = of(&h200, HT_FAMILY_WGMMA_SS, "i8x6");
     for (int cluster = 1; cluster <= 2; cluster++) {
@@ -361,8 +344,7 @@ static void worked_wgmma(void **state) {
 }
 
 /* Kernels of FMAs, gen/family/simt_small_k.c and streaming.c. */
-static void worked_fma(void **state) {
-    (void)state;
+TEST(worked_fma) {
     const struct gpu h200 = budget("h200");
     const struct target *fma = of(&h200, HT_FAMILY_SIMT_SMALL_K, "bf16x6u"), *thin = of(&h200, HT_FAMILY_GEMV, "bf16x6u");
     const struct tile t = {128, 64, 16, 128, 16, 16, 2, 1}, one = {8, 1, 256, 1, 1, 16, 1, 1}, four = {16, 4, 256, 2, 4, 16, 1, 1};
@@ -390,8 +372,7 @@ static void worked_fma(void **state) {
 }
 
 /* DMMA kernels, gen/family/dmma.c. */
-static void worked_dmma(void **state) {
-    (void)state;
+TEST(worked_dmma) {
     const struct gpu h200 = budget("h200");
     const struct target *dmma = of(&h200, HT_FAMILY_DMMA, "bf16x6u");
     const struct tile large = {64, 64, 16, 32, 32, 16, 4, 1}, high = {128, 32, 16, 32, 32, 16, 4, 1}, small = {32, 32, 16, 16, 16, 16, 4, 1};
@@ -416,8 +397,7 @@ static void worked_dmma(void **state) {
     assert_int_equal(c.blocks_per_sm, 8);
 }
 
-static void worked_tall(void **state) {
-    (void)state;
+TEST(worked_tall) {
     const struct gpu h200 = budget("h200");
     const struct target *tall = of(&h200, HT_FAMILY_TALL_SKINNY, "bf16x6u");
     const struct tile one = {128, 1, 64, 16, 1, 16, 1, 1}, two = {128, 2, 64, 16, 2, 16, 1, 1};
@@ -439,8 +419,7 @@ static void worked_tall(void **state) {
 }
 
 /* FP64 by FMAs: two a clock on an SM that has no FP64 matrices, which nothing that issues beside them slows; whole squares are then tiles'. */
-static void worked_fp64_fma(void **state) {
-    (void)state;
+TEST(worked_fp64_fma) {
     const struct gpu t4 = budget("t4"), h200 = budget("h200"), rtx4090 = budget("rtx4090");
     const struct tile few = {128, 16, 8, 32, 16, 16, 2, 1}, tall = {64, 4, 64, 8, 4, 16, 1, 1}, four = {16, 4, 128, 2, 4, 16, 1, 1},
                       large = {64, 64, 16, 32, 32, 16, 2, 1};
@@ -470,8 +449,7 @@ static void worked_fp64_fma(void **state) {
 }
 
 /* On gfx90a the matrix unit multiplies FP32: 45.3 TFLOPS on 104 CUs at 1.7 GHz are 128 FMAs a clock. */
-static void worked_direct_fp32_mma(void **state) {
-    (void)state;
+TEST(worked_direct_fp32_mma) {
     const struct gpu mi210 = budget("mi210");
     const struct target *on = of(&mi210, HT_FAMILY_UNPACKED_MMA, "bf16x6u");
     const struct scheme *s = scheme_find("bf16x6u");
@@ -492,8 +470,7 @@ static void worked_direct_fp32_mma(void **state) {
     assert_int_equal(none.mma + none.load + none.copy, 0);
 }
 
-static void worked_egemm(void **state) {
-    (void)state;
+TEST(worked_egemm) {
     const struct gpu g = worked_t4();
     const struct tile t = {128, 128, 32, 64, 32, 8, 1, 1};
     const struct model_egemm_terms e = model_egemm_terms(of(&g, HT_FAMILY_MMA_WARP, "egemm"), &t);
@@ -507,8 +484,7 @@ static void worked_egemm(void **state) {
     assert_int_equal(e.mem2_milli, 1620480);
 }
 
-static void worked_legemm(void **state) {
-    (void)state;
+TEST(worked_legemm) {
     const struct gpu g = worked_a800();
     const struct tile t = {128, 256, 32, 32, 64, 16, 2, 1};
     const struct model_legemm_terms l =
@@ -531,8 +507,7 @@ static void worked_legemm(void **state) {
 
 /* ---- the papers' tables ---- */
 
-static void egemm_picks_table_4(void **state) {
-    (void)state;
+TEST(egemm_picks_table_4) {
     const struct gpu g = budget("t4");
     const struct all *a = evaluate(&g, "egemm", MODEL_EGEMM);
     assert_true(a->pick >= 0);
@@ -550,8 +525,7 @@ static void egemm_picks_table_4(void **state) {
 
 /* Eq. 8's register line admits (256,128,32); FRAG caching of the whole block rejects it, whatever the warps.
  */
-static void frag_caching_rejects_256x128(void **state) {
-    (void)state;
+TEST(frag_caching_rejects_256x128) {
     const struct gpu g = budget("t4");
     struct tile t = {256, 128, 32, 64, 32, 8, 1, 1};
     assert_int_equal(model_egemm_terms(of(&g, HT_FAMILY_MMA_WARP, "egemm"), &t).register_bytes, 180224);
@@ -566,8 +540,7 @@ static void frag_caching_rejects_256x128(void **state) {
 }
 
 /* Padding 4 or 8 makes no difference to any verdict on the T4. */
-static void egemm_padding_decides_nothing(void **state) {
-    (void)state;
+TEST(egemm_padding_decides_nothing) {
     const struct gpu g = budget("t4");
     const struct all *a = evaluate(&g, "egemm", MODEL_EGEMM);
     for (int i = 0; i < a->count; i++) {
@@ -577,8 +550,7 @@ static void egemm_padding_decides_nothing(void **state) {
     }
 }
 
-static void legemm_accepts_table_2(void **state) {
-    (void)state;
+TEST(legemm_accepts_table_2) {
     const struct gpu a800 = budget("a800");
     const struct all *a = evaluate(&a800, "legemm", MODEL_LEGEMM);
     assert_true(a->pick >= 0);
@@ -654,8 +626,7 @@ static void check_family(const struct gpu *g, const struct scheme *s) {
     assert_ptr_equal(its, beside && isa->wgmma ? isa_find("sm_90a_mma") : isa);
 }
 
-static void every_budget_scheme_and_model(void **state) {
-    (void)state;
+TEST(every_budget_scheme_and_model) {
     for (int b = 0; b < BUDGETS; b++) {
         const struct gpu g = budget(budgets[b]);
         for (int s = 0; s < scheme_count; s++) {
@@ -685,8 +656,7 @@ static int count_lines_starting(const char *text, const char *prefix) {
 
 /* Types and units are read from the row: twice as wide elements leave half the tiles, wide scales take room of their
  * own, integer sums lose nothing, and what is small enough to lose only itself depends on the unit. */
-static void columns_of_a_scheme_decide(void **state) {
-    (void)state;
+TEST(columns_of_a_scheme_decide) {
     struct gpu g = budget("a800");
     const struct isa *isa = isa_find("sm_80");
     struct scheme s = *scheme_find("bf16x6");
@@ -721,8 +691,7 @@ static void report(struct text *out, const struct gpu *g, const struct scheme *s
     explain_free(&l);
 }
 
-static void explain_has_one_pick_and_repeats(void **state) {
-    (void)state;
+TEST(explain_has_one_pick_and_repeats) {
     for (int b = 0; b < BUDGETS; b++) {
         const struct gpu g = budget(budgets[b]);
         for (int s = 0; s < scheme_count; s++) {
@@ -749,8 +718,7 @@ static void explain_has_one_pick_and_repeats(void **state) {
 }
 
 /* A unit whose rounding nobody has seen: its bounds must not be smaller than any other NVIDIA row's. */
-static void unverified_rows_take_the_worst(void **state) {
-    (void)state;
+TEST(unverified_rows_take_the_worst) {
     int unverified = 0;
     for (int i = 0; i < isa_count; i++) {
         const struct isa *x = &isa_table[i];
@@ -774,8 +742,7 @@ static void unverified_rows_take_the_worst(void **state) {
     assert_null(isa_of_capability(70));
 }
 
-static void explain_says_what_it_must(void **state) {
-    (void)state;
+TEST(explain_says_what_it_must) {
     struct text t4 = {0}, a800 = {0}, mi210 = {0}, tsv = {0};
     struct gpu g = budget("t4");
     report(&t4, &g, scheme_find("egemm"), MODEL_EGEMM, false);
@@ -820,8 +787,7 @@ static void explain_says_what_it_must(void **state) {
 /* ---- directions ---- */
 
 /* Tightening a budget never lets a tile in; loosening never throws one out. */
-static void tighter_budgets_admit_less(void **state) {
-    (void)state;
+TEST(tighter_budgets_admit_less) {
     for (int m = 0; m < MODELS; m++) {
         for (int what = 0; what < 3; what++) {
             const struct gpu wide = budget("a800");
@@ -855,8 +821,7 @@ static int most_stages(const struct all *a) {
     return most;
 }
 
-static void less_shared_memory_never_means_more_stages(void **state) {
-    (void)state;
+TEST(less_shared_memory_never_means_more_stages) {
     struct gpu g = budget("a800");
     int before = most_stages(evaluate(&g, "f16x3", MODEL_HALFTONE));
     assert_int_equal(before, 5);
@@ -875,8 +840,7 @@ static int64_t best_ns(const struct gpu *g) {
 }
 
 /* A faster part never makes the best tile slower, and the part that binds makes it faster. */
-static void faster_parts_help(void **state) {
-    (void)state;
+TEST(faster_parts_help) {
     const struct gpu base = budget("a800");
     const int64_t before = best_ns(&base);
     struct gpu g = base;
@@ -910,8 +874,7 @@ static void faster_parts_help(void **state) {
 }
 
 /* Absurd shapes must not overflow. */
-static void huge_shapes_stay_positive(void **state) {
-    (void)state;
+TEST(huge_shapes_stay_positive) {
     const struct shape huge = {INT64_C(1) << 40, INT64_C(1) << 40, INT64_C(1) << 40};
     const struct gpu g = budget("h200");
     const struct tile t = {128, 128, 32, 64, 32, 16, 3, 1};
@@ -923,33 +886,6 @@ static void huge_shapes_stay_positive(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names),
-        cmocka_unit_test(fits_have_sources), cmocka_unit_test(machines),
-        cmocka_unit_test(worked_shared),
-        cmocka_unit_test(who_refills), cmocka_unit_test(worked_halftone),
-        cmocka_unit_test(worked_direct), cmocka_unit_test(worked_direct_wgmma),
-        cmocka_unit_test(worked_direct_fp32_mma),
-        cmocka_unit_test(worked_fma),
-        cmocka_unit_test(worked_dmma),
-        cmocka_unit_test(worked_tall), cmocka_unit_test(worked_fp64_fma),
-        cmocka_unit_test(worked_wgmma),
-        cmocka_unit_test(worked_egemm),
-        cmocka_unit_test(worked_legemm),
-        cmocka_unit_test(egemm_picks_table_4),
-        cmocka_unit_test(frag_caching_rejects_256x128),
-        cmocka_unit_test(egemm_padding_decides_nothing),
-        cmocka_unit_test(legemm_accepts_table_2),
-        cmocka_unit_test(every_budget_scheme_and_model),
-        cmocka_unit_test(columns_of_a_scheme_decide),
-        cmocka_unit_test(explain_has_one_pick_and_repeats),
-        cmocka_unit_test(unverified_rows_take_the_worst),
-        cmocka_unit_test(explain_says_what_it_must),
-        cmocka_unit_test(tighter_budgets_admit_less),
-        cmocka_unit_test(less_shared_memory_never_means_more_stages),
-        cmocka_unit_test(faster_parts_help),
-        cmocka_unit_test(huge_shapes_stay_positive),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, NULL, NULL);
 }

@@ -2,21 +2,14 @@
  * nothing is leaked, nothing half-written stays behind. Run it under AddressSanitizer for the mutations to be
  * worth most. */
 #define _POSIX_C_SOURCE 200809L
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../bench/halftone/io/npy.h"
+#include "../test.h"
 
 static char folder[64], path[96];
 
@@ -71,9 +64,8 @@ static int read_built(const char *header, const void *data, size_t data_bytes, s
     return npy_read(path, x, f);
 }
 
-static void round_trip(void **state) {
+TEST(round_trip) {
     float values[6] = {1.5f, -0.0f, INFINITY, NAN, 1e-45f, -3e38f};
-    (void)state;
     for (int order = 0; order < 2; order++) {
         struct npy_matrix in = {.data = values, .rows = 2, .cols = 3, .column_major = order}, out;
         struct cli_error f;
@@ -101,7 +93,7 @@ struct type_case {
     float first, second;
 };
 
-static void element_types(void **state) {
+TEST(element_types) {
     static const struct type_case cases[] = {
         {"<f4", {0, 0, 0xc0, 0x3f, 0, 0, 0x80, 0xbf}, 4, 1.5f, -1.0f},
         {">f4", {0x3f, 0xc0, 0, 0, 0xbf, 0x80, 0, 0}, 4, 1.5f, -1.0f},
@@ -119,7 +111,6 @@ static void element_types(void **state) {
         {">u8", {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 7}, 8, 0x1p64f, 7.0f},
         {"|b1", {1, 0}, 1, 1.0f, 0.0f},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char header[128];
         struct npy_matrix x;
@@ -132,12 +123,11 @@ static void element_types(void **state) {
     }
 }
 
-static void shapes_and_versions(void **state) {
+TEST(shapes_and_versions) {
     const float data[3] = {1, 2, 3};
     unsigned char file[512];
     struct npy_matrix x;
     struct cli_error f;
-    (void)state;
     /* 1-d is one row, also when it says Fortran order; keys in any order, double quotes, no last comma */
     assert_int_equal(
         read_built("{\"shape\":(3,),\"fortran_order\":True,\"descr\":\"<f4\"}", data, 12, &x, &f), 0);
@@ -162,7 +152,7 @@ struct bad_case {
     const char *needle; /* must appear in the message */
 };
 
-static void malformed_headers(void **state) {
+TEST(malformed_headers) {
     static const struct bad_case cases[] = {
         {"", 0, "dictionary"},
         {"hello", 0, "dictionary"},
@@ -201,7 +191,6 @@ static void malformed_headers(void **state) {
          "type string"},
     };
     const unsigned char zeros[32] = {0};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct npy_matrix x;
         struct cli_error f = {EXIT_OK, ""};
@@ -216,10 +205,9 @@ static void malformed_headers(void **state) {
     }
 }
 
-static void malformed_files(void **state) {
+TEST(malformed_files) {
     struct npy_matrix x;
     struct cli_error f;
-    (void)state;
     put("", 0);
     assert_int_equal(npy_read(path, &x, &f), -1);
     assert_non_null(strstr(f.text, "not a .npy file"));
@@ -245,11 +233,10 @@ static void malformed_files(void **state) {
 }
 
 /* float64 as it is, both ways; what is not float64 is refused. */
-static void wide_matrices_keep_every_bit(void **state) {
+TEST(wide_matrices_keep_every_bit) {
     const double values[6] = {0.1, -1e300, 5e-324, -0.0, (double)INFINITY, 3};
     struct npy_matrix x, y;
     struct cli_error f;
-    (void)state;
     put_built("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), }", values, sizeof values);
     assert_int_equal(npy_examine(path, &x, &f), 0);
     assert_true(x.is_float64 && x.wide == NULL && x.data == NULL);
@@ -280,12 +267,11 @@ static int files_in_folder(void) {
 }
 
 /* A failed write leaves the old file and no temporary one. */
-static void failed_write_leaves_nothing(void **state) {
+TEST(failed_write_leaves_nothing) {
     float one = 1;
     struct npy_matrix x = {.data = &one, .rows = 1, .cols = 1, .column_major = 0};
     struct cli_error f;
     char inside[160];
-    (void)state;
     assert_int_equal(npy_write(path, &x, &f), 0);
     int before = files_in_folder();
     snprintf(inside, sizeof inside, "%s/none/y.npy", folder);
@@ -297,7 +283,7 @@ static void failed_write_leaves_nothing(void **state) {
 
 /* Fixed-seed mutations of good files: any answer is right, as long as it is an answer. A file that is still
  * read must not be larger than the bytes it has. */
-static void mutations(void **state) {
+TEST(mutations) {
     static const char *const header[3] = {
         "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }                     \n",
         "{'descr': '>i2', 'fortran_order': True, 'shape': (24,), }      \n",
@@ -306,7 +292,6 @@ static void mutations(void **state) {
     unsigned char base[512], file[1024], data[48];
     uint32_t random = 12345;
     int accepted = 0;
-    (void)state;
     for (int i = 0; i < 48; i++)
         data[i] = (unsigned char)(i * 5);
     for (int round = 0; round < 6000; round++) {
@@ -348,13 +333,6 @@ static void mutations(void **state) {
     assert_true(accepted > 100 && accepted < 5900);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),          cmocka_unit_test(element_types),
-        cmocka_unit_test(shapes_and_versions), cmocka_unit_test(malformed_headers),
-        cmocka_unit_test(malformed_files),     cmocka_unit_test(failed_write_leaves_nothing),
-        cmocka_unit_test(wide_matrices_keep_every_bit),
-        cmocka_unit_test(mutations),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, make_folder, remove_folder);
 }

@@ -1,17 +1,11 @@
 /* test_probe: medians, spread and drift of fake measurements, and the file: the generator's own parser must read it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../bench/halftone/profile/probe.h"
 #include "../../gen/base/err.h"
 #include "../../gen/facts/gpu.h"
+#include "../test.h"
 
 /* A fictional GPU; the second pass reads L2 2 % faster. */
 static struct {
@@ -89,17 +83,15 @@ static int written(const struct probe_result *r, char **text, struct cli_error *
     return status;
 }
 
-static void test_medians(void **state) {
-    (void)state;
+TEST(test_medians) {
     double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2};
     assert_true(probe_median(odd, 3) == 2);
     assert_true(probe_median(even, 4) == 2.5);
 }
 
-static void test_run_takes_medians_of_two_passes(void **state) {
+TEST(test_run_takes_medians_of_two_passes) {
     struct probe_result r;
     struct cli_error f = {EXIT_OK, ""};
-    (void)state;
     set_up();
     assert_int_equal(probe_run(&device, &r, NULL, NULL, &f), 0);
     const struct probe_value *v = &r.value[PROBE_F16_K16];
@@ -111,12 +103,11 @@ static void test_run_takes_medians_of_two_passes(void **state) {
     assert_int_equal(fake.calls[PROBE_FP32], PROBE_PASSES * PROBE_REPEATS);
 }
 
-static void test_the_file_is_a_budget(void **state) {
+TEST(test_the_file_is_a_budget) {
     struct probe_result r;
     struct cli_error f = {EXIT_OK, ""};
     struct gpu g;
     char *text = NULL;
-    (void)state;
     set_up();
     assert_int_equal(probe_run(&device, &r, NULL, NULL, &f), 0);
     assert_int_equal(written(&r, &text, &f), 0);
@@ -143,12 +134,11 @@ static void test_the_file_is_a_budget(void **state) {
 }
 
 /* A clock above boost or a copy above the data sheet would not parse: cut, and said. */
-static void test_impossible_values_are_cut_and_said(void **state) {
+TEST(test_impossible_values_are_cut_and_said) {
     struct probe_result r;
     struct cli_error f = {EXIT_OK, ""};
     struct gpu g;
     char *text = NULL;
-    (void)state;
     set_up();
     fake.value[PROBE_CLOCK_MHZ] = 1425;
     fake.value[PROBE_COPY_GBPS] = 2100;
@@ -165,12 +155,11 @@ static void test_impossible_values_are_cut_and_said(void **state) {
 }
 
 /* Hopper: the instruction set's own MMA is wgmma. */
-static void test_the_fastest_shape_is_the_rate(void **state) {
+TEST(test_the_fastest_shape_is_the_rate) {
     struct probe_result r;
     struct cli_error f = {EXIT_OK, ""};
     struct gpu g;
     char *text = NULL;
-    (void)state;
     set_up();
     fake.facts.capability = 90;
     fake.value[PROBE_WGMMA_F16] = 2040;
@@ -192,14 +181,13 @@ static void test_the_fastest_shape_is_the_rate(void **state) {
 }
 
 /* Turing: m16n8k8 and m8n8k16 only, no memory clock named. */
-static void test_what_is_absent_is_zero_or_estimated(void **state) {
+TEST(test_what_is_absent_is_zero_or_estimated) {
     static const enum probe_what gone[] = {PROBE_F16_K16, PROBE_BF16_K16, PROBE_TF32_K4,
                                            PROBE_TF32_K8, PROBE_S8_K16,   PROBE_S8_K32};
     struct probe_result r;
     struct cli_error f = {EXIT_OK, ""};
     struct gpu g;
     char *text = NULL;
-    (void)state;
     set_up();
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
         fake.value[gone[i]] = 0;
@@ -218,11 +206,10 @@ static void test_what_is_absent_is_zero_or_estimated(void **state) {
     free(text);
 }
 
-static void test_failures_are_one_line(void **state) {
+TEST(test_failures_are_one_line) {
     struct probe_result r;
     struct cli_error f = {EXIT_OK, ""};
     char *text = NULL;
-    (void)state;
     set_up();
     fake.fails = PROBE_SMEM_LATENCY;
     assert_int_equal(probe_run(&device, &r, NULL, NULL, &f), -1);
@@ -245,15 +232,6 @@ static void test_failures_are_one_line(void **state) {
     free(text);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_medians),
-        cmocka_unit_test(test_run_takes_medians_of_two_passes),
-        cmocka_unit_test(test_the_file_is_a_budget),
-        cmocka_unit_test(test_impossible_values_are_cut_and_said),
-        cmocka_unit_test(test_the_fastest_shape_is_the_rate),
-        cmocka_unit_test(test_what_is_absent_is_zero_or_estimated),
-        cmocka_unit_test(test_failures_are_one_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, NULL, NULL);
 }

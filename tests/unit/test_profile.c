@@ -1,15 +1,8 @@
 /* test_profile: the search of `halftone profile` on made-up units, each computed by one candidate: that one must be named,
  * whatever dimension it changes; a unit that computes as none must be refused. And the candidates' arithmetic by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <string.h>
 
 #include "../../bench/halftone/profile/profile_search.h"
+#include "../test.h"
 
 enum { RANDOM = 24 };
 
@@ -88,7 +81,7 @@ static void assert_all_named(const char *unit, const struct change (*units)[CHAN
 }
 
 /* FP16: what its range lets a unit do differently. {DIM_KIND, 0} ends a list. */
-static void half_units_are_named(void **state) {
+TEST(half_units_are_named) {
     static const struct change units[][CHANGES] = {
         {{DIM_KIND, 0}},
         {{DIM_CUT, 2}, {DIM_GROUP, 0}, {DIM_ORDER, 1}},
@@ -96,12 +89,11 @@ static void half_units_are_named(void **state) {
         {{DIM_WIDTH, 4}, {DIM_CUT, 1}, {DIM_ZERO, 1}},
         {{DIM_INPUT_SUBNORMAL, 2}, {DIM_NAN, 1}, {DIM_ADDEND_SUBNORMAL, 1}},
     };
-    (void)state;
     assert_all_named("mma.sync m16n8k8 f16", units, sizeof units / sizeof *units);
 }
 
 /* TF32: its low bits, and everything about FP32's subnormal numbers and overflow. */
-static void wide_units_are_named(void **state) {
+TEST(wide_units_are_named) {
     static const struct change units[][CHANGES] = {
         {{DIM_LEAST, 1}, {DIM_INPUT_SUBNORMAL, 1}, {DIM_LOW_BITS, 1}},
         {{DIM_KIND, 0}},
@@ -111,25 +103,22 @@ static void wide_units_are_named(void **state) {
         {{DIM_RESULT_SUBNORMAL, 1}, {DIM_LOW_BITS, 3}},
         {{DIM_WIDTH, 0}, {DIM_ADDEND, 1}, {DIM_RESULT, 1}},
     };
-    (void)state;
     assert_all_named("mma.sync m16n8k8 tf32", units, sizeof units / sizeof *units);
 }
 
 /* Units that add in ordinary floating point. */
-static void chains_are_named(void **state) {
+TEST(chains_are_named) {
     struct profile_tiles t;
     struct profile_model m = {{0}};
-    (void)state;
     make_tiles(&t, "mma.sync m16n8k8 f16");
     for (m.choice[DIM_KIND] = KIND_FMA_UP; m.choice[DIM_KIND] <= KIND_HALF; m.choice[DIM_KIND]++)
         assert_named(&t, &m, 1);
     profile_tiles_free(&t);
 }
 
-static void integer_units_are_named(void **state) {
+TEST(integer_units_are_named) {
     struct profile_tiles t;
     struct profile_model m = {{0}};
-    (void)state;
     make_tiles(&t, "mma.sync m16n8k32 s8");
     for (; m.choice[DIM_INTEGER] < profile_model_values(t.unit, DIM_INTEGER); m.choice[DIM_INTEGER]++)
         assert_named(&t, &m, 1);
@@ -137,13 +126,12 @@ static void integer_units_are_named(void **state) {
 }
 
 /* One bit of one result of one tile. */
-static void a_unit_of_no_model_is_refused(void **state) {
+TEST(a_unit_of_no_model_is_refused) {
     static const struct change none[CHANGES] = {{DIM_KIND, 0}};
     struct profile_tiles t;
     struct cli_error f = {EXIT_OK, ""};
     struct profile_verdict v;
     char text[512];
-    (void)state;
     make_tiles(&t, "wgmma m64n8k16 f16");
     const struct profile_model m = changed(t.unit, none);
     const int tile = t.directed + 5;
@@ -187,12 +175,11 @@ static uint32_t tiny(const struct profile_model *m, int e0, int e1, uint32_t c) 
     return bits;
 }
 
-static void least_exponent_by_hand(void **state) {
+TEST(least_exponent_by_hand) {
     static const struct change none[CHANGES] = {{DIM_KIND, 0}},
                                at_126[CHANGES] = {{DIM_LEAST, 1}, {DIM_KIND, 0}};
     const struct profile_unit *u = unit_of("mma.sync m16n8k8 tf32");
     const struct profile_model free_one = changed(u, none), held = changed(u, at_126);
-    (void)state;
     assert_int_equal(tiny(&free_one, -149, 160, 0), 0); /* 2^-149 - 2^-160, cut */
     assert_int_equal(tiny(&held, -149, 151, 0), 0);     /* unit 2^-151: still there */
     assert_int_equal(tiny(&held, -149, 152, 0), 1);     /* gone */
@@ -203,11 +190,6 @@ static void least_exponent_by_hand(void **state) {
     assert_int_equal(tiny(&free_one, 0, 26, 0), 0x3f800000);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(least_exponent_by_hand),  cmocka_unit_test(half_units_are_named),
-        cmocka_unit_test(wide_units_are_named),    cmocka_unit_test(chains_are_named),
-        cmocka_unit_test(integer_units_are_named), cmocka_unit_test(a_unit_of_no_model_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* test_special: what `halftone contract --special` says of single results. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <float.h>
 #include <math.h>
 
 #include "../../bench/halftone/cmd/special_values.h"
 #include "../../runtime/ht_abi.h"
+#include "../test.h"
 
 const struct ht_set_desc *const ht_sets[] = {NULL}; /* no kernel is run here */
 
@@ -21,8 +17,7 @@ static struct special_inputs of(float alpha, float a0, float a1, float b0, float
     return special_inputs_of(1, 2, 0, alpha, a, b, beta, &c);
 }
 
-static void nan_and_inf_are_natives(void **state) {
-    (void)state;
+TEST(nan_and_inf_are_natives) {
     struct special_inputs in = of(1, inf, 1, 1, 1, 0, nan_);
     assert_false(in.finite);
     assert_int_equal(special_values_judge(&in, inf, inf), 0);
@@ -35,8 +30,7 @@ static void nan_and_inf_are_natives(void **state) {
 }
 
 /* alpha * b overflows, alpha * (a b) does not: the case in which cuBLAS has Inf. */
-static void an_overflow_on_the_way_is_told_apart(void **state) {
-    (void)state;
+TEST(an_overflow_on_the_way_is_told_apart) {
     struct special_inputs in = of(-2.5f, 0.25f, 1, FLT_MAX, 1, 0, 0);
     assert_true(in.finite && fabs(in.exact + 0.625 * (double)FLT_MAX + 2.5) < 1e30);
     assert_int_equal(special_values_judge(&in, -inf, -1e38f), SPECIAL_NATIVE_OVERFLOWS);
@@ -49,8 +43,7 @@ static void an_overflow_on_the_way_is_told_apart(void **state) {
     assert_int_equal(special_values_judge(&in, -1, -inf), SPECIAL_NATIVE_OVERFLOWS);
 }
 
-static void at_the_end_of_the_range_both_may_be(void **state) {
-    (void)state;
+TEST(at_the_end_of_the_range_both_may_be) {
     struct special_inputs in = of(1, 1, 0x1p-25f, FLT_MAX, FLT_MAX, 0, 0); /* half a last bit beyond FLT_MAX */
     assert_int_equal(special_values_judge(&in, inf, FLT_MAX), 0);
     assert_int_equal(special_values_judge(&in, FLT_MAX, inf), 0);
@@ -58,19 +51,12 @@ static void at_the_end_of_the_range_both_may_be(void **state) {
 }
 
 /* Row 1 and column 1 of 2 x 2 x 2. */
-static void an_element_has_its_row_and_column(void **state) {
-    (void)state;
+TEST(an_element_has_its_row_and_column) {
     const float a[4] = {nan_, 2, nan_, 3}, b[4] = {nan_, nan_, 5, 7}, c[4] = {nan_, nan_, nan_, 11};
     const struct special_inputs in = special_inputs_of(2, 2, 3, 2, a, b, 0.5f, c);
     assert_true(in.finite && in.exact == 2 * (2 * 5 + 3 * 7) + 5.5);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nan_and_inf_are_natives),
-        cmocka_unit_test(an_overflow_on_the_way_is_told_apart),
-        cmocka_unit_test(at_the_end_of_the_range_both_may_be),
-        cmocka_unit_test(an_element_has_its_row_and_column),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, NULL, NULL);
 }

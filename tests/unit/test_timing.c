@@ -1,14 +1,10 @@
 /* bench/halftone/measure/timing.c with a delay that is only written down: who gets ahead of it counts, who does not is asked again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
-#include <cmocka.h>
 
 #include "../../bench/halftone/measure/delay.h"
 #include "../../bench/halftone/measure/timing.h"
 #include "../../runtime/ht_abi.h"
+#include "../test.h"
 
 const struct ht_set_desc *const ht_sets[] = {NULL}; /* the engine is linked, not used */
 
@@ -41,20 +37,18 @@ static int measure(int singles, int simulated, long call_ns, struct timing *out)
     return timing_measure(&plan, call, NULL, out, &f);
 }
 
-static void simulated_is_one_run(void **state) {
+TEST(simulated_is_one_run) {
     struct timing t;
-    (void)state;
     assert_int_equal(measure(7, 1, 0, &t), 0);
     assert_int_equal(seen.calls, 1);
     assert_int_equal(seen.delays, 0);
     assert_true(t.median_s >= 0 && t.single.median_s == t.median_s && t.single.least_s == t.least_s);
 }
 
-static void short_calls_are_queued_before_they_start(void **state) {
+TEST(short_calls_are_queued_before_they_start) {
     struct timing_plan plan = {.seconds = 1, .queued = 1};
     struct timing t;
     struct cli_error f;
-    (void)state;
     seen.delays = seen.calls = 0;
     seen.call_ns = 0;
     assert_int_equal(timing_measure(&plan, call, NULL, &t, &f), 0);
@@ -68,17 +62,15 @@ static void short_calls_are_queued_before_they_start(void **state) {
     assert_int_equal(seen.delays, 0);
 }
 
-static void no_singles_unless_asked(void **state) {
+TEST(no_singles_unless_asked) {
     struct timing t;
-    (void)state;
     assert_int_equal(measure(0, 0, 0, &t), 0);
     assert_int_equal(seen.delays, 0);
     assert_true(t.median_s >= 0 && t.single.median_s < 0);
 }
 
-static void each_single_has_its_delay(void **state) {
+TEST(each_single_has_its_delay) {
     struct timing t;
-    (void)state;
     assert_int_equal(measure(7, 0, 20000, &t), 0);
     assert_true(seen.delays >= 7); /* a busy machine may need more */
     assert_int_equal(seen.ns[0], 100000);
@@ -86,9 +78,8 @@ static void each_single_has_its_delay(void **state) {
     assert_true(t.single.least_s >= 20e-6);
 }
 
-static void who_is_late_is_asked_again_behind_a_longer_delay(void **state) {
+TEST(who_is_late_is_asked_again_behind_a_longer_delay) {
     struct timing t;
-    (void)state;
     assert_int_equal(measure(7, 0, 500000, &t), 0);
     assert_true(seen.delays >= 10); /* 100, 200 and 400 us cannot do */
     for (int i = 0; i < 3; i++)
@@ -97,27 +88,20 @@ static void who_is_late_is_asked_again_behind_a_longer_delay(void **state) {
     assert_true(t.single.median_s >= 500e-6);
 }
 
-static void without_a_lead_there_is_no_figure(void **state) {
+TEST(without_a_lead_there_is_no_figure) {
     struct timing t;
-    (void)state;
     assert_int_equal(measure(7, 0, 25000000, &t), 0);
     assert_int_equal(seen.delays, 8); /* 0.1 to 12.8 ms */
     assert_true(t.single.median_s < 0 && t.median_s > 0);
 }
 
-static void a_failing_delay_is_a_fault(void **state) {
+TEST(a_failing_delay_is_a_fault) {
     struct timing t;
-    (void)state;
     seen.code = 1;
     assert_int_equal(measure(7, 0, 0, &t), -1);
     seen.code = 0;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(simulated_is_one_run),      cmocka_unit_test(no_singles_unless_asked),
-        cmocka_unit_test(short_calls_are_queued_before_they_start),
-        cmocka_unit_test(each_single_has_its_delay), cmocka_unit_test(who_is_late_is_asked_again_behind_a_longer_delay),
-        cmocka_unit_test(without_a_lead_there_is_no_figure), cmocka_unit_test(a_failing_delay_is_a_fault)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 /* test_tune: the table of `halftone tune` on disk, interrupted and continued, and what it says of the picks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "../../bench/halftone/cmd/tune.h"
+#include "../test.h"
 
 static const char head[] = "# halftone tune: 1, set a800 (sm_80)\n# device: fiction\n";
 static char path[64];
@@ -67,10 +60,9 @@ static void add_text(const char *text) {
     fclose(out);
 }
 
-static void test_rows_come_back(void **state) {
+TEST(test_rows_come_back) {
     struct tune_log log;
     struct cli_error f = {EXIT_OK, ""};
-    (void)state;
     assert_int_equal(tune_open(&log, path, head, &f), 0);
     append(&log, 64, "k1", "-", 1, 12.25);
     append(&log, 64, "k2", "plain", 0, 11);
@@ -88,10 +80,9 @@ static void test_rows_come_back(void **state) {
 }
 
 /* Killed inside a row, at every byte: what was whole stays, the rest is cut off, and the next row lands on its own line. */
-static void test_a_torn_row_is_cut_off(void **state) {
+TEST(test_a_torn_row_is_cut_off) {
     struct tune_log log;
     struct cli_error f = {EXIT_OK, ""};
-    (void)state;
     assert_int_equal(tune_open(&log, path, head, &f), 0);
     append(&log, 64, "k1", "-", 1, 12);
     const long first = file_bytes();
@@ -117,11 +108,10 @@ static void test_a_torn_row_is_cut_off(void **state) {
     }
 }
 
-static void test_other_files_stay_as_they_are(void **state) {
+TEST(test_other_files_stay_as_they_are) {
     static const char *const foreign[] = {"my notes\n",
                                           "# halftone tune: 1, set t4 (sm_75)\n# device: fiction\n"};
     struct tune_log log;
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct cli_error f = {EXIT_OK, ""};
         unlink(path);
@@ -144,11 +134,10 @@ static void test_other_files_stay_as_they_are(void **state) {
 
 /* Two shapes: the pick is best at 64 (the faster ablation does not count), and 0.8 of the best at 128; a third has no
  * pick yet. Geometric mean: sqrt(0.8). */
-static void test_summary_worked_line(void **state) {
+TEST(test_summary_worked_line) {
     struct tune_log log;
     struct cli_error f = {EXIT_OK, ""};
     int count = 0;
-    (void)state;
     assert_int_equal(tune_open(&log, path, head, &f), 0);
     append(&log, 64, "k1", "-", 1, 12);
     append(&log, 64, "k2", "-", 0, 15);
@@ -169,12 +158,8 @@ static void test_summary_worked_line(void **state) {
     tune_close(&log);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_rows_come_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_torn_row_is_cut_off, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_other_files_stay_as_they_are, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_summary_worked_line, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    each_test.before = set_up;
+    each_test.after = tear_down;
+    return test_main(argc, argv, NULL, NULL);
 }

@@ -1,0 +1,89 @@
+/* test.h: a test program. TEST(name) { ... } is a test and its place in the list; they run in the order in
+ * which they stand. `main` returns test_main(argc, argv, setup, teardown), which are for all of the tests;
+ * `each_test` has those for each one.
+ *
+ * A program's argument is a pattern of names, in which * stands for anything, !PATTERN for all others, or
+ * --list. A pattern that names no test is an error: cmocka alone would pass. */
+#ifndef TESTS_TEST_H
+#define TESTS_TEST_H
+#include <fnmatch.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#include <cmocka.h>
+#ifdef __cplusplus
+}
+#endif
+
+enum { TESTS_MAX = 128, NO_SUCH_TEST = 2, ALL_SKIPPED = 77 };
+
+static struct CMUnitTest test_list[TESTS_MAX];
+static int test_count;
+static struct {
+    CMFixtureFunction before, after;
+} each_test;
+
+static inline void add_test(const char *name, CMUnitTestFunction function) {
+    if (test_count == TESTS_MAX)
+        abort();
+    test_list[test_count].name = name;
+    test_list[test_count++].test_func = function;
+}
+
+#define TEST(name)                                                                                           \
+    static void name(void **);                                                                               \
+    __attribute__((constructor)) static void add_##name(void) {                                              \
+        add_test(#name, name);                                                                               \
+    }                                                                                                        \
+    static void name(void **test_state __attribute__((unused)))
+
+/* What is not to be tested here. */
+static inline int skip_all_tests(const char *why) {
+    printf("[  SKIPPED ] all tests: %s\n", why);
+    return ALL_SKIPPED;
+}
+
+/* HALFTONE_TEST_SMALL=1 leaves large cases out. */
+static inline int only_small(void) {
+    const char *wish = getenv("HALFTONE_TEST_SMALL");
+    return wish != NULL && wish[0] != '\0' && strcmp(wish, "0") != 0;
+}
+
+static inline int list_tests(int argc, char **argv) {
+    if (argc < 2 || strcmp(argv[1], "--list") != 0)
+        return 0;
+    for (int i = 0; i < test_count; i++)
+        puts(test_list[i].name);
+    return 1;
+}
+
+static inline int test_main(int argc, char **argv, CMFixtureFunction setup, CMFixtureFunction teardown) {
+    const int others = argc > 1 && argv[1][0] == '!';
+    const char *pattern = argc > 1 ? argv[1] + others : "*";
+    int named = 0;
+    if (list_tests(argc, argv))
+        return 0;
+    for (int i = 0; i < test_count; i++) {
+        named += fnmatch(pattern, test_list[i].name, 0) == 0;
+        test_list[i].setup_func = each_test.before;
+        test_list[i].teardown_func = each_test.after;
+    }
+    if (named == 0) {
+        fprintf(stderr, "%s: no test is called '%s'; --list names them all\n", argv[0], pattern);
+        return NO_SUCH_TEST;
+    }
+    if (others)
+        cmocka_set_skip_filter(pattern);
+    else
+        cmocka_set_test_filter(pattern);
+    return _cmocka_run_group_tests(argv[0], test_list, (size_t)test_count, setup, teardown);
+}
+#endif
