@@ -22,7 +22,7 @@
  * write other lines in its place. Holes neither nest nor stand inside unrolled loops. A line ending in
  * `//@drop` goes.
  *
- * Anything else after the pragma is refused with path:line and cure, all refusals at once: tests/unit/tpl.
+ * Anything else after the pragma is refused with path:line and cure, all at once: tests/unit/tpl.txt.
  */
 #ifndef HT_TPL_H
 #define HT_TPL_H

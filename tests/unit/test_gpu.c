@@ -1,23 +1,14 @@
-/* test_gpu: the budget parser on the project's budgets, on every fault of every key, on a folder of bad files
- * (tests/unit/budgets) and on some 40,000 mutations of a good one. HALFTONE_ROOT names the project's root (default
- * "."). */
-#define _POSIX_C_SOURCE 200809L /* opendir, mkdtemp */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+/* test_gpu: the budget parser on the project's budgets, on every fault of every key, on bad files
+ * (tests/unit/budgets.txt) and on some 40,000 mutations of a good one. */
+#define _POSIX_C_SOURCE 200809L /* mkdtemp */
 
-#include <cmocka.h>
-
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../gen/base/err.h"
 #include "../../gen/facts/gpu.h"
+#include "../test.h"
+#include "cases.h"
 
 enum { FUZZ_ROUNDS = 40000, STRING_KEYS = 3 };
 
@@ -30,11 +21,6 @@ struct key {
 #define KEY_ROW(field, low, high, meaning) {#field, low, high, meaning},
 static const struct key number_keys[] = {GPU_NUMBER_KEYS(KEY_ROW)};
 enum { NUMBER_KEYS = sizeof number_keys / sizeof number_keys[0] };
-
-static const char *root_folder(void) {
-    const char *root = getenv("HALFTONE_ROOT");
-    return root != NULL ? root : ".";
-}
 
 static void keep_line(void *context, const char *line) {
     struct text *lines = context;
@@ -80,7 +66,7 @@ static void expect_good(const struct text *text) {
 
 static void read_budget(struct text *out, const char *name) {
     char path[512];
-    snprintf(path, sizeof path, "%s/gen/gpus/%s.gpu", root_folder(), name);
+    snprintf(path, sizeof path, "%s/gen/gpus/%s.gpu", cases_root(), name);
     assert_true(text_read_file(out, path));
 }
 
@@ -121,20 +107,19 @@ static void expect_one(const struct text *base, const struct key *key, const cha
     text_free(&expected);
 }
 
-static void all_budgets_are_good(void **state) {
-    (void)state;
+TEST(all_budgets_are_good) {
     static const char *const names[] = {"a100",   "a800",    "h100",    "h200",    "l40s", "mi210",
                                         "mi250x", "rtx3090", "rtx4090", "rtx6000", "t4",   "titanrtx",
                                         "b200",   "gb10",    "rtx5090", "rtxpro6000"};
     struct text list = {0}, lines = {0};
-    assert_true(gpu_list(&list, root_folder()));
+    assert_true(gpu_list(&list, cases_root()));
     int listed = 0, wanted = 0;
     char previous[GPU_NAME_MAX] = "";
     for (char *name = strtok(list.data, "\n"); name != NULL; name = strtok(NULL, "\n"), listed++) {
         struct gpu g;
         err_reset();
         err_set_sink(keep_line, &lines);
-        bool ok = gpu_load(&g, root_folder(), name);
+        bool ok = gpu_load(&g, cases_root(), name);
         err_set_sink(NULL, NULL);
         assert_string_equal(lines.data != NULL ? lines.data : "", "");
         assert_true(ok);
@@ -151,8 +136,7 @@ static void all_budgets_are_good(void **state) {
 }
 
 /* Figures that follow from others: peaks within 2 % of the data sheets, EGEMM-TC's times from the rates. */
-static void budgets_are_consistent(void **state) {
-    (void)state;
+TEST(budgets_are_consistent) {
     static const struct {
         const char *name;
         long long f16_tflops, native_fp32_gflops; /* data sheets, FP32 accumulate; 0: not comparable */
@@ -163,7 +147,7 @@ static void budgets_are_consistent(void **state) {
                  {"rtx5090", 209, 104800}, {"rtxpro6000", 503, 125000}, {"b200", 0, 75000}, {"gb10", 0, 31000}};
     for (size_t i = 0; i < sizeof peaks / sizeof peaks[0]; i++) {
         struct gpu g;
-        assert_true(gpu_load(&g, root_folder(), peaks[i].name));
+        assert_true(gpu_load(&g, cases_root(), peaks[i].name));
         long long gflops = g.sms * g.clock_mhz * 2 * g.f16_fma_per_cycle / 1000;
         if (peaks[i].f16_tflops > 0)
             assert_in_range(gflops, peaks[i].f16_tflops * 980, peaks[i].f16_tflops * 1020);
@@ -177,10 +161,9 @@ static void budgets_are_consistent(void **state) {
 }
 
 /* EGEMM-TC's own choice for the T4 must satisfy its own equation 8 with our times (times are thousandths). */
-static void t4_meets_egemm_equations(void **state) {
-    (void)state;
+TEST(t4_meets_egemm_equations) {
     struct gpu g;
-    assert_true(gpu_load(&g, root_folder(), "t4"));
+    assert_true(gpu_load(&g, cases_root(), "t4"));
     const int64_t bm = 128, bn = 128, bk = 32, wm = 64, wn = 32, wk = 8;
     int64_t compute = 8 * bm * bn * bk / (2 * 16 * 8 * 8 * 4) * g.hmma_1688_millicycles;
     int64_t memory1 = 4 * (bm + bn) * bk / (32 * 16) * (g.ldg_128_millicycles + g.sts_128_millicycles);
@@ -191,8 +174,7 @@ static void t4_meets_egemm_equations(void **state) {
     assert_true(memory1 + memory2 <= compute);
 }
 
-static void fields_are_stored(void **state) {
-    (void)state;
+TEST(fields_are_stored) {
     struct text base = {0}, lines = {0};
     struct gpu g;
     read_budget(&base, "t4");
@@ -305,8 +287,7 @@ static void value_of(char *value, const struct text *base, const char *key) {
         value[len - 1] = '\0';
 }
 
-static void every_key_every_fault(void **state) {
-    (void)state;
+TEST(every_key_every_fault) {
     static const struct key strings[STRING_KEYS] = {
         {"name", 1, GPU_NAME_MAX - 1, "the word after --gpu and the folder below out/"},
         {"title", 1, GPU_TITLE_MAX - 1, "the product name"},
@@ -327,8 +308,7 @@ static void every_key_every_fault(void **state) {
     text_free(&base);
 }
 
-static void string_faults(void **state) {
-    (void)state;
+TEST(string_faults) {
     static const struct key name = {"name", 0, 0, ""}, title = {"title", 0, 0, ""};
     struct text base = {0}, changed = {0};
     read_budget(&base, "t4");
@@ -351,8 +331,7 @@ static void string_faults(void **state) {
 }
 
 /* Keys that a budget need not have, and what they say where it has them. */
-static void optional_keys(void **state) {
-    (void)state;
+TEST(optional_keys) {
     static const struct {
         const char *line;
         int capability;
@@ -380,12 +359,11 @@ static void optional_keys(void **state) {
 }
 
 /* A source that begins with "estimate" marks its value as one, and a value that --what-if gives is none. */
-static void estimates_are_remembered(void **state) {
-    (void)state;
+TEST(estimates_are_remembered) {
     static const char *const change[] = {" copy_gbps = 200", "sms=30"};
     struct gpu g;
     int estimates = 0;
-    assert_true(gpu_load(&g, root_folder(), "t4"));
+    assert_true(gpu_load(&g, cases_root(), "t4"));
     for (int i = 0; i < gpu_number_count(); i++) {
         const char *name = gpu_number_name(i);
         const bool is_one = strcmp(name, "sustained_clock_mhz") == 0 || strcmp(name, "copy_gbps") == 0 ||
@@ -399,18 +377,17 @@ static void estimates_are_remembered(void **state) {
 }
 
 /* Each of a budget's entries belongs to no other: GPU=native must find one budget. */
-static void cards_belong_to_one_budget(void **state) {
-    (void)state;
+TEST(cards_belong_to_one_budget) {
     struct text list = {0}, seen = {0};
     text_add(&seen, ", ");
-    assert_true(gpu_list(&list, root_folder()));
+    assert_true(gpu_list(&list, cases_root()));
     for (char *at = list.data; *at != '\0';) {
         char name[GPU_NAME_MAX], entry[GPU_CARDS_MAX + 8];
         struct gpu g;
         const size_t len = strcspn(at, "\n");
         snprintf(name, sizeof name, "%.*s", (int)len, at);
         at += len + 1;
-        assert_true(gpu_load(&g, root_folder(), name));
+        assert_true(gpu_load(&g, cases_root(), name));
         assert_true(strlen(g.also_for) > 0);
         for (const char *card = g.also_for; *card != '\0';) {
             const size_t length = strcspn(card, ",");
@@ -429,8 +406,7 @@ static void cards_belong_to_one_budget(void **state) {
     text_free(&list);
 }
 
-static void checks_between_keys(void **state) {
-    (void)state;
+TEST(checks_between_keys) {
     static const struct {
         const char *key, *line, *message;
     } cases[] = {
@@ -463,8 +439,7 @@ static void checks_between_keys(void **state) {
     text_free(&base);
 }
 
-static void forms_that_are_fine(void **state) {
-    (void)state;
+TEST(forms_that_are_fine) {
     struct text base = {0}, changed = {0}, crlf = {0};
     read_budget(&base, "t4");
     for (size_t i = 0; i < base.len; i++) {
@@ -488,8 +463,7 @@ static void forms_that_are_fine(void **state) {
     text_free(&base);
 }
 
-static void empty_file_misses_all(void **state) {
-    (void)state;
+TEST(empty_file_misses_all) {
     struct gpu g;
     struct text lines = {0};
     assert_false(parse_lines("", 0, "t.gpu", &g, &lines));
@@ -515,42 +489,45 @@ static int drop_missing(struct text *lines) {
     return dropped;
 }
 
-static void corpus_file(const char *folder, const char *file_name) {
-    char path[1024];
-    struct text bytes = {0}, expected = {0}, lines = {0};
+/* A bad file: what is said of it, but for the keys that it lacks. */
+static int says_otherwise(const struct one_case *one) {
+    struct text lines = {0};
     struct gpu g;
-    snprintf(path, sizeof path, "%s/%s", folder, file_name);
-    assert_true(text_read_file(&bytes, path));
-    snprintf(path, sizeof path, "%s/%.*s.expect", folder, (int)(strlen(file_name) - 4), file_name);
-    assert_true(text_read_file(&expected, path));
-    assert_false(parse_lines(bytes.data, bytes.len, file_name, &g, &lines));
-    /* A last line "..." stands for the missing keys, so that short files need not name them all. */
-    if (expected.len >= 4 && strcmp(expected.data + expected.len - 4, "...\n") == 0) {
-        expected.data[expected.len - 4] = '\0';
-        assert_true(drop_missing(&lines) > 0);
-    }
-    assert_string_equal(lines.data, expected.data);
+    assert_false(parse_lines(one->in.data, one->in.len, "t.gpu", &g, &lines));
+    assert_true(drop_missing(&lines) > 0);
+    const int otherwise = !cases_same(one, &lines);
     text_free(&lines);
-    text_free(&expected);
-    text_free(&bytes);
+    return otherwise;
 }
 
-static void corpus_of_bad_files(void **state) {
-    (void)state;
-    char folder_path[512];
-    snprintf(folder_path, sizeof folder_path, "%s/tests/unit/budgets", root_folder());
-    DIR *folder = opendir(folder_path);
-    assert_non_null(folder);
-    int files = 0;
-    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        size_t len = strlen(entry->d_name);
-        if (len <= 4 || strcmp(entry->d_name + len - 4, ".gpu") != 0)
-            continue;
-        corpus_file(folder_path, entry->d_name);
-        files++;
-    }
-    closedir(folder);
-    assert_true(files >= 15);
+TEST(bad_files) {
+    struct cases cases = {.count = 0};
+    int otherwise = 0;
+    cases_read(&cases, "budgets.txt");
+    for (int i = 0; i < cases.count; i++)
+        otherwise += says_otherwise(&cases.list[i]);
+    assert_int_equal(otherwise, 0);
+    assert_int_equal(cases.count, 22);
+    cases_free(&cases);
+}
+
+#define ONE_CASE(name, bytes, want) {name, {bytes, sizeof bytes - 1, 0}, {want, sizeof want - 1, 0}}
+
+TEST(bytes_that_are_no_text) {
+    static char nul[] = "name = t4 # s\nsms = 4\0000 # s\n# a comment with \0 too\n\0\nclock_mhz = 1590 # s\0\n",
+                says_nul[] = "t.gpu:2: the line holds a NUL byte; a budget is plain text\n"
+                             "t.gpu:3: the line holds a NUL byte; a budget is plain text\n"
+                             "t.gpu:4: '?' is no key; write 'key = value  # source', or '#' before a comment\n"
+                             "t.gpu:5: the line holds a NUL byte; a budget is plain text\n",
+                any[701],
+                says_any[] = "t.gpu:1: '?T?\?/x?' is no key; write 'key = value  # source', or '#' before a comment\n"
+                             "t.gpu:2: unknown key 'S'; gen/facts/gpu.h lists the keys\n"
+                             "t.gpu:3: unknown key 'S'; gen/facts/gpu.h lists the keys\n"
+                             "t.gpu:4: unknown key 'S'; gen/facts/gpu.h lists the keys\n";
+    for (int i = 0; i < 700; i++)
+        any[i] = (char)(unsigned char)(11 + 73 * i); /* every byte there is */
+    assert_int_equal(says_otherwise(&(struct one_case)ONE_CASE("NUL", nul, says_nul)), 0);
+    assert_int_equal(says_otherwise(&(struct one_case)ONE_CASE("any bytes", any, says_any)), 0);
 }
 
 static void expect_load(const char *root, const char *name, bool good, const char *expected) {
@@ -571,8 +548,7 @@ static void write_text(const struct text *t, const char *folder, const char *nam
     assert_true(text_write_file(t, path));
 }
 
-static void loading(void **state) {
-    (void)state;
+TEST(loading) {
     char folder[] = "/tmp/ht_gpu_XXXXXX", path[256], expected[512];
     static const char *const files[] = {"t4.gpu", "b2.gpu", "b10.gpu", "notes.txt", "Bad-Name.gpu", ".gpu"};
     struct text base = {0}, list = {0};
@@ -690,8 +666,7 @@ static bool has_line_for(const struct text *t, const char *key) {
     return false;
 }
 
-static void mutations(void **state) {
-    (void)state;
+TEST(mutations) {
     struct text base = {0}, lines = {0};
     int accepted = 0;
     read_budget(&base, "t4");
@@ -720,23 +695,6 @@ static void mutations(void **state) {
     text_free(&base);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_budgets_are_good),
-        cmocka_unit_test(budgets_are_consistent),
-        cmocka_unit_test(t4_meets_egemm_equations),
-        cmocka_unit_test(fields_are_stored),
-        cmocka_unit_test(every_key_every_fault),
-        cmocka_unit_test(string_faults),
-        cmocka_unit_test(optional_keys),
-        cmocka_unit_test(estimates_are_remembered),
-        cmocka_unit_test(cards_belong_to_one_budget),
-        cmocka_unit_test(checks_between_keys),
-        cmocka_unit_test(forms_that_are_fine),
-        cmocka_unit_test(empty_file_misses_all),
-        cmocka_unit_test(corpus_of_bad_files),
-        cmocka_unit_test(loading),
-        cmocka_unit_test(mutations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, NULL, NULL);
 }

@@ -1,25 +1,14 @@
-/* Tests of gen/tpl. Cases are files: tests/unit/tpl/NAME.in with NAME.out (the expansion) or NAME.err (the
- * refusals, as err_user words them). The first line of NAME.in, which the expander drops, is `// NAME=VALUE
- * ... //@drop` and gives the parameters; `:=` makes one foldable. The emitter replaces the hole `fill` and
- * keeps all others.
- *
- * With HALFTONE_UPDATE set, expectations are written instead of compared: read the diff. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <stdio.h>
-#include <string.h>
-#include <dirent.h>
+/* Tests of gen/tpl. Cases are in tests/unit/tpl.txt: each an expansion, or the refusals as err_user words
+ * them. The emitter replaces the hole `fill` and keeps all others. */
 #include <locale.h>
-#include <cmocka.h>
 
 #include "../../gen/base/err.h"
 #include "../../gen/emit/reach.h"
 #include "../../gen/emit/tpl.h"
+#include "../test.h"
+#include "cases.h"
 
-enum { CASES_MAX = 256, PARAMS_MAX = 16, PATH_MAX_BYTES = 512, FUZZ_ROUNDS = 400 };
+enum { PARAMS_MAX = 16, FUZZ_ROUNDS = 400 };
 
 struct test_params {
     struct tpl_param list[PARAMS_MAX];
@@ -27,9 +16,7 @@ struct test_params {
     int count;
 };
 
-static char case_dir[PATH_MAX_BYTES];
-static char case_names[CASES_MAX][64];
-static int case_count;
+static struct cases cases;
 
 static void add_line(void *context, const char *line) {
     text_addf(context, "%s%s", line, strchr(line, '\n') ? "" : "\n");
@@ -76,80 +63,37 @@ static bool expand(struct text *out, struct text *errors, const char *path, cons
     return ok;
 }
 
-static struct text case_path(const char *dir, const char *name, const char *extension) {
-    struct text path = {0};
-    text_addf(&path, "%s%s.%s", dir, name, extension);
-    return path;
-}
-
-static void load(struct text *t, const char *name) {
-    struct text path = case_path(case_dir, name, "in");
-    if (!text_read_file(t, path.data))
-        fail_msg("cannot read %s", path.data);
-    text_free(&path);
-}
-
-/* Whether `got` is what the file says; on a difference prints both. */
-static bool same(const char *name, const char *extension, const struct text *got) {
-    struct text path = case_path(case_dir, name, extension);
-    struct text want = {0};
-    const bool update = getenv("HALFTONE_UPDATE") != NULL;
-    bool ok = update ? text_write_file(got, path.data) : text_read_file(&want, path.data);
-    if (ok && !update) {
-        ok = got->len == want.len && (got->len == 0 || memcmp(got->data, want.data, got->len) == 0);
-        if (!ok)
-            print_error("%s:\n--- wanted\n%s--- got\n%s---\n", path.data, want.data ? want.data : "",
-                        got->data ? got->data : "");
-    } else if (!ok) {
-        print_error("%s cannot be read or written; got\n%s", path.data, got->data ? got->data : "");
-    }
-    text_free(&want);
-    text_free(&path);
-    return ok;
-}
-
-static void test_cases(void **state) {
-    (void)state;
+TEST(test_cases) {
     int failures = 0, refused = 0;
-    for (int i = 0; i < case_count; i++) {
-        struct text in = {0}, out = {0}, errors = {0};
+    for (int i = 0; i < cases.count; i++) {
+        const struct one_case *const one = &cases.list[i];
+        struct text out = {0}, errors = {0};
         struct test_params p;
-        struct text path = case_path("", case_names[i], "in");
-        load(&in, case_names[i]);
-        read_params(&p, &in);
-        const bool ok = expand(&out, &errors, path.data, &in, &p);
+        read_params(&p, &one->in);
+        const bool ok = expand(&out, &errors, "in", &one->in, &p);
         if (ok == (errors.len > 0) || (!ok && out.len > 0)) {
-            print_error("%s: result and reports disagree\n%s", path.data, errors.data ? errors.data : "");
+            print_error("%s: result and reports disagree\n%s", one->name, errors.data ? errors.data : "");
             failures++;
         }
-        failures += !same(case_names[i], ok ? "out" : "err", ok ? &out : &errors);
+        failures += !cases_same(one, ok ? &out : &errors);
         refused += !ok;
-        text_free(&path);
-        text_free(&in);
-        text_free(&out);
-        text_free(&errors);
+        text_free_all(&out, &errors);
     }
     assert_int_equal(failures, 0);
-    assert_true(refused >= 15 && case_count - refused >= 20);
+    assert_true(refused >= 15 && cases.count - refused >= 20);
 }
 
 /* An expansion has nothing left to unroll: expanding it again changes nothing. */
-static void test_expansion_is_a_fixed_point(void **state) {
-    (void)state;
-    for (int i = 0; i < case_count; i++) {
-        struct text in = {0}, out = {0}, again = {0}, errors = {0};
+TEST(test_expansion_is_a_fixed_point) {
+    for (int i = 0; i < cases.count; i++) {
+        struct text out = {0}, again = {0}, errors = {0};
         struct test_params p;
-        load(&in, case_names[i]);
-        read_params(&p, &in);
-        if (expand(&out, &errors, "in", &in, &p)) {
+        read_params(&p, &cases.list[i].in);
+        if (expand(&out, &errors, "in", &cases.list[i].in, &p)) {
             assert_true(expand(&again, &errors, "out", &out, &p));
-            assert_int_equal(out.len, again.len);
-            assert_true(out.len == 0 || memcmp(out.data, again.data, out.len) == 0);
+            assert_true(text_same(&out, &again));
         }
-        text_free(&in);
-        text_free(&out);
-        text_free(&again);
-        text_free(&errors);
+        text_free_all(&out, &again, &errors);
     }
 }
 
@@ -162,38 +106,10 @@ static uint32_t next_random(uint32_t *seed) {
 
 /* Deletes, doubles, swaps and overwrites bytes and short runs. */
 static void mutate(struct text *t, const struct text *in, uint32_t *seed) {
-    static const char *const pieces[] = {"{",
-                                         "}",
-                                         "(",
-                                         ")",
-                                         ";",
-                                         "[",
-                                         "\"",
-                                         "/*",
-                                         "*/",
-                                         "//",
-                                         "\n",
-                                         "\\\n",
-                                         "//@emit x\n",
-                                         "//@end\n",
-                                         "'",
-                                         "i",
-                                         "<",
-                                         "#",
-                                         "if (x)",
-                                         "else",
-                                         "for (",
-                                         "do",
-                                         ",",
-                                         "0x",
-                                         "case 1:",
-                                         "R\"(",
-                                         "break;",
-                                         "switch (x)",
-                                         "\n#pragma unroll\n",
-                                         "0",
-                                         "->",
-                                         "?"};
+    static const char *const pieces[] = {
+        "{", "}", "(", ")", ";", "[", "\"", "/*", "*/", "//", "\n", "\\\n", "//@emit x\n", "//@end\n", "'",
+        "i", "<", "#", "if (x)", "else", "for (", "do", ",", "0x", "case 1:", "R\"(", "break;", "switch (x)",
+        "\n#pragma unroll\n", "0", "->", "?"};
     text_add_bytes(t, in->data, in->len);
     const uint32_t edits = 1 + next_random(seed) % 6;
     for (uint32_t e = 0; e < edits && t->len > 0; e++) {
@@ -223,30 +139,25 @@ static void mutate(struct text *t, const struct text *in, uint32_t *seed) {
     }
 }
 
-static void test_no_crash_on_mutations(void **state) {
-    (void)state;
+TEST(test_no_crash_on_mutations) {
     const char *rounds = getenv("HALFTONE_FUZZ_ROUNDS");
     const long count = rounds ? strtol(rounds, NULL, 10) : FUZZ_ROUNDS;
     uint32_t seed = 20240229;
     long accepted = 0;
-    for (int i = 0; i < case_count; i++) {
-        struct text in = {0};
+    for (int i = 0; i < cases.count; i++) {
+        const struct text *const in = &cases.list[i].in;
         struct test_params p;
-        load(&in, case_names[i]);
-        read_params(&p, &in);
-        const bool slow = strncmp(case_names[i], "slow_", 5) == 0; /* runs into the limits */
+        read_params(&p, in);
+        const bool slow = strncmp(cases.list[i].name, "slow_", 5) == 0; /* runs into the limits */
         for (long round = 0; round < (slow ? count / 100 : count); round++) {
             struct text t = {0}, out = {0}, errors = {0};
-            mutate(&t, &in, &seed);
+            mutate(&t, in, &seed);
             const bool ok = expand(&out, &errors, "fuzz", &t, &p);
             assert_true(ok == (errors.len == 0));
             assert_true(ok || out.len == 0);
             accepted += ok;
-            text_free(&t);
-            text_free(&out);
-            text_free(&errors);
+            text_free_all(&t, &out, &errors);
         }
-        text_free(&in);
     }
     assert_true(accepted > 0);
 }
@@ -258,8 +169,7 @@ static struct text expand_string(const char *s, const struct tpl_param *params, 
     return out;
 }
 
-static void test_bytes_outside_loops_are_kept(void **state) {
-    (void)state;
+TEST(test_bytes_outside_loops_are_kept) {
     static const char odd[] = "a\0b \t\xff\xfe\n\n\n// \xc3\xa9\r\n\"x(#pragma unroll)\" )x'";
     struct text out = {0};
     const struct tpl_options options = {"odd", NULL, 0, NULL, NULL};
@@ -273,8 +183,7 @@ static void test_bytes_outside_loops_are_kept(void **state) {
     text_free(&out);
 }
 
-static void test_locale_does_not_matter(void **state) {
-    (void)state;
+TEST(test_locale_does_not_matter) {
     static const char loop[] = "{\n#pragma unroll\nfor (int i = 9999; i < 10001; i++) {\n    f(i);\n}\n}\n";
     struct text plain = expand_string(loop, NULL, 0);
     const char *other = setlocale(LC_ALL, "de_DE.UTF-8");
@@ -289,8 +198,7 @@ static void test_locale_does_not_matter(void **state) {
 }
 
 /* The caller's text stays as it is when there is a refusal, and is appended to otherwise. */
-static void test_output_is_appended(void **state) {
-    (void)state;
+TEST(test_output_is_appended) {
     struct text out = {0}, errors = {0};
     const struct tpl_options options = {"x", NULL, 0, NULL, NULL};
     text_add(&out, "before\n");
@@ -307,8 +215,7 @@ static void test_output_is_appended(void **state) {
 }
 
 /* Functions that nothing which stays names go, with the comment right above them; a heading goes with all it heads. */
-static void test_functions_that_nothing_calls_are_left_out(void **state) {
-    (void)state;
+TEST(test_functions_that_nothing_calls_are_left_out) {
     static const char code[] = "// head\n\n#define CALL by_macro(1)\n#if X\nint by_macro(int i)\n{\n    return i;\n}\n#endif\n\n"
                                "// of no use\nvoid lost(void)\n{\n    kept_by_lost(); // by_comment\n}\n\n"
                                "// gone: a heading\n\nvoid kept_by_lost(void)\n{\n    lost();\n}\nvoid by_comment(void) {}\n\n"
@@ -341,8 +248,7 @@ static void test_functions_that_nothing_calls_are_left_out(void **state) {
 
 /* Of the library functions stand behind the rest, and are declared before it with the types they take; an #if goes with both, two that are
  * alike become one; what the compiler evaluates, or has a default argument, stays in front, a kernel beside the rest. */
-static void test_library_functions_stand_behind(void **state) {
-    (void)state;
+TEST(test_library_functions_stand_behind) {
     static const char library[] = "#ifndef S\n// first: a heading\n\n// lowest\nint low(int x) // tail\n{\n    return x;\n}\n\nint lost()\n{\n}\n#endif\n\n"
                                   "// second: a heading\n#ifndef S\ntemplate <int N>\nvoid wide(int a,\n          int b)\n{\n    low(N);\n}\n#endif\n\n"
                                   "#ifndef S\nvoid unused()\n{\n}\n#endif\n\n// a type\nstruct pair {\n    int x;\n};\n\n"
@@ -366,8 +272,7 @@ static void test_library_functions_stand_behind(void **state) {
 }
 
 /* What a template says of its own names: int constants at the start of a line, as far as they are known. */
-static void test_constants(void **state) {
-    (void)state;
+TEST(test_constants) {
     static const char text[] = "constexpr int A = BM / 32, B = A > 3 ? 7 : (A == 2) + 1; // C = 5\nconstexpr int D = sizeof(int), E = f(A, B), F = "
                                "A || 1 / 0 > D, G = A && B ? B * 2 : 9;\n    constexpr int H = 1;\nconstexpr long I = 1;\nconstexpr int BM = 3, J = "
                                "-A % 2;\nconstexpr int k(int x)\n{\n}\nconstexpr int K = BM <= 64 && BM != 63, L = 1 << 3 | 1;\n";
@@ -412,8 +317,7 @@ static void check_section(const char *in, const char *want) {
     text_free(&errors);
 }
 
-static void test_section(void **state) {
-    (void)state;
+TEST(test_section) {
     check_section("a\n/*@abi*/\nint x; \n\n  y\r\n/*@end*/\nb\n", "int x;\n\n  y\n");
     check_section("/*@other*/\n1\n/*@end*/\n/*@abi*/\n2\n/*@end*/\n/*@other*/\n3\n/*@end*/", "2\n");
     check_section("/*@abi*/\n2\n", NULL);
@@ -422,36 +326,9 @@ static void test_section(void **state) {
     check_section("/*@abi*/\n2\n/*@end*/\n/*@abi*/\n2\n/*@end*/\n", NULL);
 }
 
-static int compare_names(const void *a, const void *b) {
-    return strcmp(a, b);
-}
-
-static void list_cases(void) {
-    const char *root = getenv("HALFTONE_ROOT");
-    snprintf(case_dir, sizeof case_dir, "%s/tests/unit/tpl/", root ? root : ".");
-    DIR *dir = opendir(case_dir);
-    for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        const size_t len = strlen(entry->d_name);
-        if (len > 3 && len < sizeof case_names[0] && strcmp(entry->d_name + len - 3, ".in") == 0 &&
-            case_count < CASES_MAX)
-            snprintf(case_names[case_count++], sizeof case_names[0], "%.*s", (int)len - 3, entry->d_name);
-    }
-    if (dir)
-        closedir(dir);
-    qsort(case_names, (size_t)case_count, sizeof case_names[0], compare_names);
-}
-
-int main(void) {
-    list_cases();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),
-        cmocka_unit_test(test_expansion_is_a_fixed_point),
-        cmocka_unit_test(test_no_crash_on_mutations),
-        cmocka_unit_test(test_bytes_outside_loops_are_kept),
-        cmocka_unit_test(test_locale_does_not_matter),
-        cmocka_unit_test(test_output_is_appended),
-        cmocka_unit_test(test_constants), cmocka_unit_test(test_functions_that_nothing_calls_are_left_out),
-        cmocka_unit_test(test_library_functions_stand_behind), cmocka_unit_test(test_section),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    cases_read(&cases, "tpl.txt");
+    const int failed = test_main(argc, argv, NULL, NULL);
+    cases_free(&cases);
+    return failed;
 }
