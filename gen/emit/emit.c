@@ -99,7 +99,9 @@ static void add_params(struct params *p, const char *names, const struct emit_co
         {"SHARES_A", plan && tile_cluster_n(t) > 1}, {"SHARES_B", plan && tile_cluster_m(t) > 1},
         {"ELEMENT_BYTES", number_bytes(s->in)}, {"PROMOTE_STEPS", l->promote_steps},
         {"PROMOTES", l->promoted[0]}, {"PROMOTE_TILES", l->chunk},
-        {"ELECT_PRODUCER", l->hurries_copies}, {"RASTER", l->raster}, {"REFILL_AFTER_BARRIER", l->refills},
+        {"ELECT_PRODUCER", plan && l->on.family->is_tight && l->on.family->is_tight(&l->on, t)},
+        {"RASTER", plan ? model_raster_rows(g, t) / tile_cluster_m(t) : 0}, /* in clusters */
+        {"REFILL_AFTER_BARRIER", l->refills},
         {"MIN_BLOCKS", l->min_blocks}, {"FRAGMENT_K", plan ? target_fragment_k(&l->on) : 0},
         {"WAVE", c->isa->wave_size}, {"PINGPONG_GROUPS", plan ? tile_groups(t, &l->on) : 0},
         {"IS_FALLBACK", l->variant == VARIANT_FALLBACK}, {"A_FROM_REGISTERS", plan && l->on.family->inlay},

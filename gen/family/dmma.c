@@ -48,9 +48,8 @@ static void footprint_fallback(const struct target *on, const struct tile *t, st
 static int64_t dmma_pipes(const struct target *on, const struct tile *t, int64_t schedulers) {
     const int64_t lanes = on->isa->wave_size,
                   loads = tile_warps(t) * (int64_t)(t->wm + t->wn) / LINES * t->bk / K_LANES;
-    const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / on->g->fp64_fma_per_cycle *
-                         on->g->schedulers_per_sm / schedulers;
-    const int64_t widen = loads * lanes * 256 / CONVERSIONS * on->g->schedulers_per_sm / schedulers;
+    const int64_t unit = unit_clocks(on, tile_fmas(t), on->g->fp64_fma_per_cycle, schedulers);
+    const int64_t widen = unit_clocks(on, loads * lanes, CONVERSIONS, schedulers);
     const int64_t smem = loads * lanes * 4 * 256 / on->g->smem_bytes_per_cycle;
     return model_largest(model_largest(unit, widen), smem);
 }

@@ -23,34 +23,18 @@ const struct fit_unpacked fit_fp64_tile = {{"none", "no card", "none",
 
 /* Four or eight warps of at most 64 x 32, whose sums leave registers for two sets of fragments; each thread
  * copies a pair of both operands at least. 96 rows fill waves that 64 and 128 do not. */
-static void tile_space_fp64_mma_tile(const struct target *on, tile_visit *visit, void *context) {
-    static const int sides[] = {16, 32, 64, 96, 128};
-    enum { SIDES = 5, WARP_MIN = 16, WM_MAX = 64, WN_MAX = 32, SIDE_OF_WARP = 4 };
-    struct tile t = {.bk = 16, .wk = target_mma_k(on), .stages = 4, .cluster = 1};
-    for (int i = 0; i < SIDES * SIDES; i++) {
-        t.bm = sides[i / SIDES];
-        t.bn = sides[i % SIDES];
-        for (t.wm = WARP_MIN; t.wm <= WM_MAX; t.wm += WARP_MIN) {
-            for (t.wn = WARP_MIN; t.wn <= WN_MAX && t.wn <= t.wm; t.wn *= 2) {
-                const int warps = tile_warps(&t), side = t.bm < t.bn ? t.bm : t.bn;
-                if (t.bm % t.wm + t.bn % t.wn == 0 && (warps == 4 || warps == 8) &&
-                    warps * SIDE_OF_WARP <= side)
-                    visit(context, &t);
-            }
-        }
-    }
+static bool takes_fp64_mma_tile(const struct target *on, const struct tile *t) {
+    enum { SIDE_OF_WARP = 4 };
+    const int warps = tile_warps(t), side = t->bm < t->bn ? t->bm : t->bn;
+    (void)on;
+    return t->wn <= t->wm && t->bm % t->wm + t->bn % t->wn == 0 && (warps == 4 || warps == 8) &&
+           warps * SIDE_OF_WARP <= side;
 }
 
-/* Warps of 32 x 32, in which an FMA warp's lanes are shared out (arch/fma64). */
-static void tile_space_fp64_tile(const struct target *on, tile_visit *visit, void *context) {
-    enum { SIDE = 32, BM_MAX = 128 };
-    struct tile t = {.wm = SIDE, .wn = SIDE, .wk = target_mma_k(on), .stages = 2, .cluster = 1};
-    for (t.bm = SIDE; t.bm <= BM_MAX; t.bm *= 2) {
-        for (t.bn = SIDE; t.bn <= t.bm; t.bn *= 2) {
-            t.bk = t.bm * t.bn > SIDE * SIDE ? 16 : 8; /* one warp loads all of a step */
-            visit(context, &t);
-        }
-    }
+/* Warps of 32 x 32, in which an FMA warp's lanes are shared out (arch/fma64); one warp loads all of a step. */
+static bool takes_fp64_tile(const struct target *on, const struct tile *t) {
+    (void)on;
+    return t->bn <= t->bm && t->bk == (t->bm * t->bn > t->wm * t->wn ? 16 : 8);
 }
 
 /* Worked example: 128x128x16, warps of 64x32: 64 sums of two registers, two sets of 16 + 8 numbers, 30 = 254
@@ -78,8 +62,7 @@ static void footprint_fp64_tile(const struct target *on, const struct tile *t, s
 /* Clocks x256 of a step of a block that has so many schedulers. Worked line: 64x64x16, sm_80: 65536 / 64 =
  * 1024; shared memory 4 x 64 pairs of 16 bytes for each 2 k, 8 x 4096 / 128, 256. */
 static int64_t fp64_tile_pipes(const struct target *on, const struct tile *t, int64_t schedulers) {
-    const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(on->g, on->s) *
-                         on->g->schedulers_per_sm / schedulers;
+    const int64_t unit = unit_clocks(on, tile_fmas(t), model_fma_per_cycle(on->g, on->s), schedulers);
     const int64_t smem = tile_warps(t) * (int64_t)(t->wm + t->wn) * t->bk * number_bytes(on->s->in) * 256 /
                          on->g->smem_bytes_per_cycle;
     return model_largest(unit, smem);
@@ -99,7 +82,8 @@ static int64_t fp64_mma_pipes(const struct target *on, const struct tile *t, int
 TIME_OF(fp64_tile, fp64_tile_pipes, "fp64") TIME_OF(fp64_mma_tile, fp64_mma_pipes, "fp64")
 
 const struct family family_fp64_mma_tile = {
-    .id = HT_FAMILY_FP64_MMA_TILE, FUNCTIONS(fp64_mma_tile), .space = tile_space_fp64_mma_tile,
+    .id = HT_FAMILY_FP64_MMA_TILE, FUNCTIONS(fp64_mma_tile), .takes = takes_fp64_mma_tile,
+    .grid = {{16, 32, 64, 96, 128}, {16, 32, 64, 96, 128}, {16}, {16, 32, 48, 64}, {16, 32}, {4}, {1}},
     .params = "BM BN BK WM WN STAGES MIN_BLOCKS WAVE",
     UNPACKED("fp64_mma_tile", ""), .searched = true, OF_FP64, OF_WARPS, .swap_ab_min_gain = 1,
     .needs = ISA_FP64_MMA, .folds = "MI NI GROUPS QUADS",
@@ -115,7 +99,8 @@ const struct family family_fp64_mma_tile = {
 };
 
 const struct family family_fp64_tile = {
-    .id = HT_FAMILY_FP64_TILE, FUNCTIONS(fp64_tile), .space = tile_space_fp64_tile,
+    .id = HT_FAMILY_FP64_TILE, FUNCTIONS(fp64_tile), .takes = takes_fp64_tile,
+    .grid = {{32, 64, 128}, {32, 64, 128}, {8, 16}, {32}, {32}, {2}, {1}},
     .params = "BM BN BK WM WN MIN_BLOCKS WAVE",
     UNPACKED("fp64_tile", ""), .searched = true, OF_FP64, OF_WARPS, .swap_ab_min_gain = 1,
     .needs = ISA_FP64_FMA_ALONE, .has_tiles_of_all_shapes = true,

@@ -48,35 +48,15 @@ static bool warps_divide(const struct tile *t, const struct mma_shape *mma) {
     return warps >= 1 && warps <= WARPS_MAX;
 }
 
-static void tile_space_mma_warp(const struct target *on, tile_visit *visit, void *context) {
-    static const int block_sizes[] = {64, 128, 256};
-    static const int warp_sizes[] = {16, 32, 64, 128};
-    enum { SIZES = 3, WM_FIRST = 1 };
+static bool takes_mma_warp(const struct target *on, const struct tile *t) {
     /* Integer sums have up to four accumulators, which leave room for few columns, of registers or of the
      * instruction cache; 128 columns of 8-wide fragments leave no registers at all. */
-    const int wn_first = on->s->slice == SLICE_S8 ? 0 : WM_FIRST, wn_end = SIZES + (on->mma->n >= 16);
-    const int wn_sizes = wn_end - wn_first;
-    const int atom_k = scheme_atom_k(on->s), k_max = atom_k > K_MAX ? atom_k : K_MAX;
+    const int wn_min = on->s->slice == SLICE_S8 ? 16 : 32, wn_max = on->mma->n >= 16 ? 128 : 64;
     const int stages_min = on->isa->async_copy ? 2 : 1, stages_max = on->isa->async_copy ? 5 : 2;
-    struct tile t = {.wk = target_mma_k(on), .cluster = 1};
-    for (int m = 0; m < SIZES; m++) {
-        for (int n = 0; n < SIZES; n++) {
-            for (t.bk = atom_k; t.bk <= 2 * atom_k && t.bk <= k_max; t.bk += atom_k) {
-                for (int i = 0; i < SIZES * wn_sizes; i++) {
-                    t.bm = block_sizes[m];
-                    t.bn = block_sizes[n];
-                    t.wm = warp_sizes[WM_FIRST + i / wn_sizes];
-                    t.wn = warp_sizes[wn_first + i % wn_sizes];
-                    if (t.bk % (2 * target_fragment_k(on)) != 0 || !warps_divide(&t, on->mma))
-                        continue;
-                    if (tile_stage_bytes(&t, on->s) % (tile_threads(&t, on) * COPY_BYTES) != 0)
-                        continue;
-                    for (t.stages = stages_min; t.stages <= stages_max; t.stages++)
-                        visit(context, &t);
-                }
-            }
-        }
-    }
+    return (t->bk <= K_MAX || t->bk == scheme_atom_k(on->s)) && t->bk % (2 * target_fragment_k(on)) == 0 &&
+           t->wn >= wn_min && t->wn <= wn_max && t->stages >= stages_min && t->stages <= stages_max &&
+           warps_divide(t, on->mma) &&
+           tile_stage_bytes(t, on->s) % (tile_threads(t, on) * COPY_BYTES) == 0;
 }
 
 /* ---- instructions of a step */
@@ -327,7 +307,8 @@ const char *binding_mma_warp(const struct target *on, const struct tile *t, cons
 }
 
 const struct family family_mma_warp = {
-    .id = HT_FAMILY_MMA_WARP, FUNCTIONS(mma_warp), .space = tile_space_mma_warp, .binding = binding_mma_warp,
+    .id = HT_FAMILY_MMA_WARP, FUNCTIONS(mma_warp), .takes = takes_mma_warp, .binding = binding_mma_warp,
+    .grid = {{64, 128, 256}, {64, 128, 256}, {1, 2}, {32, 64, 128}, {16, 32, 64, 128}, {1, 2, 3, 4, 5}, {1}},
     .step = model_mma_step, .counts = model_mma_counts,
     .params = PARAMS_OF_TILE "PROMOTE_STEPS " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER",
     .constants = "*MASTERS", .holes = holes_mma_warp, .banner = banner_mma_warp,

@@ -13,7 +13,7 @@ enum {
     .cost_form = HT_TILED_WAVES, .no_split_k = true, OF_WARPS, FOLDS_RING
 #define PANELS_BY_PLANES                                                                                     \
     .footprint = footprint_crt_mma_warp, .time = time_mma_warp, .binding = binding_mma_warp,                 \
-    .space = tile_space_planned, .params = PARAMS_OF_RING PARAMS_OF_ATOM "REFILL_AFTER_BARRIER"
+    .params = PARAMS_OF_RING PARAMS_OF_ATOM "REFILL_AFTER_BARRIER"
 #define PLANES .file = "planes_mma_warp", PANELS_OF_FP64, .forms_passes = true
 
 /* As its template has loads and MMAs, unscheduled, ptxas takes more: 128x128x128, warps of 64x32, sm_80: 192
@@ -59,7 +59,7 @@ const struct family family_ozaki_mma_warp = {
 
 const struct family family_digits_mma_warp = {
     .id = HT_FAMILY_DIGITS_MMA_WARP, FUNCTIONS(digits_mma_warp), .binding = binding_mma_warp,
-    .space = tile_space_planned, .params = PARAMS_OF_RING "SLICES ACCS PROMOTE_STEPS",
+    .params = PARAMS_OF_RING "SLICES ACCS PROMOTE_STEPS",
     .file = "digits_mma_warp", PANELS_OF_FP64, .sum = NUMBER_S32,
     .hooks = {FRAGMENTS, "=tables", "=chain", "epilogue/crt_order_mma", TO_C},
     .tiles = {{32, 32, 32, 16, 16, 2, ALWAYS, "few"}, {32, 32, 32, 16, 16, 3, ALWAYS, "few"},

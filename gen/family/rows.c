@@ -2,7 +2,7 @@
 #include "family/rows.h"
 
 /* The family's planned tiles. Stages beyond two are for asynchronous copies, which have no use for fewer. */
-void tile_space_planned(const struct target *on, tile_visit *visit, void *context) {
+static void visit_planned(const struct target *on, tile_visit *visit, void *context) {
     for (int i = 0; i < FAMILY_TILES_MAX && on->family->tiles[i].why; i++) {
         const struct planned_tile *row = &on->family->tiles[i];
         const struct tile t = {row->bm, row->bn, row->bk, row->wm, row->wn, target_mma_k(on), row->stages, 1};
@@ -10,6 +10,26 @@ void tile_space_planned(const struct target *on, tile_visit *visit, void *contex
         if ((row->stages > 2) == on->isa->async_copy && whole)
             visit(context, &t);
     }
+}
+
+/* The tiles of the family's grid whose sides before this one are those of *t. */
+static void visit_grid(const struct target *on, tile_visit *visit, void *context, struct tile *t, int side) {
+    int *const sides[TILE_SIDES] = {&t->bm, &t->bn, &t->bk, &t->wm, &t->wn, &t->stages, &t->cluster};
+    const int unit = side == SIDE_BK && !on->family->unpacked ? scheme_atom_k(on->s) : 1;
+    if (side == TILE_SIDES && on->family->takes(on, t))
+        visit(context, t);
+    for (const int *at = on->family->grid[side]; side < TILE_SIDES && *at > 0; at++) {
+        *sides[side] = *at * unit;
+        visit_grid(on, visit, context, t, side + 1);
+    }
+}
+
+void tile_enumerate(const struct target *on, tile_visit *visit, void *context) {
+    struct tile t = {.wk = target_mma_k(on)};
+    if (on->family->takes)
+        visit_grid(on, visit, context, &t, SIDE_BM);
+    else
+        visit_planned(on, visit, context);
 }
 
 bool family_fallback_in_kernel(const struct plan *p) {

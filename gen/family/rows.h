@@ -43,8 +43,6 @@ enum { GEMV_LANES = 8 }; /* of gemv and tall_skinny, lanes of a warp that load a
 #define FUNCTIONS(name) .footprint = footprint_##name, .time = time_##name
 #define READS(params_) .params = params_, .holes = holes_unpacked
 
-/* The family's planned tiles as a search space. */
-void tile_space_planned(const struct target *on, tile_visit *visit, void *context);
 /* Of mma_warp, for those that do as it does. */
 void footprint_mma_warp(const struct target *on, const struct tile *t, struct cost *cost);
 void time_mma_warp(const struct target *on, const struct tile *t, struct cost *cost);
@@ -66,6 +64,13 @@ void time_unpacked(const struct target *on, const struct tile *t, struct cost *c
 #define TIME_OF(name, pipes, unit)                                                                           \
     static void time_##name(const struct target *on, const struct tile *t, struct cost *cost) {              \
         time_unpacked(on, t, cost, &fit_##name, pipes, 0, 1, unit); }
+static inline int64_t tile_fmas(const struct tile *t) {
+    return (int64_t)t->bm * t->bn * t->bk;
+}
+/* Clocks x256 of so much work, `rate` of it a clock, for those schedulers' share of an SM. */
+static inline int64_t unit_clocks(const struct target *on, int64_t work, int64_t rate, int64_t schedulers) {
+    return work * 256 / rate * on->g->schedulers_per_sm / schedulers;
+}
 /* Clocks, x256 or not, of a kernel below the power limit, as clocks at the set's. */
 static inline int32_t at_boost(const struct target *on, int64_t clocks) {
     return (int32_t)model_clocks_at_boost(on->g, clocks);

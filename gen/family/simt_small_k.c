@@ -44,8 +44,7 @@ static int64_t simt_pipes(const struct target *on, const struct tile *t, int64_t
     const bool fp64 = on->s->in == NUMBER_F64;
     const int64_t waiting = fp64 ? 0 : 2 * sums * t->bk / CHAIN, bytes = number_bytes(on->s->in);
     const int64_t issue = warps * t->bk * (sums + loads) * 256 / schedulers;
-    const int64_t unit = (int64_t)t->bm * t->bn * t->bk * 256 / model_lane_fmas(on) *
-                         on->g->schedulers_per_sm / schedulers;
+    const int64_t unit = unit_clocks(on, tile_fmas(t), model_lane_fmas(on), schedulers);
     const int64_t smem = warps * (t->bk * loads + waiting) * lanes * bytes * 256 /
                          on->g->smem_bytes_per_cycle;
     return model_largest(model_largest(issue, unit), smem);

@@ -65,10 +65,6 @@ bool target_next(struct target *on) {
     return on->isa != NULL;
 }
 
-void tile_enumerate(const struct target *on, tile_visit *visit, void *context) {
-    on->family->space(on, visit, context);
-}
-
 struct model_counts model_step_counts(const struct target *on, const struct tile *t) {
     return on->family->counts ? on->family->counts(on, t) : (struct model_counts){0};
 }

@@ -35,29 +35,15 @@ const struct fit_unpacked fit_unpacked_wgmma = {{SPLITS, "14 %"}, .pipe_percent 
     .stream_percent = 81};
 
 /* Unpacked warpgroups: 64 rows, all columns each; threads split eights of Q, so 128 rows need 64 columns. */
-static void tile_space_unpacked_wgmma(const struct target *on, tile_visit *visit, void *context) {
-    static const int sizes[][2] = {{64, 32}, {64, 64}, {128, 64}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const struct tile t = {sizes[i][0], sizes[i][1], 32, on->mma->m, sizes[i][1], target_mma_k(on), 2, 1};
-        visit(context, &t);
-    }
+static bool takes_unpacked_wgmma(const struct target *on, const struct tile *t) {
+    (void)on;
+    return t->wn == t->bn && t->bm <= 2 * t->bn;
 }
 
 /* 4 or 8 warps and steps of 32 k, so that a thread always moves the same place of a line; rows down to one
  * MMA tile's columns for skinny GEMMs. Of a tile that warpgroups have, too, --tiles gives theirs. */
-static void tile_space_unpacked_mma(const struct target *on, tile_visit *visit, void *context) {
-    enum { BM_MIN = 32, BM_MAX = 256, BN_MIN = 8, BN_MAX = 64, WM_MAX = 64, WN_MAX = 32 };
-    struct tile t = {.bk = 32, .wk = target_mma_k(on), .stages = 2, .cluster = 1};
-    for (t.bm = BM_MIN; t.bm <= BM_MAX; t.bm *= 2) {
-        for (t.bn = BN_MIN; t.bn <= BN_MAX; t.bn *= 2) {
-            for (t.wm = on->mma->m; t.wm <= WM_MAX; t.wm *= 2) {
-                for (t.wn = on->mma->n; t.wn <= WN_MAX && t.wn <= t.bn; t.wn *= 2) {
-                    if (tile_warps(&t) == 4 || tile_warps(&t) == 8)
-                        visit(context, &t);
-                }
-            }
-        }
-    }
+static bool takes_unpacked_mma(const struct target *on, const struct tile *t) {
+    return t->wn >= on->mma->n && t->wn <= t->bn && (tile_warps(t) == 4 || tile_warps(t) == 8);
 }
 
 /* Of unpacked_mma in FP32, of a warp and step: FMAs or MMAs, and loads of a number for each lane.
@@ -154,8 +140,8 @@ static int64_t fp32_pipes(const struct target *on, const struct tile *t, int64_t
     const struct fp32_work w = fp32_work(on, t);
     const int64_t issue = w.multiplies + 2 * w.loads + copied_parts(on, t) * COPY_INSTRUCTIONS +
                           LOOP_INSTRUCTIONS + area / lanes;
-    const int64_t unit = (int64_t)on->s->products * t->bm * t->bn * t->bk * 256 /
-                         model_fma_per_cycle(on->g, on->s) * on->g->schedulers_per_sm / schedulers;
+    const int64_t unit =
+        unit_clocks(on, on->s->products * tile_fmas(t), model_fma_per_cycle(on->g, on->s), schedulers);
     const int64_t rounds = on->isa->mfma_f32 ? BANK_ROUNDS : 1;
     const int64_t smem = rounds * warps * w.loads * lanes * 4 * 256 / on->g->smem_bytes_per_cycle;
     return model_largest(model_largest(warps * issue * 256 / schedulers, unit), smem);
@@ -172,9 +158,9 @@ static int64_t mma_pipes(const struct target *on, const struct tile *t, int64_t 
     const int64_t loads = on->s->slices * (t->wm / on->mma->m + (t->wn + 15) / 16) * steps;
     const int64_t issue =
         mmas + loads + sums * steps + copied_parts(on, t) * PART_INSTRUCTIONS + LOOP_INSTRUCTIONS;
-    const int64_t unit = (int64_t)on->s->products * t->bm * t->bn * t->bk * 256 /
-                         model_fma_per_cycle(on->g, on->s) * on->g->schedulers_per_sm / schedulers * 100 /
-                         on->isa->mma_sync_rate_percent;
+    const int64_t unit =
+        unit_clocks(on, on->s->products * tile_fmas(t), model_fma_per_cycle(on->g, on->s), schedulers) * 100 /
+        on->isa->mma_sync_rate_percent;
     const int64_t rows = warps * (t->wm + t->wn) + t->bm + t->bn;
     const int64_t smem = rows * t->bk * on->s->slices * 2 * 256 / on->g->smem_bytes_per_cycle;
     return warps * issue * 256 / schedulers + unit + smem;
@@ -188,8 +174,7 @@ static int64_t warpgroup_pipes(const struct target *on, const struct tile *t, in
     const int64_t threads = tile_threads(t, on) / tile_groups(t, on), warps = threads / on->isa->wave_size;
     const int64_t numbers = (int64_t)(t->bm + t->bn) * t->bk / threads, warpgroups = t->bm / 64;
     const int64_t issue = warps * (numbers * NUMBER_INSTRUCTIONS + STEP_INSTRUCTIONS) * 256 / schedulers;
-    const int64_t unit =
-        (int64_t)on->s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(on->g, on->s);
+    const int64_t unit = on->s->products * tile_fmas(t) * 256 / model_fma_per_cycle(on->g, on->s);
     const int64_t smem = (warpgroups * on->s->products + on->s->slices) * t->bn * t->bk * 2 * 256 /
                          on->g->smem_bytes_per_cycle;
     return issue + unit + smem;
@@ -214,7 +199,8 @@ static void time_unpacked_mma(const struct target *on, const struct tile *t, str
 TIME_OF(unpacked_wgmma, warpgroup_pipes, "tensor")
 
 const struct family family_unpacked_wgmma = {
-    .id = HT_FAMILY_UNPACKED_WGMMA, FUNCTIONS(unpacked_wgmma), .space = tile_space_unpacked_wgmma,
+    .id = HT_FAMILY_UNPACKED_WGMMA, FUNCTIONS(unpacked_wgmma), .takes = takes_unpacked_wgmma,
+    .grid = {{64, 128}, {32, 64}, {32}, {16}, {32, 64}, {2}, {1}},
     READS(PARAMS_SLICED),
     UNPACKED("unpacked_tile", "_wgmma"), .searched = true, .needs = ISA_WGMMA_RS_BF16,
     .inlay = "wgmma_rs_bf16x6", FOLDS_TILE, SLICED("32"),
@@ -232,7 +218,8 @@ const struct family family_unpacked_wgmma = {
 };
 
 const struct family family_unpacked_mma = {
-    .id = HT_FAMILY_UNPACKED_MMA, FUNCTIONS(unpacked_mma), .space = tile_space_unpacked_mma,
+    .id = HT_FAMILY_UNPACKED_MMA, FUNCTIONS(unpacked_mma), .takes = takes_unpacked_mma,
+    .grid = {{32, 64, 128, 256}, {8, 16, 32, 64}, {32}, {16, 32, 64}, {8, 16, 32}, {2}, {1}},
     .counts = mfma_counts, READS(PARAMS_SLICED),
     UNPACKED("unpacked_tile", "_mma"), .searched = true, .serves_papers = true, OF_WARPS, FOLDS_TILE,
     SLICED("16"),

@@ -6,7 +6,7 @@
 #include "family/rows.h"
 
 enum {
-    PART_COLUMNS = 64,
+    PART_COLUMNS = 64, RING_MAX = 8, /* stages */
     REGISTERS_MOST = 248,     /* that setmaxnreg gives; one consumer warpgroup has it */
     PRODUCER_REGISTERS = 40, PRODUCER_REGISTERS_LEAST = 32, /* beside one or three */
     CONSUMER_REGISTERS = 232, /* of two. The same numbers in templates/skeletons/wgmma_ss.cu */
@@ -27,35 +27,22 @@ const struct fit_wgmma_ss fit_wgmma_ss = {{"tune-h200.tsv", "NVIDIA H200, 1425 M
     64, .fed_share = 32, .copy_cycles = 160, .launch_cycles = 1200, .cluster_cycles = 100, .tile_cycles =
     2000, .store_cycles_per_kb = 30, .scalar_stores = 2};
 
-/* A warpgroup multiplies 64 columns of C at a time with all bm rows (one wgmma: up to 256); a stage is one
- * atom of k. 32 rows, half an atom, only with the fewest columns and alone: for fewer tiles than there are
- * SMs. */
-static void tile_space_wgmma_ss(const struct target *on, tile_visit *visit, void *context) {
-    enum { ROWS_MIN = HT_ATOM_ROWS / 2, ROWS_MAX = 256, WARPGROUPS_MAX = 3, PARTS_MAX = 2 };
-    struct tile t = {.wk = target_mma_k(on), .bk = scheme_atom_k(on->s)};
-    for (t.bm = ROWS_MIN; t.bm <= ROWS_MAX; t.bm = t.bm < HT_ATOM_ROWS ? HT_ATOM_ROWS : t.bm + HT_ATOM_ROWS) {
-        const int columns = t.bm < HT_ATOM_ROWS ? PART_COLUMNS : WARPGROUPS_MAX * PARTS_MAX * PART_COLUMNS;
-        t.wm = t.bm;
-        for (t.bn = PART_COLUMNS; t.bn <= columns; t.bn += PART_COLUMNS) {
-            for (t.wn = PART_COLUMNS; t.wn <= PARTS_MAX * PART_COLUMNS; t.wn += PART_COLUMNS) {
-                if (t.bn % t.wn != 0 || tile_warpgroups(&t) > WARPGROUPS_MAX)
-                    continue;
-                for (t.stages = 2; t.stages <= TILE_RING_MAX; t.stages++) {
-                    for (t.cluster = 1; t.cluster <= (t.bm < HT_ATOM_ROWS ? 1 : TILE_CLUSTER_MAX);
-                         t.cluster++)
-                        visit(context, &t);
-                }
-            }
-        }
-    }
-}
-
-/* ---- registers and shared memory */
-
 /* Blocks of half an atom leave room for packing beside them. */
 static bool is_half(const struct tile *t) {
     return t->bm < HT_ATOM_ROWS;
 }
+
+/* A warpgroup multiplies 64 columns of C at a time with all bm rows (one wgmma: up to 256); a stage is one
+ * atom of k. 32 rows, half an atom, only with the fewest columns and alone: for fewer tiles than there are
+ * SMs. */
+static bool takes_wgmma_ss(const struct target *on, const struct tile *t) {
+    enum { WARPGROUPS_MAX = 3 };
+    (void)on;
+    return t->wm == t->bm && t->bn % t->wn == 0 && tile_warpgroups(t) <= WARPGROUPS_MAX &&
+           (!is_half(t) || (t->bn == PART_COLUMNS && t->cluster == 1));
+}
+
+/* ---- registers and shared memory */
 
 bool model_has_two_intervals(const struct target *on, const struct tile *t) {
     const int chunk = model_promote_tiles(on, t), part = tile_part_registers(t);
@@ -112,7 +99,7 @@ static void footprint_wgmma_ss(const struct target *on, const struct tile *t, st
     else if (t->stages < 2 * chunk)
         model_reject(cost, "ring: %d stages hold one chunk of %d, nothing is copied while it is multiplied",
                      t->stages, chunk);
-    else if (deeper <= TILE_RING_MAX && ring_bytes(on, t, deeper) <= cost->smem_limit)
+    else if (deeper <= RING_MAX && ring_bytes(on, t, deeper) <= cost->smem_limit)
         model_reject(cost, "ring: %d stages where %d fit; nothing else wants the room", t->stages, deeper);
     else
         ring_registers(on, t, cost);
@@ -135,8 +122,7 @@ static void footprint_crt_wgmma_ss(const struct target *on, const struct tile *t
  * 3 * (2048 + 2048) / 128 = 384 too: 384 + 384 / 64 + 384 / 32 + 75 = 477. */
 static int64_t slot_busy(const struct target *on, const struct tile *t) {
     const struct fit_wgmma_ss *f = &fit_wgmma_ss;
-    const int64_t unit =
-        (int64_t)on->s->products * t->bm * t->bn * t->bk * 256 / model_fma_per_cycle(on->g, on->s);
+    const int64_t unit = on->s->products * tile_fmas(t) * 256 / model_fma_per_cycle(on->g, on->s);
     const int64_t bytes = (int64_t)t->bn / HT_ATOM_ROWS * on->s->products * (t->bm + HT_ATOM_ROWS) * t->bk *
                           scheme_slice_bytes(on->s);
     const int64_t smem = bytes * 256 / on->g->smem_bytes_per_cycle;
@@ -149,7 +135,7 @@ static int64_t slot_busy(const struct target *on, const struct tile *t) {
 /* Worked example: f16x3, 64 x 128 x 32: 384 clocks for 3 atoms, 128 each: yes; 128 x 256 x 32: 1536 for 6,
  * 256: no. */
 bool model_producer_is_tight(const struct target *on, const struct tile *t) {
-    const int64_t unit = (int64_t)on->s->products * t->bm * t->bn * t->bk / model_fma_per_cycle(on->g, on->s);
+    const int64_t unit = on->s->products * tile_fmas(t) / model_fma_per_cycle(on->g, on->s);
     const int atoms =
         ((t->bm + HT_ATOM_ROWS - 1) / HT_ATOM_ROWS + t->bn / HT_ATOM_ROWS) * scheme_atom_group(on->s);
     return unit < (int64_t)atoms * fit_wgmma_ss.copy_cycles;
@@ -180,11 +166,6 @@ static void time_wgmma_ss(const struct target *on, const struct tile *t, struct 
         .scalar_store_cycles = f->scalar_stores * store,
     };
     cost->unit = own <= busy ? "tensor" : "latency";
-}
-
-static void decide_wgmma_ss(struct plan *p) {
-    p->two_intervals = model_has_two_intervals(&p->on, &p->tile);
-    p->hurries_copies = model_producer_is_tight(&p->on, &p->tile);
 }
 
 /* ---- text: one chunk of a warpgroup, unrolled; see the drawing in templates/skeletons/wgmma_ss.cu */
@@ -221,61 +202,64 @@ static int slice_units(const struct plan *p, int first, int k, int slice) {
     return (first + stage_of(p, slice)) * stage_units + beside / 16 + k * MMA_UNITS;
 }
 
-/* `chain`: where promoted products go. */
-static void write_mma(struct text *out, int indent, const struct plan *p, const char *chain, int part,
-                      int first, int k, int product, bool from_zero) {
+/* Where text of a chunk goes: its part of 64 columns, and the chain into which promoted products go. */
+struct writer {
+    struct text *out;
+    int indent;
+    const struct plan *p;
+    int part;
+    const char *chain;
+};
+#define LINE(w, ...) text_line((w)->out, (w)->indent, __VA_ARGS__)
+#define INNER(w, ...) text_line((w)->out, (w)->indent + 4, __VA_ARGS__)
+
+static void write_mma(const struct writer *w, int first, int k, int product, bool from_zero) {
+    const struct plan *p = w->p;
     const struct product *q = &p->on.s->product[product];
-    const int b = slice_units(p, first, k, q->b) + part * ATOM_UNITS, a = slice_units(p, first, k, q->a);
-    const int depth = MMA_BYTES / scheme_slice_bytes(p->on.s);
-    text_addf(out, "%*sht_wgmma(ht_width<BM>(), ", indent, "");
+    const int b = slice_units(p, first, k, q->b) + w->part * ATOM_UNITS, a = slice_units(p, first, k, q->a);
+    const int depth = MMA_BYTES / scheme_slice_bytes(p->on.s), block = first / scheme_atom_group(p->on.s);
+    text_addf(w->out, "%*sht_wgmma(ht_width<BM>(), ", w->indent, "");
     if (p->promoted[q->acc])
-        text_addf(out, "%s, b_desc + at + %d, a_desc + at + %d, %s);", chain, b, a,
+        text_addf(w->out, "%s, b_desc + at + %d, a_desc + at + %d, %s);", w->chain, b, a,
                   !from_zero ? "1" : chain_chunks(p) > 1 ? "chain > 0" : "0");
     else
-        text_addf(out, "acc[%d][%d], b_desc + at + %d, a_desc + at + %d, 1);", q->acc, part, b, a);
-    text_add(out, " // ");
-    const int block = first / scheme_atom_group(p->on.s);
-    family_product_text(out, p->on.s, product, (block * k_steps(p) + k) * depth, depth);
-    text_add(out, "\n");
-}
-
-/* Whether a product can be formed when stage `stage` of its k block has come, and not before. */
-static bool is_ready(const struct plan *p, int product, int stage) {
-    const int a = stage_of(p, p->on.s->product[product].a), b = stage_of(p, p->on.s->product[product].b);
-    return (a > b ? a : b) == stage;
+        text_addf(w->out, "acc[%d][%d], b_desc + at + %d, a_desc + at + %d, 1);", q->acc, w->part, b, a);
+    text_add(w->out, " // ");
+    family_product_text(w->out, p->on.s, product, (block * k_steps(p) + k) * depth, depth);
+    text_add(w->out, "\n");
 }
 
 /* Products of one k step that stage `stage` of the k block completes; those into promoted accumulators start
  * `from_zero`. */
-static void write_k_step(struct text *out, int indent, const struct plan *p, const char *chain, int part,
-                         int first, int stage, int k, bool from_zero) {
-    for (int i = 0; i < p->on.s->products; i++) {
-        if (!is_ready(p, i, stage))
+static void write_k_step(const struct writer *w, int first, int stage, int k, bool from_zero) {
+    const struct scheme *s = w->p->on.s;
+    for (int i = 0; i < s->products; i++) {
+        const int a = stage_of(w->p, s->product[i].a), b = stage_of(w->p, s->product[i].b);
+        const bool promoted = w->p->promoted[s->product[i].acc];
+        if ((a > b ? a : b) != stage)
             continue;
-        const bool promoted = p->promoted[p->on.s->product[i].acc];
-        write_mma(out, indent, p, chain, part, first, k, i, promoted && from_zero);
+        write_mma(w, first, k, i, promoted && from_zero);
         from_zero = from_zero && !promoted;
     }
 }
 
 /* All but the last `pending` batches are done; what they left may be used. */
-static void write_wait(struct text *out, int indent, const struct plan *p, const char *chain, int part,
-                       int pending) {
-    text_line(out, indent, "ht_wgmma_wait<%d>();", pending);
-    for (int l = 0; l < p->on.s->accumulators; l++) {
-        if (p->promoted[l])
-            text_line(out, indent, "ht_wgmma_fence_operand<ACC_REGS>(%s);", chain);
+static void write_wait(const struct writer *w, int pending) {
+    LINE(w, "ht_wgmma_wait<%d>();", pending);
+    for (int l = 0; l < w->p->on.s->accumulators; l++) {
+        if (w->p->promoted[l])
+            LINE(w, "ht_wgmma_fence_operand<ACC_REGS>(%s);", w->chain);
         else if (pending == 0)
-            text_line(out, indent, "ht_wgmma_fence_operand<ACC_REGS>(acc[%d][%d]);", l, part);
+            LINE(w, "ht_wgmma_fence_operand<ACC_REGS>(acc[%d][%d]);", l, w->part);
     }
 }
 
 /* Before the first MMA on a stage; the slots of a chunk stay until its last part is done. */
-static void write_stage_wait(struct text *out, int indent, int part, int stage) {
-    if (part == 0)
-        text_line(out, indent, "ht_mbar_wait(smem + FULL + (stage + %d) * 8, phase);", stage);
-    if (part == 0 || stage == 0)
-        text_line(out, indent, "ht_wgmma_fence();");
+static void write_stage_wait(const struct writer *w, int stage) {
+    if (w->part == 0)
+        LINE(w, "ht_mbar_wait(smem + FULL + (stage + %d) * 8, phase);", stage);
+    if (w->part == 0 || stage == 0)
+        LINE(w, "ht_wgmma_fence();");
 }
 
 /* A warpgroup that is alone has every turn. */
@@ -283,185 +267,185 @@ static bool is_alone(const struct plan *p) {
     return tile_warpgroups(&p->tile) == 1;
 }
 
-static void write_order_wait(struct text *out, int indent, const struct plan *p, int part) {
-    if (is_alone(p))
+static void write_order_wait(const struct writer *w) {
+    if (is_alone(w->p))
         return;
-    text_line(out, indent, "// -- columns %d to %d: the warpgroup's turn", part * 64, part * 64 + 63);
-    text_addf(out, "%*sht_mbar_wait(order_barrier, order_phase);\n%*sorder_phase ^= 1;\n", indent, "", indent,
-              "");
+    LINE(w, "// -- columns %d to %d: the warpgroup's turn", w->part * 64, w->part * 64 + 63);
+    LINE(w, "ht_mbar_wait(order_barrier, order_phase);");
+    LINE(w, "order_phase ^= 1;");
 }
 
-static void write_order_arrive(struct text *out, int indent, const struct plan *p) {
-    if (!is_alone(p))
-        text_addf(out, "%*sif (lane == 0)\n%*sht_mbar_arrive(next_order_barrier);\n", indent, "", indent + 4,
-                  "");
+static void write_order_arrive(const struct writer *w) {
+    if (is_alone(w->p))
+        return;
+    LINE(w, "if (lane == 0)");
+    INNER(w, "ht_mbar_arrive(next_order_barrier);");
+}
+
+static bool is_last_part(const struct writer *w) {
+    return w->part + 1 == tile_parts(&w->p->tile);
 }
 
 /* `first`: the chunk's first stage. */
-static void write_release(struct text *out, int indent, const struct plan *p, const char *first, int part) {
-    if (part + 1 < tile_parts(&p->tile))
+static void write_release(const struct writer *w, const char *first) {
+    if (!is_last_part(w))
         return;
-    text_addf(out, "%*sif (lane < CLUSTER) {\n%*sconst unsigned block = ht_cluster_address(smem, lane);\n",
-              indent, "", indent + 4, "");
-    for (int stage = 0; stage < chunk_stages(p); stage++)
-        text_line(out, indent + 4, "ht_mbar_arrive_cluster(block + EMPTY + (%s + %d) * 8);", first, stage);
-    text_line(out, indent, "}");
+    LINE(w, "if (lane < CLUSTER) {");
+    INNER(w, "const unsigned block = ht_cluster_address(smem, lane);");
+    for (int stage = 0; stage < chunk_stages(w->p); stage++)
+        INNER(w, "ht_mbar_arrive_cluster(block + EMPTY + (%s + %d) * 8);", first, stage);
+    LINE(w, "}");
 }
 
 /* Exact sums: what exceeds a digit moves up before a level overflows, by the next `chunks` at the latest. */
-static void write_carry(struct text *out, int indent, const struct plan *p, int part, int chunks) {
-    text_line(out, indent, "if (chain + %d > PROMOTE_STEPS) {", chunks);
-    for (int l = p->on.s->accumulators - 1; l > 0; l--)
-        text_line(out, indent + 4, "ht_carry_chain<ACC_REGS>(acc[%d][%d], acc[%d][%d]);", l - 1, part, l,
-                  part);
-    if (part + 1 == tile_parts(&p->tile))
-        text_line(out, indent + 4, "chain = 0;");
-    text_line(out, indent, "}");
+static void write_carry(const struct writer *w, int chunks) {
+    if (!w->p->on.s->recipe->fixed_point)
+        return;
+    LINE(w, "if (chain + %d > PROMOTE_STEPS) {", chunks);
+    for (int l = w->p->on.s->accumulators - 1; l > 0; l--)
+        INNER(w, "ht_carry_chain<ACC_REGS>(acc[%d][%d], acc[%d][%d]);", l - 1, w->part, l, w->part);
+    if (is_last_part(w))
+        INNER(w, "chain = 0;");
+    LINE(w, "}");
 }
 
 /* Slot by stage as they come. */
-static void write_by_stage(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
-    const int group = scheme_atom_group(p->on.s);
-    for (int stage = 0; stage < chunk_stages(p); stage++) {
-        write_stage_wait(out, indent, part, stage);
-        for (int k = 0; k < k_steps(p); k++)
-            write_k_step(out, indent, p, chain, part, stage / group * group, stage % group, k,
-                         stage == 0 && k == 0);
+static void write_by_stage(const struct writer *w) {
+    const int group = scheme_atom_group(w->p->on.s);
+    for (int stage = 0; stage < chunk_stages(w->p); stage++) {
+        write_stage_wait(w, stage);
+        for (int k = 0; k < k_steps(w->p); k++)
+            write_k_step(w, stage / group * group, stage % group, k, stage == 0 && k == 0);
     }
 }
 
 /* A chunk that is one chain: the last product listed, the main one, comes after the others of the whole
  * chunk, which are added while the sum is small and the unit cuts less of them. Halves the error on the H200
  * (bench/decisions/016: 2.6e-7 to 1.5e-7) and costs nothing. */
-static void write_main_last(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
-    const int group = scheme_atom_group(p->on.s), last = p->on.s->products - 1;
+static void write_main_last(const struct writer *w) {
+    const int group = scheme_atom_group(w->p->on.s), last = w->p->on.s->products - 1;
     bool from_zero = true;
-    for (int stage = 0; stage < chunk_stages(p); stage += group) {
+    for (int stage = 0; stage < chunk_stages(w->p); stage += group) {
         for (int g = 0; g < group; g++)
-            write_stage_wait(out, indent, part, stage + g);
-        for (int k = 0; k < k_steps(p); k++) {
+            write_stage_wait(w, stage + g);
+        for (int k = 0; k < k_steps(w->p); k++) {
             for (int i = 0; i < last; i++, from_zero = false)
-                write_mma(out, indent, p, chain, part, stage, k, i, from_zero);
+                write_mma(w, stage, k, i, from_zero);
         }
     }
-    for (int stage = 0; stage < chunk_stages(p); stage += group) {
-        for (int k = 0; k < k_steps(p); k++, from_zero = false)
-            write_mma(out, indent, p, chain, part, stage, k, last, from_zero);
+    for (int stage = 0; stage < chunk_stages(w->p); stage += group) {
+        for (int k = 0; k < k_steps(w->p); k++, from_zero = false)
+            write_mma(w, stage, k, last, from_zero);
     }
 }
 
 /* The chunk's chain is complete, or one of several chunks, or the last there is. */
-static void write_promotion(struct text *out, int indent, const struct plan *p, const char *chain, int part) {
-    const int chunks = chain_chunks(p);
+static void write_promotion(const struct writer *w) {
+    const int chunks = chain_chunks(w->p), inner = chunks > 1 ? 4 : 0;
+    if (chunks > 1) {
+        LINE(w, "if (++chain == %d || chunk + 1 == w.chunks) {", chunks);
+        INNER(w, "chain = 0;");
+    }
+    text_line(w->out, w->indent + inner, "ht_promote_chain<ACC_REGS>(acc[0][%d], %s);", w->part, w->chain);
     if (chunks > 1)
-        text_addf(out, "%*sif (++chain == %d || chunk + 1 == w.chunks) {\n%*schain = 0;\n", indent, "",
-                  chunks, indent + 4, "");
-    text_line(out, chunks > 1 ? indent + 4 : indent, "ht_promote_chain<ACC_REGS>(acc[0][%d], %s);", part,
-              chain);
-    if (chunks > 1)
-        text_line(out, indent, "}");
+        LINE(w, "}");
 }
 
 /* A whole chunk in flight at once: its MMAs, and what becomes of it. */
-static void write_chunk_mmas(struct text *out, int indent, const struct plan *p, const char *chain,
-                             int part) {
-    if (part == 0 && p->on.s->recipe->fixed_point)
-        text_line(out, indent, "chain++;");
-    (p->promoted[0] ? write_main_last : write_by_stage)(out, indent, p, chain, part);
-    text_line(out, indent, "ht_wgmma_commit();");
+static void write_chunk_mmas(const struct writer *w) {
+    if (w->part == 0 && w->p->on.s->recipe->fixed_point)
+        LINE(w, "chain++;");
+    (w->p->promoted[0] ? write_main_last : write_by_stage)(w);
+    LINE(w, "ht_wgmma_commit();");
 }
 
-static void write_chunk_end(struct text *out, int indent, const struct plan *p, const char *chain,
-                            const char *first, int part, int pending) {
-    write_wait(out, indent, p, chain, part, pending);
-    write_release(out, indent, p, first, part);
-    if (p->promoted[0])
-        write_promotion(out, indent, p, chain, part);
+static void write_chunk_end(const struct writer *w, const char *first, int pending) {
+    write_wait(w, pending);
+    write_release(w, first);
+    if (w->p->promoted[0])
+        write_promotion(w);
 }
 
-static void write_chunk_part(struct text *out, int indent, const struct plan *p, int part) {
-    write_order_wait(out, indent, p, part);
-    write_chunk_mmas(out, indent, p, "temp", part);
-    write_order_arrive(out, indent, p);
-    write_chunk_end(out, indent, p, "temp", "stage", part, 0);
-    if (p->on.s->recipe->fixed_point)
-        write_carry(out, indent, p, part, 1);
+static void write_chunk_part(const struct writer *w) {
+    write_order_wait(w);
+    write_chunk_mmas(w);
+    write_order_arrive(w);
+    write_chunk_end(w, "stage", 0);
+    write_carry(w, 1);
 }
 
 /* Every main product is added up outside the unit (Ootomo & Yokota 2022): one k step in flight. */
-static void write_each_mma_part(struct text *out, int indent, const struct plan *p, int part) {
-    write_order_wait(out, indent, p, part);
-    write_stage_wait(out, indent, part, 0);
-    for (int k = 0; k < k_steps(p); k++) {
+static void write_each_mma_part(const struct writer *w) {
+    write_order_wait(w);
+    write_stage_wait(w, 0);
+    for (int k = 0; k < k_steps(w->p); k++) {
+        const bool last = k + 1 == k_steps(w->p);
         if (k > 0)
-            text_line(out, indent, "ht_wgmma_fence();");
-        write_k_step(out, indent, p, "temp", part, 0, 0, k, true);
-        text_line(out, indent, "ht_wgmma_commit();");
-        if (k + 1 == k_steps(p))
-            write_order_arrive(out, indent, p);
-        write_wait(out, indent, p, "temp", part, 0);
-        if (k + 1 == k_steps(p))
-            write_release(out, indent, p, "stage", part);
-        text_line(out, indent, "ht_promote_chain<ACC_REGS>(acc[0][%d], temp);", part);
+            LINE(w, "ht_wgmma_fence();");
+        write_k_step(w, 0, 0, k, true);
+        LINE(w, "ht_wgmma_commit();");
+        if (last)
+            write_order_arrive(w);
+        write_wait(w, 0);
+        if (last)
+            write_release(w, "stage");
+        LINE(w, "ht_promote_chain<ACC_REGS>(acc[0][%d], temp);", w->part);
     }
 }
 
-static void write_start(struct text *out, int indent, const char *type) {
-    text_line(out, indent, "%sat = (unsigned)stage * (STAGE_BYTES / 16);", type);
+static void write_start(const struct writer *w, const char *type) {
+    LINE(w, "%sat = (unsigned)stage * (STAGE_BYTES / 16);", type);
 }
 
-static void write_next(struct text *out, int indent) {
-    text_addf(out,
-              "%*sstage = stage + PROMOTE_STAGES == RING_STAGES ? 0 : stage + PROMOTE_STAGES;\n"
-              "%*sphase ^= stage == 0;\n",
-              indent, "", indent, "");
+static void write_next(const struct writer *w) {
+    LINE(w, "stage = stage + PROMOTE_STAGES == RING_STAGES ? 0 : stage + PROMOTE_STAGES;");
+    LINE(w, "phase ^= stage == 0;");
 }
 
-static void write_chunk(struct text *out, int indent, const struct plan *p) {
-    write_start(out, indent, "const unsigned ");
-    for (int part = 0; part < tile_parts(&p->tile); part++)
-        (p->on.s->promote[0] == PROMOTE_EACH_MMA ? write_each_mma_part : write_chunk_part)(out, indent, p,
-                                                                                           part);
-    write_next(out, indent);
+static void write_chunk(struct writer w) {
+    write_start(&w, "const unsigned ");
+    for (; w.part < tile_parts(&w.p->tile); w.part++)
+        (w.p->on.s->promote[0] == PROMOTE_EACH_MMA ? write_each_mma_part : write_chunk_part)(&w);
+    write_next(&w);
 }
 
 /* Two chunks in flight, no branch between them: with one, or with an MMA in flight from round to round, ptxas
  * 13.0 waits behind each MMA (C7514, C7518). */
-static void write_pair(struct text *out, int indent, const struct plan *p) {
-    const bool promoted = p->promoted[0];
-    if (promoted)
-        text_line(out, indent, "ht_acc other[ACC_REGS]; // the second chunk's chain");
-    text_line(out, indent, "const int first = stage;");
-    write_start(out, indent, "unsigned ");
-    write_chunk_mmas(out, indent, p, "temp", 0);
-    write_next(out, indent);
-    text_line(out, indent, "const int second = stage;");
-    write_start(out, indent, "");
-    write_chunk_mmas(out, indent, p, "other", 0);
-    write_next(out, indent);
-    write_chunk_end(out, indent, p, "temp", "first", 0, 1);
-    write_chunk_end(out, indent, p, "other", "second", 0, 0);
-    if (p->on.s->recipe->fixed_point)
-        write_carry(out, indent, p, 0, 2);
-}
-
-static void write_chunks(struct text *out, int indent, const struct plan *p) {
-    if (p->two_intervals) {
-        text_addf(out, "%*sint chunk = 0;\n#pragma unroll 1\n%*sfor (; chunk + 1 < w.chunks; chunk += 2) {\n",
-                  indent, "", indent, "");
-        write_pair(out, indent + 4, p);
-        text_addf(out, "%*s}\n%*sif (chunk < w.chunks) {\n", indent, "", indent, "");
-    } else
-        text_line(out, indent, "for (int chunk = 0; chunk < w.chunks; chunk++) {");
-    write_chunk(out, indent + 4, p);
-    text_line(out, indent, "}");
+static void write_pair(struct writer w) {
+    struct writer other = w;
+    other.chain = "other";
+    if (w.p->promoted[0])
+        LINE(&w, "ht_acc other[ACC_REGS]; // the second chunk's chain");
+    LINE(&w, "const int first = stage;");
+    write_start(&w, "unsigned ");
+    write_chunk_mmas(&w);
+    write_next(&w);
+    LINE(&w, "const int second = stage;");
+    write_start(&w, "");
+    write_chunk_mmas(&other);
+    write_next(&w);
+    write_chunk_end(&w, "first", 1);
+    write_chunk_end(&other, "second", 0);
+    write_carry(&w, 2);
 }
 
 static bool holes_wgmma_ss(void *context, const char *name, struct text *out, int indent) {
-    const bool is_mine = strcmp(name, "chunks") == 0;
-    if (is_mine)
-        write_chunks(out, indent, ((const struct family_hole *)context)->plan);
-    return is_mine;
+    const struct plan *p = ((const struct family_hole *)context)->plan;
+    const struct writer w = {out, indent, p, 0, "temp"}, inner = {out, indent + 4, p, 0, "temp"};
+    if (strcmp(name, "chunks") != 0)
+        return false;
+    if (model_has_two_intervals(&p->on, &p->tile)) {
+        LINE(&w, "int chunk = 0;");
+        text_add(out, "#pragma unroll 1\n");
+        LINE(&w, "for (; chunk + 1 < w.chunks; chunk += 2) {");
+        write_pair(inner);
+        LINE(&w, "}");
+        LINE(&w, "if (chunk < w.chunks) {");
+    } else
+        LINE(&w, "for (int chunk = 0; chunk < w.chunks; chunk++) {");
+    write_chunk(inner);
+    LINE(&w, "}");
+    return true;
 }
 
 /* What the banner says of a step. */
@@ -471,7 +455,9 @@ static void banner_wgmma_ss(struct text *out, const struct plan *p) {
 }
 
 const struct family family_wgmma_ss = {
-    .id = HT_FAMILY_WGMMA_SS, FUNCTIONS(wgmma_ss), .space = tile_space_wgmma_ss, .decide = decide_wgmma_ss,
+    .id = HT_FAMILY_WGMMA_SS, FUNCTIONS(wgmma_ss), .takes = takes_wgmma_ss, .is_tight = model_producer_is_tight,
+    .grid = {{32, 64, 128, 192, 256}, {64, 128, 192, 256, 320, 384}, {1}, {32, 64, 128, 192, 256}, {64, 128},
+             {2, 3, 4, 5, 6, 7, 8}, {1, 2}},
     .params = PARAMS_OF_TILE "PROMOTE_STEPS PROMOTES PROMOTE_TILES WAVE SMS CLUSTER SHARES_A SHARES_B "
               "ELECT_PRODUCER RASTER",
     .constants = "*SUM_ROWS", .holes = holes_wgmma_ss, .banner = banner_wgmma_ss,
@@ -487,7 +473,7 @@ const struct family family_wgmma_ss = {
 
 const struct family family_crt_wgmma_ss = {
     .id = HT_FAMILY_CRT_WGMMA_SS, .footprint = footprint_crt_wgmma_ss, .time = time_wgmma_ss,
-    .space = tile_space_planned, .decide = decide_wgmma_ss, .params = "BM BN BK WM WN STAGES RASTER SMS",
+    .params = "BM BN BK WM WN STAGES RASTER SMS",
     .file = "crt_wgmma_ss", .label = "_wgmma", .searched = true, OF_FP64,
     .forms_passes = true, .sum = NUMBER_S32, .needs = ISA_WGMMA, .has_init = true,
     .cost_form = HT_TILED_WAVES, .persistent = true, .no_split_k = true,

@@ -17,6 +17,8 @@ struct planned_tile {
 };
 
 enum { FAMILY_HOOKS_MAX = 16, FAMILY_TILES_MAX = 7 };
+enum tile_side { SIDE_BM, SIDE_BN, SIDE_BK, SIDE_WM, SIDE_WN, SIDE_STAGES, SIDE_CLUSTER, TILE_SIDES };
+enum { GRID_MOST = 8 };
 
 struct family {
     enum ht_family id;
@@ -61,7 +63,10 @@ struct family {
     const char *arithmetic, *accuracy; /* of all data; NULL: the scheme's */
     const char *fp32_arithmetic, *fp32_accuracy; /* the same where the isa has no BF16 MMA */
     struct planned_tile tiles[FAMILY_TILES_MAX];
-    void (*space)(const struct target *on, tile_visit *visit, void *context); /* NULL: no search */
+    /* Its search space: of all combinations, 0 behind the last of a side, those that it takes. k of packed
+     * operands in atoms. Empty: the planned tiles */
+    int grid[TILE_SIDES][GRID_MOST];
+    bool (*takes)(const struct target *on, const struct tile *t);
     /* Registers and shared memory; what it rejects is what the four limits do not say. */
     void (*footprint)(const struct target *on, const struct tile *t, struct cost *cost);
     /* Of a tile that fits: coefficients of the form that the family's row names, and what it waits for
@@ -74,7 +79,7 @@ struct family {
     struct model_step (*step)(const struct target *on, const struct tile *t, int blocks_per_sm);
     /* of a warp and step; NULL: has no such step */
     struct model_counts (*counts)(const struct target *on, const struct tile *t);
-    void (*decide)(struct plan *p); /* what only its kernels need of a plan; NULL: nothing */
+    bool (*is_tight)(const struct target *on, const struct tile *t); /* its producer; NULL: has none */
     const char *params;    /* of the template, written at the top in this order (emit/emit.c) */
     const char *constants; /* of the expander alone; NULL: none */
     /* Writes a hole of a struct family_hole; false: the template's own text stays. NULL: no holes */

@@ -19,9 +19,6 @@ struct plan {
     bool promoted[SCHEME_ACCUMULATORS_MAX]; /* whose chains are closed and added up in FP32 */
     int min_blocks;      /* that the compiler leaves registers for, on an SM */
     bool refills;        /* copies go into a stage as soon as everyone has read it */
-    bool two_intervals;   /* two of them at once */
-    bool hurries_copies; /* the producer must give them out fast */
-    int raster;        /* tile rows of one rasterisation group; in clusters */
     char name[PLAN_NAME_MAX];
     char why[PLAN_WHY_MAX];
 };

@@ -9,8 +9,6 @@
 #include "facts/isa.h"
 #include "facts/scheme.h"
 
-enum { TILE_RING_MAX = 8, TILE_CLUSTER_MAX = 2 }; /* stages and cluster of a warpgroup kernel */
-
 struct tile {
     int bm, bn, bk; /* CTA tile */
     int wm, wn, wk; /* warp tile; wk = MMA k (EGEMM-TC w_k) */

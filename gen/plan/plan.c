@@ -141,11 +141,8 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
     p->variant = variant;
     p->chunk = model_promote_tiles(&b->on, &b->tile);
     p->refills = model_refills_after_barrier(&b->on, &b->tile);
-    if (b->on.family->decide)
-        b->on.family->decide(p);
     for (int i = 0; i < s->accumulators; i++)
         p->promoted[i] = model_promote_k(&b->on, i) > 0 && !s->recipe->fixed_point;
-    p->raster = model_raster_rows(b->on.g, &p->tile) / tile_cluster_m(&p->tile);
     const int set_registers = model_fragment_registers(&b->on, &b->tile);
     if (variant == VARIANT_NOINTERLEAVE) /* two whole k steps of fragments live side by side */
         p->cost.regs_per_thread += (s->slices - 1) * set_registers;
