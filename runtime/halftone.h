@@ -122,7 +122,7 @@ int halftone_set_workspace_source(halftone *handle, int source);
 int halftone_trim(halftone *handle);
 
 /* "auto" or a name from halftone_schemes, for the type that has the scheme; "auto" for both, "fp32:auto"
- * and "fp64:auto" for one. "fp32" is taken for bf16x6u. */
+ * and "fp64:auto" for one. */
 int halftone_set_scheme(halftone *handle, const char *name);
 
 /* An accuracy instead of a scheme (7, 9); the later call of the two holds, for each type.

@@ -416,44 +416,6 @@ struct ht_set_desc {
 extern const struct ht_set_desc *const ht_sets[];
 #endif
 
-/* The scheme that a name means wherever one is taken: earlier names of schemes are kept here, any other name is its own. */
-static inline const char *ht_scheme_meant(const char *name) {
-    static const struct {
-        const char *earlier, *name;
-    } renamed[] = {{"fp32", "bf16x6u"}};
-    for (size_t i = 0; i < sizeof renamed / sizeof renamed[0]; i++)
-        if (strcmp(renamed[i].earlier, name) == 0)
-            return renamed[i].name;
-    return name;
-}
-
-/* Whether `name` means this kernel of a scheme: by its own name, or as tables named it that were measured before names told the
- * family: ht_SCHEME_TILE_..., warpgroups' tiles with w like warps', variants by earlier words. Those tables are read on. */
-static inline int ht_kernel_is_named(const char *kernel, const char *scheme, const char *name) {
-    static const struct {
-        const char *earlier, *now;
-    } words[] = {{"w", "wg"}, {"plain", "nopipeline"}, {"manual", "handpicked"}, {"rescue", "fallback"}};
-    const size_t length = strlen(scheme);
-    if (strcmp(kernel, name) == 0)
-        return 1;
-    if (strncmp(name, "ht_", 3) != 0 || strncmp(name + 3, scheme, length) != 0)
-        return 0;
-    name += 3 + length;
-    while (*kernel != '\0' && !(kernel[0] == '_' && kernel[1] >= '0' && kernel[1] <= '9'))
-        kernel++; /* behind the family: the tile */
-    for (; *kernel == *name && *name != '\0'; kernel++, name++) {
-        for (size_t i = 0; *name == '_' && i < sizeof words / sizeof *words; i++) {
-            const size_t earlier = strlen(words[i].earlier), now = strlen(words[i].now);
-            if (strncmp(name + 1, words[i].earlier, earlier) == 0 && strncmp(kernel + 1, words[i].now, now) == 0) {
-                name += earlier;
-                kernel += now;
-                break;
-            }
-        }
-    }
-    return *kernel == *name;
-}
-
 static inline int64_t ht_ceil_div(int64_t a, int64_t b) {
     return a / b + (a % b != 0);
 }

@@ -6,7 +6,7 @@
 
 static int ask_scheme32(const halftone *h, const char *name, struct ht_demand *d) {
     const bool is_auto = strcmp(name, "auto") == 0;
-    const struct ht_scheme_desc *const scheme = ht_find_scheme(h->set, is_auto ? ht_auto_scheme(h->set) : ht_scheme_meant(name));
+    const struct ht_scheme_desc *const scheme = ht_find_scheme(h->set, is_auto ? ht_auto_scheme(h->set) : name);
     if (scheme == NULL)
         return HALFTONE_UNKNOWN_SCHEME;
     memset(d, 0, sizeof *d);

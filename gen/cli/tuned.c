@@ -64,7 +64,7 @@ static int64_t number(const char *text) {
 
 static int plan_of(const struct plan_set *set, const char *name) {
     for (int i = 0; i < set->count; i++) {
-        if (ht_kernel_is_named(set->plan[i].name, set->plan[i].on.s->name, name))
+        if (strcmp(set->plan[i].name, name) == 0)
             return i;
     }
     return -1;

@@ -339,7 +339,6 @@ const struct scheme scheme_table[] = {
 const int scheme_count = (int)(sizeof scheme_table / sizeof scheme_table[0]);
 
 const struct scheme *scheme_for(const char *name, bool flushes) {
-    name = ht_scheme_meant(name);
     for (int i = 0; i < scheme_count; i++) {
         const struct scheme *s = &scheme_table[i];
         const bool needs_subnormals =

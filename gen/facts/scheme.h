@@ -71,8 +71,7 @@ struct scheme {
 
 extern const struct scheme scheme_table[];
 extern const int scheme_count;
-/* the first row of that name, or of what it means today (ht_scheme_meant); NULL: none */
-const struct scheme *scheme_find(const char *name);
+const struct scheme *scheme_find(const char *name); /* the first row of that name; NULL: none */
 /* The row of that name for a matrix unit that keeps, or flushes, subnormals: a name may have a second row
  * whose slices are scaled so that no accuracy depends on them. NULL: none. */
 const struct scheme *scheme_for(const char *name, bool flushes);

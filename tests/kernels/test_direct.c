@@ -1130,7 +1130,7 @@ static void there_is_nothing_to_pack(void **state) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     size_t bytes = 1;
     float x = 0;
-    check_code(halftone_set_scheme(handle, "fp32"), "the scheme's earlier name");
+    check_code(halftone_set_scheme(handle, "bf16x6u"), "the scheme's name");
     check_code(halftone_query(handle, 'N', 'N', 600, 600, 600, 1, &plan), "query");
     assert_string_equal(plan.scheme, "bf16x6u");
     assert_true(plan.pack_ns == 0 && plan.predicted_ns == plan.kernel_ns);

@@ -2617,7 +2617,8 @@ static void test_fp32_needs_the_check(void **state) {
     assert_why(h, 9, "auto: bf16x6u, which takes every input, is predicted faster here than f16x3, whose data are checked");
     assert_int_equal(halftone_set_accuracy(h, "fp32"), HALFTONE_OK);
     assert_why(h, 4096, by_auto);
-    assert_int_equal(halftone_set_scheme(h, "fp32"), HALFTONE_OK); /* a scheme's earlier name */
+    assert_int_equal(halftone_set_scheme(h, "fp32"), HALFTONE_UNKNOWN_SCHEME); /* an accuracy */
+    assert_int_equal(halftone_set_scheme(h, "bf16x6u"), HALFTONE_OK);
     assert_query(h, 64, "bf16x6u");
     assert_why(h, 9, "set by name");
     assert_int_equal(halftone_destroy(h), HALFTONE_OK);

@@ -247,4 +247,4 @@ def test_a_library_without_bf16x6u_refuses_fp32_and_calls_auto_unchecked(tmp_pat
         shutil.rmtree(built, ignore_errors=True)
     whole = subprocess.run([COMMAND, *mm[1:], "--accuracy", "fp32"], capture_output=True, text=True).stdout
     assert "\nfp32 by auto: bf16x6u, which takes every input" in whole
-    assert "scheme bf16x6u, " in subprocess.run([COMMAND, *mm[1:], "--scheme", "fp32"], capture_output=True, text=True).stdout  # its earlier name
+    assert "scheme bf16x6u, " in subprocess.run([COMMAND, *mm[1:], "--scheme", "bf16x6u"], capture_output=True, text=True).stdout

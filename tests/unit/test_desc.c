@@ -590,40 +590,8 @@ static void test_pack_tiles(void **state) {
     }
 }
 
-/* Tables that were measured before names told the family name kernels in their own way; each finds its kernel and no other. */
-static void earlier_names_of_kernels(void **state) {
-    static const struct {
-        const char *scheme, *earlier, *now;
-    } row[] = {
-        {"f16x3", "ht_f16x3_64x128x32_w64x64_s8_c2_sm90a", "ht_f16x3_wgmma_64x128x32_wg64x64_s8_c2_sm90a"},
-        {"f16x3", "ht_f16x3_128x128x32_w64x32_s4_sm80", "ht_f16x3_mma_128x128x32_w64x32_s4_sm80"},
-        {"bf16x6u", "ht_bf16x6u_64x64x32_w16x64_s2_sm90a", "ht_bf16x6u_wgmma_64x64x32_w16x64_s2_sm90a"},
-        {"bf16x6u", "ht_bf16x6u_64x64x32_w32x32_s2_sm80", "ht_bf16x6u_mma_64x64x32_w32x32_s2_sm80"},
-        {"bf16x6u", "ht_bf16x6u_64x64x16_w32x32_s4_sm90a", "ht_dmma_64x64x16_w32x32_s4_sm90a"},
-        {"bf16x6u", "ht_bf16x6u_128x64x16_w128x16_s2_sm80", "ht_simt_128x64x16_w128x16_s2_sm80"},
-        {"bf16x6u", "ht_bf16x6u_8x1x256_w1x1_s1_sm80", "ht_gemv_8x1x256_w1x1_s1_sm80"},
-        {"bf16x6u", "ht_bf16x6u_128x2x64_w16x2_s1_sm80", "ht_tall_skinny_128x2x64_w16x2_s1_sm80"},
-        {"bf16x6u", "ht_bf16x6u_64x64x16_w32x32_s1_rescue_sm90a", "ht_dmma_64x64x16_w32x32_s1_fallback_sm90a"},
-        {"legemm", "ht_legemm_128x256x32_w64x64_s2_plain_sm80", "ht_legemm_mma_128x256x32_w64x64_s2_nopipeline_sm80"},
-        {"legemm", "ht_legemm_128x128x32_w64x64_s2_manual_sm80", "ht_legemm_mma_128x128x32_w64x64_s2_handpicked_sm80"},
-    };
-    enum { ROWS = sizeof row / sizeof *row };
-    (void)state;
-    for (int i = 0; i < ROWS; i++) {
-        for (int j = 0; j < ROWS; j++) {
-            assert_int_equal(ht_kernel_is_named(row[i].now, row[i].scheme, row[j].earlier), i == j);
-            assert_int_equal(ht_kernel_is_named(row[i].now, row[i].scheme, row[j].now), i == j);
-        }
-        assert_false(ht_kernel_is_named(row[i].now, "half", row[i].earlier));
-    }
-    assert_false(ht_kernel_is_named(row[0].now, "f16x3", "ht_f16x3_64x128x32_w64x64_s8_c2_sm90"));
-    assert_false(ht_kernel_is_named(row[0].now, "f16x3", "ht_f16x3_64x128x32_w64x64_s8_sm90a"));
-    assert_false(ht_kernel_is_named(row[0].now, "f16x3", "ht_f16x3"));
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(earlier_names_of_kernels),
         cmocka_unit_test(test_pack_tiles),
         cmocka_unit_test(test_tiled_waves_worked_examples),
         cmocka_unit_test(test_scalar_stores_worked_examples),

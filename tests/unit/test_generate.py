@@ -499,11 +499,11 @@ def test_tiles_of_warpgroups_can_be_asked_for(tmp_path):
 def test_a_set_whose_auto_checks_no_data_is_named(tmp_path, verb):
     """One line, for f16x3 without the kernels of bf16x6u; LEAN=1 keeps the one that computes what fails the check."""
     line = "no scheme bf16x6u: auto checks no data"
-    for gpu, schemes, said in (("a800", "f16x3,i8x6", 1), ("a800,h200", "f16x3", 2), ("a800", "f16x3,bf16x6u", 0), ("mi210", "f16x3,fp32", 0), ("t4", "half", 0)):
+    for gpu, schemes, said in (("a800", "f16x3,i8x6", 1), ("a800,h200", "f16x3", 2), ("a800", "f16x3,bf16x6u", 0), ("mi210", "f16x3,bf16x6u", 0), ("t4", "half", 0)):
         out = gen(verb, "--gpu", gpu, "--scheme", schemes, "--lean", "--out", tmp_path / f"{gpu}-{schemes}").stdout
         assert out.count(line) == said, out
     if verb == "emit":
-        assert list((tmp_path / "mi210-f16x3,fp32").glob("ht_*_fallback_*"))
+        assert list((tmp_path / "mi210-f16x3,bf16x6u").glob("ht_*_fallback_*"))
 
 
 def drop_first_products(source):

@@ -246,7 +246,6 @@ static void rows_are_consistent(void **state) {
     assert_int_equal(scheme_flush_exponent(scheme_find("bf16x6")), -126);
     assert_int_equal(scheme_flush_exponent(scheme_find("i8x6")), 0);
     assert_null(scheme_for("f16x4", true));
-    assert_string_equal(scheme_for("fp32", true)->name, "bf16x6u"); /* its earlier name */
     assert_string_equal(isa_find("sm_80")->compile_flags, "-gencode arch=compute_80,code=[sm_80,compute_80]");
 }
 

@@ -61,7 +61,7 @@ def test_kernels_that_pack_nothing_multiply(tmp_path):
     """A call with alpha 0 takes as long for any k."""
     shapes, path = tmp_path / "s.txt", tmp_path / "t.tsv"
     shapes.write_text("8 4 1\n8 4 4096\n")
-    tune("--shapes", shapes, "--out", path, "--schemes", "fp32", "--seconds", "0.001")  # the earlier name
+    tune("--shapes", shapes, "--out", path, "--schemes", "bf16x6u", "--seconds", "0.001")
     assert {r["scheme"] for r in rows(path)} == {"bf16x6u"}
     spent = {k: sum(float(r["measured_us"]) for r in rows(path) if r["k"] == k) for k in ("1", "4096")}
     assert spent["4096"] > 10 * spent["1"]  # some 70 to 130 times

@@ -248,7 +248,7 @@ static void make_head(struct contract *c) {
 
 static int open_and_run(struct contract *c, int special, int64_t cases, struct cli_error *f) {
     const char *why = "";
-    if (session_scheme_known(&c->session, &c->scheme, f) != 0)
+    if (session_scheme_known(&c->session, c->scheme, f) != 0)
         return -1;
     if (!c->session.device.simulated) {
         c->baseline = baseline_open(&why);

@@ -146,7 +146,7 @@ static int choose_type(struct mm *t, struct session *e, int *wide, struct cli_er
     *wide = kinds == SESSION_FP64 || (kinds != SESSION_FP32 && t->pair.x[0].is_float64 && t->pair.x[1].is_float64);
     if (t->accuracy != NULL)
         return session_accuracy_known(e, *wide ? HALFTONE_FP64 : HALFTONE_FP32, t->accuracy, f);
-    return t->scheme != NULL && (kinds == 0 || !*wide) ? session_scheme_known(e, &t->scheme, f) : 0;
+    return t->scheme != NULL && (kinds == 0 || !*wide) ? session_scheme_known(e, t->scheme, f) : 0;
 }
 
 static int read_and_multiply(struct mm *t, struct cli_error *f) {

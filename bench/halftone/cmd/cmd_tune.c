@@ -322,7 +322,7 @@ static int check_schemes(struct tuning *t, const struct name_list *schemes, stru
     for (int i = 0; i < schemes->count; i++)
         if (strcmp(schemes->name[i], "auto") == 0)
             return cli_error_usage(f, "--schemes: auto is no scheme of its own; `halftone info` lists them");
-        else if (t->is_fp64 ? (session_kinds(&t->session, schemes->name[i]) & SESSION_FP64) == 0 : session_scheme_known(&t->session, &schemes->name[i], f) != 0)
+        else if (t->is_fp64 ? (session_kinds(&t->session, schemes->name[i]) & SESSION_FP64) == 0 : session_scheme_known(&t->session, schemes->name[i], f) != 0)
             return t->is_fp64 ? session64_select(&t->session, schemes->name[i], f) : -1;
     return 0;
 }
@@ -410,18 +410,6 @@ static void take_half_of(struct tuning *t, const struct tune_row *r) {
     t->set = t->is_fp64 ? t->session.set->fp64 : t->session.set;
 }
 
-/* Kernels of a table that was measured with earlier names by those that they have in this set. */
-static void take_todays_names(struct tuning *t) {
-    for (int i = 0; i < t->log.rows; i++) {
-        struct tune_row *const r = &t->log.row[i];
-        take_half_of(t, r);
-        for (int j = 0; j < t->set->kernels; j++)
-            if (strcmp(t->set->kernel[j].scheme, r->scheme) == 0 &&
-                ht_kernel_is_named(t->set->kernel[j].name, r->scheme, r->kernel))
-                snprintf(r->kernel, sizeof r->kernel, "%s", t->set->kernel[j].name);
-    }
-}
-
 /* What the table says of the rows of each half; of an empty one nothing. */
 static int print_halves(struct tuning *t, struct cli_error *f) {
     struct tune_log half = t->log;
@@ -449,7 +437,6 @@ static int run_again(struct tuning *t, const char *table, const char *html, stru
     int kept = 0, lost = 0, lost_picks = 0, variants = 0;
     if (tune_read(&t->log, table, t->head, sizeof t->head, f) != 0)
         return -1;
-    take_todays_names(t);
     for (int i = 0; i < t->log.rows; i++) {
         struct tune_row r = t->log.row[i];
         take_half_of(t, &r);

@@ -14,7 +14,7 @@ static int add(struct methods *c, const char *name, struct cli_error *f) {
 static int add_schemes(struct methods *c, const struct session *e, const char *text, struct cli_error *f) {
     int status = args_names("--schemes", text, &c->schemes, f);
     for (int i = 0; i < c->schemes.count && status == 0; i++) {
-        status = session_scheme_known(e, &c->schemes.name[i], f);
+        status = session_scheme_known(e, c->schemes.name[i], f);
         if (status == 0)
             status = add(c, c->schemes.name[i], f);
     }
@@ -101,7 +101,7 @@ static int ask_fp64(void *context, const char *method, struct cli_error *f) {
     if ((session_kinds(e, method) & SESSION_FP64) != 0)
         return 0;
     const char *const accuracy = session_accuracy_of(method), *scheme = method;
-    return accuracy != NULL ? session64_select(e, method, f) : session_scheme_known(e, &scheme, f);
+    return accuracy != NULL ? session64_select(e, method, f) : session_scheme_known(e, scheme, f);
 }
 
 int methods_choose64(struct methods *c, struct session *e, const char *schemes, const char *accuracies, struct cli_error *f) {

@@ -124,16 +124,14 @@ void session_add_name(char *list, size_t bytes, const char *name, const char *be
         strcat(strcat(list, before), name);
 }
 
-int session_scheme_known(const struct session *e, const char **scheme, struct cli_error *f) {
+int session_scheme_known(const struct session *e, const char *name, struct cli_error *f) {
     char list[400] = "auto";
-    const char *name = ht_scheme_meant(*scheme), *known;
+    const char *known;
     if (strcmp(name, "auto") == 0)
         return 0;
     for (int i = 0; (known = halftone_schemes(e->handle, HALFTONE_FP32, i)) != NULL; i++) {
-        if (strcmp(name, known) == 0) {
-            *scheme = known;
+        if (strcmp(name, known) == 0)
             return 0;
-        }
         session_add_name(list, sizeof list, known, ", ");
     }
     for (int i = 0; (known = halftone_schemes(e->handle, HALFTONE_FP64, i)) != NULL; i++)

@@ -70,8 +70,8 @@ int session_pack(struct session *e, const struct session_problem *p, struct cli_
 int session_multiply_packed(struct session *e, const struct session_problem *p, struct cli_error *f);
 int session_wait(struct cli_error *f);
 
-/* Names given by the user: checked against the library; an earlier name of a scheme becomes today's. */
-int session_scheme_known(const struct session *e, const char **scheme, struct cli_error *f);
+/* Names given by the user: checked against the library. */
+int session_scheme_known(const struct session *e, const char *name, struct cli_error *f);
 /* Puts `before` and the name behind what `list` has, as far as both fit. */
 void session_add_name(char *list, size_t bytes, const char *name, const char *before);
 int session_accuracy_known(const struct session *e, int type, const char *text, struct cli_error *f); /* 0: either type */
