@@ -1,7 +1,7 @@
 """What the generator writes, for review, held against what it wrote: HALFTONE_GOLDEN=write renews it; read the difference first.
 
-    golden/whole/FAMILY.cu       one kernel of a family, whole
-    golden/loops/GPU-SCHEME.txt  of a scheme's first kernel what differs from scheme to scheme: its banner, its main loop
+    golden/mma.cu, wgmma.cu    one kernel of a family; lines that stand so in a template are named, not shown
+    golden/GPU.txt             of each scheme's first kernel the banner, of some its main loop too
 
 All other output is held by test_output.py."""
 import os
@@ -15,10 +15,11 @@ from same_output import MASKED
 GOLDEN = ROOT / "tests/golden"
 WRITE = os.environ.get("HALFTONE_GOLDEN") == "write"
 RENEW = "read the difference, then renew with HALFTONE_GOLDEN=write"
-FAMILIES = {"mma": ("a800", "ht_f16x3_mma_128x128x32_"), "wgmma": ("h200", "ht_f16x3_wgmma_128x256x32_")} # set, what the file's name begins with
-# One GPU for each way of running MMAs. For wgmma all schemes, with one number of moduli; else one of FP16, INT8, unpacked and residues.
-USUAL = "f16x3|i8x6|bf16x6u|crt15"
-REVIEWED = {"h200": r"(?!crt)\w+|crt15", "a800": USUAL, "mi210": USUAL, "t4": "f16x3"}
+FAMILIES = {"mma": ("a800", "ht_f16x3_mma_128x64x32_"), "wgmma": ("h200", "ht_f16x3_wgmma_128x256x32_")} # set, what the file's name begins with
+# One GPU for each way of running MMAs: whose banner is shown, and of which of these the main loop. Numbers of moduli differ by constants.
+USUAL = "f16x3|bf16x6u|crt15"
+REVIEWED = {"h200": (r"(?!crt)\w+|crt15", USUAL + "|i8x6"), "a800": (USUAL, USUAL), "mi210": (USUAL, USUAL), "t4": ("f16x3", "f16x3")}
+SAME = 4 # so many lines on end that stand in a template are not shown
 
 
 def masked(path):
@@ -41,38 +42,55 @@ def main_loop(text):
     return "\n".join(max(multiply or loops, key=len)) + "\n"
 
 
-def hold(wanted, folder):
-    """The files of a folder of goldens are these texts: {name: text}."""
+@pytest.fixture(scope="module")
+def places():
+    """Of so many lines on end: the lines of the file that has them, and where in it."""
+    found = {}
+    for path in [*sorted((ROOT / "templates").rglob("*.cu*")), ROOT / "runtime/ht_abi.h"]:
+        lines = path.read_text().splitlines()
+        for i in range(len(lines) - SAME + 1):
+            found.setdefault(tuple(lines[i:i + SAME]), []).append((path.relative_to(ROOT).as_posix(), lines, i))
+    return found
+
+
+def without_templates(text, places):
+    lines, shown, i = text.splitlines(), [], 0
+    while i < len(lines):
+        length, name = 0, None
+        for file, there, at in places.get(tuple(lines[i:i + SAME]), []):
+            same = next((n for n, (x, y) in enumerate(zip(lines[i:], there[at:])) if x != y), min(len(lines) - i, len(there) - at))
+            length, name = max((length, name), (same, file))
+        shown.append(f"// as {name}" if name else lines[i])
+        i += length or 1
+    return "\n".join(shown) + "\n"
+
+
+def hold(name, text):
+    """The golden of this name is this text."""
     if WRITE:
-        folder.mkdir(parents=True, exist_ok=True)
-        for old in folder.iterdir():
-            old.unlink()
-        for name, text in wanted.items():
-            (folder / name).write_text(text)
-    assert {p.name for p in folder.iterdir()} == set(wanted)
-    moved = [name for name, text in wanted.items() if (folder / name).read_text() != text]
-    assert not moved, f"{', '.join(moved)}: {RENEW}"
+        (GOLDEN / name).write_text(text)
+    assert (GOLDEN / name).read_text() == text, f"{name}: {RENEW}"
 
 
-def test_one_kernel_of_each_family(emitted):
-    wanted = {}
-    for family, (gpu, begins) in FAMILIES.items():
-        path = next(p for p in sources(emitted(gpu)) if p.name.startswith(begins))
-        wanted[family + path.suffix] = masked(path)
-    hold(wanted, GOLDEN / "whole")
+@pytest.mark.parametrize("family", FAMILIES)
+def test_one_kernel_of_each_family(family, emitted, places):
+    gpu, begins = FAMILIES[family]
+    text = masked(next(p for p in sources(emitted(gpu)) if p.name.startswith(begins)))
+    hold(f"{family}.cu", without_templates(text, places))
+    calls = {"mma": "ht_mma_f16_16816(", "wgmma": "ht_wgmma("} # so that it does not turn into another family's when tiles are chosen anew
+    assert calls[family] in text
 
 
-def test_banner_and_main_loop_of_each_scheme(emitted):
-    wanted = {}
-    for gpu in REVIEWED:
-        rows = [line.split("\t") for line in (emitted(gpu) / "manifest").read_text().splitlines()[2:]]
-        for scheme, name in {row[1]: row[0] for row in reversed(rows)}.items():
-            if not re.fullmatch(REVIEWED[gpu], scheme):
-                continue
-            text = masked(next(p for p in sources(emitted(gpu)) if p.stem == name))
-            banner, code = text.split("\n#ifndef HT_SIMULATOR", 1)
-            wanted[f"{gpu}-{scheme}.txt"] = banner + "\n" + main_loop(code)
-    hold(wanted, GOLDEN / "loops")
+@pytest.mark.parametrize("gpu", REVIEWED)
+def test_banner_and_main_loop_of_each_scheme(gpu, emitted, places):
+    banners, loops = REVIEWED[gpu]
+    rows = [line.split("\t") for line in (emitted(gpu) / "manifest").read_text().splitlines()[2:]]
+    shown = []
+    for scheme, name in {row[1]: row[0] for row in reversed(rows)}.items():
+        if re.fullmatch(banners, scheme):
+            banner, code = masked(next(p for p in sources(emitted(gpu)) if p.stem == name)).split("\n#ifndef HT_SIMULATOR", 1)
+            shown += [banner + "\n"] + [without_templates(main_loop(code), places)] * bool(re.fullmatch(loops, scheme))
+    hold(f"{gpu}.txt", "\n".join(shown))
 
 
 def test_golden_kernel_reads_well(emitted):
@@ -82,11 +100,3 @@ def test_golden_kernel_reads_well(emitted):
         assert word in head
     assert not re.search(r"#pragma unroll(?! 1\b)", text) and "//@" not in text  # "unroll 1" is an order to leave a loop alone
     assert max(map(len, text.splitlines())) < 400
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_family_is_what_its_golden_is_called(family, emitted):
-    """So that a golden does not turn into another family's when tiles are chosen anew."""
-    calls = {"mma": "ht_mma_f16_16816(", "wgmma": "ht_wgmma("}
-    (path,) = (GOLDEN / "whole").glob(f"{family}.*")
-    assert calls[family] in path.read_text()
