@@ -45,6 +45,23 @@ static inline void add_test(const char *name, CMUnitTestFunction function) {
     }                                                                                                        \
     static void name(void **test_state __attribute__((unused)))
 
+#ifndef __cplusplus
+/* EQUAL({x, 1}, {y, 2}): pairs of integers that have to be equal. Nothing in them may change another. */
+#define EQUAL(...)                                                                                           \
+    equal_pairs((const int64_t[][2]){__VA_ARGS__},                                                           \
+                sizeof((const int64_t[][2]){__VA_ARGS__}) / sizeof(int64_t[2]), #__VA_ARGS__, __FILE__,      \
+                __LINE__)
+
+static inline void equal_pairs(const int64_t (*pair)[2], size_t count, const char *text, const char *file,
+                               int line) {
+    for (size_t i = 0; i < count; i++)
+        if (pair[i][0] != pair[i][1]) {
+            print_error("%lld != %lld, pair %zu of %s\n", (long long)pair[i][0], (long long)pair[i][1], i + 1, text);
+            _fail(file, line);
+        }
+}
+#endif
+
 /* What is not to be tested here. */
 static inline int skip_all_tests(const char *why) {
     printf("[  SKIPPED ] all tests: %s\n", why);

@@ -88,8 +88,8 @@ def test_banner_and_main_loop_of_each_scheme(gpu, emitted, places):
     shown = []
     for scheme, name in {row[1]: row[0] for row in reversed(rows)}.items():
         if re.fullmatch(banners, scheme):
-            banner, code = masked(next(p for p in sources(emitted(gpu)) if p.stem == name)).split("\n#ifndef HT_SIMULATOR", 1)
-            shown += [banner + "\n"] + [without_templates(main_loop(code), places)] * bool(re.fullmatch(loops, scheme))
+            banner, code = masked(next(p for p in sources(emitted(gpu)) if p.stem == name)).split("//\n// int ", 1)
+            shown += [banner] + [without_templates(main_loop(code), places)] * bool(re.fullmatch(loops, scheme))
     hold(f"{gpu}.txt", "\n".join(shown))
 
 

@@ -528,9 +528,7 @@ TEST(digits_are_for_small_products) {
     check_code(halftone_set_scheme(handle, "i8x28"), "i8x28");
     check_code(halftone_dquery(handle, 'N', 'N', 256, 256, 256, 1, &plan), "query");
     assert_string_equal(plan.scheme, "i8x28");
-    assert_int_equal(plan.bound_units, 5);
-    assert_int_equal(plan.fixed_point, 1);
-    assert_int_equal(plan.moduli, 0);
+    EQUAL({plan.bound_units, 5}, {plan.fixed_point, 1}, {plan.moduli, 0});
     assert_true(plan.workspace_bytes < crt.workspace_bytes / 2);
     check_code(halftone_dquery(handle, 'N', 'N', 8, 8, 131072, 1, &plan), "query");
     assert_int_equal(halftone_dquery(handle, 'N', 'N', 8, 8, 131073, 1, &plan), HALFTONE_TOO_LARGE);

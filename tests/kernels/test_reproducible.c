@@ -336,8 +336,7 @@ TEST(long_k_is_cut_or_refused) {
     for (int i = 0; (s = next_scheme(&i)) != NULL;) {
         const int64_t most = (int64_t)s->exact_k * HT_PICK_SPLITS_MAX, large = 20000;
         check_code(halftone_query(handle, 'N', 'N', large, large, s->exact_k, 1, &plan), "query");
-        assert_int_equal(plan.splits, 1);
-        assert_int_equal(plan.fixed_point, 1);
+        EQUAL({plan.splits, 1}, {plan.fixed_point, 1});
         for (int64_t k = s->exact_k + 1; k <= most; k = 2 * k > most && k < most ? most : 2 * k) {
             check_code(halftone_query(handle, 'N', 'N', large, large, k, 1, &plan), "query");
             const int64_t steps = ht_ceil_div(ht_ceil_div(k, plan.bk), plan.splits);

@@ -132,8 +132,7 @@ TEST(table_has_its_rows) {
     for (size_t i = 0; i < 7; i++) {
         const struct sim_mma_model *m = sim_mma_find(names[i]);
         assert_non_null(m);
-        assert_int_equal(m->fraction_bits, i < 4 ? 24 : 25);
-        assert_int_equal(m->group_k, i < 4 ? 8 : 16);
+        EQUAL({m->fraction_bits, i < 4 ? 24 : 25}, {m->group_k, i < 4 ? 8 : 16});
     }
     assert_null(sim_mma_find("sm70"));
     assert_null(sim_mma_find(""));

@@ -61,9 +61,7 @@ TEST(test_open_plays_the_set) {
     assert_int_equal(ht_dev_open(&set, &info), HT_DEV_OK);
     assert_string_equal(info.name, "simulator of a800 (sm80)");
     assert_string_equal(sim.model, "sm80");
-    assert_int_equal(info.capability, 800);
-    assert_int_equal(info.sms, 108);
-    assert_int_equal(info.simulated, 1);
+    EQUAL({info.capability, 800}, {info.sms, 108}, {info.simulated, 1});
     assert_int_equal(info.lend(&set, sizeof set, NULL, 0), HT_DEV_OK); /* of the device layer's own: stays as it is */
     assert_int_equal(lent, 0);
     foreign = 1;
@@ -95,8 +93,7 @@ TEST(test_memory) {
     assert_int_equal(back[99], 7);
     assert_int_equal(ht_dev_free(p), HT_DEV_OK);
     assert_int_equal(ht_dev_free(NULL), HT_DEV_OK);
-    assert_int_equal(sim.registered, 1);
-    assert_int_equal(sim.unregistered, 1);
+    EQUAL({sim.registered, 1}, {sim.unregistered, 1});
 }
 
 TEST(test_the_card_has_an_end) {

@@ -168,9 +168,7 @@ TEST(t4_meets_egemm_equations) {
     int64_t compute = 8 * bm * bn * bk / (2 * 16 * 8 * 8 * 4) * g.hmma_1688_millicycles;
     int64_t memory1 = 4 * (bm + bn) * bk / (32 * 16) * (g.ldg_128_millicycles + g.sts_128_millicycles);
     int64_t memory2 = bm * bn * bk / (wm * wn * wk) * (2 * wm / 8 + 2 * wn / 8) * g.lds_32_millicycles;
-    assert_int_equal(compute, 4096000);
-    assert_int_equal(memory1, 2154752);
-    assert_int_equal(memory2, 1536000);
+    EQUAL({compute, 4096000}, {memory1, 2154752}, {memory2, 1536000});
     assert_true(memory1 + memory2 <= compute);
 }
 
@@ -182,10 +180,7 @@ TEST(fields_are_stored) {
     assert_string_equal(g.name, "t4");
     assert_string_equal(g.title, "NVIDIA T4");
     assert_string_equal(g.isa, "sm_75");
-    assert_int_equal(g.sms, 40);
-    assert_int_equal(g.registers_per_sm, 65536);
-    assert_int_equal(g.bf16_fma_per_cycle, 0);
-    assert_int_equal(g.lds_32_millicycles, 2000);
+    EQUAL({g.sms, 40}, {g.registers_per_sm, 65536}, {g.bf16_fma_per_cycle, 0}, {g.lds_32_millicycles, 2000});
     assert_true(g.checksum == text_checksum(TEXT_CHECKSUM_SEED, base.data, base.len));
     text_free(&lines);
     text_free(&base);
@@ -506,8 +501,7 @@ TEST(bad_files) {
     cases_read(&cases, "budgets.txt");
     for (int i = 0; i < cases.count; i++)
         otherwise += says_otherwise(&cases.list[i]);
-    assert_int_equal(otherwise, 0);
-    assert_int_equal(cases.count, 22);
+    EQUAL({otherwise, 0}, {cases.count, 22});
     cases_free(&cases);
 }
 

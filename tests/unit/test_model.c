@@ -95,9 +95,7 @@ static struct all *evaluate(const struct gpu *g, const char *scheme, enum model_
 }
 
 static void assert_tile(const struct tile *t, int bm, int bn, int bk) {
-    assert_int_equal(t->bm, bm);
-    assert_int_equal(t->bn, bn);
-    assert_int_equal(t->bk, bk);
+    EQUAL({t->bm, bm}, {t->bn, bn}, {t->bk, bk});
 }
 
 /* ---- worked examples ---- */
@@ -115,8 +113,7 @@ TEST(worked_shared) {
     const struct isa *sm75 = isa_find("sm_75"), *sm80 = isa_find("sm_80");
     const struct gpu g = worked_a800();
     const char *limit;
-    assert_int_equal(model_warp_registers(sm75, 232), 7424);
-    assert_int_equal(model_warp_registers(sm75, 230), 7424);
+    EQUAL({model_warp_registers(sm75, 232), 7424}, {model_warp_registers(sm75, 230), 7424});
     assert_int_equal(model_warp_registers(isa_find("gfx90a"), 9), 1024);
     assert_int_equal(model_occupancy(&g, sm80, 8, 228, 98304, &limit), 1);
     assert_string_equal(limit, "registers");
@@ -158,43 +155,30 @@ TEST(worked_halftone) {
     assert_int_equal(model_mma_step(f16x3, &short_step, 1).exposed, 160 * 256);
     t.stages = 3;
     const struct model_step step = model_mma_step(f16x3, &t, 1);
-    assert_int_equal(step.tensor, 1536 * 256);
-    assert_int_equal(step.smem, 768 * 256);
-    assert_int_equal(step.issue, 464 * 256);
-    assert_int_equal(step.fp32, 256 * 256);
-    assert_int_equal(step.fill / 256, 512 + 124);
-    assert_int_equal(step.chain, 768 * 256);
-    assert_int_equal(step.exposed, 40 * 256); /* two warps per scheduler */
-    assert_int_equal(step.copy, 0);
-    assert_int_equal(model_mma_instructions(f16x3, &t), 232);
-    assert_int_equal(model_mma_dram_ns(f16x3, &t, &cube, 1), 247454);
+    EQUAL({step.tensor, 1536 * 256}, {step.smem, 768 * 256}, {step.issue, 464 * 256}, {step.fp32, 256 * 256},
+          {step.fill / 256, 512 + 124}, {step.chain, 768 * 256},
+          {step.exposed, 40 * 256}, /* two warps per scheduler */
+          {step.copy, 0}, {model_mma_instructions(f16x3, &t), 232},
+          {model_mma_dram_ns(f16x3, &t, &cube, 1), 247454});
 
     struct cost c;
     model_cost(MODEL_HALFTONE, f16x3, &t, &cube, &c);
     assert_true(c.fits);
-    assert_int_equal(c.regs_accumulators, 144);
-    assert_int_equal(c.regs_fragments, 71);
-    assert_int_equal(c.regs_per_thread, 255);
-    assert_int_equal(c.smem_bytes, 98304);
-    assert_int_equal(c.blocks_per_sm, 1);
-    assert_int_equal(c.waves_milli, 9482);
+    EQUAL({c.regs_accumulators, 144}, {c.regs_fragments, 71}, {c.regs_per_thread, 255}, {c.smem_bytes, 98304},
+          {c.blocks_per_sm, 1}, {c.waves_milli, 9482});
     assert_string_equal(c.binding, "tensor");
-    assert_int_equal(c.formula.waves.step_busy_x256 / 256, 2476 + 32); /* 1 of 24 */
-    assert_int_equal(c.formula.waves.step_latency_x256 / 256, 2476 + 32 + 40);
-    assert_int_equal(c.formula.waves.tile_overhead_cycles, 13188);
-    assert_int_equal(c.walk.step_bytes, 32768);
-    assert_int_equal(c.walk.step_k, 32);
+    EQUAL({c.formula.waves.step_busy_x256 / 256, 2476 + 32}, /* 1 of 24 */
+          {c.formula.waves.step_latency_x256 / 256, 2476 + 32 + 40},
+          {c.formula.waves.tile_overhead_cycles, 13188}, {c.walk.step_bytes, 32768}, {c.walk.step_k, 32});
     const struct ht_machine machine = {108, 1410, 5120, 2039, g.launch_ns, 0, 0, g.l2_latency_cycles};
     const struct ht_problem problem = {4096, 4096, 4096, 1, 1};
-    assert_int_equal(c.predicted_ns, ht_cost_ns(&machine, &c.walk, &c.formula, &problem));
-    assert_int_equal(c.score, -c.predicted_ns);
+    EQUAL({c.predicted_ns, ht_cost_ns(&machine, &c.walk, &c.formula, &problem)}, {c.score, -c.predicted_ns});
 
     const struct gpu t4 = worked_t4();
     const struct tile turing = {128, 128, 32, 64, 32, 8, 1, 1};
     model_cost(MODEL_HALFTONE, of(&t4, HT_FAMILY_MMA_WARP, "egemm"), &turing, &cube, &c);
     assert_true(c.fits);
-    assert_int_equal(c.regs_fragments, 72 + 32);
-    assert_int_equal(c.regs_per_thread, 208);
+    EQUAL({c.regs_fragments, 72 + 32}, {c.regs_per_thread, 208});
     model_cost(MODEL_HALFTONE, of(&g, HT_FAMILY_MMA_WARP, "egemm"), &t, &cube, &c);
     assert_int_equal(c.regs_per_thread, 176);
     const struct tile big = {128, 128, 64, 64, 64, 16, 2, 1};
@@ -264,16 +248,13 @@ TEST(worked_direct) {
     struct cost c;
     model_cost(MODEL_HALFTONE, of(&h200, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
     assert_true(c.fits);
-    assert_int_equal(c.regs_per_thread, 228);
-    assert_int_equal(c.smem_bytes, 49152);
-    assert_int_equal(c.blocks_per_sm, 2);
-    assert_int_equal(c.formula.waves.step_busy_x256 / 256, at_boost(1708 * fit_unpacked_mma.pipe_percent / 100));
-    assert_int_equal(c.walk.step_bytes, 16384);
-    assert_int_equal(c.formula.waves.dram_stream_gbps, h200.dram_gbps * fit_unpacked_mma.stream_percent / 100);
+    EQUAL({c.regs_per_thread, 228}, {c.smem_bytes, 49152}, {c.blocks_per_sm, 2},
+          {c.formula.waves.step_busy_x256 / 256, at_boost(1708 * fit_unpacked_mma.pipe_percent / 100)},
+          {c.walk.step_bytes, 16384},
+          {c.formula.waves.dram_stream_gbps, h200.dram_gbps * fit_unpacked_mma.stream_percent / 100});
     assert_string_equal(c.binding, "tensor");
     model_cost(MODEL_HALFTONE, of(&h200, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &slim, &vector, &c);
-    assert_int_equal(c.regs_per_thread, 140);
-    assert_int_equal(c.blocks_per_sm, 3);
+    EQUAL({c.regs_per_thread, 140}, {c.blocks_per_sm, 3});
     assert_true(c.predicted_ns >= 8192 * INT64_C(8193) * 4 / h200.dram_gbps); /* never faster than its bytes */
     /* Without BF16 units FMAs of FP32: 64 a clock on an SM of Turing */
     assert_int_equal(model_fma_per_cycle(&t4, s), 6 * t4.fp32_fma_per_cycle);
@@ -292,18 +273,14 @@ TEST(worked_direct_wgmma) {
     struct cost c;
     model_cost(MODEL_HALFTONE, on, &wide, &cube, &c);
     assert_true(c.fits);
-    assert_int_equal(tile_groups(&wide, on), 1);
-    assert_int_equal(tile_threads(&wide, on), 256);
-    assert_int_equal(c.regs_per_thread, 242);
-    assert_int_equal(c.smem_bytes, 2 * (18432 + 9216)); /* two stages of FP32 are more than three of Q's slices */
-    assert_int_equal(c.blocks_per_sm, 1);
-    assert_int_equal(c.formula.waves.step_busy_x256 / 256, at_boost(1932 + fit_unpacked_wgmma.step_cycles));
-    assert_int_equal(c.formula.waves.step_latency_x256, c.formula.waves.step_busy_x256); /* nothing is beside the block */
+    EQUAL({tile_groups(&wide, on), 1}, {tile_threads(&wide, on), 256}, {c.regs_per_thread, 242},
+          {c.smem_bytes, 2 * (18432 + 9216)}, /* two stages of FP32 are more than three of Q's slices */
+          {c.blocks_per_sm, 1},
+          {c.formula.waves.step_busy_x256 / 256, at_boost(1932 + fit_unpacked_wgmma.step_cycles)},
+          {c.formula.waves.step_latency_x256, c.formula.waves.step_busy_x256}); /* nothing is beside the block */
     model_cost(MODEL_HALFTONE, on, &even, &cube, &c);
-    assert_int_equal(tile_groups(&even, on), 2);
-    assert_int_equal(tile_threads(&even, on), 256);
-    assert_int_equal(c.regs_per_thread, 250);
-    assert_int_equal(c.smem_bytes, 2 * 3 * 3 * 64 * 32 * 2);
+    EQUAL({tile_groups(&even, on), 2}, {tile_threads(&even, on), 256}, {c.regs_per_thread, 250},
+          {c.smem_bytes, 2 * 3 * 3 * 64 * 32 * 2});
     model_cost(MODEL_HALFTONE, on, &few, &cube, &c);
     assert_int_equal(c.regs_per_thread, 178);
     assert_true(c.formula.waves.scalar_store_cycles > 0);
@@ -352,13 +329,11 @@ TEST(worked_fma) {
     struct cost c;
     model_cost(MODEL_HALFTONE, fma, &t, &cube, &c);
     assert_true(c.fits);
-    assert_int_equal(c.regs_per_thread, 124);
-    assert_int_equal(c.smem_bytes, 2 * 16 * 4 * (130 + 68) + 4 * 128 * 64);
-    assert_int_equal(c.formula.waves.step_busy_x256 / 256, at_boost(1280 * fit_simt_small_k.pipe_percent / 100));
+    EQUAL({c.regs_per_thread, 124}, {c.smem_bytes, 2 * 16 * 4 * (130 + 68) + 4 * 128 * 64},
+          {c.formula.waves.step_busy_x256 / 256, at_boost(1280 * fit_simt_small_k.pipe_percent / 100)});
     assert_string_equal(c.binding, "fp32");
     model_cost(MODEL_HALFTONE, thin, &one, &vector, &c);
-    assert_int_equal(c.regs_per_thread, 80);
-    assert_int_equal(c.smem_bytes, 4096);
+    EQUAL({c.regs_per_thread, 80}, {c.smem_bytes, 4096});
     const int port = fit_gemv.port_bytes, fma_rate = fit_gemv.fma_per_cycle;
     assert_int_equal(c.formula.form, HT_STREAMING);
     assert_int_equal(c.formula.stream.step_busy_x256 / 256, at_boost(8192 * fma_rate + 2048 * port) / (port * fma_rate));
@@ -367,8 +342,7 @@ TEST(worked_fma) {
     assert_string_equal(c.binding, "dram");
     assert_true(c.predicted_ns >= 8192 * INT64_C(8193) * 4 / h200.dram_gbps);
     model_cost(MODEL_HALFTONE, thin, &four, &vector, &c);
-    assert_int_equal(c.regs_per_thread, 126);
-    assert_int_equal(c.blocks_per_sm, 2);
+    EQUAL({c.regs_per_thread, 126}, {c.blocks_per_sm, 2});
 }
 
 /* DMMA kernels, gen/family/dmma.c. */
@@ -379,9 +353,7 @@ TEST(worked_dmma) {
     const struct shape few_k = {4096, 4096, 64};
     struct cost c;
     model_cost(MODEL_HALFTONE, dmma, &large, &few_k, &c);
-    assert_int_equal(c.regs_per_thread, 128);
-    assert_int_equal(c.blocks_per_sm, 4);
-    assert_int_equal(c.smem_bytes, 4 * 2 * 64 * 20 * 4);
+    EQUAL({c.regs_per_thread, 128}, {c.blocks_per_sm, 4}, {c.smem_bytes, 4 * 2 * 64 * 20 * 4});
     const struct fit_unpacked *f = &fit_dmma;
     const int busy = 512 * 256 * f->pipe_percent / 100 + f->step_cycles * 256;
     assert_int_equal(c.formula.waves.step_busy_x256, at_boost(busy));
@@ -390,11 +362,9 @@ TEST(worked_dmma) {
     assert_true(c.walk.swap_ab_min_gain == 8 && c.formula.waves.swap_ab_percent == 0);
     assert_string_equal(c.binding, "fp64");
     model_cost(MODEL_HALFTONE, dmma, &high, &few_k, &c);
-    assert_int_equal(c.smem_bytes, 4 * (128 + 32) * 20 * 4);
-    assert_int_equal(c.formula.waves.swap_ab_percent, f->tall_swap_percent);
+    EQUAL({c.smem_bytes, 4 * (128 + 32) * 20 * 4}, {c.formula.waves.swap_ab_percent, f->tall_swap_percent});
     model_cost(MODEL_HALFTONE, dmma, &small, &few_k, &c);
-    assert_int_equal(c.regs_per_thread, 64);
-    assert_int_equal(c.blocks_per_sm, 8);
+    EQUAL({c.regs_per_thread, 64}, {c.blocks_per_sm, 8});
 }
 
 TEST(worked_tall) {
@@ -404,9 +374,7 @@ TEST(worked_tall) {
     const struct shape points = {1000000, 1, 64};
     struct cost c;
     model_cost(MODEL_HALFTONE, tall, &one, &points, &c);
-    assert_int_equal(c.regs_per_thread, 64);
-    assert_int_equal(c.smem_bytes, 4 * 8 * (128 + 4));
-    assert_int_equal(c.blocks_per_sm, 4);
+    EQUAL({c.regs_per_thread, 64}, {c.smem_bytes, 4 * 8 * (128 + 4)}, {c.blocks_per_sm, 4});
     const struct fit_streaming *f = &fit_tall_skinny;
     assert_int_equal(c.formula.stream.step_busy_x256 / 256, at_boost(16384 * f->fma_per_cycle + 4096 * f->port_bytes) / (f->port_bytes * f->fma_per_cycle));
     assert_int_equal(c.formula.stream.dram_step_cycles, at_boost(f->dram_step_cycles));
@@ -414,8 +382,7 @@ TEST(worked_tall) {
     assert_true(c.walk.no_split_k && c.walk.step_k == 32 && c.walk.step_bytes == 129 * 32 * 4);
     assert_string_equal(c.binding, "dram");
     model_cost(MODEL_HALFTONE, tall, &two, &points, &c);
-    assert_int_equal(c.regs_per_thread, 80);
-    assert_int_equal(c.blocks_per_sm, 3);
+    EQUAL({c.regs_per_thread, 80}, {c.blocks_per_sm, 3});
 }
 
 /* FP64 by FMAs: two a clock on an SM that has no FP64 matrices, which nothing that issues beside them slows; whole squares are then tiles'. */
@@ -427,14 +394,12 @@ TEST(worked_fp64_fma) {
     struct cost c, other;
     model_cost(MODEL_HALFTONE, of(&t4, HT_FAMILY_FP64_SMALL_K, "native64"), &few, &skinny, &c);
     assert_true(c.fits);
-    assert_int_equal(c.regs_per_thread, 32 + 38 + 24 + 24);
-    assert_int_equal(c.smem_bytes, 2 * 8 * 8 * (130 + 18));
-    assert_int_equal(c.formula.waves.step_busy_x256, (128 * 16 * 8 / 2 + fit_fp64_tile.step_cycles) * 256);
+    EQUAL({c.regs_per_thread, 32 + 38 + 24 + 24}, {c.smem_bytes, 2 * 8 * 8 * (130 + 18)},
+          {c.formula.waves.step_busy_x256, (128 * 16 * 8 / 2 + fit_fp64_tile.step_cycles) * 256});
     assert_string_equal(c.binding, "fp64");
     assert_true(c.predicted_ns * 2 * 40 * 94 / 100 >= skinny.m * skinny.n * skinny.k); /* no faster than 40 SMs' FMAs at 0.94 GHz */
     model_cost(MODEL_HALFTONE, of(&h200, HT_FAMILY_FP64_TALL, "native64"), &tall, &points, &c);
-    assert_int_equal(c.regs_per_thread, 16 + 32 + 48 + 16 + 12);
-    assert_int_equal(c.smem_bytes, 8 * (8 * 4 * 64 + 16));
+    EQUAL({c.regs_per_thread, 16 + 32 + 48 + 16 + 12}, {c.smem_bytes, 8 * (8 * 4 * 64 + 16)});
     assert_true(c.walk.no_split_k && c.walk.step_k == 16 && c.walk.element_bytes == 8);
     assert_true(c.predicted_ns >= 20 * points.m * 8 / h200.dram_gbps);
     const struct gpu *const poor[] = {&t4, &rtx4090};
@@ -458,30 +423,23 @@ TEST(worked_direct_fp32_mma) {
     assert_int_equal(model_fma_per_cycle(&mi210, s), 6 * 128);
     model_cost(MODEL_HALFTONE, on, &t, &cube, &c);
     assert_true(c.fits);
-    assert_int_equal(c.regs_per_thread, 100);
-    assert_int_equal(c.smem_bytes, 36864);
-    assert_int_equal(c.formula.waves.step_busy_x256 / 256, 64 * 64 * 32 / 128);
+    EQUAL({c.regs_per_thread, 100}, {c.smem_bytes, 36864},
+          {c.formula.waves.step_busy_x256 / 256, 64 * 64 * 32 / 128});
     assert_string_equal(c.binding, "tensor");
     const struct gpu t4 = budget("t4");
     const struct model_counts counts = model_step_counts(on, &t), none = model_step_counts(of(&t4, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &t);
-    assert_int_equal(counts.mma, 32);
-    assert_int_equal(counts.load, 32);
-    assert_int_equal(counts.copy, 8); /* 2 * 64 * 32 numbers, four at once, of 256 threads; each is loaded and stored */
-    assert_int_equal(none.mma + none.load + none.copy, 0);
+    EQUAL({counts.mma, 32}, {counts.load, 32},
+          {counts.copy, 8}, /* 2 * 64 * 32 numbers, four at once, of 256 threads; each is loaded and stored */
+          {none.mma + none.load + none.copy, 0});
 }
 
 TEST(worked_egemm) {
     const struct gpu g = worked_t4();
     const struct tile t = {128, 128, 32, 64, 32, 8, 1, 1};
     const struct model_egemm_terms e = model_egemm_terms(of(&g, HT_FAMILY_MMA_WARP, "egemm"), &t);
-    assert_int_equal(e.ratio_milli, 128000);
-    assert_int_equal(e.register_bytes, 98304);
-    assert_int_equal(e.frag_registers, 192);
-    assert_int_equal(e.smem_bytes, 36864);
-    assert_int_equal(e.smem_bytes_eq8, 40960);
-    assert_int_equal(e.comp_milli, 4096000);
-    assert_int_equal(e.mem1_milli, 1664000);
-    assert_int_equal(e.mem2_milli, 1620480);
+    EQUAL({e.ratio_milli, 128000}, {e.register_bytes, 98304}, {e.frag_registers, 192}, {e.smem_bytes, 36864},
+          {e.smem_bytes_eq8, 40960}, {e.comp_milli, 4096000}, {e.mem1_milli, 1664000},
+          {e.mem2_milli, 1620480});
 }
 
 TEST(worked_legemm) {
@@ -489,15 +447,9 @@ TEST(worked_legemm) {
     const struct tile t = {128, 256, 32, 32, 64, 16, 2, 1};
     const struct model_legemm_terms l =
         model_legemm_terms(of(&g, HT_FAMILY_MMA_WARP, "legemm"), &t, &cube);
-    assert_int_equal(l.tlp, 262144);
-    assert_int_equal(l.tlp_limit, 221184);
-    assert_int_equal(l.memory_bytes, 49152);
-    assert_int_equal(l.flops, 6291456);
-    assert_int_equal(l.ratio_milli, 128000);
-    assert_int_equal(l.work_dl_milli, 88000);
-    assert_int_equal(l.work_cp, 64);
-    assert_int_equal(l.registers, 88);
-    assert_int_equal(l.registers_two_accumulators, 152);
+    EQUAL({l.tlp, 262144}, {l.tlp_limit, 221184}, {l.memory_bytes, 49152}, {l.flops, 6291456},
+          {l.ratio_milli, 128000}, {l.work_dl_milli, 88000}, {l.work_cp, 64}, {l.registers, 88},
+          {l.registers_two_accumulators, 152});
     /* the contradiction: two whole accumulators of 128 x 256 at 256 threads */
     const struct tile wide = {128, 256, 32, 64, 64, 16, 2, 1};
     const struct scheme *s = scheme_find("legemm");
@@ -514,13 +466,8 @@ TEST(egemm_picks_table_4) {
     const struct tile *t = &a->tile[a->pick];
     const struct cost *c = &a->cost[a->pick];
     assert_tile(t, 128, 128, 32);
-    assert_int_equal(t->wm, 64);
-    assert_int_equal(t->wn, 32);
-    assert_int_equal(t->wk, 8);
-    assert_int_equal(tile_warps(t), 8);
-    assert_int_equal(c->smem_bytes, 36 * 1024);
-    assert_int_equal(c->regs_per_thread, 232);
-    assert_int_equal(c->blocks_per_sm, 1);
+    EQUAL({t->wm, 64}, {t->wn, 32}, {t->wk, 8}, {tile_warps(t), 8}, {c->smem_bytes, 36 * 1024},
+          {c->regs_per_thread, 232}, {c->blocks_per_sm, 1});
 }
 
 /* Eq. 8's register line admits (256,128,32); FRAG caching of the whole block rejects it, whatever the warps.

@@ -115,18 +115,12 @@ TEST(test_the_file_is_a_budget) {
     assert_string_equal(g.name, "fiction");
     assert_string_equal(g.title, "NVIDIA Fiction 9");
     assert_string_equal(g.isa, "sm_80");
-    assert_int_equal(g.sms, 108);
-    assert_int_equal(g.sustained_clock_mhz, 1350);
-    assert_int_equal(g.dram_gbps, 2039); /* 2 x 1593 MHz x 640 bytes */
+    EQUAL({g.sms, 108}, {g.sustained_clock_mhz, 1350}, {g.dram_gbps, 2039}); /* 2 x 1593 MHz x 640 bytes */
     assert_int_equal(g.l2_gbps, 4848);   /* of ten, the middle two are 4847.04 and 4848 */
-    assert_int_equal(g.f16_fma_per_cycle, 1024);
-    assert_int_equal(g.tf32_fma_per_cycle, 512);
-    assert_int_equal(g.s8_fma_per_cycle, 2047);
-    assert_int_equal(g.fp64_fma_per_cycle, 64);
-    assert_int_equal(g.native_fp32_gflops, 2 * 64 * 108 * 1410 / 1000);
-    assert_int_equal(g.warps_per_sm, 64);
-    assert_int_equal(g.hmma_1688_millicycles, 4000);
-    assert_int_equal(g.ldg_128_millicycles, (512 * 108 * 1350 + 4848 / 2) / 4848);
+    EQUAL({g.f16_fma_per_cycle, 1024}, {g.tf32_fma_per_cycle, 512}, {g.s8_fma_per_cycle, 2047},
+          {g.fp64_fma_per_cycle, 64}, {g.native_fp32_gflops, 2 * 64 * 108 * 1410 / 1000},
+          {g.warps_per_sm, 64}, {g.hmma_1688_millicycles, 4000},
+          {g.ldg_128_millicycles, (512 * 108 * 1350 + 4848 / 2) / 4848});
     assert_non_null(strstr(text, "# Noise: the second pass differs most, by +2 %, in: every SM reads"));
     assert_non_null(strstr(text, "mma.sync m16n8k8 f16")); /* rates that did not become values */
     assert_null(strstr(text, "wgmma"));
@@ -146,8 +140,7 @@ TEST(test_impossible_values_are_cut_and_said) {
     assert_int_equal(probe_run(&device, &r, NULL, NULL, &f), 0);
     assert_int_equal(written(&r, &text, &f), 0);
     assert_true(gpu_parse(&g, "fiction.gpu", text, strlen(text)));
-    assert_int_equal(g.sustained_clock_mhz, 1410);
-    assert_int_equal(g.copy_gbps, g.dram_gbps);
+    EQUAL({g.sustained_clock_mhz, 1410}, {g.copy_gbps, g.dram_gbps});
     assert_non_null(strstr(text, "measured 1425, cut to clock_mhz"));
     assert_string_equal(g.isa, "sm_120"); /* never sm_90a, which later GPUs do not run */
     assert_int_equal(gpu_capability(&g), 120);
@@ -171,11 +164,8 @@ TEST(test_the_fastest_shape_is_the_rate) {
     assert_int_equal(written(&r, &text, &f), 0);
     assert_true(gpu_parse(&g, "fiction.gpu", text, strlen(text)));
     assert_string_equal(g.isa, "sm_90a");
-    assert_int_equal(g.f16_fma_per_cycle, 2040);
-    assert_int_equal(g.bf16_fma_per_cycle, 2041);
-    assert_int_equal(g.tf32_fma_per_cycle, 1020);
-    assert_int_equal(g.s8_fma_per_cycle, 4090);
-    assert_int_equal(g.l2_gbps, 4500); /* as its kernels fetch, though loads draw 4848 */
+    EQUAL({g.f16_fma_per_cycle, 2040}, {g.bf16_fma_per_cycle, 2041}, {g.tf32_fma_per_cycle, 1020},
+          {g.s8_fma_per_cycle, 4090}, {g.l2_gbps, 4500}); /* as its kernels fetch, though loads draw 4848 */
     assert_non_null(strstr(text, "by bulk copies, as the kernels fetch; 16-byte loads draw 48"));
     free(text);
 }
@@ -197,11 +187,8 @@ TEST(test_what_is_absent_is_zero_or_estimated) {
     assert_int_equal(written(&r, &text, &f), 0);
     assert_true(gpu_parse(&g, "fiction.gpu", text, strlen(text)));
     assert_string_equal(g.isa, "sm_75");
-    assert_int_equal(g.f16_fma_per_cycle, 640);
-    assert_int_equal(g.bf16_fma_per_cycle, 0);
-    assert_int_equal(g.s8_fma_per_cycle, 700);
-    assert_int_equal(g.fp64_fma_per_cycle, 0);
-    assert_int_equal(g.dram_gbps, 1922);
+    EQUAL({g.f16_fma_per_cycle, 640}, {g.bf16_fma_per_cycle, 0}, {g.s8_fma_per_cycle, 700},
+          {g.fp64_fma_per_cycle, 0}, {g.dram_gbps, 1922});
     assert_non_null(strstr(text, "estimate: the device names no memory clock"));
     free(text);
 }

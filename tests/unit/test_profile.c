@@ -139,18 +139,14 @@ TEST(a_unit_of_no_model_is_refused) {
     t.d[(size_t)tile * t.values + 63 * PROFILE_COLUMNS + 2] ^= 1;
     assert_int_equal(profile_search(&search, &t, &f), 0);
     const struct profile_candidate *best = &search.candidate[search.best];
-    assert_int_equal(best->verdict.failed, 1);
-    assert_int_equal(best->verdict.tile, tile);
-    assert_int_equal(best->verdict.row, 63);
-    assert_int_equal(best->verdict.column, 2);
-    assert_int_equal(best->verdict.unit ^ best->verdict.model, 1);
+    EQUAL({best->verdict.failed, 1}, {best->verdict.tile, tile}, {best->verdict.row, 63},
+          {best->verdict.column, 2}, {best->verdict.unit ^ best->verdict.model, 1});
     profile_tile_name(&t, tile, text, sizeof text);
     assert_non_null(strstr(text, "random 5, "));
     profile_tile_dot(&t, tile, 63, 2, text, sizeof text);
     assert_true(strncmp(text, "c=", 2) == 0 && strstr(text, " k15:") != NULL);
     profile_simulator(&v, &t, sim_mma_find("sm90"));
-    assert_int_equal(v.failed, 1);
-    assert_int_equal(v.tile, tile);
+    EQUAL({v.failed, 1}, {v.tile, tile});
     profile_simulator(&v, &t, sim_mma_find("sm80"));
     assert_true(v.failed > 100);
     profile_tiles_free(&t);
