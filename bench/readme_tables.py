@@ -69,7 +69,7 @@ def table(name, text):
     unknown = [c for c in [*columns, *chosen] if c not in head]
     if unknown:
         sys.exit(f"results:{name}: {path.name} has no column {', '.join(unknown)}; it has {', '.join(head)}")
-    rows = [r for r in rows if all(r[c] in values for c, values in chosen.items())]
+    rows = [r for r in rows if all(r.get(c) in values for c, values in chosen.items())]
     if not rows:
         sys.exit(f"results:{name}: no row of {path.name} is chosen")
     lines = ["| " + " | ".join(TITLES.get(c, c) for c in columns) + " |", "|" + "---|" * len(columns)]
