@@ -215,7 +215,7 @@ static int ensure_exchange(halftone *h, int64_t bytes, struct context **found) {
     return code;
 }
 
-struct context *ht_attach_exchange(halftone *h, const struct pack_source *x, struct ht_pack_args *args,
+struct context *ht_attach_exchange(halftone *h, const struct pack_side *x, struct ht_pack_args *args,
                                    int count) {
     struct context *c = NULL;
     int64_t ints = 0;

@@ -37,6 +37,16 @@ int ht_fail_device(halftone *h, int dev_code) {
     return ht_fail(h, code_of[dev_code], "%s", ht_dev_detail());
 }
 
+int ht_launched(halftone *h, int backend_code) {
+    return ht_fail_device(h, ht_dev_check(backend_code));
+}
+
+int ht_make_ready(halftone *h, int (*init)(void), unsigned char *ready) {
+    const int code = *ready ? HALFTONE_OK : ht_launched(h, init());
+    *ready = code == HALFTONE_OK;
+    return code;
+}
+
 int ht_begin(halftone *h) {
     if (h == NULL)
         return HALFTONE_NULL_HANDLE;
@@ -46,9 +56,9 @@ int ht_begin(halftone *h) {
     return HALFTONE_OK;
 }
 
-int ht_begin_product(halftone *h) {
-    const int code = ht_begin(h);
-    if (code == HALFTONE_OK && h->site_depth == 0) /* else it is part of another call */
-        h->last_site = 0;
+int ht_in_own_fenv(int (*rest)(void *of), void *of) {
+    const struct ht_fenv callers = ht_fenv_enter();
+    const int code = rest(of);
+    ht_fenv_leave(callers);
     return code;
 }

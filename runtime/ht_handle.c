@@ -41,35 +41,31 @@ static int fail_wrong_gpu(halftone *h) {
     return HALFTONE_WRONG_GPU;
 }
 
-static unsigned char *make_ready_flags(const struct ht_set_desc *set) {
-    return (unsigned char *)calloc((size_t)(set->kernels + set->schemes) + 1, 1);
+/* As the device can run them. */
+static int open_half(halftone *h, const struct ht_set_desc *set, struct ht_half *half) {
+    half->set = ht_fit_set(set, h->device.smem_per_block, &half->fitted);
+    half->ready = (unsigned char *)calloc((size_t)(set->kernels + set->schemes) + 1, 1);
+    return half->set != NULL && half->ready != NULL ? HALFTONE_OK : HALFTONE_OUT_OF_HOST_MEMORY;
 }
 
 static int open_handle(halftone *h) {
     int code = ht_fail_device(h, ht_dev_open(ht_sets[0], &h->device));
     if (code != HALFTONE_OK)
         return code;
-    h->set = ht_pick_set(ht_sets, h->device.capability, h->device.sms);
-    if (h->set == NULL)
+    const struct ht_set_desc *const set = ht_pick_set(ht_sets, h->device.capability, h->device.sms);
+    if (set == NULL)
         return fail_wrong_gpu(h);
-    h->set = ht_fit_set(h->set, h->device.smem_per_block, &h->fitted);
-    if (h->set == NULL)
-        return HALFTONE_OUT_OF_HOST_MEMORY;
-    h->ready = make_ready_flags(h->set);
-    if (h->ready == NULL || h->set->fp64 == NULL)
-        return h->ready != NULL ? HALFTONE_OK : HALFTONE_OUT_OF_HOST_MEMORY;
-    h->set64 = ht_fit_set(h->set->fp64, h->device.smem_per_block, &h->fitted64);
-    h->ready64 = h->set64 != NULL ? make_ready_flags(h->set64) : NULL;
-    return h->ready64 != NULL ? HALFTONE_OK : HALFTONE_OUT_OF_HOST_MEMORY;
+    code = open_half(h, set, &h->half[0]);
+    return code == HALFTONE_OK && set->fp64 != NULL ? open_half(h, set->fp64, &h->half[1]) : code;
 }
 
 static void free_host(halftone *h) {
     ht_free_sites(h);
-    free(h->ready);
-    free(h->ready64);
+    for (int type = 0; type < 2; type++) {
+        free(h->half[type].ready);
+        free(h->half[type].fitted);
+    }
     free(h->packed);
-    free(h->fitted);
-    free(h->fitted64);
     free(h);
 }
 
@@ -87,10 +83,9 @@ int halftone_create(halftone **handle) {
         free_host(h);
         return code;
     }
-    h->asked = &h->own;
-    h->own.of[0].scheme = ht_auto_scheme(h->set);
-    h->own.of[0].is_auto = h->own.of[1].is_auto = true;
-    h->forced_kernel = h->forced_kernel64 = NO_KERNEL;
+    h->half[0].own.scheme = ht_auto_scheme(h->half[0].set);
+    h->half[0].own.is_auto = h->half[1].own.is_auto = true;
+    h->half[0].forced = h->half[1].forced = NO_KERNEL;
     h->pointer_mode = HALFTONE_HOST;
     *handle = h;
     return HALFTONE_OK;
@@ -173,7 +168,8 @@ int halftone_set_recompute(halftone *handle, int what) {
 
 /* The counts begin at 0, on the stream of the handle. */
 static int count_from_zero(halftone *h) {
-    return ht_fail_device(h, ht_dev_memset_async(h->recomputed, 0, sizeof(struct halftone_checked), h->stream));
+    return ht_fail_device(h,
+                          ht_dev_memset_async(h->recomputed, 0, sizeof(struct halftone_checked), h->stream));
 }
 
 int halftone_last_check(halftone *handle, struct halftone_checked *result) {
@@ -181,42 +177,44 @@ int halftone_last_check(halftone *handle, struct halftone_checked *result) {
     if (code == HALFTONE_OK && result == NULL && handle->recomputed == NULL) {
         code = ht_ask_capture(handle);
         if (code == HALFTONE_OK && handle->capture != CAPTURE_NONE)
-            return ht_fail(handle, HALFTONE_NOT_SUPPORTED, "the stream is being captured: counting cannot begin now");
+            return ht_fail(handle, HALFTONE_NOT_SUPPORTED,
+                           "the stream is being captured: counting cannot begin now");
         if (code == HALFTONE_OK)
             code = ht_fail_device(handle, ht_dev_alloc(&handle->recomputed, sizeof(struct halftone_checked)));
     }
     if (code == HALFTONE_OK && handle->recomputed == NULL)
-        return ht_fail(handle, HALFTONE_NOT_SUPPORTED, "nothing is counted: begin with halftone_last_check(handle, NULL)");
+        return ht_fail(handle, HALFTONE_NOT_SUPPORTED,
+                       "nothing is counted: begin with halftone_last_check(handle, NULL)");
     if (code == HALFTONE_OK && result != NULL)
-        code = ht_fail_device(handle, ht_dev_copy_out(result, handle->recomputed, sizeof *result, handle->stream));
+        code = ht_fail_device(handle,
+                              ht_dev_copy_out(result, handle->recomputed, sizeof *result, handle->stream));
     return code == HALFTONE_OK ? count_from_zero(handle) : code;
 }
 
 /* NO_KERNEL: the set, which may be NULL, has none of that name. */
 static int kernel_named(const struct ht_set_desc *set, const char *name) {
-    for (int i = 0; set != NULL && i < set->kernels; i++)
+    for (int i = 0; set != NULL && name != NULL && i < set->kernels; i++)
         if (strcmp(set->kernel[i].name, name) == 0)
             return i;
     return NO_KERNEL;
 }
 
-/* ht_fit_set: those that do not fit the device belong to no scheme. */
-static bool is_of_a_scheme(const struct ht_set_desc *set, int kernel) {
-    return set->kernel[kernel].scheme[0] != '\0';
-}
-
 int halftone_set_kernel(halftone *handle, const char *name) {
-    int code = ht_begin(handle);
+    int code = ht_begin(handle), found[2];
     if (code != HALFTONE_OK)
         return code;
-    const int single = name != NULL ? kernel_named(handle->set, name) : NO_KERNEL,
-              wide = name != NULL ? kernel_named(handle->set64, name) : NO_KERNEL;
-    if (name != NULL && single == NO_KERNEL && wide == NO_KERNEL)
+    for (int type = 0; type < 2; type++) {
+        const struct ht_set_desc *const set = handle->half[type].set;
+        found[type] = kernel_named(set, name);
+        if (found[type] != NO_KERNEL &&
+            set->kernel[found[type]].scheme[0] == '\0') /* ht_fit_set: no scheme's */
+            return ht_fail(handle, HALFTONE_NOT_SUPPORTED,
+                           "kernel '%s' needs more shared memory than this GPU has", name);
+    }
+    if (name != NULL && found[0] == NO_KERNEL && found[1] == NO_KERNEL)
         return ht_fail(handle, HALFTONE_UNKNOWN_KERNEL, "no kernel '%s'", name);
-    if ((single != NO_KERNEL && !is_of_a_scheme(handle->set, single)) || (wide != NO_KERNEL && !is_of_a_scheme(handle->set64, wide)))
-        return ht_fail(handle, HALFTONE_NOT_SUPPORTED, "kernel '%s' needs more shared memory than this GPU has", name);
-    handle->forced_kernel = single;
-    handle->forced_kernel64 = wide;
+    handle->half[0].forced = found[0];
+    handle->half[1].forced = found[1];
     return HALFTONE_OK;
 }
 
@@ -266,17 +264,17 @@ int halftone_get_recompute(halftone *handle, int *what) {
 
 int halftone_get_kernel(halftone *handle, const char **name) {
     const int code = begin_get(handle, name, name);
-    if (code == HALFTONE_OK)
-        *name = handle->forced_kernel != NO_KERNEL     ? handle->set->kernel[handle->forced_kernel].name
-                : handle->forced_kernel64 != NO_KERNEL ? handle->set64->kernel[handle->forced_kernel64].name
-                                                       : NULL;
-    return code;
+    if (code != HALFTONE_OK)
+        return code;
+    const struct ht_half *const half = &handle->half[handle->half[0].forced == NO_KERNEL];
+    *name = half->forced != NO_KERNEL ? half->set->kernel[half->forced].name : NULL;
+    return HALFTONE_OK;
 }
 
 /* ---- what the library holds ---- */
 
 static const struct ht_set_desc *set_of(const halftone *handle) {
-    return handle != NULL ? handle->set : ht_sets[0];
+    return handle != NULL ? handle->half[0].set : ht_sets[0];
 }
 
 const char *halftone_kernels(const halftone *handle, int index) {

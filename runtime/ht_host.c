@@ -1,10 +1,12 @@
-/* ht_host.c: products of matrices in host memory: halftone_sgemm_host, halftone_ssyrk_host. Meaning: halftone.h.
+/* ht_host.c: products of matrices in host memory: halftone_sgemm_host, halftone_ssyrk_host. Meaning:
+ * halftone.h.
  *
- * C is computed in tiles, column of tiles by column of tiles. Row blocks of A stay on the device, packed once for
- * all columns; where not all of them fit, as many as do, and the others' columns are run through again (a span).
- * Each column block of B is packed once in a span. Three streams work at once: `in` copies operands from two
- * pinned buffers that the host fills by turns with a few threads, the handle's packs and multiplies, `out` copies tiles of C into
- * two pinned buffers, from which the host takes a tile while the next one is computed.
+ * C is computed in tiles, column of tiles by column of tiles. Row blocks of A stay on the device, packed
+ * once for all columns; where not all of them fit, as many as do, and the others' columns are run through
+ * again (a span). Each column block of B is packed once in a span. Three streams work at once: `in` copies
+ * operands from two pinned buffers that the host fills by turns with a few threads, the handle's packs and
+ * multiplies, `out` copies tiles of C into two pinned buffers, from which the host takes a tile while the
+ * next one is computed.
  *
  *     host    fill buffers | fill            | take tile 0 | ...
  *     in           copy B0 A0 |  copy A1     |             | ...
@@ -21,16 +23,18 @@ static int64_t host_tile(int64_t size, int64_t largest) {
     return count == 1 ? size : (even + HOST_TILE_STEP - 1) / HOST_TILE_STEP * HOST_TILE_STEP;
 }
 
-/* Whether products of packed tiles, those at the ends too, keep the limit of the workspace: they are not cut. */
+/* Whether products of packed tiles, those at the ends too, keep the limit of the workspace: they are not
+ * cut. */
 static bool host_packed_tiles_fit(halftone *h, const struct host_job *j) {
     const int64_t m[] = {j->tile_m, j->x.m % j->tile_m}, n[] = {j->tile_n, j->x.n % j->tile_n};
     const struct plan *plan = NULL;
-    struct gemm_call tile = j->x;
+    struct call tile = j->x;
     bool fits = true;
+    tile.is_packed = true;
     for (int i = 0; i < 4 && fits && h->workspace_limit > 0; i++) {
         tile.m = m[i & 1];
         tile.n = n[i >> 1];
-        fits = tile.m == 0 || tile.n == 0 || ht_plan_call(h, &tile, 0, 0, &plan) == HALFTONE_OK;
+        fits = tile.m == 0 || tile.n == 0 || ht_plan_call(&tile, &plan) == HALFTONE_OK;
     }
     return fits;
 }
@@ -39,31 +43,26 @@ static bool host_packed_tiles_fit(halftone *h, const struct host_job *j) {
 static int host_packs(halftone *h, struct host_job *j) {
     const struct ht_scheme_desc *of_tile = NULL, *packing = NULL;
     bool is_auto = false;
+    const struct plan *plan = NULL;
+    struct call tile = j->x;
+    tile.m = j->tile_m;
+    tile.n = j->tile_n;
     j->packs = false;
-    if (j->x.is_fp64) { /* nothing is packed; a library without FP64 says so before anything is copied */
-        struct gemm_call tile = j->x;
-        const struct plan *plan = NULL;
-        tile.m = j->tile_m;
-        tile.n = j->tile_n;
-        return ht_plan_call(h, &tile, 1, 1, &plan);
-    }
+    if (tile.is_fp64) /* nothing is packed; a library without FP64 says so before anything is copied */
+        return ht_plan_call(&tile, &plan);
     if (j->tile_m == j->x.m && j->tile_n == j->x.n)
         return HALFTONE_OK;
-    const int code = ht_scheme_of_call(h, j->tile_m, j->tile_n, j->x.k, 1, &of_tile, &is_auto);
+    const int code = ht_scheme_of_call(&tile, &of_tile, &is_auto);
     if (code == HALFTONE_OK)
-        j->packs = h->forced_kernel == NO_KERNEL && ht_packing_scheme(h, &packing) == HALFTONE_OK && packing == of_tile &&
-                   host_packed_tiles_fit(h, j);
+        j->packs = tile.half->forced == NO_KERNEL && ht_packing_scheme(&tile, &packing) == HALFTONE_OK &&
+                   packing == of_tile && host_packed_tiles_fit(h, j);
     return code;
 }
 
 /* Bytes of a block of so many rows of op(A), or columns of op(B), as products take it. */
-static int64_t host_block_bytes(halftone *h, const struct host_job *j, int64_t rows) {
-    const struct ht_scheme_desc *s = NULL;
-    const int64_t dense = ht_mul(ht_mul(rows, j->x.k), (int64_t)element_bytes(&j->x));
-    if (!j->packs || ht_packing_scheme(h, &s) != HALFTONE_OK)
-        return dense;
-    const struct packed_layout o = ht_operand_layout(h, s, rows, j->x.k);
-    return ht_layout_bytes(&o);
+static int64_t host_block_bytes(const struct host_job *j, int64_t rows) {
+    const int64_t packed = j->packs ? ht_packed_operand_bytes(&j->x, rows) : 0;
+    return packed > 0 ? packed : ht_mul(ht_mul(rows, j->x.k), (int64_t)element_bytes(&j->x));
 }
 
 static int64_t host_rounded(int64_t bytes) {
@@ -81,8 +80,8 @@ static int host_divide(halftone *h, struct host_job *j, int64_t largest, int64_t
         const int64_t row_blocks = (j->x.m + j->tile_m - 1) / j->tile_m;
         const int64_t each = (int64_t)element_bytes(&j->x);
         const int64_t wide = j->packs && j->tile_m > j->tile_n ? j->tile_m : j->tile_n;
-        j->a_bytes = host_rounded(host_block_bytes(h, j, j->tile_m));
-        j->b_bytes = j->packs ? host_rounded(host_block_bytes(h, j, j->tile_n)) : 0;
+        j->a_bytes = host_rounded(host_block_bytes(j, j->tile_m));
+        j->b_bytes = j->packs ? host_rounded(host_block_bytes(j, j->tile_n)) : 0;
         j->operand_bytes = host_rounded(ht_mul(ht_mul(wide, j->x.k), each));
         j->c_bytes = host_rounded(ht_mul(ht_mul(j->tile_m, j->tile_n), each));
         const int64_t others = j->b_bytes + HOST_TURNS * (j->operand_bytes + j->c_bytes);
@@ -91,14 +90,16 @@ static int host_divide(halftone *h, struct host_job *j, int64_t largest, int64_t
         j->span = least_of(row_blocks, (limit - others) / j->a_bytes);
         return HALFTONE_OK;
     }
-    return ht_fail(h, HALFTONE_OUT_OF_DEVICE_MEMORY, "k = %lld is too long for tiles in %lld bytes of device memory",
-                   (long long)j->x.k, (long long)limit);
+    return ht_fail(h, HALFTONE_OUT_OF_DEVICE_MEMORY,
+                   "k = %lld is too long for tiles in %lld bytes of device memory", (long long)j->x.k,
+                   (long long)limit);
 }
 
 /* Memory for the tiles, and where in it what lies. */
 static int host_reserve(halftone *h, struct host_job *j) {
     struct ht_host *const p = h->host;
-    const size_t wanted = (size_t)(j->span * j->a_bytes + j->b_bytes + HOST_TURNS * (j->operand_bytes + j->c_bytes));
+    const size_t wanted =
+        (size_t)(j->span * j->a_bytes + j->b_bytes + HOST_TURNS * (j->operand_bytes + j->c_bytes));
     const size_t block = (size_t)(j->a_bytes + j->operand_bytes + j->c_bytes);
     int code = ht_host_pin(h, p->stage, &p->stage_bytes, block < HOST_STAGE_BYTES ? block : HOST_STAGE_BYTES);
     if (code == HALFTONE_OK)
@@ -123,40 +124,56 @@ static int host_reserve(halftone *h, struct host_job *j) {
 
 /* ---- the work ---- */
 
-/* A block of op(A)'s rows (is_a), or of op(B)'s columns, to `to`, as products take it. Unpacked ones wait for to_free (NULL: nobody
- * reads what lies there, since the host has all tiles but the last one given). */
-static int host_load(halftone *h, struct host_job *j, bool is_a, int64_t from, int64_t count, char *to, void *to_free) {
+/* A call of the whole one's, which decides what it asks for; its operands lie on the device without gaps. */
+static struct call host_inner(const struct host_job *j, int64_t m, int64_t n) {
+    struct call c = call_of(j->x.h, j->x.is_fp64, j->x.of[0].trans, j->x.of[1].trans, m, n, j->x.k, 1);
+    c.asked = j->x.asked;
+    c.site = j->x.site;
+    c.is_inner = true;
+    for (int side = 0; side < 2; side++)
+        c.of[side].ld = k_contiguous(&c, side) ? c.k : rows_of(&c, side);
+    return c;
+}
+
+/* A block of op(A)'s rows (side 0), or of op(B)'s columns, to `to`, as products take it. Unpacked ones
+ * wait for to_free (NULL: nobody reads what lies there, since the host has all tiles but the last one
+ * given). */
+static int host_load(halftone *h, struct host_job *j, int side, int64_t from, int64_t count, char *to,
+                     void *to_free) {
     struct ht_host *const p = h->host;
-    const struct gemm_call *const x = &j->x;
-    const bool along_k = is_a == is_trans(is_a ? x->transa : x->transb); /* a block's columns are whole: k rows */
-    const int64_t ld = is_a ? x->lda : x->ldb, rows = along_k ? x->k : count, cols = along_k ? count : x->k;
-    const char *const block = host_at(j, is_a ? x->a : x->b, ld, along_k ? 0 : from, along_k ? from : 0);
+    struct call pack = host_inner(j, side == 0 ? count : 0, side == 0 ? 0 : count);
+    const struct call_operand *const o = &j->x.of[side];
+    const bool along_k = k_contiguous(&j->x, side); /* a block's columns are whole: k rows */
+    const int64_t rows = pack.of[side].ld, cols = along_k ? count : j->x.k;
+    const char *const block = host_at(j, o->src, o->ld, along_k ? 0 : from, along_k ? from : 0);
     const int turn = j->operand_turn;
     char *const raw = j->packs ? j->operand[turn] : to;
     void *const wait_for = j->packs ? p->operand_free[turn] : to_free;
     int code = wait_for != NULL ? ht_fail_device(h, ht_dev_stream_wait(p->in, wait_for)) : HALFTONE_OK;
     if (code == HALFTONE_OK)
-        code = ht_host_copy_in(h, j, raw, block, ld, rows, cols);
+        code = ht_host_copy_in(h, j, raw, block, o->ld, rows, cols);
     if (code != HALFTONE_OK || !j->packs)
         return code;
     j->operand_turn ^= 1;
-    code = is_a ? halftone_pack_a(h, x->transa, count, x->k, (const float *)raw, rows, to)
-                : halftone_pack_b(h, x->transb, x->k, count, (const float *)raw, rows, to);
-    return code == HALFTONE_OK ? ht_fail_device(h, ht_dev_event_record(p->operand_free[turn], h->stream)) : code;
+    pack.of[side].src = raw;
+    pack.of[side].packed = to;
+    code = ht_pack(&pack, side == 0, side == 1);
+    return code == HALFTONE_OK ? ht_fail_device(h, ht_dev_event_record(p->operand_free[turn], h->stream))
+                               : code;
 }
 
-static int host_product(halftone *h, const struct host_job *j, const struct host_block *t, const char *a, const char *b,
-                        char *c) {
-    const struct gemm_call *const x = &j->x;
-    const int64_t lda = is_trans(x->transa) ? x->k : t->rows, ldb = is_trans(x->transb) ? t->cols : x->k;
-    if (x->is_fp64)
-        return halftone_dgemm(h, x->transa, x->transb, t->rows, t->cols, x->k, (const double *)x->alpha, (const double *)(const void *)a,
-                              lda, (const double *)(const void *)b, ldb, (const double *)x->beta, (double *)(void *)c, t->rows);
-    const float *const alpha = (const float *)x->alpha, *const beta = (const float *)x->beta;
-    if (j->packs)
-        return halftone_sgemm_packed(h, t->rows, t->cols, x->k, alpha, a, b, beta, (float *)(void *)c, t->rows);
-    return halftone_sgemm(h, x->transa, x->transb, t->rows, t->cols, x->k, alpha, (const float *)(const void *)a, lda,
-                          (const float *)(const void *)b, ldb, beta, (float *)(void *)c, t->rows);
+static int host_product(const struct host_job *j, const struct host_block *t, const char *a, const char *b,
+                        char *result) {
+    struct call c = host_inner(j, t->rows, t->cols);
+    const int code = ht_begin(c.h);
+    c.is_packed = j->packs;
+    c.of[0].src = c.of[0].packed = a;
+    c.of[1].src = c.of[1].packed = b;
+    c.alpha = j->x.alpha;
+    c.beta = j->x.beta;
+    c.c = result;
+    c.ldc = t->rows;
+    return code == HALFTONE_OK ? ht_run_gemm(&c) : code;
 }
 
 /* Computes a tile and sends it back; the tile before it is taken meanwhile. */
@@ -168,7 +185,7 @@ static int host_run_tile(halftone *h, struct host_job *j, struct host_block t, c
     if (scalar_of(&j->x, j->x.beta) != 0.0)
         code = ht_host_copy_in(h, j, c, host_at(j, j->x.c, j->x.ldc, t.row, t.col), j->x.ldc, t.rows, t.cols);
     if (code == HALFTONE_OK)
-        code = host_product(h, j, &t, a, b, c);
+        code = host_product(j, &t, a, b, c);
     if (code == HALFTONE_OK)
         code = ht_fail_device(h, ht_dev_event_record(p->product, h->stream));
     if (code == HALFTONE_OK)
@@ -195,7 +212,8 @@ static bool host_tile_at(const struct host_job *j, int64_t row, int64_t col, str
 }
 
 /* One column of tiles, rows [first, last); *loaded: where the row blocks that are on the device end. */
-static int host_run_column(halftone *h, struct host_job *j, int64_t first, int64_t last, int64_t col, int64_t *loaded) {
+static int host_run_column(halftone *h, struct host_job *j, int64_t first, int64_t last, int64_t col,
+                           int64_t *loaded) {
     struct ht_host *const p = h->host;
     struct host_block t;
     const int turn = j->operand_turn;
@@ -207,10 +225,10 @@ static int host_run_column(halftone *h, struct host_job *j, int64_t first, int64
         if (!host_tile_at(j, row, col, &t))
             continue;
         if (!has_b)
-            code = host_load(h, j, false, col, t.cols, b, NULL);
+            code = host_load(h, j, 1, col, t.cols, b, NULL);
         has_b = true;
         if (code == HALFTONE_OK && row >= *loaded) {
-            code = host_load(h, j, true, row, t.rows, a, p->resident_free);
+            code = host_load(h, j, 0, row, t.rows, a, p->resident_free);
             *loaded = row + t.rows;
         }
         if (code == HALFTONE_OK)
@@ -231,8 +249,8 @@ static int host_run(halftone *h, struct host_job *j) {
         if (code == HALFTONE_OK)
             code = ht_fail_device(h, ht_dev_event_record(h->host->resident_free, h->stream));
     }
-    /* Nothing is left to wait for but what it recorded last: the stream may be gone when the events are. Before the last tile is taken:
-     * behind it nothing may fail, since C is complete. */
+    /* Nothing is left to wait for but what it recorded last: the stream may be gone when the events are.
+     * Before the last tile is taken: behind it nothing may fail, since C is complete. */
     if (code == HALFTONE_OK)
         code = ht_fail_device(h, ht_dev_stream_sync(h->stream));
     while (code == HALFTONE_OK && j->taken < j->tiles)
@@ -294,7 +312,7 @@ int halftone_host_left(halftone *handle, int64_t *row, int64_t *col, int64_t *ro
 /* ---- the calls ---- */
 
 /* beta c as kernels have it, whose sum of nothing is 0 in FP32 and in exact arithmetic. */
-static double host_scaled(const struct gemm_call *x, double beta, double c) {
+static double host_scaled(const struct call *x, double beta, double c) {
     if (beta == 0.0 || (c == 0.0 && (!x->is_fp64 || x->adds_zero) && beta - beta == 0.0))
         return 0.0;
     return beta * c; /* FP32: rounded once, as the FP32 product is */
@@ -330,10 +348,13 @@ static int host_try(halftone *h, struct host_job *j, int64_t limit) {
     return code;
 }
 
-/* Where the caller says no number, one more for each 6 MB that are copied, up to 12 and to three quarters of the CPUs. */
+/* Where the caller says no number, one more for each 6 MB that are copied, up to 12 and to three quarters
+ * of the CPUs. */
 static int host_threads(const halftone *h, const struct host_job *j) {
-    const double elements = (double)j->x.k * ((double)j->x.m + (double)j->x.n) + (double)j->x.m * (double)j->x.n;
-    const double wanted = 1.0 + elements * (double)element_bytes(&j->x) / 6e6, cpus = 0.75 * (double)sysconf(_SC_NPROCESSORS_ONLN);
+    const double elements =
+        (double)j->x.k * ((double)j->x.m + (double)j->x.n) + (double)j->x.m * (double)j->x.n;
+    const double wanted = 1.0 + elements * (double)element_bytes(&j->x) / 6e6,
+                 cpus = 0.75 * (double)sysconf(_SC_NPROCESSORS_ONLN);
     const double most = cpus < 1.0 ? 1.0 : cpus < 12.0 ? cpus : 12.0;
     return h->host_threads > 0 ? h->host_threads : (int)(wanted < most ? wanted : most);
 }
@@ -343,7 +364,8 @@ static int host_multiply(halftone *h, struct host_job *j) {
     int64_t limit = h->host_bytes > 0 ? (int64_t)h->host_bytes : h->device.memory_bytes / 2;
     int capturing = 0, code = ht_fail_device(h, ht_dev_is_capturing(h->stream, &capturing));
     if (code == HALFTONE_OK && capturing)
-        return ht_fail(h, HALFTONE_NOT_SUPPORTED, "the stream is being captured, and C is needed on the host");
+        return ht_fail(h, HALFTONE_NOT_SUPPORTED,
+                       "the stream is being captured, and C is needed on the host");
     if (code == HALFTONE_OK)
         code = ht_host_open(h);
     if (code != HALFTONE_OK)
@@ -363,83 +385,83 @@ static int host_multiply(halftone *h, struct host_job *j) {
     return code;
 }
 
-HT_IN_OWN_FENV static int host_call(halftone *h, struct host_job *j) {
+HT_IN_OWN_FENV static int host_call(void *of) {
+    struct host_job *const j = (struct host_job *)of;
+    struct call *const c = &j->x;
+    halftone *const h = c->h;
     const int mode = h->pointer_mode;
-    enum call_effect effect = EFFECT_NONE;
     h->pointer_mode = HALFTONE_HOST;
-    int code = ht_check_gemm(h, &j->x, false, &effect);
+    int code = ht_check_gemm(c);
     if (code == HALFTONE_OK)
-        code = ht_check_extents(h, &j->x, false, effect);
-    if (code == HALFTONE_OK && effect != EFFECT_NONE) {
-        ht_enter_site(h, &j->x, false);
-        ht_settle_zeros(h, &j->x, false, &effect);
-        if (effect == EFFECT_SCALE)
+        code = ht_check_extents(c);
+    if (code == HALFTONE_OK && c->effect != EFFECT_NONE) {
+        ht_enter_site(c, false);
+        ht_settle_zeros(c);
+        if (c->effect == EFFECT_SCALE)
             host_scale(j);
-        code = ht_leave_site(h, effect != EFFECT_NONE, effect == EFFECT_PRODUCT ? host_multiply(h, j) : HALFTONE_OK);
+        code = ht_leave_site(c, c->effect != EFFECT_NONE,
+                             c->effect == EFFECT_PRODUCT ? host_multiply(h, j) : HALFTONE_OK);
     }
     h->pointer_mode = mode;
     return code;
 }
 
 /* uplo 'A': all of C; 0: neither of the letters that a triangle has. */
-static int host_begin(halftone *h, char uplo, struct gemm_call x, const void *alpha, const void *a, int64_t lda,
-                      const void *b, int64_t ldb, const void *beta, void *c, int64_t ldc) {
-    int code = ht_begin_product(h);
+static int host_begin(halftone *h, char uplo, struct call c, const void *alpha, const void *beta,
+                      void *result, int64_t ldc) {
+    const int code = ht_begin(h);
     if (code != HALFTONE_OK)
         return code;
+    h->last_site = 0;
     h->left.m = 0;
     if (uplo == '\0')
         return ht_fail(h, -19, "uplo is neither L nor U");
     struct host_job j;
     memset(&j, 0, sizeof j);
     j.uplo = uplo;
-    j.x = x;
+    j.x = c;
     j.x.alpha = alpha;
-    j.x.a = a;
-    j.x.lda = lda;
-    j.x.b = b;
-    j.x.ldb = ldb;
     j.x.beta = beta;
-    j.x.c = c;
+    j.x.c = result;
     j.x.ldc = ldc;
-    const struct ht_fenv callers = ht_fenv_enter();
-    code = host_call(h, &j);
-    ht_fenv_leave(callers);
-    return code;
-}
-
-static struct gemm_call host_gemm(bool is_fp64, char transa, char transb, int64_t m, int64_t n, int64_t k) {
-    struct gemm_call x = gemm_call_of(transa, transb, m, n, k, 1);
-    x.is_fp64 = is_fp64;
-    return x;
+    return ht_in_own_fenv(host_call, &j);
 }
 
 static char host_triangle(char uplo) {
     return uplo == 'L' || uplo == 'l' ? 'L' : uplo == 'U' || uplo == 'u' ? 'U' : '\0';
 }
 
-int halftone_sgemm_host(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *alpha,
-                        const float *a, int64_t lda, const float *b, int64_t ldb, const float *beta, float *c,
-                        int64_t ldc) {
-    return host_begin(handle, 'A', host_gemm(false, transa, transb, m, n, k), alpha, a, lda, b, ldb, beta, c, ldc);
+/* op(A) op(A)^T. */
+static struct call host_square(halftone *h, bool is_fp64, char trans, int64_t n, int64_t k, const void *a,
+                               int64_t lda) {
+    return with_operands(call_of(h, is_fp64, trans, is_trans(trans) ? 'N' : 'T', n, n, k, 1), a, lda, 0, a,
+                         lda, 0);
+}
+
+int halftone_sgemm_host(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                        const float *alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
+                        const float *beta, float *c, int64_t ldc) {
+    const struct call sizes = call_of(handle, false, transa, transb, m, n, k, 1);
+    return host_begin(handle, 'A', with_operands(sizes, a, lda, 0, b, ldb, 0), alpha, beta, c, ldc);
 }
 
 int halftone_ssyrk_host(halftone *handle, char uplo, char trans, int64_t n, int64_t k, const float *alpha,
                         const float *a, int64_t lda, const float *beta, float *c, int64_t ldc) {
-    return host_begin(handle, host_triangle(uplo), host_gemm(false, trans, is_trans(trans) ? 'N' : 'T', n, n, k), alpha,
-                      a, lda, a, lda, beta, c, ldc);
+    return host_begin(handle, host_triangle(uplo), host_square(handle, false, trans, n, k, a, lda), alpha,
+                      beta, c, ldc);
 }
 
-int halftone_dgemm_host(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const double *alpha,
-                        const double *a, int64_t lda, const double *b, int64_t ldb, const double *beta, double *c,
-                        int64_t ldc) {
-    return host_begin(handle, 'A', host_gemm(true, transa, transb, m, n, k), alpha, a, lda, b, ldb, beta, c, ldc);
+int halftone_dgemm_host(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                        const double *alpha, const double *a, int64_t lda, const double *b, int64_t ldb,
+                        const double *beta, double *c, int64_t ldc) {
+    const struct call sizes = call_of(handle, true, transa, transb, m, n, k, 1);
+    return host_begin(handle, 'A', with_operands(sizes, a, lda, 0, b, ldb, 0), alpha, beta, c, ldc);
 }
 
 int halftone_dsyrk_host(halftone *handle, char uplo, char trans, int64_t n, int64_t k, const double *alpha,
                         const double *a, int64_t lda, const double *beta, double *c, int64_t ldc) {
-    return host_begin(handle, host_triangle(uplo), host_gemm(true, trans, is_trans(trans) ? 'N' : 'T', n, n, k), alpha,
-                      a, lda, a, lda, beta, c, ldc);
+    return host_begin(handle, host_triangle(uplo), host_square(handle, true, trans, n, k, a, lda), alpha,
+                      beta, c, ldc);
 }
 
 int halftone_set_host_threads(halftone *handle, int threads) {
@@ -456,7 +478,8 @@ int halftone_set_host_tiles(halftone *handle, int64_t tile, size_t bytes) {
     int code = ht_begin(handle);
     if (code != HALFTONE_OK)
         return code;
-    if ((tile != 0 && tile < HOST_TILE_LEAST) || tile > HALFTONE_SIZE_MAX / 2 || bytes > (size_t)INT64_MAX / 2)
+    if ((tile != 0 && tile < HOST_TILE_LEAST) || tile > HALFTONE_SIZE_MAX / 2 ||
+        bytes > (size_t)INT64_MAX / 2)
         return ht_fail(handle, -18, "tiles of %lld rows and columns in %zu bytes", (long long)tile, bytes);
     handle->host_tile = tile;
     handle->host_bytes = bytes;

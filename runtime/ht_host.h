@@ -27,12 +27,13 @@ struct ht_team_thread {
     int part; /* from 1 on; 0 is the caller's */
 };
 
-/* Threads of one call, joined before it returns: none of ours is left in the caller's process. They take no signals. */
+/* Threads of one call, joined before it returns: none of ours is left in the caller's process. They take
+ * no signals. */
 struct ht_team {
     pthread_mutex_t lock;
     pthread_cond_t begun, ended;
     struct ht_team_thread thread[HOST_THREADS_MOST]; /* the first is none */
-    int parts; /* the caller's among them */
+    int parts;                                       /* the caller's among them */
     unsigned round;
     int busy;
     bool is_over;
@@ -56,14 +57,14 @@ struct host_block {
 /* What a handle keeps for such calls until halftone_trim. */
 struct ht_host {
     void *in, *out;
-    void *full;                 /* on `in`: what was copied last is there */
-    void *product;              /* on the handle's stream: the last tile is computed */
-    void *resident_free;        /* on the handle's stream: nobody reads the row blocks of A any more */
-    void *operand_free[HOST_TURNS];  /* on the handle's stream: by turns for blocks on which it works */
-    void *result_full[HOST_TURNS];   /* on `out`: the tile is in result[] */
-    void *stage_free[HOST_TURNS];    /* on `in` */
-    char *stage[HOST_TURNS];         /* pinned, HOST_STAGE_BYTES each */
-    char *result[HOST_TURNS];        /* pinned */
+    void *full;                     /* on `in`: what was copied last is there */
+    void *product;                  /* on the handle's stream: the last tile is computed */
+    void *resident_free;            /* on the handle's stream: nobody reads the row blocks of A any more */
+    void *operand_free[HOST_TURNS]; /* on the handle's stream: by turns for blocks on which it works */
+    void *result_full[HOST_TURNS];  /* on `out`: the tile is in result[] */
+    void *stage_free[HOST_TURNS];   /* on `in` */
+    char *stage[HOST_TURNS];        /* pinned, HOST_STAGE_BYTES each */
+    char *result[HOST_TURNS];       /* pinned */
     size_t stage_bytes, result_bytes;
     char *device;
     size_t device_bytes;
@@ -71,10 +72,10 @@ struct ht_host {
 
 /* One call. */
 struct host_job {
-    struct gemm_call x; /* pointers into host memory */
-    char uplo;          /* 'A': all of C is computed, 'L', 'U': this triangle and the diagonal */
+    struct call x;        /* pointers into host memory */
+    char uplo;            /* 'A': all of C is computed, 'L', 'U': this triangle and the diagonal */
     struct ht_team *team; /* who copies between the caller's memory and pinned memory */
-    bool packs;         /* operands are packed once; else products read them as they were copied */
+    bool packs;           /* operands are packed once; else products read them as they were copied */
     int64_t tile_m, tile_n, span;
     int64_t a_bytes, b_bytes, operand_bytes, c_bytes; /* of one block on the device */
     char *resident, *panels, *operand[HOST_TURNS], *c[HOST_TURNS];
@@ -84,13 +85,14 @@ struct host_job {
 };
 
 /* The element at (row, col) of a matrix of the call's type. */
-static inline char *host_at(const struct host_job *j, const void *matrix, int64_t ld, int64_t row, int64_t col) {
+static inline char *host_at(const struct host_job *j, const void *matrix, int64_t ld, int64_t row,
+                            int64_t col) {
     return (char *)(uintptr_t)matrix + (col * ld + row) * (int64_t)element_bytes(&j->x);
 }
 
 /* The rows of a tile's column that belong to C's triangle, [*first, *last) within the tile. */
-static inline void host_rows_of_column(const struct host_job *j, const struct host_block *t, int64_t col, int64_t *first,
-                                       int64_t *last) {
+static inline void host_rows_of_column(const struct host_job *j, const struct host_block *t, int64_t col,
+                                       int64_t *first, int64_t *last) {
     const int64_t diagonal = t->col + col - t->row;
     *first = j->uplo == 'L' && diagonal > 0 ? least_of(diagonal, t->rows) : 0;
     *last = j->uplo == 'U' ? least_of(diagonal + 1, t->rows) : t->rows;
@@ -102,8 +104,8 @@ HT_LOCAL void ht_host_wait_all(halftone *h);
 /* At least so many bytes in each of two pinned buffers. */
 HT_LOCAL int ht_host_pin(halftone *h, char *memory[HOST_TURNS], size_t *bytes, size_t wanted);
 /* A block of host memory to `to` on the device, without gaps; what the handle's stream gets next finds it. */
-HT_LOCAL int ht_host_copy_in(halftone *h, struct host_job *j, char *to, const void *block, int64_t ld, int64_t rows,
-                             int64_t cols);
+HT_LOCAL int ht_host_copy_in(halftone *h, struct host_job *j, char *to, const void *block, int64_t ld,
+                             int64_t rows, int64_t cols);
 /* The oldest tile that C does not hold yet. */
 HT_LOCAL int ht_host_take(halftone *h, struct host_job *j);
 

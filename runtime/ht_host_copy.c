@@ -1,5 +1,5 @@
-/* ht_host_copy.c: what a handle keeps for products of matrices in host memory, and the copies between the caller's memory and the
- * device through pinned buffers. */
+/* ht_host_copy.c: what a handle keeps for products of matrices in host memory, and the copies between the
+ * caller's memory and the device through pinned buffers. */
 #include "ht_host.h"
 
 #include <stdlib.h>
@@ -24,8 +24,9 @@ static void host_close(halftone *h) {
     struct ht_host *const p = h->host;
     if (p == NULL)
         return;
-    void *const event[] = {p->full,         p->product,         p->resident_free,  p->operand_free[0], p->operand_free[1],
-                           p->stage_free[0], p->stage_free[1], p->result_full[0], p->result_full[1]};
+    void *const event[] = {
+        p->full,          p->product,       p->resident_free,  p->operand_free[0], p->operand_free[1],
+        p->stage_free[0], p->stage_free[1], p->result_full[0], p->result_full[1]};
     void *const stream[] = {p->in, p->out};
     for (size_t i = 0; i < sizeof stream / sizeof *stream; i++)
         if (stream[i] != NULL) {
@@ -50,8 +51,9 @@ int ht_host_open(halftone *h) {
         return HALFTONE_OUT_OF_HOST_MEMORY;
     h->host = p;
     h->close_host = host_close;
-    void **const event[] = {&p->full,          &p->product,       &p->resident_free,  &p->operand_free[0], &p->operand_free[1],
-                            &p->stage_free[0], &p->stage_free[1], &p->result_full[0], &p->result_full[1]};
+    void **const event[] = {
+        &p->full,          &p->product,       &p->resident_free,  &p->operand_free[0], &p->operand_free[1],
+        &p->stage_free[0], &p->stage_free[1], &p->result_full[0], &p->result_full[1]};
     int code = ht_fail_device(h, ht_dev_stream_create(&p->in));
     if (code == HALFTONE_OK)
         code = ht_fail_device(h, ht_dev_stream_create(&p->out));
@@ -81,7 +83,8 @@ int ht_host_pin(halftone *h, char *memory[HOST_TURNS], size_t *bytes, size_t wan
 
 /* ---- copies ---- */
 
-/* A part of what one pinned buffer takes: elements numbered from `from` on, column by column, of a block of `rows` rows. */
+/* A part of what one pinned buffer takes: elements numbered from `from` on, column by column, of a block
+ * of `rows` rows. */
 struct host_gathering {
     const struct host_job *job;
     char *to;
@@ -106,7 +109,7 @@ static void host_gather(void *work, int part, int parts) {
 }
 
 int ht_host_copy_in(halftone *h, struct host_job *j, char *to, const void *block, int64_t ld, int64_t rows,
-                        int64_t cols) {
+                    int64_t cols) {
     struct ht_host *const p = h->host;
     const size_t each = element_bytes(&j->x);
     const int64_t most = (int64_t)(p->stage_bytes / each);
@@ -146,8 +149,8 @@ static void host_take_columns(void *work, int part, int parts) {
         int64_t first, last;
         host_rows_of_column(j, t, col, &first, &last);
         if (first < last)
-            memcpy(host_at(j, j->x.c, j->x.ldc, t->row + first, t->col + col), host_at(j, g->result, t->rows, first, col),
-                   (size_t)(last - first) * element_bytes(&j->x));
+            memcpy(host_at(j, j->x.c, j->x.ldc, t->row + first, t->col + col),
+                   host_at(j, g->result, t->rows, first, col), (size_t)(last - first) * element_bytes(&j->x));
     }
 }
 

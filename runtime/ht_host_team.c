@@ -1,5 +1,5 @@
-/* ht_host_team.c: threads that share work with the caller. One core moves about 10 GB/s between pageable and pinned memory, a fifth of
- * what a PCIe 5 bus takes; a few move all of it. */
+/* ht_host_team.c: threads that share work with the caller. One core moves about 10 GB/s between pageable
+ * and pinned memory, a fifth of what a PCIe 5 bus takes; a few move all of it. */
 #include "ht_host.h"
 
 #include <signal.h>

@@ -19,56 +19,56 @@ static void add_bytes(struct lent *l, const void *at, int64_t bytes) {
     l->extent[l->count++].bytes = bytes;
 }
 
-static void add_matrix(struct lent *l, const struct gemm_call *x, const void *at, int64_t ld, int64_t rows, int64_t cols, int64_t stride) {
-    add_bytes(l, at, ht_mul(ht_extent_of(ld, rows, cols, stride, x->batch), (int64_t)element_bytes(x)));
+static void add_matrix(struct lent *l, const struct call *c, const void *at, int64_t ld, int64_t rows,
+                       int64_t cols, int64_t stride) {
+    add_bytes(l, at, ht_mul(ht_extent_of(ld, rows, cols, stride, c->batch), (int64_t)element_bytes(c)));
 }
 
-static void add_operand(struct lent *l, const struct gemm_call *x, bool is_b) {
-    const bool along_k = is_b != is_trans(is_b ? x->transb : x->transa); /* columns as stored are of k */
-    const int64_t rows = is_b ? x->n : x->m;
-    add_matrix(l, x, is_b ? x->b : x->a, is_b ? x->ldb : x->lda, along_k ? x->k : rows, along_k ? rows : x->k,
-               is_b ? x->stride_b : x->stride_a);
+static void add_operand(struct lent *l, const struct call *c, int side) {
+    const struct call_operand *const o = &c->of[side];
+    const bool along_k = k_contiguous(c, side); /* columns as stored are of k */
+    add_matrix(l, c, o->src, o->ld, along_k ? c->k : rows_of(c, side), along_k ? rows_of(c, side) : c->k,
+               o->stride);
 }
 
 static int lend_all(halftone *h, const struct lent *l, bool back) {
     int code = HALFTONE_OK;
     for (int i = 0; i < l->count && (back || code == HALFTONE_OK); i++)
-        code = ht_fail_device(h, h->device.lend(l->extent[i].at, (size_t)l->extent[i].bytes, h->stream, back));
+        code =
+            ht_fail_device(h, h->device.lend(l->extent[i].at, (size_t)l->extent[i].bytes, h->stream, back));
     return code;
 }
 
-int ht_lend_call(halftone *h, const struct gemm_call *x, bool is_packed, enum call_effect effect, bool back) {
+int ht_lend_call(const struct call *c, bool back) {
+    halftone *const h = c->h;
     struct lent l;
     memset(&l, 0, sizeof l);
     if (h->device.lend == NULL)
         return HALFTONE_OK;
-    add_matrix(&l, x, x->c, x->ldc, x->m, x->n, x->stride_c);
-    if (effect == EFFECT_PRODUCT) {
-        for (int is_b = 0; is_b < 2; is_b++) {
-            if (is_packed)
-                add_bytes(&l, is_b ? x->packed_b : x->packed_a, x->packed_bytes[is_b]);
-            else
-                add_operand(&l, x, is_b);
-        }
+    add_matrix(&l, c, c->c, c->ldc, c->m, c->n, c->stride_c);
+    for (int side = 0; side < 2 && c->effect == EFFECT_PRODUCT; side++) {
+        if (c->is_packed)
+            add_bytes(&l, c->of[side].packed, c->of[side].packed_bytes);
+        else
+            add_operand(&l, c, side);
     }
     if (h->pointer_mode == HALFTONE_DEVICE) {
-        add_bytes(&l, x->alpha, (int64_t)element_bytes(x));
-        add_bytes(&l, x->beta, (int64_t)element_bytes(x));
+        add_bytes(&l, c->alpha, (int64_t)element_bytes(c));
+        add_bytes(&l, c->beta, (int64_t)element_bytes(c));
     }
     add_bytes(&l, h->has_user ? h->user : NULL, (int64_t)h->user_bytes);
     return lend_all(h, &l, back);
 }
 
-int ht_lend_packing(halftone *h, const struct gemm_call *x, int64_t a_bytes, int64_t b_bytes, bool back) {
+int ht_lend_packing(const struct call *c, const int64_t bytes[2], bool back) {
     struct lent l;
     memset(&l, 0, sizeof l);
-    if (h->device.lend == NULL)
+    if (c->h->device.lend == NULL)
         return HALFTONE_OK;
-    if (a_bytes > 0)
-        add_operand(&l, x, false);
-    if (b_bytes > 0)
-        add_operand(&l, x, true);
-    add_bytes(&l, x->packed_a, a_bytes);
-    add_bytes(&l, x->packed_b, b_bytes);
-    return lend_all(h, &l, back);
+    for (int side = 0; side < 2; side++) {
+        if (bytes[side] > 0)
+            add_operand(&l, c, side);
+        add_bytes(&l, c->of[side].packed, bytes[side]);
+    }
+    return lend_all(c->h, &l, back);
 }

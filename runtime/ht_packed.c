@@ -1,6 +1,7 @@
-/* ht_packed.c: operands that are packed once, of either type: what a handle knows of each that it packed, and the public functions that
- * pack. One of FP32 holds rows' absmax and panels, for `auto` the certificate's sums and the matrix; one of FP64 exponents, panels of
- * residues, measures, counts where its products are certified, and the matrix where products may need more than residues. */
+/* ht_packed.c: operands that are packed once, of either type: what a handle knows of each that it packed,
+ * and the public functions that pack. One of FP32 holds rows' absmax and panels, for `auto` the
+ * certificate's sums and the matrix; one of FP64 exponents, panels of residues, measures, counts where its
+ * products are certified, and the matrix where products may need more than residues. */
 #include <stdlib.h>
 
 #include "ht_call.h"
@@ -23,7 +24,8 @@ static int first_behind(const halftone *h, const char *at) {
 
 static const struct packed_operand *find(const halftone *h, bool is_fp64, const char *at) {
     const int i = first_behind(h, at);
-    return i < h->packed_count && h->packed[i].at == at && h->packed[i].is_fp64 == is_fp64 ? &h->packed[i] : NULL;
+    return i < h->packed_count && h->packed[i].at == at && h->packed[i].is_fp64 == is_fp64 ? &h->packed[i]
+                                                                                           : NULL;
 }
 
 /* Moves what is known from `from` on to `to`. */
@@ -54,7 +56,8 @@ static bool ensure_capacity(halftone *h) {
     if (h->packed_count + 2 <= h->packed_capacity)
         return true;
     const int capacity = 2 * h->packed_capacity + 16;
-    struct packed_operand *const more = (struct packed_operand *)realloc(h->packed, (size_t)capacity * sizeof *more);
+    struct packed_operand *const more =
+        (struct packed_operand *)realloc(h->packed, (size_t)capacity * sizeof *more);
     if (more == NULL)
         return false;
     h->packed = more;
@@ -62,9 +65,11 @@ static bool ensure_capacity(halftone *h) {
     return true;
 }
 
-/* A graph packs whenever it is launched, unknown to the handle: FP32 products do without what it knows, those of FP64 do not. */
+/* A graph packs whenever it is launched, unknown to the handle: FP32 products do without what it knows,
+ * those of FP64 do not. */
 static void remember(halftone *h, const struct packed_operand *p) {
-    if (!p->is_fp64 && (!ensure_capacity(h) || ht_ask_capture(h) != HALFTONE_OK || h->capture != CAPTURE_NONE))
+    if (!p->is_fp64 &&
+        (!ensure_capacity(h) || ht_ask_capture(h) != HALFTONE_OK || h->capture != CAPTURE_NONE))
         return;
     const int i = first_behind(h, p->at);
     shift(h, i, i + 1);
@@ -73,219 +78,240 @@ static void remember(halftone *h, const struct packed_operand *p) {
 
 /* ---- what is packed ---- */
 
-static struct packed_layout layout_of_packed(const halftone *h, const struct packed_operand *p) {
-    return p->is_fp64 ? ht_residues_layout(ht_moduli_of(h->set64, p->scheme), &p->certificate, p->has_copy, p->rows, p->k)
-                      : ht_operand_layout(h, p->scheme, p->rows, p->k);
+static struct packed_layout layout_of_packed(const struct call *c, const struct packed_operand *p) {
+    return c->is_fp64 ? ht_residues_layout(ht_moduli_of(c->half->set, p->scheme), &p->certificate,
+                                           p->has_copy, p->rows, p->k)
+                      : ht_slices_layout(c, p->scheme, p->rows, p->k);
 }
 
-/* So many operands of this size as the handle's setting has them packed. */
-static int describe(halftone *h, bool is_fp64, int64_t rows, int64_t k, int64_t batch, struct packed_operand *p) {
+/* So many operands of this size as the call's setting has them packed. */
+static int describe_packed(const struct call *c, int side, int64_t rows, int64_t count,
+                           struct packed_operand *p) {
     memset(p, 0, sizeof *p);
-    p->is_fp64 = is_fp64;
+    p->is_fp64 = c->is_fp64;
+    p->side = side;
     p->rows = rows;
-    p->k = k;
-    const int code = is_fp64 ? ht_packing_scheme64(h, k, &p->scheme, &p->certificate) : ht_packing_scheme(h, &p->scheme);
+    p->k = c->k;
+    const int code =
+        c->is_fp64 ? ht_packing_scheme64(c, &p->scheme, &p->certificate) : ht_packing_scheme(c, &p->scheme);
     if (code != HALFTONE_OK)
         return code;
-    p->checked = is_fp64 ? p->certificate.needed > 0 : ht_has_check(h, p->scheme);
-    p->has_copy = is_fp64 && (p->checked || ht_is_exact64(h));
-    const struct packed_layout o = layout_of_packed(h, p);
-    p->bytes = ht_mul(ht_layout_bytes(&o), batch);
-    return ht_check_bytes(h, p->bytes);
+    p->checked = c->is_fp64 ? p->certificate.needed > 0 : ht_has_check(c, p->scheme);
+    p->has_copy = c->is_fp64 && (p->checked || ht_is_exact64(c));
+    const struct packed_layout o = layout_of_packed(c, p);
+    p->bytes = ht_mul(ht_layout_bytes(&o), count);
+    return ht_check_bytes(c->h, p->bytes);
 }
 
-HT_IN_OWN_FENV static int packed_bytes(halftone *h, bool is_fp64, char which, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {
-    const bool is_a = which == 'A' || which == 'a', is_b = which == 'B' || which == 'b';
+int64_t ht_packed_operand_bytes(const struct call *c, int64_t rows) {
     struct packed_operand p;
-    int code = ht_begin(h);
+    return describe_packed(c, 0, rows, 1, &p) == HALFTONE_OK ? p.bytes : 0;
+}
+
+struct bytes_question {
+    struct call c;
+    int side;
+    size_t *bytes;
+};
+
+HT_IN_OWN_FENV static int answer_bytes(void *of) {
+    struct bytes_question *const q = (struct bytes_question *)of;
+    struct call *const c = &q->c;
+    struct packed_operand p;
+    int code = ht_check_question(c, q->bytes);
+    if (code == HALFTONE_OK)
+        code = ht_check_limits(c);
     if (code != HALFTONE_OK)
         return code;
-    if (!is_a && !is_b)
+    ht_enter_site(c, true);
+    code = describe_packed(c, q->side, rows_of(c, q->side), c->batch, &p);
+    if (code == HALFTONE_OK)
+        *q->bytes = (size_t)p.bytes;
+    return ht_leave_site(c, false, code);
+}
+
+static int packed_bytes(halftone *h, bool is_fp64, char which, int64_t rows, int64_t k, int64_t batch,
+                        size_t *bytes) {
+    const bool is_a = which == 'A' || which == 'a', is_b = which == 'B' || which == 'b';
+    struct bytes_question q = {call_of(h, is_fp64, 'N', 'N', is_a ? rows : 0, is_b ? rows : 0, k, batch),
+                               is_b, bytes};
+    const int code = ht_begin(h);
+    if (code == HALFTONE_OK && !is_a && !is_b)
         return ht_fail(h, -18, "which has the code %d", which);
-    struct gemm_call x = gemm_call_of('N', 'N', is_a ? rows : 0, is_b ? rows : 0, k, batch);
-    x.is_fp64 = is_fp64;
-    code = ht_check_question(h, &x, bytes);
-    if (code == HALFTONE_OK)
-        code = ht_check_limits(h, &x);
-    if (code != HALFTONE_OK)
-        return code;
-    ht_enter_site(h, &x, true);
-    code = describe(h, is_fp64, rows, k, batch, &p);
-    if (code == HALFTONE_OK)
-        *bytes = (size_t)p.bytes;
-    return ht_leave_site(h, false, code);
+    return code == HALFTONE_OK ? ht_in_own_fenv(answer_bytes, &q) : code;
 }
 
-static int packed_bytes_in_own_fenv(halftone *h, bool is_fp64, char which, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {
-    const struct ht_fenv callers = ht_fenv_enter();
-    const int code = packed_bytes(h, is_fp64, which, rows, k, batch, bytes);
-    ht_fenv_leave(callers);
-    return code;
+int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch,
+                          size_t *bytes) {
+    return packed_bytes(handle, false, which, rows, k, batch, bytes);
 }
 
-int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {
-    return packed_bytes_in_own_fenv(handle, false, which, rows, k, batch, bytes);
-}
-
-int halftone_dpacked_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {
-    return packed_bytes_in_own_fenv(handle, true, which, rows, k, batch, bytes);
+int halftone_dpacked_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch,
+                           size_t *bytes) {
+    return packed_bytes(handle, true, which, rows, k, batch, bytes);
 }
 
 /* ---- packing ---- */
 
-enum { PACK_A = 1, PACK_B = 2 }; /* what a call packs */
-
-/* Checks one of the two sides, A and B; rows 0: nothing is packed there. */
-static int open_side(halftone *h, const struct gemm_call *x, bool is_b, struct packed_operand *p) {
-    const int64_t rows = is_b ? x->n : x->m;
-    const bool empty = rows == 0 || x->k == 0;
-    const char *const at = is_b ? x->packed_b : x->packed_a;
-    int code = ht_check_pack(h, x, !is_b, empty, at);
+/* Checks one of the two sides; rows 0: nothing is packed there. */
+static int open_side(const struct call *c, int side, struct packed_operand *p) {
+    const int64_t rows = rows_of(c, side);
+    const bool empty = rows == 0 || c->k == 0;
+    int code = ht_check_pack(c, side, empty);
     if (code == HALFTONE_OK)
-        code = describe(h, x->is_fp64, rows, x->k, 1, p);
-    p->at = at;
-    p->is_b = is_b;
+        code = describe_packed(c, side, rows, 1, p);
+    p->at = c->of[side].packed;
     p->rows = empty ? 0 : rows;
     return code;
 }
 
-static const struct packed_operand *any_side(const struct packed_operand *sides) {
-    return sides[0].rows > 0 ? &sides[0] : &sides[1];
-}
-
-static struct pack_source source_of(const halftone *h, const struct gemm_call *x, const struct packed_operand *p,
-                                    const struct packed_layout *layout) {
-    struct pack_source s;
-    memset(&s, 0, sizeof s);
-    s.layout = layout;
-    s.src = p->is_b ? x->b : x->a;
-    s.ld = p->is_b ? x->ldb : x->lda;
-    s.k_contiguous = p->is_b != is_trans(p->is_b ? x->transb : x->transa);
-    s.to = ht_place_in_block(layout, (char *)p->at);
-    s.is_b = p->is_b;
-    s.tiles = p->checked ? ht_kept_tiles(p->scheme, h->set->sms, x->k) : 0;
-    return s;
-}
-
 /* Both in one launch. */
-static int pack32(halftone *h, const struct gemm_call *x, const struct packed_operand *sides) {
+static int pack_slices(const struct call *c, const struct packed_operand *sides) {
     struct packed_layout layouts[2];
-    struct pack_source sources[2];
+    struct pack_side packed[2];
     int count = 0, code = HALFTONE_OK;
-    for (int i = 0; i < 2; i++) {
-        if (sides[i].rows == 0)
+    for (int side = 0; side < 2 && code == HALFTONE_OK; side++) {
+        const struct packed_operand *const p = &sides[side];
+        if (p->rows == 0)
             continue;
-        layouts[count] = layout_of_packed(h, &sides[i]);
-        sources[count] = source_of(h, x, &sides[i], &layouts[count]);
-        if (code == HALFTONE_OK && sources[count].to.flag != NULL)
-            code = ht_begin_flags(h, sources[count].to.flag, FLAG_BYTES);
-        count++;
+        layouts[count] = layout_of_packed(c, p);
+        const struct packed_place to = ht_place_in_block(&layouts[count], (char *)p->at);
+        const int tiles = p->checked ? ht_kept_tiles(p->scheme, c->half->set->sms, c->k) : 0;
+        const struct pack_side one = {side, &layouts[count], to, tiles, NULL};
+        packed[count++] = one;
+        if (to.flag != NULL)
+            code = ht_begin_flags(c->h, to.flag, FLAG_BYTES);
     }
-    return code != HALFTONE_OK ? code : ht_pack_operands(h, any_side(sides)->scheme, sources, count, ht_workspace_source(h));
+    const struct ht_scheme_desc *const scheme = sides[sides[0].rows == 0].scheme;
+    return code != HALFTONE_OK ? code : ht_pack_slices(c, scheme, packed, count, ht_workspace_source(c->h));
 }
 
-static int pack64(halftone *h, const struct gemm_call *x, const struct packed_operand *sides) {
-    const struct packed_operand *const any = any_side(sides);
-    struct gemm_call packed = *x;
+/* By a plan of nothing else. */
+static int pack_residues_of(struct call *c, const struct packed_operand *sides) {
+    const struct packed_operand *const any = &sides[sides[0].rows == 0];
     struct plan p;
     memset(&p, 0, sizeof p);
-    p.set = h->set64;
+    p.set = c->half->set;
     p.scheme = any->scheme;
     p.kernel = ht_residues_kernel(p.set, p.scheme); /* there is one: the scheme has moduli */
     p.certificate = any->certificate;
     p.checked = any->checked;
-    p.k_part = p.a.k = p.b.k = x->k;
-    p.k_blocks = (int)ht_ceil_div(x->k, 128);
-    if (sides[0].rows > 0)
-        p.a = layout_of_packed(h, &sides[0]);
-    else
-        packed.packed_a = NULL;
-    if (sides[1].rows > 0)
-        p.b = layout_of_packed(h, &sides[1]);
-    else
-        packed.packed_b = NULL;
-    return ht_pack_residues(h, &p, &packed);
+    p.k_part = c->k;
+    p.k_blocks = (int)ht_ceil_div(c->k, 128);
+    for (int side = 0; side < 2; side++) { /* an empty side has no entries, and any place */
+        const struct packed_operand *const o = sides[side].rows > 0 ? &sides[side] : any;
+        const struct packed_layout layout = layout_of_packed(c, o);
+        c->of[side].place = ht_place_in_block(&layout, (char *)o->at);
+        if (o == &sides[side])
+            p.layout[side] = layout;
+    }
+    c->plan = &p;
+    return ht_pack_residues(c);
 }
 
 /* Whether both sides are packed, and one where the other is. */
 static bool sides_overlap(const struct packed_operand *sides) {
     const uintptr_t a = (uintptr_t)sides[0].at, b = (uintptr_t)sides[1].at;
-    return sides[0].rows > 0 && sides[1].rows > 0 && a < b + (uintptr_t)sides[1].bytes && b < a + (uintptr_t)sides[0].bytes;
+    return sides[0].rows > 0 && sides[1].rows > 0 && a < b + (uintptr_t)sides[1].bytes &&
+           b < a + (uintptr_t)sides[0].bytes;
 }
 
-HT_IN_OWN_FENV static int pack_at_site(halftone *h, const struct gemm_call *x, int which) {
+static int pack_at_site(struct call *c, const bool packs[2]) {
+    halftone *const h = c->h;
     struct packed_operand sides[2];
+    int64_t bytes[2] = {0, 0};
     memset(sides, 0, sizeof sides);
-    int code = ht_check_sizes(h, x);
-    if (code == HALFTONE_OK && (which & PACK_A) != 0)
-        code = open_side(h, x, false, &sides[0]);
-    if (code == HALFTONE_OK && (which & PACK_B) != 0)
-        code = open_side(h, x, true, &sides[1]);
+    int code = ht_check_sizes(c);
+    for (int side = 0; side < 2; side++)
+        if (code == HALFTONE_OK && packs[side])
+            code = open_side(c, side, &sides[side]);
     if (code == HALFTONE_OK && sides_overlap(sides))
-        return ht_fail(h, -18, "packed_a = %p (%lld bytes) and packed_b = %p (%lld bytes) overlap", (const void *)sides[0].at,
-                       (long long)sides[0].bytes, (const void *)sides[1].at, (long long)sides[1].bytes);
+        return ht_fail(h, -18, "packed_a = %p (%lld bytes) and packed_b = %p (%lld bytes) overlap",
+                       (const void *)sides[0].at, (long long)sides[0].bytes, (const void *)sides[1].at,
+                       (long long)sides[1].bytes);
     if (code != HALFTONE_OK || (sides[0].rows == 0 && sides[1].rows == 0))
         return code;
-    if (x->is_fp64 && !ensure_capacity(h))
-        return ht_fail(h, HALFTONE_OUT_OF_HOST_MEMORY, "no memory for what is known of %d packed operands", h->packed_count + 2);
-    for (int i = 0; i < 2; i++)
-        if (sides[i].rows > 0)
-            ht_forget_packed(h, sides[i].at, sides[i].bytes);
-    const int64_t a_bytes = sides[0].rows > 0 ? sides[0].bytes : 0, b_bytes = sides[1].rows > 0 ? sides[1].bytes : 0;
-    code = ht_lend_packing(h, x, a_bytes, b_bytes, false);
+    if (c->is_fp64 && !ensure_capacity(h))
+        return ht_fail(h, HALFTONE_OUT_OF_HOST_MEMORY, "no memory for what is known of %d packed operands",
+                       h->packed_count + 2);
+    for (int i = 0; i < 2; i++) {
+        bytes[i] = sides[i].rows > 0 ? sides[i].bytes : 0;
+        if (bytes[i] > 0)
+            ht_forget_packed(h, sides[i].at, bytes[i]);
+    }
+    code = ht_lend_packing(c, bytes, false);
     if (code == HALFTONE_OK)
-        code = x->is_fp64 ? pack64(h, x, sides) : pack32(h, x, sides);
-    (void)ht_lend_packing(h, x, a_bytes, b_bytes, true);
+        code = c->is_fp64 ? pack_residues_of(c, sides) : pack_slices(c, sides);
+    (void)ht_lend_packing(c, bytes, true);
     for (int i = 0; i < 2 && code == HALFTONE_OK; i++)
         if (sides[i].rows > 0)
             remember(h, &sides[i]);
     return code;
 }
 
-/* x has sizes and transposes. */
-static int pack(halftone *h, bool is_fp64, int which, struct gemm_call x, const void *a, int64_t lda, const void *b, int64_t ldb,
-                void *packed_a, void *packed_b) {
-    int code = ht_begin(h);
-    if (code != HALFTONE_OK)
-        return code;
-    x.is_fp64 = is_fp64;
-    x.a = a;
-    x.lda = lda;
-    x.b = b;
-    x.ldb = ldb;
-    x.packed_a = (const char *)packed_a;
-    x.packed_b = (const char *)packed_b;
-    const struct ht_fenv callers = ht_fenv_enter();
-    ht_enter_site(h, &x, true);
-    const int packed = ht_leave_site(h, false, pack_at_site(h, &x, which));
-    ht_fenv_leave(callers);
-    return packed;
+struct packing {
+    struct call *c;
+    const bool *packs; /* which sides */
+};
+
+HT_IN_OWN_FENV static int enter_packing(void *of) {
+    const struct packing *const p = (const struct packing *)of;
+    ht_enter_site(p->c, true);
+    return ht_leave_site(p->c, false, pack_at_site(p->c, p->packs));
 }
 
-int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const float *a, int64_t lda, void *packed) {
-    return pack(handle, false, PACK_A, gemm_call_of(transa, 'N', m, 0, k, 1), a, lda, NULL, 0, packed, NULL);
+int ht_pack(struct call *c, bool packs_a, bool packs_b) {
+    const bool packs[2] = {packs_a, packs_b};
+    struct packing p = {c, packs};
+    const int code = ht_begin(c->h);
+    return code == HALFTONE_OK ? ht_in_own_fenv(enter_packing, &p) : code;
 }
 
-int halftone_dpack_a(halftone *handle, char transa, int64_t m, int64_t k, const double *a, int64_t lda, void *packed) {
-    return pack(handle, true, PACK_A, gemm_call_of(transa, 'N', m, 0, k, 1), a, lda, NULL, 0, packed, NULL);
+/* c has sizes and transposes; a place of NULL is no reason to leave a side out. */
+static int pack_of(struct call c, const void *a, int64_t lda, const void *b, int64_t ldb, bool packs_a,
+                   void *packed_a, bool packs_b, void *packed_b) {
+    c = with_operands(c, a, lda, 0, b, ldb, 0);
+    c.of[0].packed = (const char *)packed_a;
+    c.of[1].packed = (const char *)packed_b;
+    return ht_pack(&c, packs_a, packs_b);
 }
 
-int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const float *b, int64_t ldb, void *packed) {
-    return pack(handle, false, PACK_B, gemm_call_of('N', transb, 0, n, k, 1), NULL, 0, b, ldb, NULL, packed);
+int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const float *a, int64_t lda,
+                    void *packed) {
+    return pack_of(call_of(handle, false, transa, 'N', m, 0, k, 1), a, lda, NULL, 0, true, packed, false,
+                   NULL);
 }
 
-int halftone_dpack_b(halftone *handle, char transb, int64_t k, int64_t n, const double *b, int64_t ldb, void *packed) {
-    return pack(handle, true, PACK_B, gemm_call_of('N', transb, 0, n, k, 1), NULL, 0, b, ldb, NULL, packed);
+int halftone_dpack_a(halftone *handle, char transa, int64_t m, int64_t k, const double *a, int64_t lda,
+                     void *packed) {
+    return pack_of(call_of(handle, true, transa, 'N', m, 0, k, 1), a, lda, NULL, 0, true, packed, false,
+                   NULL);
 }
 
-int halftone_pack_ab(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
-                     const float *b, int64_t ldb, void *packed_a, void *packed_b) {
-    return pack(handle, false, PACK_A | PACK_B, gemm_call_of(transa, transb, m, n, k, 1), a, lda, b, ldb, packed_a, packed_b);
+int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const float *b, int64_t ldb,
+                    void *packed) {
+    return pack_of(call_of(handle, false, 'N', transb, 0, n, k, 1), NULL, 0, b, ldb, false, NULL, true,
+                   packed);
 }
 
-int halftone_dpack_ab(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
-                      const double *b, int64_t ldb, void *packed_a, void *packed_b) {
-    return pack(handle, true, PACK_A | PACK_B, gemm_call_of(transa, transb, m, n, k, 1), a, lda, b, ldb, packed_a, packed_b);
+int halftone_dpack_b(halftone *handle, char transb, int64_t k, int64_t n, const double *b, int64_t ldb,
+                     void *packed) {
+    return pack_of(call_of(handle, true, 'N', transb, 0, n, k, 1), NULL, 0, b, ldb, false, NULL, true,
+                   packed);
+}
+
+int halftone_pack_ab(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                     const float *a, int64_t lda, const float *b, int64_t ldb, void *packed_a,
+                     void *packed_b) {
+    return pack_of(call_of(handle, false, transa, transb, m, n, k, 1), a, lda, b, ldb, true, packed_a, true,
+                   packed_b);
+}
+
+int halftone_dpack_ab(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                      const double *a, int64_t lda, const double *b, int64_t ldb, void *packed_a,
+                      void *packed_b) {
+    return pack_of(call_of(handle, true, transa, transb, m, n, k, 1), a, lda, b, ldb, true, packed_a, true,
+                   packed_b);
 }
 
 /* ---- products ---- */
@@ -293,7 +319,8 @@ int halftone_dpack_ab(halftone *handle, char transa, char transb, int64_t m, int
 /* Whether one serves where the other is asked for: of auto under the scheme that auto starts from, too. */
 static bool serves(const struct packed_operand *p, const struct packed_operand *wanted) {
     return p->scheme == wanted->scheme && p->certificate.exponent == wanted->certificate.exponent &&
-           p->certificate.needed == wanted->certificate.needed && p->has_copy == wanted->has_copy && (p->checked || !wanted->checked);
+           p->certificate.needed == wanted->certificate.needed && p->has_copy == wanted->has_copy &&
+           (p->checked || !wanted->checked);
 }
 
 /* What is packed besides its scheme's. */
@@ -303,47 +330,45 @@ static const char *purpose_of(const struct packed_operand *p) {
     return p->has_copy ? ", exact" : "";
 }
 
-/* Whether what the handle knows of a packed operand is what the product asks for. Of FP32 it need not know any, and one of another size has
- * come there since, by a copy or by another handle. */
-static int check_side(halftone *h, struct gemm_call *x, bool is_b, const struct ht_scheme_desc **scheme) {
-    const char *const at = is_b ? x->packed_b : x->packed_a;
-    const int argument = is_b ? 9 : 7;
-    const char name = is_b ? 'B' : 'A';
-    struct packed_operand wanted;
-    const int code = describe(h, x->is_fp64, is_b ? x->n : x->m, x->k, 1, &wanted);
-    const struct packed_operand *const p = find(h, x->is_fp64, at);
-    *scheme = wanted.scheme;
-    x->packed_bytes[is_b] = wanted.bytes;
-    if (code != HALFTONE_OK)
-        return code;
-    if (x->is_fp64 && p == NULL)
+/* Whether what the handle knows of a packed operand is what the product asks for. Of FP32 it need not know
+ * any, and one of another size has come there since, by a copy or by another handle. */
+static int check_side(const struct call *c, int side, const struct packed_operand *wanted) {
+    halftone *const h = c->h;
+    const char *const at = c->of[side].packed;
+    const struct packed_operand *const p = find(h, c->is_fp64, at);
+    const int argument = 7 + 2 * side;
+    const char name = "AB"[side];
+    if (c->is_fp64 && p == NULL)
         return ht_fail(h, -argument, "%c = %p: this handle has packed nothing there", name, (const void *)at);
-    const bool fits = p != NULL && p->rows == wanted.rows && p->k == wanted.k;
-    if (x->is_fp64 && !fits)
-        return ht_fail(h, -argument, "%c was packed as %lld rows of k = %lld, and the product has %lld of k = %lld", name,
-                       (long long)p->rows, (long long)p->k, (long long)wanted.rows, (long long)wanted.k);
-    if (fits && !serves(p, &wanted))
-        return ht_fail(h, -argument, "%c was packed for scheme %s%s, and the product asks for %s%s", name, p->scheme->name, purpose_of(p),
-                       wanted.scheme->name, purpose_of(&wanted));
-    if (fits && p->is_b != is_b && p->scheme->scales == HT_SCALES_TILES)
-        return ht_fail(h, -argument, "%c was packed as %c, whose tiles scheme %s scales otherwise", name, is_b ? 'A' : 'B', p->scheme->name);
+    const bool fits = p != NULL && p->rows == wanted->rows && p->k == wanted->k;
+    if (c->is_fp64 && !fits)
+        return ht_fail(h, -argument,
+                       "%c was packed as %lld rows of k = %lld, and the product has %lld of k = %lld", name,
+                       (long long)p->rows, (long long)p->k, (long long)wanted->rows, (long long)wanted->k);
+    if (fits && !serves(p, wanted))
+        return ht_fail(h, -argument, "%c was packed for scheme %s%s, and the product asks for %s%s", name,
+                       p->scheme->name, purpose_of(p), wanted->scheme->name, purpose_of(wanted));
+    if (fits && p->side != side && p->scheme->scales == HT_SCALES_TILES)
+        return ht_fail(h, -argument, "%c was packed as %c, whose tiles scheme %s scales otherwise", name,
+                       "AB"[p->side], p -> scheme -> name);
     return HALFTONE_OK;
 }
 
-int ht_check_packed(halftone *h, struct gemm_call *x, const struct ht_scheme_desc **scheme) {
-    const int code = check_side(h, x, false, scheme);
-    return code != HALFTONE_OK ? code : check_side(h, x, true, scheme);
-}
-
-struct gemm_call ht_place_packed64(const halftone *h, struct gemm_run *r) {
-    struct gemm_call read = *r->call;
-    const struct packed_layout a = layout_of_packed(h, find(h, true, read.packed_a)), b = layout_of_packed(h, find(h, true, read.packed_b));
-    r->a = ht_place_in_block(&a, (char *)read.packed_a);
-    r->b = ht_place_in_block(&b, (char *)read.packed_b);
-    read.a = r->a.copy;
-    read.b = r->b.copy;
-    read.transa = 'T'; /* k contiguous */
-    read.transb = 'N';
-    read.lda = read.ldb = round_up(read.k, 2);
-    return read;
+int ht_check_packed(struct call *c) {
+    for (int side = 0; side < 2; side++) {
+        struct call_operand *const o = &c->of[side];
+        struct packed_operand wanted;
+        int code = describe_packed(c, side, rows_of(c, side), 1, &wanted);
+        if (code == HALFTONE_OK)
+            code = check_side(c, side, &wanted);
+        if (code != HALFTONE_OK)
+            return code;
+        const struct packed_layout layout = layout_of_packed(c, &wanted);
+        o->packed_bytes = wanted.bytes;
+        o->place = ht_place_in_block(&layout, (char *)o->packed);
+        o->src = o->place.copy;
+        o->trans = side == 0 ? 'T' : 'N'; /* k contiguous */
+        o->ld = layout.copy_ld;
+    }
+    return HALFTONE_OK;
 }

@@ -30,7 +30,7 @@ static void fill_signs(float *to, int64_t count, uint64_t seed) {
     }
 }
 
-static int probe_open(halftone *h, const struct gemm_call *x, struct probe *p) {
+static int probe_open(halftone *h, const struct call *x, struct probe *p) {
     const int64_t sizes[] = {x->n, 2 * x->k, 2 * x->m};
     float **const memory[] = {&p->x, &p->y, &p->z};
     int code = HALFTONE_OK;
@@ -50,24 +50,26 @@ static int probe_open(halftone *h, const struct gemm_call *x, struct probe *p) {
 
 /* C = op(A) B of dense vectors, whatever the handle is set to. */
 static int probe_product(halftone *h, char trans, int64_t m, int64_t k, int64_t vectors, const float *a,
-                         int64_t lda, const float *b, float *c) {
-    const float one = 1, zero = 0;
-    const struct ht_setting *const asked = h->asked;
-    struct ht_setting automatic = *asked;
+                         int64_t lda, const float *b, float *result) {
+    static const float one = 1, zero = 0;
+    struct ht_half half = h->half[0];
     const bool has_user = h->has_user;
-    const int kernel = h->forced_kernel, mode = h->pointer_mode;
-    automatic.of[0].scheme = ht_auto_scheme(h->set);
-    automatic.of[0].is_auto = true;
-    h->asked = &automatic;
-    h->site_depth++;
+    const int mode = h->pointer_mode;
+    struct call c = with_operands(call_of(h, false, trans, 'N', m, vectors, k, 1), a, lda, 0, b, k, 0);
+    half.forced = NO_KERNEL;
+    half.own.scheme = ht_auto_scheme(half.set);
+    half.own.is_auto = true;
+    c.half = &half;
+    c.asked = &half.own;
+    c.is_inner = true;
+    c.alpha = &one;
+    c.beta = &zero;
+    c.c = result;
+    c.ldc = m;
     h->has_user = false;
-    h->forced_kernel = NO_KERNEL;
     h->pointer_mode = HALFTONE_HOST;
-    const int code = halftone_sgemm(h, trans, 'N', m, vectors, k, &one, a, lda, b, k, &zero, c, m);
-    h->site_depth--;
-    h->asked = asked;
+    const int code = ht_run_gemm(&c);
     h->has_user = has_user;
-    h->forced_kernel = kernel;
     h->pointer_mode = mode;
     return code;
 }
@@ -132,19 +134,19 @@ static double sum_of_squares(const float *x, int64_t count) {
     return sum;
 }
 
-static int probe_run(halftone *h, const struct gemm_call *x, struct probe *p, double *rho) {
+static int probe_run(halftone *h, const struct call *x, struct probe *p, double *rho) {
     const int64_t in = x->k * PROBES, out = x->m * PROBES;
     fill_signs(p->vectors, x->n * PROBES, 1);
-    int code =
-        probe_scaled(h, p, x->transb, x->k, x->n, PROBES, (const float *)x->b, x->ldb, p->x, p->y, "B");
+    int code = probe_scaled(h, p, x->of[1].trans, x->k, x->n, PROBES, (const float *)x->of[1].src,
+                            x->of[1].ld, p->x, p->y, "B");
     if (code != HALFTONE_OK)
         return code;
     scale_by(p->back, in, normalizing(largest_of(p->back, in)));
     const double of_b = sum_of_squares(p->back, in);
     fill_signs(p->vectors, in, 2);
     memcpy(p->vectors + in, p->back, (size_t)in * sizeof(float));
-    code =
-        probe_scaled(h, p, x->transa, x->m, x->k, 2 * PROBES, (const float *)x->a, x->lda, p->y, p->z, "A");
+    code = probe_scaled(h, p, x->of[0].trans, x->m, x->k, 2 * PROBES, (const float *)x->of[0].src,
+                        x->of[0].ld, p->y, p->z, "A");
     if (code != HALFTONE_OK)
         return code;
     const double of_a = sum_of_squares(p->back, out), of_ab = sum_of_squares(p->back + out, out);
@@ -158,49 +160,48 @@ static int probe_run(halftone *h, const struct gemm_call *x, struct probe *p, do
     return HALFTONE_OK;
 }
 
-/* x has sizes, transposes, A and B. */
-HT_IN_OWN_FENV static int probe_call(halftone *h, struct gemm_call *x, double *rho) {
+struct probing {
+    struct call c; /* sizes, transposes, A and B */
+    double *rho;
+};
+
+HT_IN_OWN_FENV static int probe_call(void *of) {
+    struct probing *const q = (struct probing *)of;
+    struct call *const c = &q->c;
+    halftone *const h = c->h;
     const float one = 1;
-    float c = 0;
-    x->alpha = x->beta = &one;
-    x->c = &c;
-    x->ldc = x->stride_c = x->m > 1 ? x->m : 1;
-    enum call_effect effect = EFFECT_NONE;
-    int capturing = 0, code = ht_check_gemm(h, x, false, &effect);
-    if (code == HALFTONE_OK && rho == NULL)
+    float result = 0;
+    c->alpha = c->beta = &one;
+    c->c = &result;
+    c->ldc = c->stride_c = c->m > 1 ? c->m : 1;
+    int capturing = 0, code = ht_check_gemm(c);
+    if (code == HALFTONE_OK && q->rho == NULL)
         code = ht_fail(h, -18, "rho is NULL");
     if (code == HALFTONE_OK)
         code = ht_fail_device(h, ht_dev_is_capturing(h->stream, &capturing));
     if (code == HALFTONE_OK && capturing)
-        code = ht_fail(h, HALFTONE_NOT_SUPPORTED, "the stream is being captured, and rho is needed on the host");
+        code =
+            ht_fail(h, HALFTONE_NOT_SUPPORTED, "the stream is being captured, and rho is needed on the host");
     if (code != HALFTONE_OK)
         return code;
-    if (x->m == 0 || x->n == 0 || x->k == 0) {
-        *rho = 1;
+    if (c->m == 0 || c->n == 0 || c->k == 0) {
+        *q->rho = 1;
         return HALFTONE_OK;
     }
     struct probe p;
-    code = probe_open(h, x, &p);
+    code = probe_open(h, c, &p);
     if (code == HALFTONE_OK)
-        code = probe_run(h, x, &p, rho);
+        code = probe_run(h, c, &p, q->rho);
     probe_close(&p);
     return code;
 }
 
 int halftone_estimate_rho(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                           const float *a, int64_t lda, const float *b, int64_t ldb, double *rho) {
-    int code = ht_begin(handle);
+    struct probing q = {
+        with_operands(call_of(handle, false, transa, transb, m, n, k, 1), a, lda, 0, b, ldb, 0), rho};
+    const int code = ht_begin(handle);
     if (rho != NULL)
         *rho = INFINITY; /* of which no accuracy follows */
-    if (code != HALFTONE_OK)
-        return code;
-    struct gemm_call x = gemm_call_of(transa, transb, m, n, k, 1);
-    x.a = a;
-    x.lda = lda;
-    x.b = b;
-    x.ldb = ldb;
-    const struct ht_fenv callers = ht_fenv_enter();
-    code = probe_call(handle, &x, rho);
-    ht_fenv_leave(callers);
-    return code;
+    return code == HALFTONE_OK ? ht_in_own_fenv(probe_call, &q) : code;
 }

@@ -1,12 +1,13 @@
-/* ht_settings.c: schemes and accuracies: what a handle, or a line of its site table, asks FP32 and FP64 products for; the lists of
- * both. Meaning of every public function: halftone.h. */
+/* ht_settings.c: schemes and accuracies: what a handle, or a line of its site table, asks FP32 and FP64
+ * products for; the lists of both. Meaning of every public function: halftone.h. */
 #include "ht_call.h"
 
 /* ---- what a text means ---- */
 
 static int ask_scheme32(const halftone *h, const char *name, struct ht_demand *d) {
     const bool is_auto = strcmp(name, "auto") == 0;
-    const struct ht_scheme_desc *const scheme = ht_find_scheme(h->set, is_auto ? ht_auto_scheme(h->set) : name);
+    const struct ht_set_desc *const set = h->half[0].set;
+    const struct ht_scheme_desc *const scheme = ht_find_scheme(set, is_auto ? ht_auto_scheme(set) : name);
     if (scheme == NULL)
         return HALFTONE_UNKNOWN_SCHEME;
     memset(d, 0, sizeof *d);
@@ -21,7 +22,8 @@ static int ask_scheme64(const halftone *h, const char *name, struct ht_demand *d
     memset(&asked, 0, sizeof asked);
     asked.is_auto = strcmp(name, "auto") == 0;
     const char *const wanted = ht_read_ozaki(name, &asked.ozaki) ? "ozaki" : name;
-    const struct ht_scheme_desc *const scheme = h->set64 != NULL ? ht_find_scheme(h->set64, wanted) : NULL;
+    const struct ht_scheme_desc *const scheme =
+        h->half[1].set != NULL ? ht_find_scheme(h->half[1].set, wanted) : NULL;
     if (scheme == NULL && !asked.is_auto)
         return HALFTONE_UNKNOWN_SCHEME;
     asked.scheme = asked.is_auto ? NULL : scheme->name;
@@ -31,15 +33,18 @@ static int ask_scheme64(const halftone *h, const char *name, struct ht_demand *d
 
 /* On HALFTONE_ACCURACY products are asked for what they cannot have, and say so. */
 static int ask_accuracy32(halftone *h, const struct ht_accuracy *accuracy, struct ht_demand *d) {
-    const struct ht_accuracy_choice least = ht_choose_scheme(h, accuracy, 1, 1, 1, 1);
+    const struct ht_set_desc *const set = h->half[0].set;
+    const struct call smallest = call_of(h, false, 'N', 'N', 1, 1, 1, 1);
+    const struct ht_accuracy_choice least = ht_choose_scheme(&smallest, accuracy);
     memset(d, 0, sizeof *d);
     d->accuracy = *accuracy;
     d->is_auto = accuracy->is_auto;
     if (accuracy->is_auto) {
-        d->scheme = ht_auto_scheme(h->set);
-        return ht_auto_takes_all(h->set) ? HALFTONE_OK
-                                         : ht_fail(h, HALFTONE_ACCURACY, "%s needs scheme %s, which this library lacks",
-                                                   accuracy->text, h->set->auto_fallback);
+        d->scheme = ht_auto_scheme(set);
+        return ht_auto_takes_all(set)
+                   ? HALFTONE_OK
+                   : ht_fail(h, HALFTONE_ACCURACY, "%s needs scheme %s, which this library lacks",
+                             accuracy->text, set->auto_fallback);
     }
     if (least.first.scheme == NULL) /* no bound is smaller than at k = 1 */
         return ht_fail_accuracy(h, accuracy, &least, 1);
@@ -57,7 +62,8 @@ static int ask_accuracy64(halftone *h, const struct ht_accuracy *accuracy, struc
     return code != HALFTONE_OK ? code : ht_check_bound64(h, accuracy, 1);
 }
 
-/* One type's answer to a text; UNKNOWN_SCHEME, UNKNOWN_ACCURACY: it is none of this type, and the demand stays. */
+/* One type's answer to a text; UNKNOWN_SCHEME, UNKNOWN_ACCURACY: it is none of this type, and the demand
+ * stays. */
 static int ask_type(halftone *h, bool is_fp64, char verb, const char *text, struct ht_demand *d) {
     struct ht_accuracy accuracy;
     if (verb == 's')
@@ -87,11 +93,13 @@ static void add_schemes(halftone *h, int type, const char *before) {
 }
 
 static int fail_scheme_text(halftone *h, const char *text, unsigned of) {
-    const char *const types = of == HT_OF_FP32 ? " for FP32 products" : of == HT_OF_FP64 ? " for FP64 products" : "";
+    const char *const types = of == HT_OF_FP32   ? " for FP32 products"
+                              : of == HT_OF_FP64 ? " for FP64 products"
+                                                 : "";
     ht_fail(h, HALFTONE_UNKNOWN_SCHEME, "no scheme '%.40s'%s; this library has", text, types);
     if ((of & HT_OF_FP32) != 0)
         add_schemes(h, HALFTONE_FP32, " for FP32 ");
-    if ((of & HT_OF_FP64) != 0 && (h->set64 != NULL || of == HT_OF_FP64))
+    if ((of & HT_OF_FP64) != 0 && (h->half[1].set != NULL || of == HT_OF_FP64))
         add_schemes(h, HALFTONE_FP64, of == HT_OF_BOTH ? "; for FP64 " : " for FP64 ");
     return HALFTONE_UNKNOWN_SCHEME;
 }
@@ -113,41 +121,52 @@ static void say_of_both(halftone *h, const char *of_fp64) {
     ht_fail(h, HALFTONE_OK, "%.*s; for FP64 %.*s", DETAIL_MAX / 2, of_fp32, DETAIL_MAX / 3, of_fp64);
 }
 
-HT_IN_OWN_FENV static int ask(halftone *h, char verb, const char *text, unsigned of, struct ht_setting *s,
-                             unsigned *is_of) {
-    struct ht_setting asked = *s;
+struct asking {
+    halftone *h;
+    char verb;
+    const char *text;
+    unsigned of, *is_of;
+    struct ht_demand *const *to;
+};
+
+HT_IN_OWN_FENV static int ask(void *of) {
+    const struct asking *const a = (const struct asking *)of;
+    halftone *const h = a->h;
+    struct ht_demand asked[2] = {*a->to[0], *a->to[1]};
     char of_fp64[DETAIL_MAX] = "";
     int code = HALFTONE_OK;
     bool any = false;
-    *is_of = 0;
-    for (int type = 1; type >= 0 && text != NULL; type--) {
-        const int answer = (of >> type & 1) != 0 ? ask_type(h, type == 1, verb, text, &asked.of[type]) : HALFTONE_UNKNOWN_SCHEME;
+    *a->is_of = 0;
+    for (int type = 1; type >= 0 && a->text != NULL; type--) {
+        const int answer = (a->of >> type & 1) != 0 ? ask_type(h, type == 1, a->verb, a->text, &asked[type])
+                                                    : HALFTONE_UNKNOWN_SCHEME;
         if (answer == HALFTONE_UNKNOWN_SCHEME || answer == HALFTONE_UNKNOWN_ACCURACY)
             continue;
-        *is_of |= 1u << type;
+        *a->is_of |= 1u << type;
         any = any || answer == HALFTONE_OK;
-        if (answer != HALFTONE_OK && code != HALFTONE_OK && h->set64 != NULL)
+        if (answer != HALFTONE_OK && code != HALFTONE_OK && h->half[1].set != NULL)
             say_of_both(h, of_fp64);
         else if (answer != HALFTONE_OK && type == 1)
             memcpy(of_fp64, h->detail, sizeof of_fp64);
         code = answer != HALFTONE_OK ? answer : code;
     }
-    if (*is_of == 0)
-        return (verb == 's' ? fail_scheme_text : fail_accuracy_text)(h, text != NULL ? text : "(NULL)", of);
+    if (*a->is_of == 0)
+        return (a->verb == 's' ? fail_scheme_text
+                               : fail_accuracy_text)(h, a->text != NULL ? a->text : "(NULL)", a->of);
     if (!any)
         return code;
     h->detail[0] = '\0';
-    *s = asked;
-    if (verb == 'a' || asked.of[1].ozaki.text[0] != '\0')
-        h->accuracies++; /* plans of another accuracy or mode are others */
+    *a->to[0] = asked[0];
+    *a->to[1] = asked[1];
+    if (a->verb == 'a' || asked[1].ozaki.text[0] != '\0')
+        h->epoch++; /* plans of another accuracy or mode are others */
     return HALFTONE_OK;
 }
 
-int ht_ask(halftone *h, char verb, const char *text, unsigned of, struct ht_setting *s, unsigned *is_of) {
-    const struct ht_fenv callers = ht_fenv_enter();
-    const int code = ask(h, verb, text, of, s, is_of);
-    ht_fenv_leave(callers);
-    return code;
+int ht_ask(halftone *h, char verb, const char *text, unsigned of, struct ht_demand *const to[2],
+           unsigned *is_of) {
+    struct asking a = {h, verb, text, of, is_of, to};
+    return ht_in_own_fenv(ask, &a);
 }
 
 static int set(halftone *h, char verb, const char *text) {
@@ -156,7 +175,8 @@ static int set(halftone *h, char verb, const char *text) {
     if (code != HALFTONE_OK)
         return code;
     const unsigned of = text != NULL ? ht_site_types(&text) : (unsigned)HT_OF_BOTH;
-    return ht_ask(h, verb, text, of, &h->own, &is_of);
+    struct ht_demand *const own[2] = {&h->half[0].own, &h->half[1].own};
+    return ht_ask(h, verb, text, of, own, &is_of);
 }
 
 int halftone_set_scheme(halftone *handle, const char *name) {
@@ -176,7 +196,7 @@ static const struct ht_demand *get_demand(halftone *h, int type, const char **re
         *code = ht_fail(h, -18, "type %d is neither HALFTONE_FP32 nor HALFTONE_FP64", type);
     if (*code == HALFTONE_OK && result == NULL)
         *code = ht_fail(h, -18, "the result is NULL");
-    return *code == HALFTONE_OK ? &h->own.of[type == HALFTONE_FP64] : NULL;
+    return *code == HALFTONE_OK ? &h->half[type == HALFTONE_FP64].own : NULL;
 }
 
 int halftone_get_scheme(halftone *handle, int type, const char **name) {
@@ -198,10 +218,12 @@ int halftone_get_accuracy(halftone *handle, int type, const char **text) {
 /* ---- what the library has ---- */
 
 const char *halftone_schemes(const halftone *handle, int type, int index) {
-    const struct ht_set_desc *const single = handle != NULL ? handle->set : ht_sets[0],
-                             *const wide = handle != NULL ? handle->set64 : ht_sets[0]->fp64;
-    const int singles = type == HALFTONE_FP64 ? 0 : single->schemes, wides = type == HALFTONE_FP32 || wide == NULL ? 0 : wide->schemes;
-    if (index < 0 || index - singles >= wides || (type != 0 && type != HALFTONE_FP32 && type != HALFTONE_FP64))
+    const struct ht_set_desc *const single = handle != NULL ? handle->half[0].set : ht_sets[0],
+                                    *const wide = handle != NULL ? handle->half[1].set : ht_sets[0]->fp64;
+    const int singles = type == HALFTONE_FP64 ? 0 : single->schemes,
+              wides = type == HALFTONE_FP32 || wide == NULL ? 0 : wide->schemes;
+    if (index < 0 || index - singles >= wides ||
+        (type != 0 && type != HALFTONE_FP32 && type != HALFTONE_FP64))
         return NULL;
     return index < singles ? single->scheme[index].name : wide->scheme[index - singles].name;
 }

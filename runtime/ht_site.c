@@ -1,5 +1,6 @@
-/* ht_site.c: the site table of a handle: which products ask for something else than the handle does (MANUAL.md, section 10). Lines
- * are walked once for a product; what they came to is remembered under its name, transposes and sizes. */
+/* ht_site.c: the site table of a handle: which products ask for something else than the handle does
+ * (MANUAL.md, section 10). Lines are walked once for a product; what they came to is remembered under its
+ * name, transposes and sizes. */
 #include "ht_call.h"
 
 #include <stdlib.h>
@@ -14,10 +15,10 @@ struct ht_site_key {
 
 struct ht_site {
     struct ht_site_line line;
-    char *text; /* as it was given */
-    char *path; /* of the file that it stands in; NULL: it was given by itself */
-    unsigned of;                /* HT_OF_FP32, HT_OF_FP64: the products that it is for */
-    struct ht_setting setting;
+    char *text;                /* as it was given */
+    char *path;                /* of the file that it stands in; NULL: it was given by itself */
+    unsigned of;               /* HT_OF_FP32, HT_OF_FP64: the products that it is for */
+    struct ht_demand asked[2]; /* by FP32 products, by FP64 products */
     int64_t products;
 };
 
@@ -49,7 +50,7 @@ static void cut_sites(halftone *h, int count) {
         free(t->site[t->count].path);
     }
     memset(t->remembered, 0, sizeof t->remembered);
-    h->accuracies++; /* plans were made for other lines */
+    h->epoch++; /* plans were made for other lines */
 }
 
 void ht_free_sites(halftone *h) {
@@ -96,11 +97,15 @@ static int add_site(halftone *h, const struct ht_site_line *line, const char *te
     made.path = path != NULL ? copy_line(path) : NULL;
     int code = made.text == NULL || (path != NULL && made.path == NULL) ? fail_memory(h) : HALFTONE_OK;
     if (code == HALFTONE_OK && line->verb == 'o')
-        code = ht_fail(h, HALFTONE_SITE, "a library has no original to leave a product to; say accuracy= or scheme=");
+        code = ht_fail(h, HALFTONE_SITE,
+                       "a library has no original to leave a product to; say accuracy= or scheme=");
     else if (code == HALFTONE_OK && (line->api[0] != '\0' || ht_site_line_asks_range(line, HT_SITE_ORDINAL)))
-        code = ht_fail(h, HALFTONE_SITE, "api= and ordinal= are a drop-in's; a library tells products apart by site= op= m= n= k= batch=");
+        code = ht_fail(
+            h, HALFTONE_SITE,
+            "api= and ordinal= are a drop-in's; a library tells products apart by site= op= m= n= k= batch=");
+    struct ht_demand *const asked[2] = {&made.asked[0], &made.asked[1]};
     if (code == HALFTONE_OK)
-        code = ht_ask(h, line->verb, line->text, line->of, &made.setting, &made.of);
+        code = ht_ask(h, line->verb, line->text, line->of, asked, &made.of);
     if (code == HALFTONE_OK)
         code = reserve_site(h);
     if (code != HALFTONE_OK) {
@@ -124,10 +129,13 @@ int halftone_set_site(halftone *handle, const char *line) {
         return HALFTONE_OK;
     }
     if (strlen(line) >= sizeof text)
-        return ht_fail(handle, HALFTONE_SITE, "a line has %zu characters; %d is the most", strlen(line), HT_SITE_LINE - 1);
+        return ht_fail(handle, HALFTONE_SITE, "a line has %zu characters; %d is the most", strlen(line),
+                       HT_SITE_LINE - 1);
     const char *const second = line + strcspn(line, "\n");
     if (second[strspn(second, " \t\r\n")] != '\0')
-        return ht_fail(handle, HALFTONE_SITE, "more than one line: add each by a call of its own, or a file of them by halftone_read_sites");
+        return ht_fail(
+            handle, HALFTONE_SITE,
+            "more than one line: add each by a call of its own, or a file of them by halftone_read_sites");
     strcpy(text, line);
     const int found = ht_site_line_read(text, &read, wrong);
     if (found < 0)
@@ -176,7 +184,8 @@ int halftone_at_site(halftone *handle, const char *name) {
         return code;
     const size_t length = name != NULL ? strlen(name) : 0;
     if (length >= HT_SITE_TEXT)
-        return ht_fail(handle, HALFTONE_SITE, "the name of a site has %zu characters; %d are the most", length, HT_SITE_TEXT - 1);
+        return ht_fail(handle, HALFTONE_SITE, "the name of a site has %zu characters; %d are the most",
+                       length, HT_SITE_TEXT - 1);
     memset(&handle->at, 0, sizeof handle->at);
     for (size_t i = 0; i < length; i++) {
         handle->at.text[i] = name[i];
@@ -185,16 +194,16 @@ int halftone_at_site(halftone *handle, const char *name) {
     return HALFTONE_OK;
 }
 
-static struct ht_site_key site_key(const halftone *h, const struct gemm_call *x, bool is_packed) {
+static struct ht_site_key site_key(const struct call *c, bool knows_k_alone) {
     struct ht_site_key key;
-    memcpy(key.name, h->at.text, sizeof key.name);
-    key.m = is_packed ? 0 : x->m;
-    key.n = is_packed ? 0 : x->n;
-    key.k = x->k;
-    key.batch = is_packed ? 1 : x->batch;
-    key.kind = SITE_KEY_IS_SET | (int)is_packed << 3 | (int)x->is_fp64 << 2;
-    if (!is_packed)
-        key.kind |= (int)is_trans(x->transa) | (int)is_trans(x->transb) << 1;
+    memcpy(key.name, c->h->at.text, sizeof key.name);
+    key.m = knows_k_alone ? 0 : c->m;
+    key.n = knows_k_alone ? 0 : c->n;
+    key.k = c->k;
+    key.batch = knows_k_alone ? 1 : c->batch;
+    key.kind = SITE_KEY_IS_SET | (int)knows_k_alone << 3 | (int)c->is_fp64 << 2;
+    if (!knows_k_alone)
+        key.kind |= (int)is_trans(c->of[0].trans) | (int)is_trans(c->of[1].trans) << 1;
     return key;
 }
 
@@ -206,67 +215,68 @@ static bool is_for_packed(const struct ht_site_line *line) {
     return !asks_more;
 }
 
-static int walk_sites(const halftone *h, const struct gemm_call *x, bool is_packed) {
-    const struct ht_sites *const t = h->sites;
-    const struct ht_site_call call = {"", is_trans(x->transa) ? 'T' : 'N', is_trans(x->transb) ? 'T' : 'N', {x->m, x->n, x->k, x->batch, 0}};
+static int walk_sites(const struct call *c, bool knows_k_alone) {
+    const struct ht_sites *const t = c->h->sites;
+    const struct ht_site_call call = {
+        "", is_trans(c->of[0].trans) ? 'T' : 'N', is_trans(c->of[1].trans) ? 'T' : 'N', {SIZES_OF(c), 0}};
     for (int i = 0; i < t->count; i++) {
         const struct ht_site *const s = &t->site[i];
-        if ((s->of >> x->is_fp64 & 1) != 0 && (!is_packed || is_for_packed(&s->line)) && ht_site_line_holds(&s->line, &call) &&
-            ht_site_line_names(&s->line, h->at.text))
+        if ((s->of >> c->is_fp64 & 1) != 0 && (!knows_k_alone || is_for_packed(&s->line)) &&
+            ht_site_line_holds(&s->line, &call) && ht_site_line_names(&s->line, c->h->at.text))
             return i + 1;
     }
     return 0;
 }
 
-static int site_of_call(halftone *h, const struct gemm_call *x, bool is_packed) {
-    const struct ht_site_key key = site_key(h, x, is_packed);
+static int site_of_call(const struct call *c, bool knows_k_alone) {
+    struct ht_sites *const t = c->h->sites;
+    const struct ht_site_key key = site_key(c, knows_k_alone);
     const int64_t numbers[] = {key.m, key.n, key.k, key.batch, key.kind};
-    uint64_t mixed = h->at.hash;
+    uint64_t mixed = c->h->at.hash;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         mixed = mixed * 31 + (uint64_t)numbers[i];
     const int slot = (int)((mixed ^ mixed >> 8) % SITES_REMEMBERED);
-    if (memcmp(&key, &h->sites->remembered[slot].key, sizeof key) != 0) {
-        h->sites->remembered[slot].key = key;
-        h->sites->remembered[slot].site = walk_sites(h, x, is_packed);
+    if (memcmp(&key, &t->remembered[slot].key, sizeof key) != 0) {
+        t->remembered[slot].key = key;
+        t->remembered[slot].site = walk_sites(c, knows_k_alone);
     }
-    return h->sites->remembered[slot].site;
+    return t->remembered[slot].site;
 }
 
-void ht_enter_site(halftone *h, const struct gemm_call *x, bool is_packed) {
-    if (h->site_depth++ > 0 || h->sites == NULL || h->sites->count == 0 || (!x->is_fp64 && h->forced_kernel != NO_KERNEL))
+void ht_enter_site(struct call *c, bool is_packing) {
+    const struct ht_sites *const t = c->h->sites;
+    if (c->is_inner || t == NULL || t->count == 0 || (!c->is_fp64 && c->half->forced != NO_KERNEL))
         return;
-    h->site = site_of_call(h, x, is_packed);
-    if (h->site > 0)
-        h->asked = &h->sites->site[h->site - 1].setting;
+    c->site = site_of_call(c, is_packing || c->is_packed);
+    if (c->site > 0)
+        c->asked = &t->site[c->site - 1].asked[c->is_fp64];
 }
 
 /* Of a call that fails for what its line asks for, the line is said. */
-static int blame_line(halftone *h, int code) {
-    const struct ht_site *const s = &h->sites->site[h->site - 1];
+static int blame_line(const struct call *c, int code) {
+    const struct ht_site *const s = &c->h->sites->site[c->site - 1];
     char place[PLACE_MAX];
     if (s->path != NULL)
         snprintf(place, sizeof place, "%.200s:%d, '%.200s'", s->path, s->line.number, s->text);
     else
-        snprintf(place, sizeof place, "line %d of the site table, '%.200s'", h->site, s->text);
-    return begin_detail(h, code, place);
+        snprintf(place, sizeof place, "line %d of the site table, '%.200s'", c->site, s->text);
+    return begin_detail(c->h, code, place);
 }
 
 static bool is_asked_too_much(int code) {
-    return code == HALFTONE_ACCURACY || code == HALFTONE_NOT_SUPPORTED || code == HALFTONE_TOO_LARGE || code == HALFTONE_UNKNOWN_SCHEME ||
-           code == HALFTONE_UNKNOWN_ACCURACY;
+    return code == HALFTONE_ACCURACY || code == HALFTONE_NOT_SUPPORTED || code == HALFTONE_TOO_LARGE ||
+           code == HALFTONE_UNKNOWN_SCHEME || code == HALFTONE_UNKNOWN_ACCURACY;
 }
 
-int ht_leave_site(halftone *h, bool is_product, int code) {
-    if (--h->site_depth > 0)
+int ht_leave_site(const struct call *c, bool is_product, int code) {
+    if (c->is_inner)
         return code;
-    if (h->site > 0 && is_asked_too_much(code))
-        code = blame_line(h, code);
+    if (c->site > 0 && is_asked_too_much(code))
+        code = blame_line(c, code);
     if (is_product)
-        h->last_site = code == HALFTONE_OK ? h->site : 0;
-    if (is_product && h->last_site > 0)
-        h->sites->site[h->last_site - 1].products++;
-    h->asked = &h->own;
-    h->site = 0;
+        c->h->last_site = code == HALFTONE_OK ? c->site : 0;
+    if (is_product && c->h->last_site > 0)
+        c->h->sites->site[c->site - 1].products++;
     return code;
 }
 

@@ -1,56 +1,10 @@
-/* ht_workspace.c: layouts of packed operands and of the workspace, and the three sources of its memory. */
+/* ht_workspace.c: where parts of packed operands and regions of a call's workspace lie, and the three
+ * sources of its memory. */
 #include "ht_call.h"
 
-static struct packed_layout packed_layout_of(const struct ht_scheme_desc *s, int64_t rows, int64_t k,
-                                             int64_t entries) {
-    struct packed_layout o;
-    memset(&o, 0, sizeof o);
-    o.rows = rows;
-    o.k = k;
-    o.entries = entries;
-    int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS);
-    o.exchange_ints =
-        s->scales == HT_SCALES_ROWS ? round_up(ht_exchange_ints(s, rows, k), HT_ATOM_ROWS) : 0;
-    o.absmax_stride = ht_add(ht_scale_ints(s, rows, k), o.exchange_ints);
-    o.panel_stride = ht_mul(ht_mul(row_blocks, ht_k_blocks(s, k)), HT_ATOM_BYTES);
-    o.absmax_bytes = round_up(ht_mul(ht_mul(o.absmax_stride, (int64_t)sizeof(int)), entries), WS_ALIGNMENT);
-    o.panel_bytes = round_up(ht_mul(o.panel_stride, entries), WS_ALIGNMENT);
-    return o;
-}
-
-/* What packing with the certificate exchanges besides. */
-static void widen_exchange(const struct ht_scheme_desc *s, struct packed_layout *o) {
-    o->exchange_ints += o->exchange_ints > 0 ? round_up(ht_sum_ints(o->rows), HT_ATOM_ROWS) : 0;
-    o->absmax_stride = ht_add(ht_scale_ints(s, o->rows, o->k), o->exchange_ints);
-    o->absmax_bytes = round_up(ht_mul(ht_mul(o->absmax_stride, (int64_t)sizeof(int)), o->entries), WS_ALIGNMENT);
-}
-
-/* What the certificate adds to an operand of a call or, if is_kept, to one that the caller keeps and may
- * multiply with any other: there the matrix itself is needed as well. */
-static void add_certificate(const struct ht_scheme_desc *s, bool is_kept, struct packed_layout *o) {
-    const int64_t row_blocks = ht_ceil_div(o->rows, HT_ATOM_ROWS);
-    widen_exchange(s, o);
-    o->sums_stride = ht_row_sums_ints(o->rows);
-    o->copy_stride = is_kept ? ht_mul(row_blocks * HT_ATOM_ROWS, ht_padded_k(s, o->k)) : 0;
-    o->sums_bytes = round_up(ht_add(ht_mul(ht_mul(o->sums_stride, (int64_t)sizeof(int)), o->entries), FLAG_BYTES),
-                             WS_ALIGNMENT);
-    o->copy_bytes =
-        round_up(ht_mul(ht_mul(o->copy_stride, (int64_t)sizeof(float)), o->entries), WS_ALIGNMENT);
-}
-
-/* The panels of a scheme that can be certified lie at one place, asked by name or by `auto`, whose operands serve both. */
-struct packed_layout ht_operand_layout(const halftone *h, const struct ht_scheme_desc *s, int64_t rows,
-                                       int64_t k) {
-    struct packed_layout o = packed_layout_of(s, rows, k, 1);
-    if (ht_has_check(h, s))
-        add_certificate(s, true, &o);
-    else if (ht_can_check(h->set, s))
-        widen_exchange(s, &o);
-    return o;
-}
-
 int64_t ht_layout_bytes(const struct packed_layout *o) {
-    return ht_add(ht_add(ht_add(o->absmax_bytes, o->panel_bytes), ht_add(o->sums_bytes, o->copy_bytes)), o->count_bytes);
+    return ht_add(ht_add(ht_add(o->absmax_bytes, o->panel_bytes), ht_add(o->sums_bytes, o->copy_bytes)),
+                  o->count_bytes);
 }
 
 struct packed_place ht_place_in_block(const struct packed_layout *o, char *block) {
@@ -66,57 +20,48 @@ struct packed_place ht_place_in_block(const struct packed_layout *o, char *block
     return at;
 }
 
-struct packed_place ht_place_in_workspace(const struct plan *p, char *workspace, int side) {
+static struct packed_place place_in_workspace(const struct call *c, int side) {
     struct packed_place at;
     memset(&at, 0, sizeof at);
-    at.absmax = workspace + p->at[WS_A_ABSMAX + side];
-    at.panels = workspace + p->at[WS_A_PANELS + side];
-    if ((side == 0 ? &p->a : &p->b)->sums_bytes > 0) {
-        at.flag = workspace + p->at[WS_FLAGS] + side * FLAG_BYTES;
-        at.row_sums = workspace + p->at[WS_A_SUMS + side];
-        at.counts = workspace + p->at[WS_A_COUNTS + side];
+    at.absmax = region_of(c, WS_ABSMAX + side);
+    at.panels = region_of(c, WS_PANELS + side);
+    if (c->plan->layout[side].sums_bytes > 0) {
+        at.flag = region_of(c, WS_FLAGS) + side * FLAG_BYTES;
+        at.row_sums = region_of(c, WS_SUMS + side);
+        at.counts = region_of(c, WS_COUNTS + side);
     }
     return at;
 }
 
-void ht_lay_out_operands(const halftone *h, const struct plan_key *key, struct plan *p) {
-    if (ht_is_unpacked(h->set->kernel[p->kernel].family))
-        return;
-    p->a = packed_layout_of(p->scheme, key->m, key->k, key->a_entries);
-    p->b = packed_layout_of(p->scheme, key->n, key->k, key->b_entries);
-    p->k_blocks = (int)ht_k_blocks(p->scheme, key->k);
+struct ht_crt_counts ht_counts_of(const struct call *c, int64_t entry) {
+    const struct plan *const p = c->plan;
+    struct ht_crt_counts counts;
+    memset(&counts, 0, sizeof counts);
     if (!p->checked)
-        return;
-    add_certificate(p->scheme, false, &p->a);
-    add_certificate(p->scheme, false, &p->b);
-    p->failed_blocks = ht_mul(ht_mul(ht_ceil_div(key->m, HT_ATOM_ROWS), ht_ceil_div(key->n, HT_ATOM_ROWS)), grid_batch(key->batch));
-    const int64_t entries = p->fallback != NO_KERNEL ? ht_failed_capacity(p->failed_blocks) : 0;
-    p->failed_bytes = round_up(ht_add(ht_mul(p->failed_blocks, HT_FAILED_BYTES), entries * (int64_t)sizeof(int)), WS_ALIGNMENT);
+        return counts;
+    counts.a_stride = p->layout[0].entries > 1 ? p->layout[0].count_stride : 0;
+    counts.b_stride = p->layout[1].entries > 1 ? p->layout[1].count_stride : 0;
+    counts.a = (int *)(void *)c->of[0].place.counts + entry * counts.a_stride;
+    counts.b = (int *)(void *)c->of[1].place.counts + entry * counts.b_stride;
+    counts.needed = p->certificate.needed;
+    return counts;
 }
 
-struct step *ht_add_step(struct plan *p, enum step_kind kind, int kernel) {
+struct step *ht_add_step(struct plan *p, const struct step_kind *kind, int kernel) {
     struct step *s = &p->step[p->steps++];
     s->kind = kind;
     s->kernel = kernel;
     return s;
 }
 
-struct step *ht_add_packing(struct plan *p, enum step_kind kind) {
-    struct step *s = ht_add_step(p, kind, NO_KERNEL);
-    s->needs[WS_A_ABSMAX] = p->a.absmax_bytes;
-    s->needs[WS_B_ABSMAX] = p->b.absmax_bytes;
-    s->needs[WS_A_PANELS] = p->a.panel_bytes;
-    s->needs[WS_B_PANELS] = p->b.panel_bytes;
-    s->needs[WS_A_SUMS] = p->a.sums_bytes;
-    s->needs[WS_B_SUMS] = p->b.sums_bytes;
+struct step *ht_add_packing(struct plan *p, const struct step_kind *kind, int kernel) {
+    struct step *s = ht_add_step(p, kind, kernel);
+    for (int side = 0; side < 2; side++) {
+        s->needs[WS_ABSMAX + side] = p->layout[side].absmax_bytes;
+        s->needs[WS_PANELS + side] = p->layout[side].panel_bytes;
+        s->needs[WS_SUMS + side] = p->layout[side].sums_bytes;
+    }
     return s;
-}
-
-/* Puts a region of the workspace behind the others. */
-static int64_t ws_reserve(int64_t *end, int64_t bytes) {
-    int64_t at = *end;
-    *end = ht_add(at, bytes);
-    return at;
 }
 
 int ht_lay_out_workspace(halftone *h, struct plan *p) {
@@ -124,7 +69,8 @@ int ht_lay_out_workspace(halftone *h, struct plan *p) {
         int64_t most = 0;
         for (int i = 0; i < p->steps; i++)
             most = p->step[i].needs[region] > most ? p->step[i].needs[region] : most;
-        p->at[region] = ws_reserve(&p->bytes, most);
+        p->at[region] = p->bytes;
+        p->bytes = ht_add(p->bytes, most);
     }
     return ht_check_bytes(h, p->bytes);
 }
@@ -162,45 +108,41 @@ static int open_handles(halftone *h, size_t bytes, struct workspace *w) {
                        : "the stream is being captured on a device without stream-ordered memory");
 }
 
-static int close_kept(halftone *h, struct workspace *w) {
-    (void)h, (void)w;
-    return HALFTONE_OK;
-}
-
-static int close_pool(halftone *h, struct workspace *w) {
-    return ht_fail_device(h, ht_dev_pool_free(w->at, h->stream));
-}
-
 /* By enum ws_source. A call opens the source that the handle is set to, and closes what it got. */
-static const struct {
-    int (*open)(halftone *h, size_t bytes, struct workspace *w);
-    int (*close)(halftone *h, struct workspace *w);
-} sources[] = {{open_handles, close_kept}, {open_pool, close_pool}, {open_callers, close_kept}};
+static int (*const open_source[])(halftone *h, size_t bytes, struct workspace *w) = {open_handles, open_pool,
+                                                                                     open_callers};
 
 enum ws_source ht_workspace_source(const halftone *h) {
     return h->has_user ? SOURCE_CALLER : h->own_source;
 }
 
-int ht_open_workspace(halftone *h, size_t bytes, struct workspace *w) {
-    if (h->of_blocks.at != NULL) {
-        *w = h->of_blocks;
-        w->is_shared = true;
-        return HALFTONE_OK;
-    }
-    w->source = ht_workspace_source(h);
+int ht_open_workspace(struct call *c) {
+    struct workspace *const w = &c->workspace;
+    w->source = ht_workspace_source(c->h);
     w->at = NULL;
     w->is_shared = false;
-    return bytes == 0 ? HALFTONE_OK : sources[w->source].open(h, bytes, w);
+    if (c->outer != NULL && c->outer->at != NULL) {
+        *w = *c->outer;
+        w->is_shared = true;
+    } else if (c->plan->bytes > 0) {
+        const int code = open_source[w->source](c->h, (size_t)c->plan->bytes, w);
+        if (code != HALFTONE_OK)
+            return code;
+    }
+    for (int side = 0; side < 2 && w->at != NULL && !c->is_packed; side++)
+        c->of[side].place = place_in_workspace(c, side);
+    return HALFTONE_OK;
 }
 
-int ht_close_workspace(halftone *h, struct workspace *w, int code) {
-    if (w->at == NULL || w->is_shared)
+int ht_close_workspace(struct call *c, int code) {
+    halftone *const h = c->h;
+    if (c->workspace.at == NULL || c->workspace.is_shared || c->workspace.source != SOURCE_POOL)
         return code;
-    if (code == HALFTONE_OK)
-        return sources[w->source].close(h, w);
     char detail[DETAIL_MAX]; /* of what failed first */
     memcpy(detail, h->detail, sizeof detail);
-    (void)sources[w->source].close(h, w);
+    const int closed = ht_fail_device(h, ht_dev_pool_free(c->workspace.at, h->stream));
+    if (code == HALFTONE_OK)
+        return closed;
     memcpy(h->detail, detail, sizeof detail);
     return code;
 }

@@ -54,12 +54,12 @@ static const struct way {
 /* One of the scheme's kernels of products, by name. */
 static void force_kernel(struct fuzz_rng *r, const char *scheme, char *text, size_t bytes) {
     int kernels[64], count = 0;
-    for (int i = 0; i < h->set64->kernels && count < 64; i++)
-        if (strcmp(h->set64->kernel[i].scheme, scheme) == 0)
+    for (int i = 0; i < h->half[1].set->kernels && count < 64; i++)
+        if (strcmp(h->half[1].set->kernel[i].scheme, scheme) == 0)
             kernels[count++] = i;
     if (count == 0 || !fuzz_one_in(r, 4))
         return;
-    const char *const name = h->set64->kernel[kernels[fuzz_below(r, count)]].name;
+    const char *const name = h->half[1].set->kernel[kernels[fuzz_below(r, count)]].name;
     ok(halftone_set_kernel(h, name), name);
     snprintf(text, bytes, "%s", name);
     totals->forced++;
@@ -81,20 +81,20 @@ static const struct way *ask(struct fuzz_rng *r, char *text, size_t bytes) {
 }
 
 static void leave_out(const char *name) {
-    FUZZ_CHECK(h->set64->schemes <= 64, "%d schemes", h->set64->schemes);
-    fewer = *h->set64;
+    FUZZ_CHECK(h->half[1].set->schemes <= 64, "%d schemes", h->half[1].set->schemes);
+    fewer = *h->half[1].set;
     fewer.schemes = 0;
-    for (int i = 0; i < h->set64->schemes; i++)
-        if (strcmp(h->set64->scheme[i].name, name) != 0)
-            fewer_schemes[fewer.schemes++] = h->set64->scheme[i];
+    for (int i = 0; i < h->half[1].set->schemes; i++)
+        if (strcmp(h->half[1].set->scheme[i].name, name) != 0)
+            fewer_schemes[fewer.schemes++] = h->half[1].set->scheme[i];
     fewer.scheme = fewer_schemes;
-    h->set64 = &fewer;
+    h->half[1].set = &fewer;
 }
 
 /* Native kernels that take forever, in the eyes of the model. */
 static void make_native_slow(void) {
-    FUZZ_CHECK(h->set64->kernels <= 64, "%d kernels", h->set64->kernels);
-    slow = *h->set64;
+    FUZZ_CHECK(h->half[1].set->kernels <= 64, "%d kernels", h->half[1].set->kernels);
+    slow = *h->half[1].set;
     for (int i = 0; i < slow.kernels; i++) {
         slow_kernels[i] = slow.kernel[i];
         if (slow.kernel[i].launch64 != NULL) {
@@ -103,7 +103,7 @@ static void make_native_slow(void) {
         }
     }
     slow.kernel = slow_kernels;
-    h->set64 = &slow;
+    h->half[1].set = &slow;
 }
 
 /* ---- calls */
@@ -156,7 +156,7 @@ static void check_workspace(const struct problem64 *p, const struct scalars *s, 
 
 /* bits=N at this k, or fp64-fast, whose products may be another scheme's, where it is packed for a scheme that the set lacks. */
 static int may_lack_packing(const struct way *way) {
-    return strcmp(way->text, "bits=") == 0 || (strcmp(way->text, "fp64-fast") == 0 && ht_find_scheme(h->set64, "crt14") == NULL);
+    return strcmp(way->text, "bits=") == 0 || (strcmp(way->text, "fp64-fast") == 0 && ht_find_scheme(h->half[1].set, "crt14") == NULL);
 }
 
 /* The same from packed operands. What scheme they are for depends on k alone, so fp64, fp64-fast and bits=N may give other bits, within what was promised. */
@@ -303,9 +303,9 @@ static void run_product(struct fuzz_rng *r, const struct problem64 *p, const str
 
 /* ---- questions about calls that nobody makes: what the blocks need of which a limit makes a call */
 
-static void check_blocks(const struct gemm_call *x, int64_t need, int depth) {
+static void check_blocks(const struct call *x, int64_t need, int depth) {
     const struct plan *found = NULL;
-    const int code = ht_plan_call(h, x, x->batch, x->batch, &found);
+    const int code = ht_plan_call(x, &found);
     FUZZ_CHECK(code == HALFTONE_OK, "a block %lld x %lld x %lld, batch %lld: %s", (long long)x->m, (long long)x->n, (long long)x->k, (long long)x->batch,
                halftone_last_detail(h));
     const struct plan p = *found;
@@ -314,7 +314,7 @@ static void check_blocks(const struct gemm_call *x, int64_t need, int depth) {
     FUZZ_CHECK(depth < 20, "blocks have no end");
     const int64_t ms[] = {p.block_m, x->m % p.block_m}, ns[] = {p.block_n, x->n % p.block_n}, batches[] = {p.block_batch, x->batch % p.block_batch};
     for (int i = 0; i < 8 && p.blocks > 1; i++) {
-        struct gemm_call y = *x;
+        struct call y = *x;
         y.m = ms[i & 1];
         y.n = ns[i >> 1 & 1];
         y.batch = batches[i >> 2];
@@ -333,9 +333,9 @@ static void run_questions(struct fuzz_rng *r, const char *asked) {
     for (int i = 0; i < 20; i++) {
         struct halftone_plan plan = HALFTONE_PLAN_INIT;
         const int64_t most = fuzz_one_in(r, 4) ? 31 : 15; /* bits */
-        struct gemm_call x = gemm_call_of('N', 'N', any_size(r, most), any_size(r, most), any_size(r, most), fuzz_one_in(r, 3) ? any_size(r, most / 3) : 1);
+        struct call x = call_of(h, true, 'N', 'N', any_size(r, most), any_size(r, most), any_size(r, most), fuzz_one_in(r, 3) ? any_size(r, most / 3) : 1);
         size_t bytes = 0;
-        x.is_fp64 = true;
+        x.of[0].stride = x.of[1].stride = 1;
         ok(halftone_set_workspace_limit(h, fuzz_one_in(r, 5) ? 0 : (size_t)fuzz_from(r, 1, INT64_C(1) << fuzz_from(r, 10, 34))), "limit");
         fuzz_note("question %lld x %lld x %lld, batch %lld, limit %lld, %s", (long long)x.m, (long long)x.n, (long long)x.k, (long long)x.batch,
                   (long long)h->workspace_limit, asked);

@@ -234,9 +234,9 @@ static void check(const struct problem *p) {
     check_code(halftone_set_scheme(handle, scheme), scheme);
     double *const residues = run(p, &a, &b, &c);
     check_code(halftone_set_scheme(handle, "native64"), "native64");
-    handle->set64 = &tiles;
+    handle->half[1].set = &tiles;
     double *const native = run(p, &a, &b, &c);
-    handle->set64 = &slow;
+    handle->half[1].set = &slow;
     check_elements(p, scheme, &a, &b, &c, got, residues, native);
     for (int64_t i = 0; i < c.count; i++) {
         assert_true(same_bits(got[i], again[i]));
@@ -335,7 +335,6 @@ TEST(queries_say_who_certifies) {
 
 /* A kernel of native64 that was set by name computes what residues leave, or the call says why not. */
 TEST(a_tile_by_name_computes_the_rest) {
-    const double one = 1, zero = 0;
     int tile_count = 0;
     if (!can_certify())
         skip();
@@ -343,13 +342,12 @@ TEST(a_tile_by_name_computes_the_rest) {
     for (int i = 0; i < slow.kernels; i++) {
         const struct ht_kernel_desc *const k = &slow.kernel[i];
         const bool is_tile = k->family == HT_FAMILY_FP64_MMA_TILE || k->family == HT_FAMILY_FP64_TILE;
-        struct gemm_call x = gemm_call_of('N', 'N', M, N, K, 1);
+        const struct call x = call_of(handle, true, 'N', 'N', M, N, K, 1);
         const struct plan *plan = NULL;
         if (strcmp(k->scheme, "native64") != 0)
             continue;
-        x.is_fp64 = true, x.alpha = &one, x.beta = &zero;
         check_code(halftone_set_kernel(handle, k->name), k->name);
-        const int code = ht_plan_call(handle, &x, 1, 1, &plan);
+        const int code = ht_plan_call(&x, &plan);
         if (code == HALFTONE_OK && is_tile) {
             assert_true(plan->checked && plan->fallback == i && plan->step[plan->steps - 1].kernel == i);
             tile_count++;
@@ -831,9 +829,9 @@ TEST(sums_too_long_for_residues_are_native) {
 /* Of a call that a limit cuts, a block or what is left at an end. */
 static const struct plan *plan_part(int64_t m, int64_t n, int64_t k, int64_t batch) {
     const struct plan *p = NULL;
-    struct gemm_call x = gemm_call_of('N', 'N', m, n, k, batch);
-    x.is_fp64 = true;
-    check_code(ht_plan_call(handle, &x, batch, batch, &p), "a part of a call");
+    struct call x = call_of(handle, true, 'N', 'N', m, n, k, batch);
+    x.of[0].stride = x.of[1].stride = 1;
+    check_code(ht_plan_call(&x, &p), "a part of a call");
     return p;
 }
 
@@ -902,9 +900,9 @@ TEST(too_little_workspace_is_refused_before_the_first_block) {
 
 static int setup(void **s) {
     (void)s;
-    if (create_handle() != 0 || handle->set64 == NULL || handle->set64->kernels > 64)
+    if (create_handle() != 0 || handle->half[1].set == NULL || handle->half[1].set->kernels > 64)
         return -1;
-    slow = *handle->set64;
+    slow = *handle->half[1].set;
     for (int i = 0; i < slow.kernels; i++) {
         slow_kernels[i] = slow.kernel[i];
         if (slow.kernel[i].launch64 != NULL) {
@@ -921,7 +919,7 @@ static int setup(void **s) {
     slow.kernel = slow_kernels;
     tiles = slow;
     tiles.kernel = tile_kernels;
-    handle->set64 = &slow;
+    handle->half[1].set = &slow;
     return 0;
 }
 

@@ -1,0 +1,229 @@
+/* ht_recipe_ozaki.c: FP64 products by FP16 slices (Mukunoki et al. 2020): modes, layouts and blocks of a
+ * call, and its launches. What is computed: ACCURACY.md, section 17; kernels' arguments: ht_abi64.h. */
+#include "ht_call.h"
+#include "ht_abi64.h"
+
+enum {
+    OZAKI_ATOM_K = 64,
+    OZAKI_K_MOST = 1 << 18,  /* a slice has three bits there */
+    OZAKI_SLICES_MOST = 128, /* pairs of slices are an index of a grid */
+    OZAKI_DP_SLICES = 16,
+    OZAKI_CR_SLICES = 24,
+    OZAKI_BITS_MOST = 11 /* of FP16 */
+};
+/* Of sums that are kept at once. */
+#define OZAKI_PLANE_BYTES (INT64_C(1) << 30)
+
+bool ht_read_ozaki(const char *name, struct ht_ozaki_mode_name *mode) {
+    static const char dp[] = "ozaki", cr[] = "ozaki-cr";
+    if (strncmp(name, dp, sizeof dp - 1) != 0 || strlen(name) >= sizeof mode->text)
+        return false;
+    const bool is_cr = strncmp(name, cr, sizeof cr - 1) == 0;
+    const char *const behind = name + (is_cr ? sizeof cr : sizeof dp) - 1;
+    snprintf(mode->text, sizeof mode->text, "%s", name);
+    mode->mode = is_cr ? HT_OZAKI_CR : HT_OZAKI_DP;
+    mode->most = is_cr ? OZAKI_CR_SLICES : OZAKI_DP_SLICES;
+    if (behind[0] == '\0')
+        return true;
+    mode->mode = is_cr ? HT_OZAKI_CR : HT_OZAKI_FIXED;
+    mode->most = strncmp(behind, ":d=", 3) == 0 ? ht_read_count(behind + 3) : 0;
+    return mode->most > 0 && mode->most <= OZAKI_SLICES_MOST;
+}
+
+/* Bits of a slice, 53 - rho: the most with k 2^2bits <= 2^24, so that no sum of k products has more bits than
+ * FP32. Example: 1024 gives 7. */
+static int bits_of(int64_t k) {
+    int bits = OZAKI_BITS_MOST;
+    while (bits > 0 && k > (INT64_C(1) << 24) >> 2 * bits)
+        bits--;
+    return bits;
+}
+
+/* Slices of a bit more each, by their signs, of 56 bits, and one: at k = 10240 11, as in the paper for phi
+ * = 0.1. */
+int64_t ht_ozaki_products(const struct ht_ozaki_mode_name *mode, int64_t k) {
+    const int64_t expected = ht_ceil_div(56, bits_of(k) + 1) + 1;
+    const int64_t d = mode->mode == HT_OZAKI_FIXED || expected > mode->most ? mode->most : expected;
+    return mode->mode == HT_OZAKI_CR ? d * d : d * (d + 1) / 2;
+}
+
+/* The paper's: as many equal blocks as of `most` rows there must be; whole tiles. */
+static int64_t block_of(int64_t rows, int64_t most, int64_t tile) {
+    return ht_ceil_div(ht_ceil_div(rows, ht_ceil_div(rows, most)), tile) * tile;
+}
+
+static void lay_out_blocks(const struct call *c, struct plan *p) {
+    const struct ht_tile *const t = &p->set->kernel[p->kernel].tile;
+    struct ozaki_plan *const o = &p->ozaki;
+    const int64_t tile = t->bm > t->bn ? t->bm : t->bn;
+    int64_t most = tile;
+    while ((most + tile) * (most + tile) * o->most * o->most * (int64_t)sizeof(float) <= OZAKI_PLANE_BYTES)
+        most += tile;
+    o->block_m = block_of(c->m, most, tile);
+    o->block_n = block_of(c->n, most, tile);
+    o->plane_stride = o->block_m * o->block_n;
+}
+
+/* One operand of one entry: exponents and numbers of slices where others have rows' absmax, what is left
+ * to split where others have the sums of the certificate. */
+static struct packed_layout ozaki_layout_of(const struct plan *p, int64_t rows, int64_t k) {
+    const int64_t padded = round_up(rows, HT_ATOM_ROWS);
+    struct packed_layout o;
+    memset(&o, 0, sizeof o);
+    o.rows = rows;
+    o.k = k;
+    o.entries = 1;
+    o.absmax_stride = padded;
+    o.panel_stride = ht_mul(ht_mul(padded / HT_ATOM_ROWS, p->k_blocks), HT_ATOM_BYTES);
+    o.sums_stride = ht_mul(padded, p->k_blocks * (int64_t)OZAKI_ATOM_K);
+    o.absmax_bytes = region_bytes(ht_mul(padded, p->ozaki.most + 1), sizeof(int));
+    o.sums_bytes = region_bytes(o.sums_stride, sizeof(double));
+    o.panel_bytes = region_bytes(o.panel_stride, (size_t)p->ozaki.most);
+    return o;
+}
+
+/* Bytes behind what is left of B: weights, fields, what was chosen. */
+static int64_t fields_of(const struct plan *p) {
+    return ht_mul(p->layout[1].absmax_stride / HT_ATOM_ROWS, 2 * (int64_t)p->k_blocks);
+}
+
+static int64_t chosen_bytes(const struct plan *p) {
+    const int64_t weights = (int64_t)p->k_blocks * OZAKI_ATOM_K * (int64_t)sizeof(double);
+    return ht_add(weights, ht_mul(ht_add(fields_of(p), HT_OZAKI_CHOSEN), (int64_t)sizeof(int)));
+}
+
+/* Reading, writing what is left, slices; and sums of all pairs there and back. */
+static int64_t ozaki_pack_ns(const struct call *c, const struct plan *p) {
+    const int64_t products = ht_ozaki_products(&c->asked->ozaki, c->k), slices = products > 64 ? 12 : 8;
+    const int64_t operands = ht_mul(ht_mul(ht_add(c->m, c->n), c->k), 16 + 18 * slices),
+                  result = ht_mul(ht_mul(c->m, c->n), 8 + 8 * products);
+    return ht_add(ht_mul(ht_add(operands, result), c->batch) / p->set->copy_gbps, 10 * p->set->launch_ns);
+}
+
+/* What d slices and fast mode leave out is at most k (d + 1) 2^(-d bits) of the powers of two above both
+ * largest, so 4 k (d + 1) 2^(-d bits) of those; each of the products is added with one rounding of at most
+ * 8 k of them. */
+int64_t ht_ozaki_bound_units(const struct plan *p) {
+    const struct ozaki_plan *const o = &p->ozaki;
+    if (o->mode == HT_OZAKI_CR)
+        return 1;
+    const int d = o->mode == HT_OZAKI_FIXED ? o->most : 2; /* the data choose no fewer */
+    const int lost = d * o->bits;
+    const int64_t left_out = lost > 62 ? 1 : ((INT64_C(4) * (d + 1)) << (53 - (lost < 53 ? lost : 53))) + 1;
+    return left_out + 8 * (int64_t)o->most * o->most;
+}
+
+/* ---- launches ---- */
+
+static struct ht_ozaki_operand ozaki_operand_of(const struct call *c, int side, int64_t entry) {
+    const struct packed_layout *const l = &c->plan->layout[side];
+    struct ht_ozaki_operand o;
+    memset(&o, 0, sizeof o);
+    o.src = (const double *)c->of[side].src + entry * c->of[side].stride;
+    o.panels = (unsigned char *)region_of(c, WS_PANELS + side);
+    o.rest = (double *)(void *)region_of(c, WS_SUMS + side);
+    o.exponents = (int *)(void *)region_of(c, WS_ABSMAX + side);
+    o.slices = o.exponents + l->absmax_stride * c->plan->ozaki.most;
+    o.ld = c->of[side].ld;
+    o.slice_stride = l->panel_stride;
+    o.rows = (int)l->rows;
+    o.padded = (int)l->absmax_stride;
+    o.k_contiguous = k_contiguous(c, side);
+    return o;
+}
+
+static struct ht_ozaki_pack_args ozaki_packing_of(const struct call *c, int64_t entry) {
+    const struct plan *const p = c->plan;
+    struct ht_ozaki_pack_args args;
+    memset(&args, 0, sizeof args);
+    args.operand[0] = ozaki_operand_of(c, 0, entry);
+    args.operand[1] = ozaki_operand_of(c, 1, entry);
+    args.weights = args.operand[1].rest + p->layout[1].sums_bytes / (int64_t)sizeof(double);
+    args.fields = (int *)(void *)(args.weights + (int64_t)p->k_blocks * OZAKI_ATOM_K);
+    args.chosen = args.fields + fields_of(p);
+    args.limit = 2 * root_of((double)c->k) * 0x1p-53;
+    args.k = (int)c->k;
+    args.k_blocks = p->k_blocks;
+    args.bits = p->ozaki.bits;
+    args.most = p->ozaki.most;
+    args.mode = p->ozaki.mode;
+    return args;
+}
+
+/* The products of a block of C, and their sums. */
+static int launch_ozaki_block(const struct call *x, const struct ht_ozaki_pack_args *packed, int64_t entry,
+                              int64_t row, int64_t col) {
+    const struct plan *const p = x->plan;
+    const struct ozaki_plan *const o = &p->ozaki;
+    const struct ht_ozaki_launch *const l = p->set->kernel[p->kernel].ozaki;
+    const struct ht_ozaki_operand *const a = &packed->operand[0], *const b = &packed->operand[1];
+    struct ht_ozaki_gemm_args g;
+    struct ht_ozaki_combine_args c;
+    memset(&g, 0, sizeof g);
+    memset(&c, 0, sizeof c);
+    g.a_panels = a->panels + row / HT_ATOM_ROWS * p->k_blocks * HT_ATOM_BYTES;
+    g.b_panels = b->panels + col / HT_ATOM_ROWS * p->k_blocks * HT_ATOM_BYTES;
+    c.planes = g.planes = (float *)(void *)region_of(x, WS_PARTIALS);
+    c.chosen = g.chosen = packed->chosen;
+    g.a_slice_stride = a->slice_stride;
+    g.b_slice_stride = b->slice_stride;
+    c.plane_stride = g.plane_stride = o->plane_stride;
+    c.m = g.m = (int)least_of(x->m - row, o->block_m);
+    c.n = g.n = (int)least_of(x->n - col, o->block_n);
+    g.k_blocks = p->k_blocks;
+    c.most = g.most = o->most;
+    c.a_taus = a->exponents + row;
+    c.b_taus = b->exponents + col;
+    c.a_padded = a->padded;
+    c.b_padded = b->padded;
+    c.bits = o->bits;
+    c.mode = o->mode;
+    c.c = (double *)x->c + entry * x->stride_c + col * x->ldc + row;
+    c.ldc = x->ldc;
+    ADD_SCALARS(c, double, x);
+    const int code = ht_launched(x->h, l->gemm(&g, x->h->stream));
+    return code == HALFTONE_OK ? ht_launched(x->h, l->combine(&c, x->h->stream)) : code;
+}
+
+static int launch_ozaki_entry(struct call *c, int64_t entry) {
+    const struct plan *const p = c->plan;
+    const struct ht_ozaki_pack_args packed = ozaki_packing_of(c, entry);
+    int code = ht_launched(c->h, p->set->kernel[p->kernel].ozaki->pack(&packed, c->h->stream));
+    for (int64_t col = 0; col < c->n; col += p->ozaki.block_n)
+        for (int64_t row = 0; row < c->m && code == HALFTONE_OK; row += p->ozaki.block_m) {
+            code = launch_ozaki_block(c, &packed, entry, row, col);
+            c->h->changed_c = c->h->changed_c || code == HALFTONE_OK;
+        }
+    return code;
+}
+
+static int launch_ozaki(struct call *c, const struct step *s) {
+    int code = HALFTONE_OK;
+    (void)s;
+    for (int64_t i = 0; i < c->entries && code == HALFTONE_OK; i++)
+        code = launch_ozaki_entry(c, c->entry + i);
+    return code;
+}
+
+/* One entry of the batch after the other: splits, products and sums. */
+static const struct step_kind ozaki_step = {launch_ozaki, NULL, true, false};
+
+int ht_lay_out_ozaki(const struct call *c, struct plan *p) {
+    struct ozaki_plan *const o = &p->ozaki;
+    if (c->k > OZAKI_K_MOST)
+        return ht_fail(c->h, HALFTONE_TOO_LARGE, "k = %lld: scheme '%s' has slices for k up to %d",
+                       (long long)c->k, p->scheme->name, (int)OZAKI_K_MOST);
+    p->splits = 1;
+    o->mode = c->asked->ozaki.mode;
+    o->most = c->asked->ozaki.most;
+    o->bits = bits_of(c->k);
+    p->k_blocks = (int)ht_ceil_div(c->k, OZAKI_ATOM_K);
+    for (int side = 0; side < 2; side++)
+        p->layout[side] = ozaki_layout_of(p, rows_of(c, side), c->k);
+    lay_out_blocks(c, p);
+    p->pack_ns = ozaki_pack_ns(c, p);
+    struct step *const s = ht_add_packing(p, &ozaki_step, p->kernel);
+    s->needs[WS_SUMS + 1] = ht_add(p->layout[1].sums_bytes, round_up(chosen_bytes(p), WS_ALIGNMENT));
+    s->needs[WS_PARTIALS] = region_bytes(ht_mul(o->plane_stride, (int64_t)o->most * o->most), sizeof(float));
+    return ht_lay_out_workspace(c->h, p);
+}

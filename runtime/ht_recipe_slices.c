@@ -1,0 +1,327 @@
+/* ht_recipe_slices.c: FP32 products, of packed slices or of unpacked matrices: layouts, steps,
+ * launches. */
+#include "ht_call.h"
+#include "ht_cost.h"
+
+/* ---- layouts ---- */
+
+static struct packed_layout slices_layout_of(const struct ht_scheme_desc *s, int64_t rows, int64_t k,
+                                             int64_t entries) {
+    const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS);
+    struct packed_layout o;
+    memset(&o, 0, sizeof o);
+    o.rows = rows;
+    o.k = k;
+    o.entries = entries;
+    o.exchange_ints = s->scales == HT_SCALES_ROWS ? round_up(ht_exchange_ints(s, rows, k), HT_ATOM_ROWS) : 0;
+    o.absmax_stride = ht_add(ht_scale_ints(s, rows, k), o.exchange_ints);
+    o.panel_stride = ht_mul(ht_mul(row_blocks, ht_k_blocks(s, k)), HT_ATOM_BYTES);
+    o.absmax_bytes = region_bytes(ht_mul(o.absmax_stride, entries), sizeof(int));
+    o.panel_bytes = region_bytes(o.panel_stride, (size_t)entries);
+    return o;
+}
+
+/* What packing with the certificate exchanges besides. */
+static void widen_exchange(const struct ht_scheme_desc *s, struct packed_layout *o) {
+    o->exchange_ints += o->exchange_ints > 0 ? round_up(ht_sum_ints(o->rows), HT_ATOM_ROWS) : 0;
+    o->absmax_stride = ht_add(ht_scale_ints(s, o->rows, o->k), o->exchange_ints);
+    o->absmax_bytes = region_bytes(ht_mul(o->absmax_stride, o->entries), sizeof(int));
+}
+
+/* What the certificate adds to an operand of a call or, if is_kept, to one that the caller keeps and may
+ * multiply with any other: there the matrix itself is needed as well. */
+static void add_certificate(const struct ht_scheme_desc *s, bool is_kept, struct packed_layout *o) {
+    widen_exchange(s, o);
+    o->copy_ld = ht_padded_k(s, o->k);
+    o->sums_stride = ht_row_sums_ints(o->rows);
+    o->copy_stride = is_kept ? ht_mul(ht_ceil_div(o->rows, HT_ATOM_ROWS) * HT_ATOM_ROWS, o->copy_ld) : 0;
+    o->sums_bytes = round_up(
+        ht_add(ht_mul(ht_mul(o->sums_stride, (int64_t)sizeof(int)), o->entries), FLAG_BYTES), WS_ALIGNMENT);
+    o->copy_bytes = region_bytes(ht_mul(o->copy_stride, o->entries), sizeof(float));
+}
+
+/* The panels of a scheme that can be certified lie at one place, asked by name or by `auto`, whose
+ * operands serve both. */
+struct packed_layout ht_slices_layout(const struct call *c, const struct ht_scheme_desc *s, int64_t rows,
+                                      int64_t k) {
+    struct packed_layout o = slices_layout_of(s, rows, k, 1);
+    if (ht_has_check(c, s))
+        add_certificate(s, true, &o);
+    else if (ht_can_check(c->half->set, s))
+        widen_exchange(s, &o);
+    return o;
+}
+
+/* ---- packing ---- */
+
+/* Arguments for the entries from `entry` on, as many as a grid can hold. Each entry has room for the
+ * exchange behind its rows' absmax. */
+static struct ht_pack_args slices_pack_args(const struct call *c, const struct ht_scheme_desc *scheme,
+                                            const struct pack_side *x, int64_t entry) {
+    const struct packed_layout *const o = x->layout;
+    const struct call_operand *const of = &c->of[x->side];
+    int *const absmax = scheme->scales ? (int *)(void *)x->to.absmax + entry * o->absmax_stride : NULL;
+    struct ht_pack_args args;
+    memset(&args, 0, sizeof args);
+    args.src = (const float *)of->src + entry * of->stride;
+    args.panels = (unsigned char *)x->to.panels + entry * o->panel_stride;
+    args.row_absmax = absmax;
+    args.absmax_exchange = scheme->scales == HT_SCALES_ROWS ? absmax + round_up(o->rows, HT_ATOM_ROWS) : NULL;
+    args.scale_rows = x->side == 0 ? HT_SCALE_A_ROWS : HT_SCALE_B_COLS;
+    args.ld = of->ld;
+    args.src_stride = of->stride;
+    args.panel_stride = o->panel_stride;
+    args.absmax_stride = o->absmax_stride;
+    args.exchange_stride = o->absmax_stride;
+    args.rows = (int)o->rows;
+    args.k = (int)o->k;
+    args.k_blocks = (int)ht_k_blocks(scheme, o->k);
+    args.k_contiguous = k_contiguous(c, x->side);
+    args.batch = (int)grid_batch(o->entries - entry);
+    if (x->to.row_sums == NULL)
+        return args;
+    args.row_sums = (int *)(void *)(x->to.row_sums + FLAG_BYTES) + entry * o->sums_stride;
+    args.sums_stride = o->sums_stride;
+    args.any_flag = (int *)(void *)x->to.flag;
+    args.failed_count = x->failed_count;
+    args.copy = (float *)(void *)x->to.copy;
+    args.copy_stride = o->copy_stride;
+    args.tiles = x->tiles;
+    return args;
+}
+
+/* With scales of tiles blocks write what they find beside zeros (ht_pack_args, row_sums). */
+static int clear_sums(halftone *h, const struct ht_scheme_desc *scheme, const struct ht_pack_args *args,
+                      int count) {
+    int code = HALFTONE_OK;
+    for (int i = 0; code == HALFTONE_OK && i < count && scheme->scales == HT_SCALES_TILES; i++) {
+        const size_t ints = (size_t)args[i].sums_stride * (size_t)args[i].batch;
+        if (args[i].row_sums != NULL)
+            code = ht_fail_device(h, ht_dev_memset_async(args[i].row_sums, 0, ints * sizeof(int), h->stream));
+    }
+    return code;
+}
+
+static int launch_slices(halftone *h, const struct ht_scheme_desc *scheme, const struct pack_side *x,
+                         struct ht_pack_args *args, int count, enum ws_source memory) {
+    struct context *c = NULL;
+    for (int i = 0; i < count; i++)
+        args[i].epoch = h->pack_epoch;
+    if (memory == SOURCE_HANDLE)
+        c = ht_attach_exchange(h, x, args, count);
+    int code = clear_sums(h, scheme, args, count);
+    if (code == HALFTONE_OK)
+        code = ht_launched(h, scheme->pack(args, count, h->stream));
+    if (code != HALFTONE_OK && c != NULL)
+        c->exchange_is_reset = false; /* nobody knows how far it came */
+    return code;
+}
+
+static int ready_scheme(const struct call *c, const struct ht_scheme_desc *scheme) {
+    const struct ht_set_desc *const set = c->half->set;
+    return ht_make_ready(c->h, scheme->pack_init, &c->half->ready[set->kernels + (scheme - set->scheme)]);
+}
+
+int ht_pack_slices(const struct call *c, const struct ht_scheme_desc *scheme, const struct pack_side *x,
+                   int count, enum ws_source memory) {
+    halftone *const h = c->h;
+    int code = ready_scheme(c, scheme);
+    if (code != HALFTONE_OK)
+        return code;
+    h->pack_epoch = h->pack_epoch < INT32_MAX ? h->pack_epoch + 1 : 1;
+    if (count == 2 && x[0].layout->entries + x[1].layout->entries <= HT_GRID_BATCH) {
+        struct ht_pack_args both[2] = {slices_pack_args(c, scheme, &x[0], 0),
+                                       slices_pack_args(c, scheme, &x[1], 0)};
+        return launch_slices(h, scheme, x, both, 2, memory);
+    }
+    for (int i = 0; i < count; i++) {
+        for (int64_t entry = 0; entry < x[i].layout->entries && code == HALFTONE_OK; entry += HT_GRID_BATCH) {
+            struct ht_pack_args args = slices_pack_args(c, scheme, &x[i], entry);
+            code = launch_slices(h, scheme, &x[i], &args, 1, memory);
+        }
+    }
+    return code;
+}
+
+/* ---- arguments of the product ---- */
+
+/* Whether the kernel reads the matrices themselves. */
+static bool reads_matrices(const struct plan *p) {
+    return ht_is_unpacked(p->set->kernel[p->kernel].family);
+}
+
+static void add_sources(const struct call *c, struct ht_gemm_args *args) {
+    const struct call_operand *const a = &c->of[0], *const b = &c->of[1];
+    args->a_src = (const float *)a->src + c->entry * a->stride;
+    args->b_src = (const float *)b->src + c->entry * b->stride;
+    args->a_ld = a->ld;
+    args->b_ld = b->ld;
+    args->a_src_stride = a->stride;
+    args->b_src_stride = b->stride;
+    args->a_k_contiguous = k_contiguous(c, 0);
+    args->b_k_contiguous = k_contiguous(c, 1);
+    args->k = (int)c->k;
+    args->fma_only = c->plan->fma_only;
+}
+
+static void add_panels(const struct call *c, struct ht_gemm_args *args) {
+    const struct plan *const p = c->plan;
+    const struct packed_place *const a = &c->of[0].place, *const b = &c->of[1].place;
+    const bool many_a = p->layout[0].entries > 1, many_b = p->layout[1].entries > 1;
+    args->k_blocks = p->k_blocks;
+    args->a_stride = many_a ? p->layout[0].panel_stride : 0;
+    args->b_stride = many_b ? p->layout[1].panel_stride : 0;
+    args->a_panels = (unsigned char *)a->panels + c->entry * args->a_stride;
+    args->b_panels = (unsigned char *)b->panels + c->entry * args->b_stride;
+    if (p->scheme->scales == HT_SCALES_NONE)
+        return;
+    args->a_absmax_stride = many_a ? p->layout[0].absmax_stride : 0;
+    args->b_absmax_stride = many_b ? p->layout[1].absmax_stride : 0;
+    args->a_row_absmax = (int *)(void *)a->absmax + c->entry * args->a_absmax_stride;
+    args->b_col_absmax = (int *)(void *)b->absmax + c->entry * args->b_absmax_stride;
+}
+
+/* How many results the launch behind the product finds in the list; NULL: there is none. */
+static int *failed_count_of(const struct call *c) {
+    const struct plan *const p = c->plan;
+    return p->checked && p->fallback != NO_KERNEL ? (int *)(void *)(region_of(c, WS_FLAGS) + 2 * FLAG_BYTES)
+                                                  : NULL;
+}
+
+/* What the certificate reads, and where it leaves what it has not cleared. */
+static void add_sums(const struct call *c, struct ht_gemm_args *args) {
+    const struct plan *const p = c->plan;
+    const struct packed_place *const a = &c->of[0].place, *const b = &c->of[1].place;
+    args->a_any_flag = (int *)(void *)a->flag;
+    args->b_any_flag = (int *)(void *)b->flag;
+    args->a_sums_stride = p->layout[0].entries > 1 ? p->layout[0].sums_stride : 0;
+    args->b_sums_stride = p->layout[1].entries > 1 ? p->layout[1].sums_stride : 0;
+    args->a_row_sums = (int *)(void *)(a->row_sums + FLAG_BYTES) + c->entry * args->a_sums_stride;
+    args->b_row_sums = (int *)(void *)(b->row_sums + FLAG_BYTES) + c->entry * args->b_sums_stride;
+    args->failed = (unsigned *)(void *)region_of(c, WS_FAILED);
+    args->failed_list = args->failed + p->failed_blocks * (HT_FAILED_BYTES / (int64_t)sizeof(int));
+    args->failed_capacity = (int)ht_failed_capacity(p->failed_blocks);
+    args->failed_count = failed_count_of(c);
+    args->fallback_in_kernel = p->fallback == NO_KERNEL;
+    args->recomputed = (long long *)c->h->recomputed;
+    args->scales_tiles = p->scheme->scales == HT_SCALES_TILES;
+}
+
+/* splits 0 makes reduce scale C, of which all is here. */
+static struct ht_gemm_args gemm_args_of(const struct call *c) {
+    const struct plan *const p = c->plan;
+    struct ht_gemm_args args;
+    memset(&args, 0, sizeof args);
+    args.c = (float *)c->c + c->entry * c->stride_c;
+    ADD_SCALARS(args, float, c);
+    args.ldc = c->ldc;
+    args.c_stride = c->stride_c;
+    args.m = (int)c->m;
+    args.n = (int)c->n;
+    args.batch = (int)c->entries;
+    args.splits = p->splits;
+    if (p->splits == 0)
+        return args;
+    args.partial = p->splits > 1 ? (float *)(void *)region_of(c, WS_PARTIALS) : NULL;
+    if (reads_matrices(p) || p->checked)
+        add_sources(c, &args);
+    if (!reads_matrices(p))
+        add_panels(c, &args);
+    if (p->checked)
+        add_sums(c, &args);
+    return args;
+}
+
+/* ---- steps ---- */
+
+static int ready_slices(const struct call *c) {
+    return ready_scheme(c, c->plan->scheme);
+}
+
+static int launch_packing(struct call *c, const struct step *s) {
+    const struct pack_side sides[2] = {{0, &c->plan->layout[0], c->of[0].place, 0, failed_count_of(c)},
+                                       {1, &c->plan->layout[1], c->of[1].place, 0, NULL}};
+    (void)s;
+    return ht_pack_slices(c, c->plan->scheme, sides, 2, c->workspace.source);
+}
+
+static const struct step_kind slices_packing = {launch_packing, ready_slices, false, false};
+
+/* Packing has set the count of failed results to 0 once; what was packed before, and further slices of the
+ * batch, need it again. */
+static int clear_failed_count(const struct call *c) {
+    int *const count = failed_count_of(c);
+    if (count == NULL || (!c->is_packed && c->entry == 0))
+        return HALFTONE_OK;
+    return ht_fail_device(c->h, ht_dev_memset_async(count, 0, sizeof *count, c->h->stream));
+}
+
+static int launch_gemm(struct call *c, const struct step *s) {
+    const struct ht_gemm_args args = gemm_args_of(c);
+    const int code = clear_failed_count(c);
+    return code != HALFTONE_OK
+               ? code
+               : ht_launched(c->h, c->half->set->kernel[s->kernel].launch(&args, c->h->stream));
+}
+
+static int launch_fallback(struct call *c, const struct step *s) {
+    struct ht_gemm_args args = gemm_args_of(c);
+    args.splits = 1;
+    return ht_launched(c->h, c->half->set->kernel[s->kernel].launch(&args, c->h->stream));
+}
+
+static int launch_reduce(struct call *c, const struct step *s) {
+    const struct ht_gemm_args args = gemm_args_of(c);
+    const struct ht_scheme_desc *const scheme = c->plan->scheme; /* NULL: only C is scaled */
+    const bool is_own = scheme != NULL && scheme->reduce != NULL;
+    (void)s;
+    return ht_launched(c->h, (is_own ? scheme->reduce : c->half->set->reduce)(&args, c->h->stream));
+}
+
+static const struct step_kind slices_gemm = {launch_gemm, NULL, true, false},
+                              slices_fallback = {launch_fallback, NULL, true, false},
+                              slices_reduce = {launch_reduce, NULL, true, true};
+
+void ht_lay_out_scaling(struct plan *p) {
+    memset(p, 0, sizeof *p);
+    ht_add_step(p, &slices_reduce, NO_KERNEL);
+}
+
+static void lay_out_operands(const struct call *c, struct plan *p) {
+    for (int side = 0; side < 2; side++) {
+        p->layout[side] = slices_layout_of(p->scheme, rows_of(c, side), c->k, entries_of(c, side));
+        if (p->checked)
+            add_certificate(p->scheme, false, &p->layout[side]);
+    }
+    p->k_blocks = (int)ht_k_blocks(p->scheme, c->k);
+    if (!p->checked)
+        return;
+    p->failed_blocks = ht_mul(ht_mul(ht_ceil_div(c->m, HT_ATOM_ROWS), ht_ceil_div(c->n, HT_ATOM_ROWS)),
+                              grid_batch(c->batch));
+    const int64_t entries = p->fallback != NO_KERNEL ? ht_failed_capacity(p->failed_blocks) : 0;
+    p->failed_bytes = round_up(
+        ht_add(ht_mul(p->failed_blocks, HT_FAILED_BYTES), entries * (int64_t)sizeof(int)), WS_ALIGNMENT);
+}
+
+int ht_lay_out_slices(const struct call *c, struct plan *p) {
+    const int64_t partials = round_up(
+        ht_partial_bytes(c->m, c->n, grid_batch(c->batch), p->splits, ht_partial_size(p->scheme->exact_k)),
+        WS_ALIGNMENT);
+    if (!reads_matrices(p)) {
+        lay_out_operands(c, p);
+        if (!c->is_packed)
+            ht_add_packing(p, &slices_packing, NO_KERNEL)->needs[WS_FLAGS] = p->checked ? WS_ALIGNMENT : 0;
+    }
+    ht_add_step(p, &slices_gemm, p->kernel)->needs[WS_PARTIALS] = partials;
+    if (p->splits > 1)
+        ht_add_step(p, &slices_reduce, NO_KERNEL);
+    if (p->checked && p->before_fallback != NO_KERNEL)
+        ht_add_step(p, &slices_fallback, p->before_fallback);
+    if (p->checked && p->fallback != NO_KERNEL)
+        ht_add_step(p, &slices_fallback, p->fallback);
+    if (p->checked) {
+        p->step[p->steps - 1].needs[WS_FAILED] = p->failed_bytes;
+        p->step[p->steps - 1].needs[WS_FLAGS] = WS_ALIGNMENT;
+    }
+    return ht_lay_out_workspace(c->h, p);
+}
