@@ -71,9 +71,8 @@ def test_parts_of_a_call_are_timed_one_by_one():
 
 def with_launches_of(ns, folder):
     """The h200 set's command, whose model has launches of so many ns."""
-    objects = [ROOT / "out/obj" / source.relative_to(ROOT).with_suffix(".o") for source in (ROOT / "bench/halftone").glob("*/*.c")
-               if source.parent.name != "lab"]
-    objects += [ROOT / f"out/obj/bench/{name}-sim.o" for name in ("profile/profile_kernels", "apps/app_kernels")]
+    objects = [ROOT / "out/obj" / source.relative_to(ROOT).with_suffix(".o") for source in (ROOT / "bench/halftone").glob("*/*.c")]
+    objects += [ROOT / f"out/obj/bench/halftone/{name}-sim.o" for name in ("profile/profile_kernels", "apps/app_kernels")]
     table, count = re.subn(r"(\n    \d+, \d+, \d+, )3000, ", rf"\g<1>{ns}, ", (ROOT / "out/h200/dispatch.c").read_text())
     assert count > 0
     (folder / "dispatch.c").write_text(table)

@@ -41,6 +41,9 @@ void family_fill(const struct family *family, uint64_t seed, char side, int64_t 
 /* The same matrix as it is stored for trans 'T': its transpose. 'N': as family_fill. */
 void family_fill_op(const struct family *family, uint64_t seed, char side, char trans, int64_t m, int64_t n, int64_t k,
                     float *out, int64_t ld);
+/* The same in FP64: each element with 29 more random bits, so that no FP64 bit is zero by the way it was made; whole numbers up to 2^16,
+ * zeros, NaN and Inf stay as they are. Exponents are those of FP32. 0, or -1 without memory. */
+int family_fill_wide(const struct family *family, uint64_t seed, char side, char trans, int64_t m, int64_t n, int64_t k, double *out, int64_t ld);
 
 /* Random number primitives, for tests that need their own data. */
 uint64_t family_bits(uint64_t seed, uint64_t stream, uint64_t row, uint64_t col);

@@ -237,7 +237,7 @@ static int run_method(struct round *r, int i, struct cli_error *f) {
     struct timing t = timing_none;
     struct metrics e;
     progress_step(&b->progress, r->product->name);
-    if (session_select(b->session, name, NULL, f) != 0 || session_query(b->session, &r->problem, &plan, f) != 0 ||
+    if (session_select(b->session, HALFTONE_FP32, name, NULL, f) != 0 || session_query(b->session, &r->problem, &plan, f) != 0 ||
         timing_measure(&b->plan, call_ours, r, &t, f) != 0 || grade(r, &e, f) != 0)
         return -1;
     b->total[i].name = name;
@@ -301,17 +301,11 @@ static int run_all(struct bench *b, struct cli_error *f) {
     for (int i = 0; i < b->operands.count && status == 0; i++)
         status = run_product(b, i, f);
     progress_end(&b->progress);
-    struct cli_error print_fault; /* what was measured before a failure is still shown */
-    if (tsv_print(&b->table, stdout, &print_fault) != 0 && status == 0) {
-        *f = print_fault;
-        status = -1;
-    }
-    if (status == 0)
+    status = tsv_show(&b->table, status, f);
+    if (status == 0) {
         print_totals(b);
-    if (status == 0 && b->what->out != NULL && outfile_is_stream(b->what->out))
-        status = tsv_write(&b->table, b->what->out, b->head, f);
-    if (status == 0 && b->what->out != NULL)
-        fprintf(outfile_remarks(b->what->out), "wrote %s\n", b->what->out);
+        status = tsv_save(&b->table, b->what->out, b->head, f);
+    }
     tsv_free(&b->table);
     return status;
 }
@@ -320,7 +314,7 @@ static int run_all(struct bench *b, struct cli_error *f) {
 static int choose(struct bench *b, struct cli_error *f) {
     static const char *const usual[] = {"auto", "bf16x6u", "f16x3"};
     if (b->what->schemes != NULL || b->what->accuracies != NULL)
-        return methods_choose(&b->methods, b->session, false, b->what->schemes, b->what->accuracies, f);
+        return methods_choose(&b->methods, b->session, HALFTONE_FP32, false, b->what->schemes, b->what->accuracies, f);
     char list[64] = "";
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
         if (halftone_set_scheme(b->session->handle, usual[i]) != HALFTONE_OK)
@@ -328,7 +322,7 @@ static int choose(struct bench *b, struct cli_error *f) {
         strcat(list, list[0] != '\0' ? "," : "");
         strcat(list, usual[i]);
     }
-    return methods_choose(&b->methods, b->session, true, list[0] != '\0' ? list : NULL, NULL, f);
+    return methods_choose(&b->methods, b->session, HALFTONE_FP32, true, list[0] != '\0' ? list : NULL, NULL, f);
 }
 
 int bench_operands_run(const struct bench_operands *what, struct session *session, struct cli_error *f) {

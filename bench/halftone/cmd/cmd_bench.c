@@ -7,18 +7,16 @@
 #include <string.h>
 
 #include "io/args.h"
-#include "cmd/bench64.h"
 #include "cmd/bench_operands.h"
 #include "cmd/bench_shapes.h"
 #include "cmd/cmd.h"
 #include "cmd/methods.h"
-#include "accuracy/families.h"
 #include "measure/cast16.h"
-#include "measure/baseline_fp32.h"
+#include "measure/baseline_cublas.h"
 #include "io/outfile.h"
 #include "io/progress.h"
-#include "io/shapes.h"
 #include "cmd/stamp.h"
+#include "measure/sample.h"
 #include "measure/timing.h"
 #include "io/tsv.h"
 
@@ -38,8 +36,13 @@ static const struct tsv_column bench_columns[] = {
     {"end_single/sgemm", 1}, {"end/sgemm", 1}, {"kernel/sgemm", 0}, {"end/tf32", 1}, {"end/fp16", 0},
     {"limit_tflops", 1}, {"of_limit", 1}, {"pack_gbps", 1}, {"pack/copy", 1}, {"pack_us", 0}, {"pack_single_us", 0},
     {"rel_frobenius", 1}, {"grade", 1}, {"spread_%", 1}, {"predicted_us", 0}, {"clock_mhz", 1}, {"power_w", 1}};
+static const struct tsv_column wide_columns[] = {
+    {"m", 1}, {"n", 1}, {"k", 1}, {"trans", 1}, {"method", 1}, {"kernel", 1}, {"tflops", 1}, {"least", 0}, {"most", 0}, {"single_tflops", 1},
+    {"tflops/dgemm", 1}, {"single/dgemm", 1}, {"rel_frobenius", 1}, {"grade", 1}, {"bound", 1}, {"spread_%", 1}, {"predicted_us", 1},
+    {"workspace_mib", 1}, {"clock_mhz", 1}, {"power_w", 1}};
 
 struct bench {
+    int type; /* of the products */
     struct session session;
     struct baseline *baseline;
     struct device_info *facts;
@@ -48,7 +51,7 @@ struct bench {
     struct shape_list shapes;
     const char *trans[BENCH_TRANS_MOST]; /* "NN", "NT", ...: each shape runs with each of them */
     int transes;
-    bool times[BASELINE_TIMED]; /* which of cuBLAS' modes; none where there is no cuBLAS */
+    bool times[BASELINE_TIMED]; /* which of cuBLAS' modes, of FP64 its own product as the first; none where there is no cuBLAS */
     const struct family *family;
     int64_t pad; /* leading dimensions of A and B are their rows and this */
     struct methods methods;
@@ -64,15 +67,12 @@ struct round {
     struct bench *bench;
     struct shape shape;
     const char *trans;
-    float *a, *b, *whole, *sample;
-    struct reference reference;
-    struct metrics_truth truth;
-    struct session_problem problem;
+    struct sample sample;
     struct cast16 half, brain; /* FP16 and BF16 for cuBLAS */
     enum baseline_mode mode;
     double baseline_tflops[BASELINE_TIMED]; /* -1: not measured */
-    double sgemm_single_tflops;
-    double copy_gbps;                         /* of A and B, bytes read and written; -1: not measured */
+    double native_single_tflops;
+    double copy_gbps;                       /* of A and B, bytes read and written; -1: not measured */
 };
 
 /* What one row shows; negative: n/a. */
@@ -80,8 +80,17 @@ struct line {
     const char *method, *kernel;
     struct timing end, product, pack;
     double predicted_us, pack_bytes;
+    double bound, workspace_mib; /* FP64 */
     double limit_tflops; /* of the product alone: what cuBLAS reaches on the slices' type over their products */
 };
+
+static struct line line_of(const char *method) {
+    return (struct line){method, "-", timing_none, timing_none, timing_none, -1, 0, -1, -1, -1};
+}
+
+static int is_wide(const struct bench *b) {
+    return b->type == HALFTONE_FP64;
+}
 
 static double tflops(const struct round *r, double seconds) {
     return seconds > 0 ? 2.0 * (double)r->shape.m * (double)r->shape.n * (double)r->shape.k / seconds / 1e12
@@ -104,30 +113,26 @@ static void single_cells(struct tsv *t, const struct round *r, const struct line
     tsv_measured(t, tflops(r, l->end.single.most_s), 4);
     tsv_measured(t, tflops(r, l->end.single.least_s), 4);
     tsv_measured(t, tflops(r, l->product.single.median_s), 4);
-    tsv_measured(t, share(end, r->sgemm_single_tflops), 4);
+    tsv_measured(t, share(end, r->native_single_tflops), 4);
 }
 
-/* The result of the method must be in problem.c. */
-static int add_line(struct round *r, const struct line *l, struct cli_error *f) {
-    struct bench *b = r->bench;
-    struct tsv *t = &b->table;
-    struct metrics e;
-    if (session_problem_result(&r->problem, r->whole, f) != 0)
-        return -1;
-    reference_sample(&r->reference, r->whole, r->shape.m, r->sample);
-    metrics_compute(&r->truth, r->sample, &e);
-    const double *yard = r->baseline_tflops;
-    double end = tflops(r, l->end.median_s), product = tflops(r, l->product.median_s);
-    double pack_gbps = l->pack.median_s > 0 ? l->pack_bytes / l->pack.median_s / 1e9 : -1;
-    double spread = l->end.median_s > 0 ? 100 * (l->end.most_s - l->end.least_s) / l->end.median_s : -1;
-    tsv_integer(t, r->shape.m);
-    tsv_integer(t, r->shape.n);
-    tsv_integer(t, r->shape.k);
-    tsv_text(t, r->trans);
-    tsv_integer(t, b->pad);
-    tsv_text(t, l->method);
-    tsv_text(t, l->kernel);
-    speed_cells(t, r, &l->end);
+static void error_cells(struct tsv *t, const struct metrics *e) {
+    tsv_real(t, e->rel_frobenius, 3);
+    tsv_real(t, e->grade, 3);
+}
+
+static void spread_cell(struct tsv *t, const struct timing *end) {
+    tsv_measured(t, end->median_s > 0 ? 100 * (end->most_s - end->least_s) / end->median_s : -1, 2);
+}
+
+static void power_cells(struct tsv *t, const struct timing *end) {
+    tsv_measured(t, end->clock_mhz, 4);
+    tsv_measured(t, end->power_watts < 0 ? -1 : floor(end->power_watts + 0.5), 4);
+}
+
+static void fp32_cells(struct tsv *t, const struct round *r, const struct line *l, const struct metrics *e) {
+    const double *const yard = r->baseline_tflops, end = tflops(r, l->end.median_s), product = tflops(r, l->product.median_s);
+    const double pack_gbps = l->pack.median_s > 0 ? l->pack_bytes / l->pack.median_s / 1e9 : -1;
     speed_cells(t, r, &l->product);
     single_cells(t, r, l);
     tsv_measured(t, share(end, yard[BASELINE_SGEMM]), 4);
@@ -140,42 +145,73 @@ static int add_line(struct round *r, const struct line *l, struct cli_error *f) 
     tsv_measured(t, share(pack_gbps, r->copy_gbps), 3);
     tsv_measured(t, l->pack.median_s * 1e6, 4);
     tsv_measured(t, l->pack.single.median_s * 1e6, 4);
-    tsv_real(t, e.rel_frobenius, 3);
-    tsv_real(t, e.grade, 3);
-    tsv_measured(t, spread, 2);
+    error_cells(t, e);
+    spread_cell(t, &l->end);
     tsv_measured(t, l->predicted_us, 5);
-    tsv_measured(t, l->end.clock_mhz, 4);
-    tsv_measured(t, l->end.power_watts < 0 ? -1 : floor(l->end.power_watts + 0.5), 4);
+}
+
+static void fp64_cells(struct tsv *t, const struct round *r, const struct line *l, const struct metrics *e) {
+    const double single = tflops(r, l->end.single.median_s);
+    tsv_measured(t, single, 4);
+    tsv_measured(t, share(tflops(r, l->end.median_s), r->baseline_tflops[BASELINE_SGEMM]), 4);
+    tsv_measured(t, share(single, r->native_single_tflops), 4);
+    error_cells(t, e);
+    tsv_measured(t, l->bound, 6);
+    spread_cell(t, &l->end);
+    tsv_measured(t, l->predicted_us, 5);
+    tsv_measured(t, l->workspace_mib, 4);
+}
+
+/* The result of the method must be in problem.c. */
+static int add_line(struct round *r, const struct line *l, struct cli_error *f) {
+    struct tsv *const t = &r->bench->table;
+    struct metrics e;
+    if (sample_judge(&r->sample, &e, f) != 0)
+        return -1;
+    tsv_integer(t, r->shape.m);
+    tsv_integer(t, r->shape.n);
+    tsv_integer(t, r->shape.k);
+    tsv_text(t, r->trans);
+    if (!is_wide(r->bench))
+        tsv_integer(t, r->bench->pad);
+    tsv_text(t, l->method);
+    tsv_text(t, l->kernel);
+    speed_cells(t, r, &l->end);
+    (is_wide(r->bench) ? fp64_cells : fp32_cells)(t, r, l, &e);
+    power_cells(t, &l->end);
     tsv_end_row(t);
     return 0;
 }
 
+static const char *baseline_name(const struct bench *b, enum baseline_mode mode) {
+    return is_wide(b) ? "cublas-dgemm" : baseline_names[mode];
+}
+
 static int call_baseline(void *context, struct cli_error *f) {
     const struct round *r = context;
-    const struct session_problem *p = &r->problem;
+    const struct session_problem *p = &r->sample.problem;
     const int half = r->mode == BASELINE_FP16, brain = r->mode == BASELINE_BF16;
     const void *a = half ? r->half.a : brain ? r->brain.a : p->a, *b = half ? r->half.b : brain ? r->brain.b : p->b;
-    const int status = baseline_multiply(r->bench->baseline, r->mode, p->trans_a, p->trans_b, p->m, p->n, p->k, a,
-                                          p->lda, b, p->ldb, p->c);
-    return status == 0 ? 0
-                       : cli_error_set(f, "%s failed with status %d; check that this cuBLAS fits the driver",
-                                   baseline_names[r->mode], status);
+    const int status = is_wide(r->bench)
+                           ? baseline_dgemm(r->bench->baseline, p->trans_a, p->trans_b, p->m, p->n, p->k, a, p->lda, b, p->ldb, p->c)
+                           : baseline_multiply(r->bench->baseline, r->mode, p->trans_a, p->trans_b, p->m, p->n, p->k, a, p->lda, b, p->ldb, p->c);
+    return status == 0 ? 0 : cli_error_set(f, "%s failed with status %d; check that this cuBLAS fits the driver", baseline_name(r->bench, r->mode), status);
 }
 
 /* Call contexts for timing: engine and problem. */
 static int call_multiply(void *context, struct cli_error *f) {
     struct round *r = context;
-    return session_multiply(&r->bench->session, &r->problem, f);
+    return session_multiply(&r->bench->session, &r->sample.problem, f);
 }
 
 static int call_pack(void *context, struct cli_error *f) {
     struct round *r = context;
-    return session_pack(&r->bench->session, &r->problem, f);
+    return session_pack(&r->bench->session, &r->sample.problem, f);
 }
 
 static int call_packed(void *context, struct cli_error *f) {
     struct round *r = context;
-    return session_multiply_packed(&r->bench->session, &r->problem, f);
+    return session_multiply_packed(&r->bench->session, &r->sample.problem, f);
 }
 
 static void step(struct round *r, const char *method) {
@@ -188,18 +224,18 @@ static void step(struct round *r, const char *method) {
 static int run_baselines(struct round *r, struct cli_error *f) {
     for (int mode = 0; mode < BASELINE_TIMED; mode++)
         r->baseline_tflops[mode] = -1;
-    r->sgemm_single_tflops = -1;
+    r->native_single_tflops = -1;
     for (int mode = 0; mode < BASELINE_TIMED; mode++) {
         if (!r->bench->times[mode])
             continue;
-        struct line l = {baseline_names[mode], "-", timing_none, timing_none, timing_none, -1, 0, -1};
+        struct line l = line_of(baseline_name(r->bench, (enum baseline_mode)mode));
         r->mode = (enum baseline_mode)mode;
         step(r, l.method);
         if (timing_measure(&r->bench->plan, call_baseline, r, &l.end, f) != 0)
             return -1;
         r->baseline_tflops[mode] = tflops(r, l.end.median_s);
         if (mode == BASELINE_SGEMM)
-            r->sgemm_single_tflops = tflops(r, l.end.single.median_s);
+            r->native_single_tflops = tflops(r, l.end.single.median_s);
         l.product = l.end;
         if (add_line(r, &l, f) != 0)
             return -1;
@@ -235,14 +271,14 @@ static double limit_of(const struct round *r, const struct ht_set_desc *set, con
 static int time_pieces(struct round *r, struct line *l, const char *kernel, const char *chosen, struct cli_error *f) {
     struct bench *b = r->bench;
     const bool by_accuracy = session_accuracy_of(l->method) != NULL;
-    if (by_accuracy && session_select(&b->session, chosen, kernel, f) != 0)
+    if (by_accuracy && session_select(&b->session, HALFTONE_FP32, chosen, kernel, f) != 0)
         return -1;
     if (b->session.packs &&
-        (session_pack_prepare(&b->session, &r->problem, f) != 0 ||
+        (session_pack_prepare(&b->session, &r->sample.problem, f) != 0 ||
          timing_measure(&b->plan, call_pack, r, &l->pack, f) != 0 ||
          timing_measure(&b->plan, call_packed, r, &l->product, f) != 0))
         return -1;
-    return by_accuracy ? session_select(&b->session, l->method, kernel, f) : 0;
+    return by_accuracy ? session_select(&b->session, HALFTONE_FP32, l->method, kernel, f) : 0;
 }
 
 /* kernel NULL: the library's pick; kernels that read the matrices themselves have no pieces. The end-to-end call comes last, so that its result is what is judged. */
@@ -250,15 +286,19 @@ static int run_scheme(struct round *r, const char *method, const char *kernel, s
     struct bench *b = r->bench;
     const struct ht_set_desc *set = b->session.set;
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    struct line l = {method, "", timing_none, timing_none, timing_none, -1, 0, -1};
+    struct line l = line_of(method);
+    size_t workspace = 0;
     step(r, kernel != NULL ? kernel : method);
-    if (session_select(&b->session, method, kernel, f) != 0 ||
-        session_query(&b->session, &r->problem, &plan, f) != 0 ||
-        (plan.pack_ns > 0 && time_pieces(r, &l, kernel, plan.scheme, f) != 0) ||
+    if (session_select(&b->session, b->type, method, kernel, f) != 0 || session_query(&b->session, &r->sample.problem, &plan, f) != 0 ||
+        (is_wide(b)           ? session_workspace(&b->session, &r->sample.problem, &workspace, f)
+         : plan.pack_ns > 0 ? time_pieces(r, &l, kernel, plan.scheme, f)
+                            : 0) != 0 ||
         timing_measure(&b->plan, call_multiply, r, &l.end, f) != 0)
         return -1;
     l.kernel = plan.kernel;
     l.predicted_us = (double)plan.predicted_ns / 1000.0;
+    l.bound = plan.fixed_point ? -1 : (double)plan.bound_units;
+    l.workspace_mib = (double)workspace / 1048576;
     l.pack_bytes = pack_bytes(set, plan.scheme, r->shape.m, r->shape.k) +
                    pack_bytes(set, plan.scheme, r->shape.n, r->shape.k);
     l.limit_tflops = limit_of(r, set, plan.scheme);
@@ -278,51 +318,21 @@ static int run_schemes(struct round *r, struct cli_error *f) {
     return status;
 }
 
-static void round_close(struct round *r) {
-    cast16_close(&r->half);
-    cast16_close(&r->brain);
-    session_problem_close(&r->problem);
-    reference_free(&r->reference);
-    free(r->a);
-    free(r->b);
-    free(r->whole);
-    free(r->sample);
-}
-
-/* One operand as it is stored, with the family's numbers in it: *ld x columns. */
-static float *make_matrix(const struct round *r, char which, int64_t *ld, int64_t *count) {
-    const int is_a = which == 'A', is_trans = r->trans[is_a ? 0 : 1] == 'T';
-    const int64_t rows = is_a ? r->shape.m : r->shape.k, cols = is_a ? r->shape.k : r->shape.n;
-    *ld = (is_trans ? cols : rows) + r->bench->pad;
-    *count = *ld * (is_trans ? rows : cols);
-    float *x = calloc((size_t)*count, sizeof(float));
-    if (x != NULL)
-        family_fill_op(r->bench->family, 1, which, is_trans ? 'T' : 'N', r->shape.m, r->shape.n, r->shape.k, x, *ld);
-    return x;
-}
-
-static int round_open(struct round *r, struct bench *b, const struct shape *s, const char *trans,
-                      struct cli_error *f) {
-    const char ta = trans[0], tb = trans[1];
-    int64_t lda, ldb, a_count, b_count;
+static int round_open(struct round *r, struct bench *b, const struct shape *s, const char *trans, struct cli_error *f) {
+    const struct session_problem *const p = &r->sample.problem;
     memset(r, 0, sizeof *r);
     r->bench = b;
     r->shape = *s;
     r->trans = trans;
-    r->a = make_matrix(r, 'A', &lda, &a_count);
-    r->b = make_matrix(r, 'B', &ldb, &b_count);
-    r->whole = malloc((size_t)(s->m * s->n) * sizeof(float));
-    r->sample = malloc((size_t)(SAMPLED_ROWS * s->n) * sizeof(float));
-    if (r->a == NULL || r->b == NULL || r->whole == NULL || r->sample == NULL)
-        return cli_error_memory(f, 4.0 * (double)(a_count + b_count + s->m * s->n), "matrices");
-    if (reference_make(&r->reference, ta, tb, s->m, s->n, s->k, r->a, lda, r->b, ldb, SAMPLED_ROWS, 0) != 0)
-        return cli_error_memory(f, 32.0 * (double)(SAMPLED_ROWS * s->n), "a reference");
-    r->truth = reference_truth(&r->reference);
-    if (session_problem_open(&r->problem, ta, tb, s->m, s->n, s->k, r->a, lda, r->b, ldb, f) != 0)
+    if (sample_open(&r->sample, b->type, b->family, 1, trans, s, b->pad, SAMPLED_ROWS, f) != 0)
         return -1;
-    if (b->times[BASELINE_FP16] && cast16_open(&r->half, BASELINE_FP16, r->a, a_count, r->b, b_count, f) != 0)
-        return -1;
-    return b->times[BASELINE_BF16] ? cast16_open(&r->brain, BASELINE_BF16, r->a, a_count, r->b, b_count, f) : 0;
+    const int64_t a_count = p->lda * (trans[0] == 'N' ? s->k : s->m), b_count = p->ldb * (trans[1] == 'N' ? s->n : s->k);
+    for (int i = 0; i < 2; i++) {
+        const enum baseline_mode mode = i == 0 ? BASELINE_FP16 : BASELINE_BF16;
+        if (b->times[mode] && cast16_open(i == 0 ? &r->half : &r->brain, mode, r->sample.a, a_count, r->sample.b, b_count, f) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* A and B, each into the same buffer: what packing at least moves, with the same data. */
@@ -333,7 +343,7 @@ struct copy {
 
 static int call_copy(void *context, struct cli_error *f) {
     const struct copy *c = context;
-    const struct session_problem *p = &c->round->problem;
+    const struct session_problem *p = &c->round->sample.problem;
     const struct device_info *facts = c->round->bench->facts;
     const size_t a_bytes = (size_t)(p->m * p->k) * sizeof(float),
                  b_bytes = (size_t)(p->k * p->n) * sizeof(float);
@@ -351,7 +361,7 @@ static double measure_copy(const struct round *r) {
     struct copy c = {r, NULL};
     struct cli_error ignored;
     struct timing timing = timing_none;
-    if (!b->session.device.simulated && b->facts != NULL && ht_dev_alloc(&c.to, bytes) == HT_DEV_OK)
+    if (!is_wide(b) && b->facts != NULL && ht_dev_alloc(&c.to, bytes) == HT_DEV_OK)
         (void)timing_measure(&b->plan, call_copy, &c, &timing, &ignored);
     (void)ht_dev_free(c.to);
     return timing.median_s > 0 ? 2.0 * (double)bytes / timing.median_s / 1e9 : -1;
@@ -369,27 +379,36 @@ static int run_shape(struct bench *b, const struct shape *s, const char *trans, 
     }
     if (status == 0 && b->out != NULL && !outfile_is_stream(b->out))
         status = tsv_write(&b->table, b->out, b->comments, f);
-    round_close(&r);
+    cast16_close(&r.half);
+    cast16_close(&r.brain);
+    sample_close(&r.sample);
     return status;
 }
 
 static void make_comments(struct bench *b) {
+    static const char simulated[] = "# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU\n";
     char head[STAMP_BYTES];
     stamp_write(head, &b->stamp, &b->session, b->baseline, b->facts);
-    snprintf(
-        b->comments, sizeof b->comments,
-        "%s# data: %s, column-major, same memory for all; TFLOPS = 2mnk / time; median, least and most over the batches\n"
-        "# end: with packing; kernel: from packed operands; cublas-fp16 and -bf16 get their inputs in that type\n"
-        "# limit_tflops: cublas-fp16, -bf16 or -tf32, whichever has the scheme's slices, over its products; of_limit: "
-        "kernel TFLOPS over that; errors of %d rows against FP64\n"
-        "# sustained (no word in the column's name): back to back; single: median of %d calls, each in an idle device, after the "
-        "same call, queued behind a delay that hides launch latency; all methods alike\n"
-        "# seconds per measurement: %g, sustained; pack/copy: packing A and B against the driver's copy of them, same "
-        "round, bytes read and written%s\n",
-        head, b->family->text, (int)SAMPLED_ROWS, b->plan.singles, b->plan.seconds,
-        b->session.device.simulated
-            ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
-            : "");
+    const char *const of_simulator = b->session.device.simulated ? simulated : "";
+    if (is_wide(b))
+        snprintf(b->comments, sizeof b->comments,
+                 "%s# FP64 products; data: %s, each element with 29 more random bits; column-major, same memory for all; TFLOPS = 2mnk / time, the whole call\n"
+                 "# sustained, back to back: median, least and most over the batches; single: median of %d calls, each in an idle device, queued behind a delay "
+                 "that hides launch latency; seconds per measurement: %g\n"
+                 "# rel_frobenius; grade: largest error in 2^-53 |A||B|; of %d rows, against sums in twice the precision; bound: a priori, in the same units; n/a: "
+                 "relative to norms of rows and columns\n%s",
+                 head, b->family->text, b->plan.singles, b->plan.seconds, (int)SAMPLED_ROWS, of_simulator);
+    else
+        snprintf(b->comments, sizeof b->comments,
+                 "%s# data: %s, column-major, same memory for all; TFLOPS = 2mnk / time; median, least and most over the batches\n"
+                 "# end: with packing; kernel: from packed operands; cublas-fp16 and -bf16 get their inputs in that type\n"
+                 "# limit_tflops: cublas-fp16, -bf16 or -tf32, whichever has the scheme's slices, over its products; of_limit: "
+                 "kernel TFLOPS over that; errors of %d rows against FP64\n"
+                 "# sustained (no word in the column's name): back to back; single: median of %d calls, each in an idle device, after the "
+                 "same call, queued behind a delay that hides launch latency; all methods alike\n"
+                 "# seconds per measurement: %g, sustained; pack/copy: packing A and B against the driver's copy of them, same "
+                 "round, bytes read and written\n%s",
+                 head, b->family->text, (int)SAMPLED_ROWS, b->plan.singles, b->plan.seconds, of_simulator);
 }
 
 static int count_steps(const struct bench *b) {
@@ -413,31 +432,26 @@ static int run_all(struct bench *b, struct cli_error *f) {
     b->plan.facts = b->facts;
     b->plan.singles = SINGLES;
     make_comments(b);
-    if (b->session.device.simulated)
+    if (b->session.device.simulated && !is_wide(b))
         fputs("halftone bench: this is the simulator, whose times say nothing of a GPU; the command `halftone`, built with nvcc, "
               "measures one\n",
               stderr);
     fputs(b->comments, stdout);
     if (b->baseline == NULL) {
         memset(b->times, 0, sizeof b->times);
-        printf("# cuBLAS columns are n/a: %s\n", why);
+        printf("# %s: %s\n", is_wide(b) ? "no row of cuBLAS" : "cuBLAS columns are n/a", why);
     }
     fflush(stdout);
-    tsv_init(&b->table, bench_columns, (int)(sizeof bench_columns / sizeof bench_columns[0]));
+    tsv_init(&b->table, is_wide(b) ? wide_columns : bench_columns,
+             (int)((is_wide(b) ? sizeof wide_columns : sizeof bench_columns) / sizeof(struct tsv_column)));
     progress_start(&b->progress, count_steps(b));
     for (int i = 0; i < b->shapes.count && status == 0; i++)
         for (int t = 0; t < b->transes && status == 0; t++)
             status = run_shape(b, &b->shapes.shape[i], b->trans[t], f);
     progress_end(&b->progress);
-    struct cli_error print_fault; /* what was measured before a failure is still shown */
-    if (tsv_print(&b->table, stdout, &print_fault) != 0 && status == 0) {
-        *f = print_fault;
-        status = -1;
-    }
-    if (status == 0 && b->out != NULL && outfile_is_stream(b->out))
-        status = tsv_write(&b->table, b->out, b->comments, f);
-    if (status == 0 && b->out != NULL)
-        fprintf(outfile_remarks(b->out), "wrote %s\n", b->out);
+    status = tsv_show(&b->table, status, f);
+    if (status == 0)
+        status = tsv_save(&b->table, b->out, b->comments, f);
     tsv_free(&b->table);
     baseline_close(b->baseline);
     device_info_close(b->facts);
@@ -458,7 +472,7 @@ static int choose_baselines(struct bench *b, const char *text, struct cli_error 
     struct name_list names = {NULL, NULL, 0};
     int status = text != NULL ? args_names("--baselines", text, &names, f) : 0;
     for (int mode = 0; mode < BASELINE_TIMED; mode++)
-        b->times[mode] = text == NULL;
+        b->times[mode] = text == NULL && (!is_wide(b) || mode == BASELINE_SGEMM);
     for (int i = 0; i < names.count && status == 0; i++) {
         int mode = 0;
         while (mode < BASELINE_TIMED && strcmp(baseline_names[mode] + strlen("cublas-"), names.name[i]) != 0)
@@ -472,8 +486,8 @@ static int choose_baselines(struct bench *b, const char *text, struct cli_error 
     return status;
 }
 
-static int run_fp32(struct bench *b, const char *schemes, const char *accuracies, const char *baselines, struct cli_error *f) {
-    int status = methods_choose(&b->methods, &b->session, false, schemes, accuracies, f);
+static int choose_and_run(struct bench *b, const char *schemes, const char *accuracies, const char *baselines, struct cli_error *f) {
+    int status = methods_choose(&b->methods, &b->session, b->type, false, schemes, accuracies, f);
     if (status == 0)
         status = check_names(b, f);
     if (status == 0)
@@ -484,12 +498,6 @@ static int run_fp32(struct bench *b, const char *schemes, const char *accuracies
 static int refuse_others(const struct option *options, int is_fp64, struct cli_error *f) {
     static const char why[] = "FP64 products are timed whole, of dense matrices, and beside cublas-dgemm alone";
     return is_fp64 ? args_refuse(options, "--kernels --pad --baselines", why, f) : 0;
-}
-
-/* FP64's names, or --fp64: another table. */
-static int run_fp64(struct bench *b, const char *schemes, const char *accuracies, struct cli_error *f) {
-    const struct bench64 what = {b->out, schemes, accuracies, b->family, &b->shapes, b->trans, b->transes, b->plan.seconds, b->stamp};
-    return bench64_run(&what, &b->session, f);
 }
 
 static int run(int argc, char **argv, struct cli_error *f) {
@@ -542,8 +550,9 @@ static int run(int argc, char **argv, struct cli_error *f) {
             status = methods_type(&b.session, fp64, schemes, accuracies, &fp64, f);
         if (status == 0)
             status = refuse_others(options, fp64, f);
+        b.type = fp64 ? HALFTONE_FP64 : HALFTONE_FP32;
         if (status == 0)
-            status = fp64 ? run_fp64(&b, schemes, accuracies, f) : run_fp32(&b, schemes, accuracies, baselines, f);
+            status = choose_and_run(&b, schemes, accuracies, baselines, f);
         session_close(&b.session);
     }
     shapes_free(&b.shapes);

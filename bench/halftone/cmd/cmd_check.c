@@ -1,5 +1,4 @@
-/* cmd_check: `halftone check`: what `auto` would do with two matrices, and what of their numbers decides it.
- */
+/* cmd_check: `halftone check`: what `auto`, or FP64's default, would do with two matrices, and what of their numbers decides it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,16 +6,17 @@
 
 #include "../../../runtime/ht_pick.h"
 #include "io/args.h"
-#include "cmd/check64.h"
+#include "cmd/cmd_check.h"
 #include "cmd/cmd.h"
 #include "accuracy/data_check.h"
+#include "accuracy/data_check64.h"
 #include "accuracy/families.h"
 #include "accuracy/tile_outliers.h"
 #include "measure/operands.h"
 #include "io/outfile.h"
 #include "io/progress.h"
 #include "cmd/stamp.h"
-#include "measure/sample_problem.h"
+#include "measure/sample.h"
 #include "io/tsv.h"
 
 enum { HEAD_BYTES = STAMP_BYTES + 1024 };
@@ -44,13 +44,27 @@ static const struct tsv_column columns[] = {{"data", 1},
                                             {"outliers_b", 1},
                                             {"outlier_blocks", 1}};
 
+static const struct tsv_column wide_columns[] = {{"data", 1},     {"m", 1},       {"n", 1},      {"k", 1},        {"scheme", 1},   {"counted", 1},
+                                            {"large_a", 1},  {"large_b", 1}, {"zero_a", 0}, {"zero_b", 0},   {"least_a", 0},  {"least_b", 0},
+                                            {"median_a", 0}, {"median_b", 0}, {"rows_a", 1}, {"rows_b", 1}, {"native64", 1}, {"blocks", 1}};
+
 #define ALL_ROWS "of FP64 products all rows of C are looked at"
+
+/* What `fp64` begins with at a shape, and the scheme whose certificate is asked: its own, or where it begins with native64 that of
+ * products large enough. */
+struct choice {
+    struct halftone_plan plan;
+    int moduli; /* 0: no scheme of residues is certified at this k */
+    int asks;   /* the data decide at this shape */
+    struct ht_certificate certificate;
+};
 
 struct check {
     struct session session;
     const char *path[2], *folder, *families, *out;
     int64_t rows, n, k;
     int is_fp64;
+    struct choice choice; /* FP64, at the families' shape */
     const struct option *options; /* those of the command, as they were given */
     struct pair pair;
     struct tsv table;
@@ -70,12 +84,11 @@ static struct data_rules rules_of(const struct check *c) {
     return (struct data_rules){.unit = flushes ? CERTIFICATE_FLUSHES : CERTIFICATE_KEEPS, .rows_most = c->rows};
 }
 
-/* What `auto` picks for the command's column-major call, which has the operands change places. */
-static int ask_plan(struct check *c, const struct data_report *r, struct halftone_plan *plan,
+/* What the library picks for the command's column-major call, which has the operands change places. */
+static int ask_plan(struct session *s, int type, const char *method, int64_t m, int64_t n, int64_t k, struct halftone_plan *plan,
                     struct cli_error *f) {
-    const struct session_problem p = {
-        .trans_a = 'N', .trans_b = 'N', .m = r->n, .n = r->m, .k = r->k, .batch = 1};
-    return session_select(&c->session, "auto", NULL, f) == 0 ? session_query(&c->session, &p, plan, f) : -1;
+    const struct session_problem p = {.type = type, .trans_a = 'N', .trans_b = 'N', .m = n, .n = m, .k = k, .lda = n, .ldb = k};
+    return session_select(s, type, method, NULL, f) == 0 ? session_query(s, &p, plan, f) : -1;
 }
 
 static int examine(struct check *c, const struct data_view *a, const struct data_view *b, int64_t k,
@@ -83,7 +96,7 @@ static int examine(struct check *c, const struct data_view *a, const struct data
     const struct data_rules rules = rules_of(c);
     if (data_check(a, b, k, &rules, r) != 0 || tile_outliers_count(a, b, k, c->families == NULL, o) != 0)
         return cli_error_memory(f, 100.0 * (double)(a->rows + b->rows), "rows, and an FP64 product of 64 rows");
-    return ask_plan(c, r, plan, f);
+    return ask_plan(&c->session, HALFTONE_FP32, "auto", r->m, r->n, r->k, plan, f);
 }
 
 static int is_checked(const struct check *c, const struct halftone_plan *plan) {
@@ -94,7 +107,7 @@ static double percent(int64_t part, int64_t whole) {
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* ---- two files: words */
+/* ---- two files of FP32: words */
 
 static void print_side(const char *path, const char *op, int64_t rows, int64_t cols, const char *lines,
                        const struct data_side *s) {
@@ -152,19 +165,120 @@ static void print_report(const struct check *c, const struct data_report *r,
     print_certificate(c, r);
 }
 
+/* ---- two files of FP64: words */
+
+/* The fewest moduli that are certified. Asked at k = 1: a scheme has as many at any k, and some take no longer sums. */
+static int choose_least(struct session *s, struct choice *c, int64_t m, int64_t n, int64_t k, struct cli_error *f) {
+    const char *name;
+    for (int i = 0; (name = halftone_schemes(s->handle, HALFTONE_FP64, i)) != NULL; i++) {
+        struct halftone_plan plan;
+        struct ht_certificate certificate;
+        if (ask_plan(s, HALFTONE_FP64, name, m, n, 1, &plan, f) != 0)
+            return -1;
+        if (plan.moduli == 0 || (c->moduli != 0 && plan.moduli >= c->moduli) || !ht_crt_certify(&certificate, plan.moduli, k, (double)k))
+            continue;
+        c->moduli = plan.moduli;
+        c->certificate = certificate;
+    }
+    return 0;
+}
+
+static int choose(struct session *s, int64_t m, int64_t n, int64_t k, struct choice *c, struct cli_error *f) {
+    memset(c, 0, sizeof *c);
+    if (ask_plan(s, HALFTONE_FP64, SESSION_ACCURACY "fp64", m, n, k, &c->plan, f) != 0)
+        return -1;
+    c->moduli = c->plan.moduli;
+    c->asks = c->moduli > 0 && ht_crt_certify(&c->certificate, c->moduli, k, (double)k);
+    return c->asks ? 0 : choose_least(s, c, m, n, k, f);
+}
+
+static int examine_wide(const struct data_view64 *a, const struct data_view64 *b, int64_t k, const struct choice *c, struct data_report64 *r,
+                   struct cli_error *f) {
+    if (data_check64(a, b, k, c->moduli, &c->certificate, r) != 0)
+        return cli_error_memory(f, 48.0 * (double)(a->rows + b->rows), "counts of rows");
+    return 0;
+}
+
+static void print_wide_side(const char *path, const char *op, int64_t rows, int64_t cols, const char *lines, const struct data_side64 *s) {
+    printf("%s: %s is %lld x %lld\n  %.4g %% of its elements are large, %.4g %% zeros\n", path, op, (long long)rows, (long long)cols,
+           percent(s->large, s->elements), percent(s->zeros, s->elements));
+    if (s->rows > s->rows_zero + s->rows_not_finite)
+        printf("  large elements of a %s: least %.4g %%, a tenth of them up to %.4g %%, half up to %.4g %%, nine tenths up to %.4g %%, most %.4g %%\n",
+               lines, 100 * s->share[0], 100 * s->share[1], 100 * s->share[2], 100 * s->share[3], 100 * s->share[4]);
+    printf("  %s: %lld of %lld have half of what is needed, so that all of these pass with each other", lines, (long long)s->rows_half,
+           (long long)s->rows);
+    if (s->rows_zero > 0)
+        printf(", %lld zero", (long long)s->rows_zero);
+    if (s->rows_not_finite > 0)
+        printf(", %lld with NaN or Inf", (long long)s->rows_not_finite);
+    printf("\n");
+}
+
+static void print_wide_certificate(const struct choice *c, const struct data_report64 *r) {
+    printf("certificate of crt%d: large is from 2^%.3g, in some rows 2^%.3g, of the row's root mean square on; a row and a column need %d such "
+           "elements together, of %lld each\n",
+           c->moduli, -r->binades, 1 - r->binades, r->certificate.needed, (long long)r->k);
+    printf("  of %lld elements of C crt%d keeps %lld (%.4g %%), native64 computes %lld (%.4g %%), in %lld of %lld blocks of 64 x 64\n",
+           (long long)r->elements, c->moduli, (long long)(r->elements - r->left), percent(r->elements - r->left, r->elements),
+           (long long)r->left, percent(r->left, r->elements), (long long)r->blocks_left, (long long)r->blocks);
+}
+
+static void print_wide_report(const char *const path[2], const struct choice *c, const struct data_report64 *r) {
+    print_wide_side(path[0], "op(A)", r->m, r->k, "row", &r->side[0]);
+    print_wide_side(path[1], "op(B)", r->k, r->n, "column", &r->side[1]);
+    print_wide_certificate(c, r);
+}
+
+static int examine_pair(const struct pair *p, const struct choice *c, struct data_report64 *r, struct cli_error *f) {
+    struct data_view64 view[2];
+    for (int i = 0; i < 2; i++) {
+        view[i] = (struct data_view64){p->x[i].wide, i == 0 ? pair_rows(p, 0) : pair_cols(p, 1), 0, 0};
+        pair_steps(p, i, &view[i].row_step, &view[i].k_step);
+    }
+    return examine_wide(&view[0], &view[1], pair_cols(p, 0), c, r, f);
+}
+
+int check_left(const struct pair *p, const struct halftone_plan *plan, double units, int64_t *left, struct cli_error *f) {
+    struct choice c = {.plan = *plan, .moduli = plan->moduli};
+    struct data_report64 r;
+    if (!ht_crt_certify(&c.certificate, c.moduli, pair_cols(p, 0), units))
+        return cli_error_set(f, "no certificate of %d moduli: a defect of this command", c.moduli);
+    const int status = examine_pair(p, &c, &r, f);
+    *left = status == 0 ? r.left : 0;
+    return status;
+}
+
+static int check_wide_pair(struct session *s, const struct pair *p, const char *const path[2], struct cli_error *f) {
+    const int64_t m = pair_rows(p, 0), n = pair_cols(p, 1), k = pair_cols(p, 0);
+    struct choice c;
+    struct data_report64 r;
+    if (choose(s, m, n, k, &c, f) != 0 || (c.moduli > 0 && examine_pair(p, &c, &r, f) != 0))
+        return -1;
+    printf("fp64, %lld x %lld x %lld: scheme %s, %s\n  %s\n", (long long)m, (long long)n, (long long)k, c.plan.scheme, c.plan.kernel,
+           c.plan.why_scheme);
+    if (!c.asks)
+        printf("  at this shape %s takes every input: nothing of the data decides\n", c.plan.scheme);
+    if (c.moduli > 0 && !c.asks)
+        printf("  where the operands are packed once, or where rows and columns are more, crt%d is asked:\n", c.moduli);
+    if (c.moduli > 0)
+        print_wide_report(path, &c, &r);
+    return 0;
+}
+
 static int check_files(struct check *c, struct cli_error *f) {
     struct data_report r;
     struct tile_outliers o;
     struct halftone_plan plan;
     if (pair_examine(&c->pair, c->path, f) != 0 || pair_check(&c->pair, NULL, 1, f) != 0)
         return -1;
-    if (c->is_fp64 || (c->pair.x[0].is_float64 && c->pair.x[1].is_float64))
-        return args_refuse(c->options, "--rows", ALL_ROWS, f) != 0 ? -1 : check64_files(&c->session, &c->pair, c->path, f);
-    if (pair_read(&c->pair, c->path, 0, f) != 0)
+    const int is_wide = c->is_fp64 || (c->pair.x[0].is_float64 && c->pair.x[1].is_float64);
+    if ((is_wide && args_refuse(c->options, "--rows", ALL_ROWS, f) != 0) || pair_read(&c->pair, c->path, is_wide, f) != 0)
         return -1;
     const int64_t k = pair_cols(&c->pair, 0);
     if (pair_rows(&c->pair, 0) * pair_cols(&c->pair, 1) * k == 0)
         return cli_error_set(f, "%s: an extent of the product is 0; give matrices with elements", c->path[0]);
+    if (is_wide)
+        return check_wide_pair(&c->session, &c->pair, c->path, f);
     const struct data_view a = view_of(&c->pair, 0), b = view_of(&c->pair, 1);
     if (examine(c, &a, &b, k, &r, &o, &plan, f) != 0)
         return -1;
@@ -246,41 +360,98 @@ static int check_family(struct check *c, const struct family *family, struct cli
     return status;
 }
 
+static void add_wide_row(struct tsv *t, const char *name, const struct choice *c, const struct data_report64 *r) {
+    char scheme[16] = "-";
+    if (c->moduli > 0)
+        snprintf(scheme, sizeof scheme, "crt%d", c->moduli);
+    tsv_text(t, name);
+    tsv_integer(t, r->m);
+    tsv_integer(t, r->n);
+    tsv_integer(t, r->k);
+    tsv_text(t, c->plan.scheme);
+    tsv_text(t, scheme);
+    const int is_asked = c->moduli > 0;
+    const struct data_side64 *const s = r->side;
+    for (int i = 0; i < 2; i++)
+        tsv_measured(t, is_asked ? percent(s[i].large, s[i].elements) / 100 : -1, 3);
+    for (int i = 0; i < 2; i++)
+        tsv_measured(t, is_asked ? percent(s[i].zeros, s[i].elements) / 100 : -1, 3);
+    for (int i = 0; i < 2; i++)
+        tsv_measured(t, is_asked ? s[i].share[0] : -1, 3);
+    for (int i = 0; i < 2; i++)
+        tsv_measured(t, is_asked ? s[i].share[DATA64_SHARES / 2] : -1, 3);
+    for (int i = 0; i < 2; i++)
+        tsv_measured(t, is_asked ? percent(s[i].rows_half, s[i].rows) / 100 : -1, 3);
+    tsv_measured(t, is_asked ? percent(r->left, r->elements) / 100 : -1, 3);
+    tsv_measured(t, is_asked ? percent(r->blocks_left, r->blocks) / 100 : -1, 3);
+    tsv_end_row(t);
+}
+
+static int check_wide_family(struct check *c, const struct family *family, struct cli_error *f) {
+    double *const a = malloc((size_t)(c->n * c->k) * sizeof *a), *const b = malloc((size_t)(c->n * c->k) * sizeof *b);
+    const struct data_view64 rows = {a, c->n, c->k, 1}, cols = {b, c->n, c->k, 1};
+    struct data_report64 r = {.m = c->n, .n = c->n, .k = c->k};
+    int status = 0;
+    progress_step(&c->progress, family->name);
+    if (a == NULL || b == NULL || family_fill_wide(family, 1, 'A', 'T', c->n, c->n, c->k, a, c->k) != 0 ||
+        family_fill_wide(family, 1, 'B', 'N', c->n, c->n, c->k, b, c->k) != 0)
+        status = cli_error_memory(f, 16.0 * (double)c->n * (double)c->k, "matrices");
+    else if (c->choice.moduli > 0)
+        status = examine_wide(&rows, &cols, c->k, &c->choice, &r, f);
+    if (status == 0)
+        add_wide_row(&c->table, family->name, &c->choice, &r);
+    free(a);
+    free(b);
+    return status;
+}
+
 static int check_families(struct check *c, struct cli_error *f) {
     struct name_list names = {NULL, NULL, 0};
     const struct family *family[SAMPLE_FAMILIES_MOST];
     int count = 0;
-    int status = sample_problem_families(c->families, &names, family, &count, f);
+    int status = sample_families(c->families, &names, family, &count, f);
     if (status == 0)
         progress_start(&c->progress, count);
     for (int i = 0; i < count && status == 0; i++)
-        status = check_family(c, family[i], f);
+        status = (c->is_fp64 ? check_wide_family : check_family)(c, family[i], f);
     args_names_free(&names);
     return status;
 }
 
-static int check_many(struct check *c, struct cli_error *f) {
+static void make_head(struct check *c) {
     const struct stamp built = stamp_built();
     char stamp[STAMP_BYTES];
     stamp_write(stamp, &built, &c->session, NULL, NULL);
-    snprintf(c->head, sizeof c->head,
-             "%s# halftone check; shares: small: of elements below 2^-16 of their row's largest\n"
-             "# fail_4, 16, 64: of elements of C that the certificate does not clear at so many units, in at "
-             "most %lld rows; "
-             "tiles_16: of tiles that have any; few, some, many: up to 1/256, up to 1/16, more\n"
-             "# outliers: of MixPert's tiles, 16 x 32 of A and 32 x 8 of B%s; outlier_blocks: of 64 x 64 blocks that meet one\n",
-             stamp, (long long)c->rows, c->families == NULL ? " (of stored products, in a call that swaps A and B)" : "");
-    tsv_init(&c->table, columns, (int)(sizeof columns / sizeof columns[0]));
-    int status = c->folder != NULL ? check_products(c, f) : check_families(c, f);
+    if (c->is_fp64)
+        snprintf(c->head, sizeof c->head,
+                 "%s# halftone check of FP64 products; scheme: accuracy fp64 begins with; counted: whose certificate is asked, there or of larger products\n"
+                 "# shares: large, zero: of elements that count as large, that are 0; least, median: of a row's or column's k that are large; rows: that "
+                 "have half of what is needed;\n"
+                 "# native64: of elements of C that residues do not keep; blocks: of 64 x 64 that hold one\n",
+                 stamp);
+    else
+        snprintf(c->head, sizeof c->head,
+                 "%s# halftone check; shares: small: of elements below 2^-16 of their row's largest\n"
+                 "# fail_4, 16, 64: of elements of C that the certificate does not clear at so many units, in at "
+                 "most %lld rows; "
+                 "tiles_16: of tiles that have any; few, some, many: up to 1/256, up to 1/16, more\n"
+                 "# outliers: of MixPert's tiles, 16 x 32 of A and 32 x 8 of B%s; outlier_blocks: of 64 x 64 blocks that meet one\n",
+                 stamp, (long long)c->rows, c->families == NULL ? " (of stored products, in a call that swaps A and B)" : "");
+}
+
+static int check_many(struct check *c, struct cli_error *f) {
+    make_head(c);
+    tsv_init(&c->table, c->is_fp64 ? wide_columns : columns, (int)((c->is_fp64 ? sizeof wide_columns : sizeof columns) / sizeof *columns));
+    int status = c->is_fp64 ? choose(&c->session, c->n, c->n, c->k, &c->choice, f) : 0;
+    if (status == 0)
+        status = c->folder != NULL ? check_products(c, f) : check_families(c, f);
     progress_end(&c->progress);
     if (status == 0)
         fputs(c->head, stdout);
     if (status == 0)
         status = tsv_print(&c->table, stdout, f);
-    if (status == 0 && c->out != NULL)
-        status = tsv_write(&c->table, c->out, c->head, f);
-    if (status == 0 && c->out != NULL)
-        fprintf(outfile_remarks(c->out), "wrote %s\n", c->out);
+    if (status == 0)
+        status = tsv_save(&c->table, c->out, c->head, f);
     tsv_free(&c->table);
     return status;
 }
@@ -321,9 +492,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
     c.options = options;
     if (refuse_others(&c, many, f) != 0 || outfile_check(c.out, f) != 0 || session_open(&c.session, f) != 0)
         return -1;
-    const int status = !many       ? check_files(&c, f)
-                       : c.is_fp64 ? check64_families(&c.session, c.families, c.n, c.k, c.out, f)
-                                   : check_many(&c, f);
+    const int status = many ? check_many(&c, f) : check_files(&c, f);
     pair_free(&c.pair);
     session_close(&c.session);
     return status;

@@ -1,5 +1,5 @@
 /* cmd_contract: `halftone contract`: whether the default keeps the accuracy contract (ACCURACY.md, section 13), beside native
- * FP32 on the same data. Shows what is, and fails where a promise is broken. */
+ * FP32 on the same data, and FP64 products the bound that halftone_dquery gives. Shows what is, and fails where a promise is broken. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,14 +7,13 @@
 
 #include "io/args.h"
 #include "cmd/cmd.h"
-#include "cmd/contract64.h"
 #include "cmd/methods.h"
 #include "measure/baseline_fp32.h"
 #include "io/outfile.h"
 #include "io/progress.h"
 #include "cmd/special_values.h"
 #include "cmd/stamp.h"
-#include "measure/sample_problem.h"
+#include "measure/sample.h"
 #include "io/tsv.h"
 
 enum { SIZES_MOST = 16, HEAD_BYTES = 2 * STAMP_BYTES };
@@ -32,7 +31,10 @@ static const struct tsv_column contract_columns[] = {{"family", 1},
                                                      {"places", 1},
                                                      {"verdict", 1}};
 
+static const struct tsv_column wide_columns[] = {{"family", 1}, {"n", 1}, {"k", 1}, {"scheme", 1}, {"bound", 1}, {"of", 1}, {"worst/bound", 1}, {"wrong_class", 1}, {"verdict", 1}};
+
 struct contract {
+    int type; /* of the products */
     struct session session;
     struct baseline *baseline;
     struct device_info *facts;
@@ -64,7 +66,7 @@ static int64_t count_places(const float *ours, const float *native, int64_t coun
 }
 
 /* Where native FP32 itself is not finite, or the truth is not, there is no error to compare: both count as exact. */
-static void leave_out(const struct sample_problem *t, float *ours, float *native) {
+static void leave_out(const struct sample *t, float *ours, float *native) {
     for (int64_t i = 0; i < t->truth.count; i++)
         if (metrics_class(native[i]) != 0 || metrics_class((float)t->truth.exact[i]) != 0) {
             ours[i] = native[i] = 0;
@@ -77,11 +79,11 @@ static double ratio_of(double ours, double native) {
     return ours == 0 ? 0 : ours / native;
 }
 
-static void cells(struct tsv *table, const struct sample_problem *t, const struct metrics *ours,
+static void cells(struct tsv *table, const struct sample *t, const struct metrics *ours,
                   const struct metrics *native, int64_t places, const char *verdict) {
     tsv_text(table, t->family->name);
-    tsv_integer(table, t->n);
-    tsv_integer(table, t->k);
+    tsv_integer(table, t->problem.n);
+    tsv_integer(table, t->problem.k);
     tsv_real(table, ours->rel_frobenius, 3);
     tsv_real(table, native->rel_frobenius, 3);
     tsv_real(table, ratio_of(ours->rel_frobenius, native->rel_frobenius), 3);
@@ -99,11 +101,11 @@ static int is_worse(double ours, double native, double allowed) {
     return !(ours <= allowed * native);
 }
 
-static int judge(struct contract *c, const struct sample_problem *t, const float *native_sample_, int64_t places) {
+static int judge(struct contract *c, const struct sample *t, const float *native_sample_, int64_t places) {
     struct metrics ours, native;
     char verdict[48] = "";
     const double allowed = allowed_of(t->family);
-    metrics_compute(&t->truth, t->sample, &ours);
+    metrics_compute(&t->truth, t->rows, &ours);
     metrics_compute(&t->truth, native_sample_, &native);
     if (is_worse(ours.rel_frobenius, native.rel_frobenius, allowed))
         strcat(verdict, "rel_frobenius ");
@@ -121,41 +123,126 @@ static int judge(struct contract *c, const struct sample_problem *t, const float
 
 /* Native FP32 of the whole product into `whole` and of the sampled rows into `sample`. Without cuBLAS the CPU's loop has
  * all rows already. */
-static int native_product(struct contract *c, struct sample_problem *t, float *whole, float *sample, struct cli_error *f) {
+static int native_product(struct contract *c, struct sample *t, float *whole, float *sample, struct cli_error *f) {
     if (baseline_fp32_sample(c->baseline, &t->problem, &t->reference, whole, sample, f) != 0)
         return -1;
     if (c->baseline == NULL)
-        memcpy(whole, sample, (size_t)(t->n * t->n) * sizeof *whole);
+        memcpy(whole, sample, (size_t)(t->problem.m * t->problem.n) * sizeof *whole);
     return 0;
 }
 
-static int compare(struct contract *c, struct sample_problem *t, int family, float *whole, float *sample,
+static int compare(struct contract *c, struct sample *t, int family, float *whole, float *sample,
                    struct cli_error *f) {
     if (native_product(c, t, whole, sample, f) != 0 || session_multiply(&c->session, &t->problem, f) != 0 ||
         session_problem_result(&t->problem, t->whole, f) != 0)
         return -1;
-    const int64_t places = count_places(t->whole, whole, t->n * t->n);
-    reference_sample(&t->reference, t->whole, t->n, t->sample);
-    leave_out(t, t->sample, sample);
+    const int64_t places = count_places(t->whole, whole, t->problem.m * t->problem.n);
+    reference_sample(&t->reference, t->whole, t->problem.m, t->rows);
+    leave_out(t, t->rows, sample);
     c->violations[family] += judge(c, t, sample, places);
     c->trials++;
     return 0;
 }
 
+/* ---- FP64 */
+
+struct finding {
+    double worst; /* largest error over the bound */
+    int64_t wrong_class;
+};
+
+/* Largest magnitude of k elements `step` apart; NaN where one is not finite. */
+static double most_of(const double *x, int64_t k, int64_t step) {
+    double most = 0;
+    for (int64_t l = 0; l < k; l++) {
+        const double size = fabs(x[l * step]);
+        most = size <= most ? most : isfinite(size) ? size : (double)NAN;
+        if (isnan(most))
+            break;
+    }
+    return most;
+}
+
+/* The bound is units of 2^-53 |A||B|, or of 2^-53 k max|a| max|b| for schemes that see nothing else: then a row or column with NaN or Inf is NaN. */
+static void judge_column(const struct sample *t, const struct halftone_plan *plan, const double *row_most, int64_t j, struct finding *out) {
+    const struct session_problem *const p = &t->problem;
+    const struct reference *const r = &t->reference;
+    const double column_most = plan->fixed_point ? most_of((const double *)t->b + j * p->ldb, p->k, 1) : 0;
+    for (int64_t s = 0; s < r->rows; s++) {
+        const int64_t at = j * r->rows + s;
+        const double result = ((const double *)t->whole)[r->row[s] + j * p->m], largest = row_most[s] * column_most;
+        const int is_nan = plan->fixed_point ? isnan(largest) : isnan(r->exact[at]);
+        if (is_nan || isinf(r->exact[at])) {
+            out->wrong_class += is_nan ? !isnan(result) : result != r->exact[at];
+            continue;
+        }
+        const double allowed = (double)plan->bound_units * 0x1p-53 * (plan->fixed_point ? (double)p->k * largest : r->magnitude[at]) + 0x1p-1074;
+        const double error = fabs((result - r->exact[at]) - r->low[at]);
+        out->wrong_class += !isfinite(result);
+        if (isfinite(result) && error / allowed > out->worst)
+            out->worst = error / allowed;
+    }
+}
+
+static int compare_wide(struct contract *c, struct sample *t, int family, struct cli_error *f) {
+    const struct session_problem *const p = &t->problem;
+    struct halftone_plan plan;
+    struct finding found = {0, 0};
+    double *const row_most = malloc(((size_t)t->reference.rows + 1) * sizeof *row_most);
+    if (row_most == NULL)
+        return cli_error_memory(f, (double)t->reference.rows * 8, "rows");
+    int status = session_query(&c->session, p, &plan, f);
+    if (status == 0)
+        status = session_multiply(&c->session, p, f);
+    if (status == 0)
+        status = session_problem_result(p, t->whole, f);
+    for (int64_t s = 0; s < t->reference.rows && status == 0; s++)
+        row_most[s] = plan.fixed_point ? most_of((const double *)t->a + t->reference.row[s], p->k, p->lda) : 0;
+    for (int64_t j = 0; j < p->n && status == 0; j++)
+        judge_column(t, &plan, row_most, j, &found);
+    free(row_most);
+    if (status != 0)
+        return -1;
+    const int broken = found.worst > 1 || found.wrong_class > 0;
+    tsv_text(&c->table, t->family->name);
+    tsv_integer(&c->table, p->n);
+    tsv_integer(&c->table, p->k);
+    tsv_text(&c->table, plan.scheme);
+    tsv_integer(&c->table, plan.bound_units);
+    tsv_text(&c->table, plan.fixed_point ? "k max|a| max|b|" : "|A||B|");
+    tsv_real(&c->table, found.worst, 3);
+    tsv_integer(&c->table, found.wrong_class);
+    tsv_text(&c->table, broken ? "broken" : "kept");
+    tsv_end_row(&c->table);
+    c->violations[family] += broken;
+    c->trials++;
+    return 0;
+}
+
+static int compare_fp32(struct contract *c, struct sample *t, int family, struct cli_error *f) {
+    const size_t bytes = (size_t)(t->problem.m * t->problem.n) * sizeof(float);
+    float *whole = malloc(bytes), *sample = malloc(bytes);
+    const int status = whole == NULL || sample == NULL ? cli_error_memory(f, 2 * (double)bytes, "native results")
+                                                       : compare(c, t, family, whole, sample, f);
+    free(whole);
+    free(sample);
+    return status;
+}
+
+/* ---- both */
+
 static int run_trial(struct contract *c, int family, int64_t n, int64_t k, struct cli_error *f) {
-    struct sample_problem t;
+    const int is_wide = c->type == HALFTONE_FP64;
+    const struct shape shape = {n, n, k};
+    struct sample t;
     char what[96];
     snprintf(what, sizeof what, "%s n = %lld k = %lld", c->family[family]->name, (long long)n, (long long)k);
     progress_step(&c->progress, what);
-    if (sample_problem_open(&t, c->family[family], n, k, 1, c->baseline != NULL ? c->rows : 0, f) != 0)
-        return -1;
-    const size_t bytes = (size_t)(n * n) * sizeof(float);
-    float *whole = malloc(bytes), *sample = malloc(bytes);
-    const int status = whole == NULL || sample == NULL ? cli_error_memory(f, 2 * (double)bytes, "native results")
-                                                       : compare(c, &t, family, whole, sample, f);
-    free(whole);
-    free(sample);
-    sample_problem_close(&t);
+    /* Odd n: columns that are not aligned. */
+    int status = sample_open(&t, c->type, c->family[family], 1, "NN", &shape, is_wide || n % 2 == 0 ? 0 : 2, is_wide || c->baseline != NULL ? c->rows : 0, f);
+    if (status == 0)
+        status = (is_wide ? compare_wide : compare_fp32)(c, &t, family, f);
+    sample_close(&t);
     return status;
 }
 
@@ -170,11 +257,16 @@ static int run_trials(struct contract *c, struct cli_error *f) {
     return status;
 }
 
-/* What breaks the contract, and how often in each family. */
-static int print_verdict(struct contract *c, struct cli_error *f) {
+static int count_broken(const struct contract *c) {
     int total = 0;
     for (int i = 0; i < c->families; i++)
         total += c->violations[i];
+    return total;
+}
+
+/* What breaks the contract, and how often in each family. */
+static int print_verdict(struct contract *c, struct cli_error *f) {
+    const int total = count_broken(c);
     if (total > 0 && tsv_print(&c->broken, stdout, f) != 0)
         return -1;
     printf("\n%s beside %s: %d of %d trials break the contract", c->scheme, baseline_fp32_name(c->baseline), total,
@@ -190,22 +282,13 @@ static int print_verdict(struct contract *c, struct cli_error *f) {
     return total > 0 ? cli_error_set(f, "%d of %d trials break the contract", total, c->trials) : 0;
 }
 
-static int write_table(const struct tsv *table, const char *path, const char *head, struct cli_error *f) {
-    if (path == NULL)
-        return 0;
-    if (tsv_write(table, path, head, f) != 0)
-        return -1;
-    fprintf(outfile_remarks(path), "wrote %s\n", path);
-    return 0;
-}
-
 static int run_errors(struct contract *c, struct cli_error *f) {
     const int columns = (int)(sizeof contract_columns / sizeof contract_columns[0]);
     tsv_init(&c->table, contract_columns, columns);
     tsv_init(&c->broken, contract_columns, columns);
     int status = run_trials(c, f);
     if (status == 0)
-        status = write_table(&c->table, c->out, c->head, f);
+        status = tsv_save(&c->table, c->out, c->head, f);
     if (status == 0)
         status = print_verdict(c, f);
     tsv_free(&c->table);
@@ -220,7 +303,7 @@ static int run_special(struct contract *c, int64_t cases, struct cli_error *f) {
     if (status == 0)
         status = tsv_print(&s.table, stdout, f);
     if (status == 0)
-        status = write_table(&s.table, c->out, c->head, f);
+        status = tsv_save(&s.table, c->out, c->head, f);
     if (status == 0) {
         printf("\n%s beside %s: %lld cases; where NaN or Inf goes in %lld results of another class than native, "
                "of finite numbers %lld neither as native nor as the exact result (native itself overflows "
@@ -258,7 +341,7 @@ static int open_and_run(struct contract *c, int special, int64_t cases, struct c
     }
     make_head(c);
     fputs(c->head, stdout);
-    int status = session_select(&c->session, c->scheme, NULL, f);
+    int status = session_select(&c->session, HALFTONE_FP32, c->scheme, NULL, f);
     if (status == 0)
         status = special ? run_special(c, cases, f) : run_errors(c, f);
     baseline_close(c->baseline);
@@ -267,11 +350,29 @@ static int open_and_run(struct contract *c, int special, int64_t cases, struct c
 }
 
 /* FP64's names, or --fp64. */
-static int run_fp64(struct contract *c, const char *accuracy, int special, struct cli_error *f) {
-    char method[METHOD_NAME_BYTES];
+static int run_fp64(struct contract *c, const char *accuracy, struct cli_error *f) {
+    char stamp[STAMP_BYTES], method[METHOD_NAME_BYTES];
     snprintf(method, sizeof method, "%s%s", accuracy != NULL ? SESSION_ACCURACY : "", accuracy != NULL ? accuracy : c->scheme);
-    const struct contract64 what = {c->out, method, c->family, c->n, c->k, c->families, c->ns, c->ks, c->rows, c->stamp};
-    return special ? cli_error_usage(f, "--special is for FP32 products") : contract64_run(&what, &c->session, f);
+    stamp_write(stamp, &c->stamp, &c->session, NULL, NULL);
+    snprintf(c->head, sizeof c->head,
+             "%s# halftone contract of FP64 products: %s; largest error of at most %lld rows over the bound that halftone_dquery gives, in 2^-53 of what `of` "
+             "says;\n# elements have 29 more random bits than the families; against sums in twice the precision; wrong_class: NaN, +Inf, -Inf where it must not "
+             "be, or not where it must\n",
+             stamp, method, (long long)c->rows);
+    if (session_select(&c->session, c->type, method, NULL, f) != 0)
+        return -1;
+    fputs(c->head, stdout);
+    tsv_init(&c->table, wide_columns, (int)(sizeof wide_columns / sizeof wide_columns[0]));
+    int status = run_trials(c, f);
+    if (status == 0 && c->out != NULL)
+        status = tsv_write(&c->table, c->out, c->head, f);
+    if (status == 0)
+        status = tsv_print(&c->table, stdout, f);
+    tsv_free(&c->table);
+    const int broken = count_broken(c);
+    if (status == 0)
+        printf("\n%s: %d of %d trials are beyond their bound\n", method, broken, c->trials);
+    return status == 0 && broken > 0 ? cli_error_set(f, "%d of %d trials are beyond their bound", broken, c->trials) : status;
 }
 
 static int refuse_others(const struct option *options, int special, struct cli_error *f) {
@@ -325,13 +426,16 @@ static int run(int argc, char **argv, struct cli_error *f) {
                                            : "3000",
                              1, 1000000, &most, f);
     if (status == 0)
-        status = sample_problem_families(families, &names, c.family, &c.families, f);
+        status = sample_families(families, &names, c.family, &c.families, f);
     if (status == 0)
         status = methods_type(&c.session, fp64, accuracy == NULL ? c.scheme : NULL, accuracy, &fp64, f);
     if (status == 0 && accuracy != NULL && !fp64)
         status = cli_error_usage(f, "--accuracy takes FP64's: fp64, fp64-fast, or with --fp64 reproducible or bits=N; for FP32 name a --scheme");
+    if (status == 0 && fp64 && special)
+        status = cli_error_usage(f, "--special is for FP32 products");
+    c.type = fp64 ? HALFTONE_FP64 : HALFTONE_FP32;
     if (status == 0)
-        status = fp64 ? run_fp64(&c, accuracy, special, f) : open_and_run(&c, special, most, f);
+        status = fp64 ? run_fp64(&c, accuracy, f) : open_and_run(&c, special, most, f);
     session_close(&c.session);
     args_names_free(&names);
     return status;

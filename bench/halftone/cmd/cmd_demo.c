@@ -160,7 +160,7 @@ static int run_scheme(struct demo *d, struct gram *g, const char *scheme, struct
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     double best = -1;
     progress_step(&d->progress, scheme);
-    if (session_select(&d->session, scheme, NULL, f) != 0 ||
+    if (session_select(&d->session, HALFTONE_FP32, scheme, NULL, f) != 0 ||
         session_query(&d->session, &g->problem, &plan, f) != 0)
         return -1;
     for (int i = 0; i < (d->session.device.simulated ? 1 : TIMED_RUNS); i++) {
@@ -203,7 +203,8 @@ static int gram_open(struct gram *g, const struct version *v, const float *x, in
         neighbours(g, g->reference.exact, NULL) < 0)
         return cli_error_memory(f, (double)(rows * rows) * 24, "the Gram matrix");
     g->truth = reference_truth(&g->reference);
-    return session_problem_open(&g->problem, left, right, rows, rows, k, x, ld, x, ld, f);
+    g->problem = (struct session_problem){.trans_a = left, .trans_b = right, .m = rows, .n = rows, .k = k, .lda = ld, .ldb = ld};
+    return session_problem_open(&g->problem, x, x, f);
 }
 
 static void gram_close(struct gram *g) {

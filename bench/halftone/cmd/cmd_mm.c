@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "io/args.h"
-#include "cmd/check64.h"
+#include "cmd/cmd_check.h"
 #include "cmd/cmd.h"
 #include "cmd/methods.h"
 #include "measure/session.h"
@@ -52,7 +52,7 @@ static void print_result(const struct mm *t, const struct session *e, const stru
         print_kept(out, t, e, plan, again);
 }
 
-/* What the options name, for session_select and session64_select. */
+/* What the options name, for session_select. */
 static void name_method(const struct mm *t, char method[METHOD_NAME_BYTES]) {
     snprintf(method, METHOD_NAME_BYTES, "%s%s", t->accuracy != NULL ? SESSION_ACCURACY : "",
              t->accuracy != NULL ? t->accuracy : t->scheme != NULL ? t->scheme : "auto");
@@ -75,61 +75,43 @@ static int make_result(struct mm *t, size_t bytes, struct cli_error *f) {
     return 0;
 }
 
-static int multiply(struct mm *t, struct session *e, struct cli_error *f) {
-    struct session_problem p;
-    struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    char method[METHOD_NAME_BYTES];
-    if (make_result(t, sizeof(float), f) != 0 || pair_open_problem(&t->pair, &p, f) != 0)
-        return -1;
-    name_method(t, method);
-    int64_t again = NOT_COUNTED;
-    int status = session_select(e, method, NULL, f);
-    if (status == 0)
-        status = session_query(e, &p, &plan, f);
-    const int counts = status == 0 && plan.fixed_point == 0 && session_is_checked(e, &plan);
-    if (counts)
-        status = session_count_again(e, f);
-    if (status == 0)
-        status = session_multiply(e, &p, f);
-    if (status == 0 && counts)
-        status = session_counted_again(e, &again, f);
-    if (status == 0)
-        status = session_problem_result(&p, t->result.data, f);
-    if (status == 0)
-        status = npy_write(t->output, &t->result, f);
-    if (status == 0)
-        print_result(t, e, &plan, again);
-    session_problem_close(&p);
-    return status;
-}
-
 /* What the accuracy allows residues: a number of its own, or as many as k. */
 static double units_of(const struct mm *t, const struct halftone_plan *plan) {
     return (double)(t->accuracy != NULL && strchr(t->accuracy, '=') != NULL ? plan->bound_units : pair_cols(&t->pair, 0));
 }
 
-static int multiply64(struct mm *t, struct session *e, struct cli_error *f) {
-    struct session64_problem p;
+/* How many elements were computed again, where the data decide; the device counts FP32's, and the rule for FP64's is exact on the host. */
+static int multiply_and_count(struct mm *t, struct session *e, const struct session_problem *p, const struct halftone_plan *plan, int64_t *again,
+                              struct cli_error *f) {
+    const int is_wide = p->type == HALFTONE_FP64, counts = session_is_checked(e, plan) && (is_wide || plan->fixed_point == 0);
+    int status = counts && !is_wide ? session_count_again(e, f) : 0;
+    if (status == 0)
+        status = session_multiply(e, p, f);
+    if (status == 0 && counts)
+        status = is_wide ? check_left(&t->pair, plan, units_of(t, plan), again, f) : session_counted_again(e, again, f);
+    return status;
+}
+
+static int multiply(struct mm *t, struct session *e, int type, struct cli_error *f) {
+    struct session_problem p;
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     char method[METHOD_NAME_BYTES];
-    if (make_result(t, sizeof(double), f) != 0 || pair_open_problem64(&t->pair, &p, f) != 0)
+    int64_t again = NOT_COUNTED;
+    if (make_result(t, type == HALFTONE_FP64 ? sizeof(double) : sizeof(float), f) != 0 || pair_open_problem(&t->pair, &p, f) != 0)
         return -1;
     name_method(t, method);
-    int64_t again = NOT_COUNTED;
-    int status = session64_select(e, method, f);
+    int status = session_select(e, type, method, NULL, f);
     if (status == 0)
-        status = session64_query(e, &p, &plan, f);
+        status = session_query(e, &p, &plan, f);
     if (status == 0)
-        status = session64_multiply(e, &p, f);
-    if (status == 0 && session_is_checked(e, &plan)) /* the device does not count these; the rule is exact on the host */
-        status = check64_left(&t->pair, &plan, units_of(t, &plan), &again, f);
+        status = multiply_and_count(t, e, &p, &plan, &again, f);
     if (status == 0)
-        status = session64_problem_result(&p, t->result.wide, f);
+        status = session_problem_result(&p, t->result.wide != NULL ? (void *)t->result.wide : t->result.data, f);
     if (status == 0)
         status = npy_write(t->output, &t->result, f);
     if (status == 0)
         print_result(t, e, &plan, again);
-    session64_problem_close(&p);
+    session_problem_close(&p);
     return status;
 }
 
@@ -158,7 +140,7 @@ static int read_and_multiply(struct mm *t, struct cli_error *f) {
     if (status == 0)
         status = pair_read(&t->pair, t->path, wide, f);
     if (status == 0)
-        status = wide ? multiply64(t, &e, f) : multiply(t, &e, f);
+        status = multiply(t, &e, wide ? HALFTONE_FP64 : HALFTONE_FP32, f);
     session_close(&e);
     return status;
 }

@@ -1,4 +1,4 @@
-/* cmd_report: `halftone report`: how wrong every scheme is on every input family, beside native FP32. */
+/* cmd_report: `halftone report`: how wrong every scheme is on every input family, beside native FP32 or FP64. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdbool.h>
@@ -9,7 +9,6 @@
 #include "io/args.h"
 #include "cmd/cmd.h"
 #include "cmd/methods.h"
-#include "cmd/report64.h"
 #include "measure/cast16.h"
 #include "measure/baseline_fp32.h"
 #include "io/outfile.h"
@@ -17,13 +16,14 @@
 #include "io/plot.h"
 #include "io/progress.h"
 #include "cmd/stamp.h"
-#include "measure/sample_problem.h"
+#include "measure/sample.h"
 #include "io/tsv.h"
 
 enum {
     SIZES_MOST = 32,
     BINS = 81,
     ALL_ROWS_UP_TO = 1024,
+    WIDE_ROWS_UP_TO = 512, /* of FP64 products */
     SAMPLED_ROWS = 64,
     GRID_COLUMNS = 5
 };
@@ -47,10 +47,13 @@ static const struct tsv_column report_columns[] = {{"family", 1},
                                                    {"mred_cpu", 0},
                                                    {"max_abs_cpu", 0},
                                                    {"wrong_class", 1}};
+static const struct tsv_column wide_columns[] = {{"family", 1}, {"n", 1}, {"k", 1}, {"rows", 0}, {"method", 1}, {"scheme", 1}, {"rel_frobenius", 1},
+                                                 {"grade", 1}, {"bound", 1}, {"grade/bound", 1}, {"wrong_class", 1}};
 static const struct tsv_column histogram_columns[] = {{"family", 1}, {"n", 1},     {"method", 1},
                                                       {"error", 1},  {"count", 1}, {"fraction", 1}};
 
 struct report {
+    int type; /* of the products */
     struct session session;
     struct baseline *baseline;
     struct device_info *facts;
@@ -70,12 +73,20 @@ struct report {
     int bf16x9_trials, bf16x9_as_native;
 };
 
-static void add_histogram(struct report *r, const struct sample_problem *t, const char *method) {
+static int is_wide(const struct report *r) {
+    return r->type == HALFTONE_FP64;
+}
+
+static const char *native_name(const struct report *r) {
+    return !is_wide(r) ? baseline_fp32_name(r->baseline) : r->baseline != NULL ? "cublas-dgemm" : "cpu-fp64";
+}
+
+static void add_histogram(struct report *r, const struct sample *t, const char *method) {
     int64_t bins[BINS];
-    double limit = metrics_histogram(&t->truth, t->sample, 0, bins, BINS);
+    double limit = metrics_histogram(&t->truth, t->rows, 0, bins, BINS);
     for (int i = 0; i < BINS; i++) {
         tsv_text(&r->histogram, t->family->name);
-        tsv_integer(&r->histogram, t->n);
+        tsv_integer(&r->histogram, t->problem.n);
         tsv_text(&r->histogram, method);
         tsv_real(&r->histogram, ((2 * i + 1) / (double)BINS - 1) * limit, 5);
         tsv_integer(&r->histogram, bins[i]);
@@ -84,56 +95,65 @@ static void add_histogram(struct report *r, const struct sample_problem *t, cons
     }
 }
 
-/* One row from t->sample; bound 0: the method promises none. `index` is the method's, their count for
- * native. */
-static void add_row(struct report *r, const struct sample_problem *t, const char *method, int64_t bound,
-                    int index) {
-    struct metrics e;
-    metrics_compute(&t->truth, t->sample, &e);
+static void fp32_cells(struct tsv *table, const struct metrics *e, int64_t bound) {
+    const double rest[6] = {e->max_error, e->mred, e->max_abs, e->max_error_cpu, e->mred_cpu, e->max_abs_cpu};
+    tsv_real(table, e->rel_frobenius, 3);
+    tsv_real(table, e->grade, 4);
+    tsv_measured(table, bound > 0 ? (double)bound : -1, 9);
+    if (bound > 0)
+        tsv_real(table, e->grade / (double)bound, 3);
+    else
+        tsv_text(table, "n/a");
+    for (int i = 0; i < 6; i++)
+        tsv_real(table, rest[i], 3);
+}
+
+static void fp64_cells(struct tsv *table, const struct metrics *e, int64_t bound, const char *scheme) {
+    tsv_text(table, scheme);
+    tsv_real(table, e->rel_frobenius, 3);
+    tsv_real(table, e->grade, 3);
+    tsv_measured(table, bound > 0 ? (double)bound : -1, 6);
+    tsv_measured(table, bound > 0 && e->grade >= 0 ? e->grade / (double)bound : -1, 3);
+}
+
+/* One row; bound 0: the method promises none in these units. `index` is the method's, their count for native. */
+static void add_row(struct report *r, const struct sample *t, const char *method, const char *scheme, int64_t bound, int index, const struct metrics *e) {
     tsv_text(&r->table, t->family->name);
-    tsv_integer(&r->table, t->family->exact);
-    tsv_integer(&r->table, t->n);
-    tsv_integer(&r->table, t->k);
+    if (!is_wide(r))
+        tsv_integer(&r->table, t->family->exact);
+    tsv_integer(&r->table, t->problem.n);
+    tsv_integer(&r->table, t->problem.k);
     tsv_integer(&r->table, t->reference.rows);
     tsv_text(&r->table, method);
-    tsv_real(&r->table, e.rel_frobenius, 3);
-    tsv_real(&r->table, e.grade, 4);
-    tsv_measured(&r->table, bound > 0 ? (double)bound : -1, 9);
-    if (bound > 0)
-        tsv_real(&r->table, e.grade / (double)bound, 3);
+    if (is_wide(r))
+        fp64_cells(&r->table, e, bound, scheme);
     else
-        tsv_text(&r->table, "n/a");
-    const double rest[6] = {e.max_error, e.mred, e.max_abs, e.max_error_cpu, e.mred_cpu, e.max_abs_cpu};
-    for (int i = 0; i < 6; i++)
-        tsv_real(&r->table, rest[i], 3);
-    tsv_integer(&r->table, e.wrong_class);
+        fp32_cells(&r->table, e, bound);
+    tsv_integer(&r->table, e->wrong_class);
     tsv_end_row(&r->table);
-    if (t->k == r->histogram_size && strcmp(t->family->name, r->histogram_family) == 0) {
+    if (!is_wide(r) && t->problem.k == r->histogram_size && strcmp(t->family->name, r->histogram_family) == 0) {
         add_histogram(r, t, method);
-        r->largest_error_cpu[index] = e.max_error_cpu;
-        r->mred_cpu[index] = e.mred_cpu;
+        r->largest_error_cpu[index] = e->max_error_cpu;
+        r->mred_cpu[index] = e->mred_cpu;
     }
 }
 
-static int run_scheme(struct report *r, struct sample_problem *t, int index, struct cli_error *f) {
+static int run_scheme(struct report *r, struct sample *t, int index, struct cli_error *f) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    if (session_select(&r->session, r->methods.name[index], NULL, f) != 0 ||
-        session_query(&r->session, &t->problem, &plan, f) != 0 ||
-        session_multiply(&r->session, &t->problem, f) != 0 ||
-        session_problem_result(&t->problem, t->whole, f) != 0)
+    struct metrics e;
+    if (session_select(&r->session, r->type, r->methods.name[index], NULL, f) != 0 || session_query(&r->session, &t->problem, &plan, f) != 0 ||
+        session_multiply(&r->session, &t->problem, f) != 0 || sample_judge(t, &e, f) != 0)
         return -1;
-    reference_sample(&t->reference, t->whole, t->n, t->sample);
     r->range[index] = plan.range;
-    add_row(r, t, r->methods.name[index], plan.fixed_point ? 0 : plan.bound_units,
-            index); /* that bound is no grade */
+    add_row(r, t, r->methods.name[index], plan.scheme, plan.fixed_point ? 0 : plan.bound_units, index, &e); /* that bound is no grade */
     return 0;
 }
 
-static int run_vendor_mode(struct report *r, struct sample_problem *t, int index, const float *native,
-                           struct cli_error *f) {
+static int run_vendor_mode(struct report *r, struct sample *t, int index, const float *native, struct cli_error *f) {
     const struct session_problem *p = &t->problem;
     const enum baseline_mode mode = vendor_modes[index];
     struct cast16 half = {NULL, NULL};
+    struct metrics e;
     if (mode == BASELINE_FP16 && cast16_open(&half, mode, t->a, p->lda * p->k, t->b, p->ldb * p->n, f) != 0) {
         cast16_close(&half);
         return -1;
@@ -145,47 +165,82 @@ static int run_vendor_mode(struct report *r, struct sample_problem *t, int index
     cast16_close(&half);
     if (refused || waited != 0)
         return waited; /* refused: this cuBLAS has no such mode */
-    if (session_problem_result(p, t->whole, f) != 0)
+    if (sample_judge(t, &e, f) != 0)
         return -1;
-    reference_sample(&t->reference, t->whole, t->n, t->sample);
     if (mode == BASELINE_BF16X9) {
         r->bf16x9_trials++;
-        r->bf16x9_as_native += metrics_first_difference(t->sample, native, t->truth.count) < 0;
+        r->bf16x9_as_native += metrics_first_difference(t->rows, native, t->truth.count) < 0;
     }
-    add_row(r, t, baseline_names[mode], 0, r->methods.count + 1 + index);
+    add_row(r, t, baseline_names[mode], "-", 0, r->methods.count + 1 + index, &e);
     return 0;
 }
 
 /* Native FP32 and cuBLAS' own modes. */
-static int run_native(struct report *r, struct sample_problem *t, struct cli_error *f) {
-    int status = baseline_fp32_sample(r->baseline, &t->problem, &t->reference, t->whole, t->sample, f);
+static int run_fp32(struct report *r, struct sample *t, struct cli_error *f) {
+    struct metrics e;
+    int status = baseline_fp32_sample(r->baseline, &t->problem, &t->reference, t->whole, t->rows, f);
     if (status != 0)
         return status;
-    add_row(r, t, baseline_fp32_name(r->baseline), 0, r->methods.count);
+    metrics_compute(&t->truth, t->rows, &e);
+    add_row(r, t, native_name(r), "-", 0, r->methods.count, &e);
     const size_t bytes = (size_t)t->truth.count * sizeof(float);
     float *native = malloc(bytes);
     if (native == NULL)
         return cli_error_memory(f, (double)bytes, "a copy of the result");
-    memcpy(native, t->sample, bytes);
+    memcpy(native, t->rows, bytes);
     for (int i = 0; i < VENDOR_MODES && r->baseline != NULL && status == 0; i++)
         status = run_vendor_mode(r, t, i, native, f);
     free(native);
     return status;
 }
 
+/* Sums in the order of k, of the rows that are looked at. */
+static void fp64_sums(const struct sample *t) {
+    const struct session_problem *const p = &t->problem;
+    const double *const a = t->a, *const b = t->b;
+    double *const c = t->whole;
+    for (int64_t s = 0; s < t->reference.rows; s++)
+        for (int64_t j = 0; j < p->n; j++) {
+            double sum = 0;
+            for (int64_t l = 0; l < p->k; l++)
+                sum += a[t->reference.row[s] + l * p->lda] * b[l + j * p->ldb];
+            c[t->reference.row[s] + j * p->m] = sum;
+        }
+}
+
+/* cuBLAS DGEMM, or where there is none the CPU. */
+static int run_fp64(struct report *r, struct sample *t, struct cli_error *f) {
+    const struct session_problem *const p = &t->problem;
+    struct metrics e;
+    if (r->baseline != NULL) {
+        const int status = baseline_dgemm(r->baseline, 'N', 'N', p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb, p->c);
+        if (status != 0)
+            return cli_error_set(f, "cublas-dgemm failed with status %d; check that this cuBLAS fits the driver", status);
+        if (sample_judge(t, &e, f) != 0)
+            return -1;
+    } else {
+        fp64_sums(t);
+        reference_compare_wide(&t->reference, t->whole, p->m, &e);
+    }
+    add_row(r, t, native_name(r), "-", p->k, r->methods.count, &e);
+    return 0;
+}
+
 static int run_trial(struct report *r, const struct family *family, int64_t size, struct cli_error *f) {
-    struct sample_problem t;
+    struct sample t;
     char what[160];
-    const int64_t n = r->outer > 0 ? r->outer : size;
-    if (sample_problem_open(&t, family, n, size, (uint64_t)r->seed, n > ALL_ROWS_UP_TO ? SAMPLED_ROWS : 0, f) != 0)
-        return -1;
-    int status = run_native(r, &t, f);
+    const int64_t n = r->outer > 0 ? r->outer : size, all = is_wide(r) ? WIDE_ROWS_UP_TO : ALL_ROWS_UP_TO;
+    const struct shape shape = {n, n, size};
+    /* Odd n: columns that are not aligned. */
+    int status = sample_open(&t, r->type, family, (uint64_t)r->seed, "NN", &shape, is_wide(r) || n % 2 == 0 ? 0 : 2, n > all ? SAMPLED_ROWS : 0, f);
+    if (status == 0)
+        status = is_wide(r) ? run_fp64(r, &t, f) : run_fp32(r, &t, f);
     for (int i = 0; i < r->methods.count && status == 0; i++) {
         snprintf(what, sizeof what, "%s k = %lld %s", family->name, (long long)size, r->methods.name[i]);
         progress_step(&r->progress, what);
         status = run_scheme(r, &t, i, f);
     }
-    sample_problem_close(&t);
+    sample_close(&t);
     return status;
 }
 
@@ -203,14 +258,14 @@ static void print_ordering(const struct report *r) {
         r->histogram_family, (long long)r->histogram_size, r->methods.name[base]);
     for (int i = 0; i <= r->methods.count; i++)
         printf("  %-14s max_error x %-10.4g mred x %.4g\n",
-               i < r->methods.count ? r->methods.name[i] : baseline_fp32_name(r->baseline),
+               i < r->methods.count ? r->methods.name[i] : native_name(r),
                r->largest_error_cpu[i] / r->largest_error_cpu[base], r->mred_cpu[i] / r->mred_cpu[base]);
 }
 
 /* Methods in the order of plots; returns how many. */
 static int list_methods(const struct report *r, const char **name, const char **range) {
     int count = 0;
-    name[count] = baseline_fp32_name(r->baseline);
+    name[count] = native_name(r);
     range[count++] = "";
     for (int i = 0; i < VENDOR_MODES && r->baseline != NULL; i++) {
         name[count] = baseline_names[vendor_modes[i]];
@@ -321,14 +376,15 @@ static int write_file(const struct report *r, const struct tsv *table, const cha
     char *path = outfile_join(r->out, name);
     if (path == NULL)
         return cli_error_memory(f, 100, "a file name");
-    int status = tsv_write(table, path, comments, f);
-    if (status == 0)
-        printf("wrote %s\n", path);
+    const int status = tsv_save(table, path, comments, f);
     free(path);
     return status;
 }
 
+/* FP64's: the table alone. */
 static int write_all(const struct report *r, struct cli_error *f) {
+    if (is_wide(r))
+        return r->out != NULL ? write_file(r, &r->table, "report.tsv", r->head, f) : 0;
     char *comments = make_comments(r);
     int status = comments == NULL ? cli_error_memory(f, sizeof r->head, "comment lines") : 0;
     if (status == 0 && r->html != NULL)
@@ -367,20 +423,26 @@ static int compare_sizes(const void *a, const void *b) {
 static void make_head(struct report *r) {
     char stamp[STAMP_BYTES];
     stamp_write(stamp, &r->stamp, &r->session, r->baseline, r->facts);
-    snprintf(r->head, sizeof r->head,
-             "%s# halftone report: reference FP64; with more than %d rows the errors are those of %d\n",
-             stamp, (int)ALL_ROWS_UP_TO, (int)SAMPLED_ROWS);
+    if (is_wide(r))
+        snprintf(r->head, sizeof r->head,
+                 "%s# FP64 products n x k x n of families whose elements have 29 more random bits; seed %lld\n# errors of all rows up to n = %d, above of %d rows, "
+                 "against sums in twice the precision; grade and bound in 2^-53 |A||B|; bound n/a: relative to norms of rows and columns\n",
+                 stamp, (long long)r->seed, (int)WIDE_ROWS_UP_TO, (int)SAMPLED_ROWS);
+    else
+        snprintf(r->head, sizeof r->head, "%s# halftone report: reference FP64; with more than %d rows the errors are those of %d\n", stamp,
+                 (int)ALL_ROWS_UP_TO, (int)SAMPLED_ROWS);
 }
 
 static int run_all(struct report *r, struct cli_error *f) {
     const char *why = "";
     int status = 0;
     r->baseline = r->session.device.simulated ? NULL : baseline_open(&why);
-    if (r->baseline == NULL && !r->session.device.simulated)
+    if (r->baseline == NULL && !r->session.device.simulated && !is_wide(r))
         fprintf(stderr, "no cuBLAS (%s): native FP32 is the CPU's loop\n", why);
     r->facts = r->session.device.simulated ? NULL : device_info_open();
     make_head(r);
-    tsv_init(&r->table, report_columns, (int)(sizeof report_columns / sizeof report_columns[0]));
+    tsv_init(&r->table, is_wide(r) ? wide_columns : report_columns,
+             (int)((is_wide(r) ? sizeof wide_columns : sizeof report_columns) / sizeof(struct tsv_column)));
     tsv_init(&r->histogram, histogram_columns, (int)(sizeof histogram_columns / sizeof histogram_columns[0]));
     progress_start(&r->progress, r->sizes * r->families * r->methods.count);
     for (int fam = 0; fam < r->families && status == 0; fam++)
@@ -388,8 +450,9 @@ static int run_all(struct report *r, struct cli_error *f) {
             status = run_trial(r, r->family[fam], r->size[s], f);
     progress_end(&r->progress);
     if (status == 0) {
-        printf("%s; native FP32: %s; reference FP64; grade in units of 2^-24 |A||B|\n\n",
-               r->session.device.name, baseline_fp32_name(r->baseline));
+        printf(is_wide(r) ? "%s; native FP64: %s; reference in twice the precision; grade in units of 2^-53 |A||B|\n\n"
+                          : "%s; native FP32: %s; reference FP64; grade in units of 2^-24 |A||B|\n\n",
+               r->session.device.name, native_name(r));
         status = tsv_print(&r->table, stdout, f);
     }
     if (status == 0) {
@@ -409,17 +472,6 @@ static int64_t histogram_size(const struct report *r) {
         if (r->size[i] == 1024)
             return 1024;
     return r->sizes > 0 ? r->size[r->sizes - 1] : 0;
-}
-
-static int run_fp32(struct report *r, const char *schemes, const char *accuracies, struct cli_error *f) {
-    const int status = methods_choose(&r->methods, &r->session, true, schemes, accuracies, f);
-    return status == 0 ? run_all(r, f) : status;
-}
-
-/* FP64's names, or --fp64. */
-static int run_fp64(struct report *r, const char *schemes, const char *accuracies, struct cli_error *f) {
-    const struct report64 what = {r->out, schemes, accuracies, r->family, r->size, r->families, r->sizes, r->outer, r->seed, r->stamp};
-    return report64_run(&what, &r->session, f);
 }
 
 static int run(int argc, char **argv, struct cli_error *f) {
@@ -454,7 +506,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
         return -1;
     if (sizes != NULL && args_numbers("--sizes", sizes, 1, 65536, r.size, SIZES_MOST, &r.sizes, f) != 0)
         return -1;
-    int status = sample_problem_families(families, &family_names, r.family, &r.families, f);
+    int status = sample_families(families, &family_names, r.family, &r.families, f);
     if (status == 0)
         r.histogram_family = r.family[0]->name;
     if (status == 0)
@@ -469,8 +521,11 @@ static int run(int argc, char **argv, struct cli_error *f) {
             status = methods_type(&r.session, fp64, schemes, accuracies, &fp64, f);
         if (status == 0)
             status = fp64 ? args_refuse(options, "--html", "the page is of FP32 products alone", f) : 0;
+        r.type = fp64 ? HALFTONE_FP64 : HALFTONE_FP32;
         if (status == 0)
-            status = fp64 ? run_fp64(&r, schemes, accuracies, f) : run_fp32(&r, schemes, accuracies, f);
+            status = methods_choose(&r.methods, &r.session, r.type, true, schemes, accuracies, f);
+        if (status == 0)
+            status = run_all(&r, f);
         session_close(&r.session);
     } else {
         status = -1;

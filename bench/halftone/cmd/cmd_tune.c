@@ -26,7 +26,6 @@ struct tuning {
     struct progress progress;
     const struct ht_set_desc *set; /* whose kernels are timed: the session's, or its FP64 half */
     int is_fp64;
-    struct session64_problem wide; /* then: the present shape's matrices */
     void *fill;        /* FILL_BYTES of data, repeated over operands */
     double stop_at;    /* progress_clock; 0: never */
     int every_split;   /* --splits */
@@ -38,11 +37,6 @@ struct call {
     struct session *session;
     struct session_problem *problem;
 };
-
-static int call_wide(void *context, struct cli_error *f) {
-    struct tuning *const t = context;
-    return session64_multiply(&t->session, &t->wide, f);
-}
 
 static int call_packed(void *context, struct cli_error *f) {
     const struct call *c = context;
@@ -75,25 +69,22 @@ static int allocate(const struct tuning *t, void **memory, int64_t bytes, struct
 
 static int fill_problem(struct tuning *t, struct session_problem *p, struct cli_error *f) {
     const int64_t size = t->is_fp64 ? 8 : 4, bytes[3] = {p->m * p->k * size, p->k * p->n * size, p->m * p->n * size};
-    void *memory[3] = {NULL, NULL, NULL};
+    void **const memory[3] = {&p->a, &p->b, &p->c};
     int status = 0;
     for (int i = 0; i < 3 && status == 0; i++)
-        status = allocate(t, &memory[i], bytes[i], f);
-    if (t->is_fp64)
-        t->wide.a = memory[0], t->wide.b = memory[1], t->wide.c = memory[2];
-    else
-        p->a = memory[0], p->b = memory[1], p->c = memory[2];
+        status = allocate(t, memory[i], bytes[i], f);
     return status;
+}
+
+static struct session_problem problem_of(const struct tuning *t, const struct shape *s) {
+    return (struct session_problem){.type = t->is_fp64 ? HALFTONE_FP64 : HALFTONE_FP32, .trans_a = 'N', .trans_b = 'N',
+                                    .m = s->m, .n = s->n, .k = s->k, .lda = s->m, .ldb = s->k, .alpha = 1};
 }
 
 /* What the library does with the shape by this kernel; NULL: by its choice. Later calls run so. */
 static int ask(struct tuning *t, const struct session_problem *p, const char *scheme, const char *kernel, struct halftone_plan *plan,
                struct cli_error *f) {
-    *plan = (struct halftone_plan)HALFTONE_PLAN_INIT;
-    if (!t->is_fp64)
-        return session_select(&t->session, scheme, kernel, f) == 0 ? session_query(&t->session, p, plan, f) : -1;
-    const struct session64_problem wide = {.trans_a = 'N', .trans_b = 'N', .m = p->m, .n = p->n, .k = p->k, .lda = p->m, .ldb = p->k};
-    return session64_select_kernel(&t->session, scheme, kernel, f) == 0 ? session64_query(&t->session, &wide, plan, f) : -1;
+    return session_select(&t->session, p->type, scheme, kernel, f) == 0 ? session_query(&t->session, p, plan, f) : -1;
 }
 
 /* Of FP64's the whole call. */
@@ -126,7 +117,7 @@ static int time_own(struct tuning *t, struct session_problem *p, const struct ht
         return -1;
     row->splits = plan.splits;
     row->predicted_us = predicted_of(t, &plan);
-    return t->is_fp64 ? timing_measure(&t->plan, call_wide, t, timing, f) : timing_measure(&t->plan, call_packed, &call, timing, f);
+    return timing_measure(&t->plan, call_packed, &call, timing, f);
 }
 
 static int time_parts(struct tuning *t, struct session_problem *p, const struct ht_kernel_desc *k, struct timing *timing,
@@ -175,9 +166,9 @@ static int run_kernel(struct tuning *t, struct session_problem *p, const struct 
         t->stopped = t->stopped || (t->stop_at > 0 && progress_clock() >= t->stop_at);
         if (t->stopped)
             return 0;
-        if (p->a == NULL && t->wide.a == NULL && fill_problem(t, p, f) != 0)
+        if (p->a == NULL && fill_problem(t, p, f) != 0)
             return -1;
-        if (!*packed && !t->is_fp64 && (session_pack_prepare(&t->session, p, f) != 0 || session_pack(&t->session, p, f) != 0))
+        if (!*packed && (session_pack_prepare(&t->session, p, f) != 0 || session_pack(&t->session, p, f) != 0))
             return -1;
         *packed = 1;
         snprintf(what, sizeof what, "%lld x %lld x %lld %s", (long long)shape.m, (long long)shape.n,
@@ -221,14 +212,11 @@ static int run_shapes(struct tuning *t, const struct name_list *schemes, struct 
     int status = 0;
     for (int i = 0; i < t->shapes.count && status == 0 && !t->stopped; i++) {
         const struct shape *s = &t->shapes.shape[i];
-        struct session_problem p = {
-            .trans_a = 'N', .trans_b = 'N', .m = s->m, .n = s->n, .k = s->k, .lda = s->m, .ldb = s->k, .alpha = 1};
-        t->wide = (struct session64_problem){'N', 'N', s->m, s->n, s->k, s->m, s->k, NULL, NULL, NULL};
+        struct session_problem p = problem_of(t, s);
         for (int k = 0; k < t->set->schemes && status == 0; k++)
             if (is_chosen(schemes, t->set->scheme[k].name) && takes(t, t->set->scheme[k].name, s->k))
                 status = run_scheme(t, &p, t->set->scheme[k].name, f);
         session_problem_close(&p);
-        session64_problem_close(&t->wide);
     }
     return status;
 }
@@ -323,7 +311,7 @@ static int check_schemes(struct tuning *t, const struct name_list *schemes, stru
         if (strcmp(schemes->name[i], "auto") == 0)
             return cli_error_usage(f, "--schemes: auto is no scheme of its own; `halftone info` lists them");
         else if (t->is_fp64 ? (session_kinds(&t->session, schemes->name[i]) & SESSION_FP64) == 0 : session_scheme_known(&t->session, schemes->name[i], f) != 0)
-            return t->is_fp64 ? session64_select(&t->session, schemes->name[i], f) : -1;
+            return t->is_fp64 ? session_select(&t->session, HALFTONE_FP64, schemes->name[i], NULL, f) : -1;
     return 0;
 }
 
@@ -373,13 +361,7 @@ static int run_all(struct tuning *t, const struct name_list *schemes, const char
 
 /* What this set's model says of a measured row. splits 0: the set has no such kernel. */
 static int predict(struct tuning *t, struct tune_row *r, struct cli_error *f) {
-    const struct session_problem p = {.trans_a = 'N',
-                                     .trans_b = 'N',
-                                     .m = r->shape.m,
-                                     .n = r->shape.n,
-                                     .k = r->shape.k,
-                                     .lda = r->shape.m,
-                                     .ldb = r->shape.k};
+    const struct session_problem p = problem_of(t, &r->shape);
     struct halftone_plan plan;
     const struct ht_kernel_desc *kernel = NULL;
     const int splits = r->splits;

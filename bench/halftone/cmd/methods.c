@@ -11,17 +11,18 @@ static int add(struct methods *c, const char *name, struct cli_error *f) {
     return 0;
 }
 
+/* e NULL: they are known. */
 static int add_schemes(struct methods *c, const struct session *e, const char *text, struct cli_error *f) {
     int status = args_names("--schemes", text, &c->schemes, f);
     for (int i = 0; i < c->schemes.count && status == 0; i++) {
-        status = session_scheme_known(e, c->schemes.name[i], f);
+        if (e != NULL)
+            status = session_scheme_known(e, c->schemes.name[i], f);
         if (status == 0)
             status = add(c, c->schemes.name[i], f);
     }
     return status;
 }
 
-/* e NULL: they are known. */
 static int add_accuracies(struct methods *c, const struct session *e, const char *text, struct cli_error *f) {
     struct name_list list = {NULL, NULL, 0};
     int status = args_names("--accuracy", text, &list, f);
@@ -36,21 +37,6 @@ static int add_accuracies(struct methods *c, const struct session *e, const char
         }
     }
     args_names_free(&list);
-    return status;
-}
-
-int methods_choose(struct methods *c, const struct session *e, bool also_auto,
-                      const char *schemes, const char *accuracies, struct cli_error *f) {
-    memset(c, 0, sizeof *c);
-    int status = schemes != NULL ? add_schemes(c, e, schemes, f) : 0;
-    if (status == 0 && accuracies != NULL)
-        status = add_accuracies(c, e, accuracies, f);
-    if (schemes != NULL || accuracies != NULL)
-        return status;
-    if (also_auto && halftone_set_scheme(e->handle, "auto") == HALFTONE_OK)
-        status = add(c, "auto", f);
-    for (int i = 0; halftone_schemes(e->handle, HALFTONE_FP32, i) != NULL && status == 0; i++)
-        status = add(c, halftone_schemes(e->handle, HALFTONE_FP32, i), f);
     return status;
 }
 
@@ -100,21 +86,24 @@ static int ask_fp64(void *context, const char *method, struct cli_error *f) {
     struct session *const e = context;
     if ((session_kinds(e, method) & SESSION_FP64) != 0)
         return 0;
-    const char *const accuracy = session_accuracy_of(method), *scheme = method;
-    return accuracy != NULL ? session64_select(e, method, f) : session_scheme_known(e, scheme, f);
+    return session_accuracy_of(method) != NULL ? session_select(e, HALFTONE_FP64, method, NULL, f) : session_scheme_known(e, method, f);
 }
 
-int methods_choose64(struct methods *c, struct session *e, const char *schemes, const char *accuracies, struct cli_error *f) {
+int methods_choose(struct methods *c, struct session *e, int type, bool also_auto, const char *schemes, const char *accuracies,
+                   struct cli_error *f) {
+    const bool is_wide = type == HALFTONE_FP64;
     memset(c, 0, sizeof *c);
-    int status = each_name(schemes, accuracies, ask_fp64, e, f);
+    int status = is_wide ? each_name(schemes, accuracies, ask_fp64, e, f) : 0;
     if (status == 0 && schemes != NULL)
-        status = args_names("--schemes", schemes, &c->schemes, f);
-    for (int i = 0; i < c->schemes.count && status == 0; i++)
-        status = add(c, c->schemes.name[i], f);
+        status = add_schemes(c, is_wide ? NULL : e, schemes, f);
     if (status == 0 && accuracies != NULL)
-        status = add_accuracies(c, NULL, accuracies, f);
-    for (int i = 0; schemes == NULL && accuracies == NULL && status == 0 && halftone_schemes(e->handle, HALFTONE_FP64, i) != NULL; i++)
-        status = add(c, halftone_schemes(e->handle, HALFTONE_FP64, i), f);
+        status = add_accuracies(c, is_wide ? NULL : e, accuracies, f);
+    if (schemes != NULL || accuracies != NULL)
+        return status;
+    if (also_auto && !is_wide && halftone_set_scheme(e->handle, "auto") == HALFTONE_OK)
+        status = add(c, "auto", f);
+    for (int i = 0; halftone_schemes(e->handle, type, i) != NULL && status == 0; i++)
+        status = add(c, halftone_schemes(e->handle, type, i), f);
     if (status == 0 && c->count == 0)
         status = cli_error_set(f, "this library has no scheme for FP64 products; build the set with SCHEMES=...,native64,crt15");
     return status;

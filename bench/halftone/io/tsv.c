@@ -159,6 +159,23 @@ int tsv_write(const struct tsv *t, const char *path, const char *comments, struc
     return -1;
 }
 
+int tsv_show(const struct tsv *t, int status, struct cli_error *f) {
+    struct cli_error fault;
+    if (tsv_print(t, stdout, &fault) == 0 || status != 0)
+        return status;
+    *f = fault;
+    return -1;
+}
+
+int tsv_save(const struct tsv *t, const char *path, const char *comments, struct cli_error *f) {
+    if (path == NULL)
+        return 0;
+    if (tsv_write(t, path, comments, f) != 0)
+        return -1;
+    fprintf(outfile_remarks(path), "wrote %s\n", path);
+    return 0;
+}
+
 void tsv_free(struct tsv *t) {
     for (int i = 0; i < t->rows * t->columns + t->filled; i++)
         free(t->cell[i]);

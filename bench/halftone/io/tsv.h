@@ -36,6 +36,10 @@ int tsv_print(const struct tsv *t, FILE *out, struct cli_error *f);
 int tsv_print_raw(const struct tsv *t, FILE *out, const char *comments, struct cli_error *f);
 /* The same into a file, whole or not at all. */
 int tsv_write(const struct tsv *t, const char *path, const char *comments, struct cli_error *f);
+/* Prints it after a run that ended so: what was measured before a failure is shown too. Returns `status`, or -1 where printing fails. */
+int tsv_show(const struct tsv *t, int status, struct cli_error *f);
+/* tsv_write where there is a path, and says so. */
+int tsv_save(const struct tsv *t, const char *path, const char *comments, struct cli_error *f);
 void tsv_free(struct tsv *t);
 
 #endif

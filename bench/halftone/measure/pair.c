@@ -83,12 +83,9 @@ int64_t pair_ld(const struct pair *p, int which) {
 }
 
 int pair_open_problem(const struct pair *p, struct session_problem *out, struct cli_error *f) {
-    return session_batch_open(out, p->batch > 1 ? p->batch : 1, pair_trans(p, 1), pair_trans(p, 0),
-                             pair_cols(p, 1), pair_rows(p, 0), pair_cols(p, 0), p->x[1].data, pair_ld(p, 1),
-                             p->x[0].data, pair_ld(p, 0), f);
-}
-
-int pair_open_problem64(const struct pair *p, struct session64_problem *out, struct cli_error *f) {
-    return session64_problem_open(out, pair_trans(p, 1), pair_trans(p, 0), pair_cols(p, 1), pair_rows(p, 0), pair_cols(p, 0), p->x[1].wide,
-                                  pair_ld(p, 1), p->x[0].wide, pair_ld(p, 0), f);
+    const int is_wide = p->x[1].wide != NULL;
+    *out = (struct session_problem){.type = is_wide ? HALFTONE_FP64 : HALFTONE_FP32, .trans_a = pair_trans(p, 1), .trans_b = pair_trans(p, 0),
+                                    .m = pair_cols(p, 1), .n = pair_rows(p, 0), .k = pair_cols(p, 0), .lda = pair_ld(p, 1), .ldb = pair_ld(p, 0),
+                                    .batch = p->batch};
+    return is_wide ? session_problem_open(out, p->x[1].wide, p->x[0].wide, f) : session_problem_open(out, p->x[1].data, p->x[0].data, f);
 }

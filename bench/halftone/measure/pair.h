@@ -3,7 +3,7 @@
 #ifndef BENCH_PAIR_H
 #define BENCH_PAIR_H
 
-#include "measure/session64.h"
+#include "measure/session.h"
 #include "io/npy.h"
 
 /* batch > 1: each file holds that many matrices below each other, all with the same number of rows. */
@@ -34,7 +34,6 @@ int pair_check(const struct pair *p, const char *subject, int is_option, struct 
  * op(X)' is needed. */
 char pair_trans(const struct pair *p, int which);
 int64_t pair_ld(const struct pair *p, int which);
-int pair_open_problem(const struct pair *p, struct session_problem *out, struct cli_error *f);
-int pair_open_problem64(const struct pair *p, struct session64_problem *out, struct cli_error *f); /* of a pair that was read wide; no batch */
+int pair_open_problem(const struct pair *p, struct session_problem *out, struct cli_error *f); /* of the type that was read */
 
 #endif

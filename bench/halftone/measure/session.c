@@ -70,38 +70,30 @@ static int allocate(void *out, size_t bytes, struct cli_error *f) {
     return status;
 }
 
-static int allocate_and_fill(float **out, const float *host, int64_t elements, struct cli_error *f) {
-    size_t bytes = (size_t)elements * sizeof(float);
+/* Elements as the problem's type stores them. */
+static size_t bytes_of(const struct session_problem *p, int64_t elements) {
+    return (size_t)elements * (p->type == HALFTONE_FP64 ? sizeof(double) : sizeof(float));
+}
+
+static int allocate_and_fill(void **out, const void *host, size_t bytes, struct cli_error *f) {
     if (allocate(out, bytes, f) != 0)
         return -1;
-    return bytes == 0 ? 0 : session_device_check(ht_dev_upload(*out, host, bytes), "copy to the device", f);
-}
-
-static int is_transposed(char trans) {
-    return trans != 'N';
-}
-
-int session_batch_open(struct session_problem *p, int64_t batch, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
-                      const float *a, int64_t lda, const float *b, int64_t ldb, struct cli_error *f) {
-    struct session_problem made = {.trans_a = trans_a, .trans_b = trans_b, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb,
-                                  .batch = batch, .alpha = 1};
-    *p = made;
-    int64_t c_elements = batch * m * n, a_elements = batch * lda * (is_transposed(trans_a) ? m : k);
-    int64_t b_elements = batch * ldb * (is_transposed(trans_b) ? k : n);
-    if (allocate_and_fill(&p->a, a, a_elements, f) == 0 && allocate_and_fill(&p->b, b, b_elements, f) == 0 &&
-        allocate(&p->c, (size_t)c_elements * sizeof(float), f) == 0)
-        return 0;
-    session_problem_close(p);
-    return -1;
-}
-
-int session_problem_open(struct session_problem *p, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
-                        const float *a, int64_t lda, const float *b, int64_t ldb, struct cli_error *f) {
-    return session_batch_open(p, 1, trans_a, trans_b, m, n, k, a, lda, b, ldb, f);
+    return bytes == 0 || host == NULL ? 0 : session_device_check(ht_dev_upload(*out, host, bytes), "copy to the device", f);
 }
 
 static int64_t batch_of(const struct session_problem *p) {
     return p->batch > 1 ? p->batch : 1;
+}
+
+int session_problem_open(struct session_problem *p, const void *a, const void *b, struct cli_error *f) {
+    const int64_t batch = batch_of(p), a_columns = p->trans_a == 'N' ? p->k : p->m, b_columns = p->trans_b == 'N' ? p->n : p->k;
+    p->alpha = 1;
+    if (allocate_and_fill(&p->a, a, bytes_of(p, batch * p->lda * a_columns), f) == 0 &&
+        allocate_and_fill(&p->b, b, bytes_of(p, batch * p->ldb * b_columns), f) == 0 &&
+        allocate_and_fill(&p->c, NULL, bytes_of(p, batch * p->m * p->n), f) == 0)
+        return 0;
+    session_problem_close(p);
+    return -1;
 }
 
 void session_problem_close(struct session_problem *p) {
@@ -111,8 +103,8 @@ void session_problem_close(struct session_problem *p) {
     memset(p, 0, sizeof *p);
 }
 
-int session_problem_result(const struct session_problem *p, float *c, struct cli_error *f) {
-    size_t bytes = (size_t)(batch_of(p) * p->m * p->n) * sizeof(float);
+int session_problem_result(const struct session_problem *p, void *c, struct cli_error *f) {
+    const size_t bytes = bytes_of(p, batch_of(p) * p->m * p->n);
     if (session_wait(f) != 0)
         return -1;
     return bytes == 0 ? 0 : session_device_check(ht_dev_download(c, p->c, bytes), "copy from the device", f);
@@ -164,14 +156,24 @@ int session_ask_or_say(const struct session *e, int type, const char *method, st
     return session_check(e, session_ask(e, type, method), option_of(method, text), f);
 }
 
-int session_select(struct session *e, const char *method, const char *kernel, struct cli_error *f) {
-    if (session_ask_or_say(e, HALFTONE_FP32, method, f) != 0)
+static int is_known(int code) {
+    return code != HALFTONE_UNKNOWN_ACCURACY && code != HALFTONE_UNKNOWN_SCHEME;
+}
+
+int session_kinds(struct session *e, const char *method) {
+    const int single = session_ask(e, HALFTONE_FP32, method), wide = session_ask(e, HALFTONE_FP64, method);
+    if ((single == HALFTONE_OK) != (wide == HALFTONE_OK)) /* bits=40 */
+        return single == HALFTONE_OK ? SESSION_FP32 : SESSION_FP64;
+    return (is_known(single) ? SESSION_FP32 : 0) | (is_known(wide) ? SESSION_FP64 : 0);
+}
+
+int session_select(struct session *e, int type, const char *method, const char *kernel, struct cli_error *f) {
+    if (session_ask_or_say(e, type, method, f) != 0)
         return -1;
-    e->packs = 1;
-    for (int i = 0; i < e->set->schemes; i++) {
+    e->packs = type == HALFTONE_FP32;
+    for (int i = 0; i < e->set->schemes && e->packs; i++)
         if (strcmp(e->set->scheme[i].name, method) == 0)
             e->packs = e->set->scheme[i].pack != NULL;
-    }
     return session_check(e, halftone_set_kernel(e->handle, kernel), kernel != NULL ? kernel : method, f);
 }
 
@@ -183,11 +185,15 @@ int session_accuracy_known(const struct session *e, int type, const char *text, 
     return 0; /* whether a scheme has it is for the call to say */
 }
 
-int session_query(struct session *e, const struct session_problem *p, struct halftone_plan *plan,
-                 struct cli_error *f) {
+int session_query(struct session *e, const struct session_problem *p, struct halftone_plan *plan, struct cli_error *f) {
     *plan = (struct halftone_plan)HALFTONE_PLAN_INIT;
-    return session_check(e, halftone_query(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, batch_of(p), plan),
-                        "query", f);
+    return session_check(e, (p->type == HALFTONE_FP64 ? halftone_dquery : halftone_query)(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, batch_of(p), plan),
+                         "query", f);
+}
+
+int session_workspace(struct session *e, const struct session_problem *p, size_t *bytes, struct cli_error *f) {
+    return session_check(e, (p->type == HALFTONE_FP64 ? halftone_dworkspace_bytes : halftone_workspace_bytes)(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, batch_of(p), bytes),
+                         "workspace", f);
 }
 
 static const struct ht_scheme_desc *scheme_of(const struct session *e, const struct halftone_plan *plan) {
@@ -232,13 +238,15 @@ static int64_t at_least_one(int64_t ld) {
 }
 
 int session_multiply(struct session *e, const struct session_problem *p, struct cli_error *f) {
+    const int64_t lda = at_least_one(p->lda), ldb = at_least_one(p->ldb), ldc = at_least_one(p->m);
+    const double one = 1, zero = 0;
+    if (p->type == HALFTONE_FP64)
+        return session_check(e, halftone_dgemm(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, &one, p->a, lda, p->b, ldb, &zero, p->c, ldc),
+                             "FP64 product", f);
     if (batch_of(p) > 1)
         return session_multiply_batch(e, p, p->batch, f);
-    return session_check(e,
-                        halftone_sgemm(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, &p->alpha, p->a,
-                                       at_least_one(p->lda), p->b, at_least_one(p->ldb), &p->beta, p->c,
-                                       at_least_one(p->m)),
-                        "product", f);
+    return session_check(e, halftone_sgemm(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, &p->alpha, p->a, lda, p->b, ldb, &p->beta, p->c, ldc),
+                         "product", f);
 }
 
 int session_multiply_batch(struct session *e, const struct session_problem *p, int64_t batch, struct cli_error *f) {

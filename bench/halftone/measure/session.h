@@ -25,23 +25,20 @@ int session_device_check(int code, const char *what, struct cli_error *f); /* th
 
 /* C = op(A) op(B), column-major, C dense; device memory of the three matrices and what packing needs. */
 struct session_problem {
+    int type; /* HALFTONE_FP32 (also 0) or HALFTONE_FP64. FP64 products have no batch, are not packed by the command, and alpha and beta are 1 and 0 */
     char trans_a, trans_b;
     int64_t m, n, k, lda, ldb;
     int64_t batch;     /* at most 1: one product, else so many, their matrices one after the other in a, b and c */
-    float *a, *b, *c;  /* device */
+    void *a, *b, *c;   /* device */
     float alpha, beta; /* 1 and 0 */
     void *packed_a, *packed_b;
     size_t packed_a_bytes, packed_b_bytes;
 };
 
-/* a and b are host arrays of exactly ld x columns elements. */
-int session_problem_open(struct session_problem *p, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
-                        const float *a, int64_t lda, const float *b, int64_t ldb, struct cli_error *f);
-/* The same for `batch` products, all of their operands dense. */
-int session_batch_open(struct session_problem *p, int64_t batch, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
-                      const float *a, int64_t lda, const float *b, int64_t ldb, struct cli_error *f);
+/* Of a problem that says type, transposes, extents and leading dimensions. a and b are host arrays of exactly ld x columns elements, of a batch dense. */
+int session_problem_open(struct session_problem *p, const void *a, const void *b, struct cli_error *f);
 void session_problem_close(struct session_problem *p);
-int session_problem_result(const struct session_problem *p, float *c, struct cli_error *f);
+int session_problem_result(const struct session_problem *p, void *c, struct cli_error *f);
 
 /* method: as in halftone_schemes, "auto", or SESSION_ACCURACY followed by what halftone_set_accuracy takes. kernel NULL:
  * the library's choice. */
@@ -51,9 +48,13 @@ const char *session_accuracy_of(const char *method);
 /* Asks for it for products of one type, HALFTONE_FP32 or HALFTONE_FP64 (0: of all that have it); the library's code. */
 int session_ask(const struct session *e, int type, const char *method);
 int session_ask_or_say(const struct session *e, int type, const char *method, struct cli_error *f); /* 0, or -1 and the line */
-int session_select(struct session *e, const char *method, const char *kernel, struct cli_error *f);
-int session_query(struct session *e, const struct session_problem *p, struct halftone_plan *plan,
-                 struct cli_error *f);
+int session_select(struct session *e, int type, const char *method, const char *kernel, struct cli_error *f);
+/* Which products a scheme's or an accuracy's name (behind SESSION_ACCURACY) is known for; both for "auto", "reproducible" and numbers
+ * that both can keep. 0: neither. */
+enum { SESSION_FP32 = 1, SESSION_FP64 = 2 };
+int session_kinds(struct session *e, const char *method);
+int session_query(struct session *e, const struct session_problem *p, struct halftone_plan *plan, struct cli_error *f);
+int session_workspace(struct session *e, const struct session_problem *p, size_t *bytes, struct cli_error *f);
 /* Whether the device looks at the data of the plan's call and computes again what fails; whether the bound holds for any data. */
 int session_is_checked(const struct session *e, const struct halftone_plan *plan);
 int session_is_exact(const struct halftone_plan *plan); /* correctly rounded */
