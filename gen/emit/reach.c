@@ -16,7 +16,7 @@ enum place { PLACE_FRONT, PLACE_MIDDLE, PLACE_BACK, PLACE_GROUP };
 
 struct item {
     size_t first, end;     /* tokens; end is the next item's first */
-    size_t name;           /* token, or TPL_NONE: no function */
+    size_t name;           /* token, or TPL_NONE: neither function nor table */
     size_t next;           /* item in the same bucket, plus one; 0: none */
     size_t from, own, to;  /* bytes: behind the item before, of the comment right above, behind the item */
     size_t heading;        /* item below which stands what heads this one */
@@ -42,7 +42,7 @@ static size_t behind(const struct reach *r, size_t i) {
 /* The item that begins at token i. A macro's call with nothing behind it on its line is one by itself. */
 static struct item read_item(const struct reach *r, size_t i) {
     const struct tpl_token *t = r->source.tokens;
-    struct item item = {.first = i, .name = TPL_NONE};
+    struct item item = {.first = i, .name = is(r, i, "HT_TABLE") ? i + 2 : TPL_NONE}; /* TABLE TYPE NAME */
     size_t name = TPL_NONE;
     if (t[i].kind == TPL_DIRECTIVE)
         return item.end = i + 1, item;
@@ -63,7 +63,7 @@ static size_t *bucket_of(struct reach *r, const char *name, size_t len) {
     return &r->bucket[text_checksum(TEXT_CHECKSUM_SEED, name, len) % BUCKETS];
 }
 
-/* Keeps the functions of this name, and what they name. */
+/* Keeps the functions and tables of this name, and what they name. */
 static void keep(struct reach *r, const char *name, size_t len);
 
 static void keep_words(struct reach *r, const char *bytes, size_t len) {
