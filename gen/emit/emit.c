@@ -11,10 +11,22 @@
 #include "../../runtime/ht_cost.h"
 
 enum { PATH_MAX_BYTES = 4096, FILE_BYTES = 256, PARAMS_MAX = 192 };
+/* Texts of a kernel: its family's hooks, then these; the inlay goes into a hole of the template. */
+enum { PART_ABI = FAMILY_HOOKS_MAX, PART_PRIM, PART_CRT_PRIM, PART_INLAY, PART_TEMPLATE, PARTS };
 
-struct params {
-    struct tpl_param list[PARAMS_MAX];
-    int count;
+/* A source on its way. */
+struct frame {
+    const struct emit_context *c;
+    const struct isa *isa;
+    const struct family *family;
+    const struct recipe *recipe;
+    const struct recipe_kernel *kernel;
+    const struct scheme *scheme; /* NULL: any whose sums are FP32 */
+    const struct plan *plan;     /* NULL: no kernel of products */
+    char name[PLAN_NAME_MAX];
+    struct tpl_param param[PARAMS_MAX]; /* the first ones stand at the top of the text, */
+    int written, params;                /* so many of all that the expander knows */
+    struct text part[PARTS];
 };
 
 const struct recipe_kernel *emit_recipe(enum kernel_kind kind, const struct plan *p) {
@@ -48,11 +60,14 @@ void emit_bound_text(struct text *out, const struct scheme *s, const struct isa 
 
 /* ---- reading templates */
 
-/* Without the ` //@mutate NAME` at ends of lines, which tests edit (tests/mutation/mutate.py). */
-static bool read_template(struct text *out, const struct emit_context *c, const char *folder,
-                          const char *name, const char *ext) {
+/* Without the ` //@mutate NAME` at ends of lines, which tests edit (tests/mutation/mutate.py). No name:
+ * nothing. */
+static bool read_template(struct text *out, const struct emit_context *c, const char *format,
+                          const char *name) {
     char file[FILE_BYTES];
-    snprintf(file, sizeof file, "%s/%s.%s", folder, name, ext);
+    if (!name)
+        return true;
+    snprintf(file, sizeof file, format, name);
     const bool ok = emit_read(out, c->root, "templates", file);
     for (char *tag = out->data; ok && tag && (tag = strstr(tag, " //@mutate ")); out->len = strlen(out->data))
         memmove(tag, tag + strcspn(tag, "\n"), strlen(tag + strcspn(tag, "\n")) + 1);
@@ -71,10 +86,12 @@ static long product_slices(const struct scheme *s, int side) {
     return slices;
 }
 
-/* The parameters of `names`, with blanks between, in their order; those behind a '*' are foldable. */
-static void add_params(struct params *p, const char *names, const struct emit_context *c,
-                       const struct scheme *scheme, const struct plan *plan) {
+/* The parameters of `names`, with blanks between, in their order; those behind a '*' are foldable. plan: whose
+ * tile the kernel knows, or NULL. */
+static void add_params(struct frame *f, const char *names, const struct plan *plan) {
     static const struct plan none = {0};
+    const struct emit_context *const c = f->c;
+    const struct scheme *const scheme = f->scheme;
     /* FP32 parts of any scheme */
     static const struct scheme sums = {.recipe = &recipe_table[RECIPE_ANY], .atom_slices = 1,
                                        .accumulators = 1};
@@ -120,7 +137,7 @@ static void add_params(struct params *p, const char *names, const struct emit_co
         /* what the expander cannot work out: that exact sums have no masters; sizeof */
         {"MASTERS", l->promote_steps > 0 && !exact ? t->wm / mma->m : 1},
         {"SUM_ROWS", plan ? tile_part_rows(t) * number_bytes(s->out) / (long)ht_partial_size(exact) : 0}};
-    for (const char *at = names; *at; at += strcspn(at, " "), at += *at == ' ') {
+    for (const char *at = names ? names : ""; *at; at += strcspn(at, " "), at += *at == ' ') {
         const bool foldable = *at == '*';
         const size_t len = strcspn(at += foldable, " "), count = sizeof all / sizeof *all;
         size_t i = 0;
@@ -128,20 +145,18 @@ static void add_params(struct params *p, const char *names, const struct emit_co
             i++;
         if (i == count)
             err_bug("a template parameter that nobody knows");
-        if (p->count == PARAMS_MAX)
+        if (f->params == PARAMS_MAX)
             err_bug("more template parameters than PARAMS_MAX");
-        p->list[p->count++] = (struct tpl_param){all[i].name, 0, all[i].value, foldable};
+        f->param[f->params++] = (struct tpl_param){all[i].name, 0, all[i].value, foldable};
     }
 }
 
-static void write_params(struct text *out, const struct params *p) {
-    if (p->count == 0)
-        return;
-    text_add(out, "// ---- parameters\nconstexpr int ");
-    for (int i = 0; i < p->count; i++)
+static void write_params(struct text *out, const struct frame *f) {
+    text_add(out, f->written > 0 ? "// ---- parameters\nconstexpr int " : "");
+    for (int i = 0; i < f->written; i++)
         text_addf(out, "%s%s = %ld", i == 0 ? "" : i % 6 == 0 ? ",\n              " : ", ",
-                  p->list[i].name, p->list[i].value);
-    text_add(out, ";\n\n");
+                  f->param[i].name, f->param[i].value);
+    text_add(out, f->written > 0 ? ";\n\n" : "");
 }
 
 /* Of families whose template forms the products of the row itself. */
@@ -234,25 +249,6 @@ static void banner_gemm(struct text *out, const struct emit_context *c, const st
               emit_recipe(KERNEL_PRODUCT, p)->args, api_of(p->on.isa));
 }
 
-struct frame {
-    const struct emit_context *c;
-    const struct isa *isa;
-    const struct family *family;
-    const char *name;
-    const struct recipe_kernel *kernel;
-    const struct recipe *recipe;
-    const struct scheme *scheme; /* NULL: any whose sums are FP32 */
-    const struct plan *plan;     /* NULL: no kernel of products */
-    const struct params *written;
-};
-
-/* Files of a kernel, in their order; the inlay goes into a hole of the template. */
-struct parts {
-    struct text file[FAMILY_HOOKS_MAX + 5];
-};
-/* behind the hooks */
-enum { PART_ABI = FAMILY_HOOKS_MAX, PART_PRIM, PART_CRT_PRIM, PART_INLAY, PART_TEMPLATE };
-
 /* The hook that a role of the family table is played by; NULL: none. */
 static const char *hook_of(const struct frame *f, const char *name) {
     const struct isa *isa = f->isa;
@@ -291,39 +287,24 @@ static const char *hook_of(const struct frame *f, const char *name) {
     return name && name[0] == '+' ? name + 1 : name;
 }
 
-static bool read_parts(struct parts *t, const struct frame *f) {
-    const char *inlay = f->family->inlay;
-    bool ok = emit_read_abi(&t->file[PART_ABI], f->c->root, f->scheme ? f->scheme->in : NUMBER_F32) &&
-              read_template(&t->file[PART_PRIM], f->c, "hooks", f->isa->prim, "cuh") &&
-              (!f->recipe->element ||
-               read_template(&t->file[PART_CRT_PRIM], f->c, "hooks", f->isa->crt_prim, "cuh"));
+static bool read_parts(struct frame *f) {
+    struct text *const part = f->part;
+    bool ok = emit_read_abi(&part[PART_ABI], f->c->root, f->scheme ? f->scheme->in : NUMBER_F32) &&
+              read_template(&part[PART_PRIM], f->c, "hooks/%s.cuh", f->isa->prim) &&
+              read_template(&part[PART_CRT_PRIM], f->c, "hooks/%s.cuh",
+                            f->recipe->element ? f->isa->crt_prim : NULL);
     for (int i = 0; ok && i < FAMILY_HOOKS_MAX; i++) {
-        if (f->family->hooks[i] && strcmp(f->family->hooks[i], "=tables") == 0 && f->scheme->moduli > 0)
-            emit_crt_tables(&t->file[i], f->scheme);
-        const char *hook = hook_of(f, f->family->hooks[i]);
-        ok = !hook || read_template(&t->file[i], f->c, "hooks", hook, "cuh");
+        const char *const hook = f->family->hooks[i];
+        if (hook && strcmp(hook, "=tables") == 0 && f->scheme->moduli > 0)
+            emit_crt_tables(&part[i], f->scheme);
+        ok = read_template(&part[i], f->c, "hooks/%s.cuh", hook_of(f, hook));
     }
-    return ok && (!inlay || read_template(&t->file[PART_INLAY], f->c, "skeletons", inlay, "cuh")) &&
-           read_template(&t->file[PART_TEMPLATE], f->c, "skeletons", f->family->file, "cu");
-}
-
-static void free_parts(struct parts *t) {
-    for (int i = 0; i <= PART_TEMPLATE; i++)
-        text_free(&t->file[i]);
-}
-
-static uint64_t sum_parts(const struct parts *t, const struct frame *f) {
-    uint64_t sum = f->c->gpu->checksum;
-    for (int i = 0; i <= PART_TEMPLATE; i++) {
-        if (t->file[i].len > 0)
-            sum = text_checksum(sum, t->file[i].data, t->file[i].len);
-    }
-    return sum;
+    return ok && read_template(&part[PART_INLAY], f->c, "skeletons/%s.cuh", f->family->inlay) &&
+           read_template(&part[PART_TEMPLATE], f->c, "skeletons/%s.cu", f->family->file);
 }
 
 static void add_part(struct text *out, const struct text *part) {
     text_add_bytes(out, part->data, part->len);
-    text_add(out, "\n");
 }
 
 /* The vendor's header, and a stop where the code cannot run. */
@@ -350,29 +331,29 @@ void emit_head(struct text *out, const struct isa *isa) {
     text_add(out, "#endif\n\n");
 }
 
-static void write_head(struct text *out, const struct frame *f, const struct parts *t) {
+static void write_head(struct text *out, const struct frame *f) {
     if (!f->c->inner) {
         emit_head(out, f->isa);
-        text_add_bytes(out, t->file[PART_ABI].data, t->file[PART_ABI].len);
+        add_part(out, &f->part[PART_ABI]);
     }
     text_addf(out, "\nnamespace %s {\n\n", f->name);
-    write_params(out, f->written);
+    write_params(out, f);
     if (f->plan && strstr(f->family->params, "PRODUCT_A"))
         write_products(out, f->scheme);
 }
 
-static void write_hooks(struct text *out, const struct parts *t, const char *const *hooks,
-                        const struct tpl_options *options) {
+static void write_hooks(struct text *out, const struct frame *f, const struct tpl_options *options) {
     text_add(out, "#ifndef HT_SIMULATOR\n");
-    text_add_bytes(out, t->file[PART_PRIM].data, t->file[PART_PRIM].len);
-    if (t->file[PART_CRT_PRIM].len > 0)
-        text_add_bytes(out, t->file[PART_CRT_PRIM].data, t->file[PART_CRT_PRIM].len);
+    add_part(out, &f->part[PART_PRIM]);
+    add_part(out, &f->part[PART_CRT_PRIM]);
     text_add(out, "#endif\n\n");
     for (int i = 0; i < FAMILY_HOOKS_MAX; i++) {
-        if (t->file[i].len > 0 && hooks[i][0] == '+')
-            tpl_expand(out, t->file[i].data, t->file[i].len, options);
-        else if (t->file[i].len > 0)
-            add_part(out, &t->file[i]);
+        if (f->part[i].len > 0 && f->family->hooks[i][0] == '+')
+            tpl_expand(out, f->part[i].data, f->part[i].len, options);
+        else if (f->part[i].len > 0) {
+            add_part(out, &f->part[i]);
+            text_add(out, "\n");
+        }
     }
 }
 
@@ -391,74 +372,64 @@ static void write_tail(struct text *out, const struct frame *f) {
               f->kernel->values);
 }
 
-/* Everything below the banner. `out` already holds it; the checksum line closes it. */
-static bool write_file(struct text *out, const struct frame *f) {
-    struct parts t = {0};
-    const bool ok = read_parts(&t, f);
-    if (ok) {
-        char path[PATH_MAX_BYTES];
-        snprintf(path, sizeof path, "templates/skeletons/%s.cu", f->family->file);
-        struct params known = *f->written;
-        bool read = true;
-        if (f->family->constants)
-            add_params(&known, f->family->constants, f->c, f->scheme, f->plan);
-        for (int i = 0; i <= PART_TEMPLATE; i++)
-            read = (i == PART_ABI || tpl_read_constants(t.file[i].data, t.file[i].len, f->family->folds,
-                                                        known.list, &known.count, PARAMS_MAX)) &&
-                   read;
-        if (!read)
+/* Everything below the banner, which the checksum's line closes. */
+static void write_file(struct text *out, struct frame *f) {
+    char path[PATH_MAX_BYTES];
+    struct text code = {0}, tail = {0};
+    struct family_hole holes = {f->plan, &f->part[PART_INLAY]};
+    uint64_t sum = f->c->gpu->checksum;
+    for (int i = 0; i < PARTS; i++) {
+        const struct text *const part = &f->part[i];
+        if (i != PART_ABI && !tpl_read_constants(part->data, part->len, f->family->folds, f->param,
+                                                 &f->params, PARAMS_MAX))
             err_bug("more constants in templates than PARAMS_MAX");
-        struct text code = {0}, tail = {0};
-        struct family_hole holes = {f->plan, &t.file[PART_INLAY]};
-        const struct tpl_options options = {
-            .path = path, .params = known.list, .param_count = known.count,
-            .emit = f->family->holes, .context = &holes};
-        banner_licence(out, f->c, sum_parts(&t, f));
-        write_head(out, f, &t);
-        write_hooks(&code, &t, f->family->hooks, &options);
-        const size_t library = code.len;
-        write_tail(&tail, f);
-        if (tpl_expand(&code, t.file[PART_TEMPLATE].data, t.file[PART_TEMPLATE].len, &options))
-            reach_add(out, &code, library, &tail);
-        text_add_bytes(out, tail.data, tail.len);
-        text_free(&code);
-        text_free(&tail);
+        sum = text_checksum(sum, part->data, part->len);
     }
-    free_parts(&t);
-    return ok && err_count() == 0;
+    snprintf(path, sizeof path, "templates/skeletons/%s.cu", f->family->file);
+    const struct tpl_options options = {.path = path, .params = f->param, .param_count = f->params,
+                                        .emit = f->family->holes, .context = &holes};
+    banner_licence(out, f->c, sum);
+    write_head(out, f);
+    write_hooks(&code, f, &options);
+    const size_t library = code.len;
+    write_tail(&tail, f);
+    if (tpl_expand(&code, f->part[PART_TEMPLATE].data, f->part[PART_TEMPLATE].len, &options))
+        reach_add(out, &code, library, &tail);
+    add_part(out, &tail);
+    text_free_all(&code, &tail);
 }
 
-static bool emit_product(struct text *out, struct frame f, const struct plan *p) {
-    struct params written = {0};
-    add_params(&written, p->on.family->params, f.c, p->on.s, p);
-    f.isa = p->on.isa;
-    f.family = p->on.family;
-    f.plan = p;
-    f.written = &written;
-    banner_gemm(out, f.c, p);
-    return write_file(out, &f);
+static void banner_step(struct text *out, const struct frame *f) {
+    text_addf(out, "// %s\n//\n// %s\n", f->name, f->kernel->what);
+    if (f->scheme)
+        text_addf(out, "// Scheme %s: %s\n// Input range: %s\n", f->scheme->name, f->scheme->paper,
+                  emit_range_text(f->scheme, f->isa));
+    text_addf(out, "//\n// int %s_launch(%s, void *stream);  0 or a %sError_t\n", f->name, f->kernel->args,
+              api_of(f->isa));
+    if (f->family->has_init)
+        text_addf(out, "// int %s_init(void);  before that, once per device\n", f->name);
 }
 
 bool emit_kernel(struct text *out, const struct emit_context *c, enum kernel_kind kind,
                  const struct plan *p) {
-    char name[PLAN_NAME_MAX];
-    struct params written = {0};
     const struct recipe_kernel *const k = emit_recipe(kind, p);
-    const struct scheme *const s = p ? p->on.s : NULL;
-    struct frame f = {.c = c, .isa = k->of_tile ? p->on.isa : c->isa, .name = name, .kernel = k, .scheme = s,
-                      .recipe = s ? s->recipe : &recipe_table[RECIPE_ANY],
-                      .family = family_of(k->family), .written = &written};
-    emit_kernel_name(name, sizeof name, c, kind, p);
-    if (kind == KERNEL_PRODUCT)
-        return emit_product(out, f, p);
-    add_params(&written, k->params, c, s, k->of_tile ? p : NULL);
-    text_addf(out, "// %s\n//\n// %s\n", name, k->what);
-    if (s)
-        text_addf(out, "// Scheme %s: %s\n// Input range: %s\n", s->name, s->paper,
-                  emit_range_text(s, f.isa));
-    text_addf(out, "//\n// int %s_launch(%s, void *stream);  0 or a %sError_t\n", name, k->args,
-              api_of(f.isa));
-    if (f.family->has_init)
-        text_addf(out, "// int %s_init(void);  before that, once per device\n", name);
-    return write_file(out, &f);
+    const bool is_product = kind == KERNEL_PRODUCT;
+    const struct plan *const tiled = is_product || k->of_tile ? p : NULL;
+    struct frame f = {.c = c, .isa = tiled ? p->on.isa : c->isa, .kernel = k, .scheme = p ? p->on.s : NULL,
+                      .recipe = p ? p->on.s->recipe : &recipe_table[RECIPE_ANY],
+                      .family = is_product ? p->on.family : family_of(k->family),
+                      .plan = is_product ? p : NULL};
+    emit_kernel_name(f.name, sizeof f.name, c, kind, p);
+    add_params(&f, is_product ? f.family->params : k->params, tiled);
+    f.written = f.params;
+    add_params(&f, f.family->constants, tiled);
+    if (is_product)
+        banner_gemm(out, c, p);
+    else
+        banner_step(out, &f);
+    if (read_parts(&f))
+        write_file(out, &f);
+    for (int i = 0; i < PARTS; i++)
+        text_free(&f.part[i]);
+    return err_count() == 0;
 }
