@@ -255,8 +255,7 @@ static void read_tuned(struct library *l, const char *path) {
 static void check_tiles(const struct library *l, const char *list) {
     struct tile t;
     bool of_warpgroups;
-    for (int used; list && *list && (used = tile_scan(list, &t, &of_warpgroups)) > 0;
-         list += used + (list[used] == ',')) {
+    while (list && tile_entry(&list, &t, &of_warpgroups)) {
         bool found = false;
         for (int i = 0; i < l->sets; i++)
             found = found || plan_has_tile(&l->set[i].plans, &t, of_warpgroups);

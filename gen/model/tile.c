@@ -86,11 +86,11 @@ void tile_name(char name[TILE_NAME_MAX], const struct tile *t, bool of_warpgroup
              of_warpgroups ? "wg" : "w", t->wm, t->wn, t->stages, t->cluster > 1 ? "_c2" : "");
 }
 
-int tile_scan(const char *text, struct tile *t, bool *of_warpgroups) {
+bool tile_entry(const char **list, struct tile *t, bool *of_warpgroups) {
     enum { LARGEST = 65536 };
     int *const field[] = {&t->bm, &t->bn, &t->bk, &t->wm, &t->wn, &t->stages, &t->cluster};
     static const char *const before[] = {"", "x", "x", "_w", "x", "_s", "_c"};
-    const char *at = text;
+    const char *at = *list;
     t->cluster = 1;
     *of_warpgroups = false;
     for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
@@ -99,12 +99,15 @@ int tile_scan(const char *text, struct tile *t, bool *of_warpgroups) {
         if (i == 6 && strncmp(at, "_c", 2) != 0)
             break;
         if (strncmp(at, mark, strlen(mark)) != 0 || !(at = text_number(at + strlen(mark), LARGEST, &number)))
-            return 0;
+            return false;
         *field[i] = (int)number;
         if (i == 2)
             *of_warpgroups = strncmp(at, "_wg", 3) == 0;
     }
-    return *at == 0 || *at == ',' ? (int)(at - text) : 0;
+    if (*at != 0 && *at != ',')
+        return false;
+    *list = at + (*at == ',');
+    return true;
 }
 
 int target_mma_k(const struct target *on) {

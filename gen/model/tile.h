@@ -58,9 +58,9 @@ int tile_compare(const struct tile *x, const struct tile *y);
  * wm x wn is of a warp (family_has_warpgroup_tiles). */
 enum { TILE_NAME_MAX = 64 };
 void tile_name(char name[TILE_NAME_MAX], const struct tile *t, bool of_warpgroups);
-/* Bytes of such a name at the text, which ends there or goes on with a comma; the tile but for wk. 0: it is
- * none. */
-int tile_scan(const char *text, struct tile *t, bool *of_warpgroups);
+/* The next of a list of such names with commas, but for wk; moves the list behind it. False: none is left, or
+ * the list goes on with something else. */
+bool tile_entry(const char **list, struct tile *t, bool *of_warpgroups);
 
 /* What a search space calls for each of its tiles. */
 typedef void tile_visit(void *context, const struct tile *t);

@@ -22,31 +22,29 @@ enum { VECTORS = 8 }; /* narrower tiles are for a matrix of so few columns */
 enum { FALLBACK_REGISTERS = 16 }; /* where it is among tiles and entries, the check's numbers (ptxas) */
 enum { FALLBACK_MMA_K = 16 };     /* of m16n8k16 */
 
-struct best {
+/* The search for the best tile of a shape. */
+struct search {
     struct target on;
-    struct shape shape;
-    struct target found; /* of the best tile; isa NULL: none so far */
-    struct tile tile;
-    struct cost cost;
+    struct plan *best; /* on.isa NULL: none so far */
 };
 
 static void visit_best(void *context, const struct tile *t) {
-    struct best *b = context;
-    const struct shape *x = &b->shape;
+    struct search *s = context;
+    struct plan *best = s->best;
     struct cost cost;
-    model_cost(MODEL_HALFTONE, &b->on, t, x, &cost);
+    int splits;
+    model_cost(MODEL_HALFTONE, &s->on, t, &best->shape, &cost);
     if (!cost.fits)
         return;
-    int splits;
-    const int64_t ns = model_best_ns(&b->on, x, &cost, INT64_MAX, &splits);
+    const int64_t ns = model_best_ns(&s->on, &best->shape, &cost, INT64_MAX, &splits);
     if (splits > 1)
         cost.predicted_ns = ns;
     cost.score = -cost.predicted_ns;
-    if (b->found.isa && !model_better(MODEL_HALFTONE, &cost, t, &b->cost, &b->tile))
+    if (best->on.isa && !model_better(MODEL_HALFTONE, &cost, t, &best->cost, &best->tile))
         return;
-    b->found = b->on;
-    b->tile = *t;
-    b->cost = cost;
+    best->on = s->on;
+    best->tile = *t;
+    best->cost = cost;
 }
 
 const char *variant_name(enum variant v) {
@@ -128,29 +126,26 @@ static int min_blocks(const struct plan *p) {
     return c->blocks_per_sm > 0 ? c->blocks_per_sm : 1;
 }
 
-static void plan_add(struct plan_set *set, const struct best *b, enum variant variant, const char *why) {
+/* A draft has target, tile, shape and cost. */
+static void plan_add(struct plan_set *set, const struct plan *draft, enum variant variant, const char *why) {
     struct plan *p = &set->plan[set->count];
-    const struct scheme *s = b->on.s;
+    const struct scheme *s = draft->on.s;
     if (set->count == PLANS_MAX)
         err_bug("more plans than PLANS_MAX");
-    memset(p, 0, sizeof *p);
-    p->on = b->on;
-    p->tile = b->tile;
-    p->cost = b->cost;
-    p->shape = b->shape;
+    *p = *draft;
     p->variant = variant;
-    p->chunk = model_promote_tiles(&b->on, &b->tile);
-    p->refills = model_refills_after_barrier(&b->on, &b->tile);
+    p->chunk = model_promote_tiles(&p->on, &p->tile);
+    p->refills = model_refills_after_barrier(&p->on, &p->tile);
     for (int i = 0; i < s->accumulators; i++)
-        p->promoted[i] = model_promote_k(&b->on, i) > 0 && !s->recipe->fixed_point;
-    const int set_registers = model_fragment_registers(&b->on, &b->tile);
+        p->promoted[i] = model_promote_k(&p->on, i) > 0 && !s->recipe->fixed_point;
+    const int set_registers = model_fragment_registers(&p->on, &p->tile);
     if (variant == VARIANT_NOINTERLEAVE) /* two whole k steps of fragments live side by side */
         p->cost.regs_per_thread += (s->slices - 1) * set_registers;
     if (variant == VARIANT_NOPIPELINE) /* no next k step */
         p->cost.regs_per_thread -= set_registers;
     p->min_blocks = min_blocks(p);
-    const int promote_k = s->recipe->fixed_point ? s->carry_interval_k : plan_promote_k(&b->on);
-    p->promote_steps = promote_k > b->tile.bk ? promote_k / b->tile.bk : promote_k > 0;
+    const int promote_k = s->recipe->fixed_point ? s->carry_interval_k : plan_promote_k(&p->on);
+    p->promote_steps = promote_k > p->tile.bk ? promote_k / p->tile.bk : promote_k > 0;
     plan_name(p);
     snprintf(p->why, sizeof p->why, "%s", why);
     for (int i = 0; i < set->count; i++) {
@@ -162,40 +157,37 @@ static void plan_add(struct plan_set *set, const struct best *b, enum variant va
 
 /* The model's best tile over every MMA shape of the unit. A chain that is added outside the unit after each
  * fragment must be as long in every kernel of a set: its scheme's bound is one number. */
-static void find_best(struct best *b) {
-    const struct target first = b->on;
-    b->found = (struct target){.isa = NULL};
+static void find_best(struct plan *best, const struct target *first) {
+    struct search s = {*first, best};
     do
-        tile_enumerate(&b->on, visit_best, b);
-    while (b->on.s->promote[0] != PROMOTE_EACH_MMA && target_next(&b->on));
-    b->on = first;
+        tile_enumerate(&s.on, visit_best, &s);
+    while (s.on.s->promote[0] != PROMOTE_EACH_MMA && target_next(&s.on));
 }
 
-static void plan_picks(struct plan_set *set, struct best *b) {
+static void plan_picks(struct plan_set *set, const struct target *on) {
     char why[PLAN_WHY_MAX];
-    const struct scheme *s = b->on.s;
-    const bool halves = b->on.family->persistent && (s->checked || s->recipe->fixed_point);
+    const struct scheme *s = on->s;
+    const bool halves = on->family->persistent && (s->checked || s->recipe->fixed_point);
     const int end =
         set->count + (s->slice == SLICE_F16 ? TILES_MAX : TILES_MAX_OTHERS) + (halves ? HALVES : 0);
     for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes && set->count < end; i++) {
-        b->shape = plan_shapes[i];
-        find_best(b);
-        if (!b->found.isa) {
-            err_user(b->on.g->name, 0,
+        struct plan best = {.shape = plan_shapes[i]};
+        find_best(&best, on);
+        if (!best.on.isa) {
+            err_user(on->g->name, 0,
                      "no tile of scheme %s fits this budget; see `halftone-gen explain --gpu %s --scheme %s`",
-                     s->name, b->on.g->name, s->name);
+                     s->name, on->g->name, s->name);
             return;
         }
         snprintf(why, sizeof why, "fastest by model halftone at %lldx%lldx%lld, bound by %s",
-                 (long long)b->shape.m, (long long)b->shape.n, (long long)b->shape.k, b->cost.binding);
-        struct best won = *b;
-        won.on = b->found;
-        plan_add(set, &won, VARIANT_PIPELINE, why);
+                 (long long)best.shape.m, (long long)best.shape.n, (long long)best.shape.k,
+                 best.cost.binding);
+        plan_add(set, &best, VARIANT_PIPELINE, why);
     }
 }
 
 /* A tile named by its geometry, costed by the halftone model; 0 when it does not fit. */
-static int plan_fixed(struct best *b, const struct tile *t) {
+static int plan_fixed(struct plan *b, const struct tile *t) {
     b->shape = plan_shapes[0];
     b->shape.n = t->bn < VECTORS ? t->bn : b->shape.n;
     b->tile = *t;
@@ -204,7 +196,7 @@ static int plan_fixed(struct best *b, const struct tile *t) {
 }
 
 /* EGEMM-TC Table 4 on every GPU it fits, with and without its interleaving (section 7.4). */
-static void plan_egemm(struct plan_set *set, struct best *b) {
+static void plan_egemm(struct plan_set *set, struct plan *b) {
     const int stages = b->on.isa->async_copy ? 3 : 1;
     const struct tile t = {128, 128, 32, 64, 32, target_mma_k(&b->on), stages, 1};
     if (!plan_fixed(b, &t))
@@ -215,7 +207,7 @@ static void plan_egemm(struct plan_set *set, struct best *b) {
 }
 
 /* LE-GEMM Table 2 (A800) where it fits, and its ablations of section 5.6: a hand-picked tile, no pipeline. */
-static void plan_legemm(struct plan_set *set, struct best *b) {
+static void plan_legemm(struct plan_set *set, struct plan *b) {
     /* the paper's double buffer; without cp.async a T4 hides more with two blocks */
     const int warp = b->on.isa->wave_size;
     const int stages = b->on.isa->async_copy || warp == 64 ? 2 : 1;
@@ -234,7 +226,7 @@ static void plan_legemm(struct plan_set *set, struct best *b) {
         plan_add(set, b, VARIANT_NOPIPELINE, "LE-GEMM section 5.6 ablation: no pipeline");
     if (plan_fixed(b, &manual))
         plan_add(set, b, VARIANT_HANDPICKED, "LE-GEMM section 5.6 ablation: hand-picked tile");
-    struct best other = *b;
+    struct plan other = *b;
     if (!target_next(&other.on))
         return;
     const struct tile fragment = {128, 128, 64, 64, 64, target_mma_k(&other.on), 1, 1};
@@ -274,25 +266,19 @@ static struct target target_of_tile(struct tile *t, bool of_warpgroups, const st
 bool plan_tiles_ok(const char *list) {
     struct tile t;
     bool of_warpgroups;
-    for (const char *at = list; *at;) {
-        const int used = tile_scan(at, &t, &of_warpgroups);
-        if (used == 0) {
-            err_user(NULL, 0, "--tiles '%s' is not a list like 128x128x32_w64x32_s4,64x128x32_wg64x64_s8_c2",
-                     list);
-            return false;
-        }
-        at += used + (at[used] == ',');
-    }
-    return true;
+    const char *at = list;
+    while (tile_entry(&at, &t, &of_warpgroups))
+        continue;
+    return *at == 0 || err_user(NULL, 0, "--tiles '%s' is not a list like 128x128x32_w64x32_s4,"
+                                         "64x128x32_wg64x64_s8_c2", list);
 }
 
 void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
                 const char *list) {
     struct tile t;
     bool of_warpgroups;
-    for (int used; *list && (used = tile_scan(list, &t, &of_warpgroups)) > 0;
-         list += used + (list[used] == ',')) {
-        struct best b = {.on = target_of_tile(&t, of_warpgroups, g, isa, s)};
+    while (tile_entry(&list, &t, &of_warpgroups)) {
+        struct plan b = {.on = target_of_tile(&t, of_warpgroups, g, isa, s)};
         if (b.on.isa && plan_fixed(&b, &t))
             plan_add(set, &b, VARIANT_PIPELINE, "asked for with --tiles");
     }
@@ -312,7 +298,7 @@ bool plan_has_tile(const struct plan_set *set, const struct tile *t, bool of_war
 enum { NEAR_TILES = 3 };
 
 struct near {
-    struct best *b;
+    struct plan *b;
     const struct tile *wanted;
     struct tile tile[NEAR_TILES];
     int distance[NEAR_TILES], count;
@@ -344,7 +330,7 @@ static void visit_near(void *context, const struct tile *t) {
 void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct scheme *s,
                       const struct tile *t, bool of_warpgroups) {
     struct tile wanted = *t;
-    struct best b = {.on = target_of_tile(&wanted, of_warpgroups, g, isa, s)};
+    struct plan b = {.on = target_of_tile(&wanted, of_warpgroups, g, isa, s)};
     char name[TILE_NAME_MAX], other[TILE_NAME_MAX], list[NEAR_TILES * TILE_NAME_MAX] = "";
     tile_name(name, t, of_warpgroups);
     if (b.on.isa && !plan_fixed(&b, &wanted)) {
@@ -380,12 +366,11 @@ static bool is_planned(const struct target *on, enum unless unless) {
 }
 
 /* A tile for each kind of shape, from every family that reads the caller's matrices. */
-static void plan_unpacked(struct plan_set *set, struct best *b) {
-    const struct target first = b->on;
+static void plan_unpacked(struct plan_set *set, const struct target *first) {
     for (int i = 0; i < HT_FAMILIES * FAMILY_TILES_MAX; i++) {
         enum { THREADS = 256 };
         const struct target on =
-            target_of(first.g, first.isa, family_list[i / FAMILY_TILES_MAX]->id, first.s);
+            target_of(first->g, first->isa, family_list[i / FAMILY_TILES_MAX]->id, first->s);
         const struct planned_tile *row = &on.family->tiles[i % FAMILY_TILES_MAX];
         if (!row->why || !is_planned(&on, row->unless))
             continue;
@@ -393,15 +378,14 @@ static void plan_unpacked(struct plan_set *set, struct best *b) {
         const int wn = on.family->searched && row->wn < on.mma->n ? on.mma->n : row->wn;
         const struct tile t = {row->bm, row->bn < wn ? wn : row->bn, row->bk,     wm,
                                wn,      target_mma_k(&on),           row->stages, 1};
-        b->on = on;
-        if (plan_fixed(b, &t))
-            plan_add(set, b, VARIANT_PIPELINE, row->why);
+        struct plan draft = {.on = on};
+        if (plan_fixed(&draft, &t))
+            plan_add(set, &draft, VARIANT_PIPELINE, row->why);
     }
-    b->on = first;
 }
 
 /* From registers only, where there is such a family. */
-static void fallback_by(const struct family *family, struct best *b) {
+static void fallback_by(const struct family *family, struct plan *b) {
     const struct cost dmma = b->cost;
     b->on = target_of(b->on.g, b->on.isa, family->id, b->on.s);
     b->tile.bk = FALLBACK_MMA_K;
@@ -429,10 +413,10 @@ static bool plan_has_check(const struct plan_set *set) {
 }
 
 bool plan_lacks_fallback(const struct plan_set *set) {
+    bool has = false;
     for (int i = 0; i < set->count; i++)
-        if (set->plan[i].variant == VARIANT_FALLBACK)
-            return false;
-    return plan_has_check(set);
+        has = has || set->plan[i].variant == VARIANT_FALLBACK;
+    return plan_has_check(set) && !has;
 }
 
 void plan_fallback(struct plan_set *set) {
@@ -440,7 +424,7 @@ void plan_fallback(struct plan_set *set) {
     if (!plan_has_check(set) || at < 0)
         return;
     const struct plan *p = &set->plan[at];
-    struct best b = {.on = p->on, .tile = p->tile, .cost = p->cost, .shape = p->shape};
+    struct plan b = {.on = p->on, .tile = p->tile, .cost = p->cost, .shape = p->shape};
     b.cost.regs_per_thread += FALLBACK_REGISTERS;
     b.cost.walk.no_split_k = 1;
     for (int i = 0; i < HT_FAMILIES; i++)
@@ -456,32 +440,29 @@ void plan_fallback(struct plan_set *set) {
 
 struct passes {
     struct plan_set *set;
-    struct best *b;
+    struct plan *draft;
 };
 
 static void visit_passes(void *context, const struct tile *t) {
     const struct passes *r = context;
-    if (plan_fixed(r->b, t))
-        plan_add(r->set, r->b, VARIANT_PIPELINE, r->b->on.s->recipe->plan);
+    if (plan_fixed(r->draft, t))
+        plan_add(r->set, r->draft, VARIANT_PIPELINE, r->draft->on.s->recipe->plan);
 }
 
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
-    struct best b = {.on = target_main(g, isa, s)};
-    if (b.on.family->unpacked) {
-        plan_unpacked(set, &b);
-        return;
-    }
-    if (s->recipe->plan) {
-        tile_enumerate(&b.on, visit_passes, &(struct passes){set, &b});
-        return;
-    }
-    plan_picks(set, &b);
-    if (b.on.family->persistent)
-        return; /* the papers' tiles and ablations are of warp-synchronous kernels */
-    if (s->tiles_of == PAPER_EGEMM)
-        plan_egemm(set, &b);
-    if (s->tiles_of == PAPER_LEGEMM)
-        plan_legemm(set, &b);
+    struct plan draft = {.on = target_main(g, isa, s)};
+    const struct target on = draft.on;
+    const bool has_warps = !on.family->persistent; /* as the papers' tiles and ablations have */
+    if (on.family->unpacked)
+        plan_unpacked(set, &on);
+    else if (s->recipe->plan)
+        tile_enumerate(&on, visit_passes, &(struct passes){set, &draft});
+    else
+        plan_picks(set, &on);
+    if (s->tiles_of == PAPER_EGEMM && has_warps)
+        plan_egemm(set, &draft);
+    if (s->tiles_of == PAPER_LEGEMM && has_warps)
+        plan_legemm(set, &draft);
 }
 
 bool plan_takes_k(const struct plan *p, int64_t k) {
