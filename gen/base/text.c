@@ -88,6 +88,11 @@ bool text_entry(const char **list, char *entry, size_t size) {
     return any;
 }
 
+const char *text_base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 int text_cells(char *line, char **cell, int most) {
     int count = 0;
     while (line && count < most) {

@@ -33,6 +33,8 @@ void text_line(struct text *t, int indent, const char *format, ...) __attribute_
 /* Copies the next entry of a list with commas, and moves the list behind it; false: there is none left. */
 bool text_entry(const char **list, char *entry, size_t size);
 
+const char *text_base_name(const char *path); /* behind its last '/' */
+
 /* Cuts a line at its tabs into `most` cells at most; how many. */
 int text_cells(char *line, char **cell, int most);
 

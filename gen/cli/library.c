@@ -18,11 +18,8 @@ static void write_recreate(struct library *l, const struct options *o, const cha
     struct text t = {0};
     char name[ENTRY_MAX];
     text_addf(&t, "%s --gpu ", command);
-    for (const char *at = o->gpu; text_entry(&at, name, sizeof name);) {
-        /* the folder of a user's budget is not written into the files */
-        const char *slash = strrchr(name, '/');
-        text_addf(&t, "%s%s", slash ? slash + 1 : name, *at ? "," : "");
-    }
+    for (const char *at = o->gpu; text_entry(&at, name, sizeof name);) /* a budget without its folder */
+        text_addf(&t, "%s%s", text_base_name(name), *at ? "," : "");
     text_add(&t, " --out DIR");
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (options[i].value)
@@ -171,16 +168,16 @@ const struct isa *library_isa(const struct gpu *g, const char *place) {
 
 /* A budget that comes by path gives its name to commands, lists and the folder below out/. */
 static bool is_budget_name(const char *path) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    const char *name = text_base_name(path), *dot = strrchr(name, '.');
     bool ok = dot && dot > name && strcmp(dot, ".gpu") == 0 && *name != '.' && *name != '-';
     for (const char *c = name; *c; c++)
         ok = ok && (strchr("_.+@~-", *c) || (*c >= '0' && *c <= '9') ||
                     ((*c | 32) >= 'a' && (*c | 32) <= 'z') || (unsigned char)*c >= 128);
-    if (!ok && (slash || dot))
+    if (!ok && (name != path || dot))
         err_user(path, 0,
                  "a budget file is called NAME.gpu, NAME of letters, digits and _ + @ ~ - . from a letter or "
                  "digit on");
-    return ok || !(slash || dot);
+    return ok || !(name != path || dot);
 }
 
 static void load_set(struct library *l, const struct options *o, const char *name) {

@@ -173,10 +173,9 @@ bool tuned_is_of(const char *path, const char *gpu) {
 bool tuned_read(struct tuned *t, const char *path, const struct plan_set *set, const char *gpu) {
     struct reader r = {.t = t, .set = set, .path = path, .gpu = gpu};
     struct text bytes = {0};
-    const char *slash = strrchr(path, '/');
     bool ok = text_read_file(&bytes, path);
     memset(t, 0, sizeof *t);
-    t->file = slash ? slash + 1 : path;
+    t->file = text_base_name(path);
     if (!ok)
         err_user(path, 0, "cannot be read; give a table that `halftone tune` wrote");
     t->checksum = text_checksum(TEXT_CHECKSUM_SEED, bytes.data ? bytes.data : "", bytes.len);

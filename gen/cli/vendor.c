@@ -102,6 +102,13 @@ static bool prefix_ok(const char *prefix) {
     return ok && !is_taken(stem);
 }
 
+/* Appends the text with its names changed, and frees it. */
+static void add_renamed(struct text *out, const struct vendor *v, struct text *raw, enum rename_scope scope,
+                        const char *kernel) {
+    rename_text(out, &v->rename, raw->data, raw->len, scope, kernel);
+    text_free(raw);
+}
+
 static bool read_source(struct text *out, const struct vendor *v, const char *folder, const char *name) {
     return emit_read(out, v->library->set[0].context.root, folder, name);
 }
@@ -139,8 +146,7 @@ static void write_identity(struct text *out, const struct vendor *v) {
     struct text raw = {0};
     text_addf(&raw, "#ifndef HT_ABI_SUM\n#define HT_ABI_SUM %uu\n#define ht_sets ht_sets_of_%s\n#endif\n",
               v->abi_sum, v->library->set[0].gpu.name);
-    rename_text(out, &v->rename, raw.data, raw.len, RENAME_TABLE, NULL);
-    text_free(&raw);
+    add_renamed(out, v, &raw, RENAME_TABLE, NULL);
 }
 
 static void copy_runtime(struct vendor *v, const char *name) {
@@ -153,16 +159,14 @@ static void copy_runtime(struct vendor *v, const char *name) {
         text_add(out, is_page ? "-->\n" : "");
         if (strcmp(name, "ht_abi.h") == 0)
             write_identity(out, v);
-        rename_text(out, &v->rename, raw.data, raw.len, RENAME_ALL, NULL);
+        add_renamed(out, v, &raw, RENAME_ALL, NULL);
     }
-    text_free(&raw);
 }
 
 static void add_kernel(struct text *out, const struct vendor *v, const struct unit *u) {
     struct text raw = {0};
-    if (emit_kernel(&raw, u->context, u->kind, u->plan))
-        rename_text(out, &v->rename, raw.data, raw.len, RENAME_KERNEL, u->name);
-    text_free(&raw);
+    emit_kernel(&raw, u->context, u->kind, u->plan);
+    add_renamed(out, v, &raw, RENAME_KERNEL, u->name);
 }
 
 static void add_dispatch(struct text *out, const struct vendor *v) {
@@ -173,8 +177,7 @@ static void add_dispatch(struct text *out, const struct vendor *v) {
                   "#if HT_ABI_SUM != %uu\n#error \"this folder and the one it joins were written by "
                   "different versions\"\n#endif\n",
                   v->abi_sum);
-    rename_text(out, &v->rename, raw.data, raw.len, RENAME_TABLE, NULL);
-    text_free(&raw);
+    add_renamed(out, v, &raw, RENAME_TABLE, NULL);
 }
 
 static void add_folder(struct vendor *v) {
@@ -216,10 +219,10 @@ static void inline_runtime(struct text *out, struct vendor *v, const char *name)
     struct text raw = {0}, body = {0};
     if (read_source(&raw, v, "runtime", name)) {
         inline_lines(&body, &v->system, &raw);
-        text_addf(&body, "\n");
-        rename_text(out, &v->rename, body.data, body.len, RENAME_ALL, NULL);
+        text_add(&body, "\n");
+        add_renamed(out, v, &body, RENAME_ALL, NULL);
     }
-    text_free_all(&raw, &body);
+    text_free(&raw);
 }
 
 /* The simulator's sources, in the order that they need: what kernels see, and after them what does the
@@ -528,8 +531,8 @@ static void add_amalgamation(struct vendor *v) {
 static void add_budgets(struct vendor *v) {
     char path[PATH_BYTES];
     for (const char *at = v->request->gpu; text_entry(&at, path, sizeof path);) {
-        const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-        if (!slash && !strchr(path, '.'))
+        const char *const name = text_base_name(path);
+        if (name == path && !strchr(path, '.'))
             continue;
         if (files_index(v->files, name) >= 0)
             err_user(path, 0, "the folder has a file of the name %s already; rename the budget file", name);
@@ -547,9 +550,8 @@ static void add_manifest(struct vendor *v) {
         text_addf(&out, "# checksum %016" PRIx64 " %s\n", text_checksum(TEXT_CHECKSUM_SEED, t->data, t->len),
                   v->files->name[i]);
     }
-    rename_text(&out, &v->rename, table.data, table.len, RENAME_TABLE, NULL);
+    add_renamed(&out, v, &table, RENAME_TABLE, NULL);
     *files_add(v->files, "manifest") = out;
-    text_free(&table);
 }
 
 bool vendor_files(struct files *f, const struct library *l, const struct options *r) {

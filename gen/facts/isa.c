@@ -54,16 +54,19 @@
     "the rounding of this GPU's tensor cores is unverified: the bound takes sm_80's, the worst known of "    \
     "NVIDIA's"
 
+#define NVIDIA                                                                                               \
+    .vendor = "nvidia", .extension = "cu", .prim = "prim/cuda", .crt_prim = "prim/crt_cuda",                 \
+    .wave_size = 32, LDMATRIX_TILES, .register_unit = 256
+
 /* Everything the sm_80 row and its kin share: warp-synchronous m16n8k16, cp.async. */
 #define AMPERE_KIN(name_, suffix_, sim_, flags_, arch_, fp64_mma_, unverified_, absent_)                     \
     {                                                                                                        \
-        .name = name_, .suffix = suffix_, .vendor = "nvidia", .extension = "cu",                             \
-        .prim = "prim/cuda", .crt_prim = "prim/crt_cuda", .launch = "launch/stream",                         \
+        .name = name_, .suffix = suffix_, NVIDIA, .launch = "launch/stream",                                 \
         .stage = "stage/cp_async", .fragment = "frag/ldmatrix",                                              \
         .mma_hooks = AMPERE_MMA, .mma_bf16 = "arch/sm80_bf16", .mma_sync_rate_percent = 100,                 \
         .fp64_mma = fp64_mma_,                                                                               \
-        .sim_model = sim_, .compile_flags = flags_, .arch = arch_, .wave_size = 32,                          \
-        .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true, \
+        .sim_model = sim_, .compile_flags = flags_, .arch = arch_,                                           \
+        .mma_k = AMPERE_K, .smem_unit_bytes = 128, .async_copy = true,                                       \
         .ptx_arch = arch_ >= 1000 ? 800 : 0, .outside_registers = arch_ == 1200 ? 16 : 0,                    \
         .unverified = unverified_, .absent = absent_, .flushes_subnormals = false, .native_k = 256,          \
         .promote_k = PROMOTE_OF_MMA, .align_units = AMPERE_UNITS, .tiny_units = 3                            \
@@ -94,40 +97,32 @@
     }
 
 const struct isa isa_table[] = {
-    {.name = "sm_75", .suffix = "sm75", .vendor = "nvidia", .extension = "cu",
-     .prim = "prim/cuda", .crt_prim = "prim/crt_cuda", .launch = "launch/stream",
-     .stage = "stage/via_registers",
-     .fragment = "frag/ldmatrix", .mma_sync_rate_percent = 100, /* no BF16, no TF32 before 8.0 */
+    {.name = "sm_75", .suffix = "sm75", NVIDIA, .launch = "launch/stream",
+     .stage = "stage/via_registers", .fragment = "frag/ldmatrix", .mma_sync_rate_percent = 100, /* no BF16, no TF32 before 8.0 */
      .mma_hooks = {[SLICE_F16] = "arch/sm75_f16", [SLICE_S8] = "arch/sm75_s8"},
-     .sim_model = "sm75", .compile_flags = NVCC_TARGET("75"), .arch = 750, .wave_size = 32,
-     .mma_k = {[SLICE_F16] = 8, [SLICE_S8] = 16}, LDMATRIX_TILES, .register_unit = 256,
-     .smem_unit_bytes = 256, .async_copy = false, .flushes_subnormals = false, .native_k = 256,
+     .sim_model = "sm75", .compile_flags = NVCC_TARGET("75"), .arch = 750,
+     .mma_k = {[SLICE_F16] = 8, [SLICE_S8] = 16}, .smem_unit_bytes = 256, .async_copy = false, .flushes_subnormals = false, .native_k = 256,
      .promote_k = {[SLICE_F16] = 32}, .align_units = {[SLICE_F16] = 18}, .tiny_units = 3},
     AMPERE_KIN("sm_80", "sm80", "sm80", NVCC_TARGET("80"), 800, "arch/sm80_dmma", NULL, NULL),
     AMPERE_KIN("sm_86", "sm86", "sm86", NVCC_TARGET("86"), 860, NULL, NULL, NULL),
     AMPERE_KIN("sm_89", "sm89", "sm89", NVCC_TARGET("89"), 890, NULL, NULL, NULL),
     /* 16 k of a 64-row operand is what one wgmma takes; mma is that of mma.sync, for the papers' models. */
-    {.name = "sm_90a", .suffix = "sm90a", .vendor = "nvidia", .extension = "cu",
-     .prim = "prim/cuda", .crt_prim = "prim/crt_cuda", .launch = "launch/pdl", .wgmma = "arch/sm90",
+    {.name = "sm_90a", .suffix = "sm90a", NVIDIA, .launch = "launch/pdl", .wgmma = "arch/sm90",
      /* budgets state wgmma's rate; mma.sync reaches that much of it: Luo et al. 2024 */
      .mma_sync_rate_percent = 62,
      .mma_hooks = {[SLICE_F16] = "arch/sm90_f16", [SLICE_BF16] = "arch/sm90_bf16",
                    [SLICE_TF32] = "arch/sm90_tf32", [SLICE_S8] = "arch/sm90_s8"},
      .mma_bf16 = "arch/sm80_bf16", .wgmma_rs_bf16 = "arch/sm90_bf16_rs", .dmma = "arch/sm90_dmma",
      .fp64_mma = "arch/sm90_dmma64", .warps = "sm_90a_mma",
-     .sim_model = "sm90", .compile_flags = NVCC_TARGET("90a"), .arch = 900, .wave_size = 32,
-     .mma_k = AMPERE_K, LDMATRIX_TILES, .register_unit = 256, .smem_unit_bytes = 128, .async_copy = true,
-     .flushes_subnormals = false, .native_k = 256,
+     .sim_model = "sm90", .compile_flags = NVCC_TARGET("90a"), .arch = 900,
+     .mma_k = AMPERE_K, .smem_unit_bytes = 128, .async_copy = true, .flushes_subnormals = false, .native_k = 256,
      .promote_k = {[SLICE_F16] = 64, [SLICE_BF16] = 64, [SLICE_TF32] = 64},
      .align_units = {[SLICE_F16] = 10, [SLICE_BF16] = 10, [SLICE_TF32] = 6}, .tiny_units = 3},
     /* mma.sync of Hopper, for what no family of warpgroups has. */
-    {.name = "sm_90a_mma", .suffix = "sm90a", .vendor = "nvidia", .extension = "cu",
-     .prim = "prim/cuda", .crt_prim = "prim/crt_cuda", .launch = "launch/stream", .stage = "stage/cp_async",
-     .fragment = "frag/ldmatrix",
-     .mma_sync_rate_percent = 62, .mma_hooks = {[SLICE_F16] = "arch/sm80_f16", [SLICE_S8] = "arch/sm80_s8"},
-     .sim_model = "sm90", .compile_flags = NVCC_TARGET("90a"), .arch = 900, .wave_size = 32,
-     .mma_k = {[SLICE_F16] = 16, [SLICE_S8] = 32}, LDMATRIX_TILES, .register_unit = 256,
-     .smem_unit_bytes = 128, .async_copy = true},
+    {.name = "sm_90a_mma", .suffix = "sm90a", NVIDIA, .launch = "launch/stream",
+     .stage = "stage/cp_async", .fragment = "frag/ldmatrix", .mma_sync_rate_percent = 62, .mma_hooks = {[SLICE_F16] = "arch/sm80_f16", [SLICE_S8] = "arch/sm80_s8"},
+     .sim_model = "sm90", .compile_flags = NVCC_TARGET("90a"), .arch = 900,
+     .mma_k = {[SLICE_F16] = 16, [SLICE_S8] = 32}, .smem_unit_bytes = 128, .async_copy = true},
     AMPERE_KIN("sm_100", "sm100", "sm100_assumed", BLACKWELL_TARGET("100"), 1000, "arch/sm80_dmma",
                BLACKWELL_ROUNDING, "tcgen05"),
     AMPERE_KIN("sm_120", "sm120", "sm120_assumed", BLACKWELL_TARGET("120"), 1200, NULL,

@@ -48,11 +48,6 @@ bool model_has_two_intervals(const struct target *on, const struct tile *t);
 /* Whether its producer must give out copies faster than one in 100 clocks or so. */
 bool model_producer_is_tight(const struct target *on, const struct tile *t);
 
-/* unpacked_mma: steps that its threads have on their way in registers, SETS of
- * templates/skeletons/unpacked_tile.cu; MMA row tiles that a warp multiplies together, ROWS_AT_ONCE there. */
-int model_unpacked_sets(const struct target *on, const struct tile *t);
-int model_unpacked_rows(const struct target *on, const struct tile *t);
-
 /* Most 64 x 64 tiles that a packing block of a scheme that scales rows holds. */
 long model_pack_tiles(const struct gpu *g, const struct scheme *s);
 int model_pack_blocks_per_sm(const struct gpu *g, const struct scheme *s); /* that many blocks fit an SM */

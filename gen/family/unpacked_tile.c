@@ -73,12 +73,14 @@ static struct model_counts mfma_counts(const struct target *on, const struct til
                : (struct model_counts){0};
 }
 
-int model_unpacked_sets(const struct target *on, const struct tile *t) {
+/* Steps that threads of unpacked_mma have on their way in registers, SETS of the template; MMA row tiles that a
+ * warp multiplies together, ROWS_AT_ONCE there. */
+static int sets_of(const struct target *on, const struct tile *t) {
     enum { PARTS_MOST = 8 };
     return copied_parts(on, t) > PARTS_MOST ? 1 : 2;
 }
 
-int model_unpacked_rows(const struct target *on, const struct tile *t) {
+static int rows_at_once(const struct target *on, const struct tile *t) {
     const int mi = t->wm / on->mma->m, ni = t->wn / on->mma->n;
     return mi * ni > 8 ? 1 : mi;
 }
@@ -116,11 +118,11 @@ static void footprint_unpacked_wgmma(const struct target *on, const struct tile 
 static void footprint_unpacked_mma(const struct target *on, const struct tile *t, struct cost *cost) {
     const bool slices = on->isa->mma_bf16 != NULL;
     const int lanes = on->isa->wave_size, sums = t->wm * t->wn / lanes, parts = copied_parts(on, t);
-    const int rows = model_unpacked_rows(on, t) * on->mma->m, cols = (t->wn + 15) / 16 * 16;
+    const int rows = rows_at_once(on, t) * on->mma->m, cols = (t->wn + 15) / 16 * 16;
     cost->regs_chains = slices ? rows * t->wn / lanes : sums;
     cost->regs_accumulators = sums + cost->regs_chains;
     const int numbers = on->isa->mfma_f32 ? (int)fp32_work(on, t).loads / 2 : (t->wm + t->wn) / 2;
-    cost->regs_fragments = slices ? on->s->slices * (rows + cols) / 4 + 4 * parts * model_unpacked_sets(on, t)
+    cost->regs_fragments = slices ? on->s->slices * (rows + cols) / 4 + 4 * parts * sets_of(on, t)
                                   : numbers + 4 * parts;
     cost->regs_other =
         on->isa->mfma_f32 ? TILE_MFMA_REGISTERS : TILE_OTHER_REGISTERS + on->isa->outside_registers / 4;
@@ -182,7 +184,7 @@ static int64_t warpgroup_pipes(const struct target *on, const struct tile *t, in
 
 /* Clocks x256 of the MMAs of a step that depend on one another. */
 static int64_t step_chain(const struct target *on, const struct tile *t) {
-    const int64_t groups = t->wm / on->mma->m / model_unpacked_rows(on, t) * (t->bk / on->mma->fragment_k);
+    const int64_t groups = t->wm / on->mma->m / rows_at_once(on, t) * (t->bk / on->mma->fragment_k);
     const int64_t mmas = on->isa->mma_bf16   ? groups * on->s->products
                          : on->isa->mfma_f32 ? t->bk / ISA_FP32_MMA_K
                                              : 0;
@@ -192,7 +194,7 @@ static int64_t step_chain(const struct target *on, const struct tile *t) {
 static void time_unpacked_mma(const struct target *on, const struct tile *t, struct cost *cost) {
     const bool bf16 = on->isa->mma_bf16 != NULL;
     time_unpacked(on, t, cost, bf16 ? &fit_unpacked_mma : &fit_unpacked_fp32, bf16 ? mma_pipes : fp32_pipes,
-                  step_chain(on, t), bf16 ? model_unpacked_sets(on, t) : 1,
+                  step_chain(on, t), bf16 ? sets_of(on, t) : 1,
                   bf16 || on->isa->mfma_f32 ? "tensor" : "fp32");
 }
 

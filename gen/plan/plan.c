@@ -52,7 +52,9 @@ const char *variant_name(enum variant v) {
     return names[v];
 }
 
-int plan_promote_k(const struct target *on) {
+/* k interval of promotion of accumulator 0, step by step; 0: never, or after each MMA (no bk step's
+ * business). */
+static int plan_promote_k(const struct target *on) {
     return on->s->promote[0] == PROMOTE_EACH_MMA ? 0 : model_promote_k(on, 0);
 }
 

@@ -47,10 +47,6 @@ void plan_lean(struct plan_set *set, int first);
 /* Whether its bound holds for so small a k: slices are not for what FFMA alone computes (simt_k_max). */
 bool plan_takes_k(const struct plan *p, int64_t k);
 
-/* k interval of promotion of accumulator 0, step by step; 0: never, or after each MMA (no bk step's
- * business). */
-int plan_promote_k(const struct target *on);
-
 /* What ht_bound_units needs of a scheme (derivation: bench/ACCURACY.md), and nothing else. */
 struct ht_scheme_desc plan_bound_of(const struct target *on);
 /* Units of the scheme's a-priori bound on this instruction set, as the library states them
