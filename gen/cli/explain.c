@@ -281,7 +281,7 @@ static void print_terms(struct text *out, const struct listing *l, const struct 
                   "  clocks of one bk step: tensor " I64 ", smem " I64 ", issue " I64 ", fp32 " I64
                   ", fill " I64 ", chain " I64 ", exposed " I64 ", copy " I64 "; %d instructions\n",
                   s.tensor / 256, s.smem / 256, s.issue / 256, s.fp32 / 256, s.fill / 256, s.chain / 256,
-                  s.exposed / 256, s.copy / 256, model_mma_instructions(&c->on, t));
+                  s.exposed / 256, s.copy / 256, s.instructions);
         text_addf(out, "  device memory " I64 " ns of " I64 " ns\n",
                   model_mma_dram_ns(&c->on, t, &l->shape, c->cost.blocks_per_sm), c->cost.predicted_ns);
     } else if (l->kind == MODEL_EGEMM) {

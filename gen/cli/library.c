@@ -67,9 +67,9 @@ void library_expand_schemes(struct text *out, const char *list) {
 bool library_has(struct text *why, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
     const int passes = scheme_passes(s);
     const bool has_unit = model_has_unit(g, isa, s), has_family = target_main(g, isa, s).isa != NULL;
-    if (!has_unit)
+    if (!has_unit && why)
         text_addf(why, "there are no %s kernels for %s", slice_title(s->slice), isa->name);
-    else if (!has_family)
+    else if (!has_family && why)
         text_addf(why, "no kernel family makes %s of %s in %d pass%s%s", number_title(s->out),
                   number_title(s->in), passes, passes > 1 ? "es" : "",
                   recipe_has(s->recipe, KERNEL_COMBINE) ? ", combined by a kernel" : "");
@@ -78,10 +78,7 @@ bool library_has(struct text *why, const struct gpu *g, const struct isa *isa, c
 
 /* Whether the row of a scheme's name is this GPU's, and has kernels there. */
 static bool has_scheme(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
-    struct text why = {0};
-    const bool has = library_has(&why, g, isa, s) && scheme_for(s->name, isa->flushes_subnormals) == s;
-    text_free(&why);
-    return has;
+    return library_has(NULL, g, isa, s) && scheme_for(s->name, isa->flushes_subnormals) == s;
 }
 
 const struct scheme *library_scheme(const char *name, const struct gpu *g, const struct isa *isa) {

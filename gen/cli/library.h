@@ -40,7 +40,7 @@ const struct isa *library_isa(const struct gpu *g, const char *place);
 
 /* A list of schemes with `auto` replaced by what the library's auto is made of. */
 void library_expand_schemes(struct text *out, const char *list);
-/* Whether a GPU has kernels of the scheme; if not, says why. */
+/* Whether a GPU has kernels of the scheme; if not, says why where that is not NULL. */
 bool library_has(struct text *why, const struct gpu *g, const struct isa *isa, const struct scheme *s);
 /* The row of a scheme's name for a GPU; NULL after err_user: unknown, or no kernels there. */
 const struct scheme *library_scheme(const char *name, const struct gpu *g, const struct isa *isa);

@@ -20,6 +20,8 @@ struct target target_main(const struct gpu *g, const struct isa *isa, const stru
  * was the last. */
 bool target_next(struct target *on);
 
+/* Whether the family has its planned tile i there; *t is that tile. */
+bool family_plans(const struct target *on, int i, struct tile *t);
 /* Calls visit(context, tile) for every tile of the family's search space, in tile_compare order. */
 void tile_enumerate(const struct target *on, tile_visit *visit, void *context);
 /* Clocks of a step of the family; false and zeros: its step is one pipe. */
@@ -36,9 +38,8 @@ void family_product_text(struct text *out, const struct scheme *s, int product, 
 
 /* ---- what explain, plans and tests ask of one */
 
-/* mma_warp: clocks of a step; instructions of one */
+/* mma_warp: clocks of a step */
 struct model_step model_mma_step(const struct target *on, const struct tile *t, int blocks_per_sm);
-int model_mma_instructions(const struct target *on, const struct tile *t);
 
 /* wgmma_ss. */
 /* Whether a warpgroup kernel takes two chunks at once: one warpgroup, which has registers for a second chain,

@@ -42,10 +42,8 @@ const struct fit_mma_warp fit_mma_warp = {{"h200-a800set-tiles-fit.tsv h200-a800
 
 /* Whether the warp tile is made of whole fragments and divides the block into 1 to 16 warps. */
 static bool warps_divide(const struct tile *t, const struct mma_shape *mma) {
-    if (t->bm % t->wm || t->bn % t->wn || t->wm % mma->m || t->wn % (mma->n * mma->b_tiles))
-        return false;
-    int warps = tile_warps(t);
-    return warps >= 1 && warps <= WARPS_MAX;
+    return t->bm % t->wm + t->bn % t->wn + t->wm % mma->m + t->wn % (mma->n * mma->b_tiles) == 0 &&
+           tile_warps(t) <= WARPS_MAX;
 }
 
 static bool takes_mma_warp(const struct target *on, const struct tile *t) {
@@ -97,7 +95,7 @@ static int64_t adds_per_element_x256(const struct target *on, const struct tile 
 /* Instructions of the unrolled body of one step; promotion is in the text once even when it runs every other
  * step. Example: f16x3, sm_80, 128x128x32, 64x32: 96 MMAs + 24 ldmatrix + 8 copies + 64 adds + 40 = 232.
  */
-int model_mma_instructions(const struct target *on, const struct tile *t) {
+static int instructions(const struct target *on, const struct tile *t) {
     const struct model_counts i = model_mma_counts(on, t);
     int64_t adds = adds_per_element_x256(on, t);
     if (adds > 0 && adds < 256)
@@ -161,7 +159,7 @@ void footprint_mma_warp(const struct target *on, const struct tile *t, struct co
     const bool amd = on->isa->wave_size == 64;
     const int results = t->wm * t->wn / on->isa->wave_size;
     const int code_bytes =
-        model_mma_instructions(on, t) * (amd ? INSTRUCTION_BYTES_AMD : INSTRUCTION_BYTES);
+        instructions(on, t) * (amd ? INSTRUCTION_BYTES_AMD : INSTRUCTION_BYTES);
     warp_registers(on, t, cost);
     cost->smem_bytes = t->stages * tile_stage_bytes(t, on->s);
     const int regs = cost->regs_accumulators + cost->regs_fragments + cost->regs_other,
@@ -216,7 +214,7 @@ struct model_step model_mma_step(const struct target *on, const struct tile *t, 
         warps * on->s->slices * (t->wm + t->wn) * t->bk * scheme_slice_bytes(on->s);
     const int64_t wave = model_wave_bytes(on, t, model_raster_rows(on->g, t), slots, t->bk),
                   missed = wave / blocks_per_sm / fit_mma_warp.miss_share;
-    struct model_step step;
+    struct model_step step = {.instructions = instructions(on, t)};
     step.tensor = on->s->products * area * t->bk * 256 / model_fma_per_cycle(on->g, on->s) * 100 /
                   on->isa->mma_sync_rate_percent * on->g->schedulers_per_sm / active;
     step.smem = fragment_bytes * 256 / on->g->smem_bytes_per_cycle;

@@ -34,8 +34,6 @@ enum { SCHED_OPS_MAX = 8192 };
 struct sched {
     int ops;
     struct op op[SCHED_OPS_MAX];
-    int first_ops; /* loads before the first step */
-    struct op first[512];
     int mmas, loads, copies; /* counts per warp (thread for copies) and bk step, for tests and banners */
 };
 
@@ -55,13 +53,13 @@ static int sched_parts(const struct plan *p) {
     return tile_stage_bytes(&p->tile, p->on.s) / (tile_threads(&p->tile, &p->on) * 16);
 }
 
-static void add(struct sched *s, enum op_kind kind, int fragment, int x, int y, int z) {
+static void add(struct sched *s, struct op op) {
     if (s->ops == SCHED_OPS_MAX)
         err_bug("a step needs more ops than SCHED_OPS_MAX");
-    s->op[s->ops++] = (struct op){kind, fragment, x, y, z};
-    s->mmas += kind == OP_MMA;
-    s->loads += kind == OP_LOAD_A || kind == OP_LOAD_B;
-    s->copies += kind == OP_COPY;
+    s->op[s->ops++] = op;
+    s->mmas += op.kind == OP_MMA;
+    s->loads += op.kind == OP_LOAD_A || op.kind == OP_LOAD_B;
+    s->copies += op.kind == OP_COPY;
 }
 
 /* The loads of one fragment step: the first product's operands first, so that its MMAs can start. */
@@ -91,10 +89,6 @@ static int fragment_mmas(const struct plan *p, int fragment, struct op *out) {
     return n;
 }
 
-static void add_op(struct sched *s, const struct op *x) {
-    add(s, x->kind, x->fragment, x->x, x->y, x->z);
-}
-
 /* Copies of fragment step f where they do not refill: all parts are issued in the first half of the step, so
  * that even with two stages the last one has half a step to land in. */
 static void copy_range(const struct plan *p, int f, int *from, int *to) {
@@ -105,11 +99,11 @@ static void copy_range(const struct plan *p, int f, int *from, int *to) {
 
 /* The next stage becomes readable; the one that has been read is filled again at once. */
 static void advance(struct sched *s, const struct plan *p, int f) {
-    add(s, OP_ADVANCE, f, 0, 0, 0);
+    add(s, (struct op){OP_ADVANCE, f, 0, 0, 0});
     for (int part = 0; p->refills && part < sched_parts(p); part++)
-        add(s, OP_COPY, f, part, 0, 0);
+        add(s, (struct op){OP_COPY, f, part, 0, 0});
     if (p->refills)
-        add(s, OP_COMMIT, f, 0, 0, 0);
+        add(s, (struct op){OP_COMMIT, f, 0, 0, 0});
 }
 
 enum { LOAD_SHARE = 3 }; /* one of this many MMAs is issued while fragments are loaded */
@@ -126,45 +120,35 @@ static void pipeline_fragment(struct sched *s, const struct plan *p, int f) {
         advance(s, p, f);
     for (int m = 0; m < mma_count; m++) {
         while (load < load_count && (!interleave || load * load_span / load_count <= m))
-            add_op(s, &loads[load++]);
+            add(s, loads[load++]);
         while (copy < copy_end && !p->refills)
-            add(s, OP_COPY, f, copy++, 0, 0);
-        add_op(s, &mmas[m]);
+            add(s, (struct op){OP_COPY, f, copy++, 0, 0});
+        add(s, mmas[m]);
     }
     while (load < load_count)
-        add_op(s, &loads[load++]);
+        add(s, loads[load++]);
 }
 
 /* Without the pipeline (LE-GEMM section 5.6): wait for the stage, multiply it, and only then ask for the
  * next. */
 static void plain_step(struct sched *s, const struct plan *p) {
     struct op list[2048];
-    add(s, OP_FETCH, 0, 0, 0, 0);
+    add(s, (struct op){OP_FETCH, 0, 0, 0, 0});
     for (int f = 0; f < sched_k_steps(p); f++) {
-        int n = fragment_loads(p, f, list);
+        const int loads = fragment_loads(p, f, list), n = loads + fragment_mmas(p, f, list + loads);
         for (int i = 0; i < n; i++)
-            add_op(s, &list[i]);
-        n = fragment_mmas(p, f, list);
-        for (int i = 0; i < n; i++)
-            add_op(s, &list[i]);
+            add(s, list[i]);
     }
-    add(s, OP_BARRIER, 0, 0, 0, 0);
-}
-
-static void sched_plan(struct sched *out, const struct plan *p) {
-    out->ops = out->first_ops = out->mmas = out->loads = out->copies = 0;
-    if (p->variant == VARIANT_NOPIPELINE) {
-        plain_step(out, p);
-        return;
-    }
-    out->first_ops = fragment_loads(p, 0, out->first);
-    for (int f = 0; f < sched_k_steps(p); f++)
-        pipeline_fragment(out, p, f);
+    add(s, (struct op){OP_BARRIER, 0, 0, 0, 0});
 }
 
 static const struct sched *sched_of(const struct plan *p) {
     static struct sched sched; /* of the plan that was asked about last */
-    sched_plan(&sched, p);
+    sched.ops = sched.mmas = sched.loads = sched.copies = 0;
+    for (int f = 0; f < sched_k_steps(p) && p->variant != VARIANT_NOPIPELINE; f++)
+        pipeline_fragment(&sched, p, f);
+    if (p->variant == VARIANT_NOPIPELINE)
+        plain_step(&sched, p);
     return &sched;
 }
 
@@ -252,9 +236,7 @@ static void write_fetch(struct text *out, int indent, const struct plan *p) {
     text_line(out, indent, "ht_barrier();");
 }
 
-static void write_op(struct text *out, int indent, const struct family_hole *h, const struct op *s,
-                     int step) {
-    const struct plan *p = h->plan;
+static void write_op(struct text *out, int indent, const struct plan *p, const struct op *s) {
     const bool plain = p->variant == VARIANT_NOPIPELINE;
     switch (s->kind) {
     case OP_COPY:
@@ -270,7 +252,7 @@ static void write_op(struct text *out, int indent, const struct family_hole *h, 
     case OP_LOAD_A:
     case OP_LOAD_B:
         /* in the pipeline fragment 0 belongs to the next stage */
-        write_load(out, indent, p, s, step < 0 ? "" : plain || s->fragment != 0 ? "read" : "next");
+        write_load(out, indent, p, s, plain || s->fragment != 0 ? "read" : "next");
         break;
     case OP_MMA:
         (p->on.s->scale == SCALE_TILE ? write_level_mma : write_mma)(out, indent, p, s);
@@ -298,15 +280,16 @@ static bool hole_step(struct text *out, int indent, const struct family_hole *h)
         }
         if (s->kind == OP_MMA)
             last = s;
-        write_op(out, indent, h, s, i);
+        write_op(out, indent, h->plan, s);
     }
     return true;
 }
 
 static bool hole_first(struct text *out, int indent, const struct family_hole *h) {
-    const struct sched *const sched = sched_of(h->plan);
-    for (int i = 0; i < sched->first_ops; i++)
-        write_op(out, indent, h, &sched->first[i], -1);
+    struct op loads[256];
+    const int count = h->plan->variant == VARIANT_NOPIPELINE ? 0 : fragment_loads(h->plan, 0, loads);
+    for (int i = 0; i < count; i++)
+        write_load(out, indent, h->plan, &loads[i], "");
     return true;
 }
 

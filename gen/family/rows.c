@@ -1,15 +1,37 @@
 /* rows: see rows.h. */
 #include "family/rows.h"
 
-/* The family's planned tiles. Stages beyond two are for asynchronous copies, which have no use for fewer. */
-static void visit_planned(const struct target *on, tile_visit *visit, void *context) {
-    for (int i = 0; i < FAMILY_TILES_MAX && on->family->tiles[i].why; i++) {
-        const struct planned_tile *row = &on->family->tiles[i];
-        const struct tile t = {row->bm, row->bn, row->bk, row->wm, row->wn, target_mma_k(on), row->stages, 1};
-        const bool whole = row->wm % on->mma->m + row->wn % on->mma->n + row->bk % target_fragment_k(on) == 0;
-        if ((row->stages > 2) == on->isa->async_copy && whole)
-            visit(context, &t);
-    }
+/* Whether DMMA is worth having: not where it is cut down (H20, H800). */
+static bool has_dmma(const struct target *on) {
+    return isa_has(on->isa, ISA_DMMA) && 2 * on->g->fp64_fma_per_cycle >= on->g->fp32_fma_per_cycle;
+}
+
+/* Of the caller's matrices, where no family does better. */
+static bool is_served(const struct target *on, enum unless unless) {
+    const struct family *k = on->family;
+    if (k->in != on->s->in || !isa_has(on->isa, k->needs) ||
+        (k->needs == ISA_DMMA && !has_dmma(on)))
+        return false;
+    if (on->isa->only_tiled)
+        return k->has_tiles_of_all_shapes;
+    return !(unless == UNLESS_WGMMA_RS && isa_has(on->isa, ISA_WGMMA_RS_BF16)) &&
+           !(unless == UNLESS_DMMA && has_dmma(on)) && unless != ONLY_TILED;
+}
+
+/* Of panels; stages beyond two are for asynchronous copies, which have no use for fewer. */
+static bool is_whole(const struct target *on, const struct planned_tile *row) {
+    return row->wm % on->mma->m + row->wn % on->mma->n + row->bk % target_fragment_k(on) == 0 &&
+           (row->stages > 2) == on->isa->async_copy;
+}
+
+bool family_plans(const struct target *on, int i, struct tile *t) {
+    enum { THREADS = 256 };
+    const struct planned_tile *row = &on->family->tiles[i];
+    const int wm = row->wm > 0 ? row->wm : row->bm * on->isa->wave_size / THREADS;
+    const int wn = on->family->searched && row->wn < on->mma->n ? on->mma->n : row->wn;
+    *t = (struct tile){row->bm, row->bn < wn ? wn : row->bn, row->bk,     wm,
+                       wn,      target_mma_k(on),            row->stages, 1};
+    return row->why && (on->family->unpacked ? is_served(on, row->unless) : is_whole(on, row));
 }
 
 /* The tiles of the family's grid whose sides before this one are those of *t. */
@@ -28,8 +50,9 @@ void tile_enumerate(const struct target *on, tile_visit *visit, void *context) {
     struct tile t = {.wk = target_mma_k(on)};
     if (on->family->takes)
         visit_grid(on, visit, context, &t, SIDE_BM);
-    else
-        visit_planned(on, visit, context);
+    for (int i = 0; i < FAMILY_TILES_MAX && !on->family->takes; i++)
+        if (family_plans(on, i, &t))
+            visit(context, &t);
 }
 
 bool family_fallback_in_kernel(const struct plan *p) {

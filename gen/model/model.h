@@ -120,6 +120,7 @@ struct model_step {
     int64_t fill;    /* the stage's way into the SM; holds back the MMAs behind the copies */
     int64_t exposed; /* barriers, and stores between them: nothing overlaps within the block */
     int64_t copy;    /* what the last copies still need when they are waited for */
+    int instructions; /* of its unrolled body */
 };
 /* Registers of a thread that hold one slice's fragments of A and B for one fragment step. */
 int model_fragment_registers(const struct target *on, const struct tile *t);

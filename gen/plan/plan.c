@@ -351,38 +351,14 @@ void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct s
              g->name, n.count > 0 ? list : "none");
 }
 
-/* Whether DMMA is worth having: not where it is cut down (H20, H800). */
-static bool has_dmma(const struct target *on) {
-    return isa_has(on->isa, ISA_DMMA) && 2 * on->g->fp64_fma_per_cycle >= on->g->fp32_fma_per_cycle;
-}
-
-static bool is_planned(const struct target *on, enum unless unless) {
-    const struct isa *isa = on->isa;
-    if (!on->family->unpacked || on->family->in != on->s->in || !isa_has(isa, on->family->needs) ||
-        (on->family->needs == ISA_DMMA && !has_dmma(on)))
-        return false;
-    if (isa->only_tiled)
-        return on->family->has_tiles_of_all_shapes;
-    return !(unless == UNLESS_WGMMA_RS && isa_has(isa, ISA_WGMMA_RS_BF16)) &&
-           !(unless == UNLESS_DMMA && has_dmma(on)) && unless != ONLY_TILED;
-}
-
 /* A tile for each kind of shape, from every family that reads the caller's matrices. */
-static void plan_unpacked(struct plan_set *set, const struct target *first) {
+static void plan_unpacked(struct plan_set *set, const struct target *on) {
+    struct tile t;
     for (int i = 0; i < HT_FAMILIES * FAMILY_TILES_MAX; i++) {
-        enum { THREADS = 256 };
-        const struct target on =
-            target_of(first->g, first->isa, family_list[i / FAMILY_TILES_MAX]->id, first->s);
-        const struct planned_tile *row = &on.family->tiles[i % FAMILY_TILES_MAX];
-        if (!row->why || !is_planned(&on, row->unless))
-            continue;
-        const int wm = row->wm > 0 ? row->wm : row->bm * on.isa->wave_size / THREADS;
-        const int wn = on.family->searched && row->wn < on.mma->n ? on.mma->n : row->wn;
-        const struct tile t = {row->bm, row->bn < wn ? wn : row->bn, row->bk,     wm,
-                               wn,      target_mma_k(&on),           row->stages, 1};
-        struct plan draft = {.on = on};
-        if (plan_fixed(&draft, &t))
-            plan_add(set, &draft, VARIANT_PIPELINE, row->why);
+        const struct family *const k = family_list[i / FAMILY_TILES_MAX];
+        struct plan draft = {.on = target_of(on->g, on->isa, k->id, on->s)};
+        if (k->unpacked && family_plans(&draft.on, i % FAMILY_TILES_MAX, &t) && plan_fixed(&draft, &t))
+            plan_add(set, &draft, VARIANT_PIPELINE, k->tiles[i % FAMILY_TILES_MAX].why);
     }
 }
 
