@@ -51,24 +51,19 @@ bool files_read_in(struct text *out, const char *folder, const char *name) {
 /* ---- one writer at a time */
 
 /* Signals that end the program wait while files are written. */
-static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-enum { ENDING = sizeof ending / sizeof *ending };
-
 static void hold_signals(sigset_t *before) {
     sigset_t held;
     sigemptyset(&held);
-    for (int i = 0; i < ENDING; i++)
-        sigaddset(&held, ending[i]);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
     sigprocmask(SIG_BLOCK, &held, before);
 }
 
 static bool is_interrupted(void) {
     sigset_t pending;
-    bool any = false;
     sigpending(&pending);
-    for (int i = 0; i < ENDING; i++)
-        any = any || sigismember(&pending, ending[i]) == 1;
-    return any;
+    return sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) || sigismember(&pending, SIGHUP);
 }
 
 /* The lock is on the folder above, so that it leaves nothing behind and also holds while the folder does not

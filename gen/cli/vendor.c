@@ -387,52 +387,41 @@ static void add_banner(struct text *out, const struct vendor *v, const char *lic
     manifest_banner(out, v->library, licence);
 }
 
-/* Length of "NAME@" at the text; 0: something else. */
-static size_t hole_length(const char *text, const char *name) {
-    const size_t len = strlen(name);
-    return strncmp(text, name, len) == 0 && text[len] == '@' ? len + 1 : 0;
-}
-
-/* Fills the hole that begins behind an '@', and returns its length; 0: it was make's own, as in $@. */
+/* Fills the hole NAME@ that begins behind an '@', and returns its length; 0: it was make's own, as in $@. */
 static size_t fill_hole(struct text *out, const struct vendor *v, const char *at) {
     const struct toolchain *t = v->toolchain;
     const char *prefix = v->is_one_source || v->request->prefix ? v->rename.prefix : NULL;
     static const char exported[] = " (the functions of the header) or `ht_` (kernels and internals)";
-    const char *const words[][2] = {{"STEM", v->rename.stem}, {"PREFIX", v->rename.prefix},
-                                    {"UPPER", v->rename.upper}, {"COMPILER", t->compiler},
-                                    {"LANGUAGE", t->language}, {"PACKAGE", t->package}, {"LINK", t->link},
-                                    {"VERSION", HT_GENERATOR_VERSION}, {"COMMAND", v->library->recreate},
-                                    {"SUFFIX", v->isa->suffix}, {"EXTENSION", extension_of(v, v->isa)},
-                                    {"ARCHS", t->c_target ? "gfx" : "sm"},
-                                    {"C_TARGET", t->c_target ? t->c_target : ""},
-                                    {"C_SUFFIX", t->c_target ? v->library->set[0].context.isa->suffix : ""},
-                                    {"PATTERN", v->is_one_source ? v->rename.stem : "%_"},
-                                    {"PATTERN_SUFFIX", v->is_one_source ? "" : v->isa->suffix},
-                                    {"UPPER_OR_NONE", v->request->prefix ? v->rename.upper : ""},
-                                    {"EXPORTS", prefix ? prefix : "halftone_"},
-                                    {"EXPORTED", prefix ? "" : exported},
-                                    {"SYSTEM", v->system.data}, {"INNER", v->inner.data},
-                                    {"OUTER", v->outer.data}};
-    static const struct {
-        const char *name;
+    const struct {
+        const char *name, *text; /* or what stands before, between or behind what `write` lists */
         void (*write)(struct text *out, const struct vendor *v, const char *text);
-        const char *text; /* before, between or behind what is listed */
-    } lists[] = {{"KERNELS", add_commands, " && "}, {"OBJECTS", add_objects, " \\\n    "},
-                 {"SOURCES", add_own_sources, "\n    "}, {"RUNTIME", add_runtime_names, ".c"},
-                 {"FLAG_LIST", add_flags, ";"}, {"FLAG_WORDS", add_flags, "' '"}, {"GPUS", add_gpus, ", "},
-                 {"SCHEMES", add_schemes, ", "}, {"GUARD", add_guard, ""},
-                 {"BANNER", add_banner, "MIT (file LICENSE), of the kernels MIT-0"}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (hole_length(at, words[i][0]) > 0) {
-            text_add(out, words[i][1] ? words[i][1] : "");
-            return hole_length(at, words[i][0]);
-        }
-    }
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        if (hole_length(at, lists[i].name) > 0) {
-            lists[i].write(out, v, lists[i].text);
-            return hole_length(at, lists[i].name);
-        }
+    } holes[] = {{"STEM", v->rename.stem, NULL}, {"PREFIX", v->rename.prefix, NULL},
+                 {"UPPER", v->rename.upper, NULL}, {"COMPILER", t->compiler, NULL},
+                 {"LANGUAGE", t->language, NULL}, {"PACKAGE", t->package, NULL}, {"LINK", t->link, NULL},
+                 {"VERSION", HT_GENERATOR_VERSION, NULL}, {"COMMAND", v->library->recreate, NULL},
+                 {"SUFFIX", v->isa->suffix, NULL}, {"EXTENSION", extension_of(v, v->isa), NULL},
+                 {"ARCHS", t->c_target ? "gfx" : "sm", NULL}, {"C_TARGET", t->c_target, NULL},
+                 {"C_SUFFIX", t->c_target ? v->library->set[0].context.isa->suffix : "", NULL},
+                 {"PATTERN", v->is_one_source ? v->rename.stem : "%_", NULL},
+                 {"PATTERN_SUFFIX", v->is_one_source ? "" : v->isa->suffix, NULL},
+                 {"UPPER_OR_NONE", v->request->prefix ? v->rename.upper : "", NULL},
+                 {"EXPORTS", prefix ? prefix : "halftone_", NULL}, {"EXPORTED", prefix ? "" : exported, NULL},
+                 {"SYSTEM", v->system.data, NULL}, {"INNER", v->inner.data, NULL},
+                 {"OUTER", v->outer.data, NULL},
+                 {"KERNELS", " && ", add_commands}, {"OBJECTS", " \\\n    ", add_objects},
+                 {"SOURCES", "\n    ", add_own_sources}, {"RUNTIME", ".c", add_runtime_names},
+                 {"FLAG_LIST", ";", add_flags}, {"FLAG_WORDS", "' '", add_flags}, {"GPUS", ", ", add_gpus},
+                 {"SCHEMES", ", ", add_schemes}, {"GUARD", "", add_guard},
+                 {"BANNER", "MIT (file LICENSE), of the kernels MIT-0", add_banner}};
+    for (size_t i = 0; i < sizeof holes / sizeof *holes; i++) {
+        const size_t len = strlen(holes[i].name);
+        if (strncmp(at, holes[i].name, len) != 0 || at[len] != '@')
+            continue;
+        if (holes[i].write)
+            holes[i].write(out, v, holes[i].text);
+        else
+            text_add(out, holes[i].text ? holes[i].text : "");
+        return len + 1;
     }
     text_add(out, "@");
     return 0;
@@ -442,37 +431,32 @@ static const char *line_behind(const char *at) {
     return at + strcspn(at, "\n") + (strchr(at, '\n') != NULL);
 }
 
-/* Length of the mark that the line begins with; whether it is for this folder, once or for each instruction
- * set. */
-static size_t read_mark(const struct vendor *v, const char *line, bool *is_wanted, bool *is_for_each) {
+static const char each_isa[] = "@ISA@";
+
+/* Length of the mark that the line begins with; whether it is for this folder. */
+static size_t read_mark(const struct vendor *v, const char *line, bool *is_wanted) {
     const struct {
         const char *mark;
         bool is_wanted;
-    } marks[] = {{"@ISA@", true}, {"@FOLDER@", !v->is_one_source}, {"@AMALGAMATION@", v->is_one_source},
-                 {"@SIMULATOR@", v->request->simulator}, {"@DEVICE@", !v->request->simulator}};
-    *is_wanted = true;
-    *is_for_each = strncmp(line, marks[0].mark, strlen(marks[0].mark)) == 0;
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        if (strncmp(line, marks[i].mark, strlen(marks[i].mark)) == 0) {
-            *is_wanted = marks[i].is_wanted;
-            return strlen(marks[i].mark);
-        }
-    }
-    return 0;
+    } marks[] = {{each_isa, true}, {"@FOLDER@", !v->is_one_source}, {"@AMALGAMATION@", v->is_one_source},
+                 {"@SIMULATOR@", v->request->simulator}, {"@DEVICE@", !v->request->simulator}, {"", true}};
+    size_t i = 0;
+    while (strncmp(line, marks[i].mark, strlen(marks[i].mark)) != 0)
+        i++;
+    *is_wanted = marks[i].is_wanted;
+    return strlen(marks[i].mark);
 }
 
 /* Lines of a template with their @HOLES@ filled, the first `mark` bytes of each left out. */
 static void fill_lines(struct text *out, const struct vendor *v, const char *at, const char *end,
                        size_t mark) {
     while (at < end) {
-        const char *next = line_behind(at);
+        const char *const next = line_behind(at);
         for (at += mark; at < next;) {
-            size_t len = strcspn(at, "@");
-            len = len < (size_t)(next - at) ? len : (size_t)(next - at);
-            text_add_bytes(out, at, len);
-            at += len;
-            if (at < next)
+            if (*at == '@')
                 at += 1 + fill_hole(out, v, at + 1);
+            else
+                text_add_bytes(out, at++, 1);
         }
     }
 }
@@ -483,12 +467,12 @@ static void fill(struct vendor *v, const char *name, const char *as) {
     struct text raw = {0}, *out = add_file(v, as);
     read_source(&raw, v, "templates/vendor", name);
     for (const char *at = raw.data, *end; at && *at; at = end) {
-        bool is_wanted, is_for_each, also_for_each = true;
-        const size_t mark = read_mark(v, at, &is_wanted, &is_for_each);
-        for (end = line_behind(at); is_for_each && also_for_each;) {
-            read_mark(v, end, &is_wanted, &also_for_each);
-            end = also_for_each ? line_behind(end) : end;
-        }
+        bool is_wanted;
+        const size_t mark = read_mark(v, at, &is_wanted);
+        const bool is_for_each = strncmp(at, each_isa, strlen(each_isa)) == 0;
+        end = line_behind(at);
+        while (is_for_each && strncmp(end, each_isa, strlen(each_isa)) == 0)
+            end = line_behind(end);
         v->isa = is_for_each ? NULL : v->library->set[0].context.isa;
         while (is_for_each && next_isa(v))
             fill_lines(out, v, at, end, mark);
