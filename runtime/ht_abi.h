@@ -387,6 +387,19 @@ struct ht_tuned {
     int kernel, splits;
 };
 
+/* What a scheme is taken for, as the scheme table says. FP32 products: the first two; the others are FP64's. */
+enum ht_role {
+    HT_ROLE_AUTO,         /* `auto` starts from it: its packing checks the data, */
+    HT_ROLE_FALLBACK,     /* and gives this blocks of C whose data are outside the first one's range, and small K */
+    HT_ROLE_NATIVE,       /* FP64 arithmetic: `fp64` for what the data do not certify, */
+    HT_ROLE_FAST,         /* `fp64-fast` where this is predicted faster, */
+    HT_ROLE_FAST_DIGITS,  /* or this, where its bound is no larger than the former's */
+    HT_ROLE_REPRODUCIBLE, /* `reproducible` */
+    HT_ROLE_EXACT,        /* `fp64-exact` */
+    HT_ROLE_MODES,        /* modes stand behind its name: NAME-cr, NAME:d=7 */
+    HT_ROLES
+};
+
 struct ht_set_desc {
     const char *gpu, *isa, *version, *sim_model;
     int arch;       /* compute capability x 100 that the code needs at least: 750, 800, 900; gfx90a: 0x90a */
@@ -399,9 +412,8 @@ struct ht_set_desc {
     int (*reduce)(const struct ht_gemm_args *args, void *stream); /* see the contracts above */
     int tuned_count; /* 0 unless the set was built with TUNED= */
     const struct ht_tuned *tuned;
-    /* Names of the scheme that `auto` starts from, whose packing checks the data, and of the one for blocks of C whose data are
-     * outside its range and for small K; the set may lack either. */
-    const char *auto_first, *auto_fallback;
+    const char *role[HT_ROLES]; /* names of schemes; the set may lack any */
+    int fast_moduli;            /* of HT_ROLE_FAST, also where the set lacks it */
     /* Kernels and schemes of FP64 products, as a set with the same machine; NULL: the library was generated without. */
     const struct ht_set_desc *fp64;
     /* Of such a set, where schemes read the matrices: what adds split-K partials. Else NULL. */

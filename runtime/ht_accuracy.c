@@ -19,17 +19,17 @@
  *   let 16-bit inputs pass for large k, so the split may lose no more than SGEMM's inputs and single products do by
  *   much: 32 units (22 bits: 9; 16 bits: 769). */
 static const struct ht_accuracy classes[] = {
-    {"half", HT_OF_FP32, 0, 16448, 2, INT_MAX, RANGE(ALL) | RANGE(FP32) | RANGE(ROW) | RANGE(FP16), 0, 0},
-    {"tf32", HT_OF_FP32, 0, 16448, 2, INT_MAX, RANGE(ALL) | RANGE(FP32), 0, 0},
-    {"fp32-fast", HT_OF_FP32, 0, 256, 1, 32, RANGE(ALL) | RANGE(FP32) | RANGE(ROW), 0, 0},
-    {"fp32", HT_OF_FP32, 1, 0, 0, 0, 0, 0, 0},
-    {"fp64", HT_OF_FP64, 1, 0, 0, 0, 0, 0, 0},
-    {"fp64-fast", HT_OF_FP64, 0, 0, 0, 0, 0, 0, 0},
-    {"fp64-exact", HT_OF_FP64, 0, 0, 0, 0, 0, 0, 0},
-    {"reproducible", HT_OF_BOTH, 0, ANY, 0, INT_MAX, RANGE(FIXED), 6, 0},
-    {"reproducible:3", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 3, 0},
-    {"reproducible:6", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 6, 0},
-    {"reproducible:10", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 10, 0},
+    {"half", HT_OF_FP32, 0, 16448, 2, INT_MAX, RANGE(ALL) | RANGE(FP32) | RANGE(ROW) | RANGE(FP16), 0, 0, 0},
+    {"tf32", HT_OF_FP32, 0, 16448, 2, INT_MAX, RANGE(ALL) | RANGE(FP32), 0, 0, 0},
+    {"fp32-fast", HT_OF_FP32, 0, 256, 1, 32, RANGE(ALL) | RANGE(FP32) | RANGE(ROW), 0, 0, 0},
+    {"fp32", HT_OF_FP32, 1, 0, 0, 0, 0, 0, 0, 0},
+    {"fp64", HT_OF_FP64, 1, 0, 0, 0, 0, 0, 0, 0},
+    {"fp64-fast", HT_OF_FP64, 0, 0, 0, 0, 0, 0, 0, HT_ROLE_FAST},
+    {"fp64-exact", HT_OF_FP64, 0, 0, 0, 0, 0, 0, 0, HT_ROLE_EXACT},
+    {"reproducible", HT_OF_BOTH, 0, ANY, 0, INT_MAX, RANGE(FIXED), 6, 0, HT_ROLE_REPRODUCIBLE},
+    {"reproducible:3", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 3, 0, 0},
+    {"reproducible:6", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 6, 0, 0},
+    {"reproducible:10", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 10, 0, 0},
 };
 enum { CLASSES = sizeof classes / sizeof classes[0] };
 static const char *const numbered[] = {"bits=N", "bound=X", "relative=X:rho=Y"}; /* for either type */

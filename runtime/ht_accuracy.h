@@ -20,6 +20,7 @@ struct ht_accuracy {
     unsigned ranges; /* bits 1 << enum ht_range */
     int products;    /* then a set has one scheme at most that meets it, whatever the shape */
     double bound;    /* of |A||B|, where the text is a number; 0: a name */
+    int role64;      /* enum ht_role: whose scheme FP64 products run; 0: the data decide */
 };
 
 /* 0, or -1: the text means nothing, `accuracy` is as it was. */

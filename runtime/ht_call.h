@@ -30,7 +30,7 @@ enum {
 
 /* ---- what a handle is asked for ---- */
 
-/* "ozaki", "ozaki-cr", with or without ":d=N". */
+/* "NAME", "NAME-cr" of the scheme that has modes, with or without ":d=N". */
 struct ht_ozaki_mode_name {
     char text[24];
     int mode, most; /* enum ht_ozaki_mode; slices */
@@ -506,7 +506,7 @@ static inline bool ht_has_check(const struct call *c, const struct ht_scheme_des
 /* ---- ht_recipe_ozaki.c: FP64 by FP16 slices ---- */
 
 /* Reads a mode's name; false: it is none. */
-HT_LOCAL bool ht_read_ozaki(const char *name, struct ht_ozaki_mode_name *mode);
+HT_LOCAL bool ht_read_ozaki(const char *scheme, const char *name, struct ht_ozaki_mode_name *mode);
 /* Products of slices that a call is expected to need. */
 HT_LOCAL int64_t ht_ozaki_products(const struct ht_ozaki_mode_name *mode, int64_t k);
 HT_LOCAL int ht_lay_out_ozaki(const struct call *c, struct plan *p);
@@ -543,7 +543,6 @@ HT_LOCAL void ht_add_rest(struct plan *p);
 /* ---- ht_select64.c: FP64: schemes, kernels, and what the certificate takes ---- */
 
 #define HT_FP64 "fp64" /* the default accuracy */
-#define HT_NATIVE64 "native64"
 /* The scheme of a call, or of packed operands, which know k alone of a product, and how it is certified. */
 HT_LOCAL int ht_scheme_of_call64(const struct call *c, const struct ht_scheme_desc **scheme,
                                  struct ht_certificate *certificate);
@@ -558,7 +557,7 @@ HT_LOCAL bool ht_is_exact64(const struct call *c);
 /* A scheme by name; `code` where the library lacks it. */
 HT_LOCAL int ht_scheme64_named(halftone *h, const char *name, int code, const struct ht_scheme_desc **scheme);
 /* That which no shape changes, of products or of packed operands; NULL: there is none. */
-HT_LOCAL const char *ht_fixed_scheme64(const struct ht_demand *d, bool is_packed);
+HT_LOCAL const char *ht_fixed_scheme64(const halftone *h, const struct ht_demand *d, bool is_packed);
 /* HALFTONE_ACCURACY where a bound is less than that of FP64 arithmetic at this k. */
 HT_LOCAL int ht_check_bound64(halftone *h, const struct ht_accuracy *accuracy, int64_t k);
 /* Units of 2^-53 |A||B| that the call's accuracy allows; 0: none is asked for. */

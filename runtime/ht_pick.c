@@ -14,6 +14,10 @@ const struct ht_scheme_desc *ht_find_scheme(const struct ht_set_desc *set, const
     return NULL;
 }
 
+const struct ht_scheme_desc *ht_scheme_of(const struct ht_set_desc *set, enum ht_role role) {
+    return set != NULL ? ht_find_scheme(set, set->role[role]) : NULL;
+}
+
 struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n, int64_t k,
                                 int64_t batch, int64_t partial_bytes) {
     const struct ht_kernel_desc *desc = &set->kernel[kernel];
@@ -82,7 +86,7 @@ int ht_pick_fallback(const struct ht_set_desc *set, const char *scheme) {
 }
 
 bool ht_can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
-    return s->pack_tiles > 0 && ht_pick_fallback(set, set->auto_fallback) >= 0;
+    return s->pack_tiles > 0 && ht_pick_fallback(set, set->role[HT_ROLE_FALLBACK]) >= 0;
 }
 
 bool ht_checks_data(const struct ht_set_desc *set, const struct ht_scheme_desc *s, bool is_auto) {

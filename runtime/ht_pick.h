@@ -14,6 +14,8 @@ struct ht_choice {
 
 /* The scheme of that name; NULL: the set has none. */
 HT_LOCAL const struct ht_scheme_desc *ht_find_scheme(const struct ht_set_desc *set, const char *name);
+/* And of that role; set NULL: none. */
+HT_LOCAL const struct ht_scheme_desc *ht_scheme_of(const struct ht_set_desc *set, enum ht_role role);
 
 /* The tuned kernel where the set has one for this shape and its partial sums fit partial_bytes, else the cheapest
  * dispatchable kernel of `scheme` by the model; splits only while the partial sums fit partial_bytes. Pure: depends on

@@ -20,7 +20,7 @@ static void describe_certificate(const struct call *c, struct halftone_plan *out
                  "FP64 arithmetic";
     out->range = "any input: packing counts the large elements of rows and columns, and elements of C for "
                  "which they are too few "
-                 "(or that NaN or Inf reach) are computed by native64 in the same call";
+                 "(or that NaN or Inf reach) are computed by FP64 arithmetic in the same call";
     out->bound_units = (int64_t)(units > native ? units : native);
     out->fixed_point = 0;
 }
@@ -61,21 +61,22 @@ static void describe_bound(const struct call *c, const struct plan *p, struct ha
 
 /* p NULL: there is no plan. */
 static void explain64(const struct call *c, const struct plan *p, struct halftone_plan *out) {
-    const char *const by = c->asked->is_auto ? HT_FP64 : c->asked->accuracy.text;
+    const char *const by = c->asked->is_auto ? HT_FP64 : c->asked->accuracy.text,
+               *const native = c->h->half[0].set->role[HT_ROLE_NATIVE];
     const size_t bytes = sizeof out->why_scheme;
     if (c->asked->scheme != NULL)
         snprintf(out->why_scheme, bytes, "set by name");
     else if (p != NULL && p->checked)
         snprintf(out->why_scheme, bytes,
                  "by accuracy %s: %s where the data certify it, %s for the rest; %s alone: %lld ns predicted",
-                 by, p->scheme->name, HT_NATIVE64, HT_NATIVE64, (long long)out->native_ns);
+                 by, p->scheme->name, native, native, (long long)out->native_ns);
     else
         snprintf(out->why_scheme, bytes, "by accuracy %s", by);
 }
 
 /* What questions about FP64 products have besides. */
 static void describe64(const struct call *c, const struct plan *p, struct halftone_plan *out) {
-    const struct ht_scheme_desc *const native = ht_find_scheme(p->set, HT_NATIVE64);
+    const struct ht_scheme_desc *const native = ht_scheme_of(p->set, HT_ROLE_NATIVE);
     const int moduli = ht_moduli_of(p->set, p->scheme);
     out->moduli = moduli > 1 ? moduli : 0;
     if (native == NULL || !ht_predict64(c, native, &out->native_ns))
@@ -107,7 +108,7 @@ static void describe(const struct call *c, const struct plan *p, struct halftone
 /* What `auto` does in this library, in a call that it gives `scheme`. */
 static void explain_auto(const struct call *c, const char *scheme, char *line, size_t bytes) {
     const struct ht_set_desc *set = c->half->set;
-    const char *first = set->auto_first, *fallback = set->auto_fallback;
+    const char *first = set->role[HT_ROLE_AUTO], *fallback = set->role[HT_ROLE_FALLBACK];
     if (!ht_auto_takes_all(set))
         snprintf(line, bytes, ", unchecked: nothing looks at the data, because this library lacks scheme %s",
                  fallback);

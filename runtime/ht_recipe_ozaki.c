@@ -14,12 +14,13 @@ enum {
 /* Of sums that are kept at once. */
 #define OZAKI_PLANE_BYTES (INT64_C(1) << 30)
 
-bool ht_read_ozaki(const char *name, struct ht_ozaki_mode_name *mode) {
-    static const char dp[] = "ozaki", cr[] = "ozaki-cr";
-    if (strncmp(name, dp, sizeof dp - 1) != 0 || strlen(name) >= sizeof mode->text)
+bool ht_read_ozaki(const char *scheme, const char *name, struct ht_ozaki_mode_name *mode) {
+    static const char cr[] = "-cr";
+    const char *behind = name + strlen(scheme);
+    if (strncmp(name, scheme, strlen(scheme)) != 0 || strlen(name) >= sizeof mode->text)
         return false;
-    const bool is_cr = strncmp(name, cr, sizeof cr - 1) == 0;
-    const char *const behind = name + (is_cr ? sizeof cr : sizeof dp) - 1;
+    const bool is_cr = strncmp(behind, cr, sizeof cr - 1) == 0;
+    behind += is_cr ? sizeof cr - 1 : 0;
     snprintf(mode->text, sizeof mode->text, "%s", name);
     mode->mode = is_cr ? HT_OZAKI_CR : HT_OZAKI_DP;
     mode->most = is_cr ? OZAKI_CR_SLICES : OZAKI_DP_SLICES;

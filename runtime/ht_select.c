@@ -11,15 +11,15 @@ static const int64_t CHECKED_K_MAX = INT64_C(1) << 21;
 enum { CHECK_UNITS = 17 };
 
 static const struct ht_scheme_desc *fallback_scheme(const struct ht_set_desc *set) {
-    return ht_find_scheme(set, set->auto_fallback);
+    return ht_scheme_of(set, HT_ROLE_FALLBACK);
 }
 
 bool ht_auto_is_fallback(const struct ht_set_desc *set) {
-    return ht_find_scheme(set, set->auto_first) == NULL && fallback_scheme(set) != NULL;
+    return ht_scheme_of(set, HT_ROLE_AUTO) == NULL && fallback_scheme(set) != NULL;
 }
 
 const char *ht_auto_scheme(const struct ht_set_desc *set) {
-    return ht_auto_is_fallback(set) ? set->auto_fallback : set->auto_first;
+    return set->role[ht_auto_is_fallback(set) ? HT_ROLE_FALLBACK : HT_ROLE_AUTO];
 }
 
 bool ht_auto_takes_all(const struct ht_set_desc *set) {
@@ -36,7 +36,7 @@ static const char *fixed_scheme(const struct call *c) {
  * alpha is 0, whoever sees it. */
 static bool sums_exactly(const struct call *c) {
     const struct ht_set_desc *const set = c->half->set;
-    const char *const name = c->is_fp64 ? ht_fixed_scheme64(c->asked, c->is_packed) : fixed_scheme(c);
+    const char *const name = c->is_fp64 ? ht_fixed_scheme64(c->h, c->asked, c->is_packed) : fixed_scheme(c);
     const struct ht_scheme_desc *const s = name != NULL && set != NULL ? ht_find_scheme(set, name) : NULL;
     return s != NULL && (c->is_fp64 ? ht_residues_of(set, s) != NULL : s->exact_k > 0);
 }

@@ -6,13 +6,11 @@
 #include "ht_bound.h"
 #include "ht_cost.h"
 
-enum {
-    FAST_MODULI = 14,   /* of fast_scheme */
-    CHECK_LAUNCHES = 2, /* the verdict on counts, and native64 for what they leave */
-};
-static const char native_name[] = HT_NATIVE64, fast_scheme[] = "crt14", fast_digits[] = "i8x28",
-                  reproducible_scheme[] = "crt16", exact_scheme[] = "crt20";
-static const char fp64_fast[] = "fp64-fast", fp64_exact[] = "fp64-exact", reproducible[] = "reproducible";
+enum { CHECK_LAUNCHES = 2 }; /* the verdict on counts, and FP64 arithmetic for what they leave */
+
+static const char *native_name(const halftone *h) {
+    return h->half[0].set->role[HT_ROLE_NATIVE];
+}
 
 /* ---- kernels and times ---- */
 
@@ -162,17 +160,14 @@ static int plan_certificate(const struct call *c, const struct ht_scheme_desc *n
 
 /* ---- the scheme ---- */
 
-/* The fastest under crt14's bound, relative to the largest of a row and a column. */
+/* The fastest under one scheme's bound, relative to the largest of a row and a column. */
 static void choose_fast(const struct call *c, const struct ht_scheme_desc **scheme) {
-    const struct ht_scheme_desc *const crt = ht_find_scheme(c->half->set, fast_scheme), *const digits =
-                                                                                            ht_find_scheme(
-                                                                                                c->half->set,
-                                                                                                fast_digits);
+    const struct ht_scheme_desc *const crt = ht_scheme_of(c->half->set, HT_ROLE_FAST),
+                               *const digits = ht_scheme_of(c->half->set, HT_ROLE_FAST_DIGITS);
     if (crt != NULL && is_faster(c, crt, *scheme))
         *scheme = crt;
-    if (digits != NULL &&
-        (double)ht_bound_units(digits, c->k) * 0x1p-53 <= ht_moduli_bound(FAST_MODULI, c->k) &&
-        is_faster(c, digits, *scheme))
+    if (digits != NULL && is_faster(c, digits, *scheme) &&
+        (double)ht_bound_units(digits, c->k) * 0x1p-53 <= ht_moduli_bound(c->half->set->fast_moduli, c->k))
         *scheme = digits;
 }
 
@@ -186,18 +181,13 @@ int ht_scheme64_named(halftone *h, const char *name, int code, const struct ht_s
 }
 
 bool ht_is_exact64(const struct call *c) {
-    return c->asked->scheme == NULL && strcmp(c->asked->accuracy.text, fp64_exact) == 0;
+    return c->asked->scheme == NULL && c->asked->accuracy.role64 == HT_ROLE_EXACT;
 }
 
-const char *ht_fixed_scheme64(const struct ht_demand *d, bool is_packed) {
-    const char *const text = d->accuracy.text;
-    if (d->scheme != NULL)
-        return d->scheme;
-    if (strcmp(text, reproducible) == 0)
-        return reproducible_scheme;
-    return strcmp(text, fp64_exact) == 0               ? exact_scheme
-           : is_packed && strcmp(text, fp64_fast) == 0 ? fast_scheme
-                                                       : NULL;
+const char *ht_fixed_scheme64(const halftone *h, const struct ht_demand *d, bool is_packed) {
+    const int role = d->accuracy.role64;
+    const bool is_by_shape = role == 0 || (role == HT_ROLE_FAST && !is_packed);
+    return d->scheme != NULL ? d->scheme : is_by_shape ? NULL : h->half[0].set->role[role];
 }
 
 /* Bits of |A||B| that FP64 arithmetic keeps: (k + 4) 2^-53. */
@@ -213,17 +203,16 @@ int ht_check_bound64(halftone *h, const struct ht_accuracy *accuracy, int64_t k)
     if (accuracy->bound == 0 ||
         native <= accuracy->bound * (1 + 0x1p-40)) /* as a bound that query told with twelve decimals */
         return HALFTONE_OK;
-    const struct ht_set_desc *const set = h->half[1].set;
     const bool is_exact_enough =
-        accuracy->bound >= 0x1p-53 && set != NULL && ht_find_scheme(set, exact_scheme) != NULL;
+        accuracy->bound >= 0x1p-53 && ht_scheme_of(h->half[1].set, HT_ROLE_EXACT) != NULL;
     return ht_fail(h, HALFTONE_ACCURACY, "%s: at k = %lld scheme %s keeps bits=%d%s", accuracy->text,
-                   (long long)k, native_name, bits_of_native(at_least_one(k)),
+                   (long long)k, native_name(h), bits_of_native(at_least_one(k)),
                    is_exact_enough ? ", accuracy fp64-exact bits=53" : "");
 }
 
 int ht_packing_scheme64(const struct call *c, const struct ht_scheme_desc **scheme,
                         struct ht_certificate *certificate) {
-    const char *const fixed = ht_fixed_scheme64(c->asked, true);
+    const char *const fixed = ht_fixed_scheme64(c->h, c->asked, true);
     int code = ht_check_bound64(c->h, &c->asked->accuracy, c->k);
     memset(certificate, 0, sizeof *certificate);
     if (c->k > HT_CRT_K_MOST)
@@ -234,9 +223,9 @@ int ht_packing_scheme64(const struct call *c, const struct ht_scheme_desc **sche
             c->h, fixed, c->asked->scheme != NULL ? HALFTONE_NOT_SUPPORTED : HALFTONE_ACCURACY, scheme);
         if (code == HALFTONE_OK && ht_moduli_of(c->half->set, *scheme) == 1)
             return ht_fail(c->h, HALFTONE_NOT_SUPPORTED,
-                           "scheme '%s' has no packed operands: crt14 to crt20 have", fixed);
-    } else if (code == HALFTONE_OK) { /* by data, the rest by native64 */
-        code = ht_scheme64_named(c->h, native_name, HALFTONE_ACCURACY, scheme);
+                           "scheme '%s' has no packed operands: those of residues have", fixed);
+    } else if (code == HALFTONE_OK) { /* by data, the rest by FP64 arithmetic */
+        code = ht_scheme64_named(c->h, native_name(c->h), HALFTONE_ACCURACY, scheme);
         *scheme = code == HALFTONE_OK ? least_certified(c, certificate) : NULL;
         if (code == HALFTONE_OK && *scheme == NULL)
             return ht_fail(c->h, HALFTONE_NOT_SUPPORTED,
@@ -249,7 +238,7 @@ int ht_packing_scheme64(const struct call *c, const struct ht_scheme_desc **sche
 
 int ht_scheme_of_call64(const struct call *c, const struct ht_scheme_desc **scheme,
                         struct ht_certificate *certificate) {
-    const char *const fixed = ht_fixed_scheme64(c->asked, false);
+    const char *const fixed = ht_fixed_scheme64(c->h, c->asked, false);
     memset(certificate, 0, sizeof *certificate);
     if (fixed != NULL && (c->asked->scheme != NULL || c->k > 0))
         return ht_scheme64_named(
@@ -257,8 +246,8 @@ int ht_scheme_of_call64(const struct call *c, const struct ht_scheme_desc **sche
     int code = ht_check_bound64(c->h, &c->asked->accuracy, c->k);
     if (code != HALFTONE_OK)
         return code;
-    code = ht_scheme64_named(c->h, native_name, HALFTONE_NOT_SUPPORTED, scheme);
-    if (strcmp(c->asked->accuracy.text, fp64_fast) == 0 && c->half->set != NULL && c->k > 0 &&
+    code = ht_scheme64_named(c->h, native_name(c->h), HALFTONE_NOT_SUPPORTED, scheme);
+    if (c->asked->accuracy.role64 == HT_ROLE_FAST && c->half->set != NULL && c->k > 0 &&
         !c->without_workspace)
         choose_fast(c, scheme);
     *scheme = choose_certified(c, *scheme, certificate);
@@ -270,7 +259,7 @@ int ht_make_plan64(const struct call *c, struct plan *p) {
     p->set = c->half->set;
     p->fallback = NO_KERNEL;
     /* where only C is scaled every scheme does what FP64 arithmetic does */
-    int code = c->k == 0      ? ht_scheme64_named(c->h, native_name, HALFTONE_NOT_SUPPORTED, &p->scheme)
+    int code = c->k == 0      ? ht_scheme64_named(c->h, native_name(c->h), HALFTONE_NOT_SUPPORTED, &p->scheme)
                : c->is_packed ? ht_packing_scheme64(c, &p->scheme, &p->certificate)
                               : ht_scheme_of_call64(c, &p->scheme, &p->certificate);
     if (code != HALFTONE_OK)
@@ -278,7 +267,7 @@ int ht_make_plan64(const struct call *c, struct plan *p) {
     if (exceeds_exact_k(p->scheme, c->k))
         return ht_fail(c->h, HALFTONE_TOO_LARGE, "k = %lld: sums of scheme '%s' are exact for k up to %d",
                        (long long)c->k, p->scheme->name, p->scheme->exact_k);
-    const struct ht_scheme_desc *const native = ht_find_scheme(p->set, native_name);
+    const struct ht_scheme_desc *const native = ht_scheme_of(p->set, HT_ROLE_NATIVE);
     code = c->k > 0 ? check_forced(c, p, p->certificate.needed > 0 ? native : NULL) : HALFTONE_OK;
     if (code != HALFTONE_OK)
         return code;

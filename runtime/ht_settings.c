@@ -21,7 +21,8 @@ static int ask_scheme64(const halftone *h, const char *name, struct ht_demand *d
     struct ht_demand asked;
     memset(&asked, 0, sizeof asked);
     asked.is_auto = strcmp(name, "auto") == 0;
-    const char *const wanted = ht_read_ozaki(name, &asked.ozaki) ? "ozaki" : name;
+    const char *const with_modes = h->half[0].set->role[HT_ROLE_MODES],
+               *const wanted = ht_read_ozaki(with_modes, name, &asked.ozaki) ? with_modes : name;
     const struct ht_scheme_desc *const scheme =
         h->half[1].set != NULL ? ht_find_scheme(h->half[1].set, wanted) : NULL;
     if (scheme == NULL && !asked.is_auto)
@@ -44,7 +45,7 @@ static int ask_accuracy32(halftone *h, const struct ht_accuracy *accuracy, struc
         return ht_auto_takes_all(set)
                    ? HALFTONE_OK
                    : ht_fail(h, HALFTONE_ACCURACY, "%s needs scheme %s, which this library lacks",
-                             accuracy->text, set->auto_fallback);
+                             accuracy->text, set->role[HT_ROLE_FALLBACK]);
     }
     if (least.first.scheme == NULL) /* no bound is smaller than at k = 1 */
         return ht_fail_accuracy(h, accuracy, &least, 1);
@@ -57,8 +58,9 @@ static int ask_accuracy64(halftone *h, const struct ht_accuracy *accuracy, struc
     memset(d, 0, sizeof *d);
     d->accuracy = *accuracy;
     d->is_auto = accuracy->is_auto;
-    const char *const fixed = ht_fixed_scheme64(d, false);
-    const int code = ht_scheme64_named(h, fixed != NULL ? fixed : HT_NATIVE64, HALFTONE_ACCURACY, &scheme);
+    const char *const fixed = ht_fixed_scheme64(h, d, false),
+               *const wanted = fixed != NULL ? fixed : h->half[0].set->role[HT_ROLE_NATIVE];
+    const int code = ht_scheme64_named(h, wanted, HALFTONE_ACCURACY, &scheme);
     return code != HALFTONE_OK ? code : ht_check_bound64(h, accuracy, 1);
 }
 

@@ -58,7 +58,8 @@ static void plan_one(struct kernel_set *set, const struct scheme *s, const struc
 void library_expand_schemes(struct text *out, const char *list) {
     for (char name[ENTRY_MAX]; text_entry(&list, name, sizeof name); text_add(out, *list ? "," : "")) {
         if (strcmp(name, "auto") == 0)
-            text_addf(out, "%s,%s", scheme_of_role(AUTO_FIRST), scheme_of_role(AUTO_FALLBACK));
+            text_addf(out, "%s,%s", scheme_of_role(HT_ROLE_AUTO)->name,
+                      scheme_of_role(HT_ROLE_FALLBACK)->name);
         else
             text_add(out, name);
     }

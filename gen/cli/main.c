@@ -162,7 +162,7 @@ static int explain_one(const struct options *o) {
     struct listing l = {.g = &g, .shape = {4096, 4096, 4096}};
     struct text schemes = {0};
     l.isa = load_budget(&g, o->root, o->gpu);
-    library_expand_schemes(&schemes, o->scheme ? o->scheme : scheme_of_role(AUTO_FIRST));
+    library_expand_schemes(&schemes, o->scheme ? o->scheme : scheme_of_role(HT_ROLE_AUTO)->name);
     if (o->model && !model_from_name(o->model, &l.kind))
         err_user(NULL, 0, "unknown model '%s'; known: halftone, egemm, legemm", o->model);
     if (o->shape)
@@ -239,7 +239,7 @@ static void print_left_out(const struct options *o) {
     for (int i = 0; i < library.sets; i++)
         if (plan_lacks_fallback(&library.set[i].plans))
             printf("%s: no scheme %s: auto checks no data, and accuracy fp32 is an error\n",
-                   library.set[i].gpu.name, scheme_of_role(AUTO_FALLBACK));
+                   library.set[i].gpu.name, scheme_of_role(HT_ROLE_FALLBACK)->name);
 }
 
 static int run_emit(const struct options *o) {

@@ -214,8 +214,11 @@ static void dispatch_desc(struct text *out, const struct emit_context *c, struct
         text_addf(out, "kernels%s_%s, schemes%s_%s,\n", h.mark, g->name, h.mark, g->name);
     else
         text_add(out, "NULL, NULL,\n");
-    text_addf(out, "    %s_launch,\n    %d, %s%s%s%s, ", reduce, tuned, tuned ? "tuned" : "NULL",
+    text_addf(out, "    %s_launch,\n    %d, %s%s%s%s,\n    {", reduce, tuned, tuned ? "tuned" : "NULL",
               tuned ? h.mark : "", tuned ? "_" : "", tuned ? g->name : "");
+    for (int role = 0; role < HT_ROLES; role++)
+        text_addf(out, "%s\"%s\"", role > 0 ? ", " : "", scheme_of_role((enum ht_role)role)->name);
+    text_addf(out, "}, %d,\n    ", scheme_of_role(HT_ROLE_FAST)->moduli);
 }
 
 static void dispatch_set(struct text *out, const struct emit_context *c, const struct plan_set *set) {
@@ -228,13 +231,12 @@ static void dispatch_set(struct text *out, const struct emit_context *c, const s
         for (int i = fp64.first; i < fp64.end; i++)
             if (recipe_has(set->plan[i].on.s->recipe, KERNEL_REDUCE))
                 emit_kernel_name(reduce, sizeof reduce, c, KERNEL_REDUCE, &set->plan[i]);
-        text_addf(out, "\"\", \"\", NULL, %s%s};\n\n", reduce, strcmp(reduce, "NULL") != 0 ? "_launch" : "");
+        text_addf(out, "NULL, %s%s};\n\n", reduce, strcmp(reduce, "NULL") != 0 ? "_launch" : "");
     }
     if (!c->inner)
         text_addf(out, "extern const struct ht_set_desc ht_set_%s;\n", gpu);
     dispatch_desc(out, c, fp32, schemes);
-    text_addf(out, "\"%s\", \"%s\", %s%s, NULL};\n\n", scheme_of_role(AUTO_FIRST),
-              scheme_of_role(AUTO_FALLBACK), schemes64 > 0 ? "&ht_set64_" : "NULL", schemes64 > 0 ? gpu : "");
+    text_addf(out, "%s%s, NULL};\n\n", schemes64 > 0 ? "&ht_set64_" : "NULL", schemes64 > 0 ? gpu : "");
 }
 
 /* Two folders are joined by compiling both tables as one source: what does not fit together is the compiler's

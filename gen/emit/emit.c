@@ -101,7 +101,8 @@ static void add_params(struct frame *f, const char *names, const struct plan *pl
     const struct gpu *g = c->gpu;
     const struct mma_shape *mma = l->on.mma;
     const bool exact = s->recipe->fixed_point;
-    const struct scheme *const first = scheme_for(scheme_of_role(AUTO_FIRST), c->isa->flushes_subnormals);
+    const struct scheme *const first =
+        scheme_for(scheme_of_role(HT_ROLE_AUTO)->name, c->isa->flushes_subnormals);
     const struct scheme *const rows = scheme ? scheme : first; /* whose results are tested */
     const struct {
         const char *name;

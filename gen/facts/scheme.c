@@ -38,6 +38,7 @@
 #include "../../runtime/ht_abi.h"
 
 #define BY(recipe_) .recipe = &recipe_table[RECIPE_##recipe_]
+#define AS(role_) .roles = 1u << HT_ROLE_##role_
 
 /* Fixed point in signed 8-bit digits: x = 2^e (d0 + d1 2^-8 + d2 2^-16 + ...), the row's largest in [63.75,
  * 127.5) in units of 2^e, so that the first digit of whatever rounds to it is at most 127: 8-bit digits from
@@ -97,14 +98,14 @@
 #define OF_FP64(sum_) .in = NUMBER_F64, .out = NUMBER_F64, .sum = sum_, .unit_exponent = -53
 #define ONE_PRODUCT .slices = 1, .atom_slices = 1, .products = 1, .accumulators = 1
 /* FP64 by residues (Ozaki-II): bench/ACCURACY.md, section 14. */
-#define RESIDUES(name_, moduli_, bits_, on_request_)                                                         \
+#define RESIDUES(name_, moduli_, bits_, ...)                                                                 \
     {                                                                                                        \
         .name = name_,                                                                                       \
         .paper = "Ozaki-II: rows and columns as integers, a power of two each, their product by INT8 "       \
                  "residues, put together by CRT and rounded once",                                           \
         OF_FP64(NUMBER_S32), ONE_PRODUCT, .slice = SLICE_S8,                                                \
         .recipe = &recipe_table[moduli_ == 20 ? RECIPE_RESIDUES_ROUNDED : RECIPE_RESIDUES],                  \
-        .moduli = moduli_, .on_request = on_request_, .range = "FIXED",                                      \
+        .moduli = moduli_, __VA_ARGS__, .range = "FIXED",                                      \
         .bound_text = "2^-" bits_ " (|a|_2 |b|_1 + |a|_1 |b|_2) of a row a of A and a column b of B, not "   \
                       "of |A||B|, and one rounding; the same bits on every machine",                         \
         .range_text = "every finite number; elements far below their row's (column's) norm lose bits; a "    \
@@ -211,7 +212,7 @@ const struct scheme scheme_table[] = {
                            "bits, and the product of two of those is left out; 65536 and above become Inf"},
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, one chain, FP32 promotion",
-     .auto_role = AUTO_FIRST, .checked = true, .hooks = "scheme/f16x3", F16_PAIR, .split = SPLIT_ROUND,
+     AS(AUTO), .checked = true, .hooks = "scheme/f16x3", F16_PAIR, .split = SPLIT_ROUND,
      SCALED_TO_14, .products = 3, .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,
      .promote = {PROMOTE_ISA}, .split_units = 9,
      .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, "
@@ -222,7 +223,7 @@ const struct scheme scheme_table[] = {
      * costs a second accumulator. */
     {.name = "f16x3",
      .paper = "halftone: power-of-two scale per row and column, residual times 2^11",
-     .auto_role = AUTO_FIRST, .checked = true, .hooks = "scheme/f16x3_scaled", F16_PAIR,
+     AS(AUTO), .checked = true, .hooks = "scheme/f16x3_scaled", F16_PAIR,
      .split = SPLIT_ROUND_RESIDUAL, SCALED_TO_14, .residual_shift = 11, .products = 3,
      .product = {{1, 0, 1}, {0, 1, 1}, {0, 0, 0}}, .accumulators = 2,
      .promote = {PROMOTE_ISA, PROMOTE_NEVER}, .split_units = 9,
@@ -286,7 +287,7 @@ const struct scheme scheme_table[] = {
      .split = SPLIT_ROUND, .scale = SCALE_NONE, .products = 6, .range = "ALL",
      .product = {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,
      .promote = {16}, /* each MMA meets a sum that is small, but for the last product's */
-     .auto_role = AUTO_FALLBACK, .simt_k_max = 16, .split_units = 3,
+     AS(FALLBACK), .simt_k_max = 16, .split_units = 3,
      .bound_text = "inputs keep all 24 bits, products below 2^-24 of the whole left out; chains of 16 k (by "
                    "warpgroups 32), added in FP32 to nearest; up to k = 16, and in tiles where numbers "
                    "below 2^-50 may cost bits or results are not finite, FP32 FMAs in chains of 2 "
@@ -306,15 +307,15 @@ const struct scheme scheme_table[] = {
     MIXPERT("4", "IV (l = 2, r = 2)", 3, 8, 17, "2^-21", {0, 0, 0}, {0, 1, 0}, {0, 2, 0}, {1, 2, 0},
             {1, 0, 0}, {1, 1, 0}, {2, 1, 0}, {2, 0, 0}),
     /* FP64 products; behind those of FP32, which halftone_sgemm knows by their places. */
-    RESIDUES("crt14", 14, "54.58", false), RESIDUES("crt15", 15, "58.39", false),
-    RESIDUES("crt16", 16, "62.18", false), RESIDUES("crt17", 17, "65.97", true),
-    RESIDUES("crt18", 18, "69.72", true), RESIDUES("crt19", 19, "73.47", true),
-    RESIDUES("crt20", 20, "77.18", false),
+    RESIDUES("crt14", 14, "54.58", AS(FAST)), RESIDUES("crt15", 15, "58.39", .on_request = false),
+    RESIDUES("crt16", 16, "62.18", AS(REPRODUCIBLE)), RESIDUES("crt17", 17, "65.97", .on_request = true),
+    RESIDUES("crt18", 18, "69.72", .on_request = true), RESIDUES("crt19", 19, "73.47", .on_request = true),
+    RESIDUES("crt20", 20, "77.18", AS(EXACT)),
     {.name = "i8x28", /* i8x10's digits and levels, three more of each: bench/ACCURACY.md, section 20 */
      .paper = "halftone: FP64 in fixed point relative to the largest of the row (column), seven signed 8-bit "
               "digits, exact integer sums by level, C in the product's kernel, rounded once",
-     .hooks = "scheme/i8x28", BY(DIGITS), OF_FP64(NUMBER_S32), .slice = SLICE_S8, .slices = 7,
-     .atom_slices = 1, .range = "FIXED",
+     .hooks = "scheme/i8x28", AS(FAST_DIGITS), BY(DIGITS), OF_FP64(NUMBER_S32), .slice = SLICE_S8,
+     .slices = 7, .atom_slices = 1, .range = "FIXED",
      .split = SPLIT_DIGITS, .products = 28, .product = {LEVELS_7}, .accumulators = 7,
      .carry_interval_k = 16384, .exact_k = 131072, .split_units = 1,
      .bound_text = "relative to k times the largest of the row of A times the largest of the column of B, "
@@ -325,13 +326,13 @@ const struct scheme scheme_table[] = {
      .paper = "Ozaki scheme (Mukunoki et al. 2020): rows and columns as sums of FP16 slices of so few bits "
               "that products of slices are exact in FP32, added in FP64, or exactly",
      BY(OZAKI), OF_FP64(NUMBER_F32), ONE_PRODUCT, .slice = SLICE_F16, .split = SPLIT_OZAKI,
-     .on_request = true, .range = "FIXED",
+     AS(MODES), .on_request = true, .range = "FIXED",
      .bound_text = "as many slices as the data need for 2 sqrt(k) 2^-53 of the row's |A||B| e, an estimate "
                    "of DGEMM's error, not a bound of each element; ozaki-cr: correctly rounded",
      .range_text = OZAKI_RANGE, .flushed_range_text = OZAKI_RANGE},
     {.name = "native64",
      .paper = "FP64 from end to end: FP64 FMA, or FP64 tensor cores (DMMA) where those are faster",
-     BY(NATIVE64), OF_FP64(NUMBER_F64), ONE_PRODUCT, .range = "ALL",
+     AS(NATIVE), BY(NATIVE64), OF_FP64(NUMBER_F64), ONE_PRODUCT, .range = "ALL",
      .simt_k_max = INT32_MAX, /* an FMA for each product */
      .bound_text = "one rounded FP64 FMA for each k, one rounding each for alpha and beta",
      .range_text = "every FP64 number; NaN, Inf, overflow and subnormal results as in native FP64"},
@@ -353,11 +354,11 @@ const struct scheme *scheme_find(const char *name) {
     return scheme_for(name, false);
 }
 
-const char *scheme_of_role(enum auto_role role) {
-    int i = 0;
-    while (scheme_table[i].auto_role != role)
-        i++;
-    return scheme_table[i].name;
+const struct scheme *scheme_of_role(enum ht_role role) {
+    const struct scheme *s = scheme_table;
+    while ((s->roles >> role & 1) == 0)
+        s++;
+    return s;
 }
 
 int scheme_flush_exponent(const struct scheme *s) {

@@ -13,7 +13,6 @@ enum split_rule {
     SPLIT_OZAKI
 };
 enum paper { PAPER_NONE, PAPER_EGEMM, PAPER_LEGEMM };
-enum auto_role { AUTO_NONE, AUTO_FIRST, AUTO_FALLBACK };
 /* SCALE_TILE: of each tile of 16 rows x 32 k of A and of 32 k x 8 columns of B; integer products of 32 k
  * are exact, level i + j weighs 2^-7(i + j), and all levels are added in FP32 after each 32 k
  * (accum/tile_levels) */
@@ -44,8 +43,7 @@ struct scheme {
      * enlarged by scale_room * 2^-23, is brought into [scale_low, scale_high] if it is outside
      * (ht_row_exponent) */
     int scale_low, scale_high, scale_room;
-    /* `auto` starts from it, or gives it what the first does not suit (ht_set_desc) */
-    enum auto_role auto_role;
+    unsigned roles; /* bits of enum ht_role: what `auto`, `fp64-fast`, `reproducible` mean */
     bool on_request; /* sets have it if --scheme names it */
     bool checked; /* packing can add up what the certificate needs (templates/hooks/pack/row_sums.cuh) */
     int residual_shift; /* residual is stored times 2^residual_shift; with SCALE_ROW after the row's scale */
@@ -75,7 +73,7 @@ const struct scheme *scheme_find(const char *name); /* the first row of that nam
 /* The row of that name for a matrix unit that keeps, or flushes, subnormals: a name may have a second row
  * whose slices are scaled so that no accuracy depends on them. NULL: none. */
 const struct scheme *scheme_for(const char *name, bool flushes);
-const char *scheme_of_role(enum auto_role role); /* its name; one has each role */
+const struct scheme *scheme_of_role(enum ht_role role); /* one name has each */
 /* Largest power of two, as exponent, that a flushing unit may drop from an element that is a normal number of
  * the slice type (smaller ones may vanish); 0: integers, or FP32 from the caller's matrices: nothing is
  * dropped. */

@@ -192,8 +192,7 @@ static const struct ht_set_desc set = {.gpu = "mi210",
                                        .arch_exact = 1,
                                        .schemes = 1,
                                        .scheme = schemes,
-                                       .auto_first = "f16x3",
-                                       .auto_fallback = "bf16x6u"};
+                                       .role = {"f16x3", "bf16x6u"}};
 const struct ht_set_desc *const ht_sets[] = {&set, NULL};
 
 static void expect(const char *what, int found, int wanted) {

@@ -466,19 +466,20 @@ static const struct ht_scheme_desc checked_schemes[] = {
     {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", ready_to_pack, pack_two, 2, 0, NULL, 0, 4, 256, HT_RANGE_ROW, 3},
     {"bf16x6u", "all", "tight", 3, 32, 2, 0, 6, 16, 10, 8, 64, 0, "", NULL, NULL, 3, 0, NULL, 16, 0, 0, HT_RANGE_ALL, 0},
 };
+#define ROLES {"f16x3", "bf16x6u", "native64", "crt14", "i8x28", "crt16", "crt20", "ozaki"}, 14
 static const struct ht_set_desc fake_checked_set = {
     "checked", "sm_103a", "1.2.3", "sm90",       1030,         1,           108, 1410, 1600, 4000, 2000,
-    3000, 0, 0, 0,    3,         2,       checked_kernels, checked_schemes, fake_reduce, 0,   NULL, "f16x3", "bf16x6u", NULL, NULL,
+    3000, 0, 0, 0,    3,         2,       checked_kernels, checked_schemes, fake_reduce, 0,   NULL, ROLES, NULL, NULL,
 };
 
 static const struct ht_set_desc fake_set = {
     "fake", "sm_80", "1.2.3", "sm80",       800,          0,           108, 1410, 1600, 4000, 2000,
-    3000, 0, 0, 0,   5,       4,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL, "f16x3", "bf16x6u", NULL, NULL,
+    3000, 0, 0, 0,   5,       4,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL, ROLES, NULL, NULL,
 };
 /* Made for one capability alone; has one kernel and one scheme fewer. */
 static const struct ht_set_desc fake_exact_set = {
     "exact", "sm_120a", "1.2.3", "sm90",       1200,         1,           108, 1410, 1600, 4000, 2000,
-    3000, 0, 0, 0,    3,         2,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL, "f16x3", "bf16x6u", NULL, NULL,
+    3000, 0, 0, 0,    3,         2,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL, ROLES, NULL, NULL,
 };
 const struct ht_set_desc *const ht_sets[] = {&fake_set, &fake_exact_set, &fake_checked_set, NULL};
 

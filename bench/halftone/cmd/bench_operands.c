@@ -312,7 +312,7 @@ static int run_all(struct bench *b, struct cli_error *f) {
 
 /* The three that the default is made of, as far as the library has them. */
 static int choose(struct bench *b, struct cli_error *f) {
-    static const char *const usual[] = {"auto", "bf16x6u", "f16x3"};
+    const char *const *const role = b->session->set->role, *const usual[] = {"auto", role[HT_ROLE_FALLBACK], role[HT_ROLE_AUTO]};
     if (b->what->schemes != NULL || b->what->accuracies != NULL)
         return methods_choose(&b->methods, b->session, HALFTONE_FP32, false, b->what->schemes, b->what->accuracies, f);
     char list[64] = "";

@@ -146,7 +146,7 @@ static int open_scheme(struct job *j, const char *scheme, int plain, struct cli_
     }
     if (j->scheme == NULL)
         return cli_error_usage(f, "this set has no scheme '%s' that packs; it has %s", scheme, list[0] != '\0' ? list : "none");
-    j->fallback = ht_pick_fallback(j->set, j->set->auto_fallback);
+    j->fallback = ht_pick_fallback(j->set, j->set->role[HT_ROLE_FALLBACK]);
     j->checks = !plain && j->scheme->pack_tiles > 0 && j->fallback >= 0;
     return 0;
 }
@@ -154,7 +154,7 @@ static int open_scheme(struct job *j, const char *scheme, int plain, struct cli_
 static int open_job(struct job *j, int64_t n, struct cli_error *f) {
     j->choice = ht_pick(j->set, j->scheme->name, n, n, n, 1, HT_PARTIAL_LIMIT_BYTES);
     j->is_inside = ht_fallback_in_kernel(j->set, &j->choice, n, n, n, 1);
-    j->blocks_first = j->checks && !j->is_inside ? ht_pick_blocks(j->set, j->set->auto_fallback, &j->choice, n, n, n, 1) : -1;
+    j->blocks_first = j->checks && !j->is_inside ? ht_pick_blocks(j->set, j->set->role[HT_ROLE_FALLBACK], &j->choice, n, n, n, 1) : -1;
     j->copy = j->facts != NULL ? room(j, 8 * n * n, f) : NULL;
     if ((j->facts != NULL && j->copy == NULL) || open_operand(j, 1, n, f) != 0 || open_operand(j, 0, n, f) != 0 || open_product(j, n, f) != 0)
         return -1;
@@ -316,7 +316,7 @@ static int run_sizes(const struct session *e, const struct timing_plan *plan, co
 static int run(int argc, char **argv, struct cli_error *f) {
     struct session e;
     struct timing_plan plan = {0};
-    const char *sizes = NULL, *seconds = "0.05", *name = "uniform", *scheme = "f16x3", *none[1];
+    const char *sizes = NULL, *seconds = "0.05", *name = "uniform", *scheme = NULL, *none[1];
     int64_t size[SIZES_MOST];
     int count = 0, positional = 0, plain = 0;
     const struct option options[] = {{"--sizes", &sizes, NULL},   {"--seconds", &seconds, NULL}, {"--family", &name, NULL},
@@ -331,7 +331,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
     struct job model = {.set = e.set, .family = family};
     plan.simulated = status == 0 && e.device.simulated;
     if (status == 0)
-        status = open_scheme(&model, scheme, plain, f);
+        status = open_scheme(&model, scheme != NULL ? scheme : e.set->role[HT_ROLE_AUTO], plain, f);
     if (status == 0 && !plan.simulated)
         plan.facts = model.facts = device_info_open();
     if (status == 0)

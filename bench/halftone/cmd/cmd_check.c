@@ -79,7 +79,7 @@ static struct data_view view_of(const struct pair *p, int which) {
 }
 
 static struct data_rules rules_of(const struct check *c) {
-    const struct ht_scheme_desc *s = ht_find_scheme(c->session.set, c->session.set->auto_first);
+    const struct ht_scheme_desc *s = ht_scheme_of(c->session.set, HT_ROLE_AUTO);
     const int flushes = s != NULL && s->flush_exponent != 0;
     return (struct data_rules){.unit = flushes ? CERTIFICATE_FLUSHES : CERTIFICATE_KEEPS, .rows_most = c->rows};
 }
@@ -100,7 +100,7 @@ static int examine(struct check *c, const struct data_view *a, const struct data
 }
 
 static int is_checked(const struct check *c, const struct halftone_plan *plan) {
-    return c->session.set->auto_first != NULL && strcmp(plan->scheme, c->session.set->auto_first) == 0;
+    return strcmp(plan->scheme, c->session.set->role[HT_ROLE_AUTO]) == 0;
 }
 
 static double percent(int64_t part, int64_t whole) {
@@ -140,7 +140,7 @@ static void print_certificate(const struct check *c, const struct data_report *r
         printf("  %lld tiles are left whole: fewer than %d nonzero elements a row or column\n",
                (long long)r->tiles_sparse, (int)CERTIFICATE_FEW);
     printf("  auto computes what %d units leave again: more than 16 of a tile by %s's kernel for it, else one by one\n",
-           (int)CERTIFICATE_TAU, c->session.set->auto_fallback);
+           (int)CERTIFICATE_TAU, c->session.set->role[HT_ROLE_FALLBACK]);
 }
 
 static void print_outliers(const struct tile_outliers *o) {
