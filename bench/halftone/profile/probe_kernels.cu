@@ -26,23 +26,13 @@ __device__ unsigned halves(unsigned x) {
 
 /* ---- MMAs: one type and shape each; FMA is that of a whole warp's instruction ---- */
 
-#define MMA_F32(NAME, ARCH, SHAPE, M, N, K, A_REGS, B_REGS, ...)                                             \
+#define MMA(NAME, ARCH, SHAPE, ACC, C, M, N, K, A_REGS, B_REGS, ...)                                         \
     struct NAME {                                                                                            \
         enum { FMA = M * N * K, LEAST = ARCH };                                                              \
-        typedef float acc;                                                                                   \
-        static __device__ void run(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {          \
+        typedef ACC acc;                                                                                     \
+        static __device__ void run(ACC (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {            \
             asm volatile("mma.sync.aligned." SHAPE " {%0,%1,%2,%3}, " A_REGS ", " B_REGS ", {%0,%1,%2,%3};"   \
-                         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                    \
-                         : __VA_ARGS__);                                                                     \
-        }                                                                                                    \
-    };
-#define MMA_S32(NAME, ARCH, SHAPE, M, N, K, A_REGS, B_REGS, ...)                                             \
-    struct NAME {                                                                                            \
-        enum { FMA = M * N * K, LEAST = ARCH };                                                              \
-        typedef int acc;                                                                                     \
-        static __device__ void run(int (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {            \
-            asm volatile("mma.sync.aligned." SHAPE " {%0,%1,%2,%3}, " A_REGS ", " B_REGS ", {%0,%1,%2,%3};"   \
-                         : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])                                    \
+                         : C(d[0]), C(d[1]), C(d[2]), C(d[3])                                                \
                          : __VA_ARGS__);                                                                     \
         }                                                                                                    \
     };
@@ -50,13 +40,13 @@ __device__ unsigned halves(unsigned x) {
 #define A4B2 "{%4,%5,%6,%7}", "{%8,%9}", "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])
 #define EXPAND(MACRO, ...) MACRO(__VA_ARGS__)
 
-EXPAND(MMA_F32, f16_k8, 75, "m16n8k8.row.col.f32.f16.f16.f32", 16, 8, 8, A2B1)
-EXPAND(MMA_F32, f16_k16, 80, "m16n8k16.row.col.f32.f16.f16.f32", 16, 8, 16, A4B2)
-EXPAND(MMA_F32, bf16_k16, 80, "m16n8k16.row.col.f32.bf16.bf16.f32", 16, 8, 16, A4B2)
-EXPAND(MMA_F32, tf32_k4, 80, "m16n8k4.row.col.f32.tf32.tf32.f32", 16, 8, 4, A2B1)
-EXPAND(MMA_F32, tf32_k8, 80, "m16n8k8.row.col.f32.tf32.tf32.f32", 16, 8, 8, A4B2)
-EXPAND(MMA_S32, s8_k16, 80, "m16n8k16.row.col.s32.s8.s8.s32", 16, 8, 16, A2B1)
-EXPAND(MMA_S32, s8_k32, 80, "m16n8k32.row.col.s32.s8.s8.s32", 16, 8, 32, A4B2)
+EXPAND(MMA, f16_k8, 75, "m16n8k8.row.col.f32.f16.f16.f32", float, "+f", 16, 8, 8, A2B1)
+EXPAND(MMA, f16_k16, 80, "m16n8k16.row.col.f32.f16.f16.f32", float, "+f", 16, 8, 16, A4B2)
+EXPAND(MMA, bf16_k16, 80, "m16n8k16.row.col.f32.bf16.bf16.f32", float, "+f", 16, 8, 16, A4B2)
+EXPAND(MMA, tf32_k4, 80, "m16n8k4.row.col.f32.tf32.tf32.f32", float, "+f", 16, 8, 4, A2B1)
+EXPAND(MMA, tf32_k8, 80, "m16n8k8.row.col.f32.tf32.tf32.f32", float, "+f", 16, 8, 8, A4B2)
+EXPAND(MMA, s8_k16, 80, "m16n8k16.row.col.s32.s8.s8.s32", int, "+r", 16, 8, 16, A2B1)
+EXPAND(MMA, s8_k32, 80, "m16n8k32.row.col.s32.s8.s8.s32", int, "+r", 16, 8, 32, A4B2)
 
 struct s8_m8 {
     enum { FMA = 8 * 8 * 16, LEAST = 75 };
@@ -486,16 +476,28 @@ int read_clocks(int blocks, double *median, struct cli_error *f) {
     return 0;
 }
 
+/* Work of each of the blocks in a clock; clocks of each step of one thread. */
+int work_per_clock(int blocks, double work, double *value, struct cli_error *f) {
+    double clocks = 0;
+    if (read_clocks(blocks, &clocks, f) != 0)
+        return -1;
+    *value = work / clocks;
+    return 0;
+}
+
+int clocks_per_step(int steps, double *value, struct cli_error *f) {
+    if (read_clocks(1, value, f) != 0)
+        return -1;
+    *value /= steps;
+    return 0;
+}
+
 template <class MMA> int measure_mma(double *value, struct cli_error *f) {
     const int sms = state.device.multiProcessorCount;
-    double clocks = 0;
     if (capability() < MMA::LEAST)
         return PROBE_ABSENT;
     mma_rate<MMA><<<sms, RATE_THREADS>>>(state.clocks, MMA_STEPS, state.sink);
-    if (read_clocks(sms, &clocks, f) != 0)
-        return -1;
-    *value = (double)MMA::FMA * (RATE_THREADS / 32) * MMA_CHAINS * 4.0 * MMA_STEPS / clocks;
-    return 0;
+    return work_per_clock(sms, (double)MMA::FMA * (RATE_THREADS / 32) * MMA_CHAINS * 4.0 * MMA_STEPS, value, f);
 }
 
 /* One launch of wgmma_rate, and what every block tells of it. */
@@ -509,52 +511,33 @@ template <class MMA> int run_wgmma(int steps, struct cli_error *f) {
 
 template <class MMA> int measure_wgmma(double *value, struct cli_error *f) {
     enum { STEPS = 64 };
-    double clocks = 0;
     if (capability() != 90)
         return PROBE_ABSENT;
-    if (run_wgmma<MMA>(STEPS, f) != 0 || read_clocks(state.device.multiProcessorCount, &clocks, f) != 0)
+    if (run_wgmma<MMA>(STEPS, f) != 0)
         return -1;
-    *value = (double)MMA::FMA * (WG_THREADS / 128) * WG_BATCH * STEPS / clocks;
-    return 0;
+    return work_per_clock(state.device.multiProcessorCount, (double)MMA::FMA * (WG_THREADS / 128) * WG_BATCH * STEPS, value, f);
 }
 
 int measure_fp32(double *value, struct cli_error *f) {
     enum { STEPS = 256, THREADS = 1024 };
-    double clocks = 0;
     fp32_rate<<<state.device.multiProcessorCount, THREADS>>>(state.clocks, STEPS, 0.5f, state.sink);
-    if (read_clocks(state.device.multiProcessorCount, &clocks, f) != 0)
-        return -1;
-    *value = (double)THREADS * 8 * 16 * STEPS / clocks;
-    return 0;
+    return work_per_clock(state.device.multiProcessorCount, (double)THREADS * 8 * 16 * STEPS, value, f);
 }
 
 int measure_smem(double *value, struct cli_error *f) {
     enum { STEPS = 512, THREADS = 1024 };
-    double clocks = 0;
     smem_rate<<<state.device.multiProcessorCount, THREADS>>>(state.clocks, STEPS, state.sink);
-    if (read_clocks(state.device.multiProcessorCount, &clocks, f) != 0)
-        return -1;
-    *value = 16.0 * THREADS * SMEM_LOADS * STEPS / clocks;
-    return 0;
+    return work_per_clock(state.device.multiProcessorCount, 16.0 * THREADS * SMEM_LOADS * STEPS, value, f);
 }
 
 int measure_chain(double *value, struct cli_error *f) {
-    if (capability() >= 80)
-        mma_chain<f16_k16><<<1, 32>>>(state.clocks, state.sink);
-    else
-        mma_chain<f16_k8><<<1, 32>>>(state.clocks, state.sink);
-    if (read_clocks(1, value, f) != 0)
-        return -1;
-    *value /= MMA_STEPS;
-    return 0;
+    (capability() >= 80 ? mma_chain<f16_k16> : mma_chain<f16_k8>)<<<1, 32>>>(state.clocks, state.sink);
+    return clocks_per_step(MMA_STEPS, value, f);
 }
 
 int measure_smem_latency(double *value, struct cli_error *f) {
     smem_chase<<<1, 1>>>(state.clocks, state.sink);
-    if (read_clocks(1, value, f) != 0)
-        return -1;
-    *value /= 1024;
-    return 0;
+    return clocks_per_step(1024, value, f);
 }
 
 /* A ring over 2 MB in 128-byte lines; the first round fills L2. */
@@ -563,10 +546,7 @@ int measure_l2_latency(double *value, struct cli_error *f) {
     ring_write<<<64, 256>>>(state.memory, LINES, STRIDE, 4099);
     for (int round = 0; round < 2; round++)
         chase<<<1, 1>>>(state.clocks, state.memory, LINES, state.sink);
-    if (read_clocks(1, value, f) != 0)
-        return -1;
-    *value /= LINES;
-    return 0;
+    return clocks_per_step(LINES, value, f);
 }
 
 /* Lines 8 KB apart; writing the upper half of the memory in between throws them out of L2. */
@@ -577,10 +557,7 @@ int measure_dram_latency(double *value, struct cli_error *f) {
         return -1;
     const int hops = half / stride < CHASE_HOPS ? (int)(half / stride) : CHASE_HOPS;
     chase<<<1, 1>>>(state.clocks, state.memory, hops, state.sink);
-    if (read_clocks(1, value, f) != 0)
-        return -1;
-    *value /= hops;
-    return 0;
+    return clocks_per_step(hops, value, f);
 }
 
 /* Nanoseconds between the events around `what`. */
@@ -683,57 +660,15 @@ int measure_clock(double *value, struct cli_error *f) {
 }
 
 int measure(enum probe_what what, double *value, struct cli_error *f) {
-    switch (what) {
-    case PROBE_CLOCK_MHZ:
-        return measure_clock(value, f);
-    case PROBE_COPY_GBPS:
-        return measure_copy(value, f);
-    case PROBE_L2_GBPS:
-        return measure_l2(value, f);
-    case PROBE_SMEM_BYTES:
-        return measure_smem(value, f);
-    case PROBE_F16_K8:
-        return measure_mma<f16_k8>(value, f);
-    case PROBE_F16_K16:
-        return measure_mma<f16_k16>(value, f);
-    case PROBE_BF16_K16:
-        return measure_mma<bf16_k16>(value, f);
-    case PROBE_TF32_K4:
-        return measure_mma<tf32_k4>(value, f);
-    case PROBE_TF32_K8:
-        return measure_mma<tf32_k8>(value, f);
-    case PROBE_S8_M8:
-        return measure_mma<s8_m8>(value, f);
-    case PROBE_S8_K16:
-        return measure_mma<s8_k16>(value, f);
-    case PROBE_S8_K32:
-        return measure_mma<s8_k32>(value, f);
-    case PROBE_FP32:
-        return measure_fp32(value, f);
-    case PROBE_MMA_LATENCY:
-        return measure_chain(value, f);
-    case PROBE_SMEM_LATENCY:
-        return measure_smem_latency(value, f);
-    case PROBE_L2_LATENCY:
-        return measure_l2_latency(value, f);
-    case PROBE_DRAM_LATENCY:
-        return measure_dram_latency(value, f);
-    case PROBE_LAUNCH_NS:
-        return measure_launch(value, f);
-    case PROBE_L2_BULK_GBPS:
-        return measure_l2_bulk(value, f);
-    case PROBE_WGMMA_F16:
-        return measure_wgmma<wg_f16>(value, f);
-    case PROBE_WGMMA_BF16:
-        return measure_wgmma<wg_bf16>(value, f);
-    case PROBE_WGMMA_TF32:
-        return measure_wgmma<wg_tf32>(value, f);
-    case PROBE_WGMMA_S8:
-        return measure_wgmma<wg_s8>(value, f);
-    case PROBE_COUNT:
-        break;
-    }
-    return PROBE_ABSENT;
+    static int (*const in_order[])(double *value, struct cli_error *f) = { /* of PROBE_MEASUREMENTS */
+        measure_clock, measure_copy, measure_l2, measure_l2_bulk, measure_smem, measure_mma<f16_k8>,
+        measure_mma<f16_k16>, measure_mma<bf16_k16>, measure_mma<tf32_k4>, measure_mma<tf32_k8>,
+        measure_mma<s8_m8>, measure_mma<s8_k16>, measure_mma<s8_k32>, measure_fp32, measure_chain,
+        measure_smem_latency, measure_l2_latency, measure_dram_latency, measure_launch,
+        measure_wgmma<wg_f16>, measure_wgmma<wg_bf16>, measure_wgmma<wg_tf32>, measure_wgmma<wg_s8>,
+    };
+    static_assert(sizeof in_order / sizeof *in_order == PROBE_COUNT, "a measurement without a function");
+    return in_order[what](value, f);
 }
 
 } // namespace
