@@ -1,7 +1,7 @@
 #!/bin/sh
 # Is the library as fast as at an older revision? compare.sh OLD.tar.gz RESULTS, on a machine with a GPU and nvcc.
 # OLD.tar.gz: `git archive --format=tar.gz REV`. SET (default h200) is built from both trees, then both time `auto` beside SGEMM in turns, ROUNDS times
-# (default 3): squares of 512 to 8192 and bench/shapes-skinny.txt; and `fp64` beside DGEMM at 1024 to 8192. RESULTS gets a table a run and
+# (default 3): squares of 512 to 8192 and bench/shapes/skinny.txt; and `fp64` beside DGEMM at 1024 to 8192. RESULTS gets a table a run and
 # compare.tsv: for each shape the median over SGEMM or DGEMM on both sides, and new over old.
 set -eu
 old_tar=$1 out=$2 set_=${SET:-h200} rounds=${ROUNDS:-3} here=$(pwd)
@@ -22,7 +22,7 @@ for round in $(seq "$rounds"); do
             (cd "$tree" && "out/$set_/halftone" bench $words --seconds 0.1 --out "$out/$side-$round-$name.tsv" >"$out/bench.log" 2>&1)
         done <<ROWS
 squares --sizes 512,1024,2048,4096,8192 --schemes auto $only sgemm
-skinny --shapes $here/bench/shapes-skinny.txt --schemes auto $only sgemm
+skinny --shapes $here/bench/shapes/skinny.txt --schemes auto $only sgemm
 fp64 --sizes 1024,2048,4096,8192 --accuracy fp64
 ROWS
     done

@@ -462,7 +462,7 @@ def sweep():
     here = pathlib.Path(__file__).resolve().parents[1]
     shapes = [(n, n, n) for n in (64, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024, 1536, 2048, 3072, 4096, 6144)]
     for name, most in (("short", 14), ("skinny", 23), ("random", 120), ("more", 89)):
-        shapes += shapes_of(here / f"shapes-{name}.txt", most)
+        shapes += shapes_of(here / f"shapes/{name}.txt", most)
     shapes = list(dict.fromkeys(shapes))[:240]
     table = []
     for shape in shapes:

@@ -172,7 +172,7 @@ def test_what_another_user_may_not_write(a):
 
 @pytest.mark.parametrize("args", [
     ["bench", "--out"], ["contract", "--out"], ["report", "--html"], ["profile", "--out"],
-    ["tune", "--shapes", ROOT / "bench/shapes.txt", "--out", "t.tsv", "--html"]], ids=lambda v: v[0])
+    ["tune", "--shapes", ROOT / "bench/shapes/public.txt", "--out", "t.tsv", "--html"]], ids=lambda v: v[0])
 def test_a_place_that_cannot_be_written_is_found_first(args, tmp_path):
     """These runs take minutes in the simulator."""
     run = command(*args, tmp_path / "nowhere/file", cwd=tmp_path, timeout=5)
@@ -263,7 +263,7 @@ def test_a_page_on_a_full_disk_keeps_the_old_one(tmp_path):
 
 
 @pytest.mark.parametrize("args", [["contract", "--scheme", "nope"], ["breakdown", "--scheme", "nope"], ["report", "--schemes", "nope"],
-                                  ["bench", "--schemes", "nope"], ["tune", "--shapes", ROOT / "bench/shapes.txt", "--out", "t", "--schemes", "nope"],
+                                  ["bench", "--schemes", "nope"], ["tune", "--shapes", ROOT / "bench/shapes/public.txt", "--out", "t", "--schemes", "nope"],
                                   ["report", "--accuracy", "nope"], ["contract", "--families", "nope"], ["breakdown", "--family", "nope"]],
                          ids=lambda v: v[0] + "-" + v[-2].strip("-"))
 def test_an_unknown_name_is_wrong_usage(args, tmp_path):

@@ -138,7 +138,7 @@ def test_again_takes_the_times_of_a_table(table, tmp_path):
 
 
 # Does the model pick well among what the H200 measured? The goals are that its picks reach 95 % of the fastest kernel's speed in the mean of
-# a list and 85 % at worst. Each row: table in bench/results, list of bench/shapes-*.txt in it (None: all), scheme, then what is held: the
+# a list and 85 % at worst. Each row: table in bench/results, list of bench/shapes/*.txt in it (None: all), scheme, then what is held: the
 # number of shapes measured, and what the picks reach today, rounded down, so that a change that loses is seen before a goal is missed. Tables
 # have the times up to 1.16 times the best: a shape whose pick is not among them is not counted, so that a slow pick makes the number fall.
 REACHED = [("tune-h200.tsv", None, "f16x3", 69, 98, 85),
@@ -150,8 +150,8 @@ REACHED = [("tune-h200.tsv", None, "f16x3", 69, 98, 85),
 
 
 def of_list(table, name, folder):
-    """The rows of a table whose shapes are in bench/shapes-NAME.txt, as a table."""
-    lines = (ROOT / f"bench/shapes-{name}.txt").read_text().splitlines()
+    """The rows of a table whose shapes are in bench/shapes/NAME.txt, as a table."""
+    lines = (ROOT / f"bench/shapes/{name}.txt").read_text().splitlines()
     shapes = {tuple(line.split()) for line in lines if line and line[0] != "#"}
     path = folder / f"{name}.tsv"
     path.write_text("".join(line for line in table.read_text().splitlines(True)

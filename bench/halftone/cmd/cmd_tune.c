@@ -464,7 +464,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
         return -1;
     if (again == NULL && (file == NULL || out == NULL))
         return cli_error_usage(
-            f, "--shapes FILE and --out FILE.tsv are needed; bench/shapes.txt holds public shapes");
+            f, "--shapes FILE and --out FILE.tsv are needed; bench/shapes/public.txt holds public shapes");
     if (again != NULL && args_refuse(options, "--shapes --out --schemes --seconds --budget --splits --fp64",
                                      "--again measures nothing and takes every row of its table", f) != 0)
         return -1;
@@ -507,7 +507,7 @@ const struct command cmd_tune = {
     "measurement: stopped in any way, the same command goes on. `make GPU=... TUNED=FILE.tsv` builds a set "
     "that takes the\n"
     "fastest kernel for these shapes. In the simulator times mean nothing.\n\n"
-    "  --shapes FILE  lines `m n k`, # comments (bench/shapes.txt)\n"
+    "  --shapes FILE  lines `m n k`, # comments (bench/shapes/public.txt)\n"
     "  --fp64         FP64 products, also where --schemes names theirs (native64, crt15): whole calls of every kernel; the table joined\n"
     "                 to another of the same set (cat) is one for TUNED=\n"
     "  --splits       every number of parts of k that the library weighs, where kernels read the operands as they are;\n"
