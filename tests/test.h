@@ -31,6 +31,36 @@ static struct {
     CMFixtureFunction before, after;
 } each_test;
 
+/* Memory that is given back behind each test, or by drop_kept(how much there was). */
+static struct kept_block {
+    void *memory;
+    void (*drop)(void *memory);
+} *kept_blocks;
+static size_t kept_count;
+
+static inline void *keep(void *memory, void (*drop)(void *memory)) {
+    kept_blocks = (struct kept_block *)realloc(kept_blocks, (kept_count + 1) * sizeof *kept_blocks);
+    assert_true(memory != NULL && kept_blocks != NULL);
+    kept_blocks[kept_count].drop = drop;
+    return kept_blocks[kept_count++].memory = memory;
+}
+
+static inline void drop_kept(size_t but) {
+    for (; kept_count > but; kept_count--)
+        kept_blocks[kept_count - 1].drop(kept_blocks[kept_count - 1].memory);
+}
+
+/* Of the host, at a multiple of 1024 bytes. */
+static inline void *kept(size_t bytes) {
+    return keep(aligned_alloc(1024, bytes / 1024 * 1024 + 1024), free);
+}
+
+static inline int after_test(void **state) {
+    const int code = each_test.after != NULL ? each_test.after(state) : 0;
+    drop_kept(0);
+    return code;
+}
+
 static inline void add_test(const char *name, CMUnitTestFunction function) {
     if (test_count == TESTS_MAX)
         abort();
@@ -44,6 +74,9 @@ static inline void add_test(const char *name, CMUnitTestFunction function) {
         add_test(#name, name);                                                                               \
     }                                                                                                        \
     static void name(void **test_state __attribute__((unused)))
+
+/* A call that has to return 0: HALFTONE_OK, HT_DEV_OK. */
+#define OK(call) assert_int_equal(call, 0)
 
 #ifndef __cplusplus
 /* EQUAL({x, 1}, {y, 2}): pairs of integers that have to be equal. Nothing in them may change another. */
@@ -91,7 +124,7 @@ static inline int test_main(int argc, char **argv, CMFixtureFunction setup, CMFi
     for (int i = 0; i < test_count; i++) {
         named += fnmatch(pattern, test_list[i].name, 0) == 0;
         test_list[i].setup_func = each_test.before;
-        test_list[i].teardown_func = each_test.after;
+        test_list[i].teardown_func = after_test;
     }
     if (named == 0) {
         fprintf(stderr, "%s: no test is called '%s'; --list names them all\n", argv[0], pattern);

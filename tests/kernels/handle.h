@@ -3,9 +3,21 @@
 #define TESTS_HANDLE_H
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi.h"
+#include "../../runtime/ht_dev.h"
 #include "../test.h"
 
 static halftone *handle;
+
+static inline void drop_on_device(void *memory) {
+    OK(ht_dev_free(memory));
+}
+
+/* Memory of the device until the end of the test, or drop_kept. */
+static inline void *kept_on_device(size_t bytes) {
+    void *memory = NULL;
+    OK(ht_dev_alloc(&memory, bytes));
+    return keep(memory, drop_on_device);
+}
 
 static inline void check_code(int code, const char *what) {
     if (code != HALFTONE_OK)

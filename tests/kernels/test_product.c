@@ -30,12 +30,9 @@ struct product {
 
 static struct matrix matrix_make_at(int offset, int64_t rows, int64_t cols, int64_t pad) {
     struct matrix x = {rows, cols, rows + pad, NULL, NULL, offset};
-    void *device = NULL;
     const size_t bytes = (size_t)(x.ld * cols) * sizeof(float);
-    x.host = malloc(bytes ? bytes : 1);
-    assert_non_null(x.host);
-    assert_int_equal(ht_dev_alloc(&device, bytes + (size_t)(offset + 1) * sizeof(float)), HT_DEV_OK);
-    x.device = (float *)device + offset;
+    x.host = kept(bytes);
+    x.device = (float *)kept_on_device(bytes + (size_t)(offset + 1) * sizeof(float)) + offset;
     for (int64_t i = 0; i < x.ld * cols; i++)
         x.host[i] = NAN; /* pads and unwritten outputs stay visible */
     return x;
@@ -54,23 +51,16 @@ static void matrix_down(struct matrix *x) {
                      HT_DEV_OK);
 }
 
-static void matrix_free(struct matrix *x) {
-    free(x->host);
-    ht_dev_free(x->device - x->offset);
-}
-
 /* op(X) has the family's values whatever the transpose, so that all transposes have one truth. */
 static struct matrix operand(const struct product *p, char side, char trans) {
     const int64_t rows = side == 'A' ? p->m : p->k, cols = side == 'A' ? p->k : p->n;
-    float *plain = malloc((size_t)(rows * cols) * sizeof(float) + 4);
-    assert_non_null(plain);
+    float *plain = kept((size_t)(rows * cols) * sizeof(float) + 4);
     family_fill(family_find(p->family), 7, side, p->m, p->n, p->k, plain, rows);
     struct matrix x = trans == 'N' ? matrix_make(rows, cols, p->pad) : matrix_make(cols, rows, p->pad);
     for (int64_t c = 0; c < cols; c++) {
         for (int64_t r = 0; r < rows; r++)
             x.host[trans == 'N' ? c * x.ld + r : r * x.ld + c] = plain[c * rows + r];
     }
-    free(plain);
     matrix_up(&x);
     return x;
 }
@@ -100,8 +90,7 @@ static double *flushed_of_product(const struct product *p, const struct ht_schem
                                   const float *b) {
     if (s->flush_exponent == 0 || s->scales)
         return NULL;
-    double *lost = calloc((size_t)(p->m * p->n), sizeof *lost);
-    assert_non_null(lost);
+    double *lost = keep(calloc((size_t)(p->m * p->n), sizeof *lost), free);
     for (int64_t j = 0; j < p->n; j++) {
         for (int64_t l = 0; l < p->k; l++) {
             const double y = (double)b[j * p->k + l], dy = flushed_of(y, s->flush_exponent);
@@ -149,6 +138,7 @@ static const struct ht_scheme_desc *scheme_named(const char *name) {
 }
 
 static struct halftone_plan run_product(const struct product *p, struct matrix *c) {
+    const size_t before = kept_count;
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     struct matrix a = operand(p, 'A', p->ta), b = operand(p, 'B', p->tb);
     check_code(halftone_query(handle, p->ta, p->tb, p->m, p->n, p->k, 1, &plan), "query");
@@ -156,8 +146,7 @@ static struct halftone_plan run_product(const struct product *p, struct matrix *
                               b.ld, &p->beta, c->device, c->ld),
                plan.kernel);
     matrix_down(c);
-    matrix_free(&a);
-    matrix_free(&b);
+    drop_kept(before);
     return plan;
 }
 
@@ -206,6 +195,7 @@ static void tile_magnitude(const struct product *p, const float *a, const float 
 
 /* Operands of a product without pads and transposes, and the truth about it. */
 struct truth {
+    size_t before; /* of what is kept */
     struct matrix a, b;
     struct reference r;
 };
@@ -213,6 +203,7 @@ struct truth {
 static void truth_make(const struct product *p, struct truth *t) {
     struct product plain = *p;
     plain.pad = 0;
+    t->before = kept_count;
     t->a = operand(&plain, 'A', 'N');
     t->b = operand(&plain, 'B', 'N');
     assert_int_equal(reference_make(&t->r, 'N', 'N', p->m, p->n, p->k, t->a.host, p->m, t->b.host, p->k, 0, 0), 0);
@@ -220,28 +211,26 @@ static void truth_make(const struct product *p, struct truth *t) {
 
 static void truth_free(struct truth *t) {
     reference_free(&t->r);
-    matrix_free(&t->a);
-    matrix_free(&t->b);
+    drop_kept(t->before);
 }
 
 /* What the handle is set to makes of the product. */
 static void check_against(const char *label, const struct product *p, const struct truth *t) {
+    const size_t before = kept_count;
     struct matrix c = result_matrix(p);
     const struct halftone_plan plan = run_product(p, &c);
     const int64_t units = plan.bound_units;
-    double *const other = plan.fixed_point ? malloc((size_t)(p->m * p->n) * sizeof *other) : NULL;
+    double *const other = plan.fixed_point ? kept((size_t)(p->m * p->n) * sizeof *other) : NULL;
     if (plan.fixed_point == 1)
         fixed_point_magnitude(p, t->a.host, t->b.host, other);
     else if (plan.fixed_point == 2)
         tile_magnitude(p, t->a.host, t->b.host, other);
     double *flushed = flushed_of_product(p, scheme_named(plan.scheme), t->a.host, t->b.host);
     const double ratio = worst_ratio(p, &t->r, &c, units, other != NULL ? other : t->r.magnitude, flushed);
-    free(flushed);
-    free(other);
     if (!(ratio <= 1))
         fail_msg("%s %c%c %lldx%lldx%lld %s: error is %g of its bound of %lld units", label, p->ta, p->tb,
                  (long long)p->m, (long long)p->n, (long long)p->k, p->family, ratio, (long long)units);
-    matrix_free(&c);
+    drop_kept(before);
 }
 
 static void check_product(const char *label, const struct product *p) {
@@ -332,11 +321,8 @@ TEST(errors_small_integers_are_exact) {
                 fail_msg("%s: element %lld is %g, exactly %g", scheme, (long long)i, (double)c.host[i],
                          r.exact[i]);
         }
-        matrix_free(&c);
     }
     reference_free(&r);
-    matrix_free(&a);
-    matrix_free(&b);
 }
 
 /* Schemes that scale rows: magnitudes near the ends of FP32's range keep the bound; BF16 and TF32 slices also where a row
@@ -385,11 +371,7 @@ TEST(errors_single_products_lose_what_the_split_loses) {
                 fail_msg("%s: %a * %a loses %g units, the split %g", rows[r].scheme, (double)a.host[i % p.m],
                          (double)b.host[i / p.m], lost, rows[r].units);
         }
-        free(flushed);
     }
-    matrix_free(&a);
-    matrix_free(&b);
-    matrix_free(&c);
 }
 
 static void cluster_bits(const char *what, const float *x, const float *y, int64_t count) {
@@ -400,15 +382,13 @@ static void cluster_bits(const char *what, const float *x, const float *y, int64
 
 /* Of device memory. With scales of tiles the certificate's two flags are the number of the packing (ht_pack_args, epoch). */
 static void same_bytes(const char *scheme, int64_t k, const void *x, const void *y, size_t bytes) {
-    unsigned char *host = malloc(2 * bytes);
-    assert_non_null(host);
+    unsigned char *host = kept(2 * bytes);
     assert_int_equal(ht_dev_download(host, x, bytes), HT_DEV_OK);
     assert_int_equal(ht_dev_download(host + bytes, y, bytes), HT_DEV_OK);
     int flags = scheme_named(scheme)->scales == HT_SCALES_TILES ? 2 : 0;
     for (size_t i = 0; i < bytes; i++)
         if (host[i] != host[bytes + i] && (i % sizeof(int) != 0 || flags-- == 0))
             fail_msg("%s, k = %lld: byte %zu of a packed operand is %d and %d", scheme, (long long)k, i, host[i], host[bytes + i]);
-    free(host);
 }
 
 /* Every transpose gives the bits of `first`. */
@@ -436,15 +416,13 @@ TEST(bits_do_not_depend_on_the_way) {
         run_product(&p, &first);
         transposes_have_bits(scheme, &p, &first, &c);
         if (scheme_named(scheme)->pack == NULL) { /* nothing else to compare with */
-            matrix_free(&first);
-            matrix_free(&c);
             continue;
         }
         struct matrix a = operand(&p, 'A', 'N'), b = operand(&p, 'B', 'T');
         check_code(halftone_packed_bytes(handle, 'A', p.m, p.k, 1, &bytes_a), "packed bytes");
         check_code(halftone_packed_bytes(handle, 'B', p.n, p.k, 1, &bytes_b), "packed bytes");
-        assert_int_equal(ht_dev_alloc(&pa, bytes_a), HT_DEV_OK);
-        assert_int_equal(ht_dev_alloc(&pb, bytes_b), HT_DEV_OK);
+        pa = kept_on_device(bytes_a);
+        pb = kept_on_device(bytes_b);
         check_code(halftone_pack_a(handle, 'N', p.m, p.k, a.device, a.ld, pa), "pack a");
         check_code(halftone_pack_b(handle, 'T', p.k, p.n, b.device, b.ld, pb), "pack b");
         check_code(halftone_sgemm_packed(handle, p.m, p.n, p.k, &one, pa, pb, &zero, c.device, c.ld),
@@ -457,19 +435,12 @@ TEST(bits_do_not_depend_on_the_way) {
                    "packed");
         matrix_down(&c);
         cluster_bits("packed together", first.host, c.host, p.m * p.n);
-        ht_dev_free(pa);
-        ht_dev_free(pb);
-        matrix_free(&a);
-        matrix_free(&b);
-        matrix_free(&first);
-        matrix_free(&c);
     }
 }
 
 /* Device memory that holds no number of the test. */
 static void *poisoned_with(unsigned char poison, size_t bytes) {
-    void *memory;
-    assert_int_equal(ht_dev_alloc(&memory, bytes), HT_DEV_OK);
+    void *memory = kept_on_device(bytes);
     assert_int_equal(ht_dev_memset_async(memory, poison, bytes, NULL), HT_DEV_OK);
     return memory;
 }
@@ -480,6 +451,7 @@ static void *poisoned(size_t bytes) {
 
 /* Packs both operands of p as they are and transposed, together, and B alone: the same bytes. */
 static void packed_alike(const char *scheme, const struct product *p) {
+    const size_t before = kept_count;
     struct matrix a[2] = {operand(p, 'A', 'N'), operand(p, 'A', 'T')}, b[2] = {operand(p, 'B', 'N'), operand(p, 'B', 'T')};
     size_t bytes[2];
     void *packed[2][2];
@@ -498,13 +470,7 @@ static void packed_alike(const char *scheme, const struct product *p) {
     void *alone = poisoned(bytes[1]);
     check_code(halftone_pack_b(handle, 'N', p->k, p->n, b[0].device, b[0].ld, alone), "pack b");
     same_bytes(scheme, p->k, packed[1][0], alone, bytes[1]);
-    ht_dev_free(alone);
-    for (int i = 0; i < 2; i++) {
-        ht_dev_free(packed[0][i]);
-        ht_dev_free(packed[1][i]);
-        matrix_free(&a[i]);
-        matrix_free(&b[i]);
-    }
+    drop_kept(before);
 }
 
 /* Rows of any length are packed to the same bytes whichever way they are contiguous: a block has strips of them, or, where k is,
@@ -532,10 +498,8 @@ TEST(long_rows_are_packed_alike) {
 static unsigned char *packed_over(unsigned char poison, const struct product *p, const struct matrix *b, size_t bytes) {
     void *packed = poisoned_with(poison, bytes);
     check_code(halftone_pack_b(handle, 'N', p->k, p->n, b->device, b->ld, packed), "pack b");
-    unsigned char *host = malloc(bytes);
-    assert_non_null(host);
+    unsigned char *host = kept(bytes);
     assert_int_equal(ht_dev_download(host, packed, bytes), HT_DEV_OK);
-    ht_dev_free(packed);
     return host;
 }
 
@@ -555,10 +519,7 @@ TEST(nothing_is_half_written) {
             if ((x[i] == 0x5a && y[i] == 0xa5) != (x[first] == 0x5a && y[first] == 0xa5))
                 fail_msg("%s: not all of the 8 bytes from %zu on are written", scheme, first);
         }
-        free(x);
-        free(y);
     }
-    matrix_free(&b);
 }
 
 /* A packed once, multiplied with one B and then with another. */
@@ -573,8 +534,8 @@ TEST(packed_operand_is_used_again) {
     check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
     check_code(halftone_packed_bytes(handle, 'A', p.m, p.k, 1, &bytes_a), "packed bytes");
     check_code(halftone_packed_bytes(handle, 'B', p.n, p.k, 1, &bytes_b), "packed bytes");
-    assert_int_equal(ht_dev_alloc(&pa, bytes_a), HT_DEV_OK);
-    assert_int_equal(ht_dev_alloc(&pb, bytes_b), HT_DEV_OK);
+    pa = kept_on_device(bytes_a);
+    pb = kept_on_device(bytes_b);
     check_code(halftone_pack_a(handle, 'T', p.m, p.k, a.device, a.ld, pa), "pack a");
     for (int i = 0; i < 2; i++) {
         struct matrix b = operand(product[i], 'B', 'N'), c = result_matrix(&p), direct = result_matrix(&p);
@@ -588,13 +549,7 @@ TEST(packed_operand_is_used_again) {
         matrix_down(&direct);
         for (int64_t j = 0; j < p.n; j++)
             cluster_bits("packed A with another B", direct.host + j * c.ld, c.host + j * c.ld, p.m);
-        matrix_free(&b);
-        matrix_free(&c);
-        matrix_free(&direct);
     }
-    ht_dev_free(pa);
-    ht_dev_free(pb);
-    matrix_free(&a);
 }
 
 /* `plain` in an allocation that starts `offset` floats earlier. */
@@ -623,9 +578,6 @@ TEST(pointers_need_four_bytes) {
             matrix_down(&c0);
             matrix_down(&c1);
             cluster_bits("unaligned", c0.host, c1.host, c0.ld * c0.cols);
-            struct matrix *const all[] = {&a0, &b0, &c0, &a1, &b1, &c1};
-            for (int i = 0; i < 6; i++)
-                matrix_free(all[i]);
         }
     }
 }
@@ -655,18 +607,13 @@ TEST(columns_begin_anywhere) {
                 matrix_down(&c);
                 for (int64_t j = 0; j < p.n; j++)
                     cluster_bits("shifted", first.host + j * first.ld, c.host + j * c.ld, p.m);
-                struct matrix *const all[] = {&a, &b, &c, &a1, &b1};
-                for (int i = 0; i < 5; i++)
-                    matrix_free(all[i]);
             }
-            matrix_free(&first);
         }
     }
 }
 
 static const float *device_scalar(float value) {
-    void *device = NULL;
-    assert_int_equal(ht_dev_alloc(&device, sizeof value), HT_DEV_OK);
+    void *device = kept_on_device(sizeof value);
     assert_int_equal(ht_dev_upload(device, &value, sizeof value), HT_DEV_OK);
     return device;
 }
@@ -705,13 +652,7 @@ TEST(scalars_in_device_memory) {
                 fail_msg("alpha 0 on the device: element %lld is %g, beta * C is %g", (long long)e,
                          (double)old.host[e], (double)(-0.5f * before));
         }
-        struct matrix *const all[] = {&a, &b, &c, &d, &old};
-        for (int m = 0; m < 5; m++)
-            matrix_free(all[m]);
     }
-    ht_dev_free((void *)(uintptr_t)alpha);
-    ht_dev_free((void *)(uintptr_t)beta);
-    ht_dev_free((void *)(uintptr_t)zero);
 }
 
 /* Batch entries further apart than they are large, all transposes, A and B both differing; what lies between
@@ -745,8 +686,6 @@ TEST(batches_with_strides) {
         matrix_down(&c);
         matrix_down(&single);
         cluster_bits("strided batch", single.host, c.host, stride_c * BATCH);
-        for (int i = 0; i < 4; i++)
-            matrix_free(all[i]);
     }
 }
 
@@ -829,9 +768,6 @@ TEST(errors_adversaries_keep_the_bound) {
                 if (grade / (double)plan.bound_units > most)
                     most = grade / (double)plan.bound_units;
             }
-            matrix_free(&a);
-            matrix_free(&b);
-            matrix_free(&c);
         }
         fprintf(stderr, "adversaries reach %.2f of the bound of %s\n", most, scheme);
     }
@@ -859,10 +795,6 @@ TEST(batches_share_and_differ) {
         matrix_down(&single);
         cluster_bits("batch entry", single.host, c.host + i * M * N, M * N);
     }
-    matrix_free(&a);
-    matrix_free(&b);
-    matrix_free(&c);
-    matrix_free(&single);
 }
 
 /* A few tiles and a long k: the pick splits k, and the split result keeps the bound. */
@@ -902,8 +834,6 @@ TEST(blas_semantics) {
     assert_int_equal(
         halftone_sgemm(handle, 'N', 'N', 20, 20, 20, &one, a.device, 19, a.device, 20, &half, c.device, 20),
         -8);
-    matrix_free(&a);
-    matrix_free(&c);
 }
 
 static int open_handle(void **state) {
