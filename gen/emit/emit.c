@@ -14,7 +14,7 @@ enum { PATH_MAX_BYTES = 4096, FILE_BYTES = 256, PARAMS_MAX = 192 };
 /* Texts of a kernel: its family's hooks, then these; the inlay goes into a hole of the template. */
 enum { PART_ABI = FAMILY_HOOKS_MAX, PART_PRIM, PART_CRT_PRIM, PART_INLAY, PART_TEMPLATE, PARTS };
 
-/* A source on its way. */
+/* A source as it is made. */
 struct frame {
     const struct emit_context *c;
     const struct isa *isa;
@@ -86,8 +86,8 @@ static long product_slices(const struct scheme *s, int side) {
     return slices;
 }
 
-/* The parameters of `names`, with blanks between, in their order; those behind a '*' are foldable. plan: whose
- * tile the kernel knows, or NULL. */
+/* The parameters of `names`, with blanks between, in their order; those behind a '*' are foldable. plan:
+ * whose tile the kernel knows, or NULL. */
 static void add_params(struct frame *f, const char *names, const struct plan *plan) {
     static const struct plan none = {0};
     const struct emit_context *const c = f->c;

@@ -98,10 +98,11 @@
 
 const struct isa isa_table[] = {
     {.name = "sm_75", .suffix = "sm75", NVIDIA, .launch = "launch/stream",
-     .stage = "stage/via_registers", .fragment = "frag/ldmatrix", .mma_sync_rate_percent = 100, /* no BF16, no TF32 before 8.0 */
+     .stage = "stage/via_registers", .fragment = "frag/ldmatrix", .mma_sync_rate_percent = 100,
+     /* no BF16, no TF32 before 8.0 */
      .mma_hooks = {[SLICE_F16] = "arch/sm75_f16", [SLICE_S8] = "arch/sm75_s8"},
-     .sim_model = "sm75", .compile_flags = NVCC_TARGET("75"), .arch = 750,
-     .mma_k = {[SLICE_F16] = 8, [SLICE_S8] = 16}, .smem_unit_bytes = 256, .async_copy = false, .flushes_subnormals = false, .native_k = 256,
+     .mma_k = {[SLICE_F16] = 8, [SLICE_S8] = 16}, .sim_model = "sm75",
+     .compile_flags = NVCC_TARGET("75"), .arch = 750, .smem_unit_bytes = 256, .native_k = 256,
      .promote_k = {[SLICE_F16] = 32}, .align_units = {[SLICE_F16] = 18}, .tiny_units = 3},
     AMPERE_KIN("sm_80", "sm80", "sm80", NVCC_TARGET("80"), 800, "arch/sm80_dmma", NULL, NULL),
     AMPERE_KIN("sm_86", "sm86", "sm86", NVCC_TARGET("86"), 860, NULL, NULL, NULL),
@@ -115,12 +116,13 @@ const struct isa isa_table[] = {
      .mma_bf16 = "arch/sm80_bf16", .wgmma_rs_bf16 = "arch/sm90_bf16_rs", .dmma = "arch/sm90_dmma",
      .fp64_mma = "arch/sm90_dmma64", .warps = "sm_90a_mma",
      .sim_model = "sm90", .compile_flags = NVCC_TARGET("90a"), .arch = 900,
-     .mma_k = AMPERE_K, .smem_unit_bytes = 128, .async_copy = true, .flushes_subnormals = false, .native_k = 256,
+     .mma_k = AMPERE_K, .smem_unit_bytes = 128, .async_copy = true, .native_k = 256,
      .promote_k = {[SLICE_F16] = 64, [SLICE_BF16] = 64, [SLICE_TF32] = 64},
      .align_units = {[SLICE_F16] = 10, [SLICE_BF16] = 10, [SLICE_TF32] = 6}, .tiny_units = 3},
     /* mma.sync of Hopper, for what no family of warpgroups has. */
     {.name = "sm_90a_mma", .suffix = "sm90a", NVIDIA, .launch = "launch/stream",
-     .stage = "stage/cp_async", .fragment = "frag/ldmatrix", .mma_sync_rate_percent = 62, .mma_hooks = {[SLICE_F16] = "arch/sm80_f16", [SLICE_S8] = "arch/sm80_s8"},
+     .stage = "stage/cp_async", .fragment = "frag/ldmatrix", .mma_sync_rate_percent = 62,
+     .mma_hooks = {[SLICE_F16] = "arch/sm80_f16", [SLICE_S8] = "arch/sm80_s8"},
      .sim_model = "sm90", .compile_flags = NVCC_TARGET("90a"), .arch = 900,
      .mma_k = {[SLICE_F16] = 16, [SLICE_S8] = 32}, .smem_unit_bytes = 128, .async_copy = true},
     AMPERE_KIN("sm_100", "sm100", "sm100_assumed", BLACKWELL_TARGET("100"), 1000, "arch/sm80_dmma",

@@ -31,7 +31,7 @@ static bool takes_fp64_mma_tile(const struct target *on, const struct tile *t) {
            warps * SIDE_OF_WARP <= side;
 }
 
-/* Warps of 32 x 32, in which an FMA warp's lanes are shared out (arch/fma64); one warp loads all of a step. */
+/* Warps of 32 x 32, in which an FMA warp's lanes are shared out (arch/fma64); one loads all of a step. */
 static bool takes_fp64_tile(const struct target *on, const struct tile *t) {
     (void)on;
     return t->bn <= t->bm && t->bk == (t->bm * t->bn > t->wm * t->wn ? 16 : 8);

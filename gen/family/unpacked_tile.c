@@ -73,7 +73,7 @@ static struct model_counts mfma_counts(const struct target *on, const struct til
                : (struct model_counts){0};
 }
 
-/* Steps that threads of unpacked_mma have on their way in registers, SETS of the template; MMA row tiles that a
+/* Steps that threads of unpacked_mma have in flight in registers, SETS of the template; MMA row tiles that a
  * warp multiplies together, ROWS_AT_ONCE there. */
 static int sets_of(const struct target *on, const struct tile *t) {
     enum { PARTS_MOST = 8 };

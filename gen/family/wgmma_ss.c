@@ -455,7 +455,8 @@ static void banner_wgmma_ss(struct text *out, const struct plan *p) {
 }
 
 const struct family family_wgmma_ss = {
-    .id = HT_FAMILY_WGMMA_SS, FUNCTIONS(wgmma_ss), .takes = takes_wgmma_ss, .is_tight = model_producer_is_tight,
+    .id = HT_FAMILY_WGMMA_SS, FUNCTIONS(wgmma_ss), .is_tight = model_producer_is_tight,
+    .takes = takes_wgmma_ss,
     .grid = {{32, 64, 128, 192, 256}, {64, 128, 192, 256, 320, 384}, {1}, {32, 64, 128, 192, 256}, {64, 128},
              {2, 3, 4, 5, 6, 7, 8}, {1, 2}},
     .params = PARAMS_OF_TILE "PROMOTE_STEPS PROMOTES PROMOTE_TILES WAVE SMS CLUSTER SHARES_A SHARES_B "
