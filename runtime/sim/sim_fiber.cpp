@@ -7,8 +7,10 @@
 #include <atomic>
 
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
+#if !HT_SIM_OWN_SWITCH
+#include <ucontext.h>
+#endif
 
 #if HT_SIM_ASAN /* of sanitizer/common_interface_defs.h, which is not everywhere */
 extern "C" void __sanitizer_start_switch_fiber(void **fake_stack, const void *bottom, size_t bytes);
@@ -19,12 +21,6 @@ namespace ht_sim {
 
 /* Pages are committed when touched; unoptimised and sanitized kernels have large frames. */
 static const size_t usable_stack_bytes = HT_SIM_ASAN ? 1024 * 1024 : 256 * 1024;
-
-struct starting {
-    fiber *home, *self;
-    ucontext_t back, context;
-};
-static thread_local starting *now_starting;
 
 static size_t page_bytes() {
     return static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -53,6 +49,62 @@ bool fiber_map(fiber *f) {
     f->stack_bytes = usable_stack_bytes;
     return true;
 }
+
+#if HT_SIM_OWN_SWITCH
+/* What a call keeps (System V ABI, "Register Usage") stays on the stack that is left. A return ends it: lanes of a warp come from one
+ * place, so the processor knows where to; after longjmp it would not. */
+asm(R"(
+    .text
+    .weak ht_sim_leave
+    .hidden ht_sim_leave
+    .type ht_sim_leave, @function
+ht_sim_leave:
+    push %rbp
+    push %rbx
+    push %r12
+    push %r13
+    push %r14
+    push %r15
+    mov %rsp, (%rdi)
+    mov %rsi, %rsp
+    pop %r15
+    pop %r14
+    pop %r13
+    pop %r12
+    pop %rbx
+    pop %rbp
+    ret
+    .size ht_sim_leave, . - ht_sim_leave
+)");
+extern "C" void ht_sim_leave(void **from, void *to);
+
+static thread_local fiber *now_entered;
+
+void fiber_switch(fiber *from, fiber *to) {
+    now_entered = to;
+    ht_sim_leave(&from->context, to->context);
+}
+
+static void trampoline() {
+    fiber *self = now_entered;
+    self->entry(self->arg);
+}
+
+void fiber_start(fiber *, fiber *f, void (*entry)(void *), void *arg) {
+    enum { KEPT = 6 }; /* registers; then where to, and where that would return to */
+    void **top = reinterpret_cast<void **>(const_cast<char *>(static_cast<const char *>(f->stack_bottom)) + f->stack_bytes);
+    f->entry = entry;
+    f->arg = arg;
+    *--top = nullptr;
+    *--top = reinterpret_cast<void *>(trampoline);
+    f->context = top - KEPT;
+}
+#else
+struct starting {
+    fiber *home, *self;
+    ucontext_t back, context;
+};
+static thread_local starting *now_starting;
 
 static void before_switch([[maybe_unused]] fiber *from, [[maybe_unused]] const fiber *to) {
 #if HT_SIM_ASAN
@@ -107,5 +159,6 @@ void fiber_start(fiber *home, fiber *f, void (*entry)(void *), void *arg) {
     swapcontext(&s.back, &s.context);
     after_switch(home);
 }
+#endif
 
 } // namespace ht_sim

@@ -1,8 +1,9 @@
 /* sim_fiber: stacks of execution that give way to each other by name. Knows nothing of warps or blocks.
  *
- * ucontext starts a fiber on its stack once; after that _setjmp/_longjmp switch without system calls. A fiber
- * never leaves the host thread that started it. A fiber that is not resumed any more costs nothing: its stack
- * holds no object with a destructor (kernels have none), and is started afresh or freed. */
+ * x86-64 has a switch of its own. Elsewhere ucontext starts a fiber on its stack once; after that
+ * _setjmp/_longjmp switch without system calls. A fiber never leaves the host thread that started it. A fiber
+ * that is not resumed any more costs nothing: its stack holds no object with a destructor (kernels have none),
+ * and is started afresh or freed. */
 #ifndef HT_SIM_FIBER_H
 #define HT_SIM_FIBER_H
 
@@ -20,10 +21,20 @@
 #define HT_SIM_ASAN 0
 #endif
 
+#if defined(__x86_64__) && defined(__LP64__) && !HT_SIM_ASAN
+#define HT_SIM_OWN_SWITCH 1
+#else
+#define HT_SIM_OWN_SWITCH 0
+#endif
+
 namespace ht_sim {
 
 struct fiber {
+#if HT_SIM_OWN_SWITCH
+    void *context = nullptr; /* the top of its stack, while it is parked */
+#else
     jmp_buf context;
+#endif
     void *mapping = nullptr; /* guard page, then the stack; NULL for a host thread's own stack */
     const void *stack_bottom = nullptr;
     size_t stack_bytes = 0;
