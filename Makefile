@@ -18,7 +18,7 @@ joined = $(subst $(space),$(1),$(strip $(2)))
 q = '$(subst ','\'',$(1))'
 
 # ---- what the command line may set; a slip is an error with the nearest name. INSTALL, AM_UPDATE_INFO_DIR: Debian's dh sets them everywhere.
-KNOWN := GPU SCHEMES LEAN TUNED TILES PROMOTE DEVICE DEST SYMBOLS AMALGAMATION DIR PREFIX LIBDIR DESTDIR MODEL SHAPE TSV HTML \
+KNOWN := GPU SCHEMES LEAN COVER TUNED TILES PROMOTE DEVICE DEST SYMBOLS AMALGAMATION DIR PREFIX LIBDIR DESTDIR MODEL SHAPE TSV HTML \
          COMPARE WHAT_IF BENCH_ARGS PAGES CHROMIUM V CC CXX AR CPPFLAGS CFLAGS CXXFLAGS LDFLAGS NVCC HIPCC PYTHON \
          TEST_SETS FUZZ_SEED FUZZ_API FUZZ_FP64 FUZZ_CLIMB FUZZ_FILES FUZZ_CFLAGS FUZZ_GEN WARN WERROR COMMIT \
          TEST_PART TEST_REST SHELL MAKEFLAGS INSTALL AM_UPDATE_INFO_DIR
@@ -33,7 +33,7 @@ given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(
 $(foreach v,$(filter-out $(KNOWN) -%,$(given)),$(error unknown variable $(v): do you mean \
     $(shell awk -v word=$(call q,$(v)) -v known='$(KNOWN)' -f gen/nearest.awk)=? Plain `make` lists them all))
 $(foreach v,$(given) $(FROM_ENVIRONMENT),$(if $(findstring $(newline),$(value $(v))),$(error $(v) holds a line break)))
-$(foreach v,$(filter LEAN DEVICE TSV WERROR,$(given)),$(if $(filter-out 0 1,$($(v))),$(error $(v)=$($(v)): it is 0 or 1)))
+$(foreach v,$(filter LEAN COVER DEVICE TSV WERROR,$(given)),$(if $(filter-out 0 1,$($(v))),$(error $(v)=$($(v)): it is 0 or 1)))
 $(if $(filter AMALGAMATION,$(given)),$(if $(filter-out 0 1 sim,$(AMALGAMATION)),$(error AMALGAMATION=$(AMALGAMATION): it is 0, 1 or sim)))
 
 # ---- tools
@@ -106,7 +106,7 @@ override GPU := $(patsubst native,$(lastword $(native)),$(GPU))
 endif
 
 schemes := $(subst $(comma), ,$(SCHEMES))
-GEN_OPTIONS := $(if $(schemes),--scheme $(call q,$(call joined,$(comma),$(schemes)))) $(if $(filter-out 0,$(LEAN)),--lean) \
+GEN_OPTIONS := $(if $(schemes),--scheme $(call q,$(call joined,$(comma),$(schemes)))) $(if $(filter-out 0,$(LEAN)),--lean) $(if $(filter-out 0,$(COVER)),--cover) \
     $(if $(TUNED),--tuned $(call q,$(TUNED))) $(if $(TILES),--tiles $(call q,$(TILES))) $(if $(PROMOTE),--promote $(call q,$(PROMOTE)))
 ifneq ($(strip $(GPU)),)
 SET := out/$(call joined,+,$(notdir $(basename $(GPU))))
@@ -206,7 +206,7 @@ help:
 	@echo "install: PREFIX=/usr/local  LIBDIR=lib (below PREFIX, or a path)  DESTDIR= (for packagers)"
 	@echo "bench:   BENCH_ARGS='--sizes 1024,4096' (none; see out/GPU/halftone bench --help)"
 	@echo "fuzz:    FUZZ_SEED=$(FUZZ_SEED)  FUZZ_API='$(FUZZ_API)'  FUZZ_FP64='$(FUZZ_FP64)'  FUZZ_CLIMB='$(FUZZ_CLIMB)'  FUZZ_FILES='$(FUZZ_FILES)'  FUZZ_CFLAGS='$(FUZZ_CFLAGS)'  FUZZ_GEN=$(FUZZ_GEN) (tests/fuzz/fuzz.mk)"
-	@echo "tests:   TEST_SETS='$(TEST_SETS)', also of fuzz"
+	@echo "tests:   TEST_SETS='$(TEST_SETS)', also of fuzz  COVER=1 (0): of a set the smallest tile of each family, scheme and hooks"
 	@echo "pages:   PAGES='$(PAGES)'  CHROMIUM=$(CHROMIUM)"
 	@echo "Tools:   CC=$(CC) CXX=$(CXX) AR=$(AR) CFLAGS='$(CFLAGS)' CXXFLAGS (CFLAGS) CPPFLAGS LDFLAGS WARN='$(WARN)'"
 	@echo "         NVCC HIPCC PYTHON=$(PYTHON) COMMIT=$(COMMIT): what tables name; V=1 shows whole commands"

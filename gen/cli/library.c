@@ -13,6 +13,7 @@ static void write_recreate(struct library *l, const struct options *o, const cha
         const char *option, *value;
     } options[] = {{" --scheme ", o->scheme}, {" --tiles ", o->tiles}, {" --prefix ", o->prefix},
                    {" --promote ", o->promote}, {" --lean", o->lean ? "" : NULL},
+                   {" --cover", o->cover ? "" : NULL},
                    {" --amalgamation-sim", o->simulator ? "" : NULL},
                    {" --amalgamation", o->amalgamation && !o->simulator ? "" : NULL}};
     struct text t = {0};
@@ -51,6 +52,8 @@ static void plan_one(struct kernel_set *set, const struct scheme *s, const struc
     plan_scheme(&set->plans, &set->gpu, set->context.isa, s);
     if (o->lean)
         plan_lean(&set->plans, first);
+    if (o->cover)
+        plan_cover(&set->plans, first);
     if (o->tiles)
         plan_tiles(&set->plans, &set->gpu, set->context.isa, s, o->tiles);
 }

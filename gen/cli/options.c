@@ -41,6 +41,8 @@ static const struct option_row {
      "names from `list schemes`; auto: what the default needs; all (but in explain): those on request, too"},
     {"--out", EMIT | VENDOR, AT(out), "DIR", "a new or empty folder, or one that the same verb wrote"},
     {"--lean", EMIT | VENDOR, AT(lean), NULL, "only the tiles that are chosen for some shape"},
+    {"--cover", EMIT, AT(cover), NULL,
+     "for tests: the smallest tile of each family, scheme and hooks"},
     {"--tiles", EMIT | VENDOR, AT(tiles), "T,...",
      "these tiles too, as in names of kernels: 128x128x32_w64x32_s4"},
     {"--tuned", EMIT, AT(tuned), "FILE.tsv", "a table of `halftone tune`: its shapes get the fastest kernel"},

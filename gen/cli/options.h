@@ -13,7 +13,7 @@ struct options {
     const char *gpu, *scheme, *model, *shape, *out, *root, *tiles, *prefix, *html, *compare, *tuned, *promote;
     const char *what_if[WHAT_IFS_MAX];
     int what_ifs;
-    bool tsv, lean, amalgamation, simulator;
+    bool tsv, lean, cover, amalgamation, simulator;
     bool help;
 };
 

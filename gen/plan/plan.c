@@ -465,24 +465,51 @@ static int pick(const struct plan_set *set, int first, int64_t m, int64_t n, int
     return best;
 }
 
-void plan_lean(struct plan_set *set, int first) {
-    static const int64_t grid[] = {16,   32,   64,   96,   128,  192,  256,   384,   512,   768,  1024,
-                                   1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
-    enum { POINTS = sizeof grid / sizeof *grid };
-    bool kept[PLANS_MAX] = {false};
+static void keep(struct plan_set *set, int first, bool kept[PLANS_MAX]) {
     const int base = fallback_base(set);
     if (base >= first)
         kept[base] = true; /* else `auto` could not look at data */
-    for (int i = 0; i < POINTS * POINTS * POINTS; i++) {
-        const int at =
-            pick(set, first, grid[i % POINTS], grid[i / POINTS % POINTS], grid[i / POINTS / POINTS]);
-        if (at >= 0)
-            kept[at] = true;
-    }
     int count = first;
     for (int i = first; i < set->count; i++) {
         if (kept[i])
             set->plan[count++] = set->plan[i];
     }
     set->count = count;
+}
+
+void plan_lean(struct plan_set *set, int first) {
+    static const int64_t grid[] = {16,   32,   64,   96,   128,  192,  256,   384,   512,   768,  1024,
+                                   1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
+    enum { POINTS = sizeof grid / sizeof *grid };
+    bool kept[PLANS_MAX] = {false};
+    for (int i = 0; i < POINTS * POINTS * POINTS; i++) {
+        const int at =
+            pick(set, first, grid[i % POINTS], grid[i / POINTS % POINTS], grid[i / POINTS / POINTS]);
+        if (at >= 0)
+            kept[at] = true;
+    }
+    keep(set, first, kept);
+}
+
+/* Whether two kernels are one text but for numbers: of one template, the same hooks and the same loops. */
+static bool are_alike(const struct plan *a, const struct plan *b) {
+    return a->on.s == b->on.s && a->on.family == b->on.family && a->variant == b->variant &&
+           tile_cluster_m(&a->tile) == tile_cluster_m(&b->tile) &&
+           tile_cluster_n(&a->tile) == tile_cluster_n(&b->tile) &&
+           (a->tile.stages == 1) == (b->tile.stages == 1) &&
+           family_fallback_in_kernel(a) == family_fallback_in_kernel(b);
+}
+
+void plan_cover(struct plan_set *set, int first) {
+    bool kept[PLANS_MAX] = {false};
+    for (int i = first; i < set->count; i++) {
+        const struct plan *p = &set->plan[i];
+        kept[i] = true;
+        for (int j = first; j < set->count && kept[i]; j++) {
+            const struct plan *other = &set->plan[j];
+            const int less = p->tile.bm * p->tile.bn - other->tile.bm * other->tile.bn;
+            kept[i] = !are_alike(p, other) || less < 0 || (less == 0 && i <= j);
+        }
+    }
+    keep(set, first, kept);
 }

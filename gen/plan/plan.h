@@ -43,6 +43,8 @@ bool plan_lacks_fallback(const struct plan_set *set);
  * grid, and what plan_fallback needs: LEAN=1. A shape between the grid's points gets the best of what was
  * kept. */
 void plan_lean(struct plan_set *set, int first);
+/* Likewise, the smallest tile of each family, variant and set of hooks: what tests need to run every line. */
+void plan_cover(struct plan_set *set, int first);
 
 /* Whether its bound holds for so small a k: slices are not for what FFMA alone computes (simt_k_max). */
 bool plan_takes_k(const struct plan *p, int64_t k);

@@ -565,3 +565,17 @@ def test_columns_that_no_family_serves_are_one_line(tmp_path):
     assert all(f"scheme {name} is left out: no kernel family {said}\n" in left_out for name, (_, _, said) in rows.items())
     gen("explain", "--gpu", "a800", "--html", tmp_path / "page.html", **{**fiction, "root": ROOT})
     assert "twice" not in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("gpu", ["h200", "mi210"])
+def test_a_cover_has_a_tile_of_every_kind(gpu, tmp_path):
+    """Of each scheme, family and variant, with and without a second stage or block; none twice as large as another of its kind."""
+    def kinds(folder):
+        rows = [line.split("\t") for line in (folder / "manifest").read_text().splitlines()[2:]]
+        family = [re.sub(r"_\d.*", "", row[0]) for row in rows]
+        return [((f, row[1], row[2], row[8] == "1", row[17] != "1"), int(row[3]) * int(row[4])) for f, row in zip(family, rows)]
+    for name, options in (("whole", []), ("cover", ["--cover"])):
+        gen("emit", "--gpu", gpu, "--scheme", "f16x3,bf16x6u,native64,crt15", *options, "--out", tmp_path / name)
+    whole, cover = kinds(tmp_path / "whole"), kinds(tmp_path / "cover")
+    assert {kind for kind, _ in cover} == {kind for kind, _ in whole} and len(cover) < len(whole) * 3 / 4
+    assert all(min(size for k, size in whole if k == kind) == min(size for k, size in cover if k == kind) for kind, _ in whole)
