@@ -19,6 +19,7 @@ static int64_t long_k; /* the least k for which auto runs f16x3; 0: it cannot lo
 /* ---- a product: op-free matrices in column-major order, on the host and on the device */
 
 struct product {
+    size_t before; /* of what is kept */
     int64_t m, n, k;
     float alpha, beta;
     float *a, *b, *c, *old; /* host; c: the result, old: C before */
@@ -26,15 +27,7 @@ struct product {
 };
 
 static float *host_floats(int64_t count) {
-    float *x = malloc((size_t)count * sizeof *x);
-    assert_non_null(x);
-    return x;
-}
-
-static void *device_bytes(size_t bytes) {
-    void *memory = NULL;
-    assert_int_equal(ht_dev_alloc(&memory, bytes), HT_DEV_OK);
-    return memory;
+    return kept((size_t)count * sizeof(float));
 }
 
 static void upload(float *to, const float *from, int64_t count) {
@@ -47,9 +40,9 @@ static void product_up(const struct product *p) {
 }
 
 static struct product product_make(const char *family, int64_t m, int64_t n, int64_t k) {
-    struct product p = {m, n, k, 1, 0, host_floats(m * k), host_floats(k * n), host_floats(m * n), host_floats(m * n),
-                        device_bytes((size_t)(m * k) * 4), device_bytes((size_t)(k * n) * 4),
-                        device_bytes((size_t)(m * n) * 4)};
+    struct product p = {kept_count, m, n, k, 1, 0, host_floats(m * k), host_floats(k * n), host_floats(m * n), host_floats(m * n),
+                        kept_on_device((size_t)(m * k) * 4), kept_on_device((size_t)(k * n) * 4),
+                        kept_on_device((size_t)(m * n) * 4)};
     family_fill(family_find(family), 5, 'A', m, n, k, p.a, m);
     family_fill(family_find(family), 5, 'B', m, n, k, p.b, k);
     for (int64_t i = 0; i < m * n; i++)
@@ -58,12 +51,8 @@ static struct product product_make(const char *family, int64_t m, int64_t n, int
     return p;
 }
 
-static void product_free(struct product *p) {
-    float *const host[] = {p->a, p->b, p->c, p->old}, *const device[] = {p->da, p->db, p->dc};
-    for (int i = 0; i < 4; i++)
-        free(host[i]);
-    for (int i = 0; i < 3; i++)
-        ht_dev_free(device[i]);
+static void product_free(const struct product *p) {
+    drop_kept(p->before);
 }
 
 static void c_down(const struct product *p) {
@@ -150,7 +139,6 @@ static void compare_with_native(const struct product *p, const char *family, dou
     if (!(ours.rel_frobenius <= most * native.rel_frobenius && ours.grade <= most * native.grade) || ours.wrong_class != native.wrong_class)
         fail_msg("%s, k = %lld: rel_frobenius %g of native's %g, grade %g of %g, wrong_class %lld of %lld", family, (long long)p->k,
                  ours.rel_frobenius, native.rel_frobenius, ours.grade, native.grade, (long long)ours.wrong_class, (long long)native.wrong_class);
-    free(fp32);
     reference_free(&r);
 }
 
@@ -224,7 +212,6 @@ TEST(where_native_is_exact_the_bound_holds) {
             assert_true((double)p.c[i] == r.exact[i]);
     }
     reference_free(&r);
-    product_free(&p);
 }
 
 static void same_class(const struct product *p, const float *c, const char *what) {
@@ -258,7 +245,6 @@ TEST(nan_and_inf_stay_in_their_places) {
         same_class(&p, run_scheme(&p, "auto"), "in B");
         *other = b;
     }
-    product_free(&p);
 }
 
 static float *copy_of(const struct product *p, const float *c) {
@@ -275,14 +261,13 @@ static void check_first_scheme(const struct product *p, const void *a, const voi
     c_down(p);
     assert_memory_equal(p->c, want, (size_t)(p->m * p->n) * sizeof *want);
     set_scheme(p, "auto");
-    free(want);
 }
 
 static void check_packed(const struct product *p, const float *want) {
     size_t a_bytes = 0, b_bytes = 0;
     check_code(halftone_packed_bytes(handle, 'A', p->m, p->k, 1, &a_bytes), "bytes of A");
     check_code(halftone_packed_bytes(handle, 'B', p->n, p->k, 1, &b_bytes), "bytes of B");
-    void *a = device_bytes(a_bytes), *b = device_bytes(b_bytes);
+    void *a = kept_on_device(a_bytes), *b = kept_on_device(b_bytes);
     int tests = 0;
     check_code(halftone_get_recompute(handle, &tests), "recompute");
     for (int together = 0; together < 2; together++) { /* packed under one setting of what is tested, they serve under the other */
@@ -304,8 +289,6 @@ static void check_packed(const struct product *p, const float *want) {
         }
     }
     check_first_scheme(p, a, b);
-    ht_dev_free(a);
-    ht_dev_free(b);
 }
 
 static void place_nan(float *at, uint32_t bits) {
@@ -342,9 +325,7 @@ TEST(every_nan_has_the_same_bits) {
         float *plain = host_floats(p.m * p.n);
         memcpy(plain, p.c, (size_t)(p.m * p.n) * sizeof *plain);
         check_packed(&p, plain);
-        free(plain);
     }
-    product_free(&p);
 }
 
 /* ---- a matrix of which some rows fail */
@@ -426,8 +407,6 @@ static void check_mixed(struct product *p, int least_splits) {
         computed_again += falls_back;
     }
     assert_true(computed_again >= p->n * ((p->m < WIDE_END ? p->m : WIDE_END) - WIDE_FIRST) / 4); /* some bits agree */
-    free(named);
-    free(fallback);
 }
 
 TEST(only_what_is_not_cleared_is_computed_again) {
@@ -438,9 +417,6 @@ TEST(only_what_is_not_cleared_is_computed_again) {
     check_mixed(&p, 1);
     check_mixed(&q, 2);
     check_mixed(&r, 2);
-    product_free(&p);
-    product_free(&q);
-    product_free(&r);
 }
 
 /* ---- the same bits whatever the way */
@@ -452,7 +428,7 @@ static void check_transposed(const struct product *p, const float *want) {
         at[i % p->m * lda + i / p->m] = p->a[i];
     for (int64_t i = 0; i < p->k * p->n; i++)
         bt[i % p->k * ldb + i / p->k] = p->b[i];
-    float *da = device_bytes((size_t)(lda * p->m) * 4), *db = device_bytes((size_t)(ldb * p->k) * 4);
+    float *da = kept_on_device((size_t)(lda * p->m) * 4), *db = kept_on_device((size_t)(ldb * p->k) * 4);
     upload(da, at, lda * p->m);
     upload(db, bt, ldb * p->k);
     upload(p->dc, p->old, p->m * p->n);
@@ -460,17 +436,13 @@ static void check_transposed(const struct product *p, const float *want) {
                "transposed");
     c_down(p);
     cluster_bits("transposed", want, p->c, p->m * p->n);
-    ht_dev_free(da);
-    ht_dev_free(db);
-    free(at);
-    free(bt);
 }
 
 /* A shared by three entries, of which each has its own B: another, the product's, another. */
 static void check_batch(const struct product *p, const float *want) {
     enum { ENTRIES = 3 };
     const int64_t size_b = p->k * p->n, size_c = p->m * p->n;
-    float *db = device_bytes((size_t)(ENTRIES * size_b) * 4), *dc = device_bytes((size_t)(ENTRIES * size_c) * 4);
+    float *db = kept_on_device((size_t)(ENTRIES * size_b) * 4), *dc = kept_on_device((size_t)(ENTRIES * size_c) * 4);
     float *b = host_floats(size_b);
     memcpy(b, p->b, (size_t)size_b * sizeof *b);
     b[p->k / 2] = INFINITY; /* in the others the first 64 columns fail as well */
@@ -491,13 +463,10 @@ static void check_batch(const struct product *p, const float *want) {
         fail_msg("%s", "an Inf in B does not show");
     for (int64_t col = 64; col < p->n && p->k >= long_k; col++) /* what fails goes with its neighbours, what does not alone */
         cluster_bits("narrow rows of an entry with Inf", want + col * p->m, p->c + col * p->m, WIDE_FIRST);
-    ht_dev_free(db);
-    ht_dev_free(dc);
-    free(b);
 }
 
 static void check_device_scalars(const struct product *p, const float *want) {
-    float *scalars = device_bytes(2 * sizeof(float));
+    float *scalars = kept_on_device(2 * sizeof(float));
     const float values[2] = {p->alpha, p->beta};
     upload(scalars, values, 2);
     upload(p->dc, p->old, p->m * p->n);
@@ -508,18 +477,16 @@ static void check_device_scalars(const struct product *p, const float *want) {
     check_code(halftone_set_pointer_mode(handle, HALFTONE_HOST), "host scalars");
     c_down(p);
     cluster_bits("scalars in device memory", want, p->c, p->m * p->n);
-    ht_dev_free(scalars);
 }
 
 /* A workspace of exactly the size that is asked for. */
 static void check_workspace(const struct product *p, const float *want) {
     size_t bytes = 0;
     check_code(halftone_workspace_bytes(handle, 'N', 'N', p->m, p->n, p->k, 1, &bytes), "workspace bytes");
-    void *workspace = device_bytes(bytes + 1);
+    void *workspace = kept_on_device(bytes + 1);
     check_code(halftone_set_workspace(handle, workspace, bytes), "workspace");
     cluster_bits("own workspace", want, run_scheme(p, "auto"), p->m * p->n);
     check_code(halftone_set_workspace(handle, NULL, 0), "no workspace");
-    ht_dev_free(workspace);
 }
 
 /* A few results of one row fail, so that the launch behind the product takes them from its list, which must begin empty whatever the workspace held
@@ -545,9 +512,8 @@ TEST(few_that_fail_are_computed_once) {
     }
     assert_in_range(again, 1, 60); /* of 6 blocks, 16 entries each */
     check_code(halftone_workspace_bytes(handle, 'N', 'N', p.m, p.n, p.k, 1, &bytes), "workspace bytes");
-    void *workspace = device_bytes(bytes);
-    int *garbage = malloc(bytes);
-    assert_non_null(garbage);
+    void *workspace = kept_on_device(bytes);
+    int *garbage = kept(bytes);
     for (size_t i = 0; i < bytes / sizeof *garbage; i++)
         garbage[i] = GARBAGE;
     assert_int_equal(ht_dev_upload(workspace, garbage, bytes), HT_DEV_OK);
@@ -557,11 +523,6 @@ TEST(few_that_fail_are_computed_once) {
         assert_memory_equal(run_scheme(&p, "auto"), want, (size_t)(p.m * p.n) * sizeof *want);
     check_packed(&p, want);
     check_code(halftone_set_workspace(handle, NULL, 0), "no workspace");
-    ht_dev_free(workspace);
-    free(garbage);
-    free(named);
-    free(want);
-    product_free(&p);
 }
 
 /* What was counted since the last time; the test's memory is not pinned, so the copy is done on return, or the stream is waited for. */
@@ -610,9 +571,6 @@ TEST(what_is_computed_again_is_counted) {
     assert_memory_equal(want, named, (size_t)(p.m * p.n) * sizeof *want);
     x = counted();
     assert_true(x.alone == 0 && x.in_blocks == 0);
-    free(named);
-    free(want);
-    product_free(&p);
 }
 
 TEST(bits_do_not_depend_on_the_way) {
@@ -630,7 +588,6 @@ TEST(bits_do_not_depend_on_the_way) {
         check_batch(&p, want);
         check_device_scalars(&p, want);
         check_workspace(&p, want);
-        free(want);
         product_free(&p);
     }
     check_code(halftone_set_recompute(handle, HALFTONE_RECOMPUTE_ALL), "recompute all");
@@ -640,7 +597,7 @@ TEST(bits_do_not_depend_on_the_way) {
 
 /* All entries of a batch alike. */
 static float *repeated(const float *x, int64_t count, int64_t batch) {
-    float *const all = device_bytes((size_t)(count * batch) * sizeof(float));
+    float *const all = kept_on_device((size_t)(count * batch) * sizeof(float));
     for (int64_t i = 0; i < batch; i++)
         upload(all + i * count, x, count);
     return all;
@@ -650,8 +607,8 @@ static float *repeated(const float *x, int64_t count, int64_t batch) {
 static void run_in_blocks(const struct product *p, const struct halftone_plan *plan, int64_t batch, const struct reference *r) {
     const int64_t count = p->m * p->n * batch;
     float *const a = repeated(p->a, p->m * p->k, batch), *const b = repeated(p->b, p->k * p->n, batch);
-    float *const c = device_bytes((size_t)count * sizeof(float)), *const got = host_floats(count);
-    void *const memory = device_bytes(plan->workspace_bytes + 1);
+    float *const c = kept_on_device((size_t)count * sizeof(float)), *const got = host_floats(count);
+    void *const memory = kept_on_device(plan->workspace_bytes + 1);
     check_code(halftone_set_workspace(handle, memory, plan->workspace_bytes), "workspace");
     check_code(halftone_sgemm_strided_batched(handle, 'N', 'N', p->m, p->n, p->k, &p->alpha, a, p->m, p->m * p->k, b, p->k, p->k * p->n,
                                               &p->beta, c, p->m, p->m * p->n, batch), "in blocks");
@@ -659,11 +616,6 @@ static void run_in_blocks(const struct product *p, const struct halftone_plan *p
     for (int64_t i = 0; i < count; i++)
         assert_true(fabs((double)got[i] - r->exact[i % (p->m * p->n)]) <= plan->error_bound * r->magnitude[i % (p->m * p->n)]);
     check_code(halftone_set_workspace(handle, NULL, 0), "own workspace");
-    float *const all[] = {a, b, c};
-    for (int i = 0; i < 3; i++)
-        ht_dev_free(all[i]);
-    ht_dev_free(memory);
-    free(got);
 }
 
 /* Blocks at the end are smaller, and may take more than the first: they are split. */

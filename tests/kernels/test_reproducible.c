@@ -18,17 +18,15 @@ struct problem {
     int64_t m, n, k;
     float alpha, beta;
     float *a, *b, *c; /* column-major, dense: m x k, k x n, m x n before the product */
+    size_t before;    /* of what is kept */
 };
 
 static void *host(int64_t bytes) {
-    void *p = malloc((size_t)bytes + 1);
-    assert_non_null(p);
-    return p;
+    return kept((size_t)bytes);
 }
 
 static void *device(const void *data, int64_t bytes) {
-    void *p = NULL;
-    assert_int_equal(ht_dev_alloc(&p, (size_t)bytes), HT_DEV_OK);
+    void *p = kept_on_device((size_t)bytes);
     if (data != NULL)
         assert_int_equal(ht_dev_upload(p, data, (size_t)bytes), HT_DEV_OK);
     return p;
@@ -106,10 +104,6 @@ static void reference(const struct ht_scheme_desc *s, const struct problem *p, f
             c[j * p->m + i] = p->beta != 0 ? fmaf(p->beta, p->c[j * p->m + i], v) : v;
         }
     }
-    free(da);
-    free(db);
-    free(ea);
-    free(eb);
 }
 
 static void compare(const char *what, const struct problem *p, const float *want, const float *got) {
@@ -123,6 +117,7 @@ static void compare(const char *what, const struct problem *p, const float *want
 /* ---- ways to compute it ---- */
 
 static void fill(struct problem *p, const char *family) {
+    p->before = kept_count;
     p->a = host(p->m * p->k * 4);
     p->b = host(p->k * p->n * 4);
     p->c = host(p->m * p->n * 4);
@@ -134,10 +129,8 @@ static void fill(struct problem *p, const char *family) {
         p->c[i] = (float)(i % 11 - 5) * 0.375f;
 }
 
-static void clear(struct problem *p) {
-    free(p->a);
-    free(p->b);
-    free(p->c);
+static void clear(const struct problem *p) {
+    drop_kept(p->before);
 }
 
 /* Through the library, op(A) and op(B) stored as asked. */
@@ -155,11 +148,6 @@ static void by_library(const struct problem *p, char ta, char tb, float *c) {
                               tb == 'N' ? p->k : p->n, &p->beta, dc, p->m),
                "sgemm");
     assert_int_equal(ht_dev_download(c, dc, (size_t)(p->m * p->n) * 4), HT_DEV_OK);
-    free(a);
-    free(b);
-    ht_dev_free(da);
-    ht_dev_free(db);
-    ht_dev_free(dc);
 }
 
 /* Both operands packed by the library; a blob is exponents and where blocks meet, rounded up to 1024 bytes, then panels. */
@@ -182,8 +170,6 @@ static struct packed pack(const struct ht_scheme_desc *s, const struct problem *
     x.b = device(NULL, (int64_t)bytes_b);
     float *a = device(p->a, p->m * p->k * 4), *b = device(p->b, p->k * p->n * 4);
     check_code(halftone_pack_ab(handle, 'N', 'N', p->m, p->n, p->k, a, p->m, b, p->k, x.a, x.b), "pack");
-    ht_dev_free(a);
-    ht_dev_free(b);
     return x;
 }
 
@@ -214,8 +200,6 @@ static void by_kernel(const struct ht_scheme_desc *s, const struct ht_kernel_des
         code = ht_dev_download(c, dc, (size_t)(p->m * p->n) * 4);
     if (code != HT_DEV_OK)
         fail_msg("%s: %s", kernel->name, ht_dev_detail());
-    ht_dev_free(partial);
-    ht_dev_free(dc);
 }
 
 /* The next scheme with exact sums from index *i on, selected by the name of its class; NULL: no more. */
@@ -260,8 +244,6 @@ TEST(families_and_transposes) {
             reference(s, &p, want);
             by_library(&p, f & 1 ? 'T' : 'N', f & 2 ? 'T' : 'N', got);
             compare(families[f], &p, want, got);
-            free(want);
-            free(got);
             clear(&p);
         }
     }
@@ -283,10 +265,6 @@ TEST(every_kernel_and_split) {
                 compare(ht_sets[0]->kernel[k].name, &p, want, got);
             }
         }
-        ht_dev_free(x.a);
-        ht_dev_free(x.b);
-        free(want);
-        free(got);
         clear(&p);
     }
 }
@@ -323,8 +301,6 @@ TEST(one_part_holds_what_it_promises) {
         reference(s, &p, &want);
         by_kernel(s, first_kernel(s), &p, &x, 1, &got);
         compare("the largest digits", &p, &want, &got);
-        ht_dev_free(x.a);
-        ht_dev_free(x.b);
         clear(&p);
     }
 }
