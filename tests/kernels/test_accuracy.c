@@ -1,5 +1,5 @@
 /* test_accuracy: what halftone_set_accuracy gives with real kernels, for each set: held to the manual's table by a second
- * choice made here from halftone_query alone, and to measured errors. How texts are read and refused: test_api.c. */
+ * choice made here from halftone_query alone, and to measured errors. How texts are read and refused: test_choices.c. */
 #include <math.h>
 
 #include "../../bench/halftone/accuracy/families.h"

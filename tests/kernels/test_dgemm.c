@@ -1,6 +1,6 @@
 /* test_dgemm: halftone_dgemm with each set's kernels, in the simulator or on a GPU. Results are held to sums in twice the precision:
  * integers exactly, the rest within the bound that halftone_dquery reports, fp64-exact bit for bit, NaN and Inf in their places. What no call may touch
- * holds NaN before and after. How it fails without kernels: test_api.c. */
+ * holds NaN before and after. How it fails without kernels: test_choices.c. */
 #include <math.h>
 
 #include "../../runtime/halftone.h"
