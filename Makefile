@@ -279,8 +279,15 @@ $(SET)/manifest: out/bin/halftone-gen $(TEMPLATES) $(BUDGET) out/obj/options-$(n
 	@touch $@
 endif
 
+# 3 s of a core a kernel, by nvcc and for the simulator: what a sample of set h200's took. The list of kernels is not make's yet.
+define say_time
+new=0; for k in $$(sed -n 's/^    \(ht_[^ ]*\).*/\1/p' $(SET)/rules.mk); do [ $(SET)/obj/$$k.o -nt $(SET)/$$k.cu ] || new=$$((new + 1)); done; \
+[ $$new = 0 ] || echo $(call q,$(NVCC))" ($(TOOLKIT)): $$new kernels to compile, about $$(((new * 3 / $$(nproc) + 59) / 60)) min on $$(nproc) cores"
+endef
+
 # ---- library and command; a second make reads the kernel list that the first one generated
 all: generate
+	@$(if $(WITH_DEVICE),$(if $(IS_HIP),,$(say_time)))
 	@$(MAKE) $(if $(WITH_DEVICE),build-device) build-sim GPU=$(call q,$(GPU))
 	@$(if $(WITH_DEVICE),echo "$(SET): libhalftone.a libhalftone.so halftone.h halftone (the command) halftone-sim (in the simulator)$(foreach f,$(FACES), $(notdir $(f)))",\
 	$(if $(filter 0,$(DEVICE)),echo "$(SET): libhalftone-sim.a halftone.h halftone-sim (the command$(comma) in the simulator)",\

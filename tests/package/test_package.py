@@ -219,6 +219,27 @@ def test_without_nvcc_make_says_what_it_built_and_fails(simulated):
     assert "nvcc was not found" in refused(["make", "build-device", *SET, "NVCC="], copy)
 
 
+def test_make_says_first_what_it_compiles_by_which_nvcc_and_how_long(simulated, tmp_path):
+    """By a compiler that fails: the line stands before the first kernel, and counts those that are not there or older than their source."""
+    copy, false = simulated[0], tmp_path / "nvcc"
+    false.write_text("#!/bin/sh\n[ $1 = --version ] || exit 1\necho Cuda compilation tools, release 13.0, V13.0.88\n")
+    false.chmod(0o755)
+    kernels = sorted(path.stem for path in (copy / "out/t4").glob("ht_*.cu"))
+
+    def said(*more):
+        lines = run(["make", *SET, f"NVCC={false}", *more], copy).stdout.splitlines()
+        first = next((i for i, line in enumerate(lines) if line.startswith("NVCC out/t4") or line.startswith("NVCC ht_")), len(lines))
+        return [line for line in lines[:first] if "kernels to compile" in line]
+    (line,) = said()
+    assert re.fullmatch(rf"{false} \(nvcc 13\.0\.88\): {len(kernels)} kernels to compile, about \d+ min on \d+ cores", line), line
+    for kernel in kernels[:2]:
+        (copy / f"out/t4/obj/{kernel}.o").write_text("")
+    os.utime(copy / f"out/t4/obj/{kernels[1]}.o", (0, 0))
+    assert f": {len(kernels) - 1} kernels" in said()[0] and not said("DEVICE=0")
+    for kernel in kernels[:2]:
+        (copy / f"out/t4/obj/{kernel}.o").unlink()
+
+
 def test_a_half_alone_is_built_where_there_is_no_set_yet_or_another(simulated):
     for scheme in "f16x3", "half":
         passes(["make", "build-sim", "GPU=titanrtx", f"SCHEMES={scheme}", "LEAN=1", "NVCC="], simulated[0])
