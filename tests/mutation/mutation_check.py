@@ -191,7 +191,7 @@ def run_changed(gpu, pattern, edits, test, tmp_path, env=None):
     subprocess.run([*SIM, "-c", str(tmp_path / "broken.cu"), "-o", str(tmp_path / "broken.o")], check=True)
     objects = [o for o in (built / "sim").glob("*.o") if o.stem != source.stem]
     objects += runtime_objects()
-    objects += [ROOT / f"out/obj/bench/{n}.o" for n in ("accuracy/certificate", "accuracy/families", "accuracy/metrics", "accuracy/reference", "io/threads")]
+    objects += [ROOT / f"out/obj/bench/halftone/{n}.o" for n in ("accuracy/certificate", "accuracy/families", "accuracy/metrics", "accuracy/reference", "io/threads")]
     objects += [*(ROOT / "out/obj/runtime/sim").glob("*.o"), built / "obj/dispatch.o", ROOT / f"out/test/{test[0]}.o", tmp_path / "broken.o"]
     program = tmp_path / test[0]
     subprocess.run(["g++", "-o", str(program), *map(str, objects), "-lcmocka", "-lpthread", "-lm"], check=True)

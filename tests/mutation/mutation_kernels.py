@@ -284,7 +284,7 @@ def harness(gpu, scheme=None):
     other = [o for o in (built / "sim").glob("*.o") if o.stem != name]
     objects = [*runtime_objects(),
                dispatch_of(SETS[gpu][0], name, folder), *(ROOT / "out/obj/runtime/sim").glob("*.o"),
-               *[ROOT / f"out/obj/bench/{n}.o" for n in ("accuracy/families", "accuracy/metrics", "accuracy/reference", "io/threads")],
+               *[ROOT / f"out/obj/bench/halftone/{n}.o" for n in ("accuracy/families", "accuracy/metrics", "accuracy/reference", "io/threads")],
                ROOT / "out/test/run_kernel.o"]
 
     def build(text, label):

@@ -123,7 +123,7 @@ def build(tmp_path_factory):
     judge = tmp_path_factory.mktemp("judge") / "wgmma_product.o"
     subprocess.run([*SIM, "-c", str(ROOT / "tests/mutation/wgmma_product.cpp"), "-o", str(judge)], check=True)
     objects = [judge, *(ROOT / "out/obj/runtime/sim").glob("*.o"),
-               *[ROOT / f"out/obj/bench/{n}.o" for n in ("accuracy/families", "accuracy/metrics", "accuracy/reference", "io/threads")]]
+               *[ROOT / f"out/obj/bench/halftone/{n}.o" for n in ("accuracy/families", "accuracy/metrics", "accuracy/reference", "io/threads")]]
 
     def make(change=None):
         """wgmma_product on a copy of the templates that `change` edits."""
