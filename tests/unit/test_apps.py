@@ -1,5 +1,4 @@
 """`halftone app` and `halftone tune-app` of the simulator's build: errors against Python's own, searches, interruptions, bad input."""
-import array
 import ctypes
 import math
 import os
@@ -12,6 +11,7 @@ import sys
 import time
 
 import pytest
+from command_files import load, store
 from conftest import ROOT, full_disk
 
 COMMAND = ROOT / "out/t4/halftone-sim"
@@ -48,23 +48,6 @@ def lines_of(table):
     return [line for line in table.read_text().splitlines() if not line.startswith("#")]
 
 
-def read_npy(path):
-    """rows, cols, element(i, j)."""
-    raw = path.read_bytes()
-    length = struct.unpack("<H", raw[8:10])[0]
-    head = raw[10:10 + length].decode()
-    rows, cols = map(int, re.search(r"\((\d+), (\d+)\)", head).groups())
-    data = array.array("f", raw[10 + length:])
-    by_column = "'fortran_order': True" in head
-    return rows, cols, lambda i, j: data[i + j * rows] if by_column else data[i * cols + j]
-
-
-def write_npy(path, rows):
-    head = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }" % (len(rows), len(rows[0]))
-    head += " " * (-(len(head) + 11) % 64) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + b"".join(struct.pack(f"<{len(r)}f", *r) for r in rows))
-
-
 def numbers(seed, rows, cols):
     """Single precision, in (-1, 1)."""
     x, made = seed, []
@@ -82,14 +65,13 @@ def numbers(seed, rows, cols):
 def test_cholesky_says_the_error_of_what_it_writes(tmp_path):
     """All of A - L L^T in Python's doubles; A from the patches by the formula of bench/halftone/apps/cholesky.c."""
     n, patches = 128, numbers(1, 128, 64)
-    write_npy(tmp_path / "patches.npy", patches)
+    store(tmp_path / "patches.npy", patches)
     ran = app("cholesky", "--n", n, "--block", 64, "--data", tmp_path, "--accuracy", "scheme:half", "-o", tmp_path / "L.npy")
     distance = [[sum((x - y) ** 2 for x, y in zip(p, q)) for q in patches] for p in patches]
     mean = sum(distance[i][j] for i in range(n) for j in range(i)) / (n * (n - 1) / 2)
     a = [[math.exp(-distance[i][j] / mean) + (i == j) for j in range(n)] for i in range(n)]
-    rows, cols, at = read_npy(tmp_path / "L.npy")
-    assert (rows, cols) == (n, n) and all(at(i, j) == 0 for i in range(n) for j in range(i + 1, n))
-    low = [[at(i, j) for j in range(n)] for i in range(n)]
+    low = load(tmp_path / "L.npy")[1]
+    assert [len(row) for row in low] == [n] * n and all(low[i][j] == 0 for i in range(n) for j in range(i + 1, n))
     residual = sum((a[i][j] - sum(x * y for x, y in zip(low[i][:j + 1], low[j][:j + 1]))) ** 2 * (1 if i == j else 2) for i in range(n) for j in range(i + 1))
     assert ran["error"] == pytest.approx(math.sqrt(residual / sum(x * x for row in a for x in row)), rel=1e-2)
     assert 1e-5 < ran["error"] < 1e-3 and ran["seconds"]["diagonal"] > 0 and ran["seconds"]["panel"] == 0
@@ -98,19 +80,19 @@ def test_cholesky_says_the_error_of_what_it_writes(tmp_path):
 def test_mlp_says_the_error_and_the_classes_of_what_it_writes(tmp_path):
     widths, samples = [64, 24, 40, 10], 30
     x, layers = numbers(2, samples, 64), [(numbers(3 + i, k, m), numbers(7 + i, 1, m)[0]) for i, (k, m) in enumerate(zip(widths, widths[1:]))]
-    write_npy(tmp_path / "digits.npy", x)
+    store(tmp_path / "digits.npy", x)
     for i, (w, b) in enumerate(layers, 1):
-        write_npy(tmp_path / f"w{i}.npy", w)
-        write_npy(tmp_path / f"b{i}.npy", [b])
+        store(tmp_path / f"w{i}.npy", w)
+        store(tmp_path / f"b{i}.npy", [b])
     ran = app("mlp", "--data", tmp_path, "--accuracy", "scheme:half", "-o", tmp_path / "H.npy")
     for i, (w, b) in enumerate(layers):
         x = [[sum(v * row[j] for v, row in zip(sample, w)) + b[j] for j in range(len(b))] for sample in x]
         x = [[max(v, 0) for v in sample] for sample in x] if i < 2 else x
-    rows, cols, at = read_npy(tmp_path / "H.npy")
-    assert (rows, cols) == (10, samples)
-    wrong = sum((at(i, j) - x[j][i]) ** 2 for i in range(10) for j in range(samples))
+    h = load(tmp_path / "H.npy")[1]
+    assert [len(row) for row in h] == [samples] * 10
+    wrong = sum((h[i][j] - x[j][i]) ** 2 for i in range(10) for j in range(samples))
     assert ran["error"] == pytest.approx(math.sqrt(wrong / sum(v * v for sample in x for v in sample)), rel=1e-6) and ran["error"] < 1e-2
-    changed = sum(max(range(10), key=lambda i: at(i, j)) != max(range(10), key=lambda i: x[j][i]) for j in range(samples))
+    changed = sum(max(range(10), key=lambda i: h[i][j]) != max(range(10), key=lambda i: x[j][i]) for j in range(samples))
     assert f"classes changed {changed} of {samples}\n" in ran["text"]
 
 
@@ -451,7 +433,7 @@ def test_data_that_cannot_be_had(tmp_path):
     (tmp_path / "no").mkdir()
     (tmp_path / "patches.npy").write_bytes(b"")
     refused("app", "cholesky", "--data", tmp_path, says="patches.npy")
-    write_npy(tmp_path / "patches.npy", numbers(1, 10, 64))
+    store(tmp_path / "patches.npy", numbers(1, 10, 64))
     refused("app", "cholesky", "--data", tmp_path, says="make the folder anew")
     script = ROOT / "bench/app_data.py"
     run = subprocess.run([sys.executable, script, tmp_path / "new", "--wheel", tmp_path / "patches.npy"], capture_output=True, text=True, timeout=60)

@@ -6,6 +6,7 @@ import struct
 import subprocess
 
 import pytest
+from command_files import store
 from conftest import ROOT
 
 SOURCES = ["bench/halftone/accuracy/f16x3_host.c", "bench/halftone/accuracy/certificate.c", *(f"runtime/sim/{n}.c" for n in ("sim_f16", "sim_mma", "sim_mma_wide"))]
@@ -27,12 +28,6 @@ def host(tmp_path_factory):
     return loaded
 
 
-def npy(rows):
-    head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({len(rows)}, {len(rows[0])}), }}"
-    head += " " * (-(len(head) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + b"".join(struct.pack(f"<{len(r)}f", *r) for r in rows)
-
-
 def single(x):
     return struct.unpack("<f", struct.pack("<f", x))[0]
 
@@ -44,7 +39,7 @@ def test_the_hosts_emulation_has_the_kernels_bits(gpu, unit, host, tmp_path):
     element = lambda: 0.0 if draw.random() < 0.1 else single((1 + draw.random()) * 2.0 ** draw.randint(-30, 10) * draw.choice((-1, 1)))
     a, b = ([[element() for _ in range(K)] for _ in range(rows)] for rows in (M, N))
     for name, x in ("a", a), ("b", b):
-        (tmp_path / f"{name}.npy").write_bytes(npy(x))
+        store(tmp_path / f"{name}.npy", x)
     run = subprocess.run([ROOT / f"out/{gpu}/halftone-sim", "mm", "a.npy", "b.npy", "--tb", "--scheme", "f16x3", "-o", "c.npy"], cwd=tmp_path,
                          capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

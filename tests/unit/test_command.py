@@ -1,11 +1,10 @@
 """What the command prints for people: the demo's point, help, tables that fit a terminal."""
 import re
-import struct
 import subprocess
 
 import pytest
+from command_files import npy, store
 from conftest import ROOT
-from test_outputs import npy
 
 COMMAND = ROOT / "out/a800/halftone-sim"
 
@@ -112,10 +111,7 @@ def test_mm_says_how_much_was_computed_again(wide, tmp_path):
     numbers = [[(i * 37 + j * 101) % 97 - 48.5 if i > 0 else 0. for j in range(n)] for i in range(n)]
     bad = [row if i != 5 else [1e30] + [1e-3] * (n - 1) for i, row in enumerate(numbers)]
     for name, rows in ("a", numbers), ("bad", bad):
-        head = f"{{'descr': '<f{8 if wide else 4}', 'fortran_order': False, 'shape': ({n}, {n}), }}"
-        head += " " * (-(len(head) + 11) % 64) + "\n"
-        data = struct.pack(f"<{n * n}{'d' if wide else 'f'}", *(x for row in rows for x in row))
-        (tmp_path / f"{name}.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
+        store(tmp_path / f"{name}.npy", rows, descr="<f8" if wide else "<f4")
     counted = {}
     for name in "a", "bad":
         run = subprocess.run([command, "mm", f"{name}.npy", "a.npy", "-o", "c.npy"], cwd=tmp_path, capture_output=True, text=True)

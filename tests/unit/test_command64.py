@@ -1,5 +1,6 @@
 """The command on FP64 matrices: `mm`, `bench`, `report`, `contract`, `check`, `tune`, `info`, against sums in Python's fractions."""
 import ctypes
+import functools
 import math
 import random
 import re
@@ -8,36 +9,19 @@ import subprocess
 from fractions import Fraction
 
 import pytest
+from command_files import load, rows
+from command_files import store as store_any
 from conftest import ROOT
 
 COMMAND = ROOT / "out/a800/halftone-sim"
 M, N, K = 21, 17, 40
+store = functools.partial(store_any, descr="<f8")
 
 
 def halftone(*args, check=True, **options):
     run = subprocess.run([str(COMMAND), *map(str, args)], capture_output=True, text=True, timeout=300, **options)
     assert not check or run.returncode == 0, run.stderr
     return run
-
-
-def store(path, matrix, fortran=False, kind="d", big_endian=False):
-    rows, cols = len(matrix), len(matrix[0])
-    order = ">" if big_endian else "<"
-    head = f"{{'descr': '{order}f{8 if kind == 'd' else 4}', 'fortran_order': {fortran}, 'shape': ({rows}, {cols}), }}"
-    head += " " * (-(len(head) + 11) % 64) + "\n"
-    data = [x for line in (zip(*matrix) if fortran else matrix) for x in line]
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack(f"{order}{len(data)}{kind}", *data))
-
-
-def load(path):
-    """Type, rows of a C-order file."""
-    raw = path.read_bytes()
-    head = raw[10:10 + struct.unpack("<H", raw[8:10])[0]].decode()
-    rows, cols = map(int, re.search(r"\((\d+), (\d+)\)", head).groups())
-    descr = re.search(r"'descr': '(\S+)'", head)[1]
-    assert "'fortran_order': False" in head
-    flat = struct.unpack(f"<{rows * cols}{'d' if descr == '<f8' else 'f'}", raw[10 + len(head):])
-    return descr, [flat[i * cols:(i + 1) * cols] for i in range(rows)]
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +32,9 @@ def operands(tmp_path_factory):
     a[4] = [x * 2.0 ** 400 for x in a[4]]
     store(folder / "a.npy", a)
     store(folder / "b.npy", b)
-    store(folder / "at.npy", list(zip(*a)), fortran=True, big_endian=True)
+    store(folder / "at.npy", list(zip(*a)), fortran=True, descr=">f8")
     store(folder / "bt.npy", list(zip(*b)))
-    store(folder / "single.npy", [[struct.unpack("<f", struct.pack("<f", x))[0] for x in row] for row in b], kind="f")
+    store(folder / "single.npy", [[struct.unpack("<f", struct.pack("<f", x))[0] for x in row] for row in b], descr="<f4")
     return folder, a, b
 
 
@@ -70,6 +54,7 @@ def test_two_files_of_float64_are_multiplied_in_fp64(operands, files, options, s
     folder, a, b = operands
     run = halftone("mm", *(folder / name for name in files), *options, "-o", tmp_path / "c.npy")
     descr, c = load(tmp_path / "c.npy")
+    assert b"'fortran_order': False" in (tmp_path / "c.npy").read_bytes()[:128]
     assert descr == "<f8" and f"scheme {scheme}, " in run.stdout and 0.05 < worst(a, b, c) <= most
 
 
@@ -167,30 +152,24 @@ def test_check_counts_large_elements_of_two_files_however_they_are_stored(tmp_pa
 def test_check_of_families_in_fp64(tmp_path):
     """Normal data are residues', sparse ones native64's, NaN is one row's and one column's; whose certificate, where one can be had."""
     run = halftone("check", "--fp64", "--families", "normal,sparse,zeros,nan", "--n", 128, "--k", 512, "--out", tmp_path / "t.tsv")
-    normal, sparse, zeros, nan = rows_of(tmp_path / "t.tsv")
+    normal, sparse, zeros, nan = rows(tmp_path / "t.tsv")
     assert run.stderr.count("\n") <= 1 and {row["scheme"] for row in (normal, sparse, zeros, nan)} == {"native64"} and normal["counted"].startswith("crt")
     assert float(normal["large_a"]) > 0.8 and (normal["rows_a"], normal["rows_b"], normal["native64"], normal["blocks"]) == ("1", "1", "0", "0")
     assert float(sparse["large_a"]) < 0.02 < 0.97 < float(sparse["zero_a"]) and (sparse["rows_a"], sparse["native64"], sparse["blocks"]) == ("0", "1", "1")
     assert (zeros["native64"], zeros["rows_a"]) == ("0", "1") and float(nan["native64"]) == pytest.approx(1 - (127 / 128) ** 2, rel=0.01)
     halftone("check", "--fp64", "--families", "normal", "--n", 16, "--k", 1, "--out", tmp_path / "t.tsv")
-    (one,) = rows_of(tmp_path / "t.tsv")
+    (one,) = rows(tmp_path / "t.tsv")
     assert (one["counted"], one["native64"], one["large_a"]) == ("-", "n/a", "n/a")
     halftone("check", "--fp64", "--families", "normal", "--n", 16, "--k", 131073, "--out", tmp_path / "t.tsv")  # more than i8x28's sums hold
-    (one,) = rows_of(tmp_path / "t.tsv")
+    (one,) = rows(tmp_path / "t.tsv")
     assert one["counted"].startswith("crt") and one["native64"] == "0"
 
 
 # ---- bench and report
 
-def rows_of(path):
-    """A table's rows by column."""
-    lines = [line.split("\t") for line in path.read_text().splitlines() if not line.startswith("#")]
-    return [dict(zip(lines[0], line)) for line in lines[1:]]
-
-
 def test_bench_times_fp64_products_and_says_their_errors(tmp_path):
     halftone("bench", "--fp64", "--sizes", 72, "--trans", "NN,TN", "--out", tmp_path / "b.tsv")
-    table = rows_of(tmp_path / "b.tsv")
+    table = rows(tmp_path / "b.tsv")
     methods = [row["method"] for row in table if row["trans"] == "NN"]
     assert {"native64", "crt16"} <= set(methods) and [row["method"] for row in table if row["trans"] == "TN"] == methods
     for row in table:
@@ -204,7 +183,7 @@ def test_bench_times_fp64_products_and_says_their_errors(tmp_path):
 
 def test_report_has_every_scheme_on_families_in_fp64(tmp_path):
     run = halftone("report", "--schemes", "native64,crt16", "--accuracy", "fp64-fast", "--sizes", "48", "--families", "uniform,cancel1e6,integers,inf", "--out", tmp_path / "r")
-    table = rows_of(tmp_path / "r/report.tsv")
+    table = rows(tmp_path / "r/report.tsv")
     assert [row["method"] for row in table[:4]] == ["cpu-fp64", "native64", "crt16", "accuracy:fp64-fast"] and len(table) == 16
     at = {(row["family"], row["method"]): row for row in table}
     assert all(int(row["wrong_class"]) == 0 for row in table if row["family"] != "inf")
@@ -275,7 +254,7 @@ def test_contract_holds_fp64_products_to_their_bounds(tmp_path):
     """Near enough to the bound that a thousandth of it would not do; NaN and Inf where each scheme says."""
     for options, scheme, of in ((["--accuracy", "fp64"], "native64", "|A||B|"), (["--scheme", "crt16"], "crt16", "k max|a| max|b|")):
         run = halftone("contract", *options, "--n", 33, "--k", "1,70", "--families", "uniform,phi2,inf,nan,cancel1e4", "--out", tmp_path / "c.tsv")
-        table = rows_of(tmp_path / "c.tsv")
+        table = rows(tmp_path / "c.tsv")
         assert len(table) == 10 and {(row["scheme"], row["of"], row["verdict"], row["wrong_class"]) for row in table} == {(scheme, of, "kept", "0")}
         assert 1e-3 < max(float(row["worst/bound"]) for row in table) < 1 and "0 of 10 trials are beyond their bound" in run.stdout
     run = halftone("contract", "--accuracy", "fp32", check=False)

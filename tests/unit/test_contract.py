@@ -2,26 +2,19 @@
 other commands say, and what breaks the contract fails."""
 import re
 import shutil
-import struct
 import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, SIM, gen
+from command_files import rows, store
+from conftest import ROOT, gen
 from test_page import Page
-from test_tune import rows
 
 COMMAND = ROOT / "out/a800/halftone-sim"
 
 
 def halftone(*args):
     return subprocess.run([str(COMMAND), *map(str, args)], capture_output=True, text=True)
-
-
-def write_npy(path, rows):
-    head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({len(rows)}, {len(rows[0])}), }}"
-    head += " " * (-(len(head) + 11) % 64) + "\n"
-    path.write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + b"".join(struct.pack(f"<{len(r)}f", *r) for r in rows))
 
 
 @pytest.mark.whole
@@ -41,7 +34,7 @@ def test_what_keeps_the_contract_passes_and_what_does_not_fails(tmp_path):
 def test_a_refusal_is_told_in_full(tmp_path):
     """The command's user has no halftone_last_detail to look into: what it says is printed, once, and no advice for programs."""
     for name, rows, cols in ("a.npy", 64, 2048), ("b.npy", 2048, 64):
-        write_npy(tmp_path / name, [[0.0] * cols] * rows)
+        store(tmp_path / name, [[0.0] * cols] * rows)
     run = halftone("mm", tmp_path / "a.npy", tmp_path / "b.npy", "-o", tmp_path / "c.npy", "--accuracy", "bits=23")
     assert run.returncode == 1 and "no scheme of this library has that accuracy (bits=23 is at most 2 units" in run.stderr
     assert "halftone_" not in run.stderr and len(run.stderr.splitlines()) == 1
@@ -228,7 +221,7 @@ def test_the_simulator_has_the_gpus_errors():
 def test_a_library_without_bf16x6u_refuses_fp32_and_calls_auto_unchecked(tmp_path):
     budget, built = tmp_path / "unchecked.gpu", ROOT / "out/unchecked"
     budget.write_text(re.sub(r"(?m)^name\s*=\s*t4", "name = unchecked", (ROOT / "gen/gpus/t4.gpu").read_text()))
-    write_npy(tmp_path / "a.npy", [[1.0] * 9] * 5)
+    store(tmp_path / "a.npy", [[1.0] * 9] * 5)
     mm = [built / "halftone-sim", "mm", tmp_path / "a.npy", tmp_path / "a.npy", "--tb", "-o", tmp_path / "c.npy"]
     try:
         for goal in "generate", "build-sim":

@@ -7,26 +7,17 @@ import struct
 import subprocess
 
 import pytest
+from command_files import npy, rows, store
 from conftest import ROOT
 from test_certificate import host, single # noqa: F401: a fixture
 from test_operands import FILES, write
-from test_tune import rows
 
 COMMAND = ROOT / "out/a800/halftone-sim"
-HEAD = "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1), }"
-WIDE = b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + HEAD.ljust(117).encode() + b"\n" + struct.pack("<d", 0.1)
+WIDE = npy(1, 1, [0.1], "<f8")
 
 
 def halftone(*args, **options):
     return subprocess.run([str(COMMAND), *map(str, args)], capture_output=True, text=True, timeout=300, **options)
-
-
-def store(path, matrix, fortran=False):
-    m, n = len(matrix), len(matrix[0])
-    head = f"{{'descr': '<f4', 'fortran_order': {fortran}, 'shape': ({m}, {n}), }}"
-    head += " " * (-(len(head) + 11) % 64) + "\n"
-    stored = zip(*matrix) if fortran else matrix
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + b"".join(struct.pack(f"<{len(r)}f", *r) for r in stored))
 
 
 def load(path, count):

@@ -7,8 +7,9 @@ import sys
 import zipfile
 
 import pytest
+import command_files
+from command_files import rows
 from conftest import ROOT
-from test_tune import rows
 
 sys.path.insert(0, str(ROOT / "bench"))
 import real_data
@@ -18,11 +19,8 @@ HEAD = "product\ta\ttrans_a\tb\ttrans_b\tbatch\n"
 needs_numpy = pytest.mark.skipif(real_data.np is None, reason="NumPy is not installed")
 
 
-def npy(m, n, value=None, descr="<f4", fortran=False):
-    head = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': ({m}, {n}), }}"
-    head += " " * (-(len(head) + 11) % 64) + "\n"
-    numbers = [value(e) if value else (e * 37 % 101 - 50) / 64 for e in range(m * n)]
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack(f"<{m * n}f", *numbers)
+def npy(m, n, value=lambda e: (e * 37 % 101 - 50) / 64, **kind):
+    return command_files.npy(m, n, map(value, range(m * n)), **kind)
 
 
 def write(folder, products, files, count=None):

@@ -4,23 +4,17 @@ import os
 import re
 import shutil
 import stat
-import struct
 import subprocess
 import tempfile
 import threading
 from pathlib import Path
 
 import pytest
+from command_files import npy
 from conftest import GEN, ROOT, full_disk
 
 COMMAND = ROOT / "out/a800/halftone-sim"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make devices and become another user")
-
-
-def npy(rows, cols):
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {cols}), }}"
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{rows * cols}f", *range(rows * cols))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 import os
 import subprocess
 
+from command_files import rows
 from conftest import ROOT
 
 
@@ -17,20 +18,15 @@ def named(run):
     return dict(line.split(": ", 1) for line in run.stdout.splitlines()[1:] if not line.startswith(" "))
 
 
-def table(path):
-    lines = [l.split("\t") for l in path.read_text().splitlines() if not l.startswith("#")]
-    return [dict(zip(lines[0], l)) for l in lines[1:]]
-
-
 def test_it_names_the_models_of_the_simulator(tmp_path):
     ampere = profile("a800", "--tiles", 40, "--only", "8 ", "--out", tmp_path / "p.tsv")
     assert named(ampere) == {"mma.sync m16n8k8 f16": "24 bits, cut toward zero, groups of 8",
                              "mma.sync m16n8k8 tf32": "24 bits, cut toward zero, groups of 4, aligned at -132 or above"}
     assert ampere.stdout.count("the simulator's sm80: the same on all tiles") == 2
-    rows = table(tmp_path / "p.tsv")
+    table = rows(tmp_path / "p.tsv")
     assert "# random tiles of each unit: 40, seed 1" in (tmp_path / "p.tsv").read_text()
     for unit in named(ampere):
-        of = [r for r in rows if r["unit"] == unit]
+        of = [r for r in table if r["unit"] == unit]
         assert {r["model"] for r in of if r["verdict"] == "matches"} >= {"simulator sm80", named(ampere)[unit]}
         assert len(of) > 100 and all(int(r["failed"]) > 0 and r["case"] != "-" and r["inputs"].startswith("c=")
                                      for r in of if r["verdict"] == "fails")
@@ -45,7 +41,7 @@ def test_another_arithmetic_is_named_and_refused(tmp_path):
     assert named(run)["mma.sync m16n8k8 tf32"] == "25 bits, cut toward zero, groups of 8, aligned at -133 or above"
     last = run.stderr.strip().splitlines()[-1]
     assert last.startswith("halftone profile: mma.sync m16n8k8 tf32: the simulator's sm80 computes otherwise (") and "sim_mma.c" in last
-    assert [r["verdict"] for r in table(tmp_path / "p.tsv") if r["model"] == "simulator sm80"] == ["fails"]
+    assert [r["verdict"] for r in rows(tmp_path / "p.tsv") if r["model"] == "simulator sm80"] == ["fails"]
 
 
 def test_what_it_cannot_do_is_one_line(tmp_path):

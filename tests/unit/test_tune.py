@@ -6,6 +6,7 @@ import sys
 import time
 
 import pytest
+from command_files import rows
 from conftest import GEN, ROOT, full_disk, gen
 from test_page import Page
 
@@ -32,11 +33,6 @@ def table(shapes):
     run = tune("--shapes", shapes, "--out", path, "--schemes", "f16x3,half", "--html", path.with_suffix(".html"))
     assert "SIMULATOR" in run.stdout and "say nothing of a GPU" in run.stdout
     return path
-
-
-def rows(path):
-    lines = [l.split("\t") for l in path.read_text().splitlines() if not l.startswith("#")]
-    return [dict(zip(lines[0], l)) for l in lines[1:]]
 
 
 def kernels():
