@@ -15,7 +15,7 @@ static inline void drop_on_device(void *memory) {
 /* Memory of the device until the end of the test, or drop_kept. */
 static inline void *kept_on_device(size_t bytes) {
     void *memory = NULL;
-    OK(ht_dev_alloc(&memory, bytes));
+    OK(ht_dev_alloc(&memory, bytes > 0 ? bytes : 1));
     return keep(memory, drop_on_device);
 }
 

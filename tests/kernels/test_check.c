@@ -1,15 +1,7 @@
 /* test_check: the certificate from inside, by the descriptors, beside bench/halftone/accuracy/certificate.c, which has the same in plain C: what packing
  * adds up of each row, in tiles, whole rows and strips, and which results kernels and reduction leave. What users see of it: test_auto; what
  * computes the rest: test_direct. Links with the CUDA library or the simulator, like test_product. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../bench/halftone/accuracy/certificate.h"
 #include "../../bench/halftone/accuracy/families.h"
@@ -17,8 +9,8 @@
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_dev.h"
 #include "../../runtime/sim/sim_f16.h"
+#include "../test.h"
 #include "block.h"
-#include "choose.h"
 #include "fp64_sum.h"
 #include "handle.h"
 
@@ -195,8 +187,7 @@ static int compare(const struct operand *x) {
 
 /* ---- tests */
 
-static void packing_adds_up_what_is_lost(void **state) {
-    (void)state;
+TEST(packing_adds_up_what_is_lost) {
     if (f16x3->pack_tiles == 0)
         skip();
     static const struct packing cases[][OPERANDS] = {
@@ -244,8 +235,7 @@ static uint16_t packed_slice(const struct operand *x, int64_t row, int64_t k, in
     return bits;
 }
 
-static void packing_writes_the_references_slices(void **state) {
-    (void)state;
+TEST(packing_writes_the_references_slices) {
     if (f16x3->pack_tiles == 0 || f16x3->flush_exponent != 0)
         skip();
     static const struct packing cases[OPERANDS] = {{70, 200, 1, 1, 1, MIXED}, {64, 200, 0, 0, 1, FRIENDLY}};
@@ -273,8 +263,7 @@ static void packing_writes_the_references_slices(void **state) {
 }
 
 /* An exchange that may hold anything is written first. */
-static void an_exchange_of_any_content(void **state) {
-    (void)state;
+TEST(an_exchange_of_any_content) {
     if (f16x3->pack_tiles == 0)
         skip();
     for (int tiles = HT_PACK_STRIPS; tiles <= 2; tiles += 4) {
@@ -512,8 +501,7 @@ static void all_kernels_leave(enum content a, enum side side) {
     product_close(&p);
 }
 
-static void kernels_leave_what_is_not_cleared(void **state) {
-    (void)state;
+TEST(kernels_leave_what_is_not_cleared) {
     if (f16x3->pack_tiles == 0)
         skip();
     all_kernels_leave(MIXED, BOTH);
@@ -522,9 +510,8 @@ static void kernels_leave_what_is_not_cleared(void **state) {
 }
 
 /* Many partials, of which four lanes each have a share; rows that are no multiple of 32. */
-static void the_reduction_of_many_partials_leaves_them_too(void **state) {
+TEST(the_reduction_of_many_partials_leaves_them_too) {
     enum { SPLITS = 20 };
-    (void)state;
     if (f16x3->pack_tiles == 0)
         skip();
     struct product p = product_open(MIXED);
@@ -601,8 +588,7 @@ static void compute_inside(struct product *p, const struct ht_kernel_desc *kerne
     block_down(&p->tested);
 }
 
-static void kernels_compute_what_they_leave(void **state) {
-    (void)state;
+TEST(kernels_compute_what_they_leave) {
     for (int few = 0; few < 2; few++) {
         struct product p = product_open(FRIENDLY);
         for (int64_t i = 0; few && i < BATCH * ht_row_sums_ints(M); i++)
@@ -635,15 +621,5 @@ static int open_handle(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packing_adds_up_what_is_lost),
-        cmocka_unit_test(packing_writes_the_references_slices),
-        cmocka_unit_test(an_exchange_of_any_content),
-        cmocka_unit_test(kernels_leave_what_is_not_cleared),
-        cmocka_unit_test(kernels_compute_what_they_leave),
-        cmocka_unit_test(the_reduction_of_many_partials_leaves_them_too),
-    };
-    const struct choice all = CHOICE(tests);
-    const int code = choose_tests(argc, argv, &all, 1);
-    return code != CHOOSE_RUN ? code : cmocka_run_group_tests(tests, open_handle, close_handle);
+    return test_main(argc, argv, open_handle, close_handle);
 }

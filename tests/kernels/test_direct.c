@@ -1,16 +1,7 @@
 /* test_direct: scheme bf16x6u, whose kernels read the caller's matrices (templates/skeletons/unpacked_tile.cu). Links with the CUDA library
  * or the simulator. Where FP32 FMAs do the work the results are compared with a loop over them bit for bit; exact
  * products exactly; the rest of the scheme's promises is in test_product. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../bench/halftone/accuracy/families.h"
 #include "../../bench/halftone/accuracy/metrics.h"
@@ -18,7 +9,7 @@
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_pick.h"
 #include "../../runtime/ht_dev.h"
-#include "choose.h"
+#include "../test.h"
 #include "fp64_sum.h"
 #include "handle.h"
 
@@ -30,27 +21,22 @@ struct problem {
     int64_t m, n, k, pad, offset;
     float alpha, beta;
     float *a, *b, *c;
+    size_t before; /* of what is kept */
 };
 
 static float *host(int64_t count) {
-    float *x = calloc((size_t)count + 1, sizeof *x);
-    assert_non_null(x);
-    return x;
+    return keep(calloc((size_t)count + 1, sizeof(float)), free);
 }
 
 static float *device(const float *x, int64_t count, int64_t offset) {
-    void *p = NULL;
-    assert_int_equal(ht_dev_alloc(&p, (size_t)(count + offset) * sizeof *x), HT_DEV_OK);
-    assert_int_equal(ht_dev_upload((float *)p + offset, x, (size_t)count * sizeof *x), HT_DEV_OK);
-    return (float *)p + offset;
-}
-
-static void device_free(float *x, int64_t offset) {
-    ht_dev_free(x - offset);
+    float *p = kept_on_device((size_t)(count + offset) * sizeof *x);
+    assert_int_equal(ht_dev_upload(p + offset, x, (size_t)count * sizeof *x), HT_DEV_OK);
+    return p + offset;
 }
 
 static struct problem problem_of(char ta, char tb, int64_t m, int64_t n, int64_t k, const char *family) {
-    struct problem p = {ta, tb, m, n, k, 0, 0, 1, 0, host(m * k), host(k * n), host(m * n)};
+    const size_t before = kept_count;
+    struct problem p = {ta, tb, m, n, k, 0, 0, 1, 0, host(m * k), host(k * n), host(m * n), before};
     family_fill(family_find(family), 5, 'A', m, n, k, p.a, m);
     family_fill(family_find(family), 5, 'B', m, n, k, p.b, k);
     for (int64_t i = 0; i < m * n; i++)
@@ -58,10 +44,8 @@ static struct problem problem_of(char ta, char tb, int64_t m, int64_t n, int64_t
     return p;
 }
 
-static void problem_free(struct problem *p) {
-    free(p->a);
-    free(p->b);
-    free(p->c);
+static void problem_free(const struct problem *p) {
+    drop_kept(p->before);
 }
 
 /* x (rows x cols) as the device has it: transposed or not, columns further apart than they are long, NaN between them. */
@@ -76,11 +60,10 @@ static float *stored(const struct problem *p, const float *x, int64_t rows, int6
             y[trans == 'N' ? c * *ld + r : r * *ld + c] = x[c * rows + r];
     }
     float *there = device(y, *ld * wide, p->offset);
-    free(y);
     return there;
 }
 
-/* The product by the library; the caller frees it. What lies between the columns of C must stay as it was. */
+/* The product by the library. What lies between the columns of C must stay as it was. */
 static float *run(const struct problem *p) {
     int64_t lda, ldb;
     const int64_t ldc = p->m + p->pad;
@@ -97,10 +80,6 @@ static float *run(const struct problem *p) {
         else
             assert_true(isnan(wide[i]));
     }
-    device_free(a, p->offset);
-    device_free(b, p->offset);
-    device_free(dc, p->offset);
-    free(wide);
     return c;
 }
 
@@ -196,12 +175,10 @@ static void expect_multiply_adds(const char *what, const struct problem *p) {
         for (int64_t at = 0; at < p->m * p->n; at++)
             (order.chain > 0 ? expect : expect_reordered)(what, p, at, c[at], multiply_adds(p, order, at % p->m, at / p->m));
     }
-    free(c);
 }
 
 /* Up to k = 16 there are FMAs alone, in the order of k: every transpose, edge, ld, alignment, exchange of operands. */
-static void short_k_is_a_loop_of_multiply_adds(void **state) {
-    (void)state;
+TEST(short_k_is_a_loop_of_multiply_adds) {
     static const struct {
         int64_t m, n, k, pad, offset;
         float alpha, beta;
@@ -235,7 +212,6 @@ static void expect_units(const char *what, const struct problem *p, double units
             fail_msg("%s, %c%c %lldx%lldx%lld: element %lld is %a, not %a", what, p->ta, p->tb, (long long)p->m,
                      (long long)p->n, (long long)p->k, (long long)at, (double)c[at], exact);
     }
-    free(c);
 }
 
 /* The order of additions does not depend on how the operands lie, with 16 bytes at once or without. k is whole steps and a rest. */
@@ -250,16 +226,12 @@ static void same_bits_either_way(const struct ht_kernel_desc *kernel, int64_t m,
             expect_units(kernel->name, &p, FEW_UNITS);
         for (int64_t at = 0; first && at < m * n; at++)
             expect(kernel->name, &p, at, c[at], first[at]);
-        if (first)
-            free(c);
-        else
+        if (!first)
             first = c;
-        problem_free(&p);
     }
-    free(first);
 }
 
-/* The product by a kernel as it is launched, k whole; the caller frees it. */
+/* The product by a kernel as it is launched, k whole. */
 static float *launched(const struct ht_kernel_desc *kernel, const struct problem *p) {
     struct ht_gemm_args args;
     int64_t lda, ldb;
@@ -280,9 +252,6 @@ static float *launched(const struct ht_kernel_desc *kernel, const struct problem
     assert_int_equal(kernel->init(), 0);
     assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
     assert_int_equal(ht_dev_download(c, args.c, (size_t)(p->m * p->n) * sizeof *c), HT_DEV_OK);
-    device_free(args.c, 0);
-    device_free(a, p->offset);
-    device_free(b, p->offset);
     return c;
 }
 
@@ -310,14 +279,11 @@ static void small_products_are_not_lost(int64_t k, float small, float scale, con
             const double exact = (large + other + (double)(k - 2) * (double)small * (double)small) * (double)scale;
             assert_true(fabs((double)c[at] - exact) <= 1.01 * 0x1p-24 * fabs(exact));
         }
-        free(c);
     }
-    problem_free(&p);
 }
 
 /* Of chains of FMAs in tiles with MMAs, of parts of k, and in the kernel behind the data check everywhere. */
-static void sums_keep_what_is_rounded_off(void **state) {
-    (void)state;
+TEST(sums_keep_what_is_rounded_off) {
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
         const int is_fallback = strcmp(set->kernel[i].variant, "fallback") == 0;
@@ -346,13 +312,10 @@ static void one_kernel(const char *name, int exchanged) {
     stored_by_every_warp(name, exchanged ? 69 : 133, exchanged ? 133 : 69);
     struct problem p = problem_of('N', 'T', m, n, 14, "uniform");
     expect_multiply_adds(name, &p);
-    problem_free(&p);
     p = problem_of('T', 'N', m, n, 100, "subnormal");
     expect_multiply_adds(name, &p);
-    problem_free(&p);
     p = problem_of(exchanged ? 'N' : 'T', exchanged ? 'N' : 'T', m, n, 1, "uniform"); /* lines shorter than what is read at once */
     expect_multiply_adds(name, &p);
-    problem_free(&p);
     for (int t = 0; t < 8; t++) {
         const int64_t more = t & 4 ? 0 : 3; /* 12: 16 bytes of C at once */
         p = problem_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', exchanged ? m + more : m, n, t % 3 ? 20 : 100, "uniform");
@@ -363,8 +326,7 @@ static void one_kernel(const char *name, int exchanged) {
     }
 }
 
-static void every_kernel_of_the_scheme(void **state) {
-    (void)state;
+TEST(every_kernel_of_the_scheme) {
     const struct ht_set_desc *set = ht_sets[0];
     int seen = 0;
     for (int i = 0; i < set->kernels; i++) {
@@ -397,14 +359,9 @@ static void sets_of_rows(const struct ht_kernel_desc *kernel, int64_t m, char tr
     float *c = run(&many), *last = run(&few);
     for (int64_t at = 0; at < FEW * few.n; at++)
         expect(kernel->name, &few, at, c[at / FEW * m + m - FEW + at % FEW], last[at]);
-    free(c);
-    free(last);
-    problem_free(&many);
-    problem_free(&few);
 }
 
-static void many_rows_of_few_k(void **state) {
-    (void)state;
+TEST(many_rows_of_few_k) {
     enum { TALL_ROWS = 128, TALL_STEP_K = 64, SETS_FROM = 2 }; /* blocks an SM */
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
@@ -421,8 +378,7 @@ static void many_rows_of_few_k(void **state) {
 }
 
 /* More tiles of columns than a grid's y extent can count: of a square tile nothing else asks for an exchange. */
-static void more_columns_than_a_grid_is_high(void **state) {
-    (void)state;
+TEST(more_columns_than_a_grid_is_high) {
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *kernel = &set->kernel[i];
@@ -474,7 +430,6 @@ static void expect_way(const char *what, const struct ht_kernel_desc *kernel, co
         if (!(fabs((double)c[at] - sum.value) <= (double)CHAIN_UNITS * ldexp(sum.magnitude, -24)))
             fail_msg("%s: %s, %c%c: element %lld is %a, not %a", kernel->name, what, p->ta, p->tb, (long long)at, (double)c[at], sum.value);
     }
-    free(c);
 }
 
 /* Kernels that cut numbers into slices: those of a set whose uniform data are not the loop's. */
@@ -484,8 +439,6 @@ static bool has_slices(const struct ht_kernel_desc *kernel) {
     struct problem p = problem_of('N', 'N', EDGE, EDGE, 128, "uniform");
     float *c = launched(kernel, &p);
     const bool sliced = blocks_by_multiply_adds(&p, c) == 0;
-    free(c);
-    problem_free(&p);
     return sliced;
 }
 
@@ -565,19 +518,15 @@ static void small_cases_of(const struct ht_kernel_desc *kernel) {
     for (int64_t l = 0; l < SMALL_K; l++)
         p.a[l * SMALL_M + SMALL_M - 1] = ldexpf(p.a[l * SMALL_M + SMALL_M - 1], -105);
     expect_way("a row of small results", kernel, &p, true);
-    problem_free(&p);
     p = small_problem(&small_cases[0], SMALL_K);
     p.a[SMALL_M * SMALL_K - 1] = INFINITY;
     expect_way("Inf beside small numbers", kernel, &p, true);
-    problem_free(&p);
     const struct small_case outweighed = {"", 0, 0, -60, 0, 0, -57, false, false};
     p = small_problem(&outweighed, 20); /* a second group of warps has no step */
     expect_way("results of one step", kernel, &p, false);
-    problem_free(&p);
 }
 
-static void small_numbers_do_no_harm_or_leave_the_slices(void **state) {
-    (void)state;
+TEST(small_numbers_do_no_harm_or_leave_the_slices) {
     for_each_with_slices(small_cases_of);
 }
 
@@ -597,8 +546,7 @@ static void large_beside_small(const struct ht_kernel_desc *kernel) {
     }
 }
 
-static void the_largest_number_is_found(void **state) {
-    (void)state;
+TEST(the_largest_number_is_found) {
     for_each_with_slices(large_beside_small);
 }
 
@@ -621,14 +569,12 @@ static void softmax_of(const struct ht_kernel_desc *kernel) {
     }
 }
 
-static void no_tile_of_a_softmax_leaves_the_slices(void **state) {
-    (void)state;
+TEST(no_tile_of_a_softmax_leaves_the_slices) {
     for_each_with_slices(softmax_of);
 }
 
 /* The whole range of 8 randn: k = 8192, in one kernel. */
-static void a_long_softmax(void **state) {
-    (void)state;
+TEST(a_long_softmax) {
     const struct ht_set_desc *set = ht_sets[0];
     int i = 0;
     while (i < set->kernels && !has_slices(&set->kernel[i]))
@@ -637,16 +583,13 @@ static void a_long_softmax(void **state) {
         skip();
     struct problem p = problem_of('T', 'N', 40, 20, 8192, "softmax");
     expect_way("softmax", &set->kernel[i], &p, false);
-    problem_free(&p);
 }
 
 /* Large numbers stay with the slices as long as no slice and no sum leaves the range; one that does, whatever follows, makes
  * the tile a loop of FMAs. FLT_MAX rounds to an infinite slice, though no product of it overflows here. */
-static void large_numbers(void **state) {
-    (void)state;
+TEST(large_numbers) {
     struct problem p = problem_of('N', 'T', 40, 30, 150, "huge");
     expect_units("huge", &p, FEW_UNITS);
-    problem_free(&p);
     p = problem_of('T', 'N', 30, 8, 70, "uniform");
     p.a[5] = 0x1p100f;
     expect_units("one large number", &p, FEW_UNITS);
@@ -654,24 +597,20 @@ static void large_numbers(void **state) {
     expect_multiply_adds("the largest number", &p);
     p.b[5 / 30 * 70] = 0; /* nothing is left of it in column 0 */
     expect_multiply_adds("the largest number by zero", &p);
-    problem_free(&p);
 }
 
 /* The smallest numbers that are calm: slices, not FMAs, beside large ones. */
-static void the_ends_of_calm_data(void **state) {
-    (void)state;
+TEST(the_ends_of_calm_data) {
     struct problem p = problem_of('N', 'N', 20, 20, 128, "uniform");
     for (int64_t i = 0; i < 20 * 128; i++) {
         p.a[i] = ldexpf(1 + 0x1.fffffep-1f * fabsf(p.a[i]), i % 2 ? -50 : 49);
         p.b[i] = ldexpf(1 + 0x1.fffffep-1f * fabsf(p.b[i]), i % 2 ? -50 : 49);
     }
     expect_units("the ends of calm data", &p, FEW_UNITS);
-    problem_free(&p);
 }
 
 /* Same places of NaN and Inf as a sequential loop, at every kind of place; elements without them keep their values. */
-static void nan_and_inf_are_where_native_has_them(void **state) {
-    (void)state;
+TEST(nan_and_inf_are_where_native_has_them) {
     static const float special[] = {NAN, INFINITY, -INFINITY};
     enum { M = 40, N = 20, K = 100 };
     for (int i = 0; i < 3; i++) {
@@ -687,8 +626,7 @@ static void nan_and_inf_are_where_native_has_them(void **state) {
 }
 
 /* A permutation, the identity and one-hot vectors move FP32 numbers without touching a bit, also where slices do it. */
-static void permutations_are_exact(void **state) {
-    (void)state;
+TEST(permutations_are_exact) {
     for (int side = 0; side < 2; side++) {
         for (int stride = 1; stride <= 7; stride += 6) { /* 1: the identity */
             struct problem p = problem_of(side ? 'T' : 'N', 'N', 130, 130, 130, "normal");
@@ -704,7 +642,6 @@ static void permutations_are_exact(void **state) {
                     l++;
                 expect("permutation", &p, at, c[at], side ? other[j * 130 + l] : other[l * 130 + i]);
             }
-            free(c);
             problem_free(&p);
         }
     }
@@ -730,12 +667,9 @@ static void split_k(int has_parts, int64_t m, int64_t n, int64_t k) {
         assert_int_equal(isnan(c[at]) != 0, at / m == n / 2);
         assert_true(at / m == n / 2 || fabs((double)c[at] - exact) <= (double)plan.bound_units * ldexp(magnitude, -24));
     }
-    free(c);
-    problem_free(&p);
 }
 
-static void long_k_is_split(void **state) {
-    (void)state;
+TEST(long_k_is_split) {
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
         if (!ht_is_unpacked(set->kernel[i].family))
@@ -774,18 +708,10 @@ static void batch_of(const char *kernel) {
             for (int64_t at = 0; at < M * N; at++)
                 expect(kernel, &p, at, c[i * M * N + at], single[at]);
         }
-        float *const all[] = {a, b, dc, ds};
-        for (int i = 0; i < 4; i++)
-            device_free(all[i], 0);
-        free(many);
-        free(c);
-        free(single);
     }
-    problem_free(&p);
 }
 
-static void batches(void **state) {
-    (void)state;
+TEST(batches) {
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
         if (!ht_is_unpacked(set->kernel[i].family))
@@ -809,8 +735,7 @@ static int has_failed(int64_t row, int64_t col, int64_t entry) {
 /* As ht_gemm_args has them; those beyond C are set. */
 static unsigned *failed_words(int64_t m, int64_t n, int batch) {
     const int64_t high = ht_ceil_div(m, 64), wide = ht_ceil_div(n, 64), block = HT_FAILED_BYTES / 4;
-    unsigned *words = malloc((size_t)(high * wide * batch) * HT_FAILED_BYTES);
-    assert_non_null(words);
+    unsigned *words = kept((size_t)(high * wide * batch) * HT_FAILED_BYTES);
     memset(words, 0xff, (size_t)(high * wide * batch) * HT_FAILED_BYTES);
     for (int64_t i = 0; i < m * n * batch; i++) {
         const int64_t row = i % m, col = i / m % n, entry = i / (m * n);
@@ -827,17 +752,15 @@ static unsigned *failed_words(int64_t m, int64_t n, int batch) {
 /* The list of those that have failed, the last ones first; *count: of them. On the device. */
 static unsigned *failed_list(int64_t m, int64_t n, int batch, int *count) {
     const int64_t high = ht_ceil_div(m, 64), wide = ht_ceil_div(n, 64);
-    unsigned *list = calloc((size_t)(m * n * batch), sizeof *list);
-    void *there = NULL;
-    assert_non_null(list);
+    unsigned *list = keep(calloc((size_t)(m * n * batch), sizeof *list), free);
     *count = 0;
     for (int64_t i = m * n * batch - 1; i >= 0; i--) {
         const int64_t row = i % m, col = i / m % n, block = (i / (m * n) * wide + col / 64) * high + row / 64;
         if (has_failed(row, col, i / (m * n)))
             list[(*count)++] = (unsigned)(block * 4096 + col % 64 * 64 + row % 64);
     }
-    assert_int_equal(ht_dev_alloc(&there, (size_t)*count * sizeof *list) + ht_dev_upload(there, list, (size_t)*count * sizeof *list), HT_DEV_OK);
-    free(list);
+    void *there = kept_on_device((size_t)*count * sizeof *list);
+    OK(ht_dev_upload(there, list, (size_t)*count * sizeof *list));
     return there;
 }
 
@@ -900,7 +823,8 @@ static struct left left_open(const struct problem *p, int batch, float beta) {
     x.a = device(p->a, m * k, 0);
     x.b = device(p->b, k * n, 0);
     const int numbers[] = {12, 12, 0, x.count};
-    assert_int_equal(ht_dev_alloc(&x.failed, x.bytes) + ht_dev_alloc(&x.numbers, sizeof numbers), HT_DEV_OK);
+    x.failed = kept_on_device(x.bytes);
+    x.numbers = kept_on_device(sizeof numbers);
     assert_int_equal(ht_dev_upload(x.numbers, numbers, sizeof numbers), HT_DEV_OK);
     struct ht_gemm_args *args = &x.args;
     float *c = host(m * n * batch);
@@ -919,7 +843,6 @@ static struct left left_open(const struct problem *p, int batch, float beta) {
     args->a_ld = m;
     args->b_ld = k;
     args->b_k_contiguous = 1;
-    free(c);
     return x;
 }
 
@@ -937,19 +860,7 @@ static struct left left_lying(const struct problem *p, char ta, char tb, int bat
     x.args.a_ld = ta == 'N' ? m : k;
     x.args.b_k_contiguous = tb == 'N';
     x.args.b_ld = tb == 'N' ? k : n;
-    free(turned.a);
-    free(turned.b);
     return x;
-}
-
-static void left_close(struct left *x) {
-    float *const all[] = {x->a, x->b, x->args.c};
-    for (int i = 0; i < 3; i++)
-        device_free(all[i], 0);
-    ht_dev_free(x->failed);
-    ht_dev_free(x->numbers);
-    ht_dev_free(x->list);
-    free(x->words);
 }
 
 /* Ways in which launches behind a product learn of what it has left. */
@@ -981,14 +892,9 @@ static void failed_results_alone(const struct ht_kernel_desc *kernel, int64_t m,
     launch_behind(kernel, &x.args, c, m * n * batch);
     for (int64_t i = 0; i < m * n * batch; i++)
         expect(kernel->name, &p, i, c[i], -7.0f);
-    left_close(&x);
-    free(c);
-    free(whole);
-    problem_free(&p);
 }
 
-static void what_a_product_has_not_stored(void **state) {
-    (void)state;
+TEST(what_a_product_has_not_stored) {
     const int fallback = ht_pick_fallback(ht_sets[0], "bf16x6u");
     if (fallback < 0)
         skip();
@@ -1049,9 +955,8 @@ static void blocks_then_others(const struct ht_kernel_desc *first, const struct 
     if (m > LATE_ROW)
         p.a[(k - 1) * m + LATE_ROW] = 0x1p-60f;
     struct left x = left_lying(&p, ta, tb, batch, beta);
-    unsigned *left = malloc(x.bytes);
-    void *counted = NULL;
-    assert_true(left != NULL && ht_dev_alloc(&counted, 2 * sizeof(int64_t)) == HT_DEV_OK);
+    unsigned *left = kept(x.bytes);
+    void *counted = kept_on_device(2 * sizeof(int64_t));
     launch_behind(first, &x.args, by_slices, all);
     launch_behind(fallback, &x.args, whole, all);
     x.args.recomputed = counted;
@@ -1077,17 +982,9 @@ static void blocks_then_others(const struct ht_kernel_desc *first, const struct 
     launch_behind(first, &x.args, c, all);
     for (int64_t i = 0; i < all; i++)
         expect(first->name, &p, i, c[i], -7.0f);
-    ht_dev_free(counted);
-    left_close(&x);
-    free(left);
-    free(by_slices);
-    free(whole);
-    free(c);
-    problem_free(&p);
 }
 
-static void blocks_before_the_fallback(void **state) {
-    (void)state;
+TEST(blocks_before_the_fallback) {
     const struct ht_kernel_desc *first = kernel_of_blocks();
     const int fallback = ht_pick_fallback(ht_sets[0], "bf16x6u");
     if (first == NULL || fallback < 0)
@@ -1102,8 +999,7 @@ static void blocks_before_the_fallback(void **state) {
 }
 
 /* Which blocks are computed, and what comes of them, does not depend on how the matrices lie: packed operands have copies that lie in one way. */
-static void blocks_of_matrices_that_lie_otherwise(void **state) {
-    (void)state;
+TEST(blocks_of_matrices_that_lie_otherwise) {
     enum { SQUARE = 200, DEPTH = 40, ALL = SQUARE * SQUARE };
     const struct ht_kernel_desc *first = kernel_of_blocks();
     if (first == NULL)
@@ -1117,16 +1013,11 @@ static void blocks_of_matrices_that_lie_otherwise(void **state) {
         launch_behind(first, &x.args, i == 0 ? expected : c, ALL);
         for (int64_t at = 0; i > 0 && at < ALL; at++)
             expect(first->name, &p, at, c[at], expected[at]);
-        left_close(&x);
     }
-    free(c);
-    free(expected);
-    problem_free(&p);
 }
 
 /* Nothing is packed, nothing needs a workspace but split sums, and calls about packed operands say so. */
-static void there_is_nothing_to_pack(void **state) {
-    (void)state;
+TEST(there_is_nothing_to_pack) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     size_t bytes = 1;
     float x = 0;
@@ -1136,8 +1027,7 @@ static void there_is_nothing_to_pack(void **state) {
     assert_true(plan.pack_ns == 0 && plan.predicted_ns == plan.kernel_ns);
     check_code(halftone_query(handle, 'N', 'N', 600, 600, 16, 1, &plan), "query");
     assert_true(plan.workspace_bytes == 0 && plan.bound_units == 20);
-    void *blob = NULL;
-    assert_int_equal(ht_dev_alloc(&blob, 1024), HT_DEV_OK);
+    void *blob = kept_on_device(1024);
     assert_int_equal(halftone_packed_bytes(handle, 'A', 10, 10, 1, &bytes), HALFTONE_NOT_SUPPORTED);
     assert_non_null(strstr(halftone_last_detail(handle), "bf16x6u"));
     assert_int_equal(halftone_pack_a(handle, 'N', 1, 1, blob, 1, blob), HALFTONE_NOT_SUPPORTED);
@@ -1145,16 +1035,6 @@ static void there_is_nothing_to_pack(void **state) {
     assert_int_equal(halftone_sgemm_packed(handle, 1, 1, 1, &x, blob, blob, &x, blob, 1), HALFTONE_OK); /* alpha 0: no product */
     x = 1;
     assert_int_equal(halftone_sgemm_packed(handle, 1, 1, 1, &x, blob, blob, &x, blob, 1), HALFTONE_NOT_SUPPORTED);
-    ht_dev_free(blob);
-}
-
-static int open_handle(void **state) {
-    (void)state;
-    if (create_handle() != 0)
-        return -1;
-    check_code(halftone_set_scheme(handle, "bf16x6u"), "scheme bf16x6u");
-    fprintf(stderr, "scheme bf16x6u on %s (%s)\n", halftone_device(handle), halftone_gpu(handle));
-    return 0;
 }
 
 static int has_bf16x6u(void) {
@@ -1164,37 +1044,17 @@ static int has_bf16x6u(void) {
     return 0;
 }
 
-enum { SKIPPED = 77 }; /* the exit code that says so */
+static int open_handle(void **state) {
+    (void)state;
+    if (create_handle() != 0)
+        return -1;
+    if (!has_bf16x6u())
+        exit(skip_all_tests("the set has no scheme bf16x6u"));
+    check_code(halftone_set_scheme(handle, "bf16x6u"), "scheme bf16x6u");
+    fprintf(stderr, "scheme bf16x6u on %s (%s)\n", halftone_device(handle), halftone_gpu(handle));
+    return 0;
+}
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_k_is_a_loop_of_multiply_adds),
-        cmocka_unit_test(sums_keep_what_is_rounded_off),
-        cmocka_unit_test(every_kernel_of_the_scheme),
-        cmocka_unit_test(many_rows_of_few_k),
-        cmocka_unit_test(more_columns_than_a_grid_is_high),
-        cmocka_unit_test(small_numbers_do_no_harm_or_leave_the_slices),
-        cmocka_unit_test(the_largest_number_is_found),
-        cmocka_unit_test(no_tile_of_a_softmax_leaves_the_slices),
-        cmocka_unit_test(a_long_softmax),
-        cmocka_unit_test(large_numbers),
-        cmocka_unit_test(the_ends_of_calm_data),
-        cmocka_unit_test(nan_and_inf_are_where_native_has_them),
-        cmocka_unit_test(permutations_are_exact),
-        cmocka_unit_test(long_k_is_split),
-        cmocka_unit_test(batches),
-        cmocka_unit_test(what_a_product_has_not_stored),
-        cmocka_unit_test(blocks_before_the_fallback),
-        cmocka_unit_test(blocks_of_matrices_that_lie_otherwise),
-        cmocka_unit_test(there_is_nothing_to_pack),
-    };
-    const struct choice all = CHOICE(tests);
-    const int code = choose_tests(argc, argv, &all, 1);
-    if (code != CHOOSE_RUN)
-        return code;
-    if (!has_bf16x6u()) {
-        puts("[  SKIPPED ] all tests: the set has no scheme bf16x6u");
-        return SKIPPED;
-    }
-    return cmocka_run_group_tests(tests, open_handle, close_handle);
+    return test_main(argc, argv, open_handle, close_handle);
 }

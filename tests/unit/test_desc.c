@@ -1,15 +1,10 @@
 /* test_desc: the worked examples of runtime/ht_abi.h, ht_cost.h and ht_bound.h and the choice of kernels by ht_pick. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_bound.h"
 #include "../../runtime/ht_cost.h"
 #include "../../runtime/ht_pick.h"
-#include <stdlib.h>
+#include "../test.h"
 
 /* 108 SMs at 1410 MHz; at 1000, where a clock is a nanosecond. */
 static const struct ht_machine GPU = {108, 1410, 4000, 2000, 3000, 0, 0, 0}, GHZ = {108, 1000, 4000, 2000, 3000, 0, 0, 0};
@@ -24,8 +19,7 @@ static int64_t ns_of(const struct ht_machine *g, const struct ht_tile *t, const 
     return ht_cost_ns(g, t, c, &problem);
 }
 
-static void test_tiled_waves_worked_examples(void **state) {
-    (void)state;
+TEST(test_tiled_waves_worked_examples) {
     struct ht_machine slow = GPU, late = GPU;
     slow.l2_gbps = 2000;
     late.splitk_partial_cycles = 262;
@@ -46,8 +40,7 @@ static void test_tiled_waves_worked_examples(void **state) {
     assert_int_equal(ns_of(&late, &t, &c, 512, 512, 4096, 32), in_32 + 8 * 20 * 1000 / 1410);
 }
 
-static void test_scalar_stores_worked_examples(void **state) {
-    (void)state;
+TEST(test_scalar_stores_worked_examples) {
     const struct ht_cost c = HT_COST_TILED_WAVES(1536 * 256, 700 * 256, 1500, 2000, 7680, 0, 0, 0);
     struct ht_tile t = TILE;
     t.persistent = 1;
@@ -61,8 +54,7 @@ static void test_scalar_stores_worked_examples(void **state) {
 
 /* Whatever the library accepts: never less than nothing, never less than a smaller product takes, at most HT_NS_MOST. The
  * kernels: packed, of a matrix and a vector, of a tall matrix, unpacked tiles; a slow clock. */
-static void test_absurd_sizes_saturate(void **state) {
-    (void)state;
+TEST(test_absurd_sizes_saturate) {
     const struct ht_tile tiles[] = {
         {.bm = 128, .bn = 128, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 1, .element_bytes = 4, .persistent = 1},
         {.bm = 8, .bn = 1, .step_k = 32, .step_bytes = 32768, .blocks_per_sm = 3, .element_bytes = 4, .unpacked = 1, .in_block_k_splits = 8},
@@ -93,8 +85,7 @@ static void test_absurd_sizes_saturate(void **state) {
             }
 }
 
-static void test_streaming_worked_examples(void **state) {
-    (void)state;
+TEST(test_streaming_worked_examples) {
     struct ht_tile t = {.bm = 8, .bn = 1, .step_k = 256, .blocks_per_sm = 1, .element_bytes = 4, .unpacked = 1};
     struct ht_cost c = HT_COST_STREAMING(100 * 256, 500 * 256, 1000, 2000, 0, 0, 4000, 0);
     assert_int_equal(ns_of(&GHZ, &t, &c, 800, 1, 1024, 1), 5000);
@@ -129,8 +120,7 @@ static void test_streaming_worked_examples(void **state) {
     assert_int_equal(ns_of(&GHZ, &t, &c, 64, 2, 1024, 1), 5000);
 }
 
-static void test_a_block_alone_waits_for_what_l2_does_not_keep(void **state) {
-    (void)state;
+TEST(test_a_block_alone_waits_for_what_l2_does_not_keep) {
     const struct ht_tile t = {.bm = 128, .bn = 1, .step_k = 32, .blocks_per_sm = 4, .element_bytes = 4, .unpacked = 1, .no_split_k = 1};
     const struct ht_cost c = HT_COST_STREAMING(100 * 256, 100 * 256, 1000, 0, 0, 0, 40000, 300);
     struct ht_machine g = GHZ;
@@ -141,8 +131,7 @@ static void test_a_block_alone_waits_for_what_l2_does_not_keep(void **state) {
     assert_int_equal(ns_of(&g, &t, &c, 8192, 1, 128, 1), 1400);
 }
 
-static void test_a_block_alone_waits_for_what_it_reads_again(void **state) {
-    (void)state;
+TEST(test_a_block_alone_waits_for_what_it_reads_again) {
     struct ht_tile t = {.bm = 64, .bn = 64, .step_k = 32, .step_bytes = 16384, .blocks_per_sm = 1, .element_bytes = 4, .unpacked = 1};
     const struct ht_cost c = HT_COST_TILED_WAVES(256, 256, 1000, 0, 0, 0, 0, 1000);
     assert_int_equal(ns_of(&GHZ, &t, &c, 128, 128, 4096, 1), 6291);
@@ -151,8 +140,7 @@ static void test_a_block_alone_waits_for_what_it_reads_again(void **state) {
     assert_int_equal(ns_of(&GHZ, &t, &c, 128, 128, 4096, 1), 5259);
 }
 
-static void test_columns_that_read_a_matrix_again(void **state) {
-    (void)state;
+TEST(test_columns_that_read_a_matrix_again) {
     struct ht_tile t = {.bm = 128, .bn = 1, .step_k = 32, .step_bytes = 129 * 32 * 4, .blocks_per_sm = 4, .element_bytes = 4, .unpacked = 1, .no_split_k = 1};
     const struct ht_cost c = HT_COST_STREAMING(256, 256, 0, 0, 0, 0, 1000, 0);
     assert_int_equal(ns_of(&GHZ, &t, &c, 128000, 2, 64, 1), 66047);
@@ -160,8 +148,7 @@ static void test_columns_that_read_a_matrix_again(void **state) {
     assert_int_equal(ns_of(&GHZ, &t, &c, 128000, 2, 64, 1), 33792);
 }
 
-static void test_blocks_that_others_wait_for(void **state) {
-    (void)state;
+TEST(test_blocks_that_others_wait_for) {
     struct ht_tile t = {.bm = 64, .bn = 64, .step_k = 16, .step_bytes = 1, .blocks_per_sm = 4, .element_bytes = 4, .unpacked = 1, .swap_ab_min_gain = 8};
     struct ht_cost c = HT_COST_TILED_WAVES(256 * 100, 256 * 100, 1000, 300, 0, 0, 0, 1000000);
     struct ht_machine one = GHZ;
@@ -186,8 +173,7 @@ static struct ht_machine machine_of(int sms) {
     return g;
 }
 
-static void test_cost_latency_and_residency(void **state) {
-    (void)state;
+TEST(test_cost_latency_and_residency) {
     const struct ht_machine many = machine_of(108), single = machine_of(1);
     struct ht_tile t = TILE;
     struct ht_cost c = WAVES;
@@ -202,8 +188,7 @@ static void test_cost_latency_and_residency(void **state) {
     assert_int_equal(ns_of(&single, &t, &c, 3 * 128, 128, 32, 1), 2000 + 8000);
 }
 
-static void test_clusters_run_whole(void **state) {
-    (void)state;
+TEST(test_clusters_run_whole) {
     const struct ht_machine g = machine_of(3);
     struct ht_tile t = TILE;
     const int64_t four = ns_of(&g, &t, &WAVES, 4 * 128, 128, 32, 1), three = ns_of(&g, &t, &WAVES, 3 * 128, 128, 32, 1);
@@ -214,8 +199,7 @@ static void test_clusters_run_whole(void **state) {
     assert_true(three < four);
 }
 
-static void test_absurd_shapes_saturate(void **state) {
-    (void)state;
+TEST(test_absurd_shapes_saturate) {
     int64_t big = INT64_C(2146435072);
     const struct ht_problem all = {big, big, big, big, 128};
     int64_t ns = ht_cost_ns(&GPU, &TILE, &WAVES, &all);
@@ -228,8 +212,7 @@ static void test_absurd_shapes_saturate(void **state) {
     assert_int_equal(ht_ceil_div(INT64_MAX, 2), INT64_MAX / 2 + 1);
 }
 
-static void test_exact_sums_limit_parts(void **state) {
-    (void)state;
+TEST(test_exact_sums_limit_parts) {
     struct ht_tile t = TILE;
     assert_int_equal(ht_min_splits(&t, INT64_C(1) << 40), 1);
     t.exact_k = 131072;
@@ -246,20 +229,17 @@ static void test_exact_sums_limit_parts(void **state) {
     assert_int_equal(ht_partial_bytes(3, 5, 2, 4, ht_partial_size(t.exact_k)), 3 * 5 * 2 * 4 * 8);
 }
 
-static void test_pack_worked_line(void **state) {
-    (void)state;
+TEST(test_pack_worked_line) {
     assert_int_equal(ht_pack_ns(4, 1600, 4096, 4096, 1), 83886);
     /* one row of one element still writes an atom pair: 64 x 64 x 4 bytes */
     assert_int_equal(ht_pack_ns(4, 1, 1, 1, 1), 4 + 64 * 64 * 4);
 }
 
-static void test_bound_worked_line(void **state) {
-    (void)state;
+TEST(test_bound_worked_line) {
     struct ht_scheme_desc s = {
         .products = 3, .mma_k = 16, .align_units = 10, .split_units = 8, .promote_k = 64};
-    assert_int_equal(ht_bound_units(&s, 4096), 119);
-    assert_int_equal(ht_bound_units(&s, 64), 8 + 40 + 1 + 4);
-    assert_int_equal(ht_bound_units(&s, 16), 8 + 10 + 4);
+    EQUAL({ht_bound_units(&s, 4096), 119}, {ht_bound_units(&s, 64), 8 + 40 + 1 + 4},
+          {ht_bound_units(&s, 16), 8 + 10 + 4});
     s.promote_k = 0; /* one chain over all of k */
     assert_int_equal(ht_bound_units(&s, 4096), 8 + 2560 + 102 + 4);
 }
@@ -284,8 +264,7 @@ static struct ht_set_desc set_of(const struct ht_kernel_desc *kernel, int kernel
 }
 
 /* A kernel that reads the operands as they are: device memory bounds it, and operands change places. 1000 MHz, 1 byte/ns. */
-static void test_direct_cost_worked_lines(void **state) {
-    (void)state;
+TEST(test_direct_cost_worked_lines) {
     struct ht_machine g = {10, 1000, 1000, 1000000, 0, 0, 0, 0};
     struct ht_tile t = {.bm = 128, .bn = 8, .step_k = 32, .step_bytes = 1, .blocks_per_sm = 1, .element_bytes = 4};
     struct ht_cost c = HT_COST_TILED_WAVES(1000 * 256, 1000 * 256, 500, 0, 0, 0, 0, 1);
@@ -323,8 +302,7 @@ static int pack_nothing(const struct ht_pack_args *operands, int count, void *st
 }
 
 /* Packing and its launches count where there are panels. */
-static void test_total_time(void **state) {
-    (void)state;
+TEST(test_total_time) {
     struct ht_kernel_desc kernel[2] = {kernel_of("f16x3", "", 128, 128), kernel_of("bf16x6u", "", 64, 64)};
     const int64_t some = 4096;
     const struct ht_scheme_desc scheme[2] = {
@@ -372,13 +350,11 @@ static void test_total_time(void **state) {
     assert_int_equal(ht_packing_ns(&set, "f16x3", 2048, 1024, 1024, 1),
                      2500 + ht_pack_ns(4, 1600, 2048, 1024, 1) + ht_pack_ns(4, 1600, 1024, 1024, 1));
     /* up to simt_k_max a rounding for each k */
-    assert_int_equal(ht_bound_units(&scheme[1], 1), 5);
-    assert_int_equal(ht_bound_units(&scheme[1], 64), 68);
+    EQUAL({ht_bound_units(&scheme[1], 1), 5}, {ht_bound_units(&scheme[1], 64), 68});
 }
 
 /* Where all that is done are FP32 FMAs, kernels of slices are not picked, however fast they seem. */
-static void test_pick_leaves_short_k_to_multiply_adds(void **state) {
-    (void)state;
+TEST(test_pick_leaves_short_k_to_multiply_adds) {
     struct ht_kernel_desc kernel[2] = {kernel_of("bf16x6u", "", 64, 64), kernel_of("bf16x6u", "", 64, 64)};
     const struct ht_scheme_desc scheme = {.name = "bf16x6u", .simt_k_max = 16};
     struct ht_set_desc set = set_of(kernel, 2);
@@ -393,8 +369,7 @@ static void test_pick_leaves_short_k_to_multiply_adds(void **state) {
 
 static const int64_t PLENTY = INT64_C(1) << 40;
 
-static void test_pick_takes_the_cheapest_of_the_scheme(void **state) {
-    (void)state;
+TEST(test_pick_takes_the_cheapest_of_the_scheme) {
     const struct ht_kernel_desc kernel[] = {kernel_of("other", "", 64, 64),
                                             kernel_of("f16x3", "plain", 64, 64),
                                             kernel_of("f16x3", "", 128, 128), kernel_of("f16x3", "", 64, 64)};
@@ -406,8 +381,7 @@ static void test_pick_takes_the_cheapest_of_the_scheme(void **state) {
     assert_int_equal(ht_pick(&set, "none", 64, 64, 64, 1, 0).kernel, -1);
 }
 
-static void test_pick_predicts_what_it_compares(void **state) {
-    (void)state;
+TEST(test_pick_predicts_what_it_compares) {
     const struct ht_kernel_desc kernel[] = {kernel_of("f16x3", "", 128, 128), kernel_of("f16x3", "", 64, 64)};
     struct ht_set_desc set = set_of(kernel, 2);
     for (int64_t n = 1; n <= 4096; n *= 2) {
@@ -419,14 +393,12 @@ static void test_pick_predicts_what_it_compares(void **state) {
     }
 }
 
-static void test_pick_ties_go_to_the_first(void **state) {
-    (void)state;
+TEST(test_pick_ties_go_to_the_first) {
     const struct ht_kernel_desc kernel[] = {kernel_of("f16x3", "", 128, 128),
                                             kernel_of("f16x3", "", 128, 128)};
     struct ht_set_desc set = set_of(kernel, 2);
     struct ht_choice choice = ht_pick(&set, "f16x3", 4096, 4096, 4096, 1, PLENTY);
-    assert_int_equal(choice.kernel, 0);
-    assert_int_equal(choice.splits, 1);
+    EQUAL({choice.kernel, 0}, {choice.splits, 1});
     /* Splitting costs nothing and wins nothing: the smaller split. */
     struct ht_kernel_desc free_kernel = kernel[0];
     free_kernel.cost.waves.step_busy_x256 = free_kernel.cost.waves.step_latency_x256 = free_kernel.tile.step_bytes = 0;
@@ -435,8 +407,7 @@ static void test_pick_ties_go_to_the_first(void **state) {
     assert_int_equal(ht_pick(&free_set, "f16x3", 1, 1, 65536, 1, PLENTY).splits, 1);
 }
 
-static void test_pick_splits_long_k_of_few_tiles(void **state) {
-    (void)state;
+TEST(test_pick_splits_long_k_of_few_tiles) {
     const struct ht_kernel_desc kernel[] = {kernel_of("f16x3", "", 128, 128)};
     struct ht_set_desc set = set_of(kernel, 1);
     assert_true(ht_pick(&set, "f16x3", 128, 128, 65536, 1, PLENTY).splits >= 32);
@@ -455,15 +426,13 @@ static void test_pick_splits_long_k_of_few_tiles(void **state) {
     assert_int_equal(ht_pick(&set, "f16x3", 8192, 8192, 65536, 1, PLENTY).splits, 1);
 }
 
-static void test_splits_double_and_stop_halfway(void **state) {
-    (void)state;
+TEST(test_splits_double_and_stop_halfway) {
     static const int expected[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128};
     for (size_t i = 0; i + 1 < sizeof expected / sizeof *expected; i++)
         assert_int_equal(ht_split_series(expected[i]), expected[i + 1]);
 }
 
-static void test_pick_splits_runs_any_variant(void **state) {
-    (void)state;
+TEST(test_pick_splits_runs_any_variant) {
     const struct ht_kernel_desc kernel[] = {kernel_of("f16x3", "plain", 128, 128)};
     struct ht_set_desc set = set_of(kernel, 1);
     assert_int_equal(ht_pick(&set, "f16x3", 128, 128, 65536, 1, PLENTY).kernel, -1);
@@ -473,8 +442,7 @@ static void test_pick_splits_runs_any_variant(void **state) {
 
 /* A tuned shape takes its kernel and split whatever the model says, but only that scheme, without batch, and while the
  * partial sums fit. */
-static void test_tuned_shape_wins(void **state) {
-    (void)state;
+TEST(test_tuned_shape_wins) {
     const struct ht_kernel_desc kernel[2] = {kernel_of("f16x3", "", 128, 128), kernel_of("f16x3", "", 64, 64)};
     struct ht_set_desc set = set_of(kernel, 2);
     const struct ht_choice model = ht_pick(&set, "f16x3", 4096, 4096, 4096, 1, 0);
@@ -482,8 +450,7 @@ static void test_tuned_shape_wins(void **state) {
     set.tuned = tuned;
     set.tuned_count = 2;
     struct ht_choice c = ht_pick(&set, "f16x3", 4096, 4096, 4096, 1, INT64_MAX);
-    assert_int_equal(c.kernel, 1 - model.kernel);
-    assert_int_equal(c.splits, 2);
+    EQUAL({c.kernel, 1 - model.kernel}, {c.splits, 2});
     const struct ht_kernel_desc *k = &kernel[c.kernel];
     assert_int_equal(c.predicted_ns, ns_of(&GPU, &k->tile, &k->cost, 4096, 4096, 4096, 2));
     assert_int_equal(ht_pick(&set, "f16x3", 4096, 4096, 4096, 1, 0).kernel, model.kernel); /* no room for partials */
@@ -492,8 +459,7 @@ static void test_tuned_shape_wins(void **state) {
     assert_int_equal(ht_pick(&set, "f16x3", 4096, 4096, 4097, 1, 0).kernel, model.kernel);
     assert_int_equal(ht_pick(&set, "half", 4096, 4096, 4096, 1, INT64_MAX).kernel, -1);
     c = ht_pick_products(&set, "f16x3", 4096, 4096, 4096, 1, 15, INT64_MAX); /* of moduli, in one launch: no batch */
-    assert_int_equal(c.kernel, 1 - model.kernel);
-    assert_int_equal(c.splits, 2);
+    EQUAL({c.kernel, 1 - model.kernel}, {c.splits, 2});
     assert_int_equal(ht_pick_products(&set, "f16x3", 4096, 4096, 4096, 1, 15, 15 * 2 * 4 * INT64_C(4096) * 4096 - 1).kernel,
                      ht_pick_products(&set, "f16x3", 4096, 4096, 4097, 1, 15, 0).kernel);
     assert_int_equal(ht_pick_products(&set, "f16x3", 4096, 4096, 4096, 2, 15, 0).kernel,
@@ -501,8 +467,7 @@ static void test_tuned_shape_wins(void **state) {
 }
 
 /* Code for an older capability may ask for more shared memory than a later GPU has: a800's set on an RTX 3090. */
-static void test_kernels_that_do_not_fit_are_not_picked(void **state) {
-    (void)state;
+TEST(test_kernels_that_do_not_fit_are_not_picked) {
     struct ht_kernel_desc kernels[] = {kernel_of("half", "", 256, 128), kernel_of("half", "", 64, 64), kernel_of("tf32", "", 256, 128)};
     for (int i = 0; i < 3; i++) {
         static const char *const names[] = {"large", "small", "only"};
@@ -529,7 +494,7 @@ static void test_kernels_that_do_not_fit_are_not_picked(void **state) {
     free(owned);
 }
 
-static void test_pick_set_by_device(void **state) {
+TEST(test_pick_set_by_device) {
     static const struct ht_set_desc t4 = {.gpu = "t4", .arch = 750, .sms = 40},
                                     a800 = {.gpu = "a800", .arch = 800, .sms = 108},
                                     rtx4090 = {.gpu = "rtx4090", .arch = 890, .sms = 128},
@@ -548,7 +513,6 @@ static void test_pick_set_by_device(void **state) {
         {890, 128, &rtx4090}, {890, 76, &rtx4090}, {890, 135, &rtx4090}, /* as near to both: the earlier */
         {890, 142, &l40s},    {900, 114, &h200},   {1000, 148, &l40s}, /* through PTX; h200's code does not run */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_ptr_equal(ht_pick_set(all, expected[i].capability, expected[i].sms), expected[i].set);
     assert_null(ht_pick_set(&all[4], 800, 108));
@@ -566,12 +530,11 @@ static void test_pick_set_by_device(void **state) {
 
 /* The worked examples of ht_pack_tiles; that an operand which is kept gets the same; absurd
  * shapes. */
-static void test_pack_tiles(void **state) {
+TEST(test_pack_tiles) {
     static const struct {
         int n, tiles;
     } worked[] = {{64, 1}, {512, 1}, {1024, 1}, {1025, 2}, {1536, 3}, {2048, 2}, {3072, 4}, {4096, 4}};
     const struct ht_scheme_desc s = {.atom_k = 32, .pack_tiles = 4, .pack_blocks_per_sm = 3};
-    (void)state;
     for (size_t i = 0; i < sizeof worked / sizeof *worked; i++) {
         const int side = (worked[i].n + 63) / 64;
         assert_int_equal(ht_pack_tiles(2 * side, side, 132, 4, 3), worked[i].tiles);
@@ -590,34 +553,6 @@ static void test_pack_tiles(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pack_tiles),
-        cmocka_unit_test(test_tiled_waves_worked_examples),
-        cmocka_unit_test(test_scalar_stores_worked_examples),
-        cmocka_unit_test(test_absurd_sizes_saturate), cmocka_unit_test(test_streaming_worked_examples),
-        cmocka_unit_test(test_a_block_alone_waits_for_what_l2_does_not_keep),
-        cmocka_unit_test(test_a_block_alone_waits_for_what_it_reads_again),
-        cmocka_unit_test(test_columns_that_read_a_matrix_again),
-        cmocka_unit_test(test_blocks_that_others_wait_for),
-        cmocka_unit_test(test_cost_latency_and_residency),
-        cmocka_unit_test(test_clusters_run_whole),
-        cmocka_unit_test(test_absurd_shapes_saturate),
-        cmocka_unit_test(test_exact_sums_limit_parts),
-        cmocka_unit_test(test_pack_worked_line),
-        cmocka_unit_test(test_direct_cost_worked_lines),
-        cmocka_unit_test(test_total_time),
-        cmocka_unit_test(test_pick_leaves_short_k_to_multiply_adds),
-        cmocka_unit_test(test_bound_worked_line),
-        cmocka_unit_test(test_pick_takes_the_cheapest_of_the_scheme),
-        cmocka_unit_test(test_pick_predicts_what_it_compares),
-        cmocka_unit_test(test_pick_ties_go_to_the_first),
-        cmocka_unit_test(test_pick_splits_long_k_of_few_tiles),
-        cmocka_unit_test(test_splits_double_and_stop_halfway),
-        cmocka_unit_test(test_pick_splits_runs_any_variant),
-        cmocka_unit_test(test_tuned_shape_wins),
-        cmocka_unit_test(test_kernels_that_do_not_fit_are_not_picked),
-        cmocka_unit_test(test_pick_set_by_device),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, NULL, NULL);
 }

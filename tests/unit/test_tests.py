@@ -40,7 +40,7 @@ def test_a_pattern_that_names_no_test_fails(program):
 def test_programs_that_choose_do_it_here():
     """No program hands its argument to cmocka's filter by itself."""
     users = [p.name for p in [*ROOT.glob("tests/**/*.[ch]"), *ROOT.glob("tests/*/*.cpp")] if "cmocka_set_test_filter" in p.read_text()]
-    assert sorted(users) == ["choose.h", "test.h"]
+    assert users == ["test.h"]
 
 
 @pytest.mark.parametrize("says, passes", [("[==========] 3 test(s) run.", True), ("[==========] 0 test(s) run.", False), ("", False)])

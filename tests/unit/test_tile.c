@@ -1,14 +1,8 @@
 /* test_tile: the rows of isa and scheme, and the search space. Build with gen/{facts,model} and
  * -lcmocka. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "../../gen/family/family.h"
+#include "../test.h"
 
 struct seen {
     struct target on;
@@ -80,9 +74,8 @@ static void visit(void *context, const struct tile *t) {
         check_digits(&v->on, t);
         return;
     }
-    assert_int_equal(t->bm % 64 + t->bn % 64, 0);
-    assert_int_equal(t->bm % t->wm + t->bn % t->wn, 0);
-    assert_int_equal(t->wm % v->on.mma->m + t->wn % (v->on.mma->n * v->on.mma->b_tiles), 0);
+    EQUAL({t->bm % 64 + t->bn % 64, 0}, {t->bm % t->wm + t->bn % t->wn, 0},
+          {t->wm % v->on.mma->m + t->wn % (v->on.mma->n * v->on.mma->b_tiles), 0});
     assert_int_equal(t->bk % atom_k + t->bk % (2 * target_fragment_k(&v->on)), 0);
     assert_true(t->bk <= (atom_k > 64 ? atom_k : 64));
     assert_int_equal(t->wk, target_mma_k(&v->on));
@@ -93,22 +86,19 @@ static void visit(void *context, const struct tile *t) {
 }
 
 /* Warpgroups that read the operands as they are: two of them in each block, side by side or taking turns. */
-static void direct_warpgroups(void **state) {
-    (void)state;
+TEST(direct_warpgroups) {
     struct seen v = {.on = target_main(NULL, isa_find("sm_90a"), scheme_find("bf16x6u"))};
     tile_enumerate(&v.on, visit, &v);
     assert_int_equal(v.count, 3);
     const struct tile few = {64, 32, 32, 16, 32, 16, 2, 1}, many = {128, 64, 32, 16, 64, 16, 2, 1};
-    assert_int_equal(tile_groups(&few, &v.on), 2);
-    assert_int_equal(tile_groups(&many, &v.on), 1);
-    assert_int_equal(tile_threads(&few, &v.on), tile_threads(&many, &v.on));
+    EQUAL({tile_groups(&few, &v.on), 2}, {tile_groups(&many, &v.on), 1},
+          {tile_threads(&few, &v.on), tile_threads(&many, &v.on)});
     assert_true(target_next(&v.on));
     assert_int_equal(tile_groups(&few, &v.on), 1);
     assert_false(target_next(&v.on));
 }
 
-static void every_space_is_ordered_and_legal(void **state) {
-    (void)state;
+TEST(every_space_is_ordered_and_legal) {
     int families = 0;
     for (int i = 0; i < isa_count; i++) {
         for (int s = 0; s < scheme_count; s++) {
@@ -141,8 +131,7 @@ static void every_space_is_ordered_and_legal(void **state) {
     }
 }
 
-static void the_papers_tiles_are_in_the_space(void **state) {
-    (void)state;
+TEST(the_papers_tiles_are_in_the_space) {
     const struct {
         const char *isa, *scheme;
         struct tile t;
@@ -159,14 +148,12 @@ static void the_papers_tiles_are_in_the_space(void **state) {
     }
 }
 
-static void geometry(void **state) {
-    (void)state;
+TEST(geometry) {
     const struct tile t = {128, 128, 32, 64, 32, 16, 3, 1};
     assert_int_equal(tile_warps(&t), 8);
     const struct target sm80 = target_main(NULL, isa_find("sm_80"), scheme_find("f16x3"));
     const struct target gfx90a = target_main(NULL, isa_find("gfx90a"), scheme_find("egemm"));
-    assert_int_equal(tile_threads(&t, &sm80), 256);
-    assert_int_equal(tile_threads(&t, &gfx90a), 512);
+    EQUAL({tile_threads(&t, &sm80), 256}, {tile_threads(&t, &gfx90a), 512});
     assert_int_equal(tile_stage_bytes(&t, scheme_find("f16x3")), 32768); /* 256 rows of 128 bytes */
     assert_int_equal(tile_stage_bytes(&t, scheme_find("half")), 16384);
     const struct tile wide = {64, 128, 32, 64, 64, 16, 8, 2}, tall = {192, 128, 32, 192, 64, 16, 4, 2};
@@ -177,17 +164,14 @@ static void geometry(void **state) {
     assert_int_equal(tile_cluster_m(&tall) * 10 + tile_cluster_n(&tall), 12);
     struct tile larger = t;
     larger.stages = 4;
-    assert_int_equal(tile_compare(&t, &t), 0);
-    assert_int_equal(tile_compare(&t, &larger), -1);
-    assert_int_equal(tile_compare(&larger, &t), 1);
+    EQUAL({tile_compare(&t, &t), 0}, {tile_compare(&t, &larger), -1}, {tile_compare(&larger, &t), 1});
     larger = t;
     larger.bm = 64;
     larger.stages = 5;
     assert_int_equal(tile_compare(&larger, &t), -1);
 }
 
-static void rows_are_consistent(void **state) {
-    (void)state;
+TEST(rows_are_consistent) {
     for (int i = 0; i < scheme_count; i++) {
         const struct scheme *s = &scheme_table[i];
         const bool for_flushing = scheme_find(s->name) != s; /* a second row of the name */
@@ -262,8 +246,7 @@ static uint32_t keep_11(uint32_t x, int round) {
     return kept << drop;
 }
 
-static void split_errors_match_the_derivation(void **state) {
-    (void)state;
+TEST(split_errors_match_the_derivation) {
     int64_t worst_rn = 0, worst_rz = 0;
     for (uint32_t x = 1u << 23; x < 1u << 24; x++) {
         int64_t rest = (int64_t)x - keep_11(x, 1);
@@ -275,8 +258,7 @@ static void split_errors_match_the_derivation(void **state) {
         worst_rz = error > worst_rz ? error : worst_rz;
     }
     /* one unit of the last place of a 24-bit significand is 2^-23 of 2^e: two units of 2^-24 */
-    assert_int_equal(2 * worst_rn, 2);
-    assert_int_equal(2 * worst_rz, 6);
+    EQUAL({2 * worst_rn, 2}, {2 * worst_rz, 6});
     assert_int_equal(scheme_find("egemm")->split_units, 2 * 2 + 1);
     assert_int_equal(scheme_find("markidis")->split_units, 2 * 6 + 1);
     assert_int_equal(scheme_find("f16x3")->split_units, 2 * 2 + 4 + 1);
@@ -285,10 +267,6 @@ static void split_errors_match_the_derivation(void **state) {
     assert_int_equal(scheme_find("half")->split_units, 2 * 8192 + 4);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(direct_warpgroups), cmocka_unit_test(every_space_is_ordered_and_legal),
-                                       cmocka_unit_test(the_papers_tiles_are_in_the_space),
-                                       cmocka_unit_test(geometry), cmocka_unit_test(rows_are_consistent),
-                                       cmocka_unit_test(split_errors_match_the_derivation)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv) {
+    return test_main(argc, argv, NULL, NULL);
 }
