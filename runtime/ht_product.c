@@ -10,11 +10,14 @@ static int multiply(struct call *c) {
     } else {
         code = ht_plan_call(c, &c->plan);
     }
-    if (code == HALFTONE_OK && c->plan->blocks > 1)
-        return ht_run_blocks(c, multiply);
-    if (code == HALFTONE_OK)
+    if (code == HALFTONE_OK && c->plan->blocks > 1) {
+        code = ht_run_blocks(c, multiply);
+    } else if (code == HALFTONE_OK) {
         code = ht_open_workspace(c);
-    return code == HALFTONE_OK ? ht_close_workspace(c, ht_run_steps(c)) : code;
+        code = code == HALFTONE_OK ? ht_close_workspace(c, ht_run_steps(c)) : code;
+    }
+    c->plan = NULL; /* it may have been this function's */
+    return code;
 }
 
 HT_IN_OWN_FENV static int run_gemm(void *of) {
