@@ -252,7 +252,7 @@ struct ht_cost {
         }                                                                                                    \
     }
 
-/* Ways of computing, each a skeleton of the generator; in its order of preference. */
+/* Ways of computing, each a skeleton of the generator. The order means nothing. */
 enum ht_family {
     HT_FAMILY_WGMMA_SS,       /* wgmma on packed panels, both operands from shared memory */
     HT_FAMILY_MMA_WARP,       /* mma.sync or MFMA on packed panels */
@@ -282,11 +282,6 @@ enum ht_family {
     HT_FAMILY_OZAKI_COMBINE,  /* and the sums of all pairs */
     HT_FAMILIES
 };
-
-/* Whether its kernels read the caller's matrices, a_src and b_src, instead of panels. */
-static inline int ht_is_unpacked(int family) {
-    return family >= HT_FAMILY_UNPACKED_WGMMA && family <= HT_FAMILY_FALLBACK;
-}
 
 struct ht_native64_args; /* ht_abi64.h */
 struct ht_crt_pack_args;
@@ -329,6 +324,8 @@ struct ht_kernel_desc {
     /* 1: it does what args.fallback_in_kernel asks for; of those that read the operands: where args.failed is set, it computes 64 x 64 blocks
      * with many failed results, unless slices cannot hold the data, and clears the bits of those, as a launch before the fallback */
     int fallback_in_kernel;
+    int has_slices_alone; /* 1: not for k up to the scheme's simt_k_max, which other kernels have */
+    int takes_counts;     /* 1: FP64 arithmetic for what args.counts leave, where that is asked for */
     struct ht_cost cost;
     int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
     int (*launch)(const struct ht_gemm_args *args, void *stream); /* of an FP64 product NULL, and then: */

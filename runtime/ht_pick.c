@@ -69,7 +69,7 @@ struct ht_choice ht_pick_products(const struct ht_set_desc *set, const char *sch
     const int fma_only = is_fma_only(set, scheme, k);
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *desc = &set->kernel[i];
-        if (strcmp(desc->scheme, scheme) != 0 || desc->variant[0] != '\0' || (fma_only && desc->family == HT_FAMILY_UNPACKED_WGMMA))
+        if (strcmp(desc->scheme, scheme) != 0 || desc->variant[0] != '\0' || (fma_only && desc->has_slices_alone))
             continue;
         struct ht_choice choice = ht_pick_splits(set, i, m, n, k, ht_mul(batch, products), partial_bytes);
         if (best.kernel < 0 || choice.predicted_ns < best.predicted_ns)
@@ -133,7 +133,7 @@ int ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const stru
     if (is_fma_only(set, scheme, k) || are_too_many(2, set, choice, m, n, k, batch))
         return -1;
     for (int i = 0; i < set->kernels; i++)
-        if (strcmp(set->kernel[i].scheme, scheme) == 0 && ht_is_unpacked(set->kernel[i].family) && set->kernel[i].fallback_in_kernel)
+        if (strcmp(set->kernel[i].scheme, scheme) == 0 && set->kernel[i].tile.unpacked && set->kernel[i].fallback_in_kernel)
             return i;
     return -1;
 }

@@ -147,7 +147,7 @@ int ht_pack_slices(const struct call *c, const struct ht_scheme_desc *scheme, co
 
 /* Whether the kernel reads the matrices themselves. */
 static bool reads_matrices(const struct plan *p) {
-    return ht_is_unpacked(p->set->kernel[p->kernel].family);
+    return p->set->kernel[p->kernel].tile.unpacked;
 }
 
 static void add_sources(const struct call *c, struct ht_gemm_args *args) {

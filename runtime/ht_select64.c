@@ -125,8 +125,7 @@ static const struct ht_scheme_desc *least_certified(const struct call *c,
 /* Whether a kernel asks the counts, as tiles of native64 do, and is not another than the one that was set. */
 static bool computes_rest(const struct call *c, int kernel, const struct ht_scheme_desc *native) {
     const struct ht_kernel_desc *const k = &c->half->set->kernel[kernel];
-    return strcmp(k->scheme, native->name) == 0 &&
-           (k->family == HT_FAMILY_FP64_MMA_TILE || k->family == HT_FAMILY_FP64_TILE) &&
+    return strcmp(k->scheme, native->name) == 0 && k->takes_counts &&
            (!is_forced(c, native) || kernel == c->half->forced);
 }
 

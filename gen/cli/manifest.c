@@ -138,9 +138,10 @@ static void dispatch_kernels(struct text *out, const struct emit_context *c, con
         text_addf(out, "    {\"%s\", \"%s\", \"%s\",\n     \"%s\",\n", p->name, p->on.s->name,
                   variant_name(p->variant), p->why);
         dispatch_tile(out, &p->cost.walk);
-        text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bk, t->wm, t->wn, t->stages,
+        text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bk, t->wm, t->wn, t->stages,
                   tile_threads(t, &p->on), p->cost.smem_bytes, p->cost.regs_per_thread,
-                  (int)p->on.family->id, family_fallback_in_kernel(p));
+                  (int)p->on.family->id, family_fallback_in_kernel(p),
+                  p->on.family->has_slices_alone, p->on.family->takes_counts);
         dispatch_cost(out, &p->cost.formula);
         dispatch_launchers(out, p, gpu, i - h.first);
     }

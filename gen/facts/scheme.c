@@ -274,7 +274,7 @@ const struct scheme scheme_table[] = {
     {.name = "tf32x3",
      .paper = "halftone: two TF32 slices rounded to nearest, lo*lo left out, FP32 promotion",
      .hooks = "scheme/tf32", BY(SLICES), OF_FP32, .slice = SLICE_TF32, .slices = 2, .atom_slices = 2,
-     .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .products = 3, .range = "FP32",
+     .split = SPLIT_ROUND, .scale = SCALE_ROW, WIDE_RANGE, .range = "FP32", .products = 3,
      .product = {{1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1, .promote = {PROMOTE_ISA},
      .split_units = 9,
      .bound_text = "inputs keep 22 bits, lo*lo (2^-22) left out; chains of the promotion interval, added in "
@@ -284,7 +284,7 @@ const struct scheme scheme_table[] = {
      .paper = "halftone: the caller's matrices unpacked (u), three BF16 slices cut on the way, six products; "
               "FP32 FFMA or MFMA where slices cannot hold the data, and alone on GPUs without BF16 MMAs",
      .hooks = "scheme/bf16x6u", BY(UNPACKED), OF_FP32, .slice = SLICE_BF16, .slices = 3, .atom_slices = 1,
-     .split = SPLIT_ROUND, .scale = SCALE_NONE, .products = 6, .range = "ALL",
+     .split = SPLIT_ROUND, .scale = SCALE_NONE, .range = "ALL", .products = 6,
      .product = {{2, 0, 0}, {1, 1, 0}, {0, 2, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}}, .accumulators = 1,
      .promote = {16}, /* each MMA meets a sum that is small, but for the last product's */
      AS(FALLBACK), .simt_k_max = 16, .split_units = 3,

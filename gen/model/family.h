@@ -51,6 +51,7 @@ struct family {
     /* a short k needs less shared memory than planned: more blocks may fit */
     bool sets_min_blocks_by_registers;
     bool has_slices_alone;   /* what FFMA alone computes (simt_k_max of the scheme) is other families' */
+    bool takes_counts;       /* computes what the certificate of residues leaves (ht_kernel_desc) */
     bool has_dmma_fallback;  /* of a checked scheme it computes what fails, where a launch would count */
     bool has_tiles_of_all_shapes; /* where isa.only_tiled says so it serves all */
     /* a 64 x 64 tile of it is what fails the check of another scheme computed with */

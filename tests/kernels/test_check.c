@@ -598,7 +598,7 @@ TEST(kernels_compute_what_they_leave) {
         block_up(&p.b_sums);
         flags_up(&p, 1, 0);
         for (int i = 0; i < set->kernels; i++) {
-            if (!set->kernel[i].fallback_in_kernel || ht_is_unpacked(set->kernel[i].family))
+            if (!set->kernel[i].fallback_in_kernel || set->kernel[i].tile.unpacked)
                 continue;
             run(&p, &set->kernel[i], 1, CLEAR, CAPACITY, &p.whole);
             for (int has_beta = 0; has_beta < 2; has_beta++) {

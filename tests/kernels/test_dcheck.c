@@ -341,7 +341,7 @@ TEST(a_tile_by_name_computes_the_rest) {
     check_code(halftone_set_accuracy(handle, "fp64"), "fp64");
     for (int i = 0; i < slow.kernels; i++) {
         const struct ht_kernel_desc *const k = &slow.kernel[i];
-        const bool is_tile = k->family == HT_FAMILY_FP64_MMA_TILE || k->family == HT_FAMILY_FP64_TILE;
+        const bool is_tile = k->takes_counts;
         const struct call x = call_of(handle, true, 'N', 'N', M, N, K, 1);
         const struct plan *plan = NULL;
         if (strcmp(k->scheme, "native64") != 0)

@@ -287,7 +287,7 @@ TEST(sums_keep_what_is_rounded_off) {
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
         const int is_fallback = strcmp(set->kernel[i].variant, "fallback") == 0;
-        if (!ht_is_unpacked(set->kernel[i].family) || (set->kernel[i].bk != CHAIN && !is_fallback))
+        if (!set->kernel[i].tile.unpacked || (set->kernel[i].bk != CHAIN && !is_fallback))
             continue;
         if (is_fallback)
             small_products_are_not_lost(4096, 0x1p-15f, 1, &set->kernel[i]);
@@ -330,7 +330,7 @@ TEST(every_kernel_of_the_scheme) {
     const struct ht_set_desc *set = ht_sets[0];
     int seen = 0;
     for (int i = 0; i < set->kernels; i++) {
-        if (!ht_is_unpacked(set->kernel[i].family))
+        if (!set->kernel[i].tile.unpacked)
             continue;
         seen++;
         check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
@@ -366,7 +366,7 @@ TEST(many_rows_of_few_k) {
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *kernel = &set->kernel[i];
-        if (!ht_is_unpacked(kernel->family) || kernel->tile.bm != TALL_ROWS || kernel->bk != TALL_STEP_K)
+        if (!kernel->tile.unpacked || kernel->tile.bm != TALL_ROWS || kernel->bk != TALL_STEP_K)
             continue;
         const int64_t m = SETS_FROM * TALL_ROWS * set->sms + 300; /* whole blocks and a rest */
         check_code(halftone_set_kernel(handle, kernel->name), "kernel");
@@ -382,7 +382,7 @@ TEST(more_columns_than_a_grid_is_high) {
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *kernel = &set->kernel[i];
-        if (!ht_is_unpacked(kernel->family) || kernel->variant[0] != '\0' || kernel->tile.bm != kernel->tile.bn || kernel->bk != CHAIN)
+        if (!kernel->tile.unpacked || kernel->variant[0] != '\0' || kernel->tile.bm != kernel->tile.bn || kernel->bk != CHAIN)
             continue;
         check_code(halftone_set_kernel(handle, kernel->name), "kernel");
         struct problem p = problem_of('T', 'N', 1, (int64_t)HT_GRID_BATCH * kernel->tile.bn + 1, 1, "normal");
@@ -672,7 +672,7 @@ static void split_k(int has_parts, int64_t m, int64_t n, int64_t k) {
 TEST(long_k_is_split) {
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
-        if (!ht_is_unpacked(set->kernel[i].family))
+        if (!set->kernel[i].tile.unpacked)
             continue;
         check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
         const int has_parts = !set->kernel[i].tile.no_split_k;
@@ -714,7 +714,7 @@ static void batch_of(const char *kernel) {
 TEST(batches) {
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++) {
-        if (!ht_is_unpacked(set->kernel[i].family))
+        if (!set->kernel[i].tile.unpacked)
             continue;
         check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
         batch_of(set->kernel[i].name);
@@ -911,7 +911,7 @@ TEST(what_a_product_has_not_stored) {
 static const struct ht_kernel_desc *kernel_of_blocks(void) {
     const struct ht_set_desc *set = ht_sets[0];
     for (int i = 0; i < set->kernels; i++)
-        if (ht_is_unpacked(set->kernel[i].family) && set->kernel[i].fallback_in_kernel)
+        if (set->kernel[i].tile.unpacked && set->kernel[i].fallback_in_kernel)
             return &set->kernel[i];
     return NULL;
 }

@@ -329,7 +329,7 @@ TEST(test_total_time) {
     set.launch_ns = rest / 63 - 2;
     assert_false(ht_fallback_in_kernel(&set, &panels, some, some, some, 1));
     /* a launch for blocks with many where two are at most a 64th: by kernels of the operands that can, where slices are used at all */
-    kernel[1].family = HT_FAMILY_UNPACKED_WGMMA;
+    kernel[1].tile.unpacked = 1;
     assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, some, some, some, 1), -1);
     set.launch_ns = rest / 127 - 1; /* 2 L <= (rest + L) / 64 */
     assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, some, some, some, 1), -1);
@@ -360,8 +360,7 @@ TEST(test_pick_leaves_short_k_to_multiply_adds) {
     struct ht_set_desc set = set_of(kernel, 2);
     set.schemes = 1;
     set.scheme = &scheme;
-    kernel[0].family = HT_FAMILY_UNPACKED_WGMMA;
-    kernel[1].family = HT_FAMILY_UNPACKED_MMA;
+    kernel[0].has_slices_alone = 1;
     kernel[1].cost.waves.tile_overhead_cycles += 1000;
     assert_int_equal(ht_pick(&set, "bf16x6u", 512, 512, 17, 1, 0).kernel, 0);
     assert_int_equal(ht_pick(&set, "bf16x6u", 512, 512, 16, 1, 0).kernel, 1);

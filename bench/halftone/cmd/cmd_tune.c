@@ -95,7 +95,7 @@ static double predicted_of(const struct tuning *t, const struct halftone_plan *p
 /* The number of parts of k to time a kernel with after `parts`; before the first and after the last NO_PARTS. As many as the library has,
  * which is 0, or with --splits, where kernels read the operands as they are, all that it weighs. */
 static int next_parts(const struct tuning *t, const struct ht_kernel_desc *k, const struct shape *s, int parts) {
-    if (!t->every_split || !ht_is_unpacked(k->family) || k->variant[0] != '\0')
+    if (!t->every_split || !k->tile.unpacked || k->variant[0] != '\0')
         return parts == NO_PARTS ? 0 : NO_PARTS;
     const struct ht_problem problem = {s->m, s->n, s->k, 1, 1};
     const int next = ht_next_split(&k->tile, &problem, HT_PARTIAL_LIMIT_BYTES, parts == NO_PARTS ? 0 : parts);
