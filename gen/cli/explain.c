@@ -61,7 +61,6 @@ void explain_free(struct listing *l) {
 
 /* ---- numbers ---- */
 
-/* Thousandths of a TFLOPS for 2 m n k operations in ns. */
 int64_t explain_milli_tflops(const struct shape *shape, int64_t ns) {
     int64_t flops = ht_mul(2, ht_mul(ht_mul(shape->m, shape->n), shape->k));
     return ns > 0 ? flops / ns : 0; /* flop / ns = GFLOPS = thousandths of a TFLOPS */
@@ -370,7 +369,6 @@ static void print_runner_up(struct text *out, const struct listing *l) {
         print_difference(out, l, p, q);
 }
 
-/* Length of the part of a reason before its colon. */
 size_t explain_kind_length(const char *reason) {
     const char *colon = strchr(reason, ':');
     return colon ? (size_t)(colon - reason) : strlen(reason);

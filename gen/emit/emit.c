@@ -308,7 +308,6 @@ static void add_part(struct text *out, const struct text *part) {
     text_add_bytes(out, part->data, part->len);
 }
 
-/* The vendor's header, and a stop where the code cannot run. */
 void emit_head(struct text *out, const struct isa *isa) {
     text_add(out,
              "#ifndef HT_SIMULATOR // the simulator supplies what this block and the primitives below do\n");

@@ -163,8 +163,8 @@ static int key_parse(struct parse *p, char *line, char **rest) {
     return -1;
 }
 
-static int64_t *number_of(const struct parse *p, const struct key *key) {
-    return (int64_t *)(void *)((char *)p->gpu + key->offset);
+static int64_t *number_of(struct gpu *g, const struct key *key) {
+    return (int64_t *)(void *)((char *)g + key->offset);
 }
 
 static bool number_store(struct parse *p, const struct key *key, char *value) {
@@ -180,7 +180,7 @@ static bool number_store(struct parse *p, const struct key *key, char *value) {
     if (number < low || number > high)
         return fault_at(p, "%s: %s is out of range; it must be from %lld to %lld (%s)", key->name,
                         quote(value).text, low, high, key->meaning);
-    *number_of(p, key) = number;
+    *number_of(p->gpu, key) = number;
     return true;
 }
 
@@ -263,7 +263,7 @@ static void missing_report(const struct parse *p) {
 static void cross_check(const struct parse *p) {
     for (size_t i = 0; i < sizeof order_table / sizeof order_table[0]; i++) {
         const int small = order_table[i].small, large = order_table[i].large;
-        const long long x = *number_of(p, &key_table[small]), y = *number_of(p, &key_table[large]);
+        const long long x = *number_of(p->gpu, &key_table[small]), y = *number_of(p->gpu, &key_table[large]);
         if (p->is_good[small] && p->is_good[large] && x > y)
             err_user(p->path, p->seen_at[small], "%s %lld exceeds %s %lld: %s", key_table[small].name, x,
                      key_table[large].name, y, order_table[i].why);
@@ -326,7 +326,7 @@ bool gpu_number_set(struct gpu *g, int key, int64_t value) {
     const struct key *k = &key_table[KEY_isa + 1 + key];
     if (value < k->low || value > k->high)
         return false;
-    *(int64_t *)(void *)((char *)g + k->offset) = value;
+    *number_of(g, k) = value;
     return true;
 }
 

@@ -117,8 +117,7 @@ int model_fragment_registers(const struct target *on, const struct tile *t) {
                             on->isa->wave_size * 4);
 }
 
-/* Bytes of A and B that the blocks of one wave need in all: a raster group's tile rows and as many tile
- * columns as that takes, `k` deep. */
+/* A raster group's tile rows and as many tile columns as that takes, `k` deep. */
 int64_t model_wave_bytes(const struct target *on, const struct tile *t, int64_t rows, int64_t blocks,
                          int64_t k) {
     const int64_t most = model_raster_rows(on->g, t), high = rows < most ? rows : most;
