@@ -12,6 +12,120 @@
 #include "base/files.h"
 #include "cli/explain_compare.h"
 
+/* ---- turning points, found by trying values; verdicts are model_better's on a changed copy of the budget */
+
+enum { TURNINGS_MAX = 64 };
+/* The smallest change of one budget value after which a rival beats the pick. */
+struct turning {
+    const char *key;
+    int64_t now, then;
+    int64_t factor_milli; /* how far: the larger of the two over the smaller, in thousandths */
+    struct tile winner;   /* the pick there; may be a third tile */
+    bool rival_wins;
+};
+
+struct duel {
+    const struct listing *l;
+    const struct candidate *pick, *rival;
+    struct gpu gpu; /* the changed copy */
+};
+
+static bool wins_at(struct duel *d, int key, int64_t value) {
+    const struct listing *l = d->l;
+    struct cost x, y;
+    d->gpu = *l->g;
+    if (!gpu_number_set(&d->gpu, key, value))
+        return false;
+    struct target pick = d->pick->on, rival = d->rival->on;
+    pick.g = rival.g = &d->gpu;
+    model_cost(l->kind, &pick, &d->pick->tile, &l->shape, &x);
+    model_cost(l->kind, &rival, &d->rival->tile, &l->shape, &y);
+    return y.fits && (!x.fits || model_better(l->kind, &y, &d->rival->tile, &x, &d->pick->tile));
+}
+
+/* Nearest value in one direction (up: true) at which the rival wins; 0: none within a factor of four. Sixteen
+ * steps first, since the answer need not change only once, then bisection inside the step. */
+static int64_t nearest(struct duel *d, int key, bool up) {
+    enum { STEPS = 16, REACH = 4 };
+    const int64_t now = gpu_number(d->l->g, key);
+    const int64_t range = up ? now * (REACH - 1) : now - now / REACH;
+    int64_t keeps = now;
+    for (int i = 1; i <= STEPS; i++) {
+        const int64_t value = up ? now + range * i / STEPS : now - range * i / STEPS;
+        if (value == keeps || value < 1)
+            continue;
+        if (!wins_at(d, key, value)) {
+            keeps = value;
+            continue;
+        }
+        int64_t wins = value;
+        while (wins - keeps > 1 || keeps - wins > 1) {
+            const int64_t middle = keeps + (wins - keeps) / 2;
+            if (wins_at(d, key, middle))
+                wins = middle;
+            else
+                keeps = middle;
+        }
+        return wins;
+    }
+    return 0;
+}
+
+static void keep_nearer(struct duel *d, int key, int64_t then, struct turning *t) {
+    const int64_t now = gpu_number(d->l->g, key);
+    if (then == 0)
+        return;
+    const int64_t factor = then > now ? ht_mul(then, 1000) / now : ht_mul(now, 1000) / then;
+    if (t->key && t->factor_milli <= factor)
+        return;
+    *t = (struct turning){gpu_number_name(key), now, then, factor, d->rival->tile, false};
+}
+
+/* Who is the pick there: a full ranking. */
+static void name_winner(struct duel *d, int key, struct turning *t) {
+    struct listing there = *d->l;
+    d->gpu = *d->l->g;
+    gpu_number_set(&d->gpu, key, t->then);
+    there.g = &d->gpu;
+    there.item = NULL;
+    there.count = there.capacity = there.fits = 0;
+    explain_rank(&there);
+    if (there.fits > 0)
+        t->winner = there.item[0].tile;
+    t->rival_wins = tile_compare(&t->winner, &d->rival->tile) == 0;
+    explain_free(&there);
+}
+
+/* Of `rival`, an index into the ranking: keys within a factor of four, the smallest first; how many. */
+static int find_turnings(const struct listing *l, int rival, struct turning out[TURNINGS_MAX]) {
+    struct duel d = {.l = l, .pick = &l->item[0], .rival = &l->item[rival]};
+    int count = 0;
+    for (int key = 0; key < gpu_number_count() && count < TURNINGS_MAX; key++) {
+        struct turning t = {0};
+        keep_nearer(&d, key, nearest(&d, key, false), &t);
+        keep_nearer(&d, key, nearest(&d, key, true), &t);
+        if (!t.key)
+            continue;
+        name_winner(&d, key, &t);
+        int at = count++;
+        for (; at > 0 && out[at - 1].factor_milli > t.factor_milli; at--)
+            out[at] = out[at - 1];
+        out[at] = t;
+    }
+    return count;
+}
+
+/* Rank of the best tile with another bm, bn or bk than the pick; 0: none. */
+static int other_tile(const struct listing *l) {
+    const struct tile *p = &l->item[0].tile;
+    for (int i = 1; i < l->fits; i++) {
+        const struct tile *t = &l->item[i].tile;
+        if (t->bm != p->bm || t->bn != p->bn || t->bk != p->bk)
+            return i;
+    }
+    return 0;
+}
+
 /* ---- tables: names of the columns in the first line */
 
 static void sentence(struct text *out, const char *key,
@@ -65,7 +179,7 @@ static void write_budget(struct text *out, const struct listing *l) {
 
 /* Clocks of the pick, and of the best tile with another block where there is one. */
 static void write_time(struct text *out, const struct listing *l) {
-    const int rival = compare_other_tile(l);
+    const int rival = other_tile(l);
     text_add(out, "# time\nrank");
     for (int i = 0; i < EXPLAIN_PARTS; i++)
         text_addf(out, "\t%s", explain_part_names[i]);
@@ -81,7 +195,7 @@ static void write_time(struct text *out, const struct listing *l) {
 
 /* What one budget value would have to be for the second tile, and for the best with another block, to win. */
 static void write_turnings(struct text *out, const struct listing *l) {
-    const int second = explain_runner_up(l), other = compare_other_tile(l);
+    const int second = explain_runner_up(l), other = other_tile(l);
     const int rival[] = {second, other == second ? 0 : other};
     text_add(out, "# rivals\nrank\n");
     for (int r = 0; r < 2; r++) {
@@ -91,7 +205,7 @@ static void write_turnings(struct text *out, const struct listing *l) {
     text_add(out, "# turnings\nrank\tkey\tnow\tthen\tfactor\twins\twinner\n");
     for (int r = 0; r < 2; r++) {
         struct turning turning[TURNINGS_MAX];
-        const int count = rival[r] > 0 ? compare_turnings(l, rival[r], turning) : 0;
+        const int count = rival[r] > 0 ? find_turnings(l, rival[r], turning) : 0;
         for (int i = 0; i < count; i++) {
             const struct turning *t = &turning[i];
             text_addf(out, "%d\t%s\t" I64 "\t" I64 "\t" MILLI "\t%d\t", rival[r] + 1, t->key, t->now, t->then,
