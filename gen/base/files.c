@@ -142,12 +142,11 @@ static void refuse(const struct files_writer *w, struct dirent **entry, int coun
 /* The verdicts before anything changes; -1 after err_user. */
 static int judge_entries(const struct files_writer *w, struct dirent ***entry) {
     const int count = scandir(w->folder, entry, is_entry, alphasort);
-    const int before = err_count();
     if (count < 0 && errno != ENOENT)
         err_user(w->folder, 0, "cannot read this folder: %s; nothing was changed", strerror(errno));
     else
         refuse(w, *entry, count);
-    return err_count() > before ? -1 : count < 0 ? 0 : count;
+    return err_count() > 0 ? -1 : count < 0 ? 0 : count;
 }
 
 /* ---- writing */
@@ -301,11 +300,10 @@ static bool find_target(const char *path, char *target, bool *exists, struct sta
     free(real);
     if (*exists ? S_ISREG(status->st_mode) && access(target, W_OK) == 0 : !is_link && n < PATH_BYTES)
         return true;
-    err_user(path, 0, "%s and stays as it is; name another",
-             !*exists                   ? is_link ? "is a link that leads to no file" : "has too long a name"
-             : S_ISREG(status->st_mode) ? "may not be written" /* a rename would replace it all the same */
-                                        : "is no ordinary file");
-    return false;
+    return err_user(path, 0, "%s and stays as it is; name another",
+                    !*exists ? is_link ? "is a link that leads to no file" : "has too long a name"
+                    : S_ISREG(status->st_mode) ? "may not be written" /* but by a rename */
+                                               : "is no ordinary file");
 }
 
 /* A file with a name of its own beside `target`, with that one's permissions, or those of any new file. */

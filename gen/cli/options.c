@@ -101,10 +101,8 @@ static bool is_clean(const char *option, const char *value) {
             return err_user(NULL, 0, "%s: the value holds the control byte %d; names are plain text", option,
                             (int)*c);
     }
-    if (name[strcspn(name, "'\"`\\")] == 0)
-        return true;
-    err_user(NULL, 0, "%s: '%s' holds a quote or a backslash; choose a name without", option, name);
-    return false;
+    return name[strcspn(name, "'\"`\\")] == 0 ||
+           err_user(NULL, 0, "%s: '%s' holds a quote or a backslash; choose a name without", option, name);
 }
 
 static bool read_value(struct options *o, const struct option_row *row, char *value) {

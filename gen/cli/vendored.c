@@ -101,9 +101,7 @@ bool vendor_command(struct text *out, const char *folder) {
 static bool is_taken(const struct files *f, const struct text *manifest, const char *name) {
     static const char *const endings[] = {".c", ".cu", ".hip", ".h", ".cuh", ".o"};
     const char *dot = strrchr(name, '.');
-    bool taken = false;
-    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
-        taken = taken || strcmp(dot, endings[i]) == 0;
+    const bool taken = dot && TEXT_ROW(dot, endings) < sizeof endings / sizeof *endings;
     return taken && files_index(f, name) < 0 && made_of(f, manifest, name) == MADE_OF_NOTHING;
 }
 

@@ -32,9 +32,7 @@ struct target model_target(enum model_kind kind, const struct gpu *g, const stru
 }
 
 bool footprint(const struct target *on, const struct tile *t, struct cost *cost) {
-    memset(cost, 0, sizeof *cost);
-    cost->fits = true;
-    cost->threads = tile_threads(t, on);
+    *cost = (struct cost){.fits = true, .threads = tile_threads(t, on)};
     cost->smem_limit = on->g->smem_per_block_bytes;
     on->family->footprint(on, t, cost);
     if (cost->regs_per_thread == 0)
@@ -75,9 +73,7 @@ void model_cost(enum model_kind kind, const struct target *on, const struct tile
     static void (*const models[])(const struct target *, const struct tile *, const struct shape *,
                                   struct cost *) = {
         [MODEL_HALFTONE] = model_mma, [MODEL_EGEMM] = model_egemm, [MODEL_LEGEMM] = model_legemm};
-    memset(cost, 0, sizeof *cost);
-    cost->fits = true;
-    cost->threads = tile_threads(t, on);
+    *cost = (struct cost){.fits = true, .threads = tile_threads(t, on)};
     if (!model_has_unit(on->g, on->isa, on->s))
         model_reject(cost, "unit: there are no %s kernels for %s", slice_title(on->s->slice), on->isa->name);
     else if ((on->family->unpacked || on->s->in == NUMBER_F64) && kind != MODEL_HALFTONE)
