@@ -2,7 +2,7 @@
 # Is the library as fast as at an older revision? compare.sh OLD.tar.gz RESULTS, on a machine with a GPU and nvcc.
 # OLD.tar.gz: `git archive --format=tar.gz REV`. SET (default h200) is built from both trees, then both time `auto` beside SGEMM in turns, ROUNDS times
 # (default 3): squares of 512 to 8192 and bench/shapes/skinny.txt; and `fp64` beside DGEMM at 1024 to 8192. RESULTS gets a table a run and
-# compare.tsv: for each shape the median over SGEMM or DGEMM on both sides, and new over old.
+# compare.tsv: for each shape the median over SGEMM or DGEMM on both sides (noise where launches are the host's), and new over old of TFLOPS.
 set -eu
 old_tar=$1 out=$2 set_=${SET:-h200} rounds=${ROUNDS:-3} here=$(pwd)
 old=$(mktemp -d)
@@ -29,7 +29,7 @@ ROWS
 done
 python3 - "$out" <<'PYTHON' | tee "$out/compare.tsv"
 import pathlib, statistics, sys
-ratios = {}
+runs = {} # of a method, shape and side: (over the baseline, TFLOPS) of each round
 for path in sorted(pathlib.Path(sys.argv[1]).glob("*-[0-9]*.tsv")):
     head = None
     for line in path.read_text().splitlines():
@@ -40,13 +40,14 @@ for path in sorted(pathlib.Path(sys.argv[1]).glob("*-[0-9]*.tsv")):
             head = cells
         elif head and len(cells) == len(head):
             row = dict(zip(head, cells))
-            of_fp64 = row["method"].startswith("fp64")
+            of_fp64 = row["method"] == "accuracy:fp64"
             if of_fp64 or row["method"].startswith("auto"):
                 key = ("fp64" if of_fp64 else "auto", *(row.get(name, "") for name in ("m", "n", "k", "trans")))
-                ratios.setdefault(key, {}).setdefault(path.stem.split("-")[0], []).append(float(row["tflops/dgemm" if of_fp64 else "end/sgemm"]))
+                columns = ("tflops/dgemm", "tflops") if of_fp64 else ("end/sgemm", "end_tflops")
+                runs.setdefault(key, {}).setdefault(path.stem.split("-")[0], []).append([float(row[c]) for c in columns])
 print("method\tm\tn\tk\ttrans\told\tnew\tnew/old")
-for key, sides in ratios.items():
+for key, sides in runs.items():
     if len(sides) == 2:
-        before, after = (statistics.median(sides[s]) for s in ("old", "new"))
-        print(*key[:4], key[4] or "-", f"{before:.3f}", f"{after:.3f}", f"{after / before:.3f}", sep="\t")
+        (before, slow), (after, fast) = ([statistics.median(column) for column in zip(*sides[s])] for s in ("old", "new"))
+        print(*key[:4], key[4] or "-", f"{before:.3f}", f"{after:.3f}", f"{fast / slow:.3f}", sep="\t")
 PYTHON
