@@ -2,10 +2,9 @@
 #ifndef TESTS_OPERAND64_H
 #define TESTS_OPERAND64_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <math.h>
 
-#include "../../runtime/ht_dev.h"
+#include "handle.h"
 
 static uint64_t state; /* of uniform */
 
@@ -26,11 +25,24 @@ static double *place(const struct operand *x, int64_t entry, int64_t row, int64_
     return x->at + entry * x->stride + (x->k_contiguous ? row * x->ld + k : k * x->ld + row);
 }
 
+static double *allocated(int64_t count) {
+    double *x = kept((size_t)count * sizeof *x);
+    for (int64_t i = 0; i < count; i++)
+        x[i] = NAN;
+    return x;
+}
+
 static double *on_device(const double *x, int64_t count) {
-    void *p = NULL;
-    assert_int_equal(ht_dev_alloc(&p, (size_t)count * sizeof *x), HT_DEV_OK);
-    assert_int_equal(ht_dev_upload(p, x, (size_t)count * sizeof *x), HT_DEV_OK);
+    double *p = kept_on_device((size_t)count * sizeof *x);
+    OK(ht_dev_upload(p, x, (size_t)count * sizeof *x));
     return p;
+}
+
+/* x + y as a pair that loses next to nothing. */
+static void add(double *high, double *low, double x) {
+    const double sum = *high + x, part = sum - *high;
+    *low += (*high - (sum - part)) + (x - part);
+    *high = sum;
 }
 
 #endif

@@ -72,14 +72,6 @@ static double element(const char *family, bool is_a, int64_t row, int64_t k) {
     return x;
 }
 
-static double *allocated(int64_t count) {
-    double *x = malloc((size_t)count * sizeof *x);
-    assert_non_null(x);
-    for (int64_t i = 0; i < count; i++)
-        x[i] = NAN;
-    return x;
-}
-
 static struct operand operand_of(const struct problem *p, bool is_a) {
     const int64_t rows = is_a ? M : N;
     struct operand x = {.k_contiguous = is_a ? p->ta != 'N' : p->tb == 'N'};
@@ -93,11 +85,6 @@ static struct operand operand_of(const struct problem *p, bool is_a) {
                 *place(&x, entry, row, k) = element(p->family, is_a, row, k);
     x.device = on_device(x.at, x.count);
     return x;
-}
-
-static void drop(struct operand *x) {
-    free(x->at);
-    ht_dev_free(x->device);
 }
 
 /* ---- the rule ---- */
@@ -142,15 +129,7 @@ static double *run(const struct problem *p, const struct operand *a, const struc
                                               b->stride, &p->beta, device, c->ld, c->stride, p->batch),
                p->family);
     assert_int_equal(ht_dev_download(got, device, (size_t)c->count * sizeof *got), HT_DEV_OK);
-    ht_dev_free(device);
     return got;
-}
-
-/* x + y as a pair that loses next to nothing. */
-static void add(double *high, double *low, double x) {
-    const double sum = *high + x, part = sum - *high;
-    *low += (*high - (sum - part)) + (x - part);
-    *high = sum;
 }
 
 static void check_bound(const struct problem *p, const struct operand *a, const struct operand *b, int64_t entry, int64_t row, int64_t col,
@@ -222,6 +201,7 @@ static struct operand output_of(const struct problem *p) {
 }
 
 static void check(const struct problem *p) {
+    const size_t before = kept_count;
     struct operand a = operand_of(p, true), b = operand_of(p, false), c = output_of(p);
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     check_code(halftone_set_accuracy(handle, p->accuracy), p->accuracy);
@@ -242,10 +222,8 @@ static void check(const struct problem *p) {
         assert_true(same_bits(got[i], again[i]));
         assert_true(i % c.ld < M || same_bits(got[i], c.at[i]));
     }
-    free(got), free(again), free(residues), free(native), free(c.at);
-    drop(&a);
-    drop(&b);
     check_code(halftone_set_scheme(handle, "auto"), "auto");
+    drop_kept(before);
 }
 
 /* ---- tests ---- */
@@ -314,9 +292,6 @@ TEST(powers_of_two_change_exponents_alone) {
         for (int64_t row = 0; row < M; row++)
             assert_true(other[col * M + row] ==
                         ldexp(plain[col * M + row], (int)(row * 7 % 200) - 100 + (int)(col * 11 % 300) - 150));
-    free(plain), free(other), free(c.at);
-    drop(&a);
-    drop(&b);
 }
 
 TEST(queries_say_who_certifies) {
@@ -369,7 +344,7 @@ static void *product(bool fp32, double *a, double *b) {
     const int64_t bytes = fp32 ? 4 : 8, count = ROWS * COLUMNS * BATCH;
     const double one = 1, zero = 0;
     const float one32 = 1, zero32 = 0;
-    void *const c = calloc((size_t)count, 8);
+    void *const c = keep(calloc((size_t)count, 8), free);
     double *const device = on_device(c, count);
     assert_non_null(c);
     check_code(fp32 ? halftone_sgemm_strided_batched(handle, 'T', 'N', ROWS, COLUMNS, DEPTH, &one32, (float *)(void *)a, DEPTH, ROWS * DEPTH,
@@ -379,7 +354,6 @@ static void *product(bool fp32, double *a, double *b) {
                                                      COLUMNS * DEPTH, &zero, device, ROWS, ROWS * COLUMNS, BATCH),
                "product");
     assert_int_equal(ht_dev_download(c, device, (size_t)(count * bytes)), HT_DEV_OK);
-    ht_dev_free(device);
     return c;
 }
 
@@ -411,7 +385,6 @@ static void check_limits(bool fp32, const char *scheme) {
         assert_true(code == HALFTONE_OK && plan.blocks == (cut == 0 ? BATCH : 2 * BATCH) && plan.workspace_bytes <= limit);
         void *const got = product(fp32, a, b);
         assert_memory_equal(got, expected, ROWS * COLUMNS * BATCH * (fp32 ? 4 : 8));
-        free(got);
     }
     check_code(halftone_set_workspace_limit(handle, 4096), "limit");
     check_code(halftone_get_workspace_limit(handle, &asked), "limit");
@@ -420,9 +393,6 @@ static void check_limits(bool fp32, const char *scheme) {
     assert_int_equal(code, HALFTONE_WORKSPACE);
     assert_non_null(strstr(halftone_last_detail(handle), "the limit is 4096"));
     check_code(halftone_set_workspace_limit(handle, 0), "limit");
-    free(expected), free(host);
-    ht_dev_free(a);
-    ht_dev_free(b);
 }
 
 TEST(a_limit_cuts_calls_into_blocks) {
@@ -473,15 +443,11 @@ static void check_parts_of_k(const struct problem *p) {
             if (!same_bits(got[i], expected[i]))
                 fail_msg("%s %s k %lld in %d parts, %lld blocks: element %lld: %a, not %a", p->family, p->accuracy, (long long)p->k, plan.splits,
                          (long long)plan.blocks, (long long)i, got[i], expected[i]);
-        free(got);
     }
     assert_true(code == HALFTONE_OK || code == HALFTONE_WORKSPACE);
     assert_int_equal(parts, (p->k + 1023) / 1024);
     check_code(halftone_set_workspace_limit(handle, 0), "limit");
     check_code(halftone_set_scheme(handle, "auto"), "auto");
-    free(expected), free(c.at);
-    drop(&a);
-    drop(&b);
 }
 
 static bool has_scheme64(const char *wanted) {
@@ -545,7 +511,7 @@ static void *packed_memory(int64_t rows, int64_t k) {
     size_t bytes = 0;
     void *at = NULL;
     check_code(halftone_dpacked_bytes(handle, 'A', rows, k, 1, &bytes), "packed bytes");
-    assert_int_equal(ht_dev_alloc(&at, bytes), HT_DEV_OK);
+    at = kept_on_device(bytes);
     assert_int_equal(ht_dev_memset_async(at, 0x5a, bytes, NULL), HT_DEV_OK);
     return at;
 }
@@ -570,18 +536,12 @@ static void check_packed(const struct problem *p) {
             double *const device = on_device(c.at, c.count);
             check_code(halftone_dgemm_packed(handle, M, N, p->k, &p->alpha, packed_a, packed_b, &p->beta, device, c.ld), p->family);
             assert_int_equal(ht_dev_download(got, device, (size_t)c.count * sizeof *got), HT_DEV_OK);
-            ht_dev_free(device);
             for (int64_t i = 0; i < c.count; i++)
                 if (!same_bits(got[i], expected[i]))
                     fail_msg("%s %s, packed%s: element %lld: %a, not %a", p->family, p->accuracy, apart ? " apart" : "", (long long)i, got[i],
                              expected[i]);
         }
     }
-    ht_dev_free(packed_a);
-    ht_dev_free(packed_b);
-    free(expected), free(got), free(c.at);
-    drop(&a);
-    drop(&b);
     check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
@@ -612,7 +572,6 @@ static double *by_default(const struct problem *p, const struct operand *a, cons
     check_code(halftone_dpack_ab(handle, p->ta, p->tb, M, N, p->k, a->device, a->ld, b->device, b->ld, packed_a, packed_b), "pack");
     check_code(halftone_dgemm_packed(handle, M, N, p->k, &p->alpha, packed_a, packed_b, &p->beta, device, c->ld), p->family);
     assert_int_equal(ht_dev_download(got, device, (size_t)c->count * sizeof *got), HT_DEV_OK);
-    ht_dev_free(packed_a), ht_dev_free(packed_b), ht_dev_free(device);
     return got;
 }
 
@@ -650,8 +609,6 @@ TEST(plain_and_packed_differ_within_the_bound) {
             }
         }
         assert_true(differ > 0);
-        free(plain), free(packed), free(c.at);
-        drop(&a), drop(&b);
     }
     check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
@@ -722,9 +679,6 @@ TEST(packed_operands_of_other_products_are_refused) {
     assert_int_equal(halftone_create(&other), HALFTONE_OK);
     assert_int_equal(halftone_dgemm_packed(other, N, N, K, &one, packed_a, packed_b, &zero, c, M), -7);
     assert_int_equal(halftone_destroy(other), HALFTONE_OK);
-    ht_dev_free(packed_a), ht_dev_free(packed_b), ht_dev_free(c);
-    drop(&a);
-    drop(&b);
 }
 
 /* Operands of KNOWN_ROWS x K that lie one behind the other. */
@@ -735,7 +689,6 @@ static int multiply_known(char *at) {
     const double nothing[KNOWN_ROWS * KNOWN_ROWS] = {0};
     double *const c = on_device(nothing, KNOWN_ROWS * KNOWN_ROWS);
     const int code = halftone_dgemm_packed(handle, KNOWN_ROWS, KNOWN_ROWS, K, &one, at, at, &zero, c, KNOWN_ROWS);
-    ht_dev_free(c);
     return code;
 }
 
@@ -746,8 +699,7 @@ TEST(each_packed_operand_is_known_until_packed_over) {
         skip();
     struct operand a = operand_of(&p, true);
     check_code(halftone_dpacked_bytes(handle, 'A', KNOWN_ROWS, K, 1, &bytes), "bytes");
-    void *memory = NULL;
-    assert_int_equal(ht_dev_alloc(&memory, KNOWN * bytes), HT_DEV_OK);
+    void *memory = kept_on_device(KNOWN * bytes);
     char *const at = memory;
     for (int i = 0; i < KNOWN; i++) /* in another order than they lie */
         check_code(halftone_dpack_a(handle, 'N', KNOWN_ROWS, K, a.device, a.ld, at + (size_t)(i * 7 % KNOWN) * bytes), "pack");
@@ -760,8 +712,6 @@ TEST(each_packed_operand_is_known_until_packed_over) {
     check_code(multiply_known(at + 5 * bytes + HALFTONE_ALIGNMENT), "the new one");
     for (int i = 4; i < 8; i++)
         assert_int_equal(multiply_known(at + (size_t)i * bytes), i == 5 || i == 6 ? -7 : HALFTONE_OK);
-    ht_dev_free(memory);
-    drop(&a);
 }
 
 /* What one type packed is forgotten where the other packs. */
@@ -771,8 +721,7 @@ TEST(what_lies_elsewhere_now_is_not_known) {
     if (!can_certify() || !has_scheme64("crt14") || halftone_set_scheme(handle, "half") != HALFTONE_OK)
         skip();
     struct operand a = operand_of(&p, true);
-    void *single = NULL, *const at = packed_memory(M, K);
-    assert_int_equal(ht_dev_alloc(&single, M * K * sizeof one), HT_DEV_OK);
+    void *const single = kept_on_device(M * K * sizeof one), *const at = packed_memory(M, K);
     assert_int_equal(ht_dev_memset_async(single, 0, M * K * sizeof one, NULL), HT_DEV_OK);
     check_code(halftone_pack_a(handle, 'N', KNOWN_ROWS, K, single, M, at), "half");
     check_code(halftone_dpack_a(handle, 'N', KNOWN_ROWS, K, a.device, a.ld, at), "FP64 over half");
@@ -780,8 +729,6 @@ TEST(what_lies_elsewhere_now_is_not_known) {
     check_code(halftone_sgemm_packed(handle, KNOWN_ROWS, KNOWN_ROWS, K, &one, at, at, &zero, single, KNOWN_ROWS), "copied there since, by all that is known");
     check_code(halftone_pack_a(handle, 'N', KNOWN_ROWS, K, single, M, at), "FP32 over FP64");
     check_refused(multiply_known(at), -7, "packed nothing there");
-    ht_dev_free(single), ht_dev_free(at);
-    drop(&a);
     check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
@@ -884,7 +831,7 @@ TEST(too_little_workspace_is_refused_before_the_first_block) {
     check_code(halftone_dquery(handle, 'N', 'N', P, Q, L, 1, &plan), "query");
     const struct plan whole = *plan_part(P, Q, L, 1);
     assert_true(plan.blocks > 1 && plan_part(whole.block_m, whole.block_n, L, 1)->bytes < whole.bytes);
-    assert_int_equal(ht_dev_alloc(&workspace, plan.workspace_bytes), HT_DEV_OK);
+    workspace = kept_on_device(plan.workspace_bytes);
     check_code(halftone_set_workspace(handle, workspace, plan.workspace_bytes - 1), "workspace");
     assert_int_equal(halftone_dgemm(handle, 'N', 'N', P, Q, L, &one, operands, P, operands + P * L, L, &zero, c, P),
                      HALFTONE_WORKSPACE);
@@ -895,7 +842,6 @@ TEST(too_little_workspace_is_refused_before_the_first_block) {
     check_code(halftone_set_workspace(handle, NULL, 0), "own workspace");
     check_code(halftone_set_workspace_limit(handle, 0), "limit");
     check_code(halftone_set_scheme(handle, "auto"), "auto");
-    ht_dev_free(workspace), ht_dev_free(operands), ht_dev_free(c);
 }
 
 static int setup(void **s) {

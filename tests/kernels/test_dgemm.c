@@ -47,10 +47,7 @@ static struct operand operand_of(const struct problem *p, bool is_a) {
     x.ld = (x.k_contiguous ? p->k : rows) + PAD;
     x.stride = is_a && p->shares_a ? 0 : x.ld * (x.k_contiguous ? rows : p->k);
     x.count = x.ld * (x.k_contiguous ? rows : p->k) * p->batch + 1;
-    x.at = malloc((size_t)x.count * sizeof *x.at);
-    assert_non_null(x.at);
-    for (int64_t i = 0; i < x.count; i++)
-        x.at[i] = NAN;
+    x.at = allocated(x.count);
     for (int64_t entry = 0; entry < p->batch; entry++)
         for (int64_t row = 0; row < rows; row++)
             for (int64_t k = 0; k < p->k; k++)
@@ -61,24 +58,11 @@ static struct operand operand_of(const struct problem *p, bool is_a) {
 
 static struct operand result_of(const struct problem *p) {
     struct operand x = {.ld = p->m + PAD, .stride = (p->m + PAD) * p->n, .count = (p->m + PAD) * p->n * p->batch};
-    x.at = malloc((size_t)x.count * sizeof *x.at);
-    assert_non_null(x.at);
+    x.at = allocated(x.count);
     for (int64_t i = 0; i < x.count; i++) /* beta 0 does not read C */
         x.at[i] = i % x.ld < p->m && p->beta != 0 ? floor(100 * uniform()) : NAN;
     x.device = on_device(x.at, x.count);
     return x;
-}
-
-static void drop(struct operand *x) {
-    free(x->at);
-    ht_dev_free(x->device);
-}
-
-/* x + y as a pair that loses next to nothing. */
-static void add(double *high, double *low, double x) {
-    const double sum = *high + x, part = sum - *high;
-    *low += (*high - (sum - part)) + (x - part);
-    *high = sum;
 }
 
 static void check_element(const struct problem *p, const struct operand *a, const struct operand *b, int64_t entry, int64_t row,
@@ -118,6 +102,7 @@ static void check_element(const struct problem *p, const struct operand *a, cons
 
 /* launch: NULL, or one kernel's alone. */
 static void check(const struct problem *p, int (*launch)(const struct ht_native64_args *, void *)) {
+    const size_t before = kept_count;
     struct operand a = operand_of(p, true), b = operand_of(p, false), c = result_of(p);
     const struct ht_native64_args args = {
         .a_src = a.device, .b_src = b.device, .c = c.device, .a_ld = a.ld, .b_ld = b.ld, .ldc = c.ld, .a_src_stride = a.stride,
@@ -129,8 +114,7 @@ static void check(const struct problem *p, int (*launch)(const struct ht_native6
         check_code(halftone_dgemm_strided_batched(handle, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a.device, a.ld, a.stride,
                                                   b.device, b.ld, b.stride, &p->beta, c.device, c.ld, c.stride, p->batch),
                    p->family);
-    double *got = malloc((size_t)c.count * sizeof *got);
-    assert_non_null(got);
+    double *got = allocated(c.count);
     assert_int_equal(ht_dev_download(got, c.device, (size_t)c.count * sizeof *got), HT_DEV_OK);
     for (int64_t i = 0; i < c.count; i++) {
         if (i % c.ld < p->m)
@@ -138,10 +122,7 @@ static void check(const struct problem *p, int (*launch)(const struct ht_native6
         else
             assert_true(isnan(got[i]));
     }
-    free(got);
-    drop(&a);
-    drop(&b);
-    drop(&c);
+    drop_kept(before);
 }
 
 /* ---- results ---- */
@@ -213,9 +194,6 @@ static void nonfinite_rows_are_nan(const char *name) {
     check_code(halftone_dgemm(handle, 'N', 'N', 3, 2, 1, &one, da, 3, db, 1, &zero, dc, 3), name);
     assert_int_equal(ht_dev_download(c, dc, sizeof c), HT_DEV_OK);
     assert_true(isnan(c[0]) && isnan(c[1]) && isnan(c[2]) && c[3] == 3 && isnan(c[4]) && c[5] == 6);
-    ht_dev_free(da);
-    ht_dev_free(db);
-    ht_dev_free(dc);
 }
 
 /* Integers exactly; the rest within the bound that the query reports. That the bits are the reference's: test_crt_kernels.py. */
@@ -351,7 +329,6 @@ TEST(by_slices) {
     check_code(halftone_dgemm(handle, 'T', 'N', 1, 1, 40, &one, x, 40, x + 40, 40, &zero, x, 1), "far");
     assert_int_equal(ht_dev_download(&got, x, sizeof got), HT_DEV_OK);
     assert_true(got == 1 + 0x1p-13 + 0x1p-26 + 0x1p-39 + 0x1p-52); /* 2^-65 is less than half of the last bit */
-    ht_dev_free(x);
     const struct problem blocks = {"integers", 'N', 'N', 150, 300, 2, 1, 1, 0, false};
     check_code(halftone_set_scheme(handle, "ozaki-cr:d=100"), "blocks");
     check(&blocks, NULL); /* 2^30 bytes are the sums of 10,000 pairs of 128 x 128 elements */
@@ -588,8 +565,6 @@ static void check_alpha_of_zero(const char *name, const double *scalars) {
     assert_int_equal(ht_dev_download(got, c, sizeof got), HT_DEV_OK);
     if (got[0] != -15 || got[1] != 21)
         fail_msg("%s: %g and %g, not -3 C", name, got[0], got[1]);
-    ht_dev_free(da);
-    ht_dev_free(c);
 }
 
 TEST(alpha_of_zero_ignores_the_product) {
@@ -608,7 +583,6 @@ TEST(alpha_of_zero_ignores_the_product) {
     }
     check_code(halftone_set_pointer_mode(handle, HALFTONE_HOST), "mode");
     check_code(halftone_set_scheme(handle, "auto"), "auto");
-    ht_dev_free(scalars);
 }
 
 /* ---- the sign of zero where no product is added ---- */
@@ -629,8 +603,7 @@ static size_t size_of(const struct zeros *z) {
 
 /* So many elements in host memory. */
 static void *typed(const struct zeros *z, const double *x, int count) {
-    void *const at = calloc((size_t)count, sizeof(double));
-    assert_non_null(at);
+    void *const at = keep(calloc((size_t)count, sizeof(double)), free);
     for (int i = 0; i < count; i++) {
         const float rounded = (float)x[i];
         memcpy((char *)at + (size_t)i * size_of(z), z->fp64 ? (const void *)&x[i] : &rounded, size_of(z));
@@ -639,10 +612,8 @@ static void *typed(const struct zeros *z, const double *x, int count) {
 }
 
 static void *loaded(const struct zeros *z, const double *x, int count) {
-    void *const host = typed(z, x, count), *at = NULL;
-    assert_int_equal(ht_dev_alloc(&at, (size_t)count * size_of(z)), HT_DEV_OK);
+    void *const host = typed(z, x, count), *const at = kept_on_device((size_t)count * size_of(z));
     assert_int_equal(ht_dev_upload(at, host, (size_t)count * size_of(z)), HT_DEV_OK);
-    free(host);
     return at;
 }
 
@@ -654,14 +625,13 @@ static int by_packed(const struct zeros *z, const void *alpha, const void *ab, c
     for (int i = 0; i < 2 && code == HALFTONE_OK; i++)
         code = (z->fp64 ? halftone_dpacked_bytes : halftone_packed_bytes)(handle, "AB"[i], i == 0 ? ZEROS : 1, z->k, 1, &bytes[i]);
     for (int i = 0; i < 2 && code == HALFTONE_OK; i++)
-        assert_int_equal(ht_dev_alloc(&packed[i], bytes[i] + 1), HT_DEV_OK);
+        packed[i] = kept_on_device(bytes[i] + 1);
     if (code == HALFTONE_OK)
         code = z->fp64 ? halftone_dpack_ab(handle, 'N', 'N', ZEROS, 1, z->k, ab, ZEROS, ab, ZERO_K, packed[0], packed[1])
                        : halftone_pack_ab(handle, 'N', 'N', ZEROS, 1, z->k, ab, ZEROS, ab, ZERO_K, packed[0], packed[1]);
     if (code == HALFTONE_OK)
         code = z->fp64 ? halftone_dgemm_packed(handle, ZEROS, 1, z->k, alpha, packed[0], packed[1], beta, c, ZEROS)
                        : halftone_sgemm_packed(handle, ZEROS, 1, z->k, alpha, packed[0], packed[1], beta, c, ZEROS);
-    ht_dev_free(packed[0]), ht_dev_free(packed[1]);
     return code;
 }
 
@@ -701,14 +671,6 @@ static bool zeros_by(const struct zeros *z, int way, const double *old, double *
         memcpy(&got[i], after + (size_t)i * sizeof *got, sizeof *got);
         got[i] = z->fp64 ? got[i] : (double)single;
     }
-    if (is_host)
-        free(operands), free(c);
-    else
-        ht_dev_free(operands), ht_dev_free(c);
-    if (on_device)
-        ht_dev_free(factors);
-    else
-        free(factors);
     if (code != HALFTONE_OK && ((way & 4) == 0 || code != HALFTONE_NOT_SUPPORTED))
         check_code(code, z->name);
     return code == HALFTONE_OK;
@@ -764,8 +726,6 @@ TEST(scalars_may_be_on_the_device) {
     check_code(halftone_set_pointer_mode(handle, HALFTONE_HOST), "mode");
     assert_int_equal(ht_dev_download(got, x, sizeof got), HT_DEV_OK);
     assert_true(got[2] == -5 && got[3] == -12);
-    ht_dev_free(device);
-    ht_dev_free(x);
 }
 
 /* ---- rules ---- */
@@ -779,7 +739,6 @@ TEST(zeros_read_nothing) {
     check_code(halftone_dgemm(handle, 'N', 'N', 1, 1, 0, &one, NULL, 1, NULL, 1, &zero, c + 1, 1), "zero");
     assert_int_equal(ht_dev_download(got, c, sizeof got), HT_DEV_OK);
     assert_true(got[0] == 0 && signbit(got[0]) && got[1] == 0);
-    ht_dev_free(c);
 }
 
 TEST(arguments_have_dgemms_numbers) {
@@ -799,7 +758,6 @@ TEST(arguments_have_dgemms_numbers) {
     /* 2^28 columns of 2^31 elements are 2^59 elements: an address counts so many floats, not doubles */
     const int64_t n = INT64_C(1) << 28, ld = INT64_C(3) << 31;
     assert_int_equal(halftone_dgemm(handle, 'N', 'N', 1, n, 1, &one, x, 1, x, 1, &one, x, ld), HALFTONE_TOO_LARGE);
-    ht_dev_free(x);
 }
 
 /* Kernels of vectors and small K have no scheme in their names. */
