@@ -187,7 +187,8 @@ static int pack_slices(const struct call *c, const struct packed_operand *sides)
 }
 
 /* By a plan of nothing else. */
-static int pack_residues_of(struct call *c, const struct packed_operand *sides) {
+static int pack_residues_of(const struct call *of, const struct packed_operand *sides) {
+    struct call packing = *of, *const c = &packing;
     const struct packed_operand *const any = &sides[sides[0].rows == 0];
     struct plan p;
     memset(&p, 0, sizeof p);

@@ -2,22 +2,21 @@
 #include "ht_call.h"
 
 static int multiply(struct call *c) {
-    struct plan scaling;
-    int code = HALFTONE_OK;
-    if (c->effect == EFFECT_SCALE && !c->is_fp64) {
-        ht_lay_out_scaling(&scaling);
-        c->plan = &scaling;
-    } else {
-        code = ht_plan_call(c, &c->plan);
-    }
-    if (code == HALFTONE_OK && c->plan->blocks > 1) {
-        code = ht_run_blocks(c, multiply);
-    } else if (code == HALFTONE_OK) {
+    int code = ht_plan_call(c, &c->plan);
+    if (code == HALFTONE_OK && c->plan->blocks > 1)
+        return ht_run_blocks(c, multiply);
+    if (code == HALFTONE_OK)
         code = ht_open_workspace(c);
-        code = code == HALFTONE_OK ? ht_close_workspace(c, ht_run_steps(c)) : code;
-    }
-    c->plan = NULL; /* it may have been this function's */
-    return code;
+    return code == HALFTONE_OK ? ht_close_workspace(c, ht_run_steps(c)) : code;
+}
+
+/* FP32: C = beta * C needs no scheme. */
+static int scale(const struct call *of) {
+    struct call c = *of;
+    struct plan scaling;
+    ht_lay_out_scaling(&scaling);
+    c.plan = &scaling;
+    return ht_run_steps(&c);
 }
 
 HT_IN_OWN_FENV static int run_gemm(void *of) {
@@ -40,7 +39,7 @@ HT_IN_OWN_FENV static int run_gemm(void *of) {
     if (code == HALFTONE_OK)
         code = ht_lend_call(c, false);
     if (code == HALFTONE_OK)
-        code = multiply(c);
+        code = c->effect == EFFECT_SCALE && !c->is_fp64 ? scale(c) : multiply(c);
     (void)ht_lend_call(c, true);
     return ht_leave_site(c, true, code);
 }

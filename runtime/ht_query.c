@@ -191,13 +191,13 @@ static int answer(const struct call *c, struct halftone_plan *plan) {
 /* Struct halftone_plan of 0.1.0, the least that is written; and far more than one will ever be. */
 enum { PLAN_BYTES_LEAST = sizeof(struct halftone_plan), PLAN_BYTES_MOST = 1 << 16 };
 
-struct query {
+struct asked_plan {
     struct call c;
     struct halftone_plan *plan;
 };
 
 HT_IN_OWN_FENV static int check_and_answer(void *of) {
-    struct query *const q = (struct query *)of;
+    struct asked_plan *const q = (struct asked_plan *)of;
     int code = ht_check_question(&q->c, q->plan);
     if (code == HALFTONE_OK &&
         (q->plan->size < (size_t)PLAN_BYTES_LEAST || q->plan->size > (size_t)PLAN_BYTES_MOST))
@@ -214,7 +214,7 @@ HT_IN_OWN_FENV static int check_and_answer(void *of) {
 
 /* Of a batch whose entries have operands of their own. */
 static int query(struct call c, struct halftone_plan *plan) {
-    struct query q = {c, plan};
+    struct asked_plan q = {c, plan};
     q.c.of[0].stride = q.c.of[1].stride = 1;
     const int code = ht_begin(c.h);
     return code == HALFTONE_OK ? ht_in_own_fenv(check_and_answer, &q) : code;
