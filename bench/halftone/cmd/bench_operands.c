@@ -20,24 +20,10 @@
 /* Of each product's C as column-major calls have it; of a batch so many products. */
 enum { ROWS_GRADED = 64, BATCH_GRADED = 4, SINGLE_CALLS = 7, HEAD_BYTES = STAMP_BYTES + 1024 };
 
-static const struct tsv_column columns[] = {{"product", 1},
-                                            {"m", 1},
-                                            {"n", 1},
-                                            {"k", 1},
-                                            {"batch", 1},
-                                            {"trans", 0},
-                                            {"method", 1},
-                                            {"scheme", 0},
-                                            {"kernel", 0},
-                                            {"us", 1},
-                                            {"us_least", 0},
-                                            {"us_most", 0},
-                                            {"single_us", 0},
-                                            {"sgemm/us", 1},
-                                            {"rel_frobenius", 1},
-                                            {"rel_frobenius/sgemm", 1},
-                                            {"grade", 1},
-                                            {"grade/sgemm", 1}};
+static const struct tsv_column columns[] = {
+    {"product", 1}, {"m", 1}, {"n", 1}, {"k", 1}, {"batch", 1}, {"trans", 0}, {"method", 1}, {"scheme", 0},
+    {"kernel", 0}, {"us", 1}, {"us_least", 0}, {"us_most", 0}, {"single_us", 0}, {"sgemm/us", 1},
+    {"rel_frobenius", 1}, {"rel_frobenius/sgemm", 1}, {"grade", 1}, {"grade/sgemm", 1}};
 
 /* What one method came to over all products. */
 struct total {

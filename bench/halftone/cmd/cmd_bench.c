@@ -8,7 +8,7 @@
 
 #include "io/args.h"
 #include "cmd/bench_operands.h"
-#include "cmd/bench_shapes.h"
+#include "io/shapes.h"
 #include "cmd/cmd.h"
 #include "cmd/methods.h"
 #include "measure/cast16.h"
@@ -49,7 +49,7 @@ struct bench {
     const char *out;
     struct stamp stamp;
     struct shape_list shapes;
-    const char *trans[BENCH_TRANS_MOST]; /* "NN", "NT", ...: each shape runs with each of them */
+    const char *trans[SHAPES_TRANS_MOST]; /* "NN", "NT", ...: each shape runs with each of them */
     int transes;
     bool times[BASELINE_TIMED]; /* which of cuBLAS' modes, of FP64 its own product as the first; none where there is no cuBLAS */
     const struct family *family;
@@ -543,9 +543,9 @@ static int run(int argc, char **argv, struct cli_error *f) {
         status = bench_operands_run(&what, &b.session, f);
         session_close(&b.session);
     } else if (status == 0) {
-        status = bench_shapes_choose(&b.shapes, sizes, file, b.session.device.simulated ? "64" : "1024,2048,4096,8192", f);
+        status = shapes_choose(&b.shapes, sizes, file, b.session.device.simulated ? "64" : "1024,2048,4096,8192", f);
         if (status == 0)
-            status = bench_trans_choose(trans != NULL ? trans : "NN", &trans_names, b.trans, &b.transes, f);
+            status = shapes_trans(trans != NULL ? trans : "NN", &trans_names, b.trans, &b.transes, f);
         if (status == 0)
             status = methods_type(&b.session, fp64, schemes, accuracies, &fp64, f);
         if (status == 0)

@@ -21,32 +21,16 @@
 
 enum { HEAD_BYTES = STAMP_BYTES + 1024 };
 
-static const struct tsv_column columns[] = {{"data", 1},
-                                            {"m", 1},
-                                            {"n", 1},
-                                            {"k", 1},
-                                            {"scheme", 1},
-                                            {"small_a", 1},
-                                            {"small_b", 1},
-                                            {"zero_a", 0},
-                                            {"zero_b", 0},
-                                            {"elements", 0},
-                                            {"fail_4", 1},
-                                            {"fail_16", 1},
-                                            {"fail_64", 1},
-                                            {"tiles_16", 1},
-                                            {"tiles_few", 0},
-                                            {"tiles_some", 0},
-                                            {"tiles_many", 0},
-                                            {"clean_rows_a", 0},
-                                            {"clean_rows_b", 0},
-                                            {"outliers_a", 1},
-                                            {"outliers_b", 1},
-                                            {"outlier_blocks", 1}};
+static const struct tsv_column columns[] = {
+    {"data", 1}, {"m", 1}, {"n", 1}, {"k", 1}, {"scheme", 1}, {"small_a", 1}, {"small_b", 1}, {"zero_a", 0},
+    {"zero_b", 0}, {"elements", 0}, {"fail_4", 1}, {"fail_16", 1}, {"fail_64", 1}, {"tiles_16", 1},
+    {"tiles_few", 0}, {"tiles_some", 0}, {"tiles_many", 0}, {"clean_rows_a", 0}, {"clean_rows_b", 0},
+    {"outliers_a", 1}, {"outliers_b", 1}, {"outlier_blocks", 1}};
 
-static const struct tsv_column wide_columns[] = {{"data", 1},     {"m", 1},       {"n", 1},      {"k", 1},        {"scheme", 1},   {"counted", 1},
-                                            {"large_a", 1},  {"large_b", 1}, {"zero_a", 0}, {"zero_b", 0},   {"least_a", 0},  {"least_b", 0},
-                                            {"median_a", 0}, {"median_b", 0}, {"rows_a", 1}, {"rows_b", 1}, {"native64", 1}, {"blocks", 1}};
+static const struct tsv_column wide_columns[] = {
+    {"data", 1}, {"m", 1}, {"n", 1}, {"k", 1}, {"scheme", 1}, {"counted", 1}, {"large_a", 1},
+    {"large_b", 1}, {"zero_a", 0}, {"zero_b", 0}, {"least_a", 0}, {"least_b", 0}, {"median_a", 0},
+    {"median_b", 0}, {"rows_a", 1}, {"rows_b", 1}, {"native64", 1}, {"blocks", 1}};
 
 #define ALL_ROWS "of FP64 products all rows of C are looked at"
 

@@ -18,20 +18,14 @@
 
 enum { SIZES_MOST = 16, HEAD_BYTES = 2 * STAMP_BYTES };
 
-static const struct tsv_column contract_columns[] = {{"family", 1},
-                                                     {"n", 1},
-                                                     {"k", 1},
-                                                     {"rel_frobenius", 1},
-                                                     {"native_rel_frobenius", 1},
-                                                     {"rel_frobenius_ratio", 1},
-                                                     {"grade", 1},
-                                                     {"native_grade", 1},
-                                                     {"grade_ratio", 1},
-                                                     {"allowed", 1},
-                                                     {"places", 1},
-                                                     {"verdict", 1}};
+static const struct tsv_column contract_columns[] = {
+    {"family", 1}, {"n", 1}, {"k", 1}, {"rel_frobenius", 1}, {"native_rel_frobenius", 1},
+    {"rel_frobenius_ratio", 1}, {"grade", 1}, {"native_grade", 1}, {"grade_ratio", 1}, {"allowed", 1},
+    {"places", 1}, {"verdict", 1}};
 
-static const struct tsv_column wide_columns[] = {{"family", 1}, {"n", 1}, {"k", 1}, {"scheme", 1}, {"bound", 1}, {"of", 1}, {"worst/bound", 1}, {"wrong_class", 1}, {"verdict", 1}};
+static const struct tsv_column wide_columns[] = {
+    {"family", 1}, {"n", 1}, {"k", 1}, {"scheme", 1}, {"bound", 1}, {"of", 1}, {"worst/bound", 1},
+    {"wrong_class", 1}, {"verdict", 1}};
 
 struct contract {
     int type; /* of the products */
@@ -408,23 +402,11 @@ static int run(int argc, char **argv, struct cli_error *f) {
     if (session_open(&c.session, f) != 0)
         return -1;
     const int simulated = c.session.device.simulated;
-    int status = args_numbers("--n",
-                              n != NULL   ? n
-                              : simulated ? "64,65"
-                                          : "64,257,1024,4096",
-                              1, 16384, c.n, SIZES_MOST, &c.ns, f);
+    int status = args_numbers("--n", n != NULL ? n : simulated ? "64,65" : "64,257,1024,4096", 1, 16384, c.n, SIZES_MOST, &c.ns, f);
     if (status == 0)
-        status = args_numbers("--k",
-                              k != NULL   ? k
-                              : simulated ? "1,16,257"
-                                          : "1,16,1000,65536",
-                              1, 262144, c.k, SIZES_MOST, &c.ks, f);
+        status = args_numbers("--k", k != NULL ? k : simulated ? "1,16,257" : "1,16,1000,65536", 1, 262144, c.k, SIZES_MOST, &c.ks, f);
     if (status == 0)
-        status = args_number("--cases",
-                             cases != NULL ? cases
-                             : simulated   ? "60"
-                                           : "3000",
-                             1, 1000000, &most, f);
+        status = args_number("--cases", cases != NULL ? cases : simulated ? "60" : "3000", 1, 1000000, &most, f);
     if (status == 0)
         status = sample_families(families, &names, c.family, &c.families, f);
     if (status == 0)

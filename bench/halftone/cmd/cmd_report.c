@@ -30,27 +30,15 @@ enum {
 enum { NAMES_BYTES = 2048, VENDOR_MODES = 3, COLUMNS_MOST = METHODS_MOST + 1 + VENDOR_MODES };
 static const enum baseline_mode vendor_modes[VENDOR_MODES] = {BASELINE_TF32, BASELINE_FP16, BASELINE_BF16X9};
 
-static const struct tsv_column report_columns[] = {{"family", 1},
-                                                   {"exact", 0},
-                                                   {"n", 1},
-                                                   {"k", 0},
-                                                   {"rows", 0},
-                                                   {"method", 1},
-                                                   {"rel_frobenius", 1},
-                                                   {"grade", 1},
-                                                   {"bound", 1},
-                                                   {"grade/bound", 1},
-                                                   {"max_error", 1},
-                                                   {"mred", 1},
-                                                   {"max_abs", 1},
-                                                   {"max_error_cpu", 0},
-                                                   {"mred_cpu", 0},
-                                                   {"max_abs_cpu", 0},
-                                                   {"wrong_class", 1}};
-static const struct tsv_column wide_columns[] = {{"family", 1}, {"n", 1}, {"k", 1}, {"rows", 0}, {"method", 1}, {"scheme", 1}, {"rel_frobenius", 1},
-                                                 {"grade", 1}, {"bound", 1}, {"grade/bound", 1}, {"wrong_class", 1}};
-static const struct tsv_column histogram_columns[] = {{"family", 1}, {"n", 1},     {"method", 1},
-                                                      {"error", 1},  {"count", 1}, {"fraction", 1}};
+static const struct tsv_column report_columns[] = {
+    {"family", 1}, {"exact", 0}, {"n", 1}, {"k", 0}, {"rows", 0}, {"method", 1}, {"rel_frobenius", 1},
+    {"grade", 1}, {"bound", 1}, {"grade/bound", 1}, {"max_error", 1}, {"mred", 1}, {"max_abs", 1},
+    {"max_error_cpu", 0}, {"mred_cpu", 0}, {"max_abs_cpu", 0}, {"wrong_class", 1}};
+static const struct tsv_column wide_columns[] = {
+    {"family", 1}, {"n", 1}, {"k", 1}, {"rows", 0}, {"method", 1}, {"scheme", 1}, {"rel_frobenius", 1},
+    {"grade", 1}, {"bound", 1}, {"grade/bound", 1}, {"wrong_class", 1}};
+static const struct tsv_column histogram_columns[] = {
+    {"family", 1}, {"n", 1}, {"method", 1}, {"error", 1}, {"count", 1}, {"fraction", 1}};
 
 struct report {
     int type; /* of the products */

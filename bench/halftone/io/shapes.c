@@ -67,3 +67,35 @@ void shapes_free(struct shape_list *list) {
     free(list->shape);
     memset(list, 0, sizeof *list);
 }
+
+enum { SIZES_MOST = 32 };
+
+int shapes_choose(struct shape_list *list, const char *sizes, const char *file, const char *usual, struct cli_error *f) {
+    int64_t size[SIZES_MOST];
+    int count = 0;
+    if (file != NULL && shapes_read(list, file, f) != 0)
+        return -1;
+    if (sizes == NULL && file != NULL)
+        return 0;
+    if (args_numbers("--sizes", sizes != NULL ? sizes : usual, 1, 65536, size, SIZES_MOST, &count, f) != 0)
+        return -1;
+    for (int i = 0; i < count; i++)
+        if (shapes_add(list, size[i], size[i], size[i], f) != 0)
+            return -1;
+    return 0;
+}
+
+int shapes_trans(const char *text, struct name_list *names, const char *out[SHAPES_TRANS_MOST], int *count, struct cli_error *f) {
+    static const char *const known[SHAPES_TRANS_MOST] = {"NN", "NT", "TN", "TT"};
+    if (args_names("--trans", text, names, f) != 0)
+        return -1;
+    for (int i = 0; i < names->count; i++) {
+        int found = 0;
+        while (found < SHAPES_TRANS_MOST && strcmp(known[found], names->name[i]) != 0)
+            found++;
+        if (found == SHAPES_TRANS_MOST || *count == SHAPES_TRANS_MOST)
+            return cli_error_usage(f, "--trans: '%s' is none of NN, NT, TN, TT, or one too many", names->name[i]);
+        out[(*count)++] = known[found];
+    }
+    return 0;
+}

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "io/cli_error.h"
+#include "io/args.h"
 
 struct shape {
     int64_t m, n, k;
@@ -19,6 +19,13 @@ int shapes_add(struct shape_list *list, int64_t m, int64_t n, int64_t k, struct 
 /* One "m n k" per line; blank lines and lines that start with # are skipped; every bad line is one fault. */
 int shapes_read(struct shape_list *list, const char *path, struct cli_error *f);
 void shapes_free(struct shape_list *list);
+
+enum { SHAPES_TRANS_MOST = 4 };
+
+/* --sizes and --shapes, NULL where one is missing; both missing: `usual`. */
+int shapes_choose(struct shape_list *list, const char *sizes, const char *file, const char *usual, struct cli_error *f);
+/* --trans; out: "NN" and the like, of `names`. */
+int shapes_trans(const char *text, struct name_list *names, const char *out[SHAPES_TRANS_MOST], int *count, struct cli_error *f);
 
 enum { SHAPE_EXTENT_MOST = 1 << 20 };
 
