@@ -15,10 +15,16 @@ static int start_test(void **) {
     return ht_sim_set_model("sm90");
 }
 
+struct probe_args;
+#define CASE [[maybe_unused]] const probe_args &args, [[maybe_unused]] unsigned base, [[maybe_unused]] unsigned i
+typedef void (*rule_case)(CASE);
+enum rule_by { BARE, ONE, ALL }; /* without set_up; behind it by thread 0 alone, or by all */
+
 struct probe_args {
     int what;
     const unsigned char *atoms; /* 4 of them */
     float *out;                 /* one for each thread */
+    rule_case run = nullptr;
 };
 
 /* One block's memory: atoms with the numbers 0, 1, 2, ... as floats; unregistered room behind. */
@@ -37,37 +43,40 @@ struct probe_case {
         ht_sim_unregister(atoms);
         ht_sim_unregister(out.data());
     }
-    int run(void (*kernel)(probe_args), int what, unsigned threads = THREADS) {
-        return ht_launch(kernel, 1, 1, 1, threads, SMEM, nullptr, (probe_args{what, atoms, out.data()}));
+    int run(void (*kernel)(probe_args), int what, unsigned threads = THREADS, rule_case rule = nullptr) {
+        return ht_launch(kernel, 1, 1, 1, threads, SMEM, nullptr, (probe_args{what, atoms, out.data(), rule}));
     }
-};
-
-/* Case `what` of the kernel breaks a rule, in any order of warps and copies; the message has this in it, or the other
- * where the order decides who meets whom first. */
-struct violation {
-    int what;
-    const char *part, *other = nullptr;
 };
 
 static bool says(const char *part) {
     return part != nullptr && strstr(ht_sim_error(), part) != nullptr;
 }
 
-static void expect_violations(void (*kernel)(probe_args), const violation *list, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        for (const char *seed : seeds) {
-            probe_case test;
-            setenv("HALFTONE_SIM_SEED", seed, 1);
-            ht_sim_clear_error();
-            const int code = test.run(kernel, list[i].what);
-            const bool caught = code == HT_SIM_VIOLATION && (says(list[i].part) || says(list[i].other));
-            if (!caught)
-                print_error("case %d, seed %s: neither '%s' nor '%s' is in: %s\n", list[i].what, seed,
-                            list[i].part, list[i].other != nullptr ? list[i].other : "", ht_sim_error());
-            assert_true(caught);
-        }
+/* What `run` does breaks a rule, in any order of warps and copies; the message has this in it, or the other where the order
+ * decides who meets whom first. */
+template <class Run> static void expect_caught(const char *part, const char *other, Run run) {
+    for (const char *seed : seeds) {
+        probe_case test;
+        setenv("HALFTONE_SIM_SEED", seed, 1);
+        ht_sim_clear_error();
+        const int code = run(test);
+        const bool caught = code == HT_SIM_VIOLATION && (says(part) || says(other));
+        if (!caught)
+            print_error("seed %s: neither '%s' nor '%s' is in: %s\n", seed, part, other != nullptr ? other : "",
+                        ht_sim_error());
+        assert_true(caught);
     }
     ht_sim_clear_error();
+}
+
+struct violation {
+    int what;
+    const char *part, *other = nullptr;
+};
+
+static void expect_violations(void (*kernel)(probe_args), const violation *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        expect_caught(list[i].part, list[i].other, [&](probe_case &test) { return test.run(kernel, list[i].what); });
 }
 
 HT_DEVICE unsigned bar(int i) {
@@ -89,319 +98,211 @@ HT_DEVICE void fetch(int slot, const unsigned char *from, int barrier) {
     ht_bulk_copy(ht_smem_base() + (unsigned)slot * ATOM, from, ATOM, bar(barrier));
 }
 
-/* ---- mbarriers ---- */
+__global__ void broken(probe_args args) {
+    if (args.what != BARE)
+        set_up();
+    if (args.what != ONE || threadIdx.x == 0)
+        args.run(args, ht_smem_base(), threadIdx.x);
+}
 
-enum {
-    NEVER_INITIALISED,
-    MISALIGNED,
-    BEYOND,
-    NO_COUNT,
-    TWICE,
-    NO_BARRIER_SINCE,
-    ARRIVES_TOO_OFTEN,
-    PARITY_TWO,
-    NOBODY_ARRIVES,
-    HALF_ARRIVE,
-    OTHERS_AT_BARRIER,
-    DATA_INSIDE,
-    READS_INSIDE
+struct rule {
+    const char *part;
+    rule_case run;
+    const char *other = nullptr;
 };
 
-__global__ void barriers(probe_args args) {
-    const unsigned i = threadIdx.x;
-    switch (args.what) {
-    case NEVER_INITIALISED:
-        ht_mbar_arrive(bar(0));
-        return;
-    case MISALIGNED:
-        ht_mbar_init(bar(0) + 4, 1);
-        return;
-    case BEYOND:
-        ht_mbar_init(ht_smem_base() + SMEM, 1);
-        return;
-    case NO_COUNT:
-        ht_mbar_init(bar(0), 0);
-        return;
-    case TWICE:
-        if (i == 0) {
-            ht_mbar_init(bar(0), 1);
-            ht_mbar_init(bar(0), 2);
-        }
-        return;
-    case NO_BARRIER_SINCE:
-        if (i == 0)
-            ht_mbar_init(bar(0), 1);
-        else if (i == 1) {
-            while (true) /* whoever comes first is told */
-                ht_mbar_wait(bar(0), 1);
-        }
-        return;
-    default:
-        break;
-    }
-    set_up();
-    switch (args.what) {
-    case ARRIVES_TOO_OFTEN:
-        if (i == 0) {
-            ht_mbar_arrive_expect_tx(bar(0), 16);
-            ht_mbar_arrive(bar(0));
-        }
-        break;
-    case PARITY_TWO:
-        ht_mbar_wait(bar(0), 2);
-        break;
-    case NOBODY_ARRIVES:
-        if (i >= 32 && i < 40)
-            ht_mbar_wait(bar(1), 0);
-        break;
-    case HALF_ARRIVE: /* two phases, one arrival each: the second never comes */
-        if (i == 64)
-            ht_mbar_arrive(bar(2));
-        if (i == 0) {
-            ht_mbar_wait(bar(2), 0);
-            ht_mbar_wait(bar(2), 1);
-        }
-        break;
-    case OTHERS_AT_BARRIER:
-        if (i == 3)
-            ht_mbar_wait(bar(0), 0);
-        ht_barrier();
-        break;
-    case DATA_INSIDE:
-        if (i == 0)
-            ht_sts4(bar(1), 1.0f);
-        break;
-    case READS_INSIDE:
-        if (i == 0)
-            (void)ht_lds4(bar(1));
-        break;
-    default:
-        break;
-    }
+template <size_t N> static void expect_rules(rule_by who, const rule (&rules)[N]) {
+    for (const rule &rule : rules)
+        expect_caught(rule.part, rule.other, [&](probe_case &test) { return test.run(broken, who, THREADS, rule.run); });
+}
+
+/* ---- mbarriers ---- */
+
+/* Whoever waits for nobody. */
+HT_DEVICE void nobody_arrives(CASE) {
+    if (i >= 32 && i < 40)
+        ht_mbar_wait(bar(1), 0);
 }
 
 TEST(mbarrier_rules) {
-    static const violation list[] = {
-        {NEVER_INITIALISED, "ht_mbar_arrive: no mbarrier was initialised at shared byte 24576"},
-        {MISALIGNED, "misaligned shared memory access: ht_mbar_init"},
-        {BEYOND, "shared memory access out of bounds: ht_mbar_init"},
-        {NO_COUNT, "ht_mbar_init: mbarrier number 1 with a count of 0"},
-        {TWICE, "ht_mbar_init at shared byte 24576, inside an mbarrier"},
-        {NO_BARRIER_SINCE, "with no barrier since", "ht_mbar_wait: no mbarrier was initialised"},
-        {ARRIVES_TOO_OFTEN,
-         "ht_mbar_arrive: the mbarrier at shared byte 24576 (phase 0) has all its arrivals already"},
-        {PARITY_TWO, "ht_mbar_wait for parity 2"},
-        {NOBODY_ARRIVES, "deadlock: nothing can move; thread 32 (line "},
-        {NOBODY_ARRIVES,
-         "and 7 others wait for parity 0 of the mbarrier at shared byte 24584 (phase 0: 1 of 1 arrivals "
-         "and 0 bytes missing)"},
-        {HALF_ARRIVE, "waits for parity 1 of the mbarrier at shared byte 24592 (phase 1: 1 of 1 arrivals"},
-        {OTHERS_AT_BARRIER, "deadlock: nothing can move; thread 3"},
-        {DATA_INSIDE, "ht_sts4 at shared byte 24584, inside an mbarrier"},
-        {READS_INSIDE, "ht_lds4 at shared byte 24584, inside an mbarrier"},
+    static const rule bare[] = {
+        {"ht_mbar_arrive: no mbarrier was initialised at shared byte 24576",
+         [](CASE) { ht_mbar_arrive(bar(0)); }},
+        {"misaligned shared memory access: ht_mbar_init", [](CASE) { ht_mbar_init(bar(0) + 4, 1); }},
+        {"shared memory access out of bounds: ht_mbar_init",
+         [](CASE) { ht_mbar_init(ht_smem_base() + SMEM, 1); }},
+        {"ht_mbar_init: mbarrier number 1 with a count of 0", [](CASE) { ht_mbar_init(bar(0), 0); }},
+        {"ht_mbar_init at shared byte 24576, inside an mbarrier",
+         [](CASE) {
+             if (i == 0) {
+                 ht_mbar_init(bar(0), 1);
+                 ht_mbar_init(bar(0), 2);
+             }
+         }},
+        {"with no barrier since",
+         [](CASE) {
+             if (i == 0)
+                 ht_mbar_init(bar(0), 1);
+             else if (i == 1) {
+                 while (true) /* whoever comes first is told */
+                     ht_mbar_wait(bar(0), 1);
+             }
+         }, "ht_mbar_wait: no mbarrier was initialised"},
     };
-    expect_violations(barriers, list, sizeof list / sizeof list[0]);
+    static const rule rules[] = {
+        {"ht_mbar_arrive: the mbarrier at shared byte 24576 (phase 0) has all its arrivals already",
+         [](CASE) {
+             if (i == 0) {
+                 ht_mbar_arrive_expect_tx(bar(0), 16);
+                 ht_mbar_arrive(bar(0));
+             }
+         }},
+        {"ht_mbar_wait for parity 2", [](CASE) { ht_mbar_wait(bar(0), 2); }},
+        {"deadlock: nothing can move; thread 32 (line ", nobody_arrives},
+        {"and 7 others wait for parity 0 of the mbarrier at shared byte 24584 (phase 0: 1 of 1 arrivals and 0 bytes missing)",
+         nobody_arrives},
+        {"waits for parity 1 of the mbarrier at shared byte 24592 (phase 1: 1 of 1 arrivals",
+         [](CASE) { /* two phases, one arrival each: the second never comes */
+             if (i == 64)
+                 ht_mbar_arrive(bar(2));
+             if (i == 0) {
+                 ht_mbar_wait(bar(2), 0);
+                 ht_mbar_wait(bar(2), 1);
+             }
+         }},
+        {"deadlock: nothing can move; thread 3",
+         [](CASE) {
+             if (i == 3)
+                 ht_mbar_wait(bar(0), 0);
+             ht_barrier();
+         }},
+        {"ht_sts4 at shared byte 24584, inside an mbarrier",
+         [](CASE) {
+             if (i == 0)
+                 ht_sts4(bar(1), 1.0f);
+         }},
+        {"ht_lds4 at shared byte 24584, inside an mbarrier",
+         [](CASE) {
+             if (i == 0)
+                 (void)ht_lds4(bar(1));
+         }},
+    };
+    expect_rules(BARE, bare);
+    expect_rules(ALL, rules);
 }
 
 /* ---- copies ---- */
 
-enum {
-    TO_MISALIGNED,
-    FROM_MISALIGNED,
-    ODD_SIZE,
-    NO_SIZE,
-    BEYOND_SHARED,
-    BEYOND_GLOBAL,
-    NOT_PUBLISHED,
-    READ_AT_ONCE,
-    READ_BY_ANOTHER_LANE,
-    READ_BY_ANOTHER_WARP,
-    WRONG_PHASE,
-    STORE_INTO,
-    COPY_INTO,
-    COPY_OVER_STORE,
-    COPY_OVER_READ,
-    COPY_OVER_LATER_READ,
-    UNANNOUNCED,
-    TOO_FEW_ANNOUNCED,
-    TOO_MANY_ANNOUNCED,
-    NEGATIVE_ANNOUNCED,
-    NOBODY_WAITS,
-    NOBODY_WAITS_AGAIN
-};
-
-HT_DEVICE void copies_by_one(const probe_args &args) {
-    const unsigned to = ht_smem_base();
-    switch (args.what) {
-    case TO_MISALIGNED:
-        ht_bulk_copy(to + 8, args.atoms, 16, bar(0));
-        break;
-    case FROM_MISALIGNED:
-        ht_bulk_copy(to, args.atoms + 8, 16, bar(0));
-        break;
-    case ODD_SIZE:
-        ht_bulk_copy(to, args.atoms, 24, bar(0));
-        break;
-    case NO_SIZE:
-        ht_bulk_copy(to, args.atoms, 0, bar(0));
-        break;
-    case BEYOND_SHARED:
-        ht_bulk_copy(to + 2 * ATOM, args.atoms, 2 * ATOM, bar(0));
-        break;
-    case BEYOND_GLOBAL:
-        ht_bulk_copy(to, args.atoms + 4 * ATOM - 16, 32, bar(0));
-        break;
-    case READ_AT_ONCE:
-        fetch(0, args.atoms, 0);
-        (void)ht_lds4(to);
-        break;
-    case STORE_INTO:
-        fetch(0, args.atoms, 0);
-        ht_sts4(to + 4, 1.0f);
-        break;
-    case COPY_INTO:
-        fetch(0, args.atoms, 0);
-        fetch(0, args.atoms, 1);
-        break;
-    case UNANNOUNCED:
-        ht_bulk_copy(to, args.atoms, ATOM, bar(0));
-        ht_mbar_arrive(bar(0));
-        break;
-    case TOO_FEW_ANNOUNCED:
-        ht_mbar_arrive_expect_tx(bar(0), 16);
-        ht_bulk_copy(to, args.atoms, 32, bar(0));
-        break;
-    case TOO_MANY_ANNOUNCED:
-        ht_mbar_arrive_expect_tx(bar(0), 48);
-        ht_bulk_copy(to, args.atoms, 32, bar(0));
+/* Warp 1 reads the first copy; nobody waits for it to be done. LATER: it reads once more than somebody knows of. */
+template <bool LATER> HT_DEVICE void copy_over_read(CASE) {
+    if (i < 32) {
+        if (i == 0)
+            fetch(0, args.atoms, 0);
         ht_mbar_wait(bar(0), 0);
-        break;
-    case NEGATIVE_ANNOUNCED:
-        ht_mbar_arrive_expect_tx(bar(0), -16);
-        break;
-    case NOBODY_WAITS_AGAIN:
-        fetch(0, args.atoms, 0);
+        if (LATER && i == 0)
+            ht_mbar_wait(bar(1), 0);
+        if (i == 0)
+            fetch(0, args.atoms, 2);
+        if (i == 0)
+            ht_mbar_wait(bar(2), 0);
+    } else if (i < 64) {
+        if (LATER && i == 32)
+            ht_mbar_arrive(bar(1)); /* and reads after that */
         ht_mbar_wait(bar(0), 0);
-        fetch(0, args.atoms, 0);
-        break;
-    case NOBODY_WAITS:
-        fetch(0, args.atoms, 0);
-        break;
-    default:
-        break;
+        (void)ht_lds4(base + 4 * i);
     }
-}
-
-HT_DEVICE void copies_by_several(const probe_args &args) {
-    const unsigned to = ht_smem_base(), i = threadIdx.x;
-    switch (args.what) {
-    case READ_BY_ANOTHER_LANE: /* lane 0 waits; nothing tells lane 1 */
-        if (i == 0) {
-            fetch(0, args.atoms, 0);
-            ht_mbar_wait(bar(0), 0);
-        }
-        if (i == 1)
-            (void)ht_lds4(to);
-        break;
-    case READ_BY_ANOTHER_WARP:
-        if (i == 0) {
-            fetch(0, args.atoms, 0);
-            ht_mbar_wait(bar(0), 0);
-        }
-        if (i == 32)
-            (void)ht_lds4(to);
-        break;
-    case WRONG_PHASE: /* parity 1 of a fresh barrier passes at once */
-        if (i == 0)
-            fetch(0, args.atoms, 0);
-        (void)ht_shfl_xor(0, 1);
-        if (i < 32) {
-            ht_mbar_wait(bar(0), 1);
-            (void)ht_lds4(to + 4 * i);
-        }
-        break;
-    case COPY_OVER_STORE:
-        if (i >= 32 && i < 64)
-            ht_sts4(to + 4 * i, 1.0f);
-        if (i == 0)
-            fetch(0, args.atoms, 0);
-        if (i == 0)
-            ht_mbar_wait(bar(0), 0);
-        break;
-    case COPY_OVER_READ: /* warp 1 reads the first copy; nobody waits for it to be done */
-    case COPY_OVER_LATER_READ:
-        if (i < 32) {
-            if (i == 0)
-                fetch(0, args.atoms, 0);
-            ht_mbar_wait(bar(0), 0);
-            if (args.what == COPY_OVER_LATER_READ && i == 0)
-                ht_mbar_wait(bar(1), 0);
-            if (i == 0)
-                fetch(0, args.atoms, 2);
-            if (i == 0)
-                ht_mbar_wait(bar(2), 0);
-        } else if (i < 64) {
-            if (args.what == COPY_OVER_LATER_READ && i == 32)
-                ht_mbar_arrive(bar(1)); /* and reads after that */
-            ht_mbar_wait(bar(0), 0);
-            (void)ht_lds4(to + 4 * i);
-        }
-        break;
-    default:
-        break;
-    }
-}
-
-__global__ void copies(probe_args args) {
-    if (args.what == NOT_PUBLISHED) {
-        if (threadIdx.x == 0)
-            ht_mbar_init(bar(0), 1);
-        ht_barrier();
-        if (threadIdx.x == 0)
-            fetch(0, args.atoms, 0);
-        return;
-    }
-    set_up();
-    if (threadIdx.x == 0)
-        copies_by_one(args);
-    copies_by_several(args);
 }
 
 TEST(copy_rules) {
-    static const violation list[] = {
-        {TO_MISALIGNED,
-         "misaligned shared memory access: ht_bulk_copy of 16 bytes at shared address base + 8"},
-        {FROM_MISALIGNED, "misaligned global memory access: ht_bulk_copy"},
-        {ODD_SIZE, "ht_bulk_copy of 24 bytes"},
-        {NO_SIZE, "ht_bulk_copy of 0 bytes"},
-        {BEYOND_SHARED,
-         "shared memory access out of bounds: ht_bulk_copy of 16384 bytes at byte 16384 of 24640"},
-        {BEYOND_GLOBAL, "global memory access out of bounds: ht_bulk_copy of 32 bytes at byte 32752"},
-        {NOT_PUBLISHED, "whose initialisation the copy engine was not told of"},
-        {READ_AT_ONCE,
-         "ht_lds4 reads shared byte 0 without having waited for the ht_bulk_copy of thread 0 there"},
-        {READ_BY_ANOTHER_LANE, "without having waited for the ht_bulk_copy",
-         "ht_lds4 reads uninitialised shared memory"},
-        {READ_BY_ANOTHER_WARP, "without having waited for the ht_bulk_copy",
-         "ht_lds4 reads uninitialised shared memory"},
-        {WRONG_PHASE, "without having waited for the ht_bulk_copy of thread 0 there",
-         "deadlock: nothing can move; thread 0"},
-        {STORE_INTO, "ht_sts4 overwrites shared byte 4 without having waited for the ht_bulk_copy"},
-        {COPY_INTO, "ht_bulk_copy overwrites shared byte 0 without having waited for the ht_bulk_copy"},
-        {COPY_OVER_STORE, "shared memory race (write after write): ht_bulk_copy",
-         "ht_sts4 overwrites shared byte"},
-        {COPY_OVER_READ, "shared memory race (write after read): ht_bulk_copy", "ht_lds4 reads shared byte"},
-        {COPY_OVER_LATER_READ, "shared memory race (write after read): ht_bulk_copy",
-         "ht_lds4 reads shared byte"},
-        {UNANNOUNCED,
-         "phase 0 of the mbarrier at shared byte 24576 completes without this ht_bulk_copy of 8192 bytes"},
-        {TOO_FEW_ANNOUNCED, "copies have brought 16 bytes more than were announced"},
-        {TOO_MANY_ANNOUNCED, "(phase 0: 0 of 1 arrivals and 16 bytes missing)"},
-        {NEGATIVE_ANNOUNCED, "ht_mbar_arrive_expect_tx of -16 bytes"},
-        {NOBODY_WAITS_AGAIN, "nobody has waited for the copies of phase 1"},
-        {NOBODY_WAITS, "nobody has waited for the copies of phase 0 of the mbarrier at shared byte 24576"},
+    static const rule bare[] = {
+        {"whose initialisation the copy engine was not told of",
+         [](CASE) {
+             if (i == 0)
+                 ht_mbar_init(bar(0), 1);
+             ht_barrier();
+             if (i == 0)
+                 fetch(0, args.atoms, 0);
+         }},
     };
-    expect_violations(copies, list, sizeof list / sizeof list[0]);
+    static const rule by_one[] = {
+        {"misaligned shared memory access: ht_bulk_copy of 16 bytes at shared address base + 8",
+         [](CASE) { ht_bulk_copy(base + 8, args.atoms, 16, bar(0)); }},
+        {"misaligned global memory access: ht_bulk_copy",
+         [](CASE) { ht_bulk_copy(base, args.atoms + 8, 16, bar(0)); }},
+        {"ht_bulk_copy of 24 bytes", [](CASE) { ht_bulk_copy(base, args.atoms, 24, bar(0)); }},
+        {"ht_bulk_copy of 0 bytes", [](CASE) { ht_bulk_copy(base, args.atoms, 0, bar(0)); }},
+        {"shared memory access out of bounds: ht_bulk_copy of 16384 bytes at byte 16384 of 24640",
+         [](CASE) { ht_bulk_copy(base + 2 * ATOM, args.atoms, 2 * ATOM, bar(0)); }},
+        {"global memory access out of bounds: ht_bulk_copy of 32 bytes at byte 32752",
+         [](CASE) { ht_bulk_copy(base, args.atoms + 4 * ATOM - 16, 32, bar(0)); }},
+        {"ht_lds4 reads shared byte 0 without having waited for the ht_bulk_copy of thread 0 there",
+         [](CASE) { fetch(0, args.atoms, 0); (void)ht_lds4(base); }},
+        {"ht_sts4 overwrites shared byte 4 without having waited for the ht_bulk_copy",
+         [](CASE) { fetch(0, args.atoms, 0); ht_sts4(base + 4, 1.0f); }},
+        {"ht_bulk_copy overwrites shared byte 0 without having waited for the ht_bulk_copy",
+         [](CASE) { fetch(0, args.atoms, 0); fetch(0, args.atoms, 1); }},
+        {"phase 0 of the mbarrier at shared byte 24576 completes without this ht_bulk_copy of 8192 bytes",
+         [](CASE) { ht_bulk_copy(base, args.atoms, ATOM, bar(0)); ht_mbar_arrive(bar(0)); }},
+        {"copies have brought 16 bytes more than were announced",
+         [](CASE) { ht_mbar_arrive_expect_tx(bar(0), 16); ht_bulk_copy(base, args.atoms, 32, bar(0)); }},
+        {"(phase 0: 0 of 1 arrivals and 16 bytes missing)",
+         [](CASE) {
+             ht_mbar_arrive_expect_tx(bar(0), 48);
+             ht_bulk_copy(base, args.atoms, 32, bar(0));
+             ht_mbar_wait(bar(0), 0);
+         }},
+        {"ht_mbar_arrive_expect_tx of -16 bytes", [](CASE) { ht_mbar_arrive_expect_tx(bar(0), -16); }},
+        {"nobody has waited for the copies of phase 1",
+         [](CASE) { fetch(0, args.atoms, 0); ht_mbar_wait(bar(0), 0); fetch(0, args.atoms, 0); }},
+        {"nobody has waited for the copies of phase 0 of the mbarrier at shared byte 24576",
+         [](CASE) { fetch(0, args.atoms, 0); }},
+    };
+    static const rule by_all[] = {
+        {"without having waited for the ht_bulk_copy",
+         [](CASE) { /* lane 0 waits; nothing tells lane 1 */
+             if (i == 0) {
+                 fetch(0, args.atoms, 0);
+                 ht_mbar_wait(bar(0), 0);
+             }
+             if (i == 1)
+                 (void)ht_lds4(base);
+         }, "ht_lds4 reads uninitialised shared memory"},
+        {"without having waited for the ht_bulk_copy",
+         [](CASE) {
+             if (i == 0) {
+                 fetch(0, args.atoms, 0);
+                 ht_mbar_wait(bar(0), 0);
+             }
+             if (i == 32)
+                 (void)ht_lds4(base);
+         }, "ht_lds4 reads uninitialised shared memory"},
+        {"without having waited for the ht_bulk_copy of thread 0 there",
+         [](CASE) { /* parity 1 of a fresh barrier passes at once */
+             if (i == 0)
+                 fetch(0, args.atoms, 0);
+             (void)ht_shfl_xor(0, 1);
+             if (i < 32) {
+                 ht_mbar_wait(bar(0), 1);
+                 (void)ht_lds4(base + 4 * i);
+             }
+         }, "deadlock: nothing can move; thread 0"},
+        {"shared memory race (write after write): ht_bulk_copy",
+         [](CASE) {
+             if (i >= 32 && i < 64)
+                 ht_sts4(base + 4 * i, 1.0f);
+             if (i == 0)
+                 fetch(0, args.atoms, 0);
+             if (i == 0)
+                 ht_mbar_wait(bar(0), 0);
+         }, "ht_sts4 overwrites shared byte"},
+        {"shared memory race (write after read): ht_bulk_copy",
+         copy_over_read<false>, "ht_lds4 reads shared byte"},
+        {"shared memory race (write after read): ht_bulk_copy",
+         copy_over_read<true>, "ht_lds4 reads shared byte"},
+    };
+    expect_rules(BARE, bare);
+    expect_rules(ONE, by_one);
+    expect_rules(ALL, by_all);
 }
 
 /* ---- what is allowed ---- */

@@ -445,293 +445,210 @@ TEST(reductions_are_right) {
 
 /* ---- single violations ---- */
 
+struct probe_args;
+#define CASE [[maybe_unused]] const probe_args &args, [[maybe_unused]] unsigned base, [[maybe_unused]] unsigned i
+typedef void (*probe_case_of)(CASE);
+
 struct probe_args {
-    int what;
-    float *global; /* 64 floats but for GLOBAL_STRADDLES */
+    probe_case_of run;
+    float *global; /* 64 floats, or as the rule says */
 };
-enum {
-    READ_UNINITIALISED,
-    READ_NEVER_COPIED,
-    SHARED_BEYOND,
-    SHARED_BELOW,
-    SHARED_MISALIGNED,
-    LDMATRIX_BEYOND,
-    GLOBAL_BEYOND,
-    GLOBAL_BEFORE,
-    GLOBAL_STRADDLES,
-    GLOBAL_MISALIGNED,
-    ASYNC_GLOBAL_BEYOND,
-    ASYNC_PART_STRADDLES,
-    ASYNC_TOO_MUCH,
-    RACE_WRITE_WRITE,
-    RACE_WRITE_READ,
-    RACE_READ_WRITE,
-    RACE_IN_WARP,
-    RACE_WITH_SEVERAL_WARPS,
-    RACE_WITH_SEVERAL_LANES,
-    RACE_WITH_ONE_LANE,
-    RACE_LDMATRIX,
-    ASYNC_OVER_PENDING,
-    WRITE_OVER_PENDING,
-    OWN_UNWAITED,
-    SHFL_EXIT,
-    SHFL_BARRIER,
-    WARP_EXIT,
-    NOT_UNIFORM,
-    MIXED_COLLECTIVES,
-    /* and what is allowed */
-    OWN_WAITED,
-    PART_WAITED,
-    WARP_ORDERED,
-    READ_BY_ALL
-};
-
-HT_DEVICE void probe_addresses(const probe_args &args) {
-    unsigned base = ht_smem_base(), i = threadIdx.x;
-    uint4 zero = make_uint4(0, 0, 0, 0);
-    unsigned r[4];
-    switch (args.what) {
-    case READ_UNINITIALISED:
-        ht_sts4(base + 4 * i, 1.0f);
-        ht_barrier();
-        (void)ht_lds4(base + 4 * (i + 1)); /* thread 63 reads one too many */
-        break;
-    case READ_NEVER_COPIED:
-        ht_ldmatrix_x4(r, base + 16 * (i % 32));
-        break;
-    case SHARED_BEYOND:
-        ht_sts16(base + 16 * (i + 1), zero); /* 1024 bytes: thread 63 ends at 1040 */
-        break;
-    case SHARED_BELOW:
-        ht_sts4(4 * i, 1.0f);
-        break;
-    case SHARED_MISALIGNED:
-        ht_sts16(base + 8, zero);
-        break;
-    case LDMATRIX_BEYOND:
-        ht_sts16(base + 16 * i, zero);
-        ht_barrier();
-        ht_ldmatrix_x4(r, base + 16 * (i + 1));
-        break;
-    case GLOBAL_BEYOND:
-        ht_stg4(args.global + i + 1, 1.0f);
-        break;
-    case GLOBAL_BEFORE:
-        (void)ht_ldg4(args.global - 1);
-        break;
-    case GLOBAL_STRADDLES:
-        (void)ht_ldg4(args.global);
-        (void)ht_ldg16(args.global + 60); /* here the allocation has 62 */
-        break;
-    case GLOBAL_MISALIGNED:
-        (void)ht_ldg16(args.global + 1);
-        break;
-    case ASYNC_GLOBAL_BEYOND:
-        ht_cp_async16(base + 16 * i, args.global + 4 * i); /* thread 16 is the first outside */
-        break;
-    case ASYNC_PART_STRADDLES: /* hardware reads the two that are there; compute-sanitizer sees four */
-        ht_cp_async16_some(base + 16 * i, args.global + 60, 8, false);
-        break;
-    case ASYNC_TOO_MUCH:
-        ht_cp_async16_some(base + 16 * i, args.global, 20, false);
-        break;
-    default:
-        break;
-    }
-}
-
-HT_DEVICE void probe_races(const probe_args &args) {
-    unsigned base = ht_smem_base(), i = threadIdx.x;
-    uint4 zero = make_uint4(0, 0, 0, 0);
-    unsigned r[4];
-    switch (args.what) {
-    case RACE_WRITE_WRITE:
-        ht_sts4(base + i % 32 * 4, (float)i);
-        break;
-    case RACE_WRITE_READ:
-        ht_sts4(base + 4 * i, 0.0f);
-        ht_barrier();
-        ht_sts4(base + 4 * i, (float)i);
-        (void)ht_lds4(base + 4 * (i ^ 32));
-        break;
-    case RACE_READ_WRITE:
-        ht_sts4(base + 4 * i, (float)i);
-        ht_barrier();
-        if (i < 32)
-            (void)ht_lds4(base + 4 * i);
-        else
-            ht_sts4(base + 4 * (i - 32), 1.0f);
-        break;
-    case RACE_IN_WARP:
-        ht_sts4(base + 4 * i, 0.0f);
-        ht_barrier();
-        ht_sts4(base + 4 * i, (float)i);
-        (void)ht_lds4(base + 4 * (i ^ 1));
-        break;
-    case RACE_WITH_SEVERAL_WARPS: /* the last reader's own warp may write, were it the only one */
-        ht_sts4(base + 4 * i, 0.0f);
-        ht_barrier();
-        (void)ht_shfl_xor(0, 1);
-        (void)ht_lds4(base);
-        (void)ht_shfl_xor(0, 1);
-        if (i == 0)
-            ht_sts4(base, 1.0f);
-        break;
-    case RACE_WITH_SEVERAL_LANES:
-        ht_sts4(base + 4 * i, 0.0f);
-        ht_barrier();
-        if (i < 32)
-            (void)ht_lds4(base);
-        if (i == 31)
-            ht_sts4(base, 1.0f);
-        break;
-    case RACE_WITH_ONE_LANE:
-        ht_sts4(base + 4 * i, 0.0f);
-        ht_barrier();
-        if (i == 3)
-            (void)ht_lds4(base);
-        if (i == 4)
-            ht_sts4(base, 1.0f);
-        break;
-    case RACE_LDMATRIX: /* each lane reads the row that it wrote, but the words go to other lanes */
-        ht_sts16(base + 16 * i, zero);
-        ht_ldmatrix_x4(r, base + 16 * i);
-        break;
-    case ASYNC_OVER_PENDING:
-        ht_cp_async16(base + 16 * i, args.global);
-        ht_cp_async_commit();
-        ht_cp_async16(base + 16 * i, args.global);
-        break;
-    case WRITE_OVER_PENDING:
-        ht_cp_async16(base + 16 * i, args.global);
-        ht_cp_async_commit();
-        ht_sts16(base + 16 * i, zero);
-        break;
-    case OWN_UNWAITED:
-        ht_cp_async16(base + 16 * i, args.global);
-        ht_cp_async_commit();
-        (void)ht_lds16(base + 16 * i);
-        break;
-    default:
-        break;
-    }
-}
-
-HT_DEVICE void probe_meetings(const probe_args &args) {
-    unsigned base = ht_smem_base(), i = threadIdx.x;
-    unsigned r[4] = {}, b[2] = {};
-    float d[4] = {};
-    switch (args.what) {
-    case SHFL_EXIT:
-        if (i != 40)
-            (void)ht_shfl_xor(1, 1);
-        break;
-    case SHFL_BARRIER:
-        if (i == 40)
-            ht_barrier();
-        else
-            (void)ht_shfl_xor(1, 1);
-        break;
-    case WARP_EXIT:
-        if (i != 5)
-            ht_barrier();
-        break;
-    case NOT_UNIFORM:
-        (void)ht_uniform((int)i / 48);
-        break;
-    case MIXED_COLLECTIVES:
-        if (i % 32 < 16)
-            (void)ht_shfl_xor(1, 1);
-        else
-            ht_mma_f16_16816(d, r, b);
-        break;
-    case OWN_WAITED:
-        ht_cp_async16(base + 16 * i, args.global + 4 * (i % 16));
-        ht_cp_async_commit();
-        ht_cp_async_wait<0>();
-        ht_stg4(args.global + i, ht_as_float(ht_lds16(base + 16 * i).y));
-        break;
-    case PART_WAITED: /* thread i: i % 4 numbers and zeros, then a copy of none */
-        ht_cp_async16_some(base + 16 * i, args.global + i / 4 * 4, (int)(i % 4) * 4, false);
-        ht_cp_async_commit();
-        ht_cp_async_wait<0>();
-        r[0] = ht_lds16(base + 16 * i).z;
-        ht_cp_async4_some(base + 16 * i, args.global, 0);
-        ht_cp_async_commit();
-        ht_cp_async_wait<0>();
-        ht_barrier(); /* all have read */
-        ht_stg4(args.global + i, ht_as_float(r[0]) + ht_lds4(base + 16 * i));
-        break;
-    case WARP_ORDERED:
-        ht_sts4(base + 4 * i, (float)i);
-        (void)ht_shfl_xor(0, 1);
-        ht_stg4(args.global + i, ht_lds4(base + 4 * (i ^ 1)));
-        (void)ht_shfl_xor(0, 1);
-        ht_sts4(base + 4 * i, 0.0f);
-        break;
-    case READ_BY_ALL:
-        if (i == 0)
-            ht_sts4(base, 5.0f);
-        ht_barrier();
-        ht_stg4(args.global + i, ht_lds4(base));
-        ht_barrier();
-        ht_sts4(base + 4 * i, 0.0f);
-        break;
-    default:
-        break;
-    }
-}
 
 __global__ void probe(probe_args args) {
-    if (args.what < RACE_WRITE_WRITE)
-        probe_addresses(args);
-    else if (args.what < SHFL_EXIT)
-        probe_races(args);
-    else
-        probe_meetings(args);
+    args.run(args, ht_smem_base(), threadIdx.x);
 }
 
-struct violation {
-    int what;
+static const uint4 zero = make_uint4(0, 0, 0, 0);
+
+/* What is said of a broken rule, and what breaks it. */
+static const struct {
     const char *part;
+    probe_case_of run;
+    size_t floats = 64;
+} rules[] = {
+    {"ht_lds4 reads uninitialised shared memory at byte 256",
+     [](CASE) {
+         ht_sts4(base + 4 * i, 1.0f);
+         ht_barrier();
+         (void)ht_lds4(base + 4 * (i + 1)); /* thread 63 reads one too many */
+     }},
+    {"ht_ldmatrix_x4 reads uninitialised shared memory at byte 0",
+     [](CASE) { unsigned r[4] = {}; ht_ldmatrix_x4(r, base + 16 * (i % 32)); }},
+    {"shared memory access out of bounds: ht_sts16 of 16 bytes at byte 1024 of 1024",
+     [](CASE) {
+         ht_sts16(base + 16 * (i + 1), zero); /* 1024 bytes: thread 63 ends at 1040 */
+     }},
+    {"shared memory access out of bounds: ht_sts4 of 4 bytes at byte -", [](CASE) { ht_sts4(4 * i, 1.0f); }},
+    {"misaligned shared memory access: ht_sts16", [](CASE) { ht_sts16(base + 8, zero); }},
+    {"shared memory access out of bounds: ht_ldmatrix_x4",
+     [](CASE) {
+         unsigned r[4] = {};
+         ht_sts16(base + 16 * i, zero);
+         ht_barrier();
+         ht_ldmatrix_x4(r, base + 16 * (i + 1));
+     }},
+    {"global memory access out of bounds: ht_stg4 of 4 bytes at byte 256 of an allocation of 256",
+     [](CASE) { ht_stg4(args.global + i + 1, 1.0f); }},
+    {"global memory access out of bounds: ht_ldg4 of 4 bytes", [](CASE) { (void)ht_ldg4(args.global - 1); }},
+    {"global memory access out of bounds: ht_ldg16 of 16 bytes at byte 240 of an allocation of 248",
+     [](CASE) {
+         (void)ht_ldg4(args.global);
+         (void)ht_ldg16(args.global + 60); /* here the allocation has 62 */
+     }, 62},
+    {"misaligned global memory access: ht_ldg16", [](CASE) { (void)ht_ldg16(args.global + 1); }},
+    {"global memory access out of bounds: ht_cp_async16",
+     [](CASE) {
+         ht_cp_async16(base + 16 * i, args.global + 4 * i); /* thread 16 is the first outside */
+     }},
+    {"global memory access out of bounds: ht_cp_async16_some of 16 bytes at byte 240 of an allocation of 248",
+     [](CASE) { /* hardware reads the two that are there; compute-sanitizer sees four */
+         ht_cp_async16_some(base + 16 * i, args.global + 60, 8, false);
+     }, 62},
+    {"ht_cp_async16_some copies 20 bytes to 16",
+     [](CASE) { ht_cp_async16_some(base + 16 * i, args.global, 20, false); }},
+    {"shared memory race (write after write): ht_sts4", [](CASE) { ht_sts4(base + i % 32 * 4, (float)i); }},
+    {"of another warp, in the same barrier interval",
+     [](CASE) {
+         ht_sts4(base + 4 * i, 0.0f);
+         ht_barrier();
+         ht_sts4(base + 4 * i, (float)i);
+         (void)ht_lds4(base + 4 * (i ^ 32));
+     }},
+    {"shared memory race (write after read): ht_sts4 at byte 0 and thread 0 of another warp",
+     [](CASE) {
+         ht_sts4(base + 4 * i, (float)i);
+         ht_barrier();
+         if (i < 32)
+             (void)ht_lds4(base + 4 * i);
+         else
+             ht_sts4(base + 4 * (i - 32), 1.0f);
+     }},
+    {"of the same warp, with nothing between them that orders lanes",
+     [](CASE) {
+         ht_sts4(base + 4 * i, 0.0f);
+         ht_barrier();
+         ht_sts4(base + 4 * i, (float)i);
+         (void)ht_lds4(base + 4 * (i ^ 1));
+     }},
+    {"shared memory race (",
+     [](CASE) { /* the last reader's own warp may write, were it the only one */
+         ht_sts4(base + 4 * i, 0.0f);
+         ht_barrier();
+         (void)ht_shfl_xor(0, 1);
+         (void)ht_lds4(base);
+         (void)ht_shfl_xor(0, 1);
+         if (i == 0)
+             ht_sts4(base, 1.0f);
+     }},
+    {"shared memory race (write after read): ht_sts4 at byte 0 and thread 31 of the same warp",
+     [](CASE) {
+         ht_sts4(base + 4 * i, 0.0f);
+         ht_barrier();
+         if (i < 32)
+             (void)ht_lds4(base);
+         if (i == 31)
+             ht_sts4(base, 1.0f);
+     }},
+    {"shared memory race (write after read): ht_sts4 at byte 0 and thread 3 of the same warp",
+     [](CASE) {
+         ht_sts4(base + 4 * i, 0.0f);
+         ht_barrier();
+         if (i == 3)
+             (void)ht_lds4(base);
+         if (i == 4)
+             ht_sts4(base, 1.0f);
+     }},
+    {"shared memory race (read after write): ht_ldmatrix_x4",
+     [](CASE) { /* each lane reads the row that it wrote, but the words go to other lanes */
+         unsigned r[4] = {};
+         ht_sts16(base + 16 * i, zero);
+         ht_ldmatrix_x4(r, base + 16 * i);
+     }},
+    {"ht_cp_async16 overwrites shared byte 0 while a cp.async of thread 0 is pending",
+     [](CASE) {
+         ht_cp_async16(base + 16 * i, args.global);
+         ht_cp_async_commit();
+         ht_cp_async16(base + 16 * i, args.global);
+     }},
+    {"ht_sts16 overwrites shared byte 0 while a cp.async of thread 0 is pending",
+     [](CASE) {
+         ht_cp_async16(base + 16 * i, args.global);
+         ht_cp_async_commit();
+         ht_sts16(base + 16 * i, zero);
+     }},
+    {"ht_lds16 reads shared byte 0 while a cp.async of thread 0 is pending there (not waited for)",
+     [](CASE) {
+         ht_cp_async16(base + 16 * i, args.global);
+         ht_cp_async_commit();
+         (void)ht_lds16(base + 16 * i);
+     }},
+    {"divergent ht_shfl_xor: thread 40 (warp 1, lane 8) has exited",
+     [](CASE) {
+         if (i != 40)
+             (void)ht_shfl_xor(1, 1);
+     }},
+    {"divergent ht_shfl_xor: thread 40 (warp 1, lane 8) is at ht_barrier",
+     [](CASE) {
+         if (i == 40)
+             ht_barrier();
+         else
+             (void)ht_shfl_xor(1, 1);
+     }},
+    {"divergent ht_barrier: thread 5 (warp 0, lane 5) has exited",
+     [](CASE) {
+         if (i != 5)
+             ht_barrier();
+     }},
+    {"ht_uniform of 1, where lane 0 has 0", [](CASE) { (void)ht_uniform((int)i / 48); }},
+    {"divergent ht_shfl_xor: thread 16 (warp 0, lane 16) is at ht_mma_f16_16816",
+     [](CASE) {
+         float d[4] = {};
+         unsigned r[4] = {}, b[2] = {};
+         if (i % 32 < 16)
+             (void)ht_shfl_xor(1, 1);
+         else
+             ht_mma_f16_16816(d, r, b);
+     }},
 };
-static const violation violations[] = {
-    {READ_UNINITIALISED, "ht_lds4 reads uninitialised shared memory at byte 256"},
-    {READ_NEVER_COPIED, "ht_ldmatrix_x4 reads uninitialised shared memory at byte 0"},
-    {SHARED_BEYOND, "shared memory access out of bounds: ht_sts16 of 16 bytes at byte 1024 of 1024"},
-    {SHARED_BELOW, "shared memory access out of bounds: ht_sts4 of 4 bytes at byte -"},
-    {SHARED_MISALIGNED, "misaligned shared memory access: ht_sts16"},
-    {LDMATRIX_BEYOND, "shared memory access out of bounds: ht_ldmatrix_x4"},
-    {GLOBAL_BEYOND,
-     "global memory access out of bounds: ht_stg4 of 4 bytes at byte 256 of an allocation of 256"},
-    {GLOBAL_BEFORE, "global memory access out of bounds: ht_ldg4 of 4 bytes"},
-    {GLOBAL_STRADDLES,
-     "global memory access out of bounds: ht_ldg16 of 16 bytes at byte 240 of an allocation of 248"},
-    {GLOBAL_MISALIGNED, "misaligned global memory access: ht_ldg16"},
-    {ASYNC_GLOBAL_BEYOND, "global memory access out of bounds: ht_cp_async16"},
-    {ASYNC_PART_STRADDLES, "global memory access out of bounds: ht_cp_async16_some of 16 bytes at byte 240 of an allocation of 248"},
-    {ASYNC_TOO_MUCH, "ht_cp_async16_some copies 20 bytes to 16"},
-    {RACE_WRITE_WRITE, "shared memory race (write after write): ht_sts4"},
-    {RACE_WRITE_READ, "of another warp, in the same barrier interval"},
-    {RACE_READ_WRITE,
-     "shared memory race (write after read): ht_sts4 at byte 0 and thread 0 of another warp"},
-    {RACE_IN_WARP, "of the same warp, with nothing between them that orders lanes"},
-    {RACE_WITH_SEVERAL_WARPS, "shared memory race ("},
-    {RACE_WITH_SEVERAL_LANES,
-     "shared memory race (write after read): ht_sts4 at byte 0 and thread 31 of the same warp"},
-    {RACE_WITH_ONE_LANE,
-     "shared memory race (write after read): ht_sts4 at byte 0 and thread 3 of the same warp"},
-    {RACE_LDMATRIX, "shared memory race (read after write): ht_ldmatrix_x4"},
-    {ASYNC_OVER_PENDING, "ht_cp_async16 overwrites shared byte 0 while a cp.async of thread 0 is pending"},
-    {WRITE_OVER_PENDING, "ht_sts16 overwrites shared byte 0 while a cp.async of thread 0 is pending"},
-    {OWN_UNWAITED,
-     "ht_lds16 reads shared byte 0 while a cp.async of thread 0 is pending there (not waited for)"},
-    {SHFL_EXIT, "divergent ht_shfl_xor: thread 40 (warp 1, lane 8) has exited"},
-    {SHFL_BARRIER, "divergent ht_shfl_xor: thread 40 (warp 1, lane 8) is at ht_barrier"},
-    {WARP_EXIT, "divergent ht_barrier: thread 5 (warp 0, lane 5) has exited"},
-    {NOT_UNIFORM, "ht_uniform of 1, where lane 0 has 0"},
-    {MIXED_COLLECTIVES, "divergent ht_shfl_xor: thread 16 (warp 0, lane 16) is at ht_mma_f16_16816"},
-};
+
+/* And what is allowed. */
+HT_DEVICE void own_waited(CASE) {
+    ht_cp_async16(base + 16 * i, args.global + 4 * (i % 16));
+    ht_cp_async_commit();
+    ht_cp_async_wait<0>();
+    ht_stg4(args.global + i, ht_as_float(ht_lds16(base + 16 * i).y));
+}
+
+/* thread i: i % 4 numbers and zeros, then a copy of none */
+HT_DEVICE void part_waited(CASE) {
+    unsigned r[4] = {};
+    ht_cp_async16_some(base + 16 * i, args.global + i / 4 * 4, (int)(i % 4) * 4, false);
+    ht_cp_async_commit();
+    ht_cp_async_wait<0>();
+    r[0] = ht_lds16(base + 16 * i).z;
+    ht_cp_async4_some(base + 16 * i, args.global, 0);
+    ht_cp_async_commit();
+    ht_cp_async_wait<0>();
+    ht_barrier(); /* all have read */
+    ht_stg4(args.global + i, ht_as_float(r[0]) + ht_lds4(base + 16 * i));
+}
+
+HT_DEVICE void warp_ordered(CASE) {
+    ht_sts4(base + 4 * i, (float)i);
+    (void)ht_shfl_xor(0, 1);
+    ht_stg4(args.global + i, ht_lds4(base + 4 * (i ^ 1)));
+    (void)ht_shfl_xor(0, 1);
+    ht_sts4(base + 4 * i, 0.0f);
+}
+
+HT_DEVICE void read_by_all(CASE) {
+    if (i == 0)
+        ht_sts4(base, 5.0f);
+    ht_barrier();
+    ht_stg4(args.global + i, ht_lds4(base));
+    ht_barrier();
+    ht_sts4(base + 4 * i, 0.0f);
+}
 
 /* The probed array is the first of two neighbours in one buffer, so that stepping over its end meets
  * unregistered memory that exists. */
@@ -743,21 +660,21 @@ struct probe_case {
     ~probe_case() {
         ht_sim_unregister(memory + 4);
     }
-    int run(int what) {
+    int run(probe_case_of what) {
         return ht_launch(probe, 1, 1, 1, 64, 1024, nullptr, (probe_args{what, memory + 4}));
     }
 };
 
 TEST(single_violations) {
-    for (const violation &v : violations) {
-        probe_case test(v.what == GLOBAL_STRADDLES || v.what == ASYNC_PART_STRADDLES ? 62 : 64);
+    for (const auto &rule : rules) {
+        probe_case test(rule.floats);
         set_schedule("0", "1");
-        EXPECT_VIOLATION(test.run(v.what), v.part);
+        EXPECT_VIOLATION(test.run(rule.run), rule.part);
         expect_text("kernel 'probe' launched by run, block (0,0,0), thread ");
         for (const char *seed : {"1", "2", "3"}) { /* another order may name another thread */
             set_schedule(seed, "1");
             ht_sim_clear_error();
-            assert_int_equal(test.run(v.what), HT_SIM_VIOLATION);
+            assert_int_equal(test.run(rule.run), HT_SIM_VIOLATION);
         }
     }
 }
@@ -769,16 +686,16 @@ TEST(allowed_accesses) {
         float *global = test.memory + 4;
         for (int i = 0; i < 64; i++)
             global[i] = (float)i;
-        EXPECT_OK(test.run(WARP_ORDERED));
+        EXPECT_OK(test.run(warp_ordered));
         for (int i = 0; i < 64; i++)
             assert_true(global[i] == (float)(i ^ 1));
-        EXPECT_OK(test.run(READ_BY_ALL));
+        EXPECT_OK(test.run(read_by_all));
         assert_true(global[63] == 5.0f);
         for (int i = 0; i < 64; i++)
             global[i] = 7.0f;
-        EXPECT_OK(test.run(OWN_WAITED));
+        EXPECT_OK(test.run(own_waited));
         assert_true(global[63] == 7.0f);
-        EXPECT_OK(test.run(PART_WAITED));
+        EXPECT_OK(test.run(part_waited));
         for (int i = 0; i < 64; i++)
             assert_true(global[i] == (i % 4 == 3 ? 7.0f : 0.0f));
     }
@@ -847,9 +764,9 @@ TEST(host_calls_are_errors) {
 
 TEST(unregistered_memory_is_out_of_bounds) {
     probe_case test;
-    EXPECT_OK(test.run(READ_BY_ALL));
+    EXPECT_OK(test.run(read_by_all));
     ht_sim_unregister(test.memory + 4);
-    EXPECT_VIOLATION(test.run(READ_BY_ALL), "global memory access out of bounds: ht_stg4");
+    EXPECT_VIOLATION(test.run(read_by_all), "global memory access out of bounds: ht_stg4");
 }
 
 /* ---- blocks that wait for others ---- */
