@@ -283,34 +283,23 @@ enum ht_family {
     HT_FAMILIES
 };
 
-struct ht_native64_args; /* ht_abi64.h */
-struct ht_crt_pack_args;
-struct ht_crt_gemm_args;
-struct ht_crt_combine_args;
-struct ht_crt_exact_args;
-struct ht_digit_args;
-struct ht_ozaki_pack_args;
-struct ht_ozaki_gemm_args;
-struct ht_ozaki_combine_args;
-
-/* Launchers of an FP64 product by residues, or by digits. init: of packing, once per device. */
-struct ht_crt_launch {
-    int moduli; /* or digits: panels */
-    int (*exact)(const struct ht_crt_exact_args *args, void *stream); /* in combine's place; NULL: none */
-    int (*init)(void);
-    int (*pack)(const struct ht_crt_pack_args *operands, int count, void *stream);
-    int (*gemm)(const struct ht_crt_gemm_args *args, void *stream);
-    int (*combine)(const struct ht_crt_combine_args *args, void *stream);
-    int (*digits)(const struct ht_digit_args *args, void *stream); /* by digits, in the place of gemm and combine */
+/* Of which kernels a product consists, and what their launchers take before the stream (pointers to ht_abi64.h's, but for
+ * ht_gemm_args): the rows of the runtime, ht_recipe_*.c. Of FP32 products the scheme has what packs. */
+enum ht_recipe {
+    HT_RECIPE_SLICES,   /* product ht_gemm_args */
+    HT_RECIPE_UNPACKED, /* product ht_gemm_args */
+    HT_RECIPE_NATIVE64, /* product ht_native64_args */
+    HT_RECIPE_RESIDUES, /* pack ht_crt_pack_args and their number, product ht_crt_gemm_args, combine ht_crt_combine_args,
+                         * or in its place round ht_crt_exact_args */
+    HT_RECIPE_DIGITS,   /* pack as of residues, product ht_digit_args */
+    HT_RECIPE_OZAKI,    /* pack ht_ozaki_pack_args, product ht_ozaki_gemm_args, combine ht_ozaki_combine_args */
+    HT_RECIPES
 };
-
-/* Launchers of an FP64 product by FP16 slices; pack takes both operands. */
-struct ht_ozaki_launch {
-    int (*init)(void);
-    int (*pack)(const struct ht_ozaki_pack_args *args, void *stream);
-    int (*gemm)(const struct ht_ozaki_gemm_args *args, void *stream);
-    int (*combine)(const struct ht_ozaki_combine_args *args, void *stream);
-};
+enum ht_launcher { HT_PRODUCT, HT_PACK, HT_COMBINE, HT_ROUND, HT_LAUNCHERS };
+/* Any launcher, and one as its recipe calls it. */
+typedef void ht_any_launcher(void);
+#define HT_ANY_LAUNCHER(launcher) ((ht_any_launcher *)(launcher))
+#define HT_LAUNCHER(kernel, which, args) ((int (*)(const struct args *, void *))(kernel)->launch[which])
 
 struct ht_kernel_desc {
     const char *name;    /* ht_f16x3_mma_128x128x32_w64x32_s4_sm80 */
@@ -327,12 +316,16 @@ struct ht_kernel_desc {
     int has_slices_alone; /* 1: not for k up to the scheme's simt_k_max, which other kernels have */
     int takes_counts;     /* 1: FP64 arithmetic for what args.counts leave, where that is asked for */
     struct ht_cost cost;
-    int (*init)(void); /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
-    int (*launch)(const struct ht_gemm_args *args, void *stream); /* of an FP64 product NULL, and then: */
-    int (*launch64)(const struct ht_native64_args *args, void *stream);
-    const struct ht_crt_launch *residues; /* or this */
-    const struct ht_ozaki_launch *ozaki;  /* or this */
+    int recipe;             /* enum ht_recipe */
+    int panels;             /* that packing makes of an operand: moduli or digits; 0: by the scheme's launcher, or none */
+    int (*init)(void);      /* raises the kernel's shared-memory limit, once per device; 0 or the backend's code */
+    int (*pack_init)(void); /* the same of packing; NULL: by the scheme's, or none */
+    ht_any_launcher *launch[HT_LAUNCHERS]; /* NULL: there is none */
 };
+
+static inline int ht_launch_gemm(const struct ht_kernel_desc *kernel, const struct ht_gemm_args *args, void *stream) {
+    return HT_LAUNCHER(kernel, HT_PRODUCT, ht_gemm_args)(args, stream);
+}
 
 /* For which inputs a scheme's bound holds, roughly; range_text has the numbers. The order means nothing. */
 enum ht_range {
@@ -397,6 +390,7 @@ enum ht_role {
     HT_ROLES
 };
 
+struct ht_native64_args; /* ht_abi64.h */
 struct ht_set_desc {
     const char *gpu, *isa, *version, *sim_model;
     int arch;       /* compute capability x 100 that the code needs at least: 750, 800, 900; gfx90a: 0x90a */

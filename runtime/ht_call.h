@@ -515,15 +515,13 @@ HT_LOCAL int64_t ht_ozaki_bound_units(const struct plan *p);
 
 /* ---- ht_recipe_residues.c: FP64 by residues or digits ---- */
 
-/* The first kernel of a scheme of residues or digits, and its launchers; NO_KERNEL and NULL: it is another
- * scheme. */
-HT_LOCAL int ht_residues_kernel(const struct ht_set_desc *set, const struct ht_scheme_desc *s);
-HT_LOCAL const struct ht_crt_launch *ht_residues_of(const struct ht_set_desc *set,
-                                                    const struct ht_scheme_desc *s);
+/* The first kernel of a scheme of residues or digits; NULL: it is another. */
+HT_LOCAL const struct ht_kernel_desc *ht_residues_of(const struct ht_set_desc *set,
+                                                     const struct ht_scheme_desc *s);
 /* Moduli of a scheme of residues; 1 of the others. */
 HT_LOCAL int ht_moduli_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s);
 /* ns of packing and putting together. */
-HT_LOCAL int64_t ht_residues_ns(const struct call *c, const struct ht_crt_launch *by);
+HT_LOCAL int64_t ht_residues_ns(const struct call *c, const struct ht_kernel_desc *by);
 HT_LOCAL int ht_lay_out_residues(const struct call *c, struct plan *p);
 /* An operand of the caller's that was packed, with counts where `certificate` needs some, and with the
  * matrix where has_copy. */
@@ -548,7 +546,8 @@ HT_LOCAL int ht_scheme_of_call64(const struct call *c, const struct ht_scheme_de
                                  struct ht_certificate *certificate);
 HT_LOCAL int ht_packing_scheme64(const struct call *c, const struct ht_scheme_desc **scheme,
                                  struct ht_certificate *certificate);
-HT_LOCAL int ht_make_plan64(const struct call *c, struct plan *p);
+/* Scheme, kernel, splits and certificate of a plan. */
+HT_LOCAL int ht_select64(const struct call *c, struct plan *p);
 /* ns of a product, packing and putting together included; false: no kernel fits this GPU, or k is too long
  * for the scheme. */
 HT_LOCAL bool ht_predict64(const struct call *c, const struct ht_scheme_desc *s, int64_t *ns);
@@ -580,7 +579,8 @@ HT_LOCAL int ht_fail_accuracy(halftone *h, const struct ht_accuracy *accuracy,
                               const struct ht_accuracy_choice *choice, int64_t k);
 /* The a-priori bound of a plan, in units of 2^-24 |A||B|. */
 HT_LOCAL int64_t ht_plan_bound_units(const struct plan *p, int64_t k);
-HT_LOCAL int ht_make_plan(const struct call *c, struct plan *p);
+/* Scheme, kernel, splits, certificate and fallback of a plan. */
+HT_LOCAL int ht_select(const struct call *c, struct plan *p);
 /* Of a call at its site: whether it adds a zero, and so whether EFFECT_ZEROS is to scale C or nothing. */
 HT_LOCAL void ht_settle_zeros(struct call *c);
 

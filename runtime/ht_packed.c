@@ -194,7 +194,8 @@ static int pack_residues_of(const struct call *of, const struct packed_operand *
     memset(&p, 0, sizeof p);
     p.set = c->half->set;
     p.scheme = any->scheme;
-    p.kernel = ht_residues_kernel(p.set, p.scheme); /* there is one: the scheme has moduli */
+    p.kernel =
+        (int)(ht_residues_of(p.set, p.scheme) - p.set->kernel); /* there is one: the scheme has moduli */
     p.certificate = any->certificate;
     p.checked = any->checked;
     p.k_part = c->k;

@@ -43,7 +43,11 @@ static bool shrink(struct call *block, const struct plan *p) {
 }
 
 static int make_plan(const struct call *c, struct plan *p) {
-    return (c->is_fp64 ? ht_make_plan64 : ht_make_plan)(c, p);
+    static int (*const lay_out[HT_RECIPES])(const struct call *, struct plan *) = {
+        ht_lay_out_slices,   ht_lay_out_slices,   ht_lay_out_native64,
+        ht_lay_out_residues, ht_lay_out_residues, ht_lay_out_ozaki};
+    const int code = (c->is_fp64 ? ht_select64 : ht_select)(c, p);
+    return code == HALFTONE_OK ? lay_out[p->set->kernel[p->kernel].recipe](c, p) : code;
 }
 
 static bool fits(const halftone *h, const struct plan *p) {

@@ -37,7 +37,7 @@ static void describe_bound64(const struct call *c, const struct plan *p, struct 
         out->bound_units = bound * 0x1p53 < 0x1p62 ? (int64_t)(bound * 0x1p53) + 1 : INT64_MAX;
         out->fixed_point = 1;
     }
-    if (p->set->kernel[p->kernel].ozaki != NULL) {
+    if (p->set->kernel[p->kernel].recipe == HT_RECIPE_OZAKI) {
         out->bound_units = ht_ozaki_bound_units(p);
         out->fixed_point = 1;
     }
@@ -62,7 +62,7 @@ static void describe_bound(const struct call *c, const struct plan *p, struct ha
 /* p NULL: there is no plan. */
 static void explain64(const struct call *c, const struct plan *p, struct halftone_plan *out) {
     const char *const by = c->asked->is_auto ? HT_FP64 : c->asked->accuracy.text,
-               *const native = c->h->half[0].set->role[HT_ROLE_NATIVE];
+                      *const native = c->h->half[0].set->role[HT_ROLE_NATIVE];
     const size_t bytes = sizeof out->why_scheme;
     if (c->asked->scheme != NULL)
         snprintf(out->why_scheme, bytes, "set by name");

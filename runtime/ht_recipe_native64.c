@@ -34,14 +34,19 @@ static struct ht_native64_args native_args(const struct call *c, int splits) {
     return args;
 }
 
+static int launch_kernel(const struct call *c, const struct step *s, const struct ht_native64_args *args) {
+    const struct ht_kernel_desc *const kernel = &c->plan->set->kernel[s->kernel];
+    return ht_launched(c->h, HT_LAUNCHER(kernel, HT_PRODUCT, ht_native64_args)(args, c->h->stream));
+}
+
 static int launch_native(struct call *c, const struct step *s) {
     const struct ht_native64_args args = native_args(c, c->plan->splits);
-    return ht_launched(c->h, c->plan->set->kernel[s->kernel].launch64(&args, c->h->stream));
+    return launch_kernel(c, s, &args);
 }
 
 static int launch_rest(struct call *c, const struct step *s) {
     const struct ht_native64_args args = native_args(c, 1);
-    return ht_launched(c->h, c->plan->set->kernel[s->kernel].launch64(&args, c->h->stream));
+    return launch_kernel(c, s, &args);
 }
 
 static int reduce_native(struct call *c, const struct step *s) {

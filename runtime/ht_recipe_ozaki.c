@@ -156,7 +156,7 @@ static int launch_ozaki_block(const struct call *x, const struct ht_ozaki_pack_a
                               int64_t row, int64_t col) {
     const struct plan *const p = x->plan;
     const struct ozaki_plan *const o = &p->ozaki;
-    const struct ht_ozaki_launch *const l = p->set->kernel[p->kernel].ozaki;
+    const struct ht_kernel_desc *const kernel = &p->set->kernel[p->kernel];
     const struct ht_ozaki_operand *const a = &packed->operand[0], *const b = &packed->operand[1];
     struct ht_ozaki_gemm_args g;
     struct ht_ozaki_combine_args c;
@@ -182,14 +182,17 @@ static int launch_ozaki_block(const struct call *x, const struct ht_ozaki_pack_a
     c.c = (double *)x->c + entry * x->stride_c + col * x->ldc + row;
     c.ldc = x->ldc;
     ADD_SCALARS(c, double, x);
-    const int code = ht_launched(x->h, l->gemm(&g, x->h->stream));
-    return code == HALFTONE_OK ? ht_launched(x->h, l->combine(&c, x->h->stream)) : code;
+    const int code = ht_launched(x->h, HT_LAUNCHER(kernel, HT_PRODUCT, ht_ozaki_gemm_args)(&g, x->h->stream));
+    return code == HALFTONE_OK
+               ? ht_launched(x->h, HT_LAUNCHER(kernel, HT_COMBINE, ht_ozaki_combine_args)(&c, x->h->stream))
+               : code;
 }
 
 static int launch_ozaki_entry(struct call *c, int64_t entry) {
     const struct plan *const p = c->plan;
     const struct ht_ozaki_pack_args packed = ozaki_packing_of(c, entry);
-    int code = ht_launched(c->h, p->set->kernel[p->kernel].ozaki->pack(&packed, c->h->stream));
+    const struct ht_kernel_desc *const kernel = &p->set->kernel[p->kernel];
+    int code = ht_launched(c->h, HT_LAUNCHER(kernel, HT_PACK, ht_ozaki_pack_args)(&packed, c->h->stream));
     for (int64_t col = 0; col < c->n; col += p->ozaki.block_n)
         for (int64_t row = 0; row < c->m && code == HALFTONE_OK; row += p->ozaki.block_m) {
             code = launch_ozaki_block(c, &packed, entry, row, col);

@@ -11,25 +11,25 @@ enum {
     UNDECIDED = 32 /* elements that have an int together, of correctly rounded products */
 };
 
-int ht_residues_kernel(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
+const struct ht_kernel_desc *ht_residues_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
     for (int i = 0; i < set->kernels; i++)
-        if (strcmp(set->kernel[i].scheme, s->name) == 0 && set->kernel[i].residues != NULL)
-            return i;
-    return NO_KERNEL;
-}
-
-const struct ht_crt_launch *ht_residues_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
-    const int kernel = ht_residues_kernel(set, s);
-    return kernel != NO_KERNEL ? set->kernel[kernel].residues : NULL;
+        if (strcmp(set->kernel[i].scheme, s->name) == 0 && set->kernel[i].panels > 0)
+            return &set->kernel[i];
+    return NULL;
 }
 
 int ht_moduli_of(const struct ht_set_desc *set, const struct ht_scheme_desc *s) {
-    const struct ht_crt_launch *const by = ht_residues_of(set, s);
-    return by != NULL && by->digits == NULL ? by->moduli : 1;
+    const struct ht_kernel_desc *const by = ht_residues_of(set, s);
+    return by != NULL && by->recipe == HT_RECIPE_RESIDUES ? by->panels : 1;
 }
 
-static const struct ht_crt_launch *launchers_of(const struct call *c) {
-    return c->plan->set->kernel[c->plan->kernel].residues;
+static const struct ht_kernel_desc *kernel_of(const struct call *c) {
+    return &c->plan->set->kernel[c->plan->kernel];
+}
+
+static int launch_pack(const struct call *c, const struct ht_crt_pack_args *operands, int count) {
+    typedef int pack_bytes(const struct ht_crt_pack_args *operands, int count, void *stream);
+    return ht_launched(c->h, ((pack_bytes *)kernel_of(c)->launch[HT_PACK])(operands, count, c->h->stream));
 }
 
 /* Of 128 k, in the panels that begin with k = first. */
@@ -80,13 +80,13 @@ struct packed_layout ht_residues_layout(int moduli, const struct ht_certificate 
 }
 
 /* Digits have no planes, and one launch less. */
-int64_t ht_residues_ns(const struct call *c, const struct ht_crt_launch *by) {
+int64_t ht_residues_ns(const struct call *c, const struct ht_kernel_desc *by) {
     const struct ht_set_desc *const set = c->half->set;
     const int64_t m = at_least_one(c->m), n = at_least_one(c->n),
-                  operands = ht_mul(ht_mul(ht_add(m, n), c->k), 16 + by->moduli),
-                  result = by->digits != NULL ? 0 : ht_mul(ht_mul(m, n), 8 + by->moduli);
+                  operands = ht_mul(ht_mul(ht_add(m, n), c->k), 16 + by->panels),
+                  result = by->recipe == HT_RECIPE_DIGITS ? 0 : ht_mul(ht_mul(m, n), 8 + by->panels);
     return ht_add(ht_mul(ht_add(operands, result), at_least_one(c->batch)) / set->copy_gbps,
-                  (by->digits != NULL ? 2 : 3) * set->launch_ns);
+                  (by->recipe == HT_RECIPE_DIGITS ? 2 : 3) * set->launch_ns);
 }
 
 /* 2^-L (|a|_2 |b|_1 + |a|_1 |b|_2) with |x|_2 <= sqrt(k) max|x| and |x|_1 <= k max|x|, and one rounding: 2
@@ -130,7 +130,7 @@ static struct ht_crt_pack_args residues_pack_args(const struct call *c, int side
     args.copy = (double *)(void *)of->place.copy;
     args.ld = of->ld;
     args.src_stride = of->stride;
-    args.modulus_stride = o->panel_stride / launchers_of(c)->moduli;
+    args.modulus_stride = o->panel_stride / kernel_of(c)->panels;
     args.panel_stride = o->panel_stride;
     args.exponent_stride = o->absmax_stride;
     args.measured_stride = o->sums_stride;
@@ -151,18 +151,17 @@ static struct ht_crt_pack_args residues_pack_args(const struct call *c, int side
 
 /* Both operands from k = first on, as much as panels hold. */
 static int pack_residues(const struct call *c, int64_t first) {
-    const struct ht_crt_launch *const l = launchers_of(c);
     const int64_t entries[] = {c->plan->layout[0].entries, c->plan->layout[1].entries};
     if (entries[0] > 0 && entries[1] > 0 && entries[0] + entries[1] <= HT_GRID_BATCH) {
         const struct ht_crt_pack_args both[2] = {residues_pack_args(c, 0, 0, first),
                                                  residues_pack_args(c, 1, 0, first)};
-        return ht_launched(c->h, l->pack(both, 2, c->h->stream));
+        return launch_pack(c, both, 2);
     }
     int code = HALFTONE_OK;
     for (int side = 0; side < 2; side++) {
         for (int64_t entry = 0; entry < entries[side] && code == HALFTONE_OK; entry += HT_GRID_BATCH) {
             const struct ht_crt_pack_args one = residues_pack_args(c, side, entry, first);
-            code = ht_launched(c->h, l->pack(&one, 1, c->h->stream));
+            code = launch_pack(c, &one, 1);
         }
     }
     return code;
@@ -170,7 +169,7 @@ static int pack_residues(const struct call *c, int64_t first) {
 
 static int ready_residues(const struct call *c) {
     const struct plan *const p = c->plan;
-    return ht_make_ready(c->h, launchers_of(c)->init,
+    return ht_make_ready(c->h, kernel_of(c)->pack_init,
                          &c->half->ready[p->set->kernels + (p->scheme - p->set->scheme)]);
 }
 
@@ -192,7 +191,6 @@ static const unsigned long long *norms_of(const struct call *c, int side, long l
 static int launch_exact(const struct call *c, int64_t entry, const struct ht_crt_combine_args *to) {
     const struct plan *const p = c->plan;
     const struct call_operand *const a = &c->of[0], *const b = &c->of[1];
-    const struct ht_crt_launch *const l = launchers_of(c);
     struct ht_crt_exact_args g;
     memset(&g, 0, sizeof g);
     g.to = *to;
@@ -210,10 +208,10 @@ static int launch_exact(const struct call *c, int64_t entry, const struct ht_crt
     g.a_norms = norms_of(c, 0, g.a_norm_stride, entry);
     g.b_norms = norms_of(c, 1, g.b_norm_stride, entry);
     g.spans = spans_of(c);
-    g.undecided_stride = p->plane_stride / l->moduli / UNDECIDED;
+    g.undecided_stride = p->plane_stride / kernel_of(c)->panels / UNDECIDED;
     g.undecided =
         (int *)(void *)(region_of(c, WS_PARTIALS) + region_bytes(p->plane_stride, (size_t)p->plane_entries));
-    return ht_launched(c->h, l->exact(&g, c->h->stream));
+    return ht_launched(c->h, HT_LAUNCHER(kernel_of(c), HT_ROUND, ht_crt_exact_args)(&g, c->h->stream));
 }
 
 /* Products of what is packed, then of all other k, whose residues are added to those of the first. */
@@ -225,7 +223,8 @@ static int launch_products(const struct call *c, struct ht_crt_gemm_args *g) {
         g->adds = first > 0;
         g->k_blocks = blocks_from(c, first);
         if (code == HALFTONE_OK)
-            code = ht_launched(c->h, launchers_of(c)->gemm(g, c->h->stream));
+            code =
+                ht_launched(c->h, HT_LAUNCHER(kernel_of(c), HT_PRODUCT, ht_crt_gemm_args)(g, c->h->stream));
     }
     return code;
 }
@@ -235,7 +234,7 @@ static int launch_entries(const struct call *x, int64_t entry, int64_t count) {
     const struct plan *const p = x->plan;
     const struct packed_layout *const a = &p->layout[0], *const b = &p->layout[1];
     const struct packed_place *const a_at = &x->of[0].place, *const b_at = &x->of[1].place;
-    const struct ht_crt_launch *const l = launchers_of(x);
+    const struct ht_kernel_desc *const kernel = kernel_of(x);
     struct ht_crt_gemm_args g;
     struct ht_crt_combine_args c;
     memset(&g, 0, sizeof g);
@@ -244,13 +243,13 @@ static int launch_entries(const struct call *x, int64_t entry, int64_t count) {
     g.b_stride = b->entries > 1 ? b->panel_stride : 0;
     g.a_panels = (unsigned char *)a_at->panels + entry * g.a_stride;
     g.b_panels = (unsigned char *)b_at->panels + entry * g.b_stride;
-    g.a_modulus_stride = a->panel_stride / l->moduli;
-    g.b_modulus_stride = b->panel_stride / l->moduli;
+    g.a_modulus_stride = a->panel_stride / kernel->panels;
+    g.b_modulus_stride = b->panel_stride / kernel->panels;
     g.k_blocks = p->k_blocks;
     g.spans = spans_of(x);
     c.planes = g.planes = (unsigned char *)region_of(x, WS_PARTIALS);
     c.plane_stride = g.plane_stride = p->plane_stride;
-    c.plane_modulus_stride = g.plane_modulus_stride = p->plane_stride / l->moduli;
+    c.plane_modulus_stride = g.plane_modulus_stride = p->plane_stride / kernel->panels;
     c.m = g.m = (int)x->m;
     c.n = g.n = (int)x->n;
     c.batch = g.batch = (int)count;
@@ -266,13 +265,15 @@ static int launch_entries(const struct call *x, int64_t entry, int64_t count) {
     c.c_stride = x->stride_c;
     ADD_SCALARS(c, double, x);
     const struct ht_digit_args digits = {g, c, (int)x->k};
-    if (l->digits != NULL)
-        return ht_launched(x->h, l->digits(&digits, x->h->stream));
+    if (kernel->recipe == HT_RECIPE_DIGITS)
+        return ht_launched(x->h, HT_LAUNCHER(kernel, HT_PRODUCT, ht_digit_args)(&digits, x->h->stream));
     const int code = launch_products(x, &g);
     if (code != HALFTONE_OK)
         return code;
     x->h->changed_c = x->h->changed_c || p->is_exact; /* two launches, of which the second may fail */
-    return p->is_exact ? launch_exact(x, entry, &c) : ht_launched(x->h, l->combine(&c, x->h->stream));
+    return p->is_exact
+               ? launch_exact(x, entry, &c)
+               : ht_launched(x->h, HT_LAUNCHER(kernel, HT_COMBINE, ht_crt_combine_args)(&c, x->h->stream));
 }
 
 /* ---- steps ---- */
@@ -295,27 +296,28 @@ static int launch_residues(struct call *c, const struct step *s) {
 static const struct step_kind residues_packing = {launch_residues_packing, ready_residues, false, false},
                               residues_product = {launch_residues, NULL, true, false};
 
-static void lay_out_planes(const struct call *c, const struct ht_crt_launch *by, struct plan *p) {
+static void lay_out_planes(const struct call *c, const struct ht_kernel_desc *by, struct plan *p) {
     const struct ht_tile *const t = &p->set->kernel[p->kernel].tile;
     const int64_t tiles = ht_mul(ht_ceil_div(c->m, t->bm), ht_ceil_div(c->n, t->bn));
-    p->plane_stride = by->digits != NULL ? 0 : ht_mul(ht_mul(tiles, (int64_t)t->bm * t->bn), by->moduli);
-    const int64_t most = by->digits != NULL ? HT_GRID_BATCH : HT_GRID_BATCH / by->moduli,
+    p->plane_stride =
+        by->recipe == HT_RECIPE_DIGITS ? 0 : ht_mul(ht_mul(tiles, (int64_t)t->bm * t->bn), by->panels);
+    const int64_t most = by->recipe == HT_RECIPE_DIGITS ? HT_GRID_BATCH : HT_GRID_BATCH / by->panels,
                   fit = p->plane_stride > 0 ? PLANE_BYTES_MOST / p->plane_stride : most;
     p->plane_entries = least_of(c->batch, fit < 1 ? 1 : least_of(fit, most));
 }
 
 int ht_lay_out_residues(const struct call *c, struct plan *p) {
-    const struct ht_crt_launch *const by = p->set->kernel[p->kernel].residues;
+    const struct ht_kernel_desc *const by = &p->set->kernel[p->kernel];
     const int64_t part = c->k_part > 0 ? c->k_part : c->k;
     if (c->k > HT_CRT_K_MOST)
         return ht_fail(c->h, HALFTONE_TOO_LARGE, "k = %lld: the moduli of scheme '%s' hold k up to %d",
                        (long long)c->k, p->scheme->name, (int)HT_CRT_K_MOST);
-    p->k_part = by->digits != NULL ? 0 : part;
+    p->k_part = by->recipe == HT_RECIPE_DIGITS ? 0 : part;
     p->splits = (int)ht_ceil_div(c->k, part);
     p->k_blocks = (int)ht_ceil_div(part, CRT_ATOM_K);
     for (int side = 0; side < 2; side++) {
         p->layout[side] =
-            residues_layout_of(by->moduli, p->is_exact, rows_of(c, side), c->k, part, entries_of(c, side));
+            residues_layout_of(by->panels, p->is_exact, rows_of(c, side), c->k, part, entries_of(c, side));
         if (p->checked)
             add_counts(&p->layout[side]);
     }
@@ -331,7 +333,7 @@ int ht_lay_out_residues(const struct call *c, struct plan *p) {
     if (p->is_exact)
         product->needs[WS_PARTIALS] = ht_add(
             product->needs[WS_PARTIALS],
-            region_bytes(ht_mul(p->plane_stride / by->moduli / UNDECIDED, p->plane_entries), sizeof(int)));
+            region_bytes(ht_mul(p->plane_stride / by->panels / UNDECIDED, p->plane_entries), sizeof(int)));
     if (p->checked) {
         for (int side = 0; side < 2; side++)
             p->step[0].needs[WS_COUNTS + side] = p->layout[side].count_bytes; /* of packing */

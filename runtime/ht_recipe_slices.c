@@ -261,13 +261,13 @@ static int launch_gemm(struct call *c, const struct step *s) {
     const int code = clear_failed_count(c);
     return code != HALFTONE_OK
                ? code
-               : ht_launched(c->h, c->half->set->kernel[s->kernel].launch(&args, c->h->stream));
+               : ht_launched(c->h, ht_launch_gemm(&c->half->set->kernel[s->kernel], &args, c->h->stream));
 }
 
 static int launch_fallback(struct call *c, const struct step *s) {
     struct ht_gemm_args args = gemm_args_of(c);
     args.splits = 1;
-    return ht_launched(c->h, c->half->set->kernel[s->kernel].launch(&args, c->h->stream));
+    return ht_launched(c->h, ht_launch_gemm(&c->half->set->kernel[s->kernel], &args, c->h->stream));
 }
 
 static int launch_reduce(struct call *c, const struct step *s) {

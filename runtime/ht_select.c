@@ -192,7 +192,7 @@ int ht_scheme_of_call(const struct call *c, const struct ht_scheme_desc **scheme
     return HALFTONE_OK;
 }
 
-int ht_make_plan(const struct call *c, struct plan *p) {
+int ht_select(const struct call *c, struct plan *p) {
     memset(p, 0, sizeof *p);
     p->set = c->half->set;
     int code = ht_scheme_of_call(c, &p->scheme, &p->is_auto);
@@ -209,5 +209,5 @@ int ht_make_plan(const struct call *c, struct plan *p) {
     p->kernel = choice.kernel;
     p->splits = choice.splits;
     p->kernel_ns = ht_add(choice.predicted_ns, fallback_ns(p));
-    return ht_lay_out_slices(c, p);
+    return HALFTONE_OK;
 }

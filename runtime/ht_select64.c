@@ -32,7 +32,7 @@ static int check_forced(const struct call *c, const struct plan *p, const struct
 static int64_t products_of(const struct call *c, const struct ht_scheme_desc *s) {
     const struct ht_set_desc *const set = c->half->set;
     for (int i = 0; i < set->kernels; i++)
-        if (strcmp(set->kernel[i].scheme, s->name) == 0 && set->kernel[i].ozaki != NULL)
+        if (strcmp(set->kernel[i].scheme, s->name) == 0 && set->kernel[i].recipe == HT_RECIPE_OZAKI)
             return ht_ozaki_products(&c->asked->ozaki, c->k);
     return ht_moduli_of(set, s);
 }
@@ -55,7 +55,7 @@ static bool exceeds_exact_k(const struct ht_scheme_desc *s, int64_t k) {
 
 bool ht_predict64(const struct call *c, const struct ht_scheme_desc *s, int64_t *ns) {
     const struct ht_choice choice = pick64(c, s);
-    const struct ht_crt_launch *const by = ht_residues_of(c->half->set, s);
+    const struct ht_kernel_desc *const by = ht_residues_of(c->half->set, s);
     *ns = by != NULL ? ht_add(choice.predicted_ns, ht_residues_ns(c, by)) : choice.predicted_ns;
     return choice.kernel >= 0 && !exceeds_exact_k(s, c->k) && (by == NULL || c->k <= HT_CRT_K_MOST);
 }
@@ -162,7 +162,7 @@ static int plan_certificate(const struct call *c, const struct ht_scheme_desc *n
 /* The fastest under one scheme's bound, relative to the largest of a row and a column. */
 static void choose_fast(const struct call *c, const struct ht_scheme_desc **scheme) {
     const struct ht_scheme_desc *const crt = ht_scheme_of(c->half->set, HT_ROLE_FAST),
-                               *const digits = ht_scheme_of(c->half->set, HT_ROLE_FAST_DIGITS);
+                                       *const digits = ht_scheme_of(c->half->set, HT_ROLE_FAST_DIGITS);
     if (crt != NULL && is_faster(c, crt, *scheme))
         *scheme = crt;
     if (digits != NULL && is_faster(c, digits, *scheme) &&
@@ -253,7 +253,7 @@ int ht_scheme_of_call64(const struct call *c, const struct ht_scheme_desc **sche
     return *scheme != NULL ? HALFTONE_OK : code;
 }
 
-int ht_make_plan64(const struct call *c, struct plan *p) {
+int ht_select64(const struct call *c, struct plan *p) {
     memset(p, 0, sizeof *p);
     p->set = c->half->set;
     p->fallback = NO_KERNEL;
@@ -274,16 +274,9 @@ int ht_make_plan64(const struct call *c, struct plan *p) {
     if (choice.kernel < 0)
         return ht_fail(c->h, HALFTONE_NOT_SUPPORTED,
                        "scheme '%s' has no kernel that fits the shared memory of this GPU", p->scheme->name);
-    const struct ht_kernel_desc *const kernel = &p->set->kernel[choice.kernel];
     p->kernel = choice.kernel;
     p->splits = choice.splits;
     p->kernel_ns = choice.predicted_ns;
     p->is_exact = ht_is_exact64(c) && c->k > 0;
-    if (p->certificate.needed > 0)
-        code = plan_certificate(c, native, p);
-    if (code != HALFTONE_OK)
-        return code;
-    return (kernel->residues != NULL ? ht_lay_out_residues
-            : kernel->ozaki != NULL  ? ht_lay_out_ozaki
-                                     : ht_lay_out_native64)(c, p);
+    return p->certificate.needed > 0 ? plan_certificate(c, native, p) : HALFTONE_OK;
 }

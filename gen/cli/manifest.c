@@ -80,58 +80,29 @@ static struct half half_of(const struct plan_set *set, enum number_type matrices
     return matrices == NUMBER_F32 ? (struct half){"", 0, fp32} : (struct half){"64", fp32, set->count};
 }
 
-/* One of four kinds, the others NULL. */
-static void dispatch_launchers(struct text *out, const struct plan *p, const char *gpu, int i) {
-    if (p->on.s->recipe->packs == PACKS_BYTES)
-        text_addf(out, "     %s_init, NULL, NULL, &residues_%s[%d], NULL},\n", p->name, gpu, i);
-    else if (p->on.s->recipe->packs == PACKS_PLANES)
-        text_addf(out, "     %s_init, NULL, NULL, NULL, &ozaki_%s[%d]},\n", p->name, gpu, i);
-    else if (p->on.s->in == NUMBER_F64)
-        text_addf(out, "     %s_init, NULL, %s_launch, NULL, NULL},\n", p->name, p->name);
-    else
-        text_addf(out, "     %s_init, %s_launch, NULL, NULL, NULL},\n", p->name, p->name);
-}
-
-/* Launchers of products that are combined, at the places of their kernels: by residues, or by slices. */
-static void dispatch_combined(struct text *out, const struct emit_context *c, const struct plan_set *set,
-                              struct half h, enum packing packs) {
-    char pack[PLAN_NAME_MAX], combine[PLAN_NAME_MAX], exact[PLAN_NAME_MAX];
-    const char *const gpu = c->gpu->name;
-    const bool residues = packs == PACKS_BYTES;
-    bool any = false;
-    for (int i = h.first; i < h.end; i++)
-        any = any || set->plan[i].on.s->recipe->packs == packs;
-    if (!any)
-        return;
-    text_addf(out, residues ? "static const struct ht_crt_launch residues_%s[] = {\n"
-                            : "static const struct ht_ozaki_launch ozaki_%s[] = {\n", gpu);
-    for (int i = h.first; i < h.end; i++) {
-        const struct plan *p = &set->plan[i];
-        emit_kernel_name(pack, sizeof pack, c, KERNEL_PACK, p);
-        emit_kernel_name(combine, sizeof combine, c, KERNEL_COMBINE, p);
-        emit_kernel_name(exact, sizeof exact, c, KERNEL_ROUND, p);
-        const bool is = p->on.s->recipe->packs == packs, combines = combine[0] != '\0';
-        text_add(out, "    {");
-        if (residues)
-            text_addf(out, "%d, %s%s, ", is ? p->on.s->moduli + (combines ? 0 : p->on.s->slices) : 0,
-                      exact[0] ? exact : "NULL", exact[0] ? "_launch" : "");
-        if (is && combines)
-            text_addf(out, "%s_init, %s_launch,\n     %s_launch, %s_launch%s},\n", pack, pack, p->name,
-                      combine, residues ? ", NULL" : "");
-        else if (is)
-            text_addf(out, "%s_init, %s_launch,\n     NULL, NULL, %s_launch},\n", pack, pack, p->name);
-        else
-            text_addf(out, "NULL, NULL, NULL, NULL%s},\n", residues ? ", NULL" : "");
+/* Of FP32 products the scheme has what packs: dispatch_schemes. */
+static void dispatch_launchers(struct text *out, const struct emit_context *c, const struct plan *p) {
+    static const enum kernel_kind kinds[HT_LAUNCHERS] = {KERNEL_PRODUCT, KERNEL_PACK, KERNEL_COMBINE,
+                                                         KERNEL_ROUND};
+    const struct scheme *const s = p->on.s;
+    const bool fp64_packs = s->in == NUMBER_F64 && recipe_has(s->recipe, KERNEL_PACK);
+    char name[PLAN_NAME_MAX];
+    const int panels = s->moduli + (s->recipe->run == HT_RECIPE_DIGITS ? s->slices : 0);
+    emit_kernel_name(name, sizeof name, c, KERNEL_PACK, p);
+    text_addf(out, "     %d, %d, %s_init, %s%s,\n     {", (int)s->recipe->run,
+              s->recipe->packs == PACKS_BYTES ? panels : 0, p->name, fp64_packs ? name : "NULL",
+              fp64_packs ? "_init" : "");
+    for (int i = 0; i < HT_LAUNCHERS; i++) {
+        emit_kernel_name(name, sizeof name, c, kinds[i], p);
+        const bool is = recipe_has(s->recipe, kinds[i]) && (kinds[i] != KERNEL_PACK || fp64_packs);
+        text_addf(out, is ? "%sHT_ANY_LAUNCHER(%s_launch)" : "%sNULL", i > 0 ? ", " : "", name);
     }
-    text_add(out, "};\n\n");
+    text_add(out, "}},\n");
 }
 
 static void dispatch_kernels(struct text *out, const struct emit_context *c, const struct plan_set *set,
                              struct half h) {
-    const char *const gpu = c->gpu->name;
-    dispatch_combined(out, c, set, h, PACKS_BYTES);
-    dispatch_combined(out, c, set, h, PACKS_PLANES);
-    text_addf(out, "static const struct ht_kernel_desc kernels%s_%s[] = {\n", h.mark, gpu);
+    text_addf(out, "static const struct ht_kernel_desc kernels%s_%s[] = {\n", h.mark, c->gpu->name);
     for (int i = h.first; i < h.end; i++) {
         const struct plan *p = &set->plan[i];
         const struct tile *t = &p->tile;
@@ -143,7 +114,7 @@ static void dispatch_kernels(struct text *out, const struct emit_context *c, con
                   (int)p->on.family->id, family_fallback_in_kernel(p),
                   p->on.family->has_slices_alone, p->on.family->takes_counts);
         dispatch_cost(out, &p->cost.formula);
-        dispatch_launchers(out, p, gpu, i - h.first);
+        dispatch_launchers(out, c, p);
     }
     text_add(out, "};\n\n");
 }

@@ -28,19 +28,21 @@
          "SMEM_PER_BLOCK L2_BYTES WAVE",                                                                     \
          "Splits one or two operands into slices and writes them as panel atoms.")
 #define RESIDUES                                                                                             \
-    .packs = PACKS_BYTES, .plan = "INT8 products of residues, all moduli in one launch",                     \
-    .element = "pack/crt_element", .partial = "accum/partial_f64"
+    .packs = PACKS_BYTES, .run = HT_RECIPE_RESIDUES,                                                         \
+    .plan = "INT8 products of residues, all moduli in one launch", .element = "pack/crt_element",            \
+    .partial = "accum/partial_f64"
 
 const struct recipe recipe_table[RECIPES] = {
     [RECIPE_ANY] = {.partial = "accum/partial_f32", .kernel = {REDUCE("ht_gemm_args", HT_FAMILY_REDUCE)}},
-    [RECIPE_SLICES] = {.packs = PACKS_SLICES, .partial = "accum/partial_f32",
+    [RECIPE_SLICES] = {.packs = PACKS_SLICES, .run = HT_RECIPE_SLICES, .partial = "accum/partial_f32",
                        .kernel = {PRODUCT("ht_gemm_args"), PACK_SLICES}},
-    [RECIPE_FIXED_POINT] = {.packs = PACKS_SLICES, .fixed_point = true, .partial = "accum/partial_i64",
+    [RECIPE_FIXED_POINT] = {.packs = PACKS_SLICES, .run = HT_RECIPE_SLICES, .fixed_point = true,
+                            .partial = "accum/partial_i64",
                             .kernel = {PRODUCT("ht_gemm_args"), PACK_SLICES,
                                        REDUCE("ht_gemm_args", HT_FAMILY_REDUCE)}},
-    [RECIPE_UNPACKED] = {.partial = "accum/partial_f32",
+    [RECIPE_UNPACKED] = {.run = HT_RECIPE_UNPACKED, .partial = "accum/partial_f32",
                          .kernel = {PRODUCT("ht_gemm_args")}},
-    [RECIPE_NATIVE64] = {.partial = "accum/partial_f64",
+    [RECIPE_NATIVE64] = {.run = HT_RECIPE_NATIVE64, .partial = "accum/partial_f64",
                          .kernel = {PRODUCT("ht_native64_args"),
                                     REDUCE("ht_native64_args", HT_FAMILY_FP64_REDUCE)}},
     [RECIPE_RESIDUES] = {RESIDUES,
@@ -49,11 +51,13 @@ const struct recipe recipe_table[RECIPES] = {
         {RESIDUES, .kernel = {PRODUCT("ht_crt_gemm_args"), PACK_BYTES("WAVE"), COMBINE_RESIDUES,
                               FROM_TILE(KERNEL_ROUND, "exact", "ht_crt_exact_args", HT_FAMILY_CRT_EXACT,
                                         "C = alpha A B + beta C, each element correctly rounded.")}},
-    [RECIPE_DIGITS] = {.packs = PACKS_BYTES, .fixed_point = true, .element = "pack/digit_element",
+    [RECIPE_DIGITS] = {.packs = PACKS_BYTES, .run = HT_RECIPE_DIGITS, .fixed_point = true,
+                       .element = "pack/digit_element",
                        .plan = "INT8 products of digits, and C, in one launch",
                        .partial = "accum/partial_i64",
                        .kernel = {PRODUCT("ht_digit_args"), PACK_BYTES("WAVE SLICES ACCS")}},
-    [RECIPE_OZAKI] = {.packs = PACKS_PLANES, .plan = "FP16 products of slices, all pairs in one launch",
+    [RECIPE_OZAKI] = {.packs = PACKS_PLANES, .run = HT_RECIPE_OZAKI,
+                      .plan = "FP16 products of slices, all pairs in one launch",
                       .element = "pack/digit_element", .partial = "accum/partial_f64",
                       .kernel = {PRODUCT("ht_ozaki_gemm_args"),
                                  PACK("ht_ozaki_pack_args *args", ONE, HT_FAMILY_OZAKI_PACK, "WAVE",

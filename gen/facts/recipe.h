@@ -29,6 +29,7 @@ struct recipe_kernel {
 
 struct recipe {
     enum packing packs;
+    enum ht_recipe run;  /* the runtime's row; of FP32 sums of any scheme: none */
     bool fixed_point;    /* sums are exact integers: the same bits whatever the tile, split or matrix unit */
     const char *plan;    /* why a tile is there, where a family's are all made; NULL: those that rank first */
     const char *element; /* hook of packing that makes an FP64 element's bytes (=element); NULL: no FP64 */

@@ -395,7 +395,7 @@ static void run(const struct product *p, const struct ht_kernel_desc *kernel, in
     open_list(p, capacity, &args);
     memset(p->failed.host, 0xff, p->failed.bytes);
     block_up(&p->failed);
-    assert_int_equal(ht_dev_check(kernel->init()) + ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
+    assert_int_equal(ht_dev_check(kernel->init()) + ht_dev_check(ht_launch_gemm(kernel, &args, NULL)), HT_DEV_OK);
     if (splits > 1)
         assert_int_equal(ht_dev_check(set->reduce(&args, NULL)), HT_DEV_OK);
     block_down(c);
@@ -584,7 +584,7 @@ static void compute_inside(struct product *p, const struct ht_kernel_desc *kerne
     args.a_ld = M;
     args.b_ld = K;
     args.b_k_contiguous = 1;
-    assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
+    assert_int_equal(ht_dev_check(ht_launch_gemm(kernel, &args, NULL)), HT_DEV_OK);
     block_down(&p->tested);
 }
 

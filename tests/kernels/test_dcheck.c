@@ -851,7 +851,7 @@ static int setup(void **s) {
     slow = *handle->half[1].set;
     for (int i = 0; i < slow.kernels; i++) {
         slow_kernels[i] = slow.kernel[i];
-        if (slow.kernel[i].launch64 != NULL) {
+        if (slow.kernel[i].recipe == HT_RECIPE_NATIVE64) {
             slow_kernels[i].cost.waves.step_busy_x256 = INT32_MAX; /* that take forever, in the eyes of the model */
             slow_kernels[i].cost.waves.step_latency_x256 = INT32_MAX;
             slow_kernels[i].cost.stream.step_busy_x256 = INT32_MAX / 2; /* tiles ask counts, though vectors' kernels take less */

@@ -100,16 +100,16 @@ static void check_element(const struct problem *p, const struct operand *a, cons
                  (long long)p->k, (long long)row, (long long)col, got, exact);
 }
 
-/* launch: NULL, or one kernel's alone. */
-static void check(const struct problem *p, int (*launch)(const struct ht_native64_args *, void *)) {
+/* kernel: NULL, or one alone. */
+static void check(const struct problem *p, const struct ht_kernel_desc *kernel) {
     const size_t before = kept_count;
     struct operand a = operand_of(p, true), b = operand_of(p, false), c = result_of(p);
     const struct ht_native64_args args = {
         .a_src = a.device, .b_src = b.device, .c = c.device, .a_ld = a.ld, .b_ld = b.ld, .ldc = c.ld, .a_src_stride = a.stride,
         .b_src_stride = b.stride, .c_stride = c.stride, .m = (int)p->m, .n = (int)p->n, .k = (int)p->k, .splits = 1,
         .a_k_contiguous = a.k_contiguous, .b_k_contiguous = b.k_contiguous, .batch = (int)p->batch, .alpha = p->alpha, .beta = p->beta};
-    if (launch != NULL)
-        assert_int_equal(ht_dev_check(launch(&args, NULL)), HT_DEV_OK);
+    if (kernel != NULL)
+        assert_int_equal(ht_dev_check(HT_LAUNCHER(kernel, HT_PRODUCT, ht_native64_args)(&args, NULL)), HT_DEV_OK);
     else
         check_code(halftone_dgemm_strided_batched(handle, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a.device, a.ld, a.stride,
                                                   b.device, b.ld, b.stride, &p->beta, c.device, c.ld, c.stride, p->batch),
@@ -145,13 +145,13 @@ TEST(right_with_each_kernel) {
     const struct ht_set_desc *set = set_of_handle()->fp64;
     assert_non_null(set);
     for (int i = 0; i < set->kernels; i++) {
-        if (set->kernel[i].launch64 == NULL)
+        if (set->kernel[i].recipe != HT_RECIPE_NATIVE64)
             continue;
         const struct problem whole = {"integers", 'N', 'T', 129, 70, 35, 2, 1, 1, false},
                              apart = {"uniform", 'T', 'N', 5, 67, 16, 1, 1, 0, false};
         assert_int_equal(ht_dev_check(set->kernel[i].init()), HT_DEV_OK);
-        check(&whole, set->kernel[i].launch64);
-        check(&apart, set->kernel[i].launch64);
+        check(&whole, &set->kernel[i]);
+        check(&apart, &set->kernel[i]);
     }
 }
 
@@ -163,7 +163,7 @@ TEST(a_kernel_by_name_runs_where_its_scheme_does) {
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *const k = &set->kernel[i];
         struct halftone_plan plan = HALFTONE_PLAN_INIT, other = HALFTONE_PLAN_INIT;
-        if (k->ozaki != NULL)
+        if (k->recipe == HT_RECIPE_OZAKI)
             continue;
         check_code(halftone_set_kernel(handle, k->name), k->name);
         check_code(halftone_get_kernel(handle, &name), "get");

@@ -250,7 +250,7 @@ static float *launched(const struct ht_kernel_desc *kernel, const struct problem
     args.b_k_contiguous = p->tb == 'N';
     args.alpha = 1;
     assert_int_equal(kernel->init(), 0);
-    assert_int_equal(ht_dev_check(kernel->launch(&args, NULL)), HT_DEV_OK);
+    assert_int_equal(ht_dev_check(ht_launch_gemm(kernel, &args, NULL)), HT_DEV_OK);
     assert_int_equal(ht_dev_download(c, args.c, (size_t)(p->m * p->n) * sizeof *c), HT_DEV_OK);
     return c;
 }
@@ -784,7 +784,7 @@ static void launch_behind(const struct ht_kernel_desc *kernel, const struct ht_g
     for (int64_t i = 0; i < elements; i++)
         c[i] = -7;
     assert_int_equal(ht_dev_upload(args->c, c, (size_t)elements * sizeof *c), HT_DEV_OK);
-    assert_int_equal(ht_dev_check(kernel->init()) + ht_dev_check(kernel->launch(args, NULL)), HT_DEV_OK);
+    assert_int_equal(ht_dev_check(kernel->init()) + ht_dev_check(ht_launch_gemm(kernel, args, NULL)), HT_DEV_OK);
     assert_int_equal(ht_dev_download(c, args->c, (size_t)elements * sizeof *c), HT_DEV_OK);
 }
 
@@ -968,7 +968,7 @@ static void blocks_then_others(const struct ht_kernel_desc *first, const struct 
         assert_int_equal(ht_dev_download(left, x.failed, x.bytes) + ht_dev_download(numbers, counted, sizeof numbers), HT_DEV_OK);
         compare_bits(&x, left, m, n, batch, &of_blocks, &of_others);
         assert_true(numbers[0] == 0 && numbers[1] == of_blocks && of_blocks > 0);
-        assert_int_equal(ht_dev_check(fallback->init()) + ht_dev_check(fallback->launch(&x.args, NULL)), HT_DEV_OK);
+        assert_int_equal(ht_dev_check(fallback->init()) + ht_dev_check(ht_launch_gemm(fallback, &x.args, NULL)), HT_DEV_OK);
         assert_int_equal(ht_dev_download(c, x.args.c, (size_t)all * sizeof *c) + ht_dev_download(numbers, counted, sizeof numbers), HT_DEV_OK);
         assert_int_equal(numbers[0] + numbers[1], of_blocks + of_others);
         for (int64_t i = 0; i < all; i++) {

@@ -193,7 +193,7 @@ static void by_kernel(const struct ht_scheme_desc *s, const struct ht_kernel_des
                              .beta = p->beta};
     int code = ht_dev_check(kernel->init());
     if (code == HT_DEV_OK)
-        code = ht_dev_check(kernel->launch(&g, NULL));
+        code = ht_dev_check(ht_launch_gemm(kernel, &g, NULL));
     if (code == HT_DEV_OK && splits > 1)
         code = ht_dev_check(s->reduce(&g, NULL));
     if (code == HT_DEV_OK)

@@ -200,13 +200,13 @@ static int launch(const struct job *j, int parts, struct cli_error *f) {
     if (parts & PACKS)
         code = j->scheme->pack(pack, 2, NULL);
     if (code == 0 && parts & MULTIPLIES)
-        code = j->set->kernel[j->choice.kernel].launch(&gemm, NULL);
+        code = ht_launch_gemm(&j->set->kernel[j->choice.kernel], &gemm, NULL);
     if (code == 0 && parts & MULTIPLIES && gemm.splits > 1)
         code = (j->scheme->reduce != NULL ? j->scheme->reduce : j->set->reduce)(&gemm, NULL);
     if (code == 0 && parts & BLOCKS)
-        code = j->set->kernel[j->blocks_first].launch(&fallback, NULL);
+        code = ht_launch_gemm(&j->set->kernel[j->blocks_first], &fallback, NULL);
     if (code == 0 && parts & FALLS_BACK && !j->is_inside)
-        code = j->set->kernel[j->fallback].launch(&fallback, NULL);
+        code = ht_launch_gemm(&j->set->kernel[j->fallback], &fallback, NULL);
     return session_device_check(ht_dev_check(code), "launch", f);
 }
 

@@ -36,7 +36,7 @@ int launch_direct_open(struct launch_direct *c, const struct ht_set_desc *set, c
 
 int launch_direct_run(void *launch, struct cli_error *f) {
     const struct launch_direct *c = launch;
-    int code = c->kernel->launch(&c->args, NULL);
+    int code = ht_launch_gemm(c->kernel, &c->args, NULL);
     if (code == 0 && c->args.splits > 1)
         code = c->reduce(&c->args, NULL);
     return session_device_check(ht_dev_check(code), "launch", f);
