@@ -101,10 +101,10 @@ static int64_t count_of(const struct operand *x, int64_t entry, int64_t row, int
     const int s = fp64_row_exponent(moduli, from, step, (int)k);
     int64_t count = 0, zeros = 0;
     struct ht_certificate c = {e, (int)(2 * k)};
-    const struct certificate64_row said = certificate64_of_row(moduli, &c, from, step, k);
+    const struct residue_row said = residue_of_row(moduli, &c, from, step, k);
     for (int64_t h = 0; h < k; h++) {
         if (!isfinite(from[h * step])) {
-            assert_true(said.count == CERTIFICATE64_NONE);
+            assert_true(said.count == RESIDUE_NONE);
             return -100 * k;
         }
         count += fabs(from[h * step]) >= fmax(ldexp(1, e - s), 0x1p-1022);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bench/halftone/accuracy/certificate64.c"
+#include "../../bench/halftone/accuracy/residue_certificate.c"
 
 __extension__ typedef unsigned __int128 u128;
 __extension__ typedef __int128 i128;
@@ -41,7 +41,7 @@ static int digit_exponent(const double *x, int64_t step, int k) {
 }
 
 int fp64_row_exponent(int moduli, const double *x, int64_t step, int k) {
-    return moduli == FP64_DIGITS ? digit_exponent(x, step, k) : certificate64_exponent(moduli, x, step, k);
+    return moduli == FP64_DIGITS ? digit_exponent(x, step, k) : residue_exponent(moduli, x, step, k);
 }
 
 void fp64_scaled(double x, int s, uint32_t *words) {

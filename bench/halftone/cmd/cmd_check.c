@@ -9,7 +9,7 @@
 #include "cmd/cmd_check.h"
 #include "cmd/cmd.h"
 #include "accuracy/data_check.h"
-#include "accuracy/data_check64.h"
+#include "accuracy/residue_check.h"
 #include "accuracy/families.h"
 #include "accuracy/tile_outliers.h"
 #include "measure/operands.h"
@@ -93,6 +93,14 @@ static double percent(int64_t part, int64_t whole) {
 
 /* ---- two files of FP32: words */
 
+static void print_exceptions(int64_t zero, int64_t not_finite) {
+    if (zero > 0)
+        printf(", %lld zero", (long long)zero);
+    if (not_finite > 0)
+        printf(", %lld with NaN or Inf", (long long)not_finite);
+    printf("\n");
+}
+
 static void print_side(const char *path, const char *op, int64_t rows, int64_t cols, const char *lines,
                        const struct data_side *s) {
     printf("%s: %s is %lld x %lld\n", path, op, (long long)rows, (long long)cols);
@@ -104,11 +112,7 @@ static void print_side(const char *path, const char *op, int64_t rows, int64_t c
            (long long)s->rows);
     if (s->least_exponent <= s->most_exponent)
         printf(", largest elements from 2^%d to 2^%d", s->least_exponent, s->most_exponent);
-    if (s->rows_zero > 0)
-        printf(", %lld zero", (long long)s->rows_zero);
-    if (s->rows_not_finite > 0)
-        printf(", %lld with NaN or Inf", (long long)s->rows_not_finite);
-    printf("\n");
+    print_exceptions(s->rows_zero, s->rows_not_finite);
 }
 
 static void print_certificate(const struct check *c, const struct data_report *r) {
@@ -176,14 +180,14 @@ static int choose(struct session *s, int64_t m, int64_t n, int64_t k, struct cho
     return c->asks ? 0 : choose_least(s, c, m, n, k, f);
 }
 
-static int examine_wide(const struct data_view64 *a, const struct data_view64 *b, int64_t k, const struct choice *c, struct data_report64 *r,
+static int examine_wide(const struct residue_view *a, const struct residue_view *b, int64_t k, const struct choice *c, struct residue_report *r,
                    struct cli_error *f) {
-    if (data_check64(a, b, k, c->moduli, &c->certificate, r) != 0)
+    if (residue_check(a, b, k, c->moduli, &c->certificate, r) != 0)
         return cli_error_memory(f, 48.0 * (double)(a->rows + b->rows), "counts of rows");
     return 0;
 }
 
-static void print_wide_side(const char *path, const char *op, int64_t rows, int64_t cols, const char *lines, const struct data_side64 *s) {
+static void print_wide_side(const char *path, const char *op, int64_t rows, int64_t cols, const char *lines, const struct residue_side *s) {
     printf("%s: %s is %lld x %lld\n  %.4g %% of its elements are large, %.4g %% zeros\n", path, op, (long long)rows, (long long)cols,
            percent(s->large, s->elements), percent(s->zeros, s->elements));
     if (s->rows > s->rows_zero + s->rows_not_finite)
@@ -191,14 +195,10 @@ static void print_wide_side(const char *path, const char *op, int64_t rows, int6
                lines, 100 * s->share[0], 100 * s->share[1], 100 * s->share[2], 100 * s->share[3], 100 * s->share[4]);
     printf("  %s: %lld of %lld have half of what is needed, so that all of these pass with each other", lines, (long long)s->rows_half,
            (long long)s->rows);
-    if (s->rows_zero > 0)
-        printf(", %lld zero", (long long)s->rows_zero);
-    if (s->rows_not_finite > 0)
-        printf(", %lld with NaN or Inf", (long long)s->rows_not_finite);
-    printf("\n");
+    print_exceptions(s->rows_zero, s->rows_not_finite);
 }
 
-static void print_wide_certificate(const struct choice *c, const struct data_report64 *r) {
+static void print_wide_certificate(const struct choice *c, const struct residue_report *r) {
     printf("certificate of crt%d: large is from 2^%.3g, in some rows 2^%.3g, of the row's root mean square on; a row and a column need %d such "
            "elements together, of %lld each\n",
            c->moduli, -r->binades, 1 - r->binades, r->certificate.needed, (long long)r->k);
@@ -207,16 +207,16 @@ static void print_wide_certificate(const struct choice *c, const struct data_rep
            (long long)r->left, percent(r->left, r->elements), (long long)r->blocks_left, (long long)r->blocks);
 }
 
-static void print_wide_report(const char *const path[2], const struct choice *c, const struct data_report64 *r) {
+static void print_wide_report(const char *const path[2], const struct choice *c, const struct residue_report *r) {
     print_wide_side(path[0], "op(A)", r->m, r->k, "row", &r->side[0]);
     print_wide_side(path[1], "op(B)", r->k, r->n, "column", &r->side[1]);
     print_wide_certificate(c, r);
 }
 
-static int examine_pair(const struct pair *p, const struct choice *c, struct data_report64 *r, struct cli_error *f) {
-    struct data_view64 view[2];
+static int examine_pair(const struct pair *p, const struct choice *c, struct residue_report *r, struct cli_error *f) {
+    struct residue_view view[2];
     for (int i = 0; i < 2; i++) {
-        view[i] = (struct data_view64){p->x[i].wide, i == 0 ? pair_rows(p, 0) : pair_cols(p, 1), 0, 0};
+        view[i] = (struct residue_view){p->x[i].wide, i == 0 ? pair_rows(p, 0) : pair_cols(p, 1), 0, 0};
         pair_steps(p, i, &view[i].row_step, &view[i].k_step);
     }
     return examine_wide(&view[0], &view[1], pair_cols(p, 0), c, r, f);
@@ -224,7 +224,7 @@ static int examine_pair(const struct pair *p, const struct choice *c, struct dat
 
 int check_left(const struct pair *p, const struct halftone_plan *plan, double units, int64_t *left, struct cli_error *f) {
     struct choice c = {.plan = *plan, .moduli = plan->moduli};
-    struct data_report64 r;
+    struct residue_report r;
     if (!ht_crt_certify(&c.certificate, c.moduli, pair_cols(p, 0), units))
         return cli_error_set(f, "no certificate of %d moduli: a defect of this command", c.moduli);
     const int status = examine_pair(p, &c, &r, f);
@@ -235,7 +235,7 @@ int check_left(const struct pair *p, const struct halftone_plan *plan, double un
 static int check_wide_pair(struct session *s, const struct pair *p, const char *const path[2], struct cli_error *f) {
     const int64_t m = pair_rows(p, 0), n = pair_cols(p, 1), k = pair_cols(p, 0);
     struct choice c;
-    struct data_report64 r;
+    struct residue_report r;
     if (choose(s, m, n, k, &c, f) != 0 || (c.moduli > 0 && examine_pair(p, &c, &r, f) != 0))
         return -1;
     printf("fp64, %lld x %lld x %lld: scheme %s, %s\n  %s\n", (long long)m, (long long)n, (long long)k, c.plan.scheme, c.plan.kernel,
@@ -344,7 +344,7 @@ static int check_family(struct check *c, const struct family *family, struct cli
     return status;
 }
 
-static void add_wide_row(struct tsv *t, const char *name, const struct choice *c, const struct data_report64 *r) {
+static void add_wide_row(struct tsv *t, const char *name, const struct choice *c, const struct residue_report *r) {
     char scheme[16] = "-";
     if (c->moduli > 0)
         snprintf(scheme, sizeof scheme, "crt%d", c->moduli);
@@ -355,7 +355,7 @@ static void add_wide_row(struct tsv *t, const char *name, const struct choice *c
     tsv_text(t, c->plan.scheme);
     tsv_text(t, scheme);
     const int is_asked = c->moduli > 0;
-    const struct data_side64 *const s = r->side;
+    const struct residue_side *const s = r->side;
     for (int i = 0; i < 2; i++)
         tsv_measured(t, is_asked ? percent(s[i].large, s[i].elements) / 100 : -1, 3);
     for (int i = 0; i < 2; i++)
@@ -363,7 +363,7 @@ static void add_wide_row(struct tsv *t, const char *name, const struct choice *c
     for (int i = 0; i < 2; i++)
         tsv_measured(t, is_asked ? s[i].share[0] : -1, 3);
     for (int i = 0; i < 2; i++)
-        tsv_measured(t, is_asked ? s[i].share[DATA64_SHARES / 2] : -1, 3);
+        tsv_measured(t, is_asked ? s[i].share[RESIDUE_SHARES / 2] : -1, 3);
     for (int i = 0; i < 2; i++)
         tsv_measured(t, is_asked ? percent(s[i].rows_half, s[i].rows) / 100 : -1, 3);
     tsv_measured(t, is_asked ? percent(r->left, r->elements) / 100 : -1, 3);
@@ -373,8 +373,8 @@ static void add_wide_row(struct tsv *t, const char *name, const struct choice *c
 
 static int check_wide_family(struct check *c, const struct family *family, struct cli_error *f) {
     double *const a = malloc((size_t)(c->n * c->k) * sizeof *a), *const b = malloc((size_t)(c->n * c->k) * sizeof *b);
-    const struct data_view64 rows = {a, c->n, c->k, 1}, cols = {b, c->n, c->k, 1};
-    struct data_report64 r = {.m = c->n, .n = c->n, .k = c->k};
+    const struct residue_view rows = {a, c->n, c->k, 1}, cols = {b, c->n, c->k, 1};
+    struct residue_report r = {.m = c->n, .n = c->n, .k = c->k};
     int status = 0;
     progress_step(&c->progress, family->name);
     if (a == NULL || b == NULL || family_fill_wide(family, 1, 'A', 'T', c->n, c->n, c->k, a, c->k) != 0 ||

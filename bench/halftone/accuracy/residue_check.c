@@ -1,5 +1,5 @@
-/* data_check64: what decides about two FP64 matrices. See data_check64.h. */
-#include "accuracy/data_check64.h"
+/* residue_check: what decides about two FP64 matrices. See residue_check.h. */
+#include "accuracy/residue_check.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,18 +10,18 @@
 enum { ROW_COST = 40 };
 
 struct side {
-    const struct data_view64 *view;
+    const struct residue_view *view;
     const struct ht_certificate *certificate;
     int moduli;
     int64_t k;
-    struct certificate64_row *row;
+    struct residue_row *row;
     int64_t *sorted, *least; /* counts of all rows, and the least of each 64 */
 };
 
 static int count_rows(void *context, int64_t first, int64_t last) {
     const struct side *const s = context;
     for (int64_t i = first; i < last; i++)
-        s->row[i] = certificate64_of_row(s->moduli, s->certificate, s->view->data + i * s->view->row_step, s->view->k_step, s->k);
+        s->row[i] = residue_of_row(s->moduli, s->certificate, s->view->data + i * s->view->row_step, s->view->k_step, s->k);
     return 0;
 }
 
@@ -34,14 +34,14 @@ static int side_open(struct side *s) {
     const int64_t rows = s->view->rows;
     s->row = malloc((size_t)rows * sizeof *s->row);
     s->sorted = malloc((size_t)rows * sizeof *s->sorted);
-    s->least = malloc((size_t)(rows / DATA64_BLOCK + 1) * sizeof *s->least);
+    s->least = malloc((size_t)(rows / RESIDUE_BLOCK + 1) * sizeof *s->least);
     if (s->row == NULL || s->sorted == NULL || s->least == NULL)
         return -1;
     (void)threads_run(threads_count(0, rows, rows * s->k * ROW_COST), rows, count_rows, s);
     for (int64_t i = 0; i < rows; i++) {
-        int64_t *const least = &s->least[i / DATA64_BLOCK];
+        int64_t *const least = &s->least[i / RESIDUE_BLOCK];
         s->sorted[i] = s->row[i].count;
-        *least = i % DATA64_BLOCK == 0 || s->row[i].count < *least ? s->row[i].count : *least;
+        *least = i % RESIDUE_BLOCK == 0 || s->row[i].count < *least ? s->row[i].count : *least;
     }
     qsort(s->sorted, (size_t)rows, sizeof *s->sorted, compare);
     return 0;
@@ -54,31 +54,31 @@ static void side_close(struct side *s) {
 }
 
 /* Of ordinary rows alone: those with NaN or Inf are the first of the sorted counts, and rows of zeros, which count more than k, the last. */
-static void describe_shares(const struct side *s, struct data_side64 *out) {
-    static const double at[DATA64_SHARES] = {0, 0.1, 0.5, 0.9, 1};
+static void describe_shares(const struct side *s, struct residue_side *out) {
+    static const double at[RESIDUE_SHARES] = {0, 0.1, 0.5, 0.9, 1};
     const int64_t ordinary = out->rows - out->rows_not_finite - out->rows_zero;
-    for (int i = 0; i < DATA64_SHARES && ordinary > 0; i++)
+    for (int i = 0; i < RESIDUE_SHARES && ordinary > 0; i++)
         out->share[i] = (double)s->sorted[out->rows_not_finite + (int64_t)(at[i] * (double)(ordinary - 1) + 0.5)] / (double)s->k;
 }
 
-static void describe_side(const struct side *s, struct data_side64 *out) {
+static void describe_side(const struct side *s, struct residue_side *out) {
     out->rows = s->view->rows;
     out->elements = s->view->rows * s->k;
     for (int64_t i = 0; i < s->view->rows; i++) {
-        const struct certificate64_row *const r = &s->row[i];
+        const struct residue_row *const r = &s->row[i];
         out->large += r->large;
         out->zeros += r->zeros;
         out->rows_half += 2 * r->count >= s->certificate->needed;
         out->rows_zero += r->zeros == s->k;
-        out->rows_not_finite += r->count == CERTIFICATE64_NONE;
+        out->rows_not_finite += r->count == RESIDUE_NONE;
     }
     describe_shares(s, out);
 }
 
 /* Pairs of a row and a column that have too few together. */
-static void count_left(const struct side *x, const struct side *y, struct data_report64 *out) {
+static void count_left(const struct side *x, const struct side *y, struct residue_report *out) {
     const int64_t needed = x->certificate->needed, m = x->view->rows, n = y->view->rows;
-    const int64_t blocks[2] = {(m + DATA64_BLOCK - 1) / DATA64_BLOCK, (n + DATA64_BLOCK - 1) / DATA64_BLOCK};
+    const int64_t blocks[2] = {(m + RESIDUE_BLOCK - 1) / RESIDUE_BLOCK, (n + RESIDUE_BLOCK - 1) / RESIDUE_BLOCK};
     out->elements = m * n;
     out->blocks = blocks[0] * blocks[1];
     for (int64_t i = 0, passing = n; i < m; i++) { /* more columns pass with each row: both are sorted */
@@ -96,8 +96,8 @@ static double binades_of(int moduli, int64_t k, int exponent) {
     return (log2(ht_crt_count_limit(moduli)) - log2((double)k)) / 2 - exponent;
 }
 
-int data_check64(const struct data_view64 *a, const struct data_view64 *b, int64_t k, int moduli, const struct ht_certificate *c,
-                 struct data_report64 *out) {
+int residue_check(const struct residue_view *a, const struct residue_view *b, int64_t k, int moduli, const struct ht_certificate *c,
+                 struct residue_report *out) {
     struct side x = {.view = a, .certificate = c, .moduli = moduli, .k = k}, y = x;
     y.view = b;
     memset(out, 0, sizeof *out);

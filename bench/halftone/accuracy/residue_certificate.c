@@ -1,5 +1,5 @@
-/* certificate64: the arithmetic of FP64's certificate. See certificate64.h. */
-#include "certificate64.h" /* beside it: tests take this file into another */
+/* residue_certificate: the arithmetic of FP64's certificate. See residue_certificate.h. */
+#include "residue_certificate.h" /* beside it: tests take this file into another */
 
 #include <math.h>
 
@@ -12,7 +12,7 @@ static int sum_binade(uint64_t x) {
     return binade;
 }
 
-uint64_t certificate64_measure(const double *x, int64_t step, int64_t count) {
+uint64_t residue_measure(const double *x, int64_t step, int64_t count) {
     double most = 0;
     uint64_t sum = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -45,7 +45,7 @@ static int row_binade(const double *x, int64_t step, int64_t k) {
 static uint64_t row_sum(const double *x, int64_t step, int64_t k, int binade) {
     uint64_t sum = 0;
     for (int64_t at = 0; at < k; at += HT_CRT_SEGMENT) {
-        const uint64_t measured = certificate64_measure(x + at * step, step, k - at < HT_CRT_SEGMENT ? k - at : HT_CRT_SEGMENT);
+        const uint64_t measured = residue_measure(x + at * step, step, k - at < HT_CRT_SEGMENT ? k - at : HT_CRT_SEGMENT);
         const int field = (int)(measured >> SUM_BITS), below = 2 * (binade - (field - BIAS));
         if (field != 0)
             sum += ((measured & ((UINT64_C(1) << SUM_BITS) - 1)) >> (below < 63 ? below : 63)) + 1;
@@ -53,7 +53,7 @@ static uint64_t row_sum(const double *x, int64_t step, int64_t k, int binade) {
     return sum;
 }
 
-int certificate64_exponent(int moduli, const double *x, int64_t step, int64_t k) {
+int residue_exponent(int moduli, const double *x, int64_t step, int64_t k) {
     struct ht_crt c;
     const int binade = row_binade(x, step, k);
     if (binade == NONFINITE)
@@ -67,13 +67,13 @@ int certificate64_exponent(int moduli, const double *x, int64_t step, int64_t k)
     return twice >= 0 ? twice / 2 : -((1 - twice) / 2);
 }
 
-struct certificate64_row certificate64_of_row(int moduli, const struct ht_certificate *c, const double *x, int64_t step, int64_t k) {
-    struct certificate64_row r = {certificate64_exponent(moduli, x, step, k), 0, 0, 0};
+struct residue_row residue_of_row(int moduli, const struct ht_certificate *c, const double *x, int64_t step, int64_t k) {
+    struct residue_row r = {residue_exponent(moduli, x, step, k), 0, 0, 0};
     const double least = r.exponent == HT_CRT_POISONED ? INFINITY : fmax(ldexp(1, c->exponent - r.exponent), 0x1p-1022);
     for (int64_t i = 0; i < k; i++) {
         r.large += fabs(x[i * step]) >= least && isfinite(x[i * step]);
         r.zeros += x[i * step] == 0;
     }
-    r.count = r.exponent == HT_CRT_POISONED ? CERTIFICATE64_NONE : r.zeros == k ? c->needed : r.large;
+    r.count = r.exponent == HT_CRT_POISONED ? RESIDUE_NONE : r.zeros == k ? c->needed : r.large;
     return r;
 }
