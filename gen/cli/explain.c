@@ -369,30 +369,13 @@ static void print_runner_up(struct text *out, const struct listing *l) {
         print_difference(out, l, p, q);
 }
 
-size_t explain_kind_length(const char *reason) {
-    const char *colon = strchr(reason, ':');
-    return colon ? (size_t)(colon - reason) : strlen(reason);
-}
-
-static bool same_kind(const char *x, const char *y) {
-    size_t length = explain_kind_length(x);
-    return length == explain_kind_length(y) && memcmp(x, y, length) == 0;
-}
-
-static int count_kind(const struct listing *l, const char *kind) {
+/* Rejected tiles before `end` whose reasons are of the kind of tile `at`'s. */
+static int count_kind(const struct listing *l, int at, int end) {
+    const struct cost *c = &l->item[at].cost;
     int count = 0;
-    for (int i = l->fits; i < l->count; i++)
-        count += same_kind(kind, l->item[i].cost.reason);
+    for (int i = l->fits; i < end; i++)
+        count += strncmp(l->item[i].cost.reason, c->reason, (size_t)c->kind + 1) == 0;
     return count;
-}
-
-/* Each kind of rejection once, at the first tile that has it. */
-static bool is_first_of_kind(const struct listing *l, int at) {
-    for (int i = l->fits; i < at; i++) {
-        if (same_kind(l->item[at].cost.reason, l->item[i].cost.reason))
-            return false;
-    }
-    return true;
 }
 
 /* Why a model accepts nothing: every constraint that rejects, how many, and an example. Models check hard
@@ -401,10 +384,10 @@ static void print_no_pick(struct text *out, const struct listing *l) {
     text_addf(out, "\nPick: none. Model %s accepts no tile of scheme %s on this budget, because\n",
               model_name(l->kind), l->s->name);
     for (int i = 0; i < l->count; i++) {
-        const char *reason = l->item[i].cost.reason;
-        if (is_first_of_kind(l, i))
-            text_addf(out, "  %4d of %d fail %.*s, such as%s\n", count_kind(l, reason), l->count,
-                      (int)explain_kind_length(reason), reason, reason + explain_kind_length(reason) + 1);
+        const struct cost *c = &l->item[i].cost;
+        if (count_kind(l, i, i) == 0)
+            text_addf(out, "  %4d of %d fail %.*s, such as%s\n", count_kind(l, i, l->count), l->count,
+                      c->kind, c->reason, c->reason + c->kind + 1);
     }
 }
 
@@ -512,22 +495,17 @@ static void print_fits(struct text *out, const struct listing *l) {
     }
 }
 
-static void print_group(struct text *out, const struct listing *l, const char *kind) {
-    text_addf(out, "\nRejected by %.*s: %d\n", (int)explain_kind_length(kind), kind, count_kind(l, kind));
-    for (int i = l->fits; i < l->count; i++) {
+/* Tiles rejected for the same kind of reason as tile `at`. */
+static void print_group(struct text *out, const struct listing *l, int at) {
+    const struct cost *first = &l->item[at].cost;
+    text_addf(out, "\nRejected by %.*s: %d\n", first->kind, first->reason, count_kind(l, at, l->count));
+    for (int i = at; i < l->count; i++) {
         const struct cost *c = &l->item[i].cost;
-        if (!same_kind(kind, c->reason))
+        if (strncmp(c->reason, first->reason, (size_t)first->kind + 1) != 0)
             continue;
         text_add(out, "  ");
         explain_add_tile(out, l, &l->item[i].tile);
-        text_addf(out, "  %d threads: %s\n", c->threads, c->reason + explain_kind_length(c->reason) + 2);
-    }
-}
-
-static void print_rejects(struct text *out, const struct listing *l) {
-    for (int i = l->fits; i < l->count; i++) {
-        if (is_first_of_kind(l, i))
-            print_group(out, l, l->item[i].cost.reason);
+        text_addf(out, "  %d threads: %s\n", c->threads, c->reason + c->kind + 2);
     }
 }
 
@@ -537,5 +515,7 @@ void explain_print(struct text *out, const struct listing *l) {
     print_pick(out, l);
     print_paper_tiles(out, l);
     print_fits(out, l);
-    print_rejects(out, l);
+    for (int i = l->fits; i < l->count; i++) /* each kind at the first tile that has it */
+        if (count_kind(l, i, i) == 0)
+            print_group(out, l, i);
 }

@@ -58,9 +58,6 @@ void explain_take_apart(const struct listing *l, const struct candidate *c, int6
 int64_t explain_milli_tflops(const struct shape *shape, int64_t ns);
 int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s);
 
-/* Rejections read "kind: numbers": length of the kind. */
-size_t explain_kind_length(const char *reason);
-
 /* A tile by the name that --tiles and TILES= take; one of the other MMA shape, which they do not take, says
  * so behind it. */
 void explain_add_tile(struct text *out, const struct listing *l, const struct tile *t);

@@ -55,7 +55,7 @@ static void add_fate(struct text *out, const struct listing *of, const struct li
     else if (at == in->count)
         text_add(out, "\tnot a candidate");
     else if (at >= in->fits)
-        text_addf(out, "\trejected by %.*s", (int)explain_kind_length(own->reason), own->reason);
+        text_addf(out, "\trejected by %.*s", own->kind, own->reason);
     else {
         const int64_t best = in->item[0].cost.predicted_ns, ns = own->predicted_ns;
         const int64_t more = best > 0 && ns > best ? ht_mul(ns - best, 1000) / best : 0;

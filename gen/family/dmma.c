@@ -69,7 +69,7 @@ const struct family family_dmma = {
 };
 
 const struct family family_fallback = {
-    .id = HT_FAMILY_FALLBACK, .footprint = footprint_fallback, READS(PARAMS_UNPACKED), .computes_rest = true,
+    .id = HT_FAMILY_FALLBACK, .footprint = footprint_fallback, READS(PARAMS_UNPACKED), .rest_k = 16,
     UNPACKED("fallback_dmma", "dmma"), .no_split_k = true, .needs = ISA_DMMA, OF_WARPS, ROUNDED_ONCE,
     FOLDS_SIMT, .smem = "0", .hooks = {"=launch", "=dmma", SUMS, "check/recompute",
                                        "check/fallback_tile", "check/fallback_grid"}

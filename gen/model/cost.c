@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -11,6 +12,7 @@ void model_reject(struct cost *cost, const char *format, ...) {
     va_start(args, format);
     vsnprintf(cost->reason, sizeof cost->reason, format, args);
     va_end(args);
+    cost->kind = (int)strcspn(cost->reason, ":");
     cost->fits = false;
 }
 

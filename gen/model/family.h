@@ -57,7 +57,9 @@ struct family {
     /* a 64 x 64 tile of it is what fails the check of another scheme computed with */
     bool is_fallback_base;
     bool serves_papers; /* models of papers take its tiles: warps, operands in registers */
-    bool computes_rest; /* from registers only, what the certificate of another scheme has not cleared */
+    /* k of a step of a family that computes, from registers only, what the certificate of another scheme has
+     * not cleared; 0: it does not */
+    int rest_k;
     const char *smem;        /* of a block at least, in the template's names; NULL: SMEM_BYTES */
     const char *team;        /* whose tile wm x wn is */
     const char *workers, *holds; /* explain: what a block consists of, what a thread holds beside sums */

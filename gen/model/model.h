@@ -19,7 +19,8 @@ struct shape {
 
 struct cost {
     bool fits;
-    char reason[MODEL_REASON_MAX]; /* why rejected, with the numbers; empty when it fits */
+    char reason[MODEL_REASON_MAX]; /* why rejected, "kind: numbers"; empty when it fits */
+    int kind; /* bytes of the reason's kind */
     char binding[32]; /* resource that limits the accepted tile: tensor, smem, l2, dram, latency, ... */
     int threads, regs_per_thread, smem_bytes, blocks_per_sm;
     int regs_accumulators, regs_fragments, regs_other; /* parts of regs_per_thread */
@@ -110,7 +111,7 @@ struct model_cycles {
 };
 struct model_cycles model_cycles(const struct cost *cost);
 
-/* Marks the tile as rejected. Reasons read "kind: numbers", so that explain can group them. */
+/* Marks the tile as rejected. Explain groups reasons by kind. */
 void model_reject(struct cost *cost, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Clocks x256 that one bk step of one block keeps each pipe of its SM busy (halftone). */

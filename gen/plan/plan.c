@@ -20,7 +20,6 @@ static const struct shape plan_shapes[] = {
 enum { TILES_MAX = 6, TILES_MAX_OTHERS = 3, HALVES = 1 };
 enum { VECTORS = 8 }; /* narrower tiles are for a matrix of so few columns */
 enum { FALLBACK_REGISTERS = 16 }; /* where it is among tiles and entries, the check's numbers (ptxas) */
-enum { FALLBACK_MMA_K = 16 };     /* of m16n8k16 */
 
 /* The search for the best tile of a shape. */
 struct search {
@@ -366,7 +365,7 @@ static void plan_unpacked(struct plan_set *set, const struct target *on) {
 static void fallback_by(const struct family *family, struct plan *b) {
     const struct cost dmma = b->cost;
     b->on = target_of(b->on.g, b->on.isa, family->id, b->on.s);
-    b->tile.bk = FALLBACK_MMA_K;
+    b->tile.bk = family->rest_k;
     b->tile.stages = 1;
     footprint(&b->on, &b->tile, &b->cost);
     memcpy(b->cost.binding, dmma.binding, sizeof dmma.binding);
@@ -406,7 +405,7 @@ void plan_fallback(struct plan_set *set) {
     b.cost.regs_per_thread += FALLBACK_REGISTERS;
     b.cost.walk.no_split_k = 1;
     for (int i = 0; i < HT_FAMILIES; i++)
-        if (family_list[i]->computes_rest && isa_has(p->on.isa, family_list[i]->needs))
+        if (family_list[i]->rest_k > 0 && isa_has(p->on.isa, family_list[i]->needs))
             fallback_by(family_list[i], &b);
     const int before = set->count;
     plan_add(set, &b, VARIANT_FALLBACK,
