@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from copies import ROOT, copy_of_repository # noqa: F401
+from copies import ROOT, build_generator, copy_of_repository # noqa: F401
 
 GEN = ROOT / "out" / "bin" / "halftone-gen"
 NVIDIA = ["t4", "titanrtx", "rtx6000", "a100", "a800", "rtx3090", "rtxa6000", "rtx4090", "l40s", "h100", "h200", "b200", "rtx5090", "rtxpro6000", "gb10"]

@@ -1,6 +1,7 @@
 """The repository in a folder of its own, for what builds beside others. Needs Python alone: fuzzers take it, too."""
 import pathlib
 import shutil
+import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -16,3 +17,8 @@ def copy_of_repository(folder, built=False):
         if built and (ROOT / "out" / name).is_dir():
             shutil.copytree(ROOT / "out" / name, folder / "out" / name)
     return folder
+
+
+def build_generator(root, binary):
+    subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-iquote", root / "gen",
+                    *map(str, sorted((root / "gen").rglob("*.c"))), "-o", str(binary)], check=True)

@@ -1,11 +1,10 @@
 """What halftone-gen promises: the same bytes everywhere, kernels that compile as planned, errors that leave nothing."""
-import os
 import re
 import shutil
 import subprocess
 
 import pytest
-from conftest import AMD, GEN, NVIDIA, ROOT, explain_rows, gen, SIM
+from conftest import AMD, GEN, NVIDIA, ROOT, build_generator, copy_of_repository, explain_rows, gen
 
 SCHEMES = [line.split()[0] for line in gen("list", "schemes").stdout.splitlines()]
 FP16 = {"half", "markidis", "ootomo", "egemm", "legemm", "f16x3"}
@@ -291,18 +290,6 @@ def test_papers_picks():
         assert "rank" in gen("explain", "--gpu", gpu, "--scheme", "legemm", "--model", "legemm").stdout
 
 
-def test_adding_a_gpu_is_one_file(tmp_path):
-    """A fictional GPU of a known instruction set: a budget file, nothing else; by path, too."""
-    text = (ROOT / "gen/gpus/a800.gpu").read_text()
-    text = re.sub(r"(?m)^name\s*=\s*a800", "name = x900", text)
-    text = re.sub(r"(?m)^(smem_per_block_bytes\s*=\s*)\d+", r"\g<1>102400", text)
-    (tmp_path / "x900.gpu").write_text(text)
-    gen("emit", "--gpu", tmp_path / "x900.gpu", "--out", tmp_path / "x900")
-    assert "x900" in (tmp_path / "x900" / "manifest").read_text()
-    smem = [int(l.split("\t")[11]) for l in (tmp_path / "x900" / "manifest").read_text().splitlines()[2:]]
-    assert max(smem) <= 102400
-
-
 def test_where_fp64_is_cut_down_multiply_adds_are_planned(tmp_path):
     """An H800 or H20 beside an H200: the same instruction set, DMMA at a sixtieth of the rate."""
     text = (ROOT / "gen/gpus/h200.gpu").read_text()
@@ -317,161 +304,9 @@ def test_where_fp64_is_cut_down_multiply_adds_are_planned(tmp_path):
         assert any("FFMA; small K, or few columns" in k for k in kernels) != fp64
 
 
-def copy_of_generator(folder):
-    for name in ("gen", "templates", "runtime"):
-        shutil.copytree(ROOT / name, folder / "copy" / name)
-    return folder / "copy"
-
-
-def build_generator(root, binary):
-    subprocess.run(["gcc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-iquote", root / "gen",
-                    *map(str, sorted((root / "gen").rglob("*.c"))), "-o", str(binary)], check=True)
-
-
-def test_adding_a_scheme_is_a_row_and_its_hooks(tmp_path):
-    """A fictional scheme: egemm without lo*lo. Touches scheme.c and one hook file; compiles and runs like the others."""
-    root = copy_of_generator(tmp_path)
-    source = (root / "gen/facts/scheme.c").read_text()
-    row = re.search(r'(?ms)^    \{\.name = "egemm",.*?"\},\n', source)
-    assert row, "the scheme table has no row that starts with .name = \"egemm\""
-    added = row.group(0).replace('"egemm"', '"fiction"').replace("scheme/egemm", "scheme/fiction")
-    (root / "gen/facts/scheme.c").write_text(source.replace(row.group(0), row.group(0) + added))
-    hooks = (root / "templates/hooks/scheme/egemm.cuh").read_text().replace("scheme egemm", "scheme fiction")
-    (root / "templates/hooks/scheme/fiction.cuh").write_text(hooks)
-    binary = tmp_path / "gen"
-    build_generator(root, binary)
-    gen("emit", "--gpu", "a800", "--scheme", "fiction", "--out", tmp_path / "set", root=root, binary=binary)
-    kernels = list((tmp_path / "set").glob("ht_fiction_*.cu"))
-    assert kernels and (tmp_path / "set" / "ht_pack_fiction_sm80.cu").exists()
-    subprocess.run([*SIM, "-c", str(kernels[0]), "-o", str(tmp_path / "k.o")], check=True)
-
-
-def copy_row(path, row, *changes):
-    """Puts behind the one row of a table that the pattern finds a copy of it with these changes."""
-    text = path.read_text()
-    (found,) = re.findall(row, text)
-    copy = found
-    for old, new in changes:
-        assert copy.count(old) == 1, old
-        copy = copy.replace(old, new)
-    path.write_text(text.replace(found, found + copy))
-
-
-@pytest.mark.whole
-def test_adding_an_instruction_set_is_its_rows_and_hooks(tmp_path):
-    """A fictional one that runs MMAs as sm_75 does and keeps 12 bits fewer where it aligns products. Touches a row of isa, a hook file,
-    a row of the simulator's arithmetic and a budget; its kernels run in the simulator, as accurate as each unit is."""
-    root = copy_of_generator(tmp_path)
-    copy_row(root / "gen/facts/isa.c", r'(?ms)^    \{\.name = "sm_75".*?\},\n(?=    AMPERE)', ('"sm_75", .suffix = "sm75"', '"sm_77", .suffix = "sm77"'),
-             (".arch = 750", ".arch = 770"), ('.sim_model = "sm75"', '.sim_model = "sm77"'), ('"arch/sm75_f16"', '"arch/sm77_f16"'))
-    copy_row(root / "runtime/sim/sim_mma.c", r'(?m)^    \{"sm75", 24,.*\n', ('"sm75", 24', '"sm77", 12'))
-    shutil.copy(root / "templates/hooks/arch/sm75_f16.cuh", root / "templates/hooks/arch/sm77_f16.cuh")
-    budget = (root / "gen/gpus/t4.gpu").read_text()
-    for key, old, value in (("name", "t4", "x77"), ("isa", "sm_75", "sm_77"), ("compute_capability", "7.5", "7.7")):
-        budget, count = re.subn(rf"(?m)^({key}\s*=\s*){re.escape(old)}\b", rf"\g<1>{value}", budget)
-        assert count == 1, key
-    (root / "gen/gpus/x77.gpu").write_text(budget)
-    binary, folder = tmp_path / "gen", tmp_path / "set"
-    shutil.copy(ROOT / "LICENSE", root)
-    build_generator(root, binary)
-    gen("vendor", "--gpu", "x77", "--scheme", "f16x3", "--lean", "--amalgamation-sim", "--out", folder, root=root, binary=binary)
-    app = ROOT / "tests/package/vendored/app.c"
-    subprocess.run(["gcc", "-std=c11", f"-I{folder}", "-c", str(app), "-o", str(tmp_path / "app.o")], check=True)
-    subprocess.run(["g++", "-std=c++17", "-O1", "-ffp-contract=off", "-fno-thread-jumps", "-freorder-blocks-algorithm=simple", f"-I{folder}",
-                    str(folder / "halftone.cpp"), str(tmp_path / "app.o"), "-o", str(tmp_path / "app"), "-lpthread", "-lm"], check=True)
-    grades = {}
-    for model in "sm77", "sm80":
-        run = subprocess.run([str(tmp_path / "app")], capture_output=True, text=True, env={**os.environ, "HALFTONE_SIM_MODEL": model})
-        assert "kernels of x77 on" in run.stdout, run.stdout + run.stderr
-        grades[model] = float(re.search(r"grade (\S+)", run.stdout)[1])
-    assert grades["sm80"] < 20 < 1000 < grades["sm77"], grades
-
-
-RUN_FAMILY = r"""
-#include "ht_abi.h"
-#include "sim/sim_api.h"
-#include <math.h>
-#include <stdio.h>
-#include <vector>
-extern "C" int KERNEL_init(void);
-extern "C" int KERNEL_launch(const struct ht_gemm_args *args, void *stream);
-int main(void) {
-    const int m = 21, n = 3, k = 300;
-    int wrong = 0;
-    if (KERNEL_init() != 0)
-        return 2;
-    for (int along = 0; along < 2; along++) { // A's rows contiguous, then its k
-        std::vector<float> a(m * k), b(k * n), c(m * n, 7.0f);
-        const int row = along ? k : 1, step = along ? 1 : m;
-        for (int i = 0; i < m * k; i++)
-            a[i] = (float)(i * 37 % 61 - 30);
-        for (int i = 0; i < k * n; i++)
-            b[i] = (float)(i * 53 % 41 - 20);
-        ht_sim_register(a.data(), a.size() * 4), ht_sim_register(b.data(), b.size() * 4), ht_sim_register(c.data(), c.size() * 4);
-        struct ht_gemm_args g = {};
-        g.a_src = a.data(), g.b_src = b.data(), g.c = c.data();
-        g.a_ld = along ? k : m, g.b_ld = k, g.ldc = m, g.a_k_contiguous = along, g.b_k_contiguous = 1;
-        g.m = m, g.n = n, g.k = k, g.splits = 1, g.batch = 1, g.alpha = 1.0f;
-        if (KERNEL_launch(&g, NULL) != 0)
-            return 2;
-        for (int j = 0; j < n; j++)
-            for (int i = 0; i < m; i++) {
-                double sum = 0; // of small integers: every order gives the same
-                for (int l = 0; l < k; l++)
-                    sum += (double)a[i * row + l * step] * b[j * k + l];
-                wrong += c[j * m + i] != sum;
-            }
-        ht_sim_unregister(a.data()), ht_sim_unregister(b.data()), ht_sim_unregister(c.data());
-    }
-    printf("%d wrong\n", wrong);
-    return wrong != 0;
-}
-"""
-
-
-def test_adding_a_family_is_a_template_and_its_rows(tmp_path):
-    """A fictional family: GEMV's kernel under another name. Touches a template with its sample, a name in the ABI, a file of its own and
-    a word in the table; its kernel is planned, generated, and right in the simulator."""
-    root = copy_of_generator(tmp_path)
-    for name in ("skeletons/gemv.cu", "samples/gemv.h"):
-        text = (root / "templates" / name).read_text().replace("samples/gemv", "samples/fiction")
-        (root / "templates" / name.replace("gemv", "fiction")).write_text(text)
-    source = (root / "gen/family/streaming.c").read_text()
-    row = source.split("const struct family family_gemv = {")[1].split("};")[0]
-    macro = re.search(r"(?m)^#define STREAMING.*\\\n.*\n", source)[0]
-    for old, new in (("HT_FAMILY_GEMV", "HT_FAMILY_FICTION"), ('"gemv", "gemv"', '"fiction", "fiction"'), ("FUNCTIONS(gemv)", ".footprint = footprint, .time = gemv_time"),
-                     ("{16, 4, 256, 0, 4", "{8, 4, 256, 0, 4")):
-        assert row.count(old) == 1, old
-        row = row.replace(old, new)
-    (root / "gen/family/fiction.c").write_text(f'''#include "family/rows.h"
-static void footprint(const struct target *on, const struct tile *t, struct cost *cost) {{ family_of(HT_FAMILY_GEMV)->footprint(on, t, cost); }}
-static void gemv_time(const struct target *on, const struct tile *t, struct cost *cost) {{ family_of(HT_FAMILY_GEMV)->time(on, t, cost); }}
-{macro}
-const struct family family_fiction = {{{row}}};''')
-    for name, old, new in (("runtime/ht_abi.h", "    HT_FAMILY_FALLBACK,", "    HT_FAMILY_FICTION,\n    HT_FAMILY_FALLBACK,"),
-                           ("gen/family/table.c", " ROW(gemv) ", " ROW(fiction) ROW(gemv) ")):
-        text = (root / name).read_text()
-        assert text.count(old) == 1, name
-        (root / name).write_text(text.replace(old, new))
-    binary = tmp_path / "gen"
-    build_generator(root, binary)
-    gen("emit", "--gpu", "a800", "--scheme", "bf16x6u", "--out", tmp_path / "set", root=root, binary=binary)
-    (kernel,) = (tmp_path / "set").glob("ht_fiction_8x4x256_*.cu")
-    assert kernel.stem in (tmp_path / "set/manifest").read_text() and kernel.stem in (tmp_path / "set/dispatch.c").read_text()
-    main, program = tmp_path / "main.cpp", tmp_path / "program"
-    main.write_text(RUN_FAMILY.replace("KERNEL", kernel.stem))
-    sim = [word for word in SIM if not word.startswith("-I")] + [f"-I{root}/runtime"]
-    for source in (kernel, main):
-        subprocess.run([*sim, "-c", str(source), "-o", str(source.with_suffix(".o"))], check=True)
-    subprocess.run(["g++", "-o", str(program), str(kernel.with_suffix(".o")), str(main.with_suffix(".o")),
-                    *map(str, (ROOT / "out/obj/runtime/sim").glob("*.o")), "-lpthread", "-lm"], check=True)
-    run = subprocess.run([str(program)], capture_output=True, text=True)
-    assert run.returncode == 0, run.stdout + run.stderr
-
-
 def test_the_order_of_families_in_the_abi_means_nothing(tmp_path):
     """The enum backwards: the same kernels, and in the same order."""
-    root = copy_of_generator(tmp_path)
+    root = copy_of_repository(tmp_path / "copy")
     abi = root / "runtime/ht_abi.h"
     text = abi.read_text()
     names = re.findall(r"(?m)^    HT_FAMILY_\w+,.*\n", text)
@@ -522,7 +357,7 @@ def drop_first_products(source):
 
 def test_a_row_decides_the_products_of_all_kernels(tmp_path):
     """Of a row whose list lacks its first product every kernel that multiplies slices has one product less, the unpacked ones as well."""
-    root, binary = copy_of_generator(tmp_path), tmp_path / "gen"
+    root, binary = copy_of_repository(tmp_path / "copy"), tmp_path / "gen"
     source, changed = drop_first_products((root / "gen/facts/scheme.c").read_text())
     assert changed >= {"ootomo", "f16x3", "bf16x3", "bf16x6", "bf16x6u"}
     (root / "gen/facts/scheme.c").write_text(source)
@@ -544,7 +379,7 @@ def test_a_row_decides_the_products_of_all_kernels(tmp_path):
 
 def test_columns_that_no_family_serves_are_one_line(tmp_path):
     """Fictional rows: egemm in two passes, for FP64, with a combining kernel. list, emit, explain and its page pass them over or say why."""
-    root, binary = copy_of_generator(tmp_path), tmp_path / "gen"
+    root, binary = copy_of_repository(tmp_path / "copy"), tmp_path / "gen"
     source = (root / "gen/facts/scheme.c").read_text()
     row = re.search(r'(?ms)^    \{\.name = "egemm",.*?"\},\n', source).group(0)
     rows = {"twice": (".products = 4,", ".products = 4, .pass_products = {3, 1},", "makes FP32 of FP32 in 2 passes"),
