@@ -384,7 +384,7 @@ demo: generate
 	    else echo "$$why"; fi,echo $(call q,$(no_compiler))), \
 	    echo "No $(VENDOR) GPU was found on this machine."; $(if $(DEVICE_CC),:,echo $(call q,$(no_compiler)))); \
 	[ $$command = $(SET)/halftone ] || echo "The same kernels now run in the simulator: the same arithmetic bit for bit, but its times mean nothing."; \
-	PYTHON=$(call q,$(PYTHON)) sh bench/halftone/demo/demo.sh $$command out/data
+	PYTHON=$(call q,$(PYTHON)) sh bench/data/demo.sh $$command out/data
 
 # The GPU is looked for first: what would run there takes minutes to compile.
 bench: out/bin/card

@@ -640,5 +640,5 @@ with zipfile.ZipFile({str(wheel)!r}, "w") as out:
     out.writestr("scikit_learn-1.7.2.dist-info/RECORD", "")
 """
     passes([sys.executable, "-c", make])
-    done = run([sys.executable, str(ROOT / "bench/halftone/demo/digits.py"), str(tmp_path / "data")], PIP_NO_INDEX="1", PIP_FIND_LINKS=str(tmp_path))
+    done = run([sys.executable, str(ROOT / "bench/data/digits.py"), str(tmp_path / "data")], PIP_NO_INDEX="1", PIP_FIND_LINKS=str(tmp_path))
     assert done.returncode == 3 and "HASHES" in done.stderr and not list((tmp_path / "data").iterdir()), done.stderr

@@ -435,7 +435,7 @@ def test_data_that_cannot_be_had(tmp_path):
     refused("app", "cholesky", "--data", tmp_path, says="patches.npy")
     store(tmp_path / "patches.npy", numbers(1, 10, 64))
     refused("app", "cholesky", "--data", tmp_path, says="make the folder anew")
-    script = ROOT / "bench/app_data.py"
+    script = ROOT / "bench/data/app_data.py"
     run = subprocess.run([sys.executable, script, tmp_path / "new", "--wheel", tmp_path / "patches.npy"], capture_output=True, text=True, timeout=60)
     assert run.returncode == 3 and run.stderr.count("\n") == 1 and not (tmp_path / "new").exists()
     run = subprocess.run([sys.executable, script, tmp_path / "no"], capture_output=True, text=True, timeout=60)

@@ -1,4 +1,4 @@
-"""Stored operands: what `halftone bench --operands` makes of a folder, and what bench/real_data.py writes into one. No network."""
+"""Stored operands: what `halftone bench --operands` makes of a folder, and what bench/data/real_data.py writes into one. No network."""
 import json
 import os
 import struct
@@ -11,7 +11,7 @@ import command_files
 from command_files import rows
 from conftest import ROOT
 
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path.insert(0, str(ROOT / "bench/data"))
 import real_data
 
 COMMAND = ROOT / "out/a800/halftone-sim"
@@ -116,10 +116,10 @@ def test_options_that_make_shapes_are_refused(tmp_path):
         refused(bench(tmp_path, *option), "--operands brings its own shapes")
 
 
-# ---- bench/real_data.py
+# ---- bench/data/real_data.py
 
 def real(folder, *args, env=None):
-    return subprocess.run([sys.executable, str(ROOT / "bench/real_data.py"), str(folder), *map(str, args)], capture_output=True, text=True,
+    return subprocess.run([sys.executable, str(ROOT / "bench/data/real_data.py"), str(folder), *map(str, args)], capture_output=True, text=True,
                           env={**os.environ, **(env or {})}, timeout=120)
 
 

@@ -83,7 +83,7 @@ int app_read(const char *data, const char *name, int64_t rows_least, int64_t col
         return cli_error_memory(f, 4096, "a path");
     int status = npy_read(path, out, f);
     if (status == 0 && (out->rows < rows_least || (cols > 0 && out->cols != cols))) {
-        status = cli_error_set(f, "%s: is %lld x %lld, and at least %lld rows%s are needed; make the folder anew: python3 bench/app_data.py %s",
+        status = cli_error_set(f, "%s: is %lld x %lld, and at least %lld rows%s are needed; make the folder anew: python3 bench/data/app_data.py %s",
                                path, (long long)out->rows, (long long)out->cols, (long long)rows_least,
                                cols > 0 ? " of other columns" : "", data);
         npy_free(out);

@@ -120,7 +120,7 @@ const struct command cmd_app = {
     "  --n N          size (cholesky: a multiple of 64; mlp: samples and width of every layer); small without it\n"
     "  --block N      cholesky: columns of a panel, a multiple of 64\n"
     "  --diagonal X   cholesky: what is added to the diagonal (default 1)\n"
-    "  --data DIR     what python3 bench/app_data.py DIR made; without it the data are synthetic, and it says so\n"
+    "  --data DIR     what python3 bench/data/app_data.py DIR made; without it the data are synthetic, and it says so\n"
     "  --repeats R    times are those of the fastest of R runs (default 1); bits must be the same\n\n"
     "In the simulator times are the model's.\n",
     run, 0};

@@ -578,7 +578,7 @@ const struct command cmd_bench = {
     "rows, clock and power. Without cuBLAS its columns say n/a. In the simulator times mean nothing.\n"
     "With --fp64, or names of FP64's, the products are FP64's, beside cuBLAS DGEMM: TFLOPS of whole calls, errors against sums in\n"
     "twice the precision in units of 2^-53 |A||B|, workspace.\n"
-    "With --operands the products are stored ones, for example those of a model (bench/real_data.py writes them): speed and\n"
+    "With --operands the products are stored ones, for example those of a model (bench/data/real_data.py writes them): speed and\n"
     "errors of auto, bf16x6u, f16x3 (or --schemes) beside SGEMM on the same data, and what each comes to in sum.\n\n"
     "  --shapes FILE  lines `m n k`, # comments; together with --sizes both are run\n"
     "  --accuracy     what halftone_set_accuracy takes, beside --schemes; kernel-only figures are of the scheme it "

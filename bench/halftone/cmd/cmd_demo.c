@@ -413,7 +413,7 @@ const struct command cmd_demo = {
     "Computes X X' (one item per row of X) with every scheme and native FP32, and from it each row's ten nearest neighbours\n"
     "by Euclidean distance, for the data as they are and for columns with mean 10 and variance 1; then X'X of columns with\n"
     "mean 0 and variance 1. Prints errors against FP64 and how many rows get other neighbours. Without --data a generated\n"
-    "set is used, and the output says so; bench/halftone/demo/demo.sh fetches the real digits.\n\n"
+    "set is used, and the output says so; bench/data/demo.sh fetches the real digits.\n\n"
     "  --data FILE  .npy, at least two rows, all numbers finite\n"
     "  --rows N     how many rows X X' takes; all, in the simulator the first 384, unless given\n",
     run, 0};

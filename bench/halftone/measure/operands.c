@@ -9,7 +9,7 @@
 #include "io/outfile.h"
 
 #define MANIFEST "operands.tsv"
-#define CURE "write the set again, for example with bench/real_data.py"
+#define CURE "write the set again, for example with bench/data/real_data.py"
 
 enum { FIELDS = 6, LINE_BYTES = 1024, PRODUCTS_MOST = 100000, PLACE_BYTES = 320, BATCH_MOST = 1 << 24 };
 
@@ -110,14 +110,14 @@ static int read_manifest(struct operands *o, const char *path, struct cli_error 
     int status = 0;
     FILE *in = fopen(path, "r");
     if (in == NULL)
-        return cli_error_set(f, "%s: cannot be opened: %s; name a folder that bench/real_data.py wrote", path,
+        return cli_error_set(f, "%s: cannot be opened: %s; name a folder that bench/data/real_data.py wrote", path,
                          strerror(errno));
     while (status == 0 && fgets(line, sizeof line, in) != NULL) {
         r.line++;
         status = take_line(&r, line);
     }
     if (status == 0 && ferror(in))
-        status = cli_error_set(f, "%s: cannot be read: %s; name a folder that bench/real_data.py wrote", path,
+        status = cli_error_set(f, "%s: cannot be read: %s; name a folder that bench/data/real_data.py wrote", path,
                            strerror(errno));
     fclose(in);
     if (status == 0 && (o->count == 0 || o->count != r.promised))

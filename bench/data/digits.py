@@ -7,19 +7,17 @@ Needs nothing but Python's own library and pip. Exit code 3 when the digits cann
 line on stderr; the demo then uses a generated set and says so.
 Source of the data: E. Alpaydin, C. Kaynak, "Optical Recognition of Handwritten Digits", UCI repository, 1998.
 """
-import glob
 import gzip
 import os
 import struct
-import subprocess
 import sys
 import tempfile
 import zipfile
+from pathlib import Path
+
+from wheel import PLATFORM, SCIKIT_LEARN, NoWheel, fetch
 
 NOT_AVAILABLE = 3
-# One wheel for every Python and machine: only a table is read from it, nothing is run.
-WHEEL = "scikit-learn==1.7.2 --hash=sha256:89877e19a80c7b11a2891a27c21c4894fb18e2c2e077815bcade10d34287b20d"
-PLATFORM = ["--platform", "manylinux2014_x86_64", "--python-version", "3.11", "--implementation", "cp", "--abi", "cp311"]
 MEMBER = "sklearn/datasets/data/digits.csv.gz"
 PIXELS = 64
 
@@ -27,24 +25,6 @@ PIXELS = 64
 def give_up(reason):
     print("digits.py: " + reason, file=sys.stderr)
     sys.exit(NOT_AVAILABLE)
-
-
-def fetch_wheel(folder):
-    wanted = os.path.join(folder, "wanted.txt")
-    with open(wanted, "w") as out:
-        out.write(WHEEL + "\n")
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes",
-               "--only-binary=:all:", "--retries", "1", "--timeout", "15", "--dest", folder, *PLATFORM, "-r", wanted]
-    try:
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=300, check=False)
-    except (OSError, subprocess.SubprocessError) as error:
-        give_up("pip could not be run (%s)" % error)
-    wheels = glob.glob(os.path.join(folder, "*.whl"))
-    if done.returncode != 0 or not wheels:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        lines = [line for line in lines if line.startswith("ERROR: ")] or lines
-        give_up("pip could not fetch scikit-learn (%s)" % (lines[-1] if lines else "no message"))
-    return wheels[0]
 
 
 def read_pixels(wheel):
@@ -78,7 +58,11 @@ def main():
         return
     os.makedirs(sys.argv[1], exist_ok=True)
     with tempfile.TemporaryDirectory(dir=sys.argv[1]) as folder:
-        write_npy(path, read_pixels(fetch_wheel(folder)), folder)
+        try:
+            wheel = fetch(SCIKIT_LEARN, Path(folder), *PLATFORM)
+        except NoWheel as error:
+            give_up(str(error))
+        write_npy(path, read_pixels(wheel), folder)
 
 
 main()
