@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 
+import broken_templates
 import pytest
 from conftest import ROOT, SIM, gen, nvcc
 
@@ -72,31 +73,15 @@ class Build:
     def templates(self, arch, table=TABLE.read_text(), broken=None):
         """A copy of the templates: the sample as the architecture wants it; broken: file, text, replacement."""
         self.made += 1
-        copy = self.folder / f"copy{self.made}"
-        shutil.copytree(ROOT / "templates", copy / "templates")
-        os.symlink(ROOT / "runtime", copy / "runtime")
-        sample = copy / f"templates/samples/{parts_of(arch)[1]}.h"
+        templates = broken_templates.copied(self.folder / f"copy{self.made}")
         for both in ("crt_combine", "crt_pack"):
-            path = copy / f"templates/skeletons/{both}.cu"
-            path.write_text(path.read_text().replace("samples/planes_mma_warp.h", f"samples/{parts_of(arch)[1]}.h"))
-        text = sample.read_text()
-        for old, new in ARCHS[arch][0]:
-            assert old in text, old
-            text = text.replace(old, new, 1)
-        sample.write_text(text)
-        (copy / "templates/samples/crt15.h").write_text(table)
-        if broken:
-            path = copy / "templates" / broken[0]
-            changed, count = re.subn(broken[1], broken[2], path.read_text(), count=1)
-            assert count == 1, broken
-            path.write_text(changed)
-        return copy / "templates"
+            broken_templates.edit(templates / f"skeletons/{both}.cu", [("samples/planes_mma_warp.h", f"samples/{parts_of(arch)[1]}.h")])
+        broken_templates.edit(templates / f"samples/{parts_of(arch)[1]}.h", ARCHS[arch][0])
+        (templates / "samples/crt15.h").write_text(table)
+        return broken_templates.break_one(templates, broken)
 
     def part(self, name, templates):
-        out = templates / f"{name}.o"
-        subprocess.run([*SIM, "-Wno-unknown-pragmas", f"-DPART={PARTS[name]}", f'-DTEMPLATE="{templates}/skeletons/{name}.cu"', f"-I{ROOT}/tests/kernels",
-                        "-c", str(ROOT / "tests/kernels/crt_part.cpp"), "-o", str(out)], check=True)
-        return out
+        return broken_templates.part(templates, name, PARTS[name], "crt_part.cpp")
 
     def whole(self, arch, table=None, broken=None, parts=None):
         """A program whose `parts` are compiled anew, the others as the sample has them."""
@@ -106,10 +91,7 @@ class Build:
 
     def linked(self, arch, objects, templates):
         main = "digits.o" if arch.endswith("digits") else "main.o"
-        sim = [str(p) for p in (ROOT / "out/obj/runtime/sim").glob("*.o")]
-        subprocess.run(["g++", "-o", str(templates / "program"), str(self.folder / main), str(self.folder / "reference.o"), *map(str, objects), *sim,
-                        "-lpthread", "-lm"], check=True)
-        return templates / "program"
+        return broken_templates.linked(templates / "program", self.folder / main, self.folder / "reference.o", *objects)
 
     def usual(self, arch, name):
         if (arch, name) not in self.objects:

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 
+import broken_templates
 import pytest
 from conftest import ROOT, SIM, nvcc
 from test_crt_kernels import ARCHS as EVERY_ARCH
@@ -43,19 +44,13 @@ class ExactBuild(Build):
         return copy
 
     def part(self, name, templates):
-        out = templates / f"{name}.o"
-        subprocess.run([*SIM, "-Wno-unknown-pragmas", f"-DPART={PARTS[name]}", f'-DTEMPLATE="{templates}/skeletons/{name}.cu"', f"-I{ROOT}/tests/kernels",
-                        "-c", str(ROOT / "tests/kernels/crt_part.cpp"), "-o", str(out)], check=True)
-        return out
+        return broken_templates.part(templates, name, PARTS[name], "crt_part.cpp")
 
     def exact(self, arch, table=None, broken=None):
         templates = self.templates(arch, table or table_text(20, self.folder), broken)
         other = "crt_pack" if broken and broken[0] in (PACK, SPANS) else "crt_exact"
         objects = [self.of_sample(arch, name, table) if broken and name != other else self.part(name, templates) for name in settles(arch)]
-        program = templates / "program"
-        sim = [str(p) for p in (ROOT / "out/obj/runtime/sim").glob("*.o")]
-        subprocess.run(["g++", "-o", str(program), str(self.folder / "exact.o"), *map(str, objects), *sim, "-lpthread", "-lm"], check=True)
-        return program
+        return broken_templates.linked(templates / "program", self.folder / "exact.o", *objects)
 
     def of_sample(self, arch, name, table):
         key = arch, name, table

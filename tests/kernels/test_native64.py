@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 
+import broken_templates
 import pytest
 from conftest import ROOT, SIM, nvcc
 
@@ -153,26 +154,14 @@ BREAKS = { # text of the skeleton or a hook, replacement, case
 
 
 def program(folder, arch, broken=None):
-    shutil.copytree(ROOT / "templates", folder / "templates")
-    os.symlink(ROOT / "runtime", folder / "runtime")
+    templates = broken_templates.copied(folder)
     skeleton, edits, _ = ARCHS[arch]
     for name, of in ((skeleton, edits), ("reduce", REDUCE)):
-        sample = folder / f"templates/samples/{name}.h"
-        for old, new in of:
-            assert old in sample.read_text(), old
-            sample.write_text(sample.read_text().replace(old, new, 1))
-    if broken:
-        path = folder / "templates" / broken[0]
-        text, count = re.subn(broken[1], broken[2], path.read_text(), count=1)
-        assert count == 1, broken
-        path.write_text(text)
-    out = folder / "program"
-    subprocess.run([*SIM, "-Wno-unknown-pragmas", f'-DTEMPLATE="{folder}/templates/skeletons/{skeleton}.cu"',
-                    f'-DREDUCE="{folder}/templates/skeletons/reduce.cu"', "-c",
+        broken_templates.edit(templates / f"samples/{name}.h", of)
+    broken_templates.break_one(templates, broken)
+    subprocess.run([*SIM, "-Wno-unknown-pragmas", f'-DTEMPLATE="{templates}/skeletons/{skeleton}.cu"', f'-DREDUCE="{templates}/skeletons/reduce.cu"', "-c",
                     str(ROOT / "tests/kernels/native64_kernel.cpp"), "-o", str(folder / "t.o")], check=True)
-    subprocess.run(["g++", "-o", str(out), str(folder / "t.o"), *map(str, (ROOT / "out/obj/runtime/sim").glob("*.o")), "-lpthread", "-lm"],
-                   check=True)
-    return out
+    return broken_templates.linked(folder / "program", folder / "t.o")
 
 
 def run(path, arch, case):

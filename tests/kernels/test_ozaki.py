@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 
+import broken_templates
 import pytest
 from conftest import ROOT, SIM, gen, nvcc, runtime_objects
 
@@ -36,13 +37,9 @@ POISONED = 1 << 20
 
 def copied_templates(copy):
     """A copy in which the product, too, compiles with the sample of this scheme."""
-    shutil.copytree(ROOT / "templates", copy / "templates")
-    os.symlink(ROOT / "runtime", copy / "runtime")
-    product = copy / "templates/skeletons/planes_mma_warp.cu"
-    text = product.read_text()
-    assert "samples/planes_mma_warp.h" in text
-    product.write_text(text.replace("samples/planes_mma_warp.h", SAMPLE))
-    return copy
+    templates = broken_templates.copied(copy)
+    broken_templates.edit(templates / "skeletons/planes_mma_warp.cu", [("samples/planes_mma_warp.h", SAMPLE)])
+    return templates
 
 
 class Build:
@@ -51,27 +48,14 @@ class Build:
         subprocess.run([*SIM, "-c", str(ROOT / "tests/kernels/ozaki_kernels.cpp"), "-o", str(folder / "main.o")], check=True)
 
     def templates(self, arch, broken=None):
-        """A copy of the templates: the sample as the architecture wants it; broken: file, text, replacement."""
+        """The sample as the architecture wants it; broken: file, text, replacement."""
         self.made += 1
-        copy = copied_templates(self.folder / f"copy{self.made}")
-        sample = copy / "templates" / SAMPLE
-        text = sample.read_text()
-        for old, new in ARCHS[arch][0]:
-            assert old in text, old
-            text = text.replace(old, new, 1)
-        sample.write_text(text)
-        if broken:
-            path = copy / "templates" / broken[0]
-            changed, count = re.subn(broken[1], broken[2], path.read_text(), count=1)
-            assert count == 1, broken
-            path.write_text(changed)
-        return copy / "templates"
+        templates = copied_templates(self.folder / f"copy{self.made}")
+        broken_templates.edit(templates / SAMPLE, ARCHS[arch][0])
+        return broken_templates.break_one(templates, broken)
 
     def part(self, name, templates):
-        out = templates / f"{name}.o"
-        subprocess.run([*SIM, "-Wno-unknown-pragmas", f"-DPART={PARTS[name]}", f'-DTEMPLATE="{templates}/skeletons/{name}.cu"', f"-I{ROOT}/tests/kernels",
-                        "-c", str(ROOT / "tests/kernels/ozaki_part.cpp"), "-o", str(out)], check=True)
-        return out
+        return broken_templates.part(templates, name, PARTS[name], "ozaki_part.cpp")
 
     def whole(self, arch, broken=None, part=None):
         templates = self.templates(arch, broken)
@@ -83,10 +67,7 @@ class Build:
                 if (arch, name) not in self.objects:
                     self.objects[arch, name] = self.part(name, self.templates(arch))
                 objects.append(self.objects[arch, name])
-        program = templates / "program"
-        sim = [str(p) for p in (ROOT / "out/obj/runtime/sim").glob("*.o")]
-        subprocess.run(["g++", "-o", str(program), str(self.folder / "main.o"), *map(str, objects), *sim, "-lpthread", "-lm"], check=True)
-        return program
+        return broken_templates.linked(templates / "program", self.folder / "main.o", *objects)
 
 
 @pytest.fixture(scope="module")
@@ -437,7 +418,7 @@ def test_results_have_a_cards_bits(gpu, tmp_path):
 def test_nvcc_takes_them_without_spills(build, name, arch, tmp_path):
     if not nvcc():
         pytest.skip("no nvcc")
-    templates = build.templates("sm75") if arch == "sm_75" else copied_templates(tmp_path) / "templates"
+    templates = build.templates("sm75") if arch == "sm_75" else copied_templates(tmp_path)
     log = subprocess.run([nvcc(), "-std=c++17", "-O3", "-diag-suppress", "177", f"-arch={arch}", str(templates / f"skeletons/{name}.cu"), "--cubin", "-Xptxas", "-v", "-o",
                           str(tmp_path / "t.cubin")], check=True, capture_output=True, text=True).stderr
     assert not re.search(r"[1-9]\d* bytes spill", log), log
@@ -448,5 +429,5 @@ def test_nvcc_takes_them_without_spills(build, name, arch, tmp_path):
 def test_hipcc_takes_them(name, tmp_path):
     out = tmp_path / "t.s"
     subprocess.run(["hipcc", "--offload-arch=gfx90a", "-O3", "-std=c++17", "-ffp-contract=off", "--cuda-device-only", "-S", "-o", str(out), "-x", "hip",
-                    str(copied_templates(tmp_path) / f"templates/skeletons/{name}.cu")], check=True, capture_output=True)
+                    str(copied_templates(tmp_path) / f"skeletons/{name}.cu")], check=True, capture_output=True)
     assert "s_endpgm" in out.read_text() and not re.search(r"\.vgpr_spill_count:\s+[1-9]", out.read_text())
