@@ -1,3 +1,5 @@
+// What the generator writes, as test_golden.py cuts it
+
 // ht_f16x3_mma_128x64x32_w32x32_s3_sm80
 //
 // C(m x n) = alpha * A * B + beta * C in FP32 from packed FP16 slices, scheme f16x3:

@@ -66,7 +66,8 @@ def without_templates(text, places):
 
 
 def hold(name, text):
-    """The golden of this name is this text."""
+    """The golden of this name is this text, behind a line that says what it is."""
+    text = "// What the generator writes, as test_golden.py cuts it\n\n" + text
     if WRITE:
         (GOLDEN / name).write_text(text)
     assert (GOLDEN / name).read_text() == text, f"{name}: {RENEW}"

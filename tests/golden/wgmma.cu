@@ -1,3 +1,5 @@
+// What the generator writes, as test_golden.py cuts it
+
 // ht_f16x3_wgmma_128x256x32_wg128x128_s4_c2_sm90a
 //
 // C(m x n) = alpha * A * B + beta * C in FP32 from packed FP16 slices, scheme f16x3:

@@ -213,7 +213,7 @@ template <bool LATER> HT_DEVICE void copy_over_read(CASE) {
     }
 }
 
-TEST(copy_rules) {
+TEST(rules_of_one_thread_s_copies) {
     static const rule bare[] = {
         {"whose initialisation the copy engine was not told of",
          [](CASE) {
@@ -257,6 +257,11 @@ TEST(copy_rules) {
         {"nobody has waited for the copies of phase 0 of the mbarrier at shared byte 24576",
          [](CASE) { fetch(0, args.atoms, 0); }},
     };
+    expect_rules(BARE, bare);
+    expect_rules(ONE, by_one);
+}
+
+TEST(rules_of_copies_that_others_meet) {
     static const rule by_all[] = {
         {"without having waited for the ht_bulk_copy",
          [](CASE) { /* lane 0 waits; nothing tells lane 1 */
@@ -300,8 +305,6 @@ TEST(copy_rules) {
         {"shared memory race (write after read): ht_bulk_copy",
          copy_over_read<true>, "ht_lds4 reads shared byte"},
     };
-    expect_rules(BARE, bare);
-    expect_rules(ONE, by_one);
     expect_rules(ALL, by_all);
 }
 
