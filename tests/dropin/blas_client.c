@@ -361,31 +361,21 @@ static int run_exit(void) {
     exit(7);
 }
 
-static int run_size(char **argv, int *calls) {
-    const int m = atoi(argv[0]), n = atoi(argv[1]), k = atoi(argv[2]);
-    float *const a = calloc((size_t)m * (size_t)k, sizeof *a), *const b = calloc((size_t)k * (size_t)n, sizeof *b);
-    float *const c = calloc((size_t)m * (size_t)n, sizeof *c);
-    const float one = 1, zero = 0;
-    a[0] = 3, b[0] = 5;
-    sgemm_("N", "N", &m, &n, &k, &one, a, &m, b, &k, &zero, c, &m);
-    ++*calls;
-    const int wrong = c[0] != 15;
-    free(a), free(b), free(c);
-    return wrong;
-}
-
-static int run_double_size(char **argv, int *calls) {
-    const int m = atoi(argv[0]), n = atoi(argv[1]), k = atoi(argv[2]);
-    double *const a = calloc((size_t)m * (size_t)k, sizeof *a), *const b = calloc((size_t)k * (size_t)n, sizeof *b);
-    double *const c = calloc((size_t)m * (size_t)n, sizeof *c);
-    const double one = 1, zero = 0;
-    a[0] = 3, b[0] = 5;
-    dgemm_("N", "N", &m, &n, &k, &one, a, &m, b, &k, &zero, c, &m);
-    ++*calls;
-    const int wrong = c[0] != 15;
-    free(a), free(b), free(c);
-    return wrong;
-}
+#define RUN_SIZE(function, T, gemm)                                                                          \
+    static int function(char **argv, int *calls) {                                                           \
+        const int m = atoi(argv[0]), n = atoi(argv[1]), k = atoi(argv[2]);                                   \
+        T *const a = calloc((size_t)m * (size_t)k, sizeof *a), *const b = calloc((size_t)k * (size_t)n, sizeof *b); \
+        T *const c = calloc((size_t)m * (size_t)n, sizeof *c);                                               \
+        const T one = 1, zero = 0;                                                                           \
+        a[0] = 3, b[0] = 5;                                                                                  \
+        gemm("N", "N", &m, &n, &k, &one, a, &m, b, &k, &zero, c, &m);                                        \
+        ++*calls;                                                                                            \
+        const int wrong = c[0] != 15;                                                                        \
+        free(a), free(b), free(c);                                                                           \
+        return wrong;                                                                                        \
+    }
+RUN_SIZE(run_size, float, sgemm_)
+RUN_SIZE(run_double_size, double, dgemm_)
 
 int client(int argc, char **argv) {
     int calls = 0, wrong = 0;

@@ -23,6 +23,37 @@ __attribute__((constructor)) static void open_behind(void) {
     DROPIN_FUNCTIONS(TAKE)
 }
 
+/* All else is the library's. */
+#define FORWARD(type, name, args, values)                                                                    \
+    type halftone_##name args {                                                                              \
+        return behind.name values;                                                                           \
+    }
+FORWARD(int, create, (halftone **h), (h))
+FORWARD(int, set_stream, (halftone *h, void *stream), (h, stream))
+FORWARD(int, set_workspace, (halftone *h, void *at, size_t bytes), (h, at, bytes))
+FORWARD(int, set_workspace_source, (halftone *h, int source), (h, source))
+FORWARD(int, set_scheme, (halftone *h, const char *name), (h, name))
+FORWARD(int, set_accuracy, (halftone *h, const char *text), (h, text))
+FORWARD(int, set_pointer_mode, (halftone *h, int mode), (h, mode))
+FORWARD(int, query, (halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, int64_t batch,
+        struct halftone_plan *plan), (h, ta, tb, m, n, k, batch, plan))
+FORWARD(int, dquery, (halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, int64_t batch,
+        struct halftone_plan *plan), (h, ta, tb, m, n, k, batch, plan))
+FORWARD(int, workspace_bytes, (halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, int64_t batch,
+        size_t *bytes), (h, ta, tb, m, n, k, batch, bytes))
+FORWARD(int, dworkspace_bytes, (halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, int64_t batch,
+        size_t *bytes), (h, ta, tb, m, n, k, batch, bytes))
+FORWARD(const char *, last_detail, (const halftone *h), (h))
+FORWARD(const char *, strerror, (int code), (code))
+FORWARD(const char *, version, (void), ())
+FORWARD(int, set_host_threads, (halftone *h, int threads), (h, threads))
+FORWARD(int, dgemm_host, (halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, const double *alpha,
+        const double *a, int64_t lda, const double *b, int64_t ldb, const double *beta, double *c, int64_t
+        ldc), (h, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))
+FORWARD(int, dsyrk_host, (halftone *h, char uplo, char trans, int64_t n, int64_t k, const double *alpha, const
+        double *a, int64_t lda, const double *beta, double *c, int64_t ldc), (h, uplo, trans, n, k, alpha, a,
+        lda, beta, c, ldc))
+
 /* What programs tell a simulator. */
 int ht_sim_register(void *memory, size_t bytes);
 void ht_sim_unregister(void *memory);
@@ -55,45 +86,12 @@ int halftone_changed_c(const halftone *h) {
     return changed;
 }
 
-int halftone_create(halftone **h) {
-    return behind.create(h);
-}
-int halftone_set_stream(halftone *h, void *stream) {
-    return behind.set_stream(h, stream);
-}
-int halftone_set_workspace(halftone *h, void *at, size_t bytes) {
-    return behind.set_workspace(h, at, bytes);
-}
-int halftone_set_workspace_source(halftone *h, int source) {
-    return behind.set_workspace_source(h, source);
-}
-int halftone_set_scheme(halftone *h, const char *name) {
-    return behind.set_scheme(h, name);
-}
-int halftone_set_accuracy(halftone *h, const char *text) {
-    return behind.set_accuracy(h, text);
-}
-int halftone_set_pointer_mode(halftone *h, int mode) {
-    return behind.set_pointer_mode(h, mode);
-}
 int halftone_sgemm_strided_batched(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, const float *alpha, const float *a, int64_t lda,
                                    int64_t sa, const float *b, int64_t ldb, int64_t sb, const float *beta, float *c, int64_t ldc, int64_t sc,
                                    int64_t batch) {
     const int64_t some = columns_of(n);
     const int code = some > 0 ? behind.sgemm_strided_batched(h, ta, tb, m, some, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, batch) : HALFTONE_OK;
     return some == n ? code : HALFTONE_DEVICE_ERROR;
-}
-int halftone_query(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, int64_t batch, struct halftone_plan *plan) {
-    return behind.query(h, ta, tb, m, n, k, batch, plan);
-}
-int halftone_dquery(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, int64_t batch, struct halftone_plan *plan) {
-    return behind.dquery(h, ta, tb, m, n, k, batch, plan);
-}
-int halftone_workspace_bytes(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, int64_t batch, size_t *bytes) {
-    return behind.workspace_bytes(h, ta, tb, m, n, k, batch, bytes);
-}
-int halftone_dworkspace_bytes(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, int64_t batch, size_t *bytes) {
-    return behind.dworkspace_bytes(h, ta, tb, m, n, k, batch, bytes);
 }
 int halftone_dgemm_strided_batched(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, const double *alpha, const double *a, int64_t lda,
                                    int64_t sa, const double *b, int64_t ldb, int64_t sb, const double *beta, double *c, int64_t ldc, int64_t sc,
@@ -102,24 +100,11 @@ int halftone_dgemm_strided_batched(halftone *h, char ta, char tb, int64_t m, int
     const int code = some > 0 ? behind.dgemm_strided_batched(h, ta, tb, m, some, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, batch) : HALFTONE_OK;
     return some == n ? code : HALFTONE_DEVICE_ERROR;
 }
-const char *halftone_last_detail(const halftone *h) {
-    return behind.last_detail(h);
-}
-const char *halftone_strerror(int code) {
-    return behind.strerror(code);
-}
-const char *halftone_version(void) {
-    return behind.version();
-}
 int halftone_set_host_tiles(halftone *h, int64_t tile, size_t bytes) {
     const char *const expected = getenv("EXPECT_TILE");
     if (expected != NULL && tile != atoll(expected))
         return HALFTONE_WORKSPACE;
     return behind.set_host_tiles(h, tile, bytes);
-}
-
-int halftone_set_host_threads(halftone *h, int threads) {
-    return behind.set_host_threads(h, threads);
 }
 
 /* What is left. */
@@ -149,15 +134,6 @@ int halftone_ssyrk_host(halftone *h, char uplo, char trans, int64_t n, int64_t k
         return code;
     (void)leave(1, 0, n - 1, 1);
     return leave(0, 1, n, n - 1);
-}
-
-int halftone_dgemm_host(halftone *h, char ta, char tb, int64_t m, int64_t n, int64_t k, const double *alpha, const double *a, int64_t lda,
-                        const double *b, int64_t ldb, const double *beta, double *c, int64_t ldc) {
-    return behind.dgemm_host(h, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-int halftone_dsyrk_host(halftone *h, char uplo, char trans, int64_t n, int64_t k, const double *alpha, const double *a, int64_t lda, const double *beta,
-                        double *c, int64_t ldc) {
-    return behind.dsyrk_host(h, uplo, trans, n, k, alpha, a, lda, beta, c, ldc);
 }
 
 int halftone_host_left(halftone *h, int64_t *row, int64_t *col, int64_t *r, int64_t *c) {

@@ -20,34 +20,19 @@ int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes);
 int cublasSetPointerMode_v2(void *handle, int mode);
 int cublasSetMathMode(void *handle, int mode);
 int cublasSetSmCountTarget(void *handle, int count);
-int cublasSgemm_v2(CUBLAS_SGEMM_ARGS(int));
-int cublasSgemm_v2_64(CUBLAS_SGEMM_ARGS(int64_t));
-int cublasSsyrk_v2(CUBLAS_SYRK_ARGS(float, int));
-int cublasSsyrk_v2_64(CUBLAS_SYRK_ARGS(float, int64_t));
-int cublasDsyrk_v2(CUBLAS_SYRK_ARGS(double, int));
-int cublasDsyrk_v2_64(CUBLAS_SYRK_ARGS(double, int64_t));
-int cublasSsyrkx(CUBLAS_SYRKX_ARGS(float, int));
-int cublasSsyrkx_64(CUBLAS_SYRKX_ARGS(float, int64_t));
-int cublasStrsm_v2(CUBLAS_TRSM_ARGS(float, int));
-int cublasStrsm_v2_64(CUBLAS_TRSM_ARGS(float, int64_t));
-int cublasDgemm_v2(CUBLAS_DGEMM_ARGS(int));
-int cublasDgemm_v2_64(CUBLAS_DGEMM_ARGS(int64_t));
-int cublasDgemmStridedBatched(CUBLAS_DGEMM_STRIDED_ARGS(int));
-int cublasDgemmStridedBatched_64(CUBLAS_DGEMM_STRIDED_ARGS(int64_t));
-int cublasSgemmStridedBatched(CUBLAS_SGEMM_STRIDED_ARGS(int));
-int cublasSgemmStridedBatched_64(CUBLAS_SGEMM_STRIDED_ARGS(int64_t));
-int cublasSgemmEx(CUBLAS_SGEMM_EX_ARGS(int));
-int cublasSgemmEx_64(CUBLAS_SGEMM_EX_ARGS(int64_t));
-int cublasSgemmBatched(CUBLAS_GEMM_BATCHED_ARGS(float, int));
-int cublasSgemmBatched_64(CUBLAS_GEMM_BATCHED_ARGS(float, int64_t));
-int cublasDgemmBatched(CUBLAS_GEMM_BATCHED_ARGS(double, int));
-int cublasDgemmBatched_64(CUBLAS_GEMM_BATCHED_ARGS(double, int64_t));
-int cublasGemmBatchedEx(CUBLAS_GEMM_BATCHED_EX_ARGS(int));
-int cublasGemmBatchedEx_64(CUBLAS_GEMM_BATCHED_EX_ARGS(int64_t));
-int cublasGemmEx(CUBLAS_GEMM_EX_ARGS(int));
-int cublasGemmEx_64(CUBLAS_GEMM_EX_ARGS(int64_t));
-int cublasGemmStridedBatchedEx(CUBLAS_GEMM_STRIDED_EX_ARGS(int));
-int cublasGemmStridedBatchedEx_64(CUBLAS_GEMM_STRIDED_EX_ARGS(int64_t));
+#define PAIR(name, ARGS)                                                                                     \
+    int cublas##name(ARGS(int));                                                                             \
+    int cublas##name##_64(ARGS(int64_t));
+#define PAIR_OF(name, ARGS, T)                                                                               \
+    int cublas##name(ARGS(T, int));                                                                          \
+    int cublas##name##_64(ARGS(T, int64_t));
+PAIR(Sgemm_v2, CUBLAS_SGEMM_ARGS) PAIR_OF(Ssyrk_v2, CUBLAS_SYRK_ARGS, float)
+PAIR_OF(Dsyrk_v2, CUBLAS_SYRK_ARGS, double) PAIR_OF(Ssyrkx, CUBLAS_SYRKX_ARGS, float)
+PAIR_OF(Strsm_v2, CUBLAS_TRSM_ARGS, float) PAIR(Dgemm_v2, CUBLAS_DGEMM_ARGS)
+PAIR(DgemmStridedBatched, CUBLAS_DGEMM_STRIDED_ARGS) PAIR(SgemmStridedBatched, CUBLAS_SGEMM_STRIDED_ARGS)
+PAIR(SgemmEx, CUBLAS_SGEMM_EX_ARGS) PAIR_OF(SgemmBatched, CUBLAS_GEMM_BATCHED_ARGS, float)
+PAIR_OF(DgemmBatched, CUBLAS_GEMM_BATCHED_ARGS, double) PAIR(GemmBatchedEx, CUBLAS_GEMM_BATCHED_EX_ARGS)
+PAIR(GemmEx, CUBLAS_GEMM_EX_ARGS) PAIR(GemmStridedBatchedEx, CUBLAS_GEMM_STRIDED_EX_ARGS)
 int fake_cublas_major(void);
 long fake_cublas_calls(void);
 
