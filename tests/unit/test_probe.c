@@ -83,6 +83,17 @@ static int written(const struct probe_result *r, char **text, struct cli_error *
     return status;
 }
 
+/* What the fake device measures, as text and as the generator reads it. */
+static const char *budget_of_fake(struct gpu *g) {
+    struct probe_result r;
+    struct cli_error f = {EXIT_OK, ""};
+    char *text = NULL;
+    OK(probe_run(&device, &r, NULL, NULL, &f));
+    OK(written(&r, &text, &f));
+    assert_true(gpu_parse(g, "fiction.gpu", text, strlen(text)));
+    return keep(text, free);
+}
+
 TEST(test_medians) {
     double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2};
     assert_true(probe_median(odd, 3) == 2);
@@ -104,14 +115,9 @@ TEST(test_run_takes_medians_of_two_passes) {
 }
 
 TEST(test_the_file_is_a_budget) {
-    struct probe_result r;
-    struct cli_error f = {EXIT_OK, ""};
     struct gpu g;
-    char *text = NULL;
     set_up();
-    assert_int_equal(probe_run(&device, &r, NULL, NULL, &f), 0);
-    assert_int_equal(written(&r, &text, &f), 0);
-    assert_true(gpu_parse(&g, "fiction.gpu", text, strlen(text)));
+    const char *text = budget_of_fake(&g);
     assert_string_equal(g.name, "fiction");
     assert_string_equal(g.title, "NVIDIA Fiction 9");
     assert_string_equal(g.isa, "sm_80");
@@ -124,35 +130,25 @@ TEST(test_the_file_is_a_budget) {
     assert_non_null(strstr(text, "# Noise: the second pass differs most, by +2 %, in: every SM reads"));
     assert_non_null(strstr(text, "mma.sync m16n8k8 f16")); /* rates that did not become values */
     assert_null(strstr(text, "wgmma"));
-    free(text);
 }
 
 /* A clock above boost or a copy above the data sheet would not parse: cut, and said. */
 TEST(test_impossible_values_are_cut_and_said) {
-    struct probe_result r;
-    struct cli_error f = {EXIT_OK, ""};
     struct gpu g;
-    char *text = NULL;
     set_up();
     fake.value[PROBE_CLOCK_MHZ] = 1425;
     fake.value[PROBE_COPY_GBPS] = 2100;
     fake.facts.capability = 120;
-    assert_int_equal(probe_run(&device, &r, NULL, NULL, &f), 0);
-    assert_int_equal(written(&r, &text, &f), 0);
-    assert_true(gpu_parse(&g, "fiction.gpu", text, strlen(text)));
+    const char *text = budget_of_fake(&g);
     EQUAL({g.sustained_clock_mhz, 1410}, {g.copy_gbps, g.dram_gbps});
     assert_non_null(strstr(text, "measured 1425, cut to clock_mhz"));
     assert_string_equal(g.isa, "sm_120"); /* never sm_90a, which later GPUs do not run */
     assert_int_equal(gpu_capability(&g), 120);
-    free(text);
 }
 
 /* Hopper: the instruction set's own MMA is wgmma. */
 TEST(test_the_fastest_shape_is_the_rate) {
-    struct probe_result r;
-    struct cli_error f = {EXIT_OK, ""};
     struct gpu g;
-    char *text = NULL;
     set_up();
     fake.facts.capability = 90;
     fake.value[PROBE_WGMMA_F16] = 2040;
@@ -160,37 +156,28 @@ TEST(test_the_fastest_shape_is_the_rate) {
     fake.value[PROBE_WGMMA_TF32] = 1020;
     fake.value[PROBE_WGMMA_S8] = 4090;
     fake.value[PROBE_L2_BULK_GBPS] = 4500;
-    assert_int_equal(probe_run(&device, &r, NULL, NULL, &f), 0);
-    assert_int_equal(written(&r, &text, &f), 0);
-    assert_true(gpu_parse(&g, "fiction.gpu", text, strlen(text)));
+    const char *text = budget_of_fake(&g);
     assert_string_equal(g.isa, "sm_90a");
     EQUAL({g.f16_fma_per_cycle, 2040}, {g.bf16_fma_per_cycle, 2041}, {g.tf32_fma_per_cycle, 1020},
           {g.s8_fma_per_cycle, 4090}, {g.l2_gbps, 4500}); /* as its kernels fetch, though loads draw 4848 */
     assert_non_null(strstr(text, "by bulk copies, as the kernels fetch; 16-byte loads draw 48"));
-    free(text);
 }
 
 /* Turing: m16n8k8 and m8n8k16 only, no memory clock named. */
 TEST(test_what_is_absent_is_zero_or_estimated) {
     static const enum probe_what gone[] = {PROBE_F16_K16, PROBE_BF16_K16, PROBE_TF32_K4,
                                            PROBE_TF32_K8, PROBE_S8_K16,   PROBE_S8_K32};
-    struct probe_result r;
-    struct cli_error f = {EXIT_OK, ""};
     struct gpu g;
-    char *text = NULL;
     set_up();
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
         fake.value[gone[i]] = 0;
     fake.facts.capability = 75;
     fake.facts.memory_khz = 0;
-    assert_int_equal(probe_run(&device, &r, NULL, NULL, &f), 0);
-    assert_int_equal(written(&r, &text, &f), 0);
-    assert_true(gpu_parse(&g, "fiction.gpu", text, strlen(text)));
+    const char *text = budget_of_fake(&g);
     assert_string_equal(g.isa, "sm_75");
     EQUAL({g.f16_fma_per_cycle, 640}, {g.bf16_fma_per_cycle, 0}, {g.s8_fma_per_cycle, 700},
           {g.fp64_fma_per_cycle, 0}, {g.dram_gbps, 1922});
     assert_non_null(strstr(text, "estimate: the device names no memory clock"));
-    free(text);
 }
 
 TEST(test_failures_are_one_line) {
