@@ -642,3 +642,8 @@ with zipfile.ZipFile({str(wheel)!r}, "w") as out:
     passes([sys.executable, "-c", make])
     done = run([sys.executable, str(ROOT / "bench/data/digits.py"), str(tmp_path / "data")], PIP_NO_INDEX="1", PIP_FIND_LINKS=str(tmp_path))
     assert done.returncode == 3 and "HASHES" in done.stderr and not list((tmp_path / "data").iterdir()), done.stderr
+
+
+def test_the_demo_finds_the_python_of_the_tests():
+    venv = re.search(r"venv=\$here/(\S+)/bin/python", (ROOT / "bench/data/demo.sh").read_text())[1]
+    assert os.path.normpath(ROOT / "bench/data" / venv) == str(ROOT / "out/venv")
