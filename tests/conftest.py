@@ -39,6 +39,18 @@ def runtime_objects():
     return [ROOT / f"out/obj/runtime/{p.stem}.o" for p in sorted((ROOT / "runtime").glob("ht_*.c"))] + [ROOT / "out/obj/runtime/dev_sim.o"]
 
 
+def bench_objects(*names):
+    return [ROOT / f"out/obj/bench/halftone/{name}.o" for name in names]
+
+
+def set_with(gpu, has_kernel):
+    """The folder of a set, if it has what is asked for; the smallest tiles of each kind, of `make test`, may have not."""
+    folder = ROOT / "out" / gpu
+    if not has_kernel(folder) and " --cover" in (folder / "manifest").read_text().splitlines()[0]:
+        pytest.skip("no such tile in a set of the smallest ones")
+    return folder
+
+
 def git(root, *command):
     return subprocess.run(["git", *command], cwd=root, capture_output=True, text=True, errors="replace", check=True).stdout
 
@@ -84,32 +96,77 @@ def digest_of(text):
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-MUTATIONS = 4  # one in so many in `make test`
+# Of these tests `make test` takes one in so many, others after each change of the sources. `make test-rest` takes all that have not passed there.
+MUTATIONS = 16
+SAMPLED = {"package/test_vendored": 10, "package/": 5, "kernels/test_crt_kernels": 12, "kernels/test_exact_kernels": 8, "kernels/test_native64": 8, "kernels/test_ozaki": 8,
+           "kernels/test_mixpert": 4, "kernels/test_template": 4, "kernels/test_amd.py::test_template": 3, "sim/test_sanitized": 6, "unit/test_generate.py::test_same_bytes": 4}
+PASSED = ROOT / "out/test/sampled.txt"
 
 
 def pytest_addoption(parser):
     parser.addoption("--sample", action="store_true",
-                     help="what `make test` runs: a sample of the mutations and of the kernels that are compiled, nothing that needs whole sets")
-    parser.addoption("--rest", action="store_true", help="what --sample leaves out, and what takes a sample of its own")
+                     help="what `make test` runs: a sample of what takes long, nothing that needs whole sets")
+    parser.addoption("--rest", action="store_true", help="what has not passed with --sample, and what takes a sample of its own")
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "mutation: breaks something; --sample takes one in so many, others after each change of a template")
-    config.addinivalue_line("markers", "whole: needs sets of all schemes; --sample leaves it out")
+    config.addinivalue_line("markers", f"mutation: breaks something; --sample takes one in {MUTATIONS}, others after each change of the sources")
+    config.addinivalue_line("markers", "whole: needs all tiles or schemes of a set; --sample leaves it out")
     config.addinivalue_line("markers", "part: does a part of its work with --sample")
+    if config.getoption("--sample") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Passed())
+
+
+def sources_digest():
+    """Of all that is built and tested."""
+    files = [p for folder in ("gen", "templates", "runtime", "bench/halftone", "tests") for p in (ROOT / folder).rglob("*") if p.is_file() and p.suffix != ".pyc"]
+    return hashlib.sha256(b"".join(str(p.relative_to(ROOT)).encode() + p.read_bytes() for p in sorted(files))).hexdigest()
+
+
+def one_in(item):
+    """How many tests there are for one of them that --sample takes."""
+    if item.get_closest_marker("mutation"):
+        return MUTATIONS
+    return next((rate for path, rate in SAMPLED.items() if item.nodeid.startswith(path)), 1)
+
+
+def sample_of(items):
+    kinds = {}
+    for item in items:
+        if not item.get_closest_marker("whole"):
+            kinds.setdefault(one_in(item), {})[digest_of(item.nodeid)] = item
+    seed = sources_digest()
+    return {kind[digest].nodeid for rate, kind in kinds.items() for digest in sampled(kind, rate, seed)}
 
 
 def pytest_collection_modifyitems(config, items):
     sample, rest = config.getoption("--sample"), config.getoption("--rest")
     if not sample and not rest:
         return
-    templates = "".join(path.read_text() for path in sorted((ROOT / "templates").rglob("*")) if path.is_file())
-    cases = {digest_of(item.nodeid): item for item in items if item.get_closest_marker("mutation")}
-    taken = {cases[digest] for digest in sampled(cases, MUTATIONS, templates)}
-    part = [item for item in items if not item.get_closest_marker("whole") and (not item.get_closest_marker("mutation") or item in taken)]
-    kept = part if sample else [item for item in items if item not in part or item.get_closest_marker("part")]
+    if sample:
+        taken = sample_of(items)
+        kept = [item for item in items if item.nodeid in taken]
+    else:
+        head, *passed = PASSED.read_text().splitlines() if PASSED.is_file() else [""]
+        passed = set(passed) if head == sources_digest() else set()
+        kept = [item for item in items if item.nodeid not in passed or item.get_closest_marker("part")]
+        kept.sort(key=lambda item: not item.get_closest_marker("part"))  # the longest first
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = kept if sample else sorted(kept, key=lambda item: not item.get_closest_marker("part"))  # the longest first
+    items[:] = kept
+
+
+class Passed:
+    """Notes which tests have; where several processes run them, the one that started those."""
+    def __init__(self):
+        self.names = []
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" and report.passed:
+            self.names.append(report.nodeid)
+
+    def pytest_sessionfinish(self):
+        PASSED.parent.mkdir(parents=True, exist_ok=True)
+        PASSED.write_text("\n".join([sources_digest(), *self.names, ""]))
 
 
 def seconds_left():

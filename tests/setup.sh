@@ -2,7 +2,7 @@
 # setup.sh [demo]: Debian or Ubuntu packages that the tests use, or only those of the demo. Already there: nothing happens.
 set -eu
 packages="make gcc g++ python3 python3-venv ca-certificates"
-[ "${1:-}" = demo ] || packages="$packages git clang libcmocka-dev gnuplot-nox cmake pkg-config"
+[ "${1:-}" = demo ] || packages="$packages git clang libcmocka-dev gnuplot-nox cmake pkg-config ccache"
 blas=libblas-test # where the distribution has it: programs of the reference BLAS, which tests/dropin runs under the face
 amd="hipcc rocm-device-libs libamdhip64-dev" # where the distribution has them: gfx90a kernels are compiled by the tests
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then

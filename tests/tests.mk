@@ -9,13 +9,20 @@
 # Every program's output is kept beside it in out/test/*.log; its closing lines are shown, all of it when it fails.
 
 TEST_SETS := a800 t4 h200 mi210
-# What `make test` leaves to `make test-all`: with TEST_PART sets have these schemes alone (auto's, a paper's, one
-# of FP16 and one of INT8), the slowest tests of a set run on LARGE_ON alone, and pytest takes a sample (tests/conftest.py).
+# What `make test` leaves to `make test-rest`. Sets have the smallest tile of each kind (COVER=1), of these schemes: auto's, a paper's, one of FP16 and
+# one of INT8, FP64's. Whole programs run on WHOLE_ON, but for LARGE_OF_PROGRAM; on other sets what depends on arithmetic or instructions: the tests
+# PART_OF_PROGRAM. pytest takes a sample (tests/conftest.py).
 PART_SCHEMES := f16x3,bf16x6u,half,egemm,i8x6,native64,crt14,crt15,crt16
-LARGE_ON := h200
-# $(call small,SET): nothing, or what leaves large cases out. $(call large,SET,PATTERN): where only a part is tested, all tests of a program but these.
-small = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,HALFTONE_TEST_SMALL=1 ))
-large = $(if $(TEST_PART),$(if $(filter $(LARGE_ON),$(1)),,'!$(2)'))
+WHOLE_ON := h200
+LARGE_OF_dcheck := a_limit_cuts_k_and_the_bits_stay
+LARGE_OF_direct := more_columns_than_a_grid_is_high
+PART_OF_product := errors_*
+PART_OF_direct := every_kernel_of_the_scheme
+PART_OF_dgemm := right_*
+PART_OF_check := kernels_leave_*
+PART_OF_accuracy := *
+PART_OF_host := *
+PART_OF_environment := *
 SET_TESTS := test_dgemm test_dcheck test_product test_reproducible test_check test_auto test_direct test_accuracy result_hashes cluster_bits
 SIM_TESTS := test_streams test_host test_environment
 CUDA_TESTS := $(SET_TESTS) graph
@@ -78,17 +85,19 @@ define run_tests
 +@$(MAKE) test-build $(passed)
 +@$(MAKE) -k test-programs $(passed); programs=$$?; $(MAKE) test-python $(passed) && exit $$programs
 endef
+# ccache keeps what compilers make of equal text, in copies of the repository, too; without it everything is compiled.
+test test-all test-rest: export PATH := /usr/lib/ccache:$(value PATH)
 test test-all test-rest: passed = WERROR=$(or $(WERROR),1) $(part)
 test: part := TEST_PART=1
 test-all: part :=
 test-rest: part := TEST_REST=1
 test:
-	@echo "make test: installs packages (apt-get, as root or by sudo) and Python wheels, then builds and runs the tests: half an hour on 2 cores"
+	@echo "make test: installs packages (apt-get, as root or by sudo) and Python wheels, then builds and runs the tests; tests/README.md says how long"
 	$(run_tests)
 
 # Fuzzing last: with all schemes in the sets. test-rest, after `make test`: of pytest's tests those that --sample left out.
 test-all test-rest:
-	@echo "make $@: $(if $(part),what make test left out,as make test, but everything): about $(if $(part),30,60) minutes on 2 cores"
+	@echo "make $@: $(if $(part),what make test left out,as make test$(comma) but everything); tests/README.md says how long"
 	$(run_tests)
 	@$(MAKE) fuzz $(passed)
 
@@ -100,7 +109,7 @@ test-python:
 test-build: out/bin/halftone-gen $(TEST_NAMES:%=out/test/%) out/test/run_kernel.o test-sets out/venv/pytest-xdist
 test-sets: $(TEST_SETS:%=test-set-%)
 
-part_of_set = $(if $(TEST_PART),SCHEMES=$(PART_SCHEMES))
+part_of_set = $(if $(TEST_PART),COVER=1 SCHEMES=$(PART_SCHEMES))
 # What the sets share is built before they start beside one another.
 $(TEST_SETS:%=test-set-%): test-set-%: out/bin/halftone-gen out/test/libtest.a out/obj/bench/halftone/cmd/main.o \
         $(patsubst %,out/test/%.o,$(call there,$(SET_TESTS) $(SIM_TESTS)))
@@ -120,47 +129,25 @@ log=out/test/$(1).log; if { $(2); } >$$log 2>&1 && { grep -qE '^\[=+\] [1-9][0-9
 else cat $$log; echo '$(1) FAILED (out/test/$(1).log)' >&2; exit 1; fi
 endef
 
+# Programs on sets, those that take longest first.
+SET_RUNS := $(foreach name,dcheck direct dgemm product check auto reproducible accuracy,$(TEST_SETS:%=$(name)-%)) \
+    streams-t4 streams-h200 host-t4 environment-t4
+program_of = $(firstword $(subst -, ,$(1)))
+on_set = $(lastword $(subst -, ,$(1)))
+# $(call tests_of,PROGRAM,SET): the pattern of the tests that run; empty: none.
+tests_of = $(if $(TEST_PART),$(if $(filter $(WHOLE_ON),$(2)),$(if $(LARGE_OF_$(1)),!$(LARGE_OF_$(1)),*),$(PART_OF_$(1))),*)
 RUN_TESTS := $(TEST_NAMES:%=run-%)
-RUN_PRODUCTS := $(TEST_SETS:%=run-products-%)
-RUN_DIRECT := $(TEST_SETS:%=run-direct-%)
-RUN_DGEMM := $(TEST_SETS:%=run-dgemm-%)
-RUN_AUTO := $(TEST_SETS:%=run-auto-%) $(TEST_SETS:%=run-check-%)
-RUN_REPRODUCIBLE := $(TEST_SETS:%=run-reproducible-%)
-RUN_ACCURACY := $(TEST_SETS:%=run-accuracy-%)
-RUN_STREAMS := run-streams-t4 run-streams-h200
-RUN_HOST := run-host-t4
-RUN_ENVIRONMENT := run-environment-t4
-.PHONY: test-programs $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_DGEMM) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) $(RUN_STREAMS) $(RUN_HOST) $(RUN_ENVIRONMENT) \
-        run-products-a800-on-sm90
-test-programs: $(RUN_TESTS) $(RUN_PRODUCTS) $(RUN_DIRECT) $(RUN_DGEMM) $(RUN_AUTO) $(RUN_REPRODUCIBLE) $(RUN_ACCURACY) $(RUN_STREAMS) $(RUN_HOST) $(RUN_ENVIRONMENT) \
-        run-products-a800-on-sm90
+RUN_SETS := $(foreach r,$(SET_RUNS),$(if $(call tests_of,$(call program_of,$(r)),$(call on_set,$(r))),run-$(r)))
+.PHONY: test-programs $(RUN_TESTS) $(SET_RUNS:%=run-%) run-product-a800-on-sm90
+test-programs: $(RUN_SETS) $(RUN_TESTS) run-product-a800-on-sm90
 
 $(RUN_TESTS): run-%: out/test/%
 	@$(call program,$*,$<)
-$(RUN_PRODUCTS): run-products-%:
-	@$(call program,products-$*,out/$*/test_product-sim)
-$(TEST_SETS:%=run-auto-%): run-auto-%:
-	@$(call program,auto-$*,out/$*/test_auto-sim)
-$(TEST_SETS:%=run-check-%): run-check-%:
-	@$(call program,check-$*,out/$*/test_check-sim)
-$(RUN_DIRECT): run-direct-%:
-	@$(call program,direct-$*,out/$*/test_direct-sim $(call large,$*,more_columns_than_a_grid_is_high))
-$(RUN_DGEMM): run-dgemm-%:
-	@$(call program,dgemm-$*,out/$*/test_dgemm-sim)
-	@$(call program,dcheck-$*,out/$*/test_dcheck-sim)
-$(RUN_REPRODUCIBLE): run-reproducible-%:
-	@$(call program,reproducible-$*,$(call small,$*)out/$*/test_reproducible-sim)
-$(RUN_ACCURACY): run-accuracy-%:
-	@$(call program,accuracy-$*,out/$*/test_accuracy-sim)
-$(RUN_STREAMS): run-streams-%:
-	@$(call program,streams-$*,out/$*/test_streams-sim)
-$(RUN_HOST): run-host-%:
-	@$(call program,host-$*,out/$*/test_host-sim)
-$(RUN_ENVIRONMENT): run-environment-%:
-	@$(call program,environment-$*,out/$*/test_environment-sim)
+$(SET_RUNS:%=run-%): run-%:
+	@$(call program,$*,out/$(call on_set,$*)/test_$(call program_of,$*)-sim '$(call tests_of,$(call program_of,$*),$(call on_set,$*))')
 # Kernels of the a800 with the arithmetic of Hopper, as the H200 runs them: what depends on the arithmetic.
-run-products-a800-on-sm90:
-	@$(call program,products-a800-on-sm90,HALFTONE_SIM_MODEL=sm90 out/a800/test_product-sim 'errors_*')
+run-product-a800-on-sm90:
+	@$(call program,product-a800-on-sm90,HALFTONE_SIM_MODEL=sm90 out/a800/test_product-sim 'errors_*')
 
 # ---- on a GPU
 check-gpu: out/bin/card

@@ -30,7 +30,7 @@ def code(path):
 
 CHECKED = ROOT / "out/test/compiled-amd.tsv"
 CHECKS = ("tests/kernels/test_amd.py", "tests/kernels/gfx90a_waits.py", "bench/lab/gfx90a_instructions.py")
-SAMPLE, REGISTERS_MORE = 8, 64
+SAMPLE, REGISTERS_MORE = 32, 64
 # The first of each: test_a_missing_wait_is_caught.
 WAITING = [r"ht_f16x3_.*_s2_", r"ht_bf16x6_.*_s1_", r"ht_i8x10_.*_s1_", r"ht_bf16x6u_.*_s2_", r"ht_ozaki_mma_.*_s2_"]
 TOGETHER = 8  # sources that hipcc reads at once: half of its time on a small one are its start and the HIP headers

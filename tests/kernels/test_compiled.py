@@ -18,7 +18,7 @@ TABLE = ROOT / "out/test/compiled.tsv"
 BLACKWELL = ("sm_100", "sm_120")  # compiled from PTX for sm_80: gen/facts/isa.c says why
 AMPERE = ("sm_80", "sm_86", "sm_89", *BLACKWELL)  # one PTX for equal text: test_ampere_to_ada_have_one_ptx
 TOGETHER = 8  # sources that nvcc reads at once: half of the time of a small one is its start and the CUDA headers
-SAMPLE = 32
+SAMPLE, SOME_GPUS = 64, ["t4", "a800", "h200"] # of `make test`
 MARGIN = 24  # registers that ptxas may use beyond the plan's
 COMMENT = re.compile(r'(?m)^((?:[^"\n/]|/(?!/))*)//.*$')
 LONG_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -41,10 +41,17 @@ def virtual(arch):
     return "compute_80" if arch in BLACKWELL else arch.replace("sm", "compute")
 
 
-def sources_to_compile(emitted):
+@pytest.fixture(scope="module")
+def gpus(pytestconfig):
+    """Writing all sets takes half a minute."""
+    return SOME_GPUS if pytestconfig.getoption("--sample") else NVIDIA
+
+
+@pytest.fixture(scope="module")
+def jobs(emitted, gpus):
     """{architectures: {its digest: a source that stands for all of equal code}}; it is compiled for each of the architectures."""
     kinds = {}
-    for gpu in NVIDIA:
+    for gpu in gpus:
         arch = re.search(r"arch=compute_\w+,code=\[?(sm_\w+)", (emitted(gpu) / "rules.mk").read_text()).group(1)
         for path in sorted(emitted(gpu).glob("*.cu")):
             kinds.setdefault(device_code(path, arch), {}).setdefault(arch, path)
@@ -124,17 +131,18 @@ def write_table(told):
 def test_the_sample_is_of_the_sources_alone(monkeypatch):
     """Equal trees compile equal sources, whatever git says of them; each source has its turn as others change."""
     digests = [hashlib.sha256(bytes([i])).hexdigest()[:24] for i in range(250)]
-    first = sampled(digests, SAMPLE)
+    first = sampled(digests, 32)
     monkeypatch.setenv("PATH", "/nowhere")
-    assert sampled(reversed(digests), SAMPLE) == first and set() < first < set(digests)
-    assert set().union(*(sampled(digests + [hashlib.sha256(b"%d" % i).hexdigest()[:24]], SAMPLE) for i in range(300))) > set(digests)
+    assert sampled(reversed(digests), 32) == first and set() < first < set(digests)
+    assert set().union(*(sampled(digests + [hashlib.sha256(b"%d" % i).hexdigest()[:24]], 32) for i in range(300))) > set(digests)
 
 
-def test_ampere_to_ada_have_one_ptx(emitted, tmp_path):
+@pytest.mark.whole
+def test_ampere_to_ada_have_one_ptx(jobs, tmp_path):
     """What lets one PTX stand for equal text: the compiler's front end makes the same of it for each of AMPERE."""
     if not nvcc():
         pytest.skip("no nvcc: system toolkit or `make toolchain`")
-    shared = list(sources_to_compile(emitted)[AMPERE].values())
+    shared = list(jobs[AMPERE].values())
     for source in (next(p for p in shared if "_pack_" in p.name), next(p for p in shared if "_w32x32_" in p.name)):
         made = set()
         for arch in sorted({virtual(arch) for arch in AMPERE}):
@@ -145,16 +153,16 @@ def test_ampere_to_ada_have_one_ptx(emitted, tmp_path):
         assert len(made) == 1, source.name
 
 
-def test_every_kernel_of_every_budget_compiles_as_planned(emitted, tmp_path, capsys, pytestconfig):
+def test_every_kernel_of_every_budget_compiles_as_planned(emitted, gpus, jobs, tmp_path, capsys, pytestconfig):
     """No spills; registers against the plan. Equal code is compiled once: banners, SM counts and names do not matter."""
     if not nvcc():
         pytest.skip("no nvcc: system toolkit or `make toolchain`")
     planned = {}
-    for gpu in NVIDIA:
+    for gpu in gpus:
         for line in (emitted(gpu) / "manifest").read_text().splitlines()[2:]:
             row = line.split("\t")
             planned[row[0]] = int(row[10])
-    jobs, told, sample = sources_to_compile(emitted), known(), pytestconfig.getoption("--sample")
+    told, sample = known(), pytestconfig.getoption("--sample")
     again = sampled([d for sources in jobs.values() for d in sources], SAMPLE)
     new = {}
     for archs, sources in jobs.items():
@@ -169,7 +177,7 @@ def test_every_kernel_of_every_budget_compiles_as_planned(emitted, tmp_path, cap
     write_table(told)
     rows = [(of_arch(path.stem, arch), kernel) for archs, sources in jobs.items() for digest, path in sources.items() for arch in archs
             for kernel in told.get((digest, arch), ())]
-    everything = {p.stem for gpu in NVIDIA for p in emitted(gpu).glob("*.cu")}
+    everything = {p.stem for gpu in gpus for p in emitted(gpu).glob("*.cu")}
     assert {name for name, _ in rows} == everything or part
     assert not [name for name, kernel in rows if kernel[1] != "0"], "spills"
     over = {}
@@ -182,9 +190,10 @@ def test_every_kernel_of_every_budget_compiles_as_planned(emitted, tmp_path, cap
     assert not {name: more for name, more in over.items() if more > MARGIN}, "the plan promises fewer registers than ptxas uses"
 
 
-def test_the_table_does_not_vouch_for_other_code(emitted):
+@pytest.mark.whole
+def test_the_table_does_not_vouch_for_other_code(jobs):
     """A changed instruction has another digest; a changed comment has not."""
-    source = next(iter(sources_to_compile(emitted)[AMPERE].values()))
+    source = next(iter(jobs[AMPERE].values()))
     text, arch = source.read_text(), "sm_80"
     changed = source.parent / "changed"
     for old, new, same in (("// ---- geometry", "// ---- places", True), ("/* ceil(m / 64)", "/* rounded up: (m / 64)", True), ("ht_barrier();", ";", False)):

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 import pytest
-from conftest import ROOT, SIM, gen, nvcc, runtime_objects
+from conftest import ROOT, SIM, bench_objects, gen, nvcc, runtime_objects
 
 SCHEMES = "mixpert1,mixpert2,mixpert3,mixpert4"
 BREAKS = { # what is wrong, the hook or skeleton, text and replacement
@@ -37,7 +37,7 @@ def harness():
         subprocess.run(["gcc", "-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror",
                         "-ffp-contract=off", "-c", str(ROOT / f"tests/kernels/{name}.c"), "-o", str(folder / f"{name}.o")], check=True)
     return [*folder.glob("*.o"), *runtime_objects(), *(ROOT / "out/obj/runtime/sim").glob("*.o"),
-            *(ROOT / f"out/obj/bench/halftone/{name}.o" for name in ("accuracy/families", "io/threads"))]
+            *bench_objects("accuracy/families", "io/threads")]
 
 
 def program(folder, gpu, *schemes, root=ROOT):

@@ -98,7 +98,8 @@ def kernel(source, gpu, edits):
             for name in ("gen", "runtime"):
                 (root / name).symlink_to(ROOT / name)
             apply(root / "templates", *of_templates)
-            gen("emit", "--gpu", gpu, "--out", root / "set", root=root)
+            schemes = {"bf16x6", "i8x6"}.intersection(source.stem.split("_")) or ["f16x3", "bf16x6u"]
+            gen("emit", "--gpu", gpu, "--scheme", ",".join(schemes), "--out", root / "set", root=root)
             text = (root / "set" / source.name).read_text()
     for edit in listed(edits):
         text = edit(text) if hasattr(edit, "of_text") else text

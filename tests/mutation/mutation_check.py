@@ -5,7 +5,7 @@ import subprocess
 
 import mutate
 import pytest
-from conftest import ROOT, SIM, runtime_objects
+from conftest import ROOT, SIM, bench_objects, set_with
 from mutate import change, drop, instance
 
 GEMM, PACK, REDUCE, FALLBACK = "ht_f16x3_*_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_*_fallback_*"
@@ -185,16 +185,14 @@ ALONE = {"HALFTONE_SIM_THREADS": "1", "HALFTONE_SIM_BESIDE": "0"}
 
 def run_changed(gpu, pattern, edits, test, tmp_path, env=None):
     """The test program and its arguments, with one kernel source of a set broken."""
-    built = ROOT / "out" / gpu
+    built = set_with(gpu, lambda folder: any(folder.glob(pattern + ".cu")))
     source = next(built.glob(pattern + ".cu"))
     (tmp_path / "broken.cu").write_text(mutate.kernel(source, gpu, edits))
     subprocess.run([*SIM, "-c", str(tmp_path / "broken.cu"), "-o", str(tmp_path / "broken.o")], check=True)
-    objects = [o for o in (built / "sim").glob("*.o") if o.stem != source.stem]
-    objects += runtime_objects()
-    objects += [ROOT / f"out/obj/bench/halftone/{n}.o" for n in ("accuracy/certificate", "accuracy/families", "accuracy/metrics", "accuracy/reference", "io/threads")]
-    objects += [*(ROOT / "out/obj/runtime/sim").glob("*.o"), built / "obj/dispatch.o", ROOT / f"out/test/{test[0]}.o", tmp_path / "broken.o"]
+    objects = [tmp_path / "broken.o", ROOT / f"out/test/{test[0]}.o", *bench_objects("accuracy/certificate", "accuracy/families", "accuracy/metrics", "accuracy/reference", "io/threads"),
+               built / "libhalftone-sim.a"]  # whose own kernel of this name nobody misses
     program = tmp_path / test[0]
-    subprocess.run(["g++", "-o", str(program), *map(str, objects), "-lcmocka", "-lpthread", "-lm"], check=True)
+    subprocess.run(["g++", "-o", str(program), *map(str, objects), "-lcmocka", "-ldl", "-lpthread", "-lm"], check=True)
     return subprocess.run([str(program), *test[1:]], capture_output=True, text=True, timeout=120, env={**os.environ, **(env or {})})
 
 

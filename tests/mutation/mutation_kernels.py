@@ -11,7 +11,7 @@ import tempfile
 
 import mutate
 import pytest
-from conftest import ROOT, SIM, runtime_objects
+from conftest import ROOT, SIM, bench_objects, set_with
 from mutate import change, drop, instance
 
 # set, scheme, what the kernel's name must hold (on the MI210 one with two buffers), transposes
@@ -30,8 +30,11 @@ SETS = {"a800": ("a800", "f16x3", ""), "mi210": ("mi210", "f16x3", "_s2_"), "a80
 def kernel_name(case, scheme=None, folder=None):
     """Of the set of this case, or in another folder of it."""
     gpu, own, part = SETS[case][:3]
-    rows = [l.split("\t") for l in ((folder or ROOT / "out" / gpu) / "manifest").read_text().splitlines()[2:]]
-    return next(r[0] for r in rows if r[1] == (scheme or own) and (scheme or part in r[0]))
+
+    def names(folder):
+        rows = [l.split("\t") for l in (folder / "manifest").read_text().splitlines()[2:]]
+        return [r[0] for r in rows if r[1] == (scheme or own) and (scheme or part in r[0])]
+    return names(folder or set_with(gpu, names))[0]
 
 
 PACKED_BREAKS = {
@@ -281,11 +284,8 @@ def harness(gpu, scheme=None):
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"broken-{gpu}-{scheme}-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     name, built = kernel_name(gpu, scheme), ROOT / "out" / SETS[gpu][0]
-    other = [o for o in (built / "sim").glob("*.o") if o.stem != name]
-    objects = [*runtime_objects(),
-               dispatch_of(SETS[gpu][0], name, folder), *(ROOT / "out/obj/runtime/sim").glob("*.o"),
-               *[ROOT / f"out/obj/bench/halftone/{n}.o" for n in ("accuracy/families", "accuracy/metrics", "accuracy/reference", "io/threads")],
-               ROOT / "out/test/run_kernel.o"]
+    objects = [dispatch_of(SETS[gpu][0], name, folder), *bench_objects("accuracy/families", "accuracy/metrics", "accuracy/reference", "io/threads"),
+               ROOT / "out/test/run_kernel.o", built / "libhalftone-sim.a"]  # whose own kernel of this name nobody misses
 
     def build(text, label):
         source = folder / f"{label}.cu"
@@ -293,7 +293,7 @@ def harness(gpu, scheme=None):
         made = subprocess.run([*SIM, "-c", str(source), "-o", str(folder / f"{label}.o")], capture_output=True, text=True)
         assert made.returncode == 0, made.stderr
         program = folder / label
-        subprocess.run(["g++", "-o", str(program), str(folder / f"{label}.o"), *map(str, other + objects), "-lpthread", "-lm"],
+        subprocess.run(["g++", "-o", str(program), str(folder / f"{label}.o"), *map(str, objects), "-ldl", "-lpthread", "-lm"],
                        check=True)
         return subprocess.run([str(program), name, *SETS[gpu][3:]], capture_output=True, text=True, timeout=120)
 

@@ -7,7 +7,7 @@ import subprocess
 
 import mutate
 import pytest
-from conftest import ROOT, SIM, gen
+from conftest import ROOT, SIM, bench_objects, gen
 from mutate import before, change, drop
 
 # 4 chunks of k for a ring of two: slots are used again
@@ -123,7 +123,7 @@ def build(tmp_path_factory):
     judge = tmp_path_factory.mktemp("judge") / "wgmma_product.o"
     subprocess.run([*SIM, "-c", str(ROOT / "tests/mutation/wgmma_product.cpp"), "-o", str(judge)], check=True)
     objects = [judge, *(ROOT / "out/obj/runtime/sim").glob("*.o"),
-               *[ROOT / f"out/obj/bench/halftone/{n}.o" for n in ("accuracy/families", "accuracy/metrics", "accuracy/reference", "io/threads")]]
+               *bench_objects("accuracy/families", "accuracy/metrics", "accuracy/reference", "io/threads")]
 
     def make(change=None):
         """wgmma_product on a copy of the templates that `change` edits."""

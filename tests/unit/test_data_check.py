@@ -28,6 +28,7 @@ def wide(draw, rows, cols, span):
     return [[single((1 + draw.random()) * 2.0 ** draw.randint(-span, 0) * draw.choice((-1, 1))) for _ in range(cols)] for _ in range(rows)]
 
 
+@pytest.mark.whole
 def test_what_is_not_cleared_is_what_auto_computes_again(tmp_path):
     """Tiles of C that have f16x3's bits under `auto`, and others, are as many as it says."""
     draw, n, k = random.Random(5), 448, 512
@@ -75,6 +76,7 @@ def test_the_certificates_share_is_counted_however_matrices_are_stored(host, tmp
                 assert float(row["fail_16"]) == pytest.approx(failed / m / n, rel=6e-3)
 
 
+@pytest.mark.whole
 def test_words_for_two_files(tmp_path):
     """At a shape that is checked, from data of one kind: nothing refused and nothing uncleared; NaN is named."""
     draw = random.Random(1)

@@ -1,7 +1,9 @@
 """The tests' own machinery: a program in which no test runs fails, whoever starts it."""
 import os
 import re
+import shutil
 import subprocess
+import sys
 
 import pytest
 from conftest import ROOT
@@ -87,3 +89,32 @@ def test_a_file_of_tests_runs_alone():
     for path in ROOT.glob("tests/*/*.py"):
         for name in re.findall(r"(?m)^\s*(?:from|import) ((?:test_|mutat)\w+)", path.read_text()):
             assert path.with_name(name + ".py").is_file(), f"{path.name} imports {name} of another folder"
+
+
+def test_the_rest_is_all_that_has_not_passed(tmp_path):
+    """--sample takes some of what is broken on purpose and nothing that needs whole sets; --rest, of equal sources, what did not pass, and parts again."""
+    folder = tmp_path / "tests/unit"
+    folder.mkdir(parents=True)
+    for name in ("conftest.py", "copies.py", "pytest.ini"):
+        shutil.copy(ROOT / "tests" / name, tmp_path / "tests")
+    (folder / "test_x.py").write_text("""import pytest
+@pytest.mark.mutation
+@pytest.mark.parametrize("n", range(64))
+def test_broken(n): pass
+@pytest.mark.whole
+def test_whole(): pass
+@pytest.mark.part
+def test_part(): pass
+def test_skipped(pytestconfig): pytest.skip("") if pytestconfig.getoption("--sample") else None
+def test_plain(): pass
+""")
+
+    def passed(*options):
+        done = run(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rp", *options, "tests", cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return set(re.findall(r"(?m)^PASSED .*::(\S+)", done.stdout))
+    everything, sample = passed(), passed("--sample")
+    assert len(everything) == 68 and {"test_part", "test_plain"} < sample and not {"test_whole", "test_skipped"} & sample and 2 < len(sample) < 16
+    assert passed("--rest") == everything - sample | {"test_part"}
+    (tmp_path / "tests/more.txt").write_text("")
+    assert passed("--rest") == everything

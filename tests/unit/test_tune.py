@@ -63,6 +63,7 @@ def test_kernels_that_pack_nothing_multiply(tmp_path):
     assert spent["4096"] > 10 * spent["1"]  # some 70 to 130 times
 
 
+@pytest.mark.whole
 def test_every_number_of_parts_that_is_weighed(tmp_path):
     """Kernels that read the operands as they are, ablation variants once; one pick, the library's; the same command has nothing left to do."""
     shapes, path, own = tmp_path / "s.txt", tmp_path / "t.tsv", tmp_path / "own.tsv"
@@ -106,6 +107,7 @@ def test_it_goes_on_where_it_was_stopped(table, shapes, tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.whole
 def test_again_takes_the_times_of_a_table(table, tmp_path):
     """Picks and predictions are today's, times the table's; rows of other kernels or splits are left out, and counted."""
     def summary(path):
@@ -155,6 +157,7 @@ def of_list(table, name, folder):
     return path
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("table, shapes, scheme, measured, mean, worst", REACHED)
 def test_the_model_picks_well_among_what_the_h200_measured(table, shapes, scheme, measured, mean, worst, tmp_path):
     path = ROOT / "bench/results" / table
@@ -238,6 +241,7 @@ def table64(shapes):
     return path
 
 
+@pytest.mark.whole
 def test_fp64_kernels_are_timed_like_others(table64, shapes, tmp_path):
     """Whole calls: every kernel of every shape once, one pick; continued, asked again, and never joined by FP32's."""
     wanted = sorted((n, k) for n in ("64", "33") for k, s in kernels().items() if s in ("native64", "crt15"))
@@ -294,6 +298,7 @@ def asked(folder, question):
     return subprocess.run([folder / "ask"], capture_output=True, text=True, check=True).stdout.split()
 
 
+@pytest.mark.whole
 def test_a_tuned_set_dispatches_what_was_fastest_in_fp64(table, table64, tmp_path):
     """Of a table that two make together: FP32's kernels and FP64's each in its own list; other shapes, and batches, get the model's."""
     pick = {(r["n"], r["scheme"]): r["kernel"] for r in [*rows(table64), *rows(table)] if r["pick"] == "1"}
@@ -327,6 +332,7 @@ def changed(table, path, times):
     path.write_text("\n".join(lines) + "\n")
 
 
+@pytest.mark.whole
 def test_a_tuned_set_dispatches_what_was_fastest(table, tmp_path):
     """One shape gets another kernel than the model's; loss by the worked example of tuned_loss: 100 and 80 %."""
     pick = {(r["n"], r["scheme"]): r["kernel"] for r in rows(table) if r["pick"] == "1"}
@@ -381,6 +387,7 @@ def test_a_torn_last_row_is_left_out(table, tmp_path):
         assert re.findall("x.tsv:.*left out", run.stdout) == said
 
 
+@pytest.mark.whole
 def test_of_several_gpus_the_tables_own_is_tuned(table, tmp_path):
     """The other set stays the model's; without the table's GPU among them it is refused."""
     gen("emit", "--gpu", "t4,a800", "--out", tmp_path / "set", "--tuned", table)
