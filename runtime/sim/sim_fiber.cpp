@@ -53,12 +53,13 @@ bool fiber_map(fiber *f) {
 #if HT_SIM_OWN_SWITCH
 /* What a call keeps (System V ABI, "Register Usage") stays on the stack that is left. A return ends it: lanes of a warp come from one
  * place, so the processor knows where to; after longjmp it would not. */
-asm(R"(
-    .text
-    .weak ht_sim_leave
-    .hidden ht_sim_leave
-    .type ht_sim_leave, @function
-ht_sim_leave:
+#ifdef __clang__
+__attribute__((naked, noinline))
+#else
+__attribute__((naked, noipa)) /* other code runs before it returns, which changes registers that it does not name */
+#endif
+static void leave(void ** /* from: %rdi */, void * /* to: %rsi */) {
+    asm(R"(
     push %rbp
     push %rbx
     push %r12
@@ -74,15 +75,14 @@ ht_sim_leave:
     pop %rbx
     pop %rbp
     ret
-    .size ht_sim_leave, . - ht_sim_leave
 )");
-extern "C" void ht_sim_leave(void **from, void *to);
+}
 
 static thread_local fiber *now_entered;
 
 void fiber_switch(fiber *from, fiber *to) {
     now_entered = to;
-    ht_sim_leave(&from->context, to->context);
+    leave(&from->context, to->context);
 }
 
 static void trampoline() {
