@@ -1,6 +1,6 @@
 #!/bin/sh
 # Is the library as fast as at an older revision? compare.sh OLD.tar.gz RESULTS, on a machine with a GPU and nvcc.
-# OLD.tar.gz: `git archive --format=tar.gz REV`. SET (default h200) is built from both trees, then both time `auto` beside SGEMM in turns, ROUNDS times
+# OLD.tar.gz: `git archive --format=tar.gz REV`. LISTS names some of squares, skinny, fp64; SCHEMES builds no others. SET (default h200) is built from both trees, then both time `auto` beside SGEMM in turns, ROUNDS times
 # (default 3): squares of 512 to 8192 and bench/shapes/skinny.txt; and `fp64` beside DGEMM at 1024 to 8192. RESULTS gets a table a run and
 # compare.tsv: for each shape the median over SGEMM or DGEMM on both sides (noise where launches are the host's), and new over old of TFLOPS.
 set -eu
@@ -9,7 +9,7 @@ old=$(mktemp -d)
 trap 'rm -rf "$old"' EXIT
 tar -xzf "$old_tar" -C "$old"
 for tree in "$old" "$here"; do
-    (cd "$tree" && make -s -j"$(nproc)" GPU="$set_" generate && make -s -j"$(nproc)" GPU="$set_" build-device) >"$out/build.log" 2>&1 || { tail -5 "$out/build.log" >&2; exit 1; }
+    (cd "$tree" && make -s -j"$(nproc)" GPU="$set_" ${SCHEMES:+SCHEMES=$SCHEMES} generate && make -s -j"$(nproc)" GPU="$set_" ${SCHEMES:+SCHEMES=$SCHEMES} build-device) >"$out/build.log" 2>&1 || { tail -5 "$out/build.log" >&2; exit 1; }
 done
 for round in $(seq "$rounds"); do
     for side in old new; do
@@ -18,6 +18,7 @@ for round in $(seq "$rounds"); do
         only=--baselines
         grep -rq -- '"--baselines"' "$tree/bench" || only=--yardsticks # its older name
         while read -r name words; do
+            case " ${LISTS:-squares skinny fp64} " in *" $name "*) ;; *) continue ;; esac
             # shellcheck disable=SC2086 # options and their values
             (cd "$tree" && "out/$set_/halftone" bench $words --seconds 0.1 --out "$out/$side-$round-$name.tsv" >"$out/bench.log" 2>&1)
         done <<ROWS

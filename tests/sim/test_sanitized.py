@@ -47,7 +47,7 @@ def test_products(sanitized, name, pattern):
 def test_the_simulator_alone(sanitized, tmp_path, name):
     """A kernel's threads are fibers, which AddressSanitizer is told of."""
     words = ["g++", *FLAGS.split(), "-std=c++17", "-O1", "-fno-thread-jumps", "-freorder-blocks-algorithm=simple", "-ffp-contract=off",
-             *(f"-iquote{ROOT / part}" for part in ("gen", "runtime", "bench")), str(ROOT / f"tests/sim/test_sim_{name}.cpp"),
+             *(f"-iquote{ROOT / part}" for part in ("gen", "runtime", "bench/halftone")), str(ROOT / f"tests/sim/test_sim_{name}.cpp"),
              "-o", str(tmp_path / name), str(sanitized / "out/obj/libsim.a"), "-lcmocka", "-ldl", "-lpthread", "-lm"]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
