@@ -76,12 +76,16 @@ static int is_in_range(const struct ht_accuracy *a, const struct ht_scheme_desc 
     return (a->ranges >> s->range & 1) != 0 && (a->products == 0 || s->products == a->products);
 }
 
-/* Places a candidate that is in range; a split of `split_units` lies behind its bound. */
-static void consider(struct ht_accuracy_choice *c, const struct ht_accuracy *a, int64_t k,
-                     const struct ht_accuracy_candidate *x, int split_units) {
+bool ht_accuracy_meets(const struct ht_accuracy *accuracy, const struct ht_scheme_desc *s, int64_t k) {
+    return is_in_range(accuracy, s) && s->split_units <= accuracy->most_split &&
+           (double)ht_bound_units(s, k) <= ht_accuracy_limit(accuracy, k);
+}
+
+/* Places a candidate that is in range. */
+static void consider(struct ht_accuracy_choice *c, const struct ht_accuracy_candidate *x, bool meets) {
     if (c->best.scheme == NULL || x->units < c->best.units)
         c->best = *x;
-    if (split_units > a->most_split || (double)x->units > ht_accuracy_limit(a, k))
+    if (!meets)
         return;
     c->meeting++;
     if (c->first.scheme == NULL || x->ns < c->first.ns) {
@@ -106,10 +110,10 @@ struct ht_accuracy_choice ht_accuracy_choose(const struct ht_set_desc *set, cons
             continue;
         const struct ht_accuracy_candidate x = {s->name, s, ht_bound_units(s, k),
                                                 ht_total_ns(set, &kernel, m, n, k, batch)};
-        consider(&c, accuracy, k, &x, s->split_units);
+        consider(&c, &x, ht_accuracy_meets(accuracy, s, k));
     }
     if (also != NULL && also->scheme != NULL && (accuracy->ranges & RANGE(ALL)) != 0)
-        consider(&c, accuracy, k, also, 0);
+        consider(&c, also, (double)also->units <= ht_accuracy_limit(accuracy, k));
     return c;
 }
 

@@ -4,6 +4,7 @@
 #ifndef HT_ACCURACY_H
 #define HT_ACCURACY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "ht_abi.h"
@@ -31,6 +32,9 @@ HT_LOCAL const char *ht_accuracy_form(unsigned of, int index);
 
 /* Most units that a scheme's bound may have at this k. */
 HT_LOCAL double ht_accuracy_limit(const struct ht_accuracy *accuracy, int64_t k);
+
+/* Whether a scheme meets it at this k. */
+HT_LOCAL bool ht_accuracy_meets(const struct ht_accuracy *accuracy, const struct ht_scheme_desc *s, int64_t k);
 
 struct ht_accuracy_candidate {
     const char *name;

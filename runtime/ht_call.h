@@ -561,6 +561,12 @@ HT_LOCAL const char *ht_fixed_scheme64(const halftone *h, const struct ht_demand
 HT_LOCAL int ht_check_bound64(halftone *h, const struct ht_accuracy *accuracy, int64_t k);
 /* Units of 2^-53 |A||B| that the call's accuracy allows; 0: none is asked for. */
 HT_LOCAL double ht_units64(const struct call *c);
+/* Whether s is a scheme of residues whose certificate ordinary data pass; what that adds to a call, in ns. */
+HT_LOCAL bool ht_certifies(const struct call *c, const struct ht_scheme_desc *s,
+                           struct ht_certificate *certificate);
+HT_LOCAL int64_t ht_certificate64_ns(const struct ht_set_desc *set);
+/* Whether fp64-fast may take s (NULL: no) for this call, if it is the fastest. */
+HT_LOCAL bool ht_is_fast64(const struct call *c, const struct ht_scheme_desc *s);
 
 /* ---- ht_select.c: FP32: schemes, kernels, splits, certificate ---- */
 
@@ -574,6 +580,8 @@ HT_LOCAL bool ht_auto_takes_all(const struct ht_set_desc *set);
 HT_LOCAL int ht_scheme_of_call(const struct call *c, const struct ht_scheme_desc **scheme, bool *is_auto);
 /* The scheme of calls about packed operands, each of which knows one size of the product only. */
 HT_LOCAL int ht_packing_scheme(const struct call *c, const struct ht_scheme_desc **scheme);
+/* Whether `auto` may take s with the certificate at this k. */
+HT_LOCAL bool ht_checks_k(const struct call *c, const struct ht_scheme_desc *s);
 HT_LOCAL struct ht_accuracy_choice ht_choose_scheme(const struct call *c, const struct ht_accuracy *accuracy);
 HT_LOCAL int ht_fail_accuracy(halftone *h, const struct ht_accuracy *accuracy,
                               const struct ht_accuracy_choice *choice, int64_t k);

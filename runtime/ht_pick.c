@@ -54,6 +54,11 @@ static int is_fma_only(const struct ht_set_desc *set, const char *scheme, int64_
     return s != NULL && k <= s->simt_k_max;
 }
 
+bool ht_weighs_kernel(const struct ht_set_desc *set, int kernel, int64_t k) {
+    const struct ht_kernel_desc *const desc = &set->kernel[kernel];
+    return desc->variant[0] == '\0' && !(desc->has_slices_alone && is_fma_only(set, desc->scheme, k));
+}
+
 struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
                          int64_t batch, int64_t partial_bytes) {
     return ht_pick_products(set, scheme, m, n, k, batch, 1, partial_bytes);
@@ -66,10 +71,8 @@ struct ht_choice ht_pick_products(const struct ht_set_desc *set, const char *sch
         best = pick_tuned(set, scheme, m, n, k, products, partial_bytes);
     if (best.kernel >= 0)
         return best;
-    const int fma_only = is_fma_only(set, scheme, k);
     for (int i = 0; i < set->kernels; i++) {
-        const struct ht_kernel_desc *desc = &set->kernel[i];
-        if (strcmp(desc->scheme, scheme) != 0 || desc->variant[0] != '\0' || (fma_only && desc->has_slices_alone))
+        if (strcmp(set->kernel[i].scheme, scheme) != 0 || !ht_weighs_kernel(set, i, k))
             continue;
         struct ht_choice choice = ht_pick_splits(set, i, m, n, k, ht_mul(batch, products), partial_bytes);
         if (best.kernel < 0 || choice.predicted_ns < best.predicted_ns)

@@ -28,6 +28,9 @@ HT_LOCAL struct ht_choice ht_pick(const struct ht_set_desc *set, const char *sch
 HT_LOCAL struct ht_choice ht_pick_products(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
                                            int64_t batch, int64_t products, int64_t partial_bytes);
 
+/* Whether a kernel of the set is among those that are compared for its scheme at this k. */
+HT_LOCAL bool ht_weighs_kernel(const struct ht_set_desc *set, int kernel, int64_t k);
+
 /* ns of all a call needs but the launch of its kernel: choice.predicted_ns, and packing with its launches where the kernel
  * reads panels. What schemes are compared by. */
 HT_LOCAL int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n,
@@ -61,6 +64,13 @@ HT_LOCAL int ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, c
 HT_LOCAL bool ht_can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s);
 /* Schemes with scales of tiles, whose paper says so, by whatever name they are asked for; else `auto`. */
 HT_LOCAL bool ht_checks_data(const struct ht_set_desc *set, const struct ht_scheme_desc *s, bool is_auto);
+
+/* ht_weigh.c, not vendored: what halftone_query would say of a call, as the handle is set, if this kernel were the
+ * cheapest; false: it is not weighed. */
+struct halftone;
+struct halftone_plan;
+bool ht_weigh(struct halftone *h, bool is_fp64, int64_t m, int64_t n, int64_t k, int kernel,
+              struct halftone_plan *plan);
 
 /* The set that suits a device best; NULL: none runs on it. Of those that run, the one made for the newest
  * instruction set wins, then one for exactly that capability, then the one whose number of SMs is nearest, then

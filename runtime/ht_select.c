@@ -87,16 +87,18 @@ static int64_t fallback_ns(const struct plan *p) {
     return p->checked ? launches * (int64_t)p->set->launch_ns : 0;
 }
 
+bool ht_checks_k(const struct call *c, const struct ht_scheme_desc *s) {
+    return c->k <= CHECKED_K_MAX && (c->half->forced != NO_KERNEL || c->k >= s->native_k);
+}
+
 /* Whether the first scheme with the certificate, as p has it, is what `auto` runs, rather than the
  * fallback alone. */
 static bool checks_shape(const struct call *c, const struct plan *p, const struct ht_choice *choice,
                          const struct ht_choice *unpacked) {
-    if (c->k > CHECKED_K_MAX)
-        return false;
-    if (c->half->forced != NO_KERNEL)
-        return true;
-    return c->k >= p->scheme->native_k && ht_add(ht_total_ns(p->set, choice, SIZES_OF(c)), fallback_ns(p)) <=
-                                              ht_total_ns(p->set, unpacked, SIZES_OF(c));
+    return ht_checks_k(c, p->scheme) &&
+           (c->half->forced != NO_KERNEL ||
+            ht_add(ht_total_ns(p->set, choice, SIZES_OF(c)), fallback_ns(p)) <=
+                ht_total_ns(p->set, unpacked, SIZES_OF(c)));
 }
 
 /* Which kernel and split a call runs, and what for with `auto`. */

@@ -75,6 +75,16 @@ double ht_units64(const struct call *c) {
                                     : c->asked->accuracy.bound * 0x1p53;
 }
 
+bool ht_certifies(const struct call *c, const struct ht_scheme_desc *s,
+                  struct ht_certificate *certificate) {
+    const int moduli = ht_moduli_of(c->half->set, s);
+    return moduli > 1 && ht_crt_certify(certificate, moduli, c->k, ht_units64(c));
+}
+
+int64_t ht_certificate64_ns(const struct ht_set_desc *set) {
+    return CHECK_LAUNCHES * (int64_t)set->launch_ns;
+}
+
 /* The cheapest scheme of residues whose certificate ordinary data pass, if it is predicted faster than
  * `native` (NULL: the set lacks it); else `native`, and nothing is needed of the certificate. */
 static const struct ht_scheme_desc *choose_certified(const struct call *c,
@@ -82,18 +92,16 @@ static const struct ht_scheme_desc *choose_certified(const struct call *c,
                                                      struct ht_certificate *certificate) {
     const struct ht_set_desc *const set = c->half->set;
     const struct ht_scheme_desc *best = native;
-    const double units = ht_units64(c);
     int64_t least;
-    if (c->without_workspace || units == 0 || native == NULL || !ht_predict64(c, native, &least))
+    if (c->without_workspace || ht_units64(c) == 0 || native == NULL || !ht_predict64(c, native, &least))
         return native;
     for (int i = 0; i < set->schemes; i++) {
         const struct ht_scheme_desc *const s = &set->scheme[i];
-        const int moduli = ht_moduli_of(set, s);
         struct ht_certificate one;
         int64_t ns;
-        if (moduli == 1 || !ht_crt_certify(&one, moduli, c->k, units) || !ht_predict64(c, s, &ns))
+        if (!ht_certifies(c, s, &one) || !ht_predict64(c, s, &ns))
             continue;
-        ns = ht_add(ns, CHECK_LAUNCHES * (int64_t)set->launch_ns);
+        ns = ht_add(ns, ht_certificate64_ns(set));
         if (ns < least) {
             least = ns;
             best = s;
@@ -113,7 +121,7 @@ static const struct ht_scheme_desc *least_certified(const struct call *c,
     for (int i = 0, least = HT_CRT_MOST + 1; i < set->schemes; i++) {
         const int moduli = ht_moduli_of(set, &set->scheme[i]);
         struct ht_certificate found;
-        if (moduli > 1 && moduli < least && ht_crt_certify(&found, moduli, one.k, ht_units64(&one))) {
+        if (moduli < least && ht_certifies(&one, &set->scheme[i], &found)) {
             least = moduli;
             best = &set->scheme[i];
             *certificate = found;
@@ -145,7 +153,7 @@ static int pick_for_rest(const struct call *c, const struct ht_scheme_desc *nati
 static int plan_certificate(const struct call *c, const struct ht_scheme_desc *native, struct plan *p) {
     p->checked = true;
     p->fallback = pick_for_rest(c, native);
-    p->kernel_ns = ht_add(p->kernel_ns, CHECK_LAUNCHES * (int64_t)p->set->launch_ns);
+    p->kernel_ns = ht_add(p->kernel_ns, ht_certificate64_ns(p->set));
     if (p->fallback != NO_KERNEL)
         return HALFTONE_OK;
     if (!is_forced(c, native))
@@ -159,15 +167,23 @@ static int plan_certificate(const struct call *c, const struct ht_scheme_desc *n
 
 /* ---- the scheme ---- */
 
+bool ht_is_fast64(const struct call *c, const struct ht_scheme_desc *s) {
+    const struct ht_set_desc *const set = c->half->set;
+    if (s == NULL || c->asked->accuracy.role64 != HT_ROLE_FAST || c->k == 0 || c->without_workspace)
+        return false;
+    return s == ht_scheme_of(set, HT_ROLE_FAST) ||
+           (s == ht_scheme_of(set, HT_ROLE_FAST_DIGITS) &&
+            (double)ht_bound_units(s, c->k) * 0x1p-53 <= ht_moduli_bound(set->fast_moduli, c->k));
+}
+
 /* The fastest under one scheme's bound, relative to the largest of a row and a column. */
 static void choose_fast(const struct call *c, const struct ht_scheme_desc **scheme) {
-    const struct ht_scheme_desc *const crt = ht_scheme_of(c->half->set, HT_ROLE_FAST),
-                                       *const digits = ht_scheme_of(c->half->set, HT_ROLE_FAST_DIGITS);
-    if (crt != NULL && is_faster(c, crt, *scheme))
-        *scheme = crt;
-    if (digits != NULL && is_faster(c, digits, *scheme) &&
-        (double)ht_bound_units(digits, c->k) * 0x1p-53 <= ht_moduli_bound(c->half->set->fast_moduli, c->k))
-        *scheme = digits;
+    static const enum ht_role roles[] = {HT_ROLE_FAST, HT_ROLE_FAST_DIGITS};
+    for (int i = 0; i < 2; i++) {
+        const struct ht_scheme_desc *const s = ht_scheme_of(c->half->set, roles[i]);
+        if (ht_is_fast64(c, s) && is_faster(c, s, *scheme))
+            *scheme = s;
+    }
 }
 
 int ht_scheme64_named(halftone *h, const char *name, int code, const struct ht_scheme_desc **scheme) {
@@ -246,9 +262,7 @@ int ht_scheme_of_call64(const struct call *c, const struct ht_scheme_desc **sche
     if (code != HALFTONE_OK)
         return code;
     code = ht_scheme64_named(c->h, native_name(c->h), HALFTONE_NOT_SUPPORTED, scheme);
-    if (c->asked->accuracy.role64 == HT_ROLE_FAST && c->half->set != NULL && c->k > 0 &&
-        !c->without_workspace)
-        choose_fast(c, scheme);
+    choose_fast(c, scheme);
     *scheme = choose_certified(c, *scheme, certificate);
     return *scheme != NULL ? HALFTONE_OK : code;
 }
