@@ -1,4 +1,5 @@
-"""What the command prints for people: the demo's point, help, tables that fit a terminal."""
+"""What the command prints for people: the demo's point, help, tables that fit a terminal, what a call was chosen from."""
+import ctypes
 import re
 import subprocess
 
@@ -71,6 +72,56 @@ def test_info_fits_a_terminal_and_keeps_every_word(gpu):
     assert all(r[4] in words and r[5] in words for r in schemes) and all(r[0] in words and r[8] in words for r in kernels)
 
 
+class Plan(ctypes.Structure):
+    """The beginning of struct halftone_plan."""
+    _fields_ = [("size", ctypes.c_size_t), ("scheme", ctypes.c_char_p), ("kernel", ctypes.c_char_p), ("tile", ctypes.c_int * 6), ("splits", ctypes.c_int),
+                ("pack_ns", ctypes.c_int64), ("kernel_ns", ctypes.c_int64), ("predicted_ns", ctypes.c_int64), ("workspace", ctypes.c_size_t), ("rest", ctypes.c_char * 1024)]
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """Of the library itself: the kernel, splits and times of a shape, after some settings."""
+    library, handle = ctypes.CDLL(str(ROOT / "out/t4/libhalftone-sim.so")), ctypes.c_void_p()
+    assert library.halftone_create(ctypes.byref(handle)) == 0
+
+    def ask(is_fp64, shape, **settings):
+        for name, value in settings.items():
+            assert getattr(library, "halftone_set_" + name)(handle, value and value.encode()) == 0, settings
+        plan = Plan(ctypes.sizeof(Plan))
+        query = library.halftone_dquery if is_fp64 else library.halftone_query
+        code = query(handle, ctypes.c_char(b"N"), ctypes.c_char(b"N"), *map(ctypes.c_int64, shape), ctypes.c_int64(1), ctypes.byref(plan))
+        assert code == 0, (shape, settings)
+        return [plan.kernel.decode(), plan.scheme.decode(), str(plan.splits)], [plan.pack_ns, plan.kernel_ns, plan.predicted_ns], plan.workspace
+    yield ask
+    library.halftone_destroy(handle)
+
+
+CERTIFIED_NS = 2 * 2200 # launches that a certificate adds to FP64's
+
+
+@pytest.mark.parametrize("accuracy, is_fp64", [(a, 0) for a in (None, "fp32-fast", "bits=12", "reproducible")] +
+                         [(a, 1) for a in (None, "fp64-fast", "bits=40", "reproducible")])
+@pytest.mark.parametrize("shape", [(100, 200, 8), (2048, 2048, 255), (1024, 1024, 4096), (4096, 1, 2048)])
+def test_info_says_what_was_weighed(shape, accuracy, is_fp64, asked):
+    """First the pick, as the library tells it; then by time what it tells of each other kernel, set by name."""
+    of = "fp64:" if is_fp64 else "fp32:"
+    pick, times, workspace = asked(is_fp64, shape, accuracy=of + (accuracy or of[:4]), kernel=None)
+    run = subprocess.run([ROOT / "out/t4/halftone-sim", "info", "--tsv", "--why", *map(str, shape), *["--fp64"] * is_fp64,
+                          *(["--accuracy", accuracy] if accuracy else [])], capture_output=True, text=True, check=True)
+    table = [line.split("\t") for line in run.stdout.splitlines() if "\t" in line][1:]
+    said = [[1000 * float(x) for x in row[3:6]] for row in table]
+    assert table[0][:3] == pick and said[0] == pytest.approx(times, rel=1e-4), run.stdout
+    assert f"# pick: {pick[0]}, " in run.stdout and f"# workspace: {workspace} bytes\n" in run.stdout
+    assert ("# runner-up: " in run.stdout) == (len(table) > 1) and (len(table) == 1 or f"# runner-up: {table[1][0]}, " in run.stdout)
+    assert [t[2] for t in said] == sorted(t[2] for t in said) and len({row[0] for row in table}) == len(table)
+    assert not re.search(r"fallback|pipeline|handpicked|interleave", run.stdout) # which run by name only
+    for row, each in zip(table, said):
+        scheme = "auto" if not is_fp64 and accuracy in (None, "bits=12") else row[1]
+        own, (pack, product, _), _ = asked(is_fp64, shape, scheme=of + scheme, kernel=row[0])
+        product += CERTIFIED_NS if "crt" in row[1] and accuracy in (None, "bits=40") else 0
+        assert own == row[:3] and each == pytest.approx([pack, product, pack + product], rel=1e-4), (row, run.stdout)
+
+
 def test_help_says_what_to_take_first_and_every_accuracy():
     first, authors = halftone("--help").stdout.split("For authors")
     assert re.findall(r"(?m)^  ([\w-]+) ", first) == ["mm", "run", "check", "report", "info", "bench", "app", "tune-app", "demo"]
@@ -136,6 +187,13 @@ def test_what_could_not_be_printed_is_said(args):
     (("mm", "a.npy", "b.npy", "-o", ""), "halftone mm: option -o needs a value"),
     (("mm", "a.npy", "b.npy", "-o="), "halftone mm: option -o needs a value"),
     (("report", "--out", ""), "halftone report: option --out needs a value"),
+    (("info", "8", "8", "8"), "halftone info: a product is asked about by three sizes"),
+    (("info", "--why", "8", "8"), "halftone info: a product is asked about by three sizes"),
+    (("info", "--why", "8", "0", "8"), "halftone info: N: 0 is outside 1.."),
+    (("info", "--why", "8", "8", "k"), "halftone info: K: 'k' is not a whole number"),
+    (("info", "--why", "8", "8", "8", "8"), "halftone info: unexpected argument '8'"),
+    (("info", "--why", "8", "8", "8", "--accuracy", "nope"), "halftone info: --accuracy nope: no accuracy is called that"),
+    (("info", "--fp64"), "halftone info: without --why nothing is asked about a product: leave out --fp64"),
     (("check", "a.npy", "b.npy", "--out", "x.tsv"), "halftone check: needs one of: two matrices, without --out")])
 def test_wrong_usage_is_one_line_that_names_its_place(args, says, tmp_path):
     run = halftone(*args, cwd=tmp_path)

@@ -17,7 +17,7 @@ VALUES = {"--sizes": "8", "--shapes": "shapes", "--schemes": "half", "--scheme":
           "--sites": "sites", "--block": "64", "--data": "none", "--diagonal": "2", "--repeats": "1", "--tau": "1", "--levels": "half,f16x3",
           "--journal": "fresh", "--runs": "0", "--tiles": "1", "--only": "mma"}
 FP64_VALUES = {"--schemes": "native64", "--scheme": "native64", "--accuracy": "fp64"}
-FLAGS = {"--fp64", "--splits", "--ta", "--tb", "--special", "--list", "--plain", "--tsv", "--exhaustive"}
+FLAGS = {"--fp64", "--why", "--splits", "--ta", "--tb", "--special", "--list", "--plain", "--tsv", "--exhaustive"}
 SMALL = ["--schemes", "half", "--seconds", "0.001"]
 # Command: (what it is given, the options that this refuses); not listed options are honoured. A value of FP64's after --fp64.
 MODES = {
@@ -41,7 +41,8 @@ MODES = {
     "app": [(["cholesky", "--n", "64", "--accuracy", "half"], "--sites --data"), (["cholesky", "--n", "64"], "--data"), (["mlp", "--n", "8"], "--block --diagonal --data")],
     "tune-app": [(["cholesky", "--n", "64", "--tau", "1", "--out", "fresh", "--levels", "half,f16x3"], "--data"),
                  (["--tau", "1", "--out", "fresh", "--levels", "half,f16x3"], "--n --block --data --diagonal --repeats")],
-    "breakdown": [], "probe": [], "profile": [], "info": [], "demo": [],  # no option of theirs concerns another
+    "info": [(["--why", "8", "8", "8"], ""), (["--why", "8", "8", "8", "--fp64"], ""), ([], "--why --fp64 --accuracy")],
+    "breakdown": [], "probe": [], "profile": [], "demo": [],  # no option of theirs concerns another
 }
 LAST = {"tune-app": ["--", "echo", "error 0\nsite x 1"]}
 

@@ -1,5 +1,7 @@
-/* cmd_info: `halftone info`: version, device, schemes and kernels of this build. */
+/* cmd_info: `halftone info`: version, device, schemes and kernels of this build; --why: the kernels that the
+ * library weighs for a product. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "io/args.h"
@@ -9,6 +11,7 @@
 #include "io/tsv.h"
 #include "measure/baseline_cublas.h"
 #include "../../../runtime/ht_bound.h"
+#include "../../../runtime/ht_pick.h"
 
 static void print_set(const struct ht_set_desc *set) {
     printf("halftone %s, kernels generated for %s (%s)\n", halftone_version(), set->gpu, set->isa);
@@ -224,12 +227,109 @@ static int print_fp64(const struct session *e, const struct ht_set_desc *set, in
     return status == 0 && e != NULL ? print_accuracies64(e, raw, f) : status;
 }
 
-static int run(int argc, char **argv, struct cli_error *f) {
-    int raw = 0, count = 0;
-    const struct option options[] = {{"--tsv", NULL, &raw}, {NULL, NULL, NULL}};
-    const char *none[1];
+static double percent_behind(const struct halftone_plan *p, const struct halftone_plan *pick) {
+    return 100 * ((double)p->predicted_ns / (double)pick->predicted_ns - 1);
+}
+
+static void add_candidate(struct tsv *t, const struct halftone_plan *p, const struct halftone_plan *pick) {
+    tsv_text(t, p->kernel);
+    tsv_text(t, p->scheme);
+    tsv_integer(t, p->splits);
+    tsv_real(t, (double)p->pack_ns / 1000, 5);
+    tsv_real(t, (double)p->kernel_ns / 1000, 5);
+    tsv_real(t, (double)p->predicted_ns / 1000, 5);
+    tsv_real(t, percent_behind(p, pick), 4);
+    tsv_end_row(t);
+}
+
+/* plan[0]: the pick; the others by time. */
+static int print_weighed(const char *product, const struct halftone_plan *plan, int plans, int raw,
+                         struct cli_error *f) {
+    static const struct tsv_column columns[] = {{"kernel", 1},     {"scheme", 1},     {"splits", 1},
+                                                {"packing us", 1}, {"product us", 1}, {"whole us", 1},
+                                                {"behind %", 1}};
+    const char *const mark = raw ? "# " : "";
+    struct tsv t;
+    tsv_init(&t, columns, 7);
+    for (int i = 0; i < plans; i++)
+        add_candidate(&t, &plan[i], plan);
+    printf("%sproduct: %s\n%sscheme: %s (%s)\n%spick: %s, %.5g us (its tile: %s)\n", mark, product, mark,
+           plan->scheme, plan->why_scheme, mark, plan->kernel, (double)plan->predicted_ns / 1000, plan->why);
+    if (plans > 1)
+        printf("%srunner-up: %s, %.4g us (%.4g %%) behind\n", mark, plan[1].kernel,
+               (double)(plan[1].predicted_ns - plan->predicted_ns) / 1000, percent_behind(&plan[1], plan));
+    printf("%sworkspace: %zu bytes\n", mark, plan->workspace_bytes);
+    const int status = print_table(&t, "Candidates, each in its best number of splits of k", raw, f);
+    tsv_free(&t);
+    return status;
+}
+
+/* What the library weighs for a product. */
+static int weigh(const struct session *e, int type, const int64_t size[3], int raw, struct cli_error *f) {
+    const int is_fp64 = type == HALFTONE_FP64;
+    char product[80];
+    struct halftone_plan pick = HALFTONE_PLAN_INIT;
+    if (session_check(e, query(e, type, size[0], size[1], size[2], &pick), "query", f) != 0)
+        return -1;
+    const int kernels = (is_fp64 ? e->set->fp64 : e->set)->kernels;
+    struct halftone_plan *const plan = malloc(((size_t)kernels + 1) * sizeof *plan);
+    if (plan == NULL)
+        return cli_error_memory(f, kernels * (double)sizeof *plan, "the candidates");
+    plan[0] = pick;
+    int plans = 1;
+    for (int i = 0; i < kernels; i++) {
+        struct halftone_plan one;
+        int at = plans;
+        if (!ht_weigh(e->handle, is_fp64, size[0], size[1], size[2], i, &one) ||
+            strcmp(one.kernel, pick.kernel) == 0)
+            continue;
+        for (; at > 1 && one.predicted_ns < plan[at - 1].predicted_ns; at--)
+            plan[at] = plan[at - 1];
+        plan[at] = one;
+        plans++;
+    }
+    snprintf(product, sizeof product, "FP%d, %lld x %lld, k = %lld", is_fp64 ? 64 : 32, (long long)size[0],
+             (long long)size[1], (long long)size[2]);
+    const int status = print_weighed(product, plan, plans, raw, f);
+    free(plan);
+    return status;
+}
+
+/* `accuracy` NULL: the library's default. */
+static int explain(const char *const text[3], int type, const char *accuracy, int raw, struct cli_error *f) {
+    static const char *const names[] = {"M", "N", "K"};
+    int64_t size[3];
+    char method[128];
     struct session e;
-    if (args_parse(argc, argv, options, none, 0, &count, f) != 0)
+    for (int i = 0; i < 3; i++)
+        if (args_number(names[i], text[i], 1, INT32_MAX, &size[i], f) != 0)
+            return -1;
+    if (session_open(&e, f) != 0)
+        return -1;
+    snprintf(method, sizeof method, SESSION_ACCURACY "%.100s", accuracy != NULL ? accuracy : "");
+    int status = accuracy != NULL ? session_ask_or_say(&e, type, method, f) : 0;
+    if (status == 0)
+        status = weigh(&e, type, size, raw, f);
+    session_close(&e);
+    return status;
+}
+
+static int run(int argc, char **argv, struct cli_error *f) {
+    int raw = 0, why = 0, is_fp64 = 0, count = 0;
+    const char *accuracy = NULL, *sizes[3];
+    const struct option options[] = {{"--tsv", NULL, &raw},
+                                     {"--why", NULL, &why},
+                                     {"--fp64", NULL, &is_fp64},
+                                     {"--accuracy", &accuracy, NULL},
+                                     {NULL, NULL, NULL}};
+    struct session e;
+    if (args_parse(argc, argv, options, sizes, 3, &count, f) != 0)
+        return -1;
+    if (count != (why ? 3 : 0))
+        return cli_error_usage(f, "a product is asked about by three sizes: halftone info --why M N K");
+    if (why)
+        return explain(sizes, is_fp64 ? HALFTONE_FP64 : HALFTONE_FP32, accuracy, raw, f);
+    if (args_refuse(options, "--fp64 --accuracy", "without --why nothing is asked about a product", f) != 0)
         return -1;
     for (int i = 0; ht_sets[i] != NULL; i++)
         print_set(ht_sets[i]);
@@ -257,10 +357,14 @@ static int run(int argc, char **argv, struct cli_error *f) {
 }
 
 const struct command cmd_info = {"info", "version, device, schemes and kernels of this build",
-                                 "Usage: halftone info [--tsv]\n\n"
+                                 "Usage: halftone info [--tsv]\n"
+                                 "       halftone info --why M N K [--fp64] [--accuracy A] [--tsv]\n\n"
                                  "Prints version, backend, device, schemes with their bounds and ranges, "
                                  "accuracies with the scheme that each "
                                  "gives\nat three shapes and up to which k it can be had, and kernels; then the same of FP64 products.\n"
+                                 "--why: how a product of M x N results would run: its scheme and why, its kernel, the "
+                                 "others that are\nweighed, predicted times. Transposes change none of it. "
+                                 "--accuracy: as in `halftone mm`.\n"
                                  "--tsv: tables with every column, tab-separated, one line a row.\n"
                                  "Exit code 3 when there is no usable GPU.\n",
                                  run, 0};
