@@ -15,6 +15,15 @@ static int multiply_of(halftone *h, struct call c, const void *alpha, const void
     return ht_run_gemm(&c);
 }
 
+static struct call packed_of(halftone *h, bool is_fp64, int64_t m, int64_t n, int64_t k, const void *a,
+                             const void *b) {
+    struct call c = call_of(h, is_fp64, 'N', 'N', m, n, k, 1);
+    c.is_packed = true;
+    c.of[0].packed = (const char *)a;
+    c.of[1].packed = (const char *)b;
+    return c;
+}
+
 int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, int64_t m, int64_t n,
                                    int64_t k, const float *alpha, const float *a, int64_t lda,
                                    int64_t stride_a, const float *b, int64_t ldb, int64_t stride_b,
@@ -35,11 +44,7 @@ int halftone_sgemm(halftone *handle, char transa, char transb, int64_t m, int64_
 int halftone_sgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const float *alpha,
                           const void *packed_a, const void *packed_b, const float *beta, float *c,
                           int64_t ldc) {
-    struct call packed = call_of(handle, false, 'N', 'N', m, n, k, 1);
-    packed.is_packed = true;
-    packed.of[0].packed = (const char *)packed_a;
-    packed.of[1].packed = (const char *)packed_b;
-    return multiply_of(handle, packed, alpha, beta, c, ldc, 0);
+    return multiply_of(handle, packed_of(handle, false, m, n, k, packed_a, packed_b), alpha, beta, c, ldc, 0);
 }
 
 int halftone_dgemm_strided_batched(halftone *handle, char transa, char transb, int64_t m, int64_t n,
@@ -62,11 +67,7 @@ int halftone_dgemm(halftone *handle, char transa, char transb, int64_t m, int64_
 int halftone_dgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const double *alpha,
                           const void *packed_a, const void *packed_b, const double *beta, double *c,
                           int64_t ldc) {
-    struct call packed = call_of(handle, true, 'N', 'N', m, n, k, 1);
-    packed.is_packed = true;
-    packed.of[0].packed = (const char *)packed_a;
-    packed.of[1].packed = (const char *)packed_b;
-    return multiply_of(handle, packed, alpha, beta, c, ldc, 0);
+    return multiply_of(handle, packed_of(handle, true, m, n, k, packed_a, packed_b), alpha, beta, c, ldc, 0);
 }
 
 /* ---- memory ---- */

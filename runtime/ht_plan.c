@@ -44,8 +44,9 @@ static bool shrink(struct call *block, const struct plan *p) {
 
 static int make_plan(const struct call *c, struct plan *p) {
     static int (*const lay_out[HT_RECIPES])(const struct call *, struct plan *) = {
-        ht_lay_out_slices,   ht_lay_out_slices,   ht_lay_out_native64,
-        ht_lay_out_residues, ht_lay_out_residues, ht_lay_out_ozaki};
+        [HT_RECIPE_SLICES] = ht_lay_out_slices,     [HT_RECIPE_UNPACKED] = ht_lay_out_slices,
+        [HT_RECIPE_NATIVE64] = ht_lay_out_native64, [HT_RECIPE_RESIDUES] = ht_lay_out_residues,
+        [HT_RECIPE_DIGITS] = ht_lay_out_residues,   [HT_RECIPE_OZAKI] = ht_lay_out_ozaki};
     const int code = (c->is_fp64 ? ht_select64 : ht_select)(c, p);
     return code == HALFTONE_OK ? lay_out[p->set->kernel[p->kernel].recipe](c, p) : code;
 }

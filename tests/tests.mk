@@ -144,7 +144,7 @@ test-programs: $(RUN_SETS) $(RUN_TESTS) run-product-a800-on-sm90
 $(RUN_TESTS): run-%: out/test/%
 	@$(call program,$*,$<)
 $(SET_RUNS:%=run-%): run-%:
-	@$(call program,$*,out/$(call on_set,$*)/test_$(call program_of,$*)-sim '$(call tests_of,$(call program_of,$*),$(call on_set,$*))')
+	@$(call program,$*,$(if $(TEST_PART),HALFTONE_TEST_COVER=1) out/$(call on_set,$*)/test_$(call program_of,$*)-sim '$(call tests_of,$(call program_of,$*),$(call on_set,$*))')
 # Kernels of the a800 with the arithmetic of Hopper, as the H200 runs them: what depends on the arithmetic.
 run-product-a800-on-sm90:
 	@$(call program,product-a800-on-sm90,HALFTONE_SIM_MODEL=sm90 out/a800/test_product-sim 'errors_*')

@@ -343,7 +343,7 @@ TEST(every_kernel_of_the_scheme) {
             same_bits_either_way(&set->kernel[i], few, 5 - few);
     }
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
-    assert_true(seen >= 3); /* as many has a cover of an MI210 */
+    assert_true(seen >= (getenv("HALFTONE_TEST_COVER") != NULL ? 3 : 4)); /* 3: of the smallest tiles of an MI210 */
 }
 
 /* Kernels of a tall matrix take rows in sets where there are many and k is a line at most (tall_skinny.cu): no bit of a row's results is

@@ -56,11 +56,13 @@ def test_parts_of_a_call_are_timed_one_by_one():
         table = [line.split("\t") for line in run.stdout.splitlines() if not line.startswith(("#", "n\t"))]
         assert run.returncode == 0 and len(table) == 2 * count and all(float(t) > 0 for r in table for t in r[2:5]), run.stdout + run.stderr
         assert set(plain) <= {r[1] for r in table if r[0] == "300"}
+    in_order = [line.split("\t")[0] for line in halftone("info", "--tsv").stdout.splitlines()]
     for scheme in "nope", "bf16x6u":
         run = halftone("breakdown", "--sizes", "64", "--scheme", scheme)
         assert run.returncode != 0 and run.stdout == "" and f"no scheme '{scheme}' that packs; it has " in run.stderr
-        assert "f16x3" in run.stderr.split("; it has ")[1].strip().split(", ")
-        assert "bf16x6u" not in run.stderr.split("; it has ")[1] and len(run.stderr.splitlines()) == 1
+        listed = run.stderr.split("; it has ")[1].strip().split(", ")
+        assert "f16x3" in listed and "bf16x6u" not in listed and len(run.stderr.splitlines()) == 1
+        assert listed == [name for name in in_order if name in listed][:len(listed)]
 
 
 def with_launches_of(ns, folder):
