@@ -65,13 +65,6 @@ HT_LOCAL bool ht_can_check(const struct ht_set_desc *set, const struct ht_scheme
 /* Schemes with scales of tiles, whose paper says so, by whatever name they are asked for; else `auto`. */
 HT_LOCAL bool ht_checks_data(const struct ht_set_desc *set, const struct ht_scheme_desc *s, bool is_auto);
 
-/* ht_weigh.c, not vendored: what halftone_query would say of a call, as the handle is set, if this kernel were the
- * cheapest; false: it is not weighed. */
-struct halftone;
-struct halftone_plan;
-bool ht_weigh(struct halftone *h, bool is_fp64, int64_t m, int64_t n, int64_t k, int kernel,
-              struct halftone_plan *plan);
-
 /* The set that suits a device best; NULL: none runs on it. Of those that run, the one made for the newest
  * instruction set wins, then one for exactly that capability, then the one whose number of SMs is nearest, then
  * the earlier. */

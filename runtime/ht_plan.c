@@ -42,13 +42,23 @@ static bool shrink(struct call *block, const struct plan *p) {
     return p->k_part > 0 && halve(larger, LEAST_ROWS, LEAST_ROWS);
 }
 
+static int lay_out(const struct call *c, struct plan *p) {
+    switch (p->set->kernel[p->kernel].recipe) {
+    case HT_RECIPE_NATIVE64:
+        return ht_lay_out_native64(c, p);
+    case HT_RECIPE_RESIDUES:
+    case HT_RECIPE_DIGITS:
+        return ht_lay_out_residues(c, p);
+    case HT_RECIPE_OZAKI:
+        return ht_lay_out_ozaki(c, p);
+    default: /* slices, unpacked */
+        return ht_lay_out_slices(c, p);
+    }
+}
+
 static int make_plan(const struct call *c, struct plan *p) {
-    static int (*const lay_out[HT_RECIPES])(const struct call *, struct plan *) = {
-        [HT_RECIPE_SLICES] = ht_lay_out_slices,     [HT_RECIPE_UNPACKED] = ht_lay_out_slices,
-        [HT_RECIPE_NATIVE64] = ht_lay_out_native64, [HT_RECIPE_RESIDUES] = ht_lay_out_residues,
-        [HT_RECIPE_DIGITS] = ht_lay_out_residues,   [HT_RECIPE_OZAKI] = ht_lay_out_ozaki};
     const int code = (c->is_fp64 ? ht_select64 : ht_select)(c, p);
-    return code == HALFTONE_OK ? lay_out[p->set->kernel[p->kernel].recipe](c, p) : code;
+    return code == HALFTONE_OK ? lay_out(c, p) : code;
 }
 
 static bool fits(const halftone *h, const struct plan *p) {

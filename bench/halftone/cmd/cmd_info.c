@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "measure/session.h"
 #include "measure/device_info.h"
+#include "measure/weigh.h"
 #include "io/tsv.h"
 #include "measure/baseline_cublas.h"
 #include "../../../runtime/ht_bound.h"
@@ -280,7 +281,7 @@ static int weigh(const struct session *e, int type, const int64_t size[3], int r
     for (int i = 0; i < kernels; i++) {
         struct halftone_plan one;
         int at = plans;
-        if (!ht_weigh(e->handle, is_fp64, size[0], size[1], size[2], i, &one) ||
+        if (!weigh_kernel(e->handle, is_fp64, size[0], size[1], size[2], i, &one) ||
             strcmp(one.kernel, pick.kernel) == 0)
             continue;
         for (; at > 1 && one.predicted_ns < plan[at - 1].predicted_ns; at--)

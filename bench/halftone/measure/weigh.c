@@ -1,6 +1,6 @@
-/* ht_weigh.c: the calls among which the library chooses, one for each kernel that is weighed: for people. No
- * product asks, so it is not vendored. */
-#include "ht_call.h"
+/* weigh: see weigh.h. It asks the functions by which the library decides. */
+#include "measure/weigh.h"
+#include "../../../runtime/ht_call.h"
 
 /* Whether a call that asks as `by` weighs kernels of s; then `by` names s, where a shape may choose another. */
 static bool weighs(const struct call *c, const struct ht_scheme_desc *s, struct ht_demand *by) {
@@ -33,10 +33,11 @@ static bool weighs64(const struct call *c, const struct ht_scheme_desc *s, struc
     return is_certified || s == ht_scheme_of(c->half->set, HT_ROLE_NATIVE) || ht_is_fast64(c, s);
 }
 
-bool ht_weigh(halftone *h, bool is_fp64, int64_t m, int64_t n, int64_t k, int kernel,
+bool weigh_kernel(halftone *h, bool is_fp64, int64_t m, int64_t n, int64_t k, int kernel,
               struct halftone_plan *plan) {
     struct ht_half *const half = &h->half[is_fp64];
     const struct ht_half kept = *half;
+    const struct halftone_plan none = HALFTONE_PLAN_INIT;
     const struct call c = call_of(h, is_fp64, 'N', 'N', m, n, k, 1);
     const struct ht_scheme_desc *const s = ht_find_scheme(half->set, half->set->kernel[kernel].scheme);
     struct ht_demand by = half->own;
@@ -46,7 +47,7 @@ bool ht_weigh(halftone *h, bool is_fp64, int64_t m, int64_t n, int64_t k, int ke
         return false;
     half->own = by;
     half->forced = kernel;
-    *plan = (struct halftone_plan)HALFTONE_PLAN_INIT;
+    *plan = none;
     const int code = (is_fp64 ? halftone_dquery : halftone_query)(h, 'N', 'N', m, n, k, 1, plan);
     *half = kept;
     plan->kernel_ns = ht_add(plan->kernel_ns, added_ns);
