@@ -227,6 +227,7 @@ def test_blas_test_programs(face, program, data, name, sgemms, ssyrks, tmp_path)
     def blat(**kw):
         text = open(BLAT / data)
         env = {k: v for k, v in os.environ.items() if not k.startswith(("HALFTONE", "LD_"))} | kw
+        env["LD_LIBRARY_PATH"] = str(BLAT)  # the BLAS these programs were built with: xscblat3 needs its RowMajorStrg, OpenBLAS has none
         done = subprocess.run([str(BLAT / program)], stdin=text, cwd=tmp_path, capture_output=True, text=True, env=env, timeout=300)
         summary = tmp_path / "sblat3.out"
         return done.stdout + (summary.read_text() if summary.exists() else ""), done
