@@ -35,7 +35,6 @@
 #endif
 
 // as runtime/ht_abi.h
-// as runtime/ht_abi.h
 
 namespace ht_f16x3_mma_128x64x32_w32x32_s3_sm80 {
 
@@ -49,95 +48,36 @@ constexpr int BM = 128, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 3,
 // ---- what the kernel is made of; functions stand behind it
 #ifndef HT_SIMULATOR
 // as templates/hooks/prim/cuda.cuh
-template <int BYTES> HT_DEVICE unsigned ht_smem_base(void);
-HT_DEVICE void ht_barrier(void);
-template <class T> HT_DEVICE const T &ht_reload_args(const T &args);
-HT_DEVICE uint4 ht_ld16(const void *p);
-HT_DEVICE void ht_prefetch(const void *p);
-HT_DEVICE float ht_ldg4(const float *p);
-HT_DEVICE int ht_ldg_i32(const int *p);
-HT_DEVICE long long ht_ldg_i64(const long long *p);
-HT_DEVICE void ht_stg4(float *p, float v);
-HT_DEVICE void ht_stg_i32(int *p, int v);
-HT_DEVICE int ht_ld_relaxed_i32(const int *p);
-HT_DEVICE int ht_add_relaxed_i32(int *p, int v);
-HT_DEVICE void ht_ldmatrix_x4(unsigned *r, unsigned s);
-HT_DEVICE int ht_shfl_xor(int v, int lane_mask);
-HT_DEVICE unsigned ht_as_uint(float x);
-HT_DEVICE float ht_as_float(unsigned x);
+// as functions below
 template <class Args>
 static int ht_launch(void (*kernel)(Args), unsigned gx, unsigned gy, unsigned gz, unsigned threads, int smem_bytes,
-                     void *stream, const Args &args);
-template <class Args> static int ht_allow_smem(void (*kernel)(Args), int smem_bytes);
+// as functions below
 #endif
-static inline unsigned ht_tile_count(int m, int n);
-HT_DEVICE void ht_raster_tile(int m, int n, int *tile_m, int *tile_n);
+// as functions below
 #ifndef HT_SIMULATOR
-HT_DEVICE void ht_cp_async16(unsigned s, const void *g);
-HT_DEVICE void ht_cp_async_commit(void);
-template <int PENDING> HT_DEVICE void ht_cp_async_wait(void);
+// as functions below
 #endif
-HT_DEVICE void ht_stage_copy_issue(uint4 *staged, unsigned to, const unsigned char *from);
-HT_DEVICE void ht_stage_release(void);
-HT_DEVICE void ht_stage_copy_complete(const uint4 *staged, unsigned to);
-HT_DEVICE void ht_stage_commit(void);
-template <int PENDING> HT_DEVICE void ht_stage_wait(void);
+// as functions below
 
 // as templates/hooks/frag/ldmatrix.cuh
-HT_DEVICE int ht_a_row(int lane);
-HT_DEVICE int ht_a_chunk(int lane);
-HT_DEVICE int ht_b_row(int lane);
-HT_DEVICE int ht_b_chunk(int lane);
-HT_DEVICE void ht_load_a(unsigned *r, unsigned s);
-HT_DEVICE void ht_load_b(unsigned *r, unsigned s);
-HT_DEVICE int ht_d_row(int lane, int i);
-HT_DEVICE int ht_d_col(int lane, int j);
+// as functions below
 #ifndef HT_SIMULATOR
-HT_DEVICE void ht_mma_f16_16816(float *d, const unsigned *a, const unsigned *b);
+// as functions below
 #endif
-HT_DEVICE void ht_mma(float *d, const unsigned *a, const unsigned *b);
-template <class SUM> HT_DEVICE void ht_clear(SUM *d);
+// as functions below
 
 // as templates/hooks/stage/panel_ring.cuh
-HT_DEVICE const unsigned char *ht_panel_row(const unsigned char *panels, int block, int rows, int k_blocks, int k_block);
-HT_DEVICE unsigned ht_stage_row(int row);
-HT_DEVICE void ht_fragment_addresses(unsigned *a_at, unsigned *b_at, unsigned smem, int warp_row, int warp_col, int lane);
-HT_DEVICE unsigned ht_ring_next(unsigned offset);
-HT_DEVICE void ht_ring_issue(uint4 *staged, unsigned to, const unsigned char *const *src, long long k);
-HT_DEVICE void ht_ring_complete(const uint4 *staged, unsigned to);
-HT_DEVICE long long ht_ring_fill(uint4 *staged, unsigned to, const unsigned char *const *src, int steps);
-HT_DEVICE void ht_promote(float *master, float *chain);
-HT_DEVICE void ht_drain(float *chain, const float *master);
+// as functions below
 // as templates/hooks/scheme/row_scale.cuh
-HT_DEVICE int ht_row_exponent(int magnitude);
-HT_DEVICE float ht_pow2(int e);
-HT_DEVICE float ht_scale_pow2(float v, int e);
+// as functions below
 
 // accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
-HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v);
-HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent);
-HT_DEVICE float ht_finish(ht_sum v, int exponent);
+// as functions below
 
 // as templates/hooks/check/certificate.cuh
-HT_DEVICE bool ht_flag_is_set(const int *flag);
-HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g);
-HT_DEVICE int ht_count_bits(unsigned x);
-HT_DEVICE int ht_lowest_bit(unsigned x);
-HT_DEVICE unsigned ht_bit_of(const ht_gemm_args &g, const unsigned *word, int bit);
-HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits);
-HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g);
-HT_DEVICE float ht_threshold_of(int lost, int absmax);
-HT_DEVICE bool ht_is_sparse(const int *sums, int row, int rows);
-HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int rows);
-HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row);
-HT_DEVICE float ht_column_threshold_inside(const ht_gemm_args &g, long long entry, int col);
-HT_DEVICE float ht_column_threshold(const ht_gemm_args &g, long long entry, int col);
-HT_DEVICE bool ht_is_cleared(float v, float row_threshold, float column_threshold);
-HT_DEVICE unsigned *ht_failed_block(const ht_gemm_args &g, long long entry, int row_block, int col_block);
-HT_DEVICE unsigned *ht_failed_word(const ht_gemm_args &g, long long entry, int row, int col);
-HT_DEVICE float ht_combine(const float *acc);
+// as functions below
 
 // ---- the kernel
 
@@ -147,44 +87,24 @@ HT_DEVICE float ht_combine(const float *acc);
         for (int m = ROW_LANES_STEP; m < ROW_LANES_END; m *= 2)
             word |= (unsigned)ht_shfl_xor((int)word, m);
         const int row = row0 + 0 * 32;
-        if (lane % ROW_LANES_END / ROW_LANES_STEP == 0 && row < g.m && col < g.n) {
-            unsigned *const to = ht_failed_word(g, blockIdx.z, row, col);
-            ht_stg_i32((int *)to, (int)word);
-            ht_list_failed(g, to, word);
 // as templates/skeletons/mma_warp.cu
     src[0] = ht_panel_row(g.a_panels + (long long)blockIdx.z * g.a_stride, tile_m * A_BLOCKS + 0, g.m, g.k_blocks,
                           begin * K_ATOMS) + tid * 16;
-    src[1] = ht_panel_row(g.a_panels + (long long)blockIdx.z * g.a_stride, tile_m * A_BLOCKS + 1, g.m, g.k_blocks,
-                          begin * K_ATOMS) + tid * 16;
+// and 1 more of the 2 lines above, with other numbers
     src[2] = ht_panel_row(g.b_panels + (long long)blockIdx.z * g.b_stride, tile_n * B_BLOCKS + 0, g.n,
                                      g.k_blocks, begin * K_ATOMS) + tid * 16;
 // as templates/skeletons/mma_warp.cu
     ht_clear(acc[0][0][0]);
-    ht_clear(acc[0][0][1]);
-    ht_clear(acc[0][0][2]);
-    ht_clear(acc[0][0][3]);
-    ht_clear(acc[0][1][0]);
-    ht_clear(acc[0][1][1]);
-    ht_clear(acc[0][1][2]);
-    ht_clear(acc[0][1][3]);
+// and 7 more, with other numbers
     ht_clear(master[0][0]);
-    ht_clear(master[0][1]);
-    ht_clear(master[0][2]);
-    ht_clear(master[0][3]);
-    ht_clear(master[1][0]);
-    ht_clear(master[1][1]);
-    ht_clear(master[1][2]);
-    ht_clear(master[1][3]);
+// and 7 more, with other numbers
 // as templates/skeletons/planes_mma_warp.cu
 // as templates/skeletons/mma_warp.cu
     ht_load_b(b[0][1][0], b_at[2] + 0);
     ht_load_b(b[0][1][2], b_at[2] + 2048);
     ht_load_a(a[0][1][0], a_at[2] + 0);
     ht_load_a(a[0][1][1], a_at[2] + 2048);
-    ht_load_b(b[0][0][0], b_at[0] + 0);
-    ht_load_b(b[0][0][2], b_at[0] + 2048);
-    ht_load_a(a[0][0][0], a_at[0] + 0);
-    ht_load_a(a[0][0][1], a_at[0] + 2048);
+// and 1 more of the 4 lines above, with other numbers
 // as templates/skeletons/mma_warp.cu
         ht_load_b(b[1][1][0], b_at[3] + read + 0);
         // A.lo * B.hi, k 0..15
@@ -192,51 +112,27 @@ HT_DEVICE float ht_combine(const float *acc);
         ht_load_b(b[1][1][2], b_at[3] + read + 2048);
         ht_mma(acc[0][0][1], a[0][1][0], b[0][0][1]);
         ht_load_a(a[1][1][0], a_at[3] + read + 0);
-        ht_mma(acc[0][0][2], a[0][1][0], b[0][0][2]);
-        ht_load_a(a[1][1][1], a_at[3] + read + 2048);
+// and 1 more of the 2 lines above, with other numbers
         ht_mma(acc[0][0][3], a[0][1][0], b[0][0][3]);
         ht_load_b(b[1][0][0], b_at[1] + read + 0);
-        ht_mma(acc[0][1][3], a[0][1][1], b[0][0][3]);
-        ht_load_b(b[1][0][2], b_at[1] + read + 2048);
+// and 1 more of the 2 lines above, with other numbers
         ht_mma(acc[0][1][2], a[0][1][1], b[0][0][2]);
         ht_load_a(a[1][0][0], a_at[1] + read + 0);
-        ht_mma(acc[0][1][1], a[0][1][1], b[0][0][1]);
-        ht_load_a(a[1][0][1], a_at[1] + read + 2048);
+// and 1 more of the 2 lines above, with other numbers
         ht_mma(acc[0][1][0], a[0][1][1], b[0][0][0]);
         // A.hi * B.lo, k 0..15
         ht_mma(acc[0][0][0], a[0][0][0], b[0][1][0]);
-        ht_mma(acc[0][0][1], a[0][0][0], b[0][1][1]);
-        ht_mma(acc[0][0][2], a[0][0][0], b[0][1][2]);
-        ht_mma(acc[0][0][3], a[0][0][0], b[0][1][3]);
-        ht_mma(acc[0][1][3], a[0][0][1], b[0][1][3]);
-        ht_mma(acc[0][1][2], a[0][0][1], b[0][1][2]);
-        ht_mma(acc[0][1][1], a[0][0][1], b[0][1][1]);
-        ht_mma(acc[0][1][0], a[0][0][1], b[0][1][0]);
+// and 7 more, with other numbers
         // A.hi * B.hi, k 0..15
         ht_mma(acc[0][0][0], a[0][0][0], b[0][0][0]);
-        ht_mma(acc[0][0][1], a[0][0][0], b[0][0][1]);
-        ht_mma(acc[0][0][2], a[0][0][0], b[0][0][2]);
-        ht_mma(acc[0][0][3], a[0][0][0], b[0][0][3]);
-        ht_mma(acc[0][1][3], a[0][0][1], b[0][0][3]);
-        ht_mma(acc[0][1][2], a[0][0][1], b[0][0][2]);
-        ht_mma(acc[0][1][1], a[0][0][1], b[0][0][1]);
-        ht_mma(acc[0][1][0], a[0][0][1], b[0][0][0]);
+// and 7 more, with other numbers
         // the ring advances: the next stage has landed and everyone may read it
         ht_stage_release();
         ht_stage_wait<PREFETCH_STAGES - 1 - REFILL_AFTER_BARRIER>();
         ht_barrier();
         if (fetch)
             ht_stage_copy_issue(&staged[0], copy_to + write + 0, src[0] + copy_from + 0);
-        if (fetch)
-            ht_stage_copy_issue(&staged[1], copy_to + write + 4096, src[0] + copy_from + 4096);
-        if (fetch)
-            ht_stage_copy_issue(&staged[2], copy_to + write + 8192, src[1] + copy_from + 0);
-        if (fetch)
-            ht_stage_copy_issue(&staged[3], copy_to + write + 12288, src[1] + copy_from + 4096);
-        if (fetch)
-            ht_stage_copy_issue(&staged[4], copy_to + write + 16384, src[2] + copy_from + 0);
-        if (fetch)
-            ht_stage_copy_issue(&staged[5], copy_to + write + 20480, src[2] + copy_from + 4096);
+// and 5 more of the 2 lines above, with other numbers
         ht_stage_commit();
         ht_load_b(b[0][1][0], b_at[2] + next + 0);
         // A.lo * B.hi, k 16..31
@@ -244,87 +140,37 @@ HT_DEVICE float ht_combine(const float *acc);
         ht_load_b(b[0][1][2], b_at[2] + next + 2048);
         ht_mma(acc[0][0][1], a[1][1][0], b[1][0][1]);
         ht_load_a(a[0][1][0], a_at[2] + next + 0);
-        ht_mma(acc[0][0][2], a[1][1][0], b[1][0][2]);
-        ht_load_a(a[0][1][1], a_at[2] + next + 2048);
+// and 1 more of the 2 lines above, with other numbers
         ht_mma(acc[0][0][3], a[1][1][0], b[1][0][3]);
         ht_load_b(b[0][0][0], b_at[0] + next + 0);
-        ht_mma(acc[0][1][3], a[1][1][1], b[1][0][3]);
-        ht_load_b(b[0][0][2], b_at[0] + next + 2048);
+// and 1 more of the 2 lines above, with other numbers
         ht_mma(acc[0][1][2], a[1][1][1], b[1][0][2]);
         ht_load_a(a[0][0][0], a_at[0] + next + 0);
-        ht_mma(acc[0][1][1], a[1][1][1], b[1][0][1]);
-        ht_load_a(a[0][0][1], a_at[0] + next + 2048);
+// and 1 more of the 2 lines above, with other numbers
         ht_mma(acc[0][1][0], a[1][1][1], b[1][0][0]);
         // A.hi * B.lo, k 16..31
         ht_mma(acc[0][0][0], a[1][0][0], b[1][1][0]);
-        ht_mma(acc[0][0][1], a[1][0][0], b[1][1][1]);
-        ht_mma(acc[0][0][2], a[1][0][0], b[1][1][2]);
-        ht_mma(acc[0][0][3], a[1][0][0], b[1][1][3]);
-        ht_mma(acc[0][1][3], a[1][0][1], b[1][1][3]);
-        ht_mma(acc[0][1][2], a[1][0][1], b[1][1][2]);
-        ht_mma(acc[0][1][1], a[1][0][1], b[1][1][1]);
-        ht_mma(acc[0][1][0], a[1][0][1], b[1][1][0]);
+// and 7 more, with other numbers
         // A.hi * B.hi, k 16..31
         ht_mma(acc[0][0][0], a[1][0][0], b[1][0][0]);
-        ht_mma(acc[0][0][1], a[1][0][0], b[1][0][1]);
-        ht_mma(acc[0][0][2], a[1][0][0], b[1][0][2]);
-        ht_mma(acc[0][0][3], a[1][0][0], b[1][0][3]);
-        ht_mma(acc[0][1][3], a[1][0][1], b[1][0][3]);
-        ht_mma(acc[0][1][2], a[1][0][1], b[1][0][2]);
-        ht_mma(acc[0][1][1], a[1][0][1], b[1][0][1]);
-        ht_mma(acc[0][1][0], a[1][0][1], b[1][0][0]);
+// and 7 more, with other numbers
         // every 32 k: the chain is closed and added up in FP32
         ht_promote(master[0][0], acc[0][0][0]);
-        ht_promote(master[0][1], acc[0][0][1]);
-        ht_promote(master[0][2], acc[0][0][2]);
-        ht_promote(master[0][3], acc[0][0][3]);
-        ht_promote(master[1][0], acc[0][1][0]);
-        ht_promote(master[1][1], acc[0][1][1]);
-        ht_promote(master[1][2], acc[0][1][2]);
-        ht_promote(master[1][3], acc[0][1][3]);
+// and 7 more, with other numbers
 // as templates/skeletons/mma_warp.cu
     ht_drain(acc[0][0][0], master[0][0]);
-    ht_drain(acc[0][0][1], master[0][1]);
-    ht_drain(acc[0][0][2], master[0][2]);
-    ht_drain(acc[0][0][3], master[0][3]);
-    ht_drain(acc[0][1][0], master[1][0]);
-    ht_drain(acc[0][1][1], master[1][1]);
-    ht_drain(acc[0][1][2], master[1][2]);
-    ht_drain(acc[0][1][3], master[1][3]);
+// and 7 more, with other numbers
 // as templates/skeletons/mma_warp.cu
     ea[0] = exponent_of(late.a_row_absmax, (long long)blockIdx.z * late.a_absmax_stride,
                         row0 + 0 / D_ROWS * MMA_M + ht_d_row(lane, 0), late.m);
-    ea[1] = exponent_of(late.a_row_absmax, (long long)blockIdx.z * late.a_absmax_stride,
-                        row0 + 1 / D_ROWS * MMA_M + ht_d_row(lane, 1), late.m);
-    ea[2] = exponent_of(late.a_row_absmax, (long long)blockIdx.z * late.a_absmax_stride,
-                        row0 + 2 / D_ROWS * MMA_M + ht_d_row(lane, 0), late.m);
-    ea[3] = exponent_of(late.a_row_absmax, (long long)blockIdx.z * late.a_absmax_stride,
-                        row0 + 3 / D_ROWS * MMA_M + ht_d_row(lane, 1), late.m);
+// and 3 more of the 2 lines above, with other numbers
     eb[0] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
                         col0 + 0 / D_COLS * MMA_N + ht_d_col(lane, 0 % D_COLS), late.n);
-    eb[1] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
-                        col0 + 1 / D_COLS * MMA_N + ht_d_col(lane, 1 % D_COLS), late.n);
-    eb[2] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
-                        col0 + 2 / D_COLS * MMA_N + ht_d_col(lane, 2 % D_COLS), late.n);
-    eb[3] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
-                        col0 + 3 / D_COLS * MMA_N + ht_d_col(lane, 3 % D_COLS), late.n);
-    eb[4] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
-                        col0 + 4 / D_COLS * MMA_N + ht_d_col(lane, 4 % D_COLS), late.n);
-    eb[5] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
-                        col0 + 5 / D_COLS * MMA_N + ht_d_col(lane, 5 % D_COLS), late.n);
-    eb[6] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
-                        col0 + 6 / D_COLS * MMA_N + ht_d_col(lane, 6 % D_COLS), late.n);
-    eb[7] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
-                        col0 + 7 / D_COLS * MMA_N + ht_d_col(lane, 7 % D_COLS), late.n);
+// and 7 more of the 2 lines above, with other numbers
     float ta[MI * D_ROWS] = {}; // what this lane's rows ask for
     if (tests)
         ta[0] = ht_row_threshold(late, blockIdx.z, row0 + 0 / D_ROWS * MMA_M + ht_d_row(lane, 0));
-    if (tests)
-        ta[1] = ht_row_threshold(late, blockIdx.z, row0 + 1 / D_ROWS * MMA_M + ht_d_row(lane, 1));
-    if (tests)
-        ta[2] = ht_row_threshold(late, blockIdx.z, row0 + 2 / D_ROWS * MMA_M + ht_d_row(lane, 0));
-    if (tests)
-        ta[3] = ht_row_threshold(late, blockIdx.z, row0 + 3 / D_ROWS * MMA_M + ht_d_row(lane, 1));
+// and 3 more of the 2 lines above, with other numbers
     {
         const int col = col0 + 0 / D_COLS * MMA_N + ht_d_col(lane, 0 % D_COLS);
         const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
@@ -337,22 +183,7 @@ HT_DEVICE float ht_combine(const float *acc);
             else if (row0 + row < late.m)
                 failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
         }
-        {
-            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 1);
-            const ht_sum sum = result_of(&acc[0][0][0 / D_COLS][1 % D_ROWS * D_COLS + 0 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
-                store_result(late, sum, row0 + row, col, ea[1] + eb[0], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 2 / D_ROWS * MMA_M + ht_d_row(lane, 0);
-            const ht_sum sum = result_of(&acc[0][1][0 / D_COLS][2 % D_ROWS * D_COLS + 0 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[2], tb))
-                store_result(late, sum, row0 + row, col, ea[2] + eb[0], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[2 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
+// and 2 more of the 8 lines above, with other numbers
         {
             const int row = 3 / D_ROWS * MMA_M + ht_d_row(lane, 1);
             const ht_sum sum = result_of(&acc[0][1][0 / D_COLS][3 % D_ROWS * D_COLS + 0 % D_COLS]);
@@ -361,270 +192,10 @@ HT_DEVICE float ht_combine(const float *acc);
             else if (row0 + row < late.m)
                 failed[3 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
 // as templates/skeletons/mma_warp.cu
-    {
-        const int col = col0 + 1 / D_COLS * MMA_N + ht_d_col(lane, 1 % D_COLS);
-        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
-        unsigned failed[FAILED_WORDS] = {};
-        {
-            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
-            const ht_sum sum = result_of(&acc[0][0][1 / D_COLS][0 % D_ROWS * D_COLS + 1 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
-                store_result(late, sum, row0 + row, col, ea[0] + eb[1], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 1);
-            const ht_sum sum = result_of(&acc[0][0][1 / D_COLS][1 % D_ROWS * D_COLS + 1 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
-                store_result(late, sum, row0 + row, col, ea[1] + eb[1], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 2 / D_ROWS * MMA_M + ht_d_row(lane, 0);
-            const ht_sum sum = result_of(&acc[0][1][1 / D_COLS][2 % D_ROWS * D_COLS + 1 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[2], tb))
-                store_result(late, sum, row0 + row, col, ea[2] + eb[1], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[2 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 3 / D_ROWS * MMA_M + ht_d_row(lane, 1);
-            const ht_sum sum = result_of(&acc[0][1][1 / D_COLS][3 % D_ROWS * D_COLS + 1 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[3], tb))
-                store_result(late, sum, row0 + row, col, ea[3] + eb[1], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[3 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-// as templates/skeletons/mma_warp.cu
-    {
-        const int col = col0 + 2 / D_COLS * MMA_N + ht_d_col(lane, 2 % D_COLS);
-        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
-        unsigned failed[FAILED_WORDS] = {};
-        {
-            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
-            const ht_sum sum = result_of(&acc[0][0][2 / D_COLS][0 % D_ROWS * D_COLS + 2 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
-                store_result(late, sum, row0 + row, col, ea[0] + eb[2], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 1);
-            const ht_sum sum = result_of(&acc[0][0][2 / D_COLS][1 % D_ROWS * D_COLS + 2 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
-                store_result(late, sum, row0 + row, col, ea[1] + eb[2], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 2 / D_ROWS * MMA_M + ht_d_row(lane, 0);
-            const ht_sum sum = result_of(&acc[0][1][2 / D_COLS][2 % D_ROWS * D_COLS + 2 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[2], tb))
-                store_result(late, sum, row0 + row, col, ea[2] + eb[2], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[2 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 3 / D_ROWS * MMA_M + ht_d_row(lane, 1);
-            const ht_sum sum = result_of(&acc[0][1][2 / D_COLS][3 % D_ROWS * D_COLS + 2 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[3], tb))
-                store_result(late, sum, row0 + row, col, ea[3] + eb[2], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[3 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-// as templates/skeletons/mma_warp.cu
-    {
-        const int col = col0 + 3 / D_COLS * MMA_N + ht_d_col(lane, 3 % D_COLS);
-        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
-        unsigned failed[FAILED_WORDS] = {};
-        {
-            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
-            const ht_sum sum = result_of(&acc[0][0][3 / D_COLS][0 % D_ROWS * D_COLS + 3 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
-                store_result(late, sum, row0 + row, col, ea[0] + eb[3], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 1);
-            const ht_sum sum = result_of(&acc[0][0][3 / D_COLS][1 % D_ROWS * D_COLS + 3 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
-                store_result(late, sum, row0 + row, col, ea[1] + eb[3], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 2 / D_ROWS * MMA_M + ht_d_row(lane, 0);
-            const ht_sum sum = result_of(&acc[0][1][3 / D_COLS][2 % D_ROWS * D_COLS + 3 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[2], tb))
-                store_result(late, sum, row0 + row, col, ea[2] + eb[3], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[2 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 3 / D_ROWS * MMA_M + ht_d_row(lane, 1);
-            const ht_sum sum = result_of(&acc[0][1][3 / D_COLS][3 % D_ROWS * D_COLS + 3 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[3], tb))
-                store_result(late, sum, row0 + row, col, ea[3] + eb[3], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[3 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-// as templates/skeletons/mma_warp.cu
-    {
-        const int col = col0 + 4 / D_COLS * MMA_N + ht_d_col(lane, 4 % D_COLS);
-        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
-        unsigned failed[FAILED_WORDS] = {};
-        {
-            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
-            const ht_sum sum = result_of(&acc[0][0][4 / D_COLS][0 % D_ROWS * D_COLS + 4 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
-                store_result(late, sum, row0 + row, col, ea[0] + eb[4], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 1);
-            const ht_sum sum = result_of(&acc[0][0][4 / D_COLS][1 % D_ROWS * D_COLS + 4 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
-                store_result(late, sum, row0 + row, col, ea[1] + eb[4], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 2 / D_ROWS * MMA_M + ht_d_row(lane, 0);
-            const ht_sum sum = result_of(&acc[0][1][4 / D_COLS][2 % D_ROWS * D_COLS + 4 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[2], tb))
-                store_result(late, sum, row0 + row, col, ea[2] + eb[4], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[2 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 3 / D_ROWS * MMA_M + ht_d_row(lane, 1);
-            const ht_sum sum = result_of(&acc[0][1][4 / D_COLS][3 % D_ROWS * D_COLS + 4 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[3], tb))
-                store_result(late, sum, row0 + row, col, ea[3] + eb[4], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[3 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-// as templates/skeletons/mma_warp.cu
-    {
-        const int col = col0 + 5 / D_COLS * MMA_N + ht_d_col(lane, 5 % D_COLS);
-        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
-        unsigned failed[FAILED_WORDS] = {};
-        {
-            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
-            const ht_sum sum = result_of(&acc[0][0][5 / D_COLS][0 % D_ROWS * D_COLS + 5 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
-                store_result(late, sum, row0 + row, col, ea[0] + eb[5], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 1);
-            const ht_sum sum = result_of(&acc[0][0][5 / D_COLS][1 % D_ROWS * D_COLS + 5 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
-                store_result(late, sum, row0 + row, col, ea[1] + eb[5], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 2 / D_ROWS * MMA_M + ht_d_row(lane, 0);
-            const ht_sum sum = result_of(&acc[0][1][5 / D_COLS][2 % D_ROWS * D_COLS + 5 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[2], tb))
-                store_result(late, sum, row0 + row, col, ea[2] + eb[5], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[2 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 3 / D_ROWS * MMA_M + ht_d_row(lane, 1);
-            const ht_sum sum = result_of(&acc[0][1][5 / D_COLS][3 % D_ROWS * D_COLS + 5 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[3], tb))
-                store_result(late, sum, row0 + row, col, ea[3] + eb[5], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[3 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-// as templates/skeletons/mma_warp.cu
-    {
-        const int col = col0 + 6 / D_COLS * MMA_N + ht_d_col(lane, 6 % D_COLS);
-        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
-        unsigned failed[FAILED_WORDS] = {};
-        {
-            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
-            const ht_sum sum = result_of(&acc[0][0][6 / D_COLS][0 % D_ROWS * D_COLS + 6 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
-                store_result(late, sum, row0 + row, col, ea[0] + eb[6], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 1);
-            const ht_sum sum = result_of(&acc[0][0][6 / D_COLS][1 % D_ROWS * D_COLS + 6 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
-                store_result(late, sum, row0 + row, col, ea[1] + eb[6], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 2 / D_ROWS * MMA_M + ht_d_row(lane, 0);
-            const ht_sum sum = result_of(&acc[0][1][6 / D_COLS][2 % D_ROWS * D_COLS + 6 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[2], tb))
-                store_result(late, sum, row0 + row, col, ea[2] + eb[6], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[2 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 3 / D_ROWS * MMA_M + ht_d_row(lane, 1);
-            const ht_sum sum = result_of(&acc[0][1][6 / D_COLS][3 % D_ROWS * D_COLS + 6 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[3], tb))
-                store_result(late, sum, row0 + row, col, ea[3] + eb[6], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[3 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-// as templates/skeletons/mma_warp.cu
-    {
-        const int col = col0 + 7 / D_COLS * MMA_N + ht_d_col(lane, 7 % D_COLS);
-        const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
-        unsigned failed[FAILED_WORDS] = {};
-        {
-            const int row = 0 / D_ROWS * MMA_M + ht_d_row(lane, 0);
-            const ht_sum sum = result_of(&acc[0][0][7 / D_COLS][0 % D_ROWS * D_COLS + 7 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[0], tb))
-                store_result(late, sum, row0 + row, col, ea[0] + eb[7], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[0 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 1 / D_ROWS * MMA_M + ht_d_row(lane, 1);
-            const ht_sum sum = result_of(&acc[0][0][7 / D_COLS][1 % D_ROWS * D_COLS + 7 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[1], tb))
-                store_result(late, sum, row0 + row, col, ea[1] + eb[7], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[1 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 2 / D_ROWS * MMA_M + ht_d_row(lane, 0);
-            const ht_sum sum = result_of(&acc[0][1][7 / D_COLS][2 % D_ROWS * D_COLS + 7 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[2], tb))
-                store_result(late, sum, row0 + row, col, ea[2] + eb[7], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[2 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-        }
-        {
-            const int row = 3 / D_ROWS * MMA_M + ht_d_row(lane, 1);
-            const ht_sum sum = result_of(&acc[0][1][7 / D_COLS][3 % D_ROWS * D_COLS + 7 % D_COLS]);
-            if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[3], tb))
-                store_result(late, sum, row0 + row, col, ea[3] + eb[7], alpha, beta);
-            else if (row0 + row < late.m)
-                failed[3 / D_ROWS * MMA_M / 32] |= 1u << row % 32;
-// as templates/skeletons/mma_warp.cu
+// and 7 more of the 36 lines above, with other numbers
 
 // ---- functions that it calls
 #ifndef HT_SIMULATOR
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
 // as templates/hooks/prim/cuda.cuh
 #endif
 
@@ -639,38 +210,15 @@ HT_DEVICE float ht_combine(const float *acc);
 // as templates/hooks/stage/panel_ring.cuh
     a_at[0] = a_row + ((unsigned)(0 * FRAGMENT_K * SLICE_BYTES) ^ a_swizzle);
     b_at[0] = b_row + ((unsigned)(0 * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
-    a_at[1] = a_row + ((unsigned)(1 * FRAGMENT_K * SLICE_BYTES) ^ a_swizzle);
-    b_at[1] = b_row + ((unsigned)(1 * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
-    a_at[2] = a_row + ((unsigned)(2 * FRAGMENT_K * SLICE_BYTES) ^ a_swizzle);
-    b_at[2] = b_row + ((unsigned)(2 * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
-    a_at[3] = a_row + ((unsigned)(3 * FRAGMENT_K * SLICE_BYTES) ^ a_swizzle);
-    b_at[3] = b_row + ((unsigned)(3 * FRAGMENT_K * SLICE_BYTES) ^ b_swizzle);
+// and 3 more of the 2 lines above, with other numbers
 // as templates/hooks/stage/panel_ring.cuh
     ht_stage_copy_issue(&staged[0], to + 0 * THREADS * 16,
                         src[0] + k + 0 * THREADS * 16 / 8192 % K_ATOMS * 8192 +
                             0 * THREADS * 16 % 8192);
-    ht_stage_copy_issue(&staged[1], to + 1 * THREADS * 16,
-                        src[0] + k + 1 * THREADS * 16 / 8192 % K_ATOMS * 8192 +
-                            1 * THREADS * 16 % 8192);
-    ht_stage_copy_issue(&staged[2], to + 2 * THREADS * 16,
-                        src[1] + k + 2 * THREADS * 16 / 8192 % K_ATOMS * 8192 +
-                            2 * THREADS * 16 % 8192);
-    ht_stage_copy_issue(&staged[3], to + 3 * THREADS * 16,
-                        src[1] + k + 3 * THREADS * 16 / 8192 % K_ATOMS * 8192 +
-                            3 * THREADS * 16 % 8192);
-    ht_stage_copy_issue(&staged[4], to + 4 * THREADS * 16,
-                        src[2] + k + 4 * THREADS * 16 / 8192 % K_ATOMS * 8192 +
-                            4 * THREADS * 16 % 8192);
-    ht_stage_copy_issue(&staged[5], to + 5 * THREADS * 16,
-                        src[2] + k + 5 * THREADS * 16 / 8192 % K_ATOMS * 8192 +
-                            5 * THREADS * 16 % 8192);
+// and 5 more of the 3 lines above, with other numbers
 // as templates/hooks/stage/panel_ring.cuh
     ht_stage_copy_complete(&staged[0], to + 0 * THREADS * 16);
-    ht_stage_copy_complete(&staged[1], to + 1 * THREADS * 16);
-    ht_stage_copy_complete(&staged[2], to + 2 * THREADS * 16);
-    ht_stage_copy_complete(&staged[3], to + 3 * THREADS * 16);
-    ht_stage_copy_complete(&staged[4], to + 4 * THREADS * 16);
-    ht_stage_copy_complete(&staged[5], to + 5 * THREADS * 16);
+// and 5 more, with other numbers
 // as templates/hooks/stage/panel_ring.cuh
     if (0 < steps) {
         ht_ring_issue(staged, to + 0 * STAGE_BYTES, src, k);
@@ -678,18 +226,7 @@ HT_DEVICE float ht_combine(const float *acc);
     }
     ht_stage_commit();
     k += K_ATOMS * 8192;
-    if (1 < steps) {
-        ht_ring_issue(staged, to + 1 * STAGE_BYTES, src, k);
-        ht_ring_complete(staged, to + 1 * STAGE_BYTES);
-    }
-    ht_stage_commit();
-    k += K_ATOMS * 8192;
-    if (2 < steps) {
-        ht_ring_issue(staged, to + 2 * STAGE_BYTES, src, k);
-        ht_ring_complete(staged, to + 2 * STAGE_BYTES);
-    }
-    ht_stage_commit();
-    k += K_ATOMS * 8192;
+// and 2 more of the 6 lines above, with other numbers
 // as templates/hooks/stage/panel_ring.cuh
 // accum/promote: how chains on the tensor cores are opened, closed and added up.
 // as templates/hooks/accum/promote.cuh
@@ -697,19 +234,6 @@ HT_DEVICE float ht_combine(const float *acc);
 // scheme/row_scale: power-of-two row scales, for packing and for the epilogue.
 // as templates/hooks/scheme/row_scale.cuh
 // as templates/hooks/accum/partial_f32.cuh
-// as templates/hooks/check/certificate.cuh
-    return g.failed && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
-// as templates/hooks/check/certificate.cuh
-    int at = ht_add_relaxed_i32(g.failed_count, ht_count_bits(bits));
-#pragma unroll 1
-    for (; bits != 0 && at < g.failed_capacity; bits &= bits - 1, at++)
-        ht_stg_i32((int *)g.failed_list + at, (int)ht_bit_of(g, word, ht_lowest_bit(bits)));
-// as templates/hooks/check/certificate.cuh
-    return lost < 0 ? ht_as_float(HT_NAN_BITS) : t;
-// as templates/hooks/check/certificate.cuh
-    return (int)(four.x + four.y + four.z + four.w) < 0;
-// as templates/hooks/check/certificate.cuh
-    return (v < 0.0f ? -v : v) >= __fadd_rn(row_threshold, column_threshold);
 // as templates/hooks/check/certificate.cuh
 // as templates/hooks/scheme/tf32.cuh
 

@@ -1,9 +1,10 @@
 """What the generator writes, for review, held against what it wrote: HALFTONE_GOLDEN=write renews it; read the difference first.
 
-    golden/mma.cu, wgmma.cu    one kernel of a family; lines that stand so in a template are named, not shown
-    golden/GPU.txt             of each scheme's first kernel the banner, of some its main loop too
+    golden/mma.cu, wgmma.cu    one kernel of a family
+    golden/schemes.txt         of each scheme's first kernel what its banner has that none above it has, of some the main loop too
 
-All other output is held by test_output.py."""
+Lines that stand so in a template, or declare what does, are named; of lines that repeat but for numbers the first are shown.
+Every byte of all output is held by test_output.py."""
 import os
 import pathlib
 import re
@@ -18,8 +19,9 @@ RENEW = "read the difference, then renew with HALFTONE_GOLDEN=write"
 FAMILIES = {"mma": ("a800", "ht_f16x3_mma_128x64x32_"), "wgmma": ("h200", "ht_f16x3_wgmma_128x256x32_")} # set, what the file's name begins with
 # One GPU for each way of running MMAs: whose banner is shown, and of which of these the main loop. Numbers of moduli differ by constants; f16x3 of two has a kernel of its own above.
 USUAL = "f16x3|bf16x6u|crt15"
-REVIEWED = {"h200": (r"(?!crt)\w+|crt15", "bf16x6u|crt15|i8x6"), "a800": (USUAL, "bf16x6u|crt15"), "mi210": (USUAL, USUAL), "t4": ("f16x3", "f16x3")}
+REVIEWED = {"h200": (r"(?!crt)\w+|crt15", "bf16x6u|crt15|i8x6"), "a800": (USUAL, "bf16x6u|crt15"), "mi210": (USUAL, "f16x3"), "t4": ("f16x3", "f16x3")}
 SAME = 4 # so many lines on end that stand in a template are not shown
+PERIOD = 60 # lines at the most that repeat
 
 
 def masked(path):
@@ -47,7 +49,7 @@ def places():
     """Of so many lines on end: the lines of the file that has them, and where in it."""
     found = {}
     for path in [*sorted((ROOT / "templates").rglob("*.cu*")), ROOT / "runtime/ht_abi.h"]:
-        lines = path.read_text().splitlines()
+        lines = re.sub(r" *//@mutate .*", "", path.read_text()).splitlines()
         for i in range(len(lines) - SAME + 1):
             found.setdefault(tuple(lines[i:i + SAME]), []).append((path.relative_to(ROOT).as_posix(), lines, i))
     return found
@@ -55,14 +57,37 @@ def places():
 
 def without_templates(text, places):
     lines, shown, i = text.splitlines(), [], 0
+    definitions = {line for found in places for line in found}
     while i < len(lines):
         length, name = 0, None
         for file, there, at in places.get(tuple(lines[i:i + SAME]), []):
             same = next((n for n, (x, y) in enumerate(zip(lines[i:], there[at:])) if x != y), min(len(lines) - i, len(there) - at))
             length, name = max((length, name), (same, file))
-        shown.append(f"// as {name}" if name else lines[i])
+        if not name and lines[i].endswith(");") and lines[i][:-1] in definitions:
+            length, name = 1, "functions below"
+        line = f"// as {name}" if name else lines[i]
+        shown += [line] if not name or line not in shown[-1:] else []
         i += length or 1
-    return "\n".join(shown) + "\n"
+    return "\n".join(folded(shown)) + "\n"
+
+
+def folded(lines):
+    """Of lines that come again with other numbers, once or more, the first, and how often they do."""
+    shape, shown, i = [re.sub(r"\d+", "0", line) for line in lines], [], 0
+    while i < len(lines):
+        saved, period, again = 0, 0, 0
+        for length in range(1, min(PERIOD, (len(lines) - i) // 2) + 1):
+            count = 0
+            while shape[i:i + length] == shape[i + (count + 1) * length:i + (count + 2) * length]:
+                count += 1
+            saved, period, again = max((saved, period, again), (count * length, -length, count))
+        if saved > 1:
+            shown += [*folded(lines[i:i - period]), f"// and {again} more" + (f" of the {-period} lines above" if period < -1 else "") + ", with other numbers"]
+            i += -period * (again + 1)
+        else:
+            shown.append(lines[i])
+            i += 1
+    return shown
 
 
 def hold(name, text):
@@ -82,16 +107,17 @@ def test_one_kernel_of_each_family(family, emitted, places):
     assert calls[family] in text
 
 
-@pytest.mark.parametrize("gpu", REVIEWED)
-def test_banner_and_main_loop_of_each_scheme(gpu, emitted, places):
-    banners, loops = REVIEWED[gpu]
-    rows = [line.split("\t") for line in (emitted(gpu) / "manifest").read_text().splitlines()[2:]]
-    shown = []
-    for scheme, name in {row[1]: row[0] for row in reversed(rows)}.items():
-        if re.fullmatch(banners, scheme):
-            banner, code = masked(next(p for p in sources(emitted(gpu)) if p.stem == name)).split("//\n// int ", 1)
-            shown += [banner] + [without_templates(main_loop(code), places)] * bool(re.fullmatch(loops, scheme))
-    hold(f"{gpu}.txt", "\n".join(shown))
+def test_banner_and_main_loop_of_each_scheme(emitted, places):
+    shown, known = [], set()
+    for gpu, (banners, loops) in REVIEWED.items():
+        rows = [line.split("\t") for line in (emitted(gpu) / "manifest").read_text().splitlines()[2:]]
+        for scheme, name in {row[1]: row[0] for row in reversed(rows)}.items():
+            if re.fullmatch(banners, scheme):
+                banner, code = masked(next(p for p in sources(emitted(gpu)) if p.stem == name)).split("//\n// int ", 1)
+                shown += ["", *(line for line in banner.splitlines() if line not in known)]
+                known.update(banner.splitlines())
+                shown += without_templates(main_loop(code), places).splitlines() if re.fullmatch(loops, scheme) else []
+    hold("schemes.txt", "\n".join(shown) + "\n")
 
 
 def test_golden_kernel_reads_well(emitted):

@@ -37,7 +37,6 @@
 #endif
 
 // as runtime/ht_abi.h
-// as runtime/ht_abi.h
 
 namespace ht_f16x3_wgmma_128x256x32_wg128x128_s4_c2_sm90a {
 
@@ -51,289 +50,71 @@ constexpr int BM = 128, BN = 256, BK = 32, WM = 128, WN = 128, STAGES = 4,
 // ---- what the kernel is made of; functions stand behind it
 #ifndef HT_SIMULATOR
 // as templates/hooks/prim/cuda.cuh
-template <int BYTES> HT_DEVICE unsigned ht_smem_base(void);
-HT_DEVICE uint4 ht_ld16(const void *p);
-HT_DEVICE float ht_ldg4(const float *p);
-HT_DEVICE int ht_ldg_i32(const int *p);
-HT_DEVICE long long ht_ldg_i64(const long long *p);
-HT_DEVICE void ht_stg16(void *p, uint4 v);
-HT_DEVICE void ht_stg4(float *p, float v);
-HT_DEVICE void ht_stg_i32(int *p, int v);
-HT_DEVICE int ht_ld_relaxed_i32(const int *p);
-HT_DEVICE int ht_add_relaxed_i32(int *p, int v);
-HT_DEVICE long long ht_add_relaxed_i64(long long *p, long long v);
-HT_DEVICE uint4 ht_lds16(unsigned s);
-HT_DEVICE float ht_lds4(unsigned s);
-HT_DEVICE void ht_sts8(unsigned s, unsigned x, unsigned y);
-HT_DEVICE void ht_sts16(unsigned s, uint4 v);
-HT_DEVICE void ht_sts4(unsigned s, float v);
-HT_DEVICE int ht_shfl_xor(int v, int lane_mask);
-HT_DEVICE unsigned ht_as_uint(float x);
-HT_DEVICE float ht_as_float(unsigned x);
-HT_DEVICE long long ht_opaque(long long x);
-template <class Args> static int ht_allow_smem(void (*kernel)(Args), int smem_bytes);
-template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_bytes);
-HT_DEVICE void ht_pdl_wait(void);
-HT_DEVICE void ht_pdl_trigger(void);
+// as functions below
 // as templates/hooks/launch/pdl.cuh
-HT_DEVICE void ht_mbar_init(unsigned bar, int count);
-HT_DEVICE void ht_mbar_init_done(void);
-HT_DEVICE void ht_mbar_arrive_expect_tx(unsigned bar, int bytes);
-HT_DEVICE void ht_mbar_arrive(unsigned bar);
-HT_DEVICE void ht_mbar_wait(unsigned bar, unsigned parity);
-HT_DEVICE void ht_bulk_copy(unsigned to, const void *from, int bytes, unsigned bar);
-HT_DEVICE int ht_uniform(int x);
-HT_DEVICE bool ht_elect(void);
-HT_DEVICE void ht_warp_sync(void);
-template <int GROUPS, int THREADS> HT_DEVICE void ht_group_barrier(int group);
-template <int REGISTERS> HT_DEVICE void ht_reg_dealloc(void);
-template <int REGISTERS> HT_DEVICE void ht_reg_alloc(void);
-HT_DEVICE void ht_wgmma_fence(void);
-HT_DEVICE void ht_wgmma_commit(void);
-template <int PENDING> HT_DEVICE void ht_wgmma_wait(void);
+// as functions below
 // as templates/hooks/arch/sm90.cuh
-HT_DEVICE unsigned ht_operand(unsigned smem);
-HT_DEVICE unsigned long long ht_descriptor(unsigned operand);
-HT_DEVICE void ht_sts_two(unsigned s, float x, float y);
-HT_DEVICE void ht_sts_two(unsigned s, long long x, long long y);
-HT_DEVICE long long ht_make_i64(unsigned low, unsigned high);
-HT_DEVICE void ht_lds_one(unsigned s, float *v);
-HT_DEVICE void ht_lds_one(unsigned s, long long *v);
-HT_DEVICE void ht_lds_four(unsigned s, float *v);
-HT_DEVICE void ht_lds_four(unsigned s, long long *v);
+// as functions below
 #ifndef HT_SIMULATOR
-HT_DEVICE void ht_mma_f64_16816(double *d, const double *a, const double *b);
-HT_DEVICE int ht_cluster_rank(void);
-HT_DEVICE unsigned ht_cluster_address(unsigned smem, int rank);
-HT_DEVICE void ht_cluster_barrier(void);
-HT_DEVICE void ht_mbar_arrive_cluster(unsigned bar);
-HT_DEVICE void ht_bulk_copy_multicast(unsigned to, const void *from, int bytes, unsigned bar);
+// as functions below
 HT_WGMMA_TYPE(f16, float, "+f", "k16.f32.f16.f16", ", 1, 1, 0, 0")
 #endif
-template <int N> HT_DEVICE void ht_wgmma(ht_width<N> width, float *d, unsigned a, unsigned b, int use);
-template <int COUNT> HT_DEVICE void ht_promote_chain(float *sum, const float *chain);
+// as functions below
 // as templates/hooks/scheme/row_scale.cuh
-HT_DEVICE int ht_row_exponent(int magnitude);
-HT_DEVICE float ht_pow2(int e);
-HT_DEVICE float ht_scale_pow2(float v, int e);
-HT_DEVICE float ht_plus(float x, float y);
-HT_DEVICE double ht_plus(double x, double y);
-template <class REAL> HT_DEVICE REAL ht_add_exact(REAL *sum, REAL v);
-template <class REAL> HT_DEVICE REAL ht_sum_of(REAL sum, REAL compensation);
+// as functions below
 
 // accum/partial_f32: what split-K partials add up to: FP32 numbers, scaled back before they are stored.
 typedef float ht_acc; // element of a chain
 typedef float ht_sum; // element of a part
-HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes);
-HT_DEVICE void ht_stg_sum(float *parts, long long at, ht_sum v);
-HT_DEVICE ht_sum ht_partial(ht_sum v, int exponent);
-HT_DEVICE float ht_finish(ht_sum v, int exponent);
-HT_DEVICE float ht_round(ht_sum v);
-HT_DEVICE float ht_round_scale(float column_scale);
+// as functions below
 
 // as templates/hooks/check/certificate.cuh
-HT_DEVICE bool ht_flag_is_set(const int *flag);
-HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g);
-HT_DEVICE int ht_count_bits(unsigned x);
-HT_DEVICE int ht_lowest_bit(unsigned x);
-HT_DEVICE unsigned ht_bit_of(const ht_gemm_args &g, const unsigned *word, int bit);
-HT_DEVICE void ht_list_failed(const ht_gemm_args &g, const unsigned *word, unsigned bits);
-HT_DEVICE float ht_threshold_of(int lost, int absmax);
-HT_DEVICE bool ht_is_sparse(const int *sums, int row, int rows);
-HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int rows);
-HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row);
-HT_DEVICE float ht_column_threshold_inside(const ht_gemm_args &g, long long entry, int col);
-HT_DEVICE float ht_column_threshold(const ht_gemm_args &g, long long entry, int col);
-HT_DEVICE bool ht_is_cleared(float v, float row_threshold, float column_threshold);
-HT_DEVICE void ht_count_recomputed(const ht_gemm_args &g, bool alone, int rows, int columns);
-HT_DEVICE void ht_count_block(const ht_gemm_args &g, int row, int col, int height, int width);
-HT_DEVICE unsigned *ht_failed_block(const ht_gemm_args &g, long long entry, int row_block, int col_block);
-HT_DEVICE unsigned *ht_failed_word(const ht_gemm_args &g, long long entry, int row, int col);
-HT_DEVICE bool ht_has_failed(const unsigned *words, int row, int col);
+// as functions below
 #ifndef HT_SIMULATOR
-HT_DEVICE void ht_cp_async4_some(unsigned s, const float *g, int bytes);
-HT_DEVICE void ht_cp_async_commit(void);
-template <int PENDING> HT_DEVICE void ht_cp_async_wait(void);
+// as functions below
 // as templates/hooks/stage/cp_async_tile.cuh
-template <int ROWS, bool K_MAJOR> constexpr int ht_copy_pitch = K_MAJOR ? BK + 4 : ROWS + 8;
-template <int ROWS> constexpr int ht_copy_bytes = 4 * (ROWS * (BK + 4) > BK * (ROWS + 8) ? ROWS * (BK + 4) : BK * (ROWS + 8));
-// as templates/hooks/stage/cp_async_tile.cuh
-HT_DEVICE void ht_add_term(float *sum, float *rest, float x, float y);
-HT_DEVICE float ht_sum_of_lanes(float sum, float rest);
+// Whether lines that are misaligned are copied from the last multiple of 16 bytes on. Number by number 128 of them push each other out of L1
+// (54025 x 27 x 747, A transposed: 138 us, so 98); fewer do not, and fragments of lines that begin alike meet no bank twice.
+template <int ROWS, bool K_MAJOR> constexpr bool ht_copies_misaligned = K_MAJOR && ROWS > NEAR_ROWS;
+// as functions below
 // as templates/hooks/check/recompute.cuh
-HT_DEVICE ht_place ht_place_of(const ht_gemm_args &g, unsigned bit);
-// as templates/hooks/check/recompute.cuh
-HT_DEVICE ht_line_along_k ht_row_of_a(const ht_gemm_args &g, long long entry, int row);
-HT_DEVICE ht_line_along_k ht_column_of_b(const ht_gemm_args &g, long long entry, int col);
-HT_DEVICE void ht_store_recomputed(const ht_gemm_args &g, long long entry, int row, int col, float sum);
+// and 1 more of the 2 lines above, with other numbers
+// as functions below
 
 // as templates/hooks/check/fallback_tile.cuh
-HT_DEVICE ht_lines ht_open_lines(const float *src, long long ld, int k_contiguous, int first, int end, int rows, int k);
-HT_DEVICE const float *ht_line(const ht_lines &l, int i);
-HT_DEVICE void ht_load_vec4(float *v, const ht_lines &l, int i);
-HT_DEVICE void ht_load_strided(float *v, const ht_lines &l, int i, int left);
-HT_DEVICE void ht_widen_rows(double (*p)[2 * FALLBACK_K_PER_LANE], float (*x)[FALLBACK_K_PER_LANE]);
-HT_DEVICE void ht_multiply_column(double (*sum)[FALLBACK_COLS][4], double (*p)[2 * FALLBACK_K_PER_LANE], const double *q, int j);
-template <int UNROLL> HT_DEVICE void ht_multiply_wide(double (*sum)[FALLBACK_COLS][4], ht_lines *a, ht_lines *b, int steps);
-template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[FALLBACK_COLS][4], ht_lines *a, ht_lines *b, int length, int own);
-template <int UNROLL> HT_DEVICE void ht_fallback_piece(const ht_gemm_args &g, long long entry, int row, int col);
+// as functions below
 // as templates/hooks/check/fallback_notes.cuh
 
 // as templates/hooks/check/fallback_inside.cuh
-HT_DEVICE unsigned ht_notes_of(const ht_notes &n, int warp);
-HT_DEVICE int ht_noted(unsigned at);
-HT_DEVICE void ht_note(unsigned at, unsigned x);
-template <int WARPS> HT_DEVICE bool ht_any_of_warps(const ht_notes &n, bool yes);
-template <int ROWS> HT_DEVICE void ht_note_block(const ht_gemm_args &g, long long entry, int row0, int col0, unsigned notes, ht_noted_counts *counts);
-// as templates/hooks/check/fallback_inside.cuh
-template <int WARPS> HT_DEVICE void ht_find_turn(const ht_notes &n, int count_at, int many, ht_note_place *t);
-// as templates/hooks/check/fallback_inside.cuh
-HT_DEVICE ht_place ht_result_noted(const ht_gemm_args &g, const ht_notes &n, const ht_note_place &t);
-template <int WARPS> HT_DEVICE void ht_next_terms(const ht_gemm_args &g, const ht_notes &n, ht_term_stream *s);
-HT_DEVICE void ht_copy_terms(const ht_gemm_args &g, const ht_line_along_k &a, const ht_line_along_k &b, int k, unsigned to);
-template <int WARPS, int TERM_BUFFERS> HT_DEVICE void ht_recompute_noted(const ht_gemm_args &g, const ht_notes &n, ht_note_place turn);
-template <int WARPS, int ROWS, int TERM_BUFFERS> HT_DEVICE void ht_fallback_noted(const ht_gemm_args &g, const ht_notes &n, ht_noted_counts own);
-HT_DEVICE float ht_combine(const float *acc);
+// as functions below
+// and 2 more of the 2 lines above, with other numbers
 
 // ---- the kernel
 
 // as templates/skeletons/wgmma_ss.cu
-constexpr int A_BYTES = BM * 128;
-// as templates/skeletons/wgmma_ss.cu
-constexpr int CONSUMER_REGISTERS = BM < 64 ? 216 : CONSUMER_WARPGROUPS > 2 ? 160 : CONSUMER_WARPGROUPS > 1 ? 232 : 248;
-static_assert((PRODUCER_REGISTERS + CONSUMER_WARPGROUPS * CONSUMER_REGISTERS) * 128 <= 65536 / BOUND / 8 * 8 * THREADS, "what a block starts with");
-// as templates/skeletons/wgmma_ss.cu
-    w.m0 = (row + inside % height) * CLUSTER_M + (SHARES_B ? ht_cluster_rank() * BM : 0);
-// as templates/skeletons/wgmma_ss.cu
-    return (unsigned)((block < last ? block : last) * k_blocks);
-// as templates/skeletons/wgmma_ss.cu
-        ht_bulk_copy_multicast(to + (unsigned)(ht_cluster_rank() * PART), from + ht_cluster_rank() * PART, PART, full);
-// as templates/skeletons/wgmma_ss.cu
-    unsigned phase = 1; // nobody has to empty the first round
-    for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
-        const work_tile w = next_tile(g, item);
-        const unsigned char *const a_panels = g.a_panels + w.entry * g.a_stride + (BM < 64 ? w.m0 % 64 * 128 : 0);
-        const unsigned char *const b_panels = g.b_panels + w.entry * g.b_stride;
-        unsigned src[A_BLOCKS + B_BLOCKS];
         src[0] = panel_row(w.m0 / 64 + 0, g.m, g.k_blocks) + (unsigned)(w.first * PROMOTE_STAGES);
         src[1] = panel_row(w.m0 / 64 + 1, g.m, g.k_blocks) + (unsigned)(w.first * PROMOTE_STAGES);
         src[2] = panel_row(w.n0 / 64 + 0, g.n, g.k_blocks) + (unsigned)(w.first * PROMOTE_STAGES);
-        src[3] = panel_row(w.n0 / 64 + 1, g.n, g.k_blocks) + (unsigned)(w.first * PROMOTE_STAGES);
-        src[4] = panel_row(w.n0 / 64 + 2, g.n, g.k_blocks) + (unsigned)(w.first * PROMOTE_STAGES);
-        src[5] = panel_row(w.n0 / 64 + 3, g.n, g.k_blocks) + (unsigned)(w.first * PROMOTE_STAGES);
-        ht_pdl_wait(); // for packing, only the first time; what comes before is worked out while it ends
-        ht_pdl_trigger();
-#pragma unroll 1
-        for (int k = 0; k < w.chunks * PROMOTE_STAGES; k++) {
-            const unsigned to = smem + (unsigned)stage * STAGE_BYTES, full = smem + FULL + (unsigned)stage * 8;
-            ht_mbar_wait(smem + EMPTY + (unsigned)stage * 8, phase);
-            ht_mbar_arrive_expect_tx(full, STAGE_BYTES);
+// and 3 more, with other numbers
+// as templates/skeletons/wgmma_ss.cu
             {
                 copy_atom<PART_ROWS * 128>(SHARES_A, to + 0 * 8192, a_panels + (src[0] + (unsigned)k) * 8192ull, full);
             }
-            {
-                copy_atom<PART_ROWS * 128>(SHARES_A, to + 1 * 8192, a_panels + (src[1] + (unsigned)k) * 8192ull, full);
-            }
+// and 1 more of the 3 lines above, with other numbers
             {
                 copy_atom<8192>(SHARES_B, to + A_BYTES + 0 * 8192, b_panels + (src[2] + (unsigned)k) * 8192ull, full);
             }
-            {
-                copy_atom<8192>(SHARES_B, to + A_BYTES + 1 * 8192, b_panels + (src[3] + (unsigned)k) * 8192ull, full);
-            }
-            {
-                copy_atom<8192>(SHARES_B, to + A_BYTES + 2 * 8192, b_panels + (src[4] + (unsigned)k) * 8192ull, full);
-            }
+// and 2 more of the 3 lines above, with other numbers
             {
                 copy_atom<8192>(SHARES_B, to + A_BYTES + 3 * 8192, b_panels + (src[5] + (unsigned)k) * 8192ull, full);
 // as templates/skeletons/wgmma_ss.cu
-    for (int s = 0; CLUSTER > 1 && s < RING_STAGES; s++) { // the block stays until the other has arrived for the last time
-        ht_mbar_wait(smem + EMPTY + (unsigned)stage * 8, phase);
-// as templates/skeletons/wgmma_ss.cu
-        most = HT_NAN_BITS;
-// as templates/skeletons/wgmma_ss.cu
-            most = larger_threshold(most, threshold);
-// as templates/skeletons/wgmma_ss.cu
-    unsigned phase = 1; // nobody has to use the first
-    for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
-        const work_tile w = next_tile(g, item);
-        ht_pdl_wait();
-// as templates/skeletons/wgmma_ss.cu
-            ht_mbar_wait(smem + SCALES_EMPTY, phase); // most of a tile's time: one lane asks
-        ht_warp_sync();
-        phase ^= 1;
-        const side_of_tile a = load_side<BM>(g.a_row_absmax + w.entry * g.a_absmax_stride, may_test ? g.a_row_sums + w.entry * g.a_sums_stride : nullptr,
-                                             w.m0, g.m, rows, smem + THRESHOLDS);
-        const side_of_tile b = load_side<BN>(g.b_col_absmax + w.entry * g.b_absmax_stride, may_test ? g.b_row_sums + w.entry * g.b_sums_stride : nullptr,
-                                             w.n0, g.n, columns, 0);
-        const float most = __fadd_rn(a.most, b.most);
-// as templates/skeletons/wgmma_ss.cu
-    const int column = o.lane / 4, row = o.lane % 4 * 2;
     ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 0 * 8, 0 * 8 + row), scaled(v[0], across[0]),
                scaled(v[1], across[0]));
-    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 1 * 8, 0 * 8 + row), scaled(v[2], across[1]),
-               scaled(v[3], across[1]));
-    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 0 * 8, 1 * 8 + row), scaled(v[4], across[0]),
-               scaled(v[5], across[0]));
-    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 1 * 8, 1 * 8 + row), scaled(v[6], across[1]),
-               scaled(v[7], across[1]));
-    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 0 * 8, 2 * 8 + row), scaled(v[8], across[0]),
-               scaled(v[9], across[0]));
-    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 1 * 8, 2 * 8 + row), scaled(v[10], across[1]),
-               scaled(v[11], across[1]));
-    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 0 * 8, 3 * 8 + row), scaled(v[12], across[0]),
-               scaled(v[13], across[0]));
-    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 1 * 8, 3 * 8 + row), scaled(v[14], across[1]),
-               scaled(v[15], across[1]));
-    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 0 * 8, 4 * 8 + row), scaled(v[16], across[0]),
-               scaled(v[17], across[0]));
-    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 1 * 8, 4 * 8 + row), scaled(v[18], across[1]),
-               scaled(v[19], across[1]));
-    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 0 * 8, 5 * 8 + row), scaled(v[20], across[0]),
-               scaled(v[21], across[0]));
-    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 1 * 8, 5 * 8 + row), scaled(v[22], across[1]),
-               scaled(v[23], across[1]));
-    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 0 * 8, 6 * 8 + row), scaled(v[24], across[0]),
-               scaled(v[25], across[0]));
-    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 1 * 8, 6 * 8 + row), scaled(v[26], across[1]),
-               scaled(v[27], across[1]));
-    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 0 * 8, 7 * 8 + row), scaled(v[28], across[0]),
-               scaled(v[29], across[0]));
-    ht_sts_two(epi_buffer_address<float>(o.epi_buffer, column + 1 * 8, 7 * 8 + row), scaled(v[30], across[1]),
-               scaled(v[31], across[1]));
+// and 15 more of the 2 lines above, with other numbers
 // as templates/skeletons/wgmma_ss.cu
-    const int column = o.lane / 4, row = o.lane % 4 * 2;
     ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 0 * 8, 0 * 8 + row), result_of(acc + 0 * 4 + 0 * 2),
                result_of(acc + 0 * 4 + 0 * 2 + 1));
-    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 1 * 8, 0 * 8 + row), result_of(acc + 0 * 4 + 1 * 2),
-               result_of(acc + 0 * 4 + 1 * 2 + 1));
-    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 0 * 8, 1 * 8 + row), result_of(acc + 1 * 4 + 0 * 2),
-               result_of(acc + 1 * 4 + 0 * 2 + 1));
-    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 1 * 8, 1 * 8 + row), result_of(acc + 1 * 4 + 1 * 2),
-               result_of(acc + 1 * 4 + 1 * 2 + 1));
-    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 0 * 8, 2 * 8 + row), result_of(acc + 2 * 4 + 0 * 2),
-               result_of(acc + 2 * 4 + 0 * 2 + 1));
-    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 1 * 8, 2 * 8 + row), result_of(acc + 2 * 4 + 1 * 2),
-               result_of(acc + 2 * 4 + 1 * 2 + 1));
-    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 0 * 8, 3 * 8 + row), result_of(acc + 3 * 4 + 0 * 2),
-               result_of(acc + 3 * 4 + 0 * 2 + 1));
-    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 1 * 8, 3 * 8 + row), result_of(acc + 3 * 4 + 1 * 2),
-               result_of(acc + 3 * 4 + 1 * 2 + 1));
-    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 0 * 8, 4 * 8 + row), result_of(acc + 4 * 4 + 0 * 2),
-               result_of(acc + 4 * 4 + 0 * 2 + 1));
-    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 1 * 8, 4 * 8 + row), result_of(acc + 4 * 4 + 1 * 2),
-               result_of(acc + 4 * 4 + 1 * 2 + 1));
-    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 0 * 8, 5 * 8 + row), result_of(acc + 5 * 4 + 0 * 2),
-               result_of(acc + 5 * 4 + 0 * 2 + 1));
-    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 1 * 8, 5 * 8 + row), result_of(acc + 5 * 4 + 1 * 2),
-               result_of(acc + 5 * 4 + 1 * 2 + 1));
-    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 0 * 8, 6 * 8 + row), result_of(acc + 6 * 4 + 0 * 2),
-               result_of(acc + 6 * 4 + 0 * 2 + 1));
-    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 1 * 8, 6 * 8 + row), result_of(acc + 6 * 4 + 1 * 2),
-               result_of(acc + 6 * 4 + 1 * 2 + 1));
-    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 0 * 8, 7 * 8 + row), result_of(acc + 7 * 4 + 0 * 2),
-               result_of(acc + 7 * 4 + 0 * 2 + 1));
-    ht_sts_two(epi_buffer_address<ht_sum>(o.epi_buffer, column + 1 * 8, 7 * 8 + row), result_of(acc + 7 * 4 + 1 * 2),
-               result_of(acc + 7 * 4 + 1 * 2 + 1));
+// and 15 more of the 2 lines above, with other numbers
 // as templates/skeletons/wgmma_ss.cu
     { // four of each lane's columns in flight
         float v[4][4];
@@ -341,75 +122,23 @@ static_assert((PRODUCER_REGISTERS + CONSUMER_WARPGROUPS * CONSUMER_REGISTERS) * 
             ht_lds_four(epi_buffer_address<float>(o.epi_buffer, 0 + i * VEC4_COLUMNS + first, row), v[i]);
 // as templates/skeletons/wgmma_ss.cu
     {
-        float v[4][4];
-        for (int i = 0; i < 4; i++)
-            ht_lds_four(epi_buffer_address<float>(o.epi_buffer, 8 + i * VEC4_COLUMNS + first, row), v[i]);
-// as templates/skeletons/wgmma_ss.cu
-    for (int row = o.lane; row < PART_ROWS && at.row + row < o.g.m; row += 32) {
-// as templates/skeletons/wgmma_ss.cu
-                if (column + q < columns)
-// as templates/skeletons/wgmma_ss.cu
-    ht_stg_i32((int *)to, (int)word);
-    ht_list_failed(o.g, to, word);
-// as templates/skeletons/wgmma_ss.cu
-                if (row0 + row < o.g.m && !ht_is_cleared(__fmul_rn(v[q], undo), threshold[q], asked))
-// as templates/skeletons/wgmma_ss.cu
-        ht_stg_i32((int *)to, (int)word);
-        ht_list_failed(o.g, to, word);
-// as templates/skeletons/wgmma_ss.cu
-        const int row = first + o.lane % SUM_ROWS, inside = at.row + row < o.g.m && o.lane < SUM_ROWS;
-// as templates/skeletons/wgmma_ss.cu
-                exponent[q] = along + column_exponent(o, at.col + column + q);
-// as templates/skeletons/wgmma_ss.cu
-                    fails = inside && col < o.g.n && !ht_is_cleared((float)v[q], threshold, ht_column_threshold(o.g, o.w.entry, col));
-                    const unsigned word = failed_word(o, fails);
-                    own = o.lane == q ? word : own;
-                }
-                if (inside && col < o.g.n && !fails)
-// as templates/skeletons/wgmma_ss.cu
-    {
+// and 1 more of the 5 lines above, with other numbers
         bool all = true;
         for (int i = 0; i < PART_ROWS / 2; i++)
             all &= ht_is_cleared(v[0 * (PART_ROWS / 2) + i], most, 0.0f);
         parts |= all ? 0 : 1u << 0;
     }
     {
-        bool all = true;
-        for (int i = 0; i < PART_ROWS / 2; i++)
-            all &= ht_is_cleared(v[1 * (PART_ROWS / 2) + i], most, 0.0f);
-        parts |= all ? 0 : 1u << 1;
-    }
-    {
-        bool all = true;
-        for (int i = 0; i < PART_ROWS / 2; i++)
-            all &= ht_is_cleared(v[2 * (PART_ROWS / 2) + i], most, 0.0f);
-        parts |= all ? 0 : 1u << 2;
-    }
-    {
+// and 2 more of the 6 lines above, with other numbers
         bool all = true;
         for (int i = 0; i < PART_ROWS / 2; i++)
             all &= ht_is_cleared(v[3 * (PART_ROWS / 2) + i], most, 0.0f);
         parts |= all ? 0 : 1u << 3;
 // as templates/skeletons/wgmma_ss.cu
-        ht_stg_i32((int *)ht_failed_word(o.g, o.w.entry, row, at.col + column), 0);
-// as templates/skeletons/wgmma_ss.cu
-    const int column = at.col + o.lane / 4;
-    const float across[2] = {ht_round_scale(scale_of_column(o, column)), ht_round_scale(scale_of_column(o, column + 8))};
     // registers have no addresses
     if (0 == part)
         fill_safe_exponent(o, v + 0 * (PART_ROWS / 2), across);
-    if (1 == part)
-        fill_safe_exponent(o, v + 1 * (PART_ROWS / 2), across);
-    if (2 == part)
-        fill_safe_exponent(o, v + 2 * (PART_ROWS / 2), across);
-    if (3 == part)
-        fill_safe_exponent(o, v + 3 * (PART_ROWS / 2), across);
-// as templates/skeletons/wgmma_ss.cu
-    ht_warp_sync();
-// as templates/skeletons/wgmma_ss.cu
-        ht_mbar_wait(smem + SCALES_FULL, phase);
-// as templates/skeletons/wgmma_ss.cu
-    const epilogue_ctx o = {g, w, load_alpha_beta(g), smem + EPI_BUFFERS + (unsigned)warp * EPI_BUFFER_BYTES, smem + SCALES, thread % 32, tests};
+// and 3 more of the 2 lines above, with other numbers
 // as templates/skeletons/wgmma_ss.cu
     { // unrolled: accumulators that have left are room for what the others need
         const tile_coord at = part_at(w, n0, 0);
@@ -419,40 +148,15 @@ static_assert((PRODUCER_REGISTERS + CONSUMER_WARPGROUPS * CONSUMER_REGISTERS) * 
         ht_warp_sync();
     }
     {
-        const tile_coord at = part_at(w, n0, 1);
-        fill_sums(o, acc + 1 * (SUM_ROWS / 2));
-        ht_warp_sync();
-        store_sums(o, {at.row + 1 * SUM_ROWS % PART_ROWS, at.col + column});
-        ht_warp_sync();
-    }
-    {
-        const tile_coord at = part_at(w, n0, 2);
-        fill_sums(o, acc + 2 * (SUM_ROWS / 2));
-        ht_warp_sync();
-        store_sums(o, {at.row + 2 * SUM_ROWS % PART_ROWS, at.col + column});
-        ht_warp_sync();
-    }
-    {
+// and 2 more of the 7 lines above, with other numbers
         const tile_coord at = part_at(w, n0, 3);
         fill_sums(o, acc + 3 * (SUM_ROWS / 2));
         ht_warp_sync();
         store_sums(o, {at.row + 3 * SUM_ROWS % PART_ROWS, at.col + column});
-        ht_warp_sync();
 // as templates/skeletons/wgmma_ss.cu
-    for (int first = 0; first < blocks; first += WARPS * NOTED_BLOCKS_MOST) {
-        ht_noted_counts counts = {0, 0};
-#pragma unroll 1
-        for (int at = first + warp; at < blocks && at < first + WARPS * NOTED_BLOCKS_MOST; at += WARPS) {
-            const work_tile w = next_tile(g, cluster + at / BLOCKS * clusters);
-            const int row = w.m0 + at % A_BLOCKS * 64, col = w.n0 + at % BLOCKS / A_BLOCKS * 64;
-// as templates/skeletons/wgmma_ss.cu
-    unsigned phase = 0, order_phase = wg == 0, scales_phase = 0; // the first turn is warpgroup 0's
-// as templates/skeletons/wgmma_ss.cu
-        const work_tile w = next_tile(g, item);
         for (int i = 0; i < ACC_REGS; i++)
             acc[0][0][i] = 0;
-        for (int i = 0; i < ACC_REGS; i++)
-            acc[0][1][i] = 0;
+// and 1 more of the 2 lines above, with other numbers
         int chain = 0; // chunks since exact sums were carried
         ht_pdl_wait();
         ht_pdl_trigger();
@@ -465,18 +169,10 @@ static_assert((PRODUCER_REGISTERS + CONSUMER_WARPGROUPS * CONSUMER_REGISTERS) * 
             ht_wgmma_fence();
             ht_wgmma(ht_width<BM>(), temp, b_desc + at + 0, a_desc + at + 4, 0); // A.lo * B.hi, k 0..15
             ht_wgmma(ht_width<BM>(), temp, b_desc + at + 4, a_desc + at + 0, 1); // A.hi * B.lo, k 0..15
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 2, a_desc + at + 6, 1); // A.lo * B.hi, k 16..31
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 6, a_desc + at + 2, 1); // A.hi * B.lo, k 16..31
-            ht_mbar_wait(smem + FULL + (stage + 1) * 8, phase);
-            ht_wgmma_fence();
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3072, a_desc + at + 3076, 1); // A.lo * B.hi, k 32..47
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3076, a_desc + at + 3072, 1); // A.hi * B.lo, k 32..47
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3074, a_desc + at + 3078, 1); // A.lo * B.hi, k 48..63
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3078, a_desc + at + 3074, 1); // A.hi * B.lo, k 48..63
+// and 1 more of the 2 lines above, with other numbers
+// and 1 more of the 6 lines above, with other numbers
             ht_wgmma(ht_width<BM>(), temp, b_desc + at + 0, a_desc + at + 0, 1); // A.hi * B.hi, k 0..15
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 2, a_desc + at + 2, 1); // A.hi * B.hi, k 16..31
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3072, a_desc + at + 3072, 1); // A.hi * B.hi, k 32..47
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3074, a_desc + at + 3074, 1); // A.hi * B.hi, k 48..63
+// and 3 more, with other numbers
             ht_wgmma_commit();
             if (lane == 0)
                 ht_mbar_arrive(next_order_barrier);
@@ -489,16 +185,9 @@ static_assert((PRODUCER_REGISTERS + CONSUMER_WARPGROUPS * CONSUMER_REGISTERS) * 
             ht_wgmma_fence();
             ht_wgmma(ht_width<BM>(), temp, b_desc + at + 512, a_desc + at + 4, 0); // A.lo * B.hi, k 0..15
             ht_wgmma(ht_width<BM>(), temp, b_desc + at + 516, a_desc + at + 0, 1); // A.hi * B.lo, k 0..15
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 514, a_desc + at + 6, 1); // A.lo * B.hi, k 16..31
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 518, a_desc + at + 2, 1); // A.hi * B.lo, k 16..31
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3584, a_desc + at + 3076, 1); // A.lo * B.hi, k 32..47
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3588, a_desc + at + 3072, 1); // A.hi * B.lo, k 32..47
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3586, a_desc + at + 3078, 1); // A.lo * B.hi, k 48..63
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3590, a_desc + at + 3074, 1); // A.hi * B.lo, k 48..63
+// and 3 more of the 2 lines above, with other numbers
             ht_wgmma(ht_width<BM>(), temp, b_desc + at + 512, a_desc + at + 0, 1); // A.hi * B.hi, k 0..15
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 514, a_desc + at + 2, 1); // A.hi * B.hi, k 16..31
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3584, a_desc + at + 3072, 1); // A.hi * B.hi, k 32..47
-            ht_wgmma(ht_width<BM>(), temp, b_desc + at + 3586, a_desc + at + 3074, 1); // A.hi * B.hi, k 48..63
+// and 3 more, with other numbers
             ht_wgmma_commit();
             if (lane == 0)
                 ht_mbar_arrive(next_order_barrier);
@@ -513,46 +202,16 @@ static_assert((PRODUCER_REGISTERS + CONSUMER_WARPGROUPS * CONSUMER_REGISTERS) * 
             stage = stage + PROMOTE_STAGES == RING_STAGES ? 0 : stage + PROMOTE_STAGES;
             phase ^= stage == 0;
         }
-        left = store_results(g, w, smem, scales_phase, acc[0][0]) || left;
-        scales_phase ^= 1;
-        ht_warp_sync();
-        if (SCALES_ROWS && lane == 0)
-            ht_mbar_arrive(smem + SCALES_EMPTY);
 // as templates/skeletons/wgmma_ss.cu
-            ht_mbar_init(smem + EMPTY + s * 8, CONSUMER_WARPGROUPS * 4 * CLUSTER); // one arrival of each consumer warp
-// as templates/skeletons/wgmma_ss.cu
-        ht_mbar_init_done();
-    }
-    ht_cluster_barrier();
-// as templates/skeletons/wgmma_ss.cu
-        consume(g, smem);
-// as templates/skeletons/wgmma_ss.cu
-    return ht_launch_dependent(gemm, (unsigned)(items < most ? items : most) * CLUSTER, 1, 1, THREADS, SMEM_BYTES, stream, g, CLUSTER);
-}
 
 // ---- functions that it calls
 #ifndef HT_SIMULATOR
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
-// as templates/hooks/prim/cuda.cuh
 // as templates/hooks/prim/cuda.cuh
 #endif
 
 // as templates/hooks/launch/pdl.cuh
 #endif
 
-// as templates/hooks/arch/sm90.cuh
-// as templates/hooks/arch/sm90.cuh
-    return 1u << 16 | smem / 16;
-// as templates/hooks/arch/sm90.cuh
-    return 1ull << 62 | (unsigned long long)(1024 / 16) << 32 | operand;
 // as templates/hooks/arch/sm90.cuh
 
 // as templates/hooks/arch/sm90_dmma.cuh
@@ -568,77 +227,14 @@ static_assert((PRODUCER_REGISTERS + CONSUMER_WARPGROUPS * CONSUMER_REGISTERS) * 
 // as templates/hooks/scheme/row_scale.cuh
 
 // as templates/hooks/accum/two_sum.cuh
-// as templates/hooks/accum/two_sum.cuh
 // as templates/hooks/accum/partial_f32.cuh
-// as templates/hooks/accum/partial_f32.cuh
-// as templates/hooks/check/certificate.cuh
-    return g.failed && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once
-// as templates/hooks/check/certificate.cuh
-    int at = ht_add_relaxed_i32(g.failed_count, ht_count_bits(bits));
-#pragma unroll 1
-    for (; bits != 0 && at < g.failed_capacity; bits &= bits - 1, at++)
-        ht_stg_i32((int *)g.failed_list + at, (int)ht_bit_of(g, word, ht_lowest_bit(bits)));
-// as templates/hooks/check/certificate.cuh
-    return lost < 0 ? ht_as_float(HT_NAN_BITS) : t;
-// as templates/hooks/check/certificate.cuh
-    return (int)(four.x + four.y + four.z + four.w) < 0;
-// as templates/hooks/check/certificate.cuh
-    return (v < 0.0f ? -v : v) >= __fadd_rn(row_threshold, column_threshold);
-// as templates/hooks/check/certificate.cuh
-        ht_add_relaxed_i64(g.recomputed + !alone, (long long)rows * columns);
-// as templates/hooks/check/certificate.cuh
-    ht_count_recomputed(g, false, g.m - row < height ? g.m - row : height, g.n - col < width ? g.n - col : width);
 // as templates/hooks/check/certificate.cuh
 
 // as templates/hooks/stage/cp_async_tile.cuh
 // as templates/hooks/stage/tile_f64.cuh
 // as templates/hooks/check/recompute.cuh
-    *rest = __fadd_rn(*rest, __fadd_rn(ht_add_exact(sum, product), __fmaf_rn(x, y, -product)));
-// as templates/hooks/check/recompute.cuh
-// as templates/hooks/check/recompute.cuh
-    return {block / high / wide, block % high * 64 + inside % 64, block / high % wide * 64 + inside / 64};
-}
-// as templates/hooks/check/recompute.cuh
-// as templates/hooks/check/recompute.cuh
-    ht_stg4(c, beta != 0.0f ? __fmaf_rn(beta, ht_ldg4(c), v) : v);
-    ht_count_recomputed(g, true, 1, 1);
-}
-// as templates/hooks/check/fallback_tile.cuh
-    l.wide = end <= rows && (!k_contiguous || ((unsigned long long)src | (unsigned long long)ld * 4) % 16 == 0);
-// as templates/hooks/check/fallback_tile.cuh
-    return l.at + (i * 8 < l.last ? i * 8 : l.last) * l.line_step;
-// as templates/hooks/check/fallback_tile.cuh
-        v[h] = h < left ? ht_ldg4(from) : 0.0f;
-// as templates/hooks/check/fallback_tile.cuh
-            p[i / 2][h * 2 + i % 2] = (double)x[i][h];
-// as templates/hooks/check/fallback_tile.cuh
-        ht_mma_f64_16816(sum[i][j], p[i], q);
-// as templates/hooks/check/fallback_tile.cuh
-    for (int step = 1; step <= steps; step++) {
-// as templates/hooks/check/fallback_tile.cuh
-            if (first + i * 8 < g.m && side + to_side < g.n && (words == nullptr || ht_has_failed(words, (first + i * 8) % 64, (side + to_side) % 64)))
 // as templates/hooks/check/fallback_tile.cuh
 // check/fallback_notes: what a block notes of results that it has not cleared (check/fallback_inside; check/fallback_none has no use of it).
-// as templates/hooks/check/fallback_inside.cuh
-        any |= ht_noted(ht_notes_of(n, w));
-// as templates/hooks/check/fallback_inside.cuh
-        own[i] = row < g.m && col < g.n ? (unsigned)ht_ldg_i32((const int *)word + at / HALVES * 2 + at % HALVES) : 0;
-// as templates/hooks/check/fallback_inside.cuh
-        counts->blocks++;
-// as templates/hooks/check/fallback_inside.cuh
-    counts->results += count;
-}
-// as templates/hooks/check/fallback_inside.cuh
-// as templates/hooks/check/fallback_inside.cuh
-        ht_cp_async_wait<TERM_BUFFERS - 1>();
-// as templates/hooks/check/fallback_inside.cuh
-        if (now.k + TERMS_AT_ONCE * WAVE >= g.k) {
-// as templates/hooks/check/fallback_inside.cuh
-    ht_group_barrier<2, WARPS * WAVE>(0);
-#pragma unroll 1
-    for (ht_find_turn<WARPS>(n, 8, PIECES, &turn); turn.warp < WARPS; turn.turn += WARPS, ht_find_turn<WARPS>(n, 8, PIECES, &turn)) {
-        const ht_place block = ht_place_of(g, (unsigned)ht_noted(ht_notes_of(n, turn.warp) + NOTED_BLOCKS + (unsigned)(turn.turn / PIECES) * 4));
-        const int piece = turn.turn % PIECES, row = block.row + piece % HIGH * FALLBACK_HEIGHT, col = block.col + piece / HIGH * FALLBACK_WIDTH;
 // as templates/hooks/check/fallback_inside.cuh
 // as templates/hooks/scheme/tf32.cuh
 
