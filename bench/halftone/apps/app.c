@@ -6,15 +6,7 @@
 
 #include "io/outfile.h"
 
-static const struct app *const apps[] = {&app_cholesky, &app_mlp};
-enum { APPS = sizeof apps / sizeof apps[0], DIGEST_BYTES = 1 << 22 };
-
-const struct app *app_find(const char *name) {
-    for (int i = 0; i < APPS; i++)
-        if (strcmp(apps[i]->name, name) == 0)
-            return apps[i];
-    return NULL;
-}
+enum { DIGEST_BYTES = 1 << 22 };
 
 double app_seconds(const struct app *app, const struct app_run *run) {
     double sum = 0;

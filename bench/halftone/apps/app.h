@@ -40,7 +40,6 @@ struct app {
 };
 
 extern const struct app app_cholesky, app_mlp;
-const struct app *app_find(const char *name); /* NULL: none */
 
 /* One run, or the one of `repeats` that took least time; level[site] as products_start has it. */
 int app_execute(const struct app *app, void *state, struct products *p, const char *const *level, int repeats, int digest,
