@@ -40,7 +40,7 @@ int ht_dev_check(int backend_code) {
     return HT_DEV_FAILED;
 }
 
-static int lend(const void *memory, size_t bytes, void *stream, int back);
+static int lend(const struct ht_dev_lent *what, void *stream, int back);
 
 int ht_dev_open(const struct ht_set_desc *set, struct ht_dev_info *info) {
     memset(info, 0, sizeof *info);
@@ -190,7 +190,8 @@ int ht_dev_pool_free(void *memory, void *stream) {
 static void run_lend(void *data, void *stream) {
     const struct later *const w = (const struct later *)data;
     (void)stream;
-    (void)ht_sim_lend(w->from, w->bytes); /* without memory for it the launch says that it may not go there */
+    if (ht_sim_denied(w->from, w->bytes, w->byte) == NULL) /* the launch says that it may not go there */
+        (void)ht_sim_lend(w->from, w->bytes);
 }
 
 static void run_take_back(void *data, void *stream) {
@@ -199,12 +200,22 @@ static void run_take_back(void *data, void *stream) {
     ht_sim_take_back(w->from, w->bytes);
 }
 
-/* Memory of this device layer's keeps its bounds, and whoever names memory that is not there hears so from the launch. */
-static int lend(const void *memory, size_t bytes, void *stream, int back) {
+static int deny(const struct ht_dev_lent *what, const void *denied) {
+    snprintf(detail, sizeof detail, "%s: byte %zu of %zu at %p may not be %s; pass memory that is there%s", what->name,
+             (size_t)((const char *)denied - (const char *)what->at), what->bytes, what->at,
+             what->is_written ? "written" : "read", what->is_written ? " and not read-only" : "");
+    return HT_DEV_VIOLATION;
+}
+
+/* Memory of this device layer's keeps its bounds. A stream may come to its work after memory has been freed: it looks again. */
+static int lend(const struct ht_dev_lent *what, void *stream, int back) {
     int taken = 0;
-    struct later w = {NULL, bytes, 0, memory};
-    if (!ht_sim_is_foreign(memory, bytes))
+    struct later w = {NULL, what->bytes, what->is_written, what->at};
+    if (!ht_sim_is_foreign(what->at, what->bytes))
         return HT_DEV_OK;
+    const void *const denied = back ? NULL : ht_sim_denied(what->at, what->bytes, what->is_written);
+    if (denied != NULL)
+        return deny(what, denied);
     const int code = give(stream, back ? run_take_back : run_lend, w, &taken);
     if (code == HT_DEV_OK && !taken)
         (back ? run_take_back : run_lend)(&w, stream);

@@ -30,6 +30,14 @@ enum ht_dev_code {
     HT_DEV_VIOLATION /* simulator: a kernel broke a rule */
 };
 
+/* Memory of the process that a call touches. */
+struct ht_dev_lent {
+    const void *at;
+    size_t bytes;
+    const char *name; /* for messages */
+    int is_written;
+};
+
 struct ht_dev_info {
     const char *backend; /* "CUDA", "HIP", "simulator" */
     char name[256];
@@ -39,8 +47,9 @@ struct ht_dev_info {
     int64_t smem_per_block; /* most shared memory that a block may ask for; 0: not known */
     int simulated;
     int has_pool; /* stream-ordered memory: ht_dev_pool_alloc */
-    /* NULL, or: memory of the process serves as the device's, for what the stream gets from `lend` until `back`. */
-    int (*lend)(const void *memory, size_t bytes, void *stream, int back);
+    /* NULL, or: memory of the process serves as the device's, for what the stream gets from `lend` until `back`. A failure
+     * says what may not be touched so. */
+    int (*lend)(const struct ht_dev_lent *what, void *stream, int back);
 };
 
 /* Looks at the calling thread's current device. The simulator plays the device that the set was made for,

@@ -5,37 +5,41 @@
 enum { LENT_MOST = 6 };
 
 struct lent {
-    struct {
-        const void *at;
-        int64_t bytes;
-    } extent[LENT_MOST];
+    struct ht_dev_lent of[LENT_MOST];
     int count;
 };
 
-static void add_bytes(struct lent *l, const void *at, int64_t bytes) {
+static const char *const operand[] = {"A", "B"}, *const packed[] = {"packed A", "packed B"};
+
+static void add_bytes(struct lent *l, const char *name, const void *at, int64_t bytes, bool is_written) {
     if (at == NULL || bytes <= 0)
         return;
-    l->extent[l->count].at = at;
-    l->extent[l->count++].bytes = bytes;
+    struct ht_dev_lent *const to = &l->of[l->count++];
+    to->at = at;
+    to->bytes = (size_t)bytes;
+    to->name = name;
+    to->is_written = is_written;
 }
 
-static void add_matrix(struct lent *l, const struct call *c, const void *at, int64_t ld, int64_t rows,
-                       int64_t cols, int64_t stride) {
-    add_bytes(l, at, ht_mul(ht_extent_of(ld, rows, cols, stride, c->batch), (int64_t)element_bytes(c)));
+static int64_t matrix_bytes(const struct call *c, int64_t ld, int64_t rows, int64_t cols, int64_t stride) {
+    return ht_mul(ht_extent_of(ld, rows, cols, stride, c->batch), (int64_t)element_bytes(c));
 }
 
 static void add_operand(struct lent *l, const struct call *c, int side) {
     const struct call_operand *const o = &c->of[side];
     const bool along_k = k_contiguous(c, side); /* columns as stored are of k */
-    add_matrix(l, c, o->src, o->ld, along_k ? c->k : rows_of(c, side), along_k ? rows_of(c, side) : c->k,
-               o->stride);
+    const int64_t rows = along_k ? c->k : rows_of(c, side), cols = along_k ? rows_of(c, side) : c->k;
+    add_bytes(l, operand[side], o->src, matrix_bytes(c, o->ld, rows, cols, o->stride), false);
 }
 
+/* After a failure nothing is lent. */
 static int lend_all(halftone *h, const struct lent *l, bool back) {
-    int code = HALFTONE_OK;
-    for (int i = 0; i < l->count && (back || code == HALFTONE_OK); i++)
-        code =
-            ht_fail_device(h, h->device.lend(l->extent[i].at, (size_t)l->extent[i].bytes, h->stream, back));
+    int code = HALFTONE_OK, lent = back ? l->count : 0;
+    while (!back && lent < l->count &&
+           (code = ht_fail_device(h, h->device.lend(&l->of[lent], h->stream, false))) == HALFTONE_OK)
+        lent++;
+    for (int i = 0; i < lent && (back || code != HALFTONE_OK); i++)
+        (void)h->device.lend(&l->of[i], h->stream, true);
     return code;
 }
 
@@ -45,18 +49,18 @@ int ht_lend_call(const struct call *c, bool back) {
     memset(&l, 0, sizeof l);
     if (h->device.lend == NULL)
         return HALFTONE_OK;
-    add_matrix(&l, c, c->c, c->ldc, c->m, c->n, c->stride_c);
+    add_bytes(&l, "C", c->c, matrix_bytes(c, c->ldc, c->m, c->n, c->stride_c), true);
     for (int side = 0; side < 2 && c->effect == EFFECT_PRODUCT; side++) {
         if (c->is_packed)
-            add_bytes(&l, c->of[side].packed, c->of[side].packed_bytes);
+            add_bytes(&l, packed[side], c->of[side].packed, c->of[side].packed_bytes, false);
         else
             add_operand(&l, c, side);
     }
     if (h->pointer_mode == HALFTONE_DEVICE) {
-        add_bytes(&l, c->alpha, (int64_t)element_bytes(c));
-        add_bytes(&l, c->beta, (int64_t)element_bytes(c));
+        add_bytes(&l, "alpha", c->alpha, (int64_t)element_bytes(c), false);
+        add_bytes(&l, "beta", c->beta, (int64_t)element_bytes(c), false);
     }
-    add_bytes(&l, h->has_user ? h->user : NULL, (int64_t)h->user_bytes);
+    add_bytes(&l, "the workspace", h->has_user ? h->user : NULL, (int64_t)h->user_bytes, true);
     return lend_all(h, &l, back);
 }
 
@@ -68,7 +72,7 @@ int ht_lend_packing(const struct call *c, const int64_t bytes[2], bool back) {
     for (int side = 0; side < 2; side++) {
         if (bytes[side] > 0)
             add_operand(&l, c, side);
-        add_bytes(&l, c->of[side].packed, bytes[side]);
+        add_bytes(&l, packed[side], c->of[side].packed, bytes[side], true);
     }
     return lend_all(c->h, &l, back);
 }

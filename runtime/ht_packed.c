@@ -242,9 +242,10 @@ static int pack_at_site(struct call *c, const bool packs[2]) {
             ht_forget_packed(h, sides[i].at, bytes[i]);
     }
     code = ht_lend_packing(c, bytes, false);
-    if (code == HALFTONE_OK)
+    if (code == HALFTONE_OK) {
         code = c->is_fp64 ? pack_residues_of(c, sides) : pack_slices(c, sides);
-    (void)ht_lend_packing(c, bytes, true);
+        (void)ht_lend_packing(c, bytes, true);
+    }
     for (int i = 0; i < 2 && code == HALFTONE_OK; i++)
         if (sides[i].rows > 0)
             remember(h, &sides[i]);

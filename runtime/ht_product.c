@@ -38,9 +38,10 @@ HT_IN_OWN_FENV static int run_gemm(void *of) {
     }
     if (code == HALFTONE_OK)
         code = ht_lend_call(c, false);
-    if (code == HALFTONE_OK)
+    if (code == HALFTONE_OK) {
         code = c->effect == EFFECT_SCALE && !c->is_fp64 ? scale(c) : multiply(c);
-    (void)ht_lend_call(c, true);
+        (void)ht_lend_call(c, true);
+    }
     return ht_leave_site(c, true, code);
 }
 

@@ -16,9 +16,11 @@ extern "C" {
 int ht_sim_register(void *p, size_t bytes);
 void ht_sim_unregister(void *p);
 
-/* Memory of the process that is lent to launches, as often as it is taken back. Foreign: none of it is registered, and all of
- * it is there. What is registered by then keeps its own bounds. Nonzero of lend: no memory to remember it. */
+/* Memory of the process that is lent to launches, as often as it is taken back. Foreign: none of it is registered.
+ * What is registered by then keeps its own bounds. Denied: the first byte that the process may not read, or write; NULL:
+ * none. Nonzero of lend: no memory to remember it. */
 int ht_sim_is_foreign(const void *p, size_t bytes);
+const void *ht_sim_denied(const void *p, size_t bytes, int writes);
 int ht_sim_lend(const void *p, size_t bytes);
 void ht_sim_take_back(const void *p, size_t bytes);
 

@@ -1,10 +1,12 @@
 /* sim_error: the words of a violation, and what the host program sets and asks (sim_api.h). */
 #include "sim_internal.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <algorithm>
 #include <mutex>
@@ -163,13 +165,30 @@ static allocation extent(const void *p, size_t bytes) {
 
 int ht_sim_is_foreign(const void *p, size_t bytes) {
     const allocation a = extent(p, bytes);
-    const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)), first = a.first / page * page;
-    {
-        std::lock_guard<std::mutex> lock(state_mutex);
-        if (is_registered(a))
-            return 0;
-    }
-    return a.end > a.first && msync(reinterpret_cast<void *>(first), a.end - first, MS_ASYNC) == 0;
+    std::lock_guard<std::mutex> lock(state_mutex);
+    return a.end > a.first && !is_registered(a);
+}
+
+/* The system tries for us, so that nothing is raised here: to compare a word, and to set no bit of it in one step, which
+ * leaves what another thread writes there. Whatever else it answers is no denial. */
+static bool is_denied(uintptr_t word, int writes) {
+    enum { WAIT = 0x80, WAKE_OP = 0x85, OR_NOTHING = 2 << 28, RARE = 0x7fbadbad };
+    const struct timespec at_once = {0, 0};
+    int own = 0;
+    const long code = writes ? syscall(SYS_futex, &own, WAKE_OP, 0, nullptr, word, OR_NOTHING)
+                             : syscall(SYS_futex, word, WAIT, RARE, &at_once, nullptr, 0);
+    return code == -1 && errno == EFAULT;
+}
+
+const void *ht_sim_denied(const void *p, size_t bytes, int writes) {
+    const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    const allocation a = extent(p, bytes);
+    const int kept = errno;
+    uintptr_t at = a.first;
+    while (at < a.end && !is_denied(at / 4 * 4, writes))
+        at = (at / page + 1) * page;
+    errno = kept;
+    return at < a.end ? reinterpret_cast<const void *>(at) : nullptr;
 }
 
 int ht_sim_lend(const void *p, size_t bytes) {

@@ -2,6 +2,7 @@
  * test decides which stream gets on and when. All results must have the bits of a plain call. What only a
  * GPU can show: graph.c. */
 #include <limits.h>
+#include <sys/mman.h>
 
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi.h"
@@ -382,8 +383,77 @@ TEST(test_what_is_lent_ends) {
     assert_int_equal(ht_dev_free(l.c), HT_DEV_OK);
     l.c = gone;
     assert_int_equal(call(h, &l), HALFTONE_SIM_VIOLATION);
-    assert_non_null(strstr(halftone_last_detail(h), "out of bounds"));
+    assert_non_null(strstr(halftone_last_detail(h), "C: byte 0 of "));
     assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+}
+
+enum { MAPPED = M * K * (int)sizeof(float) };
+
+static void lane_of_pages(struct lane *l, const struct lane *filled) {
+    float **const operand[] = {&l->a, &l->b, &l->c};
+    *l = *filled;
+    for (int i = 0; i < 3; i++) {
+        *operand[i] = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_true(*operand[i] != MAP_FAILED);
+    }
+    lane_fill(l, 1);
+}
+
+/* Operands that are freed or not to be touched so, from a page on, after a call that waits and before one that does not. */
+TEST(test_memory_that_may_not_be_touched) {
+    enum { FREED = -1 };
+    static const struct {
+        const char *said;
+        int which, from, access;
+    } bad[] = {{"C: byte 0 of 5600 at 0x", 2, 0, PROT_READ}, {"C: byte 4096 of ", 2, 1, FREED}, {"A: byte 0 of ", 0, 0, FREED},
+               {"A: byte 4096 of ", 0, 1, PROT_NONE}, {"B: byte 4096 of ", 1, 1, FREED}};
+    static struct lane filled, l;
+    lane_open(&filled, 1);
+    halftone *h = open_handle(HALFTONE_OWN);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        lane_of_pages(&l, &filled);
+        float *const of[] = {l.a, l.b, l.c};
+        char *const from = (char *)of[bad[i].which] + 4096 * bad[i].from;
+        const size_t bytes = (size_t)(MAPPED - 4096 * bad[i].from);
+        assert_int_equal(ht_sim_hold(l.stream), 0);
+        call_on(h, &l);
+        assert_int_equal(bad[i].access == FREED ? munmap(from, bytes) : mprotect(from, bytes, bad[i].access), 0);
+        assert_int_equal(halftone_set_stream(h, NULL), HALFTONE_OK);
+        assert_int_equal(call(h, &l), HALFTONE_SIM_VIOLATION);
+        if (strncmp(halftone_last_detail(h), bad[i].said, strlen(bad[i].said)) != 0)
+            fail_msg("'%s' does not begin with '%s'", halftone_last_detail(h), bad[i].said);
+        ht_sim_let_go(l.stream);
+        assert_non_null(strstr(ht_sim_error(), "out of bounds"));
+        ht_sim_clear_error();
+        for (int side = 0; side < 3; side++)
+            (void)munmap(of[side], MAPPED);
+    }
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+    lane_close(&filled);
+}
+
+/* C and A of a call that has begun serve others too, which fail. */
+TEST(test_calls_that_fail_take_nothing_of_others_back) {
+    static struct lane filled, l, fails;
+    lane_open(&filled, 1);
+    halftone *h = open_handle(HALFTONE_OWN);
+    lane_of_pages(&l, &filled);
+    fails = l;
+    fails.b = (float *)16384;
+    assert_int_equal(ht_sim_hold(l.stream), 0);
+    call_on(h, &l);
+    assert_int_equal(ht_sim_run(l.stream, 3), 3); /* A, B and C are lent */
+    assert_int_equal(halftone_set_stream(h, NULL), HALFTONE_OK);
+    assert_int_equal(call(h, &fails), HALFTONE_SIM_VIOLATION);
+    const double one = 1, zero = 0; /* C of as many bytes; nothing is packed */
+    assert_int_equal(halftone_dgemm_packed(h, M, N / 2, K, &one, l.a, l.b, &zero, (double *)(void *)l.c, M), -7);
+    ht_sim_let_go(l.stream);
+    lane_expect(&l, "beside calls that fail");
+    float *const of[] = {l.a, l.b, l.c};
+    for (int side = 0; side < 3; side++)
+        assert_int_equal(munmap(of[side], MAPPED), 0);
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+    lane_close(&filled);
 }
 
 int main(int argc, char **argv) {

@@ -32,6 +32,10 @@ int ht_sim_lend(const void *p, size_t bytes) {
     return 0;
 }
 
+const void *ht_sim_denied(const void *p, size_t bytes, int writes) {
+    return writes ? (const char *)p + bytes / 2 : NULL;
+}
+
 void ht_sim_take_back(const void *p, size_t bytes) {
     (void)p, (void)bytes;
     lent--;
@@ -62,13 +66,18 @@ TEST(test_open_plays_the_set) {
     assert_string_equal(info.name, "simulator of a800 (sm80)");
     assert_string_equal(sim.model, "sm80");
     EQUAL({info.capability, 800}, {info.sms, 108}, {info.simulated, 1});
-    assert_int_equal(info.lend(&set, sizeof set, NULL, 0), HT_DEV_OK); /* of the device layer's own: stays as it is */
+    struct ht_dev_lent memory = {&set, 64, "X", 0};
+    assert_int_equal(info.lend(&memory, NULL, 0), HT_DEV_OK); /* of the device layer's own: stays as it is */
     assert_int_equal(lent, 0);
     foreign = 1;
-    assert_int_equal(info.lend(&set, sizeof set, NULL, 0), HT_DEV_OK);
+    assert_int_equal(info.lend(&memory, NULL, 0), HT_DEV_OK);
     assert_int_equal(lent, 1);
-    assert_int_equal(info.lend(&set, sizeof set, NULL, 1), HT_DEV_OK);
+    assert_int_equal(info.lend(&memory, NULL, 1), HT_DEV_OK);
     assert_int_equal(lent, 0);
+    memory.is_written = 1;
+    assert_int_equal(info.lend(&memory, NULL, 0), HT_DEV_VIOLATION);
+    assert_int_equal(lent, 0);
+    assert_non_null(strstr(ht_dev_detail(), "X: byte 32 of 64 at 0x"));
     foreign = 0;
     set.sim_model = "abacus";
     assert_int_equal(ht_dev_open(&set, &info), HT_DEV_FAILED);
