@@ -8,10 +8,8 @@
 
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_dev.h"
-#include "again.h"
+#include "calls.h"
 #include "fuzz.h"
-#include "hostile.h"
-#include "problem.h"
 #include "truth.h"
 #include "ways.h"
 
@@ -62,7 +60,7 @@ struct asked {
 };
 
 static void ok(int code, const char *what) {
-    FUZZ_CHECK(code == HALFTONE_OK, "%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(h));
+    check_code(h, code, what);
 }
 
 /* Libraries without the scheme that is for every input have an auto that looks at no data. */
@@ -151,37 +149,9 @@ static struct asked ask(struct fuzz_rng *r) {
 
 /* ---- calls */
 
-/* Where the call finds its scalars. */
-struct scalars {
-    int on_device;
-    float host[2], *device;
-};
-
-static int multiply(const void *problem, const void *scalars) {
-    const struct problem *const p = problem;
-    const struct scalars *const s = scalars;
-    const float *alpha = s->on_device ? s->device : s->host, *beta = alpha + 1;
-    float *const c = matrix_data(&p->c);
-    if (p->batch == 1)
-        return halftone_sgemm(h, p->ta, p->tb, p->m, p->n, p->k, alpha, matrix_data(&p->a), p->a.ld, matrix_data(&p->b), p->b.ld, beta, c,
-                              p->c.ld);
-    return halftone_sgemm_strided_batched(h, p->ta, p->tb, p->m, p->n, p->k, alpha, matrix_data(&p->a), p->a.ld, p->a.stride,
-                                          matrix_data(&p->b), p->b.ld, p->b.stride, beta, c, p->c.ld, p->c.stride, p->batch);
-}
-
 static void check_c_is_old(const struct problem *p, const char *after) {
     float *now = problem_read_c(p);
     FUZZ_CHECK(memcmp(now, p->c.host, matrix_bytes(&p->c)) == 0, "C changed although the call failed (%s)", after);
-    free(now);
-}
-
-static void check_bits(const void *problem, const void *wanted, const char *what) {
-    const struct problem *const p = problem;
-    const float *const want = wanted;
-    float *now = problem_read_c(p);
-    for (int64_t i = 0; i < p->c.elements; i++)
-        FUZZ_CHECK(memcmp(&now[i], &want[i], 4) == 0, "%s: element %lld of C is %a, before %a", what, (long long)(i - p->c.lead), (double)now[i],
-                   (double)want[i]);
     free(now);
 }
 
@@ -197,37 +167,26 @@ static const struct ht_scheme_desc *scheme_named(const char *name) {
 /* The same product from packed operands: the same bits. */
 static void check_packed(struct fuzz_rng *r, const struct problem *p, const struct scalars *s, const float *want) {
     size_t bytes_a = 0, bytes_b = 0;
-    const float *alpha = s->on_device ? s->device : s->host;
     const int code = halftone_packed_bytes(h, 'A', p->m, p->k, 1, &bytes_a);
     if (code == HALFTONE_NOT_SUPPORTED)
         return;
     ok(code, "packed_bytes A");
     ok(halftone_packed_bytes(h, 'b', p->n, p->k, 1, &bytes_b), "packed_bytes B");
-    char *a = device_make_guarded(bytes_a), *b = device_make_guarded(bytes_b);
+    const struct packed x = packed_make(bytes_a, bytes_b);
     if (fuzz_one_in(r, 2)) {
-        ok(halftone_pack_ab(h, p->ta, p->tb, p->m, p->n, p->k, matrix_data(&p->a), p->a.ld, matrix_data(&p->b), p->b.ld, a, b), "pack_ab");
+        ok(halftone_pack_ab(h, p->ta, p->tb, p->m, p->n, p->k, matrix_data(&p->a), p->a.ld, matrix_data(&p->b), p->b.ld, x.a, x.b), "pack_ab");
     } else {
-        ok(halftone_pack_a(h, p->ta, p->m, p->k, matrix_data(&p->a), p->a.ld, a), "pack_a");
-        ok(halftone_pack_b(h, p->tb, p->k, p->n, matrix_data(&p->b), p->b.ld, b), "pack_b");
+        ok(halftone_pack_a(h, p->ta, p->m, p->k, matrix_data(&p->a), p->a.ld, x.a), "pack_a");
+        ok(halftone_pack_b(h, p->tb, p->k, p->n, matrix_data(&p->b), p->b.ld, x.b), "pack_b");
     }
     problem_reset_c(p);
-    ok(halftone_sgemm_packed(h, p->m, p->n, p->k, alpha, a, b, alpha + 1, matrix_data(&p->c), p->c.ld), "sgemm_packed");
-    check_bits(p, want, "packed");
-    device_check_guard(a, bytes_a, "a packed operand");
-    device_check_guard(b, bytes_b, "a packed operand");
-    device_free(a);
-    device_free(b);
+    ok(halftone_sgemm_packed(h, p->m, p->n, p->k, scalar(p, s, 0), x.a, x.b, scalar(p, s, 1), matrix_data(&p->c), p->c.ld), "sgemm_packed");
+    check_bits(p, NULL, want, "packed");
+    packed_free(&x);
     totals->packed++;
 }
 
 /* ---- a product */
-
-static struct scalars scalars_make(struct fuzz_rng *r, const struct problem *p) {
-    struct scalars s = {fuzz_one_in(r, 6), {p->alpha, p->beta}, device_make(2 * sizeof(float))};
-    FUZZ_CHECK(ht_dev_upload(s.device, s.host, sizeof s.host) == HT_DEV_OK, "upload");
-    ok(halftone_set_pointer_mode(h, s.on_device ? HALFTONE_DEVICE : HALFTONE_HOST), "pointer mode");
-    return s;
-}
 
 /* What query says is what was asked for. */
 static void check_plan(const struct problem *p, const struct asked *asked, const struct halftone_plan *plan) {
@@ -260,11 +219,11 @@ static void *give_workspace(struct fuzz_rng *r, const struct problem *p, const s
     void *memory = device_make((int64_t)need + (need == 0));
     if (need > 0 && !shares(p)) {
         ok(halftone_set_workspace(h, memory, (size_t)fuzz_below(r, fuzz_one_in(r, 2) ? (int64_t)need : 1)), "workspace");
-        const int code = multiply(p, s);
+        const int code = multiply(h, p, s);
         FUZZ_CHECK(code == HALFTONE_WORKSPACE, "a workspace that is too small: %s", halftone_strerror(code));
         check_c_is_old(p, "workspace");
         ok(halftone_set_workspace(h, memory, need - 1), "workspace");
-        FUZZ_CHECK(multiply(p, s) == HALFTONE_WORKSPACE, "a workspace one byte too small suffices");
+        FUZZ_CHECK(multiply(h, p, s) == HALFTONE_WORKSPACE, "a workspace one byte too small suffices");
         check_c_is_old(p, "workspace");
     }
     ok(halftone_set_workspace(h, memory, need), "workspace");
@@ -274,7 +233,7 @@ static void *give_workspace(struct fuzz_rng *r, const struct problem *p, const s
 /* With an allocation of the library's that fails: an error and C as it was, or no error and C as it should be. */
 static int starve(struct fuzz_rng *r, const struct problem *p, const struct scalars *s) {
     allocations_until_failure = fuzz_from(r, 1, 3);
-    const int code = multiply(p, s);
+    const int code = multiply(h, p, s);
     allocations_until_failure = 0;
     FUZZ_CHECK(code == HALFTONE_OK || code == HALFTONE_OUT_OF_DEVICE_MEMORY, "without memory: %s: %s", halftone_strerror(code), halftone_last_detail(h));
     totals->starved += code != HALFTONE_OK;
@@ -316,22 +275,22 @@ static void check_result(struct fuzz_rng *r, const struct problem *p, const stru
     float *c = problem_read_c(p);
     const int every_input = asked->every_input || strncmp(plan->range, "any input", 9) == 0 || scheme_named(plan->scheme)->range == HT_RANGE_ALL;
     const struct promise promise = {asked->every_input ? "auto" : plan->scheme, every_input, plan, set->arch >= 0x900};
-    if (p->alpha == 0.0f || p->k == 0) {
+    if (p->alpha == 0 || p->k == 0) {
         truth_check_scaled(p, c);
         totals->scaled++;
     } else if (p->m > 0 && p->n > 0 && p->batch > 0) {
         truth_check(p, &promise, c, case_index, totals->worst);
         totals->products++;
     }
-    again_run(r, &(struct again){h, multiply, check_bits, p, s, &p->c, c}, &totals->again);
+    again_run(h, r, p, s, c, &totals->again);
     const int is_one = p->batch == 1 && p->m * p->n * p->k > 0;
     if (is_one && plan->blocks == 1 && fuzz_one_in(r, 3))
         check_packed(r, p, s, c);
     if (asked->every_input && p->m * p->n * p->k * p->batch > 0 && fuzz_one_in(r, 4))
-        ways_check_counted(h, p, multiply, s, c, &totals->ways);
-    if (asked->site[0] != '\0' && plan->kernel[0] != '\0' && (s->on_device || p->alpha != 0.0f) && fuzz_one_in(r, 4))
-        ways_check_site(h, r, p, asked->site, multiply, s, c, &totals->ways);
-    if (is_one && p->alpha != 0.0f && (p->m > 64 && p->n > 64 ? !fuzz_one_in(r, 4) : fuzz_one_in(r, 8)))
+        ways_check_counted(h, p, s, c, &totals->ways);
+    if (asked->site[0] != '\0' && plan->kernel[0] != '\0' && (s->on_device || p->alpha != 0) && fuzz_one_in(r, 4))
+        ways_check_site(h, r, p, asked->site, s, c, &totals->ways);
+    if (is_one && p->alpha != 0 && (p->m > 64 && p->n > 64 ? !fuzz_one_in(r, 4) : fuzz_one_in(r, 8)))
         check_host(r, p, &promise, asked);
     free(c);
 }
@@ -350,15 +309,15 @@ static int limit_workspace(struct fuzz_rng *r, const struct problem *p) {
 
 static void run_product(struct fuzz_rng *r, const struct problem *p, const struct asked *asked) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    struct scalars s = scalars_make(r, p);
+    struct scalars s = scalars_make(h, r, p, 6);
     choose_memory(r);
-    const int multiplies = p->m > 0 && p->n > 0 && p->k > 0 && p->batch > 0 && (s.on_device || p->alpha != 0.0f);
+    const int multiplies = p->m > 0 && p->n > 0 && p->k > 0 && p->batch > 0 && (s.on_device || p->alpha != 0);
     const int is_limited = limit_workspace(r, p);
     const int code = halftone_query(h, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan);
-    again_set_schedule(fuzz_one_in(r, 3) ? fuzz_below(r, 1000000) : 0);
+    set_schedule(fuzz_one_in(r, 3) ? fuzz_below(r, 1000000) : 0);
     if (code != HALFTONE_OK) { /* so the product is refused as well, where there is one */
         FUZZ_CHECK(code == HALFTONE_ACCURACY || (code == HALFTONE_WORKSPACE && is_limited), "query: %s: %s", halftone_strerror(code), halftone_last_detail(h));
-        const int refused = multiply(p, &s);
+        const int refused = multiply(h, p, &s);
         FUZZ_CHECK(refused == (multiplies ? code : HALFTONE_OK), "query says %s, the product %s", halftone_strerror(code), halftone_strerror(refused));
         if (multiplies)
             check_c_is_old(p, "accuracy");
@@ -369,7 +328,7 @@ static void run_product(struct fuzz_rng *r, const struct problem *p, const struc
         ok(halftone_get_workspace_limit(h, &limit), "limit");
         void *workspace = multiplies ? give_workspace(r, p, &s, limit > plan.workspace_bytes && shares(p) ? limit : plan.workspace_bytes) : NULL;
         if (workspace != NULL || !multiplies || !fuzz_one_in(r, 5) || !starve(r, p, &s))
-            ok(multiply(p, &s), "product");
+            ok(multiply(h, p, &s), "product");
         check_result(r, p, &s, asked, &plan);
         ok(halftone_set_workspace(h, NULL, 0), "own workspace");
         device_free(workspace);
@@ -408,9 +367,9 @@ static void run_products(struct fuzz_rng *r) {
     const int64_t count = fuzz_one_in(r, 3) ? fuzz_from(r, 1, 3) : 1;
     for (int64_t i = 0; i < count; i++) {
         struct problem p;
-        problem_make(&p, r, random_work(r));
+        problem_make(&p, r, 0, random_work(r));
         const struct asked asked = ask(r);
-        problem_note(&p, "product", asked.text);
+        problem_note(&p, asked.text);
         if (p.batch > 0 && fuzz_one_in(r, 20))
             run_estimate(&p);
         run_product(r, &p, &asked);

@@ -1,6 +1,6 @@
 /* api64: random products of FP64 of one set's library in the simulator. A case makes a handle and one product on it, of random shape,
  * layout, scalars and data, by a scheme or an accuracy, within a limit of workspace or without; then the same otherwise: in exactly the
- * workspace that query names, by another schedule, packed, as a graph. Each is held against truth64.h, or to the first one's bits. What
+ * workspace that query names, by another schedule, packed, as a graph. Each is held against truth.h, or to the first one's bits. What
  * has the same bits on every GPU is summed up: equal seeds and counts show equal sums in all sets. Native kernels look slow in half of the
  * cases, so that small products are certified. FUZZ_WITHOUT=crt14 in the environment: as if the set had been generated without that scheme. */
 #include <math.h>
@@ -10,10 +10,9 @@
 
 #include "../../runtime/ht_call.h"
 #include "../unit/fp64_reference.h"
-#include "again.h"
+#include "calls.h"
 #include "fuzz.h"
-#include "problem64.h"
-#include "truth64.h"
+#include "truth.h"
 
 enum { SCHEMES = 15, TILE = 64 * 64 * 128 };
 
@@ -32,7 +31,7 @@ static struct ht_scheme_desc fewer_schemes[64];
 static struct ht_kernel_desc slow_kernels[64];
 
 static void ok(int code, const char *what) {
-    FUZZ_CHECK(code == HALFTONE_OK, "%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(h));
+    check_code(h, code, what);
 }
 
 /* ---- what is asked for */
@@ -108,47 +107,13 @@ static void make_native_slow(void) {
 
 /* ---- calls */
 
-/* Where the call finds its scalars. */
-struct scalars {
-    int on_device;
-    double host[2], *device;
-};
-
-static struct scalars scalars_make(struct fuzz_rng *r, const struct problem64 *p) {
-    struct scalars s = {fuzz_one_in(r, 5), {p->alpha, p->beta}, device_make(2 * sizeof(double))};
-    FUZZ_CHECK(ht_dev_upload(s.device, s.host, sizeof s.host) == HT_DEV_OK, "upload");
-    ok(halftone_set_pointer_mode(h, s.on_device ? HALFTONE_DEVICE : HALFTONE_HOST), "pointer mode");
-    return s;
-}
-
-static int multiply(const void *problem, const void *scalars) {
-    const struct problem64 *const p = problem;
-    const struct scalars *const s = scalars;
-    const double *alpha = s->on_device ? s->device : s->host, *beta = alpha + 1;
-    if (p->batch == 1)
-        return halftone_dgemm(h, p->ta, p->tb, p->m, p->n, p->k, alpha, matrix_data(&p->a), p->a.ld, matrix_data(&p->b), p->b.ld, beta,
-                              matrix_data(&p->c), p->c.ld);
-    return halftone_dgemm_strided_batched(h, p->ta, p->tb, p->m, p->n, p->k, alpha, matrix_data(&p->a), p->a.ld, p->a.stride, matrix_data(&p->b),
-                                          p->b.ld, p->b.stride, beta, matrix_data(&p->c), p->c.ld, p->c.stride, p->batch);
-}
-
-/* Of all of C's memory; NaN is NaN. */
-static void check_bits(const void *problem, const void *wanted, const char *what) {
-    const struct problem64 *const p = problem;
-    const double *const want = wanted;
-    double *now = problem64_read_c(p);
-    for (int64_t i = 0; i < p->c.elements; i++)
-        FUZZ_CHECK(truth64_same(now[i], want[i]), "%s: element %lld of C is %a, before %a", what, (long long)(i - p->c.lead), now[i], want[i]);
-    free(now);
-}
-
 /* In a workspace as large as query says. */
-static void check_workspace(const struct problem64 *p, const struct scalars *s, size_t need, const double *want) {
+static void check_workspace(const struct problem *p, const struct scalars *s, size_t need, const double *want) {
     void *memory = device_make_guarded(need);
-    problem64_reset_c(p);
+    problem_reset_c(p);
     ok(halftone_set_workspace(h, memory, need), "workspace");
-    ok(multiply(p, s), "product in the workspace that query names");
-    check_bits(p, want, "in the workspace that query names");
+    ok(multiply(h, p, s), "product in the workspace that query names");
+    check_bits(p, NULL, want, "in the workspace that query names");
     device_check_guard(memory, need, "the workspace");
     ok(halftone_set_workspace(h, NULL, 0), "own workspace");
     device_free(memory);
@@ -160,43 +125,39 @@ static int may_lack_packing(const struct way *way) {
 }
 
 /* The same from packed operands. What scheme they are for depends on k alone, so fp64, fp64-fast and bits=N may give other bits, within what was promised. */
-static void check_packed(struct fuzz_rng *r, const struct problem64 *p, const struct scalars *s, const struct way *way, const struct promise64 *promise,
+static void check_packed(struct fuzz_rng *r, const struct problem *p, const struct scalars *s, const struct way *way, const struct promise64 *promise,
                          const double *want, struct truth64_totals *of) {
     size_t bytes_a = 0, bytes_b = 0;
-    const double *alpha = s->on_device ? s->device : s->host;
     const int code = halftone_dpacked_bytes(h, 'A', p->m, p->k, 1, &bytes_a);
     if (code == HALFTONE_NOT_SUPPORTED || (code == HALFTONE_ACCURACY && may_lack_packing(way)))
         return;
     ok(code, "dpacked_bytes A");
     ok(halftone_dpacked_bytes(h, 'b', p->n, p->k, 1, &bytes_b), "dpacked_bytes B");
-    char *a = device_make_guarded(bytes_a), *b = device_make_guarded(bytes_b);
+    const struct packed x = packed_make(bytes_a, bytes_b);
     if (fuzz_one_in(r, 3)) { /* by the other side's function: op(B)^T is n x k as an A */
-        ok(halftone_dpack_a(h, strchr("Nn", p->tb) != NULL ? 'T' : 'N', p->n, p->k, matrix_data(&p->b), p->b.ld, b), "dpack_a of B");
-        ok(halftone_dpack_b(h, strchr("Nn", p->ta) != NULL ? 'T' : 'N', p->k, p->m, matrix_data(&p->a), p->a.ld, a), "dpack_b of A");
+        ok(halftone_dpack_a(h, strchr("Nn", p->tb) != NULL ? 'T' : 'N', p->n, p->k, matrix_data(&p->b), p->b.ld, x.b), "dpack_a of B");
+        ok(halftone_dpack_b(h, strchr("Nn", p->ta) != NULL ? 'T' : 'N', p->k, p->m, matrix_data(&p->a), p->a.ld, x.a), "dpack_b of A");
     } else if (fuzz_one_in(r, 2)) {
-        ok(halftone_dpack_ab(h, p->ta, p->tb, p->m, p->n, p->k, matrix_data(&p->a), p->a.ld, matrix_data(&p->b), p->b.ld, a, b), "dpack_ab");
+        ok(halftone_dpack_ab(h, p->ta, p->tb, p->m, p->n, p->k, matrix_data(&p->a), p->a.ld, matrix_data(&p->b), p->b.ld, x.a, x.b), "dpack_ab");
     } else {
-        ok(halftone_dpack_b(h, p->tb, p->k, p->n, matrix_data(&p->b), p->b.ld, b), "dpack_b");
-        ok(halftone_dpack_a(h, p->ta, p->m, p->k, matrix_data(&p->a), p->a.ld, a), "dpack_a");
+        ok(halftone_dpack_b(h, p->tb, p->k, p->n, matrix_data(&p->b), p->b.ld, x.b), "dpack_b");
+        ok(halftone_dpack_a(h, p->ta, p->m, p->k, matrix_data(&p->a), p->a.ld, x.a), "dpack_a");
     }
-    problem64_reset_c(p);
-    ok(halftone_dgemm_packed(h, p->m, p->n, p->k, alpha, a, b, alpha + 1, matrix_data(&p->c), p->c.ld), "dgemm_packed");
+    problem_reset_c(p);
+    ok(halftone_dgemm_packed(h, p->m, p->n, p->k, scalar(p, s, 0), x.a, x.b, scalar(p, s, 1), matrix_data(&p->c), p->c.ld), "dgemm_packed");
     if (way->same_everywhere) {
-        check_bits(p, want, "packed");
+        check_bits(p, NULL, want, "packed");
     } else if (p->alpha != 0.0) {
-        double *c = problem64_read_c(p);
+        double *c = problem_read_c(p);
         truth64_check(p, promise, c, r, case_index, of);
         free(c);
     }
-    device_check_guard(a, bytes_a, "a packed operand");
-    device_check_guard(b, bytes_b, "a packed operand");
-    device_free(a);
-    device_free(b);
+    packed_free(&x);
     totals->packed++;
 }
 
 /* The same of matrices in the host's memory, in tiles, whatever the limit. */
-static void check_host(struct fuzz_rng *r, const struct problem64 *p, const struct way *way, const struct promise64 *promise, const double *want,
+static void check_host(struct fuzz_rng *r, const struct problem *p, const struct way *way, const struct promise64 *promise, const double *want,
                        struct truth64_totals *of) {
     double *c = host_make(matrix_bytes(&p->c));
     memcpy(c, p->c.host, matrix_bytes(&p->c));
@@ -206,9 +167,9 @@ static void check_host(struct fuzz_rng *r, const struct problem64 *p, const stru
                            c + p->c.lead, p->c.ld),
        "dgemm_host");
     matrix_check_outside(&p->c, c);
-    for (int64_t i = 0; i < p->c.elements && way->same_everywhere; i++)
-        FUZZ_CHECK(truth64_same(c[i], want[i]), "of the host: element %lld of C is %a, before %a", (long long)(i - p->c.lead), c[i], want[i]);
-    if (!way->same_everywhere && p->alpha != 0.0)
+    if (way->same_everywhere)
+        check_bits(p, c, want, "of the host");
+    else if (p->alpha != 0.0)
         truth64_check(p, promise, c, r, case_index, of);
     free(c);
     totals->hosts++;
@@ -216,7 +177,7 @@ static void check_host(struct fuzz_rng *r, const struct problem64 *p, const stru
 
 /* ---- a product */
 
-static void add_bits(const struct problem64 *p, const double *c) {
+static void add_bits(const struct problem *p, const double *c) {
     uint64_t sum = (uint64_t)case_index;
     for (int64_t i = 0; i < p->c.elements; i++) {
         uint64_t bits;
@@ -227,7 +188,7 @@ static void add_bits(const struct problem64 *p, const double *c) {
     totals->bits += sum;
 }
 
-static struct promise64 promise_of(const struct problem64 *p, const struct way *way, const struct halftone_plan *plan) {
+static struct promise64 promise_of(const struct problem *p, const struct way *way, const struct halftone_plan *plan) {
     struct promise64 promise = {way->kind, way->moduli, plan->error_bound, plan->fixed_point};
     if (way->kind == TRUTH64_BOUND_OF_NORMS) { /* blocks may run other schemes: crt14's bound, and native64's */
         promise.error = fmax(ht_moduli_bound(14, p->k), (double)(p->k + 4) * 0x1p-53);
@@ -237,7 +198,7 @@ static struct promise64 promise_of(const struct problem64 *p, const struct way *
 }
 
 /* A limit that cuts the call, or does not; whether there is one. */
-static int limit_workspace(struct fuzz_rng *r, const struct problem64 *p) {
+static int limit_workspace(struct fuzz_rng *r, const struct problem *p) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     if (!fuzz_one_in(r, 3) || halftone_dquery(h, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan) != HALFTONE_OK || plan.workspace_bytes == 0)
         return 0;
@@ -246,7 +207,7 @@ static int limit_workspace(struct fuzz_rng *r, const struct problem64 *p) {
 }
 
 /* What query promises is what was asked for. */
-static void check_plan(const struct problem64 *p, const char *asked, const struct halftone_plan *plan) {
+static void check_plan(const struct problem *p, const char *asked, const struct halftone_plan *plan) {
     int bits = 0;
     const double most = sscanf(asked, "bits=%d", &bits) == 1 ? ldexp(1, -bits) : strcmp(asked, "fp64") == 0 ? (double)(p->k + 4) * 0x1p-53 : 1;
     FUZZ_CHECK(plan->error_bound <= most || p->k == 0, "%s: a bound of %a, asked for %a", asked, plan->error_bound, most);
@@ -254,13 +215,13 @@ static void check_plan(const struct problem64 *p, const char *asked, const struc
                (long long)h->workspace_limit);
 }
 
-static void check_result(struct fuzz_rng *r, const struct problem64 *p, const struct scalars *s, const struct way *way, const struct halftone_plan *plan,
+static void check_result(struct fuzz_rng *r, const struct problem *p, const struct scalars *s, const struct way *way, const struct halftone_plan *plan,
                          const double *c) {
     struct truth64_totals *const of = &totals->of[way - ways];
     const struct promise64 promise = promise_of(p, way, plan);
     const int has_product = p->k > 0 && p->alpha != 0.0, runs = p->m > 0 && p->n > 0 && p->batch > 0;
     if (runs && !has_product)
-        truth64_check_scaled(p, c);
+        truth_check_scaled(p, c);
     if (runs && has_product)
         truth64_check(p, &promise, c, r, case_index, of);
     totals->scaled += runs && !has_product;
@@ -269,7 +230,7 @@ static void check_result(struct fuzz_rng *r, const struct problem64 *p, const st
     totals->blocks += runs && has_product && plan->blocks > 1;
     if (runs && p->k > 0 && (p->a.stride != 0 || p->batch == 1) && (p->b.stride != 0 || p->batch == 1) && fuzz_one_in(r, 3))
         check_workspace(p, s, plan->workspace_bytes, c);
-    again_run(r, &(struct again){h, multiply, check_bits, p, s, &p->c, c}, &totals->again);
+    again_run(h, r, p, s, c, &totals->again);
     if (p->batch == 1 && runs && p->k > 0 && fuzz_one_in(r, 3)) {
         ok(halftone_set_workspace_limit(h, 0), "limit");
         check_packed(r, p, s, way, &promise, c, of);
@@ -278,21 +239,21 @@ static void check_result(struct fuzz_rng *r, const struct problem64 *p, const st
         check_host(r, p, way, &promise, c, of);
 }
 
-static void run_product(struct fuzz_rng *r, const struct problem64 *p, const struct way *way, const char *asked) {
+static void run_product(struct fuzz_rng *r, const struct problem *p, const struct way *way, const char *asked) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    struct scalars s = scalars_make(r, p);
+    struct scalars s = scalars_make(h, r, p, 5);
     const int is_limited = limit_workspace(r, p);
-    again_set_schedule(fuzz_one_in(r, 3) ? fuzz_below(r, 1000000) : 0);
+    set_schedule(fuzz_one_in(r, 3) ? fuzz_below(r, 1000000) : 0);
     const int code = halftone_dquery(h, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan);
     if (code != HALFTONE_OK) { /* so the product is refused as well, where there is one */
         const int multiplies = p->m > 0 && p->n > 0 && p->k > 0 && p->batch > 0 && (s.on_device || p->alpha != 0.0);
         FUZZ_CHECK(code == HALFTONE_ACCURACY || code == HALFTONE_WORKSPACE, "query: %s: %s", halftone_strerror(code), halftone_last_detail(h));
-        FUZZ_CHECK(!multiplies || p->a.stride * p->b.stride == 0 || multiply(p, &s) == code, "query says %s, the product does not", halftone_strerror(code));
+        FUZZ_CHECK(!multiplies || p->a.stride * p->b.stride == 0 || multiply(h, p, &s) == code, "query says %s, the product does not", halftone_strerror(code));
         totals->refused++;
     } else {
         check_plan(p, asked, &plan);
-        ok(multiply(p, &s), "product");
-        double *c = problem64_read_c(p);
+        ok(multiply(h, p, &s), "product");
+        double *c = problem_read_c(p);
         if (way->same_everywhere && !is_limited)
             add_bits(p, c);
         check_result(r, p, &s, way, &plan, c);
@@ -355,7 +316,7 @@ static void run_questions(struct fuzz_rng *r, const char *asked) {
 /* ---- a case */
 
 static void run_case(void *context, struct fuzz_rng *r, int64_t index) {
-    struct problem64 p;
+    struct problem p;
     char text[96], how[128];
     totals = context;
     case_index = index;
@@ -372,12 +333,12 @@ static void run_case(void *context, struct fuzz_rng *r, int64_t index) {
         ok(halftone_destroy(h), "destroy");
         return;
     }
-    problem64_make(&p, r, (fuzz_one_in(r, 20) ? 100 : fuzz_one_in(r, 3) ? 16 : 4) * (int64_t)TILE);
+    problem_make(&p, r, 1, (fuzz_one_in(r, 20) ? 100 : fuzz_one_in(r, 3) ? 16 : 4) * (int64_t)TILE);
     snprintf(how, sizeof how, "%s%s", text, is_slow ? ", native64 is slow" : "");
-    problem64_note(&p, how);
+    problem_note(&p, how);
     if (way != NULL)
         run_product(r, &p, way, text);
-    problem64_free(&p);
+    problem_free(&p);
     ok(halftone_destroy(h), "destroy");
 }
 

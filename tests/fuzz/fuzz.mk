@@ -15,9 +15,9 @@ $(foreach v,$(filter FUZZ_API FUZZ_FP64 FUZZ_CLIMB FUZZ_FILES FUZZ_CFLAGS,$(give
     grep -xE '(--(seconds|count|first|failures) [0-9]+([.][0-9]+)?( |$$))+'),,$(error $(v)=$($(v)): it is --seconds T or --count N, with --first I and \
     --failures N)))
 $(if $(filter FUZZ_SEED,$(given)),$(if $(shell printf '%s\n' $(call q,$(FUZZ_SEED)) | grep -xE '[0-9]+'),,$(error FUZZ_SEED=$(FUZZ_SEED): it is a number)))
-FUZZ_OBJ := $(patsubst %,out/test/fuzz/%.o,api again hostile problem matrix truth ways fuzz)
-FUZZ64_OBJ := $(patsubst %,out/test/fuzz/%.o,api64 again problem64 matrix truth64 fuzz)
-CLIMB_OBJ := $(patsubst %,out/test/fuzz/%.o,climb ways problem matrix truth fuzz)
+FUZZ_OBJ := $(patsubst %,out/test/fuzz/%.o,api calls hostile problem matrix truth ways fuzz)
+FUZZ64_OBJ := $(patsubst %,out/test/fuzz/%.o,api64 calls problem matrix truth truth64 fuzz)
+CLIMB_OBJ := $(patsubst %,out/test/fuzz/%.o,climb calls ways problem matrix truth fuzz)
 FUZZ_NPY := tests/fuzz/npy.c tests/fuzz/fuzz.c bench/halftone/io/npy.c bench/halftone/io/outfile.c bench/halftone/io/cli_error.c
 SANITIZED = $(CC) $(filter-out -MMD -MP,$(C_FLAGS)) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 .PHONY: fuzz fuzz-build fuzz-npy fuzz-budgets fuzz-cflags $(TEST_SETS:%=fuzz-build-%) $(TEST_SETS:%=fuzz-%) $(TEST_SETS:%=fuzz64-%) $(TEST_SETS:%=climb-%)

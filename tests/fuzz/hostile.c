@@ -1,12 +1,11 @@
-/* hostile: see hostile.h. */
-#include "hostile.h"
+/* hostile: see calls.h. */
+#include "calls.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "problem.h"
 
 /* ---- arguments */
 
@@ -140,7 +139,7 @@ static int expected_of_call(const struct arguments *x, enum call call) {
 
 /* ---- calls that are refused */
 
-static void check_code(halftone *h, const char *what, int code, int expected) {
+static void expect_code(halftone *h, const char *what, int code, int expected) {
     FUZZ_CHECK(code == expected, "%s: code %d (%s: %s), and %d is right", what, code, halftone_strerror(code), halftone_last_detail(h), expected);
     FUZZ_CHECK(expected == 0 || h == NULL || halftone_last_detail(h)[0] != '\0', "%s: code %d without a detail", what, code);
 }
@@ -150,20 +149,20 @@ static void hostile_products(halftone *h, struct fuzz_rng *r) {
     note("products", &x);
     const int batched = expected_of_call(&x, BATCHED);
     if (batched != 0)
-        check_code(h, "batched",
+        expect_code(h, "batched",
                    halftone_sgemm_strided_batched(h, x.ta, x.tb, x.m, x.n, x.k, x.alpha, x.a, x.lda, x.stride_a, x.b, x.ldb, x.stride_b, x.beta,
                                                   x.c, x.ldc, x.stride_c, x.batch),
                    batched);
     x.batch = 1;
     const int plain = expected_of_call(&x, PLAIN);
     if (plain != 0)
-        check_code(h, "sgemm", halftone_sgemm(h, x.ta, x.tb, x.m, x.n, x.k, x.alpha, x.a, x.lda, x.b, x.ldb, x.beta, x.c, x.ldc), plain);
+        expect_code(h, "sgemm", halftone_sgemm(h, x.ta, x.tb, x.m, x.n, x.k, x.alpha, x.a, x.lda, x.b, x.ldb, x.beta, x.c, x.ldc), plain);
     x.ta = x.tb = 'N';
     const int packed = expected_of_call(&x, PACKED);
     if (packed != 0)
-        check_code(h, "packed", halftone_sgemm_packed(h, x.m, x.n, x.k, x.alpha, x.blob_a, x.blob_b, x.beta, x.c, x.ldc), packed);
+        expect_code(h, "packed", halftone_sgemm_packed(h, x.m, x.n, x.k, x.alpha, x.blob_a, x.blob_b, x.beta, x.c, x.ldc), packed);
     if (packed != 0)
-        check_code(NULL, "NULL", halftone_sgemm_packed(NULL, x.m, x.n, x.k, x.alpha, x.blob_a, x.blob_b, x.beta, x.c, x.ldc), HALFTONE_NULL_HANDLE);
+        expect_code(NULL, "NULL", halftone_sgemm_packed(NULL, x.m, x.n, x.k, x.alpha, x.blob_a, x.blob_b, x.beta, x.c, x.ldc), HALFTONE_NULL_HANDLE);
 }
 
 static void hostile_packing(halftone *h, struct fuzz_rng *r) {
@@ -180,7 +179,7 @@ static void hostile_packing(halftone *h, struct fuzz_rng *r) {
                    : !empty_a && misaligned(x.blob_a, HALFTONE_ALIGNMENT) ? -18
                                                                             : too_large(&x);
     if (expected != 0)
-        check_code(h, "pack_a", halftone_pack_a(h, x.ta, x.m, x.k, x.a, x.lda, x.blob_a), expected);
+        expect_code(h, "pack_a", halftone_pack_a(h, x.ta, x.m, x.k, x.a, x.lda, x.blob_a), expected);
     x.m = 0;
     x.n = n;
     expected = !is_op(x.tb) ? -2 : x.n < 0 ? -4 : x.k < 0 ? -5 : 0;
@@ -190,7 +189,7 @@ static void hostile_packing(halftone *h, struct fuzz_rng *r) {
                    : !empty_b && misaligned(x.blob_b, HALFTONE_ALIGNMENT) ? -18
                                                                             : too_large(&x);
     if (expected != 0)
-        check_code(h, "pack_b", halftone_pack_b(h, x.tb, x.k, x.n, x.b, x.ldb, x.blob_b), expected);
+        expect_code(h, "pack_b", halftone_pack_b(h, x.tb, x.k, x.n, x.b, x.ldb, x.blob_b), expected);
 }
 
 /* ---- questions: any arguments may come, and none may be followed by more than a code */
@@ -210,7 +209,7 @@ static void check_other_sizes(halftone *h, struct fuzz_rng *r, const struct argu
     other.plan.size = (size_t)fuzz_from(r, 1, sizeof other);
     memcpy(&before, &other, sizeof before);
     const int fits = other.plan.size >= sizeof *whole;
-    check_code(h, "query by another size", halftone_query(h, x->ta, x->tb, x->m, x->n, x->k, x->batch, &other.plan), fits ? HALFTONE_OK : -18);
+    expect_code(h, "query by another size", halftone_query(h, x->ta, x->tb, x->m, x->n, x->k, x->batch, &other.plan), fits ? HALFTONE_OK : -18);
     FUZZ_CHECK(other.plan.size == before.plan.size, "the size became %zu", other.plan.size);
     FUZZ_CHECK(!fits || memcmp(other.bytes + sizeof whole->size, (const unsigned char *)whole + sizeof whole->size, sizeof *whole - sizeof whole->size) == 0,
                "a struct of %zu bytes is another", other.plan.size);
@@ -233,14 +232,14 @@ static void hostile_query(halftone *h, struct fuzz_rng *r) {
     memcpy(&plan, &before, sizeof plan);
     const int sizes = expected_sizes(&x), expected = sizes != 0 ? sizes : x.batch < 0 ? -17 : before.size == 0 ? -18 : too_large(&x);
     if (before.size == 0) {
-        check_code(h, "query without a size", halftone_query(h, x.ta, x.tb, x.m, x.n, x.k, x.batch, &plan), expected);
+        expect_code(h, "query without a size", halftone_query(h, x.ta, x.tb, x.m, x.n, x.k, x.batch, &plan), expected);
         check_same_plan(&plan, &before);
         return;
     }
     const int code = halftone_query(h, x.ta, x.tb, x.m, x.n, x.k, x.batch, &plan);
     const int again = halftone_workspace_bytes(h, x.ta, x.tb, x.m, x.n, x.k, x.batch, &bytes);
     if (expected != 0)
-        check_code(h, "query", code, expected);
+        expect_code(h, "query", code, expected);
     FUZZ_CHECK(code == HALFTONE_OK || code == expected || code == HALFTONE_TOO_LARGE || code == HALFTONE_ACCURACY, "query: code %d (%s: %s)", code,
                halftone_strerror(code), halftone_last_detail(h));
     FUZZ_CHECK(code == again, "query gives %d, workspace_bytes %d", code, again);
@@ -255,8 +254,8 @@ static void hostile_query(halftone *h, struct fuzz_rng *r) {
                (long long)plan.bound_units);
     check_other_sizes(h, r, &x, &plan);
     const int none = sizes != 0 ? sizes : x.batch < 0 ? -17 : -18;
-    check_code(h, "query without a result", halftone_query(h, x.ta, x.tb, x.m, x.n, x.k, x.batch, NULL), none);
-    check_code(h, "workspace_bytes without a result", halftone_workspace_bytes(h, x.ta, x.tb, x.m, x.n, x.k, x.batch, NULL), none);
+    expect_code(h, "query without a result", halftone_query(h, x.ta, x.tb, x.m, x.n, x.k, x.batch, NULL), none);
+    expect_code(h, "workspace_bytes without a result", halftone_workspace_bytes(h, x.ta, x.tb, x.m, x.n, x.k, x.batch, NULL), none);
 }
 
 static void hostile_packed_bytes(halftone *h, struct fuzz_rng *r) {
@@ -271,13 +270,13 @@ static void hostile_packed_bytes(halftone *h, struct fuzz_rng *r) {
     const int expected = !is_a && !is_b ? -18 : rows < 0 ? (is_a ? -3 : -4) : k < 0 ? -5 : batch < 0 ? -17 : too_large(&x);
     const int code = halftone_packed_bytes(h, x.which, rows, k, batch, &bytes);
     if (expected != 0)
-        check_code(h, "packed_bytes", code, expected);
+        expect_code(h, "packed_bytes", code, expected);
     FUZZ_CHECK(code == HALFTONE_OK || code == expected || code == HALFTONE_TOO_LARGE || code == HALFTONE_NOT_SUPPORTED, "packed_bytes: code %d (%s: %s)",
                code, halftone_strerror(code), halftone_last_detail(h));
     FUZZ_CHECK(code == HALFTONE_OK || bytes == 77, "packed_bytes failed and wrote its result");
     if (code != HALFTONE_OK)
         return;
-    check_code(h, "packed_bytes of one", halftone_packed_bytes(h, x.which, rows, k, 1, &single), HALFTONE_OK);
+    expect_code(h, "packed_bytes of one", halftone_packed_bytes(h, x.which, rows, k, 1, &single), HALFTONE_OK);
     FUZZ_CHECK(bytes == single * (size_t)batch, "%zu bytes for one, %zu for %lld", single, bytes, (long long)batch);
     FUZZ_CHECK(rows == 0 || k == 0 || single >= (size_t)rows * (size_t)k, "%zu bytes", single);
 }
@@ -292,9 +291,9 @@ static void hostile_rho(halftone *h, struct fuzz_rng *r) {
     x.batch = 1;
     const int call = expected_of_call(&x, PLAIN);
     if (call != 0)
-        check_code(h, "estimate_rho", halftone_estimate_rho(h, x.ta, x.tb, x.m, x.n, x.k, x.a, x.lda, x.b, x.ldb, &rho), call);
+        expect_code(h, "estimate_rho", halftone_estimate_rho(h, x.ta, x.tb, x.m, x.n, x.k, x.a, x.lda, x.b, x.ldb, &rho), call);
     if (call != 0 && call != HALFTONE_TOO_LARGE)
-        check_code(h, "estimate_rho without a result", halftone_estimate_rho(h, x.ta, x.tb, x.m, x.n, x.k, x.a, x.lda, x.b, x.ldb, NULL), call);
+        expect_code(h, "estimate_rho without a result", halftone_estimate_rho(h, x.ta, x.tb, x.m, x.n, x.k, x.a, x.lda, x.b, x.ldb, NULL), call);
     FUZZ_CHECK(call == 0 || (isinf(rho) && rho > 0), "estimate_rho failed and says %g", rho);
 }
 
@@ -327,7 +326,7 @@ static struct settings settings_of(halftone *h) {
                          halftone_get_workspace(h, &s.workspace, &s.bytes), halftone_get_stream(h, &s.stream),     halftone_get_pointer_mode(h, &s.mode),
                          halftone_get_recompute(h, &s.tests)};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        check_code(h, "get", codes[i], HALFTONE_OK);
+        expect_code(h, "get", codes[i], HALFTONE_OK);
     return s;
 }
 
@@ -342,7 +341,7 @@ static void set_again(halftone *twin, int type, const char *scheme, const char *
     int code = (accuracy != NULL ? halftone_set_accuracy : halftone_set_scheme)(twin, text);
     if (code == HALFTONE_ACCURACY)
         code = halftone_set_accuracy(twin, name);
-    check_code(twin, text, code, HALFTONE_OK);
+    expect_code(twin, text, code, HALFTONE_OK);
 }
 
 /* Another handle that is set to the same plans the same. */
@@ -356,15 +355,15 @@ static void check_twin(halftone *h, struct fuzz_rng *r) {
     FUZZ_CHECK(halftone_create(&twin) == HALFTONE_OK, "no handle");
     for (int type = 0; type < 2; type++)
         set_again(twin, type, s.scheme[type], s.accuracy[type]);
-    check_code(twin, "set_recompute", halftone_set_recompute(twin, s.tests), HALFTONE_OK);
-    check_code(twin, "set_kernel", halftone_set_kernel(twin, s.kernel), HALFTONE_OK);
+    expect_code(twin, "set_recompute", halftone_set_recompute(twin, s.tests), HALFTONE_OK);
+    expect_code(twin, "set_kernel", halftone_set_kernel(twin, s.kernel), HALFTONE_OK);
     for (int type = 0; type < 2; type++) {
         query *const ask = type == 1 ? halftone_dquery : halftone_query;
         const int code = ask(h, 'N', 'T', m, n, k, 1, &plan);
         FUZZ_CHECK(ask(twin, 'N', 'T', m, n, k, 1, &other) == code, "the plan of the one fails");
         FUZZ_CHECK(memcmp(&plan, &other, sizeof plan) == 0, "%s and %s, %s and %s", plan.kernel, other.kernel, plan.why_scheme, other.why_scheme);
     }
-    check_code(twin, "destroy", halftone_destroy(twin), HALFTONE_OK);
+    expect_code(twin, "destroy", halftone_destroy(twin), HALFTONE_OK);
 }
 
 static void hostile_settings(halftone *h, struct fuzz_rng *r) {
@@ -380,11 +379,11 @@ static void hostile_settings(halftone *h, struct fuzz_rng *r) {
     FUZZ_CHECK(codes[0] == 0 || codes[0] == HALFTONE_UNKNOWN_SCHEME, "set_scheme: %d", codes[0]);
     FUZZ_CHECK(codes[1] == 0 || codes[1] == HALFTONE_UNKNOWN_ACCURACY || codes[1] == HALFTONE_ACCURACY, "set_accuracy: %d", codes[1]);
     FUZZ_CHECK(codes[2] == 0 || codes[2] == HALFTONE_UNKNOWN_KERNEL, "set_kernel: %d", codes[2]);
-    check_code(h, "set_scheme(NULL)", halftone_set_scheme(h, NULL), HALFTONE_UNKNOWN_SCHEME);
-    check_code(h, "set_accuracy(NULL)", halftone_set_accuracy(h, NULL), HALFTONE_UNKNOWN_ACCURACY);
-    check_code(h, "set_pointer_mode", halftone_set_pointer_mode(h, (int)which + 2), HALFTONE_NOT_SUPPORTED);
-    check_code(h, "set_workspace(NULL, 1)", halftone_set_workspace(h, NULL, 1), -18);
-    check_code(h, "a workspace that is not aligned", halftone_set_workspace(h, (char *)memory + 4 * (which + 1), 100), -18);
+    expect_code(h, "set_scheme(NULL)", halftone_set_scheme(h, NULL), HALFTONE_UNKNOWN_SCHEME);
+    expect_code(h, "set_accuracy(NULL)", halftone_set_accuracy(h, NULL), HALFTONE_UNKNOWN_ACCURACY);
+    expect_code(h, "set_pointer_mode", halftone_set_pointer_mode(h, (int)which + 2), HALFTONE_NOT_SUPPORTED);
+    expect_code(h, "set_workspace(NULL, 1)", halftone_set_workspace(h, NULL, 1), -18);
+    expect_code(h, "a workspace that is not aligned", halftone_set_workspace(h, (char *)memory + 4 * (which + 1), 100), -18);
     if (codes[0] != 0 && codes[1] != 0 && codes[2] != 0) { /* nothing was set */
         FUZZ_CHECK(halftone_query(h, 'N', 'N', 70, 80, 90, 1, &after) == asked, "what failed changed the handle");
         const struct settings set_after = settings_of(h);

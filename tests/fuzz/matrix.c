@@ -89,6 +89,10 @@ int64_t matrix_at(const struct matrix *x, int64_t entry, int64_t row, int64_t co
     return x->lead + entry * x->stride + col * x->ld + row;
 }
 
+double matrix_value(const struct matrix *x, const void *memory, int64_t at) {
+    return x->size == sizeof(float) ? (double)((const float *)memory)[at] : ((const double *)memory)[at];
+}
+
 size_t matrix_bytes(const struct matrix *x) {
     return (size_t)x->elements * x->size;
 }

@@ -26,6 +26,8 @@ void matrix_free(struct matrix *x);
 
 /* Where element (row, col) is in the memory, in elements. */
 int64_t matrix_at(const struct matrix *x, int64_t entry, int64_t row, int64_t col);
+/* An element of the memory, of a copy of it. */
+double matrix_value(const struct matrix *x, const void *memory, int64_t at);
 size_t matrix_bytes(const struct matrix *x); /* of all memory */
 void *matrix_data(const struct matrix *x);   /* on the device, as the library is given it */
 void *matrix_host(const struct matrix *x);

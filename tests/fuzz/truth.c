@@ -170,7 +170,7 @@ static struct element element_of(const struct line *a, const struct line *b, int
 }
 
 static double old_of(const struct problem *p, int64_t entry, int64_t i, int64_t j) {
-    return p->beta != 0.0f ? (double)problem_c(p, entry, i, j) : 0;
+    return p->beta != 0 ? problem_c(p, entry, i, j) : 0;
 }
 
 /* The bound of AB, and of alpha AB + beta C (top of the notes). */
@@ -179,7 +179,7 @@ static double room_of_sum(const struct promise *what, const struct element *e) {
 }
 
 static double room_of_result(const struct problem *p, const struct promise *what, const struct element *e, double old) {
-    return room_of_sum(what, e) * fabs((double)p->alpha) + ldexp(fabs((double)p->beta * old), -24) + ldexp(2, -150);
+    return room_of_sum(what, e) * fabs(p->alpha) + ldexp(fabs(p->beta * old), -24) + ldexp(2, -150);
 }
 
 static int class_of(double x) {
@@ -187,8 +187,8 @@ static int class_of(double x) {
 }
 
 static float finish(const struct problem *p, float sum, float old) {
-    const float v = p->alpha * sum;
-    return p->beta != 0.0f ? fmaf(p->beta, old, v) : v;
+    const float v = (float)p->alpha * sum;
+    return p->beta != 0 ? fmaf((float)p->beta, old, v) : v;
 }
 
 /* The classes that a sum may have in FP32 where it overflows on the way: in some order all positive products come first, in another all
@@ -203,7 +203,7 @@ static int classes_of_orders(const struct problem *p, const struct element *e, d
 /* Whether NaN or Inf stands where FP32 or the exact result, rounded, has it. */
 static int is_as_native(const struct problem *p, struct element *e, const struct line *a, const struct line *b, double old, double room,
                         float got) {
-    const double alpha = (double)p->alpha, beta = (double)p->beta, sums[4] = {e->exact, e->exact - room, e->exact + room, fabs(e->exact) <= room ? 0 : e->exact};
+    const double alpha = p->alpha, beta = p->beta, sums[4] = {e->exact, e->exact - room, e->exact + room, fabs(e->exact) <= room ? 0 : e->exact};
     int seen = classes_of_orders(p, e, old);
     add_native(e, a, b, p->k);
     for (int i = 0; i < 4; i++)
@@ -211,8 +211,8 @@ static int is_as_native(const struct problem *p, struct element *e, const struct
     for (int i = 0; i < (isfinite(room) ? 4 : 1); i++) {
         const float scaled = (float)(alpha * sums[i]); /* rounded once */
         seen |= 1 << class_of((double)finish(p, (float)sums[i], (float)old));
-        seen |= 1 << class_of((double)(p->beta != 0.0f ? fmaf(p->beta, (float)old, scaled) : scaled));
-        seen |= 1 << class_of((double)(float)(alpha * sums[i] + (p->beta != 0.0f ? beta * old : 0)));
+        seen |= 1 << class_of((double)(p->beta != 0 ? fmaf((float)p->beta, (float)old, scaled) : scaled));
+        seen |= 1 << class_of((double)(float)(alpha * sums[i] + (p->beta != 0 ? beta * old : 0)));
     }
     return seen >> class_of((double)got) & 1;
 }
@@ -228,8 +228,8 @@ static struct worst *worst_of(struct worst worst[TRUTH_SCHEMES], const char *nam
 static void check_element(const struct problem *p, const struct promise *what, const struct range *range, const struct line *a,
                           const struct line *b, double old, float got, int64_t at, int64_t index, struct worst *worst) {
     struct element e = element_of(a, b, p->k, range, what);
-    const double alpha = (double)p->alpha, beta = (double)p->beta, room = room_of_result(p, what, &e, old);
-    const double exact = alpha * e.exact + (p->beta != 0.0f ? beta * old : 0);
+    const double alpha = p->alpha, beta = p->beta, room = room_of_result(p, what, &e, old);
+    const double exact = alpha * e.exact + (p->beta != 0 ? beta * old : 0);
     const double of_product = ldexp((double)what->plan->bound_units * e.magnitude * fabs(alpha), -24);
     const double reach = e.magnitude * 1.02 * fmax(1, fabs(alpha)) + fabs(beta * old);
     const int is_safe = a->is_finite && b->is_finite && isfinite(alpha) && isfinite(beta) && isfinite(old) && reach < (double)FLT_MAX / 2;
@@ -249,7 +249,7 @@ static void check_element(const struct problem *p, const struct promise *what, c
     const double error = fabs((double)got - exact), share = error / room;
     FUZZ_CHECK(error <= room, "%s (%s): element %lld is %a, not %a: %.4g times the bound of %lld units", what->name, what->plan->kernel,
                (long long)at, (double)got, exact, share, (long long)what->plan->bound_units);
-    FUZZ_CHECK(!p->exact || alpha != 1 || p->beta != 0.0f || (double)got == exact, "%s (%s): element %lld is %a, and exactly %a", what->name,
+    FUZZ_CHECK(!p->exact || alpha != 1 || p->beta != 0 || (double)got == exact, "%s (%s): element %lld is %a, and exactly %a", what->name,
                what->plan->kernel, (long long)at, (double)got, exact);
     worst->elements++;
     if (share > worst->share && of_product > 0.99 * room) { /* else the roundings of beta C, or of tiny numbers, decide */
@@ -264,12 +264,12 @@ void truth_check(const struct problem *p, const struct promise *what, const floa
     for (int64_t entry = 0; entry < p->batch; entry++) {
         for (int64_t i = 0; i < p->m; i++) {
             for (int64_t l = 0; l < p->k; l++)
-                a[i].x[l] = problem_a(p, entry, i, l);
+                a[i].x[l] = (float)problem_a(p, entry, i, l);
             line_measure(&a[i], p->k, range, what);
         }
         for (int64_t j = 0; j < p->n; j++) {
             for (int64_t l = 0; l < p->k; l++)
-                b[j].x[l] = problem_b(p, entry, l, j);
+                b[j].x[l] = (float)problem_b(p, entry, l, j);
             line_measure(&b[j], p->k, range, what);
         }
         if (what->plan->fixed_point == OF_TILES) {
@@ -285,14 +285,14 @@ void truth_check(const struct problem *p, const struct promise *what, const floa
     lines_free(b);
 }
 
-void truth_check_scaled(const struct problem *p, const float *c) {
+void truth_check_scaled(const struct problem *p, const void *c) {
     for (int64_t entry = 0; entry < p->batch; entry++)
         for (int64_t j = 0; j < p->n; j++)
             for (int64_t i = 0; i < p->m; i++) {
-                const float got = c[matrix_at(&p->c, entry, i, j)];
-                const float want = p->beta != 0.0f ? p->beta * problem_c(p, entry, i, j) : 0.0f;
+                const double got = matrix_value(&p->c, c, matrix_at(&p->c, entry, i, j));
+                const double scaled = p->beta != 0 ? p->beta * problem_c(p, entry, i, j) : 0, want = p->is_fp64 ? scaled : (double)(float)scaled;
                 FUZZ_CHECK(isnan(want) ? isnan(got) : got == want, "scaled: element %lld of entry %lld is %a, not %a",
-                           (long long)(j * p->m + i), (long long)entry, (double)got, (double)want);
+                           (long long)(j * p->m + i), (long long)entry, got, want);
             }
 }
 
@@ -327,7 +327,7 @@ void truth_check_rho(const struct problem *p, int refused, double rho) {
     for (int64_t i = 0; i < p->m + p->n; i++) {
         struct line *const line = i < p->m ? &a[i] : &b[i - p->m];
         for (int64_t l = 0; l < p->k; l++)
-            line->x[l] = i < p->m ? problem_a(p, 0, i, l) : problem_b(p, 0, l, i - p->m);
+            line->x[l] = (float)(i < p->m ? problem_a(p, 0, i, l) : problem_b(p, 0, l, i - p->m));
         line_measure(line, p->k, &everything, &what);
         finite = finite && line->is_finite;
     }

@@ -56,13 +56,9 @@ void ways_put_fallback_in_two_launches(struct ways_totals *t) {
 
 /* ---- what several ways share */
 
-static void check_code(halftone *h, int code, const char *what) {
-    FUZZ_CHECK(code == HALFTONE_OK, "%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(h));
-}
-
-static float *product_anew(halftone *h, const struct problem *p, again_multiply *product, const void *scalars, const char *what) {
+static float *product_anew(halftone *h, const struct problem *p, const struct scalars *s, const char *what) {
     problem_reset_c(p);
-    check_code(h, product(p, scalars), what);
+    check_code(h, multiply(h, p, s), what);
     return problem_read_c(p);
 }
 
@@ -75,10 +71,10 @@ static int64_t differing(const float *x, const float *y, int64_t count) {
 
 /* ---- how many were computed again */
 
-void ways_check_counted(halftone *h, const struct problem *p, again_multiply *product, const void *scalars, const float *want, struct ways_totals *t) {
+void ways_check_counted(halftone *h, const struct problem *p, const struct scalars *s, const float *want, struct ways_totals *t) {
     struct halftone_checked *const counted = device_make(sizeof *counted), none = {-1, -1};
     check_code(h, halftone_last_check(h, NULL), "begin to count");
-    float *checked = product_anew(h, p, product, scalars, "counted product");
+    float *checked = product_anew(h, p, s, "counted product");
     check_code(h, halftone_last_check(h, counted), "counts");
     struct halftone_checked found = *counted;
     FUZZ_CHECK(differing(checked, want, p->c.elements) == 0, "bits depend on counting");
@@ -92,7 +88,7 @@ void ways_check_counted(halftone *h, const struct problem *p, again_multiply *pr
         free(checked);
         return;
     }
-    float *untested = product_anew(h, p, product, scalars, "untested product");
+    float *untested = product_anew(h, p, s, "untested product");
     check_code(h, halftone_set_recompute(h, HALFTONE_RECOMPUTE_ALL), "recompute all");
     check_code(h, halftone_last_check(h, counted), "counts");
     none = *counted;
@@ -125,7 +121,7 @@ static void other_line(struct fuzz_rng *r, const struct problem *p, char *line, 
         snprintf(line, bytes, "%s=-%lld scheme=bf16x6u", ranges[kind], (long long)size - 1);
 }
 
-void ways_check_site(halftone *h, struct fuzz_rng *r, const struct problem *p, const char *asks, again_multiply *product, const void *scalars, const float *want,
+void ways_check_site(halftone *h, struct fuzz_rng *r, const struct problem *p, const char *asks, const struct scalars *s, const float *want,
                      struct ways_totals *t) {
     char line[256];
     const char *text = NULL, *kept = NULL;
@@ -142,7 +138,7 @@ void ways_check_site(halftone *h, struct fuzz_rng *r, const struct problem *p, c
     check_code(h, halftone_at_site(h, "abc"), "name");
     if (kept != NULL)
         check_code(h, halftone_set_scheme(h, fuzz_one_in(r, 2) ? "bf16x6u" : "auto"), "another scheme");
-    float *now = product_anew(h, p, product, scalars, line);
+    float *now = product_anew(h, p, s, line);
     FUZZ_CHECK(differing(now, want, p->c.elements) == 0, "other bits by '%s'", line);
     FUZZ_CHECK(halftone_last_site(h) == first + 1, "line %d decided, not %d: '%s'", halftone_last_site(h), first + 1, line);
     check_code(h, halftone_get_site(h, first, &text, &products), "get_site");
@@ -164,11 +160,12 @@ void ways_check_host(halftone *h, struct fuzz_rng *r, const struct problem *p, c
     memcpy(c, p->c.host, bytes);
     memcpy(twice, p->c.host, bytes);
     const int64_t tile = fuzz_from(r, 64, fuzz_one_in(r, 2) ? 64 : 200), least = 4 * tile * (4 * tile + 3 * p->k) + 32 * (tile + 64) * (p->k + 128) + (1 << 16); /* one block of rows of A stays, packed */
+    const float alpha = (float)p->alpha, beta = (float)p->beta;
     check_code(h, halftone_set_host_tiles(h, tile, fuzz_one_in(r, 2) ? 0 : (size_t)fuzz_from(r, least, 2 * least)), "tiles");
     check_code(h, halftone_set_host_threads(h, (int)fuzz_from(r, 1, 3)), "threads");
     for (int again = 0; again < 2; again++)
-        check_code(h, halftone_sgemm_host(h, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, matrix_host(&p->a), p->a.ld, matrix_host(&p->b), p->b.ld,
-                                          &p->beta, (again ? twice : c) + p->c.lead, p->c.ld), "in host memory");
+        check_code(h, halftone_sgemm_host(h, p->ta, p->tb, p->m, p->n, p->k, &alpha, matrix_host(&p->a), p->a.ld, matrix_host(&p->b), p->b.ld,
+                                          &beta, (again ? twice : c) + p->c.lead, p->c.ld), "in host memory");
     FUZZ_CHECK(memcmp(c, twice, bytes) == 0, "in host memory, again: other bits");
     matrix_check_outside(&p->c, c);
     truth_check(p, promise, c, index, worst);

@@ -3,7 +3,7 @@
 #define TESTS_FUZZ_WAYS_H
 
 #include "../../runtime/halftone.h"
-#include "again.h"
+#include "calls.h"
 #include "fuzz.h"
 #include "problem.h"
 #include "truth.h"
@@ -21,10 +21,10 @@ void ways_choose_fallback(struct fuzz_rng *r, struct ways_totals *t);
 void ways_put_fallback_in_two_launches(struct ways_totals *t);
 
 /* The product under halftone_last_check, and without the certificate: no more results differ from `want` than were counted. */
-void ways_check_counted(halftone *h, const struct problem *p, again_multiply *product, const void *scalars, const float *want, struct ways_totals *t);
+void ways_check_counted(halftone *h, const struct problem *p, const struct scalars *s, const float *want, struct ways_totals *t);
 
 /* The product by a line of the site table that asks for the scheme or the accuracy ("scheme=NAME"), on a handle that is set otherwise. */
-void ways_check_site(halftone *h, struct fuzz_rng *r, const struct problem *p, const char *asks, again_multiply *product, const void *scalars, const float *want,
+void ways_check_site(halftone *h, struct fuzz_rng *r, const struct problem *p, const char *asks, const struct scalars *s, const float *want,
                      struct ways_totals *t);
 
 /* The first entry of a product in host memory. */
