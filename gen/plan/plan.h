@@ -1,8 +1,7 @@
 /* plan: which kernels a GPU gets, decided completely before a byte of source is written.
  *
  * For each scheme the model's picks over a fixed list of shapes, the papers' own tiles, and the papers'
- * ablations. A Plan is immutable and has every answer of the models: sched, emit and manifest only read
- * it. */
+ * ablations. A plan is immutable and has every answer of the models: emit and manifest only read it. */
 #ifndef HT_PLAN_H
 #define HT_PLAN_H
 
