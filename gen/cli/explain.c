@@ -9,16 +9,18 @@
 
 /* ---- collecting and ranking ---- */
 
-static void collect(void *context, const struct tile *t) {
-    struct listing *l = context;
-    if (l->count == l->capacity) {
-        l->capacity = l->capacity ? 2 * l->capacity : 256;
-        l->item = text_memory(l->item, (size_t)l->capacity * sizeof *l->item);
+static void collect(struct listing *l) {
+    struct tile t;
+    for (int at = 0; tile_next(&l->on, &at, &t); l->count++) {
+        if (l->count == l->capacity) {
+            l->capacity = l->capacity ? 2 * l->capacity : 256;
+            l->item = text_memory(l->item, (size_t)l->capacity * sizeof *l->item);
+        }
+        struct candidate *c = &l->item[l->count];
+        c->on = l->on;
+        c->tile = t;
+        model_cost(l->kind, &c->on, &t, &l->shape, &c->cost);
     }
-    struct candidate *c = &l->item[l->count++];
-    c->on = l->on;
-    c->tile = *t;
-    model_cost(l->kind, &c->on, t, &l->shape, &c->cost);
 }
 
 static bool goes_before(enum model_kind kind, const struct candidate *x, const struct candidate *y) {
@@ -46,7 +48,7 @@ void explain_rank(struct listing *l) {
     const struct target first = model_target(l->kind, l->g, l->isa, l->s);
     l->on = first;
     while (l->on.isa) { /* NULL at once: no family computes the scheme */
-        tile_enumerate(&l->on, collect, l);
+        collect(l);
         target_next(&l->on);
     }
     l->on = first;

@@ -22,8 +22,8 @@ bool target_next(struct target *on);
 
 /* Whether the family has its planned tile i there; *t is that tile. */
 bool family_plans(const struct target *on, int i, struct tile *t);
-/* Calls visit(context, tile) for every tile of the family's search space, in tile_compare order. */
-void tile_enumerate(const struct target *on, tile_visit *visit, void *context);
+/* The next tile of the search space, in tile_compare order; *at begins with 0. False: none is left. */
+bool tile_next(const struct target *on, int *at, struct tile *t);
 /* Clocks of a step of the family; false and zeros: its step is one pipe. */
 bool model_step_of(const struct target *on, const struct tile *t, int blocks_per_sm, struct model_step *step);
 /* 0: it has no such step */

@@ -34,25 +34,27 @@ bool family_plans(const struct target *on, int i, struct tile *t) {
     return row->why && (on->family->unpacked ? is_served(on, row->unless) : is_whole(on, row));
 }
 
-/* The tiles of the family's grid whose sides before this one are those of *t. */
-static void visit_grid(const struct target *on, tile_visit *visit, void *context, struct tile *t, int side) {
+bool tile_next(const struct target *on, int *at, struct tile *t) {
     int *const sides[TILE_SIDES] = {&t->bm, &t->bn, &t->bk, &t->wm, &t->wn, &t->stages, &t->cluster};
-    const int unit = side == SIDE_BK && !on->family->unpacked ? scheme_atom_k(on->s) : 1;
-    if (side == TILE_SIDES && on->family->takes(on, t))
-        visit(context, t);
-    for (const int *at = on->family->grid[side]; side < TILE_SIDES && *at > 0; at++) {
-        *sides[side] = *at * unit;
-        visit_grid(on, visit, context, t, side + 1);
+    const struct family *const k = on->family;
+    while (!k->takes && *at < FAMILY_TILES_MAX)
+        if (family_plans(on, (*at)++, t))
+            return true;
+    for (int rest = 0; k->takes && rest == 0;) { /* of the place, once each side has its digit of it */
+        rest = (*at)++;
+        for (int side = TILE_SIDES - 1; side >= 0; side--) {
+            int count = 0;
+            while (count < GRID_MOST && k->grid[side][count] > 0)
+                count++;
+            *sides[side] = k->grid[side][rest % count];
+            rest /= count;
+        }
+        t->bk *= k->unpacked ? 1 : scheme_atom_k(on->s);
+        t->wk = target_mma_k(on);
+        if (rest == 0 && k->takes(on, t))
+            return true;
     }
-}
-
-void tile_enumerate(const struct target *on, tile_visit *visit, void *context) {
-    struct tile t = {.wk = target_mma_k(on)};
-    if (on->family->takes)
-        visit_grid(on, visit, context, &t, SIDE_BM);
-    for (int i = 0; i < FAMILY_TILES_MAX && !on->family->takes; i++)
-        if (family_plans(on, i, &t))
-            visit(context, &t);
+    return false;
 }
 
 bool family_fallback_in_kernel(const struct plan *p) {

@@ -62,7 +62,4 @@ void tile_name(char name[TILE_NAME_MAX], const struct tile *t, bool of_warpgroup
  * the list goes on with something else. */
 bool tile_entry(const char **list, struct tile *t, bool *of_warpgroups);
 
-/* What a search space calls for each of its tiles. */
-typedef void tile_visit(void *context, const struct tile *t);
-
 #endif

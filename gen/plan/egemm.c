@@ -23,7 +23,7 @@
  * number that was built; at 8 the same tile needs 40 KB and on the T4 no candidate's verdict differs (a unit
  * test).
  *
- * Search space: tile_enumerate's, whose b_k starts at one panel atom (32 for two slices) where the paper's
+ * Search space: tile_next's, whose b_k starts at one panel atom (32 for two slices) where the paper's
  * starts at 8. Stages: the paper has one buffer and keeps the next one in registers (fig. 6); a tile with
  * more pays each in full. */
 #include "plan/rank.h"

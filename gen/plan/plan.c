@@ -21,31 +21,6 @@ enum { TILES_MAX = 6, TILES_MAX_OTHERS = 3, HALVES = 1 };
 enum { VECTORS = 8 }; /* narrower tiles are for a matrix of so few columns */
 enum { FALLBACK_REGISTERS = 16 }; /* where it is among tiles and entries, the check's numbers (ptxas) */
 
-/* The search for the best tile of a shape. */
-struct search {
-    struct target on;
-    struct plan *best; /* on.isa NULL: none so far */
-};
-
-static void visit_best(void *context, const struct tile *t) {
-    struct search *s = context;
-    struct plan *best = s->best;
-    struct cost cost;
-    int splits;
-    model_cost(MODEL_HALFTONE, &s->on, t, &best->shape, &cost);
-    if (!cost.fits)
-        return;
-    const int64_t ns = model_best_ns(&s->on, &best->shape, &cost, INT64_MAX, &splits);
-    if (splits > 1)
-        cost.predicted_ns = ns;
-    cost.score = -cost.predicted_ns;
-    if (best->on.isa && !model_better(MODEL_HALFTONE, &cost, t, &best->cost, &best->tile))
-        return;
-    best->on = s->on;
-    best->tile = *t;
-    best->cost = cost;
-}
-
 const char *variant_name(enum variant v) {
     static const char *const names[] = {"", "nopipeline", "nointerleave", "handpicked", "fallback"};
     return names[v];
@@ -159,10 +134,21 @@ static void plan_add(struct plan_set *set, const struct plan *draft, enum varian
 /* The model's best tile over every MMA shape of the unit. A chain that is added outside the unit after each
  * fragment must be as long in every kernel of a set: its scheme's bound is one number. */
 static void find_best(struct plan *best, const struct target *first) {
-    struct search s = {*first, best};
+    struct plan p = {.on = *first, .shape = best->shape};
+    int splits;
     do
-        tile_enumerate(&s.on, visit_best, &s);
-    while (s.on.s->promote[0] != PROMOTE_EACH_MMA && target_next(&s.on));
+        for (int at = 0; tile_next(&p.on, &at, &p.tile);) {
+            model_cost(MODEL_HALFTONE, &p.on, &p.tile, &p.shape, &p.cost);
+            if (!p.cost.fits)
+                continue;
+            const int64_t ns = model_best_ns(&p.on, &p.shape, &p.cost, INT64_MAX, &splits);
+            if (splits > 1)
+                p.cost.predicted_ns = ns;
+            p.cost.score = -p.cost.predicted_ns;
+            if (!best->on.isa || model_better(MODEL_HALFTONE, &p.cost, &p.tile, &best->cost, &best->tile))
+                *best = p;
+        }
+    while (p.on.s->promote[0] != PROMOTE_EACH_MMA && target_next(&p.on));
 }
 
 static void plan_picks(struct plan_set *set, const struct target *on) {
@@ -236,20 +222,12 @@ static void plan_legemm(struct plan_set *set, struct plan *b) {
                  "LE-GEMM Table 2's tile of C from its other fragment, (16,16,16)");
 }
 
-struct wanted {
-    const struct tile *tile;
-    bool found;
-};
-
-static void visit_wanted(void *context, const struct tile *t) {
-    struct wanted *w = context;
-    w->found = w->found || tile_compare(t, w->tile) == 0;
-}
-
 static bool is_in_space(const struct tile *t, const struct target *on) {
-    struct wanted w = {t, false};
-    tile_enumerate(on, visit_wanted, &w);
-    return w.found;
+    struct tile other;
+    for (int at = 0; tile_next(on, &at, &other);)
+        if (tile_compare(t, &other) == 0)
+            return true;
+    return false;
 }
 
 /* The first target whose search space of the scheme has the tile, wk filled in; isa NULL: none. A tile's
@@ -299,16 +277,12 @@ bool plan_has_tile(const struct plan_set *set, const struct tile *t, bool of_war
 enum { NEAR_TILES = 3 };
 
 struct near {
-    struct plan *b;
-    const struct tile *wanted;
     struct tile tile[NEAR_TILES];
     int distance[NEAR_TILES], count;
 };
 
-/* Keeps the tiles that fit and are nearest by the sum of relative differences. */
-static void visit_near(void *context, const struct tile *t) {
-    struct near *n = context;
-    const struct tile *w = n->wanted;
+/* Keeps the tile if it fits and is among the nearest by the sum of relative differences. */
+static void keep_near(struct near *n, struct plan *b, const struct tile *t, const struct tile *w) {
     const int pairs[][2] = {{t->bm, w->bm}, {t->bn, w->bn},         {t->bk, w->bk},          {t->wm, w->wm},
                             {t->wn, w->wn}, {t->stages, w->stages}, {t->cluster, w->cluster}};
     int distance = 0, at = n->count;
@@ -317,7 +291,7 @@ static void visit_near(void *context, const struct tile *t) {
                     256 / (pairs[i][0] + pairs[i][1]);
     while (at > 0 && n->distance[at - 1] > distance)
         at--;
-    if (at == NEAR_TILES || !plan_fixed(n->b, t))
+    if (at == NEAR_TILES || !plan_fixed(b, t))
         return;
     n->count += n->count < NEAR_TILES;
     for (int i = n->count - 1; i > at; i--) {
@@ -339,9 +313,10 @@ void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct s
                  b.cost.reason);
         return;
     }
-    struct near n = {.b = &b, .wanted = t};
+    struct near n = {.count = 0};
     b.on = target_main(g, isa, s);
-    tile_enumerate(&b.on, visit_near, &n);
+    for (int at = 0; tile_next(&b.on, &at, &wanted);)
+        keep_near(&n, &b, &wanted, t);
     for (int i = 0; i < n.count; i++) {
         tile_name(other, &n.tile[i], family_has_warpgroup_tiles(b.on.family));
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i > 0 ? ", " : "", other);
@@ -415,27 +390,18 @@ void plan_fallback(struct plan_set *set) {
     set->plan[at + 1] = fallback;
 }
 
-struct passes {
-    struct plan_set *set;
-    struct plan *draft;
-};
-
-static void visit_passes(void *context, const struct tile *t) {
-    const struct passes *r = context;
-    if (plan_fixed(r->draft, t))
-        plan_add(r->set, r->draft, VARIANT_PIPELINE, r->draft->on.s->recipe->plan);
-}
-
 void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
     struct plan draft = {.on = target_main(g, isa, s)};
     const struct target on = draft.on;
+    struct tile t;
     const bool has_warps = !on.family->persistent; /* as the papers' tiles and ablations have */
     if (on.family->unpacked)
         plan_unpacked(set, &on);
-    else if (s->recipe->plan)
-        tile_enumerate(&on, visit_passes, &(struct passes){set, &draft});
-    else
+    else if (!s->recipe->plan)
         plan_picks(set, &on);
+    for (int at = 0; s->recipe->plan && tile_next(&on, &at, &t);)
+        if (plan_fixed(&draft, &t))
+            plan_add(set, &draft, VARIANT_PIPELINE, s->recipe->plan);
     if (s->tiles_of == PAPER_EGEMM && has_warps)
         plan_egemm(set, &draft);
     if (s->tiles_of == PAPER_LEGEMM && has_warps)

@@ -15,7 +15,7 @@ bool model_from_name(const char *name, enum model_kind *kind);
 struct target model_target(enum model_kind kind, const struct gpu *g, const struct isa *isa,
                            const struct scheme *s);
 
-/* Fills *cost for one tile. All three models accept every tile that tile_enumerate yields for a target
+/* Fills *cost for one tile. All three models accept every tile that tile_next yields for a target
  * that model_target begins. */
 void model_cost(enum model_kind kind, const struct target *on, const struct tile *t,
                 const struct shape *shape, struct cost *cost);

@@ -68,8 +68,7 @@ struct all {
     struct cost cost[CANDIDATES_MAX];
 };
 
-static void collect(void *context, const struct tile *t) {
-    struct all *a = context;
+static void collect(struct all *a, const struct tile *t) {
     assert_true(a->count < CANDIDATES_MAX);
     struct cost *c = &a->cost[a->count];
     a->on[a->count] = a->at;
@@ -88,8 +87,10 @@ static struct all *evaluate(const struct gpu *g, const char *scheme, enum model_
     a = (struct all){.g = g, .isa = isa_find(g->isa), .kind = kind, .shape = cube, .pick = -1};
     a.s = scheme_for(scheme, a.isa->flushes_subnormals);
     a.at = model_target(kind, g, a.isa, a.s);
+    struct tile t;
     do
-        tile_enumerate(&a.at, collect, &a);
+        for (int at = 0; tile_next(&a.at, &at, &t);)
+            collect(&a, &t);
     while (target_next(&a.at));
     return &a;
 }

@@ -55,8 +55,7 @@ static void check_digits(const struct target *on, const struct tile *t) {
     assert_true(on->isa->async_copy ? t->stages == 3 : t->stages == 2);
 }
 
-static void visit(void *context, const struct tile *t) {
-    struct seen *v = context;
+static void visit(struct seen *v, const struct tile *t) {
     const int atom_k = scheme_atom_k(v->on.s), warps = tile_warps(t);
     if (v->count++ > 0)
         assert_true(tile_compare(&v->last, t) < 0); /* in order, none twice */
@@ -85,10 +84,16 @@ static void visit(void *context, const struct tile *t) {
     assert_int_equal(tile_stage_bytes(t, v->on.s) % (tile_threads(t, &v->on) * 16), 0);
 }
 
+static void visit_all(struct seen *v) {
+    struct tile t;
+    for (int at = 0; tile_next(&v->on, &at, &t);)
+        visit(v, &t);
+}
+
 /* Warpgroups that read the operands as they are: two of them in each block, side by side or taking turns. */
 TEST(direct_warpgroups) {
     struct seen v = {.on = target_main(NULL, isa_find("sm_90a"), scheme_find("bf16x6u"))};
-    tile_enumerate(&v.on, visit, &v);
+    visit_all(&v);
     assert_int_equal(v.count, 3);
     const struct tile few = {64, 32, 32, 16, 32, 16, 2, 1}, many = {128, 64, 32, 16, 64, 16, 2, 1};
     EQUAL({tile_groups(&few, &v.on), 2}, {tile_groups(&many, &v.on), 1},
@@ -109,7 +114,7 @@ TEST(every_space_is_ordered_and_legal) {
             do {
                 v.count = 0;
                 families |= 1 << v.on.family->id;
-                tile_enumerate(&v.on, visit, &v);
+                visit_all(&v);
                 if (2 * target_fragment_k(&v.on) > (scheme_atom_k(scheme) > 64 ? scheme_atom_k(scheme) : 64))
                     assert_int_equal(v.count, 0); /* i8x10 from 16x16x16: two fragments are more than a stage */
                 else if (scheme->split == SPLIT_DIGITS && scheme->in == NUMBER_F64)
@@ -141,7 +146,7 @@ TEST(the_papers_tiles_are_in_the_space) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct seen v = {
             .on = target_main(NULL, isa_find(cases[i].isa), scheme_find(cases[i].scheme)), .want = cases[i].t};
-        tile_enumerate(&v.on, visit, &v);
+        visit_all(&v);
         assert_int_equal(v.wanted, 1);
     }
 }
