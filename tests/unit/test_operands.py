@@ -1,6 +1,7 @@
 """Stored operands: what `halftone bench --operands` makes of a folder, and what bench/data/real_data.py writes into one. No network."""
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -33,6 +34,15 @@ def write(folder, products, files, count=None):
 
 def bench(folder, *args, **options):
     return subprocess.run([str(COMMAND), "bench", "--operands", str(folder), *map(str, args)], capture_output=True, text=True, timeout=120, **options)
+
+
+def check(*args):
+    return subprocess.run([str(COMMAND), "check", *map(str, args)], capture_output=True, text=True, timeout=120)
+
+
+def rows_of(run, path):
+    assert run.returncode == 0, run.stderr
+    return rows(path)
 
 
 def refused(run, *said):
@@ -71,6 +81,42 @@ def test_errors_are_those_of_the_stored_numbers(tmp_path):
     assert run.returncode == 0, run.stderr
     native, f16x3, bf16x6u = ((float(r["rel_frobenius"]), float(r["grade"])) for r in rows(tmp_path / "t.tsv"))
     assert 2e-8 < bf16x6u[0] < native[0] < 1e-6 and 2e-8 < f16x3[0] < 1e-6 and 0.5 < f16x3[1] < 90
+
+
+def test_products_of_fp64_are_graded_and_checked(tmp_path):
+    """Beside each other: whole numbers, which are exact; thirds and the like, which are rounded; a file in Fortran order."""
+    whole, thirds = lambda e: float(e * 7 % 15 - 7), lambda e: 1 / (1 + e % 97) * 2.0 ** (e % 5)
+    files = {"a.npy": npy(20, 40, whole, descr="<f8"), "b.npy": npy(40, 24, whole, descr="<f8", fortran=True),
+             "x.npy": npy(20, 40, thirds, descr="<f8"), "y.npy": npy(24, 40, thirds, descr="<f8")}
+    products = [("exact", "a.npy", "N", "b.npy", "N", 1), ("rounded", "x.npy", "N", "y.npy", "T", 1)]
+    folder = write(tmp_path / "set", products, files)
+    run = bench(folder, "--fp64", "--schemes", "native64,crt16", "--accuracy", "fp64", "--out", tmp_path / "t.tsv")
+    assert run.returncode == 0, run.stderr
+    table = rows(tmp_path / "t.tsv")
+    assert [(r["product"], r["method"]) for r in table] == [(p[0], m) for p in products for m in ("native64", "crt16", "accuracy:fp64")]
+    assert [(r["m"], r["n"], r["k"], r["trans"]) for r in table[::3]] == [("20", "24", "40", "NN"), ("20", "24", "40", "NT")]
+    assert {r["grade"] for r in table[:3]} == {"0"} and all(0.1 < float(r["grade"]) <= 44 and 1e-18 < float(r["rel_frobenius"]) < 1e-15 for r in table[3:])
+    assert {r["grade/dgemm"] for r in table} == {"n/a"} and "native64: largest error of 2 products " in run.stdout
+    assert [r["method"] for r in rows_of(bench(folder, "--fp64", "--out", tmp_path / "d.tsv"), tmp_path / "d.tsv")][:2] == ["native64", "accuracy:fp64"]
+    assert bench(folder, "--schemes", "crt16").stdout.count("crt16") > 2 # a name that only FP64 has is enough
+    table = rows_of(check("--operands", folder, "--fp64", "--out", tmp_path / "c.tsv"), tmp_path / "c.tsv")
+    assert [(r["data"], r["m"], r["n"], r["k"]) for r in table] == [("exact", "20", "24", "40"), ("rounded", "20", "24", "40")]
+    for row, options in zip(table, ([folder / "a.npy", folder / "b.npy"], [folder / "x.npy", folder / "y.npy", "--tb"])):
+        left = re.search(r"native64 computes (\d+) \(", check(*options).stdout)[1]
+        assert abs(float(row["native64"]) - int(left) / 480) < 1e-3 and row["counted"] == "crt16"
+
+
+def test_what_is_no_set_of_fp64_is_refused_before_anything_runs(tmp_path):
+    good = {"a.npy": npy(20, 40, descr="<f8"), "b.npy": npy(40, 24, descr="<f8")}
+    for products, files, said in (
+            ([GOOD], FILES, ["a.npy: is not float64", "leave --fp64 out", "real_data.py --fp64"]),
+            ([GOOD, ("y", "a.npy", "N", "c.npy", "N", 1)], {**good, "c.npy": npy(40, 24, descr="<f8")[:-1]}, ["c.npy: ", "cut short"]),
+            ([("x", "a.npy", "N", "b.npy", "T", 4)], {"a.npy": npy(20, 40, descr="<f8"), "b.npy": npy(20, 40, descr="<f8")},
+             ["product x: is a batch", "give each a line of its own"])):
+        folder = write(tmp_path / f"set{len(list(tmp_path.iterdir()))}", products, files)
+        for run in bench(folder, "--fp64", "--out", tmp_path / "t.tsv"), check("--operands", folder, "--fp64", "--out", tmp_path / "t.tsv"):
+            refused(run, *said)
+            assert not run.stdout and not (tmp_path / "t.tsv").exists()
 
 
 GOOD = ("x", "a.npy", "N", "b.npy", "N", 1)

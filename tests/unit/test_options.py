@@ -24,13 +24,15 @@ MODES = {
     "mm": [(["a.npy", "a.npy", "-o", "fresh"], ""), (["w.npy", "w.npy", "-o", "fresh"], ""), (["a.npy", "a.npy", "-o", "fresh", "--scheme", "half"], "--accuracy")],
     "check": [(["a.npy", "a.npy"], "--n --k --out --operands --families --fp64"),  # the files are not float64
               (["w.npy", "w.npy"], "--n --k --out --operands --families --rows"), (["w.npy", "w.npy", "--fp64"], "--n --k --out --operands --families --rows"),
-              (["--operands", "set"], "--ta --tb --n --k --fp64 --families"), (["--families", "uniform"], "--ta --tb --operands"),
+              (["--operands", "set"], "--ta --tb --n --k --fp64 --families"),  # the set is not of float64
+              (["--operands", "wset", "--fp64"], "--ta --tb --n --k --rows --families"), (["--families", "uniform"], "--ta --tb --operands"),
               (["--families", "uniform", "--fp64"], "--ta --tb --operands --rows")],
     "report": [(["--sizes", "8", "--families", "uniform", "--schemes", "half"], "--list --fp64"),
                (["--sizes", "8", "--families", "uniform", "--fp64"], "--html --list"),
                (["--list"], "--sizes --fp64 --families --schemes --accuracy --seed --out --html --outer --commit --toolkit")],
     "bench": [(["--sizes", "8", *SMALL], "--operands --fp64"), (["--sizes", "8", "--seconds", "0.001", "--fp64"], "--kernels --pad --baselines --operands"),
-              (["--operands", "set", *SMALL], "--sizes --shapes --kernels --trans --pad --family --baselines --fp64")],
+              (["--operands", "set", *SMALL], "--sizes --shapes --kernels --trans --pad --family --baselines --fp64"),
+              (["--operands", "wset", "--fp64", "--seconds", "0.001"], "--sizes --shapes --kernels --trans --pad --family --baselines")],
     "tune": [(["--shapes", "shapes", "--out", "fresh", *SMALL], "--again --fp64"),
              (["--shapes", "shapes", "--out", "fresh", "--seconds", "0.001", "--fp64"], "--splits --again"),
              (["--again", "table.tsv"], "--shapes --out --schemes --seconds --budget --splits --fp64")],
@@ -63,7 +65,8 @@ def folder(tmp_path_factory):
     (here / "w.npy").write_bytes(head + b"\0\0\0\0\0\0\xf0\x3f" * 64)
     (here / "shapes").write_text("8 8 8\n")
     (here / "sites").write_text("site=* accuracy=half\n")
-    write(here / "set", [("one", "a.npy", "N", "a.npy", "N", 1)], {"a.npy": npy(8, 8)})
+    for name, file in ("set", npy(8, 8)), ("wset", npy(8, 8, descr="<f8")):
+        write(here / name, [("one", "a.npy", "N", "a.npy", "N", 1)], {"a.npy": file})
     run = subprocess.run([COMMAND, "tune", "--shapes", "shapes", "--out", "table.tsv", *SMALL], cwd=here, capture_output=True)
     assert run.returncode == 0
     return here

@@ -1,4 +1,4 @@
-/* bench_operands: methods on stored operand pairs beside native FP32. See bench_operands.h. */
+/* bench_operands: methods on stored operand pairs beside native products. See bench_operands.h. */
 #include "cmd/bench_operands.h"
 
 #include <math.h>
@@ -20,17 +20,18 @@
 /* Of each product's C as column-major calls have it; of a batch so many products. */
 enum { ROWS_GRADED = 64, BATCH_GRADED = 4, SINGLE_CALLS = 7, HEAD_BYTES = STAMP_BYTES + 1024 };
 
-static const struct tsv_column columns[] = {
-    {"product", 1}, {"m", 1}, {"n", 1}, {"k", 1}, {"batch", 1}, {"trans", 0}, {"method", 1}, {"scheme", 0},
-    {"kernel", 0}, {"us", 1}, {"us_least", 0}, {"us_most", 0}, {"single_us", 0}, {"sgemm/us", 1},
-    {"rel_frobenius", 1}, {"rel_frobenius/sgemm", 1}, {"grade", 1}, {"grade/sgemm", 1}};
+#define COLUMNS(native)                                                                                       \
+    {"product", 1}, {"m", 1}, {"n", 1}, {"k", 1}, {"batch", 1}, {"trans", 0}, {"method", 1}, {"scheme", 0},        \
+        {"kernel", 0}, {"us", 1}, {"us_least", 0}, {"us_most", 0}, {"single_us", 0}, {native "/us", 1},            \
+        {"rel_frobenius", 1}, {"rel_frobenius/" native, 1}, {"grade", 1}, {"grade/" native, 1}
+static const struct tsv_column columns[] = {COLUMNS("sgemm")}, wide_columns[] = {COLUMNS("dgemm")};
 
 /* What one method came to over all products. */
 struct total {
     const char *name;
     double us, native_us;
     int products, slower, smaller, grade_no_larger;
-    double least_ratio, most_grade_ratio;
+    double least_ratio, most_grade, most_grade_ratio;
 };
 
 struct bench {
@@ -57,14 +58,33 @@ struct round {
     int64_t graded[BATCH_GRADED]; /* which of the batch */
     int references;
     double *exact, *magnitude;
-    float *single, *whole, *sample;
+    float *single, *sample;
+    void *whole; /* of the problem's type */
     struct metrics_truth truth;
-    struct metrics native;
-    double native_us; /* -1: not timed */
+    struct metrics native; /* of FP64 without cuBLAS: NaN */
+    double native_us;      /* -1: not timed */
 };
+
+static int is_wide(const struct bench *b) {
+    return b->what->type == HALFTONE_FP64;
+}
+
+static const char *native_name(const struct bench *b) {
+    return is_wide(b) ? "cublas-dgemm" : baseline_fp32_name(b->baseline);
+}
 
 static int64_t batch_of(const struct round *r) {
     return r->problem.batch > 1 ? r->problem.batch : 1;
+}
+
+static int make_wide_reference(struct round *r, struct cli_error *f) {
+    const struct session_problem *p = &r->problem;
+    r->references = 1;
+    r->whole = malloc((size_t)(p->m * p->n) * sizeof(double));
+    if (r->whole == NULL || reference_make_wide(&r->reference[0], p->trans_a, p->trans_b, p->m, p->n, p->k, r->pair.x[1].wide, p->lda,
+                                                r->pair.x[0].wide, p->ldb, ROWS_GRADED) != 0)
+        return cli_error_memory(f, 8.0 * (double)p->n * (double)(p->m + 3 * ROWS_GRADED), "a reference");
+    return 0;
 }
 
 static int make_references(struct round *r, struct cli_error *f) {
@@ -89,7 +109,7 @@ static int join_references(struct round *r, struct cli_error *f) {
     r->magnitude = malloc((size_t)count * sizeof *r->magnitude);
     r->single = malloc((size_t)count * sizeof *r->single);
     r->sample = malloc((size_t)count * sizeof *r->sample);
-    r->whole = malloc((size_t)(batch_of(r) * r->problem.m * r->problem.n) * sizeof *r->whole);
+    r->whole = malloc((size_t)(batch_of(r) * r->problem.m * r->problem.n) * sizeof(float));
     if (r->exact == NULL || r->magnitude == NULL || r->single == NULL || r->sample == NULL ||
         r->whole == NULL)
         return cli_error_memory(f, 24.0 * (double)count, "a reference");
@@ -107,8 +127,11 @@ static int round_open(struct round *r, struct bench *b, int i, struct cli_error 
     r->bench = b;
     r->product = &b->operands.product[i];
     r->native_us = -1;
+    r->native.rel_frobenius = r->native.grade = (double)NAN;
     if (operands_load(&b->operands, i, &r->pair, f) != 0 || pair_open_problem(&r->pair, &r->problem, f) != 0)
         return -1;
+    if (is_wide(b))
+        return make_wide_reference(r, f);
     return make_references(r, f) == 0 ? join_references(r, f) : -1;
 }
 
@@ -130,14 +153,18 @@ static int grade(struct round *r, struct metrics *out, struct cli_error *f) {
     const int64_t each = r->reference[0].rows * r->reference[0].cols;
     if (session_problem_result(p, r->whole, f) != 0)
         return -1;
+    if (is_wide(r->bench)) {
+        reference_compare_wide(&r->reference[0], r->whole, p->m, out);
+        return 0;
+    }
     for (int i = 0; i < r->references; i++)
-        reference_sample(&r->reference[i], r->whole + r->graded[i] * p->m * p->n, p->m, r->sample + i * each);
+        reference_sample(&r->reference[i], (const float *)r->whole + r->graded[i] * p->m * p->n, p->m, r->sample + i * each);
     metrics_compute(&r->truth, r->sample, out);
     return 0;
 }
 
 static double over(double part, double whole) {
-    return part == 0 ? 0 : whole > 0 ? part / whole : -1;
+    return part == 0 && !isnan(whole) ? 0 : whole > 0 ? part / whole : -1;
 }
 
 static double micro(double seconds) {
@@ -173,12 +200,13 @@ static void add_row(struct round *r, const char *method, const struct halftone_p
 static int call_native(void *context, struct cli_error *f) {
     const struct round *r = context;
     const struct session_problem *p = &r->problem;
-    const int status = baseline_sgemm_batch(r->bench->baseline, p->trans_a, p->trans_b, p->m, p->n, p->k,
-                                             p->a, p->lda, p->b, p->ldb, p->c, batch_of(r));
-    return status == 0
-               ? 0
-               : cli_error_set(f, "cuBLAS SGEMM failed with status %d; check that this cuBLAS fits the driver",
-                           status);
+    struct baseline *const y = r->bench->baseline;
+    const int status = is_wide(r->bench) ? baseline_dgemm(y, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb, p->c)
+                                         : baseline_sgemm_batch(y, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb, p->c,
+                                                                batch_of(r));
+    return status == 0 ? 0
+                       : cli_error_set(f, "cuBLAS %cGEMM failed with status %d; check that this cuBLAS fits the driver",
+                                       is_wide(r->bench) ? 'D' : 'S', status);
 }
 
 static int call_ours(void *context, struct cli_error *f) {
@@ -186,11 +214,13 @@ static int call_ours(void *context, struct cli_error *f) {
     return session_multiply(r->bench->session, &r->problem, f);
 }
 
-/* Without cuBLAS native FP32 is the CPU's loop, which is not timed. */
+/* Without cuBLAS native FP32 is the CPU's loop, which is not timed, and native FP64 is nothing. */
 static int run_native(struct round *r, struct cli_error *f) {
     struct bench *b = r->bench;
     struct timing t = timing_none;
     progress_step(&b->progress, r->product->name);
+    if (b->baseline == NULL && is_wide(b))
+        return 0;
     if (b->baseline == NULL) {
         metrics_compute(&r->truth, r->single, &r->native);
     } else {
@@ -198,7 +228,7 @@ static int run_native(struct round *r, struct cli_error *f) {
             return -1;
         r->native_us = micro(t.median_s);
     }
-    add_row(r, baseline_fp32_name(b->baseline), NULL, &t, &r->native);
+    add_row(r, native_name(b), NULL, &t, &r->native);
     return 0;
 }
 
@@ -212,6 +242,7 @@ static void add_to_total(struct total *sum, const struct round *r, const struct 
     sum->least_ratio = sum->products == 0 ? ratio : fmin(sum->least_ratio, ratio);
     sum->smaller += e->rel_frobenius < r->native.rel_frobenius || e->rel_frobenius == 0;
     sum->grade_no_larger += e->grade <= r->native.grade;
+    sum->most_grade = fmax(sum->most_grade, e->grade);
     sum->most_grade_ratio = fmax(sum->most_grade_ratio, grade_ratio);
     sum->products++;
 }
@@ -223,7 +254,7 @@ static int run_method(struct round *r, int i, struct cli_error *f) {
     struct timing t = timing_none;
     struct metrics e;
     progress_step(&b->progress, r->product->name);
-    if (session_select(b->session, HALFTONE_FP32, name, NULL, f) != 0 || session_query(b->session, &r->problem, &plan, f) != 0 ||
+    if (session_select(b->session, b->what->type, name, NULL, f) != 0 || session_query(b->session, &r->problem, &plan, f) != 0 ||
         timing_measure(&b->plan, call_ours, r, &t, f) != 0 || grade(r, &e, f) != 0)
         return -1;
     b->total[i].name = name;
@@ -253,11 +284,14 @@ static void print_totals(const struct bench *b) {
             continue;
         printf("%s: ", t->name);
         if (b->baseline != NULL)
-            printf("%.0f us for all %d products where SGEMM takes %.0f: %s its speed, least %.3f, slower in %d; ", t->us,
-                   t->products, t->native_us, ratio_text(speed, "%.3f x", t->native_us, t->us), t->least_ratio, t->slower);
-        printf("relative Frobenius error smaller than %s's in %d of %d, grade no larger in %d, at most %.3g times it\n",
-               baseline_fp32_name(b->baseline), t->smaller, t->products, t->grade_no_larger,
-               t->most_grade_ratio);
+            printf("%.0f us for all %d products where %cGEMM takes %.0f: %s its speed, least %.3f, slower in %d; ", t->us,
+                   t->products, is_wide(b) ? 'D' : 'S', t->native_us, ratio_text(speed, "%.3f x", t->native_us, t->us), t->least_ratio,
+                   t->slower);
+        if (is_wide(b) && b->baseline == NULL)
+            printf("largest error of %d products %.3g x 2^-53 |A||B|\n", t->products, t->most_grade);
+        else
+            printf("relative Frobenius error smaller than %s's in %d of %d, grade no larger in %d, at most %.3g times it\n",
+                   native_name(b), t->smaller, t->products, t->grade_no_larger, t->most_grade_ratio);
     }
 }
 
@@ -268,10 +302,11 @@ static void make_head(struct bench *b) {
              "%s# data: stored operands, %d products; us: a call end to end, back to back, median, least and "
              "most of the "
              "batches; single_us: one call in an idle device; %g seconds a measurement\n"
-             "# errors against FP64 of at most %d rows of the column-major product, of a batch at most %d "
+             "# errors against %s of at most %d rows of the column-major product, of a batch at most %d "
              "products; "
-             "cublas-sgemm and all others on the same device memory%s\n",
-             stamp, b->operands.count, b->what->seconds, (int)ROWS_GRADED, (int)BATCH_GRADED,
+             "%s and all others on the same device memory%s\n",
+             stamp, b->operands.count, b->what->seconds, is_wide(b) ? "sums in twice FP64's precision" : "FP64", (int)ROWS_GRADED,
+             (int)BATCH_GRADED, is_wide(b) ? "cublas-dgemm" : "cublas-sgemm",
              b->session->device.simulated
                  ? "\n# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU"
                  : "");
@@ -282,7 +317,7 @@ static int run_all(struct bench *b, struct cli_error *f) {
     make_head(b);
     fputs(b->head, stdout);
     fflush(stdout);
-    tsv_init(&b->table, columns, (int)(sizeof columns / sizeof columns[0]));
+    tsv_init(&b->table, is_wide(b) ? wide_columns : columns, (int)(sizeof columns / sizeof columns[0]));
     progress_start(&b->progress, b->operands.count * (1 + b->methods.count));
     for (int i = 0; i < b->operands.count && status == 0; i++)
         status = run_product(b, i, f);
@@ -296,8 +331,14 @@ static int run_all(struct bench *b, struct cli_error *f) {
     return status;
 }
 
-/* The three that the default is made of, as far as the library has them. */
+/* What the default is made of, as far as the library has it. */
 static int choose(struct bench *b, struct cli_error *f) {
+    if (is_wide(b)) {
+        const bool chosen = b->what->schemes != NULL || b->what->accuracies != NULL;
+        const bool has_native = (session_kinds(b->session, "native64") & SESSION_FP64) != 0;
+        return methods_choose(&b->methods, b->session, HALFTONE_FP64, false, chosen ? b->what->schemes : has_native ? "native64" : NULL,
+                              chosen ? b->what->accuracies : "fp64", f);
+    }
     const char *const *const role = b->session->set->role, *const usual[] = {"auto", role[HT_ROLE_FALLBACK], role[HT_ROLE_AUTO]};
     if (b->what->schemes != NULL || b->what->accuracies != NULL)
         return methods_choose(&b->methods, b->session, HALFTONE_FP32, false, b->what->schemes, b->what->accuracies, f);
@@ -318,13 +359,13 @@ int bench_operands_run(const struct bench_operands *what, struct session *sessio
         b.facts = device_info_open();
         b.baseline = baseline_open(&why);
         if (b.baseline == NULL)
-            fprintf(stderr, "no cuBLAS (%s): native FP32 is the CPU's loop\n", why);
+            fprintf(stderr, "no cuBLAS (%s): %s\n", why, is_wide(&b) ? "no row of DGEMM" : "native FP32 is the CPU's loop");
     }
     b.plan = (struct timing_plan){.seconds = what->seconds,
                                   .singles = SINGLE_CALLS,
                                   .simulated = session->device.simulated,
                                   .facts = b.facts};
-    int status = operands_read(&b.operands, what->folder, f);
+    int status = operands_read(&b.operands, what->folder, is_wide(&b), f);
     if (status == 0)
         status = choose(&b, f);
     if (status == 0)

@@ -7,7 +7,8 @@
 
 struct bench_operands {
     const char *folder, *out;
-    const char *schemes, *accuracies; /* both NULL: auto, bf16x6u, f16x3, as far as the library has them */
+    const char *schemes, *accuracies; /* both NULL: auto, bf16x6u, f16x3; of FP64 fp64, native64, as far as the library has them */
+    int type; /* HALFTONE_FP32 or HALFTONE_FP64 */
     double seconds;
     struct stamp stamp;
 };

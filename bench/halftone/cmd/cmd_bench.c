@@ -534,13 +534,15 @@ static int run(int argc, char **argv, struct cli_error *f) {
     b.family = family_find(family != NULL ? family : "uniform");
     if (b.family == NULL)
         return cli_error_usage(f, "no family '%s'; `halftone report --list` prints them", family);
-    if (operands != NULL && args_refuse(options, "--sizes --shapes --kernels --trans --pad --family --baselines --fp64",
-                                        "--operands brings its own shapes, of FP32 products", f) != 0)
+    if (operands != NULL && args_refuse(options, "--sizes --shapes --kernels --trans --pad --family --baselines",
+                                        "--operands brings its own shapes", f) != 0)
         return -1;
     int status = outfile_apart("--shapes", file, "--out", b.out, f) == 0 && outfile_check(b.out, f) == 0 ? session_open(&b.session, f) : -1;
     if (status == 0 && operands != NULL) {
-        const struct bench_operands what = {operands, b.out, schemes, accuracies, b.plan.seconds, b.stamp};
-        status = bench_operands_run(&what, &b.session, f);
+        status = methods_type(&b.session, fp64, schemes, accuracies, &fp64, f);
+        const struct bench_operands what = {operands, b.out, schemes, accuracies, fp64 ? HALFTONE_FP64 : HALFTONE_FP32, b.plan.seconds, b.stamp};
+        if (status == 0)
+            status = bench_operands_run(&what, &b.session, f);
         session_close(&b.session);
     } else if (status == 0) {
         status = shapes_choose(&b.shapes, sizes, file, b.session.device.simulated ? "64" : "1024,2048,4096,8192", f);
@@ -568,7 +570,7 @@ const struct command cmd_bench = {
     "                      [--trans NN,NT,TN,TT] [--pad P] [--baselines sgemm,tf32,fp16,bf16]\n"
     "                      [--out FILE.tsv] [--commit TEXT] [--toolkit TEXT]\n"
     "       halftone bench --fp64 [--schemes native64,crt15] [--accuracy fp64,fp64-fast] ...\n"
-    "       halftone bench --operands DIR [--schemes x,y] [--accuracy a,b] [--seconds S] [--out FILE.tsv] ...\n\n"
+    "       halftone bench --operands DIR [--fp64] [--schemes x,y] [--accuracy a,b] [--seconds S] [--out FILE.tsv] ...\n\n"
     "For every shape: cuBLAS SGEMM, TF32 and FP16 (FP16 inputs, FP32 sums), then every scheme, on the same "
     "data\n"
     "(uniform[-1,1], or another family): single, that is 7 calls one by one in an idle device, each queued behind a delay that hides the\n"
@@ -579,7 +581,8 @@ const struct command cmd_bench = {
     "With --fp64, or names of FP64's, the products are FP64's, beside cuBLAS DGEMM: TFLOPS of whole calls, errors against sums in\n"
     "twice the precision in units of 2^-53 |A||B|, workspace.\n"
     "With --operands the products are stored ones, for example those of a model (bench/data/real_data.py writes them): speed and\n"
-    "errors of auto, bf16x6u, f16x3 (or --schemes) beside SGEMM on the same data, and what each comes to in sum.\n\n"
+    "errors of auto, bf16x6u, f16x3 (or --schemes) beside SGEMM on the same data, and what each comes to in sum. With --fp64 they are\n"
+    "float64 (real_data.py --fp64), and the methods native64 and accuracy fp64 (or --schemes, --accuracy) beside DGEMM.\n\n"
     "  --shapes FILE  lines `m n k`, # comments; together with --sizes both are run\n"
     "  --accuracy     what halftone_set_accuracy takes, beside --schemes; kernel-only figures are of the scheme it "
     "gives\n"
@@ -591,6 +594,6 @@ const struct command cmd_bench = {
     "  --pad P        leading dimensions of A and B are their rows and P more (default 0)\n"
     "  --baselines LIST  which of cuBLAS' modes (default all)\n"
     "  --out FILE     all columns, with batch extremes, as TSV; rewritten after each shape\n"
-    "  --operands DIR .npy files and their manifest operands.tsv; FP32 products of their own shapes\n"
+    "  --operands DIR .npy files and their manifest operands.tsv; products of their own shapes\n"
     "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",
     run, 1};

@@ -310,40 +310,6 @@ static int add_data(struct check *c, const char *name, const struct data_view *a
     return 0;
 }
 
-/* Of a batch the first product. */
-static int check_products(struct check *c, struct cli_error *f) {
-    struct operands o;
-    int status = operands_read(&o, c->folder, f);
-    if (status == 0)
-        progress_start(&c->progress, o.count);
-    for (int i = 0; i < o.count && status == 0; i++) {
-        struct pair p;
-        status = operands_load(&o, i, &p, f);
-        const struct data_view a = view_of(&p, 0), b = view_of(&p, 1);
-        if (status == 0)
-            status = add_data(c, o.product[i].name, &a, &b, pair_cols(&p, 0), f);
-        pair_free(&p);
-    }
-    operands_free(&o);
-    return status;
-}
-
-static int check_family(struct check *c, const struct family *family, struct cli_error *f) {
-    float *a = malloc((size_t)(c->n * c->k) * sizeof *a), *b = malloc((size_t)(c->n * c->k) * sizeof *b);
-    int status = -1;
-    if (a == NULL || b == NULL) {
-        (void)cli_error_memory(f, 8.0 * (double)c->n * (double)c->k, "matrices");
-    } else {
-        family_fill(family, 1, 'A', c->n, c->n, c->k, a, c->n);
-        family_fill(family, 1, 'B', c->n, c->n, c->k, b, c->k);
-        const struct data_view rows = {a, c->n, 1, c->n}, cols = {b, c->n, c->k, 1};
-        status = add_data(c, family->name, &rows, &cols, c->k, f);
-    }
-    free(a);
-    free(b);
-    return status;
-}
-
 static void add_wide_row(struct tsv *t, const char *name, const struct choice *c, const struct residue_report *r) {
     char scheme[16] = "-";
     if (c->moduli > 0)
@@ -369,6 +335,50 @@ static void add_wide_row(struct tsv *t, const char *name, const struct choice *c
     tsv_measured(t, is_asked ? percent(r->left, r->elements) / 100 : -1, 3);
     tsv_measured(t, is_asked ? percent(r->blocks_left, r->blocks) / 100 : -1, 3);
     tsv_end_row(t);
+}
+
+static int add_wide_data(struct check *c, const char *name, const struct pair *p, struct cli_error *f) {
+    struct choice choice;
+    struct residue_report r = {.m = pair_rows(p, 0), .n = pair_cols(p, 1), .k = pair_cols(p, 0)};
+    progress_step(&c->progress, name);
+    if (choose(&c->session, r.m, r.n, r.k, &choice, f) != 0 || (choice.moduli > 0 && examine_pair(p, &choice, &r, f) != 0))
+        return -1;
+    add_wide_row(&c->table, name, &choice, &r);
+    return 0;
+}
+
+/* Of a batch the first product. */
+static int check_products(struct check *c, struct cli_error *f) {
+    struct operands o;
+    int status = operands_read(&o, c->folder, c->is_fp64, f);
+    if (status == 0)
+        progress_start(&c->progress, o.count);
+    for (int i = 0; i < o.count && status == 0; i++) {
+        struct pair p;
+        status = operands_load(&o, i, &p, f);
+        const struct data_view a = view_of(&p, 0), b = view_of(&p, 1);
+        if (status == 0)
+            status = c->is_fp64 ? add_wide_data(c, o.product[i].name, &p, f) : add_data(c, o.product[i].name, &a, &b, pair_cols(&p, 0), f);
+        pair_free(&p);
+    }
+    operands_free(&o);
+    return status;
+}
+
+static int check_family(struct check *c, const struct family *family, struct cli_error *f) {
+    float *a = malloc((size_t)(c->n * c->k) * sizeof *a), *b = malloc((size_t)(c->n * c->k) * sizeof *b);
+    int status = -1;
+    if (a == NULL || b == NULL) {
+        (void)cli_error_memory(f, 8.0 * (double)c->n * (double)c->k, "matrices");
+    } else {
+        family_fill(family, 1, 'A', c->n, c->n, c->k, a, c->n);
+        family_fill(family, 1, 'B', c->n, c->n, c->k, b, c->k);
+        const struct data_view rows = {a, c->n, 1, c->n}, cols = {b, c->n, c->k, 1};
+        status = add_data(c, family->name, &rows, &cols, c->k, f);
+    }
+    free(a);
+    free(b);
+    return status;
 }
 
 static int check_wide_family(struct check *c, const struct family *family, struct cli_error *f) {
@@ -426,7 +436,7 @@ static void make_head(struct check *c) {
 static int check_many(struct check *c, struct cli_error *f) {
     make_head(c);
     tsv_init(&c->table, c->is_fp64 ? wide_columns : columns, (int)((c->is_fp64 ? sizeof wide_columns : sizeof columns) / sizeof *columns));
-    int status = c->is_fp64 ? choose(&c->session, c->n, c->n, c->k, &c->choice, f) : 0;
+    int status = c->is_fp64 && c->families != NULL ? choose(&c->session, c->n, c->n, c->k, &c->choice, f) : 0;
     if (status == 0)
         status = c->folder != NULL ? check_products(c, f) : check_families(c, f);
     progress_end(&c->progress);
@@ -442,9 +452,9 @@ static int check_many(struct check *c, struct cli_error *f) {
 
 /* What each kind of input rules out. */
 static int refuse_others(const struct check *c, int many, struct cli_error *f) {
-    const char *const names = !many ? "--n --k" : c->folder != NULL ? "--ta --tb --n --k --fp64" : "--ta --tb";
+    const char *const names = !many ? "--n --k" : c->folder != NULL ? "--ta --tb --n --k" : "--ta --tb";
     const char *const why = !many               ? "two matrices have sizes of their own"
-                            : c->folder != NULL ? "the products of --operands are FP32's, as they are stored"
+                            : c->folder != NULL ? "the products of --operands are as they are stored"
                                                 : "--families makes op(A) and op(B)";
     const int status = args_refuse(c->options, names, why, f);
     return status == 0 && c->is_fp64 ? args_refuse(c->options, "--rows", ALL_ROWS, f) : status;
@@ -487,7 +497,7 @@ const struct command cmd_check = {
     "Usage: halftone check A.npy B.npy [--ta] [--tb] [--rows N]\n"
     "       halftone check --operands DIR | --families LIST [--n 256] [--k 1024] [--rows N] [--out "
     "FILE.tsv]\n"
-    "       halftone check --fp64 --families LIST [--n 256] [--k 1024] [--out FILE.tsv]\n\n"
+    "       halftone check --fp64 --operands DIR | --families LIST [--n 256] [--k 1024] [--out FILE.tsv]\n\n"
     "Prints how large the elements of op(A)'s rows and op(B)'s columns are beside the largest of them, and how "
     "many elements\n"
     "of C the certificate of auto does not clear, which are computed again (bench/ACCURACY.md, section 15), and which tiles and "

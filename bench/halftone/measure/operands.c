@@ -136,9 +136,13 @@ static int read_pair(const struct operands *o, int i, int with_elements, struct 
     for (int s = 0; s < 2 && status == 0; s++) {
         out->transposed[s] = p->transposed[s];
         char *path = outfile_join(o->folder, p->file[s]);
-        status = path == NULL    ? cli_error_memory(f, PLACE_BYTES, "a path")
-                 : with_elements ? npy_read(path, &out->x[s], f)
-                                 : npy_examine(path, &out->x[s], f);
+        status = path == NULL     ? cli_error_memory(f, PLACE_BYTES, "a path")
+                 : !with_elements ? npy_examine(path, &out->x[s], f)
+                 : o->is_wide     ? npy_read_wide(path, &out->x[s], f)
+                                  : npy_read(path, &out->x[s], f);
+        if (status == 0 && o->is_wide && !out->x[s].is_float64)
+            status = cli_error_set(f, "%s: is not float64, which FP64 products are of; leave --fp64 out, or write a set with "
+                                   "bench/data/real_data.py --fp64", path);
         free(path);
     }
     snprintf(place, sizeof place, "%.150s/" MANIFEST ": product %s: ", o->folder, p->name);
@@ -146,6 +150,8 @@ static int read_pair(const struct operands *o, int i, int with_elements, struct 
         status = pair_check(out, place, 0, f);
     if (status == 0 && pair_rows(out, 0) * pair_cols(out, 0) * pair_cols(out, 1) == 0)
         status = cli_error_set(f, "%san extent is 0; leave the product out", place);
+    if (status == 0 && o->is_wide && p->batch > 1)
+        status = cli_error_set(f, "%sis a batch, and FP64 products are single ones; give each a line of its own", place);
     return status;
 }
 
@@ -163,9 +169,10 @@ static int examine_all(const struct operands *o, struct cli_error *f) {
     return status;
 }
 
-int operands_read(struct operands *o, const char *folder, struct cli_error *f) {
+int operands_read(struct operands *o, const char *folder, int is_wide, struct cli_error *f) {
     memset(o, 0, sizeof *o);
     o->folder = folder;
+    o->is_wide = is_wide;
     char *path = outfile_join(folder, MANIFEST);
     int status = path == NULL ? cli_error_memory(f, PLACE_BYTES, "a path") : read_manifest(o, path, f);
     free(path);

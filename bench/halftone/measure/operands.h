@@ -24,11 +24,11 @@ struct operands_product {
 struct operands {
     const char *folder;
     struct operands_product *product;
-    int count;
+    int count, is_wide; /* wide: of FP64 */
 };
 
-/* The manifest, and every file's header, length and extents: what is wrong is told before anything runs. */
-int operands_read(struct operands *o, const char *folder, struct cli_error *f);
+/* The manifest, and every file's header, type, length and extents: what is wrong is told before anything runs. */
+int operands_read(struct operands *o, const char *folder, int is_wide, struct cli_error *f);
 void operands_free(struct operands *o);
 /* The matrices of product i; pair_free. */
 int operands_load(const struct operands *o, int i, struct pair *out, struct cli_error *f);
