@@ -8,9 +8,9 @@ A section of such a file looks like this; everything between the two markers is 
     <!-- end -->
 
 NAME is a file bench/results/NAME.tsv as `halftone bench --out` and `halftone report --out` write it: lines with # are
-facts about the run (device, driver, toolkit, commit), then a header line, then rows. columns= chooses and orders the
-columns; COLUMN=a,b keeps only rows with these values. `n` means the size of square products; it is a column of the
-report and stands for m, n, k in a bench. Blanks in a column's name are written as underscores. With facts=none the table
+facts about the run (device, driver, toolkit, commit), then a header line, then rows; after rows # begins another table
+of the file. columns= chooses and orders the columns, and takes only tables that have them; COLUMN=a,b keeps only rows with these values. `n` means the size of square products; it is a column of the
+report and stands for m, n, k in a bench. Blanks in names and values are written as underscores. With facts=none the table
 stands without what the file says of its run. A section without its file says so. Nothing is rounded or computed here: what
 the file says is shown. --check changes nothing; exit code 1 when a page is not what the files say.
 """
@@ -32,20 +32,21 @@ TITLES = {"end_single_tflops": "single, end to end, TFLOPS", "kernel_single_tflo
 
 
 def read(path):
-    facts, head, rows = [], None, []
+    facts, heads, rows = [], [[]], []
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
             facts.append(line.lstrip("# "))
-        elif head is None:
-            head = line.replace(" ", "_").split("\t")
+            heads += [[]] if heads[-1] else []
+        elif not heads[-1]:
+            heads[-1] = line.replace(" ", "_").split("\t")
         elif line:
-            rows.append(dict(zip(head, line.split("\t"))))
-    if head is None:
+            rows.append(dict(zip(heads[-1], line.split("\t"))))
+    if not heads[-1]:
         sys.exit(f"{path}: no header line")
-    for row in rows if "m" in head else []:
+    for row in (r for r in rows if "m" in r):
         square = row["m"] == row["n"] == row["k"]
         row["n"] = row["n"] if square else f"{row['m']}×{row['n']}×{row['k']}"
-    return facts, head, rows
+    return facts, list(dict.fromkeys(c for head in heads for c in head)), rows
 
 
 def options(text, name):
@@ -69,7 +70,7 @@ def table(name, text):
     unknown = [c for c in [*columns, *chosen] if c not in head]
     if unknown:
         sys.exit(f"results:{name}: {path.name} has no column {', '.join(unknown)}; it has {', '.join(head)}")
-    rows = [r for r in rows if all(r.get(c) in values for c, values in chosen.items())]
+    rows = [r for r in rows if set(columns) <= r.keys() and all(r.get(c, "").replace(" ", "_") in values for c, values in chosen.items())]
     if not rows:
         sys.exit(f"results:{name}: no row of {path.name} is chosen")
     lines = ["| " + " | ".join(TITLES.get(c, c) for c in columns) + " |", "|" + "---|" * len(columns)]

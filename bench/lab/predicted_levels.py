@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""predicted_levels.py [--gpus t4,...] [--schemes S,...] [--sizes N,...] [--shapes FILE] > bench/results/model-mixpert-levels.tsv
+"""predicted_levels.py [--gpus t4,...] [--schemes S,...] [--sizes N,...] [--shapes FILE] > model-mixpert-levels.tsv
 
 What the tile model predicts of MixPert's levels and their rivals, for GPUs that nobody here has: no measurement. One run of `halftone-gen explain`
 a row (make out/bin/halftone-gen), kernel only. ceiling: the tensor core's data-sheet rate over the scheme's products; native_tflops: the data

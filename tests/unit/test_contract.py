@@ -117,7 +117,7 @@ def test_special_values_are_compared_at_every_place(tmp_path):
 
 def test_overflows_of_finite_numbers_are_told_from_nan_and_inf(tmp_path):
     """FP16 has no number as large as FP32's largest: `half` makes Inf of what times 0.5 is finite. The CPU's loop never overflows on
-    its way in this data, cuBLAS does (bench/results/h200-contract-special.tsv)."""
+    its way in this data, cuBLAS does (bench/results/h200-contract.tsv)."""
     run = halftone("contract", "--special", "--scheme", "half", "--cases", 54, "--out", tmp_path / "s.tsv")
     table = rows(tmp_path / "s.tsv")
     assert run.returncode == 1 and sum(int(r["overflows"]) for r in table if "A" in r["where"]) > 50
