@@ -144,8 +144,10 @@ def store_fit(store, n, of):
 def decaying(random, rows, cols, decay, grade):
     """Normal numbers that fall off with the distance between what a row and a column belong to, and by rows: as 2^-decay and 2^-grade at
     the farthest."""
-    distance = np.linalg.norm(random.uniform(size=(rows, 1, 3)) - random.uniform(size=(1, cols, 3)), axis=2) / 3 ** 0.5
-    return random.normal(size=(rows, cols)) * np.exp2(-decay * distance - grade * random.uniform(size=(rows, 1)))
+    x, of_row, of_col, grades = random.normal(size=(rows, cols)), random.uniform(size=(rows, 3)), random.uniform(size=(cols, 3)), random.uniform(size=rows)
+    for i in range(rows):
+        x[i] *= np.exp2(-decay * np.linalg.norm(of_col - of_row[i], axis=1) / 3 ** 0.5 - grade * grades[i])
+    return x
 
 
 def store_drawn(store, n):
