@@ -73,8 +73,8 @@ def table(name, text):
     rows = [r for r in rows if set(columns) <= r.keys() and all(r.get(c, "").replace(" ", "_") in values for c, values in chosen.items())]
     if not rows:
         sys.exit(f"results:{name}: no row of {path.name} is chosen")
-    lines = ["| " + " | ".join(TITLES.get(c, c) for c in columns) + " |", "|" + "---|" * len(columns)]
-    lines += ["| " + " | ".join(f"`{r[c]}`" if c == "kernel" else r[c] for c in columns) + " |" for r in rows]
+    lines = ["|" + "|".join(TITLES.get(c, c) for c in columns) + "|", "|" + "---|" * len(columns)]
+    lines += ["|" + "|".join(f"`{r[c]}`" if c == "kernel" else r[c] for c in columns) + "|" for r in rows]
     if says == ["none"]:
         return "\n".join(lines)
     run = [f for f in facts if re.match(r"(halftone|device|driver|sustained|seconds per|SIMULATOR)", f)]
