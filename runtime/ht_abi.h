@@ -1,6 +1,6 @@
 /* ht_abi.h: what a generated kernel, its set and the runtime know of each other. Pure C, no vendor header.
  *
- * The text between the abi and the shapes marks is copied into every generated file, so that a vendored kernel needs no header of
+ * The text between the shared and the abi marks is copied into every generated file, so that a vendored kernel needs no header of
  * this project; HT_ABI_VERSION changes with it. Below: the contracts of launchers, the descriptors of kernels, schemes and
  * sets, and what packing and runtime count alike. */
 #ifndef HT_ABI_H
@@ -12,9 +12,42 @@
 
 #include "ht_ieee.h"
 
-/*@abi*/
+/*@shared*/
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 10
+#define HT_ABI_VERSION 11
+/* An operand as the caller has it, floats or doubles: element (row, k) is src[row * ld + k] when k_contiguous, else
+ * src[k * ld + row]; rows are those of A, or columns of B. */
+struct ht_view {
+    const void *src;
+    long long ld, stride; /* elements; stride: between batch entries, 0: all share one */
+    int rows, k, k_contiguous;
+};
+struct ht_scalar {
+    const void *at; /* on the device; NULL: the value of the matrices' type */
+    union {
+        float f32;
+        double f64;
+    };
+};
+/* C(m x n, column-major) = alpha * product + beta * C. beta == 0 does not read C, alpha == 0 ignores A and B. */
+struct ht_result {
+    void *c;
+    long long ldc, stride; /* elements; stride: between batch entries */
+    struct ht_scalar alpha, beta;
+};
+/* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
+ * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
+ * elements, not bm; 0: by any. */
+static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share) {
+    const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
+    const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
+    return swapped + (share > 0 ? straight / share : 0) < straight;
+}
+#endif
+/*@end*/
+/*@abi*/
+#ifndef HT_ABI32
+#define HT_ABI32
 /* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
@@ -148,19 +181,6 @@ struct ht_pack_args {
 };
 #endif
 /*@end*/
-/*@shapes*/
-#ifndef HT_ABI_SHAPES
-#define HT_ABI_SHAPES
-/* Whether an unpacked kernel swaps A and B, so that B's columns are the rows of its bm x bn tiles: where that
- * takes fewer tiles (1 x n). share: by more than one tile in so many, since C is then stored in runs of bn
- * elements, not bm; 0: by any. */
-static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share) {
-    const long long straight = ((m + bm - 1) / bm) * ((n + bn - 1) / bn);
-    const long long swapped = ((n + bm - 1) / bm) * ((m + bn - 1) / bn);
-    return swapped + (share > 0 ? straight / share : 0) < straight;
-}
-#endif
-/*@end*/
 
 /* Contracts that both sides of the ABI rely on:
  * - A launcher takes any m, n >= 1 and batch <= HT_GRID_BATCH (pack: both operands' batches together); the
@@ -289,9 +309,8 @@ enum ht_recipe {
     HT_RECIPE_SLICES,   /* product ht_gemm_args */
     HT_RECIPE_UNPACKED, /* product ht_gemm_args */
     HT_RECIPE_NATIVE64, /* product ht_native64_args */
-    HT_RECIPE_RESIDUES, /* pack ht_crt_pack_args and their number, product ht_crt_gemm_args, combine ht_crt_combine_args,
-                         * or in its place round ht_crt_exact_args */
-    HT_RECIPE_DIGITS,   /* pack as of residues, product ht_digit_args */
+    HT_RECIPE_RESIDUES, /* pack ht_crt_pack_args and their number; product, combine or in its place round ht_crt_args */
+    HT_RECIPE_DIGITS,   /* the same without combine */
     HT_RECIPE_OZAKI,    /* pack ht_ozaki_pack_args, product ht_ozaki_gemm_args, combine ht_ozaki_combine_args */
     HT_RECIPES
 };

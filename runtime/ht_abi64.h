@@ -3,43 +3,43 @@
 #ifndef HT_ABI64_H
 #define HT_ABI64_H
 
+#include "ht_abi.h"
+
 /*@abi*/
-#ifndef HT_ABI64_VERSION
-#define HT_ABI64_VERSION 4
+#ifndef HT_ABI64
+#define HT_ABI64
 enum { HT_CRT_COUNTS_AT = 64 }; /* where the rows' counts begin: below */
-enum { HT_CRT_SPANS_MODULI = 2 }; /* how many moduli a correctly rounded product takes, in `spans`; before it sizes of A and B */
-/* By residues (schemes crt14 ... crt20): pack A, pack B (ht_crt_pack_args), one INT8 product for each
- * modulus (ht_crt_gemm_args), combine (ht_crt_combine_args). Panels: of each modulus ceil(rows / 64) x
- * k_blocks atoms of 64 rows x 128 k, one byte each, as in ht_abi.h; planes: of each modulus the residues of
- * all tiles of the product, in the order in which its threads hold them, which combine's template has from
- * it.
- *
- * One operand: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]; rows are
- * those of A, or columns of B.
- *
- * A certified product counts while packing: of each row how many elements are at least 2^count_exponent in the
+/* How many moduli a correctly rounded product takes, in `spans`; before it sizes of A and B. */
+enum { HT_CRT_SPANS_MODULI = 2 };
+/* By residues (schemes crt14 ... crt20): pack A, pack B (ht_crt_pack_args), one INT8 product for each modulus, combine
+ * (ht_crt_args). By digits (scheme i8x28) panels are of digits, the first of which weighs most, and product and
+ * combination one kernel, without planes or counts. Panels: of each modulus ceil(rows / 64) x k_blocks atoms of 64 rows
+ * x 128 k, one byte each, as in ht_abi.h; planes: of each modulus the residues of all tiles of the product, in the order
+ * in which its threads hold them, which combine's template has from it. */
+struct ht_crt_packed {
+    unsigned char *panels;
+    int *exponents; /* of each row: s, or CRT_POISONED where it holds NaN or Inf */
+    unsigned long long *measured; /* [segment of CRT_SEGMENT k][row, rounded up to 64]: used while packing */
+    /* NULL, or where the product is correctly rounded, of each row: upper bound of the scaled integers' 1-norm in
+     * units of 2^32, and in bit 63 whether any of them was rounded. Behind `measured` are then as many places again. */
+    unsigned long long *norms;
+    long long stride, modulus_stride; /* bytes, of panels: between batch entries, neighbouring moduli */
+    long long exponent_stride, measured_stride; /* elements, between batch entries; the second of norms, too */
+};
+/* A certified product counts while packing: of each row how many elements are at least 2^count_exponent in the
  * scaled integers' units. Counts of an operand's entry: [0] the least and [1] the most of all rows, then from
  * HT_CRT_COUNTS_AT on of each row, rows rounded up to 64, and behind them those of each 1,024 k. A row of zeros has as many
  * as are needed, one with NaN or Inf far below 0. */
 struct ht_crt_pack_args {
-    const double *src;
-    unsigned char *panels;
-    int *exponents; /* of each row: s, or CRT_POISONED where it holds NaN or Inf */
+    struct ht_view of;
+    struct ht_crt_packed to;
     int *counts;    /* NULL: nothing is counted */
     double *copy;   /* NULL, or the matrix itself: [row, rounded up to 64][k, rounded up to 2]; of one entry */
-    unsigned long long *measured; /* [segment of CRT_SEGMENT k][row, rounded up to 64]: used while packing */
-    /* NULL, or where the product is correctly rounded, of each row: upper bound of the scaled integers' 1-norm in units of 2^32,
-     * and in bit 63 whether any of them was rounded. Behind `measured` are then as many places again. */
-    unsigned long long *norms;
-    int *spans; /* NULL: all moduli; else those of `norms` alone: both operands are packed together, and as few as they take */
-    long long ld, src_stride; /* elements; strides between batch entries */
-    long long modulus_stride, panel_stride; /* bytes between the panels of moduli, between batch entries */
-    long long exponent_stride, measured_stride, count_stride; /* elements */
+    int *spans; /* NULL: all moduli; else of `norms`: operands are packed together, and as few as they take */
+    long long count_stride; /* elements, between batch entries */
     int count_exponent, count_needed;
-    int rows, k;
     int k_first;  /* of the panels: a multiple of 1024; above 0 rows have been measured by the call for 0, of all k */
     int k_blocks; /* of 128 k from there on; what is left behind them is packed by other calls, the last counts */
-    int k_contiguous;
     int batch;
 };
 /* Of a row and a column together `needed` elements are enough: then the product of residues is within its
@@ -49,54 +49,22 @@ struct ht_crt_counts {
     long long a_stride, b_stride; /* elements, between batch entries */
     int needed;
 };
-struct ht_crt_gemm_args {
-    const unsigned char *a_panels, *b_panels;
+/* C is rounded once. Instead of the combination each element may be correctly rounded, whatever the data: from residues
+ * where that decides it, else from a and b, which no other kernel reads. */
+struct ht_crt_args {
+    struct ht_view a, b;
+    struct ht_crt_packed a_packed, b_packed; /* strides are 0 where all entries share one */
     unsigned char *planes;
-    long long a_modulus_stride, b_modulus_stride,
-        plane_modulus_stride;                   /* bytes, between neighbouring moduli */
-    long long a_stride, b_stride, plane_stride; /* bytes, between batch entries */
+    long long plane_stride, plane_modulus_stride; /* bytes, between batch entries, neighbouring moduli */
     struct ht_crt_counts counts;
+    struct ht_result to;
+    const int *spans; /* NULL: all moduli; fewer: nothing was rounded */
+    int *undecided; /* a bit for each element of a tile: scratch of correctly rounded results */
+    long long undecided_stride; /* ints between batch entries */
     int m, n;
     int k_blocks;
     int batch;
-    const int *spans; /* NULL: all moduli */
     int adds; /* 1: to the residues that the planes hold of other k */
-};
-/* C(m x n, column-major, ldc) = alpha * A * B + beta * C, rounded once. beta == 0 does not read C, alpha ==
- * 0 ignores A and B. */
-struct ht_crt_combine_args {
-    const unsigned char *planes;
-    const int *a_row_exponents, *b_col_exponents;
-    double *c;
-    const double *alpha_ptr,
-        *beta_ptr; /* device pointers that win over the values below; NULL: use the values */
-    long long plane_modulus_stride, plane_stride;                  /* bytes */
-    long long ldc, c_stride, a_exponent_stride, b_exponent_stride; /* elements */
-    struct ht_crt_counts counts;
-    int m, n;
-    int batch;
-    double alpha, beta;
-};
-/* By digits (scheme i8x28), after the same packing, whose panels are then of digits, the first of which weighs most: product
- * and combination in one kernel. Neither has planes or counts. */
-struct ht_digit_args {
-    struct ht_crt_gemm_args of;
-    struct ht_crt_combine_args to;
-    int k;
-};
-/* Instead of the combination, each element of C correctly rounded, whatever the data: from residues where
- * that decides it, else from A and B, whose element (row, k) is a[row * a_ld + k] when a_k_contiguous, else
- * a[k * a_ld + row]; of B likewise, its rows being columns of B. */
-struct ht_crt_exact_args {
-    struct ht_crt_combine_args to;
-    const double *a, *b;
-    const unsigned long long *a_norms, *b_norms; /* of rows, from packing */
-    const int *spans;                            /* NULL: all moduli; fewer: nothing was rounded */
-    int *undecided; /* a bit for each element of a tile: scratch */
-    long long a_ld, b_ld, a_stride, b_stride, a_norm_stride, b_norm_stride; /* elements; 0: of all entries */
-    long long undecided_stride;                                             /* ints between batch entries */
-    int k;
-    int a_k_contiguous, b_k_contiguous;
 };
 /* By FP16 slices (scheme ozaki; Mukunoki et al. 2020, algorithms 1 to 3). Slice s of row i is worth 2^exponents[s] of
  * FP16 numbers that are multiples of 2^-bits; panels: of each slice ceil(rows / 64) x k_blocks atoms of 64 rows x

@@ -459,6 +459,9 @@ HT_LOCAL int ht_lay_out_workspace(halftone *h, struct plan *p);
 HT_LOCAL int64_t ht_layout_bytes(const struct packed_layout *o);
 /* Where its parts lie in the caller's block. */
 HT_LOCAL struct packed_place ht_place_in_block(const struct packed_layout *o, char *block);
+/* What kernels' arguments have of an operand and of C, from `entry` on. */
+HT_LOCAL struct ht_view ht_view_of(const struct call *c, int side, int64_t entry);
+HT_LOCAL struct ht_result ht_result_of(const struct call *c, int64_t entry);
 /* Where the counts of entries from `entry` on are; a NULL: none. */
 HT_LOCAL struct ht_crt_counts ht_counts_of(const struct call *c, int64_t entry);
 /* From the source that the handle is set to; in a capture the pool stands in for a block of the handle's

@@ -114,37 +114,42 @@ static int *spans_of(const struct call *c) {
     return together ? (int *)(void *)(c->of[0].place.row_sums + a->sums_bytes) : NULL;
 }
 
+/* Of one operand from `entry` on. */
+static struct ht_crt_packed packed_of(const struct call *c, int side, int64_t entry) {
+    const struct packed_place *const at = &c->of[side].place;
+    const struct packed_layout *const o = &c->plan->layout[side];
+    const bool is_one = o->entries <= 1;
+    struct ht_crt_packed x;
+    memset(&x, 0, sizeof x);
+    x.stride = is_one ? 0 : o->panel_stride;
+    x.modulus_stride = o->panel_stride / kernel_of(c)->panels;
+    x.exponent_stride = is_one ? 0 : o->absmax_stride;
+    x.measured_stride = is_one ? 0 : o->sums_stride;
+    x.panels = (unsigned char *)at->panels + entry * x.stride;
+    x.exponents = (int *)(void *)at->absmax + entry * x.exponent_stride;
+    x.measured = (unsigned long long *)(void *)at->row_sums + entry * x.measured_stride;
+    x.norms = o->norms_at > 0 ? x.measured + o->norms_at : NULL;
+    return x;
+}
+
 /* Entries of one operand from `entry` on, from k = first on. */
 static struct ht_crt_pack_args residues_pack_args(const struct call *c, int side, int64_t entry,
                                                   int64_t first) {
     const struct plan *const p = c->plan;
-    const struct call_operand *const of = &c->of[side];
     const struct packed_layout *const o = &p->layout[side];
     const struct ht_crt_counts counts = ht_counts_of(c, entry);
     struct ht_crt_pack_args args;
     memset(&args, 0, sizeof args);
-    args.src = (const double *)of->src + entry * of->stride;
-    args.panels = (unsigned char *)of->place.panels + entry * o->panel_stride;
-    args.exponents = (int *)(void *)of->place.absmax + entry * o->absmax_stride;
-    args.measured = (unsigned long long *)(void *)of->place.row_sums + entry * o->sums_stride;
-    args.copy = (double *)(void *)of->place.copy;
-    args.ld = of->ld;
-    args.src_stride = of->stride;
-    args.modulus_stride = o->panel_stride / kernel_of(c)->panels;
-    args.panel_stride = o->panel_stride;
-    args.exponent_stride = o->absmax_stride;
-    args.measured_stride = o->sums_stride;
-    args.norms = o->norms_at > 0 ? args.measured + o->norms_at : NULL;
+    args.of = ht_view_of(c, side, entry);
+    args.to = packed_of(c, side, entry);
+    args.copy = (double *)(void *)c->of[side].place.copy;
     args.spans = spans_of(c);
     args.counts = (int *)(side == 0 ? counts.a : counts.b);
     args.count_stride = o->count_stride;
     args.count_exponent = p->certificate.exponent;
     args.count_needed = p->certificate.needed;
-    args.rows = (int)o->rows;
-    args.k = (int)o->k;
     args.k_first = (int)first;
     args.k_blocks = blocks_from(c, first);
-    args.k_contiguous = k_contiguous(c, side);
     args.batch = (int)grid_batch(o->entries - entry);
     return args;
 }
@@ -180,42 +185,12 @@ int ht_pack_residues(const struct call *c) {
 
 /* ---- products ---- */
 
-/* Of rows from `entry` on. */
-static const unsigned long long *norms_of(const struct call *c, int side, long long stride, int64_t entry) {
-    return (const unsigned long long *)(const void *)c->of[side].place.row_sums +
-           c->plan->layout[side].norms_at + entry * stride;
-}
-
-/* Correctly rounded products: what takes the place of the combination. Residues decide most elements; a
- * bit for each of the others is where planes of residues end. */
-static int launch_exact(const struct call *c, int64_t entry, const struct ht_crt_combine_args *to) {
-    const struct plan *const p = c->plan;
-    const struct call_operand *const a = &c->of[0], *const b = &c->of[1];
-    struct ht_crt_exact_args g;
-    memset(&g, 0, sizeof g);
-    g.to = *to;
-    g.a = (const double *)a->src + entry * a->stride;
-    g.b = (const double *)b->src + entry * b->stride;
-    g.a_ld = a->ld;
-    g.b_ld = b->ld;
-    g.a_stride = a->stride;
-    g.b_stride = b->stride;
-    g.k = (int)c->k;
-    g.a_k_contiguous = k_contiguous(c, 0);
-    g.b_k_contiguous = k_contiguous(c, 1);
-    g.a_norm_stride = p->layout[0].entries > 1 ? p->layout[0].sums_stride : 0;
-    g.b_norm_stride = p->layout[1].entries > 1 ? p->layout[1].sums_stride : 0;
-    g.a_norms = norms_of(c, 0, g.a_norm_stride, entry);
-    g.b_norms = norms_of(c, 1, g.b_norm_stride, entry);
-    g.spans = spans_of(c);
-    g.undecided_stride = p->plane_stride / kernel_of(c)->panels / UNDECIDED;
-    g.undecided =
-        (int *)(void *)(region_of(c, WS_PARTIALS) + region_bytes(p->plane_stride, (size_t)p->plane_entries));
-    return ht_launched(c->h, HT_LAUNCHER(kernel_of(c), HT_ROUND, ht_crt_exact_args)(&g, c->h->stream));
+static int launch_by(const struct call *c, enum ht_launcher which, const struct ht_crt_args *args) {
+    return ht_launched(c->h, HT_LAUNCHER(kernel_of(c), which, ht_crt_args)(args, c->h->stream));
 }
 
 /* Products of what is packed, then of all other k, whose residues are added to those of the first. */
-static int launch_products(const struct call *c, struct ht_crt_gemm_args *g) {
+static int launch_products(const struct call *c, struct ht_crt_args *g) {
     int code = HALFTONE_OK;
     for (int64_t first = 0; first < c->k && code == HALFTONE_OK; first += c->plan->k_part) {
         if (first > 0)
@@ -223,57 +198,50 @@ static int launch_products(const struct call *c, struct ht_crt_gemm_args *g) {
         g->adds = first > 0;
         g->k_blocks = blocks_from(c, first);
         if (code == HALFTONE_OK)
-            code =
-                ht_launched(c->h, HT_LAUNCHER(kernel_of(c), HT_PRODUCT, ht_crt_gemm_args)(g, c->h->stream));
+            code = launch_by(c, HT_PRODUCT, g);
     }
     return code;
 }
 
-/* The product of `count` entries from `entry` on, and what puts it together. */
-static int launch_entries(const struct call *x, int64_t entry, int64_t count) {
-    const struct plan *const p = x->plan;
-    const struct packed_layout *const a = &p->layout[0], *const b = &p->layout[1];
-    const struct packed_place *const a_at = &x->of[0].place, *const b_at = &x->of[1].place;
-    const struct ht_kernel_desc *const kernel = kernel_of(x);
-    struct ht_crt_gemm_args g;
-    struct ht_crt_combine_args c;
+/* Correctly rounded products have a bit for each element that residues may leave, where planes end. */
+static struct ht_crt_args crt_args_of(const struct call *c, int64_t entry, int64_t count) {
+    const struct plan *const p = c->plan;
+    const int panels = kernel_of(c)->panels;
+    struct ht_crt_args g;
     memset(&g, 0, sizeof g);
-    memset(&c, 0, sizeof c);
-    g.a_stride = a->entries > 1 ? a->panel_stride : 0;
-    g.b_stride = b->entries > 1 ? b->panel_stride : 0;
-    g.a_panels = (unsigned char *)a_at->panels + entry * g.a_stride;
-    g.b_panels = (unsigned char *)b_at->panels + entry * g.b_stride;
-    g.a_modulus_stride = a->panel_stride / kernel->panels;
-    g.b_modulus_stride = b->panel_stride / kernel->panels;
+    g.a = ht_view_of(c, 0, entry);
+    g.b = ht_view_of(c, 1, entry);
+    g.a_packed = packed_of(c, 0, entry);
+    g.b_packed = packed_of(c, 1, entry);
+    g.planes = (unsigned char *)region_of(c, WS_PARTIALS);
+    g.plane_stride = p->plane_stride;
+    g.plane_modulus_stride = p->plane_stride / panels;
+    g.to = ht_result_of(c, entry);
+    g.spans = spans_of(c);
+    g.undecided_stride = g.plane_modulus_stride / UNDECIDED;
+    g.undecided = (int *)(void *)(g.planes + region_bytes(p->plane_stride, (size_t)p->plane_entries));
+    g.m = (int)c->m;
+    g.n = (int)c->n;
     g.k_blocks = p->k_blocks;
-    g.spans = spans_of(x);
-    c.planes = g.planes = (unsigned char *)region_of(x, WS_PARTIALS);
-    c.plane_stride = g.plane_stride = p->plane_stride;
-    c.plane_modulus_stride = g.plane_modulus_stride = p->plane_stride / kernel->panels;
-    c.m = g.m = (int)x->m;
-    c.n = g.n = (int)x->n;
-    c.batch = g.batch = (int)count;
-    c.a_exponent_stride = a->entries > 1 ? a->absmax_stride : 0;
-    c.b_exponent_stride = b->entries > 1 ? b->absmax_stride : 0;
-    c.a_row_exponents = (int *)(void *)a_at->absmax + entry * c.a_exponent_stride;
-    c.b_col_exponents = (int *)(void *)b_at->absmax + entry * c.b_exponent_stride;
-    c.counts = ht_counts_of(x, entry);
+    g.batch = (int)count;
+    return g;
+}
+
+/* The product of `count` entries from `entry` on, and what puts it together. */
+static int launch_entries(const struct call *c, int64_t entry, int64_t count) {
+    const struct plan *const p = c->plan;
+    const struct ht_crt_counts counts = ht_counts_of(c, entry);
+    struct ht_crt_args g = crt_args_of(c, entry, count);
+    if (kernel_of(c)->recipe == HT_RECIPE_DIGITS)
+        return launch_by(c, HT_PRODUCT, &g);
     if (p->splits == 1) /* else they are known behind the last k */
-        g.counts = c.counts;
-    c.c = (double *)x->c + entry * x->stride_c;
-    c.ldc = x->ldc;
-    c.c_stride = x->stride_c;
-    ADD_SCALARS(c, double, x);
-    const struct ht_digit_args digits = {g, c, (int)x->k};
-    if (kernel->recipe == HT_RECIPE_DIGITS)
-        return ht_launched(x->h, HT_LAUNCHER(kernel, HT_PRODUCT, ht_digit_args)(&digits, x->h->stream));
-    const int code = launch_products(x, &g);
+        g.counts = counts;
+    const int code = launch_products(c, &g);
     if (code != HALFTONE_OK)
         return code;
-    x->h->changed_c = x->h->changed_c || p->is_exact; /* two launches, of which the second may fail */
-    return p->is_exact
-               ? launch_exact(x, entry, &c)
-               : ht_launched(x->h, HT_LAUNCHER(kernel, HT_COMBINE, ht_crt_combine_args)(&c, x->h->stream));
+    g.counts = counts;
+    c->h->changed_c = c->h->changed_c || p->is_exact; /* two launches, of which the second may fail */
+    return launch_by(c, p->is_exact ? HT_ROUND : HT_COMBINE, &g);
 }
 
 /* ---- steps ---- */

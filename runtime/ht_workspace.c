@@ -33,6 +33,32 @@ static struct packed_place place_in_workspace(const struct call *c, int side) {
     return at;
 }
 
+struct ht_view ht_view_of(const struct call *c, int side, int64_t entry) {
+    const struct call_operand *const of = &c->of[side];
+    struct ht_view view = {of->src, of->ld, of->stride, (int)rows_of(c, side), (int)c->k, k_contiguous(c, side)};
+    if (of->src != NULL) /* there is none where k is 0, or panels are all that is read */
+        view.src = (const char *)of->src + entry * of->stride * (int64_t)element_bytes(c);
+    return view;
+}
+
+static struct ht_scalar scalar_to(const struct call *c, const void *scalar) {
+    struct ht_scalar to;
+    memset(&to, 0, sizeof to);
+    if (c->h->pointer_mode == HALFTONE_DEVICE)
+        to.at = scalar;
+    else if (c->is_fp64)
+        to.f64 = *(const double *)scalar;
+    else
+        to.f32 = *(const float *)scalar;
+    return to;
+}
+
+struct ht_result ht_result_of(const struct call *c, int64_t entry) {
+    const struct ht_result to = {(char *)c->c + entry * c->stride_c * (int64_t)element_bytes(c), c->ldc,
+                                 c->stride_c, scalar_to(c, c->alpha), scalar_to(c, c->beta)};
+    return to;
+}
+
 struct ht_crt_counts ht_counts_of(const struct call *c, int64_t entry) {
     const struct plan *const p = c->plan;
     struct ht_crt_counts counts;

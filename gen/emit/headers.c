@@ -25,8 +25,8 @@ static bool read_section(struct text *out, const char *root, const char *name, c
 }
 
 bool emit_read_abi(struct text *out, const char *root, enum number_type matrices) {
-    return read_section(out, root, matrices == NUMBER_F64 ? "ht_abi64.h" : "ht_abi.h", "abi") &&
-           read_section(out, root, "ht_abi.h", "shapes");
+    return read_section(out, root, "ht_abi.h", "shared") &&
+           read_section(out, root, matrices == NUMBER_F64 ? "ht_abi64.h" : "ht_abi.h", "abi");
 }
 
 bool emit_read_headers(struct text *abi, struct text *headers, const char *root) {

@@ -14,7 +14,7 @@
 #define FROM_TILE(kind_, word_, args_, family_, what_)                                                       \
     [kind_] = {"const struct " args_ " *args", ONE, word_, true, family_, OF_TILE, what_}
 #define COMBINE_RESIDUES                                                                                     \
-    FROM_TILE(KERNEL_COMBINE, "combine", "ht_crt_combine_args", HT_FAMILY_CRT_COMBINE,                       \
+    FROM_TILE(KERNEL_COMBINE, "combine", "ht_crt_args", HT_FAMILY_CRT_COMBINE,                       \
               "C = alpha X + beta C, rounded once, of the integers X that residues say.")
 #define REDUCE(args_, family_)                                                                               \
     [KERNEL_REDUCE] = {                                                                                      \
@@ -46,16 +46,16 @@ const struct recipe recipe_table[RECIPES] = {
                          .kernel = {PRODUCT("ht_native64_args"),
                                     REDUCE("ht_native64_args", HT_FAMILY_FP64_REDUCE)}},
     [RECIPE_RESIDUES] = {RESIDUES,
-                         .kernel = {PRODUCT("ht_crt_gemm_args"), PACK_BYTES("WAVE"), COMBINE_RESIDUES}},
+                         .kernel = {PRODUCT("ht_crt_args"), PACK_BYTES("WAVE"), COMBINE_RESIDUES}},
     [RECIPE_RESIDUES_ROUNDED] =
-        {RESIDUES, .kernel = {PRODUCT("ht_crt_gemm_args"), PACK_BYTES("WAVE"), COMBINE_RESIDUES,
-                              FROM_TILE(KERNEL_ROUND, "exact", "ht_crt_exact_args", HT_FAMILY_CRT_EXACT,
+        {RESIDUES, .kernel = {PRODUCT("ht_crt_args"), PACK_BYTES("WAVE"), COMBINE_RESIDUES,
+                              FROM_TILE(KERNEL_ROUND, "exact", "ht_crt_args", HT_FAMILY_CRT_EXACT,
                                         "C = alpha A B + beta C, each element correctly rounded.")}},
     [RECIPE_DIGITS] = {.packs = PACKS_BYTES, .run = HT_RECIPE_DIGITS, .fixed_point = true,
                        .element = "pack/digit_element",
                        .plan = "INT8 products of digits, and C, in one launch",
                        .partial = "accum/partial_i64",
-                       .kernel = {PRODUCT("ht_digit_args"), PACK_BYTES("WAVE SLICES ACCS")}},
+                       .kernel = {PRODUCT("ht_crt_args"), PACK_BYTES("WAVE SLICES ACCS")}},
     [RECIPE_OZAKI] = {.packs = PACKS_PLANES, .run = HT_RECIPE_OZAKI,
                       .plan = "FP16 products of slices, all pairs in one launch",
                       .element = "pack/digit_element", .partial = "accum/partial_f64",

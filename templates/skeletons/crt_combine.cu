@@ -6,11 +6,11 @@
 // enough (ht_crt_normal); the others are computed again, one after the other, by code for any of them.
 
 // Whether residues keep an element.
-HT_DEVICE bool is_kept(const ht_crt_combine_args &g, const taken &x, int e) {
+HT_DEVICE bool is_kept(const ht_crt_args &g, const taken &x, int e) {
     return !ht_crt_asks(g.counts, x.entry) || ht_crt_passes(g.counts, x.entry, x.row + row_of(e), x.col + column_of(e));
 }
 
-HT_DEVICE bool keeps_all(const ht_crt_combine_args &g, const taken &x) {
+HT_DEVICE bool keeps_all(const ht_crt_args &g, const taken &x) {
     bool all = true;
     if (ht_crt_asks(g.counts, x.entry)) {
 #pragma unroll
@@ -23,7 +23,7 @@ HT_DEVICE bool keeps_all(const ht_crt_combine_args &g, const taken &x) {
 
 // Any element of a thread's, from its residues in memory: what the fast way leaves, one after the other.
 template <bool POWER>
-HT_DEVICE void store_element(const ht_crt_combine_args &g, const scalars &by, const taken &x, int e) {
+HT_DEVICE void store_element(const ht_crt_args &g, const scalars &by, const taken &x, int e) {
     unsigned residues[GROUPS], value[CRT_VALUE_WORDS];
     load_element(g, x, e, residues);
     long long *const c = element_of(g, x, e);
@@ -39,7 +39,7 @@ HT_DEVICE void store_element(const ht_crt_combine_args &g, const scalars &by, co
 }
 
 // beta C, of an exponent and a sign, added to X of element e, which has `scale`; false where that is not a sum of words.
-HT_DEVICE bool add_old(const ht_crt_combine_args &g, const scalars &by, const taken &x, int e, int scale,
+HT_DEVICE bool add_old(const ht_crt_args &g, const scalars &by, const taken &x, int e, int scale,
                        unsigned *value) {
     if (!is_of_matrix(g, x, e))
         return true;
@@ -51,7 +51,7 @@ HT_DEVICE bool add_old(const ht_crt_combine_args &g, const scalars &by, const ta
 // alpha X + beta C of a thread's elements where alpha is a power of two, and so is beta, or it is 0, as it must be
 // without ADDS. Which are left: a bit each.
 template <bool ADDS>
-HT_DEVICE int store_normal(const ht_crt_combine_args &g, const scalars &by, const taken &x) {
+HT_DEVICE int store_normal(const ht_crt_args &g, const scalars &by, const taken &x) {
     unsigned residues[TAKEN][GROUPS], value[TAKEN][CRT_VALUE_WORDS];
     int scale[TAKEN], left = 0;
 #pragma unroll
@@ -76,13 +76,13 @@ HT_DEVICE int store_normal(const ht_crt_combine_args &g, const scalars &by, cons
 // the other one is longer.
 template <bool POWER>
 static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, (CRT_MODULI > 15 ? 512 : POWER ? 768 : CRT_RESIDENT) / CRT_THREADS))
-    combine(const ht_crt_combine_args g) {
+    combine(const ht_crt_args g) {
     const taken x = taken_by(g, (int)blockIdx.x, (int)threadIdx.x);
     ht_pdl_wait();
     ht_pdl_trigger();
     if (ht_crt_keeps_none(g.counts, x.entry))
         return;
-    const scalars by = load_alpha_beta(g);
+    const scalars by = load_alpha_beta(g.to);
     const bool all = keeps_all(g, x);
     int left = (1 << TAKEN) - 1;
     if (POWER && all)
@@ -91,18 +91,14 @@ static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, (CRT
         left = store_normal<true>(g, by, x);
 #pragma unroll 1
     for (int e = 0; left >> e != 0; e++) {
-        const ht_crt_combine_args &again = ht_reload_args(g);
+        const ht_crt_args &again = ht_reload_args(g);
         if ((left >> e & 1) != 0 && is_of_matrix(again, x, e) && is_kept(again, x, e))
-            store_element<POWER>(again, load_alpha_beta(again), x, e);
+            store_element<POWER>(again, load_alpha_beta(again.to), x, e);
     }
 }
 
-static int launch(const ht_crt_combine_args &g, void *stream) {
+static int launch(const ht_crt_args &g, void *stream) {
     const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
-    unsigned long long alpha, beta;
-    __builtin_memcpy(&alpha, &g.alpha, sizeof alpha);
-    __builtin_memcpy(&beta, &g.beta, sizeof beta);
-    const bool power = !g.alpha_ptr && !g.beta_ptr && is_power_of_two(alpha, beta);
-    return ht_launch_dependent(power ? combine<true> : combine<false>, tiles * PIECES, 1, (unsigned)g.batch,
+    return ht_launch_dependent(is_known_power(g.to) ? combine<true> : combine<false>, tiles * PIECES, 1, (unsigned)g.batch,
                                CRT_THREADS, 0, stream, g);
 }

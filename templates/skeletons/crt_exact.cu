@@ -46,11 +46,11 @@ HT_DEVICE void shifted(const unsigned *value, unsigned long long error, bool min
 }
 
 // Of element e of a thread's.
-HT_DEVICE unsigned long long error_at(const ht_crt_exact_args &g, const taken &x, int e)
+HT_DEVICE unsigned long long error_at(const ht_crt_args &g, const taken &x, int e)
 {
     const int row = x.row + row_of(e), col = x.col + column_of(e);
-    const unsigned long long *const a = g.a_norms + x.entry * g.a_norm_stride + (row < g.to.m ? row : g.to.m - 1),
-                             *const b = g.b_norms + x.entry * g.b_norm_stride + (col < g.to.n ? col : g.to.n - 1);
+    const unsigned long long *const a = g.a_packed.norms + x.entry * g.a_packed.measured_stride + (row < g.m ? row : g.m - 1),
+                             *const b = g.b_packed.norms + x.entry * g.b_packed.measured_stride + (col < g.n ? col : g.n - 1);
     return error_of((unsigned long long)ht_ldg_i64((const long long *)(const void *)a),
                     (unsigned long long)ht_ldg_i64((const long long *)(const void *)b));
 }
@@ -61,25 +61,25 @@ struct residues_of {
     ht_crt_fewer constants;
 };
 
-HT_DEVICE residues_of residues_of_block(const ht_crt_exact_args &g)
+HT_DEVICE residues_of residues_of_block(const ht_crt_args &g)
 {
     return {ht_crt_moduli(g.spans), {ht_smem_base<CRT_FEWER_BYTES>()}};
 }
 
 // Any element, from its residues in memory. Whether they decide it; then it is stored.
 template <bool POWER>
-HT_DEVICE bool store_element(const ht_crt_exact_args &g, const scalars &by, const residues_of &r, const taken &x, int e)
+HT_DEVICE bool store_element(const ht_crt_args &g, const scalars &by, const residues_of &r, const taken &x, int e)
 {
     unsigned residues[GROUPS], value[CRT_VALUE_WORDS];
     const bool has_product = POWER || !ht_crt_is_zero(by.alpha);
-    const int own_scale = scale_of(g.to, x, e), scale = own_scale + ht_crt_shift_of(r.constants);
+    const int own_scale = scale_of(g, x, e), scale = own_scale + ht_crt_shift_of(r.constants);
     if (has_product && own_scale >= CRT_POISONED / 2)
         return false;
-    long long *const c = element_of(g.to, x, e);
+    long long *const c = element_of(g, x, e);
     const unsigned long long error = has_product && r.moduli == CRT_MODULI ? error_at(g, x, e) : 0,
                              old = POWER || by.is_power || ht_crt_is_zero(by.beta) ? 0 : (unsigned long long)ht_ldg_i64(c);
     unsigned long long result = 0, other = 0;
-    load_element(g.to, x, e, residues, r.moduli);
+    load_element(g, x, e, residues, r.moduli);
     ht_crt_value(residues, value, r.constants);
 #pragma unroll 1
     for (int side = error != 0 ? 2 : 1; side > 0; side--) {
@@ -105,17 +105,17 @@ HT_DEVICE bool round_normal(const unsigned *value, unsigned long long error, boo
 }
 
 // As crt_combine's where alpha is a power of two and beta 0: elements whose results are normal. Which are left: a bit each.
-HT_DEVICE unsigned store_normal(const ht_crt_exact_args &g, const scalars &by, const taken &x)
+HT_DEVICE unsigned store_normal(const ht_crt_args &g, const scalars &by, const taken &x)
 {
     unsigned residues[TAKEN][GROUPS], value[TAKEN][CRT_VALUE_WORDS], left = 0;
     int scale[TAKEN];
     unsigned long long error[TAKEN];
 #pragma unroll
     for (int e = 0; e < TAKEN; e++) {
-        scale[e] = scale_of(g.to, x, e) - by.shift;
+        scale[e] = scale_of(g, x, e) - by.shift;
         error[e] = error_at(g, x, e);
     }
-    load_elements(g.to, x, residues);
+    load_elements(g, x, residues);
     ht_crt_aligned_values<TAKEN>(residues, value);
 #pragma unroll
     for (int e = 0; e < TAKEN; e++) {
@@ -125,39 +125,39 @@ HT_DEVICE unsigned store_normal(const ht_crt_exact_args &g, const scalars &by, c
             decided = round_normal(value[e], error[e], true, scale[e], by.sign, &other_low, &other_high) && decided && low == other_low &&
                       high == other_high;
         left |= (decided ? 0u : 1u) << e;
-        if (decided && is_of_matrix(g.to, x, e))
-            ht_stg8(element_of(g.to, x, e), low, high);
+        if (decided && is_of_matrix(g, x, e))
+            ht_stg8(element_of(g, x, e), low, high);
     }
     return left;
 }
 
 // The same of fewer moduli, which leave no error.
-HT_DEVICE unsigned store_whole(const ht_crt_exact_args &g, const scalars &by, const residues_of &r, const taken &x)
+HT_DEVICE unsigned store_whole(const ht_crt_args &g, const scalars &by, const residues_of &r, const taken &x)
 {
     unsigned residues[TAKEN][GROUPS], value[TAKEN][CRT_VALUE_WORDS], left = 0;
     int scale[TAKEN];
 #pragma unroll
     for (int e = 0; e < TAKEN; e++) {
-        scale[e] = scale_of(g.to, x, e) + ht_crt_shift_of(r.constants) - by.shift;
+        scale[e] = scale_of(g, x, e) + ht_crt_shift_of(r.constants) - by.shift;
     }
-    load_elements(g.to, x, residues, r.moduli);
+    load_elements(g, x, residues, r.moduli);
     ht_crt_aligned_values<TAKEN>(residues, value, r.constants);
 #pragma unroll
     for (int e = 0; e < TAKEN; e++) {
         unsigned low, high;
         const bool normal = ht_crt_normal(value[e], scale[e], by.sign, &low, &high);
         left |= (normal ? 0u : 1u) << e;
-        if (normal && is_of_matrix(g.to, x, e))
-            ht_stg8(element_of(g.to, x, e), low, high);
+        if (normal && is_of_matrix(g, x, e))
+            ht_stg8(element_of(g, x, e), low, high);
     }
     return left;
 }
 
 template <bool POWER>
 static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, 512 / CRT_THREADS))
-    combine(const ht_crt_exact_args g)
+    combine(const ht_crt_args g)
 {
-    const taken x = taken_by(g.to, (int)blockIdx.x, (int)threadIdx.x);
+    const taken x = taken_by(g, (int)blockIdx.x, (int)threadIdx.x);
     unsigned left = (1u << TAKEN) - 1, undecided = 0;
     {
         const residues_of r = residues_of_block(g);
@@ -169,8 +169,8 @@ static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, 512 
     }
 #pragma unroll 1
     for (int e = 0; left >> e != 0; e++) {
-        const ht_crt_exact_args &again = ht_reload_args(g);
-        if ((left >> e & 1) != 0 && is_of_matrix(again.to, x, e) &&
+        const ht_crt_args &again = ht_reload_args(g);
+        if ((left >> e & 1) != 0 && is_of_matrix(again, x, e) &&
             !store_element<POWER>(again, load_alpha_beta(again.to), residues_of_block(again), x, e))
             undecided |= 1u << e;
     }
@@ -185,39 +185,42 @@ static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, 512 
 }
 
 // ---- settle
-HT_DEVICE void settle_element(const ht_crt_exact_args &g, const exact_scalars &scalars, const taken &x, int e,
+HT_DEVICE const long long *line_of(const ht_view &x, long long entry, int row)
+{
+    return (const long long *)x.src + entry * x.stride + row * (x.k_contiguous ? x.ld : 1);
+}
+
+HT_DEVICE void settle_element(const ht_crt_args &g, const exact_scalars &scalars, const taken &x, int e,
                               unsigned smem)
 {
     const int row = x.row + row_of(e), col = x.col + column_of(e);
-    const long long a_row = g.a_k_contiguous ? g.a_ld : 1, b_row = g.b_k_contiguous ? g.b_ld : 1;
-    const exact_vectors v = {(const long long *)(const void *)(g.a + x.entry * g.a_stride + row * a_row),
-                             (const long long *)(const void *)(g.b + x.entry * g.b_stride + col * b_row),
-                             g.a_k_contiguous ? 1 : g.a_ld, g.b_k_contiguous ? 1 : g.b_ld, g.k};
-    long long *const c = element_of(g.to, x, e);
+    const exact_vectors v = {line_of(g.a, x.entry, row), line_of(g.b, x.entry, col), g.a.k_contiguous ? 1 : g.a.ld,
+                             g.b.k_contiguous ? 1 : g.b.ld, g.a.k};
+    long long *const c = element_of(g, x, e);
     exact_scalars by = scalars;
     if (threadIdx.x % WAVE == 0 && !ht_crt_is_zero(by.beta))
         by.c = (unsigned long long)ht_ldg_i64(c);
-    const unsigned long long result = exact_dot(v, scale_of(g.to, x, e), by, smem);
+    const unsigned long long result = exact_dot(v, scale_of(g, x, e), by, smem);
     if (threadIdx.x % WAVE == 0)
         ht_stg_i64(c, (long long)result);
 }
 
 // Where a block's ints of bits begin. Tiles that are looked at together have the rows in common of the operand whose k does
 // not lie together: each of its elements comes with neighbours of other rows, which L2 then keeps for those who want them.
-HT_DEVICE int first_int(const ht_crt_exact_args &g)
+HT_DEVICE int first_int(const ht_crt_args &g)
 {
-    const int at = (int)blockIdx.x * SETTLE_THREADS, tile = at / TILE_INTS, tiles_m = (g.to.m + BM - 1) / BM,
-              tiles_n = (g.to.n + BN - 1) / BN;
-    return (g.a_k_contiguous ? tile : tile % tiles_n * tiles_m + tile / tiles_n) * TILE_INTS + at % TILE_INTS;
+    const int at = (int)blockIdx.x * SETTLE_THREADS, tile = at / TILE_INTS, tiles_m = (g.m + BM - 1) / BM,
+              tiles_n = (g.n + BN - 1) / BN;
+    return (g.a.k_contiguous ? tile : tile % tiles_n * tiles_m + tile / tiles_n) * TILE_INTS + at % TILE_INTS;
 }
 
 // A warp looks at WAVE ints of bits, one after the other. Blocks are small, so that one whose warps find nothing
 // gives way at once.
-static __global__ void __launch_bounds__(SETTLE_THREADS) settle(const ht_crt_exact_args g)
+static __global__ void __launch_bounds__(SETTLE_THREADS) settle(const ht_crt_args g)
 {
     const unsigned smem = ht_smem_base<SETTLE_BYTES>() + threadIdx.x / WAVE * (EXACT_ARRAY * 4);
     const int lane = (int)threadIdx.x % WAVE, first = first_int(g) + (int)threadIdx.x - lane;
-    const exact_scalars by = {read_scalar(g.to.alpha_ptr, g.to.alpha), read_scalar(g.to.beta_ptr, g.to.beta), 0};
+    const exact_scalars by = {read_scalar(g.to.alpha), read_scalar(g.to.beta), 0};
     unsigned mine = (unsigned)ht_ldg_i32(g.undecided + blockIdx.z * g.undecided_stride + first + lane);
 #pragma unroll 1
     for (;;) {
@@ -231,19 +234,16 @@ static __global__ void __launch_bounds__(SETTLE_THREADS) settle(const ht_crt_exa
         if (next / 32 == lane)
             mine &= ~(1u << next % 32);
         const int word = first + next / 32, thread = word % BLOCK_INTS * BIT_THREADS + next % 32 / TAKEN; // all threads may be more than 2^31
-        settle_element(g, by, taken_by(g.to, word / BLOCK_INTS, thread), next % TAKEN, smem);
+        settle_element(g, by, taken_by(g, word / BLOCK_INTS, thread), next % TAKEN, smem);
     }
 }
 
-static int launch(const ht_crt_exact_args &g, void *stream)
+static int launch(const ht_crt_args &g, void *stream)
 {
-    const unsigned tiles = (unsigned)((g.to.m + BM - 1) / BM) * (unsigned)((g.to.n + BN - 1) / BN);
-    const unsigned batch = (unsigned)g.to.batch;
-    unsigned long long alpha, beta;
-    __builtin_memcpy(&alpha, &g.to.alpha, sizeof alpha);
-    __builtin_memcpy(&beta, &g.to.beta, sizeof beta);
-    const bool power = !g.to.alpha_ptr && !g.to.beta_ptr && is_power_of_two(alpha, beta);
-    const int code = ht_launch(power ? combine<true> : combine<false>, tiles * PIECES, 1, batch, CRT_THREADS, CRT_FEWER_BYTES, stream, g);
+    const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
+    const unsigned batch = (unsigned)g.batch;
+    const int code = ht_launch(is_known_power(g.to) ? combine<true> : combine<false>, tiles * PIECES, 1, batch, CRT_THREADS,
+                               CRT_FEWER_BYTES, stream, g);
     return code != 0 ? code
                      : ht_launch(settle, tiles * (TILE_INTS / SETTLE_THREADS), 1, batch, SETTLE_THREADS, SETTLE_BYTES, stream, g);
 }

@@ -32,12 +32,12 @@ struct crt_pack_pair {
 
 static __host__ __device__ __forceinline__ int row_blocks_of(const ht_crt_pack_args &g)
 {
-    return (g.rows + 63) / 64;
+    return (g.of.rows + 63) / 64;
 }
 
 HT_DEVICE int segments_of(const ht_crt_pack_args &g)
 {
-    return (g.k + CRT_SEGMENT - 1) / CRT_SEGMENT;
+    return (g.of.k + CRT_SEGMENT - 1) / CRT_SEGMENT;
 }
 
 HT_DEVICE int larger(int x, int y)
@@ -54,8 +54,7 @@ HT_DEVICE int smaller(int x, int y)
 template <bool K_MAJOR>
 HT_DEVICE const long long *element_at(const ht_crt_pack_args &g, long long entry, int row, int k)
 {
-    return (const long long *)(const void *)(g.src + entry * g.src_stride) +
-           (K_MAJOR ? row * g.ld + k : k * g.ld + row);
+    return (const long long *)g.of.src + entry * g.of.stride + (K_MAJOR ? row * g.of.ld + k : k * g.of.ld + row);
 }
 
 // Where the words of element (row, k) of the tile are.
@@ -77,8 +76,8 @@ HT_DEVICE pack_tile tile_of(const ht_crt_pack_args &g, long long entry, int piec
     t.entry = entry;
     t.row0 = (int)blockIdx.x / pieces * TILE_ROWS;
     t.k0 = g.k_first + (int)blockIdx.x % pieces * TILE_K;
-    t.rows = g.rows - t.row0;
-    t.k = g.k - t.k0;
+    t.rows = g.of.rows - t.row0;
+    t.k = g.of.k - t.k0;
     return t;
 }
 
@@ -93,7 +92,7 @@ HT_DEVICE void load_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned
     const int thread = (int)threadIdx.x, thread_row = K_MAJOR ? 0 : thread % TILE_ROWS,
               thread_k = K_MAJOR ? thread : thread / TILE_ROWS;
     const long long *at = element_at<K_MAJOR>(g, t.entry, t.row0 + thread_row, t.k0 + thread_k);
-    const long long step = K_MAJOR ? STEP_K : STEP_K * g.ld;
+    const long long step = K_MAJOR ? STEP_K : STEP_K * g.of.ld;
 #pragma unroll 1
     for (int first = 0; first < 2 * AT_ONCE; first += AT_ONCE) {
         const int row = thread_row + (K_MAJOR ? first / PER_ROW : 0), k = thread_k + (K_MAJOR ? 0 : first * STEP_K);
@@ -102,7 +101,7 @@ HT_DEVICE void load_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned
         for (int i = 0; i < AT_ONCE; i++) {
             const bool there = WHOLE || (row + i / PER_ROW < t.rows && k + i % PER_ROW * STEP_K < t.k);
             x[i] = there ? (unsigned long long)ht_ldg_i64(at + i % PER_ROW * step) : 0;
-            at += i % PER_ROW == PER_ROW - 1 ? g.ld : 0;
+            at += i % PER_ROW == PER_ROW - 1 ? g.of.ld : 0;
         }
         at += K_MAJOR ? 0 : AT_ONCE * step;
 #pragma unroll
@@ -153,7 +152,7 @@ HT_DEVICE int elements_of_lane(int left, int lane)
 // Where a row's segment has its square and, behind those of all, the sum of absolute values below the last bit.
 HT_DEVICE long long segment_at(const ht_crt_pack_args &g, long long entry, int segment, int row)
 {
-    return entry * g.measured_stride + (long long)segment * (row_blocks_of(g) * 64) + row;
+    return entry * g.to.measured_stride + (long long)segment * (row_blocks_of(g) * 64) + row;
 }
 
 // Of a lane's elements.
@@ -182,7 +181,7 @@ HT_DEVICE void store_sums(const ht_crt_pack_args &g, const pack_tile &t, bool st
     }
     last = most == CRT_NONFINITE_BINADE ? 0 : last; // below all others
     if (stores)
-        ht_stg_i64((long long *)(void *)g.measured + segment_at(g, t.entry, segments_of(g) + segment, t.row0 + row),
+        ht_stg_i64((long long *)(void *)g.to.measured + segment_at(g, t.entry, segments_of(g) + segment, t.row0 + row),
                    (long long)last << 32 | (long long)(most == -1075 ? 0 : ones));
 }
 
@@ -234,7 +233,7 @@ HT_DEVICE void measure_tile(const ht_crt_pack_args &g, const pack_tile &t, unsig
                                                                      : ht_crt_measured(most, sum);
     const int segment = t.k0 / CRT_SEGMENT + part;
     if (lane == 0 && left > 0)
-        ht_stg_i64((long long *)(void *)g.measured + segment_at(g, t.entry, segment, t.row0 + row), (long long)measured);
+        ht_stg_i64((long long *)(void *)g.to.measured + segment_at(g, t.entry, segment, t.row0 + row), (long long)measured);
     if (NORMS)
         store_sums(g, t, lane == 0 && left > 0, segment, row, most, ones, last);
 }
@@ -249,7 +248,7 @@ struct row_norms {
 
 HT_DEVICE row_norms add_segments(const ht_crt_pack_args &g, long long entry, int row)
 {
-    const long long *const from = (const long long *)(const void *)g.measured + segment_at(g, entry, 0, row),
+    const long long *const from = (const long long *)(const void *)g.to.measured + segment_at(g, entry, 0, row),
                            behind = (long long)segments_of(g) * (row_blocks_of(g) * 64);
     row_norms x = {0, CRT_NO_BIT, 0, 0};
 #pragma unroll 1
@@ -287,11 +286,11 @@ template <bool HAS_FEWER> static __global__ void __launch_bounds__(NORM_THREADS)
     ht_pdl_wait();
     ht_pdl_trigger();
     int size = 0;
-    if (row < g.rows) {
+    if (row < g.of.rows) {
         const row_norms x = add_segments(g, entry, row);
         const bool has_norm = x.field != 0 && x.field != CRT_MEASURED_NONFINITE;
         const unsigned long long norm = has_norm ? norm_of(x, ht_crt_exponent(x.field, x.squares)) : 0;
-        ht_stg_i64((long long *)(void *)g.norms + entry * g.measured_stride + row, (long long)norm);
+        ht_stg_i64((long long *)(void *)g.to.norms + entry * g.to.measured_stride + row, (long long)norm);
         size = has_norm ? ht_crt_size(x.squares, x.field - CRT_MEASURED_BIAS - 14 + 1075 - x.last) : 0;
     }
     for (int lanes = 1; lanes < WAVE; lanes *= 2)
@@ -312,7 +311,7 @@ HT_DEVICE unsigned long long load_measured(const unsigned long long *at)
 HT_DEVICE int exponent_of(const ht_crt_pack_args &g, long long entry, int row)
 {
     const long long pitch = row_blocks_of(g) * 64;
-    const unsigned long long *const from = g.measured + entry * g.measured_stride + row;
+    const unsigned long long *const from = g.to.measured + entry * g.to.measured_stride + row;
     const int segments = segments_of(g), share = (int)threadIdx.x / TILE_ROWS % 4;
     int field = 0;
     unsigned long long sum = 0;
@@ -343,7 +342,7 @@ HT_DEVICE int least_exponent_of(const ht_crt_pack_args &g, long long entry, int 
     int last = CRT_NO_BIT;
 #pragma unroll 1
     for (int i = (int)threadIdx.x / TILE_ROWS % 4; i < segments; i += 4)
-        last = smaller(last, (int)(load_measured(g.measured + segment_at(g, entry, segments + i, row)) >> 32));
+        last = smaller(last, (int)(load_measured(g.to.measured + segment_at(g, entry, segments + i, row)) >> 32));
     for (int lanes = TILE_ROWS; lanes < 4 * TILE_ROWS; lanes *= 2)
         last = smaller(last, ht_shfl_xor(last, lanes));
     return last == 0 ? CRT_POISONED : last == CRT_NO_BIT ? 0 : 1075 - last;
@@ -390,7 +389,7 @@ HT_DEVICE void store_counts(const ht_crt_pack_args &g, const pack_tile &t, unsig
 // The tile as it is, for calls that need more than its residues.
 HT_DEVICE void copy_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem)
 {
-    const long long pitch = (g.k + 1ll) / 2; // pairs
+    const long long pitch = (g.of.k + 1ll) / 2; // pairs
 #pragma unroll 1
     for (int i = (int)threadIdx.x; i < TILE_ROWS * TILE_K / 2; i += PACK_THREADS) {
         const int row = i / (TILE_K / 2), pair = i % (TILE_K / 2);
@@ -409,7 +408,7 @@ HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigne
     if (CRT_HAS_FEWER && g.spans && blockIdx.x == 0 && blockIdx.z == 0 && threadIdx.x == 0)
         ht_stg_i32(g.spans + HT_CRT_SPANS_MODULI, moduli);
     if (t.k0 == 0 && (int)threadIdx.x < TILE_ROWS)
-        ht_stg_i32(g.exponents + t.entry * g.exponent_stride + row, s);
+        ht_stg_i32(g.to.exponents + t.entry * g.to.exponent_stride + row, s);
     // From 16 moduli on both ways are the same: ptxas has registers enough for two, hipcc for one.
     const bool usual = (CRT_MODULI < 16 || WAVE == 32) && ht_crt_is_usual(s);
     const unsigned count_from = ht_crt_count_from(s, g.count_exponent);
@@ -424,13 +423,13 @@ HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigne
             count += load_digits<true>(smem, own, chunk * 16, s, count_from, digit);
         else
             count += load_digits<false>(smem, own, chunk * 16, s, count_from, digit);
-        unsigned char *to = g.panels + t.entry * g.panel_stride + ((long long)(row / 64) * g.k_blocks + block) * 8192 +
+        unsigned char *to = g.to.panels + t.entry * g.to.stride + ((long long)(row / 64) * g.k_blocks + block) * 8192 +
                             row % 64 * 128 + (c ^ (row & 7)) * 16;
 #pragma unroll 1
         for (int l = 0; l < moduli; l++) {
             ht_stg16(to, make_uint4(ht_crt_residues(l, digit), ht_crt_residues(l, digit + 4),
                                     ht_crt_residues(l, digit + 8), ht_crt_residues(l, digit + 12)));
-            to += g.modulus_stride;
+            to += g.to.modulus_stride;
         }
     }
     if (g.counts)
@@ -457,9 +456,9 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, PA
     ht_pdl_wait();
     ht_pdl_trigger();
     const bool whole = t.rows >= TILE_ROWS && t.k >= TILE_K;
-    if (g.k_contiguous && whole)
+    if (g.of.k_contiguous && whole)
         load_tile<true, true>(g, t, smem);
-    else if (g.k_contiguous)
+    else if (g.of.k_contiguous)
         load_tile<true, false>(g, t, smem);
     else if (whole)
         load_tile<false, true>(g, t, smem);
@@ -483,10 +482,10 @@ HT_DEVICE int final_count(const ht_crt_pack_args &g, long long entry, int row)
     const long long pitch = row_blocks_of(g) * 64;
     const int *const tiles = g.counts + entry * g.count_stride + HT_CRT_COUNTS_AT + pitch + row;
     int counted = 0;
-    for (int i = 0; i < (g.k + TILE_K - 1) / TILE_K; i++)
+    for (int i = 0; i < (g.of.k + TILE_K - 1) / TILE_K; i++)
         counted += ht_ldg_i32(tiles + i * pitch);
-    const long long *const from = (const long long *)(const void *)(g.measured + entry * g.measured_stride) + row;
-    if (ht_ldg_i32(g.exponents + entry * g.exponent_stride + row) == CRT_POISONED)
+    const long long *const from = (const long long *)(const void *)(g.to.measured + entry * g.to.measured_stride) + row;
+    if (ht_ldg_i32(g.to.exponents + entry * g.to.exponent_stride + row) == CRT_POISONED)
         return -(1 << 30);
     long long any = counted;
     for (int i = 0; i < segments_of(g) && any == 0; i++)
@@ -505,7 +504,7 @@ static __global__ void __launch_bounds__(VERDICT_THREADS) verdict(const crt_pack
     ht_pdl_wait();
     ht_pdl_trigger();
     int least = -0x7fffffff, most = -0x7fffffff; // the least with its sign changed
-    for (int row = (int)threadIdx.x; row < g.rows; row += VERDICT_THREADS) {
+    for (int row = (int)threadIdx.x; row < g.of.rows; row += VERDICT_THREADS) {
         const int count = final_count(g, entry, row);
         ht_stg_i32(counts + HT_CRT_COUNTS_AT + row, count);
         least = larger(least, -count);
@@ -548,9 +547,9 @@ template <bool FEWER>
 static int measure_all(crt_pack_pair *p, int pieces, unsigned batch, void *stream)
 {
     const unsigned blocks = blocks_of(p, pieces);
-    const int rows = p->operand[0].rows > p->operand[1].rows ? p->operand[0].rows : p->operand[1].rows;
+    const int rows = p->operand[0].of.rows > p->operand[1].of.rows ? p->operand[0].of.rows : p->operand[1].of.rows;
     if constexpr (FEWER) {
-        if (p->operand[0].norms) {
+        if (p->operand[0].to.norms) {
             const int code = ht_launch_dependent(pack<true, false, FEWER>, blocks, 1, batch, PACK_THREADS, TILE_BYTES, stream, *p);
             return code != 0 ? code
                              : ht_launch_dependent(norms<FEWER>, (unsigned)((rows + NORM_THREADS - 1) / NORM_THREADS), 1, batch,
@@ -566,11 +565,11 @@ static int launch(const ht_crt_pack_args *operands, int count, void *stream)
     crt_pack_pair p = {{operands[0], operands[count - 1]}, {0, 0}, 1};
     const ht_crt_pack_args &g = operands[0]; // both have the same k
     const unsigned batch = (unsigned)(g.batch + (count > 1 ? operands[1].batch : 0));
-    const int pieces = (g.k + TILE_K - 1) / TILE_K, own = (g.k_blocks * 128 + TILE_K - 1) / TILE_K; // own: the panels'
+    const int pieces = (g.of.k + TILE_K - 1) / TILE_K, own = (g.k_blocks * 128 + TILE_K - 1) / TILE_K; // own: the panels'
     int code = 0, together = 1; // clusters are of powers of two
     while (together < pieces)
         together *= 2;
-    if (own == pieces && pieces <= HT_TOGETHER_MOST && !g.norms) {
+    if (own == pieces && pieces <= HT_TOGETHER_MOST && !g.to.norms) {
         const unsigned blocks = blocks_of(&p, together);
         code = ht_launch_together(pack<true, true>, blocks, batch, PACK_THREADS, TILE_BYTES, stream, p, together);
     } else {
@@ -579,7 +578,7 @@ static int launch(const ht_crt_pack_args *operands, int count, void *stream)
         const unsigned blocks = blocks_of(&p, own);
         code = code != 0 ? code : ht_launch_dependent(pack<false, true>, blocks, 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
     }
-    if (code != 0 || !g.counts || g.k_first + g.k_blocks * 128ll < g.k)
+    if (code != 0 || !g.counts || g.k_first + g.k_blocks * 128ll < g.of.k)
         return code;
     return ht_launch_dependent(verdict, 1, 1, batch, VERDICT_THREADS, VERDICT_BYTES, stream, p);
 }

@@ -28,7 +28,7 @@ static_assert(N_SUBTILES * ACC_REGS % 16 == 0, "a thread stores whole 16 bytes")
 constexpr int PART_K = 8192;
 
 struct product_part {
-    ht_crt_gemm_args whole;
+    ht_crt_args whole;
     int first, count; // blocks of 128 k
 };
 
@@ -40,7 +40,7 @@ struct work {
 
 // Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run
 // together share panels in L2.
-HT_DEVICE work next_tile(const ht_crt_gemm_args &g, int item, int moduli)
+HT_DEVICE work next_tile(const ht_crt_args &g, int item, int moduli)
 {
     const int tiles_m = (g.m + BM - 1) / BM, tiles_n = (g.n + BN - 1) / BN, tiles = tiles_m * tiles_n;
     const int whole = item / tiles, inside_all = item - whole * tiles, per_group = RASTER * tiles_n;
@@ -58,7 +58,7 @@ HT_DEVICE work next_tile(const ht_crt_gemm_args &g, int item, int moduli)
 }
 
 // None where a product, not a batch, has no element that the residues keep.
-HT_DEVICE int tile_count(const ht_crt_gemm_args &g)
+HT_DEVICE int tile_count(const ht_crt_args &g)
 {
     if (g.batch == 1 && ht_crt_keeps_none(g.counts, 0))
         return 0;
@@ -74,7 +74,7 @@ HT_DEVICE long long panel_row(int block, int rows, int k_blocks)
 
 HT_DEVICE void produce(const product_part &part, unsigned smem)
 {
-    const ht_crt_gemm_args &g = part.whole;
+    const ht_crt_args &g = part.whole;
     int slot = 0;
     unsigned phase = 1; // nobody has to empty the first round
     ht_pdl_wait();
@@ -87,12 +87,12 @@ HT_DEVICE void produce(const product_part &part, unsigned smem)
         const unsigned char *src[A_BLOCKS + B_BLOCKS];
 #pragma unroll
         for (int i = 0; i < A_BLOCKS; i++) {
-            src[i] = g.a_panels + w.entry * g.a_stride + w.modulus * g.a_modulus_stride +
+            src[i] = g.a_packed.panels + w.entry * g.a_packed.stride + w.modulus * g.a_packed.modulus_stride +
                      panel_row(w.m0 / 64 + i, g.m, g.k_blocks) + part.first * 8192ll;
         }
 #pragma unroll
         for (int i = 0; i < B_BLOCKS; i++) {
-            src[A_BLOCKS + i] = g.b_panels + w.entry * g.b_stride + w.modulus * g.b_modulus_stride +
+            src[A_BLOCKS + i] = g.b_packed.panels + w.entry * g.b_packed.stride + w.modulus * g.b_packed.modulus_stride +
                                 panel_row(w.n0 / 64 + i, g.n, g.k_blocks) + part.first * 8192ll;
         }
 #pragma unroll 1
@@ -111,7 +111,7 @@ HT_DEVICE void produce(const product_part &part, unsigned smem)
 }
 
 // A byte for each sum, in the order in which this thread holds them (epilogue/crt_order_wgmma).
-HT_DEVICE void store_residues(const ht_crt_gemm_args &g, const work &w, bool adds, int *sum)
+HT_DEVICE void store_residues(const ht_crt_args &g, const work &w, bool adds, int *sum)
 {
     const unsigned p = CRT_MODULUS[w.modulus], barrett = CRT_BARRETT[w.modulus];
     unsigned char *to = g.planes + w.entry * g.plane_stride + w.modulus * g.plane_modulus_stride +
@@ -130,7 +130,7 @@ HT_DEVICE void give_back(unsigned smem, int slot)
 
 HT_DEVICE void consume(const product_part &part, unsigned smem)
 {
-    const ht_crt_gemm_args &g = part.whole;
+    const ht_crt_args &g = part.whole;
     const int wg = ht_uniform((int)threadIdx.x / 128);
     const unsigned a_desc = ht_operand(smem), b_desc = ht_operand(smem + A_BYTES + wg * N_SUBTILES * 8192);
     int slot = 0;
@@ -216,7 +216,7 @@ static int init(void)
     return ht_prefer_smem(residues, SMEM_BYTES);
 }
 
-static int launch(const ht_crt_gemm_args &g, void *stream)
+static int launch(const ht_crt_args &g, void *stream)
 {
     const long long items = (long long)((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN) * CRT_MODULI * g.batch;
     if (items > 0x7fffffff)

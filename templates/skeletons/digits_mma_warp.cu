@@ -30,7 +30,7 @@ struct half_row {
 };
 
 // Rows beyond the matrix are those of its last block, whose results are never stored.
-HT_DEVICE half_row half_row_of(const ht_crt_gemm_args &g, int entry, int tile_m, int tile_n, int at)
+HT_DEVICE half_row half_row_of(const ht_crt_args &g, int entry, int tile_m, int tile_n, int at)
 {
     const bool of_a = at / 2 < BM;
     const int own = of_a ? at / 2 : at / 2 - BM, first = of_a ? tile_m * BM : tile_n * BN,
@@ -39,9 +39,9 @@ HT_DEVICE half_row half_row_of(const ht_crt_gemm_args &g, int entry, int tile_m,
     half_row x;
     x.half = at % 2;
     x.swizzle = row & 7;
-    x.from = (of_a ? g.a_panels + entry * g.a_stride : g.b_panels + entry * g.b_stride) +
+    x.from = (of_a ? g.a_packed.panels + entry * g.a_packed.stride : g.b_packed.panels + entry * g.b_packed.stride) +
              (long long)block * g.k_blocks * 8192 + row % 64 * 128;
-    x.digit_from = of_a ? g.a_modulus_stride : g.b_modulus_stride;
+    x.digit_from = of_a ? g.a_packed.modulus_stride : g.b_packed.modulus_stride;
     x.to = (unsigned)((of_a ? 0 : A_BYTES) + own * BK + ((x.half ^ (own >> 2 & 1)) << 4));
     x.digit_to = (unsigned)((of_a ? BM : BN) * BK);
     return x;
@@ -53,20 +53,20 @@ HT_DEVICE unsigned value_at(unsigned smem, int e, int w)
     return smem + (unsigned)((e * CRT_VALUE_WORDS + w) * THREADS + (int)threadIdx.x) * 4;
 }
 
-HT_DEVICE int scale_of(const ht_crt_combine_args &g, int row, int col)
+HT_DEVICE int scale_of(const ht_crt_args &g, int row, int col)
 {
-    return ht_ldg_i32(g.a_row_exponents + blockIdx.z * g.a_exponent_stride + row) +
-           ht_ldg_i32(g.b_col_exponents + blockIdx.z * g.b_exponent_stride + col) - CRT_LEFT_OUT_BITS;
+    return ht_ldg_i32(g.a_packed.exponents + blockIdx.z * g.a_packed.exponent_stride + row) +
+           ht_ldg_i32(g.b_packed.exponents + blockIdx.z * g.b_packed.exponent_stride + col) - CRT_LEFT_OUT_BITS;
 }
 
-HT_DEVICE void store_element(const ht_crt_combine_args &g, const scalars &by, unsigned smem, int e, int row, int col)
+HT_DEVICE void store_element(const ht_crt_args &g, const scalars &by, unsigned smem, int e, int row, int col)
 {
     unsigned value[CRT_VALUE_WORDS];
 #pragma unroll
     for (int w = 0; w < CRT_VALUE_WORDS; w++) {
         value[w] = ht_as_uint(ht_lds4(value_at(smem, e, w)));
     }
-    long long *const c = (long long *)(void *)(g.c + blockIdx.z * g.c_stride + col * g.ldc + row);
+    long long *const c = (long long *)g.to.c + blockIdx.z * g.to.stride + col * g.to.ldc + row;
     const int scale = scale_of(g, row, col);
     unsigned long long result;
     if (by.is_power && scale < CRT_POISONED / 2)
@@ -77,13 +77,12 @@ HT_DEVICE void store_element(const ht_crt_combine_args &g, const scalars &by, un
     ht_stg_i64(c, (long long)result);
 }
 
-static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) product(const ht_digit_args args)
+static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) product(const ht_crt_args g)
 {
-    const ht_crt_gemm_args &g = args.of;
     const int tid = (int)threadIdx.x, lane = tid & (WAVE - 1), warp = (int)(threadIdx.x / WAVE);
     int tile_m, tile_n;
     ht_raster_tile(g.m, g.n, &tile_m, &tile_n);
-    const int steps = (args.k + BK - 1) / BK;
+    const int steps = (g.a.k + BK - 1) / BK;
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
 
     half_row own[ROW_CHUNKS];
@@ -207,12 +206,12 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
             ht_sts4(value_at(smem, e, w), ht_as_float(value[w]));
         }
     }
-    const scalars by = load_alpha_beta(args.to);
+    const scalars by = load_alpha_beta(g.to);
 #pragma unroll 1
     for (int e = 0; e < SUMS; e++) {
         const int row = tile_m * BM + ht_crt_row(tid, e), col = tile_n * BN + ht_crt_column(tid, e);
         if (row < g.m && col < g.n)
-            store_element(args.to, by, smem, e, row, col);
+            store_element(g, by, smem, e, row, col);
     }
 }
 
@@ -221,7 +220,7 @@ static int init(void)
     return ht_allow_smem(product, SMEM_BYTES);
 }
 
-static int launch(const ht_digit_args &g, void *stream)
+static int launch(const ht_crt_args &g, void *stream)
 {
-    return ht_launch(product, ht_tile_count(g.of.m, g.of.n), 1, (unsigned)g.of.batch, THREADS, SMEM_BYTES, stream, g);
+    return ht_launch(product, ht_tile_count(g.m, g.n), 1, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, g);
 }

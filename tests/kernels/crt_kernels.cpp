@@ -82,32 +82,32 @@ static int needed_of(int k) {
 }
 
 static void ask_for_counts(ht_crt_pack_args *g, int exponent) {
-    g->count_stride = (g->rows + 63) / 64 * 64 * (1 + (g->k + 1023) / 1024) + HT_CRT_COUNTS_AT;
+    g->count_stride = (g->of.rows + 63) / 64 * 64 * (1 + (g->of.k + 1023) / 1024) + HT_CRT_COUNTS_AT;
     g->counts = (int *)memory((size_t)(g->count_stride * g->batch) * sizeof(int));
     g->count_exponent = exponent;
-    g->count_needed = needed_of(g->k);
+    g->count_needed = needed_of(g->of.k);
 }
 
 /* What a row counts, by the rule's words (bench/ACCURACY.md, section 18). */
 static int count_of(const ht_crt_pack_args &g, int entry, int row) {
-    const double *x = g.src + entry * g.src_stride + row * (g.k_contiguous ? g.ld : 1);
-    const int s = g.exponents[entry * g.exponent_stride + row];
+    const double *x = (const double *)g.of.src + entry * g.of.stride + row * (g.of.k_contiguous ? g.of.ld : 1);
+    const int s = g.to.exponents[entry * g.to.exponent_stride + row];
     int count = 0, zeros = 0;
-    for (int h = 0; h < g.k; h++) {
-        const double size = fabs(x[h * (g.k_contiguous ? 1 : g.ld)]);
+    for (int h = 0; h < g.of.k; h++) {
+        const double size = fabs(x[h * (g.of.k_contiguous ? 1 : g.of.ld)]);
         if (!(size < INFINITY))
             return -(1 << 30);
         count += size >= 0x1p-1022 && size >= ldexp(1, g.count_exponent - s);
         zeros += size == 0;
     }
-    return zeros == g.k ? needed_of(g.k) : count;
+    return zeros == g.of.k ? needed_of(g.of.k) : count;
 }
 
 static int compare_counts(const ht_crt_pack_args &g) {
     for (int entry = 0; g.counts && entry < g.batch; entry++) {
         const int *found = g.counts + entry * g.count_stride;
         int least = INT_MAX, most = INT_MIN;
-        for (int row = 0; row < g.rows; row++) {
+        for (int row = 0; row < g.of.rows; row++) {
             const int expected = count_of(g, entry, row);
             least = expected < least ? expected : least;
             most = expected > most ? expected : most;
@@ -131,10 +131,10 @@ static ht_crt_counts counts_of(const ht_crt_pack_args *both) {
 /* C as it was where the counts let nothing pass. */
 static void keep_uncounted(const ht_crt_pack_args *both, const double *old, double *expected, long long ldc) {
     for (int entry = 0; both[0].counts && entry < both[0].batch; entry++)
-        for (int col = 0; col < both[1].rows; col++)
-            for (int row = 0; row < both[0].rows; row++)
+        for (int col = 0; col < both[1].of.rows; col++)
+            for (int row = 0; row < both[0].of.rows; row++)
                 if (count_of(both[0], entry, row) + count_of(both[1], entry, col) < both[0].count_needed)
-                    expected[(entry * both[1].rows + col) * ldc + row] = old[(entry * both[1].rows + col) * ldc + row];
+                    expected[(entry * both[1].of.rows + col) * ldc + row] = old[(entry * both[1].of.rows + col) * ldc + row];
 }
 
 static int failed(const char *what) {
@@ -156,10 +156,10 @@ static int compare(const double *c, const double *expected, long long count) {
 /* Of all rows of the panels: those behind the matrix are of zeros. */
 static int compare_exponents(const ht_crt_pack_args &g, int moduli) {
     for (int entry = 0; entry < g.batch; entry++) {
-        for (int row = 0; row < (g.rows + 63) / 64 * 64; row++) {
-            const double *x = g.src + entry * g.src_stride + row * (g.k_contiguous ? g.ld : 1), zero = 0;
-            const int found = g.exponents[entry * g.exponent_stride + row];
-            const int expected = row < g.rows ? fp64_row_exponent(moduli, x, g.k_contiguous ? 1 : g.ld, g.k)
+        for (int row = 0; row < (g.of.rows + 63) / 64 * 64; row++) {
+            const double *x = (const double *)g.of.src + entry * g.of.stride + row * (g.of.k_contiguous ? g.of.ld : 1), zero = 0;
+            const int found = g.to.exponents[entry * g.to.exponent_stride + row];
+            const int expected = row < g.of.rows ? fp64_row_exponent(moduli, x, g.of.k_contiguous ? 1 : g.of.ld, g.of.k)
                                               : fp64_row_exponent(moduli, &zero, 1, 1);
             if (found != expected) {
                 printf("row %d: exponent %d instead of %d\n", row, found, expected);
@@ -212,17 +212,12 @@ int main(int argc, char **argv) {
     if (compare_exponents(both[0], moduli) != 0 || compare_exponents(both[1], moduli) != 0 || compare_counts(both[0]) != 0 ||
         compare_counts(both[1]) != 0)
         return 1;
-    ht_crt_gemm_args g = to_multiply(both, moduli);
+    ht_crt_args g = to_multiply(both, moduli, c, ldc, alpha, beta);
     g.counts = counts_of(both);
-#ifdef DIGITS
-    const ht_digit_args whole = {g, to_combine(g, both, c, ldc, alpha, beta), k};
-    if (crt_part_digits(&whole) != 0)
-        return failed("product");
-#else
     if (crt_part_product(&g) != 0)
         return failed("product");
-    const ht_crt_combine_args last = to_combine(g, both, c, ldc, alpha, beta);
-    if (crt_part_combine(&last) != 0)
+#ifndef DIGITS
+    if (crt_part_combine(&g) != 0)
         return failed("combine");
 #endif
     if (reference(alpha, beta, expected) != 0) {

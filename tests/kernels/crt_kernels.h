@@ -10,9 +10,8 @@ struct crt_part_constants {
 };
 extern const struct crt_part_constants crt_part_shape;
 int crt_part_pack(const ht_crt_pack_args *operands, int count);
-int crt_part_product(const ht_crt_gemm_args *g);
-int crt_part_combine(const ht_crt_combine_args *g);
-int crt_part_digits(const ht_digit_args *g);
-int crt_part_exact(const ht_crt_exact_args *g);
+int crt_part_product(const ht_crt_args *g); /* and combination by digits */
+int crt_part_combine(const ht_crt_args *g);
+int crt_part_exact(const ht_crt_args *g);
 
 #endif

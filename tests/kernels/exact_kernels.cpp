@@ -34,36 +34,13 @@ static matrix operand(const char *family, char side, int rows, int k, int k_cont
     return x;
 }
 
-static ht_crt_exact_args to_settle(const ht_crt_gemm_args &p, const ht_crt_pack_args *both, const matrix &a, const matrix &b,
-                                   double *c, long long ldc, double alpha, double beta) {
-    ht_crt_exact_args g = {};
-    g.to = to_combine(p, both, c, ldc, alpha, beta);
-    g.a = a.at;
-    g.b = b.at;
-    g.a_ld = a.ld;
-    g.b_ld = b.ld;
-    g.a_stride = a.stride;
-    g.b_stride = b.stride;
-    g.a_k_contiguous = a.k_contiguous;
-    g.b_k_contiguous = b.k_contiguous;
-    g.k = both[0].k;
-    g.a_norms = both[0].norms;
-    g.b_norms = both[1].norms;
-    g.spans = both[0].spans;
-    g.a_norm_stride = both[0].measured_stride;
-    g.b_norm_stride = both[1].measured_stride;
-    g.undecided_stride = p.plane_modulus_stride / 32;
-    g.undecided = (int *)memory((size_t)(g.undecided_stride * p.batch) * sizeof(int));
-    return g;
-}
-
 /* What correctly rounded results ask of packing. */
 static ht_crt_pack_args with_norms(ht_crt_pack_args g, int *spans) {
     g.spans = spans;
-    const long long segments = g.measured_stride;
-    g.measured_stride = 2 * segments + (g.rows + 63) / 64 * 64;
-    g.measured = (unsigned long long *)memory((size_t)(g.measured_stride * g.batch) * sizeof(long long));
-    g.norms = g.measured + 2 * segments;
+    const long long segments = g.to.measured_stride;
+    g.to.measured_stride = 2 * segments + (g.of.rows + 63) / 64 * 64;
+    g.to.measured = (unsigned long long *)memory((size_t)(g.to.measured_stride * g.batch) * sizeof(long long));
+    g.to.norms = g.to.measured + 2 * segments;
     return g;
 }
 
@@ -96,9 +73,10 @@ int main(int argc, char **argv) {
     int *const spans = (int *)memory(64);
     ht_crt_pack_args both[2] = {with_norms(to_pack(a.at, m, k, a.k_contiguous, a.ld, batch, a.stride, moduli), spans),
                                 with_norms(to_pack(b.at, n, k, b.k_contiguous, b.ld, batch, b.stride, moduli), spans)};
-    const ht_crt_gemm_args product = to_multiply(both, moduli);
-    const ht_crt_exact_args last = to_settle(product, both, a, b, c, ldc, alpha, beta);
-    if (crt_part_pack(both, 2) != 0 || crt_part_product(&product) != 0 || crt_part_exact(&last) != 0) {
+    ht_crt_args g = to_multiply(both, moduli, c, ldc, alpha, beta);
+    g.undecided_stride = g.plane_modulus_stride / 32;
+    g.undecided = (int *)memory((size_t)(g.undecided_stride * batch) * sizeof(int));
+    if (crt_part_pack(both, 2) != 0 || crt_part_product(&g) != 0 || crt_part_exact(&g) != 0) {
         printf("kernels: %s\n", ht_sim_error());
         return 1;
     }
@@ -109,8 +87,8 @@ int main(int argc, char **argv) {
         }
     }
     long long undecided = 0;
-    for (long long i = 0; i < last.undecided_stride * batch; i++)
-        undecided += __builtin_popcount((unsigned)last.undecided[i]);
+    for (long long i = 0; i < g.undecided_stride * batch; i++)
+        undecided += __builtin_popcount((unsigned)g.undecided[i]);
     printf("%lld elements, bit for bit; %lld by all bits; %d moduli\n", (long long)m * n * batch, undecided,
            spans[HT_CRT_SPANS_MODULI]);
     return 0;

@@ -9,7 +9,7 @@ import broken_templates
 import pytest
 from conftest import ROOT, SIM, gen, nvcc
 
-PARTS = {"crt_pack": 0, "planes_mma_warp": 1, "crt_wgmma_ss": 1, "crt_combine": 2, "digits_mma_warp": 4}
+PARTS = {"crt_pack": 0, "planes_mma_warp": 1, "crt_wgmma_ss": 1, "crt_combine": 2, "digits_mma_warp": 1}
 TABLE = ROOT / "templates/samples/crt15.h"
 SMALL = (("BM = 128, BN = 128, BK = 128, WM = 64, WN = 32", "BM = 64, BN = 64, BK = 128, WM = 32, WN = 32"),)
 # architecture: what differs from the sample, and whose arithmetic it is
@@ -209,11 +209,11 @@ BREAKS = {
     "all tiles taken for whole": ("crt_pack", "skeletons/crt_pack.cu", r"t\.rows >= TILE_ROWS && t\.k >= TILE_K", "true", 1),
     "zeros beyond the matrix measured": ("crt_pack", "skeletons/crt_pack.cu", r"sum -= [^\n]*", "", 26),
     "odd k measured": ("crt_pack", "skeletons/crt_pack.cu", r"left % 2 != 0 && ", "false && ", 26),
-    "no exponents": ("crt_pack", "skeletons/crt_pack.cu", r"ht_stg_i32\(g\.exponents[^\n]*", ";", 1),
-    "the second entry's exponents in the first": ("crt_pack", "skeletons/crt_pack.cu", r"g\.exponents \+ t\.entry \* g\.exponent_stride", "g.exponents", 17),
+    "no exponents": ("crt_pack", "skeletons/crt_pack.cu", r"ht_stg_i32\(g\.to\.exponents[^\n]*", ";", 1),
+    "the second entry's exponents in the first": ("crt_pack", "skeletons/crt_pack.cu", r"g\.to\.exponents \+ t\.entry \* g\.to\.exponent_stride", "g.to.exponents", 17),
     "sums not rounded to residues": ("planes_mma_warp", "hooks/epilogue/crt_residue.cuh", r"\+ 32\) >> 6", ") >> 6", 1),
     "residues of one modulus": ("planes_mma_warp", "hooks/epilogue/planes_residues.cuh", r"!= 0, CRT_MODULUS\[x\.modulus\]", "!= 0, CRT_MODULUS[1]", 1),
-    "panels of the first modulus": ("planes_mma_warp", "hooks/epilogue/planes_residues.cuh", r" \+ x\.modulus \* g\.b_modulus_stride", "", 1),
+    "panels of the first modulus": ("planes_mma_warp", "hooks/epilogue/planes_residues.cuh", r" \+ x\.modulus \* g\.b_packed\.modulus_stride", "", 1),
     "tiles by rows of tiles": ("planes_mma_warp", "skeletons/planes_mma_warp.cu", r"tile_n \* \(\(g\.m \+ BM - 1\) / BM\) \+ tile_m", "tile_m * ((g.n + BN - 1) / BN) + tile_n", 1),
     "no barrier in the ring": ("planes_mma_warp", "hooks/stage/panel_ring.cuh", r"(ht_stage_wait<PREFETCH_STAGES - 1 - REFILL_AFTER_BARRIER>\(\);)\s*ht_barrier\(\);", r"\1", 3),
     "no wait for a full slot": ("crt_wgmma_ss", "skeletons/crt_wgmma_ss.cu", r"ht_mbar_wait\(smem \+ FULL[^\n]*", "", 3),
@@ -277,8 +277,8 @@ BREAKS = {
     "another last level": ("digits", "hooks/scheme/i8x28.cuh", r"2 \* SLICES - 1 - ACCS", "2 * SLICES - ACCS", 1),
     "any alpha taken for a power": ("digits", "skeletons/digits_mma_warp.cu", r"by\.is_power && ", "", 9),
     "NaN taken for numbers": ("digits", "skeletons/digits_mma_warp.cu", r" && scale < CRT_POISONED / 2\)", ")", 13),
-    "the first entry's C": ("digits", "skeletons/digits_mma_warp.cu", r"blockIdx\.z \* g\.c_stride", "0", 17),
-    "the first entry's exponents": ("digits", "skeletons/digits_mma_warp.cu", r"blockIdx\.z \* g\.a_exponent_stride", "0", 17),
+    "the first entry's C": ("digits", "skeletons/digits_mma_warp.cu", r"blockIdx\.z \* g\.to\.stride", "0", 17),
+    "the first entry's exponents": ("digits", "skeletons/digits_mma_warp.cu", r"blockIdx\.z \* g\.a_packed\.exponent_stride", "0", 17),
     "digits beyond rows of C": ("digits", "skeletons/digits_mma_warp.cu", r"row < g\.m && ", "", 1),
     "C beyond its rows": ("crt_combine", "hooks/epilogue/crt_elements.cuh", r"x\.row \+ row_of\(e\) < g\.m && ", "", 1),
 }

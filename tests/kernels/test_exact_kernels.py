@@ -112,7 +112,7 @@ BREAKS = {
     "the size of A alone": (SPANS, r"ht_ldg_i32\(spans\) \+ ht_ldg_i32\(spans \+ 1\)", "2 * ht_ldg_i32(spans)", "70 66 130 NN mixed 1 0"),
     "constants of one modulus more": (FEWER, r"moduli - CRT_FEWEST\]", "moduli - CRT_FEWEST + 1]", INTEGERS),
     "no shift": (EXACT, r" \+ ht_crt_shift_of\(r\.constants\) - by\.shift", " - by.shift", SINGLE),
-    "no shift of others": (EXACT, r"scale_of\(g\.to, x, e\), scale = own_scale \+ ht_crt_shift_of\(r\.constants\);", "scale_of(g.to, x, e), scale = own_scale;", "20 20 20 NN single 1e-300 1e-20"),
+    "no shift of others": (EXACT, r"scale_of\(g, x, e\), scale = own_scale \+ ht_crt_shift_of\(r\.constants\);", "scale_of(g, x, e), scale = own_scale;", "20 20 20 NN single 1e-300 1e-20"),
     "the window alone": (DOT, r"sum->most = unit > sum->most \? unit : sum->most;", ";", ALONG_K),
     "products in two windows": (DOT, r" \|\| unit >= end\)", ")", TIES),
     "windows without their signs": (DOT, r"sum\.word\[EXACT_WORDS - 1\] >> 31 \? 0xffffffffu : 0u", "0u", EVERYTHING),

@@ -20,7 +20,7 @@ struct taken {
 };
 
 // Of a thread of a block.
-HT_DEVICE taken taken_by(const ht_crt_combine_args &g, int block, int thread) {
+HT_DEVICE taken taken_by(const ht_crt_args &g, int block, int thread) {
     const int tile = block / PIECES, piece = block % PIECES, tiles_m = (g.m + BM - 1) / BM,
               at = piece * CRT_THREADS + thread;
     taken x;
@@ -42,28 +42,27 @@ HT_DEVICE int column_of(int e) {
     return ht_crt_column(0, e) - ht_crt_column(0, 0);
 }
 
-HT_DEVICE long long *element_of(const ht_crt_combine_args &g, const taken &x, int e) {
-    return (long long *)(void *)(g.c + x.entry * g.c_stride + (x.col + column_of(e)) * g.ldc + x.row +
-                                 row_of(e));
+HT_DEVICE long long *element_of(const ht_crt_args &g, const taken &x, int e) {
+    return (long long *)g.to.c + x.entry * g.to.stride + (x.col + column_of(e)) * g.to.ldc + x.row + row_of(e);
 }
 
-HT_DEVICE int scale_of(const ht_crt_combine_args &g, const taken &x, int e) {
+HT_DEVICE int scale_of(const ht_crt_args &g, const taken &x, int e) {
     const int row = x.row + row_of(e), col = x.col + column_of(e);
-    return ht_ldg_i32(g.a_row_exponents + x.entry * g.a_exponent_stride + (row < g.m ? row : g.m - 1)) +
-           ht_ldg_i32(g.b_col_exponents + x.entry * g.b_exponent_stride + (col < g.n ? col : g.n - 1));
+    return ht_ldg_i32(g.a_packed.exponents + x.entry * g.a_packed.exponent_stride + (row < g.m ? row : g.m - 1)) +
+           ht_ldg_i32(g.b_packed.exponents + x.entry * g.b_packed.exponent_stride + (col < g.n ? col : g.n - 1));
 }
 
-HT_DEVICE bool is_of_matrix(const ht_crt_combine_args &g, const taken &x, int e) {
+HT_DEVICE bool is_of_matrix(const ht_crt_args &g, const taken &x, int e) {
     return x.row + row_of(e) < g.m && x.col + column_of(e) < g.n;
 }
 
 // Of modulus l, of all of a thread's elements.
-HT_DEVICE unsigned load_residues(const ht_crt_combine_args &g, const taken &x, int l) {
+HT_DEVICE unsigned load_residues(const ht_crt_args &g, const taken &x, int l) {
     return (unsigned)ht_ldg_i32((const int *)(const void *)(x.from + l * g.plane_modulus_stride));
 }
 
 // Of one element e, four moduli to a word.
-HT_DEVICE void load_element(const ht_crt_combine_args &g, const taken &x, int e, unsigned *residues, int moduli = CRT_MODULI) {
+HT_DEVICE void load_element(const ht_crt_args &g, const taken &x, int e, unsigned *residues, int moduli = CRT_MODULI) {
 #pragma unroll
     for (int i = 0; i < GROUPS; i++) {
         residues[i] = 0;
@@ -76,7 +75,7 @@ HT_DEVICE void load_element(const ht_crt_combine_args &g, const taken &x, int e,
 }
 
 // Of all of a thread's elements.
-HT_DEVICE void load_elements(const ht_crt_combine_args &g, const taken &x, unsigned (*residues)[GROUPS], int moduli = CRT_MODULI) {
+HT_DEVICE void load_elements(const ht_crt_args &g, const taken &x, unsigned (*residues)[GROUPS], int moduli = CRT_MODULI) {
     unsigned word[GROUPS * 4];
 #pragma unroll
     for (int l = 0; l < GROUPS * 4; l++) {

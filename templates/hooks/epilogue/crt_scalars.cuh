@@ -11,12 +11,19 @@ static __host__ __device__ __forceinline__ bool is_power_of_two(unsigned long lo
     return (beta << 1) == 0 && is_power_of_two(alpha);
 }
 
-HT_DEVICE unsigned long long read_scalar(const double *pointer, double value) {
+static __host__ __device__ __forceinline__ unsigned long long value_of(const ht_scalar &x) {
     unsigned long long bits;
-    if (pointer)
-        return (unsigned long long)ht_ldg_i64((const long long *)(const void *)pointer);
-    __builtin_memcpy(&bits, &value, sizeof bits);
+    __builtin_memcpy(&bits, &x.f64, sizeof bits);
     return bits;
+}
+
+// Before a launch.
+static inline bool is_known_power(const ht_result &to) {
+    return !to.alpha.at && !to.beta.at && is_power_of_two(value_of(to.alpha), value_of(to.beta));
+}
+
+HT_DEVICE unsigned long long read_scalar(const ht_scalar &x) {
+    return x.at ? (unsigned long long)ht_ldg_i64((const long long *)x.at) : value_of(x);
 }
 
 struct scalars {
@@ -27,8 +34,8 @@ struct scalars {
     unsigned sign;
 };
 
-HT_DEVICE scalars load_alpha_beta(const ht_crt_combine_args &g) {
-    scalars by = {read_scalar(g.alpha_ptr, g.alpha), read_scalar(g.beta_ptr, g.beta), false, false, 0, 0};
+HT_DEVICE scalars load_alpha_beta(const ht_result &to) {
+    scalars by = {read_scalar(to.alpha), read_scalar(to.beta), false, false, 0, 0};
     by.is_power = is_power_of_two(by.alpha, by.beta);
     by.adds = is_power_of_two(by.alpha) && is_power_of_two(by.beta);
     by.shift = (int)(by.alpha >> 52 & 0x7ff) - 1023;

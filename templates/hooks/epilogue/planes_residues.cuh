@@ -2,7 +2,7 @@
 // that panels of one stay in L2. Sums become residues, a byte each:
 //
 //   plane of a modulus: [ tile 0: 16 bytes of each thread | the next 16 of each | ... ][ tile 1 ] ...
-typedef ht_crt_gemm_args ht_pass_args;
+typedef ht_crt_args ht_pass_args;
 typedef int ht_pass_sum;
 constexpr int SUMS_AT_ONCE = 16;              // in 16 bytes of a plane
 constexpr int EXACT_STEPS = CRT_EXACT_K / BK; // after which INT32 could overflow
@@ -40,12 +40,12 @@ HT_DEVICE bool ht_lacks_third(const ht_pass_args &, const ht_pass &)
 
 HT_DEVICE const unsigned char *ht_panels_of_a(const ht_pass_args &g, const ht_pass &x)
 {
-    return g.a_panels + x.entry * g.a_stride + x.modulus * g.a_modulus_stride;
+    return g.a_packed.panels + x.entry * g.a_packed.stride + x.modulus * g.a_packed.modulus_stride;
 }
 
 HT_DEVICE const unsigned char *ht_panels_of_b(const ht_pass_args &g, const ht_pass &x)
 {
-    return g.b_panels + x.entry * g.b_stride + x.modulus * g.b_modulus_stride;
+    return g.b_packed.panels + x.entry * g.b_packed.stride + x.modulus * g.b_packed.modulus_stride;
 }
 
 // A sum that stays exact.
