@@ -1,19 +1,10 @@
 /* The simulator's model of Hopper's asynchronous units (runtime/sim/sim_async.h): right kernels are right in any order
  * of warps and copies, and each rule that a kernel breaks is named. */
-#include "../../runtime/sim/ht_sim.h"
-#include "../test.h"
-
-#include <vector>
+#include "kernel_test.h"
 
 enum { ATOM = 8192, THREADS = 160, BARS = 3 * ATOM, SMEM = BARS + 64 };
 
 static const char *const seeds[] = {"0", "1", "2", "3", "77"};
-
-static int start_test(void **) {
-    ht_sim_clear_error();
-    setenv("HALFTONE_SIM_SEED", "0", 1);
-    return ht_sim_set_model("sm90");
-}
 
 struct probe_args;
 #define CASE [[maybe_unused]] const probe_args &args, [[maybe_unused]] unsigned base, [[maybe_unused]] unsigned i
@@ -30,21 +21,19 @@ struct probe_args {
 /* One block's memory: atoms with the numbers 0, 1, 2, ... as floats; unregistered room behind. */
 struct probe_case {
     alignas(16) unsigned char atoms[5 * ATOM];
-    std::vector<float> out = std::vector<float>(64 * 64, -1.0f);
+    device_array<float> out{64 * 64, -1.0f};
     probe_case() {
         for (unsigned i = 0; i < sizeof atoms / 4; i++) {
             const float value = (float)i;
             memcpy(atoms + 4 * i, &value, 4);
         }
         ht_sim_register(atoms, 4 * ATOM);
-        ht_sim_register(out.data(), out.size() * sizeof(float));
     }
     ~probe_case() {
         ht_sim_unregister(atoms);
-        ht_sim_unregister(out.data());
     }
     int run(void (*kernel)(probe_args), int what, unsigned threads = THREADS, rule_case rule = nullptr) {
-        return ht_launch(kernel, 1, 1, 1, threads, SMEM, nullptr, (probe_args{what, atoms, out.data(), rule}));
+        return ht_launch(kernel, 1, 1, 1, threads, SMEM, nullptr, (probe_args{what, atoms, out.v.data(), rule}));
     }
 };
 
@@ -57,7 +46,7 @@ static bool says(const char *part) {
 template <class Run> static void expect_caught(const char *part, const char *other, Run run) {
     for (const char *seed : seeds) {
         probe_case test;
-        setenv("HALFTONE_SIM_SEED", seed, 1);
+        set_schedule(seed);
         ht_sim_clear_error();
         const int code = run(test);
         const bool caught = code == HT_SIM_VIOLATION && (says(part) || says(other));
@@ -419,17 +408,15 @@ __global__ void lone_arrival(probe_args args) {
 
 TEST(orders) {
     for (const char *seed : seeds) {
-        setenv("HALFTONE_SIM_SEED", seed, 1);
+        set_schedule(seed);
         probe_case test;
-        assert_int_equal(test.run(ring, 0), 0);
-        assert_string_equal(ht_sim_error(), "");
+        EXPECT_OK(test.run(ring, 0));
         for (int i = 0; i < 128;
              i++) /* of atoms a = 0..3, twice: elements 4 i and 0, 2048 a + 4 i and 2048 a */
-            assert_true(test.out[(size_t)i] == (float)(2 * (4 * 4 * i + 2 * 2048 * (0 + 1 + 2 + 3))));
-        assert_int_equal(test.run(handover, 0), 0);
-        assert_string_equal(ht_sim_error(), "");
+            assert_true(test.out.v[(size_t)i] == (float)(2 * (4 * 4 * i + 2 * 2048 * (0 + 1 + 2 + 3))));
+        EXPECT_OK(test.run(handover, 0));
         for (int i = 0; i < 32; i++)
-            assert_true(test.out[(size_t)i] == (float)(i ^ 1));
+            assert_true(test.out.v[(size_t)i] == (float)(i ^ 1));
     }
     static const violation list[] = {{0, "shared memory race (read after write): ht_lds4"},
                                      {1, "shared memory race (", "ht_lds4 reads uninitialised shared memory"},
@@ -643,24 +630,22 @@ TEST(wgmma_rules) {
 
 TEST(registers_have_a_sum) {
     probe_case test;
-    assert_int_equal(test.run(product, TOO_MANY_REGISTERS, 384), HT_SIM_VIOLATION);
-    assert_non_null(strstr(ht_sim_error(), "a block of 384 threads starts with 64512"));
+    EXPECT_VIOLATION(test.run(product, TOO_MANY_REGISTERS, 384), "a block of 384 threads starts with 64512");
 }
 
 TEST(warpgroups_are_whole) {
     probe_case test;
-    assert_int_equal(test.run(product, RIGHT, 96), HT_SIM_VIOLATION);
-    assert_non_null(strstr(ht_sim_error(), "the block's last warpgroup has fewer than 4 warps"));
+    EXPECT_VIOLATION(test.run(product, RIGHT, 96), "the block's last warpgroup has fewer than 4 warps");
 }
 
 /* What is read before the wait is no number. */
 TEST(accumulators_in_flight_are_poisoned) {
     for (const char *seed : seeds) {
-        setenv("HALFTONE_SIM_SEED", seed, 1);
+        set_schedule(seed);
         probe_case test;
         assert_int_equal(test.run(product, READS_ACCUMULATORS), 0);
         for (size_t i = 0; i < 128; i++)
-            assert_true(test.out[i] != test.out[i]);
+            assert_true(test.out.v[i] != test.out.v[i]);
     }
 }
 
@@ -676,7 +661,7 @@ static int element(size_t atom, size_t row, size_t k) {
 
 TEST(products_are_right) {
     for (const char *seed : seeds) {
-        setenv("HALFTONE_SIM_SEED", seed, 1);
+        set_schedule(seed);
         probe_case test;
         for (size_t atom = 0; atom < 2; atom++) {
             for (size_t row = 0; row < 64; row++) {
@@ -686,14 +671,13 @@ TEST(products_are_right) {
                 }
             }
         }
-        assert_int_equal(test.run(product, RIGHT), 0);
-        assert_string_equal(ht_sim_error(), "");
+        EXPECT_OK(test.run(product, RIGHT));
         for (size_t row = 0; row < 64; row++) {
             for (size_t col = 0; col < 64; col++) {
                 int sum = 0;
                 for (size_t k = 0; k < 64; k++)
                     sum += element(0, row, k) * element(1, col, k);
-                assert_true(test.out[row * 64 + col] == (float)sum);
+                assert_true(test.out.v[row * 64 + col] == (float)sum);
             }
         }
     }
@@ -769,21 +753,20 @@ static void encode(int slice, int value, unsigned char *to) {
 
 template <int SLICE, class D> static void check_typed_product(size_t bytes) {
     for (const char *seed : seeds) {
-        setenv("HALFTONE_SIM_SEED", seed, 1);
+        set_schedule(seed);
         probe_case test;
         for (size_t atom = 0; atom < 2; atom++)
             for (size_t row = 0; row < 64; row++)
                 for (size_t k = 0; k < 128 / bytes; k++)
                     encode(SLICE, element(atom, row, k), test.atoms + atom * ATOM + swizzled(row, k, bytes));
-        const int code = test.run(typed_product<SLICE, D>, 100);
-        assert_string_equal(ht_sim_error(), "");
-        assert_int_equal(code, 0);
+        const int ran = test.run(typed_product<SLICE, D>, 100);
+        EXPECT_OK(ran);
         for (size_t row = 0; row < 64; row++) {
             for (size_t col = 0; col < 64; col++) {
                 int sum = 100;
                 for (size_t k = 0; k < 128 / bytes; k++)
                     sum += element(0, row, k) * element(1, col, k);
-                assert_true(test.out[row * 64 + col] == (float)sum);
+                assert_true(test.out.v[row * 64 + col] == (float)sum);
             }
         }
     }
@@ -799,11 +782,7 @@ TEST(every_slice_type_is_right) {
 TEST(integer_sums_may_not_wrap) {
     probe_case test;
     memset(test.atoms, 1, 2 * ATOM);
-    assert_int_equal(test.run(typed_product<HT_SIM_S8, int>, INT_MAX - 100), HT_SIM_VIOLATION);
-    assert_non_null(strstr(ht_sim_error(), "a sum of this warp leaves 32 bits"));
+    EXPECT_VIOLATION(test.run(typed_product<HT_SIM_S8, int>, INT_MAX - 100), "a sum of this warp leaves 32 bits");
 }
 
-int main(int argc, char **argv) {
-    each_test.before = start_test;
-    return test_main(argc, argv, nullptr, nullptr);
-}
+MAIN_ON("sm90")

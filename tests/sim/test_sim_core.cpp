@@ -1,60 +1,11 @@
 /* The simulator's execution and checks: right kernels give right bits whatever the order of warps and the
  * number of host threads, and each kind of wrong kernel is caught by name. */
-#include "../../runtime/sim/ht_sim.h"
-#include "../test.h"
+#include "kernel_test.h"
 
 #include <string>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
-#include <vector>
-
-/* ---- helpers ---- */
-
-/* Host memory that kernels may touch. */
-template <class T> struct device_array {
-    std::vector<T> v;
-    explicit device_array(size_t count, T value = T()) : v(count, value) {
-        ht_sim_register(v.data(), count * sizeof(T));
-    }
-    ~device_array() {
-        ht_sim_unregister(v.data());
-    }
-    device_array(const device_array &) = delete;
-    device_array &operator=(const device_array &) = delete;
-};
-
-static void set_schedule(const char *seed, const char *threads) {
-    setenv("HALFTONE_SIM_SEED", seed, 1);
-    setenv("HALFTONE_SIM_THREADS", threads, 1);
-}
-
-static int start_test(void **) {
-    ht_sim_clear_error();
-    set_schedule("0", "2");
-    unsetenv("HALFTONE_SIM_MODEL");
-    return ht_sim_set_model("sm80");
-}
-
-static void expect_text(const char *part) {
-    if (strstr(ht_sim_error(), part) == nullptr)
-        print_error("'%s' is not in: %s\n", part, ht_sim_error());
-    assert_non_null(strstr(ht_sim_error(), part));
-}
-
-#define EXPECT_OK(launch)                                                                                    \
-    do {                                                                                                     \
-        int code = (launch);                                                                                 \
-        assert_string_equal(ht_sim_error(), "");                                                             \
-        assert_int_equal(code, 0);                                                                           \
-    } while (0)
-
-#define EXPECT_VIOLATION(launch, part)                                                                       \
-    do {                                                                                                     \
-        ht_sim_clear_error();                                                                                \
-        assert_int_equal((launch), HT_SIM_VIOLATION);                                                        \
-        expect_text(part);                                                                                   \
-    } while (0)
 
 /* ---- a pipelined product, and what can be forgotten in it ---- */
 
@@ -821,7 +772,4 @@ TEST(waiting_blocks_let_others_run) {
     }
 }
 
-int main(int argc, char **argv) {
-    each_test.before = start_test;
-    return test_main(argc, argv, nullptr, nullptr);
-}
+MAIN_ON("sm80")

@@ -1,24 +1,8 @@
 /* The simulator's CDNA 2: MFMA layouts against places read off AMD's documents, arithmetic against hand-worked cases,
  * and what a wavefront of 64 lanes changes in the checks. */
-#include "../../runtime/sim/ht_sim.h"
-#include "../test.h"
+#include "kernel_test.h"
 
 #include <cmath>
-#include <vector>
-
-static int start_test(void **) {
-    ht_sim_clear_error();
-    setenv("HALFTONE_SIM_SEED", "0", 1);
-    unsetenv("HALFTONE_SIM_MODEL");
-    return ht_sim_set_model("gfx90a");
-}
-
-static void expect_text(const char *part) {
-    if (strstr(ht_sim_error(), part) == nullptr)
-        print_error("'%s' is not in: %s\n", part, ht_sim_error());
-    assert_non_null(strstr(ht_sim_error(), part));
-    ht_sim_clear_error();
-}
 
 /* ---- layouts: places as AMD's Matrix Instruction Calculator prints them for gfx90a */
 
@@ -226,29 +210,21 @@ static int run(int what, unsigned threads, float *out) {
 }
 
 TEST(kernels_see_64_lanes) {
-    std::vector<float> out(32 * 32, -1.0f);
-    ht_sim_register(out.data(), out.size() * sizeof(float));
-    assert_int_equal(run(MFMA, 64, out.data()), 0);
+    device_array<float> out(32 * 32, -1.0f);
+    float *const to = out.v.data();
+    EXPECT_OK(run(MFMA, 64, to));
     for (int i = 0; i < 32; i++)
         for (int j = 0; j < 32; j++)
-            assert_true(out[static_cast<size_t>(i * 32 + j)] ==
+            assert_true(out.v[static_cast<size_t>(i * 32 + j)] ==
                         (i < 8 ? static_cast<float>(i * 32 + j) : 0.0f));
-    assert_int_equal(run(LDMATRIX, 64, out.data()), HT_SIM_VIOLATION);
-    expect_text("ht_ldmatrix_x4 is no instruction of gfx90a, whose warps have 64 lanes");
-    assert_int_equal(run(CP_ASYNC, 64, out.data()), HT_SIM_VIOLATION);
-    expect_text("ht_cp_async16 is no instruction of gfx90a");
-    assert_int_equal(run(MFMA, 96, out.data()), HT_SIM_VIOLATION);
-    expect_text("last warp has only 32 threads; launch a multiple of 64 threads");
-    assert_int_equal(run(HALF_LEAVES, 64, out.data()), HT_SIM_VIOLATION);
-    expect_text("divergent ht_mfma_f32_32x32x8f16");
-    assert_int_equal(run(RACE_IN_A_WAVEFRONT, 64, out.data()), HT_SIM_VIOLATION);
-    expect_text("of the same warp, with nothing between them that orders lanes");
-    assert_int_equal(run(RACE_BETWEEN_WAVEFRONTS, 128, out.data()), HT_SIM_VIOLATION);
-    expect_text("of another warp, in the same barrier interval");
+    EXPECT_VIOLATION(run(LDMATRIX, 64, to), "ht_ldmatrix_x4 is no instruction of gfx90a, whose warps have 64 lanes");
+    EXPECT_VIOLATION(run(CP_ASYNC, 64, to), "ht_cp_async16 is no instruction of gfx90a");
+    EXPECT_VIOLATION(run(MFMA, 96, to), "last warp has only 32 threads; launch a multiple of 64 threads");
+    EXPECT_VIOLATION(run(HALF_LEAVES, 64, to), "divergent ht_mfma_f32_32x32x8f16");
+    EXPECT_VIOLATION(run(RACE_IN_A_WAVEFRONT, 64, to), "of the same warp, with nothing between them that orders lanes");
+    EXPECT_VIOLATION(run(RACE_BETWEEN_WAVEFRONTS, 128, to), "of another warp, in the same barrier interval");
     assert_int_equal(ht_sim_set_model("sm80"), 0);
-    assert_int_equal(run(MFMA, 64, out.data()), HT_SIM_VIOLATION);
-    expect_text("ht_mfma_f32_32x32x8f16 is no instruction of sm80, whose warps have 32 lanes");
-    ht_sim_unregister(out.data());
+    EXPECT_VIOLATION(run(MFMA, 64, to), "ht_mfma_f32_32x32x8f16 is no instruction of sm80, whose warps have 32 lanes");
 }
 
 TEST(lds_is_64_kb) {
@@ -258,7 +234,4 @@ TEST(lds_is_64_kb) {
     expect_text("65552 bytes of shared memory asked for, gfx90a has 65536 for a block");
 }
 
-int main(int argc, char **argv) {
-    each_test.before = start_test;
-    return test_main(argc, argv, nullptr, nullptr);
-}
+MAIN_ON("gfx90a")

@@ -1,9 +1,6 @@
 /* The simulator's warpgroup MMA with A in registers and B stored by threads: results in every layout of B, and each rule that a
  * kernel breaks is named (runtime/sim/sim_async.h). */
-#include "../../runtime/sim/ht_sim.h"
-#include "../test.h"
-
-#include <vector>
+#include "kernel_test.h"
 
 enum { ROWS = 64, K = 16, THREADS = 128, SMEM = 16 * 1024, OUT = ROWS * 64 };
 static const char *const seeds[] = {"0", "1", "2", "77"};
@@ -73,38 +70,30 @@ template <int N, int LINE, int TRANS> void kernel(probe_args args) {
 }
 
 struct probe_case {
-    std::vector<float> a = std::vector<float>(ROWS * K), b = std::vector<float>(64 * K), out = std::vector<float>(OUT, -1.0f);
+    device_array<float> a{ROWS * K}, b{64 * K}, out{OUT, -1.0f};
     probe_case() {
-        for (size_t i = 0; i < a.size(); i++)
-            a[i] = (float)((int)(i * 7 % 23) - 11);
-        for (size_t i = 0; i < b.size(); i++)
-            b[i] = (float)((int)(i * 5 % 19) - 9);
-        ht_sim_register(a.data(), a.size() * sizeof(float));
-        ht_sim_register(b.data(), b.size() * sizeof(float));
-        ht_sim_register(out.data(), out.size() * sizeof(float));
-    }
-    ~probe_case() {
-        ht_sim_unregister(a.data());
-        ht_sim_unregister(b.data());
-        ht_sim_unregister(out.data());
+        for (size_t i = 0; i < a.v.size(); i++)
+            a.v[i] = (float)((int)(i * 7 % 23) - 11);
+        for (size_t i = 0; i < b.v.size(); i++)
+            b.v[i] = (float)((int)(i * 5 % 19) - 9);
     }
     int run(void (*kernel)(probe_args), fault what) {
         ht_sim_clear_error();
-        return ht_launch(kernel, 1, 1, 1, THREADS, SMEM, nullptr, (probe_args{what, a.data(), b.data(), out.data()}));
+        return ht_launch(kernel, 1, 1, 1, THREADS, SMEM, nullptr, (probe_args{what, a.v.data(), b.v.data(), out.v.data()}));
     }
 };
 
 static void expect_product(void (*kernel)(probe_args), int columns) {
     for (const char *seed : seeds) {
         probe_case test;
-        setenv("HALFTONE_SIM_SEED", seed, 1);
+        set_schedule(seed);
         assert_int_equal(test.run(kernel, RIGHT), 0);
         for (int row = 0; row < ROWS; row++) {
             for (int column = 0; column < columns; column++) {
                 float sum = 0;
                 for (int k = 0; k < K; k++)
-                    sum += test.a[(size_t)(row * K + k)] * test.b[(size_t)(column * K + k)];
-                assert_true(sum == test.out[(size_t)(row * columns + column)]);
+                    sum += test.a.v[(size_t)(row * K + k)] * test.b.v[(size_t)(column * K + k)];
+                assert_true(sum == test.out.v[(size_t)(row * columns + column)]);
             }
         }
     }
@@ -135,7 +124,7 @@ TEST(broken_rules) {
     for (const auto &broken : list) {
         for (const char *seed : seeds) {
             probe_case test;
-            setenv("HALFTONE_SIM_SEED", seed, 1);
+            set_schedule(seed);
             const int code = test.run(kernel<64, 128, 1>, broken.what);
             const bool other = broken.what == NO_BARRIER && strstr(ht_sim_error(), "uninitialised") != nullptr; /* who comes first */
             if (code != HT_SIM_VIOLATION || (strstr(ht_sim_error(), broken.part) == nullptr && !other))
@@ -173,32 +162,21 @@ static void meet(group_args args) {
 
 TEST(groups_of_warps) {
     for (const char *seed : seeds) {
-        std::vector<float> out(THREADS, -1.0f);
-        ht_sim_register(out.data(), out.size() * sizeof(float));
-        setenv("HALFTONE_SIM_SEED", seed, 1);
+        device_array<float> out(THREADS, -1.0f);
+        set_schedule(seed);
         for (int what = 0; what < 3; what++) {
             ht_sim_clear_error();
-            const int code = ht_launch(meet, 1, 1, 1, THREADS, SMEM, nullptr, (group_args{what, out.data()}));
+            const int code = ht_launch(meet, 1, 1, 1, THREADS, SMEM, nullptr, (group_args{what, out.v.data()}));
             assert_int_equal(code, what == 0 ? 0 : HT_SIM_VIOLATION);
             if (what == 0) {
                 for (int i = 0; i < THREADS; i++)
-                    assert_true(out[(size_t)i] == (float)(i < 64 ? (i + 33) % 64 : 64 + (i + 2) % 64));
+                    assert_true(out.v[(size_t)i] == (float)(i < 64 ? (i + 33) % 64 : 64 + (i + 2) % 64));
             } else {
-                assert_non_null(strstr(ht_sim_error(), what == 1 ? "ht_group_barrier" : "with nothing between them that orders the two"));
+                expect_text(what == 1 ? "ht_group_barrier" : "with nothing between them that orders the two");
             }
         }
-        ht_sim_unregister(out.data());
     }
     ht_sim_clear_error();
 }
 
-static int start_test(void **) {
-    ht_sim_clear_error();
-    setenv("HALFTONE_SIM_SEED", "0", 1);
-    return ht_sim_set_model("sm90");
-}
-
-int main(int argc, char **argv) {
-    each_test.before = start_test;
-    return test_main(argc, argv, nullptr, nullptr);
-}
+MAIN_ON("sm90")
