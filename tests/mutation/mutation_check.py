@@ -196,111 +196,40 @@ def run_changed(gpu, pattern, edits, test, tmp_path, env=None):
     return subprocess.run([str(program), *test[1:]], capture_output=True, text=True, timeout=120, env={**os.environ, **(env or {})})
 
 
-def run_broken(*args):
-    run = run_changed(*args)
+def caught():
+    """What is broken, set, kernels, edits, the test that must notice, environment."""
+    wide, narrow, small = "ht_f16x3_*_128x256x32_*", "ht_f16x3_*_32x64x32_*", "ht_bf16x6u_*_64x64x32_*"
+    numbers, compute, columns, every = ["test_direct", "small_numbers*"], ["test_check", "kernels_compute_*"], ["test_product", "columns_begin_anywhere"], ["test_product", "errors_every_kernel"]
+    half = "half of the steps are looked at"
+    tables = [
+        *(("a800", pattern, {label: edits}, test) for label, (pattern, test, edits) in BREAKS.items()),
+        ("a800", small, {label: edits for label, edits in SMALL.items() if label != half}, numbers), ("a800", small, {half: SMALL[half]}, ["test_direct", "the_largest*"]),
+        ("h200", "ht_bf16x6u_*_64x32x32_*", {"results of warpgroups that have none": OTHER_GROUP}, numbers),
+        ("a800", PACK, SUMS, ["test_check", "packing_*"]), ("a800", PACK, SPLIT, ["test_check", "packing_writes*"]),
+        ("h200", wide, EPILOGUE, KERNELS), ("h200", wide, INSIDE, compute),
+        ("h200", narrow, {label: (*SERIAL, edits) for label, edits in TURNS.items()}, compute), ("h200", narrow, {"a vote of the first warp": VOTE}, compute),
+        ("h200", FALLBACK, LAUNCH, BEHIND), *(("h200", pattern, {label: edits}, ["test_direct", "blocks_*"]) for label, (pattern, edits) in BLOCKS.items()),
+        ("h200", narrow, {label: OTHER[label] for label in ["columns stored by fours"]}, every),
+        ("h200", "ht_f16x3_*_64x64x32_*", {label: OTHER[label] for label in ["slots released twice"]}, every),  # of two chunks in flight; with more k than the ring holds
+        ("a800", PACK, SHIFTS, columns), ("a800", PACK, WHOLE, ["test_product", "long_rows_are_packed_alike"]), ("a800", PACK, IN_VAIN, columns, ALONE)]
+    return [(label, gpu, pattern, edits, test, *env) for gpu, pattern, table, test, *env in tables for label, edits in table.items()]
+
+
+CAUGHT = caught()
+
+
+@pytest.mark.mutation
+@pytest.mark.parametrize("case", CAUGHT, ids=[case[0] for case in CAUGHT])
+def test_what_is_broken_is_caught(case, tmp_path):
+    _, gpu, pattern, edits, test, *env = case
+    run = run_changed(gpu, pattern, edits, test, tmp_path, *env)
     print([line for line in run.stderr.splitlines() if "ERROR" in line or "holds" in line][:1])
     assert run.returncode == 1, f"nobody noticed\n{run.stdout}{run.stderr}"
-
-
-@pytest.mark.mutation
-@pytest.mark.parametrize("label", BREAKS)
-def test_a_broken_check_is_caught(label, tmp_path):
-    pattern, test, edits = BREAKS[label]
-    run_broken("a800", pattern, edits, test, tmp_path)
-
-
-@pytest.mark.mutation
-@pytest.mark.parametrize("label", SMALL)
-def test_a_broken_look_at_small_numbers_is_caught(label, tmp_path):
-    case = "the_largest*" if label == "half of the steps are looked at" else "small_numbers*"
-    run_broken("a800", "ht_bf16x6u_*_64x64x32_*", SMALL[label], ["test_direct", case], tmp_path)
-
-
-@pytest.mark.mutation
-def test_results_of_warpgroups_that_have_none_are_caught(tmp_path):
-    run_broken("h200", "ht_bf16x6u_*_64x32x32_*", OTHER_GROUP, ["test_direct", "small_numbers*"], tmp_path)
-
-
-@pytest.mark.mutation
-@pytest.mark.parametrize("label", SUMS)
-def test_broken_sums_are_caught(label, tmp_path):
-    run_broken("a800", PACK, SUMS[label], ["test_check", "packing_*"], tmp_path)
-
-
-@pytest.mark.mutation
-@pytest.mark.parametrize("label", SPLIT)
-def test_a_broken_split_is_caught(label, tmp_path):
-    run_broken("a800", PACK, SPLIT[label], ["test_check", "packing_writes*"], tmp_path)
-
-
-@pytest.mark.mutation
-@pytest.mark.parametrize("label", EPILOGUE)
-def test_a_broken_epilogue_is_caught(label, tmp_path):
-    run_broken("h200", "ht_f16x3_*_128x256x32_*", EPILOGUE[label], KERNELS, tmp_path)
-
-
-@pytest.mark.mutation
-@pytest.mark.parametrize("label", INSIDE)
-def test_a_broken_fallback_inside_a_product_is_caught(label, tmp_path):
-    run_broken("h200", "ht_f16x3_*_128x256x32_*", INSIDE[label], ["test_check", "kernels_compute_*"], tmp_path)
-
-
-@pytest.mark.mutation
-@pytest.mark.parametrize("label", TURNS)
-def test_broken_turns_inside_a_product_are_caught(label, tmp_path):
-    run_broken("h200", "ht_f16x3_*_32x64x32_*", (*SERIAL, TURNS[label]), ["test_check", "kernels_compute_*"], tmp_path)
-
-
-@pytest.mark.mutation
-def test_a_vote_of_the_first_warp_is_caught(tmp_path):
-    run_broken("h200", "ht_f16x3_*_32x64x32_*", VOTE, ["test_check", "kernels_compute_*"], tmp_path)
 
 
 def test_turns_inside_a_product_are_right(tmp_path):
     run = run_changed("h200", "ht_f16x3_*_32x64x32_*", SERIAL, ["test_check", "kernels_compute_*"], tmp_path)
     assert run.returncode == 0, run.stdout + run.stderr
-
-
-@pytest.mark.mutation
-@pytest.mark.parametrize("label", LAUNCH)
-def test_a_broken_launch_by_fp64_is_caught(label, tmp_path):
-    run_broken("h200", FALLBACK, LAUNCH[label], BEHIND, tmp_path)
-
-
-@pytest.mark.mutation
-@pytest.mark.parametrize("label", BLOCKS)
-def test_broken_blocks_before_the_fallback_are_caught(label, tmp_path):
-    pattern, edits = BLOCKS[label]
-    run_broken("h200", pattern, edits, ["test_direct", "blocks_*"], tmp_path)
-
-
-@pytest.mark.mutation
-def test_columns_stored_by_fours_are_caught(tmp_path):
-    run_broken("h200", "ht_f16x3_*_32x64x32_*", OTHER["columns stored by fours"], ["test_product", "errors_every_kernel"], tmp_path)
-
-
-@pytest.mark.mutation
-def test_slots_released_twice_are_caught(tmp_path):
-    """Of two chunks in flight; with more k than the ring holds."""
-    run_broken("h200", "ht_f16x3_*_64x64x32_*", OTHER["slots released twice"], ["test_product", "errors_every_kernel"], tmp_path)
-
-
-@pytest.mark.mutation
-@pytest.mark.parametrize("label", SHIFTS)
-def test_broken_packing_is_caught(label, tmp_path):
-    run_broken("a800", PACK, SHIFTS[label], ["test_product", "columns_begin_anywhere"], tmp_path)
-
-
-@pytest.mark.mutation
-@pytest.mark.parametrize("label", WHOLE)
-def test_broken_whole_rows_are_caught(label, tmp_path):
-    run_broken("a800", PACK, WHOLE[label], ["test_product", "long_rows_are_packed_alike"], tmp_path)
-
-
-@pytest.mark.mutation
-@pytest.mark.parametrize("label", IN_VAIN)
-def test_a_broken_wait_is_caught(label, tmp_path):
-    run_broken("a800", PACK, IN_VAIN[label], ["test_product", "columns_begin_anywhere"], tmp_path, ALONE)
 
 
 def test_strips_that_do_not_stand_by_are_right(tmp_path):

@@ -106,18 +106,6 @@ def pair(templates, shared="B"):
     sample.write_text(text)
 
 
-def break_text(templates, edits):
-    mutate.apply(templates, *(edits if isinstance(edits, tuple) else (edits,)))
-
-
-def expect_caught(program, label, expected, seeds=("0", "3"), case=CASE):
-    for seed in seeds:
-        code, text = run(program, *case, seed=seed)
-        print(f"{label}, seed {seed}: {text.strip()}")
-        assert code == 1, f"nobody noticed: {label}"
-        assert re.search(expected, text), text
-
-
 @pytest.fixture(scope="module")
 def build(tmp_path_factory):
     judge = tmp_path_factory.mktemp("judge") / "wgmma_product.o"
@@ -133,7 +121,7 @@ def build(tmp_path_factory):
         if change:
             change(folder / "templates")
         template = f'-DTEMPLATE="{folder}/templates/skeletons/wgmma_ss.cu"'
-        subprocess.run([*SIM, template, "-c", str(ROOT / "tests/mutation/wgmma_kernel.cpp"), "-o", str(folder / "p.o")], check=True)
+        subprocess.run([*SIM, template, "-c", str(ROOT / "tests/mutation/wgmma_product.cpp"), "-o", str(folder / "p.o")], check=True)
         subprocess.run(["g++", "-o", str(folder / "p"), str(folder / "p.o"), *map(str, objects), "-lpthread", "-lm"], check=True)
         return folder / "p"
 
@@ -156,22 +144,6 @@ def test_the_template_is_right(whole, seed):
     assert code == 0, text
 
 
-@pytest.mark.mutation
-@pytest.mark.parametrize("label", BREAKS)
-def test_a_broken_template_is_caught(build, label):
-    edits, expected = BREAKS[label]
-    expect_caught(build(lambda templates: break_text(templates, edits)), label, expected)
-
-
-@pytest.mark.mutation
-@pytest.mark.parametrize("label", STORE_BREAKS)
-def test_a_broken_store_is_caught(build, label):
-    edits, expected = STORE_BREAKS[label]
-    broken = build(lambda templates: break_text(templates, edits))
-    for case in STORE_CASES:
-        expect_caught(broken, label, expected, ("0",), case)
-
-
 def one_block(templates):
     """A GPU of one SM: its block has all tiles, one after the other."""
     sample = templates / "samples/wgmma_ss.h"
@@ -185,18 +157,6 @@ def test_one_block_has_all_tiles(build):
     assert code == 0, text
 
 
-@pytest.mark.mutation
-@pytest.mark.parametrize("label", SCALE_BREAKS)
-def test_broken_scales_are_caught(build, label):
-    edits, expected = SCALE_BREAKS[label]
-
-    def change(templates):
-        one_block(templates)
-        break_text(templates, edits)
-
-    expect_caught(build(change), label, expected, seeds=("0",), case=SCALE_CASE)
-
-
 @pytest.mark.parametrize("shared", ["A", "B"])
 def test_two_blocks_share_panels(build, shared):
     """Bits and FP64 as of one block; an odd edge, where one of the two has no tile, and several items of a cluster."""
@@ -206,16 +166,26 @@ def test_two_blocks_share_panels(build, shared):
         assert code == 0, text
 
 
+# what is broken, on which template, seeds and cases that must notice
+CAUGHT = [(label, before_it, *row, seeds, cases) for table, before_it, seeds, cases in (
+    (BREAKS, None, ("0", "3"), (CASE,)), (STORE_BREAKS, None, ("0",), STORE_CASES), (SCALE_BREAKS, one_block, ("0",), (SCALE_CASE,)), (PAIR_BREAKS, pair, ("0",), (CASE,)))
+    for label, row in table.items()]
+
+
 @pytest.mark.mutation
-@pytest.mark.parametrize("label", PAIR_BREAKS)
-def test_a_broken_pair_is_caught(build, label):
-    edits, expected = PAIR_BREAKS[label]
-
+@pytest.mark.parametrize("label, before_it, edits, expected, seeds, cases", CAUGHT, ids=[row[0] for row in CAUGHT])
+def test_a_broken_template_is_caught(build, label, before_it, edits, expected, seeds, cases):
     def change(templates):
-        pair(templates)
-        break_text(templates, edits)
+        if before_it:
+            before_it(templates)
+        mutate.apply(templates, *mutate.listed(edits))
 
-    expect_caught(build(change), label, expected, seeds=("0",))
+    program = build(change)
+    for seed, case in ((seed, case) for seed in seeds for case in cases):
+        code, text = run(program, *case, seed=seed)
+        print(f"{label}, seed {seed}: {text.strip()}")
+        assert code == 1, f"nobody noticed: {label}"
+        assert re.search(expected, text), text
 
 
 def test_pairs_of_blocks(tmp_path):

@@ -1,10 +1,26 @@
-/* wgmma_product: the rolled template wgmma_ss (wgmma_kernel.cpp) in the simulator, against FP64 and bit for bit against
+/* wgmma_product: the rolled template wgmma_ss (this file with -DTEMPLATE="...": the template by itself, as it is or broken) in the simulator, against FP64 and bit for bit against
  * one element at a time: the products of the same packed operands in the order that the template promises, with the
  * arithmetic of sm_90. Sample parameters, scheme f16x3.
  *
  * wgmma_product                       runs what `cases` lists
  * wgmma_product M N K SPLITS BETA BATCH   one case
  * Exit 0: right; 1: wrong or the simulator objects; the last line says why. */
+#ifdef TEMPLATE
+#include "../../runtime/ht_abi.h"
+
+namespace warpgroup {
+#include TEMPLATE
+}
+
+int wgmma_init(void) {
+    return warpgroup::init();
+}
+
+int wgmma_launch(const ht_gemm_args &g, void *stream) {
+    return warpgroup::launch(g, stream);
+}
+
+#else
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,3 +258,4 @@ int main(int argc, char **argv) {
     printf("%zu products: right against FP64, the bits of the promised order\n", sizeof cases / sizeof cases[0]);
     return 0;
 }
+#endif
