@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "sim_api.h"
 
-enum { ALIGNMENT = 256 };
+enum { ALIGNMENT = 256 }; /* also the room before a block, where its size is kept */
 
 static __thread cudaError_t last_error;
 
@@ -83,24 +84,30 @@ cudaError_t cudaDeviceSynchronize(void) {
     return keep(ht_sim_error()[0] != '\0' ? cudaErrorLaunchFailure : cudaSuccess);
 }
 
+/* Pages of its own: who uses the block when it is free is told. */
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
-    size_t padded = (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT; /* never 0 */
-    *memory = padded > bytes ? aligned_alloc(ALIGNMENT, padded) : NULL;
-    if (*memory == NULL)
+    const size_t size = bytes + ALIGNMENT;
+    void *const pages = size > bytes ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
+    *memory = NULL;
+    if (pages == MAP_FAILED)
         return keep(cudaErrorMemoryAllocation);
-    memset(*memory, 0xff, padded); /* NaN: a result that depends on it shows */
-    if (ht_sim_register(*memory, bytes) != 0) {
-        free(*memory);
-        *memory = NULL;
-        return keep(cudaErrorMemoryAllocation);
-    }
-    return cudaSuccess;
+    memset(pages, 0xff, size); /* NaN: a result that depends on it shows */
+    memcpy(pages, &size, sizeof size);
+    *memory = (char *)pages + ALIGNMENT;
+    if (ht_sim_register(*memory, bytes) == 0)
+        return cudaSuccess;
+    (void)munmap(pages, size);
+    *memory = NULL;
+    return keep(cudaErrorMemoryAllocation);
 }
 
 cudaError_t cudaFree(void *memory) {
-    if (memory != NULL)
-        ht_sim_unregister(memory);
-    free(memory);
+    size_t size;
+    if (memory == NULL)
+        return cudaSuccess;
+    ht_sim_unregister(memory);
+    memcpy(&size, (char *)memory - ALIGNMENT, sizeof size);
+    (void)munmap((char *)memory - ALIGNMENT, size);
     return cudaSuccess;
 }
 

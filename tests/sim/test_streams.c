@@ -7,6 +7,7 @@
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_dev.h"
+#include "../../runtime/sim/cuda/cuda_runtime_api.h"
 #include "../../runtime/sim/sim_api.h"
 #include "../kernels/handle.h"
 #include "../test.h"
@@ -430,6 +431,21 @@ TEST(test_memory_that_may_not_be_touched) {
     }
     assert_int_equal(halftone_destroy(h), HALFTONE_OK);
     lane_close(&filled);
+}
+
+/* However small. */
+TEST(test_what_cudafree_had_is_gone) {
+    static float there[M * K + K * N];
+    static struct lane l;
+    l.a = there;
+    l.b = there + M * K;
+    halftone *h = open_handle(HALFTONE_OWN);
+    assert_int_equal(cudaMalloc((void **)&l.c, C_BYTES), cudaSuccess);
+    check_code(call(h, &l), "call");
+    assert_int_equal(cudaFree(l.c), cudaSuccess);
+    assert_int_equal(call(h, &l), HALFTONE_SIM_VIOLATION);
+    assert_non_null(strstr(halftone_last_detail(h), "C: byte 0 of "));
+    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
 }
 
 /* C and A of a call that has begun serve others too, which fail. */
