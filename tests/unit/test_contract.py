@@ -182,7 +182,7 @@ def test_intervals_that_cannot_be_are_refused(options, what, tmp_path):
 
 
 def test_a_warpgroups_long_chain_is_kept_between_chunks(tmp_path):
-    """Text only; numbers: bench/results/sim-h200-promotion.tsv was made with these kernels in the simulator."""
+    """Text only; numbers: bench/results/sim-promotion.tsv was made with these kernels in the simulator."""
     gen("emit", "--gpu", "h200", "--scheme", "f16x3", "--promote", "256", "--tiles", "128x128x32_wg128x64_s6", "--out", tmp_path / "x")
     text = (tmp_path / "x/ht_f16x3_wgmma_128x128x32_wg128x64_s6_p256_sm90a.cu").read_text()
     assert text.count("chain > 0);") == 1 and "if (++chain == 4 || chunk + 1 == w.chunks) {" in text
@@ -203,22 +203,29 @@ def interval_of_the_rule(table, scheme):
     return max((i for i in kept if kept[i]), default=min(i for i in kept if i > 0))
 
 
+def simulated(gpu, folder):
+    """Rows of one set: the file has a table for each."""
+    tables = re.split(r"(?m)^(?=# halftone: )", (ROOT / "bench/results/sim-promotion.tsv").read_text())
+    (folder / "table.tsv").write_text(next(t for t in tables if f", set {gpu} " in t))
+    return rows(folder / "table.tsv")
+
+
 @pytest.mark.parametrize("gpu", ["a800", "t4", "h200"])
 def test_the_interval_is_what_the_rule_takes_from_the_measurement(gpu, tmp_path):
-    table = rows(ROOT / f"bench/results/sim-{gpu}-promotion.tsv")
+    table = simulated(gpu, tmp_path)
     schemes = sorted({r["method"] for r in table if r["interval"] != "-"})
     gen("emit", "--gpu", gpu, "--scheme", ",".join(schemes), "--lean", "--out", tmp_path / "x")
     assert {s: bound_at(tmp_path / "x", s)[-2] for s in schemes} == {s: interval_of_the_rule(table, s) for s in schemes}
 
 
-def test_the_simulator_has_the_gpus_errors():
+def test_the_simulator_has_the_gpus_errors(tmp_path):
     """The tables that the intervals come from, held against the H200 wherever both measured (other sizes, other data)."""
-    def errors(name):
-        return {(r["method"], r["interval"], r["family"], r["k"]): float(r["rel_frobenius"]) for r in rows(ROOT / "bench/results" / name) if r["interval"] != "-"}
-    simulated, measured = errors("sim-h200-promotion.tsv"), errors("h200-promotion.tsv")
-    both = simulated.keys() & measured.keys()
+    def errors(table):
+        return {(r["method"], r["interval"], r["family"], r["k"]): float(r["rel_frobenius"]) for r in table if r["interval"] != "-"}
+    predicted, measured = errors(simulated("h200", tmp_path)), errors(rows(ROOT / "bench/results/h200-promotion.tsv"))
+    both = predicted.keys() & measured.keys()
     assert len(both) > 100
-    assert all(0.95 < measured[key] / simulated[key] < 1.05 for key in both)
+    assert all(0.95 < measured[key] / predicted[key] < 1.05 for key in both)
 
 
 def test_a_library_without_bf16x6u_refuses_fp32_and_calls_auto_unchecked(tmp_path):
