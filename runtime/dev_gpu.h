@@ -10,6 +10,8 @@
 
 #include "ht_dev.h"
 
+typedef GPU(Stream_t) gpu_stream;
+
 static HT_THREAD_LOCAL char detail[256];
 
 const char *ht_dev_detail(void) {
@@ -70,10 +72,6 @@ int ht_dev_free(void *memory) {
     return memory == NULL ? HT_DEV_OK : report(GPU(Free)(memory), "free");
 }
 
-int ht_dev_sync(void) {
-    return report(GPU(DeviceSynchronize)(), "waiting for the device");
-}
-
 /* Its threshold is how much stays when the host waits: all, for the next call would map it again. */
 int ht_dev_pool_create(void **pool) {
     GPU(MemPool_t) created = NULL;
@@ -102,37 +100,21 @@ int ht_dev_pool_destroy(void *pool) {
     return pool == NULL ? HT_DEV_OK : report(GPU(MemPoolDestroy)((GPU(MemPool_t))pool), "memory pool");
 }
 
-int ht_dev_pool_trim(void *pool) {
-    return report(GPU(MemPoolTrimTo)((GPU(MemPool_t))pool, 0), "memory pool");
-}
-
 int ht_dev_pool_alloc(void *pool, void **memory, size_t bytes, void *stream) {
     const size_t some = bytes > 0 ? bytes : 1;
     *memory = NULL;
-    return report(pool == NULL ? GPU(MallocAsync)(memory, some, (GPU(Stream_t))stream)
-                               : GPU(MallocFromPoolAsync)(memory, some, (GPU(MemPool_t))pool,
-                                                          (GPU(Stream_t))stream),
+    return report(pool == NULL
+                      ? GPU(MallocAsync)(memory, some, (gpu_stream)stream)
+                      : GPU(MallocFromPoolAsync)(memory, some, (GPU(MemPool_t))pool, (gpu_stream)stream),
                   "allocation on the stream");
-}
-
-int ht_dev_pool_free(void *memory, void *stream) {
-    return report(GPU(FreeAsync)(memory, (GPU(Stream_t))stream), "free on the stream");
 }
 
 int ht_dev_upload_on(void *device, const void *host, size_t bytes, void *stream) {
     const int code =
-        report(GPU(MemcpyAsync)(device, host, bytes, GPU(MemcpyHostToDevice), (GPU(Stream_t))stream),
+        report(GPU(MemcpyAsync)(device, host, bytes, GPU(MemcpyHostToDevice), (gpu_stream)stream),
                "copy to the device");
-    return code == HT_DEV_OK ? report(GPU(StreamSynchronize)((GPU(Stream_t))stream), "copy to the device")
+    return code == HT_DEV_OK ? report(GPU(StreamSynchronize)((gpu_stream)stream), "copy to the device")
                              : code;
-}
-
-int ht_dev_download(void *host, const void *device, size_t bytes) {
-    return report(GPU(Memcpy)(host, device, bytes, GPU(MemcpyDeviceToHost)), "copy from the device");
-}
-
-int ht_dev_memset_async(void *device, int byte, size_t bytes, void *stream) {
-    return report(GPU(MemsetAsync)(device, byte, bytes, (GPU(Stream_t))stream), "memset");
 }
 
 int ht_dev_host_alloc(void **memory, size_t bytes) {
@@ -144,16 +126,6 @@ int ht_dev_host_free(void *memory) {
     return memory == NULL ? HT_DEV_OK : report(GPU_HOST_FREE(memory), "free of pinned host memory");
 }
 
-int ht_dev_copy_in(void *device, const void *pinned, size_t bytes, void *stream) {
-    return report(GPU(MemcpyAsync)(device, pinned, bytes, GPU(MemcpyHostToDevice), (GPU(Stream_t))stream),
-                  "copy to the device");
-}
-
-int ht_dev_copy_out(void *pinned, const void *device, size_t bytes, void *stream) {
-    return report(GPU(MemcpyAsync)(pinned, device, bytes, GPU(MemcpyDeviceToHost), (GPU(Stream_t))stream),
-                  "copy from the device");
-}
-
 int ht_dev_stream_create(void **stream) {
     GPU(Stream_t) created = NULL;
     int code = report(GPU(StreamCreateWithFlags)(&created, GPU(StreamNonBlocking)), "stream");
@@ -161,17 +133,9 @@ int ht_dev_stream_create(void **stream) {
     return code;
 }
 
-int ht_dev_stream_destroy(void *stream) {
-    return report(GPU(StreamDestroy)((GPU(Stream_t))stream), "stream");
-}
-
-int ht_dev_stream_sync(void *stream) {
-    return report(GPU(StreamSynchronize)((GPU(Stream_t))stream), "waiting for the stream");
-}
-
 int ht_dev_is_capturing(void *stream, int *capturing) {
     gpu_capture_status status = GPU(StreamCaptureStatusNone);
-    GPU(Error_t) error = GPU(StreamIsCapturing)((GPU(Stream_t))stream, &status);
+    GPU(Error_t) error = GPU(StreamIsCapturing)((gpu_stream)stream, &status);
     /* The null stream while another stream captures globally. */
     if (error == GPU(ErrorStreamCaptureImplicit)) {
         (void)GPU(GetLastError)();
@@ -189,23 +153,6 @@ int ht_dev_event_create(void **event) {
     return code;
 }
 
-int ht_dev_event_destroy(void *event) {
-    return report(GPU(EventDestroy)((GPU(Event_t))event), "event");
-}
-
-int ht_dev_event_record(void *event, void *stream) {
-    return report(GPU(EventRecord)((GPU(Event_t))event, (GPU(Stream_t))stream), "event");
-}
-
-int ht_dev_stream_wait(void *stream, void *event) {
-    return report(GPU(StreamWaitEvent)((GPU(Stream_t))stream, (GPU(Event_t))event, 0),
-                  "waiting for an event");
-}
-
-int ht_dev_event_sync(void *event) {
-    return report(GPU(EventSynchronize)((GPU(Event_t))event), "waiting for an event");
-}
-
 int ht_dev_event_elapsed_ms(void *start, void *end, double *ms) {
     float elapsed = 0.0f;
     int code = report(GPU(EventSynchronize)((GPU(Event_t))end), "waiting for an event");
@@ -214,3 +161,32 @@ int ht_dev_event_elapsed_ms(void *start, void *end, double *ms) {
     *ms = (double)elapsed;
     return code;
 }
+
+/* Functions that are one call of the backend's, and what it is called when it fails. */
+#define GPU_CALL(declaration, call, what)                                                                    \
+    int declaration {                                                                                        \
+        return report(call, what);                                                                           \
+    }
+GPU_CALL(ht_dev_sync(void), GPU(DeviceSynchronize)(), "waiting for the device")
+GPU_CALL(ht_dev_pool_trim(void *pool), GPU(MemPoolTrimTo)((GPU(MemPool_t))pool, 0), "memory pool")
+GPU_CALL(ht_dev_pool_free(void *memory, void *stream), GPU(FreeAsync)(memory, (gpu_stream)stream),
+         "free on the stream")
+GPU_CALL(ht_dev_download(void *host, const void *device, size_t bytes),
+         GPU(Memcpy)(host, device, bytes, GPU(MemcpyDeviceToHost)), "copy from the device")
+GPU_CALL(ht_dev_memset_async(void *device, int byte, size_t bytes, void *stream),
+         GPU(MemsetAsync)(device, byte, bytes, (gpu_stream)stream), "memset")
+GPU_CALL(ht_dev_copy_in(void *device, const void *pinned, size_t bytes, void *stream),
+         GPU(MemcpyAsync)(device, pinned, bytes, GPU(MemcpyHostToDevice), (gpu_stream)stream),
+         "copy to the device")
+GPU_CALL(ht_dev_copy_out(void *pinned, const void *device, size_t bytes, void *stream),
+         GPU(MemcpyAsync)(pinned, device, bytes, GPU(MemcpyDeviceToHost), (gpu_stream)stream),
+         "copy from the device")
+GPU_CALL(ht_dev_stream_destroy(void *stream), GPU(StreamDestroy)((gpu_stream)stream), "stream")
+GPU_CALL(ht_dev_stream_sync(void *stream), GPU(StreamSynchronize)((gpu_stream)stream),
+         "waiting for the stream")
+GPU_CALL(ht_dev_event_destroy(void *event), GPU(EventDestroy)((GPU(Event_t))event), "event")
+GPU_CALL(ht_dev_event_record(void *event, void *stream),
+         GPU(EventRecord)((GPU(Event_t))event, (gpu_stream)stream), "event")
+GPU_CALL(ht_dev_stream_wait(void *stream, void *event),
+         GPU(StreamWaitEvent)((gpu_stream)stream, (GPU(Event_t))event, 0), "waiting for an event")
+GPU_CALL(ht_dev_event_sync(void *event), GPU(EventSynchronize)((GPU(Event_t))event), "waiting for an event")

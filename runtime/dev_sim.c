@@ -112,40 +112,43 @@ int ht_dev_sync(void) {
 
 /* What streams and graphs do later. */
 struct later {
+    void (*run)(const struct later *w);
     void *memory;
     size_t bytes;
     int byte;
     const void *from;
 };
 
-static void run_fill(void *data, void *stream) {
+static void run_later(void *data, void *stream) {
     const struct later *const w = (const struct later *)data;
     (void)stream;
+    w->run(w);
+}
+
+/* At once, unless the stream takes it. */
+static int give(void *stream, struct later w) {
+    const int taken = ht_sim_later(stream, run_later, &w, sizeof w);
+    if (taken == 0)
+        w.run(&w);
+    return taken >= 0 ? HT_DEV_OK : report(HT_DEV_MEMORY, "stream: the host has no memory left");
+}
+
+static void run_fill(const struct later *w) {
     memset(w->memory, w->byte, w->bytes);
 }
 
 /* A graph's memory is there from here on, and holds nothing. */
-static void run_appear(void *data, void *stream) {
-    const struct later *const w = (const struct later *)data;
-    (void)stream;
-    memset(w->memory, 0xff, w->bytes);
+static void run_appear(const struct later *w) {
+    run_fill(w);
     (void)ht_sim_register(w->memory, w->bytes);
 }
 
-static void run_vanish(void *data, void *stream) {
-    (void)stream;
-    ht_sim_unregister(((const struct later *)data)->memory);
+static void run_vanish(const struct later *w) {
+    ht_sim_unregister(w->memory);
 }
 
-static void run_free(void *data, void *stream) {
-    (void)stream;
-    (void)ht_dev_free(((const struct later *)data)->memory);
-}
-
-/* HT_DEV_OK, and whether the stream has taken the work, which else is the caller's to do. */
-static int give(void *stream, void (*run)(void *data, void *stream), struct later w, int *taken) {
-    *taken = ht_sim_later(stream, run, &w, sizeof w);
-    return *taken >= 0 ? HT_DEV_OK : report(HT_DEV_MEMORY, "stream: the host has no memory left");
+static void run_free(const struct later *w) {
+    (void)ht_dev_free(w->memory);
 }
 
 int ht_dev_pool_create(void **pool) {
@@ -166,37 +169,31 @@ int ht_dev_pool_trim(void *pool) {
 
 int ht_dev_pool_alloc(void *pool, void **memory, size_t bytes, void *stream) {
     (void)pool;
-    int taken = 0, code = allocate_block(memory, bytes);
+    const int code = allocate_block(memory, bytes);
     if (code != HT_DEV_OK || !ht_sim_is_capturing(stream))
         return code;
     ht_sim_unregister(*memory);
-    const struct later w = {*memory, bytes, 0, NULL};
+    const struct later appears = {run_appear, *memory, bytes, 0xff, NULL};
     if (ht_sim_graph_owns(stream, *memory, ht_dev_free) == 0)
-        return give(stream, run_appear, w, &taken); /* on failure the graph has the block */
+        return give(stream, appears); /* on failure the graph has the block */
     (void)ht_dev_free(*memory);
     *memory = NULL;
     return report(HT_DEV_MEMORY, "allocation: the host has no memory left");
 }
 
 int ht_dev_pool_free(void *memory, void *stream) {
-    int taken = 0;
-    const struct later w = {memory, 0, 0, NULL};
-    const int code = give(stream, ht_sim_is_capturing(stream) ? run_vanish : run_free, w, &taken);
-    return code == HT_DEV_OK && !taken ? ht_dev_free(memory) : code;
+    const struct later w = {ht_sim_is_capturing(stream) ? run_vanish : run_free, memory, 0, 0, NULL};
+    return give(stream, w);
 }
 
 /* ---- memory of the caller's ---- */
 
-static void run_lend(void *data, void *stream) {
-    const struct later *const w = (const struct later *)data;
-    (void)stream;
+static void run_lend(const struct later *w) {
     if (ht_sim_denied(w->from, w->bytes, w->byte) == NULL) /* the launch says that it may not go there */
         (void)ht_sim_lend(w->from, w->bytes);
 }
 
-static void run_take_back(void *data, void *stream) {
-    const struct later *const w = (const struct later *)data;
-    (void)stream;
+static void run_take_back(const struct later *w) {
     ht_sim_take_back(w->from, w->bytes);
 }
 
@@ -209,17 +206,11 @@ static int deny(const struct ht_dev_lent *what, const void *denied) {
 
 /* Memory of this device layer's keeps its bounds. A stream may come to its work after memory has been freed: it looks again. */
 static int lend(const struct ht_dev_lent *what, void *stream, int back) {
-    int taken = 0;
-    struct later w = {NULL, what->bytes, what->is_written, what->at};
+    const struct later w = {back ? run_take_back : run_lend, NULL, what->bytes, what->is_written, what->at};
     if (!ht_sim_is_foreign(what->at, what->bytes))
         return HT_DEV_OK;
     const void *const denied = back ? NULL : ht_sim_denied(what->at, what->bytes, what->is_written);
-    if (denied != NULL)
-        return deny(what, denied);
-    const int code = give(stream, back ? run_take_back : run_lend, w, &taken);
-    if (code == HT_DEV_OK && !taken)
-        (back ? run_take_back : run_lend)(&w, stream);
-    return code;
+    return denied != NULL ? deny(what, denied) : give(stream, w);
 }
 
 /* ---- copies, streams, events ---- */
@@ -236,12 +227,8 @@ int ht_dev_download(void *host, const void *device, size_t bytes) {
 }
 
 int ht_dev_memset_async(void *device, int byte, size_t bytes, void *stream) {
-    int taken = 0;
-    const struct later w = {device, bytes, byte, NULL};
-    const int code = give(stream, run_fill, w, &taken);
-    if (code == HT_DEV_OK && !taken)
-        memset(device, byte, bytes);
-    return code;
+    const struct later w = {run_fill, device, bytes, byte, NULL};
+    return give(stream, w);
 }
 
 int ht_dev_host_alloc(void **memory, size_t bytes) {
@@ -254,27 +241,17 @@ int ht_dev_host_free(void *memory) {
     return HT_DEV_OK;
 }
 
-static void run_copy(void *data, void *stream) {
-    const struct later *const w = (const struct later *)data;
-    (void)stream;
+static void run_copy(const struct later *w) {
     memcpy(w->memory, w->from, w->bytes);
 }
 
-static int copy(void *to, const void *from, size_t bytes, void *stream) {
-    int taken = 0;
-    const struct later w = {to, bytes, 0, from};
-    const int code = give(stream, run_copy, w, &taken);
-    if (code == HT_DEV_OK && !taken)
-        memcpy(to, from, bytes);
-    return code;
-}
-
 int ht_dev_copy_in(void *device, const void *pinned, size_t bytes, void *stream) {
-    return copy(device, pinned, bytes, stream);
+    const struct later w = {run_copy, device, bytes, 0, pinned};
+    return give(stream, w);
 }
 
 int ht_dev_copy_out(void *pinned, const void *device, size_t bytes, void *stream) {
-    return copy(pinned, device, bytes, stream);
+    return ht_dev_copy_in(pinned, device, bytes, stream);
 }
 
 /* A stream needs an address of its own and nothing else. */
@@ -315,50 +292,36 @@ int ht_dev_event_destroy(void *event) {
     return HT_DEV_OK;
 }
 
-static void run_reach(void *data, void *stream) {
-    const struct later *const w = (const struct later *)data;
-    (void)stream;
+static void run_reach(const struct later *w) {
     ((struct sim_event *)w->memory)->reached = w->bytes;
 }
 
 /* Runs the event's stream no farther than it must. */
-static void run_wait(void *data, void *stream) {
-    const struct later *const w = (const struct later *)data;
-    struct sim_event *const e = (struct sim_event *)w->memory;
-    (void)stream;
+static void run_wait(const struct later *w) {
+    const struct sim_event *const e = (const struct sim_event *)w->memory;
     while (e->reached < w->bytes && ht_sim_run(e->stream, 1) > 0) {
     }
 }
 
 int ht_dev_event_record(void *event, void *stream) {
     struct sim_event *const e = (struct sim_event *)event;
-    int taken = 0;
     e->stream = stream;
-    const struct later w = {e, ++e->recorded, 0, NULL};
-    const int code = give(stream, run_reach, w, &taken);
+    const struct later w = {run_reach, e, ++e->recorded, 0, NULL};
+    const int code = give(stream, w);
     if (code != HT_DEV_OK)
         return code;
-    if (!taken)
-        e->reached = e->recorded;
     return timespec_get(&e->at, TIME_UTC) == TIME_UTC ? HT_DEV_OK : report(HT_DEV_FAILED, "event: no clock");
 }
 
 int ht_dev_stream_wait(void *stream, void *event) {
-    struct sim_event *const e = (struct sim_event *)event;
-    int taken = 0;
-    struct later w = {e, e->recorded, 0, NULL};
-    if (e->reached == e->recorded)
-        return HT_DEV_OK;
-    const int code = give(stream, run_wait, w, &taken);
-    if (code == HT_DEV_OK && !taken)
-        run_wait(&w, stream);
-    return code;
+    const struct sim_event *const e = (const struct sim_event *)event;
+    const struct later w = {run_wait, event, e->recorded, 0, NULL};
+    return e->reached == e->recorded ? HT_DEV_OK : give(stream, w);
 }
 
 int ht_dev_event_sync(void *event) {
-    struct sim_event *const e = (struct sim_event *)event;
-    struct later w = {e, e->recorded, 0, NULL};
-    run_wait(&w, NULL);
+    const struct later w = {run_wait, event, ((const struct sim_event *)event)->recorded, 0, NULL};
+    run_wait(&w);
     return ht_dev_check(0);
 }
 
