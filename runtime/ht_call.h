@@ -1,7 +1,6 @@
-/* ht_call.h: what the runtime's files share and nobody else sees: the handle, a call, its plan, and the
- * functions through which its files call each other, never in a circle. They know the device only through
- * ht_dev.h, kernels only by the descriptors of ht_abi.h; the layout of a panel's atoms is none of their
- * business. C11 that is also C++17. */
+/* ht_call.h: what the runtime's files share: the handle, a call, its plan, and the functions through which they
+ * call each other, never in a circle. They know the device only through ht_dev.h, kernels only by the
+ * descriptors of ht_abi.h. C11 that is also C++17. */
 #ifndef HT_CALL_H
 #define HT_CALL_H
 
@@ -217,14 +216,15 @@ struct own_block {
     size_t bytes;
     size_t outgrown; /* bytes of those before it that are kept for graphs */
     bool in_graph;   /* one may hold the address: not freed before halftone_trim or halftone_destroy */
+    bool is_reset;   /* it holds what its users expect at their beginning */
 };
 
-/* What calls may use again because the order of one stream is theirs. */
+/* What calls may use again because the order of one stream is theirs: a workspace, and what packing blocks
+ * exchange their rows' absmax through. */
+enum own_kind { OWN_WORKSPACE, OWN_EXCHANGE, OWN_BLOCKS };
 struct context {
     void *stream;
-    struct own_block workspace;
-    struct own_block exchange; /* through which packing blocks exchange their rows' absmax */
-    bool exchange_is_reset;
+    struct own_block block[OWN_BLOCKS];
     uint64_t last_use; /* halftone.uses then */
 };
 
@@ -237,10 +237,12 @@ struct ht_site_name {
     uint64_t hash;
 };
 
-/* What halftone_host_left goes through: see ht_host.c. m = 0: nothing. */
-struct ht_host_left {
-    int64_t m, n, tile_m, tile_n, step, first, row, col;
-    char uplo;
+/* Tiles of a C on the host, from one on; see ht_host.c. m = 0: none. */
+struct ht_host_tiles {
+    int64_t m, n, tile_m, tile_n;
+    int64_t span;            /* rows of a span */
+    int64_t first, row, col; /* of the present span; of the next tile */
+    char uplo;               /* 'A': all of C is computed, 'L', 'U': this triangle and the diagonal */
 };
 
 struct halftone {
@@ -252,7 +254,6 @@ struct halftone {
     enum ws_source own_source; /* without it: SOURCE_HANDLE or SOURCE_POOL */
     void *pool;                /* of SOURCE_POOL; NULL: the device's */
     struct context context[CONTEXTS];
-    struct context *current; /* the one used last */
     int contexts;
     uint64_t uses;
     void **retired; /* blocks that were outgrown and that a graph may hold */
@@ -264,7 +265,7 @@ struct halftone {
     int64_t host_tile;                      /* 0: the default; as host_bytes */
     size_t host_bytes;
     int host_threads; /* 0: by size */
-    struct ht_host_left left;
+    struct ht_host_tiles left;              /* what halftone_host_left tells */
     int64_t workspace_limit; /* bytes of a call; 0: none */
     bool changed_c;          /* something was launched that writes C: halftone_changed_c */
     int pointer_mode;
@@ -288,14 +289,17 @@ struct halftone {
 
 /* ---- small things ---- */
 
-/* A call of these sizes; the rest is 0. h NULL: of no handle yet. */
+/* code = next, unless something failed before. */
+#define AND_THEN(code, next) ((code) = (code) == HALFTONE_OK ? (next) : (code))
+
+/* A call of these sizes; the rest is 0. h NULL: ht_begin says so. */
 static inline struct call call_of(halftone *h, bool is_fp64, char transa, char transb, int64_t m, int64_t n,
                                   int64_t k, int64_t batch) {
     struct call c;
     memset(&c, 0, sizeof c);
     c.h = h;
     c.half = h != NULL ? &h->half[is_fp64] : NULL;
-    c.asked = h != NULL ? &h->half[is_fp64].own : NULL;
+    c.asked = h != NULL ? &c.half->own : NULL;
     c.is_fp64 = is_fp64;
     c.of[0].trans = transa;
     c.of[1].trans = transb;
@@ -332,6 +336,15 @@ static inline int64_t rows_of(const struct call *c, int side) {
 
 static inline bool k_contiguous(const struct call *c, int side) {
     return is_trans(c->of[side].trans) == (side == 0);
+}
+
+/* Of an operand as it is stored; rows are contiguous. */
+static inline int64_t stored_rows(const struct call *c, int side) {
+    return k_contiguous(c, side) ? c->k : rows_of(c, side);
+}
+
+static inline int64_t stored_cols(const struct call *c, int side) {
+    return k_contiguous(c, side) ? rows_of(c, side) : c->k;
 }
 
 /* Matrices that the call packs of this side. */
@@ -429,7 +442,7 @@ HT_LOCAL int ht_check_sizes(const struct call *c);
 HT_LOCAL int ht_check_limits(const struct call *c);
 /* The matrix that is packed, and its block of memory; empty: neither is read or written. */
 HT_LOCAL int ht_check_pack(const struct call *c, int side, bool empty);
-/* Whether packed operands or a workspace have no more bytes than an address can count. */
+/* Whether an address can count so many bytes of packed operands or of a workspace. */
 HT_LOCAL int ht_check_bytes(halftone *h, int64_t bytes);
 
 /* ---- ht_context.c: the handle's own device memory ---- */
@@ -443,8 +456,8 @@ HT_LOCAL int ht_begin_flags(halftone *h, char *at, size_t bytes);
 /* The block of the present stream; *at NULL with success: it would have to grow, which a capture forbids. */
 HT_LOCAL int ht_own_workspace(halftone *h, size_t bytes, char **at);
 /* Lets the operands of one packing launch use the present stream's block for the exchange of absmax, if there
- * is one and they fit: then its context is returned. */
-HT_LOCAL struct context *ht_attach_exchange(halftone *h, const struct pack_side *x, struct ht_pack_args *args,
+ * is one and they fit: then it is returned. */
+HT_LOCAL struct own_block *ht_attach_exchange(halftone *h, const struct pack_side *x, struct ht_pack_args *args,
                                             int count);
 /* Frees all of the handle's own device memory; the first failure's code. */
 HT_LOCAL int ht_free_memory(halftone *h);
@@ -541,57 +554,46 @@ HT_LOCAL int ht_lay_out_native64(const struct call *c, struct plan *p);
 /* The step behind residues, for what their certificate leaves: p->fallback. */
 HT_LOCAL void ht_add_rest(struct plan *p);
 
-/* ---- ht_select64.c: FP64: schemes, kernels, and what the certificate takes ---- */
+/* ---- ht_select.c: schemes, kernels, splits, certificate ---- */
 
 #define HT_FP64 "fp64" /* the default accuracy */
-/* The scheme of a call, or of packed operands, which know k alone of a product, and how it is certified. */
-HT_LOCAL int ht_scheme_of_call64(const struct call *c, const struct ht_scheme_desc **scheme,
-                                 struct ht_certificate *certificate);
-HT_LOCAL int ht_packing_scheme64(const struct call *c, const struct ht_scheme_desc **scheme,
-                                 struct ht_certificate *certificate);
-/* Scheme, kernel, splits and certificate of a plan. */
-HT_LOCAL int ht_select64(const struct call *c, struct plan *p);
-/* ns of a product, packing and putting together included; false: no kernel fits this GPU, or k is too long
- * for the scheme. */
-HT_LOCAL bool ht_predict64(const struct call *c, const struct ht_scheme_desc *s, int64_t *ns);
-/* Whether products are to be rounded correctly. */
-HT_LOCAL bool ht_is_exact64(const struct call *c);
-/* A scheme by name; `code` where the library lacks it. */
-HT_LOCAL int ht_scheme64_named(halftone *h, const char *name, int code, const struct ht_scheme_desc **scheme);
-/* That which no shape changes, of products or of packed operands; NULL: there is none. */
-HT_LOCAL const char *ht_fixed_scheme64(const halftone *h, const struct ht_demand *d, bool is_packed);
-/* HALFTONE_ACCURACY where a bound is less than that of FP64 arithmetic at this k. */
-HT_LOCAL int ht_check_bound64(halftone *h, const struct ht_accuracy *accuracy, int64_t k);
-/* Units of 2^-53 |A||B| that the call's accuracy allows; 0: none is asked for. */
-HT_LOCAL double ht_units64(const struct call *c);
-/* Whether s is a scheme of residues whose certificate ordinary data pass; what that adds to a call, in ns. */
-HT_LOCAL bool ht_certifies(const struct call *c, const struct ht_scheme_desc *s,
-                           struct ht_certificate *certificate);
-HT_LOCAL int64_t ht_certificate64_ns(const struct ht_set_desc *set);
-/* Whether fp64-fast may take s (NULL: no) for this call, if it is the fastest. */
-HT_LOCAL bool ht_is_fast64(const struct call *c, const struct ht_scheme_desc *s);
-
-/* ---- ht_select.c: FP32: schemes, kernels, splits, certificate ---- */
-
+/* Longer sums are not certified in FP32: what a row loses is an int (pack/row_sums). */
+enum { HT_CHECKED_K_MAX = 1 << 21 };
 /* What `auto` starts from in this set, and whether that is the fallback alone, because the set lacks the
  * first. */
 HT_LOCAL const char *ht_auto_scheme(const struct ht_set_desc *set);
 HT_LOCAL bool ht_auto_is_fallback(const struct ht_set_desc *set);
 /* Whether `auto` is for every input: it checks the data, or starts from a scheme that need not. */
 HT_LOCAL bool ht_auto_takes_all(const struct ht_set_desc *set);
-/* The scheme of a product of this shape, and whether it is `auto` that takes it. */
-HT_LOCAL int ht_scheme_of_call(const struct call *c, const struct ht_scheme_desc **scheme, bool *is_auto);
-/* The scheme of calls about packed operands, each of which knows one size of the product only. */
-HT_LOCAL int ht_packing_scheme(const struct call *c, const struct ht_scheme_desc **scheme);
-/* Whether `auto` may take s with the certificate at this k. */
-HT_LOCAL bool ht_checks_k(const struct call *c, const struct ht_scheme_desc *s);
+/* Whether `auto` may take s, if it is the fastest; the same of accuracies that choose an FP64 scheme by shape:
+ * then how s is certified, and the ns of a product, packing and putting together included. */
+HT_LOCAL bool ht_auto_weighs(const struct call *c, const struct ht_scheme_desc *s);
+HT_LOCAL bool ht_weighs64(const struct call *c, const struct ht_scheme_desc *s,
+                          struct ht_certificate *certificate, int64_t *ns);
+/* ns of an FP64 product without a certificate; false: no kernel fits this GPU, or k is too long for s. */
+HT_LOCAL bool ht_predict64(const struct call *c, const struct ht_scheme_desc *s, int64_t *ns);
 HT_LOCAL struct ht_accuracy_choice ht_choose_scheme(const struct call *c, const struct ht_accuracy *accuracy);
 HT_LOCAL int ht_fail_accuracy(halftone *h, const struct ht_accuracy *accuracy,
                               const struct ht_accuracy_choice *choice, int64_t k);
-/* The a-priori bound of a plan, in units of 2^-24 |A||B|. */
-HT_LOCAL int64_t ht_plan_bound_units(const struct plan *p, int64_t k);
+/* A scheme by name; of FP64 `code` where the library lacks it. */
+HT_LOCAL int ht_scheme_named(const struct call *c, const char *name, int code,
+                             const struct ht_scheme_desc **scheme);
+/* That which no shape changes, of products or of packed operands; NULL: there is none. */
+HT_LOCAL const char *ht_fixed_scheme(const struct call *c, bool is_packed);
+/* Whether products are to be rounded correctly. */
+HT_LOCAL bool ht_is_exact(const struct call *c);
+/* HALFTONE_ACCURACY where a bound is less than that of FP64 arithmetic at this k. */
+HT_LOCAL int ht_check_bound64(const struct call *c);
+/* Units of 2^-53 |A||B| that the call's accuracy allows; 0: none is asked for. */
+HT_LOCAL double ht_units64(const struct call *c);
+/* A plan with the scheme alone of a call, or of packed operands, each of which knows one size and k of the
+ * product: how it is certified, and whether it is `auto` that takes it. */
+HT_LOCAL int ht_scheme_of_call(const struct call *c, struct plan *p);
+HT_LOCAL int ht_packing_scheme(const struct call *c, struct plan *p);
 /* Scheme, kernel, splits, certificate and fallback of a plan. */
 HT_LOCAL int ht_select(const struct call *c, struct plan *p);
+/* The a-priori bound of a plan, in units of 2^-24 |A||B|; of FP64 that of its scheme. */
+HT_LOCAL int64_t ht_plan_bound_units(const struct plan *p, int64_t k);
 /* Of a call at its site: whether it adds a zero, and so whether EFFECT_ZEROS is to scale C or nothing. */
 HT_LOCAL void ht_settle_zeros(struct call *c);
 
@@ -617,19 +619,6 @@ HT_LOCAL void ht_enter_site(struct call *c, bool is_packing);
  * counted. */
 HT_LOCAL int ht_leave_site(const struct call *c, bool is_product, int code);
 HT_LOCAL void ht_free_sites(halftone *h);
-
-/* ---- ht_steps.c: launches the steps of the call's plan ---- */
-
-/* What the plan's kernels need once on a device, before anything is launched. */
-HT_LOCAL int ht_ready_steps(const struct call *c);
-/* All of them, in the workspace that is open. */
-HT_LOCAL int ht_run_steps(struct call *c);
-
-/* ---- ht_blocks.c ---- */
-
-/* Runs the blocks of a call that has more than one, whose kernels and workspace are there before the first
- * is launched. */
-HT_LOCAL int ht_run_blocks(const struct call *of, int (*run)(struct call *block));
 
 /* ---- ht_packed.c: operands that are packed once ---- */
 

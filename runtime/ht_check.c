@@ -27,36 +27,38 @@ int ht_check_limits(const struct call *c) {
 }
 
 static int check_ld(halftone *h, int argument, const char *name, int64_t ld, int64_t rows) {
-    int64_t least = rows > 1 ? rows : 1;
-    if (ld < least)
-        return ht_fail(h, -argument, "%s = %lld is smaller than %lld", name, (long long)ld, (long long)least);
-    return HALFTONE_OK;
+    return ld >= at_least_one(rows) ? HALFTONE_OK
+                                    : ht_fail(h, -argument, "%s = %lld is smaller than %lld", name,
+                                              (long long)ld, (long long)at_least_one(rows));
 }
 
-/* Whether the last of `batch` matrices still ends at an address that could exist. */
+/* Whether the last matrix of the batch still ends at an address that could exist. */
 static int check_extent(const struct call *c, const char *name, int64_t ld, int64_t rows, int64_t cols,
-                        int64_t stride, int64_t batch) {
-    if (rows == 0 || cols == 0 || batch == 0)
-        return HALFTONE_OK;
-    if (ht_extent_of(ld, rows, cols, stride, batch) > PTRDIFF_MAX / (int64_t)element_bytes(c))
+                        int64_t stride) {
+    const bool is_empty = rows == 0 || cols == 0 || c->batch == 0;
+    if (!is_empty && ht_extent_of(ld, rows, cols, stride, c->batch) > PTRDIFF_MAX / (int64_t)element_bytes(c))
         return ht_fail(c->h, HALFTONE_TOO_LARGE, "%s spans more bytes than an address can count", name);
     return HALFTONE_OK;
 }
 
+static bool is_empty(const struct call *c) {
+    return c->m == 0 || c->n == 0 || c->batch == 0;
+}
+
+static bool has_product(const struct call *c) {
+    return !is_empty(c) && c->k > 0 &&
+           (c->h->pointer_mode == HALFTONE_DEVICE || scalar_of(c, c->alpha) != 0.0);
+}
+
 static enum call_effect effect_of(const struct call *c) {
-    const bool on_host = c->h->pointer_mode == HALFTONE_HOST;
-    if (c->m == 0 || c->n == 0 || c->batch == 0)
-        return EFFECT_NONE;
-    if (c->k > 0 && (!on_host || scalar_of(c, c->alpha) != 0.0))
-        return EFFECT_PRODUCT;
-    return on_host && scalar_of(c, c->beta) == 1.0 ? EFFECT_ZEROS : EFFECT_SCALE;
+    const bool keeps_c = c->h->pointer_mode == HALFTONE_HOST && scalar_of(c, c->beta) == 1.0;
+    return is_empty(c)      ? EFFECT_NONE
+           : has_product(c) ? EFFECT_PRODUCT
+           : keeps_c        ? EFFECT_ZEROS
+                            : EFFECT_SCALE;
 }
 
 /* ---- A and B ---- */
-
-static int64_t stored_rows(const struct call *c, int side) {
-    return k_contiguous(c, side) ? c->k : rows_of(c, side);
-}
 
 static bool is_bad_operand(const struct call *c, const struct call_operand *o) {
     return c->is_packed ? o->packed == NULL || !is_aligned(o->packed, HALFTONE_ALIGNMENT)
@@ -75,8 +77,8 @@ static int check_operand(const struct call *c, int side, bool is_read) {
 }
 
 static int check_operand_extent(const struct call *c, int side) {
-    return check_extent(c, side == 0 ? "A" : "B", c->of[side].ld, stored_rows(c, side),
-                        k_contiguous(c, side) ? rows_of(c, side) : c->k, c->of[side].stride, c->batch);
+    return check_extent(c, side == 0 ? "A" : "B", c->of[side].ld, stored_rows(c, side), stored_cols(c, side),
+                        c->of[side].stride);
 }
 
 /* ---- whether entries of a batch overlap in C ---- */
@@ -122,17 +124,14 @@ int ht_check_gemm(struct call *c) {
     int code = ht_check_sizes(c);
     if (code != HALFTONE_OK)
         return code;
-    const bool empty = c->m == 0 || c->n == 0 || c->batch == 0;
     if (c->alpha == NULL)
         return ht_fail(h, -6, "alpha is NULL");
-    const bool no_product =
-        empty || c->k == 0 || (h->pointer_mode == HALFTONE_HOST && scalar_of(c, c->alpha) == 0.0);
     for (int side = 0; side < 2; side++)
-        if ((code = check_operand(c, side, !no_product)) != HALFTONE_OK)
+        if ((code = check_operand(c, side, has_product(c))) != HALFTONE_OK)
             return code;
     if (c->beta == NULL)
         return ht_fail(h, -11, "beta is NULL");
-    if (!empty && (c->c == NULL || !is_aligned(c->c, element_bytes(c))))
+    if (!is_empty(c) && (c->c == NULL || !is_aligned(c->c, element_bytes(c))))
         return ht_fail(h, -12, "C = %p", c->c);
     if ((code = check_ld(h, 13, "ldc", c->ldc, c->m)) != HALFTONE_OK)
         return code;
@@ -151,9 +150,9 @@ int ht_check_gemm(struct call *c) {
 }
 
 int ht_check_extents(const struct call *c) {
-    int code = check_extent(c, "C", c->ldc, c->m, c->n, c->stride_c, c->batch);
+    int code = check_extent(c, "C", c->ldc, c->m, c->n, c->stride_c);
     for (int side = 0; side < 2 && !c->is_packed && c->effect == EFFECT_PRODUCT; side++)
-        code = code == HALFTONE_OK ? check_operand_extent(c, side) : code;
+        AND_THEN(code, check_operand_extent(c, side));
     return code;
 }
 
@@ -174,7 +173,7 @@ int ht_check_pack(const struct call *c, int side, bool empty) {
     if (!empty && (packed == NULL || !is_aligned(packed, HALFTONE_ALIGNMENT)))
         return ht_fail(c->h, -18, "packed = %p", (const void *)packed);
     code = ht_check_limits(c);
-    return code == HALFTONE_OK ? check_operand_extent(c, side) : code;
+    return AND_THEN(code, check_operand_extent(c, side));
 }
 
 int ht_check_bytes(halftone *h, int64_t bytes) {

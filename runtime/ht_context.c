@@ -31,7 +31,7 @@ static void retire(halftone *h, struct own_block *b) {
     b->outgrown += b->bytes;
     b->at = NULL;
     b->bytes = 0;
-    b->in_graph = false;
+    b->in_graph = b->is_reset = false;
 }
 
 static int allocate(halftone *h, size_t bytes, struct own_block *b) {
@@ -50,8 +50,7 @@ static int replace(halftone *h, struct own_block *b, size_t bytes) {
     const size_t kept = b->outgrown + b->bytes;
     struct own_block larger = *b;
     int code = reserve_retired(h);
-    if (code == HALFTONE_OK)
-        code = allocate(h, bytes > kept ? bytes : kept, &larger);
+    AND_THEN(code, allocate(h, bytes > kept ? bytes : kept, &larger));
     if (code == HALFTONE_OUT_OF_DEVICE_MEMORY && bytes < kept)
         code = allocate(h, bytes, &larger);
     if (code != HALFTONE_OK)
@@ -81,8 +80,7 @@ static int grow(halftone *h, struct own_block *b, size_t bytes) {
         code = replace(h, b, bytes);
     } else {
         code = free_block(h, b);
-        if (code == HALFTONE_OK)
-            code = allocate(h, bytes, b);
+        AND_THEN(code, allocate(h, bytes, b));
     }
     if (code == HALFTONE_OUT_OF_DEVICE_MEMORY && h->retired_bytes > 0) {
         const size_t used = strlen(h->detail);
@@ -113,19 +111,14 @@ static int note_use(halftone *h, struct own_block *b) {
 /* Gives the context that was used least recently to the present stream, when all its work is done: its own
  * stream may be gone. What graphs may hold does not go along. */
 static int take_over(halftone *h, struct context *c) {
-    struct own_block *const blocks[] = {&c->workspace, &c->exchange};
     int code = ht_fail_device(h, ht_dev_sync());
-    for (int i = 0; i < 2 && code == HALFTONE_OK; i++) {
-        if (!blocks[i]->in_graph)
-            continue;
-        code = reserve_retired(h);
-        if (code == HALFTONE_OK)
-            retire(h, blocks[i]);
+    for (int i = 0; i < OWN_BLOCKS; i++) {
+        if (code == HALFTONE_OK && c->block[i].in_graph && (code = reserve_retired(h)) == HALFTONE_OK)
+            retire(h, &c->block[i]);
     }
     if (code != HALFTONE_OK)
         return code;
-    c->exchange_is_reset = c->exchange_is_reset && c->exchange.at != NULL;
-    c->workspace.outgrown = c->exchange.outgrown = 0;
+    c->block[OWN_WORKSPACE].outgrown = c->block[OWN_EXCHANGE].outgrown = 0;
     c->stream = h->stream;
     return HALFTONE_OK;
 }
@@ -133,32 +126,49 @@ static int take_over(halftone *h, struct context *c) {
 /* The context of the handle's stream. NULL: the table is full, and in a capture nobody can wait for
  * another stream. */
 static int find_context(halftone *h, struct context **found) {
-    struct context *c = h->current, *oldest = h->context;
+    struct context *c = NULL, *oldest = h->context;
     int code = HALFTONE_OK;
-    if (c == NULL || c->stream != h->stream) {
-        c = NULL;
-        for (int i = 0; i < h->contexts; i++) {
-            if (h->context[i].stream == h->stream)
-                c = &h->context[i];
-            if (h->context[i].last_use < oldest->last_use)
-                oldest = &h->context[i];
-        }
-        if (c == NULL && h->contexts < CONTEXTS) {
-            c = &h->context[h->contexts++];
-            c->stream = h->stream;
-        } else if (c == NULL) {
-            code = ht_ask_capture(h);
-            if (code == HALFTONE_OK && h->capture == CAPTURE_NONE) {
-                c = oldest;
-                code = take_over(h, c);
-            }
-        }
+    for (int i = 0; i < h->contexts; i++) {
+        if (h->context[i].stream == h->stream)
+            c = &h->context[i];
+        if (h->context[i].last_use < oldest->last_use)
+            oldest = &h->context[i];
     }
-    if (code == HALFTONE_OK && c != NULL) {
+    if (c == NULL && h->contexts < CONTEXTS) {
+        c = &h->context[h->contexts++];
+        c->stream = h->stream;
+    } else if (c == NULL && (code = ht_ask_capture(h)) == HALFTONE_OK && h->capture == CAPTURE_NONE) {
+        c = oldest;
+        code = take_over(h, c);
+    }
+    if (code == HALFTONE_OK && c != NULL)
         c->last_use = ++h->uses;
-        h->current = c;
-    }
     *found = code == HALFTONE_OK ? c : NULL;
+    return code;
+}
+
+/* The present stream's block, with what its users expect in it; *found NULL with success: it would have to
+ * grow or to be written, which a graph would do later, and again. */
+static int take_block(halftone *h, enum own_kind kind, size_t bytes, struct own_block **found) {
+    struct context *c = NULL;
+    *found = NULL;
+    int code = find_context(h, &c);
+    if (code != HALFTONE_OK || c == NULL)
+        return code;
+    struct own_block *const b = &c->block[kind];
+    if (b->bytes < bytes || !b->is_reset) {
+        code = ht_ask_capture(h);
+        if (code != HALFTONE_OK || h->capture != CAPTURE_NONE)
+            return code;
+        if (b->bytes < bytes)
+            code = grow(h, b, bytes);
+        AND_THEN(code, kind == OWN_WORKSPACE
+                           ? ht_begin_flags(h, b->at, WS_ALIGNMENT)
+                           : ht_fail_device(h, ht_dev_memset_async(b->at, 0xff, b->bytes, h->stream)));
+        b->is_reset = code == HALFTONE_OK;
+    }
+    if (AND_THEN(code, note_use(h, b)) == HALFTONE_OK)
+        *found = b;
     return code;
 }
 
@@ -167,22 +177,9 @@ int ht_begin_flags(halftone *h, char *at, size_t bytes) {
 }
 
 int ht_own_workspace(halftone *h, size_t bytes, char **at) {
-    struct context *c = NULL;
-    *at = NULL;
-    int code = find_context(h, &c);
-    if (code != HALFTONE_OK)
-        return code;
-    if (c == NULL || c->workspace.bytes < bytes) {
-        code = ht_ask_capture(h);
-        if (code != HALFTONE_OK || h->capture != CAPTURE_NONE)
-            return code;
-        code = grow(h, &c->workspace, bytes);
-        if (code == HALFTONE_OK)
-            code = ht_begin_flags(h, c->workspace.at, WS_ALIGNMENT);
-    }
-    if (code == HALFTONE_OK)
-        code = note_use(h, &c->workspace);
-    *at = code == HALFTONE_OK ? c->workspace.at : NULL;
+    struct own_block *b = NULL;
+    const int code = take_block(h, OWN_WORKSPACE, bytes, &b);
+    *at = b != NULL ? b->at : NULL;
     return code;
 }
 
@@ -191,76 +188,50 @@ int ht_own_workspace(halftone *h, size_t bytes, char **at) {
 /* A context's exchange grows up to this: two square operands of n = 16384. Larger ones use the workspace. */
 enum { EXCHANGE_BYTES_MAX = 34 << 20, EXCHANGE_UNIT = 1 << 20 };
 
-static int ensure_exchange(halftone *h, int64_t bytes, struct context **found) {
-    struct context *c = NULL;
-    *found = NULL;
-    int code = find_context(h, &c);
-    if (code != HALFTONE_OK || c == NULL)
-        return code;
-    if ((int64_t)c->exchange.bytes < bytes || !c->exchange_is_reset) {
-        code = ht_ask_capture(h);
-        if (code != HALFTONE_OK || h->capture != CAPTURE_NONE) /* a graph would reset it later, and again */
-            return code;
-        if ((int64_t)c->exchange.bytes < bytes) {
-            code = grow(h, &c->exchange, (size_t)round_up(bytes, EXCHANGE_UNIT));
-            c->exchange_is_reset = false;
-        }
-        if (code == HALFTONE_OK)
-            code = ht_fail_device(h, ht_dev_memset_async(c->exchange.at, 0xff, c->exchange.bytes, h->stream));
-        c->exchange_is_reset = code == HALFTONE_OK;
-    }
-    if (code == HALFTONE_OK)
-        code = note_use(h, &c->exchange);
-    *found = code == HALFTONE_OK ? c : NULL;
-    return code;
-}
-
-struct context *ht_attach_exchange(halftone *h, const struct pack_side *x, struct ht_pack_args *args,
-                                   int count) {
-    struct context *c = NULL;
+struct own_block *ht_attach_exchange(halftone *h, const struct pack_side *x, struct ht_pack_args *args,
+                                     int count) {
+    struct own_block *b = NULL;
     int64_t ints = 0;
     for (int i = 0; i < count; i++)
         ints = ht_add(ints, ht_mul(x[i].layout->exchange_ints, args[i].batch));
     if (args[0].absmax_exchange == NULL || ints > EXCHANGE_BYTES_MAX / (int64_t)sizeof(int))
         return NULL;
     if (ints > 0) {
-        const int code = ensure_exchange(h, ints * (int64_t)sizeof(int), &c);
-        if (code != HALFTONE_OK)
+        const int64_t bytes = round_up(ints * (int64_t)sizeof(int), EXCHANGE_UNIT);
+        if (take_block(h, OWN_EXCHANGE, (size_t)bytes, &b) != HALFTONE_OK)
             h->detail[0] = '\0'; /* the call goes on without */
-        if (c == NULL)
+        if (b == NULL)
             return NULL;
     }
     for (int i = 0; i < count; i++)
         args[i].exchange_is_reset = 1;
     for (int i = 0, at = 0; ints > 0 && i < count; i++) {
-        args[i].absmax_exchange = (int *)(void *)c->exchange.at + at;
+        args[i].absmax_exchange = (int *)(void *)b->at + at;
         args[i].exchange_stride = x[i].layout->exchange_ints;
         at += (int)x[i].layout->exchange_ints * args[i].batch;
     }
-    return c;
+    return b;
 }
 
 /* ---- the end ---- */
 
 int ht_free_memory(halftone *h) {
     bool has_blocks = h->retired_count > 0;
-    for (int i = 0; i < h->contexts; i++)
-        has_blocks = has_blocks || h->context[i].workspace.at != NULL || h->context[i].exchange.at != NULL;
+    for (int i = 0; i < OWN_BLOCKS * h->contexts; i++)
+        has_blocks = has_blocks || h->context[i / OWN_BLOCKS].block[i % OWN_BLOCKS].at != NULL;
     int code = has_blocks ? ht_fail_device(h, ht_dev_sync()) : HALFTONE_OK; /* of streams some may be gone */
-    for (int i = 0; i < 2 * h->contexts; i++) {
-        const struct context *const c = &h->context[i / 2];
-        const int freed = ht_fail_device(h, ht_dev_free(i % 2 ? c->exchange.at : c->workspace.at));
-        code = code != HALFTONE_OK ? code : freed;
+    for (int i = 0; i < OWN_BLOCKS * h->contexts; i++) {
+        const int freed = ht_fail_device(h, ht_dev_free(h->context[i / OWN_BLOCKS].block[i % OWN_BLOCKS].at));
+        AND_THEN(code, freed);
     }
     for (size_t i = 0; i < h->retired_count; i++) {
         const int freed = ht_fail_device(h, ht_dev_free(h->retired[i]));
-        code = code != HALFTONE_OK ? code : freed;
+        AND_THEN(code, freed);
     }
     free(h->retired);
     h->retired = NULL;
     h->retired_count = h->retired_bytes = 0;
     memset(h->context, 0, sizeof h->context);
-    h->current = NULL;
     h->contexts = 0;
     return code;
 }

@@ -141,20 +141,7 @@ static inline int64_t ht_reread_bytes(const struct ht_walk *w, int64_t step_byte
  * step_bytes 32768, L2 4000 GB/s, m = n = k = 4096. L2 feeds a full wave in 108 * 32768 / 4000 = 884.7 ns =
  * 1247 cycles, so the pipe decides; 1024 tiles = 9 full waves + 52 blocks; 10 x (2000 + 128 x 1536) = 1986080
  * cycles = 1408567 ns. With L2 2000 GB/s L2 decides the full waves: 2494.9 cycles a step; 9 x (2000 + 319353)
- * + (2000 + 196608) = 3090785 cycles = 2192046 ns.
- *
- * Persistent, at m = 513, n = 4096, k = 32, tile_overhead 1500, block_overhead 2000, scalar_store 7680: 5 x
- * 32 tiles are two waves; 1500 + 2 x (2000 + 7680 + 1536) = 23932 cycles = 16973 ns, and with m = 512, 4 x 32
- * tiles, 1500 + 2 x 3536 = 8572 cycles = 6079 ns. Of a tile that C does not fill only the stored part counts:
- * m = n = 63, 7680 x 63 x 63 / 16384 = 1860.
- *
- * Unpacked, blocks that an SM's others wait for: tiles of 64 x 64 x 16, one SM at 1000 MHz, 4 blocks an SM,
- * tile_overhead 1000, block_overhead 300, step_busy 100: m = 256, n = 128, k = 16: 8 tiles are two waves of
- * four, 1000 + 250 + 2 x (4 x 300 + 4 x 100) = 4450 ns.
- *
- * Unpacked, alone: tiles of 64 x 64 x 32, 108 SMs at 1000 MHz, tile_overhead 1000, step_busy 1,
- * dram_stream 1000 GB/s, L2 4000: m = n = 128, k = 4096: A, B and C are 4259840 bytes, 4259 ns; 4 x 128
- * steps of 16384 bytes are 4128768 more, 1032 ns; with 1000 6291 ns. With two blocks an SM 5259. */
+ * + (2000 + 196608) = 3090785 cycles = 2192046 ns. The test has one of each other case. */
 
 static inline int64_t ht_tiled_waves_ns(const struct ht_machine *g, const struct ht_tile *t,
                                         const struct ht_tiled_waves *c, const struct ht_problem *p) {
@@ -187,20 +174,7 @@ static inline int64_t ht_tiled_waves_ns(const struct ht_machine *g, const struct
  *
  * Worked example, 108 SMs at 1000 MHz, tiles of 8 x 1, launch 2000, tile_overhead 1000, step_busy 100,
  * step_latency 500, step_k 256, dram_stream 4000 GB/s: m = 800, n = 1, k = 1024: 100 tiles, 2000 + 1000 + 4 x
- * 500 = 5000 ns; with m = 798, whose columns are misaligned, and 1600 more for that, 11400; m = 2, n = 64 is
- * swapped, 16 tiles, 5000; k = 64: a quarter of those 1600, once. m = n = 1, k = 16384: 64
- * steps, 35000; with 8 in-block splits 8 steps, 7000, and tiles of 32 rows where rows are contiguous, each
- * four times as long: m = 8192, n = 1, k = 256 are 256 tiles, three to an SM, 2000 + 1000 + 4 x 500 = 5000
- * ns, with latency 125 2000 + 1000 + 3 x 400 + 100 / 9 = 4211. Of 28 rows where they are misaligned: m = 3025
- * are 109 tiles, two to an SM, 2000 + 1000 + 2 x 400 + 100 / 4 = 3825.
- *
- * Of what L2 does not keep: tiles of 128 x 1, tile_overhead 1000, step_busy and step_latency 100, step_k 32,
- * dram_stream 40000 GB/s, l2_resident 4194304 bytes, dram_step 300: m = 8192, n = 1, k = 64: 64 tiles, 1000 +
- * 2 x 100 = 1200 ns; k = 128 are 4227584 bytes, 1000 + 4 x (100 + 300) = 2600.
- *
- * Columns that read a matrix again: tiles of 128 x 1, k never split, step_k 32, step_busy 1, dram_stream
- * 1000 GB/s, m = 128000, n = 2, k = 64: A, B and C are 33792512 bytes, 33792 ns; 2000 tiles of two steps,
- * 16512 bytes each, read 32255488 more, 32255: 66047. */
+ * 500 = 5000 ns. The test has one of each other case. */
 
 /* Rows of a tile of bm rows that share k: where the M-side operand has up to four. */
 static inline int64_t ht_in_block_splits(const struct ht_tile *t, int64_t rows, int64_t bm) {
@@ -250,11 +224,9 @@ static inline int64_t ht_streaming_ns(const struct ht_machine *g, const struct h
  *
  * Worked example: form 1's first, m = n = 512, k = 4096, splits 4, device memory 2000 GB/s, launch 3000
  * ns: 64 blocks, one wave of 2000 + 32 x 1536 = 51152 cycles = 36278 ns; + 3000, + 5 x 1048576 / 2000 for
- * its traffic and 4 x 1048576 / 2000 for the partials: 43996 ns; with 262 cycles a partial 4 x 262 = 1048
- * cycles = 743 ns more. Behind an unpacked kernel a thread's partials are in flight together: of 4 with an
- * L2 latency of 320 cycles 4 x 20 = 80 cycles = 56 ns; of 32 each of four threads reads 8. (Constants of
- * packed kernels were fitted when one thread read all of them in turn.) After a persistent kernel it
- * starts as that does: tile_overhead 1500 is 1063 ns more, twice. */
+ * its traffic and 4 x 1048576 / 2000 for the partials: 43996 ns. Behind an
+ * unpacked kernel a thread's partials are in flight together. (Constants of packed kernels were fitted when one
+ * thread read all of them in turn.) After a persistent kernel it starts as that does. */
 static inline int64_t ht_reduction_ns(const struct ht_machine *g, const struct ht_tile *t,
                                       const struct ht_cost *cost, const struct ht_problem *p) {
     const int64_t partial = ht_mul(ht_mul(p->m, p->n), ht_mul(p->batch, ht_tile_partial_size(t)));

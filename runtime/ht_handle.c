@@ -56,7 +56,7 @@ static int open_handle(halftone *h) {
     if (set == NULL)
         return fail_wrong_gpu(h);
     code = open_half(h, set, &h->half[0]);
-    return code == HALFTONE_OK && set->fp64 != NULL ? open_half(h, set->fp64, &h->half[1]) : code;
+    return set->fp64 != NULL ? AND_THEN(code, open_half(h, set->fp64, &h->half[1])) : code;
 }
 
 static void free_host(halftone *h) {
@@ -96,27 +96,26 @@ int halftone_destroy(halftone *handle) {
         return HALFTONE_OK;
     int code = ht_free_memory(handle);
     const int counted = handle->recomputed != NULL ? ht_fail_device(handle, ht_dev_sync()) : HALFTONE_OK;
-    code = code != HALFTONE_OK ? code : counted;
+    AND_THEN(code, counted);
     (void)ht_dev_free(handle->recomputed);
     if (handle->close_host != NULL)
         handle->close_host(handle);
     const int gone = ht_fail_device(handle, ht_dev_pool_destroy(handle->pool));
-    code = code != HALFTONE_OK ? code : gone;
     free_host(handle);
-    return code;
+    return AND_THEN(code, gone);
 }
 
 /* ---- what a handle is set to ---- */
 
 int halftone_set_stream(halftone *handle, void *stream) {
-    int code = ht_begin(handle);
+    const int code = ht_begin(handle);
     if (code == HALFTONE_OK)
         handle->stream = stream;
     return code;
 }
 
 int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes) {
-    int code = ht_begin(handle);
+    const int code = ht_begin(handle);
     if (code != HALFTONE_OK)
         return code;
     if ((workspace == NULL && bytes > 0) || !is_aligned(workspace, HALFTONE_ALIGNMENT))
@@ -127,17 +126,20 @@ int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes) {
     return HALFTONE_OK;
 }
 
+/* One of two, 0 and 1. */
+static int begin_choice(halftone *h, const char *what, int value, const char *names) {
+    const int code = ht_begin(h);
+    return code == HALFTONE_OK && value != 0 && value != 1
+               ? ht_fail(h, HALFTONE_NOT_SUPPORTED, "%s%d is neither %s", what, value, names)
+               : code;
+}
+
 int halftone_set_workspace_source(halftone *handle, int source) {
-    int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
-    if (source != HALFTONE_OWN && source != HALFTONE_POOL)
-        return ht_fail(handle, HALFTONE_NOT_SUPPORTED,
-                       "workspace source %d is neither HALFTONE_OWN nor HALFTONE_POOL", source);
-    if (source == HALFTONE_POOL && !handle->device.has_pool)
+    int code = begin_choice(handle, "workspace source ", source, "HALFTONE_OWN nor HALFTONE_POOL");
+    if (code == HALFTONE_OK && source == HALFTONE_POOL && !handle->device.has_pool)
         return ht_fail(handle, HALFTONE_NOT_SUPPORTED, "%s has no stream-ordered memory",
                        handle->device.name);
-    if (source == HALFTONE_POOL && handle->pool == NULL)
+    if (code == HALFTONE_OK && source == HALFTONE_POOL && handle->pool == NULL)
         code = ht_fail_device(handle, ht_dev_pool_create(&handle->pool));
     if (code == HALFTONE_OK)
         handle->own_source = source == HALFTONE_POOL ? SOURCE_POOL : SOURCE_HANDLE;
@@ -145,31 +147,27 @@ int halftone_set_workspace_source(halftone *handle, int source) {
 }
 
 int halftone_set_pointer_mode(halftone *handle, int mode) {
-    int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
-    if (mode != HALFTONE_HOST && mode != HALFTONE_DEVICE)
-        return ht_fail(handle, HALFTONE_NOT_SUPPORTED,
-                       "pointer mode %d is neither HALFTONE_HOST nor HALFTONE_DEVICE", mode);
-    handle->pointer_mode = mode;
-    return HALFTONE_OK;
+    const int code = begin_choice(handle, "pointer mode ", mode, "HALFTONE_HOST nor HALFTONE_DEVICE");
+    if (code == HALFTONE_OK)
+        handle->pointer_mode = mode;
+    return code;
 }
 
 int halftone_set_recompute(halftone *handle, int what) {
-    int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
-    if (what != HALFTONE_RECOMPUTE_ALL && what != HALFTONE_RECOMPUTE_NOTHING)
-        return ht_fail(handle, HALFTONE_NOT_SUPPORTED,
-                       "%d is neither HALFTONE_RECOMPUTE_ALL nor HALFTONE_RECOMPUTE_NOTHING", what);
-    handle->recompute = what;
-    return HALFTONE_OK;
+    const int code =
+        begin_choice(handle, "", what, "HALFTONE_RECOMPUTE_ALL nor HALFTONE_RECOMPUTE_NOTHING");
+    if (code == HALFTONE_OK)
+        handle->recompute = what;
+    return code;
 }
 
-/* The counts begin at 0, on the stream of the handle. */
-static int count_from_zero(halftone *h) {
-    return ht_fail_device(h,
-                          ht_dev_memset_async(h->recomputed, 0, sizeof(struct halftone_checked), h->stream));
+int halftone_set_workspace_limit(halftone *handle, size_t bytes) {
+    const int code = ht_begin(handle);
+    if (code != HALFTONE_OK)
+        return code;
+    handle->workspace_limit = bytes > (size_t)INT64_MAX ? INT64_MAX : (int64_t)bytes;
+    handle->epoch++; /* plans were made for another limit */
+    return HALFTONE_OK;
 }
 
 int halftone_last_check(halftone *handle, struct halftone_checked *result) {
@@ -179,8 +177,7 @@ int halftone_last_check(halftone *handle, struct halftone_checked *result) {
         if (code == HALFTONE_OK && handle->capture != CAPTURE_NONE)
             return ht_fail(handle, HALFTONE_NOT_SUPPORTED,
                            "the stream is being captured: counting cannot begin now");
-        if (code == HALFTONE_OK)
-            code = ht_fail_device(handle, ht_dev_alloc(&handle->recomputed, sizeof(struct halftone_checked)));
+        AND_THEN(code, ht_fail_device(handle, ht_dev_alloc(&handle->recomputed, sizeof *result)));
     }
     if (code == HALFTONE_OK && handle->recomputed == NULL)
         return ht_fail(handle, HALFTONE_NOT_SUPPORTED,
@@ -188,7 +185,9 @@ int halftone_last_check(halftone *handle, struct halftone_checked *result) {
     if (code == HALFTONE_OK && result != NULL)
         code = ht_fail_device(handle,
                               ht_dev_copy_out(result, handle->recomputed, sizeof *result, handle->stream));
-    return code == HALFTONE_OK ? count_from_zero(handle) : code;
+    /* counts begin at 0, on the stream of the handle */
+    return AND_THEN(code, ht_fail_device(handle, ht_dev_memset_async(handle->recomputed, 0, sizeof *result,
+                                                                     handle->stream)));
 }
 
 /* NO_KERNEL: the set, which may be NULL, has none of that name. */
@@ -219,56 +218,37 @@ int halftone_set_kernel(halftone *handle, const char *name) {
 }
 
 /* What the getters share: the handle, and where the answer goes. */
-static int begin_get(halftone *h, const void *result, const void *second) {
+static int begin_get(halftone *h, const void *result) {
     const int code = ht_begin(h);
-    return code == HALFTONE_OK && (result == NULL || second == NULL) ? ht_fail(h, -18, "the result is NULL")
-                                                                     : code;
+    return code == HALFTONE_OK && result == NULL ? ht_fail(h, -18, "the result is NULL") : code;
 }
 
-int halftone_get_stream(halftone *handle, void **stream) {
-    const int code = begin_get(handle, stream, stream);
-    if (code == HALFTONE_OK)
-        *stream = handle->stream;
-    return code;
+static const char *forced_name(const halftone *h) {
+    const struct ht_half *const half = &h->half[h->half[0].forced == NO_KERNEL];
+    return half->forced != NO_KERNEL ? half->set->kernel[half->forced].name : NULL;
 }
+
+#define GETTER(name, type, value)                                                                            \
+    int name(halftone *handle, type *result) {                                                               \
+        const int code = begin_get(handle, result);                                                          \
+        if (code == HALFTONE_OK)                                                                             \
+            *result = value;                                                                                 \
+        return code;                                                                                         \
+    }
+GETTER(halftone_get_stream, void *, handle->stream)
+GETTER(halftone_get_workspace_source, int, handle->own_source == SOURCE_POOL ? HALFTONE_POOL : HALFTONE_OWN)
+GETTER(halftone_get_workspace_limit, size_t, (size_t)handle->workspace_limit)
+GETTER(halftone_get_pointer_mode, int, handle->pointer_mode)
+GETTER(halftone_get_recompute, int, handle->recompute)
+GETTER(halftone_get_kernel, const char *, forced_name(handle))
 
 int halftone_get_workspace(halftone *handle, void **workspace, size_t *bytes) {
-    const int code = begin_get(handle, workspace, bytes);
+    const int code = begin_get(handle, bytes != NULL ? workspace : NULL);
     if (code == HALFTONE_OK) {
         *workspace = handle->has_user ? handle->user : NULL;
         *bytes = handle->has_user ? handle->user_bytes : 0;
     }
     return code;
-}
-
-int halftone_get_workspace_source(halftone *handle, int *source) {
-    const int code = begin_get(handle, source, source);
-    if (code == HALFTONE_OK)
-        *source = handle->own_source == SOURCE_POOL ? HALFTONE_POOL : HALFTONE_OWN;
-    return code;
-}
-
-int halftone_get_pointer_mode(halftone *handle, int *mode) {
-    const int code = begin_get(handle, mode, mode);
-    if (code == HALFTONE_OK)
-        *mode = handle->pointer_mode;
-    return code;
-}
-
-int halftone_get_recompute(halftone *handle, int *what) {
-    const int code = begin_get(handle, what, what);
-    if (code == HALFTONE_OK)
-        *what = handle->recompute;
-    return code;
-}
-
-int halftone_get_kernel(halftone *handle, const char **name) {
-    const int code = begin_get(handle, name, name);
-    if (code != HALFTONE_OK)
-        return code;
-    const struct ht_half *const half = &handle->half[handle->half[0].forced == NO_KERNEL];
-    *name = half->forced != NO_KERNEL ? half->set->kernel[half->forced].name : NULL;
-    return HALFTONE_OK;
 }
 
 /* ---- what the library holds ---- */

@@ -26,7 +26,8 @@ static int64_t host_tile(int64_t size, int64_t largest) {
 /* Whether products of packed tiles, those at the ends too, keep the limit of the workspace: they are not
  * cut. */
 static bool host_packed_tiles_fit(halftone *h, const struct host_job *j) {
-    const int64_t m[] = {j->tile_m, j->x.m % j->tile_m}, n[] = {j->tile_n, j->x.n % j->tile_n};
+    const struct ht_host_tiles *const all = &j->all;
+    const int64_t m[] = {all->tile_m, all->m % all->tile_m}, n[] = {all->tile_n, all->n % all->tile_n};
     const struct plan *plan = NULL;
     struct call tile = j->x;
     bool fits = true;
@@ -41,21 +42,20 @@ static bool host_packed_tiles_fit(halftone *h, const struct host_job *j) {
 
 /* Packing pays where blocks are used more than once and a tile's product would pack them anyhow. */
 static int host_packs(halftone *h, struct host_job *j) {
-    const struct ht_scheme_desc *of_tile = NULL, *packing = NULL;
-    bool is_auto = false;
     const struct plan *plan = NULL;
+    struct plan of_tile, packing;
     struct call tile = j->x;
-    tile.m = j->tile_m;
-    tile.n = j->tile_n;
+    tile.m = j->all.tile_m;
+    tile.n = j->all.tile_n;
     j->packs = false;
     if (tile.is_fp64) /* nothing is packed; a library without FP64 says so before anything is copied */
         return ht_plan_call(&tile, &plan);
-    if (j->tile_m == j->x.m && j->tile_n == j->x.n)
+    if (tile.m == j->x.m && tile.n == j->x.n)
         return HALFTONE_OK;
-    const int code = ht_scheme_of_call(&tile, &of_tile, &is_auto);
+    const int code = ht_scheme_of_call(&tile, &of_tile);
     if (code == HALFTONE_OK)
         j->packs = tile.half->forced == NO_KERNEL && ht_packing_scheme(&tile, &packing) == HALFTONE_OK &&
-                   packing == of_tile && host_packed_tiles_fit(h, j);
+                   packing.scheme == of_tile.scheme && host_packed_tiles_fit(h, j);
     return code;
 }
 
@@ -71,23 +71,25 @@ static int64_t host_rounded(int64_t bytes) {
 
 /* Tiles whose blocks fit `limit` bytes. */
 static int host_divide(halftone *h, struct host_job *j, int64_t largest, int64_t limit) {
+    struct ht_host_tiles *const all = &j->all;
     for (; largest >= HOST_TILE_LEAST; largest /= 2) {
-        j->tile_m = host_tile(j->x.m, largest);
-        j->tile_n = host_tile(j->x.n, largest);
+        all->tile_m = host_tile(all->m, largest);
+        all->tile_n = host_tile(all->n, largest);
         const int code = host_packs(h, j);
         if (code != HALFTONE_OK)
             return code;
-        const int64_t row_blocks = (j->x.m + j->tile_m - 1) / j->tile_m;
-        const int64_t each = (int64_t)element_bytes(&j->x);
-        const int64_t wide = j->packs && j->tile_m > j->tile_n ? j->tile_m : j->tile_n;
-        j->a_bytes = host_rounded(host_block_bytes(j, j->tile_m));
-        j->b_bytes = j->packs ? host_rounded(host_block_bytes(j, j->tile_n)) : 0;
+        const int64_t each = (int64_t)element_bytes(&j->x),
+                      wide = j->packs && all->tile_m > all->tile_n ? all->tile_m : all->tile_n;
+        j->a_bytes = host_rounded(host_block_bytes(j, all->tile_m));
+        j->b_bytes = j->packs ? host_rounded(host_block_bytes(j, all->tile_n)) : 0;
         j->operand_bytes = host_rounded(ht_mul(ht_mul(wide, j->x.k), each));
-        j->c_bytes = host_rounded(ht_mul(ht_mul(j->tile_m, j->tile_n), each));
-        const int64_t others = j->b_bytes + HOST_TURNS * (j->operand_bytes + j->c_bytes);
-        if (others + j->a_bytes > limit)
+        j->c_bytes = host_rounded(ht_mul(ht_mul(all->tile_m, all->tile_n), each));
+        j->resident_bytes = limit - j->b_bytes - HOST_TURNS * (j->operand_bytes + j->c_bytes);
+        if (j->resident_bytes < j->a_bytes)
             continue;
-        j->span = least_of(row_blocks, (limit - others) / j->a_bytes);
+        const int64_t blocks = least_of(ht_ceil_div(all->m, all->tile_m), j->resident_bytes / j->a_bytes);
+        j->resident_bytes = blocks * j->a_bytes;
+        all->span = blocks * all->tile_m;
         return HALFTONE_OK;
     }
     return ht_fail(h, HALFTONE_OUT_OF_DEVICE_MEMORY,
@@ -99,27 +101,47 @@ static int host_divide(halftone *h, struct host_job *j, int64_t largest, int64_t
 static int host_reserve(halftone *h, struct host_job *j) {
     struct ht_host *const p = h->host;
     const size_t wanted =
-        (size_t)(j->span * j->a_bytes + j->b_bytes + HOST_TURNS * (j->operand_bytes + j->c_bytes));
+        (size_t)(j->resident_bytes + j->b_bytes + HOST_TURNS * (j->operand_bytes + j->c_bytes));
     const size_t block = (size_t)(j->a_bytes + j->operand_bytes + j->c_bytes);
     int code = ht_host_pin(h, p->stage, &p->stage_bytes, block < HOST_STAGE_BYTES ? block : HOST_STAGE_BYTES);
-    if (code == HALFTONE_OK)
-        code = ht_host_pin(h, p->result, &p->result_bytes, (size_t)j->c_bytes);
+    AND_THEN(code, ht_host_pin(h, p->result, &p->result_bytes, (size_t)j->c_bytes));
     if (code == HALFTONE_OK && p->device_bytes < wanted) {
-        (void)ht_dev_free(p->device);
-        p->device = NULL;
-        p->device_bytes = 0;
         void *got = NULL;
+        (void)ht_dev_free(p->device);
         code = ht_fail_device(h, ht_dev_alloc(&got, wanted));
         p->device = (char *)got;
         p->device_bytes = code == HALFTONE_OK ? wanted : 0;
     }
     j->resident = p->device;
-    j->panels = j->resident + j->span * j->a_bytes;
+    j->panels = j->resident + j->resident_bytes;
     for (int i = 0; i < HOST_TURNS; i++) {
         j->operand[i] = j->panels + j->b_bytes + i * (j->operand_bytes + j->c_bytes);
         j->c[i] = j->operand[i] + j->operand_bytes;
     }
     return code;
+}
+
+/* The next tile of which any is to be computed: a span's columns one after the other. */
+static bool host_next(struct ht_host_tiles *a, struct host_block *t) {
+    bool is_wanted = false;
+    while (!is_wanted && a->first < a->m) {
+        const struct host_block at = {a->row, a->col, least_of(a->tile_m, a->m - a->row),
+                                      least_of(a->tile_n, a->n - a->col)};
+        is_wanted = a->uplo == 'L'   ? at.row + at.rows > at.col
+                    : a->uplo == 'U' ? at.row < at.col + at.cols
+                                     : true;
+        *t = at;
+        a->row += a->tile_m;
+        if (a->row >= least_of(a->first + a->span, a->m)) {
+            a->row = a->first;
+            a->col += a->tile_n;
+        }
+        if (a->col >= a->n) {
+            a->row = a->first += a->span;
+            a->col = 0;
+        }
+    }
+    return is_wanted;
 }
 
 /* ---- the work ---- */
@@ -131,7 +153,7 @@ static struct call host_inner(const struct host_job *j, int64_t m, int64_t n) {
     c.site = j->x.site;
     c.is_inner = true;
     for (int side = 0; side < 2; side++)
-        c.of[side].ld = k_contiguous(&c, side) ? c.k : rows_of(&c, side);
+        c.of[side].ld = stored_rows(&c, side);
     return c;
 }
 
@@ -144,22 +166,22 @@ static int host_load(halftone *h, struct host_job *j, int side, int64_t from, in
     struct call pack = host_inner(j, side == 0 ? count : 0, side == 0 ? 0 : count);
     const struct call_operand *const o = &j->x.of[side];
     const bool along_k = k_contiguous(&j->x, side); /* a block's columns are whole: k rows */
-    const int64_t rows = pack.of[side].ld, cols = along_k ? count : j->x.k;
     const char *const block = host_at(j, o->src, o->ld, along_k ? 0 : from, along_k ? from : 0);
     const int turn = j->operand_turn;
     char *const raw = j->packs ? j->operand[turn] : to;
-    void *const wait_for = j->packs ? p->operand_free[turn] : to_free;
-    int code = wait_for != NULL ? ht_fail_device(h, ht_dev_stream_wait(p->in, wait_for)) : HALFTONE_OK;
-    if (code == HALFTONE_OK)
-        code = ht_host_copy_in(h, j, raw, block, o->ld, rows, cols);
+    void *const operand_free = p->event[HOST_OPERAND_FREE + turn];
+    void *const wait_for = j->packs ? operand_free : to_free;
+    int code =
+        wait_for != NULL ? ht_fail_device(h, ht_dev_stream_wait(p->stream[HOST_IN], wait_for)) : HALFTONE_OK;
+    AND_THEN(code,
+             ht_host_copy_in(h, j, raw, block, o->ld, stored_rows(&pack, side), stored_cols(&pack, side)));
     if (code != HALFTONE_OK || !j->packs)
         return code;
     j->operand_turn ^= 1;
     pack.of[side].src = raw;
     pack.of[side].packed = to;
     code = ht_pack(&pack, side == 0, side == 1);
-    return code == HALFTONE_OK ? ht_fail_device(h, ht_dev_event_record(p->operand_free[turn], h->stream))
-                               : code;
+    return AND_THEN(code, ht_fail_device(h, ht_dev_event_record(operand_free, h->stream)));
 }
 
 static int host_product(const struct host_job *j, const struct host_block *t, const char *a, const char *b,
@@ -177,82 +199,61 @@ static int host_product(const struct host_job *j, const struct host_block *t, co
 }
 
 /* Computes a tile and sends it back; the tile before it is taken meanwhile. */
-static int host_run_tile(halftone *h, struct host_job *j, struct host_block t, const char *a, const char *b) {
+static int host_run_tile(halftone *h, struct host_job *j, const struct host_block *t, const char *a,
+                         const char *b) {
     struct ht_host *const p = h->host;
     const int turn = (int)(j->tiles % HOST_TURNS);
     char *const c = j->c[turn];
+    void *const out = p->stream[HOST_OUT];
+    const size_t bytes = (size_t)(t->rows * t->cols) * element_bytes(&j->x);
     int code = HALFTONE_OK; /* the host has taken the tile that lay there: its copy is done */
     if (scalar_of(&j->x, j->x.beta) != 0.0)
-        code = ht_host_copy_in(h, j, c, host_at(j, j->x.c, j->x.ldc, t.row, t.col), j->x.ldc, t.rows, t.cols);
-    if (code == HALFTONE_OK)
-        code = host_product(j, &t, a, b, c);
-    if (code == HALFTONE_OK)
-        code = ht_fail_device(h, ht_dev_event_record(p->product, h->stream));
-    if (code == HALFTONE_OK)
-        code = ht_fail_device(h, ht_dev_stream_wait(p->out, p->product));
-    const size_t bytes = (size_t)(t.rows * t.cols) * element_bytes(&j->x);
-    if (code == HALFTONE_OK)
-        code = ht_fail_device(h, ht_dev_copy_out(p->result[turn], c, bytes, p->out));
-    if (code == HALFTONE_OK)
-        code = ht_fail_device(h, ht_dev_event_record(p->result_full[turn], p->out));
-    if (code != HALFTONE_OK)
+        code = ht_host_copy_in(h, j, c, host_at(j, j->x.c, j->x.ldc, t->row, t->col), j->x.ldc, t->rows,
+                               t->cols);
+    if (AND_THEN(code, host_product(j, t, a, b, c)) != HALFTONE_OK)
         return code;
-    j->given[turn] = t;
+    code = ht_dev_event_record(p->event[HOST_PRODUCT], h->stream);
+    AND_THEN(code, ht_dev_stream_wait(out, p->event[HOST_PRODUCT]));
+    AND_THEN(code, ht_dev_copy_out(p->result[turn], c, bytes, out));
+    AND_THEN(code, ht_dev_event_record(p->event[HOST_RESULT_FULL + turn], out));
+    if (code != HT_DEV_OK)
+        return ht_fail_device(h, code);
+    j->given[turn] = *t;
     j->tiles++;
     return j->tiles - j->taken == HOST_TURNS ? ht_host_take(h, j) : HALFTONE_OK;
 }
 
-/* The tile at these coordinates, and whether any of it is to be computed. */
-static bool host_tile_at(const struct host_job *j, int64_t row, int64_t col, struct host_block *t) {
-    t->row = row;
-    t->col = col;
-    t->rows = least_of(j->tile_m, j->x.m - row);
-    t->cols = least_of(j->tile_n, j->x.n - col);
-    return j->uplo == 'L' ? row + t->rows > col : j->uplo == 'U' ? row < col + t->cols : true;
-}
-
-/* One column of tiles, rows [first, last); *loaded: where the row blocks that are on the device end. */
-static int host_run_column(halftone *h, struct host_job *j, int64_t first, int64_t last, int64_t col,
-                           int64_t *loaded) {
-    struct ht_host *const p = h->host;
-    struct host_block t;
-    const int turn = j->operand_turn;
-    char *const b = j->packs ? j->panels : j->operand[turn];
-    bool has_b = false;
-    int code = HALFTONE_OK;
-    for (int64_t row = first; row < last && code == HALFTONE_OK; row += j->tile_m) {
-        char *const a = j->resident + (row - first) / j->tile_m * j->a_bytes;
-        if (!host_tile_at(j, row, col, &t))
-            continue;
-        if (!has_b)
-            code = host_load(h, j, 1, col, t.cols, b, NULL);
-        has_b = true;
-        if (code == HALFTONE_OK && row >= *loaded) {
-            code = host_load(h, j, 0, row, t.rows, a, p->resident_free);
-            *loaded = row + t.rows;
-        }
-        if (code == HALFTONE_OK)
-            code = host_run_tile(h, j, t, a, b);
-    }
-    if (has_b && !j->packs)
-        j->operand_turn ^= 1;
-    return code;
-}
-
 static int host_run(halftone *h, struct host_job *j) {
+    struct ht_host_tiles tiles = j->all;
+    struct host_block t;
+    void *const resident_free = h->host->event[HOST_RESIDENT_FREE];
+    const char *b = NULL; /* the present column's block of B */
+    int64_t first = 0, loaded = 0, col = -1;
     int code = HALFTONE_OK;
-    const int64_t step = j->span * j->tile_m;
-    for (int64_t first = 0; first < j->x.m && code == HALFTONE_OK; first += step) {
-        int64_t loaded = first;
-        for (int64_t col = 0; col < j->x.n && code == HALFTONE_OK; col += j->tile_n)
-            code = host_run_column(h, j, first, least_of(first + step, j->x.m), col, &loaded);
-        if (code == HALFTONE_OK)
-            code = ht_fail_device(h, ht_dev_event_record(h->host->resident_free, h->stream));
+    while (code == HALFTONE_OK && host_next(&tiles, &t)) {
+        if (t.row / j->all.span * j->all.span != first) { /* another span, whose columns begin again */
+            code = ht_fail_device(h, ht_dev_event_record(resident_free, h->stream));
+            loaded = first = t.row / j->all.span * j->all.span;
+            col = -1;
+        }
+        if (t.col != col) {
+            char *const to = j->packs ? j->panels : j->operand[j->operand_turn];
+            AND_THEN(code, host_load(h, j, 1, t.col, t.cols, to, NULL));
+            j->operand_turn ^= !j->packs; /* of packed ones host_load does it */
+            col = t.col;
+            b = to;
+        }
+        char *const a = j->resident + (t.row - first) / j->all.tile_m * j->a_bytes;
+        if (t.row >= loaded) {
+            AND_THEN(code, host_load(h, j, 0, t.row, t.rows, a, resident_free));
+            loaded = t.row + t.rows;
+        }
+        AND_THEN(code, host_run_tile(h, j, &t, a, b));
     }
+    AND_THEN(code, ht_fail_device(h, ht_dev_event_record(resident_free, h->stream)));
     /* Nothing is left to wait for but what it recorded last: the stream may be gone when the events are.
      * Before the last tile is taken: behind it nothing may fail, since C is complete. */
-    if (code == HALFTONE_OK)
-        code = ht_fail_device(h, ht_dev_stream_sync(h->stream));
+    AND_THEN(code, ht_fail_device(h, ht_dev_stream_sync(h->stream)));
     while (code == HALFTONE_OK && j->taken < j->tiles)
         code = ht_host_take(h, j);
     return code;
@@ -260,53 +261,25 @@ static int host_run(halftone *h, struct host_job *j) {
 
 /* ---- what is left after a failure ---- */
 
-/* Tiles in the order of host_run; keeps those from number `taken` on for halftone_host_left. */
+/* Keeps the tiles from number `taken` on for halftone_host_left. */
 static void host_note_left(halftone *h, const struct host_job *j) {
-    h->left.row = h->left.col = h->left.first = 0;
+    struct host_block t;
+    h->left = j->all;
     h->left.m = j->taken > 0 ? j->x.m : 0;
-    h->left.n = j->x.n;
-    h->left.tile_m = j->tile_m;
-    h->left.tile_n = j->tile_n;
-    h->left.step = j->span * j->tile_m;
-    h->left.uplo = j->uplo;
-    int64_t row, col, rows, cols;
     for (int64_t i = 0; i < j->taken; i++)
-        (void)halftone_host_left(h, &row, &col, &rows, &cols);
+        (void)host_next(&h->left, &t);
 }
 
 int halftone_host_left(halftone *handle, int64_t *row, int64_t *col, int64_t *rows, int64_t *cols) {
-    if (handle == NULL || row == NULL || col == NULL || rows == NULL || cols == NULL)
-        return 0;
-    struct ht_host_left *const l = &handle->left;
-    struct host_job j;
     struct host_block t;
-    memset(&j, 0, sizeof j);
-    j.x.m = l->m;
-    j.x.n = l->n;
-    j.tile_m = l->tile_m;
-    j.tile_n = l->tile_n;
-    j.uplo = l->uplo;
-    for (bool wanted = false; !wanted && l->first < l->m;) {
-        wanted = host_tile_at(&j, l->row, l->col, &t);
-        l->row += l->tile_m;
-        if (l->row >= least_of(l->first + l->step, l->m)) {
-            l->row = l->first;
-            l->col += l->tile_n;
-        }
-        if (l->col >= l->n) {
-            l->first += l->step;
-            l->row = l->first;
-            l->col = 0;
-        }
-        if (wanted) {
-            *row = t.row;
-            *col = t.col;
-            *rows = t.rows;
-            *cols = t.cols;
-            return 1;
-        }
-    }
-    return 0;
+    if (handle == NULL || row == NULL || col == NULL || rows == NULL || cols == NULL ||
+        !host_next(&handle->left, &t))
+        return 0;
+    *row = t.row;
+    *col = t.col;
+    *rows = t.rows;
+    *cols = t.cols;
+    return 1;
 }
 
 /* ---- the calls ---- */
@@ -338,11 +311,8 @@ static void host_scale(const struct host_job *j) {
 
 static int host_try(halftone *h, struct host_job *j, int64_t limit) {
     int code = host_divide(h, j, h->host_tile > 0 ? h->host_tile : (int64_t)HOST_TILE, limit);
-    if (code == HALFTONE_OK)
-        code = host_reserve(h, j);
-    if (code == HALFTONE_OK)
-        code = host_run(h, j);
-    if (code != HALFTONE_OK)
+    AND_THEN(code, host_reserve(h, j));
+    if (AND_THEN(code, host_run(h, j)) != HALFTONE_OK)
         ht_host_wait_all(h);
     ht_forget_packed(h, h->host->device, (int64_t)h->host->device_bytes); /* tiles, which no caller names */
     return code;
@@ -360,26 +330,25 @@ static int host_threads(const halftone *h, const struct host_job *j) {
 }
 
 /* With half the memory again while the device has too little of it and C is untouched. */
-static int host_multiply(halftone *h, struct host_job *j) {
+static int host_attempts(halftone *h, struct host_job *j) {
     int64_t limit = h->host_bytes > 0 ? (int64_t)h->host_bytes : h->device.memory_bytes / 2;
+    int code = HALFTONE_OUT_OF_DEVICE_MEMORY;
+    for (int i = 0; i < HOST_ATTEMPTS && code == HALFTONE_OUT_OF_DEVICE_MEMORY && j->taken == 0; i++) {
+        j->tiles = 0;
+        code = host_try(h, j, limit);
+        limit /= 2;
+    }
+    return code;
+}
+
+static int host_multiply(halftone *h, struct host_job *j) {
     int capturing = 0, code = ht_fail_device(h, ht_dev_is_capturing(h->stream, &capturing));
     if (code == HALFTONE_OK && capturing)
         return ht_fail(h, HALFTONE_NOT_SUPPORTED,
                        "the stream is being captured, and C is needed on the host");
-    if (code == HALFTONE_OK)
-        code = ht_host_open(h);
-    if (code != HALFTONE_OK)
+    if (AND_THEN(code, ht_host_open(h)) != HALFTONE_OK)
         return code;
-    struct ht_team team;
-    ht_team_open(&team, host_threads(h, j));
-    j->team = &team;
-    for (int i = 0; i < HOST_ATTEMPTS; i++, limit /= 2) {
-        j->tiles = j->taken = 0;
-        code = host_try(h, j, limit);
-        if (code != HALFTONE_OUT_OF_DEVICE_MEMORY || j->taken > 0)
-            break;
-    }
-    ht_team_close(&team);
+    code = ht_host_with_team(h, j, host_threads(h, j), host_attempts);
     if (code != HALFTONE_OK)
         host_note_left(h, j);
     return code;
@@ -392,9 +361,7 @@ HT_IN_OWN_FENV static int host_call(void *of) {
     const int mode = h->pointer_mode;
     h->pointer_mode = HALFTONE_HOST;
     int code = ht_check_gemm(c);
-    if (code == HALFTONE_OK)
-        code = ht_check_extents(c);
-    if (code == HALFTONE_OK && c->effect != EFFECT_NONE) {
+    if (AND_THEN(code, ht_check_extents(c)) == HALFTONE_OK && c->effect != EFFECT_NONE) {
         ht_enter_site(c, false);
         ht_settle_zeros(c);
         if (c->effect == EFFECT_SCALE)
@@ -406,7 +373,7 @@ HT_IN_OWN_FENV static int host_call(void *of) {
     return code;
 }
 
-/* uplo 'A': all of C; 0: neither of the letters that a triangle has. */
+/* uplo 'A': all of C. */
 static int host_begin(halftone *h, char uplo, struct call c, const void *alpha, const void *beta,
                       void *result, int64_t ldc) {
     const int code = ht_begin(h);
@@ -414,11 +381,13 @@ static int host_begin(halftone *h, char uplo, struct call c, const void *alpha, 
         return code;
     h->last_site = 0;
     h->left.m = 0;
-    if (uplo == '\0')
+    if (uplo == '\0' || strchr("ALUlu", uplo) == NULL)
         return ht_fail(h, -19, "uplo is neither L nor U");
     struct host_job j;
     memset(&j, 0, sizeof j);
-    j.uplo = uplo;
+    j.all.m = c.m;
+    j.all.n = c.n;
+    j.all.uplo = (char)(uplo == 'l' ? 'L' : uplo == 'u' ? 'U' : uplo);
     j.x = c;
     j.x.alpha = alpha;
     j.x.beta = beta;
@@ -427,55 +396,34 @@ static int host_begin(halftone *h, char uplo, struct call c, const void *alpha, 
     return ht_in_own_fenv(host_call, &j);
 }
 
-static char host_triangle(char uplo) {
-    return uplo == 'L' || uplo == 'l' ? 'L' : uplo == 'U' || uplo == 'u' ? 'U' : '\0';
-}
-
-/* op(A) op(A)^T. */
-static struct call host_square(halftone *h, bool is_fp64, char trans, int64_t n, int64_t k, const void *a,
-                               int64_t lda) {
-    return with_operands(call_of(h, is_fp64, trans, is_trans(trans) ? 'N' : 'T', n, n, k, 1), a, lda, 0, a,
-                         lda, 0);
-}
-
-int halftone_sgemm_host(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
-                        const float *alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
-                        const float *beta, float *c, int64_t ldc) {
-    const struct call sizes = call_of(handle, false, transa, transb, m, n, k, 1);
-    return host_begin(handle, 'A', with_operands(sizes, a, lda, 0, b, ldb, 0), alpha, beta, c, ldc);
-}
-
-int halftone_ssyrk_host(halftone *handle, char uplo, char trans, int64_t n, int64_t k, const float *alpha,
-                        const float *a, int64_t lda, const float *beta, float *c, int64_t ldc) {
-    return host_begin(handle, host_triangle(uplo), host_square(handle, false, trans, n, k, a, lda), alpha,
-                      beta, c, ldc);
-}
-
-int halftone_dgemm_host(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
-                        const double *alpha, const double *a, int64_t lda, const double *b, int64_t ldb,
-                        const double *beta, double *c, int64_t ldc) {
-    const struct call sizes = call_of(handle, true, transa, transb, m, n, k, 1);
-    return host_begin(handle, 'A', with_operands(sizes, a, lda, 0, b, ldb, 0), alpha, beta, c, ldc);
-}
-
-int halftone_dsyrk_host(halftone *handle, char uplo, char trans, int64_t n, int64_t k, const double *alpha,
-                        const double *a, int64_t lda, const double *beta, double *c, int64_t ldc) {
-    return host_begin(handle, host_triangle(uplo), host_square(handle, true, trans, n, k, a, lda), alpha,
-                      beta, c, ldc);
-}
+#define HOST_PRODUCTS(gemm, syrk, real, is_fp64)                                                             \
+    int gemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const real *alpha, \
+             const real *a, int64_t lda, const real *b, int64_t ldb, const real *beta, real *c,              \
+             int64_t ldc) {                                                                                  \
+        const struct call sizes = call_of(handle, is_fp64, transa, transb, m, n, k, 1);                      \
+        return host_begin(handle, 'A', with_operands(sizes, a, lda, 0, b, ldb, 0), alpha, beta, c, ldc);     \
+    }                                                                                                        \
+    int syrk(halftone *handle, char uplo, char trans, int64_t n, int64_t k, const real *alpha,               \
+             const real *a, int64_t lda, const real *beta, real *c, int64_t ldc) {                           \
+        const char other = is_trans(trans) ? 'N' : 'T';                                                      \
+        const struct call sizes = call_of(handle, is_fp64, trans, other, n, n, k, 1);                        \
+        return host_begin(handle, (char)(uplo == 'A' ? 0 : uplo),                                            \
+                          with_operands(sizes, a, lda, 0, a, lda, 0), alpha, beta, c, ldc);                  \
+    }
+HOST_PRODUCTS(halftone_sgemm_host, halftone_ssyrk_host, float, false)
+HOST_PRODUCTS(halftone_dgemm_host, halftone_dsyrk_host, double, true)
 
 int halftone_set_host_threads(halftone *handle, int threads) {
-    int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
-    if (threads < 0 || threads > HOST_THREADS_MOST)
+    const int code = ht_begin(handle);
+    if (code == HALFTONE_OK && (threads < 0 || threads > HOST_THREADS_MOST))
         return ht_fail(handle, -18, "%d threads; 0 to %d", threads, HOST_THREADS_MOST);
-    handle->host_threads = threads;
-    return HALFTONE_OK;
+    if (code == HALFTONE_OK)
+        handle->host_threads = threads;
+    return code;
 }
 
 int halftone_set_host_tiles(halftone *handle, int64_t tile, size_t bytes) {
-    int code = ht_begin(handle);
+    const int code = ht_begin(handle);
     if (code != HALFTONE_OK)
         return code;
     if ((tile != 0 && tile < HOST_TILE_LEAST) || tile > HALFTONE_SIZE_MAX / 2 ||

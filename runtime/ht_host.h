@@ -1,8 +1,6 @@
-/* ht_host.h: what ht_host*.c share: products of matrices in host memory. */
+/* ht_host.h: what ht_host.c and ht_host_copy.c share: products of matrices in host memory. */
 #ifndef HT_HOST_H
 #define HT_HOST_H
-
-#include <pthread.h>
 
 #include "ht_call.h"
 
@@ -16,55 +14,31 @@ enum {
 };
 static const size_t HOST_STAGE_BYTES = (size_t)32 << 20;
 
-/* ---- ht_host_team.c: threads that share work with the caller ---- */
-
-/* Part `part` of `parts` of some work. */
-typedef void ht_team_work(void *work, int part, int parts);
-
-struct ht_team_thread {
-    struct ht_team *team;
-    pthread_t thread;
-    int part; /* from 1 on; 0 is the caller's */
-};
-
-/* Threads of one call, joined before it returns: none of ours is left in the caller's process. They take
- * no signals. */
-struct ht_team {
-    pthread_mutex_t lock;
-    pthread_cond_t begun, ended;
-    struct ht_team_thread thread[HOST_THREADS_MOST]; /* the first is none */
-    int parts;                                       /* the caller's among them */
-    unsigned round;
-    int busy;
-    bool is_over;
-    ht_team_work *function;
-    void *work;
-};
-
-/* Of `threads` threads, the caller's among them; fewer where the system has no more. */
-HT_LOCAL void ht_team_open(struct ht_team *team, int threads);
-/* All parts; returns when they are done. */
-HT_LOCAL void ht_team_run(struct ht_team *team, ht_team_work *function, void *work);
-HT_LOCAL void ht_team_close(struct ht_team *team);
-
-/* ---- ht_host_copy.c: what a handle keeps, and copies ---- */
+/* Threads that share work with the caller: ht_host_copy.c. */
+struct ht_team;
 
 /* A block of a column-major matrix: rows and columns from (row, col) on. */
 struct host_block {
     int64_t row, col, rows, cols;
 };
 
+enum { HOST_IN, HOST_OUT, HOST_STREAMS };
+/* Those of operands, stages and results by turns. */
+enum {
+    HOST_FULL,                                        /* on `in`: what was copied last is there */
+    HOST_PRODUCT,                                     /* on the handle's stream: the last tile is computed */
+    HOST_RESIDENT_FREE,                               /* and: nobody reads the row blocks of A any more */
+    HOST_OPERAND_FREE,                                /* and: blocks on which it works */
+    HOST_STAGE_FREE = HOST_OPERAND_FREE + HOST_TURNS, /* on `in` */
+    HOST_RESULT_FULL = HOST_STAGE_FREE + HOST_TURNS,  /* on `out`: the tile is in result[] */
+    HOST_EVENTS = HOST_RESULT_FULL + HOST_TURNS
+};
+
 /* What a handle keeps for such calls until halftone_trim. */
 struct ht_host {
-    void *in, *out;
-    void *full;                     /* on `in`: what was copied last is there */
-    void *product;                  /* on the handle's stream: the last tile is computed */
-    void *resident_free;            /* on the handle's stream: nobody reads the row blocks of A any more */
-    void *operand_free[HOST_TURNS]; /* on the handle's stream: by turns for blocks on which it works */
-    void *result_full[HOST_TURNS];  /* on `out`: the tile is in result[] */
-    void *stage_free[HOST_TURNS];   /* on `in` */
-    char *stage[HOST_TURNS];        /* pinned, HOST_STAGE_BYTES each */
-    char *result[HOST_TURNS];       /* pinned */
+    void *stream[HOST_STREAMS], *event[HOST_EVENTS];
+    char *stage[HOST_TURNS];  /* pinned, HOST_STAGE_BYTES each */
+    char *result[HOST_TURNS]; /* pinned */
     size_t stage_bytes, result_bytes;
     char *device;
     size_t device_bytes;
@@ -72,12 +46,12 @@ struct ht_host {
 
 /* One call. */
 struct host_job {
-    struct call x;        /* pointers into host memory */
-    char uplo;            /* 'A': all of C is computed, 'L', 'U': this triangle and the diagonal */
-    struct ht_team *team; /* who copies between the caller's memory and pinned memory */
-    bool packs;           /* operands are packed once; else products read them as they were copied */
-    int64_t tile_m, tile_n, span;
+    struct call x;            /* pointers into host memory */
+    struct ht_team *team;     /* who copies between the caller's memory and pinned memory */
+    bool packs;               /* operands are packed once; else products read them as they were copied */
+    struct ht_host_tiles all; /* of C */
     int64_t a_bytes, b_bytes, operand_bytes, c_bytes; /* of one block on the device */
+    int64_t resident_bytes;                           /* of row blocks of A that stay there */
     char *resident, *panels, *operand[HOST_TURNS], *c[HOST_TURNS];
     int operand_turn, stage_turn;
     int64_t tiles, taken; /* given to the device; of these, those that C holds */
@@ -94,11 +68,14 @@ static inline char *host_at(const struct host_job *j, const void *matrix, int64_
 static inline void host_rows_of_column(const struct host_job *j, const struct host_block *t, int64_t col,
                                        int64_t *first, int64_t *last) {
     const int64_t diagonal = t->col + col - t->row;
-    *first = j->uplo == 'L' && diagonal > 0 ? least_of(diagonal, t->rows) : 0;
-    *last = j->uplo == 'U' ? least_of(diagonal + 1, t->rows) : t->rows;
+    *first = j->all.uplo == 'L' && diagonal > 0 ? least_of(diagonal, t->rows) : 0;
+    *last = j->all.uplo == 'U' ? least_of(diagonal + 1, t->rows) : t->rows;
 }
 
 HT_LOCAL int ht_host_open(halftone *h);
+/* Runs it with so many threads, the caller's among them; fewer where the system has no more. */
+HT_LOCAL int ht_host_with_team(halftone *h, struct host_job *j, int threads,
+                               int (*run)(halftone *h, struct host_job *j));
 /* Whatever went wrong before, nobody reads or writes the host's memory any more. */
 HT_LOCAL void ht_host_wait_all(halftone *h);
 /* At least so many bytes in each of two pinned buffers. */

@@ -1,15 +1,17 @@
 /* ht_host_copy.c: what a handle keeps for products of matrices in host memory, and the copies between the
- * caller's memory and the device through pinned buffers. */
+ * caller's memory and the device through pinned buffers, by threads. */
 #include "ht_host.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 
 /* ---- what the handle keeps ---- */
 
 void ht_host_wait_all(halftone *h) {
-    (void)ht_dev_stream_sync(h->host->in);
+    (void)ht_dev_stream_sync(h->host->stream[HOST_IN]);
     (void)ht_dev_stream_sync(h->stream);
-    (void)ht_dev_stream_sync(h->host->out);
+    (void)ht_dev_stream_sync(h->host->stream[HOST_OUT]);
 }
 
 static void host_free_pinned(char *memory[HOST_TURNS], size_t *bytes) {
@@ -24,18 +26,14 @@ static void host_close(halftone *h) {
     struct ht_host *const p = h->host;
     if (p == NULL)
         return;
-    void *const event[] = {
-        p->full,          p->product,       p->resident_free,  p->operand_free[0], p->operand_free[1],
-        p->stage_free[0], p->stage_free[1], p->result_full[0], p->result_full[1]};
-    void *const stream[] = {p->in, p->out};
-    for (size_t i = 0; i < sizeof stream / sizeof *stream; i++)
-        if (stream[i] != NULL) {
-            (void)ht_dev_stream_sync(stream[i]);
-            (void)ht_dev_stream_destroy(stream[i]);
+    for (int i = 0; i < HOST_STREAMS; i++)
+        if (p->stream[i] != NULL) {
+            (void)ht_dev_stream_sync(p->stream[i]);
+            (void)ht_dev_stream_destroy(p->stream[i]);
         }
-    for (size_t i = 0; i < sizeof event / sizeof *event; i++)
-        if (event[i] != NULL)
-            (void)ht_dev_event_destroy(event[i]);
+    for (int i = 0; i < HOST_EVENTS; i++)
+        if (p->event[i] != NULL)
+            (void)ht_dev_event_destroy(p->event[i]);
     host_free_pinned(p->stage, &p->stage_bytes);
     host_free_pinned(p->result, &p->result_bytes);
     (void)ht_dev_free(p->device);
@@ -51,14 +49,12 @@ int ht_host_open(halftone *h) {
         return HALFTONE_OUT_OF_HOST_MEMORY;
     h->host = p;
     h->close_host = host_close;
-    void **const event[] = {
-        &p->full,          &p->product,       &p->resident_free,  &p->operand_free[0], &p->operand_free[1],
-        &p->stage_free[0], &p->stage_free[1], &p->result_full[0], &p->result_full[1]};
-    int code = ht_fail_device(h, ht_dev_stream_create(&p->in));
-    if (code == HALFTONE_OK)
-        code = ht_fail_device(h, ht_dev_stream_create(&p->out));
-    for (size_t i = 0; i < sizeof event / sizeof *event && code == HALFTONE_OK; i++)
-        code = ht_fail_device(h, ht_dev_event_create(event[i]));
+    int code = HT_DEV_OK;
+    for (int i = 0; i < HOST_STREAMS && code == HT_DEV_OK; i++)
+        code = ht_dev_stream_create(&p->stream[i]);
+    for (int i = 0; i < HOST_EVENTS && code == HT_DEV_OK; i++)
+        code = ht_dev_event_create(&p->event[i]);
+    code = ht_fail_device(h, code);
     if (code != HALFTONE_OK)
         host_close(h);
     return code;
@@ -79,6 +75,113 @@ int ht_host_pin(halftone *h, char *memory[HOST_TURNS], size_t *bytes, size_t wan
         host_free_pinned(memory, bytes);
     return code == HT_DEV_MEMORY ? ht_fail(h, HALFTONE_OUT_OF_HOST_MEMORY, "%s", ht_dev_detail())
                                  : ht_fail_device(h, code);
+}
+
+/* ---- threads: one core moves about 10 GB/s between pageable and pinned memory, a fifth of what a PCIe 5
+ * bus takes; a few move all of it ---- */
+
+/* Part `part` of `parts` of some work. */
+typedef void ht_team_work(void *work, int part, int parts);
+
+struct ht_team_thread {
+    struct ht_team *team;
+    pthread_t thread;
+    int part; /* from 1 on; 0 is the caller's */
+};
+
+/* Threads of one call, joined before it returns: none of ours is left in the caller's process. They take
+ * no signals. */
+struct ht_team {
+    pthread_mutex_t lock;
+    pthread_cond_t begun, ended;
+    struct ht_team_thread thread[HOST_THREADS_MOST]; /* the first is none */
+    int parts;                                       /* the caller's among them */
+    unsigned round;
+    int busy;
+    bool is_over;
+    ht_team_work *function;
+    void *work;
+};
+
+static void *team_thread(void *data) {
+    struct ht_team_thread *const own = (struct ht_team_thread *)data;
+    struct ht_team *const t = own->team;
+    (void)pthread_mutex_lock(&t->lock);
+    for (unsigned seen = 0;;) {
+        while (t->round == seen && !t->is_over)
+            (void)pthread_cond_wait(&t->begun, &t->lock);
+        if (t->is_over)
+            break;
+        seen = t->round;
+        ht_team_work *const function = t->function;
+        void *const work = t->work;
+        const int parts = t->parts;
+        (void)pthread_mutex_unlock(&t->lock);
+        function(work, own->part, parts);
+        (void)pthread_mutex_lock(&t->lock);
+        if (--t->busy == 0)
+            (void)pthread_cond_signal(&t->ended);
+    }
+    (void)pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+static void team_open(struct ht_team *team, int threads) {
+    sigset_t all, before;
+    memset(team, 0, sizeof *team);
+    team->parts = 1;
+    (void)pthread_mutex_init(&team->lock, NULL);
+    (void)pthread_cond_init(&team->begun, NULL);
+    (void)pthread_cond_init(&team->ended, NULL);
+    (void)sigfillset(&all);
+    const bool is_masked = pthread_sigmask(SIG_SETMASK, &all, &before) == 0; /* which the threads inherit */
+    while (is_masked && team->parts < threads && team->parts < HOST_THREADS_MOST) {
+        struct ht_team_thread *const next = &team->thread[team->parts];
+        next->team = team;
+        next->part = team->parts;
+        if (pthread_create(&next->thread, NULL, team_thread, next) != 0)
+            break;
+        team->parts++;
+    }
+    if (is_masked)
+        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void team_run(struct ht_team *team, ht_team_work *function, void *work) {
+    (void)pthread_mutex_lock(&team->lock);
+    team->function = function;
+    team->work = work;
+    team->busy = team->parts - 1;
+    team->round++;
+    (void)pthread_cond_broadcast(&team->begun);
+    (void)pthread_mutex_unlock(&team->lock);
+    function(work, 0, team->parts);
+    (void)pthread_mutex_lock(&team->lock);
+    while (team->busy > 0)
+        (void)pthread_cond_wait(&team->ended, &team->lock);
+    (void)pthread_mutex_unlock(&team->lock);
+}
+
+static void team_close(struct ht_team *team) {
+    (void)pthread_mutex_lock(&team->lock);
+    team->is_over = true;
+    (void)pthread_cond_broadcast(&team->begun);
+    (void)pthread_mutex_unlock(&team->lock);
+    for (int i = 1; i < team->parts; i++)
+        (void)pthread_join(team->thread[i].thread, NULL);
+    (void)pthread_cond_destroy(&team->ended);
+    (void)pthread_cond_destroy(&team->begun);
+    (void)pthread_mutex_destroy(&team->lock);
+}
+
+int ht_host_with_team(halftone *h, struct host_job *j, int threads,
+                      int (*run)(halftone *h, struct host_job *j)) {
+    struct ht_team team;
+    team_open(&team, threads);
+    j->team = &team;
+    const int code = run(h, j);
+    team_close(&team);
+    return code;
 }
 
 /* ---- copies ---- */
@@ -111,26 +214,22 @@ static void host_gather(void *work, int part, int parts) {
 int ht_host_copy_in(halftone *h, struct host_job *j, char *to, const void *block, int64_t ld, int64_t rows,
                     int64_t cols) {
     struct ht_host *const p = h->host;
+    void *const in = p->stream[HOST_IN];
     const size_t each = element_bytes(&j->x);
     const int64_t most = (int64_t)(p->stage_bytes / each);
     int code = HT_DEV_OK;
-    for (int64_t at = 0; at < rows * cols && code == HT_DEV_OK;) {
-        const int64_t some = least_of(rows * cols - at, most);
+    for (int64_t at = 0, some; at < rows * cols && code == HT_DEV_OK; at += some) {
         const int turn = j->stage_turn ^= 1;
-        code = ht_dev_event_sync(p->stage_free[turn]);
-        if (code == HT_DEV_OK) {
-            struct host_gathering g = {j, p->stage[turn], block, ld, rows, at, some};
-            ht_team_run(j->team, host_gather, &g);
-            code = ht_dev_copy_in(to + (size_t)at * each, p->stage[turn], (size_t)some * each, p->in);
-        }
+        some = least_of(rows * cols - at, most);
+        struct host_gathering g = {j, p->stage[turn], block, ld, rows, at, some};
+        code = ht_dev_event_sync(p->event[HOST_STAGE_FREE + turn]);
         if (code == HT_DEV_OK)
-            code = ht_dev_event_record(p->stage_free[turn], p->in);
-        at += some;
+            team_run(j->team, host_gather, &g);
+        AND_THEN(code, ht_dev_copy_in(to + (size_t)at * each, p->stage[turn], (size_t)some * each, in));
+        AND_THEN(code, ht_dev_event_record(p->event[HOST_STAGE_FREE + turn], in));
     }
-    if (code == HT_DEV_OK)
-        code = ht_dev_event_record(p->full, p->in);
-    if (code == HT_DEV_OK)
-        code = ht_dev_stream_wait(h->stream, p->full);
+    AND_THEN(code, ht_dev_event_record(p->event[HOST_FULL], in));
+    AND_THEN(code, ht_dev_stream_wait(h->stream, p->event[HOST_FULL]));
     return ht_fail_device(h, code);
 }
 
@@ -158,10 +257,10 @@ int ht_host_take(halftone *h, struct host_job *j) {
     struct ht_host *const p = h->host;
     const int turn = (int)(j->taken % HOST_TURNS);
     struct host_taking taking = {j, &j->given[turn], p->result[turn]};
-    const int code = ht_fail_device(h, ht_dev_event_sync(p->result_full[turn]));
+    const int code = ht_fail_device(h, ht_dev_event_sync(p->event[HOST_RESULT_FULL + turn]));
     if (code != HALFTONE_OK)
         return code;
-    ht_team_run(j->team, host_take_columns, &taking);
+    team_run(j->team, host_take_columns, &taking);
     j->taken++;
     return HALFTONE_OK;
 }

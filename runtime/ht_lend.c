@@ -27,9 +27,8 @@ static int64_t matrix_bytes(const struct call *c, int64_t ld, int64_t rows, int6
 
 static void add_operand(struct lent *l, const struct call *c, int side) {
     const struct call_operand *const o = &c->of[side];
-    const bool along_k = k_contiguous(c, side); /* columns as stored are of k */
-    const int64_t rows = along_k ? c->k : rows_of(c, side), cols = along_k ? rows_of(c, side) : c->k;
-    add_bytes(l, operand[side], o->src, matrix_bytes(c, o->ld, rows, cols, o->stride), false);
+    const int64_t bytes = matrix_bytes(c, o->ld, stored_rows(c, side), stored_cols(c, side), o->stride);
+    add_bytes(l, operand[side], o->src, bytes, false);
 }
 
 /* After a failure nothing is lent. */

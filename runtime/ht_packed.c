@@ -92,12 +92,14 @@ static int describe_packed(const struct call *c, int side, int64_t rows, int64_t
     p->side = side;
     p->rows = rows;
     p->k = c->k;
-    const int code =
-        c->is_fp64 ? ht_packing_scheme64(c, &p->scheme, &p->certificate) : ht_packing_scheme(c, &p->scheme);
+    struct plan plan;
+    const int code = ht_packing_scheme(c, &plan);
     if (code != HALFTONE_OK)
         return code;
+    p->scheme = plan.scheme;
+    p->certificate = plan.certificate;
     p->checked = c->is_fp64 ? p->certificate.needed > 0 : ht_has_check(c, p->scheme);
-    p->has_copy = c->is_fp64 && (p->checked || ht_is_exact64(c));
+    p->has_copy = c->is_fp64 && (p->checked || ht_is_exact(c));
     const struct packed_layout o = layout_of_packed(c, p);
     p->bytes = ht_mul(ht_layout_bytes(&o), count);
     return ht_check_bytes(c->h, p->bytes);
@@ -119,9 +121,7 @@ HT_IN_OWN_FENV static int answer_bytes(void *of) {
     struct call *const c = &q->c;
     struct packed_operand p;
     int code = ht_check_question(c, q->bytes);
-    if (code == HALFTONE_OK)
-        code = ht_check_limits(c);
-    if (code != HALFTONE_OK)
+    if (AND_THEN(code, ht_check_limits(c)) != HALFTONE_OK)
         return code;
     ht_enter_site(c, true);
     code = describe_packed(c, q->side, rows_of(c, q->side), c->batch, &p);
@@ -141,16 +141,6 @@ static int packed_bytes(halftone *h, bool is_fp64, char which, int64_t rows, int
     return code == HALFTONE_OK ? ht_in_own_fenv(answer_bytes, &q) : code;
 }
 
-int halftone_packed_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch,
-                          size_t *bytes) {
-    return packed_bytes(handle, false, which, rows, k, batch, bytes);
-}
-
-int halftone_dpacked_bytes(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch,
-                           size_t *bytes) {
-    return packed_bytes(handle, true, which, rows, k, batch, bytes);
-}
-
 /* ---- packing ---- */
 
 /* Checks one of the two sides; rows 0: nothing is packed there. */
@@ -158,8 +148,7 @@ static int open_side(const struct call *c, int side, struct packed_operand *p) {
     const int64_t rows = rows_of(c, side);
     const bool empty = rows == 0 || c->k == 0;
     int code = ht_check_pack(c, side, empty);
-    if (code == HALFTONE_OK)
-        code = describe_packed(c, side, rows, 1, p);
+    AND_THEN(code, describe_packed(c, side, rows, 1, p));
     p->at = c->of[side].packed;
     p->rows = empty ? 0 : rows;
     return code;
@@ -279,43 +268,27 @@ static int pack_of(struct call c, const void *a, int64_t lda, const void *b, int
     return ht_pack(&c, packs_a, packs_b);
 }
 
-int halftone_pack_a(halftone *handle, char transa, int64_t m, int64_t k, const float *a, int64_t lda,
-                    void *packed) {
-    return pack_of(call_of(handle, false, transa, 'N', m, 0, k, 1), a, lda, NULL, 0, true, packed, false,
-                   NULL);
-}
-
-int halftone_dpack_a(halftone *handle, char transa, int64_t m, int64_t k, const double *a, int64_t lda,
-                     void *packed) {
-    return pack_of(call_of(handle, true, transa, 'N', m, 0, k, 1), a, lda, NULL, 0, true, packed, false,
-                   NULL);
-}
-
-int halftone_pack_b(halftone *handle, char transb, int64_t k, int64_t n, const float *b, int64_t ldb,
-                    void *packed) {
-    return pack_of(call_of(handle, false, 'N', transb, 0, n, k, 1), NULL, 0, b, ldb, false, NULL, true,
-                   packed);
-}
-
-int halftone_dpack_b(halftone *handle, char transb, int64_t k, int64_t n, const double *b, int64_t ldb,
-                     void *packed) {
-    return pack_of(call_of(handle, true, 'N', transb, 0, n, k, 1), NULL, 0, b, ldb, false, NULL, true,
-                   packed);
-}
-
-int halftone_pack_ab(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
-                     const float *a, int64_t lda, const float *b, int64_t ldb, void *packed_a,
-                     void *packed_b) {
-    return pack_of(call_of(handle, false, transa, transb, m, n, k, 1), a, lda, b, ldb, true, packed_a, true,
-                   packed_b);
-}
-
-int halftone_dpack_ab(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
-                      const double *a, int64_t lda, const double *b, int64_t ldb, void *packed_a,
-                      void *packed_b) {
-    return pack_of(call_of(handle, true, transa, transb, m, n, k, 1), a, lda, b, ldb, true, packed_a, true,
-                   packed_b);
-}
+#define PACKING(bytes_of, pack_a, pack_b, pack_ab, real, is_fp64)                                            \
+    int bytes_of(halftone *handle, char which, int64_t rows, int64_t k, int64_t batch, size_t *bytes) {      \
+        return packed_bytes(handle, is_fp64, which, rows, k, batch, bytes);                                  \
+    }                                                                                                        \
+    int pack_a(halftone *handle, char transa, int64_t m, int64_t k, const real *a, int64_t lda,              \
+               void *packed) {                                                                               \
+        return pack_of(call_of(handle, is_fp64, transa, 'N', m, 0, k, 1), a, lda, NULL, 0, true, packed,     \
+                       false, NULL);                                                                         \
+    }                                                                                                        \
+    int pack_b(halftone *handle, char transb, int64_t k, int64_t n, const real *b, int64_t ldb,              \
+               void *packed) {                                                                               \
+        return pack_of(call_of(handle, is_fp64, 'N', transb, 0, n, k, 1), NULL, 0, b, ldb, false, NULL,      \
+                       true, packed);                                                                        \
+    }                                                                                                        \
+    int pack_ab(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const real *a,  \
+                int64_t lda, const real *b, int64_t ldb, void *packed_a, void *packed_b) {                   \
+        return pack_of(call_of(handle, is_fp64, transa, transb, m, n, k, 1), a, lda, b, ldb, true, packed_a, \
+                       true, packed_b);                                                                      \
+    }
+PACKING(halftone_packed_bytes, halftone_pack_a, halftone_pack_b, halftone_pack_ab, float, false)
+PACKING(halftone_dpacked_bytes, halftone_dpack_a, halftone_dpack_b, halftone_dpack_ab, double, true)
 
 /* ---- products ---- */
 
@@ -362,9 +335,7 @@ int ht_check_packed(struct call *c) {
         struct call_operand *const o = &c->of[side];
         struct packed_operand wanted;
         int code = describe_packed(c, side, rows_of(c, side), 1, &wanted);
-        if (code == HALFTONE_OK)
-            code = check_side(c, side, &wanted);
-        if (code != HALFTONE_OK)
+        if (AND_THEN(code, check_side(c, side, &wanted)) != HALFTONE_OK)
             return code;
         const struct packed_layout layout = layout_of_packed(c, &wanted);
         o->packed_bytes = wanted.bytes;

@@ -1,5 +1,5 @@
 /* ht_plan.c: the plan of a call: what a handle remembers, and a limit of the workspace. Calls that need
- * more are cut into blocks of the batch, of rows and of columns, each a call of its own: ht_blocks.c.
+ * more are cut into blocks of the batch, of rows and of columns, each a call of its own: ht_product.c.
  * Nothing else changes: a block's plan is that of a call of its size. Schemes of residues pack less k at
  * once as well: residues of all k add up, so that the bits stay. */
 #include "ht_call.h"
@@ -42,23 +42,14 @@ static bool shrink(struct call *block, const struct plan *p) {
     return p->k_part > 0 && halve(larger, LEAST_ROWS, LEAST_ROWS);
 }
 
-static int lay_out(const struct call *c, struct plan *p) {
-    switch (p->set->kernel[p->kernel].recipe) {
-    case HT_RECIPE_NATIVE64:
-        return ht_lay_out_native64(c, p);
-    case HT_RECIPE_RESIDUES:
-    case HT_RECIPE_DIGITS:
-        return ht_lay_out_residues(c, p);
-    case HT_RECIPE_OZAKI:
-        return ht_lay_out_ozaki(c, p);
-    default: /* slices, unpacked */
-        return ht_lay_out_slices(c, p);
-    }
-}
+/* By enum ht_recipe. */
+static int (*const lay_out[HT_RECIPES])(const struct call *c, struct plan *p) = {
+    ht_lay_out_slices,   ht_lay_out_slices,   ht_lay_out_native64,
+    ht_lay_out_residues, ht_lay_out_residues, ht_lay_out_ozaki};
 
 static int make_plan(const struct call *c, struct plan *p) {
-    const int code = (c->is_fp64 ? ht_select64 : ht_select)(c, p);
-    return code == HALFTONE_OK ? lay_out(c, p) : code;
+    int code = ht_select(c, p);
+    return AND_THEN(code, lay_out[p->set->kernel[p->kernel].recipe](c, p));
 }
 
 static bool fits(const halftone *h, const struct plan *p) {
@@ -173,23 +164,5 @@ int ht_plan_call(const struct call *c, const struct plan **plan) {
     const int code = plan_within_limit(c, &h->remembered[slot].plan);
     if (code == HALFTONE_OK)
         memcpy(&h->remembered[slot].key, &now, sizeof now);
-    return code;
-}
-
-int halftone_set_workspace_limit(halftone *handle, size_t bytes) {
-    const int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
-    handle->workspace_limit = bytes > (size_t)INT64_MAX ? INT64_MAX : (int64_t)bytes;
-    handle->epoch++; /* plans were made for another limit */
-    return HALFTONE_OK;
-}
-
-int halftone_get_workspace_limit(halftone *handle, size_t *bytes) {
-    const int code = ht_begin(handle);
-    if (code == HALFTONE_OK && bytes == NULL)
-        return ht_fail(handle, -18, "the result is NULL");
-    if (code == HALFTONE_OK)
-        *bytes = (size_t)handle->workspace_limit;
     return code;
 }

@@ -1,13 +1,116 @@
-/* ht_product.c: the products of halftone.h: from a call to its plan, its workspace and its launches. */
+/* ht_product.c: the products of halftone.h, of either type: from a call to its plan, its workspace and the
+ * launches of its steps; and what frees all that they left. */
 #include "ht_call.h"
+
+/* ---- the steps of a plan, each by its kind, which its recipe has ---- */
+
+/* What the plan's kernels need once on a device, before anything is launched. */
+static int ready_steps(const struct call *c) {
+    int code = HALFTONE_OK;
+    for (int i = 0; i < c->plan->steps && code == HALFTONE_OK; i++) {
+        const struct step *const s = &c->plan->step[i];
+        if (s->kind->ready != NULL)
+            code = s->kind->ready(c);
+        else if (s->kernel != NO_KERNEL)
+            code = ht_make_ready(c->h, c->plan->set->kernel[s->kernel].init, &c->half->ready[s->kernel]);
+    }
+    return code;
+}
+
+/* Split-K partials come to C by the step behind them. */
+static bool writes_c(const struct plan *p, const struct step *s) {
+    return s->kind->sliced && (s + 1 == p->step + p->steps || !s[1].kind->reduces);
+}
+
+static int launch_steps(struct call *c, bool sliced) {
+    const struct plan *const p = c->plan;
+    int code = HALFTONE_OK;
+    for (const struct step *s = p->step; s < p->step + p->steps && code == HALFTONE_OK; s++) {
+        if (s->kind->sliced != sliced)
+            continue;
+        code = s->kind->launch(c, s);
+        if ((code == HALFTONE_OK || code == HALFTONE_SIM_VIOLATION) && writes_c(p, s))
+            c->h->changed_c = true;
+    }
+    return code;
+}
+
+/* All of them, in the workspace that is open. */
+static int run_steps(struct call *c) {
+    int code = ready_steps(c);
+    AND_THEN(code, launch_steps(c, false));
+    for (c->entry = 0; c->entry < c->batch && code == HALFTONE_OK; c->entry += HT_GRID_BATCH) {
+        c->entries = grid_batch(c->batch - c->entry);
+        code = launch_steps(c, true);
+    }
+    return code;
+}
+
+/* ---- blocks, each a call of its own, into which the limit of the workspace cuts a call (ht_plan.c) ---- */
+
+/* That which begins at a row, a column and an entry. */
+static struct call block_at(const struct call *c, const struct plan *p, int64_t row, int64_t col,
+                            int64_t entry) {
+    const int64_t bytes = (int64_t)element_bytes(c), first[2] = {row, col};
+    struct call y = *c;
+    y.m = least_of(p->block_m, c->m - row);
+    y.n = least_of(p->block_n, c->n - col);
+    y.batch = least_of(p->block_batch, c->batch - entry);
+    for (int side = 0; side < 2; side++) {
+        const struct call_operand *const o = &c->of[side];
+        y.of[side].src = (const char *)o->src +
+                         (first[side] * (k_contiguous(c, side) ? o->ld : 1) + entry * o->stride) * bytes;
+    }
+    y.c = (char *)c->c + (row + col * c->ldc + entry * c->stride_c) * bytes;
+    y.outer = &c->workspace;
+    return y;
+}
+
+/* The kernels of blocks of all sizes, those at the ends too, which may be cut again. */
+static int ready_blocks(const struct call *c) {
+    const struct plan p =
+        *c->plan; /* blocks have plans of their own, for which the handle may forget this one */
+    const int64_t row[] = {0, (c->m - 1) / p.block_m * p.block_m},
+                  col[] = {0, (c->n - 1) / p.block_n * p.block_n},
+                  entry[] = {0, (c->batch - 1) / p.block_batch * p.block_batch};
+    int code = HALFTONE_OK;
+    for (int i = 0; i < 8 && code == HALFTONE_OK; i++) {
+        struct call y = block_at(c, &p, row[i & 1], col[i >> 1 & 1], entry[i >> 2]);
+        code = ht_plan_call(&y, &y.plan);
+        AND_THEN(code, y.plan->blocks > 1 ? ready_blocks(&y) : ready_steps(&y));
+    }
+    return code;
+}
+
+static int multiply(struct call *c);
+
+/* Kernels and workspace are there before the first block is launched. */
+static int run_blocks(const struct call *of) {
+    const struct plan p = *of->plan; /* as in ready_blocks */
+    struct call whole = *of, *const c = &whole;
+    c->plan = &p;
+    int code = ready_blocks(c);
+    if (AND_THEN(code, ht_open_workspace(c)) != HALFTONE_OK)
+        return code;
+    for (int64_t entry = 0; entry < c->batch && code == HALFTONE_OK; entry += p.block_batch) {
+        for (int64_t col = 0; col < c->n && code == HALFTONE_OK; col += p.block_n) {
+            for (int64_t row = 0; row < c->m && code == HALFTONE_OK; row += p.block_m) {
+                struct call y = block_at(c, &p, row, col, entry);
+                code = multiply(&y);
+            }
+        }
+    }
+    return ht_close_workspace(c, code);
+}
+
+/* ---- a product ---- */
 
 static int multiply(struct call *c) {
     int code = ht_plan_call(c, &c->plan);
     if (code == HALFTONE_OK && c->plan->blocks > 1)
-        return ht_run_blocks(c, multiply);
-    if (code == HALFTONE_OK)
-        code = ht_open_workspace(c);
-    return code == HALFTONE_OK ? ht_close_workspace(c, ht_run_steps(c)) : code;
+        return run_blocks(c);
+    AND_THEN(code, ht_open_workspace(c));
+    return AND_THEN(code, ht_close_workspace(c, run_steps(c)));
 }
 
 /* FP32: C = beta * C needs no scheme. */
@@ -16,14 +119,13 @@ static int scale(const struct call *of) {
     struct plan scaling;
     ht_lay_out_scaling(&scaling);
     c.plan = &scaling;
-    return ht_run_steps(&c);
+    return run_steps(&c);
 }
 
 HT_IN_OWN_FENV static int run_gemm(void *of) {
     struct call *const c = (struct call *)of;
     int code = ht_check_gemm(c);
-    if (code == HALFTONE_OK)
-        code = ht_check_extents(c);
+    AND_THEN(code, ht_check_extents(c));
     if (code != HALFTONE_OK || c->effect == EFFECT_NONE)
         return code;
     ht_enter_site(c, false);
@@ -36,9 +138,7 @@ HT_IN_OWN_FENV static int run_gemm(void *of) {
         c->k = 0;
         c->is_packed = false;
     }
-    if (code == HALFTONE_OK)
-        code = ht_lend_call(c, false);
-    if (code == HALFTONE_OK) {
+    if (AND_THEN(code, ht_lend_call(c, false)) == HALFTONE_OK) {
         code = c->effect == EFFECT_SCALE && !c->is_fp64 ? scale(c) : multiply(c);
         (void)ht_lend_call(c, true);
     }
@@ -49,4 +149,58 @@ int ht_run_gemm(struct call *c) {
     if (!c->is_inner)
         c->h->last_site = 0;
     return ht_in_own_fenv(run_gemm, c);
+}
+
+/* ---- the functions of halftone.h ---- */
+
+/* All but c's scalars and C is there. */
+static int multiply_of(struct call c, const void *alpha, const void *beta, void *result, int64_t ldc,
+                       int64_t stride_c) {
+    const int code = ht_begin(c.h);
+    c.alpha = alpha;
+    c.beta = beta;
+    c.c = result;
+    c.ldc = ldc;
+    c.stride_c = stride_c;
+    return code == HALFTONE_OK ? ht_run_gemm(&c) : code;
+}
+
+#define PRODUCTS(gemm, real, is_fp64)                                                                        \
+    int gemm##_strided_batched(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,  \
+                               const real *alpha, const real *a, int64_t lda, int64_t stride_a,              \
+                               const real *b, int64_t ldb, int64_t stride_b, const real *beta, real *c,      \
+                               int64_t ldc, int64_t stride_c, int64_t batch) {                               \
+        const struct call sizes = call_of(handle, is_fp64, transa, transb, m, n, k, batch);                  \
+        return multiply_of(with_operands(sizes, a, lda, stride_a, b, ldb, stride_b), alpha, beta, c, ldc,    \
+                           stride_c);                                                                        \
+    }                                                                                                        \
+    int gemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const real *alpha, \
+             const real *a, int64_t lda, const real *b, int64_t ldb, const real *beta, real *c,              \
+             int64_t ldc) {                                                                                  \
+        return gemm##_strided_batched(handle, transa, transb, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, \
+                                      ldc, 0, 1);                                                            \
+    }                                                                                                        \
+    int gemm##_packed(halftone *handle, int64_t m, int64_t n, int64_t k, const real *alpha,                  \
+                      const void *packed_a, const void *packed_b, const real *beta, real *c, int64_t ldc) {  \
+        struct call x = call_of(handle, is_fp64, 'N', 'N', m, n, k, 1);                                      \
+        x.is_packed = true;                                                                                  \
+        x.of[0].packed = (const char *)packed_a;                                                             \
+        x.of[1].packed = (const char *)packed_b;                                                             \
+        return multiply_of(x, alpha, beta, c, ldc, 0);                                                       \
+    }
+PRODUCTS(halftone_sgemm, float, false)
+PRODUCTS(halftone_dgemm, double, true)
+
+int halftone_trim(halftone *handle) {
+    int code = ht_begin(handle);
+    AND_THEN(code, ht_ask_capture(handle));
+    if (code == HALFTONE_OK && handle->capture != CAPTURE_NONE)
+        return ht_fail(handle, HALFTONE_NOT_SUPPORTED,
+                       "the stream is being captured: nothing can be freed now");
+    if (AND_THEN(code, ht_free_memory(handle)) != HALFTONE_OK)
+        return code;
+    if (handle->close_host != NULL)
+        handle->close_host(handle);
+    ht_forget_packed32(handle);
+    return handle->pool != NULL ? ht_fail_device(handle, ht_dev_pool_trim(handle->pool)) : HALFTONE_OK;
 }

@@ -50,7 +50,7 @@ static void describe_bound(const struct call *c, const struct plan *p, struct ha
     out->scheme = p->scheme->name;
     out->bound = p->scheme->bound_text;
     out->range = p->scheme->range_text;
-    out->bound_units = c->is_fp64 ? ht_bound_units(p->scheme, c->k) : ht_plan_bound_units(p, c->k);
+    out->bound_units = ht_plan_bound_units(p, c->k);
     out->fixed_point = p->scheme->exact_k > 0 ? 1 : p->scheme->scales == HT_SCALES_TILES ? 2 : 0;
     if (c->is_fp64)
         describe_bound64(c, p, out);
@@ -59,35 +59,13 @@ static void describe_bound(const struct call *c, const struct plan *p, struct ha
     out->error_bound = (double)out->bound_units * (c->is_fp64 ? 0x1p-53 : 0x1p-24);
 }
 
-/* p NULL: there is no plan. */
-static void explain64(const struct call *c, const struct plan *p, struct halftone_plan *out) {
-    const char *const by = c->asked->is_auto ? HT_FP64 : c->asked->accuracy.text,
-                      *const native = c->h->half[0].set->role[HT_ROLE_NATIVE];
-    const size_t bytes = sizeof out->why_scheme;
-    if (c->asked->scheme != NULL)
-        snprintf(out->why_scheme, bytes, "set by name");
-    else if (p != NULL && p->checked)
-        snprintf(out->why_scheme, bytes,
-                 "by accuracy %s: %s where the data certify it, %s for the rest; %s alone: %lld ns predicted",
-                 by, p->scheme->name, native, native, (long long)out->native_ns);
-    else
-        snprintf(out->why_scheme, bytes, "by accuracy %s", by);
-}
-
-/* What questions about FP64 products have besides. */
-static void describe64(const struct call *c, const struct plan *p, struct halftone_plan *out) {
-    const struct ht_scheme_desc *const native = ht_scheme_of(p->set, HT_ROLE_NATIVE);
+static void describe(const struct call *c, const struct plan *p, struct halftone_plan *out) {
+    const struct ht_kernel_desc *kernel = &p->set->kernel[p->kernel];
+    const struct ht_scheme_desc *const native = ht_scheme_of(p->set, HT_ROLE_NATIVE); /* FP32: none */
     const int moduli = ht_moduli_of(p->set, p->scheme);
     out->moduli = moduli > 1 ? moduli : 0;
     if (native == NULL || !ht_predict64(c, native, &out->native_ns))
         out->native_ns = 0;
-    explain64(c, p, out);
-}
-
-static void describe(const struct call *c, const struct plan *p, struct halftone_plan *out) {
-    const struct ht_kernel_desc *kernel = &p->set->kernel[p->kernel];
-    if (c->is_fp64)
-        describe64(c, p, out);
     describe_bound(c, p, out);
     out->kernel = kernel->name;
     out->bm = kernel->tile.bm;
@@ -109,6 +87,7 @@ static void describe(const struct call *c, const struct plan *p, struct halftone
 static void explain_auto(const struct call *c, const char *scheme, char *line, size_t bytes) {
     const struct ht_set_desc *set = c->half->set;
     const char *first = set->role[HT_ROLE_AUTO], *fallback = set->role[HT_ROLE_FALLBACK];
+    const struct ht_scheme_desc *const checked = ht_find_scheme(set, first);
     if (!ht_auto_takes_all(set))
         snprintf(line, bytes, ", unchecked: nothing looks at the data, because this library lacks scheme %s",
                  fallback);
@@ -116,6 +95,10 @@ static void explain_auto(const struct call *c, const char *scheme, char *line, s
         snprintf(line, bytes, ": %s, which takes every input; this library lacks %s", fallback, first);
     else if (c->h->recompute == HALFTONE_RECOMPUTE_NOTHING)
         snprintf(line, bytes, ", unchecked as was asked: %s or %s, whichever is faster", first, fallback);
+    else if (strcmp(scheme, fallback) == 0 && !ht_auto_weighs(c, checked))
+        snprintf(line, bytes,
+                 ": %s, which takes every input; %s, whose data are checked, is for k from %d to %lld",
+                 fallback, first, checked->native_k, (long long)HT_CHECKED_K_MAX);
     else if (strcmp(scheme, fallback) == 0)
         snprintf(line, bytes,
                  ": %s, which takes every input, is predicted faster here than %s, whose data are checked",
@@ -126,17 +109,32 @@ static void explain_auto(const struct call *c, const char *scheme, char *line, s
                  fallback);
 }
 
-static void explain_scheme(const struct call *c, const char *scheme, char *line, size_t bytes) {
+/* By an accuracy that chooses an FP64 scheme; p NULL: there is no plan. */
+static void explain64(const struct call *c, const struct plan *p, struct halftone_plan *out) {
+    const char *const by = c->asked->is_auto ? HT_FP64 : c->asked->accuracy.text,
+                      *const native = c->h->half[0].set->role[HT_ROLE_NATIVE];
+    const int used = snprintf(out->why_scheme, sizeof out->why_scheme, "by accuracy %s", by);
+    if (p != NULL && p->checked)
+        snprintf(out->why_scheme + used, sizeof out->why_scheme - (size_t)used,
+                 ": %s where the data certify it, %s for the rest; %s alone: %lld ns predicted",
+                 p->scheme->name, native, native, (long long)out->native_ns);
+}
+
+static void explain_scheme(const struct call *c, const struct plan *p, struct halftone_plan *out) {
     const struct ht_demand *const asked = c->asked;
     const char *text = asked->accuracy.text;
-    if (c->half->forced != NO_KERNEL) {
+    char *const line = out->why_scheme;
+    const size_t bytes = sizeof out->why_scheme;
+    if (!c->is_fp64 && c->half->forced != NO_KERNEL) {
         snprintf(line, bytes, "the kernel was set by name");
     } else if (asked->scheme != NULL && asked->is_auto) {
         const int used = snprintf(line, bytes, "%s%sauto", text, text[0] != '\0' ? " by " : "");
-        explain_auto(c, scheme, line + used, bytes - (size_t)used);
+        explain_auto(c, out->scheme, line + used, bytes - (size_t)used);
     } else if (asked->scheme != NULL) {
         snprintf(line, bytes, "%s%s", text[0] != '\0' ? text : "set by name",
                  text[0] != '\0' ? ": whatever the shape" : "");
+    } else if (c->is_fp64) {
+        explain64(c, p, out);
     } else {
         const struct ht_accuracy_choice choice = ht_choose_scheme(c, &asked->accuracy);
         ht_accuracy_explain(&asked->accuracy, &choice, at_least_one(c->k), line, bytes);
@@ -156,33 +154,27 @@ static void explain_site(const struct call *c, struct halftone_plan *out) {
 
 /* A question that is right, with the site that it is of. */
 static int answer(const struct call *c, struct halftone_plan *plan) {
-    const struct ht_scheme_desc *scheme = NULL;
-    struct ht_certificate certificate;
-    bool is_auto = false;
-    int code =
-        c->is_fp64 ? ht_scheme_of_call64(c, &scheme, &certificate) : ht_scheme_of_call(c, &scheme, &is_auto);
+    struct plan begun;
+    int code = ht_scheme_of_call(c, &begun);
     if (code != HALFTONE_OK)
         return code;
     struct halftone_plan out = HALFTONE_PLAN_INIT;
     const size_t known = plan->size < sizeof out ? plan->size : sizeof out;
     out.size = plan->size;
-    out.scheme = scheme->name;
+    out.scheme = begun.scheme->name;
     out.kernel = "";
     out.why = "a size is 0: no product is run";
-    out.bound = scheme->bound_text;
-    out.range = scheme->range_text;
+    out.bound = begun.scheme->bound_text;
+    out.range = begun.scheme->range_text;
     out.unit_exponent = c->is_fp64 ? -53 : -24;
-    if (c->is_fp64)
-        explain64(c, NULL, &out);
+    const struct plan *p = NULL;
     if (c->m > 0 && c->n > 0 && c->k > 0 && c->batch > 0) {
-        const struct plan *p = NULL;
         code = ht_plan_call(c, &p);
         if (code != HALFTONE_OK)
             return code;
         describe(c, p, &out);
     }
-    if (!c->is_fp64)
-        explain_scheme(c, out.scheme, out.why_scheme, sizeof out.why_scheme);
+    explain_scheme(c, p, &out);
     explain_site(c, &out);
     memcpy(plan, &out, known);
     return HALFTONE_OK;
@@ -204,9 +196,7 @@ HT_IN_OWN_FENV static int check_and_answer(void *of) {
         return ht_fail(q->c.h, -18,
                        "plan->size is %zu, not sizeof(struct halftone_plan): begin with HALFTONE_PLAN_INIT",
                        q->plan->size);
-    if (code == HALFTONE_OK)
-        code = ht_check_limits(&q->c);
-    if (code != HALFTONE_OK)
+    if (AND_THEN(code, ht_check_limits(&q->c)) != HALFTONE_OK)
         return code;
     ht_enter_site(&q->c, false);
     return ht_leave_site(&q->c, false, answer(&q->c, q->plan));
@@ -228,22 +218,14 @@ static int workspace_bytes(struct call c, size_t *bytes) {
     return code;
 }
 
-int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,
-                   struct halftone_plan *plan) {
-    return query(call_of(handle, false, transa, transb, m, n, k, batch), plan);
-}
-
-int halftone_dquery(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
-                    int64_t batch, struct halftone_plan *plan) {
-    return query(call_of(handle, true, transa, transb, m, n, k, batch), plan);
-}
-
-int halftone_workspace_bytes(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
-                             int64_t batch, size_t *bytes) {
-    return workspace_bytes(call_of(handle, false, transa, transb, m, n, k, batch), bytes);
-}
-
-int halftone_dworkspace_bytes(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
-                              int64_t batch, size_t *bytes) {
-    return workspace_bytes(call_of(handle, true, transa, transb, m, n, k, batch), bytes);
-}
+#define QUESTIONS(question, workspace, is_fp64)                                                              \
+    int question(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch, \
+                 struct halftone_plan *plan) {                                                               \
+        return query(call_of(handle, is_fp64, transa, transb, m, n, k, batch), plan);                        \
+    }                                                                                                        \
+    int workspace(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,               \
+                  int64_t batch, size_t *bytes) {                                                            \
+        return workspace_bytes(call_of(handle, is_fp64, transa, transb, m, n, k, batch), bytes);             \
+    }
+QUESTIONS(halftone_query, halftone_workspace_bytes, false)
+QUESTIONS(halftone_dquery, halftone_dworkspace_bytes, true)

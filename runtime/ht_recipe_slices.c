@@ -104,16 +104,16 @@ static int clear_sums(halftone *h, const struct ht_scheme_desc *scheme, const st
 
 static int launch_slices(halftone *h, const struct ht_scheme_desc *scheme, const struct pack_side *x,
                          struct ht_pack_args *args, int count, enum ws_source memory) {
-    struct context *c = NULL;
+    struct own_block *exchange = NULL;
     for (int i = 0; i < count; i++)
         args[i].epoch = h->pack_epoch;
     if (memory == SOURCE_HANDLE)
-        c = ht_attach_exchange(h, x, args, count);
+        exchange = ht_attach_exchange(h, x, args, count);
     int code = clear_sums(h, scheme, args, count);
     if (code == HALFTONE_OK)
         code = ht_launched(h, scheme->pack(args, count, h->stream));
-    if (code != HALFTONE_OK && c != NULL)
-        c->exchange_is_reset = false; /* nobody knows how far it came */
+    if (code != HALFTONE_OK && exchange != NULL)
+        exchange->is_reset = false; /* nobody knows how far it came */
     return code;
 }
 

@@ -106,16 +106,13 @@ static double normalizing(double most) {
  * larger and multiplied again. */
 static int probe_scaled(halftone *h, struct probe *p, char trans, int64_t rows, int64_t k, int64_t vectors,
                         const float *m, int64_t ld, float *in, float *out, const char *name) {
+    const size_t up = (size_t)(k * vectors) * sizeof *in, down = (size_t)(rows * vectors) * sizeof *out;
     double most = 0;
     for (int attempt = 0; attempt < 2; attempt++) {
-        int code = ht_fail_device(
-            h, ht_dev_upload_on(in, p->vectors, (size_t)(k * vectors) * sizeof *in, h->stream));
-        if (code == HALFTONE_OK)
-            code = probe_product(h, trans, rows, k, vectors, m, ld, in, out);
-        if (code == HALFTONE_OK)
-            code = ht_fail_device(h, ht_dev_stream_sync(h->stream));
-        if (code == HALFTONE_OK)
-            code = ht_fail_device(h, ht_dev_download(p->back, out, (size_t)(rows * vectors) * sizeof *out));
+        int code = ht_fail_device(h, ht_dev_upload_on(in, p->vectors, up, h->stream));
+        AND_THEN(code, probe_product(h, trans, rows, k, vectors, m, ld, in, out));
+        AND_THEN(code, ht_fail_device(h, ht_dev_stream_sync(h->stream)));
+        AND_THEN(code, ht_fail_device(h, ht_dev_download(p->back, out, down)));
         if (code != HALFTONE_OK)
             return code;
         most = largest_of(p->back, rows * vectors);
@@ -176,12 +173,11 @@ HT_IN_OWN_FENV static int probe_call(void *of) {
     c->ldc = c->stride_c = c->m > 1 ? c->m : 1;
     int capturing = 0, code = ht_check_gemm(c);
     if (code == HALFTONE_OK && q->rho == NULL)
-        code = ht_fail(h, -18, "rho is NULL");
-    if (code == HALFTONE_OK)
-        code = ht_fail_device(h, ht_dev_is_capturing(h->stream, &capturing));
+        return ht_fail(h, -18, "rho is NULL");
+    AND_THEN(code, ht_fail_device(h, ht_dev_is_capturing(h->stream, &capturing)));
     if (code == HALFTONE_OK && capturing)
-        code =
-            ht_fail(h, HALFTONE_NOT_SUPPORTED, "the stream is being captured, and rho is needed on the host");
+        return ht_fail(h, HALFTONE_NOT_SUPPORTED,
+                       "the stream is being captured, and rho is needed on the host");
     if (code != HALFTONE_OK)
         return code;
     if (c->m == 0 || c->n == 0 || c->k == 0) {
@@ -190,8 +186,7 @@ HT_IN_OWN_FENV static int probe_call(void *of) {
     }
     struct probe p;
     code = probe_open(h, c, &p);
-    if (code == HALFTONE_OK)
-        code = probe_run(h, c, &p, q->rho);
+    AND_THEN(code, probe_run(h, c, &p, q->rho));
     probe_close(&p);
     return code;
 }

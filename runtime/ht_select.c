@@ -1,17 +1,27 @@
-/* ht_select.c: how an FP32 product runs: scheme, kernel, splits, certificate and fallback, by what it asks
- * for and the shape alone. */
+/* ht_select.c: how a product runs: scheme, kernel, splits, certificate and fallback, by what it asks for and
+ * the shape alone.
+ *
+ * FP64 runs by residues under a bound of |A||B| where the data certify it: packing counts large elements of
+ * rows, what puts residues together stores the elements of C that the counts of their row and column certify,
+ * and a launch of FP64 arithmetic computes the others. Proof: ACCURACY.md, section 18. */
 #include "ht_call.h"
 #include "ht_cost.h"
 #include "ht_bound.h"
 
-/* Longer sums are the fallback's: what a row loses is an int (pack/row_sums). */
-static const int64_t CHECKED_K_MAX = INT64_C(1) << 21;
+enum {
+    CHECK_UNITS =
+        17, /* of the bound that FP32's certificate adds to the scheme's own (ACCURACY.md, section 15) */
+    CHECK_LAUNCHES = 2, /* of FP64's: the verdict on counts, and FP64 arithmetic for what they leave */
+};
 
-/* Units of the bound that the certificate adds to the scheme's own (ACCURACY.md, section 15). */
-enum { CHECK_UNITS = 17 };
+/* ---- what `auto` takes ---- */
 
 static const struct ht_scheme_desc *fallback_scheme(const struct ht_set_desc *set) {
     return ht_scheme_of(set, HT_ROLE_FALLBACK);
+}
+
+static const char *native_name(const struct call *c) {
+    return c->h->half[0].set->role[HT_ROLE_NATIVE];
 }
 
 bool ht_auto_is_fallback(const struct ht_set_desc *set) {
@@ -27,16 +37,49 @@ bool ht_auto_takes_all(const struct ht_set_desc *set) {
     return s != NULL && (s->range == HT_RANGE_ALL || ht_can_check(set, s));
 }
 
-/* The scheme that was set by name, or by a kernel's name; NULL: the accuracy chooses by shape. */
-static const char *fixed_scheme(const struct call *c) {
-    return c->half->forced != NO_KERNEL ? c->half->set->kernel[c->half->forced].scheme : c->asked->scheme;
+/* Whether a scheme with the certificate is for this k. */
+static bool suits_k(const struct call *c, const struct ht_scheme_desc *s) {
+    return c->k <= HT_CHECKED_K_MAX && (c->half->forced != NO_KERNEL || c->k >= s->native_k);
+}
+
+bool ht_auto_weighs(const struct call *c, const struct ht_scheme_desc *s) {
+    const struct ht_set_desc *const set = c->half->set;
+    const struct ht_scheme_desc *const first = ht_find_scheme(set, ht_auto_scheme(set));
+    const bool checks = first != NULL && ht_checks_data(set, first, true);
+    return s == first ? !checks || suits_k(c, s) : checks && s == fallback_scheme(set);
+}
+
+/* ---- schemes by name ---- */
+
+const char *ht_fixed_scheme(const struct call *c, bool is_packed) {
+    const int role = c->asked->accuracy.role64;
+    const bool is_by_shape = role == 0 || (role == HT_ROLE_FAST && !is_packed);
+    if (!c->is_fp64 && c->half->forced != NO_KERNEL)
+        return c->half->set->kernel[c->half->forced].scheme;
+    return c->asked->scheme != NULL || !c->is_fp64 || is_by_shape ? c->asked->scheme
+                                                                  : c->h->half[0].set->role[role];
+}
+
+bool ht_is_exact(const struct call *c) {
+    return c->is_fp64 && c->asked->accuracy.role64 == HT_ROLE_EXACT;
+}
+
+int ht_scheme_named(const struct call *c, const char *name, int code, const struct ht_scheme_desc **scheme) {
+    *scheme = c->half->set != NULL ? ht_find_scheme(c->half->set, name) : NULL;
+    if (*scheme != NULL)
+        return HALFTONE_OK;
+    if (!c->is_fp64)
+        return ht_fail(c->h, HALFTONE_UNKNOWN_SCHEME, "this library was generated without the scheme '%s'",
+                       name);
+    return ht_fail(c->h, code, "this library was generated without scheme '%s', which FP64 products need%s",
+                   name, code == HALFTONE_ACCURACY ? " for this accuracy" : "");
 }
 
 /* Whether the product's sum is exact, by a scheme that no shape changes: its kernels add 0 beta C where
  * alpha is 0, whoever sees it. */
 static bool sums_exactly(const struct call *c) {
     const struct ht_set_desc *const set = c->half->set;
-    const char *const name = c->is_fp64 ? ht_fixed_scheme64(c->h, c->asked, c->is_packed) : fixed_scheme(c);
+    const char *const name = ht_fixed_scheme(c, c->is_packed);
     const struct ht_scheme_desc *const s = name != NULL && set != NULL ? ht_find_scheme(set, name) : NULL;
     return s != NULL && (c->is_fp64 ? ht_residues_of(set, s) != NULL : s->exact_k > 0);
 }
@@ -47,67 +90,59 @@ void ht_settle_zeros(struct call *c) {
         c->effect = c->adds_zero ? EFFECT_SCALE : EFFECT_NONE;
 }
 
-static int scheme_named(const struct call *c, const char *name, const struct ht_scheme_desc **scheme) {
-    *scheme = ht_find_scheme(c->half->set, name);
-    if (*scheme == NULL)
-        return ht_fail(c->h, HALFTONE_UNKNOWN_SCHEME, "this library was generated without the scheme '%s'",
-                       name);
-    return HALFTONE_OK;
+/* ---- kernels and times ---- */
+
+static bool is_forced(const struct call *c, const struct ht_scheme_desc *s) {
+    return c->half->forced != NO_KERNEL && strcmp(c->half->set->kernel[c->half->forced].scheme, s->name) == 0;
 }
 
-int ht_packing_scheme(const struct call *c, const struct ht_scheme_desc **scheme) {
-    const char *name = fixed_scheme(c);
-    if (name == NULL)
-        return ht_fail(c->h, HALFTONE_NOT_SUPPORTED,
-                       "accuracy '%s' chooses the scheme by m, n and k, and a packed operand belongs to one "
-                       "scheme: %s",
-                       c->asked->accuracy.text,
-                       c->site > 0
-                           ? "say scheme= in this line"
-                           : "set the one that halftone_query names in why_scheme with halftone_set_scheme");
-    int code = scheme_named(c, name, scheme);
-    if (code == HALFTONE_OK && (*scheme)->pack == NULL)
-        return ht_fail(c->h, HALFTONE_NOT_SUPPORTED,
-                       "scheme '%s' reads the matrices as they are: nothing is packed, call halftone_sgemm",
-                       name);
-    return code;
+/* Products of a scheme that one launch makes: one for each modulus or pair of slices; 1 of the others. */
+static int64_t products_of(const struct call *c, const struct ht_scheme_desc *s) {
+    const struct ht_set_desc *const set = c->half->set;
+    for (int i = 0; i < set->kernels; i++)
+        if (strcmp(set->kernel[i].scheme, s->name) == 0 && set->kernel[i].recipe == HT_RECIPE_OZAKI)
+            return ht_ozaki_products(&c->asked->ozaki, c->k);
+    return ht_moduli_of(set, s);
 }
 
-/* Whether the caller wants no test of what `auto` computes. */
-static bool goes_untested(const struct call *c, const struct ht_scheme_desc *s) {
-    return c->h->recompute == HALFTONE_RECOMPUTE_NOTHING && s->scales != HT_SCALES_TILES;
+/* A scheme's kernel for a shape. */
+static struct ht_choice pick(const struct call *c, const struct ht_scheme_desc *s) {
+    const struct ht_set_desc *const set = c->half->set;
+    const int64_t most = c->without_workspace && c->is_fp64 ? 0 : HT_PARTIAL_LIMIT_BYTES,
+                  batch = at_least_one(c->batch), products = c->is_fp64 ? products_of(c, s) : 1,
+                  m = at_least_one(c->m), n = at_least_one(c->n);
+    return is_forced(c, s) ? ht_pick_splits(set, c->half->forced, m, n, c->k, ht_mul(batch, products), most)
+                           : ht_pick_products(set, s->name, m, n, c->k, batch, products, most);
 }
 
-/* ns that the certificate adds: a launch for what fails, before it one for blocks with many such results
- * where the plan has that, or where the product does all of it about a launch, for code that each call
- * fetches anew (2 to 3 us at 1024 on an H100, where a launch is 3). What the launches compute is the
+/* Whether a scheme's integer sums, whose k FP64 products do not split, could overflow. */
+static bool exceeds_exact_k(const struct ht_scheme_desc *s, int64_t k) {
+    return s->exact_k > 0 && k > s->exact_k;
+}
+
+bool ht_predict64(const struct call *c, const struct ht_scheme_desc *s, int64_t *ns) {
+    const struct ht_choice choice = pick(c, s);
+    const struct ht_kernel_desc *const by = ht_residues_of(c->half->set, s);
+    *ns = by != NULL ? ht_add(choice.predicted_ns, ht_residues_ns(c, by)) : choice.predicted_ns;
+    return choice.kernel >= 0 && !exceeds_exact_k(s, c->k) && (by == NULL || c->k <= HT_CRT_K_MOST);
+}
+
+/* ---- the scheme and the kernels of FP32 ---- */
+
+/* ns that the certificate adds. FP32: a launch for what fails, before it one for blocks with many such
+ * results where the plan has that, or where the product does all of it about a launch, for code that each
+ * call fetches anew (2 to 3 us at 1024 on an H100, where a launch is 3). What the launches compute is the
  * data's. */
-static int64_t fallback_ns(const struct plan *p) {
-    const int launches = p->before_fallback != NO_KERNEL ? 2 : 1;
+static int64_t certificate_ns(const struct plan *p) {
+    const int launches = p->certificate.needed > 0 ? CHECK_LAUNCHES : p->before_fallback != NO_KERNEL ? 2 : 1;
     return p->checked ? launches * (int64_t)p->set->launch_ns : 0;
 }
 
-bool ht_checks_k(const struct call *c, const struct ht_scheme_desc *s) {
-    return c->k <= CHECKED_K_MAX && (c->half->forced != NO_KERNEL || c->k >= s->native_k);
-}
-
-/* Whether the first scheme with the certificate, as p has it, is what `auto` runs, rather than the
+/* Which kernel and split a call runs, and what for with `auto`: its first scheme with the certificate, or the
  * fallback alone. */
-static bool checks_shape(const struct call *c, const struct plan *p, const struct ht_choice *choice,
-                         const struct ht_choice *unpacked) {
-    return ht_checks_k(c, p->scheme) &&
-           (c->half->forced != NO_KERNEL ||
-            ht_add(ht_total_ns(p->set, choice, SIZES_OF(c)), fallback_ns(p)) <=
-                ht_total_ns(p->set, unpacked, SIZES_OF(c)));
-}
-
-/* Which kernel and split a call runs, and what for with `auto`. */
 static struct ht_choice select_kernel(const struct call *c, struct plan *p) {
     const struct ht_set_desc *const set = p->set;
-    const struct ht_choice choice =
-        c->half->forced != NO_KERNEL
-            ? ht_pick_splits(set, c->half->forced, SIZES_OF(c), HT_PARTIAL_LIMIT_BYTES)
-            : ht_pick(set, p->scheme->name, SIZES_OF(c), HT_PARTIAL_LIMIT_BYTES);
+    const struct ht_choice choice = pick(c, p->scheme);
     const struct ht_scheme_desc *fallback = fallback_scheme(set);
     p->fallback = p->before_fallback = NO_KERNEL;
     p->fma_only = c->k <= p->scheme->simt_k_max;
@@ -115,12 +150,15 @@ static struct ht_choice select_kernel(const struct call *c, struct plan *p) {
         return choice;
     const struct ht_choice unpacked = ht_pick(set, fallback->name, SIZES_OF(c), HT_PARTIAL_LIMIT_BYTES);
     p->fma_only = c->k <= fallback->simt_k_max;
-    p->checked = !goes_untested(c, p->scheme);
+    p->checked = c->h->recompute != HALFTONE_RECOMPUTE_NOTHING || p->scheme->scales == HT_SCALES_TILES;
     if (p->checked && !ht_fallback_in_kernel(set, &choice, SIZES_OF(c))) {
         p->fallback = ht_pick_fallback(set, fallback->name);
         p->before_fallback = ht_pick_blocks(set, fallback->name, &choice, SIZES_OF(c));
     }
-    if (!p->is_auto || checks_shape(c, p, &choice, &unpacked))
+    if (!p->is_auto ||
+        (suits_k(c, p->scheme) &&
+         (c->half->forced != NO_KERNEL || ht_add(ht_total_ns(set, &choice, SIZES_OF(c)), certificate_ns(p)) <=
+                                              ht_total_ns(set, &unpacked, SIZES_OF(c)))))
         return choice;
     p->checked = false;
     p->fallback = p->before_fallback = NO_KERNEL;
@@ -130,7 +168,7 @@ static struct ht_choice select_kernel(const struct call *c, struct plan *p) {
 
 int64_t ht_plan_bound_units(const struct plan *p, int64_t k) {
     const int64_t own = ht_bound_units(p->scheme, k);
-    if (!p->checked)
+    if (!p->checked || p->certificate.needed > 0)
         return own;
     const int64_t of_fallback = ht_bound_units(fallback_scheme(p->set), k),
                   added = p->scheme->scales == HT_SCALES_TILES
@@ -158,7 +196,7 @@ static struct ht_accuracy_candidate auto_candidate(const struct call *c) {
     found.name = "auto";
     found.scheme = p.scheme;
     found.units = ht_plan_bound_units(&p, c->k);
-    found.ns = ht_add(ht_total_ns(set, &choice, SIZES_OF(c)), fallback_ns(&p));
+    found.ns = ht_add(ht_total_ns(set, &choice, SIZES_OF(c)), certificate_ns(&p));
     return found;
 }
 
@@ -181,35 +219,251 @@ int ht_fail_accuracy(halftone *h, const struct ht_accuracy *accuracy, const stru
     return HALFTONE_ACCURACY;
 }
 
-int ht_scheme_of_call(const struct call *c, const struct ht_scheme_desc **scheme, bool *is_auto) {
-    const char *name = fixed_scheme(c);
-    *is_auto = c->asked->is_auto;
-    if (name != NULL)
-        return scheme_named(c, name, scheme);
+/* ---- the scheme and the certificate of FP64 ---- */
+
+double ht_units64(const struct call *c) {
+    return c->asked->scheme != NULL ? 0
+           : c->asked->is_auto      ? (double)c->k
+                                    : c->asked->accuracy.bound * 0x1p53;
+}
+
+/* Whether s is a scheme of residues whose certificate ordinary data pass. */
+static bool certifies(const struct call *c, const struct ht_scheme_desc *s,
+                      struct ht_certificate *certificate) {
+    const int moduli = ht_moduli_of(c->half->set, s);
+    return moduli > 1 && ht_crt_certify(certificate, moduli, c->k, ht_units64(c));
+}
+
+/* Whether fp64-fast may take s, under one scheme's bound, relative to the largest of a row and a column. */
+static bool is_fast(const struct call *c, const struct ht_scheme_desc *s) {
+    const struct ht_set_desc *const set = c->half->set;
+    return c->asked->accuracy.role64 == HT_ROLE_FAST && c->k > 0 &&
+           (s == ht_scheme_of(set, HT_ROLE_FAST) ||
+            (s == ht_scheme_of(set, HT_ROLE_FAST_DIGITS) &&
+             (double)ht_bound_units(s, c->k) * 0x1p-53 <= ht_moduli_bound(set->fast_moduli, c->k)));
+}
+
+bool ht_weighs64(const struct call *c, const struct ht_scheme_desc *s, struct ht_certificate *certificate,
+                 int64_t *ns) {
+    const struct ht_scheme_desc *const native = ht_scheme_of(c->half->set, HT_ROLE_NATIVE);
+    const bool is_certified = native != NULL && s != native && certifies(c, s, certificate);
+    if (!is_certified)
+        memset(certificate, 0, sizeof *certificate);
+    if ((c->without_workspace && s != native) || (s != native && !is_certified && !is_fast(c, s)) ||
+        !ht_predict64(c, s, ns))
+        return false;
+    *ns = ht_add(*ns, is_certified ? CHECK_LAUNCHES * (int64_t)c->half->set->launch_ns : 0);
+    return true;
+}
+
+/* The fastest of those that the call's accuracy may take; FP64 arithmetic where none is as fast. */
+static void choose_by_shape(const struct call *c, struct plan *p) {
+    int64_t least = INT64_MAX, ns;
+    struct ht_certificate one;
+    if (p->scheme != NULL && !ht_weighs64(c, p->scheme, &one, &least) && ht_units64(c) > 0)
+        return;
+    for (int i = 0; i < p->set->schemes; i++) {
+        const struct ht_scheme_desc *const s = &p->set->scheme[i];
+        if (!ht_weighs64(c, s, &one, &ns) || ns >= least)
+            continue;
+        least = ns;
+        p->scheme = s;
+        p->certificate = one;
+    }
+}
+
+/* The fewest moduli whose certificate ordinary data pass at this k; scheme NULL: none. */
+static void choose_least_certified(const struct call *c, struct plan *p) {
+    struct call one = *c;
+    one.k = at_least_one(c->k);
+    p->scheme = NULL;
+    for (int i = 0, least = HT_CRT_MOST + 1; i < p->set->schemes; i++) {
+        const int moduli = ht_moduli_of(p->set, &p->set->scheme[i]);
+        struct ht_certificate found;
+        if (moduli < least && certifies(&one, &p->set->scheme[i], &found)) {
+            least = moduli;
+            p->scheme = &p->set->scheme[i];
+            p->certificate = found;
+        }
+    }
+}
+
+/* Bits of |A||B| that FP64 arithmetic keeps: (k + 4) 2^-53. */
+static int bits_of_native(int64_t k) {
+    int lost = 0;
+    while (lost < 62 && INT64_C(1) << lost < ht_add(k, 4))
+        lost++;
+    return 53 - lost;
+}
+
+int ht_check_bound64(const struct call *c) {
+    const struct ht_accuracy *const accuracy = &c->asked->accuracy;
+    const double native = ((double)at_least_one(c->k) + 4) * 0x1p-53;
+    if (accuracy->bound == 0 ||
+        native <= accuracy->bound * (1 + 0x1p-40)) /* as a bound that query told with twelve decimals */
+        return HALFTONE_OK;
+    const bool is_exact_enough =
+        accuracy->bound >= 0x1p-53 && ht_scheme_of(c->half->set, HT_ROLE_EXACT) != NULL;
+    return ht_fail(c->h, HALFTONE_ACCURACY, "%s: at k = %lld scheme %s keeps bits=%d%s", accuracy->text,
+                   (long long)c->k, native_name(c), bits_of_native(at_least_one(c->k)),
+                   is_exact_enough ? ", accuracy fp64-exact bits=53" : "");
+}
+
+/* ---- the scheme of a call, of packed operands ---- */
+
+/* What is asked for by name, or by an accuracy, is another failure. */
+static int code_of_lack(const struct call *c) {
+    return c->asked->scheme != NULL ? HALFTONE_NOT_SUPPORTED : HALFTONE_ACCURACY;
+}
+
+static int packing_scheme64(const struct call *c, const char *fixed, struct plan *p) {
+    int code = ht_check_bound64(c);
+    if (c->k > HT_CRT_K_MOST)
+        return ht_fail(c->h, HALFTONE_TOO_LARGE, "k = %lld: moduli hold k up to %d", (long long)c->k,
+                       (int)HT_CRT_K_MOST);
+    if (fixed != NULL) {
+        code = ht_scheme_named(c, fixed, code_of_lack(c), &p->scheme);
+        return code == HALFTONE_OK && ht_moduli_of(p->set, p->scheme) == 1
+                   ? ht_fail(c->h, HALFTONE_NOT_SUPPORTED,
+                             "scheme '%s' has no packed operands: those of residues have", fixed)
+                   : code;
+    }
+    /* by data, the rest by FP64 arithmetic */
+    if (AND_THEN(code, ht_scheme_named(c, native_name(c), HALFTONE_ACCURACY, &p->scheme)) != HALFTONE_OK)
+        return code;
+    choose_least_certified(c, p);
+    return p->scheme != NULL ? HALFTONE_OK
+                             : ht_fail(c->h, HALFTONE_NOT_SUPPORTED,
+                                       "no scheme of this library can be certified at k = %lld, so nothing "
+                                       "is packed: use halftone_dgemm",
+                                       (long long)c->k);
+}
+
+static void begin_plan(const struct call *c, struct plan *p) {
+    memset(p, 0, sizeof *p);
+    p->set = c->half->set;
+    p->fallback = p->before_fallback = NO_KERNEL;
+}
+
+int ht_packing_scheme(const struct call *c, struct plan *p) {
+    const char *const name = ht_fixed_scheme(c, true);
+    begin_plan(c, p);
+    if (c->is_fp64)
+        return packing_scheme64(c, name, p);
+    if (name == NULL)
+        return ht_fail(c->h, HALFTONE_NOT_SUPPORTED,
+                       "accuracy '%s' chooses the scheme by m, n and k, and a packed operand belongs to one "
+                       "scheme: %s",
+                       c->asked->accuracy.text,
+                       c->site > 0
+                           ? "say scheme= in this line"
+                           : "set the one that halftone_query names in why_scheme with halftone_set_scheme");
+    const int code = ht_scheme_named(c, name, HALFTONE_UNKNOWN_SCHEME, &p->scheme);
+    if (code == HALFTONE_OK && p->scheme->pack == NULL)
+        return ht_fail(c->h, HALFTONE_NOT_SUPPORTED,
+                       "scheme '%s' reads the matrices as they are: nothing is packed, call halftone_sgemm",
+                       name);
+    return code;
+}
+
+int ht_scheme_of_call(const struct call *c, struct plan *p) {
+    const char *const name = ht_fixed_scheme(c, false);
+    begin_plan(c, p);
+    p->is_auto = !c->is_fp64 && c->asked->is_auto;
+    if (name != NULL && (!c->is_fp64 || c->asked->scheme != NULL || c->k > 0))
+        return ht_scheme_named(c, name, code_of_lack(c), &p->scheme);
+    if (c->is_fp64) {
+        int code = ht_check_bound64(c);
+        if (code != HALFTONE_OK)
+            return code;
+        code = ht_scheme_named(c, native_name(c), HALFTONE_NOT_SUPPORTED, &p->scheme);
+        if (p->set != NULL)
+            choose_by_shape(c, p);
+        return p->scheme != NULL ? HALFTONE_OK : code;
+    }
     const struct ht_accuracy_choice choice = ht_choose_scheme(c, &c->asked->accuracy);
     if (choice.first.scheme == NULL)
         return ht_fail_accuracy(c->h, &c->asked->accuracy, &choice, c->k);
-    *is_auto = strcmp(choice.first.name, "auto") == 0;
-    *scheme = *is_auto ? ht_find_scheme(c->half->set, ht_auto_scheme(c->half->set)) : choice.first.scheme;
+    p->is_auto = strcmp(choice.first.name, "auto") == 0;
+    p->scheme = p->is_auto ? ht_find_scheme(p->set, ht_auto_scheme(p->set)) : choice.first.scheme;
     return HALFTONE_OK;
 }
 
+/* ---- a plan ---- */
+
+/* A kernel for FP64 that was set by name and that the call would leave out is an error. */
+static int check_forced(const struct call *c, const struct plan *p, const struct ht_scheme_desc *rest) {
+    if (c->half->forced == NO_KERNEL || is_forced(c, p->scheme) || (rest != NULL && is_forced(c, rest)))
+        return HALFTONE_OK;
+    const struct ht_kernel_desc *const forced = &c->half->set->kernel[c->half->forced];
+    return ht_fail(c->h, HALFTONE_NOT_SUPPORTED,
+                   "kernel '%s', which was set, is of scheme '%s', and this product runs '%s'", forced->name,
+                   forced->scheme, p->scheme->name);
+}
+
+/* The kernel of FP64 arithmetic for what the counts leave: one that asks them, as tiles do, and is not another
+ * than the one that was set; k is whole. */
+static int pick_for_rest(const struct call *c, const struct ht_scheme_desc *native) {
+    const struct ht_set_desc *const set = c->half->set;
+    struct ht_choice best = {NO_KERNEL, 1, INT64_MAX};
+    for (int i = 0; i < set->kernels; i++) {
+        if (strcmp(set->kernel[i].scheme, native->name) != 0 || !set->kernel[i].takes_counts ||
+            (is_forced(c, native) && i != c->half->forced))
+            continue;
+        const struct ht_choice choice = ht_pick_splits(set, i, SIZES_OF(c), 0);
+        best = choice.predicted_ns < best.predicted_ns ? choice : best;
+    }
+    return best.kernel;
+}
+
+static int plan_certificate(const struct call *c, const struct ht_scheme_desc *native, struct plan *p) {
+    p->checked = true;
+    p->fallback = pick_for_rest(c, native);
+    if (p->fallback != NO_KERNEL)
+        return HALFTONE_OK;
+    if (!is_forced(c, native))
+        return ht_fail(c->h, HALFTONE_NOT_SUPPORTED,
+                       "scheme '%s' has no tile that fits the shared memory of this GPU", native->name);
+    return ht_fail(
+        c->h, HALFTONE_NOT_SUPPORTED,
+        "kernel '%s', which was set, takes vectors, and what scheme '%s' leaves takes a tile of %s",
+        p->set->kernel[c->half->forced].name, p->scheme->name, native->name);
+}
+
+/* What FP64 can be refused for. */
+static int check64(const struct call *c, const struct plan *p, const struct ht_scheme_desc *native) {
+    if (exceeds_exact_k(p->scheme, c->k))
+        return ht_fail(c->h, HALFTONE_TOO_LARGE, "k = %lld: sums of scheme '%s' are exact for k up to %d",
+                       (long long)c->k, p->scheme->name, p->scheme->exact_k);
+    return c->k > 0 ? check_forced(c, p, p->certificate.needed > 0 ? native : NULL) : HALFTONE_OK;
+}
+
 int ht_select(const struct call *c, struct plan *p) {
-    memset(p, 0, sizeof *p);
-    p->set = c->half->set;
-    int code = ht_scheme_of_call(c, &p->scheme, &p->is_auto);
+    const struct ht_scheme_desc *const native = ht_scheme_of(c->half->set, HT_ROLE_NATIVE);
+    int code = HALFTONE_OK;
+    begin_plan(c, p);
+    if (c->is_fp64 && c->k == 0) /* only C is scaled: every scheme does what FP64 arithmetic does */
+        code = ht_scheme_named(c, native_name(c), HALFTONE_NOT_SUPPORTED, &p->scheme);
+    else
+        code = c->is_fp64 && c->is_packed ? ht_packing_scheme(c, p) : ht_scheme_of_call(c, p);
+    if (c->is_fp64)
+        AND_THEN(code, check64(c, p, native));
     if (code != HALFTONE_OK)
         return code;
-    const struct ht_choice choice = select_kernel(c, p);
+    const struct ht_choice choice = c->is_fp64 ? pick(c, p->scheme) : select_kernel(c, p);
     if (choice.kernel < 0)
-        return ht_fail(c->h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel in this library%s",
-                       p->scheme->name,
-                       c->half->fitted != NULL ? " that fits the shared memory of this GPU" : "");
+        return ht_fail(c->h, HALFTONE_NOT_SUPPORTED, "scheme '%s' has no kernel%s%s", p->scheme->name,
+                       c->is_fp64 ? "" : " in this library",
+                       c->is_fp64 || c->half->fitted != NULL ? " that fits the shared memory of this GPU"
+                                                             : "");
     if (choice.splits > HT_PICK_SPLITS_MAX)
         return ht_fail(c->h, HALFTONE_TOO_LARGE, "k = %lld: the exact sums of scheme '%s' hold k up to %lld",
                        (long long)c->k, p->scheme->name, (long long)p->scheme->exact_k * HT_PICK_SPLITS_MAX);
     p->kernel = choice.kernel;
     p->splits = choice.splits;
-    p->kernel_ns = ht_add(choice.predicted_ns, fallback_ns(p));
-    return HALFTONE_OK;
+    p->is_exact = ht_is_exact(c) && c->k > 0;
+    if (p->certificate.needed > 0)
+        code = plan_certificate(c, native, p);
+    p->kernel_ns = ht_add(choice.predicted_ns, certificate_ns(p));
+    return code;
 }

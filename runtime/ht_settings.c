@@ -4,42 +4,41 @@
 
 /* ---- what a text means ---- */
 
-static int ask_scheme32(const halftone *h, const char *name, struct ht_demand *d) {
-    const bool is_auto = strcmp(name, "auto") == 0;
-    const struct ht_set_desc *const set = h->half[0].set;
-    const struct ht_scheme_desc *const scheme = ht_find_scheme(set, is_auto ? ht_auto_scheme(set) : name);
-    if (scheme == NULL)
-        return HALFTONE_UNKNOWN_SCHEME;
-    memset(d, 0, sizeof *d);
-    d->scheme = scheme->name;
-    d->is_auto = is_auto;
-    return HALFTONE_OK;
-}
-
-/* `auto` is accuracy fp64, by no name. */
-static int ask_scheme64(const halftone *h, const char *name, struct ht_demand *d) {
+/* `auto` of FP64 is accuracy fp64, by no name. */
+static int ask_scheme(const halftone *h, bool is_fp64, const char *name, struct ht_demand *d) {
+    const struct ht_set_desc *const set = h->half[is_fp64].set;
+    const char *const with_modes = h->half[0].set->role[HT_ROLE_MODES];
     struct ht_demand asked;
     memset(&asked, 0, sizeof asked);
     asked.is_auto = strcmp(name, "auto") == 0;
-    const char *const with_modes = h->half[0].set->role[HT_ROLE_MODES],
-               *const wanted = ht_read_ozaki(with_modes, name, &asked.ozaki) ? with_modes : name;
-    const struct ht_scheme_desc *const scheme =
-        h->half[1].set != NULL ? ht_find_scheme(h->half[1].set, wanted) : NULL;
-    if (scheme == NULL && !asked.is_auto)
+    const char *const wanted = asked.is_auto && !is_fp64                       ? ht_auto_scheme(set)
+                               : ht_read_ozaki(with_modes, name, &asked.ozaki) ? with_modes
+                                                                               : name;
+    const struct ht_scheme_desc *const scheme = set != NULL ? ht_find_scheme(set, wanted) : NULL;
+    if (scheme == NULL && !(asked.is_auto && is_fp64))
         return HALFTONE_UNKNOWN_SCHEME;
-    asked.scheme = asked.is_auto ? NULL : scheme->name;
+    asked.scheme = scheme != NULL ? scheme->name : NULL;
     *d = asked;
     return HALFTONE_OK;
 }
 
 /* On HALFTONE_ACCURACY products are asked for what they cannot have, and say so. */
-static int ask_accuracy32(halftone *h, const struct ht_accuracy *accuracy, struct ht_demand *d) {
+static int ask_accuracy(halftone *h, bool is_fp64, const struct ht_accuracy *accuracy, struct ht_demand *d) {
     const struct ht_set_desc *const set = h->half[0].set;
-    const struct call smallest = call_of(h, false, 'N', 'N', 1, 1, 1, 1);
-    const struct ht_accuracy_choice least = ht_choose_scheme(&smallest, accuracy);
+    struct call smallest = call_of(h, is_fp64, 'N', 'N', 1, 1, 1, 1);
+    smallest.asked = d;
     memset(d, 0, sizeof *d);
     d->accuracy = *accuracy;
     d->is_auto = accuracy->is_auto;
+    if (is_fp64) {
+        const struct ht_scheme_desc *scheme;
+        const char *const fixed = ht_fixed_scheme(&smallest, false), *const wanted =
+                                                                         fixed != NULL
+                                                                             ? fixed
+                                                                             : set->role[HT_ROLE_NATIVE];
+        int code = ht_scheme_named(&smallest, wanted, HALFTONE_ACCURACY, &scheme);
+        return AND_THEN(code, ht_check_bound64(&smallest));
+    }
     if (accuracy->is_auto) {
         d->scheme = ht_auto_scheme(set);
         return ht_auto_takes_all(set)
@@ -47,21 +46,11 @@ static int ask_accuracy32(halftone *h, const struct ht_accuracy *accuracy, struc
                    : ht_fail(h, HALFTONE_ACCURACY, "%s needs scheme %s, which this library lacks",
                              accuracy->text, set->role[HT_ROLE_FALLBACK]);
     }
+    const struct ht_accuracy_choice least = ht_choose_scheme(&smallest, accuracy);
     if (least.first.scheme == NULL) /* no bound is smaller than at k = 1 */
         return ht_fail_accuracy(h, accuracy, &least, 1);
     d->scheme = accuracy->products > 0 ? least.first.scheme->name : NULL;
     return HALFTONE_OK;
-}
-
-static int ask_accuracy64(halftone *h, const struct ht_accuracy *accuracy, struct ht_demand *d) {
-    const struct ht_scheme_desc *scheme;
-    memset(d, 0, sizeof *d);
-    d->accuracy = *accuracy;
-    d->is_auto = accuracy->is_auto;
-    const char *const fixed = ht_fixed_scheme64(h, d, false),
-               *const wanted = fixed != NULL ? fixed : h->half[0].set->role[HT_ROLE_NATIVE];
-    const int code = ht_scheme64_named(h, wanted, HALFTONE_ACCURACY, &scheme);
-    return code != HALFTONE_OK ? code : ht_check_bound64(h, accuracy, 1);
 }
 
 /* One type's answer to a text; UNKNOWN_SCHEME, UNKNOWN_ACCURACY: it is none of this type, and the demand
@@ -69,10 +58,10 @@ static int ask_accuracy64(halftone *h, const struct ht_accuracy *accuracy, struc
 static int ask_type(halftone *h, bool is_fp64, char verb, const char *text, struct ht_demand *d) {
     struct ht_accuracy accuracy;
     if (verb == 's')
-        return (is_fp64 ? ask_scheme64 : ask_scheme32)(h, text, d);
+        return ask_scheme(h, is_fp64, text, d);
     if (ht_accuracy_parse(text, &accuracy) != 0 || (accuracy.of >> is_fp64 & 1) == 0)
         return HALFTONE_UNKNOWN_ACCURACY;
-    return (is_fp64 ? ask_accuracy64 : ask_accuracy32)(h, &accuracy, d);
+    return ask_accuracy(h, is_fp64, &accuracy, d);
 }
 
 /* ---- what is said of a text that is none ---- */
@@ -191,30 +180,28 @@ int halftone_set_accuracy(halftone *handle, const char *text) {
 
 /* ---- what is set ---- */
 
-/* What the handle asks products of this type for; NULL: *code says why not. */
-static const struct ht_demand *get_demand(halftone *h, int type, const char **result, int *code) {
-    *code = ht_begin(h);
-    if (*code == HALFTONE_OK && type != HALFTONE_FP32 && type != HALFTONE_FP64)
-        *code = ht_fail(h, -18, "type %d is neither HALFTONE_FP32 nor HALFTONE_FP64", type);
-    if (*code == HALFTONE_OK && result == NULL)
-        *code = ht_fail(h, -18, "the result is NULL");
-    return *code == HALFTONE_OK ? &h->half[type == HALFTONE_FP64].own : NULL;
+/* Of what products of this type are asked for, the scheme or the accuracy. */
+static int get_text(halftone *h, int type, bool is_scheme, const char **result) {
+    const int code = ht_begin(h);
+    if (code == HALFTONE_OK && type != HALFTONE_FP32 && type != HALFTONE_FP64)
+        return ht_fail(h, -18, "type %d is neither HALFTONE_FP32 nor HALFTONE_FP64", type);
+    if (code == HALFTONE_OK && result == NULL)
+        return ht_fail(h, -18, "the result is NULL");
+    if (code != HALFTONE_OK)
+        return code;
+    const struct ht_demand *const d = &h->half[type == HALFTONE_FP64].own;
+    const char *const scheme = d->ozaki.text[0] != '\0' ? d->ozaki.text : d->scheme;
+    const char *const accuracy = d->accuracy.text[0] != '\0' ? d->accuracy.text : NULL;
+    *result = !is_scheme ? accuracy : d->is_auto ? "auto" : scheme;
+    return HALFTONE_OK;
 }
 
 int halftone_get_scheme(halftone *handle, int type, const char **name) {
-    int code;
-    const struct ht_demand *const d = get_demand(handle, type, name, &code);
-    if (d != NULL)
-        *name = d->is_auto ? "auto" : d->ozaki.text[0] != '\0' ? d->ozaki.text : d->scheme;
-    return code;
+    return get_text(handle, type, true, name);
 }
 
 int halftone_get_accuracy(halftone *handle, int type, const char **text) {
-    int code;
-    const struct ht_demand *const d = get_demand(handle, type, text, &code);
-    if (d != NULL)
-        *text = d->accuracy.text[0] != '\0' ? d->accuracy.text : NULL;
-    return code;
+    return get_text(handle, type, false, text);
 }
 
 /* ---- what the library has ---- */

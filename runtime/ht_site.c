@@ -61,31 +61,16 @@ void ht_free_sites(halftone *h) {
     h->sites = NULL;
 }
 
-static char *copy_line(const char *text) {
-    const size_t length = strcspn(text, "\n");
-    char *const copy = (char *)malloc(length + 1);
-    if (copy == NULL)
-        return NULL;
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    return copy;
-}
-
-static int fail_memory(halftone *h) {
-    return ht_fail(h, HALFTONE_OUT_OF_HOST_MEMORY, "no memory for a line of the site table");
-}
-
 /* Room for one more line. */
-static int reserve_site(halftone *h) {
+static bool reserve_site(halftone *h) {
     if (h->sites == NULL)
         h->sites = (struct ht_sites *)calloc(1, sizeof *h->sites);
     struct ht_sites *const t = h->sites;
     struct ht_site *const longer =
         t != NULL ? (struct ht_site *)realloc(t->site, ((size_t)t->count + 1) * sizeof *longer) : NULL;
-    if (longer == NULL)
-        return fail_memory(h);
-    t->site = longer;
-    return HALFTONE_OK;
+    if (longer != NULL)
+        t->site = longer;
+    return longer != NULL;
 }
 
 /* path NULL: of no file. */
@@ -93,21 +78,20 @@ static int add_site(halftone *h, const struct ht_site_line *line, const char *te
     struct ht_site made;
     memset(&made, 0, sizeof made);
     made.line = *line;
-    made.text = copy_line(text);
-    made.path = path != NULL ? copy_line(path) : NULL;
-    int code = made.text == NULL || (path != NULL && made.path == NULL) ? fail_memory(h) : HALFTONE_OK;
-    if (code == HALFTONE_OK && line->verb == 'o')
+    made.text = strndup(text, strcspn(text, "\n"));
+    made.path = path != NULL ? strndup(path, strcspn(path, "\n")) : NULL;
+    struct ht_demand *const asked[2] = {&made.asked[0], &made.asked[1]};
+    int code = HALFTONE_OK;
+    if (made.text == NULL || (path != NULL && made.path == NULL) || !reserve_site(h))
+        code = ht_fail(h, HALFTONE_OUT_OF_HOST_MEMORY, "no memory for a line of the site table");
+    else if (line->verb == 'o')
         code = ht_fail(h, HALFTONE_SITE,
                        "a library has no original to leave a product to; say accuracy= or scheme=");
-    else if (code == HALFTONE_OK && (line->api[0] != '\0' || ht_site_line_asks_range(line, HT_SITE_ORDINAL)))
+    else if (line->api[0] != '\0' || ht_site_line_asks_range(line, HT_SITE_ORDINAL))
         code = ht_fail(
             h, HALFTONE_SITE,
             "api= and ordinal= are a drop-in's; a library tells products apart by site= op= m= n= k= batch=");
-    struct ht_demand *const asked[2] = {&made.asked[0], &made.asked[1]};
-    if (code == HALFTONE_OK)
-        code = ht_ask(h, line->verb, line->text, line->of, asked, &made.of);
-    if (code == HALFTONE_OK)
-        code = reserve_site(h);
+    AND_THEN(code, ht_ask(h, line->verb, line->text, line->of, asked, &made.of));
     if (code != HALFTONE_OK) {
         free(made.text);
         free(made.path);
@@ -194,20 +178,20 @@ int halftone_at_site(halftone *handle, const char *name) {
     return HALFTONE_OK;
 }
 
+/* Who packs one side knows k and the name. */
 static struct ht_site_key site_key(const struct call *c, bool knows_k_alone) {
-    struct ht_site_key key;
+    const int transposed = is_trans(c->of[0].trans) | is_trans(c->of[1].trans) << 1;
+    struct ht_site_key key = {{0}, c->m, c->n, c->k, c->batch, transposed};
+    if (knows_k_alone) {
+        key.m = key.n = 0;
+        key.batch = 1;
+        key.kind = 1 << 3;
+    }
+    key.kind |= SITE_KEY_IS_SET | (int)c->is_fp64 << 2;
     memcpy(key.name, c->h->at.text, sizeof key.name);
-    key.m = knows_k_alone ? 0 : c->m;
-    key.n = knows_k_alone ? 0 : c->n;
-    key.k = c->k;
-    key.batch = knows_k_alone ? 1 : c->batch;
-    key.kind = SITE_KEY_IS_SET | (int)knows_k_alone << 3 | (int)c->is_fp64 << 2;
-    if (!knows_k_alone)
-        key.kind |= (int)is_trans(c->of[0].trans) | (int)is_trans(c->of[1].trans) << 1;
     return key;
 }
 
-/* Who packs one side knows k and the name. */
 static bool is_for_packed(const struct ht_site_line *line) {
     bool asks_more = line->op[0] != '\0';
     for (int i = 0; i < HT_SITE_RANGES; i++)

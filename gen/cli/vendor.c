@@ -129,10 +129,10 @@ static const char *const runtime_files[] = {
     "halftone.h", "ht_ieee.h", "ht_abi.h", "ht_abi64.h", "ht_crt.h", "ht_fenv.h", "ht_cost.h", "ht_bound.h",
     "ht_pick.h", "ht_dev.h", "ht_site_line.h", "ht_accuracy.h", "ht_call.h", "ht_pick.c", "ht_accuracy.c",
     "ht_error.c", "ht_check.c", "ht_context.c", "ht_workspace.c", "ht_lend.c", "ht_recipe_slices.c",
-    "ht_recipe_native64.c", "ht_recipe_residues.c", "ht_recipe_ozaki.c", "ht_select64.c", "ht_select.c",
-    "ht_plan.c", "ht_settings.c", "ht_site_line.c", "ht_site.c", "ht_handle.c", "ht_steps.c", "ht_blocks.c",
-    "ht_packed.c", "ht_product.c", "ht_api.c", "ht_query.c", "ht_rho.c", "ht_host.h", "ht_host_team.c",
-    "ht_host_copy.c", "ht_host.c"};
+    "ht_recipe_native64.c", "ht_recipe_residues.c", "ht_recipe_ozaki.c", "ht_select.c",
+    "ht_plan.c", "ht_settings.c", "ht_site_line.c", "ht_site.c", "ht_handle.c",
+    "ht_packed.c", "ht_product.c", "ht_query.c", "ht_rho.c", "ht_host.h", "ht_host_copy.c",
+    "ht_host.c"};
 enum { RUNTIME_FILES = sizeof runtime_files / sizeof *runtime_files };
 
 static bool is_source(const char *name) {

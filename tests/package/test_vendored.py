@@ -364,10 +364,10 @@ def test_destination_is_taken_only_as_a_whole(tmp_path):
     assert contents(folder) == contents(tmp_path / "fresh")
     vendor(folder, *SMALL)
     before = contents(folder)
-    (folder / "ht_api.c").write_bytes(before["ht_api.c"] + b"/* mine */\n")
+    (folder / "ht_product.c").write_bytes(before["ht_product.c"] + b"/* mine */\n")
     run = vendor(folder, *SMALL, check=False)
-    assert run.returncode == 1 and "ht_api.c" in run.stderr and "edited" in run.stderr
-    assert contents(folder) == {**before, "ht_api.c": before["ht_api.c"] + b"/* mine */\n"}
+    assert run.returncode == 1 and "ht_product.c" in run.stderr and "edited" in run.stderr
+    assert contents(folder) == {**before, "ht_product.c": before["ht_product.c"] + b"/* mine */\n"}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["fresh", "set"]
 
 
@@ -469,7 +469,7 @@ def test_a_folder_built_by_its_own_line_can_be_updated(tmp_path, compilers):
     assert contents(folder) == built and gen("verify", folder).returncode == 0
     vendor(folder, "--scheme", "half", "--lean")
     after = contents(folder)
-    assert old and not set(old) & set(after) and {"ht_api.o", "libhalftone.a"} <= set(after) and gen("verify", folder).returncode == 0
+    assert old and not set(old) & set(after) and {"ht_product.o", "libhalftone.a"} <= set(after) and gen("verify", folder).returncode == 0
     assert shell(readme_line(folder), folder, path).returncode == 0
     assert "i8x10" not in shell("ar t libhalftone.a", folder, path).stdout
     for name in "abcdefg": # objects of nobody's: one line

@@ -313,7 +313,8 @@ API_TEST(test_fp32_needs_the_check) {
     char by_auto[HALFTONE_WHY_BYTES];
     snprintf(by_auto, sizeof by_auto, "fp32 by %s", checked);
     assert_why(h, 4096, checked);
-    assert_why(h, 9, "auto: bf16x6u, which takes every input, is predicted faster here than f16x3, whose data are checked");
+    assert_why(h, 256, "auto: bf16x6u, which takes every input, is predicted faster here than f16x3, whose data are checked");
+    assert_why(h, 255, "auto: bf16x6u, which takes every input; f16x3, whose data are checked, is for k from 256 to 2097152");
     OK(halftone_set_accuracy(h, "fp32"));
     assert_why(h, 4096, by_auto);
     REFUSED(halftone_set_scheme(h, "fp32"), HALFTONE_UNKNOWN_SCHEME); /* an accuracy */

@@ -142,8 +142,8 @@ ANY = "bf16x6u: error at most 4.17e-07 |A||B|; it takes every input, so nothing 
 
 
 @pytest.mark.parametrize("options,says,kept", [
-    ((), "auto: bf16x6u, which takes every input, is predicted faster here", ANY),
-    (("--accuracy", "fp32"), "fp32 by auto: bf16x6u, which takes every input, is predicted faster here", ANY), (("--accuracy", "bits=12"), "bits=12: at most 4096 units; cheapest of", ANY),
+    ((), "auto: bf16x6u, which takes every input; f16x3, whose data are checked, is for k from", ANY),
+    (("--accuracy", "fp32"), "fp32 by auto: bf16x6u, which takes every input; f16x3, ", ANY), (("--accuracy", "bits=12"), "bits=12: at most 4096 units; cheapest of", ANY),
     (("--scheme", "half"), "set by name",
      "half: error at most 0.000978 |A||B|; nothing looks at the data, which must be in its range: elements with magnitude in [2^-14, 65504]"),
     (("--scheme", "i8x6"), "set by name", "i8x6: error at most 1.01e-06 k max|a| max|b| of a row and a column; nothing looks at the data, ")])
