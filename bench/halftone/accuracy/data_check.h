@@ -45,4 +45,14 @@ struct data_rules {
 int data_check(const struct data_view *a, const struct data_view *b, int64_t k,
                const struct data_rules *rules, struct data_report *out);
 
+/* Which tiles MixPert's levels leave to the fallback (bench/ACCURACY.md, section 16): tiles of 16 rows x 32 k of A and 32 k x 8
+ * columns of B. Packing's own rule is templates/hooks/pack/outlier_tiles.cuh. */
+struct tile_outliers {
+    int64_t tiles[2], outliers[2];    /* of A and B */
+    int64_t blocks, blocks_recomputed; /* 64 x 64 of C: those that meet an outlier */
+};
+
+/* With is_b_first the call computes (A B)^T as B^T A^T, so that B has the tiles of 16. 0, or -1 without memory. */
+int tile_outliers_count(const struct data_view *a, const struct data_view *b, int64_t k, int is_b_first, struct tile_outliers *out);
+
 #endif

@@ -12,7 +12,6 @@
 #include "measure/operands.h"
 #include "io/outfile.h"
 #include "io/progress.h"
-#include "io/ratio.h"
 #include "accuracy/reference.h"
 #include "measure/timing.h"
 #include "io/tsv.h"

@@ -10,7 +10,7 @@
 #include "cmd/cmd.h"
 #include "io/args.h"
 #include "io/outfile.h"
-#include "io/ratio.h"
+#include "io/tsv.h"
 
 /* One for all, or one for each site. */
 static int take_accuracies(const struct app *app, const char *text, char level[][LEVEL_BYTES], struct cli_error *f) {

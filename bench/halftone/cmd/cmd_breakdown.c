@@ -13,7 +13,6 @@
 #include "measure/device_info.h"
 #include "accuracy/families.h"
 #include "measure/timing.h"
-#include "measure/in_loop.h"
 
 enum { ROUNDS = 5, BLOCKS_MOST = 24, SIZES_MOST = 16 };
 enum { PACKS = 1, SUMS = 2, MULTIPLIES = 4, TESTS = 8, FALLS_BACK = 16, BLOCKS = 32, COPIES = 64 };

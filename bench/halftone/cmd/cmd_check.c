@@ -6,12 +6,11 @@
 
 #include "../../../runtime/ht_pick.h"
 #include "io/args.h"
-#include "cmd/cmd_check.h"
+#include "measure/pair.h"
 #include "cmd/cmd.h"
 #include "accuracy/data_check.h"
 #include "accuracy/residue_check.h"
 #include "accuracy/families.h"
-#include "accuracy/tile_outliers.h"
 #include "measure/operands.h"
 #include "io/outfile.h"
 #include "io/progress.h"

@@ -4,12 +4,11 @@
 #include <string.h>
 
 #include "io/args.h"
-#include "cmd/cmd_check.h"
 #include "cmd/cmd.h"
 #include "cmd/methods.h"
 #include "measure/session.h"
 #include "io/outfile.h"
-#include "io/ratio.h"
+#include "io/tsv.h"
 #include "measure/pair.h"
 
 struct mm {

@@ -10,7 +10,7 @@
 #include "cmd/cmd.h"
 #include "measure/session.h"
 #include "io/outfile.h"
-#include "profile/profile_run.h"
+#include "profile/profile_cases.h"
 #include "profile/profile_search.h"
 #include "io/progress.h"
 #include "io/tsv.h"

@@ -9,7 +9,7 @@
 #include "io/outfile.h"
 #include "io/page.h"
 #include "io/progress.h"
-#include "io/ratio.h"
+#include "io/tsv.h"
 #include "measure/launch_direct.h"
 #include "measure/timing.h"
 #include "cmd/tune.h"

@@ -12,7 +12,7 @@
 #include "cmd/cmd.h"
 #include "io/args.h"
 #include "io/outfile.h"
-#include "io/ratio.h"
+#include "io/tsv.h"
 
 enum { EXHAUSTIVE_MOST = 65536, TAUS_MOST = 16, LEVELS_TEXT = LOWERING_LEVELS * LEVEL_BYTES, HEAD_BYTES = 4096 };
 

@@ -182,3 +182,11 @@ void tsv_free(struct tsv *t) {
     free(t->cell);
     memset(t, 0, sizeof *t);
 }
+
+const char *ratio_text(char out[RATIO_BYTES], const char *format, double part, double whole) {
+    if (whole != 0 && isfinite(part / whole))
+        snprintf(out, RATIO_BYTES, format, part / whole);
+    else
+        snprintf(out, RATIO_BYTES, "n/a");
+    return out;
+}

@@ -32,4 +32,6 @@ void profile_tile_name(const struct profile_tiles *t, int tile, char *text, size
 /* The dot's nonzero inputs in hex: "c=3f800000 k0:3c00*0c00 k7:..." */
 void profile_tile_dot(const struct profile_tiles *t, int tile, int row, int column, char *text, size_t size);
 
+int profile_run(struct profile_tiles *t, struct cli_error *f); /* profile_run.c: fills t->d by the device */
+
 #endif

@@ -1,11 +1,11 @@
-/* profile_run.c: how a unit's tiles get to the device and back. See profile.h, profile_run.h. */
+/* profile_run.c: how a unit's tiles get to the device and back. See profile.h, profile_cases.h. */
 #include "profile/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "measure/session.h"
-#include "profile/profile_run.h"
+#include "profile/profile_cases.h"
 
 static int is_warpgroup(const struct profile_unit *unit) {
     return unit->rows == PROFILE_MOST_ROWS;
