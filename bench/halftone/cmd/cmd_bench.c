@@ -11,7 +11,6 @@
 #include "io/shapes.h"
 #include "cmd/cmd.h"
 #include "cmd/methods.h"
-#include "measure/cast16.h"
 #include "measure/baseline_cublas.h"
 #include "io/outfile.h"
 #include "io/progress.h"

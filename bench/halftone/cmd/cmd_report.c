@@ -9,7 +9,7 @@
 #include "io/args.h"
 #include "cmd/cmd.h"
 #include "cmd/methods.h"
-#include "measure/cast16.h"
+#include "measure/baseline_cublas.h"
 #include "measure/baseline_fp32.h"
 #include "io/outfile.h"
 #include "io/page.h"

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "io/cli_error.h"
+
 /* The last one is cuBLAS' own FP32 emulation: refused by a cuBLAS before 12.9, and native FP32 on GPUs it was not made for
  * (cuBLAS documentation, "Floating Point Emulation"); there is nothing to time then. */
 enum baseline_mode {
@@ -50,5 +52,15 @@ int baseline_sgemm_batch(struct baseline *y, char trans_a, char trans_b, int64_t
 /* Rounds to the nearest FP16, ties to even, as the vendor's conversion does; finite numbers to the nearest BF16. */
 void baseline_to_half(const float *in, uint16_t *out, size_t count);
 void baseline_to_bf16(const float *in, uint16_t *out, size_t count);
+
+/* Two operands in 16 bits on the device, as the FP16 and BF16 products read them. */
+struct cast16 {
+    void *a, *b; /* device; NULL before cast16_open and after cast16_close */
+};
+
+/* a and b are host arrays of so many numbers; mode: BASELINE_FP16 or BASELINE_BF16. After a failure cast16_close is still due. */
+int cast16_open(struct cast16 *n, enum baseline_mode mode, const float *a, int64_t a_count, const float *b, int64_t b_count,
+                struct cli_error *f);
+void cast16_close(struct cast16 *n);
 
 #endif
