@@ -13,7 +13,7 @@
 #include "ht_dev.h"
 #include "sim/sim_api.h"
 
-enum { BLOCK_ALIGNMENT = 1024 }; /* also the room before a block, where its size is kept */
+enum { BLOCK_ALIGNMENT = 1024 }; /* also the space before a block, where its size is kept */
 static const size_t CARD_BYTES = (size_t)4 << 30;
 
 static HT_THREAD_LOCAL char detail[1024];

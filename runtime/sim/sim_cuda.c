@@ -9,7 +9,7 @@
 
 #include "sim_api.h"
 
-enum { ALIGNMENT = 256 }; /* also the room before a block, where its size is kept */
+enum { ALIGNMENT = 256 }; /* also the space before a block, where its size is kept */
 
 static __thread cudaError_t last_error;
 
