@@ -97,7 +97,7 @@
 
 #define OF_FP64(sum_) .in = NUMBER_F64, .out = NUMBER_F64, .sum = sum_, .unit_exponent = -53
 #define ONE_PRODUCT .slices = 1, .atom_slices = 1, .products = 1, .accumulators = 1
-/* FP64 by residues (Ozaki-II): bench/ACCURACY.md, section 14. */
+/* FP64 by residues (Ozaki-II): bench/ACCURACY64.md, section 14. */
 #define RESIDUES(name_, moduli_, bits_, ...)                                                                 \
     {                                                                                                        \
         .name = name_,                                                                                       \
@@ -311,7 +311,7 @@ const struct scheme scheme_table[] = {
     RESIDUES("crt16", 16, "62.18", AS(REPRODUCIBLE)), RESIDUES("crt17", 17, "65.97", .on_request = true),
     RESIDUES("crt18", 18, "69.72", .on_request = true), RESIDUES("crt19", 19, "73.47", .on_request = true),
     RESIDUES("crt20", 20, "77.18", AS(EXACT)),
-    {.name = "i8x28", /* i8x10's digits and levels, three more of each: bench/ACCURACY.md, section 20 */
+    {.name = "i8x28", /* i8x10's digits and levels, three more of each: bench/ACCURACY64.md, section 20 */
      .paper = "halftone: FP64 in fixed point relative to the largest of the row (column), seven signed 8-bit "
               "digits, exact integer sums by level, C in the product's kernel, rounded once",
      .hooks = "scheme/i8x28", AS(FAST_DIGITS), BY(DIGITS), OF_FP64(NUMBER_S32), .slice = SLICE_S8,

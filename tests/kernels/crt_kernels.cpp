@@ -88,7 +88,7 @@ static void ask_for_counts(ht_crt_pack_args *g, int exponent) {
     g->count_needed = needed_of(g->of.k);
 }
 
-/* What a row counts, by the rule's words (bench/ACCURACY.md, section 18). */
+/* What a row counts, by the rule's words (bench/ACCURACY64.md, section 18). */
 static int count_of(const ht_crt_pack_args &g, int entry, int row) {
     const double *x = (const double *)g.of.src + entry * g.of.stride + row * (g.of.k_contiguous ? g.of.ld : 1);
     const int s = g.to.exponents[entry * g.to.exponent_stride + row];

@@ -279,7 +279,7 @@ TEST(batches_of_residues_are_cut) {
     assert_true(plan.workspace_bytes < (16 << 20) + 600 * (14 * 8192 + 2048) && plan.workspace_bytes > 8 << 20);
     check(&p, NULL);
     check_code(halftone_dquery(handle, 'N', 'N', 2, 1, 1024, 1, &plan), "query");
-    const double expected = 64 * 0x1p-54 * 0.66876 + 0x1p-53; /* 2^-54.5804: bench/ACCURACY.md, section 14 */
+    const double expected = 64 * 0x1p-54 * 0.66876 + 0x1p-53; /* 2^-54.5804: bench/ACCURACY64.md, section 14 */
     assert_true(plan.error_bound > 0.99 * expected && plan.error_bound < 1.01 * expected + 0x1p-53);
     check_code(halftone_set_scheme(handle, "auto"), "auto");
 }

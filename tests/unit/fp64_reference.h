@@ -1,6 +1,6 @@
 /* fp64_reference: products by Ozaki-II residues (schemes crt14 ... crt20) as the kernels compute them, bit
  * for bit, without residues: the integers that packing makes of the operands, their exact product, one
- * rounding. Slow, and plain enough to be read against bench/ACCURACY.md, section 14;
+ * rounding. Slow, and plain enough to be read against bench/ACCURACY64.md, section 14;
  * tests/unit/test_crt.py holds it to Python's integers. */
 #ifndef HT_FP64_REFERENCE_H
 #define HT_FP64_REFERENCE_H
@@ -13,7 +13,7 @@ struct fp64_operand {
     int64_t row_step, k_step;
 };
 
-/* In the place of a number of moduli: seven digits to base 256 (scheme i8x28; bench/ACCURACY.md, section 20). */
+/* In the place of a number of moduli: seven digits to base 256 (scheme i8x28; bench/ACCURACY64.md, section 20). */
 enum { FP64_DIGITS = 7 };
 
 /* The exponent s of a row: its elements times 2^s, rounded to nearest, ties away from zero, are the

@@ -1,5 +1,5 @@
 """Ozaki-II residues: the constants of runtime/ht_crt.h and the reference that kernels are held to (tests/unit/fp64_reference.c) against Python's
-integers: exact products, one rounding, the bound of bench/ACCURACY.md (section 14), and what a power of two on a row or column may change. The same of seven
+integers: exact products, one rounding, the bound of bench/ACCURACY64.md (section 14), and what a power of two on a row or column may change. The same of seven
 digits, scheme i8x28 (section 20)."""
 import ctypes
 import fractions

@@ -1,4 +1,4 @@
-"""The certificate of FP64 by residues (bench/ACCURACY.md, section 18) against an adversary, in exact integers: dot products that the rule lets pass, made
+"""The certificate of FP64 by residues (bench/ACCURACY64.md, section 18) against an adversary, in exact integers: dot products that the rule lets pass, made
 to lose as much as they can, stay within their bound; where less counts as large they do not."""
 import ctypes
 import fractions

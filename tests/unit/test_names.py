@@ -122,12 +122,13 @@ def test_make_targets_and_options_exist():
 
 
 def test_sections_that_are_named_exist():
-    """Of ACCURACY.md and of the manual: bench/ACCURACY.md, sections 2 and 3; MANUAL.md, 6; in halftone.h a bare (6)."""
-    heads = {page: re.findall(r"(?m)^## (\d+)\.", (ROOT / folder / f"{page}.md").read_text())
+    """Of ACCURACY.md, with ACCURACY64.md, and of the manual: bench/ACCURACY.md, sections 2 and 3; MANUAL.md, 6; in halftone.h a bare (6)."""
+    heads = {page: [n for path in (ROOT / folder).glob(f"{page}*.md") for n in re.findall(r"(?m)^## (\d+)\.", path.read_text())]
              for page, folder in (("ACCURACY", "bench"), ("MANUAL", "runtime"))}
+    assert all(len(set(numbers)) == len(numbers) for numbers in heads.values())
     assert all(len(numbers) > 8 for numbers in heads.values())
     blank = r"(?:\s|\*|//)*"
-    said = re.compile(rf"\b(ACCURACY|MANUAL)(?:\.md)?[\]`)\w./(]*,{blank}"
+    said = re.compile(rf"\b(ACCURACY|MANUAL)(?:64)?(?:\.md)?[\]`)\w./(]*,{blank}"
                       rf"(?:sections?{blank})?(\d+)\b(?: and (\d+)\b)?")
     found = [(name, *m) for name, text in texts() for m in said.findall(text)]
     header = " ".join(COMMENT.findall((ROOT / "runtime/halftone.h").read_text()))

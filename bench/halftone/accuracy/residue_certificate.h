@@ -1,4 +1,4 @@
-/* residue_certificate: the certificate of FP64 products by residues (ACCURACY.md, section 18), as arithmetic on the host: the scale
+/* residue_certificate: the certificate of FP64 products by residues (ACCURACY64.md, section 18), as arithmetic on the host: the scale
  * that packing gives a row of A or a column of B (section 14), and how many of its elements count. Which do, and how many are needed, is
  * ht_crt_certify's (runtime/ht_crt.h). Every function is the reference of what kernels compute, bit for bit. Knows nothing of matrices,
  * files or devices. */
