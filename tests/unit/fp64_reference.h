@@ -13,7 +13,7 @@ struct fp64_operand {
     int64_t row_step, k_step;
 };
 
-/* In the place of a number of moduli: seven digits to base 256 (scheme i8x28; bench/ACCURACY64.md, section 20). */
+/* In the place of a number of moduli: seven digits to base 256 (i8x28; bench/ACCURACY64.md, section 20). */
 enum { FP64_DIGITS = 7 };
 
 /* The exponent s of a row: its elements times 2^s, rounded to nearest, ties away from zero, are the
