@@ -10,6 +10,7 @@ enum blas_type { BLAS_s, BLAS_d };
 /* Column-major: a row-major call has A and B, m and n exchanged, or the triangle and the transpose turned. */
 struct blas_call {
     enum dropin_api api;
+    const char *name;
     enum blas_routine routine;
     enum blas_type type;
     const void *caller, *own; /* return address; the face's function */

@@ -65,7 +65,7 @@ static const void *columns_of_b(const struct blas_call *x, int64_t col) {
               const TYPE_##t *alpha, const TYPE_##t *a, const INT *lda, const TYPE_##t *b, const INT *ldb,    \
               const TYPE_##t *beta, TYPE_##t *c, const INT *ldc) {                                            \
         const struct blas_call x = {                                                                          \
-            DROPIN_API_##name, BLAS_gemm, BLAS_##t, __builtin_return_address(0), (const void *)(uintptr_t)name, #like, \
+            DROPIN_API_##name, #name, BLAS_gemm, BLAS_##t, __builtin_return_address(0), (const void *)(uintptr_t)name, #like, \
             'A', op_of_letter(*transa), op_of_letter(*transb), *m, *n, *k, *lda, *ldb, *ldc, alpha, a, b,     \
             beta, c};                                                                                         \
         void *original;                                                                                       \
@@ -93,7 +93,7 @@ static const void *columns_of_b(const struct blas_call *x, int64_t col) {
               INT lda, const TYPE_##t *b, INT ldb, TYPE_##t beta, TYPE_##t *c, INT ldc) {                     \
         const bool row = order == CBLAS_ROW;                                                                  \
         const struct blas_call x = {                                                                          \
-            DROPIN_API_##name, BLAS_gemm, BLAS_##t, __builtin_return_address(0), (const void *)(uintptr_t)name, #like, \
+            DROPIN_API_##name, #name, BLAS_gemm, BLAS_##t, __builtin_return_address(0), (const void *)(uintptr_t)name, #like, \
             'A', op_of_number(order, row ? transb : transa), op_of_number(order, row ? transa : transb),      \
             row ? n : m, row ? m : n, k, row ? ldb : lda, row ? lda : ldb, ldc, &alpha, row ? b : a,          \
             row ? a : b, &beta, c};                                                                           \
@@ -117,7 +117,7 @@ static const void *columns_of_b(const struct blas_call *x, int64_t col) {
               const TYPE_##t *a, const INT *lda, const TYPE_##t *beta, TYPE_##t *c, const INT *ldc) {         \
         const char op = op_of_letter(*trans);                                                                 \
         const struct blas_call x = {                                                                          \
-            DROPIN_API_##name, BLAS_syrk, BLAS_##t, __builtin_return_address(0), (const void *)(uintptr_t)name, #like, \
+            DROPIN_API_##name, #name, BLAS_syrk, BLAS_##t, __builtin_return_address(0), (const void *)(uintptr_t)name, #like, \
             uplo_of_letter(*uplo), op, other_op(op), *n, *n, *k, *lda, *lda, *ldc, alpha, a, a, beta, c};     \
         void *original;                                                                                       \
         if (blas_enter(&x, product_##like, &original))                                                        \
@@ -135,7 +135,7 @@ static const void *columns_of_b(const struct blas_call *x, int64_t col) {
               TYPE_##t beta, TYPE_##t *c, INT ldc) {                                                          \
         const char as_said = op_of_number(order, trans), op = order == CBLAS_ROW ? other_op(as_said) : as_said; \
         const struct blas_call x = {                                                                          \
-            DROPIN_API_##name, BLAS_syrk, BLAS_##t, __builtin_return_address(0), (const void *)(uintptr_t)name, #like, \
+            DROPIN_API_##name, #name, BLAS_syrk, BLAS_##t, __builtin_return_address(0), (const void *)(uintptr_t)name, #like, \
             uplo_of_number(order, uplo), op, other_op(op), n, n, k, lda, lda, ldc, &alpha, a, a, &beta, c};   \
         void *original;                                                                                       \
         if (blas_enter(&x, product_##like, &original))                                                        \
@@ -148,5 +148,3 @@ static const void *columns_of_b(const struct blas_call *x, int64_t col) {
 #define DEFINE_syrk(form, name, t, INT, like) SYRK_##form(name, t, INT, like)
 #define DEFINE(X, name, t, routine, form, INT, like) DEFINE_##routine(form, name, t, INT, like)
 BLAS_NAMES(DEFINE, )
-
-DROPIN_FACE(DROPIN_BLAS_APIS, sgemm_)

@@ -141,6 +141,7 @@ static bool serve(const struct blas_call *x, const struct dropin_call *call, con
 
 bool blas_serve(const struct blas_call *x, blas_product *product) {
     const struct dropin_call call = {.api = x->api,
+                                     .name = x->name,
                                      .kind = x->type == BLAS_d ? DROPIN_KIND_FP64_HOST : DROPIN_KIND_FP32,
                                      .caller = x->caller,
                                      .op_a = x->op_a != '\0' ? x->op_a : '?',
@@ -186,7 +187,7 @@ static void *original_of(const struct blas_call *x) {
     struct found *const at = &known[((uintptr_t)x->caller >> 2 ^ (uintptr_t)x->api) % FOUND];
     const unsigned long long unloads = dropin_unloads();
     if (at->caller != x->caller || at->own != x->own || at->unloads != unloads || at->function == NULL) {
-        at->function = blas_original(x, dropin_api_name(x->api));
+        at->function = blas_original(x, x->name);
         at->caller = x->caller;
         at->own = x->own;
         at->unloads = unloads;
@@ -198,7 +199,7 @@ static void without_blas(const struct blas_call *x) {
     static int said;
     const struct blas_block all = {0, 0, x->m, x->n};
     const int wrong = blas_wrong_argument(x);
-    const char *const name = dropin_api_name(x->api);
+    const char *const name = x->name;
     if (wrong != 0)
         dropin_say("%s: parameter %d of the Fortran routine is wrong, and no BLAS is there to say so by xerbla", name, wrong);
     else if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) == 0)

@@ -20,14 +20,6 @@
 
 #define DROPIN_EXPORT __attribute__((visibility("default")))
 
-/* What each face has: the names of its functions, each with its NUL, in the order of enum dropin_api from `first` on. */
-extern const char dropin_face_names[];
-extern const enum dropin_api dropin_face_first;
-#define DROPIN_FACE_NAME(name) #name "\0"
-#define DROPIN_FACE(apis, name)                                                                              \
-    const char dropin_face_names[] = apis(DROPIN_FACE_NAME);                                                 \
-    const enum dropin_api dropin_face_first = DROPIN_API_##name;
-
 enum { DROPIN_PATH = 1024, DROPIN_LINE = HT_SITE_LINE, DROPIN_TEXT = HT_SITE_TEXT };
 
 /* ---- settings: the environment, read once, at the first call ---- */
@@ -67,7 +59,7 @@ enum dropin_lock {
     DROPIN_LOCK_STATE,      /* common_*.c */
     DROPIN_LOCK_OBJECTS,    /* while the linker's list of objects is read */
     DROPIN_LOCK_LOOKUPS,    /* cublas_origin.c */
-    DROPIN_LOCK_WORKSPACES, /* cublas_handles.c */
+    DROPIN_LOCK_WORKSPACES, /* cublas_serve.c */
     DROPIN_LOCK_PASSES,     /* lt_epilogue.c */
     DROPIN_LOCK_START,      /* blas_model.c */
     DROPIN_LOCK_TURN,       /* blas_serve.c: the one with which the device is used */
@@ -89,6 +81,7 @@ enum dropin_kind {
 struct dropin_call {
     enum dropin_api api;
     enum dropin_kind kind;
+    const char *name;   /* of the function */
     const void *caller; /* return address of the entry */
     char op_a, op_b;    /* N or T */
     int64_t m, n, k, batch;
@@ -122,8 +115,6 @@ void dropin_note(const struct dropin_call *call, const struct dropin_policy *pol
 /* One of texts that stand behind each other, each with its NUL: an array of pointers would cost every process a
  * relocation a text. */
 const char *dropin_text_at(const char *texts, int at);
-/* Of a function of this face. */
-const char *dropin_api_name(enum dropin_api api);
 const char *dropin_reason_text(enum dropin_reason why);
 
 /* ---- libhalftone.so ---- */

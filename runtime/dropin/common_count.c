@@ -1,73 +1,7 @@
-/* common_count.c: what is decided before a call, and what is counted behind it. Counters are added to without a lock, in this
- * process and in the file that `halftone run` sums over its processes. */
-#include <errno.h>
-#include <fcntl.h>
+/* common_count.c: what is decided before a call, and what is counted behind it. */
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "common_state.h"
-
-const char *dropin_text_at(const char *texts, int at) {
-    while (at-- > 0)
-        texts += strlen(texts) + 1;
-    return texts;
-}
-
-const char *dropin_api_name(enum dropin_api api) {
-    return api >= dropin_face_first ? dropin_text_at(dropin_face_names, (int)api - (int)dropin_face_first) : "?";
-}
-
-const char *dropin_reason_text(enum dropin_reason why) {
-#define TEXT(name, text) text "\0"
-    static const char texts[] = DROPIN_REASONS(TEXT);
-#undef TEXT
-    return why < DROPIN_REASON_COUNT ? dropin_text_at(texts, (int)why) : "?";
-}
-
-/* The file is there already: `halftone run` has made it of this size. A file of another build is left alone. */
-void dropin_open_counts(struct dropin_state *s) {
-    if (s->settings.file[DROPIN_FILE_COUNTS][0] == '\0')
-        return;
-    const int file = open(s->settings.file[DROPIN_FILE_COUNTS], O_RDWR | O_CLOEXEC);
-    if (file < 0)
-        return;
-    if (lseek(file, 0, SEEK_END) == (off_t)sizeof(struct dropin_counts)) {
-        struct dropin_counts *const at =
-            (struct dropin_counts *)mmap(NULL, sizeof *at, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        if (at != MAP_FAILED && at->layout == sizeof *at) { /* else it stays mapped, and nothing is done with it */
-            s->shared = at;
-            __atomic_fetch_add(&at->processes, 1, __ATOMIC_RELAXED);
-        }
-    }
-    (void)close(file);
-    s->counts.processes = 1;
-}
-
-/* The file's counter where the process's own is `at`; without a file that itself. */
-static uint64_t *in_file(uint64_t *at) {
-    const struct dropin_state *const s = &halftone_dropin_state;
-    return s->shared != NULL ? (uint64_t *)(void *)((char *)s->shared + ((char *)at - (char *)&s->counts)) : at;
-}
-
-static void add(uint64_t *at, uint64_t count) {
-    __atomic_fetch_add(at, count, __ATOMIC_RELAXED);
-    if (in_file(at) != at)
-        __atomic_fetch_add(in_file(at), count, __ATOMIC_RELAXED);
-}
-
-void dropin_count_begun(void) {
-    add(&halftone_dropin_state.counts.begun, 1);
-}
-
-/* What only the file's reader asks for. */
-static void raise_to(uint64_t *own, uint64_t value) {
-    uint64_t *const at = in_file(own);
-    uint64_t is = __atomic_load_n(at, __ATOMIC_RELAXED);
-    while (is < value &&
-           !__atomic_compare_exchange_n(at, &is, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
-}
 
 /* ---- calls that are alike ---- */
 
@@ -76,7 +10,8 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
     return hash ^ hash >> 29;
 }
 
-struct dropin_key *dropin_key_of(const struct dropin_call *c) {
+/* With the lock held; NULL: the table is full. */
+static struct dropin_key *key_of(const struct dropin_call *c) {
     struct dropin_state *const s = &halftone_dropin_state;
     uint64_t hash =
         mix((uint64_t)c->api << 16 | (uint64_t)(unsigned char)c->op_a << 8 | (unsigned char)c->op_b,
@@ -96,7 +31,7 @@ static int64_t next_ordinal(const struct dropin_call *call) {
     struct dropin_state *const s = &halftone_dropin_state;
     int64_t ordinal = 0;
     dropin_lock(DROPIN_LOCK_STATE);
-    struct dropin_key *const key = dropin_key_of(call);
+    struct dropin_key *const key = key_of(call);
     if (key != NULL) {
         if (key->step != s->step)
             key->ordinal = 0;
@@ -127,7 +62,7 @@ bool dropin_hand_small_on(enum dropin_api api, bool nested, int64_t m, int64_t n
     if (nested || settings->mode == DROPIN_MODE_OFF || s->sites > 0 || s->has_log ||
         !is_below(settings, work_of_sizes(m, n, k, batch), least))
         return false;
-    add(&s->counts.calls[api][DROPIN_SMALL], 1);
+    dropin_add(&s->counts.calls[api][DROPIN_SMALL], 1);
     return true;
 }
 
@@ -202,7 +137,7 @@ static void note_details(const struct dropin_call *call, const struct dropin_pol
     const uint64_t bit = UINT64_C(1) << why;
     struct dropin_key seen = {0};
     dropin_lock(DROPIN_LOCK_STATE);
-    struct dropin_key *const key = dropin_key_of(call);
+    struct dropin_key *const key = key_of(call);
     if (key != NULL) {
         seen = *key;
         key->logged |= bit;
@@ -222,10 +157,10 @@ static void note_details(const struct dropin_call *call, const struct dropin_pol
         }
     }
     if (handle != NULL && seen.predicted_ns > 0) {
-        add(&s->counts.predicted_ns, (uint64_t)seen.predicted_ns);
-        add(&s->counts.predicted, 1);
-        add(&s->counts.fixed_point, seen.bound_units == 0);
-        raise_to(&s->counts.bound_units[call->kind != DROPIN_KIND_FP32], (uint64_t)seen.bound_units);
+        dropin_add(&s->counts.predicted_ns, (uint64_t)seen.predicted_ns);
+        dropin_add(&s->counts.predicted, 1);
+        dropin_add(&s->counts.fixed_point, seen.bound_units == 0);
+        dropin_raise_to(&s->counts.bound_units[call->kind != DROPIN_KIND_FP32], (uint64_t)seen.bound_units);
     }
     if (logs)
         dropin_log(call, policy, why, detail, has_plan ? &plan : NULL);
@@ -234,11 +169,11 @@ static void note_details(const struct dropin_call *call, const struct dropin_pol
 void dropin_note(const struct dropin_call *call, const struct dropin_policy *policy, enum dropin_reason why,
                  const char *detail, halftone *handle) {
     struct dropin_state *const s = &halftone_dropin_state;
-    add(&s->counts.calls[call->api][why], 1);
+    dropin_add(&s->counts.calls[call->api][why], 1);
     if (policy->line > 0 && policy->line <= DROPIN_SITES_COUNTED)
-        add(&s->counts.sites[policy->line - 1][why != DROPIN_SERVED], 1);
+        dropin_add(&s->counts.sites[policy->line - 1][why != DROPIN_SERVED], 1);
     if (why == DROPIN_SERVED)
-        add(&s->counts.served_flop, (uint64_t)((call->triangle ? 1.0 : 2.0) * work_of(call)));
+        dropin_add(&s->counts.served_flop, (uint64_t)((call->triangle ? 1.0 : 2.0) * work_of(call)));
     if (!s->forked && (s->has_log || (s->shared != NULL && handle != NULL)))
         note_details(call, policy, why, detail, handle);
 }

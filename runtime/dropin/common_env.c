@@ -1,34 +1,10 @@
 /* common_env.c: the environment, read once at the first call of a face. A value that a variable cannot have turns the
  * faces off: the program then runs on what it was linked to, and one line says which variable it was. */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common_state.h"
-
-/* All zero, which the once and the locks are as initialised: no byte of it lies in the file. */
-DROPIN_EXPORT struct dropin_state halftone_dropin_state = {.once = PTHREAD_ONCE_INIT};
-DROPIN_EXPORT _Thread_local struct dropin_thread halftone_dropin_thread;
-
-const char dropin_nothing[] = "; nothing is served in this process";
-
-/* One write, so that lines of several processes do not mix. */
-void dropin_say(const char *format, ...) {
-    char line[DROPIN_LINE] = "halftone: ";
-    size_t used = strlen(line);
-    va_list list;
-    va_start(list, format);
-    const int length = vsnprintf(line + used, sizeof line - used - 1, format, list);
-    va_end(list);
-    used = length < 0 || used + (size_t)length > sizeof line - 2 ? sizeof line - 2 : used + (size_t)length;
-    line[used++] = '\n';
-    const int before = errno;
-    if (write(STDERR_FILENO, line, used) < 0)
-        errno = before; /* the program's stderr is closed: nobody to tell */
-}
 
 /* ---- values ---- */
 
@@ -150,7 +126,6 @@ static bool read_settings(struct dropin_settings *s) {
 static void read_once(void) {
     struct dropin_state *const s = &halftone_dropin_state;
     const int before = errno;
-    dropin_watch_fork();
     strcpy(s->settings.accuracy, "fp32");
     bool good = read_settings(&s->settings);
     if (good && s->settings.mode != DROPIN_MODE_OFF)

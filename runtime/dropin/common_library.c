@@ -51,8 +51,10 @@ static const char *bind_functions(void *object, struct dropin_library *library) 
 /* By each thread that comes before the first is done, without a lock: the dynamic linker makes them wait. */
 static void load(struct dropin_state *s) {
     struct dropin_library found;
-    __atomic_store_n(&s->begun, true, __ATOMIC_RELEASE);
-    dropin_count_begun();
+    dropin_lock(DROPIN_LOCK_STATE); /* from here on fork() is watched */
+    s->begun = true;
+    dropin_unlock(DROPIN_LOCK_STATE);
+    dropin_add(&s->counts.begun, 1);
     void *const object = open_library(&s->settings);
     const char *const why = object == NULL ? dlerror() : NULL;
     const char *const lacks = object != NULL ? bind_functions(object, &found) : NULL;

@@ -24,7 +24,7 @@ bool dropin_read_sites(struct dropin_state *s) {
 }
 
 static bool holds(const struct ht_site_line *line, const struct dropin_call *call, int64_t ordinal) {
-    const struct ht_site_call asked = {dropin_api_name(call->api), call->op_a, call->op_b,
+    const struct ht_site_call asked = {call->name, call->op_a, call->op_b,
                                        {call->m, call->n, call->k, call->batch, ordinal}};
     if (!ht_site_line_is_of(line, call->kind != DROPIN_KIND_FP32) || !ht_site_line_holds(line, &asked))
         return false;

@@ -19,7 +19,7 @@ enum { DROPIN_KEYS = 1024 };
 
 /* What a call that is handed on reads comes first: two or three lines of memory. */
 struct dropin_state {
-    pthread_once_t once;
+    pthread_once_t once, fork_once;
     int sites;
     bool is_read; /* the settings are */
     bool sites_ask_ordinal;
@@ -28,7 +28,7 @@ struct dropin_state {
     bool has_log;
     struct dropin_counts *shared;
     struct dropin_settings settings;
-    pthread_mutex_t lock[DROPIN_LOCKS]; /* common_locks.c; all below but the counters is of DROPIN_LOCK_STATE */
+    pthread_mutex_t lock[DROPIN_LOCKS]; /* all below but the counters is of DROPIN_LOCK_STATE */
     bool loaded, load_failed;
     struct dropin_library library;
     struct dropin_slot *idle[DROPIN_DEVICES];
@@ -42,22 +42,18 @@ struct dropin_state {
 
 extern DROPIN_EXPORT struct dropin_state halftone_dropin_state;
 
-/* common_locks.c: before the first lock is taken. */
-void dropin_watch_fork(void);
-
 /* common_sites.c: false after it said which line is wrong. */
 bool dropin_read_sites(struct dropin_state *s);
 /* The first line that holds for the call, or NULL. */
 const struct ht_site_line *dropin_match_site(const struct dropin_call *call, int64_t ordinal);
 
-/* common_count.c */
+/* common_log.c: the two files that a process adds to. */
 void dropin_open_counts(struct dropin_state *s);
-void dropin_count_begun(void);
-/* With the lock held; NULL: the table is full. */
-struct dropin_key *dropin_key_of(const struct dropin_call *call);
-
-/* common_log.c */
 void dropin_open_log(struct dropin_state *s);
+/* To a counter of the state's `counts`, and to the file's. */
+void dropin_add(uint64_t *counter, uint64_t count);
+/* Of the file's alone, without one of the state's. */
+void dropin_raise_to(uint64_t *counter, uint64_t value);
 void dropin_log(const struct dropin_call *call, const struct dropin_policy *policy, enum dropin_reason why,
                 const char *detail, const struct halftone_plan *plan);
 

@@ -6,6 +6,7 @@ __attribute__((noinline)) static void count(const struct cublas_entry *entry, en
                                             int64_t batch) {
     const struct dropin_policy policy = {0};
     const struct dropin_call call = {.api = api,
+                                     .name = cublas_name_text((enum cublas_name)api),
                                      .caller = entry->caller,
                                      .op_a = '-',
                                      .op_b = '-',

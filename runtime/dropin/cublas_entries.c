@@ -58,7 +58,7 @@ enum { IS_WIDE = 1, IS_SHORT = 2 };
         LOCAL                                                                                                \
         if (entry.origin == NULL)                                                                            \
             return cublas_has_no_original(name);                                                             \
-        const enum dropin_api api = (enum dropin_api)((int)name + FIRST_API);                                \
+        const enum dropin_api api = (enum dropin_api)name;                                                   \
         if (!dropin_hand_small_on(api, entry.nested, m, n, k, batch, LEAST)) {                               \
             const struct cublas_gemm g = {.api = api, .handle = handle, .op_a = op_a, .op_b = op_b, .m = m, .n = n, .k = k, .alpha = alpha, \
                                           .a = a, .b = b, .beta = beta, .c = (void *)(uintptr_t)c, .lda = lda, .ldb = ldb, .ldc = ldc, TYPES, BATCH}; \
@@ -73,7 +73,6 @@ enum { IS_WIDE = 1, IS_SHORT = 2 };
         halftone_dropin_thread.depth--;                                                                      \
         return status;                                                                                       \
     }
-enum { FIRST_API = DROPIN_API_cublasSgemm_v2 }; /* names begin as the counted ones, below */
 
 /* Parameters, the same as arguments, and how a name without some of a form's parameters has them. */
 #define GEMM(S) CUBLAS_GEMM_ARGS(void, S)
@@ -181,13 +180,3 @@ int cublasDestroy_v2(void *handle) {
     cublas_forget_workspace(handle);
     return ((destroy *)entry.origin->function[NAME_cublasDestroy_v2])(handle);
 }
-
-/* The products' names, as DROPIN_CUBLAS_APIS has them, and behind them those of all other functions. */
-DROPIN_FACE(CUBLAS_ALL, cublasSgemm_v2)
-
-const char *cublas_name_text(enum cublas_name name) {
-    return dropin_text_at(dropin_face_names, (int)name);
-}
-
-_Static_assert((int)NAME_cublasStrsmBatched_64 == (int)DROPIN_API_cublasStrsmBatched_64 - (int)DROPIN_API_cublasSgemm_v2,
-               "names begin as the counted ones");

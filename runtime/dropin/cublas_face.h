@@ -24,7 +24,7 @@ struct cublas_entry {
 struct cublas_entry cublas_enter(const void *caller, enum cublas_name name);
 /* The object at this load address has looked a function of cuBLAS up in the file of this path. */
 void cublas_note_lookup(uintptr_t object, const char *path);
-const char *cublas_name_text(enum cublas_name name); /* cublas_entries.c */
+const char *cublas_name_text(enum cublas_name name); /* which begin as those of enum dropin_api */
 /* Says once that there is no original of this name; the status of a call that cannot be made. */
 int cublas_has_no_original(enum cublas_name name);
 /* The face's own function of this name. */
@@ -103,22 +103,22 @@ enum { CUBLAS_LEFT = -1 };
 static inline int cublas_status_of(enum dropin_reason why) {
     return why == DROPIN_SERVED ? CU_SUCCESS : why == DROPIN_SPOILT ? CU_EXECUTION_FAILED : CUBLAS_LEFT;
 }
-int cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gemm *gemm);
 /* What a form does on the stream around the product, with a handle at hand and nothing launched yet; false: the original runs. */
 struct cublas_around {
     bool (*before)(const void *data), (*after)(const void *data);
     const void *data;
 };
-struct dropin_call cublas_describe(const struct cublas_entry *entry, const struct cublas_gemm *gemm);
 /* A product whose form is served: decide, take a handle, multiply, note. `around` may be NULL. */
 enum dropin_reason cublas_multiply(const struct dropin_call *call, const struct cublas_gemm *gemm,
                                    const struct cublas_setting *setting, const struct cublas_around *around,
                                    struct dropin_policy *policy);
 
-/* cublas_handles.c: workspaces that programs have given to their handles. */
+/* cublas_serve.c */
+int cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gemm *gemm);
+struct dropin_call cublas_describe(const struct cublas_entry *entry, const struct cublas_gemm *gemm);
+/* Workspaces that programs give to their handles. */
 void cublas_note_workspace(const void *handle, void *workspace, size_t bytes);
 void cublas_forget_workspace(const void *handle);
-void cublas_find_workspace(const void *handle, void **workspace, size_t *bytes);
 
 /* cublas_driver.c: of libcuda.so.1, where the process has loaded it. */
 /* The current one; 0 where there is no driver or no context; -1: its context is not the first that called on this device, and a

@@ -7,6 +7,16 @@
 
 #include "cublas_face.h"
 
+_Static_assert((int)NAME_cublasSgemm_v2 == (int)DROPIN_API_cublasSgemm_v2 && (int)NAME_cublasStrsmBatched_64 == (int)DROPIN_API_cublasStrsmBatched_64,
+               "names begin as the counted ones");
+
+const char *cublas_name_text(enum cublas_name name) {
+#define TEXT(name) #name "\0"
+    static const char texts[] = CUBLAS_ALL(TEXT);
+#undef TEXT
+    return dropin_text_at(texts, (int)name);
+}
+
 enum { REMEMBERED = 16 };
 
 static _Thread_local struct {

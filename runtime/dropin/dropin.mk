@@ -5,7 +5,7 @@ DROPIN_COMMON := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/dropin/common_*.c
 DROPIN_CUBLAS := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/dropin/cublas_*.c runtime/dropin/lt_*.c))
 DROPIN_BLAS := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/dropin/blas_*.c) runtime/dropin/cublas_driver.c)
 # Products of hipBLAS and rocBLAS go the way of cuBLAS', with another driver (hip_original.c).
-DROPIN_HIP := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/dropin/hip_*.c) $(addprefix runtime/dropin/cublas_,product.c forms.c fp64.c handles.c))
+DROPIN_HIP := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/dropin/hip_*.c) $(addprefix runtime/dropin/cublas_,product.c fp64.c))
 
 # Small rather than fast: no loop of theirs is long. Thread-local memory as of a library that is there from the start: a face is preloaded.
 # Through the table of addresses, not a PLT, which would be 700 bytes. Frame pointers, and tables for unwinding only of functions that wait for others' work: such tables are a sixth of a face.

@@ -56,5 +56,3 @@
     }
 
 HIP_BLAS_NAMES(ENTRY, )
-
-DROPIN_FACE(DROPIN_HIP_APIS, hipblasSgemm)

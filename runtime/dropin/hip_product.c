@@ -81,6 +81,7 @@ static bool are_arguments_judged_here(const struct cublas_gemm *g) {
 static enum dropin_reason serve(const struct hip_call *x, bool nested) {
     const struct cublas_gemm *const g = &x->gemm;
     const struct dropin_call call = {.api = g->api,
+                                     .name = x->name,
                                      .caller = x->caller,
                                      .op_a = g->op_a == HIP_OP_N ? 'N' : 'T',
                                      .op_b = g->op_b == HIP_OP_N ? 'N' : 'T',

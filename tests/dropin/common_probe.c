@@ -7,8 +7,6 @@
 
 #include "../../runtime/dropin/common.h"
 
-DROPIN_FACE(DROPIN_CUBLAS_APIS, cublasSgemm_v2)
-
 void halftone_dropin_step(void);
 int halftone_dropin_accuracy(const char *text);
 
@@ -26,7 +24,7 @@ int main(int argc, char **argv) {
             halftone_dropin_step();
             continue;
         }
-        const struct dropin_call call = {.api = DROPIN_API_cublasSgemm_v2, .kind = getenv("PROBE_FP64") != NULL ? DROPIN_KIND_FP64 : DROPIN_KIND_FP32, .caller = &here, .op_a = argv[i][0], .op_b = argv[i][1],
+        const struct dropin_call call = {.api = DROPIN_API_cublasSgemm_v2, .name = "cublasSgemm_v2", .kind = getenv("PROBE_FP64") != NULL ? DROPIN_KIND_FP64 : DROPIN_KIND_FP32, .caller = &here, .op_a = argv[i][0], .op_b = argv[i][1],
                                          .m = atoll(argv[1]), .n = atoll(argv[2]), .k = atoll(argv[3]), .batch = 1};
         struct dropin_policy policy;
         const enum dropin_reason why = dropin_decide(&call, &policy);

@@ -5,8 +5,6 @@
 
 #include "../../runtime/dropin/common.h"
 
-DROPIN_FACE(DROPIN_CUBLAS_APIS, cublasSgemm_v2)
-
 static volatile int holds;
 
 static void *hold_all(void *data) {

@@ -140,7 +140,7 @@ def symbols(source, tmp_path):
     return {row[-1] for row in rows if row[-2] in "TDBRVW"}, {row[-1] for row in rows if row[-2] == "U"}
 
 
-@pytest.mark.parametrize("folder", [*(f"gen/{name}" for name in GEN_FOLDERS), "runtime", *(f"bench/halftone/{name}" for name in BENCH_FOLDERS)])
+@pytest.mark.parametrize("folder", [*(f"gen/{name}" for name in GEN_FOLDERS), "runtime", "runtime/dropin", *(f"bench/halftone/{name}" for name in BENCH_FOLDERS)])
 def test_no_two_files_of_a_folder_call_each_other_in_a_circle(folder, tmp_path):
     assert circle_in({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == ["b", "c"]
     sources = [p for p in (ROOT / folder).glob("*.c") if p.stem not in ("dev_cuda", "dev_hip", "plot")]  # which need a vendor's header, or what make writes
