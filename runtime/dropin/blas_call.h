@@ -34,16 +34,7 @@ typedef void blas_product(const struct blas_call *x, const struct blas_block *t,
 bool blas_enter(const struct blas_call *x, blas_product *product, void **original);
 void blas_leave(void);
 
-/* blas_model.c: whether the copies pay. Times in ns, with a CPU's and a bus' constants, or those of the environment: never measured
- * within the program, as equal calls would then not have equal bits. */
-double blas_cpu_ns(const struct blas_call *x);  /* of the CPU's BLAS */
-double blas_copy_ns(const struct blas_call *x); /* of halftone's call but for the kernels */
-double blas_share(const struct blas_call *x);   /* of the product that is computed: of SYRK half */
-
-/* Whether products so far, this one among them, would have won back what the device's start costs; counts `saved_ns` in. */
-bool blas_start_pays(double saved_ns);
-
-/* blas_env.c: what this face alone reads, once. */
+/* blas_model.c: what this face alone reads, once. */
 struct blas_settings {
     int64_t tile, threads;        /* HALFTONE_BLAS_TILE, HALFTONE_BLAS_THREADS; 0: the library's */
     int64_t cpu_gflops, copy_gbps; /* HALFTONE_BLAS_CPU_GFLOPS, HALFTONE_BLAS_COPY_GBPS; 0: not given */
@@ -53,6 +44,15 @@ struct blas_settings {
     bool good;                    /* else one line was said, and nothing is served */
 };
 const struct blas_settings *blas_settings(void);
+
+/* Whether the copies pay. Times in ns, with a CPU's and a bus' constants, or those of the environment: never measured
+ * within the program, as equal calls would then not have equal bits. */
+double blas_cpu_ns(const struct blas_call *x);  /* of the CPU's BLAS */
+double blas_copy_ns(const struct blas_call *x); /* of halftone's call but for the kernels */
+double blas_share(const struct blas_call *x);   /* of the product that is computed: of SYRK half */
+
+/* Whether products so far, this one among them, would have won back what the device's start costs; counts `saved_ns` in. */
+bool blas_start_pays(double saved_ns);
 
 /* blas_original.c: the function `name`, the call's own or another of the same library, that the caller would have reached
  * without the face; NULL: none. */

@@ -57,11 +57,7 @@ static const void *columns_of_b(const struct blas_call *x, int64_t col) {
         ((original_##name *)(uintptr_t)function)(&x->op_a, &x->op_b, &m, &n, &k, x->alpha, rows_of_a(x, at->row), &lda,  \
                                       columns_of_b(x, at->col), &ldb, beta, c, &ld, 1, 1);                    \
     }                                                                                                         \
-    DROPIN_EXPORT void name(const char *transa, const char *transb, const INT *m, const INT *n,               \
-                            const INT *k, const TYPE_##t *alpha, const TYPE_##t *a, const INT *lda,           \
-                            const TYPE_##t *b, const INT *ldb, const TYPE_##t *beta, TYPE_##t *c,             \
-                            const INT *ldc);                                                                  \
-    void name(const char *transa, const char *transb, const INT *m, const INT *n, const INT *k,               \
+    DROPIN_EXPORT void name(const char *transa, const char *transb, const INT *m, const INT *n, const INT *k,               \
               const TYPE_##t *alpha, const TYPE_##t *a, const INT *lda, const TYPE_##t *b, const INT *ldb,    \
               const TYPE_##t *beta, TYPE_##t *c, const INT *ldc) {                                            \
         const struct blas_call x = {                                                                          \
@@ -86,10 +82,7 @@ static const void *columns_of_b(const struct blas_call *x, int64_t col) {
                                       (INT)x->lda, columns_of_b(x, at->col), (INT)x->ldb,                     \
                                       *(const TYPE_##t *)beta, c, (INT)ldc);                                  \
     }                                                                                                         \
-    DROPIN_EXPORT void name(int order, int transa, int transb, INT m, INT n, INT k, TYPE_##t alpha,           \
-                            const TYPE_##t *a, INT lda, const TYPE_##t *b, INT ldb, TYPE_##t beta,            \
-                            TYPE_##t *c, INT ldc);                                                            \
-    void name(int order, int transa, int transb, INT m, INT n, INT k, TYPE_##t alpha, const TYPE_##t *a,      \
+    DROPIN_EXPORT void name(int order, int transa, int transb, INT m, INT n, INT k, TYPE_##t alpha, const TYPE_##t *a,      \
               INT lda, const TYPE_##t *b, INT ldb, TYPE_##t beta, TYPE_##t *c, INT ldc) {                     \
         const bool row = order == CBLAS_ROW;                                                                  \
         const struct blas_call x = {                                                                          \
@@ -110,10 +103,7 @@ static const void *columns_of_b(const struct blas_call *x, int64_t col) {
     typedef void original_##name(const char *, const char *, const INT *, const INT *, const TYPE_##t *,      \
                                  const TYPE_##t *, const INT *, const TYPE_##t *, TYPE_##t *, const INT *,    \
                                  size_t, size_t);                                                             \
-    DROPIN_EXPORT void name(const char *uplo, const char *trans, const INT *n, const INT *k,                  \
-                            const TYPE_##t *alpha, const TYPE_##t *a, const INT *lda, const TYPE_##t *beta,   \
-                            TYPE_##t *c, const INT *ldc);                                                     \
-    void name(const char *uplo, const char *trans, const INT *n, const INT *k, const TYPE_##t *alpha,         \
+    DROPIN_EXPORT void name(const char *uplo, const char *trans, const INT *n, const INT *k, const TYPE_##t *alpha,         \
               const TYPE_##t *a, const INT *lda, const TYPE_##t *beta, TYPE_##t *c, const INT *ldc) {         \
         const char op = op_of_letter(*trans);                                                                 \
         const struct blas_call x = {                                                                          \
@@ -129,9 +119,7 @@ static const void *columns_of_b(const struct blas_call *x, int64_t col) {
 #define SYRK_cblas(name, t, INT, like)                                                                        \
     typedef void original_##name(int, int, int, INT, INT, TYPE_##t, const TYPE_##t *, INT, TYPE_##t,          \
                                  TYPE_##t *, INT);                                                            \
-    DROPIN_EXPORT void name(int order, int uplo, int trans, INT n, INT k, TYPE_##t alpha, const TYPE_##t *a,  \
-                            INT lda, TYPE_##t beta, TYPE_##t *c, INT ldc);                                    \
-    void name(int order, int uplo, int trans, INT n, INT k, TYPE_##t alpha, const TYPE_##t *a, INT lda,       \
+    DROPIN_EXPORT void name(int order, int uplo, int trans, INT n, INT k, TYPE_##t alpha, const TYPE_##t *a, INT lda,       \
               TYPE_##t beta, TYPE_##t *c, INT ldc) {                                                          \
         const char as_said = op_of_number(order, trans), op = order == CBLAS_ROW ? other_op(as_said) : as_said; \
         const struct blas_call x = {                                                                          \

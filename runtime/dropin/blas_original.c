@@ -23,7 +23,7 @@ static void *open_named(void) {
     return opened;
 }
 
-void *blas_original(const struct blas_call *x, const char *name) {
+static void *find(const struct blas_call *x, const char *name) {
     struct dropin_caller caller;
     void *found = NULL;
     if (dropin_find_caller(x->caller, &caller))
@@ -41,4 +41,11 @@ void *blas_original(const struct blas_call *x, const char *name) {
         found = named != NULL ? dlsym(named, name) : NULL;
     }
     return found != x->own ? found : NULL;
+}
+
+void *blas_original(const struct blas_call *x, const char *name) {
+    struct dropin_found *const found = dropin_recall(x->caller, name);
+    if (found->what == NULL)
+        found->what = find(x, name);
+    return (void *)(uintptr_t)found->what;
 }

@@ -71,6 +71,16 @@ static enum dropin_reason decide(const struct blas_call *x, const struct dropin_
     return __atomic_load_n(&has_started, __ATOMIC_RELAXED) || blas_start_pays(saved_ns) ? DROPIN_SERVED : DROPIN_START;
 }
 
+/* Tiles of host memory have no workspace for residues, and a question for their time must not be answered for those. The scheme of
+ * FP64 arithmetic is the one of a product that only scales C. */
+static enum dropin_reason ask_for_native(const struct dropin_library *library, struct dropin_slot *slot) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    slot->set_to[1][0] = '\0';
+    const bool good = library->dquery(slot->handle, 'N', 'N', 1, 1, 0, 1, &plan) == HALFTONE_OK &&
+                      library->set_scheme(slot->handle, plan.scheme) == HALFTONE_OK;
+    return good ? DROPIN_SERVED : DROPIN_SET_LACKS;
+}
+
 /* The predicted time of the product is counted in; where there is none the call itself will say why. */
 static enum dropin_reason weigh(const struct dropin_library *library, halftone *h, const struct dropin_policy *policy,
                                 const struct blas_call *x) {
@@ -118,6 +128,8 @@ static bool serve(const struct blas_call *x, const struct dropin_call *call, con
     struct dropin_slot *slot = NULL;
     bool done = false;
     enum dropin_reason why = is_ending ? DROPIN_ENDING : dropin_take(cublas_device(), policy, &slot);
+    if (why == DROPIN_SERVED && policy->native)
+        why = ask_for_native(dropin_library(), slot);
     if (why == DROPIN_SERVED) {
         (void)pthread_once(&end_once, await_end);
         __atomic_store_n(&has_started, true, __ATOMIC_RELAXED);
@@ -174,27 +186,6 @@ bool blas_serve(const struct blas_call *x, blas_product *product) {
 
 /* ---- the original ---- */
 
-/* What was found for a caller; valid while nothing was unloaded. */
-struct found {
-    const void *caller, *own;
-    unsigned long long unloads;
-    void *function;
-};
-enum { FOUND = 16 };
-static _Thread_local struct found known[FOUND];
-
-static void *original_of(const struct blas_call *x) {
-    struct found *const at = &known[((uintptr_t)x->caller >> 2 ^ (uintptr_t)x->api) % FOUND];
-    const unsigned long long unloads = dropin_unloads();
-    if (at->caller != x->caller || at->own != x->own || at->unloads != unloads || at->function == NULL) {
-        at->function = blas_original(x, x->name);
-        at->caller = x->caller;
-        at->own = x->own;
-        at->unloads = unloads;
-    }
-    return at->function;
-}
-
 static void without_blas(const struct blas_call *x) {
     static int said;
     const struct blas_block all = {0, 0, x->m, x->n};
@@ -212,7 +203,7 @@ bool blas_enter(const struct blas_call *x, blas_product *product, void **origina
     *original = NULL;
     if (blas_serve(x, product))
         return true;
-    *original = original_of(x);
+    *original = blas_original(x, x->name);
     if (*original == NULL) {
         without_blas(x);
         return true;

@@ -94,6 +94,7 @@ struct dropin_policy {
     const char *accuracy; /* as halftone_set_accuracy takes it for this type, or NULL: */
     const char *scheme;   /* as halftone_set_scheme takes it */
     bool fp64;
+    bool native;          /* host memory: by FP64 arithmetic alone, as nothing asks for more */
     int line;             /* of the site table that decided, from 1; 0: none */
     bool if_it_pays;      /* emulation that nothing but the program asks for: where the original is slower */
     int64_t ordinal;      /* of calls like it in this step, from 1; 0: not asked for */
@@ -183,8 +184,15 @@ void *dropin_loaded(const char *names);
 /* The symbol as the object of `caller` would have found it without the face: among its own dependencies; for the
  * program itself behind the face in the global order. NULL: not there. `own`: the face's function, which is never the answer. */
 void *dropin_next_symbol(const struct dropin_caller *caller, const char *name, const void *own);
-/* How many objects this process has unloaded: what was found before another number may be gone. */
-unsigned long long dropin_unloads(void);
+/* What this thread has found for a caller under a name, told by an address. `what` is NULL where nothing was found since the process
+ * last unloaded an object: it may be gone. */
+struct dropin_found {
+    const void *caller, *name;
+    unsigned long long unloads;
+    const void *what;
+    bool nested; /* the caller is a library of the original */
+};
+struct dropin_found *dropin_recall(const void *caller, const void *name);
 
 /* ---- state ---- */
 

@@ -70,9 +70,8 @@ bool dropin_is_surely_small(const struct dropin_call *call) {
     return halftone_dropin_state.sites == 0 && is_below(dropin_settings(), work_of(call), call->least_work);
 }
 
-/* Of emulated FP64: residues for what the data certify, FP64 arithmetic for the rest. Tiles of host memory have no workspace for
- * residues, so theirs is FP64 arithmetic by name: a question for its time must not be answered for another scheme. */
-static const char FP64[] = "fp64", HOST_FP64[] = "native64";
+/* Residues for what the data certify, FP64 arithmetic for the rest. */
+static const char FP64[] = "fp64";
 
 /* What a call runs about which the site table says nothing; neither accuracy nor scheme: the original. */
 static void set_default(const struct dropin_call *call, const struct dropin_settings *settings, struct dropin_policy *policy) {
@@ -83,9 +82,10 @@ static void set_default(const struct dropin_call *call, const struct dropin_sett
         policy->accuracy = of_thread[0] != '\0' ? of_thread : settings->accuracy;
     else if (settings->fp64[0] != '\0')
         policy->accuracy = settings->fp64;
-    else if (call->kind == DROPIN_KIND_FP64_HOST && settings->fp64_mode != DROPIN_FP64_EMULATED)
-        policy->scheme = settings->fp64_mode != DROPIN_FP64_ORIGINAL ? HOST_FP64 : NULL;
-    else if (call->kind == DROPIN_KIND_FP64_EMULATED || settings->fp64_mode >= DROPIN_FP64_EMULATED_CUBLAS) {
+    else if (call->kind == DROPIN_KIND_FP64_HOST && settings->fp64_mode != DROPIN_FP64_EMULATED) {
+        policy->accuracy = settings->fp64_mode != DROPIN_FP64_ORIGINAL ? FP64 : NULL;
+        policy->native = true;
+    } else if (call->kind == DROPIN_KIND_FP64_EMULATED || settings->fp64_mode >= DROPIN_FP64_EMULATED_CUBLAS) {
         policy->accuracy = FP64;
         policy->if_it_pays = !settings->eager;
     }
@@ -109,7 +109,7 @@ enum dropin_reason dropin_decide(const struct dropin_call *call, struct dropin_p
     if (line != NULL) {
         policy->accuracy = line->verb == 'a' ? line->text : NULL;
         policy->scheme = line->verb == 's' ? line->text : NULL;
-        policy->if_it_pays = false;
+        policy->if_it_pays = policy->native = false;
     }
     if (policy->accuracy == NULL && policy->scheme == NULL)
         return DROPIN_FP64;

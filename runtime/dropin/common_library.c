@@ -17,14 +17,14 @@ static void *open_file(const char *path) {
 static void *open_library(const struct dropin_settings *settings) {
     static const char NAME[] = "libhalftone.so";
     char path[DROPIN_PATH + 32];
-    Dl_info facts;
+    struct dropin_caller face;
     if (settings->file[DROPIN_FILE_LIBRARY][0] != '\0')
         return open_file(settings->file[DROPIN_FILE_LIBRARY]);
     void *found = NULL;
-    if (dladdr((const void *)&halftone_dropin_state, &facts) != 0 && facts.dli_fname != NULL) {
-        const size_t folder = (size_t)(dropin_base_name(facts.dli_fname) - facts.dli_fname);
-        snprintf(path, sizeof path, "%.*s%s", (int)folder, facts.dli_fname, NAME);
-        found = folder > 0 && folder < DROPIN_PATH ? open_file(path) : NULL;
+    if (dropin_find_caller(&halftone_dropin_state, &face)) {
+        const size_t folder = (size_t)(dropin_base_name(face.path) - face.path);
+        snprintf(path, sizeof path, "%.*s%s", (int)folder, face.path, NAME);
+        found = folder > 0 ? open_file(path) : NULL;
     }
     snprintf(path, sizeof path, "%s.%d", NAME, HALFTONE_VERSION_MAJOR);
     return found != NULL ? found : open_file(path);
@@ -52,9 +52,8 @@ static const char *bind_functions(void *object, struct dropin_library *library) 
 static void load(struct dropin_state *s) {
     struct dropin_library found;
     dropin_lock(DROPIN_LOCK_STATE); /* from here on fork() is watched */
-    s->begun = true;
-    dropin_unlock(DROPIN_LOCK_STATE);
     dropin_add(&s->counts.begun, 1);
+    dropin_unlock(DROPIN_LOCK_STATE);
     void *const object = open_library(&s->settings);
     const char *const why = object == NULL ? dlerror() : NULL;
     const char *const lacks = object != NULL ? bind_functions(object, &found) : NULL;

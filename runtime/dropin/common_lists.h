@@ -4,7 +4,6 @@
 #define DROPIN_COMMON_LISTS_H
 
 #include "blas_names.h"
-#include "cublas_counted.h"
 #include "cublas_products.h"
 #include "hip_names.h"
 

@@ -57,7 +57,7 @@ static void fork_ends(void) {
 /* What its parent did on the GPU a child cannot use, nor a library that the parent was loading. */
 static void child_begins(void) {
     struct dropin_state *const s = &halftone_dropin_state;
-    s->forked = s->begun;
+    s->forked = s->counts.begun > 0;
     memset(s->lock, 0, sizeof s->lock); /* as initialised: pthread_mutex_init would be one function more to bind */
 }
 

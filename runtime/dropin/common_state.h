@@ -23,8 +23,7 @@ struct dropin_state {
     int sites;
     bool is_read; /* the settings are */
     bool sites_ask_ordinal;
-    bool begun;  /* the library is being loaded, or was */
-    bool forked; /* a child of a process that had begun */
+    bool forked; /* a child of a process that had begun to load the library */
     bool has_log;
     struct dropin_counts *shared;
     struct dropin_settings settings;

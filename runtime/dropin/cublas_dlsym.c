@@ -9,8 +9,6 @@
 
 #include "cublas_face.h"
 
-DROPIN_EXPORT void *dlsym(void *restrict object, const char *restrict name);
-
 /* Of the environment alone: this may run before anything else in the process. */
 static bool is_on(void) {
     static int known; /* 1: off, 2: on */
@@ -48,7 +46,7 @@ static __attribute__((noinline)) void *replacement(const void *caller, void *obj
     return cublas_own(name);
 }
 
-void *dlsym(void *restrict object, const char *restrict name) {
+DROPIN_EXPORT void *dlsym(void *restrict object, const char *restrict name) {
     dropin_symbol_finder *const real = dropin_real_dlsym();
     if (real == NULL)
         return NULL;

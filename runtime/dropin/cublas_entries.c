@@ -123,8 +123,7 @@ FORM(of_solve, TRSM, TYPE_OF_NAME, SOLVE_GIVEN, CUBLAS_LEAST_OF_TRIANGLE, OF_SOL
 
 /* A function, and the same with sizes of 64 bits. */
 #define ONE_ENTRY(name, PARAMETERS, type, kind, LACKS, form, VALUES, S)                                     \
-    DROPIN_EXPORT int name(PARAMETERS(S));                                                                   \
-    int name(PARAMETERS(S)) {                                                                                \
+    DROPIN_EXPORT int name(PARAMETERS(S)) {                                                                  \
         const struct called by = {__builtin_return_address(0), NAME_##name, type, kind | (sizeof(S) == sizeof(int64_t) ? IS_WIDE : 0)}; \
         LACKS(S, type)                                                                                       \
         return form(VALUES(S), by);                                                                          \
@@ -149,24 +148,26 @@ ENTRIES(cublasSsyrkx, SYRKX, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_triangle, VAL
 ENTRIES(cublasStrsm_v2, TRSM, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_solve, VALUES_TRSM)
 /* clang-format on */
 
+/* How an entry begins that has no form. */
+#define PREPARE(name)                                                                                        \
+    const struct cublas_entry entry = cublas_enter(__builtin_return_address(0), NAME_##name);                \
+    if (entry.origin == NULL)                                                                                \
+        return cublas_has_no_original(NAME_##name);
+
 /* ---- what tells of a handle's workspace ---- */
 
 typedef int set_stream(void *handle, void *stream);
 typedef int set_workspace(void *handle, void *workspace, size_t bytes);
 typedef int destroy(void *handle);
 
-DROPIN_EXPORT int cublasSetStream_v2(void *handle, void *stream);
-DROPIN_EXPORT int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes);
-DROPIN_EXPORT int cublasDestroy_v2(void *handle);
-
 /* Resets the workspace to cuBLAS' own. */
-int cublasSetStream_v2(void *handle, void *stream) {
+DROPIN_EXPORT int cublasSetStream_v2(void *handle, void *stream) {
     PREPARE(cublasSetStream_v2)
     cublas_forget_workspace(handle);
     return ((set_stream *)entry.origin->function[NAME_cublasSetStream_v2])(handle, stream);
 }
 
-int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes) {
+DROPIN_EXPORT int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes) {
     PREPARE(cublasSetWorkspace_v2)
     const int status =
         ((set_workspace *)entry.origin->function[NAME_cublasSetWorkspace_v2])(handle, workspace, bytes);
@@ -175,8 +176,40 @@ int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes) {
     return status;
 }
 
-int cublasDestroy_v2(void *handle) {
+DROPIN_EXPORT int cublasDestroy_v2(void *handle) {
     PREPARE(cublasDestroy_v2)
     cublas_forget_workspace(handle);
     return ((destroy *)entry.origin->function[NAME_cublasDestroy_v2])(handle);
 }
+
+/* ---- what is counted and goes on ---- */
+
+/* What cuBLAS calls within its own calls is not counted apart. */
+__attribute__((noinline)) static void count(const struct cublas_entry *entry, enum dropin_api api, enum dropin_reason why, int64_t m, int64_t n, int64_t k,
+                                            int64_t batch) {
+    const struct dropin_policy policy = {0};
+    const struct dropin_call call = {.api = api,
+                                     .name = cublas_name_text((enum cublas_name)api),
+                                     .caller = entry->caller,
+                                     .op_a = '-',
+                                     .op_b = '-',
+                                     .m = m,
+                                     .n = n,
+                                     .k = k,
+                                     .batch = batch};
+    if (dropin_settings()->mode == DROPIN_MODE_OFF)
+        why = DROPIN_OFF;
+    dropin_note(&call, &policy, entry->nested ? DROPIN_NESTED : why, NULL, NULL);
+}
+
+#define COUNTED(X, name, why, form, S)                                                                       \
+    typedef int type_##name(PARAMETERS_##form(S));                                                           \
+    DROPIN_EXPORT int name(PARAMETERS_##form(S)) {                                                                         \
+        PREPARE(name)                                                                                        \
+        count(&entry, DROPIN_API_##name, DROPIN_##why, SIZES_##form);                                        \
+        halftone_dropin_thread.depth++;                                                                      \
+        const int status = ((type_##name *)entry.origin->function[NAME_##name])(ARGUMENTS_##form);           \
+        halftone_dropin_thread.depth--;                                                                      \
+        return status;                                                                                       \
+    }
+CUBLAS_COUNTED(COUNTED, )

@@ -74,6 +74,12 @@ struct cublas_setting {
 
 /* cublas_forms.c: DROPIN_SERVED, or why this form is the original's, by its types, compute type and math mode. */
 enum dropin_reason cublas_judge_form(const struct cublas_gemm *gemm, int math, enum dropin_kind *kind);
+/* The same by a library's rows, of which the first that holds decides: numbers of its enums and ours. */
+struct cublas_form {
+    unsigned char type, compute, math, why, kind;
+};
+enum { CUBLAS_ANY = 255 };
+enum dropin_reason cublas_judge_by(const struct cublas_form *rows, size_t count, const struct cublas_gemm *gemm, int math, enum dropin_kind *kind);
 
 /* cublas_product.c: with the handle's stream, scalars and workspace set. DROPIN_CODE_SPOILT: a product that failed has changed a C that it reads: nobody
  * can do it again. */
@@ -95,9 +101,6 @@ static inline double cublas_least_of_one(int type) {
 #define CUBLAS_LEAST_OF_ARRAYS (2048.0 * 2048.0 * 2048.0)
 #define CUBLAS_LEAST_OF_TRIANGLE (4096.0 * 4096.0 * 4096.0)
 
-/* cublas_fp64.c: whether emulation is predicted faster than FP64 arithmetic. */
-bool cublas_emulation_pays(struct dropin_slot *slot, const struct dropin_call *call);
-
 /* cublas_product.c. The call's status; CUBLAS_LEFT: the original's to do. */
 enum { CUBLAS_LEFT = -1 };
 static inline int cublas_status_of(enum dropin_reason why) {
@@ -108,6 +111,11 @@ struct cublas_around {
     bool (*before)(const void *data), (*after)(const void *data);
     const void *data;
 };
+/* What a handle says, by its library's getters of stream, pointer mode, math mode, multiprocessors; the last two may be absent. false:
+ * the original must judge it. */
+bool cublas_ask_handle(void (*const get[4])(void), void *handle, struct cublas_setting *setting, int *math, int *sm_target);
+bool cublas_are_arguments_judged_here(const struct cublas_gemm *gemm);
+struct dropin_call cublas_describe(const char *name, const void *caller, const struct cublas_gemm *gemm);
 /* A product whose form is served: decide, take a handle, multiply, note. `around` may be NULL. */
 enum dropin_reason cublas_multiply(const struct dropin_call *call, const struct cublas_gemm *gemm,
                                    const struct cublas_setting *setting, const struct cublas_around *around,
@@ -115,7 +123,7 @@ enum dropin_reason cublas_multiply(const struct dropin_call *call, const struct 
 
 /* cublas_serve.c */
 int cublas_serve_gemm(const struct cublas_entry *entry, const struct cublas_gemm *gemm);
-struct dropin_call cublas_describe(const struct cublas_entry *entry, const struct cublas_gemm *gemm);
+struct dropin_call cublas_describe_entry(const struct cublas_entry *entry, const struct cublas_gemm *gemm);
 /* Workspaces that programs give to their handles. */
 void cublas_note_workspace(const void *handle, void *workspace, size_t bytes);
 void cublas_forget_workspace(const void *handle);
@@ -135,24 +143,6 @@ void cublas_free(void *memory, void *stream);
 bool cublas_read(void *to, const void *from, size_t bytes, void *stream);
 bool cublas_wait(void *stream);
 
-/* cublas_counted.c: what is counted and goes on. */
-#define DECLARE(X, name, why, form, S) DROPIN_EXPORT int name(PARAMETERS_##form(S));
-CUBLAS_COUNTED(DECLARE, )
-#undef DECLARE
-
-/* How an entry begins, and how it ends where it is not served. */
-#define PREPARE(name)                                                                                        \
-    const struct cublas_entry entry = cublas_enter(__builtin_return_address(0), NAME_##name);                \
-    if (entry.origin == NULL)                                                                                \
-        return cublas_has_no_original(NAME_##name);
-
-/* What cuBLAS calls within its call is its own. */
-#define CALL_ORIGINAL(name, type, ...)                                                                       \
-    halftone_dropin_thread.depth++;                                                                          \
-    const int status = ((type *)entry.origin->function[NAME_##name])(__VA_ARGS__);                           \
-    halftone_dropin_thread.depth--;                                                                          \
-    return status;
-
 /* The function behind a name, as type T. */
 #define ORIGINAL(origin, T, name) ((T *)(origin)->function[NAME_##name])
 
@@ -169,8 +159,6 @@ struct lt_problem {
     int64_t rows, cols; /* of D, in its order */
 };
 
-/* lt_matmul.c: the one entry of cuBLASLt. */
-DROPIN_EXPORT int cublasLtMatmul(CUBLASLT_MATMUL_ARGS);
 /* lt_read.c: fills what `pointers` does not have. DROPIN_SERVED, or why the original must do it. */
 enum dropin_reason lt_read(const struct cublas_origin *origin, void *desc, void *const layouts[4],
                            struct lt_problem *p);

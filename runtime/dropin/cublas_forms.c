@@ -2,11 +2,9 @@
  * not asked for: on GPUs since compute capability 8.0 it chooses nothing. */
 #include "cublas_face.h"
 
-enum { ANY = -1 };
+enum { ANY = CUBLAS_ANY };
 
-static const struct {
-    signed char type, compute, math, why, kind; /* numbers of the enums */
-} rows[] = {
+static const struct cublas_form rows[] = {
     {CU_R_32F, CU_COMPUTE_32F, CU_MATH_DEFAULT, DROPIN_SERVED, DROPIN_KIND_FP32},
     {CU_R_32F, CU_COMPUTE_32F, CU_MATH_EMULATED_BF16X9, DROPIN_SERVED, DROPIN_KIND_FP32},
     {CU_R_32F, CU_COMPUTE_32F, CU_MATH_TF32, DROPIN_TF32, DROPIN_KIND_FP32},
@@ -24,18 +22,24 @@ static const struct {
     {CU_R_64F, CU_COMPUTE_64F, ANY, DROPIN_SERVED, DROPIN_KIND_FP64},
 };
 
-enum dropin_reason cublas_judge_form(const struct cublas_gemm *g, int math, enum dropin_kind *kind) {
+enum dropin_reason cublas_judge_by(const struct cublas_form *row, size_t count, const struct cublas_gemm *g, int math, enum dropin_kind *kind) {
     const int type = g->a_type;
+    bool has_type = false;
     *kind = DROPIN_KIND_FP32;
-    if ((type != CU_R_32F && type != CU_R_64F) || g->b_type != type || g->c_type != type)
+    if (g->b_type != type || g->c_type != type)
         return DROPIN_TYPES;
+    for (; count > 0; count--, row++) {
+        has_type = has_type || row->type == type;
+        if (row->type != type || row->compute != g->compute || (row->math != ANY && row->math != math))
+            continue;
+        *kind = (enum dropin_kind)row->kind;
+        return row->why == DROPIN_TF32 && dropin_settings()->tf32_upgrade ? DROPIN_SERVED : (enum dropin_reason)row->why;
+    }
+    return has_type ? DROPIN_UNKNOWN_FORM : DROPIN_TYPES;
+}
+
+enum dropin_reason cublas_judge_form(const struct cublas_gemm *g, int math, enum dropin_kind *kind) {
     /* of the two emulated modes only the one of this type */
-    math &= CU_MATH_MASK & ~(type == CU_R_32F ? CU_MATH_EMULATED_FIXEDPOINT : CU_MATH_EMULATED_BF16X9);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].type == type && rows[i].compute == g->compute && (rows[i].math == ANY || rows[i].math == math)) {
-            *kind = (enum dropin_kind)rows[i].kind;
-            return rows[i].why == DROPIN_TF32 && dropin_settings()->tf32_upgrade ? DROPIN_SERVED
-                                                                                 : (enum dropin_reason)rows[i].why;
-        }
-    return DROPIN_UNKNOWN_FORM;
+    math &= CU_MATH_MASK & ~(g->a_type == CU_R_32F ? CU_MATH_EMULATED_FIXEDPOINT : CU_MATH_EMULATED_BF16X9);
+    return cublas_judge_by(rows, sizeof rows / sizeof *rows, g, math, kind);
 }

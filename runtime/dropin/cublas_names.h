@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cublas_counted.h"
 #include "cublas_products.h"
 
 enum cu_status { CU_SUCCESS = 0, CU_EXECUTION_FAILED = 13, CU_NOT_SUPPORTED = 15 };

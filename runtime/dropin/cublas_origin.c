@@ -17,15 +17,6 @@ const char *cublas_name_text(enum cublas_name name) {
     return dropin_text_at(texts, (int)name);
 }
 
-enum { REMEMBERED = 16 };
-
-static _Thread_local struct {
-    const void *caller;
-    unsigned long long unloads;
-    const struct cublas_origin *origin;
-    bool nested;
-} remembered[REMEMBERED];
-
 static struct cublas_origin *origins; /* grows only; equal ones are one */
 
 /* Where the face begins and ends in memory; the linker has these names. */
@@ -37,8 +28,8 @@ static bool is_own(const void *at) {
 }
 
 void *cublas_own(const char *name) {
-    Dl_info ours;
-    void *const face = dladdr((const void *)&origins, &ours) != 0 ? dlopen(ours.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    struct dropin_caller ours;
+    void *const face = dropin_find_caller(&origins, &ours) ? dlopen(ours.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     return face != NULL ? dropin_dlsym(face, name) : NULL; /* kept: a face is never unloaded */
 }
 
@@ -155,18 +146,10 @@ static const struct cublas_origin *find_origin(const void *address, enum cublas_
 }
 
 struct cublas_entry cublas_enter(const void *caller, enum cublas_name name) {
-    const size_t at = ((uintptr_t)caller >> 2) % REMEMBERED;
-    const unsigned long long unloads = dropin_unloads();
-    struct cublas_entry entry = {caller, NULL, false};
-    if (remembered[at].caller != caller || remembered[at].unloads != unloads ||
-        remembered[at].origin == NULL) {
-        remembered[at].origin = find_origin(caller, name, &remembered[at].nested);
-        remembered[at].caller = caller;
-        remembered[at].unloads = unloads;
-    }
-    entry.origin = remembered[at].origin;
-    entry.nested = remembered[at].nested || halftone_dropin_thread.depth > 0;
-    return entry;
+    struct dropin_found *const found = dropin_recall(caller, NULL);
+    if (found->what == NULL)
+        found->what = find_origin(caller, name, &found->nested);
+    return (struct cublas_entry){caller, (const struct cublas_origin *)found->what, found->nested || halftone_dropin_thread.depth > 0};
 }
 
 int cublas_has_no_original(enum cublas_name name) {

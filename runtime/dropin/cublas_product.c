@@ -6,6 +6,49 @@
 
 #include "cublas_face.h"
 
+typedef int get_stream(void *handle, void **stream);
+typedef int get_int(void *handle, int *value);
+
+bool cublas_ask_handle(void (*const get[4])(void), void *handle, struct cublas_setting *s, int *math, int *sm_target) {
+    int pointer_mode = CU_POINTER_HOST;
+    memset(s, 0, sizeof *s);
+    *math = *sm_target = 0;
+    if (get[0] == NULL || get[1] == NULL || handle == NULL)
+        return false;
+    const bool good = ((get_stream *)get[0])(handle, &s->stream) == CU_SUCCESS &&
+                      ((get_int *)get[1])(handle, &pointer_mode) == CU_SUCCESS &&
+                      (get[2] == NULL || ((get_int *)get[2])(handle, math) == CU_SUCCESS) &&
+                      (get[3] == NULL || ((get_int *)get[3])(handle, sm_target) == CU_SUCCESS);
+    s->device_scalars = pointer_mode == CU_POINTER_DEVICE;
+    return good && (pointer_mode == CU_POINTER_HOST || pointer_mode == CU_POINTER_DEVICE);
+}
+
+bool cublas_are_arguments_judged_here(const struct cublas_gemm *g) {
+    const bool has_ops = g->op_a >= CU_OP_N && g->op_a <= CU_OP_C && g->op_b >= CU_OP_N && g->op_b <= CU_OP_C;
+    return has_ops && g->m >= 0 && g->n >= 0 && g->k >= 0 && g->batch >= 0 && g->alpha != NULL &&
+           g->beta != NULL;
+}
+
+static char letter(int op) {
+    return op == CU_OP_N ? 'N' : 'T';
+}
+
+struct dropin_call cublas_describe(const char *name, const void *caller, const struct cublas_gemm *g) {
+    const struct dropin_call call = {.api = g->api,
+                                     .kind = g->a_type == CU_R_64F ? DROPIN_KIND_FP64 : DROPIN_KIND_FP32,
+                                     .name = name,
+                                     .caller = caller,
+                                     .op_a = letter(g->op_a),
+                                     .op_b = letter(g->op_b),
+                                     .m = g->m,
+                                     .n = g->n,
+                                     .k = g->k,
+                                     .batch = g->batch,
+                                     .triangle = g->origin != NULL,
+                                     .least_work = g->run != NULL ? g->least_work : cublas_least_of_one(g->a_type)};
+    return call;
+}
+
 int cublas_raise_workspace(const struct cublas_run *run, int64_t m, int64_t n, int64_t k, int64_t batch, size_t *bytes) {
     const struct dropin_call *const c = run->call;
     size_t needed = 0;
@@ -79,6 +122,19 @@ static enum dropin_reason run_around(const struct cublas_run *run, const struct 
     return around == NULL || around->after(around->data) ? DROPIN_SERVED : DROPIN_EPILOGUE;
 }
 
+/* cuBLAS' own emulation runs where it is faster than its FP64 arithmetic, about whose speed halftone's own has. So what the library
+ * would do by its own FP64 arithmetic is left to the original. */
+static bool emulation_pays(struct dropin_slot *slot, const struct dropin_call *c) {
+    struct dropin_weighed *const at = &slot->weighed[(uint64_t)(c->m * 31 + c->n * 7 + c->k + c->batch) % DROPIN_WEIGHED];
+    if (at->batch != c->batch || at->m != c->m || at->n != c->n || at->k != c->k) {
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
+        at->pays = dropin_library()->dquery(slot->handle, c->op_a, c->op_b, c->m, c->n, c->k, c->batch, &plan) == HALFTONE_OK &&
+                   plan.moduli > 0;
+        at->m = c->m, at->n = c->n, at->k = c->k, at->batch = c->batch;
+    }
+    return at->pays;
+}
+
 enum dropin_reason cublas_multiply(const struct dropin_call *call, const struct cublas_gemm *g,
                                    const struct cublas_setting *setting, const struct cublas_around *around,
                                    struct dropin_policy *policy) {
@@ -94,7 +150,7 @@ enum dropin_reason cublas_multiply(const struct dropin_call *call, const struct 
             why = DROPIN_CAPTURE;
         else
             why = dropin_take(device, policy, &slot);
-        if (slot != NULL && policy->if_it_pays && !cublas_emulation_pays(slot, call))
+        if (slot != NULL && policy->if_it_pays && !emulation_pays(slot, call))
             why = DROPIN_NATIVE;
         else if (slot != NULL) {
             const struct cublas_run run = {dropin_library(), slot->handle, call, setting};

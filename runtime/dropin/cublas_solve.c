@@ -1,11 +1,17 @@
-/* cublas_solve.c: TRSM: X of op(A) X = alpha B, or of X op(A) = alpha B, in B's place. The triangle is cut as cublas_solve.h says. When one part
+/* cublas_solve.c: TRSM: X of op(A) X = alpha B, or of X op(A) = alpha B, in B's place. The triangle is cut in two, again and again, down to blocks that the original solves. When one part
  * of X is known, the other's right sides become alpha B - op(A) X, by one product, or B - op(A) X where alpha has been applied: to each part of B by
  * the first that writes it. All is in order on the stream, and nothing is read by the host but alpha. */
-#include "cublas_solve.h"
-
 #include <limits.h>
 
 #include "cublas_face.h"
+
+/* Rows of a block; parts begin at multiples, so that what a product reads is aligned where A and B are. */
+enum { SOLVE_BLOCK_MOST = 512, SOLVE_BLOCK_MULTIPLE = 64 };
+
+/* Rows of the first of the two parts of so many rows; 0: they are a block. */
+static int64_t rows_of_first_part(int64_t rows) {
+    return rows <= SOLVE_BLOCK_MOST ? 0 : (rows / 2 + SOLVE_BLOCK_MULTIPLE - 1) / SOLVE_BLOCK_MULTIPLE * SOLVE_BLOCK_MULTIPLE;
+}
 
 typedef int gemm(CUBLAS_GEMM_ARGS(void, int));
 typedef int trsm(CUBLAS_TRSM_ARGS(void, int));
@@ -69,7 +75,7 @@ static int update(struct solve *s, struct range rest, struct range known, const 
 
 /* The original's status. */
 static int solve(struct solve *s, struct range x, const float *alpha) {
-    const int64_t first = cublas_rows_of_first_part(x.rows);
+    const int64_t first = rows_of_first_part(x.rows);
     if (first == 0)
         return s->asks ? CU_SUCCESS : solve_block(s, x, alpha);
     const struct range parts[2] = {{x.at, first}, {x.at + first, x.rows - first}};
@@ -86,7 +92,7 @@ static bool is_one_of(int value, int first, int second) {
 
 /* Sizes that fit the original's of 32 bits; no sizes of 0, nor alpha = 0, which reads no A: then there is no product. */
 static bool has_products(const struct cublas_gemm *g) {
-    return g->m > 0 && g->m <= INT_MAX && g->n > 0 && g->n <= INT_MAX && cublas_rows_of_first_part(g->k) > 0 && g->lda <= INT_MAX && g->ldc <= INT_MAX &&
+    return g->m > 0 && g->m <= INT_MAX && g->n > 0 && g->n <= INT_MAX && rows_of_first_part(g->k) > 0 && g->lda <= INT_MAX && g->ldc <= INT_MAX &&
            *(const float *)g->alpha != 0;
 }
 

@@ -1,17 +1,17 @@
 # The faces: objects that are preloaded before programs which call cuBLAS or BLAS; included by the Makefile.
 # A face is of libc alone, whatever the set; it lies beside the library, where it looks for it.
 
-DROPIN_COMMON := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/dropin/common_*.c) runtime/dropin/control.c) out/obj/runtime/dropin/site_line.o
+DROPIN_COMMON := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/dropin/common_*.c)) out/obj/runtime/dropin/site_line.o
 DROPIN_CUBLAS := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/dropin/cublas_*.c runtime/dropin/lt_*.c))
 DROPIN_BLAS := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/dropin/blas_*.c) runtime/dropin/cublas_driver.c)
 # Products of hipBLAS and rocBLAS go the way of cuBLAS', with another driver (hip_original.c).
-DROPIN_HIP := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/dropin/hip_*.c) $(addprefix runtime/dropin/cublas_,product.c fp64.c))
+DROPIN_HIP := $(patsubst %.c,out/obj/%.o,$(wildcard runtime/dropin/hip_*.c) $(addprefix runtime/dropin/cublas_,product.c forms.c))
 
 # Small rather than fast: no loop of theirs is long. Thread-local memory as of a library that is there from the start: a face is preloaded.
 # Through the table of addresses, not a PLT, which would be 700 bytes. Frame pointers, and tables for unwinding only of functions that wait for others' work: such tables are a sixth of a face.
 out/obj/runtime/dropin/%.o: C_FLAGS += -Os -ffunction-sections -fdata-sections -fno-ident -D_GNU_SOURCE -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer -fno-plt
-out/obj/runtime/dropin/site_line.o $(patsubst %.c,out/obj/%.o,$(filter-out runtime/dropin/common_library.c,$(wildcard runtime/dropin/common_*.c)) runtime/dropin/control.c runtime/dropin/lt_read.c \
-    $(addprefix runtime/dropin/cublas_,origin.c dlsym.c handles.c forms.c driver.c)): C_FLAGS += -fno-asynchronous-unwind-tables
+out/obj/runtime/dropin/site_line.o $(patsubst %.c,out/obj/%.o,$(filter-out runtime/dropin/common_library.c,$(wildcard runtime/dropin/common_*.c)) runtime/dropin/lt_read.c \
+    $(addprefix runtime/dropin/cublas_,origin.c dlsym.c forms.c driver.c)): C_FLAGS += -fno-asynchronous-unwind-tables
 
 # The lines of a site table, which the library has, too: here as the face's own, hidden.
 out/obj/runtime/dropin/site_line.o: runtime/ht_site_line.c out/obj/flags

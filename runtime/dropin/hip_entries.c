@@ -25,16 +25,15 @@
 
 #define ENTRY(X, fn, library_name, form, S)                                                                  \
     typedef int type_##fn(HIP_##form(S));                                                                    \
-    DROPIN_EXPORT int fn(HIP_##form(S));                                                                     \
-    int fn(HIP_##form(S)) {                                                                                  \
+    DROPIN_EXPORT int fn(HIP_##form(S)) {                                                                                  \
         const struct hip_call x = {.library = HIP_##library_name,                                            \
                                    .name = #fn,                                                              \
                                    .caller = __builtin_return_address(0),                                    \
                                    .own = (const void *)(uintptr_t)fn,                                       \
                                    .gemm = {.api = DROPIN_API_##fn,                                          \
                                             .handle = handle,                                                \
-                                            .op_a = op_a,                                                    \
-                                            .op_b = op_b,                                                    \
+                                            .op_a = (int)((unsigned)op_a - HIP_OP_N),                        \
+                                            .op_b = (int)((unsigned)op_b - HIP_OP_N),                        \
                                             .m = m,                                                          \
                                             .n = n,                                                          \
                                             .k = k,                                                          \

@@ -12,7 +12,7 @@ struct hip_call {
     enum hip_library library;
     const char *name;
     const void *caller, *own;
-    struct cublas_gemm gemm;  /* with the numbers of this library's enums */
+    struct cublas_gemm gemm;  /* types by the numbers of this library, operations by cuBLAS' */
     const void *old_c;        /* what beta is multiplied with, where rocBLAS has it apart; else c */
     int old_c_type;
     int64_t old_ldc, old_stride_c;

@@ -6,8 +6,7 @@
 #ifndef DROPIN_HIP_NAMES_H
 #define DROPIN_HIP_NAMES_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "cublas_names.h"
 
 #define HIP_BLAS_NAMES(ROW, X)                                                                               \
     ROW(X, hipblasSgemm, hipblas, SGEMM, int)                                                                \
@@ -44,27 +43,16 @@ enum hip_compute {
 enum hip_math { HIP_MATH_DEFAULT = 0, HIP_MATH_XF32 = 1, HIP_MATH_PEDANTIC = 2 };
 enum hip_status { HIP_STATUS_SUCCESS = 0, HIPBLAS_STATUS_EXECUTION_FAILED = 5, HIPBLAS_STATUS_NOT_SUPPORTED = 7, ROCBLAS_STATUS_NOT_IMPLEMENTED = 2, ROCBLAS_STATUS_INTERNAL_ERROR = 6 };
 
-/* Forms; S: type of sizes. Behind each how its parameters are passed on. */
-#define HIP_SGEMM(S)                                                                                         \
-    void *handle, int op_a, int op_b, S m, S n, S k, const float *alpha, const float *a, S lda,              \
-        const float *b, S ldb, const float *beta, float *c, S ldc
+/* Forms; S: type of sizes. hipBLAS' are cuBLAS'. Behind each how its parameters are passed on. */
+#define HIP_SGEMM(S) CUBLAS_GEMM_ARGS(float, S)
 #define HIP_SGEMM_PASS handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
-#define HIP_SGEMM_STRIDED(S)                                                                                 \
-    void *handle, int op_a, int op_b, S m, S n, S k, const float *alpha, const float *a, S lda,              \
-        int64_t stride_a, const float *b, S ldb, int64_t stride_b, const float *beta, float *c, S ldc,       \
-        int64_t stride_c, S batch
+#define HIP_SGEMM_STRIDED(S) CUBLAS_GEMM_STRIDED_ARGS(float, S)
 #define HIP_SGEMM_STRIDED_PASS                                                                               \
     handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, batch
-#define HIP_GEMM_EX(S)                                                                                       \
-    void *handle, int op_a, int op_b, S m, S n, S k, const void *alpha, const void *a, int a_type, S lda,    \
-        const void *b, int b_type, S ldb, const void *beta, void *c, int c_type, S ldc, int compute,         \
-        int algo
+#define HIP_GEMM_EX(S) CUBLAS_GEMM_EX_ARGS(S)
 #define HIP_GEMM_EX_PASS                                                                                     \
     handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc, compute, algo
-#define HIP_GEMM_STRIDED_EX(S)                                                                               \
-    void *handle, int op_a, int op_b, S m, S n, S k, const void *alpha, const void *a, int a_type, S lda,    \
-        int64_t stride_a, const void *b, int b_type, S ldb, int64_t stride_b, const void *beta, void *c,     \
-        int c_type, S ldc, int64_t stride_c, S batch, int compute, int algo
+#define HIP_GEMM_STRIDED_EX(S) CUBLAS_GEMM_STRIDED_EX_ARGS(S)
 #define HIP_GEMM_STRIDED_EX_PASS                                                                             \
     handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, stride_a, b, b_type, ldb, stride_b, beta, c, c_type, \
         ldc, stride_c, batch, compute, algo

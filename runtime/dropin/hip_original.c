@@ -4,16 +4,6 @@
 
 #include "hip_face.h"
 
-enum { REMEMBERED = 32 };
-
-static _Thread_local struct {
-    const void *caller;
-    const char *name;
-    unsigned long long unloads;
-    void *function;
-    bool nested;
-} remembered[REMEMBERED];
-
 /* A caller that is linked to neither: it has looked the function up. */
 static void *find_loaded(enum hip_library library, const char *name, const void *own) {
     static const char *const names[] = {"libhipblas.so.3\0libhipblas.so.2\0libhipblas.so.1\0libhipblas.so.0\0libhipblas.so\0",
@@ -37,17 +27,11 @@ static void *find(enum hip_library library, const void *address, const char *nam
 }
 
 void *hip_original(enum hip_library library, const void *caller, const char *name, const void *own, bool *nested) {
-    const size_t at = (((uintptr_t)caller >> 2) ^ ((uintptr_t)name >> 1)) % REMEMBERED;
-    const unsigned long long unloads = dropin_unloads();
-    if (remembered[at].caller != caller || remembered[at].name != name || remembered[at].unloads != unloads ||
-        remembered[at].function == NULL) {
-        remembered[at].function = find(library, caller, name, own, &remembered[at].nested);
-        remembered[at].caller = caller;
-        remembered[at].name = name;
-        remembered[at].unloads = unloads;
-    }
-    *nested = remembered[at].nested;
-    return remembered[at].function;
+    struct dropin_found *const found = dropin_recall(caller, name);
+    if (found->what == NULL)
+        found->what = find(library, caller, name, own, &found->nested);
+    *nested = found->nested;
+    return (void *)(uintptr_t)found->what;
 }
 
 /* ---- the runtime: what cublas_product.c asks of a driver ---- */

@@ -63,7 +63,7 @@ static int serve(const struct cublas_entry *entry, struct lt_problem *p, void *d
         why = lt_read(entry->origin, desc, layouts, p);
     if (why == DROPIN_SERVED)
         why = judge_c(p);
-    struct dropin_call call = cublas_describe(entry, &p->gemm);
+    struct dropin_call call = cublas_describe_entry(entry, &p->gemm);
     const struct parts parts = {entry, layouts[3], p};
     const struct cublas_around around = {before, after, &parts};
     call.kind = p->kind;
@@ -74,7 +74,7 @@ static int serve(const struct cublas_entry *entry, struct lt_problem *p, void *d
     return CUBLAS_LEFT;
 }
 
-int cublasLtMatmul(CUBLASLT_MATMUL_ARGS) {
+DROPIN_EXPORT int cublasLtMatmul(CUBLASLT_MATMUL_ARGS) {
     const struct cublas_entry entry = cublas_enter(__builtin_return_address(0), NAME_cublasLtMatmul);
     void *const layouts[4] = {a_layout, b_layout, c_layout, d_layout};
     struct lt_problem p = {

@@ -37,15 +37,15 @@ static bool get(lt_get_attribute *getter, void *of, int attribute, size_t bytes,
 }
 
 static enum dropin_reason read_desc(lt_get_attribute *getter, void *desc, struct lt_problem *p) {
-    int64_t compute = 0, scale = 0, pointers = 0, op_a = 0, op_b = 0, epilogue = 0, bias = 0, bias_type = 0,
-            value;
-    if (!get(getter, desc, LT_COMPUTE_TYPE, 4, &compute) || !get(getter, desc, LT_SCALE_TYPE, 4, &scale) ||
-        !get(getter, desc, LT_POINTER_MODE, 4, &pointers) || !get(getter, desc, LT_TRANS_A, 4, &op_a) ||
-        !get(getter, desc, LT_TRANS_B, 4, &op_b) || !get(getter, desc, LT_EPILOGUE, 4, &epilogue))
-        return DROPIN_ARGUMENTS;
-    p->gemm.compute = (int)compute;
-    p->gemm.op_a = (int)op_a;
-    p->gemm.op_b = (int)op_b;
+    static const unsigned char asked[] = {LT_COMPUTE_TYPE, LT_SCALE_TYPE, LT_POINTER_MODE, LT_TRANS_A, LT_TRANS_B, LT_EPILOGUE};
+    int64_t is[LT_EPILOGUE + 1], bias = 0, bias_type = 0, value;
+    for (size_t i = 0; i < sizeof asked; i++)
+        if (!get(getter, desc, asked[i], 4, &is[asked[i]]))
+            return DROPIN_ARGUMENTS;
+    const int64_t scale = is[LT_SCALE_TYPE], pointers = is[LT_POINTER_MODE], epilogue = is[LT_EPILOGUE];
+    p->gemm.compute = (int)is[LT_COMPUTE_TYPE];
+    p->gemm.op_a = (int)is[LT_TRANS_A];
+    p->gemm.op_b = (int)is[LT_TRANS_B];
     p->epilogue = (int)epilogue;
     p->setting.device_scalars = pointers == CU_POINTER_DEVICE;
     if (scale != p->gemm.a_type || (pointers != CU_POINTER_HOST && pointers != CU_POINTER_DEVICE))
@@ -67,25 +67,24 @@ static enum dropin_reason read_desc(lt_get_attribute *getter, void *desc, struct
     return DROPIN_SERVED;
 }
 
-struct layout {
-    int64_t type, order, rows, cols, ld, batch, stride, plane, mode;
-};
+/* By enum lt_layout. The last two are newer than the rest. */
+typedef int64_t layout[LT_BATCH_MODE + 1];
 
-static bool read_layout(lt_get_attribute *getter, void *of, struct layout *l) {
-    memset(l, 0, sizeof *l);
-    if (!get(getter, of, LT_PLANE_OFFSET, 8, &l->plane))
-        l->plane = 0;
-    if (!get(getter, of, LT_BATCH_MODE, 4, &l->mode))
-        l->mode = 0;
-    return get(getter, of, LT_TYPE, 4, &l->type) && get(getter, of, LT_ORDER, 4, &l->order) &&
-           get(getter, of, LT_ROWS, 8, &l->rows) && get(getter, of, LT_COLS, 8, &l->cols) &&
-           get(getter, of, LT_LD, 8, &l->ld) && get(getter, of, LT_BATCH_COUNT, 4, &l->batch) &&
-           get(getter, of, LT_BATCH_STRIDE, 8, &l->stride);
+static bool read_layout(lt_get_attribute *getter, void *of, layout l) {
+    for (int i = 0; i <= LT_BATCH_MODE; i++) {
+        const bool is_size = (i >= LT_ROWS && i <= LT_LD) || i == LT_BATCH_STRIDE || i == LT_PLANE_OFFSET;
+        if (get(getter, of, i, is_size ? 8 : 4, &l[i]))
+            continue;
+        if (i < LT_PLANE_OFFSET)
+            return false;
+        l[i] = 0;
+    }
+    return true;
 }
 
 /* Sizes of op(X): rows and columns as the product takes them. */
-static bool has_shape(const struct layout *l, int op, int64_t rows, int64_t cols) {
-    return op == CU_OP_N ? l->rows == rows && l->cols == cols : l->rows == cols && l->cols == rows;
+static bool has_shape(const int64_t *l, int op, int64_t rows, int64_t cols) {
+    return op == CU_OP_N ? l[LT_ROWS] == rows && l[LT_COLS] == cols : l[LT_ROWS] == cols && l[LT_COLS] == rows;
 }
 
 static void exchange_operands(struct cublas_gemm *g) {
@@ -97,31 +96,31 @@ static void exchange_operands(struct cublas_gemm *g) {
     g->stride_a = was.stride_b, g->stride_b = was.stride_a;
 }
 
-static enum dropin_reason judge_layouts(const struct layout x[4], struct lt_problem *p) {
+static enum dropin_reason judge_layouts(layout x[4], struct lt_problem *p) {
     struct cublas_gemm *const g = &p->gemm;
-    const struct layout *const a = &x[0], *const b = &x[1], *const c = &x[2], *const d = &x[3];
+    const int64_t *const a = x[0], *const b = x[1], *const c = x[2], *const d = x[3];
     for (int i = 0; i < 4; i++)
-        if (x[i].order != d->order || x[i].plane != 0 || x[i].mode != 0)
+        if (x[i][LT_ORDER] != d[LT_ORDER] || x[i][LT_PLANE_OFFSET] != 0 || x[i][LT_BATCH_MODE] != 0)
             return DROPIN_LAYOUT;
-    if (d->order != LT_COL && d->order != LT_ROW)
+    if (d[LT_ORDER] != LT_COL && d[LT_ORDER] != LT_ROW)
         return DROPIN_LAYOUT;
-    g->m = d->rows;
-    g->n = d->cols;
-    g->k = g->op_a == CU_OP_N ? a->cols : a->rows;
+    g->m = d[LT_ROWS];
+    g->n = d[LT_COLS];
+    g->k = g->op_a == CU_OP_N ? a[LT_COLS] : a[LT_ROWS];
     if (!has_shape(a, g->op_a, g->m, g->k) || !has_shape(b, g->op_b, g->k, g->n) ||
-        !has_shape(c, CU_OP_N, g->m, g->n) || a->batch != d->batch || b->batch != d->batch ||
-        c->batch != d->batch)
+        !has_shape(c, CU_OP_N, g->m, g->n) || a[LT_BATCH_COUNT] != d[LT_BATCH_COUNT] || b[LT_BATCH_COUNT] != d[LT_BATCH_COUNT] ||
+        c[LT_BATCH_COUNT] != d[LT_BATCH_COUNT])
         return DROPIN_ARGUMENTS;
-    g->lda = a->ld, g->ldb = b->ld, g->ldc = d->ld;
-    g->batch = d->batch;
+    g->lda = a[LT_LD], g->ldb = b[LT_LD], g->ldc = d[LT_LD];
+    g->batch = d[LT_BATCH_COUNT];
     if (g->batch != 1)
-        g->stride_a = a->stride, g->stride_b = b->stride, g->stride_c = d->stride;
-    p->c_ld = c->ld;
-    p->c_stride = c->stride;
-    p->order = (int)d->order;
-    p->rows = d->rows;
-    p->cols = d->cols;
-    if (d->order == LT_ROW)
+        g->stride_a = a[LT_BATCH_STRIDE], g->stride_b = b[LT_BATCH_STRIDE], g->stride_c = d[LT_BATCH_STRIDE];
+    p->c_ld = c[LT_LD];
+    p->c_stride = c[LT_BATCH_STRIDE];
+    p->order = (int)d[LT_ORDER];
+    p->rows = d[LT_ROWS];
+    p->cols = d[LT_COLS];
+    if (d[LT_ORDER] == LT_ROW)
         exchange_operands(g);
     return DROPIN_SERVED;
 }
@@ -130,14 +129,14 @@ enum dropin_reason lt_read(const struct cublas_origin *origin, void *desc, void 
                            struct lt_problem *p) {
     lt_get_attribute *const of_desc = ORIGINAL(origin, lt_get_attribute, cublasLtMatmulDescGetAttribute);
     lt_get_attribute *const of_layout = ORIGINAL(origin, lt_get_attribute, cublasLtMatrixLayoutGetAttribute);
-    struct layout x[4];
+    layout x[4];
     if (of_desc == NULL || of_layout == NULL || desc == NULL)
         return DROPIN_ARGUMENTS;
     for (int i = 0; i < 4; i++)
-        if (layouts[i] == NULL || !read_layout(of_layout, layouts[i], &x[i]))
+        if (layouts[i] == NULL || !read_layout(of_layout, layouts[i], x[i]))
             return DROPIN_ARGUMENTS;
-    const int64_t type = x[3].type;
-    if ((type != CU_R_32F && type != CU_R_64F) || x[0].type != type || x[1].type != type || x[2].type != type)
+    const int64_t type = x[3][LT_TYPE];
+    if ((type != CU_R_32F && type != CU_R_64F) || x[0][LT_TYPE] != type || x[1][LT_TYPE] != type || x[2][LT_TYPE] != type)
         return DROPIN_TYPES;
     p->gemm.a_type = p->gemm.b_type = p->gemm.c_type = (int)type;
     enum dropin_reason why = read_desc(of_desc, desc, p);

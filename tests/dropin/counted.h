@@ -1,11 +1,11 @@
-/* counted.h: for each form of cublas_counted.h the arguments as numbers, for a fake that tells what it got by a hash of them, and for a
+/* counted.h: for each form of cublas_products.h the arguments as numbers, for a fake that tells what it got by a hash of them, and for a
  * program that calls it with 1, 2, 3, ... */
 #ifndef COUNTED_H
 #define COUNTED_H
 
 #include <stdint.h>
 
-#include "../../runtime/dropin/cublas_counted.h"
+#include "../../runtime/dropin/cublas_products.h"
 
 #define V(x) (long long)(intptr_t)(x)
 #define VALUES_TRSM_BATCHED V(handle), V(side), V(uplo), V(op), V(diag), V(m), V(n), V(alpha), V(a), V(lda), V(b), V(ldb), V(batch)

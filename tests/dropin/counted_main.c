@@ -1,4 +1,4 @@
-/* counted_main: calls each function of cublas_counted.h of a fake libcublas; a line "NAME STATUS": the fake's hash of its arguments. */
+/* counted_main: calls each function of cublas_products.h of a fake libcublas; a line "NAME STATUS": the fake's hash of its arguments. */
 #include <stdio.h>
 
 #include "counted.h"

@@ -74,7 +74,7 @@ def fakes(tmp_path_factory):
 
 
 def sources(kinds=("cublas_*.c", "lt_*.c")):
-    return [*sorted((ROOT / "runtime/dropin").glob("common_*.c")), ROOT / "runtime/dropin/control.c", ROOT / "runtime/ht_site_line.c", *(p for kind in kinds for p in sorted((ROOT / "runtime/dropin").glob(kind)))]
+    return [*sorted((ROOT / "runtime/dropin").glob("common_*.c")), ROOT / "runtime/ht_site_line.c", *(p for kind in kinds for p in sorted((ROOT / "runtime/dropin").glob(kind)))]
 
 
 def replaced(file, old, new):

@@ -18,8 +18,8 @@ REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "runtime/dropin/co
 def face(tmp_path_factory):
     """Linked here: NVIDIA's sets, which the tests build, have no such face."""
     folder = tmp_path_factory.mktemp("face")
-    parts = [*sorted((ROOT / "runtime/dropin").glob("common_*.c")), ROOT / "runtime/dropin/control.c", ROOT / "runtime/ht_site_line.c", *sorted((ROOT / "runtime/dropin").glob("hip_*.c")),
-             *(ROOT / f"runtime/dropin/cublas_{name}.c" for name in ("product", "fp64"))]
+    parts = [*sorted((ROOT / "runtime/dropin").glob("common_*.c")), ROOT / "runtime/ht_site_line.c", *sorted((ROOT / "runtime/dropin").glob("hip_*.c")),
+             *(ROOT / f"runtime/dropin/cublas_{name}.c" for name in ("product", "forms"))]
     cc("-shared", "-fvisibility=hidden", "-ftls-model=initial-exec", "-Wl,--no-undefined", *parts, "-o", folder / "libhalftone_hipblas.so")
     return folder / "libhalftone_hipblas.so"
 

@@ -78,6 +78,9 @@ def test_every_name_is_served_and_exact(face, programs, tmp_path):
     served = ALL_NAMES if has_fp64() else SERVED_NAMES
     assert done.stderr == "" and counts(done)[:2] == [ALL_NAMES * CALLS, 0] and counts(done)[2] >= SERVED_NAMES * CALLS
     assert not has_fp64() or counts(done)[2:] == [ALL_NAMES * CALLS, 0]
+    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
+    by = {(row[head.index("asked")], row[head.index("scheme")]) for row in rows if re.search("d(gemm|syrk)", row[head.index("api")]) and row[head.index("served")] == "1"}
+    assert by == ({("fp64", "native64")} if has_fp64() else set())  # residues are not for tiles
     found = reasons(log)
     assert {name for name, _ in found} == {name for name, why in found if why == "served"} and sum(found.values()) == ALL_NAMES * CALLS
     for (name, why), calls in found.items():

@@ -12,7 +12,7 @@ CC = ["-std=c11", "-D_GNU_SOURCE", "-O1", *WARN, "-fPIC"]
 @pytest.fixture(scope="module", params=["gcc", "clang"])
 def probe(request, tmp_path_factory):
     program = tmp_path_factory.mktemp(request.param) / "probe"
-    sources = [*sorted((ROOT / "runtime/dropin").glob("common_*.c")), ROOT / "runtime/dropin/control.c", ROOT / "runtime/ht_site_line.c", ROOT / "tests/dropin/common_probe.c"]
+    sources = [*sorted((ROOT / "runtime/dropin").glob("common_*.c")), ROOT / "runtime/ht_site_line.c", ROOT / "tests/dropin/common_probe.c"]
     subprocess.run([request.param, *CC, "-fvisibility=hidden", *map(str, sources), "-o", str(program)], check=True)
 
     def run(*words, **env):

@@ -11,7 +11,7 @@ from conftest import ROOT, nvcc
 from dropin_programs import HERE, SET, build_face, cc, face, fakes, lines, replaced, run # noqa: F401 (fixtures)
 
 REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "runtime/dropin/common_lists.h").read_text()))
-COUNTED = re.findall(r"R\(X, (\w+), (\w+),", (ROOT / "runtime/dropin/cublas_counted.h").read_text())
+COUNTED = re.findall(r"R\(X, (\w+), (\w+),", (ROOT / "runtime/dropin/cublas_products.h").read_text())
 TRIANGLES = ["cublasSsyrk_v2", "cublasDsyrk_v2", "cublasSsyrkx", "cublasStrsm_v2"]
 ARRAYS = ["cublasSgemmBatched", "cublasDgemmBatched", "cublasGemmBatchedEx"]
 MUST = ["cublasSgemm_v2", "cublasSgemmEx", "cublasGemmEx", "cublasSgemmStridedBatched", "cublasGemmStridedBatchedEx", "cublasDgemm_v2", "cublasDgemmStridedBatched"]
@@ -136,7 +136,7 @@ def test_what_is_counted_alone_goes_on_with_its_arguments(face, fakes, tmp_path)
     assert [(row["api"], row["why"], row["served"]) for row in rows] == [(name, REASONS[why], "0") for name, why in COUNTED]
     sizes = {row["api"]: tuple(int(row[name]) % 1000 - 100 for name in ("m", "n", "k", "batch")) for row in rows}
     assert sizes["cublasStrsmBatched"] == (5, 6, 6, 12)
-    wrong = build_face(tmp_path / "broken", replaced("cublas_counted.h", "ARGUMENTS_TRSM_BATCHED handle, side, uplo", "ARGUMENTS_TRSM_BATCHED handle, uplo, side"))
+    wrong = build_face(tmp_path / "broken", replaced("cublas_products.h", "ARGUMENTS_TRSM_BATCHED handle, side, uplo", "ARGUMENTS_TRSM_BATCHED handle, uplo, side"))
     native, got, _ = counted_calls(wrong, fakes, tmp_path / "of_broken")
     assert [a[0] for a, b in zip(native, got) if a != b] == ["cublasStrsmBatched", "cublasStrsmBatched_64"]
 
@@ -210,7 +210,7 @@ OF_TRIANGLES = [
 
 
 def with_small_blocks(edit=None):
-    diagonal, solve = replaced("cublas_triangle.c", "BLOCK_LEAST = 256", "BLOCK_LEAST = 16"), replaced("cublas_solve.h", "SOLVE_BLOCK_MOST = 512, SOLVE_BLOCK_MULTIPLE = 64", "SOLVE_BLOCK_MOST = 16, SOLVE_BLOCK_MULTIPLE = 4")
+    diagonal, solve = replaced("cublas_triangle.c", "BLOCK_LEAST = 256", "BLOCK_LEAST = 16"), replaced("cublas_solve.c", "SOLVE_BLOCK_MOST = 512, SOLVE_BLOCK_MULTIPLE = 64", "SOLVE_BLOCK_MOST = 16, SOLVE_BLOCK_MULTIPLE = 4")
     return lambda name, text: edit(name, diagonal(name, solve(name, text))) if edit else diagonal(name, solve(name, text))
 
 
@@ -532,8 +532,8 @@ def test_emulation_runs_where_it_is_predicted_to_pay(face, fakes, tmp_path):
     assert weighed(face, fakes, tmp_path) == [expected for _, expected in PAYS]
     assert fp64_schemes(face, fakes, tmp_path, PAYS[1][0]) == ["native64"]  # eager
     assert fp64_schemes(face, fakes, tmp_path, PAYS[1][0], HALFTONE_STRATEGY="performant", HALFTONE_MIN="8", HALFTONE_FP64="fp64") == ["native64"]
-    always = build_face(tmp_path / "always", replaced("cublas_fp64.c", "plan.moduli > 0", "true"))
-    never = build_face(tmp_path / "never", replaced("cublas_fp64.c", "plan.moduli > 0", "false"))
+    always = build_face(tmp_path / "always", replaced("cublas_product.c", "plan.moduli > 0", "true"))
+    never = build_face(tmp_path / "never", replaced("cublas_product.c", "plan.moduli > 0", "false"))
     for broken in (always, never):
         assert weighed(broken, fakes, tmp_path) != [expected for _, expected in PAYS]
 
@@ -709,7 +709,7 @@ def without(name):
     pytest.param(replaced("cublas_forms.c", "g->b_type != type || ", ""), id="types"),
     pytest.param(replaced("cublas_entries.c", "sizeof(S) == sizeof(int64_t)", "false"), id="width"),
     pytest.param(replaced("common_count.c", "call->kind == DROPIN_KIND_FP64_EMULATED || settings", "call->kind != DROPIN_KIND_FP32 || settings"), id="plain fp64"),
-    pytest.param(replaced("cublas_product.c", "why == DROPIN_SERVED && sm_target != 0", "why == DROPIN_SERVED && sm_target > 32"), id="sm"),
+    pytest.param(replaced("cublas_serve.c", "why == DROPIN_SERVED && sm_target != 0", "why == DROPIN_SERVED && sm_target > 32"), id="sm"),
 ])
 def test_a_broken_face_is_noticed(edit, fakes, native, tmp_path, request):
     """By forms of the type that it breaks."""
@@ -721,7 +721,7 @@ def test_a_broken_face_is_noticed(edit, fakes, native, tmp_path, request):
 
 
 @pytest.mark.parametrize("edit", [
-    pytest.param(replaced("cublas_origin.c", "remembered[at].unloads != unloads", "false"), id="unloads"),
+    pytest.param(replaced("common_caller.c", "at->unloads != unloads", "false"), id="unloads"),
     pytest.param(replaced("cublas_origin.c", "if (known && fill(", "if (false && fill("), id="by name alone")])
 def test_a_face_that_mixes_copies_up_is_noticed(edit, fakes, tmp_path):
     broken = build_face(tmp_path / "face", edit)

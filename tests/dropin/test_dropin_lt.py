@@ -142,7 +142,7 @@ def test_what_cublas_calls_within_itself_is_its_own(face, program, tmp_path):
     pytest.param(replaced("lt_epilogue.c", "cublas_fill(vector, number, floats, s->stream)", "true"), id="ones"),
     pytest.param(replaced("lt_epilogue.c", "x->ld == y->ld &&", ""), id="algorithm"),
     pytest.param(replaced("lt_epilogue.c", "x->epilogue == y->epilogue", "true"), id="activation"),
-    pytest.param(replaced("cublas_face.h", "DROPIN_EXPORT int cublasLtMatmul", "int cublasLtMatmul"), id="name"),
+    pytest.param(replaced("lt_matmul.c", "DROPIN_EXPORT int cublasLtMatmul", "int cublasLtMatmul"), id="name"),
 ])
 def test_a_broken_face_is_noticed(edit, program, native, tmp_path):
     got, rows = lines(program, *[words for words, _ in FORMS], face=build_face(tmp_path / "face", edit)), []

@@ -1,20 +1,14 @@
-/* control.c: five functions for the program that runs under a face, in any language that can call C; prototypes: README.md. */
+/* common_control.c: five functions for the program that runs under a face, in any language that can call C; prototypes: README.md. */
 #include <string.h>
 
 #include "common_state.h"
 
-DROPIN_EXPORT const char *halftone_dropin_version(void);
-DROPIN_EXPORT int halftone_dropin_accuracy(const char *text);
-DROPIN_EXPORT void halftone_dropin_step(void);
-DROPIN_EXPORT int halftone_dropin_counters(uint64_t *served, uint64_t *original);
-DROPIN_EXPORT void halftone_dropin_reset(void);
-
-const char *halftone_dropin_version(void) {
+DROPIN_EXPORT const char *halftone_dropin_version(void) {
     return HALFTONE_VERSION_TEXT;
 }
 
 /* Of the calling thread, from its next product on; NULL or "": the settings' again. 0, or -1: no accuracy is called that. */
-int halftone_dropin_accuracy(const char *text) {
+DROPIN_EXPORT int halftone_dropin_accuracy(const char *text) {
     char *const to = halftone_dropin_thread.accuracy;
     if (text == NULL || text[0] == '\0') {
         to[0] = '\0';
@@ -27,12 +21,12 @@ int halftone_dropin_accuracy(const char *text) {
 }
 
 /* A new step begins: ordinals of the site table count from 1 again. */
-void halftone_dropin_step(void) {
+DROPIN_EXPORT void halftone_dropin_step(void) {
     __atomic_fetch_add(&halftone_dropin_state.step, 1, __ATOMIC_RELAXED);
 }
 
 /* Calls of this process since its start or the last reset. Either may be NULL. 1 if the faces are on, else 0. */
-int halftone_dropin_counters(uint64_t *served, uint64_t *original) {
+DROPIN_EXPORT int halftone_dropin_counters(uint64_t *served, uint64_t *original) {
     uint64_t sums[2] = {0, 0};
     for (int api = 0; api < DROPIN_API_COUNT; api++)
         for (int why = 0; why < DROPIN_REASON_COUNT; why++)
@@ -46,7 +40,7 @@ int halftone_dropin_counters(uint64_t *served, uint64_t *original) {
     return dropin_settings()->mode != DROPIN_MODE_OFF;
 }
 
-void halftone_dropin_reset(void) {
+DROPIN_EXPORT void halftone_dropin_reset(void) {
     struct dropin_counts *const c = &halftone_dropin_state.counts;
     for (int api = 0; api < DROPIN_API_COUNT; api++)
         for (int why = 0; why < DROPIN_REASON_COUNT; why++)
