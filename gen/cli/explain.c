@@ -107,22 +107,10 @@ void explain_add_kernels(struct text *out, const struct listing *l) {
         text_addf(out, " Caution: %s.", isa->unverified);
 }
 
-/* Whether the budget's rate of the scheme's slices is an estimate. */
-static bool rate_is_estimate(const struct listing *l) {
-    static const char *const keys[SLICE_TYPES] = {[SLICE_F16] = "f16_fma_per_cycle",
-                                                  [SLICE_BF16] = "bf16_fma_per_cycle",
-                                                  [SLICE_TF32] = "tf32_fma_per_cycle",
-                                                  [SLICE_S8] = "s8_fma_per_cycle"};
-    for (int i = 0; i < gpu_number_count() && !multiplies_fp32(l); i++) {
-        if (strcmp(gpu_number_name(i), keys[l->s->slice]) == 0)
-            return gpu_is_estimate(l->g, i);
-    }
-    return false;
-}
-
 void explain_add_ceiling(struct text *out, const struct listing *l) {
     const struct gpu *g = l->g;
     const int64_t ceiling = explain_ceiling_gflops(g, l->s);
+    const bool is_estimate = !multiplies_fp32(l) && gpu_is_estimate(g, model_rate_key[l->s->slice]);
     if (l->s->in == NUMBER_F64) {
         text_addf(out, "the data-sheet rate of %s%s is " MILLI " TFLOPS.", scheme_operands(l->s),
                   l->s->moduli > 0 ? " over the moduli" : "", AS_MILLI(ceiling));
@@ -131,7 +119,7 @@ void explain_add_ceiling(struct text *out, const struct listing *l) {
     text_addf(out,
               "the matrix unit's %s rate over the products is " MILLI " TFLOPS; native FP32 is " MILLI
               " TFLOPS: at most " I64 ".%02d times native (both at " I64 " MHz).",
-              rate_is_estimate(l) ? "estimated" : "data-sheet", AS_MILLI(ceiling),
+              is_estimate ? "estimated" : "data-sheet", AS_MILLI(ceiling),
               AS_MILLI(g->native_fp32_gflops), ceiling / g->native_fp32_gflops,
               (int)(ceiling * 100 / g->native_fp32_gflops % 100), g->clock_mhz);
     if (ceiling < g->native_fp32_gflops)
@@ -165,10 +153,9 @@ void explain_add_verdict(struct text *out, const struct listing *l) {
 void explain_add_estimates(struct text *out, const struct gpu *g) {
     int count = 0;
     text_add(out, "Estimates among the budget's values, neither published nor measured: ");
-    for (int i = 0; i < gpu_number_count(); i++) {
+    for (enum gpu_key i = 0; i < GPU_NUMBERS; i++)
         if (gpu_is_estimate(g, i))
             text_addf(out, "%s%s", count++ > 0 ? ", " : "", gpu_number_name(i));
-    }
     text_add(out, count > 0 ? "." : "none.");
 }
 

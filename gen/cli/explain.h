@@ -3,13 +3,7 @@
 #ifndef HT_EXPLAIN_H
 #define HT_EXPLAIN_H
 
-#include <stdbool.h>
-
-#include "facts/gpu.h"
-#include "facts/isa.h"
 #include "plan/plan.h"
-#include "facts/scheme.h"
-#include "base/text.h"
 
 struct candidate {
     struct target on; /* whose MMA shape and family the tile is of */
@@ -74,4 +68,27 @@ void explain_table(struct text *out, const struct listing *l);
 
 /* The report for people of a ranked listing. */
 void explain_print(struct text *out, const struct listing *l);
+
+/* ---- explain_compare.c: another budget beside it, or the same one with values replaced */
+
+/* Rows "what, 1: a key of the budgets, right / left where that means something, left, right" with tabs
+ * between: on the picks first, then every budget key in which the two differ. Both are ranked. */
+void compare_rows(struct text *out, const struct listing *left, const struct listing *right);
+
+/* The rows as text; the names head the columns. */
+void compare_print(struct text *out, const struct listing *left, const struct listing *right,
+                    const char *left_name, const char *right_name);
+
+/* ---- page.c: one self-contained HTML page: no scripts, nothing fetched, prints on paper */
+
+struct page {
+    const struct listing *main;
+    const struct listing *other; /* NULL: none; the changed budget, or another GPU */
+    const char *main_name, *other_name;
+};
+
+/* Draws the page with python3 and bench/pages.py below root, and writes it whole or not at all. False after
+ * err_user. */
+bool page_write(const struct page *p, const char *root, const char *path);
+
 #endif

@@ -1,5 +1,5 @@
 /* explain_compare.c: rows of a comparison, and their text. */
-#include "cli/explain_compare.h"
+#include "cli/explain.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -99,7 +99,7 @@ void compare_rows(struct text *out, const struct listing *left, const struct lis
     pick_rows(out, left, right);
     if (strcmp(left->isa->name, right->isa->name) != 0)
         text_row(out, "isa", true, left->isa->name, right->isa->name);
-    for (int i = 0; i < gpu_number_count(); i++) {
+    for (enum gpu_key i = 0; i < GPU_NUMBERS; i++) {
         const int64_t x = gpu_number(left->g, i), y = gpu_number(right->g, i);
         if (x != y)
             count_row(out, gpu_number_name(i), true, x, y);

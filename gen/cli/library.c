@@ -226,6 +226,13 @@ static void add_unit(struct library *l, enum kernel_kind kind, const struct emit
         if (strcmp(l->unit[i].name, u->name) == 0)
             return;
     l->units++;
+    int at = 0;
+    while (at < l->isas && l->isa[at] != c->isa)
+        at++;
+    if (at == LIBRARY_ISAS_MAX)
+        err_bug("more instruction sets than LIBRARY_ISAS_MAX");
+    l->isa[at] = c->isa;
+    l->isas += at == l->isas;
 }
 
 static void add_units(struct library *l, const struct kernel_set *set) {
@@ -267,7 +274,7 @@ bool library_plan(struct library *l, const struct options *o, const char *comman
     char name[ENTRY_MAX];
     if (o->tiles && !plan_tiles_ok(o->tiles))
         return false;
-    l->sets = l->units = 0;
+    l->sets = l->units = l->isas = 0;
     memset(&l->tuned, 0, sizeof l->tuned);
     write_recreate(l, o, command);
     for (const char *at = o->gpu; text_entry(&at, name, sizeof name);)
@@ -279,12 +286,4 @@ bool library_plan(struct library *l, const struct options *o, const char *comman
     for (int i = 0; i < l->sets; i++)
         add_units(l, &l->set[i]);
     return err_count() == 0 && l->sets > 0;
-}
-
-bool library_is_first_of_isa(const struct library *l, int i) {
-    for (int j = 0; j < i; j++) {
-        if (l->unit[j].context->isa == l->unit[i].context->isa)
-            return false;
-    }
-    return true;
 }

@@ -8,7 +8,7 @@
 #include "cli/tuned.h"
 #include "emit/emit.h"
 
-enum { LIBRARY_SETS_MAX = 16, LIBRARY_UNITS_MAX = 1024, RECREATE_MAX = 1024 };
+enum { LIBRARY_SETS_MAX = 16, LIBRARY_UNITS_MAX = 1024, LIBRARY_ISAS_MAX = 32, RECREATE_MAX = 1024 };
 
 struct kernel_set {
     struct gpu gpu;
@@ -32,6 +32,8 @@ struct library {
     struct tuned tuned; /* of the one set that the table was measured with; empty: none */
     struct kernel_set set[LIBRARY_SETS_MAX];
     struct unit unit[LIBRARY_UNITS_MAX];
+    int isas; /* instruction sets of the units, each once */
+    const struct isa *isa[LIBRARY_ISAS_MAX];
 };
 
 /* The row of a budget's isa, if its code runs on the budget's compute capability; NULL after err_user about
@@ -49,6 +51,18 @@ const struct scheme *library_scheme(const char *name, const struct gpu *g, const
  * library must not move afterwards. */
 bool library_plan(struct library *l, const struct options *o, const char *command);
 
-/* Whether unit i is the first of its instruction set: where lists by instruction set begin a new entry. */
-bool library_is_first_of_isa(const struct library *l, int i);
+/* ---- manifest.c: the files that tie the kernels of a library together.
+ *   manifest    a table of every kernel for people and scripts, GPU by GPU
+ *   dispatch.c  the same as data for the runtime: a struct ht_set_desc for each GPU, and ht_sets, their list
+ *   halftone.h  a copy of the public header
+ *   rules.mk    the list of sources and the compile flags for make */
+
+/* The comment on top of copied text: origin, licence, the command that copies it again. */
+void manifest_banner(struct text *out, const struct library *l, const char *licence);
+/* halftone.h under that; false after err_user */
+bool manifest_header(struct text *out, const struct library *l);
+void manifest_table(struct text *out, const struct library *l);
+void manifest_dispatch(struct text *out, const struct library *l);
+void manifest_rules(struct text *out, const struct library *l);
+
 #endif

@@ -7,11 +7,8 @@
 #include "base/err.h"
 #include "cli/explain.h"
 #include "base/files.h"
-#include "cli/explain_compare.h"
 #include "cli/library.h"
-#include "cli/manifest.h"
 #include "cli/options.h"
-#include "cli/page.h"
 #include "cli/tuned.h"
 #include "cli/vendor.h"
 

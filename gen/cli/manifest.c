@@ -1,5 +1,5 @@
 /* manifest.c: tables only; every value was decided in plan or read from the budget. */
-#include "cli/manifest.h"
+#include "cli/library.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -273,11 +273,10 @@ void manifest_rules(struct text *out, const struct library *l) {
               "# " HT_RECREATE "%s\n",
               HT_GENERATOR_VERSION, l->recreate);
     text_addf(out, "HT_EXTENSION := %s\n", l->set[0].context.isa->extension);
-    for (int i = 0; i < l->units; i++) {
-        const struct isa *isa = l->unit[i].context->isa;
-        const char *ablation = strrchr(isa->suffix, '_'); /* the Makefile looks a kernel's last word up */
-        if (library_is_first_of_isa(l, i))
-            text_addf(out, "HT_FLAGS_%s := %s\n", ablation ? ablation + 1 : isa->suffix, isa->compile_flags);
+    for (int i = 0; i < l->isas; i++) {
+        const char *ablation = strrchr(l->isa[i]->suffix, '_'); /* the Makefile looks a kernel's last word up */
+        text_addf(out, "HT_FLAGS_%s := %s\n", ablation ? ablation + 1 : l->isa[i]->suffix,
+                  l->isa[i]->compile_flags);
     }
     text_add(out, "HT_KERNELS := \\\n");
     for (int i = 0; i < l->units; i++)

@@ -1,5 +1,5 @@
 /* page.c: what the page shows, as tables under their names; bench/pages.py draws them. Decides nothing. */
-#include "cli/page.h"
+#include "cli/explain.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,11 +10,9 @@
 
 #include "base/err.h"
 #include "base/files.h"
-#include "cli/explain_compare.h"
 
 /* ---- turning points, found by trying values; verdicts are model_better's on a changed copy of the budget */
 
-enum { TURNINGS_MAX = 64 };
 /* The smallest change of one budget value after which a rival beats the pick. */
 struct turning {
     const char *key;
@@ -30,7 +28,7 @@ struct duel {
     struct gpu gpu; /* the changed copy */
 };
 
-static bool wins_at(struct duel *d, int key, int64_t value) {
+static bool wins_at(struct duel *d, enum gpu_key key, int64_t value) {
     const struct listing *l = d->l;
     struct cost x, y;
     d->gpu = *l->g;
@@ -45,7 +43,7 @@ static bool wins_at(struct duel *d, int key, int64_t value) {
 
 /* Nearest value in one direction (up: true) at which the rival wins; 0: none within a factor of four. Sixteen
  * steps first, since the answer need not change only once, then bisection inside the step. */
-static int64_t nearest(struct duel *d, int key, bool up) {
+static int64_t nearest(struct duel *d, enum gpu_key key, bool up) {
     enum { STEPS = 16, REACH = 4 };
     const int64_t now = gpu_number(d->l->g, key);
     const int64_t range = up ? now * (REACH - 1) : now - now / REACH;
@@ -71,7 +69,7 @@ static int64_t nearest(struct duel *d, int key, bool up) {
     return 0;
 }
 
-static void keep_nearer(struct duel *d, int key, int64_t then, struct turning *t) {
+static void keep_nearer(struct duel *d, enum gpu_key key, int64_t then, struct turning *t) {
     const int64_t now = gpu_number(d->l->g, key);
     if (then == 0)
         return;
@@ -82,7 +80,7 @@ static void keep_nearer(struct duel *d, int key, int64_t then, struct turning *t
 }
 
 /* Who is the pick there: a full ranking. */
-static void name_winner(struct duel *d, int key, struct turning *t) {
+static void name_winner(struct duel *d, enum gpu_key key, struct turning *t) {
     struct listing there = *d->l;
     d->gpu = *d->l->g;
     gpu_number_set(&d->gpu, key, t->then);
@@ -97,10 +95,10 @@ static void name_winner(struct duel *d, int key, struct turning *t) {
 }
 
 /* Of `rival`, an index into the ranking: keys within a factor of four, the smallest first; how many. */
-static int find_turnings(const struct listing *l, int rival, struct turning out[TURNINGS_MAX]) {
+static int find_turnings(const struct listing *l, int rival, struct turning out[GPU_NUMBERS]) {
     struct duel d = {.l = l, .pick = &l->item[0], .rival = &l->item[rival]};
     int count = 0;
-    for (int key = 0; key < gpu_number_count() && count < TURNINGS_MAX; key++) {
+    for (enum gpu_key key = 0; key < GPU_NUMBERS; key++) {
         struct turning t = {0};
         keep_nearer(&d, key, nearest(&d, key, false), &t);
         keep_nearer(&d, key, nearest(&d, key, true), &t);
@@ -204,7 +202,7 @@ static void write_turnings(struct text *out, const struct listing *l) {
     }
     text_add(out, "# turnings\nrank\tkey\tnow\tthen\tfactor\twins\twinner\n");
     for (int r = 0; r < 2; r++) {
-        struct turning turning[TURNINGS_MAX];
+        struct turning turning[GPU_NUMBERS];
         const int count = rival[r] > 0 ? find_turnings(l, rival[r], turning) : 0;
         for (int i = 0; i < count; i++) {
             const struct turning *t = &turning[i];
@@ -316,8 +314,6 @@ static int run_script(const char *script, const struct text *tables, struct text
 
 bool page_write(const struct page *p, const char *root, const char *path) {
     struct text script = {0}, tables = {0}, page = {0};
-    if (!files_check_one(path))
-        return false;
     text_addf(&script, "%s/bench/pages.py", root);
     write_tables(&tables, p);
     const bool drawable = access(script.data, R_OK) == 0;

@@ -1,5 +1,5 @@
-/* rename.c: word by word; see rename.h. */
-#include "cli/rename.h"
+/* rename.c: word by word; see vendor.h. */
+#include "cli/vendor.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/manifest.h"
-#include "cli/rename.h"
+#include "cli/library.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -268,33 +267,18 @@ static void add_cuda_header(struct vendor *v) {
 }
 
 static bool has_one_isa(const struct library *l) {
-    const struct isa *isa = l->set[0].context.isa;
     int i = 0;
-    while (i < l->units && l->unit[i].context->isa == isa)
+    while (l->isas > 1 && l->unit[i].context->isa == l->isa[0])
         i++;
-    if (i < l->units)
+    if (l->isas > 1)
         err_user(NULL, 0,
                  "an amalgamation is compiled for one instruction set, but %s has %s and %s has %s; vendor a "
                  "folder, or one amalgamation for each with SYMBOLS (--prefix) of its own",
-                 l->set[0].gpu.name, isa->name, l->unit[i].context->gpu->name, l->unit[i].context->isa->name);
-    return i == l->units;
+                 l->set[0].gpu.name, l->isa[0]->name, l->unit[i].context->gpu->name, l->isa[1]->name);
+    return l->isas < 2;
 }
 
 /* ---- what builds it */
-
-/* Goes on to the next instruction set of the kernels, from NULL; false: there are no more. */
-static bool next_isa(struct vendor *v) {
-    bool passed = v->isa == NULL;
-    for (int i = 0; i < v->library->units; i++) {
-        const struct isa *isa = v->library->unit[i].context->isa;
-        if (passed && library_is_first_of_isa(v->library, i)) {
-            v->isa = isa;
-            return true;
-        }
-        passed = passed || isa == v->isa;
-    }
-    return false;
-}
 
 /* Kernels of the instruction set under their new names, or the one source. */
 static void add_sources(struct text *out, const struct vendor *v, const char *before, const char *ending) {
@@ -343,9 +327,9 @@ static void add_own_sources(struct text *out, const struct vendor *v, const char
  * -gencode. */
 static void add_commands(struct text *out, const struct vendor *outer, const char *between) {
     struct vendor v = *outer;
-    const char *before = "";
-    for (v.isa = NULL; next_isa(&v); before = between) {
-        text_addf(out, "%s%s -O3 ", before, v.toolchain->compiler);
+    for (int i = 0; i < v.library->isas; i++) {
+        v.isa = v.library->isa[i];
+        text_addf(out, "%s%s -O3 ", i > 0 ? between : "", v.toolchain->compiler);
         for (const char *at = flags_of(&v, v.isa); *at;) {
             const size_t len = strcspn(at, " ");
             text_addf(out, memchr(at, '[', len) ? "'%.*s' " : "%.*s ", (int)len, at);
@@ -360,8 +344,10 @@ static void add_objects(struct text *out, const struct vendor *outer, const char
     struct vendor v = *outer;
     if (!v.is_one_source)
         add_runtime_names(out, &v, ".o");
-    for (v.isa = NULL; next_isa(&v);)
+    for (int i = 0; i < v.library->isas; i++) {
+        v.isa = v.library->isa[i];
         add_sources(out, &v, before, ".o");
+    }
 }
 
 static void add_gpus(struct text *out, const struct vendor *v, const char *between) {
@@ -473,11 +459,10 @@ static void fill(struct vendor *v, const char *name, const char *as) {
         end = line_behind(at);
         while (is_for_each && strncmp(end, each_isa, strlen(each_isa)) == 0)
             end = line_behind(end);
-        v->isa = is_for_each ? NULL : v->library->set[0].context.isa;
-        while (is_for_each && next_isa(v))
+        for (int i = 0; is_wanted && i < (is_for_each ? v->library->isas : 1); i++) {
+            v->isa = is_for_each ? v->library->isa[i] : v->library->set[0].context.isa;
             fill_lines(out, v, at, end, mark);
-        if (is_wanted && !is_for_each)
-            fill_lines(out, v, at, end, mark);
+        }
     }
     text_free(&raw);
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "emit/reach.h"
 #include "emit/tpl.h"
 #include "../../runtime/ht_cost.h"
 

@@ -1,5 +1,5 @@
-/* reach: see reach.h. Names decide, not types: what is kept may be too much, never too little. */
-#include "emit/reach.h"
+/* reach: see tpl.h. Names decide, not types: what is kept may be too much, never too little. */
+#include "emit/tpl.h"
 
 #include <stdlib.h>
 #include <string.h>

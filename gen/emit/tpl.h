@@ -65,4 +65,11 @@ bool tpl_expand(struct text *out, const char *bytes, size_t len, const struct tp
  * err_user when there is not exactly one such section. */
 bool tpl_section(struct text *out, const char *path, const char *bytes, size_t len, const char *name);
 
+/* reach.c: of the functions of a kernel file those that it calls.
+ * Appends the code of one namespace in three parts: types, constants and declarations of the first `library`
+ * bytes, the rest, the functions of the library. Without functions that neither `callers` nor anything else
+ * that stays names; comments right above a function go with it, a heading with all that it heads. What is no
+ * function stays, and so do all overloads of a name. */
+void reach_add(struct text *out, const struct text *code, size_t library, const struct text *callers);
+
 #endif

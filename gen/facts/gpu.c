@@ -52,7 +52,7 @@ static const struct key key_table[KEY_COUNT] = {
      false, false},
     GPU_NUMBER_KEYS(KEY_ROW)};
 #undef KEY_ROW
-_Static_assert(KEY_COUNT - KEY_isa - 1 <= 64, "struct gpu has 64 bits for estimates");
+_Static_assert(GPU_NUMBERS <= 64, "struct gpu has 64 bits for estimates");
 
 /* Pairs that no real GPU turns round; each catches a slip of a unit or a digit. */
 static const struct {
@@ -295,19 +295,15 @@ bool gpu_parse(struct gpu *g, const char *path, const char *bytes, size_t len) {
     return err_count() == errors_before;
 }
 
-int gpu_number_count(void) {
-    return KEY_COUNT - KEY_isa - 1;
-}
-
-const char *gpu_number_name(int key) {
+const char *gpu_number_name(enum gpu_key key) {
     return key_table[KEY_isa + 1 + key].name;
 }
 
-int64_t gpu_number(const struct gpu *g, int key) {
+int64_t gpu_number(const struct gpu *g, enum gpu_key key) {
     return *(const int64_t *)(const void *)((const char *)g + key_table[KEY_isa + 1 + key].offset);
 }
 
-bool gpu_is_estimate(const struct gpu *g, int key) {
+bool gpu_is_estimate(const struct gpu *g, enum gpu_key key) {
     return (g->estimates >> key & 1) != 0;
 }
 
@@ -322,7 +318,7 @@ int gpu_capability(const struct gpu *g) {
     return 10 * (int)strtol(text, NULL, 10) + (text[major + 1] - '0');
 }
 
-bool gpu_number_set(struct gpu *g, int key, int64_t value) {
+bool gpu_number_set(struct gpu *g, enum gpu_key key, int64_t value) {
     const struct key *k = &key_table[KEY_isa + 1 + key];
     if (value < k->low || value > k->high)
         return false;

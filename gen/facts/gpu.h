@@ -64,6 +64,10 @@ enum { GPU_NAME_MAX = 32, GPU_TITLE_MAX = 64, GPU_CARDS_MAX = 160, GPU_CAPABILIT
     X(lds_32_millicycles, 100, 1000000,                                                                      \
       "EGEMM-TC T_LDS.32: thousandths of a clock per warp-wide 32-bit shared load")
 
+#define GPU_KEY(field, low, high, meaning) GPU_##field,
+enum gpu_key { GPU_NUMBER_KEYS(GPU_KEY) GPU_NUMBERS };
+#undef GPU_KEY
+
 struct gpu {
     char name[GPU_NAME_MAX];   /* key `name`: the word after --gpu and the folder below out/ */
     char title[GPU_TITLE_MAX]; /* key `title`: the product name */
@@ -93,13 +97,11 @@ int gpu_capability(const struct gpu *g);
 /* Appends the names of all budgets, sorted bytewise, one per line. */
 bool gpu_list(struct text *out, const char *root);
 
-/* Numeric keys in the order of GPU_NUMBER_KEYS. */
-int gpu_number_count(void);
-const char *gpu_number_name(int key);
-int64_t gpu_number(const struct gpu *g, int key);
-bool gpu_is_estimate(const struct gpu *g, int key);
+const char *gpu_number_name(enum gpu_key key);
+int64_t gpu_number(const struct gpu *g, enum gpu_key key);
+bool gpu_is_estimate(const struct gpu *g, enum gpu_key key);
 /* False, with nothing changed, when the value is out of the key's range. */
-bool gpu_number_set(struct gpu *g, int key, int64_t value);
+bool gpu_number_set(struct gpu *g, enum gpu_key key, int64_t value);
 
 /* Replaces values of a budget by "key=value" texts, checked as the lines of a file are, between keys too.
  * False after reporting every fault with err_user. Keys that a file derives from others are not derived

@@ -11,16 +11,11 @@
  * bench/decisions/016. gfx90a rounds each step of a chain to nearest: no bias grows with k and there are four
  * times fewer roundings than in a native FP32 product, so nothing is promoted.
  *
- * native_k: bench/ACCURACY.md, section 11.
- *
- * align_units: a group aligns its products and c to the largest exponent: every term but the largest is cut
- * below 2^-F of it, then the sum to 24 bits. sm_75 to sm_89 two groups of 8 (TF32: 4), F = 24: 2 x (8 x 1 +
- * 1) or 2 x (4 x 1 + 1); sm_90 one group of 16 (TF32: 8), F = 25: 16 x 1/2 + 3/2 or 8 x 1/2 + 3/2, rounded
- * up; gfx90a one rounded addition to the chain for each group of four k, which itself costs two roundings.
- * sm_100 and sm_120: nothing was measured here; sm_80's shapes, promotion and units, which are the largest of
- * the NVIDIA rows. outside_registers: ptxas 13.0 spills 20 and 40 bytes on sm_120, and none elsewhere, in
- * ootomo's 64x32 warps of 255 registers and in the tall-skinny kernel of one column; bf16x6u's tiles take 2
- * to 4 more there (a quarter of the 16 is added). */
+ * native_k: bench/ACCURACY.md, section 11; align_units: sections 2 and 9, of gfx90a 10. On sm_100 and sm_120
+ * nothing was measured: sm_80's shapes, promotion and units, the largest of the NVIDIA rows.
+ * outside_registers: ptxas 13.0 spills 20 and 40 bytes on sm_120, and none elsewhere, in ootomo's 64x32 warps
+ * of 255 registers and in the tall-skinny kernel of one column; bf16x6u's tiles take 2 to 4 more there (a
+ * quarter of the 16 is added). */
 #include "facts/isa.h"
 
 #include <string.h>

@@ -1,34 +1,10 @@
 /* scheme: the table of emulation schemes; see scheme.h. Knows no tiles, GPUs or text.
  *
- * split_units: how far the kept products can be from a * b, in units u = 2^-24 of |a||b|, summed exactly. For
- * 2^e <= |x| < 2^(e+1) an FP32 number is a multiple of 2^(e-23), which is at most 2 u of it. RN and RZ: to
- * nearest and toward zero, to FP16's 11 bits.
- *
- *   |x - RN(x)| <= 2^(e-11): 8192 u. What is left is a multiple of 2^(e-23) of at most 12 bits, so rounding
- *   it again is off by at most one of them: 2 u.
- *   |x - RZ(x)| < 2^(e-10). What is left has at most 13 bits; cutting it again loses at most 3 of 2^(e-23):
- *   6 u.
- *   lo * lo left out: RN 2^-11 * 2^-11 = 4 u; RZ 2^-10 * 2^-10 = 16 u.
- *
- *   half      2 x 8192 u + their product 2^-22 = 16388
- *   markidis  2 x 6 u, lo * lo computed, cross terms < 1 u = 13
- *   ootomo    2 x 2 u + 4 u left out + < 1 u = 9
- *   egemm     2 x 2 u, lo * lo computed, + < 1 u = 5
- *   legemm    2 x 6 u + 16 u left out + < 1 u = 29
- *   f16x3     2 x 2 u + 4 u left out + < 1 u = 9; tf32, tf32x3: the 11 bits of half and f16x3
- *
- * BF16 has 8 bits: |x - RN(x)| <= 2^(e-8): 65536 u; rounding what is left: 2^(e-16): 256 u; what is then left
- * has at most 8 bits: exact.
- *
- *   bf16      2 x 65536 u + their product 2^-16 = 256 u, + < 1 u = 131329
- *   bf16x3    2 x 256 u + 2^-8 * 2^-8 = 256 u left out + < 1 u = 769
- *   bf16x6    levels 3 and 4 left out: 2 x 2^-8 * 2^-16 + 2^-16 * 2^-16 = 2 u + < 1 u = 3
- *   bf16x9    nothing = 0
- *   bf16x6u   the slices and products of bf16x6
- *
- * These hold while both slices are normal FP16 numbers or lose nothing by being subnormal; range_text says
- * where that ends: the last bit that a residual needs, 2^(e-22) (RN) or 2^(e-21) (RZ) times the residual's
- * scale, must not fall below FP16's subnormal 2^-24. The rest of the bound: bench/ACCURACY.md. */
+ * split_units: how far the kept products can be from a * b, in units u = 2^-24 of |a||b|, summed exactly:
+ * bench/ACCURACY.md, sections 1 (FP16), 9 (BF16, TF32), 8 and 16 (integers). Of one slice it is twice what
+ * rounding loses and the product of both losses: half and tf32 2 x 8192 + 4, bf16 2 x 65536 + 257. They hold
+ * while slices are normal numbers or lose nothing by being subnormal; range_text says where that ends
+ * (section 6). */
 #include "facts/scheme.h"
 
 #include <stddef.h>
@@ -41,11 +17,9 @@
 #define AS(role_) .roles = 1u << HT_ROLE_##role_
 
 /* Fixed point in signed 8-bit digits: x = 2^e (d0 + d1 2^-8 + d2 2^-16 + ...), the row's largest in [63.75,
- * 127.5) in units of 2^e, so that the first digit of whatever rounds to it is at most 127: 8-bit digits from
- * -128 to 127 reach 0x7f7f7f... in units of the last, less than 128 by 0x10101 of 2^-23 of 64, hence
- * scale_room. A power of two, so that small whole numbers are exact: of 7 bits in one digit, of 15 in two
- * (the product of two such has levels 0 to 2). Level i + j has an accumulator of its own; levels from
- * `digits` on are left out. Why nothing overflows, and split_units: bench/ACCURACY.md, section 8. */
+ * 127.5) in units of 2^e: 8-bit digits from -128 to 127 reach 0x7f7f7f... in units of the last, less than 128
+ * by 0x10101 of 2^-23 of 64, hence scale_room. A power of two, so that small whole numbers are exact. Level
+ * i + j has an accumulator of its own; levels from `digits` on are left out: bench/ACCURACY.md, section 8. */
 #define FIXED_POINT(name_, count_, digits_, atom_slices_, products_, levels_, units_, step_, floor_, ...)    \
     {                                                                                                        \
         .name = name_,                                                                                       \

@@ -3,7 +3,7 @@
 #ifndef HT_FAMILY_H
 #define HT_FAMILY_H
 
-#include "model/plan.h"
+#include "model/family.h"
 
 /* In table.c's order, which enum ht_family does not say. */
 extern const struct family *const family_list[HT_FAMILIES];

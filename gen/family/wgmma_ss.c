@@ -6,7 +6,7 @@
 #include "family/rows.h"
 
 enum {
-    PART_COLUMNS = 64, RING_MAX = 8, /* stages */
+    RING_MAX = 8,             /* stages */
     REGISTERS_MOST = 248,     /* that setmaxnreg gives; one consumer warpgroup has it */
     PRODUCER_REGISTERS = 40, PRODUCER_REGISTERS_LEAST = 32, /* beside one or three */
     CONSUMER_REGISTERS = 232, /* of two. The same numbers in templates/skeletons/wgmma_ss.cu */
@@ -173,69 +173,62 @@ static void time_wgmma_ss(const struct target *on, const struct tile *t, struct 
 /* Descriptors count 16 bytes; an MMA takes 32 bytes of each row, whatever the slices are. */
 enum { ROW_BYTES = 128, ATOM_UNITS = 8192 / 16, MMA_BYTES = 32, MMA_UNITS = MMA_BYTES / 16 };
 
-/* Chunks of one chain; above 1 the chain stays in `temp` between them. */
-static int chain_chunks(const struct plan *p) {
-    return p->promoted[0] ? p->promote_steps / p->chunk : 1;
-}
-
-static int k_steps(const struct plan *p) {
-    return ROW_BYTES / p->on.s->atom_slices / MMA_BYTES;
-}
-
-/* Slots of a chunk, and which of one k block holds a slice. */
-static int chunk_stages(const struct plan *p) {
-    return p->chunk * scheme_atom_group(p->on.s);
-}
-
-static int stage_of(const struct plan *p, int slice) {
-    return slice / p->on.s->atom_slices;
-}
-
-static int wgmma_count(const struct plan *p) {
-    return p->chunk * k_steps(p) * p->on.s->products * tile_parts(&p->tile);
-}
-
-/* Where k step `k` of a slice lies, k block's first stage `first`. */
-static int slice_units(const struct plan *p, int first, int k, int slice) {
-    const int beside = slice % p->on.s->atom_slices * (ROW_BYTES / p->on.s->atom_slices);
-    const int stage_units = tile_stage_bytes(&p->tile, p->on.s) / scheme_atom_group(p->on.s) / 16;
-    return (first + stage_of(p, slice)) * stage_units + beside / 16 + k * MMA_UNITS;
-}
-
 /* Where text of a chunk goes: its part of 64 columns, and the chain into which promoted products go. */
 struct writer {
     struct text *out;
     int indent;
     const struct plan *p;
+    const struct scheme *s;
+    int group, k_steps; /* slots of a k block, MMAs of one */
+    int stages, chunks; /* slots of a chunk; chunks of one chain, above 1 it stays in `temp` between them */
+    bool is_alone;      /* the warpgroup: it has every turn */
+    bool is_last_part;
     int part;
     const char *chain;
 };
+
+static struct writer writer_of(const struct plan *p, struct text *out, int indent) {
+    const struct scheme *s = p->on.s;
+    const int group = scheme_atom_group(s);
+    return (struct writer){.out = out, .indent = indent, .p = p, .s = s, .group = group, .chain = "temp",
+                           .k_steps = ROW_BYTES / s->atom_slices / MMA_BYTES, .stages = p->chunk * group,
+                           .chunks = p->promoted[0] ? p->promote_steps / p->chunk : 1,
+                           .is_alone = tile_warpgroups(&p->tile) == 1,
+                           .is_last_part = tile_parts(&p->tile) == 1};
+}
+
+/* Where k step `k` of a slice lies, k block's first stage `first`. */
+static int slice_units(const struct writer *w, int first, int k, int slice) {
+    const int beside = slice % w->s->atom_slices * (ROW_BYTES / w->s->atom_slices);
+    const int stage_units = tile_stage_bytes(&w->p->tile, w->s) / w->group / 16;
+    return (first + slice / w->s->atom_slices) * stage_units + beside / 16 + k * MMA_UNITS;
+}
+
 #define LINE(w, ...) text_line((w)->out, (w)->indent, __VA_ARGS__)
 #define INNER(w, ...) text_line((w)->out, (w)->indent + 4, __VA_ARGS__)
 
 static void write_mma(const struct writer *w, int first, int k, int product, bool from_zero) {
-    const struct plan *p = w->p;
-    const struct product *q = &p->on.s->product[product];
-    const int b = slice_units(p, first, k, q->b) + w->part * ATOM_UNITS, a = slice_units(p, first, k, q->a);
-    const int depth = MMA_BYTES / scheme_slice_bytes(p->on.s), block = first / scheme_atom_group(p->on.s);
+    const struct product *q = &w->s->product[product];
+    const int b = slice_units(w, first, k, q->b) + w->part * ATOM_UNITS, a = slice_units(w, first, k, q->a);
+    const int depth = MMA_BYTES / scheme_slice_bytes(w->s), block = first / w->group;
     text_addf(w->out, "%*sht_wgmma(ht_width<BM>(), ", w->indent, "");
-    if (p->promoted[q->acc])
+    if (w->p->promoted[q->acc])
         text_addf(w->out, "%s, b_desc + at + %d, a_desc + at + %d, %s);", w->chain, b, a,
-                  !from_zero ? "1" : chain_chunks(p) > 1 ? "chain > 0" : "0");
+                  !from_zero ? "1" : w->chunks > 1 ? "chain > 0" : "0");
     else
         text_addf(w->out, "acc[%d][%d], b_desc + at + %d, a_desc + at + %d, 1);", q->acc, w->part, b, a);
     text_add(w->out, " // ");
-    family_product_text(w->out, p->on.s, product, (block * k_steps(p) + k) * depth, depth);
+    family_product_text(w->out, w->s, product, (block * w->k_steps + k) * depth, depth);
     text_add(w->out, "\n");
 }
 
 /* Products of one k step that stage `stage` of the k block completes; those into promoted accumulators start
  * `from_zero`. */
 static void write_k_step(const struct writer *w, int first, int stage, int k, bool from_zero) {
-    const struct scheme *s = w->p->on.s;
-    for (int i = 0; i < s->products; i++) {
-        const int a = stage_of(w->p, s->product[i].a), b = stage_of(w->p, s->product[i].b);
-        const bool promoted = w->p->promoted[s->product[i].acc];
+    for (int i = 0; i < w->s->products; i++) {
+        const struct product *q = &w->s->product[i];
+        const int a = q->a / w->s->atom_slices, b = q->b / w->s->atom_slices;
+        const bool promoted = w->p->promoted[q->acc];
         if ((a > b ? a : b) != stage)
             continue;
         write_mma(w, first, k, i, promoted && from_zero);
@@ -246,7 +239,7 @@ static void write_k_step(const struct writer *w, int first, int stage, int k, bo
 /* All but the last `pending` batches are done; what they left may be used. */
 static void write_wait(const struct writer *w, int pending) {
     LINE(w, "ht_wgmma_wait<%d>();", pending);
-    for (int l = 0; l < w->p->on.s->accumulators; l++) {
+    for (int l = 0; l < w->s->accumulators; l++) {
         if (w->p->promoted[l])
             LINE(w, "ht_wgmma_fence_operand<ACC_REGS>(%s);", w->chain);
         else if (pending == 0)
@@ -262,13 +255,8 @@ static void write_stage_wait(const struct writer *w, int stage) {
         LINE(w, "ht_wgmma_fence();");
 }
 
-/* A warpgroup that is alone has every turn. */
-static bool is_alone(const struct plan *p) {
-    return tile_warpgroups(&p->tile) == 1;
-}
-
 static void write_order_wait(const struct writer *w) {
-    if (is_alone(w->p))
+    if (w->is_alone)
         return;
     LINE(w, "// -- columns %d to %d: the warpgroup's turn", w->part * 64, w->part * 64 + 63);
     LINE(w, "ht_mbar_wait(order_barrier, order_phase);");
@@ -276,46 +264,41 @@ static void write_order_wait(const struct writer *w) {
 }
 
 static void write_order_arrive(const struct writer *w) {
-    if (is_alone(w->p))
+    if (w->is_alone)
         return;
     LINE(w, "if (lane == 0)");
     INNER(w, "ht_mbar_arrive(next_order_barrier);");
 }
 
-static bool is_last_part(const struct writer *w) {
-    return w->part + 1 == tile_parts(&w->p->tile);
-}
-
 /* `first`: the chunk's first stage. */
 static void write_release(const struct writer *w, const char *first) {
-    if (!is_last_part(w))
+    if (!w->is_last_part)
         return;
     LINE(w, "if (lane < CLUSTER) {");
     INNER(w, "const unsigned block = ht_cluster_address(smem, lane);");
-    for (int stage = 0; stage < chunk_stages(w->p); stage++)
+    for (int stage = 0; stage < w->stages; stage++)
         INNER(w, "ht_mbar_arrive_cluster(block + EMPTY + (%s + %d) * 8);", first, stage);
     LINE(w, "}");
 }
 
 /* Exact sums: what exceeds a digit moves up before a level overflows, by the next `chunks` at the latest. */
 static void write_carry(const struct writer *w, int chunks) {
-    if (!w->p->on.s->recipe->fixed_point)
+    if (!w->s->recipe->fixed_point)
         return;
     LINE(w, "if (chain + %d > PROMOTE_STEPS) {", chunks);
-    for (int l = w->p->on.s->accumulators - 1; l > 0; l--)
+    for (int l = w->s->accumulators - 1; l > 0; l--)
         INNER(w, "ht_carry_chain<ACC_REGS>(acc[%d][%d], acc[%d][%d]);", l - 1, w->part, l, w->part);
-    if (is_last_part(w))
+    if (w->is_last_part)
         INNER(w, "chain = 0;");
     LINE(w, "}");
 }
 
 /* Slot by stage as they come. */
 static void write_by_stage(const struct writer *w) {
-    const int group = scheme_atom_group(w->p->on.s);
-    for (int stage = 0; stage < chunk_stages(w->p); stage++) {
+    for (int stage = 0; stage < w->stages; stage++) {
         write_stage_wait(w, stage);
-        for (int k = 0; k < k_steps(w->p); k++)
-            write_k_step(w, stage / group * group, stage % group, k, stage == 0 && k == 0);
+        for (int k = 0; k < w->k_steps; k++)
+            write_k_step(w, stage / w->group * w->group, stage % w->group, k, stage == 0 && k == 0);
     }
 }
 
@@ -323,37 +306,37 @@ static void write_by_stage(const struct writer *w) {
  * chunk, which are added while the sum is small and the unit cuts less of them. Halves the error on the H200
  * (bench/decisions/016: 2.6e-7 to 1.5e-7) and costs nothing. */
 static void write_main_last(const struct writer *w) {
-    const int group = scheme_atom_group(w->p->on.s), last = w->p->on.s->products - 1;
+    const int last = w->s->products - 1;
     bool from_zero = true;
-    for (int stage = 0; stage < chunk_stages(w->p); stage += group) {
-        for (int g = 0; g < group; g++)
+    for (int stage = 0; stage < w->stages; stage += w->group) {
+        for (int g = 0; g < w->group; g++)
             write_stage_wait(w, stage + g);
-        for (int k = 0; k < k_steps(w->p); k++) {
+        for (int k = 0; k < w->k_steps; k++) {
             for (int i = 0; i < last; i++, from_zero = false)
                 write_mma(w, stage, k, i, from_zero);
         }
     }
-    for (int stage = 0; stage < chunk_stages(w->p); stage += group) {
-        for (int k = 0; k < k_steps(w->p); k++, from_zero = false)
+    for (int stage = 0; stage < w->stages; stage += w->group) {
+        for (int k = 0; k < w->k_steps; k++, from_zero = false)
             write_mma(w, stage, k, last, from_zero);
     }
 }
 
 /* The chunk's chain is complete, or one of several chunks, or the last there is. */
 static void write_promotion(const struct writer *w) {
-    const int chunks = chain_chunks(w->p), inner = chunks > 1 ? 4 : 0;
-    if (chunks > 1) {
-        LINE(w, "if (++chain == %d || chunk + 1 == w.chunks) {", chunks);
+    const int inner = w->chunks > 1 ? 4 : 0;
+    if (w->chunks > 1) {
+        LINE(w, "if (++chain == %d || chunk + 1 == w.chunks) {", w->chunks);
         INNER(w, "chain = 0;");
     }
     text_line(w->out, w->indent + inner, "ht_promote_chain<ACC_REGS>(acc[0][%d], %s);", w->part, w->chain);
-    if (chunks > 1)
+    if (w->chunks > 1)
         LINE(w, "}");
 }
 
 /* A whole chunk in flight at once: its MMAs, and what becomes of it. */
 static void write_chunk_mmas(const struct writer *w) {
-    if (w->part == 0 && w->p->on.s->recipe->fixed_point)
+    if (w->part == 0 && w->s->recipe->fixed_point)
         LINE(w, "chain++;");
     (w->p->promoted[0] ? write_main_last : write_by_stage)(w);
     LINE(w, "ht_wgmma_commit();");
@@ -378,8 +361,8 @@ static void write_chunk_part(const struct writer *w) {
 static void write_each_mma_part(const struct writer *w) {
     write_order_wait(w);
     write_stage_wait(w, 0);
-    for (int k = 0; k < k_steps(w->p); k++) {
-        const bool last = k + 1 == k_steps(w->p);
+    for (int k = 0; k < w->k_steps; k++) {
+        const bool last = k + 1 == w->k_steps;
         if (k > 0)
             LINE(w, "ht_wgmma_fence();");
         write_k_step(w, 0, 0, k, true);
@@ -404,8 +387,10 @@ static void write_next(const struct writer *w) {
 
 static void write_chunk(struct writer w) {
     write_start(&w, "const unsigned ");
-    for (; w.part < tile_parts(&w.p->tile); w.part++)
-        (w.p->on.s->promote[0] == PROMOTE_EACH_MMA ? write_each_mma_part : write_chunk_part)(&w);
+    for (; w.part < tile_parts(&w.p->tile); w.part++) {
+        w.is_last_part = w.part + 1 == tile_parts(&w.p->tile);
+        (w.s->promote[0] == PROMOTE_EACH_MMA ? write_each_mma_part : write_chunk_part)(&w);
+    }
     write_next(&w);
 }
 
@@ -431,7 +416,7 @@ static void write_pair(struct writer w) {
 
 static bool holes_wgmma_ss(void *context, const char *name, struct text *out, int indent) {
     const struct plan *p = ((const struct family_hole *)context)->plan;
-    const struct writer w = {out, indent, p, 0, "temp"}, inner = {out, indent + 4, p, 0, "temp"};
+    const struct writer w = writer_of(p, out, indent), inner = writer_of(p, out, indent + 4);
     if (strcmp(name, "chunks") != 0)
         return false;
     if (model_has_two_intervals(&p->on, &p->tile)) {
@@ -450,8 +435,9 @@ static bool holes_wgmma_ss(void *context, const char *name, struct text *out, in
 
 /* What the banner says of a step. */
 static void banner_wgmma_ss(struct text *out, const struct plan *p) {
-    text_addf(out, "// A warpgroup runs %d wgmmas in each chunk of %d k.\n", wgmma_count(p),
-              p->chunk * p->tile.bk);
+    const struct writer w = writer_of(p, out, 0);
+    text_addf(out, "// A warpgroup runs %d wgmmas in each chunk of %d k.\n",
+              p->chunk * w.k_steps * w.s->products * tile_parts(&p->tile), p->chunk * p->tile.bk);
 }
 
 const struct family family_wgmma_ss = {

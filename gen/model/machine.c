@@ -1,6 +1,5 @@
 /* machine: clocks, rates and room of a GPU; see model.h. Integers only; every quantity has its unit in its
  * name. */
-#include "model/fit.h"
 #include "model/model.h"
 
 int64_t model_clock_mhz(const struct gpu *g) {
@@ -11,6 +10,9 @@ int64_t model_clocks_at_boost(const struct gpu *g, int64_t clocks) {
     const struct isa *isa = isa_find(g->isa);
     return isa && isa->mma_bf16 ? clocks * g->sustained_clock_mhz / g->clock_mhz : clocks;
 }
+
+const enum gpu_key model_rate_key[SLICE_TYPES] = {GPU_f16_fma_per_cycle, GPU_bf16_fma_per_cycle,
+                                                  GPU_tf32_fma_per_cycle, GPU_s8_fma_per_cycle};
 
 /* A scheme that has FP32 FMAs in the place of MMAs is as fast as those: their rate for all products
  * together. */
@@ -24,11 +26,7 @@ int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
         return (isa->mfma_f32 ? g->native_fp32_gflops * 1000 / (2 * g->sms * g->clock_mhz)
                               : g->fp32_fma_per_cycle) *
                s->products;
-    const int64_t rates[SLICE_TYPES] = {[SLICE_F16] = g->f16_fma_per_cycle,
-                                        [SLICE_BF16] = g->bf16_fma_per_cycle,
-                                        [SLICE_TF32] = g->tf32_fma_per_cycle,
-                                        [SLICE_S8] = g->s8_fma_per_cycle};
-    return rates[s->slice];
+    return gpu_number(g, model_rate_key[s->slice]);
 }
 
 int64_t model_lane_fmas(const struct target *on) {

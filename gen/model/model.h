@@ -64,6 +64,8 @@ int64_t model_clock_mhz(const struct gpu *g);
  * (results/h200-native-skinny.tsv). Where FP32 does all the work it is what heats. */
 int64_t model_clocks_at_boost(const struct gpu *g, int64_t clocks);
 
+/* The budget's rate of each slice type's matrix unit. */
+extern const enum gpu_key model_rate_key[SLICE_TYPES];
 /* FMAs per SM and clock of the matrix unit that the scheme's slices need; 0: the GPU has none. */
 int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s);
 /* Of an SM's lanes, in the type of the scheme's matrices. */
@@ -135,5 +137,23 @@ int64_t model_wave_bytes(const struct target *on, const struct tile *t, int64_t 
                          int64_t k);
 int64_t model_mma_dram_ns(const struct target *on, const struct tile *t, const struct shape *shape,
                                int blocks_per_sm);
+
+/* Where constants of the cost model come from that were fitted to measurements. What was counted in code or
+ * read in a manual stands next to its formula. */
+struct fit_source {
+    const char *tables;  /* of bench/results */
+    const char *card;    /* and its clock where the kernels ran */
+    const char *command; /* that holds today's constants against them */
+    const char *error;   /* of predictions there, root mean square where it does not say otherwise */
+};
+
+#define FIT_AGAIN "out/h200/halftone-sim tune --again bench/results/"
+
+struct fit_reduce {
+    struct fit_source source;
+    int partial_latency_share; /* one part in so many of L2's latency for each split-K partial */
+};
+
+extern const struct fit_reduce fit_reduce, fit_reduce_behind_wgmma; /* the latter of packed kernels */
 
 #endif

@@ -9,12 +9,6 @@
 #include "base/text.h"
 #include "model/family.h"
 
-int tile_warps(const struct tile *t) {
-    return (t->bm / t->wm) * (t->bn / t->wn);
-}
-
-enum { WARPGROUP_THREADS = 128, PART_COLUMNS = 64 };
-
 int tile_groups(const struct tile *t, const struct target *on) {
     return t->bm < on->family->group_rows ? on->family->group_rows / t->bm : 1;
 }
@@ -24,32 +18,8 @@ int tile_threads(const struct tile *t, const struct target *on) {
                                     : tile_warps(t) * tile_groups(t, on) * on->isa->wave_size;
 }
 
-int tile_warpgroups(const struct tile *t) {
-    return t->bn / t->wn;
-}
-
-int tile_parts(const struct tile *t) {
-    return t->wn / PART_COLUMNS;
-}
-
-int tile_part_registers(const struct tile *t) {
-    return t->bm * PART_COLUMNS / WARPGROUP_THREADS;
-}
-
-int tile_part_rows(const struct tile *t) {
-    return t->bm < HT_ATOM_ROWS ? t->bm : HT_ATOM_ROWS;
-}
-
 int tile_stage_bytes(const struct tile *t, const struct scheme *s) {
     return (t->bm + t->bn) * t->bk * s->slices * scheme_slice_bytes(s);
-}
-
-int tile_cluster_m(const struct tile *t) {
-    return t->bn >= t->bm ? t->cluster : 1;
-}
-
-int tile_cluster_n(const struct tile *t) {
-    return t->bn >= t->bm ? 1 : t->cluster;
 }
 
 /* Worked example: f16x3, 64 x 128 x 32 in twos: 8192 of A and half of B's 16384. */

@@ -32,23 +32,26 @@ struct target {
 int target_mma_k(const struct target *on);
 int target_fragment_k(const struct target *on);
 
-int tile_warps(const struct tile *t);
+static inline int tile_warps(const struct tile *t) { return (t->bm / t->wm) * (t->bn / t->wn); }
 /* Groups of a block's warps that take turns in a tile's steps. */
 int tile_groups(const struct tile *t, const struct target *on);
 int tile_threads(const struct tile *t, const struct target *on); /* a warpgroup of producers included */
 /* Warpgroup kernels: consumer warpgroups of a block, parts of 64 columns of one of them, results a thread
  * has of a part. */
-int tile_warpgroups(const struct tile *t);
-int tile_parts(const struct tile *t);
-int tile_part_registers(const struct tile *t);
-int tile_part_rows(const struct tile *t); /* 64, of smaller tiles all */
+enum { WARPGROUP_THREADS = 128, PART_COLUMNS = 64 };
+static inline int tile_warpgroups(const struct tile *t) { return t->bn / t->wn; }
+static inline int tile_parts(const struct tile *t) { return t->wn / PART_COLUMNS; }
+static inline int tile_part_registers(const struct tile *t) {
+    return t->bm * PART_COLUMNS / WARPGROUP_THREADS;
+}
+static inline int tile_part_rows(const struct tile *t) { return t->bm < HT_ATOM_ROWS ? t->bm : HT_ATOM_ROWS; }
 /* Bytes of one stage: A and B slices of bk, unpadded (swizzled panels need none). */
 int tile_stage_bytes(const struct tile *t, const struct scheme *s);
 /* Of these, what the block itself fetches: of panels that its cluster shares, its part. */
 int tile_fetched_bytes(const struct tile *t, const struct scheme *s);
 /* Blocks of a cluster along m and n: it shares the larger panels, and is spread along the other operand. */
-int tile_cluster_m(const struct tile *t);
-int tile_cluster_n(const struct tile *t);
+static inline int tile_cluster_m(const struct tile *t) { return t->bn >= t->bm ? t->cluster : 1; }
+static inline int tile_cluster_n(const struct tile *t) { return t->bn >= t->bm ? 1 : t->cluster; }
 /* What the cost formula asks of the kernel. */
 struct ht_tile tile_walk(const struct target *on, const struct tile *t, int blocks_per_sm);
 /* Total order on geometry (bm, bn, bk, wm, wn, wk, stages, cluster), for ties. */

@@ -26,7 +26,7 @@
  * Search space: tile_next's, whose b_k starts at one panel atom (32 for two slices) where the paper's
  * starts at 8. Stages: the paper has one buffer and keeps the next one in registers (fig. 6); a tile with
  * more pays each in full. */
-#include "plan/rank.h"
+#include "plan/plan.h"
 
 #include <stdio.h>
 

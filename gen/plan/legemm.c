@@ -24,7 +24,7 @@
  * 255), 128 at 512 with nothing left for fragments. The printed model accepts the tile, the hardware cannot
  * hold it without spilling or working on it in parts; explain prints both counts, and our own model rejects
  * it. No rule below exists to hide this. */
-#include "plan/rank.h"
+#include "plan/plan.h"
 
 #include <stdio.h>
 

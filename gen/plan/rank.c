@@ -1,5 +1,5 @@
-/* rank: costs of a tile by one of three models, and which of two is better; see rank.h. */
-#include "plan/rank.h"
+/* rank: costs of a tile by one of three models, and which of two is better; see plan.h. */
+#include "plan/plan.h"
 
 #include <stdio.h>
 #include <string.h>

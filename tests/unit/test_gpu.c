@@ -359,7 +359,7 @@ TEST(estimates_are_remembered) {
     struct gpu g;
     int estimates = 0;
     assert_true(gpu_load(&g, cases_root(), "t4"));
-    for (int i = 0; i < gpu_number_count(); i++) {
+    for (enum gpu_key i = 0; i < GPU_NUMBERS; i++) {
         const char *name = gpu_number_name(i);
         const bool is_one = strcmp(name, "sustained_clock_mhz") == 0 || strcmp(name, "copy_gbps") == 0 ||
                             strcmp(name, "dram_latency_cycles") == 0 || strcmp(name, "launch_ns") == 0;

@@ -4,8 +4,8 @@
  * HALFTONE_ROOT (default ".") is the repository. */
 
 #include "../../gen/cli/explain.h"
-#include "../../gen/cli/manifest.h"
-#include "../../gen/family/fit.h"
+#include "../../gen/cli/library.h"
+#include "../../gen/family/rows.h"
 #include "../../runtime/ht_cost.h"
 #include "../test.h"
 

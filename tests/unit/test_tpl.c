@@ -3,7 +3,6 @@
 #include <locale.h>
 
 #include "../../gen/base/err.h"
-#include "../../gen/emit/reach.h"
 #include "../../gen/emit/tpl.h"
 #include "../test.h"
 #include "cases.h"
