@@ -272,37 +272,6 @@ struct ht_cost {
         }                                                                                                    \
     }
 
-/* Ways of computing, each a skeleton of the generator. The order means nothing. */
-enum ht_family {
-    HT_FAMILY_WGMMA_SS,       /* wgmma on packed panels, both operands from shared memory */
-    HT_FAMILY_MMA_WARP,       /* mma.sync or MFMA on packed panels */
-    HT_FAMILY_UNPACKED_WGMMA, /* wgmma, operands split in the kernel, A from registers; slow at FFMA */
-    HT_FAMILY_UNPACKED_MMA,   /* the same by mma.sync; FP32 MFMA or FFMA where there is no BF16 */
-    HT_FAMILY_DMMA,           /* FP64 tensor cores: sums in FP64, rounded once */
-    HT_FAMILY_SIMT_SMALL_K,   /* FFMA from shared memory */
-    HT_FAMILY_GEMV,           /* FFMA, N <= 4 */
-    HT_FAMILY_TALL_SKINNY,    /* FFMA, N <= 4, small K */
-    HT_FAMILY_FP64_GEMV,      /* FP64 products by FP64 FMA: the same as GEMV, */
-    HT_FAMILY_FP64_SMALL_K,   /* as SIMT_SMALL_K */
-    HT_FAMILY_FP64_TALL,      /* and as TALL_SKINNY, */
-    HT_FAMILY_FP64_MMA_TILE,  /* tiles by DMMA, */
-    HT_FAMILY_FP64_TILE,      /* and by FP64 FMA */
-    HT_FAMILY_FALLBACK,       /* DMMA of the results that the certificate has not cleared */
-    HT_FAMILY_PACK,
-    HT_FAMILY_REDUCE,       /* adds split-K partials */
-    HT_FAMILY_FP64_REDUCE,  /* the same of FP64 products */
-    HT_FAMILY_CRT_WGMMA_SS, /* FP64 by residues: INT8 products of all moduli by wgmma, */
-    HT_FAMILY_CRT_MMA_WARP, /* by mma.sync or MFMA, */
-    HT_FAMILY_CRT_PACK,     /* packing, */
-    HT_FAMILY_CRT_COMBINE,  /* what puts residues together, */
-    HT_FAMILY_CRT_EXACT,    /* and what rounds correctly besides */
-    HT_FAMILY_DIGITS_MMA_WARP, /* FP64 by INT8 digits, by mma.sync or MFMA */
-    HT_FAMILY_OZAKI_MMA_WARP, /* FP64 by FP16 slices: products of pairs of slices by mma.sync or MFMA, */
-    HT_FAMILY_OZAKI_PACK,     /* the splits, */
-    HT_FAMILY_OZAKI_COMBINE,  /* and the sums of all pairs */
-    HT_FAMILIES
-};
-
 /* Of which kernels a product consists, and what their launchers take before the stream (pointers to ht_abi64.h's, but for
  * ht_gemm_args): the rows of the runtime, ht_recipe_*.c. Of FP32 products the scheme has what packs. */
 enum ht_recipe {
@@ -328,7 +297,6 @@ struct ht_kernel_desc {
     const char *why;     /* one line: the shape that this tile was planned for, and what limits it there */
     struct ht_tile tile;
     int bk, wm, wn, stages, threads, smem_bytes, regs_planned;
-    int family; /* enum ht_family */
     /* 1: it does what args.fallback_in_kernel asks for; of those that read the operands: where args.failed is set, it computes 64 x 64 blocks
      * with many failed results, unless slices cannot hold the data, and clears the bits of those, as a launch before the fallback */
     int fallback_in_kernel;

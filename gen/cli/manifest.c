@@ -109,10 +109,10 @@ static void dispatch_kernels(struct text *out, const struct emit_context *c, con
         text_addf(out, "    {\"%s\", \"%s\", \"%s\",\n     \"%s\",\n", p->name, p->on.s->name,
                   variant_name(p->variant), p->why);
         dispatch_tile(out, &p->cost.walk);
-        text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bk, t->wm, t->wn, t->stages,
+        text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bk, t->wm, t->wn, t->stages,
                   tile_threads(t, &p->on), p->cost.smem_bytes, p->cost.regs_per_thread,
-                  (int)p->on.family->id, family_fallback_in_kernel(p),
-                  p->on.family->has_slices_alone, p->on.family->takes_counts);
+                  family_fallback_in_kernel(p), p->on.family->has_slices_alone,
+                  p->on.family->takes_counts);
         dispatch_cost(out, &p->cost.formula);
         dispatch_launchers(out, c, p);
     }
@@ -274,9 +274,9 @@ void manifest_rules(struct text *out, const struct library *l) {
               HT_GENERATOR_VERSION, l->recreate);
     text_addf(out, "HT_EXTENSION := %s\n", l->set[0].context.isa->extension);
     for (int i = 0; i < l->isas; i++) {
-        const char *ablation = strrchr(l->isa[i]->suffix, '_'); /* the Makefile looks a kernel's last word up */
-        text_addf(out, "HT_FLAGS_%s := %s\n", ablation ? ablation + 1 : l->isa[i]->suffix,
-                  l->isa[i]->compile_flags);
+        const struct isa *isa = l->isa[i];
+        const char *ablation = strrchr(isa->suffix, '_'); /* the Makefile looks a kernel's last word up */
+        text_addf(out, "HT_FLAGS_%s := %s\n", ablation ? ablation + 1 : isa->suffix, isa->compile_flags);
     }
     text_add(out, "HT_KERNELS := \\\n");
     for (int i = 0; i < l->units; i++)

@@ -46,7 +46,7 @@ struct isa {
     const char *dmma;           /* FP64 tensor cores */
     /* of FP64 products: ht_multiply_1688, where FP64 tensor cores are faster than FP64 FMA */
     const char *fp64_mma;
-    /* of their families HT_FAMILY_UNPACKED_MMA alone: hipcc 5.2 spills scalars in the others */
+    /* of their families unpacked_mma alone: hipcc 5.2 spills scalars in the others */
     bool only_tiled;
     int mma_sync_rate_percent;  /* mma.sync's part of the matrix unit's rate in budgets */
     const char *warps; /* row of mma.sync, for schemes that no family of warpgroups has; NULL: none */

@@ -8,13 +8,13 @@
 #define PACK(args_, values_, family_, params_, what_)                                                        \
     [KERNEL_PACK] = {"const struct " args_, values_, "pack", false, family_, params_, what_}
 #define PACK_BYTES(params_)                                                                                  \
-    PACK("ht_crt_pack_args *operands, int count", "operands, count", HT_FAMILY_CRT_PACK, params_,            \
+    PACK("ht_crt_pack_args *operands, int count", "operands, count", "crt_pack", params_,            \
          "Residues of one or two FP64 operands, or digits, as panel atoms, one for each of them.")
 #define OF_TILE "BM BN BK WM WN MIN_BLOCKS WAVE MMA_M MMA_N FRAGMENT_K B_TILES D_COLS "
 #define FROM_TILE(kind_, word_, args_, family_, what_)                                                       \
     [kind_] = {"const struct " args_ " *args", ONE, word_, true, family_, OF_TILE, what_}
 #define COMBINE_RESIDUES                                                                                     \
-    FROM_TILE(KERNEL_COMBINE, "combine", "ht_crt_args", HT_FAMILY_CRT_COMBINE,                       \
+    FROM_TILE(KERNEL_COMBINE, "combine", "ht_crt_args", "crt_combine",                       \
               "C = alpha X + beta C, rounded once, of the integers X that residues say.")
 #define REDUCE(args_, family_)                                                                               \
     [KERNEL_REDUCE] = {                                                                                      \
@@ -22,7 +22,7 @@
         "WAVE SCALES_SUMS SCALES_ROWS ACCS SCALE_LOW SCALE_HIGH SCALE_ROOM CHECKS",                          \
         "Adds split-K parts in an order that only their number decides: C = alpha * sum + beta * C."}
 #define PACK_SLICES                                                                                          \
-    PACK("ht_pack_args *operands, int count", "operands, count", HT_FAMILY_PACK,                             \
+    PACK("ht_pack_args *operands, int count", "operands, count", "pack",                             \
          "SLICES SLICE_BYTES ATOM_SLICES ATOM_K ACCS SCALES_ROWS SCALE_LOW SCALE_HIGH SCALE_ROOM CHECKS "    \
          "FLUSHES_SUBNORMALS HAS_NAN_ROWS SCALES_TILES PACK_TILES PACK_BLOCKS_PER_SM SMS SMEM_PER_SM "       \
          "SMEM_PER_BLOCK L2_BYTES WAVE",                                                                     \
@@ -33,23 +33,23 @@
     .partial = "accum/partial_f64"
 
 const struct recipe recipe_table[RECIPES] = {
-    [RECIPE_ANY] = {.partial = "accum/partial_f32", .kernel = {REDUCE("ht_gemm_args", HT_FAMILY_REDUCE)}},
+    [RECIPE_ANY] = {.partial = "accum/partial_f32", .kernel = {REDUCE("ht_gemm_args", "reduce")}},
     [RECIPE_SLICES] = {.packs = PACKS_SLICES, .run = HT_RECIPE_SLICES, .partial = "accum/partial_f32",
                        .kernel = {PRODUCT("ht_gemm_args"), PACK_SLICES}},
     [RECIPE_FIXED_POINT] = {.packs = PACKS_SLICES, .run = HT_RECIPE_SLICES, .fixed_point = true,
                             .partial = "accum/partial_i64",
                             .kernel = {PRODUCT("ht_gemm_args"), PACK_SLICES,
-                                       REDUCE("ht_gemm_args", HT_FAMILY_REDUCE)}},
+                                       REDUCE("ht_gemm_args", "reduce")}},
     [RECIPE_UNPACKED] = {.run = HT_RECIPE_UNPACKED, .partial = "accum/partial_f32",
                          .kernel = {PRODUCT("ht_gemm_args")}},
     [RECIPE_NATIVE64] = {.run = HT_RECIPE_NATIVE64, .partial = "accum/partial_f64",
                          .kernel = {PRODUCT("ht_native64_args"),
-                                    REDUCE("ht_native64_args", HT_FAMILY_FP64_REDUCE)}},
+                                    REDUCE("ht_native64_args", "fp64_reduce")}},
     [RECIPE_RESIDUES] = {RESIDUES,
                          .kernel = {PRODUCT("ht_crt_args"), PACK_BYTES("WAVE"), COMBINE_RESIDUES}},
     [RECIPE_RESIDUES_ROUNDED] =
         {RESIDUES, .kernel = {PRODUCT("ht_crt_args"), PACK_BYTES("WAVE"), COMBINE_RESIDUES,
-                              FROM_TILE(KERNEL_ROUND, "exact", "ht_crt_args", HT_FAMILY_CRT_EXACT,
+                              FROM_TILE(KERNEL_ROUND, "exact", "ht_crt_args", "crt_exact",
                                         "C = alpha A B + beta C, each element correctly rounded.")}},
     [RECIPE_DIGITS] = {.packs = PACKS_BYTES, .run = HT_RECIPE_DIGITS, .fixed_point = true,
                        .element = "pack/digit_element",
@@ -60,11 +60,11 @@ const struct recipe recipe_table[RECIPES] = {
                       .plan = "FP16 products of slices, all pairs in one launch",
                       .element = "pack/digit_element", .partial = "accum/partial_f64",
                       .kernel = {PRODUCT("ht_ozaki_gemm_args"),
-                                 PACK("ht_ozaki_pack_args *args", ONE, HT_FAMILY_OZAKI_PACK, "WAVE",
+                                 PACK("ht_ozaki_pack_args *args", ONE, "ozaki_pack", "WAVE",
                                       "Two FP64 operands as FP16 slices in panel atoms, as many as their "
                                       "data need."),
                                  FROM_TILE(KERNEL_COMBINE, "combine", "ht_ozaki_combine_args",
-                                           HT_FAMILY_OZAKI_COMBINE,
+                                           "ozaki_combine",
                                            "C = alpha S + beta C, where S is the sum of all products of "
                                            "slices.")}},
 };

@@ -22,7 +22,7 @@ struct recipe_kernel {
     const char *values;     /* what the launcher hands to the template */
     const char *word;       /* in its name: "pack", "combine" */
     bool of_tile;           /* it knows a plan's tile, the order of sums there, and is named after it */
-    enum ht_family family;  /* for a product: the plan's */
+    const char *family;     /* of the list in family/table.c; for a product: the plan's */
     const char *params;     /* of the template (emit.c); for a product: its family's */
     const char *what;       /* the banner's sentence */
 };

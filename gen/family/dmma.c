@@ -57,7 +57,7 @@ static int64_t dmma_pipes(const struct target *on, const struct tile *t, int64_t
 TIME_OF(dmma, dmma_pipes, "fp64")
 
 const struct family family_dmma = {
-    .id = HT_FAMILY_DMMA, FUNCTIONS(dmma),
+    FUNCTIONS(dmma),
     READS(PARAMS_UNPACKED " SMEM_PER_SM SMEM_RESERVED SWAP_AB_MIN_GAIN"),
     UNPACKED("dmma", "dmma"), .swap_ab_min_gain = 8, .needs = ISA_DMMA, .is_fallback_base = true,
     OF_WARPS, ROUNDED_ONCE, .folds = "MI NI ROW_TILES K_PER_LANE",
@@ -69,7 +69,7 @@ const struct family family_dmma = {
 };
 
 const struct family family_fallback = {
-    .id = HT_FAMILY_FALLBACK, .footprint = footprint_fallback, READS(PARAMS_UNPACKED), .rest_k = 16,
+    .footprint = footprint_fallback, READS(PARAMS_UNPACKED), .rest_k = 16,
     UNPACKED("fallback_dmma", "dmma"), .no_split_k = true, .needs = ISA_DMMA, OF_WARPS, ROUNDED_ONCE,
     FOLDS_SIMT, .smem = "0", .hooks = {"=launch", "=dmma", SUMS, "check/recompute",
                                        "check/fallback_tile", "check/fallback_grid"}

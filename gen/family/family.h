@@ -5,14 +5,14 @@
 
 #include "model/family.h"
 
-/* In table.c's order, which enum ht_family does not say. */
-extern const struct family *const family_list[HT_FAMILIES];
-const struct family *family_of(enum ht_family id);
+extern const struct family *const family_list[];
+extern const int family_count;
+const struct family *family_of(const char *name);
 
 /* Whether wm x wn is a warpgroup's tile. */
 bool family_has_warpgroup_tiles(const struct family *k);
 
-struct target target_of(const struct gpu *g, const struct isa *isa, enum ht_family family,
+struct target target_of(const struct gpu *g, const struct isa *isa, const struct family *family,
                         const struct scheme *s);
 /* The family whose search space the scheme's kernels come from first. */
 struct target target_main(const struct gpu *g, const struct isa *isa, const struct scheme *s);

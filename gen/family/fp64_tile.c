@@ -82,7 +82,7 @@ static int64_t fp64_mma_pipes(const struct target *on, const struct tile *t, int
 TIME_OF(fp64_tile, fp64_tile_pipes, "fp64") TIME_OF(fp64_mma_tile, fp64_mma_pipes, "fp64")
 
 const struct family family_fp64_mma_tile = {
-    .id = HT_FAMILY_FP64_MMA_TILE, FUNCTIONS(fp64_mma_tile), .takes = takes_fp64_mma_tile,
+    FUNCTIONS(fp64_mma_tile), .takes = takes_fp64_mma_tile,
     .grid = {{16, 32, 64, 96, 128}, {16, 32, 64, 96, 128}, {16}, {16, 32, 48, 64}, {16, 32}, {4}, {1}},
     .params = "BM BN BK WM WN STAGES MIN_BLOCKS WAVE",
     UNPACKED("fp64_mma_tile", ""), .searched = true, OF_FP64, OF_WARPS, .swap_ab_min_gain = 1,
@@ -99,7 +99,7 @@ const struct family family_fp64_mma_tile = {
 };
 
 const struct family family_fp64_tile = {
-    .id = HT_FAMILY_FP64_TILE, FUNCTIONS(fp64_tile), .takes = takes_fp64_tile,
+    FUNCTIONS(fp64_tile), .takes = takes_fp64_tile,
     .grid = {{32, 64, 128}, {32, 64, 128}, {8, 16}, {32}, {32}, {2}, {1}},
     .params = "BM BN BK WM WN MIN_BLOCKS WAVE",
     UNPACKED("fp64_tile", ""), .searched = true, OF_FP64, OF_WARPS, .swap_ab_min_gain = 1,

@@ -305,7 +305,7 @@ const char *binding_mma_warp(const struct target *on, const struct tile *t, cons
 }
 
 const struct family family_mma_warp = {
-    .id = HT_FAMILY_MMA_WARP, FUNCTIONS(mma_warp), .takes = takes_mma_warp, .binding = binding_mma_warp,
+    FUNCTIONS(mma_warp), .takes = takes_mma_warp, .binding = binding_mma_warp,
     .grid = {{64, 128, 256}, {64, 128, 256}, {1, 2}, {32, 64, 128}, {16, 32, 64, 128}, {1, 2, 3, 4, 5}, {1}},
     .step = model_mma_step, .counts = model_mma_counts,
     .params = PARAMS_OF_TILE "PROMOTE_STEPS " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER",

@@ -43,14 +43,14 @@ static void time_digits_mma_warp(const struct target *on, const struct tile *t, 
 }
 
 const struct family family_crt_mma_warp = {
-    .id = HT_FAMILY_CRT_MMA_WARP, PANELS_BY_PLANES,
+    PANELS_BY_PLANES,
     PLANES, .sum = NUMBER_S32, .hooks = {PANELS, "=tables", OF_RESIDUES, "epilogue/planes_residues"},
     .tiles = {{64, 64, 128, 32, 32, 2, ALWAYS, "few"}, {64, 64, 128, 32, 32, 3, ALWAYS, "few"},
               {128, 128, 128, 64, 32, 3, ALWAYS, "many"}, {128, 128, 128, 64, 64, 2, ALWAYS, "many"}}
 };
 
 const struct family family_ozaki_mma_warp = {
-    .id = HT_FAMILY_OZAKI_MMA_WARP, PANELS_BY_PLANES,
+    PANELS_BY_PLANES,
     PLANES, .sum = NUMBER_F32, .hooks = {PANELS, "epilogue/planes_sums"},
     .tiles = {{64, 64, 64, 32, 32, 2, ALWAYS, "few"}, {64, 64, 64, 32, 32, 3, ALWAYS, "few"},
               {128, 128, 64, 64, 32, 2, ALWAYS, "many"}, {128, 128, 64, 64, 32, 3, ALWAYS, "many"},
@@ -58,7 +58,7 @@ const struct family family_ozaki_mma_warp = {
 };
 
 const struct family family_digits_mma_warp = {
-    .id = HT_FAMILY_DIGITS_MMA_WARP, FUNCTIONS(digits_mma_warp), .binding = binding_mma_warp,
+    FUNCTIONS(digits_mma_warp), .binding = binding_mma_warp,
     .params = PARAMS_OF_RING "SLICES ACCS PROMOTE_STEPS",
     .file = "digits_mma_warp", PANELS_OF_FP64, .sum = NUMBER_S32,
     .hooks = {FRAGMENTS, "=tables", "=chain", "epilogue/crt_order_mma", TO_C},

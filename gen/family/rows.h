@@ -7,9 +7,9 @@
 
 enum { GEMV_LANES = 8 }; /* of gemv and tall_skinny, lanes of a warp that load a line */
 
-/* ---- fitted constants, which stand in the files of families. Cycles are those of an SM at the clock that the
- * source names. A fit on one card is a guess elsewhere. How the rows of unpacked kernels were searched for:
- * bench/decisions/043. */
+/* ---- fitted constants, which stand in the files of families. Cycles are those of an SM at the clock that
+ * the source names. A fit on one card is a guess elsewhere. How the rows of unpacked kernels were searched
+ * for: bench/decisions/043. */
 
 /* Tables of bench/results. NO_DMMA: of sets without DMMA, the budget h200 with fp64_fma_per_cycle = 2. */
 #define SPLITS "tune-h200-splits.tsv", "NVIDIA H200, 1980 MHz", FIT_AGAIN "tune-h200-splits.tsv"

@@ -61,7 +61,7 @@ static void time_simt_small_k(const struct target *on, const struct tile *t, str
 }
 
 const struct family family_simt_small_k = {
-    .id = HT_FAMILY_SIMT_SMALL_K, FUNCTIONS(simt_small_k), READS(PARAMS_UNPACKED),
+    FUNCTIONS(simt_small_k), READS(PARAMS_UNPACKED),
     SMALL_K("simt", "f32"), SIMT_FP32("chains of 32 k, in a small C of short k of 4"),
     .tiles = {{128, 64, 16, 128, 16, 2, UNLESS_DMMA, "FFMA; small K, or few columns"},
               {64, 64, 16, 64, 16, 2, UNLESS_DMMA, "FFMA; small K, or few tiles"},
@@ -70,7 +70,7 @@ const struct family family_simt_small_k = {
 };
 
 const struct family family_fp64_small_k = {
-    .id = HT_FAMILY_FP64_SMALL_K, FUNCTIONS(simt_small_k), READS(PARAMS_UNPACKED),
+    FUNCTIONS(simt_small_k), READS(PARAMS_UNPACKED),
     SMALL_K("simt64", "f64"), SIMT_FP64("one chain, but for parts of a split k"), .needs = ISA_FP64_FMA_ALONE,
     .has_tiles_of_all_shapes = true,
     .tiles = {{64, 64, 8, 64, 16, 2, ALWAYS, "FP64 FMA; small K, or few tiles"},

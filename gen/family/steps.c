@@ -35,52 +35,44 @@ long model_pack_smem_most(const struct gpu *g, const struct isa *isa) {
 }
 
 const struct family family_pack = {
-    .id = HT_FAMILY_PACK,
     .file = "pack", .has_init = true, .folds = "PREFETCH_LOADS CHUNK_K UNITS",
     .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "pack/row_sums",
               "pack/absmax_exchange", "pack/outlier_tiles", "pack/row_resident", "pack/strip_32x512"}
 };
 
 const struct family family_reduce = {
-    .id = HT_FAMILY_REDUCE,
     .file = "reduce", .folds = "", .hooks = {"=launch", "stage/real_f32", SUMS}
 };
 
 const struct family family_fp64_reduce = {
-    .id = HT_FAMILY_FP64_REDUCE,
     .file = "reduce", .folds = "", OF_FP64,
     .hooks = {"=launch", "stage/real_f64", "=two_sum", "=partial"}
 };
 
 const struct family family_crt_pack = {
-    .id = HT_FAMILY_CRT_PACK,
     .file = "crt_pack", OF_FP64, .has_init = true, .folds = "HELD AT_ONCE CRT_DIGIT_WORDS",
     .hooks = {"=launch", "=together", "=tables", "pack/crt_digits", "check/crt_spans", "=element"}
 };
 
 const struct family family_crt_combine = {
-    .id = HT_FAMILY_CRT_COMBINE,
     .file = "crt_combine", OF_FP64,
     .folds = "PIECES GROUPS TAKEN CRT_MODULI CRT_THREADS CRT_VALUE_WORDS",
     .hooks = {"=launch", "=fragment", "=tables", "check/crt_counts", "=crt_order", CRT_TO_C}
 };
 
 const struct family family_crt_exact = {
-    .id = HT_FAMILY_CRT_EXACT,
     .file = "crt_exact", OF_FP64, .folds = "TAKEN CRT_VALUE_WORDS",
     .hooks = {"=launch", "=fragment", "=tables", "check/crt_spans", "=crt_order", CRT_TO_C,
               "epilogue/crt_fewer", "epilogue/exact_dot"}
 };
 
 const struct family family_ozaki_pack = {
-    .id = HT_FAMILY_OZAKI_PACK,
     .file = "ozaki_pack", OF_FP64, .has_init = true,
     .folds = "OZ_THREADS OZ_ROWS OZ_LANES OZ_WARPS START_ROWS START_K",
     .hooks = {"=launch", "pack/ozaki_element"}
 };
 
 const struct family family_ozaki_combine = {
-    .id = HT_FAMILY_OZAKI_COMBINE,
     .file = "ozaki_combine", OF_FP64, .folds = "PIECES CRT_THREADS",
     .hooks = {"=launch", "=fragment", "pack/ozaki_element", "epilogue/crt_order_mma",
               "epilogue/ozaki_sum"}

@@ -86,7 +86,7 @@ static void time_tall_skinny(const struct target *on, const struct tile *t, stru
 }
 
 const struct family family_gemv = {
-    .id = HT_FAMILY_GEMV, FUNCTIONS(gemv), READS(PARAMS_UNPACKED),
+    FUNCTIONS(gemv), READS(PARAMS_UNPACKED),
     STREAMING("gemv", "gemv", "f32"), .in_block_k_splits = GEMV_LANES,
     SIMT_FP32("at least 32 chains, one for each remainder of k"),
     .tiles = {{8, 1, 256, 0, 1, 1, ALWAYS, "FFMA; one column a block"},
@@ -94,7 +94,7 @@ const struct family family_gemv = {
 };
 
 const struct family family_fp64_gemv = {
-    .id = HT_FAMILY_FP64_GEMV, FUNCTIONS(gemv), READS(PARAMS_UNPACKED),
+    FUNCTIONS(gemv), READS(PARAMS_UNPACKED),
     STREAMING("gemv", "gemv64", "f64"), .in_block_k_splits = GEMV_LANES,
     SIMT_FP64("at least 32 chains, one for each remainder of k"),
     .tiles = {{8, 1, 128, 0, 1, 1, ALWAYS, "FP64 FMA; one column a block"},
@@ -102,7 +102,7 @@ const struct family family_fp64_gemv = {
 };
 
 const struct family family_tall_skinny = {
-    .id = HT_FAMILY_TALL_SKINNY, FUNCTIONS(tall_skinny), READS(PARAMS_UNPACKED),
+    FUNCTIONS(tall_skinny), READS(PARAMS_UNPACKED),
     STREAMING("tall_skinny", "tall_skinny", "f32"), .no_split_k = true, .line_k = 32,
     SIMT_FP32("chains of at most 8 k"), .smem = "SMEM_BYTES<1>",
     .tiles = {{128, 1, 64, 0, 1, 1, ALWAYS, "FFMA; small K, one column a block"},
@@ -111,7 +111,7 @@ const struct family family_tall_skinny = {
 };
 
 const struct family family_fp64_tall = {
-    .id = HT_FAMILY_FP64_TALL, FUNCTIONS(tall_skinny), READS(PARAMS_UNPACKED),
+    FUNCTIONS(tall_skinny), READS(PARAMS_UNPACKED),
     STREAMING("tall_skinny", "tall_skinny64", "f64"), .no_split_k = true, .line_k = 16,
     SIMT_FP64("chains of at most 8 k"), .smem = "SMEM_BYTES<1>",
     .tiles = {{64, 1, 64, 0, 1, 1, ALWAYS, "FP64 FMA; small K, one column a block"},

@@ -15,24 +15,25 @@
     ROW(ozaki_combine)
 #define DECLARE(name) extern const struct family family_##name;
 #define ADDRESS(name) &family_##name,
+#define NAME(name) #name,
 FAMILIES(DECLARE)
-const struct family *const family_list[HT_FAMILIES] = {FAMILIES(ADDRESS)};
+const struct family *const family_list[] = {FAMILIES(ADDRESS)};
+static const char *const names[] = {FAMILIES(NAME)};
+const int family_count = (int)(sizeof names / sizeof *names);
 
-const struct family *family_of(enum ht_family id) {
-    for (int i = 0; i < HT_FAMILIES; i++)
-        if (family_list[i]->id == id)
-            return family_list[i];
-    err_bug("a family without a row");
-    return NULL;
+const struct family *family_of(const char *name) {
+    const size_t i = TEXT_ROW(name, names);
+    if (i == (size_t)family_count)
+        err_bug("a family that the list lacks");
+    return family_list[i];
 }
 
 bool family_has_warpgroup_tiles(const struct family *k) {
     return strcmp(k->team, "warpgroup") == 0;
 }
 
-struct target target_of(const struct gpu *g, const struct isa *isa, enum ht_family id,
+struct target target_of(const struct gpu *g, const struct isa *isa, const struct family *family,
                         const struct scheme *s) {
-    const struct family *family = family_of(id);
     return (struct target){g, isa, family, s, family->unpacked ? &isa->unpacked : &isa->mma};
 }
 
@@ -45,9 +46,9 @@ static bool is_searched(const struct isa *isa, const struct family *k, const str
 
 /* From that place of the list on. */
 static struct target first_from(const struct gpu *g, const struct isa *isa, int at, const struct scheme *s) {
-    while (at < HT_FAMILIES && !is_searched(isa, family_list[at], s))
+    while (at < family_count && !is_searched(isa, family_list[at], s))
         at++;
-    return at < HT_FAMILIES ? target_of(g, isa, family_list[at]->id, s) : (struct target){.g = g, .s = s};
+    return at < family_count ? target_of(g, isa, family_list[at], s) : (struct target){.g = g, .s = s};
 }
 
 struct target target_main(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
@@ -61,7 +62,7 @@ bool target_next(struct target *on) {
     int at = 0;
     while (family_list[at] != on->family)
         at++;
-    *on = other ? target_of(on->g, other, on->family->id, on->s) : first_from(on->g, on->isa, at + 1, on->s);
+    *on = other ? target_of(on->g, other, on->family, on->s) : first_from(on->g, on->isa, at + 1, on->s);
     return on->isa != NULL;
 }
 

@@ -201,7 +201,7 @@ static void time_unpacked_mma(const struct target *on, const struct tile *t, str
 TIME_OF(unpacked_wgmma, warpgroup_pipes, "tensor")
 
 const struct family family_unpacked_wgmma = {
-    .id = HT_FAMILY_UNPACKED_WGMMA, FUNCTIONS(unpacked_wgmma), .takes = takes_unpacked_wgmma,
+    FUNCTIONS(unpacked_wgmma), .takes = takes_unpacked_wgmma,
     .grid = {{64, 128}, {32, 64}, {32}, {16}, {32, 64}, {2}, {1}},
     READS(PARAMS_SLICED),
     UNPACKED("unpacked_tile", "_wgmma"), .searched = true, .needs = ISA_WGMMA_RS_BF16,
@@ -220,7 +220,7 @@ const struct family family_unpacked_wgmma = {
 };
 
 const struct family family_unpacked_mma = {
-    .id = HT_FAMILY_UNPACKED_MMA, FUNCTIONS(unpacked_mma), .takes = takes_unpacked_mma,
+    FUNCTIONS(unpacked_mma), .takes = takes_unpacked_mma,
     .grid = {{32, 64, 128, 256}, {8, 16, 32, 64}, {32}, {16, 32, 64}, {8, 16, 32}, {2}, {1}},
     .counts = mfma_counts, READS(PARAMS_SLICED),
     UNPACKED("unpacked_tile", "_mma"), .searched = true, .serves_papers = true, OF_WARPS, FOLDS_TILE,

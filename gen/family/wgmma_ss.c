@@ -441,7 +441,7 @@ static void banner_wgmma_ss(struct text *out, const struct plan *p) {
 }
 
 const struct family family_wgmma_ss = {
-    .id = HT_FAMILY_WGMMA_SS, FUNCTIONS(wgmma_ss), .is_tight = model_producer_is_tight,
+    FUNCTIONS(wgmma_ss), .is_tight = model_producer_is_tight,
     .takes = takes_wgmma_ss,
     .grid = {{32, 64, 128, 192, 256}, {64, 128, 192, 256, 320, 384}, {1}, {32, 64, 128, 192, 256}, {64, 128},
              {2, 3, 4, 5, 6, 7, 8}, {1, 2}},
@@ -459,7 +459,7 @@ const struct family family_wgmma_ss = {
 };
 
 const struct family family_crt_wgmma_ss = {
-    .id = HT_FAMILY_CRT_WGMMA_SS, .footprint = footprint_crt_wgmma_ss, .time = time_wgmma_ss,
+    .footprint = footprint_crt_wgmma_ss, .time = time_wgmma_ss,
     .params = "BM BN BK WM WN STAGES RASTER SMS",
     .file = "crt_wgmma_ss", .label = "_wgmma", .searched = true, OF_FP64,
     .forms_passes = true, .sum = NUMBER_S32, .needs = ISA_WGMMA, .has_init = true,

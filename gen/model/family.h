@@ -21,7 +21,6 @@ enum tile_side { SIDE_BM, SIDE_BN, SIDE_BK, SIDE_WM, SIDE_WN, SIDE_STAGES, SIDE_
 enum { GRID_MOST = 8 };
 
 struct family {
-    enum ht_family id;
     const char *file;        /* templates/skeletons/FILE.cu */
     const char *label;       /* in kernels' names; with a _ behind the scheme where tiles are searched */
     bool unpacked;           /* reads the caller's matrices */

@@ -328,9 +328,9 @@ void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct s
 /* A tile for each kind of shape, from every family that reads the caller's matrices. */
 static void plan_unpacked(struct plan_set *set, const struct target *on) {
     struct tile t;
-    for (int i = 0; i < HT_FAMILIES * FAMILY_TILES_MAX; i++) {
+    for (int i = 0; i < family_count * FAMILY_TILES_MAX; i++) {
         const struct family *const k = family_list[i / FAMILY_TILES_MAX];
-        struct plan draft = {.on = target_of(on->g, on->isa, k->id, on->s)};
+        struct plan draft = {.on = target_of(on->g, on->isa, k, on->s)};
         if (k->unpacked && family_plans(&draft.on, i % FAMILY_TILES_MAX, &t) && plan_fixed(&draft, &t))
             plan_add(set, &draft, VARIANT_PIPELINE, k->tiles[i % FAMILY_TILES_MAX].why);
     }
@@ -339,7 +339,7 @@ static void plan_unpacked(struct plan_set *set, const struct target *on) {
 /* From registers only, where there is such a family. */
 static void fallback_by(const struct family *family, struct plan *b) {
     const struct cost dmma = b->cost;
-    b->on = target_of(b->on.g, b->on.isa, family->id, b->on.s);
+    b->on = target_of(b->on.g, b->on.isa, family, b->on.s);
     b->tile.bk = family->rest_k;
     b->tile.stages = 1;
     footprint(&b->on, &b->tile, &b->cost);
@@ -379,7 +379,7 @@ void plan_fallback(struct plan_set *set) {
     struct plan b = {.on = p->on, .tile = p->tile, .cost = p->cost, .shape = p->shape};
     b.cost.regs_per_thread += FALLBACK_REGISTERS;
     b.cost.walk.no_split_k = 1;
-    for (int i = 0; i < HT_FAMILIES; i++)
+    for (int i = 0; i < family_count; i++)
         if (family_list[i]->rest_k > 0 && isa_has(p->on.isa, family_list[i]->needs))
             fallback_by(family_list[i], &b);
     const int before = set->count;

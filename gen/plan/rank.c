@@ -28,7 +28,7 @@ struct target model_target(enum model_kind kind, const struct gpu *g, const stru
     int at = 0;
     while (!family_list[at]->serves_papers || family_list[at]->unpacked != !s->recipe->packs)
         at++;
-    return target_of(g, isa, family_list[at]->id, s);
+    return target_of(g, isa, family_list[at], s);
 }
 
 bool footprint(const struct target *on, const struct tile *t, struct cost *cost) {

@@ -105,7 +105,7 @@ static const struct ht_kernel_desc *kernel_named(const char *name) {
 }
 
 static int has_fp64_sums(const struct ht_kernel_desc *k) {
-    return k->family == HT_FAMILY_DMMA || k->family == HT_FAMILY_FALLBACK;
+    return strncmp(k->name, "ht_dmma_", 8) == 0;
 }
 
 /* Of the kernel that runs p: tiles with MMAs; those of FMAs alone, which take fewer k at once; or a matrix and a few
@@ -434,7 +434,7 @@ static void expect_way(const char *what, const struct ht_kernel_desc *kernel, co
 
 /* Kernels that cut numbers into slices: those of a set whose uniform data are not the loop's. */
 static bool has_slices(const struct ht_kernel_desc *kernel) {
-    if (kernel->family != HT_FAMILY_UNPACKED_WGMMA && kernel->family != HT_FAMILY_UNPACKED_MMA)
+    if (strncmp(kernel->name, "ht_bf16x6u_", 11) != 0)
         return false;
     struct problem p = problem_of('N', 'N', EDGE, EDGE, 128, "uniform");
     float *c = launched(kernel, &p);
@@ -791,7 +791,7 @@ static void launch_behind(const struct ht_kernel_desc *kernel, const struct ht_g
 static void compare_behind(const struct ht_kernel_desc *kernel, const struct problem *p, int batch, float beta, const float *whole, const float *c) {
     for (int64_t i = 0; i < p->m * p->n * batch; i++) {
         const int64_t row = i % p->m, col = i / p->m % p->n, entry = i / (p->m * p->n);
-        if (kernel->family == HT_FAMILY_FALLBACK && !is_in_fp64(p, row, col, p->k, beta, whole[i]))
+        if (has_fp64_sums(kernel) && strcmp(kernel->variant, "fallback") == 0 && !is_in_fp64(p, row, col, p->k, beta, whole[i]))
             fail_msg("%s: (%lld, %lld) is %a", kernel->name, (long long)row, (long long)col, (double)whole[i]);
         if (kind_of_block(row, col, entry) == 1 && has_failed(row, col, entry)) { /* rounded once */
             const float once = (float)in_fp64(p, row, col, p->k);

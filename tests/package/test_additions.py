@@ -34,8 +34,7 @@ ADDITIONS = {
         "templates/skeletons/fiction.cu": ("templates/skeletons/gemv.cu", [("samples/gemv", "samples/fiction")]),
         "templates/samples/fiction.h": ("templates/samples/gemv.h", []),
         "gen/family/fiction.c": ("gen/family/streaming.c", []),
-        "gen/family/table.c": (r" ROW\(gemv\) ", [("gemv", "fiction")]),
-        "runtime/ht_abi.h": (r"    HT_FAMILY_GEMV, .*\n", [("GEMV", "FICTION")])}),
+        "gen/family/table.c": (r" ROW\(gemv\) ", [("gemv", "fiction")])}),
     # a BLAS that is called as CBLAS, by other names
     "face": ("A library", {
         "runtime/dropin/blas_names.h": (r"    ROW\(X, cblas_##T##R, .*\n", [("cblas_##T##R", "fiction_##T##R"), ("cblas_##T##gemm", "fiction_##T##gemm")])}),
@@ -46,10 +45,10 @@ def family_alone(text):
     """Of the streaming families' file the first row, under the new name; its functions and fits are those that are there."""
     row = re.search(r"(?s)const struct family family_gemv = \{.*?\n\};", text)[0]
     macro = re.search(r"(?m)^#define STREAMING.*\\\n(?:.*\\\n)*.*\n", text)[0]
-    for old, new in (("family_gemv", "family_fiction"), ("HT_FAMILY_GEMV", "HT_FAMILY_FICTION"), ('"gemv", "gemv"', '"fiction", "fiction"'), ("{16, 4, 256,", "{8, 4, 256,")):
+    for old, new in (("family_gemv", "family_fiction"), ('"gemv", "gemv"', '"fiction", "fiction"'), ("{16, 4, 256,", "{8, 4, 256,")):
         assert row.count(old) == 1, old
         row = row.replace(old, new)
-    calls = "\n".join(f"static void {name}_gemv(const struct target *on, const struct tile *t, struct cost *cost) {{ family_of(HT_FAMILY_GEMV)->{name}(on, t, cost); }}"
+    calls = "\n".join(f"static void {name}_gemv(const struct target *on, const struct tile *t, struct cost *cost) {{ family_of(\"gemv\")->{name}(on, t, cost); }}"
                       for name in ("footprint", "time"))
     return f'#include "family/rows.h"\n{calls}\n{macro}{row}\n'
 

@@ -220,7 +220,7 @@ FAKE_KERNEL(7, 2)
     HT_COST_TILED_WAVES((products) * (bm) * (bn)*32 / 1024 * 256, (latency)*256, 2000, 0, 0, 0, 0, 1000000)
 #define KERNEL(index, name, scheme, variant, bm, bn)                                                         \
     {                                                                                                        \
-        name, scheme, variant, "because", TILE(bm, bn), 32, 64, 32, 4, 256, 65536, 200, 0, 0, 0, 0, COST(bm, bn, 3, 700), \
+        name, scheme, variant, "because", TILE(bm, bn), 32, 64, 32, 4, 256, 65536, 200, 0, 0, 0, COST(bm, bn, 3, 700), \
             HT_RECIPE_SLICES, 0, init_##index, NULL, {HT_ANY_LAUNCHER(launch_##index), NULL, NULL, NULL}       \
     }
 
@@ -231,7 +231,7 @@ static const struct ht_kernel_desc fake_kernels[] = {
     KERNEL(3, "ht_fake_half", "half", "", 64, 64),
     /* dearer than the others: as many steps of twice the depth */
     {"ht_fake_wide", "wide", "", "because", TILE(64, 64), 32, 64, 32, 4, 256, 65536, 200,
-     0, 0, 0, 0, COST(64, 64, 6, 1400), HT_RECIPE_SLICES, 0, init_4, NULL, {HT_ANY_LAUNCHER(launch_4), NULL, NULL, NULL}},
+     0, 0, 0, COST(64, 64, 6, 1400), HT_RECIPE_SLICES, 0, init_4, NULL, {HT_ANY_LAUNCHER(launch_4), NULL, NULL, NULL}},
 };
 
 static const struct ht_scheme_desc fake_schemes[] = {
@@ -247,10 +247,10 @@ static const struct ht_scheme_desc fake_schemes[] = {
 
 /* A set whose auto looks at the data, and whose product can fall back. */
 static const struct ht_kernel_desc checked_kernels[] = {
-    {"ht_fake_falls_back", "f16x3", "", "because", TILE(128, 128), 32, 64, 32, 4, 256, 65536, 200, 0, 1, 0, 0, COST(128, 128, 3, 700), HT_RECIPE_SLICES, 0, init_5, NULL, {HT_ANY_LAUNCHER(launch_5), NULL, NULL, NULL}},
-    {"ht_fake_fallback", "bf16x6u", "fallback", "because", MATRICES(64, 64), 32, 64, 32, 4, 256, 65536, 200, HT_FAMILY_FALLBACK, 0, 0, 0, DIRECT(64, 64, 3, 700), HT_RECIPE_UNPACKED, 0, init_6, NULL, {HT_ANY_LAUNCHER(launch_6), NULL, NULL, NULL}},
+    {"ht_fake_falls_back", "f16x3", "", "because", TILE(128, 128), 32, 64, 32, 4, 256, 65536, 200, 1, 0, 0, COST(128, 128, 3, 700), HT_RECIPE_SLICES, 0, init_5, NULL, {HT_ANY_LAUNCHER(launch_5), NULL, NULL, NULL}},
+    {"ht_fake_fallback", "bf16x6u", "fallback", "because", MATRICES(64, 64), 32, 64, 32, 4, 256, 65536, 200, 0, 0, 0, DIRECT(64, 64, 3, 700), HT_RECIPE_UNPACKED, 0, init_6, NULL, {HT_ANY_LAUNCHER(launch_6), NULL, NULL, NULL}},
     {"ht_fake_direct", "bf16x6u", "", "because", MATRICES(64, 64), 32, 64, 32, 4, 256, 65536, 200,
-     HT_FAMILY_UNPACKED_MMA, 1, 0, 0, DIRECT(64, 64, 9, 1400), HT_RECIPE_UNPACKED, 0, init_7, NULL, {HT_ANY_LAUNCHER(launch_7), NULL, NULL, NULL}},
+     1, 0, 0, DIRECT(64, 64, 9, 1400), HT_RECIPE_UNPACKED, 0, init_7, NULL, {HT_ANY_LAUNCHER(launch_7), NULL, NULL, NULL}},
 };
 static const struct ht_scheme_desc checked_schemes[] = {
     {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, "pack_f16x3", ready_to_pack, pack_two, 2, 0, NULL, 0, 4, 256, HT_RANGE_ROW, 3},

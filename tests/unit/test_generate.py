@@ -304,24 +304,6 @@ def test_where_fp64_is_cut_down_multiply_adds_are_planned(tmp_path):
         assert any("FFMA; small K, or few columns" in k for k in kernels) != fp64
 
 
-def test_the_order_of_families_in_the_abi_means_nothing(tmp_path):
-    """The enum backwards: the same kernels, and in the same order."""
-    root = copy_of_repository(tmp_path / "copy")
-    abi = root / "runtime/ht_abi.h"
-    text = abi.read_text()
-    names = re.findall(r"(?m)^    HT_FAMILY_\w+,.*\n", text)
-    assert len(names) > 20 and "".join(names) in text
-    abi.write_text(text.replace("".join(names), "".join(reversed(names))))
-    build_generator(root, tmp_path / "gen")
-    for gpu in ("h200", "mi210"):
-        for binary, folder in ((GEN, "ours"), (tmp_path / "gen", "other")):
-            gen("emit", "--gpu", gpu, "--scheme", "all", "--out", tmp_path / folder / gpu, binary=binary)
-        ours, other = ([*sorted((tmp_path / folder / gpu).glob("ht_*.[ch][ui]*")), tmp_path / folder / gpu / "manifest"] for folder in ("ours", "other"))
-        assert [p.name for p in ours] == [p.name for p in other] and len(ours) > 50
-        out = f"--out {tmp_path}/"
-        assert all(a.read_text().replace(out + "ours", out) == b.read_text().replace(out + "other", out) for a, b in zip(ours, other))
-
-
 def test_tiles_of_warpgroups_can_be_asked_for(tmp_path):
     """64x32x32_w16x32 is warpgroups' on sm_90a, and mma.sync's where there are none; the name says which."""
     for gpu, ours in (("h200", True), ("a800", False)):

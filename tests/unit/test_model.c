@@ -47,11 +47,11 @@ static struct gpu worked_t4(void) {
 }
 
 /* A target of a family; the next ones that a caller needs at once stay. */
-static const struct target *of(const struct gpu *g, enum ht_family family, const char *scheme) {
+static const struct target *of(const struct gpu *g, const char *family, const char *scheme) {
     static struct target kept[8];
     static int at;
     at = (at + 1) % 8;
-    kept[at] = target_of(g, isa_find(g->isa), family, scheme_find(scheme));
+    kept[at] = target_of(g, isa_find(g->isa), family_of(family), scheme_find(scheme));
     return &kept[at];
 }
 
@@ -125,10 +125,10 @@ TEST(worked_shared) {
     assert_int_equal(model_occupancy(&g, sm80, 16, 255, 1024, &limit), 0);
     const struct tile t = {128, 128, 32, 64, 32, 16, 3, 1};
     assert_int_equal(model_waves_milli(&g, &t, &cube, 1), 9482);
-    assert_int_equal(model_promote_k(of(&g, HT_FAMILY_MMA_WARP, "f16x3"), 0), 32);
-    assert_int_equal(model_promote_k(of(&g, HT_FAMILY_MMA_WARP, "bf16x6"), 0), 64);
-    assert_int_equal(model_promote_k(of(&g, HT_FAMILY_MMA_WARP, "ootomo"), 0), 16);
-    assert_int_equal(model_promote_k(of(&g, HT_FAMILY_MMA_WARP, "ootomo"), 1), 0);
+    assert_int_equal(model_promote_k(of(&g, "mma_warp", "f16x3"), 0), 32);
+    assert_int_equal(model_promote_k(of(&g, "mma_warp", "bf16x6"), 0), 64);
+    assert_int_equal(model_promote_k(of(&g, "mma_warp", "ootomo"), 0), 16);
+    assert_int_equal(model_promote_k(of(&g, "mma_warp", "ootomo"), 1), 0);
 }
 
 TEST(who_refills) {
@@ -148,10 +148,10 @@ TEST(who_refills) {
 
 TEST(worked_halftone) {
     const struct gpu g = worked_a800();
-    const struct target *f16x3 = of(&g, HT_FAMILY_MMA_WARP, "f16x3");
+    const struct target *f16x3 = of(&g, "mma_warp", "f16x3");
     struct tile t = {128, 128, 32, 64, 32, 16, 2, 1};
     const struct tile short_step = {64, 64, 32, 32, 32, 16, 2, 1}; /* 384 clocks, half of them before the wait, or all: refilled */
-    assert_int_equal(model_mma_step(of(&g, HT_FAMILY_MMA_WARP, "legemm"), &short_step, 1).copy, (820 - 192) * 256);
+    assert_int_equal(model_mma_step(of(&g, "mma_warp", "legemm"), &short_step, 1).copy, (820 - 192) * 256);
     assert_int_equal(model_mma_step(f16x3, &short_step, 1).copy, (820 - 384) * 256);
     assert_int_equal(model_mma_step(f16x3, &short_step, 1).exposed, 160 * 256);
     t.stages = 3;
@@ -177,19 +177,19 @@ TEST(worked_halftone) {
 
     const struct gpu t4 = worked_t4();
     const struct tile turing = {128, 128, 32, 64, 32, 8, 1, 1};
-    model_cost(MODEL_HALFTONE, of(&t4, HT_FAMILY_MMA_WARP, "egemm"), &turing, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&t4, "mma_warp", "egemm"), &turing, &cube, &c);
     assert_true(c.fits);
     EQUAL({c.regs_fragments, 72 + 32}, {c.regs_per_thread, 208});
-    model_cost(MODEL_HALFTONE, of(&g, HT_FAMILY_MMA_WARP, "egemm"), &t, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&g, "mma_warp", "egemm"), &t, &cube, &c);
     assert_int_equal(c.regs_per_thread, 176);
     const struct tile big = {128, 128, 64, 64, 64, 16, 2, 1};
-    model_cost(MODEL_HALFTONE, of(&g, HT_FAMILY_MMA_WARP, "half"), &big, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&g, "mma_warp", "half"), &big, &cube, &c);
     assert_int_equal(c.regs_per_thread, 248); /* ptxas: 244 */
     /* these spilled: a set of fragments is all that can be given back */
     const struct tile spills = {128, 64, 64, 64, 32, 16, 2, 1};
-    model_cost(MODEL_HALFTONE, of(&g, HT_FAMILY_MMA_WARP, "legemm"), &spills, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&g, "mma_warp", "legemm"), &spills, &cube, &c);
     assert_false(c.fits);
-    model_cost(MODEL_HALFTONE, of(&g, HT_FAMILY_MMA_WARP, "ootomo"), &spills, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&g, "mma_warp", "ootomo"), &spills, &cube, &c);
     assert_false(c.fits);
     /* one warp leaves three of four matrix units idle */
     const struct tile lonely = {64, 64, 32, 64, 64, 16, 2, 1};
@@ -234,8 +234,8 @@ TEST(machines) {
     assert_int_equal(h.clock_mhz, h200.sustained_clock_mhz);
     assert_int_equal(h.splitk_partial_cycles, h200.l2_latency_cycles / fit_reduce_behind_wgmma.partial_latency_share);
     assert_int_equal(a.splitk_partial_cycles, a800.l2_latency_cycles / fit_reduce.partial_latency_share);
-    model_cost(MODEL_HALFTONE, of(&h200, HT_FAMILY_GEMV, "bf16x6u"), &t, &cube, &pdl);
-    model_cost(MODEL_HALFTONE, of(&a800, HT_FAMILY_GEMV, "bf16x6u"), &t, &cube, &plain);
+    model_cost(MODEL_HALFTONE, of(&h200, "gemv", "bf16x6u"), &t, &cube, &pdl);
+    model_cost(MODEL_HALFTONE, of(&a800, "gemv", "bf16x6u"), &t, &cube, &plain);
     assert_int_equal(pdl.formula.stream.pdl_overlap_cycles, at_boost(fit_gemv.pdl_overlap_cycles));
     assert_true(plain.fits && plain.formula.stream.pdl_overlap_cycles == 0);
 }
@@ -247,29 +247,29 @@ TEST(worked_direct) {
     const struct tile t = {64, 64, 32, 32, 32, 16, 2, 1}, slim = {128, 8, 32, 32, 8, 16, 2, 1};
     const struct shape vector = {8192, 1, 8192};
     struct cost c;
-    model_cost(MODEL_HALFTONE, of(&h200, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&h200, "unpacked_mma", "bf16x6u"), &t, &cube, &c);
     assert_true(c.fits);
     EQUAL({c.regs_per_thread, 228}, {c.smem_bytes, 49152}, {c.blocks_per_sm, 2},
           {c.formula.waves.step_busy_x256 / 256, at_boost(1708 * fit_unpacked_mma.pipe_percent / 100)},
           {c.walk.step_bytes, 16384},
           {c.formula.waves.dram_stream_gbps, h200.dram_gbps * fit_unpacked_mma.stream_percent / 100});
     assert_string_equal(c.binding, "tensor");
-    model_cost(MODEL_HALFTONE, of(&h200, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &slim, &vector, &c);
+    model_cost(MODEL_HALFTONE, of(&h200, "unpacked_mma", "bf16x6u"), &slim, &vector, &c);
     EQUAL({c.regs_per_thread, 140}, {c.blocks_per_sm, 3});
     assert_true(c.predicted_ns >= 8192 * INT64_C(8193) * 4 / h200.dram_gbps); /* never faster than its bytes */
     /* Without BF16 units FMAs of FP32: 64 a clock on an SM of Turing */
     assert_int_equal(model_fma_per_cycle(&t4, s), 6 * t4.fp32_fma_per_cycle);
-    model_cost(MODEL_HALFTONE, of(&t4, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
+    model_cost(MODEL_HALFTONE, of(&t4, "unpacked_mma", "bf16x6u"), &t, &cube, &c);
     assert_string_equal(c.binding, "fp32");
     assert_true(c.formula.waves.step_busy_x256 >= 64 * 64 * 32 / 64 * 256);
-    model_cost(MODEL_EGEMM, of(&h200, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &t, &cube, &c);
+    model_cost(MODEL_EGEMM, of(&h200, "unpacked_mma", "bf16x6u"), &t, &cube, &c);
     assert_false(c.fits);
 }
 
 /* The same by warpgroups: two side by side, or taking turns. */
 TEST(worked_direct_wgmma) {
     const struct gpu h200 = budget("h200");
-    const struct target *on = of(&h200, HT_FAMILY_UNPACKED_WGMMA, "bf16x6u");
+    const struct target *on = of(&h200, "unpacked_wgmma", "bf16x6u");
     const struct tile wide = {128, 64, 32, 16, 64, 16, 2, 1}, even = {64, 64, 32, 16, 64, 16, 2, 1}, few = {64, 32, 32, 16, 32, 16, 2, 1};
     struct cost c;
     model_cost(MODEL_HALFTONE, on, &wide, &cube, &c);
@@ -290,7 +290,7 @@ TEST(worked_direct_wgmma) {
 /* The worked examples of gen/family/wgmma_ss.c: f16x3, 192 x 128 x 32, one block or two that share panels. */
 TEST(worked_wgmma) {
     const struct gpu h200 = budget("h200");
-    const struct target *s = of(&h200, HT_FAMILY_WGMMA_SS, "f16x3"), *i8x6 = of(&h200, HT_FAMILY_WGMMA_SS, "i8x6");
+    const struct target *s = of(&h200, "wgmma_ss", "f16x3"), *i8x6 = of(&h200, "wgmma_ss", "i8x6");
     for (int cluster = 1; cluster <= 2; cluster++) {
         const struct tile t = {192, 128, 32, 192, 64, 16, 4, cluster};
         struct cost c;
@@ -307,7 +307,7 @@ TEST(worked_wgmma) {
     assert_int_equal(c.formula.waves.step_busy_x256, 477 * 256);
     const struct tile alone = {64, 64, 32, 64, 64, 16, 8, 1}, wide = {128, 256, 32, 128, 128, 16, 4, 2};
     assert_true(model_has_two_intervals(s, &alone) && !model_has_two_intervals(s, &low));
-    assert_false(model_has_two_intervals(of(&h200, HT_FAMILY_WGMMA_SS, "ootomo"), &alone)); /* each MMA is waited for */
+    assert_false(model_has_two_intervals(of(&h200, "wgmma_ss", "ootomo"), &alone)); /* each MMA is waited for */
     assert_true(model_producer_is_tight(s, &low) && !model_producer_is_tight(s, &wide));
     const struct tile half = {32, 64, 32, 32, 64, 16, 8, 1};
     model_cost(MODEL_HALFTONE, s, &half, &cube, &c);
@@ -324,7 +324,7 @@ TEST(worked_wgmma) {
 /* Kernels of FMAs, gen/family/simt_small_k.c and streaming.c. */
 TEST(worked_fma) {
     const struct gpu h200 = budget("h200");
-    const struct target *fma = of(&h200, HT_FAMILY_SIMT_SMALL_K, "bf16x6u"), *thin = of(&h200, HT_FAMILY_GEMV, "bf16x6u");
+    const struct target *fma = of(&h200, "simt_small_k", "bf16x6u"), *thin = of(&h200, "gemv", "bf16x6u");
     const struct tile t = {128, 64, 16, 128, 16, 16, 2, 1}, one = {8, 1, 256, 1, 1, 16, 1, 1}, four = {16, 4, 256, 2, 4, 16, 1, 1};
     const struct shape vector = {8192, 1, 8192};
     struct cost c;
@@ -349,7 +349,7 @@ TEST(worked_fma) {
 /* DMMA kernels, gen/family/dmma.c. */
 TEST(worked_dmma) {
     const struct gpu h200 = budget("h200");
-    const struct target *dmma = of(&h200, HT_FAMILY_DMMA, "bf16x6u");
+    const struct target *dmma = of(&h200, "dmma", "bf16x6u");
     const struct tile large = {64, 64, 16, 32, 32, 16, 4, 1}, high = {128, 32, 16, 32, 32, 16, 4, 1}, small = {32, 32, 16, 16, 16, 16, 4, 1};
     const struct shape few_k = {4096, 4096, 64};
     struct cost c;
@@ -370,7 +370,7 @@ TEST(worked_dmma) {
 
 TEST(worked_tall) {
     const struct gpu h200 = budget("h200");
-    const struct target *tall = of(&h200, HT_FAMILY_TALL_SKINNY, "bf16x6u");
+    const struct target *tall = of(&h200, "tall_skinny", "bf16x6u");
     const struct tile one = {128, 1, 64, 16, 1, 16, 1, 1}, two = {128, 2, 64, 16, 2, 16, 1, 1};
     const struct shape points = {1000000, 1, 64};
     struct cost c;
@@ -393,31 +393,31 @@ TEST(worked_fp64_fma) {
                       large = {64, 64, 16, 32, 32, 16, 2, 1};
     const struct shape points = {1000000, 4, 16}, skinny = {65536, 16, 256};
     struct cost c, other;
-    model_cost(MODEL_HALFTONE, of(&t4, HT_FAMILY_FP64_SMALL_K, "native64"), &few, &skinny, &c);
+    model_cost(MODEL_HALFTONE, of(&t4, "fp64_small_k", "native64"), &few, &skinny, &c);
     assert_true(c.fits);
     EQUAL({c.regs_per_thread, 32 + 38 + 24 + 24}, {c.smem_bytes, 2 * 8 * 8 * (130 + 18)},
           {c.formula.waves.step_busy_x256, (128 * 16 * 8 / 2 + fit_fp64_tile.step_cycles) * 256});
     assert_string_equal(c.binding, "fp64");
     assert_true(c.predicted_ns * 2 * 40 * 94 / 100 >= skinny.m * skinny.n * skinny.k); /* no faster than 40 SMs' FMAs at 0.94 GHz */
-    model_cost(MODEL_HALFTONE, of(&h200, HT_FAMILY_FP64_TALL, "native64"), &tall, &points, &c);
+    model_cost(MODEL_HALFTONE, of(&h200, "fp64_tall", "native64"), &tall, &points, &c);
     EQUAL({c.regs_per_thread, 16 + 32 + 48 + 16 + 12}, {c.smem_bytes, 8 * (8 * 4 * 64 + 16)});
     assert_true(c.walk.no_split_k && c.walk.step_k == 16 && c.walk.element_bytes == 8);
     assert_true(c.predicted_ns >= 20 * points.m * 8 / h200.dram_gbps);
     const struct gpu *const poor[] = {&t4, &rtx4090};
     for (int i = 0; i < 2; i++) {
-        model_cost(MODEL_HALFTONE, of(poor[i], HT_FAMILY_FP64_GEMV, "native64"), &four, &cube, &c);
-        model_cost(MODEL_HALFTONE, of(poor[i], HT_FAMILY_FP64_TILE, "native64"), &large, &cube, &other);
+        model_cost(MODEL_HALFTONE, of(poor[i], "fp64_gemv", "native64"), &four, &cube, &c);
+        model_cost(MODEL_HALFTONE, of(poor[i], "fp64_tile", "native64"), &large, &cube, &other);
         assert_true(other.fits && other.predicted_ns < c.predicted_ns);
     }
     /* of a line of 16 k the classes' sums are half as many additions more */
-    model_cost(MODEL_HALFTONE, of(&t4, HT_FAMILY_FP64_TALL, "native64"), &tall, &points, &c);
+    model_cost(MODEL_HALFTONE, of(&t4, "fp64_tall", "native64"), &tall, &points, &c);
     assert_true(c.formula.stream.step_busy_x256 >= 64 * 4 * (16 + 8) / 2 * 256);
 }
 
 /* On gfx90a the matrix unit multiplies FP32: 45.3 TFLOPS on 104 CUs at 1.7 GHz are 128 FMAs a clock. */
 TEST(worked_direct_fp32_mma) {
     const struct gpu mi210 = budget("mi210");
-    const struct target *on = of(&mi210, HT_FAMILY_UNPACKED_MMA, "bf16x6u");
+    const struct target *on = of(&mi210, "unpacked_mma", "bf16x6u");
     const struct scheme *s = scheme_find("bf16x6u");
     const struct tile t = {64, 64, 32, 32, 32, 16, 2, 1};
     struct cost c;
@@ -428,7 +428,7 @@ TEST(worked_direct_fp32_mma) {
           {c.formula.waves.step_busy_x256 / 256, 64 * 64 * 32 / 128});
     assert_string_equal(c.binding, "tensor");
     const struct gpu t4 = budget("t4");
-    const struct model_counts counts = model_step_counts(on, &t), none = model_step_counts(of(&t4, HT_FAMILY_UNPACKED_MMA, "bf16x6u"), &t);
+    const struct model_counts counts = model_step_counts(on, &t), none = model_step_counts(of(&t4, "unpacked_mma", "bf16x6u"), &t);
     EQUAL({counts.mma, 32}, {counts.load, 32},
           {counts.copy, 8}, /* 2 * 64 * 32 numbers, four at once, of 256 threads; each is loaded and stored */
           {none.mma + none.load + none.copy, 0});
@@ -437,7 +437,7 @@ TEST(worked_direct_fp32_mma) {
 TEST(worked_egemm) {
     const struct gpu g = worked_t4();
     const struct tile t = {128, 128, 32, 64, 32, 8, 1, 1};
-    const struct model_egemm_terms e = model_egemm_terms(of(&g, HT_FAMILY_MMA_WARP, "egemm"), &t);
+    const struct model_egemm_terms e = model_egemm_terms(of(&g, "mma_warp", "egemm"), &t);
     EQUAL({e.ratio_milli, 128000}, {e.register_bytes, 98304}, {e.frag_registers, 192}, {e.smem_bytes, 36864},
           {e.smem_bytes_eq8, 40960}, {e.comp_milli, 4096000}, {e.mem1_milli, 1664000},
           {e.mem2_milli, 1620480});
@@ -447,14 +447,14 @@ TEST(worked_legemm) {
     const struct gpu g = worked_a800();
     const struct tile t = {128, 256, 32, 32, 64, 16, 2, 1};
     const struct model_legemm_terms l =
-        model_legemm_terms(of(&g, HT_FAMILY_MMA_WARP, "legemm"), &t, &cube);
+        model_legemm_terms(of(&g, "mma_warp", "legemm"), &t, &cube);
     EQUAL({l.tlp, 262144}, {l.tlp_limit, 221184}, {l.memory_bytes, 49152}, {l.flops, 6291456},
           {l.ratio_milli, 128000}, {l.work_dl_milli, 88000}, {l.work_cp, 64}, {l.registers, 88},
           {l.registers_two_accumulators, 152});
     /* the contradiction: two whole accumulators of 128 x 256 at 256 threads */
     const struct tile wide = {128, 256, 32, 64, 64, 16, 2, 1};
     const struct scheme *s = scheme_find("legemm");
-    assert_int_equal(s->accumulators * wide.bm * wide.bn / tile_threads(&wide, of(&g, HT_FAMILY_MMA_WARP, "legemm")), 256);
+    assert_int_equal(s->accumulators * wide.bm * wide.bn / tile_threads(&wide, of(&g, "mma_warp", "legemm")), 256);
     assert_int_equal(s->accumulators * wide.bm * wide.bn, 65536);
 }
 
@@ -476,9 +476,9 @@ TEST(egemm_picks_table_4) {
 TEST(frag_caching_rejects_256x128) {
     const struct gpu g = budget("t4");
     struct tile t = {256, 128, 32, 64, 32, 8, 1, 1};
-    assert_int_equal(model_egemm_terms(of(&g, HT_FAMILY_MMA_WARP, "egemm"), &t).register_bytes, 180224);
+    assert_int_equal(model_egemm_terms(of(&g, "mma_warp", "egemm"), &t).register_bytes, 180224);
     struct cost c;
-    model_cost(MODEL_EGEMM, of(&g, HT_FAMILY_MMA_WARP, "egemm"), &t, &cube, &c);
+    model_cost(MODEL_EGEMM, of(&g, "mma_warp", "egemm"), &t, &cube, &c);
     assert_false(c.fits);
     assert_string_equal(c.reason,
                         "FRAG caching, block: 16 warps x 32 x 232 = 118784 > 65536 registers per SM");
