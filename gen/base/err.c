@@ -1,8 +1,4 @@
-/* err: prints or hands on one line for each fault of the user, counts them, and aborts on a bug of ours.
- *
- * The three variables below are the only state of the generator that outlives a call: the number of faults
- * decides the exit code, and the sink lets tests read the lines. Knows nothing of budgets, tiles or
- * templates. */
+/* err: see err.h. The three variables below are the only state of the generator that outlives a call. */
 #include "base/err.h"
 
 #include <limits.h>

@@ -1,7 +1,4 @@
-/* text: the growable byte buffer and whole-file input and output.
- *
- * Bytes are bytes: files are opened in binary mode and NULs pass through. Knows no formats and reports
- * nothing; the caller knows which file it was and says so. */
+/* text: see text.h. Bytes are bytes: NULs pass through. Reports nothing: the caller says which file it was. */
 #include "base/text.h"
 
 #include <stdio.h>

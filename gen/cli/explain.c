@@ -1,6 +1,4 @@
-/* explain: prints what a tile model thinks of every candidate; see explain.h. It decides nothing and must not
- * know plans, templates or emitters. No floating point, no locale: numbers are written digit by digit from
- * integers. */
+/* explain: see explain.h. No floating point, no locale: numbers are written digit by digit from integers. */
 #include "cli/explain.h"
 
 #include <stdio.h>

@@ -62,14 +62,6 @@ static int64_t number(const char *text) {
     return end && *end == 0 ? value : 0;
 }
 
-static int plan_of(const struct plan_set *set, const char *name) {
-    for (int i = 0; i < set->count; i++) {
-        if (strcmp(set->plan[i].name, name) == 0)
-            return i;
-    }
-    return -1;
-}
-
 static struct tuned_entry *entry_of(struct reader *r, const struct shape *s, const struct scheme *scheme) {
     struct tuned *t = r->t;
     for (int i = 0; i < t->count; i++) {
@@ -120,7 +112,7 @@ static bool read_row(struct reader *r, char *line) {
     const int64_t ns = nanoseconds(cell[r->at[COL_MEASURED]]), splits = number(cell[r->at[COL_SPLITS]]);
     if (strcmp(cell[r->at[COL_VARIANT]], "-") != 0)
         return true; /* ablations are never dispatched */
-    const int plan = plan_of(r->set, cell[r->at[COL_KERNEL]]);
+    const int plan = plan_index(r->set, cell[r->at[COL_KERNEL]]);
     if (!shape.m || !shape.n || !shape.k || !ns || !splits)
         return err_user(r->path, r->line, "m, n, k, splits and measured_us must be positive numbers");
     if (plan < 0)

@@ -1,6 +1,5 @@
 /* tpl: see tpl.h. Copies the text around unrolled loops as byte ranges, minds the marks, and writes the
- * bodies of unrolled loops anew, once per iteration: lines break at ; { } and where the source breaks them,
- * the rest of a statement is written as it stands. */
+ * bodies of unrolled loops anew, once per iteration. */
 #include "emit/tpl.h"
 
 #include <stdio.h>

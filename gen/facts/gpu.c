@@ -1,8 +1,5 @@
-/* gpu: reads and checks the resource budget of one GPU.
- *
- * A line is taken apart as `key = value  # source`. Whatever is wrong with a line, its key counts as seen, so
- * that one mistake gives one message; checks between keys run only on values that are good by themselves.
- * Knows nothing of tiles, schemes or the isa table. */
+/* gpu: see gpu.h. Whatever is wrong with a line, its key counts as seen, so that one mistake gives one
+ * message; checks between keys run only on values that are good by themselves. */
 #define _POSIX_C_SOURCE 200809L /* scandir, access: C11 knows no folders */
 #include "facts/gpu.h"
 

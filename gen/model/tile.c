@@ -1,5 +1,4 @@
-/* tile: the geometry of one kernel; see tile.h. No costs, no opinions: whether a tile fits a GPU is the
- * model's business. */
+/* tile: the geometry of one kernel; see tile.h. */
 #include "model/tile.h"
 
 #include <stdio.h>

@@ -1,15 +1,17 @@
 /* legemm: the thread-parallelism model of LE-GEMM (2025), sections 4.2 and 4.3, eqs. 12-17. Knows
  * nothing of our own model.
  *
- *   eq. 12  T_TLP = phi(M N / (T_M T_N)) * Thread_num: workgroups, each turned into its wavefronts (phi),
- * each of Thread_num threads; "also limited by the supported number by the GPU hardware": at most sms *
- * warps_per_sm * Thread_num threads can be resident. eq. 13  memory  = 2 bytes * S (T_M T_K + T_K T_N) (S
- * slices; the paper has 2) eq. 14  flops   = P * 2 T_M T_N T_K                            (P products; the
- * paper has 3) eq. 15  ratio   = P T_M T_N / (S (T_M + T_N))                  [3/2 of T_M T_N / (T_M + T_N)]
+ * With S slices and P products of a scheme (the paper has 2 and 3):
+ *   eq. 12  T_TLP   = phi(M N / (T_M T_N)) * Thread_num: wavefronts of all workgroups, each of Thread_num
+ *           threads; "also limited by the supported number by the GPU hardware": sms * warps_per_sm *
+ *           Thread_num threads can be resident
+ *   eq. 13  memory  = 2 bytes * S (T_M T_K + T_K T_N)
+ *   eq. 14  flops   = P * 2 T_M T_N T_K
+ *   eq. 15  ratio   = P T_M T_N / (S (T_M + T_N))                  [3/2 of T_M T_N / (T_M + T_N)]
  *   eq. 16  Work_DL = (T_M T_N + T_M T_K + T_K T_N) / Work_num     elements a thread deals with
- *   eq. 17  Work_CP = T_M T_N / Work_num                           "the number of registers loaded by each
- * thread" 4.3     two buffers in shared memory; nothing may exceed registers or shared memory, T_K gives way
- * first; T_K is a multiple of the fragment's k.
+ *   eq. 17  Work_CP = T_M T_N / Work_num                           "the number of registers loaded by each thread"
+ *   4.3     two buffers in shared memory; nothing may exceed registers or shared memory, T_K, a multiple of
+ *           the fragment's k, gives way first
  *
  * Reading. Eq. 17 counts ONE register for each element of C; an element of A or B with its slices takes 2 S
  * bytes. So eq. 16's elements are registers, and 4.3 asks that a thread's stay within what a thread can

@@ -102,6 +102,13 @@ static int min_blocks(const struct plan *p) {
     return c->blocks_per_sm > 0 ? c->blocks_per_sm : 1;
 }
 
+int plan_index(const struct plan_set *set, const char *name) {
+    int i = set->count - 1;
+    while (i >= 0 && strcmp(set->plan[i].name, name) != 0)
+        i--;
+    return i;
+}
+
 /* A draft has target, tile, shape and cost. */
 static void plan_add(struct plan_set *set, const struct plan *draft, enum variant variant, const char *why) {
     struct plan *p = &set->plan[set->count];
@@ -124,11 +131,7 @@ static void plan_add(struct plan_set *set, const struct plan *draft, enum varian
     p->promote_steps = promote_k > p->tile.bk ? promote_k / p->tile.bk : promote_k > 0;
     plan_name(p);
     snprintf(p->why, sizeof p->why, "%s", why);
-    for (int i = 0; i < set->count; i++) {
-        if (strcmp(set->plan[i].name, p->name) == 0)
-            return; /* the same tile won another shape */
-    }
-    set->count++;
+    set->count += plan_index(set, p->name) < 0; /* else the same tile won another shape */
 }
 
 /* The model's best tile over every MMA shape of the unit. A chain that is added outside the unit after each
@@ -357,23 +360,18 @@ static int fallback_base(const struct plan_set *set) {
     return at;
 }
 
-static bool plan_has_check(const struct plan_set *set) {
-    for (int i = 0; i < set->count; i++)
-        if (set->plan[i].on.s->checked)
-            return true;
-    return false;
-}
-
 bool plan_lacks_fallback(const struct plan_set *set) {
-    bool has = false;
-    for (int i = 0; i < set->count; i++)
-        has = has || set->plan[i].variant == VARIANT_FALLBACK;
-    return plan_has_check(set) && !has;
+    bool checks = false, has = false;
+    for (const struct plan *p = set->plan; p < set->plan + set->count; p++) {
+        checks = checks || p->on.s->checked;
+        has = has || p->variant == VARIANT_FALLBACK;
+    }
+    return checks && !has;
 }
 
 void plan_fallback(struct plan_set *set) {
     const int at = fallback_base(set);
-    if (!plan_has_check(set) || at < 0)
+    if (!plan_lacks_fallback(set) || at < 0)
         return;
     const struct plan *p = &set->plan[at];
     struct plan b = {.on = p->on, .tile = p->tile, .cost = p->cost, .shape = p->shape};

@@ -16,6 +16,8 @@ struct plan_set {
 
 const char *variant_name(enum variant v); /* "" | "nopipeline" | "nointerleave" | "handpicked" | "fallback" */
 
+int plan_index(const struct plan_set *set, const char *name); /* -1: no plan of that name */
+
 /* Whether a list reads "128x128x32_w64x32_s4,..."; err_user if not. */
 bool plan_tiles_ok(const char *list);
 /* Appends plans for those tiles of the list that the scheme has and the GPU holds: what `emit --tiles` adds

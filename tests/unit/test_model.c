@@ -198,7 +198,7 @@ TEST(worked_halftone) {
 }
 
 /* Clocks at boost as clocks under load, of the h200 budget. */
-static int64_t at_boost(int64_t clocks) {
+static int64_t boosted(int64_t clocks) {
     const struct gpu g = budget("h200");
     return clocks * g.sustained_clock_mhz / g.clock_mhz;
 }
@@ -236,7 +236,7 @@ TEST(machines) {
     assert_int_equal(a.splitk_partial_cycles, a800.l2_latency_cycles / fit_reduce.partial_latency_share);
     model_cost(MODEL_HALFTONE, of(&h200, "gemv", "bf16x6u"), &t, &cube, &pdl);
     model_cost(MODEL_HALFTONE, of(&a800, "gemv", "bf16x6u"), &t, &cube, &plain);
-    assert_int_equal(pdl.formula.stream.pdl_overlap_cycles, at_boost(fit_gemv.pdl_overlap_cycles));
+    assert_int_equal(pdl.formula.stream.pdl_overlap_cycles, boosted(fit_gemv.pdl_overlap_cycles));
     assert_true(plain.fits && plain.formula.stream.pdl_overlap_cycles == 0);
 }
 
@@ -250,7 +250,7 @@ TEST(worked_direct) {
     model_cost(MODEL_HALFTONE, of(&h200, "unpacked_mma", "bf16x6u"), &t, &cube, &c);
     assert_true(c.fits);
     EQUAL({c.regs_per_thread, 228}, {c.smem_bytes, 49152}, {c.blocks_per_sm, 2},
-          {c.formula.waves.step_busy_x256 / 256, at_boost(1708 * fit_unpacked_mma.pipe_percent / 100)},
+          {c.formula.waves.step_busy_x256 / 256, boosted(1708 * fit_unpacked_mma.pipe_percent / 100)},
           {c.walk.step_bytes, 16384},
           {c.formula.waves.dram_stream_gbps, h200.dram_gbps * fit_unpacked_mma.stream_percent / 100});
     assert_string_equal(c.binding, "tensor");
@@ -277,7 +277,7 @@ TEST(worked_direct_wgmma) {
     EQUAL({tile_groups(&wide, on), 1}, {tile_threads(&wide, on), 256}, {c.regs_per_thread, 242},
           {c.smem_bytes, 2 * (18432 + 9216)}, /* two stages of FP32 are more than three of Q's slices */
           {c.blocks_per_sm, 1},
-          {c.formula.waves.step_busy_x256 / 256, at_boost(1932 + fit_unpacked_wgmma.step_cycles)},
+          {c.formula.waves.step_busy_x256 / 256, boosted(1932 + fit_unpacked_wgmma.step_cycles)},
           {c.formula.waves.step_latency_x256, c.formula.waves.step_busy_x256}); /* nothing is beside the block */
     model_cost(MODEL_HALFTONE, on, &even, &cube, &c);
     EQUAL({tile_groups(&even, on), 2}, {tile_threads(&even, on), 256}, {c.regs_per_thread, 250},
@@ -331,13 +331,13 @@ TEST(worked_fma) {
     model_cost(MODEL_HALFTONE, fma, &t, &cube, &c);
     assert_true(c.fits);
     EQUAL({c.regs_per_thread, 124}, {c.smem_bytes, 2 * 16 * 4 * (130 + 68) + 4 * 128 * 64},
-          {c.formula.waves.step_busy_x256 / 256, at_boost(1280 * fit_simt_small_k.pipe_percent / 100)});
+          {c.formula.waves.step_busy_x256 / 256, boosted(1280 * fit_simt_small_k.pipe_percent / 100)});
     assert_string_equal(c.binding, "fp32");
     model_cost(MODEL_HALFTONE, thin, &one, &vector, &c);
     EQUAL({c.regs_per_thread, 80}, {c.smem_bytes, 4096});
     const int port = fit_gemv.port_bytes, fma_rate = fit_gemv.fma_per_cycle;
     assert_int_equal(c.formula.form, HT_STREAMING);
-    assert_int_equal(c.formula.stream.step_busy_x256 / 256, at_boost(8192 * fma_rate + 2048 * port) / (port * fma_rate));
+    assert_int_equal(c.formula.stream.step_busy_x256 / 256, boosted(8192 * fma_rate + 2048 * port) / (port * fma_rate));
     assert_true(c.formula.stream.launch_cycles > 0 && c.formula.stream.misaligned_cycles > 0);
     assert_true(c.walk.in_block_k_splits == 8 && !c.walk.no_split_k);
     assert_string_equal(c.binding, "dram");
@@ -357,9 +357,9 @@ TEST(worked_dmma) {
     EQUAL({c.regs_per_thread, 128}, {c.blocks_per_sm, 4}, {c.smem_bytes, 4 * 2 * 64 * 20 * 4});
     const struct fit_unpacked *f = &fit_dmma;
     const int busy = 512 * 256 * f->pipe_percent / 100 + f->step_cycles * 256;
-    assert_int_equal(c.formula.waves.step_busy_x256, at_boost(busy));
-    assert_int_equal(c.formula.waves.step_latency_x256, at_boost(busy + f->alone_cycles_per_kb * 8 * 256));
-    assert_int_equal(c.formula.waves.block_overhead_cycles, at_boost(f->serial_cycles + f->serial_cycles_per_1024 * 4));
+    assert_int_equal(c.formula.waves.step_busy_x256, boosted(busy));
+    assert_int_equal(c.formula.waves.step_latency_x256, boosted(busy + f->alone_cycles_per_kb * 8 * 256));
+    assert_int_equal(c.formula.waves.block_overhead_cycles, boosted(f->serial_cycles + f->serial_cycles_per_1024 * 4));
     assert_true(c.walk.swap_ab_min_gain == 8 && c.formula.waves.swap_ab_percent == 0);
     assert_string_equal(c.binding, "fp64");
     model_cost(MODEL_HALFTONE, dmma, &high, &few_k, &c);
@@ -377,8 +377,8 @@ TEST(worked_tall) {
     model_cost(MODEL_HALFTONE, tall, &one, &points, &c);
     EQUAL({c.regs_per_thread, 64}, {c.smem_bytes, 4 * 8 * (128 + 4)}, {c.blocks_per_sm, 4});
     const struct fit_streaming *f = &fit_tall_skinny;
-    assert_int_equal(c.formula.stream.step_busy_x256 / 256, at_boost(16384 * f->fma_per_cycle + 4096 * f->port_bytes) / (f->port_bytes * f->fma_per_cycle));
-    assert_int_equal(c.formula.stream.dram_step_cycles, at_boost(f->dram_step_cycles));
+    assert_int_equal(c.formula.stream.step_busy_x256 / 256, boosted(16384 * f->fma_per_cycle + 4096 * f->port_bytes) / (f->port_bytes * f->fma_per_cycle));
+    assert_int_equal(c.formula.stream.dram_step_cycles, boosted(f->dram_step_cycles));
     assert_int_equal(model_machine(&h200).l2_resident_bytes, 30 << 20);
     assert_true(c.walk.no_split_k && c.walk.step_k == 32 && c.walk.step_bytes == 129 * 32 * 4);
     assert_string_equal(c.binding, "dram");
