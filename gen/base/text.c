@@ -1,4 +1,4 @@
-/* text: see text.h. Bytes are bytes: NULs pass through. Reports nothing: the caller says which file it was. */
+/* text: see text.h. Bytes are bytes: NULs pass through. Reports nothing: the caller says which file. */
 #include "base/text.h"
 
 #include <stdio.h>

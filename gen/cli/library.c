@@ -69,13 +69,11 @@ void library_expand_schemes(struct text *out, const char *list) {
 }
 
 bool library_has(struct text *why, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
-    const int passes = scheme_passes(s);
     const bool has_unit = model_has_unit(g, isa, s), has_family = target_main(g, isa, s).isa != NULL;
     if (!has_unit && why)
         text_addf(why, "there are no %s kernels for %s", slice_title(s->slice), isa->name);
     else if (!has_family && why)
-        text_addf(why, "no kernel family makes %s of %s in %d pass%s%s", number_title(s->out),
-                  number_title(s->in), passes, passes > 1 ? "es" : "",
+        text_addf(why, "no kernel family makes %s of %s%s", number_title(s->out), number_title(s->in),
                   recipe_has(s->recipe, KERNEL_COMBINE) ? ", combined by a kernel" : "");
     return has_unit && has_family;
 }

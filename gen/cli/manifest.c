@@ -87,11 +87,10 @@ static void dispatch_launchers(struct text *out, const struct emit_context *c, c
     const struct scheme *const s = p->on.s;
     const bool fp64_packs = s->in == NUMBER_F64 && recipe_has(s->recipe, KERNEL_PACK);
     char name[PLAN_NAME_MAX];
-    const int panels = s->moduli + (s->recipe->run == HT_RECIPE_DIGITS ? s->slices : 0);
+    const int panels = s->recipe->packs == PACKS_BYTES ? s->slices * scheme_alike(s) : 0;
     emit_kernel_name(name, sizeof name, c, KERNEL_PACK, p);
     text_addf(out, "     %d, %d, %s_init, %s%s,\n     {", (int)s->recipe->run,
-              s->recipe->packs == PACKS_BYTES ? panels : 0, p->name, fp64_packs ? name : "NULL",
-              fp64_packs ? "_init" : "");
+              panels, p->name, fp64_packs ? name : "NULL", fp64_packs ? "_init" : "");
     for (int i = 0; i < HT_LAUNCHERS; i++) {
         emit_kernel_name(name, sizeof name, c, kinds[i], p);
         const bool is = recipe_has(s->recipe, kinds[i]) && (kinds[i] != KERNEL_PACK || fp64_packs);

@@ -69,29 +69,29 @@ static int64_t nearest(struct duel *d, enum gpu_key key, bool up) {
     return 0;
 }
 
-static void keep_nearer(struct duel *d, enum gpu_key key, int64_t then, struct turning *t) {
-    const int64_t now = gpu_number(d->l->g, key);
-    if (then == 0)
-        return;
-    const int64_t factor = then > now ? ht_mul(then, 1000) / now : ht_mul(now, 1000) / then;
-    if (t->key && t->factor_milli <= factor)
-        return;
-    *t = (struct turning){gpu_number_name(key), now, then, factor, d->rival->tile, false};
-}
-
-/* Who is the pick there: a full ranking. */
-static void name_winner(struct duel *d, enum gpu_key key, struct turning *t) {
-    struct listing there = *d->l;
+/* The nearer of both directions, and who is the pick there by a full ranking; key NULL: there is none. */
+static struct turning find_turning(struct duel *d, enum gpu_key key) {
+    struct turning t = {.now = gpu_number(d->l->g, key)};
+    for (int up = 0; up <= 1; up++) {
+        const int64_t then = nearest(d, key, up), far = then > t.now ? then : t.now;
+        const int64_t factor = then > 0 ? ht_mul(far, 1000) / (then > t.now ? t.now : then) : 0;
+        if (then == 0 || (t.key && t.factor_milli <= factor))
+            continue;
+        t.key = gpu_number_name(key);
+        t.then = then;
+        t.factor_milli = factor;
+    }
+    if (!t.key)
+        return t;
+    struct listing there = {.g = &d->gpu, .isa = d->l->isa, .s = d->l->s, .kind = d->l->kind,
+                            .shape = d->l->shape};
     d->gpu = *d->l->g;
-    gpu_number_set(&d->gpu, key, t->then);
-    there.g = &d->gpu;
-    there.item = NULL;
-    there.count = there.capacity = there.fits = 0;
+    gpu_number_set(&d->gpu, key, t.then);
     explain_rank(&there);
-    if (there.fits > 0)
-        t->winner = there.item[0].tile;
-    t->rival_wins = tile_compare(&t->winner, &d->rival->tile) == 0;
+    t.winner = there.fits > 0 ? there.item[0].tile : d->rival->tile;
+    t.rival_wins = tile_compare(&t.winner, &d->rival->tile) == 0;
     explain_free(&there);
+    return t;
 }
 
 /* Of `rival`, an index into the ranking: keys within a factor of four, the smallest first; how many. */
@@ -99,12 +99,9 @@ static int find_turnings(const struct listing *l, int rival, struct turning out[
     struct duel d = {.l = l, .pick = &l->item[0], .rival = &l->item[rival]};
     int count = 0;
     for (enum gpu_key key = 0; key < GPU_NUMBERS; key++) {
-        struct turning t = {0};
-        keep_nearer(&d, key, nearest(&d, key, false), &t);
-        keep_nearer(&d, key, nearest(&d, key, true), &t);
+        const struct turning t = find_turning(&d, key);
         if (!t.key)
             continue;
-        name_winner(&d, key, &t);
         int at = count++;
         for (; at > 0 && out[at - 1].factor_milli > t.factor_milli; at--)
             out[at] = out[at - 1];

@@ -296,17 +296,14 @@ static void add_sources(struct text *out, const struct vendor *v, const char *be
 
 /* The runtime's sources, each with another ending. */
 static void add_runtime_names(struct text *out, const struct vendor *v, const char *ending) {
-    const char *names[RUNTIME_FILES + 2];
-    int count = 0;
-    for (int i = 0; i < RUNTIME_FILES; i++) {
-        if (is_source(runtime_files[i]))
-            names[count++] = runtime_files[i];
-    }
-    names[count++] = "dispatch.c";
-    names[count++] = v->toolchain->device_layer;
-    for (int i = 0; i < count; i++) {
-        rename_text(out, &v->rename, names[i], strcspn(names[i], "."), RENAME_ALL, NULL);
-        text_addf(out, "%s%s", ending, i + 1 < count ? " " : "");
+    for (int i = 0; i < RUNTIME_FILES + 2; i++) {
+        const char *name = i < RUNTIME_FILES    ? runtime_files[i]
+                           : i == RUNTIME_FILES ? "dispatch.c"
+                                                : v->toolchain->device_layer;
+        if (!is_source(name))
+            continue;
+        rename_text(out, &v->rename, name, strcspn(name, "."), RENAME_ALL, NULL);
+        text_addf(out, "%s%s", ending, i < RUNTIME_FILES + 1 ? " " : "");
     }
 }
 

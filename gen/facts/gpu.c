@@ -20,11 +20,10 @@ enum { LINE_MAX_BYTES = 512, QUOTE_MAX = 40, KEY_NAME_MAX = 40 };
 /* A title goes into comments and C strings of generated files: printable ASCII that ends neither. */
 #define TITLE WORD CAPITALS " !#$%&'()+,-./:;<=>?@[]^`{|}~"
 
-/* Index of each key in key_table. */
-#define KEYS_OF_NUMBERS GPU_NUMBER_KEYS(KEY_INDEX)
-#define KEY_INDEX(field, low, high, meaning) KEY_##field,
-enum { KEY_name, KEY_title, KEY_also_for, KEY_compute_capability, KEY_isa, KEYS_OF_NUMBERS KEY_COUNT };
-#undef KEY_INDEX
+/* Index of each key in key_table; that of a number: behind the texts. */
+enum { KEY_name, KEY_title, KEY_also_for, KEY_compute_capability, KEY_isa, KEY_TEXTS };
+enum { KEY_COUNT = KEY_TEXTS + GPU_NUMBERS };
+#define KEY(field) (KEY_TEXTS + GPU_##field)
 
 struct key {
     const char *name;
@@ -56,13 +55,13 @@ static const struct {
     int small, large;
     const char *why;
 } order_table[] = {
-    {KEY_sustained_clock_mhz, KEY_clock_mhz, "no clock is sustained above boost"},
-    {KEY_copy_gbps, KEY_dram_gbps, "a copy cannot beat the data sheet"},
-    {KEY_dram_gbps, KEY_l2_gbps, "L2 is at least as fast as device memory"},
-    {KEY_smem_latency_cycles, KEY_l2_latency_cycles, "shared memory is nearer than L2"},
-    {KEY_l2_latency_cycles, KEY_dram_latency_cycles, "L2 is nearer than device memory"},
-    {KEY_schedulers_per_sm, KEY_warps_per_sm, "every scheduler can hold a warp"},
-    {KEY_blocks_per_sm, KEY_warps_per_sm, "every block has a warp"},
+    {KEY(sustained_clock_mhz), KEY(clock_mhz), "no clock is sustained above boost"},
+    {KEY(copy_gbps), KEY(dram_gbps), "a copy cannot beat the data sheet"},
+    {KEY(dram_gbps), KEY(l2_gbps), "L2 is at least as fast as device memory"},
+    {KEY(smem_latency_cycles), KEY(l2_latency_cycles), "shared memory is nearer than L2"},
+    {KEY(l2_latency_cycles), KEY(dram_latency_cycles), "L2 is nearer than device memory"},
+    {KEY(schedulers_per_sm), KEY(warps_per_sm), "every scheduler can hold a warp"},
+    {KEY(blocks_per_sm), KEY(warps_per_sm), "every block has a warp"},
 };
 
 struct parse {
@@ -203,7 +202,7 @@ static void assignment_parse(struct parse *p, const struct key *key, char *rest)
     char *hash = strchr(rest, '#');
     const char *source = hash ? trim(hash + 1) : "";
     if (!key->accepts) {
-        const uint64_t bit = UINT64_C(1) << (key - &key_table[KEY_isa + 1]);
+        const uint64_t bit = UINT64_C(1) << (key - &key_table[KEY_TEXTS]);
         p->gpu->estimates =
             strncmp(source, "estimate", 8) == 0 ? p->gpu->estimates | bit : p->gpu->estimates & ~bit;
     }
@@ -266,9 +265,9 @@ static void cross_check(const struct parse *p) {
                      key_table[large].name, y, order_table[i].why);
     }
     const struct gpu *g = p->gpu;
-    if (p->is_good[KEY_smem_per_sm_bytes] && p->is_good[KEY_smem_per_block_bytes] &&
+    if (p->is_good[KEY(smem_per_sm_bytes)] && p->is_good[KEY(smem_per_block_bytes)] &&
         g->smem_per_block_bytes + g->smem_reserved_per_block_bytes > g->smem_per_sm_bytes)
-        err_user(p->path, p->seen_at[KEY_smem_per_block_bytes],
+        err_user(p->path, p->seen_at[KEY(smem_per_block_bytes)],
                  "smem_per_block_bytes %lld plus smem_reserved_per_block_bytes %lld exceed smem_per_sm_bytes "
                  "%lld: the largest block must fit an SM",
                  (long long)g->smem_per_block_bytes, (long long)g->smem_reserved_per_block_bytes,
@@ -293,11 +292,11 @@ bool gpu_parse(struct gpu *g, const char *path, const char *bytes, size_t len) {
 }
 
 const char *gpu_number_name(enum gpu_key key) {
-    return key_table[KEY_isa + 1 + key].name;
+    return key_table[KEY_TEXTS + key].name;
 }
 
 int64_t gpu_number(const struct gpu *g, enum gpu_key key) {
-    return *(const int64_t *)(const void *)((const char *)g + key_table[KEY_isa + 1 + key].offset);
+    return *(const int64_t *)(const void *)((const char *)g + key_table[KEY_TEXTS + key].offset);
 }
 
 bool gpu_is_estimate(const struct gpu *g, enum gpu_key key) {
@@ -316,7 +315,7 @@ int gpu_capability(const struct gpu *g) {
 }
 
 bool gpu_number_set(struct gpu *g, enum gpu_key key, int64_t value) {
-    const struct key *k = &key_table[KEY_isa + 1 + key];
+    const struct key *k = &key_table[KEY_TEXTS + key];
     if (value < k->low || value > k->high)
         return false;
     *number_of(g, k) = value;

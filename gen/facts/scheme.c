@@ -345,19 +345,6 @@ const char *scheme_operands(const struct scheme *s) {
     return s->in == NUMBER_F64 && !s->recipe->packs ? number_title(s->in) : slice_title(s->slice);
 }
 
-int scheme_slice_bytes(const struct scheme *s) {
-    return slice_bytes(s->slice);
-}
-
-int scheme_atom_k(const struct scheme *s) {
-    const int row_bytes = 128; /* one atom row: the swizzle's span (templates/README.md) */
-    return row_bytes / scheme_slice_bytes(s) / s->atom_slices;
-}
-
-int scheme_atom_group(const struct scheme *s) {
-    return s->slices / s->atom_slices;
-}
-
 int scheme_levels(const struct scheme *s) {
     int most = 0;
     for (int i = 0; i < s->products && s->scale == SCALE_TILE; i++)
@@ -370,11 +357,4 @@ bool scheme_multiplies(const struct scheme *s, int side, int slice) {
     while (i < s->products && (side == 0 ? s->product[i].a : s->product[i].b) != slice)
         i++;
     return i < s->products;
-}
-
-int scheme_passes(const struct scheme *s) {
-    int passes = 1;
-    while (passes < SCHEME_PASSES_MAX && s->pass_products[passes] > 0)
-        passes++;
-    return passes;
 }

@@ -19,7 +19,7 @@ enum paper { PAPER_NONE, PAPER_EGEMM, PAPER_LEGEMM };
 enum scale_rule { SCALE_NONE, SCALE_RESIDUAL, SCALE_ROW, SCALE_TILE };
 enum { SCALE_TILE_K = 32 };
 enum { PROMOTE_NEVER = 0, PROMOTE_EACH_MMA = 1, PROMOTE_ISA = 2 }; /* or a k interval, >= 16 */
-enum { SCHEME_PRODUCTS_MAX = 28, SCHEME_ACCUMULATORS_MAX = 7, SCHEME_PASSES_MAX = 16 };
+enum { SCHEME_PRODUCTS_MAX = 28, SCHEME_ACCUMULATORS_MAX = 7 };
 
 struct product {
     int a, b, acc; /* slice of A times slice of B into accumulator acc */
@@ -38,7 +38,6 @@ struct scheme {
     enum split_rule split;
     enum paper tiles_of; /* sets with warps' kernels have that paper's tiles and ablations of it too */
     enum scale_rule scale;
-    enum number_type scale_type; /* SCALE_ROW: packing's largest magnitude of a row or column is stored so */
     /* SCALE_ROW, SCALE_TILE: the binary exponent of the row's (tile's) largest magnitude, its significand
      * enlarged by scale_room * 2^-23, is brought into [scale_low, scale_high] if it is outside
      * (ht_row_exponent) */
@@ -49,7 +48,6 @@ struct scheme {
     int residual_shift; /* residual is stored times 2^residual_shift; with SCALE_ROW after the row's scale */
     int products;
     struct product product[SCHEME_PRODUCTS_MAX]; /* in the order they are issued */
-    int pass_products[SCHEME_PASSES_MAX]; /* of them, pass by pass; {0}: all in one */
     int accumulators;
     int promote[SCHEME_ACCUMULATORS_MAX]; /* PROMOTE_* or a k interval, for each accumulator */
     /* integer sums: accumulator l weighs 2^-8l; k between two carries from l + 1 to l, and the most k that
@@ -81,15 +79,16 @@ int scheme_flush_exponent(const struct scheme *s);
 
 /* Products of a launch that differ in their data alone: one for each modulus. */
 static inline int scheme_alike(const struct scheme *s) { return s->moduli > 0 ? s->moduli : 1; }
-int scheme_passes(const struct scheme *s); /* launches that form its products */
 const char *scheme_operands(const struct scheme *s); /* what its products multiply: "FP16" */
-int scheme_slice_bytes(const struct scheme *s);
+static inline int scheme_slice_bytes(const struct scheme *s) { return slice_bytes(s->slice); }
 /* k of one panel atom: its 128-byte rows hold atom_slices slices side by side (templates/README.md). Atoms
  * are ordered row block, k block of atom_k, group of atom_slices slices: slice i lies in atom i / atom_slices
  * of its k block, 128 / atom_slices * (i % atom_slices) bytes into the row (before the swizzle). */
-int scheme_atom_k(const struct scheme *s);
+static inline int scheme_atom_k(const struct scheme *s) {
+    return 128 / scheme_slice_bytes(s) / s->atom_slices;
+}
 /* Atoms of one row block and k block: slices / atom_slices. */
-int scheme_atom_group(const struct scheme *s);
+static inline int scheme_atom_group(const struct scheme *s) { return s->slices / s->atom_slices; }
 /* SCALE_TILE: sums that are apart while 32 k are multiplied; else 0. */
 int scheme_levels(const struct scheme *s);
 /* Whether a product has slice `slice` of A (side 0) or of B (side 1). */

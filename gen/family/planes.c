@@ -14,7 +14,7 @@ enum {
 #define PANELS_BY_PLANES                                                                                     \
     .footprint = footprint_crt_mma_warp, .time = time_mma_warp, .binding = binding_mma_warp,                 \
     .params = PARAMS_OF_RING PARAMS_OF_ATOM "REFILL_AFTER_BARRIER"
-#define PLANES .file = "planes_mma_warp", PANELS_OF_FP64, .forms_passes = true
+#define PLANES .file = "planes_mma_warp", PANELS_OF_FP64, .leaves_sums = true
 
 /* As its template has loads and MMAs, unscheduled, ptxas takes more: 128x128x128, warps of 64x32, sm_80: 192
  * (210); 64x64x128, warps of 32x32: 144 (128). */

@@ -38,9 +38,9 @@ struct target target_of(const struct gpu *g, const struct isa *isa, const struct
 }
 
 static bool is_searched(const struct isa *isa, const struct family *k, const struct scheme *s) {
-    const bool has_passes = scheme_passes(s) > 1 || recipe_has(s->recipe, KERNEL_COMBINE);
     return k->searched && k->unpacked == !s->recipe->packs && k->in == s->in && k->out == s->out &&
-           k->forms_passes == has_passes && (k->in == NUMBER_F32 || k->unpacked || k->sum == s->sum) &&
+           k->leaves_sums == recipe_has(s->recipe, KERNEL_COMBINE) &&
+           (k->in == NUMBER_F32 || k->unpacked || k->sum == s->sum) &&
            isa_has(isa, k->needs) && (s->scale != SCALE_TILE || k->scales_tiles);
 }
 

@@ -462,7 +462,7 @@ const struct family family_crt_wgmma_ss = {
     .footprint = footprint_crt_wgmma_ss, .time = time_wgmma_ss,
     .params = "BM BN BK WM WN STAGES RASTER SMS",
     .file = "crt_wgmma_ss", .label = "_wgmma", .searched = true, OF_FP64,
-    .forms_passes = true, .sum = NUMBER_S32, .needs = ISA_WGMMA, .has_init = true,
+    .leaves_sums = true, .sum = NUMBER_S32, .needs = ISA_WGMMA, .has_init = true,
     .cost_form = HT_TILED_WAVES, .persistent = true, .no_split_k = true,
     .hooks = {"=launch", "=wgmma", "=mma", "=tables", OF_RESIDUES},
     .folds = "CONSUMER_WARPGROUPS N_SUBTILES ACC_REGS A_BLOCKS B_BLOCKS",

@@ -27,7 +27,7 @@ struct family {
     bool searched;           /* its tiles are a space */
     enum number_type in, out; /* of the caller's matrices and of C, or of what a pass leaves */
     bool scales_tiles;        /* takes schemes of SCALE_TILE as well */
-    bool forms_passes;        /* leaves its sums for a combining kernel, */
+    bool leaves_sums;        /* leaves its sums for a combining kernel, */
     enum number_type sum;     /* which are of this type */
     enum isa_feature needs;
     /* templates/hooks/HOOK.cuh in the order in which they stand in the file; "=role" is what isa row, scheme

@@ -2,10 +2,6 @@
  * name. */
 #include "model/model.h"
 
-int64_t model_clock_mhz(const struct gpu *g) {
-    return g->sustained_clock_mhz;
-}
-
 int64_t model_clocks_at_boost(const struct gpu *g, int64_t clocks) {
     const struct isa *isa = isa_find(g->isa);
     return isa && isa->mma_bf16 ? clocks * g->sustained_clock_mhz / g->clock_mhz : clocks;

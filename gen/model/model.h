@@ -57,7 +57,7 @@ static inline int64_t model_largest(int64_t x, int64_t y) {
 
 /* Clock of every time prediction: the one a long matrix product holds. Sets carry the same one for
  * ht_cost_ns. */
-int64_t model_clock_mhz(const struct gpu *g);
+static inline int64_t model_clock_mhz(const struct gpu *g) { return g->sustained_clock_mhz; }
 
 /* Clocks of a kernel that leaves the power limit alone, as clocks at model_clock_mhz: kernels that read
  * the operands as they are run at 1905 to 1980 MHz where f16x3 runs at 1425

@@ -9,7 +9,7 @@
  *   eq. 14  flops   = P * 2 T_M T_N T_K
  *   eq. 15  ratio   = P T_M T_N / (S (T_M + T_N))                  [3/2 of T_M T_N / (T_M + T_N)]
  *   eq. 16  Work_DL = (T_M T_N + T_M T_K + T_K T_N) / Work_num     elements a thread deals with
- *   eq. 17  Work_CP = T_M T_N / Work_num                           "the number of registers loaded by each thread"
+ *   eq. 17  Work_CP = T_M T_N / Work_num        "the number of registers loaded by each thread"
  *   4.3     two buffers in shared memory; nothing may exceed registers or shared memory, T_K, a multiple of
  *           the fragment's k, gives way first
  *
@@ -84,7 +84,7 @@ static void legemm_time(const struct target *on, const struct tile *t, const str
                         const struct model_legemm_terms *l, struct cost *cost) {
     int64_t blocks = cost->blocks_per_sm, steps = ht_ceil_div(shape->k, t->bk);
     int64_t waves = ht_ceil_div(model_waves_milli(on->g, t, shape, cost->blocks_per_sm), 1000);
-    int64_t tensor = blocks * on->s->products * t->bm * t->bn * t->bk / model_fma_per_cycle(on->g, on->s);
+    int64_t tensor = blocks * l->flops / 2 / model_fma_per_cycle(on->g, on->s);
     int64_t l2 = blocks * l->memory_bytes * on->g->sms * model_clock_mhz(on->g) / (on->g->l2_gbps * 1000);
     snprintf(cost->binding, sizeof cost->binding, "%s", l2 > tensor ? "l2" : "tensor");
     cost->predicted_ns =

@@ -602,8 +602,7 @@ static int count_lines_starting(const char *text, const char *prefix) {
     return count;
 }
 
-/* Types and units are read from the row: twice as wide elements leave half the tiles, wide scales take room of their
- * own, integer sums lose nothing, and what is small enough to lose only itself depends on the unit. */
+/* Types and units are read from the row: twice as wide elements leave half the tiles, integer sums lose nothing, and what is small enough to lose only itself depends on the unit. */
 TEST(columns_of_a_scheme_decide) {
     struct gpu g = budget("a800");
     const struct isa *isa = isa_find("sm_80");
@@ -612,10 +611,8 @@ TEST(columns_of_a_scheme_decide) {
     g.smem_per_sm_bytes = g.smem_per_block_bytes = 64 * 64 * 4 * 4 + 13 * 64 * 4;
     g.smem_reserved_per_block_bytes = 64 * 64 * 4;
     assert_int_equal(model_pack_tiles(&g, &s), 4);
-    s.scale_type = NUMBER_F64;
-    assert_int_equal(model_pack_tiles(&g, &s), 3);
     s.in = NUMBER_F64;
-    assert_int_equal(model_pack_tiles(&g, &s), 1);
+    assert_int_equal(model_pack_tiles(&g, &s), 2);
     assert_int_equal(plan_bound_units(&s, isa, 1024), -1); /* no family reads FP64 */
     s.in = NUMBER_F32;
     s.unit_exponent = -16;
@@ -623,9 +620,7 @@ TEST(columns_of_a_scheme_decide) {
     s.sum = NUMBER_S32;
     s.recipe = &recipe_table[RECIPE_FIXED_POINT];
     assert_int_equal(plan_bound_units(&s, isa, 1024), plan_bound_units(&s, isa, 4096));
-    assert_int_equal(scheme_passes(&s), 1);
-    s.pass_products[0] = s.pass_products[1] = 3;
-    assert_int_equal(scheme_passes(&s), 2);
+    s.recipe = &recipe_table[RECIPE_OZAKI];
     assert_null(target_main(&g, isa, &s).isa);
 }
 
