@@ -1,6 +1,5 @@
 /* test.h: a test program. TEST(name) { ... } is a test and its place in the list; they run in the order in
- * which they stand. `main` returns test_main(argc, argv, setup, teardown), which are for all of the tests;
- * `each_test` has those for each one.
+ * which they stand. FOR_ALL(setup, teardown) names what is done before and behind all of them, FOR_EACH each one.
  *
  * A program's argument is a pattern of names, in which * stands for anything, !PATTERN for all others, or
  * --list. A pattern that names no test is an error: cmocka alone would pass. */
@@ -29,7 +28,15 @@ static struct CMUnitTest test_list[TESTS_MAX];
 static int test_count;
 static struct {
     CMFixtureFunction before, after;
-} each_test;
+} all_tests, each_test;
+
+#define FIXTURES(of, setup, teardown)                                                                        \
+    __attribute__((constructor)) static void set_##of(void) {                                                \
+        of.before = setup;                                                                                   \
+        of.after = teardown;                                                                                 \
+    }
+#define FOR_ALL(setup, teardown) FIXTURES(all_tests, setup, teardown)
+#define FOR_EACH(setup, teardown) FIXTURES(each_test, setup, teardown)
 
 /* Memory that is given back behind each test, or by drop_kept(how much there was). */
 static struct kept_block {
@@ -115,7 +122,7 @@ static inline int list_tests(int argc, char **argv) {
     return 1;
 }
 
-static inline int test_main(int argc, char **argv, CMFixtureFunction setup, CMFixtureFunction teardown) {
+int main(int argc, char **argv) {
     const int others = argc > 1 && argv[1][0] == '!';
     const char *pattern = argc > 1 ? argv[1] + others : "*";
     int named = 0;
@@ -134,6 +141,6 @@ static inline int test_main(int argc, char **argv, CMFixtureFunction setup, CMFi
         cmocka_set_skip_filter(pattern);
     else
         cmocka_set_test_filter(pattern);
-    return _cmocka_run_group_tests(argv[0], test_list, (size_t)test_count, setup, teardown);
+    return _cmocka_run_group_tests(argv[0], test_list, (size_t)test_count, all_tests.before, all_tests.after);
 }
 #endif

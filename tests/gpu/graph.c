@@ -388,11 +388,14 @@ TEST(calls_behind_one_another) {
     lane_close(&outside);
 }
 
-int main(int argc, char **argv) {
+static int make_small(void **state) {
+    (void)state;
     if (only_small()) {
         shape_count = 3;
         repeats = 20;
         rounds = 2;
     }
-    return test_main(argc, argv, NULL, NULL);
+    return 0;
 }
+
+FOR_ALL(make_small, NULL)

@@ -1,5 +1,5 @@
 /* crt_kernels M N K TRANSPOSES FAMILY ALPHA BETA [BATCH [EXPONENT]]: C = alpha A B + beta C by the templates of FP64
- * by residues in the simulator (crt_part.cpp: as they are, or broken), against fp64_reference.c, bit for
+ * by residues in the simulator (template_part.cpp: as they are, or broken), against fp64_reference.c, bit for
  * bit. What no kernel may touch is checked, too. EXPONENT: elements of rows that are at least 2^EXPONENT scaled are counted,
  * and of C only what the counts of a row and a column let pass is stored. */
 #include <limits.h>
@@ -14,11 +14,8 @@ extern "C" {
 #include "../unit/fp64_reference.h"
 }
 
-#include "crt_kernels.h"
 #include "crt_operand.h"
-#include "random64.h"
-
-enum { PAD = 3 };
+#include "exact_families.h"
 
 /* Element (row, k). */
 static double element(const char *family, char side, int row, int k) {
@@ -63,20 +60,6 @@ static double element(const char *family, char side, int row, int k) {
     return random_uniform();
 }
 
-/* An operand as the caller has it: PAD more than needed between columns, NaN there. */
-static double *operand(const char *family, char side, int rows, int k, int k_contiguous, long long ld,
-                       int batch, long long stride) {
-    double *x = (double *)memory((size_t)(stride * batch) * sizeof(double));
-    for (long long i = 0; i < stride * batch; i++)
-        x[i] = NAN;
-    for (int entry = 0; entry < batch; entry++)
-        for (int row = 0; row < rows; row++)
-            for (int h = 0; h < k; h++)
-                x[entry * stride + (k_contiguous ? row * ld + h : h * ld + row)] =
-                    element(family, side, row, h);
-    return x;
-}
-
 static int needed_of(int k) {
     return k + (k + 3) / 4;
 }
@@ -90,11 +73,11 @@ static void ask_for_counts(ht_crt_pack_args *g, int exponent) {
 
 /* What a row counts, by the rule's words (bench/ACCURACY64.md, section 18). */
 static int count_of(const ht_crt_pack_args &g, int entry, int row) {
-    const double *x = (const double *)g.of.src + entry * g.of.stride + row * (g.of.k_contiguous ? g.of.ld : 1);
+    const double *x = row_of(g.of, entry, row);
     const int s = g.to.exponents[entry * g.to.exponent_stride + row];
     int count = 0, zeros = 0;
     for (int h = 0; h < g.of.k; h++) {
-        const double size = fabs(x[h * (g.of.k_contiguous ? 1 : g.of.ld)]);
+        const double size = fabs(x[h * step_of(g.of)]);
         if (!(size < INFINITY))
             return -(1 << 30);
         count += size >= 0x1p-1022 && size >= ldexp(1, g.count_exponent - s);
@@ -142,24 +125,13 @@ static int failed(const char *what) {
     return 1;
 }
 
-static int compare(const double *c, const double *expected, long long count) {
-    for (long long i = 0; i < count; i++) {
-        if (memcmp(&c[i], &expected[i], 8) != 0 && !(c[i] != c[i] && expected[i] != expected[i])) {
-            printf("element %lld: %a instead of %a\n", i, c[i], expected[i]);
-            return 1;
-        }
-    }
-    printf("%lld elements, bit for bit\n", count);
-    return 0;
-}
-
 /* Of all rows of the panels: those behind the matrix are of zeros. */
 static int compare_exponents(const ht_crt_pack_args &g, int moduli) {
     for (int entry = 0; entry < g.batch; entry++) {
         for (int row = 0; row < (g.of.rows + 63) / 64 * 64; row++) {
-            const double *x = (const double *)g.of.src + entry * g.of.stride + row * (g.of.k_contiguous ? g.of.ld : 1), zero = 0;
+            const double *x = row_of(g.of, entry, row), zero = 0;
             const int found = g.to.exponents[entry * g.to.exponent_stride + row];
-            const int expected = row < g.of.rows ? fp64_row_exponent(moduli, x, g.of.k_contiguous ? 1 : g.of.ld, g.of.k)
+            const int expected = row < g.of.rows ? fp64_row_exponent(moduli, x, step_of(g.of), g.of.k)
                                               : fp64_row_exponent(moduli, &zero, 1, 1);
             if (found != expected) {
                 printf("row %d: exponent %d instead of %d\n", row, found, expected);
@@ -177,17 +149,15 @@ int main(int argc, char **argv) {
               moduli = crt_part_shape.moduli;
     const int a_k = argv[4][0] == 'T', b_k = argv[4][1] == 'N'; /* k contiguous */
     const double alpha = strtod(argv[6], NULL), beta = strtod(argv[7], NULL);
-    const long long a_ld = (a_k ? k : m) + PAD, b_ld = (b_k ? k : n) + PAD, ldc = m + PAD, c_stride = ldc * n;
-    const long long a_stride = a_ld * (a_k ? m : k), b_stride = b_ld * (b_k ? n : k);
-    double *a = operand(argv[5], 'A', m, k, a_k, a_ld, batch, a_stride),
-           *b = operand(argv[5], 'B', n, k, b_k, b_ld, batch, b_stride);
+    const ht_view a = operand(m, k, a_k, batch, [&](int row, int h) { return element(argv[5], 'A', row, h); }),
+                 b = operand(n, k, b_k, batch, [&](int row, int h) { return element(argv[5], 'B', row, h); });
+    const long long ldc = m + PAD, c_stride = ldc * n;
     double *c = (double *)memory((size_t)(c_stride * batch) * 8),
            *expected = (double *)malloc((size_t)(c_stride * batch) * 8), *old = (double *)malloc((size_t)(c_stride * batch) * 8);
     const auto reference = [&](double by, double with, double *to) {
         int code = 0;
         for (int entry = 0; entry < batch; entry++) {
-            const fp64_operand left = {a + entry * a_stride, a_k ? a_ld : 1, a_k ? 1 : a_ld},
-                               right = {b + entry * b_stride, b_k ? b_ld : 1, b_k ? 1 : b_ld};
+            const fp64_operand left = {row_of(a, entry, 0), a_k ? a.ld : 1, step_of(a)}, right = {row_of(b, entry, 0), b_k ? b.ld : 1, step_of(b)};
             code |= fp64_reference(moduli, m, n, k, by, &left, &right, with, to + entry * c_stride, ldc);
         }
         return code;
@@ -203,8 +173,7 @@ int main(int argc, char **argv) {
     }
     memcpy(expected, c, (size_t)(c_stride * batch) * 8);
     memcpy(old, c, (size_t)(c_stride * batch) * 8);
-    ht_crt_pack_args both[2] = {to_pack(a, m, k, a_k, a_ld, batch, a_stride, moduli),
-                                to_pack(b, n, k, b_k, b_ld, batch, b_stride, moduli)};
+    ht_crt_pack_args both[2] = {to_pack(a, batch, moduli), to_pack(b, batch, moduli)};
     for (int i = 0; argc > 9 && i < 2; i++)
         ask_for_counts(&both[i], atoi(argv[9]));
     if (crt_part_pack(both, 2) != 0)
@@ -225,5 +194,5 @@ int main(int argc, char **argv) {
         return 1;
     }
     keep_uncounted(both, old, expected, ldc);
-    return compare(c, expected, c_stride * batch);
+    return differing(c, expected, c_stride * batch) >= 0;
 }

@@ -1,15 +1,17 @@
-/* crt_operand.h: poisoned memory that the simulator knows, and arguments of packing an operand into residues and of
+/* crt_operand.h: poisoned memory that the simulator knows, operands as the caller has them, and arguments of packing an operand into residues and of
  * their product, for crt_kernels and exact_kernels. */
 #ifndef HT_CRT_OPERAND_H
 #define HT_CRT_OPERAND_H
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../runtime/ht_abi64.h"
-#include "crt_kernels.h"
+#include "template_part.h"
 
-enum { POISON = 0x5a };
+enum { POISON = 0x5a, PAD = 3 };
 
 static void *memory(size_t bytes) {
     unsigned char *p = (unsigned char *)aligned_alloc(256, (bytes + 255) / 256 * 256);
@@ -18,12 +20,43 @@ static void *memory(size_t bytes) {
     return p;
 }
 
-static ht_crt_pack_args to_pack(const double *x, int rows, int k, int k_contiguous, long long ld, int batch,
-                                long long stride, int moduli) {
+/* An operand of batch entries, PAD more than needed between columns, NaN there. */
+template <class Element> static ht_view operand(int rows, int k, int k_contiguous, int batch, Element element) {
+    const long long ld = (k_contiguous ? k : rows) + PAD, stride = ld * (k_contiguous ? rows : k);
+    double *const x = (double *)memory((size_t)(stride * batch) * sizeof(double));
+    for (long long i = 0; i < stride * batch; i++)
+        x[i] = NAN;
+    for (int entry = 0; entry < batch; entry++)
+        for (int row = 0; row < rows; row++)
+            for (int h = 0; h < k; h++)
+                x[entry * stride + (k_contiguous ? row * ld + h : h * ld + row)] = element(row, h);
+    return {x, ld, stride, rows, k, k_contiguous};
+}
+
+static const double *row_of(const ht_view &x, int entry, int row) {
+    return (const double *)x.src + entry * x.stride + row * (x.k_contiguous ? x.ld : 1);
+}
+
+static long long step_of(const ht_view &x) {
+    return x.k_contiguous ? 1 : x.ld;
+}
+
+/* The first element that differs, NaN apart; -1: none. */
+static long long differing(const double *c, const double *expected, long long count) {
+    for (long long i = 0; i < count; i++) {
+        if (memcmp(&c[i], &expected[i], 8) != 0 && !(c[i] != c[i] && expected[i] != expected[i])) {
+            printf("element %lld: %a instead of %a\n", i, c[i], expected[i]);
+            return i;
+        }
+    }
+    return -1;
+}
+
+static ht_crt_pack_args to_pack(const ht_view &x, int batch, int moduli) {
     ht_crt_pack_args g = {};
-    const long long row_blocks = (rows + 63) / 64, segments = (k + 511) / 512;
-    g.of = {x, ld, stride, rows, k, k_contiguous};
-    g.k_blocks = (k + 127) / 128;
+    const long long row_blocks = (x.rows + 63) / 64, segments = (x.k + 511) / 512;
+    g.of = x;
+    g.k_blocks = (x.k + 127) / 128;
     g.batch = batch;
     g.to.modulus_stride = row_blocks * g.k_blocks * 8192;
     g.to.stride = g.to.modulus_stride * moduli;

@@ -1,19 +1,35 @@
-/* exact_families: matrices on which a correctly rounded product is hard to have: names of families, and element
+/* exact_families: random numbers, and matrices on which a correctly rounded product is hard to have: names of families, and element
  * (row, k) of A, or of B, whose rows are columns. */
 #ifndef HT_EXACT_FAMILIES_H
 #define HT_EXACT_FAMILIES_H
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
-#include "random64.h"
+/* FP64 numbers to fill matrices with; each thread has a sequence of its own. */
+static __thread uint64_t random_state = 1;
+
+/* In [-1, 1], all bits random. */
+static inline double random_uniform(void) {
+    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(int64_t)random_state * 0x1p-63;
+}
+
+/* Of mean 0 and variance 1, nearly normal. */
+static inline double random_normal(void) {
+    double sum = 0;
+    for (int i = 0; i < 12; i++)
+        sum += random_uniform();
+    return sum / 2;
+}
 
 static const char *const exact_families[] = {"uniform", "phi1", "phi2", "phi4", "scaled", "graded", "subnormal", "tiny", "huge",
                                              "cancelling", "complementary", "ties", "everything", "integers", "fixed",  "single", "mixed", "nonfinite",
                                              "carries"};
 
 /* k: of the product. What follows from (row, k) alone is the same in A and B. */
-static double exact_element(const char *family, char side, int row, int h, int k) {
+static inline double exact_element(const char *family, char side, int row, int h, int k) {
     const int is_a = side == 'A', sign = is_a ? 1 : -1;
     const double x = random_uniform();
     if (strncmp(family, "phi", 3) == 0)

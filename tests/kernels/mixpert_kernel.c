@@ -8,7 +8,7 @@
 #include "../../bench/halftone/accuracy/families.h"
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_dev.h"
-#include "mixpert_reference.h"
+#include "mixpert_reference.c"
 
 struct product {
     int64_t m, n, k;

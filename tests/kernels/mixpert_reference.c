@@ -1,9 +1,22 @@
-/* mixpert_reference: see mixpert_reference.h. */
-#include "mixpert_reference.h"
-
+/* mixpert_reference: MixPert's emulated product on the host, written from the paper (Lin, Sun, Zhang and Lu, LCTES 2024) without
+ * a look at the kernels: what they must give bit for bit, and what their bound is relative to. */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MIXPERT_TILE_K = 32, MIXPERT_A_ROWS = 16, MIXPERT_B_COLS = 8, MIXPERT_SEGMENTS = 3 };
+
+/* An operand as lines (rows of A, columns of B) of k elements, split with the exponents of its tiles: `share` lines x 32 k. */
+struct mixpert_operand {
+    int64_t lines, k, k_tiles;
+    int share;
+    int8_t *segment[MIXPERT_SEGMENTS]; /* [line * k_tiles * 32 + k], zeros behind k */
+    float *scale;                      /* [tile of lines * k_tiles + tile of k]: 2^(p_max - 6), NaN for a tile with NaN or Inf */
+    float *largest;                    /* the same place: the tile's largest magnitude */
+    unsigned char *outlier; /* the same place: whether a line that is not all zero has a root mean square below 2^(p_max - 4), or NaN, Inf */
+    double *norm;           /* [line]: its Euclidean norm */
+};
 
 /* Eq. 2: |x| = 2^p (x0 2^-6 + x1 2^-13 + x2 2^-20), rounded to nearest at the last bit; eq. 7: p is the tile's largest exponent, of
  * its largest magnitude as it is rounded by itself. Exponents stop where 2^(6 - p) would no longer be a float. */
@@ -64,7 +77,8 @@ static void split_tile(struct mixpert_operand *o, const float *x, int64_t line_s
     }
 }
 
-struct mixpert_operand mixpert_split(const float *x, int64_t lines, int64_t k, int64_t line_step, int64_t k_step, int share) {
+/* Element (line, k) is x[line * line_step + k * k_step]. Free it with mixpert_free. */
+static struct mixpert_operand mixpert_split(const float *x, int64_t lines, int64_t k, int64_t line_step, int64_t k_step, int share) {
     struct mixpert_operand o = {.lines = lines, .k = k, .share = share};
     const int64_t tiles = (lines + share - 1) / share;
     o.k_tiles = (k + MIXPERT_TILE_K - 1) / MIXPERT_TILE_K;
@@ -85,7 +99,7 @@ struct mixpert_operand mixpert_split(const float *x, int64_t lines, int64_t k, i
     return o;
 }
 
-void mixpert_free(struct mixpert_operand *x) {
+static void mixpert_free(struct mixpert_operand *x) {
     for (int s = 0; s < MIXPERT_SEGMENTS; s++)
         free(x->segment[s]);
     free(x->scale);
@@ -127,7 +141,7 @@ static float part(const struct mixpert_operand *a, const struct mixpert_operand 
 }
 
 /* Parts in order, what each addition rounds off kept beside (Knuth, TAOCP 2, 4.2.2), as every scheme's. */
-float mixpert_element(const struct mixpert_operand *a, const struct mixpert_operand *b, int level, int64_t i, int64_t j, int splits,
+static float mixpert_element(const struct mixpert_operand *a, const struct mixpert_operand *b, int level, int64_t i, int64_t j, int splits,
                       int bk) {
     const int64_t steps = (a->k + bk - 1) / bk, tiles = bk / MIXPERT_TILE_K;
     float sum = 0, lost = 0;
@@ -150,18 +164,20 @@ static int block_has_outlier(const struct mixpert_operand *x, int64_t line) {
     return 0;
 }
 
-int mixpert_meets_outlier(const struct mixpert_operand *a, const struct mixpert_operand *b, int64_t i, int64_t j) {
+/* Whether element (i, j) of C is in a block of 64 x 64 that meets an outlier. */
+static int mixpert_meets_outlier(const struct mixpert_operand *a, const struct mixpert_operand *b, int64_t i, int64_t j) {
     return block_has_outlier(a, i) || block_has_outlier(b, j);
 }
 
 /* 2^p <= 2^4 ||line|| / sqrt(32) in each tile, and the sum of 32 absolute values is at most sqrt(32) of their norm: an error of e 2^p on one
  * side comes to 2^4 e, of both or of x2 y2 (2^-26) to 2^8 / 4; second order below 1. */
-int64_t mixpert_norm_units(int level) {
+static int64_t mixpert_norm_units(int level) {
     const int64_t rounded = 8, cut = 2048;
     return 16 * ((level == 3 || level == 4 ? rounded : cut) + (level == 2 || level == 4 ? rounded : cut)) + 64 + 1;
 }
 
-double mixpert_magnitude(const struct mixpert_operand *a, const struct mixpert_operand *b, int64_t i, int64_t j) {
+/* (A' B')_ij, each element of A' and B' the largest magnitude of its tile. */
+static double mixpert_magnitude(const struct mixpert_operand *a, const struct mixpert_operand *b, int64_t i, int64_t j) {
     double sum = 0;
     for (int64_t t = 0; t < a->k_tiles; t++) {
         const int64_t left = a->k - t * MIXPERT_TILE_K;

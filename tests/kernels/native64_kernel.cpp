@@ -11,7 +11,7 @@
 
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_abi64.h"
-#include "random64.h"
+#include "exact_families.h"
 
 namespace native {
 #include TEMPLATE

@@ -6,7 +6,7 @@
 
 #include "../../runtime/halftone.h"
 #include "../../runtime/ht_dev.h"
-#include "random64.h"
+#include "exact_families.h"
 
 struct product {
     int m, n, k;

@@ -1,5 +1,5 @@
 /* ozaki_kernels OUT M N K TRANSPOSES FAMILY MODE MOST ALPHA BETA: C = alpha A B + beta C by the templates of FP64 by FP16 slices in
- * the simulator (ozaki_part.cpp: as they are, or broken). Whether sums of pairs are exact is checked here; what else test_ozaki.py
+ * the simulator (template_part.cpp: as they are, or broken). Whether sums of pairs are exact is checked here; what else test_ozaki.py
  * needs is written to OUT as 64-bit numbers: sizes, A and B by rows of k, C before and after, what was chosen, exponents and slices. */
 #include <math.h>
 #include <stdint.h>
@@ -9,8 +9,8 @@
 
 #include <vector>
 
-#include "ozaki_kernels.h"
-#include "random64.h"
+#include "template_part.h"
+#include "exact_families.h"
 
 enum { POISON = 0x5a, PAD = 3 };
 

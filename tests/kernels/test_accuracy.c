@@ -438,6 +438,4 @@ static int open_handle(void **state) {
     return set == NULL ? -1 : 0;
 }
 
-int main(int argc, char **argv) {
-    return test_main(argc, argv, open_handle, close_handle);
-}
+FOR_ALL(open_handle, close_handle)

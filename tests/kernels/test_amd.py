@@ -4,6 +4,7 @@ Compiling all of it, of all schemes, takes a core three minutes: --sample (`make
 change, and those of WAITING. Without it (`make test-all`) everything is compiled but what out/test/compiled-amd.tsv knows as it was planned, checked by the
 same compiler in the same way."""
 import concurrent.futures
+import functools
 import hashlib
 import os
 import re
@@ -16,7 +17,6 @@ from conftest import AMD, ROOT, gen, sampled
 
 sys.path.insert(0, str(ROOT / "bench/lab"))
 import gfx90a_instructions as measured  # noqa: E402
-import gfx90a_waits as waits  # noqa: E402
 
 pytestmark = pytest.mark.part
 TABLE = ROOT / "bench/results/gfx90a-instructions.tsv"
@@ -29,7 +29,7 @@ def code(path):
 
 
 CHECKED = ROOT / "out/test/compiled-amd.tsv"
-CHECKS = ("tests/kernels/test_amd.py", "tests/kernels/gfx90a_waits.py", "bench/lab/gfx90a_instructions.py")
+CHECKS = ("tests/kernels/test_amd.py", "bench/lab/gfx90a_instructions.py")
 SAMPLE, REGISTERS_MORE = 32, 64
 # The first of each: test_a_missing_wait_is_caught.
 WAITING = [r"ht_f16x3_.*_s2_", r"ht_bf16x6_.*_s1_", r"ht_i8x10_.*_s1_", r"ht_bf16x6u_.*_s2_", r"ht_ozaki_mma_.*_s2_"]
@@ -156,6 +156,72 @@ def planned_and_found(compiled, plans):
     return errors, differences
 
 
+# ---- waits
+# Missing waits in gfx90a assembly: follows the main loop on every path, and reports registers that are used and barriers that are
+# reached while an access is still under way. In HIP source there is no wait to forget: s_waitcnt is the compiler's, which (clang 15)
+# waits before __builtin_amdgcn_s_barrier too.
+#
+# CDNA 2 ISA guide, S_WAITCNT: loads from global memory complete in order and count in vmcnt, LDS accesses in order in lgkmcnt;
+# the instruction waits until at most so many are under way. S_BARRIER waits for none of them.
+MOST = {"vmcnt": 63, "lgkmcnt": 15}  # what the counters can hold: one access more waits for the oldest
+
+
+@functools.lru_cache(None)
+def registers_of(text):
+    """{"v3", "a7", ...} of operands."""
+    found = re.findall(r"\b([va])(?:(\d+)|\[(\d+):(\d+)\])", text)
+    return {f"{kind}{i}" for kind, one, first, last in found for i in range(int(one or first), int(one or last) + 1)}
+
+
+def fault_of(instruction, under_way):
+    """What the instruction must not do yet, or None."""
+    if instruction.startswith("s_barrier"):
+        early = next((e for e in under_way["lgkmcnt"] if e.startswith("ds_")), None)
+        return early and f"s_barrier while under way: {early}"
+    used = registers_of(instruction)
+    for early in under_way["vmcnt"] + under_way["lgkmcnt"]:  # the first operand of a load is what it will write; stores write none
+        if used and early.startswith(("global_load", "ds_read")) and used & registers_of(early.split(",")[0]):
+            return f"{instruction}: too early after {early}"
+    return None
+
+
+def step(instruction, under_way):
+    """What is under way behind the instruction."""
+    if instruction.startswith("s_waitcnt"):
+        for counter, most in re.findall(r"(vmcnt|lgkmcnt)\((\d+)\)", instruction):
+            queue = under_way[counter]
+            under_way = {**under_way, counter: queue[max(0, len(queue) - int(most)):]}
+    elif instruction.startswith(("global_", "ds_", "s_load")):
+        counter = "vmcnt" if instruction[0] == "g" else "lgkmcnt"
+        under_way = {**under_way, counter: (under_way[counter] + (instruction,))[-MOST[counter]:]}
+    return under_way
+
+
+def fault_of_loop(blocks):
+    """blocks: {label: instructions} of a loop, in the order of the text. The first fault on any path; None: all is waited for."""
+    names, seen = list(blocks), set()
+    open_paths = [(names[0], {"vmcnt": (), "lgkmcnt": ()})]
+    while open_paths:
+        name, under_way = open_paths.pop()
+        if (name, *under_way.values()) in seen:
+            continue
+        seen.add((name, *under_way.values()))
+        follows = names[names.index(name) + 1:][:1]
+        for instruction in blocks[name]:
+            found = fault_of(instruction, under_way)
+            if found:
+                return found
+            if instruction.startswith(("s_cbranch", "s_branch")):
+                target = instruction.split()[1].lstrip(".")
+                open_paths += [(target, under_way)] if target in blocks else []
+                if instruction.startswith("s_branch"):
+                    follows = []
+                    break
+            under_way = step(instruction, under_way)
+        open_paths += [(follower, under_way) for follower in follows]
+    return None
+
+
 @needs_hipcc
 def test_every_kernel_compiles_as_planned(compiled, sources, plans, capsys):
     """No warnings, spills or scratch; registers and LDS from the metadata, MFMAs, loads and copies of the main loop."""
@@ -172,7 +238,7 @@ def test_every_access_is_waited_for(compiled, sources, plans):
     loops = {path.stem: measured.loops_of(assembly) for path, (assembly, _) in compiled.items()
              if path.stem in plans and int(with_counts(plans[path.stem])["mmas"]) > 0}
     assert len(loops) >= len(WAITING) and all(loops.values())
-    assert not {name: fault for name, several in loops.items() for fault in map(waits.fault, several) if fault}
+    assert not {name: fault for name, several in loops.items() for fault in map(fault_of_loop, several) if fault}
     if not planned_and_found(compiled, plans)[0]:
         told = known() | {digest for digest, path in sources.items() if path in compiled}
         CHECKED.parent.mkdir(parents=True, exist_ok=True)
@@ -199,7 +265,7 @@ def test_a_missing_wait_is_caught(compiled):
         for name, block in loop.items():
             for i, line in enumerate(block):
                 if line.startswith("s_waitcnt") and (i == 0 or block[i - 1] != "s_barrier"):
-                    found = waits.fault({**loop, name: block[:i] + block[i + 1:]})
+                    found = fault_of_loop({**loop, name: block[:i] + block[i + 1:]})
                     assert found, (pattern, name, i, line)
                     caught.add(found)
     for kind in ("s_barrier while under way: ds_write", "too early after ds_read", "too early after global_load"):

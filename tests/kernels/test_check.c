@@ -10,8 +10,7 @@
 #include "../../runtime/ht_dev.h"
 #include "../../runtime/sim/sim_f16.h"
 #include "../test.h"
-#include "block.h"
-#include "fp64_sum.h"
+#include "exact_sum.h"
 #include "handle.h"
 
 enum { EPOCH = 12, CALLS = 2, OPERANDS = 2 };
@@ -19,10 +18,29 @@ enum { EPOCH = 12, CALLS = 2, OPERANDS = 2 };
 static const struct ht_set_desc *set;
 static const struct ht_scheme_desc *f16x3;
 
-/* Both copies are 0xff. */
+/* Memory of a test, or until drop_kept: a host copy and a device copy. */
+struct block {
+    void *host, *device;
+    size_t bytes;
+};
+
+static void block_up(const struct block *b) {
+    OK(ht_dev_upload(b->device, b->host, b->bytes));
+}
+
+static void block_down(const struct block *b) {
+    OK(ht_dev_download(b->host, b->device, b->bytes));
+}
+
+/* All bytes of both copies. */
+static void fill(const struct block *b, int byte) {
+    memset(b->host, byte, b->bytes);
+    block_up(b);
+}
+
 static struct block filled(size_t bytes) {
-    const struct block b = block_make(bytes);
-    block_up(&b);
+    const struct block b = {keep(malloc(bytes), free), kept_on_device(bytes), bytes};
+    fill(&b, 0xff);
     return b;
 }
 
@@ -103,12 +121,6 @@ static struct operand operand_make(const struct packing *p) {
     }
     block_up(&x.src);
     return x;
-}
-
-static void operand_free(struct operand *x) {
-    struct block *const all[] = {&x->src, &x->panels, &x->absmax, &x->exchange, &x->sums, &x->flag};
-    for (int i = 0; i < 6; i++)
-        block_free(all[i]);
 }
 
 static struct ht_pack_args args_of(const struct operand *x, int is_reset, int sums) {
@@ -200,13 +212,13 @@ TEST(packing_adds_up_what_is_lost) {
         {{64, 1536, 0, 0, HT_PACK_STRIPS, SPARSE}, {70, 1536, 0, 1, HT_PACK_STRIPS, FRIENDLY}},
         {{40, 512, 0, 0, HT_PACK_STRIPS, MIXED}, {96, 512, 4, 1, HT_PACK_STRIPS, FRIENDLY}}};
     int all_raised = 0;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++, drop_kept(0)) {
         struct operand plain[OPERANDS] = {operand_make(&cases[i][0]), operand_make(&cases[i][1])};
         struct operand x[OPERANDS] = {operand_make(&cases[i][0]), operand_make(&cases[i][1])};
         pack(plain, 1, 0);
         for (int call = 0; call < CALLS; call++) { /* the first leaves the exchange to the second */
             for (int j = 0; j < OPERANDS; j++)
-                memset(x[j].sums.host, 0x55, x[j].sums.bytes), block_up(&x[j].sums);
+                fill(&x[j].sums, 0x55);
             pack(x, (i + (size_t)call) % 2 == 0 || call > 0, 1);
             for (int j = 0; j < OPERANDS; j++) {
                 const int raised = compare(&x[j]);
@@ -218,10 +230,6 @@ TEST(packing_adds_up_what_is_lost) {
                 for (size_t at = 0; at < x[j].exchange.bytes / sizeof(int); at++)
                     assert_int_equal(((const int *)x[j].exchange.host)[at], -1);
             }
-        }
-        for (int j = 0; j < OPERANDS; j++) {
-            operand_free(&plain[j]);
-            operand_free(&x[j]);
         }
     }
     assert_true(all_raised >= 8 * CALLS);
@@ -258,7 +266,6 @@ TEST(packing_writes_the_references_slices) {
             }
         }
         assert_true(i == 0 ? exact > 0 : ties > 1000);
-        operand_free(&x[i]);
     }
 }
 
@@ -270,12 +277,10 @@ TEST(an_exchange_of_any_content) {
         const struct packing p = {100, 700, 0, tiles > 0, tiles, MIXED};
         struct operand x[OPERANDS] = {operand_make(&p), operand_make(&p)};
         for (int j = 0; j < OPERANDS; j++)
-            memset(x[j].exchange.host, 0x33, x[j].exchange.bytes), block_up(&x[j].exchange);
+            fill(&x[j].exchange, 0x33);
         pack(x, 0, 1);
-        for (int j = 0; j < OPERANDS; j++) {
+        for (int j = 0; j < OPERANDS; j++)
             assert_true(compare(&x[j]));
-            operand_free(&x[j]);
-        }
     }
 }
 
@@ -350,14 +355,6 @@ static struct product product_open(enum content a) {
     return p;
 }
 
-static void product_close(struct product *p) {
-    struct block *const all[] = {&p->a_sums, &p->b_sums, &p->flags, &p->partial, &p->whole, &p->tested, &p->failed, &p->list};
-    operand_free(&p->a);
-    operand_free(&p->b);
-    for (int i = 0; i < 8; i++)
-        block_free(all[i]);
-}
-
 /* The list with space for so many entries, of which none is there yet. */
 static void open_list(const struct product *p, int capacity, struct ht_gemm_args *args) {
     memset(p->list.host, 0x77, p->list.bytes);
@@ -387,14 +384,12 @@ static void compare_list(const struct product *p, const char *name, int64_t left
 /* C begins as NaNs of all ones. */
 static void run(const struct product *p, const struct ht_kernel_desc *kernel, int splits, int tests, int capacity, const struct block *c) {
     struct ht_gemm_args args = p->args;
-    memset(c->host, 0xff, c->bytes);
-    block_up(c);
+    fill(c, 0xff);
     args.c = c->device;
     args.splits = splits;
     args.failed = tests ? p->failed.device : NULL;
     open_list(p, capacity, &args);
-    memset(p->failed.host, 0xff, p->failed.bytes);
-    block_up(&p->failed);
+    fill(&p->failed, 0xff);
     assert_int_equal(ht_dev_check(kernel->init()) + ht_dev_check(ht_launch_gemm(kernel, &args, NULL)), HT_DEV_OK);
     if (splits > 1)
         assert_int_equal(ht_dev_check(set->reduce(&args, NULL)), HT_DEV_OK);
@@ -445,14 +440,14 @@ static void compare_tested(const struct product *p, const char *name, int splits
 /* Where no row has lost anything all is stored, but for a flag, and all bits are written; but of A's second 64 rows, if these have too few
  * elements. */
 static void only_rows_of_few_are_left(const struct ht_kernel_desc *kernel, int splits, int few) {
+    const size_t before = kept_count;
     struct product p = product_open(FRIENDLY);
     int64_t left = 0;
-    memset(p.a_sums.host, 0, p.a_sums.bytes);
-    memset(p.b_sums.host, 0, p.b_sums.bytes);
+    fill(&p.a_sums, 0);
+    fill(&p.b_sums, 0);
     for (int64_t entry = 0; few && entry < BATCH; entry++)
         ((int *)p.a_sums.host)[entry * ht_row_sums_ints(M) + ht_ceil_div(M, 64) * 64 + 5] = -1;
     block_up(&p.a_sums);
-    block_up(&p.b_sums);
     flags_up(&p, 1, 1);
     run(&p, kernel, splits, CLEAR, CAPACITY, &p.whole);
     run(&p, kernel, splits, SET, CAPACITY, &p.tested);
@@ -468,7 +463,7 @@ static void only_rows_of_few_are_left(const struct ht_kernel_desc *kernel, int s
         left += fails;
     }
     compare_list(&p, kernel->name, left, CAPACITY);
-    product_close(&p);
+    drop_kept(before);
 }
 
 /* Which operand has lost something. */
@@ -479,7 +474,7 @@ static void all_kernels_leave(enum content a, enum side side) {
     struct product p = product_open(a);
     const struct block *spared = side == A_ALONE ? &p.b_sums : side == B_ALONE ? &p.a_sums : NULL;
     if (spared != NULL)
-        memset(spared->host, 0, spared->bytes), block_up(spared);
+        fill(spared, 0);
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *kernel = &set->kernel[i];
         if (strcmp(kernel->scheme, "f16x3") != 0)
@@ -498,7 +493,6 @@ static void all_kernels_leave(enum content a, enum side side) {
                 only_rows_of_few_are_left(kernel, splits, few);
         }
     }
-    product_close(&p);
 }
 
 TEST(kernels_leave_what_is_not_cleared) {
@@ -525,8 +519,7 @@ TEST(the_reduction_of_many_partials_leaves_them_too) {
     flags_up(&p, 1, 0);
     for (int tests = CLEAR; tests <= SET; tests++) {
         const struct block *c = tests ? &p.tested : &p.whole;
-        memset(c->host, 0xff, c->bytes);
-        block_up(c);
+        fill(c, 0xff);
         args.c = c->device;
         args.failed = tests ? p.failed.device : NULL;
         open_list(&p, CAPACITY, &args);
@@ -536,8 +529,6 @@ TEST(the_reduction_of_many_partials_leaves_them_too) {
     block_down(&p.failed);
     block_down(&p.list);
     compare_tested(&p, "the reduction", SPLITS, CAPACITY);
-    block_free(&many);
-    product_close(&p);
 }
 
 /* ---- kernels that compute what they do not clear themselves */
@@ -593,9 +584,8 @@ TEST(kernels_compute_what_they_leave) {
         struct product p = product_open(FRIENDLY);
         for (int64_t i = 0; few && i < BATCH * ht_row_sums_ints(M); i++)
             ((int *)p.a_sums.host)[i] = LOST_BY_EACH;
-        memset(p.b_sums.host, 0, p.b_sums.bytes);
         block_up(&p.a_sums);
-        block_up(&p.b_sums);
+        fill(&p.b_sums, 0);
         flags_up(&p, 1, 0);
         for (int i = 0; i < set->kernels; i++) {
             if (!set->kernel[i].fallback_in_kernel || set->kernel[i].tile.unpacked)
@@ -606,7 +596,6 @@ TEST(kernels_compute_what_they_leave) {
                 compare_computed(&p, set->kernel[i].name, has_beta ? -0.5f : 0);
             }
         }
-        product_close(&p);
     }
 }
 
@@ -620,6 +609,4 @@ static int open_handle(void **state) {
     return set == NULL || f16x3 == NULL;
 }
 
-int main(int argc, char **argv) {
-    return test_main(argc, argv, open_handle, close_handle);
-}
+FOR_ALL(open_handle, close_handle)

@@ -2,14 +2,13 @@
 for seven digits (i8x28), and broken ones do not. They compile by themselves, and what they compile to holds no FP64 arithmetic."""
 import os
 import re
-import shutil
 import subprocess
 
 import broken_templates
 import pytest
 from conftest import ROOT, SIM, gen, nvcc
 
-PARTS = {"crt_pack": 0, "planes_mma_warp": 1, "crt_wgmma_ss": 1, "crt_combine": 2, "digits_mma_warp": 1}
+PARTS = ("crt_pack", "planes_mma_warp", "crt_wgmma_ss", "crt_combine", "digits_mma_warp")
 TABLE = ROOT / "templates/samples/crt15.h"
 SMALL = (("BM = 128, BN = 128, BK = 128, WM = 64, WN = 32", "BM = 64, BN = 64, BK = 128, WM = 32, WN = 32"),)
 # architecture: what differs from the sample, and whose arithmetic it is
@@ -81,7 +80,7 @@ class Build:
         return broken_templates.break_one(templates, broken)
 
     def part(self, name, templates):
-        return broken_templates.part(templates, name, PARTS[name], "crt_part.cpp")
+        return broken_templates.part(templates, name)
 
     def whole(self, arch, table=None, broken=None, parts=None):
         """A program whose `parts` are compiled anew, the others as the sample has them."""
@@ -294,20 +293,13 @@ def test_broken_kernels_are_noticed(build, name):
 
 
 # ---- real compilers
-ARITHMETIC = re.compile(r"^\s*(?!ld|st|mov)[a-z]\S*\.f64\S*\s.*$|^\s*v_\w*(?<!mov)_f64\S*\s.*$", re.M)
-
-
 @pytest.mark.parametrize("name", PARTS)
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90a"])
 def test_nvcc_takes_them_without_spills_or_fp64(build, name, arch, tmp_path):
-    if not nvcc() or (name == "crt_wgmma_ss" and arch != "sm_90a"):
-        pytest.skip("no nvcc" if not nvcc() else "not for it")
+    if name == "crt_wgmma_ss" and arch != "sm_90a":
+        pytest.skip("not for it")
     templates = build.templates("sm75-digits" if name == "digits_mma_warp" else "sm75") if arch == "sm_75" else ROOT / "templates"
-    source = [nvcc(), "-std=c++17", "-O3", "-diag-suppress", "177", f"-arch={arch}", str(templates / f"skeletons/{name}.cu")]
-    log = subprocess.run([*source, "--cubin", "-Xptxas", "-v", "-o", str(tmp_path / "t.cubin")], check=True, capture_output=True, text=True).stderr
-    assert not re.search(r"[1-9]\d* bytes (spill|stack)", log), log
-    subprocess.run([*source, "--ptx", "-o", str(tmp_path / "t.ptx")], check=True)
-    assert "\n" in (tmp_path / "t.ptx").read_text() and not ARITHMETIC.findall((tmp_path / "t.ptx").read_text())
+    broken_templates.nvcc_takes(templates, name, arch, tmp_path, fp64=False)
 
 
 @pytest.mark.parametrize("scheme", ["crt17", "crt20"])
@@ -322,10 +314,6 @@ def test_packing_compiled_for_blackwell_itself_has_no_spills(scheme, tmp_path):
 
 
 @pytest.mark.parametrize("name", (*parts_of("gfx90a"), "digits_mma_warp"))
-@pytest.mark.skipif(not shutil.which("hipcc"), reason="no hipcc")
+@broken_templates.needs_hipcc
 def test_hipcc_takes_them_without_fp64(name, tmp_path):
-    out = tmp_path / "t.s"
-    subprocess.run(["hipcc", "--offload-arch=gfx90a", "-O3", "-std=c++17", "--cuda-device-only", "-S", "-o", str(out), "-x", "hip",
-                    str(ROOT / f"templates/skeletons/{name}.cu")], check=True, capture_output=True)
-    assert "s_endpgm" in out.read_text() and not ARITHMETIC.findall(out.read_text())
-    assert not re.search(r"\.[sv]gpr_spill_count:\s+[1-9]", out.read_text())
+    broken_templates.hipcc_takes(ROOT / "templates", name, tmp_path, fp64=False)

@@ -869,6 +869,4 @@ static int setup(void **s) {
     return 0;
 }
 
-int main(int argc, char **argv) {
-    return test_main(argc, argv, setup, close_handle);
-}
+FOR_ALL(setup, close_handle)

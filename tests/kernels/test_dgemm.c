@@ -790,6 +790,4 @@ static int setup(void **s) {
     return create_handle();
 }
 
-int main(int argc, char **argv) {
-    return test_main(argc, argv, setup, close_handle);
-}
+FOR_ALL(setup, close_handle)

@@ -10,7 +10,7 @@
 #include "../../runtime/ht_pick.h"
 #include "../../runtime/ht_dev.h"
 #include "../test.h"
-#include "fp64_sum.h"
+#include "exact_sum.h"
 #include "handle.h"
 
 enum { CHAIN = 32, SHORT_K = 16, SHORT_CHAIN = 2 }; /* k of a chain; up to k = SHORT_K shorter ones */
@@ -1055,6 +1055,4 @@ static int open_handle(void **state) {
     return 0;
 }
 
-int main(int argc, char **argv) {
-    return test_main(argc, argv, open_handle, close_handle);
-}
+FOR_ALL(open_handle, close_handle)

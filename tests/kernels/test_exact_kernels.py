@@ -3,17 +3,15 @@ architecture and family, and broken ones do not."""
 import ctypes
 import random
 import re
-import shutil
 import subprocess
 
 import broken_templates
 import pytest
-from conftest import ROOT, SIM, nvcc
+from conftest import ROOT, SIM
 from test_crt_kernels import ARCHS as EVERY_ARCH
-from test_crt_kernels import ARITHMETIC, TABLE, Build, parts_of, run, table_text
+from test_crt_kernels import TABLE, Build, parts_of, run, table_text
 
 ARCHS = [arch for arch in EVERY_ARCH if not arch.endswith("digits")]  # no part of fp64-exact
-PARTS = {"crt_pack": 0, "planes_mma_warp": 1, "crt_wgmma_ss": 1, "crt_exact": 3}
 # families, transposes, segments of k, alpha and beta by both ways, batches; behind ":" how many elements are left to all their bits, behind
 # "@" how many moduli the data ask for
 CASES = ("1 1 1 NN uniform 1 0", "70 66 130 NN uniform 1 0:none@17", "33 40 600 NT uniform 1 0", "40 30 300 TN phi1 1 0", "40 41 130 TT phi2 -2 0",
@@ -42,9 +40,6 @@ class ExactBuild(Build):
         sample = copy / "samples/crt_exact.h"
         sample.write_text(sample.read_text().replace('"planes_mma_warp.h"', f'"{parts_of(arch)[1]}.h"'))
         return copy
-
-    def part(self, name, templates):
-        return broken_templates.part(templates, name, PARTS[name], "crt_part.cpp")
 
     def exact(self, arch, table=None, broken=None):
         templates = self.templates(arch, table or table_text(20, self.folder), broken)
@@ -137,24 +132,14 @@ def test_broken_kernels_are_noticed(build, name):
 # ---- real compilers
 @pytest.mark.parametrize("name", ["crt_pack", "crt_exact"])
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90a", "sm_120"])
-@pytest.mark.skipif(not nvcc(), reason="no nvcc")
 def test_nvcc_takes_it_without_spills_or_fp64(build, arch, name, tmp_path):
     templates = build.templates({"sm_75": "sm75", "sm_90a": "sm90a"}.get(arch, "sm80"), table_text(20, build.folder))
-    source = [nvcc(), "-std=c++17", "-O3", "-diag-suppress", "177", str(templates / f"skeletons/{name}.cu")]
-    of = f"arch=compute_{'80' if arch == 'sm_120' else arch[3:]},code={arch}" # Blackwell's are PTX for sm_80: test_compiled.py
-    log = subprocess.run([*source, "-gencode", of, "--cubin", "-Xptxas", "-v", "-o", str(tmp_path / "t.cubin")], check=True, capture_output=True, text=True).stderr
-    assert not re.search(r"[1-9]\d* bytes (spill|stack)", log), log
-    subprocess.run([*source, f"-arch=compute_{of.partition('_')[2].partition(',')[0]}", "--ptx", "-o", str(tmp_path / "t.ptx")], check=True)
-    assert "\n" in (tmp_path / "t.ptx").read_text() and not ARITHMETIC.findall((tmp_path / "t.ptx").read_text())
+    broken_templates.nvcc_takes(templates, name, arch, tmp_path, fp64=False)
 
 
-@pytest.mark.skipif(not shutil.which("hipcc"), reason="no hipcc")
+@broken_templates.needs_hipcc
 def test_hipcc_takes_it_without_fp64(build, tmp_path):
-    templates, out = build.templates("gfx90a", table_text(20, build.folder)), tmp_path / "t.s"
-    subprocess.run(["hipcc", "--offload-arch=gfx90a", "-O3", "-std=c++17", "--cuda-device-only", "-S", "-o", str(out), "-x", "hip",
-                    str(templates / "skeletons/crt_exact.cu")], check=True, capture_output=True)
-    assert "s_endpgm" in out.read_text() and not ARITHMETIC.findall(out.read_text())
-    assert not re.search(r"\.[sv]gpr_spill_count:\s+[1-9]", out.read_text())
+    broken_templates.hipcc_takes(build.templates("gfx90a", table_text(20, build.folder)), "crt_exact", tmp_path, fp64=False)
 
 
 # ---- the sums that results are held to

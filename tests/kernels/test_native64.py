@@ -2,12 +2,11 @@
 lanes; broken copies are noticed; real compilers take them."""
 import os
 import re
-import shutil
 import subprocess
 
 import broken_templates
 import pytest
-from conftest import ROOT, SIM, nvcc
+from conftest import ROOT, SIM
 
 DGEMM, FMA, GEMV, SIMT, TALL = "fp64_mma_tile", "fp64_tile", "gemv", "simt_small_k", "tall_skinny"
 TYPES_OF_FP64 = (("ELEMENT_BYTES = 4", "ELEMENT_BYTES = 8"), ("real_f32", "real_f64"), ("partial_f32", "partial_f64"),
@@ -185,19 +184,11 @@ def test_broken_kernels_are_noticed(name, tmp_path):
 
 @pytest.mark.parametrize("arch", ["sm80", "sm90", "sm90, 96 rows", "fma", "gemv", "gemv, four columns", "simt, 16 columns", "tall, four columns"])
 def test_nvcc_takes_them_without_spills(arch, tmp_path):
-    if not nvcc():
-        pytest.skip("no nvcc")
     program(tmp_path, arch)
     target = {"sm90": "sm_90a", "sm90, 96 rows": "sm_90a", "gemv": "sm_90a", "fma": "sm_75", "gemv, four columns": "sm_75"}.get(arch, "sm_80")
-    log = subprocess.run([nvcc(), "-std=c++17", "-O3", "-diag-suppress", "177", f"-arch={target}", "--cubin", "-Xptxas", "-v", "-o",
-                          str(tmp_path / "t.cubin"), str(tmp_path / f"templates/skeletons/{ARCHS[arch][0]}.cu")], check=True, capture_output=True,
-                         text=True).stderr
-    assert "registers" in log and not re.search(r"[1-9]\d* bytes (spill|stack)", log), log
+    broken_templates.nvcc_takes(tmp_path / "templates", ARCHS[arch][0], target, tmp_path)
 
 
-@pytest.mark.skipif(not shutil.which("hipcc"), reason="no hipcc")
+@broken_templates.needs_hipcc
 def test_hipcc_takes_them_without_spills(tmp_path):
-    out = tmp_path / "t.s"
-    subprocess.run(["hipcc", "--offload-arch=gfx90a", "-O3", "-std=c++17", "--cuda-device-only", "-S", "-o", str(out), "-x", "hip",
-                    str(ROOT / "templates/skeletons/fp64_tile.cu")], check=True, capture_output=True)
-    assert re.search("v_fmac?_f64", out.read_text()) and not re.search(r"\.vgpr_spill_count:\s+[1-9]", out.read_text())
+    assert re.search("v_fmac?_f64", broken_templates.hipcc_takes(ROOT / "templates", "fp64_tile", tmp_path))

@@ -45,16 +45,12 @@ static inline void expect_text(const char *part) {
     } while (0)
 
 /* The program, whose tests run on this model. */
-#define MAIN_ON(model)                                                                                       \
+#define ON_MODEL(model)                                                                                      \
     static int start_test(void **) {                                                                         \
         ht_sim_clear_error();                                                                                \
         set_schedule("0");                                                                                   \
         unsetenv("HALFTONE_SIM_MODEL");                                                                      \
         return ht_sim_set_model(model);                                                                      \
     }                                                                                                        \
-                                                                                                             \
-    int main(int argc, char **argv) {                                                                        \
-        each_test.before = start_test;                                                                       \
-        return test_main(argc, argv, nullptr, nullptr);                                                      \
-    }
+    FOR_EACH(start_test, nullptr)
 #endif

@@ -8,7 +8,7 @@
 #include "../../runtime/ht_dev.h"
 #include "../../runtime/sim/sim_api.h"
 #include "../kernels/handle.h"
-#include "../kernels/random64.h"
+#include "../kernels/exact_families.h"
 #include "../test.h"
 
 enum { M = 37, N = 21, K = 70, BYTES = M * N * (int)sizeof(double), WAYS = 3 };
@@ -246,6 +246,4 @@ static int close_all(void **state) {
     return code;
 }
 
-int main(int argc, char **argv) {
-    return test_main(argc, argv, open_all, close_all);
-}
+FOR_ALL(open_all, close_all)

@@ -562,7 +562,3 @@ TEST(test_threads) {
     }
     threads_of_all = 0;
 }
-
-int main(int argc, char **argv) {
-    return test_main(argc, argv, NULL, NULL);
-}

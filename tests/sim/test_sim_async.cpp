@@ -785,4 +785,4 @@ TEST(integer_sums_may_not_wrap) {
     EXPECT_VIOLATION(test.run(typed_product<HT_SIM_S8, int>, INT_MAX - 100), "a sum of this warp leaves 32 bits");
 }
 
-MAIN_ON("sm90")
+ON_MODEL("sm90")

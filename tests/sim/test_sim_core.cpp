@@ -772,4 +772,4 @@ TEST(waiting_blocks_let_others_run) {
     }
 }
 
-MAIN_ON("sm80")
+ON_MODEL("sm80")

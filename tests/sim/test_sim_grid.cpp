@@ -174,4 +174,4 @@ TEST(violations_are_the_launching_thread_s) {
     ht_sim_clear_error();
 }
 
-MAIN_ON("sm90")
+ON_MODEL("sm90")

@@ -234,4 +234,4 @@ TEST(lds_is_64_kb) {
     expect_text("65552 bytes of shared memory asked for, gfx90a has 65536 for a block");
 }
 
-MAIN_ON("gfx90a")
+ON_MODEL("gfx90a")

@@ -447,7 +447,3 @@ TEST(integers_are_exact_or_refused) {
     assert_int_equal(d[77], INT32_MAX);
     assert_int_equal(sim_mma_s8(16, 32, d, a, b), -1);
 }
-
-int main(int argc, char **argv) {
-    return test_main(argc, argv, NULL, NULL);
-}

@@ -179,4 +179,4 @@ TEST(groups_of_warps) {
     ht_sim_clear_error();
 }
 
-MAIN_ON("sm90")
+ON_MODEL("sm90")

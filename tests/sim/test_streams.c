@@ -472,6 +472,4 @@ TEST(test_calls_that_fail_take_nothing_of_others_back) {
     lane_close(&filled);
 }
 
-int main(int argc, char **argv) {
-    return test_main(argc, argv, open_all, close_handle);
-}
+FOR_ALL(open_all, close_handle)

@@ -433,9 +433,5 @@ static inline void expect_set(halftone *h, const char *scheme, const char *accur
         assert_true(wanted[i] == NULL ? text[i] == NULL : text[i] != NULL && strcmp(text[i], wanted[i]) == 0);
 }
 
-static inline int api_main(int argc, char **argv) {
-    each_test.before = setup;
-    each_test.after = teardown;
-    return test_main(argc, argv, NULL, NULL);
-}
+FOR_EACH(setup, teardown)
 #endif

@@ -477,7 +477,3 @@ API_TEST(test_entries_of_c_that_overlap) {
                          large[i].m, 0, &x, 1, 0, &one, c, large[i].ldc, large[i].stride, large[i].batch),
                          large[i].code);
 }
-
-int main(int argc, char **argv) {
-    return api_main(argc, argv);
-}

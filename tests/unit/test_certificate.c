@@ -360,7 +360,3 @@ TEST(no_adversary_passes_beyond_the_bound) {
         assert_true(s[u].passed > 0.15 && s[u].refused > 5); /* it does find large errors */
     }
 }
-
-int main(int argc, char **argv) {
-    return test_main(argc, argv, NULL, NULL);
-}

@@ -433,7 +433,3 @@ API_TEST(test_packed_operands_want_one_scheme) {
     OK(halftone_pack_a(checked, 'N', 2, 2, x, 2, blob));
     OK(halftone_destroy(checked));
 }
-
-int main(int argc, char **argv) {
-    return api_main(argc, argv);
-}

@@ -551,7 +551,3 @@ TEST(test_pack_tiles) {
         assert_int_equal(ht_pack_mode_of(67, k / 64, 132), otherwise);
     }
 }
-
-int main(int argc, char **argv) {
-    return test_main(argc, argv, NULL, NULL);
-}

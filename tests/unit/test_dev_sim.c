@@ -240,7 +240,3 @@ TEST(test_a_graph_has_its_memory) {
     ht_sim_graph_free(graph);
     assert_int_equal(ht_dev_pool_trim(pool) + ht_dev_pool_destroy(pool) + ht_dev_stream_destroy(stream), HT_DEV_OK);
 }
-
-int main(int argc, char **argv) {
-    return test_main(argc, argv, NULL, NULL);
-}

@@ -198,7 +198,3 @@ TEST(text_full_disk) {
     assert_false(text_write_file(&t, "/dev/full"));
     text_free(&t);
 }
-
-int main(int argc, char **argv) {
-    return test_main(argc, argv, NULL, NULL);
-}

@@ -218,7 +218,3 @@ API_TEST(test_create_takes_the_set_of_the_device) {
     assert_string_equal(halftone_last_detail(NULL), "");
     OK(halftone_destroy(h));
 }
-
-int main(int argc, char **argv) {
-    return api_main(argc, argv);
-}

@@ -315,7 +315,3 @@ TEST(digits) {
     struct spread s = spread_of(x, 200 * 64);
     assert_true(s.mean > 2 && s.mean < 10 && s.most == 16);
 }
-
-int main(int argc, char **argv) {
-    return test_main(argc, argv, NULL, NULL);
-}

@@ -715,7 +715,3 @@ TEST(mutations) {
     text_free(&lines);
     text_free(&base);
 }
-
-int main(int argc, char **argv) {
-    return test_main(argc, argv, NULL, NULL);
-}

@@ -79,8 +79,7 @@ static struct model model_of(int sites, const double *seconds) {
 /* ---- the rules ---- */
 
 TEST(all_levels_fall_under_a_large_tau_and_none_under_a_small_one) {
-    const double seconds[3] = {3, 1, 2};
-    struct model m = model_of(3, seconds);
+    struct model m = model_of(3, (const double[]){3, 1, 2});
     struct lowering_result r;
     assert_int_equal(search(&m, 1, &r), 0);
     assert_true(r.meets_tau && r.level[0] == 3 && r.level[1] == 3 && r.level[2] == 3);
@@ -91,8 +90,7 @@ TEST(all_levels_fall_under_a_large_tau_and_none_under_a_small_one) {
 }
 
 TEST(a_tau_that_the_highest_level_misses_is_said) {
-    const double seconds[2] = {1, 1};
-    struct model m = model_of(2, seconds);
+    struct model m = model_of(2, (const double[]){1, 1});
     struct lowering_result r;
     assert_int_equal(search(&m, 1e-7, &r), 0);
     assert_false(r.meets_tau);
@@ -103,8 +101,7 @@ TEST(a_tau_that_the_highest_level_misses_is_said) {
 }
 
 TEST(two_first_runs_that_differ_are_refused) {
-    const double seconds[2] = {1, 1};
-    struct model m = model_of(2, seconds);
+    struct model m = model_of(2, (const double[]){1, 1});
     struct lowering_result r;
     m.wavers = 1;
     assert_int_equal(search(&m, 1, &r), -1);
@@ -112,8 +109,7 @@ TEST(two_first_runs_that_differ_are_refused) {
 
 /* tau is enough for one site at the last level; the others stop where levels 1 and 2 cost the same. */
 TEST(the_longest_site_goes_first) {
-    const double seconds[3] = {1, 10, 2};
-    struct model m = model_of(3, seconds);
+    struct model m = model_of(3, (const double[]){1, 10, 2});
     struct lowering_result r;
     assert_int_equal(search(&m, 151e-7, &r), 0);
     assert_true(r.level[1] == 3 && r.level[0] == 1 && r.level[2] == 1);
@@ -124,8 +120,7 @@ TEST(the_longest_site_goes_first) {
 }
 
 TEST(a_site_that_takes_no_time_stays) {
-    const double seconds[2] = {0, 1};
-    struct model m = model_of(2, seconds);
+    struct model m = model_of(2, (const double[]){0, 1});
     struct lowering_result r;
     assert_int_equal(search(&m, 1, &r), 0);
     assert_true(r.level[0] == 0 && r.level[1] == 3);
@@ -133,8 +128,7 @@ TEST(a_site_that_takes_no_time_stays) {
 }
 
 TEST(what_fails_is_undone_and_frozen) {
-    const double seconds[2] = {1, 10};
-    struct model m = model_of(2, seconds);
+    struct model m = model_of(2, (const double[]){1, 10});
     struct lowering_result r;
     m.error[1][1] = m.error[1][2] = m.error[1][3] = 1;
     assert_int_equal(search(&m, 1e-4, &r), 0);
@@ -146,8 +140,7 @@ TEST(what_fails_is_undone_and_frozen) {
 
 /* Site 1 below level 1 goes only with site 0 at level 0. */
 static struct model pair_model(double first) {
-    const double seconds[2] = {first, 8};
-    struct model m = model_of(2, seconds);
+    struct model m = model_of(2, (const double[]){first, 8});
     m.pair[0] = 0, m.pair[1] = 1, m.pair_level[0] = 1, m.pair_level[1] = 2, m.pair_error = 1;
     return m;
 }
@@ -191,8 +184,7 @@ TEST(what_gains_no_time_is_undone) {
 }
 
 TEST(levels_that_are_slower_are_passed_and_left) {
-    const double seconds[2] = {4, 2};
-    struct model m = model_of(2, seconds);
+    struct model m = model_of(2, (const double[]){4, 2});
     struct lowering_result r;
     m.seconds[0][1] = 9;
     m.seconds[1][3] = 5;
@@ -248,8 +240,7 @@ static double exhaustive(const struct model *m, double tau, int best[MOST_SITES]
 
 /* Sites 1 and 2 end at level 1, which costs more than one at level 3 and the other at level 0. As an MLP's layers on an H100. */
 TEST(two_sites_exchange_what_tau_leaves) {
-    const double seconds[3] = {2.2, 2.1, 2.0};
-    struct model m = model_of(3, seconds);
+    struct model m = model_of(3, (const double[]){2.2, 2.1, 2.0});
     struct lowering_result r;
     int best[MOST_SITES];
     for (int i = 0; i < 3; i++)
@@ -263,8 +254,7 @@ TEST(two_sites_exchange_what_tau_leaves) {
 TEST(a_level_that_others_were_timed_at_is_exchanged) {
     static const double ms[3][LEVELS] = {{126, 115, 114, 86.8}, {128, 117, 117, 87.2}, {128, 118, 117, 86.5}};
     static const double error[3][LEVELS] = {{0, 61, 192, 230}, {0, 143, 167, 250}, {0, 144, 170, 257}};
-    const double seconds[3] = {1, 1, 1};
-    struct model m = model_of(3, seconds);
+    struct model m = model_of(3, (const double[]){1, 1, 1});
     struct lowering_result r;
     int best[MOST_SITES];
     for (int i = 0; i < 3; i++)
@@ -302,8 +292,7 @@ TEST(close_to_exhaustive_search) {
 
 /* The class, at its smallest: the longest site's last level uses what would have done for both others'. */
 TEST(a_budget_that_others_would_use_better) {
-    const double seconds[3] = {10, 9, 9};
-    struct model m = model_of(3, seconds);
+    struct model m = model_of(3, (const double[]){10, 9, 9});
     struct lowering_result r;
     int best[MOST_SITES];
     for (int l = 0; l < LEVELS; l++)
@@ -313,8 +302,4 @@ TEST(a_budget_that_others_would_use_better) {
     assert_true(r.level[0] == 3 && r.level[1] == 1 && r.level[2] == 1);
     assert_true(best[0] < 3 && best[1] == 3 && best[2] == 3);
     assert_true(seconds_of(&m, r.level) > 1.05 * least);
-}
-
-int main(int argc, char **argv) {
-    return test_main(argc, argv, NULL, NULL);
 }

@@ -828,7 +828,3 @@ TEST(huge_shapes_stay_positive) {
         assert_true(c.predicted_ns >= 0 && c.waves_milli >= 0);
     }
 }
-
-int main(int argc, char **argv) {
-    return test_main(argc, argv, NULL, NULL);
-}

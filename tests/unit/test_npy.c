@@ -333,6 +333,4 @@ TEST(mutations) {
     assert_true(accepted > 100 && accepted < 5900);
 }
 
-int main(int argc, char **argv) {
-    return test_main(argc, argv, make_folder, remove_folder);
-}
+FOR_ALL(make_folder, remove_folder)

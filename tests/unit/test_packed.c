@@ -253,7 +253,3 @@ TEST(test_what_auto_packed_serves_its_first_scheme) {
     assert_packed(h, N, blob, blob, -7, "A was packed for scheme f16x3, and the product asks for f16x3 of auto");
     OK(halftone_destroy(h));
 }
-
-int main(int argc, char **argv) {
-    return api_main(argc, argv);
-}

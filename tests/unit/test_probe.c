@@ -205,7 +205,3 @@ TEST(test_failures_are_one_line) {
     assert_non_null(strstr(f.text, "7.5"));
     free(text);
 }
-
-int main(int argc, char **argv) {
-    return test_main(argc, argv, NULL, NULL);
-}

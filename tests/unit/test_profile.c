@@ -185,7 +185,3 @@ TEST(least_exponent_by_hand) {
     assert_int_equal(tiny(&free_one, 0, 25, 0), 0x3f7fffff);
     assert_int_equal(tiny(&free_one, 0, 26, 0), 0x3f800000);
 }
-
-int main(int argc, char **argv) {
-    return test_main(argc, argv, NULL, NULL);
-}

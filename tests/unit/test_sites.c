@@ -314,7 +314,3 @@ API_TEST(test_a_file_of_sites_is_taken_whole_or_not_at_all) {
     unlink(path);
     REFUSED_FOR(halftone_read_sites(h, path), HALFTONE_SITE, "cannot be read: No such file");
 }
-
-int main(int argc, char **argv) {
-    return api_main(argc, argv);
-}

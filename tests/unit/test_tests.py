@@ -11,7 +11,6 @@ from conftest import ROOT
 CHOOSING = """#include "%s/tests/test.h"
 TEST(first) {}
 TEST(second) {}
-int main(int argc, char **argv) { return test_main(argc, argv, NULL, NULL); }
 """
 
 

@@ -272,7 +272,3 @@ TEST(split_errors_match_the_derivation) {
     assert_int_equal(scheme_find("legemm")->split_units, 2 * 6 + 16 + 1);
     assert_int_equal(scheme_find("half")->split_units, 2 * 8192 + 4);
 }
-
-int main(int argc, char **argv) {
-    return test_main(argc, argv, NULL, NULL);
-}

@@ -101,7 +101,3 @@ TEST(a_failing_delay_is_a_fault) {
     assert_int_equal(measure(7, 0, 0, &t), -1);
     seen.code = 0;
 }
-
-int main(int argc, char **argv) {
-    return test_main(argc, argv, NULL, NULL);
-}

@@ -325,9 +325,16 @@ TEST(test_section) {
     check_section("/*@abi*/\n2\n/*@end*/\n/*@abi*/\n2\n/*@end*/\n", NULL);
 }
 
-int main(int argc, char **argv) {
+static int read_all(void **state) {
+    (void)state;
     cases_read(&cases, "tpl.txt");
-    const int failed = test_main(argc, argv, NULL, NULL);
-    cases_free(&cases);
-    return failed;
+    return 0;
 }
+
+static int free_all(void **state) {
+    (void)state;
+    cases_free(&cases);
+    return 0;
+}
+
+FOR_ALL(read_all, free_all)

@@ -158,8 +158,4 @@ TEST(test_summary_worked_line) {
     tune_close(&log);
 }
 
-int main(int argc, char **argv) {
-    each_test.before = set_up;
-    each_test.after = tear_down;
-    return test_main(argc, argv, NULL, NULL);
-}
+FOR_EACH(set_up, tear_down)

@@ -382,7 +382,3 @@ API_TEST(test_outgrown_blocks_are_bounded) {
         OK(halftone_sgemm(h, 'N', 'N', n, n, 64, &one, &x, n, &x, 64, &zero, &x, n));
     }
 }
-
-int main(int argc, char **argv) {
-    return api_main(argc, argv);
-}
