@@ -11,8 +11,7 @@ import sys
 import time
 
 import pytest
-from command_files import load, store
-from conftest import ROOT, full_disk
+from conftest import ROOT, full_disk, load, store
 
 COMMAND = ROOT / "out/t4/halftone-sim"
 CHOLESKY = ["cholesky", "--n", "256", "--block", "128"]

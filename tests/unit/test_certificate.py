@@ -1,13 +1,15 @@
 """The host's emulation of f16x3 (bench/halftone/accuracy/f16x3_host.h), with which tests/unit/test_certificate.c searches for large errors, has the
-kernels' bits."""
+kernels' bits. And the certificate of FP64 by residues (bench/ACCURACY64.md, section 18) against an adversary, in exact integers: dot products that the rule
+lets pass, made to lose as much as they can, stay within their bound; where less counts as large they do not."""
 import ctypes
+import fractions
+import math
 import random
 import struct
 import subprocess
 
 import pytest
-from command_files import store
-from conftest import ROOT
+from conftest import ROOT, store
 
 SOURCES = ["bench/halftone/accuracy/f16x3_host.c", "bench/halftone/accuracy/certificate.c", *(f"runtime/sim/{n}.c" for n in ("sim_f16", "sim_mma", "sim_mma_wide"))]
 M, N, K = 24, 20, 120 # one k-split
@@ -50,3 +52,97 @@ def test_the_hosts_emulation_has_the_kernels_bits(gpu, unit, host, tmp_path):
             ea, eb = (host.certificate_exponent(max(map(abs, x))) for x in (a[i], b[j]))
             # the command computes the transpose, whose left operand is B
             assert host.f16x3_host_dot(unit, row(b[j], eb), row(a[i], ea), K) * 2.0 ** (ea + eb) == got[i * N + j], (i, j)
+
+
+# ---- of FP64
+
+MODULI = [256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199, 197, 193]
+
+
+@pytest.fixture(scope="module")
+def exponent(tmp_path_factory):
+    """s of a row."""
+    path = tmp_path_factory.mktemp("crt") / "reference.so"
+    subprocess.run(["gcc", "-std=c11", "-O2", "-shared", "-fPIC", "-o", str(path), str(ROOT / "tests/unit/fp64_reference.c"), "-lm"], check=True)
+    library = ctypes.CDLL(str(path))
+    library.fp64_row_exponent.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int]
+    return lambda moduli, row: library.fp64_row_exponent(moduli, (ctypes.c_double * len(row))(*row), 1, len(row))
+
+
+def limit_of(moduli):
+    """T: section 14."""
+    return fractions.Fraction(math.prod(MODULI[:moduli]), 2) * (1 - fractions.Fraction(1, 2**12)) * (1 - fractions.Fraction(1, 2**40))
+
+
+def count_exponent(moduli, k, units):
+    e = 0
+    while 2**(4 * e) * k * (units - 1)**2 < 2**110 * limit_of(moduli) * (1 + fractions.Fraction(1, 2**29)):
+        e += 1
+    return e
+
+
+def scaled_integer(x):
+    """To nearest, ties away from zero."""
+    return math.floor(abs(x) + fractions.Fraction(1, 2)) * (1 if x > 0 else -1)
+
+
+def error(exponent, moduli, units, a, b, less):
+    """Error of a dot product in units of 2^-53 |A||B| units, and whether it is certified, with elements 2^-less as large counted."""
+    k, sides = len(a), []
+    e = count_exponent(moduli, k, units) - less
+    for row in (a, b):
+        s = exponent(moduli, row)
+        sides.append([fractions.Fraction(x) * fractions.Fraction(2)**s for x in row])
+    certified = 4 * sum(abs(x) >= 2**e for side in sides for x in side) >= 5 * k
+    exact = sum(x * y for x, y in zip(*sides))
+    size = sum(abs(x * y) for x, y in zip(*sides))
+    got = sum(scaled_integer(x) * scaled_integer(y) for x, y in zip(*sides))
+    rounded = fractions.Fraction(abs(got), 2**53) # at most
+    return (abs(got - exact) + rounded) * 2**53 / (units * size) if size else 0, certified
+
+
+def hostile(rng, moduli, k, units, less):
+    """Each row has elements near its norm, large ones where the other one is below a unit, and what counts, no more of it than is needed, elsewhere."""
+    e, own = count_exponent(moduli, k, units) - less, 3 * k // 8
+    both = k - 2 * own
+    large = 0.98 * math.sqrt(limit_of(moduli) / own) * rng.choice([1, 1, 0.7])
+    tiny = rng.choice([0.5, 0.499, 1.5, 0.25])
+    near = [2.0**e * rng.choice([1, 1, 1.0000001]) for _ in range(both)]
+    a = [large] * own + near + [tiny] * own
+    b = [tiny] * own + near[::-1] + [large] * own
+    for _ in range(rng.randrange(4)):
+        i = rng.randrange(k)
+        a[i], b[i] = a[i] * rng.choice([1, -1, 0.99]), b[i] * rng.choice([1, -1, 1.01])
+    sign = [rng.choice([1, -1]) for _ in range(both)] # the sum over what counts may cancel
+    return a, [y * (sign[i - own] if own <= i < own + both else 1) for i, y in enumerate(b)]
+
+
+@pytest.mark.parametrize("moduli", [14, 15, 16])
+def test_what_is_certified_is_within_its_bound(exponent, moduli):
+    rng, worst, passed = random.Random(moduli), 0, 0
+    for _ in range(150):
+        k = rng.choice([8, 64, 128, 512])
+        units = rng.choice([k, k, 2**17])
+        off, certified = error(exponent, moduli, units, *hostile(rng, moduli, k, units, 0), 0)
+        if certified:
+            passed += 1
+            worst = max(worst, off)
+    assert passed > 50 and 0.1 < worst <= 1, (passed, float(worst))
+
+
+def test_smaller_elements_would_not_do(exponent):
+    rng = random.Random(1)
+    found = [error(exponent, 15, 128, *hostile(rng, 15, 128, 128, 2), 2) for _ in range(40)]
+    assert any(certified and off > 1 for off, certified in found)
+
+
+@pytest.mark.parametrize("moduli", [15, 16])
+def test_random_data(exponent, moduli):
+    """Data of several spans: whatever passes is within the bound, and normal data do pass."""
+    rng = random.Random(moduli)
+    for phi in (0, 0.5, 1, 2, 4):
+        for k in (256, 1024):
+            a, b = ([rng.gauss(0, 1) if phi == 0 else (rng.random() - 0.5) * math.exp(phi * rng.gauss(0, 1)) for _ in range(k)] for _ in "ab")
+            off, certified = error(exponent, moduli, k, a, b, 0)
+            assert off <= 1 or not certified
+            assert certified or phi > 0

@@ -9,9 +9,8 @@ import subprocess
 from fractions import Fraction
 
 import pytest
-from command_files import load, rows
-from command_files import store as store_any
-from conftest import ROOT
+from conftest import ROOT, load, rows
+from conftest import store as store_any
 
 COMMAND = ROOT / "out/a800/halftone-sim"
 M, N, K = 21, 17, 40

@@ -6,8 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from command_files import rows, store
-from conftest import ROOT, gen
+from conftest import ROOT, gen, rows, store
 from test_page import Page
 
 COMMAND = ROOT / "out/a800/halftone-sim"

@@ -7,8 +7,7 @@ import struct
 import subprocess
 
 import pytest
-from command_files import npy, rows, store
-from conftest import ROOT
+from conftest import ROOT, npy, rows, store
 from test_certificate import host, single # noqa: F401: a fixture
 from test_operands import FILES, write
 

@@ -8,10 +8,9 @@ import subprocess
 import sys
 import zipfile
 
+import conftest
 import pytest
-import command_files
-from command_files import rows
-from conftest import ROOT
+from conftest import ROOT, rows
 
 sys.path.insert(0, str(ROOT / "bench/data"))
 import real_data
@@ -22,7 +21,7 @@ needs_numpy = pytest.mark.skipif(real_data.np is None, reason="NumPy is not inst
 
 
 def npy(m, n, value=lambda e: (e * 37 % 101 - 50) / 64, **kind):
-    return command_files.npy(m, n, map(value, range(m * n)), **kind)
+    return conftest.npy(m, n, map(value, range(m * n)), **kind)
 
 
 def write(folder, products, files, count=None):

@@ -10,8 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from command_files import npy
-from conftest import GEN, ROOT, full_disk
+from conftest import GEN, ROOT, full_disk, npy
 
 COMMAND = ROOT / "out/a800/halftone-sim"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make devices and become another user")

@@ -6,8 +6,7 @@ import sys
 import time
 
 import pytest
-from command_files import rows
-from conftest import GEN, ROOT, full_disk, gen
+from conftest import GEN, ROOT, full_disk, gen, rows
 from test_page import Page
 
 COMMAND = ROOT / "out/a800/halftone-sim"
