@@ -250,18 +250,28 @@ void explain_uses(const struct listing *l, const struct candidate *c, struct exp
     memcpy(use, all, sizeof all);
 }
 
+/* Families with a search space have the form of tiled waves. */
+static int clocks_of_launch(const struct candidate *c) {
+    return c->cost.walk.persistent ? c->cost.formula.waves.tile_overhead_cycles : 0;
+}
+
+static int clocks_of_tile(const struct candidate *c) {
+    const struct ht_tiled_waves *w = &c->cost.formula.waves;
+    return c->cost.walk.persistent ? w->block_overhead_cycles : w->tile_overhead_cycles;
+}
+
 /* The model's own quantities for a tile. */
 static void print_terms(struct text *out, const struct listing *l, const struct candidate *c) {
     const struct tile *t = &c->tile;
     struct model_step s;
     const bool has_pipes = model_step_of(&c->on, t, c->cost.blocks_per_sm, &s);
     if (l->kind == MODEL_HALFTONE && !has_pipes) {
-        const struct model_cycles k = model_cycles(&c->cost);
+        const struct ht_tiled_waves *w = &c->cost.formula.waves;
         text_addf(
             out,
             "  clocks of one bk step %d, of a tile's start and end %d (%d more where m is no multiple of 4), "
             "of a launch %d\n",
-            (int)(k.busy_x256 / 256), k.tile, k.scalar_store, k.launch);
+            w->step_busy_x256 / 256, clocks_of_tile(c), w->scalar_store_cycles, clocks_of_launch(c));
     } else if (l->kind == MODEL_HALFTONE) {
         text_addf(out,
                   "  clocks of one bk step: tensor " I64 ", smem " I64 ", issue " I64 ", fp32 " I64
@@ -297,18 +307,18 @@ const char *const explain_part_names[EXPLAIN_PARTS] = {"the pipes",
 
 void explain_take_apart(const struct listing *l, const struct candidate *c, int64_t part[EXPLAIN_PARTS]) {
     const struct tile *t = &c->tile;
-    const struct model_cycles k = model_cycles(&c->cost);
+    const int64_t busy = c->cost.formula.waves.step_busy_x256;
     struct model_step s;
     model_step_of(&c->on, t, c->cost.blocks_per_sm, &s);
     const int64_t steps = ht_ceil_div(l->shape.k, t->bk) * scheme_alike(l->s), p = c->cost.blocks_per_sm;
     const int64_t tiles = ht_mul(ht_ceil_div(l->shape.m, t->bm), ht_ceil_div(l->shape.n, t->bn));
     const int64_t of_sm = ht_mul(tiles, steps) / l->g->sms;
-    const int64_t stall = k.latency_x256 - k.busy_x256;
-    part[0] = ht_mul(of_sm, k.busy_x256 - s.fill - s.fp32) / 256;
+    const int64_t stall = c->cost.formula.waves.step_latency_x256 - busy;
+    part[0] = ht_mul(of_sm, busy - s.fill - s.fp32) / 256;
     part[1] = ht_mul(of_sm, s.fill) / 256;
     part[2] = ht_mul(of_sm, s.fp32) / 256;
     part[3] = ht_mul(of_sm, stall) / (256 * p * p * p);
-    part[4] = k.launch + ht_mul(k.tile, ht_ceil_div(c->cost.waves_milli, 1000));
+    part[4] = clocks_of_launch(c) + ht_mul(clocks_of_tile(c), ht_ceil_div(c->cost.waves_milli, 1000));
     part[5] = ht_mul(c->cost.predicted_ns, model_clock_mhz(l->g)) / 1000;
     for (int i = 0; i < EXPLAIN_PARTS - 1; i++)
         part[EXPLAIN_PARTS - 1] -= part[i];

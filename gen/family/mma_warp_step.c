@@ -166,8 +166,6 @@ static void write_fragment(struct step *s, int f) {
             write_copy(s, copy, "copy_to + write");
         write_mma(s, f, m);
     }
-    for (; done < loads; done++)
-        write_load(s, next, &load[done], next ? "read" : "next");
 }
 
 /* Without the pipeline (LE-GEMM section 5.6): wait for the stage, multiply it, and only then ask for the

@@ -76,18 +76,6 @@ int64_t model_best_ns(const struct target *on, const struct shape *shape, const 
     return ns;
 }
 
-struct model_cycles model_cycles(const struct cost *cost) {
-    const struct ht_tiled_waves *w = &cost->formula.waves;
-    const struct ht_streaming *s = &cost->formula.stream;
-    if (cost->formula.form == HT_STREAMING)
-        return (struct model_cycles){s->step_busy_x256, s->step_latency_x256, s->launch_cycles,
-                                     s->tile_overhead_cycles, 0};
-    const bool once = cost->walk.persistent;
-    return (struct model_cycles){w->step_busy_x256, w->step_latency_x256, once ? w->tile_overhead_cycles : 0,
-                                 once ? w->block_overhead_cycles : w->tile_overhead_cycles,
-                                 w->scalar_store_cycles};
-}
-
 bool model_promotes(const struct target *on) {
     return model_promote_k(on, 0) > 0 && !on->s->recipe->fixed_point;
 }

@@ -105,14 +105,6 @@ int64_t model_best_ns(const struct target *on, const struct shape *shape, const 
 int64_t model_waves_milli(const struct gpu *g, const struct tile *t, const struct shape *shape,
                           int blocks_per_sm);
 
-/* Of either form: clocks of a step, of a block that is alone, of a launch, of a tile, and more where C is
- * stored by elements. */
-struct model_cycles {
-    int64_t busy_x256, latency_x256;
-    int launch, tile, scalar_store;
-};
-struct model_cycles model_cycles(const struct cost *cost);
-
 /* Marks the tile as rejected. Explain groups reasons by kind. */
 void model_reject(struct cost *cost, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

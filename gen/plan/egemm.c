@@ -23,9 +23,9 @@
  * number that was built; at 8 the same tile needs 40 KB and on the T4 no candidate's verdict differs (a unit
  * test).
  *
- * Search space: tile_next's, whose b_k starts at one panel atom (32 for two slices) where the paper's
- * starts at 8. Stages: the paper has one buffer and keeps the next one in registers (fig. 6); a tile with
- * more pays each in full. */
+ * Search space: tile_next's of a family that serves papers: powers of two, w_k the MMA's k. Its b_k starts
+ * at one panel atom (32 for two slices) where the paper's starts at 8. Stages: the paper has one buffer and
+ * keeps the next one in registers (fig. 6); a tile with more pays each in full. */
 #include "plan/plan.h"
 
 #include <stdio.h>
@@ -39,10 +39,6 @@ enum {
     HMMA_FLOPS_4 = 2 * 16 * 8 * 8 * 4, /* eq. 5: one HMMA.1688 on each of 4 tensor cores */
     WARP_COPY_BYTES = 32 * 16          /* eq. 6: a warp of 128-bit copies */
 };
-
-static bool power_of_two(int x) {
-    return x > 0 && (x & (x - 1)) == 0;
-}
 
 /* Examples (T4, egemm, (128,128,32),(64,32,8), 1 stage; T_HMMA 8, T_LDG 16, T_STS 10, T_LDS 2.11 clocks):
  * ratio 2*128*128/256 = 128; registers 4*16384 + 4*256*32 = 98,304 bytes; FRAG 12*2048/128 = 192; shared
@@ -71,12 +67,7 @@ static void egemm_constraints(const struct target *on, const struct tile *t,
                               const struct model_egemm_terms *e, struct cost *cost) {
     const int64_t file = 4 * on->g->registers_per_sm,
                   block_registers = (int64_t)cost->threads * cost->regs_per_thread;
-    if (!power_of_two(t->bm) || !power_of_two(t->bn) || !power_of_two(t->bk) || !power_of_two(t->wm) ||
-        !power_of_two(t->wn))
-        model_reject(cost, "powers of two: (%d,%d,%d),(%d,%d,%d)", t->bm, t->bn, t->bk, t->wm, t->wn, t->wk);
-    else if (t->wk != target_mma_k(on))
-        model_reject(cost, "t_k: w_k %d is not the MMA's k %d", t->wk, target_mma_k(on));
-    else if (!model_has_threads(on->g, cost))
+    if (!model_has_threads(on->g, cost))
         return;
     else if (e->register_bytes > file)
         model_reject(cost, "eq. 8 registers: 4*bm*bn + operands = " I64 " > " I64 " bytes per SM",

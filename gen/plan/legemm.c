@@ -10,8 +10,8 @@
  *   eq. 15  ratio   = P T_M T_N / (S (T_M + T_N))                  [3/2 of T_M T_N / (T_M + T_N)]
  *   eq. 16  Work_DL = (T_M T_N + T_M T_K + T_K T_N) / Work_num     elements a thread deals with
  *   eq. 17  Work_CP = T_M T_N / Work_num        "the number of registers loaded by each thread"
- *   4.3     two buffers in shared memory; nothing may exceed registers or shared memory, T_K, a multiple of
- *           the fragment's k, gives way first
+ *   4.3     two buffers in shared memory; nothing may exceed registers or shared memory, T_K gives way first;
+ *           it is a multiple of the fragment's k, as in our search space
  *
  * Reading. Eq. 17 counts ONE register for each element of C; an element of A or B with its slices takes 2 S
  * bytes. So eq. 16's elements are registers, and 4.3 asks that a thread's stay within what a thread can
@@ -62,8 +62,6 @@ static void legemm_constraints(const struct target *on, const struct tile *t,
     const int64_t block_registers = (int64_t)cost->threads * cost->regs_per_thread;
     if (t->stages != BUFFERS)
         model_reject(cost, "buffers: %d, the pipeline of section 4.3 has %d", t->stages, BUFFERS);
-    else if (t->bk % target_fragment_k(on) != 0)
-        model_reject(cost, "T_K: %d is not a multiple of the fragment's k %d", t->bk, target_fragment_k(on));
     else if (!model_has_threads(on->g, cost))
         return;
     else if (cost->regs_per_thread > on->g->registers_per_thread_max)
