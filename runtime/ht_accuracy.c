@@ -12,25 +12,8 @@
 #define RANGE(name) (1u << HT_RANGE_##name)
 #define ANY 1e300 /* units: no limit */
 
-/* The classes, and of FP32 their limits in units of 2^-24 |A||B|.
- *   half, tf32: two inputs rounded to 11 bits lose 2^14 + 4 units; one chain on a matrix unit loses less than 1.3 for each
- *   k, and up to 22 for the first MMA whatever k is: 2^14 + 64 + 2 k.
- *   fp32-fast: SGEMM's own worst case is about k units; emulations lose up to 200 in their first 64 k. That alone would
- *   let 16-bit inputs pass for large k, so the split may lose no more than SGEMM's inputs and single products do by
- *   much: 32 units (22 bits: 9; 16 bits: 769). */
-static const struct ht_accuracy classes[] = {
-    {"half", HT_OF_FP32, 0, 16448, 2, INT_MAX, RANGE(ALL) | RANGE(FP32) | RANGE(ROW) | RANGE(FP16), 0, 0, 0},
-    {"tf32", HT_OF_FP32, 0, 16448, 2, INT_MAX, RANGE(ALL) | RANGE(FP32), 0, 0, 0},
-    {"fp32-fast", HT_OF_FP32, 0, 256, 1, 32, RANGE(ALL) | RANGE(FP32) | RANGE(ROW), 0, 0, 0},
-    {"fp32", HT_OF_FP32, 1, 0, 0, 0, 0, 0, 0, 0},
-    {"fp64", HT_OF_FP64, 1, 0, 0, 0, 0, 0, 0, 0},
-    {"fp64-fast", HT_OF_FP64, 0, 0, 0, 0, 0, 0, 0, HT_ROLE_FAST},
-    {"fp64-exact", HT_OF_FP64, 0, 0, 0, 0, 0, 0, 0, HT_ROLE_EXACT},
-    {"reproducible", HT_OF_BOTH, 0, ANY, 0, INT_MAX, RANGE(FIXED), 6, 0, HT_ROLE_REPRODUCIBLE},
-    {"reproducible:3", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 3, 0, 0},
-    {"reproducible:6", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 6, 0, 0},
-    {"reproducible:10", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 10, 0, 0},
-};
+#define ROW(...) {__VA_ARGS__},
+static const struct ht_accuracy classes[] = {HT_ACCURACY_CLASSES(ROW)};
 enum { CLASSES = sizeof classes / sizeof classes[0] };
 static const char *const numbered[] = {"bits=N", "bound=X", "relative=X:rho=Y"}; /* for either type */
 

@@ -94,16 +94,22 @@ unsigned ht_site_types(const char **text) {
     return type >= 0 ? 1u << type : (unsigned)HT_OF_BOTH;
 }
 
-static bool site_is_accuracy(const char *names, const char *text) {
-    return site_name(names, text, false) >= 0 || ht_site_bound(text) > 0;
+#define SITE_NAME(text, ...) text "\0"
+#define SITE_OF(text, of, ...) of,
+
+/* `of`: HT_OF_FP32 or HT_OF_FP64. */
+static bool site_is_accuracy(const char *text, unsigned of) {
+    static const unsigned char types[] = {HT_ACCURACY_CLASSES(SITE_OF) HT_OF_BOTH};
+    const int found = site_name(HT_ACCURACY_CLASSES(SITE_NAME) "auto\0", text, false);
+    return (found >= 0 && (types[found] & of) != 0) || ht_site_bound(text) > 0;
 }
 
 bool ht_site_is_accuracy(const char *text) {
-    return site_is_accuracy("auto\0half\0tf32\0fp32-fast\0fp32\0reproducible\0reproducible:3\0reproducible:6\0reproducible:10\0", text);
+    return site_is_accuracy(text, HT_OF_FP32);
 }
 
 bool ht_site_is_accuracy64(const char *text) {
-    return site_is_accuracy("auto\0fp64\0fp64-fast\0fp64-exact\0reproducible\0", text);
+    return site_is_accuracy(text, HT_OF_FP64);
 }
 
 bool ht_site_line_is_of(const struct ht_site_line *line, bool fp64) {

@@ -20,6 +20,25 @@
 enum { HT_OF_FP32 = 1, HT_OF_FP64 = 2, HT_OF_BOTH = 3 };
 
 enum { HT_ACCURACY_TEXT_BYTES = 48, HT_SITE_TEXT = 64, HT_SITE_LINE = 1024 };
+/* The classes of accuracy, rows of struct ht_accuracy; of FP32 with their limits in units of 2^-24 |A||B|.
+ *   half, tf32: two inputs rounded to 11 bits lose 2^14 + 4 units; one chain on a matrix unit loses less than 1.3 for each
+ *   k, and up to 22 for the first MMA whatever k is: 2^14 + 64 + 2 k.
+ *   fp32-fast: SGEMM's own worst case is about k units; emulations lose up to 200 in their first 64 k. That alone would
+ *   let 16-bit inputs pass for large k, so the split may lose no more than SGEMM's inputs and single products do by
+ *   much: 32 units (22 bits: 9; 16 bits: 769). */
+#define HT_ACCURACY_CLASSES(X) \
+    X("half", HT_OF_FP32, 0, 16448, 2, INT_MAX, RANGE(ALL) | RANGE(FP32) | RANGE(ROW) | RANGE(FP16), 0, 0, 0) \
+    X("tf32", HT_OF_FP32, 0, 16448, 2, INT_MAX, RANGE(ALL) | RANGE(FP32), 0, 0, 0) \
+    X("fp32-fast", HT_OF_FP32, 0, 256, 1, 32, RANGE(ALL) | RANGE(FP32) | RANGE(ROW), 0, 0, 0) \
+    X("fp32", HT_OF_FP32, 1, 0, 0, 0, 0, 0, 0, 0) \
+    X("fp64", HT_OF_FP64, 1, 0, 0, 0, 0, 0, 0, 0) \
+    X("fp64-fast", HT_OF_FP64, 0, 0, 0, 0, 0, 0, 0, HT_ROLE_FAST) \
+    X("fp64-exact", HT_OF_FP64, 0, 0, 0, 0, 0, 0, 0, HT_ROLE_EXACT) \
+    X("reproducible", HT_OF_BOTH, 0, ANY, 0, INT_MAX, RANGE(FIXED), 6, 0, HT_ROLE_REPRODUCIBLE) \
+    X("reproducible:3", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 3, 0, 0) \
+    X("reproducible:6", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 6, 0, 0) \
+    X("reproducible:10", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 10, 0, 0)
+
 enum ht_site_range { HT_SITE_M, HT_SITE_N, HT_SITE_K, HT_SITE_BATCH, HT_SITE_ORDINAL, HT_SITE_RANGES };
 
 /* What a line holds for, and what it says. */
