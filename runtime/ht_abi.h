@@ -256,21 +256,9 @@ struct ht_cost {
     struct ht_tiled_waves waves;
     struct ht_streaming stream;
 };
-#define HT_COST_TILED_WAVES(step_busy, step_latency, tile_overhead, block_overhead, scalar_store, misaligned, \
-                            swap_ab, dram_stream)                                                            \
-    {                                                                                                        \
-        HT_TILED_WAVES,                                                                                      \
-            {step_busy,    step_latency, tile_overhead, block_overhead,                                      \
-             scalar_store, misaligned,   swap_ab,       dram_stream},                                        \
-            {0, 0, 0, 0, 0, 0, 0, 0}                                                                         \
-    }
-#define HT_COST_STREAMING(step_busy, step_latency, tile_overhead, launch, misaligned, pdl_overlap, dram_stream, \
-                          dram_step)                                                                         \
-    {                                                                                                        \
-        HT_STREAMING, {0, 0, 0, 0, 0, 0, 0, 0}, {                                                            \
-            step_busy, step_latency, tile_overhead, launch, misaligned, pdl_overlap, dram_stream, dram_step  \
-        }                                                                                                    \
-    }
+/* Coefficients in the order of their struct. */
+#define HT_COST_TILED_WAVES(...) {HT_TILED_WAVES, {__VA_ARGS__}, {0, 0, 0, 0, 0, 0, 0, 0}}
+#define HT_COST_STREAMING(...) {HT_STREAMING, {0, 0, 0, 0, 0, 0, 0, 0}, {__VA_ARGS__}}
 
 /* Of which kernels a product consists, and what their launchers take before the stream (pointers to ht_abi64.h's, but for
  * ht_gemm_args): the rows of the runtime, ht_recipe_*.c. Of FP32 products the scheme has what packs. */

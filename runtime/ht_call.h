@@ -171,6 +171,7 @@ struct call_operand {
     char trans;
     const void *src;
     int64_t ld, stride;
+    bool packs;                /* packing is asked for */
     const char *packed;        /* instead of src, or where packing writes */
     int64_t packed_bytes;      /* that a product reads there */
     struct packed_place place; /* of its packed form */
@@ -193,6 +194,7 @@ struct call {
     int64_t ldc, stride_c;
     enum call_effect effect;
     bool adds_zero; /* where only C is scaled: C = beta C + 0, as exact sums have it, so that -0 becomes 0 */
+    void *answer; /* of a question: where the answer goes */
     /* What it asks for. */
     const struct ht_half *half;
     const struct ht_demand *asked; /* the handle's own, or what its site has */
@@ -437,7 +439,7 @@ HT_LOCAL int ht_check_gemm(struct call *c);
 /* Whether the last of all matrices still ends at an address that could exist. */
 HT_LOCAL int ht_check_extents(const struct call *c);
 /* Arguments of questions about a call: sizes, batch, and where the answer goes. */
-HT_LOCAL int ht_check_question(const struct call *c, const void *result);
+HT_LOCAL int ht_check_question(const struct call *c);
 HT_LOCAL int ht_check_sizes(const struct call *c);
 HT_LOCAL int ht_check_limits(const struct call *c);
 /* The matrix that is packed, and its block of memory; empty: neither is read or written. */
@@ -632,10 +634,11 @@ struct packed_operand {
     int side;
     bool checked;  /* with what the certificate of its type needs */
     bool has_copy; /* of FP64: with the matrix */
+    struct packed_layout layout;
 };
 
 /* Packs one side, or both, as a public call. */
-HT_LOCAL int ht_pack(struct call *c, bool packs_a, bool packs_b);
+HT_LOCAL int ht_pack(struct call *c);
 /* Whether the packed operands of a product are what it asks for; where their parts lie, and the matrices
  * that they hold. */
 HT_LOCAL int ht_check_packed(struct call *c);

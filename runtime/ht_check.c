@@ -156,11 +156,11 @@ int ht_check_extents(const struct call *c) {
     return code;
 }
 
-int ht_check_question(const struct call *c, const void *result) {
+int ht_check_question(const struct call *c) {
     int code = ht_check_sizes(c);
     if (code == HALFTONE_OK && c->batch < 0)
         code = ht_fail(c->h, -17, "batch = %lld", (long long)c->batch);
-    if (code == HALFTONE_OK && result == NULL)
+    if (code == HALFTONE_OK && c->answer == NULL)
         code = ht_fail(c->h, -18, "the result is NULL");
     return code;
 }

@@ -115,9 +115,8 @@ int halftone_set_stream(halftone *handle, void *stream) {
 }
 
 int halftone_set_workspace(halftone *handle, void *workspace, size_t bytes) {
-    const int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
+    if (ht_begin(handle) != HALFTONE_OK)
+        return HALFTONE_NULL_HANDLE;
     if ((workspace == NULL && bytes > 0) || !is_aligned(workspace, HALFTONE_ALIGNMENT))
         return ht_fail(handle, -18, "workspace %p of %zu bytes", workspace, bytes);
     handle->user = (char *)workspace;
@@ -162,9 +161,8 @@ int halftone_set_recompute(halftone *handle, int what) {
 }
 
 int halftone_set_workspace_limit(halftone *handle, size_t bytes) {
-    const int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
+    if (ht_begin(handle) != HALFTONE_OK)
+        return HALFTONE_NULL_HANDLE;
     handle->workspace_limit = bytes > (size_t)INT64_MAX ? INT64_MAX : (int64_t)bytes;
     handle->epoch++; /* plans were made for another limit */
     return HALFTONE_OK;

@@ -180,7 +180,8 @@ static int host_load(halftone *h, struct host_job *j, int side, int64_t from, in
     j->operand_turn ^= 1;
     pack.of[side].src = raw;
     pack.of[side].packed = to;
-    code = ht_pack(&pack, side == 0, side == 1);
+    pack.of[side].packs = true;
+    code = ht_pack(&pack);
     return AND_THEN(code, ht_fail_device(h, ht_dev_event_record(operand_free, h->stream)));
 }
 
@@ -376,9 +377,8 @@ HT_IN_OWN_FENV static int host_call(void *of) {
 /* uplo 'A': all of C. */
 static int host_begin(halftone *h, char uplo, struct call c, const void *alpha, const void *beta,
                       void *result, int64_t ldc) {
-    const int code = ht_begin(h);
-    if (code != HALFTONE_OK)
-        return code;
+    if (ht_begin(h) != HALFTONE_OK)
+        return HALFTONE_NULL_HANDLE;
     h->last_site = 0;
     h->left.m = 0;
     if (uplo == '\0' || strchr("ALUlu", uplo) == NULL)
@@ -423,9 +423,8 @@ int halftone_set_host_threads(halftone *handle, int threads) {
 }
 
 int halftone_set_host_tiles(halftone *handle, int64_t tile, size_t bytes) {
-    const int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
+    if (ht_begin(handle) != HALFTONE_OK)
+        return HALFTONE_NULL_HANDLE;
     if ((tile != 0 && tile < HOST_TILE_LEAST) || tile > HALFTONE_SIZE_MAX / 2 ||
         bytes > (size_t)INT64_MAX / 2)
         return ht_fail(handle, -18, "tiles of %lld rows and columns in %zu bytes", (long long)tile, bytes);

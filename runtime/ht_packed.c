@@ -78,12 +78,6 @@ static void remember(halftone *h, const struct packed_operand *p) {
 
 /* ---- what is packed ---- */
 
-static struct packed_layout layout_of_packed(const struct call *c, const struct packed_operand *p) {
-    return c->is_fp64 ? ht_residues_layout(ht_moduli_of(c->half->set, p->scheme), &p->certificate,
-                                           p->has_copy, p->rows, p->k)
-                      : ht_slices_layout(c, p->scheme, p->rows, p->k);
-}
-
 /* So many operands of this size as the call's setting has them packed. */
 static int describe_packed(const struct call *c, int side, int64_t rows, int64_t count,
                            struct packed_operand *p) {
@@ -100,8 +94,10 @@ static int describe_packed(const struct call *c, int side, int64_t rows, int64_t
     p->certificate = plan.certificate;
     p->checked = c->is_fp64 ? p->certificate.needed > 0 : ht_has_check(c, p->scheme);
     p->has_copy = c->is_fp64 && (p->checked || ht_is_exact(c));
-    const struct packed_layout o = layout_of_packed(c, p);
-    p->bytes = ht_mul(ht_layout_bytes(&o), count);
+    p->layout = c->is_fp64 ? ht_residues_layout(ht_moduli_of(plan.set, p->scheme), &p->certificate,
+                                                p->has_copy, rows, c->k)
+                           : ht_slices_layout(c, p->scheme, rows, c->k);
+    p->bytes = ht_mul(ht_layout_bytes(&p->layout), count);
     return ht_check_bytes(c->h, p->bytes);
 }
 
@@ -110,35 +106,30 @@ int64_t ht_packed_operand_bytes(const struct call *c, int64_t rows) {
     return describe_packed(c, 0, rows, 1, &p) == HALFTONE_OK ? p.bytes : 0;
 }
 
-struct bytes_question {
-    struct call c;
-    int side;
-    size_t *bytes;
-};
-
 HT_IN_OWN_FENV static int answer_bytes(void *of) {
-    struct bytes_question *const q = (struct bytes_question *)of;
-    struct call *const c = &q->c;
+    struct call *const c = (struct call *)of;
+    const int side = c->of[1].packs;
     struct packed_operand p;
-    int code = ht_check_question(c, q->bytes);
+    int code = ht_check_question(c);
     if (AND_THEN(code, ht_check_limits(c)) != HALFTONE_OK)
         return code;
     ht_enter_site(c, true);
-    code = describe_packed(c, q->side, rows_of(c, q->side), c->batch, &p);
+    code = describe_packed(c, side, rows_of(c, side), c->batch, &p);
     if (code == HALFTONE_OK)
-        *q->bytes = (size_t)p.bytes;
+        *(size_t *)c->answer = (size_t)p.bytes;
     return ht_leave_site(c, false, code);
 }
 
 static int packed_bytes(halftone *h, bool is_fp64, char which, int64_t rows, int64_t k, int64_t batch,
                         size_t *bytes) {
     const bool is_a = which == 'A' || which == 'a', is_b = which == 'B' || which == 'b';
-    struct bytes_question q = {call_of(h, is_fp64, 'N', 'N', is_a ? rows : 0, is_b ? rows : 0, k, batch),
-                               is_b, bytes};
+    struct call c = call_of(h, is_fp64, 'N', 'N', is_a ? rows : 0, is_b ? rows : 0, k, batch);
     const int code = ht_begin(h);
     if (code == HALFTONE_OK && !is_a && !is_b)
         return ht_fail(h, -18, "which has the code %d", which);
-    return code == HALFTONE_OK ? ht_in_own_fenv(answer_bytes, &q) : code;
+    c.of[1].packs = is_b;
+    c.answer = bytes;
+    return code == HALFTONE_OK ? ht_in_own_fenv(answer_bytes, &c) : code;
 }
 
 /* ---- packing ---- */
@@ -156,17 +147,15 @@ static int open_side(const struct call *c, int side, struct packed_operand *p) {
 
 /* Both in one launch. */
 static int pack_slices(const struct call *c, const struct packed_operand *sides) {
-    struct packed_layout layouts[2];
     struct pack_side packed[2];
     int count = 0, code = HALFTONE_OK;
     for (int side = 0; side < 2 && code == HALFTONE_OK; side++) {
         const struct packed_operand *const p = &sides[side];
         if (p->rows == 0)
             continue;
-        layouts[count] = layout_of_packed(c, p);
-        const struct packed_place to = ht_place_in_block(&layouts[count], (char *)p->at);
+        const struct packed_place to = ht_place_in_block(&p->layout, (char *)p->at);
         const int tiles = p->checked ? ht_kept_tiles(p->scheme, c->half->set->sms, c->k) : 0;
-        const struct pack_side one = {side, &layouts[count], to, tiles, NULL};
+        const struct pack_side one = {side, &p->layout, to, tiles, NULL};
         packed[count++] = one;
         if (to.flag != NULL)
             code = ht_begin_flags(c->h, to.flag, FLAG_BYTES);
@@ -191,10 +180,9 @@ static int pack_residues_of(const struct call *of, const struct packed_operand *
     p.k_blocks = (int)ht_ceil_div(c->k, 128);
     for (int side = 0; side < 2; side++) { /* an empty side has no entries, and any place */
         const struct packed_operand *const o = sides[side].rows > 0 ? &sides[side] : any;
-        const struct packed_layout layout = layout_of_packed(c, o);
-        c->of[side].place = ht_place_in_block(&layout, (char *)o->at);
+        c->of[side].place = ht_place_in_block(&o->layout, (char *)o->at);
         if (o == &sides[side])
-            p.layout[side] = layout;
+            p.layout[side] = o->layout;
     }
     c->plan = &p;
     return ht_pack_residues(c);
@@ -207,14 +195,14 @@ static bool sides_overlap(const struct packed_operand *sides) {
            b < a + (uintptr_t)sides[0].bytes;
 }
 
-static int pack_at_site(struct call *c, const bool packs[2]) {
+static int pack_at_site(struct call *c) {
     halftone *const h = c->h;
     struct packed_operand sides[2];
     int64_t bytes[2] = {0, 0};
     memset(sides, 0, sizeof sides);
     int code = ht_check_sizes(c);
     for (int side = 0; side < 2; side++)
-        if (code == HALFTONE_OK && packs[side])
+        if (code == HALFTONE_OK && c->of[side].packs)
             code = open_side(c, side, &sides[side]);
     if (code == HALFTONE_OK && sides_overlap(sides))
         return ht_fail(h, -18, "packed_a = %p (%lld bytes) and packed_b = %p (%lld bytes) overlap",
@@ -241,31 +229,26 @@ static int pack_at_site(struct call *c, const bool packs[2]) {
     return code;
 }
 
-struct packing {
-    struct call *c;
-    const bool *packs; /* which sides */
-};
-
 HT_IN_OWN_FENV static int enter_packing(void *of) {
-    const struct packing *const p = (const struct packing *)of;
-    ht_enter_site(p->c, true);
-    return ht_leave_site(p->c, false, pack_at_site(p->c, p->packs));
+    struct call *const c = (struct call *)of;
+    ht_enter_site(c, true);
+    return ht_leave_site(c, false, pack_at_site(c));
 }
 
-int ht_pack(struct call *c, bool packs_a, bool packs_b) {
-    const bool packs[2] = {packs_a, packs_b};
-    struct packing p = {c, packs};
+int ht_pack(struct call *c) {
     const int code = ht_begin(c->h);
-    return code == HALFTONE_OK ? ht_in_own_fenv(enter_packing, &p) : code;
+    return code == HALFTONE_OK ? ht_in_own_fenv(enter_packing, c) : code;
 }
 
 /* c has sizes and transposes; a place of NULL is no reason to leave a side out. */
-static int pack_of(struct call c, const void *a, int64_t lda, const void *b, int64_t ldb, bool packs_a,
-                   void *packed_a, bool packs_b, void *packed_b) {
+static int pack_of(struct call c, bool packs_a, bool packs_b, const void *a, int64_t lda, const void *b,
+                   int64_t ldb, void *packed_a, void *packed_b) {
     c = with_operands(c, a, lda, 0, b, ldb, 0);
+    c.of[0].packs = packs_a;
+    c.of[1].packs = packs_b;
     c.of[0].packed = (const char *)packed_a;
     c.of[1].packed = (const char *)packed_b;
-    return ht_pack(&c, packs_a, packs_b);
+    return ht_pack(&c);
 }
 
 #define PACKING(bytes_of, pack_a, pack_b, pack_ab, real, is_fp64)                                            \
@@ -274,18 +257,18 @@ static int pack_of(struct call c, const void *a, int64_t lda, const void *b, int
     }                                                                                                        \
     int pack_a(halftone *handle, char transa, int64_t m, int64_t k, const real *a, int64_t lda,              \
                void *packed) {                                                                               \
-        return pack_of(call_of(handle, is_fp64, transa, 'N', m, 0, k, 1), a, lda, NULL, 0, true, packed,     \
-                       false, NULL);                                                                         \
+        const struct call sizes = call_of(handle, is_fp64, transa, 'N', m, 0, k, 1);                         \
+        return pack_of(sizes, true, false, a, lda, NULL, 0, packed, NULL);                                   \
     }                                                                                                        \
     int pack_b(halftone *handle, char transb, int64_t k, int64_t n, const real *b, int64_t ldb,              \
                void *packed) {                                                                               \
-        return pack_of(call_of(handle, is_fp64, 'N', transb, 0, n, k, 1), NULL, 0, b, ldb, false, NULL,      \
-                       true, packed);                                                                        \
+        const struct call sizes = call_of(handle, is_fp64, 'N', transb, 0, n, k, 1);                         \
+        return pack_of(sizes, false, true, NULL, 0, b, ldb, NULL, packed);                                   \
     }                                                                                                        \
     int pack_ab(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const real *a,  \
                 int64_t lda, const real *b, int64_t ldb, void *packed_a, void *packed_b) {                   \
-        return pack_of(call_of(handle, is_fp64, transa, transb, m, n, k, 1), a, lda, b, ldb, true, packed_a, \
-                       true, packed_b);                                                                      \
+        const struct call sizes = call_of(handle, is_fp64, transa, transb, m, n, k, 1);                      \
+        return pack_of(sizes, true, true, a, lda, b, ldb, packed_a, packed_b);                               \
     }
 PACKING(halftone_packed_bytes, halftone_pack_a, halftone_pack_b, halftone_pack_ab, float, false)
 PACKING(halftone_dpacked_bytes, halftone_dpack_a, halftone_dpack_b, halftone_dpack_ab, double, true)
@@ -337,12 +320,11 @@ int ht_check_packed(struct call *c) {
         int code = describe_packed(c, side, rows_of(c, side), 1, &wanted);
         if (AND_THEN(code, check_side(c, side, &wanted)) != HALFTONE_OK)
             return code;
-        const struct packed_layout layout = layout_of_packed(c, &wanted);
         o->packed_bytes = wanted.bytes;
-        o->place = ht_place_in_block(&layout, (char *)o->packed);
+        o->place = ht_place_in_block(&wanted.layout, (char *)o->packed);
         o->src = o->place.copy;
         o->trans = side == 0 ? 'T' : 'N'; /* k contiguous */
-        o->ld = layout.copy_ld;
+        o->ld = wanted.layout.copy_ld;
     }
     return HALFTONE_OK;
 }

@@ -47,9 +47,6 @@ static void describe_bound64(const struct call *c, const struct plan *p, struct 
 
 /* Bound and range, which may differ from the scheme's own for `auto`. */
 static void describe_bound(const struct call *c, const struct plan *p, struct halftone_plan *out) {
-    out->scheme = p->scheme->name;
-    out->bound = p->scheme->bound_text;
-    out->range = p->scheme->range_text;
     out->bound_units = ht_plan_bound_units(p, c->k);
     out->fixed_point = p->scheme->exact_k > 0 ? 1 : p->scheme->scales == HT_SCALES_TILES ? 2 : 0;
     if (c->is_fp64)
@@ -109,12 +106,12 @@ static void explain_auto(const struct call *c, const char *scheme, char *line, s
                  fallback);
 }
 
-/* By an accuracy that chooses an FP64 scheme; p NULL: there is no plan. */
+/* By an accuracy that chooses an FP64 scheme. */
 static void explain64(const struct call *c, const struct plan *p, struct halftone_plan *out) {
     const char *const by = c->asked->is_auto ? HT_FP64 : c->asked->accuracy.text,
                       *const native = c->h->half[0].set->role[HT_ROLE_NATIVE];
     const int used = snprintf(out->why_scheme, sizeof out->why_scheme, "by accuracy %s", by);
-    if (p != NULL && p->checked)
+    if (p->checked)
         snprintf(out->why_scheme + used, sizeof out->why_scheme - (size_t)used,
                  ": %s where the data certify it, %s for the rest; %s alone: %lld ns predicted",
                  p->scheme->name, native, native, (long long)out->native_ns);
@@ -154,26 +151,23 @@ static void explain_site(const struct call *c, struct halftone_plan *out) {
 
 /* A question that is right, with the site that it is of. */
 static int answer(const struct call *c, struct halftone_plan *plan) {
-    struct plan begun;
-    int code = ht_scheme_of_call(c, &begun);
-    if (code != HALFTONE_OK)
-        return code;
+    const bool is_product = c->m > 0 && c->n > 0 && c->k > 0 && c->batch > 0;
     struct halftone_plan out = HALFTONE_PLAN_INIT;
     const size_t known = plan->size < sizeof out ? plan->size : sizeof out;
+    struct plan scheme_alone;
+    const struct plan *p = &scheme_alone;
+    const int code = is_product ? ht_plan_call(c, &p) : ht_scheme_of_call(c, &scheme_alone);
+    if (code != HALFTONE_OK)
+        return code;
     out.size = plan->size;
-    out.scheme = begun.scheme->name;
+    out.scheme = p->scheme->name;
     out.kernel = "";
     out.why = "a size is 0: no product is run";
-    out.bound = begun.scheme->bound_text;
-    out.range = begun.scheme->range_text;
+    out.bound = p->scheme->bound_text;
+    out.range = p->scheme->range_text;
     out.unit_exponent = c->is_fp64 ? -53 : -24;
-    const struct plan *p = NULL;
-    if (c->m > 0 && c->n > 0 && c->k > 0 && c->batch > 0) {
-        code = ht_plan_call(c, &p);
-        if (code != HALFTONE_OK)
-            return code;
+    if (is_product)
         describe(c, p, &out);
-    }
     explain_scheme(c, p, &out);
     explain_site(c, &out);
     memcpy(plan, &out, known);
@@ -183,31 +177,27 @@ static int answer(const struct call *c, struct halftone_plan *plan) {
 /* Struct halftone_plan of 0.1.0, the least that is written; and far more than one will ever be. */
 enum { PLAN_BYTES_LEAST = sizeof(struct halftone_plan), PLAN_BYTES_MOST = 1 << 16 };
 
-struct asked_plan {
-    struct call c;
-    struct halftone_plan *plan;
-};
-
 HT_IN_OWN_FENV static int check_and_answer(void *of) {
-    struct asked_plan *const q = (struct asked_plan *)of;
-    int code = ht_check_question(&q->c, q->plan);
+    struct call *const c = (struct call *)of;
+    struct halftone_plan *const plan = (struct halftone_plan *)c->answer;
+    int code = ht_check_question(c);
     if (code == HALFTONE_OK &&
-        (q->plan->size < (size_t)PLAN_BYTES_LEAST || q->plan->size > (size_t)PLAN_BYTES_MOST))
-        return ht_fail(q->c.h, -18,
+        (plan->size < (size_t)PLAN_BYTES_LEAST || plan->size > (size_t)PLAN_BYTES_MOST))
+        return ht_fail(c->h, -18,
                        "plan->size is %zu, not sizeof(struct halftone_plan): begin with HALFTONE_PLAN_INIT",
-                       q->plan->size);
-    if (AND_THEN(code, ht_check_limits(&q->c)) != HALFTONE_OK)
+                       plan->size);
+    if (AND_THEN(code, ht_check_limits(c)) != HALFTONE_OK)
         return code;
-    ht_enter_site(&q->c, false);
-    return ht_leave_site(&q->c, false, answer(&q->c, q->plan));
+    ht_enter_site(c, false);
+    return ht_leave_site(c, false, answer(c, plan));
 }
 
 /* Of a batch whose entries have operands of their own. */
 static int query(struct call c, struct halftone_plan *plan) {
-    struct asked_plan q = {c, plan};
-    q.c.of[0].stride = q.c.of[1].stride = 1;
+    c.of[0].stride = c.of[1].stride = 1;
+    c.answer = plan;
     const int code = ht_begin(c.h);
-    return code == HALFTONE_OK ? ht_in_own_fenv(check_and_answer, &q) : code;
+    return code == HALFTONE_OK ? ht_in_own_fenv(check_and_answer, &c) : code;
 }
 
 static int workspace_bytes(struct call c, size_t *bytes) {

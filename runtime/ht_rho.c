@@ -157,14 +157,9 @@ static int probe_run(halftone *h, const struct call *x, struct probe *p, double 
     return HALFTONE_OK;
 }
 
-struct probing {
-    struct call c; /* sizes, transposes, A and B */
-    double *rho;
-};
-
 HT_IN_OWN_FENV static int probe_call(void *of) {
-    struct probing *const q = (struct probing *)of;
-    struct call *const c = &q->c;
+    struct call *const c = (struct call *)of; /* sizes, transposes, A and B */
+    double *const rho = (double *)c->answer;
     halftone *const h = c->h;
     const float one = 1;
     float result = 0;
@@ -172,7 +167,7 @@ HT_IN_OWN_FENV static int probe_call(void *of) {
     c->c = &result;
     c->ldc = c->stride_c = c->m > 1 ? c->m : 1;
     int capturing = 0, code = ht_check_gemm(c);
-    if (code == HALFTONE_OK && q->rho == NULL)
+    if (code == HALFTONE_OK && rho == NULL)
         return ht_fail(h, -18, "rho is NULL");
     AND_THEN(code, ht_fail_device(h, ht_dev_is_capturing(h->stream, &capturing)));
     if (code == HALFTONE_OK && capturing)
@@ -181,22 +176,22 @@ HT_IN_OWN_FENV static int probe_call(void *of) {
     if (code != HALFTONE_OK)
         return code;
     if (c->m == 0 || c->n == 0 || c->k == 0) {
-        *q->rho = 1;
+        *rho = 1;
         return HALFTONE_OK;
     }
     struct probe p;
     code = probe_open(h, c, &p);
-    AND_THEN(code, probe_run(h, c, &p, q->rho));
+    AND_THEN(code, probe_run(h, c, &p, rho));
     probe_close(&p);
     return code;
 }
 
 int halftone_estimate_rho(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                           const float *a, int64_t lda, const float *b, int64_t ldb, double *rho) {
-    struct probing q = {
-        with_operands(call_of(handle, false, transa, transb, m, n, k, 1), a, lda, 0, b, ldb, 0), rho};
+    struct call c = with_operands(call_of(handle, false, transa, transb, m, n, k, 1), a, lda, 0, b, ldb, 0);
     const int code = ht_begin(handle);
+    c.answer = rho;
     if (rho != NULL)
         *rho = INFINITY; /* of which no accuracy follows */
-    return code == HALFTONE_OK ? ht_in_own_fenv(probe_call, &q) : code;
+    return code == HALFTONE_OK ? ht_in_own_fenv(probe_call, &c) : code;
 }

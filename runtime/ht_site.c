@@ -105,9 +105,8 @@ static int add_site(halftone *h, const struct ht_site_line *line, const char *te
 int halftone_set_site(halftone *handle, const char *line) {
     char text[HT_SITE_LINE], wrong[HT_SITE_TEXT];
     struct ht_site_line read;
-    const int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
+    if (ht_begin(handle) != HALFTONE_OK)
+        return HALFTONE_NULL_HANDLE;
     if (line == NULL) {
         cut_sites(handle, 0);
         return HALFTONE_OK;
@@ -163,9 +162,8 @@ int halftone_read_sites(halftone *handle, const char *path) {
 /* ---- products ---- */
 
 int halftone_at_site(halftone *handle, const char *name) {
-    const int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
+    if (ht_begin(handle) != HALFTONE_OK)
+        return HALFTONE_NULL_HANDLE;
     const size_t length = name != NULL ? strlen(name) : 0;
     if (length >= HT_SITE_TEXT)
         return ht_fail(handle, HALFTONE_SITE, "the name of a site has %zu characters; %d are the most",
@@ -269,9 +267,8 @@ int halftone_last_site(const halftone *handle) {
 }
 
 int halftone_get_site(halftone *handle, int index, const char **line, int64_t *products) {
-    const int code = ht_begin(handle);
-    if (code != HALFTONE_OK)
-        return code;
+    if (ht_begin(handle) != HALFTONE_OK)
+        return HALFTONE_NULL_HANDLE;
     if (line == NULL || products == NULL)
         return ht_fail(handle, -18, "the result is NULL");
     const struct ht_sites *const t = handle->sites;

@@ -35,7 +35,8 @@ static struct packed_place place_in_workspace(const struct call *c, int side) {
 
 struct ht_view ht_view_of(const struct call *c, int side, int64_t entry) {
     const struct call_operand *const of = &c->of[side];
-    struct ht_view view = {of->src, of->ld, of->stride, (int)rows_of(c, side), (int)c->k, k_contiguous(c, side)};
+    struct ht_view view = {
+        of->src, of->ld, of->stride, (int)rows_of(c, side), (int)c->k, k_contiguous(c, side)};
     if (of->src != NULL) /* there is none where k is 0, or panels are all that is read */
         view.src = (const char *)of->src + entry * of->stride * (int64_t)element_bytes(c);
     return view;
@@ -103,40 +104,33 @@ int ht_lay_out_workspace(halftone *h, struct plan *p) {
 
 /* ---- memory ---- */
 
-/* The caller's block. */
-static int open_callers(halftone *h, size_t bytes, struct workspace *w) {
-    if (h->user_bytes < bytes)
+/* From the source that it says. The pool's is stream-ordered: of the call alone, or of the graph that it is
+ * captured for. */
+static int open_source(halftone *h, size_t bytes, struct workspace *w) {
+    if (w->source == SOURCE_CALLER && h->user_bytes < bytes)
         return ht_fail(h, HALFTONE_WORKSPACE, "%zu bytes needed, %zu given", bytes, h->user_bytes);
-    w->at = h->user;
-    return HALFTONE_OK;
-}
-
-/* Stream-ordered memory: of the call alone, or of the graph that it is captured for. */
-static int open_pool(halftone *h, size_t bytes, struct workspace *w) {
+    if (w->source == SOURCE_CALLER) {
+        w->at = h->user;
+        return HALFTONE_OK;
+    }
+    if (w->source == SOURCE_HANDLE) {
+        const int code = ht_own_workspace(h, bytes, &w->at);
+        if (code != HALFTONE_OK || w->at != NULL)
+            return code;
+        if (!h->device.has_pool ||
+            h->capture != CAPTURE_ACTIVE) /* else it serves where the block may not grow */
+            return ht_fail(h, HALFTONE_WORKSPACE,
+                           "%zu bytes needed, the handle keeps fewer for this stream, and %s", bytes,
+                           h->capture == CAPTURE_ELSEWHERE
+                               ? "the capture of another stream forbids the null stream's use"
+                               : "the stream is being captured on a device without stream-ordered memory");
+    }
     void *memory = NULL;
     const int code = ht_fail_device(h, ht_dev_pool_alloc(h->pool, &memory, bytes, h->stream));
     w->at = (char *)memory;
     w->source = SOURCE_POOL;
     return code;
 }
-
-/* The handle's, which grows; in a capture, which forbids that, the pool serves. */
-static int open_handles(halftone *h, size_t bytes, struct workspace *w) {
-    const int code = ht_own_workspace(h, bytes, &w->at);
-    if (code != HALFTONE_OK || w->at != NULL)
-        return code;
-    if (h->device.has_pool && h->capture == CAPTURE_ACTIVE)
-        return open_pool(h, bytes, w);
-    return ht_fail(h, HALFTONE_WORKSPACE, "%zu bytes needed, the handle keeps fewer for this stream, and %s",
-                   bytes,
-                   h->capture == CAPTURE_ELSEWHERE
-                       ? "the capture of another stream forbids the null stream's use"
-                       : "the stream is being captured on a device without stream-ordered memory");
-}
-
-/* By enum ws_source. A call opens the source that the handle is set to, and closes what it got. */
-static int (*const open_source[])(halftone *h, size_t bytes, struct workspace *w) = {open_handles, open_pool,
-                                                                                     open_callers};
 
 enum ws_source ht_workspace_source(const halftone *h) {
     return h->has_user ? SOURCE_CALLER : h->own_source;
@@ -151,7 +145,7 @@ int ht_open_workspace(struct call *c) {
         *w = *c->outer;
         w->is_shared = true;
     } else if (c->plan->bytes > 0) {
-        const int code = open_source[w->source](c->h, (size_t)c->plan->bytes, w);
+        const int code = open_source(c->h, (size_t)c->plan->bytes, w);
         if (code != HALFTONE_OK)
             return code;
     }
