@@ -20,6 +20,9 @@ AMD = ["mi210", "mi250x"]
 SIM = ["g++", "-std=c++17", "-O0", "-fno-thread-jumps", "-x", "c++", "-DHT_SIMULATOR", "-ffp-contract=off", "-include",
        str(ROOT / "runtime/sim/ht_sim.h"), "-I" + str(ROOT / "runtime"), "-iquote" + str(ROOT / "bench/halftone")]
 
+# Of sources that are there: out/ may remember others.
+SIM_OBJECTS = [ROOT / f"out/obj/runtime/sim/{p.stem}.o" for p in sorted((ROOT / "runtime/sim").glob("*.c*"))]
+
 
 def gen(*args, root=ROOT, check=True, env=None, binary=GEN):
     run = subprocess.run([str(binary), *map(str, args), "--root", str(root)], capture_output=True, text=True,

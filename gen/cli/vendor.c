@@ -228,10 +228,10 @@ static void inline_runtime(struct text *out, struct vendor *v, const char *name)
  * work. */
 static const char *const sim_seen[] = {"sim_api.h", "sim_f16.h", "sim_mfma.h", "ht_sim.h", NULL};
 static const char *const sim_works[] = {
-    "sim_mma.h",   "sim_mma_wide.h", "sim_fiber.h",    "sim_internal.h", "sim_async.h",   "sim_f16.c",
-    "sim_mfma.c",  "sim_mma.c",      "sim_mma_wide.c", "sim_fiber.cpp",  "sim_error.cpp", "sim_grid.cpp",
-    "sim_mem.cpp", "sim_order.cpp",  "sim_async.cpp",  "sim_warp.cpp",   "sim_wgmma.cpp", "sim_stream.cpp",
-    "sim_core.cpp", "sim_launch.cpp", "sim_calls.cpp", NULL};
+    "sim_mma.h",     "sim_fiber.h",    "sim_internal.h", "sim_async.h",   "sim_f16.c",     "sim_mfma.c",
+    "sim_mma.c",     "sim_mma_wide.c", "sim_fiber.cpp",  "sim_error.cpp", "sim_mem.cpp",   "sim_order.cpp",
+    "sim_async.cpp", "sim_warp.cpp",   "sim_wgmma.cpp",  "sim_stream.cpp", "sim_core.cpp", "sim_launch.cpp",
+    "sim_calls.cpp", NULL};
 static const char *const sim_cuda[] = {"sim_cuda.c", NULL};
 
 /* Sources under their own names, in a namespace without one, as nobody else may see them. */

@@ -314,7 +314,7 @@ template <int REGISTERS> HT_SIM_INLINE void ht_reg_dealloc(int line = __builtin_
 template <int REGISTERS> HT_SIM_INLINE void ht_reg_alloc(int line = __builtin_LINE()) {
     ht_sim_registers(REGISTERS, 0, line);
 }
-/* Launches are synchronous: the predecessor is always done; sim_grid.cpp checks that kernels do not rely on it. Templates, as
+/* Launches are synchronous: the predecessor is always done; sim_launch.cpp checks that kernels do not rely on it. Templates, as
  * ht_launch_dependent below: where a kernel brings these functions itself (launch/stream.cuh), its own are the better match. */
 void ht_sim_grid_wait(void);
 void ht_sim_grid_release(void);

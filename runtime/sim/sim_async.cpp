@@ -5,31 +5,6 @@
 
 namespace ht_sim {
 
-bool async_on(const engine &e) {
-    return e.async != nullptr && e.async->on;
-}
-
-void async_reset(engine &e) {
-    if (e.async != nullptr)
-        e.async->on = false;
-}
-
-async_state &async_begin(engine &e) {
-    if (e.async == nullptr)
-        e.async = std::make_unique<async_state>();
-    async_state &s = *e.async;
-    if (s.on)
-        return s;
-    s.on = true;
-    s.barriers.clear();
-    s.barrier_at.assign((e.shared.size() + 7) / 8, 0);
-    s.flying.clear();
-    s.matrix.assign(e.warps.size(), matrix_state());
-    s.group_log.assign((e.warps.size() + WARPGROUP_WARPS - 1) / WARPGROUP_WARPS, {});
-    order_begin(e);
-    return s;
-}
-
 /* ---- mbarriers ---- */
 
 /* The mbarrier at a shared address of a block of the cluster that the thread may use; NULL after engine_fail. */
@@ -188,26 +163,6 @@ static bool wait(engine &e, const access &who, unsigned s, unsigned parity) {
 }
 
 /* ---- bulk copies ---- */
-
-bool fail_bulk(engine &e, const access &who, unsigned offset, const char *verb) {
-    const shadow_word &word = e.shadow[offset / 4];
-    unsigned threads = thread_count(e);
-    if ((word.flags & SHADOW_PENDING) != 0) {
-        engine_fail(e, who.thread, who.line, "ht_mbar_wait for the phase that the copy completes",
-                    "%s %s shared byte %u without having waited for the ht_bulk_copy of thread %u there, "
-                    "which is still on "
-                    "its way",
-                    who.name, verb, offset, static_cast<unsigned>(word.copier));
-        return false;
-    }
-    const mbarrier &b = e.async->barriers[word.writer - threads];
-    engine_fail(e, who.thread, who.line, "ht_mbar_wait for the phase that the copy completes",
-                "%s %s shared byte %u without having waited for the ht_bulk_copy of thread %u there, which "
-                "completes phase "
-                "%u of the mbarrier at byte %u",
-                who.name, verb, offset, static_cast<unsigned>(word.copier), word.write_turn - 1, b.offset);
-    return false;
-}
 
 /* A copy to the shared memory of a block of the cluster, which completes on its mbarrier. */
 static bool bulk_copy_issue(engine &e, const access &who, unsigned rank, unsigned to, const void *from, int bytes,

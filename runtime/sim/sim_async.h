@@ -133,11 +133,8 @@ struct async_state {
         group_log; /* by warpgroup: calls that not all of its warps have made */
 };
 
-/* The block's state; the first call in a block sets it up. */
+/* sim_order. The block's state; the first call in a block sets it up. */
 async_state &async_begin(engine &e);
-
-/* sim_order */
-void order_begin(engine &e);
 bool order_knows(const engine &e, unsigned thread, unsigned actor, uint32_t tick);
 void order_release(engine &e, unsigned thread, clocks &to);
 void order_acquire(engine &e, unsigned thread, const clocks &from);

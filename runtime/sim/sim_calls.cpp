@@ -1,6 +1,76 @@
-/* sim_calls: what a kernel's thread calls that waits for others: barriers, ldmatrix, mma, shuffles. Each notes its operands and
- * gives way to the scheduler (sim_core); sim_warp does the work. */
+/* sim_calls: the running thread: how it gives way to the next lane or the scheduler (sim_core), and what it calls that waits for
+ * others: barriers, ldmatrix, mma, shuffles. Each notes its operands and gives way; sim_warp does the work. */
 #include "sim_async.h"
+
+__thread ht_sim_dim3 threadIdx, blockIdx, gridDim, blockDim;
+
+namespace ht_sim {
+
+__thread engine *current_engine;
+
+/* The lane to run of those that are ready: the first from lane_start on. */
+static unsigned first_lane(const engine &e, uint64_t ready) {
+    uint64_t later = ready >> e.lane_start << e.lane_start;
+    return static_cast<unsigned>(__builtin_ctzll(later != 0 ? later : ready));
+}
+
+/* The thread runs next. */
+static fiber *enter(engine &e, unsigned thread) {
+    e.running = e.threads[thread].get();
+    const unsigned rank = rank_of(e, thread);
+    threadIdx.x = thread - rank * e.block_threads;
+    blockIdx.x = e.block.x + rank;
+    return &e.running->stack;
+}
+
+/* The next lane to run in the warp of the running thread, else the scheduler. */
+static void yield_fiber(engine &e, thread_state &self) {
+    const unsigned size = warp_size(e), warp = warp_of(e, self.index);
+    uint64_t &ready = e.warps[warp].ready;
+    ready &= ~(uint64_t{1} << (self.index & (size - 1)));
+    fiber *next = &e.home;
+    e.running = nullptr;
+    if (ready != 0 && !e.failed)
+        next = enter(e, warp * size + first_lane(e, ready));
+    fiber_switch(&self.stack, next);
+}
+
+void abandon_thread(engine &e) {
+    thread_state &self = *e.running;
+    for (;;) /* the block has failed: nobody comes back */
+        yield_fiber(e, self);
+}
+
+void run_warp(engine &e, unsigned w) {
+    fiber_switch(&e.home, enter(e, w * warp_size(e) + first_lane(e, e.warps[w].ready)));
+}
+
+thread_state *block_at(call_kind kind, int line, const void *site) {
+    engine *e = current_engine;
+    if (e == nullptr) {
+        error_keep(
+            (std::string(call_name(kind)) + " called outside a kernel; launch it with ht_launch").c_str());
+        return nullptr;
+    }
+    call &at = e->running->at;
+    at.kind = kind;
+    at.line = line;
+    at.site = site;
+    return e->running;
+}
+
+void wait_here(thread_state &self) {
+    yield_fiber(*self.owner, self);
+}
+
+request::request(const char *name, int line) : e(current_engine), who{0, line, name, false} {
+    if (e != nullptr)
+        who.thread = e->running->index;
+    else
+        error_keep((std::string(name) + " called outside a kernel; launch it with ht_launch").c_str());
+}
+
+} // namespace ht_sim
 
 using namespace ht_sim;
 

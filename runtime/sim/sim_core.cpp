@@ -1,5 +1,5 @@
-/* sim_core: blocks. Every thread of a block is a fiber that runs until it comes to a warp
- * collective, a barrier or its end; the scheduler runs the lanes of a warp one after the other, then looks at
+/* sim_core: the scheduler of a block. Every thread of a block is a fiber that runs until it comes to a warp
+ * collective, a barrier or its end (sim_calls.cpp); the lanes of a warp run one after the other, then the scheduler looks at
  * what they have come to: the same collective is performed, the same barrier or end makes the warp wait,
  * anything else is divergence. So every state in which nothing can run has a name, and nothing can hang (but
  * a kernel that loops for ever by itself). */
@@ -8,46 +8,7 @@
 #include <stdio.h>
 #include <new>
 
-__thread ht_sim_dim3 threadIdx, blockIdx, gridDim, blockDim;
-
 namespace ht_sim {
-
-__thread engine *current_engine;
-
-/* ---- threads ---- */
-
-/* The lane to run of those that are ready: the first from lane_start on. */
-static unsigned first_lane(const engine &e, uint64_t ready) {
-    uint64_t later = ready >> e.lane_start << e.lane_start;
-    return static_cast<unsigned>(__builtin_ctzll(later != 0 ? later : ready));
-}
-
-/* The thread runs next. */
-static fiber *enter(engine &e, unsigned thread) {
-    e.running = e.threads[thread].get();
-    const unsigned rank = rank_of(e, thread);
-    threadIdx.x = thread - rank * e.block_threads;
-    blockIdx.x = e.block.x + rank;
-    return &e.running->stack;
-}
-
-/* The next lane to run in the warp of the running thread, else the scheduler. */
-static void yield_fiber(engine &e, thread_state &self) {
-    const unsigned size = warp_size(e), warp = warp_of(e, self.index);
-    uint64_t &ready = e.warps[warp].ready;
-    ready &= ~(uint64_t{1} << (self.index & (size - 1)));
-    fiber *next = &e.home;
-    e.running = nullptr;
-    if (ready != 0 && !e.failed)
-        next = enter(e, warp * size + first_lane(e, ready));
-    fiber_switch(&self.stack, next);
-}
-
-void abandon_thread(engine &e) {
-    thread_state &self = *e.running;
-    for (;;) /* the block has failed: nobody comes back */
-        yield_fiber(e, self);
-}
 
 /* A fiber's life: one block after the other, parked between them. */
 static void thread_main(void *arg) {
@@ -63,27 +24,8 @@ static void thread_main(void *arg) {
         self.at.kind = CALL_EXIT;
         self.at.line = 0;
         self.parked = true;
-        yield_fiber(*self.owner, self);
+        wait_here(self);
     }
-}
-
-/* Waits with the call's operands until the warp, or for a barrier the block, has come together. */
-thread_state *block_at(call_kind kind, int line, const void *site) {
-    engine *e = current_engine;
-    if (e == nullptr) {
-        error_keep(
-            (std::string(call_name(kind)) + " called outside a kernel; launch it with ht_launch").c_str());
-        return nullptr;
-    }
-    call &at = e->running->at;
-    at.kind = kind;
-    at.line = line;
-    at.site = site;
-    return e->running;
-}
-
-void wait_here(thread_state &self) {
-    yield_fiber(*self.owner, self);
 }
 
 /* ---- divergence ---- */
@@ -174,7 +116,8 @@ static void settle_warp(engine &e, unsigned w) {
                     warp.lanes);
         return;
     }
-    if (!warp_perform(e, w))
+    const bool is_group = first.at.kind >= CALL_WGMMA && first.at.kind <= CALL_REGISTERS;
+    if (!(is_group ? wgmma_perform : warp_perform)(e, w))
         return;
     if (async_on(e))
         order_meet_warp(e, w);
@@ -288,14 +231,6 @@ static bool settle_cluster(engine &e) {
 
 /* ---- the order of warps ---- */
 
-/* splitmix64 (Steele, Lea, Flood 2014): a full-period mixer of a counter. */
-uint64_t next_random(uint64_t &state) {
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 /* The next warp that can run; false when there is none. */
 static bool pick_warp(engine &e, unsigned &picked) {
     unsigned count = static_cast<unsigned>(e.warps.size());
@@ -313,10 +248,6 @@ static bool pick_warp(engine &e, unsigned &picked) {
         }
     }
     return false;
-}
-
-static void run_warp(engine &e, unsigned w) {
-    fiber_switch(&e.home, enter(e, w * warp_size(e) + first_lane(e, e.warps[w].ready)));
 }
 
 /* ---- blocks ---- */
@@ -372,7 +303,6 @@ static void prepare_cluster(engine &e, uint64_t block) {
     prepare_warps(e);
     shared_reset(e, info.smem_bytes);
     async_reset(e);
-    grid_block_begins(e);
     if (e.blocks > 1)
         (void)async_begin(e); /* block barriers do not order what the other block does */
     blockIdx = e.block;
@@ -398,7 +328,6 @@ bool run_cluster(engine &e, uint64_t block) {
         }
     }
     current_engine = nullptr;
-    grid_block_ends(e);
     return !e.failed;
 }
 

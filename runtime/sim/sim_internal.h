@@ -1,12 +1,11 @@
 /* sim_internal: the state of one simulated block and what the simulator's files say to each other. Blocks of a cluster are
  * simulated together: their threads, warps and shared memories follow one another in the same lists.
  *
- *   sim_launch.cpp launches: their blocks on host threads
- *   sim_core.cpp   the threads of a block, the order of warps, divergence
- *   sim_calls.cpp  calls of a kernel that wait for other threads
+ *   sim_launch.cpp launches: their blocks on host threads, and whether one may begin early
+ *   sim_core.cpp   the order of a block's warps, divergence
+ *   sim_calls.cpp  the running thread, its calls that wait for others
  *   sim_warp.cpp   what the lanes of a warp do together: ldmatrix, mma, MFMA, shfl
  *   sim_mem.cpp    shared memory with its shadow, cp.async, registered global memory
- *   sim_grid.cpp   launches that may begin before the one before them has ended
  *   sim_error.cpp  the first violation and the settings of the host program
  *   sim_async.h    Hopper's asynchronous units: files of their own */
 #ifndef HT_SIM_INTERNAL_H
@@ -191,14 +190,23 @@ static inline unsigned thread_count(const engine &e) {
 /* The engine that runs on this host thread, NULL outside kernels. */
 extern __thread engine *current_engine;
 
-/* sim_core: never returns to a thread whose block has failed. */
+/* sim_calls: never returns to a thread whose block has failed. */
 [[noreturn]] void abandon_thread(engine &e);
 /* The running thread waits with its call's operands until the scheduler has done it; NULL outside kernels. */
 thread_state *block_at(call_kind kind, int line, const void *site);
 void wait_here(thread_state &self);
-/* Runs a block, or the cluster that begins with it, to its end; false: engine.error says what failed. */
+/* Runs the warp's lanes that are ready until all have stopped. */
+void run_warp(engine &e, unsigned warp);
+/* sim_core: runs a block, or the cluster that begins with it, to its end; false: engine.error says what failed. */
 bool run_cluster(engine &e, uint64_t block);
-uint64_t next_random(uint64_t &state);
+
+/* splitmix64 (Steele, Lea, Flood 2014): a full-period mixer of a counter. */
+static inline uint64_t next_random(uint64_t &state) {
+    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
 
 /* sim_warp: what tells one mma from another, and the full size of each type, one warp's step of wgmma. */
 struct mma_shape {
@@ -218,6 +226,13 @@ struct access {
     const char *name;
     bool for_warp; /* the data goes to all lanes: the thread's own earlier write is no excuse */
 };
+/* sim_calls: the running engine and access, with the check that there is one. */
+struct request {
+    engine *e;
+    access who;
+    request(const char *name, int line);
+};
+
 void shared_reset(engine &e, int smem_bytes);
 /* Whether [s, s + bytes), a multiple of `alignment`, lies in a block's shared memory; else engine_fail. Offset: of s in
  * engine.shared. The block: that of the access, or by rank. */
@@ -226,23 +241,20 @@ bool shared_range_of(engine &e, const access &who, unsigned rank, unsigned s, un
                      unsigned &offset);
 /* The same for one allocation of global memory, which the thread may touch so. */
 bool global_range(engine &e, const access &who, const void *p, unsigned bytes, unsigned alignment, grid_reach needed = REACHES_READS);
+/* Whether [p, p + bytes), aligned to its size, is device memory; false outside kernels, after a message. */
+bool global_check(const char *name, const void *p, unsigned bytes, int line, grid_reach needed);
 /* The checks of a write to the word at a shared offset. */
 bool check_write(engine &e, const access &who, unsigned offset, const shadow_word &word);
-bool fail_race(engine &e, const access &who, unsigned offset, const char *verbs, unsigned other);
-bool fail_bulk(engine &e, const access &who, unsigned offset, const char *verb);
 /* The bytes at shared address s after the checks of a read; NULL after engine_fail. */
 const unsigned char *shared_read(engine &e, const access &who, unsigned s, unsigned bytes);
 
-/* The running engine and access, with the check that there is one. */
-struct request {
-    engine *e;
-    access who;
-    request(const char *name, int line);
-};
-
-/* sim_async, sim_order: false for kernels without asynchronous units, which keep to barrier intervals and turns. */
+/* sim_order: false for kernels without asynchronous units, which keep to barrier intervals and turns. */
 bool async_on(const engine &e);
 void async_reset(engine &e); /* before a block */
+/* Always false: the words for two accesses without an order, and for one that did not wait for a bulk copy. */
+bool fail_race(engine &e, const access &who, unsigned offset, const char *verbs, unsigned other);
+bool fail_bulk(engine &e, const access &who, unsigned offset, const char *verb);
+/* sim_async, sim_order */
 bool async_land(engine &e);  /* the next copy lands; false when none is on its way */
 bool async_passes(const engine &e, const thread_state &t); /* who is at CALL_MBAR_WAIT */
 void async_fail_deadlock(engine &e);
@@ -257,18 +269,8 @@ bool order_write(engine &e, const access &who, unsigned offset, const shadow_wor
 /* sim_wgmma: performs a collective of CALL_WGMMA .. CALL_REGISTERS for a warp. */
 bool wgmma_perform(engine &e, unsigned warp);
 
-/* sim_grid: false where nobody has waited; engine_fail where the thread has not. */
-void grid_begin(struct launch &l);
-bool grid_end(const struct launch &l);
-void grid_block_begins(engine &e);
-void grid_block_ends(engine &e);
-bool grid_allows(engine &e, const access &who, grid_reach needed);
-
 /* sim_stream: whether the stream's work does not run at once. */
 bool stream_waits(const void *stream);
-
-/* sim_launch: the running thread waits for something that another block writes to global memory. */
-void block_waits();
 
 /* sim_error: notes the block's first violation: `what` with printf arguments, then the cure. */
 void engine_fail(engine &e, unsigned thread, int line, const char *cure, const char *what, ...)

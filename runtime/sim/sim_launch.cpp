@@ -1,5 +1,5 @@
 /* sim_launch: launches. Host threads take the blocks of a launch in order, each with an engine of its own; the first block that
- * fails decides what the launch says. */
+ * fails decides what the launch says. What kernels call about other launches and other blocks is here, too. */
 #include "sim_async.h"
 
 #include <fenv.h>
@@ -81,7 +81,11 @@ static void work(progress &p, uint64_t most) {
             uint64_t block = p.next.fetch_add(p.launch->info->cluster);
             if (block >= p.blocks)
                 break;
-            if (run_cluster(*e, block))
+            e->waited = e->released = false;
+            const bool good = run_cluster(*e, block);
+            if (e->waited && !e->released) /* those that never release do so at their end */
+                p.launch->late_release.store(true);
+            if (good)
                 continue;
             if (e->no_memory)
                 note_no_memory(p);
@@ -104,7 +108,7 @@ static void work_through(progress &p) {
 
 /* On a GPU the blocks that one waits for run beside it. Here the next one of the launch runs to its end, on the stack of the thread
  * that waits; where none is left, other host threads have what is waited for. */
-void block_waits() {
+static void block_waits() {
     progress *p = now_running;
     if (p == nullptr || now_waiting >= p->beside || p->next.load() >= p->blocks) {
         std::this_thread::yield();
@@ -141,6 +145,29 @@ static void run_blocks(progress &p) {
     for (std::thread &t : helpers)
         t.join();
 }
+
+/* ---- launches that may begin before the one before them has ended (ht_launch_dependent). Here that one always has, so what is checked
+ * is that nobody could tell:
+ *   a thread touches global memory only behind its ht_pdl_wait; behind ht_pdl_assume_complete it may read, which is for what was there
+ *   before the launch before this one, if that one waited before it let this one begin;
+ *   somebody waits, else the end of this launch would say nothing of the one before it. ---- */
+
+static std::mutex order_mutex;
+static std::map<const void *, bool> last_vouched; /* by stream: whether what came before the last launch had ended when it released */
+
+static void grid_begin(struct launch &l) {
+    std::lock_guard<std::mutex> lock(order_mutex);
+    auto last = last_vouched.find(l.info->stream);
+    l.vouched = last == last_vouched.end() || last->second;
+}
+
+static bool grid_end(const struct launch &l) {
+    std::lock_guard<std::mutex> lock(order_mutex);
+    last_vouched[l.info->stream] = !l.info->dependent || l.late_release.load();
+    return !l.info->dependent || l.waited.load();
+}
+
+/* ---- a launch ---- */
 
 /* What a GPU would refuse to launch; 0 or its code. */
 static int refuse(const ht_sim_launch_info &info, const sim_mma_model &model, std::string &why) {
@@ -272,4 +299,43 @@ int ht_sim_allow_smem(void (*kernel)(void), int smem_bytes) {
         return out_of_memory();
     }
     return 0;
+}
+
+int ht_ld_relaxed_i32(const int *p, int line) {
+    static thread_local unsigned loads;
+    if (++loads % 256 == 0 && current_engine != nullptr) /* whoever loads so often waits for another block */
+        block_waits();
+    return global_check("ht_ld_relaxed_i32", p, sizeof *p, line, REACHES_ALL) ? __atomic_load_n(p, __ATOMIC_RELAXED) : 0;
+}
+
+void ht_sim_grid_wait(void) {
+    if (current_engine == nullptr)
+        return;
+    engine &e = *current_engine;
+    e.running->reach = REACHES_ALL;
+    if (!e.waited)
+        e.launch->waited.store(true);
+    e.waited = true;
+}
+
+void ht_sim_grid_release(void) {
+    if (current_engine == nullptr || current_engine->released)
+        return;
+    engine &e = *current_engine;
+    e.released = true; /* the block's first counts */
+    if (e.running->reach == REACHES_ALL)
+        e.launch->late_release.store(true);
+}
+
+void ht_sim_grid_vouched(int line) {
+    request r("ht_pdl_assume_complete", line);
+    if (r.e == nullptr)
+        return;
+    if (!r.e->launch->vouched) {
+        engine_fail(*r.e, r.who.thread, line, "let that launch wait first, or call ht_pdl_wait here",
+                    "ht_pdl_assume_complete, but the launch before this one released before it waited");
+        abandon_thread(*r.e);
+    }
+    if (r.e->running->reach == REACHES_NOTHING)
+        r.e->running->reach = REACHES_READS;
 }

@@ -74,19 +74,6 @@ static bool fail_mbarrier(engine &e, const access &who, unsigned offset) {
     return false;
 }
 
-bool fail_race(engine &e, const access &who, unsigned offset, const char *verbs, unsigned other) {
-    bool same_warp = warp_of(e, other) == warp_of(e, who.thread);
-    engine_fail(e, who.thread, who.line,
-                async_on(e)
-                    ? "separate the two with ht_barrier, or by an arrival on an mbarrier and a wait for it"
-                    : "separate the two with ht_barrier",
-                "shared memory race (%s): %s at byte %u and thread %u %s", verbs, who.name, offset, other,
-                same_warp     ? "of the same warp, with nothing between them that orders lanes"
-                : async_on(e) ? "of another warp, with nothing between them that orders the two"
-                              : "of another warp, in the same barrier interval");
-    return false;
-}
-
 static bool note_read(engine &e, const access &who, unsigned offset, shadow_word &word) {
     if ((word.flags & SHADOW_PENDING) != 0)
         return fail_pending(e, who, offset, word, false);
@@ -220,19 +207,19 @@ static bool lies_in_one(engine &e, const access &who, const void *p, unsigned by
     return false;
 }
 
+static bool grid_allows(engine &e, const access &who, grid_reach needed) {
+    if (e.threads[who.thread]->reach >= needed)
+        return true;
+    engine_fail(e, who.thread, who.line, "call ht_pdl_wait first",
+                "%s before ht_pdl_wait: the launch before this one may still be running", who.name);
+    return false;
+}
+
 bool global_range(engine &e, const access &who, const void *p, unsigned bytes, unsigned alignment, grid_reach needed) {
     return grid_allows(e, who, needed) && lies_in_one(e, who, p, bytes, alignment);
 }
 
-request::request(const char *name, int line) : e(current_engine), who{0, line, name, false} {
-    if (e != nullptr)
-        who.thread = e->running->index;
-    else
-        error_keep((std::string(name) + " called outside a kernel; launch it with ht_launch").c_str());
-}
-
-/* Whether [p, p + bytes), aligned to its size, is device memory; false outside kernels, after a message. */
-static bool global_check(const char *name, const void *p, unsigned bytes, int line, grid_reach needed) {
+bool global_check(const char *name, const void *p, unsigned bytes, int line, grid_reach needed) {
     request r(name, line);
     if (r.e == nullptr)
         return false;
@@ -349,13 +336,6 @@ void ht_sts8(unsigned s, unsigned x, unsigned y, int line) {
 }
 
 /* Blocks may run on several host threads: these are atomic. */
-int ht_ld_relaxed_i32(const int *p, int line) {
-    static thread_local unsigned loads;
-    if (++loads % 256 == 0 && current_engine != nullptr) /* whoever loads so often waits for another block */
-        block_waits();
-    return global_allows("ht_ld_relaxed_i32", p, line, REACHES_ALL) ? __atomic_load_n(p, __ATOMIC_RELAXED) : 0;
-}
-
 void ht_st_relaxed_i32(int *p, int v, int line) {
     if (global_allows("ht_st_relaxed_i32", p, line, REACHES_ALL))
         __atomic_store_n(p, v, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
 /* sim_mma: see the header for the model and its sources. */
-#include "sim_mma_wide.h"
+#include "sim_mma.h"
 
 #include <stddef.h>
 #include <string.h>

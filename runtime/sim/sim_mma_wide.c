@@ -1,5 +1,6 @@
-/* sim_mma_wide: see the header. sim_mma.h has the model; its steps have the same numbers here. */
-#include "sim_mma_wide.h"
+/* sim_mma_wide: sim_mma's arithmetic for eight columns at once, on processors with AVX2. It computes what occurs in ordinary data and
+ * leaves the rest to sim_mma. The tests hold the two together bit by bit. The steps of sim_mma.h have the same numbers here. */
+#include "sim_mma.h"
 
 #if defined(__x86_64__)
 #include <string.h>
@@ -100,6 +101,7 @@ WIDE_INLINE void decode_a(const struct sim_operands *x, struct sim_term *to, int
 
 WIDE_INLINE bool multiply(const struct sim_mma_model *model, const struct sim_operands *x, float *d) {
     struct sim_term a[SIM_WIDE_ROWS * SIM_MAX_K];
+    const struct sim_format f32 = {8, F32_FRACTION};
     struct terms b[SIM_MAX_K], c;
     ints sums[SIM_WIDE_ROWS], outside = {0};
     decode_a(x, a, &outside);
@@ -111,7 +113,7 @@ WIDE_INLINE bool multiply(const struct sim_mma_model *model, const struct sim_op
     memcpy(sums, d, sizeof sums);
     for (int row = 0; row < SIM_WIDE_ROWS; row++) {
         for (int first = 0; first < x->k; first += x->group) {
-            decode(sim_format_f32, &sums[row], &c, &outside);
+            decode(f32, &sums[row], &c, &outside);
             add_group(model, x, &a[row * x->k + first], &b[first], &c, &sums[row], &outside);
         }
     }

@@ -34,7 +34,16 @@ static void learn(uint32_t *row, const uint32_t *from, size_t count) {
         row[i] = row[i] > from[i] ? row[i] : from[i];
 }
 
-void order_begin(engine &e) {
+bool async_on(const engine &e) {
+    return e.async != nullptr && e.async->on;
+}
+
+void async_reset(engine &e) {
+    if (e.async != nullptr)
+        e.async->on = false;
+}
+
+static void order_begin(engine &e) {
     async_state &s = *e.async;
     size_t warps = e.warps.size();
     s.actors = thread_count(e) + MAX_MBARRIERS;
@@ -46,6 +55,22 @@ void order_begin(engine &e) {
     for (unsigned w = 0; w < warps; w++)
         for (unsigned lane = 0; lane < e.warps[w].lanes; lane++)
             s.warp_rows[w * static_cast<size_t>(s.actors) + w * WARP_SIZE + lane] = e.warps[w].turn - 1;
+}
+
+async_state &async_begin(engine &e) {
+    if (e.async == nullptr)
+        e.async = std::make_unique<async_state>();
+    async_state &s = *e.async;
+    if (s.on)
+        return s;
+    s.on = true;
+    s.barriers.clear();
+    s.barrier_at.assign((e.shared.size() + 7) / 8, 0);
+    s.flying.clear();
+    s.matrix.assign(e.warps.size(), matrix_state());
+    s.group_log.assign((e.warps.size() + WARPGROUP_WARPS - 1) / WARPGROUP_WARPS, {});
+    order_begin(e);
+    return s;
 }
 
 static bool is_apart(const async_state &s, unsigned thread) {
@@ -126,6 +151,39 @@ static bool write_known(const engine &e, const access &who, const shadow_word &w
     if (e.blocks == 1 && word.writer < threads && word.write_epoch != e.epoch)
         return true;
     return order_knows(e, who.thread, word.writer, word.write_turn);
+}
+
+bool fail_race(engine &e, const access &who, unsigned offset, const char *verbs, unsigned other) {
+    bool same_warp = warp_of(e, other) == warp_of(e, who.thread);
+    engine_fail(e, who.thread, who.line,
+                async_on(e)
+                    ? "separate the two with ht_barrier, or by an arrival on an mbarrier and a wait for it"
+                    : "separate the two with ht_barrier",
+                "shared memory race (%s): %s at byte %u and thread %u %s", verbs, who.name, offset, other,
+                same_warp     ? "of the same warp, with nothing between them that orders lanes"
+                : async_on(e) ? "of another warp, with nothing between them that orders the two"
+                              : "of another warp, in the same barrier interval");
+    return false;
+}
+
+bool fail_bulk(engine &e, const access &who, unsigned offset, const char *verb) {
+    const shadow_word &word = e.shadow[offset / 4];
+    unsigned threads = thread_count(e);
+    if ((word.flags & SHADOW_PENDING) != 0) {
+        engine_fail(e, who.thread, who.line, "ht_mbar_wait for the phase that the copy completes",
+                    "%s %s shared byte %u without having waited for the ht_bulk_copy of thread %u there, "
+                    "which is still on "
+                    "its way",
+                    who.name, verb, offset, static_cast<unsigned>(word.copier));
+        return false;
+    }
+    const mbarrier &b = e.async->barriers[word.writer - threads];
+    engine_fail(e, who.thread, who.line, "ht_mbar_wait for the phase that the copy completes",
+                "%s %s shared byte %u without having waited for the ht_bulk_copy of thread %u there, which "
+                "completes phase "
+                "%u of the mbarrier at byte %u",
+                who.name, verb, offset, static_cast<unsigned>(word.copier), word.write_turn - 1, b.offset);
+    return false;
 }
 
 static bool fail_write(engine &e, const access &who, unsigned offset, const shadow_word &word,

@@ -21,8 +21,6 @@
 
 namespace ht_sim {
 
-
-
 static call &lane_call(engine &e, unsigned warp, unsigned lane) {
     return e.threads[warp * warp_size(e) + lane]->at;
 }
@@ -195,23 +193,9 @@ bool warp_perform(engine &e, unsigned warp) {
         return perform_shfl(e, warp);
     case CALL_UNIFORM:
         return perform_uniform(e, warp);
-    case CALL_WGMMA:
-    case CALL_WGMMA_FENCE:
-    case CALL_WGMMA_COMMIT:
-    case CALL_WGMMA_WAIT:
-    case CALL_REGISTERS:
-        return wgmma_perform(e, warp);
-    case CALL_NONE:
-    case CALL_EXIT:
-    case CALL_MBAR_WAIT:
-    case CALL_CLUSTER_BARRIER:
-    case CALL_GROUP_BARRIER:
-    case CALL_BARRIER:
-    case CALL_MFMA:
-    case CALL_MFMA_LAST:
-        break;
+    default: /* sim_wgmma's, or no collective */
+        return true;
     }
-    return true;
 }
 
 } // namespace ht_sim

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import ROOT, SIM, nvcc
+from conftest import ROOT, SIM, SIM_OBJECTS, nvcc
 
 PARTS = {"crt_pack": 0, "planes_mma_warp": 1, "crt_wgmma_ss": 1, "crt_combine": 2, "crt_exact": 3, "digits_mma_warp": 1, "ozaki_pack": 5, "ozaki_combine": 7}
 ARITHMETIC = re.compile(r"^\s*(?!ld|st|mov)[a-z]\S*\.f64\S*\s.*$|^\s*v_\w*(?<!mov)_f64\S*\s.*$", re.M)  # of FP64
@@ -45,8 +45,7 @@ def part(templates, name, number=None):
 
 
 def linked(program, *objects):
-    sim = (ROOT / "out/obj/runtime/sim").glob("*.o")
-    subprocess.run(["g++", "-o", str(program), *map(str, objects), *map(str, sim), "-lpthread", "-lm"], check=True)
+    subprocess.run(["g++", "-o", str(program), *map(str, [*objects, *SIM_OBJECTS]), "-lpthread", "-lm"], check=True)
     return program
 
 

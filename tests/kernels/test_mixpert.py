@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 import pytest
-from conftest import ROOT, SIM, bench_objects, gen, nvcc, runtime_objects
+from conftest import ROOT, SIM, SIM_OBJECTS, bench_objects, gen, nvcc, runtime_objects
 
 SCHEMES = "mixpert1,mixpert2,mixpert3,mixpert4"
 BREAKS = { # what is wrong, the hook or skeleton, text and replacement
@@ -35,7 +35,7 @@ def harness():
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     subprocess.run(["gcc", "-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror",
                     "-ffp-contract=off", "-c", str(ROOT / "tests/kernels/mixpert_kernel.c"), "-o", str(folder / "mixpert_kernel.o")], check=True)
-    return [*folder.glob("*.o"), *runtime_objects(), *(ROOT / "out/obj/runtime/sim").glob("*.o"),
+    return [*folder.glob("*.o"), *runtime_objects(), *SIM_OBJECTS,
             *bench_objects("accuracy/families", "io/threads")]
 
 

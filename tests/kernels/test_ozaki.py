@@ -8,7 +8,7 @@ import subprocess
 
 import broken_templates
 import pytest
-from conftest import ROOT, SIM, gen, runtime_objects
+from conftest import ROOT, SIM, SIM_OBJECTS, gen, runtime_objects
 
 PARTS = {"ozaki_pack": None, "planes_mma_warp": 6, "ozaki_combine": None} # and which part of template_part.cpp where it is not the usual
 SAMPLE = "samples/ozaki_mma_warp.h"
@@ -390,7 +390,7 @@ def library(folder, gpu, *tests):
         subprocess.run([*SIM, "-O1", "-c", str(path), "-o", objects[-1]], check=True)
     for path in (folder / "set/dispatch.c", *(ROOT / f"tests/kernels/{name}.c" for name in tests)):
         subprocess.run(["gcc", "-std=c11", "-D_DEFAULT_SOURCE", f"-I{ROOT}/runtime", "-c", str(path), "-o", str(folder / (path.stem + ".o"))], check=True)
-    sim = [*runtime_objects(), *(ROOT / "out/obj/runtime/sim").glob("*.o")]
+    sim = [*runtime_objects(), *SIM_OBJECTS]
     for name in tests:
         subprocess.run(["g++", "-o", str(folder / name), *objects, str(folder / "dispatch.o"), str(folder / f"{name}.o"), *map(str, sim),
                         *(["-lcmocka"] if name == "test_dgemm" else []), "-lpthread", "-lm"], check=True)

@@ -3,7 +3,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import ROOT, SIM, gen, nvcc
+from conftest import ROOT, SIM, SIM_OBJECTS, gen, nvcc
 
 TILE = "128x128x32_w64x32_s3"
 KERNEL = f"ht_f16x3_mma_{TILE}_sm80"
@@ -26,7 +26,7 @@ def test_template_and_output_give_the_same_bits_in_the_simulator(tmp_path):
     subprocess.run(["gcc", "-std=c11", f"-I{ROOT}/runtime", "-c", str(tmp_path / "set/dispatch.c"), "-o", str(dispatch)],
                    check=True)
     library = [str(ROOT / "out/obj/runtime/dev_sim.o"), str(ROOT / "out/obj/bench/halftone/accuracy/families.o"), str(ROOT / "out/obj/bench/halftone/io/threads.o"),
-               *map(str, (ROOT / "out/obj/runtime/sim").glob("*.o"))]
+               *map(str, SIM_OBJECTS)]
     program = tmp_path / "template_bits"
     subprocess.run(["g++", "-o", str(program), *objects, str(dispatch), *library, "-lpthread", "-lm"], check=True)
     run = subprocess.run([str(program)], capture_output=True, text=True)

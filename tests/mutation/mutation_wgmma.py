@@ -7,7 +7,7 @@ import subprocess
 
 import mutate
 import pytest
-from conftest import ROOT, SIM, bench_objects, gen
+from conftest import ROOT, SIM, SIM_OBJECTS, bench_objects, gen
 from mutate import before, change, drop
 
 # 4 chunks of k for a ring of two: slots are used again
@@ -110,7 +110,7 @@ def pair(templates, shared="B"):
 def build(tmp_path_factory):
     judge = tmp_path_factory.mktemp("judge") / "wgmma_product.o"
     subprocess.run([*SIM, "-c", str(ROOT / "tests/mutation/wgmma_product.cpp"), "-o", str(judge)], check=True)
-    objects = [judge, *(ROOT / "out/obj/runtime/sim").glob("*.o"),
+    objects = [judge, *SIM_OBJECTS,
                *bench_objects("accuracy/families", "accuracy/metrics", "accuracy/reference", "io/threads")]
 
     def make(change=None):

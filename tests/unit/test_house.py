@@ -133,16 +133,17 @@ def symbols(source, tmp_path):
     built = ROOT / "out/obj" / source.relative_to(ROOT).with_suffix(".o")
     if not built.exists() or built.stat().st_mtime < max(p.stat().st_mtime for p in (source, *source.parent.glob("*.h"))):
         built = tmp_path / source.with_suffix(".o").name
-        subprocess.run(["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-D_GNU_SOURCE", "-iquote", "gen",
+        language = ["g++", "-std=c++17"] if source.suffix == ".cpp" else ["cc", "-std=c11"]
+        subprocess.run([*language, "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-D_GNU_SOURCE", "-iquote", "gen",
                         "-iquote", "bench/halftone", "-c", str(source), "-o", str(built)], cwd=ROOT, check=True)
     rows = [line.split() for line in subprocess.run(["nm", built], check=True, capture_output=True, text=True).stdout.splitlines()]
     return {row[-1] for row in rows if row[-2] in "TDBRVW"}, {row[-1] for row in rows if row[-2] == "U"}
 
 
-@pytest.mark.parametrize("folder", [*(f"gen/{name}" for name in GEN_FOLDERS), "runtime", "runtime/dropin", *(f"bench/halftone/{name}" for name in BENCH_FOLDERS)])
+@pytest.mark.parametrize("folder", [*(f"gen/{name}" for name in GEN_FOLDERS), "runtime", "runtime/dropin", "runtime/sim", *(f"bench/halftone/{name}" for name in BENCH_FOLDERS)])
 def test_no_two_files_of_a_folder_call_each_other_in_a_circle(folder, tmp_path):
     assert circle_in({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == ["b", "c"]
-    sources = [p for p in (ROOT / folder).glob("*.c") if p.stem not in ("dev_cuda", "dev_hip", "plot")]  # which need a vendor's header, or what make writes
+    sources = [p for p in (ROOT / folder).iterdir() if p.suffix in (".c", ".cpp") and p.stem not in ("dev_cuda", "dev_hip", "plot")]  # which need a vendor's header, or what make writes
     of = {p.stem: symbols(p, tmp_path) for p in sources}
     edges = {name: {other for other in of if other != name and of[other][0] & needed} for name, (_, needed) in of.items()}
     assert circle_in(edges) == []
