@@ -12,13 +12,13 @@ enum {
     .label = "_mma", .searched = true, OF_FP64, .needs = ISA_FRAGMENTS, .has_init = true,                    \
     .cost_form = HT_TILED_WAVES, .no_split_k = true, OF_WARPS, FOLDS_RING
 #define PANELS_BY_PLANES                                                                                     \
-    .footprint = footprint_crt_mma_warp, .time = time_mma_warp, .binding = binding_mma_warp,                 \
+    .footprint = footprint_planes, .time = time_mma_warp, .binding = binding_mma_warp,                 \
     .params = PARAMS_OF_RING PARAMS_OF_ATOM "REFILL_AFTER_BARRIER"
 #define PLANES .file = "planes_mma_warp", PANELS_OF_FP64, .leaves_sums = true
 
 /* As its template has loads and MMAs, unscheduled, ptxas takes more: 128x128x128, warps of 64x32, sm_80: 192
  * (210); 64x64x128, warps of 32x32: 144 (128). */
-static void footprint_crt_mma_warp(const struct target *on, const struct tile *t, struct cost *cost) {
+static void footprint_planes(const struct target *on, const struct tile *t, struct cost *cost) {
     footprint_mma_warp(on, t, cost);
     cost->regs_other += UNSCHEDULED_REGISTERS;
 }
@@ -42,14 +42,14 @@ static void time_digits_mma_warp(const struct target *on, const struct tile *t, 
                                                 cost->blocks_per_sm / (int)on->g->schedulers_per_sm;
 }
 
-const struct family family_crt_mma_warp = {
+const struct family family_planes_residues = {
     PANELS_BY_PLANES,
     PLANES, .sum = NUMBER_S32, .hooks = {PANELS, "=tables", OF_RESIDUES, "epilogue/planes_residues"},
     .tiles = {{64, 64, 128, 32, 32, 2, ALWAYS, "few"}, {64, 64, 128, 32, 32, 3, ALWAYS, "few"},
               {128, 128, 128, 64, 32, 3, ALWAYS, "many"}, {128, 128, 128, 64, 64, 2, ALWAYS, "many"}}
 };
 
-const struct family family_ozaki_mma_warp = {
+const struct family family_planes_sums = {
     PANELS_BY_PLANES,
     PLANES, .sum = NUMBER_F32, .hooks = {PANELS, "epilogue/planes_sums"},
     .tiles = {{64, 64, 64, 32, 32, 2, ALWAYS, "few"}, {64, 64, 64, 32, 32, 3, ALWAYS, "few"},

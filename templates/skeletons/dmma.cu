@@ -45,7 +45,7 @@ template <bool P_K_MAJOR, bool Q_K_MAJOR> HT_DEVICE void copy_step(unsigned stag
 }
 
 // How far into a stage's line its first number is: of an operand's row, from `k` on.
-template <int ROWS, bool K_MAJOR> HT_DEVICE int past_of(const ht_operand_view &s, int row, int k)
+template <int ROWS, bool K_MAJOR> HT_DEVICE int misalignment_of(const ht_operand_view &s, int row, int k)
 {
     if (!ht_copies_misaligned<ROWS, K_MAJOR> || s.wide)
         return 0;
@@ -88,7 +88,7 @@ template <bool P_K_MAJOR, bool Q_K_MAJOR> HT_DEVICE void multiply(double (*sum)[
     const int lane = (int)threadIdx.x % WAVE, warp = (int)threadIdx.x / WAVE;
     const int row = warp % WARPS_M * WM + lane / 4, col = warp / WARPS_M * WN + lane / 4, own = lane % 4;
     constexpr int P_PITCH = ht_copy_pitch<BM, P_K_MAJOR>, Q_PITCH = ht_copy_pitch<BN, Q_K_MAJOR>;
-    const int past = past_of<BM, P_K_MAJOR>(args.p, row0 + row, range.begin); // of all this lane's rows: they are eight apart
+    const int past = misalignment_of<BM, P_K_MAJOR>(args.p, row0 + row, range.begin); // of all this lane's rows: they are eight apart
     const unsigned at_p = (unsigned)((P_K_MAJOR ? row * P_PITCH + own : own * P_PITCH + row) + past) * 4; //@mutate multiply-7
     const unsigned at_q = P_BYTES + (unsigned)(Q_K_MAJOR ? col * Q_PITCH + own : own * Q_PITCH + col) * 4;
     unsigned write = smem, read = smem;

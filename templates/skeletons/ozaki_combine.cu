@@ -1,4 +1,4 @@
-#include "../samples/ozaki_mma_warp.h" //@drop
+#include "../samples/planes_sums.h" //@drop
 // ---- geometry: sums of pairs of slices into C
 // A thread has one element, the e-th sum of a thread of the product (crt_order_mma): neighbouring threads read
 // neighbouring floats of each plane.

@@ -1,10 +1,10 @@
-#include "../samples/ozaki_mma_warp.h" //@drop
+#include "../samples/planes_sums.h" //@drop
 // ---- geometry: FP64 operands into panels of FP16 slices, by algorithms 1 and 3 (Mukunoki et al. 2020)
 // A list of launches, which the mode decides; nothing waits for the host.
 //
 //   start    an operand, whichever way it lies, as rows of k: what is left to split (rest)
 //   weights  |B| e, over the power of two below B's largest (algorithm 3)
-//   split    rows by algorithm 1: slice after slice until nothing is left, or algorithm 3 is content, or so many as
+//   split    rows by algorithm 1: slice after slice until nothing is left, or algorithm 3 is enough, or so many as
 //            another launch has chosen; goes on where an earlier one stopped
 //   choose   what all rows together ask: slices of A and of B, d, fast mode
 //
@@ -246,8 +246,8 @@ HT_DEVICE unsigned long long split_row(const row_of_block &r, const double *weig
     return most;
 }
 
-// Algorithm 3 for d slices of a row; `below`: tau of the last slice relative to the first.
-HT_DEVICE bool is_content(const ht_ozaki_pack_args &g, double row, double slice, int below, int d)
+// Whether d slices of a row are enough, by algorithm 3; `below`: tau of the last slice relative to the first.
+HT_DEVICE bool are_enough(const ht_ozaki_pack_args &g, double row, double slice, int below, int d)
 {
     return slice == 0.0 || (below >= -1000 && g.limit * row > (d + 1) * slice * ht_oz_pow2(below));
 }
@@ -267,7 +267,7 @@ template <bool WEIGHS> static __global__ void __launch_bounds__(OZ_THREADS, ht_b
     const int limit = s.rule.limit < 0 ? g.most : ht_ldg_i32(g.chosen + s.rule.limit);
     int slices = s.rule.resumes ? ht_ldg_i32(o.slices + row) & (HT_OZAKI_LEFT - 1) : 0, tau = 0, first = 0;
     unsigned long long left = largest_of(r, smem);
-    bool poisoned = !ht_oz_is_finite(left), content = true;
+    bool poisoned = !ht_oz_is_finite(left), enough = true;
     left = poisoned ? 0 : left;
     weighed sums = {0.0, 0.0};
     if (slices > 0)
@@ -287,12 +287,12 @@ template <bool WEIGHS> static __global__ void __launch_bounds__(OZ_THREADS, ht_b
         if (WEIGHS) {
             const double whole = ht_oz_double(join_row<true>(ht_oz_bits(sums.row), smem)),
                          slice = ht_oz_double(join_row<true>(ht_oz_bits(sums.slice), smem));
-            content = is_content(g, whole, slice, tau - first, slices);
-            if (slices >= 2 && largest_of_block(!content, smem) == 0)
+            enough = are_enough(g, whole, slice, tau - first, slices);
+            if (slices >= 2 && largest_of_block(!enough, smem) == 0)
                 break;
         }
     }
-    poisoned = poisoned || (s.rule.needs_all && left != 0) || (WEIGHS && !content);
+    poisoned = poisoned || (s.rule.needs_all && left != 0) || (WEIGHS && !enough);
     if (r.lane != 0)
         return;
     ht_stg_i32(o.slices + row, slices | (left != 0 ? HT_OZAKI_LEFT : 0));
@@ -374,14 +374,14 @@ static int run_split(const ht_ozaki_pack_args &g, const split_rule &rule, void *
 // d from the data, then A so far; B so far, or to its end; panels of zeros where rows of B ended before.
 static int run_by_data(const ht_ozaki_pack_args &g, void *stream)
 {
-    const split_rule until_content = {0, 1, false, true, false, false, -1},
+    const split_rule until_enough = {0, 1, false, true, false, false, -1},
                      rest_of_a = {0, 1, true, false, false, false, HT_OZAKI_D},
                      whole_b = {1, 1, false, false, true, false, HT_OZAKI_B},
                      rest_of_b = {1, 1, true, false, false, false, HT_OZAKI_B};
     int code = run_choose(g, CHOOSE_FIELD, stream);
     code = code != 0 ? code
                      : ht_launch(weigh, (unsigned)g.k_blocks * 2, 1, 1, OZ_THREADS, OZ_THREADS * 8, stream, g);
-    code = code != 0 ? code : run_split(g, until_content, stream);
+    code = code != 0 ? code : run_split(g, until_enough, stream);
     code = code != 0 ? code : run_choose(g, CHOOSE_D, stream);
     code = code != 0 ? code : run_split(g, rest_of_a, stream);
     code = code != 0 ? code : run_choose(g, CHOOSE_FAST, stream);

@@ -351,7 +351,7 @@ HT_DEVICE float scale_tile(const ht_pack_args &g, const pack_tile &at, unsigned 
 }
 
 // A warp's number, when parts of absmax are needed no more.
-HT_DEVICE unsigned of_warp(const pack_tile &at, int warp)
+HT_DEVICE unsigned number_of_warp(const pack_tile &at, int warp)
 {
     return at.room + (unsigned)(128 + warp) * 4;
 }
@@ -370,13 +370,13 @@ HT_DEVICE void store_tile_sums(const ht_pack_args &g, const pack_tile &at, long 
     for (int m = LANES; m < 32; m *= 2)
         products += ht_shfl_xor(products, m);
     if (threadIdx.x % 32 == 0)
-        ht_sts4(of_warp(at, warp), ht_as_float((unsigned)products));
+        ht_sts4(number_of_warp(at, warp), ht_as_float((unsigned)products));
     ht_barrier();
     if (threadIdx.x != 0)
         return;
     products = 0;
     for (int w = 0; w < PACK_THREADS / 32; w++)
-        products += (int)ht_as_uint(ht_lds4(of_warp(at, w)));
+        products += (int)ht_as_uint(ht_lds4(number_of_warp(at, w)));
     store_products(g, entry, at.row0, 64, pieces, products);
     if (blockIdx.x == 0)
         begin_flags(g);
@@ -435,7 +435,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
         write_tile<CHECK>(at, atoms, (at.k_tile + t) * TILE_CHUNKS, at.tile + (unsigned)(t * TILE_BYTES), factor, limit, &large_count, &seen);
     }
     if (SCALES_TILES && CHECK > 0)
-        store_outliers(g, entry, at.row_block, of_warp(at, 0), outlier);
+        store_outliers(g, entry, at.row_block, number_of_warp(at, 0), outlier);
     else if (CHECK > 0)
         store_tile_sums(g, at, entry, seen + (has_nonfinite(large_count) ? NONFINITE : 0));
     if (SCALES_ROWS && at.exchange.pieces > 1) { // AMD's scalar registers are too few to keep all of the place: there it is found again

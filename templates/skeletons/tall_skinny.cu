@@ -36,7 +36,7 @@ template <bool P_K_MAJOR, bool WIDE> HT_DEVICE int row_of(const tall_skinny_task
 }
 
 // The same, or the last that is there instead: its result is not stored.
-template <bool P_K_MAJOR, bool WIDE> HT_DEVICE int near_row(const tall_skinny_task &t, int set, int i)
+template <bool P_K_MAJOR, bool WIDE> HT_DEVICE int nearest_row(const tall_skinny_task &t, int set, int i)
 {
     const int row = row_of<P_K_MAJOR, WIDE>(t, set, i);
     return row < t.rows ? row : t.rows - 1; //@mutate near-row
@@ -49,13 +49,13 @@ template <bool P_K_MAJOR, bool WIDE> HT_DEVICE void load_rows(ht_real (*v)[PER_T
     for (int i = 0; i < PER_THREAD; i++) {
         ht_clear(v[i]);
         if (WIDE) {
-            const ht_real *from = P_K_MAJOR ? t.p + near_row<P_K_MAJOR, WIDE>(t, set, i) * t.p_line + k : t.p + (k + i) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
+            const ht_real *from = P_K_MAJOR ? t.p + nearest_row<P_K_MAJOR, WIDE>(t, set, i) * t.p_line + k : t.p + (k + i) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
             if (there > (P_K_MAJOR ? 0 : i))
                 ht_unpack(v[i], ht_ld16_once(from, true));
         } else {
 #pragma unroll
             for (int e = 0; e < PER_THREAD; e++) {
-                const int row = near_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? i : e), at = P_K_MAJOR ? e : i;
+                const int row = nearest_row<P_K_MAJOR, WIDE>(t, set, P_K_MAJOR ? i : e), at = P_K_MAJOR ? e : i;
                 if (there > at)
                     v[i][e] = ht_load(t.p + (P_K_MAJOR ? row * t.p_line + k + at : (k + at) * t.p_line + row));
             }

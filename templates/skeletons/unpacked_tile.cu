@@ -613,7 +613,7 @@ HT_DEVICE ht_value_range multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_
 }
 
 // Whether slices could hold the block's numbers; no: `sum` is worth nothing.
-HT_DEVICE bool have_slices_done(const ht_value_range &value_range, ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
+HT_DEVICE bool slices_suffice(const ht_value_range &value_range, ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
 {
     const bool is_finite = ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]);
     if (!ht_any_of_block<WARPS>(!is_finite || !ht_is_safe_range(value_range), smem, t.tid))
@@ -671,7 +671,7 @@ HT_DEVICE void compute_tile(const unpacked_args &args, const ht_tile_coord &spot
     if (is_sliced)
         value_range = multiply_by_slices(sum, task, smem);
     const ht_task again = A_FROM_REGISTERS ? task : task_of(args, spot, (int)ht_opaque(0)); // else it would wait in registers meanwhile
-    if (!is_sliced || !have_slices_done(value_range, sum, again, smem)) {
+    if (!is_sliced || !slices_suffice(value_range, sum, again, smem)) {
         clear_sums(sum);
         multiply_in_fp32(sum, again, smem, g.fma_only ? SHORT_CHAIN : BK);
     }

@@ -47,7 +47,7 @@ HT_DEVICE ht_reader open_reader(const float *src, long long ld, bool k_major, in
     return r;
 }
 
-HT_DEVICE void go_on(ht_reader *r)
+HT_DEVICE void next_step(ht_reader *r)
 {
     r->at += r->step;
     r->left -= PINGPONG_GROUPS * BK;
@@ -109,7 +109,7 @@ template <bool P_K_MAJOR> HT_DEVICE void load_rows(float (*v)[8], ht_reader *r)
             }
         }
     }
-    go_on(r);
+    next_step(r);
 }
 
 // Cuts them: register 2h + x of an MMA is of row x and of k 4t + 2h, 4t + 2h + 1.
@@ -163,7 +163,7 @@ template <bool Q_K_MAJOR> HT_DEVICE void load_columns(float (*v)[TAKEN], ht_read
             load_guarded<TAKEN>(v[i], from, !there ? 0 : Q_K_MAJOR ? left : r->rows_left);
         }
     }
-    go_on(r);
+    next_step(r);
 }
 
 // Where a thread's first numbers go in a plane, lines swizzled.

@@ -167,7 +167,7 @@ HT_DEVICE unsigned or_of_lanes(unsigned x)
     return x;
 }
 
-// Exponent of the scale of row `at` of one operand; 0 beyond its rows, and for rows of zeros, whose sums are zeros: they stay calm.
+// Exponent of the scale of row `at` of one operand; 0 beyond its rows, and for rows of zeros, whose sums are zeros: any scale is safe.
 HT_DEVICE int exponent_of_magnitude(int magnitude)
 {
     return magnitude == 0 ? 0 : ht_row_exponent(magnitude);
@@ -317,7 +317,7 @@ HT_DEVICE float scaled(float v, float scale)
 
 // PART_ROWS rows from registers, scaled by their columns: lane (q = lane / 4, t = lane % 4) holds columns q and q + 8, whose scales are
 // across[0] and [1], and in each group of eight rows rows 2t and 2t + 1.
-HT_DEVICE void fill_safe_exponent(const epilogue_ctx &o, const float *v, const float *across)
+HT_DEVICE void fill_scaled(const epilogue_ctx &o, const float *v, const float *across)
 {
     const int column = o.lane / 4, row = o.lane % 4 * 2; //@mutate rows-of-lane
 #pragma unroll
@@ -558,15 +558,15 @@ HT_DEVICE void store_none_failed(const epilogue_ctx &o, const tile_coord &at)
         ht_stg_i32((int *)ht_failed_word(o.g, o.w.entry, row, at.col + column), 0); //@mutate none-failed
 }
 
-// PART_ROWS x 16 results at `at`, part `part` of the thread's, all calm. may_fail: some may not be cleared. Whether some are not.
-HT_DEVICE bool store_safe_exponent(const epilogue_ctx &o, const output_view &to, const float *v, int part, const tile_coord &at, bool may_fail)
+// PART_ROWS x 16 results at `at`, part `part` of the thread's, whose scales are all safe. may_fail: some may not be cleared. Whether some are not.
+HT_DEVICE bool store_scaled_part(const epilogue_ctx &o, const output_view &to, const float *v, int part, const tile_coord &at, bool may_fail)
 {
     const int column = at.col + o.lane / 4; //@mutate first-column
     const float across[2] = {ht_round_scale(scale_of_column(o, column)), ht_round_scale(scale_of_column(o, column + 8))};
 #pragma unroll
     for (int p = 0; p < PARTS; p++) { // registers have no addresses
         if (p == part)
-            fill_safe_exponent(o, v + p * (PART_ROWS / 2), across); //@mutate part-calm
+            fill_scaled(o, v + p * (PART_ROWS / 2), across); //@mutate part-scaled
     }
     ht_warp_sync();
     bool fails = false;
@@ -589,11 +589,11 @@ HT_DEVICE tile_coord part_at(const work_tile &w, int n0, int part)
 }
 
 // Whether the warp's results, 16 of each 64 columns from column `first` on, can be scaled one step after the other, and nothing is read
-// from C. One row that is not calm sends all of the tile the general way.
-HT_DEVICE bool leave_safe_exponent(const epilogue_ctx &o, unsigned safe_exponent, int first)
+// from C. One row whose scale is not safe sends all of the tile the general way.
+HT_DEVICE bool has_safe_scales(const epilogue_ctx &o, unsigned safe_columns, int first)
 {
     for (int s = 0; s < N_SUBTILES; s++) {
-        if (!(safe_exponent >> ((first - o.w.n0) / 16 + s * 4) & 1))
+        if (!(safe_columns >> ((first - o.w.n0) / 16 + s * 4) & 1))
             return false;
     }
     return o.g.splits > 1 ? sizeof(ht_sum) == 4 : o.by.beta == 0.0f && o.by.alpha != 0.0f;
@@ -603,17 +603,17 @@ HT_DEVICE bool leave_safe_exponent(const epilogue_ctx &o, unsigned safe_exponent
 HT_DEVICE bool store_results(const ht_gemm_args &g, const work_tile &w, unsigned smem, unsigned phase, const ht_acc *acc)
 {
     const int thread = (int)threadIdx.x + (int)ht_opaque(0), warp = thread / 32; // worked out here, not kept in registers before
-    unsigned safe_exponent = 0xffffffffu;
+    unsigned safe_columns = 0xffffffffu; // a bit for each 16 (load_scales)
     float most = -1.0f; // what results must reach
     if (SCALES_ROWS) {
         ht_mbar_wait(smem + SCALES_FULL, phase); //@mutate wait-scaled
-        safe_exponent = ht_as_uint(ht_lds4(smem + SCALES + (BM + BN) * 4));
+        safe_columns = ht_as_uint(ht_lds4(smem + SCALES + (BM + BN) * 4));
         most = ht_lds4(smem + SCALES + (BM + BN) * 4 + 4);
     }
     const bool tests = CHECKS && !(most < 0.0f);
     const epilogue_ctx o = {g, w, load_alpha_beta(g), smem + EPI_BUFFERS + (unsigned)warp * EPI_BUFFER_BYTES, smem + SCALES, thread % 32, tests}; //@mutate epi_buffer
     const int n0 = w.n0 + warp / 4 * WN, column = warp % 4 * 16; // of the warp, in each 64
-    if (leave_safe_exponent(o, safe_exponent, n0 + column)) {
+    if (has_safe_scales(o, safe_columns, n0 + column)) {
         const output_view to = output_view_of(o);
         float v[N_SUBTILES * ACC_REGS];
         for (int i = 0; i < N_SUBTILES * ACC_REGS; i++)
@@ -623,7 +623,7 @@ HT_DEVICE bool store_results(const ht_gemm_args &g, const work_tile &w, unsigned
 #pragma unroll 1
         for (int part = 0; part < PARTS; part++) {
             const tile_coord at = part_at(w, n0, part);
-            fails |= store_safe_exponent(o, to, v, part, {at.row, at.col + column}, (may_fail >> part & 1) != 0);
+            fails |= store_scaled_part(o, to, v, part, {at.row, at.col + column}, (may_fail >> part & 1) != 0);
         }
         return fails;
     }

@@ -137,7 +137,7 @@ template <int ROWS, bool K_MAJOR> constexpr bool ht_copies_misaligned = K_MAJOR 
 // as templates/skeletons/wgmma_ss.cu
     // registers have no addresses
     if (0 == part)
-        fill_safe_exponent(o, v + 0 * (PART_ROWS / 2), across);
+        fill_scaled(o, v + 0 * (PART_ROWS / 2), across);
 // and 3 more of the 2 lines above, with other numbers
 // as templates/skeletons/wgmma_ss.cu
     { // unrolled: accumulators that have left are room for what the others need

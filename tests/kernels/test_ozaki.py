@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT, SIM, SIM_OBJECTS, gen, runtime_objects
 
 PARTS = {"ozaki_pack": None, "planes_mma_warp": 6, "ozaki_combine": None} # and which part of template_part.cpp where it is not the usual
-SAMPLE = "samples/ozaki_mma_warp.h"
+SAMPLE = "samples/planes_sums.h"
 SMALL = (("BM = 128, BN = 128, BK = 64, WM = 64, WN = 32", "BM = 64, BN = 64, BK = 64, WM = 32, WN = 32"),)
 REGISTERS = (("STAGES = 3", "STAGES = 2"), ("REFILL_AFTER_BARRIER = 1", "REFILL_AFTER_BARRIER = 0"), ("stage/cp_async", "stage/via_registers"))
 # architecture: what differs from the sample, and whose arithmetic it is

@@ -138,7 +138,7 @@ BREAKS_OF = {
         "the same line twice": instance(r"own \+ 1 \* LINE", 0, "own"),
     },
     "a800-tall-k": {  # k contiguous
-        "a row in another's place": instance(r"near_row<P_K_MAJOR, WIDE>\(t, set, 1\) \* t\.p_line", 0, "near_row<P_K_MAJOR, WIDE>(t, set, 0) * t.p_line"),
+        "a row in another's place": instance(r"nearest_row<P_K_MAJOR, WIDE>\(t, set, 1\) \* t\.p_line", 0, "nearest_row<P_K_MAJOR, WIDE>(t, set, 0) * t.p_line"),
         "threads of a row that read the same k": change("multiply-tile-9", "k_lane * PER_THREAD", "k_lane / 2 * PER_THREAD"),
     },
     "mi210": {  # copies travel through registers: no wait to forget, it is the landing that has an address

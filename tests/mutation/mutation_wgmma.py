@@ -78,7 +78,7 @@ STORE_BREAKS = {
     "one buffer for all warps": (change("epi_buffer", "(unsigned)warp * EPI_BUFFER_BYTES", "0"), "of another warp"),
     "rows of the wrong lane": (change("rows-of-lane", "o.lane % 4 * 2", "(3 - o.lane % 4) * 2"), "element \\d+:|grade"),
     "columns of the wrong half": (change("columns-of-half", "h * 8", "(1 - h) * 8"), "element \\d+:|grade"),
-    "the same rows again": ((change("part-calm", " + p * (PART_ROWS / 2)", ""), change("part-sums", " + p * (SUM_ROWS / 2)", "")), "element \\d+:|grade"),
+    "the same rows again": ((change("part-scaled", " + p * (PART_ROWS / 2)", ""), change("part-sums", " + p * (SUM_ROWS / 2)", "")), "element \\d+:|grade"),
     "rows beyond C": ((change("rows-of-part", " && at.row + row < o.g.m", ""), change("rows-of-c", "at.row + row < o.g.m && ", "")), "element \\d+:|out of bounds|poison"),
     "columns beyond C": (drop("columns-of-part", "columns-of-sums"), "element \\d+:|out of bounds|poison"),
     "the first column's scale for all": ((change("scale-of-column", " + column + q", ""), change("first-column", " + o.lane / 4", "")), "element \\d+:|grade"),

@@ -1,4 +1,4 @@
-// samples/ozaki_mma_warp.h: what the generator puts before the kernels of FP64 by FP16 slices, so that each
+// samples/planes_sums.h: what the generator puts before the kernels of FP64 by FP16 slices, so that each
 // compiles by itself (planes_mma_warp with this in place of its own sample): on sm_80, or on gfx90a for a HIP compiler.
 #ifdef __HIP__
 #include <hip/hip_runtime.h>
