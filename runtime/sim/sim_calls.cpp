@@ -136,47 +136,23 @@ static void mma(call_kind kind, void *d, const void *a, const void *b, int line,
     wait_here(*t);
 }
 
-void ht_mma_f16_16816(float d[4], const unsigned a[4], const unsigned b[2], int line) {
-    mma(CALL_MMA_16816, d, a, b, line, __builtin_return_address(0));
-}
-
-void ht_mma_f16_1688(float d[4], const unsigned a[2], const unsigned b[1], int line) {
-    mma(CALL_MMA_1688, d, a, b, line, __builtin_return_address(0));
-}
-
-void ht_mma_bf16_16816(float d[4], const unsigned a[4], const unsigned b[2], int line) {
-    mma(CALL_MMA_BF16_16816, d, a, b, line, __builtin_return_address(0));
-}
-
-void ht_mma_tf32_1688(float d[4], const unsigned a[4], const unsigned b[2], int line) {
-    mma(CALL_MMA_TF32_1688, d, a, b, line, __builtin_return_address(0));
-}
-
-void ht_mma_s8_16832(int d[4], const unsigned a[4], const unsigned b[2], int line) {
-    mma(CALL_MMA_S8_16832, d, a, b, line, __builtin_return_address(0));
-}
-
-void ht_mma_s8_8816(int d[2], const unsigned a[1], const unsigned b[1], int line) {
-    mma(CALL_MMA_S8_8816, d, a, b, line, __builtin_return_address(0));
-}
-
-void ht_mma_f64_16816(double d[4], const double a[8], const double b[4], int line) {
-    mma(CALL_MMA_F64_16816, d, a, b, line, __builtin_return_address(0));
-}
-
-void ht_mma_f64_884(double d[2], const double a[1], const double b[1], int line) {
-    mma(CALL_MMA_F64_884, d, a, b, line, __builtin_return_address(0));
-}
-
-void ht_mma_f64_1688(double d[4], const double a[4], const double b[2], int line) {
-    mma(CALL_MMA_F64_1688, d, a, b, line, __builtin_return_address(0));
-}
-#define HT_SIM_MFMA(name, row, type)                                                                         \
-    void ht_mfma_##name(type *d, const unsigned *a, const unsigned *b, int line) {                           \
-        mma(static_cast<call_kind>(CALL_MFMA + row), d, a, b, line, __builtin_return_address(0));            \
+#define HT_SIM_MMA(name, kind, D, T)                                                                         \
+    void name(D *d, const T *a, const T *b, int line) {                                                      \
+        mma(kind, d, a, b, line, __builtin_return_address(0));                                               \
     }
+HT_SIM_MMA(ht_mma_f16_16816, CALL_MMA_16816, float, unsigned)
+HT_SIM_MMA(ht_mma_f16_1688, CALL_MMA_1688, float, unsigned)
+HT_SIM_MMA(ht_mma_bf16_16816, CALL_MMA_BF16_16816, float, unsigned)
+HT_SIM_MMA(ht_mma_tf32_1688, CALL_MMA_TF32_1688, float, unsigned)
+HT_SIM_MMA(ht_mma_s8_16832, CALL_MMA_S8_16832, int, unsigned)
+HT_SIM_MMA(ht_mma_s8_8816, CALL_MMA_S8_8816, int, unsigned)
+HT_SIM_MMA(ht_mma_f64_16816, CALL_MMA_F64_16816, double, double)
+HT_SIM_MMA(ht_mma_f64_884, CALL_MMA_F64_884, double, double)
+HT_SIM_MMA(ht_mma_f64_1688, CALL_MMA_F64_1688, double, double)
+#define HT_SIM_MFMA(name, row, type) HT_SIM_MMA(ht_mfma_##name, static_cast<call_kind>(CALL_MFMA + row), type, unsigned)
 HT_SIM_MFMA_CALLS(HT_SIM_MFMA)
 #undef HT_SIM_MFMA
+#undef HT_SIM_MMA
 
 int ht_shfl_xor(int v, int lane_mask, int line) {
     thread_state *t = block_at(CALL_SHFL, line, __builtin_return_address(0));

@@ -275,12 +275,31 @@ unsigned ht_smem_base(void) {
     return SMEM_BASE;
 }
 
-uint4 ht_ldg16(const void *p, int line) {
-    return global_load<uint4>("ht_ldg16", p, line);
-}
-uint4 ht_ld16(const void *p, int line) {
-    return global_load<uint4>("ht_ld16", p, line);
-}
+#define HT_SIM_LOAD(space, name, T, P)                                                                       \
+    T name(P p, int line) {                                                                                  \
+        return space##_load<T>(#name, p, line);                                                              \
+    }
+#define HT_SIM_STORE(space, name, T, P)                                                                      \
+    void name(P p, T v, int line) {                                                                          \
+        space##_store(#name, p, v, line);                                                                    \
+    }
+HT_SIM_LOAD(global, ht_ldg16, uint4, const void *)
+HT_SIM_LOAD(global, ht_ld16, uint4, const void *)
+HT_SIM_LOAD(global, ht_ldg4, float, const float *)
+HT_SIM_LOAD(global, ht_ldg_i32, int, const int *)
+HT_SIM_LOAD(global, ht_ldg_i64, long long, const long long *)
+HT_SIM_LOAD(shared, ht_lds16, uint4, unsigned)
+HT_SIM_LOAD(shared, ht_lds4, float, unsigned)
+HT_SIM_LOAD(shared, ht_lds_f64, double, unsigned)
+HT_SIM_STORE(global, ht_stg16, uint4, void *)
+HT_SIM_STORE(global, ht_stg4, float, float *)
+HT_SIM_STORE(global, ht_stg_i32, int, int *)
+HT_SIM_STORE(global, ht_stg_u8, unsigned char, unsigned char *)
+HT_SIM_STORE(global, ht_stg_i64, long long, long long *)
+HT_SIM_STORE(shared, ht_sts16, uint4, unsigned)
+HT_SIM_STORE(shared, ht_sts4, float, unsigned)
+#undef HT_SIM_LOAD
+#undef HT_SIM_STORE
 ht_pair ht_ld8(const float *p, int line) {
     return global_check("ht_ld8", p, sizeof(ht_pair), line, REACHES_READS) ? ht_pair{p[0], p[1]} : ht_pair{0.0f, 0.0f};
 }
@@ -288,48 +307,8 @@ void ht_stg8(float *p, ht_pair v, int line) {
     if (global_check("ht_stg8", p, sizeof v, line, REACHES_ALL))
         memcpy(p, &v, sizeof v);
 }
-float ht_ldg4(const float *p, int line) {
-    return global_load<float>("ht_ldg4", p, line);
-}
-int ht_ldg_i32(const int *p, int line) {
-    return global_load<int>("ht_ldg_i32", p, line);
-}
-long long ht_ldg_i64(const long long *p, int line) {
-    return global_load<long long>("ht_ldg_i64", p, line);
-}
-void ht_stg16(void *p, uint4 v, int line) {
-    global_store("ht_stg16", p, v, line);
-}
 void ht_stg8(void *p, unsigned x, unsigned y, int line) {
     global_store("ht_stg8", p, static_cast<uint64_t>(y) << 32 | x, line);
-}
-void ht_stg4(float *p, float v, int line) {
-    global_store("ht_stg4", p, v, line);
-}
-void ht_stg_i32(int *p, int v, int line) {
-    global_store("ht_stg_i32", p, v, line);
-}
-void ht_stg_u8(unsigned char *p, unsigned char v, int line) {
-    global_store("ht_stg_u8", p, v, line);
-}
-void ht_stg_i64(long long *p, long long v, int line) {
-    global_store("ht_stg_i64", p, v, line);
-}
-
-uint4 ht_lds16(unsigned s, int line) {
-    return shared_load<uint4>("ht_lds16", s, line);
-}
-float ht_lds4(unsigned s, int line) {
-    return shared_load<float>("ht_lds4", s, line);
-}
-double ht_lds_f64(unsigned s, int line) {
-    return shared_load<double>("ht_lds_f64", s, line);
-}
-void ht_sts16(unsigned s, uint4 v, int line) {
-    shared_store("ht_sts16", s, v, line);
-}
-void ht_sts4(unsigned s, float v, int line) {
-    shared_store("ht_sts4", s, v, line);
 }
 void ht_sts8(unsigned s, unsigned x, unsigned y, int line) {
     shared_store("ht_sts8", s, static_cast<uint64_t>(y) << 32 | x, line);
