@@ -25,9 +25,9 @@ struct family {
     const char *label;       /* in kernels' names; with a _ behind the scheme where tiles are searched */
     bool unpacked;           /* reads the caller's matrices */
     bool searched;           /* its tiles are a space */
-    enum number_type in, out; /* of the caller's matrices and of C, or of what a pass leaves */
+    enum number_type in, out; /* of the caller's matrices; of C */
     bool scales_tiles;        /* takes schemes of SCALE_TILE as well */
-    bool leaves_sums;        /* leaves its sums for a combining kernel, */
+    bool leaves_sums;         /* for a combining kernel, */
     enum number_type sum;     /* which are of this type */
     enum isa_feature needs;
     /* templates/hooks/HOOK.cuh in the order in which they stand in the file; "=role" is what isa row, scheme
