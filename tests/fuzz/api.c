@@ -11,7 +11,6 @@
 #include "calls.h"
 #include "fuzz.h"
 #include "truth.h"
-#include "ways.h"
 
 struct totals {
     int64_t products, scaled, refused, starved, packed, hostile, estimates, limited, cut;

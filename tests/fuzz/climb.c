@@ -1,6 +1,6 @@
 /* climb: hill climbing against the bounds of what computes products by BF16's slices: each kernel of bf16x6u, and the launch of blocks with
  * many results that auto's certificate has not cleared. A product of the kernel's is 64 x 64 pairs of a row and a column; those on the
- * diagonal climb, and a pair beside it that errs more takes its place. Linked as ways.h has it. */
+ * diagonal climb, and a pair beside it that errs more takes its place. Linked as calls.h has it of ways.c. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_dev.h"
 #include "fuzz.h"
-#include "ways.h"
+#include "calls.h"
 
 enum { PAIRS = 64, K_MOST = 512, STEPS = 100, PATIENCE = 60, LEAST_EXPONENT = -20, MOST_EXPONENT = 20, KERNELS_MOST = 48 };
 

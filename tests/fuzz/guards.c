@@ -1,9 +1,9 @@
-/* guards: what matrix.h must notice. A case writes one element, of FP32 or FP64, where a kernel must not, and has to fail; that it is not
+/* guards: what problem.h must notice. A case writes one element, of FP32 or FP64, where a kernel must not, and has to fail; that it is not
  * blind are the cases that write within C, which must not. Which place it is follows from the number of the case: test_fuzz.py. */
 #include <stdlib.h>
 
 #include "../../runtime/ht_dev.h"
-#include "matrix.h"
+#include "problem.h"
 
 enum place { WITHIN_C, BEFORE_C, BEHIND_C, BEHIND_A_COLUMN, BEHIND_AN_ENTRY, INTO_A, BEHIND_WORKSPACE, AT_THE_GUARDS_END, PLACES };
 

@@ -1,5 +1,5 @@
-/* matrix: see matrix.h. */
-#include "matrix.h"
+/* matrix: see problem.h. */
+#include "problem.h"
 
 #include <stdlib.h>
 #include <string.h>

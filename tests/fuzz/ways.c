@@ -1,5 +1,5 @@
-/* ways: see ways.h. */
-#include "ways.h"
+/* ways: see calls.h. */
+#include "calls.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 says by what: a rule of the hardware (the simulator objects), the error expected of this data (run_kernel.c), or, last
 resort, bits that differ from the unbroken kernel's. The a-priori bound alone would let a missing MMA pass."""
 import atexit
+import copy
 import functools
 import pathlib
 import re
@@ -10,6 +11,8 @@ import subprocess
 import tempfile
 
 import mutate
+import mutation_check as check
+import mutation_wgmma as wgmma
 import pytest
 from conftest import ROOT, SIM, bench_objects, set_with
 from mutate import change, drop, instance
@@ -361,3 +364,50 @@ def test_a_broken_kernel_is_caught(gpu, label):
 @pytest.mark.parametrize("scheme, label", [pytest.param(scheme, label, marks=wholes(scheme)) for scheme in LAYOUTS for label in LAYOUTS[scheme]])
 def test_a_broken_layout_of_another_type_is_caught(scheme, label):
     hold_to_be_caught("mi210", scheme, label, LAYOUTS[scheme][label])
+
+
+# ---- each place that a template names is broken by some row of a table, and each edit finds its place: said in seconds, before any kernel is compiled
+
+def rows():
+    """Edits of every row: (what they break, edits, and of generated kernels set and pattern of the file's name)."""
+    for case, table in BREAKS_OF.items():
+        yield from ((f"{case}: {label}", edits, (case, None)) for label, edits in table.items())
+    for scheme, table in LAYOUTS.items():
+        yield from ((f"mi210, {scheme}: {label}", edits, ("mi210", scheme)) for label, edits in table.items())
+    yield from ((label, edits, None) for label, (_, _, edits) in check.BREAKS.items())
+    for table in (check.EPILOGUE, check.INSIDE, check.TURNS, check.LAUNCH, check.SHIFTS, check.WHOLE, check.IN_VAIN, check.OTHER, check.SUMS, check.SPLIT, check.SMALL,
+                  {"warpgroups without results": check.OTHER_GROUP, "a vote of the first warp": check.VOTE}):
+        yield from ((label, edits, None) for label, edits in table.items())
+    yield from ((label, edits, None) for label, (_, edits) in check.BLOCKS.items())
+    for table in (wgmma.BREAKS, wgmma.PAIR_BREAKS, wgmma.STORE_BREAKS, wgmma.SCALE_BREAKS):
+        yield from ((label, edits, None) for label, (edits, _) in table.items())
+
+
+@pytest.fixture(scope="module")
+def templates():
+    return mutate.read(ROOT / "templates")
+
+
+def test_each_place_that_a_template_names_is_broken(templates):
+    named = {name for _, edits, _ in rows() for edit in mutate.listed(edits) for name in edit.names}
+    assert named == set(mutate.places(templates))
+
+
+def test_each_edit_finds_its_place(templates, emitted):
+    lost = []
+    for label, edits, kernel in rows():
+        texts, text = copy.deepcopy(templates), None
+        for edit in mutate.listed(edits):
+            if hasattr(edit, "of_text") and kernel:
+                case, scheme = kernel
+                folder = emitted(SETS[case][0])
+                name = kernel_name(case, scheme, folder)
+                text = text or next(p for p in folder.glob(f"{name}.*") if p.suffix in (".cu", ".hip")).read_text()
+            try:
+                if hasattr(edit, "of_text"):
+                    text = edit(text) if text else text
+                else:
+                    edit(texts)
+            except AssertionError as fault:
+                lost.append(f"{label}: {fault}")
+    assert not lost, "\n".join(lost)
