@@ -199,7 +199,6 @@ enum {
     HT_ATOM_ROWS = 64,
     HT_ATOM_BYTES = 8192,
     HT_COUNTS_PER_BLOCK = 4, /* numbers of nonzero elements of 64 rows (ht_pack_args, row_sums) */
-    HT_STRIP_TILES = 8, /* of 64 k in a strip */
     HT_FAILED_BYTES = 512, /* a bit for each element of 64 x 64 of C (ht_gemm_args, failed) */
     HT_FAILED_CAPACITY = 16,   /* entries of the list for as many: one element in 256 */
     HT_SUM_WORDS = HT_ATOM_ROWS + 2, /* through which packing blocks add up what 64 rows lose (pack/row_sums) */
@@ -327,7 +326,6 @@ struct ht_scheme_desc {
     int promote_k;   /* of the main accumulator; 0: one chain over all of k; else at least mma_k */
     int flush_exponent; /* the unit flushes subnormals: an element that is a normal number of the slice type loses up
                          * to 2^flush_exponent, a smaller one may vanish; 0: it keeps them */
-    const char *pack_name;
     int (*pack_init)(void); /* once per device */
     /* operands: 1 or 2, packed in one launch; NULL, as is pack_init: the kernels read the operands as they are */
     int (*pack)(const struct ht_pack_args *operands, int count, void *stream);

@@ -17,10 +17,8 @@ HT_LOCAL const struct ht_scheme_desc *ht_find_scheme(const struct ht_set_desc *s
 /* And of that role; set NULL: none. */
 HT_LOCAL const struct ht_scheme_desc *ht_scheme_of(const struct ht_set_desc *set, enum ht_role role);
 
-/* The tuned kernel where the set has one for this shape and its partial sums fit partial_bytes, else the cheapest
- * dispatchable kernel of `scheme` by the model; splits only while the partial sums fit partial_bytes. Pure: depends on
- * nothing but its arguments. Ties go to the earlier kernel and the smaller split. kernel -1: the set has none of the
- * scheme. */
+/* The tuned kernel where the set has one for this shape, else the cheapest dispatchable kernel of `scheme` by the model;
+ * splits only while the partial sums fit partial_bytes. Ties go to the earlier kernel and the smaller split. */
 HT_LOCAL struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n,
                                   int64_t k, int64_t batch, int64_t partial_bytes);
 
@@ -44,8 +42,7 @@ HT_LOCAL int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme
 HT_LOCAL struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n,
                                          int64_t k, int64_t batch, int64_t partial_bytes);
 
-/* The kernel of `scheme` that computes what the certificate has not cleared: its variant "fallback"; -1: the set has none. Launched
- * without splits behind the product and its reduction. */
+/* The kernel of `scheme` that computes what the certificate has not cleared; -1: the set has none. */
 HT_LOCAL int ht_pick_fallback(const struct ht_set_desc *set, const char *scheme);
 
 /* Whether the product of a call computes what its certificate does not clear itself, instead of a launch behind it: where its kernel
@@ -65,16 +62,14 @@ HT_LOCAL bool ht_can_check(const struct ht_set_desc *set, const struct ht_scheme
 /* Schemes with scales of tiles, whose paper says so, by whatever name they are asked for; else `auto`. */
 HT_LOCAL bool ht_checks_data(const struct ht_set_desc *set, const struct ht_scheme_desc *s, bool is_auto);
 
-/* The set that suits a device best; NULL: none runs on it. Of those that run, the one made for the newest
- * instruction set wins, then one for exactly that capability, then the one whose number of SMs is nearest, then
- * the earlier. */
+/* The set that suits a device best; NULL: none runs on it. Of those that run the newest instruction set wins, then
+ * exactly that capability, then the nearest number of SMs, then the earlier. */
 HT_LOCAL const struct ht_set_desc *ht_pick_set(const struct ht_set_desc *const *sets, int capability,
                                                int sms);
 
-/* The set as a device with so much shared memory for a block (0: not known) can run it, since code for an older capability
- * may ask for more than a newer GPU of another line has (sm_80: 163 KB, 8.6, 8.9 and 12.x: 99 KB). The set itself where all
- * kernels fit; else a copy, in *owned for free(), in which those that do not belong to no scheme, so that nothing picks them
- * and every kernel keeps its number. NULL: no memory. */
+/* The set as a device with so much shared memory for a block (0: not known) can run it: code for an older capability may ask
+ * for more than a newer GPU of another line has (sm_80: 163 KB, 8.6: 99). Where some kernels do not fit, a copy, in *owned
+ * for free(), in which they belong to no scheme and every kernel keeps its number. NULL: no memory. */
 HT_LOCAL const struct ht_set_desc *ht_fit_set(const struct ht_set_desc *set, int64_t smem_bytes, void **owned);
 
 #endif

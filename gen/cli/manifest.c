@@ -143,11 +143,11 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         emit_bound_text(out, s, isa);
         text_addf(
             out,
-            "\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     \"%s\", %s%s, %s%s, %d, %d, %s%s, %d, "
+            "\",\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n     %s%s, %s%s, %d, %d, %s%s, %d, "
             "%ld, %d, HT_RANGE_%s, %d},\n",
             s->slices, scheme_atom_k(s), scheme_slice_bytes(s), scales_of(s), s->products,
             target_fragment_k(&on), bound.align_units, bound.split_units, bound.promote_k,
-            isa->flushes_subnormals ? scheme_flush_exponent(s) : 0, packs ? name : "",
+            isa->flushes_subnormals ? scheme_flush_exponent(s) : 0,
             packs ? name : "NULL", packs ? "_init" : "", packs ? name : "NULL", launcher, s->atom_slices,
             s->exact_k, packs && reduce[0] ? reduce : "NULL", packs && reduce[0] ? "_launch" : "",
             s->simt_k_max, s->checked ? model_pack_tiles(c->gpu, s) : 0, s->checked ? isa->native_k : 0,
