@@ -1,4 +1,4 @@
-/* blas_client.c: a program that calls a BLAS under each name of the face's table, as blas_main or loaded by dlopen (blas_loader).
+/* blas_client.c: a program that calls a BLAS under each name of the face's table, with -DMAIN, or loaded by a program (linker.c, CALLS).
  *     all | NAME         calls of every name, or of one: transposes, orders, triangles, odd leading dimensions, sizes to 200; elements are
  *                        small integers, so each result is compared exactly with loops of its own
  *     size, dsize M N K  one sgemm_, dgemm_ of this size
@@ -407,3 +407,9 @@ int client(int argc, char **argv) {
     print_counts("", calls, wrong);
     return 0;
 }
+
+#ifdef MAIN
+int main(int argc, char **argv) {
+    return client(argc, argv);
+}
+#endif

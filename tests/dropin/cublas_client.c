@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "../../runtime/dropin/cublas_names.h"
-#include "served.h"
 
 /* Of the library that this is linked to, as a program's headers declare them. */
 int cublasCreate_v2(void **handle);

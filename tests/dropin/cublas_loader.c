@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../../runtime/dropin/cublas_names.h"
-#include "served.h"
+#include "cublas_client.h"
 
 static void *object[16];
 static int objects;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../../runtime/dropin/cublas_names.h"
-#include "served.h"
+#include "cublas_client.h"
 
 int cublasLtCreate(void **handle);
 lt_create_desc cublasLtMatmulDescCreate;

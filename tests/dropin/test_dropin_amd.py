@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, rows
 from dropin_programs import HERE, SET, cc, run
 
 TABLE = re.findall(r"ROW\(X, (\w+), (hipblas|rocblas), (\w+), (\w+)\)", (ROOT / "runtime/dropin/hip_names.h").read_text())
@@ -40,9 +40,7 @@ def calls(done):
 
 
 def whys(log):
-    head, *rows = [line.split("\t") for line in pathlib.Path(log).read_text().splitlines()]
-    rows = [dict(zip(head, row)) for row in rows]
-    return collections.Counter((row["api"], "SERVED" if row["served"] == "1" else row["why"]) for row in rows)
+    return collections.Counter((row["api"], "SERVED" if row["served"] == "1" else row["why"]) for row in rows(pathlib.Path(log)))
 
 
 def test_the_face_has_the_table_s_names_and_needs_libc_alone(face):

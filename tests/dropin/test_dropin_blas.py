@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, rows
 from dropin_programs import HERE, SET, cc, run
 
 BLAT = pathlib.Path("/usr/lib/x86_64-linux-gnu/blas")
@@ -38,9 +38,9 @@ class Programs:
             folder / name for name in ("libfake.so", "client.so", "main", "loader", "alone", "failing.so"))
         cc("-shared", "-O2", HERE / "fake_blas.c", "-o", self.fake)
         cc("-shared", "-O2", HERE / "blas_client.c", self.fake, f"-Wl,-rpath,{folder}", "-o", self.client, "-lpthread", "-lm")
-        cc("-O2", "-DLINKED", HERE / "blas_main.c", HERE / "blas_client.c", self.fake, f"-Wl,-rpath,{folder}", "-o", self.main, "-ldl", "-lpthread", "-lm")
-        cc(HERE / "blas_main.c", "-o", self.loader, "-ldl")
-        cc("-O2", "-DLINKED", HERE / "blas_main.c", HERE / "blas_client.c", face, f"-Wl,-rpath,{face.parent}", "-o", self.alone, "-ldl", "-lpthread", "-lm")
+        cc("-O2", "-DMAIN", HERE / "blas_client.c", self.fake, f"-Wl,-rpath,{folder}", "-o", self.main, "-ldl", "-lpthread", "-lm")
+        cc("-DCALLS=\"client\"", HERE / "linker.c", "-o", self.loader, "-ldl")
+        cc("-O2", "-DMAIN", HERE / "blas_client.c", face, f"-Wl,-rpath,{face.parent}", "-o", self.alone, "-ldl", "-lpthread", "-lm")
         cc("-shared", HERE / "blas_failing.c", "-o", self.failing, "-ldl")
 
 
@@ -56,9 +56,7 @@ def counts(done):
 
 def reasons(log):
     """(name, why) -> calls, of a log with HALFTONE=record."""
-    head, *rows = [line.split("\t") for line in pathlib.Path(log).read_text().splitlines()]
-    rows = [dict(zip(head, row)) for row in rows]
-    return collections.Counter((row["api"], "served" if row["served"] == "1" else re.split(": |; ", row["why"])[0]) for row in rows)
+    return collections.Counter((row["api"], "served" if row["served"] == "1" else re.split(": |; ", row["why"])[0]) for row in rows(pathlib.Path(log)))
 
 
 def test_the_face_needs_libc_alone_and_has_the_table_s_names(face):
@@ -78,8 +76,7 @@ def test_every_name_is_served_and_exact(face, programs, tmp_path):
     served = ALL_NAMES if has_fp64() else SERVED_NAMES
     assert done.stderr == "" and counts(done)[:2] == [ALL_NAMES * CALLS, 0] and counts(done)[2] >= SERVED_NAMES * CALLS
     assert not has_fp64() or counts(done)[2:] == [ALL_NAMES * CALLS, 0]
-    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
-    by = {(row[head.index("asked")], row[head.index("scheme")]) for row in rows if re.search("d(gemm|syrk)", row[head.index("api")]) and row[head.index("served")] == "1"}
+    by = {(row["asked"], row["scheme"]) for row in rows(log) if re.search("d(gemm|syrk)", row["api"]) and row["served"] == "1"}
     assert by == ({("fp64", "native64")} if has_fp64() else set())  # residues are not for tiles
     found = reasons(log)
     assert {name for name, _ in found} == {name for name, why in found if why == "served"} and sum(found.values()) == ALL_NAMES * CALLS
@@ -127,8 +124,7 @@ def test_the_device_is_started_when_that_is_won_back(face, programs, tmp_path):
     log = tmp_path / "log"
     run(programs.main, "sgemm_", face=face, HALFTONE="record", HALFTONE_LOG=str(log), HALFTONE_STRATEGY="performant", HALFTONE_BLAS_CPU_GFLOPS="1",
         HALFTONE_BLAS_COPY_GBPS="10", HALFTONE_BLAS_START_MS="2")
-    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
-    whys = [row[head.index("why")] if row[head.index("served")] == "0" else "served" for row in rows]
+    whys = [row["why"] if row["served"] == "0" else "served" for row in rows(log)]
     large = [why for why in whys if why != "the CPU is predicted to be faster"]
     first = large.index("served")
     assert first == 3 and set(large[:first]) == {"starting the GPU takes longer than it would have saved so far"} and set(large[first:]) == {"served"} and len(large) == 6, whys

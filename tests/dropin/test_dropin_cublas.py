@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from conftest import ROOT, nvcc
+from conftest import ROOT, nvcc, rows
 from dropin_programs import HERE, SET, build_face, cc, face, fakes, lines, replaced, run # noqa: F401 (fixtures)
 
 REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "runtime/dropin/common_lists.h").read_text()))
@@ -85,8 +85,7 @@ def is_fp64(words):
 
 def served_forms(face, fakes, log, forms=FORMS, **env):
     got = lines(fakes.main, *[words for words, _ in forms], face=face, HALFTONE="record", HALFTONE_LOG=str(log), **env)
-    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
-    return got, [dict(zip(head, row)) for row in rows]
+    return got, rows(log)
 
 
 def is_wrong(error, alone):
@@ -126,8 +125,7 @@ def counted_calls(face, fakes, folder):
     folder.mkdir(exist_ok=True)
     cc(HERE / "counted_main.c", "-o", folder / "counted", fakes.cublas[13], f"-Wl,-rpath,{fakes.cublas[13].parent}")
     got = lines(folder / "counted", face=face, HALFTONE_LOG=str(folder / "log"))
-    head, *rows = [line.split("\t") for line in (folder / "log").read_text().splitlines()]
-    return lines(folder / "counted"), got, [dict(zip(head, row)) for row in rows]
+    return lines(folder / "counted"), got, rows(folder / "log")
 
 
 def test_what_is_counted_alone_goes_on_with_its_arguments(face, fakes, tmp_path):
@@ -153,44 +151,21 @@ OF_ARRAYS = [
 ]
 
 
-def faults_of_arrays(face, fakes, log, **env):
+def faults_of(face, fakes, log, forms):
+    words = [words for words, *_ in forms]
     log.unlink(missing_ok=True)
-    alone = lines(fakes.driven, *[words for words, *_ in OF_ARRAYS])
-    got = lines(fakes.driven, *[words for words, *_ in OF_ARRAYS], face=face, HALFTONE="record", HALFTONE_LOG=str(log), **env)
-    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
-    if len(got) != len(OF_ARRAYS) or len(rows) != len(OF_ARRAYS):
+    alone, got = lines(fakes.driven, *words), lines(fakes.driven, *words, face=face, HALFTONE="record", HALFTONE_LOG=str(log))
+    logged = rows(log)
+    if len(got) != len(forms) or len(logged) != len(forms):
         return ["calls are missing"]
-    found = []
-    for (words, served, original, reason), native, mine, row in zip(OF_ARRAYS, alone, got, rows):
-        why = dict(zip(head, row))["why"]
-        if mine[0] != native[0] or (int(mine[2]), int(mine[3])) != (served, original) or not why.startswith(REASONS[reason] if reason else ""):
-            found.append((words, native, mine, why))
-        if is_wrong(mine[1], native[1]):
-            found.append((words, "error", mine[1]))
-    return found
+    return [(words, native, mine, row["why"]) for (words, served, original, reason), native, mine, row in zip(forms, alone, got, logged)
+            if mine[0] != native[0] or (int(mine[2]), int(mine[3])) != (served, original) or not row["why"].startswith(REASONS[reason] if reason else "")
+            or is_wrong(mine[1], native[1])]
 
 
 def test_arrays_of_pointers_are_read_and_multiplied(face, fakes, tmp_path):
-    assert faults_of_arrays(face, fakes, tmp_path / "log") == []
+    assert faults_of(face, fakes, tmp_path / "log", OF_ARRAYS) == []
     assert lines(fakes.driven, S, f"{B} batch=3", face=face, FAKE_CAPTURING="1")[-1][2:] == ["0", "1"]  # nothing may wait there
-
-
-@pytest.mark.parametrize("edit", [
-    pytest.param(replaced("cublas_arrays.c", "good && cublas_wait(stream)", "good"), id="unread"),
-    pytest.param(replaced("cublas_arrays.c", "if ((int64_t)(at[i] - at[i - 1]) != distance)", "if (false)"), id="uneven"),
-    pytest.param(replaced("cublas_arrays.c", "one.b = (const void *)at[g->batch + *done];", "one.b = (const void *)at[*done];"), id="operands"),
-    pytest.param(replaced("cublas_entries.c", "a += done, b += done, c += done, ", ""), id="rest"),
-    pytest.param(replaced("cublas_entries.c", "cublasDgemmBatched, GEMM_BATCHED, CU_R_64F", "cublasDgemmBatched, GEMM_BATCHED, CU_R_32F"), id="type"),
-    pytest.param(replaced("cublas_entries.c", "by.kind & IS_SHORT ? SHORT : LONG", "LONG"), id="shape"),
-    pytest.param(replaced("cublas_face.h", "sizeof(float) : sizeof(double)", "sizeof(float) : sizeof(float)"), id="size"),
-])
-def test_a_face_that_mixes_arrays_up_is_noticed(edit, fakes, tmp_path):
-    broken = build_face(tmp_path / "face", edit)
-    try:
-        found = faults_of_arrays(broken, fakes, tmp_path / "log")
-    except AssertionError:  # it crashed
-        return
-    assert found != []
 
 
 # With a driver, and small blocks: words of a call of SYRK, products that the face did and calls of the original, why not.
@@ -219,19 +194,8 @@ def small_blocks(tmp_path_factory):
     return build_face(tmp_path_factory.mktemp("blocks") / "face", with_small_blocks())
 
 
-def faults_of_triangles(face, fakes, log, forms=OF_TRIANGLES):
-    words = [words for words, *_ in forms]
-    alone, got = lines(fakes.driven, *words), lines(fakes.driven, *words, face=face, HALFTONE="record", HALFTONE_LOG=str(log))
-    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
-    if len(got) != len(forms) or len(rows) != len(forms):
-        return ["calls are missing"]
-    return [(words, native, mine, row[-1]) for (words, served, original, reason), native, mine, row in zip(forms, alone, got, rows)
-            if mine[0] != native[0] or (int(mine[2]), int(mine[3])) != (served, original) or not row[head.index("why")].startswith(REASONS[reason] if reason else "")
-            or is_wrong(mine[1], native[1])]
-
-
 def test_triangles_are_multiplied_by_blocks_and_the_other_one_stays(small_blocks, face, fakes, tmp_path):
-    assert faults_of_triangles(small_blocks, fakes, tmp_path / "log") == []
+    assert faults_of(small_blocks, fakes, tmp_path / "log", OF_TRIANGLES) == []
     got = lines(fakes.driven, f"{SY} n=517 k=9 uplo=1 beta=0.5", f"{SY} n=511 k=9", face=face)
     assert [g[2:] for g in got] == [["1", "0"], ["0", "1"]] and float(got[0][1]) < 60
     assert lines(fakes.driven, f"{SY} n=2048 k=1", face=face, HALFTONE_STRATEGY="performant")[0][2:] == ["0", "1"]
@@ -248,25 +212,6 @@ def test_where_a_part_of_a_triangle_fails_the_original_does_the_rest(small_block
     for i, calls in ((0, 8), (2, 2), (3, 1)):
         refuses = replaced("cublas_triangle.c", "        if (code == HALFTONE_OK)\n            code = multiply(", f"        if (i == {i})\n            code = HALFTONE_WORKSPACE;\n        if (code == HALFTONE_OK)\n            code = multiply(")
         right(lines(fakes.driven, *words, face=build_face(tmp_path / str(i), with_small_blocks(refuses))), calls)
-
-
-@pytest.mark.parametrize("edit", [
-    pytest.param(replaced("cublas_triangle.c", "if (t->g->uplo == CU_UPPER && i >= 0)", "if (false)"), id="upper"),
-    pytest.param(replaced("cublas_triangle.c", "x.apart * (one.ldc + 1)", "x.apart * one.ldc"), id="stride"),
-    pytest.param(replaced("cublas_triangle.c", "!cublas_reads_c(t->run->call->kind, t->g->beta, t->run->setting) || copy_diagonal(t)", "true"), id="beta"),
-    pytest.param(replaced("cublas_triangle.c", "return t->levels + (t->rest > 0);", "return t->levels;"), id="rest"),
-    pytest.param(replaced("cublas_triangle.c", "g->lda < rows", "false"), id="lda"),
-    pytest.param(replaced("cublas_triangle.c", "g->ldb < rows", "false"), id="ldb"),
-    pytest.param(replaced("cublas_triangle.c", "t->g->b + (size_t)", "t->g->a + (size_t)"), id="b"),
-    pytest.param(replaced("cublas_triangle.c", "CU_OP_N ? 1 : g->ldb", "CU_OP_N ? 1 : g->lda"), id="step"),
-])
-def test_a_face_that_mixes_triangles_up_is_noticed(edit, fakes, tmp_path):
-    broken = build_face(tmp_path / "face", with_small_blocks(edit))
-    try:
-        found = faults_of_triangles(broken, fakes, tmp_path / "log")
-    except AssertionError:  # it crashed
-        return
-    assert found != []
 
 
 # With small blocks: words of a call of TRSM, whether the face did its products, calls of the original, why not.
@@ -296,9 +241,8 @@ OF_SOLVES = [
 
 
 def test_systems_are_solved_by_blocks_and_products(small_blocks, face, fakes, tmp_path):
-    assert faults_of_triangles(small_blocks, fakes, tmp_path / "log", OF_SOLVES) == []
-    head, *rows = [line.split("\t") for line in (tmp_path / "log").read_text().splitlines()]
-    row = dict(zip(head, next(row for row in rows if row[head.index("api")] == "cublasStrsm_v2_64")))
+    assert faults_of(small_blocks, fakes, tmp_path / "log", OF_SOLVES) == []
+    row = next(row for row in rows(tmp_path / "log") if row["api"] == "cublasStrsm_v2_64")
     assert [row[name] for name in ("op", "m", "n", "k", "served")] == ["NN", "45", "37", "45", "1"]
     words, sites = f"{SO} m=600 n=40", tmp_path / "sites"
     sites.write_text("api=cublasStrsm* original\n")
@@ -328,18 +272,43 @@ def test_where_a_part_of_a_system_fails_the_original_does_the_rest(small_blocks,
             assert got[0] == "0" and float(got[1]) < 60 and got[2:] == ["0", str(whole + whole - 1 - most)], (one, got)
 
 
-@pytest.mark.parametrize("edit", [pytest.param(replaced("cublas_solve.c", old, new), id=name) for name, old, new in (
+# Edits of the face's sources that must be noticed, by the forms of what they mix up.
+MIXED_UP = {
+    "arrays": (OF_ARRAYS, (
+        ("unread", "cublas_arrays.c", "good && cublas_wait(stream)", "good"),
+        ("uneven", "cublas_arrays.c", "if ((int64_t)(at[i] - at[i - 1]) != distance)", "if (false)"),
+        ("operands", "cublas_arrays.c", "one.b = (const void *)at[g->batch + *done];", "one.b = (const void *)at[*done];"),
+        ("rest", "cublas_entries.c", "a += done, b += done, c += done, ", ""),
+        ("type", "cublas_entries.c", "cublasDgemmBatched, GEMM_BATCHED, CU_R_64F", "cublasDgemmBatched, GEMM_BATCHED, CU_R_32F"),
+        ("shape", "cublas_entries.c", "by.kind & IS_SHORT ? SHORT : LONG", "LONG"),
+        ("size", "cublas_face.h", "sizeof(float) : sizeof(double)", "sizeof(float) : sizeof(float)"),
+    )),
+    "triangles": (OF_TRIANGLES, (
+        ("upper", "cublas_triangle.c", "if (t->g->uplo == CU_UPPER && i >= 0)", "if (false)"),
+        ("stride", "cublas_triangle.c", "x.apart * (one.ldc + 1)", "x.apart * one.ldc"),
+        ("beta", "cublas_triangle.c", "!cublas_reads_c(t->run->call->kind, t->g->beta, t->run->setting) || copy_diagonal(t)", "true"),
+        ("rest", "cublas_triangle.c", "return t->levels + (t->rest > 0);", "return t->levels;"),
+        ("lda", "cublas_triangle.c", "g->lda < rows", "false"),
+        ("ldb", "cublas_triangle.c", "g->ldb < rows", "false"),
+        ("b", "cublas_triangle.c", "t->g->b + (size_t)", "t->g->a + (size_t)"),
+        ("step", "cublas_triangle.c", "CU_OP_N ? 1 : g->ldb", "CU_OP_N ? 1 : g->lda"),
+    )),
+    "systems": (OF_SOLVES, tuple((name, "cublas_solve.c", old, new) for name, old, new in (
     ("order", "is_lower == left, true", "is_lower, true"), ("turned", "is_turned ? col + row", "!is_turned ? col + row"), ("conjugate", "!= CU_OP_N;", "== CU_OP_T;"),
     ("alpha twice", "solve(s, rest, &one)", "solve(s, rest, alpha)"), ("no alpha", "p.beta = alpha", "p.beta = &one"), ("sign", "p.alpha = &minus_one", "p.alpha = &one"),
     ("block", "in_a(s, x.at, x.at)", "in_a(s, 0, 0)"), ("sides", "p.a = in_a(s, rest.at, known.at);", "p.a = in_a(s, known.at, rest.at);"),
     ("width", "p.n = rest.rows;", "p.n = known.rows;"), ("update", "p.k = known.rows;", "p.k = known.rows - 1;"), ("zero", " &&\n           *(const float *)g->alpha != 0", ""),
     ("lda", "g->lda < g->k", "false"), ("ldb", "g->ldc < g->m", "false"), ("device", "run->setting->device_scalars || ", ""), ("status", "status != CU_SUCCESS && s.code == HALFTONE_OK ? HALFTONE_DEVICE_ERROR : ", ""),
-    ("diag", "g->uplo, s->left ? g->op_a : g->op_b, g->diag", "g->uplo, s->left ? g->op_a : g->op_b, 0"))])
-def test_a_face_that_mixes_systems_up_is_noticed(edit, fakes, tmp_path):
-    broken = build_face(tmp_path / "face", with_small_blocks(edit))
+    ("diag", "g->uplo, s->left ? g->op_a : g->op_b, g->diag", "g->uplo, s->left ? g->op_a : g->op_b, 0"))))}
+
+
+@pytest.mark.parametrize("kind, edit", [pytest.param(kind, replaced(*edit), id=f"{kind} {name}") for kind, (_, edits) in MIXED_UP.items() for name, *edit in edits])
+def test_a_face_that_mixes_calls_up_is_noticed(kind, edit, fakes, tmp_path):
+    broken = build_face(tmp_path / "face", edit if kind == "arrays" else with_small_blocks(edit))
     try:
-        found = faults_of_triangles(broken, fakes, tmp_path / "log", OF_SOLVES)
-        found += [] if found else [got for got in lines(fakes.main, f"{SO} m=75", face=broken, FAKE_TRSM_FAILS="0") if got[0] != "7"]
+        found = faults_of(broken, fakes, tmp_path / "log", MIXED_UP[kind][0])
+        if kind == "systems" and not found:
+            found = [got for got in lines(fakes.main, f"{SO} m=75", face=broken, FAKE_TRSM_FAILS="0") if got[0] != "7"]
     except AssertionError:  # it crashed
         return
     assert found != []
@@ -446,8 +415,7 @@ def test_a_small_call_is_handed_on_before_its_handle_is_asked(face, fakes, tmp_p
     for name, more in (("without", {}), ("with", {"HALFTONE_SITES": str(sites)})):
         got = lines(fakes.main, *words, face=face, HALFTONE="record", HALFTONE_STRATEGY="performant", HALFTONE_LOG=str(tmp_path / name), **more)
         assert [g[2:] for g in got] == [["0", "1"]] * 3 and got[2][0] == "1"
-        head, *rows = [line.split("\t") for line in (tmp_path / name).read_text().splitlines()]
-        whys.append([dict(zip(head, row))["why"] for row in rows])
+        whys.append([row["why"] for row in rows(tmp_path / name)])
     assert whys == [[REASONS["SMALL"]] * 3, [REASONS["SMALL"], REASONS["PEDANTIC"], REASONS["ARGUMENTS"]]]
 
 
@@ -457,8 +425,7 @@ def test_site_table_and_accuracies_choose_the_arithmetic(face, fakes, tmp_path):
     words = [f"{S} opa=1", f"{S} opa=1 opb=1 k=128", f"{S} opb=1", f"{S} m=17", f"{S} k=64"]
     got = lines(fakes.main, *words, face=face, HALFTONE_SITES=str(table), HALFTONE_LOG=str(log), HALFTONE="record")
     assert [g[2:] for g in got] == [["1", "0"], ["1", "0"], ["0", "1"], ["0", "1"], ["1", "0"]]
-    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
-    whys = [dict(zip(head, row)) for row in rows]
+    whys = rows(log)
     assert [row["asked"] for row in whys] == ["fp32", "bf16x6u", "bits=60", "fp32", "fp32"] and whys[1]["scheme"] == "bf16x6u"
     assert whys[2]["why"].startswith(REASONS["SET_LACKS"]) and whys[3]["why"] == REASONS["SITE"]
     log.unlink()
@@ -471,12 +438,11 @@ def fp64_schemes(face, fakes, tmp_path, *words, **env):
     log = tmp_path / "log64"
     log.unlink(missing_ok=True)
     got = lines(fakes.main, *words, face=face, HALFTONE_LOG=str(log), HALFTONE="record", **env)
-    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
-    rows = [dict(zip(head, row)) for row in rows]
-    assert [(g[2], g[3]) for g in got] == [("1", "0") if row["served"] == "1" else ("0", "1") for row in rows]
+    logged = rows(log)
+    assert [(g[2], g[3]) for g in got] == [("1", "0") if row["served"] == "1" else ("0", "1") for row in logged]
     assert all(g[0] == "0" and float(g[1]) < 60 for g in got)
     names = {text: name for name, text in REASONS.items()}
-    return [row["scheme"] if row["served"] == "1" else next(name for text, name in names.items() if row["why"].startswith(text)) for row in rows]
+    return [row["scheme"] if row["served"] == "1" else next(name for text, name in names.items() if row["why"].startswith(text)) for row in logged]
 
 
 def scheme_of_set(folder, accuracy, m, n, k):
@@ -592,8 +558,8 @@ def test_what_ctypes_looks_up_goes_to_the_copy_it_was_looked_up_in(face, fakes):
 
 
 def test_rtld_next_is_counted_from_the_program_s_place(face, tmp_path):
-    for name, words in (("last", ["-DLAST"]), ("first", [])):
-        cc("-shared", *words, HERE / "next_symbol.c", "-o", tmp_path / f"lib{name}.so", "-ldl")
+    for name in ("last", "first"):
+        cc("-shared", f"-D{name.upper()}", HERE / "linker.c", "-o", tmp_path / f"lib{name}.so", "-ldl")
     (tmp_path / "main.c").write_text("int counted(void);\nint main(void) { return counted(); }\n")
     cc(tmp_path / "main.c", "-o", tmp_path / "main", "-Wl,--no-as-needed", tmp_path / "libfirst.so", tmp_path / "liblast.so", f"-Wl,-rpath,{tmp_path}")
     for preloaded in (None, face, build_face(tmp_path / "clang", compiler="clang")):

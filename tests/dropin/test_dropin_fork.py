@@ -1,5 +1,5 @@
 """fork(), threads and the dynamic linker around the first product, before both faces. The moment is held by a library that loads or starts slowly
-(slow_library.c) and by a list of objects that is read slowly (slow_objects.c). Results are right or the original's, and nothing hangs: an alarm
+and by a list of objects that is read slowly (linker.c). Results are right or the original's, and nothing hangs: an alarm
 ends a child after 10 s."""
 import pytest
 from conftest import ROOT
@@ -25,8 +25,8 @@ def place(tmp_path_factory):
         slow, objects = folder / "slow.so", folder / "objects.so"
     (folder / "cublas").mkdir(), (folder / "blas").mkdir()
     Place.of_cublas, Place.of_blas = Fakes(folder / "cublas"), Programs(folder / "blas", Place.blas)
-    cc("-shared", HERE / "slow_library.c", "-o", Place.slow, "-Wl,--no-as-needed", SIMULATOR, f"-Wl,-rpath,{SET}", "-ldl")
-    cc("-shared", HERE / "slow_objects.c", "-o", Place.objects, "-ldl")
+    cc("-shared", "-DSLOW_LIBRARY", HERE / "linker.c", "-o", Place.slow, "-Wl,--no-as-needed", SIMULATOR, f"-Wl,-rpath,{SET}", "-ldl")
+    cc("-shared", "-DSLOW_OBJECTS", HERE / "linker.c", "-o", Place.objects, "-ldl")
     return Place
 
 
@@ -56,8 +56,8 @@ def test_a_child_of_a_process_whose_first_product_of_blas_is_under_way(place, tm
 
 
 def test_every_lock_is_renewed_in_a_child(tmp_path):
-    parts = [*sources(()), HERE / "locks_main.c"]
-    cc("-fvisibility=hidden", *parts, "-o", tmp_path / "locks", "-lpthread")
+    parts = [*sources(()), HERE / "linker.c"]
+    cc("-DLOCKS", "-fvisibility=hidden", *parts, "-o", tmp_path / "locks", "-lpthread")
     run(tmp_path / "locks")
 
 
@@ -84,12 +84,12 @@ def test_a_constructor_that_multiplies_while_a_thread_makes_the_first_product(pl
     """linker: the start of the device waits for the dynamic linker, whose lock the constructor has: for a face with less patience than 10 s."""
     plugin, of = tmp_path / "plugin.so", place.of_cublas if kind == "cublas" else place.of_blas
     client = of.client[13] if kind == "cublas" else of.client
-    cc("-shared", *(["-DBLAS"] if kind == "blas" else []), HERE / "racing_plugin.c", client, f"-Wl,-rpath,{client.parent}", "-o", plugin, "-lpthread")
+    cc("-shared", "-DPLUGIN", *(["-DBLAS"] if kind == "blas" else []), HERE / "linker.c", client, f"-Wl,-rpath,{client.parent}", "-o", plugin, "-lpthread")
     face = place.cublas if kind == "cublas" else place.blas
     if kind == "blas" and where:
         face = build_face(tmp_path / "face", replaced("blas_serve.c", "MOST_SECONDS = 10", "MOST_SECONDS = 1"), kind="blas")
     env = held(place, tmp_path, where)
-    cc("-DMAIN", HERE / "racing_plugin.c", "-o", tmp_path / "main", "-ldl")
+    cc("-DCALLS=\"plugin_ends\"", HERE / "linker.c", "-o", tmp_path / "main", "-ldl")
     (tmp_path / "held.go").touch()
     done = run(tmp_path / "main", plugin, face=face, **env)
     rows = [line.split() for line in done.stdout.splitlines()]

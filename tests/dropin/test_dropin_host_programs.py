@@ -6,16 +6,11 @@ import shutil
 import subprocess
 
 import pytest
+from conftest import rows
 from dropin_programs import SET, run
+from test_dropin_blas import face # noqa: F401 (a fixture)
 
 LACKS_FP64 = "native64" not in (SET / "manifest").read_text() if (SET / "manifest").is_file() else True
-
-
-@pytest.fixture(scope="module")
-def face():
-    for name in ("libhalftone_blas.so", "libhalftone-sim.so"):
-        assert (SET / name).is_file(), f"no {name}: make GPU=t4 test-set"
-    return SET / "libhalftone_blas.so"
 
 
 def needs(program):
@@ -26,8 +21,7 @@ def both(face, folder, *command):
     """Output and errors without the face, and under it, and calls served by name."""
     log = folder / "log"
     plain, under = run(*command), run(*command, face=face, HALFTONE="record", HALFTONE_LOG=str(log))
-    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
-    return plain, under, collections.Counter(row[head.index("api")] for row in rows if row[head.index("served")] == "1")
+    return plain, under, collections.Counter(row["api"] for row in rows(log) if row["served"] == "1")
 
 
 

@@ -2,6 +2,7 @@
 import re
 
 import pytest
+from conftest import rows
 from dropin_programs import HERE, ROOT, SET, build_face, cc, face, lines, replaced # noqa: F401 (fixtures)
 
 REASONS = dict(re.findall(r'X\((\w+),\s+"([^"]*)"\)', (ROOT / "runtime/dropin/common_lists.h").read_text()))
@@ -46,8 +47,7 @@ def program(tmp_path_factory):
 
 def forms(face, program, log, **env):
     got = lines(program, *[words for words, _ in FORMS], face=face, HALFTONE="record", HALFTONE_LOG=str(log), **env)
-    head, *rows = [line.split("\t") for line in log.read_text().splitlines()]
-    return got, [dict(zip(head, row)) for row in rows]
+    return got, rows(log)
 
 
 def faults(native, got, rows):

@@ -113,7 +113,7 @@ def prove_face(root, folder):
     at, face = root / "tests/dropin", folder / "face.so"
     cc("-fvisibility=hidden", "-ftls-model=initial-exec", "-shared", *(root / p.relative_to(ROOT) for p in sources(KINDS["blas"])), "-o", face)
     cc("-shared", at / "fake_blas.c", "-o", folder / "libfake.so")
-    cc("-DLINKED", at / "blas_main.c", at / "blas_client.c", folder / "libfake.so", f"-Wl,-rpath,{folder}", "-o", folder / "main", "-ldl", "-lpthread", "-lm")
+    cc("-DMAIN", at / "blas_client.c", folder / "libfake.so", f"-Wl,-rpath,{folder}", "-o", folder / "main", "-ldl", "-lpthread", "-lm")
     calls, wrong, served, original = map(int, run(folder / "main", "fiction_sgemm", face=face).stdout.splitlines()[-1].split()[-4:])
     assert calls == served > 0 and wrong == original == 0
 
