@@ -120,10 +120,25 @@ def test_every_form_is_served_or_the_original_s_as_the_table_says(face, fakes, n
     assert {"native64"} < schemes[True] | {"native64"} <= {"crt14", "crt15", "crt16", "native64"} and schemes[False] <= {"auto", "f16x3", "bf16x6u"}
 
 
+# A line "NAME STATUS" of each function that is counted alone: the fake's hash of its arguments.
+COUNTED_MAIN = r"""#include <stdio.h>
+#include "counted.h"
+#define DECLARE(X, name, why, form, S) int name(PARAMETERS_##form(S));
+CUBLAS_COUNTED(DECLARE, )
+#define CALL(X, name, why, form, S) printf("%s %d\n", #name, name(CALL_##form)); base += 1000;
+int main(void) {
+    intptr_t base = 100;
+    CUBLAS_COUNTED(CALL, )
+    return 0;
+}
+"""
+
+
 def counted_calls(face, fakes, folder):
     """(what the fake got of each function that is counted alone, natively; under the face; rows of the log)."""
     folder.mkdir(exist_ok=True)
-    cc(HERE / "counted_main.c", "-o", folder / "counted", fakes.cublas[13], f"-Wl,-rpath,{fakes.cublas[13].parent}")
+    (folder / "counted.c").write_text(COUNTED_MAIN)
+    cc(folder / "counted.c", f"-I{HERE}", "-o", folder / "counted", fakes.cublas[13], f"-Wl,-rpath,{fakes.cublas[13].parent}")
     got = lines(folder / "counted", face=face, HALFTONE_LOG=str(folder / "log"))
     return lines(folder / "counted"), got, rows(folder / "log")
 
