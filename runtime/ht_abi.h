@@ -288,7 +288,9 @@ struct ht_kernel_desc {
      * with many failed results, unless slices cannot hold the data, and clears the bits of those, as a launch before the fallback */
     int fallback_in_kernel;
     int has_slices_alone; /* 1: not for k up to the scheme's simt_k_max, which other kernels have */
-    int takes_counts;     /* 1: FP64 arithmetic for what args.counts leave, where that is asked for */
+    /* FP64 arithmetic for what args.counts leave, where that is asked for: of 4,096 elements so many take as long one by one as all
+     * take as tiles; 0: it does not */
+    int alone_most;
     struct ht_cost cost;
     int recipe;             /* enum ht_recipe */
     int panels;             /* that packing makes of an operand: moduli or digits; 0: by the scheme's launcher, or none */

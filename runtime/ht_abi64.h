@@ -8,7 +8,7 @@
 /*@abi*/
 #ifndef HT_ABI64
 #define HT_ABI64
-enum { HT_CRT_COUNTS_AT = 64 }; /* where the rows' counts begin: below */
+enum { HT_CRT_COUNTS_AT = 64 }; /* where counts of tiles begin: below */
 /* How many moduli a correctly rounded product takes, in `spans`; before it sizes of A and B. */
 enum { HT_CRT_SPANS_MODULI = 2 };
 /* By residues (schemes crt14 ... crt20): pack A, pack B (ht_crt_pack_args), one INT8 product for each modulus, combine
@@ -23,13 +23,31 @@ struct ht_crt_packed {
     /* NULL, or where the product is correctly rounded, of each row: upper bound of the scaled integers' 1-norm in
      * units of 2^32, and in bit 63 whether any of them was rounded. Behind `measured` are then as many places again. */
     unsigned long long *norms;
+    /* NULL, or behind the last modulus' panels are those of absolute values' digits (check/crt_abs). Of each row: k / 4
+     * and the sum of the scaled absolute values, rounded up; of zeros -FLT_MAX, with NaN or Inf NaN. */
+    float *sums;
     long long stride, modulus_stride; /* bytes, of panels: between batch entries, neighbouring moduli */
-    long long exponent_stride, measured_stride; /* elements, between batch entries; the second of norms, too */
+    long long exponent_stride, measured_stride; /* elements, between batch entries; of sums and norms, too */
 };
 /* A certified product counts while packing: of each row how many elements are at least 2^count_exponent in the
- * scaled integers' units. Counts of an operand's entry: [0] the least and [1] the most of all rows, then from
- * HT_CRT_COUNTS_AT on of each row, rows rounded up to 64, and behind them those of each 1,024 k. A row of zeros has as many
- * as are needed, one with NaN or Inf far below 0. */
+ * scaled integers' units. Counts of an operand's entry: [0] the least of all rows, and from HT_CRT_COUNTS_AT on those of
+ * each 1,024 k, of rows rounded up to 64. A row of zeros has as many as are needed, one with NaN or Inf far below 0.
+ *
+ * Where the least of A and of B together are fewer than needed, another scheme computes the product, of more moduli and
+ * one plane more, of absolute values, which tells element by element what residues keep. The rest is FP64 arithmetic's. */
+struct ht_crt_counts {
+    const int *a, *b;             /* NULL: the data are not asked */
+    long long a_stride, b_stride; /* elements, between batch entries */
+    int needed;                   /* of a row and a column together */
+    int second;                   /* 1: of the other scheme */
+};
+struct ht_crt_failed {
+    unsigned *bits;   /* NULL: none. Of elements of C, as ht_gemm_args has them */
+    long long stride; /* words, between batch entries */
+    long long *left;  /* of each entry, how many; NULL: not counted */
+    long long most;   /* where more are left residues compute none */
+    float factor;     /* 2^52 / (units - 1), rounded up, where 2^-53 units |A||B| is the bound */
+};
 struct ht_crt_pack_args {
     struct ht_view of;
     struct ht_crt_packed to;
@@ -37,17 +55,15 @@ struct ht_crt_pack_args {
     double *copy;   /* NULL, or the matrix itself: [row, rounded up to 64][k, rounded up to 2]; of one entry */
     int *spans; /* NULL: all moduli; else of `norms`: operands are packed together, and as few as they take */
     long long count_stride; /* elements, between batch entries */
+    /* With `to.sums`, of rows that are measured: where counts are too few (all NULL: in any case). A's also clears bits
+     * and numbers of what fails, of so many entries of C for each of its own. */
+    struct ht_crt_counts asked;
+    struct ht_crt_failed failed;
+    int failed_entries;
     int count_exponent, count_needed;
     int k_first;  /* of the panels: a multiple of 1024; above 0 rows have been measured by the call for 0, of all k */
     int k_blocks; /* of 128 k from there on; what is left behind them is packed by other calls, the last counts */
     int batch;
-};
-/* Of a row and a column together `needed` elements are enough: then the product of residues is within its
- * bound of |A||B|. Elements of C that have fewer are FP64 arithmetic's, whose kernel leaves the others alone. */
-struct ht_crt_counts {
-    const int *a, *b;             /* NULL: the data are not asked */
-    long long a_stride, b_stride; /* elements, between batch entries */
-    int needed;
 };
 /* C is rounded once. Instead of the combination each element may be correctly rounded, whatever the data: from residues
  * where that decides it, else from a and b, which no other kernel reads. */
@@ -57,6 +73,7 @@ struct ht_crt_args {
     unsigned char *planes;
     long long plane_stride, plane_modulus_stride; /* bytes, between batch entries, neighbouring moduli */
     struct ht_crt_counts counts;
+    struct ht_crt_failed failed;
     struct ht_result to;
     const int *spans; /* NULL: all moduli; fewer: nothing was rounded */
     int *undecided; /* a bit for each element of a tile: scratch of correctly rounded results */
@@ -64,7 +81,8 @@ struct ht_crt_args {
     int m, n;
     int k_blocks;
     int batch;
-    int adds; /* 1: to the residues that the planes hold of other k */
+    int adds;  /* 1: to the residues that the planes hold of other k */
+    int tests; /* 1: of absolute values alone; leaves a byte for each element, 1 where residues do not keep it */
 };
 /* By FP16 slices (scheme ozaki; Mukunoki et al. 2020, algorithms 1 to 3). Slice s of row i is worth 2^exponents[s] of
  * FP16 numbers that are multiples of 2^-bits; panels: of each slice ceil(rows / 64) x k_blocks atoms of 64 rows x
@@ -134,7 +152,9 @@ struct ht_native64_args {
     double *partial; /* split-K partials, as of ht_gemm_args, FP64 */
     const double *alpha_ptr, *beta_ptr;
     long long a_ld, b_ld, ldc, a_src_stride, b_src_stride, c_stride; /* elements; strides between batch entries */
-    struct ht_crt_counts counts; /* where they are: of C only what residues leave */
+    struct ht_crt_counts counts; /* where they are: a product that has too few, and of it with `failed` what residues leave */
+    struct ht_crt_failed failed;
+    long long *recomputed; /* as of ht_gemm_args: elements alone, and in tiles */
     int m, n, k;
     int splits; /* of k; 1: alpha and beta are applied here */
     int a_k_contiguous, b_k_contiguous;

@@ -70,6 +70,7 @@ struct packed_layout {
     int64_t sums_stride, copy_stride;    /* elements; 0 without the certificate */
     int64_t copy_ld;
     int64_t norms_at;     /* of correctly rounded products: behind an entry's first measure */
+    int64_t abs_at; /* of their sums: behind an entry's first exponent; 0: none */
     int64_t count_stride; /* of a certificate of residues */
     /* of all entries, rounded up to WS_ALIGNMENT; INT64_MAX: too many */
     int64_t absmax_bytes, panel_bytes, sums_bytes, copy_bytes, count_bytes;
@@ -114,6 +115,17 @@ struct ozaki_plan {
     int64_t plane_stride; /* floats, from pair to pair */
 };
 
+/* Of FP64 by residues under a bound of |A||B|: the scheme that computes what has too few counts, and what a plan of its
+ * own would have in the places of these names. */
+struct second_plan {
+    const struct ht_scheme_desc *scheme; /* NULL: FP64 arithmetic does */
+    int kernel;
+    int64_t plane_stride, plane_entries;
+    struct packed_layout layout[2];
+    int64_t most; /* elements of C left to FP64 arithmetic, above which that computes all */
+    float factor; /* of ht_crt_failed */
+};
+
 struct plan {
     const struct ht_set_desc *set; /* that its kernels are of */
     const struct ht_scheme_desc *scheme;
@@ -133,6 +145,8 @@ struct plan {
     bool is_exact;                     /* correctly rounded */
     struct ht_certificate certificate; /* of FP64 by residues; needed 0: none */
     struct packed_layout layout[2];    /* of A and B */
+    struct second_plan second;
+    bool is_second;
     int k_blocks;
     int64_t k_part; /* of residues, whose panels hold so much k at once; 0: the scheme cannot cut k */
     struct step step[STEPS_MAX];
@@ -479,6 +493,9 @@ HT_LOCAL struct ht_view ht_view_of(const struct call *c, int side, int64_t entry
 HT_LOCAL struct ht_result ht_result_of(const struct call *c, int64_t entry);
 /* Where the counts of entries from `entry` on are; a NULL: none. */
 HT_LOCAL struct ht_crt_counts ht_counts_of(const struct call *c, int64_t entry);
+/* Which of their elements residues of the second scheme leave; all NULL: there is none. */
+HT_LOCAL struct ht_crt_failed ht_failed_of(const struct call *c, int64_t entry);
+HT_LOCAL int64_t ht_failed_words(const struct call *c); /* of an entry's bits */
 /* From the source that the handle is set to; in a capture the pool stands in for a block of the handle's
  * that may not grow. Closed when all has been launched: returns `code`, or if that is success what went
  * wrong here. */

@@ -16,6 +16,10 @@ static struct ht_native64_args native_args(const struct call *c, int splits) {
     args.splits = splits;
     args.partial = splits > 1 ? (double *)(void *)region_of(c, WS_PARTIALS) : NULL;
     args.counts = ht_counts_of(c, c->entry);
+    if (c->plan->checked) {
+        args.failed = ht_failed_of(c, c->entry);
+        args.recomputed = (long long *)c->h->recomputed;
+    }
     ADD_SCALARS(args, double, c);
     if (c->k == 0) {
         args.alpha_ptr = NULL;

@@ -32,6 +32,11 @@ static int launch_pack(const struct call *c, const struct ht_crt_pack_args *oper
     return ht_launched(c->h, ((pack_bytes *)kernel_of(c)->launch[HT_PACK])(operands, count, c->h->stream));
 }
 
+/* Of an operand or of C: moduli or digits, and absolute values. */
+static int planes_of(const struct plan *p, const struct ht_kernel_desc *by) {
+    return by->panels + (p->is_second ? 1 : 0);
+}
+
 /* Of 128 k, in the panels that begin with k = first. */
 static int blocks_from(const struct call *c, int64_t first) {
     return (int)least_of(ht_ceil_div(c->k - first, CRT_ATOM_K), c->plan->k_blocks);
@@ -61,8 +66,15 @@ static struct packed_layout residues_layout_of(int moduli, bool is_exact, int64_
     return o;
 }
 
+/* Sums of absolute values behind exponents. */
+static void add_abs(struct packed_layout *o) {
+    o->abs_at = o->absmax_stride;
+    o->absmax_stride = ht_mul(o->absmax_stride, 2);
+    o->absmax_bytes = region_bytes(ht_mul(o->absmax_stride, o->entries), sizeof(int));
+}
+
 static void add_counts(struct packed_layout *o) {
-    const int64_t each = ht_ceil_div(o->k, 2 * HT_CRT_SEGMENT) + 1; /* of tiles, and of rows */
+    const int64_t each = ht_ceil_div(o->k, 2 * HT_CRT_SEGMENT); /* of tiles */
     o->count_stride =
         ht_add(ht_mul(ht_mul(ht_ceil_div(o->rows, HT_ATOM_ROWS), HT_ATOM_ROWS), each), HT_CRT_COUNTS_AT);
     o->count_bytes = region_bytes(ht_mul(o->count_stride, o->entries), sizeof(int));
@@ -122,13 +134,14 @@ static struct ht_crt_packed packed_of(const struct call *c, int side, int64_t en
     struct ht_crt_packed x;
     memset(&x, 0, sizeof x);
     x.stride = is_one ? 0 : o->panel_stride;
-    x.modulus_stride = o->panel_stride / kernel_of(c)->panels;
+    x.modulus_stride = o->panel_stride / planes_of(c->plan, kernel_of(c));
     x.exponent_stride = is_one ? 0 : o->absmax_stride;
     x.measured_stride = is_one ? 0 : o->sums_stride;
     x.panels = (unsigned char *)at->panels + entry * x.stride;
     x.exponents = (int *)(void *)at->absmax + entry * x.exponent_stride;
     x.measured = (unsigned long long *)(void *)at->row_sums + entry * x.measured_stride;
     x.norms = o->norms_at > 0 ? x.measured + o->norms_at : NULL;
+    x.sums = o->abs_at > 0 ? (float *)(void *)(x.exponents + o->abs_at) : NULL;
     return x;
 }
 
@@ -151,6 +164,14 @@ static struct ht_crt_pack_args residues_pack_args(const struct call *c, int side
     args.k_first = (int)first;
     args.k_blocks = blocks_from(c, first);
     args.batch = (int)grid_batch(o->entries - entry);
+    if (p->is_second) {
+        args.asked = counts;
+        if (o->entries == 1 && c->batch > 1) /* of all */
+            args.asked.a = args.asked.b = NULL;
+        args.counts = NULL;
+        args.failed = ht_failed_of(c, side == 0 ? entry : 0);
+        args.failed_entries = (int)(o->entries > 1 ? 1 : c->batch);
+    }
     return args;
 }
 
@@ -170,6 +191,25 @@ static int pack_residues(const struct call *c, int64_t first) {
         }
     }
     return code;
+}
+
+/* A call as its second scheme sees it. */
+static struct call by_second(const struct call *c, struct plan *p) {
+    struct call x = *c;
+    *p = *c->plan;
+    p->scheme = p->second.scheme;
+    p->kernel = p->second.kernel;
+    p->plane_stride = p->second.plane_stride;
+    p->plane_entries = p->second.plane_entries;
+    memcpy(p->layout, p->second.layout, sizeof p->layout);
+    p->is_second = true;
+    x.plan = p;
+    for (int side = 0; side < 2; side++) { /* of a packed operand, too, which has its measures, counts and matrix */
+        x.of[side].place.absmax = region_of(&x, WS_ABSMAX + side);
+        x.of[side].place.panels = region_of(&x, WS_PANELS + side);
+        x.of[side].place.copy = NULL;
+    }
+    return x;
 }
 
 static int ready_residues(const struct call *c) {
@@ -197,8 +237,9 @@ static int launch_products(const struct call *c, struct ht_crt_args *g) {
             code = pack_residues(c, first);
         g->adds = first > 0;
         g->k_blocks = blocks_from(c, first);
-        if (code == HALFTONE_OK)
+        for (g->tests = c->plan->is_second; g->tests >= 0 && code == HALFTONE_OK; g->tests--)
             code = launch_by(c, HT_PRODUCT, g);
+        g->tests = 0;
     }
     return code;
 }
@@ -206,7 +247,7 @@ static int launch_products(const struct call *c, struct ht_crt_args *g) {
 /* Correctly rounded products have a bit for each element that residues may leave, where planes end. */
 static struct ht_crt_args crt_args_of(const struct call *c, int64_t entry, int64_t count) {
     const struct plan *const p = c->plan;
-    const int panels = kernel_of(c)->panels;
+    const int panels = planes_of(p, kernel_of(c));
     struct ht_crt_args g;
     memset(&g, 0, sizeof g);
     g.a = ht_view_of(c, 0, entry);
@@ -224,6 +265,8 @@ static struct ht_crt_args crt_args_of(const struct call *c, int64_t entry, int64
     g.n = (int)c->n;
     g.k_blocks = p->k_blocks;
     g.batch = (int)count;
+    if (p->is_second)
+        g.failed = ht_failed_of(c, entry);
     return g;
 }
 
@@ -234,7 +277,7 @@ static int launch_entries(const struct call *c, int64_t entry, int64_t count) {
     struct ht_crt_args g = crt_args_of(c, entry, count);
     if (kernel_of(c)->recipe == HT_RECIPE_DIGITS)
         return launch_by(c, HT_PRODUCT, &g);
-    if (p->splits == 1) /* else they are known behind the last k */
+    if (p->splits == 1 || p->is_second) /* else they are known behind the last k */
         g.counts = counts;
     const int code = launch_products(c, &g);
     if (code != HALFTONE_OK)
@@ -261,17 +304,50 @@ static int launch_residues(struct call *c, const struct step *s) {
     return code;
 }
 
-static const struct step_kind residues_packing = {launch_residues_packing, ready_residues, false, false},
-                              residues_product = {launch_residues, NULL, true, false};
+static int ready_second(const struct call *c) {
+    struct plan p;
+    const struct call x = by_second(c, &p);
+    const int code = ready_residues(&x);
+    return code != HALFTONE_OK ? code : ht_make_ready(c->h, kernel_of(&x)->init, &c->half->ready[p.kernel]);
+}
 
-static void lay_out_planes(const struct call *c, const struct ht_kernel_desc *by, struct plan *p) {
-    const struct ht_tile *const t = &p->set->kernel[p->kernel].tile;
+static int launch_second(struct call *c, const struct step *s) {
+    struct plan p;
+    struct call x = by_second(c, &p);
+    const int code = pack_residues(&x, 0);
+    return code != HALFTONE_OK ? code : launch_residues(&x, s);
+}
+
+static const struct step_kind residues_packing = {launch_residues_packing, ready_residues, false, false},
+                              residues_product = {launch_residues, NULL, true, false},
+                              residues_second = {launch_second, ready_second, true, false};
+
+/* `panels`: planes of an entry. */
+static void lay_out_planes(const struct call *c, const struct ht_kernel_desc *by, int panels, int64_t *stride, int64_t *entries) {
+    const struct ht_tile *const t = &by->tile;
     const int64_t tiles = ht_mul(ht_ceil_div(c->m, t->bm), ht_ceil_div(c->n, t->bn));
-    p->plane_stride =
-        by->recipe == HT_RECIPE_DIGITS ? 0 : ht_mul(ht_mul(tiles, (int64_t)t->bm * t->bn), by->panels);
-    const int64_t most = by->recipe == HT_RECIPE_DIGITS ? HT_GRID_BATCH : HT_GRID_BATCH / by->panels,
-                  fit = p->plane_stride > 0 ? PLANE_BYTES_MOST / p->plane_stride : most;
-    p->plane_entries = least_of(c->batch, fit < 1 ? 1 : least_of(fit, most));
+    *stride = by->recipe == HT_RECIPE_DIGITS ? 0 : ht_mul(ht_mul(tiles, (int64_t)t->bm * t->bn), panels);
+    const int64_t most = by->recipe == HT_RECIPE_DIGITS ? HT_GRID_BATCH : HT_GRID_BATCH / panels,
+                  fit = *stride > 0 ? PLANE_BYTES_MOST / *stride : most;
+    *entries = least_of(c->batch, fit < 1 ? 1 : least_of(fit, most));
+}
+
+static void lay_out_second(const struct call *c, struct plan *p) {
+    struct second_plan *const x = &p->second;
+    const struct ht_kernel_desc *const by = &p->set->kernel[x->kernel];
+    struct step *const s = ht_add_step(p, &residues_second, NO_KERNEL);
+    for (int side = 0; side < 2; side++) {
+        x->layout[side] = residues_layout_of(by->panels + 1, false, rows_of(c, side), c->k, p->k_part,
+                                             c->is_packed ? 1 : entries_of(c, side));
+        x->layout[side].count_stride = p->layout[side].count_stride;
+        add_abs(&x->layout[side]);
+        s->needs[WS_ABSMAX + side] = x->layout[side].absmax_bytes;
+        s->needs[WS_PANELS + side] = x->layout[side].panel_bytes;
+    }
+    lay_out_planes(c, by, by->panels + 1, &x->plane_stride, &x->plane_entries);
+    s->needs[WS_PARTIALS] = region_bytes(x->plane_stride, (size_t)x->plane_entries);
+    s->needs[WS_FAILED] = ht_add(region_bytes(c->batch, sizeof(long long)),
+                                 region_bytes(ht_mul(ht_failed_words(c), c->batch), sizeof(unsigned)));
 }
 
 int ht_lay_out_residues(const struct call *c, struct plan *p) {
@@ -289,7 +365,7 @@ int ht_lay_out_residues(const struct call *c, struct plan *p) {
         if (p->checked)
             add_counts(&p->layout[side]);
     }
-    lay_out_planes(c, by, p);
+    lay_out_planes(c, by, by->panels, &p->plane_stride, &p->plane_entries);
     p->pack_ns = ht_add(
         ht_residues_ns(c, by),
         ht_mul(p->splits - 1, ht_add(ht_mul(p->plane_stride, 2) / p->set->copy_gbps, 2 * p->set->launch_ns)));
@@ -305,6 +381,8 @@ int ht_lay_out_residues(const struct call *c, struct plan *p) {
     if (p->checked) {
         for (int side = 0; side < 2; side++)
             p->step[0].needs[WS_COUNTS + side] = p->layout[side].count_bytes; /* of packing */
+        if (p->second.scheme != NULL)
+            lay_out_second(c, p);
         ht_add_rest(p);
     }
     return ht_lay_out_workspace(c->h, p);

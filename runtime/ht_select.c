@@ -2,8 +2,9 @@
  * the shape alone.
  *
  * FP64 runs by residues under a bound of |A||B| where the data certify it: packing counts large elements of
- * rows, what puts residues together stores the elements of C that the counts of their row and column certify,
- * and a launch of FP64 arithmetic computes the others. Proof: ACCURACY.md, section 18. */
+ * rows. Where all rows and columns have enough residues compute C. Else a second scheme of more moduli does, but
+ * for elements that a product of absolute values does not certify: a launch of FP64 arithmetic computes those. Proof:
+ * ACCURACY.md, section 18. */
 #include "ht_call.h"
 #include "ht_cost.h"
 #include "ht_bound.h"
@@ -231,7 +232,7 @@ double ht_units64(const struct call *c) {
 static bool certifies(const struct call *c, const struct ht_scheme_desc *s,
                       struct ht_certificate *certificate) {
     const int moduli = ht_moduli_of(c->half->set, s);
-    return moduli > 1 && ht_crt_certify(certificate, moduli, c->k, ht_units64(c));
+    return moduli > 1 && ht_crt_certify(certificate, moduli, c->k, ht_units64(c), HT_CRT_COUNT_HALF_BINADES);
 }
 
 /* Whether fp64-fast may take s, under one scheme's bound, relative to the largest of a row and a column. */
@@ -407,7 +408,7 @@ static int pick_for_rest(const struct call *c, const struct ht_scheme_desc *nati
     const struct ht_set_desc *const set = c->half->set;
     struct ht_choice best = {NO_KERNEL, 1, INT64_MAX};
     for (int i = 0; i < set->kernels; i++) {
-        if (strcmp(set->kernel[i].scheme, native->name) != 0 || !set->kernel[i].takes_counts ||
+        if (strcmp(set->kernel[i].scheme, native->name) != 0 || set->kernel[i].alone_most == 0 ||
             (is_forced(c, native) && i != c->half->forced))
             continue;
         const struct ht_choice choice = ht_pick_splits(set, i, SIZES_OF(c), 0);
@@ -416,11 +417,50 @@ static int pick_for_rest(const struct call *c, const struct ht_scheme_desc *nati
     return best.kernel;
 }
 
+/* What a scheme of more moduli than the first is predicted to save of `native`'s time; 0: nothing. */
+static double gain_of_second(const struct call *c, const struct ht_scheme_desc *s, int first,
+                             const struct ht_scheme_desc *native) {
+    const int moduli = ht_moduli_of(c->half->set, s);
+    int64_t ns, all;
+    if (moduli <= first || !ht_predict64(c, s, &ns) || !ht_predict64(c, native, &all))
+        return 0;
+    ns += ns / moduli; /* a plane more */
+    return ns < all ? 1 - (double)ns / (double)all : 0;
+}
+
+/* The least moduli that leave few elements, else the most, where a limit can cut their workspace, as that of packed
+ * operands' products cannot be. Of elements that are left so many that computing them one by one takes what the
+ * scheme saves are the most. */
+static void choose_second(const struct call *c, const struct ht_scheme_desc *native, struct plan *p) {
+    const struct ht_set_desc *const set = p->set;
+    const bool may = (!c->is_packed || c->h->workspace_limit == 0) && c->batch <= HT_GRID_BATCH;
+    const int first = ht_moduli_of(set, p->scheme);
+    int best = INT32_MIN;
+    for (int i = 0; may && i < set->schemes; i++) {
+        struct ht_certificate one;
+        const int moduli = ht_moduli_of(set, &set->scheme[i]);
+        const bool leaves_few =
+            ht_crt_certify(&one, moduli, c->k, ht_units64(c), HT_CRT_SECOND_HALF_BINADES) != 0;
+        const double gain = gain_of_second(c, &set->scheme[i], first, native);
+        const int rank = leaves_few ? 2 * HT_CRT_MOST - moduli : moduli - HT_CRT_MOST;
+        if (gain <= 0 || rank <= best)
+            continue;
+        best = rank;
+        p->second.scheme = &set->scheme[i];
+        p->second.kernel = pick(c, p->second.scheme).kernel;
+        p->second.most =
+            (int64_t)(gain * set->kernel[p->fallback].alone_most / 4096 * (double)c->m * (double)c->n);
+        p->second.factor = (float)(0x1p52 / (ht_units64(c) - 1) * (1 + 0x1p-18));
+    }
+}
+
 static int plan_certificate(const struct call *c, const struct ht_scheme_desc *native, struct plan *p) {
     p->checked = true;
     p->fallback = pick_for_rest(c, native);
-    if (p->fallback != NO_KERNEL)
+    if (p->fallback != NO_KERNEL) {
+        choose_second(c, native, p);
         return HALFTONE_OK;
+    }
     if (!is_forced(c, native))
         return ht_fail(c->h, HALFTONE_NOT_SUPPORTED,
                        "scheme '%s' has no tile that fits the shared memory of this GPU", native->name);

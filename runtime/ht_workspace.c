@@ -71,7 +71,29 @@ struct ht_crt_counts ht_counts_of(const struct call *c, int64_t entry) {
     counts.a = (int *)(void *)c->of[0].place.counts + entry * counts.a_stride;
     counts.b = (int *)(void *)c->of[1].place.counts + entry * counts.b_stride;
     counts.needed = p->certificate.needed;
+    counts.second = p->is_second;
     return counts;
+}
+
+int64_t ht_failed_words(const struct call *c) {
+    enum { FAILED_WORDS = 128 }; /* of 64 x 64 elements */
+    return ht_mul(ht_mul(ht_ceil_div(c->m, HT_ATOM_ROWS), ht_ceil_div(c->n, HT_ATOM_ROWS)), FAILED_WORDS);
+}
+
+/* How many are left of each of the batch, then bits. */
+struct ht_crt_failed ht_failed_of(const struct call *c, int64_t entry) {
+    const struct plan *const p = c->plan;
+    char *const at = region_of(c, WS_FAILED);
+    struct ht_crt_failed x;
+    memset(&x, 0, sizeof x);
+    if (p->second.scheme == NULL)
+        return x;
+    x.stride = ht_failed_words(c);
+    x.left = p->splits == 1 ? (long long *)(void *)at + entry : NULL;
+    x.bits = (unsigned *)(void *)(at + region_bytes(c->batch, sizeof(long long))) + entry * x.stride;
+    x.most = p->second.most;
+    x.factor = p->second.factor;
+    return x;
 }
 
 struct step *ht_add_step(struct plan *p, const struct step_kind *kind, int kernel) {

@@ -111,7 +111,7 @@ static void dispatch_kernels(struct text *out, const struct emit_context *c, con
         text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bk, t->wm, t->wn, t->stages,
                   tile_threads(t, &p->on), p->cost.smem_bytes, p->cost.regs_per_thread,
                   family_fallback_in_kernel(p), p->on.family->has_slices_alone,
-                  p->on.family->takes_counts);
+                  p->on.family->takes_counts ? model_alone_most(c->gpu, p->on.s) : 0);
         dispatch_cost(out, &p->cost.formula);
         dispatch_launchers(out, c, p);
     }

@@ -150,7 +150,8 @@ static void add_params(struct frame *f, const char *names, const struct plan *pl
         {"ELECT_PRODUCER", plan && l->on.family->is_tight && l->on.family->is_tight(&l->on, t)},
         {"RASTER", plan ? model_raster_rows(g, t) / tile_cluster_m(t) : 0}, /* in clusters */
         {"REFILL_AFTER_BARRIER", l->refills},
-        {"MIN_BLOCKS", l->min_blocks}, {"FRAGMENT_K", plan ? target_fragment_k(&l->on) : 0},
+        {"MIN_BLOCKS", l->min_blocks}, {"ALONE_MOST", plan ? model_alone_most(g, s) : 0},
+        {"FRAGMENT_K", plan ? target_fragment_k(&l->on) : 0},
         {"WAVE", c->isa->wave_size}, {"PINGPONG_GROUPS", plan ? tile_groups(t, &l->on) : 0},
         {"IS_FALLBACK", l->variant == VARIANT_FALLBACK}, {"A_FROM_REGISTERS", plan && l->on.family->inlay},
         {"SWAP_AB_MIN_GAIN", l->cost.walk.swap_ab_min_gain},

@@ -84,11 +84,11 @@ TIME_OF(fp64_tile, fp64_tile_pipes, "fp64") TIME_OF(fp64_mma_tile, fp64_mma_pipe
 const struct family family_fp64_mma_tile = {
     FUNCTIONS(fp64_mma_tile), .takes = takes_fp64_mma_tile,
     .grid = {{16, 32, 64, 96, 128}, {16, 32, 64, 96, 128}, {16}, {16, 32, 48, 64}, {16, 32}, {4}, {1}},
-    .params = "BM BN BK WM WN STAGES MIN_BLOCKS WAVE",
+    .params = "BM BN BK WM WN STAGES MIN_BLOCKS WAVE ALONE_MOST",
     UNPACKED("fp64_mma_tile", ""), .searched = true, OF_FP64, OF_WARPS, .swap_ab_min_gain = 1,
     .needs = ISA_FP64_MMA, .takes_counts = true, .folds = "MI NI GROUPS QUADS",
     .hooks = {"=launch", "=dmma", "=fp64_mma", "stage/real_f64", "stage/operand_view", "stage/tile_f64",
-              "check/crt_counts"},
+              "check/crt_counts", "check/crt_rest"},
     .tiles = {{128, 128, 16, 64, 32, 4, ALWAYS, "FP64 tensor cores; many tiles"},
               {96, 128, 16, 48, 32, 4, ALWAYS, "FP64 tensor cores; fuller waves of many tiles"},
               {96, 64, 16, 48, 32, 4, ALWAYS, "FP64 tensor cores; fuller waves of few tiles"},
@@ -101,12 +101,12 @@ const struct family family_fp64_mma_tile = {
 const struct family family_fp64_tile = {
     FUNCTIONS(fp64_tile), .takes = takes_fp64_tile,
     .grid = {{32, 64, 128}, {32, 64, 128}, {8, 16}, {32}, {32}, {2}, {1}},
-    .params = "BM BN BK WM WN MIN_BLOCKS WAVE",
+    .params = "BM BN BK WM WN MIN_BLOCKS WAVE ALONE_MOST",
     UNPACKED("fp64_tile", ""), .searched = true, OF_FP64, OF_WARPS, .swap_ab_min_gain = 1,
     .needs = ISA_FP64_FMA_ALONE, .takes_counts = true, .has_tiles_of_all_shapes = true,
     .folds = "MI NI PAIRS WARPS_M THREADS MMA_M MMA_N LANE_ROWS LANE_COLUMNS LANE_PAIRS D_REGS",
     .hooks = {"=launch", "arch/fma64", "stage/real_f64", "stage/operand_view", "stage/global_f64",
-              "check/crt_counts"},
+              "check/crt_counts", "check/crt_rest"},
     .tiles = {{128, 64, 16, 32, 32, 2, ALWAYS, "FP64 arithmetic; many tiles"},
               {64, 64, 16, 32, 32, 2, ALWAYS, "FP64 arithmetic; few tiles"},
               {32, 32, 8, 32, 32, 2, ALWAYS, "FP64 arithmetic; very few tiles"}}

@@ -44,7 +44,8 @@ static void time_digits_mma_warp(const struct target *on, const struct tile *t, 
 
 const struct family family_planes_residues = {
     PANELS_BY_PLANES,
-    PLANES, .sum = NUMBER_S32, .hooks = {PANELS, "=tables", OF_RESIDUES, "epilogue/planes_residues"},
+    PLANES, .sum = NUMBER_S32, .hooks = {PANELS, "=tables", OF_RESIDUES, "=crt_order", "epilogue/crt_failed",
+                                        "epilogue/planes_residues"},
     .tiles = {{64, 64, 128, 32, 32, 2, ALWAYS, "few"}, {64, 64, 128, 32, 32, 3, ALWAYS, "few"},
               {128, 128, 128, 64, 32, 3, ALWAYS, "many"}, {128, 128, 128, 64, 64, 2, ALWAYS, "many"}}
 };

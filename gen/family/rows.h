@@ -93,7 +93,7 @@ extern const struct fit_streaming fit_gemv, fit_tall_skinny;
 #define PANELS FRAGMENTS, "+stage/panel_ring"
 #define OF_FP64 .in = NUMBER_F64, .out = NUMBER_F64
 #define TO_C "epilogue/crt_round", "epilogue/crt_axpby", "epilogue/crt_scalars"
-#define OF_RESIDUES "check/crt_spans", "check/crt_counts", "epilogue/crt_residue"
+#define OF_RESIDUES "check/crt_spans", "check/crt_counts", "check/crt_abs", "epilogue/crt_residue"
 #define CRT_TO_C TO_C, "epilogue/crt_value", "epilogue/crt_elements"
 #define OF_WARPS .team = "warp", .workers = "warps", .holds = "fragments"
 /* Kernels of the caller's matrices. */

@@ -51,13 +51,15 @@ const struct family family_fp64_reduce = {
 
 const struct family family_crt_pack = {
     .file = "crt_pack", OF_FP64, .has_init = true, .folds = "HELD AT_ONCE CRT_DIGIT_WORDS",
-    .hooks = {"=launch", "=together", "=tables", "pack/crt_digits", "check/crt_spans", "=element"}
+    .hooks = {"=launch", "=together", "=tables", "pack/crt_digits", "check/crt_spans", "check/crt_counts",
+              "check/crt_abs", "=element"}
 };
 
 const struct family family_crt_combine = {
     .file = "crt_combine", OF_FP64,
     .folds = "PIECES GROUPS TAKEN CRT_MODULI CRT_THREADS CRT_VALUE_WORDS",
-    .hooks = {"=launch", "=fragment", "=tables", "check/crt_counts", "=crt_order", CRT_TO_C}
+    .hooks = {"=launch", "=fragment", "=tables", "check/crt_counts", "check/crt_abs", "=crt_order",
+              CRT_TO_C}
 };
 
 const struct family family_crt_exact = {

@@ -464,7 +464,7 @@ const struct family family_crt_wgmma_ss = {
     .file = "crt_wgmma_ss", .label = "_wgmma", .searched = true, OF_FP64,
     .leaves_sums = true, .sum = NUMBER_S32, .needs = ISA_WGMMA, .has_init = true,
     .cost_form = HT_TILED_WAVES, .persistent = true, .no_split_k = true,
-    .hooks = {"=launch", "=wgmma", "=mma", "=tables", OF_RESIDUES},
+    .hooks = {"=launch", "=wgmma", "=mma", "=tables", OF_RESIDUES, "=crt_order", "epilogue/crt_failed"},
     .folds = "CONSUMER_WARPGROUPS N_SUBTILES ACC_REGS A_BLOCKS B_BLOCKS",
     .team = "warpgroup", .workers = "warpgroups and a producer",
     .holds = "of a warpgroup after setmaxnreg; chain",

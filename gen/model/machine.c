@@ -25,6 +25,14 @@ int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
     return gpu_number(g, model_rate_key[s->slice]);
 }
 
+/* Worked example, H200: 128 FMAs a clock, half of that by lanes; 16 bytes of 47.7 a clock:
+ * 4096 / (128 (16 / 47.7 + 2 / 128)) = 91. */
+int model_alone_most(const struct gpu *g, const struct scheme *s) {
+    const int64_t fma = model_fma_per_cycle(g, s); /* and thousandths of bytes, a clock */
+    const int64_t bytes = g->l2_gbps * 1000000 / (g->sms * model_clock_mhz(g));
+    return (int)(4096 * bytes / (16 * 1000 * fma + 2 * bytes));
+}
+
 int64_t model_lane_fmas(const struct target *on) {
     return on->s->in == NUMBER_F64 ? model_fma_per_cycle(on->g, on->s) / (on->isa->fp64_mma ? 2 : 1)
                                    : on->g->fp32_fma_per_cycle;

@@ -68,6 +68,8 @@ int64_t model_clocks_at_boost(const struct gpu *g, int64_t clocks);
 extern const enum gpu_key model_rate_key[SLICE_TYPES];
 /* FMAs per SM and clock of the matrix unit that the scheme's slices need; 0: the GPU has none. */
 int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s);
+/* Of 4,096 results of FP64, so many take as long by dot products, which read L2, as all in a tile. */
+int model_alone_most(const struct gpu *g, const struct scheme *s);
 /* Of an SM's lanes, in the type of the scheme's matrices. */
 int64_t model_lane_fmas(const struct target *on);
 /* Whether budget and isa row have that unit; without it every tile is rejected. */

@@ -37,6 +37,8 @@ constexpr int MIN_BLOCKS = 1, RASTER = 8;
 #include "../hooks/accum/carry_i32.cuh"
 #include "../hooks/pack/crt_digits.cuh"
 #include "../hooks/check/crt_spans.cuh"
+#include "../hooks/check/crt_counts.cuh"
+#include "../hooks/check/crt_abs.cuh"
 #include "../hooks/pack/digit_element.cuh"
 #include "../hooks/epilogue/crt_order_mma.cuh"
 #include "../hooks/epilogue/crt_round.cuh"

@@ -3,7 +3,7 @@
 #include <cuda_runtime.h>
 #endif
 #include "../../runtime/ht_abi64.h"
-constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 4, MIN_BLOCKS = 2;
+constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 4, MIN_BLOCKS = 2, ALONE_MOST = 48;
 constexpr int WAVE = 32;
 #ifndef HT_SIMULATOR
 #include "../hooks/prim/cuda.cuh"
@@ -14,3 +14,4 @@ constexpr int WAVE = 32;
 #include "../hooks/stage/operand_view.cuh"
 #include "../hooks/stage/tile_f64.cuh"
 #include "../hooks/check/crt_counts.cuh"
+#include "../hooks/check/crt_rest.cuh"

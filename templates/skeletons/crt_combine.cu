@@ -5,20 +5,20 @@
 // them, and its one rounding. Where that result is normal, as almost all are, 64 bits of the integer are
 // enough (ht_crt_normal); the others are computed again, one after the other, by code for any of them.
 
-// Whether residues keep an element.
-HT_DEVICE bool is_kept(const ht_crt_args &g, const taken &x, int e) {
-    return !ht_crt_asks(g.counts, x.entry) || ht_crt_passes(g.counts, x.entry, x.row + row_of(e), x.col + column_of(e));
-}
-
-HT_DEVICE bool keeps_all(const ht_crt_args &g, const taken &x) {
-    bool all = true;
-    if (ht_crt_asks(g.counts, x.entry)) {
+// A bit for each of a thread's elements that residues make. Of others one is left for FP64 arithmetic's kernel.
+HT_DEVICE int find_kept(const ht_crt_args &g, const taken &x) {
+    const unsigned failed = g.a_packed.sums ? load_residues(g, x, CRT_MODULI) : 0;
+    int kept = 0;
 #pragma unroll
-        for (int e = 0; e < TAKEN; e++) {
-            all = all && (!is_of_matrix(g, x, e) || is_kept(g, x, e));
-        }
+    for (int e = 0; e < TAKEN; e++) {
+        kept |= is_of_matrix(g, x, e) && (failed >> e * 8 & 1) == 0 ? 1 << e : 0;
     }
-    return all;
+#pragma unroll 1
+    for (int e = 0; failed != 0 && e < TAKEN; e++) {
+        if ((failed >> e * 8 & 1) != 0 && is_of_matrix(g, x, e))
+            ht_crt_set_failed(g.failed, x.entry, g.m, x.row + row_of(e), x.col + column_of(e));
+    }
+    return kept;
 }
 
 // Any element of a thread's, from its residues in memory: what the fast way leaves, one after the other.
@@ -41,17 +41,15 @@ HT_DEVICE void store_element(const ht_crt_args &g, const scalars &by, const take
 // beta C, of an exponent and a sign, added to X of element e, which has `scale`; false where that is not a sum of words.
 HT_DEVICE bool add_old(const ht_crt_args &g, const scalars &by, const taken &x, int e, int scale,
                        unsigned *value) {
-    if (!is_of_matrix(g, x, e))
-        return true;
     return ht_crt_add_aligned(value, (unsigned long long)ht_ldg_i64(element_of(g, x, e)),
                               (int)(by.beta >> 52 & 0x7ff) - 1023 + scale + CRT_FREE_DIGITS * 8,
                               ht_crt_sign(by.beta) ^ by.sign);
 }
 
-// alpha X + beta C of a thread's elements where alpha is a power of two, and so is beta, or it is 0, as it must be
+// alpha X + beta C of a thread's kept elements where alpha is a power of two, and so is beta, or it is 0, as it must be
 // without ADDS. Which are left: a bit each.
 template <bool ADDS>
-HT_DEVICE int store_normal(const ht_crt_args &g, const scalars &by, const taken &x) {
+HT_DEVICE int store_normal(const ht_crt_args &g, const scalars &by, const taken &x, int kept) {
     unsigned residues[TAKEN][GROUPS], value[TAKEN][CRT_VALUE_WORDS];
     int scale[TAKEN], left = 0;
 #pragma unroll
@@ -63,10 +61,11 @@ HT_DEVICE int store_normal(const ht_crt_args &g, const scalars &by, const taken 
 #pragma unroll
     for (int e = 0; e < TAKEN; e++) {
         unsigned low, high;
-        const bool added = !ADDS || !by.adds || add_old(g, by, x, e, scale[e], value[e]);
+        const bool is_kept = (kept >> e & 1) != 0;
+        const bool added = !ADDS || !by.adds || !is_kept || add_old(g, by, x, e, scale[e], value[e]);
         const bool normal = ht_crt_normal(value[e], scale[e], by.sign, &low, &high) && added;
-        left |= (normal ? 0 : 1) << e;
-        if (is_of_matrix(g, x, e) && (normal || !ADDS))
+        left |= (normal || !is_kept ? 0 : 1) << e;
+        if (is_kept && (normal || !ADDS))
             ht_stg8(element_of(g, x, e), low, high);
     }
     return left;
@@ -80,19 +79,18 @@ static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, (CRT
     const taken x = taken_by(g, (int)blockIdx.x, (int)threadIdx.x);
     ht_pdl_wait();
     ht_pdl_trigger();
-    if (ht_crt_keeps_none(g.counts, x.entry))
+    if (ht_crt_is_idle(g.counts, x.entry) || ht_crt_gives_up(g.failed, x.entry))
         return;
     const scalars by = load_alpha_beta(g.to);
-    const bool all = keeps_all(g, x);
-    int left = (1 << TAKEN) - 1;
-    if (POWER && all)
-        left = store_normal<false>(g, by, x);
-    else if (!POWER && all && (by.is_power || by.adds))
-        left = store_normal<true>(g, by, x);
+    int left = find_kept(g, x);
+    if (POWER)
+        left = store_normal<false>(g, by, x, left);
+    else if (by.is_power || by.adds)
+        left = store_normal<true>(g, by, x, left);
 #pragma unroll 1
     for (int e = 0; left >> e != 0; e++) {
         const ht_crt_args &again = ht_reload_args(g);
-        if ((left >> e & 1) != 0 && is_of_matrix(again, x, e) && is_kept(again, x, e))
+        if ((left >> e & 1) != 0)
             store_element<POWER>(again, load_alpha_beta(again.to), x, e);
     }
 }

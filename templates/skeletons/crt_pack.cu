@@ -5,7 +5,8 @@
 // additions shows. And it splits them: each row's exponent follows from what all blocks of the row have measured,
 // then each element's residues. Blocks of a row meet in between where they are a cluster or one block; else there
 // are two launches, each of which reads the operand. Where counts are asked for, `split` finds them tile by tile, and
-// another launch, `verdict`, adds them up and finds the least and most of all rows.
+// another launch, `verdict`, adds them up and finds the least of all rows. Where they are too few a scheme of more moduli splits the
+// operand again, as it was measured, and has digits of absolute values beside residues (check/crt_abs).
 //
 // Where results are to be correctly rounded `measure` is a launch of its own that finds sums of absolute values and last bits as well,
 // and `norms`, between it and `split`, what they come to of each row, and of the largest row how many moduli the product takes.
@@ -16,7 +17,7 @@
 // Row r of the tile has its pairs of k at 16-byte places, k / 2 ^ r % 8: eight threads that read 16 bytes of eight
 // rows, or of eight neighbours of one, meet no bank twice.
 constexpr int PACK_THREADS = 256, PACK_WARPS = PACK_THREADS / WAVE;
-constexpr int VERDICT_THREADS = 1024, VERDICT_WARPS = VERDICT_THREADS / WAVE, VERDICT_BYTES = VERDICT_WARPS * 8;
+constexpr int VERDICT_THREADS = 1024, VERDICT_WARPS = VERDICT_THREADS / WAVE, VERDICT_BYTES = VERDICT_WARPS * 4;
 constexpr int NORM_THREADS = 256, NORM_SHIFT = 32; // norms are in units of 2^NORM_SHIFT of the scaled integers
 constexpr unsigned long long NORM_LOST = 0x8000000000000000ull; // beside a norm: integers were rounded
 constexpr int TILE_ROWS = 8, TILE_K = 2 * CRT_SEGMENT, TILE_BYTES = TILE_ROWS * TILE_K * 8;
@@ -175,10 +176,8 @@ HT_DEVICE int last_bit(unsigned smem, int row, int pair)
 HT_DEVICE void store_sums(const ht_crt_pack_args &g, const pack_tile &t, bool stores, int segment, int row, int most, unsigned ones,
                           int last)
 {
-    for (int lanes = 1; lanes < LANES; lanes *= 2) {
-        ones += (unsigned)ht_shfl_xor((int)ones, lanes);
+    for (int lanes = 1; lanes < LANES; lanes *= 2)
         last = smaller(last, ht_shfl_xor(last, lanes));
-    }
     last = most == CRT_NONFINITE_BINADE ? 0 : last; // below all others
     if (stores)
         ht_stg_i64((long long *)(void *)g.to.measured + segment_at(g, t.entry, segments_of(g) + segment, t.row0 + row),
@@ -227,10 +226,11 @@ HT_DEVICE void measure_tile(const ht_crt_pack_args &g, const pack_tile &t, unsig
         const unsigned low = (unsigned)ht_shfl_xor((int)(unsigned)sum, lanes),
                        upper = (unsigned)ht_shfl_xor((int)(unsigned)(sum >> 32), lanes);
         sum += (unsigned long long)upper << 32 | low;
+        ones += (unsigned)ht_shfl_xor((int)ones, lanes);
     }
     const unsigned long long measured = most == CRT_NONFINITE_BINADE ? (unsigned long long)CRT_MEASURED_NONFINITE << 52
                                         : most == -1075              ? 0
-                                                                     : ht_crt_measured(most, sum);
+                                                                     : ht_crt_measured(most, sum, ones);
     const int segment = t.k0 / CRT_SEGMENT + part;
     if (lane == 0 && left > 0)
         ht_stg_i64((long long *)(void *)g.to.measured + segment_at(g, t.entry, segment, t.row0 + row), (long long)measured);
@@ -307,13 +307,31 @@ HT_DEVICE unsigned long long load_measured(const unsigned long long *at)
     return (unsigned long long)(unsigned)ht_ld_relaxed_i32(words + 1) << 32 | (unsigned)ht_ld_relaxed_i32(words);
 }
 
-// The exponent of a row, by four lanes together, TILE_ROWS apart.
-HT_DEVICE int exponent_of(const ht_crt_pack_args &g, long long entry, int row)
+// A row's scale: its exponent, and where absolute values are asked for what ht_crt_packed has of them.
+struct row_scale {
+    int exponent;
+    float sum;
+};
+
+// ones: in units of 2^(field - CRT_MEASURED_BIAS - 1); made larger by more than k / 4 and what rounding to a float takes.
+HT_DEVICE float sum_of(int field, unsigned ones, int s)
+{
+    if (field == 0)
+        return CRT_SUM_OF_ZEROS;
+    if (field == CRT_MEASURED_NONFINITE)
+        return ht_as_float(0x7fc00000u);
+    const float unit = ht_as_float((unsigned)(127 + field - CRT_MEASURED_BIAS - 1 + s) << 23);
+    return __fmul_rn((float)(ones + (ones >> 16) + 1), unit);
+}
+
+// By four lanes together, TILE_ROWS apart.
+template <bool ABS> HT_DEVICE row_scale scale_of(const ht_crt_pack_args &g, long long entry, int row)
 {
     const long long pitch = row_blocks_of(g) * 64;
     const unsigned long long *const from = g.to.measured + entry * g.to.measured_stride + row;
     const int segments = segments_of(g), share = (int)threadIdx.x / TILE_ROWS % 4;
     int field = 0;
+    unsigned ones = 0;
     unsigned long long sum = 0;
 #pragma unroll 1
     for (int i = share; i < segments; i += 4) {
@@ -325,14 +343,19 @@ HT_DEVICE int exponent_of(const ht_crt_pack_args &g, long long entry, int row)
         field = other > field ? other : field;
     }
 #pragma unroll 1
-    for (int i = share; i < segments; i += 4)
-        sum += ht_crt_aligned(load_measured(from + i * pitch), field);
+    for (int i = share; i < segments; i += 4) {
+        const unsigned long long measured = load_measured(from + i * pitch);
+        sum += ht_crt_aligned(measured, field);
+        ones += ABS ? ht_crt_aligned_ones(measured, field) : 0;
+    }
     for (int lanes = TILE_ROWS; lanes < 4 * TILE_ROWS; lanes *= 2) {
         const unsigned low = (unsigned)ht_shfl_xor((int)(unsigned)sum, lanes),
                        high = (unsigned)ht_shfl_xor((int)(unsigned)(sum >> 32), lanes);
         sum += (unsigned long long)high << 32 | low;
+        ones += ABS ? (unsigned)ht_shfl_xor((int)ones, lanes) : 0;
     }
-    return ht_crt_exponent(field, sum);
+    const int s = ht_crt_exponent(field, sum);
+    return {s, ABS ? sum_of(field, ones, s) : 0.0f};
 }
 
 // The exponent of a row that makes its last bit 1, by four lanes as above.
@@ -348,14 +371,24 @@ HT_DEVICE int least_exponent_of(const ht_crt_pack_args &g, long long entry, int 
     return last == 0 ? CRT_POISONED : last == CRT_NO_BIT ? 0 : 1075 - last;
 }
 
+// A row's digits of absolute values.
+struct abs_digits {
+    int right; // ht_crt_abs_digit's
+    unsigned most, digit[4];
+};
+
 // 16 k of a row from shared memory, as digits; how many count. USUAL: of a usual row.
-template <bool USUAL>
-HT_DEVICE int load_digits(unsigned smem, int row, int k, int s, unsigned count_from, unsigned (*digit)[CRT_DIGIT_WORDS])
+template <bool USUAL, bool ABS>
+HT_DEVICE int load_digits(unsigned smem, int row, int k, int s, unsigned count_from, unsigned (*digit)[CRT_DIGIT_WORDS], abs_digits &m)
 {
     int count = 0;
 #pragma unroll
     for (int i = 0; i < 8; i++) {
         const uint4 x = ht_lds16(smem + word_at(row, k + i * 2));
+        if (ABS) {
+            const unsigned both = ht_crt_abs_digit(x.y, m.right, m.most) | ht_crt_abs_digit(x.w, m.right, m.most) << 8;
+            m.digit[i / 2] = i % 2 == 0 ? both : m.digit[i / 2] | both << 16;
+        }
         count += ht_crt_is_counted(x.y, count_from) + ht_crt_is_counted(x.w, count_from);
         if (USUAL) {
             ht_crt_usual_digits(x.x, x.y, s, digit[i * 2]);
@@ -383,7 +416,7 @@ HT_DEVICE void store_counts(const ht_crt_pack_args &g, const pack_tile &t, unsig
         return;
     for (int i = 1; i < PACK_WARPS; i++)
         count += (int)ht_as_uint(ht_lds4(smem + (unsigned)(i * TILE_ROWS + own) * 4));
-    ht_stg_i32(g.counts + t.entry * g.count_stride + HT_CRT_COUNTS_AT + (1 + t.k0 / TILE_K) * pitch + t.row0 + own, count);
+    ht_stg_i32(g.counts + t.entry * g.count_stride + HT_CRT_COUNTS_AT + t.k0 / TILE_K * pitch + t.row0 + own, count);
 }
 
 // The tile as it is, for calls that need more than its residues.
@@ -398,17 +431,34 @@ HT_DEVICE void copy_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned
     }
 }
 
-HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem)
+// Bits of elements that fail, and how many: none yet. By `blocks`, all of an entry of A's first k.
+HT_DEVICE void clear_failed(const ht_crt_pack_args &g, long long entry, int blocks)
+{
+    const long long words = g.failed.stride * g.failed_entries;
+#pragma unroll 1
+    for (long long i = (int)(blockIdx.x * PACK_THREADS + threadIdx.x); i < words; i += (long long)blocks * PACK_THREADS)
+        ht_stg_i32((int *)g.failed.bits + entry * words + i, 0);
+    for (int i = (int)threadIdx.x; g.failed.left && blockIdx.x == 0 && i < g.failed_entries; i += PACK_THREADS)
+        ht_stg_i64(g.failed.left + entry * g.failed_entries + i, 0);
+}
+
+template <bool ABS> HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem)
 {
     if (g.copy)
         copy_tile(g, t, smem);
     const int own = (int)threadIdx.x % TILE_ROWS, row = t.row0 + own;
     const int moduli = CRT_HAS_FEWER && g.spans ? ht_crt_find_moduli(g.spans) : CRT_MODULI;
-    const int s = CRT_HAS_FEWER && moduli < CRT_MODULI ? least_exponent_of(g, t.entry, row) : exponent_of(g, t.entry, row);
+    const bool has_least = CRT_HAS_FEWER && moduli < CRT_MODULI;
+    const row_scale scale = has_least ? row_scale{least_exponent_of(g, t.entry, row), 0.0f} : scale_of<ABS>(g, t.entry, row);
+    const int s = scale.exponent;
     if (CRT_HAS_FEWER && g.spans && blockIdx.x == 0 && blockIdx.z == 0 && threadIdx.x == 0)
         ht_stg_i32(g.spans + HT_CRT_SPANS_MODULI, moduli);
-    if (t.k0 == 0 && (int)threadIdx.x < TILE_ROWS)
+    if (t.k0 == 0 && (int)threadIdx.x < TILE_ROWS) {
         ht_stg_i32(g.to.exponents + t.entry * g.to.exponent_stride + row, s);
+        if (ABS)
+            ht_stg4(g.to.sums + t.entry * g.to.exponent_stride + row, scale.sum);
+    }
+    abs_digits m = {1043 - s + ht_crt_abs_exponent(scale.sum, g.of.k), ht_crt_abs_most(g.of.k), {}};
     // From 16 moduli on both ways are the same: ptxas has registers enough for two, hipcc for one.
     const bool usual = (CRT_MODULI < 16 || WAVE == 32) && ht_crt_is_usual(s);
     const unsigned count_from = ht_crt_count_from(s, g.count_exponent);
@@ -420,9 +470,9 @@ HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigne
             break;
         unsigned digit[16][CRT_DIGIT_WORDS];
         if (usual)
-            count += load_digits<true>(smem, own, chunk * 16, s, count_from, digit);
+            count += load_digits<true, ABS>(smem, own, chunk * 16, s, count_from, digit, m);
         else
-            count += load_digits<false>(smem, own, chunk * 16, s, count_from, digit);
+            count += load_digits<false, ABS>(smem, own, chunk * 16, s, count_from, digit, m);
         unsigned char *to = g.to.panels + t.entry * g.to.stride + ((long long)(row / 64) * g.k_blocks + block) * 8192 +
                             row % 64 * 128 + (c ^ (row & 7)) * 16;
 #pragma unroll 1
@@ -431,8 +481,10 @@ HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigne
                                     ht_crt_residues(l, digit + 8), ht_crt_residues(l, digit + 12)));
             to += g.to.modulus_stride;
         }
+        if (ABS)
+            ht_stg16(to, make_uint4(m.digit[0], m.digit[1], m.digit[2], m.digit[3]));
     }
-    if (g.counts)
+    if (!ABS && g.counts)
         store_counts(g, t, smem, count);
 }
 
@@ -443,9 +495,10 @@ constexpr int PACK_BLOCKS = CRT_MODULI > 16 ? 2 : 3;
 constexpr int PACK_BLOCKS = 3;
 #endif
 
-// MEASURES, SPLITS: what of both; both: the blocks of a row meet. NORMS: for correctly rounded results.
-template <bool MEASURES, bool SPLITS, bool NORMS = false>
-static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, PACK_BLOCKS)) pack(const crt_pack_pair p)
+// MEASURES, SPLITS: what of both; both: the blocks of a row meet. NORMS: for correctly rounded results. ABS: of the scheme that
+// computes what has too few counts.
+template <bool MEASURES, bool SPLITS, bool NORMS = false, bool ABS = false>
+static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, ABS && CRT_MODULI > 16 ? 2 : PACK_BLOCKS)) pack(const crt_pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_crt_pack_args &g = p.operand[second];
@@ -455,6 +508,10 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, PA
     const pack_tile t = tile_of(g, (int)blockIdx.z - (second ? p.operand[0].batch : 0), p.pieces);
     ht_pdl_wait();
     ht_pdl_trigger();
+    if (ABS && ht_crt_is_idle(g.asked, t.entry))
+        return;
+    if (ABS && !second && g.k_first == 0)
+        clear_failed(g, t.entry, p.blocks[0]);
     const bool whole = t.rows >= TILE_ROWS && t.k >= TILE_K;
     if (g.of.k_contiguous && whole)
         load_tile<true, true>(g, t, smem);
@@ -472,7 +529,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, PA
     if (MEASURES && SPLITS)
         ht_together_meet();
     if (SPLITS)
-        split_tile(g, t, smem);
+        split_tile<ABS>(g, t, smem);
 }
 
 // ---- verdict
@@ -480,7 +537,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, PA
 HT_DEVICE int final_count(const ht_crt_pack_args &g, long long entry, int row)
 {
     const long long pitch = row_blocks_of(g) * 64;
-    const int *const tiles = g.counts + entry * g.count_stride + HT_CRT_COUNTS_AT + pitch + row;
+    const int *const tiles = g.counts + entry * g.count_stride + HT_CRT_COUNTS_AT + row;
     int counted = 0;
     for (int i = 0; i < (g.of.k + TILE_K - 1) / TILE_K; i++)
         counted += ht_ldg_i32(tiles + i * pitch);
@@ -500,34 +557,21 @@ static __global__ void __launch_bounds__(VERDICT_THREADS) verdict(const crt_pack
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_crt_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    int *const counts = g.counts + entry * g.count_stride;
     ht_pdl_wait();
     ht_pdl_trigger();
-    int least = -0x7fffffff, most = -0x7fffffff; // the least with its sign changed
-    for (int row = (int)threadIdx.x; row < g.of.rows; row += VERDICT_THREADS) {
-        const int count = final_count(g, entry, row);
-        ht_stg_i32(counts + HT_CRT_COUNTS_AT + row, count);
-        least = larger(least, -count);
-        most = larger(most, count);
-    }
-    for (int lanes = 1; lanes < WAVE; lanes *= 2) {
-        least = larger(least, ht_shfl_xor(least, lanes));
-        most = larger(most, ht_shfl_xor(most, lanes));
-    }
-    if ((int)threadIdx.x % WAVE == 0) {
-        const unsigned at = smem + (unsigned)((int)threadIdx.x / WAVE) * 8;
-        ht_sts4(at, ht_as_float((unsigned)least));
-        ht_sts4(at + 4, ht_as_float((unsigned)most));
-    }
+    int least = 0x7fffffff;
+    for (int row = (int)threadIdx.x; row < g.of.rows; row += VERDICT_THREADS)
+        least = smaller(least, final_count(g, entry, row));
+    for (int lanes = 1; lanes < WAVE; lanes *= 2)
+        least = smaller(least, ht_shfl_xor(least, lanes));
+    if ((int)threadIdx.x % WAVE == 0)
+        ht_sts4(smem + (unsigned)((int)threadIdx.x / WAVE) * 4, ht_as_float((unsigned)least));
     ht_barrier();
     if (threadIdx.x != 0)
         return;
-    for (int i = 1; i < VERDICT_WARPS; i++) {
-        least = larger(least, (int)ht_as_uint(ht_lds4(smem + (unsigned)i * 8)));
-        most = larger(most, (int)ht_as_uint(ht_lds4(smem + (unsigned)i * 8 + 4)));
-    }
-    ht_stg_i32(counts, -least);
-    ht_stg_i32(counts + 1, most);
+    for (int i = 1; i < VERDICT_WARPS; i++)
+        least = smaller(least, (int)ht_as_uint(ht_lds4(smem + (unsigned)i * 4)));
+    ht_stg_i32(g.counts + entry * g.count_stride, least);
 }
 
 // Blocks of the larger operand where each row has `pieces` of them.
@@ -569,6 +613,8 @@ static int launch(const ht_crt_pack_args *operands, int count, void *stream)
     int code = 0, together = 1; // clusters are of powers of two
     while (together < pieces)
         together *= 2;
+    if (g.to.sums)
+        return ht_launch_dependent(pack<false, true, false, true>, blocks_of(&p, own), 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
     if (own == pieces && pieces <= HT_TOGETHER_MOST && !g.to.norms) {
         const unsigned blocks = blocks_of(&p, together);
         code = ht_launch_together(pack<true, true>, blocks, batch, PACK_THREADS, TILE_BYTES, stream, p, together);
@@ -587,6 +633,7 @@ template <bool FEWER>
 static int prefer_smem(void)
 {
     int code = ht_prefer_smem(pack<true, true>, TILE_BYTES);
+    code = code != 0 ? code : ht_prefer_smem(pack<false, true, false, true>, TILE_BYTES);
     code = code != 0 ? code : ht_prefer_smem(pack<true, false>, TILE_BYTES);
     if constexpr (FEWER)
         code = code != 0 ? code : ht_prefer_smem(pack<true, false, FEWER>, TILE_BYTES);

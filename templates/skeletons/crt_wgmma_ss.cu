@@ -33,10 +33,20 @@ struct product_part {
 };
 
 struct work {
-    int m0, n0, modulus, entry;
+    int m0, n0, modulus, entry; // modulus CRT_MODULI: absolute values
     long long tile;
-    bool skips; // a modulus that the product does not take
+    bool skips; // a modulus that the product does not take, or an entry that is not this scheme's
 };
+
+static __host__ __device__ __forceinline__ int passes_of(const ht_crt_args &g)
+{
+    return g.tests ? 1 : CRT_MODULI;
+}
+
+HT_DEVICE bool is_idle(const ht_crt_args &g, int entry)
+{
+    return ht_crt_is_idle(g.counts, entry) || (!g.tests && ht_crt_gives_up(g.failed, entry));
+}
 
 // Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run
 // together share panels in L2.
@@ -50,19 +60,19 @@ HT_DEVICE work next_tile(const ht_crt_args &g, int item, int moduli)
     work w;
     w.m0 = tile_m * BM;
     w.n0 = tile_n * BN;
-    w.entry = whole / CRT_MODULI;
-    w.modulus = whole - w.entry * CRT_MODULI;
-    w.skips = CRT_HAS_FEWER && w.modulus >= moduli;
+    w.entry = whole / passes_of(g);
+    w.modulus = g.tests ? CRT_MODULI : whole - w.entry * CRT_MODULI;
+    w.skips = (CRT_HAS_FEWER && !g.tests && w.modulus >= moduli) || (g.batch > 1 && is_idle(g, w.entry));
     w.tile = (long long)tile_n * tiles_m + tile_m;
     return w;
 }
 
-// None where a product, not a batch, has no element that the residues keep.
+// None where a product, not a batch, is not this scheme's.
 HT_DEVICE int tile_count(const ht_crt_args &g)
 {
-    if (g.batch == 1 && ht_crt_keeps_none(g.counts, 0))
+    if (g.batch == 1 && is_idle(g, 0))
         return 0;
-    return ((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN) * CRT_MODULI * g.batch;
+    return ((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN) * passes_of(g) * g.batch;
 }
 
 // First atom of a row block; blocks beyond the matrix read its last one, whose results nobody reads.
@@ -113,9 +123,16 @@ HT_DEVICE void produce(const product_part &part, unsigned smem)
 // A byte for each sum, in the order in which this thread holds them (epilogue/crt_order_wgmma).
 HT_DEVICE void store_residues(const ht_crt_args &g, const work &w, bool adds, int *sum)
 {
-    const unsigned p = CRT_MODULUS[w.modulus], barrett = CRT_BARRETT[w.modulus];
     unsigned char *to = g.planes + w.entry * g.plane_stride + w.modulus * g.plane_modulus_stride +
                         w.tile * (BM * BN) + (int)threadIdx.x * 16;
+    if (w.modulus == CRT_MODULI) {
+#pragma unroll
+        for (int i = 0; i < N_SUBTILES * ACC_REGS; i += 16) {
+            ht_crt_store_failed(g, w.entry, w.m0, w.n0, (int)threadIdx.x, i, to + i * (CONSUMER_WARPGROUPS * 128), sum + i);
+        }
+        return;
+    }
+    const unsigned p = CRT_MODULUS[w.modulus], barrett = CRT_BARRETT[w.modulus];
 #pragma unroll
     for (int i = 0; i < N_SUBTILES * ACC_REGS; i += 16) {
         ht_crt_store_residues(to + i * (CONSUMER_WARPGROUPS * 128), sum + i, adds, p, barrett);
@@ -163,7 +180,7 @@ HT_DEVICE void consume(const product_part &part, unsigned smem)
                 give_back(smem, last);
             }
             last = slot;
-            if (++exact == EXACT_SLOTS) {
+            if (++exact == EXACT_SLOTS && !g.tests) {
                 exact = 0;
                 ht_wgmma_wait<0>();
 #pragma unroll
@@ -218,11 +235,11 @@ static int init(void)
 
 static int launch(const ht_crt_args &g, void *stream)
 {
-    const long long items = (long long)((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN) * CRT_MODULI * g.batch;
+    const long long items = (long long)((g.m + BM - 1) / BM) * ((g.n + BN - 1) / BN) * passes_of(g) * g.batch;
     if (items > 0x7fffffff)
         return 1; // cudaErrorInvalidValue: more tiles than the kernel can count
-    const long long tiles = items / CRT_MODULI / g.batch;
-    const int parts = tiles > SMS ? (g.k_blocks + PART_K / 128 - 1) / (PART_K / 128) : 1;
+    const long long tiles = items / passes_of(g) / g.batch;
+    const int parts = tiles > SMS && !g.tests ? (g.k_blocks + PART_K / 128 - 1) / (PART_K / 128) : 1;
     product_part part = {g, 0, (g.k_blocks + parts - 1) / parts};
     for (; part.first < g.k_blocks; part.first += part.count) {
         part.count = part.count < g.k_blocks - part.first ? part.count : g.k_blocks - part.first;

@@ -66,9 +66,9 @@ HT_DEVICE void step(double (*sum)[NI][4], fragments *x, ht_copy64<BM, BK, THREAD
 
 // C = alpha times the sums plus beta times C, from `row` and `col` of the lane's first sum on. alpha == 0 ignores A and B, NaN included; beta == 0
 // does not read C, else all rows of eight columns are read before one is stored.
-// CHECKED: what residues have left alone.
+// all: or what residues have left alone.
 template <bool READS_C, bool CHECKED>
-HT_DEVICE void store(const double (*sum)[NI][4], const ht_native64_args &g, const ht_output_view &to, int row, int col)
+HT_DEVICE void store(const double (*sum)[NI][4], const ht_native64_args &g, const ht_output_view &to, int row, int col, bool all)
 {
     double *const c = to.c;
     const double alpha = to.alpha, beta = to.beta;
@@ -90,7 +90,7 @@ HT_DEVICE void store(const double (*sum)[NI][4], const ht_native64_args &g, cons
                 const int at = row + i * 16 + q / 2 * 8, across = col + j * 8 + q % 2;
                 const double product = alpha != 0.0 ? alpha * sum[i][j][q] : 0.0;
                 const double value = !READS_C ? product : alpha != 0.0 ? __fma_rn(beta, v[i][q], product) : beta * v[i][q];
-                if (at < g.m && across < g.n && (!CHECKED || !ht_crt_passes(g.counts, blockIdx.z, at, across)))
+                if (at < g.m && across < g.n && (!CHECKED || all || ht_rest_has(g, blockIdx.z, at, across)))
                     ht_store(c + across * to.col_step + at, value);
             }
         }
@@ -114,7 +114,8 @@ template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_boun
         ht_pdl_wait();
         ht_pdl_trigger();
     }
-    if (CHECKED && ht_crt_tile_passes<BM, BN>(g.counts, entry, m0, n0, g.m, g.n))
+    const ht_rest rest = CHECKED ? ht_rest_of<BM, BN, THREADS / WAVE>(g, entry, m0, n0) : ht_rest{true, true};
+    if (!rest.takes_tile)
         return;
     const ht_k_range range = ht_k_range_of(args, (int)blockIdx.y);
     const int depth = range.end - range.begin;
@@ -152,9 +153,9 @@ template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_boun
     const ht_output_view to = ht_output_view_of(args, (int)blockIdx.y); // of a part alpha is 1, beta 0
     const int row = m0 + warp_row + lane / 4, col = n0 + warp_col + lane % 4 * 2;
     if (to.beta != 0.0)
-        store<true, CHECKED>(sum, g, to, row, col);
+        store<true, CHECKED>(sum, g, to, row, col, rest.whole);
     else
-        store<false, CHECKED>(sum, g, to, row, col);
+        store<false, CHECKED>(sum, g, to, row, col, rest.whole);
 }
 
 using kernel64 = void (*)(const unpacked_args);

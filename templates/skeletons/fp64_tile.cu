@@ -48,7 +48,7 @@ HT_DEVICE void multiply(double (*sum)[NI][D_REGS], unsigned buffer) {
     }
 }
 
-// CHECKED: of C only what residues leave (check/crt_counts); a kernel of its own.
+// CHECKED: of C only what residues leave (check/crt_rest); a kernel of its own.
 template <bool CHECKED>
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     gemm(const unpacked_args args) {
@@ -61,7 +61,8 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     const ht_operand64 b = ht_operand64_of(g.b_src, entry, g.b_src_stride, g.b_ld, g.n, g.b_k_contiguous);
     const int tiles_m = (g.m + BM - 1) / BM;
     const int m0 = (int)blockIdx.x % tiles_m * BM, n0 = (int)blockIdx.x / tiles_m * BN;
-    if (CHECKED && ht_crt_tile_passes<BM, BN>(g.counts, entry, m0, n0, g.m, g.n))
+    const ht_rest rest = CHECKED ? ht_rest_of<BM, BN, THREADS / WAVE>(g, entry, m0, n0) : ht_rest{true, true};
+    if (!rest.takes_tile)
         return;
     double sum[MI][NI][D_REGS];
 #pragma unroll
@@ -101,7 +102,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
                 const int row = row0 + i * MMA_M + ht_sum_row(lane, q),
                           col = col0 + j * MMA_N + ht_sum_column(lane, q);
                 double *const c = to.c + col * to.col_step + row;
-                if (row < g.m && col < g.n && (!CHECKED || !ht_crt_passes(g.counts, entry, row, col)))
+                if (row < g.m && col < g.n && (!CHECKED || rest.whole || ht_rest_has(g, entry, row, col)))
                     ht_store(c, ht_axpby(to.alpha, sum[i][j][q], to.beta, c));
             }
         }

@@ -114,7 +114,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         for (int e = i * SUMS_AT_ONCE; e < i * SUMS_AT_ONCE + SUMS_AT_ONCE; e++) {
             sum[e % SUMS_AT_ONCE] = acc[e / D_REGS / NI][e / D_REGS % NI][e % D_REGS];
         }
-        ht_store_sums(g, pass, to + i * THREADS * SUMS_AT_ONCE, sum);
+        ht_store_sums(g, pass, tile_m * BM, tile_n * BN, tid, i * SUMS_AT_ONCE, to + i * THREADS * SUMS_AT_ONCE, sum);
     }
 }
 

@@ -1,8 +1,8 @@
-/* native64_kernel M N K TRANSPOSES FAMILY ALPHA BETA [BATCH [SPAN [SPLITS]]]: C = alpha A B + beta C by the template
+/* native64_kernel M N K TRANSPOSES FAMILY ALPHA BETA [BATCH [FAILED [SPLITS]]]: C = alpha A B + beta C by the template
  * TEMPLATE (fp64_tile, or a broken copy) in the simulator, against sums in twice the precision: within (k +
  * 3) u (|alpha| |A||B| + |beta C|), for integers exactly, NaN and Inf in their places. What no kernel may
- * touch is checked, too. SPAN: rows and columns have counts that differ by so many elements, and of C only what they do not let
- * pass is stored. SPLITS: of k, whose parts the template REDUCE adds up. */
+ * touch is checked, too. FAILED: behind residues, which have left what `leave` says; -1: alone.
+ * SPLITS: of k, whose parts the template REDUCE adds up. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -90,27 +90,34 @@ static bool is_right(const side &a, const side &b, int entry, int row, int col, 
     return fabs(c - exact) <= bound;
 }
 
-/* Row or column i of so many: its elements that count, and among SPAN the 64 and more that no tile of others has. */
-static int count_of(int i, int span) {
-    return i / 64 % 2 == 0 ? span : i % 5 == 0 ? 0 : span + i % 3;
+/* What residues leave of C, by FAILED: 0 all has been kept; 1 all is left; 2 a few elements of each tile, but for tiles of rows 64 to 127,
+ * of which two thirds are; 3 as 2, of which too many have failed; 4 as 0, but for the first entry. */
+static bool is_left(int how, int entry, int row, int col) {
+    const bool few = (row * 7 + col * 13 + entry) % 311 == 5, many = row / 64 == 1 && (row + col) % 3 != 0;
+    return how == 1 || how == 3 || (how == 4 && entry > 0) || (how == 2 && (few || many));
 }
 
-static int *counts_of(int rows, int span, int batch, long long *stride) {
-    *stride = HT_CRT_COUNTS_AT + rows;
-    int *x = (int *)malloc((size_t)(*stride * batch) * sizeof(int));
-    for (int entry = 0; entry < batch; entry++) {
-        int *const own = x + entry * *stride;
-        own[0] = span;
-        own[1] = 0;
-        for (int i = 0; i < rows; i++) {
-            const int count = count_of(i + entry, span);
-            own[HT_CRT_COUNTS_AT + i] = count;
-            own[0] = count < own[0] ? count : own[0];
-            own[1] = count > own[1] ? count : own[1];
-        }
+static void leave(ht_native64_args *g, int how) {
+    const long long stride = (long long)((g->m + 63) / 64) * ((g->n + 63) / 64) * 128;
+    int *const counts = (int *)malloc((size_t)g->batch * 2 * sizeof(int));
+    unsigned *const failed = (unsigned *)calloc((size_t)(stride * g->batch), sizeof(unsigned));
+    long long *const left = (long long *)malloc((size_t)g->batch * sizeof(long long));
+    ht_sim_register(counts, (size_t)g->batch * 2 * sizeof(int));
+    ht_sim_register(failed, (size_t)(stride * g->batch) * sizeof(unsigned));
+    ht_sim_register(left, (size_t)g->batch * sizeof(long long));
+    for (int entry = 0; entry < g->batch; entry++) {
+        counts[entry * 2] = 5;
+        counts[entry * 2 + 1] = how == 0 || (how == 4 && entry == 0) ? 5 : 4;
+        left[entry] = how == 3 ? 1000 : 999;
+        for (int col = 0; col < g->n; col++)
+            for (int row = 0; row < g->m; row++)
+                if (is_left(how == 3 ? 2 : how, entry, row, col))
+                    failed[entry * stride + (col / 64 * ((g->m + 63) / 64) + row / 64) * 128 + col % 64 * 2 + row % 64 / 32] |= 1u << row % 32;
     }
-    ht_sim_register(x, (size_t)(*stride * batch) * sizeof(int));
-    return x;
+    g->counts = {counts, counts + 1, 2, 2, 10, 1};
+    if (how > 1) {
+        g->failed = {failed, stride, left, 999, 0};
+    }
 }
 
 int main(int argc, char **argv) {
@@ -143,11 +150,12 @@ int main(int argc, char **argv) {
     g.a_k_contiguous = a.k_contiguous;
     g.b_k_contiguous = b.k_contiguous;
     g.batch = batch;
-    const int span = argc > 9 ? atoi(argv[9]) : 0;
-    if (span > 0) {
-        g.counts.a = counts_of(m, span, batch, &g.counts.a_stride);
-        g.counts.b = counts_of(n, span, batch, &g.counts.b_stride);
-        g.counts.needed = 2 * span;
+    const int how = argc > 9 ? atoi(argv[9]) : -1;
+    long long recomputed[2] = {0, 0}, left = 0;
+    if (how >= 0) {
+        leave(&g, how);
+        g.recomputed = recomputed;
+        ht_sim_register(recomputed, sizeof recomputed);
     }
     g.alpha = alpha;
     g.beta = beta;
@@ -159,7 +167,8 @@ int main(int argc, char **argv) {
     }
     for (long long i = 0; i < c_stride * batch; i++) {
         const int entry = (int)(i / c_stride), col = (int)(i % c_stride / ldc), row = (int)(i % ldc);
-        if (span > 0 && row < m && count_of(row + entry, span) + count_of(col + entry, span) >= 2 * span) {
+        left += how >= 0 && row < m && is_left(how, entry, row, col);
+        if (how >= 0 && row < m && !is_left(how, entry, row, col)) {
             if (memcmp(&c[i], &old[i], sizeof *c) != 0) {
                 printf("element %lld: %a, which is not its\n", i, c[i]);
                 return 1;
@@ -170,6 +179,10 @@ int main(int argc, char **argv) {
             return 1;
         }
     }
-    printf("%lld elements\n", c_stride * batch);
+    if (left > 0 && recomputed[0] + recomputed[1] != left) {
+        printf("element 0: %lld and %lld counted of %lld\n", recomputed[0], recomputed[1], left);
+        return 1;
+    }
+    printf("%lld elements, %lld and %lld again\n", c_stride * batch, recomputed[0], recomputed[1]);
     return 0;
 }

@@ -43,7 +43,9 @@ CASES = ("1 1 1 NN uniform 1 0", "70 66 130 NN wide 1 0", "65 3 600 NT uniform 1
          "40 30 20 TN uniform -2 1", "40 30 20 NN wide 0.5 -4", "40 30 20 NN huge 0.25 1", "40 30 20 NN uniform 9.094947017729282e-13 1",
          "40 40 2 NN ties 1 9.332636185032189e-302",
          "70 66 130 NN sparse 1 0 1 50", "66 65 200 TT segments -0.25 1.5 1 55", "40 9 80 NT nonfinite 1 0 2 54", "70 66 70 TN subnormal 1 0 1 52",
-         "33 34 130 TN wide 1 1 1 80", "9 20 2100 NT sparse 1 0 1 50", "40 9 2 NN carries 1 0")
+         "33 34 130 TN wide 1 1 1 80", "9 20 2100 NT sparse 1 0 1 50", "40 9 2 NN carries 1 0",
+         "70 66 130 NN wide 1 0 1 70 200", "66 130 200 TT segments -0.25 1.5 1 70 2.1", "40 9 80 NT nonfinite 1 0 2 70 8", "70 66 70 TN subnormal 1 0 1 70 3",
+         "33 34 130 TN sparse 0.3 1 1 70 9", "9 20 2100 NT wide -2 1 1 70 99", "70 20 600 NN uniform 1 0 3 57 4")
 EDGES = ("40 40 3 TN edges 1 0", "40 40 70 NT edges 0.5 -1") # where the largest of a row changes its binade, and both ends of the range
 
 
@@ -183,6 +185,8 @@ def test_parts_of_k_add_up(build, broken):
     assert done.returncode == (broken is not None), done.stdout + done.stderr
 
 
+MIXED = "40 9 80 NT mixed 1 0 2 50" # the first entry has enough, the second not
+
 # what is broken: part, file, text, replacement, and a case that must notice it
 BREAKS = {
     "no barrier before elements are measured": ("crt_pack", "skeletons/crt_pack.cu", r"smem\);\n    ht_barrier\(\);", "smem);", 2),
@@ -253,13 +257,30 @@ BREAKS = {
     "subnormal elements counted": ("crt_pack", "hooks/pack/crt_digits.cuh", r"field < 1 \? 1 :", "field < 0 ? 0 :", 35),
     "a row of zeros without its count": ("crt_pack", "skeletons/crt_pack.cu", r"any == 0 \? g\.count_needed : counted", "counted", 32),
     "a row with NaN like others": ("crt_pack", "skeletons/crt_pack.cu", r"return -\(1 << 30\);", "return counted;", 34),
-    "the least of one warp": ("crt_pack", "skeletons/crt_pack.cu", r"least = larger\(least, \(int\)ht_as_uint[^\n]*", ";", 32),
-    "the least with its sign": ("crt_pack", "skeletons/crt_pack.cu", r"ht_stg_i32\(counts, -least\);", "ht_stg_i32(counts, least);", 33),
-    "elements that do not pass": ("crt_combine", "skeletons/crt_combine.cu", r" && is_kept\(again, x, e\)\)", ")", 32),
-    "elements that pass by others": ("crt_combine", "skeletons/crt_combine.cu", r"all = all && ", "all = all || ", 32),
-    "the first entry's counts": ("crt_combine", "hooks/check/crt_counts.cuh", r"counts \+ entry \* stride", "counts", 34),
-    "the least counts unread": ("crt_combine", "hooks/check/crt_counts.cuh", r"g\.b_stride\) < g\.needed", "g.b_stride) + 1000 < g.needed", 32),
-    "a product that is skipped": ("planes_mma_warp", "hooks/check/crt_counts.cuh", r"g\.b_stride \+ 1\) < g\.needed", "g.b_stride + 1) >= g.needed", 32),
+    "the least of one warp": ("crt_pack", "skeletons/crt_pack.cu", r"least = smaller\(least, \(int\)ht_as_uint[^\n]*", ";", "50 9 80 NT late 1 0 1 50"),
+    "the least of one lane": ("crt_pack", "skeletons/crt_pack.cu", r"least = smaller\(least, ht_shfl_xor\(least, lanes\)\);", ";", 34),
+    "a product without counts": ("crt_combine", "hooks/check/crt_counts.cuh", r"g\.b_stride\) < g\.needed", "g.b_stride) + 1000 < g.needed", 32),
+    "the first entry's counts": ("crt_combine", "hooks/check/crt_counts.cuh", r"g\.b \+ entry \* g\.b_stride", "g.b", MIXED),
+    "the other scheme's products": ("planes_mma_warp", "hooks/check/crt_counts.cuh", r"!= \(g\.second != 0\)", "!= (g.second == 0)", 39),
+    "the other scheme's results": ("crt_combine", "hooks/check/crt_counts.cuh", r"!= \(g\.second != 0\)", "", 39),
+    "sums of absolute values of one lane": ("crt_pack", "skeletons/crt_pack.cu", r"ones \+= \(unsigned\)ht_shfl_xor\(\(int\)ones, lanes\);\n    \}\n    const unsigned long long measured", "}\n    const unsigned long long measured", 39),
+    "sums of absolute values of a segment in four": ("crt_pack", "skeletons/crt_pack.cu", r"ABS \? \(unsigned\)ht_shfl_xor\(\(int\)ones, lanes\) : 0", "0", 44),
+    "segments' sums not aligned": ("crt_pack", "hooks/pack/crt_digits.cuh", r"below = field - own;", "below = 0;", "9 9 2100 NT segments 1 0 1 70 99"),
+    "sums of zeros like others": ("crt_pack", "skeletons/crt_pack.cu", r"if \(field == 0\)\n        return CRT_SUM_OF_ZEROS;", "", 43),
+    "sums of NaN like others": ("crt_pack", "skeletons/crt_pack.cu", r"return ht_as_float\(0x7fc00000u\);", ";", 41),
+    "absolute values of every other element": ("crt_pack", "skeletons/crt_pack.cu", r" \| ht_crt_abs_digit\(x\.w, m\.right, m\.most\) << 8", "", 39),
+    "absolute values twice as large": ("crt_pack", "hooks/check/crt_abs.cuh", r"by = right - ", "by = right - 1 - ", 39),
+    "absolute values beyond their digits": ("crt_pack", "hooks/check/crt_abs.cuh", r"return d < most \? d : most;", "return d;", 39),
+    "bits that are not cleared": ("crt_pack", "skeletons/crt_pack.cu", r"ht_stg_i32\(\(int \*\)g\.failed\.bits[^\n]*", ";", 39),
+    "numbers that are not cleared": ("crt_pack", "skeletons/crt_pack.cu", r"ht_stg_i64\(g\.failed\.left[^\n]*", ";", 39),
+    "what is needed of the column alone": ("planes_mma_warp", "hooks/check/crt_abs.cuh", r"__fadd_rn\(row, col\)", "col", 39),
+    "what is needed in the row's units alone": ("planes_mma_warp", "hooks/check/crt_abs.cuh", r"ht_as_float\(down\[1\] << 23\)", "1.0f", 39),
+    "elements beyond the matrix counted": ("planes_mma_warp", "hooks/epilogue/crt_failed.cuh", r"row < g\.m && ", "", 41),
+    "the first entry's sums": ("planes_mma_warp", "hooks/epilogue/crt_failed.cuh", r" \+ entry \* g\.a_packed\.exponent_stride", "", "40 30 130 NN wide 1 0 2 70 200"),
+    "elements of the first four": ("planes_mma_warp", "hooks/epilogue/crt_failed.cuh", r"failed\[e / 4\]", "failed[0]", 39),
+    "bits of the first element": ("crt_combine", "skeletons/crt_combine.cu", r"x\.row \+ row_of\(e\), x\.col", "x.row, x.col", 39),
+    "elements that fail stored": ("crt_combine", "skeletons/crt_combine.cu", r" && \(failed >> e \* 8 & 1\) == 0 \?", " ?", 39),
+    "elements that fail stored by alpha": ("crt_combine", "skeletons/crt_combine.cu", r"if \(is_kept && \(normal", "if ((normal", 39),
     "digits from the last": ("digits", "hooks/pack/digit_element.cuh", r"SLICES - 1 - l\)", "l)", 1),
     "a binade too late": ("digits", "hooks/pack/digit_element.cuh", r"0x2021u", "0x0000u", EDGES[0]),
     "a binade of subnormal numbers too late": ("digits", "hooks/pack/digit_element.cuh", r"0x1fdfdfu", "0x1fffffu", EDGES[0]),

@@ -51,8 +51,9 @@ ARCHS = { # skeleton, what differs from its sample, and whose machine it is
 CASES = ("1 1 1 NN integers 1 0", "70 66 33 NN integers 1 0", "65 3 50 TN wide 1 0", "3 130 17 NT uniform -0.5 0", "66 65 40 TT integers 2 -1",
          "20 30 15 NN uniform 0.3 -1.7", "40 40 20 NN nonfinite 1 0", "40 40 20 NT nonfinite 0 2", "20 20 0 NN uniform 1 1", "33 34 20 TN integers 1 0 3",
          "20 20 10 NN nonfinite 0 0", "61 63 93 NT integers 1 0", "61 63 93 TN integers 1 0", "130 137 129 TN integers 1 0", "137 130 131 NT integers 1 2",
-         "130 140 20 NN integers 1 1 1 10", "66 70 20 TN integers 1 0 2 10", "60 60 20 NT uniform 1 0 1 10", "137 139 131 NN integers 1 0",
-         "137 139 70 NT integers 1 0", "137 139 133 TT integers 1 0", "137 139 64 NT integers 1 0")
+         "150 140 20 NN integers 1 1 1 2", "66 70 20 TN integers 1 0 2 4", "60 60 20 NT uniform 1 0 1 0", "137 139 131 NN integers 1 0",
+         "137 139 70 NT integers 1 0", "137 139 133 TT integers 1 0", "137 139 64 NT integers 1 0",
+         "130 140 333 TT uniform 0.3 -1.7 2 2", "40 70 20 TN uniform 1 0 1 1", "70 70 20 NT nonfinite 1 0 1 3", "33 40 20 NN nonfinite 1 0 2 2")
 WITHOUT_COUNTS = tuple(case for case in CASES if len(case.split()) < 9)
 # Vectors: one and a few rows or columns, aligned and not, whole loads and the last k, entries, what NaN and Inf reach.
 THIN_CASES = tuple(f"{size} {transposes} {rest}" for size, rest in (
@@ -65,7 +66,7 @@ TALL_CASES = tuple(f"{size} {transposes} {rest}" for size, rest in (("17000 3 5"
                    for transposes in ("NN", "TT"))
 # Parts of k: some have a step more, more parts than steps, entries, what NaN and Inf reach.
 SPLIT_CASES = tuple(f"{size} {transposes} {rest}" for size, rest in (
-    ("33 3 1000", "integers 2 -1 1 0 5"), ("40 20 333", "uniform 0.3 -1.7 2 0 18"), ("20 2 600", "nonfinite 1 0 1 0 3"), ("2 35 90", "integers 1 0 2 0 7"))
+    ("33 3 1000", "integers 2 -1 1 -1 5"), ("40 20 333", "uniform 0.3 -1.7 2 -1 18"), ("20 2 600", "nonfinite 1 0 1 -1 3"), ("2 35 90", "integers 1 0 2 -1 7"))
     for transposes in ("NN", "NT", "TN", "TT"))
 BREAKS = { # text of the skeleton or a hook, replacement, case
     "no barrier": ("skeletons/fp64_mma_tile.cu", r"ht_barrier\(\); // the b", "// ", 1),
@@ -89,11 +90,20 @@ BREAKS = { # text of the skeleton or a hook, replacement, case
     "C beyond its rows": ("skeletons/fp64_mma_tile.cu", r"if \(at < g\.m && ", "if (", 1),
     "the first entry alone": ("skeletons/fp64_mma_tile.cu", r"g\.a_src \+ entry \* g\.a_src_stride", "g.a_src", 9),
     "rows of C exchanged": ("skeletons/fp64_mma_tile.cu", r"q / 2 \* 8, across = col \+ j \* 8 \+ q % 2;\n                const double product", "8 - q / 2 * 8, across = col + j * 8 + q % 2;\n                const double product", 1),
-    "elements that pass": ("skeletons/fp64_mma_tile.cu", r" && \(!CHECKED \|\| !ht_crt_passes\(g\.counts, blockIdx\.z, at, across\)\)", "", 15),
-    "tiles by the least of all": ("hooks/check/crt_counts.cuh", r"ht_crt_least<COLUMNS>\(g\.b, g\.b_stride, entry, n0, n\)", "g.needed", 15),
-    "counts of the first entry": ("hooks/check/crt_counts.cuh", r"counts \+ entry \* stride", "counts", 16),
-    "counts of one lane": ("hooks/check/crt_counts.cuh", r"least = other < least \? other : least;", ";", 15),
-    "FMA: elements that pass": ("skeletons/fp64_tile.cu", r"\(!CHECKED \|\| !ht_crt_passes[^\n]*", "true)", 15),
+    "elements that pass": ("skeletons/fp64_mma_tile.cu", r" && \(!CHECKED \|\| all \|\| ht_rest_has\(g, blockIdx\.z, at, across\)\)", "", 15),
+    "FMA: elements that pass": ("skeletons/fp64_tile.cu", r"\(!CHECKED \|\| rest\.whole \|\| ht_rest_has[^\n]*", "true)", 15),
+    "counts of the first entry": ("hooks/check/crt_counts.cuh", r"g\.b \+ entry \* g\.b_stride\)", "g.b)", 16),
+    "counts that suffice": ("hooks/check/crt_counts.cuh", r"< g\.needed", "<= g.needed", 17),
+    "few elements of one lane": ("hooks/check/crt_rest.cuh", r"count \+= ht_shfl_xor\(count, lanes\);", ";", 15),
+    "bits of the first entry": ("hooks/check/crt_counts.cuh", r"g\.bits \+ entry \* g\.stride", "g.bits", 22),
+    "bits of the first block of rows": ("hooks/check/crt_counts.cuh", r" \+ row / 64;", ";", 15),
+    "single elements by half of the warps": ("hooks/check/crt_rest.cuh", r"turn\+\+ % WARPS", "turn++ % (2 * WARPS)", 15),
+    "k beyond the first lanes": ("hooks/check/crt_rest.cuh", r"k0 \+= AT_ONCE \* WAVE", "k0 += 2 * AT_ONCE * WAVE", 22),
+    "single elements' k beyond the matrix": ("hooks/check/crt_rest.cuh", r"y\[i\] = k < g\.k \? ", "y[i] = true ? ", 22),
+    "sums of half a warp": ("hooks/check/crt_rest.cuh", r"lanes < WAVE; lanes \*= 2\) \{", "lanes < WAVE / 2; lanes *= 2) {", 22),
+    "single elements without beta": ("hooks/check/crt_rest.cuh", r"ht_axpby\(alpha, sum, beta, c\)", "ht_axpby(alpha, sum, 0.0, c)", 22),
+    "bits of what was given up": ("hooks/check/crt_rest.cuh", r" \|\| ht_crt_gives_up\(g\.failed, entry\)", "", 24),
+    "uncounted elements": ("hooks/check/crt_rest.cuh", r"ht_rest_note\(g, true, 1\);", "", 22),
     "an MMA left out": ("hooks/arch/sm80_dmma.cuh", r"    ht_mma_f64_884\(d \+ 2, a \+ 3, b \+ 1\);\n", "", 1),
     "FMA: no barrier": ("skeletons/fp64_tile.cu", r"ht_barrier\(\);", "", 1),
     "FMA: one buffer": ("skeletons/fp64_tile.cu", r"other = smem \+ BUFFER_BYTES", "other = smem", 1),

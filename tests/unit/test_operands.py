@@ -102,8 +102,7 @@ def test_products_of_fp64_are_graded_and_checked(tmp_path):
     table = rows_of(check("--operands", folder, "--fp64", "--out", tmp_path / "c.tsv"), tmp_path / "c.tsv")
     assert [(r["data"], r["m"], r["n"], r["k"]) for r in table] == [("exact", "20", "24", "40"), ("rounded", "20", "24", "40")]
     for row, options in zip(table, ([folder / "a.npy", folder / "b.npy"], [folder / "x.npy", folder / "y.npy", "--tb"])):
-        left = re.search(r"native64 computes (\d+) \(", check(*options).stdout)[1]
-        assert abs(float(row["native64"]) - int(left) / 480) < 1e-3 and row["counted"] == "crt16"
+        assert ("all of them have" in check(*options).stdout) == (row["enough"] == "1") and row["counted"] == "crt16"
 
 
 def test_what_is_no_set_of_fp64_is_refused_before_anything_runs(tmp_path):

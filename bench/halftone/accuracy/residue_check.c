@@ -15,7 +15,7 @@ struct side {
     int moduli;
     int64_t k;
     struct residue_row *row;
-    int64_t *sorted, *least; /* counts of all rows, and the least of each 64 */
+    int64_t *sorted; /* counts of all rows */
 };
 
 static int count_rows(void *context, int64_t first, int64_t last) {
@@ -34,15 +34,11 @@ static int side_open(struct side *s) {
     const int64_t rows = s->view->rows;
     s->row = malloc((size_t)rows * sizeof *s->row);
     s->sorted = malloc((size_t)rows * sizeof *s->sorted);
-    s->least = malloc((size_t)(rows / RESIDUE_BLOCK + 1) * sizeof *s->least);
-    if (s->row == NULL || s->sorted == NULL || s->least == NULL)
+    if (s->row == NULL || s->sorted == NULL)
         return -1;
     (void)threads_run(threads_count(0, rows, rows * s->k * ROW_COST), rows, count_rows, s);
-    for (int64_t i = 0; i < rows; i++) {
-        int64_t *const least = &s->least[i / RESIDUE_BLOCK];
+    for (int64_t i = 0; i < rows; i++)
         s->sorted[i] = s->row[i].count;
-        *least = i % RESIDUE_BLOCK == 0 || s->row[i].count < *least ? s->row[i].count : *least;
-    }
     qsort(s->sorted, (size_t)rows, sizeof *s->sorted, compare);
     return 0;
 }
@@ -50,7 +46,6 @@ static int side_open(struct side *s) {
 static void side_close(struct side *s) {
     free(s->row);
     free(s->sorted);
-    free(s->least);
 }
 
 /* Of ordinary rows alone: those with NaN or Inf are the first of the sorted counts, and rows of zeros, which count more than k, the last. */
@@ -75,22 +70,6 @@ static void describe_side(const struct side *s, struct residue_side *out) {
     describe_shares(s, out);
 }
 
-/* Pairs of a row and a column that have too few together. */
-static void count_left(const struct side *x, const struct side *y, struct residue_report *out) {
-    const int64_t needed = x->certificate->needed, m = x->view->rows, n = y->view->rows;
-    const int64_t blocks[2] = {(m + RESIDUE_BLOCK - 1) / RESIDUE_BLOCK, (n + RESIDUE_BLOCK - 1) / RESIDUE_BLOCK};
-    out->elements = m * n;
-    out->blocks = blocks[0] * blocks[1];
-    for (int64_t i = 0, passing = n; i < m; i++) { /* more columns pass with each row: both are sorted */
-        while (passing > 0 && x->sorted[i] + y->sorted[passing - 1] >= needed)
-            passing--;
-        out->left += passing;
-    }
-    for (int64_t i = 0; i < blocks[0]; i++)
-        for (int64_t j = 0; j < blocks[1]; j++)
-            out->blocks_left += x->least[i] + y->least[j] < needed;
-}
-
 /* L - log2(k) / 2 - e. */
 static double binades_of(int moduli, int64_t k, int exponent) {
     return (log2(ht_crt_count_limit(moduli)) - log2((double)k)) / 2 - exponent;
@@ -110,7 +89,8 @@ int residue_check(const struct residue_view *a, const struct residue_view *b, in
     if (status == 0) {
         describe_side(&x, &out->side[0]);
         describe_side(&y, &out->side[1]);
-        count_left(&x, &y, out);
+        out->least[0] = x.sorted[0];
+        out->least[1] = y.sorted[0];
     }
     side_close(&x);
     side_close(&y);

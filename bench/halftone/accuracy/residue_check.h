@@ -22,13 +22,12 @@ struct residue_side {
     double share[RESIDUE_SHARES];
 };
 
-enum { RESIDUE_BLOCK = 64 };
 struct residue_report {
     int64_t m, n, k;
     struct ht_certificate certificate;
     double binades; /* from a row's root mean square down to what counts; in rows whose scale is just below its limit up to one less */
     struct residue_side side[2];
-    int64_t elements, left, blocks, blocks_left; /* of C; left: native64's, and blocks of 64 x 64 that hold one */
+    int64_t least[2]; /* of all rows, of all columns: what `needed` is of */
 };
 
 /* 0, or -1 without memory. */

@@ -16,10 +16,4 @@ struct command {
 extern const struct command cmd_mm, cmd_report, cmd_bench, cmd_info, cmd_demo, cmd_probe, cmd_profile, cmd_tune, cmd_contract,
     cmd_breakdown, cmd_check, cmd_run, cmd_app, cmd_tune_app;
 
-/* What `halftone mm` takes of `halftone check`: how many elements of C the plan of a call left to native64; `units` of 2^-53 |A||B|
- * are what the accuracy allows residues. */
-struct pair;
-struct halftone_plan;
-int check_left(const struct pair *p, const struct halftone_plan *plan, double units, int64_t *left, struct cli_error *f);
-
 #endif

@@ -29,7 +29,7 @@ static const struct tsv_column columns[] = {
 static const struct tsv_column wide_columns[] = {
     {"data", 1}, {"m", 1}, {"n", 1}, {"k", 1}, {"scheme", 1}, {"counted", 1}, {"large_a", 1},
     {"large_b", 1}, {"zero_a", 0}, {"zero_b", 0}, {"least_a", 0}, {"least_b", 0}, {"median_a", 0},
-    {"median_b", 0}, {"rows_a", 1}, {"rows_b", 1}, {"native64", 1}, {"blocks", 1}};
+    {"median_b", 0}, {"rows_a", 1}, {"rows_b", 1}, {"enough", 1}};
 
 #define ALL_ROWS "of FP64 products all rows of C are looked at"
 
@@ -162,7 +162,7 @@ static int choose_least(struct session *s, struct choice *c, int64_t m, int64_t 
         struct ht_certificate certificate;
         if (ask_plan(s, HALFTONE_FP64, name, m, n, 1, &plan, f) != 0)
             return -1;
-        if (plan.moduli == 0 || (c->moduli != 0 && plan.moduli >= c->moduli) || !ht_crt_certify(&certificate, plan.moduli, k, (double)k))
+        if (plan.moduli == 0 || (c->moduli != 0 && plan.moduli >= c->moduli) || !ht_crt_certify(&certificate, plan.moduli, k, (double)k, HT_CRT_COUNT_HALF_BINADES))
             continue;
         c->moduli = plan.moduli;
         c->certificate = certificate;
@@ -175,7 +175,7 @@ static int choose(struct session *s, int64_t m, int64_t n, int64_t k, struct cho
     if (ask_plan(s, HALFTONE_FP64, SESSION_ACCURACY "fp64", m, n, k, &c->plan, f) != 0)
         return -1;
     c->moduli = c->plan.moduli;
-    c->asks = c->moduli > 0 && ht_crt_certify(&c->certificate, c->moduli, k, (double)k);
+    c->asks = c->moduli > 0 && ht_crt_certify(&c->certificate, c->moduli, k, (double)k, HT_CRT_COUNT_HALF_BINADES);
     return c->asks ? 0 : choose_least(s, c, m, n, k, f);
 }
 
@@ -197,13 +197,19 @@ static void print_wide_side(const char *path, const char *op, int64_t rows, int6
     print_exceptions(s->rows_zero, s->rows_not_finite);
 }
 
+/* Whether counts decide for residues. */
+static int has_enough(const struct residue_report *r) {
+    return r->least[0] + r->least[1] >= r->certificate.needed;
+}
+
 static void print_wide_certificate(const struct choice *c, const struct residue_report *r) {
     printf("certificate of crt%d: large is from 2^%.3g, in some rows 2^%.3g, of the row's root mean square on; a row and a column need %d such "
            "elements together, of %lld each\n",
            c->moduli, -r->binades, 1 - r->binades, r->certificate.needed, (long long)r->k);
-    printf("  of %lld elements of C crt%d keeps %lld (%.4g %%), native64 computes %lld (%.4g %%), in %lld of %lld blocks of 64 x 64\n",
-           (long long)r->elements, c->moduli, (long long)(r->elements - r->left), percent(r->elements - r->left, r->elements),
-           (long long)r->left, percent(r->left, r->elements), (long long)r->blocks_left, (long long)r->blocks);
+    if (has_enough(r))
+        printf("  all of them have: crt%d computes C\n", c->moduli);
+    else
+        printf("  some have fewer: more moduli compute C, and native64 what a product of absolute values does not clear (halftone mm counts it)\n");
 }
 
 static void print_wide_report(const char *const path[2], const struct choice *c, const struct residue_report *r) {
@@ -219,16 +225,6 @@ static int examine_pair(const struct pair *p, const struct choice *c, struct res
         pair_steps(p, i, &view[i].row_step, &view[i].k_step);
     }
     return examine_wide(&view[0], &view[1], pair_cols(p, 0), c, r, f);
-}
-
-int check_left(const struct pair *p, const struct halftone_plan *plan, double units, int64_t *left, struct cli_error *f) {
-    struct choice c = {.plan = *plan, .moduli = plan->moduli};
-    struct residue_report r;
-    if (!ht_crt_certify(&c.certificate, c.moduli, pair_cols(p, 0), units))
-        return cli_error_set(f, "no certificate of %d moduli: a defect of this command", c.moduli);
-    const int status = examine_pair(p, &c, &r, f);
-    *left = status == 0 ? r.left : 0;
-    return status;
 }
 
 static int check_wide_pair(struct session *s, const struct pair *p, const char *const path[2], struct cli_error *f) {
@@ -331,8 +327,7 @@ static void add_wide_row(struct tsv *t, const char *name, const struct choice *c
         tsv_measured(t, is_asked ? s[i].share[RESIDUE_SHARES / 2] : -1, 3);
     for (int i = 0; i < 2; i++)
         tsv_measured(t, is_asked ? percent(s[i].rows_half, s[i].rows) / 100 : -1, 3);
-    tsv_measured(t, is_asked ? percent(r->left, r->elements) / 100 : -1, 3);
-    tsv_measured(t, is_asked ? percent(r->blocks_left, r->blocks) / 100 : -1, 3);
+    tsv_measured(t, is_asked ? has_enough(r) : -1, 3);
     tsv_end_row(t);
 }
 
@@ -420,7 +415,7 @@ static void make_head(struct check *c) {
                  "%s# halftone check of FP64 products; scheme: accuracy fp64 begins with; counted: whose certificate is asked, there or of larger products\n"
                  "# shares: large, zero: of elements that count as large, that are 0; least, median: of a row's or column's k that are large; rows: that "
                  "have half of what is needed;\n"
-                 "# native64: of elements of C that residues do not keep; blocks: of 64 x 64 that hold one\n",
+                 "# enough: 1 where all rows and columns have enough together, and residues compute C\n",
                  stamp);
     else
         snprintf(c->head, sizeof c->head,

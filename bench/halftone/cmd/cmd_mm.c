@@ -74,20 +74,15 @@ static int make_result(struct mm *t, size_t bytes, struct cli_error *f) {
     return 0;
 }
 
-/* What the accuracy allows residues: a number of its own, or as many as k. */
-static double units_of(const struct mm *t, const struct halftone_plan *plan) {
-    return (double)(t->accuracy != NULL && strchr(t->accuracy, '=') != NULL ? plan->bound_units : pair_cols(&t->pair, 0));
-}
-
-/* How many elements were computed again, where the data decide; the device counts FP32's, and the rule for FP64's is exact on the host. */
-static int multiply_and_count(struct mm *t, struct session *e, const struct session_problem *p, const struct halftone_plan *plan, int64_t *again,
+/* How many elements were computed again, where the data decide. */
+static int multiply_and_count(struct session *e, const struct session_problem *p, const struct halftone_plan *plan, int64_t *again,
                               struct cli_error *f) {
     const int is_wide = p->type == HALFTONE_FP64, counts = session_is_checked(e, plan) && (is_wide || plan->fixed_point == 0);
-    int status = counts && !is_wide ? session_count_again(e, f) : 0;
+    int status = counts ? session_count_again(e, f) : 0;
     if (status == 0)
         status = session_multiply(e, p, f);
     if (status == 0 && counts)
-        status = is_wide ? check_left(&t->pair, plan, units_of(t, plan), again, f) : session_counted_again(e, again, f);
+        status = session_counted_again(e, again, f);
     return status;
 }
 
@@ -103,7 +98,7 @@ static int multiply(struct mm *t, struct session *e, int type, struct cli_error 
     if (status == 0)
         status = session_query(e, &p, &plan, f);
     if (status == 0)
-        status = multiply_and_count(t, e, &p, &plan, &again, f);
+        status = multiply_and_count(e, &p, &plan, &again, f);
     if (status == 0)
         status = session_problem_result(&p, t->result.wide != NULL ? (void *)t->result.wide : t->result.data, f);
     if (status == 0)

@@ -1,47 +1,36 @@
-// check/crt_counts: which elements of C the residues keep within their bound, by the counts of packing (ht_crt_counts), and which are
-// left to FP64 arithmetic. Rule and proof: ACCURACY.md, section 18.
+// check/crt_counts: whether residues keep all of a product within its bound, by the counts of packing (ht_crt_counts); where they do not, a scheme
+// of more moduli computes it, and tests each element (check/crt_abs). Rule and proof: ACCURACY.md, section 18.
 
-// Whether an element may fail, and whether all do.
+// Whether there are too few.
 HT_DEVICE bool ht_crt_asks(const ht_crt_counts &g, long long entry)
 {
     return g.a && ht_ldg_i32(g.a + entry * g.a_stride) + ht_ldg_i32(g.b + entry * g.b_stride) < g.needed;
 }
 
-HT_DEVICE bool ht_crt_keeps_none(const ht_crt_counts &g, long long entry)
+// Whether the other scheme computes the product.
+HT_DEVICE bool ht_crt_is_idle(const ht_crt_counts &g, long long entry)
 {
-    return g.a && ht_ldg_i32(g.a + entry * g.a_stride + 1) + ht_ldg_i32(g.b + entry * g.b_stride + 1) < g.needed;
+    return g.a && ht_crt_asks(g, entry) != (g.second != 0);
 }
 
-HT_DEVICE int ht_crt_row_count(const int *counts, long long stride, long long entry, int row)
+// ---- elements that fail, where the other scheme tests each
+// Whether a product has so many elements that fail that none is computed by residues.
+HT_DEVICE bool ht_crt_gives_up(const ht_crt_failed &g, long long entry)
 {
-    return ht_ldg_i32(counts + entry * stride + HT_CRT_COUNTS_AT + row);
+    return g.left && ht_ldg_i64(g.left + entry) > g.most;
 }
 
-// Where ht_crt_asks: whether an element does not fail.
-HT_DEVICE bool ht_crt_passes(const ht_crt_counts &g, long long entry, int row, int col)
+constexpr int CRT_FAILED_WORDS = 128; // of 64 x 64 elements: column c has words 2 c and 2 c + 1, of 32 rows each
+
+// The word of 32 rows of a column of C, which has m rows.
+HT_DEVICE unsigned *ht_crt_failed_word(const ht_crt_failed &g, long long entry, int m, int row, int col)
 {
-    return ht_crt_row_count(g.a, g.a_stride, entry, row) + ht_crt_row_count(g.b, g.b_stride, entry, col) >= g.needed;
+    const long long block = (long long)(col / 64) * ((m + 63) / 64) + row / 64;
+    return g.bits + entry * g.stride + block * CRT_FAILED_WORDS + col % 64 * 2 + row % 64 / 32;
 }
 
-// The least of COUNT rows from `first` on, by each warp for itself.
-template <int COUNT> HT_DEVICE int ht_crt_least(const int *counts, long long stride, long long entry, int first, int rows)
+// By one thread for each element.
+HT_DEVICE void ht_crt_set_failed(const ht_crt_failed &g, long long entry, int m, int row, int col)
 {
-    int least = 0x7fffffff;
-    for (int i = (int)threadIdx.x % WAVE; i < COUNT; i += WAVE) {
-        const int count = first + i < rows ? ht_crt_row_count(counts, stride, entry, first + i) : least;
-        least = count < least ? count : least;
-    }
-    for (int lanes = 1; lanes < WAVE; lanes *= 2) {
-        const int other = ht_shfl_xor(least, lanes);
-        least = other < least ? other : least;
-    }
-    return least;
-}
-
-// Whether all elements of a tile that begins within C pass.
-template <int ROWS, int COLUMNS>
-HT_DEVICE bool ht_crt_tile_passes(const ht_crt_counts &g, long long entry, int m0, int n0, int m, int n)
-{
-    return !ht_crt_asks(g, entry) ||
-           ht_crt_least<ROWS>(g.a, g.a_stride, entry, m0, m) + ht_crt_least<COLUMNS>(g.b, g.b_stride, entry, n0, n) >= g.needed;
+    ht_add_relaxed_i32((int *)ht_crt_failed_word(g, entry, m, row, col), (int)(1u << row % 32));
 }

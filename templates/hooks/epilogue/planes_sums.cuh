@@ -58,7 +58,7 @@ HT_DEVICE float *ht_plane_of(const ht_pass_args &g, const ht_pass &, long long t
     return g.planes + (int)blockIdx.z * g.plane_stride + tile * (BM * BN) + tid * SUMS_AT_ONCE;
 }
 
-HT_DEVICE void ht_store_sums(const ht_pass_args &, const ht_pass &, float *to, const float *sum)
+HT_DEVICE void ht_store_sums(const ht_pass_args &, const ht_pass &, int, int, int, int, float *to, const float *sum)
 {
     ht_stg16(to, make_uint4(ht_as_uint(sum[0]), ht_as_uint(sum[1]), ht_as_uint(sum[2]), ht_as_uint(sum[3])));
 }

@@ -9,9 +9,17 @@ HT_DEVICE int ht_clz64(unsigned long long x)
     return high != 0 ? ht_clz(high) : 32 + ht_clz((unsigned)x);
 }
 
-HT_DEVICE unsigned long long ht_crt_measured(int binade, unsigned long long sum)
+// A segment's binade, sum of parts in units of 2^13, rounded up, and sum of their squares: 12, 12 and 40 bits.
+HT_DEVICE unsigned long long ht_crt_measured(int binade, unsigned long long squares, unsigned ones)
 {
-    return (unsigned long long)(binade + CRT_MEASURED_BIAS) << 52 | sum;
+    return (unsigned long long)(binade + CRT_MEASURED_BIAS) << 52 | (unsigned long long)((ones + 0x1fffu) >> 13) << 40 | squares;
+}
+
+// The sum of parts in units of the row's largest binade; field: of `measured` of the row's largest.
+HT_DEVICE unsigned ht_crt_aligned_ones(unsigned long long measured, int field)
+{
+    const int own = (int)(measured >> 52), below = field - own;
+    return own == 0 ? 0 : ((unsigned)(measured >> 40 & 0xfff) >> (below < 31 ? below : 31)) + 1;
 }
 
 // The upper word of |x| from which on a row's element counts: 2^exponent scaled, and a normal number.

@@ -37,7 +37,7 @@ HT_DEVICE unsigned ht_crt_part_subnormal(unsigned low, unsigned high, int binade
 HT_DEVICE unsigned long long ht_crt_aligned(unsigned long long measured, int field)
 {
     const int own = (int)(measured >> 52), below = 2 * (field - own);
-    return own == 0 ? 0 : ((measured & 0xfffffffffffffull) >> (below < 63 ? below : 63)) + 1;
+    return own == 0 ? 0 : ((measured & 0xffffffffffull) >> (below < 63 ? below : 63)) + 1;
 }
 
 // The exponent s of a row: the largest with sum 2^(2 (binade - 14)) 2^(2s) <= CRT_LIMIT 2^CRT_LIMIT_EXPONENT.
