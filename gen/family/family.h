@@ -5,8 +5,8 @@
 
 #include "model/family.h"
 
-extern const struct family *const family_list[];
-extern const int family_count;
+extern const struct family *const kernel_families[];
+extern const int kernel_family_count;
 const struct family *family_of(const char *name);
 
 /* Whether wm x wn is a warpgroup's tile. */

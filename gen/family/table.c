@@ -17,15 +17,15 @@
 #define ADDRESS(name) &family_##name,
 #define NAME(name) #name,
 FAMILIES(DECLARE)
-const struct family *const family_list[] = {FAMILIES(ADDRESS)};
+const struct family *const kernel_families[] = {FAMILIES(ADDRESS)};
 static const char *const names[] = {FAMILIES(NAME)};
-const int family_count = (int)(sizeof names / sizeof *names);
+const int kernel_family_count = (int)(sizeof names / sizeof *names);
 
 const struct family *family_of(const char *name) {
     const size_t i = TEXT_ROW(name, names);
-    if (i == (size_t)family_count)
+    if (i == (size_t)kernel_family_count)
         err_bug("a family that the list lacks");
-    return family_list[i];
+    return kernel_families[i];
 }
 
 bool family_has_warpgroup_tiles(const struct family *k) {
@@ -46,9 +46,9 @@ static bool is_searched(const struct isa *isa, const struct family *k, const str
 
 /* From that place of the list on. */
 static struct target first_from(const struct gpu *g, const struct isa *isa, int at, const struct scheme *s) {
-    while (at < family_count && !is_searched(isa, family_list[at], s))
+    while (at < kernel_family_count && !is_searched(isa, kernel_families[at], s))
         at++;
-    return at < family_count ? target_of(g, isa, family_list[at], s) : (struct target){.g = g, .s = s};
+    return at < kernel_family_count ? target_of(g, isa, kernel_families[at], s) : (struct target){.g = g, .s = s};
 }
 
 struct target target_main(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
@@ -60,7 +60,7 @@ bool target_next(struct target *on) {
     const char *const name = on->family->unpacked ? NULL : on->isa->other_shape;
     const struct isa *other = name && on->s->scale != SCALE_TILE ? isa_find(name) : NULL; /* one k step: 32 */
     int at = 0;
-    while (family_list[at] != on->family)
+    while (kernel_families[at] != on->family)
         at++;
     *on = other ? target_of(on->g, other, on->family, on->s) : first_from(on->g, on->isa, at + 1, on->s);
     return on->isa != NULL;

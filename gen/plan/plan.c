@@ -331,8 +331,8 @@ void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct s
 /* A tile for each kind of shape, from every family that reads the caller's matrices. */
 static void plan_unpacked(struct plan_set *set, const struct target *on) {
     struct tile t;
-    for (int i = 0; i < family_count * FAMILY_TILES_MAX; i++) {
-        const struct family *const k = family_list[i / FAMILY_TILES_MAX];
+    for (int i = 0; i < kernel_family_count * FAMILY_TILES_MAX; i++) {
+        const struct family *const k = kernel_families[i / FAMILY_TILES_MAX];
         struct plan draft = {.on = target_of(on->g, on->isa, k, on->s)};
         if (k->unpacked && family_plans(&draft.on, i % FAMILY_TILES_MAX, &t) && plan_fixed(&draft, &t))
             plan_add(set, &draft, VARIANT_PIPELINE, k->tiles[i % FAMILY_TILES_MAX].why);
@@ -377,9 +377,9 @@ void plan_fallback(struct plan_set *set) {
     struct plan b = {.on = p->on, .tile = p->tile, .cost = p->cost, .shape = p->shape};
     b.cost.regs_per_thread += FALLBACK_REGISTERS;
     b.cost.walk.no_split_k = 1;
-    for (int i = 0; i < family_count; i++)
-        if (family_list[i]->rest_k > 0 && isa_has(p->on.isa, family_list[i]->needs))
-            fallback_by(family_list[i], &b);
+    for (int i = 0; i < kernel_family_count; i++)
+        if (kernel_families[i]->rest_k > 0 && isa_has(p->on.isa, kernel_families[i]->needs))
+            fallback_by(kernel_families[i], &b);
     const int before = set->count;
     plan_add(set, &b, VARIANT_FALLBACK,
              "behind a product with the certificate: what it has not stored");

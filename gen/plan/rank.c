@@ -26,9 +26,9 @@ struct target model_target(enum model_kind kind, const struct gpu *g, const stru
     if (kind == MODEL_HALFTONE || s->in == NUMBER_F64)
         return target_main(g, isa, s);
     int at = 0;
-    while (!family_list[at]->serves_papers || family_list[at]->unpacked != !s->recipe->packs)
+    while (!kernel_families[at]->serves_papers || kernel_families[at]->unpacked != !s->recipe->packs)
         at++;
-    return target_of(g, isa, family_list[at], s);
+    return target_of(g, isa, kernel_families[at], s);
 }
 
 bool footprint(const struct target *on, const struct tile *t, struct cost *cost) {

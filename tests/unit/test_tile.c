@@ -114,7 +114,7 @@ TEST(every_space_is_ordered_and_legal) {
             do {
                 int family = 0;
                 v.count = 0;
-                while (family_list[family] != v.on.family)
+                while (kernel_families[family] != v.on.family)
                     family++;
                 families |= 1 << family;
                 visit_all(&v);
@@ -133,8 +133,8 @@ TEST(every_space_is_ordered_and_legal) {
             } while (target_next(&v.on));
         }
     }
-    for (int f = 0; f < family_count; f++)
-        assert_int_equal(families >> f & 1, family_list[f]->searched);
+    for (int f = 0; f < kernel_family_count; f++)
+        assert_int_equal(families >> f & 1, kernel_families[f]->searched);
 }
 
 TEST(the_papers_tiles_are_in_the_space) {
