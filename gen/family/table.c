@@ -48,7 +48,9 @@ static bool is_searched(const struct isa *isa, const struct family *k, const str
 static struct target first_from(const struct gpu *g, const struct isa *isa, int at, const struct scheme *s) {
     while (at < kernel_family_count && !is_searched(isa, kernel_families[at], s))
         at++;
-    return at < kernel_family_count ? target_of(g, isa, kernel_families[at], s) : (struct target){.g = g, .s = s};
+    if (at == kernel_family_count)
+        return (struct target){.g = g, .s = s};
+    return target_of(g, isa, kernel_families[at], s);
 }
 
 struct target target_main(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
