@@ -317,19 +317,33 @@ static bool make_neighbour(char *temporary, const char *target, const struct sta
     return file >= 0 && fchmod(file, old ? old->st_mode & 0777 : 0666 & ~mask) == 0 && close(file) == 0;
 }
 
-bool files_write_one(const struct text *text, const char *path) {
-    char target[PATH_BYTES], temporary[PATH_BYTES] = "";
+static bool begin_one(const char *path, char *target, char *temporary) {
     struct stat status;
     bool exists;
+    temporary[0] = '\0';
     if (!find_target(path, target, &exists, &status))
         return false;
-    if (!make_neighbour(temporary, target, exists ? &status : NULL))
-        err_user(path, 0, "cannot write here: %s; name a file in a folder that exists and is writable",
-                 strerror(errno));
-    else if (text_write_file(text, temporary) && rename(temporary, target) == 0)
+    if (make_neighbour(temporary, target, exists ? &status : NULL))
         return true;
-    else
-        err_user(path, 0, "cannot write here: %s; is there room left?", strerror(errno));
+    err_user(path, 0, "cannot write here: %s; name a file in a folder that exists and is writable",
+             strerror(errno));
+    if (temporary[0] != '\0')
+        unlink(temporary);
+    return false;
+}
+
+bool files_check_one(const char *path) {
+    char target[PATH_BYTES], temporary[PATH_BYTES];
+    return begin_one(path, target, temporary) && unlink(temporary) == 0;
+}
+
+bool files_write_one(const struct text *text, const char *path) {
+    char target[PATH_BYTES], temporary[PATH_BYTES];
+    if (!begin_one(path, target, temporary))
+        return false;
+    if (text_write_file(text, temporary) && rename(temporary, target) == 0)
+        return true;
+    err_user(path, 0, "cannot write here: %s; is there room left?", strerror(errno));
     unlink(temporary);
     return false;
 }

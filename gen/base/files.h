@@ -43,6 +43,8 @@ bool files_write(const struct files_writer *w);
 /* For `emit`: a new or empty folder, or one that holds what emit wrote. Whatever else lies there stays. */
 bool files_emit(const struct files *f, const char *folder);
 
-/* One file, whole or not at all; behind a link its target is replaced. False after err_user. */
+/* One file, whole or not at all; behind a link its target is replaced. check: whether it can be, before long
+ * work. False after err_user. */
+bool files_check_one(const char *path);
 bool files_write_one(const struct text *text, const char *path);
 #endif

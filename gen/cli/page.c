@@ -311,6 +311,8 @@ static int run_script(const char *script, const struct text *tables, struct text
 
 bool page_write(const struct page *p, const char *root, const char *path) {
     struct text script = {0}, tables = {0}, page = {0};
+    if (!files_check_one(path))
+        return false;
     text_addf(&script, "%s/bench/pages.py", root);
     write_tables(&tables, p);
     const bool drawable = access(script.data, R_OK) == 0;
