@@ -268,7 +268,7 @@ def test_offline_a_set_of_fp64_has_synthetic_molecules(tmp_path):
     for args, env in (["--synthetic"], {}), (["--cache", tmp_path / "cache"], {"PIP_NO_INDEX": "1", "PYTHONPATH": str(without_pyscf(tmp_path))}):
         run = real(tmp_path / "set", "--fp64", "--size", 32, *args, env=env)
         assert run.returncode == 0 and "synthetic: those of scf and mp2 are drawn" in run.stdout, run.stderr
-        assert not env or (run.stderr.count("\n") == 1 and "molecules are synthetic; python3 -m pip " "install pyscf makes them real" in run.stderr)
+        assert not env or (run.stderr.count("\n") == 1 and "molecules are synthetic; python3 -m pip install pyscf makes them real" in run.stderr)
         assert shares_of(tmp_path / "set", tmp_path) == {**ALGEBRA, "scf.half": (32, 1, 4), "scf.fit": (32, 32, 32), "scf.exchange": (32, 32, 64),
                                                          "mp2.pairs": (32, 32, 8)}
         shutil.rmtree(tmp_path / "set")
@@ -302,7 +302,7 @@ def test_what_keeps_pyscf_away_is_one_line(tmp_path):
         assert run.returncode == 2
     with zipfile.ZipFile(tmp_path / "needy.whl", "w") as archive:
         archive.writestr("pyscf/__init__.py", "import a_package_that_is_not_here\n")
-    refused(real(tmp_path / "set", "--fp64", "--wheel", tmp_path / "needy.whl"), "PySCF needs SciPy and h5py", "a_package_that", " install pyscf")
+    refused(real(tmp_path / "set", "--fp64", "--wheel", tmp_path / "needy.whl"), "PySCF needs SciPy and h5py", "a_package_that", "python3 -m pip install pyscf")
     assert not [p for p in tmp_path.iterdir() if p.name.startswith("set")]
 
 
