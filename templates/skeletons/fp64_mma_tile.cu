@@ -114,8 +114,7 @@ template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_boun
         ht_pdl_wait();
         ht_pdl_trigger();
     }
-    const ht_rest rest = CHECKED ? ht_rest_of<BM, BN, THREADS / WAVE>(g, entry, m0, n0) : ht_rest{true, true};
-    if (!rest.takes_tile)
+    if (CHECKED && !ht_rest_takes_tile<BM, BN>(g, entry, m0, n0))
         return;
     const ht_k_range range = ht_k_range_of(args, (int)blockIdx.y);
     const int depth = range.end - range.begin;
@@ -152,10 +151,18 @@ template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_boun
     ht_cp_async_wait<0>();
     const ht_output_view to = ht_output_view_of(args, (int)blockIdx.y); // of a part alpha is 1, beta 0
     const int row = m0 + warp_row + lane / 4, col = n0 + warp_col + lane % 4 * 2;
+    const bool all = !CHECKED || ht_rest_is_whole(g, blockIdx.z);
     if (to.beta != 0.0)
-        store<true, CHECKED>(sum, g, to, row, col, rest.whole);
+        store<true, CHECKED>(sum, g, to, row, col, all);
     else
-        store<false, CHECKED>(sum, g, to, row, col, rest.whole);
+        store<false, CHECKED>(sum, g, to, row, col, all);
+}
+
+static __global__ void __launch_bounds__(THREADS) alone(const unpacked_args args)
+{
+    ht_pdl_wait();
+    ht_pdl_trigger();
+    ht_rest_compute_alone<BM, BN, THREADS / WAVE>(args.g);
 }
 
 using kernel64 = void (*)(const unpacked_args);
@@ -181,6 +188,11 @@ static int launch(const ht_native64_args &g, void *stream)
     const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
     const int a_k = g.a_k_contiguous != 0, b_k = g.b_k_contiguous != 0;
     const unpacked_args args = ht_unpacked_args(g, 0);
+    if (g.counts.a && g.failed.bits) {
+        const int code = ht_launch_dependent(alone, tiles, 1, (unsigned)g.batch, THREADS, 0, stream, args);
+        if (code != 0)
+            return code;
+    }
     return g.counts.a ? ht_launch_dependent(kernel_of<true>(a_k, b_k), tiles, 1, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args)
                       : ht_launch(kernel_of<false>(a_k, b_k), tiles, (unsigned)g.splits, (unsigned)g.batch, THREADS, SMEM_BYTES, stream, args);
 }

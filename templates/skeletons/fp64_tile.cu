@@ -61,8 +61,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     const ht_operand64 b = ht_operand64_of(g.b_src, entry, g.b_src_stride, g.b_ld, g.n, g.b_k_contiguous);
     const int tiles_m = (g.m + BM - 1) / BM;
     const int m0 = (int)blockIdx.x % tiles_m * BM, n0 = (int)blockIdx.x / tiles_m * BN;
-    const ht_rest rest = CHECKED ? ht_rest_of<BM, BN, THREADS / WAVE>(g, entry, m0, n0) : ht_rest{true, true};
-    if (!rest.takes_tile)
+    if (CHECKED && !ht_rest_takes_tile<BM, BN>(g, entry, m0, n0))
         return;
     double sum[MI][NI][D_REGS];
 #pragma unroll
@@ -91,6 +90,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         buffer = next;
     }
     const ht_output_view to = ht_output_view_of(args, split); // of a part alpha is 1, beta 0
+    const bool all = !CHECKED || ht_rest_is_whole(g, entry);
     const int lane = (int)threadIdx.x % WAVE, warp = (int)threadIdx.x / WAVE;
     const int row0 = m0 + warp % WARPS_M * WM, col0 = n0 + warp / WARPS_M * WN;
 #pragma unroll
@@ -102,11 +102,15 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
                 const int row = row0 + i * MMA_M + ht_sum_row(lane, q),
                           col = col0 + j * MMA_N + ht_sum_column(lane, q);
                 double *const c = to.c + col * to.col_step + row;
-                if (row < g.m && col < g.n && (!CHECKED || rest.whole || ht_rest_has(g, entry, row, col)))
+                if (row < g.m && col < g.n && (!CHECKED || all || ht_rest_has(g, entry, row, col)))
                     ht_store(c, ht_axpby(to.alpha, sum[i][j][q], to.beta, c));
             }
         }
     }
+}
+
+static __global__ void __launch_bounds__(THREADS) alone(const unpacked_args args) {
+    ht_rest_compute_alone<BM, BN, THREADS / WAVE>(args.g);
 }
 
 static int init(void) {
@@ -116,6 +120,11 @@ static int init(void) {
 
 static int launch(const ht_native64_args &g, void *stream) {
     const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
+    if (g.counts.a && g.failed.bits) {
+        const int code = ht_launch(alone, tiles, 1, (unsigned)g.batch, THREADS, 0, stream, ht_unpacked_args(g, 0));
+        if (code != 0)
+            return code;
+    }
     return ht_launch(g.counts.a ? gemm<true> : gemm<false>, tiles, (unsigned)g.splits, (unsigned)g.batch, THREADS,
                      SMEM_BYTES, stream, ht_unpacked_args(g, 0));
 }

@@ -91,7 +91,7 @@ BREAKS = { # text of the skeleton or a hook, replacement, case
     "the first entry alone": ("skeletons/fp64_mma_tile.cu", r"g\.a_src \+ entry \* g\.a_src_stride", "g.a_src", 9),
     "rows of C exchanged": ("skeletons/fp64_mma_tile.cu", r"q / 2 \* 8, across = col \+ j \* 8 \+ q % 2;\n                const double product", "8 - q / 2 * 8, across = col + j * 8 + q % 2;\n                const double product", 1),
     "elements that pass": ("skeletons/fp64_mma_tile.cu", r" && \(!CHECKED \|\| all \|\| ht_rest_has\(g, blockIdx\.z, at, across\)\)", "", 15),
-    "FMA: elements that pass": ("skeletons/fp64_tile.cu", r"\(!CHECKED \|\| rest\.whole \|\| ht_rest_has[^\n]*", "true)", 15),
+    "FMA: elements that pass": ("skeletons/fp64_tile.cu", r"\(!CHECKED \|\| all \|\| ht_rest_has[^\n]*", "true)", 15),
     "counts of the first entry": ("hooks/check/crt_counts.cuh", r"g\.b \+ entry \* g\.b_stride\)", "g.b)", 16),
     "counts that suffice": ("hooks/check/crt_counts.cuh", r"< g\.needed", "<= g.needed", 17),
     "few elements of one lane": ("hooks/check/crt_rest.cuh", r"count \+= ht_shfl_xor\(count, lanes\);", ";", 15),

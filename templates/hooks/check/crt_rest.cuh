@@ -1,13 +1,16 @@
 // check/crt_rest: what FP64 arithmetic computes of a product for which counts are too few: all of it, or elements that have a bit
 // (ht_crt_failed), one by one where a tile has few.
-struct ht_rest {
-    bool takes_tile;
-    bool whole; // all elements of the tile, not those that have a bit
-};
+
+// Whether it computes all elements, not those that have a bit.
+HT_DEVICE bool ht_rest_is_whole(const ht_native64_args &g, long long entry)
+{
+    return g.failed.bits == nullptr || ht_crt_gives_up(g.failed, entry);
+}
 
 HT_DEVICE bool ht_rest_has(const ht_native64_args &g, long long entry, int row, int col)
 {
-    return (unsigned)ht_ldg_i32((const int *)ht_crt_failed_word(g.failed, entry, g.m, row, col)) >> row % 32 & 1;
+    const int at = col + (int)ht_opaque(0); // each address by itself: together they take registers that sums have
+    return (unsigned)ht_ldg_i32((const int *)ht_crt_failed_word(g.failed, entry, g.m, row, at)) >> row % 32 & 1;
 }
 
 // Bits of the tile's i-th 32 rows of a column, or fewer rows.
@@ -44,7 +47,7 @@ HT_DEVICE void ht_rest_note(const ht_native64_args &g, bool alone, int count)
 // One element, by a warp: lane l has k = l, l + WAVE, ...
 HT_DEVICE void ht_rest_compute(const ht_native64_args &g, long long entry, int row, int col)
 {
-    constexpr int AT_ONCE = 8; // loads of a lane
+    constexpr int AT_ONCE = 4; // loads of a lane
     const long long a_step = g.a_k_contiguous ? 1 : g.a_ld, b_step = g.b_k_contiguous ? 1 : g.b_ld;
     const double *const a = g.a_src + entry * g.a_src_stride + row * (g.a_k_contiguous ? g.a_ld : 1),
                  *const b = g.b_src + entry * g.b_src_stride + col * (g.b_k_contiguous ? g.b_ld : 1);
@@ -91,19 +94,36 @@ template <int ROWS, int COLUMNS, int WARPS> HT_DEVICE void ht_rest_compute_all(c
     }
 }
 
-// Where elements are computed alone it's done here. ALONE_MOST: of 4,096 elements, so many take as long as the tile does.
-template <int ROWS, int COLUMNS, int WARPS> HT_DEVICE ht_rest ht_rest_of(const ht_native64_args &g, long long entry, int m0, int n0)
+// How many elements of a tile are FP64 arithmetic's. ALONE_MOST: of 4,096 elements, so many take as long alone as the tile does.
+template <int ROWS, int COLUMNS> HT_DEVICE int ht_rest_of(const ht_native64_args &g, long long entry, int m0, int n0)
 {
-    ht_rest x = {ht_crt_asks(g.counts, entry), g.failed.bits == nullptr || ht_crt_gives_up(g.failed, entry)};
     const int rows = g.m - m0 < ROWS ? g.m - m0 : ROWS, columns = g.n - n0 < COLUMNS ? g.n - n0 : COLUMNS;
-    int count = rows * columns;
-    if (x.takes_tile && !x.whole) {
-        count = ht_rest_count<ROWS, COLUMNS>(g, entry, m0, n0);
-        x.takes_tile = count * 64 > ALONE_MOST * (ROWS * COLUMNS / 64);
-        if (count > 0 && !x.takes_tile)
-            ht_rest_compute_all<ROWS, COLUMNS, WARPS>(g, entry, m0, n0);
-    }
-    if (x.takes_tile && threadIdx.x == 0)
+    if (!ht_crt_asks(g.counts, entry))
+        return 0;
+    return ht_rest_is_whole(g, entry) ? rows * columns : ht_rest_count<ROWS, COLUMNS>(g, entry, m0, n0);
+}
+
+template <int ROWS, int COLUMNS> HT_DEVICE bool ht_rest_is_alone(const ht_native64_args &g, long long entry, int count)
+{
+    return !ht_rest_is_whole(g, entry) && count * 64 <= ALONE_MOST * (ROWS * COLUMNS / 64);
+}
+
+// Whether the block computes its tile, whose elements are too many to be computed alone.
+template <int ROWS, int COLUMNS> HT_DEVICE bool ht_rest_takes_tile(const ht_native64_args &g, long long entry, int m0, int n0)
+{
+    const int count = ht_rest_of<ROWS, COLUMNS>(g, entry, m0, n0);
+    if (count == 0 || ht_rest_is_alone<ROWS, COLUMNS>(g, entry, count))
+        return false;
+    if (threadIdx.x == 0)
         ht_rest_note(g, false, count);
-    return x;
+    return true;
+}
+
+// The others, by a launch before.
+template <int ROWS, int COLUMNS, int WARPS> HT_DEVICE void ht_rest_compute_alone(const ht_native64_args &g)
+{
+    const int tiles_m = (g.m + ROWS - 1) / ROWS, m0 = (int)blockIdx.x % tiles_m * ROWS, n0 = (int)blockIdx.x / tiles_m * COLUMNS;
+    const int count = ht_rest_of<ROWS, COLUMNS>(g, blockIdx.z, m0, n0);
+    if (count > 0 && ht_rest_is_alone<ROWS, COLUMNS>(g, blockIdx.z, count))
+        ht_rest_compute_all<ROWS, COLUMNS, WARPS>(g, blockIdx.z, m0, n0);
 }
