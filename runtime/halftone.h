@@ -154,7 +154,7 @@ int halftone_last_site(const halftone *handle);
 enum halftone_recompute { HALFTONE_RECOMPUTE_ALL, HALFTONE_RECOMPUTE_NOTHING };
 int halftone_set_recompute(halftone *handle, int what);
 
-/* Results that "auto" computed again: single ones, and all of the blocks that were computed whole. */
+/* Results that "auto" computed again, or "fp64" by FP64 arithmetic: single ones, and those of whole blocks. */
 struct halftone_checked {
     int64_t alone, in_blocks;
 };

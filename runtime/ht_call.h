@@ -495,7 +495,9 @@ HT_LOCAL struct ht_result ht_result_of(const struct call *c, int64_t entry);
 HT_LOCAL struct ht_crt_counts ht_counts_of(const struct call *c, int64_t entry);
 /* Which of their elements residues of the second scheme leave; all NULL: there is none. */
 HT_LOCAL struct ht_crt_failed ht_failed_of(const struct call *c, int64_t entry);
-HT_LOCAL int64_t ht_failed_words(const struct call *c); /* of an entry's bits */
+/* Of an entry's bits: blocks of 64 x 64 elements, words. */
+HT_LOCAL int64_t ht_failed_blocks(const struct call *c);
+HT_LOCAL int64_t ht_failed_words(const struct call *c);
 /* From the source that the handle is set to; in a capture the pool stands in for a block of the handle's
  * that may not grow. Closed when all has been launched: returns `code`, or if that is success what went
  * wrong here. */

@@ -234,7 +234,7 @@ struct ht_certificate {
 };
 
 /* Half binades from a row's root mean square down to what counts, at least: 3, and normal data pass; of the second
- * scheme 5.5: of real data it then leaves less than one element in a hundred (ACCURACY64.md) */
+ * scheme 5.5, so that the product of absolute values clears most elements of real data (ACCURACY64.md, section 18) */
 enum { HT_CRT_COUNT_HALF_BINADES = 6, HT_CRT_SECOND_HALF_BINADES = 11 };
 
 /* An upper bound of T, up to which sums of squares of scaled rows may go (limit_mantissa). */

@@ -296,8 +296,7 @@ static void lay_out_operands(const struct call *c, struct plan *p) {
     p->k_blocks = (int)ht_k_blocks(p->scheme, c->k);
     if (!p->checked)
         return;
-    p->failed_blocks = ht_mul(ht_mul(ht_ceil_div(c->m, HT_ATOM_ROWS), ht_ceil_div(c->n, HT_ATOM_ROWS)),
-                              grid_batch(c->batch));
+    p->failed_blocks = ht_mul(ht_failed_blocks(c), grid_batch(c->batch));
     const int64_t entries = p->fallback != NO_KERNEL ? ht_failed_capacity(p->failed_blocks) : 0;
     p->failed_bytes = round_up(
         ht_add(ht_mul(p->failed_blocks, HT_FAILED_BYTES), entries * (int64_t)sizeof(int)), WS_ALIGNMENT);

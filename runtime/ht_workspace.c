@@ -75,9 +75,12 @@ struct ht_crt_counts ht_counts_of(const struct call *c, int64_t entry) {
     return counts;
 }
 
+int64_t ht_failed_blocks(const struct call *c) {
+    return ht_mul(ht_ceil_div(c->m, HT_ATOM_ROWS), ht_ceil_div(c->n, HT_ATOM_ROWS));
+}
+
 int64_t ht_failed_words(const struct call *c) {
-    enum { FAILED_WORDS = 128 }; /* of 64 x 64 elements */
-    return ht_mul(ht_mul(ht_ceil_div(c->m, HT_ATOM_ROWS), ht_ceil_div(c->n, HT_ATOM_ROWS)), FAILED_WORDS);
+    return ht_mul(ht_failed_blocks(c), HT_FAILED_BYTES / (int64_t)sizeof(unsigned));
 }
 
 /* How many are left of each of the batch, then bits. */

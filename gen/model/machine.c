@@ -25,8 +25,8 @@ int64_t model_fma_per_cycle(const struct gpu *g, const struct scheme *s) {
     return gpu_number(g, model_rate_key[s->slice]);
 }
 
-/* Worked example, H200: 128 FMAs a clock, half of that by lanes; 16 bytes of 47.7 a clock:
- * 4096 / (128 (16 / 47.7 + 2 / 128)) = 91. */
+/* Worked example, H200: 128 FMAs a clock, half of that by lanes; 16 bytes of 55.8 a clock:
+ * 4096 / (128 (16 / 55.8 + 2 / 128)) = 105. */
 int model_alone_most(const struct gpu *g, const struct scheme *s) {
     const int64_t fma = model_fma_per_cycle(g, s); /* and thousandths of bytes, a clock */
     const int64_t bytes = g->l2_gbps * 1000000 / (g->sms * model_clock_mhz(g));
