@@ -1,10 +1,8 @@
 """What the generator writes, for review, held against what it wrote: HALFTONE_GOLDEN=write renews it; read the difference first.
 
-    golden/mma.cu, wgmma.cu    one kernel of a family
-    golden/schemes.txt         of each scheme's first kernel what its banner has that none above it has, of some the main loop too
-
-Lines that stand so in a template, or declare what does, are named; of lines that repeat but for numbers the first are shown.
-Every byte of all output is held by test_output.py."""
+golden/schemes.txt has of each scheme's first kernel what its banner has that none above it has, of some the main loop too. Lines that
+stand so in a template are named; of lines that repeat but for numbers the first are shown. Every byte of all output is held by
+test_output.py."""
 import os
 import re
 
@@ -12,19 +10,13 @@ import pytest
 from conftest import ROOT
 from same_output import MASKED
 
-GOLDEN = ROOT / "tests/golden"
+GOLDEN = ROOT / "tests/golden/schemes.txt"
 WRITE = os.environ.get("HALFTONE_GOLDEN") == "write"
-RENEW = "read the difference, then renew with HALFTONE_GOLDEN=write"
-FAMILIES = {"mma": ("a800", "ht_f16x3_mma_128x64x32_"), "wgmma": ("h200", "ht_f16x3_wgmma_128x256x32_")} # set, what the file's name begins with
-# One GPU for each way of running MMAs: schemes whose banner is shown, and of which of these the main loop. Numbers of moduli differ by constants; f16x3 of two has a kernel of its own above.
+# One GPU for each way of running MMAs: schemes whose banner is shown, and of which of these the main loop. Numbers of moduli differ by constants.
 USUAL = "f16x3|bf16x6u|crt15"
-REVIEWED = {"h200": (r"(?!crt)\w+|crt15", "bf16x6u|crt15|i8x6"), "a800": (USUAL, "crt15"), "mi210": (USUAL, ""), "t4": ("f16x3", "")}
+REVIEWED = {"h200": (r"(?!crt)\w+|crt15", "bf16x6u|crt15|f16x3|i8x6"), "a800": (USUAL, "crt15|f16x3"), "mi210": (USUAL, ""), "t4": ("f16x3", "")}
 SAME = 4 # so many lines on end that stand in a template are not shown
 PERIOD = 60 # lines at the most that repeat
-
-
-def masked(path):
-    return MASKED.sub("(checksum)", path.read_text())
 
 
 def sources(folder):
@@ -47,7 +39,7 @@ def main_loop(text):
 def places():
     """Of so many lines on end: the lines of the file that has them, and where in it."""
     found = {}
-    for path in [*sorted((ROOT / "templates").rglob("*.cu*")), ROOT / "runtime/ht_abi.h"]:
+    for path in sorted((ROOT / "templates").rglob("*.cu*")):
         lines = re.sub(r" *//@mutate .*", "", path.read_text()).splitlines()
         for i in range(len(lines) - SAME + 1):
             found.setdefault(tuple(lines[i:i + SAME]), []).append((path.relative_to(ROOT).as_posix(), lines, i))
@@ -56,14 +48,11 @@ def places():
 
 def without_templates(text, places):
     lines, shown, i = text.splitlines(), [], 0
-    definitions = {line for found in places for line in found}
     while i < len(lines):
         length, name = 0, None
         for file, there, at in places.get(tuple(lines[i:i + SAME]), []):
             same = next((n for n, (x, y) in enumerate(zip(lines[i:], there[at:])) if x != y), min(len(lines) - i, len(there) - at))
             length, name = max((length, name), (same, file))
-        if not name and lines[i].endswith(");") and lines[i][:-1] in definitions:
-            length, name = 1, "functions below"
         line = f"// as {name}" if name else lines[i]
         shown += [line] if not name or line not in shown[-1:] else []
         i += length or 1
@@ -89,34 +78,20 @@ def folded(lines):
     return shown
 
 
-def hold(name, text):
-    """The golden of this name is this text, behind a line that says what it is."""
-    text = "// What the generator writes, as test_golden.py cuts it\n\n" + text
-    if WRITE:
-        (GOLDEN / name).write_text(text)
-    assert (GOLDEN / name).read_text() == text, f"{name}: {RENEW}"
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_one_kernel_of_each_family(family, emitted, places):
-    gpu, begins = FAMILIES[family]
-    text = masked(next(p for p in sources(emitted(gpu)) if p.name.startswith(begins)))
-    hold(f"{family}.cu", without_templates(text, places))
-    calls = {"mma": "ht_mma_f16_16816(", "wgmma": "ht_wgmma("} # so that it does not turn into another family's when tiles are chosen anew
-    assert calls[family] in text
-
-
 def test_banner_and_main_loop_of_each_scheme(emitted, places):
     shown, known = [], set()
     for gpu, (banners, loops) in REVIEWED.items():
         rows = [line.split("\t") for line in (emitted(gpu) / "manifest").read_text().splitlines()[2:]]
         for scheme, name in {row[1]: row[0] for row in reversed(rows)}.items():
             if re.fullmatch(banners, scheme):
-                banner, code = masked(next(p for p in sources(emitted(gpu)) if p.stem == name)).split("//\n// int ", 1)
+                banner, code = MASKED.sub("(checksum)", next(p for p in sources(emitted(gpu)) if p.stem == name).read_text()).split("//\n// int ", 1)
                 shown += ["", *(line for line in banner.splitlines() if line not in known)]
                 known.update(banner.splitlines())
                 shown += without_templates(main_loop(code), places).splitlines() if re.fullmatch(loops, scheme) else []
-    hold("schemes.txt", "\n".join(shown) + "\n")
+    text = "\n".join(["// What the generator writes, as test_golden.py cuts it", "", *shown]) + "\n"
+    if WRITE:
+        GOLDEN.write_text(text)
+    assert GOLDEN.read_text() == text, "schemes.txt: read the difference, then renew with HALFTONE_GOLDEN=write"
 
 
 def test_golden_kernel_reads_well(emitted):
