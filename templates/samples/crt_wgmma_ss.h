@@ -1,13 +1,6 @@
 // samples/crt_wgmma_ss.h: what the generator puts before crt_wgmma_ss, and before crt_combine behind it, so
 // that each compiles by itself: scheme crt15 on sm_90a.
-#ifndef HT_SIMULATOR
-#include <cuda_runtime.h>
-#endif
-#include "../../runtime/ht_abi64.h"
-#ifndef HT_SIMULATOR
-#include "../hooks/prim/cuda.cuh"
-#include "../hooks/prim/crt_cuda.cuh"
-#endif
+#include "machine.h"
 constexpr int BM = 128, BN = 256, BK = 128, WM = 128, WN = 128, STAGES = 4, RASTER = 8, SMS = 132, WAVE = 32;
 #include "../hooks/launch/pdl.cuh"
 #include "../hooks/arch/sm90.cuh"

@@ -1,17 +1,8 @@
 // samples/gemv.h: what the generator puts before gemv, so that the template compiles (and runs in the simulator) by
 // itself: four columns.
-#ifndef HT_SIMULATOR
-#include <cuda_runtime.h>
-#endif
-#include "../../runtime/ht_abi.h"
-#ifndef HT_SIMULATOR
-#include "../hooks/prim/cuda.cuh"
-#endif
+#include "machine.h"
 constexpr int ELEMENT_BYTES = 4, BM = 16, BN = 4, BK = 256, WAVE = 32, MIN_BLOCKS = 2, SMS = 132, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0;
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/stage/real_f32.cuh"
-#include "../hooks/scheme/row_scale.cuh"
-#include "../hooks/accum/two_sum.cuh"
-#include "../hooks/accum/partial_f32.cuh"
-#include "../hooks/check/certificate.cuh"
+#include "sums.h"
 #include "../hooks/stage/operand_view.cuh"

@@ -1,15 +1,7 @@
 // samples/mma_warp.h: what the generator puts before a template, so that every template compiles (and runs in the simulator) by
 // itself. The parameters are one valid choice: scheme f16x3 on sm_80, or on gfx90a for a HIP compiler.
-#ifdef __HIP__
-#include <hip/hip_runtime.h>
-#elif !defined(HT_SIMULATOR)
-#include <cuda_runtime.h>
-#endif
-#include "../../runtime/ht_abi.h"
+#include "machine.h"
 #ifndef __HIP__
-#ifndef HT_SIMULATOR
-#include "../hooks/prim/cuda.cuh"
-#endif
 constexpr int BM = 128, BN = 128, BK = 32, WM = 64, WN = 32, STAGES = 3;
 constexpr int WAVE = 32, MMA_M = 16, MMA_N = 8, FRAGMENT_K = 16, B_TILES = 2, D_COLS = 2;
 constexpr int SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, PROMOTE_STEPS = 1;
@@ -21,7 +13,6 @@ constexpr int SMEM_PER_SM = 167936, SMEM_PER_BLOCK = 166912, SMEM_RESERVED = 102
 #include "../hooks/frag/ldmatrix.cuh"
 #include "../hooks/arch/sm80_f16.cuh"
 #else
-#include "../hooks/prim/hip.cuh"
 constexpr int BM = 128, BN = 128, BK = 32, WM = 64, WN = 64, STAGES = 2;
 constexpr int WAVE = 64, MMA_M = 32, MMA_N = 32, FRAGMENT_K = 16, B_TILES = 1, D_COLS = 16;
 constexpr int SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, PROMOTE_STEPS = 2;
@@ -34,10 +25,7 @@ constexpr int SMEM_PER_SM = 65536, SMEM_PER_BLOCK = 65536, SMEM_RESERVED = 0, L2
 #include "../hooks/arch/gfx90a_f16.cuh"
 #endif
 #include "../hooks/launch/raster.cuh"
-#include "../hooks/scheme/row_scale.cuh"
-#include "../hooks/accum/two_sum.cuh"
-#include "../hooks/accum/partial_f32.cuh"
-#include "../hooks/check/certificate.cuh"
+#include "sums.h"
 #include "../hooks/accum/clear.cuh"
 #include "../hooks/accum/promote.cuh"
 #include "../hooks/scheme/f16x3.cuh"

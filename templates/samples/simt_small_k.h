@@ -1,19 +1,10 @@
 // samples/simt_small_k.h: what the generator puts before simt_small_k, so that the template compiles (and runs in the simulator) by
 // itself: a block of 64 x 64.
-#ifndef HT_SIMULATOR
-#include <cuda_runtime.h>
-#endif
-#include "../../runtime/ht_abi.h"
-#ifndef HT_SIMULATOR
-#include "../hooks/prim/cuda.cuh"
-#endif
+#include "machine.h"
 constexpr int ELEMENT_BYTES = 4, BM = 64, BN = 64, BK = 16, WM = 64, WN = 16, STAGES = 2;
 constexpr int WAVE = 32, MIN_BLOCKS = 2, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0;
 #include "../hooks/launch/stream.cuh"
 #include "../hooks/stage/real_f32.cuh"
-#include "../hooks/scheme/row_scale.cuh"
-#include "../hooks/accum/two_sum.cuh"
-#include "../hooks/accum/partial_f32.cuh"
-#include "../hooks/check/certificate.cuh"
+#include "sums.h"
 #include "../hooks/stage/operand_view.cuh"
 #include "../hooks/epilogue/lane_transpose.cuh"

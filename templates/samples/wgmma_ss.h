@@ -1,12 +1,6 @@
 // samples/wgmma_ss.h: what the generator puts before wgmma_ss, so that the template compiles by itself. The parameters are
 // one valid choice: scheme f16x3 on sm_90a.
-#ifndef HT_SIMULATOR
-#include <cuda_runtime.h>
-#endif
-#include "../../runtime/ht_abi.h"
-#ifndef HT_SIMULATOR
-#include "../hooks/prim/cuda.cuh"
-#endif
+#include "machine.h"
 constexpr int BM = 192, BN = 128, BK = 32, WM = 192, WN = 64, STAGES = 4;
 constexpr int SLICES = 2, SLICE_BYTES = 2, ATOM_SLICES = 2, ATOM_K = 32, ACCS = 1, PROMOTE_STEPS = 2;
 constexpr int SCALES_ROWS = 1, SCALE_LOW = 14, SCALE_HIGH = 14, SCALE_ROOM = 0;
@@ -15,10 +9,7 @@ constexpr int PROMOTES = 1, PROMOTE_TILES = 2, WAVE = 32, RASTER = 8, SMS = 132,
 #include "../hooks/arch/sm90.cuh"
 #include "../hooks/launch/cluster_1.cuh"
 #include "../hooks/arch/sm90_f16.cuh"
-#include "../hooks/scheme/row_scale.cuh"
-#include "../hooks/accum/two_sum.cuh"
-#include "../hooks/accum/partial_f32.cuh"
-#include "../hooks/check/certificate.cuh"
+#include "sums.h"
 #include "../hooks/accum/promote_wgmma.cuh"
 #include "../hooks/arch/sm90_dmma.cuh"
 #include "../hooks/stage/real_f32.cuh"

@@ -9,8 +9,7 @@ import pytest
 from conftest import ROOT, SIM
 
 DGEMM, FMA, GEMV, SIMT, TALL = "fp64_mma_tile", "fp64_tile", "gemv", "simt_small_k", "tall_skinny"
-TYPES_OF_FP64 = (("ELEMENT_BYTES = 4", "ELEMENT_BYTES = 8"), ("real_f32", "real_f64"), ("partial_f32", "partial_f64"),
-                 ('#include "../../runtime/ht_abi.h"', '#include "../../runtime/ht_abi.h"\n#include "../../runtime/ht_abi64.h"'))
+TYPES_OF_FP64 = (("ELEMENT_BYTES = 4", "ELEMENT_BYTES = 8"), ("real_f32", "real_f64"))
 OF_FP64 = (*TYPES_OF_FP64, ("BM = 16, BN = 4, BK = 256", "BM = 16, BN = 4, BK = 128"))
 SIMT_TILE, TALL_TILE = "BM = 64, BN = 64, BK = 16, WM = 64, WN = 16", "BM = 128, BN = 4, BK = 64"
 
@@ -23,7 +22,7 @@ def tall_of(columns):
     return (*TYPES_OF_FP64, (TALL_TILE, f"BM = 64, BN = {columns}, BK = 64"))
 
 
-REDUCE = (("CHECKS = 1", "CHECKS = 0"), ("real_f32", "real_f64"), ("partial_f32", "partial_f64"))
+REDUCE = (("CHECKS = 1", "CHECKS = 0"), ("real_f32", "real_f64"))
 ONE_COLUMN = ("ELEMENT_BYTES = 8, BM = 16, BN = 4", "ELEMENT_BYTES = 8, BM = 8, BN = 1")
 ARCHS = { # skeleton, what differs from its sample, and whose machine it is
     "sm80": (DGEMM, (), "sm80"),
@@ -165,7 +164,7 @@ BREAKS = { # text of the skeleton or a hook, replacement, case
 def program(folder, arch, broken=None):
     templates = broken_templates.copied(folder)
     skeleton, edits, _ = ARCHS[arch]
-    for name, of in ((skeleton, edits), ("reduce", REDUCE)):
+    for name, of in ((skeleton, edits), ("reduce", REDUCE), ("sums", [("partial_f32", "partial_f64")])):
         broken_templates.edit(templates / f"samples/{name}.h", of)
     broken_templates.break_one(templates, broken)
     subprocess.run([*SIM, "-Wno-unknown-pragmas", f'-DTEMPLATE="{templates}/skeletons/{skeleton}.cu"', f'-DREDUCE="{templates}/skeletons/reduce.cu"', "-c",

@@ -33,11 +33,11 @@ def test_template_and_output_give_the_same_bits_in_the_simulator(tmp_path):
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-@pytest.mark.parametrize("template", ["mma_warp", "unpacked_tile", "simt_small_k", "gemv", "tall_skinny", "dmma", "pack", "reduce"])
+@pytest.mark.parametrize("template", ["mma_warp", "unpacked_tile", "simt_small_k", "gemv", "tall_skinny", "dmma", "fallback_dmma", "pack", "reduce"])
 def test_template_compiles_by_itself(template, tmp_path):
     subprocess.run([*SIM, "-c", str(ROOT / f"templates/skeletons/{template}.cu"), "-o", str(tmp_path / "t.o")], check=True)
     if not nvcc():
         pytest.skip("no nvcc: only the simulator's compiler looked at the template")
-    arch = "sm_90a" if template == "dmma" else "sm_80"
+    arch = "sm_90a" if "dmma" in template else "sm_80"
     subprocess.run([nvcc(), "-std=c++17", f"-arch={arch}", "--cubin", "-diag-suppress", "177",
                     "-o", str(tmp_path / "t.cubin"), str(ROOT / f"templates/skeletons/{template}.cu")], check=True)
