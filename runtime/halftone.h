@@ -126,9 +126,11 @@ int halftone_trim(halftone *handle);
 int halftone_set_scheme(halftone *handle, const char *name);
 
 /* An accuracy instead of a scheme (7, 9); the later call of the two holds, for each type.
- *   FP32: "half" "tf32" "fp32-fast" "fp32" "reproducible:3" "reproducible:6" "reproducible:10"
+ *   FP32: "half" "tf32" "fp32-fast" "fp32" "invariant:3" "invariant:6" "invariant:10"
  *   FP64: "fp64" "fp64-fast" "fp64-exact"
- *   both: "reproducible" "bits=N" "bound=X" "relative=X:rho=Y"; "fp32:" or "fp64:" before it: one type */
+ *   both: "invariant" "bits=N" "bound=X" "relative=X:rho=Y"; "fp32:" or "fp64:" before it: one type
+ * "reproducible" is another name of "invariant": the bits of C(i, j) depend on row i of op(A), column j of
+ * op(B), alpha, beta and C(i, j) alone (7). */
 int halftone_set_accuracy(halftone *handle, const char *text);
 
 /* HALFTONE_HOST (default) or HALFTONE_DEVICE: where alpha and beta are (3). */

@@ -25,7 +25,8 @@ enum { HT_ACCURACY_TEXT_BYTES = 48, HT_SITE_TEXT = 64, HT_SITE_LINE = 1024 };
  *   k, and up to 22 for the first MMA whatever k is: 2^14 + 64 + 2 k.
  *   fp32-fast: SGEMM's own worst case is about k units; emulations lose up to 200 in their first 64 k. That alone would
  *   let 16-bit inputs pass for large k, so the split may lose no more than SGEMM's inputs and single products do by
- *   much: 32 units (22 bits: 9; 16 bits: 769). */
+ *   much: 32 units (22 bits: 9; 16 bits: 769).
+ *   reproducible, invariant: two names of one promise, exact integers. */
 #define HT_ACCURACY_CLASSES(X) \
     X("half", HT_OF_FP32, 0, 16448, 2, INT_MAX, RANGE(ALL) | RANGE(FP32) | RANGE(ROW) | RANGE(FP16), 0, 0, 0) \
     X("tf32", HT_OF_FP32, 0, 16448, 2, INT_MAX, RANGE(ALL) | RANGE(FP32), 0, 0, 0) \
@@ -34,6 +35,10 @@ enum { HT_ACCURACY_TEXT_BYTES = 48, HT_SITE_TEXT = 64, HT_SITE_LINE = 1024 };
     X("fp64", HT_OF_FP64, 1, 0, 0, 0, 0, 0, 0, 0) \
     X("fp64-fast", HT_OF_FP64, 0, 0, 0, 0, 0, 0, 0, HT_ROLE_FAST) \
     X("fp64-exact", HT_OF_FP64, 0, 0, 0, 0, 0, 0, 0, HT_ROLE_EXACT) \
+    X("invariant", HT_OF_BOTH, 0, ANY, 0, INT_MAX, RANGE(FIXED), 6, 0, HT_ROLE_REPRODUCIBLE) \
+    X("invariant:3", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 3, 0, 0) \
+    X("invariant:6", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 6, 0, 0) \
+    X("invariant:10", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 10, 0, 0) \
     X("reproducible", HT_OF_BOTH, 0, ANY, 0, INT_MAX, RANGE(FIXED), 6, 0, HT_ROLE_REPRODUCIBLE) \
     X("reproducible:3", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 3, 0, 0) \
     X("reproducible:6", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 6, 0, 0) \
@@ -86,6 +91,8 @@ HT_LOCAL double ht_site_bound(const char *text);
 /* Whether halftone_set_accuracy could take it for FP32, for FP64; "auto" halftone_set_scheme. */
 HT_LOCAL bool ht_site_is_accuracy(const char *text);
 HT_LOCAL bool ht_site_is_accuracy64(const char *text);
+/* Whether its results' bits depend on nothing but their row, column, alpha, beta and C: what no other BLAS promises. */
+HT_LOCAL bool ht_site_is_invariant(const char *text);
 /* Whether what the line says can be done to products of FP64, or of FP32: a line does not hold for the others. */
 HT_LOCAL bool ht_site_line_is_of(const struct ht_site_line *line, bool fp64);
 

@@ -47,8 +47,7 @@ static bool rounds_to_nearest(void) {
 
 /* What no other BLAS keeps: such products are served whatever they cost. */
 static bool is_asked_for(const struct dropin_policy *policy) {
-    const char *const accuracy = policy->accuracy != NULL ? policy->accuracy : "";
-    return blas_settings()->all_sizes || strcmp(accuracy, "fp64-exact") == 0 || strncmp(accuracy, "reproducible", 12) == 0;
+    return blas_settings()->all_sizes || (policy->accuracy != NULL && ht_site_is_invariant(policy->accuracy));
 }
 
 /* What is known without the library. */

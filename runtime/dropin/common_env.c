@@ -73,7 +73,7 @@ static bool take_accuracy(char accuracy[DROPIN_TEXT]) {
     if (!ht_site_is_accuracy(text))
         return refuse(
             "HALFTONE_ACCURACY", text,
-            "auto, half, tf32, fp32-fast, fp32, reproducible[:3|:6|:10], bits=N, bound=X or relative=X:rho=Y");
+            "auto, half, tf32, fp32-fast, fp32, invariant[:3|:6|:10], bits=N, bound=X or relative=X:rho=Y");
     strcpy(accuracy, text);
     return true;
 }

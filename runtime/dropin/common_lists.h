@@ -57,7 +57,7 @@
     X(SPOILT, "a launch failed when C was half computed: the call fails")
 
 /* What HALFTONE_FP64 and --fp64 take. */
-#define DROPIN_FP64_VALUES "original, emulated, auto, fp64, fp64-fast, fp64-exact, reproducible, bits=N, bound=X or relative=X:rho=Y"
+#define DROPIN_FP64_VALUES "original, emulated, auto, fp64, fp64-fast, fp64-exact, invariant, bits=N, bound=X or relative=X:rho=Y"
 
 /* Variables of the environment, and the faces that read them: X(name, faces). */
 enum { DROPIN_OF_CUBLAS = 1, DROPIN_OF_BLAS = 2, DROPIN_OF_HIP = 4, DROPIN_OF_ALL = 7 };

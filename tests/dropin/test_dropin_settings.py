@@ -139,7 +139,7 @@ def test_the_summary_tells_bounds_of_fixed_point_apart(programs):
         return said(*words, "--", "sh", "-c", f"'{programs[0].main}' '{S}'; '{programs[0].main}' '{D} k=90'")[1][-1].split("error bounds")[1]
     assert bounds("--accuracy", "reproducible") == f" of 1{apart}"
     assert re.fullmatch(r" up to \d\d x 2\^-24 \|A\|\|B\|; of 1" + apart, bounds("--fp64", "reproducible"))
-    assert bounds("--accuracy", "reproducible", "--fp64", "reproducible") == f" of 2{apart}"
+    assert bounds("--accuracy", "invariant", "--fp64", "invariant") == f" of 2{apart}"
 
 
 def test_a_command_that_ends_in_its_first_product_is_told_so(programs, tmp_path):

@@ -199,12 +199,12 @@ API_TEST(test_an_accuracy_is_a_cheapest_scheme) {
     assert_string_equal(plan.why_scheme, "fp32-fast: at most 4352 units; cheapest of 2: f16x3 (119 units, "
                                          "7.09e-06; 1579 us), then wide (154 units, 9.18e-06; 5054 us)");
     assert_string_equal(halftone_accuracies(0, 0), "half");
-    assert_string_equal(halftone_accuracies(HALFTONE_FP32, 4), "reproducible");
+    assert_string_equal(halftone_accuracies(HALFTONE_FP32, 4), "invariant");
     assert_string_equal(halftone_accuracies(HALFTONE_FP64, 0), "fp64");
-    assert_string_equal(halftone_accuracies(HALFTONE_FP64, 3), "reproducible");
-    assert_string_equal(halftone_accuracies(HALFTONE_FP64, 4), "bits=N");
-    assert_null(halftone_accuracies(HALFTONE_FP64, 7));
-    assert_null(halftone_accuracies(0, 14));
+    assert_string_equal(halftone_accuracies(HALFTONE_FP64, 3), "invariant");
+    assert_string_equal(halftone_accuracies(HALFTONE_FP64, 5), "bits=N");
+    assert_null(halftone_accuracies(HALFTONE_FP64, 8));
+    assert_null(halftone_accuracies(0, 18));
     OK(halftone_set_scheme(h, "half"));
     OK(halftone_query(h, 'N', 'N', 9, 9, 9, 1, &plan));
     assert_string_equal(plan.why_scheme, "set by name");
@@ -382,9 +382,9 @@ API_TEST(test_accuracy_texts) {
     OK(halftone_set_accuracy(h, "half"));
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         REFUSED(halftone_set_accuracy(h, wrong[i]), HALFTONE_UNKNOWN_ACCURACY);
-        const char *const list = strncmp(wrong[i], "fp64:", 5) == 0   ? "is none of fp64, fp64-fast, fp64-exact, reproducible, bits=N"
-                                 : strncmp(wrong[i], "fp32:", 5) == 0 ? "is none of half, tf32, fp32-fast, fp32, reproducible, reproducible:3"
-                                                                      : "is none of half, tf32, fp32-fast, fp32, fp64, fp64-fast, fp64-exact, reproducible";
+        const char *const list = strncmp(wrong[i], "fp64:", 5) == 0   ? "is none of fp64, fp64-fast, fp64-exact, invariant, reproducible, bits=N"
+                                 : strncmp(wrong[i], "fp32:", 5) == 0 ? "is none of half, tf32, fp32-fast, fp32, invariant, invariant:3"
+                                                                      : "is none of half, tf32, fp32-fast, fp32, fp64, fp64-fast, fp64-exact, invariant";
         assert_non_null(strstr(halftone_last_detail(h), list));
         assert_null(strchr(halftone_last_detail(h), '\n'));
     }

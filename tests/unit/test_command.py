@@ -47,7 +47,7 @@ def test_help_lists_the_input_families():
     names = [line.split()[0] for line in listed.splitlines()]
     real = {"relu", "sparse", "lognormal", "laplace", "cauchy", "outliers", "softmax", "onehotnoise", "dscaled20", "dscaled60", "graded"}
     assert real <= set(names) and len(names) == len(set(names)) and all(len(line) <= 110 for line in listed.splitlines())
-    for command in "bench", "check", "report", "contract", "breakdown":
+    for command in "bench", "check", "report", "contract", "breakdown", "invariance":
         assert halftone(command, "--help").stdout.endswith("\nInput families:\n\n" + listed)
     assert "Input families" not in halftone("mm", "--help").stdout
 
@@ -99,7 +99,7 @@ def asked():
 CERTIFIED_NS = 2 * 2200 # launches that a certificate adds to FP64's
 
 
-@pytest.mark.parametrize("accuracy, is_fp64", [(a, 0) for a in (None, "fp32-fast", "bits=12", "reproducible")] +
+@pytest.mark.parametrize("accuracy, is_fp64", [(a, 0) for a in (None, "fp32-fast", "bits=12", "invariant")] +
                          [(a, 1) for a in (None, "fp64-fast", "bits=40", "reproducible")])
 @pytest.mark.parametrize("shape", [(100, 200, 8), (2048, 2048, 255), (1024, 1024, 4096), (4096, 1, 2048)])
 def test_info_says_what_was_weighed(shape, accuracy, is_fp64, asked):
@@ -124,13 +124,13 @@ def test_info_says_what_was_weighed(shape, accuracy, is_fp64, asked):
 
 def test_help_says_what_to_take_first_and_every_accuracy():
     first, authors = halftone("--help").stdout.split("For authors")
-    assert re.findall(r"(?m)^  ([\w-]+) ", first) == ["mm", "run", "check", "report", "info", "bench", "app", "tune-app", "demo"]
+    assert re.findall(r"(?m)^  ([\w-]+) ", first) == ["mm", "run", "check", "report", "info", "bench", "invariance", "app", "tune-app", "demo"]
     assert re.findall(r"(?m)^  (\w+) ", authors) == ["probe", "profile", "tune", "contract", "breakdown"]
     text = halftone("mm", "--help").stdout
     assert halftone("help", "mm").stdout == text and halftone("help", "tune").stdout == halftone("tune", "--help").stdout
     unknown = halftone("help", "nope")
     assert unknown.returncode == 2 and not unknown.stdout and "unknown command 'nope'" in unknown.stderr
-    assert all(word in text for word in ("half", "tf32", "fp32-fast", "reproducible", "bits=N", "bound=X", "relative=X:rho=Y"))
+    assert all(word in text for word in ("half", "tf32", "fp32-fast", "invariant", "bits=N", "bound=X", "relative=X:rho=Y"))
 
 
 def test_bench_in_the_simulator_says_so_in_one_line():

@@ -47,6 +47,26 @@ def test_every_command_of_families_takes_all_of_them(tmp_path):
     assert run.returncode == 0 and {r["family"] for r in rows(tmp_path / "report.tsv")} == set(listed), run.stderr
 
 
+INVARIANT = [("--k", 300), ("--accuracy", "reproducible", "--k", 300, "--family", "lognormal"), ("--fp64", "--k", 300),
+             pytest.param(("--accuracy", "fp64-exact", "--k", 300), marks=pytest.mark.whole)] # its 20 moduli are not in the tests' set
+
+
+@pytest.mark.parametrize("of", INVARIANT, ids=lambda of: " ".join(map(str, of)))
+def test_bits_do_not_depend_on_what_is_around(of, tmp_path):
+    """What promises it; other schemes round in an order of their own, so the command sees what changes."""
+    run = halftone("invariance", *of, "--out", tmp_path / "t.tsv")
+    table = rows(tmp_path / "t.tsv")
+    assert run.returncode == 0 and {r["differing"] for r in table} == {"0"} and len(table) >= 9, run.stdout + run.stderr
+    assert all(int(r["elements"]) > 0 for r in table if r["changed"] != "less workspace") and {r["native_differing"] for r in table} == {"n/a"}
+
+
+@pytest.mark.parametrize("of", [("--scheme", "bf16x6u"), ("--accuracy", "fp64")])
+def test_bits_that_do_depend_are_counted(of):
+    run = halftone("invariance", *of, "--k", 200)
+    found = {line[:32].strip(): line.split()[-2] for line in run.stdout.splitlines() if line.endswith("n/a")}
+    assert run.returncode == 0 and int(found["order of k"]) > 0 and found["other rows replaced"] == "0" and "nothing else was promised" in run.stdout, run.stdout
+
+
 def test_parts_of_a_call_are_timed_one_by_one():
     """Checked rows for f16x3 alone, whole calls and their halves for every scheme that packs; nothing is printed of one that there is not."""
     plain = ["packing", "product", "packing, product", "packing, product: 32 and 32", "packing within such calls", "product within such calls"]

@@ -14,6 +14,6 @@ struct command {
 };
 
 extern const struct command cmd_mm, cmd_report, cmd_bench, cmd_info, cmd_demo, cmd_probe, cmd_profile, cmd_tune, cmd_contract,
-    cmd_breakdown, cmd_check, cmd_run, cmd_app, cmd_tune_app;
+    cmd_breakdown, cmd_check, cmd_run, cmd_app, cmd_tune_app, cmd_invariance;
 
 #endif

@@ -412,7 +412,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
     if (status == 0)
         status = methods_type(&c.session, fp64, accuracy == NULL ? c.scheme : NULL, accuracy, &fp64, f);
     if (status == 0 && accuracy != NULL && !fp64)
-        status = cli_error_usage(f, "--accuracy takes FP64's: fp64, fp64-fast, or with --fp64 reproducible or bits=N; for FP32 name a --scheme");
+        status = cli_error_usage(f, "--accuracy takes FP64's: fp64, fp64-fast, or with --fp64 invariant or bits=N; for FP32 name a --scheme");
     if (status == 0 && fp64 && special)
         status = cli_error_usage(f, "--special is for FP32 products");
     c.type = fp64 ? HALFTONE_FP64 : HALFTONE_FP32;

@@ -172,9 +172,9 @@ const struct command cmd_mm = {"mm", "C = op(A) op(B) of two .npy files",
                                "  --scheme S   auto (default) or a scheme that `halftone info` lists\n"
                                "  --accuracy A what the result must keep, not a scheme's name: half, tf32, fp32-fast, fp32 "
                                "(what auto promises),\n"
-                               "               reproducible, bits=N, bound=X or relative=X:rho=Y (MANUAL.md, section 7); the cheapest "
+                               "               invariant, bits=N, bound=X or relative=X:rho=Y (MANUAL.md, section 7); the cheapest "
                                "scheme that has it runs.\n"
-                               "               FP64: fp64 (default), fp64-fast, fp64-exact, reproducible, or a number (section 9); schemes native64, i8x28, crt14 to\n"
+                               "               FP64: fp64 (default), fp64-fast, fp64-exact, invariant, or a number (section 9); schemes native64, i8x28, crt14 to\n"
                                "               crt20. The files' type decides about what both have, fp32: or fp64: before it chooses\n"
                                "  --ta, --tb   transpose A, B\n",
                                run, 0};

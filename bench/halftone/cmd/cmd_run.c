@@ -27,7 +27,7 @@ static const char HELP[] =
     "  --blas        also products of the host's BLAS (NumPy, R, HPL), from the host's memory\n"
     "  --accuracy A  what served products keep: as `halftone mm --accuracy`; default fp32\n"
     "  --fp64 A      FP64 products: original (cuBLAS' default; emulated ones are served where that is faster), emulated (all as\n"
-    "                if emulation were asked for), fp64, fp64-fast, fp64-exact, reproducible, bits=N, bound=X. With --blas also the\n"
+    "                if emulation were asked for), fp64, fp64-fast, fp64-exact, invariant, bits=N, bound=X. With --blas also the\n"
     "                host's, by default served by FP64 arithmetic\n"
     "  --sites FILE  products that have an accuracy of their own, or stay the original's (default: HALFTONE_SITES); what each line\n"
     "                decided is said at the end\n"

@@ -8,13 +8,13 @@
 #include "accuracy/families.h"
 #include "io/cli_error.h"
 
-static const struct command *const commands[] = {&cmd_mm, &cmd_run, &cmd_check, &cmd_report, &cmd_info, &cmd_bench, &cmd_app, &cmd_tune_app, &cmd_demo,
+static const struct command *const commands[] = {&cmd_mm, &cmd_run, &cmd_check, &cmd_report, &cmd_info, &cmd_bench, &cmd_invariance, &cmd_app, &cmd_tune_app, &cmd_demo,
                                                 &cmd_probe, &cmd_profile, &cmd_tune, &cmd_contract, &cmd_breakdown};
-enum { COMMANDS = sizeof commands / sizeof commands[0], FOR_USERS = 9 }; /* the others are for authors of budgets and kernels */
+enum { COMMANDS = sizeof commands / sizeof commands[0], FOR_USERS = 10 }; /* the others are for authors of budgets and kernels */
 
 static void print_summaries(FILE *out, int from, int to) {
     for (int i = from; i < to; i++)
-        fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
 }
 
 static void print_help(FILE *out) {

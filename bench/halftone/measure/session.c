@@ -210,6 +210,11 @@ int session_is_exact(const struct halftone_plan *plan) {
     return plan->unit_exponent == -53 && plan->bound_units == 1;
 }
 
+int session_is_invariant(const struct session *e, const struct halftone_plan *plan) {
+    const struct ht_scheme_desc *const s = scheme_of(e, plan);
+    return session_is_exact(plan) || (has_scheme_range(e, plan) && s != NULL && s->range == HT_RANGE_FIXED);
+}
+
 int session_is_checked(const struct session *e, const struct halftone_plan *plan) {
     return !has_scheme_range(e, plan) && !session_is_exact(plan);
 }

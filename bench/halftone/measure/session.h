@@ -58,6 +58,7 @@ int session_workspace(struct session *e, const struct session_problem *p, size_t
 /* Whether the device looks at the data of the plan's call and computes again what fails; whether the bound holds for any data. */
 int session_is_checked(const struct session *e, const struct halftone_plan *plan);
 int session_is_exact(const struct halftone_plan *plan); /* correctly rounded */
+int session_is_invariant(const struct session *e, const struct halftone_plan *plan); /* sums of integers: bits depend on row and column alone */
 int session_takes_all(const struct session *e, const struct halftone_plan *plan);
 int session_count_again(struct session *e, struct cli_error *f); /* begins to count such results of FP32 calls */
 int session_counted_again(struct session *e, int64_t *results, struct cli_error *f);
