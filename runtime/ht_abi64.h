@@ -46,7 +46,7 @@ struct ht_crt_failed {
     long long stride; /* words, between batch entries */
     long long *left;  /* of each entry, how many; NULL: not counted */
     long long most;   /* where more are left residues compute none */
-    float factor;     /* 2^52 / (units - 1), rounded up, where 2^-53 units |A||B| is the bound */
+    float factor;     /* 2^52 / (units - 1) + 1, rounded up, where 2^-53 units |A||B| is the bound */
 };
 struct ht_crt_pack_args {
     struct ht_view of;

@@ -19,7 +19,7 @@ static void describe_certificate(const struct call *c, struct halftone_plan *out
     out->bound = "(k + 4) 2^-53 |A||B|, with bits=N 2^-N |A||B|: residues where the data certify it, else "
                  "FP64 arithmetic";
     out->range = "any input: packing counts the large elements of rows and columns; where they are too few more "
-                 "moduli and a product of absolute values follow, and elements of C that it does not clear (or that NaN "
+                 "moduli and a product of absolute values follow, and elements of C that these do not clear (or that NaN "
                  "or Inf reach) are computed by FP64 arithmetic in the same call";
     out->bound_units = (int64_t)(units > native ? units : native);
     out->fixed_point = 0;

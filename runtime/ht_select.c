@@ -3,8 +3,8 @@
  *
  * FP64 runs by residues under a bound of |A||B| where the data certify it: packing counts large elements of
  * rows. Where all rows and columns have enough residues compute C. Else a second scheme of more moduli does, but
- * for elements that a product of absolute values does not certify: a launch of FP64 arithmetic computes those. Proof:
- * ACCURACY.md, section 18. */
+ * for elements that neither a product of absolute values nor their size certifies: a launch of FP64 arithmetic computes
+ * those. Proof: ACCURACY.md, section 18. */
 #include "ht_call.h"
 #include "ht_cost.h"
 #include "ht_bound.h"
@@ -450,7 +450,7 @@ static void choose_second(const struct call *c, const struct ht_scheme_desc *nat
         p->second.kernel = pick(c, p->second.scheme).kernel;
         p->second.most =
             (int64_t)(gain * set->kernel[p->fallback].alone_most / 4096 * (double)c->m * (double)c->n);
-        p->second.factor = (float)(0x1p52 / (ht_units64(c) - 1) * (1 + 0x1p-18));
+        p->second.factor = (float)(0x1p52 / (ht_units64(c) - 1) * (1 + 0x1p-18) + 1); /* 1: for |X| less E */
     }
 }
 

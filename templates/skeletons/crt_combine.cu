@@ -5,31 +5,41 @@
 // them, and its one rounding. Where that result is normal, as almost all are, 64 bits of the integer are
 // enough (ht_crt_normal); the others are computed again, one after the other, by code for any of them.
 
-// A bit for each of a thread's elements that residues make. Of others one is left for FP64 arithmetic's kernel.
-HT_DEVICE int find_kept(const ht_crt_args &g, const taken &x) {
+// A bit for each of a thread's elements that residues make; doubtful: for those of which it takes the element itself to say whether they do.
+HT_DEVICE int find_kept(const ht_crt_args &g, const taken &x, int *doubtful) {
     const unsigned failed = g.a_packed.sums ? load_residues(g, x, CRT_MODULI) : 0;
     int kept = 0;
+    *doubtful = 0;
 #pragma unroll
     for (int e = 0; e < TAKEN; e++) {
-        kept |= is_of_matrix(g, x, e) && (failed >> e * 8 & 1) == 0 ? 1 << e : 0;
-    }
-#pragma unroll 1
-    for (int e = 0; failed != 0 && e < TAKEN; e++) {
-        if ((failed >> e * 8 & 1) != 0 && is_of_matrix(g, x, e))
-            ht_crt_set_failed(g.failed, x.entry, g.m, x.row + row_of(e), x.col + column_of(e));
+        const int bit = is_of_matrix(g, x, e) ? 1 << e : 0, fails = (failed >> e * 8 & 1) != 0;
+        kept |= fails ? 0 : bit;
+        *doubtful |= fails ? bit : 0;
     }
     return kept;
 }
 
+// Whether an element, which has this value, is left for FP64 arithmetic's kernel: it then has a bit.
+HT_DEVICE bool leaves_element(const ht_crt_args &g, const taken &x, int e, const unsigned *value) {
+    const int row = x.row + row_of(e), col = x.col + column_of(e);
+    const float *const rows = g.a_packed.sums + x.entry * g.a_packed.exponent_stride, *const cols = g.b_packed.sums + x.entry * g.b_packed.exponent_stride;
+    if (ht_crt_is_large(value, ht_ldg4(rows + row), ht_ldg4(cols + col), g.failed.factor))
+        return false;
+    ht_crt_set_failed(g.failed, x.entry, g.m, row, col);
+    return true;
+}
+
 // Any element of a thread's, from its residues in memory: what the fast way leaves, one after the other.
 template <bool POWER>
-HT_DEVICE void store_element(const ht_crt_args &g, const scalars &by, const taken &x, int e) {
+HT_DEVICE void store_element(const ht_crt_args &g, const scalars &by, const taken &x, int e, bool is_doubtful) {
     unsigned residues[GROUPS], value[CRT_VALUE_WORDS];
     load_element(g, x, e, residues);
     long long *const c = element_of(g, x, e);
     const int scale = scale_of(g, x, e);
     unsigned long long result;
     ht_crt_value(residues, value);
+    if (is_doubtful && leaves_element(g, x, e, value))
+        return;
     if (POWER || (by.is_power && scale < CRT_POISONED / 2))
         result = scale < CRT_POISONED / 2 ? ht_crt_to_fp64(value, scale - by.shift, by.sign) : CRT_NAN;
     else
@@ -82,16 +92,17 @@ static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, (CRT
     if (ht_crt_is_idle(g.counts, x.entry) || ht_crt_gives_up(g.failed, x.entry))
         return;
     const scalars by = load_alpha_beta(g.to);
-    int left = find_kept(g, x);
+    int doubtful, left = find_kept(g, x, &doubtful);
     if (POWER)
         left = store_normal<false>(g, by, x, left);
     else if (by.is_power || by.adds)
         left = store_normal<true>(g, by, x, left);
+    left |= doubtful;
 #pragma unroll 1
     for (int e = 0; left >> e != 0; e++) {
         const ht_crt_args &again = ht_reload_args(g);
         if ((left >> e & 1) != 0)
-            store_element<POWER>(again, load_alpha_beta(again.to), x, e);
+            store_element<POWER>(again, load_alpha_beta(again.to), x, e, (doubtful >> e & 1) != 0);
     }
 }
 

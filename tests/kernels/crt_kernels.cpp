@@ -171,15 +171,28 @@ static double digit_of(const ht_crt_pack_args &g, int entry, int row, int h, int
     return bits < 0x1p20 && bits < size ? bits : size < most ? size : most; /* of a subnormal number: no more than its bits */
 }
 
-static bool is_kept(const ht_crt_pack_args *both, int entry, int row, int col, double units) {
+static double factor_of(double units) {
+    return 0x1p52 / (units - 1) * (1 + 0x1p-18) + 1;
+}
+
+/* An element as an integer. */
+static __int128 integer_of(const ht_crt_pack_args &g, int entry, int row, int h) {
+    return llround(ldexp(row_of(g.of, entry, row)[h * step_of(g.of)], g.to.exponents[entry * g.to.exponent_stride + row]));
+}
+
+/* By the product of absolute values, or with by_size by the element itself. */
+static bool is_kept(const ht_crt_pack_args *both, int entry, int row, int col, double units, bool by_size) {
+    __int128 result = 0;
     const double sums[2] = {both[0].to.sums[entry * both[0].to.exponent_stride + row], both[1].to.sums[entry * both[1].to.exponent_stride + col]};
     double product = 0;
     int exponents[2] = {0, 0};
     if (sums[0] < 0 || sums[1] < 0) /* a row of zeros, unless the other has NaN */
         return sums[0] == sums[0] && sums[1] == sums[1];
-    for (int h = 0; h < both[0].of.k; h++)
+    for (int h = 0; h < both[0].of.k; h++) {
         product += digit_of(both[0], entry, row, h, &exponents[0]) * digit_of(both[1], entry, col, h, &exponents[1]);
-    return ldexp(product, exponents[0] + exponents[1]) > (sums[0] + sums[1]) * 0x1p52 / (units - 1) * (1 + 0x1p-18);
+        result += by_size ? integer_of(both[0], entry, row, h) * integer_of(both[1], entry, col, h) : 0;
+    }
+    return fmax(ldexp(product, exponents[0] + exponents[1]), fabs((double)result)) > (sums[0] + sums[1]) * factor_of(units);
 }
 
 static long long words_of(const ht_crt_args &g) {
@@ -203,7 +216,7 @@ static int compute_second(ht_crt_pack_args *second, const ht_crt_pack_args *both
     by->bits = (unsigned *)memory((size_t)(by->stride * g->batch) * sizeof(unsigned));
     by->left = (long long *)memory((size_t)g->batch * sizeof(long long));
     by->most = (long long)g->m * g->n;
-    by->factor = (float)(0x1p52 / (units - 1) * (1 + 0x1p-18));
+    by->factor = (float)factor_of(units);
     second[0].failed_entries = 1;
     *g = to_multiply(second, moduli + 1, NULL, 0, 0, 0);
     g->to = to;
@@ -222,17 +235,18 @@ static int compute_second(ht_crt_pack_args *second, const ht_crt_pack_args *both
 static int keep_others(const ht_crt_pack_args *both, const ht_crt_pack_args *second, const ht_crt_args &g, double units, const double *old,
                        double *expected, long long ldc) {
     for (int entry = 0; entry < g.batch; entry++) {
-        long long left = 0;
+        long long left = 0, own = 0;
         if (has_enough(both, entry))
             continue;
         if (units > 0 && (compare_sums(second[0], entry) != 0 || compare_sums(second[1], entry) != 0))
             return 1;
         for (int col = 0; col < g.n; col++) {
             for (int row = 0; row < g.m; row++) {
-                const bool kept = units > 0 && is_kept(second, entry, row, col, units);
+                const bool kept = units > 0 && is_kept(second, entry, row, col, units, true);
                 const long long at = (entry * (long long)g.n + col) * ldc + row;
                 expected[at] = kept ? expected[at] : old[at];
-                left += !kept;
+                left += units > 0 && !is_kept(second, entry, row, col, units, false);
+                own += !kept;
                 const unsigned *words = g.failed.bits + entry * g.failed.stride + ((long long)(col / 64) * ((g.m + 63) / 64) + row / 64) * 128;
                 if (units > 0 && (words[col % 64 * 2 + row % 64 / 32] >> row % 32 & 1) != !kept) {
                     printf("element %d %d: bit %d\n", row, col, kept);
@@ -244,7 +258,7 @@ static int keep_others(const ht_crt_pack_args *both, const ht_crt_pack_args *sec
             printf("element 0: %lld left instead of %lld\n", g.failed.left[entry], left);
             return 1;
         }
-        printf("%lld left, ", left);
+        printf("%lld left, %lld of them cleared by size, ", left, left - own);
     }
     return 0;
 }

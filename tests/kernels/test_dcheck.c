@@ -67,7 +67,9 @@ static double element(const char *family, bool is_a, int64_t row, int64_t k) {
         return row % 32 == 2 ? NAN : INFINITY;
     if (strcmp(family, "zeros") == 0 && row % 8 == 3)
         return 0;
-    if (strcmp(family, "one") == 0 && row == (is_a ? 5 : 7))
+    if (strcmp(family, "one") == 0 && row == (is_a ? 5 : 7)) /* they do not meet */
+        return k == (is_a ? 9 : 10) ? 1e30 : x;
+    if (strcmp(family, "meet") == 0 && row == (is_a ? 5 : 7)) /* digits are too short for their product, which is large */
         return k == 9 ? 1e30 : x;
     return x;
 }
@@ -258,7 +260,8 @@ TEST(data_decide_element_by_element) {
         {"D1", "fp64", 'N', 'N', K, 1, 0, 1, false, 100, 100},      {"tiny", "fp64", 'N', 'N', K, 1, 0, 1, false, 0, 0},
         {"cancel", "fp64", 'N', 'N', K, 1, 0, 1, false, 100, 100},  {"apart", "fp64", 'N', 'N', K, 1, 0, 1, false, 0, 0},
         {"nonfinite", "fp64", 'T', 'N', K, 1, 0, 1, false, 80, 95}, {"zeros", "fp64", 'N', 'N', K, 2, 0, 1, false, 100, 100},
-        {"one", "fp64", 'N', 'N', K, 1, 1, 1, false, 99, 99.99},       {"relu", "fp64", 'N', 'N', K, 1, 0, 1, false, 100, 100}};
+        {"one", "fp64", 'N', 'N', K, 1, 1, 1, false, 99, 99.99},    {"meet", "fp64", 'N', 'N', K, 0.3, 1, 1, false, 100, 100},
+        {"relu", "fp64", 'N', 'N', K, 1, 0, 1, false, 100, 100}};
     if (!can_certify())
         skip();
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {

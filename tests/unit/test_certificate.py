@@ -113,36 +113,38 @@ def digits(row, total, k):
     return w, [min((128 >> halvings) - 1, math.floor(abs(x) / w)) for x in row]
 
 
-def error_by_abs(exponent, moduli, units, a, b, slack):
-    """The same of what the product of absolute values clears; slack: a factor that does not belong to the rule."""
+def error_by_element(exponent, moduli, units, a, b, slack, by):
+    """The same of what the product of absolute values clears, or the element's own size; slack: a factor that does not belong to the rule."""
     k, sides, totals = len(a), [], []
     for row in (a, b):
         s = exponent(moduli, row)
         sides.append([fractions.Fraction(x) * fractions.Fraction(2)**s for x in row])
         totals.append(sum_of(sides[-1], s, k))
     (w, d), (v, f) = (digits(row, total, k) for row, total in zip(sides, totals))
-    certified = w * v * sum(x * y for x, y in zip(d, f)) * slack > sum(totals) * 2**52 * (1 + fractions.Fraction(1, 2**18)) / fractions.Fraction(units - 1)
     exact = sum(x * y for x, y in zip(*sides))
     size = sum(abs(x * y) for x, y in zip(*sides))
     got = sum(scaled_integer(x) * scaled_integer(y) for x, y in zip(*sides))
+    least = abs(got) if by == "size" else w * v * sum(x * y for x, y in zip(d, f))
+    certified = least * slack > sum(totals) * (2**52 * (1 + fractions.Fraction(1, 2**18)) / fractions.Fraction(units - 1) + 1)
     return (abs(got - exact) + fractions.Fraction(abs(got), 2**53)) * 2**53 / (units * size) if size else 0, certified
 
 
-def climb(rng, exponent, moduli, units, a, b, steps, slack):
+def climb(rng, exponent, moduli, units, a, b, steps, slack, by):
     """Changes single elements, by signs, powers of two, half units and places, while what is cleared loses more."""
     worst = 0
     for _ in range(steps):
         other = [list(a), list(b)]
         row, i = rng.choice(other), rng.randrange(len(a))
         row[i] = rng.choice([-row[i], row[i] * 2.0**rng.randrange(-60, 61), row[i] * (1 + rng.random()), row[rng.randrange(len(a))]])
-        off, certified = error_by_abs(exponent, moduli, units, *other, slack)
+        off, certified = error_by_element(exponent, moduli, units, *other, slack, by)
         if certified and off >= worst:
             worst, a, b = off, *other
     return worst
 
 
+@pytest.mark.parametrize("by", ["abs", "size"])
 @pytest.mark.parametrize("moduli, units", [(15, 3), (16, 2.5), (16, 8)])
-def test_what_absolute_values_clear_is_within_its_bound(exponent, moduli, units):
+def test_what_an_elements_test_clears_is_within_its_bound(exponent, moduli, units, by):
     """From rows that lose half a unit at nearly each place: a few places hold all of |A||B|."""
     rng, worst = random.Random(moduli * units), 0
     for _ in range(6):
@@ -151,14 +153,15 @@ def test_what_absolute_values_clear_is_within_its_bound(exponent, moduli, units)
         small = [2.0**-(53 + rng.randrange(8)) * rng.choice([1, 1.5]) for _ in range(k)]
         own = [rng.random() < 0.3 for _ in range(k)]
         a, b = ([x if mine == (side == 0) else y for x, y, mine in zip(large, small, own)] for side in (0, 1))
-        worst = max(worst, climb(rng, exponent, moduli, units, a, b, 120, 1))
+        worst = max(worst, climb(rng, exponent, moduli, units, a, b, 120, 1, by))
     assert 0.2 < worst <= 1, float(worst)
 
 
-def test_a_looser_factor_would_not_do(exponent):
+@pytest.mark.parametrize("by", ["abs", "size"])
+def test_a_looser_factor_would_not_do(exponent, by):
     rng = random.Random(7)
     a, b = [1.0] * 8 + [2.0**-58] * 8, [2.0**-58] * 7 + [2.0**-30] * 2 + [1.0] * 7
-    assert climb(rng, exponent, 15, 3, a, b, 600, 16) > 1
+    assert climb(rng, exponent, 15, 3, a, b, 600, 16, by) > 1
 
 
 def hostile(rng, moduli, k, units, less):

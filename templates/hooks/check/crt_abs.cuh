@@ -36,3 +36,13 @@ HT_DEVICE float ht_crt_abs_needed(float row, float col, float factor, int k)
     const unsigned down[2] = {(unsigned)(127 - ht_crt_abs_exponent(row, k)), (unsigned)(127 - ht_crt_abs_exponent(col, k))};
     return __fmul_rn(__fmul_rn(need, ht_as_float(down[0] << 23)), ht_as_float(down[1] << 23));
 }
+
+// Whether an element keeps its bound by its own size: |A||B| is at least that less what rounding to integers costs. Of the upper 64 bits
+// of X, in two's complement, at most |X| is left.
+HT_DEVICE bool ht_crt_is_large(const unsigned *value, float row, float col, float factor)
+{
+    constexpr int TOP = CRT_VALUE_WORDS - 1;
+    const unsigned long long top = (unsigned long long)value[TOP] << 32 | value[TOP - 1];
+    const float size = (float)(top >> 63 ? ~top : top), unit = ht_as_float((127u + 32 * (TOP - 1)) << 23);
+    return __fmul_rn(size, unit) > __fmul_rn(__fadd_rn(row, col), factor); // of NaN: no
+}
