@@ -2,7 +2,7 @@
  * the shape alone.
  *
  * FP64 runs by residues under a bound of |A||B| where the data certify it: packing counts large elements of
- * rows. Where all rows and columns have enough residues compute C. Else a second scheme of more moduli does, but
+ * rows. Where all rows and columns have enough residues compute C. Else a second scheme, of as many moduli or more, does, but
  * for elements that neither a product of absolute values nor their size certifies: a launch of FP64 arithmetic computes
  * those. Proof: ACCURACY.md, section 18. */
 #include "ht_call.h"
@@ -417,12 +417,12 @@ static int pick_for_rest(const struct call *c, const struct ht_scheme_desc *nati
     return best.kernel;
 }
 
-/* What a scheme of more moduli than the first is predicted to save of `native`'s time; 0: nothing. */
+/* What a scheme of as many moduli as the first, or more, is predicted to save of `native`'s time; 0: nothing. */
 static double gain_of_second(const struct call *c, const struct ht_scheme_desc *s, int first,
                              const struct ht_scheme_desc *native) {
     const int moduli = ht_moduli_of(c->half->set, s);
     int64_t ns, all;
-    if (moduli <= first || !ht_predict64(c, s, &ns) || !ht_predict64(c, native, &all))
+    if (moduli < first || !ht_predict64(c, s, &ns) || !ht_predict64(c, native, &all))
         return 0;
     ns += ns / moduli; /* a plane more */
     return ns < all ? 1 - (double)ns / (double)all : 0;

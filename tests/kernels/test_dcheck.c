@@ -272,6 +272,7 @@ TEST(data_decide_element_by_element) {
 
 TEST(longer_sums_and_fewer_bits_certify_more) {
     static const struct problem problems[] = {{"phi1", "fp64", 'T', 'N', 1300, 1, 0, 1, false, 100, 100},
+                                              {"phi4", "fp64", 'N', 'N', 452, 1, 0, 1, false, 80, 99}, /* crt16 begins, and tests */
                                               {"phi1", "bits=36", 'T', 'N', K, 1, 0, 1, false, 100, 100}};
     if (!can_certify())
         skip();
