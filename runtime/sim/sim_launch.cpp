@@ -42,6 +42,7 @@ struct progress {
     uint64_t beside; /* blocks that a host thread may begin while one waits for another */
     std::atomic<uint64_t> next{0};
     std::atomic<bool> stop{false};
+    std::atomic<uint64_t> working{0}, waiting{0}; /* host threads; of them those in block_waits with nothing else to run */
     std::mutex mutex;
     uint64_t failed_block = UINT64_MAX;
     char error[1024] = "";
@@ -104,14 +105,19 @@ static void work_through(progress &p) {
     now_waiting = 0;
     work(p, UINT64_MAX);
     now_running = nullptr;
+    p.working--;
 }
 
 /* On a GPU the blocks that one waits for run beside it. Here the next one of the launch runs to its end, on the stack of the thread
- * that waits; where none is left, other host threads have what is waited for. */
+ * that waits; where none is left, other host threads have what is waited for, unless all of them wait too. */
 static void block_waits() {
     progress *p = now_running;
-    if (p == nullptr || now_waiting >= p->beside || p->next.load() >= p->blocks) {
-        std::this_thread::yield();
+    if (p == nullptr)
+        return;
+    if (now_waiting >= p->beside || p->next.load() >= p->blocks) {
+        if (++p->waiting < p->working.load())
+            std::this_thread::yield();
+        p->waiting--;
         return;
     }
     engine *const waiting = current_engine;
@@ -134,12 +140,13 @@ static void run_blocks(progress &p) {
     workers = workers < 1 ? 1 : workers > 64 ? 64 : workers;
     workers = workers > p.blocks ? p.blocks : workers;
     p.beside = environment_number("HALFTONE_SIM_BESIDE", 32 / workers); /* stacks of all are mappings, of which a process has 65,530 */
+    p.working = workers;
     std::vector<std::thread> helpers;
     try {
         for (uint64_t i = 1; i < workers; i++)
             helpers.emplace_back(work_through, std::ref(p));
     } catch (const std::exception &) {
-        /* Fewer threads do the same work. */
+        p.working -= workers - 1 - helpers.size(); /* fewer threads do the same work */
     }
     work_through(p);
     for (std::thread &t : helpers)
