@@ -1,10 +1,12 @@
 /* cases.h: a file of cases below tests/unit. Each is a line `==== NAME`, what goes in, a line `----` and what
- * has to come out, byte for byte; a line `\ no newline` takes away the newline before it. */
+ * has to come out, byte for byte; a line `\ no newline` takes away the newline before it. What is said of a line may stand behind it,
+ * as ` //! WORDS`, once or more; it comes out as `FILE:LINE: WORDS`, before what stands behind `----`. */
 #ifndef TESTS_CASES_H
 #define TESTS_CASES_H
 #include "../../gen/base/text.h"
 #include "../test.h"
 
+#define CASES_SAID " //! "
 enum { CASES_MAX = 64 };
 struct one_case {
     char name[64];
@@ -20,7 +22,27 @@ static inline const char *cases_root(void) {
     return root != NULL ? root : ".";
 }
 
-static inline void cases_read(struct cases *cases, const char *file) {
+/* The next thing that is said of the line from `at` on, or its end. */
+static inline const char *cases_said(const char *at, const char *end) {
+    const char *const said = strstr(at, CASES_SAID);
+    return said != NULL && said < end ? said : end;
+}
+
+/* A line of what goes in, without what is said of it; that has to come out. */
+static inline void cases_add_line(struct one_case *one, const char *line, const char *end, const char *in_file) {
+    const char *said = cases_said(line, end);
+    int number = 1;
+    text_add_bytes(&one->in, line, (size_t)(said - line));
+    for (size_t i = 0; i < one->in.len; i++)
+        number += one->in.data[i] == '\n';
+    while (said < end) {
+        const char *const words = said + strlen(CASES_SAID);
+        said = cases_said(words, end);
+        text_addf(&one->want, "%s:%d: %.*s\n", in_file, number, (int)(said - words), words);
+    }
+}
+
+static inline void cases_read(struct cases *cases, const char *file, const char *in_file) {
     struct text path = {0}, all = {0}, *into = NULL;
     text_addf(&path, "%s/tests/unit/%s", cases_root(), file);
     if (!text_read_file(&all, path.data))
@@ -39,6 +61,9 @@ static inline void cases_read(struct cases *cases, const char *file) {
             into = &last->want;
         } else if (strncmp(line, "\\ no newline\n", 13) == 0 && into != NULL) {
             into->data[--into->len] = '\0';
+        } else if (into != NULL && into == &last->in) {
+            cases_add_line(last, line, line + length, in_file);
+            text_add_bytes(into, "\n", newline != NULL);
         } else if (into != NULL) {
             text_add_bytes(into, line, length + (newline != NULL));
         }

@@ -498,7 +498,7 @@ static int says_otherwise(const struct one_case *one) {
 TEST(bad_files) {
     struct cases cases = {.count = 0};
     int otherwise = 0;
-    cases_read(&cases, "budgets.txt");
+    cases_read(&cases, "budgets.txt", "t.gpu");
     for (int i = 0; i < cases.count; i++)
         otherwise += says_otherwise(&cases.list[i]);
     EQUAL({otherwise, 0}, {cases.count, 21});

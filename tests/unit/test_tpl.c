@@ -327,7 +327,7 @@ TEST(test_section) {
 
 static int read_all(void **state) {
     (void)state;
-    cases_read(&cases, "tpl.txt");
+    cases_read(&cases, "tpl.txt", "in");
     return 0;
 }
 
