@@ -429,7 +429,8 @@ TEST(orders) {
 
 /* ---- wgmma ---- */
 
-/* Two atoms of 64 rows x 64 halves; d = a * b^T over all 64 k, or one rule broken. */
+/* Two atoms of 64 rows x 64 halves; d = a * b^T over all 64 k, or one rule broken: by what is left out or added at the end, or by what a
+ * rule does at its place in the product. */
 enum {
     RIGHT,
     NO_FENCE_AT_START,
@@ -440,25 +441,14 @@ enum {
     WAIT_TOO_FEW,
     ENDS_IN_FLIGHT,
     ENDS_UNCOMMITTED,
-    WRITES_ACCUMULATORS,
-    READS_ACCUMULATORS,
-    PINS_IN_FLIGHT,
-    OTHER_SHAPE,
     WARP_LEAVES,
     WARP_MISSES_LAST,
-    WARP_ELSEWHERE,
-    OTHER_DESCRIPTOR,
-    LANE_DESCRIPTOR,
     NO_WAIT_FOR_COPY,
     PLAIN_OPERAND,
-    COPY_OVER_OPERAND,
     COPY_AFTER_WAIT,
-    OUT_OF_BOUNDS,
-    BASE_OFFSET,
-    STRAY_BIT,
-    ODD_REGISTERS,
-    TOO_MANY_REGISTERS,
-    TAKES_LESS
+    AT_START,
+    AFTER_ISSUE,
+    AFTER_COMMIT
 };
 
 HT_DEVICE unsigned long long descriptor(unsigned smem) {
@@ -470,76 +460,18 @@ HT_DEVICE void multiply(float *d, unsigned long long a, unsigned long long b, in
         ht_wgmma_f16(ht_width<64>(), d, a + 2 * k, b + 2 * k, k > 0);
 }
 
-HT_DEVICE void break_operands(const probe_args &args, float *d, unsigned long long a, unsigned long long b) {
-    const unsigned i = threadIdx.x;
-    switch (args.what) {
-    case OTHER_DESCRIPTOR:
-        ht_wgmma_f16(ht_width<64>(), d, i / 32 == 2 ? a + 2 : a, b, 1);
-        break;
-    case LANE_DESCRIPTOR:
-        ht_wgmma_f16(ht_width<64>(), d, i == 9 ? a + 2 : a, b, 1);
-        break;
-    case WARP_ELSEWHERE:
-        if (i / 32 == 1)
-            ht_wgmma_fence();
-        else
-            ht_wgmma_f16(ht_width<64>(), d, a, b, 1);
-        break;
-    case OUT_OF_BOUNDS:
-        ht_wgmma_f16(ht_width<64>(), d, descriptor(ht_smem_base() + 4 * ATOM), b, 1);
-        break;
-    case BASE_OFFSET:
-        ht_wgmma_f16(ht_width<64>(), d, a | 1ull << 49, b, 1);
-        break;
-    case STRAY_BIT:
-        ht_wgmma_f16(ht_width<64>(), d, a, b | 1ull << 53, 1);
-        break;
-    case PLAIN_OPERAND: /* stored by threads, and not made known */
-        ht_wgmma_f16(ht_width<64>(), d, descriptor(ht_smem_base() + 2 * ATOM), b, 1);
-        break;
-    case OTHER_SHAPE:
-        ht_wgmma_f16(ht_width<32>(), d + 8, a, b, 1);
-        break;
-    default:
-        break;
-    }
-}
+/* What a rule is given besides: the accumulators and both descriptors. */
+#define IN_PRODUCT CASE, [[maybe_unused]] float *d, [[maybe_unused]] unsigned long long a, [[maybe_unused]] unsigned long long b
+struct product_rule {
+    int where;
+    const char *part;
+    void (*run)(IN_PRODUCT);
+};
+static const product_rule *rule_in_product; /* of the launch */
 
-HT_DEVICE void break_order(const probe_args &args, float *d) {
-    const unsigned i = threadIdx.x;
-    switch (args.what) {
-    case WRITES_ACCUMULATORS:
-        if (i == 70)
-            d[3] = 1.0f;
-        break;
-    case READS_ACCUMULATORS:
-        ht_stg4(args.out + i, d[0]);
-        break;
-    case PINS_IN_FLIGHT:
-        ht_wgmma_fence_operand<32>(d);
-        break;
-    case COPY_OVER_OPERAND:
-        if (i == 0)
-            fetch(1, args.atoms, 2);
-        break;
-    default:
-        break;
-    }
-}
-
-HT_DEVICE void break_registers(const probe_args &args) {
-    if (args.what == ODD_REGISTERS && threadIdx.x < 128)
-        ht_reg_alloc<100>();
-    if (args.what == TAKES_LESS && threadIdx.x < 128) {
-        ht_reg_dealloc<64>();
-        ht_reg_alloc<56>();
-    }
-    if (args.what == TOO_MANY_REGISTERS) {
-        if (threadIdx.x < 128)
-            ht_reg_alloc<256>();
-        else
-            ht_reg_dealloc<256>();
-    }
+HT_DEVICE void break_rule(const probe_args &args, int where, float *d, unsigned long long a, unsigned long long b) {
+    if (args.what == where)
+        rule_in_product->run(args, ht_smem_base(), threadIdx.x, d, a, b);
 }
 
 __global__ void product(probe_args args) {
@@ -547,7 +479,7 @@ __global__ void product(probe_args args) {
     const unsigned long long a = descriptor(base), b = descriptor(base + ATOM);
     float d[32];
     set_up();
-    break_registers(args);
+    break_rule(args, AT_START, d, a, b);
     if (i >= 128)
         return;
     for (unsigned at = i * 16; args.what == PLAIN_OPERAND && at < ATOM; at += 128 * 16)
@@ -564,12 +496,14 @@ __global__ void product(probe_args args) {
     if (args.what == WARP_LEAVES && i / 32 == 3)
         return;
     multiply(d, a, b, 0);
-    break_operands(args, d, a, b);
+    break_rule(args, AFTER_ISSUE, d, a, b);
+    if (args.what == PLAIN_OPERAND) /* stored by threads, and not made known */
+        ht_wgmma_f16(ht_width<64>(), d, descriptor(base + 2 * ATOM), b, 1);
     if (args.what == ENDS_UNCOMMITTED)
         return;
     if (args.what != NO_COMMIT)
         ht_wgmma_commit();
-    break_order(args, d);
+    break_rule(args, AFTER_COMMIT, d, a, b);
     if (args.what == ENDS_IN_FLIGHT || (args.what == WARP_MISSES_LAST && i / 32 == 1))
         return;
     if (args.what == WAIT_TOO_FEW)
@@ -605,32 +539,72 @@ TEST(wgmma_rules) {
         {WAIT_TOO_FEW, "ht_wgmma_fence_operand of accumulators in flight"},
         {ENDS_IN_FLIGHT, "ends with 4 wgmmas in flight, 0 of them not committed"},
         {ENDS_UNCOMMITTED, "ends with 4 wgmmas in flight, 4 of them not committed"},
-        {WRITES_ACCUMULATORS,
-         "accumulator register 3 was written between the issue of its wgmma and the wait"},
-        {PINS_IN_FLIGHT, "ht_wgmma_fence_operand of accumulators in flight"},
-        {OTHER_SHAPE, "shares accumulator registers with a wgmma in flight of another shape"},
         {WARP_LEAVES, "divergent ht_wgmma: other warps of the warpgroup made the call, this one has exited"},
         {WARP_MISSES_LAST, "ends with 4 wgmmas in flight"},
-        {WARP_ELSEWHERE, "another warp of the warpgroup was at ht_wgmma"},
-        {OTHER_DESCRIPTOR,
-         "divergent ht_wgmma: another warp of the warpgroup gave other operands to the same ht_wgmma"},
-        {LANE_DESCRIPTOR, "thread 9 (warp 0, lane 9)"},
         {NO_WAIT_FOR_COPY, "without having waited for the ht_bulk_copy", "ht_wgmma reads uninitialised"},
         {PLAIN_OPERAND, ", with no ht_async_fence since"},
-        {COPY_OVER_OPERAND, "which a wgmma of warp 0 in flight still reads"},
         {COPY_AFTER_WAIT, "ht_bulk_copy overwrites shared byte 8192, which a wgmma of warp "},
-        {OUT_OF_BOUNDS, "shared memory access out of bounds: ht_wgmma"},
-        {BASE_OFFSET, "the base offset (bits 49 to 51) in the descriptor of operand A is 1"},
-        {STRAY_BIT, "a bit that no field has in the descriptor of operand B"},
-        {ODD_REGISTERS, "100 registers"},
-        {TAKES_LESS, "ht_reg_alloc: 56 registers, the warpgroup has 64 of a thread"},
+    };
+    static const product_rule rules[] = {
+        {AFTER_COMMIT, "accumulator register 3 was written between the issue of its wgmma and the wait",
+         [](IN_PRODUCT) {
+             if (i == 70)
+                 d[3] = 1.0f;
+         }},
+        {AFTER_COMMIT, "ht_wgmma_fence_operand of accumulators in flight", [](IN_PRODUCT) { ht_wgmma_fence_operand<32>(d); }},
+        {AFTER_COMMIT, "which a wgmma of warp 0 in flight still reads",
+         [](IN_PRODUCT) {
+             if (i == 0)
+                 fetch(1, args.atoms, 2);
+         }},
+        {AFTER_ISSUE, "shares accumulator registers with a wgmma in flight of another shape",
+         [](IN_PRODUCT) { ht_wgmma_f16(ht_width<32>(), d + 8, a, b, 1); }},
+        {AFTER_ISSUE, "another warp of the warpgroup was at ht_wgmma",
+         [](IN_PRODUCT) {
+             if (i / 32 == 1)
+                 ht_wgmma_fence();
+             else
+                 ht_wgmma_f16(ht_width<64>(), d, a, b, 1);
+         }},
+        {AFTER_ISSUE, "divergent ht_wgmma: another warp of the warpgroup gave other operands to the same ht_wgmma",
+         [](IN_PRODUCT) { ht_wgmma_f16(ht_width<64>(), d, i / 32 == 2 ? a + 2 : a, b, 1); }},
+        {AFTER_ISSUE, "thread 9 (warp 0, lane 9)", [](IN_PRODUCT) { ht_wgmma_f16(ht_width<64>(), d, i == 9 ? a + 2 : a, b, 1); }},
+        {AFTER_ISSUE, "shared memory access out of bounds: ht_wgmma",
+         [](IN_PRODUCT) { ht_wgmma_f16(ht_width<64>(), d, descriptor(base + 4 * ATOM), b, 1); }},
+        {AFTER_ISSUE, "the base offset (bits 49 to 51) in the descriptor of operand A is 1",
+         [](IN_PRODUCT) { ht_wgmma_f16(ht_width<64>(), d, a | 1ull << 49, b, 1); }},
+        {AFTER_ISSUE, "a bit that no field has in the descriptor of operand B",
+         [](IN_PRODUCT) { ht_wgmma_f16(ht_width<64>(), d, a, b | 1ull << 53, 1); }},
+        {AT_START, "100 registers",
+         [](IN_PRODUCT) {
+             if (i < 128)
+                 ht_reg_alloc<100>();
+         }},
+        {AT_START, "ht_reg_alloc: 56 registers, the warpgroup has 64 of a thread",
+         [](IN_PRODUCT) {
+             if (i < 128) {
+                 ht_reg_dealloc<64>();
+                 ht_reg_alloc<56>();
+             }
+         }},
     };
     expect_violations(product, list, sizeof list / sizeof list[0]);
+    for (const product_rule &rule : rules) {
+        rule_in_product = &rule;
+        expect_caught(rule.part, nullptr, [&](probe_case &test) { return test.run(product, rule.where); });
+    }
 }
 
 TEST(registers_have_a_sum) {
+    static const product_rule rule = {AT_START, "", [](IN_PRODUCT) {
+                                          if (i < 128)
+                                              ht_reg_alloc<256>();
+                                          else
+                                              ht_reg_dealloc<256>();
+                                      }};
     probe_case test;
-    EXPECT_VIOLATION(test.run(product, TOO_MANY_REGISTERS, 384), "a block of 384 threads starts with 64512");
+    rule_in_product = &rule;
+    EXPECT_VIOLATION(test.run(product, AT_START, 384), "a block of 384 threads starts with 64512");
 }
 
 TEST(warpgroups_are_whole) {
@@ -640,10 +614,12 @@ TEST(warpgroups_are_whole) {
 
 /* What is read before the wait is no number. */
 TEST(accumulators_in_flight_are_poisoned) {
+    static const product_rule rule = {AFTER_COMMIT, "", [](IN_PRODUCT) { ht_stg4(args.out + i, d[0]); }};
+    rule_in_product = &rule;
     for (const char *seed : seeds) {
         set_schedule(seed);
         probe_case test;
-        assert_int_equal(test.run(product, READS_ACCUMULATORS), 0);
+        assert_int_equal(test.run(product, AFTER_COMMIT), 0);
         for (size_t i = 0; i < 128; i++)
             assert_true(test.out.v[i] != test.out.v[i]);
     }
