@@ -24,6 +24,15 @@ static inline void check_code(int code, const char *what) {
         fail_msg("%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(handle));
 }
 
+/* Whether the library has it, of HALFTONE_FP32 or HALFTONE_FP64. */
+static inline bool has_scheme(int type, const char *wanted) {
+    const char *name;
+    for (int i = 0; (name = halftone_schemes(handle, type, i)) != NULL; i++)
+        if (strcmp(name, wanted) == 0)
+            return true;
+    return false;
+}
+
 /* 0, or -1 and the reason on stderr: what a group's setup returns. */
 static inline int create_handle(void) {
     const int code = halftone_create(&handle);
@@ -39,6 +48,14 @@ static inline const struct ht_set_desc *set_of_handle(void) {
         if (strcmp(ht_sets[i]->gpu, halftone_gpu(handle)) == 0)
             return ht_sets[i];
     return NULL;
+}
+
+/* What tests set, as it is at first. Small sets lack auto. */
+static inline int reset_handle(void **state) {
+    (void)state;
+    (void)halftone_set_scheme(handle, "auto");
+    return halftone_set_kernel(handle, NULL) + halftone_set_pointer_mode(handle, HALFTONE_HOST) + halftone_set_site(handle, NULL) +
+           halftone_set_workspace(handle, NULL, 0) + halftone_set_workspace_limit(handle, 0) + halftone_set_recompute(handle, HALFTONE_RECOMPUTE_ALL);
 }
 
 static inline int close_handle(void **state) {

@@ -1,10 +1,30 @@
-/* operand64: matrices of FP64 on the host and on the device, for test_dgemm and test_dcheck, and numbers to fill them. */
+/* operand64: products of FP64 and numbers to fill them, for test_dgemm and test_dcheck. */
 #ifndef TESTS_OPERAND64_H
 #define TESTS_OPERAND64_H
+#define REAL double
+#include "operands.h"
 
-#include <math.h>
+enum { PAD = 3 };
 
-#include "handle.h"
+struct problem {
+    const char *family;
+    char ta, tb;
+    int64_t m, n, k, batch;
+    double alpha, beta;
+    bool shares_a;        /* stride 0 */
+    const char *accuracy; /* test_dcheck's: or a scheme */
+    double least, most;   /* percent of elements that residues keep */
+};
+
+/* A row of a table, without what test_dcheck's have besides. */
+#define PROBLEM(numbers, op_a, op_b, rows, columns, depth, entries, times, with_c, is_shared)                \
+    {                                                                                                        \
+        .family = numbers, .ta = op_a, .tb = op_b, .m = rows, .n = columns, .k = depth, .batch = entries,    \
+        .alpha = times, .beta = with_c, .shares_a = is_shared                                                \
+    }
+
+/* The program's. */
+static double element(const struct problem *p, bool is_a, int64_t row, int64_t k);
 
 static uint64_t state; /* of uniform */
 
@@ -14,35 +34,56 @@ static double uniform(void) {
     return (double)((int64_t)state >> 11) * 0x1p-52;
 }
 
-/* An operand on the host: element (row, k) is at[entry * stride + (k_contiguous ? row * ld + k : k * ld + row)]. */
-struct operand {
-    double *at, *device;
-    int64_t ld, stride, count;
-    bool k_contiguous;
-};
-
-static double *place(const struct operand *x, int64_t entry, int64_t row, int64_t k) {
-    return x->at + entry * x->stride + (x->k_contiguous ? row * x->ld + k : k * x->ld + row);
-}
-
-static double *allocated(int64_t count) {
-    double *x = kept((size_t)count * sizeof *x);
-    for (int64_t i = 0; i < count; i++)
-        x[i] = NAN;
+static struct operand operand_of(const struct problem *p, bool is_a) {
+    const int64_t rows = is_a ? p->m : p->n, entries = is_a && p->shares_a ? 1 : p->batch;
+    struct operand x = operand_made(rows, p->k, is_a ? p->ta != 'N' : p->tb == 'N', PAD, entries);
+    for (int64_t i = 0; i < entries * rows * p->k; i++)
+        *place(&x, i / (rows * p->k), i / p->k % rows, i % p->k) = element(p, is_a, i / p->k % rows, i % p->k);
+    x.device = on_device(x.at, x.count);
+    x.stride = is_a && p->shares_a ? 0 : x.stride;
     return x;
 }
 
-static double *on_device(const double *x, int64_t count) {
-    double *p = kept_on_device((size_t)count * sizeof *x);
-    OK(ht_dev_upload(p, x, (size_t)count * sizeof *x));
-    return p;
+/* C before: whole numbers where all are; beta 0 does not read it. */
+static struct operand c_of(const struct problem *p) {
+    const bool whole = strcmp(p->family, "integers") == 0;
+    struct operand x = operand_made(p->m, p->n, false, PAD, p->batch);
+    for (int64_t i = 0; p->beta != 0 && i < x.count; i++)
+        x.at[i] = i % x.ld >= p->m ? NAN : whole ? floor(100 * uniform()) : uniform();
+    return x;
 }
 
-/* x + y as a pair that loses next to nothing. */
-static void add(double *high, double *low, double x) {
-    const double sum = *high + x, part = sum - *high;
-    *low += (*high - (sum - part)) + (x - part);
-    *high = sum;
+/* All of C as the library computes it. */
+static double *run(const struct problem *p, const struct operand *a, const struct operand *b, const struct operand *c) {
+    struct operand x = *c;
+    x.device = on_device(c->at, c->count);
+    multiply(p->ta, p->tb, p->m, p->n, p->k, p->batch, &p->alpha, a, b, &p->beta, &x, p->family);
+    return result_of(&x, p->m);
 }
 
+static struct halftone_plan plan_of(const struct problem *p) {
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    check_code(halftone_dquery(handle, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan), p->family);
+    return plan;
+}
+
+/* What products add up to, next to nothing lost, and as plain FP64 has it; and what bounds are relative to. */
+struct sum {
+    double high, low, plain, magnitude, largest_a, largest_b;
+};
+
+static struct sum sum_of(const struct problem *p, const struct operand *a, const struct operand *b, int64_t entry, int64_t row, int64_t col) {
+    struct sum s = {0, 0, 0, 0, 0, 0};
+    for (int64_t k = 0; k < p->k; k++) {
+        const double x = *place(a, entry, row, k), y = *place(b, entry, col, k), product = x * y;
+        const double high = s.high + product, part = high - s.high;
+        s.low += (s.high - (high - part)) + (product - part) + fma(x, y, -product);
+        s.high = high;
+        s.plain += product;
+        s.magnitude += fabs(product);
+        s.largest_a = fmax(s.largest_a, fabs(x));
+        s.largest_b = fmax(s.largest_b, fabs(y));
+    }
+    return s;
+}
 #endif

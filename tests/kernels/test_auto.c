@@ -3,86 +3,33 @@
  * the CUDA library or the simulator, like test_product; test_check looks inside. */
 #include <math.h>
 
-#include "../../bench/halftone/accuracy/families.h"
 #include "../../bench/halftone/accuracy/metrics.h"
 #include "../../bench/halftone/accuracy/reference.h"
-#include "../../runtime/halftone.h"
-#include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_pick.h"
-#include "../../runtime/ht_dev.h"
-#include "../test.h"
-#include "handle.h"
+#include "product32.h"
 
 static const struct ht_set_desc *set;
 static int64_t long_k; /* the least k for which auto runs f16x3; 0: it cannot look at data */
 
-/* ---- a product: op-free matrices in column-major order, on the host and on the device */
+/* ---- ways to compute a product */
 
-struct product {
-    size_t before; /* of what is kept */
-    int64_t m, n, k;
-    float alpha, beta;
-    float *a, *b, *c, *old; /* host; c: the result, old: C before */
-    float *da, *db, *dc;
-};
-
-static float *host_floats(int64_t count) {
-    return kept((size_t)count * sizeof(float));
-}
-
-static void upload(float *to, const float *from, int64_t count) {
-    assert_int_equal(ht_dev_upload(to, from, (size_t)count * sizeof(float)), HT_DEV_OK);
-}
-
-static void product_up(const struct product *p) {
-    upload(p->da, p->a, p->m * p->k);
-    upload(p->db, p->b, p->k * p->n);
-}
-
-static struct product product_make(const char *family, int64_t m, int64_t n, int64_t k) {
-    struct product p = {kept_count, m, n, k, 1, 0, host_floats(m * k), host_floats(k * n), host_floats(m * n), host_floats(m * n),
-                        kept_on_device((size_t)(m * k) * 4), kept_on_device((size_t)(k * n) * 4),
-                        kept_on_device((size_t)(m * n) * 4)};
-    family_fill(family_find(family), 5, 'A', m, n, k, p.a, m);
-    family_fill(family_find(family), 5, 'B', m, n, k, p.b, k);
-    for (int64_t i = 0; i < m * n; i++)
-        p.old[i] = (float)(i % 13 - 6) * 0.25f;
-    product_up(&p);
-    return p;
-}
-
-static void product_free(const struct product *p) {
-    drop_kept(p->before);
-}
-
-static void c_down(const struct product *p) {
-    assert_int_equal(ht_dev_download(p->c, p->dc, (size_t)(p->m * p->n) * sizeof(float)), HT_DEV_OK);
-}
-
-static struct halftone_plan plan_of(const struct product *p, const char *scheme) {
-    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+static struct halftone_plan plan_by(const struct product *p, const char *scheme) {
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
     check_code(halftone_set_scheme(handle, scheme), scheme);
-    check_code(halftone_query(handle, 'N', 'N', p->m, p->n, p->k, 1, &plan), "query");
-    return plan;
+    return plan_of(p);
 }
 
 /* "auto" as it works on large matrices: on small ones bf16x6u is faster, and f16x3 has to be asked for. */
 static void set_scheme(const struct product *p, const char *scheme) {
     const int asks = strcmp(scheme, "auto") == 0 && p->k >= long_k;
-    const char *kernel = asks ? plan_of(p, "f16x3").kernel : NULL;
+    const char *kernel = asks ? plan_by(p, "f16x3").kernel : NULL;
     check_code(halftone_set_scheme(handle, scheme), scheme);
     check_code(halftone_set_kernel(handle, kernel), "kernel");
 }
 
-static const float *run_scheme(const struct product *p, const char *scheme) {
+static float *run_scheme(const struct product *p, const char *scheme) {
     set_scheme(p, scheme);
-    upload(p->dc, p->old, p->m * p->n);
-    check_code(halftone_sgemm(handle, 'N', 'N', p->m, p->n, p->k, &p->alpha, p->da, p->m, p->db, p->k, &p->beta, p->dc,
-                              p->m),
-               scheme);
-    c_down(p);
-    return p->c;
+    return run(p, scheme);
 }
 
 /* ---- FP32 on the CPU: one FMA after the other */
@@ -131,10 +78,11 @@ static void compare_with_native(const struct product *p, const char *family, dou
     const struct metrics_truth truth = reference_truth(&r);
     float *fp32 = native_result(p);
     metrics_compute(&truth, fp32, &native);
-    metrics_compute(&truth, run_scheme(p, "auto"), &ours);
+    float *c = run_scheme(p, "auto");
+    metrics_compute(&truth, c, &ours);
     if (is_one_element(&r)) {
         native.rel_frobenius = scaled_error(&r, fp32);
-        ours.rel_frobenius = scaled_error(&r, p->c);
+        ours.rel_frobenius = scaled_error(&r, c);
     }
     if (!(ours.rel_frobenius <= most * native.rel_frobenius && ours.grade <= most * native.grade) || ours.wrong_class != native.wrong_class)
         fail_msg("%s, k = %lld: rel_frobenius %g of native's %g, grade %g of %g, wrong_class %lld of %lld", family, (long long)p->k,
@@ -153,7 +101,7 @@ TEST(every_family_keeps_the_contract) {
         if (f->special)
             continue; /* the next test */
         for (size_t j = 0; j < sizeof ks / sizeof *ks; j++) {
-            struct product p = product_make(f->name, 66, 16, ks[j]);
+            struct product p = product_of('N', 'N', 66, 16, ks[j], f->name);
             const int plain = strcmp(f->name, "uniform") == 0 || strcmp(f->name, "normal") == 0;
             compare_with_native(&p, f->name, plain && ks[j] > 64 ? 1 : 2);
             product_free(&p);
@@ -163,23 +111,21 @@ TEST(every_family_keeps_the_contract) {
 
 /* Rows x, -nextafter(x), x, ... times ones. */
 static struct product neighbours(void) {
-    struct product p = product_make("uniform", 66, 16, 1000);
+    struct product p = product_of('N', 'N', 66, 16, 1000, "uniform");
     for (int64_t i = 0; i < p.m * p.k; i++) {
         const float x = 1 + (float)(i % p.m) / 70;
         p.a[i] = i / p.m % 2 == 0 ? x : -nextafterf(x, 2);
     }
     for (int64_t i = 0; i < p.k * p.n; i++)
         p.b[i] = 1;
-    product_up(&p);
     return p;
 }
 
 /* ||C - AB|| / ||AB||; fails where an element is beyond the bound that halftone_query published. */
 static double error_within_bound(const struct product *p, const struct reference *r, const char *scheme) {
-    struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const float *c = run_scheme(p, scheme);
+    const struct halftone_plan plan = plan_of(p);
     double errors = 0, exacts = 0;
-    check_code(halftone_query(handle, 'N', 'N', p->m, p->n, p->k, 1, &plan), "query");
     for (int64_t i = 0; i < p->m * p->n; i++) {
         const double error = (double)c[i] - r->exact[i];
         errors += error * error;
@@ -207,9 +153,9 @@ TEST(where_native_is_exact_the_bound_holds) {
     if (!(by_auto > 0.1 && by_auto < 2)) /* 0: native's promise would hold here, and MANUAL.md would be too timid */
         fail_msg("MANUAL.md says that auto's error is as large as the result: %g of it", by_auto);
     if (halftone_set_scheme(handle, "i8x10") == HALFTONE_OK) {
-        run_scheme(&p, "i8x10");
+        const float *c = run_scheme(&p, "i8x10");
         for (int64_t i = 0; i < p.m * p.n; i++)
-            assert_true((double)p.c[i] == r.exact[i]);
+            assert_true((double)c[i] == r.exact[i]);
     }
     reference_free(&r);
 }
@@ -228,42 +174,31 @@ TEST(nan_and_inf_stay_in_their_places) {
     if (long_k == 0)
         skip();
     static const float kinds[] = {NAN, INFINITY, -INFINITY};
-    struct product p = product_make("normal", 66, 16, long_k);
+    struct product p = product_of('N', 'N', 66, 16, long_k, "normal");
     const int64_t a_places[] = {0, p.m * p.k - 1, 65 + 70 * p.m}, b_places[] = {0, p.k * p.n - 1, 70 + 9 * p.k};
     memset(p.b + 3 * p.k, 0, (size_t)p.k * sizeof(float)); /* a column of zeros */
     for (int i = 0; i < 9; i += 2) {
         float *const at = &p.a[a_places[i / 3]], *const other = &p.b[b_places[(i / 3 + i) % 3]];
         const float a = *at, b = *other;
         *at = kinds[i % 3];
-        product_up(&p);
         same_class(&p, run_scheme(&p, "auto"), "in A");
         *other = kinds[(i + 1) % 3];
-        product_up(&p);
         same_class(&p, run_scheme(&p, "auto"), "in A and B");
         *at = a;
-        product_up(&p);
         same_class(&p, run_scheme(&p, "auto"), "in B");
         *other = b;
     }
 }
 
-static float *copy_of(const struct product *p, const float *c) {
-    float *copy = host_floats(p->m * p->n);
-    memcpy(copy, c, (size_t)(p->m * p->n) * sizeof *copy);
-    return copy;
-}
-
-/* What was packed for auto, by the scheme that it starts from. */
-static void check_first_scheme(const struct product *p, const void *a, const void *b) {
-    float *const want = copy_of(p, run_scheme(p, "f16x3"));
-    upload(p->dc, p->old, p->m * p->n);
-    check_code(halftone_sgemm_packed(handle, p->m, p->n, p->k, &p->alpha, a, b, &p->beta, p->dc, p->m), "packed, f16x3");
-    c_down(p);
-    assert_memory_equal(p->c, want, (size_t)(p->m * p->n) * sizeof *want);
-    set_scheme(p, "auto");
+/* The product of packed operands. */
+static float *run_packed(const struct product *p, const void *a, const void *b) {
+    const struct operand c = stored_c(p);
+    check_code(halftone_sgemm_packed(handle, p->m, p->n, p->k, &p->alpha, a, b, &p->beta, c.device, c.ld), "packed");
+    return dense_result(p, &c);
 }
 
 static void check_packed(const struct product *p, const float *want) {
+    const struct operand src_a = stored(p, 'A', 'N'), src_b = stored(p, 'B', 'N');
     size_t a_bytes = 0, b_bytes = 0;
     check_code(halftone_packed_bytes(handle, 'A', p->m, p->k, 1, &a_bytes), "bytes of A");
     check_code(halftone_packed_bytes(handle, 'B', p->n, p->k, 1, &b_bytes), "bytes of B");
@@ -273,22 +208,17 @@ static void check_packed(const struct product *p, const float *want) {
     for (int together = 0; together < 2; together++) { /* packed under one setting of what is tested, they serve under the other */
         check_code(halftone_set_recompute(handle, together ? 1 - tests : tests), "recompute");
         if (together) {
-            check_code(halftone_pack_ab(handle, 'N', 'N', p->m, p->n, p->k, p->da, p->m, p->db, p->k, a, b), "pack A, B");
+            check_code(halftone_pack_ab(handle, 'N', 'N', p->m, p->n, p->k, src_a.device, p->m, src_b.device, p->k, a, b), "pack A, B");
         } else {
-            check_code(halftone_pack_a(handle, 'N', p->m, p->k, p->da, p->m, a), "pack A");
-            check_code(halftone_pack_b(handle, 'N', p->k, p->n, p->db, p->k, b), "pack B");
+            check_code(halftone_pack_a(handle, 'N', p->m, p->k, src_a.device, p->m, a), "pack A");
+            check_code(halftone_pack_b(handle, 'N', p->k, p->n, src_b.device, p->k, b), "pack B");
         }
         check_code(halftone_set_recompute(handle, tests), "recompute");
-        upload(p->dc, p->old, p->m * p->n);
-        check_code(halftone_sgemm_packed(handle, p->m, p->n, p->k, &p->alpha, a, b, &p->beta, p->dc, p->m), "packed");
-        c_down(p);
-        for (int64_t i = 0; i < p->m * p->n; i++) { /* of NaNs too */
-            if (memcmp(&want[i], &p->c[i], sizeof *want) != 0)
-                fail_msg("packed %s: element %lld differs: %a and %a", together ? "together" : "apart", (long long)i,
-                         (double)want[i], (double)p->c[i]);
-        }
+        expect_bits(together ? "packed together" : "packed apart", want, run_packed(p, a, b), p->m * p->n); /* of NaNs too */
     }
-    check_first_scheme(p, a, b);
+    float *const named = run_scheme(p, "f16x3"); /* what was packed for auto serves the scheme that it starts from */
+    expect_bits("packed, f16x3", named, run_packed(p, a, b), p->m * p->n);
+    set_scheme(p, "auto");
 }
 
 static void place_nan(float *at, uint32_t bits) {
@@ -300,31 +230,25 @@ TEST(every_nan_has_the_same_bits) {
     if (strncmp(set->isa, "sm_", 3) != 0) /* of AMD's GPUs nothing promises it */
         skip();
     static const char *const names[] = {"auto", "f16x3"};
-    struct product p = product_make("normal", 16, 11, 242);
+    struct product p = product_of('N', 'N', 16, 11, 242, "normal");
     p.beta = 1;
     place_nan(&p.a[3 + 16 * 5], 0x7fc00001u);
     place_nan(&p.a[3 + 16 * 70], 0xffc00002u);
     place_nan(&p.b[242 * 4 + 9], 0xffc00003u);
-    place_nan(&p.old[16 * 9 + 9], 0xffc00004u);
-    product_up(&p);
+    place_nan(&p.c[16 * 9 + 9], 0xffc00004u);
     for (int i = 0; i < 2; i++) {
         check_code(halftone_set_kernel(handle, NULL), "no kernel");
         check_code(halftone_set_scheme(handle, names[i]), names[i]);
-        upload(p.dc, p.old, p.m * p.n);
-        check_code(halftone_sgemm(handle, 'N', 'N', p.m, p.n, p.k, &p.alpha, p.da, p.m, p.db, p.k, &p.beta, p.dc, p.m),
-                   names[i]);
-        c_down(&p);
+        float *const c = run(&p, names[i]);
         for (int64_t at = 0; at < p.m * p.n; at++) {
             uint32_t bits;
-            memcpy(&bits, &p.c[at], sizeof bits);
+            memcpy(&bits, &c[at], sizeof bits);
             if (at % 16 == 3 || at / 16 == 4 || at == 16 * 9 + 9)
                 assert_int_equal(bits, 0x7fffffffu);
             else
-                assert_true(isfinite(p.c[at]) != 0);
+                assert_true(isfinite(c[at]) != 0);
         }
-        float *plain = host_floats(p.m * p.n);
-        memcpy(plain, p.c, (size_t)(p.m * p.n) * sizeof *plain);
-        check_packed(&p, plain);
+        check_packed(&p, c);
     }
 }
 
@@ -335,7 +259,7 @@ enum { WIDE_FIRST = 64, WIDE_END = 128 }; /* one block of 64 rows */
 /* Normal data; in the wide rows exponents run over 40 binades, and in every other one of them the largest meets zeros. */
 static struct product mixed(int64_t m, int64_t n, int64_t k) {
     enum { LARGEST = 3 };
-    struct product p = product_make("normal", m, n, k);
+    struct product p = product_of('N', 'N', m, n, k, "normal");
     for (int64_t i = 0; i < m * k; i++) {
         if (i % m >= WIDE_FIRST && i % m < WIDE_END)
             p.a[i] = ldexpf(p.a[i], (int)(family_bits(8, 1, (uint64_t)(i % m), (uint64_t)(i / m)) % 40) - 20);
@@ -344,66 +268,57 @@ static struct product mixed(int64_t m, int64_t n, int64_t k) {
         p.a[LARGEST * m + row] = 0x1p40f;
     for (int64_t col = 0; col < n; col++)
         p.b[col * k + LARGEST] = 0.0f;
-    product_up(&p);
     return p;
 }
 
-static void cluster_bits(const char *what, const float *x, const float *y, int64_t count) {
-    const int64_t at = metrics_first_difference(x, y, count);
-    if (at >= 0)
-        fail_msg("%s: element %lld differs: %a and %a", what, (long long)at, (double)x[at], (double)y[at]);
-}
-
 /* What auto falls back to, everywhere. */
-static const float *fallback_all(const struct product *p) {
+static float *fallback_all(const struct product *p) {
     const struct ht_kernel_desc *kernel = &set->kernel[ht_pick_fallback(set, "bf16x6u")];
+    const struct operand a = stored(p, 'A', 'N'), b = stored(p, 'B', 'N'), c = stored_c(p);
     struct ht_gemm_args args;
     memset(&args, 0, sizeof args);
-    args.a_src = p->da;
-    args.b_src = p->db;
-    args.c = p->dc;
+    args.a_src = a.device;
+    args.b_src = b.device;
+    args.c = c.device;
     args.a_ld = args.ldc = args.m = (int)p->m;
     args.b_ld = args.k = (int)p->k;
     args.b_k_contiguous = args.splits = args.batch = 1;
     args.n = (int)p->n;
     args.alpha = p->alpha;
     args.beta = p->beta;
-    upload(p->dc, p->old, p->m * p->n);
-    assert_int_equal(ht_dev_check(kernel->init()), HT_DEV_OK);
-    assert_int_equal(ht_dev_check(ht_launch_gemm(kernel, &args, NULL)), HT_DEV_OK);
-    c_down(p);
-    return p->c;
+    OK(ht_dev_check(kernel->init()));
+    OK(ht_dev_check(ht_launch_gemm(kernel, &args, NULL)));
+    return dense_result(p, &c);
 }
 
 /* Whether C's element is what one computed alone is: rounded once, but for what its compensation loses. */
-static int is_rounded_once(const struct product *p, int64_t row, int64_t col) {
+static int is_rounded_once(const struct product *p, int64_t row, int64_t col, float got) {
     double sum = 0, magnitude = 0;
     for (int64_t k = 0; k < p->k; k++) {
         sum += (double)p->a[k * p->m + row] * (double)p->b[col * p->k + k];
         magnitude += fabs((double)p->a[k * p->m + row] * (double)p->b[col * p->k + k]);
     }
-    const double added = (double)p->beta * (double)p->old[col * p->m + row], scaled = (double)p->alpha * sum;
+    const double added = (double)p->beta * (double)p->c[col * p->m + row], scaled = (double)p->alpha * sum;
     const double room = 0x1p-24 * (2 * fabs(scaled) + fabs(scaled + added)) + 0x1p-46 * (double)p->k * magnitude;
-    return fabs((double)p->c[col * p->m + row] - (scaled + added)) <= room;
+    return fabs((double)got - (scaled + added)) <= room;
 }
 
 /* Wide rows have the bits of the fallback, or those of a result computed alone, but where it is cleared; all others those of f16x3 by name; beta C is added once in both. */
 static void check_mixed(struct product *p, int least_splits) {
     p->alpha = 1.5f;
     p->beta = -0.5f;
-    assert_true(plan_of(p, "f16x3").splits >= least_splits);
-    float *named = copy_of(p, run_scheme(p, "f16x3"));
+    assert_true(plan_by(p, "f16x3").splits >= least_splits);
+    float *named = run_scheme(p, "f16x3");
     set_scheme(p, "auto");
-    float *fallback = copy_of(p, fallback_all(p));
+    float *fallback = fallback_all(p), *c = run_scheme(p, "auto");
     int computed_again = 0;
-    run_scheme(p, "auto");
     for (int64_t i = 0; i < p->m * p->n; i++) {
         const int wide = i % p->m >= WIDE_FIRST && i % p->m < WIDE_END;
-        const int falls_back = wide && p->c[i] != named[i], alone = falls_back && p->c[i] != fallback[i];
-        if (alone && !is_rounded_once(p, i % p->m, i / p->m))
-            fail_msg("(%lld, %lld) is %a, by the fallback %a", (long long)(i % p->m), (long long)(i / p->m), (double)p->c[i], (double)fallback[i]);
+        const int falls_back = wide && c[i] != named[i], alone = falls_back && c[i] != fallback[i];
+        if (alone && !is_rounded_once(p, i % p->m, i / p->m, c[i]))
+            fail_msg("(%lld, %lld) is %a, by the fallback %a", (long long)(i % p->m), (long long)(i / p->m), (double)c[i], (double)fallback[i]);
         if (!alone)
-            cluster_bits(wide ? "wide row" : "narrow row", falls_back ? &fallback[i] : &named[i], &p->c[i], 1);
+            expect_bits(wide ? "wide row" : "narrow row", falls_back ? &fallback[i] : &named[i], &c[i], 1);
         computed_again += falls_back;
     }
     assert_true(computed_again >= p->n * ((p->m < WIDE_END ? p->m : WIDE_END) - WIDE_FIRST) / 4); /* some bits agree */
@@ -421,62 +336,44 @@ TEST(only_what_is_not_cleared_is_computed_again) {
 
 /* ---- the same bits whatever the way */
 
-static void check_transposed(const struct product *p, const float *want) {
-    const int64_t lda = p->k + 3, ldb = p->n + 5;
-    float *at = host_floats(lda * p->m), *bt = host_floats(ldb * p->k);
-    for (int64_t i = 0; i < p->m * p->k; i++)
-        at[i % p->m * lda + i / p->m] = p->a[i];
-    for (int64_t i = 0; i < p->k * p->n; i++)
-        bt[i % p->k * ldb + i / p->k] = p->b[i];
-    float *da = kept_on_device((size_t)(lda * p->m) * 4), *db = kept_on_device((size_t)(ldb * p->k) * 4);
-    upload(da, at, lda * p->m);
-    upload(db, bt, ldb * p->k);
-    upload(p->dc, p->old, p->m * p->n);
-    check_code(halftone_sgemm(handle, 'T', 'T', p->m, p->n, p->k, &p->alpha, da, lda, db, ldb, &p->beta, p->dc, p->m),
-               "transposed");
-    c_down(p);
-    cluster_bits("transposed", want, p->c, p->m * p->n);
+static void check_transposed(struct product p, const float *want) {
+    p.ta = p.tb = 'T';
+    p.pad = 3;
+    expect_bits("transposed", want, run(&p, "transposed"), p.m * p.n);
 }
 
 /* A shared by three entries, of which each has its own B: another, the product's, another. */
 static void check_batch(const struct product *p, const float *want) {
     enum { ENTRIES = 3 };
-    const int64_t size_b = p->k * p->n, size_c = p->m * p->n;
-    float *db = kept_on_device((size_t)(ENTRIES * size_b) * 4), *dc = kept_on_device((size_t)(ENTRIES * size_c) * 4);
-    float *b = host_floats(size_b);
-    memcpy(b, p->b, (size_t)size_b * sizeof *b);
-    b[p->k / 2] = INFINITY; /* in the others the first 64 columns fail as well */
+    struct operand a = stored(p, 'A', 'N'), b = operand_made(p->n, p->k, true, 0, ENTRIES), c = operand_made(p->m, p->n, false, 0, ENTRIES);
+    a.stride = 0;
     for (int i = 0; i < ENTRIES; i++) {
-        upload(db + i * size_b, i == 1 ? p->b : b, size_b);
-        upload(dc + i * size_c, p->old, size_c);
+        memcpy(b.at + i * b.stride, p->b, (size_t)b.stride * sizeof *b.at);
+        if (i != 1)
+            b.at[i * b.stride + p->k / 2] = INFINITY; /* in the others the first 64 columns fail as well */
+        memcpy(c.at + i * c.stride, p->c, (size_t)c.stride * sizeof *c.at);
     }
+    b.device = on_device(b.at, b.count);
+    c.device = on_device(c.at, c.count);
     if (p->k < long_k) /* bf16x6u's kernels do not all add in one order, and a batch may be faster with another */
-        check_code(halftone_set_kernel(handle, plan_of(p, "auto").kernel), "kernel");
-    check_code(halftone_sgemm_strided_batched(handle, 'N', 'N', p->m, p->n, p->k, &p->alpha, p->da, p->m, 0, db, p->k,
-                                              size_b, &p->beta, dc, p->m, size_c, ENTRIES),
-               "batch");
+        check_code(halftone_set_kernel(handle, plan_by(p, "auto").kernel), "kernel");
+    multiply('N', 'N', p->m, p->n, p->k, ENTRIES, &p->alpha, &a, &b, &p->beta, &c, "batch");
     set_scheme(p, "auto");
-    assert_int_equal(ht_dev_download(p->c, dc + size_c, (size_t)size_c * sizeof(float)), HT_DEV_OK);
-    cluster_bits("entry of a batch", want, p->c, size_c);
-    assert_int_equal(ht_dev_download(p->c, dc, (size_t)size_c * sizeof(float)), HT_DEV_OK);
-    if (isfinite(p->c[0]))
+    const float *const got = result_of(&c, p->m);
+    expect_bits("entry of a batch", want, got + c.stride, c.stride);
+    if (isfinite(got[0]))
         fail_msg("%s", "an Inf in B does not show");
     for (int64_t col = 64; col < p->n && p->k >= long_k; col++) /* what fails goes with its neighbours, what does not alone */
-        cluster_bits("narrow rows of an entry with Inf", want + col * p->m, p->c + col * p->m, WIDE_FIRST);
+        expect_bits("narrow rows of an entry with Inf", want + col * p->m, got + col * p->m, WIDE_FIRST);
 }
 
 static void check_device_scalars(const struct product *p, const float *want) {
-    float *scalars = kept_on_device(2 * sizeof(float));
-    const float values[2] = {p->alpha, p->beta};
-    upload(scalars, values, 2);
-    upload(p->dc, p->old, p->m * p->n);
+    const float values[2] = {p->alpha, p->beta}, *const scalars = on_device(values, 2);
+    const struct operand a = stored(p, 'A', 'N'), b = stored(p, 'B', 'N'), c = stored_c(p);
     check_code(halftone_set_pointer_mode(handle, HALFTONE_DEVICE), "device scalars");
-    check_code(halftone_sgemm(handle, 'N', 'N', p->m, p->n, p->k, scalars, p->da, p->m, p->db, p->k, scalars + 1, p->dc,
-                              p->m),
-               "device scalars");
+    multiply('N', 'N', p->m, p->n, p->k, 1, &scalars[0], &a, &b, &scalars[1], &c, "device scalars");
     check_code(halftone_set_pointer_mode(handle, HALFTONE_HOST), "host scalars");
-    c_down(p);
-    cluster_bits("scalars in device memory", want, p->c, p->m * p->n);
+    expect_bits("scalars in device memory", want, dense_result(p, &c), p->m * p->n);
 }
 
 /* A workspace of exactly the size that is asked for. */
@@ -485,7 +382,7 @@ static void check_workspace(const struct product *p, const float *want) {
     check_code(halftone_workspace_bytes(handle, 'N', 'N', p->m, p->n, p->k, 1, &bytes), "workspace bytes");
     void *workspace = kept_on_device(bytes + 1);
     check_code(halftone_set_workspace(handle, workspace, bytes), "workspace");
-    cluster_bits("own workspace", want, run_scheme(p, "auto"), p->m * p->n);
+    expect_bits("own workspace", want, run_scheme(p, "auto"), p->m * p->n);
     check_code(halftone_set_workspace(handle, NULL, 0), "no workspace");
 }
 
@@ -495,18 +392,17 @@ TEST(few_that_fail_are_computed_once) {
     if (long_k == 0)
         skip();
     enum { GARBAGE = 5 };
-    struct product p = product_make("uniform", 130, 68, long_k + 64);
+    struct product p = product_of('N', 'N', 130, 68, long_k + 64, "uniform");
     size_t bytes = 0;
     int again = 0;
     p.beta = -0.5f;
     p.a[3] = ldexpf(1, 22); /* beside it the row's others lose much, which shows where it meets a zero */
     for (int64_t col = 0; col < p.n; col += 7)
         p.b[col * p.k] = 0;
-    product_up(&p);
-    float *named = copy_of(&p, run_scheme(&p, "f16x3")), *want = copy_of(&p, run_scheme(&p, "auto"));
+    float *named = run_scheme(&p, "f16x3"), *want = run_scheme(&p, "auto");
     for (int64_t i = 0; i < p.m * p.n; i++) {
         const int differs = memcmp(&named[i], &want[i], sizeof *want) != 0;
-        if (differs && (i % p.m != 3 || !is_rounded_once(&p, 3, i / p.m)))
+        if (differs && (i % p.m != 3 || !is_rounded_once(&p, 3, i / p.m, want[i])))
             fail_msg("(%lld, %lld) is %a, with f16x3 %a", (long long)(i % p.m), (long long)(i / p.m), (double)want[i], (double)named[i]);
         again += differs;
     }
@@ -516,13 +412,12 @@ TEST(few_that_fail_are_computed_once) {
     int *garbage = kept(bytes);
     for (size_t i = 0; i < bytes / sizeof *garbage; i++)
         garbage[i] = GARBAGE;
-    assert_int_equal(ht_dev_upload(workspace, garbage, bytes), HT_DEV_OK);
+    OK(ht_dev_upload(workspace, garbage, bytes));
     check_code(halftone_set_workspace(handle, workspace, bytes), "workspace");
     check_packed(&p, want);
     for (int call = 0; call < 2; call++)
-        assert_memory_equal(run_scheme(&p, "auto"), want, (size_t)(p.m * p.n) * sizeof *want);
+        expect_bits("once more", want, run_scheme(&p, "auto"), p.m * p.n);
     check_packed(&p, want);
-    check_code(halftone_set_workspace(handle, NULL, 0), "no workspace");
 }
 
 /* What was counted since the last time; the test's memory is not pinned, so the copy is done on return, or the stream is waited for. */
@@ -539,7 +434,7 @@ TEST(what_is_computed_again_is_counted) {
     if (long_k == 0)
         skip();
     struct halftone_checked x = {-1, -1};
-    struct product p = product_make("uniform", 130, 68, long_k + 64);
+    struct product p = product_of('N', 'N', 130, 68, long_k + 64, "uniform");
     assert_int_equal(halftone_last_check(handle, &x), HALFTONE_NOT_SUPPORTED);
     check_code(halftone_last_check(handle, NULL), "begin");
     (void)run_scheme(&p, "auto");
@@ -547,8 +442,7 @@ TEST(what_is_computed_again_is_counted) {
     assert_true(x.alone == 0 && x.in_blocks == 0);
     p.a[3] = ldexpf(1, 22);
     p.b[5 * p.k] = 0;
-    product_up(&p);
-    float *named = copy_of(&p, run_scheme(&p, "f16x3")), *want = copy_of(&p, run_scheme(&p, "auto"));
+    float *named = run_scheme(&p, "f16x3"), *want = run_scheme(&p, "auto");
     int again = 0;
     for (int64_t i = 0; i < p.m * p.n; i++)
         again += memcmp(&named[i], &want[i], sizeof *want) != 0;
@@ -556,7 +450,6 @@ TEST(what_is_computed_again_is_counted) {
     if (again == 0 || x.alone < again || x.alone > 16 || x.in_blocks != 0)
         fail_msg("%d results differ, counted are %lld and %lld", again, (long long)x.alone, (long long)x.in_blocks);
     p.b[7 * p.k] = NAN;
-    product_up(&p);
     (void)run_scheme(&p, "auto");
     x = counted();
     if (x.in_blocks < 128 || x.in_blocks > 130 * 64) /* of a column of blocks that C has whole */
@@ -564,11 +457,8 @@ TEST(what_is_computed_again_is_counted) {
     x = counted();
     assert_true(x.alone == 0 && x.in_blocks == 0);
     check_code(halftone_set_recompute(handle, HALFTONE_RECOMPUTE_NOTHING), "recompute nothing");
-    product_up(&p);
-    memcpy(named, run_scheme(&p, "f16x3"), (size_t)(p.m * p.n) * sizeof *named);
-    memcpy(want, run_scheme(&p, "auto"), (size_t)(p.m * p.n) * sizeof *want);
-    check_code(halftone_set_recompute(handle, HALFTONE_RECOMPUTE_ALL), "recompute all");
-    assert_memory_equal(want, named, (size_t)(p.m * p.n) * sizeof *want);
+    named = run_scheme(&p, "f16x3");
+    expect_bits("nothing again", named, run_scheme(&p, "auto"), p.m * p.n);
     x = counted();
     assert_true(x.alone == 0 && x.in_blocks == 0);
 }
@@ -582,15 +472,14 @@ TEST(bits_do_not_depend_on_the_way) {
         check_code(halftone_set_recompute(handle, i % 2 == 0 ? HALFTONE_RECOMPUTE_ALL : HALFTONE_RECOMPUTE_NOTHING), "recompute");
         p.alpha = 1.5f;
         p.beta = -0.5f;
-        float *want = copy_of(&p, run_scheme(&p, "auto"));
-        check_transposed(&p, want);
+        float *want = run_scheme(&p, "auto");
+        check_transposed(p, want);
         check_packed(&p, want);
         check_batch(&p, want);
         check_device_scalars(&p, want);
         check_workspace(&p, want);
         product_free(&p);
     }
-    check_code(halftone_set_recompute(handle, HALFTONE_RECOMPUTE_ALL), "recompute all");
 }
 
 /* ---- a limit of the workspace */
@@ -605,16 +494,15 @@ static float *repeated(const float *x, int64_t count, int64_t batch) {
 
 /* The product in a workspace of just what the plan says. */
 static void run_in_blocks(const struct product *p, const struct halftone_plan *plan, int64_t batch, const struct reference *r) {
-    const int64_t count = p->m * p->n * batch;
-    float *const a = repeated(p->a, p->m * p->k, batch), *const b = repeated(p->b, p->k * p->n, batch);
-    float *const c = kept_on_device((size_t)count * sizeof(float)), *const got = host_floats(count);
-    void *const memory = kept_on_device(plan->workspace_bytes + 1);
-    check_code(halftone_set_workspace(handle, memory, plan->workspace_bytes), "workspace");
-    check_code(halftone_sgemm_strided_batched(handle, 'N', 'N', p->m, p->n, p->k, &p->alpha, a, p->m, p->m * p->k, b, p->k, p->k * p->n,
-                                              &p->beta, c, p->m, p->m * p->n, batch), "in blocks");
-    assert_int_equal(ht_dev_download(got, c, (size_t)count * sizeof(float)), HT_DEV_OK);
-    for (int64_t i = 0; i < count; i++)
-        assert_true(fabs((double)got[i] - r->exact[i % (p->m * p->n)]) <= plan->error_bound * r->magnitude[i % (p->m * p->n)]);
+    struct operand a = stored(p, 'A', 'N'), b = stored(p, 'B', 'N'), c = operand_made(p->m, p->n, false, 0, batch);
+    a.device = repeated(p->a, a.stride, batch);
+    b.device = repeated(p->b, b.stride, batch);
+    c.device = on_device(c.at, c.count);
+    check_code(halftone_set_workspace(handle, kept_on_device(plan->workspace_bytes + 1), plan->workspace_bytes), "workspace");
+    multiply('N', 'N', p->m, p->n, p->k, batch, &p->alpha, &a, &b, &p->beta, &c, "in blocks");
+    const float *const got = result_of(&c, p->m);
+    for (int64_t i = 0; i < c.count; i++)
+        assert_true(fabs((double)got[i] - r->exact[i % c.stride]) <= plan->error_bound * r->magnitude[i % c.stride]);
     check_code(halftone_set_workspace(handle, NULL, 0), "own workspace");
 }
 
@@ -624,10 +512,10 @@ TEST(no_block_takes_more_than_the_plan_says) {
     int cut = 0;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         const int64_t m = shapes[s][0], n = shapes[s][1], k = shapes[s][2], batch = shapes[s][3];
-        struct product p = product_make("uniform", m, n, k);
+        struct product p = product_of('N', 'N', m, n, k, "uniform");
         struct reference r;
         assert_int_equal(reference_make(&r, 'N', 'N', m, n, k, p.a, m, p.b, k, 0, 1), 0);
-        struct halftone_plan plan = plan_of(&p, "f16x3");
+        struct halftone_plan plan = plan_by(&p, "f16x3");
         check_code(halftone_query(handle, 'N', 'N', m, n, k, batch, &plan), "query");
         for (int code = HALFTONE_OK; code == HALFTONE_OK;) {
             const size_t limit = plan.workspace_bytes - 1;
@@ -648,13 +536,13 @@ TEST(no_block_takes_more_than_the_plan_says) {
 /* ---- questions */
 
 TEST(the_plan_says_what_runs) {
-    struct product p = {.m = 100, .n = 100, .k = 64};
-    assert_string_equal(plan_of(&p, "auto").scheme, long_k > 0 ? "bf16x6u" : "f16x3");
+    struct product p = PRODUCT('N', 'N', 100, 100, 64, 0, 1, 0, NULL);
+    assert_string_equal(plan_by(&p, "auto").scheme, long_k > 0 ? "bf16x6u" : "f16x3");
     p.k = long_k > 0 ? long_k - 1 : 64;
     p.m = p.n = 8192;
-    assert_string_equal(plan_of(&p, "auto").scheme, long_k > 0 ? "bf16x6u" : "f16x3");
+    assert_string_equal(plan_by(&p, "auto").scheme, long_k > 0 ? "bf16x6u" : "f16x3");
     p.k = 8192;
-    const struct halftone_plan plan = plan_of(&p, "auto"), named = plan_of(&p, "f16x3");
+    const struct halftone_plan plan = plan_by(&p, "auto"), named = plan_by(&p, "f16x3");
     assert_string_equal(plan.scheme, "f16x3");
     assert_string_equal(named.kernel, plan.kernel);
     assert_int_equal(strncmp(plan.range, "any input", 9) == 0, long_k > 0);
@@ -695,3 +583,4 @@ static int open_handle(void **state) {
 }
 
 FOR_ALL(open_handle, close_handle)
+FOR_EACH(reset_handle, NULL)

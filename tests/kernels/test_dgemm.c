@@ -1,25 +1,10 @@
 /* test_dgemm: halftone_dgemm with each set's kernels, in the simulator or on a GPU. Results are held to sums in twice the precision:
  * integers exactly, the rest within the bound that halftone_dquery reports, fp64-exact bit for bit, NaN and Inf in their places. What no call may touch
  * holds NaN before and after. How it fails without kernels: test_choices.c. */
-#include <math.h>
-
-#include "../../runtime/halftone.h"
 #include "../../runtime/ht_abi64.h"
-#include "../test.h"
 #include "exact_families.h"
 #include "exact_sum.h"
-#include "handle.h"
 #include "operand64.h"
-
-enum { PAD = 3 };
-
-struct problem {
-    const char *family;
-    char ta, tb;
-    int64_t m, n, k, batch;
-    double alpha, beta;
-    bool shares_a; /* stride 0 */
-};
 
 static double norm_bound; /* > 0: results are within that times k max|a| max|b| of a row and a column */
 
@@ -41,30 +26,6 @@ static double element(const struct problem *p, bool is_a, int64_t row, int64_t k
     return x;
 }
 
-static struct operand operand_of(const struct problem *p, bool is_a) {
-    const int64_t rows = is_a ? p->m : p->n;
-    struct operand x = {.k_contiguous = is_a ? p->ta != 'N' : p->tb == 'N'};
-    x.ld = (x.k_contiguous ? p->k : rows) + PAD;
-    x.stride = is_a && p->shares_a ? 0 : x.ld * (x.k_contiguous ? rows : p->k);
-    x.count = x.ld * (x.k_contiguous ? rows : p->k) * p->batch + 1;
-    x.at = allocated(x.count);
-    for (int64_t entry = 0; entry < p->batch; entry++)
-        for (int64_t row = 0; row < rows; row++)
-            for (int64_t k = 0; k < p->k; k++)
-                *place(&x, entry, row, k) = element(p, is_a, row, k);
-    x.device = on_device(x.at, x.count);
-    return x;
-}
-
-static struct operand result_of(const struct problem *p) {
-    struct operand x = {.ld = p->m + PAD, .stride = (p->m + PAD) * p->n, .count = (p->m + PAD) * p->n * p->batch};
-    x.at = allocated(x.count);
-    for (int64_t i = 0; i < x.count; i++) /* beta 0 does not read C */
-        x.at[i] = i % x.ld < p->m && p->beta != 0 ? floor(100 * uniform()) : NAN;
-    x.device = on_device(x.at, x.count);
-    return x;
-}
-
 static void check_element(const struct problem *p, const struct operand *a, const struct operand *b, int64_t entry, int64_t row,
                           int64_t col, double old, double got) {
     if (is_exact) {
@@ -74,25 +35,15 @@ static void check_element(const struct problem *p, const struct operand *a, cons
             fail_msg("%s: (%lld, %lld): %a, not %a", p->family, (long long)row, (long long)col, got, correct);
         return;
     }
-    double high = 0, low = 0, size = 0, plain = 0, largest_a = 0, largest_b = 0;
-    for (int64_t k = 0; k < p->k && p->alpha != 0; k++) {
-        const double x = *place(a, entry, row, k), y = *place(b, entry, col, k), product = x * y;
-        add(&high, &low, product);
-        low += fma(x, y, -product);
-        size += fabs(product);
-        plain += product;
-        largest_a = fmax(largest_a, fabs(x));
-        largest_b = fmax(largest_b, fabs(y));
-    }
-    const double with_c = p->beta != 0 ? p->beta * old : 0, expected = p->alpha * plain + with_c;
+    const struct sum sum = p->alpha != 0 ? sum_of(p, a, b, entry, row, col) : (struct sum){0, 0, 0, 0, 0, 0};
+    const double with_c = p->beta != 0 ? p->beta * old : 0, expected = p->alpha * sum.plain + with_c;
     if (!isfinite(expected)) {
         if (isnan(expected) ? !isnan(got) : got != expected)
             fail_msg("%s: (%lld, %lld): %a, not %a", p->family, (long long)row, (long long)col, got, expected);
         return;
     }
-    const double exact = p->alpha * (high + low) + with_c;
-    if (norm_bound > 0)
-        size = norm_bound * 0x1p53 * largest_a * largest_b * (double)p->k / (double)(p->k + 4);
+    const double exact = p->alpha * (sum.high + sum.low) + with_c;
+    const double size = norm_bound > 0 ? norm_bound * 0x1p53 * sum.largest_a * sum.largest_b * (double)p->k / (double)(p->k + 4) : sum.magnitude;
     const double absolute = strcmp(p->family, "integers") == 0 ? 0 : (double)p->k * 0x1p-1074;
     const double bound = absolute == 0 ? 0 : absolute + (double)(p->k + 4) * 0x1p-53 * (fabs(p->alpha) * size + fabs(with_c));
     if (!(fabs(got - exact) <= bound))
@@ -103,25 +54,18 @@ static void check_element(const struct problem *p, const struct operand *a, cons
 /* kernel: NULL, or one alone. */
 static void check(const struct problem *p, const struct ht_kernel_desc *kernel) {
     const size_t before = kept_count;
-    struct operand a = operand_of(p, true), b = operand_of(p, false), c = result_of(p);
+    struct operand a = operand_of(p, true), b = operand_of(p, false), c = c_of(p);
+    c.device = on_device(c.at, c.count);
     const struct ht_native64_args args = {
         .a_src = a.device, .b_src = b.device, .c = c.device, .a_ld = a.ld, .b_ld = b.ld, .ldc = c.ld, .a_src_stride = a.stride,
         .b_src_stride = b.stride, .c_stride = c.stride, .m = (int)p->m, .n = (int)p->n, .k = (int)p->k, .splits = 1,
         .a_k_contiguous = a.k_contiguous, .b_k_contiguous = b.k_contiguous, .batch = (int)p->batch, .alpha = p->alpha, .beta = p->beta};
     if (kernel != NULL)
-        assert_int_equal(ht_dev_check(HT_LAUNCHER(kernel, HT_PRODUCT, ht_native64_args)(&args, NULL)), HT_DEV_OK);
-    else
-        check_code(halftone_dgemm_strided_batched(handle, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a.device, a.ld, a.stride,
-                                                  b.device, b.ld, b.stride, &p->beta, c.device, c.ld, c.stride, p->batch),
-                   p->family);
-    double *got = allocated(c.count);
-    assert_int_equal(ht_dev_download(got, c.device, (size_t)c.count * sizeof *got), HT_DEV_OK);
-    for (int64_t i = 0; i < c.count; i++) {
+        OK(ht_dev_check(HT_LAUNCHER(kernel, HT_PRODUCT, ht_native64_args)(&args, NULL)));
+    const double *const got = kernel != NULL ? result_of(&c, p->m) : run(p, &a, &b, &c);
+    for (int64_t i = 0; i < c.count; i++)
         if (i % c.ld < p->m)
             check_element(p, &a, &b, i / c.stride, i % c.ld, i % c.stride / c.ld, c.at[i], got[i]);
-        else
-            assert_true(isnan(got[i]));
-    }
     drop_kept(before);
 }
 
@@ -129,12 +73,12 @@ static void check(const struct problem *p, const struct ht_kernel_desc *kernel) 
 
 TEST(right_in_all_transposes_sizes_and_families) {
     static const struct problem problems[] = {
-        {"integers", 'N', 'N', 70, 66, 33, 1, 1, 0, false}, {"uniform", 'T', 'N', 65, 3, 50, 1, -0.5, 0, false},
-        {"wide", 'N', 'T', 3, 130, 17, 1, 1, 0, false},     {"integers", 'T', 'T', 66, 65, 40, 1, 2, -1, false},
-        {"uniform", 'C', 'N', 20, 30, 15, 1, 0.3, -1.7, false}, {"tiny", 'N', 'T', 33, 20, 30, 1, 1, 0, false},
-        {"nonfinite", 'N', 'N', 40, 40, 20, 1, 1, 0, false}, {"nonfinite", 'N', 'T', 40, 40, 20, 1, 0, 2, false},
-        {"uniform", 'N', 'N', 1, 1, 1, 1, 1, 1, false},     {"uniform", 'T', 'N', 1, 1, 1001, 1, 1, 0.5, false},
-        {"integers", 'N', 'N', 200, 1, 7, 1, 1, 1, false},  {"integers", 'N', 'N', 20, 20, 0, 1, 1, 3, false}};
+        PROBLEM("integers", 'N', 'N', 70, 66, 33, 1, 1, 0, false), PROBLEM("uniform", 'T', 'N', 65, 3, 50, 1, -0.5, 0, false),
+        PROBLEM("wide", 'N', 'T', 3, 130, 17, 1, 1, 0, false),     PROBLEM("integers", 'T', 'T', 66, 65, 40, 1, 2, -1, false),
+        PROBLEM("uniform", 'C', 'N', 20, 30, 15, 1, 0.3, -1.7, false), PROBLEM("tiny", 'N', 'T', 33, 20, 30, 1, 1, 0, false),
+        PROBLEM("nonfinite", 'N', 'N', 40, 40, 20, 1, 1, 0, false), PROBLEM("nonfinite", 'N', 'T', 40, 40, 20, 1, 0, 2, false),
+        PROBLEM("uniform", 'N', 'N', 1, 1, 1, 1, 1, 1, false),     PROBLEM("uniform", 'T', 'N', 1, 1, 1001, 1, 1, 0.5, false),
+        PROBLEM("integers", 'N', 'N', 200, 1, 7, 1, 1, 1, false),  PROBLEM("integers", 'N', 'N', 20, 20, 0, 1, 1, 3, false)};
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         state = i + 1;
         check(&problems[i], NULL);
@@ -147,9 +91,9 @@ TEST(right_with_each_kernel) {
     for (int i = 0; i < set->kernels; i++) {
         if (set->kernel[i].recipe != HT_RECIPE_NATIVE64)
             continue;
-        const struct problem whole = {"integers", 'N', 'T', 129, 70, 35, 2, 1, 1, false},
-                             apart = {"uniform", 'T', 'N', 5, 67, 16, 1, 1, 0, false};
-        assert_int_equal(ht_dev_check(set->kernel[i].init()), HT_DEV_OK);
+        const struct problem whole = PROBLEM("integers", 'N', 'T', 129, 70, 35, 2, 1, 1, false),
+                             apart = PROBLEM("uniform", 'T', 'N', 5, 67, 16, 1, 1, 0, false);
+        OK(ht_dev_check(set->kernel[i].init()));
         check(&whole, &set->kernel[i]);
         check(&apart, &set->kernel[i]);
     }
@@ -158,18 +102,18 @@ TEST(right_with_each_kernel) {
 /* By halftone_set_kernel: where its scheme does, and results are right; products of other schemes are refused in words. */
 TEST(a_kernel_by_name_runs_where_its_scheme_does) {
     const struct ht_set_desc *const set = set_of_handle()->fp64;
-    const struct problem p = {"integers", 'N', 'T', 70, 66, 130, 1, 2, -1, false};
+    const struct problem p = PROBLEM("integers", 'N', 'T', 70, 66, 130, 1, 2, -1, false);
     const char *name = NULL;
     for (int i = 0; i < set->kernels; i++) {
         const struct ht_kernel_desc *const k = &set->kernel[i];
-        struct halftone_plan plan = HALFTONE_PLAN_INIT, other = HALFTONE_PLAN_INIT;
+        struct halftone_plan other = HALFTONE_PLAN_INIT;
         if (k->recipe == HT_RECIPE_OZAKI)
             continue;
         check_code(halftone_set_kernel(handle, k->name), k->name);
         check_code(halftone_get_kernel(handle, &name), "get");
         assert_string_equal(name, k->name);
         check_code(halftone_set_scheme(handle, k->scheme), k->scheme);
-        check_code(halftone_dquery(handle, p.ta, p.tb, p.m, p.n, p.k, p.batch, &plan), k->name);
+        const struct halftone_plan plan = plan_of(&p);
         assert_string_equal(plan.kernel, k->name);
         norm_bound = plan.fixed_point ? plan.error_bound : 0;
         check(&p, NULL);
@@ -184,7 +128,6 @@ TEST(a_kernel_by_name_runs_where_its_scheme_does) {
     check_code(halftone_set_kernel(handle, NULL), "no kernel");
     check_code(halftone_get_kernel(handle, &name), "get");
     assert_null(name);
-    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 static void nonfinite_rows_are_nan(const char *name) {
@@ -192,16 +135,16 @@ static void nonfinite_rows_are_nan(const char *name) {
     const double one = 1, zero = 0;
     double *da = on_device(a, 3), *db = on_device(b, 2), *dc = on_device(c, 6);
     check_code(halftone_dgemm(handle, 'N', 'N', 3, 2, 1, &one, da, 3, db, 1, &zero, dc, 3), name);
-    assert_int_equal(ht_dev_download(c, dc, sizeof c), HT_DEV_OK);
+    download(c, dc, sizeof c / sizeof *c);
     assert_true(isnan(c[0]) && isnan(c[1]) && isnan(c[2]) && c[3] == 3 && isnan(c[4]) && c[5] == 6);
 }
 
 /* Integers exactly; the rest within the bound that the query reports. That the bits are the reference's: test_crt_kernels.py. */
 TEST(by_residues) {
     static const struct problem problems[] = {
-        {"integers", 'N', 'N', 70, 66, 33, 1, 1, 0, false},   {"integers", 'T', 'N', 130, 3, 600, 1, 2, -1, false},
-        {"integers", 'N', 'T', 5, 67, 130, 3, -0.5, 1, true}, {"integers", 'T', 'T', 65, 129, 40, 2, 1, 0, false},
-        {"uniform", 'N', 'N', 33, 40, 300, 1, 0.3, -1.7, false}, {"wide", 'T', 'T', 20, 66, 70, 1, 1, 0, false}};
+        PROBLEM("integers", 'N', 'N', 70, 66, 33, 1, 1, 0, false),   PROBLEM("integers", 'T', 'N', 130, 3, 600, 1, 2, -1, false),
+        PROBLEM("integers", 'N', 'T', 5, 67, 130, 3, -0.5, 1, true), PROBLEM("integers", 'T', 'T', 65, 129, 40, 2, 1, 0, false),
+        PROBLEM("uniform", 'N', 'N', 33, 40, 300, 1, 0.3, -1.7, false), PROBLEM("wide", 'T', 'T', 20, 66, 70, 1, 1, 0, false)};
     int found = 0;
     const char *name;
     for (int i = 0; (name = halftone_schemes(handle, HALFTONE_FP64, i)) != NULL; i++) {
@@ -210,9 +153,8 @@ TEST(by_residues) {
         found++;
         check_code(halftone_set_scheme(handle, name), name);
         for (size_t j = 0; j < sizeof problems / sizeof *problems; j++) {
-            struct halftone_plan plan = HALFTONE_PLAN_INIT;
             const struct problem *p = &problems[j];
-            check_code(halftone_dquery(handle, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan), name);
+            const struct halftone_plan plan = plan_of(p);
             assert_true(strcmp(plan.scheme, name) == 0 && plan.fixed_point && plan.workspace_bytes > 0 && plan.pack_ns > 0);
             norm_bound = plan.error_bound;
             state = j + 1;
@@ -220,35 +162,25 @@ TEST(by_residues) {
         }
         nonfinite_rows_are_nan(name);
     }
-    norm_bound = 0;
-    check_code(halftone_set_scheme(handle, "auto"), "auto");
     if (found == 0)
         skip();
 }
 
-static bool is_listed(int type, const char *wanted) {
-    const char *name;
-    for (int i = 0; (name = halftone_schemes(handle, type, i)) != NULL; i++)
-        if (strcmp(name, wanted) == 0)
-            return true;
-    return false;
-}
-
-static bool has_scheme(const char *wanted) {
-    return is_listed(HALFTONE_FP64, wanted);
+static bool has_fp64(const char *wanted) {
+    return has_scheme(HALFTONE_FP64, wanted);
 }
 
 /* Every family, and what differs from call to call besides; how broken kernels are noticed: test_exact_kernels.py. */
 TEST(exact_results_are_correctly_rounded) {
     static const struct problem more[] = {
-        {"phi2", 'T', 'N', 30, 40, 70, 1, 0.3, -1.7, false}, {"everything", 'N', 'T', 70, 5, 30, 3, 1, 0, true},
-        {"uniform", 'N', 'N', 5, 6, 1100, 1, -4, 0, false},  {"scaled", 'N', 'N', 20, 66, 33, 2, 3, 1e-200, false},
-        {"integers", 'N', 'N', 20, 20, 0, 1, 1, 3, false},   {"phi1", 'N', 'N', 20, 20, 5, 1, 0, 0.1, false},
-        {"fixed", 'T', 'N', 30, 20, 70, 3, 1, 0, true}};
+        PROBLEM("phi2", 'T', 'N', 30, 40, 70, 1, 0.3, -1.7, false), PROBLEM("everything", 'N', 'T', 70, 5, 30, 3, 1, 0, true),
+        PROBLEM("uniform", 'N', 'N', 5, 6, 1100, 1, -4, 0, false),  PROBLEM("scaled", 'N', 'N', 20, 66, 33, 2, 3, 1e-200, false),
+        PROBLEM("integers", 'N', 'N', 20, 20, 0, 1, 1, 3, false),   PROBLEM("phi1", 'N', 'N', 20, 20, 5, 1, 0, 0.1, false),
+        PROBLEM("fixed", 'T', 'N', 30, 20, 70, 3, 1, 0, true)};
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     const char *text;
     const int code = halftone_set_accuracy(handle, "fp64-exact");
-    if (!has_scheme("crt20")) { /* never in a lesser way */
+    if (!has_fp64("crt20")) { /* never in a lesser way */
         assert_int_equal(code, HALFTONE_ACCURACY);
         assert_non_null(strstr(halftone_last_detail(handle), "without scheme 'crt20'"));
     } else {
@@ -259,20 +191,19 @@ TEST(exact_results_are_correctly_rounded) {
         assert_true(strcmp(plan.scheme, "crt20") == 0 && plan.error_bound == 0x1p-53 && !plan.fixed_point);
         is_exact = true;
         for (size_t i = 0; i < sizeof exact_families / sizeof *exact_families; i++) {
-            const struct problem p = {exact_families[i], i % 2 ? 'T' : 'N', i % 3 ? 'N' : 'T', 33, 20, 60 + (int64_t)(i % 2), 1, 1, 0, false};
+            const struct problem p = PROBLEM(exact_families[i], i % 2 ? 'T' : 'N', i % 3 ? 'N' : 'T', 33, 20, 60 + (int64_t)(i % 2), 1, 1, 0, false);
             check(&p, NULL);
         }
         for (size_t i = 0; i < sizeof more / sizeof *more; i++)
             check(&more[i], NULL);
         is_exact = false;
     }
-    check_code(halftone_set_accuracy(handle, "fp64"), "fp64");
 }
 
 /* More entries than keep their residues at once: 16 MB, of 64 x 64 elements by 14 moduli 292. */
 TEST(batches_of_residues_are_cut) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    const struct problem p = {"integers", 'N', 'N', 2, 1, 2, 300, 1, 1, false};
+    const struct problem p = PROBLEM("integers", 'N', 'N', 2, 1, 2, 300, 1, 1, false);
     if (halftone_set_scheme(handle, "crt14") != HALFTONE_OK)
         skip();
     check_code(halftone_dquery(handle, 'N', 'N', 2, 1, 2, 300, &plan), "query");
@@ -281,15 +212,14 @@ TEST(batches_of_residues_are_cut) {
     check_code(halftone_dquery(handle, 'N', 'N', 2, 1, 1024, 1, &plan), "query");
     const double expected = 64 * 0x1p-54 * 0.66876 + 0x1p-53; /* 2^-54.5804: bench/ACCURACY64.md, section 14 */
     assert_true(plan.error_bound > 0.99 * expected && plan.error_bound < 1.01 * expected + 0x1p-53);
-    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 /* By FP16 slices: integers and what cancels exactly, in several blocks of C too; bits: test_ozaki.py. */
 TEST(by_slices) {
     static const struct problem problems[] = {
-        {"integers", 'N', 'N', 70, 66, 33, 1, 1, 0, false},   {"integers", 'T', 'N', 130, 3, 200, 1, 2, -1, false},
-        {"integers", 'N', 'T', 5, 67, 130, 3, -0.5, 1, true}, {"integers", 'T', 'T', 65, 129, 40, 2, 1, 0, false},
-        {"uniform", 'N', 'N', 33, 40, 300, 1, 0.3, -1.7, false}};
+        PROBLEM("integers", 'N', 'N', 70, 66, 33, 1, 1, 0, false),   PROBLEM("integers", 'T', 'N', 130, 3, 200, 1, 2, -1, false),
+        PROBLEM("integers", 'N', 'T', 5, 67, 130, 3, -0.5, 1, true), PROBLEM("integers", 'T', 'T', 65, 129, 40, 2, 1, 0, false),
+        PROBLEM("uniform", 'N', 'N', 33, 40, 300, 1, 0.3, -1.7, false)};
     static const char *const names[] = {"ozaki", "ozaki-cr", "ozaki:d=9", "ozaki-cr:d=30"}, *const bad[] = {"ozaki:", "ozaki:d=0",
         "ozaki:d=129", "ozaki:d=7x", "ozaki-dp", "ozaki-cr:7", "ozakis", "ozaki:d= 9", "ozaki-cr:d=+9"};
     const char *name;
@@ -302,9 +232,8 @@ TEST(by_slices) {
         check_code(halftone_get_scheme(handle, HALFTONE_FP64, &name), names[i]);
         assert_string_equal(name, names[i]);
         for (size_t j = 0; j < sizeof problems / sizeof *problems; j++) {
-            struct halftone_plan plan = HALFTONE_PLAN_INIT;
             const struct problem *p = &problems[j];
-            check_code(halftone_dquery(handle, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan), names[i]);
+            const struct halftone_plan plan = plan_of(p);
             assert_true(strcmp(plan.scheme, "ozaki") == 0 && plan.fixed_point && plan.workspace_bytes > 0 && plan.pack_ns > 0);
             norm_bound = i == 0 ? 64 * 0x1p-53 : plan.error_bound; /* ozaki promises none for each element: what it does here */
             state = j + 1;
@@ -322,25 +251,24 @@ TEST(by_slices) {
     double *x = on_device(far, 80);
     check_code(halftone_set_scheme(handle, "ozaki-cr"), "far");
     check_code(halftone_dgemm(handle, 'T', 'N', 1, 1, 40, &one, x, 40, x + 40, 40, &zero, x, 1), "far");
-    assert_int_equal(ht_dev_download(&got, x, sizeof got), HT_DEV_OK);
+    OK(ht_dev_download(&got, x, sizeof got));
     assert_true(isnan(got)); /* never a guess */
     check_code(halftone_set_scheme(handle, "ozaki-cr:d=40"), "far");
-    assert_int_equal(ht_dev_upload(x, far, sizeof far), HT_DEV_OK);
+    OK(ht_dev_upload(x, far, sizeof far));
     check_code(halftone_dgemm(handle, 'T', 'N', 1, 1, 40, &one, x, 40, x + 40, 40, &zero, x, 1), "far");
-    assert_int_equal(ht_dev_download(&got, x, sizeof got), HT_DEV_OK);
+    OK(ht_dev_download(&got, x, sizeof got));
     assert_true(got == 1 + 0x1p-13 + 0x1p-26 + 0x1p-39 + 0x1p-52); /* 2^-65 is less than half of the last bit */
-    const struct problem blocks = {"integers", 'N', 'N', 150, 300, 2, 1, 1, 0, false};
+    const struct problem blocks = PROBLEM("integers", 'N', 'N', 150, 300, 2, 1, 1, 0, false);
     check_code(halftone_set_scheme(handle, "ozaki-cr:d=100"), "blocks");
     check(&blocks, NULL); /* 2^30 bytes are the sums of 10,000 pairs of 128 x 128 elements */
     size_t bytes;
     assert_int_equal(halftone_dworkspace_bytes(handle, 'N', 'N', 1, 1, (1 << 18) + 1, 1, &bytes), HALFTONE_TOO_LARGE);
     check_code(halftone_dworkspace_bytes(handle, 'N', 'N', 10240, 10240, 10240, 1, &bytes), "bytes");
-    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 /* What fp64 may choose: FP64 units, or residues of the fewest moduli that keep its bound, or of more where the set lacks those. */
 static bool is_certified(const char *name) {
-    const int moduli = strncmp(name, "crt", 3) == 0 ? atoi(name + 3) : 0, most = has_scheme("crt15") || has_scheme("crt16") ? 16 : 20;
+    const int moduli = strncmp(name, "crt", 3) == 0 ? atoi(name + 3) : 0, most = has_fp64("crt15") || has_fp64("crt16") ? 16 : 20;
     return strcmp(name, "native64") == 0 || (moduli >= 15 && moduli <= most);
 }
 
@@ -357,7 +285,7 @@ TEST(accuracies_choose_schemes) {
     const char *text = "";
     const char *certified = scheme_by("fp64", 8192, &code); /* crt14 has too few bits for k u */
     assert_true(is_certified(certified));
-    if (strcmp(halftone_gpu(handle), "t4") == 0 && has_scheme("crt15"))
+    if (strcmp(halftone_gpu(handle), "t4") == 0 && has_fp64("crt15"))
         assert_string_equal(certified, "crt15"); /* whose FP64 has 1/32 of FP32's rate */
     assert_string_equal(scheme_by("fp64", 1, &code), "native64");
     certified = scheme_by("bits=40", 8188, &code); /* (8188 + 4) 2^-53 is 2^-40 */
@@ -374,11 +302,11 @@ TEST(accuracies_choose_schemes) {
     assert_int_equal(halftone_set_accuracy(handle, NULL), HALFTONE_UNKNOWN_ACCURACY);
     check_code(halftone_get_accuracy(handle, HALFTONE_FP64, &text), "get");
     assert_string_equal(text, "bits=40"); /* a failure changes nothing */
-    assert_string_equal(scheme_by("fp64:reproducible", 64, &code), has_scheme("crt16") ? "crt16" : "");
-    assert_int_equal(code, has_scheme("crt16") ? HALFTONE_OK : HALFTONE_ACCURACY);
+    assert_string_equal(scheme_by("fp64:reproducible", 64, &code), has_fp64("crt16") ? "crt16" : "");
+    assert_int_equal(code, has_fp64("crt16") ? HALFTONE_OK : HALFTONE_ACCURACY);
     const char *fast = scheme_by("fp64-fast", 8192, &code);
-    assert_true(strcmp(fast, "native64") == 0 || strcmp(fast, "crt14") == 0 || strcmp(fast, "i8x28") == 0 || (!has_scheme("crt14") && is_certified(fast)));
-    if (strcmp(halftone_gpu(handle), "t4") == 0 && has_scheme("crt14"))
+    assert_true(strcmp(fast, "native64") == 0 || strcmp(fast, "crt14") == 0 || strcmp(fast, "i8x28") == 0 || (!has_fp64("crt14") && is_certified(fast)));
+    if (strcmp(halftone_gpu(handle), "t4") == 0 && has_fp64("crt14"))
         assert_string_equal(fast, "crt14");
     assert_string_equal(scheme_by("fp64-fast", 1, &code), "native64"); /* packing and planes for nothing */
     assert_int_equal(halftone_set_scheme(handle, "fp64:f16x3"), HALFTONE_UNKNOWN_SCHEME);
@@ -408,7 +336,7 @@ static void expect_set(const char *scheme32, const char *accuracy32, const char 
 /* A name sets the type that it is of, one of both sets both, a prefix chooses; what fails sets neither. */
 TEST(one_setter_takes_both_types) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    if (!is_listed(HALFTONE_FP32, "bf16x6u") || !is_listed(HALFTONE_FP32, "f16x3"))
+    if (!has_scheme(HALFTONE_FP32, "bf16x6u") || !has_scheme(HALFTONE_FP32, "f16x3"))
         skip();
     check_code(halftone_set_scheme(handle, "auto"), "auto");
     expect_set("auto", NULL, "auto", NULL);
@@ -442,7 +370,6 @@ TEST(one_setter_takes_both_types) {
     check_code(halftone_set_site(handle, "m=33 accuracy=fp64:bits=40"), "a line");
     check_code(halftone_query(handle, 'N', 'N', 33, 34, 20, 1, &plan), "of the other type");
     assert_int_equal(plan.site, 0);
-    check_code(halftone_set_site(handle, NULL), "no line");
 }
 
 /* A bound is kept as bits are: what a query told is met by what it was told of, and not by less. */
@@ -456,17 +383,16 @@ TEST(a_bound_is_kept) {
         assert_string_equal(scheme_by(text, k, &code), "");
         assert_int_equal(code, HALFTONE_ACCURACY);
     }
-    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 /* Lines of the site table are of FP64 products, of FP32's, or of both; what a line asks and the library lacks is not done otherwise. */
 TEST(sites_choose_schemes) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    const struct problem narrow = {"integers", 'N', 'N', 33, 34, 20, 1, 1, 0, false}, wide = {"integers", 'N', 'N', 70, 34, 20, 1, 1, 0, false};
+    const struct problem narrow = PROBLEM("integers", 'N', 'N', 33, 34, 20, 1, 1, 0, false), wide = PROBLEM("integers", 'N', 'N', 70, 34, 20, 1, 1, 0, false);
     check_code(halftone_set_scheme(handle, "auto"), "auto");
     check_code(halftone_set_site(handle, "m=70 scheme=native64"), "FP64's");
     const int fp32 = halftone_set_site(handle, "m=70 scheme=bf16x6u"); /* a set of FP64 alone knows no such line */
-    assert_int_equal(fp32, is_listed(HALFTONE_FP32, "bf16x6u") ? HALFTONE_OK : HALFTONE_UNKNOWN_SCHEME);
+    assert_int_equal(fp32, has_scheme(HALFTONE_FP32, "bf16x6u") ? HALFTONE_OK : HALFTONE_UNKNOWN_SCHEME);
     const int both = halftone_set_site(handle, "m=33 accuracy=reproducible");
     check_code(halftone_dquery(handle, 'N', 'N', 70, 34, 20, 1, &plan), "query");
     assert_int_equal(plan.site, 1);
@@ -479,7 +405,7 @@ TEST(sites_choose_schemes) {
     }
     check(&wide, NULL);
     assert_int_equal(halftone_last_site(handle), 1);
-    if (both == HALFTONE_OK && has_scheme("crt16")) {
+    if (both == HALFTONE_OK && has_fp64("crt16")) {
         check_code(halftone_dquery(handle, 'N', 'N', 33, 34, 20, 1, &plan), "query");
         assert_string_equal(plan.scheme, "crt16");
         check(&narrow, NULL);
@@ -498,7 +424,7 @@ TEST(sites_choose_schemes) {
 /* Digits: one launch behind packing, no planes, a limit of k. */
 TEST(digits_are_for_small_products) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT, crt = HALFTONE_PLAN_INIT;
-    if (!has_scheme("i8x28") || !has_scheme("crt14"))
+    if (!has_fp64("i8x28") || !has_fp64("crt14"))
         return;
     check_code(halftone_set_scheme(handle, "crt14"), "crt14");
     check_code(halftone_dquery(handle, 'N', 'N', 256, 256, 256, 1, &crt), "query");
@@ -516,7 +442,7 @@ TEST(digits_are_for_small_products) {
     check_code(halftone_dquery(handle, 'N', 'N', 256, 256, 35, 1, &plan), "query");
     assert_string_not_equal(plan.scheme, "i8x28"); /* crt14's bound is the smaller */
     check_code(halftone_set_accuracy(handle, "reproducible"), "reproducible");
-    if (has_scheme("crt16")) {
+    if (has_fp64("crt16")) {
         check_code(halftone_dquery(handle, 'N', 'N', 256, 256, 256, 1, &plan), "query");
         assert_string_equal(plan.scheme, "crt16"); /* on every GPU */
     }
@@ -524,28 +450,27 @@ TEST(digits_are_for_small_products) {
     check_code(halftone_set_site(handle, "m=70 scheme=i8x28"), "FP64's");
     check_code(halftone_dquery(handle, 'N', 'N', 70, 8, 8, 1, &plan), "query");
     assert_string_equal(plan.scheme, "i8x28");
-    check_code(halftone_set_site(handle, NULL), "no lines");
 }
 
 TEST(batches_take_each_entry) {
-    const struct problem own = {"integers", 'N', 'N', 33, 34, 20, 3, 1, 1, false},
-                         shared = {"integers", 'T', 'T', 33, 34, 20, 3, 1, 0, true},
-                         beyond_a_grid = {"integers", 'N', 'N', 1, 1, 2, HT_GRID_BATCH + 2, 1, 0, false};
+    const struct problem own = PROBLEM("integers", 'N', 'N', 33, 34, 20, 3, 1, 1, false),
+                         shared = PROBLEM("integers", 'T', 'T', 33, 34, 20, 3, 1, 0, true),
+                         beyond_a_grid = PROBLEM("integers", 'N', 'N', 1, 1, 2, HT_GRID_BATCH + 2, 1, 0, false);
     check(&own, NULL);
     check(&shared, NULL);
     check(&beyond_a_grid, NULL);
 }
 
 TEST(a_long_k_is_split) {
-    static const struct problem problems[] = {{"integers", 'N', 'N', 33, 34, 6001, 1, 1, 0, false},
-                                              {"uniform", 'T', 'N', 20, 17, 5003, 1, -0.5, 2, false},
-                                              {"integers", 'N', 'T', 3, 1, 20011, 1, 2, 1, false},
-                                              {"integers", 'T', 'T', 33, 34, 5000, 3, 1, 0, true}};
+    static const struct problem problems[] = {PROBLEM("integers", 'N', 'N', 33, 34, 6001, 1, 1, 0, false),
+                                              PROBLEM("uniform", 'T', 'N', 20, 17, 5003, 1, -0.5, 2, false),
+                                              PROBLEM("integers", 'N', 'T', 3, 1, 20011, 1, 2, 1, false),
+                                              PROBLEM("integers", 'T', 'T', 33, 34, 5000, 3, 1, 0, true)};
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     check_code(halftone_set_scheme(handle, "native64"), "native64");
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         const struct problem *const p = &problems[i];
-        check_code(halftone_dquery(handle, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan), "query");
+        plan = plan_of(p);
         assert_true(plan.splits > 1 && plan.workspace_bytes >= (size_t)(p->m * p->n * p->batch * plan.splits * 8));
         check(p, NULL);
     }
@@ -553,8 +478,6 @@ TEST(a_long_k_is_split) {
     check_code(halftone_dquery(handle, 'N', 'N', 33, 34, 6001, 1, &plan), "query");
     assert_true(plan.splits == 1 && plan.workspace_bytes == 0);
     check(&problems[0], NULL);
-    check_code(halftone_set_workspace_limit(handle, 0), "limit");
-    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 /* Where the device reads it, too. */
@@ -562,7 +485,7 @@ static void check_alpha_of_zero(const char *name, const double *scalars) {
     const double a[2] = {NAN, INFINITY}, old[2] = {5, -7};
     double *const da = on_device(a, 2), *const c = on_device(old, 2), got[2];
     check_code(halftone_dgemm(handle, 'N', 'N', 2, 1, 1, scalars, da, 2, da, 1, scalars + 1, c, 2), name);
-    assert_int_equal(ht_dev_download(got, c, sizeof got), HT_DEV_OK);
+    download(got, c, sizeof got / sizeof *got);
     if (got[0] != -15 || got[1] != 21)
         fail_msg("%s: %g and %g, not -3 C", name, got[0], got[1]);
 }
@@ -577,12 +500,11 @@ TEST(alpha_of_zero_ignores_the_product) {
         check_code(halftone_set_scheme(handle, name), name);
         check_alpha_of_zero(name, scalars);
     }
-    for (int i = 0; i < 2 && has_scheme("ozaki"); i++) {
+    for (int i = 0; i < 2 && has_fp64("ozaki"); i++) {
         check_code(halftone_set_scheme(handle, names[i]), names[i]);
         check_alpha_of_zero(names[i], scalars);
     }
     check_code(halftone_set_pointer_mode(handle, HALFTONE_HOST), "mode");
-    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 /* ---- the sign of zero where no product is added ---- */
@@ -613,7 +535,7 @@ static void *typed(const struct zeros *z, const double *x, int count) {
 
 static void *loaded(const struct zeros *z, const double *x, int count) {
     void *const host = typed(z, x, count), *const at = kept_on_device((size_t)count * size_of(z));
-    assert_int_equal(ht_dev_upload(at, host, (size_t)count * size_of(z)), HT_DEV_OK);
+    OK(ht_dev_upload(at, host, (size_t)count * size_of(z)));
     return at;
 }
 
@@ -664,7 +586,7 @@ static bool zeros_by(const struct zeros *z, int way, const double *old, double *
     if (is_host)
         memcpy(after, c, 2 * ZEROS * size_of(z));
     else
-        assert_int_equal(ht_dev_download(after, c, 2 * ZEROS * size_of(z)), HT_DEV_OK);
+        OK(ht_dev_download(after, c, 2 * ZEROS * size_of(z)));
     for (int i = 0; i < ZEROS; i++) {
         float single;
         memcpy(&single, after + (size_t)i * sizeof single, sizeof single);
@@ -714,7 +636,6 @@ TEST(a_zero_has_one_sign_in_all_ways) {
         for (int j = 0; j < 6; j++)
             check_zeros(&(struct zeros){i != 2, accuracies[i], j < 3 ? ZERO_K : 0, j < 3 ? 0 : 1, betas[j % 3]}, i < 3);
     }
-    check_code(halftone_set_scheme(handle, "auto"), "auto");
 }
 
 TEST(scalars_may_be_on_the_device) {
@@ -724,7 +645,7 @@ TEST(scalars_may_be_on_the_device) {
     check_code(halftone_dgemm(handle, 'N', 'N', 1, 1, 1, device, x, 1, x + 1, 1, device + 1, x + 2, 1), "product"); /* 4 - 9 */
     check_code(halftone_dgemm(handle, 'N', 'N', 1, 1, 0, device, NULL, 1, NULL, 1, device + 1, x + 3, 1), "scale");
     check_code(halftone_set_pointer_mode(handle, HALFTONE_HOST), "mode");
-    assert_int_equal(ht_dev_download(got, x, sizeof got), HT_DEV_OK);
+    download(got, x, sizeof got / sizeof *got);
     assert_true(got[2] == -5 && got[3] == -12);
 }
 
@@ -737,7 +658,7 @@ TEST(zeros_read_nothing) {
     check_code(halftone_dgemm(handle, 'N', 'N', 1, 1, 5, &zero, NULL, 1, NULL, 5, &one, c, 1), "C as it is");
     check_code(halftone_dgemm(handle, 'N', 'N', 1, 1, 5, &zero, NULL, 1, NULL, 5, &two, c, 1), "scale");
     check_code(halftone_dgemm(handle, 'N', 'N', 1, 1, 0, &one, NULL, 1, NULL, 1, &zero, c + 1, 1), "zero");
-    assert_int_equal(ht_dev_download(got, c, sizeof got), HT_DEV_OK);
+    download(got, c, sizeof got / sizeof *got);
     assert_true(got[0] == 0 && signbit(got[0]) && got[1] == 0);
 }
 
@@ -790,4 +711,11 @@ static int setup(void **s) {
     return create_handle();
 }
 
+static int begin(void **s) {
+    norm_bound = 0;
+    is_exact = false;
+    return reset_handle(s);
+}
+
 FOR_ALL(setup, close_handle)
+FOR_EACH(begin, NULL)

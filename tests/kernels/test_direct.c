@@ -3,85 +3,11 @@
  * products exactly; the rest of the scheme's promises is in test_product. */
 #include <math.h>
 
-#include "../../bench/halftone/accuracy/families.h"
-#include "../../bench/halftone/accuracy/metrics.h"
-#include "../../runtime/halftone.h"
-#include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_pick.h"
-#include "../../runtime/ht_dev.h"
-#include "../test.h"
 #include "exact_sum.h"
-#include "handle.h"
+#include "product32.h"
 
 enum { CHAIN = 32, SHORT_K = 16, SHORT_CHAIN = 2 }; /* k of a chain; up to k = SHORT_K shorter ones */
-
-/* Column-major, dense on the host: A m x k, B k x n, C m x n. On the device as ta, tb, pad and offset say. */
-struct problem {
-    char ta, tb;
-    int64_t m, n, k, pad, offset;
-    float alpha, beta;
-    float *a, *b, *c;
-    size_t before; /* of what is kept */
-};
-
-static float *host(int64_t count) {
-    return keep(calloc((size_t)count + 1, sizeof(float)), free);
-}
-
-static float *device(const float *x, int64_t count, int64_t offset) {
-    float *p = kept_on_device((size_t)(count + offset) * sizeof *x);
-    assert_int_equal(ht_dev_upload(p + offset, x, (size_t)count * sizeof *x), HT_DEV_OK);
-    return p + offset;
-}
-
-static struct problem problem_of(char ta, char tb, int64_t m, int64_t n, int64_t k, const char *family) {
-    const size_t before = kept_count;
-    struct problem p = {ta, tb, m, n, k, 0, 0, 1, 0, host(m * k), host(k * n), host(m * n), before};
-    family_fill(family_find(family), 5, 'A', m, n, k, p.a, m);
-    family_fill(family_find(family), 5, 'B', m, n, k, p.b, k);
-    for (int64_t i = 0; i < m * n; i++)
-        p.c[i] = (float)(i % 11 - 5) * 0.5f;
-    return p;
-}
-
-static void problem_free(const struct problem *p) {
-    drop_kept(p->before);
-}
-
-/* x (rows x cols) as the device has it: transposed or not, columns further apart than they are long, NaN between them. */
-static float *stored(const struct problem *p, const float *x, int64_t rows, int64_t cols, char trans, int64_t *ld) {
-    const int64_t high = trans == 'N' ? rows : cols, wide = trans == 'N' ? cols : rows;
-    *ld = high + p->pad;
-    float *y = host(*ld * wide);
-    for (int64_t i = 0; i < *ld * wide; i++)
-        y[i] = NAN;
-    for (int64_t c = 0; c < cols; c++) {
-        for (int64_t r = 0; r < rows; r++)
-            y[trans == 'N' ? c * *ld + r : r * *ld + c] = x[c * rows + r];
-    }
-    float *there = device(y, *ld * wide, p->offset);
-    return there;
-}
-
-/* The product by the library. What lies between the columns of C must stay as it was. */
-static float *run(const struct problem *p) {
-    int64_t lda, ldb;
-    const int64_t ldc = p->m + p->pad;
-    float *a = stored(p, p->a, p->m, p->k, p->ta, &lda), *b = stored(p, p->b, p->k, p->n, p->tb, &ldb);
-    float *wide = host(ldc * p->n), *c = host(p->m * p->n);
-    for (int64_t i = 0; i < ldc * p->n; i++) /* beta == 0 must not read C */
-        wide[i] = i % ldc < p->m && p->beta != 0.0f ? p->c[i / ldc * p->m + i % ldc] : NAN;
-    float *dc = device(wide, ldc * p->n, p->offset);
-    check_code(halftone_sgemm(handle, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a, lda, b, ldb, &p->beta, dc, ldc), "bf16x6u");
-    assert_int_equal(ht_dev_download(wide, dc, (size_t)(ldc * p->n) * sizeof *wide), HT_DEV_OK);
-    for (int64_t i = 0; i < ldc * p->n; i++) {
-        if (i % ldc < p->m)
-            c[i / ldc * p->m + i % ldc] = wide[i];
-        else
-            assert_true(isnan(wide[i]));
-    }
-    return c;
-}
 
 /* Adds v to *sum; returns what that rounded off. */
 static float add_exact(float *sum, float v) {
@@ -110,9 +36,8 @@ static int has_fp64_sums(const struct ht_kernel_desc *k) {
 
 /* Of the kernel that runs p: tiles with MMAs; those of FMAs alone, which take fewer k at once; or a matrix and a few
  * vectors, which share k out to their lanes. AMD's MFMAs take a step at once. */
-static struct order order_of(const struct problem *p) {
-    struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    check_code(halftone_query(handle, p->ta, p->tb, p->m, p->n, p->k, 1, &plan), "query");
+static struct order order_of(const struct product *p) {
+    const struct halftone_plan plan = plan_of(p);
     if (plan.bk > CHAIN || plan.splits > 1)
         return (struct order){0, 0, 0};
     if (has_fp64_sums(kernel_named(plan.kernel)))
@@ -122,7 +47,7 @@ static struct order order_of(const struct problem *p) {
     return (struct order){p->k <= SHORT_K && strstr(plan.kernel, "_gfx90a") == NULL ? SHORT_CHAIN : CHAIN, 1, 0};
 }
 
-static float multiply_adds(const struct problem *p, struct order order, int64_t i, int64_t j) {
+static float multiply_adds(const struct product *p, struct order order, int64_t i, int64_t j) {
     const int64_t length = order.chain > 0 ? order.chain : CHAIN;
     float sum = 0, chain = 0;
     for (int64_t l = 0; l < p->k; l++) {
@@ -136,8 +61,8 @@ static float multiply_adds(const struct problem *p, struct order order, int64_t 
     return p->beta != 0.0f ? fmaf(p->beta, p->c[j * p->m + i], v) : v;
 }
 
-static void expect(const char *what, const struct problem *p, int64_t at, float got, float want) {
-    if (memcmp(&got, &want, sizeof got) != 0 && !(isnan(got) && isnan(want)))
+static void expect(const char *what, const struct product *p, int64_t at, float got, float want) {
+    if (!same_or_nan(got, want))
         fail_msg("%s, %c%c %lldx%lldx%lld: element %lld is %a, not %a", what, p->ta, p->tb, (long long)p->m, (long long)p->n,
                  (long long)p->k, (long long)at, (double)got, (double)want);
 }
@@ -145,7 +70,7 @@ static void expect(const char *what, const struct problem *p, int64_t at, float 
 enum { FEW_UNITS = 5 };
 
 /* The same sum in another order: NaN, Inf and overflow are where they are in order, the rest is a few roundings away. */
-static void expect_reordered(const char *what, const struct problem *p, int64_t at, float got, float want) {
+static void expect_reordered(const char *what, const struct product *p, int64_t at, float got, float want) {
     double magnitude = p->beta != 0.0f ? fabs((double)p->beta * (double)p->c[at]) : 0;
     for (int64_t l = 0; l < p->k; l++)
         magnitude += fabs((double)p->alpha * (double)p->a[l * p->m + at % p->m] * (double)p->b[at / p->m * p->k + l]);
@@ -156,19 +81,25 @@ static void expect_reordered(const char *what, const struct problem *p, int64_t 
                  (long long)p->n, (long long)p->k, (long long)at, (double)got, (double)want);
 }
 
-static void expect_rounded_once(const char *what, const struct problem *p, const float *c) {
+/* The sum of an element's products, in FP64. */
+static struct fp64_sum sum_of(const struct product *p, int64_t row, int64_t col) {
+    struct fp64_sum sum = {0, 0, 0};
+    for (int64_t l = 0; l < p->k; l++)
+        fp64_add(&sum, p->a[l * p->m + row], p->b[col * p->k + l]);
+    return sum;
+}
+
+static void expect_rounded_once(const char *what, const struct product *p, const float *c) {
     for (int64_t at = 0; at < p->m * p->n; at++) {
-        struct fp64_sum sum = {0, 0, 0};
-        for (int64_t l = 0; l < p->k; l++)
-            fp64_add(&sum, p->a[l * p->m + at % p->m], p->b[at / p->m * p->k + l]);
+        const struct fp64_sum sum = sum_of(p, at % p->m, at / p->m);
         if (!fp64_is(&sum, p->alpha, p->beta, p->c[at], c[at]))
             expect(what, p, at, c[at], fp64_result(sum.value, p->alpha, p->beta, p->c[at]));
     }
 }
 
-static void expect_multiply_adds(const char *what, const struct problem *p) {
+static void expect_multiply_adds(const char *what, const struct product *p) {
     const struct order order = order_of(p);
-    float *c = run(p);
+    float *c = run(p, "bf16x6u");
     if (order.fp64) {
         expect_rounded_once(what, p, c);
     } else {
@@ -186,31 +117,26 @@ TEST(short_k_is_a_loop_of_multiply_adds) {
                 {150, 1, 7, 2, 3, 3, 0}, {9, 140, 8, 4, 0, 1, -1}, {128, 64, 16, 0, 0, 1, 0},   {140, 9, 5, 0, 2, 1, 0.25f}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (int t = 0; t < 4; t++) {
-            struct problem p = problem_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', rows[i].m, rows[i].n, rows[i].k, "normal");
+            struct product p = product_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', rows[i].m, rows[i].n, rows[i].k, "normal");
             p.pad = rows[i].pad;
             p.offset = rows[i].offset;
             p.alpha = rows[i].alpha;
             p.beta = rows[i].beta;
             expect_multiply_adds("short k", &p);
-            problem_free(&p);
+            product_free(&p);
         }
     }
 }
 
 /* No element may be further from the product than `units` of 2^-24 |A||B|. A slice or a product that is lost, in a wrong place or
  * counted twice costs more than a few where k is short. */
-static void expect_units(const char *what, const struct problem *p, double units) {
-    float *c = run(p);
+static void expect_units(const char *what, const struct product *p, double units) {
+    float *c = run(p, "bf16x6u");
     for (int64_t at = 0; at < p->m * p->n; at++) {
-        double exact = 0, magnitude = 0;
-        for (int64_t l = 0; l < p->k; l++) {
-            const double product = (double)p->a[l * p->m + at % p->m] * (double)p->b[at / p->m * p->k + l];
-            exact += product;
-            magnitude += fabs(product);
-        }
-        if (!(fabs((double)c[at] - exact) <= units * ldexp(magnitude, -24)))
+        const struct fp64_sum sum = sum_of(p, at % p->m, at / p->m);
+        if (!(fabs((double)c[at] - sum.value) <= units * ldexp(sum.magnitude, -24)))
             fail_msg("%s, %c%c %lldx%lldx%lld: element %lld is %a, not %a", what, p->ta, p->tb, (long long)p->m,
-                     (long long)p->n, (long long)p->k, (long long)at, (double)c[at], exact);
+                     (long long)p->n, (long long)p->k, (long long)at, (double)c[at], sum.value);
     }
 }
 
@@ -219,9 +145,9 @@ static void same_bits_either_way(const struct ht_kernel_desc *kernel, int64_t m,
     const int64_t k = 4 * kernel->bk - 24;
     float *first = NULL;
     for (int t = 0; t < 8; t++) {
-        struct problem p = problem_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', m, n, k, "normal");
+        struct product p = product_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', m, n, k, "normal");
         p.pad = t & 4 ? 1 : 0;
-        float *c = run(&p);
+        float *c = run(&p, "bf16x6u");
         if (t == 0)
             expect_units(kernel->name, &p, FEW_UNITS);
         for (int64_t at = 0; first && at < m * n; at++)
@@ -231,35 +157,45 @@ static void same_bits_either_way(const struct ht_kernel_desc *kernel, int64_t m,
     }
 }
 
-/* The product by a kernel as it is launched, k whole. */
-static float *launched(const struct ht_kernel_desc *kernel, const struct problem *p) {
+/* What a kernel is launched with, k whole, and C for so many entries of one product. */
+static struct ht_gemm_args args_of(const struct product *p, int batch) {
+    const struct operand a = stored(p, 'A', p->ta), b = stored(p, 'B', p->tb);
     struct ht_gemm_args args;
-    int64_t lda, ldb;
-    float *c = host(p->m * p->n), *a = stored(p, p->a, p->m, p->k, p->ta, &lda), *b = stored(p, p->b, p->k, p->n, p->tb, &ldb);
     memset(&args, 0, sizeof args);
-    args.c = device(c, p->m * p->n, 0);
-    args.a_src = a;
-    args.b_src = b;
-    args.a_ld = lda;
-    args.b_ld = ldb;
+    args.a_src = a.device;
+    args.b_src = b.device;
+    args.a_ld = a.ld;
+    args.b_ld = b.ld;
+    args.a_k_contiguous = a.k_contiguous;
+    args.b_k_contiguous = b.k_contiguous;
+    args.c = kept_on_device((size_t)(p->m * p->n * batch) * sizeof *args.c);
+    args.c_stride = p->m * p->n;
     args.ldc = args.m = (int)p->m;
     args.n = (int)p->n;
     args.k = (int)p->k;
-    args.splits = args.batch = 1;
-    args.a_k_contiguous = p->ta == 'T';
-    args.b_k_contiguous = p->tb == 'N';
-    args.alpha = 1;
-    assert_int_equal(kernel->init(), 0);
-    assert_int_equal(ht_dev_check(ht_launch_gemm(kernel, &args, NULL)), HT_DEV_OK);
-    assert_int_equal(ht_dev_download(c, args.c, (size_t)(p->m * p->n) * sizeof *c), HT_DEV_OK);
-    return c;
+    args.splits = 1;
+    args.batch = batch;
+    args.alpha = p->alpha;
+    args.beta = p->beta;
+    return args;
+}
+
+static void launch(const struct ht_kernel_desc *kernel, const struct ht_gemm_args *args) {
+    OK(kernel->init());
+    OK(ht_dev_check(ht_launch_gemm(kernel, args, NULL)));
+}
+
+static float *launched(const struct ht_kernel_desc *kernel, const struct product *p) {
+    const struct ht_gemm_args args = args_of(p, 1);
+    launch(kernel, &args);
+    return download(host_floats(p->m * p->n), args.c, p->m * p->n);
 }
 
 /* One large product, then only such as are lost when they, or a chain of them, are added to it in FP32; half of the results
  * begin with the small ones. In parts of k as a call has it, and whole. */
 static void small_products_are_not_lost(int64_t k, float small, float scale, const struct ht_kernel_desc *kernel) {
     enum { SIZE = 8 };
-    struct problem p = problem_of('N', 'N', SIZE, SIZE, k, "uniform");
+    struct product p = product_of('N', 'N', SIZE, SIZE, k, "uniform");
     for (int64_t i = 0; i < SIZE * k; i++) {
         p.a[i] = small * scale;
         p.b[i] = small;
@@ -269,9 +205,8 @@ static void small_products_are_not_lost(int64_t k, float small, float scale, con
         p.b[i * k] = p.b[i * k + k - 1] = 1;
     }
     if (kernel == NULL) {
-        struct halftone_plan plan = HALFTONE_PLAN_INIT; /* kernels of a matrix and a few vectors lose some within their parts */
-        check_code(halftone_query(handle, 'N', 'N', SIZE, SIZE, k, 1, &plan), "query");
-        expect_units("parts of small products", &p, plan.bk == CHAIN ? 1.01 : (double)FEW_UNITS);
+        const bool loses = plan_of(&p).bk != CHAIN; /* kernels of a matrix and a few vectors lose some within their parts */
+        expect_units("parts of small products", &p, loses ? (double)FEW_UNITS : 1.01);
     } else {
         float *c = launched(kernel, &p);
         for (int64_t at = 0; at < SIZE * SIZE; at++) {
@@ -300,33 +235,34 @@ TEST(sums_keep_what_is_rounded_off) {
 /* Several warps and tiles along either side, C's columns as they come: even, odd, by fours or anywhere. */
 static void stored_by_every_warp(const char *name, int64_t m, int64_t n) {
     for (int t = 0; t < 4; t++) {
-        struct problem p = problem_of('N', 'N', m + t, n, 20, "uniform");
+        struct product p = product_of('N', 'N', m + t, n, 20, "uniform");
         p.pad = t == 3 ? 1 : 0;
         expect_units(name, &p, FEW_UNITS);
-        problem_free(&p);
+        product_free(&p);
     }
 }
 
 static void one_kernel(const char *name, int exchanged) {
     const int64_t m = exchanged ? 9 : 270, n = exchanged ? 270 : 9;
     stored_by_every_warp(name, exchanged ? 69 : 133, exchanged ? 133 : 69);
-    struct problem p = problem_of('N', 'T', m, n, 14, "uniform");
+    struct product p = product_of('N', 'T', m, n, 14, "uniform");
     expect_multiply_adds(name, &p);
-    p = problem_of('T', 'N', m, n, 100, "subnormal");
+    p = product_of('T', 'N', m, n, 100, "subnormal");
     expect_multiply_adds(name, &p);
-    p = problem_of(exchanged ? 'N' : 'T', exchanged ? 'N' : 'T', m, n, 1, "uniform"); /* lines shorter than what is read at once */
+    p = product_of(exchanged ? 'N' : 'T', exchanged ? 'N' : 'T', m, n, 1, "uniform"); /* lines shorter than what is read at once */
     expect_multiply_adds(name, &p);
     for (int t = 0; t < 8; t++) {
         const int64_t more = t & 4 ? 0 : 3; /* 12: 16 bytes of C at once */
-        p = problem_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', exchanged ? m + more : m, n, t % 3 ? 20 : 100, "uniform");
+        p = product_of(t & 1 ? 'T' : 'N', t & 2 ? 'T' : 'N', exchanged ? m + more : m, n, t % 3 ? 20 : 100, "uniform");
         p.pad = t & 4 ? 3 : 0;
         p.offset = t & 4 ? 1 : 0;
         expect_units(name, &p, FEW_UNITS);
-        problem_free(&p);
+        product_free(&p);
     }
 }
 
-TEST(every_kernel_of_the_scheme) {
+/* Runs `test` with each kernel that reads the matrices, set by name; how many they are. */
+static int with_each_kernel(void (*test)(const struct ht_kernel_desc *)) {
     const struct ht_set_desc *set = ht_sets[0];
     int seen = 0;
     for (int i = 0; i < set->kernels; i++) {
@@ -334,47 +270,52 @@ TEST(every_kernel_of_the_scheme) {
             continue;
         seen++;
         check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
-        one_kernel(set->kernel[i].name, 0);
-        one_kernel(set->kernel[i].name, 1);
-        same_bits_either_way(&set->kernel[i], 36, 4);
-        same_bits_either_way(&set->kernel[i], 4, 36);
-        same_bits_either_way(&set->kernel[i], 36, 1);
-        for (int few = 1; few <= 4; few++) /* rows, which thin kernels fill up with parts of k */
-            same_bits_either_way(&set->kernel[i], few, 5 - few);
+        test(&set->kernel[i]);
     }
-    check_code(halftone_set_kernel(handle, NULL), "no kernel");
-    assert_true(seen >= (getenv("HALFTONE_TEST_COVER") != NULL ? 3 : 4)); /* 3: of the smallest tiles of an MI210 */
+    return seen;
+}
+
+static void one_kernel_of_all(const struct ht_kernel_desc *kernel) {
+    one_kernel(kernel->name, 0);
+    one_kernel(kernel->name, 1);
+    same_bits_either_way(kernel, 36, 4);
+    same_bits_either_way(kernel, 4, 36);
+    same_bits_either_way(kernel, 36, 1);
+    for (int few = 1; few <= 4; few++) /* rows, which thin kernels fill up with parts of k */
+        same_bits_either_way(kernel, few, 5 - few);
+}
+
+TEST(every_kernel_of_the_scheme) {
+    assert_true(with_each_kernel(one_kernel_of_all) >= (getenv("HALFTONE_TEST_COVER") != NULL ? 3 : 4)); /* 3: of the smallest tiles of an MI210 */
 }
 
 /* Kernels of a tall matrix take rows in sets where there are many and k is a line at most (tall_skinny.cu): no bit of a row's results is
  * another than where rows are few. Two tiles of Q, the second of one column. */
 static void sets_of_rows(const struct ht_kernel_desc *kernel, int64_t m, char trans_a, int64_t pad) {
     enum { FEW = 150 };
-    struct problem many = problem_of(trans_a, 'N', m, kernel->tile.bn + 1, 29, "normal"), few = problem_of(trans_a, 'N', FEW, many.n, many.k, "normal");
+    struct product many = product_of(trans_a, 'N', m, kernel->tile.bn + 1, 29, "normal"), few = product_of(trans_a, 'N', FEW, many.n, many.k, "normal");
     many.pad = few.pad = pad;
     for (int64_t l = 0; l < few.k; l++)
         memcpy(few.a + l * FEW, many.a + l * m + m - FEW, FEW * sizeof *few.a);
     memcpy(few.b, many.b, (size_t)(few.k * few.n) * sizeof *few.b);
     expect_units(kernel->name, &many, FEW_UNITS);
-    float *c = run(&many), *last = run(&few);
+    float *c = run(&many, "bf16x6u"), *last = run(&few, "bf16x6u");
     for (int64_t at = 0; at < FEW * few.n; at++)
         expect(kernel->name, &few, at, c[at / FEW * m + m - FEW + at % FEW], last[at]);
 }
 
-TEST(many_rows_of_few_k) {
+static void many_rows_of(const struct ht_kernel_desc *kernel) {
     enum { TALL_ROWS = 128, TALL_STEP_K = 64, SETS_FROM = 2 }; /* blocks an SM */
-    const struct ht_set_desc *set = ht_sets[0];
-    for (int i = 0; i < set->kernels; i++) {
-        const struct ht_kernel_desc *kernel = &set->kernel[i];
-        if (!kernel->tile.unpacked || kernel->tile.bm != TALL_ROWS || kernel->bk != TALL_STEP_K)
-            continue;
-        const int64_t m = SETS_FROM * TALL_ROWS * set->sms + 300; /* whole blocks and a rest */
-        check_code(halftone_set_kernel(handle, kernel->name), "kernel");
-        sets_of_rows(kernel, m, 'N', 0);
-        sets_of_rows(kernel, m, 'T', 3);
-        sets_of_rows(kernel, m + 1, kernel->tile.bn > 1 ? 'T' : 'N', 1);
-    }
-    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+    const int64_t m = SETS_FROM * TALL_ROWS * ht_sets[0]->sms + 300; /* whole blocks and a rest */
+    if (kernel->tile.bm != TALL_ROWS || kernel->bk != TALL_STEP_K)
+        return;
+    sets_of_rows(kernel, m, 'N', 0);
+    sets_of_rows(kernel, m, 'T', 3);
+    sets_of_rows(kernel, m + 1, kernel->tile.bn > 1 ? 'T' : 'N', 1);
+}
+
+TEST(many_rows_of_few_k) {
+    with_each_kernel(many_rows_of);
 }
 
 /* More tiles of columns than a grid's y extent can count: of a square tile nothing else asks for an exchange. */
@@ -385,12 +326,10 @@ TEST(more_columns_than_a_grid_is_high) {
         if (!kernel->tile.unpacked || kernel->variant[0] != '\0' || kernel->tile.bm != kernel->tile.bn || kernel->bk != CHAIN)
             continue;
         check_code(halftone_set_kernel(handle, kernel->name), "kernel");
-        struct problem p = problem_of('T', 'N', 1, (int64_t)HT_GRID_BATCH * kernel->tile.bn + 1, 1, "normal");
+        struct product p = product_of('T', 'N', 1, (int64_t)HT_GRID_BATCH * kernel->tile.bn + 1, 1, "normal");
         expect_multiply_adds(kernel->name, &p);
-        problem_free(&p);
-        break;
+        return;
     }
-    check_code(halftone_set_kernel(handle, NULL), "no kernel");
 }
 
 /* ---- numbers that slices may not hold: which tiles are a loop of FMAs, whatever k (bench/ACCURACY.md, section 9, "Small numbers") */
@@ -398,7 +337,7 @@ TEST(more_columns_than_a_grid_is_high) {
 enum { EDGE = 32, CHAIN_UNITS = 22 }; /* of the smallest tile; what a chain may lose, so that all may */
 
 /* Blocks of C all of whose bits are the loop's. */
-static int64_t blocks_by_multiply_adds(const struct problem *p, const float *c) {
+static int64_t blocks_by_multiply_adds(const struct product *p, const float *c) {
     const struct order keeps = {CHAIN, 1, 0};
     int64_t blocks = 0;
     for (int64_t col = 0; col < p->n; col += EDGE) {
@@ -417,16 +356,14 @@ static int64_t blocks_by_multiply_adds(const struct problem *p, const float *c) 
 }
 
 /* All blocks are the loop's, or none is, and results are then as good as of other numbers. */
-static void expect_way(const char *what, const struct ht_kernel_desc *kernel, const struct problem *p, bool by_multiply_adds) {
+static void expect_way(const char *what, const struct ht_kernel_desc *kernel, const struct product *p, bool by_multiply_adds) {
     const int64_t all = ht_ceil_div(p->m, EDGE) * ht_ceil_div(p->n, EDGE);
     float *c = launched(kernel, p);
     const int64_t blocks = blocks_by_multiply_adds(p, c);
     if (blocks != (by_multiply_adds ? all : 0))
         fail_msg("%s: %s, %c%c: %lld of %lld blocks by FMAs", kernel->name, what, p->ta, p->tb, (long long)blocks, (long long)all);
     for (int64_t at = 0; !by_multiply_adds && at < p->m * p->n; at++) {
-        struct fp64_sum sum = {0, 0, 0};
-        for (int64_t l = 0; l < p->k; l++)
-            fp64_add(&sum, p->a[l * p->m + at % p->m], p->b[at / p->m * p->k + l]);
+        const struct fp64_sum sum = sum_of(p, at % p->m, at / p->m);
         if (!(fabs((double)c[at] - sum.value) <= (double)CHAIN_UNITS * ldexp(sum.magnitude, -24)))
             fail_msg("%s: %s, %c%c: element %lld is %a, not %a", kernel->name, what, p->ta, p->tb, (long long)at, (double)c[at], sum.value);
     }
@@ -436,7 +373,7 @@ static void expect_way(const char *what, const struct ht_kernel_desc *kernel, co
 static bool has_slices(const struct ht_kernel_desc *kernel) {
     if (strncmp(kernel->name, "ht_bf16x6u_", 11) != 0)
         return false;
-    struct problem p = problem_of('N', 'N', EDGE, EDGE, 128, "uniform");
+    struct product p = product_of('N', 'N', EDGE, EDGE, 128, "uniform");
     float *c = launched(kernel, &p);
     const bool sliced = blocks_by_multiply_adds(&p, c) == 0;
     return sliced;
@@ -494,8 +431,8 @@ static const struct small_case {
     {"nothing but small products", -80, -60, 0, 0, 0, 0, false, true},
 };
 
-static struct problem small_problem(const struct small_case *of, int64_t k) {
-    struct problem p = problem_of('N', 'N', SMALL_M, SMALL_N, k, "uniform");
+static struct product small_problem(const struct small_case *of, int64_t k) {
+    struct product p = product_of('N', 'N', SMALL_M, SMALL_N, k, "uniform");
     for (int64_t i = 0; i < SMALL_M * k; i++) {
         const int64_t l = i / SMALL_M;
         p.a[i] = ldexpf(1 + fabsf(p.a[i]) * 0x1.fffffep-1f, of->a + (l == ONE ? of->a_one : l == OTHER ? of->a_other : 0));
@@ -509,12 +446,12 @@ static struct problem small_problem(const struct small_case *of, int64_t k) {
 
 static void small_cases_of(const struct ht_kernel_desc *kernel) {
     for (size_t i = 0; i < sizeof small_cases / sizeof *small_cases; i++) {
-        struct problem p = small_problem(&small_cases[i], SMALL_K);
+        struct product p = small_problem(&small_cases[i], SMALL_K);
         expect_way(small_cases[i].what, kernel, &p, small_cases[i].by_multiply_adds);
-        problem_free(&p);
+        product_free(&p);
     }
     const struct small_case subnormal = {"", 0, 0, -140, 0, 0, 0, false, false};
-    struct problem p = small_problem(&subnormal, SMALL_K);
+    struct product p = small_problem(&subnormal, SMALL_K);
     for (int64_t l = 0; l < SMALL_K; l++)
         p.a[l * SMALL_M + SMALL_M - 1] = ldexpf(p.a[l * SMALL_M + SMALL_M - 1], -105);
     expect_way("a row of small results", kernel, &p, true);
@@ -535,14 +472,14 @@ static void large_beside_small(const struct ht_kernel_desc *kernel) {
     static const struct small_case sides[] = {{"", 0, 0, -140, 0, 0, 0, false, true}, {"", 0, 0, 0, -140, 0, 0, false, true}};
     for (int at = 0; at < 16; at++) {
         const bool in_b = at % 2 == 0;
-        struct problem p = small_problem(&sides[!in_b], SMALL_K);
+        struct product p = small_problem(&sides[!in_b], SMALL_K);
         const int64_t l = at & 2 ? SMALL_K - 1 : 0, line = at & 4 ? (in_b ? SMALL_N : SMALL_M) - 1 : 0;
         p.ta = at & 8 ? 'T' : 'N';
         p.tb = (at & 8) / 2 == (at & 4) ? 'N' : 'T';
         p.pad = at & 8 ? 1 : 0;
         *(in_b ? &p.b[line * SMALL_K + l] : &p.a[l * SMALL_M + line]) = 0x1p120f;
         expect_way("one large number", kernel, &p, true);
-        problem_free(&p);
+        product_free(&p);
     }
 }
 
@@ -557,15 +494,15 @@ static void softmax_of(const struct ht_kernel_desc *kernel) {
         int64_t k;
     } rows[] = {{"softmax", 20}, {"softmax", 512}, {"softmax16", 700}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct problem p = problem_of('N', 'N', 70, 40, rows[i].k, rows[i].family);
+        struct product p = product_of('N', 'N', 70, 40, rows[i].k, rows[i].family);
         expect_way(rows[i].family, kernel, &p, false);
-        problem_free(&p);
+        product_free(&p);
     }
     static const char *const small[] = {"subnormal", "hugetiny"};
     for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
-        struct problem p = problem_of('N', 'N', 70, 40, 150, small[i]);
+        struct product p = product_of('N', 'N', 70, 40, 150, small[i]);
         expect_way(small[i], kernel, &p, true);
-        problem_free(&p);
+        product_free(&p);
     }
 }
 
@@ -581,16 +518,16 @@ TEST(a_long_softmax) {
         i++;
     if (i == set->kernels)
         skip();
-    struct problem p = problem_of('T', 'N', 40, 20, 8192, "softmax");
+    struct product p = product_of('T', 'N', 40, 20, 8192, "softmax");
     expect_way("softmax", &set->kernel[i], &p, false);
 }
 
 /* Large numbers stay with the slices as long as no slice and no sum leaves the range; one that does, whatever follows, makes
  * the tile a loop of FMAs. FLT_MAX rounds to an infinite slice, though no product of it overflows here. */
 TEST(large_numbers) {
-    struct problem p = problem_of('N', 'T', 40, 30, 150, "huge");
+    struct product p = product_of('N', 'T', 40, 30, 150, "huge");
     expect_units("huge", &p, FEW_UNITS);
-    p = problem_of('T', 'N', 30, 8, 70, "uniform");
+    p = product_of('T', 'N', 30, 8, 70, "uniform");
     p.a[5] = 0x1p100f;
     expect_units("one large number", &p, FEW_UNITS);
     p.a[5] = 0x1.fffffep127f;
@@ -601,7 +538,7 @@ TEST(large_numbers) {
 
 /* The smallest numbers that are calm: slices, not FMAs, beside large ones. */
 TEST(the_ends_of_calm_data) {
-    struct problem p = problem_of('N', 'N', 20, 20, 128, "uniform");
+    struct product p = product_of('N', 'N', 20, 20, 128, "uniform");
     for (int64_t i = 0; i < 20 * 128; i++) {
         p.a[i] = ldexpf(1 + 0x1.fffffep-1f * fabsf(p.a[i]), i % 2 ? -50 : 49);
         p.b[i] = ldexpf(1 + 0x1.fffffep-1f * fabsf(p.b[i]), i % 2 ? -50 : 49);
@@ -614,14 +551,14 @@ TEST(nan_and_inf_are_where_native_has_them) {
     static const float special[] = {NAN, INFINITY, -INFINITY};
     enum { M = 40, N = 20, K = 100 };
     for (int i = 0; i < 3; i++) {
-        struct problem p = problem_of('N', i == 1 ? 'T' : 'N', M, N, K, "normal");
+        struct product p = product_of('N', i == 1 ? 'T' : 'N', M, N, K, "normal");
         p.a[(i * 37) % K * M + (i * 13 + 3) % M] = special[i];
         p.b[(i * 5 + 1) % N * K + (i * 29 + 50) % K] = special[(i + 1) % 3];
         p.a[7 * M + 9] = 0x1.8p127f;
         p.b[9 * K + 7] = 4.0f;   /* overflows in one product */
         p.b[10 * K + 37] = 0.0f; /* 0 * Inf for row 16 where i == 1 */
         expect_multiply_adds("NaN and Inf", &p);
-        problem_free(&p);
+        product_free(&p);
     }
 }
 
@@ -629,12 +566,12 @@ TEST(nan_and_inf_are_where_native_has_them) {
 TEST(permutations_are_exact) {
     for (int side = 0; side < 2; side++) {
         for (int stride = 1; stride <= 7; stride += 6) { /* 1: the identity */
-            struct problem p = problem_of(side ? 'T' : 'N', 'N', 130, 130, 130, "normal");
+            struct product p = product_of(side ? 'T' : 'N', 'N', 130, 130, 130, "normal");
             float *x = side ? p.a : p.b, *other = side ? p.b : p.a;
             memset(x, 0, 130 * 130 * sizeof *x);
             for (int64_t i = 0; i < 130; i++)
                 x[i * 130 + i * stride % 130] = 1;
-            float *c = run(&p);
+            float *c = run(&p, "bf16x6u");
             for (int64_t at = 0; at < 130 * 130; at++) {
                 const int64_t i = at % 130, j = at / 130;
                 int64_t l = 0; /* the row of column i (column j) that holds the one */
@@ -642,84 +579,62 @@ TEST(permutations_are_exact) {
                     l++;
                 expect("permutation", &p, at, c[at], side ? other[j * 130 + l] : other[l * 130 + i]);
             }
-            problem_free(&p);
+            product_free(&p);
         }
     }
 }
 
 /* Few tiles and a long k: parts, each on its own way, and only the part that meets a number out of range leaves the slices. The fallback and kernels of
  * tall matrices have all of k. */
-static void split_k(int has_parts, int64_t m, int64_t n, int64_t k) {
-    struct halftone_plan plan = HALFTONE_PLAN_INIT;
-    struct problem p = problem_of('T', 'N', m, n, k, "uniform");
-    check_code(halftone_query(handle, 'T', 'N', m, n, k, 1, &plan), "query");
-    assert_true(has_parts ? plan.splits > 1 && plan.workspace_bytes > 0 : plan.splits == 1);
+static void split_k(const struct ht_kernel_desc *kernel) {
+    const bool is_short = kernel->bk <= CHAIN;
+    const int64_t m = is_short ? 20 : 3, n = is_short ? 12 : kernel->tile.bn + 1, k = is_short ? 4130 : 32768; /* 4130: not shared out evenly */
+    struct product p = product_of('T', 'N', m, n, k, "uniform");
+    const struct halftone_plan plan = plan_of(&p);
+    assert_true(!kernel->tile.no_split_k ? plan.splits > 1 && plan.workspace_bytes > 0 : plan.splits == 1);
     p.a[(k - 96) * m + m / 6] = 1e30f;
     p.b[n / 2 * k + 100] = NAN;
-    float *c = run(&p);
+    float *c = run(&p, "bf16x6u");
     for (int64_t at = 0; at < m * n; at++) {
-        double exact = 0, magnitude = 0;
-        for (int64_t l = 0; l < k; l++) {
-            const double product = (double)p.a[l * m + at % m] * (double)p.b[at / m * k + l];
-            exact += product;
-            magnitude += fabs(product);
-        }
+        const struct fp64_sum sum = sum_of(&p, at % m, at / m);
         assert_int_equal(isnan(c[at]) != 0, at / m == n / 2);
-        assert_true(at / m == n / 2 || fabs((double)c[at] - exact) <= (double)plan.bound_units * ldexp(magnitude, -24));
+        assert_true(at / m == n / 2 || fabs((double)c[at] - sum.value) <= (double)plan.bound_units * ldexp(sum.magnitude, -24));
     }
 }
 
 TEST(long_k_is_split) {
-    const struct ht_set_desc *set = ht_sets[0];
-    for (int i = 0; i < set->kernels; i++) {
-        if (!set->kernel[i].tile.unpacked)
-            continue;
-        check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
-        const int has_parts = !set->kernel[i].tile.no_split_k;
-        if (set->kernel[i].bk <= CHAIN)
-            split_k(has_parts, 20, 12, 4130); /* steps that parts cannot share out evenly */
-        else
-            split_k(has_parts, 3, set->kernel[i].tile.bn + 1, 32768);
-    }
-    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+    with_each_kernel(split_k);
 }
 
 /* Batch entries are single products of the same kernel, bit for bit; one of them holds Inf, and A may be shared. */
-static void batch_of(const char *kernel) {
+static void batch_of(const struct ht_kernel_desc *kernel) {
     enum { M = 37, N = 21, K = 90, BATCH = 3 };
     const float one = 1, zero = 0;
-    struct problem p = problem_of('N', 'N', M, N * BATCH, K, "normal");
+    struct product p = product_of('N', 'N', M, N * BATCH, K, "normal");
     p.b[N * K + 11] = INFINITY;
     for (int shared = 0; shared < 2; shared++) {
-        float *many = host(M * K * BATCH), *c = host(M * N * BATCH), *single = host(M * N);
+        float *many = host_floats(M * K * BATCH), *c = host_floats(M * N * BATCH), *single = host_floats(M * N);
         for (int64_t i = 0; i < M * K * BATCH; i++)
             many[i] = p.a[i % (M * K)] * (shared ? 1 : (float)(1 + i / (M * K)));
-        float *a = device(many, M * K * BATCH, 0), *b = device(p.b, K * N * BATCH, 0), *dc = device(c, M * N * BATCH, 0);
-        float *ds = device(single, M * N, 0);
+        float *a = on_device(many, M * K * BATCH), *b = on_device(p.b, K * N * BATCH), *dc = on_device(c, M * N * BATCH);
+        float *ds = on_device(single, M * N);
         check_code(halftone_sgemm_strided_batched(handle, 'N', 'N', M, N, K, &one, a, M, shared ? 0 : M * K, b, K, K * N,
                                                   &zero, dc, M, M * N, BATCH),
                    "batch");
-        assert_int_equal(ht_dev_download(c, dc, M * N * BATCH * sizeof *c), HT_DEV_OK);
+        download(c, dc, M * N * BATCH);
         for (int i = 0; i < BATCH; i++) {
             check_code(halftone_sgemm(handle, 'N', 'N', M, N, K, &one, a + (shared ? 0 : i * M * K), M, b + i * K * N, K,
                                       &zero, ds, M),
                        "single");
-            assert_int_equal(ht_dev_download(single, ds, M * N * sizeof *single), HT_DEV_OK);
+            download(single, ds, M * N);
             for (int64_t at = 0; at < M * N; at++)
-                expect(kernel, &p, at, c[i * M * N + at], single[at]);
+                expect(kernel->name, &p, at, c[i * M * N + at], single[at]);
         }
     }
 }
 
 TEST(batches) {
-    const struct ht_set_desc *set = ht_sets[0];
-    for (int i = 0; i < set->kernels; i++) {
-        if (!set->kernel[i].tile.unpacked)
-            continue;
-        check_code(halftone_set_kernel(handle, set->kernel[i].name), "kernel");
-        batch_of(set->kernel[i].name);
-    }
-    check_code(halftone_set_kernel(handle, NULL), "no kernel");
+    with_each_kernel(batch_of);
 }
 
 /* Which results a product may not have stored: of three blocks of 64 x 64 one has none, one a few, one every other; of many entries few have any. */
@@ -764,38 +679,28 @@ static unsigned *failed_list(int64_t m, int64_t n, int batch, int *count) {
     return there;
 }
 
-static double in_fp64(const struct problem *p, int64_t row, int64_t col, int64_t k) {
-    double sum = 0;
-    for (int64_t i = 0; i < k; i++)
-        sum += (double)p->a[i * p->m + row] * (double)p->b[col * k + i];
-    return sum;
-}
-
-/* Whether it was added up in FP64 and rounded once, with C -7 before. */
-static int is_in_fp64(const struct problem *p, int64_t row, int64_t col, int64_t k, float beta, float got) {
-    struct fp64_sum sum = {0, 0, 0};
-    for (int64_t i = 0; i < k; i++)
-        fp64_add(&sum, p->a[i * p->m + row], p->b[col * k + i]);
-    return fp64_is(&sum, 1, beta, -7, got);
-}
-
 /* One launch behind a product, with C -7 before. */
 static void launch_behind(const struct ht_kernel_desc *kernel, const struct ht_gemm_args *args, float *c, int64_t elements) {
     for (int64_t i = 0; i < elements; i++)
         c[i] = -7;
-    assert_int_equal(ht_dev_upload(args->c, c, (size_t)elements * sizeof *c), HT_DEV_OK);
-    assert_int_equal(ht_dev_check(kernel->init()) + ht_dev_check(ht_launch_gemm(kernel, args, NULL)), HT_DEV_OK);
-    assert_int_equal(ht_dev_download(c, args->c, (size_t)elements * sizeof *c), HT_DEV_OK);
+    upload(args->c, c, elements);
+    launch(kernel, args);
+    download(c, args->c, elements);
 }
 
-static void compare_behind(const struct ht_kernel_desc *kernel, const struct problem *p, int batch, float beta, const float *whole, const float *c) {
+/* Whether it was added up in FP64 and rounded once, with C -7 before. */
+static bool is_in_fp64(const struct product *p, int64_t row, int64_t col, float got) {
+    const struct fp64_sum sum = sum_of(p, row, col);
+    return fp64_is(&sum, 1, p->beta, -7, got);
+}
+
+static void compare_behind(const struct ht_kernel_desc *kernel, const struct product *p, int batch, const float *whole, const float *c) {
     for (int64_t i = 0; i < p->m * p->n * batch; i++) {
         const int64_t row = i % p->m, col = i / p->m % p->n, entry = i / (p->m * p->n);
-        if (has_fp64_sums(kernel) && strcmp(kernel->variant, "fallback") == 0 && !is_in_fp64(p, row, col, p->k, beta, whole[i]))
+        if (has_fp64_sums(kernel) && strcmp(kernel->variant, "fallback") == 0 && !is_in_fp64(p, row, col, whole[i]))
             fail_msg("%s: (%lld, %lld) is %a", kernel->name, (long long)row, (long long)col, (double)whole[i]);
         if (kind_of_block(row, col, entry) == 1 && has_failed(row, col, entry)) { /* rounded once */
-            const float once = (float)in_fp64(p, row, col, p->k);
-            expect(kernel->name, p, i, c[i], beta != 0.0f ? fmaf(beta, -7.0f, once) : once);
+            expect(kernel->name, p, i, c[i], fp64_result(sum_of(p, row, col).value, 1, p->beta, -7));
         } else {
             expect(kernel->name, p, i, c[i], has_failed(row, col, entry) ? whole[i] : -7.0f);
         }
@@ -807,59 +712,22 @@ struct left {
     struct ht_gemm_args args;
     unsigned *words; /* the bits, on the host */
     size_t bytes;
-    float *a, *b;
     void *failed, *numbers; /* two flags, 0, and how many entries the list has */
     unsigned *list;
     int count;
 };
 
-static struct left left_open(const struct problem *p, int batch, float beta) {
-    const int64_t m = p->m, n = p->n, k = p->k;
+static struct left left_of(const struct product *p, int batch) {
     struct left x;
     memset(&x, 0, sizeof x);
-    x.words = failed_words(m, n, batch);
-    x.bytes = (size_t)(ht_ceil_div(m, 64) * ht_ceil_div(n, 64) * batch) * HT_FAILED_BYTES;
-    x.list = failed_list(m, n, batch, &x.count);
-    x.a = device(p->a, m * k, 0);
-    x.b = device(p->b, k * n, 0);
+    x.args = args_of(p, batch);
+    x.words = failed_words(p->m, p->n, batch);
+    x.bytes = (size_t)(ht_ceil_div(p->m, 64) * ht_ceil_div(p->n, 64) * batch) * HT_FAILED_BYTES;
+    x.list = failed_list(p->m, p->n, batch, &x.count);
     const int numbers[] = {12, 12, 0, x.count};
     x.failed = kept_on_device(x.bytes);
     x.numbers = kept_on_device(sizeof numbers);
-    assert_int_equal(ht_dev_upload(x.numbers, numbers, sizeof numbers), HT_DEV_OK);
-    struct ht_gemm_args *args = &x.args;
-    float *c = host(m * n * batch);
-    args->c = device(c, m * n * batch, 0);
-    args->ldc = m;
-    args->c_stride = m * n;
-    args->m = (int)m;
-    args->n = (int)n;
-    args->k = (int)k;
-    args->splits = 1;
-    args->batch = batch;
-    args->alpha = 1;
-    args->beta = beta;
-    args->a_src = x.a;
-    args->b_src = x.b;
-    args->a_ld = m;
-    args->b_ld = k;
-    args->b_k_contiguous = 1;
-    return x;
-}
-
-/* The same of matrices that lie as ta and tb say. */
-static struct left left_lying(const struct problem *p, char ta, char tb, int batch, float beta) {
-    const int64_t m = p->m, n = p->n, k = p->k;
-    struct problem turned = *p;
-    turned.a = host(m * k), turned.b = host(k * n);
-    for (int64_t i = 0; i < m * k; i++)
-        turned.a[i] = ta == 'N' ? p->a[i] : p->a[i % k * m + i / k];
-    for (int64_t i = 0; i < k * n; i++)
-        turned.b[i] = tb == 'N' ? p->b[i] : p->b[i % n * k + i / n];
-    struct left x = left_open(&turned, batch, beta);
-    x.args.a_k_contiguous = ta != 'N';
-    x.args.a_ld = ta == 'N' ? m : k;
-    x.args.b_k_contiguous = tb == 'N';
-    x.args.b_ld = tb == 'N' ? k : n;
+    OK(ht_dev_upload(x.numbers, numbers, sizeof numbers));
     return x;
 }
 
@@ -878,15 +746,15 @@ static void tell(struct left *x, enum told told) {
 /* Behind a product the fallback computes what failed, one by one or by blocks, and leaves the others alone: from the list, from the bits where
  * the list is too short, and without a count; nothing where the count is 0. */
 static void failed_results_alone(const struct ht_kernel_desc *kernel, int64_t m, int64_t n, int k, int batch) {
-    const float beta = batch == 1 ? 0.5f : 0.0f;
-    struct problem p = problem_of('N', 'N', m, n, k, "uniform");
-    float *c = host(m * n * batch), *whole = host(m * n * batch);
-    struct left x = left_open(&p, batch, beta);
+    struct product p = product_of('N', 'N', m, n, k, "uniform");
+    float *c = host_floats(m * n * batch), *whole = host_floats(m * n * batch);
+    p.beta = batch == 1 ? 0.5f : 0.0f;
+    struct left x = left_of(&p, batch);
     launch_behind(kernel, &x.args, whole, m * n * batch);
     for (enum told told = BY_BITS; told <= BY_LIST; told++) {
         tell(&x, told);
         launch_behind(kernel, &x.args, c, m * n * batch);
-        compare_behind(kernel, &p, batch, beta, whole, c);
+        compare_behind(kernel, &p, batch, whole, c);
     }
     tell(&x, BY_NOTHING);
     launch_behind(kernel, &x.args, c, m * n * batch);
@@ -946,15 +814,15 @@ static void compare_bits(const struct left *x, const unsigned *left, int64_t m, 
 /* Blocks with many, as tiles of their own, then the fallback: a result has the bits of the product by slices where the first launch has taken its bit, else those
  * of the fallback; C's old value is added once, and what is computed again is counted. */
 static void blocks_then_others(const struct ht_kernel_desc *first, const struct ht_kernel_desc *fallback, char ta, char tb, int64_t m, int64_t n, int k, int batch) {
-    const float beta = batch == 1 ? 0.5f : 0.0f;
     const int64_t all = m * n * batch, high = ht_ceil_div(m, 64), wide = ht_ceil_div(n, 64);
-    struct problem p = problem_of('N', 'N', m, n, k, "uniform");
-    float *by_slices = host(all), *whole = host(all), *c = host(all);
+    struct product p = product_of(ta, tb, m, n, k, "uniform");
+    p.beta = batch == 1 ? 0.5f : 0.0f;
+    float *by_slices = host_floats(all), *whole = host_floats(all), *c = host_floats(all);
     if (m > TINY_ROW)
         p.a[TINY_ROW] = 0x1p-60f;
     if (m > LATE_ROW)
         p.a[(k - 1) * m + LATE_ROW] = 0x1p-60f;
-    struct left x = left_lying(&p, ta, tb, batch, beta);
+    struct left x = left_of(&p, batch);
     unsigned *left = kept(x.bytes);
     void *counted = kept_on_device(2 * sizeof(int64_t));
     launch_behind(first, &x.args, by_slices, all);
@@ -968,12 +836,13 @@ static void blocks_then_others(const struct ht_kernel_desc *first, const struct 
         assert_int_equal(ht_dev_download(left, x.failed, x.bytes) + ht_dev_download(numbers, counted, sizeof numbers), HT_DEV_OK);
         compare_bits(&x, left, m, n, batch, &of_blocks, &of_others);
         assert_true(numbers[0] == 0 && numbers[1] == of_blocks && of_blocks > 0);
-        assert_int_equal(ht_dev_check(fallback->init()) + ht_dev_check(ht_launch_gemm(fallback, &x.args, NULL)), HT_DEV_OK);
-        assert_int_equal(ht_dev_download(c, x.args.c, (size_t)all * sizeof *c) + ht_dev_download(numbers, counted, sizeof numbers), HT_DEV_OK);
+        launch(fallback, &x.args);
+        download(c, x.args.c, all);
+        OK(ht_dev_download(numbers, counted, sizeof numbers));
         assert_int_equal(numbers[0] + numbers[1], of_blocks + of_others);
         for (int64_t i = 0; i < all; i++) {
             const int64_t row = i % m, col = i / m % n, entry = i / (m * n), word = ((entry * wide + col / 64) * high + row / 64) * (HT_FAILED_BYTES / 4) + col % 64 * 2 + row % 64 / 32;
-            const float once = (float)in_fp64(&p, row, col, k), alone = beta != 0.0f ? fmaf(beta, -7.0f, once) : once;
+            const float alone = fp64_result(sum_of(&p, row, col).value, 1, p.beta, -7);
             const int is_left = left[word] >> row % 32 & 1;
             expect(first->name, &p, i, c[i], !has_failed(row, col, entry) ? -7.0f : !is_left ? by_slices[i] : c[i] == alone ? alone : whole[i]);
         }
@@ -1004,11 +873,12 @@ TEST(blocks_of_matrices_that_lie_otherwise) {
     const struct ht_kernel_desc *first = kernel_of_blocks();
     if (first == NULL)
         skip();
-    struct problem p = problem_of('N', 'N', SQUARE, SQUARE, DEPTH, "uniform");
-    float *c = host(ALL), *expected = host(ALL);
-    p.a[TINY_ROW] = 0x1p-60f;
+    float *c = host_floats(ALL), *expected = host_floats(ALL);
     for (int i = 0; i < 4; i++) {
-        struct left x = left_lying(&p, i % 2 ? 'T' : 'N', i / 2 ? 'T' : 'N', 1, 0.5f);
+        struct product p = product_of(i % 2 ? 'T' : 'N', i / 2 ? 'T' : 'N', SQUARE, SQUARE, DEPTH, "uniform");
+        p.a[TINY_ROW] = 0x1p-60f;
+        p.beta = 0.5f;
+        struct left x = left_of(&p, 1);
         tell(&x, BY_LIST);
         launch_behind(first, &x.args, i == 0 ? expected : c, ALL);
         for (int64_t at = 0; i > 0 && at < ALL; at++)
@@ -1021,7 +891,6 @@ TEST(there_is_nothing_to_pack) {
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     size_t bytes = 1;
     float x = 0;
-    check_code(halftone_set_scheme(handle, "bf16x6u"), "the scheme's name");
     check_code(halftone_query(handle, 'N', 'N', 600, 600, 600, 1, &plan), "query");
     assert_string_equal(plan.scheme, "bf16x6u");
     assert_true(plan.pack_ns == 0 && plan.predicted_ns == plan.kernel_ns);
@@ -1037,22 +906,19 @@ TEST(there_is_nothing_to_pack) {
     assert_int_equal(halftone_sgemm_packed(handle, 1, 1, 1, &x, blob, blob, &x, blob, 1), HALFTONE_NOT_SUPPORTED);
 }
 
-static int has_bf16x6u(void) {
-    for (int i = 0; halftone_schemes(NULL, HALFTONE_FP32, i) != NULL; i++)
-        if (strcmp(halftone_schemes(NULL, HALFTONE_FP32, i), "bf16x6u") == 0)
-            return 1;
-    return 0;
-}
-
 static int open_handle(void **state) {
     (void)state;
     if (create_handle() != 0)
         return -1;
-    if (!has_bf16x6u())
+    if (!has_scheme(HALFTONE_FP32, "bf16x6u"))
         exit(skip_all_tests("the set has no scheme bf16x6u"));
-    check_code(halftone_set_scheme(handle, "bf16x6u"), "scheme bf16x6u");
     fprintf(stderr, "scheme bf16x6u on %s (%s)\n", halftone_device(handle), halftone_gpu(handle));
     return 0;
 }
 
+static int by_bf16x6u(void **state) {
+    return reset_handle(state) + halftone_set_scheme(handle, "bf16x6u");
+}
+
 FOR_ALL(open_handle, close_handle)
+FOR_EACH(by_bf16x6u, NULL)

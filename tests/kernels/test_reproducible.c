@@ -4,33 +4,10 @@
  * overflow 32 bits, k beyond one part, k beyond all, NaN and Inf, and the bound. */
 #include <math.h>
 
-#include "../../bench/halftone/accuracy/families.h"
-#include "../../runtime/halftone.h"
-#include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_cost.h"
-#include "../../runtime/ht_dev.h"
-#include "../test.h"
-#include "handle.h"
+#include "product32.h"
 
 static int small;
-
-struct problem {
-    int64_t m, n, k;
-    float alpha, beta;
-    float *a, *b, *c; /* column-major, dense: m x k, k x n, m x n before the product */
-    size_t before;    /* of what is kept */
-};
-
-static void *host(int64_t bytes) {
-    return kept((size_t)bytes);
-}
-
-static void *device(const void *data, int64_t bytes) {
-    void *p = kept_on_device((size_t)bytes);
-    if (data != NULL)
-        assert_int_equal(ht_dev_upload(p, data, (size_t)bytes), HT_DEV_OK);
-    return p;
-}
 
 /* ---- the schemes, from their definition (gen/facts/scheme.c, FIXED_POINT) ---- */
 
@@ -73,10 +50,11 @@ static float scaled(float v, int e) {
 }
 
 /* C = alpha A B + beta C in integers: the sum of all digit products of levels below `digits`, rounded to FP32 once. */
-static void reference(const struct ht_scheme_desc *s, const struct problem *p, float *c) {
+static float *reference(const struct ht_scheme_desc *s, const struct product *p) {
     const int digits = digits_of(s);
-    int8_t *da = host(p->m * p->k * digits), *db = host(p->n * p->k * digits);
-    int *ea = host(p->m * 4), *eb = host(p->n * 4);
+    float *const c = host_floats(p->m * p->n);
+    int8_t *da = kept((size_t)(p->m * p->k * digits)), *db = kept((size_t)(p->n * p->k * digits));
+    int *ea = kept((size_t)p->m * sizeof *ea), *eb = kept((size_t)p->n * sizeof *eb);
     for (int64_t i = 0; i < p->m; i++) {
         ea[i] = row_scale(p->a + i, p->k, p->m);
         row_digits(digits, ea[i], p->a + i, p->k, p->m, da + i * p->k * digits);
@@ -104,51 +82,18 @@ static void reference(const struct ht_scheme_desc *s, const struct problem *p, f
             c[j * p->m + i] = p->beta != 0 ? fmaf(p->beta, p->c[j * p->m + i], v) : v;
         }
     }
+    return c;
 }
 
-static void compare(const char *what, const struct problem *p, const float *want, const float *got) {
+static void compare(const char *what, const struct product *p, const float *want, const float *got) {
     for (int64_t i = 0; i < p->m * p->n; i++) {
-        if (memcmp(&want[i], &got[i], 4) != 0 && !(isnan(want[i]) && isnan(got[i])))
+        if (!same_or_nan(want[i], got[i]))
             fail_msg("%s, %lldx%lldx%lld: element %lld is %a, in integers %a", what, (long long)p->m,
                      (long long)p->n, (long long)p->k, (long long)i, (double)got[i], (double)want[i]);
     }
 }
 
 /* ---- ways to compute it ---- */
-
-static void fill(struct problem *p, const char *family) {
-    p->before = kept_count;
-    p->a = host(p->m * p->k * 4);
-    p->b = host(p->k * p->n * 4);
-    p->c = host(p->m * p->n * 4);
-    if (family != NULL) {
-        family_fill(family_find(family), 3, 'A', p->m, p->n, p->k, p->a, p->m);
-        family_fill(family_find(family), 3, 'B', p->m, p->n, p->k, p->b, p->k);
-    }
-    for (int64_t i = 0; i < p->m * p->n; i++)
-        p->c[i] = (float)(i % 11 - 5) * 0.375f;
-}
-
-static void clear(const struct problem *p) {
-    drop_kept(p->before);
-}
-
-/* Through the library, op(A) and op(B) stored as asked. */
-static void by_library(const struct problem *p, char ta, char tb, float *c) {
-    float *a = host(p->m * p->k * 4), *b = host(p->k * p->n * 4);
-    for (int64_t l = 0; l < p->k; l++) {
-        for (int64_t i = 0; i < p->m; i++)
-            a[ta == 'N' ? l * p->m + i : i * p->k + l] = p->a[l * p->m + i];
-        for (int64_t j = 0; j < p->n; j++)
-            b[tb == 'N' ? j * p->k + l : l * p->n + j] = p->b[j * p->k + l];
-    }
-    float *da = device(a, p->m * p->k * 4), *db = device(b, p->k * p->n * 4),
-          *dc = device(p->c, p->m * p->n * 4);
-    check_code(halftone_sgemm(handle, ta, tb, p->m, p->n, p->k, &p->alpha, da, ta == 'N' ? p->m : p->k, db,
-                              tb == 'N' ? p->k : p->n, &p->beta, dc, p->m),
-               "sgemm");
-    assert_int_equal(ht_dev_download(c, dc, (size_t)(p->m * p->n) * 4), HT_DEV_OK);
-}
 
 /* Both operands packed by the library; a blob is exponents and where blocks meet, rounded up to 1024 bytes, then panels. */
 struct packed {
@@ -161,22 +106,23 @@ static int64_t panels_at(const struct ht_scheme_desc *s, int64_t rows, int64_t k
     return ht_ceil_div((ht_ceil_div(rows, 64) * 64 + meeting) * 4, 1024) * 1024;
 }
 
-static struct packed pack(const struct ht_scheme_desc *s, const struct problem *p) {
+static struct packed pack(const struct ht_scheme_desc *s, const struct product *p) {
     size_t bytes_a, bytes_b;
     struct packed x = {.a_panels = panels_at(s, p->m, p->k), .b_panels = panels_at(s, p->n, p->k)};
     check_code(halftone_packed_bytes(handle, 'A', p->m, p->k, 1, &bytes_a), "bytes of A");
     check_code(halftone_packed_bytes(handle, 'B', p->n, p->k, 1, &bytes_b), "bytes of B");
-    x.a = device(NULL, (int64_t)bytes_a);
-    x.b = device(NULL, (int64_t)bytes_b);
-    float *a = device(p->a, p->m * p->k * 4), *b = device(p->b, p->k * p->n * 4);
+    x.a = kept_on_device(bytes_a);
+    x.b = kept_on_device(bytes_b);
+    float *a = on_device(p->a, p->m * p->k), *b = on_device(p->b, p->k * p->n);
     check_code(halftone_pack_ab(handle, 'N', 'N', p->m, p->n, p->k, a, p->m, b, p->k, x.a, x.b), "pack");
     return x;
 }
 
 /* One kernel with a split of our choice, launched as the library launches it. */
-static void by_kernel(const struct ht_scheme_desc *s, const struct ht_kernel_desc *kernel,
-                      const struct problem *p, const struct packed *x, int splits, float *c) {
-    void *partial = device(NULL, p->m * p->n * splits * 8), *dc = device(p->c, p->m * p->n * 4);
+static const float *by_kernel(const struct ht_scheme_desc *s, const struct ht_kernel_desc *kernel, const struct product *p,
+                              const struct packed *x, int splits) {
+    void *partial = kept_on_device((size_t)(p->m * p->n * splits) * 8);
+    float *dc = on_device(p->c, p->m * p->n);
     struct ht_gemm_args g = {.a_panels = (unsigned char *)x->a + x->a_panels,
                              .b_panels = (unsigned char *)x->b + x->b_panels,
                              .a_row_absmax = (int *)(void *)x->a,
@@ -196,10 +142,9 @@ static void by_kernel(const struct ht_scheme_desc *s, const struct ht_kernel_des
         code = ht_dev_check(ht_launch_gemm(kernel, &g, NULL));
     if (code == HT_DEV_OK && splits > 1)
         code = ht_dev_check(s->reduce(&g, NULL));
-    if (code == HT_DEV_OK)
-        code = ht_dev_download(c, dc, (size_t)(p->m * p->n) * 4);
     if (code != HT_DEV_OK)
         fail_msg("%s: %s", kernel->name, ht_dev_detail());
+    return download(host_floats(p->m * p->n), dc, p->m * p->n);
 }
 
 /* The next scheme with exact sums from index *i on, selected by the name of its class; NULL: no more. */
@@ -237,14 +182,11 @@ TEST(families_and_transposes) {
     const struct ht_scheme_desc *s;
     for (int i = 0; (s = next_scheme(&i)) != NULL;) {
         for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
-            struct problem p = {
-                .m = 67, .n = 35, .k = f % 2 ? 131 : 300, .alpha = 1.25f, .beta = f % 3 ? 0 : -0.5f};
-            fill(&p, families[f]);
-            float *want = host(p.m * p.n * 4), *got = host(p.m * p.n * 4);
-            reference(s, &p, want);
-            by_library(&p, f & 1 ? 'T' : 'N', f & 2 ? 'T' : 'N', got);
-            compare(families[f], &p, want, got);
-            clear(&p);
+            struct product p = product_of(f & 1 ? 'T' : 'N', f & 2 ? 'T' : 'N', 67, 35, f % 2 ? 131 : 300, families[f]);
+            p.alpha = 1.25f;
+            p.beta = f % 3 ? 0 : -0.5f;
+            compare(families[f], &p, reference(s, &p), run(&p, families[f]));
+            product_free(&p);
         }
     }
 }
@@ -252,30 +194,28 @@ TEST(families_and_transposes) {
 TEST(every_kernel_and_split) {
     const struct ht_scheme_desc *s;
     for (int i = 0; (s = next_scheme(&i)) != NULL;) {
-        struct problem p = {.m = 140, .n = 70, .k = 900, .alpha = -3, .beta = 2};
-        fill(&p, "normal");
-        float *want = host(p.m * p.n * 4), *got = host(p.m * p.n * 4);
+        struct product p = PRODUCT('N', 'N', 140, 70, 900, 0, -3, 2, "normal");
+        product_fill(&p);
         struct packed x = pack(s, &p);
-        reference(s, &p, want);
+        const float *const want = reference(s, &p);
         for (int k = 0; k < ht_sets[0]->kernels; k++) {
             if (strcmp(ht_sets[0]->kernel[k].scheme, s->name) != 0)
                 continue;
-            for (int splits = 1; splits <= 7; splits += 2) {
-                by_kernel(s, &ht_sets[0]->kernel[k], &p, &x, splits, got);
-                compare(ht_sets[0]->kernel[k].name, &p, want, got);
-            }
+            for (int splits = 1; splits <= 7; splits += 2)
+                compare(ht_sets[0]->kernel[k].name, &p, want, by_kernel(s, &ht_sets[0]->kernel[k], &p, &x, splits));
         }
-        clear(&p);
+        product_free(&p);
     }
 }
 
 /* All elements are 0x7f7f7f...: every digit is 127, every level grows as fast as it can. */
-static void fill_largest(struct problem *p) {
-    fill(p, NULL);
-    for (int64_t i = 0; i < p->m * p->k; i++)
-        p->a[i] = ldexpf(0x7f7f7fp0f, -23);
-    for (int64_t i = 0; i < p->k * p->n; i++)
-        p->b[i] = -0x7f7f7fp0f;
+static struct product of_largest(int64_t k) {
+    struct product p = product_of('N', 'N', 1, 1, k, NULL);
+    for (int64_t i = 0; i < p.m * p.k; i++)
+        p.a[i] = ldexpf(0x7f7f7fp0f, -23);
+    for (int64_t i = 0; i < p.k * p.n; i++)
+        p.b[i] = -0x7f7f7fp0f;
+    return p;
 }
 
 static const struct ht_kernel_desc *first_kernel(const struct ht_scheme_desc *s) {
@@ -292,16 +232,10 @@ TEST(one_part_holds_what_it_promises) {
     const struct ht_scheme_desc *s;
     for (int i = 0; (s = next_scheme(&i)) != NULL && !small;) {
         const int64_t overflow_k = (INT64_C(1) << 31) / (digits_of(s) * 127 * 127);
-        struct problem p = {.m = 1, .n = 1, .k = overflow_k + 128, .alpha = 1, .beta = 0};
-        float want, got;
-        if (digits_of(s) == 2)
-            p.k = s->exact_k;
-        fill_largest(&p);
-        struct packed x = pack(s, &p);
-        reference(s, &p, &want);
-        by_kernel(s, first_kernel(s), &p, &x, 1, &got);
-        compare("the largest digits", &p, &want, &got);
-        clear(&p);
+        const struct product p = of_largest(digits_of(s) == 2 ? s->exact_k : overflow_k + 128);
+        const struct packed x = pack(s, &p);
+        compare("the largest digits", &p, reference(s, &p), by_kernel(s, first_kernel(s), &p, &x, 1));
+        product_free(&p);
     }
 }
 
@@ -321,15 +255,11 @@ TEST(long_k_is_cut_or_refused) {
         }
         assert_int_equal(halftone_query(handle, 'N', 'N', 1, 1, most + 1, 1, &plan), HALFTONE_TOO_LARGE);
         assert_non_null(strstr(halftone_last_detail(handle), s->name));
-        struct problem p = {.m = 2, .n = 3, .k = s->exact_k + 1000, .alpha = 1, .beta = 0};
-        float want[6], got[6];
         if (small || digits_of(s) > 2) /* the cutting is the same for all */
             continue;
-        fill(&p, "llm");
-        reference(s, &p, want);
-        by_library(&p, 'N', 'N', got);
-        compare("k of several parts", &p, want, got);
-        clear(&p);
+        const struct product p = product_of('N', 'N', 2, 3, s->exact_k + 1000, "llm");
+        compare("k of several parts", &p, reference(s, &p), run(&p, "k of several parts"));
+        product_free(&p);
     }
 }
 
@@ -338,24 +268,21 @@ TEST(non_finite_rows_are_poisoned) {
     const struct ht_scheme_desc *s;
     for (int i = 0; (s = next_scheme(&i)) != NULL;) {
         for (int split = 0; split < 2; split++) {
-            struct problem p = {.m = 9, .n = 7, .k = split ? 4096 : 70, .alpha = 1, .beta = 0};
-            float want[63], got[63];
-            fill(&p, "uniform");
+            struct product p = product_of('N', 'T', 9, 7, split ? 4096 : 70, "uniform");
             p.a[4 + 5 * p.m] = NAN;
             p.a[6] = -INFINITY;
             p.b[2 * p.k + 69] = INFINITY;
             p.b[3 * p.k] = 3.0e38f; /* finite: no poison */
-            reference(s, &p, want);
-            by_library(&p, 'N', 'T', got);
-            compare("NaN and Inf", &p, want, got);
+            const float *got = run(&p, "NaN and Inf");
+            compare("NaN and Inf", &p, reference(s, &p), got);
             for (int64_t e = 0; e < p.m * p.n; e++)
                 assert_int_equal(isnan(got[e]), e % p.m == 4 || e % p.m == 6 || e / p.m == 2);
             p.alpha = 0;
             p.beta = 1;
-            by_library(&p, 'N', 'T', got);
+            got = run(&p, "alpha 0");
             for (int64_t e = 0; e < p.m * p.n; e++)
                 assert_true(got[e] == p.c[e]);
-            clear(&p);
+            product_free(&p);
         }
     }
 }
@@ -365,27 +292,21 @@ TEST(non_finite_rows_are_poisoned) {
 TEST(adversaries_keep_the_bound) {
     const struct ht_scheme_desc *s;
     for (int i = 0; (s = next_scheme(&i)) != NULL;) {
-        struct problem p = {.m = 1, .n = 1, .k = 2048, .alpha = 1, .beta = 0};
-        struct halftone_plan plan = HALFTONE_PLAN_INIT;
-        float got;
+        struct product p = product_of('N', 'N', 1, 1, 2048, NULL);
         int64_t last = 64; /* 64, -128, -128, ... in units of the last digit */
         for (int d = 1; d < digits_of(s); d++)
             last = last * 256 - 128;
         const double unit = ldexp(1, -8 * (digits_of(s) - 1)), half = digits_of(s) < 4 ? 0.5 : 0;
-        fill(&p, NULL);
         for (int64_t l = 0; l < p.k; l++)
             p.a[l] = p.b[l] = l == 0 ? 0x1.fdfdfep5f : (float)(((double)last + half) * unit);
         double exact = 0;
         for (int64_t l = 0; l < p.k; l++)
             exact += (double)p.a[l] * (double)p.b[l];
-        check_code(halftone_query(handle, 'N', 'N', 1, 1, p.k, 1, &plan), "query");
-        by_library(&p, 'N', 'N', &got);
-        const double allowed =
-            (double)plan.bound_units * ldexp((double)p.k * (double)p.a[0] * (double)p.b[0], -24);
-        const double share = fabs((double)got - exact) / allowed;
+        const double allowed = (double)plan_of(&p).bound_units * ldexp((double)p.k * (double)p.a[0] * (double)p.b[0], -24);
+        const double share = fabs((double)run(&p, s->name)[0] - exact) / allowed;
         fprintf(stderr, "an adversary reaches %.2f of the bound of %s\n", share, s->name);
         assert_true(share <= 1);
-        clear(&p);
+        product_free(&p);
     }
 }
 
