@@ -641,6 +641,62 @@ TEST(blas_semantics) {
     assert_int_equal(halftone_sgemm(handle, 'N', 'N', 20, 20, 20, &one, a.device, 19, a.device, 20, &half, c.device, 20), -8);
 }
 
+/* ---- two blocks that share panels */
+
+/* The scheme's first kernel of one block; a name of `kernel`s scheme begins alike. NULL: there is none. */
+static const char *kernel_of_one_block(const char *kernel) {
+    const size_t scheme = strcspn(kernel + strlen("ht_"), "_") + strlen("ht_") + 1;
+    const char *other;
+    for (int i = 0; (other = halftone_kernels(handle, i)) != NULL; i++)
+        if (strncmp(other, kernel, scheme) == 0 && strstr(other, "_c2_") == NULL)
+            return other;
+    return NULL;
+}
+
+static int parts_by(const char *kernel, const struct product *p) {
+    check_code(halftone_set_kernel(handle, kernel), kernel);
+    return plan_of(p).splits;
+}
+
+/* However blocks work together, equal chains give equal bits: again and again, and where k has as many parts those of one block alone. */
+static void pair_has_bits(const char *kernel, const char *alone, struct product p, int repeats) {
+    product_fill(&p);
+    const struct operand a = stored(&p, 'A', 'N'), b = stored(&p, 'B', 'N'), c = stored_c(&p);
+    const int parts = parts_by(kernel, &p);
+    multiply_stored(&p, &a, &b, &c, kernel);
+    float *const first = dense_result(&p, &c);
+    for (int i = 1; i < repeats; i++) {
+        const size_t before = kept_count;
+        upload(c.device, c.at, c.count);
+        multiply_stored(&p, &a, &b, &c, kernel);
+        expect_bits(kernel, first, dense_result(&p, &c), p.m * p.n);
+        drop_kept(before);
+    }
+    if (parts_by(alone, &p) == parts)
+        expect_bits(alone, first, run(&p, alone), p.m * p.n);
+    product_free(&p);
+}
+
+TEST(pairs_of_blocks_have_the_bits_of_one) {
+    static const struct {
+        struct product p;
+        int repeats;
+    } few[] = {{PRODUCT('N', 'N', 139, 75, 192, 0, 1, 0, "uniform"), 2}, {PRODUCT('N', 'N', 65, 300, 130, 1, 1, 0, "uniform"), 1}},
+      many[] = {{PRODUCT('N', 'N', 512, 512, 512, 0, 1, 0, "uniform"), 200},    {PRODUCT('N', 'N', 1024, 1024, 1024, 0, 1, 0, "uniform"), 200},
+                {PRODUCT('N', 'N', 1000, 1001, 999, 1, 1, 0, "uniform"), 50},   {PRODUCT('N', 'N', 2048, 2048, 2048, 0, 1, 0, "uniform"), 50},
+                {PRODUCT('N', 'N', 4097, 4100, 260, 3, 1, 0, "uniform"), 20},   {PRODUCT('N', 'N', 129, 65, 32768, 0, 1, 0, "uniform"), 20},
+                {PRODUCT('N', 'N', 8192, 8192, 1024, 0, 1, 0, "uniform"), 10},  {PRODUCT('N', 'N', 64, 16384, 512, 0, 1, 0, "uniform"), 20},
+                {PRODUCT('N', 'N', 16384, 65, 512, 2, 1, 0, "uniform"), 20},    {PRODUCT('N', 'N', 3001, 5003, 2049, 1, 1, 0, "uniform"), 10}};
+    const char *kernel;
+    for (int i = 0; (kernel = halftone_kernels(handle, i)) != NULL; i++) {
+        const char *const alone = strstr(kernel, "_c2_") != NULL ? kernel_of_one_block(kernel) : NULL;
+        for (size_t j = 0; alone != NULL && j < sizeof few / sizeof *few; j++)
+            pair_has_bits(kernel, alone, few[j].p, few[j].repeats);
+        for (size_t j = 0; alone != NULL && on_gpu && !small && j < sizeof many / sizeof *many; j++)
+            pair_has_bits(kernel, alone, many[j].p, many[j].repeats);
+    }
+}
+
 static int open_handle(void **state) {
     struct ht_dev_info info;
     (void)state;
