@@ -120,7 +120,7 @@ endif
 ifneq ($(shell printf '%s\n' $(call q,$(BUDGET)) | tr -d 'A-Za-z0-9_./+@~ \200-\377-')$(filter .%,$(notdir $(basename $(BUDGET)))),)
 $(error the path of a budget may hold letters, digits and _ . / + @ ~ -, and its name may not begin with a dot: $(BUDGET))
 endif
-ifneq ($(filter bin data dev obj pages test toolchain venv,$(notdir $(SET))),)
+ifneq ($(filter bin data dev obj pages test toolchain venv wheel,$(notdir $(SET))),)
 $(error a budget file may not be called $(notdir $(SET)).gpu: out/ has a folder of that name already)
 endif
 -include $(SET)/rules.mk
@@ -132,7 +132,7 @@ IS_HIP := $(shell grep -sl '^isa *= *gfx' $(BUDGET))
 KERNEL_OBJ := $(HT_KERNELS:%=$(SET)/obj/%.o)
 SIM_KERNEL_OBJ := $(HT_KERNELS:%=$(SET)/sim/%.o)
 else
-asked := $(firstword $(filter all generate build-device build-sim test-set demo check-gpu bench explain vendor install,$(MAKECMDGOALS)))
+asked := $(firstword $(filter all generate build-device build-sim test-set demo check-gpu bench explain vendor install wheel,$(MAKECMDGOALS)))
 ifneq ($(asked),)
 $(error GPU is missing: make $(asked) GPU=NAME, NAME one of: $(GPU_NAMES), or native, or the path of a .gpu file)
 endif
@@ -168,7 +168,7 @@ define need_gpu
 @sh gen/card.sh fits out/bin/card $(BUDGET)
 endef
 
-.PHONY: pages vendor verify-vendored install uninstall help all generate build-device build-sim demo test check-gpu bench explain clean toolchain setup FORCE
+.PHONY: pages vendor verify-vendored install uninstall wheel help all generate build-device build-sim demo test check-gpu bench explain clean toolchain setup FORCE
 
 help:
 	@echo "halftone: FP32 and FP64 matrix products on tensor cores (AMD: Matrix Cores), generated for your GPU"
@@ -183,6 +183,7 @@ help:
 	@echo "  make vendor GPU=a800 DEST=dir   sources for your own project"
 	@echo "  make verify-vendored DIR=dir    whether such a folder is still as it was written"
 	@echo "  make install GPU=a800    library, header, command, licence, pkg-config file and CMake package; make uninstall"
+	@echo "  make wheel GPU='a100 h100'   out/wheel: for Python, with the commands and the simulator; pip install out/wheel/*.whl"
 	@echo "  make test                tests, no GPU needed: installs packages as root or by sudo (apt-get)"
 	@echo "  make test-all            all schemes, all mutations, fuzzing (make fuzz: that alone); tests/README.md says how long"
 	@echo "  make check-gpu GPU=a800  correctness on this machine's GPU, sanitizer included (sh tests/setup.sh first)"
@@ -368,10 +369,10 @@ out/obj/bench/halftone/profile/profile_kernels-sim.o: $(PROFILE_KERNELS) out/obj
 	$(call run,SIM,$<,$(CXX) $(SIM_FLAGS) -iquote bench/halftone -c $< -o $@)
 
 $(SET)/halftone: out/obj/bench/halftone/cmd/main.o $(BENCH_OBJ) out/obj/runtime/sim/sim_mma.o out/obj/runtime/sim/sim_mma_wide.o out/obj/runtime/sim/sim_f16.o $(PROBE_OBJ) $(PROFILE_OBJ) $(APP_OBJ) $(DELAY_OBJ) $(SET)/libhalftone.a
-	$(call run,LINK,$@,$(CXX) $(LDFLAGS) -o $@ $^ $(DEVICE_LINK) -lm)
+	$(call run,LINK,$@,$(CXX) -static-libstdc++ -static-libgcc $(LDFLAGS) -o $@ $^ $(DEVICE_LINK) -lm)
 
 $(SET)/halftone-sim: out/obj/bench/halftone/cmd/main.o $(BENCH_OBJ) out/obj/bench/halftone/profile/profile_kernels-sim.o out/obj/bench/halftone/apps/app_kernels-sim.o $(SET)/libhalftone-sim.a
-	$(call run,LINK,$@,$(CXX) $(LDFLAGS) -o $@ $^ -ldl -lpthread -lm)
+	$(call run,LINK,$@,$(CXX) -static-libstdc++ -static-libgcc $(LDFLAGS) -o $@ $^ -ldl -lpthread -lm)
 endif
 # ---- using it
 # The demo builds for the GPU only where it can run; a GPU that the set does not fit also ends in the simulator.
@@ -417,6 +418,10 @@ install: all
 	@$(INSTALL_FACTS) VERSION=$(VERSION) SET=$(SET) VENDOR=$(if $(WITH_DEVICE),$(VENDOR)) \
 	    CUDA=$(call q,$(CUDA)) CUDA_LIB=$(CUDA_LIB) sh runtime/install.sh install
 
+# Python's package: out/wheel/halftone_gemm-VERSION-py3-none-manylinux_2_GLIBC_MACHINE.whl
+wheel: all
+	@$(PYTHON) runtime/python/wheel.py $(SET) out/wheel $(if $(WITH_DEVICE),halftone libhalftone.so)
+
 uninstall:
 	@$(INSTALL_FACTS) sh runtime/install.sh uninstall
 
@@ -458,6 +463,6 @@ include tests/tests.mk
 
 # Data, the compiler wheels and the Python environment were fetched; sets are folders with a manifest.
 clean:
-	rm -rf out/bin out/obj out/pages out/test $(patsubst %/manifest,%,$(wildcard out/*/manifest))
+	rm -rf out/bin out/obj out/pages out/test out/wheel $(patsubst %/manifest,%,$(wildcard out/*/manifest))
 
 -include $(shell find out/obj out/test -name '*.d' 2>/dev/null)

@@ -317,33 +317,8 @@ def test_cmake_finds_ranges_of_versions_and_components(installed, tmp_path):
     assert done.returncode == 1 and "no component 'nonsense' is installed" in done.stderr, done.stderr
 
 
-def test_the_manual_s_python_multiplies(tmp_path):
-    """As it stands there, on the simulator's library made a shared one, which also plays the CUDA runtime."""
-    section = (ROOT / "runtime/MANUAL.md").read_text().split("From Python\n")[1].split("\n## ")[0]
-    code = "".join(line[4:] or "\n" for line in section.splitlines(True) if line.startswith("    ") or line == "\n")
-    passes(f"g++ -shared -o libhalftone.so.0 -Wl,--whole-archive {ROOT}/out/a800/libhalftone-sim.a -Wl,--no-whole-archive -ldl -lpthread", tmp_path)
-    (tmp_path / "app.py").write_text(code + """
-m, n, k = 3, 5, 7
-a, b, c = ([(i * 5 + s) % 11 - 4.0 for i in range(count)] for s, count in ((1, m * k), (2, k * n), (0, m * n)))
-at = []
-for x in a, b, c:
-    at.append(ctypes.c_void_p())
-    check(library.cudaMalloc(ctypes.byref(at[-1]), ctypes.c_size_t(4 * len(x))))
-    check(library.cudaMemcpy(at[-1], (ctypes.c_float * len(x))(*x), ctypes.c_size_t(4 * len(x)), 1))
-multiply(handle, m, n, k, *(x.value for x in at))
-got = (ctypes.c_float * len(c))()
-check(library.cudaMemcpy(got, at[2], ctypes.c_size_t(4 * len(c)), 2))
-assert list(got) == [sum(a[i * k + l] * b[l * n + j] for l in range(k)) for i in range(m) for j in range(n)]
-try:
-    multiply(handle, m, n, k, None, at[1].value, at[2].value)
-except RuntimeError as fault:
-    print(fault)
-""")
-    assert "is a NULL pointer" in passes([sys.executable, "app.py"], tmp_path, LD_LIBRARY_PATH=str(tmp_path))
-
-
 def test_without_a_gpu_any_memory_serves(simulated, installed, tmp_path):
-    """README's program and the manual's, by their lines and by pkg-config; the manual's Python, on arrays of the process."""
+    """README's program and the manual's, by their lines and by pkg-config."""
     manual = (ROOT / "runtime/MANUAL.md").read_text()
     of_cuda, of_malloc = (re.search(rf"```c\n(#include <{first}.*?)```", text, re.S)[1].replace("N = 256", "N = 64")
                           for first, text in (("cuda_runtime_api", README), ("stdio", manual)))
@@ -359,15 +334,6 @@ def test_without_a_gpu_any_memory_serves(simulated, installed, tmp_path):
         (tmp_path / "app.c").write_text(code)
         passes(f"rm -f a.out && {words}", tmp_path, **env)
         assert passes(["./a.out"], tmp_path).startswith("success")
-    section = manual.split("From Python\n")[1].split("\n## ")[0]
-    code = "".join(line[4:] or "\n" for line in section.splitlines(True) if line.startswith("    ") or line == "\n")
-    (tmp_path / "app.py").write_text(code.replace("libhalftone.so.0", f"{installed}/lib/x86_64-linux-gnu/libhalftone-sim.so") + """
-m, n, k = 3, 5, 7
-a, b, c = ((ctypes.c_float * count)(*range(count)) for count in (m * k, k * n, m * n))
-multiply(handle, m, n, k, *(ctypes.addressof(x) for x in (a, b, c)))
-assert list(c) == [sum(a[i * k + l] * b[l * n + j] for l in range(k)) for i in range(m) for j in range(n)]
-""")
-    passes([sys.executable, "app.py"], tmp_path)
 
 
 LOADER = r"""

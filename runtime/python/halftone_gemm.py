@@ -1,0 +1,482 @@
+"""FP32 and FP64 matrix products on tensor cores, for arrays of NumPy, PyTorch, CuPy and JAX; MANUAL.md, 14.
+
+    import halftone_gemm as hg
+    c = hg.mm(a, b, accuracy="fp64-exact")
+
+Matrices are read and written where they lie: what no leading dimension can say is an error, never a copy."""
+import ctypes
+import functools
+import itertools
+import math
+import os
+import sys
+import threading
+import warnings
+
+__all__ = ["mm", "query", "last_check", "Error"]
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "halftone_gemm.libs")
+NO_GPU, WRONG_GPU, NOT_SUPPORTED, DEVICE_ERROR = 2, 3, 10, 11  # of halftone.h's codes
+BITS = {"<f4": 32, "<f8": 64, "torch.float32": 32, "torch.float64": 64}
+POINTER, SIZE, SCALAR = ctypes.c_void_p, ctypes.c_int64, {32: ctypes.c_float, 64: ctypes.c_double}
+
+
+class Error(RuntimeError):
+    """What the library says, and its code (halftone.h)."""
+
+    def __init__(self, code, text):
+        super().__init__(text)
+        self.code = code
+
+
+class Plan(ctypes.Structure):  # struct halftone_plan
+    _fields_ = [("size", ctypes.c_size_t), *((name, ctypes.c_char_p) for name in ("scheme", "kernel")),
+                *((name, ctypes.c_int) for name in ("bm", "bn", "bk", "wm", "wn", "stages", "splits")),
+                *((name, SIZE) for name in ("pack_ns", "kernel_ns", "predicted_ns", "workspace_bytes", "bound_units")),
+                ("error_bound", ctypes.c_double), ("fixed_point", ctypes.c_int),
+                *((name, ctypes.c_char_p) for name in ("bound", "range", "why")), ("why_scheme", ctypes.c_char * 256),
+                ("unit_exponent", ctypes.c_int), ("moduli", ctypes.c_int), ("blocks", SIZE), ("native_ns", SIZE),
+                ("site", ctypes.c_int)]
+
+
+# ---- a device: a library and its handle, which one thread at a time may use
+
+_lock, _devices = threading.RLock(), {}
+_PRODUCT = [POINTER, *[ctypes.c_char] * 2, *[SIZE] * 3, POINTER]
+_ONE = [*_PRODUCT, POINTER, SIZE, POINTER, SIZE, POINTER, POINTER, SIZE]
+_BATCH = [*_PRODUCT, *[POINTER, SIZE, SIZE] * 2, POINTER, POINTER, SIZE, SIZE, SIZE]
+_QUESTION = [POINTER, *[ctypes.c_char] * 2, *[SIZE] * 4, POINTER]
+
+
+class _Device:
+    def __init__(self, path, ordinal):
+        """ordinal None: the simulator, for which all memory of the process is device memory."""
+        self.library = library = ctypes.CDLL(path)
+        self.ordinal, self.asked, self.handle, self.cuda = ordinal, {}, POINTER(), None
+        library.halftone_strerror.restype = library.halftone_last_detail.restype = ctypes.c_char_p
+        library.halftone_last_detail.argtypes, library.halftone_set_stream.argtypes = [POINTER], [POINTER] * 2
+        self.batched, self.hosted, self.asks = (
+            {bits: getattr(library, name.replace("?", letter)) for bits, letter in ((32, first), (64, "d"))}
+            for name, first in (("halftone_?gemm_strided_batched", "s"), ("halftone_?gemm_host", "s"), ("halftone_?query", "")))
+        for calls, types in (self.batched, _BATCH), (self.hosted, _ONE), (self.asks, _QUESTION):
+            for call in calls.values():
+                call.argtypes = types
+        self.is_hip = ordinal is not None and hasattr(library, "hipSetDevice")
+        if ordinal is not None and not self.is_hip:
+            self.open_context()
+        with self:
+            self.check(library.halftone_create(ctypes.byref(self.handle)))
+
+    def open_context(self):
+        """Without a driver, or one that finds no GPU, the library says it."""
+        try:
+            cuda = _driver()
+        except OSError:
+            return
+        if cuda.cuInit(0) == 0:
+            self.cuda, self.context = cuda, POINTER()
+            code = cuda.cuDevicePrimaryCtxRetain(ctypes.byref(self.context), self.ordinal)
+            if code != 0:
+                raise Error(DEVICE_ERROR, f"GPU {self.ordinal} cannot be used: CUDA's code {code}")
+
+    def __enter__(self):
+        """The library uses the device that is current."""
+        if self.cuda:
+            self.cuda.cuCtxPushCurrent_v2(self.context)
+        elif self.is_hip:
+            self.before = ctypes.c_int()
+            self.library.hipGetDevice(ctypes.byref(self.before))
+            self.library.hipSetDevice(self.ordinal)
+        return self
+
+    def __exit__(self, *_):
+        if self.cuda:
+            self.cuda.cuCtxPopCurrent_v2(ctypes.byref(POINTER()))
+        elif self.is_hip:
+            self.library.hipSetDevice(self.before)
+
+    def check(self, code):
+        if code != 0:
+            text, detail = self.library.halftone_strerror(code).decode(), self.library.halftone_last_detail(self.handle).decode()
+            cure = "; `make wheel GPU=native` on this machine builds a wheel that has them" if code == WRONG_GPU else ""
+            raise Error(code, (f"{text}: {detail}" if detail else text) + cure)
+
+    def ask(self, bits, asked):
+        """asked: `scheme NAME` or `accuracy TEXT`; the handle keeps one for each type."""
+        if self.asked.get(bits) != asked:
+            verb, _, text = asked.partition(" ")
+            self.check(getattr(self.library, "halftone_set_" + verb)(self.handle, f"fp{bits}:{text}".encode()))
+            self.asked[bits] = asked
+
+
+def _open(ordinal):
+    named, ours = os.environ.get("HALFTONE_LIBRARY"), os.path.join(FOLDER, "lib", "libhalftone.so")
+    if ordinal is not None:
+        if not named and not os.path.exists(ours):
+            raise Error(NO_GPU, "this wheel has only the simulator; `make wheel GPU=native` builds one for the GPU of a machine")
+        try:
+            return _Device(named or ours, ordinal)
+        except OSError as failed:  # AMD's runtime is not here
+            raise Error(NO_GPU, str(failed)) from None
+    try:
+        return _device(0)
+    except Error as failed:
+        if named or failed.code != NO_GPU:
+            raise
+        warnings.warn(f"{failed}. Now halftone's simulator computes on the CPU: the same bits, but n = 512 takes seconds", RuntimeWarning, 5)
+        return _Device(os.path.join(FOLDER, "lib", "libhalftone-sim.so"), None)
+
+
+def _device(ordinal):
+    """A GPU by its number; None, for arrays of the host: the first, or the simulator where there is none."""
+    with _lock:
+        if ordinal not in _devices:
+            _devices[ordinal] = _open(ordinal)
+        return _devices[ordinal]
+
+
+# ---- arrays
+
+class _Array:
+    """Where an array lies. form: shape, strides, type, as its library says them; ordinal None: in the host's memory."""
+    __slots__ = "at", "form", "ordinal", "stream", "is_fixed"
+
+    def __init__(self, x, name):
+        torch, self.ordinal, self.stream, self.is_fixed = _torch, None, None, False
+        if torch and isinstance(x, torch.Tensor):
+            device = x.device
+            if device.type == "cuda":
+                self.ordinal, self.stream = device.index, torch
+            elif device.type != "cpu":
+                raise TypeError(f"{name} lies on {device}: tensors of the CPU and of GPUs are taken")
+            if x.layout != torch.strided:
+                raise TypeError(f"{name} has layout {x.layout}: strided tensors are taken, x.to_dense()")
+            self.at, self.form = x.data_ptr(), (tuple(x.shape), x.stride(), x.dtype)
+            return
+        is_jax = hasattr(x, "block_until_ready")
+        if is_jax:  # which has no stream to follow
+            x.block_until_ready()
+        face = getattr(x, "__cuda_array_interface__", None)
+        if face:
+            self.stream, self.ordinal = face.get("stream"), _ordinal_of(face["data"][0], name)
+        elif is_jax:
+            face = sys.modules["numpy"].from_dlpack(x).__array_interface__
+        else:
+            face = getattr(x, "__array_interface__", None)
+        if not face or face.get("mask") is not None or hasattr(x, "mask"):
+            raise TypeError(f"{name} is a {type(x).__module__}.{type(x).__name__}; arrays of NumPy, PyTorch, CuPy and JAX are taken, "
+                            "unmasked and outside of jit")
+        self.at, self.is_fixed = face["data"]
+        self.form = tuple(face["shape"]), face.get("strides"), face["typestr"]
+
+
+@functools.lru_cache(None)
+def _driver():
+    return ctypes.CDLL("libcuda.so.1")
+
+
+def _ordinal_of(at, name):
+    """CUDA's number of the GPU that has this memory."""
+    ordinal = ctypes.c_int()
+    try:
+        code = _driver().cuPointerGetAttribute(ctypes.byref(ordinal), 9, POINTER(at)) if at else 0
+    except OSError as failed:
+        raise Error(NO_GPU, f"{name} lies on a GPU, but {failed}") from None
+    if code != 0:
+        raise ValueError(f"{name} is in no memory that this process has on a GPU (CUDA's code {code})")
+    return ordinal.value
+
+
+def _empty_like(x, shape):
+    """An array of the same library; one of JAX's, that nobody has seen yet, may still be written."""
+    library = type(x).__module__.partition(".")[0]
+    if library == "cupy":
+        with x.device:
+            return sys.modules["cupy"].empty(shape, x.dtype)
+    if library in ("jax", "jaxlib"):
+        return sys.modules["jax"].numpy.zeros(shape, x.dtype, device=x.device)
+    if not hasattr(x, "__array_interface__"):
+        raise TypeError(f"no result can be made like a {type(x).__module__}.{type(x).__name__}: pass one as out=")
+    return __import__("numpy").empty(shape, x.dtype)
+
+
+# ---- from forms to the arguments of a call
+
+def _shape_of(a, b):
+    """Of the product; dimensions before the last two are broadcast."""
+    lead = []
+    for x, y in itertools.zip_longest(reversed(a[:-2]), reversed(b[:-2]), fillvalue=1):
+        lead.insert(0, y if x == 1 else x)
+        if x != y and x != 1 and y != 1:
+            raise ValueError(f"batches of shapes {tuple(a)} and {tuple(b)} do not go together")
+    if len(a) < 2 or len(b) < 2 or a[-1] != b[-2]:
+        raise ValueError(f"shapes {tuple(a)} and {tuple(b)}: taken are (..., m, k) and (..., k, n); a vector as x[:, None] or x[None]")
+    return (*lead, a[-2], b[-1])
+
+
+def _steps(form, name):
+    """Bits; strides in elements, 0 along a dimension of one."""
+    shape, strides, kind = form
+    bits = BITS.get(str(kind))
+    if not bits:
+        raise TypeError(f"{name} is of type {kind}; float32 and float64 of this machine's byte order are taken: convert it")
+    unit = bits // 8 if isinstance(kind, str) else 1  # PyTorch counts elements, others bytes
+    strides = strides or [unit * math.prod(shape[i + 1:]) for i in range(len(shape))]
+    if any(n > 1 and (s < 0 or s % unit) for n, s in zip(shape, strides)):
+        raise ValueError(f"{name} has strides {tuple(strides)}, negative or no multiples of an element: copy it first")
+    return bits, tuple(s // unit if n > 1 else 0 for n, s in zip(shape, strides))
+
+
+def _turned(shape, steps, is_turned, name):
+    """op and leading dimension of a matrix, or of its transpose, for a library that counts by columns."""
+    (rows, cols), (row, col) = shape[-2:], steps[-2:]
+    if is_turned:
+        rows, cols, row, col = cols, rows, col, row
+    for op, near, far, n, count in (b"N", row, col, rows, cols), (b"T", col, row, cols, rows):
+        if n * count == 0 or (near == 1 or n == 1) and (far >= n or count == 1):
+            return op, max(far, n, 1)
+    raise ValueError(f"{name} has strides {steps[-2:]}, in elements: neither its rows nor its columns are contiguous and apart; copy it "
+                     "first (numpy.ascontiguousarray, x.contiguous())")
+
+
+def _extent(shape, steps, is_out):
+    """Elements from the first to the last."""
+    reach = 1
+    for step, count in sorted((s, n) for s, n in zip(steps, shape) if n > 1):
+        if is_out and step < reach:
+            raise ValueError(f"out has strides {steps}, in elements: some of its elements may be one")
+        reach += step * (count - 1)
+    return reach
+
+
+@functools.lru_cache(4096)
+def _arguments(of_a, of_b, of_out, one_by_one):
+    """Of a product of these forms: bits; whether A and B change places; ops and sizes; leading dimensions; the batch of one call and its
+    steps; for each call where in the three it begins; extents of the three. Offsets and extents in bytes."""
+    forms, names = (of_a, of_b, of_out), ("a", "b", "out")
+    bits, *steps = _steps(of_a, "a")
+    for form, name in zip(forms[1:], names[1:]):
+        other, step = _steps(form, name)
+        if other != bits:
+            raise TypeError(f"a is float{bits}, {name} float{other}: convert one")
+        steps.append(step)
+    shape = _shape_of(of_a[0], of_b[0])
+    if shape != of_out[0]:
+        raise ValueError(f"out has shape {of_out[0]}, the product {shape}")
+    if 0 in shape:
+        return None
+    extents = [bits // 8 * _extent(form[0], step, name == "out") for form, step, name in zip(forms, steps, names)]
+    # C by rows is its transpose by columns, and that is B^T A^T
+    is_turned = _turned(shape, steps[2], True, "out")[0] == b"N"
+    order = (1, 0, 2) if is_turned else (0, 1, 2)
+    (op_x, ld_x), (op_y, ld_y), (_, ld) = (_turned(forms[i][0], steps[i], is_turned, names[i]) for i in order)
+    m, n = reversed(shape[-2:]) if is_turned else shape[-2:]
+    dims = []  # of the batch, outer ones first: count and steps; those that one step can do are one
+    for count, *each in zip(shape[:-2], *((0,) * (len(shape) - len(forms[i][0])) + steps[i][:-2] for i in order)):
+        if dims and all(outer == inner * count for outer, inner in zip(dims[-1][1:], each)):
+            dims[-1] = [dims[-1][0] * count, *each]
+        elif count != 1:
+            dims.append([count, *each])
+    batch = dims.pop() if dims and not one_by_one else (1, 0, 0, 0)
+    begins = [[bits // 8 * sum(i * d[1 + j] for i, d in zip(index, dims)) for j in range(3)]
+              for index in itertools.product(*(range(d[0]) for d in dims))]
+    return bits, is_turned, (op_x, op_y, m, n, of_a[0][-1]), (ld_x, ld_y, ld), batch, begins, extents
+
+
+# ---- products
+
+def _device_and_stream(*arrays):
+    """Of arrays that are all on one device."""
+    a, streams = arrays[0], set()
+    for x, name in zip(arrays[1:], ("b", "out")):
+        if x.ordinal != a.ordinal:
+            where = ["in the host's memory" if y.ordinal is None else f"on GPU {y.ordinal}" for y in (a, x)]
+            raise ValueError(f"a is {where[0]}, {name} {where[1]}: move one")
+    for x in arrays:
+        if x.stream is not None:
+            streams.add(_torch.cuda.current_stream(x.ordinal).cuda_stream if x.stream is _torch else x.stream)
+    stream = streams.pop() if streams else 0
+    if streams or stream == 2:  # the handle's memory goes by streams' names, and 2 is another one in each thread
+        raise ValueError(f"the arrays' streams are {sorted([stream, *streams])}: one is taken, and not the per-thread default (2)")
+    return _devices.get(a.ordinal) or _device(a.ordinal), 0 if stream == 1 else stream
+
+
+def _multiply(a, b, c, alpha, beta, asked):
+    device, stream = _device_and_stream(a, b, c)
+    by_tiles = a.ordinal is None and device.ordinal is not None
+    arguments = _arguments(a.form, b.form, c.form, by_tiles)
+    if arguments is None:
+        return
+    bits, is_turned, sizes, (ld_x, ld_y, ld), (count, *steps), begins, extents = arguments
+    for x, extent, name in (a, extents[0], "a"), (b, extents[1], "b"):
+        if x.at < c.at + extents[2] and c.at < x.at + extent:
+            raise ValueError(f"out lies where {name} does, or between its parts: take another")
+    if (a.at | b.at | c.at) % (bits // 8):
+        raise ValueError("an array is not aligned to its elements: copy it first")
+    at_x, at_y = (b.at, a.at) if is_turned else (a.at, b.at)
+    one, zero = ctypes.byref(SCALAR[bits](alpha)), ctypes.byref(SCALAR[bits](beta))
+    with _lock, device:
+        device.ask(bits, asked)
+        device.check(device.library.halftone_set_stream(device.handle, stream))
+        for x, y, z in begins:
+            if by_tiles:
+                code = device.hosted[bits](device.handle, *sizes, one, at_x + x, ld_x, at_y + y, ld_y, zero, c.at + z, ld)
+            else:
+                code = device.batched[bits](device.handle, *sizes, one, at_x + x, ld_x, steps[0], at_y + y, ld_y, steps[1], zero, c.at + z,
+                                            ld, steps[2], count)
+            if code:
+                device.check(code)
+
+
+def _asked(accuracy, scheme):
+    if accuracy and scheme:
+        raise ValueError("an accuracy or a scheme, not both")
+    return f"accuracy {accuracy}" if accuracy else f"scheme {scheme or 'auto'}"
+
+
+def _into(a, b, out, alpha, beta, asked):
+    """C = alpha A B + beta C."""
+    c = _Array(out, "out")
+    if c.is_fixed or hasattr(out, "block_until_ready"):
+        raise ValueError("out is read-only")
+    _multiply(_Array(a, "a"), _Array(b, "b"), c, alpha, beta, asked)
+
+
+def mm(a, b, *, out=None, alpha=1.0, beta=0.0, accuracy=None, scheme=None):
+    """alpha A B + beta out, of matrices or batches of them, in `out` or in a new array of a's library.
+
+    accuracy: what halftone_set_accuracy takes; scheme: a scheme's name. Neither: `auto`."""
+    asked = _asked(accuracy, scheme)
+    if out is None and beta != 0:
+        raise ValueError("beta is for what is in out, which is not given")
+    torch = _torch or _register_with_torch()
+    if torch and (isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor)):
+        return _mm_of_tensors(torch, a, b, out, float(alpha), float(beta), asked)
+    if out is not None:
+        _into(a, b, out, alpha, beta, asked)
+        return out
+    x, y = _Array(a, "a"), _Array(b, "b")
+    out = _empty_like(a, _shape_of(x.form[0], y.form[0]))
+    _multiply(x, y, _Array(out, "out"), alpha, 0.0, asked)
+    if x.ordinal is not None and hasattr(out, "block_until_ready"):  # JAX reads it on a stream of its own
+        with _lock, _device(x.ordinal) as device:
+            device.cuda.cuCtxSynchronize()
+    return out
+
+
+def query(a, b, *, accuracy=None, scheme=None):
+    """struct halftone_plan of that product as a dict: what would run, its bound, its predicted time, and why."""
+    a, b = _Array(a, "a"), _Array(b, "b")
+    device, _ = _device_and_stream(a, b)
+    shape = _shape_of(a.form[0], b.form[0])
+    (bits, of_a), (_, of_b), plan = _steps(a.form, "a"), _steps(b.form, "b"), Plan(size=ctypes.sizeof(Plan))
+    with _lock, device:
+        device.ask(bits, _asked(accuracy, scheme))
+        device.check(device.asks[bits](device.handle, _turned(b.form[0], of_b, True, "b")[0], _turned(a.form[0], of_a, True, "a")[0],
+                                       shape[-1], shape[-2], a.form[0][-1], math.prod(shape[:-2]), ctypes.byref(plan)))
+        values = ((name, getattr(plan, name)) for name, _ in Plan._fields_[1:])
+        return {name: value.decode() if isinstance(value, bytes) else value for name, value in values}
+
+
+def last_check(gpu=None):
+    """(single results, results of whole blocks) that were computed again since the last time; the first call begins to count.
+
+    gpu: its number; None: where arrays of the host are multiplied. Let the streams meet first."""
+    device, result = _device(gpu), (SIZE * 2)()
+    with _lock, device:
+        code = device.library.halftone_last_check(device.handle, result)
+        device.check(device.library.halftone_last_check(device.handle, None) if code == NOT_SUPPORTED else code)
+    return tuple(result)
+
+
+# ---- PyTorch: operators that torch.compile, autograd and graphs know
+
+_torch = None
+
+
+def _register_with_torch():
+    """At the first product after `import torch`, which torch.compile must not be tracing; None without it."""
+    global _torch, _operators
+    torch = sys.modules.get("torch")
+    if not torch or not hasattr(torch, "library"):  # not there, or still being imported
+        return None
+    with _lock:
+        if _torch:
+            return torch
+        _operators = torch.library.Library("halftone", "DEF")  # which forgets them when it goes
+        _operators.define("mm(Tensor a, Tensor b, float alpha, str asked) -> Tensor")
+        _operators.define("mm_out(Tensor a, Tensor b, Tensor(c!) out, float alpha, float beta, str asked) -> ()")
+        for key in "CPU", "CUDA":
+            _operators.impl("mm", _tensor_mm, key)
+            _operators.impl("mm_out", _into, key)
+        torch.library.register_fake("halftone::mm", _fake_mm)
+        torch.library.register_fake("halftone::mm_out", lambda *_: None)
+        torch.library.register_autograd("halftone::mm", _backward, setup_context=_keep)
+        _torch = torch
+    return torch
+
+
+def _mm_of_tensors(torch, a, b, out, alpha, beta, asked):
+    if not all(isinstance(x, torch.Tensor) for x in (a, b, a if out is None else out)):
+        raise TypeError("a, b and out: some are tensors of PyTorch, some are not; torch.from_numpy and torch.as_tensor make them so")
+    if out is None:
+        return torch.ops.halftone.mm(a, b, alpha, asked)
+    if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad or out.requires_grad):
+        raise ValueError("out= has no gradient: leave it out, or use torch.no_grad()")
+    torch.ops.halftone.mm_out(a, b, out, alpha, beta, asked)
+    return out
+
+
+def _fake_mm(a, b, alpha, asked):
+    if a.dtype != b.dtype or a.device != b.device:
+        raise ValueError(f"a is {a.dtype} on {a.device}, b {b.dtype} on {b.device}: convert or move one")
+    return a.new_empty(_shape_of(a.shape, b.shape))
+
+
+def _tensor_mm(a, b, alpha, asked):
+    out = _fake_mm(a, b, alpha, asked)
+    _multiply(_Array(a, "a"), _Array(b, "b"), _Array(out, "out"), alpha, 0.0, asked)
+    return out
+
+
+def _keep(ctx, inputs, output):
+    ctx.save_for_backward(*inputs[:2])
+    ctx.rest = inputs[2:]
+
+
+def _backward(ctx, grad):
+    """Gradients have strides that no caller chose (sum() has zeros): those are copied."""
+    (a, b), mm = ctx.saved_tensors, _torch.ops.halftone.mm
+    grad, of_a, of_b = grad.contiguous(), None, None
+    if ctx.needs_input_grad[0]:
+        of_a = mm(grad, b.mT, *ctx.rest).sum_to_size(a.shape)
+    if ctx.needs_input_grad[1] and b.dim() == 2:  # one product, as of a layer's weights
+        of_b = mm(a.reshape(-1, a.shape[-1]).mT, grad.reshape(-1, grad.shape[-1]), *ctx.rest)
+    elif ctx.needs_input_grad[1]:
+        of_b = mm(a.mT, grad, *ctx.rest).sum_to_size(b.shape)
+    return of_a, of_b, None, None
+
+
+# ---- the commands
+
+def main():
+    """`halftone` and `halftone-sim` of PATH."""
+    name = "halftone-sim" if sys.argv[0].endswith("halftone-sim") else "halftone"
+    if not os.path.exists(os.path.join(FOLDER, "bin", name)):
+        name = "halftone-sim"
+        print("halftone: this wheel has only the simulator: halftone-sim runs", file=sys.stderr)
+    os.execv(os.path.join(FOLDER, "bin", name), [name, *sys.argv[1:]])
+
+
+def _with_python(words):
+    """`run [OPTIONS] SCRIPT.py ...` with this Python before the script."""
+    at = 1
+    while at < len(words) and words[at].startswith("-") and words[at] != "--":
+        at += 1 if "=" in words[at] or words[at] == "--blas" else 2
+    at += words[at:at + 1] == ["--"]
+    return words[:at] + [sys.executable] + words[at:] if words[:1] == ["run"] and words[at:] and words[at].endswith(".py") else words
+
+
+if __name__ == "__main__":
+    sys.argv[1:] = _with_python(sys.argv[1:])
+    main()
+_register_with_torch()
