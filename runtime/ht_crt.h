@@ -263,6 +263,15 @@ static inline int ht_crt_certify(struct ht_certificate *c, int moduli, int64_t k
     return large * terms <= limit;
 }
 
+/* The verdict on counts, and FP64 arithmetic for what they leave. */
+enum { HT_CRT_CHECK_LAUNCHES = 2 };
+
+/* Of schemes that could be the second the one that is taken has the most: the least moduli that leave few elements, else the most. */
+static inline int ht_crt_second_rank(int moduli, int64_t k, double units) {
+    struct ht_certificate c;
+    return ht_crt_certify(&c, moduli, k, units, HT_CRT_SECOND_HALF_BINADES) ? 2 * HT_CRT_MOST - moduli : moduli - HT_CRT_MOST;
+}
+
 /* What turns residues of fewer moduli into their integer by the instructions that all moduli take: weights and product times
  * 2^shift, so that their product has as many bits as that of all; moduli that are left out weigh nothing. A row for each number
  * of moduli from `fewest` on: digits of weights, 16 bits each of the product times 256^free digits, quotient, shift. */

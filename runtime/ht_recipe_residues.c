@@ -2,6 +2,7 @@
  * the launches of a call's steps. What is computed: ACCURACY.md, section 14; kernels' arguments:
  * ht_abi64.h. */
 #include "ht_call.h"
+#include "ht_cost.h"
 
 enum {
     CRT_ATOM_K = 128,
@@ -91,14 +92,10 @@ struct packed_layout ht_residues_layout(int moduli, const struct ht_certificate 
     return o;
 }
 
-/* Digits have no planes, and one launch less. */
 int64_t ht_residues_ns(const struct call *c, const struct ht_kernel_desc *by) {
     const struct ht_set_desc *const set = c->half->set;
-    const int64_t m = at_least_one(c->m), n = at_least_one(c->n),
-                  operands = ht_mul(ht_mul(ht_add(m, n), c->k), 16 + by->panels),
-                  result = by->recipe == HT_RECIPE_DIGITS ? 0 : ht_mul(ht_mul(m, n), 8 + by->panels);
-    return ht_add(ht_mul(ht_add(operands, result), at_least_one(c->batch)) / set->copy_gbps,
-                  (by->recipe == HT_RECIPE_DIGITS ? 2 : 3) * set->launch_ns);
+    const struct ht_problem p = {at_least_one(c->m), at_least_one(c->n), c->k, at_least_one(c->batch), 1};
+    return ht_residue_steps_ns(set->copy_gbps, set->launch_ns, by->panels, by->recipe != HT_RECIPE_DIGITS, &p);
 }
 
 /* 2^-L (|a|_2 |b|_1 + |a|_1 |b|_2) with |x|_2 <= sqrt(k) max|x| and |x|_1 <= k max|x|, and one rounding: 2

@@ -12,7 +12,6 @@
 enum {
     CHECK_UNITS =
         17, /* of the bound that FP32's certificate adds to the scheme's own (ACCURACY.md, section 15) */
-    CHECK_LAUNCHES = 2, /* of FP64's: the verdict on counts, and FP64 arithmetic for what they leave */
 };
 
 /* ---- what `auto` takes ---- */
@@ -135,7 +134,7 @@ bool ht_predict64(const struct call *c, const struct ht_scheme_desc *s, int64_t 
  * call fetches anew (2 to 3 us at 1024 on an H100, where a launch is 3). What the launches compute is the
  * data's. */
 static int64_t certificate_ns(const struct plan *p) {
-    const int launches = p->certificate.needed > 0 ? CHECK_LAUNCHES : p->before_fallback != NO_KERNEL ? 2 : 1;
+    const int launches = p->certificate.needed > 0 ? HT_CRT_CHECK_LAUNCHES : p->before_fallback != NO_KERNEL ? 2 : 1;
     return p->checked ? launches * (int64_t)p->set->launch_ns : 0;
 }
 
@@ -253,7 +252,7 @@ bool ht_weighs64(const struct call *c, const struct ht_scheme_desc *s, struct ht
     if ((c->without_workspace && s != native) || (s != native && !is_certified && !is_fast(c, s)) ||
         !ht_predict64(c, s, ns))
         return false;
-    *ns = ht_add(*ns, is_certified ? CHECK_LAUNCHES * (int64_t)c->half->set->launch_ns : 0);
+    *ns = ht_add(*ns, is_certified ? HT_CRT_CHECK_LAUNCHES * (int64_t)c->half->set->launch_ns : 0);
     return true;
 }
 
@@ -428,21 +427,17 @@ static double gain_of_second(const struct call *c, const struct ht_scheme_desc *
     return ns < all ? 1 - (double)ns / (double)all : 0;
 }
 
-/* The least moduli that leave few elements, else the most, where a limit can cut their workspace, as that of packed
- * operands' products cannot be. Of elements that are left so many that computing them one by one takes what the
- * scheme saves are the most. */
+/* Where a limit can cut its workspace, as that of packed operands' products cannot be. Of elements that are left so many
+ * that computing them one by one takes what the scheme saves are the most. */
 static void choose_second(const struct call *c, const struct ht_scheme_desc *native, struct plan *p) {
     const struct ht_set_desc *const set = p->set;
     const bool may = (!c->is_packed || c->h->workspace_limit == 0) && c->batch <= HT_GRID_BATCH;
     const int first = ht_moduli_of(set, p->scheme);
     int best = INT32_MIN;
     for (int i = 0; may && i < set->schemes; i++) {
-        struct ht_certificate one;
         const int moduli = ht_moduli_of(set, &set->scheme[i]);
-        const bool leaves_few =
-            ht_crt_certify(&one, moduli, c->k, ht_units64(c), HT_CRT_SECOND_HALF_BINADES) != 0;
         const double gain = gain_of_second(c, &set->scheme[i], first, native);
-        const int rank = leaves_few ? 2 * HT_CRT_MOST - moduli : moduli - HT_CRT_MOST;
+        const int rank = ht_crt_second_rank(moduli, c->k, ht_units64(c));
         if (gain <= 0 || rank <= best)
             continue;
         best = rank;

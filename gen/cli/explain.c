@@ -510,6 +510,7 @@ void explain_print(struct text *out, const struct listing *l) {
     print_head(out, l);
     text_add(out, formulas[l->kind]);
     print_pick(out, l);
+    explain_add_fp64(out, l);
     print_paper_tiles(out, l);
     print_fits(out, l);
     for (int i = l->fits; i < l->count; i++) /* each kind at the first tile that has it */

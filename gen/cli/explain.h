@@ -69,6 +69,9 @@ void explain_table(struct text *out, const struct listing *l);
 /* The report for people of a ranked listing. */
 void explain_print(struct text *out, const struct listing *l);
 
+/* ---- explain_fp64.c: of a scheme of residues, what `fp64` has of them; else nothing */
+void explain_add_fp64(struct text *out, const struct listing *l);
+
 /* ---- explain_compare.c: another budget beside it, or the same one with values replaced */
 
 /* Rows "what, 1: a key of the budgets, right / left where that means something, left, right" with tabs

@@ -230,7 +230,9 @@ TEST(test_exact_sums_limit_parts) {
 }
 
 TEST(test_pack_worked_line) {
+    const struct ht_problem cube = {1024, 1024, 1024, 1, 1};
     assert_int_equal(ht_pack_ns(4, 1600, 4096, 4096, 1), 83886);
+    assert_int_equal(ht_residue_steps_ns(1600, 3000, 15, 1, &cube), 64705);
     /* one row of one element still writes an atom pair: 64 x 64 x 4 bytes */
     assert_int_equal(ht_pack_ns(4, 1, 1, 1, 1), 4 + 64 * 64 * 4);
 }
