@@ -273,7 +273,7 @@ def test_what_is_installed_can_be_read_by_all(private):
 
 
 COMMANDS = {"mm": "A.npy A.npy -o C.npy", "run": "--blas -- env", "check": "A.npy A.npy", "info": "", "demo": "",
-            "report": "--sizes 16 --families uniform", "bench": "--sizes 32", "breakdown": "--sizes 32",
+            "report": "--sizes 16 --families uniform", "bench": "--sizes 32", "breakdown": "--sizes 32", "invariance": "--k 8 --scheme f16x3",
             "app": "cholesky --n 64 --accuracy f16x3",
             "tune-app": "cholesky --n 64 --tau 1 --levels f16x3,fp32-fast --out sites",
             "probe": "--out mine.gpu", "profile": "--tiles 10 --only m16n8k8", "tune": "--shapes shapes --out t.tsv",
