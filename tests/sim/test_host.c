@@ -95,8 +95,7 @@ static float small_integer(unsigned *seed) {
 }
 
 static float *filled(size_t count, unsigned *seed) {
-    float *const x = malloc((count + 1) * sizeof *x);
-    assert_non_null(x);
+    float *const x = keep(malloc((count + 1) * sizeof *x), free);
     for (size_t i = 0; i < count; i++)
         x[i] = small_integer(seed);
     return x;
@@ -118,23 +117,13 @@ static struct problem problem_of(char uplo, char ta, char tb, int m, int n, int 
             p.c[row + col * p.ldc] = NAN;
     for (int i = 0; beta == 0.0f && i < p.ldc * n; i++)
         p.c[i] = NAN;
-    p.before = malloc((size_t)p.ldc * (size_t)n * sizeof(float) + 1);
-    assert_non_null(p.before);
+    p.before = keep(malloc((size_t)p.ldc * (size_t)n * sizeof(float) + 1), free);
     memcpy(p.before, p.c, (size_t)p.ldc * (size_t)n * sizeof(float));
     return p;
 }
 
-static void problem_free(struct problem *p) {
-    if (p->b != p->a)
-        free(p->b);
-    free(p->a);
-    free(p->c);
-    free(p->before);
-}
-
 static double *doubles(const float *x, size_t count) {
-    double *const y = malloc((count + 1) * sizeof *y);
-    assert_non_null(y);
+    double *const y = keep(malloc((count + 1) * sizeof *y), free);
     for (size_t i = 0; i < count; i++)
         y[i] = (double)x[i];
     return y;
@@ -151,7 +140,6 @@ static int problem_run_fp64(halftone *h, struct problem *p) {
     for (size_t i = 0; i < in_c; i++)
         if (c[i] == c[i] || p->before[i] == p->before[i])
             p->c[i] = (float)c[i];
-    free(a), free(b), free(c);
     return code;
 }
 
@@ -188,38 +176,35 @@ static void problem_expect(const struct problem *p, const char *what) {
 
 static int threads_of_all; /* that copy, of all handles */
 
-static halftone *handle_of(const char *scheme, int tile, size_t bytes) {
-    halftone *h = NULL;
-    assert_int_equal(halftone_create(&h), HALFTONE_OK);
-    handle = h;
-    if (dev.order != AT_ONCE) {
-        void *own = NULL;
-        assert_int_equal(__wrap_ht_dev_stream_create(&own), HT_DEV_OK);
-        assert_int_equal(halftone_set_stream(h, own), HALFTONE_OK);
-    }
-    assert_int_equal(halftone_set_scheme(h, scheme), HALFTONE_OK);
-    assert_int_equal(halftone_set_host_tiles(h, tile, bytes), HALFTONE_OK);
-    assert_int_equal(halftone_set_host_threads(h, threads_of_all), HALFTONE_OK);
-    return h;
-}
-
-static void drop_handle(halftone *h) {
+static void drop_handle(void *h) {
     void *own = NULL;
-    assert_int_equal(halftone_get_stream(h, &own), HALFTONE_OK);
-    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+    OK(halftone_get_stream(h, &own));
+    OK(halftone_destroy(h));
     if (own != NULL)
-        assert_int_equal(ht_dev_stream_destroy(own), HT_DEV_OK);
+        OK(ht_dev_stream_destroy(own));
 }
 
-static void device_as(enum order order) {
+/* In place of all that the test has made so far. */
+static halftone *handle_of(enum order order, const char *scheme, int tile, size_t bytes) {
+    void *own = NULL;
+    drop_kept(0);
     memset(&dev, 0, sizeof dev);
     dev.order = order;
+    OK(halftone_create(&handle));
+    keep(handle, drop_handle);
+    if (order != AT_ONCE) {
+        OK(__wrap_ht_dev_stream_create(&own));
+        OK(halftone_set_stream(handle, own));
+    }
+    OK(halftone_set_scheme(handle, scheme));
+    OK(halftone_set_host_tiles(handle, tile, bytes));
+    OK(halftone_set_host_threads(handle, threads_of_all));
+    return handle;
 }
 
 static void run_exact(halftone *h, struct problem p, const char *what) {
     check_code(problem_run(h, &p), what);
     problem_expect(&p, what);
-    problem_free(&p);
 }
 
 /* ---- tests ---- */
@@ -231,10 +216,9 @@ static const char *const order_name[] = {"at once", "late", "the handle's early"
 TEST(test_products) {
     static const char *const scheme[] = {"f16x3", "bf16x6u"};
     static const int size[][3] = {{1, 1, 1}, {64, 64, 7}, {200, 150, 33}, {65, 200, 20}, {130, 1, 40}};
-    for (int order = 0; order < ORDERS; order++)
+    for (enum order order = AT_ONCE; order < ORDERS; order++)
         for (int s = 0; s < 2; s++) {
-            device_as((enum order)order);
-            halftone *const h = handle_of(scheme[s], 64, 0);
+            halftone *const h = handle_of(order, scheme[s], 64, 0);
             for (int i = 0; i < 5; i++)
                 for (int o = 0; o < 4; o++)
                     run_exact(h, problem_of('A', ops[o][0], ops[o][1], size[i][0], size[i][1], size[i][2], 2.0f, (float)(o % 3), (unsigned)(i * 4 + o)),
@@ -242,56 +226,44 @@ TEST(test_products) {
             const size_t few_row_blocks[] = {(size_t)130 << 10, 62000}; /* two, one of four */
             assert_int_equal(halftone_set_host_tiles(h, 64, few_row_blocks[s]), HALFTONE_OK);
             run_exact(h, problem_of('A', 'N', 'T', 200, 150, 33, 2.0f, (float)(order % 2), 1), order_name[order]);
-            drop_handle(h);
         }
 }
 
 TEST(test_triangles) {
-    for (int order = 0; order < ORDERS; order++)
+    for (enum order order = AT_ONCE; order < ORDERS; order++)
         for (int i = 0; i < 8; i++) {
-            device_as((enum order)order);
-            halftone *const h = handle_of(i & 4 ? "f16x3" : "bf16x6u", 64, 0);
+            halftone *const h = handle_of(order, i & 4 ? "f16x3" : "bf16x6u", 64, 0);
             run_exact(h, problem_of(i & 1 ? 'L' : 'U', i & 2 ? 'N' : 'T', i & 2 ? 'T' : 'N', 200, 200, 21, -1.0f, (float)(i % 3), (unsigned)i),
                       order_name[order]);
-            drop_handle(h);
         }
 }
 
 /* The same of doubles, where the library has native64. */
 TEST(test_fp64) {
-    for (int order = 0; order < ORDERS; order++)
+    for (enum order order = AT_ONCE; order < ORDERS; order++)
         for (int i = 0; i < 8; i++) {
-            device_as((enum order)order);
-            halftone *const h = handle_of("auto", 64, i & 1 ? 120000 : 0); /* one block of four */
+            halftone *const h = handle_of(order, "auto", 64, i & 1 ? 120000 : 0); /* one block of four */
             struct problem p = i < 4 ? problem_of('A', ops[i][0], ops[i][1], 200, 150, 33, 2.0f, (float)(i % 3), (unsigned)i)
                                      : problem_of(i & 1 ? 'L' : 'U', i & 2 ? 'N' : 'T', i & 2 ? 'T' : 'N', 200, 200, 21, -1.0f, (float)(i % 3), (unsigned)i);
             p.fp64 = true;
             const int code = problem_run(h, &p);
-            if (code == HALFTONE_NOT_SUPPORTED) {
-                problem_free(&p);
-                drop_handle(h);
+            if (code == HALFTONE_NOT_SUPPORTED)
                 skip();
-            }
             check_code(code, order_name[order]);
             problem_expect(&p, order_name[order]);
-            problem_free(&p);
             p = problem_of('L', 'N', 'T', 9, 9, 0, 1.0f, (float)i, 3); /* only scaled */
             p.fp64 = true;
             run_exact(h, p, "k = 0");
-            drop_handle(h);
         }
 }
 
 /* Each element of A, B and C is copied once where all row blocks fit, and B once more for each further span. */
 TEST(test_copies_and_limits) {
-    device_as(AT_ONCE);
-    halftone *h = handle_of("f16x3", 64, 0);
+    halftone *h = handle_of(AT_ONCE, "f16x3", 64, 0);
     run_exact(h, problem_of('A', 'N', 'T', 200, 150, 33, 1.0f, 1.0f, 5), "all blocks fit");
     assert_int_equal(dev.copied_in, 4 * (200 * 33 + 33 * 150 + 200 * 150));
-    drop_handle(h);
-    device_as(AT_ONCE);
     const size_t bytes = (size_t)130 << 10; /* of tiles: 2 C of 16 KB, 2 operands of 9 KB, panels of B and of two blocks of A, 17 KB each */
-    h = handle_of("f16x3", 64, bytes);
+    h = handle_of(AT_ONCE, "f16x3", 64, bytes);
     run_exact(h, problem_of('A', 'N', 'T', 200, 150, 33, 1.0f, 0.0f, 5), "two blocks fit");
     assert_true(dev.largest_alloc <= bytes);
     assert_int_equal(dev.copied_in, 4 * (200 * 33 + 2 * 33 * 150));
@@ -301,15 +273,12 @@ TEST(test_copies_and_limits) {
     assert_int_equal(problem_run(h, &p), HALFTONE_OUT_OF_DEVICE_MEMORY);
     assert_non_null(strstr(halftone_last_detail(h), "k = 5000 is too long"));
     assert_memory_equal(p.c, p.before, (size_t)(p.ldc * p.n) * sizeof(float));
-    problem_free(&p);
-    drop_handle(h);
 }
 
 /* Products of packed tiles are not cut where a limit of the workspace asks for that: then tiles are not packed. */
 TEST(test_workspace_limit) {
     enum { M = 384, N = 448, K_MOST = 512, LIMIT = 4096 };
-    device_as(AT_ONCE);
-    halftone *const h = handle_of("auto", N, 0);
+    halftone *const h = handle_of(AT_ONCE, "auto", N, 0);
     int k = 0, found = 0;
     while (!found && (k += 32) <= K_MOST) { /* a tile that is packed, and in blocks is not */
         struct halftone_plan plan = HALFTONE_PLAN_INIT;
@@ -320,15 +289,13 @@ TEST(test_workspace_limit) {
     }
     if (found)
         run_exact(h, problem_of('A', 'N', 'N', M, 2 * N, k, 1.0f, 0.0f, 5), "under a limit");
-    drop_handle(h);
     if (!found)
         skip();
 }
 
 /* A device with less memory than the limit says: smaller tiles. */
 TEST(test_less_memory) {
-    device_as(AT_ONCE);
-    halftone *const h = handle_of("bf16x6u", 64, 0);
+    halftone *const h = handle_of(AT_ONCE, "bf16x6u", 64, 0);
     dev.fail_allocs = 2;
     run_exact(h, problem_of('A', 'T', 'N', 200, 150, 33, 1.0f, 3.0f, 6), "the third allocation");
     assert_true(dev.allocs >= 3);
@@ -340,16 +307,13 @@ TEST(test_less_memory) {
     assert_int_equal(problem_run(h, &p), HALFTONE_OUT_OF_DEVICE_MEMORY);
     assert_int_equal(halftone_host_left(h, &at[0], &at[1], &at[2], &at[3]), 0);
     assert_memory_equal(p.c, p.before, (size_t)(p.ldc * p.n) * sizeof(float));
-    problem_free(&p);
-    drop_handle(h);
 }
 
 /* After a failure at each tile the missing ones are named, each once; with them C is complete. */
 TEST(test_failure_between_tiles) {
     for (int i = 0; i < 3; i++)
         for (int failing = 1; failing <= 12; failing++) {
-            device_as(AT_ONCE);
-            halftone *const h = handle_of("f16x3", 64, i == 1 ? (size_t)130 << 10 : 0);
+            halftone *const h = handle_of(AT_ONCE, "f16x3", 64, i == 1 ? (size_t)130 << 10 : 0);
             struct problem p = problem_of("ALU"[i], 'N', 'T', 200, i == 0 ? 150 : 200, 33, 1.0f, 2.0f, 7);
             dev.fail_copy_out = failing;
             const int code = problem_run(h, &p);
@@ -373,15 +337,12 @@ TEST(test_failure_between_tiles) {
             memcpy(p.c, p.before, (size_t)(p.ldc * p.n) * sizeof(float));
             check_code(problem_run(h, &p), "again");
             problem_expect(&p, "again");
-            problem_free(&p);
-            drop_handle(h);
         }
 }
 
 /* Calls that only scale C ask the table, too, and those that are refused or do nothing have no line. */
 TEST(test_the_last_site_is_the_last_calls) {
-    device_as(AT_ONCE);
-    halftone *const h = handle_of("f16x3", 64, 0);
+    halftone *const h = handle_of(AT_ONCE, "f16x3", 64, 0);
     const float zero = 0, one = 1, half = 0.5f;
     float c[4] = {1, 2, 3, 4};
     assert_int_equal(halftone_set_site(h, "k=30 accuracy=half"), HALFTONE_OK);
@@ -396,13 +357,11 @@ TEST(test_the_last_site_is_the_last_calls) {
         assert_int_equal(halftone_last_site(h), 0);
     }
     assert_true(c[0] == 1 / 32.0f && c[3] == 4 / 32.0f);
-    drop_handle(h);
 }
 
 /* When C is complete nothing is waited for that may fail: nobody could tell it from a C that is untouched. */
 TEST(test_a_failure_at_the_end_leaves_a_tile) {
-    device_as(AT_ONCE);
-    halftone *const h = handle_of("f16x3", 64, 0);
+    halftone *const h = handle_of(AT_ONCE, "f16x3", 64, 0);
     for (int n = 64; n <= 192; n += 64) {
         struct problem p = problem_of('A', 'N', 'T', 64, n, 33, 1.0f, 2.0f, 7);
         int64_t at[4], left = 0;
@@ -418,15 +377,12 @@ TEST(test_a_failure_at_the_end_leaves_a_tile) {
         assert_int_equal(halftone_ssyrk_host(h, 'x', 'N', 64, 33, &p.alpha, p.a, 64, &p.beta, p.c, 64), -19); /* not what the call before left */
         assert_int_equal(halftone_host_left(h, &at[0], &at[1], &at[2], &at[3]), 0);
         assert_true(n > 64 || memcmp(p.c, p.before, (size_t)(p.ldc * p.n) * sizeof(float)) == 0);
-        problem_free(&p);
     }
-    drop_handle(h);
 }
 
 /* What an older call left is forgotten. */
 TEST(test_a_refused_call_leaves_nothing) {
-    device_as(AT_ONCE);
-    halftone *const h = handle_of("f16x3", 64, 0);
+    halftone *const h = handle_of(AT_ONCE, "f16x3", 64, 0);
     struct problem p = problem_of('A', 'N', 'T', 200, 150, 33, 1.0f, 2.0f, 7);
     dev.fail_copy_out = 5;
     assert_int_equal(problem_run(h, &p), HALFTONE_DEVICE_ERROR);
@@ -434,14 +390,11 @@ TEST(test_a_refused_call_leaves_nothing) {
     assert_int_equal(problem_run(h, &p), -8);
     int64_t at[4];
     assert_int_equal(halftone_host_left(h, &at[0], &at[1], &at[2], &at[3]), 0);
-    problem_free(&p);
-    drop_handle(h);
 }
 
 /* What BLAS says of 0s, and what is refused. */
 TEST(test_arguments) {
-    device_as(AT_ONCE);
-    halftone *const h = handle_of("auto", 0, 0);
+    halftone *const h = handle_of(AT_ONCE, "auto", 0, 0);
     const float one = 1, zero = 0, two = 2;
     float x[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, c[9];
     memcpy(c, x, sizeof c);
@@ -474,26 +427,21 @@ TEST(test_arguments) {
     assert_int_equal(ht_sim_capture_begin(NULL), 0);
     assert_int_equal(halftone_sgemm_host(h, 'N', 'N', 1, 1, 3, &one, x, 1, x, 3, &zero, c, 1), HALFTONE_NOT_SUPPORTED);
     ht_sim_graph_free(ht_sim_capture_end(NULL));
-    drop_handle(h);
 }
 
 /* One tile is the product of the device's copies, bit for bit. */
 TEST(test_one_tile) {
-    device_as(AT_ONCE);
     enum { N = 90 };
-    halftone *const h = handle_of("auto", 0, 0);
+    halftone *const h = handle_of(AT_ONCE, "auto", 0, 0);
     static float x[N * N], y[N * N];
-    void *da = NULL, *dc = NULL;
     const float alpha = 0.3f, beta = -1.7f;
     for (int i = 0; i < N * N; i++)
         x[i] = sinf((float)i), y[i] = cosf((float)i);
-    assert_int_equal(ht_dev_alloc(&da, sizeof x) + ht_dev_alloc(&dc, sizeof y), HT_DEV_OK);
+    float *const da = kept_on_device(sizeof x), *const dc = kept_on_device(sizeof y);
     assert_int_equal(ht_dev_upload(da, x, sizeof x) + ht_dev_upload(dc, y, sizeof y), HT_DEV_OK);
     check_code(halftone_sgemm(h, 'T', 'N', N, N, N, &alpha, da, N, da, N, &beta, dc, N), "on the device");
     check_code(halftone_sgemm_host(h, 'T', 'N', N, N, N, &alpha, x, N, x, N, &beta, y, N), "from the host");
     assert_memory_equal(y, dc, sizeof y);
-    assert_int_equal(ht_dev_free(da) + ht_dev_free(dc), HT_DEV_OK);
-    drop_handle(h);
 }
 
 /* The site of a product is that of the whole call: its tiles are no products of their own. */
@@ -507,9 +455,8 @@ TEST(test_a_site_has_its_tiles) {
         a[i] = sinf((float)i);
     for (int i = 0; i < K * N; i++)
         b[i] = cosf((float)i);
-    device_as(AT_ONCE);
     for (int i = 0; i < 3; i++) {
-        halftone *const h = handle_of(i == 1 ? "half" : "f16x3", 64, 0);
+        halftone *const h = handle_of(AT_ONCE, i == 1 ? "half" : "f16x3", 64, 0);
         if (i == 2) {
             check_code(halftone_set_site(h, "m=-64 n=-64 scheme=bf16x6u"), "of tiles");
             check_code(halftone_set_site(h, "m=130 n=70 k=40 op=NN scheme=half"), "of the call");
@@ -518,7 +465,6 @@ TEST(test_a_site_has_its_tiles) {
         assert_int_equal(halftone_last_site(h), i == 2 ? 2 : 0);
         check_code(halftone_get_site(h, 1, &line, &products), "site");
         assert_int_equal(products, i == 2);
-        drop_handle(h);
     }
     assert_memory_equal(c[2], c[1], sizeof c[1]);
     assert_true(memcmp(c[2], c[0], sizeof c[0]) != 0);
@@ -530,14 +476,12 @@ TEST(test_what_tiles_packed_is_forgotten) {
     static float a[M * K], b[K * N], c[M * N];
     const float one = 1, zero = 0;
     size_t bytes = 0;
-    void *packed = NULL, *x = NULL;
-    device_as(AT_ONCE);
-    halftone *const h = handle_of("half", 64, 0);
-    assert_int_equal(ht_dev_alloc(&x, sizeof a), HT_DEV_OK);
+    halftone *const h = handle_of(AT_ONCE, "half", 64, 0);
+    float *const x = kept_on_device(sizeof a);
     memset(x, 0, sizeof a);
     check_code(halftone_packed_bytes(h, 'A', 64, K, 1, &bytes), "packed bytes");
-    assert_int_equal(ht_dev_alloc(&packed, bytes), HT_DEV_OK);
-    check_code(halftone_pack_a(h, 'N', 64, K, (float *)x, 64, packed), "packing");
+    void *const packed = kept_on_device(bytes);
+    check_code(halftone_pack_a(h, 'N', 64, K, x, 64, packed), "packing");
     for (int i = 0; i < 2; i++) {
         dev.fail_copy_out = i == 1 ? 2 : 0;
         const int code = halftone_sgemm_host(h, 'N', 'N', M, N, K, &one, a, M, b, K, &zero, c, M);
@@ -545,19 +489,13 @@ TEST(test_what_tiles_packed_is_forgotten) {
         assert_true(h->packed_count == 1 && h->packed[0].at == packed);
         dev.copies_out = 0;
     }
-    dev.fail_copy_out = 0;
-    ht_dev_free(packed);
-    ht_dev_free(x);
-    drop_handle(h);
 }
 
 /* What one thread copies several do: whole columns, parts of them, triangles, fewer elements than threads. */
 TEST(test_threads) {
     for (threads_of_all = 2; threads_of_all <= 64; threads_of_all += 31) {
-        device_as(AT_ONCE);
-        halftone *const h = handle_of("f16x3", 64, 0);
+        halftone *const h = handle_of(AT_ONCE, "f16x3", 64, 0);
         run_exact(h, problem_of('A', 'T', 'N', 3, 2, 5, 1.0f, 1.0f, 8), "few elements");
-        drop_handle(h);
         test_copies_and_limits(NULL);
     }
     threads_of_all = 0;

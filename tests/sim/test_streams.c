@@ -34,9 +34,7 @@ static void fill(float *x, int count, unsigned seed) {
 }
 
 static float *device_floats(int count) {
-    void *memory = NULL;
-    assert_int_equal(ht_dev_alloc(&memory, (size_t)count * sizeof(float)), HT_DEV_OK);
-    return memory;
+    return kept_on_device((size_t)count * sizeof(float));
 }
 
 static int call(halftone *h, const struct lane *l) {
@@ -44,10 +42,15 @@ static int call(halftone *h, const struct lane *l) {
     return halftone_sgemm(h, 'N', 'N', M, N, K, &one, l->a, M, l->b, K, &zero, l->c, M);
 }
 
+static void drop_handle(void *h) {
+    OK(halftone_destroy(h));
+}
+
 /* The default scheme by a kernel that packs and checks its data, whatever the shape. */
 static halftone *open_handle(int source) {
     halftone *h = NULL;
     assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    keep(h, drop_handle);
     const struct ht_set_desc *set = set_of_handle();
     for (int i = 0; i < set->kernels; i++) {
         if (strcmp(set->kernel[i].scheme, "f16x3") != 0 || set->kernel[i].variant[0] != '\0')
@@ -71,26 +74,28 @@ static void lane_fill(struct lane *l, unsigned seed) {
         assert_int_equal(call(plain, l), HALFTONE_OK);
         memcpy(known[seed], l->c, C_BYTES);
         assert_true(l->c[0] == l->c[0]);
-        assert_int_equal(halftone_destroy(plain), HALFTONE_OK);
         is_known[seed] = true;
     }
     memcpy(l->expected, known[seed], C_BYTES);
     memset(l->c, 0xff, C_BYTES);
 }
 
+static void drop_stream(void *stream) {
+    OK(ht_dev_stream_destroy(stream));
+}
+
+static void *kept_stream(void) {
+    void *stream = NULL;
+    OK(ht_dev_stream_create(&stream));
+    return keep(stream, drop_stream);
+}
+
 static void lane_open(struct lane *l, unsigned seed) {
-    assert_int_equal(ht_dev_stream_create(&l->stream), HT_DEV_OK);
+    l->stream = kept_stream();
     l->a = device_floats(M * K);
     l->b = device_floats(K * N);
     l->c = device_floats(M * N);
     lane_fill(l, seed);
-}
-
-static void lane_close(struct lane *l) {
-    assert_int_equal(ht_dev_stream_destroy(l->stream), HT_DEV_OK);
-    float *const device[] = {l->a, l->b, l->c};
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(ht_dev_free(device[i]), HT_DEV_OK);
 }
 
 static void lane_expect(struct lane *l, const char *what) {
@@ -136,10 +141,7 @@ TEST(test_one_handle_on_two_streams) {
         lane_fill(&first, 1);
         assert_int_equal(halftone_trim(h), HALFTONE_OK);
         interleave(h, &first, &second);
-        assert_int_equal(halftone_destroy(h), HALFTONE_OK);
     }
-    lane_close(&first);
-    lane_close(&second);
 }
 
 static void *captured(halftone *h, struct lane *l) {
@@ -167,6 +169,7 @@ TEST(test_the_first_call_may_be_captured) {
     lane_open(&l, 1);
     lane_open(&other, 2);
     for (int source = HALFTONE_OWN; source <= HALFTONE_POOL; source++) {
+        const size_t before = kept_count;
         halftone *h = open_handle(source);
         void *const graph = captured(h, &l), *const second = captured(h, &other);
         replay(graph, &l, "replay");
@@ -174,15 +177,13 @@ TEST(test_the_first_call_may_be_captured) {
         lane_expect(&l, "a call behind replays");
         assert_int_equal(halftone_trim(h), HALFTONE_OK);
         replay(graph, &l, "replay after trim");
-        assert_int_equal(halftone_destroy(h), HALFTONE_OK);
+        drop_kept(before);
         replay(graph, &l, "replay without the handle"); /* its memory is the graph's */
         ht_sim_graph_free(graph);
         lane_fill(&other, 6);
         replay(second, &other, "replay after another graph is gone");
         ht_sim_graph_free(second);
     }
-    lane_close(&l);
-    lane_close(&other);
 }
 
 TEST(test_replays_on_the_handle_s_block) {
@@ -203,22 +204,18 @@ TEST(test_replays_on_the_handle_s_block) {
     ht_sim_let_go(l.stream);
     lane_expect(&l, "replay with calls between");
     ht_sim_graph_free(graph);
-    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
-    lane_close(&l);
-    lane_close(&other);
 }
 
 /* A call that needs more of the handle's own memory than the lanes do. */
 static void larger_call(halftone *h, void *stream, int m) {
     const float one = 1, zero = 0;
+    const size_t before = kept_count;
     float *const a = device_floats(m * K), *const b = device_floats(K * m), *const c = device_floats(m * m);
     memset(a, 0, (size_t)(m * K) * sizeof *a);
     memset(b, 0, (size_t)(K * m) * sizeof *b);
     assert_int_equal(halftone_set_stream(h, stream), HALFTONE_OK);
     check_code(halftone_sgemm(h, 'N', 'N', m, m, K, &one, a, m, b, K, &zero, c, m), "a larger call");
-    float *const device[] = {a, b, c};
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(ht_dev_free(device[i]), HT_DEV_OK);
+    drop_kept(before);
 }
 
 /* The handle's own block is outgrown once and again: a graph that captured a call on it goes on writing there, and nobody
@@ -234,23 +231,19 @@ TEST(test_replays_behind_a_larger_call) {
     lane_expect(&l, "plain");
     void *const graph = captured(h, &l);
     for (int size = 140; size <= 280; size += 70) {
+        const size_t before = kept_count;
         larger_call(h, l.stream, size);
         for (int i = 0; i < 4; i++) {
-            void *memory = NULL;
-            assert_int_equal(ht_dev_alloc(&memory, bytes), HT_DEV_OK);
-            others[i] = memory;
+            others[i] = kept_on_device(bytes);
             memset(others[i], 0x5a, bytes);
         }
         replay(graph, &l, "replay behind a larger call");
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 4; i++)
             for (size_t at = 0; at < bytes; at++)
                 assert_int_equal(others[i][at], 0x5a);
-            assert_int_equal(ht_dev_free(others[i]), HT_DEV_OK);
-        }
+        drop_kept(before);
     }
     ht_sim_graph_free(graph);
-    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
-    lane_close(&l);
 }
 
 /* Whatever a workspace holds: NaN, ones, which are the first call's epoch in both flags, or -1, an
@@ -258,7 +251,6 @@ TEST(test_replays_behind_a_larger_call) {
 TEST(test_poisoned_workspaces) {
     static struct lane l;
     static const int poison[] = {-1, 1, 2, 0x7fffffff};
-    void *block = NULL;
     size_t bytes = 0;
     lane_open(&l, 1);
     for (int outside = 0; outside < 2; outside++)
@@ -266,30 +258,27 @@ TEST(test_poisoned_workspaces) {
             halftone *h = open_handle(HALFTONE_OWN);
             lane_fill(&l, outside ? WILD : 1);
             assert_int_equal(halftone_workspace_bytes(h, 'N', 'N', M, N, K, 1, &bytes), HALFTONE_OK);
-            assert_int_equal(ht_dev_alloc(&block, bytes), HT_DEV_OK);
+            int *const block = kept_on_device(bytes);
             for (size_t j = 0; j < bytes / sizeof(int); j++)
-                ((int *)block)[j] = poison[i];
+                block[j] = poison[i];
             assert_int_equal(halftone_set_workspace(h, block, bytes), HALFTONE_OK);
             call_on(h, &l);
             lane_expect(&l, "a poisoned workspace");
-            assert_int_equal(halftone_destroy(h), HALFTONE_OK);
-            assert_int_equal(ht_dev_free(block), HT_DEV_OK);
         }
-    lane_close(&l);
 }
 
 /* An FP64 operand must be known for its products, so that a capture makes it known, unlike one of FP32. */
 TEST(test_what_a_graph_packs_of_fp64_is_known) {
     enum { SIZE = 8 };
     const double one = 1, zero = 0;
-    void *x = NULL, *c = NULL, *packed = NULL;
     size_t bytes = 0;
     halftone *h = open_handle(HALFTONE_OWN);
     if (halftone_set_scheme(h, "crt14") == HALFTONE_OK) {
         check_code(halftone_dpacked_bytes(h, 'A', SIZE, SIZE, 1, &bytes), "bytes");
-        assert_int_equal(ht_dev_alloc(&x, SIZE * SIZE * sizeof one) + ht_dev_alloc(&c, SIZE * SIZE * sizeof one) + ht_dev_alloc(&packed, bytes), HT_DEV_OK);
+        double *const x = kept_on_device(SIZE * SIZE * sizeof one), *const c = kept_on_device(SIZE * SIZE * sizeof one);
+        void *const packed = kept_on_device(bytes);
         for (int i = 0; i < SIZE * SIZE; i++)
-            ((double *)x)[i] = i % (SIZE + 1) == 0 ? 1 : 0;
+            x[i] = i % (SIZE + 1) == 0 ? 1 : 0;
         assert_int_equal(ht_sim_capture_begin(NULL), 0);
         const int code = halftone_dpack_a(h, 'N', SIZE, SIZE, x, SIZE, packed);
         void *const graph = ht_sim_capture_end(NULL);
@@ -298,9 +287,7 @@ TEST(test_what_a_graph_packs_of_fp64_is_known) {
         check_code(halftone_dgemm_packed(h, SIZE, SIZE, SIZE, &one, packed, packed, &zero, c, SIZE), "the product");
         assert_memory_equal(c, x, SIZE * SIZE * sizeof one);
         ht_sim_graph_free(graph);
-        assert_int_equal(ht_dev_free(x) + ht_dev_free(c) + ht_dev_free(packed), HT_DEV_OK);
     }
-    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
 }
 
 static int open_all(void **state) {
@@ -313,7 +300,7 @@ static int open_all(void **state) {
 /* Operands that the device layer has not allocated, one behind the other. */
 static void lane_of_the_process(struct lane *l, float *block) {
     memset(l, 0, sizeof *l);
-    assert_int_equal(ht_dev_stream_create(&l->stream), HT_DEV_OK);
+    l->stream = kept_stream();
     l->a = block;
     l->b = l->a + M * K;
     l->c = l->b + K * N;
@@ -322,7 +309,7 @@ static void lane_of_the_process(struct lane *l, float *block) {
 
 TEST(test_memory_of_the_process) {
     static struct lane l, device;
-    float *const block = malloc((M * K + K * N + M * N) * sizeof *block);
+    float *const block = kept((M * K + K * N + M * N) * sizeof *block);
     lane_open(&device, 1); /* what lane_fill expects was computed there */
     lane_of_the_process(&l, block);
     halftone *h = open_handle(HALFTONE_OWN);
@@ -336,10 +323,6 @@ TEST(test_memory_of_the_process) {
     void *const graph = captured(h, &l);
     replay(graph, &l, "replay");
     ht_sim_graph_free(graph);
-    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
-    assert_int_equal(ht_dev_stream_destroy(l.stream), HT_DEV_OK);
-    lane_close(&device);
-    free(block);
 }
 
 /* X X^T: one matrix twice; scalars, a workspace and packed operands of the process, of FP32 and FP64. */
@@ -347,7 +330,7 @@ TEST(test_all_that_a_call_touches) {
     enum { SIZE = 64, BLOCK = 1 << 22 };
     static float x[SIZE * SIZE], c[2][SIZE * SIZE], one = 1, zero = 0;
     static double x64[SIZE * SIZE], c64[SIZE * SIZE];
-    char *const block = aligned_alloc(1024, 3 * BLOCK);
+    char *const block = kept(3 * BLOCK);
     size_t bytes = 0;
     for (int i = 0; i < SIZE * SIZE; i++)
         x64[i] = x[i] = (float)(i % 7 - 3);
@@ -365,8 +348,6 @@ TEST(test_all_that_a_call_touches) {
     check_code(halftone_dgemm(h, 'N', 'T', SIZE, SIZE, SIZE, &one64, x64, SIZE, x64, SIZE, &zero64, c64, SIZE), "FP64");
     for (int i = 0; i < SIZE * SIZE; i++)
         assert_true(c64[i] == (double)c[0][i]);
-    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
-    free(block);
 }
 
 /* A device block keeps its bounds, and what is not there is refused; neither is known behind the call. */
@@ -381,11 +362,9 @@ TEST(test_what_is_lent_ends) {
     halftone *h = open_handle(HALFTONE_OWN);
     assert_int_equal(call(h, &l), HALFTONE_SIM_VIOLATION);
     assert_non_null(strstr(halftone_last_detail(h), "out of bounds"));
-    assert_int_equal(ht_dev_free(l.c), HT_DEV_OK);
     l.c = gone;
     assert_int_equal(call(h, &l), HALFTONE_SIM_VIOLATION);
     assert_non_null(strstr(halftone_last_detail(h), "C: byte 0 of "));
-    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
 }
 
 enum { MAPPED = M * K * (int)sizeof(float) };
@@ -429,8 +408,6 @@ TEST(test_memory_that_may_not_be_touched) {
         for (int side = 0; side < 3; side++)
             (void)munmap(of[side], MAPPED);
     }
-    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
-    lane_close(&filled);
 }
 
 /* However small. */
@@ -445,7 +422,6 @@ TEST(test_what_cudafree_had_is_gone) {
     assert_int_equal(cudaFree(l.c), cudaSuccess);
     assert_int_equal(call(h, &l), HALFTONE_SIM_VIOLATION);
     assert_non_null(strstr(halftone_last_detail(h), "C: byte 0 of "));
-    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
 }
 
 /* C and A of a call that has begun serve others too, which fail. */
@@ -468,8 +444,6 @@ TEST(test_calls_that_fail_take_nothing_of_others_back) {
     float *const of[] = {l.a, l.b, l.c};
     for (int side = 0; side < 3; side++)
         assert_int_equal(munmap(of[side], MAPPED), 0);
-    assert_int_equal(halftone_destroy(h), HALFTONE_OK);
-    lane_close(&filled);
 }
 
 FOR_ALL(open_all, close_handle)
