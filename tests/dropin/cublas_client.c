@@ -182,7 +182,8 @@ static size_t width(const struct form *f) {
 struct matrices {
     void *x[3], *scalars, *before;
     size_t count[3];
-    double host[2]; /* alpha and beta as the call takes them */
+    double host[2];  /* alpha and beta as the call takes them */
+    char **pointers, *apart; /* of an array of them; and where a misaligned matrix lies */
 };
 
 /* Of a triangle that is not of C the call knows nothing. */
@@ -225,6 +226,10 @@ static void free_matrices(struct matrices *x) {
     for (int i = 0; i < 3; i++)
         give_back(x->x[i]);
     give_back(x->scalars);
+    if (x->pointers != NULL) {
+        give_back(x->pointers);
+        give_back(x->apart);
+    }
     free(x->before);
 }
 
@@ -329,124 +334,53 @@ static void write_error(const struct form *f, const struct matrices *x, int stat
         snprintf(text, 32, "-");
 }
 
-static int call64(const struct form *f, void *handle, const double *alpha, const double *beta, struct matrices *x) {
-    const long long *const is = f->is;
-    const int m = (int)is[M], n = (int)is[N], k = (int)is[K], lda = (int)is[LDA], ldb = (int)is[LDB], ldc = (int)is[LDC], opa = (int)is[OPA], opb = (int)is[OPB];
-    const double *const a = (const double *)x->x[0], *const b = (const double *)x->x[1];
-    double *const c = (double *)x->x[2];
-    if (strcmp(f->api, "Dgemm_v2") == 0)
-        return cublasDgemm_v2(handle, opa, opb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-    if (strcmp(f->api, "DgemmStridedBatched") == 0)
-        return cublasDgemmStridedBatched(handle, opa, opb, m, n, k, alpha, a, lda, is[SA], b, ldb, is[SB], beta, c, ldc, is[SC], (int)is[BATCH]);
-#ifndef ONLY_32_BITS
-    if (strcmp(f->api, "Dgemm_v2_64") == 0)
-        return cublasDgemm_v2_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, is[LDA], b, is[LDB], beta, c, is[LDC]);
-    if (strcmp(f->api, "DgemmStridedBatched_64") == 0)
-        return cublasDgemmStridedBatched_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, is[LDA], is[SA], b, is[LDB], is[SB], beta, c, is[LDC], is[SC], is[BATCH]);
-#endif
-    return -1;
-}
-
-/* Arrays of pointers, on the device. */
-static int call_arrays(const struct form *f, void *handle, const void *alpha, const void *beta, struct matrices *x) {
-    const long long *const is = f->is, n = is[BATCH] > 0 ? is[BATCH] : 1;
-    const int m = (int)is[M], columns = (int)is[N], k = (int)is[K], lda = (int)is[LDA], ldb = (int)is[LDB], ldc = (int)is[LDC], opa = (int)is[OPA], opb = (int)is[OPB];
-    char **const pointers = (char **)device_memory((size_t)n * 3 * sizeof *pointers), *const apart = (char *)device_memory((size_t)is[SA] * width(f) + 16);
+/* The matrices of an array of pointers, on the device. */
+static void make_arrays(const struct form *f, struct matrices *x) {
+    const long long n = f->is[BATCH] > 0 ? f->is[BATCH] : 1;
+    char **const pointers = x->pointers = (char **)device_memory((size_t)n * 3 * sizeof *pointers);
+    x->apart = (char *)device_memory((size_t)f->is[SA] * width(f) + 16);
     for (int j = 0; j < 3; j++)
         for (long long i = 0; i < n; i++)
-            pointers[j * n + (is[APART] == EXCHANGED && i < 2 ? 1 - i : i)] = (char *)x->x[j] + (size_t)(i * is[SA + j]) * width(f);
-    if (is[APART] == MISALIGNED) {
-        memcpy(apart + 2, pointers[n - 1], (size_t)is[SA] * width(f));
-        pointers[n - 1] = apart + 2;
+            pointers[j * n + (f->is[APART] == EXCHANGED && i < 2 ? 1 - i : i)] = (char *)x->x[j] + (size_t)(i * f->is[SA + j]) * width(f);
+    if (f->is[APART] == MISALIGNED) {
+        memcpy(x->apart + 2, pointers[n - 1], (size_t)f->is[SA] * width(f));
+        pointers[n - 1] = x->apart + 2;
     }
-#define ARRAYS_AS(T) (const T *)alpha, (const T *const *)pointers, lda, (const T *const *)(pointers + n), ldb, (const T *)beta, (T *const *)(pointers + 2 * n), ldc
-#define ARRAYS_EX                                                                                                                                                       \
-    alpha, (const void *const *)pointers, (int)is[TYPE_A], lda, (const void *const *)(pointers + n), (int)is[TYPE_B], ldb, beta, (void *const *)(pointers + 2 * n),      \
-        (int)is[TYPE_C], ldc
-    int status = -1;
-    if (strcmp(f->api, "SgemmBatched") == 0)
-        status = cublasSgemmBatched(handle, opa, opb, m, columns, k, ARRAYS_AS(float), (int)is[BATCH]);
-    if (strcmp(f->api, "DgemmBatched") == 0)
-        status = cublasDgemmBatched(handle, opa, opb, m, columns, k, ARRAYS_AS(double), (int)is[BATCH]);
-    if (strcmp(f->api, "GemmBatchedEx") == 0)
-        status = cublasGemmBatchedEx(handle, opa, opb, m, columns, k, ARRAYS_EX, (int)is[BATCH], (int)is[COMPUTE], (int)is[ALGO]);
-#ifndef ONLY_32_BITS
-    if (strcmp(f->api, "SgemmBatched_64") == 0)
-        status = cublasSgemmBatched_64(handle, opa, opb, m, columns, k, ARRAYS_AS(float), is[BATCH]);
-    if (strcmp(f->api, "DgemmBatched_64") == 0)
-        status = cublasDgemmBatched_64(handle, opa, opb, m, columns, k, ARRAYS_AS(double), is[BATCH]);
-    if (strcmp(f->api, "GemmBatchedEx_64") == 0)
-        status = cublasGemmBatchedEx_64(handle, opa, opb, m, columns, k, ARRAYS_EX, is[BATCH], (int)is[COMPUTE], (int)is[ALGO]);
-#endif
-    give_back(pointers);
-    give_back(apart);
-    return status;
 }
 
-static int call_triangle(const struct form *f, void *handle, const void *alpha, const void *beta, struct matrices *x) {
-    const long long *const is = f->is;
-    const int n = (int)is[N], k = (int)is[K], lda = (int)is[LDA], ldb = (int)is[LDB], ldc = (int)is[LDC], op = (int)is[OPA], uplo = (int)is[UPLO];
-    const float *const a = (const float *)x->x[0], *const b = (const float *)x->x[1];
-    if (strcmp(f->api, "Ssyrkx") == 0)
-        return cublasSsyrkx(handle, uplo, op, n, k, (const float *)alpha, a, lda, b, ldb, (const float *)beta, (float *)x->x[2], ldc);
-    if (strcmp(f->api, "Ssyrk_v2") == 0)
-        return cublasSsyrk_v2(handle, uplo, op, n, k, (const float *)alpha, (const float *)x->x[0], lda, (const float *)beta, (float *)x->x[2], ldc);
-    if (strcmp(f->api, "Dsyrk_v2") == 0)
-        return cublasDsyrk_v2(handle, uplo, op, n, k, (const double *)alpha, (const double *)x->x[0], lda, (const double *)beta, (double *)x->x[2], ldc);
-#ifndef ONLY_32_BITS
-    if (strcmp(f->api, "Ssyrkx_64") == 0)
-        return cublasSsyrkx_64(handle, uplo, op, is[N], is[K], (const float *)alpha, a, is[LDA], b, is[LDB], (const float *)beta, (float *)x->x[2], is[LDC]);
-    if (strcmp(f->api, "Ssyrk_v2_64") == 0)
-        return cublasSsyrk_v2_64(handle, uplo, op, is[N], is[K], (const float *)alpha, (const float *)x->x[0], is[LDA], (const float *)beta, (float *)x->x[2], is[LDC]);
-    if (strcmp(f->api, "Dsyrk_v2_64") == 0)
-        return cublasDsyrk_v2_64(handle, uplo, op, is[N], is[K], (const double *)alpha, (const double *)x->x[0], is[LDA], (const double *)beta, (double *)x->x[2], is[LDC]);
-#endif
-    return -1;
-}
+/* Arguments of each form; I: the type of sizes. */
+#define OPS(I) handle, opa, opb, (I)is[M], (I)is[N], (I)is[K], alpha
+#define GEMM(I) OPS(I), a, (I)is[LDA], b, (I)is[LDB], beta, c, (I)is[LDC]
+#define STRIDED(I) OPS(I), a, (I)is[LDA], is[SA], b, (I)is[LDB], is[SB], beta, c, (I)is[LDC], is[SC], (I)is[BATCH]
+#define SGEMM_EX(I) OPS(I), a, ta, (I)is[LDA], b, tb, (I)is[LDB], beta, c, tc, (I)is[LDC]
+#define GEMM_EX(I) SGEMM_EX(I), compute, algo
+#define STRIDED_EX(I) \
+    OPS(I), a, ta, (I)is[LDA], is[SA], b, tb, (I)is[LDB], is[SB], beta, c, tc, (I)is[LDC], is[SC], (I)is[BATCH], compute, algo
+#define BATCHED(I) OPS(I), of, (I)is[LDA], of_b, (I)is[LDB], beta, of_c, (I)is[LDC], (I)is[BATCH]
+#define BATCHED_EX(I) OPS(I), of, ta, (I)is[LDA], of_b, tb, (I)is[LDB], beta, of_c, tc, (I)is[LDC], (I)is[BATCH], compute, algo
+#define SYRK(I) handle, uplo, opa, (I)is[N], (I)is[K], alpha, a, (I)is[LDA], beta, c, (I)is[LDC]
+#define SYRKX(I) handle, uplo, opa, (I)is[N], (I)is[K], alpha, a, (I)is[LDA], b, (I)is[LDB], beta, c, (I)is[LDC]
+#define TRSM(I) handle, side, uplo, opa, diag, (I)is[M], (I)is[N], alpha, a, (I)is[LDA], c, (I)is[LDC]
 
-static int call_solve(const struct form *f, void *handle, const float *alpha, struct matrices *x) {
-    const long long *const is = f->is;
-    const int side = (int)is[SIDE], uplo = (int)is[UPLO], op = (int)is[OPA], diag = (int)is[DIAG];
-    const float *const a = (const float *)x->x[0];
-    float *const b = (float *)x->x[2];
-    if (strcmp(f->api, "Strsm_v2") == 0)
-        return cublasStrsm_v2(handle, side, uplo, op, diag, (int)is[M], (int)is[N], alpha, a, (int)is[LDA], b, (int)is[LDC]);
-#ifndef ONLY_32_BITS
-    if (strcmp(f->api, "Strsm_v2_64") == 0)
-        return cublasStrsm_v2_64(handle, side, uplo, op, diag, is[M], is[N], alpha, a, is[LDA], b, is[LDC]);
+static int call(const struct form *f, void *handle, const void *alpha, const void *beta, const struct matrices *x) {
+    const long long *const is = f->is, n = is[BATCH] > 0 ? is[BATCH] : 1;
+    const int opa = (int)is[OPA], opb = (int)is[OPB], ta = (int)is[TYPE_A], tb = (int)is[TYPE_B], tc = (int)is[TYPE_C];
+    const int compute = (int)is[COMPUTE], algo = (int)is[ALGO], side = (int)is[SIDE], uplo = (int)is[UPLO], diag = (int)is[DIAG];
+    const void *const a = x->x[0], *const b = x->x[1], *const of = x->pointers;
+    const void *const of_b = x->pointers != NULL ? x->pointers + n : NULL, *const of_c = x->pointers != NULL ? x->pointers + 2 * n : NULL;
+    void *const c = x->x[2];
+#define CALLED(name, ...)                                                                                    \
+    if (strcmp(f->api, #name) == 0)                                                                          \
+        return cublas##name(__VA_ARGS__);
+#ifdef ONLY_32_BITS
+#define BOTH(name, ARGS) CALLED(name, ARGS(int))
+#else
+#define BOTH(name, ARGS) CALLED(name, ARGS(int)) CALLED(name##_64, ARGS(int64_t))
 #endif
-    return -1;
-}
-
-static int call(const struct form *f, void *handle, const float *alpha, const float *beta, struct matrices *x) {
-    const long long *const is = f->is;
-    const int m = (int)is[M], n = (int)is[N], k = (int)is[K], lda = (int)is[LDA], ldb = (int)is[LDB], ldc = (int)is[LDC], opa = (int)is[OPA], opb = (int)is[OPB];
-    const int ta = (int)is[TYPE_A], tb = (int)is[TYPE_B], tc = (int)is[TYPE_C], compute = (int)is[COMPUTE], algo = (int)is[ALGO], batch = (int)is[BATCH];
-    const float *const a = (const float *)x->x[0], *const b = (const float *)x->x[1];
-    float *const c = (float *)x->x[2];
-    if (strcmp(f->api, "Sgemm_v2") == 0)
-        return cublasSgemm_v2(handle, opa, opb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-    if (strcmp(f->api, "SgemmStridedBatched") == 0)
-        return cublasSgemmStridedBatched(handle, opa, opb, m, n, k, alpha, a, lda, is[SA], b, ldb, is[SB], beta, c, ldc, is[SC], batch);
-    if (strcmp(f->api, "SgemmEx") == 0)
-        return cublasSgemmEx(handle, opa, opb, m, n, k, alpha, a, ta, lda, b, tb, ldb, beta, c, tc, ldc);
-    if (strcmp(f->api, "GemmEx") == 0)
-        return cublasGemmEx(handle, opa, opb, m, n, k, alpha, a, ta, lda, b, tb, ldb, beta, c, tc, ldc, compute, algo);
-    if (strcmp(f->api, "GemmStridedBatchedEx") == 0)
-        return cublasGemmStridedBatchedEx(handle, opa, opb, m, n, k, alpha, a, ta, lda, is[SA], b, tb, ldb, is[SB], beta, c, tc, ldc, is[SC], batch, compute, algo);
-#ifndef ONLY_32_BITS
-    if (strcmp(f->api, "Sgemm_v2_64") == 0)
-        return cublasSgemm_v2_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, is[LDA], b, is[LDB], beta, c, is[LDC]);
-    if (strcmp(f->api, "SgemmStridedBatched_64") == 0)
-        return cublasSgemmStridedBatched_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, is[LDA], is[SA], b, is[LDB], is[SB], beta, c, is[LDC], is[SC], is[BATCH]);
-    if (strcmp(f->api, "SgemmEx_64") == 0)
-        return cublasSgemmEx_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, ta, is[LDA], b, tb, is[LDB], beta, c, tc, is[LDC]);
-    if (strcmp(f->api, "GemmEx_64") == 0)
-        return cublasGemmEx_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, ta, is[LDA], b, tb, is[LDB], beta, c, tc, is[LDC], compute, algo);
-    if (strcmp(f->api, "GemmStridedBatchedEx_64") == 0)
-        return cublasGemmStridedBatchedEx_64(handle, opa, opb, is[M], is[N], is[K], alpha, a, ta, is[LDA], is[SA], b, tb, is[LDB], is[SB], beta, c, tc, is[LDC], is[SC],
-                                             is[BATCH], compute, algo);
-#endif
+    BOTH(Sgemm_v2, GEMM) BOTH(Dgemm_v2, GEMM) BOTH(SgemmEx, SGEMM_EX) BOTH(GemmEx, GEMM_EX)
+    BOTH(SgemmStridedBatched, STRIDED) BOTH(DgemmStridedBatched, STRIDED) BOTH(GemmStridedBatchedEx, STRIDED_EX)
+    BOTH(SgemmBatched, BATCHED) BOTH(DgemmBatched, BATCHED) BOTH(GemmBatchedEx, BATCHED_EX)
+    BOTH(Ssyrk_v2, SYRK) BOTH(Dsyrk_v2, SYRK) BOTH(Ssyrkx, SYRKX) BOTH(Strsm_v2, TRSM)
     return -1;
 }
 
@@ -456,7 +390,10 @@ int client_call(const char *words) {
     void *handle = NULL, *workspace = NULL;
     if (read_words(words, &f) != 0)
         return 1;
+    memset(&x, 0, sizeof x);
     make_matrices(&f, &x);
+    if (strstr(f.api, "Batched") != NULL && strstr(f.api, "Strided") == NULL)
+        make_arrays(&f, &x);
     if (cublasCreate_v2(&handle) != CU_SUCCESS)
         return 1;
     (void)cublasSetStream_v2(handle, (void *)(intptr_t)f.is[STREAM]);
@@ -474,12 +411,7 @@ int client_call(const char *words) {
     const long original = fake_cublas_calls();
     char *const scalars = (char *)(f.is[POINTERS] == CU_POINTER_DEVICE ? x.scalars : x.host);
     void *const used = f.is[NULLS] & NO_HANDLE ? NULL : handle, *const alpha = f.is[NULLS] & NO_ALPHA ? NULL : scalars, *const beta = scalars + width(&f);
-    const int is_arrays = strstr(f.api, "Batched") != NULL && strstr(f.api, "Strided") == NULL;
-    const int status = f.is_solve        ? call_solve(&f, used, (const float *)alpha, &x)
-                       : f.is_triangle   ? call_triangle(&f, used, alpha, beta, &x)
-                       : is_arrays       ? call_arrays(&f, used, alpha, beta, &x)
-                       : f.api[0] == 'D' ? call64(&f, used, (const double *)alpha, (const double *)beta, &x)
-                                       : call(&f, used, (const float *)alpha, (const float *)beta, &x);
+    const int status = call(&f, used, alpha, beta, &x);
     char error[32];
     if (late) {
         put(&f, x.scalars, 0, f.alpha);

@@ -155,43 +155,16 @@ static int run(const struct product *p) {
 /* Where it is linked to a cuBLASLt: algo 77 calls that, as NVIDIA's does, through the dynamic linker. */
 #ifdef USES_LT
 int cublasLtMatmul(CUBLASLT_MATMUL_ARGS);
-static int by_lt(int algo, int *status) {
-    if (algo == 77)
-        *status = cublasLtMatmul(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
-    return algo == 77;
-}
-#else
-static int by_lt(int algo, int *status) {
-    (void)algo, (void)status;
-    return 0;
-}
 #endif
+static int run_by(const struct product *p, int algo) {
+#ifdef USES_LT
+    if (algo == 77)
+        return cublasLtMatmul(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL);
+#endif
+    (void)algo;
+    return run(p);
+}
 
-#define GEMM(name, T, S)                                                                                     \
-    FAKE int name(CUBLAS_GEMM_ARGS(T, S));                                                                   \
-    int name(CUBLAS_GEMM_ARGS(T, S)) {                                                                       \
-        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, 1, TYPE_OF(T)}; \
-        return run(&p);                                                                                      \
-    }
-#define GEMM_STRIDED(name, T, S)                                                                             \
-    FAKE int name(CUBLAS_GEMM_STRIDED_ARGS(T, S));                                                           \
-    int name(CUBLAS_GEMM_STRIDED_ARGS(T, S)) {                                                               \
-        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, stride_a, stride_b, stride_c, batch, TYPE_OF(T)}; \
-        return run(&p);                                                                                      \
-    }
-#define SGEMM_EX(name, S)                                                                                    \
-    FAKE int name(CUBLAS_SGEMM_EX_ARGS(S));                                                                  \
-    int name(CUBLAS_SGEMM_EX_ARGS(S)) {                                                                      \
-        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, 1, a_type == b_type && b_type == c_type ? a_type : -1, CU_COMPUTE_32F}; \
-        return run(&p);                                                                                      \
-    }
-#define GEMM_EX(name, S)                                                                                     \
-    FAKE int name(CUBLAS_GEMM_EX_ARGS(S));                                                                   \
-    int name(CUBLAS_GEMM_EX_ARGS(S)) {                                                                       \
-        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, 1, a_type == b_type && b_type == c_type ? a_type : -1, compute}; \
-        int status;                                                                                          \
-        return by_lt(algo, &status) ? status : run(&p);                                                                                      \
-    }
 /* Arrays of pointers: one product after the other, as one call. */
 static int run_arrays(const struct product *of, const void *const *a, const void *const *b, void *const *c) {
     struct product p = *of;
@@ -206,41 +179,35 @@ static int run_arrays(const struct product *of, const void *const *a, const void
     return status;
 }
 
-#define GEMM_BATCHED(name, T, S)                                                                             \
-    FAKE int name(CUBLAS_GEMM_BATCHED_ARGS(T, S));                                                           \
-    int name(CUBLAS_GEMM_BATCHED_ARGS(T, S)) {                                                               \
-        const struct product p = {handle, op_a, op_b, m, n, k, alpha, NULL, NULL, beta, NULL, lda, ldb, ldc, 0, 0, 0, batch, TYPE_OF(T)}; \
-        return run_arrays(&p, (const void *const *)a, (const void *const *)b, (void *const *)c);             \
+/* A function of cuBLAS: its product p, and what it returns. */
+#define FUNCTION(name, parameters, status, ...)                                                              \
+    FAKE int name parameters;                                                                                \
+    int name parameters {                                                                                    \
+        const struct product p = {__VA_ARGS__};                                                              \
+        return status;                                                                                       \
     }
-#define GEMM_BATCHED_EX(name, S)                                                                             \
-    FAKE int name(CUBLAS_GEMM_BATCHED_EX_ARGS(S));                                                           \
-    int name(CUBLAS_GEMM_BATCHED_EX_ARGS(S)) {                                                               \
-        const struct product p = {handle, op_a, op_b, m, n, k, alpha, NULL, NULL, beta, NULL, lda, ldb, ldc, 0, 0, 0, batch, \
-                                  a_type == b_type && b_type == c_type ? a_type : -1, compute};              \
-        (void)algo;                                                                                          \
-        return run_arrays(&p, a, b, c);                                                                      \
-    }
+#define WHAT handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc
+#define WHAT_OF_ARRAYS handle, op_a, op_b, m, n, k, alpha, NULL, NULL, beta, NULL, lda, ldb, ldc, 0, 0, 0, batch
+#define OTHER_OP (op_a == CU_OP_N ? CU_OP_T : op_a > CU_OP_C ? op_a : CU_OP_N)
+#define ONE_TYPE (a_type == b_type && b_type == c_type ? a_type : -1)
+#define OF_ARRAYS run_arrays(&p, (const void *const *)a, (const void *const *)b, (void *const *)c)
+#define GEMM(name, T, S) FUNCTION(name, (CUBLAS_GEMM_ARGS(T, S)), run(&p), WHAT, 0, 0, 0, 1, TYPE_OF(T))
+#define GEMM_STRIDED(name, T, S) \
+    FUNCTION(name, (CUBLAS_GEMM_STRIDED_ARGS(T, S)), run(&p), WHAT, stride_a, stride_b, stride_c, batch, TYPE_OF(T))
+#define SGEMM_EX(name, S) FUNCTION(name, (CUBLAS_SGEMM_EX_ARGS(S)), run(&p), WHAT, 0, 0, 0, 1, ONE_TYPE, CU_COMPUTE_32F)
+#define GEMM_EX(name, S) FUNCTION(name, (CUBLAS_GEMM_EX_ARGS(S)), run_by(&p, algo), WHAT, 0, 0, 0, 1, ONE_TYPE, compute)
+#define GEMM_BATCHED(name, T, S) FUNCTION(name, (CUBLAS_GEMM_BATCHED_ARGS(T, S)), OF_ARRAYS, WHAT_OF_ARRAYS, TYPE_OF(T))
+#define GEMM_BATCHED_EX(name, S) \
+    FUNCTION(name, (CUBLAS_GEMM_BATCHED_EX_ARGS(S)), ((void)algo, OF_ARRAYS), WHAT_OF_ARRAYS, ONE_TYPE, compute)
 #define GEMM_STRIDED_EX(name, S)                                                                             \
-    FAKE int name(CUBLAS_GEMM_STRIDED_EX_ARGS(S));                                                           \
-    int name(CUBLAS_GEMM_STRIDED_EX_ARGS(S)) {                                                               \
-        const struct product p = {handle, op_a, op_b, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, stride_a, stride_b, stride_c, batch, \
-                                  a_type == b_type && b_type == c_type ? a_type : -1, compute};                                        \
-        (void)algo;                                                                                          \
-        return run(&p);                                                                                      \
-    }
-
+    FUNCTION(name, (CUBLAS_GEMM_STRIDED_EX_ARGS(S)), ((void)algo, run(&p)), WHAT, stride_a, stride_b, stride_c, batch, \
+             ONE_TYPE, compute)
 #define SYRK(name, T, S)                                                                                     \
-    FAKE int name(CUBLAS_SYRK_ARGS(T, S));                                                                   \
-    int name(CUBLAS_SYRK_ARGS(T, S)) {                                                                       \
-        const struct product p = {handle, op_a, op_a == CU_OP_N ? CU_OP_T : op_a > CU_OP_C ? op_a : CU_OP_N, n, n, k, alpha, a, a, beta, c, lda, lda, ldc, 0, 0, 0, 1, TYPE_OF(T)}; \
-        return run_part(&p, uplo);                                                                           \
-    }
+    FUNCTION(name, (CUBLAS_SYRK_ARGS(T, S)), run_part(&p, uplo), handle, op_a, OTHER_OP, n, n, k, alpha, a, a, beta, c, lda, \
+             lda, ldc, 0, 0, 0, 1, TYPE_OF(T))
 #define SYRKX(name, T, S)                                                                                    \
-    FAKE int name(CUBLAS_SYRKX_ARGS(T, S));                                                                  \
-    int name(CUBLAS_SYRKX_ARGS(T, S)) {                                                                      \
-        const struct product p = {handle, op_a, op_a == CU_OP_N ? CU_OP_T : op_a > CU_OP_C ? op_a : CU_OP_N, n, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, 1, TYPE_OF(T)}; \
-        return run_part(&p, uplo);                                                                           \
-    }
+    FUNCTION(name, (CUBLAS_SYRKX_ARGS(T, S)), run_part(&p, uplo), handle, op_a, OTHER_OP, n, n, k, alpha, a, b, beta, c, lda, \
+             ldb, ldc, 0, 0, 0, 1, TYPE_OF(T))
 
 /* ---- TRSM, by substitution ---- */
 
@@ -314,37 +281,28 @@ static int solve(int side, int uplo, int op, int diag, int64_t m, int64_t n, con
     }
 PACKED(cublasStrttp, cublasStpttr, float)
 PACKED(cublasDtrttp, cublasDtpttr, double)
-SYRK(cublasSsyrk_v2, float, int)
-SYRK(cublasDsyrk_v2, double, int)
-SYRKX(cublasSsyrkx, float, int)
-SYRKX(cublasDsyrkx, double, int)
-TRSM(cublasStrsm_v2, int)
-GEMM(cublasSgemm_v2, float, int)
-GEMM(cublasDgemm_v2, double, int)
-GEMM_STRIDED(cublasSgemmStridedBatched, float, int)
-GEMM_STRIDED(cublasDgemmStridedBatched, double, int)
-SGEMM_EX(cublasSgemmEx, int)
-GEMM_EX(cublasGemmEx, int)
-GEMM_BATCHED(cublasSgemmBatched, float, int)
-GEMM_BATCHED(cublasDgemmBatched, double, int)
-GEMM_BATCHED_EX(cublasGemmBatchedEx, int)
-GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)
 #if MAJOR >= 12
-SYRK(cublasSsyrk_v2_64, float, int64_t)
-SYRK(cublasDsyrk_v2_64, double, int64_t)
-SYRKX(cublasSsyrkx_64, float, int64_t)
-TRSM(cublasStrsm_v2_64, int64_t)
-GEMM(cublasSgemm_v2_64, float, int64_t)
-GEMM(cublasDgemm_v2_64, double, int64_t)
-GEMM_STRIDED(cublasSgemmStridedBatched_64, float, int64_t)
-GEMM_STRIDED(cublasDgemmStridedBatched_64, double, int64_t)
-SGEMM_EX(cublasSgemmEx_64, int64_t)
-GEMM_EX(cublasGemmEx_64, int64_t)
-GEMM_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)
-GEMM_BATCHED(cublasSgemmBatched_64, float, int64_t)
-GEMM_BATCHED(cublasDgemmBatched_64, double, int64_t)
-GEMM_BATCHED_EX(cublasGemmBatchedEx_64, int64_t)
+#define BOTH(FORM, name, T) FORM(name, T, int) FORM(name##_64, T, int64_t)
+#define BOTH_EX(FORM, name) FORM(name, int) FORM(name##_64, int64_t)
+#else
+#define BOTH(FORM, name, T) FORM(name, T, int)
+#define BOTH_EX(FORM, name) FORM(name, int)
 #endif
+BOTH(SYRK, cublasSsyrk_v2, float)
+BOTH(SYRK, cublasDsyrk_v2, double)
+BOTH(SYRKX, cublasSsyrkx, float)
+SYRKX(cublasDsyrkx, double, int)
+BOTH_EX(TRSM, cublasStrsm_v2)
+BOTH(GEMM, cublasSgemm_v2, float)
+BOTH(GEMM, cublasDgemm_v2, double)
+BOTH(GEMM_STRIDED, cublasSgemmStridedBatched, float)
+BOTH(GEMM_STRIDED, cublasDgemmStridedBatched, double)
+BOTH(GEMM_BATCHED, cublasSgemmBatched, float)
+BOTH(GEMM_BATCHED, cublasDgemmBatched, double)
+BOTH_EX(SGEMM_EX, cublasSgemmEx)
+BOTH_EX(GEMM_EX, cublasGemmEx)
+BOTH_EX(GEMM_BATCHED_EX, cublasGemmBatchedEx)
+BOTH_EX(GEMM_STRIDED_EX, cublasGemmStridedBatchedEx)
 
 /* ---- what is counted alone: the status tells which arguments came */
 
