@@ -8,6 +8,10 @@
 
 #define CASES_SAID " //! "
 enum { CASES_MAX = 64 };
+
+/* A text until its block ends. */
+#define TEXT __attribute__((cleanup(text_free))) struct text
+
 struct one_case {
     char name[64];
     struct text in, want;

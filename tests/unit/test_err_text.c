@@ -6,8 +6,7 @@
 #include <unistd.h>
 
 #include "../../gen/base/err.h"
-#include "../../gen/base/text.h"
-#include "../test.h"
+#include "cases.h"
 
 static void keep_line(void *context, const char *line) {
     struct text *lines = context;
@@ -16,7 +15,7 @@ static void keep_line(void *context, const char *line) {
 }
 
 TEST(err_places_and_counts) {
-    struct text lines = {0};
+    TEXT lines = {0};
     err_set_sink(keep_line, &lines);
     err_reset();
     assert_int_equal(err_count(), 0);
@@ -30,14 +29,13 @@ TEST(err_places_and_counts) {
                                     "halftone-gen: no file, line ignored\n");
     err_reset();
     assert_int_equal(err_count(), 0);
-    text_free(&lines);
 }
 
 /* Messages longer than the fixed buffer arrive whole, at every length around its edge. */
 TEST(err_long_lines) {
     char word[3001], expected[3100];
     for (int len = 990; len <= 3000; len += len < 1050 ? 1 : 650) {
-        struct text lines = {0};
+        TEXT lines = {0};
         memset(word, 'w', (size_t)len);
         word[len] = '\0';
         snprintf(expected, sizeof expected, "p:1: %s!\n", word);
@@ -47,7 +45,6 @@ TEST(err_long_lines) {
         err_set_sink(NULL, NULL);
         assert_true(strncmp(lines.data, expected, strlen(expected)) == 0);
         assert_int_equal(lines.len, strlen(expected) + (size_t)len + 4);
-        text_free(&lines);
     }
     err_reset();
 }
@@ -92,7 +89,7 @@ TEST(err_stderr_and_bug) {
 }
 
 TEST(text_grows) {
-    struct text t = {0};
+    TEXT t = {0};
     assert_null(t.data);
     for (int i = 0; i < 20000; i++) {
         text_add(&t, "ab");
@@ -113,21 +110,19 @@ TEST(text_grows) {
     assert_int_equal(t.len + t.cap, 0);
     text_add(&t, "");
     assert_string_equal(t.data, ""); /* terminated once anything, even nothing, was added */
-    text_free(&t);
 }
 
 /* One piece of every length around the first capacity, so that an off-by-one meets the sanitizer. */
 TEST(text_grows_at_edges) {
     char piece[1025];
     for (size_t len = 200; len <= 1024; len++) {
-        struct text t = {0};
+        TEXT t = {0};
         memset(piece, 'x', len);
         piece[len] = '\0';
         text_addf(&t, "%s", piece);
         text_add(&t, piece);
         assert_int_equal(t.len, 2 * len);
         assert_int_equal(strlen(t.data), 2 * len);
-        text_free(&t);
     }
 }
 
@@ -157,7 +152,7 @@ TEST(text_files) {
     char folder[] = "/tmp/ht_text_XXXXXX", path[64];
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/file", folder);
-    struct text out = {0}, in = {0};
+    TEXT out = {0}, in = {0};
 
     assert_true(text_write_file(&out, path)); /* empty */
     assert_true(text_read_file(&in, path));
@@ -183,12 +178,10 @@ TEST(text_files) {
     assert_false(text_write_file(&out, folder));
     assert_false(text_write_file(&out, "/nonexistent/file"));
     rmdir(folder);
-    text_free(&in);
-    text_free(&out);
 }
 
 TEST(text_full_disk) {
-    struct text t = {0};
+    TEXT t = {0};
     if (access("/dev/full", W_OK) != 0)
         skip();
     text_add(&t, "a few bytes: they fit the stdio buffer, only fclose can notice");
@@ -196,5 +189,4 @@ TEST(text_full_disk) {
     for (int i = 0; i < 10000; i++)
         text_add(&t, "many bytes");
     assert_false(text_write_file(&t, "/dev/full"));
-    text_free(&t);
 }

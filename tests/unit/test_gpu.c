@@ -48,20 +48,18 @@ static bool parse_lines(const char *bytes, size_t len, const char *path, struct 
 /* Asserts that `text` is rejected with exactly the lines `expected`. */
 static void expect_faults(const struct text *text, const char *expected) {
     struct gpu g;
-    struct text lines = {0};
+    TEXT lines = {0};
     bool ok = parse_lines(text->data, text->len, "t.gpu", &g, &lines);
     assert_string_equal(lines.data, expected);
     assert_false(ok);
-    text_free(&lines);
 }
 
 static void expect_good(const struct text *text) {
     struct gpu g;
-    struct text lines = {0};
+    TEXT lines = {0};
     bool ok = parse_lines(text->data, text->len, "t.gpu", &g, &lines);
     assert_string_equal(lines.data, "");
     assert_true(ok);
-    text_free(&lines);
 }
 
 static void read_budget(struct text *out, const char *name) {
@@ -99,19 +97,17 @@ static int replace_line(struct text *out, const struct text *base, const char *k
 /* One replaced line and the one message it must give. */
 static void expect_one(const struct text *base, const struct key *key, const char *replacement,
                        const char *message) {
-    struct text changed = {0}, expected = {0};
+    TEXT changed = {0}, expected = {0};
     int line = replace_line(&changed, base, key->name, replacement);
     text_addf(&expected, "t.gpu:%d: %s\n", line, message);
     expect_faults(&changed, expected.data);
-    text_free(&changed);
-    text_free(&expected);
 }
 
 TEST(all_budgets_are_good) {
     static const char *const names[] = {"a100",   "a800",    "h100",    "h200",    "l40s", "mi210",
                                         "mi250x", "rtx3090", "rtx4090", "rtx6000", "t4",   "titanrtx",
                                         "b200",   "gb10",    "rtx5090", "rtxpro6000"};
-    struct text list = {0}, lines = {0};
+    TEXT list = {0}, lines = {0};
     assert_true(gpu_list(&list, cases_root()));
     int listed = 0, wanted = 0;
     char previous[GPU_NAME_MAX] = "";
@@ -131,8 +127,6 @@ TEST(all_budgets_are_good) {
     }
     assert_int_equal(wanted, sizeof names / sizeof names[0]);
     assert_true(listed >= wanted);
-    text_free(&lines);
-    text_free(&list);
 }
 
 /* Figures that follow from others: peaks within 2 % of the data sheets, EGEMM-TC's times from the rates. */
@@ -173,7 +167,7 @@ TEST(t4_meets_egemm_equations) {
 }
 
 TEST(fields_are_stored) {
-    struct text base = {0}, lines = {0};
+    TEXT base = {0}, lines = {0};
     struct gpu g;
     read_budget(&base, "t4");
     assert_true(parse_lines(base.data, base.len, "t.gpu", &g, &lines));
@@ -182,8 +176,6 @@ TEST(fields_are_stored) {
     assert_string_equal(g.isa, "sm_75");
     EQUAL({g.sms, 40}, {g.registers_per_sm, 65536}, {g.bf16_fma_per_cycle, 0}, {g.lds_32_millicycles, 2000});
     assert_true(g.checksum == text_checksum(TEXT_CHECKSUM_SEED, base.data, base.len));
-    text_free(&lines);
-    text_free(&base);
 }
 
 static void number_faults(const struct text *base, const struct key *key) {
@@ -227,7 +219,7 @@ static void form_faults(const struct text *base, const struct key *key, const ch
     snprintf(message, sizeof message, "%s: the source is missing; add '# where the value comes from'",
              key->name);
     for (int i = 0; i < 2; i++) {
-        struct text changed = {0};
+        TEXT changed = {0};
         if (i == 0)
             snprintf(line, sizeof line, "%s = %s", key->name, value);
         else
@@ -238,13 +230,12 @@ static void form_faults(const struct text *base, const struct key *key, const ch
         }
         replace_line(&changed, base, key->name, line);
         expect_good(&changed);
-        text_free(&changed);
     }
 }
 
 static void presence_faults(const struct text *base, const struct key *key, const char *value,
                             bool is_number, bool wants_source) {
-    struct text changed = {0}, expected = {0}, missing = {0};
+    TEXT changed = {0}, expected = {0}, missing = {0};
     char line[256];
     if (is_number)
         text_addf(&missing, "t.gpu: missing key '%s'; add '%s = N  # source', N from %lld to %lld: %s\n",
@@ -267,9 +258,6 @@ static void presence_faults(const struct text *base, const struct key *key, cons
     text_addf(&expected, "t.gpu:%d: unknown key '%sq'; did you mean '%s'?\n%s", at, key->name, key->name,
               missing.data);
     expect_faults(&changed, expected.data);
-    text_free(&missing);
-    text_free(&expected);
-    text_free(&changed);
 }
 
 /* The value that `base` gives a key: what lies between '=' and '#', without the blanks. */
@@ -287,7 +275,7 @@ TEST(every_key_every_fault) {
         {"name", 1, GPU_NAME_MAX - 1, "the word after --gpu and the folder below out/"},
         {"title", 1, GPU_TITLE_MAX - 1, "the product name"},
         {"isa", 1, GPU_NAME_MAX - 1, "instruction set: a row of the isa table"}};
-    struct text base = {0};
+    TEXT base = {0};
     read_budget(&base, "t4");
     for (int i = 0; i < NUMBER_KEYS + STRING_KEYS; i++) {
         bool is_number = i < NUMBER_KEYS;
@@ -300,12 +288,11 @@ TEST(every_key_every_fault) {
         form_faults(&base, key, value, wants_source);
         presence_faults(&base, key, value, is_number, wants_source);
     }
-    text_free(&base);
 }
 
 TEST(string_faults) {
     static const struct key name = {"name", 0, 0, ""}, title = {"title", 0, 0, ""};
-    struct text base = {0}, changed = {0};
+    TEXT base = {0}, changed = {0};
     read_budget(&base, "t4");
     expect_one(&base, &name, "name = Tesla-T4 # s", "name: 'Tesla-T4' may hold only a-z, 0-9 and '_'");
     expect_one(&base, &name, "name = a b # s", "name: 'a b' may hold only a-z, 0-9 and '_'");
@@ -321,8 +308,6 @@ TEST(string_faults) {
                "title: 64 bytes are too long; at most 63");
     replace_line(&changed, &base, "name", "name = a234567890123456789012345678901 # 31 bytes");
     expect_good(&changed);
-    text_free(&changed);
-    text_free(&base);
 }
 
 /* Keys that a budget need not have, and what they say where it has them. */
@@ -334,7 +319,7 @@ TEST(optional_keys) {
                  {"compute_capability = 10.0 # s", 100}, {"# none", 0}, {"compute_capability = 12 # s", -1},
                  {"compute_capability = 8.6.1 # s", -1}, {"compute_capability = .6 # s", -1},
                  {"compute_capability = 8. # s", -1}, {"compute_capability = 100.0 # s", -1}};
-    struct text base = {0}, changed = {0}, lines = {0};
+    TEXT base = {0}, changed = {0}, lines = {0};
     struct gpu g;
     read_budget(&base, "t4");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -348,9 +333,6 @@ TEST(optional_keys) {
     replace_line(&changed, &base, "also_for", NULL);
     assert_true(parse_lines(changed.data, changed.len, "t.gpu", &g, &lines));
     assert_string_equal(g.also_for, "");
-    text_free(&lines);
-    text_free(&changed);
-    text_free(&base);
 }
 
 /* A source that begins with "estimate" marks its value as one, and a value that --what-if gives is none. */
@@ -373,7 +355,7 @@ TEST(estimates_are_remembered) {
 
 /* Each of a budget's entries belongs to no other: GPU=native must find one budget. */
 TEST(cards_belong_to_one_budget) {
-    struct text list = {0}, seen = {0};
+    TEXT list = {0}, seen = {0};
     text_add(&seen, ", ");
     assert_true(gpu_list(&list, cases_root()));
     for (char *at = list.data; *at != '\0';) {
@@ -397,8 +379,6 @@ TEST(cards_belong_to_one_budget) {
             }
         }
     }
-    text_free(&seen);
-    text_free(&list);
 }
 
 TEST(checks_between_keys) {
@@ -422,7 +402,7 @@ TEST(checks_between_keys) {
          "the largest "
          "block must fit an SM"},
     };
-    struct text base = {0}, changed = {0};
+    TEXT base = {0}, changed = {0};
     read_budget(&base, "t4");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct key key = {cases[i].key, 0, 0, ""};
@@ -430,12 +410,10 @@ TEST(checks_between_keys) {
     }
     replace_line(&changed, &base, "copy_gbps", "copy_gbps = 320 # equal is fine");
     expect_good(&changed);
-    text_free(&changed);
-    text_free(&base);
 }
 
 TEST(forms_that_are_fine) {
-    struct text base = {0}, changed = {0}, crlf = {0};
+    TEXT base = {0}, changed = {0}, crlf = {0};
     read_budget(&base, "t4");
     for (size_t i = 0; i < base.len; i++) {
         if (base.data[i] == '\n')
@@ -453,19 +431,15 @@ TEST(forms_that_are_fine) {
     text_free(&changed);
     text_add_bytes(&changed, base.data, base.len - 1); /* without the final newline */
     expect_good(&changed);
-    text_free(&crlf);
-    text_free(&changed);
-    text_free(&base);
 }
 
 TEST(empty_file_misses_all) {
     struct gpu g;
-    struct text lines = {0};
+    TEXT lines = {0};
     assert_false(parse_lines("", 0, "t.gpu", &g, &lines));
     assert_int_equal(err_count(), NUMBER_KEYS + STRING_KEYS);
     for (int i = 0; i < NUMBER_KEYS; i++)
         assert_non_null(strstr(lines.data, number_keys[i].name));
-    text_free(&lines);
 }
 
 /* Drops the "missing key" lines from `lines`; returns how many there were. */
@@ -486,12 +460,11 @@ static int drop_missing(struct text *lines) {
 
 /* A bad file: what is said of it, but for the keys that it lacks. */
 static int says_otherwise(const struct one_case *one) {
-    struct text lines = {0};
+    TEXT lines = {0};
     struct gpu g;
     assert_false(parse_lines(one->in.data, one->in.len, "t.gpu", &g, &lines));
     assert_true(drop_missing(&lines) > 0);
     const int otherwise = !cases_same(one, &lines);
-    text_free(&lines);
     return otherwise;
 }
 
@@ -513,7 +486,8 @@ TEST(a_whole_budget_with_several_faults) {
                                       {"copy_gbps", 0, 0, "copy_gbps = 2400 # a digit too many"},
                                       {"launch_ns", 0, 0, "launch_ns = 2 # microseconds by mistake"}};
     enum { FAULTS = sizeof keys / sizeof *keys };
-    struct text text[FAULTS + 1] = {{0}}, want = {0};
+    struct text text[FAULTS + 1] = {{0}};
+    TEXT want = {0};
     int at[FAULTS];
     read_budget(&text[0], "t4");
     for (int i = 0; i < FAULTS; i++)
@@ -529,7 +503,6 @@ TEST(a_whole_budget_with_several_faults) {
     assert_int_equal(says_otherwise(&one), 0);
     for (int i = 0; i <= FAULTS; i++)
         text_free(&text[i]);
-    text_free(&want);
 }
 
 #define ONE_CASE(name, bytes, want) {name, {bytes, sizeof bytes - 1, 0}, {want, sizeof want - 1, 0}}
@@ -553,14 +526,13 @@ TEST(bytes_that_are_no_text) {
 
 static void expect_load(const char *root, const char *name, bool good, const char *expected) {
     struct gpu g;
-    struct text lines = {0};
+    TEXT lines = {0};
     text_add(&lines, "");
     err_reset();
     err_set_sink(keep_line, &lines);
     assert_int_equal(gpu_load(&g, root, name), good);
     err_set_sink(NULL, NULL);
     assert_string_equal(lines.data, expected);
-    text_free(&lines);
 }
 
 static void write_text(const struct text *t, const char *folder, const char *name) {
@@ -572,7 +544,7 @@ static void write_text(const struct text *t, const char *folder, const char *nam
 TEST(loading) {
     char folder[] = "/tmp/ht_gpu_XXXXXX", path[256], expected[512];
     static const char *const files[] = {"t4.gpu", "b2.gpu", "b10.gpu", "notes.txt", "Bad-Name.gpu", ".gpu"};
-    struct text base = {0}, list = {0};
+    TEXT base = {0}, list = {0};
     read_budget(&base, "t4");
     assert_non_null(mkdtemp(folder));
     assert_false(gpu_list(&list, folder));
@@ -616,8 +588,6 @@ TEST(loading) {
         snprintf(path, sizeof path, "%s%s", folder, folders[i]);
         assert_int_equal(rmdir(path), 0);
     }
-    text_free(&list);
-    text_free(&base);
 }
 
 static uint64_t random_state;
@@ -688,12 +658,12 @@ static bool has_line_for(const struct text *t, const char *key) {
 }
 
 TEST(mutations) {
-    struct text base = {0}, lines = {0};
+    TEXT base = {0}, lines = {0};
     int accepted = 0;
     read_budget(&base, "t4");
     random_state = 20261120;
     for (int round = 0; round < FUZZ_ROUNDS; round++) {
-        struct text t = {0};
+        TEXT t = {0};
         struct gpu g;
         text_add_bytes(&t, base.data, base.len);
         for (size_t n = random_below(4) + 1; n > 0; n--)
@@ -708,10 +678,7 @@ TEST(mutations) {
 #undef CHECK_KEY
             assert_true(has_line_for(&t, "name") && has_line_for(&t, "title") && has_line_for(&t, "isa"));
         }
-        text_free(&t);
     }
     /* Mutations of comments stay legal, most others do not: both outcomes must really occur. */
     assert_in_range(accepted, FUZZ_ROUNDS / 20, FUZZ_ROUNDS / 2);
-    text_free(&lines);
-    text_free(&base);
 }

@@ -7,7 +7,7 @@
 #include "../../gen/cli/library.h"
 #include "../../gen/family/rows.h"
 #include "../../runtime/ht_cost.h"
-#include "../test.h"
+#include "cases.h"
 
 static const char *const budgets[] = {"t4",      "titanrtx", "rtx6000", "a100", "a800",  "rtx3090",
                                       "rtx4090", "l40s",     "h100",    "h200", "mi210", "mi250x"};
@@ -644,7 +644,7 @@ TEST(explain_has_one_pick_and_repeats) {
             for (int m = 0; m < MODELS; m++) {
                 const int fits = evaluate(&g, scheme_table[s].name, (enum model_kind)m)->fits;
                 for (int tsv = 0; tsv < 2; tsv++) {
-                    struct text once = {0}, again = {0};
+                    TEXT once = {0}, again = {0};
                     report(&once, &g, &scheme_table[s], (enum model_kind)m, tsv);
                     report(&again, &g, &scheme_table[s], (enum model_kind)m, tsv);
                     assert_string_equal(once.data, again.data);
@@ -652,8 +652,6 @@ TEST(explain_has_one_pick_and_repeats) {
                     assert_int_equal(picks - count_lines_starting(once.data, "Pick: none"), fits > 0);
                     if (tsv)
                         assert_int_equal(count_lines_starting(once.data, "fit\t"), fits > 0 ? fits - 1 : 0);
-                    text_free(&once);
-                    text_free(&again);
                 }
             }
         }
@@ -686,7 +684,7 @@ TEST(unverified_rows_take_the_worst) {
 }
 
 TEST(explain_says_what_it_must) {
-    struct text t4 = {0}, a800 = {0}, mi210 = {0}, tsv = {0};
+    TEXT t4 = {0}, a800 = {0}, mi210 = {0}, tsv = {0};
     struct gpu g = budget("t4");
     report(&t4, &g, scheme_find("egemm"), MODEL_EGEMM, false);
     report(&tsv, &g, scheme_find("egemm"), MODEL_EGEMM, true);
@@ -721,10 +719,6 @@ TEST(explain_says_what_it_must) {
     assert_non_null(strstr(t4.data, " % slower, because "));
     assert_non_null(
         strstr(mi210.data, "60.347 TFLOPS; native FP32 is 45.300 TFLOPS: at most 1.33 times native"));
-    text_free(&t4);
-    text_free(&a800);
-    text_free(&mi210);
-    text_free(&tsv);
 }
 
 /* ---- directions ---- */

@@ -66,7 +66,7 @@ TEST(test_cases) {
     int failures = 0, refused = 0;
     for (int i = 0; i < cases.count; i++) {
         const struct one_case *const one = &cases.list[i];
-        struct text out = {0}, errors = {0};
+        TEXT out = {0}, errors = {0};
         struct test_params p;
         read_params(&p, &one->in);
         const bool ok = expand(&out, &errors, "in", &one->in, &p);
@@ -76,7 +76,6 @@ TEST(test_cases) {
         }
         failures += !cases_same(one, ok ? &out : &errors);
         refused += !ok;
-        text_free_all(&out, &errors);
     }
     assert_int_equal(failures, 0);
     assert_true(refused >= 15 && cases.count - refused >= 20);
@@ -85,14 +84,13 @@ TEST(test_cases) {
 /* An expansion has nothing left to unroll: expanding it again changes nothing. */
 TEST(test_expansion_is_a_fixed_point) {
     for (int i = 0; i < cases.count; i++) {
-        struct text out = {0}, again = {0}, errors = {0};
+        TEXT out = {0}, again = {0}, errors = {0};
         struct test_params p;
         read_params(&p, &cases.list[i].in);
         if (expand(&out, &errors, "in", &cases.list[i].in, &p)) {
             assert_true(expand(&again, &errors, "out", &out, &p));
             assert_true(text_same(&out, &again));
         }
-        text_free_all(&out, &again, &errors);
     }
 }
 
@@ -149,13 +147,12 @@ TEST(test_no_crash_on_mutations) {
         read_params(&p, in);
         const bool slow = strncmp(cases.list[i].name, "slow_", 5) == 0; /* runs into the limits */
         for (long round = 0; round < (slow ? count / 100 : count); round++) {
-            struct text t = {0}, out = {0}, errors = {0};
+            TEXT t = {0}, out = {0}, errors = {0};
             mutate(&t, in, &seed);
             const bool ok = expand(&out, &errors, "fuzz", &t, &p);
             assert_true(ok == (errors.len == 0));
             assert_true(ok || out.len == 0);
             accepted += ok;
-            text_free_all(&t, &out, &errors);
         }
     }
     assert_true(accepted > 0);
@@ -170,7 +167,7 @@ static struct text expand_string(const char *s, const struct tpl_param *params, 
 
 TEST(test_bytes_outside_loops_are_kept) {
     static const char odd[] = "a\0b \t\xff\xfe\n\n\n// \xc3\xa9\r\n\"x(#pragma unroll)\" )x'";
-    struct text out = {0};
+    TEXT out = {0};
     const struct tpl_options options = {"odd", NULL, 0, NULL, NULL};
     assert_true(tpl_expand(&out, odd, sizeof odd - 1, &options));
     static const char want[] = "a\0b \t\xff\xfe\n\n\n// \xc3\xa9\n\"x(#pragma unroll)\" )x'\n";
@@ -179,26 +176,23 @@ TEST(test_bytes_outside_loops_are_kept) {
     text_free(&out);
     out = expand_string("", NULL, 0);
     assert_int_equal(out.len, 0);
-    text_free(&out);
 }
 
 TEST(test_locale_does_not_matter) {
     static const char loop[] = "{\n#pragma unroll\nfor (int i = 9999; i < 10001; i++) {\n    f(i);\n}\n}\n";
-    struct text plain = expand_string(loop, NULL, 0);
+    TEXT plain = expand_string(loop, NULL, 0);
     const char *other = setlocale(LC_ALL, "de_DE.UTF-8");
-    struct text local = expand_string(loop, NULL, 0);
+    TEXT local = expand_string(loop, NULL, 0);
     setlocale(LC_ALL, "C");
     if (!other)
         print_message("no de_DE.UTF-8 here: compared under the C locale only\n");
     assert_string_equal(plain.data, "{\nf(9999);\nf(10000);\n}\n");
     assert_string_equal(plain.data, local.data);
-    text_free(&plain);
-    text_free(&local);
 }
 
 /* The caller's text stays as it is when there is a refusal, and is appended to otherwise. */
 TEST(test_output_is_appended) {
-    struct text out = {0}, errors = {0};
+    TEXT out = {0}, errors = {0};
     const struct tpl_options options = {"x", NULL, 0, NULL, NULL};
     text_add(&out, "before\n");
     assert_true(tpl_expand(&out, "x;", 2, &options));
@@ -209,8 +203,6 @@ TEST(test_output_is_appended) {
     err_set_sink(NULL, NULL);
     assert_int_equal(err_count(), 1);
     assert_string_equal(out.data, "before\nx;\n");
-    text_free(&out);
-    text_free(&errors);
 }
 
 /* Functions that nothing which stays names go, with the comment right above them; a heading goes with all it heads. */
@@ -229,7 +221,7 @@ TEST(test_functions_that_nothing_calls_are_left_out) {
                                "    x.field({deep<N>()});\n}\n\ntemplate <class T> void both(T v) {}\n\nMACRO(lost, 1)\nint deep(void)\n{\n}\n\n"
                                "struct point {\n    int member(void) { return by_struct(); }\n};\nint by_struct() {}\n"
                                "constexpr int A[2] = {by_table(1), 2};\n\nint by_table(int);\nint by_table(int i)\n{\n}\n";
-    struct text in = {0}, calls = {0}, out = {0};
+    TEXT in = {0}, calls = {0}, out = {0};
     text_add(&in, code);
     text_add(&calls, "int launch() { return both(1); }");
     reach_add(&out, &in, 0, &calls);
@@ -240,9 +232,6 @@ TEST(test_functions_that_nothing_calls_are_left_out) {
     reach_add(&out, &in, 0, &calls);
     assert_null(strstr(out.data, "lost"));
     assert_null(strstr(out.data, "gone"));
-    text_free(&in);
-    text_free(&calls);
-    text_free(&out);
 }
 
 /* Of the library functions stand behind the rest, and are declared before it with the types they take; an #if goes with both, two that are
@@ -261,13 +250,12 @@ TEST(test_library_functions_stand_behind) {
                                "// rest\nconstexpr int A = twice(2);\nvoid launch()\n{\n    kernel(by_default());\n}\n"
                                "\n// ---- functions that it calls\n// first: a heading\n\n#ifndef S\n// lowest\nint low(int x) // tail\n{\n    return x;\n}\n#endif\n\n"
                                "// second: a heading\n#ifndef S\ntemplate <int N>\nvoid wide(int a,\n          int b)\n{\n    low(N);\n}\n#endif\n";
-    struct text in = {0}, calls = {0}, out = {0};
+    TEXT in = {0}, calls = {0}, out = {0};
     text_add(&in, library);
     text_add(&in, rest);
     text_add(&calls, "launch");
     reach_add(&out, &in, sizeof library - 1, &calls);
     assert_string_equal(out.data, want);
-    text_free_all(&in, &calls, &out);
 }
 
 /* What a template says of its own names: int constants at the start of a line, as far as they are known. */
@@ -295,14 +283,13 @@ TEST(test_constants) {
     count = 1;
     assert_false(tpl_read_constants(text, sizeof text - 1, "", list, &count, 3));
     /* as a bound of a loop; comparisons elsewhere stay text */
-    struct text out = expand_string("{\n#pragma unroll\nfor (int i = 0; i < (N > 1 ? 2 : 1); i++) {\n    f(i + N, i < 2);\n}\n}\n",
+    TEXT out = expand_string("{\n#pragma unroll\nfor (int i = 0; i < (N > 1 ? 2 : 1); i++) {\n    f(i + N, i < 2);\n}\n}\n",
                                     (const struct tpl_param[]){{"N", 0, 3, true}}, 1);
     assert_string_equal(out.data, "{\nf(3, 0 < 2);\nf(4, 1 < 2);\n}\n");
-    text_free(&out);
 }
 
 static void check_section(const char *in, const char *want) {
-    struct text out = {0}, errors = {0};
+    TEXT out = {0}, errors = {0};
     err_set_sink(add_line, &errors);
     const bool ok = tpl_section(&out, "file.h", in, strlen(in), "abi");
     err_set_sink(NULL, NULL);
@@ -312,8 +299,6 @@ static void check_section(const char *in, const char *want) {
     else
         assert_string_equal(errors.data,
                             "file.h: wants one section between the lines /*@abi*/ and /*@end*/\n");
-    text_free(&out);
-    text_free(&errors);
 }
 
 TEST(test_section) {
