@@ -122,7 +122,7 @@ def _open(ordinal):
     except Error as failed:
         if named or failed.code != NO_GPU:
             raise
-        warnings.warn(f"{failed}. Now halftone's simulator computes on the CPU: the same bits, but n = 512 takes seconds", RuntimeWarning, 5)
+        warnings.warn(f"{failed}. Now halftone's simulator computes on the CPU: the same bits, but n = 512 takes seconds", RuntimeWarning, 6)
         return _Device(os.path.join(FOLDER, "lib", "libhalftone-sim.so"), None)
 
 
