@@ -154,10 +154,8 @@ static int open_cholesky(const struct app_options *o, void **state, char text[AP
     int status = app_factor != NULL ? 0 : cli_error_set(f, "builds for AMD have no kernel that factors a block; use the simulator's build");
     if (status == 0 && (c->n % FACTOR_BLOCK != 0 || c->block % FACTOR_BLOCK != 0 || c->n > N_MOST))
         status = cli_error_usage(f, "--n and --block must be multiples of %d, n at most %d", FACTOR_BLOCK, N_MOST);
-    if (status == 0)
-        status = allocate(c, f);
-    if (status == 0)
-        status = fill_matrix(c, o, f);
+    AND_THEN(status, allocate(c, f));
+    AND_THEN(status, fill_matrix(c, o, f));
     if (status != 0) {
         close_cholesky(c);
         return -1;
@@ -227,10 +225,8 @@ static int measure_error(struct cholesky *c, struct app_run *out, struct cli_err
     const struct fold_args fold = {c->square, c->sum, (int)tiles, APP_THREADS};
     double *const sum = malloc((size_t)tiles * sizeof *sum), total = 0;
     int status = sum != NULL ? 0 : cli_error_memory(f, (double)tiles * 8, "a residual");
-    if (status == 0)
-        status = app_launched(app_residual(&residual), "the residual", f);
-    if (status == 0)
-        status = app_launched(app_fold(&fold), "the residual's sum", f);
+    AND_THEN(status, app_launched(app_residual(&residual), "the residual", f));
+    AND_THEN(status, app_launched(app_fold(&fold), "the residual's sum", f));
     if (status == 0 && session_wait(f) == 0)
         status = session_device_check(ht_dev_download(sum, c->sum, (size_t)tiles * sizeof *sum), "copy from the device", f);
     for (int64_t i = 0; i < tiles && status == 0; i++)

@@ -49,8 +49,7 @@ static int fill_columns(void *context, int64_t first, int64_t last) {
 /* A device matrix, rows x cols, from `host`, which goes. */
 static int upload(float **to, float *host, int64_t count, struct cli_error *f) {
     int status = host != NULL ? app_alloc(to, (double)count * 4, f) : cli_error_memory(f, (double)count * 4, "a matrix");
-    if (status == 0)
-        status = session_device_check(ht_dev_upload(*to, host, (size_t)count * sizeof *host), "copy to the device", f);
+    AND_THEN(status, session_device_check(ht_dev_upload(*to, host, (size_t)count * sizeof *host), "copy to the device", f));
     free(host);
     return status;
 }
@@ -116,12 +115,10 @@ static int open_input(struct mlp *m, double **layer, struct cli_error *f) {
     float *const single = malloc(count * sizeof *single);
     double *const wide = malloc(count * sizeof *wide);
     int status = single != NULL && wide != NULL ? app_alloc(layer, (double)count * 8, f) : cli_error_memory(f, (double)count * 12, "a reference");
-    if (status == 0)
-        status = session_device_check(ht_dev_download(single, m->h[0], count * sizeof *single), "copy from the device", f);
+    AND_THEN(status, session_device_check(ht_dev_download(single, m->h[0], count * sizeof *single), "copy from the device", f));
     for (size_t i = 0; i < count && status == 0; i++)
         wide[i] = (double)single[i];
-    if (status == 0)
-        status = session_device_check(ht_dev_upload(*layer, wide, count * sizeof *wide), "copy to the device", f);
+    AND_THEN(status, session_device_check(ht_dev_upload(*layer, wide, count * sizeof *wide), "copy to the device", f));
     free(single);
     free(wide);
     return status;
@@ -137,8 +134,7 @@ static int make_reference(struct mlp *m, struct cli_error *f) {
         status = app_alloc(&layer[i + 1], (double)(m->width[i + 1] * m->looked_at) * 8, f);
         const struct layer_args args = {m->w[i], m->bias[i], layer[i], layer[i + 1], (int)m->width[i + 1], (int)m->width[i],
                                         (int)m->looked_at, i + 1 < LAYERS};
-        if (status == 0)
-            status = app_launched(app_layer(&args), "the reference", f);
+        AND_THEN(status, app_launched(app_layer(&args), "the reference", f));
     }
     const size_t bytes = (size_t)(m->width[LAYERS] * m->looked_at) * sizeof *m->truth;
     if (status == 0 && (m->truth = malloc(bytes)) == NULL)
@@ -222,8 +218,7 @@ static int compare(struct mlp *m, struct app_run *out, struct cli_error *f) {
     float *const h = malloc((size_t)count * sizeof *h);
     double *const column = malloc((size_t)rows * sizeof *column), error = 0, norm = 0;
     int status = h != NULL && column != NULL ? 0 : cli_error_memory(f, (double)count * 4, "the outputs");
-    if (status == 0)
-        status = session_device_check(ht_dev_download(h, m->h[LAYERS], (size_t)count * sizeof *h), "copy from the device", f);
+    AND_THEN(status, session_device_check(ht_dev_download(h, m->h[LAYERS], (size_t)count * sizeof *h), "copy from the device", f));
     out->compared = m->looked_at;
     for (int64_t j = 0; j < m->looked_at && status == 0; j++) {
         const double *const truth = m->truth + j * rows;

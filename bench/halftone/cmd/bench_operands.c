@@ -265,8 +265,7 @@ static int run_method(struct round *r, int i, struct cli_error *f) {
 static int run_product(struct bench *b, int i, struct cli_error *f) {
     struct round r;
     int status = round_open(&r, b, i, f);
-    if (status == 0)
-        status = run_native(&r, f);
+    AND_THEN(status, run_native(&r, f));
     for (int c = 0; c < b->methods.count && status == 0; c++)
         status = run_method(&r, c, f);
     if (status == 0 && b->what->out != NULL && !outfile_is_stream(b->what->out))
@@ -365,10 +364,8 @@ int bench_operands_run(const struct bench_operands *what, struct session *sessio
                                   .simulated = session->device.simulated,
                                   .facts = b.facts};
     int status = operands_read(&b.operands, what->folder, is_wide(&b), f);
-    if (status == 0)
-        status = choose(&b, f);
-    if (status == 0)
-        status = run_all(&b, f);
+    AND_THEN(status, choose(&b, f));
+    AND_THEN(status, run_all(&b, f));
     operands_free(&b.operands);
     methods_free(&b.methods);
     baseline_close(b.baseline);

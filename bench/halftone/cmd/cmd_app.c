@@ -63,8 +63,7 @@ static void print_run(const struct app_session *s, char level[][LEVEL_BYTES], co
 static int write_result(const struct app_session *s, const char *path, struct cli_error *f) {
     struct npy_matrix m = {0};
     int status = s->app->result(s->state, &m, f);
-    if (status == 0)
-        status = npy_write(path, &m, f);
+    AND_THEN(status, npy_write(path, &m, f));
     npy_free(&m);
     return status;
 }
@@ -92,10 +91,8 @@ static int run(int argc, char **argv, struct cli_error *f) {
     if (app_session_open(&s, app, f) != 0)
         return -1;
     int status = products_start(&s.products, levels, f); /* wrong levels are said before data are made */
-    if (status == 0)
-        status = app_session_load(&s, &options, f);
-    if (status == 0)
-        status = app_execute(app, s.state, &s.products, levels, repeats, 1, &out, f);
+    AND_THEN(status, app_session_load(&s, &options, f));
+    AND_THEN(status, app_execute(app, s.state, &s.products, levels, repeats, 1, &out, f));
     if (status == 0 && output != NULL)
         status = write_result(&s, output, f);
     if (status == 0)

@@ -370,8 +370,7 @@ static double measure_copy(const struct round *r) {
 static int run_shape(struct bench *b, const struct shape *s, const char *trans, struct cli_error *f) {
     struct round r;
     int status = round_open(&r, b, s, trans, f);
-    if (status == 0)
-        status = run_baselines(&r, f);
+    AND_THEN(status, run_baselines(&r, f));
     if (status == 0) {
         r.copy_gbps = measure_copy(&r);
         status = run_schemes(&r, f);
@@ -449,8 +448,7 @@ static int run_all(struct bench *b, struct cli_error *f) {
             status = run_shape(b, &b->shapes.shape[i], b->trans[t], f);
     progress_end(&b->progress);
     status = tsv_show(&b->table, status, f);
-    if (status == 0)
-        status = tsv_save(&b->table, b->out, b->comments, f);
+    AND_THEN(status, tsv_save(&b->table, b->out, b->comments, f));
     tsv_free(&b->table);
     baseline_close(b->baseline);
     device_info_close(b->facts);
@@ -487,10 +485,8 @@ static int choose_baselines(struct bench *b, const char *text, struct cli_error 
 
 static int choose_and_run(struct bench *b, const char *schemes, const char *accuracies, const char *baselines, struct cli_error *f) {
     int status = methods_choose(&b->methods, &b->session, b->type, false, schemes, accuracies, f);
-    if (status == 0)
-        status = check_names(b, f);
-    if (status == 0)
-        status = choose_baselines(b, baselines, f);
+    AND_THEN(status, check_names(b, f));
+    AND_THEN(status, choose_baselines(b, baselines, f));
     return status == 0 ? run_all(b, f) : status;
 }
 
@@ -540,20 +536,15 @@ static int run(int argc, char **argv, struct cli_error *f) {
     if (status == 0 && operands != NULL) {
         status = methods_type(&b.session, fp64, schemes, accuracies, &fp64, f);
         const struct bench_operands what = {operands, b.out, schemes, accuracies, fp64 ? HALFTONE_FP64 : HALFTONE_FP32, b.plan.seconds, b.stamp};
-        if (status == 0)
-            status = bench_operands_run(&what, &b.session, f);
+        AND_THEN(status, bench_operands_run(&what, &b.session, f));
         session_close(&b.session);
     } else if (status == 0) {
         status = shapes_choose(&b.shapes, sizes, file, b.session.device.simulated ? "64" : "1024,2048,4096,8192", f);
-        if (status == 0)
-            status = shapes_trans(trans != NULL ? trans : "NN", &trans_names, b.trans, &b.transes, f);
-        if (status == 0)
-            status = methods_type(&b.session, fp64, schemes, accuracies, &fp64, f);
-        if (status == 0)
-            status = refuse_others(options, fp64, f);
+        AND_THEN(status, shapes_trans(trans != NULL ? trans : "NN", &trans_names, b.trans, &b.transes, f));
+        AND_THEN(status, methods_type(&b.session, fp64, schemes, accuracies, &fp64, f));
+        AND_THEN(status, refuse_others(options, fp64, f));
         b.type = fp64 ? HALFTONE_FP64 : HALFTONE_FP32;
-        if (status == 0)
-            status = choose_and_run(&b, schemes, accuracies, baselines, f);
+        AND_THEN(status, choose_and_run(&b, schemes, accuracies, baselines, f));
         session_close(&b.session);
     }
     shapes_free(&b.shapes);

@@ -305,8 +305,7 @@ static int run_sizes(const struct session *e, const struct timing_plan *plan, co
     for (int i = 0; i < count && status == 0; i++) {
         struct job j = *model;
         status = open_job(&j, sizes[i], f);
-        if (status == 0)
-            status = measure(&j, plan, sizes[i], f);
+        AND_THEN(status, measure(&j, plan, sizes[i], f));
         close_job(&j);
     }
     return status;
@@ -329,15 +328,12 @@ static int run(int argc, char **argv, struct cli_error *f) {
     int status = session_open(&e, f);
     struct job model = {.set = e.set, .family = family};
     plan.simulated = status == 0 && e.device.simulated;
-    if (status == 0)
-        status = open_scheme(&model, scheme != NULL ? scheme : e.set->role[HT_ROLE_AUTO], plain, f);
+    AND_THEN(status, open_scheme(&model, scheme != NULL ? scheme : e.set->role[HT_ROLE_AUTO], plain, f));
     if (status == 0 && !plan.simulated)
         plan.facts = model.facts = device_info_open();
-    if (status == 0)
-        status = args_numbers("--sizes", sizes != NULL ? sizes : plan.simulated ? "64" : "1024,2048,4096,8192", 1, 65536, size,
-                              SIZES_MOST, &count, f);
-    if (status == 0)
-        status = run_sizes(&e, &plan, &model, size, count, f);
+    AND_THEN(status, args_numbers("--sizes", sizes != NULL ? sizes : plan.simulated ? "64" : "1024,2048,4096,8192", 1, 65536, size,
+                                  SIZES_MOST, &count, f));
+    AND_THEN(status, run_sizes(&e, &plan, &model, size, count, f));
     device_info_close(model.facts);
     session_close(&e);
     return status;

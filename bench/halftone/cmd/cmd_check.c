@@ -351,8 +351,7 @@ static int check_products(struct check *c, struct cli_error *f) {
         struct pair p;
         status = operands_load(&o, i, &p, f);
         const struct data_view a = view_of(&p, 0), b = view_of(&p, 1);
-        if (status == 0)
-            status = c->is_fp64 ? add_wide_data(c, o.product[i].name, &p, f) : add_data(c, o.product[i].name, &a, &b, pair_cols(&p, 0), f);
+        AND_THEN(status, c->is_fp64 ? add_wide_data(c, o.product[i].name, &p, f) : add_data(c, o.product[i].name, &a, &b, pair_cols(&p, 0), f));
         pair_free(&p);
     }
     operands_free(&o);
@@ -431,15 +430,12 @@ static int check_many(struct check *c, struct cli_error *f) {
     make_head(c);
     tsv_init(&c->table, c->is_fp64 ? wide_columns : columns, (int)((c->is_fp64 ? sizeof wide_columns : sizeof columns) / sizeof *columns));
     int status = c->is_fp64 && c->families != NULL ? choose(&c->session, c->n, c->n, c->k, &c->choice, f) : 0;
-    if (status == 0)
-        status = c->folder != NULL ? check_products(c, f) : check_families(c, f);
+    AND_THEN(status, c->folder != NULL ? check_products(c, f) : check_families(c, f));
     progress_end(&c->progress);
     if (status == 0)
         fputs(c->head, stdout);
-    if (status == 0)
-        status = tsv_print(&c->table, stdout, f);
-    if (status == 0)
-        status = tsv_save(&c->table, c->out, c->head, f);
+    AND_THEN(status, tsv_print(&c->table, stdout, f));
+    AND_THEN(status, tsv_save(&c->table, c->out, c->head, f));
     tsv_free(&c->table);
     return status;
 }

@@ -186,10 +186,8 @@ static int compare_wide(struct contract *c, struct sample *t, int family, struct
     if (row_most == NULL)
         return cli_error_memory(f, (double)t->reference.rows * 8, "rows");
     int status = session_query(&c->session, p, &plan, f);
-    if (status == 0)
-        status = session_multiply(&c->session, p, f);
-    if (status == 0)
-        status = session_problem_result(p, t->whole, f);
+    AND_THEN(status, session_multiply(&c->session, p, f));
+    AND_THEN(status, session_problem_result(p, t->whole, f));
     for (int64_t s = 0; s < t->reference.rows && status == 0; s++)
         row_most[s] = plan.fixed_point ? most_of((const double *)t->a + t->reference.row[s], p->k, p->lda) : 0;
     for (int64_t j = 0; j < p->n && status == 0; j++)
@@ -234,8 +232,7 @@ static int run_trial(struct contract *c, int family, int64_t n, int64_t k, struc
     progress_step(&c->progress, what);
     /* Odd n: columns that are not aligned. */
     int status = sample_open(&t, c->type, c->family[family], 1, "NN", &shape, is_wide || n % 2 == 0 ? 0 : 2, is_wide || c->baseline != NULL ? c->rows : 0, f);
-    if (status == 0)
-        status = (is_wide ? compare_wide : compare_fp32)(c, &t, family, f);
+    AND_THEN(status, (is_wide ? compare_wide : compare_fp32)(c, &t, family, f));
     sample_close(&t);
     return status;
 }
@@ -281,10 +278,8 @@ static int run_errors(struct contract *c, struct cli_error *f) {
     tsv_init(&c->table, contract_columns, columns);
     tsv_init(&c->broken, contract_columns, columns);
     int status = run_trials(c, f);
-    if (status == 0)
-        status = tsv_save(&c->table, c->out, c->head, f);
-    if (status == 0)
-        status = print_verdict(c, f);
+    AND_THEN(status, tsv_save(&c->table, c->out, c->head, f));
+    AND_THEN(status, print_verdict(c, f));
     tsv_free(&c->table);
     tsv_free(&c->broken);
     return status;
@@ -294,10 +289,8 @@ static int run_special(struct contract *c, int64_t cases, struct cli_error *f) {
     struct special_values s = {.session = &c->session, .baseline = c->baseline, .cases_most = cases};
     s.single_every = c->session.device.simulated ? 8 : 1;
     int status = special_values_run(&s, f);
-    if (status == 0)
-        status = tsv_print(&s.table, stdout, f);
-    if (status == 0)
-        status = tsv_save(&s.table, c->out, c->head, f);
+    AND_THEN(status, tsv_print(&s.table, stdout, f));
+    AND_THEN(status, tsv_save(&s.table, c->out, c->head, f));
     if (status == 0) {
         printf("\n%s beside %s: %lld cases; where NaN or Inf goes in %lld results of another class than native, "
                "of finite numbers %lld neither as native nor as the exact result (native itself overflows "
@@ -336,8 +329,7 @@ static int open_and_run(struct contract *c, int special, int64_t cases, struct c
     make_head(c);
     fputs(c->head, stdout);
     int status = session_select(&c->session, HALFTONE_FP32, c->scheme, NULL, f);
-    if (status == 0)
-        status = special ? run_special(c, cases, f) : run_errors(c, f);
+    AND_THEN(status, special ? run_special(c, cases, f) : run_errors(c, f));
     baseline_close(c->baseline);
     device_info_close(c->facts);
     return status;
@@ -360,8 +352,7 @@ static int run_fp64(struct contract *c, const char *accuracy, struct cli_error *
     int status = run_trials(c, f);
     if (status == 0 && c->out != NULL)
         status = tsv_write(&c->table, c->out, c->head, f);
-    if (status == 0)
-        status = tsv_print(&c->table, stdout, f);
+    AND_THEN(status, tsv_print(&c->table, stdout, f));
     tsv_free(&c->table);
     const int broken = count_broken(c);
     if (status == 0)
@@ -403,21 +394,16 @@ static int run(int argc, char **argv, struct cli_error *f) {
         return -1;
     const int simulated = c.session.device.simulated;
     int status = args_numbers("--n", n != NULL ? n : simulated ? "64,65" : "64,257,1024,4096", 1, 16384, c.n, SIZES_MOST, &c.ns, f);
-    if (status == 0)
-        status = args_numbers("--k", k != NULL ? k : simulated ? "1,16,257" : "1,16,1000,65536", 1, 262144, c.k, SIZES_MOST, &c.ks, f);
-    if (status == 0)
-        status = args_number("--cases", cases != NULL ? cases : simulated ? "60" : "3000", 1, 1000000, &most, f);
-    if (status == 0)
-        status = sample_families(families, &names, c.family, &c.families, f);
-    if (status == 0)
-        status = methods_type(&c.session, fp64, accuracy == NULL ? c.scheme : NULL, accuracy, &fp64, f);
+    AND_THEN(status, args_numbers("--k", k != NULL ? k : simulated ? "1,16,257" : "1,16,1000,65536", 1, 262144, c.k, SIZES_MOST, &c.ks, f));
+    AND_THEN(status, args_number("--cases", cases != NULL ? cases : simulated ? "60" : "3000", 1, 1000000, &most, f));
+    AND_THEN(status, sample_families(families, &names, c.family, &c.families, f));
+    AND_THEN(status, methods_type(&c.session, fp64, accuracy == NULL ? c.scheme : NULL, accuracy, &fp64, f));
     if (status == 0 && accuracy != NULL && !fp64)
         status = cli_error_usage(f, "--accuracy takes FP64's: fp64, fp64-fast, or with --fp64 invariant or bits=N; for FP32 name a --scheme");
     if (status == 0 && fp64 && special)
         status = cli_error_usage(f, "--special is for FP32 products");
     c.type = fp64 ? HALFTONE_FP64 : HALFTONE_FP32;
-    if (status == 0)
-        status = fp64 ? run_fp64(&c, accuracy, f) : open_and_run(&c, special, most, f);
+    AND_THEN(status, fp64 ? run_fp64(&c, accuracy, f) : open_and_run(&c, special, most, f));
     session_close(&c.session);
     args_names_free(&names);
     return status;

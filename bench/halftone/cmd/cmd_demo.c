@@ -244,8 +244,7 @@ static int run_version(struct demo *d, int version, const float *x, struct cli_e
     d->k[version] = k;
     int status = gram_open(&g, v, x, d->x.cols, rows, k, f);
     g.outcome = d->outcome[version];
-    if (status == 0)
-        status = run_methods(d, &g, f);
+    AND_THEN(status, run_methods(d, &g, f));
     progress_end(&d->progress);
     if (status == 0) {
         printf("\n%s\n%lld x %lld, k = %lld\n", v->title, (long long)rows, (long long)rows, (long long)k);
@@ -397,8 +396,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
     if (rows == 1)
         return cli_error_usage(f, "--rows: one row has no neighbour; give 2 or more");
     int status = path != NULL ? load(&d.x, path, f) : generate(&d.x, f);
-    if (status == 0)
-        status = session_open(&d.session, f);
+    AND_THEN(status, session_open(&d.session, f));
     if (status == 0) {
         status = run_demo(&d, path, rows, f);
         session_close(&d.session);

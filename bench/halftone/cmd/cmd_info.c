@@ -309,8 +309,7 @@ static int explain(const char *const text[3], int type, const char *accuracy, in
         return -1;
     snprintf(method, sizeof method, SESSION_ACCURACY "%.100s", accuracy != NULL ? accuracy : "");
     int status = accuracy != NULL ? session_ask_or_say(&e, type, method, f) : 0;
-    if (status == 0)
-        status = weigh(&e, type, size, raw, f);
+    AND_THEN(status, weigh(&e, type, size, raw, f));
     session_close(&e);
     return status;
 }
@@ -344,10 +343,8 @@ static int run(int argc, char **argv, struct cli_error *f) {
         print_auto(&e);
     if (status == 0 && has_device)
         status = print_accuracies(&e, raw, &table_fault);
-    if (status == 0)
-        status = print_fp64(has_device ? &e : NULL, set, raw, &table_fault);
-    if (status == 0)
-        status = print_kernels(set, raw, &table_fault);
+    AND_THEN(status, print_fp64(has_device ? &e : NULL, set, raw, &table_fault));
+    AND_THEN(status, print_kernels(set, raw, &table_fault));
     if (status == 0 && set->fp64 != NULL && set->fp64->kernels > 0)
         status = print_kernels(set->fp64, raw, &table_fault);
     if (has_device)

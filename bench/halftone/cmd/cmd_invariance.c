@@ -332,8 +332,7 @@ static int run_trial(struct trial *t, const char *scheme, const char *accuracy, 
     fputs(head, stdout);
     tsv_init(&table, columns, (int)(sizeof columns / sizeof columns[0]));
     int status = tsv_show(&table, run_changes(t, steps, &table, &differing, f), f);
-    if (status == 0)
-        status = tsv_save(&table, out, head, f);
+    AND_THEN(status, tsv_save(&table, out, head, f));
     tsv_free(&table);
     if (status != 0 || differing == 0)
         return status;
@@ -366,16 +365,11 @@ static int run(int argc, char **argv, struct cli_error *f) {
     int status = methods_type(&t.session, fp64, scheme, accuracy, &fp64, f);
     t.whole = (struct session_problem){.type = fp64 ? HALFTONE_FP64 : HALFTONE_FP32, .trans_a = 'N', .trans_b = 'N'};
     t.bytes = fp64 ? sizeof(double) : sizeof(float);
-    if (status == 0)
-        status = args_number("--m", m != NULL ? m : simulated ? "70" : "257", 1, 16384, &t.whole.m, f);
-    if (status == 0)
-        status = args_number("--n", n != NULL ? n : simulated ? "30" : "192", 1, 16384, &t.whole.n, f);
-    if (status == 0)
-        status = args_number("--k", k != NULL ? k : simulated ? "600" : "4096", 1, 1 << 20, &t.whole.k, f);
-    if (status == 0)
-        status = args_number("--cases", cases != NULL ? cases : simulated ? "4" : "32", 1, 100000, &steps, f);
-    if (status == 0)
-        status = run_trial(&t, scheme, accuracy, family, (int)steps, out, f);
+    AND_THEN(status, args_number("--m", m != NULL ? m : simulated ? "70" : "257", 1, 16384, &t.whole.m, f));
+    AND_THEN(status, args_number("--n", n != NULL ? n : simulated ? "30" : "192", 1, 16384, &t.whole.n, f));
+    AND_THEN(status, args_number("--k", k != NULL ? k : simulated ? "600" : "4096", 1, 1 << 20, &t.whole.k, f));
+    AND_THEN(status, args_number("--cases", cases != NULL ? cases : simulated ? "4" : "32", 1, 100000, &steps, f));
+    AND_THEN(status, run_trial(&t, scheme, accuracy, family, (int)steps, out, f));
     close_trial(&t);
     return status;
 }

@@ -79,8 +79,7 @@ static int multiply_and_count(struct session *e, const struct session_problem *p
                               struct cli_error *f) {
     const int is_wide = p->type == HALFTONE_FP64, counts = session_is_checked(e, plan) && (is_wide || plan->fixed_point == 0);
     int status = counts ? session_count_again(e, f) : 0;
-    if (status == 0)
-        status = session_multiply(e, p, f);
+    AND_THEN(status, session_multiply(e, p, f));
     if (status == 0 && counts)
         status = session_counted_again(e, again, f);
     return status;
@@ -95,14 +94,10 @@ static int multiply(struct mm *t, struct session *e, int type, struct cli_error 
         return -1;
     name_method(t, method);
     int status = session_select(e, type, method, NULL, f);
-    if (status == 0)
-        status = session_query(e, &p, &plan, f);
-    if (status == 0)
-        status = multiply_and_count(e, &p, &plan, &again, f);
-    if (status == 0)
-        status = session_problem_result(&p, t->result.wide != NULL ? (void *)t->result.wide : t->result.data, f);
-    if (status == 0)
-        status = npy_write(t->output, &t->result, f);
+    AND_THEN(status, session_query(e, &p, &plan, f));
+    AND_THEN(status, multiply_and_count(e, &p, &plan, &again, f));
+    AND_THEN(status, session_problem_result(&p, t->result.wide != NULL ? (void *)t->result.wide : t->result.data, f));
+    AND_THEN(status, npy_write(t->output, &t->result, f));
     if (status == 0)
         print_result(t, e, &plan, again);
     session_problem_close(&p);
@@ -131,10 +126,8 @@ static int read_and_multiply(struct mm *t, struct cli_error *f) {
         outfile_check(t->output, f) != 0 || session_open(&e, f) != 0)
         return -1;
     int wide = 0, status = choose_type(t, &e, &wide, f);
-    if (status == 0)
-        status = pair_read(&t->pair, t->path, wide, f);
-    if (status == 0)
-        status = multiply(t, &e, wide ? HALFTONE_FP64 : HALFTONE_FP32, f);
+    AND_THEN(status, pair_read(&t->pair, t->path, wide, f));
+    AND_THEN(status, multiply(t, &e, wide ? HALFTONE_FP64 : HALFTONE_FP32, f));
     session_close(&e);
     return status;
 }

@@ -156,8 +156,7 @@ static int profile_one(struct report *r, const struct profile_unit *unit, struct
         0)
         return -1;
     int status = profile_run(&tiles, f);
-    if (status == 0)
-        status = profile_search(&search, &tiles, f);
+    AND_THEN(status, profile_search(&search, &tiles, f));
     if (status == 0)
         print_unit(r, &search, &tiles);
     profile_tiles_free(&tiles);

@@ -221,8 +221,7 @@ static int run_trial(struct report *r, const struct family *family, int64_t size
     const struct shape shape = {n, n, size};
     /* Odd n: columns that are not aligned. */
     int status = sample_open(&t, r->type, family, (uint64_t)r->seed, "NN", &shape, is_wide(r) || n % 2 == 0 ? 0 : 2, n > all ? SAMPLED_ROWS : 0, f);
-    if (status == 0)
-        status = is_wide(r) ? run_fp64(r, &t, f) : run_fp32(r, &t, f);
+    AND_THEN(status, is_wide(r) ? run_fp64(r, &t, f) : run_fp32(r, &t, f));
     for (int i = 0; i < r->methods.count && status == 0; i++) {
         snprintf(what, sizeof what, "%s k = %lld %s", family->name, (long long)size, r->methods.name[i]);
         progress_step(&r->progress, what);
@@ -352,8 +351,7 @@ static int write_page(const struct report *r, const char *comments, struct cli_e
     if (table == NULL)
         return cli_error_set(f, "no temporary file for the page could be made; check the free space of /tmp");
     int status = tsv_print_raw(&r->table, table, comments, f);
-    if (status == 0)
-        status = page_write("report", table, r->html, f);
+    AND_THEN(status, page_write("report", table, r->html, f));
     fclose(table);
     if (status == 0)
         fprintf(outfile_remarks(r->html), "wrote %s\n", r->html);
@@ -396,8 +394,7 @@ static int check_outputs(const struct report *r, struct cli_error *f) {
     for (size_t i = 0; i < sizeof names / sizeof names[0] && r->out != NULL && status == 0; i++) {
         char *path = outfile_join(r->out, names[i]);
         status = path == NULL ? cli_error_memory(f, 100, "a file name") : outfile_apart("--out", path, "--html", r->html, f);
-        if (status == 0)
-            status = outfile_check(path, f);
+        AND_THEN(status, outfile_check(path, f));
         free(path);
     }
     return status;
@@ -497,23 +494,18 @@ static int run(int argc, char **argv, struct cli_error *f) {
     int status = sample_families(families, &family_names, r.family, &r.families, f);
     if (status == 0)
         r.histogram_family = r.family[0]->name;
-    if (status == 0)
-        status = check_outputs(&r, f);
+    AND_THEN(status, check_outputs(&r, f));
     if (status == 0 && session_open(&r.session, f) == 0) {
         const char *usual = r.session.device.simulated ? "32,64,128" : "64,256,1024,4096";
         if (sizes == NULL)
             status = args_numbers("--sizes", usual, 1, 32768, r.size, SIZES_MOST, &r.sizes, f);
         qsort(r.size, (size_t)r.sizes, sizeof r.size[0], compare_sizes);
         r.histogram_size = histogram_size(&r);
-        if (status == 0)
-            status = methods_type(&r.session, fp64, schemes, accuracies, &fp64, f);
-        if (status == 0)
-            status = fp64 ? args_refuse(options, "--html", "the page is of FP32 products alone", f) : 0;
+        AND_THEN(status, methods_type(&r.session, fp64, schemes, accuracies, &fp64, f));
+        AND_THEN(status, fp64 ? args_refuse(options, "--html", "the page is of FP32 products alone", f) : 0);
         r.type = fp64 ? HALFTONE_FP64 : HALFTONE_FP32;
-        if (status == 0)
-            status = methods_choose(&r.methods, &r.session, r.type, true, schemes, accuracies, f);
-        if (status == 0)
-            status = run_all(&r, f);
+        AND_THEN(status, methods_choose(&r.methods, &r.session, r.type, true, schemes, accuracies, f));
+        AND_THEN(status, run_all(&r, f));
         session_close(&r.session);
     } else {
         status = -1;

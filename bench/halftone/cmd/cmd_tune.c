@@ -125,8 +125,7 @@ static int time_parts(struct tuning *t, struct session_problem *p, const struct 
     struct launch_direct call;
     row->predicted_us = predicted_us(t->set, k, &row->shape, row->splits);
     int status = launch_direct_open(&call, t->set, k, p, row->splits, f);
-    if (status == 0)
-        status = timing_measure(&t->plan, launch_direct_run, &call, timing, f);
+    AND_THEN(status, timing_measure(&t->plan, launch_direct_run, &call, timing, f));
     launch_direct_close(&call);
     return status;
 }
@@ -351,8 +350,7 @@ static int run_all(struct tuning *t, const struct name_list *schemes, const char
     if (status == 0 && t->stopped)
         printf("stopped by --budget after %d of %d; the same command goes on from there\n", t->measured,
                missing);
-    if (status == 0)
-        status = print_summary(t->set, &t->log, f);
+    AND_THEN(status, print_summary(t->set, &t->log, f));
     if (status == 0 && html != NULL)
         status = write_page(&t->log, t->head, html, f);
     tune_close(&t->log);
@@ -470,16 +468,13 @@ static int run(int argc, char **argv, struct cli_error *f) {
         return -1;
     t.stop_at = budget != NULL ? progress_clock() + budget_seconds : 0;
     int status = outfile_apart("--out", out, "--html", html, f);
-    if (status == 0)
-        status = outfile_apart(again != NULL ? "--again" : "--shapes", again != NULL ? again : file, "--html", html, f);
-    if (status == 0)
-        status = page_check(html, f);
+    AND_THEN(status, outfile_apart(again != NULL ? "--again" : "--shapes", again != NULL ? again : file, "--html", html, f));
+    AND_THEN(status, page_check(html, f));
     if (status == 0 && file != NULL)
         status = shapes_read(&t.shapes, file, f);
     if (status == 0 && schemes != NULL)
         status = args_names("--schemes", schemes, &names, f);
-    if (status == 0)
-        status = session_open(&t.session, f);
+    AND_THEN(status, session_open(&t.session, f));
     if (status == 0) {
         struct device_info *facts = t.session.device.simulated ? NULL : device_info_open();
         t.plan.simulated = t.session.device.simulated;

@@ -326,10 +326,8 @@ static int run(int argc, char **argv, struct cli_error *f) {
     (void)sigaction(SIGINT, &catch, NULL);
     (void)sigaction(SIGTERM, &catch, NULL);
     int status = take_numbers(&t, &x, f);
-    if (status == 0)
-        status = command == NULL ? open_app(&t, name[0], &x, f) : open_child(&t, command, &x, f);
-    if (status == 0)
-        status = search(&t, &x, f);
+    AND_THEN(status, command == NULL ? open_app(&t, name[0], &x, f) : open_child(&t, command, &x, f));
+    AND_THEN(status, search(&t, &x, f));
     app_session_close(&t.session);
     child_close(&t.child);
     args_names_free(&t.taus);

@@ -17,8 +17,7 @@ static int add_schemes(struct methods *c, const struct session *e, const char *t
     for (int i = 0; i < c->schemes.count && status == 0; i++) {
         if (e != NULL)
             status = session_scheme_known(e, c->schemes.name[i], f);
-        if (status == 0)
-            status = add(c, c->schemes.name[i], f);
+        AND_THEN(status, add(c, c->schemes.name[i], f));
     }
     return status;
 }
@@ -29,8 +28,7 @@ static int add_accuracies(struct methods *c, const struct session *e, const char
     for (int i = 0; i < list.count && status == 0; i++) {
         if (e != NULL)
             status = session_accuracy_known(e, 0, list.name[i], f);
-        if (status == 0)
-            status = add(c, "", f);
+        AND_THEN(status, add(c, "", f));
         if (status == 0) {
             snprintf(c->accuracy[i], sizeof c->accuracy[i], SESSION_ACCURACY "%s", list.name[i]);
             c->name[c->count - 1] = c->accuracy[i];

@@ -26,6 +26,9 @@ int cli_error_set(struct cli_error *f, const char *format, ...) CLI_ERROR_FORMAT
 int cli_error_usage(struct cli_error *f, const char *format, ...) CLI_ERROR_FORMAT;
 int cli_error_memory(struct cli_error *f, double bytes, const char *what);
 
+/* status = next, unless something failed before. */
+#define AND_THEN(status, next) ((status) = (status) == 0 ? (next) : (status))
+
 #ifdef __cplusplus
 }
 #endif

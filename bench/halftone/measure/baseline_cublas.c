@@ -214,8 +214,7 @@ static int upload_cast(void **device, enum baseline_mode mode, const float *host
     else
         baseline_to_bf16(host, numbers, (size_t)count);
     int status = session_device_check(ht_dev_alloc(device, bytes), "device memory", f);
-    if (status == 0)
-        status = session_device_check(ht_dev_upload(*device, numbers, bytes), "copy to the device", f);
+    AND_THEN(status, session_device_check(ht_dev_upload(*device, numbers, bytes), "copy to the device", f));
     free(numbers);
     return status;
 }

@@ -146,8 +146,7 @@ static int read_pair(const struct operands *o, int i, int with_elements, struct 
         free(path);
     }
     snprintf(place, sizeof place, "%.150s/" MANIFEST ": product %s: ", o->folder, p->name);
-    if (status == 0)
-        status = pair_check(out, place, 0, f);
+    AND_THEN(status, pair_check(out, place, 0, f));
     if (status == 0 && pair_rows(out, 0) * pair_cols(out, 0) * pair_cols(out, 1) == 0)
         status = cli_error_set(f, "%san extent is 0; leave the product out", place);
     if (status == 0 && o->is_wide && p->batch > 1)

@@ -158,10 +158,8 @@ int timing_measure(const struct timing_plan *plan, int (*call)(void *context, st
     struct clockwork w = {NULL, NULL};
     *out = timing_none;
     int status = session_device_check(ht_dev_event_create(&w.start), "timing", f);
-    if (status == 0)
-        status = session_device_check(ht_dev_event_create(&w.end), "timing", f);
-    if (status == 0)
-        status = measure(&w, plan, call, context, out, f);
+    AND_THEN(status, session_device_check(ht_dev_event_create(&w.end), "timing", f));
+    AND_THEN(status, measure(&w, plan, call, context, out, f));
     (void)ht_dev_event_destroy(w.start);
     (void)ht_dev_event_destroy(w.end);
     return status;
@@ -186,8 +184,7 @@ static int run_loop(const struct loop *l, struct cli_error *f) {
     int status = record_half(l, 0, f);
     for (int i = 0; i < 2 * l->calls && status == 0; i++) {
         status = l->call(l->context, i % 2, f);
-        if (status == 0)
-            status = record_half(l, i + 1, f);
+        AND_THEN(status, record_half(l, i + 1, f));
     }
     return status == 0 ? session_device_check(ht_dev_stream_sync(NULL), "timing", f) : -1;
 }
@@ -213,10 +210,8 @@ int in_loop_measure(int (*call)(void *context, int half, struct cli_error *f), v
     do
         status = status == 0 ? run_loop(&l, f) : status;
     while (status == 0 && !simulated && progress_clock() - start < warm_up);
-    if (status == 0)
-        status = run_loop(&l, f);
-    if (status == 0)
-        status = read_back(&l, seconds, f);
+    AND_THEN(status, run_loop(&l, f));
+    AND_THEN(status, read_back(&l, seconds, f));
     for (int i = 0; i <= 2 * l.calls; i++)
         if (l.event[i] != NULL)
             (void)ht_dev_event_destroy(l.event[i]);
