@@ -1,7 +1,7 @@
 /* ht_crt.h: constants of Ozaki-II on INT8 (FP64 products by residues, schemes crt14 ... crt20), made from
  * the list of moduli by exact integer arithmetic. Pure C without state: the generator writes them into
  * kernels, the runtime and the tests' reference read them. What they mean, and why they suffice:
- * ACCURACY.md, section 14.
+ * ACCURACY64.md, section 14.
  *
  * A row of A times 2^s, rounded to integers, and a column of B times 2^t have an exact product X below P/2,
  * P the product of N pairwise coprime moduli up to 256. So X follows from X mod p of each modulus p, N
@@ -32,7 +32,7 @@ enum {
     HT_CRT_EXACT_K =
         130560, /* k after which INT32 sums are replaced by their residues: segments that 2^31 / 128^2 = 131,072 is more than */
     HT_CRT_POISONED = 1 << 20, /* exponent of a row with NaN or Inf; far above what two others add up to */
-    HT_CRT_K_MOST = 1 << 29 /* beyond that integers may be too large for the moduli (ACCURACY.md, section 14) */
+    HT_CRT_K_MOST = 1 << 29 /* beyond that integers may be too large for the moduli (ACCURACY64.md, section 14) */
 };
 
 struct ht_crt {
@@ -225,7 +225,7 @@ static inline int ht_crt_make(struct ht_crt *c, int moduli) {
     return 0;
 }
 
-/* ---- a bound of |A||B|: ACCURACY.md, section 18 ---- */
+/* ---- a bound of |A||B|: ACCURACY64.md, section 18 ---- */
 
 /* What packing counts of a row: elements of at least 2^exponent in the scaled integers' units. `needed` of a row and a column
  * together certify an element of C. */
@@ -263,7 +263,8 @@ static inline int ht_crt_certify(struct ht_certificate *c, int moduli, int64_t k
     return large * terms <= limit;
 }
 
-/* The verdict on counts, and FP64 arithmetic for what they leave. */
+/* The verdict on counts, and FP64 arithmetic for what they leave. A second scheme adds five, idle where counts suffice,
+ * which are not predicted. */
 enum { HT_CRT_CHECK_LAUNCHES = 2 };
 
 /* Of schemes that could be the second the one that is taken has the most: the least moduli that leave few elements, else the most. */

@@ -1,4 +1,4 @@
-/* ht_recipe_native64.c: FP64 products by FP64 arithmetic, and behind residues of what their certificate
+/* ht_recipe_native64.c: FP64 products by FP64 arithmetic, and, behind residues, what their certificate
  * leaves. */
 #include "ht_call.h"
 #include "ht_cost.h"

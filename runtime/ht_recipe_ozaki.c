@@ -1,5 +1,5 @@
 /* ht_recipe_ozaki.c: FP64 products by FP16 slices (Mukunoki et al. 2020): modes, layouts and blocks of a
- * call, and its launches. What is computed: ACCURACY.md, section 17; kernels' arguments: ht_abi64.h. */
+ * call, and its launches. What is computed: ACCURACY64.md, section 17; kernels' arguments: ht_abi64.h. */
 #include "ht_call.h"
 #include "ht_abi64.h"
 

@@ -1,5 +1,5 @@
 /* ht_recipe_residues.c: FP64 products by residues or digits: layouts of packed operands and of planes, and
- * the launches of a call's steps. What is computed: ACCURACY.md, section 14; kernels' arguments:
+ * the launches of a call's steps. What is computed: ACCURACY64.md, section 14; kernels' arguments:
  * ht_abi64.h. */
 #include "ht_call.h"
 #include "ht_cost.h"
@@ -190,7 +190,8 @@ static int pack_residues(const struct call *c, int64_t first) {
     return code;
 }
 
-/* A call as its second scheme sees it. */
+/* A call as its second scheme sees it. Its steps, then native64's, are launched whatever the data; kernels
+ * that the counts leave nothing end at once (check/crt_counts). */
 static struct call by_second(const struct call *c, struct plan *p) {
     struct call x = *c;
     *p = *c->plan;
@@ -226,7 +227,8 @@ static int launch_by(const struct call *c, enum ht_launcher which, const struct 
     return ht_launched(c->h, HT_LAUNCHER(kernel_of(c), which, ht_crt_args)(args, c->h->stream));
 }
 
-/* Products of what is packed, then of all other k, whose residues are added to those of the first. */
+/* Products of what is packed, then of all other k, whose residues are added to those of the first. A second
+ * scheme's are two launches: absolute values (`tests`), then residues. */
 static int launch_products(const struct call *c, struct ht_crt_args *g) {
     int code = HALFTONE_OK;
     for (int64_t first = 0; first < c->k && code == HALFTONE_OK; first += c->plan->k_part) {

@@ -1,10 +1,10 @@
 /* ht_select.c: how a product runs: scheme, kernel, splits, certificate and fallback, by what it asks for and
  * the shape alone.
  *
- * FP64 runs by residues under a bound of |A||B| where the data certify it: packing counts large elements of
- * rows. Where all rows and columns have enough residues compute C. Else a second scheme, of as many moduli or more, does, but
- * for elements that neither a product of absolute values nor their size certifies: a launch of FP64 arithmetic computes
- * those. Proof: ACCURACY.md, section 18. */
+ * FP64 runs by residues under a bound of |A||B| where the data certify it. Packing counts large elements of
+ * rows. Where all rows and columns have enough, residues compute C. Else a second scheme does, of as many
+ * moduli or more. It tests each element by a product of absolute values and by its size. FP64 arithmetic
+ * computes what fails, in launches of its own. Proof: ACCURACY64.md, section 18. */
 #include "ht_call.h"
 #include "ht_cost.h"
 #include "ht_bound.h"

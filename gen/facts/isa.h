@@ -1,5 +1,5 @@
-/* isa: the table of instruction sets. A new instruction set of a known skeleton is one row here, one
- * `templates/hooks/arch/` file and a budget. */
+/* isa: the table of instruction sets. A new one of a known skeleton is a row here, one in
+ * runtime/sim/sim_mma.c, a `templates/hooks/arch/` file and a budget. */
 #ifndef HT_ISA_H
 #define HT_ISA_H
 

@@ -44,8 +44,8 @@ bool footprint(const struct target *on, const struct tile *t, struct cost *cost)
 }
 
 /* Our own: what the family's functions say. */
-static void model_mma(const struct target *on, const struct tile *t, const struct shape *shape,
-                           struct cost *cost) {
+static void model_of_family(const struct target *on, const struct tile *t, const struct shape *shape,
+                            struct cost *cost) {
     const int interval = on->s->promote[0] == PROMOTE_ISA ? model_promote_k(on, 0) : 0;
     if (interval % t->bk != 0) {
         model_reject(cost, "promotion: every %d k is not after whole steps of %d", interval, t->bk);
@@ -72,7 +72,7 @@ void model_cost(enum model_kind kind, const struct target *on, const struct tile
                 const struct shape *shape, struct cost *cost) {
     static void (*const models[])(const struct target *, const struct tile *, const struct shape *,
                                   struct cost *) = {
-        [MODEL_HALFTONE] = model_mma, [MODEL_EGEMM] = model_egemm, [MODEL_LEGEMM] = model_legemm};
+        [MODEL_HALFTONE] = model_of_family, [MODEL_EGEMM] = model_egemm, [MODEL_LEGEMM] = model_legemm};
     *cost = (struct cost){.fits = true, .threads = tile_threads(t, on)};
     if (!model_has_unit(on->g, on->isa, on->s))
         model_reject(cost, "unit: there are no %s kernels for %s", slice_title(on->s->slice), on->isa->name);
