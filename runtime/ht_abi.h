@@ -14,7 +14,7 @@
 
 /*@shared*/
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 11
+#define HT_ABI_VERSION 12
 /* An operand as the caller has it, floats or doubles: element (row, k) is src[row * ld + k] when k_contiguous, else
  * src[k * ld + row]; rows are those of A, or columns of B. */
 struct ht_view {
@@ -48,45 +48,45 @@ static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share
 /*@abi*/
 #ifndef HT_ABI32
 #define HT_ABI32
-/* C(m x n, column-major, ldc) = alpha * A * B + beta * C from packed operands. Panels: atoms of 64 rows x 128 bytes,
+/* An operand as packing leaves it. Panels: atoms of 64 rows x 128 bytes,
  * ordered row-block, k-block, group of slices; inside an atom row r, 16-byte chunk c lies at r * 128 + ((c ^ (r & 7)) *
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
  * slices [128 of one], and the atoms of the second and the third follow). */
+struct ht_packed {
+    unsigned char *panels; /* ceil(rows / 64) x k_blocks atoms */
+    /* Per row its largest finite magnitude as the bits of a float, from which the row's scale follows
+     * (ht_row_exponent), rows rounded up to 64; NULL without scaling. With scales of tiles the scales, powers of two or
+     * NaN as the bits of a float: of 16 rows x 32 k of A, [64 rows][32 k][4], of 32 k x 8 columns of B [64
+     * columns][32 k][8]. */
+    int *row_absmax;
+    /* What splitting loses (pack/row_sums); NULL: not wanted. For each row, padded to 64,
+     * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
+     * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
+     * elements from 2^-14 on, scaled, less 8 for each row that has a finite nonzero element. With scales of tiles all
+     * must be 0 before, and the first of the four becomes -1 where a tile has an outlier. */
+    int *row_sums;
+    /* Two ints, aligned to 8 bytes. Packing sets the first to its `epoch`, and the second where a sum of a row is not 0
+     * or a number of 64 rows negative: they are equal if it found anything. NULL: as if equal. */
+    int *any_flag;
+    long long stride;                     /* bytes between batch entries of the panels; 0: all share one, as below */
+    long long absmax_stride, sums_stride; /* elements */
+};
+/* C = alpha * A * B + beta * C from packed operands or, in unpacked kernels, from the matrices. */
 struct ht_gemm_args {
-    const unsigned char *a_panels; /* ceil(m / 64) x k_blocks atoms */
-    const unsigned char *b_panels; /* ceil(n / 64) x k_blocks atoms */
-    /* Per row of A its largest finite magnitude as the bits of a float, from which the row's scale follows
-     * (ht_row_exponent); unused without scaling. With scales of tiles the scales, powers of two or NaN as the bits
-     * of a float: of 16 rows x 32 k of A, [64 rows][32 k][4], of 32 k x 8 columns of B [64 columns][32 k][8]. */
-    const int *a_row_absmax;
-    const int *b_col_absmax; /* per column of B */
-    float *c;
-    /* Split-K partials, splits > 1: [batch][split][n][m] before alpha and beta; else unused. Floats, or for
-     * schemes with exact sums 64-bit integers, not yet scaled. */
-    float *partial;
-    const float *alpha_ptr; /* device pointers that win over the values below; NULL: use the values */
-    const float *beta_ptr;
-    long long ldc, c_stride;                    /* elements */
-    long long a_stride, b_stride;               /* bytes between batch entries of the panels; 0: shared */
-    long long a_absmax_stride, b_absmax_stride; /* elements */
+    struct ht_packed a_packed, b_packed;
     int m, n;
     int k_blocks; /* atoms of a row block: along k, all slices */
     int splits;   /* ordered split-K slices of k */
     int batch;
-    float alpha, beta;
-    /* Unpacked kernels read these instead of panels: element (row, k) is src[row * ld + k] when k_contiguous,
-     * else src[k * ld + row]; rows are those of A, or columns of B. */
-    const float *a_src, *b_src;
-    long long a_ld, b_ld, a_src_stride, b_src_stride; /* elements; strides between batch entries */
-    int a_k_contiguous, b_k_contiguous, k;
-    int fma_only; /* they use FFMA from the start, whatever the data */
-    /* The certificate (check/certificate), failed NULL: none. What packing has added up of A's rows and B's columns (ht_pack_args,
-     * row_sums), and two ints of each operand, equal if it found anything; NULL: as if equal. What is not cleared is not
+    int fma_only; /* unpacked kernels use FFMA from the start, whatever the data */
+    struct ht_result to;
+    /* Split-K partials, splits > 1: [batch][split][n][m] before alpha and beta; else unused. Floats, or for
+     * schemes with exact sums 64-bit integers, not yet scaled. */
+    float *partial;
+    struct ht_view a, b; /* of unpacked kernels, and of what the certificate leaves */
+    /* The certificate (check/certificate), NULL: none. What is not cleared is not
      * stored but has its bit set: [batch][column block][row block] of 64 x 64 results, 128 words each: column c has words
-     * 2 c, of its first 32 rows, and 2 c + 1. The launch behind the product computes it from a_src and b_src. */
-    const int *a_row_sums, *b_row_sums;
-    long long a_sums_stride, b_sums_stride; /* elements between batch entries */
-    const int *a_any_flag, *b_any_flag;
+     * 2 c, of its first 32 rows, and 2 c + 1. The launch behind the product computes it from a and b. */
     unsigned *failed;
     int fallback_in_kernel; /* of kernels that can (ht_kernel_desc): they compute what they do not clear themselves */
     int scales_tiles; /* 1: scales are of tiles, and only numbers of 64 rows say what is not cleared, all of theirs */
@@ -142,38 +142,25 @@ static inline int ht_pack_mode_of(long long row_blocks, long long k_tiles, int s
         return HT_PACK_TILES;
     return k_tiles <= 16 && row_blocks <= 8LL * sms / (4 * warps) ? HT_PACK_ROWS : HT_PACK_STRIPS;
 }
-/* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. */
+/* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. No ht_view,
+ * so that k_blocks lies beside the sizes: else compilers spill registers of packing (templates/README.md). */
 struct ht_pack_args {
     const float *src;
-    unsigned char *panels;
-    int *row_absmax; /* schemes with scales: as in ht_gemm_args, rows rounded up to 64; else NULL */
-    /* Schemes that scale rows: ht_exchange_ints ints through which blocks exchange row absmax. Between launches
-     * all hold -1 if exchange_is_reset (the kernel leaves them so); else the launcher writes that first. */
-    int *absmax_exchange;
-    long long ld;           /* elements */
-    long long src_stride;   /* elements between batch entries */
-    long long panel_stride; /* bytes */
-    long long absmax_stride, exchange_stride;
+    long long ld, src_stride; /* elements; src_stride: between batch entries */
     int rows, k;
     int k_blocks; /* atoms of a row block: ht_k_blocks */
     int k_contiguous;
+    struct ht_packed to;
+    /* Schemes that scale rows: ht_exchange_ints ints through which blocks exchange row absmax, with row_sums behind
+     * ht_sum_ints for those. Between launches all hold -1 if exchange_is_reset (the kernel leaves them so); else the
+     * launcher writes that first. */
+    int *absmax_exchange;
+    float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
+    long long exchange_stride, copy_stride; /* elements between batch entries */
     int batch;
     int exchange_is_reset; /* the same for both operands of a launch */
-    float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
-    long long copy_stride; /* elements between batch entries */
-    /* The first int becomes `epoch`, and the second where row_sums say so. Aligned to 8 bytes. */
-    int *any_flag;
-    int epoch; /* another in each call, so that nobody has to clear the second */
+    int epoch; /* another in each call, so that nobody has to clear the second int of any_flag */
     int *failed_count; /* becomes 0 (ht_gemm_args); NULL: there is none */
-    /* What splitting loses (pack/row_sums); NULL: not wanted. For each row, padded to 64,
-     * the sum of what its elements below 2^-2, scaled, lose beyond 2^-23 of themselves and by the alignment of FP16
-     * subnormals, in 2^-34, scaled; negative: one is NaN or Inf. Then four ints for each 64 rows, to be added up:
-     * elements from 2^-14 on, scaled, less 8 for each row that has a finite nonzero element. any_flag's second int
-     * becomes `epoch` where a sum of a row is not 0 or a number of 64 rows negative. Their exchange, ht_sum_ints ints
-     * before that of row absmax, holds -1 between launches as that does.
-     * With scales of tiles all must be 0 before, and the first of the four becomes -1 where a tile has an outlier. */
-    int *row_sums;
-    long long sums_stride; /* elements between batch entries */
     /* 64 x 64 tiles of a packing block, at most the scheme's pack_tiles; below 0 an ht_pack_mode; 0: the launcher
      * chooses. */
     int tiles;
@@ -186,9 +173,9 @@ struct ht_pack_args {
  * - A launcher takes any m, n >= 1 and batch <= HT_GRID_BATCH (pack: both operands' batches together); the
  *   runtime cuts what is larger. A launcher returns 0 or the backend's error code, waits for nothing and allocates
  *   nothing.
- * - beta == 0 (by value or through beta_ptr) never reads C. alpha == 0 makes the product vanish, NaN and Inf
+ * - beta == 0 (by value or on the device) never reads C. alpha == 0 makes the product vanish, NaN and Inf
  *   included; the runtime launches no product when it can see that on the host, kernel and reduction test the
- *   value behind alpha_ptr.
+ *   value that alpha has on the device.
  * - Split-K: slice i holds the bk steps [total * i / splits, total * (i + 1) / splits), or, in unpacked kernels,
  *   total / splits steps, and in total % splits of the slices one more; splits == 1 applies alpha and beta in the
  *   kernel and needs no partials.
@@ -198,7 +185,7 @@ struct ht_pack_args {
 enum {
     HT_ATOM_ROWS = 64,
     HT_ATOM_BYTES = 8192,
-    HT_COUNTS_PER_BLOCK = 4, /* numbers of nonzero elements of 64 rows (ht_pack_args, row_sums) */
+    HT_COUNTS_PER_BLOCK = 4, /* numbers of nonzero elements of 64 rows (ht_packed, row_sums) */
     HT_FAILED_BYTES = 512, /* a bit for each element of 64 x 64 of C (ht_gemm_args, failed) */
     HT_FAILED_CAPACITY = 16,   /* entries of the list for as many: one element in 256 */
     HT_SUM_WORDS = HT_ATOM_ROWS + 2, /* through which packing blocks add up what 64 rows lose (pack/row_sums) */
@@ -267,7 +254,7 @@ enum ht_recipe {
     HT_RECIPE_NATIVE64, /* product ht_native64_args */
     HT_RECIPE_RESIDUES, /* pack ht_crt_pack_args and their number; product, combine or in its place round ht_crt_args */
     HT_RECIPE_DIGITS,   /* the same without combine */
-    HT_RECIPE_OZAKI,    /* pack ht_ozaki_pack_args, product ht_ozaki_gemm_args, combine ht_ozaki_combine_args */
+    HT_RECIPE_OZAKI,    /* pack ht_ozaki_pack_args; product, combine ht_ozaki_args */
     HT_RECIPES
 };
 enum ht_launcher { HT_PRODUCT, HT_PACK, HT_COMBINE, HT_ROUND, HT_LAUNCHERS };
@@ -435,7 +422,7 @@ static inline int64_t ht_failed_capacity(int64_t blocks) {
     return blocks <= 1 << 20 ? blocks * HT_FAILED_CAPACITY : 0;
 }
 
-/* Ints of one matrix's sums (ht_pack_args, row_sums), and those through which blocks add them up: a 64-bit word for
+/* Ints of one matrix's sums (ht_packed, row_sums), and those through which blocks add them up: a 64-bit word for
  * each row and two for each 64 rows. */
 static inline int64_t ht_row_sums_ints(int64_t rows) {
     return ht_mul(ht_ceil_div(rows, HT_ATOM_ROWS), HT_ATOM_ROWS + HT_COUNTS_PER_BLOCK);

@@ -93,15 +93,13 @@ enum ht_ozaki_mode {
     HT_OZAKI_CR     /* until nothing is left, `most` at most; all products */
 };
 struct ht_ozaki_operand {
-    const double *src; /* element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row] */
+    struct ht_view of;
     unsigned char *panels;
     double *rest;   /* [padded][k_blocks * 64]: what is not split yet */
     int *exponents; /* [slice][padded]; the first HT_OZAKI_POISONED: NaN, Inf, or more slices than `most` */
     int *slices;    /* [padded]: so far, and HT_OZAKI_LEFT where something is left */
-    long long ld;
     long long slice_stride; /* bytes, of panels */
-    int rows, padded;
-    int k_contiguous;
+    int padded;
 };
 enum { HT_OZAKI_POISONED = 1 << 20, HT_OZAKI_LEFT = 1 << 16 };
 /* What the data decided: products of slice p of A and q of B with p < A, q < B and p + q < LEVELS; D: algorithm 3's;
@@ -113,53 +111,36 @@ struct ht_ozaki_pack_args {
     int *fields;     /* [padded of B / 64][k_blocks * 2]: largest exponent fields */
     int *chosen;     /* [HT_OZAKI_CHOSEN] */
     double limit;    /* 2 sqrt(k) 2^-53 */
-    int k, k_blocks;
+    int k_blocks;
     int bits; /* of a slice: 53 - rho */
     int most; /* slices */
     int mode; /* enum ht_ozaki_mode */
 };
-/* Sums of a block of C, from its first row and column on: of each pair of slices p * most + q those of all tiles, in
- * the order in which threads hold them. */
-struct ht_ozaki_gemm_args {
-    const unsigned char *a_panels, *b_panels;
+/* Product and combination of a block of C; panels and exponents of A and B begin with its first row and column. Planes:
+ * of each pair of slices p * most + q the sums of all tiles, in the order in which threads hold them. C = alpha S + beta
+ * C: S is the sum in FP64, q by q, of each p by p; of HT_OZAKI_CR the exact sum rounded once, and alpha S too where beta
+ * is 0 and alpha a power of two. */
+struct ht_ozaki_args {
+    struct ht_ozaki_operand a, b;
     float *planes;
     const int *chosen;
-    long long a_slice_stride, b_slice_stride; /* bytes */
-    long long plane_stride;                   /* floats, from pair to pair */
+    long long plane_stride; /* floats, from pair to pair */
+    struct ht_result to;
     int m, n;
-    int k_blocks, most;
+    int k_blocks;
+    int bits, most, mode; /* as above */
 };
-/* C = alpha S + beta C of the block: S is the sum in FP64, q by q, of each p by p; of HT_OZAKI_CR the exact sum rounded
- * once, and alpha S too where beta is 0 and alpha a power of two. beta == 0 does not read C. */
-struct ht_ozaki_combine_args {
-    const float *planes;
-    const int *chosen;
-    const int *a_taus, *b_taus;
-    double *c;
-    const double *alpha_ptr, *beta_ptr; /* as above */
-    long long plane_stride;
-    long long ldc;
-    int a_padded, b_padded; /* from slice to slice */
-    int m, n;
-    int bits, most, mode;
-    double alpha, beta;
-};
-/* By FP64 arithmetic (scheme native64): element (row, k) of A is a_src[row * a_ld + k] when
- * a_k_contiguous, else a_src[k * a_ld + row]; of B likewise, its rows being columns of B. C as above. */
+/* By FP64 arithmetic (scheme native64). */
 struct ht_native64_args {
-    const double *a_src, *b_src;
-    double *c;
+    struct ht_view a, b;
+    struct ht_result to;
     double *partial; /* split-K partials, as of ht_gemm_args, FP64 */
-    const double *alpha_ptr, *beta_ptr;
-    long long a_ld, b_ld, ldc, a_src_stride, b_src_stride, c_stride; /* elements; strides between batch entries */
     struct ht_crt_counts counts; /* where they are: a product that has too few, and of it with `failed` what residues leave */
     struct ht_crt_failed failed;
     long long *recomputed; /* as of ht_gemm_args: elements alone, and in tiles */
-    int m, n, k;
+    int m, n;
     int splits; /* of k; 1: alpha and beta are applied here */
-    int a_k_contiguous, b_k_contiguous;
     int batch;
-    double alpha, beta;
 };
 #endif
 /*@end*/

@@ -20,7 +20,7 @@
 
 enum {
     WS_ALIGNMENT = 1024, /* of each region of the workspace and of a packed operand */
-    FLAG_BYTES = 64,     /* before the certificate's sums: ht_pack_args, any_flag */
+    FLAG_BYTES = 64,     /* before the certificate's sums: ht_packed, any_flag */
     DETAIL_MAX = 1024,
     PLANS = 16,    /* that a handle remembers */
     CONTEXTS = 32, /* streams for which it keeps memory at once */
@@ -376,16 +376,6 @@ static inline size_t element_bytes(const struct call *c) {
 static inline double scalar_of(const struct call *c, const void *scalar) {
     return c->is_fp64 ? *(const double *)scalar : (double)*(const float *)scalar;
 }
-
-/* alpha and beta of kernels' arguments. */
-#define ADD_SCALARS(args, real, call)                                                                        \
-    do {                                                                                                     \
-        const bool on_device_ = (call)->h->pointer_mode == HALFTONE_DEVICE;                                  \
-        (args).alpha_ptr = on_device_ ? (const real *)(call)->alpha : NULL;                                  \
-        (args).beta_ptr = on_device_ ? (const real *)(call)->beta : NULL;                                    \
-        (args).alpha = on_device_ ? (real)0 : *(const real *)(call)->alpha;                                  \
-        (args).beta = on_device_ ? (real)0 : *(const real *)(call)->beta;                                    \
-    } while (0)
 
 static inline bool is_aligned(const void *p, size_t alignment) {
     return (uintptr_t)p % alignment == 0;

@@ -7,9 +7,9 @@
 static struct ht_native64_args native_args(const struct call *c, int splits) {
     struct ht_native64_args args;
     memset(&args, 0, sizeof args);
-    args.c = (double *)c->c + c->entry * c->stride_c;
-    args.ldc = c->ldc;
-    args.c_stride = c->stride_c;
+    args.a = ht_view_of(c, 0, c->entry);
+    args.b = ht_view_of(c, 1, c->entry);
+    args.to = ht_result_of(c, c->entry);
     args.m = (int)c->m;
     args.n = (int)c->n;
     args.batch = (int)c->entries;
@@ -20,21 +20,10 @@ static struct ht_native64_args native_args(const struct call *c, int splits) {
         args.failed = ht_failed_of(c, c->entry);
         args.recomputed = (long long *)c->h->recomputed;
     }
-    ADD_SCALARS(args, double, c);
     if (c->k == 0) {
-        args.alpha_ptr = NULL;
-        args.alpha = c->adds_zero ? 1.0 : 0.0; /* of a sum that is 0, or of none */
-        return args;
+        args.to.alpha.at = NULL;
+        args.to.alpha.f64 = c->adds_zero ? 1.0 : 0.0; /* of a sum that is 0, or of none */
     }
-    args.a_src = (const double *)c->of[0].src + c->entry * c->of[0].stride;
-    args.b_src = (const double *)c->of[1].src + c->entry * c->of[1].stride;
-    args.a_ld = c->of[0].ld;
-    args.b_ld = c->of[1].ld;
-    args.a_src_stride = c->of[0].stride;
-    args.b_src_stride = c->of[1].stride;
-    args.k = (int)c->k;
-    args.a_k_contiguous = k_contiguous(c, 0);
-    args.b_k_contiguous = k_contiguous(c, 1);
     return args;
 }
 

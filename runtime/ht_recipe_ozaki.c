@@ -120,16 +120,13 @@ static struct ht_ozaki_operand ozaki_operand_of(const struct call *c, int side, 
     const struct packed_layout *const l = &c->plan->layout[side];
     struct ht_ozaki_operand o;
     memset(&o, 0, sizeof o);
-    o.src = (const double *)c->of[side].src + entry * c->of[side].stride;
+    o.of = ht_view_of(c, side, entry);
     o.panels = (unsigned char *)region_of(c, WS_PANELS + side);
     o.rest = (double *)(void *)region_of(c, WS_SUMS + side);
     o.exponents = (int *)(void *)region_of(c, WS_ABSMAX + side);
     o.slices = o.exponents + l->absmax_stride * c->plan->ozaki.most;
-    o.ld = c->of[side].ld;
     o.slice_stride = l->panel_stride;
-    o.rows = (int)l->rows;
     o.padded = (int)l->absmax_stride;
-    o.k_contiguous = k_contiguous(c, side);
     return o;
 }
 
@@ -143,7 +140,6 @@ static struct ht_ozaki_pack_args ozaki_packing_of(const struct call *c, int64_t 
     args.fields = (int *)(void *)(args.weights + (int64_t)p->k_blocks * OZAKI_ATOM_K);
     args.chosen = args.fields + fields_of(p);
     args.limit = 2 * root_of((double)c->k) * 0x1p-53;
-    args.k = (int)c->k;
     args.k_blocks = p->k_blocks;
     args.bits = p->ozaki.bits;
     args.most = p->ozaki.most;
@@ -157,34 +153,28 @@ static int launch_ozaki_block(const struct call *x, const struct ht_ozaki_pack_a
     const struct plan *const p = x->plan;
     const struct ozaki_plan *const o = &p->ozaki;
     const struct ht_kernel_desc *const kernel = &p->set->kernel[p->kernel];
-    const struct ht_ozaki_operand *const a = &packed->operand[0], *const b = &packed->operand[1];
-    struct ht_ozaki_gemm_args g;
-    struct ht_ozaki_combine_args c;
+    struct ht_ozaki_args g;
     memset(&g, 0, sizeof g);
-    memset(&c, 0, sizeof c);
-    g.a_panels = a->panels + row / HT_ATOM_ROWS * p->k_blocks * HT_ATOM_BYTES;
-    g.b_panels = b->panels + col / HT_ATOM_ROWS * p->k_blocks * HT_ATOM_BYTES;
-    c.planes = g.planes = (float *)(void *)region_of(x, WS_PARTIALS);
-    c.chosen = g.chosen = packed->chosen;
-    g.a_slice_stride = a->slice_stride;
-    g.b_slice_stride = b->slice_stride;
-    c.plane_stride = g.plane_stride = o->plane_stride;
-    c.m = g.m = (int)least_of(x->m - row, o->block_m);
-    c.n = g.n = (int)least_of(x->n - col, o->block_n);
+    g.a = packed->operand[0];
+    g.b = packed->operand[1];
+    g.a.panels += row / HT_ATOM_ROWS * p->k_blocks * HT_ATOM_BYTES;
+    g.b.panels += col / HT_ATOM_ROWS * p->k_blocks * HT_ATOM_BYTES;
+    g.a.exponents += row;
+    g.b.exponents += col;
+    g.planes = (float *)(void *)region_of(x, WS_PARTIALS);
+    g.chosen = packed->chosen;
+    g.plane_stride = o->plane_stride;
+    g.to = ht_result_of(x, entry);
+    g.to.c = (double *)g.to.c + col * x->ldc + row;
+    g.m = (int)least_of(x->m - row, o->block_m);
+    g.n = (int)least_of(x->n - col, o->block_n);
     g.k_blocks = p->k_blocks;
-    c.most = g.most = o->most;
-    c.a_taus = a->exponents + row;
-    c.b_taus = b->exponents + col;
-    c.a_padded = a->padded;
-    c.b_padded = b->padded;
-    c.bits = o->bits;
-    c.mode = o->mode;
-    c.c = (double *)x->c + entry * x->stride_c + col * x->ldc + row;
-    c.ldc = x->ldc;
-    ADD_SCALARS(c, double, x);
-    const int code = ht_launched(x->h, HT_LAUNCHER(kernel, HT_PRODUCT, ht_ozaki_gemm_args)(&g, x->h->stream));
+    g.bits = o->bits;
+    g.most = o->most;
+    g.mode = o->mode;
+    const int code = ht_launched(x->h, HT_LAUNCHER(kernel, HT_PRODUCT, ht_ozaki_args)(&g, x->h->stream));
     return code == HALFTONE_OK
-               ? ht_launched(x->h, HT_LAUNCHER(kernel, HT_COMBINE, ht_ozaki_combine_args)(&c, x->h->stream))
+               ? ht_launched(x->h, HT_LAUNCHER(kernel, HT_COMBINE, ht_ozaki_args)(&g, x->h->stream))
                : code;
 }
 

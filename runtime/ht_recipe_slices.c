@@ -54,35 +54,49 @@ struct packed_layout ht_slices_layout(const struct call *c, const struct ht_sche
 
 /* ---- packing ---- */
 
+/* From `entry` on. */
+static struct ht_packed packed_of(const struct ht_scheme_desc *s, const struct packed_layout *o,
+                                  const struct packed_place *at, int64_t entry) {
+    const bool is_one = o->entries <= 1;
+    struct ht_packed x;
+    memset(&x, 0, sizeof x);
+    x.stride = is_one ? 0 : o->panel_stride;
+    x.panels = (unsigned char *)at->panels + entry * x.stride;
+    if (s->scales != HT_SCALES_NONE) {
+        x.absmax_stride = is_one ? 0 : o->absmax_stride;
+        x.row_absmax = (int *)(void *)at->absmax + entry * x.absmax_stride;
+    }
+    if (at->row_sums != NULL) {
+        x.sums_stride = is_one ? 0 : o->sums_stride;
+        x.row_sums = (int *)(void *)(at->row_sums + FLAG_BYTES) + entry * x.sums_stride;
+        x.any_flag = (int *)(void *)at->flag;
+    }
+    return x;
+}
+
 /* Arguments for the entries from `entry` on, as many as a grid can hold. Each entry has room for the
  * exchange behind its rows' absmax. */
 static struct ht_pack_args slices_pack_args(const struct call *c, const struct ht_scheme_desc *scheme,
                                             const struct pack_side *x, int64_t entry) {
     const struct packed_layout *const o = x->layout;
-    const struct call_operand *const of = &c->of[x->side];
-    int *const absmax = scheme->scales ? (int *)(void *)x->to.absmax + entry * o->absmax_stride : NULL;
     struct ht_pack_args args;
     memset(&args, 0, sizeof args);
-    args.src = (const float *)of->src + entry * of->stride;
-    args.panels = (unsigned char *)x->to.panels + entry * o->panel_stride;
-    args.row_absmax = absmax;
-    args.absmax_exchange = scheme->scales == HT_SCALES_ROWS ? absmax + round_up(o->rows, HT_ATOM_ROWS) : NULL;
-    args.scale_rows = x->side == 0 ? HT_SCALE_A_ROWS : HT_SCALE_B_COLS;
-    args.ld = of->ld;
-    args.src_stride = of->stride;
-    args.panel_stride = o->panel_stride;
-    args.absmax_stride = o->absmax_stride;
+    const struct ht_view of = ht_view_of(c, x->side, entry);
+    args.src = (const float *)of.src;
+    args.ld = of.ld;
+    args.src_stride = of.stride;
+    args.rows = of.rows;
+    args.k = of.k;
+    args.k_contiguous = of.k_contiguous;
+    args.to = packed_of(scheme, o, &x->to, entry);
+    if (scheme->scales == HT_SCALES_ROWS)
+        args.absmax_exchange = args.to.row_absmax + round_up(o->rows, HT_ATOM_ROWS);
     args.exchange_stride = o->absmax_stride;
-    args.rows = (int)o->rows;
-    args.k = (int)o->k;
+    args.scale_rows = x->side == 0 ? HT_SCALE_A_ROWS : HT_SCALE_B_COLS;
     args.k_blocks = (int)ht_k_blocks(scheme, o->k);
-    args.k_contiguous = k_contiguous(c, x->side);
     args.batch = (int)grid_batch(o->entries - entry);
-    if (x->to.row_sums == NULL)
+    if (args.to.row_sums == NULL)
         return args;
-    args.row_sums = (int *)(void *)(x->to.row_sums + FLAG_BYTES) + entry * o->sums_stride;
-    args.sums_stride = o->sums_stride;
-    args.any_flag = (int *)(void *)x->to.flag;
     args.failed_count = x->failed_count;
     args.copy = (float *)(void *)x->to.copy;
     args.copy_stride = o->copy_stride;
@@ -90,14 +104,15 @@ static struct ht_pack_args slices_pack_args(const struct call *c, const struct h
     return args;
 }
 
-/* With scales of tiles blocks write what they find beside zeros (ht_pack_args, row_sums). */
-static int clear_sums(halftone *h, const struct ht_scheme_desc *scheme, const struct ht_pack_args *args,
-                      int count) {
+/* With scales of tiles blocks write what they find beside zeros (ht_packed, row_sums). */
+static int clear_sums(halftone *h, const struct ht_scheme_desc *scheme, const struct pack_side *x,
+                      const struct ht_pack_args *args, int count) {
     int code = HALFTONE_OK;
     for (int i = 0; code == HALFTONE_OK && i < count && scheme->scales == HT_SCALES_TILES; i++) {
-        const size_t ints = (size_t)args[i].sums_stride * (size_t)args[i].batch;
-        if (args[i].row_sums != NULL)
-            code = ht_fail_device(h, ht_dev_memset_async(args[i].row_sums, 0, ints * sizeof(int), h->stream));
+        const size_t ints = (size_t)x[i].layout->sums_stride * (size_t)args[i].batch;
+        int *const sums = args[i].to.row_sums;
+        if (sums != NULL)
+            code = ht_fail_device(h, ht_dev_memset_async(sums, 0, ints * sizeof(int), h->stream));
     }
     return code;
 }
@@ -109,7 +124,7 @@ static int launch_slices(halftone *h, const struct ht_scheme_desc *scheme, const
         args[i].epoch = h->pack_epoch;
     if (memory == SOURCE_HANDLE)
         exchange = ht_attach_exchange(h, x, args, count);
-    int code = clear_sums(h, scheme, args, count);
+    int code = clear_sums(h, scheme, x, args, count);
     if (code == HALFTONE_OK)
         code = ht_launched(h, scheme->pack(args, count, h->stream));
     if (code != HALFTONE_OK && exchange != NULL)
@@ -150,37 +165,6 @@ static bool reads_matrices(const struct plan *p) {
     return p->set->kernel[p->kernel].tile.unpacked;
 }
 
-static void add_sources(const struct call *c, struct ht_gemm_args *args) {
-    const struct call_operand *const a = &c->of[0], *const b = &c->of[1];
-    args->a_src = (const float *)a->src + c->entry * a->stride;
-    args->b_src = (const float *)b->src + c->entry * b->stride;
-    args->a_ld = a->ld;
-    args->b_ld = b->ld;
-    args->a_src_stride = a->stride;
-    args->b_src_stride = b->stride;
-    args->a_k_contiguous = k_contiguous(c, 0);
-    args->b_k_contiguous = k_contiguous(c, 1);
-    args->k = (int)c->k;
-    args->fma_only = c->plan->fma_only;
-}
-
-static void add_panels(const struct call *c, struct ht_gemm_args *args) {
-    const struct plan *const p = c->plan;
-    const struct packed_place *const a = &c->of[0].place, *const b = &c->of[1].place;
-    const bool many_a = p->layout[0].entries > 1, many_b = p->layout[1].entries > 1;
-    args->k_blocks = p->k_blocks;
-    args->a_stride = many_a ? p->layout[0].panel_stride : 0;
-    args->b_stride = many_b ? p->layout[1].panel_stride : 0;
-    args->a_panels = (unsigned char *)a->panels + c->entry * args->a_stride;
-    args->b_panels = (unsigned char *)b->panels + c->entry * args->b_stride;
-    if (p->scheme->scales == HT_SCALES_NONE)
-        return;
-    args->a_absmax_stride = many_a ? p->layout[0].absmax_stride : 0;
-    args->b_absmax_stride = many_b ? p->layout[1].absmax_stride : 0;
-    args->a_row_absmax = (int *)(void *)a->absmax + c->entry * args->a_absmax_stride;
-    args->b_col_absmax = (int *)(void *)b->absmax + c->entry * args->b_absmax_stride;
-}
-
 /* How many results the launch behind the product finds in the list; NULL: there is none. */
 static int *failed_count_of(const struct call *c) {
     const struct plan *const p = c->plan;
@@ -188,16 +172,9 @@ static int *failed_count_of(const struct call *c) {
                                                   : NULL;
 }
 
-/* What the certificate reads, and where it leaves what it has not cleared. */
-static void add_sums(const struct call *c, struct ht_gemm_args *args) {
+/* Where the certificate leaves what it has not cleared. */
+static void add_failed(const struct call *c, struct ht_gemm_args *args) {
     const struct plan *const p = c->plan;
-    const struct packed_place *const a = &c->of[0].place, *const b = &c->of[1].place;
-    args->a_any_flag = (int *)(void *)a->flag;
-    args->b_any_flag = (int *)(void *)b->flag;
-    args->a_sums_stride = p->layout[0].entries > 1 ? p->layout[0].sums_stride : 0;
-    args->b_sums_stride = p->layout[1].entries > 1 ? p->layout[1].sums_stride : 0;
-    args->a_row_sums = (int *)(void *)(a->row_sums + FLAG_BYTES) + c->entry * args->a_sums_stride;
-    args->b_row_sums = (int *)(void *)(b->row_sums + FLAG_BYTES) + c->entry * args->b_sums_stride;
     args->failed = (unsigned *)(void *)region_of(c, WS_FAILED);
     args->failed_list = args->failed + p->failed_blocks * (HT_FAILED_BYTES / (int64_t)sizeof(int));
     args->failed_capacity = (int)ht_failed_capacity(p->failed_blocks);
@@ -212,10 +189,7 @@ static struct ht_gemm_args gemm_args_of(const struct call *c) {
     const struct plan *const p = c->plan;
     struct ht_gemm_args args;
     memset(&args, 0, sizeof args);
-    args.c = (float *)c->c + c->entry * c->stride_c;
-    ADD_SCALARS(args, float, c);
-    args.ldc = c->ldc;
-    args.c_stride = c->stride_c;
+    args.to = ht_result_of(c, c->entry);
     args.m = (int)c->m;
     args.n = (int)c->n;
     args.batch = (int)c->entries;
@@ -223,12 +197,16 @@ static struct ht_gemm_args gemm_args_of(const struct call *c) {
     if (p->splits == 0)
         return args;
     args.partial = p->splits > 1 ? (float *)(void *)region_of(c, WS_PARTIALS) : NULL;
-    if (reads_matrices(p) || p->checked)
-        add_sources(c, &args);
-    if (!reads_matrices(p))
-        add_panels(c, &args);
+    args.a = ht_view_of(c, 0, c->entry);
+    args.b = ht_view_of(c, 1, c->entry);
+    args.fma_only = p->fma_only;
+    if (!reads_matrices(p)) {
+        args.k_blocks = p->k_blocks;
+        args.a_packed = packed_of(p->scheme, &p->layout[0], &c->of[0].place, c->entry);
+        args.b_packed = packed_of(p->scheme, &p->layout[1], &c->of[1].place, c->entry);
+    }
     if (p->checked)
-        add_sums(c, &args);
+        add_failed(c, &args);
     return args;
 }
 

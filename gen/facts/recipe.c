@@ -59,11 +59,11 @@ const struct recipe recipe_table[RECIPES] = {
     [RECIPE_OZAKI] = {.packs = PACKS_PLANES, .run = HT_RECIPE_OZAKI,
                       .plan = "FP16 products of slices, all pairs in one launch",
                       .element = "pack/digit_element", .partial = "accum/partial_f64",
-                      .kernel = {PRODUCT("ht_ozaki_gemm_args"),
+                      .kernel = {PRODUCT("ht_ozaki_args"),
                                  PACK("ht_ozaki_pack_args *args", ONE, "ozaki_pack", "WAVE",
                                       "Two FP64 operands as FP16 slices in panel atoms, as many as their "
                                       "data need."),
-                                 FROM_TILE(KERNEL_COMBINE, "combine", "ht_ozaki_combine_args",
+                                 FROM_TILE(KERNEL_COMBINE, "combine", "ht_ozaki_args",
                                            "ozaki_combine",
                                            "C = alpha S + beta C, where S is the sum of all products of "
                                            "slices.")}},

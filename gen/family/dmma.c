@@ -61,7 +61,7 @@ const struct family family_dmma = {
     READS(PARAMS_UNPACKED " SMEM_PER_SM SMEM_RESERVED SWAP_AB_MIN_GAIN"),
     UNPACKED("dmma", "dmma"), .swap_ab_min_gain = 8, .needs = ISA_DMMA, .is_fallback_base = true,
     OF_WARPS, ROUNDED_ONCE, .folds = "MI NI ROW_TILES K_PER_LANE",
-    .hooks = {"=launch", "=dmma", SUMS, "stage/real_f32", "stage/operand_view", "stage/cp_async_tile"},
+    .hooks = {"=launch", "=dmma", FP32_SUMS, "stage/operand_view", "stage/cp_async_tile"},
     .tiles = {{64, 64, 16, 32, 32, 4, ALWAYS, "DMMA; a large C with few k"},
               {128, 32, 16, 32, 32, 4, ALWAYS, "DMMA; the same, up to 32 columns"},
               {64, 32, 16, 32, 16, 4, ALWAYS, "DMMA; the same, fewer tiles"},
@@ -71,6 +71,6 @@ const struct family family_dmma = {
 const struct family family_fallback = {
     .footprint = footprint_fallback, READS(PARAMS_UNPACKED), .rest_k = 16,
     UNPACKED("fallback_dmma", "dmma"), .no_split_k = true, .needs = ISA_DMMA, OF_WARPS, ROUNDED_ONCE,
-    FOLDS_SIMT, .smem = "0", .hooks = {"=launch", "=dmma", SUMS, "check/recompute",
+    FOLDS_SIMT, .smem = "0", .hooks = {"=launch", "=dmma", FP32_SUMS, "check/recompute",
                                        "check/fallback_tile", "check/fallback_grid"}
 };

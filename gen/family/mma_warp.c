@@ -312,5 +312,5 @@ const struct family family_mma_warp = {
     .constants = "*MASTERS", .holes = holes_mma_warp, .banner = banner_mma_warp,
     .file = "mma_warp", .label = "_mma", .searched = true, .needs = ISA_FRAGMENTS, .has_init = true,
     .scales_tiles = true, .serves_papers = true, .cost_form = HT_TILED_WAVES, OF_WARPS, FOLDS_RING,
-    .hooks = {PANELS, "=chain", SUMS, "=scheme"}
+    .hooks = {PANELS, "=chain", FP32_SUMS, "=scheme"}
 };

@@ -84,6 +84,7 @@ extern const struct fit_streaming fit_gemv, fit_tall_skinny;
 
 /* Hooks and foldable constants. */
 #define SUMS "scheme/row_scale", "=two_sum", "=partial", "check/certificate"
+#define FP32_SUMS SUMS, "stage/real_f32"
 #define OF_FMAS(real_) "=launch", "stage/real_" real_, SUMS, "stage/operand_view"
 #define FOLDS_SIMT .folds = "MI NI P_PARTS Q_PARTS PREFETCH K_WARPS PER_THREAD GUARDED_LOADS VEC K_SETS"
 #define FOLDS_RING                                                                                           \

@@ -41,7 +41,7 @@ const struct family family_pack = {
 };
 
 const struct family family_reduce = {
-    .file = "reduce", .folds = "", .hooks = {"=launch", "stage/real_f32", SUMS}
+    .file = "reduce", .folds = "", .hooks = {"=launch", FP32_SUMS}
 };
 
 const struct family family_fp64_reduce = {

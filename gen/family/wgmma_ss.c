@@ -450,7 +450,7 @@ const struct family family_wgmma_ss = {
     .constants = "*SUM_ROWS", .holes = holes_wgmma_ss, .banner = banner_wgmma_ss,
     .file = "wgmma_ss", .label = "_wgmma", .searched = true, .needs = ISA_WGMMA, .has_init = true,
     .cost_form = HT_TILED_WAVES, .persistent = true, .has_dmma_fallback = true,
-    .hooks = {"=launch", "=wgmma", "=dmma_inside", "=cluster", "=mma", "accum/promote_wgmma", SUMS,
+    .hooks = {"=launch", "=wgmma", "=dmma_inside", "=cluster", "=mma", "accum/promote_wgmma", FP32_SUMS,
               "=copies_inside", "check/recompute", "=tile_inside", "check/fallback_notes",
               "=fallback_inside", "=scheme"},
     .folds = "CONSUMER_WARPGROUPS N_SUBTILES ACC_REGS PART_ROWS VEC4_COLUMNS A_BLOCKS PARTS B_BLOCKS",

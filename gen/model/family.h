@@ -16,7 +16,7 @@ struct planned_tile {
     const char *why;
 };
 
-enum { FAMILY_HOOKS_MAX = 16, FAMILY_TILES_MAX = 7 };
+enum { FAMILY_HOOKS_MAX = 17, FAMILY_TILES_MAX = 7 };
 enum tile_side { SIDE_BM, SIDE_BN, SIDE_BK, SIDE_WM, SIDE_WN, SIDE_STAGES, SIDE_CLUSTER, TILE_SIDES };
 enum { GRID_MOST = 8 };
 

@@ -26,6 +26,7 @@ constexpr int SMEM_PER_SM = 65536, SMEM_PER_BLOCK = 65536, SMEM_RESERVED = 0, L2
 #endif
 #include "../hooks/launch/raster.cuh"
 #include "sums.h"
+#include "../hooks/stage/real_f32.cuh"
 #include "../hooks/accum/clear.cuh"
 #include "../hooks/accum/promote.cuh"
 #include "../hooks/scheme/f16x3.cuh"

@@ -13,6 +13,7 @@ constexpr int FAST = 1, IS_FALLBACK = 1, A_FROM_REGISTERS = 0, PINGPONG_GROUPS =
 #include "../hooks/accum/clear.cuh"
 #include "../hooks/accum/promote.cuh"
 #include "sums.h"
+#include "../hooks/stage/real_f32.cuh"
 #include "../hooks/scheme/bf16x6u.cuh"
 #include "../hooks/epilogue/lane_transpose.cuh"
 #include "../hooks/stage/global_f32.cuh"

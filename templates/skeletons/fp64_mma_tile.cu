@@ -118,8 +118,8 @@ template <bool A_K, bool B_K, bool CHECKED> static __global__ void __launch_boun
         return;
     const ht_k_range range = ht_k_range_of(args, (int)blockIdx.y);
     const int depth = range.end - range.begin;
-    auto a = ht_copy64_of<BM, BK, THREADS, A_K>(g.a_src + entry * g.a_src_stride + range.begin * (A_K ? 1 : g.a_ld), g.a_ld, m0, g.m, depth);
-    auto b = ht_copy64_of<BN, BK, THREADS, B_K>(g.b_src + entry * g.b_src_stride + range.begin * (B_K ? 1 : g.b_ld), g.b_ld, n0, g.n, depth);
+    auto a = ht_copy64_of<BM, BK, THREADS, A_K>(g.a, entry, range.begin, m0, depth);
+    auto b = ht_copy64_of<BN, BK, THREADS, B_K>(g.b, entry, range.begin, n0, depth);
     double sum[MI][NI][4];
 #pragma unroll
     for (int i = 0; i < MI; i++) {
@@ -186,7 +186,7 @@ static int init(void)
 static int launch(const ht_native64_args &g, void *stream)
 {
     const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
-    const int a_k = g.a_k_contiguous != 0, b_k = g.b_k_contiguous != 0;
+    const int a_k = g.a.k_contiguous, b_k = g.b.k_contiguous;
     const unpacked_args args = ht_unpacked_args(g, 0);
     if (g.counts.a && g.failed.bits) {
         const int code = ht_launch_dependent(alone, tiles, 1, (unsigned)g.batch, THREADS, 0, stream, args);

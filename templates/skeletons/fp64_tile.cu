@@ -57,8 +57,8 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     const long long entry = blockIdx.z;
     const int split = (int)blockIdx.y;
     const ht_k_range range = ht_k_range_of(args, split);
-    const ht_operand64 a = ht_operand64_of(g.a_src, entry, g.a_src_stride, g.a_ld, g.m, g.a_k_contiguous);
-    const ht_operand64 b = ht_operand64_of(g.b_src, entry, g.b_src_stride, g.b_ld, g.n, g.b_k_contiguous);
+    const ht_operand64 a = ht_operand64_of(g.a, entry);
+    const ht_operand64 b = ht_operand64_of(g.b, entry);
     const int tiles_m = (g.m + BM - 1) / BM;
     const int m0 = (int)blockIdx.x % tiles_m * BM, n0 = (int)blockIdx.x / tiles_m * BN;
     if (CHECKED && !ht_rest_takes_tile<BM, BN>(g, entry, m0, n0))

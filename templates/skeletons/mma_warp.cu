@@ -37,12 +37,8 @@ HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col,
         ht_stg_sum(g.partial, (part * g.n + col) * g.m + row, sum);
         return;
     }
-    float *c = g.c + (long long)blockIdx.z * g.c_stride + (long long)col * g.ldc + row;
-    float v = ht_finish(sum, exponent);
-    v = alpha != 0.0f ? __fmul_rn(alpha, v) : 0.0f; // alpha == 0 ignores A and B, NaN included
-    if (beta != 0.0f)
-        v = __fmaf_rn(beta, ht_ldg4(c), v);
-    ht_stg4(c, v);
+    float *c = (float *)g.to.c + (long long)blockIdx.z * g.to.stride + (long long)col * g.to.ldc + row;
+    ht_stg4(c, ht_axpby(alpha, ht_finish(sum, exponent), beta, c));
 }
 
 HT_DEVICE int exponent_of(const int *absmax, long long at, int row, int rows)
@@ -74,12 +70,12 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     const unsigned char *src[A_BLOCKS + B_BLOCKS];
 #pragma unroll
     for (int i = 0; i < A_BLOCKS; i++) {
-        src[i] = ht_panel_row(g.a_panels + (long long)blockIdx.z * g.a_stride, tile_m * A_BLOCKS + i, g.m, g.k_blocks,
+        src[i] = ht_panel_row(g.a_packed.panels + (long long)blockIdx.z * g.a_packed.stride, tile_m * A_BLOCKS + i, g.m, g.k_blocks,
                               begin * K_ATOMS) + tid * 16;
     }
 #pragma unroll
     for (int i = 0; i < B_BLOCKS; i++) {
-        src[A_BLOCKS + i] = ht_panel_row(g.b_panels + (long long)blockIdx.z * g.b_stride, tile_n * B_BLOCKS + i, g.n,
+        src[A_BLOCKS + i] = ht_panel_row(g.b_packed.panels + (long long)blockIdx.z * g.b_packed.stride, tile_n * B_BLOCKS + i, g.n,
                                          g.k_blocks, begin * K_ATOMS) + tid * 16;
     }
     const unsigned smem = ht_smem_base<SMEM_BYTES>();
@@ -195,19 +191,18 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     }
     //@end
     const ht_gemm_args &late = ht_reload_args(g);
-    const float alpha = late.alpha_ptr ? ht_ldg4(late.alpha_ptr) : late.alpha;
-    const float beta = late.beta_ptr ? ht_ldg4(late.beta_ptr) : late.beta;
+    const float alpha = ht_value_of(late.to.alpha), beta = ht_value_of(late.to.beta);
     const int row0 = tile_m * BM + warp_row, col0 = tile_n * BN + warp_col;
     const bool tests = CHECKS && late.splits == 1 && ht_certificate_needed(late); // split-K partials are stored in any case, the reduction tests
     int ea[MI * D_ROWS], eb[NI * D_COLS]; // exponents of this lane's rows and columns
 #pragma unroll
     for (int i = 0; i < MI * D_ROWS; i++) {
-        ea[i] = exponent_of(late.a_row_absmax, (long long)blockIdx.z * late.a_absmax_stride,
+        ea[i] = exponent_of(late.a_packed.row_absmax, (long long)blockIdx.z * late.a_packed.absmax_stride,
                             row0 + i / D_ROWS * MMA_M + ht_d_row(lane, i % D_ROWS), late.m);
     }
 #pragma unroll
     for (int j = 0; j < NI * D_COLS; j++) {
-        eb[j] = exponent_of(late.b_col_absmax, (long long)blockIdx.z * late.b_absmax_stride,
+        eb[j] = exponent_of(late.b_packed.row_absmax, (long long)blockIdx.z * late.b_packed.absmax_stride,
                             col0 + j / D_COLS * MMA_N + ht_d_col(lane, j % D_COLS), late.n);
     }
     float ta[MI * D_ROWS] = {}; // what this lane's rows ask for

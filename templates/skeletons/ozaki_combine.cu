@@ -4,9 +4,9 @@
 // neighbouring floats of each plane.
 constexpr int PIECES = BM * BN / CRT_THREADS; // blocks of a tile
 
-HT_DEVICE double read_scalar(const double *pointer, double value)
+HT_DEVICE double read_scalar(const ht_scalar &x)
 {
-    return pointer ? ht_oz_load(pointer) : value;
+    return x.at ? ht_oz_load((const double *)x.at) : x.f64;
 }
 
 // Of one element: where its planes begin, and the exponents of its row and column.
@@ -16,43 +16,43 @@ struct element {
     int slices_a, slices_b, levels;
 };
 
-HT_DEVICE float sum_of(const ht_ozaki_combine_args &g, const element &x, int p, int q)
+HT_DEVICE float sum_of(const ht_ozaki_args &g, const element &x, int p, int q)
 {
     return ht_ldg4(x.from + (p * g.most + q) * g.plane_stride);
 }
 
 // The products in algorithm 2's order.
-HT_DEVICE double sum_fp64(const ht_ozaki_combine_args &g, const element &x)
+HT_DEVICE double sum_fp64(const ht_ozaki_args &g, const element &x)
 {
     double sum = 0.0;
     for (int q = 0; q < x.slices_b; q++) {
-        const int column = ht_ldg_i32(x.column + q * g.b_padded), left = x.levels - q;
+        const int column = ht_ldg_i32(x.column + q * g.b.padded), left = x.levels - q;
         const int end = x.slices_a < left ? x.slices_a : left;
         for (int p = 0; p < end; p++)
-            sum = ht_oz_add(sum, sum_of(g, x, p, q), ht_ldg_i32(x.row + p * g.a_padded) + column);
+            sum = ht_oz_add(sum, sum_of(g, x, p, q), ht_ldg_i32(x.row + p * g.a.padded) + column);
     }
     return sum;
 }
 
 // All products, rounded once; times 2^shift and a sign, too.
-HT_DEVICE unsigned long long sum_exactly(const ht_ozaki_combine_args &g, const element &x, int shift,
+HT_DEVICE unsigned long long sum_exactly(const ht_ozaki_args &g, const element &x, int shift,
                                          unsigned long long sign)
 {
     long long limb[OZ_LIMBS];
     if (x.slices_a == 0 || x.slices_b == 0)
         return 0;
     const int most = ht_ldg_i32(x.row) + ht_ldg_i32(x.column),
-              least = ht_ldg_i32(x.row + (x.slices_a - 1) * g.a_padded) +
-                      ht_ldg_i32(x.column + (x.slices_b - 1) * g.b_padded);
+              least = ht_ldg_i32(x.row + (x.slices_a - 1) * g.a.padded) +
+                      ht_ldg_i32(x.column + (x.slices_b - 1) * g.b.padded);
     const int count = (most - least + 24 + 14) / 32 + 2;
     const float to_integer = (float)(1 << 2 * g.bits);
     for (int i = 0; i < count; i++)
         limb[i] = 0;
     for (int q = 0; q < x.slices_b; q++) {
-        const int column = ht_ldg_i32(x.column + q * g.b_padded) - least;
+        const int column = ht_ldg_i32(x.column + q * g.b.padded) - least;
         for (int p = 0; p < x.slices_a; p++)
             ht_oz_add_exactly(limb, (int)(sum_of(g, x, p, q) * to_integer),
-                              ht_ldg_i32(x.row + p * g.a_padded) + column);
+                              ht_ldg_i32(x.row + p * g.a.padded) + column);
     }
     return ht_oz_round_limbs(limb, count, least - 2 * g.bits + shift, sign);
 }
@@ -63,7 +63,7 @@ HT_DEVICE bool is_power_of_two(unsigned long long alpha)
     return (alpha & 0xfffffffffffffull) == 0 && field != 0 && field != 0x7ff;
 }
 
-static __global__ void __launch_bounds__(CRT_THREADS) combine(const ht_ozaki_combine_args g)
+static __global__ void __launch_bounds__(CRT_THREADS) combine(const ht_ozaki_args g)
 {
     const int tile = (int)blockIdx.x / PIECES, at = (int)blockIdx.x % PIECES * CRT_THREADS + (int)threadIdx.x;
     const int tiles_m = (g.m + BM - 1) / BM;
@@ -73,13 +73,13 @@ static __global__ void __launch_bounds__(CRT_THREADS) combine(const ht_ozaki_com
     if (row >= g.m || col >= g.n)
         return;
     const element x = {g.planes + (long long)tile * (BM * BN) + at,
-                       g.a_taus + row,
-                       g.b_taus + col,
+                       g.a.exponents + row,
+                       g.b.exponents + col,
                        ht_ldg_i32(g.chosen + HT_OZAKI_A),
                        ht_ldg_i32(g.chosen + HT_OZAKI_B),
                        ht_ldg_i32(g.chosen + HT_OZAKI_LEVELS)};
-    const double alpha = read_scalar(g.alpha_ptr, g.alpha), beta = read_scalar(g.beta_ptr, g.beta);
-    double *const c = g.c + col * g.ldc + row;
+    const double alpha = read_scalar(g.to.alpha), beta = read_scalar(g.to.beta);
+    double *const c = (double *)g.to.c + col * g.to.ldc + row;
     unsigned long long result;
     const bool is_power = beta == 0.0 && is_power_of_two(ht_oz_bits(alpha));
     if (alpha == 0.0) { // ignores A and B, NaN included
@@ -95,7 +95,7 @@ static __global__ void __launch_bounds__(CRT_THREADS) combine(const ht_ozaki_com
     ht_stg_i64((long long *)(void *)c, (long long)result);
 }
 
-static int launch(const ht_ozaki_combine_args &g, void *stream)
+static int launch(const ht_ozaki_args &g, void *stream)
 {
     const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
     return ht_launch(combine, tiles * PIECES, 1, 1, CRT_THREADS, 0, stream, g);

@@ -77,11 +77,11 @@ static __global__ void __launch_bounds__(OZ_THREADS) start(const ht_ozaki_pack_a
     int field = 0;
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        const int row = o.k_contiguous ? tid / START_K + i * 8 : tid % START_ROWS,
-                  k = o.k_contiguous ? tid % START_K : tid / START_ROWS + i * 4;
-        const bool there = row0 + row < o.rows && k0 + k < g.k;
-        const long long at = o.k_contiguous ? (row0 + row) * o.ld + k0 + k : (k0 + k) * o.ld + row0 + row;
-        const unsigned long long x = there ? ht_oz_bits(ht_oz_load(o.src + at)) : 0;
+        const int row = o.of.k_contiguous ? tid / START_K + i * 8 : tid % START_ROWS,
+                  k = o.of.k_contiguous ? tid % START_K : tid / START_ROWS + i * 4;
+        const bool there = row0 + row < o.of.rows && k0 + k < o.of.k;
+        const long long at = o.of.k_contiguous ? (row0 + row) * o.of.ld + k0 + k : (k0 + k) * o.of.ld + row0 + row;
+        const unsigned long long x = there ? ht_oz_bits(ht_oz_load((const double *)o.of.src + at)) : 0;
         const int own = (int)(x >> 52 & 0x7ff);
         field = own > field && own < 0x7ff ? own : field;
         store_pair(smem + (unsigned)(row * START_PITCH + k) * 8, x);
@@ -111,7 +111,7 @@ static __global__ void __launch_bounds__(OZ_THREADS) weigh(const ht_ozaki_pack_a
     const int field = ht_ldg_i32(g.chosen + HT_OZAKI_FIELD);
     const ht_oz_scale down = ht_oz_scale_of(1023 - field);
     double sum = 0.0;
-    for (int row = lane; row < o.rows; row += 8) {
+    for (int row = lane; row < o.of.rows; row += 8) {
         const unsigned long long x = ht_oz_magnitude(ht_oz_load(o.rest + (long long)row * (g.k_blocks * 64) + k));
         sum += ht_oz_is_finite(x) ? ht_oz_double(x) * down.first * down.second : 0.0;
     }

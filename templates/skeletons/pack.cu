@@ -60,7 +60,7 @@ HT_DEVICE pack_tile find_tile(const ht_pack_args &g, long long entry, int tiles,
     pack_tile at;
     const int k_tiles = k_tiles_of(g);
     at.src = g.src + entry * g.src_stride;
-    at.exponents = g.row_absmax + entry * g.absmax_stride;
+    at.exponents = g.to.row_absmax + entry * g.to.absmax_stride;
     at.exchange.pieces = pieces;
     at.exchange.piece_k = tiles * 64;
     at.row_blocks = row_blocks_of(g);
@@ -420,7 +420,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
                 ht_stg_i32(at.exponents + at.row0 + row, most);
         }
     }
-    unsigned char *atoms = g.panels + entry * g.panel_stride + (long long)at.row_block * g.k_blocks * 8192;
+    unsigned char *atoms = g.to.panels + entry * g.to.stride + (long long)at.row_block * g.k_blocks * 8192;
     large_counts large_count = {0, 0};
     unsigned seen = 0;
     bool outlier = false;
@@ -452,7 +452,7 @@ static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
-    const long long ints = (long long)row_blocks_of(g) * (p.pieces * 64 + (p.tiles == HT_PACK_STRIPS ? 2 : 1) + (g.row_sums ? 2 * SUM_WORDS : 0));
+    const long long ints = (long long)row_blocks_of(g) * (p.pieces * 64 + (p.tiles == HT_PACK_STRIPS ? 2 : 1) + (g.to.row_sums ? 2 * SUM_WORDS : 0));
     const long long first = ((long long)blockIdx.x * PACK_THREADS + threadIdx.x) * CLEANED;
     for (long long i = first; i < first + CLEANED && i < ints; i++)
         ht_stg_i32(g.absmax_exchange + entry * g.exchange_stride + i, -1);
@@ -499,7 +499,7 @@ static int init(void)
 // Makes a meeting clean that may not be.
 static int launch_clean(const pack_pair &p, unsigned blocks, unsigned batch, void *stream)
 {
-    const long long cleaners = (blocks * (p.operand[0].row_sums ? 65LL + 2 * SUM_WORDS : 65) + PACK_THREADS * CLEANED - 1) / (PACK_THREADS * CLEANED);
+    const long long cleaners = (blocks * (p.operand[0].to.row_sums ? 65LL + 2 * SUM_WORDS : 65) + PACK_THREADS * CLEANED - 1) / (PACK_THREADS * CLEANED);
     return !SCALES_ROWS || p.operand[0].exchange_is_reset
                ? 0
                : ht_launch_dependent(clean, (unsigned)cleaners, 1, batch, PACK_THREADS, 0, stream, p);
@@ -533,7 +533,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     const long long row_blocks = all_row_blocks(operands, count);
     p.tiles = tiles_of_block(operands, row_blocks, p.k_tiles);
     const int each = p.tiles == HT_PACK_ROWS ? p.k_tiles : p.tiles == HT_PACK_STRIPS ? STRIP_K / 64 : p.tiles;
-    const bool checks = operands[0].row_sums != nullptr;
+    const bool checks = operands[0].to.row_sums != nullptr;
     p.pieces = (p.k_tiles + each - 1) / each;
     p.long_rows = checks ? 0 : long_rows_of_block(p.k_tiles);
     long long blocks = 0;

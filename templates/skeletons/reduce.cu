@@ -42,8 +42,8 @@ template <class ARGS, class SUM> HT_DEVICE bool is_cleared(const ARGS &g, SUM su
 {
     int e = 0;
     if (!g.scales_tiles)
-        e = ht_row_exponent(ht_ldg_i32(g.a_row_absmax + blockIdx.z * g.a_absmax_stride + row)) +
-            ht_row_exponent(ht_ldg_i32(g.b_col_absmax + blockIdx.z * g.b_absmax_stride + col));
+        e = ht_row_exponent(ht_ldg_i32(g.a_packed.row_absmax + blockIdx.z * g.a_packed.absmax_stride + row)) +
+            ht_row_exponent(ht_ldg_i32(g.b_packed.row_absmax + blockIdx.z * g.b_packed.absmax_stride + col));
     return ht_is_cleared(g.scales_tiles ? 0.0f : ht_scale_pow2(sum, -e), ht_row_threshold(g, blockIdx.z, row), ht_column_threshold(g, blockIdx.z, col)); //@mutate reduce-cleared
 }
 
@@ -86,8 +86,8 @@ template <class ARGS> HT_DEVICE int exponent_of(const ARGS &g, int row, int col)
 {
     if constexpr (SCALES_SUMS != 0) {
         if (g.splits > 0)
-            return ht_row_exponent(ht_ldg_i32(g.a_row_absmax + blockIdx.z * g.a_absmax_stride + row)) +
-                   ht_row_exponent(ht_ldg_i32(g.b_col_absmax + blockIdx.z * g.b_absmax_stride + col));
+            return ht_row_exponent(ht_ldg_i32(g.a_packed.row_absmax + blockIdx.z * g.a_packed.absmax_stride + row)) +
+                   ht_row_exponent(ht_ldg_i32(g.b_packed.row_absmax + blockIdx.z * g.b_packed.absmax_stride + col));
     }
     return 0;
 }
@@ -116,10 +116,9 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_product
         return;
     if (!ours || lane != 0)
         return;
-    const ht_real alpha = g.splits <= 0 ? 0 : g.alpha_ptr ? ht_load(g.alpha_ptr) : g.alpha;
-    const ht_real beta = g.beta_ptr ? ht_load(g.beta_ptr) : g.beta;
+    const ht_real alpha = g.splits <= 0 ? 0 : ht_value_of(g.to.alpha), beta = ht_value_of(g.to.beta);
     const ht_real v = ht_finish(sum, exponent_of(g, row, col));
-    ht_real *c = g.c + (long long)blockIdx.z * g.c_stride + (long long)col * g.ldc + row;
+    ht_real *c = (ht_real *)g.to.c + (long long)blockIdx.z * g.to.stride + (long long)col * g.to.ldc + row;
     ht_store(c, ht_axpby(alpha, v, beta, c));
 }
 

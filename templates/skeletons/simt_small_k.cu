@@ -323,8 +323,8 @@ static int init(void)
 static int launch(const ht_product_args &g, void *stream)
 {
     unpacked_args args = ht_unpacked_args(g, ht_swap_ab(g.m, g.n, BM, BN, 0));
-    args.chain_k = g.k <= CHAIN_K && (long long)g.m * g.n < SMALL_C ? SMALL_CHAIN_K : CHAIN_K;
+    args.chain_k = g.a.k <= CHAIN_K && (long long)g.m * g.n < SMALL_C ? SMALL_CHAIN_K : CHAIN_K;
     const ht_tile_grid grid = ht_grid_of(&args, (unsigned)((args.p.rows + BM - 1) / BM), (unsigned)((args.q.rows + BN - 1) / BN));
-    const int bytes = ONE_CHAIN || g.k <= args.chain_k * g.splits ? SHORT_BYTES : SMEM_BYTES;
+    const int bytes = ONE_CHAIN || g.a.k <= args.chain_k * g.splits ? SHORT_BYTES : SMEM_BYTES;
     return ht_launch_dependent(gemm, grid.x, grid.y, (unsigned)g.batch, THREADS, bytes, stream, args);
 }

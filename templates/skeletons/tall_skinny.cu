@@ -47,7 +47,7 @@ template <bool P_K_MAJOR, bool WIDE> HT_DEVICE void load_rows(ht_real (*v)[PER_T
 {
 #pragma unroll
     for (int i = 0; i < PER_THREAD; i++) {
-        ht_clear(v[i]);
+        ht_clear_vec(v[i]);
         if (WIDE) {
             const ht_real *from = P_K_MAJOR ? t.p + nearest_row<P_K_MAJOR, WIDE>(t, set, i) * t.p_line + k : t.p + (k + i) * t.p_line + row_of<P_K_MAJOR, WIDE>(t, set, 0);
             if (there > (P_K_MAJOR ? 0 : i))
@@ -112,7 +112,7 @@ template <bool P_K_MAJOR, bool WIDE> HT_DEVICE void multiply_steps(const tall_sk
     ht_acc sum[BN][PER_THREAD];
 #pragma unroll
     for (int c = 0; c < BN; c++) {
-        ht_clear(sum[c]);
+        ht_clear_vec(sum[c]);
     }
     int k = 0;
 #pragma unroll 1

@@ -34,19 +34,12 @@ static_assert(PRODUCT_A >> 2 * (PRODUCTS - 1) == 0 && PRODUCT_B >> 2 * (PRODUCTS
 static_assert(STAGES == 2, "one stage is multiplied while the other is filled");
 static_assert(STAGE_BYTES % 128 == 0 && A_SLICES_BYTES % 128 == 0, "pieces are exchanged within 128 bytes");
 
-// One operand: element (row, k) is src[row * ld + k] where k is contiguous, else src[k * ld + row].
-struct ht_matrix_view {
-    const float *src;
-    long long ld, stride; // elements; from batch entry to batch entry
-    int rows, k_major;
-};
-
 // What each block asks for first lies together: each further line of constants comes late.
 struct unpacked_args {
     int k, splits;                // as g has them
     int part_steps, longer_parts; // of BK in a split-K slice, of which the first few have one more
     int swap_ab;                  // P is B, Q is A
-    ht_matrix_view p, q;
+    ht_view p, q;
     ht_gemm_args g;
 };
 
@@ -330,10 +323,10 @@ HT_DEVICE ht_output_view output_view_of(const unpacked_args &args, const ht_task
     const bool whole = g.splits == 1;
     const int row = t.row0 + t.warp_row + ht_d_row(t.lane, 0), col = t.col0 + t.warp_col + ht_d_col(t.lane, 0);
     ht_output_view to;
-    to.ld = ht_opaque(whole ? g.ldc : (long long)g.m); // else its multiples wait in registers while the block multiplies
+    to.ld = ht_opaque(whole ? g.to.ldc : (long long)g.m); // else its multiples wait in registers while the block multiplies
     to.rows = t.rows - row;
     to.cols = t.cols - col;
-    to.c = whole ? g.c + (long long)spot.entry * g.c_stride
+    to.c = whole ? (float *)g.to.c + (long long)spot.entry * g.to.stride
                  : g.partial + ((long long)spot.entry * g.splits + spot.split) * g.n * to.ld;
     to.c += args.swap_ab ? row * to.ld + col : row + col * to.ld;
     to.failed = nullptr;
@@ -476,8 +469,7 @@ HT_DEVICE void store_sums(const unpacked_args &args, const ht_task &t, ht_acc (*
     const ht_gemm_args &g = args.g;
     const ht_output_view to = output_view_of(args, t, spot);
     if (g.splits == 1) {
-        const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
-        const float beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+        const float alpha = ht_value_of(g.to.alpha), beta = ht_value_of(g.to.beta);
 #pragma unroll
         for (int i = 0; i < MI; i++) {
 #pragma unroll
@@ -634,12 +626,12 @@ HT_DEVICE ht_task task_of(const unpacked_args &args, const ht_tile_coord &spot, 
     const int tid = (int)threadIdx.x + zero, split = spot.split + zero, warp = tid / WAVE;
     const int begin = first_step(args, split), end = first_step(args, split + 1);
     ht_task t;
-    t.p = args.p.src + (spot.entry + zero) * args.p.stride;
-    t.q = args.q.src + (spot.entry + zero) * args.q.stride;
+    t.p = (const float *)args.p.src + (spot.entry + zero) * args.p.stride;
+    t.q = (const float *)args.q.src + (spot.entry + zero) * args.q.stride;
     t.p_ld = args.p.ld;
     t.q_ld = args.q.ld;
-    t.p_k_major = args.p.k_major;
-    t.q_k_major = args.q.k_major;
+    t.p_k_major = args.p.k_contiguous;
+    t.q_k_major = args.q.k_contiguous;
     t.rows = args.p.rows;
     t.cols = args.q.rows;
     t.row0 = (spot.row + zero) * BM;
@@ -798,11 +790,11 @@ HT_DEVICE void compute_blocks_with_many(const unpacked_args &args)
     ht_pdl_wait();
     if (ht_is_listed(args.g) && ht_failed_count(args.g) <= ELEMENTS_MOST) //@mutate blocks-few
         return;
-    if (args.p.k_major && args.q.k_major)
+    if (args.p.k_contiguous && args.q.k_contiguous)
         compute_blocks<true, true>(args);
-    else if (args.p.k_major)
+    else if (args.p.k_contiguous)
         compute_blocks<true, false>(args);
-    else if (args.q.k_major)
+    else if (args.q.k_contiguous)
         compute_blocks<false, true>(args);
     else
         compute_blocks<false, false>(args);
@@ -842,7 +834,7 @@ constexpr long long GRID_HIGH = 65535; // what the y extent of a grid can count
 static int swaps(const ht_gemm_args &g)
 {
     const bool same = ht_swap_ab(g.m, g.n, BM, BN, 0) == 0 && ht_swap_ab(g.n, g.m, BM, BN, 0) == 0;
-    const bool takes_b = (TAKES_BLOCKS && g.failed) || (!g.a_k_contiguous && g.b_k_contiguous); //@mutate swap-by-shape
+    const bool takes_b = (TAKES_BLOCKS && g.failed) || (!g.a.k_contiguous && g.b.k_contiguous); //@mutate swap-by-shape
     const int best = A_FROM_REGISTERS && same ? takes_b : ht_swap_ab(g.m, g.n, BM, BN, 0);
     const long long wide = ((best ? g.m : g.n) + BN - 1) / BN;
     return IS_FALLBACK || wide * g.splits <= GRID_HIGH ? best : !best;
@@ -851,10 +843,8 @@ static int swaps(const ht_gemm_args &g)
 static int launch(const ht_gemm_args &g, void *stream)
 {
     const int swap_ab = swaps(g);
-    const ht_matrix_view a = {g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous};
-    const ht_matrix_view b = {g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous};
-    const int steps = (int)((g.k + (long long)BK - 1) / BK);
-    const unpacked_args args = {g.k, g.splits, steps / g.splits, steps % g.splits, swap_ab, swap_ab ? b : a, swap_ab ? a : b, g};
+    const int steps = (int)((g.a.k + (long long)BK - 1) / BK);
+    const unpacked_args args = {g.a.k, g.splits, steps / g.splits, steps % g.splits, swap_ab, swap_ab ? g.b : g.a, swap_ab ? g.a : g.b, g};
     const int high = (args.p.rows + BM - 1) / BM, wide = (args.q.rows + BN - 1) / BN;
     const long long tiles = (long long)high * wide;
     if (tiles * (IS_FALLBACK || g.failed ? g.batch * WARPS : 1) > 0x7fffffff || (!IS_FALLBACK && (long long)wide * g.splits > GRID_HIGH))

@@ -112,8 +112,8 @@ HT_DEVICE void produce(const ht_gemm_args &g, unsigned smem)
     unsigned phase = 1; // nobody has to empty the first round //@mutate producer-phase
     for (int item = (int)blockIdx.x / CLUSTER; item < tile_count(g); item += (int)gridDim.x / CLUSTER) {
         const work_tile w = next_tile(g, item); //@mutate producer-work
-        const unsigned char *const a_panels = g.a_panels + w.entry * g.a_stride + (BM < 64 ? w.m0 % 64 * 128 : 0); //@mutate produce-2
-        const unsigned char *const b_panels = g.b_panels + w.entry * g.b_stride;
+        const unsigned char *const a_panels = g.a_packed.panels + w.entry * g.a_packed.stride + (BM < 64 ? w.m0 % 64 * 128 : 0); //@mutate produce-2
+        const unsigned char *const b_panels = g.b_packed.panels + w.entry * g.b_packed.stride;
         unsigned src[A_BLOCKS + B_BLOCKS];
 #pragma unroll
         for (int i = 0; i < A_BLOCKS; i++) {
@@ -246,9 +246,9 @@ HT_DEVICE void load_scales(const ht_gemm_args &g, unsigned smem)
             ht_mbar_wait(smem + SCALES_EMPTY, phase); // most of a tile's time: one lane asks //@mutate wait-spent
         ht_warp_sync();
         phase ^= 1;
-        const side_of_tile a = load_side<BM>(g.a_row_absmax + w.entry * g.a_absmax_stride, may_test ? g.a_row_sums + w.entry * g.a_sums_stride : nullptr,
+        const side_of_tile a = load_side<BM>(g.a_packed.row_absmax + w.entry * g.a_packed.absmax_stride, may_test ? g.a_packed.row_sums + w.entry * g.a_packed.sums_stride : nullptr,
                                              w.m0, g.m, rows, smem + THRESHOLDS); //@mutate scales-of-rows
-        const side_of_tile b = load_side<BN>(g.b_col_absmax + w.entry * g.b_absmax_stride, may_test ? g.b_row_sums + w.entry * g.b_sums_stride : nullptr,
+        const side_of_tile b = load_side<BN>(g.b_packed.row_absmax + w.entry * g.b_packed.absmax_stride, may_test ? g.b_packed.row_sums + w.entry * g.b_packed.sums_stride : nullptr,
                                              w.n0, g.n, columns, 0); //@mutate scales-of-columns
         const float most = __fadd_rn(a.most, b.most); //@mutate largest-of-sides
         if (threadIdx.x % 32 == 0)
@@ -274,10 +274,7 @@ struct alpha_beta {
 
 HT_DEVICE alpha_beta load_alpha_beta(const ht_gemm_args &g)
 {
-    alpha_beta by;
-    by.alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha;
-    by.beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
-    return by;
+    return {ht_value_of(g.to.alpha), ht_value_of(g.to.beta)};
 }
 
 template <class NUMBER> HT_DEVICE unsigned epi_buffer_address(unsigned epi_buffer, int column, int row)
@@ -356,7 +353,7 @@ HT_DEVICE output_view output_view_of(const epilogue_ctx &o)
     const ht_gemm_args &g = o.g;
     if (g.splits > 1)
         return {g.partial + ((long long)o.w.entry * g.splits + o.w.split) * g.n * g.m, g.m, 1.0f};
-    return {g.c + (long long)o.w.entry * g.c_stride, g.ldc, o.by.alpha};
+    return {(float *)g.to.c + (long long)o.w.entry * g.to.stride, g.to.ldc, o.by.alpha};
 }
 
 // What load_scales has left of a row or column of C, or of four rows.
@@ -385,12 +382,12 @@ HT_DEVICE row_scales scales_of_rows(const epilogue_ctx &o, int row)
 // Exponent of the scale of any row or column of C.
 HT_DEVICE int row_exponent(const epilogue_ctx &o, int row)
 {
-    return exponent_of(o.g.a_row_absmax, o.w.entry * o.g.a_absmax_stride, row, o.g.m);
+    return exponent_of(o.g.a_packed.row_absmax, o.w.entry * o.g.a_packed.absmax_stride, row, o.g.m);
 }
 
 HT_DEVICE int column_exponent(const epilogue_ctx &o, int col)
 {
-    return exponent_of(o.g.b_col_absmax, o.w.entry * o.g.b_absmax_stride, col, o.g.n);
+    return exponent_of(o.g.b_packed.row_absmax, o.w.entry * o.g.b_packed.absmax_stride, col, o.g.n);
 }
 
 // Safe scales, which a part of FP32 sums has undone as C has, and nothing read from C. All of the epilogue buffer inside C, columns that begin at
@@ -446,9 +443,8 @@ HT_DEVICE void store_one(const epilogue_ctx &o, ht_sum sum, int exponent, int ro
         ht_stg_sum(g.partial, (((long long)o.w.entry * g.splits + o.w.split) * g.n + col) * g.m + row, part);
         return;
     }
-    float *c = g.c + (long long)o.w.entry * g.c_stride + (long long)col * g.ldc + row;
-    const float r = o.by.alpha != 0.0f ? __fmul_rn(o.by.alpha, ht_finish(part, exponent)) : 0.0f; // ignores A and B, NaN included
-    ht_stg4(c, o.by.beta != 0.0f ? __fmaf_rn(o.by.beta, ht_ldg4(c), r) : r);
+    float *c = (float *)g.to.c + (long long)o.w.entry * g.to.stride + (long long)col * g.to.ldc + row;
+    ht_stg4(c, ht_axpby(o.by.alpha, ht_finish(part, exponent), o.by.beta, c));
 }
 
 // A column's bits of 32 rows, of each lane its own.
@@ -479,7 +475,7 @@ HT_DEVICE bool test_part(const epilogue_ctx &o, const tile_coord &at)
     unsigned word = 0;
     if (inside) {
         const float of_column = ht_column_threshold_inside(o.g, o.w.entry, col); // whatever the rows are: all loads are in flight together
-        const float asked = ht_is_sparse(o.g.a_row_sums + o.w.entry * o.g.a_sums_stride, row0, o.g.m) ? ht_as_float(HT_NAN_BITS) : of_column;
+        const float asked = ht_is_sparse(o.g.a_packed.row_sums + o.w.entry * o.g.a_packed.sums_stride, row0, o.g.m) ? ht_as_float(HT_NAN_BITS) : of_column;
         const float undo = ht_as_float(0x7f000000u - ht_as_uint(scale_of_column(o, col))); // 1 / scale
 #pragma unroll 1
         for (int from = 0; from < 32; from += 4) { // four at once: one does not wait for the other's loads

@@ -135,20 +135,13 @@ int main(int argc, char **argv) {
         c[i] = i % ldc < m && beta != 0 ? floor(100 * random_uniform()) : NAN;
     memcpy(old, c, (size_t)(c_stride * batch) * sizeof(double));
     ht_native64_args g = {};
-    g.a_src = a.at;
-    g.b_src = b.at;
-    g.c = c;
-    g.a_ld = a.ld;
-    g.b_ld = b.ld;
-    g.ldc = ldc;
-    g.a_src_stride = a.stride;
-    g.b_src_stride = b.stride;
-    g.c_stride = c_stride;
+    g.a = {a.at, a.ld, a.stride, m, k, a.k_contiguous};
+    g.b = {b.at, b.ld, b.stride, n, k, b.k_contiguous};
+    g.to.c = c;
+    g.to.ldc = ldc;
+    g.to.stride = c_stride;
     g.m = m;
     g.n = n;
-    g.k = k;
-    g.a_k_contiguous = a.k_contiguous;
-    g.b_k_contiguous = b.k_contiguous;
     g.batch = batch;
     const int how = argc > 9 ? atoi(argv[9]) : -1;
     long long recomputed[2] = {0, 0}, left = 0;
@@ -157,8 +150,8 @@ int main(int argc, char **argv) {
         g.recomputed = recomputed;
         ht_sim_register(recomputed, sizeof recomputed);
     }
-    g.alpha = alpha;
-    g.beta = beta;
+    g.to.alpha.f64 = alpha;
+    g.to.beta.f64 = beta;
     g.splits = argc > 10 ? atoi(argv[10]) : 1;
     g.partial = g.splits > 1 ? memory((long long)m * n * g.splits * batch) : NULL;
     if (native::init() != 0 || native::launch(g, NULL) != 0 || (g.splits > 1 && reduction::launch(g, NULL) != 0)) {

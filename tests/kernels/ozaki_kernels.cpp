@@ -87,17 +87,15 @@ static double of_half(unsigned h) {
 static ht_ozaki_operand to_pack(const char *family, char side, int rows, int k, int k_contiguous, int most) {
     ht_ozaki_operand o = {};
     const int k_blocks = (k + 63) / 64;
-    o.rows = rows;
     o.padded = (rows + 63) / 64 * 64;
-    o.k_contiguous = k_contiguous;
-    o.ld = (k_contiguous ? k : rows) + PAD;
-    double *x = memory<double>((size_t)(o.ld * (k_contiguous ? rows : k)));
-    for (long long i = 0; i < o.ld * (k_contiguous ? rows : k); i++)
+    const long long ld = (k_contiguous ? k : rows) + PAD;
+    double *x = memory<double>((size_t)(ld * (k_contiguous ? rows : k)));
+    for (long long i = 0; i < ld * (k_contiguous ? rows : k); i++)
         x[i] = NAN;
     for (int row = 0; row < rows; row++)
         for (int h = 0; h < k; h++)
-            x[k_contiguous ? row * o.ld + h : h * o.ld + row] = element(family, side, row, h);
-    o.src = x;
+            x[k_contiguous ? row * ld + h : h * ld + row] = element(family, side, row, h);
+    o.of = {x, ld, 0, rows, k, k_contiguous};
     o.slice_stride = (long long)o.padded / 64 * k_blocks * 8192;
     o.panels = memory<unsigned char>((size_t)(o.slice_stride * most));
     o.rest = memory<double>((size_t)o.padded * (size_t)k_blocks * 64);
@@ -111,7 +109,7 @@ static std::vector<double> slices_of(const ht_ozaki_operand &o, int k, int count
     std::vector<double> s;
     const int k_blocks = (k + 63) / 64;
     for (int slice = 0; slice < count; slice++)
-        for (int row = 0; row < o.rows; row++)
+        for (int row = 0; row < o.of.rows; row++)
             for (int h = 0; h < k; h++) {
                 const unsigned char *at = o.panels + slice * o.slice_stride + (row / 64 * (long long)k_blocks + h / 64) * 8192 +
                                           row % 64 * 128 + (h % 64 / 8 ^ row % 8) * 16 + h % 8 * 2;
@@ -125,7 +123,7 @@ static int failed(const char *what) {
     return 1;
 }
 
-static int compare_sums(const ht_ozaki_gemm_args &g, const std::vector<double> &a, const std::vector<double> &b, const int *chosen, int k) {
+static int compare_sums(const ht_ozaki_args &g, const std::vector<double> &a, const std::vector<double> &b, const int *chosen, int k) {
     const int bm = ozaki_part_shape.bm, bn = ozaki_part_shape.bn, tiles_m = (g.m + bm - 1) / bm;
     for (int p = 0; p < chosen[HT_OZAKI_A]; p++)
         for (int q = 0; q < chosen[HT_OZAKI_B] && p + q < chosen[HT_OZAKI_LEVELS]; q++)
@@ -167,7 +165,6 @@ static problem problem_of(char **argv) {
     pack.operand[0] = to_pack(argv[6], 'A', p.m, p.k, argv[5][0] == 'T', p.most);
     pack.operand[1] = to_pack(argv[6], 'B', p.n, p.k, argv[5][1] == 'N', p.most);
     pack.mode = strcmp(argv[7], "cr") == 0 ? HT_OZAKI_CR : strcmp(argv[7], "fixed") == 0 ? HT_OZAKI_FIXED : HT_OZAKI_DP;
-    pack.k = p.k;
     pack.k_blocks = (p.k + 63) / 64;
     pack.weights = memory<double>((size_t)pack.k_blocks * 64);
     pack.fields = memory<int>((size_t)(pack.operand[1].padded / 64 * pack.k_blocks * 2));
@@ -180,48 +177,31 @@ static problem problem_of(char **argv) {
     return p;
 }
 
-static ht_ozaki_gemm_args to_multiply(const problem &p) {
+/* With an odd number of rows alpha and beta go by way of the device. */
+static ht_ozaki_args to_multiply(const problem &p, double *c) {
     const int bm = ozaki_part_shape.bm, bn = ozaki_part_shape.bn;
-    ht_ozaki_gemm_args g = {};
-    g.a_panels = p.pack.operand[0].panels;
-    g.b_panels = p.pack.operand[1].panels;
-    g.a_slice_stride = p.pack.operand[0].slice_stride;
-    g.b_slice_stride = p.pack.operand[1].slice_stride;
+    ht_ozaki_args g = {};
+    g.a = p.pack.operand[0];
+    g.b = p.pack.operand[1];
     g.chosen = p.pack.chosen;
     g.plane_stride = (long long)((p.m + bm - 1) / bm) * ((p.n + bn - 1) / bn) * bm * bn;
     g.planes = memory<float>((size_t)g.plane_stride * (size_t)(p.most * p.most));
+    g.to.c = c;
+    g.to.ldc = p.ldc;
+    if (p.m % 2 != 0) {
+        g.to.alpha.at = p.scalars;
+        g.to.beta.at = p.scalars + 1;
+    } else {
+        g.to.alpha.f64 = p.scalars[0];
+        g.to.beta.f64 = p.scalars[1];
+    }
     g.m = p.m;
     g.n = p.n;
     g.k_blocks = p.pack.k_blocks;
+    g.bits = p.pack.bits;
     g.most = p.most;
+    g.mode = p.pack.mode;
     return g;
-}
-
-/* With an odd number of rows alpha and beta go by way of the device. */
-static ht_ozaki_combine_args to_combine(const problem &p, const ht_ozaki_gemm_args &g, double *c) {
-    ht_ozaki_combine_args last = {};
-    last.planes = g.planes;
-    last.chosen = p.pack.chosen;
-    last.a_taus = p.pack.operand[0].exponents;
-    last.b_taus = p.pack.operand[1].exponents;
-    last.c = c;
-    if (p.m % 2 != 0) {
-        last.alpha_ptr = p.scalars;
-        last.beta_ptr = p.scalars + 1;
-    } else {
-        last.alpha = p.scalars[0];
-        last.beta = p.scalars[1];
-    }
-    last.plane_stride = g.plane_stride;
-    last.ldc = p.ldc;
-    last.a_padded = p.pack.operand[0].padded;
-    last.b_padded = p.pack.operand[1].padded;
-    last.m = p.m;
-    last.n = p.n;
-    last.bits = p.pack.bits;
-    last.most = p.most;
-    last.mode = p.pack.mode;
-    return last;
 }
 
 static void write_all(const problem &p, const std::vector<double> *slices, const double *before, const double *c) {
@@ -230,11 +210,11 @@ static void write_all(const problem &p, const std::vector<double> *slices, const
     write(p.pack.chosen, 5);
     for (int side = 0; side < 2; side++) {
         const ht_ozaki_operand &o = p.pack.operand[side];
-        for (int row = 0; row < o.rows; row++)
+        for (int row = 0; row < o.of.rows; row++)
             for (int h = 0; h < p.k; h++)
-                write(o.src + (o.k_contiguous ? row * o.ld + h : h * o.ld + row), 1);
+                write((const double *)o.of.src + (o.of.k_contiguous ? row * o.of.ld + h : h * o.of.ld + row), 1);
         for (int slice = 0; slice < p.pack.chosen[side]; slice++)
-            write(o.exponents + slice * o.padded, (size_t)o.rows);
+            write(o.exponents + slice * o.padded, (size_t)o.of.rows);
         write(slices[side].data(), slices[side].size());
     }
     for (int j = 0; j < p.n; j++)
@@ -249,15 +229,14 @@ int main(int argc, char **argv) {
     const problem p = problem_of(argv);
     if (ozaki_part_pack(&p.pack) != 0)
         return failed("pack");
-    const ht_ozaki_gemm_args g = to_multiply(p);
+    double *c = memory<double>((size_t)p.ldc * (size_t)p.n);
+    const ht_ozaki_args g = to_multiply(p, c);
     if (ozaki_part_product(&g) != 0)
         return failed("product");
-    double *c = memory<double>((size_t)p.ldc * (size_t)p.n);
     for (int i = 0; i < p.ldc * p.n; i++)
         c[i] = i % p.ldc < p.m ? random_normal() : 7;
     const std::vector<double> before(c, c + p.ldc * p.n);
-    const ht_ozaki_combine_args last = to_combine(p, g, c);
-    if (ozaki_part_combine(&last) != 0)
+    if (ozaki_part_combine(&g) != 0)
         return failed("combine");
     for (int i = 0; i < p.ldc * p.n; i++)
         if (i % p.ldc >= p.m && c[i] != 7)

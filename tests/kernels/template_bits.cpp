@@ -31,14 +31,14 @@ static void *device(size_t bytes, const void *host) {
 static ht_pack_args operand(const float *src, int rows, int padded, bool k_contiguous, long long ld) {
     ht_pack_args p = {};
     p.src = src;
+    p.ld = ld;
     p.rows = rows;
     p.k = K;
-    p.k_blocks = K_PADDED / 32;
-    p.ld = ld;
     p.k_contiguous = k_contiguous;
+    p.k_blocks = K_PADDED / 32;
     p.batch = 1;
-    p.panels = (unsigned char *)device((size_t)padded * K_PADDED * 4, NULL);
-    p.row_absmax = (int *)device((size_t)padded * 4, NULL);
+    p.to.panels = (unsigned char *)device((size_t)padded * K_PADDED * 4, NULL);
+    p.to.row_absmax = (int *)device((size_t)padded * 4, NULL);
     p.absmax_exchange = (int *)device((size_t)padded / 64 * (K_PADDED + 1) * 4, NULL);
     return p;
 }
@@ -65,20 +65,18 @@ int main(void) {
     for (int way = 0; way < 2; way++) {
         memset(c[way], 0xff, sizeof c[way]);
         ht_gemm_args g = {};
-        g.a_panels = both[0].panels;
-        g.b_panels = both[1].panels;
-        g.a_row_absmax = both[0].row_absmax;
-        g.b_col_absmax = both[1].row_absmax;
-        g.c = (float *)device(sizeof c[way], c[way]);
-        g.ldc = g.m = M;
+        g.a_packed = both[0].to;
+        g.b_packed = both[1].to;
+        g.to.c = device(sizeof c[way], c[way]);
+        g.to.ldc = g.m = M;
         g.n = N;
         g.k_blocks = K_PADDED / 32;
         g.splits = g.batch = 1;
-        g.alpha = 1;
+        g.to.alpha.f32 = 1;
         code = ht_dev_check(way ? GLUE(KERNEL, _init)() : init());
         if (code == HT_DEV_OK)
             code = ht_dev_check(way ? GLUE(KERNEL, _launch)(&g, NULL) : launch(g, NULL));
-        if (code != HT_DEV_OK || ht_dev_download(c[way], g.c, sizeof c[way]) != HT_DEV_OK)
+        if (code != HT_DEV_OK || ht_dev_download(c[way], g.to.c, sizeof c[way]) != HT_DEV_OK)
             return failed(way ? "generated kernel" : "template", code);
     }
     for (int i = 0; i < M * N; i++) {

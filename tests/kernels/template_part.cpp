@@ -37,9 +37,9 @@ static int column_of(int at) {
     return part::ht_crt_column(at / 4 % part::THREADS, at / (4 * part::THREADS) * 4 + at % 4);
 }
 const ozaki_part_constants ozaki_part_shape = {part::BM, part::BN, row_of, column_of};
-int ozaki_part_product(const ht_ozaki_gemm_args *g) LAUNCH(*g)
+int ozaki_part_product(const ht_ozaki_args *g) LAUNCH(*g)
 #else
-int ozaki_part_combine(const ht_ozaki_combine_args *g) {
+int ozaki_part_combine(const ht_ozaki_args *g) {
     return part::launch(*g, nullptr);
 }
 #endif

@@ -19,7 +19,7 @@ struct ozaki_part_constants {
 };
 extern const struct ozaki_part_constants ozaki_part_shape;
 int ozaki_part_pack(const ht_ozaki_pack_args *args);
-int ozaki_part_product(const ht_ozaki_gemm_args *g);
-int ozaki_part_combine(const ht_ozaki_combine_args *g);
+int ozaki_part_product(const ht_ozaki_args *g);
+int ozaki_part_combine(const ht_ozaki_args *g);
 
 #endif

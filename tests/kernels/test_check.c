@@ -127,19 +127,17 @@ static struct ht_pack_args args_of(const struct operand *x, int is_reset, int su
     struct ht_pack_args args;
     memset(&args, 0, sizeof args);
     args.src = x->src.device;
-    args.panels = x->panels.device;
-    args.row_absmax = x->absmax.device;
-    args.absmax_exchange = x->exchange.device;
     args.ld = (x->p.k_contiguous ? x->p.k : x->p.rows) + x->p.pad;
     args.rows = (int)x->p.rows;
     args.k = (int)x->p.k;
-    args.k_blocks = (int)ht_k_blocks(f16x3, x->p.k);
     args.k_contiguous = x->p.k_contiguous;
+    args.to = (struct ht_packed){.panels = x->panels.device, .row_absmax = x->absmax.device,
+                                 .row_sums = sums ? x->sums.device : NULL, .any_flag = x->flag.device};
+    args.absmax_exchange = x->exchange.device;
+    args.k_blocks = (int)ht_k_blocks(f16x3, x->p.k);
     args.batch = 1;
     args.exchange_is_reset = is_reset;
     args.tiles = x->p.tiles;
-    args.row_sums = sums ? x->sums.device : NULL;
-    args.any_flag = x->flag.device;
     args.epoch = EPOCH;
     args.failed_count = (int *)x->flag.device + 2;
     return args;
@@ -335,23 +333,19 @@ static struct product product_open(enum content a) {
     p.list = ints(1 + CAPACITY);
     fill_sums(&p.a_sums, M, BATCH, 1);
     fill_sums(&p.b_sums, N, 1, 2);
-    p.args.a_panels = p.a.panels.device;
-    p.args.b_panels = p.b.panels.device;
-    p.args.a_row_absmax = p.a.absmax.device;
-    p.args.b_col_absmax = p.b.absmax.device;
+    p.args.a_packed = (struct ht_packed){.panels = p.a.panels.device, .row_absmax = p.a.absmax.device, .row_sums = p.a_sums.device,
+                                         .any_flag = p.flags.device, .sums_stride = ht_row_sums_ints(M)};
+    p.args.b_packed = (struct ht_packed){.panels = p.b.panels.device, .row_absmax = p.b.absmax.device, .row_sums = p.b_sums.device,
+                                         .any_flag = (int *)p.flags.device + 2};
+    p.args.a = (struct ht_view){.src = p.a.src.device, .ld = M, .rows = M, .k = K};
+    p.args.b = (struct ht_view){.src = p.b.src.device, .ld = K, .rows = N, .k = K, .k_contiguous = 1};
     p.args.partial = p.partial.device;
-    p.args.ldc = p.args.m = M;
-    p.args.c_stride = M * N;
+    p.args.to.ldc = p.args.m = M;
+    p.args.to.stride = M * N;
     p.args.n = N;
-    p.args.k = K;
     p.args.k_blocks = (int)ht_k_blocks(f16x3, K);
     p.args.batch = BATCH;
-    p.args.alpha = 1;
-    p.args.a_row_sums = p.a_sums.device;
-    p.args.b_row_sums = p.b_sums.device;
-    p.args.a_sums_stride = ht_row_sums_ints(M);
-    p.args.a_any_flag = p.flags.device;
-    p.args.b_any_flag = (const int *)p.flags.device + 2;
+    p.args.to.alpha.f32 = 1;
     return p;
 }
 
@@ -385,7 +379,7 @@ static void compare_list(const struct product *p, const char *name, int64_t left
 static void run(const struct product *p, const struct ht_kernel_desc *kernel, int splits, int tests, int capacity, const struct block *c) {
     struct ht_gemm_args args = p->args;
     fill(c, 0xff);
-    args.c = c->device;
+    args.to.c = c->device;
     args.splits = splits;
     args.failed = tests ? p->failed.device : NULL;
     open_list(p, capacity, &args);
@@ -520,7 +514,7 @@ TEST(the_reduction_of_many_partials_leaves_them_too) {
     for (int tests = CLEAR; tests <= SET; tests++) {
         const struct block *c = tests ? &p.tested : &p.whole;
         fill(c, 0xff);
-        args.c = c->device;
+        args.to.c = c->device;
         args.failed = tests ? p.failed.device : NULL;
         open_list(&p, CAPACITY, &args);
         assert_int_equal(ht_dev_check(set->reduce(&args, NULL)), HT_DEV_OK);
@@ -565,16 +559,11 @@ static void compute_inside(struct product *p, const struct ht_kernel_desc *kerne
     for (int64_t i = 0; i < (int64_t)BATCH * M * N; i++)
         ((float *)p->tested.host)[i] = 1;
     block_up(&p->tested);
-    args.c = p->tested.device;
+    args.to.c = p->tested.device;
     args.splits = 1;
-    args.beta = beta;
+    args.to.beta.f32 = beta;
     args.failed = p->failed.device;
     args.fallback_in_kernel = 1;
-    args.a_src = p->a.src.device;
-    args.b_src = p->b.src.device;
-    args.a_ld = M;
-    args.b_ld = K;
-    args.b_k_contiguous = 1;
     assert_int_equal(ht_dev_check(ht_launch_gemm(kernel, &args, NULL)), HT_DEV_OK);
     block_down(&p->tested);
 }

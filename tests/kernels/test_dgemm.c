@@ -57,9 +57,9 @@ static void check(const struct problem *p, const struct ht_kernel_desc *kernel) 
     struct operand a = operand_of(p, true), b = operand_of(p, false), c = c_of(p);
     c.device = on_device(c.at, c.count);
     const struct ht_native64_args args = {
-        .a_src = a.device, .b_src = b.device, .c = c.device, .a_ld = a.ld, .b_ld = b.ld, .ldc = c.ld, .a_src_stride = a.stride,
-        .b_src_stride = b.stride, .c_stride = c.stride, .m = (int)p->m, .n = (int)p->n, .k = (int)p->k, .splits = 1,
-        .a_k_contiguous = a.k_contiguous, .b_k_contiguous = b.k_contiguous, .batch = (int)p->batch, .alpha = p->alpha, .beta = p->beta};
+        .a = {a.device, a.ld, a.stride, (int)p->m, (int)p->k, a.k_contiguous}, .b = {b.device, b.ld, b.stride, (int)p->n, (int)p->k, b.k_contiguous},
+        .to = {.c = c.device, .ldc = c.ld, .stride = c.stride, .alpha.f64 = p->alpha, .beta.f64 = p->beta},
+        .m = (int)p->m, .n = (int)p->n, .splits = 1, .batch = (int)p->batch};
     if (kernel != NULL)
         OK(ht_dev_check(HT_LAUNCHER(kernel, HT_PRODUCT, ht_native64_args)(&args, NULL)));
     const double *const got = kernel != NULL ? result_of(&c, p->m) : run(p, &a, &b, &c);

@@ -162,21 +162,14 @@ static struct ht_gemm_args args_of(const struct product *p, int batch) {
     const struct operand a = stored(p, 'A', p->ta), b = stored(p, 'B', p->tb);
     struct ht_gemm_args args;
     memset(&args, 0, sizeof args);
-    args.a_src = a.device;
-    args.b_src = b.device;
-    args.a_ld = a.ld;
-    args.b_ld = b.ld;
-    args.a_k_contiguous = a.k_contiguous;
-    args.b_k_contiguous = b.k_contiguous;
-    args.c = kept_on_device((size_t)(p->m * p->n * batch) * sizeof *args.c);
-    args.c_stride = p->m * p->n;
-    args.ldc = args.m = (int)p->m;
+    args.a = (struct ht_view){.src = a.device, .ld = a.ld, .rows = (int)p->m, .k = (int)p->k, .k_contiguous = a.k_contiguous};
+    args.b = (struct ht_view){.src = b.device, .ld = b.ld, .rows = (int)p->n, .k = (int)p->k, .k_contiguous = b.k_contiguous};
+    args.to = (struct ht_result){.c = kept_on_device((size_t)(p->m * p->n * batch) * sizeof(float)), .ldc = p->m, .stride = p->m * p->n,
+                                 .alpha.f32 = p->alpha, .beta.f32 = p->beta};
+    args.m = (int)p->m;
     args.n = (int)p->n;
-    args.k = (int)p->k;
     args.splits = 1;
     args.batch = batch;
-    args.alpha = p->alpha;
-    args.beta = p->beta;
     return args;
 }
 
@@ -188,7 +181,7 @@ static void launch(const struct ht_kernel_desc *kernel, const struct ht_gemm_arg
 static float *launched(const struct ht_kernel_desc *kernel, const struct product *p) {
     const struct ht_gemm_args args = args_of(p, 1);
     launch(kernel, &args);
-    return download(host_floats(p->m * p->n), args.c, p->m * p->n);
+    return download(host_floats(p->m * p->n), args.to.c, p->m * p->n);
 }
 
 /* One large product, then only such as are lost when they, or a chain of them, are added to it in FP32; half of the results
@@ -683,9 +676,9 @@ static unsigned *failed_list(int64_t m, int64_t n, int batch, int *count) {
 static void launch_behind(const struct ht_kernel_desc *kernel, const struct ht_gemm_args *args, float *c, int64_t elements) {
     for (int64_t i = 0; i < elements; i++)
         c[i] = -7;
-    upload(args->c, c, elements);
+    upload(args->to.c, c, elements);
     launch(kernel, args);
-    download(c, args->c, elements);
+    download(c, args->to.c, elements);
 }
 
 /* Whether it was added up in FP64 and rounded once, with C -7 before. */
@@ -736,7 +729,7 @@ enum told { BY_BITS, BY_A_SHORT_LIST, BY_LIST, BY_NOTHING };
 
 static void tell(struct left *x, enum told told) {
     x->args.failed = x->failed;
-    x->args.a_any_flag = x->args.b_any_flag = x->numbers;
+    x->args.a_packed.any_flag = x->args.b_packed.any_flag = x->numbers;
     x->args.failed_count = told == BY_BITS ? NULL : (int *)x->numbers + (told == BY_NOTHING ? 2 : 3);
     x->args.failed_capacity = told == BY_BITS ? 0 : x->count - (told == BY_A_SHORT_LIST);
     x->args.failed_list = told == BY_A_SHORT_LIST ? NULL : x->list;
@@ -837,7 +830,7 @@ static void blocks_then_others(const struct ht_kernel_desc *first, const struct 
         compare_bits(&x, left, m, n, batch, &of_blocks, &of_others);
         assert_true(numbers[0] == 0 && numbers[1] == of_blocks && of_blocks > 0);
         launch(fallback, &x.args);
-        download(c, x.args.c, all);
+        download(c, x.args.to.c, all);
         OK(ht_dev_download(numbers, counted, sizeof numbers));
         assert_int_equal(numbers[0] + numbers[1], of_blocks + of_others);
         for (int64_t i = 0; i < all; i++) {

@@ -123,20 +123,15 @@ static const float *by_kernel(const struct ht_scheme_desc *s, const struct ht_ke
                               const struct packed *x, int splits) {
     void *partial = kept_on_device((size_t)(p->m * p->n * splits) * 8);
     float *dc = on_device(p->c, p->m * p->n);
-    struct ht_gemm_args g = {.a_panels = (unsigned char *)x->a + x->a_panels,
-                             .b_panels = (unsigned char *)x->b + x->b_panels,
-                             .a_row_absmax = (int *)(void *)x->a,
-                             .b_col_absmax = (int *)(void *)x->b,
-                             .c = dc,
+    struct ht_gemm_args g = {.a_packed = {.panels = (unsigned char *)x->a + x->a_panels, .row_absmax = (int *)(void *)x->a},
+                             .b_packed = {.panels = (unsigned char *)x->b + x->b_panels, .row_absmax = (int *)(void *)x->b},
+                             .to = {.c = dc, .ldc = p->m, .alpha.f32 = p->alpha, .beta.f32 = p->beta},
                              .partial = partial,
-                             .ldc = p->m,
                              .m = (int)p->m,
                              .n = (int)p->n,
                              .k_blocks = (int)ht_k_blocks(s, p->k),
                              .splits = splits,
-                             .batch = 1,
-                             .alpha = p->alpha,
-                             .beta = p->beta};
+                             .batch = 1};
     int code = ht_dev_check(kernel->init());
     if (code == HT_DEV_OK)
         code = ht_dev_check(ht_launch_gemm(kernel, &g, NULL));

@@ -73,17 +73,17 @@ struct operand {
           exponents((size_t)batch * ((rows + 63) / 64) * 64),
           meeting((size_t)batch * ((rows + 63) / 64) * (64 * ((k + 63) / 64) + 1)) {
         args.src = src;
+        args.ld = k_contiguous ? k : rows;
+        args.src_stride = (long long)rows * k;
         args.rows = rows;
         args.k = k;
-        args.k_blocks = (k + 63) / 64 * 2;
-        args.ld = k_contiguous ? k : rows;
         args.k_contiguous = k_contiguous;
+        args.k_blocks = (k + 63) / 64 * 2;
         args.batch = batch;
-        args.src_stride = (long long)rows * k;
-        args.panels = panels.v.data();
-        args.row_absmax = exponents.v.data();
-        args.panel_stride = (long long)panels.v.size() / batch;
-        args.absmax_stride = (long long)exponents.v.size() / batch;
+        args.to.panels = panels.v.data();
+        args.to.row_absmax = exponents.v.data();
+        args.to.stride = (long long)panels.v.size() / batch;
+        args.to.absmax_stride = (long long)exponents.v.size() / batch;
         args.absmax_exchange = meeting.v.data();
         args.exchange_stride = (long long)meeting.v.size() / batch;
         args.exchange_is_reset = 1;
@@ -91,13 +91,13 @@ struct operand {
     /* 16 k of a row from k on in one slice. */
     void slice(int entry, int row, int k, int lo, uint16_t *out) const {
         const int chunk = lo * 4 + k % 32 / 8;
-        const unsigned char *atom = args.panels + entry * args.panel_stride +
+        const unsigned char *atom = args.to.panels + entry * args.to.stride +
                                     ((long long)(row / 64) * args.k_blocks + k / 32) * HT_ATOM_BYTES + row % 64 * 128;
         for (int c = 0; c < 2; c++)
             memcpy(out + c * 8, atom + ((chunk + c) ^ (row & 7)) * 16, 16);
     }
     int exponent(int entry, int row) const {
-        return packing::ht_row_exponent(args.row_absmax[entry * args.absmax_stride + row]);
+        return packing::ht_row_exponent(args.to.row_absmax[entry * args.to.absmax_stride + row]);
     }
 };
 
@@ -204,23 +204,17 @@ static int run_case(const product_case &p) {
         before[i] = p.beta != 0 ? (float)((int)(i % 17) - 8) * 0.125f : NAN;
     c.v = before; /* the same size: the registered address stays */
     ht_gemm_args g = {};
-    g.a_panels = both[0].panels;
-    g.b_panels = both[1].panels;
-    g.a_row_absmax = both[0].row_absmax;
-    g.b_col_absmax = both[1].row_absmax;
-    g.ldc = g.m = p.m;
+    g.a_packed = both[0].to;
+    g.b_packed = both[1].to;
+    g.to.ldc = g.m = p.m;
     g.n = p.n;
-    g.c_stride = (long long)p.m * p.n;
-    g.a_stride = both[0].panel_stride;
-    g.b_stride = both[1].panel_stride;
-    g.a_absmax_stride = both[0].absmax_stride;
-    g.b_absmax_stride = both[1].absmax_stride;
+    g.to.stride = (long long)p.m * p.n;
     g.k_blocks = both[0].k_blocks;
     g.splits = p.splits;
     g.batch = p.batch;
-    g.alpha = 1;
-    g.beta = p.beta;
-    g.c = c.v.data();
+    g.to.alpha.f32 = 1;
+    g.to.beta.f32 = p.beta;
+    g.to.c = c.v.data();
     g.partial = part.v.data();
     if (wgmma_init() != 0 || wgmma_launch(g, NULL) != 0)
         return failed("wgmma_ss");

@@ -70,7 +70,7 @@ static inline int fake_pack(const struct ht_pack_args *g, int slices) {
             if (slices == 2 && row < g->rows) {
                 float first = g->src[e * g->src_stride + (g->k_contiguous ? row * g->ld : row)];
                 exponent = (row + (int)fabsf(first)) % 5 - 2;
-                g->row_absmax[e * g->absmax_stride + row] = exponent;
+                g->to.row_absmax[e * g->to.absmax_stride + row] = exponent;
             }
             for (int k = 0; k < g->k_blocks * (64 / slices); k++) {
                 float x = 0.0f;
@@ -78,7 +78,7 @@ static inline int fake_pack(const struct ht_pack_args *g, int slices) {
                     long long at = g->k_contiguous ? row * g->ld + k : k * g->ld + row;
                     x = g->src[e * g->src_stride + at];
                 }
-                store(g->panels + e * g->panel_stride, g->k_blocks, slices, row, k,
+                store(g->to.panels + e * g->to.stride, g->k_blocks, slices, row, k,
                       slices == 2 ? ldexpf(x, -exponent) : x);
             }
         }
@@ -106,17 +106,17 @@ static inline int pack_two(const struct ht_pack_args *operands, int count, void 
 
 static inline int pack_one(const struct ht_pack_args *operands, int count, void *stream) {
     (void)stream;
-    assert_null(operands->row_absmax);
+    assert_null(operands->to.row_absmax);
     return pack_all(operands, count, 1);
 }
 
-static inline float scalar(const float *pointer, float value) {
-    return pointer != NULL ? *pointer : value;
+static inline float scalar(const struct ht_scalar *x) {
+    return x->at != NULL ? *(const float *)x->at : x->f32;
 }
 
 static inline void combine(const struct ht_gemm_args *g, int entry, int row, int col, float sum) {
-    float alpha = scalar(g->alpha_ptr, g->alpha), beta = scalar(g->beta_ptr, g->beta);
-    float *c = g->c + entry * g->c_stride + col * g->ldc + row;
+    float alpha = scalar(&g->to.alpha), beta = scalar(&g->to.beta);
+    float *c = (float *)g->to.c + entry * g->to.stride + col * g->to.ldc + row;
     float v = alpha == 0.0f ? 0.0f : alpha * sum;
     *c = beta == 0.0f ? v : v + beta * *c;
 }
@@ -128,11 +128,11 @@ static inline float part_of(const struct ht_gemm_args *g, int slices, int entry,
     assert_true(last > first);
     float sum = 0.0f;
     for (int k = first * 32; k < last * 32; k++) /* padding included: it must be zero */
-        sum += load(g->a_panels + entry * g->a_stride, g->k_blocks, slices, row, k) *
-               load(g->b_panels + entry * g->b_stride, g->k_blocks, slices, col, k);
+        sum += load(g->a_packed.panels + entry * g->a_packed.stride, g->k_blocks, slices, row, k) *
+               load(g->b_packed.panels + entry * g->b_packed.stride, g->k_blocks, slices, col, k);
     if (slices == 2)
-        sum = ldexpf(sum, g->a_row_absmax[entry * g->a_absmax_stride + row] +
-                              g->b_col_absmax[entry * g->b_absmax_stride + col]);
+        sum = ldexpf(sum, g->a_packed.row_absmax[entry * g->a_packed.absmax_stride + row] +
+                              g->b_packed.row_absmax[entry * g->b_packed.absmax_stride + col]);
     return sum;
 }
 

@@ -125,8 +125,8 @@ API_TEST(test_large_batches_are_cut) {
 /* The second piece continues `blocks` blocks of 64 rows x 64 k further, in a matrix or from matrix to matrix.
  */
 static void assert_pieces(const struct ht_pack_args *first, const struct ht_pack_args *second, long blocks) {
-    assert_int_equal(second->panels - first->panels, blocks * 2 * HT_ATOM_BYTES);
-    assert_int_equal(second->row_absmax - first->row_absmax, blocks * 64);
+    assert_int_equal(second->to.panels - first->to.panels, blocks * 2 * HT_ATOM_BYTES);
+    assert_int_equal(second->to.row_absmax - first->to.row_absmax, blocks * 64);
     assert_int_equal(second->src - first->src, blocks * (second->batch > 1 ? 1 : 64));
 }
 

@@ -33,8 +33,8 @@ static void fallback_by(halftone *h, int n, int behind, bool is_packed) {
           {dev.launched[7], behind > 1}); /* blocks with many, first */
     const struct ht_gemm_args *g = &dev.last_args;
     assert_int_equal(g->fallback_in_kernel, behind == 0);
-    assert_true(g->failed != NULL && g->a_row_sums != NULL && g->b_row_sums != NULL && g->a_any_flag != NULL && g->a_src != NULL);
-    assert_true(g->k == n && g->a_ld >= n && g->a_k_contiguous == 1);
+    assert_true(g->failed != NULL && g->a_packed.row_sums != NULL && g->b_packed.row_sums != NULL && g->a_packed.any_flag != NULL && g->a.src != NULL);
+    assert_true(g->a.k == n && g->a.ld >= n && g->a.k_contiguous == 1);
 }
 
 TEST(test_the_product_computes_what_it_does_not_clear_where_a_launch_counts) {
@@ -92,7 +92,7 @@ API_TEST(test_packed_needs_no_workspace_without_split) {
     char *pa = kept(bytes), *pb = kept(bytes);
     OK(halftone_pack_a(h, 'N', 2, 2, x, 2, pa));
     OK(halftone_pack_b(h, 'N', 2, 2, x, 2, pb));
-    assert_ptr_equal(dev.pack_log[0].panels, pb + 1024);
+    assert_ptr_equal(dev.pack_log[0].to.panels, pb + 1024);
     OK(halftone_sgemm_packed(h, 2, 2, 2, &one, pa, pb, &zero, c, 2));
     assert_true(c[0] == 7 && c[1] == 10 && c[2] == 15 && c[3] == 22);
     assert_int_equal(halftone_sgemm_packed(h, 2, 2, 2, &one, pa + 4, pb, &zero, c, 2), -7);
@@ -226,11 +226,11 @@ TEST(test_panels_of_auto_lie_where_its_first_scheme_has_them) {
         OK(halftone_packed_bytes(h, 'A', m, deep, 1, &bytes));
         char *const blob = kept((bytes + 1023) / 1024 * 1024);
         OK(halftone_pack_a(h, 'T', m, deep, &x, deep, blob));
-        const unsigned char *const panels = dev.pack_log[0].panels;
+        const unsigned char *const panels = dev.pack_log[0].to.panels;
         OK(halftone_set_scheme(h, "f16x3"));
         OK(halftone_packed_bytes(h, 'A', m, deep, 1, &fewer));
         OK(halftone_pack_a(h, 'T', m, deep, &x, deep, blob));
-        assert_ptr_equal(dev.pack_log[0].panels, panels);
+        assert_ptr_equal(dev.pack_log[0].to.panels, panels);
         assert_true(fewer < bytes);
     }
     OK(halftone_destroy(h));

@@ -111,7 +111,7 @@ API_TEST(test_what_a_capture_used_is_kept) {
     dev.capturing = false;
     check(h, &large);
     check(h, &large);
-    assert_true(dev.allocs == 3 && dev.frees == 0 && dev.last_args.a_panels != captured.a_panels);
+    assert_true(dev.allocs == 3 && dev.frees == 0 && dev.last_args.a_packed.panels != captured.a_packed.panels);
     struct problem larger = problem_of('N', 'N', 600, 600, 300, 0);
     check(h, &larger); /* nobody asked whether a graph holds the block, so it is kept as well */
     assert_true(dev.allocs == 4 && dev.frees == 0);
@@ -124,7 +124,7 @@ API_TEST(test_what_a_capture_used_is_kept) {
     assert_true(dev.allocs == 6 && dev.frees == 0 && dev.pack_log[1].absmax_exchange != met);
     dev.dry = false;
     memset(dev.pack_log[1].absmax_exchange, 0xff, 1 << 20);
-    memset((unsigned char *)(uintptr_t)captured.a_panels, 0, HT_ATOM_BYTES); /* replayed: still ours to write */
+    memset(captured.a_packed.panels, 0, HT_ATOM_BYTES); /* replayed: still ours to write */
     assert_int_equal(met[0], -1);
     check(h, &small);
 }
@@ -139,7 +139,7 @@ struct memory_used {
 static struct memory_used call_on(halftone *h, void *stream, const struct problem *p) {
     OK(halftone_set_stream(h, stream));
     check(h, p);
-    return (struct memory_used){dev.last_args.a_panels, dev.pack_log[1].absmax_exchange};
+    return (struct memory_used){dev.last_args.a_packed.panels, dev.pack_log[1].absmax_exchange};
 }
 
 /* Calls on two streams may run at once, so they share no memory; each stream finds its own again, and

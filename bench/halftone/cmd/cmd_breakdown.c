@@ -84,45 +84,41 @@ static int open_operand(struct job *j, int is_a, int64_t n, struct cli_error *f)
     const int64_t row_blocks = ht_ceil_div(n, HT_ATOM_ROWS), exchange = ht_exchange_ints(s, n, n) + ht_sum_ints(n);
     struct ht_pack_args *p = &j->pack[!is_a];
     p->src = matrix(j, is_a ? 'A' : 'B', n, f);
-    p->panels = room(j, row_blocks * ht_k_blocks(s, n) * HT_ATOM_BYTES, f);
-    p->row_absmax = room(j, row_blocks * HT_ATOM_ROWS * 4, f);
+    p->to.panels = room(j, row_blocks * ht_k_blocks(s, n) * HT_ATOM_BYTES, f);
+    p->to.row_absmax = room(j, row_blocks * HT_ATOM_ROWS * 4, f);
     p->absmax_exchange = room(j, (exchange + 1) * 4, f);
-    p->row_sums = room(j, ht_row_sums_ints(n) * 4, f);
-    p->any_flag = room(j, 8, f);
+    p->to.row_sums = room(j, ht_row_sums_ints(n) * 4, f);
+    p->to.any_flag = room(j, 8, f);
     p->epoch = 1;
-    if (p->src == NULL || p->panels == NULL || p->row_absmax == NULL || p->absmax_exchange == NULL || p->row_sums == NULL || p->any_flag == NULL)
+    if (p->src == NULL || p->to.panels == NULL || p->to.row_absmax == NULL || p->absmax_exchange == NULL ||
+        p->to.row_sums == NULL || p->to.any_flag == NULL)
         return -1;
     p->ld = n;
     p->rows = p->k = (int)n;
-    p->k_blocks = (int)ht_k_blocks(s, n);
     p->k_contiguous = !is_a;
+    p->k_blocks = (int)ht_k_blocks(s, n);
     p->batch = p->exchange_is_reset = 1;
-    if (session_device_check(ht_dev_memset_async(p->any_flag, 0, 8, NULL), "flag", f) != 0)
+    if (session_device_check(ht_dev_memset_async(p->to.any_flag, 0, 8, NULL), "flag", f) != 0)
         return -1;
     return session_device_check(ht_dev_memset_async(p->absmax_exchange, 0xff, (size_t)(exchange + 1) * 4, NULL), "absmax exchange", f);
 }
 
 static int open_product(struct job *j, int64_t n, struct cli_error *f) {
     struct ht_gemm_args *g = &j->gemm;
-    g->c = room(j, n * n * 4, f);
+    g->to.c = room(j, n * n * 4, f);
     const int64_t partial = ht_partial_bytes(n, n, 1, j->choice.splits, ht_partial_size(j->scheme->exact_k));
     g->partial = partial > 0 ? room(j, partial, f) : NULL;
-    if (g->c == NULL || (partial > 0 && g->partial == NULL))
+    if (g->to.c == NULL || (partial > 0 && g->partial == NULL))
         return -1;
-    g->a_panels = j->pack[0].panels;
-    g->b_panels = j->pack[1].panels;
-    g->a_row_absmax = j->pack[0].row_absmax;
-    g->b_col_absmax = j->pack[1].row_absmax;
-    g->a_src = j->pack[0].src;
-    g->b_src = j->pack[1].src;
-    g->a_ld = g->b_ld = g->ldc = g->m = g->n = g->k = (int)n;
-    g->b_k_contiguous = 1;
+    g->a_packed = j->pack[0].to;
+    g->b_packed = j->pack[1].to;
+    g->a = (struct ht_view){.src = j->pack[0].src, .ld = n, .rows = (int)n, .k = (int)n};
+    g->b = (struct ht_view){.src = j->pack[1].src, .ld = n, .rows = (int)n, .k = (int)n, .k_contiguous = 1};
+    g->to.ldc = g->m = g->n = (int)n;
     g->k_blocks = j->pack[0].k_blocks;
     g->splits = j->choice.splits;
     g->batch = 1;
-    g->alpha = 1;
-    g->a_row_sums = j->pack[0].row_sums;
-    g->b_row_sums = j->pack[1].row_sums;
+    g->to.alpha.f32 = 1;
     const int64_t blocks = ht_ceil_div(n, HT_ATOM_ROWS) * ht_ceil_div(n, HT_ATOM_ROWS), words = blocks * (HT_FAILED_BYTES / 4);
     g->failed_capacity = (int)ht_failed_capacity(blocks);
     g->failed = room(j, (words + g->failed_capacity + 1) * 4, f);
@@ -173,7 +169,7 @@ static void close_job(struct job *j) {
 }
 
 static int copy(const struct job *j) {
-    const size_t bytes = (size_t)j->gemm.m * (size_t)j->gemm.k * sizeof(float);
+    const size_t bytes = (size_t)j->gemm.m * (size_t)j->gemm.a.k * sizeof(float);
     const int code = device_info_copy(j->facts, j->copy, j->pack[0].src, bytes);
     return code == 0 ? device_info_copy(j->facts, (char *)j->copy + bytes, j->pack[1].src, bytes) : code;
 }
@@ -184,14 +180,12 @@ static int launch(const struct job *j, int parts, struct cli_error *f) {
     struct ht_gemm_args gemm = j->gemm;
     int code = 0;
     for (int i = 0; i < 2 && !(parts & SUMS); i++)
-        pack[i].row_sums = NULL;
+        pack[i].to.row_sums = NULL;
     if (!(parts & TESTS))
         gemm.failed = NULL;
     gemm.fallback_in_kernel = parts & FALLS_BACK && j->is_inside;
     if (gemm.fallback_in_kernel)
         gemm.failed_count = pack[0].failed_count = NULL; /* nobody reads the list */
-    gemm.a_any_flag = j->pack[0].any_flag;
-    gemm.b_any_flag = j->pack[1].any_flag;
     struct ht_gemm_args fallback = gemm;
     fallback.splits = 1;
     if (parts & COPIES && copy(j) != 0)

@@ -17,20 +17,14 @@ int launch_direct_open(struct launch_direct *c, const struct ht_set_desc *set, c
     if (session_device_check(ht_dev_check(kernel->init()), "kernel", f) != 0 ||
         (bytes > 0 && session_device_check(ht_dev_alloc(&c->parts, (size_t)bytes), "device memory", f) != 0))
         return -1;
-    g->a_src = p->a;
-    g->b_src = p->b;
-    g->c = p->c;
+    g->a = (struct ht_view){.src = p->a, .ld = p->lda, .rows = (int)p->m, .k = (int)p->k};
+    g->b = (struct ht_view){.src = p->b, .ld = p->ldb, .rows = (int)p->n, .k = (int)p->k, .k_contiguous = 1};
+    g->to = (struct ht_result){.c = p->c, .ldc = p->m, .alpha.f32 = 1};
     g->partial = c->parts;
-    g->a_ld = p->lda;
-    g->b_ld = p->ldb;
-    g->b_k_contiguous = 1;
     g->m = (int)p->m;
     g->n = (int)p->n;
-    g->k = (int)p->k;
-    g->ldc = p->m;
     g->splits = splits;
     g->batch = 1;
-    g->alpha = 1;
     return 0;
 }
 

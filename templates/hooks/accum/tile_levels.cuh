@@ -26,12 +26,12 @@ HT_DEVICE ht_tile_scales ht_tile_scales_of(const ht_gemm_args &g, int row0, int 
         s.ended[i] = 0;
     for (int i = 0; i < (WM + 63) / 64; i++) {
         const int block = row0 / 64 + i < rows ? row0 / 64 + i : rows - 1;
-        s.a_at[i] = g.a_row_absmax + blockIdx.z * g.a_absmax_stride + ((long long)block * k_tiles + k_tile) * 4 +
+        s.a_at[i] = g.a_packed.row_absmax + blockIdx.z * g.a_packed.absmax_stride + ((long long)block * k_tiles + k_tile) * 4 +
                     row0 % 64 / 16 + ht_d_row(lane, 0) / 16;
     }
     for (int j = 0; j < (WN + 63) / 64; j++) {
         const int block = col0 / 64 + j < cols ? col0 / 64 + j : cols - 1;
-        s.b_at[j] = g.b_col_absmax + blockIdx.z * g.b_absmax_stride + ((long long)block * k_tiles + k_tile) * 8 +
+        s.b_at[j] = g.b_packed.row_absmax + blockIdx.z * g.b_packed.absmax_stride + ((long long)block * k_tiles + k_tile) * 8 +
                     col0 % 64 / 8;
     }
     return s;

@@ -14,7 +14,7 @@ HT_DEVICE bool ht_flag_is_set(const int *flag)
 
 HT_DEVICE bool ht_certificate_needed(const ht_gemm_args &g)
 {
-    return g.failed && (ht_flag_is_set(g.a_any_flag) + ht_flag_is_set(g.b_any_flag) > 0); // both loads at once //@mutate certificate-needed
+    return g.failed && (ht_flag_is_set(g.a_packed.any_flag) + ht_flag_is_set(g.b_packed.any_flag) > 0); // both loads at once //@mutate certificate-needed
 }
 
 HT_DEVICE int ht_count_bits(unsigned x)
@@ -62,9 +62,9 @@ HT_DEVICE bool ht_is_listed(const ht_gemm_args &g)
 // Brings what ht_certificate_needed will read close.
 HT_DEVICE void ht_prefetch_flags(const ht_gemm_args &g)
 {
-    if (g.a_any_flag) {
-        ht_prefetch(g.a_any_flag);
-        ht_prefetch(g.b_any_flag);
+    if (g.a_packed.any_flag) {
+        ht_prefetch(g.a_packed.any_flag);
+        ht_prefetch(g.b_packed.any_flag);
     }
 }
 
@@ -93,13 +93,13 @@ HT_DEVICE float ht_threshold(const int *sums, const int *absmax, int row, int ro
 
 HT_DEVICE float ht_row_threshold(const ht_gemm_args &g, long long entry, int row)
 {
-    const int *absmax = g.scales_tiles ? nullptr : g.a_row_absmax + entry * g.a_absmax_stride;
-    return row < g.m ? ht_threshold(g.a_row_sums + entry * g.a_sums_stride, absmax, row, g.m) : 0.0f;
+    const int *absmax = g.scales_tiles ? nullptr : g.a_packed.row_absmax + entry * g.a_packed.absmax_stride;
+    return row < g.m ? ht_threshold(g.a_packed.row_sums + entry * g.a_packed.sums_stride, absmax, row, g.m) : 0.0f;
 }
 
 HT_DEVICE float ht_column_threshold_inside(const ht_gemm_args &g, long long entry, int col)
 {
-    return ht_threshold(g.b_row_sums + entry * g.b_sums_stride, g.scales_tiles ? nullptr : g.b_col_absmax + entry * g.b_absmax_stride, col, g.n);
+    return ht_threshold(g.b_packed.row_sums + entry * g.b_packed.sums_stride, g.scales_tiles ? nullptr : g.b_packed.row_absmax + entry * g.b_packed.absmax_stride, col, g.n);
 }
 
 HT_DEVICE float ht_column_threshold(const ht_gemm_args &g, long long entry, int col)

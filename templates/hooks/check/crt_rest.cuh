@@ -48,18 +48,18 @@ HT_DEVICE void ht_rest_note(const ht_native64_args &g, bool alone, int count)
 HT_DEVICE void ht_rest_compute(const ht_native64_args &g, long long entry, int row, int col)
 {
     constexpr int AT_ONCE = 4; // loads of a lane
-    const long long a_step = g.a_k_contiguous ? 1 : g.a_ld, b_step = g.b_k_contiguous ? 1 : g.b_ld;
-    const double *const a = g.a_src + entry * g.a_src_stride + row * (g.a_k_contiguous ? g.a_ld : 1),
-                 *const b = g.b_src + entry * g.b_src_stride + col * (g.b_k_contiguous ? g.b_ld : 1);
+    const long long a_step = g.a.k_contiguous ? 1 : g.a.ld, b_step = g.b.k_contiguous ? 1 : g.b.ld;
+    const double *const a = (const double *)g.a.src + entry * g.a.stride + row * (g.a.k_contiguous ? g.a.ld : 1),
+                 *const b = (const double *)g.b.src + entry * g.b.stride + col * (g.b.k_contiguous ? g.b.ld : 1);
     double sum = 0.0;
 #pragma unroll 1
-    for (int k0 = (int)threadIdx.x % WAVE; k0 < g.k; k0 += AT_ONCE * WAVE) {
+    for (int k0 = (int)threadIdx.x % WAVE; k0 < g.a.k; k0 += AT_ONCE * WAVE) {
         double x[AT_ONCE], y[AT_ONCE];
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
             const int k = k0 + i * WAVE;
-            x[i] = k < g.k ? ht_load(a + k * a_step) : 0.0;
-            y[i] = k < g.k ? ht_load(b + k * b_step) : 0.0;
+            x[i] = k < g.a.k ? ht_load(a + k * a_step) : 0.0;
+            y[i] = k < g.a.k ? ht_load(b + k * b_step) : 0.0;
         }
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
@@ -73,8 +73,8 @@ HT_DEVICE void ht_rest_compute(const ht_native64_args &g, long long entry, int r
     }
     if (threadIdx.x % WAVE != 0)
         return;
-    const double alpha = g.alpha_ptr ? ht_load(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_load(g.beta_ptr) : g.beta;
-    double *const c = g.c + entry * g.c_stride + col * g.ldc + row;
+    const double alpha = ht_value_of(g.to.alpha), beta = ht_value_of(g.to.beta);
+    double *const c = (double *)g.to.c + entry * g.to.stride + col * g.to.ldc + row;
     ht_store(c, ht_axpby(alpha, sum, beta, c));
     ht_rest_note(g, true, 1);
 }

@@ -109,7 +109,7 @@ HT_DEVICE ht_place ht_result_noted(const ht_gemm_args &g, const ht_notes &n, con
 template <int WARPS> HT_DEVICE void ht_next_terms(const ht_gemm_args &g, const ht_notes &n, ht_term_stream *s)
 {
     s->k += TERMS_AT_ONCE * WAVE;
-    if (s->k < g.k)
+    if (s->k < g.a.k)
         return;
     s->k = 0;
     s->turn.turn += WARPS;
@@ -122,7 +122,7 @@ HT_DEVICE void ht_copy_terms(const ht_gemm_args &g, const ht_line_along_k &a, co
     const float *x = a.at + k * a.step, *y = b.at + k * b.step;
 #pragma unroll 4
     for (int i = 0; i < TERMS_AT_ONCE; i++, k += WAVE, x += WAVE * a.step, y += WAVE * b.step) {
-        const int bytes = k < g.k ? 4 : 0;
+        const int bytes = k < g.a.k ? 4 : 0;
         ht_cp_async4_some(to + (unsigned)i * (WAVE * 8), x, bytes);
         ht_cp_async4_some(to + (unsigned)i * (WAVE * 8) + WAVE * 4, y, bytes);
     }
@@ -141,8 +141,8 @@ template <int WARPS, int TERM_BUFFERS> HT_DEVICE void ht_recompute_noted(const h
         if (ahead.turn.warp < WARPS) {
             if (ahead.k == 0) {
                 const ht_place place = ht_result_noted(g, n, ahead.turn);
-                a = ht_row_of_a(g, place.entry, place.row);
-                b = ht_column_of_b(g, place.entry, place.col);
+                a = ht_line_of(g.a, place.entry, place.row);
+                b = ht_line_of(g.b, place.entry, place.col);
             }
             ht_copy_terms(g, a, b, ahead.k + lane, n.terms + (unsigned)(buffer * TERM_BYTES + lane * 4));
             ht_next_terms<WARPS>(g, n, &ahead);
@@ -155,7 +155,7 @@ template <int WARPS, int TERM_BUFFERS> HT_DEVICE void ht_recompute_noted(const h
 #pragma unroll 4
         for (int i = 0; i < TERMS_AT_ONCE; i++)
             ht_add_term(&sum, &rest, ht_lds4(from + (unsigned)i * (WAVE * 8)), ht_lds4(from + (unsigned)i * (WAVE * 8) + WAVE * 4));
-        if (now.k + TERMS_AT_ONCE * WAVE >= g.k) { //@mutate inside-last
+        if (now.k + TERMS_AT_ONCE * WAVE >= g.a.k) { //@mutate inside-last
             const ht_place place = ht_result_noted(g, n, now.turn);
             ht_store_recomputed(g, place.entry, place.row, place.col, ht_sum_of_lanes(sum, rest));
             sum = rest = 0.0f;

@@ -23,15 +23,16 @@ struct ht_lines {
 };
 
 // Lines from `first` on, at `k`. end: of the block.
-HT_DEVICE ht_lines ht_open_lines(const float *src, long long ld, int k_contiguous, int first, int end, int rows, int k)
+HT_DEVICE ht_lines ht_open_lines(const ht_view &x, long long entry, int first, int end, int k)
 {
+    const float *const src = (const float *)x.src + entry * x.stride;
     ht_lines l;
-    l.line_step = k_contiguous ? ld : 1;
-    l.k_step = k_contiguous ? 1 : ld;
+    l.line_step = x.k_contiguous ? x.ld : 1;
+    l.k_step = x.k_contiguous ? 1 : x.ld;
     l.at = src + first * l.line_step + k * l.k_step;
-    l.last = rows - 1 - first;
-    l.wide = end <= rows && (!k_contiguous || ((unsigned long long)src | (unsigned long long)ld * 4) % 16 == 0); //@mutate open-lines
-    l.k_contiguous = k_contiguous;
+    l.last = x.rows - 1 - first;
+    l.wide = end <= x.rows && (!x.k_contiguous || ((unsigned long long)src | (unsigned long long)x.ld * 4) % 16 == 0); //@mutate open-lines
+    l.k_contiguous = x.k_contiguous;
     return l;
 }
 
@@ -149,24 +150,23 @@ template <int UNROLL> HT_DEVICE void ht_multiply_lines(double (*sum)[FALLBACK_CO
 template <int UNROLL> HT_DEVICE void ht_fallback_piece(const ht_gemm_args &g, long long entry, int row, int col)
 {
     const int lane = (int)threadIdx.x & 31, line = lane / 4, own = lane % 4 * FALLBACK_K_PER_LANE;
-    ht_lines a = ht_open_lines(g.a_src + entry * g.a_src_stride, g.a_ld, g.a_k_contiguous, row + line, row + FALLBACK_HEIGHT, g.m, own);
-    ht_lines b = ht_open_lines(g.b_src + entry * g.b_src_stride, g.b_ld, g.b_k_contiguous, col + line, col + FALLBACK_WIDTH, g.n, own);
+    ht_lines a = ht_open_lines(g.a, entry, row + line, row + FALLBACK_HEIGHT, own);
+    ht_lines b = ht_open_lines(g.b, entry, col + line, col + FALLBACK_WIDTH, own);
     double sum[FALLBACK_ROWS / 2][FALLBACK_COLS][4] = {};
-    ht_multiply_lines<UNROLL>(sum, &a, &b, g.k, own);
-    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
+    ht_multiply_lines<UNROLL>(sum, &a, &b, g.a.k, own);
+    const float alpha = ht_value_of(g.to.alpha), beta = ht_value_of(g.to.beta);
     const unsigned *words = g.failed ? ht_failed_block(g, entry, row / 64, col / 64) : nullptr; // all of a warp's results are of one block
     const int first = row + line, side = col + lane % 4 * 2;
-    float *c = g.c + entry * g.c_stride + (long long)side * g.ldc + first;
+    float *c = (float *)g.to.c + entry * g.to.stride + (long long)side * g.to.ldc + first;
 #pragma unroll
     for (int j = 0; j < FALLBACK_COLS * 2; j++) {
         const int to_side = j / 2 * 8 + j % 2;
 #pragma unroll
         for (int i = 0; i < FALLBACK_ROWS; i++) {
-            float *to = c + to_side * g.ldc + i * 8;
+            float *to = c + to_side * g.to.ldc + i * 8;
             const float s = (float)sum[i / 2][j / 2][i % 2 * 2 + j % 2];
-            const float v = alpha != 0.0f ? __fmul_rn(alpha, s) : 0.0f; // alpha == 0 ignores A and B, NaN included
             if (first + i * 8 < g.m && side + to_side < g.n && (words == nullptr || ht_has_failed(words, (first + i * 8) % 64, (side + to_side) % 64))) //@mutate fallback-columns
-                ht_stg4(to, beta != 0.0f ? __fmaf_rn(beta, ht_ldg4(to), v) : v);
+                ht_stg4(to, ht_axpby(alpha, s, beta, to));
         }
     }
 }

@@ -35,29 +35,24 @@ struct ht_line_along_k {
     long long step;
 };
 
-HT_DEVICE ht_line_along_k ht_row_of_a(const ht_gemm_args &g, long long entry, int row)
+HT_DEVICE ht_line_along_k ht_line_of(const ht_view &x, long long entry, int row)
 {
-    return {g.a_src + entry * g.a_src_stride + (g.a_k_contiguous ? row * g.a_ld : row), g.a_k_contiguous ? 1 : g.a_ld};
-}
-
-HT_DEVICE ht_line_along_k ht_column_of_b(const ht_gemm_args &g, long long entry, int col)
-{
-    return {g.b_src + entry * g.b_src_stride + (g.b_k_contiguous ? col * g.b_ld : col), g.b_k_contiguous ? 1 : g.b_ld};
+    return {(const float *)x.src + entry * x.stride + (x.k_contiguous ? row * x.ld : row), x.k_contiguous ? 1 : x.ld};
 }
 
 HT_DEVICE float ht_recomputed(const ht_gemm_args &g, long long entry, int row, int col)
 {
     constexpr int K_AT_ONCE = 8; // of a lane
-    const ht_line_along_k a = ht_row_of_a(g, entry, row), b = ht_column_of_b(g, entry, col);
+    const ht_line_along_k a = ht_line_of(g.a, entry, row), b = ht_line_of(g.b, entry, col);
     float sum = 0.0f, rest = 0.0f;
 #pragma unroll 1
-    for (int k0 = (int)threadIdx.x % WAVE; k0 < g.k; k0 += K_AT_ONCE * WAVE) { //@mutate recomputed
+    for (int k0 = (int)threadIdx.x % WAVE; k0 < g.a.k; k0 += K_AT_ONCE * WAVE) { //@mutate recomputed
         float x[K_AT_ONCE], y[K_AT_ONCE]; // all are in flight before the first is waited for
 #pragma unroll
         for (int i = 0; i < K_AT_ONCE; i++) {
             const int k = k0 + i * WAVE;
-            x[i] = k < g.k ? ht_ldg4(a.at + k * a.step) : 0.0f;
-            y[i] = k < g.k ? ht_ldg4(b.at + k * b.step) : 0.0f;
+            x[i] = k < g.a.k ? ht_ldg4(a.at + k * a.step) : 0.0f;
+            y[i] = k < g.a.k ? ht_ldg4(b.at + k * b.step) : 0.0f;
         }
 #pragma unroll
         for (int i = 0; i < K_AT_ONCE; i++) {
@@ -72,10 +67,8 @@ HT_DEVICE void ht_store_recomputed(const ht_gemm_args &g, long long entry, int r
 {
     if (threadIdx.x % WAVE != 0)
         return;
-    const float alpha = g.alpha_ptr ? ht_ldg4(g.alpha_ptr) : g.alpha, beta = g.beta_ptr ? ht_ldg4(g.beta_ptr) : g.beta;
-    float *c = g.c + entry * g.c_stride + (long long)col * g.ldc + row;
-    const float v = alpha != 0.0f ? __fmul_rn(alpha, sum) : 0.0f; // alpha == 0 ignores A and B, NaN included
-    ht_stg4(c, beta != 0.0f ? __fmaf_rn(beta, ht_ldg4(c), v) : v); //@mutate recompute-store
+    float *c = (float *)g.to.c + entry * g.to.stride + (long long)col * g.to.ldc + row;
+    ht_stg4(c, ht_axpby(ht_value_of(g.to.alpha), sum, ht_value_of(g.to.beta), c)); //@mutate recompute-store
     ht_count_recomputed(g, true, 1, 1);
 }
 

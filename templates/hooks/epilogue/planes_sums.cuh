@@ -2,7 +2,7 @@
 // in FP32, whatever their order, since slices have so few bits (bench/ACCURACY.md, section 17). Pairs are the slowest index of blocks.
 //
 //   plane of a pair: [ tile 0: 4 sums of each thread | the next 4 of each | ... ][ tile 1 ] ...
-typedef ht_ozaki_gemm_args ht_pass_args;
+typedef ht_ozaki_args ht_pass_args;
 typedef float ht_pass_sum;
 constexpr int SUMS_AT_ONCE = 4; // in 16 bytes of a plane
 constexpr int EXACT_STEPS = 0;  // sums stay exact for any k
@@ -39,12 +39,12 @@ HT_DEVICE bool ht_lacks_third(const ht_pass_args &g, const ht_pass &x)
 
 HT_DEVICE const unsigned char *ht_panels_of_a(const ht_pass_args &g, const ht_pass &x)
 {
-    return g.a_panels + x.slice_a * g.a_slice_stride;
+    return g.a.panels + x.slice_a * g.a.slice_stride;
 }
 
 HT_DEVICE const unsigned char *ht_panels_of_b(const ht_pass_args &g, const ht_pass &x)
 {
-    return g.b_panels + x.slice_b * g.b_slice_stride;
+    return g.b.panels + x.slice_b * g.b.slice_stride;
 }
 
 HT_DEVICE float ht_shortened(float sum, const ht_pass &)

@@ -39,7 +39,7 @@ HT_DEVICE void store_outliers(const ht_pack_args &g, long long entry, int row_bl
     for (int w = 0; w < PACK_THREADS / 32; w++)
         any |= (int)ht_as_uint(ht_lds4(words + (unsigned)w * 4));
     if (any != 0)
-        ht_stg_i32(g.row_sums + entry * g.sums_stride + row_blocks_of(g) * 64 + row_block * 4, -1);
+        ht_stg_i32(g.to.row_sums + entry * g.to.sums_stride + row_blocks_of(g) * 64 + row_block * 4, -1);
     raise_flag(g, any != 0);
     if (blockIdx.x == 0)
         begin_flags(g);

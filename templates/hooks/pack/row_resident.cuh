@@ -66,7 +66,7 @@ template <class SHAPE> HT_DEVICE rows_tile find_rows(const ht_pack_args &g, long
     const int row_block = row0 / 64;
     const long long row = row_block * 64 + at.row;
     at.from = at.src + (SHAPE::BY_K ? row * g.ld + at.k : at.k * g.ld + row);
-    at.to = g.panels + entry * g.panel_stride + ((long long)row_block * g.k_blocks + at.k / ATOM_K * GROUP) * 8192 + at.row * 128 +
+    at.to = g.to.panels + entry * g.to.stride + ((long long)row_block * g.k_blocks + at.k / ATOM_K * GROUP) * 8192 + at.row * 128 +
             at.k % CHUNK_K * SLICE_BYTES;
     at.chunk = at.k % ATOM_K / CHUNK_K ^ (at.row & 7);
     return at;
@@ -210,7 +210,7 @@ HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint
         const float factor = ht_pow2(-exponent);
         large_counts large_count = {0, 0};
         if (at.k < SHAPE::RUN)
-            ht_stg_i32(g.row_absmax + at.entry * g.absmax_stride + at.row0 / 64 * 64 + at.row + j, most);
+            ht_stg_i32(g.to.row_absmax + at.entry * g.to.absmax_stride + at.row0 / 64 * 64 + at.row + j, most);
 #pragma unroll
         for (int i = 0; i < SHAPE::RUNS; i++) {
             if (i * SHAPE::FAR < at.padded - at.k) //@mutate write-rows

@@ -84,7 +84,7 @@ HT_DEVICE long long *sum_words(const ht_pack_args &g, long long entry, int row_b
 // Where the exchange of row absmax begins: behind the words.
 HT_DEVICE int *exchange_of(const ht_pack_args &g, long long entry)
 {
-    return g.absmax_exchange + entry * g.exchange_stride + (g.row_sums ? row_blocks_of(g) * (2 * SUM_WORDS) : 0);
+    return g.absmax_exchange + entry * g.exchange_stride + (g.to.row_sums ? row_blocks_of(g) * (2 * SUM_WORDS) : 0);
 }
 
 // Adds v, at least 0, to what others have. Whether all `pieces` now have: then *sum is what they come to.
@@ -102,13 +102,13 @@ HT_DEVICE bool add_up(long long *word, int pieces, long long v, long long *sum)
 HT_DEVICE void raise_flag(const ht_pack_args &g, bool is_raised)
 {
     if (is_raised)
-        ht_stg_i32(g.any_flag + 1, g.epoch);
+        ht_stg_i32(g.to.any_flag + 1, g.epoch);
 }
 
 // What one thread of an operand writes: the call's number, and that nothing has failed so far.
 HT_DEVICE void begin_flags(const ht_pack_args &g)
 {
-    ht_stg_i32(g.any_flag, g.epoch);
+    ht_stg_i32(g.to.any_flag, g.epoch);
     if (g.failed_count)
         ht_stg_i32(g.failed_count, 0); //@mutate begin-flags
 }
@@ -135,7 +135,7 @@ HT_DEVICE void store_row_sum(const ht_pack_args &g, long long entry, int row, in
     if (!add_up(sum_words(g, entry, row / 64) + row % 64, pieces, v, &sum))
         return;
     const int number = sum >> NONFINITE_SHIFT ? -1 : (int)sum;
-    ht_stg_i32(g.row_sums + entry * g.sums_stride + row, number);
+    ht_stg_i32(g.to.row_sums + entry * g.to.sums_stride + row, number);
     raise_flag(g, number != 0);
 }
 
@@ -151,7 +151,7 @@ HT_DEVICE void store_products(const ht_pack_args &g, long long entry, int row0, 
     long long sum;
     if (!add_up(sum_words(g, entry, row0 / 64) + 64 + row0 % 64 / 32, pieces, products + BIAS, &sum))
         return;
-    int *to = g.row_sums + entry * g.sums_stride + row_blocks_of(g) * 64 + row0 / 16;
+    int *to = g.to.row_sums + entry * g.to.sums_stride + row_blocks_of(g) * 64 + row0 / 16;
     const int number = (int)(sum - (long long)BIAS * pieces); //@mutate store-products
     for (int i = 0; i < rows / 16; i++)
         ht_stg_i32(to + i, i == 0 ? number : 0);

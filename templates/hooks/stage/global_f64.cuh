@@ -1,14 +1,13 @@
 // stage/global_f64: steps of the caller's FP64 matrices, through registers, into shared memory: pairs of k,
 // 16 bytes, of ROWS + 2 rows one after another. A thread takes whole pairs, in the order of the matrix.
 struct ht_operand64 {
-    const double *at;
+    const long long *at;
     long long ld;
     int rows, k_contiguous;
 };
 
-HT_DEVICE ht_operand64 ht_operand64_of(const double *src, long long entry, long long stride, long long ld,
-                                       int rows, int k_contiguous) {
-    return {src + entry * stride, ld, rows, k_contiguous};
+HT_DEVICE ht_operand64 ht_operand64_of(const ht_view &x, long long entry) {
+    return {(const long long *)x.src + entry * x.stride, x.ld, x.rows, x.k_contiguous};
 }
 
 // The bits of an element; zeros beyond the matrix.
@@ -16,7 +15,7 @@ HT_DEVICE unsigned long long ht_load_element64(const ht_operand64 &x, int row, i
     if (row >= x.rows || k >= depth)
         return 0;
     const long long at = x.k_contiguous ? row * x.ld + k : k * x.ld + row;
-    return (unsigned long long)ht_ldg_i64((const long long *)(const void *)x.at + at);
+    return (unsigned long long)ht_ldg_i64(x.at + at);
 }
 
 // This thread's part of a step of an operand, in the order in which the matrix has it.

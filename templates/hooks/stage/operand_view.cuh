@@ -23,20 +23,19 @@ struct unpacked_args {
 };
 
 // A line apart by one number alone is the only one: its numbers then are contiguous along k.
-static inline ht_operand_view ht_operand_view_of(const ht_real *src, long long ld, long long stride, int rows, bool k_major)
+static inline ht_operand_view ht_operand_view_of(const ht_view &x)
 {
-    const bool one_line = !k_major && ld == 1, lines_of_k = k_major || one_line;
-    const bool wide = ((unsigned long long)src | (unsigned long long)stride * sizeof(ht_real)) % 16 == 0 &&
-                      (one_line || ld * (long long)sizeof(ht_real) % 16 == 0);
-    return {src, lines_of_k ? ld : 1, lines_of_k ? 1 : ld, stride, rows, lines_of_k, wide};
+    const bool one_line = !x.k_contiguous && x.ld == 1, lines_of_k = x.k_contiguous || one_line;
+    const bool wide = ((unsigned long long)x.src | (unsigned long long)x.stride * sizeof(ht_real)) % 16 == 0 &&
+                      (one_line || x.ld * (long long)sizeof(ht_real) % 16 == 0);
+    return {(const ht_real *)x.src, lines_of_k ? x.ld : 1, lines_of_k ? 1 : x.ld, x.stride, x.rows, lines_of_k, wide};
 }
 
 static inline unpacked_args ht_unpacked_args(const ht_product_args &g, int swap_ab)
 {
-    const ht_operand_view a = ht_operand_view_of(g.a_src, g.a_ld, g.a_src_stride, g.m, g.a_k_contiguous != 0);
-    const ht_operand_view b = ht_operand_view_of(g.b_src, g.b_ld, g.b_src_stride, g.n, g.b_k_contiguous != 0);
-    const int steps = (int)((g.k + (long long)BK - 1) / BK);
-    return {g.k, g.splits, 0, steps / g.splits, steps % g.splits, swap_ab, 0, swap_ab ? b : a, swap_ab ? a : b, g};
+    const int steps = (int)((g.a.k + (long long)BK - 1) / BK);
+    return {g.a.k, g.splits, 0, steps / g.splits, steps % g.splits, swap_ab, 0,
+            ht_operand_view_of(swap_ab ? g.b : g.a), ht_operand_view_of(swap_ab ? g.a : g.b), g};
 }
 
 // A grid of tiles and split-K slices, in which a block finds its place without a division if it can: that takes longer than some products.
@@ -99,13 +98,13 @@ HT_DEVICE ht_output_view ht_output_view_of(const unpacked_args &args, int split)
     const ht_product_args &g = args.g;
     ht_output_view to;
     to.whole = g.splits == 1;
-    const long long ld = to.whole ? g.ldc : (long long)g.m;
-    to.c = to.whole ? g.c + (long long)blockIdx.z * g.c_stride
+    const long long ld = to.whole ? g.to.ldc : (long long)g.m;
+    to.c = to.whole ? (ht_real *)g.to.c + (long long)blockIdx.z * g.to.stride
                     : g.partial + ((long long)blockIdx.z * g.splits + split) * g.n * ld;
     to.row_step = args.swap_ab ? ld : 1;
     to.col_step = args.swap_ab ? 1 : ld;
-    to.alpha = !to.whole ? 1 : g.alpha_ptr ? ht_load(g.alpha_ptr) : g.alpha;
-    to.beta = !to.whole ? 0 : g.beta_ptr ? ht_load(g.beta_ptr) : g.beta;
+    to.alpha = !to.whole ? 1 : ht_value_of(g.to.alpha);
+    to.beta = !to.whole ? 0 : ht_value_of(g.to.beta);
     return to;
 }
 

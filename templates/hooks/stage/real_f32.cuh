@@ -1,4 +1,4 @@
-// stage/real_f32: elements that unpacked kernels multiply without a split: FP32.
+// stage/real_f32: elements that kernels read and write as they are: FP32.
 typedef float ht_real;
 typedef ht_gemm_args ht_product_args; // of launchers
 
@@ -22,6 +22,12 @@ HT_DEVICE ht_real ht_load(const ht_real *p)
     return ht_ldg4(p);
 }
 
+// alpha or beta.
+HT_DEVICE ht_real ht_value_of(const ht_scalar &x)
+{
+    return x.at ? ht_load((const ht_real *)x.at) : x.f32;
+}
+
 HT_DEVICE void ht_store(ht_real *p, ht_real v)
 {
     ht_stg4(p, v);
@@ -38,7 +44,7 @@ HT_DEVICE void ht_smem_store(unsigned s, ht_real v)
 }
 
 // As many elements as 16 bytes hold.
-HT_DEVICE void ht_clear(ht_real *v)
+HT_DEVICE void ht_clear_vec(ht_real *v)
 {
     v[0] = v[1] = v[2] = v[3] = 0.0f;
 }

@@ -1,4 +1,4 @@
-// stage/real_f64: elements that unpacked kernels multiply without a split: FP64.
+// stage/real_f64: elements that kernels read and write as they are: FP64.
 typedef double ht_real;
 typedef ht_native64_args ht_product_args; // of launchers
 
@@ -36,6 +36,12 @@ HT_DEVICE ht_real ht_load(const ht_real *p)
     return ht_real_of(ht_ldg_i64((const long long *)(const void *)p));
 }
 
+// alpha or beta.
+HT_DEVICE ht_real ht_value_of(const ht_scalar &x)
+{
+    return x.at ? ht_load((const ht_real *)x.at) : x.f64;
+}
+
 HT_DEVICE void ht_store(ht_real *p, ht_real v)
 {
     ht_stg_i64((long long *)(void *)p, ht_bits_of(v));
@@ -53,7 +59,7 @@ HT_DEVICE void ht_smem_store(unsigned s, ht_real v)
 }
 
 // As many elements as 16 bytes hold.
-HT_DEVICE void ht_clear(ht_real *v)
+HT_DEVICE void ht_clear_vec(ht_real *v)
 {
     v[0] = v[1] = 0.0;
 }

@@ -64,14 +64,15 @@ HT_DEVICE unsigned ht_valid_elements(int count)
 }
 
 template <int ROWS, int DEPTH, int THREADS, bool ALONG_K>
-HT_DEVICE ht_copy64<ROWS, DEPTH, THREADS, ALONG_K> ht_copy64_of(const double *src, long long ld, int row0, int rows, int depth)
+HT_DEVICE ht_copy64<ROWS, DEPTH, THREADS, ALONG_K> ht_copy64_of(const ht_view &x, long long entry, int k0, int row0, int depth)
 {
     using copy = ht_copy64<ROWS, DEPTH, THREADS, ALONG_K>;
     static_assert(THREADS % copy::LENGTH == 0 && (copy::LENGTH & (copy::LENGTH - 1)) == 0, "whole parts of lines, powers of two");
     static_assert(copy::COUNT > 0 && ROWS % 16 == 0 && DEPTH % 16 == 0, "whole lines");
     const int place = (int)threadIdx.x % copy::LENGTH * 2, line = (int)threadIdx.x / copy::LENGTH;
-    return {src + (ALONG_K ? (row0 + line) * ld + place : line * ld + row0 + place), ld, rows - row0, depth,
-            ((unsigned long long)src & 15) == 0 && (ld & 1) == 0};
+    const double *const src = (const double *)x.src + entry * x.stride + k0 * (ALONG_K ? 1 : x.ld);
+    return {src + (ALONG_K ? (row0 + line) * x.ld + place : line * x.ld + row0 + place), x.ld, x.rows - row0, depth,
+            ((unsigned long long)src & 15) == 0 && (x.ld & 1) == 0};
 }
 
 // Starts a thread's copies of its line i, which begin `from`; `count` elements are there from its first pair on.
