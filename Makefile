@@ -19,7 +19,7 @@ q = '$(subst ','\'',$(1))'
 
 # ---- what the command line may set; a slip is an error with the nearest name. INSTALL, AM_UPDATE_INFO_DIR: Debian's dh sets them everywhere.
 KNOWN := GPU SCHEMES LEAN COVER TUNED TILES PROMOTE DEVICE DEST SYMBOLS AMALGAMATION DIR PREFIX LIBDIR DESTDIR MODEL SHAPE TSV HTML \
-         COMPARE WHAT_IF BENCH_ARGS PAGES CHROMIUM V CC CXX AR CPPFLAGS CFLAGS CXXFLAGS LDFLAGS NVCC HIPCC PYTHON \
+         COMPARE WHAT_IF BENCH_ARGS PAGES CHROMIUM V TARGET BUILD_CC CC CXX AR CPPFLAGS CFLAGS CXXFLAGS LDFLAGS NVCC HIPCC PYTHON \
          TEST_SETS FUZZ_SEED FUZZ_API FUZZ_FP64 FUZZ_CLIMB FUZZ_FILES FUZZ_CFLAGS FUZZ_GEN WARN WERROR COMMIT \
          TEST_PART TEST_REST SHELL MAKEFLAGS INSTALL AM_UPDATE_INFO_DIR
 # The environment may set these. It may hold any other name for another program (GPU, MODEL, V), so make forgets those,
@@ -39,7 +39,11 @@ $(if $(filter AMALGAMATION,$(given)),$(if $(filter-out 0 1 sim,$(AMALGAMATION)),
 # ---- tools
 # $(call tool,NAME,PROGRAM): NAME is PROGRAM, unless a word that is not empty is given.
 tool = $(if $(and $(filter-out default undefined,$(origin $(1))),$(strip $($(1)))),,$(eval override $(1) := $(2)))
-$(call tool,CC,gcc)$(call tool,CXX,g++)$(call tool,AR,ar)$(call tool,PYTHON,python3)
+$(if $(TARGET),$(if $(filter aarch64,$(TARGET)),,$(error TARGET=$(TARGET): it is aarch64, or nothing for this machine)))
+$(if $(TARGET),$(if $(filter 0,$(DEVICE)),,$(error TARGET=$(TARGET): the simulator's half alone is built for another machine: add DEVICE=0)))
+cross := $(if $(TARGET),$(TARGET)-linux-gnu-)
+$(call tool,CC,$(cross)gcc)$(call tool,CXX,$(cross)g++)$(call tool,AR,$(cross)ar)$(call tool,PYTHON,python3)
+$(call tool,BUILD_CC,$(if $(TARGET),gcc,$(CC))) # for what runs here: the generator
 NVCC ?= $(or $(wildcard out/toolchain/nvidia/cu13/bin/nvcc),$(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
 HIPCC ?= $(shell command -v hipcc 2>/dev/null)
 # Words of the shell, as CC; but a path with a blank is one word.
@@ -210,12 +214,13 @@ help:
 	@echo "tests:   TEST_SETS='$(TEST_SETS)', also of fuzz  COVER=1 (0): of a set the smallest tile of each family, scheme and hooks"
 	@echo "pages:   PAGES='$(PAGES)'  CHROMIUM=$(CHROMIUM)"
 	@echo "Tools:   CC=$(CC) CXX=$(CXX) AR=$(AR) CFLAGS='$(CFLAGS)' CXXFLAGS (CFLAGS) CPPFLAGS LDFLAGS WARN='$(WARN)'"
+	@echo "         TARGET=aarch64 (none): CC, CXX and AR for that machine, with DEVICE=0; BUILD_CC=$(BUILD_CC): of the generator, which runs here"
 	@echo "         NVCC HIPCC PYTHON=$(PYTHON) COMMIT=$(COMMIT): what tables name; V=1 shows whole commands"
 	@echo "         WERROR=1 (0): warnings are errors, as in make test"
 	@echo "Taken from the environment, too: $(FROM_ENVIRONMENT). All else only from the command line"
 
 # ---- what objects depend on besides sources: a changed compiler or flag rebuilds, a changed commit only what prints it
-out/obj/flags: facts = $(call q,$(CC) $(CXX) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS))
+out/obj/flags: facts = $(call q,$(BUILD_CC) $(CC) $(CXX) $(CPPFLAGS) $(CFLAGS) $(CXXFLAGS))
 out/obj/nvcc: facts = $(call q,$(NVCC) $(HIPCC))
 out/obj/build.h: facts = '\#define HALFTONE_COMMIT "$(COMMIT)"' '\#define HALFTONE_TOOLKIT "$(TOOLKIT)"'
 out/obj/options-%: facts = $(call q,options: $(GEN_OPTIONS)) $(if $(TUNED),"$$(cksum 2>/dev/null <$(call q,$(TUNED)))")
@@ -230,6 +235,7 @@ out/obj/flags out/obj/nvcc out/obj/build.h: FORCE
 # ---- generator
 # A folder of gen/ includes only folders to its left: base, facts, model, family, plan, emit, cli.
 out/obj/gen/%.o: C_FLAGS += -iquote gen
+out/obj/gen/%.o out/bin/halftone-gen: private override CC := $(BUILD_CC)
 
 out/bin/halftone-gen: $(GEN_OBJ) out/obj/gen/cli/main.o
 	@mkdir -p $(@D)

@@ -1,8 +1,9 @@
 #!/bin/sh
-# setup.sh [demo]: Debian or Ubuntu packages that the tests use, or only those of the demo. Already there: nothing happens.
+# setup.sh [demo|rest]: Debian or Ubuntu packages that the tests use, only those of the demo, or those of `make test-rest`, too. Already there: nothing happens.
 set -eu
 packages="make gcc g++ python3 python3-venv ca-certificates"
 [ "${1:-}" = demo ] || packages="$packages git clang libcmocka-dev gnuplot-nox cmake pkg-config ccache"
+[ "${1:-}" != rest ] || packages="$packages g++-aarch64-linux-gnu qemu-user" # a build for another machine, run here
 blas=libblas-test # where the distribution has it: programs of the reference BLAS, which tests/dropin runs under the face
 amd="hipcc rocm-device-libs libamdhip64-dev" # where the distribution has them: gfx90a kernels are compiled by the tests
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then

@@ -81,7 +81,7 @@ endif
 # ---- without a GPU: packages first, then everything is built, then all of it runs, whatever fails.
 # +: make does not see $(MAKE) in the name of a recipe, and would build on one core.
 define run_tests
-@sh tests/setup.sh
+@sh tests/setup.sh $(if $(filter TEST_PART=1,$(part)),,rest)
 +@$(MAKE) test-build $(passed)
 +@$(MAKE) -k test-programs $(passed); programs=$$?; $(MAKE) test-python $(passed) && exit $$programs
 endef
