@@ -49,10 +49,12 @@ static void print_device(const struct session *e) {
     baseline_close(y);
 }
 
-/* For a terminal, or with every column. */
-static int print_table(const struct tsv *t, const char *title, int raw, struct cli_error *f) {
+/* For a terminal, or with every column; then the table is gone. */
+static int print_table(struct tsv *t, const char *title, int raw, struct cli_error *f) {
     printf("\n%s%s\n", raw ? "# " : "", title);
-    return raw ? tsv_print_raw(t, stdout, NULL, f) : tsv_print(t, stdout, f);
+    const int status = raw ? tsv_print_raw(t, stdout, NULL, f) : tsv_print(t, stdout, f);
+    tsv_free(t);
+    return status;
 }
 
 static int print_ranges(const struct ht_set_desc *set, const char *title, struct cli_error *f) {
@@ -64,46 +66,29 @@ static int print_ranges(const struct ht_set_desc *set, const char *title, struct
         tsv_text(&t, set->scheme[i].range_text);
         tsv_end_row(&t);
     }
-    int status = print_table(&t, title, 0, f);
-    tsv_free(&t);
-    return status;
+    return print_table(&t, title, 0, f);
 }
 
-static int print_schemes(const struct ht_set_desc *set, int raw, struct cli_error *f) {
-    static const struct tsv_column columns[] = {{"scheme", 1},          {"slices", 1}, {"products", 1},
-                                                {"units at k=1024", 1}, {"bound", 1},  {"range", 0}};
+static int print_schemes(const struct ht_set_desc *set, int is_fp64, int raw, struct cli_error *f) {
+    static const struct tsv_column columns[] = {{"scheme", 1}, {"slices", 1}, {"products", 1}, {"units at k=1024", 1}, {"bound", 1}, {"range", 0}},
+                                   columns64[] = {{"scheme", 1}, {"products", 1}, {"bound", 1}, {"range", 0}};
     struct tsv t;
-    tsv_init(&t, columns, 6);
+    tsv_init(&t, is_fp64 ? columns64 : columns, is_fp64 ? 4 : 6);
     for (int i = 0; i < set->schemes; i++) {
         const struct ht_scheme_desc *s = &set->scheme[i];
         tsv_text(&t, s->name);
-        tsv_integer(&t, s->slices);
+        if (!is_fp64)
+            tsv_integer(&t, s->slices);
         tsv_integer(&t, s->products);
-        tsv_integer(&t, ht_bound_units(s, 1024));
+        if (!is_fp64)
+            tsv_integer(&t, ht_bound_units(s, 1024));
         tsv_text(&t, s->bound_text);
         tsv_text(&t, s->range_text);
         tsv_end_row(&t);
     }
-    int status = print_table(&t, "Schemes (bound: |C - AB| <= units * 2^-24 * |A||B|, componentwise, in range)", raw, f);
-    tsv_free(&t);
-    return status != 0 || raw ? status : print_ranges(set, "Ranges (the data for which these bounds hold)", f);
-}
-
-static int print_schemes64(const struct ht_set_desc *set, int raw, struct cli_error *f) {
-    static const struct tsv_column columns[] = {{"scheme", 1}, {"products", 1}, {"bound", 1}, {"range", 0}};
-    struct tsv t;
-    tsv_init(&t, columns, 4);
-    for (int i = 0; i < set->schemes; i++) {
-        const struct ht_scheme_desc *const s = &set->scheme[i];
-        tsv_text(&t, s->name);
-        tsv_integer(&t, s->products);
-        tsv_text(&t, s->bound_text);
-        tsv_text(&t, s->range_text);
-        tsv_end_row(&t);
-    }
-    const int status = print_table(&t, "Schemes for FP64 products", raw, f);
-    tsv_free(&t);
-    return status != 0 || raw ? status : print_ranges(set, "Ranges of FP64's", f);
+    const int status = print_table(&t, is_fp64 ? "Schemes for FP64 products" : "Schemes (bound: |C - AB| <= units * 2^-24 * |A||B|, componentwise, in range)",
+                                   raw, f);
+    return status != 0 || raw ? status : print_ranges(set, is_fp64 ? "Ranges of FP64's" : "Ranges (the data for which these bounds hold)", f);
 }
 
 static int print_kernels(const struct ht_set_desc *set, int raw, struct cli_error *f) {
@@ -129,11 +114,7 @@ static int print_kernels(const struct ht_set_desc *set, int raw, struct cli_erro
         tsv_text(&t, k->why);
         tsv_end_row(&t);
     }
-    int status = print_table(&t, "Kernels (scheme_family_tile_warp tile_stages; wg: warpgroup; regs: planned; "
-                                 "ablations run only by name)",
-                             raw, f);
-    tsv_free(&t);
-    return status;
+    return print_table(&t, "Kernels (scheme_family_tile_warp tile_stages; wg: warpgroup; regs: planned; ablations run only by name)", raw, f);
 }
 
 static void print_auto(const struct session *e) {
@@ -182,50 +163,34 @@ static void add_accuracy(struct tsv *t, const struct session *e, int type, const
     tsv_end_row(t);
 }
 
-static const struct tsv_column accuracy_columns[] = {
-    {"accuracy", 1}, {"512 x 512 x 512", 1}, {"4096 x 4096 x 4096", 1}, {"128 x 128 x 65536", 1}, {"up to k", 1}};
-
-static void add_named(struct tsv *t, const struct session *e, int type) {
+/* Those that have names, and examples of those that want a number. */
+static int print_accuracies(const struct session *e, int type, int raw, struct cli_error *f) {
+    static const struct tsv_column columns[] = {
+        {"accuracy", 1}, {"512 x 512 x 512", 1}, {"4096 x 4096 x 4096", 1}, {"128 x 128 x 65536", 1}, {"up to k", 1}};
+    static const char *const examples[] = {"bits=6", "bits=9", "bits=12", "bits=14", "bits=15", "bits=16", "bits=17", "bound=1e-4", NULL},
+                             *const examples64[] = {"bits=36", "bits=40", "bits=44", NULL};
+    const int is_fp64 = type == HALFTONE_FP64;
     const char *name;
-    for (int i = 0; (name = halftone_accuracies(type, i)) != NULL; i++)
-        if (strchr(name, '=') == NULL) /* the others want a number */
-            add_accuracy(t, e, type, name);
-}
-
-static int print_accuracies(const struct session *e, int raw, struct cli_error *f) {
-    static const char *const examples[] = {"bits=6",  "bits=9",  "bits=12", "bits=14",
-                                           "bits=15", "bits=16", "bits=17", "bound=1e-4"};
     struct tsv t;
-    tsv_init(&t, accuracy_columns, 5);
-    add_named(&t, e, HALFTONE_FP32);
-    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
-        add_accuracy(&t, e, HALFTONE_FP32, examples[i]);
-    if (!raw)
+    tsv_init(&t, columns, 5);
+    for (int i = 0; (name = halftone_accuracies(type, i)) != NULL; i++)
+        if (strchr(name, '=') == NULL)
+            add_accuracy(&t, e, type, name);
+    for (const char *const *example = is_fp64 ? examples64 : examples; *example != NULL; example++)
+        add_accuracy(&t, e, type, *example);
+    if (!raw && !is_fp64)
         puts("\nAn accuracy is what a result must keep (its name is no scheme's) and gives the cheapest scheme that has it\n"
              "(in brackets: units of its bound, predicted time); none: HALFTONE_ACCURACY; up to k: the largest k at\n"
              "4096 x 4096, of 16777216");
-    int status = print_table(&t, "Accuracies", raw, f);
-    tsv_free(&t);
-    return status;
-}
-
-static int print_accuracies64(const struct session *e, int raw, struct cli_error *f) {
-    static const char *const examples[] = {"bits=36", "bits=40", "bits=44"};
-    struct tsv t;
-    tsv_init(&t, accuracy_columns, 5);
-    add_named(&t, e, HALFTONE_FP64);
-    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
-        add_accuracy(&t, e, HALFTONE_FP64, examples[i]);
-    const int status = print_table(&t, "Accuracies of FP64 products (units of 2^-53 of |A||B|, crt and i8x28: of k max|a| max|b|; predicted time)", raw, f);
-    tsv_free(&t);
-    return status;
+    return print_table(&t, is_fp64 ? "Accuracies of FP64 products (units of 2^-53 of |A||B|, crt and i8x28: of k max|a| max|b|; predicted time)" : "Accuracies",
+                       raw, f);
 }
 
 static int print_fp64(const struct session *e, const struct ht_set_desc *set, int raw, struct cli_error *f) {
     if (set->fp64 == NULL || set->fp64->schemes == 0)
         return 0;
-    const int status = print_schemes64(set->fp64, raw, f);
-    return status == 0 && e != NULL ? print_accuracies64(e, raw, f) : status;
+    const int status = print_schemes(set->fp64, 1, raw, f);
+    return status == 0 && e != NULL ? print_accuracies(e, HALFTONE_FP64, raw, f) : status;
 }
 
 static double percent_behind(const struct halftone_plan *p, const struct halftone_plan *pick) {
@@ -260,9 +225,7 @@ static int print_weighed(const char *product, const struct halftone_plan *plan, 
         printf("%srunner-up: %s, %.4g us (%.4g %%) behind\n", mark, plan[1].kernel,
                (double)(plan[1].predicted_ns - plan->predicted_ns) / 1000, percent_behind(&plan[1], plan));
     printf("%sworkspace: %zu bytes\n", mark, plan->workspace_bytes);
-    const int status = print_table(&t, "Candidates, each in its best number of splits of k", raw, f);
-    tsv_free(&t);
-    return status;
+    return print_table(&t, "Candidates, each in its best number of splits of k", raw, f);
 }
 
 /* What the library weighs for a product. */
@@ -338,11 +301,11 @@ static int run(int argc, char **argv, struct cli_error *f) {
         print_device(&e);
     const struct ht_set_desc *set = has_device ? e.set : ht_sets[0];
     struct cli_error table_fault;
-    int status = print_schemes(set, raw, &table_fault);
+    int status = print_schemes(set, 0, raw, &table_fault);
     if (status == 0 && has_device && !raw)
         print_auto(&e);
     if (status == 0 && has_device)
-        status = print_accuracies(&e, raw, &table_fault);
+        status = print_accuracies(&e, HALFTONE_FP32, raw, &table_fault);
     AND_THEN(status, print_fp64(has_device ? &e : NULL, set, raw, &table_fault));
     AND_THEN(status, print_kernels(set, raw, &table_fault));
     if (status == 0 && set->fp64 != NULL && set->fp64->kernels > 0)
