@@ -166,36 +166,22 @@ template <int FAULT> static void product_fails(const char *part) {
     }
 }
 
-TEST(missing_wait) {
+TEST(each_fault_is_caught) {
     product_fails<NO_WAIT>("while a cp.async of thread ");
-}
-TEST(missing_commit) {
     product_fails<NO_COMMIT>("(not waited for)");
-}
-TEST(wait_leaves_the_group) {
     product_fails<WAIT_TOO_FEW>("is pending there (not waited for)");
-}
-TEST(wait_without_barrier) {
     product_fails<NO_BARRIER>("with a wait but no barrier since; call ht_barrier between");
-}
-TEST(copy_over_data_in_use) {
     product_fails<NO_REUSE_BARRIER>("shared memory race (write after read): ht_cp_async16");
-}
-TEST(divergent_mma) {
     product_fails<DIVERGENT_MMA>("divergent ht_mma_f16_16816: thread 71 (warp 2, lane 7) is at ht_barrier");
+    product_fails<DIVERGENT_SITE>("divergent ht_mma_f16_16816: thread 48 (warp 1, lane 16) is at ht_mma_f16_16816");
+    product_fails<EARLY_EXIT>("divergent ht_barrier: thread 96 (warp 3, lane 0) has exited");
+    product_fails<DIVERGENT_BARRIER>("divergent ht_ldmatrix_x4: thread 64 (warp 2, lane 0) is at ht_barrier");
 }
-TEST(divergent_mma_site) {
-    product_fails<DIVERGENT_SITE>(
-        "divergent ht_mma_f16_16816: thread 48 (warp 1, lane 16) is at ht_mma_f16_16816");
+
+TEST(divergence_names_another_place) {
     set_schedule("0", "1");
     product_case test;
     EXPECT_VIOLATION(test.run<DIVERGENT_SITE>(), "but at another place in the code");
-}
-TEST(early_exit) {
-    product_fails<EARLY_EXIT>("divergent ht_barrier: thread 96 (warp 3, lane 0) has exited");
-}
-TEST(divergent_barrier) {
-    product_fails<DIVERGENT_BARRIER>("divergent ht_ldmatrix_x4: thread 64 (warp 2, lane 0) is at ht_barrier");
 }
 
 /* ---- the smaller matrix instruction, and the models ---- */
