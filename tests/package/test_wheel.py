@@ -14,7 +14,7 @@ import zipfile
 import pytest
 from conftest import ROOT, copy_of_repository, full_disk, store
 
-SET = ["GPU=t4", "SCHEMES=f16x3,bf16x6u,native64,crt20", "LEAN=1", "DEVICE=0", "NVCC="]
+SET = ["GPU=t4", "SCHEMES=f16x3,bf16x6u,native64,crt20", "COVER=1", "DEVICE=0", "NVCC="]
 NUMPY = "numpy==2.2.6 " + " ".join("--hash=sha256:" + digest for digest in ( # of PyPI, for x86-64 and Python 3.10 to 3.13
     "fc7b73d02efb0e18c000e9ad8b83480dfcd5dfd11065997ed4c6747470ae8915", "ba10f8411898fc418a521833e014a77d3ca01c15b0c6cdcce6a0d2897e6dbbdf",
     "fd83c01228a688733f1ded5201c678f0c53ecc1006ffbc404db9f7a899ac6249", "1bc23a79bfabc5d056d106f9befb8d50c31ced2fbc70eedb8155aec74a45798f"))
