@@ -12,6 +12,13 @@
 
 #include "ht_ieee.h"
 
+/* Initializes a struct to zeros in either language. */
+#ifdef __cplusplus
+#define HT_ZERO {}
+#else
+#define HT_ZERO {0}
+#endif
+
 /*@shared*/
 #ifndef HT_ABI_VERSION
 #define HT_ABI_VERSION 12

@@ -82,8 +82,7 @@ static void consider(struct ht_accuracy_choice *c, const struct ht_accuracy_cand
 struct ht_accuracy_choice ht_accuracy_choose(const struct ht_set_desc *set, const struct ht_accuracy *accuracy,
                                              int64_t m, int64_t n, int64_t k, int64_t batch,
                                              int64_t partial_bytes, const struct ht_accuracy_candidate *also) {
-    struct ht_accuracy_choice c;
-    memset(&c, 0, sizeof c);
+    struct ht_accuracy_choice c = HT_ZERO;
     for (int i = 0; i < set->schemes; i++) {
         const struct ht_scheme_desc *s = &set->scheme[i];
         if (!is_in_range(accuracy, s))

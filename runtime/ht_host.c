@@ -383,8 +383,7 @@ static int host_begin(halftone *h, char uplo, struct call c, const void *alpha, 
     h->left.m = 0;
     if (uplo == '\0' || strchr("ALUlu", uplo) == NULL)
         return ht_fail(h, -19, "uplo is neither L nor U");
-    struct host_job j;
-    memset(&j, 0, sizeof j);
+    struct host_job j = HT_ZERO;
     j.all.m = c.m;
     j.all.n = c.n;
     j.all.uplo = (char)(uplo == 'l' ? 'L' : uplo == 'u' ? 'U' : uplo);

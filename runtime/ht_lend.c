@@ -44,8 +44,7 @@ static int lend_all(halftone *h, const struct lent *l, bool back) {
 
 int ht_lend_call(const struct call *c, bool back) {
     halftone *const h = c->h;
-    struct lent l;
-    memset(&l, 0, sizeof l);
+    struct lent l = HT_ZERO;
     if (h->device.lend == NULL)
         return HALFTONE_OK;
     add_bytes(&l, "C", c->c, matrix_bytes(c, c->ldc, c->m, c->n, c->stride_c), true);
@@ -64,8 +63,7 @@ int ht_lend_call(const struct call *c, bool back) {
 }
 
 int ht_lend_packing(const struct call *c, const int64_t bytes[2], bool back) {
-    struct lent l;
-    memset(&l, 0, sizeof l);
+    struct lent l = HT_ZERO;
     if (c->h->device.lend == NULL)
         return HALFTONE_OK;
     for (int side = 0; side < 2; side++) {

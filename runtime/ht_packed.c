@@ -168,8 +168,7 @@ static int pack_slices(const struct call *c, const struct packed_operand *sides)
 static int pack_residues_of(const struct call *of, const struct packed_operand *sides) {
     struct call packing = *of, *const c = &packing;
     const struct packed_operand *const any = &sides[sides[0].rows == 0];
-    struct plan p;
-    memset(&p, 0, sizeof p);
+    struct plan p = HT_ZERO;
     p.set = c->half->set;
     p.scheme = any->scheme;
     p.kernel =
@@ -197,9 +196,8 @@ static bool sides_overlap(const struct packed_operand *sides) {
 
 static int pack_at_site(struct call *c) {
     halftone *const h = c->h;
-    struct packed_operand sides[2];
+    struct packed_operand sides[2] = HT_ZERO;
     int64_t bytes[2] = {0, 0};
-    memset(sides, 0, sizeof sides);
     int code = ht_check_sizes(c);
     for (int side = 0; side < 2; side++)
         if (code == HALFTONE_OK && c->of[side].packs)

@@ -23,8 +23,7 @@ struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64
     const struct ht_kernel_desc *desc = &set->kernel[kernel];
     const struct ht_machine machine = ht_machine_of(set);
     struct ht_problem problem = {m, n, k, batch, 1};
-    struct ht_choice choice;
-    memset(&choice, 0, sizeof choice);
+    struct ht_choice choice = HT_ZERO;
     choice.kernel = kernel;
     choice.predicted_ns = ht_best_split(&machine, &desc->tile, &desc->cost, &problem, partial_bytes);
     choice.splits = (int)problem.splits;

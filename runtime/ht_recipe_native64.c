@@ -5,8 +5,7 @@
 
 /* Behind residues k is whole, whatever parts those have. Where only C is scaled k is 0. */
 static struct ht_native64_args native_args(const struct call *c, int splits) {
-    struct ht_native64_args args;
-    memset(&args, 0, sizeof args);
+    struct ht_native64_args args = HT_ZERO;
     args.a = ht_view_of(c, 0, c->entry);
     args.b = ht_view_of(c, 1, c->entry);
     args.to = ht_result_of(c, c->entry);

@@ -69,8 +69,7 @@ static void lay_out_blocks(const struct call *c, struct plan *p) {
  * to split where others have the sums of the certificate. */
 static struct packed_layout ozaki_layout_of(const struct plan *p, int64_t rows, int64_t k) {
     const int64_t padded = round_up(rows, HT_ATOM_ROWS);
-    struct packed_layout o;
-    memset(&o, 0, sizeof o);
+    struct packed_layout o = HT_ZERO;
     o.rows = rows;
     o.k = k;
     o.entries = 1;
@@ -118,8 +117,7 @@ int64_t ht_ozaki_bound_units(const struct plan *p) {
 
 static struct ht_ozaki_operand ozaki_operand_of(const struct call *c, int side, int64_t entry) {
     const struct packed_layout *const l = &c->plan->layout[side];
-    struct ht_ozaki_operand o;
-    memset(&o, 0, sizeof o);
+    struct ht_ozaki_operand o = HT_ZERO;
     o.of = ht_view_of(c, side, entry);
     o.panels = (unsigned char *)region_of(c, WS_PANELS + side);
     o.rest = (double *)(void *)region_of(c, WS_SUMS + side);
@@ -132,8 +130,7 @@ static struct ht_ozaki_operand ozaki_operand_of(const struct call *c, int side, 
 
 static struct ht_ozaki_pack_args ozaki_packing_of(const struct call *c, int64_t entry) {
     const struct plan *const p = c->plan;
-    struct ht_ozaki_pack_args args;
-    memset(&args, 0, sizeof args);
+    struct ht_ozaki_pack_args args = HT_ZERO;
     args.operand[0] = ozaki_operand_of(c, 0, entry);
     args.operand[1] = ozaki_operand_of(c, 1, entry);
     args.weights = args.operand[1].rest + p->layout[1].sums_bytes / (int64_t)sizeof(double);
@@ -153,8 +150,7 @@ static int launch_ozaki_block(const struct call *x, const struct ht_ozaki_pack_a
     const struct plan *const p = x->plan;
     const struct ozaki_plan *const o = &p->ozaki;
     const struct ht_kernel_desc *const kernel = &p->set->kernel[p->kernel];
-    struct ht_ozaki_args g;
-    memset(&g, 0, sizeof g);
+    struct ht_ozaki_args g = HT_ZERO;
     g.a = packed->operand[0];
     g.b = packed->operand[1];
     g.a.panels += row / HT_ATOM_ROWS * p->k_blocks * HT_ATOM_BYTES;

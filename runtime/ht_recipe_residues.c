@@ -51,8 +51,7 @@ static struct packed_layout residues_layout_of(int moduli, bool is_exact, int64_
                                                int64_t k_part, int64_t entries) {
     const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS), padded = row_blocks * HT_ATOM_ROWS,
                   segments = ht_mul(padded, ht_ceil_div(k, HT_CRT_SEGMENT));
-    struct packed_layout o;
-    memset(&o, 0, sizeof o);
+    struct packed_layout o = HT_ZERO;
     o.rows = rows;
     o.k = k;
     o.entries = entries;
@@ -128,8 +127,7 @@ static struct ht_crt_packed packed_of(const struct call *c, int side, int64_t en
     const struct packed_place *const at = &c->of[side].place;
     const struct packed_layout *const o = &c->plan->layout[side];
     const bool is_one = o->entries <= 1;
-    struct ht_crt_packed x;
-    memset(&x, 0, sizeof x);
+    struct ht_crt_packed x = HT_ZERO;
     x.stride = is_one ? 0 : o->panel_stride;
     x.modulus_stride = o->panel_stride / planes_of(c->plan, kernel_of(c));
     x.exponent_stride = is_one ? 0 : o->absmax_stride;
@@ -148,8 +146,7 @@ static struct ht_crt_pack_args residues_pack_args(const struct call *c, int side
     const struct plan *const p = c->plan;
     const struct packed_layout *const o = &p->layout[side];
     const struct ht_crt_counts counts = ht_counts_of(c, entry);
-    struct ht_crt_pack_args args;
-    memset(&args, 0, sizeof args);
+    struct ht_crt_pack_args args = HT_ZERO;
     args.of = ht_view_of(c, side, entry);
     args.to = packed_of(c, side, entry);
     args.copy = (double *)(void *)c->of[side].place.copy;
@@ -247,8 +244,7 @@ static int launch_products(const struct call *c, struct ht_crt_args *g) {
 static struct ht_crt_args crt_args_of(const struct call *c, int64_t entry, int64_t count) {
     const struct plan *const p = c->plan;
     const int panels = planes_of(p, kernel_of(c));
-    struct ht_crt_args g;
-    memset(&g, 0, sizeof g);
+    struct ht_crt_args g = HT_ZERO;
     g.a = ht_view_of(c, 0, entry);
     g.b = ht_view_of(c, 1, entry);
     g.a_packed = packed_of(c, 0, entry);

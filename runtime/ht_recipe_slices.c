@@ -8,8 +8,7 @@
 static struct packed_layout slices_layout_of(const struct ht_scheme_desc *s, int64_t rows, int64_t k,
                                              int64_t entries) {
     const int64_t row_blocks = ht_ceil_div(rows, HT_ATOM_ROWS);
-    struct packed_layout o;
-    memset(&o, 0, sizeof o);
+    struct packed_layout o = HT_ZERO;
     o.rows = rows;
     o.k = k;
     o.entries = entries;
@@ -58,8 +57,7 @@ struct packed_layout ht_slices_layout(const struct call *c, const struct ht_sche
 static struct ht_packed packed_of(const struct ht_scheme_desc *s, const struct packed_layout *o,
                                   const struct packed_place *at, int64_t entry) {
     const bool is_one = o->entries <= 1;
-    struct ht_packed x;
-    memset(&x, 0, sizeof x);
+    struct ht_packed x = HT_ZERO;
     x.stride = is_one ? 0 : o->panel_stride;
     x.panels = (unsigned char *)at->panels + entry * x.stride;
     if (s->scales != HT_SCALES_NONE) {
@@ -79,8 +77,7 @@ static struct ht_packed packed_of(const struct ht_scheme_desc *s, const struct p
 static struct ht_pack_args slices_pack_args(const struct call *c, const struct ht_scheme_desc *scheme,
                                             const struct pack_side *x, int64_t entry) {
     const struct packed_layout *const o = x->layout;
-    struct ht_pack_args args;
-    memset(&args, 0, sizeof args);
+    struct ht_pack_args args = HT_ZERO;
     const struct ht_view of = ht_view_of(c, x->side, entry);
     args.src = (const float *)of.src;
     args.ld = of.ld;
@@ -187,8 +184,7 @@ static void add_failed(const struct call *c, struct ht_gemm_args *args) {
 /* splits 0 makes reduce scale C, of which all is here. */
 static struct ht_gemm_args gemm_args_of(const struct call *c) {
     const struct plan *const p = c->plan;
-    struct ht_gemm_args args;
-    memset(&args, 0, sizeof args);
+    struct ht_gemm_args args = HT_ZERO;
     args.to = ht_result_of(c, c->entry);
     args.m = (int)c->m;
     args.n = (int)c->n;

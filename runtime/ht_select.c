@@ -181,10 +181,8 @@ int64_t ht_plan_bound_units(const struct plan *p, int64_t k) {
 static struct ht_accuracy_candidate auto_candidate(const struct call *c) {
     const struct ht_set_desc *const set = c->half->set;
     const struct ht_scheme_desc *fallback = fallback_scheme(set);
-    struct ht_accuracy_candidate found;
-    struct plan p;
-    memset(&found, 0, sizeof found);
-    memset(&p, 0, sizeof p);
+    struct ht_accuracy_candidate found = HT_ZERO;
+    struct plan p = HT_ZERO;
     p.set = set;
     p.scheme = ht_find_scheme(set, ht_auto_scheme(set));
     p.is_auto = true;

@@ -8,8 +8,7 @@
 static int ask_scheme(const halftone *h, bool is_fp64, const char *name, struct ht_demand *d) {
     const struct ht_set_desc *const set = h->half[is_fp64].set;
     const char *const with_modes = h->half[0].set->role[HT_ROLE_MODES];
-    struct ht_demand asked;
-    memset(&asked, 0, sizeof asked);
+    struct ht_demand asked = HT_ZERO;
     asked.is_auto = strcmp(name, "auto") == 0;
     const char *const wanted = asked.is_auto && !is_fp64                       ? ht_auto_scheme(set)
                                : ht_read_ozaki(with_modes, name, &asked.ozaki) ? with_modes

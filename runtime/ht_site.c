@@ -75,8 +75,7 @@ static bool reserve_site(halftone *h) {
 
 /* path NULL: of no file. */
 static int add_site(halftone *h, const struct ht_site_line *line, const char *text, const char *path) {
-    struct ht_site made;
-    memset(&made, 0, sizeof made);
+    struct ht_site made = HT_ZERO;
     made.line = *line;
     made.text = strndup(text, strcspn(text, "\n"));
     made.path = path != NULL ? strndup(path, strcspn(path, "\n")) : NULL;

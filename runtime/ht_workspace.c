@@ -8,8 +8,7 @@ int64_t ht_layout_bytes(const struct packed_layout *o) {
 }
 
 struct packed_place ht_place_in_block(const struct packed_layout *o, char *block) {
-    struct packed_place at;
-    memset(&at, 0, sizeof at);
+    struct packed_place at = HT_ZERO;
     at.absmax = block;
     at.panels = at.absmax + o->absmax_bytes;
     if (o->sums_bytes > 0) {
@@ -21,8 +20,7 @@ struct packed_place ht_place_in_block(const struct packed_layout *o, char *block
 }
 
 static struct packed_place place_in_workspace(const struct call *c, int side) {
-    struct packed_place at;
-    memset(&at, 0, sizeof at);
+    struct packed_place at = HT_ZERO;
     at.absmax = region_of(c, WS_ABSMAX + side);
     at.panels = region_of(c, WS_PANELS + side);
     if (c->plan->layout[side].sums_bytes > 0) {
@@ -43,8 +41,7 @@ struct ht_view ht_view_of(const struct call *c, int side, int64_t entry) {
 }
 
 static struct ht_scalar scalar_to(const struct call *c, const void *scalar) {
-    struct ht_scalar to;
-    memset(&to, 0, sizeof to);
+    struct ht_scalar to = HT_ZERO;
     if (c->h->pointer_mode == HALFTONE_DEVICE)
         to.at = scalar;
     else if (c->is_fp64)
@@ -62,8 +59,7 @@ struct ht_result ht_result_of(const struct call *c, int64_t entry) {
 
 struct ht_crt_counts ht_counts_of(const struct call *c, int64_t entry) {
     const struct plan *const p = c->plan;
-    struct ht_crt_counts counts;
-    memset(&counts, 0, sizeof counts);
+    struct ht_crt_counts counts = HT_ZERO;
     if (!p->checked)
         return counts;
     counts.a_stride = p->layout[0].entries > 1 ? p->layout[0].count_stride : 0;
@@ -87,8 +83,7 @@ int64_t ht_failed_words(const struct call *c) {
 struct ht_crt_failed ht_failed_of(const struct call *c, int64_t entry) {
     const struct plan *const p = c->plan;
     char *const at = region_of(c, WS_FAILED);
-    struct ht_crt_failed x;
-    memset(&x, 0, sizeof x);
+    struct ht_crt_failed x = HT_ZERO;
     if (p->second.scheme == NULL)
         return x;
     x.stride = ht_failed_words(c);
