@@ -2,7 +2,6 @@
  * amalgamations. */
 #include "ht_accuracy.h"
 #include "ht_bound.h"
-#include "ht_pick.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -80,22 +79,21 @@ static void consider(struct ht_accuracy_choice *c, const struct ht_accuracy_cand
 }
 
 struct ht_accuracy_choice ht_accuracy_choose(const struct ht_set_desc *set, const struct ht_accuracy *accuracy,
-                                             int64_t m, int64_t n, int64_t k, int64_t batch,
-                                             int64_t partial_bytes, const struct ht_accuracy_candidate *also) {
+                                             struct ht_shape x, int64_t partial_bytes,
+                                             const struct ht_accuracy_candidate *also) {
     struct ht_accuracy_choice c = HT_ZERO;
     for (int i = 0; i < set->schemes; i++) {
         const struct ht_scheme_desc *s = &set->scheme[i];
         if (!is_in_range(accuracy, s))
             continue;
-        const struct ht_choice kernel = ht_pick(set, s->name, m, n, k, batch, partial_bytes);
+        const struct ht_choice kernel = ht_pick(set, s->name, x, partial_bytes);
         if (kernel.kernel < 0)
             continue;
-        const struct ht_accuracy_candidate x = {s->name, s, ht_bound_units(s, k),
-                                                ht_total_ns(set, &kernel, m, n, k, batch)};
-        consider(&c, &x, ht_accuracy_meets(accuracy, s, k));
+        const struct ht_accuracy_candidate one = {s->name, s, ht_bound_units(s, x.k), ht_total_ns(set, &kernel, x)};
+        consider(&c, &one, ht_accuracy_meets(accuracy, s, x.k));
     }
     if (also != NULL && also->scheme != NULL && (accuracy->ranges & RANGE(ALL)) != 0)
-        consider(&c, also, (double)also->units <= ht_accuracy_limit(accuracy, k));
+        consider(&c, also, (double)also->units <= ht_accuracy_limit(accuracy, x.k));
     return c;
 }
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "ht_abi.h"
+#include "ht_pick.h"
 #include "ht_site_line.h"
 
 /* What is asked for. A scheme for FP32 meets it if its range is one of `ranges`, its split loses at most most_split units, its
@@ -51,9 +51,8 @@ struct ht_accuracy_choice {
 
 /* The choice for a product of this shape, sizes >= 1. `also`: a further candidate, which is for every finite input and has
  * FP32's slices. Equal times go to the earlier scheme, before `also`. */
-HT_LOCAL struct ht_accuracy_choice ht_accuracy_choose(const struct ht_set_desc *set,
-                                                      const struct ht_accuracy *accuracy, int64_t m, int64_t n,
-                                                      int64_t k, int64_t batch, int64_t partial_bytes,
+HT_LOCAL struct ht_accuracy_choice ht_accuracy_choose(const struct ht_set_desc *set, const struct ht_accuracy *accuracy,
+                                                      struct ht_shape x, int64_t partial_bytes,
                                                       const struct ht_accuracy_candidate *also);
 
 /* One line: why this scheme, or, where the choice has none, what is missing. */

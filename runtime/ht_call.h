@@ -341,6 +341,11 @@ static inline struct call with_operands(struct call c, const void *a, int64_t ld
 /* As an argument list. */
 #define SIZES_OF(c) (c)->m, (c)->n, (c)->k, (c)->batch
 
+static inline struct ht_shape shape_of(const struct call *c) {
+    const struct ht_shape x = {SIZES_OF(c), 1};
+    return x;
+}
+
 static inline bool is_trans(char t) {
     return t == 'T' || t == 't' || t == 'C' || t == 'c';
 }

@@ -18,29 +18,26 @@ const struct ht_scheme_desc *ht_scheme_of(const struct ht_set_desc *set, enum ht
     return set != NULL ? ht_find_scheme(set, set->role[role]) : NULL;
 }
 
-struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n, int64_t k,
-                                int64_t batch, int64_t partial_bytes) {
+struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, struct ht_shape x, int64_t partial_bytes) {
     const struct ht_kernel_desc *desc = &set->kernel[kernel];
     const struct ht_machine machine = ht_machine_of(set);
-    struct ht_problem problem = {m, n, k, batch, 1};
-    struct ht_choice choice = HT_ZERO;
-    choice.kernel = kernel;
+    struct ht_problem problem = {x.m, x.n, x.k, ht_mul(x.batch, x.products), 1};
+    struct ht_choice choice = {kernel, 0, 0};
     choice.predicted_ns = ht_best_split(&machine, &desc->tile, &desc->cost, &problem, partial_bytes);
     choice.splits = (int)problem.splits;
     return choice;
 }
 
-static struct ht_choice pick_tuned(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n,
-                                   int64_t k, int64_t products, int64_t partial_bytes) {
-    struct ht_choice none = {-1, 0, INT64_MAX};
+static struct ht_choice pick_tuned(const struct ht_set_desc *set, const char *scheme, struct ht_shape x, int64_t partial_bytes) {
+    const struct ht_choice none = {-1, 0, INT64_MAX};
     for (int i = 0; i < set->tuned_count; i++) {
         const struct ht_tuned *t = &set->tuned[i];
         const struct ht_kernel_desc *desc = &set->kernel[t->kernel];
-        if (t->m != m || t->n != n || t->k != k || strcmp(desc->scheme, scheme) != 0 ||
-            ht_partial_bytes(m, n, products, t->splits, ht_tile_partial_size(&desc->tile)) > partial_bytes)
+        if (t->m != x.m || t->n != x.n || t->k != x.k || strcmp(desc->scheme, scheme) != 0 ||
+            ht_partial_bytes(x.m, x.n, x.products, t->splits, ht_tile_partial_size(&desc->tile)) > partial_bytes)
             continue;
         struct ht_choice choice = {t->kernel, t->splits, 0};
-        const struct ht_problem problem = {m, n, k, products, t->splits};
+        const struct ht_problem problem = {x.m, x.n, x.k, x.products, t->splits};
         choice.predicted_ns = ht_kernel_ns(set, desc, &problem);
         return choice;
     }
@@ -58,22 +55,16 @@ bool ht_weighs_kernel(const struct ht_set_desc *set, int kernel, int64_t k) {
     return desc->variant[0] == '\0' && !(desc->has_slices_alone && is_fma_only(set, desc->scheme, k));
 }
 
-struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
-                         int64_t batch, int64_t partial_bytes) {
-    return ht_pick_products(set, scheme, m, n, k, batch, 1, partial_bytes);
-}
-
-struct ht_choice ht_pick_products(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
-                                  int64_t batch, int64_t products, int64_t partial_bytes) {
+struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, struct ht_shape x, int64_t partial_bytes) {
     struct ht_choice best = {-1, 0, INT64_MAX};
-    if (batch == 1)
-        best = pick_tuned(set, scheme, m, n, k, products, partial_bytes);
+    if (x.batch == 1)
+        best = pick_tuned(set, scheme, x, partial_bytes);
     if (best.kernel >= 0)
         return best;
     for (int i = 0; i < set->kernels; i++) {
-        if (strcmp(set->kernel[i].scheme, scheme) != 0 || !ht_weighs_kernel(set, i, k))
+        if (strcmp(set->kernel[i].scheme, scheme) != 0 || !ht_weighs_kernel(set, i, x.k))
             continue;
-        struct ht_choice choice = ht_pick_splits(set, i, m, n, k, ht_mul(batch, products), partial_bytes);
+        const struct ht_choice choice = ht_pick_splits(set, i, x, partial_bytes);
         if (best.kernel < 0 || choice.predicted_ns < best.predicted_ns)
             best = choice;
     }
@@ -97,42 +88,38 @@ bool ht_checks_data(const struct ht_set_desc *set, const struct ht_scheme_desc *
 
 /* Few rows that are packed whole are so few that all lies in L2, and no block waits for another. On the H200 512, 768 and 1024 take 3.4,
  * 4.2 and 4.5 to 4.9 us: launch_ns and the bytes at this speed are 3.0, 3.6 and 4.5. */
-static int64_t packing_gbps(const struct ht_set_desc *set, const struct ht_scheme_desc *s, int64_t m, int64_t n, int64_t k, int64_t batch) {
-    const int64_t row_blocks = ht_mul(ht_add(ht_ceil_div(m, HT_ATOM_ROWS), ht_ceil_div(n, HT_ATOM_ROWS)), batch);
+static int64_t packing_gbps(const struct ht_set_desc *set, const struct ht_scheme_desc *s, struct ht_shape x) {
+    const int64_t row_blocks = ht_mul(ht_add(ht_ceil_div(x.m, HT_ATOM_ROWS), ht_ceil_div(x.n, HT_ATOM_ROWS)), x.batch);
     const int whole = s->scales == HT_SCALES_ROWS &&
-                      ht_pack_mode_of(row_blocks, ht_padded_k(s, k) / HT_K_PAD, set->sms) == HT_PACK_ROWS;
+                      ht_pack_mode_of(row_blocks, ht_padded_k(s, x.k) / HT_K_PAD, set->sms) == HT_PACK_ROWS;
     return whole && set->l2_gbps > set->copy_gbps ? set->l2_gbps : set->copy_gbps;
 }
 
-int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
-                      int64_t batch) {
+int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme, struct ht_shape x) {
     const struct ht_scheme_desc *s = ht_find_scheme(set, scheme);
     if (s == NULL || s->pack == NULL)
         return 0;
-    const int64_t bytes = (int64_t)s->slices * s->slice_bytes, gbps = packing_gbps(set, s, m, n, k, batch);
-    return ht_add(ht_add(ht_pack_ns(bytes, gbps, m, k, batch), ht_pack_ns(bytes, gbps, n, k, batch)), set->launch_ns);
+    const int64_t bytes = (int64_t)s->slices * s->slice_bytes, gbps = packing_gbps(set, s, x);
+    return ht_add(ht_add(ht_pack_ns(bytes, gbps, x.m, x.k, x.batch), ht_pack_ns(bytes, gbps, x.n, x.k, x.batch)),
+                  set->launch_ns);
 }
 
-int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
-                    int64_t batch) {
-    return ht_add(choice->predicted_ns, ht_packing_ns(set, set->kernel[choice->kernel].scheme, m, n, k, batch));
+int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choice, struct ht_shape x) {
+    return ht_add(choice->predicted_ns, ht_packing_ns(set, set->kernel[choice->kernel].scheme, x));
 }
 
 /* Whether so many launches behind a product are more than the call can bear. */
-static int are_too_many(int launches, const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n,
-                        int64_t k, int64_t batch) {
-    return launches * set->launch_ns > ht_total_ns(set, choice, m, n, k, batch) / HT_FALLBACK_SHARE;
+static int are_too_many(int launches, const struct ht_set_desc *set, const struct ht_choice *choice, struct ht_shape x) {
+    return launches * set->launch_ns > ht_total_ns(set, choice, x) / HT_FALLBACK_SHARE;
 }
 
-int ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
-                          int64_t batch) {
+int ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, struct ht_shape x) {
     return set->kernel[choice->kernel].fallback_in_kernel && choice->splits == 1 &&
-           are_too_many(1, set, choice, m, n, k, batch);
+           are_too_many(1, set, choice, x);
 }
 
-int ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const struct ht_choice *choice, int64_t m, int64_t n,
-                   int64_t k, int64_t batch) {
-    if (is_fma_only(set, scheme, k) || are_too_many(2, set, choice, m, n, k, batch))
+int ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const struct ht_choice *choice, struct ht_shape x) {
+    if (is_fma_only(set, scheme, x.k) || are_too_many(2, set, choice, x))
         return -1;
     for (int i = 0; i < set->kernels; i++)
         if (strcmp(set->kernel[i].scheme, scheme) == 0 && set->kernel[i].tile.unpacked && set->kernel[i].fallback_in_kernel)

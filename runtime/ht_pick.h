@@ -6,6 +6,11 @@
 
 #include "ht_abi.h"
 
+/* Sizes of a call, and what one launch makes for each entry of its batch: products of moduli, or of pairs of slices; else 1. */
+struct ht_shape {
+    int64_t m, n, k, batch, products;
+};
+
 struct ht_choice {
     int kernel; /* index into set->kernel, -1: none */
     int splits;
@@ -19,28 +24,20 @@ HT_LOCAL const struct ht_scheme_desc *ht_scheme_of(const struct ht_set_desc *set
 
 /* The tuned kernel where the set has one for this shape, else the cheapest dispatchable kernel of `scheme` by the model;
  * splits only while the partial sums fit partial_bytes. Ties go to the earlier kernel and the smaller split. */
-HT_LOCAL struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n,
-                                  int64_t k, int64_t batch, int64_t partial_bytes);
-
-/* The same where each entry of the batch is so many products of one launch: of moduli, or of pairs of slices. */
-HT_LOCAL struct ht_choice ht_pick_products(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
-                                           int64_t batch, int64_t products, int64_t partial_bytes);
+HT_LOCAL struct ht_choice ht_pick(const struct ht_set_desc *set, const char *scheme, struct ht_shape x, int64_t partial_bytes);
 
 /* Whether a kernel of the set is among those that are compared for its scheme at this k. */
 HT_LOCAL bool ht_weighs_kernel(const struct ht_set_desc *set, int kernel, int64_t k);
 
 /* ns of all a call needs but the launch of its kernel: choice.predicted_ns, and packing with its launches where the kernel
  * reads panels. What schemes are compared by. */
-HT_LOCAL int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n,
-                             int64_t k, int64_t batch);
+HT_LOCAL int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choice, struct ht_shape x);
 
 /* The packing in it; 0 where nothing is packed. */
-HT_LOCAL int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme, int64_t m, int64_t n, int64_t k,
-                               int64_t batch);
+HT_LOCAL int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme, struct ht_shape x);
 
 /* The same for one kernel, whatever its variant: only the split is chosen. */
-HT_LOCAL struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, int64_t m, int64_t n,
-                                         int64_t k, int64_t batch, int64_t partial_bytes);
+HT_LOCAL struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, struct ht_shape x, int64_t partial_bytes);
 
 /* The kernel of `scheme` that computes what the certificate has not cleared; -1: the set has none. */
 HT_LOCAL int ht_pick_fallback(const struct ht_set_desc *set, const char *scheme);
@@ -49,13 +46,11 @@ HT_LOCAL int ht_pick_fallback(const struct ht_set_desc *set, const char *scheme)
  * can, has all of k, and that launch were more than 1/HT_FALLBACK_SHARE of the call. By shape alone: bits must not depend on data of other
  * blocks or calls. */
 enum { HT_FALLBACK_SHARE = 64 };
-HT_LOCAL int ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
-                                   int64_t batch);
+HT_LOCAL int ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, struct ht_shape x);
 
 /* The kernel of `scheme` that computes 64 x 64 blocks of C with many failed results, in a launch between the product and the one above;
  * -1: the set has none, or two launches were more than 1/HT_FALLBACK_SHARE of the call. */
-HT_LOCAL int ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const struct ht_choice *choice, int64_t m, int64_t n,
-                            int64_t k, int64_t batch);
+HT_LOCAL int ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const struct ht_choice *choice, struct ht_shape x);
 
 /* Whether packing for this scheme can check the data, and the set has the fallback. */
 HT_LOCAL bool ht_can_check(const struct ht_set_desc *set, const struct ht_scheme_desc *s);

@@ -72,7 +72,7 @@ static void describe(const struct call *c, const struct plan *p, struct halftone
     out->wn = kernel->wn;
     out->stages = kernel->stages;
     out->splits = p->splits;
-    out->pack_ns = p->pack_ns > 0 ? p->pack_ns : ht_packing_ns(p->set, p->scheme->name, SIZES_OF(c));
+    out->pack_ns = p->pack_ns > 0 ? p->pack_ns : ht_packing_ns(p->set, p->scheme->name, shape_of(c));
     out->kernel_ns = p->kernel_ns;
     out->predicted_ns = ht_add(out->pack_ns, out->kernel_ns);
     out->workspace_bytes = (size_t)p->bytes; /* of a block */

@@ -108,11 +108,10 @@ static int64_t products_of(const struct call *c, const struct ht_scheme_desc *s)
 /* A scheme's kernel for a shape. */
 static struct ht_choice pick(const struct call *c, const struct ht_scheme_desc *s) {
     const struct ht_set_desc *const set = c->half->set;
-    const int64_t most = c->without_workspace && c->is_fp64 ? 0 : HT_PARTIAL_LIMIT_BYTES,
-                  batch = at_least_one(c->batch), products = c->is_fp64 ? products_of(c, s) : 1,
-                  m = at_least_one(c->m), n = at_least_one(c->n);
-    return is_forced(c, s) ? ht_pick_splits(set, c->half->forced, m, n, c->k, ht_mul(batch, products), most)
-                           : ht_pick_products(set, s->name, m, n, c->k, batch, products, most);
+    const int64_t most = c->without_workspace && c->is_fp64 ? 0 : HT_PARTIAL_LIMIT_BYTES;
+    const struct ht_shape x = {at_least_one(c->m), at_least_one(c->n), c->k, at_least_one(c->batch),
+                               c->is_fp64 ? products_of(c, s) : 1};
+    return is_forced(c, s) ? ht_pick_splits(set, c->half->forced, x, most) : ht_pick(set, s->name, x, most);
 }
 
 /* Whether a scheme's integer sums, whose k FP64 products do not split, could overflow. */
@@ -143,22 +142,23 @@ static int64_t certificate_ns(const struct plan *p) {
 static struct ht_choice select_kernel(const struct call *c, struct plan *p) {
     const struct ht_set_desc *const set = p->set;
     const struct ht_choice choice = pick(c, p->scheme);
+    const struct ht_shape x = shape_of(c);
     const struct ht_scheme_desc *fallback = fallback_scheme(set);
     p->fallback = p->before_fallback = NO_KERNEL;
     p->fma_only = c->k <= p->scheme->simt_k_max;
     if (!ht_checks_data(set, p->scheme, p->is_auto))
         return choice;
-    const struct ht_choice unpacked = ht_pick(set, fallback->name, SIZES_OF(c), HT_PARTIAL_LIMIT_BYTES);
+    const struct ht_choice unpacked = ht_pick(set, fallback->name, x, HT_PARTIAL_LIMIT_BYTES);
     p->fma_only = c->k <= fallback->simt_k_max;
     p->checked = c->h->recompute != HALFTONE_RECOMPUTE_NOTHING || p->scheme->scales == HT_SCALES_TILES;
-    if (p->checked && !ht_fallback_in_kernel(set, &choice, SIZES_OF(c))) {
+    if (p->checked && !ht_fallback_in_kernel(set, &choice, x)) {
         p->fallback = ht_pick_fallback(set, fallback->name);
-        p->before_fallback = ht_pick_blocks(set, fallback->name, &choice, SIZES_OF(c));
+        p->before_fallback = ht_pick_blocks(set, fallback->name, &choice, x);
     }
     if (!p->is_auto ||
         (suits_k(c, p->scheme) &&
-         (c->half->forced != NO_KERNEL || ht_add(ht_total_ns(set, &choice, SIZES_OF(c)), certificate_ns(p)) <=
-                                              ht_total_ns(set, &unpacked, SIZES_OF(c)))))
+         (c->half->forced != NO_KERNEL ||
+          ht_add(ht_total_ns(set, &choice, x), certificate_ns(p)) <= ht_total_ns(set, &unpacked, x))))
         return choice;
     p->checked = false;
     p->fallback = p->before_fallback = NO_KERNEL;
@@ -194,7 +194,7 @@ static struct ht_accuracy_candidate auto_candidate(const struct call *c) {
     found.name = "auto";
     found.scheme = p.scheme;
     found.units = ht_plan_bound_units(&p, c->k);
-    found.ns = ht_add(ht_total_ns(set, &choice, SIZES_OF(c)), certificate_ns(&p));
+    found.ns = ht_add(ht_total_ns(set, &choice, shape_of(c)), certificate_ns(&p));
     return found;
 }
 
@@ -208,7 +208,7 @@ struct ht_accuracy_choice ht_choose_scheme(const struct call *c, const struct ht
     one.k = at_least_one(c->k);
     one.batch = at_least_one(c->batch);
     const struct ht_accuracy_candidate checked = auto_candidate(&one);
-    return ht_accuracy_choose(unforced.set, accuracy, SIZES_OF(&one), HT_PARTIAL_LIMIT_BYTES, &checked);
+    return ht_accuracy_choose(unforced.set, accuracy, shape_of(&one), HT_PARTIAL_LIMIT_BYTES, &checked);
 }
 
 int ht_fail_accuracy(halftone *h, const struct ht_accuracy *accuracy, const struct ht_accuracy_choice *choice,
@@ -408,7 +408,7 @@ static int pick_for_rest(const struct call *c, const struct ht_scheme_desc *nati
         if (strcmp(set->kernel[i].scheme, native->name) != 0 || set->kernel[i].alone_most == 0 ||
             (is_forced(c, native) && i != c->half->forced))
             continue;
-        const struct ht_choice choice = ht_pick_splits(set, i, SIZES_OF(c), 0);
+        const struct ht_choice choice = ht_pick_splits(set, i, shape_of(c), 0);
         best = choice.predicted_ns < best.predicted_ns ? choice : best;
     }
     return best.kernel;

@@ -253,9 +253,9 @@ TEST(test_fp32_fast_wants_its_inputs) {
     set.scheme = schemes;
     assert_int_equal(ht_accuracy_parse("fp32-fast", &fast), 0);
     schemes[1].split_units = 32;
-    assert_string_equal(ht_accuracy_choose(&set, &fast, 64, 64, 4096, 1, 0, NULL).first.name, "f16x3");
+    assert_string_equal(ht_accuracy_choose(&set, &fast, (struct ht_shape){64, 64, 4096, 1, 1}, 0, NULL).first.name, "f16x3");
     schemes[1].split_units = 33;
-    assert_string_equal(ht_accuracy_choose(&set, &fast, 64, 64, 4096, 1, 0, NULL).first.name, "wide");
+    assert_string_equal(ht_accuracy_choose(&set, &fast, (struct ht_shape){64, 64, 4096, 1, 1}, 0, NULL).first.name, "wide");
 }
 
 /* Arguments are looked at first, and a call that does nothing needs no kernel. With kernels: tests/kernels/test_dgemm.c. */

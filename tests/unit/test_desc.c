@@ -6,6 +6,9 @@
 #include "../../runtime/ht_pick.h"
 #include "../test.h"
 
+#define BATCH(...) ((struct ht_shape){__VA_ARGS__})
+#define SHAPE(m, n, k) BATCH(m, n, k, 1, 1)
+
 /* 108 SMs at 1410 MHz; at 1000, where a clock is a nanosecond. */
 static const struct ht_machine GPU = {108, 1410, 4000, 2000, 3000, 0, 0, 0}, GHZ = {108, 1000, 4000, 2000, 3000, 0, 0, 0};
 
@@ -314,33 +317,33 @@ TEST(test_total_time) {
     set.copy_gbps = 1600;
     set.scheme = scheme;
     const int64_t pack = ht_pack_ns(4, set.copy_gbps, some, some, 1);
-    const struct ht_choice panels = ht_pick(&set, "f16x3", some, some, some, 1, 0),
-                           direct = ht_pick(&set, "bf16x6u", some, some, some, 1, 0);
-    assert_int_equal(ht_total_ns(&set, &panels, some, some, some, 1), panels.predicted_ns + 2 * pack + set.launch_ns);
-    assert_int_equal(ht_total_ns(&set, &direct, some, some, some, 1), direct.predicted_ns);
+    const struct ht_choice panels = ht_pick(&set, "f16x3", SHAPE(some, some, some), 0),
+                           direct = ht_pick(&set, "bf16x6u", SHAPE(some, some, some), 0);
+    assert_int_equal(ht_total_ns(&set, &panels, SHAPE(some, some, some)), panels.predicted_ns + 2 * pack + set.launch_ns);
+    assert_int_equal(ht_total_ns(&set, &direct, SHAPE(some, some, some)), direct.predicted_ns);
     /* the product computes what it does not clear itself where a launch is more than a 64th of all, and its kernel can, of all of k:
      * 63 L > what the call takes without packing's own */
-    const int64_t rest = ht_total_ns(&set, &panels, some, some, some, 1) - set.launch_ns;
+    const int64_t rest = ht_total_ns(&set, &panels, SHAPE(some, some, some)) - set.launch_ns;
     set.launch_ns = rest / 63 + 2;
-    assert_false(ht_fallback_in_kernel(&set, &panels, some, some, some, 1));
+    assert_false(ht_fallback_in_kernel(&set, &panels, SHAPE(some, some, some)));
     kernel[0].fallback_in_kernel = 1;
-    assert_true(ht_fallback_in_kernel(&set, &panels, some, some, some, 1));
+    assert_true(ht_fallback_in_kernel(&set, &panels, SHAPE(some, some, some)));
     struct ht_choice in_parts = panels;
     in_parts.splits = 2;
-    assert_false(ht_fallback_in_kernel(&set, &in_parts, some, some, some, 1));
+    assert_false(ht_fallback_in_kernel(&set, &in_parts, SHAPE(some, some, some)));
     set.launch_ns = rest / 63 - 2;
-    assert_false(ht_fallback_in_kernel(&set, &panels, some, some, some, 1));
+    assert_false(ht_fallback_in_kernel(&set, &panels, SHAPE(some, some, some)));
     /* a launch for blocks with many where two are at most a 64th: by kernels of the operands that can, where slices are used at all */
     kernel[1].tile.unpacked = 1;
-    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, some, some, some, 1), -1);
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some)), -1);
     set.launch_ns = rest / 127 - 1; /* 2 L <= (rest + L) / 64 */
-    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, some, some, some, 1), -1);
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some)), -1);
     kernel[1].fallback_in_kernel = 1;
-    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, some, some, some, 1), 1);
-    assert_int_equal(ht_pick_blocks(&set, "f16x3", &panels, some, some, some, 1), -1);
-    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, some, some, 64, 1), -1);
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some)), 1);
+    assert_int_equal(ht_pick_blocks(&set, "f16x3", &panels, SHAPE(some, some, some)), -1);
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, 64)), -1);
     set.launch_ns = rest / 127 + 2;
-    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, some, some, some, 1), -1);
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some)), -1);
     /* few short rows: all in L2 */
     const struct ht_scheme_desc packed = {.name = "f16x3", .slices = 2, .slice_bytes = 2, .atom_k = 32, .scales = HT_SCALES_ROWS, .pack = pack_nothing};
     set.scheme = &packed;
@@ -348,8 +351,8 @@ TEST(test_total_time) {
     set.sms = 132;
     set.l2_gbps = 8500;
     set.launch_ns = 2500;
-    assert_int_equal(ht_packing_ns(&set, "f16x3", 1024, 1024, 1024, 1), 2500 + 2 * ht_pack_ns(4, 8500, 1024, 1024, 1));
-    assert_int_equal(ht_packing_ns(&set, "f16x3", 2048, 1024, 1024, 1),
+    assert_int_equal(ht_packing_ns(&set, "f16x3", SHAPE(1024, 1024, 1024)), 2500 + 2 * ht_pack_ns(4, 8500, 1024, 1024, 1));
+    assert_int_equal(ht_packing_ns(&set, "f16x3", SHAPE(2048, 1024, 1024)),
                      2500 + ht_pack_ns(4, 1600, 2048, 1024, 1) + ht_pack_ns(4, 1600, 1024, 1024, 1));
     /* up to simt_k_max a rounding for each k */
     EQUAL({ht_bound_units(&scheme[1], 1), 5}, {ht_bound_units(&scheme[1], 64), 68});
@@ -364,8 +367,8 @@ TEST(test_pick_leaves_short_k_to_multiply_adds) {
     set.scheme = &scheme;
     kernel[0].has_slices_alone = 1;
     kernel[1].cost.waves.tile_overhead_cycles += 1000;
-    assert_int_equal(ht_pick(&set, "bf16x6u", 512, 512, 17, 1, 0).kernel, 0);
-    assert_int_equal(ht_pick(&set, "bf16x6u", 512, 512, 16, 1, 0).kernel, 1);
+    assert_int_equal(ht_pick(&set, "bf16x6u", SHAPE(512, 512, 17), 0).kernel, 0);
+    assert_int_equal(ht_pick(&set, "bf16x6u", SHAPE(512, 512, 16), 0).kernel, 1);
 }
 
 static const int64_t PLENTY = INT64_C(1) << 40;
@@ -376,17 +379,17 @@ TEST(test_pick_takes_the_cheapest_of_the_scheme) {
                                             kernel_of("f16x3", "", 128, 128), kernel_of("f16x3", "", 64, 64)};
     struct ht_set_desc set = set_of(kernel, 4);
     /* Large: the big tile needs less from L2. One small tile: the small tile has less to do. */
-    assert_int_equal(ht_pick(&set, "f16x3", 8192, 8192, 4096, 1, 0).kernel, 2);
-    assert_int_equal(ht_pick(&set, "f16x3", 64, 64, 64, 1, 0).kernel, 3);
-    assert_int_equal(ht_pick(&set, "other", 8192, 8192, 4096, 1, 0).kernel, 0);
-    assert_int_equal(ht_pick(&set, "none", 64, 64, 64, 1, 0).kernel, -1);
+    assert_int_equal(ht_pick(&set, "f16x3", SHAPE(8192, 8192, 4096), 0).kernel, 2);
+    assert_int_equal(ht_pick(&set, "f16x3", SHAPE(64, 64, 64), 0).kernel, 3);
+    assert_int_equal(ht_pick(&set, "other", SHAPE(8192, 8192, 4096), 0).kernel, 0);
+    assert_int_equal(ht_pick(&set, "none", SHAPE(64, 64, 64), 0).kernel, -1);
 }
 
 TEST(test_pick_predicts_what_it_compares) {
     const struct ht_kernel_desc kernel[] = {kernel_of("f16x3", "", 128, 128), kernel_of("f16x3", "", 64, 64)};
     struct ht_set_desc set = set_of(kernel, 2);
     for (int64_t n = 1; n <= 4096; n *= 2) {
-        struct ht_choice best = ht_pick(&set, "f16x3", n, 512, 4096, 1, PLENTY);
+        struct ht_choice best = ht_pick(&set, "f16x3", SHAPE(n, 512, 4096), PLENTY);
         for (int i = 0; i < 2; i++)
             for (int splits = 1; splits <= 32; splits *= 2) {
                 assert_true(best.predicted_ns <= ns_of(&GPU, &kernel[i].tile, &kernel[i].cost, n, 512, 4096, splits));
@@ -398,33 +401,33 @@ TEST(test_pick_ties_go_to_the_first) {
     const struct ht_kernel_desc kernel[] = {kernel_of("f16x3", "", 128, 128),
                                             kernel_of("f16x3", "", 128, 128)};
     struct ht_set_desc set = set_of(kernel, 2);
-    struct ht_choice choice = ht_pick(&set, "f16x3", 4096, 4096, 4096, 1, PLENTY);
+    struct ht_choice choice = ht_pick(&set, "f16x3", SHAPE(4096, 4096, 4096), PLENTY);
     EQUAL({choice.kernel, 0}, {choice.splits, 1});
     /* Splitting costs nothing and wins nothing: the smaller split. */
     struct ht_kernel_desc free_kernel = kernel[0];
     free_kernel.cost.waves.step_busy_x256 = free_kernel.cost.waves.step_latency_x256 = free_kernel.tile.step_bytes = 0;
     struct ht_set_desc free_set = set_of(&free_kernel, 1);
     free_set.launch_ns = 0;
-    assert_int_equal(ht_pick(&free_set, "f16x3", 1, 1, 65536, 1, PLENTY).splits, 1);
+    assert_int_equal(ht_pick(&free_set, "f16x3", SHAPE(1, 1, 65536), PLENTY).splits, 1);
 }
 
 TEST(test_pick_splits_long_k_of_few_tiles) {
     const struct ht_kernel_desc kernel[] = {kernel_of("f16x3", "", 128, 128)};
     struct ht_set_desc set = set_of(kernel, 1);
-    assert_true(ht_pick(&set, "f16x3", 128, 128, 65536, 1, PLENTY).splits >= 32);
-    assert_int_equal(ht_pick(&set, "f16x3", 128, 128, 65536, 1, 0).splits, 1);
+    assert_true(ht_pick(&set, "f16x3", SHAPE(128, 128, 65536), PLENTY).splits >= 32);
+    assert_int_equal(ht_pick(&set, "f16x3", SHAPE(128, 128, 65536), 0).splits, 1);
     /* no more parts than the partial sums have room for: 4 * 128 * 128 * 4 bytes */
-    assert_int_equal(ht_pick(&set, "f16x3", 128, 128, 65536, 1, 4 * 65536).splits, 4);
-    assert_int_equal(ht_pick(&set, "f16x3", 128, 128, 65536, 1, 4 * 65536 - 1).splits, 3);
-    assert_int_equal(ht_pick(&set, "f16x3", 128, 128, 65536, 2, 4 * 65536).splits, 2);
+    assert_int_equal(ht_pick(&set, "f16x3", SHAPE(128, 128, 65536), 4 * 65536).splits, 4);
+    assert_int_equal(ht_pick(&set, "f16x3", SHAPE(128, 128, 65536), 4 * 65536 - 1).splits, 3);
+    assert_int_equal(ht_pick(&set, "f16x3", BATCH(128, 128, 65536, 2, 1), 4 * 65536).splits, 2);
     /* at least HT_PICK_STEPS steps of 32 each; launching a reduction costs nothing here */
     set.launch_ns = 0;
     set.dram_gbps = 1000000;
-    assert_int_equal(ht_pick(&set, "f16x3", 128, 128, 2 * HT_PICK_STEPS * 32, 1, PLENTY).splits, 2);
-    assert_int_equal(ht_pick(&set, "f16x3", 128, 128, (2 * HT_PICK_STEPS - 1) * 32, 1, PLENTY).splits, 1);
-    assert_true(ht_pick(&set, "f16x3", 1, 1, INT64_C(2146435072), 1, PLENTY).splits <= HT_PICK_SPLITS_MAX);
+    assert_int_equal(ht_pick(&set, "f16x3", SHAPE(128, 128, 2 * HT_PICK_STEPS * 32), PLENTY).splits, 2);
+    assert_int_equal(ht_pick(&set, "f16x3", SHAPE(128, 128, (2 * HT_PICK_STEPS - 1) * 32), PLENTY).splits, 1);
+    assert_true(ht_pick(&set, "f16x3", SHAPE(1, 1, INT64_C(2146435072)), PLENTY).splits <= HT_PICK_SPLITS_MAX);
     /* many tiles: nothing to win */
-    assert_int_equal(ht_pick(&set, "f16x3", 8192, 8192, 65536, 1, PLENTY).splits, 1);
+    assert_int_equal(ht_pick(&set, "f16x3", SHAPE(8192, 8192, 65536), PLENTY).splits, 1);
 }
 
 TEST(test_splits_double_and_stop_halfway) {
@@ -436,9 +439,9 @@ TEST(test_splits_double_and_stop_halfway) {
 TEST(test_pick_splits_runs_any_variant) {
     const struct ht_kernel_desc kernel[] = {kernel_of("f16x3", "plain", 128, 128)};
     struct ht_set_desc set = set_of(kernel, 1);
-    assert_int_equal(ht_pick(&set, "f16x3", 128, 128, 65536, 1, PLENTY).kernel, -1);
-    assert_int_equal(ht_pick_splits(&set, 0, 128, 128, 65536, 1, PLENTY).kernel, 0);
-    assert_true(ht_pick_splits(&set, 0, 128, 128, 65536, 1, PLENTY).splits > 1);
+    assert_int_equal(ht_pick(&set, "f16x3", SHAPE(128, 128, 65536), PLENTY).kernel, -1);
+    assert_int_equal(ht_pick_splits(&set, 0, SHAPE(128, 128, 65536), PLENTY).kernel, 0);
+    assert_true(ht_pick_splits(&set, 0, SHAPE(128, 128, 65536), PLENTY).splits > 1);
 }
 
 /* A tuned shape takes its kernel and split whatever the model says, but only that scheme, without batch, and while the
@@ -446,25 +449,25 @@ TEST(test_pick_splits_runs_any_variant) {
 TEST(test_tuned_shape_wins) {
     const struct ht_kernel_desc kernel[2] = {kernel_of("f16x3", "", 128, 128), kernel_of("f16x3", "", 64, 64)};
     struct ht_set_desc set = set_of(kernel, 2);
-    const struct ht_choice model = ht_pick(&set, "f16x3", 4096, 4096, 4096, 1, 0);
+    const struct ht_choice model = ht_pick(&set, "f16x3", SHAPE(4096, 4096, 4096), 0);
     const struct ht_tuned tuned[] = {{4096, 4096, 4000, model.kernel, 1}, {4096, 4096, 4096, 1 - model.kernel, 2}};
     set.tuned = tuned;
     set.tuned_count = 2;
-    struct ht_choice c = ht_pick(&set, "f16x3", 4096, 4096, 4096, 1, INT64_MAX);
+    struct ht_choice c = ht_pick(&set, "f16x3", SHAPE(4096, 4096, 4096), INT64_MAX);
     EQUAL({c.kernel, 1 - model.kernel}, {c.splits, 2});
     const struct ht_kernel_desc *k = &kernel[c.kernel];
     assert_int_equal(c.predicted_ns, ns_of(&GPU, &k->tile, &k->cost, 4096, 4096, 4096, 2));
-    assert_int_equal(ht_pick(&set, "f16x3", 4096, 4096, 4096, 1, 0).kernel, model.kernel); /* no room for partials */
-    assert_int_equal(ht_pick(&set, "f16x3", 4096, 4096, 4096, 2, 0).kernel,
-                     ht_pick(&set, "f16x3", 4096, 4096, 4096, 2, INT64_MAX).kernel);
-    assert_int_equal(ht_pick(&set, "f16x3", 4096, 4096, 4097, 1, 0).kernel, model.kernel);
-    assert_int_equal(ht_pick(&set, "half", 4096, 4096, 4096, 1, INT64_MAX).kernel, -1);
-    c = ht_pick_products(&set, "f16x3", 4096, 4096, 4096, 1, 15, INT64_MAX); /* of moduli, in one launch: no batch */
+    assert_int_equal(ht_pick(&set, "f16x3", SHAPE(4096, 4096, 4096), 0).kernel, model.kernel); /* no room for partials */
+    assert_int_equal(ht_pick(&set, "f16x3", BATCH(4096, 4096, 4096, 2, 1), 0).kernel,
+                     ht_pick(&set, "f16x3", BATCH(4096, 4096, 4096, 2, 1), INT64_MAX).kernel);
+    assert_int_equal(ht_pick(&set, "f16x3", SHAPE(4096, 4096, 4097), 0).kernel, model.kernel);
+    assert_int_equal(ht_pick(&set, "half", SHAPE(4096, 4096, 4096), INT64_MAX).kernel, -1);
+    c = ht_pick(&set, "f16x3", BATCH(4096, 4096, 4096, 1, 15), INT64_MAX); /* of moduli, in one launch: no batch */
     EQUAL({c.kernel, 1 - model.kernel}, {c.splits, 2});
-    assert_int_equal(ht_pick_products(&set, "f16x3", 4096, 4096, 4096, 1, 15, 15 * 2 * 4 * INT64_C(4096) * 4096 - 1).kernel,
-                     ht_pick_products(&set, "f16x3", 4096, 4096, 4097, 1, 15, 0).kernel);
-    assert_int_equal(ht_pick_products(&set, "f16x3", 4096, 4096, 4096, 2, 15, 0).kernel,
-                     ht_pick_products(&set, "f16x3", 4096, 4096, 4096, 2, 15, INT64_MAX).kernel);
+    assert_int_equal(ht_pick(&set, "f16x3", BATCH(4096, 4096, 4096, 1, 15), 15 * 2 * 4 * INT64_C(4096) * 4096 - 1).kernel,
+                     ht_pick(&set, "f16x3", BATCH(4096, 4096, 4097, 1, 15), 0).kernel);
+    assert_int_equal(ht_pick(&set, "f16x3", BATCH(4096, 4096, 4096, 2, 15), 0).kernel,
+                     ht_pick(&set, "f16x3", BATCH(4096, 4096, 4096, 2, 15), INT64_MAX).kernel);
 }
 
 /* Code for an older capability may ask for more shared memory than a later GPU has: a800's set on an RTX 3090. */
@@ -484,12 +487,12 @@ TEST(test_kernels_that_do_not_fit_are_not_picked) {
     assert_ptr_equal(ht_fit_set(&set, 166912, &owned), &set);
     assert_null(owned);
     assert_ptr_equal(ht_fit_set(&set, 0, &owned), &set); /* not known */
-    assert_int_equal(ht_pick(&set, "half", 4096, 4096, 4096, 1, 0).kernel, 0);
+    assert_int_equal(ht_pick(&set, "half", SHAPE(4096, 4096, 4096), 0).kernel, 0);
     const struct ht_set_desc *fitted = ht_fit_set(&set, 101376, &owned);
     assert_non_null(owned);
-    assert_int_equal(ht_pick(fitted, "half", 4096, 4096, 4096, 1, 0).kernel, 1);
-    assert_int_equal(ht_pick(fitted, "half", 512, 512, 512, 1, 0).kernel, 1); /* the tuned one does not fit */
-    assert_int_equal(ht_pick(fitted, "tf32", 4096, 4096, 4096, 1, 0).kernel, -1);
+    assert_int_equal(ht_pick(fitted, "half", SHAPE(4096, 4096, 4096), 0).kernel, 1);
+    assert_int_equal(ht_pick(fitted, "half", SHAPE(512, 512, 512), 0).kernel, 1); /* the tuned one does not fit */
+    assert_int_equal(ht_pick(fitted, "tf32", SHAPE(4096, 4096, 4096), 0).kernel, -1);
     assert_string_equal(fitted->kernel[0].name, "large");
     assert_string_equal(set.kernel[0].scheme, "half");
     free(owned);
