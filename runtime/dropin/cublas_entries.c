@@ -81,16 +81,8 @@ enum { IS_WIDE = 1, IS_SHORT = 2 };
 #define SYRK(S) CUBLAS_SYRK_ARGS(void, S)
 #define SYRKX(S) CUBLAS_SYRKX_ARGS(void, S)
 #define TRSM(S) CUBLAS_TRSM_ARGS(void, S)
-#define VALUES_GEMM(S) handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, (S)lda, b, (S)ldb, beta, c, (S)ldc
-#define VALUES_STRIDED(S)                                                                                    \
-    handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, (S)lda, stride_a, b, (S)ldb, stride_b, beta, c, (S)ldc, stride_c, (S)batch
-#define VALUES_BATCHED(S) VALUES_GEMM(S), (S)batch
-#define VALUES_SGEMM_EX(S) handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, a_type, (S)lda, b, b_type, (S)ldb, beta, c, c_type, (S)ldc
-#define VALUES_GEMM_EX(S) VALUES_SGEMM_EX(S), compute, algo
-#define VALUES_BATCHED_EX(S) VALUES_SGEMM_EX(S), (S)batch, compute, algo
-#define VALUES_STRIDED_EX(S)                                                                                 \
-    handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, a_type, (S)lda, stride_a, b, b_type, (S)ldb, stride_b,   \
-        beta, c, c_type, (S)ldc, stride_c, (S)batch, compute, algo
+#define VALUES_BATCHED(S) CUBLAS_GEMM_VALUES(S), (S)batch
+#define VALUES_BATCHED_EX(S) CUBLAS_SGEMM_EX_VALUES(S), (S)batch, compute, algo
 #define VALUES_SYRK(S) handle, uplo, op_a, (S)n, (S)k, alpha, a, (S)lda, beta, c, (S)ldc
 #define VALUES_SYRKX(S) handle, uplo, op_a, (S)n, (S)k, alpha, a, (S)lda, b, (S)ldb, beta, c, (S)ldc
 #define VALUES_TRSM(S) handle, side, uplo, op, diag, (S)m, (S)n, alpha, a, (S)lda, b, (S)ldb
@@ -110,11 +102,11 @@ SHAPE(syrk, SYRK)
 SHAPE(syrkx, SYRKX)
 SHAPE(trsm, TRSM)
 
-FORM(of_gemm, GEMM, TYPE_OF_NAME, ONE_MATRIX, cublas_least_of_one(by.type), OF_ONE, , ORIGINAL_AS(gemm, VALUES_GEMM))
+FORM(of_gemm, GEMM, TYPE_OF_NAME, ONE_MATRIX, cublas_least_of_one(by.type), OF_ONE, , ORIGINAL_AS(gemm, CUBLAS_GEMM_VALUES))
 FORM(of_gemm_ex, CUBLAS_GEMM_EX_ARGS, TYPES_GIVEN, ONE_MATRIX, cublas_least_of_one(a_type), OF_ONE, ,
-     ONE_OF(ORIGINAL_AS(sgemm_ex, VALUES_SGEMM_EX), ORIGINAL_AS(gemm_ex, VALUES_GEMM_EX)))
+     ONE_OF(ORIGINAL_AS(sgemm_ex, CUBLAS_SGEMM_EX_VALUES), ORIGINAL_AS(gemm_ex, CUBLAS_GEMM_EX_VALUES)))
 FORM(of_strided, CUBLAS_GEMM_STRIDED_EX_ARGS, TYPES_GIVEN, BATCH_GIVEN, cublas_least_of_one(a_type), , ,
-     ONE_OF(ORIGINAL_AS(gemm_strided, VALUES_STRIDED), ORIGINAL_AS(gemm_strided_ex, VALUES_STRIDED_EX)))
+     ONE_OF(ORIGINAL_AS(gemm_strided, CUBLAS_GEMM_STRIDED_VALUES), ORIGINAL_AS(gemm_strided_ex, CUBLAS_GEMM_STRIDED_EX_VALUES)))
 FORM(of_batched, CUBLAS_GEMM_BATCHED_EX_ARGS, TYPES_GIVEN, ARRAYS_GIVEN, CUBLAS_LEAST_OF_ARRAYS, OF_ARRAYS, WITHOUT_DONE,
      ONE_OF(ORIGINAL_AS(gemm_batched, VALUES_BATCHED), ORIGINAL_AS(gemm_batched_ex, VALUES_BATCHED_EX)))
 FORM(of_triangle, SYRKX, TYPE_OF_NAME, TRIANGLE_GIVEN, CUBLAS_LEAST_OF_TRIANGLE, OF_TRIANGLE, ,
@@ -132,13 +124,13 @@ FORM(of_solve, TRSM, TYPE_OF_NAME, SOLVE_GIVEN, CUBLAS_LEAST_OF_TRIANGLE, OF_SOL
     ONE_ENTRY(name, __VA_ARGS__, int)                                                                        \
     ONE_ENTRY(name##_64, __VA_ARGS__, int64_t)
 
-ENTRIES(cublasSgemm_v2, GEMM, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_gemm, VALUES_GEMM)
-ENTRIES(cublasDgemm_v2, GEMM, CU_R_64F, IS_LONG, ALL_PARAMETERS, of_gemm, VALUES_GEMM)
-ENTRIES(cublasSgemmEx, CUBLAS_SGEMM_EX_ARGS, CU_R_32F, IS_SHORT, COMPUTE_OF_NAME, of_gemm_ex, VALUES_GEMM_EX)
-ENTRIES(cublasGemmEx, CUBLAS_GEMM_EX_ARGS, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_gemm_ex, VALUES_GEMM_EX)
-ENTRIES(cublasSgemmStridedBatched, GEMM_STRIDED, CU_R_32F, IS_SHORT, TYPES_OF_NAME, of_strided, VALUES_STRIDED_EX)
-ENTRIES(cublasDgemmStridedBatched, GEMM_STRIDED, CU_R_64F, IS_SHORT, TYPES_OF_NAME, of_strided, VALUES_STRIDED_EX)
-ENTRIES(cublasGemmStridedBatchedEx, CUBLAS_GEMM_STRIDED_EX_ARGS, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_strided, VALUES_STRIDED_EX)
+ENTRIES(cublasSgemm_v2, GEMM, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_gemm, CUBLAS_GEMM_VALUES)
+ENTRIES(cublasDgemm_v2, GEMM, CU_R_64F, IS_LONG, ALL_PARAMETERS, of_gemm, CUBLAS_GEMM_VALUES)
+ENTRIES(cublasSgemmEx, CUBLAS_SGEMM_EX_ARGS, CU_R_32F, IS_SHORT, COMPUTE_OF_NAME, of_gemm_ex, CUBLAS_GEMM_EX_VALUES)
+ENTRIES(cublasGemmEx, CUBLAS_GEMM_EX_ARGS, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_gemm_ex, CUBLAS_GEMM_EX_VALUES)
+ENTRIES(cublasSgemmStridedBatched, GEMM_STRIDED, CU_R_32F, IS_SHORT, TYPES_OF_NAME, of_strided, CUBLAS_GEMM_STRIDED_EX_VALUES)
+ENTRIES(cublasDgemmStridedBatched, GEMM_STRIDED, CU_R_64F, IS_SHORT, TYPES_OF_NAME, of_strided, CUBLAS_GEMM_STRIDED_EX_VALUES)
+ENTRIES(cublasGemmStridedBatchedEx, CUBLAS_GEMM_STRIDED_EX_ARGS, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_strided, CUBLAS_GEMM_STRIDED_EX_VALUES)
 ENTRIES(cublasSgemmBatched, GEMM_BATCHED, CU_R_32F, IS_SHORT, TYPES_OF_NAME, of_batched, VALUES_BATCHED_EX)
 ENTRIES(cublasDgemmBatched, GEMM_BATCHED, CU_R_64F, IS_SHORT, TYPES_OF_NAME, of_batched, VALUES_BATCHED_EX)
 ENTRIES(cublasGemmBatchedEx, CUBLAS_GEMM_BATCHED_EX_ARGS, CU_R_32F, IS_LONG, ALL_PARAMETERS, of_batched, VALUES_BATCHED_EX)

@@ -131,6 +131,15 @@ enum { CUBLAS_NAMES_REPLACED = 0 CUBLAS_REPLACED(CUBLAS_ONE) }; /* these come fi
     void *handle, int op_a, int op_b, S m, S n, S k, const void *alpha, const void *a, int a_type, S lda,    \
         long long stride_a, const void *b, int b_type, S ldb, long long stride_b, const void *beta, void *c, \
         int c_type, S ldc, long long stride_c, S batch, int compute, int algo
+/* The same as arguments. */
+#define CUBLAS_GEMM_VALUES(S) handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, (S)lda, b, (S)ldb, beta, c, (S)ldc
+#define CUBLAS_GEMM_STRIDED_VALUES(S)                                                                                    \
+    handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, (S)lda, stride_a, b, (S)ldb, stride_b, beta, c, (S)ldc, stride_c, (S)batch
+#define CUBLAS_SGEMM_EX_VALUES(S) handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, a_type, (S)lda, b, b_type, (S)ldb, beta, c, c_type, (S)ldc
+#define CUBLAS_GEMM_EX_VALUES(S) CUBLAS_SGEMM_EX_VALUES(S), compute, algo
+#define CUBLAS_GEMM_STRIDED_EX_VALUES(S)                                                                                 \
+    handle, op_a, op_b, (S)m, (S)n, (S)k, alpha, a, a_type, (S)lda, stride_a, b, b_type, (S)ldb, stride_b,   \
+        beta, c, c_type, (S)ldc, stride_c, (S)batch, compute, algo
 
 #define CUBLAS_GEMM_BATCHED_ARGS(T, S)                                                                       \
     void *handle, int op_a, int op_b, S m, S n, S k, const T *alpha, const T *const *a, S lda,               \

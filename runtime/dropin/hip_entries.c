@@ -49,7 +49,7 @@
         int status = HIP_STATUS_SUCCESS;                                                                     \
         if (hip_enter(&x, &original, &status) || original == NULL)                                           \
             return status;                                                                                   \
-        status = ((type_##fn *)(uintptr_t)original)(HIP_##form##_PASS);                                      \
+        status = ((type_##fn *)(uintptr_t)original)(HIP_##form##_PASS(S));                                     \
         hip_leave();                                                                                         \
         return status;                                                                                       \
     }

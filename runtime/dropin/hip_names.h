@@ -45,22 +45,18 @@ enum hip_status { HIP_STATUS_SUCCESS = 0, HIPBLAS_STATUS_EXECUTION_FAILED = 5, H
 
 /* Forms; S: type of sizes. hipBLAS' are cuBLAS'. Behind each how its parameters are passed on. */
 #define HIP_SGEMM(S) CUBLAS_GEMM_ARGS(float, S)
-#define HIP_SGEMM_PASS handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+#define HIP_SGEMM_PASS(S) CUBLAS_GEMM_VALUES(S)
 #define HIP_SGEMM_STRIDED(S) CUBLAS_GEMM_STRIDED_ARGS(float, S)
-#define HIP_SGEMM_STRIDED_PASS                                                                               \
-    handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, batch
+#define HIP_SGEMM_STRIDED_PASS(S) CUBLAS_GEMM_STRIDED_VALUES(S)
 #define HIP_GEMM_EX(S) CUBLAS_GEMM_EX_ARGS(S)
-#define HIP_GEMM_EX_PASS                                                                                     \
-    handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc, compute, algo
+#define HIP_GEMM_EX_PASS(S) CUBLAS_GEMM_EX_VALUES(S)
 #define HIP_GEMM_STRIDED_EX(S) CUBLAS_GEMM_STRIDED_EX_ARGS(S)
-#define HIP_GEMM_STRIDED_EX_PASS                                                                             \
-    handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, stride_a, b, b_type, ldb, stride_b, beta, c, c_type, \
-        ldc, stride_c, batch, compute, algo
+#define HIP_GEMM_STRIDED_EX_PASS(S) CUBLAS_GEMM_STRIDED_EX_VALUES(S)
 #define HIP_ROC_GEMM_EX(S)                                                                                   \
     void *handle, int op_a, int op_b, S m, S n, S k, const void *alpha, const void *a, int a_type, S lda,    \
         const void *b, int b_type, S ldb, const void *beta, const void *c, int c_type, S ldc, void *d,       \
         int d_type, S ldd, int compute, int algo, int32_t solution, uint32_t flags
-#define HIP_ROC_GEMM_EX_PASS                                                                                 \
+#define HIP_ROC_GEMM_EX_PASS(S)                                                                                 \
     handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc, d, d_type,     \
         ldd, compute, algo, solution, flags
 #define HIP_ROC_GEMM_STRIDED_EX(S)                                                                           \
@@ -68,7 +64,7 @@ enum hip_status { HIP_STATUS_SUCCESS = 0, HIPBLAS_STATUS_EXECUTION_FAILED = 5, H
         int64_t stride_a, const void *b, int b_type, S ldb, int64_t stride_b, const void *beta,              \
         const void *c, int c_type, S ldc, int64_t stride_c, void *d, int d_type, S ldd, int64_t stride_d,    \
         S batch, int compute, int algo, int32_t solution, uint32_t flags
-#define HIP_ROC_GEMM_STRIDED_EX_PASS                                                                         \
+#define HIP_ROC_GEMM_STRIDED_EX_PASS(S)                                                                         \
     handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, stride_a, b, b_type, ldb, stride_b, beta, c, c_type, \
         ldc, stride_c, d, d_type, ldd, stride_d, batch, compute, algo, solution, flags
 
