@@ -247,12 +247,6 @@ struct context {
 /* Whether the stream is being captured, as far as the call has asked. Elsewhere: see ht_dev_is_capturing. */
 enum capture { CAPTURE_NOT_ASKED, CAPTURE_NONE, CAPTURE_ACTIVE, CAPTURE_ELSEWHERE };
 
-/* Zeros behind the text: it is compared by bytes. */
-struct ht_site_name {
-    char text[HT_SITE_TEXT];
-    uint64_t hash;
-};
-
 /* Tiles of a C on the host, from one on; see ht_host.c. m = 0: none. */
 struct ht_host_tiles {
     int64_t m, n, tile_m, tile_n;
@@ -289,7 +283,7 @@ struct halftone {
     int recompute;    /* enum halftone_recompute */
     void *recomputed; /* on the device, as ht_gemm_args has it; NULL: halftone_last_check was not called */
     struct ht_sites *sites; /* the site table: ht_site.c; NULL: none */
-    struct ht_site_name at; /* of the products that follow */
+    char site_name[HT_SITE_TEXT]; /* of the products that follow; zeros behind it: it is compared by bytes */
     int last_site;          /* line, from 1, of the last product; 0: none */
     /* Comparing kernels and splits takes 2 us of the host, for `auto` 7, comparing schemes 10; laying out
      * 0.4. */
@@ -410,6 +404,16 @@ static inline double root_of(double square) {
     for (int i = 0; i < 64; i++)
         root = 0.5 * (root + square / root);
     return root;
+}
+
+/* Which of so many places is a key's, zeros where it has padding. */
+static inline int slot_of(const void *key, size_t bytes, int slots) {
+    uint64_t mixed = 0, word;
+    for (size_t at = 0; at + sizeof word <= bytes; at += sizeof word) {
+        memcpy(&word, (const char *)key + at, sizeof word);
+        mixed = mixed * 31 + word;
+    }
+    return (int)((mixed ^ mixed >> 8) % (uint64_t)slots);
 }
 
 /* Elements from the first of a batch of matrices to the last; none of the counts is 0. */

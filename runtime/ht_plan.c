@@ -151,12 +151,7 @@ int ht_plan_call(const struct call *c, const struct plan **plan) {
     halftone *const h = c->h;
     struct plan_key now;
     key_of(c, &now);
-    const int64_t numbers[] = {SIZES_OF(c), now.a_entries, now.b_entries,
-                               c->is_fp64}; /* packed or not, a shape has two plans */
-    uint64_t mixed = 0;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        mixed = mixed * 31 + (uint64_t)numbers[i];
-    const int slot = (int)((mixed ^ mixed >> 8) % PLANS);
+    const int slot = slot_of(&now, sizeof now, PLANS);
     *plan = &h->remembered[slot].plan;
     if (memcmp(&now, &h->remembered[slot].key, sizeof now) == 0)
         return HALFTONE_OK;

@@ -167,11 +167,9 @@ int halftone_at_site(halftone *handle, const char *name) {
     if (length >= HT_SITE_TEXT)
         return ht_fail(handle, HALFTONE_SITE, "the name of a site has %zu characters; %d are the most",
                        length, HT_SITE_TEXT - 1);
-    memset(&handle->at, 0, sizeof handle->at);
-    for (size_t i = 0; i < length; i++) {
-        handle->at.text[i] = name[i];
-        handle->at.hash = handle->at.hash * 31 + (unsigned char)name[i];
-    }
+    memset(handle->site_name, 0, sizeof handle->site_name);
+    if (length > 0)
+        memcpy(handle->site_name, name, length);
     return HALFTONE_OK;
 }
 
@@ -185,7 +183,7 @@ static struct ht_site_key site_key(const struct call *c, bool knows_k_alone) {
         key.kind = 1 << 3;
     }
     key.kind |= SITE_KEY_IS_SET | (int)c->is_fp64 << 2;
-    memcpy(key.name, c->h->at.text, sizeof key.name);
+    memcpy(key.name, c->h->site_name, sizeof key.name);
     return key;
 }
 
@@ -203,7 +201,7 @@ static int walk_sites(const struct call *c, bool knows_k_alone) {
     for (int i = 0; i < t->count; i++) {
         const struct ht_site *const s = &t->site[i];
         if ((s->of >> c->is_fp64 & 1) != 0 && (!knows_k_alone || is_for_packed(&s->line)) &&
-            ht_site_line_holds(&s->line, &call) && ht_site_line_names(&s->line, c->h->at.text))
+            ht_site_line_holds(&s->line, &call) && ht_site_line_names(&s->line, c->h->site_name))
             return i + 1;
     }
     return 0;
@@ -212,11 +210,7 @@ static int walk_sites(const struct call *c, bool knows_k_alone) {
 static int site_of_call(const struct call *c, bool knows_k_alone) {
     struct ht_sites *const t = c->h->sites;
     const struct ht_site_key key = site_key(c, knows_k_alone);
-    const int64_t numbers[] = {key.m, key.n, key.k, key.batch, key.kind};
-    uint64_t mixed = c->h->at.hash;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        mixed = mixed * 31 + (uint64_t)numbers[i];
-    const int slot = (int)((mixed ^ mixed >> 8) % SITES_REMEMBERED);
+    const int slot = slot_of(&key, sizeof key, SITES_REMEMBERED);
     if (memcmp(&key, &t->remembered[slot].key, sizeof key) != 0) {
         t->remembered[slot].key = key;
         t->remembered[slot].site = walk_sites(c, knows_k_alone);
