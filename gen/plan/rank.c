@@ -89,47 +89,28 @@ static int larger(int64_t x, int64_t y) {
     return (x > y) - (x < y);
 }
 
-/* EGEMM-TC ties, in order: larger w_m * w_n ("we aim to increase (w_m, w_n)", section 6.2); smaller w_m + w_n
- * (less T_Mem2 at equal area, eq. 7); larger b_k (ours: eq. 4 does not depend on it, and each b_k costs one
- * barrier and one burst of STS; the paper asks for a small b_k only where that buys a larger b_m, b_n); fewer
- * stages (ours: the paper has one buffer); larger w_m (ours: C is column-major, so a taller warp tile stores
- * longer runs). */
-static int egemm_ties(const struct tile *x, const struct tile *y) {
-    const int order[] = {larger((int64_t)x->wm * x->wn, (int64_t)y->wm * y->wn),
-                         larger(y->wm + y->wn, x->wm + x->wn), larger(x->bk, y->bk),
-                         larger(y->stages, x->stages), larger(x->wm, y->wm)};
-    for (int i = 0; i < (int)(sizeof order / sizeof order[0]); i++) {
-        if (order[i] != 0)
-            return order[i];
-    }
-    return 0;
-}
-
-/* LE-GEMM ties: larger T_K (section 4.3: it is reduced only to prevent overflow); less work per thread ("to
- * avoid excessive workload", section 4.2). */
-static int legemm_ties(const struct cost *x, const struct tile *tx, const struct cost *y,
-                       const struct tile *ty) {
-    int k = larger(tx->bk, ty->bk);
-    return k != 0 ? k : larger(y->regs_per_thread, x->regs_per_thread);
-}
-
-/* Ours, measured on the H200: a third stage never lost and more gained nothing (bench/decisions/001); the
- * taller warp is 0.4 to 1.5 % ahead at 32 k. */
-static int halftone_ties(const struct tile *x, const struct tile *y) {
-    enum { ENOUGH_STAGES = 3 };
-    const int sx = x->stages < ENOUGH_STAGES ? x->stages : ENOUGH_STAGES;
-    const int sy = y->stages < ENOUGH_STAGES ? y->stages : ENOUGH_STAGES;
-    return sx != sy ? larger(sx, sy) : larger(x->wm, y->wm);
-}
-
 bool model_better(enum model_kind kind, const struct cost *x, const struct tile *tx, const struct cost *y,
                   const struct tile *ty) {
-    int order = larger(x->score, y->score);
-    if (order == 0 && kind == MODEL_EGEMM)
-        order = egemm_ties(tx, ty);
-    if (order == 0 && kind == MODEL_HALFTONE)
-        order = halftone_ties(tx, ty);
-    if (order == 0 && kind == MODEL_LEGEMM)
-        order = legemm_ties(x, tx, y, ty);
-    return order != 0 ? order > 0 : tile_compare(tx, ty) < 0;
+    enum { ENOUGH_STAGES = 3, RULES = 6 };
+    const int sx = tx->stages < ENOUGH_STAGES ? tx->stages : ENOUGH_STAGES,
+              sy = ty->stages < ENOUGH_STAGES ? ty->stages : ENOUGH_STAGES;
+    const int score = larger(x->score, y->score), k = larger(tx->bk, ty->bk), tall = larger(tx->wm, ty->wm);
+    const int rules[][RULES] = {
+        /* Ours, measured on the H200: a third stage never lost and more gained nothing (bench/decisions/001);
+         * the taller warp is 0.4 to 1.5 % ahead at 32 k. */
+        [MODEL_HALFTONE] = {score, larger(sx, sy), tall},
+        /* EGEMM-TC: larger w_m * w_n ("we aim to increase (w_m, w_n)", section 6.2); smaller w_m + w_n (less
+         * T_Mem2 at equal area, eq. 7); larger b_k (ours: eq. 4 does not depend on it, and each b_k costs one
+         * barrier and one burst of STS; the paper asks for a small b_k only where that buys a larger b_m,
+         * b_n); fewer stages (ours: the paper has one buffer); larger w_m (ours: C is column-major, so a
+         * taller warp tile stores longer runs). */
+        [MODEL_EGEMM] = {score, larger((int64_t)tx->wm * tx->wn, (int64_t)ty->wm * ty->wn),
+                         larger(ty->wm + ty->wn, tx->wm + tx->wn), k, larger(ty->stages, tx->stages), tall},
+        /* LE-GEMM: larger T_K (section 4.3: it is reduced only to prevent overflow); less work per thread
+         * ("to avoid excessive workload", section 4.2). */
+        [MODEL_LEGEMM] = {score, k, larger(y->regs_per_thread, x->regs_per_thread)}};
+    for (int i = 0; i < RULES; i++)
+        if (rules[kind][i] != 0)
+            return rules[kind][i] > 0;
+    return tile_compare(tx, ty) < 0;
 }
