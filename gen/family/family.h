@@ -36,18 +36,11 @@ bool family_fallback_in_kernel(const struct plan *p);
 void family_slices_text(struct text *out, const struct scheme *s, int product);
 void family_product_text(struct text *out, const struct scheme *s, int product, int k, int depth);
 
-/* ---- what explain, plans and tests ask of one */
+/* ---- what emit and manifest ask of one, and tests of wgmma_ss */
 
-/* mma_warp: clocks of a step */
-struct model_step model_mma_step(const struct target *on, const struct tile *t, int blocks_per_sm);
-
-/* wgmma_ss. */
 /* Whether a warpgroup kernel takes two chunks at once: one warpgroup, which has registers for a second chain,
  * and a ring that is being filled meanwhile. */
 bool model_has_two_intervals(const struct target *on, const struct tile *t);
-
-/* Whether its producer must give out copies faster than one in 100 clocks or so. */
-bool model_producer_is_tight(const struct target *on, const struct tile *t);
 
 /* Most 64 x 64 tiles that a packing block of a scheme that scales rows holds. */
 long model_pack_tiles(const struct gpu *g, const struct scheme *s);

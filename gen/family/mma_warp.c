@@ -34,11 +34,19 @@ enum {
     RESULTS_AMD = 128 /* hipcc 5.2: warps of 128 x 128 spilled 56 scalar registers, of 128 x 64 none */
 };
 
-const struct fit_mma_warp fit_mma_warp = {{"h200-a800set-tiles-fit.tsv h200-a800set-schemes-fit.tsv",
+const struct fit_source fit_mma_warp = {"h200-a800set-tiles-fit.tsv h200-a800set-schemes-fit.tsv",
     "NVIDIA H200, clock not read", "bench/model_check.py bench/results/h200-a800set-tiles-fit.tsv h200",
-    "rank correlation 0.96, 0.89, 0.89 at 1024, 4096, 8192, each held out of the fit"}, .barrier_cycles = 160,
-    .loaded_latency = 2, .port_bytes = 64, .miss_share = 2, .interference_share = 16, .warp_mma_cycles = 8,
-    .block_start_cycles = 2900, .store_slowdown = 2};
+    "rank correlation 0.96, 0.89, 0.89 at 1024, 4096, 8192, each held out of the fit"};
+enum {
+    BARRIER_CYCLES = 160, /* of a step whose scheduler has one warp: to the last warp, the next fragments */
+    LOADED_LATENCY = 2, /* idle latencies grow under load by this factor */
+    PORT_BYTES = 64, /* that an SM takes from L2 in a cycle; that this adds to the MMAs' time is fitted */
+    MISS_SHARE = 2, /* one cycle of so many that device memory spends on a wave's panels is felt */
+    INTERFERENCE_SHARE = 16, /* one of so many that the less busy of tensor pipe and shared memory works */
+    WARP_MMA_CYCLES = 8, /* a warp issues an MMA this often at most */
+    BLOCK_START_CYCLES = 2900, /* besides device memory's latency */
+    STORE_SLOWDOWN = 2 /* direct stores: 1 / this of copy speed */
+};
 
 /* Whether the warp tile is made of whole fragments and divides the block into 1 to 16 warps. */
 static bool warps_divide(const struct tile *t, const struct mma_shape *mma) {
@@ -187,7 +195,7 @@ static int32_t clamp32(int64_t x) {
  * CHAINS_OUTSIDE results in flight, over all tiles of the warp. And a warp has its own pace. Worked example:
  * f16x3, sm_80, 64x32 warps, bk 32, latency 33: 3 * 2 * 33 = 198 clocks of chain, 96 MMAs * 8 = 768. */
 static int64_t chain_clocks(const struct target *on, const struct tile *t) {
-    int64_t clocks = (int64_t)model_mma_counts(on, t).mma * fit_mma_warp.warp_mma_cycles;
+    int64_t clocks = (int64_t)model_mma_counts(on, t).mma * WARP_MMA_CYCLES;
     for (int a = 0; a < on->s->accumulators; a++) {
         int64_t mmas = (int64_t)products_into(on->s, a) * (t->bk / target_mma_k(on));
         if (on->s->promote[a] == PROMOTE_EACH_MMA)
@@ -203,7 +211,7 @@ static int64_t chain_clocks(const struct target *on, const struct tile *t) {
  * / 4 = 464; fp32 16384 / 64 = 256; chain 768; fill 32768 / 64 = 512, and a wave's (8 + 14) * 128 * 32 * 4
  * = 360448 bytes from device memory take 249 clocks, half of them felt: 636; exposed 40 (two warps per
  * scheduler; 160 with one); copy ((262 + 500) / 2 + 29) * 2 = 820 less two steps of 1536: 0. */
-struct model_step model_mma_step(const struct target *on, const struct tile *t, int blocks_per_sm) {
+static struct model_step step_of(const struct target *on, const struct tile *t, int blocks_per_sm) {
     const struct model_counts i = model_mma_counts(on, t);
     const int64_t warps = tile_warps(t), stage_bytes = tile_stage_bytes(t, on->s);
     const int64_t area = (int64_t)t->bm * t->bn, adds = adds_per_element_x256(on, t);
@@ -213,7 +221,7 @@ struct model_step model_mma_step(const struct target *on, const struct tile *t, 
     const int64_t fragment_bytes =
         warps * on->s->slices * (t->wm + t->wn) * t->bk * scheme_slice_bytes(on->s);
     const int64_t wave = model_wave_bytes(on, t, model_raster_rows(on->g, t), slots, t->bk),
-                  missed = wave / blocks_per_sm / fit_mma_warp.miss_share;
+                  missed = wave / blocks_per_sm / MISS_SHARE;
     struct model_step step = {.instructions = instructions(on, t)};
     step.tensor = on->s->products * area * t->bk * 256 / model_fma_per_cycle(on->g, on->s) * 100 /
                   on->isa->mma_sync_rate_percent * on->g->schedulers_per_sm / active;
@@ -224,14 +232,13 @@ struct model_step model_mma_step(const struct target *on, const struct tile *t, 
                  active;
     step.fp32 = area * adds / on->g->fp32_fma_per_cycle;
     step.chain = chain_clocks(on, t) * 256;
-    step.fill = stage_bytes * 256 / fit_mma_warp.port_bytes +
+    step.fill = stage_bytes * 256 / PORT_BYTES +
                 missed * 256 * model_clock_mhz(on->g) / (on->g->dram_gbps * 1000);
     /* A scheduler with two warps of the block has MMAs to issue while one waits at the barrier and for its
      * next fragments; with one it has none. */
-    const int barrier = fit_mma_warp.barrier_cycles;
-    step.exposed = (warps >= 2 * on->g->schedulers_per_sm ? barrier / 4 : barrier) * 256;
+    step.exposed = (warps >= 2 * on->g->schedulers_per_sm ? BARRIER_CYCLES / 4 : BARRIER_CYCLES) * 256;
     if (!on->isa->async_copy) /* a second barrier, and the stores between the two */
-        step.exposed += barrier * 256 + stage_bytes * 256 / on->g->smem_bytes_per_cycle;
+        step.exposed += BARRIER_CYCLES * 256 + stage_bytes * 256 / on->g->smem_bytes_per_cycle;
     /* Half of the copies find their line in L2. A stage is issued in the first half of a step
      * (mma_warp_step.c) and waited for whole steps after the step's end, or issued near the end of the step
      * before that. */
@@ -239,7 +246,7 @@ struct model_step model_mma_step(const struct target *on, const struct tile *t, 
     const int steps_ahead = on->isa->async_copy && t->stages > 1 ? t->stages - 2 + refills : 0;
     const int64_t arrival =
         (on->g->l2_latency_cycles + on->g->dram_latency_cycles) / 2 + on->g->smem_latency_cycles;
-    step.copy = model_largest(arrival * fit_mma_warp.loaded_latency * 256 - steps_ahead * step.tensor -
+    step.copy = model_largest(arrival * LOADED_LATENCY * 256 - steps_ahead * step.tensor -
                                   (refills ? 0 : step.tensor / 2),
                               0);
     return step;
@@ -250,15 +257,15 @@ struct model_step model_mma_step(const struct target *on, const struct tile *t, 
 static int64_t busy(const struct model_step *s) {
     const int64_t pipes = model_largest(s->tensor, s->smem);
     return model_largest(pipes, s->issue) + s->fill + s->fp32 +
-           (s->tensor + s->smem - pipes) / fit_mma_warp.interference_share;
+           (s->tensor + s->smem - pipes) / INTERFERENCE_SHARE;
 }
 
 /* Prologue (start, first copies) and epilogue (C stored by all resident blocks at once, this SM's share of
  * device memory). Example: A800, 128x128, 1 block, 500 clocks latency, 2039 GB/s, 1410 MHz: 2900 + 500 +
  * 65536 * 2 * 108 * 1410 / 2039000 = 9788 -> 13188. */
 static int64_t fixed_clocks(const struct gpu *g, const struct tile *t, int blocks_per_sm) {
-    int64_t bytes = (int64_t)t->bm * t->bn * 4 * fit_mma_warp.store_slowdown * blocks_per_sm;
-    return fit_mma_warp.block_start_cycles + g->dram_latency_cycles +
+    int64_t bytes = (int64_t)t->bm * t->bn * 4 * STORE_SLOWDOWN * blocks_per_sm;
+    return BLOCK_START_CYCLES + g->dram_latency_cycles +
            bytes * g->sms * model_clock_mhz(g) / (g->dram_gbps * 1000);
 }
 
@@ -273,8 +280,8 @@ static int64_t unhidden(const struct model_step *step, int given_back, int set) 
 
 void time_mma_warp(const struct target *on, const struct tile *t, struct cost *cost) {
     const int set = model_fragment_registers(on, t), back = cost->regs_spilled_fragments;
-    const struct model_step shared = model_mma_step(on, t, cost->blocks_per_sm);
-    struct model_step alone = model_mma_step(on, t, 1);
+    const struct model_step shared = step_of(on, t, cost->blocks_per_sm);
+    struct model_step alone = step_of(on, t, 1);
     alone.tensor = model_largest(alone.tensor, alone.chain);
     cost->formula.waves = (struct ht_tiled_waves){
         .step_busy_x256 = clamp32(busy(&shared) + unhidden(&shared, back, set)),
@@ -288,7 +295,7 @@ void time_mma_warp(const struct target *on, const struct tile *t, struct cost *c
  * the barrier, or copies that arrive late. */
 const char *binding_mma_warp(const struct target *on, const struct tile *t, const struct shape *shape,
                              const struct cost *cost) {
-    const struct model_step step = model_mma_step(on, t, cost->blocks_per_sm);
+    const struct model_step step = step_of(on, t, cost->blocks_per_sm);
     const int64_t blocks = ht_mul(ht_ceil_div(shape->m, t->bm), ht_ceil_div(shape->n, t->bn));
     const int64_t slots = on->g->sms * cost->blocks_per_sm, wave = blocks < slots ? blocks : slots;
     const int64_t per_sm = ht_ceil_div(wave, on->g->sms);
@@ -307,7 +314,7 @@ const char *binding_mma_warp(const struct target *on, const struct tile *t, cons
 const struct family family_mma_warp = {
     FUNCTIONS(mma_warp), .takes = takes_mma_warp, .binding = binding_mma_warp,
     .grid = {{64, 128, 256}, {64, 128, 256}, {1, 2}, {32, 64, 128}, {16, 32, 64, 128}, {1, 2, 3, 4, 5}, {1}},
-    .step = model_mma_step, .counts = model_mma_counts,
+    .step = step_of, .counts = model_mma_counts,
     .params = PARAMS_OF_TILE "PROMOTE_STEPS " PARAMS_OF_WARPS "RASTER REFILL_AFTER_BARRIER",
     .constants = "*MASTERS", .holes = holes_mma_warp, .banner = banner_mma_warp,
     .file = "mma_warp", .label = "_mma", .searched = true, .needs = ISA_FRAGMENTS, .has_init = true,

@@ -22,10 +22,21 @@ enum {
     SCALES_BYTES = 8 + 16 /* beside the scales of rows and columns: what they say together, two barriers */
 };
 
-const struct fit_wgmma_ss fit_wgmma_ss = {{"tune-h200.tsv", "NVIDIA H200, 1425 MHz", FIT_AGAIN
-    "tune-h200.tsv", "14 %"}, .turn_cycles = 100, .slot_cycles = 75, .unit_share = 32, .unit_share_of_pair =
-    64, .fed_share = 32, .copy_cycles = 160, .launch_cycles = 1200, .cluster_cycles = 100, .tile_cycles =
-    2000, .store_cycles_per_kb = 30, .scalar_stores = 2};
+const struct fit_source fit_wgmma_ss = {"tune-h200.tsv", "NVIDIA H200, 1425 MHz",
+    FIT_AGAIN "tune-h200.tsv", "14 %"};
+enum {
+    TURN_CYCLES = 100,        /* last result of a chunk to first MMA of the next, additions apart */
+    SLOT_CYCLES = 75,         /* of each slot, whatever its size: waiting, issuing, the turn */
+    UNIT_SHARE = 32,          /* one part in so many that the tensor core is slower than its data sheet, */
+    UNIT_SHARE_OF_PAIR = 64,  /* and where two blocks share panels: less power for L2, more for the clock */
+    FED_SHARE = 32,           /* one part in so many more where shared memory is as busy as the tensor core */
+    COPY_CYCLES = 160,        /* of the tensor core for each atom copied, below which the producer is tight */
+    LAUNCH_CYCLES = 1200,     /* launch to first copy, and from the last store to the next launch */
+    CLUSTER_CYCLES = 100,     /* more of it where two blocks start together */
+    TILE_CYCLES = 2000,       /* of each tile of a block: first copies, and the turn to the epilogue */
+    STORE_CYCLES_PER_KB = 30, /* epilogue of all SMs at once */
+    SCALAR_STORES = 2         /* more of these where C is stored by elements */
+};
 
 /* Blocks of half an atom leave room for packing beside them. */
 static bool is_half(const struct tile *t) {
@@ -121,24 +132,24 @@ static void footprint_crt_wgmma_ss(const struct target *on, const struct tile *t
  * k16 * 3 products * (2048 + 192 * 32) / 128 = 768. 64 x 128 x 32, a pair: unit 384, shared memory 2 * 2 *
  * 3 * (2048 + 2048) / 128 = 384 too: 384 + 384 / 64 + 384 / 32 + 75 = 477. */
 static int64_t slot_busy(const struct target *on, const struct tile *t) {
-    const struct fit_wgmma_ss *f = &fit_wgmma_ss;
     const int64_t unit = on->s->products * tile_fmas(t) * 256 / model_fma_per_cycle(on->g, on->s);
     const int64_t bytes = (int64_t)t->bn / HT_ATOM_ROWS * on->s->products * (t->bm + HT_ATOM_ROWS) * t->bk *
                           scheme_slice_bytes(on->s);
     const int64_t smem = bytes * 256 / on->g->smem_bytes_per_cycle;
-    const int64_t share = t->cluster > 1 ? f->unit_share_of_pair : f->unit_share,
-                  fed = smem < unit ? 0 : unit / f->fed_share;
-    const int64_t own = unit + unit / share + fed + (int64_t)f->slot_cycles * scheme_atom_group(on->s) * 256;
+    const int64_t share = t->cluster > 1 ? UNIT_SHARE_OF_PAIR : UNIT_SHARE,
+                  fed = smem < unit ? 0 : unit / FED_SHARE;
+    const int64_t own = unit + unit / share + fed + (int64_t)SLOT_CYCLES * scheme_atom_group(on->s) * 256;
     return model_largest(own, smem);
 }
 
-/* Worked example: f16x3, 64 x 128 x 32: 384 clocks for 3 atoms, 128 each: yes; 128 x 256 x 32: 1536 for 6,
+/* It must give out copies faster than one in 100 clocks or so.
+ * Worked example: f16x3, 64 x 128 x 32: 384 clocks for 3 atoms, 128 each: yes; 128 x 256 x 32: 1536 for 6,
  * 256: no. */
-bool model_producer_is_tight(const struct target *on, const struct tile *t) {
+static bool producer_is_tight(const struct target *on, const struct tile *t) {
     const int64_t unit = on->s->products * tile_fmas(t) / model_fma_per_cycle(on->g, on->s);
     const int atoms =
         ((t->bm + HT_ATOM_ROWS - 1) / HT_ATOM_ROWS + t->bn / HT_ATOM_ROWS) * scheme_atom_group(on->s);
-    return unit < (int64_t)atoms * fit_wgmma_ss.copy_cycles;
+    return unit < (int64_t)atoms * COPY_CYCLES;
 }
 
 /* What one warpgroup does between two chunks while its unit has nothing of it: x256 per slot. Additions:
@@ -146,24 +157,23 @@ bool model_producer_is_tight(const struct target *on, const struct tile *t) {
 static int64_t slot_gap(const struct target *on, const struct tile *t) {
     const int adds = model_promotes(on) ? tile_part_registers(t) : 0;
     const int batches = on->s->promote[0] == PROMOTE_EACH_MMA ? t->bk / target_mma_k(on) : 1;
-    const int64_t turn = fit_wgmma_ss.turn_cycles + adds;
+    const int64_t turn = TURN_CYCLES + adds;
     return turn * batches * tile_parts(t) * 256 / model_promote_tiles(on, t);
 }
 
 static void time_wgmma_ss(const struct target *on, const struct tile *t, struct cost *cost) {
-    const struct fit_wgmma_ss *f = &fit_wgmma_ss;
     const int64_t busy = slot_busy(on, t), gap = slot_gap(on, t), groups = tile_warpgroups(t);
     /* A warpgroup has busy / groups of work per slot; the others' work covers its gap if there is enough
      * of it, one that takes two chunks at once has only the second one's. */
     const int64_t own = busy / groups + (model_has_two_intervals(on, t) ? gap / 2 : gap);
     const int32_t step = (int32_t)model_largest(busy, own);
-    const int store = (int)((int64_t)t->bm * t->bn * 4 * f->store_cycles_per_kb / 1024);
+    const int store = (int)((int64_t)t->bm * t->bn * 4 * STORE_CYCLES_PER_KB / 1024);
     cost->formula.waves = (struct ht_tiled_waves){
         .step_busy_x256 = step,
         .step_latency_x256 = step,
-        .tile_overhead_cycles = f->launch_cycles + (t->cluster > 1 ? f->cluster_cycles : 0),
-        .block_overhead_cycles = f->tile_cycles + store,
-        .scalar_store_cycles = f->scalar_stores * store,
+        .tile_overhead_cycles = LAUNCH_CYCLES + (t->cluster > 1 ? CLUSTER_CYCLES : 0),
+        .block_overhead_cycles = TILE_CYCLES + store,
+        .scalar_store_cycles = SCALAR_STORES * store,
     };
     cost->unit = own <= busy ? "tensor" : "latency";
 }
@@ -441,7 +451,7 @@ static void banner_wgmma_ss(struct text *out, const struct plan *p) {
 }
 
 const struct family family_wgmma_ss = {
-    FUNCTIONS(wgmma_ss), .is_tight = model_producer_is_tight,
+    FUNCTIONS(wgmma_ss), .is_tight = producer_is_tight,
     .takes = takes_wgmma_ss,
     .grid = {{32, 64, 128, 192, 256}, {64, 128, 192, 256, 320, 384}, {1}, {32, 64, 128, 192, 256}, {64, 128},
              {2, 3, 4, 5, 6, 7, 8}, {1, 2}},

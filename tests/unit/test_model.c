@@ -131,6 +131,14 @@ TEST(worked_shared) {
     assert_int_equal(model_promote_k(of(&g, "mma_warp", "ootomo"), 1), 0);
 }
 
+static struct model_step step_of(const struct target *on, const struct tile *t, int blocks_per_sm) {
+    return on->family->step(on, t, blocks_per_sm);
+}
+
+static bool is_tight(const struct target *on, const struct tile *t) {
+    return on->family->is_tight(on, t);
+}
+
 TEST(who_refills) {
     const struct {
         const char *isa, *scheme;
@@ -151,11 +159,11 @@ TEST(worked_halftone) {
     const struct target *f16x3 = of(&g, "mma_warp", "f16x3");
     struct tile t = {128, 128, 32, 64, 32, 16, 2, 1};
     const struct tile short_step = {64, 64, 32, 32, 32, 16, 2, 1}; /* 384 clocks, half of them before the wait, or all: refilled */
-    assert_int_equal(model_mma_step(of(&g, "mma_warp", "legemm"), &short_step, 1).copy, (820 - 192) * 256);
-    assert_int_equal(model_mma_step(f16x3, &short_step, 1).copy, (820 - 384) * 256);
-    assert_int_equal(model_mma_step(f16x3, &short_step, 1).exposed, 160 * 256);
+    assert_int_equal(step_of(of(&g, "mma_warp", "legemm"), &short_step, 1).copy, (820 - 192) * 256);
+    assert_int_equal(step_of(f16x3, &short_step, 1).copy, (820 - 384) * 256);
+    assert_int_equal(step_of(f16x3, &short_step, 1).exposed, 160 * 256);
     t.stages = 3;
-    const struct model_step step = model_mma_step(f16x3, &t, 1);
+    const struct model_step step = step_of(f16x3, &t, 1);
     EQUAL({step.tensor, 1536 * 256}, {step.smem, 768 * 256}, {step.issue, 464 * 256}, {step.fp32, 256 * 256},
           {step.fill / 256, 512 + 124}, {step.chain, 768 * 256},
           {step.exposed, 40 * 256}, /* two warps per scheduler */
@@ -193,8 +201,8 @@ TEST(worked_halftone) {
     assert_false(c.fits);
     /* one warp leaves three of four matrix units idle */
     const struct tile lonely = {64, 64, 32, 64, 64, 16, 2, 1};
-    assert_int_equal(model_mma_step(f16x3, &lonely, 1).tensor,
-                     4 * model_mma_step(f16x3, &lonely, 4).tensor);
+    assert_int_equal(step_of(f16x3, &lonely, 1).tensor,
+                     4 * step_of(f16x3, &lonely, 4).tensor);
 }
 
 /* Clocks at boost as clocks under load, of the h200 budget. */
@@ -206,7 +214,7 @@ static int64_t boosted(int64_t clocks) {
 /* A fit says where it comes from, and its tables are there. */
 TEST(fits_have_sources) {
     const struct fit_source *const sources[] = {
-        &fit_mma_warp.source,     &fit_wgmma_ss.source, &fit_unpacked_mma.source, &fit_unpacked_fp32.source,
+        &fit_mma_warp, &fit_wgmma_ss, &fit_unpacked_mma.source, &fit_unpacked_fp32.source,
         &fit_unpacked_wgmma.source, &fit_dmma.source,   &fit_simt_small_k.source, &fit_gemv.source,
         &fit_tall_skinny.source,  &fit_reduce.source,   &fit_reduce_behind_wgmma.source};
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
@@ -308,10 +316,10 @@ TEST(worked_wgmma) {
     const struct tile alone = {64, 64, 32, 64, 64, 16, 8, 1}, wide = {128, 256, 32, 128, 128, 16, 4, 2};
     assert_true(model_has_two_intervals(s, &alone) && !model_has_two_intervals(s, &low));
     assert_false(model_has_two_intervals(of(&h200, "wgmma_ss", "ootomo"), &alone)); /* each MMA is waited for */
-    assert_true(model_producer_is_tight(s, &low) && !model_producer_is_tight(s, &wide));
+    assert_true(is_tight(s, &low) && !is_tight(s, &wide));
     const struct tile half = {32, 64, 32, 32, 64, 16, 8, 1};
     model_cost(MODEL_HALFTONE, s, &half, &cube, &c);
-    assert_true(c.fits && model_has_two_intervals(s, &half) && model_producer_is_tight(s, &half));
+    assert_true(c.fits && model_has_two_intervals(s, &half) && is_tight(s, &half));
     assert_int_equal(c.regs_per_thread, 168); /* so that two do not fit an SM, and a block of packing fits beside one */
     assert_int_equal(c.smem_bytes, 8 * (12288 + 16) + 8 + 8192 + (2 * 32 + 64) * 4 + 8 + 16);
     assert_true(c.smem_bytes + 1024 <= h200.smem_per_sm_bytes - (h200.smem_per_sm_bytes / 2 + 1 + 1024));
