@@ -1,23 +1,14 @@
-/* err: see err.h. The three variables below are the only state of the generator that outlives a call. */
+/* err: see err.h. The two variables below are the only state of the generator that outlives a call. */
 #include "base/err.h"
 
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/text.h"
 
 static int user_errors;
-static void (*line_sink)(void *context, const char *line);
-static void *line_sink_context;
-
-static void line_out(const char *line) {
-    if (line_sink != NULL)
-        line_sink(line_sink_context, line);
-    else
-        fprintf(stderr, "%s\n", line);
-}
+static struct text *kept; /* NULL: lines go to stderr */
 
 bool err_user(const char *path, int line, const char *format, ...) {
     struct text text = {0};
@@ -30,7 +21,11 @@ bool err_user(const char *path, int line, const char *format, ...) {
     va_start(arguments, format);
     text_addv(&text, format, arguments);
     va_end(arguments);
-    line_out(text.data);
+    text_add(&text, "\n");
+    if (kept)
+        text_add(kept, text.data);
+    else
+        fputs(text.data, stderr);
     text_free(&text);
     return false;
 }
@@ -43,9 +38,8 @@ void err_reset(void) {
     user_errors = 0;
 }
 
-void err_set_sink(void (*sink)(void *context, const char *line), void *context) {
-    line_sink = sink;
-    line_sink_context = context;
+void err_keep(struct text *lines) {
+    kept = lines;
 }
 
 _Noreturn void err_bug_at(const char *file, int line, const char *message) {

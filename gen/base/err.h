@@ -16,8 +16,9 @@ bool err_user(const char *path, int line, const char *format, ...) __attribute__
 int err_count(void);
 void err_reset(void);
 
-/* Sends the lines to sink(context, line) instead of stderr; NULL restores stderr. For tests. */
-void err_set_sink(void (*sink)(void *context, const char *line), void *context);
+/* Appends the lines to a text instead; NULL: to stderr again. For tests. */
+struct text;
+void err_keep(struct text *lines);
 
 /* A broken promise inside the generator: prints file:line and aborts. */
 _Noreturn void err_bug_at(const char *file, int line, const char *message);

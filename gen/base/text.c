@@ -90,6 +90,15 @@ const char *text_base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
+bool text_has_word(const char *list, const char *word, size_t len) {
+    for (const char *at = list; at; at = strchr(at, ' ')) {
+        at += *at == ' ';
+        if (strncmp(at, word, len) == 0 && (at[len] == ' ' || at[len] == 0))
+            return true;
+    }
+    return false;
+}
+
 int text_cells(char *line, char **cell, int most) {
     int count = 0;
     while (line && count < most) {

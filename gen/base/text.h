@@ -35,6 +35,9 @@ bool text_entry(const char **list, char *entry, size_t size);
 
 const char *text_base_name(const char *path); /* behind its last '/' */
 
+/* Whether the word is in a list with blanks between; NULL: an empty one. */
+bool text_has_word(const char *list, const char *word, size_t len);
+
 /* Cuts a line at its tabs into `most` cells at most; how many. */
 int text_cells(char *line, char **cell, int most);
 

@@ -61,15 +61,16 @@ void explain_free(struct listing *l) {
 
 /* ---- numbers ---- */
 
-int64_t explain_milli_tflops(const struct shape *shape, int64_t ns) {
-    int64_t flops = ht_mul(2, ht_mul(ht_mul(shape->m, shape->n), shape->k));
-    return ns > 0 ? flops / ns : 0; /* flop / ns = GFLOPS = thousandths of a TFLOPS */
+int64_t explain_pick_gflops(const struct listing *l) {
+    const int64_t ns = l->item[0].cost.predicted_ns;
+    return ns > 0 ? shape_flops(&l->shape) / ns : 0;
 }
 
-/* The scheme's ceiling in GFLOPS: the matrix unit's data-sheet rate over the number of products. Example
- * (test): MI210, 3 products: 104 * 512 * 2 * 1700 / 3 / 1000 = 60,347 GFLOPS. */
-int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s) {
-    return 2 * model_fma_per_cycle(g, s) * g->sms * g->clock_mhz / (s->products * scheme_alike(s)) / 1000;
+/* The matrix unit's data-sheet rate over the number of products. Example (test): MI210, 3 products:
+ * 104 * 512 * 2 * 1700 / 3 / 1000 = 60,347 GFLOPS. */
+int64_t explain_ceiling_gflops(const struct listing *l) {
+    const int64_t clocks = 2 * model_fma_per_cycle(l->g, l->s) * l->g->sms * l->g->clock_mhz;
+    return clocks / (l->s->products * scheme_alike(l->s)) / 1000;
 }
 
 void explain_add_tile(struct text *out, const struct listing *l, const struct tile *t) {
@@ -107,7 +108,7 @@ void explain_add_kernels(struct text *out, const struct listing *l) {
 
 void explain_add_ceiling(struct text *out, const struct listing *l) {
     const struct gpu *g = l->g;
-    const int64_t ceiling = explain_ceiling_gflops(g, l->s);
+    const int64_t ceiling = explain_ceiling_gflops(l);
     const bool is_estimate = !multiplies_fp32(l) && gpu_is_estimate(g, model_rate_key[l->s->slice]);
     if (l->s->in == NUMBER_F64) {
         text_addf(out, "the data-sheet rate of %s%s is " MILLI " TFLOPS.", scheme_operands(l->s),
@@ -126,8 +127,7 @@ void explain_add_ceiling(struct text *out, const struct listing *l) {
 
 void explain_add_verdict(struct text *out, const struct listing *l) {
     const struct gpu *g = l->g;
-    const int64_t rate = explain_milli_tflops(&l->shape, l->item[0].cost.predicted_ns),
-                  clock = model_clock_mhz(g);
+    const int64_t rate = explain_pick_gflops(l), clock = model_clock_mhz(g);
     const int64_t native = g->native_fp32_gflops * clock / g->clock_mhz,
                   times = native > 0 ? ht_mul(rate, 100) / native : 0;
     text_addf(out, "Predicted at " I64 " MHz", clock);
@@ -410,9 +410,9 @@ static void print_pick(struct text *out, const struct listing *l) {
     text_addf(out, "  blocks per SM %d, waves " MILLI "\n", p->cost.blocks_per_sm,
               AS_MILLI(p->cost.waves_milli));
     print_terms(out, l, p);
-    const int64_t rate = explain_milli_tflops(&l->shape, p->cost.predicted_ns);
+    const int64_t rate = explain_pick_gflops(l);
     text_addf(out, "  predicted " MILLI " us, " MILLI " TFLOPS, " I64 " %% of the ceiling; bound by %s\n  ",
-              AS_MILLI(p->cost.predicted_ns), AS_MILLI(rate), rate * 100 / explain_ceiling_gflops(l->g, l->s),
+              AS_MILLI(p->cost.predicted_ns), AS_MILLI(rate), rate * 100 / explain_ceiling_gflops(l),
               p->cost.binding);
     explain_add_verdict(out, l);
     text_add(out, "\n");
@@ -421,7 +421,7 @@ static void print_pick(struct text *out, const struct listing *l) {
 
 /* ---- the papers' own tiles ---- */
 
-static const struct {
+static const struct paper_tile {
     enum model_kind kind;
     const char *gpu, *source;
     int bm, bn, bk, wm, wn; /* wm 0: the paper does not say */
@@ -445,35 +445,36 @@ static const struct {
      "that as more."},
 };
 
-/* The first candidate of [from, to) with the geometry of paper_tiles[p]; -1: none. */
-static int find_paper_tile(const struct listing *l, size_t p, int from, int to) {
-    for (int i = from; i < to; i++) {
+/* The first candidate of the row's geometry; the count: none. */
+static int find_paper_tile(const struct listing *l, const struct paper_tile *row) {
+    int i = 0;
+    for (; i < l->count; i++) {
         const struct tile *t = &l->item[i].tile;
-        if (t->bm == paper_tiles[p].bm && t->bn == paper_tiles[p].bn && t->bk == paper_tiles[p].bk &&
-            (paper_tiles[p].wm == 0 || (t->wm == paper_tiles[p].wm && t->wn == paper_tiles[p].wn)) &&
-            (paper_tiles[p].stages == 0 || t->stages == paper_tiles[p].stages))
-            return i;
+        if (t->bm == row->bm && t->bn == row->bn && t->bk == row->bk &&
+            (row->wm == 0 || (t->wm == row->wm && t->wn == row->wn)) &&
+            (row->stages == 0 || t->stages == row->stages))
+            break;
     }
-    return -1;
+    return i;
 }
 
 static void print_paper_tiles(struct text *out, const struct listing *l) {
     for (size_t p = 0; p < sizeof paper_tiles / sizeof paper_tiles[0]; p++) {
-        if (paper_tiles[p].kind != l->kind || strcmp(paper_tiles[p].gpu, l->g->name) != 0)
+        const struct paper_tile *const row = &paper_tiles[p];
+        if (row->kind != l->kind || strcmp(row->gpu, l->g->name) != 0)
             continue;
-        const int rank = find_paper_tile(l, p, 0, l->fits) + 1;
-        const int rejected = find_paper_tile(l, p, l->fits, l->count);
-        text_addf(out, "\n%s: (%d,%d,%d) ", paper_tiles[p].source, paper_tiles[p].bm, paper_tiles[p].bn,
-                  paper_tiles[p].bk);
-        if (rank > 0)
-            text_addf(out, "is accepted, rank %d of %d.\n  %s\n", rank, l->fits, paper_tiles[p].note);
+        const int at = find_paper_tile(l, row);
+        const struct candidate *const c = &l->item[at];
+        text_addf(out, "\n%s: (%d,%d,%d) ", row->source, row->bm, row->bn, row->bk);
+        if (at < l->fits)
+            text_addf(out, "is accepted, rank %d of %d.\n  %s\n", at + 1, l->fits, row->note);
         else
-            text_addf(out, "is not accepted for this scheme%s%s.\n  %s\n", rejected < 0 ? "" : ": ",
-                      rejected < 0 ? "" : l->item[rejected].cost.reason, paper_tiles[p].note);
-        if (rank > 1 && l->item[rank - 1].cost.score != l->item[0].cost.score) {
+            text_addf(out, "is not accepted for this scheme%s%s.\n  %s\n", at < l->count ? ": " : "",
+                      at < l->count ? c->cost.reason : "", row->note);
+        if (at < l->fits && c->cost.score != l->item[0].cost.score) {
             text_add(out, "  As ");
-            explain_add_tile(out, l, &l->item[rank - 1].tile);
-            print_difference(out, l, &l->item[0], &l->item[rank - 1]);
+            explain_add_tile(out, l, &c->tile);
+            print_difference(out, l, &l->item[0], c);
         }
     }
 }

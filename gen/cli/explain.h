@@ -23,6 +23,12 @@ struct listing {
     int count, capacity, fits;
 };
 
+/* The same question of another GPU of the instruction set, or of another scheme; nothing is collected yet. */
+static inline struct listing explain_beside(const struct listing *l, const struct gpu *g,
+                                            const struct scheme *s) {
+    return (struct listing){.g = g, .isa = l->isa, .s = s, .kind = l->kind, .shape = l->shape};
+}
+
 /* Collects and ranks; explain_free behind it. */
 void explain_rank(struct listing *l);
 void explain_free(struct listing *l);
@@ -48,9 +54,9 @@ enum { EXPLAIN_PARTS = 6 };
 extern const char *const explain_part_names[EXPLAIN_PARTS];
 void explain_take_apart(const struct listing *l, const struct candidate *c, int64_t part[EXPLAIN_PARTS]);
 
-/* Thousandths of a TFLOPS for 2 m n k operations in ns; the scheme's ceiling in GFLOPS. */
-int64_t explain_milli_tflops(const struct shape *shape, int64_t ns);
-int64_t explain_ceiling_gflops(const struct gpu *g, const struct scheme *s);
+/* In GFLOPS, thousandths of a TFLOPS: what the pick is predicted to reach, and the scheme's ceiling. */
+int64_t explain_pick_gflops(const struct listing *l);
+int64_t explain_ceiling_gflops(const struct listing *l);
 
 /* A tile by the name that --tiles and TILES= take; one of the other MMA shape, which they do not take, says
  * so behind it. */

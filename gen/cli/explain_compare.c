@@ -65,8 +65,7 @@ static void add_fate(struct text *out, const struct listing *of, const struct li
 }
 
 static int64_t share_milli(const struct listing *l) {
-    const int64_t ceiling = explain_ceiling_gflops(l->g, l->s);
-    return ht_mul(explain_milli_tflops(&l->shape, l->item[0].cost.predicted_ns), 100000) / ceiling;
+    return ht_mul(explain_pick_gflops(l), 100000) / explain_ceiling_gflops(l);
 }
 
 static void pick_rows(struct text *out, const struct listing *left, const struct listing *right) {
@@ -82,10 +81,8 @@ static void pick_rows(struct text *out, const struct listing *left, const struct
     add_fate(out, left, right);
     text_add(out, "\n");
     milli_row(out, "predicted time, us", x->predicted_ns, y->predicted_ns);
-    milli_row(out, "TFLOPS", explain_milli_tflops(&left->shape, x->predicted_ns),
-              explain_milli_tflops(&right->shape, y->predicted_ns));
-    milli_row(out, "ceiling, TFLOPS", explain_ceiling_gflops(left->g, left->s),
-              explain_ceiling_gflops(right->g, right->s));
+    milli_row(out, "TFLOPS", explain_pick_gflops(left), explain_pick_gflops(right));
+    milli_row(out, "ceiling, TFLOPS", explain_ceiling_gflops(left), explain_ceiling_gflops(right));
     milli_row(out, "% of the ceiling", share_milli(left), share_milli(right));
     text_row(out, "bound by", false, x->binding, y->binding);
     count_row(out, "registers per thread", false, x->regs_per_thread, y->regs_per_thread);

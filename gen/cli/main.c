@@ -39,7 +39,7 @@ static void read_shape(struct shape *shape, const char *s) {
             return;
         }
     }
-    if (ht_mul(2, ht_mul(ht_mul(shape->m, shape->n), shape->k)) == INT64_MAX)
+    if (shape_flops(shape) == INT64_MAX)
         err_user(NULL, 0,
                  "--shape %s is too large: 2 m n k must stay below 2^63, as in 1000000x1000000x1000000", s);
 }
@@ -51,7 +51,7 @@ static const struct isa *load_budget(struct gpu *g, const char *root, const char
 /* Name, instruction set, compute capability, product; then the other cards that a set for it suits. */
 static void list_gpus(struct text *out, const char *root) {
     struct text names = {0};
-    gpu_list(&names, root);
+    gpu_list(&names, root, "\n");
     for (char *name = names.data ? strtok(names.data, "\n") : NULL; name; name = strtok(NULL, "\n")) {
         struct gpu g;
         if (!gpu_load(&g, root, name))

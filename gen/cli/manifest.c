@@ -47,24 +47,11 @@ static void dispatch_declarations(struct text *out, const struct library *l) {
     text_add(out, "\n");
 }
 
-static void dispatch_tile(struct text *out, const struct ht_tile *t) {
-    text_addf(out, "     {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n", t->bm, t->bn,
-              t->step_k, t->step_bytes, t->blocks_per_sm, t->cluster_m, t->cluster_n, t->unpacked,
-              t->swap_ab_min_gain, t->persistent, t->exact_k, t->no_split_k, t->in_block_k_splits,
-              t->element_bytes);
-}
-
-static void dispatch_cost(struct text *out, const struct ht_cost *c) {
-    const struct ht_tiled_waves *w = &c->waves;
-    const struct ht_streaming *s = &c->stream;
-    if (c->form == HT_TILED_WAVES)
-        text_addf(out, "     HT_COST_TILED_WAVES(%d, %d, %d, %d, %d, %d, %d, %d),\n", w->step_busy_x256,
-                  w->step_latency_x256, w->tile_overhead_cycles, w->block_overhead_cycles,
-                  w->scalar_store_cycles, w->misaligned_cycles, w->swap_ab_percent, w->dram_stream_gbps);
-    else
-        text_addf(out, "     HT_COST_STREAMING(%d, %d, %d, %d, %d, %d, %d, %d),\n", s->step_busy_x256,
-                  s->step_latency_x256, s->tile_overhead_cycles, s->launch_cycles, s->misaligned_cycles,
-                  s->pdl_overlap_cycles, s->dram_stream_gbps, s->dram_step_cycles);
+/* The members of a struct of the ABI that has 32-bit integers alone. */
+static void dispatch_members(struct text *out, const void *members, size_t bytes) {
+    const int32_t *const member = members;
+    for (size_t i = 0; i < bytes / sizeof *member; i++)
+        text_addf(out, "%s%d", i > 0 ? ", " : "", (int)member[i]);
 }
 
 /* Of a set the kernels of FP32 products, or behind them those of FP64 ones. */
@@ -105,14 +92,19 @@ static void dispatch_kernels(struct text *out, const struct emit_context *c, con
     for (int i = h.first; i < h.end; i++) {
         const struct plan *p = &set->plan[i];
         const struct tile *t = &p->tile;
+        const struct ht_cost *const cost = &p->cost.formula;
+        const bool in_waves = cost->form == HT_TILED_WAVES;
         text_addf(out, "    {\"%s\", \"%s\", \"%s\",\n     \"%s\",\n", p->name, p->on.s->name,
                   variant_name(p->variant), p->why);
-        dispatch_tile(out, &p->cost.walk);
-        text_addf(out, "     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bk, t->wm, t->wn, t->stages,
+        text_add(out, "     {");
+        dispatch_members(out, &p->cost.walk, sizeof p->cost.walk);
+        text_addf(out, "},\n     %d, %d, %d, %d, %d, %d, %d, %d, %d, %d,\n", t->bk, t->wm, t->wn, t->stages,
                   tile_threads(t, &p->on), p->cost.smem_bytes, p->cost.regs_per_thread,
                   family_fallback_in_kernel(p), p->on.family->has_slices_alone,
                   p->on.family->takes_counts ? model_alone_most(c->gpu, p->on.s) : 0);
-        dispatch_cost(out, &p->cost.formula);
+        text_addf(out, "     HT_COST_%s(", in_waves ? "TILED_WAVES" : "STREAMING");
+        dispatch_members(out, in_waves ? (const void *)&cost->waves : &cost->stream, sizeof cost->waves);
+        text_add(out, "),\n");
         dispatch_launchers(out, c, p);
     }
     text_add(out, "};\n\n");

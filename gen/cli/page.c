@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,20 +51,16 @@ static int64_t nearest(struct duel *d, enum gpu_key key, bool up) {
     const int64_t range = up ? now * (REACH - 1) : now - now / REACH;
     int64_t keeps = now;
     for (int i = 1; i <= STEPS; i++) {
-        const int64_t value = up ? now + range * i / STEPS : now - range * i / STEPS;
-        if (value == keeps || value < 1)
+        int64_t wins = up ? now + range * i / STEPS : now - range * i / STEPS;
+        if (wins == keeps || wins < 1)
             continue;
-        if (!wins_at(d, key, value)) {
-            keeps = value;
+        if (!wins_at(d, key, wins)) {
+            keeps = wins;
             continue;
         }
-        int64_t wins = value;
         while (wins - keeps > 1 || keeps - wins > 1) {
             const int64_t middle = keeps + (wins - keeps) / 2;
-            if (wins_at(d, key, middle))
-                wins = middle;
-            else
-                keeps = middle;
+            *(wins_at(d, key, middle) ? &wins : &keeps) = middle;
         }
         return wins;
     }
@@ -71,20 +69,15 @@ static int64_t nearest(struct duel *d, enum gpu_key key, bool up) {
 
 /* The nearer of both directions, and who is the pick there by a full ranking; key NULL: there is none. */
 static struct turning find_turning(struct duel *d, enum gpu_key key) {
-    struct turning t = {.now = gpu_number(d->l->g, key)};
-    for (int up = 0; up <= 1; up++) {
-        const int64_t then = nearest(d, key, up), far = then > t.now ? then : t.now;
-        const int64_t factor = then > 0 ? ht_mul(far, 1000) / (then > t.now ? t.now : then) : 0;
-        if (then == 0 || (t.key && t.factor_milli <= factor))
-            continue;
-        t.key = gpu_number_name(key);
-        t.then = then;
-        t.factor_milli = factor;
-    }
-    if (!t.key)
+    const int64_t now = gpu_number(d->l->g, key), down = nearest(d, key, false), up = nearest(d, key, true);
+    const int64_t factor_down = down > 0 ? ht_mul(now, 1000) / down : INT64_MAX,
+                  factor_up = up > 0 ? ht_mul(up, 1000) / now : INT64_MAX;
+    struct turning t = {.now = now, .then = factor_up < factor_down ? up : down};
+    if (t.then == 0)
         return t;
-    struct listing there = {.g = &d->gpu, .isa = d->l->isa, .s = d->l->s, .kind = d->l->kind,
-                            .shape = d->l->shape};
+    t.key = gpu_number_name(key);
+    t.factor_milli = factor_up < factor_down ? factor_up : factor_down;
+    struct listing there = explain_beside(d->l, &d->gpu, d->l->s);
     d->gpu = *d->l->g;
     gpu_number_set(&d->gpu, key, t.then);
     explain_rank(&there);
@@ -142,7 +135,7 @@ static void write_facts(struct text *out, const struct page *p) {
                    {"k", l->shape.k},
                    {"slices", l->s->slices * scheme_alike(l->s)},
                    {"products", l->s->products * scheme_alike(l->s)},
-                   {"ceiling_gflops", explain_ceiling_gflops(g, l->s)},
+                   {"ceiling_gflops", explain_ceiling_gflops(l)},
                    {"native_gflops", g->native_fp32_gflops},
                    {"dram_gbps", g->dram_gbps},
                    {"clock_mhz", model_clock_mhz(g)},
@@ -216,7 +209,7 @@ static int64_t intensity_milli(const struct listing *l) {
     const struct candidate *c = &l->item[0];
     const int blocks = c->cost.blocks_per_sm > 0 ? c->cost.blocks_per_sm : 1;
     const int64_t ns = model_mma_dram_ns(&c->on, &c->tile, &l->shape, blocks);
-    const int64_t flops = ht_mul(2, ht_mul(ht_mul(l->shape.m, l->shape.n), l->shape.k));
+    const int64_t flops = shape_flops(&l->shape);
     const int64_t bytes = ht_mul(ns > 0 ? ns : 1, l->g->dram_gbps);
     return flops > INT64_MAX / 1000 ? ht_mul(flops / bytes, 1000) : flops * 1000 / bytes;
 }
@@ -226,20 +219,15 @@ static int64_t intensity_milli(const struct listing *l) {
 static void write_schemes(struct text *out, const struct listing *l) {
     text_add(out, "# schemes\nscheme\tslice\tproducts\tceiling_gflops\tgflops\tintensity_milli\tbinding\n");
     for (int i = -1; i < scheme_count; i++) {
-        struct listing at = {.g = l->g,
-                             .isa = l->isa,
-                             .kind = l->kind,
-                             .shape = l->shape,
-                             .s = i < 0 ? l->s : &scheme_table[i]};
+        struct listing at = explain_beside(l, l->g, i < 0 ? l->s : &scheme_table[i]);
         if (i >= 0 && (at.s == l->s || at.s->in != l->s->in ||
                        at.s != scheme_for(at.s->name, l->isa->flushes_subnormals)))
             continue;
         explain_rank(&at);
         if (at.fits > 0)
             text_addf(out, "%s\t%s\t%d\t" I64 "\t" I64 "\t" I64 "\t%s\n", at.s->name, scheme_operands(at.s),
-                      at.s->products * scheme_alike(at.s), explain_ceiling_gflops(at.g, at.s),
-                      explain_milli_tflops(&at.shape, at.item[0].cost.predicted_ns), intensity_milli(&at),
-                      at.item[0].cost.binding);
+                      at.s->products * scheme_alike(at.s), explain_ceiling_gflops(&at),
+                      explain_pick_gflops(&at), intensity_milli(&at), at.item[0].cost.binding);
         explain_free(&at);
     }
 }
@@ -266,47 +254,38 @@ static void write_tables(struct text *out, const struct page *p) {
 
 /* ---- drawing */
 
-enum { READ = 0, WRITE = 1, NOT_FOUND = 127 };
-
-/* -I, -B: neither the environment, nor the current folder, nor files beside the script have a say, and none
- * is left there. */
-static pid_t start_python(const char *script, const int input[2], const int output[2]) {
-    const pid_t child = fork();
-    if (child != 0)
-        return child;
-    dup2(input[READ], STDIN_FILENO);
-    dup2(output[WRITE], STDOUT_FILENO);
-    for (int end = READ; end <= WRITE; end++) {
-        if (input[end] > STDERR_FILENO)
-            close(input[end]);
-        if (output[end] > STDERR_FILENO)
-            close(output[end]);
-    }
-    execlp("python3", "python3", "-I", "-B", script, "explain", (char *)NULL);
-    _exit(NOT_FOUND);
-}
+extern char **environ;
+enum { NOT_FOUND = 127 };
 
 /* The script's output for the tables, all of which it reads before it writes; what it exits with, -1: it was
- * not started or was killed. */
-static int run_script(const char *script, const struct text *tables, struct text *page) {
-    int input[2], output[2], status = -1;
+ * not started or was killed. -I, -B: neither the environment, nor the current folder, nor files beside the
+ * script have a say, and none is left there. */
+static int run_script(char *script, const struct text *tables, struct text *page) {
+    enum { OURS, ITS, ENDS };
+    char *const words[] = {"python3", "-I", "-B", script, "explain", NULL};
+    int end[ENDS], status = -1;
     char bytes[4096];
+    posix_spawn_file_actions_t moves;
+    pid_t python;
     signal(SIGCHLD, SIG_DFL); /* where that was ignored, nothing could be waited for */
-    signal(SIGPIPE, SIG_IGN); /* a script that reads no more says why by its exit */
-    if (pipe(input) != 0 || pipe(output) != 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) != 0 ||
+        posix_spawn_file_actions_init(&moves) != 0)
         return -1; /* the program ends */
-    const pid_t python = start_python(script, input, output);
-    close(input[READ]);
-    close(output[WRITE]);
-    ssize_t n = 1;
-    for (size_t at = 0; python > 0 && at < tables->len && n > 0; at += n > 0 ? (size_t)n : 0)
-        n = write(input[WRITE], tables->data + at, tables->len - at);
-    close(input[WRITE]);
-    while ((n = read(output[READ], bytes, sizeof bytes)) > 0)
+    posix_spawn_file_actions_adddup2(&moves, end[ITS], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&moves, end[ITS], STDOUT_FILENO);
+    const bool found = posix_spawnp(&python, words[0], &moves, NULL, words, environ) == 0;
+    posix_spawn_file_actions_destroy(&moves);
+    close(end[ITS]);
+    ssize_t n = 1; /* a script that reads no more says why by its exit */
+    for (size_t at = 0; found && at < tables->len && n > 0; at += n > 0 ? (size_t)n : 0)
+        n = send(end[OURS], tables->data + at, tables->len - at, MSG_NOSIGNAL);
+    shutdown(end[OURS], SHUT_WR);
+    while ((n = read(end[OURS], bytes, sizeof bytes)) > 0)
         text_add_bytes(page, bytes, (size_t)n);
-    close(output[READ]);
-    const bool ended = python > 0 && waitpid(python, &status, 0) == python && WIFEXITED(status);
-    return ended ? WEXITSTATUS(status) : -1;
+    close(end[OURS]);
+    if (!found)
+        return NOT_FOUND;
+    return waitpid(python, &status, 0) == python && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 bool page_write(const struct page *p, const char *root, const char *path) {

@@ -28,12 +28,6 @@ static size_t word_length(const char *at, const char *end) {
     return len;
 }
 
-static bool is_listed(const char *names, const char *word, size_t len) {
-    char entry[128];
-    const int n = snprintf(entry, sizeof entry, " %.*s ", (int)len, word);
-    return n < (int)sizeof entry && names && strstr(names, entry) != NULL;
-}
-
 void rename_names(struct text *out, const char *code, size_t len) {
     struct tpl_source source = {0};
     tpl_lex(&source, code, len);
@@ -41,8 +35,8 @@ void rename_names(struct text *out, const char *code, size_t len) {
         const char *at = code + source.tokens[i].at, *end = at + source.tokens[i].len;
         for (size_t n; at < end && strncmp(at, "/*", 2) != 0; at += n ? n : 1) { /* a directive's comment */
             n = word_length(at, end);
-            if ((begins(at, n, "ht_") || begins(at, n, "HT_")) && !is_listed(out->data, at, n))
-                text_addf(out, " %.*s ", (int)n, at);
+            if ((begins(at, n, "ht_") || begins(at, n, "HT_")) && !text_has_word(out->data, at, n))
+                text_addf(out, "%.*s ", (int)n, at);
         }
     }
     free(source.tokens);
@@ -51,14 +45,10 @@ void rename_names(struct text *out, const char *code, size_t len) {
 static bool is_renamed(const struct rename *r, const char *word, size_t len, enum rename_scope scope,
                        const char *kernel) {
     /* of the compiler's command line: one name whatever the prefix; the last two are refused there */
-    static const char *const switches[] = {"HT_SIMULATOR", "HT_JOIN", "HT_JOINING", "HT_MORE_SETS",
-                                           "HT_SETS_ELSEWHERE"};
-    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
-        if (len == strlen(switches[i]) && begins(word, len, switches[i]))
-            return false;
-    if (begins(word, len, "ht_sim_") || begins(word, len, "HT_SIM_"))
+    static const char switches[] = "HT_SIMULATOR HT_JOIN HT_JOINING HT_MORE_SETS HT_SETS_ELSEWHERE";
+    if (text_has_word(switches, word, len) || begins(word, len, "ht_sim_") || begins(word, len, "HT_SIM_"))
         return false; /* the simulator, local wherever it is */
-    return scope != RENAME_KERNEL || begins(word, len, kernel) || is_listed(r->shared, word, len);
+    return scope != RENAME_KERNEL || begins(word, len, kernel) || text_has_word(r->shared, word, len);
 }
 
 static void add_word(struct text *out, const struct rename *r, const char *word, size_t len, char next,

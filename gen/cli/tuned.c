@@ -20,7 +20,7 @@ struct reader {
     const struct plan_set *set;
     const char *path, *gpu;
     int line;
-    int at[COL_COUNT]; /* where each column stands; -1: not seen */
+    int at[COL_COUNT]; /* where each column stands */
     bool has_header, is_of_set;
 };
 
@@ -36,10 +36,8 @@ static bool read_header(struct reader *r, char *line) {
         return err_user(r->path, r->line,
                         "not measured with the set of %s; the table's first line names its set", r->gpu);
     for (int c = 0; c < COL_COUNT; c++) {
-        r->at[c] = -1;
-        for (int i = 0; i < count; i++)
-            r->at[c] = strcmp(cell[i], column_names[c]) == 0 ? i : r->at[c];
-        if (r->at[c] < 0)
+        r->at[c] = (int)text_find_row(column_names[c], cell, (size_t)count, sizeof *cell);
+        if (r->at[c] == count)
             return err_user(r->path, r->line, "no column '%s'; give a table that `halftone tune` wrote",
                             column_names[c]);
     }
@@ -99,33 +97,33 @@ static bool may_run(const struct reader *r, const struct plan *p, const struct s
 }
 
 static bool read_row(struct reader *r, char *line) {
+    const char *value[COL_COUNT];
     char *cell[COLUMNS_MAX];
     const int count = text_cells(line, cell, COLUMNS_MAX);
-    for (int c = 0; c < COL_COUNT; c++) {
+    for (int c = 0; c < COL_COUNT; value[c] = cell[r->at[c]], c++) {
         if (r->at[c] >= count)
             return err_user(r->path, r->line,
                             "the row ends before column '%s'; remove it or run halftone tune again",
                             column_names[c]);
     }
-    const struct shape shape = {number(cell[r->at[COL_M]]), number(cell[r->at[COL_N]]),
-                                number(cell[r->at[COL_K]])};
-    const int64_t ns = nanoseconds(cell[r->at[COL_MEASURED]]), splits = number(cell[r->at[COL_SPLITS]]);
-    if (strcmp(cell[r->at[COL_VARIANT]], "-") != 0)
+    const struct shape shape = {number(value[COL_M]), number(value[COL_N]), number(value[COL_K])};
+    const int64_t ns = nanoseconds(value[COL_MEASURED]), splits = number(value[COL_SPLITS]);
+    if (strcmp(value[COL_VARIANT], "-") != 0)
         return true; /* ablations are never dispatched */
-    const int plan = plan_index(r->set, cell[r->at[COL_KERNEL]]);
+    const int plan = plan_index(r->set, value[COL_KERNEL]);
     if (!shape.m || !shape.n || !shape.k || !ns || !splits)
         return err_user(r->path, r->line, "m, n, k, splits and measured_us must be positive numbers");
     if (plan < 0)
         return err_user(r->path, r->line,
                         "this set has no kernel '%s'; tune the set that this generator makes",
-                        cell[r->at[COL_KERNEL]]);
+                        value[COL_KERNEL]);
     if (!plan_takes_k(&r->set->plan[plan], shape.k))
         /* tune times it, but its bound holds from there on only: the library's choice passes it over too */
         return true;
     if (!may_run(r, &r->set->plan[plan], &shape, splits))
         return false;
     struct tuned_entry *e = entry_of(r, &shape, r->set->plan[plan].on.s);
-    if (strcmp(cell[r->at[COL_PICK]], "1") == 0)
+    if (strcmp(value[COL_PICK], "1") == 0)
         e->pick_ns = ns;
     if (ns < e->best_ns)
         e->best_ns = ns, e->plan = plan, e->splits = (int)splits;
@@ -153,12 +151,13 @@ static bool read_line(struct reader *r, const char *bytes, size_t len) {
 }
 
 bool tuned_is_of(const char *path, const char *gpu) {
-    struct text bytes = {0}, first = {0};
-    const bool ok = text_read_file(&bytes, path) && bytes.len > 0 && bytes.data[0] == '#';
-    if (ok)
-        text_add_bytes(&first, bytes.data, strcspn(bytes.data, "\n"));
-    const bool is_of = ok && first.data && names_set(first.data, gpu);
-    text_free_all(&bytes, &first);
+    struct text bytes = {0};
+    bool is_of = text_read_file(&bytes, path) && bytes.len > 0 && bytes.data[0] == '#';
+    if (is_of) {
+        bytes.data[strcspn(bytes.data, "\n")] = 0;
+        is_of = names_set(bytes.data, gpu);
+    }
+    text_free(&bytes);
     return is_of;
 }
 

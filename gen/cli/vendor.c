@@ -1,10 +1,10 @@
 /* vendor.c: copies, renames and joins text; see vendor.h. */
 #include "cli/vendor.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
 #include "cli/library.h"
@@ -55,7 +55,7 @@ static const char *flags_of(const struct vendor *v, const struct isa *isa) {
 /* Without its '_' a prefix is a type, a header and a library: words of C and C++ and headers of theirs it
  * cannot be, nor what the sources take from those, nor x: X_OK is unistd.h's. Names of theirs have ht_. */
 static bool is_taken(const char *stem) {
-    static const char *const words[] = {
+    static const char words[] =
         "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t "
         "char32_t class compl concept const consteval constexpr constinit const_cast continue co_await "
         "co_return co_yield decltype default delete do double dynamic_cast else enum explicit export extern "
@@ -63,42 +63,35 @@ static bool is_taken(const char *stem) {
         "nullptr operator or or_eq private protected public register reinterpret_cast requires restrict "
         "return short signed sizeof static static_assert static_cast std struct switch template this "
         "thread_local throw true try typedef typeid typename typeof union unsigned using virtual void "
-        "volatile wchar_t while xor xor_eq",
+        "volatile wchar_t while xor xor_eq "
         "assert complex ctype errno fenv inttypes iso646 limits locale math setjmp signal stdalign stdarg "
         "stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar "
         "wctype unistd cuda cuda_runtime cuda_runtime_api hip linux unix f r w x "
         "NULL EOF FILE NAN INFINITY nan free malloc calloc realloc memcpy memmove memset memcmp strlen "
         "strcmp strncmp strchr strstr snprintf fprintf printf stdin stdout stderr exit abort getenv sqrt "
-        "ldexp block"};
+        "ldexp block";
     const size_t len = strlen(stem);
-    bool taken = (len > 2 && strcmp(stem + len - 2, "_t") == 0) || /* POSIX keeps these for types */
-                 ((stem[0] | 32) == 'h' && (stem[1] | 32) == 't' && (len == 2 || stem[2] == '_'));
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        for (const char *at = words[i]; (at = strstr(at, stem)) != NULL && !taken; at += len)
-            taken = (at == words[i] || at[-1] == ' ') && (at[len] == ' ' || at[len] == 0);
-    }
-    return taken;
+    return (len > 2 && strcmp(stem + len - 2, "_t") == 0) || /* POSIX keeps these for types */
+           (strncasecmp(stem, "ht", 2) == 0 && (len == 2 || stem[2] == '_')) ||
+           text_has_word(words, stem, len);
 }
 
 static bool prefix_ok(const char *prefix) {
+    static const char letters[] = "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    enum { NO_LETTERS = 11 };
     const size_t len = strlen(prefix);
     char stem[RENAME_PREFIX_MAX] = "";
-    bool ok = len >= 2 && len < RENAME_PREFIX_MAX && !isdigit((unsigned char)prefix[0]) && prefix[0] != '_' &&
-              prefix[len - 1] == '_' && !strstr(prefix, "__");
-    for (size_t i = 0; i < len; i++)
-        ok = ok && (isalnum((unsigned char)prefix[i]) || prefix[i] == '_') && (unsigned char)prefix[i] < 128;
-    if (!ok)
-        err_user(NULL, 0,
-                 "SYMBOLS '%s' (--prefix) cannot begin C names; letters, digits and '_', from a letter to a "
-                 "'_', no two of these in a row, as myproj_",
-                 prefix);
-    snprintf(stem, sizeof stem, "%.*s", ok ? (int)len - 1 : 0, prefix);
-    if (ok && is_taken(stem))
-        err_user(NULL, 0,
-                 "SYMBOLS '%s' (--prefix): %s, the name of the handle's type and of the header, is a word or "
-                 "header of C, C++, the compiler or the sources; choose another, as myproj_",
-                 prefix, stem);
-    return ok && !is_taken(stem);
+    if (len < 2 || len >= RENAME_PREFIX_MAX || strspn(prefix, letters) < len ||
+        memchr(letters, prefix[0], NO_LETTERS) || prefix[len - 1] != '_' || strstr(prefix, "__"))
+        return err_user(NULL, 0,
+                        "SYMBOLS '%s' (--prefix) cannot begin C names; letters, digits and '_', from a "
+                        "letter to a '_', no two of these in a row, as myproj_", prefix);
+    memcpy(stem, prefix, len - 1);
+    return !is_taken(stem) ||
+           err_user(NULL, 0,
+                    "SYMBOLS '%s' (--prefix): %s, the name of the handle's type and of the header, is a word "
+                    "or header of C, C++, the compiler or the sources; choose another, as myproj_",
+                    prefix, stem);
 }
 
 /* Appends the text with its names changed, and frees it. */
@@ -214,37 +207,33 @@ static void inline_lines(struct text *out, struct text *system, const struct tex
     }
 }
 
-static void inline_runtime(struct text *out, struct vendor *v, const char *name) {
+/* A source below `folder`; the simulator's keep their names. */
+static void inline_source(struct text *out, struct vendor *v, const char *folder, const char *name) {
     struct text raw = {0}, body = {0};
-    if (read_source(&raw, v, "runtime", name)) {
+    if (read_source(&raw, v, folder, name))
         inline_lines(&body, &v->system, &raw);
-        text_add(&body, "\n");
-        add_renamed(out, v, &body, RENAME_ALL, NULL);
-    }
-    text_free(&raw);
+    text_add(&body, "\n");
+    if (strcmp(folder, "runtime") == 0)
+        rename_text(out, &v->rename, body.data, body.len, RENAME_ALL, NULL);
+    else
+        text_add_bytes(out, body.data, body.len);
+    text_free_all(&raw, &body);
 }
 
 /* The simulator's sources, in the order that they need: what kernels see, and after them what does the
  * work. */
-static const char *const sim_seen[] = {"sim_api.h", "sim_f16.h", "sim_mfma.h", "ht_sim.h", NULL};
-static const char *const sim_works[] = {
-    "sim_mma.h",     "sim_fiber.h",    "sim_internal.h", "sim_async.h",   "sim_f16.c",     "sim_mfma.c",
-    "sim_mma.c",     "sim_mma_wide.c", "sim_fiber.cpp",  "sim_error.cpp", "sim_mem.cpp",   "sim_order.cpp",
-    "sim_async.cpp", "sim_warp.cpp",   "sim_wgmma.cpp",  "sim_stream.cpp", "sim_core.cpp", "sim_launch.cpp",
-    "sim_calls.cpp", NULL};
-static const char *const sim_cuda[] = {"sim_cuda.c", NULL};
+static const char sim_seen[] = "sim_api.h,sim_f16.h,sim_mfma.h,ht_sim.h";
+static const char sim_works[] =
+    "sim_mma.h,sim_fiber.h,sim_internal.h,sim_async.h,sim_f16.c,sim_mfma.c,sim_mma.c,sim_mma_wide.c,"
+    "sim_fiber.cpp,sim_error.cpp,sim_mem.cpp,sim_order.cpp,sim_async.cpp,sim_warp.cpp,sim_wgmma.cpp,"
+    "sim_stream.cpp,sim_core.cpp,sim_launch.cpp,sim_calls.cpp";
 
-/* Sources under their own names, in a namespace without one, as nobody else may see them. */
-static void inline_sim(struct text *out, struct vendor *v, const char *const *names, bool hidden) {
-    text_add(out, hidden ? "namespace {\n" : "");
-    for (; *names; names++) {
-        struct text raw = {0};
-        if (read_source(&raw, v, "runtime/sim", *names))
-            inline_lines(out, &v->system, &raw);
-        text_add(out, "\n");
-        text_free(&raw);
-    }
-    text_add(out, hidden ? "} // namespace\n\n" : "");
+/* In a namespace without a name, as nobody else may see them. */
+static void inline_hidden(struct text *out, struct vendor *v, const char *names) {
+    text_add(out, "namespace {\n");
+    for (char name[FILE_NAME_MAX]; text_entry(&names, name, sizeof name);)
+        inline_source(out, v, "runtime/sim", name);
+    text_add(out, "} // namespace\n\n");
 }
 
 /* The simulator's cuda_runtime_api.h, whose functions get the prefix. */
@@ -473,20 +462,20 @@ static void add_amalgamation(struct vendor *v) {
         return;
     copy_runtime(v, runtime_files[0]);
     if (sim)
-        inline_sim(&v->inner, v, sim_seen, true);
+        inline_hidden(&v->inner, v, sim_seen);
     for (int i = 1; i < RUNTIME_FILES; i++) /* sources behind the list of sets, which they read */
-        inline_runtime(is_source(runtime_files[i]) ? &v->outer : &v->inner, v, runtime_files[i]);
-    inline_runtime(&v->inner, v, v->toolchain->device_layer);
+        inline_source(is_source(runtime_files[i]) ? &v->outer : &v->inner, v, "runtime", runtime_files[i]);
+    inline_source(&v->inner, v, "runtime", v->toolchain->device_layer);
     if (v->toolchain->device_body)
-        inline_runtime(&v->inner, v, v->toolchain->device_body);
+        inline_source(&v->inner, v, "runtime", v->toolchain->device_body);
     for (int i = 0; i < l->units && err_count() == 0; i++)
         add_kernel(&v->inner, v, &l->unit[i]);
     add_dispatch(&dispatch, v);
     inline_lines(&v->inner, &v->system, &dispatch); /* its includes are those of the files above */
     if (sim) {
         add_cuda_header(v);
-        inline_sim(&v->outer, v, sim_works, true);
-        inline_sim(&v->outer, v, sim_cuda, false);
+        inline_hidden(&v->outer, v, sim_works);
+        inline_source(&v->outer, v, "runtime/sim", "sim_cuda.c");
     }
     snprintf(name, sizeof name, "halftone.%s", extension_of(v, l->set[0].context.isa));
     fill(v, "amalgamation", name);

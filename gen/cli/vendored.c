@@ -14,18 +14,13 @@ enum { PATH_BYTES = 4096 };
 
 /* Whether the manifest lists a file of that name: with the checksum of these bytes, NULL: with any. */
 static bool is_listed(const struct text *manifest, const char *name, const struct text *bytes) {
-    static const char mark[] = "# checksum ";
-    enum { SUM = 17 }; /* sixteen digits and a blank */
-    struct text sum = {0};
-    bool found = false;
+    struct text line = {0};
     if (bytes)
-        text_addf(&sum, "%016" PRIx64, text_checksum(TEXT_CHECKSUM_SEED, bytes->data, bytes->len));
-    for (const char *at = manifest->data; !found && at && (at = strstr(at, mark)) != NULL;) {
-        const size_t len = strcspn(at += strlen(mark), "\n");
-        found = len == SUM + strlen(name) && memcmp(at + SUM, name, len - SUM) == 0 &&
-                (!bytes || (sum.data && memcmp(at, sum.data, SUM - 1) == 0));
-    }
-    text_free(&sum);
+        text_addf(&line, "# checksum %016" PRIx64,
+                  text_checksum(TEXT_CHECKSUM_SEED, bytes->data, bytes->len));
+    text_addf(&line, " %s\n", name);
+    const bool found = manifest->data && strstr(manifest->data, line.data);
+    text_free(&line);
     return found;
 }
 

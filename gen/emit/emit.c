@@ -76,14 +76,14 @@ static bool read_section(struct text *out, const char *root, const char *name, c
     return ok;
 }
 
-bool emit_read_abi(struct text *out, const char *root, enum number_type matrices) {
+static bool read_abi(struct text *out, const char *root, enum number_type matrices) {
     return read_section(out, root, "ht_abi.h", "shared") &&
            read_section(out, root, matrices == NUMBER_F64 ? "ht_abi64.h" : "ht_abi.h", "abi");
 }
 
 bool emit_read_headers(struct text *abi, struct text *headers, const char *root) {
     static const char *const names[] = {"ht_abi.h", "ht_abi64.h", "ht_cost.h", "ht_bound.h"};
-    bool ok = emit_read_abi(abi, root, NUMBER_F32) && emit_read_abi(abi, root, NUMBER_F64);
+    bool ok = read_abi(abi, root, NUMBER_F32) && read_abi(abi, root, NUMBER_F64);
     for (size_t i = 0; ok && i < sizeof names / sizeof *names; i++)
         ok = emit_read(headers, root, "runtime", names[i]);
     return ok;
@@ -321,7 +321,7 @@ static const char *hook_of(const struct frame *f, const char *name) {
 
 static bool read_parts(struct frame *f) {
     struct text *const part = f->part;
-    bool ok = emit_read_abi(&part[PART_ABI], f->c->root, f->scheme ? f->scheme->in : NUMBER_F32) &&
+    bool ok = read_abi(&part[PART_ABI], f->c->root, f->scheme ? f->scheme->in : NUMBER_F32) &&
               read_template(&part[PART_PRIM], f->c, "hooks/%s.cuh", f->isa->prim) &&
               read_template(&part[PART_CRT_PRIM], f->c, "hooks/%s.cuh",
                             f->recipe->element ? f->isa->crt_prim : NULL);

@@ -41,9 +41,8 @@ void emit_bound_text(struct text *out, const struct scheme *s, const struct isa 
 /* The scheme's input range on this instruction set's matrix unit. */
 const char *emit_range_text(const struct scheme *s, const struct isa *isa);
 
-/* ROOT/FOLDER/NAME; what of ht_abi.h, or ht_abi64.h, every kernel carries. False after err_user. */
+/* ROOT/FOLDER/NAME. False after err_user. */
 bool emit_read(struct text *out, const char *root, const char *folder, const char *name);
-bool emit_read_abi(struct text *out, const char *root, enum number_type matrices);
-/* For all kernels, and all headers that decide whether vendored folders fit together. */
+/* What of the ABI kernels carry, and all headers that decide whether vendored folders fit together. */
 bool emit_read_headers(struct text *abi, struct text *headers, const char *root);
 #endif

@@ -78,21 +78,14 @@ static void start_line(struct expander *x, int indent, const char *s) {
 /* What token i has behind `#pragma unroll`: 0 for nothing, '1', or '?' for all else; -1 when it is another
  * token. */
 static int unroll_argument(const struct expander *x, size_t i) {
-    static const char want[] = "#pragmaunroll"; /* with any blanks in between */
-    size_t matched = 0, rest = 0;
-    char last = 0;
-    for (size_t at = x->source.tokens[i].at; at < end_of(x, i); at++) {
-        last = x->source.bytes[at];
-        if (tpl_is_blank(last))
-            continue;
-        if (matched == sizeof want - 1)
-            rest++;
-        else if (last != want[matched++])
-            return -1;
-    }
-    if (kind_of(x, i) != TPL_DIRECTIVE || matched < sizeof want - 1)
+    const struct tpl_token *t = &x->source.tokens[i];
+    char line[SHOWN_MAX];
+    int end = -1;
+    if (t->kind != TPL_DIRECTIVE)
         return -1;
-    return rest == 0 ? 0 : rest == 1 && last == '1' ? '1' : '?';
+    snprintf(line, sizeof line, "%.*s", (int)t->len, x->source.bytes + t->at);
+    sscanf(line, "# pragma unroll %n", &end);
+    return end < 0 ? -1 : !line[end] ? 0 : strcmp(line + end, "1") == 0 ? '1' : '?';
 }
 
 /* `#pragma unroll 1` is left alone. */

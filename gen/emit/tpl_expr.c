@@ -106,20 +106,10 @@ static size_t scan_word(const char *p, size_t i, size_t n) {
     return i;
 }
 
-static bool word_in(const char *word, size_t len, const char *list) {
-    for (const char *at = list; *at;) {
-        const size_t n = strcspn(at, " ");
-        if (n == len && memcmp(at, word, len) == 0)
-            return true;
-        at += n + (at[n] == ' ');
-    }
-    return false;
-}
-
 static size_t scan_punct(const char *p, size_t i, size_t n) {
     static const char list[] = "<<= >>= ... -> ++ -- << >> <= >= == != && || += -= *= /= %= &= |= ^= ::";
     for (size_t len = 3; len > 1; len--)
-        if (n - i >= len && !memchr(p + i, ' ', len) && word_in(p + i, len, list))
+        if (n - i >= len && !memchr(p + i, ' ', len) && text_has_word(list, p + i, len))
             return i + len;
     return i + 1;
 }
@@ -199,7 +189,7 @@ void tpl_lex(struct tpl_source *s, const char *bytes, size_t len) {
 
 bool tpl_is(const struct tpl_source *s, size_t i, const char *list) {
     const struct tpl_token *t = &s->tokens[i];
-    return (t->kind == TPL_NAME || t->kind == TPL_PUNCT) && word_in(s->bytes + t->at, t->len, list);
+    return (t->kind == TPL_NAME || t->kind == TPL_PUNCT) && text_has_word(list, s->bytes + t->at, t->len);
 }
 
 /* ---- constants: precedence climbing over the tokens ---- */

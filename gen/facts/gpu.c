@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -244,12 +245,12 @@ static void missing_report(const struct parse *p) {
     for (int i = 0; i < KEY_COUNT; i++) {
         const struct key *key = &key_table[i];
         const long long low = key->low, high = key->high;
-        if (key->is_optional)
+        if (key->is_optional || p->seen_at[i] > 0)
             continue;
-        if (p->seen_at[i] == 0 && key->accepts)
+        if (key->accepts)
             err_user(p->path, 0, "missing key '%s'; add '%s = TEXT%s': %s", key->name, key->name,
                      key->needs_no_source ? "" : "  # source", key->meaning);
-        else if (p->seen_at[i] == 0)
+        else
             err_user(p->path, 0, "missing key '%s'; add '%s = N  # source', N from %lld to %lld: %s",
                      key->name, key->name, low, high, key->meaning);
     }
@@ -304,14 +305,11 @@ bool gpu_is_estimate(const struct gpu *g, enum gpu_key key) {
 }
 
 int gpu_capability(const struct gpu *g) {
-    const char *text = g->compute_capability;
-    const size_t major = strspn(text, DIGITS),
-                 minor = text[major] == '.' ? strspn(text + major + 1, DIGITS) : 0;
-    if (*text == '\0')
+    int major, minor, end = 0;
+    if (!*g->compute_capability)
         return 0;
-    if (major < 1 || major > 2 || minor != 1 || text[major + 2] != '\0')
-        return -1;
-    return 10 * (int)strtol(text, NULL, 10) + (text[major + 1] - '0');
+    sscanf(g->compute_capability, "%2d.%1d%n", &major, &minor, &end); /* of digits and dots */
+    return end > 0 && !g->compute_capability[end] ? 10 * major + minor : -1;
 }
 
 bool gpu_number_set(struct gpu *g, enum gpu_key key, int64_t value) {
@@ -344,14 +342,14 @@ static int is_budget(const struct dirent *entry) {
 }
 
 /* The dot before "gpu" is less than every byte of a name, so that files are in the order of names. */
-bool gpu_list(struct text *out, const char *root) {
+bool gpu_list(struct text *out, const char *root, const char *between) {
     struct text path = {0};
     struct dirent **entries = NULL;
     text_addf(&path, "%s/gen/gpus", root);
     const int count = scandir(path.data, &entries, is_budget, alphasort);
     for (int i = 0; i < count; i++) {
-        text_add_bytes(out, entries[i]->d_name, strlen(entries[i]->d_name) - 4);
-        text_add(out, "\n");
+        const char *const name = entries[i]->d_name;
+        text_addf(out, "%s%.*s", i > 0 ? between : "", (int)strlen(name) - 4, name);
         free(entries[i]);
     }
     free(entries);
@@ -360,11 +358,9 @@ bool gpu_list(struct text *out, const char *root) {
 }
 
 /* name NULL: none was given. */
-static void unknown_name_report(const char *root, const char *name) {
-    struct text list = {0}, known = {0};
-    gpu_list(&list, root);
-    for (size_t i = 0; i + 1 < list.len; i++) /* without the last newline */
-        text_add_bytes(&known, list.data[i] == '\n' ? ", " : &list.data[i], list.data[i] == '\n' ? 2 : 1);
+static bool unknown_name_report(const char *root, const char *name) {
+    struct text known = {0};
+    gpu_list(&known, root, ", ");
     if (known.len > 0 && name)
         err_user(NULL, 0, "no budget is called '%s'; known budgets: %s" GPU_OTHER, quote(name).text,
                  known.data);
@@ -373,15 +369,14 @@ static void unknown_name_report(const char *root, const char *name) {
     else
         err_user(NULL, 0, "no budget is called '%s', and %s/gen/gpus holds none",
                  quote(name ? name : "").text, root);
-    text_free_all(&list, &known);
+    text_free(&known);
+    return false;
 }
 
 bool gpu_load(struct gpu *g, const char *root, const char *name_or_path) {
     struct text path = {0}, bytes = {0};
-    if (!name_or_path) {
-        unknown_name_report(root, NULL);
-        return false;
-    }
+    if (!name_or_path)
+        return unknown_name_report(root, NULL);
     const size_t len = strlen(name_or_path);
     const bool by_path =
         strchr(name_or_path, '/') || (len >= 4 && strcmp(name_or_path + len - 4, ".gpu") == 0);
@@ -397,11 +392,9 @@ bool gpu_load(struct gpu *g, const char *root, const char *name_or_path) {
         err_user(path.data, 0, "cannot be read; give the path of a .gpu file or the name of a budget");
     else
         ok = gpu_parse(g, path.data, bytes.data, bytes.len);
-    if (ok && !by_path && strcmp(g->name, name_or_path) != 0) {
-        err_user(path.data, 0, "name is '%s' but the file is called '%s.gpu'; they must agree", g->name,
-                 name_or_path);
-        ok = false;
-    }
+    if (ok && !by_path && strcmp(g->name, name_or_path) != 0)
+        ok = err_user(path.data, 0, "name is '%s' but the file is called '%s.gpu'; they must agree", g->name,
+                      name_or_path);
     text_free_all(&bytes, &path);
     return ok;
 }

@@ -94,8 +94,8 @@ bool gpu_load(struct gpu *g, const char *root, const char *name_or_path);
 /* 10 * major + minor of key compute_capability; 0: missing; -1: not like "8.6". */
 int gpu_capability(const struct gpu *g);
 
-/* Appends the names of all budgets, sorted bytewise, one per line. */
-bool gpu_list(struct text *out, const char *root);
+/* Appends the names of all budgets, sorted bytewise. */
+bool gpu_list(struct text *out, const char *root, const char *between);
 
 const char *gpu_number_name(enum gpu_key key);
 int64_t gpu_number(const struct gpu *g, enum gpu_key key);

@@ -16,6 +16,9 @@ enum { MODEL_REASON_MAX = 160 };
 struct shape {
     int64_t m, n, k;
 };
+static inline int64_t shape_flops(const struct shape *s) {
+    return ht_mul(2, ht_mul(ht_mul(s->m, s->n), s->k));
+}
 
 struct cost {
     bool fits;

@@ -51,31 +51,25 @@ int tile_compare(const struct tile *x, const struct tile *y) {
 }
 
 void tile_name(char name[TILE_NAME_MAX], const struct tile *t, bool of_warpgroups) {
-    snprintf(name, TILE_NAME_MAX, "%dx%dx%d_%s%dx%d_s%d%s", t->bm, t->bn, t->bk,
-             of_warpgroups ? "wg" : "w", t->wm, t->wn, t->stages, t->cluster > 1 ? "_c2" : "");
+    const int end = snprintf(name, TILE_NAME_MAX, "%dx%dx%d_%s%dx%d_s%d", t->bm, t->bn, t->bk,
+                             of_warpgroups ? "wg" : "w", t->wm, t->wn, t->stages);
+    if (t->cluster > 1)
+        snprintf(name + end, (size_t)(TILE_NAME_MAX - end), "_c%d", t->cluster);
 }
 
 bool tile_entry(const char **list, struct tile *t, bool *of_warpgroups) {
-    enum { LARGEST = 65536 };
-    int *const field[] = {&t->bm, &t->bn, &t->bk, &t->wm, &t->wn, &t->stages, &t->cluster};
-    static const char *const before[] = {"", "x", "x", "_w", "x", "_s", "_c"};
+    char entry[TILE_NAME_MAX], name[TILE_NAME_MAX], mark[3] = "";
     const char *at = *list;
     t->cluster = 1;
-    *of_warpgroups = false;
-    for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
-        const char *const mark = i == 3 && *of_warpgroups ? "_wg" : before[i];
-        int64_t number;
-        if (i == 6 && strncmp(at, "_c", 2) != 0)
-            break;
-        if (strncmp(at, mark, strlen(mark)) != 0 || !(at = text_number(at + strlen(mark), LARGEST, &number)))
-            return false;
-        *field[i] = (int)number;
-        if (i == 2)
-            *of_warpgroups = strncmp(at, "_wg", 3) == 0;
-    }
-    if (*at != 0 && *at != ',')
+    if (!text_entry(&at, entry, sizeof entry) ||
+        sscanf(entry, "%5dx%5dx%5d_%2[wg]%5dx%5d_s%5d_c%5d", &t->bm, &t->bn, &t->bk, mark, &t->wm, &t->wn,
+               &t->stages, &t->cluster) < 7)
         return false;
-    *list = at + (*at == ',');
+    *of_warpgroups = strcmp(mark, "wg") == 0;
+    tile_name(name, t, *of_warpgroups);
+    if (strcmp(name, entry) != 0) /* no sign, no zero in front, nothing behind it */
+        return false;
+    *list = at;
     return true;
 }
 

@@ -8,22 +8,16 @@
 #include "../../gen/base/err.h"
 #include "cases.h"
 
-static void keep_line(void *context, const char *line) {
-    struct text *lines = context;
-    text_add(lines, line);
-    text_add(lines, "\n");
-}
-
 TEST(err_places_and_counts) {
     TEXT lines = {0};
-    err_set_sink(keep_line, &lines);
+    err_keep(&lines);
     err_reset();
     assert_int_equal(err_count(), 0);
     err_user("a.gpu", 7, "%s is %d", "x", 3);
     err_user("a.gpu", 0, "whole file");
     err_user(NULL, 0, "no file");
     err_user(NULL, 9, "no file, line ignored");
-    err_set_sink(NULL, NULL);
+    err_keep(NULL);
     assert_int_equal(err_count(), 4);
     assert_string_equal(lines.data, "a.gpu:7: x is 3\na.gpu: whole file\nhalftone-gen: no file\n"
                                     "halftone-gen: no file, line ignored\n");
@@ -39,10 +33,10 @@ TEST(err_long_lines) {
         memset(word, 'w', (size_t)len);
         word[len] = '\0';
         snprintf(expected, sizeof expected, "p:1: %s!\n", word);
-        err_set_sink(keep_line, &lines);
+        err_keep(&lines);
         err_user("p", 1, "%s!", word);
         err_user(word, 0, "!");
-        err_set_sink(NULL, NULL);
+        err_keep(NULL);
         assert_true(strncmp(lines.data, expected, strlen(expected)) == 0);
         assert_int_equal(lines.len, strlen(expected) + (size_t)len + 4);
     }

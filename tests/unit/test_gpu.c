@@ -22,12 +22,6 @@ struct key {
 static const struct key number_keys[] = {GPU_NUMBER_KEYS(KEY_ROW)};
 enum { NUMBER_KEYS = sizeof number_keys / sizeof number_keys[0] };
 
-static void keep_line(void *context, const char *line) {
-    struct text *lines = context;
-    text_add(lines, line);
-    text_add(lines, "\n");
-}
-
 /* Parses a copy of exactly `len` bytes (the sanitizer sees any byte read beyond) and returns the messages. */
 static bool parse_lines(const char *bytes, size_t len, const char *path, struct gpu *g, struct text *lines) {
     char *exact = malloc(len > 0 ? len : 1);
@@ -37,9 +31,9 @@ static bool parse_lines(const char *bytes, size_t len, const char *path, struct 
     text_free(lines);
     text_add(lines, "");
     err_reset();
-    err_set_sink(keep_line, lines);
+    err_keep(lines);
     bool ok = gpu_parse(g, path, exact, len);
-    err_set_sink(NULL, NULL);
+    err_keep(NULL);
     assert_int_equal(ok, err_count() == 0);
     free(exact);
     return ok;
@@ -108,15 +102,15 @@ TEST(all_budgets_are_good) {
                                         "mi250x", "rtx3090", "rtx4090", "rtx6000", "t4",   "titanrtx",
                                         "b200",   "gb10",    "rtx5090", "rtxpro6000"};
     TEXT list = {0}, lines = {0};
-    assert_true(gpu_list(&list, cases_root()));
+    assert_true(gpu_list(&list, cases_root(), "\n"));
     int listed = 0, wanted = 0;
     char previous[GPU_NAME_MAX] = "";
     for (char *name = strtok(list.data, "\n"); name != NULL; name = strtok(NULL, "\n"), listed++) {
         struct gpu g;
         err_reset();
-        err_set_sink(keep_line, &lines);
+        err_keep(&lines);
         bool ok = gpu_load(&g, cases_root(), name);
-        err_set_sink(NULL, NULL);
+        err_keep(NULL);
         assert_string_equal(lines.data != NULL ? lines.data : "", "");
         assert_true(ok);
         assert_string_equal(g.name, name);
@@ -357,13 +351,10 @@ TEST(estimates_are_remembered) {
 TEST(cards_belong_to_one_budget) {
     TEXT list = {0}, seen = {0};
     text_add(&seen, ", ");
-    assert_true(gpu_list(&list, cases_root()));
-    for (char *at = list.data; *at != '\0';) {
-        char name[GPU_NAME_MAX], entry[GPU_CARDS_MAX + 8];
+    assert_true(gpu_list(&list, cases_root(), "\n"));
+    for (char *name = strtok(list.data, "\n"); name != NULL; name = strtok(NULL, "\n")) {
+        char entry[GPU_CARDS_MAX + 8];
         struct gpu g;
-        const size_t len = strcspn(at, "\n");
-        snprintf(name, sizeof name, "%.*s", (int)len, at);
-        at += len + 1;
         assert_true(gpu_load(&g, cases_root(), name));
         assert_true(strlen(g.also_for) > 0);
         for (const char *card = g.also_for; *card != '\0';) {
@@ -529,9 +520,9 @@ static void expect_load(const char *root, const char *name, bool good, const cha
     TEXT lines = {0};
     text_add(&lines, "");
     err_reset();
-    err_set_sink(keep_line, &lines);
+    err_keep(&lines);
     assert_int_equal(gpu_load(&g, root, name), good);
-    err_set_sink(NULL, NULL);
+    err_keep(NULL);
     assert_string_equal(lines.data, expected);
 }
 
@@ -547,7 +538,7 @@ TEST(loading) {
     TEXT base = {0}, list = {0};
     read_budget(&base, "t4");
     assert_non_null(mkdtemp(folder));
-    assert_false(gpu_list(&list, folder));
+    assert_false(gpu_list(&list, folder, "\n"));
     snprintf(expected, sizeof expected,
              "halftone-gen: no budget is called 't4', and %s/gen/gpus holds none\n", folder);
     expect_load(folder, "t4", false, expected);
@@ -560,8 +551,8 @@ TEST(loading) {
     snprintf(path, sizeof path, "%s/gen/gpus/dir.gpu", folder);
     assert_int_equal(mkdir(path, 0700), 0);
 
-    assert_true(gpu_list(&list, folder));
-    assert_string_equal(list.data, "b10\nb2\ndir\nt4\n"); /* bytewise: b10 before b2 */
+    assert_true(gpu_list(&list, folder, "\n"));
+    assert_string_equal(list.data, "b10\nb2\ndir\nt4"); /* bytewise: b10 before b2 */
     expect_load(folder, "t4", true, "");
     expect_load(folder, "t5", false,
                 "halftone-gen: no budget is called 't5'; known budgets: b10, b2, dir, t4" GPU_OTHER "\n");
