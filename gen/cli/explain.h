@@ -11,9 +11,10 @@ struct candidate {
     struct cost cost;
 };
 
-/* Every tile with its cost under one model. Filled in by the caller: g, isa, s, kind, shape. */
+/* Every tile with its cost under one model. Filled in by the caller: up to shape. */
 struct listing {
     const struct gpu *g;
+    const char *name;      /* of what is compared with another one */
     const struct isa *isa; /* the unit's row */
     const struct scheme *s;
     enum model_kind kind;
@@ -85,19 +86,12 @@ void explain_add_fp64(struct text *out, const struct listing *l);
 void compare_rows(struct text *out, const struct listing *left, const struct listing *right);
 
 /* The rows as text; the names head the columns. */
-void compare_print(struct text *out, const struct listing *left, const struct listing *right,
-                    const char *left_name, const char *right_name);
+void compare_print(struct text *out, const struct listing *left, const struct listing *right);
 
 /* ---- page.c: one self-contained HTML page: no scripts, nothing fetched, prints on paper */
 
-struct page {
-    const struct listing *main;
-    const struct listing *other; /* NULL: none; the changed budget, or another GPU */
-    const char *main_name, *other_name;
-};
-
-/* Draws the page with python3 and bench/pages.py below root, and writes it whole or not at all. False after
- * err_user. */
-bool page_write(const struct page *p, const char *root, const char *path);
+/* Draws the page with python3 and bench/pages.py below root, and writes it whole or not at all. other: the
+ * changed budget or another GPU; NULL: none. False after err_user. */
+bool page_write(const struct listing *l, const struct listing *other, const char *root, const char *path);
 
 #endif

@@ -103,8 +103,7 @@ void compare_rows(struct text *out, const struct listing *left, const struct lis
     }
 }
 
-void compare_print(struct text *out, const struct listing *left, const struct listing *right,
-                   const char *left_name, const char *right_name) {
+void compare_print(struct text *out, const struct listing *left, const struct listing *right) {
     enum { WHAT, BUDGET, RATIO, LEFT, RIGHT, CELLS };
     struct text rows = {0};
     char *cell[CELLS];
@@ -112,7 +111,7 @@ void compare_print(struct text *out, const struct listing *left, const struct li
     compare_rows(&rows, left, right);
     text_addf(out, "Scheme %s, model %s, " I64 " x " I64 " x " I64 "\n\n", left->s->name,
               model_name(left->kind), left->shape.m, left->shape.n, left->shape.k);
-    text_addf(out, "%-32s %-34s %-34s %s\n", "", left_name, right_name, "ratio");
+    text_addf(out, "%-32s %-34s %-34s %s\n", "", left->name, right->name, "ratio");
     for (char *row = rows.data ? strtok(rows.data, "\n") : NULL; row; row = strtok(NULL, "\n")) {
         text_cells(row, cell, CELLS);
         const bool is_budget = *cell[BUDGET] == '1';

@@ -16,21 +16,16 @@ static void write_recreate(struct library *l, const struct options *o, const cha
                    {" --cover", o->cover ? "" : NULL},
                    {" --amalgamation-sim", o->simulator ? "" : NULL},
                    {" --amalgamation", o->amalgamation && !o->simulator ? "" : NULL}};
-    struct text t = {0};
+    struct text *const t = &l->recreate;
     char name[ENTRY_MAX];
-    text_addf(&t, "%s --gpu ", command);
+    text_addf(t, "%s --gpu ", command);
     for (const char *at = o->gpu; text_entry(&at, name, sizeof name);) /* a budget without its folder */
-        text_addf(&t, "%s%s", text_base_name(name), *at ? "," : "");
-    text_add(&t, " --out DIR");
+        text_addf(t, "%s%s", text_base_name(name), *at ? "," : "");
+    text_add(t, " --out DIR");
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (options[i].value)
-            text_addf(&t, "%s%s", options[i].option, options[i].value);
+            text_addf(t, "%s%s", options[i].option, options[i].value);
     }
-    if (t.len >= sizeof l->recreate)
-        err_user(NULL, 0, "the options are longer than %d bytes together", RECREATE_MAX);
-    else
-        memcpy(l->recreate, t.data, t.len + 1);
-    text_free(&t);
 }
 
 /* Other schemes' chains are closed when their papers say; a kernel promotes at the end of a step, or of every
@@ -185,7 +180,6 @@ static void load_set(struct library *l, const struct options *o, const char *nam
         return;
     }
     struct kernel_set *set = &l->set[l->sets];
-    memset(set, 0, sizeof *set);
     if (!is_budget_name(name) || !gpu_load(&set->gpu, o->root, name))
         return;
     const struct isa *isa = library_isa(&set->gpu, name);
@@ -200,12 +194,9 @@ static void load_set(struct library *l, const struct options *o, const char *nam
         isa = change_interval(set, isa, o->promote);
     if (!isa || err_count() > 0)
         return;
-    const struct emit_context context = {.root = o->root,
-                                         .recreate = l->recreate,
-                                         .inner = o->amalgamation || o->simulator,
-                                         .gpu = &set->gpu,
+    set->context = (struct emit_context){.root = o->root, .recreate = l->recreate.data,
+                                         .inner = o->amalgamation || o->simulator, .gpu = &set->gpu,
                                          .isa = isa};
-    set->context = context;
     plan_schemes(set, o, NUMBER_F32);
     plan_fallback(&set->plans);
     if (err_count() == 0)
@@ -272,8 +263,6 @@ bool library_plan(struct library *l, const struct options *o, const char *comman
     char name[ENTRY_MAX];
     if (o->tiles && !plan_tiles_ok(o->tiles))
         return false;
-    l->sets = l->units = l->isas = 0;
-    memset(&l->tuned, 0, sizeof l->tuned);
     write_recreate(l, o, command);
     for (const char *at = o->gpu; text_entry(&at, name, sizeof name);)
         load_set(l, o, name);

@@ -8,7 +8,7 @@
 #include "cli/tuned.h"
 #include "emit/emit.h"
 
-enum { LIBRARY_SETS_MAX = 16, LIBRARY_UNITS_MAX = 1024, LIBRARY_ISAS_MAX = 32, RECREATE_MAX = 1024 };
+enum { LIBRARY_SETS_MAX = 16, LIBRARY_UNITS_MAX = 1024, LIBRARY_ISAS_MAX = 32 };
 
 struct kernel_set {
     struct gpu gpu;
@@ -27,7 +27,7 @@ struct unit {
 };
 
 struct library {
-    char recreate[RECREATE_MAX]; /* the command that makes it again, behind "halftone-gen " */
+    struct text recreate; /* the command that makes it again, behind "halftone-gen " */
     int sets, units;
     struct tuned tuned; /* of the one set that the table was measured with; empty: none */
     struct kernel_set set[LIBRARY_SETS_MAX];
@@ -47,8 +47,8 @@ bool library_has(struct text *why, const struct gpu *g, const struct isa *isa, c
 /* The row of a scheme's name for a GPU; NULL after err_user: unknown, or no kernels there. */
 const struct scheme *library_scheme(const char *name, const struct gpu *g, const struct isa *isa);
 
-/* Loads budgets and plans everything that `command` (emit, vendor) was asked for. False after err_user. The
- * library must not move afterwards. */
+/* Loads budgets and plans everything that `command` (emit, vendor) was asked for, into a library of zeros
+ * that must not move afterwards. False after err_user. */
 bool library_plan(struct library *l, const struct options *o, const char *command);
 
 /* ---- manifest.c: the files that tie the kernels of a library together.

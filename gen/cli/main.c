@@ -49,69 +49,66 @@ static const struct isa *load_budget(struct gpu *g, const char *root, const char
 }
 
 /* Name, instruction set, compute capability, product; then the other cards that a set for it suits. */
-static void list_gpus(struct text *out, const char *root) {
+static void list_gpus(const char *root) {
     struct text names = {0};
     gpu_list(&names, root, "\n");
     for (char *name = names.data ? strtok(names.data, "\n") : NULL; name; name = strtok(NULL, "\n")) {
         struct gpu g;
         if (!gpu_load(&g, root, name))
             continue;
-        text_addf(out, "%-11s %-7s %-5s %s", g.name, g.isa, g.compute_capability, g.title);
-        text_addf(out, *g.also_for ? "; for cards called: %s\n" : "\n", g.also_for);
+        printf("%-11s %-7s %-5s %s", g.name, g.isa, g.compute_capability, g.title);
+        printf(*g.also_for ? "; for cards called: %s\n" : "\n", g.also_for);
     }
     text_free(&names);
 }
 
 /* Name, the instructions its kernels multiply with, and what it runs on. */
-static void list_isa(struct text *out, const struct isa *isa) {
+static void list_isa(const struct isa *isa) {
     const bool amd = strcmp(isa->vendor, "amd") == 0;
-    text_addf(out, "%-13s %-9s ", isa->name, isa_instruction(isa));
+    printf("%-13s %-9s ", isa->name, isa_instruction(isa));
     if (amd)
-        text_addf(out, "AMD gfx%x alone%s\n", (unsigned)isa->arch,
-                  isa->other_shape ? "" : "; no budget names it: tiles of another MMA shape");
+        printf("AMD gfx%x alone%s\n", (unsigned)isa->arch,
+               isa->other_shape ? "" : "; no budget names it: tiles of another MMA shape");
     else
-        text_addf(out, "NVIDIA compute capability %d.%d %s%s%s%s\n", isa->arch / 100, isa->arch / 10 % 10,
-                  isa_is_exact(isa) ? "alone: no later GPU runs it" : "or later",
-                  isa_is_exact(isa) && !isa->wgmma ? "; no budget names it: scales of tiles" : "",
-                  isa->absent ? "; no kernels with " : "", isa->absent ? isa->absent : "");
+        printf("NVIDIA compute capability %d.%d %s%s%s%s\n", isa->arch / 100, isa->arch / 10 % 10,
+               isa_is_exact(isa) ? "alone: no later GPU runs it" : "or later",
+               isa_is_exact(isa) && !isa->wgmma ? "; no budget names it: scales of tiles" : "",
+               isa->absent ? "; no kernels with " : "", isa->absent ? isa->absent : "");
 }
 
 /* Name, what a product takes, its bound (|C - AB| <= units * 2^-24 * |A||B|, on sm_80), and for which numbers
  * that holds. */
-static void list_scheme(struct text *out, const struct scheme *s) {
+static void list_scheme(const struct scheme *s) {
     enum { K = 1024 };
     const int64_t units = plan_bound_units(s, isa_find("sm_80"), K);
-    text_addf(out, "%-9s %d x %s, %2d product%s, ", s->name, s->slices, scheme_operands(s), s->products,
-              s->products > 1 ? "s" : " ");
+    printf("%-9s %d x %s, %2d product%s, ", s->name, s->slices, scheme_operands(s), s->products,
+           s->products > 1 ? "s" : " ");
     if (s->moduli > 0)
-        text_addf(out, "%d moduli, bound by norms: ", s->moduli);
+        printf("%d moduli, bound by norms: ", s->moduli);
     else if (units < 0)
-        text_add(out, "no kernels: ");
+        printf("no kernels: ");
     else if (recipe_has(s->recipe, KERNEL_COMBINE))
-        text_add(out, "slices by the data: ");
+        printf("slices by the data: ");
     else
-        text_addf(out, "bound %6" PRId64 "%s at k = %d: ", units,
-                  s->exact_k > 0 ? " k" : s->scale == SCALE_TILE ? " '" : "  ", (int)K);
-    text_addf(out, "%.*s\n", (int)strcspn(s->range_text, ";"), s->range_text);
+        printf("bound %6" PRId64 "%s at k = %d: ", units,
+               s->exact_k > 0 ? " k" : s->scale == SCALE_TILE ? " '" : "  ", (int)K);
+    printf("%.*s\n", (int)strcspn(s->range_text, ";"), s->range_text);
 }
 
 static int run_list(const char *what, const char *root) {
-    struct text out = {0};
     if (strcmp(what, "gpus") == 0) {
-        list_gpus(&out, root);
+        list_gpus(root);
     } else if (strcmp(what, "schemes") == 0) {
         for (int i = 0; i < scheme_count; i++) {
             if (scheme_find(scheme_table[i].name) == &scheme_table[i])
-                list_scheme(&out, &scheme_table[i]);
+                list_scheme(&scheme_table[i]);
         }
     } else if (strcmp(what, "isas") == 0) {
         for (int i = 0; i < isa_count; i++)
-            list_isa(&out, &isa_table[i]);
+            list_isa(&isa_table[i]);
     } else {
         err_user(NULL, 0, "list what? gpus, schemes or isas");
     }
-    fputs(out.data ? out.data : "", stdout);
-    text_free(&out);
     return err_count() > 0;
 }
 
@@ -131,32 +128,26 @@ static const struct isa *load_other(struct gpu *other, const struct gpu *g, cons
     return NULL;
 }
 
-/* The report, the comparison or the page; false after err_user. */
+/* The page, the comparison or the report; false after err_user. */
 static bool write_explanation(struct listing *l, struct listing *other, const struct options *o) {
     struct text out = {0};
-    const struct page page = {l, other, l->g->title,
-                              o->compare && other ? other->g->title : "with --what-if"};
-    bool ok = true;
     explain_rank(l);
     if (other)
         explain_rank(other);
-    if (other && !o->html)
-        compare_print(&out, l, other, page.main_name, page.other_name);
-    else if (o->tsv)
-        explain_table(&out, l);
-    else if (!o->html)
-        explain_print(&out, l);
     if (o->html)
-        ok = page_write(&page, o->root, o->html) && printf("wrote %s\n", o->html) > 0;
+        return page_write(l, other, o->root, o->html) && printf("wrote %s\n", o->html) > 0;
+    if (other)
+        compare_print(&out, l, other);
     else
-        fputs(out.data ? out.data : "", stdout);
+        (o->tsv ? explain_table : explain_print)(&out, l);
+    fputs(out.data, stdout);
     text_free(&out);
-    return ok;
+    return true;
 }
 
 static int explain_one(const struct options *o) {
     struct gpu g, changed;
-    struct listing l = {.g = &g, .shape = {4096, 4096, 4096}};
+    struct listing l = {.g = &g, .name = g.title, .shape = {4096, 4096, 4096}};
     struct text schemes = {0};
     l.isa = load_budget(&g, o->root, o->gpu);
     library_expand_schemes(&schemes, o->scheme ? o->scheme : scheme_of_role(HT_ROLE_AUTO)->name);
@@ -170,10 +161,9 @@ static int explain_one(const struct options *o) {
     if ((o->tsv || o->html) && schemes.data && strchr(schemes.data, ','))
         err_user(NULL, 0, "%s shows one scheme; name one of %s", o->tsv ? "--tsv" : "--html", schemes.data);
     struct listing other = l;
-    other.g = &changed;
+    other.name = o->compare ? changed.title : "with --what-if";
     other.isa = err_count() == 0 ? load_other(&changed, &g, o) : NULL;
-    if (!other.isa)
-        other.g = NULL;
+    other.g = other.isa ? &changed : NULL;
     bool ok = schemes.data && err_count() == 0;
     char name[64];
     for (const char *at = schemes.data; ok && text_entry(&at, name, sizeof name);) {
@@ -254,12 +244,10 @@ static int run_emit(const struct options *o) {
     manifest_rules(files_add(&files, "rules.mk"), &library);
     manifest_table(files_add(&files, "manifest"), &library);
     if (err_count() == 0 && files_emit(&files, o->out)) {
-        struct text loss = {0};
         print_left_out(o);
+        printf("%d kernel sources in %s\n", library.units, o->out);
         if (o->tuned)
-            tuned_loss(&loss, &library.tuned);
-        printf("%d kernel sources in %s\n%s", library.units, o->out, loss.data ? loss.data : "");
-        text_free(&loss);
+            tuned_print_loss(&library.tuned);
     }
     files_free(&files);
     tuned_free(&library.tuned);

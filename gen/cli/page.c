@@ -123,8 +123,7 @@ static void sentence(struct text *out, const char *key,
     text_add(out, "\n");
 }
 
-static void write_facts(struct text *out, const struct page *p) {
-    const struct listing *l = p->main;
+static void write_facts(struct text *out, const struct listing *l, const struct listing *other) {
     const struct gpu *g = l->g;
     const char *const note = explain_seen_note(l);
     const struct {
@@ -142,7 +141,7 @@ static void write_facts(struct text *out, const struct page *p) {
                    {"warpgroup", l->on.family->persistent}};
     text_addf(out, "# facts\nkey\tvalue\ngpu\t%s\ntitle\t%s\nscheme\t%s\nisa\t%s\nmodel\t%s\nslice\t%s\n",
               g->name, g->title, l->s->name, l->isa->name, model_name(l->kind), scheme_operands(l->s));
-    text_addf(out, "left\t%s\nright\t%s\n", p->main_name, p->other_name);
+    text_addf(out, "left\t%s\nright\t%s\n", l->name, other ? other->name : "");
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         text_addf(out, "%s\t" I64 "\n", numbers[i].key, numbers[i].value);
     sentence(out, "ceiling", explain_add_ceiling, l);
@@ -232,16 +231,15 @@ static void write_schemes(struct text *out, const struct listing *l) {
     }
 }
 
-static void write_tables(struct text *out, const struct page *p) {
-    const struct listing *l = p->main;
-    write_facts(out, p);
+static void write_tables(struct text *out, const struct listing *l, const struct listing *other) {
+    write_facts(out, l, other);
     text_add(out, "# candidates\n");
     explain_table(out, l);
-    if (p->other) {
+    if (other) {
         text_add(out, "# other candidates\n");
-        explain_table(out, p->other);
+        explain_table(out, other);
         text_add(out, "# contrast\nwhat\tbudget\tratio\tleft\tright\n");
-        compare_rows(out, l, p->other);
+        compare_rows(out, l, other);
     }
     if (l->fits == 0)
         return;
@@ -288,12 +286,12 @@ static int run_script(char *script, const struct text *tables, struct text *page
     return waitpid(python, &status, 0) == python && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-bool page_write(const struct page *p, const char *root, const char *path) {
+bool page_write(const struct listing *l, const struct listing *other, const char *root, const char *path) {
     struct text script = {0}, tables = {0}, page = {0};
     if (!files_check_one(path))
         return false;
     text_addf(&script, "%s/bench/pages.py", root);
-    write_tables(&tables, p);
+    write_tables(&tables, l, other);
     const bool drawable = access(script.data, R_OK) == 0;
     const int code = drawable ? run_script(script.data, &tables, &page) : -1;
     bool ok = false;

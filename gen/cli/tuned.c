@@ -204,7 +204,7 @@ int tuned_dispatch(struct text *out, const struct tuned *t, const char *mark, co
 
 /* Worked example (test): picks of 100 and 125 us where 100 and 100 are best: speeds 100 and 80 %, 90 % in the
  * mean. */
-void tuned_loss(struct text *out, const struct tuned *t) {
+void tuned_print_loss(const struct tuned *t) {
     int64_t sum = 0, worst = 1000;
     int cases = 0, at = 0;
     for (int i = 0; i < t->count; i++) {
@@ -218,13 +218,12 @@ void tuned_loss(struct text *out, const struct tuned *t) {
         cases++;
     }
     if (cases == 0) {
-        text_addf(out, "tuned: %d shapes; the table does not say what the analytic pick does there\n",
-                  t->count);
+        printf("tuned: %d shapes; the table does not say what the analytic pick does there\n", t->count);
         return;
     }
     const struct shape *s = &t->entry[at].shape;
-    text_addf(out, "tuned: %d shapes and schemes; there the analytic pick reaches " I64
-              ".%d %% of the fastest in the mean, " I64 ".%d %% at worst (" I64 " x " I64 " x " I64 ")\n",
-              cases, sum / cases / 10, (int)(sum / cases % 10), worst / 10, (int)(worst % 10), s->m, s->n,
-              s->k);
+    printf("tuned: %d shapes and schemes; there the analytic pick reaches " I64
+           ".%d %% of the fastest in the mean, " I64 ".%d %% at worst (" I64 " x " I64 " x " I64 ")\n",
+           cases, sum / cases / 10, (int)(sum / cases % 10), worst / 10, (int)(worst % 10), s->m, s->n,
+           s->k);
 }

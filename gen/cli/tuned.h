@@ -30,5 +30,5 @@ void tuned_free(struct tuned *t);
  * name ending in mark and GPU; how many. What the analytic pick loses, as a sentence. */
 int tuned_dispatch(struct text *out, const struct tuned *t, const char *mark, const char *gpu, int first,
                    int end);
-void tuned_loss(struct text *out, const struct tuned *t);
+void tuned_print_loss(const struct tuned *t);
 #endif

@@ -370,7 +370,7 @@ static size_t fill_hole(struct text *out, const struct vendor *v, const char *at
     } holes[] = {{"STEM", v->rename.stem, NULL}, {"PREFIX", v->rename.prefix, NULL},
                  {"UPPER", v->rename.upper, NULL}, {"COMPILER", t->compiler, NULL},
                  {"LANGUAGE", t->language, NULL}, {"PACKAGE", t->package, NULL}, {"LINK", t->link, NULL},
-                 {"VERSION", HT_GENERATOR_VERSION, NULL}, {"COMMAND", v->library->recreate, NULL},
+                 {"VERSION", HT_GENERATOR_VERSION, NULL}, {"COMMAND", v->library->recreate.data, NULL},
                  {"SUFFIX", v->isa->suffix, NULL}, {"EXTENSION", extension_of(v, v->isa), NULL},
                  {"ARCHS", t->c_target ? "gfx" : "sm", NULL}, {"C_TARGET", t->c_target, NULL},
                  {"C_SUFFIX", t->c_target ? v->library->set[0].context.isa->suffix : "", NULL},
@@ -499,7 +499,7 @@ static void add_budgets(struct vendor *v) {
 static void add_manifest(struct vendor *v) {
     struct text table = {0}, out = {0};
     manifest_table(&table, v->library);
-    text_addf(&out, "# " HT_RECREATE "%s\n# Licence: MIT-0\n", v->library->recreate);
+    text_addf(&out, "# " HT_RECREATE "%s\n# Licence: MIT-0\n", v->library->recreate.data);
     for (int i = 0; i < v->files->count; i++) {
         const struct text *t = &v->files->text[i];
         text_addf(&out, "# checksum %016" PRIx64 " %s\n", text_checksum(TEXT_CHECKSUM_SEED, t->data, t->len),

@@ -333,7 +333,7 @@ def changed(table, path, times):
 
 @pytest.mark.whole
 def test_a_tuned_set_dispatches_what_was_fastest(table, tmp_path):
-    """One shape gets another kernel than the model's; loss by the worked example of tuned_loss: 100 and 80 %."""
+    """One shape gets another kernel than the model's; loss by the worked example of tuned_print_loss: 100 and 80 %."""
     pick = {(r["n"], r["scheme"]): r["kernel"] for r in rows(table) if r["pick"] == "1"}
     f16x3 = [k for k, s in kernels().items() if s == "f16x3"]
     other = next(k for k in f16x3 if k != pick["64", "f16x3"])
