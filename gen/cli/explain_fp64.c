@@ -95,7 +95,7 @@ void explain_add_fp64(struct text *out, const struct listing *l) {
     kernels.count = 0;
     for (int i = 0; i < scheme_count; i++)
         if (is_for(&scheme_table[i]) || &scheme_table[i] == scheme_of_role(HT_ROLE_NATIVE))
-            plan_scheme(&kernels, l->g, l->isa, &scheme_table[i]);
+            plan_scheme(&kernels, target_main(l->g, l->isa, &scheme_table[i]));
     const struct calls here = calls_of(l, &l->shape);
     if (!here.tests || here.native == 0)
         return;

@@ -44,13 +44,14 @@ static void plan_one(struct kernel_set *set, const struct scheme *s, const struc
     const int first = set->plans.count;
     if (o->promote && !obeys_interval(s, set->changed.promote_k[s->slice]))
         return;
-    plan_scheme(&set->plans, &set->gpu, set->context.isa, s);
+    const struct target on = target_main(&set->gpu, set->context.isa, s);
+    plan_scheme(&set->plans, on);
     if (o->lean)
         plan_lean(&set->plans, first);
     if (o->cover)
         plan_cover(&set->plans, first);
     if (o->tiles)
-        plan_tiles(&set->plans, &set->gpu, set->context.isa, s, o->tiles);
+        plan_tiles(&set->plans, on, o->tiles);
 }
 
 void library_expand_schemes(struct text *out, const char *list) {
@@ -255,7 +256,8 @@ static void check_tiles(const struct library *l, const char *list) {
             found = found || plan_has_tile(&l->set[i].plans, &t, of_warpgroups);
         const struct kernel_set *set = &l->set[0];
         if (!found && l->sets > 0 && set->plans.count > 0)
-            plan_refuse_tile(&set->gpu, set->context.isa, set->plans.plan[0].on.s, &t, of_warpgroups);
+            plan_refuse_tile(target_main(&set->gpu, set->context.isa, set->plans.plan[0].on.s), &t,
+                             of_warpgroups);
     }
 }
 

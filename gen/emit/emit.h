@@ -25,8 +25,8 @@ struct emit_context {
     const struct tuned *tuned; /* --tuned; NULL: none */
 };
 
-/* One source: a kernel of the recipe of the plan's scheme; p NULL: of RECIPE_ANY. False after err_user. */
-bool emit_kernel(struct text *out, const struct emit_context *c, enum kernel_kind kind, const struct plan *p);
+/* One source: a kernel of the recipe of the plan's scheme; p NULL: of RECIPE_ANY. Faults go to err_user. */
+void emit_kernel(struct text *out, const struct emit_context *c, enum kernel_kind kind, const struct plan *p);
 const struct recipe_kernel *emit_recipe(enum kernel_kind kind, const struct plan *p);
 /* Of its file, namespace and launcher; "": the recipe has no such kernel. */
 void emit_kernel_name(char *name, size_t size, const struct emit_context *c, enum kernel_kind kind,

@@ -1,6 +1,5 @@
 /* gpu: see gpu.h. Whatever is wrong with a line, its key counts as seen, so that one mistake gives one
  * message; checks between keys run only on values that are good by themselves. */
-#define _POSIX_C_SOURCE 200809L /* scandir, access: C11 knows no folders */
 #include "facts/gpu.h"
 
 #include <dirent.h>

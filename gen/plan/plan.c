@@ -233,11 +233,9 @@ static bool is_in_space(const struct tile *t, const struct target *on) {
     return false;
 }
 
-/* The first target whose search space of the scheme has the tile, wk filled in; isa NULL: none. A tile's
+/* The first target from this one on whose search space has the tile, wk filled in; isa NULL: none. A tile's
  * name does not say the family, so of two that have it only the first can be asked for. */
-static struct target target_of_tile(struct tile *t, bool of_warpgroups, const struct gpu *g,
-                                    const struct isa *isa, const struct scheme *s) {
-    struct target on = target_main(g, isa, s);
+static struct target target_of_tile(struct tile *t, bool of_warpgroups, struct target on) {
     do
         t->wk = target_mma_k(&on);
     while ((family_has_warpgroup_tiles(on.family) != of_warpgroups || !is_in_space(t, &on)) &&
@@ -255,12 +253,11 @@ bool plan_tiles_ok(const char *list) {
                                          "64x128x32_wg64x64_s8_c2", list);
 }
 
-void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                const char *list) {
+void plan_tiles(struct plan_set *set, struct target on, const char *list) {
     struct tile t;
     bool of_warpgroups;
     while (tile_entry(&list, &t, &of_warpgroups)) {
-        struct plan b = {.on = target_of_tile(&t, of_warpgroups, g, isa, s)};
+        struct plan b = {.on = target_of_tile(&t, of_warpgroups, on)};
         if (b.on.isa && plan_fixed(&b, &t))
             plan_add(set, &b, VARIANT_PIPELINE, "asked for with --tiles");
     }
@@ -305,27 +302,26 @@ static void keep_near(struct near *n, struct plan *b, const struct tile *t, cons
     n->distance[at] = distance;
 }
 
-void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                      const struct tile *t, bool of_warpgroups) {
+void plan_refuse_tile(struct target on, const struct tile *t, bool of_warpgroups) {
     struct tile wanted = *t;
-    struct plan b = {.on = target_of_tile(&wanted, of_warpgroups, g, isa, s)};
+    struct plan b = {.on = target_of_tile(&wanted, of_warpgroups, on)};
     char name[TILE_NAME_MAX], other[TILE_NAME_MAX], list[NEAR_TILES * TILE_NAME_MAX] = "";
     tile_name(name, t, of_warpgroups);
     if (b.on.isa && !plan_fixed(&b, &wanted)) {
-        err_user(NULL, 0, "tile %s does not fit %s with scheme %s: %s", name, g->name, s->name,
+        err_user(NULL, 0, "tile %s does not fit %s with scheme %s: %s", name, on.g->name, on.s->name,
                  b.cost.reason);
         return;
     }
     struct near n = {.count = 0};
-    b.on = target_main(g, isa, s);
+    b.on = on;
     for (int at = 0; tile_next(&b.on, &at, &wanted);)
         keep_near(&n, &b, &wanted, t);
     for (int i = 0; i < n.count; i++) {
         tile_name(other, &n.tile[i], family_has_warpgroup_tiles(b.on.family));
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i > 0 ? ", " : "", other);
     }
-    err_user(NULL, 0, "tile %s is not in the search space of scheme %s on %s; near it are %s", name, s->name,
-             g->name, n.count > 0 ? list : "none");
+    err_user(NULL, 0, "tile %s is not in the search space of scheme %s on %s; near it are %s", name,
+             on.s->name, on.g->name, n.count > 0 ? list : "none");
 }
 
 /* A tile for each kind of shape, from every family that reads the caller's matrices. */
@@ -388,9 +384,9 @@ void plan_fallback(struct plan_set *set) {
     set->plan[at + 1] = fallback;
 }
 
-void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s) {
-    struct plan draft = {.on = target_main(g, isa, s)};
-    const struct target on = draft.on;
+void plan_scheme(struct plan_set *set, struct target on) {
+    const struct scheme *const s = on.s;
+    struct plan draft = {.on = on};
     struct tile t;
     const bool has_warps = !on.family->persistent; /* as the papers' tiles and ablations have */
     if (on.family->unpacked)

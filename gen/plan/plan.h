@@ -20,18 +20,16 @@ int plan_index(const struct plan_set *set, const char *name); /* -1: no plan of 
 
 /* Whether a list reads "128x128x32_w64x32_s4,..."; err_user if not. */
 bool plan_tiles_ok(const char *list);
-/* Appends plans for those tiles of the list that the scheme has and the GPU holds: what `emit --tiles` adds
- * for comparisons. */
-void plan_tiles(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                const char *list);
+/* Here and below `on` is the target_main of GPU, instruction set and scheme. Appends plans for those tiles of
+ * the list that the scheme has and the GPU holds: what `emit --tiles` adds for comparisons. */
+void plan_tiles(struct plan_set *set, struct target on, const char *list);
 /* wk aside, not as an ablation */
 bool plan_has_tile(const struct plan_set *set, const struct tile *t, bool of_warpgroups);
 /* Reports why the scheme has no such kernel on this GPU: the model's reason, or the nearest tiles. */
-void plan_refuse_tile(const struct gpu *g, const struct isa *isa, const struct scheme *s,
-                      const struct tile *t, bool of_warpgroups);
+void plan_refuse_tile(struct target on, const struct tile *t, bool of_warpgroups);
 
 /* Appends the plans of one scheme to the set. */
-void plan_scheme(struct plan_set *set, const struct gpu *g, const struct isa *isa, const struct scheme *s);
+void plan_scheme(struct plan_set *set, struct target on);
 
 /* Where a scheme of the set checks its data and another can compute what fails: the kernel that does, behind
  * the latter's. */
