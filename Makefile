@@ -187,7 +187,7 @@ help:
 	@echo "  make vendor GPU=a800 DEST=dir   sources for your own project"
 	@echo "  make verify-vendored DIR=dir    whether such a folder is still as it was written"
 	@echo "  make install GPU=a800    library, header, command, licence, pkg-config file and CMake package; make uninstall"
-	@echo "  make wheel GPU='a100 h100'   out/wheel: for Python, with the commands and the simulator; pip install out/wheel/*.whl"
+	@echo "  make wheel GPU='a100 h100'   out/wheel: a wheel for pip, with the commands and the simulator"
 	@echo "  make test                tests, no GPU needed: installs packages as root or by sudo (apt-get)"
 	@echo "  make test-all            all schemes, all mutations, fuzzing (make fuzz: that alone); tests/README.md says how long"
 	@echo "  make check-gpu GPU=a800  correctness on this machine's GPU, sanitizer included (sh tests/setup.sh first)"

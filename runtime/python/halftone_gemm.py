@@ -397,7 +397,7 @@ def _register_with_torch():
     """At the first product after `import torch`, which torch.compile must not be tracing; None without it."""
     global _torch, _operators
     torch = sys.modules.get("torch")
-    if not torch or not hasattr(torch, "library"):  # not there, or still being imported
+    if not hasattr(getattr(torch, "library", None), "register_autograd"):  # not there, still being imported, or older than 2.4
         return None
     with _lock:
         if _torch:

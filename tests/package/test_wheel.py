@@ -169,6 +169,7 @@ def test_products_without_a_gpu_and_without_a_compiler(python):
     assert not any(shutil.which(name, path=python.env["PATH"]) for name in ("cc", "gcc", "c++", "nvcc", "make"))
     start = time.time()
     said = python("""
+sys.modules["torch"] = type(sys)("torch") # one that is being imported, or older than its operators' functions
 for kind, units, options in ("f", 2**-18, {}), ("d", 2**-46, {}), ("d", 2**-53, {"accuracy": "fp64-exact"}), ("f", 2**-18, {"scheme": "f16x3"}):
     a, b, c = Array((17, 40), kind), Array((40, 9), kind), Array((17, 9), kind)
     assert hg.mm(a, b, out=c, **options) is c
@@ -373,7 +374,7 @@ for kind, units in (np.float32, 2**-18), (np.float64, 2**-46):
     c, exact = hg.mm(a, b), a.astype(np.longdouble) @ b.astype(np.longdouble)
     assert type(c) is np.ndarray and c.dtype == kind and c.flags.c_contiguous
     assert (abs(c - exact) <= units * (abs(a) @ abs(b))).all()
-    assert (hg.mm(np.asfortranarray(a[0, 0]), b[0]) == c[0, 0]).all()
+    assert (abs(hg.mm(np.asfortranarray(a[0, 0]), b[0]) - exact[0, 0]) <= units * (abs(a[0, 0]) @ abs(b[0]))).all()
     old = c.copy()
     assert hg.mm(a, b, out=c, alpha=2, beta=-1) is c and np.allclose(c, old, atol=1e-5)
     assert hg.mm(a[:, :, :0], b).shape == (2, 3, 0, 29) and (hg.mm(a[..., :0], b[:, :0]) == 0).all()
