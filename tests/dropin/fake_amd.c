@@ -57,8 +57,8 @@ int rocblas_sgemm_strided_batched_64(HIP_SGEMM_STRIDED(int64_t));
 int rocblas_gemm_ex_64(HIP_ROC_GEMM_EX(int64_t));
 int rocblas_gemm_strided_batched_ex_64(HIP_ROC_GEMM_STRIDED_EX(int64_t));
 #define ROC_TYPE(t) ((t) == HIP_TYPE_R_32F ? HIP_TYPE_OLD_R_32F : (t))
-#define BODY_SGEMM return rocblas_sgemm_64(HIP_SGEMM_PASS);
-#define BODY_SGEMM_STRIDED return rocblas_sgemm_strided_batched_64(HIP_SGEMM_STRIDED_PASS);
+#define BODY_SGEMM return rocblas_sgemm_64(HIP_SGEMM_PASS(int64_t));
+#define BODY_SGEMM_STRIDED return rocblas_sgemm_strided_batched_64(HIP_SGEMM_STRIDED_PASS(int64_t));
 #define BODY_GEMM_EX                                                                                                   \
     return rocblas_gemm_ex_64(handle, op_a, op_b, m, n, k, alpha, a, ROC_TYPE(a_type), lda, b, b_type, ldb, beta, c, c_type, ldc, c, c_type, ldc, \
                               compute, algo, 0, 0);
