@@ -238,6 +238,7 @@ def test_strips_that_do_not_stand_by_are_right(tmp_path):
     assert run.returncode == 0 and "PASSED" in run.stdout + run.stderr, run.stdout + run.stderr
 
 
+@pytest.mark.whole
 def test_who_waits_in_vain_is_right():
     run = subprocess.run([str(ROOT / "out/a800/test_product-sim"), "columns_begin_anywhere"], capture_output=True, text=True, env={**os.environ, **ALONE})
     assert run.returncode == 0, run.stderr

@@ -633,6 +633,7 @@ def test_nvcc_alone_builds_it_without_warnings(tmp_path, compilers, kind):
     assert run.returncode == 0, run.stderr
 
 
+@pytest.mark.whole
 def test_vendored_cmake_builds_with_cuda(tmp_path, compilers):
     path = compilers["nvcc"]
     if not path:
