@@ -99,16 +99,21 @@ unsigned ht_site_types(const char **text) {
 #define SITE_INVARIANT(text, of, is_auto, units, each, split, ranges, products, bound, role) \
     (products) > 0 || (role) == HT_ROLE_EXACT,
 
+/* The class of that name, behind all of them "auto"; -1: none. */
+static int site_class(const char *text) {
+    return site_name(HT_ACCURACY_CLASSES(SITE_NAME) "auto\0", text, false);
+}
+
 /* `of`: HT_OF_FP32 or HT_OF_FP64. */
 static bool site_is_accuracy(const char *text, unsigned of) {
     static const unsigned char types[] = {HT_ACCURACY_CLASSES(SITE_OF) HT_OF_BOTH};
-    const int found = site_name(HT_ACCURACY_CLASSES(SITE_NAME) "auto\0", text, false);
+    const int found = site_class(text);
     return (found >= 0 && (types[found] & of) != 0) || ht_site_bound(text) > 0;
 }
 
 bool ht_site_is_invariant(const char *text) {
     static const bool is[] = {HT_ACCURACY_CLASSES(SITE_INVARIANT) false};
-    const int found = site_name(HT_ACCURACY_CLASSES(SITE_NAME) "auto\0", text, false);
+    const int found = site_class(text);
     return found >= 0 && is[found];
 }
 

@@ -138,11 +138,16 @@ static const char *element(const struct trial *t, int side, int64_t line, int64_
     return from + (size_t)(side == A ? k * w->m + line : line * w->k + k) * t->bytes;
 }
 
+/* Whether k runs within a column of the operand as it is stored. */
+static int is_k_first(const struct layout *x, int side) {
+    return (x->trans[side] == 'N') == (side == B);
+}
+
 /* An operand of one batch entry as it is stored; `strange`: of other data alone. */
 static void store(const struct trial *t, int side, int strange, int64_t ld, char *to) {
     const struct layout *x = &t->now;
     const int64_t lines = side == A ? x->m : x->n, *const list = side == A ? x->row : x->column;
-    const int k_first = (x->trans[side] == 'N') == (side == B); /* k runs within a column */
+    const int k_first = is_k_first(x, side);
     for (int64_t i = 0; i < lines; i++)
         for (int64_t l = 0; l < t->whole.k; l++)
             memcpy(to + (size_t)(k_first ? i * ld + l : l * ld + i) * t->bytes, element(t, side, strange ? -1 : list[i], x->k[l], i), t->bytes);
@@ -151,7 +156,7 @@ static void store(const struct trial *t, int side, int strange, int64_t ld, char
 static char *operand(const struct trial *t, int side, int64_t *ld, struct cli_error *f) {
     const struct layout *x = &t->now;
     const int64_t lines = side == A ? x->m : x->n;
-    const int k_first = (x->trans[side] == 'N') == (side == B);
+    const int k_first = is_k_first(x, side);
     *ld = (k_first ? t->whole.k : lines) + x->pad;
     const size_t bytes = (size_t)(*ld * (k_first ? lines : t->whole.k)) * t->bytes;
     char *const memory = malloc((size_t)x->batch * bytes);
@@ -179,6 +184,10 @@ static int multiply(struct trial *t, struct session_problem *p, int *done, struc
         return -1;
     *done = bytes > 0 && session_multiply(e, p, f) == 0;
     return session_check(e, halftone_set_workspace_limit(e->handle, limit), "limit", f);
+}
+
+static int has_native(const struct trial *t) {
+    return t->native != NULL && !t->now.packed && t->now.eighths == 0;
 }
 
 static int multiply_native(struct trial *t, const struct session_problem *p, struct cli_error *f) {
@@ -231,7 +240,7 @@ static int run_layout(struct trial *t, struct cli_error *f) {
         status = multiply(t, &p, &done, f);
         if (status == 0 && done)
             status = take_result(t, &p, OURS, host, f);
-        if (status == 0 && t->native != NULL && !x->packed && x->eighths == 0 && (status = multiply_native(t, &p, f)) == 0)
+        if (status == 0 && has_native(t) && (status = multiply_native(t, &p, f)) == 0)
             status = take_result(t, &p, NATIVE, host, f);
         session_problem_close(&p);
     }
@@ -265,12 +274,11 @@ static int run_changes(struct trial *t, int steps, struct tsv *table, int64_t *d
             changes[i].make(t, step, steps);
             status = run_layout(t, f);
         }
-        const int has_native = t->native != NULL && !t->now.packed && t->now.eighths == 0;
         tsv_text(table, changes[i].name);
         tsv_integer(table, t->products);
         tsv_integer(table, t->elements);
         tsv_integer(table, t->differing[OURS]);
-        tsv_measured(table, has_native ? (double)t->differing[NATIVE] : -1, 12);
+        tsv_measured(table, has_native(t) ? (double)t->differing[NATIVE] : -1, 12);
         tsv_end_row(table);
         *differing += t->differing[OURS];
     }
