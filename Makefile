@@ -81,8 +81,9 @@ SIM_FLAGS = -std=c++17 -O2 $(BY_COMPILER) -x c++ -DHT_SIMULATOR -ffp-contract=of
 # kernels are named after their instruction set: ht_..._sm80
 KERNEL_FLAGS = -O3 -std=c++17 $(HT_FLAGS_$(lastword $(subst _, ,$*))) $(if $(IS_HIP),-Wall -Wextra $(ERRORS) -fPIC,-Xcompiler -fPIC)
 
-# A recipe line is $(call run,WORD,thing,command): one short line, or with V=1 the command itself.
-run = $(if $(V),,@echo '$(1) $(2)';)$(3)
+# A recipe line is $(call run,WORD,thing,command): one short line, or with V=1 the command itself. HT_STEPS: all in one line of a terminal, of so many.
+run = $(if $(V),,@$(if $(HT_STEPS),$(eval steps += x)printf '\r\033[K[%d/%d] %.60s' $(words $(steps)) $(HT_STEPS),echo) '$(1) $(2)';)$(3)
+build = +@build() { $(MAKE) $(1) "$$@"; }; if [ -t 1 ]; then HT_STEPS=$$(build -n | grep -c "^echo '"); export HT_STEPS; fi; build
 
 # ---- sources
 GEN_SRC := $(filter-out gen/cli/main.c,$(wildcard gen/*/*.c))
@@ -129,7 +130,7 @@ $(error a budget file may not be called $(notdir $(SET)).gpu: out/ has a folder 
 endif
 -include $(SET)/rules.mk
 # The kernels' names stand there: a make that builds kernels writes them first, and begins again where they are others.
-ifneq ($(filter build-device build-sim,$(MAKECMDGOALS)),)
+ifneq ($(filter build-device build-sim %/halftone-sim,$(MAKECMDGOALS)),)
 $(SET)/rules.mk: $(SET)/manifest ;
 endif
 IS_HIP := $(shell grep -sl '^isa *= *gfx' $(BUDGET))
@@ -177,7 +178,7 @@ endef
 help:
 	@echo "halftone: FP32 and FP64 matrix products on tensor cores (AMD: Matrix Cores), generated for your GPU"
 	@echo
-	@echo "  make demo GPU=a800       handwritten digits, every scheme beside native FP32 (simulator if there is no GPU)"
+	@echo "  make demo GPU=a800       handwritten digits, schemes beside native FP32 (simulator if there is no GPU): a minute"
 	@echo "  make GPU=a800            kernels, out/a800/libhalftone.{a,so}, halftone.h and the command out/a800/halftone; needs nvcc"
 	@echo "                           (AMD: hipcc). Without it only the simulator's half, out/a800/halftone-sim, and exit code 2"
 	@echo "  make GPU=a800 DEVICE=0   the simulator's half alone, as make build-sim; make build-device is the other half alone"
@@ -295,7 +296,7 @@ endef
 # ---- library and command; a second make reads the kernel list that the first one generated
 all: generate
 	@$(if $(WITH_DEVICE),$(if $(IS_HIP),,$(say_time)))
-	@$(MAKE) $(if $(WITH_DEVICE),build-device) build-sim GPU=$(call q,$(GPU))
+	$(call build,$(if $(WITH_DEVICE),build-device) build-sim GPU=$(call q,$(GPU)))
 	@$(if $(WITH_DEVICE),echo "$(SET): libhalftone.a libhalftone.so halftone.h halftone (the command) halftone-sim (in the simulator)$(foreach f,$(FACES), $(notdir $(f)))",\
 	$(if $(filter 0,$(DEVICE)),echo "$(SET): libhalftone-sim.a halftone.h halftone-sim (the command$(comma) in the simulator)",\
 	echo $(call q,$(no_compiler)) >&2; \
@@ -381,9 +382,13 @@ $(SET)/halftone-sim: out/obj/bench/halftone/cmd/main.o $(BENCH_OBJ) out/obj/benc
 	$(call run,LINK,$@,$(CXX) -static-libstdc++ -static-libgcc $(LDFLAGS) -o $@ $^ -ldl -lpthread -lm)
 endif
 # ---- using it
-# The demo builds for the GPU only where it can run; a GPU that the set does not fit also ends in the simulator.
-demo: generate
-	@$(MAKE) $(if $(DEVICE_CC),$(if $(GPU_HERE),build-device)) build-sim GPU=$(call q,$(GPU))
+# The demo builds for the GPU only where it can run; a GPU that the set does not fit also ends in the simulator. A set that is there stays, else half
+# precision, a paper's cure and ours are enough, in the simulator by their smallest tiles, since its times mean nothing.
+DEMO_SCHEMES := half,egemm,f16x3,bf16x6u
+demo_part = $(if $(SCHEMES)$(shell sed -n '1{/ --scheme $(DEMO_SCHEMES)/!p;}' $(SET)/manifest 2>/dev/null),,SCHEMES=$(DEMO_SCHEMES) $(if $(DEVICE_CC),$(if $(GPU_HERE),,COVER=1),COVER=1))
+demo:
+	@$(MAKE) generate GPU=$(call q,$(GPU)) $(demo_part)
+	$(call build,$(if $(DEVICE_CC),$(if $(GPU_HERE),build-device)) $(SET)/halftone-sim GPU=$(call q,$(GPU)) $(demo_part))
 	@[ -f out/data/digits.npy ] || $(MAKE) out/venv/bin/pip >/dev/null 2>&1 || true
 	@echo
 	@command=$(SET)/halftone-sim; \
@@ -391,7 +396,8 @@ demo: generate
 	    else echo "$$why"; fi,echo $(call q,$(no_compiler))), \
 	    echo "No $(VENDOR) GPU was found on this machine."; $(if $(DEVICE_CC),:,echo $(call q,$(no_compiler)))); \
 	[ $$command = $(SET)/halftone ] || echo "The same kernels now run in the simulator: the same arithmetic bit for bit, but its times mean nothing."; \
-	PYTHON=$(call q,$(PYTHON)) sh bench/data/demo.sh $$command out/data
+	PYTHON=$(call q,$(PYTHON)) sh bench/data/demo.sh $$command out/data$(if $(demo_part), && \
+	echo "Four schemes. All of them: make GPU="$(call q,$(GPU))"; $$command demo --data out/data/digits.npy")
 
 # The GPU is looked for first: what would run there takes minutes to compile.
 bench: out/bin/card

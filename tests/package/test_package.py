@@ -610,6 +610,29 @@ with zipfile.ZipFile({str(wheel)!r}, "w") as out:
     assert done.returncode == 3 and "HASHES" in done.stderr and not list((tmp_path / "data").iterdir()), done.stderr
 
 
+def test_the_demo_builds_four_schemes_where_no_set_is(tmp_path):
+    """And leaves a set of others as it is; SCHEMES= asks for others."""
+    few, set_ = "--scheme 'half,egemm,f16x3,bf16x6u' --cover", ROOT / f"out/{tmp_path.name}"
+    budget = shutil.copy(ROOT / "gen/gpus/l40s.gpu", tmp_path / f"{tmp_path.name}.gpu")
+    demo, generate = (["make", *words, f"GPU={budget}", "NVCC="] for words in (["-n", "demo"], ["-s", "generate"]))
+    try:
+        assert few in re.sub(" +", " ", passes(demo)) and few not in re.sub(" +", " ", passes([*demo, "SCHEMES=half"]))
+        passes([*generate, "SCHEMES=half,egemm,f16x3,bf16x6u", "COVER=1"])
+        assert few in re.sub(" +", " ", passes(demo))
+        passes([*generate, "SCHEMES=half"])
+        assert "half,egemm" not in passes(demo)
+    finally:
+        shutil.rmtree(set_, ignore_errors=True)
+
+
+def test_steps_of_a_build_are_counted_in_one_line():
+    """On a terminal; elsewhere each has a line."""
+    made = ["make", "-n", "-W", "runtime/card.c", "out/bin/card"]
+    assert "echo 'CC runtime/card.c'" in passes(made)
+    assert re.search(r"printf '\\r\\033\[K\[%d/%d\] %.60s' 1 2 'CC runtime/card.c'", passes(made, HT_STEPS="2"))
+    assert "' 2 2 'LINK out/bin/card'" in passes(made, HT_STEPS="2")
+
+
 def test_the_demo_finds_the_python_of_the_tests():
     venv = re.search(r"venv=\$here/(\S+)/bin/python", (ROOT / "bench/data/demo.sh").read_text())[1]
     assert os.path.normpath(ROOT / "bench/data" / venv) == str(ROOT / "out/venv")
