@@ -13,6 +13,8 @@ venv=$here/../../out/venv/bin/python
 python=${PYTHON:-python3}
 [ ! -x "$venv" ] || python=$venv
 mkdir -p "$folder"
+set -- # python3 draws the page
+! command -v python3 >/dev/null || set -- --html "$folder/neighbours.html"
 if [ ! -f "$folder/digits.npy" ]; then
     if ! command -v "$python" >/dev/null; then
         echo "No python3: the handwritten digits cannot be fetched; a generated set is used."
@@ -23,10 +25,10 @@ if [ ! -f "$folder/digits.npy" ]; then
     fi
 fi
 if [ ! -f "$folder/digits.npy" ]; then
-    exec "$halftone" demo
+    exec "$halftone" demo "$@"
 fi
 # The .npy route by itself.
 echo "halftone mm multiplies .npy files: X'X of the digits, mm digits.npy digits.npy --ta -o xtx.npy"
 "$halftone" mm "$folder/digits.npy" "$folder/digits.npy" --ta -o "$folder/xtx.npy"
 echo
-exec "$halftone" demo --data "$folder/digits.npy"
+exec "$halftone" demo --data "$folder/digits.npy" "$@"

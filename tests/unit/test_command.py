@@ -52,6 +52,20 @@ def test_help_lists_the_input_families():
     assert "Input families" not in halftone("mm", "--help").stdout
 
 
+def test_the_demo_draws_what_half_gets_wrong(tmp_path):
+    """Four pixels a row; of those two that are near each other in FP64 the page frames what half puts in another order."""
+    (tmp_path / "x.npy").write_bytes(npy(40, 4, [(7 * i * i + 3 * c * i + c) % 97 for i in range(40) for c in range(4)]))
+    assert f"wrote {tmp_path}/p.html" in halftone("demo", "--data", tmp_path / "x.npy", "--html", tmp_path / "p.html").stdout
+    text = (tmp_path / "p.html").read_text()
+    drawn, framed = re.findall(r'<use href="#i(\d+)"', text), text.count('stroke="#d9600a"')
+    shown = int(re.search(r"The first (\d+) such row", text)[1])
+    assert shown and len(drawn) == 21 * shown and shown <= framed <= 10 * shown
+    assert set(drawn) == set(re.findall(r'<symbol id="i(\d+)"', text)) <= set(map(str, range(40)))
+    for at in range(shown):
+        own, exact, found = drawn[21 * at], drawn[21 * at + 1:21 * at + 11], drawn[21 * at + 11:21 * at + 21]
+        assert own not in exact and exact != found
+
+
 def test_the_demo_of_two_rows():
     """Fewer rows than neighbours are asked for."""
     run = halftone("demo", "--rows", 2)

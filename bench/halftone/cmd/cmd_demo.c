@@ -11,10 +11,13 @@
 #include "accuracy/metrics.h"
 #include "measure/baseline_fp32.h"
 #include "io/npy.h"
+#include "io/outfile.h"
+#include "io/page.h"
 #include "io/progress.h"
 #include "io/tsv.h"
 
-enum { SIMULATOR_ROWS = 384, SIMULATOR_K = 4096, GENERATED_ROWS = 1797, FEATURES = 64, TIMED_RUNS = 5, NEIGHBOURS = 10 };
+enum { SIMULATOR_ROWS = 384, SIMULATOR_K = 4096, GENERATED_ROWS = 1797, FEATURES = 64, TIMED_RUNS = 5, NEIGHBOURS = 10, ITEMS_SHOWN = 10 };
+#define SHOWN_METHOD "half" /* whose wrong neighbours the page shows */
 
 enum { COLUMNS = 7 };
 /* Of X X', whose rows are items, and of X'X, whose rows are features. */
@@ -53,6 +56,7 @@ struct demo {
     int64_t k[VERSIONS];
     struct outcome outcome[VERSIONS][OUTCOMES_MOST]; /* native first */
     struct progress progress;
+    FILE *page; /* its table; NULL: no page is asked for */
 };
 
 /* Everything about one version of the data. */
@@ -66,6 +70,7 @@ struct gram {
     float *result;
     struct tsv table;
     struct outcome *outcome;
+    FILE *page; /* NULL but for the method of the page */
 };
 
 /* The nearest other rows by |x|^2 + |y|^2 - 2 xy in FP64, so that only the Gram matrix differs; ties: the smaller index
@@ -89,6 +94,13 @@ static void nearest(const double *norm, const double *column, int64_t rows, int6
         found[count] = -1;
 }
 
+static void write_item(FILE *page, int64_t item, const int64_t *exact, const int64_t *found) {
+    fprintf(page, "%lld", (long long)item);
+    for (int i = 0; i < 2 * NEIGHBOURS; i++)
+        fprintf(page, "%c%lld", i % NEIGHBOURS == 0 ? '\t' : ' ', (long long)(i < NEIGHBOURS ? exact[i] : found[i - NEIGHBOURS]));
+    fputc('\n', page);
+}
+
 /* Neighbours of every row from a Gram matrix that is either exact (FP64; they are kept) or a result (returns the rows whose
  * neighbours, in order, are others). -1: no memory. */
 static int64_t neighbours(struct gram *g, const double *exact, const float *result) {
@@ -103,7 +115,10 @@ static int64_t neighbours(struct gram *g, const double *exact, const float *resu
         for (int64_t i = 0; i < rows; i++)
             column[i] = exact != NULL ? exact[j * rows + i] : (double)result[j * rows + i];
         nearest(norm, column, rows, j, exact != NULL ? &g->neighbour[NEIGHBOURS * j] : found);
-        changed += exact == NULL && memcmp(found, &g->neighbour[NEIGHBOURS * j], sizeof found) != 0;
+        const int differs = exact == NULL && memcmp(found, &g->neighbour[NEIGHBOURS * j], sizeof found) != 0;
+        changed += differs;
+        if (differs && g->page != NULL && changed <= ITEMS_SHOWN)
+            write_item(g->page, j, &g->neighbour[NEIGHBOURS * j], found);
     }
     free(norm);
     return changed;
@@ -160,6 +175,7 @@ static int run_scheme(struct demo *d, struct gram *g, const char *scheme, struct
     struct halftone_plan plan = HALFTONE_PLAN_INIT;
     double best = -1;
     progress_step(&d->progress, scheme);
+    g->page = g->outcome == d->outcome[NEIGHBOUR_VERSION] && strcmp(scheme, SHOWN_METHOD) == 0 ? d->page : NULL;
     if (session_select(&d->session, HALFTONE_FP32, scheme, NULL, f) != 0 ||
         session_query(&d->session, &g->problem, &plan, f) != 0)
         return -1;
@@ -360,6 +376,33 @@ static void print_legend(const struct demo *d) {
            (long long)d->k[0]);
 }
 
+static int open_page(struct demo *d, struct cli_error *f) {
+    if (session_select(&d->session, HALFTONE_FP32, SHOWN_METHOD, NULL, f) != 0 || (d->page = page_table(f)) == NULL)
+        return -1;
+    fputs("# " SHOWN_METHOD "\nitem\texact\tfound\n", d->page);
+    return 0;
+}
+
+/* Behind the rows with other neighbours, which are written as they are found: each item's numbers from 0 to f. */
+static int write_page(struct demo *d, const char *html, struct cli_error *f) {
+    const int64_t count = d->items * d->x.cols;
+    float low = d->x.data[0], high = low;
+    for (int64_t i = 0; i < count; i++) {
+        low = fminf(low, d->x.data[i]);
+        high = fmaxf(high, d->x.data[i]);
+    }
+    fputs("# pixels\nitem\tpixels", d->page);
+    for (int64_t i = 0; i < count; i++) {
+        if (i % d->x.cols == 0)
+            fprintf(d->page, "\n%lld\t", (long long)(i / d->x.cols));
+        fputc("0123456789abcdef"[high > low ? (int)(15 * ((double)d->x.data[i] - low) / ((double)high - low)) : 0], d->page);
+    }
+    const int status = page_write("demo", d->page, html, f);
+    if (status == 0)
+        fprintf(outfile_remarks(html), "wrote %s: neighbours that " SHOWN_METHOD " gets wrong\n", html);
+    return status;
+}
+
 static int run_demo(struct demo *d, const char *path, int64_t rows, struct cli_error *f) {
     const char *why = "";
     int64_t have = d->x.rows, most = rows > 0 ? rows : d->session.device.simulated ? SIMULATOR_ROWS : have;
@@ -384,21 +427,27 @@ static int run_demo(struct demo *d, const char *path, int64_t rows, struct cli_e
 
 static int run(int argc, char **argv, struct cli_error *f) {
     struct demo d;
-    const char *path = NULL, *rows_text = "0", *none[1];
+    const char *path = NULL, *rows_text = "0", *html = NULL, *none[1];
     int count = 0;
     int64_t rows = 0;
     const struct option options[] = {
-        {"--data", &path, NULL}, {"--rows", &rows_text, NULL}, {NULL, NULL, NULL}};
+        {"--data", &path, NULL}, {"--rows", &rows_text, NULL}, {"--html", &html, NULL}, {NULL, NULL, NULL}};
     memset(&d, 0, sizeof d);
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
         args_number("--rows", rows_text, 0, 100000, &rows, f) != 0)
         return -1;
     if (rows == 1)
         return cli_error_usage(f, "--rows: one row has no neighbour; give 2 or more");
-    int status = path != NULL ? load(&d.x, path, f) : generate(&d.x, f);
+    int status = outfile_apart("--data", path, "--html", html, f);
+    AND_THEN(status, page_check(html, f));
+    AND_THEN(status, path != NULL ? load(&d.x, path, f) : generate(&d.x, f));
     AND_THEN(status, session_open(&d.session, f));
     if (status == 0) {
-        status = run_demo(&d, path, rows, f);
+        status = html != NULL ? open_page(&d, f) : 0;
+        AND_THEN(status, run_demo(&d, path, rows, f));
+        AND_THEN(status, html != NULL ? write_page(&d, html, f) : 0);
+        if (d.page != NULL)
+            fclose(d.page);
         session_close(&d.session);
     }
     npy_free(&d.x);
@@ -407,11 +456,12 @@ static int run(int argc, char **argv, struct cli_error *f) {
 
 const struct command cmd_demo = {
     "demo", "nearest neighbours of handwritten digits with every scheme",
-    "Usage: halftone demo [--data X.npy] [--rows N]\n\n"
+    "Usage: halftone demo [--data X.npy] [--rows N] [--html FILE]\n\n"
     "Computes X X' (one item per row of X) with every scheme and native FP32, and from it each row's ten nearest neighbours\n"
     "by Euclidean distance, for the data as they are and for columns with mean 10 and variance 1; then X'X of columns with\n"
     "mean 0 and variance 1. Prints errors against FP64 and how many rows get other neighbours. Without --data a generated\n"
     "set is used, and the output says so; bench/data/demo.sh fetches the real digits.\n\n"
     "  --data FILE  .npy, at least two rows, all numbers finite\n"
-    "  --rows N     how many rows X X' takes; all, in the simulator the first 384, unless given\n",
+    "  --rows N     how many rows X X' takes; all, in the simulator the first 384, unless given\n"
+    "  --html FILE  a page with pictures of neighbours that half gets wrong; needs python3\n",
     run, 0};

@@ -347,9 +347,9 @@ static char *make_comments(const struct report *r) {
 }
 
 static int write_page(const struct report *r, const char *comments, struct cli_error *f) {
-    FILE *table = tmpfile();
+    FILE *table = page_table(f);
     if (table == NULL)
-        return cli_error_set(f, "no temporary file for the page could be made; check the free space of /tmp");
+        return -1;
     int status = tsv_print_raw(&r->table, table, comments, f);
     AND_THEN(status, page_write("report", table, r->html, f));
     fclose(table);

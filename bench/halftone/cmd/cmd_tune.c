@@ -260,9 +260,9 @@ static int print_summary(const struct ht_set_desc *set, const struct tune_log *l
 
 /* The table as it stands, whose picks and predictions may be this set's, not the file's. */
 static int write_page(const struct tune_log *log, const char *head, const char *path, struct cli_error *f) {
-    FILE *table = tmpfile();
+    FILE *table = page_table(f);
     if (table == NULL)
-        return cli_error_set(f, "no temporary file for the page could be made; check the free space of /tmp");
+        return -1;
     tune_print(log, head, table);
     const int status = page_write("tune", table, path, f);
     fclose(table);

@@ -76,6 +76,13 @@ int page_check(const char *path, struct cli_error *f) {
     return status;
 }
 
+FILE *page_table(struct cli_error *f) {
+    FILE *table = tmpfile();
+    if (table == NULL)
+        cli_error_set(f, "no temporary file for the page could be made; check the free space of /tmp");
+    return table;
+}
+
 int page_write(const char *kind, FILE *table, const char *path, struct cli_error *f) {
     struct outfile o;
     if (fflush(table) != 0 || ferror(table) || fseek(table, 0, SEEK_SET) != 0)
