@@ -81,6 +81,21 @@ def full_disk(bytes_left):
     return limit
 
 
+# ---- NumPy, which nothing but tests and studies needs
+
+NUMPY = "numpy==2.2.6 " + " ".join("--hash=sha256:" + digest for digest in ( # of PyPI, for x86-64 and Python 3.10 to 3.13
+    "fc7b73d02efb0e18c000e9ad8b83480dfcd5dfd11065997ed4c6747470ae8915", "ba10f8411898fc418a521833e014a77d3ca01c15b0c6cdcce6a0d2897e6dbbdf",
+    "fd83c01228a688733f1ded5201c678f0c53ecc1006ffbc404db9f7a899ac6249", "1bc23a79bfabc5d056d106f9befb8d50c31ced2fbc70eedb8155aec74a45798f"))
+
+
+def fetch_numpy(python, folder):
+    """Into this Python; what pip says where it cannot."""
+    (folder / "numpy.txt").write_text(NUMPY)
+    done = subprocess.run([python, "-m", "pip", "-q", "install", "--require-hashes", "--only-binary=:all:", "-r", folder / "numpy.txt"],
+                          capture_output=True, text=True)
+    return done.stderr[-200:] if done.returncode else None
+
+
 # ---- what the command reads and writes: .npy matrices and tables
 
 def npy(rows, cols, numbers=None, descr="<f4", fortran=False):

@@ -12,12 +12,9 @@ import time
 import zipfile
 
 import pytest
-from conftest import ROOT, copy_of_repository, full_disk, store
+from conftest import ROOT, copy_of_repository, fetch_numpy, full_disk, store
 
 SET = ["GPU=t4", "SCHEMES=f16x3,bf16x6u,native64,crt20", "COVER=1", "DEVICE=0", "NVCC="]
-NUMPY = "numpy==2.2.6 " + " ".join("--hash=sha256:" + digest for digest in ( # of PyPI, for x86-64 and Python 3.10 to 3.13
-    "fc7b73d02efb0e18c000e9ad8b83480dfcd5dfd11065997ed4c6747470ae8915", "ba10f8411898fc418a521833e014a77d3ca01c15b0c6cdcce6a0d2897e6dbbdf",
-    "fd83c01228a688733f1ded5201c678f0c53ecc1006ffbc404db9f7a899ac6249", "1bc23a79bfabc5d056d106f9befb8d50c31ced2fbc70eedb8155aec74a45798f"))
 # An array library of ten lines: rows of numbers in the host's memory, or as if on a GPU.
 ARRAYS = '''
 import array, ctypes, fractions, itertools, math, os, sys, warnings
@@ -362,11 +359,9 @@ def test_the_commands_are_on_path(python, tmp_path):
 
 def test_numpy(built, tmp_path):
     own = Python(tmp_path / "venv", built[1])
-    (tmp_path / "numpy.txt").write_text(NUMPY)
-    fetched = subprocess.run([own.bin / "python", "-m", "pip", "-q", "install", "--require-hashes", "--only-binary=:all:", "-r", tmp_path / "numpy.txt"],
-                             capture_output=True, text=True)
-    if fetched.returncode != 0:
-        pytest.skip("pip cannot fetch NumPy: " + fetched.stderr[-200:])
+    lacks = fetch_numpy(own.bin / "python", tmp_path)
+    if lacks:
+        pytest.skip("pip cannot fetch NumPy: " + lacks)
     manual = (ROOT / "runtime/MANUAL.md").read_text().split("From Python\n")[1]
     own("import numpy as np\na, b = np.eye(3), np.ones((3, 3))\n" + "".join(re.findall(r"(?m)^    (.*\n)", manual)) + "assert (c == 3 * b).all()\n" + """
 rng = np.random.default_rng(1)
