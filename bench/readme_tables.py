@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""readme_tables.py [--check] [FILE.md ...]: fills the measured tables of README.md and bench/RESULTS.md, or of other files, from
+"""readme_tables.py [--check] [FILE.md ...]: fills the measured tables of README.md, bench/RESULTS.md and bench/PROGRAMS.md, or of other files, from
 bench/results/*.tsv.
 
 A section of such a file looks like this; everything between the two markers is replaced:
@@ -92,7 +92,7 @@ def fill(page, check):
 
 def main():
     named = [pathlib.Path(a) for a in sys.argv[1:] if a != "--check"]
-    for page in named or [HERE.parent / "README.md", HERE / "RESULTS.md"]:
+    for page in named or [HERE.parent / "README.md", HERE / "RESULTS.md", HERE / "PROGRAMS.md"]:
         fill(page, "--check" in sys.argv)
 
 

@@ -2,6 +2,7 @@
 lines `piece<TAB>what<TAB>value<TAB>unit` and adds them to RESULTS/native.tsv or RESULTS/face.tsv; dropin_compare.py sets these beside each other."""
 import ctypes
 import pathlib
+import re
 import sys
 
 FACE = ctypes.CDLL(None)
@@ -33,6 +34,10 @@ def say_counters(piece, what, least_served=1):
         say(piece, f"{what}: original", original)
         if served < least_served:
             say(piece, f"{what}: FAILED, fewer than {least_served} were served", served)
+
+
+def is_product(name):
+    return bool(re.search(r"gemm|\bht_[a-z]|splitk|cublas|cutlass|xmma|gemv", name, re.I)) and not re.search("fmha|attention", name)
 
 
 def run_pieces(pieces):

@@ -10,7 +10,7 @@ import threading
 import time
 
 import torch
-from dropin_say import FACE, RESULTS, SIDE, counters, run_pieces, say, say_counters
+from dropin_say import FACE, RESULTS, SIDE, counters, is_product, run_pieces, say, say_counters
 
 
 def seconds(call, rounds=7, reps=5):
@@ -336,10 +336,6 @@ def trainer(seed, dtype=torch.float32, order="", fused=True):
         return loss.detach()
 
     return step
-
-
-def is_product(name):
-    return bool(re.search(r"gemm|\bht_[a-z]|splitk|cublas|cutlass|xmma|gemv", name, re.I)) and not re.search("fmha|attention", name)
 
 
 def print_kernels(profile, times, most):

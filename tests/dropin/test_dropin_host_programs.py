@@ -6,9 +6,9 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import rows
-from dropin_programs import SET, run
-from test_dropin_blas import face # noqa: F401 (a fixture)
+from conftest import ROOT, rows
+from dropin_programs import SET, build_face, replaced, run
+from test_dropin_blas import face, numpy_python # noqa: F401 (a fixture)
 
 LACKS_FP64 = "native64" not in (SET / "manifest").read_text() if (SET / "manifest").is_file() else True
 
@@ -98,3 +98,32 @@ def test_scipy(face, tmp_path):
     plain, under, calls = both(face, tmp_path, python, "-c", SCIPY)
     assert (under.stdout, under.stderr) == (plain.stdout, plain.stderr) and "refused" in under.stdout
     assert sum(n for name, n in calls.items() if "sgemm" in name) == 1 and sum(n for name, n in calls.items() if "ssyrk" in name) == 1, calls
+
+
+def papers(folder, python, face, **env):
+    """bench/programs/papers.py with the face before its second run: exit code, rows by name."""
+    under = [f"LD_PRELOAD={face}", f"HALFTONE_LIBRARY={SET}/libhalftone-sim.so", "HALFTONE_STRATEGY=eager", "HALFTONE_FP64=original"]
+    done = run(python, ROOT / "bench/programs/papers.py", folder, "--small", "--say", "# sets", "--", "env", *under, check=False, OPENBLAS_NUM_THREADS="1", **env)
+    table = (folder / "programs.tsv").read_text().split("# elsewhere")[0]
+    assert done.stdout.startswith(table) and done.stderr == "" and "\n# sets\n# SIMULATOR" in table
+    head, *lines = (line.split("\t") for line in table.splitlines() if not line.startswith("#"))
+    return done.returncode, {line[0]: dict(zip(head, line)) for line in lines}
+
+
+def test_the_papers_programs(face, tmp_path):
+    """In the simulator, at small sizes: end results are as near to FP64 as natively; a product without its last k spoils each of them."""
+    python = numpy_python()
+    if python is None:
+        pytest.skip("no Python here imports numpy, and pip cannot fetch it")
+    code, found = papers(tmp_path, python, face)
+    assert code == 0 and len(found) == 11 and not [row for row in found.values() if "FAILED" in row["note"]], found
+    assert all(float(row["halftone"]) <= max(2 * float(row["native"]), 1e-6) for row in found.values() if "HPL" not in row["program"]), found
+    broken = build_face(tmp_path / "broken", replaced("blas_serve.c", "sgemm_host(h, x->op_a, x->op_b, x->m, x->n, x->k,",
+                                                      "sgemm_host(h, x->op_a, x->op_b, x->m, x->n, x->k - 1,"), kind="blas")
+    code, found = papers(tmp_path, python, broken)
+    assert code == 1 and not [row for row in found.values() if "FAILED: more than" not in row["note"]], found
+    code, found = papers(tmp_path, python, face, HALFTONE="off")
+    assert code == 1 and len(found) == 11 and not [row for row in found.values() if "FAILED: no product was served" not in row["note"]], found
+    (tmp_path / "numpy.py").write_text("raise ModuleNotFoundError('No module', name='numpy')\n")
+    code, found = papers(tmp_path, python, face, PYTHONPATH=str(tmp_path))
+    assert code == 2 and [row["note"] for row in found.values()] == ["needs numpy"] * 11
