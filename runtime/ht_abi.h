@@ -150,7 +150,7 @@ static inline int ht_pack_mode_of(long long row_blocks, long long k_tiles, int s
     return k_tiles <= 16 && row_blocks <= 8LL * sms / (4 * warps) ? HT_PACK_ROWS : HT_PACK_STRIPS;
 }
 /* One operand into panels: element (row, k) is src[row * ld + k] when k_contiguous, else src[k * ld + row]. No ht_view,
- * so that k_blocks lies beside the sizes: else compilers spill registers of packing (templates/README.md). */
+ * so that k_blocks lies beside the sizes: else compilers spill registers of packing. */
 struct ht_pack_args {
     const float *src;
     long long ld, src_stride; /* elements; src_stride: between batch entries */

@@ -98,7 +98,7 @@ BREAKS = { # text of the skeleton or a hook, replacement, case
     "bits of the first block of rows": ("hooks/check/crt_counts.cuh", r" \+ row / 64;", ";", 15),
     "single elements by half of the warps": ("hooks/check/crt_rest.cuh", r"turn\+\+ % WARPS", "turn++ % (2 * WARPS)", 15),
     "k beyond the first lanes": ("hooks/check/crt_rest.cuh", r"k0 \+= AT_ONCE \* WAVE", "k0 += 2 * AT_ONCE * WAVE", 22),
-    "single elements' k beyond the matrix": ("hooks/check/crt_rest.cuh", r"y\[i\] = k < g\.k \? ", "y[i] = true ? ", 22),
+    "single elements' k beyond the matrix": ("hooks/check/crt_rest.cuh", r"y\[i\] = k < g\.a\.k \? ", "y[i] = true ? ", 22),
     "sums of half a warp": ("hooks/check/crt_rest.cuh", r"lanes < WAVE; lanes \*= 2\) \{", "lanes < WAVE / 2; lanes *= 2) {", 22),
     "single elements without beta": ("hooks/check/crt_rest.cuh", r"ht_axpby\(alpha, sum, beta, c\)", "ht_axpby(alpha, sum, 0.0, c)", 22),
     "bits of what was given up": ("hooks/check/crt_rest.cuh", r" \|\| ht_crt_gives_up\(g\.failed, entry\)", "", 24),

@@ -307,8 +307,8 @@ def test_a_tuned_set_dispatches_what_was_fastest_in_fp64(table, table64, tmp_pat
         changed(t, tmp_path / t.name, times)
     (tmp_path / "both.tsv").write_text((tmp_path / table.name).read_text() + (tmp_path / table64.name).read_text())
     gen("emit", "--gpu", "a800", "--out", tmp_path / "set", "--tuned", tmp_path / "both.tsv")
-    question = "".join(f'    for (int i = 0; i < 3; i++)\n        puts({s}->kernel[ht_pick_products({s}, "{scheme}", i == 1 ? 65 : 64, 64, 64, i == 2 ? 2 : 1, '
-                       f'{15 if scheme == "crt15" else 1}, 0).kernel].name);\n' for scheme, s in (("native64", "ht_sets[0]->fp64"), ("crt15", "ht_sets[0]->fp64"), ("f16x3", "ht_sets[0]")))
+    question = "".join(f'    for (int i = 0; i < 3; i++)\n        puts({s}->kernel[ht_pick({s}, "{scheme}", (struct ht_shape){{i == 1 ? 65 : 64, 64, 64, i == 2 ? 2 : 1, '
+                       f'{15 if scheme == "crt15" else 1}}}, 0).kernel].name);\n' for scheme, s in (("native64", "ht_sets[0]->fp64"), ("crt15", "ht_sets[0]->fp64"), ("f16x3", "ht_sets[0]")))
     said = asked(tmp_path, question)
     for i, scheme in enumerate(("native64", "crt15", "f16x3")):
         tuned, larger, batch = said[3 * i:3 * i + 3]
@@ -354,7 +354,7 @@ def test_a_tuned_set_dispatches_what_was_fastest(table, tmp_path):
         assert (p.read_bytes() == (tmp_path / "set" / p.name).read_bytes()) == (p.name != "dispatch.c"), p.name
     # compiled beside ht_pick: the tuned shape gets its kernel, others the model's
     said = asked(tmp_path, '    for (int n = 64; n <= 65; n++)\n'
-                           '        puts(ht_sets[0]->kernel[ht_pick(ht_sets[0], "f16x3", n, n, n, 1, 0).kernel].name);\n')
+                           '        puts(ht_sets[0]->kernel[ht_pick(ht_sets[0], "f16x3", (struct ht_shape){n, n, n, 1, 1}, 0).kernel].name);\n')
     assert said[0] == other and said[1] != other
 
 
