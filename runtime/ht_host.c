@@ -262,12 +262,13 @@ static int host_run(halftone *h, struct host_job *j) {
 
 /* ---- what is left after a failure ---- */
 
-/* Keeps the tiles from number `taken` on for halftone_host_left. */
+/* Keeps the tiles from number `taken` on for halftone_host_left; all where a triangle is copied. */
 static void host_note_left(halftone *h, const struct host_job *j) {
     struct host_block t;
     h->left = j->all;
     h->left.m = j->taken > 0 ? j->x.m : 0;
-    for (int64_t i = 0; i < j->taken; i++)
+    h->left.uplo = (char)(j->mirrors ? 'A' : j->all.uplo);
+    for (int64_t i = 0; i < j->taken && !j->mirrors; i++)
         (void)host_next(&h->left, &t);
 }
 
@@ -342,6 +343,14 @@ static int host_attempts(halftone *h, struct host_job *j) {
     return code;
 }
 
+/* Whether C is X X^T and nothing else. Sums of slices depend on which operand comes first: without a copy its
+ * triangles would differ in last bits. */
+static bool host_is_gram(const struct host_job *j) {
+    const struct call_operand *const a = &j->x.of[0], *const b = &j->x.of[1];
+    return j->all.uplo == 'A' && j->x.m == j->x.n && a->src == b->src && a->ld == b->ld &&
+           is_trans(a->trans) != is_trans(b->trans) && scalar_of(&j->x, j->x.beta) == 0.0;
+}
+
 static int host_multiply(halftone *h, struct host_job *j) {
     int capturing = 0, code = ht_fail_device(h, ht_dev_is_capturing(h->stream, &capturing));
     if (code == HALFTONE_OK && capturing)
@@ -349,6 +358,9 @@ static int host_multiply(halftone *h, struct host_job *j) {
                        "the stream is being captured, and C is needed on the host");
     if (AND_THEN(code, ht_host_open(h)) != HALFTONE_OK)
         return code;
+    j->mirrors = host_is_gram(j);
+    if (j->mirrors)
+        j->all.uplo = 'L';
     code = ht_host_with_team(h, j, host_threads(h, j), host_attempts);
     if (code != HALFTONE_OK)
         host_note_left(h, j);

@@ -9,6 +9,7 @@ enum {
     HOST_TILE_LEAST = 64,
     HOST_TILE_STEP = 64,
     HOST_TURNS = 2,
+    HOST_MIRRORED = 16, /* elements of 64 bytes of FP32 */
     HOST_ATTEMPTS = 6,
     HOST_THREADS_MOST = 64
 };
@@ -50,6 +51,7 @@ struct host_job {
     struct ht_team *team;     /* who copies between the caller's memory and pinned memory */
     bool packs;               /* operands are packed once; else products read them as they were copied */
     struct ht_host_tiles all; /* of C */
+    bool mirrors;             /* one triangle is computed, and copied to the other */
     int64_t a_bytes, b_bytes, operand_bytes, c_bytes; /* of one block on the device */
     int64_t resident_bytes;                           /* of row blocks of A that stay there */
     char *resident, *panels, *operand[HOST_TURNS], *c[HOST_TURNS];

@@ -239,18 +239,37 @@ struct host_taking {
     const char *result;
 };
 
+/* Columns [first, last) of a tile as rows of C's other triangle, in squares whose lines a cache keeps. */
+static void host_mirror_columns(const struct host_taking *g, int64_t first, int64_t last) {
+    const struct host_job *const j = g->job;
+    const struct host_block *const t = g->tile;
+    const bool is_fp64 = j->x.is_fp64; /* for copies of a size that the compiler knows */
+    for (int64_t at = first; at < last; at += HOST_MIRRORED)
+        for (int64_t row = 0; row < t->rows; row++) {
+            const int64_t end = least_of(least_of(at + HOST_MIRRORED, last), t->row + row - t->col);
+            for (int64_t col = at; col < end; col++) {
+                char *const to = host_at(j, j->x.c, j->x.ldc, t->col + col, t->row + row);
+                const char *const from = host_at(j, g->result, t->rows, row, col);
+                memcpy(to, from, is_fp64 ? sizeof(double) : sizeof(float));
+            }
+        }
+}
+
 /* Some columns of a tile. */
 static void host_take_columns(void *work, int part, int parts) {
     const struct host_taking *const g = (const struct host_taking *)work;
     const struct host_job *const j = g->job;
     const struct host_block *const t = g->tile;
-    for (int64_t col = host_part(t->cols, part, parts); col < host_part(t->cols, part + 1, parts); col++) {
+    const int64_t from = host_part(t->cols, part, parts), to = host_part(t->cols, part + 1, parts);
+    for (int64_t col = from; col < to; col++) {
         int64_t first, last;
         host_rows_of_column(j, t, col, &first, &last);
         if (first < last)
             memcpy(host_at(j, j->x.c, j->x.ldc, t->row + first, t->col + col),
                    host_at(j, g->result, t->rows, first, col), (size_t)(last - first) * element_bytes(&j->x));
     }
+    if (j->mirrors)
+        host_mirror_columns(g, from, to);
 }
 
 int ht_host_take(halftone *h, struct host_job *j) {

@@ -238,6 +238,51 @@ TEST(test_triangles) {
         }
 }
 
+/* X X^T: both triangles have the same bits, those of SYRK, also where elements of `auto` are computed again. */
+TEST(test_gram) {
+    enum { N = 200, K = 512, LD = N + 1 };
+    const float one = 1, zero = 0;
+    unsigned seed = 11;
+    for (int i = 0; i < 12; i++) {
+        const bool by_rows = i & 1, is_checked = i % 3 == 2;
+        const char ta = by_rows ? 'T' : 'N', tb = by_rows ? 'N' : 'T';
+        const int ld = by_rows ? K : N;
+        halftone *const h = handle_of(i < 6 ? AT_ONCE : OUT_EARLY, i % 3 == 0 ? "bf16x6u" : "f16x3", i & 2 ? 64 : 0, 0);
+        struct halftone_plan plan = HALFTONE_PLAN_INIT;
+        struct halftone_checked checked = {0, 0};
+        if (is_checked) { /* by the kernel of f16x3: the shape is too small for `auto` to take it */
+            OK(halftone_query(h, ta, tb, N, N, K, 1, &plan));
+            OK(halftone_set_scheme(h, "auto"));
+            OK(halftone_set_kernel(h, plan.kernel));
+            OK(halftone_last_check(h, NULL));
+        }
+        float *const x = filled((size_t)N * K, &seed), *const c = filled((size_t)LD * N, &seed);
+        float *const half = filled((size_t)LD * N, &seed);
+        for (int e = 0; e < N * K; e++) { /* no whole numbers; rows that are large at different k fail the test of `auto` */
+            x[e] += (float)(seed = seed * 1664525u + 1013904223u) * 0x1p-34f;
+            x[e] *= (by_rows ? e / K - e % K : e % N - e / N) % 3 != 0 ? 0x1p-20f : 1.0f;
+        }
+        check_code(halftone_sgemm_host(h, ta, tb, N, N, K, &one, x, ld, x, ld, &zero, c, LD), "product");
+        if (is_checked)
+            OK(halftone_last_check(h, &checked));
+        assert_true(!is_checked || i >= 6 || checked.alone + checked.in_blocks > N); /* late: not yet counted */
+        check_code(halftone_ssyrk_host(h, 'L', ta, N, K, &one, x, ld, &zero, half, LD), "syrk");
+        for (int col = 0; col < N; col++)
+            for (int row = col; row < N; row++) {
+                assert_memory_equal(&c[row + col * LD], &half[row + col * LD], sizeof *c);
+                assert_memory_equal(&c[row + col * LD], &c[col + row * LD], sizeof *c);
+            }
+        int64_t at[4], left = 0;
+        dev.copies_out = 0;
+        dev.fail_copy_out = 3; /* where there are tiles, after the first two: all of C is named, what is there too */
+        const int code = halftone_sgemm_host(h, ta, tb, N, N, K, &one, x, ld, x, ld, &zero, c, LD);
+        assert_int_equal(code, i & 2 ? HALFTONE_DEVICE_ERROR : HALFTONE_OK);
+        while (halftone_host_left(h, &at[0], &at[1], &at[2], &at[3]))
+            left += at[2] * at[3];
+        assert_int_equal(left, i & 2 ? N * N : 0);
+    }
+}
+
 /* The same of doubles, where the library has native64. */
 TEST(test_fp64) {
     for (enum order order = AT_ONCE; order < ORDERS; order++)
