@@ -56,6 +56,11 @@ def set_with(gpu, has_kernel):
     return folder
 
 
+def example(stem="halftone"):
+    """bench/examples/gemm.c, by a library whose names begin so."""
+    return (ROOT / "bench/examples/gemm.c").read_text().replace("halftone", stem)
+
+
 def git(root, *command):
     return subprocess.run(["git", *command], cwd=root, capture_output=True, text=True, errors="replace", check=True).stdout
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, build_generator, copy_of_repository, gen
+from conftest import ROOT, build_generator, copy_of_repository, example, gen
 
 sys.path.append(str(ROOT / "tests/dropin"))
 from dropin_programs import KINDS, run, sources  # noqa: E402
@@ -68,8 +68,7 @@ def add(root, path, source, changes):
 
 def product(root, folder, *options, asked="", model=None):
     """The grade of one product by a vendored library for the simulator; `asked`: C that comes before the call."""
-    app = (ROOT / "tests/package/vendored/app.c").read_text()
-    (folder / "app.c").write_text(app.replace("    code = NAME(sgemm)(", f"    {asked}\n    code = code != 0 ? code : NAME(sgemm)("))
+    (folder / "app.c").write_text(example().replace("    code = halftone_sgemm(", f"    {asked}\n    code = code != 0 ? code : halftone_sgemm("))
     if not (folder / "app").exists():
         build_generator(root, folder / "gen")
         gen("vendor", *options, "--amalgamation-sim", "--out", folder / "set", root=root, binary=folder / "gen")
@@ -90,7 +89,7 @@ def prove_gpu(root, folder):
 
 
 def prove_scheme(root, folder):
-    grade, _ = product(root, folder, "--gpu", "a800", "--scheme", NEW, "--lean", asked='code = NAME(set_scheme)(h, "fiction");')
+    grade, _ = product(root, folder, "--gpu", "a800", "--scheme", NEW, "--lean", asked='code = halftone_set_scheme(h, "fiction");')
     assert grade < 20
 
 
@@ -102,7 +101,7 @@ def prove_isa(root, folder):
 
 def prove_family(root, folder):
     kernel = "ht_fiction_8x4x256_w1x4_s1_sm80"
-    grade, _ = product(root, folder, "--gpu", "a800", "--scheme", "bf16x6u", asked=f'code = NAME(set_kernel)(h, "{kernel}");')
+    grade, _ = product(root, folder, "--gpu", "a800", "--scheme", "bf16x6u", asked=f'code = halftone_set_kernel(h, "{kernel}");')
     assert grade < 20
 
 

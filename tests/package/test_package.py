@@ -11,6 +11,7 @@ import pytest
 from conftest import GEN, ROOT, copy_of_repository, full_disk, nvcc
 
 HERE = ROOT / "tests/package/vendored"
+EXAMPLES = ROOT / "bench/examples"
 README = (ROOT / "README.md").read_text()
 BARE_PATH = os.pathsep.join(p for p in os.environ["PATH"].split(os.pathsep) if "cuda" not in p and not (pathlib.Path(p) / "nvcc").exists())
 SET = ["GPU=t4", "SCHEMES=f16x3", "LEAN=1"]
@@ -318,7 +319,7 @@ def test_cmake_finds_ranges_of_versions_and_components(installed, tmp_path):
 
 
 def test_without_a_gpu_any_memory_serves(simulated, installed, tmp_path):
-    """README's program and the manual's, by their lines and by pkg-config."""
+    """README's program, the manual's and the example, by their lines and by pkg-config. Examples have less than 40 lines."""
     manual = (ROOT / "runtime/MANUAL.md").read_text()
     of_cuda, of_malloc = (re.search(rf"```c\n(#include <{first}.*?)```", text, re.S)[1].replace("N = 256", "N = 64")
                           for first, text in (("cuda_runtime_api", README), ("stdio", manual)))
@@ -328,12 +329,17 @@ def test_without_a_gpu_any_memory_serves(simulated, installed, tmp_path):
     by_pkg_config = f"eval {installed_line.replace('halftone)', 'halftone-sim)')}"
     (tmp_path / "out").mkdir()
     (tmp_path / "out/a800").symlink_to(simulated[0] / "out/t4")
-    (tmp_path / "runtime").symlink_to(ROOT / "runtime")
+    for folder in "runtime", "bench":
+        (tmp_path / folder).symlink_to(ROOT / folder)
     env = {"PKG_CONFIG_PATH": str(installed / "lib/x86_64-linux-gnu/pkgconfig")}
     for code, words in (of_cuda, line), (of_malloc, manual_line), (of_cuda, by_pkg_config), (of_malloc, by_pkg_config):
         (tmp_path / "app.c").write_text(code)
         passes(f"rm -f a.out && {words}", tmp_path, **env)
         assert passes(["./a.out"], tmp_path).startswith("success")
+    (example_line,) = re.findall(r"(?m)^ \* (cc .*)$", (EXAMPLES / "gemm.c").read_text())
+    passes(example_line, tmp_path)
+    assert passes(["./a.out"], tmp_path).startswith("kernels of t4 on simulator")
+    assert all(len(path.read_text().splitlines()) < 40 for path in EXAMPLES.iterdir())
 
 
 LOADER = r"""
@@ -377,14 +383,14 @@ def test_a_library_that_is_unloaded_leaves_nothing(simulated, tmp_path):
 
 def test_installed_simulator_by_pkg_config(installed, tmp_path):
     """A path with a blank: pkg-config answers with quotes, which `eval` understands."""
-    passes(f"eval gcc -Wall -Wextra -Werror {HERE}/app.c -o app $(pkg-config --cflags --libs halftone-sim)", tmp_path,
+    passes(f"eval gcc -Wall -Wextra -Werror {EXAMPLES}/gemm.c -o app $(pkg-config --cflags --libs halftone-sim)", tmp_path,
            PKG_CONFIG_PATH=str(installed / "lib/x86_64-linux-gnu/pkgconfig"))
     assert "kernels of t4" in passes(["./app"], tmp_path)
 
 
 def test_installed_simulator_by_cmake(installed, tmp_path):
-    passes(f"cmake -S {HERE} -B . -DCMAKE_PREFIX_PATH='{installed}' -DCMAKE_LIBRARY_ARCHITECTURE=x86_64-linux-gnu && cmake --build .", tmp_path)
-    assert "kernels of t4" in passes(["./app"], tmp_path)
+    passes(f"cmake -S {EXAMPLES} -B . -DCMAKE_PREFIX_PATH='{installed}' -DCMAKE_LIBRARY_ARCHITECTURE=x86_64-linux-gnu && cmake --build .", tmp_path)
+    assert "kernels of t4" in passes(["./gemm"], tmp_path)
 
 
 def test_installed_command_draws_pages(installed, tmp_path):
@@ -450,7 +456,8 @@ def test_lines_of_the_readme_link_a_program(house):
     copy, said, path = house
     (copy / "app.c").write_text(re.search(r"```c\n(#include <cuda_runtime_api.*?)```", README, re.S).group(1))
     lines = readme_lines(r"(nvcc|cc) (?!.*halftone-sim).*-Iout/a800")
-    assert len(lines) >= 3
+    lines += re.findall(r"(?m)^ \* (nvcc .*)$", (EXAMPLES / "gemm.c").read_text())
+    assert len(lines) >= 4
     for line in lines:
         line = line.replace("/usr/local/cuda", "'out/toolchain/nvidia/cu13'").replace("a800", "t4")
         plain = "-lcudart_static" not in line and "nvcc" not in line
@@ -472,16 +479,16 @@ def test_installed_library_by_pkg_config(house, tmp_path):
     lib = copy / "in stalled/lib"
     (tmp_path / "app.cu").write_text(CUDA_PROGRAM)
     env = {"PKG_CONFIG_PATH": str(lib / "pkgconfig"), "LD_LIBRARY_PATH": str(lib)}
-    passes(f"eval gcc -Wall -Wextra -Werror {HERE}/app.c -o app $(pkg-config --cflags --libs halftone) -lm", tmp_path, **env)
+    passes(f"eval gcc -Wall -Wextra -Werror {EXAMPLES}/gemm.c -o app $(pkg-config --cflags --libs halftone) -lm", tmp_path, **env)
     assert f"libhalftone.so.0 => {lib}/libhalftone.so.0" in passes(["ldd", "app"], tmp_path, **env)
     assert os.path.exists("/dev/nvidiactl") or run(["./app"], tmp_path, **env).returncode == 3
     (line,) = readme_lines("cc .*pkg-config") # `eval`: the folder holds a blank
-    shutil.copy(HERE / "app.c", tmp_path)
+    shutil.copy(EXAMPLES / "gemm.c", tmp_path / "app.c")
     passes("eval " + line.replace("app.c", "app.c -lm"), tmp_path, **env)
     passes("eval nvcc app.cu -o cuda $(pkg-config --cflags --libs halftone | sed 's/-lpthread//')", tmp_path, path, **env)
     (tmp_path / "static").mkdir() # where only the archive is, the same words link it
     shutil.copy(lib / "libhalftone.a", tmp_path / "static")
-    passes(f"eval gcc {HERE}/app.c -o app $(pkg-config --static --cflags --libs --define-variable=libdir={tmp_path}/static halftone)", tmp_path, **env)
+    passes(f"eval gcc {EXAMPLES}/gemm.c -o app $(pkg-config --static --cflags --libs --define-variable=libdir={tmp_path}/static halftone)", tmp_path, **env)
     assert "libhalftone" not in passes(["ldd", "app"], tmp_path)
 
 

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 import pytest
-from conftest import GEN, ROOT, explain_rows, gen, nvcc
+from conftest import GEN, ROOT, example, explain_rows, gen, nvcc
 
 HERE = ROOT / "tests/package/vendored"
 SMALL = ("--scheme", "f16x3", "--lean")
@@ -60,7 +60,8 @@ def exported(library):
 
 
 def app(folder, path, stem="halftone", device="sm80"):
-    run = shell(f"nvcc -I. -DSTEM={stem} -o app {HERE}/app.c lib{stem}.a", folder, path)
+    (folder / "app.c").write_text(example(stem))
+    run = shell(f"nvcc -I. -o app app.c lib{stem}.a", folder, path)
     assert run.returncode == 0, run.stderr
     return shell("./app", folder, path, HALFTONE_SIM_DEVICE=device)
 
@@ -70,7 +71,7 @@ def test_folder_builds_alone_and_runs(tmp_path, compilers):
     vendor(tmp_path / "set", *SMALL)
     built = build(tmp_path / "set", tmp_path / "copy", path)
     (linking,) = re.findall(r"(?m)^    (nvcc -I\. app\.c .*)$", (built / "README.md").read_text())
-    shutil.copy(HERE / "app.c", built)
+    (built / "app.c").write_text(example())
     run = shell(linking + " && ./a.out", built, path, HALFTONE_SIM_DEVICE="sm80")
     assert run.returncode == 0 and "kernels of a800" in run.stdout, run.stdout + run.stderr
     names = exported(built / "libhalftone.a")
@@ -156,8 +157,8 @@ def test_simulator_amalgamation(tmp_path, compiler, gpu, prefix):
     ours = {name for name, kind in names.items() if kind not in "WVu"}
     assert ours == {f"{stem}_{x}" for x in API | CUDA}
     assert all(re.match("_ZNK?St|_ZSt|_ZZNSt|DW.ref.|__clang_call_terminate|_ZN9__gnu_cxx|_ZGV|_ZTI|_ZTS|_ZNKSt", n) for n in names.keys() - ours), names.keys() - ours
-    shutil.copy(HERE / "app.c", folder)
-    run = shell(linking.replace("gcc ", f"gcc -std=c11 -Wall -Wextra -Werror -DSTEM={stem} ") + " -lm && ./app", folder, "")
+    (folder / "app.c").write_text(example(stem))
+    run = shell(linking.replace("gcc ", f"gcc -std=c11 -Wall -Wextra -Werror ") + " -lm && ./app", folder, "")
     assert run.returncode == 0 and f"kernels of {gpu} on simulator" in run.stdout, run.stdout + run.stderr
     run = shell("./app", folder, "", HALFTONE_SIM_MODEL="sm33")
     assert run.returncode != 0 and "HALFTONE_SIM_MODEL names no model" in run.stdout + run.stderr, run.stdout + run.stderr
@@ -628,8 +629,8 @@ def test_nvcc_alone_builds_it_without_warnings(tmp_path, compilers, kind):
     if "--amalgamation" in kind:
         assert names == {f"{stem}_{x}" for x in API}
     assert all(n.startswith(("halftone_", "ht_") if stem == "halftone" else "myproj_") for n in names), names
-    run = shell(f"nvcc -x c -O3 -I. -DSTEM={stem} -c {HERE}/app.c && nvcc app.o lib{stem}.a",
-                built, path)
+    (built / "app.c").write_text(example(stem))
+    run = shell(f"nvcc -O3 -I. -c app.c && nvcc app.o lib{stem}.a", built, path)
     assert run.returncode == 0, run.stderr
 
 
@@ -639,11 +640,11 @@ def test_vendored_cmake_builds_with_cuda(tmp_path, compilers):
     if not path:
         pytest.skip("no nvcc: system toolkit or `make toolchain`")
     vendor(tmp_path / "set", *SMALLER, "--prefix", "my_")
-    (tmp_path / "CMakeLists.txt").write_text(f"""cmake_minimum_required(VERSION 3.21)
+    (tmp_path / "app.c").write_text(example("my"))
+    (tmp_path / "CMakeLists.txt").write_text("""cmake_minimum_required(VERSION 3.21)
 project(app LANGUAGES C CUDA)
 add_subdirectory(set)
-add_executable(app {HERE}/app.c)
-target_compile_definitions(app PRIVATE STEM=my)
+add_executable(app app.c)
 target_link_libraries(app PRIVATE my m)
 """)
     run = shell(f"cmake -S . -B build -DCMAKE_CUDA_COMPILER={path}/nvcc && cmake --build build", tmp_path, path)

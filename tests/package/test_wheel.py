@@ -380,6 +380,7 @@ refused(TypeError, "unmasked", hg.mm, np.ma.masked_array(a), b)
 refused(ValueError, "copy it first", hg.mm, a[..., ::-1], b)
 refused(ValueError, "out lies where a does", hg.mm, a[0, 0, :, :33], a[0, 0, :, :33], out=a[0, 0, :, :33])
 """)
+    assert "float64: numpy's error" in passes(["python", ROOT / "bench/examples/arrays.py"], tmp_path, env=own.env).stdout
 
 
 def with_library(name):
@@ -449,4 +450,7 @@ refused(TypeError, "outside of jit", jax.jit(hg.mm), a, b)
 
 @pytest.mark.parametrize("name", ["torch", "jax"])
 def test_other_libraries(python, name):
-    passes([with_library(name), "-c", ARRAYS + {"torch": TORCH, "jax": JAX}[name]], env={**os.environ, "PYTHONPATH": str(python.libraries.parent)})
+    own, env = with_library(name), {**os.environ, "PYTHONPATH": str(python.libraries.parent)}
+    passes([own, "-c", ARRAYS + {"torch": TORCH, "jax": JAX}[name]], env=env)
+    if name == "torch":
+        assert "fp32: bf16x6u" in passes([own, ROOT / "bench/examples/training.py"], env=env).stdout

@@ -18,7 +18,8 @@ build() { # build STEM VENDOR-OPTIONS...
     cd "$work/$stem"
     sed -n '/^    nvcc.*ar rcs/p' README.md >build.sh
     sh -eu build.sh
-    nvcc -x c -O2 -I. -DSTEM="$stem" -c "$root/tests/package/vendored/app.c" -o app.obj
+    sed "s/halftone/$stem/g" "$root/bench/examples/gemm.c" >gemm.c
+    nvcc -O2 -I. -c gemm.c -o app.obj
     nvcc app.obj "lib$stem.a" -o "$bin/$stem"
     cd "$root"
 }
