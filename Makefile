@@ -82,8 +82,9 @@ SIM_FLAGS = -std=c++17 -O2 $(BY_COMPILER) -x c++ -DHT_SIMULATOR -ffp-contract=of
 KERNEL_FLAGS = -O3 -std=c++17 $(HT_FLAGS_$(lastword $(subst _, ,$*))) $(if $(IS_HIP),-Wall -Wextra $(ERRORS) -fPIC,-Xcompiler -fPIC)
 
 # A recipe line is $(call run,WORD,thing,command): one short line, or with V=1 the command itself. HT_STEPS: all in one line of a terminal, of so many.
-run = $(if $(V),,@$(if $(HT_STEPS),$(eval steps += x)printf '\r\033[K[%d/%d] %.60s' $(words $(steps)) $(HT_STEPS),echo) '$(1) $(2)';)$(3)
-build = +@build() { $(MAKE) $(1) "$$@"; }; if [ -t 1 ]; then HT_STEPS=$$(build -n | grep -c "^echo '"); export HT_STEPS; fi; build
+run = $(if $(V),,@$(if $(HT_STEPS),$(eval steps += x)printf '\033[K[%d/%d] %.60s\r' $(words $(steps)) $(HT_STEPS),echo) '$(1) $(2)';)$(3)
+build = +@build() { $(MAKE) $(1) "$$@"; }; if [ -t 1 ]; then HT_STEPS=$$(build -n | grep -c "^echo '[A-Z]* "); export HT_STEPS; fi; \
+    build && if [ -t 1 ]; then printf '\033[K'; fi
 
 # ---- sources
 GEN_SRC := $(filter-out gen/cli/main.c,$(wildcard gen/*/*.c))

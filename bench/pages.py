@@ -753,7 +753,7 @@ def demo(tables):
                              '<use href="#i%s" x="%d" y="%d"><title>row %s</title></use>\n' % (item, x, y, item))
     return document("halftone demo", "<h1>Neighbours that half precision gets wrong</h1>\n" + note(
         "Each row's ten nearest neighbours, nearest first: by FP64 products, and by one FP16 product of columns with mean 10 and variance 1. Framed in "
-        "orange: not FP64's at this place. The first %s." % plural(len(items), "such row")) +
+        "orange: not FP64's at this place. " + ("The first %s." % plural(len(items), "such row") if items else "There is no such row.")) +
         svg(width + 58 + (width + 10) * 10, len(items) * (2 * height + 28), "neighbours", list(used.values()) + parts))
 
 

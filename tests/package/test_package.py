@@ -2,6 +2,7 @@
 repository whose path holds a blank, with a compiler in out/toolchain and none on PATH."""
 import os
 import pathlib
+import pty
 import re
 import shutil
 import subprocess
@@ -632,12 +633,18 @@ def test_the_demo_builds_four_schemes_where_no_set_is(tmp_path):
         shutil.rmtree(set_, ignore_errors=True)
 
 
-def test_steps_of_a_build_are_counted_in_one_line():
+def test_steps_of_a_build_are_counted_in_one_line(simulated):
     """On a terminal; elsewhere each has a line."""
     made = ["make", "-n", "-W", "runtime/card.c", "out/bin/card"]
     assert "echo 'CC runtime/card.c'" in passes(made)
-    assert re.search(r"printf '\\r\\033\[K\[%d/%d\] %.60s' 1 2 'CC runtime/card.c'", passes(made, HT_STEPS="2"))
+    assert re.search(r"printf '\\033\[K\[%d/%d\] %.60s\\r' 1 2 'CC runtime/card.c'", passes(made, HT_STEPS="2"))
     assert "' 2 2 'LINK out/bin/card'" in passes(made, HT_STEPS="2")
+    (simulated[0] / "out/t4/halftone-sim").unlink()
+    ours, theirs = pty.openpty()
+    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
+    assert subprocess.run(["make", *SET, "NVCC=", "DEVICE=0"], cwd=simulated[0], stdout=theirs, env=env).returncode == 0
+    last = re.search(r"\x1b\[K\[(\d+)/(\d+)\] LINK out/t4/halftone-sim\r\x1b\[Kout/t4: ", os.read(ours, 65536).decode())
+    assert int(last[2]) - int(last[1]) in (0, 1) # `make -n` also counts what is compiled where the commit is another
 
 
 def test_the_demo_finds_the_python_of_the_tests():
