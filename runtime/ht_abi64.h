@@ -9,6 +9,9 @@
 #ifndef HT_ABI64
 #define HT_ABI64
 enum { HT_CRT_COUNTS_AT = 64 }; /* where counts of tiles begin: below */
+/* What a sample tells before packing, in counts[HT_CRT_COUNTS_ROUTE]: nothing, that counts will be too few, or that the
+ * other scheme would keep too little as well. Each keeps the bound. */
+enum { HT_CRT_COUNTS_ROUTE = 1, HT_CRT_ROUTE_SECOND = 1, HT_CRT_ROUTE_NONE };
 /* How many moduli a correctly rounded product takes, in `spans`; before it sizes of A and B. */
 enum { HT_CRT_SPANS_MODULI = 2 };
 /* By residues (schemes crt14 ... crt20): pack A, pack B (ht_crt_pack_args), one INT8 product for each modulus, combine
@@ -48,6 +51,13 @@ struct ht_crt_failed {
     long long most;   /* where more are left residues compute none */
     float factor;     /* 2^52 / (units - 1) + 1, rounded up, where 2^-53 units |A||B| is the bound */
 };
+/* Of operands that are packed together, of one entry each, for the scheme that counts. */
+struct ht_crt_sample {
+    int asked;    /* 1: packing begins with it */
+    int limit[2]; /* rows scaled have sums of squares of at most 2^limit: of this scheme, of the other */
+    int most;     /* of the pairs sampled, that the other scheme may not keep */
+    float factor; /* as of ht_crt_failed; 0: there is no other scheme */
+};
 struct ht_crt_pack_args {
     struct ht_view of;
     struct ht_crt_packed to;
@@ -59,6 +69,7 @@ struct ht_crt_pack_args {
      * and numbers of what fails, of so many entries of C for each of its own. */
     struct ht_crt_counts asked;
     struct ht_crt_failed failed;
+    struct ht_crt_sample sample; /* of both operands */
     int failed_entries;
     int count_exponent, count_needed;
     int k_first;  /* of the panels: a multiple of 1024; above 0 rows have been measured by the call for 0, of all k */

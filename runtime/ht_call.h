@@ -147,6 +147,7 @@ struct plan {
     struct packed_layout layout[2];    /* of A and B */
     struct second_plan second;
     bool is_second;
+    bool is_sampled; /* packing begins with a sample (ht_crt_sample) */
     int k_blocks;
     int64_t k_part; /* of residues, whose panels hold so much k at once; 0: the scheme cannot cut k */
     struct step step[STEPS_MAX];

@@ -245,6 +245,15 @@ static inline double ht_crt_count_limit(int moduli) {
     return limit;
 }
 
+/* 2^this is at least T. */
+static inline int ht_crt_limit_bits(int moduli) {
+    double left = ht_crt_count_limit(moduli);
+    int bits = 0;
+    for (; left > 1; bits++)
+        left /= 2;
+    return bits;
+}
+
 /* Elements that count are at least 2^e scaled, e the least integer with
  * 2^4e >= 2^110 T (1 + 2^-29) / (k (units - 1)^2). 0: they are not so far below the mean, or k is beyond what moduli hold. */
 static inline int ht_crt_certify(struct ht_certificate *c, int moduli, int64_t k, double units, int half_binades) {
@@ -263,9 +272,22 @@ static inline int ht_crt_certify(struct ht_certificate *c, int moduli, int64_t k
     return large * terms <= limit;
 }
 
-/* The verdict on counts, and FP64 arithmetic for what they leave. A second scheme adds five, idle where counts suffice,
- * which are not predicted. */
+/* The verdict on counts, and FP64 arithmetic for what they leave. A sample before them and, idle where counts suffice, five of a
+ * second scheme are not predicted. */
 enum { HT_CRT_CHECK_LAUNCHES = 2 };
+
+/* Whether a sample of the data decides what is packed at all: where FP64 arithmetic takes less than twice a scheme's time, packing in
+ * vain is much of it. */
+static inline int ht_crt_is_sampled(int64_t ns, int64_t native_ns) {
+    return native_ns < 2 * ns;
+}
+
+/* It multiplies so many pairs of rows. Where more than this are beyond the second scheme, that is not tried: an eighth, or twice the
+ * share of C's elements that it may leave. */
+enum { HT_CRT_SAMPLE_PAIRS = 64 };
+static inline int ht_crt_sample_most(double share) {
+    return share > 0.5 ? HT_CRT_SAMPLE_PAIRS : share > 0.0625 ? (int)(2 * HT_CRT_SAMPLE_PAIRS * share) : HT_CRT_SAMPLE_PAIRS / 8;
+}
 
 /* Of schemes that could be the second the one that is taken has the most: the least moduli that leave few elements, else the most. */
 static inline int ht_crt_second_rank(int moduli, int64_t k, double units) {

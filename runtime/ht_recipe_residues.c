@@ -140,6 +140,22 @@ static struct ht_crt_packed packed_of(const struct call *c, int side, int64_t en
     return x;
 }
 
+/* Where panels hold all k. */
+static struct ht_crt_sample sample_of(const struct call *c) {
+    const struct plan *const p = c->plan;
+    struct ht_crt_sample x = HT_ZERO;
+    x.asked = p->is_sampled && p->splits == 1;
+    if (x.asked == 0 || p->is_second)
+        return x;
+    x.limit[0] = ht_crt_limit_bits(ht_moduli_of(p->set, p->scheme));
+    if (p->second.scheme == NULL)
+        return x;
+    x.limit[1] = ht_crt_limit_bits(ht_moduli_of(p->set, p->second.scheme));
+    x.most = ht_crt_sample_most((double)p->second.most / ((double)c->m * (double)c->n));
+    x.factor = p->second.factor;
+    return x;
+}
+
 /* Entries of one operand from `entry` on, from k = first on. */
 static struct ht_crt_pack_args residues_pack_args(const struct call *c, int side, int64_t entry,
                                                   int64_t first) {
@@ -152,6 +168,7 @@ static struct ht_crt_pack_args residues_pack_args(const struct call *c, int side
     args.copy = (double *)(void *)c->of[side].place.copy;
     args.spans = spans_of(c);
     args.counts = (int *)(side == 0 ? counts.a : counts.b);
+    args.sample = sample_of(c);
     args.count_stride = o->count_stride;
     args.count_exponent = p->certificate.exponent;
     args.count_needed = p->certificate.needed;

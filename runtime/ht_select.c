@@ -447,11 +447,18 @@ static void choose_second(const struct call *c, const struct ht_scheme_desc *nat
     }
 }
 
+static bool is_sampled(const struct call *c, const struct ht_scheme_desc *s, const struct ht_scheme_desc *native) {
+    int64_t ns, all;
+    return !c->is_packed && c->batch == 1 && ht_predict64(c, s, &ns) && ht_predict64(c, native, &all) &&
+           ht_crt_is_sampled(ns, all);
+}
+
 static int plan_certificate(const struct call *c, const struct ht_scheme_desc *native, struct plan *p) {
     p->checked = true;
     p->fallback = pick_for_rest(c, native);
     if (p->fallback != NO_KERNEL) {
         choose_second(c, native, p);
+        p->is_sampled = is_sampled(c, p->scheme, native);
         return HALFTONE_OK;
     }
     if (!is_forced(c, native))

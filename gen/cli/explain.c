@@ -202,9 +202,11 @@ static void print_head(struct text *out, const struct listing *l) {
               " threads; L2 " I64 " GB/s, device memory " I64 " GB/s.\n",
               g->registers_per_thread_max, g->smem_per_block_bytes, g->threads_per_block_max, g->l2_gbps,
               g->dram_gbps);
-    text_addf(out, "Scheme: %d slices, %d products, %d accumulators. %s.\n",
-              l->s->slices * scheme_alike(l->s), l->s->products * scheme_alike(l->s), l->s->accumulators,
-              l->s->paper);
+    if (l->s->moduli > 0)
+        text_addf(out, "Scheme: %d moduli, a product of each. %s.\n", l->s->moduli, l->s->paper);
+    else
+        text_addf(out, "Scheme: %d slices, %d products, %d accumulators. %s.\n",
+                  l->s->slices, l->s->products, l->s->accumulators, l->s->paper);
     explain_add_kernels(out, l);
     text_add(out, "\nCeiling: ");
     explain_add_ceiling(out, l);

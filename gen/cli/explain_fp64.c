@@ -38,6 +38,7 @@ static bool is_for(const struct scheme *s) {
 static struct calls calls_of(const struct listing *l, const struct shape *x) {
     struct calls c = {.native = product_ns(scheme_of_role(HT_ROLE_NATIVE), x)};
     struct ht_certificate one;
+    const int64_t reads = ht_mul(ht_mul(ht_add(x->m, x->n), x->k), 8) / l->g->copy_gbps + l->g->launch_ns;
     int64_t packed = 0;
     int best = INT32_MIN;
     for (int i = 0; i < scheme_count; i++) {
@@ -51,7 +52,7 @@ static struct calls calls_of(const struct listing *l, const struct shape *x) {
             continue;
         c.counts = s;
         c.counted = ns;
-        packed = steps_ns(l->g, s->moduli, false, x) + checks;
+        packed = (ht_crt_is_sampled(ns, c.native) ? reads : steps_ns(l->g, s->moduli, false, x)) + checks;
     }
     for (int i = 0; c.counts && i < scheme_count; i++) {
         const struct scheme *const s = &scheme_table[i];
@@ -62,7 +63,9 @@ static struct calls calls_of(const struct listing *l, const struct shape *x) {
         best = rank;
         c.tests = s;
         c.tested = packed + product + plane + steps_ns(l->g, s->moduli + 1, true, x);
-        c.given_up = packed + plane + steps_ns(l->g, s->moduli + 1, false, x) + c.native;
+        c.given_up = c.native + (ht_crt_is_sampled(c.counted, c.native)
+                                     ? HT_CRT_CHECK_LAUNCHES * l->g->launch_ns
+                                     : packed + plane + steps_ns(l->g, s->moduli + 1, false, x));
     }
     return c;
 }

@@ -52,7 +52,7 @@ const struct family family_fp64_reduce = {
 const struct family family_crt_pack = {
     .file = "crt_pack", OF_FP64, .has_init = true, .folds = "HELD AT_ONCE CRT_DIGIT_WORDS",
     .hooks = {"=launch", "=together", "=tables", "pack/crt_digits", "check/crt_spans", "check/crt_counts",
-              "check/crt_abs", "=element"}
+              "check/crt_abs", "=element", "check/crt_sample"}
 };
 
 const struct family family_crt_combine = {

@@ -28,6 +28,7 @@ constexpr int MIN_BLOCKS = 1, RASTER = 8;
 #include "../hooks/check/crt_spans.cuh"
 #include "../hooks/check/crt_counts.cuh"
 #include "../hooks/check/crt_abs.cuh"
+#include "../hooks/check/crt_sample.cuh"
 #include "../hooks/pack/digit_element.cuh"
 #include "../hooks/epilogue/crt_order_mma.cuh"
 #include "../hooks/epilogue/crt_round.cuh"

@@ -26,6 +26,7 @@ constexpr int MIN_BLOCKS = 1, REFILL_AFTER_BARRIER = 0, RASTER = 8;
 #include "../hooks/pack/crt_element.cuh"
 #include "../hooks/check/crt_counts.cuh"
 #include "../hooks/check/crt_abs.cuh"
+#include "../hooks/check/crt_sample.cuh"
 #include "../hooks/check/crt_spans.cuh"
 #include "../hooks/epilogue/crt_residue.cuh"
 #include "../hooks/epilogue/crt_order_mma.cuh"

@@ -299,6 +299,43 @@ template <bool HAS_FEWER> static __global__ void __launch_bounds__(NORM_THREADS)
         ht_max_relaxed_i32(g.spans + second, size);
 }
 
+// ---- sample
+// One block, before all others: rows of both operands, and the products of theirs.
+static __global__ void __launch_bounds__(SAMPLE_THREADS) sample(const crt_pack_pair p)
+{
+    const unsigned smem = ht_smem_base<SAMPLE_BYTES>();
+    const int warp = (int)threadIdx.x / WAVE, lane = (int)threadIdx.x % WAVE;
+    const ht_crt_pack_args &g = p.operand[0];
+    ht_pdl_wait();
+    ht_pdl_trigger();
+#pragma unroll 1
+    for (int row = warp; row < 2 * SAMPLE_ROWS; row += SAMPLE_WARPS) {
+        const ht_crt_pack_args &own = p.operand[row / SAMPLE_ROWS];
+        const int at = (int)((2ll * (row % SAMPLE_ROWS) + 1) * own.of.rows / (2 * SAMPLE_ROWS));
+        unsigned high[SAMPLE_HELD]; // upper words without their signs
+#pragma unroll
+        for (int i = 0; i < SAMPLE_HELD; i++) {
+            const int k = ht_sample_place(i * WAVE + lane, own.of.k);
+            const long long *const from = own.of.k_contiguous ? element_at<true>(own, 0, at, k) : element_at<false>(own, 0, at, k);
+            high[i] = k < own.of.k ? (unsigned)((unsigned long long)ht_ldg_i64(from) >> 32) & 0x7fffffffu : 0;
+        }
+        ht_sample_row(g, high, smem, row, lane);
+    }
+    ht_barrier();
+    int fails = 0;
+#pragma unroll 1
+    for (int pair = warp; g.sample.factor > 0 && pair < SAMPLE_ROWS * SAMPLE_ROWS; pair += SAMPLE_WARPS)
+        fails += ht_sample_fails(g, smem, pair / SAMPLE_ROWS, SAMPLE_ROWS + pair % SAMPLE_ROWS, lane);
+    if (lane == 0)
+        ht_sts4(smem + SAMPLE_FAILS + (unsigned)warp * 4, (float)fails);
+    ht_barrier();
+    if (threadIdx.x != 0)
+        return;
+    const int route = ht_sample_verdict(g, smem);
+    ht_stg_i32(g.counts + HT_CRT_COUNTS_ROUTE, route);
+    ht_stg_i32(p.operand[1].counts + HT_CRT_COUNTS_ROUTE, route);
+}
+
 // ---- split
 // What another block may have measured since this one began.
 HT_DEVICE unsigned long long load_measured(const unsigned long long *at)
@@ -431,15 +468,15 @@ HT_DEVICE void copy_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned
     }
 }
 
-// Bits of elements that fail, and how many: none yet. By `blocks`, all of an entry of A's first k.
-HT_DEVICE void clear_failed(const ht_crt_pack_args &g, long long entry, int blocks)
+// Bits of elements that fail, and how many: none yet, or too many. By `blocks`, all of an entry of A's first k.
+HT_DEVICE void clear_failed(const ht_crt_pack_args &g, long long entry, int blocks, bool gives_up)
 {
     const long long words = g.failed.stride * g.failed_entries;
 #pragma unroll 1
     for (long long i = (int)(blockIdx.x * PACK_THREADS + threadIdx.x); i < words; i += (long long)blocks * PACK_THREADS)
         ht_stg_i32((int *)g.failed.bits + entry * words + i, 0);
     for (int i = (int)threadIdx.x; g.failed.left && blockIdx.x == 0 && i < g.failed_entries; i += PACK_THREADS)
-        ht_stg_i64(g.failed.left + entry * g.failed_entries + i, 0);
+        ht_stg_i64(g.failed.left + entry * g.failed_entries + i, gives_up ? g.failed.most + 1 : 0);
 }
 
 template <bool ABS> HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem)
@@ -510,8 +547,11 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, AB
     ht_pdl_trigger();
     if (ABS && ht_crt_is_idle(g.asked, t.entry))
         return;
+    const int route = ht_sample_route(g);
     if (ABS && !second && g.k_first == 0)
-        clear_failed(g, t.entry, p.blocks[0]);
+        clear_failed(g, t.entry, p.blocks[0], route == HT_CRT_ROUTE_NONE);
+    if (route == HT_CRT_ROUTE_NONE || (!MEASURES && !ABS && route != 0))
+        return;
     const bool whole = t.rows >= TILE_ROWS && t.k >= TILE_K;
     if (g.of.k_contiguous && whole)
         load_tile<true, true>(g, t, smem);
@@ -526,9 +566,9 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, AB
         ht_stg_i32(g.spans + second, 0);
     if (MEASURES)
         measure_tile<NORMS>(g, t, smem);
-    if (MEASURES && SPLITS)
+    if (MEASURES && SPLITS && route == 0)
         ht_together_meet();
-    if (SPLITS)
+    if (SPLITS && (!MEASURES || route == 0))
         split_tile<ABS>(g, t, smem);
 }
 
@@ -559,8 +599,9 @@ static __global__ void __launch_bounds__(VERDICT_THREADS) verdict(const crt_pack
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
     ht_pdl_wait();
     ht_pdl_trigger();
-    int least = 0x7fffffff;
-    for (int row = (int)threadIdx.x; row < g.of.rows; row += VERDICT_THREADS)
+    const bool is_known = ht_sample_route(g) != 0;
+    int least = is_known ? -(1 << 30) : 0x7fffffff;
+    for (int row = is_known ? g.of.rows : (int)threadIdx.x; row < g.of.rows; row += VERDICT_THREADS)
         least = smaller(least, final_count(g, entry, row));
     for (int lanes = 1; lanes < WAVE; lanes *= 2)
         least = smaller(least, ht_shfl_xor(least, lanes));
@@ -615,6 +656,10 @@ static int launch(const ht_crt_pack_args *operands, int count, void *stream)
         together *= 2;
     if (g.to.sums)
         return ht_launch_dependent(pack<false, true, false, true>, blocks_of(&p, own), 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
+    if (g.sample.asked)
+        code = ht_launch_dependent(sample, 1, 1, 1, SAMPLE_THREADS, SAMPLE_BYTES, stream, p);
+    if (code != 0)
+        return code;
     if (own == pieces && pieces <= HT_TOGETHER_MOST && !g.to.norms) {
         const unsigned blocks = blocks_of(&p, together);
         code = ht_launch_together(pack<true, true>, blocks, batch, PACK_THREADS, TILE_BYTES, stream, p, together);

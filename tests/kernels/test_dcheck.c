@@ -793,6 +793,71 @@ TEST(too_little_workspace_is_refused_before_the_first_block) {
     check_code(halftone_dgemm(handle, 'N', 'N', P, Q, L, &one, operands, P, operands + P * L, L, &zero, c, P), "product");
 }
 
+/* Native kernels take so long, in the eyes of the model. */
+static void slow_down(int32_t step) {
+    for (int i = 0; i < slow.kernels; i++) {
+        struct ht_cost *const cost = &slow_kernels[i].cost;
+        if (slow.kernel[i].recipe != HT_RECIPE_NATIVE64)
+            continue;
+        cost->waves.step_busy_x256 = cost->waves.step_latency_x256 = step;
+        cost->stream.step_busy_x256 = cost->stream.step_latency_x256 = step / 2; /* tiles ask counts, though vectors' kernels take less */
+    }
+}
+
+/* Bytes of the workspace that a product has written. */
+static int64_t written(const struct problem *p, const struct operand of[3], double **c) {
+    const int64_t bytes = (int64_t)plan_of(p).workspace_bytes;
+    unsigned char *const host = keep(malloc((size_t)bytes), free), *const at = kept_on_device((size_t)bytes);
+    int64_t count = 0;
+    memset(host, 0xa5, (size_t)bytes);
+    OK(ht_dev_upload(at, host, (size_t)bytes));
+    check_code(halftone_set_workspace(handle, at, (size_t)bytes), "workspace");
+    *c = run(p, &of[0], &of[1], &of[2]);
+    OK(ht_dev_download(host, at, (size_t)bytes));
+    check_code(halftone_set_workspace(handle, NULL, 0), "workspace");
+    for (int64_t i = 0; i < bytes; i++)
+        count += host[i] != 0xa5;
+    return count;
+}
+
+/* Where FP64 arithmetic takes little longer than residues, rows that are sampled decide before packing. Its verdict takes the place of the
+ * counts of tiles; without a scheme nothing is packed. What computes C stays, where nothing is too much to be left. */
+TEST(a_sample_spares_packing) {
+    enum { ANY_BUT_0 = -2 }; /* as many pairs as the second scheme's speed allows */
+    static const struct {
+        struct problem p;
+        int route;
+    } cases[] = {{CHECKED("uniform", "fp64", 'N', 'T', K, 1, 0, 1, false, 100, 100), 0},
+                 {CHECKED("phi1", "fp64", 'T', 'N', 1300, 1, 0.5, 1, false, 100, 100), 0},
+                 {CHECKED("phi4", "fp64", 'T', 'T', K, 1, 0.5, 1, false, 80, 99), HT_CRT_ROUTE_SECOND},
+                 {CHECKED("phi2", "fp64", 'N', 'T', 700, 1, 0, 1, false, 100, 100), HT_CRT_ROUTE_SECOND},
+                 {CHECKED("D300", "fp64", 'N', 'N', K, 1, 0, 1, false, 0, 0), HT_CRT_ROUTE_NONE},
+                 {CHECKED("nonfinite", "fp64", 'N', 'T', 2100, 1, 0, 1, false, 80, 95), ANY_BUT_0}};
+    if (!can_certify())
+        skip();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct problem *const p = &cases[i].p;
+        state = 7 + i;
+        const struct operand of[] = {operand_of(p, true), operand_of(p, false), c_of(p)};
+        double *plain, *sampled;
+        check_code(halftone_set_accuracy(handle, "fp64"), "fp64");
+        const int64_t before = written(p, of, &plain);
+        for (int32_t step = 256; step < INT32_MAX / 2; step += step / 4) {
+            slow_down(step);
+            check_code(halftone_set_accuracy(handle, "fp64"), "fp64");
+            if (plan_of(p).moduli > 0)
+                break;
+        }
+        const int64_t after = written(p, of, &sampled);
+        slow_down(INT32_MAX);
+        const int route = after > before ? 0 : after > before / 2 ? HT_CRT_ROUTE_SECOND : after < before / 100 ? HT_CRT_ROUTE_NONE : -1;
+        if (cases[i].route == ANY_BUT_0 ? route <= 0 : route != cases[i].route)
+            fail_msg("%s: route %d, %lld bytes are written instead of %lld", p->family, route, (long long)after, (long long)before);
+        for (int64_t at = 0; at < of[2].count; at++)
+            assert_true(same_or_nan(plain[at], sampled[at]) || (cases[i].route == ANY_BUT_0 && isnan(plain[at]) == isnan(sampled[at])));
+    }
+}
+
 static int setup(void **s) {
     (void)s;
     if (create_handle() != 0 || handle->half[1].set == NULL || handle->half[1].set->kernels > 64)
@@ -801,13 +866,8 @@ static int setup(void **s) {
     for (int i = 0; i < slow.kernels; i++) {
         slow_kernels[i] = slow.kernel[i];
         slow_kernels[i].alone_most = slow.kernel[i].alone_most > 0 ? 4096 : 0; /* nothing is too much to be left */
-        if (slow.kernel[i].recipe == HT_RECIPE_NATIVE64) {
-            slow_kernels[i].cost.waves.step_busy_x256 = INT32_MAX; /* that take forever, in the eyes of the model */
-            slow_kernels[i].cost.waves.step_latency_x256 = INT32_MAX;
-            slow_kernels[i].cost.stream.step_busy_x256 = INT32_MAX / 2; /* tiles ask counts, though vectors' kernels take less */
-            slow_kernels[i].cost.stream.step_latency_x256 = INT32_MAX / 2;
-        }
     }
+    slow_down(INT32_MAX); /* forever */
     slow.kernel = slow_kernels;
     handle->half[1].set = &slow;
     return 0;

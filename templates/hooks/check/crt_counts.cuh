@@ -1,5 +1,5 @@
 // check/crt_counts: whether residues keep all of a product within its bound, by the counts of packing (ht_crt_counts); where they do not, a scheme
-// of more moduli computes it, and tests each element (check/crt_abs). Rule and proof: ACCURACY.md, section 18.
+// of more moduli computes it, and tests each element (check/crt_abs). Rule and proof: ACCURACY64.md, section 18.
 
 // Whether there are too few.
 HT_DEVICE bool ht_crt_asks(const ht_crt_counts &g, long long entry)

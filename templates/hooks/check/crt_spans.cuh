@@ -1,6 +1,6 @@
 // check/crt_spans: how many moduli a correctly rounded product takes. Where rows of A and columns of B are integers, times powers
 // of two, whose product is below half of the product of fewer moduli, those have all of it, exactly. Packing finds the last bit and
-// the size of each row; of the largest of A and of B follows the number. Why: ACCURACY.md, section 14.
+// the size of each row; of the largest of A and of B follows the number. Why: ACCURACY64.md, section 14.
 constexpr bool CRT_HAS_FEWER = CRT_FEWEST < CRT_MODULI;
 constexpr int CRT_SIZE_MOST = (8 * 4 * CRT_DIGIT_WORDS - 2) * 512; // of integers that digits hold
 constexpr int CRT_TOO_LARGE = 1 << 28;                            // size of a row of others: all moduli

@@ -1,5 +1,5 @@
 // epilogue/planes_sums: passes of FP64 by FP16 slices, one product for each pair of a slice of A and one of B. Sums of a pair are exact
-// in FP32, whatever their order, since slices have so few bits (bench/ACCURACY.md, section 17). Pairs are the slowest index of blocks.
+// in FP32, whatever their order, since slices have so few bits (bench/ACCURACY64.md, section 17). Pairs are the slowest index of blocks.
 //
 //   plane of a pair: [ tile 0: 4 sums of each thread | the next 4 of each | ... ][ tile 1 ] ...
 typedef ht_ozaki_args ht_pass_args;

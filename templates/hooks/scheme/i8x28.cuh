@@ -1,5 +1,5 @@
 // scheme/i8x28: FP64 rows as integers of SLICES signed digits to base 256, relative to their largest, and sums of products of
-// digits as one integer. Bound and range: ACCURACY.md, section 20.
+// digits as one integer. Bound and range: ACCURACY64.md, section 20.
 constexpr int CRT_MODULI = SLICES, CRT_DIGIT_WORDS = 2; // panels, one for each digit; words of an element's digits
 constexpr int CRT_VALUE_WORDS = 3, CRT_SEGMENT = 512, CRT_POISONED = 1048576;
 constexpr int CRT_FEWEST = CRT_MODULI; // digits are never fewer
