@@ -121,11 +121,12 @@ struct ht_ozaki_pack_args {
     double *weights; /* [k_blocks * 64]: |B| e, over the power of two below B's largest */
     int *fields;     /* [padded of B / 64][k_blocks * 2]: largest exponent fields */
     int *chosen;     /* [HT_OZAKI_CHOSEN] */
-    double limit;    /* 2 sqrt(k) 2^-53 */
+    double limit;    /* 2 sqrt(k) 2^-53; of_floats: 2^-24 */
     int k_blocks;
     int bits; /* of a slice: 53 - rho */
     int most; /* slices */
     int mode; /* enum ht_ozaki_mode */
+    int of_floats; /* A and B are, not FP64 */
 };
 /* Product and combination of a block of C; panels and exponents of A and B begin with its first row and column. Planes:
  * of each pair of slices p * most + q the sums of all tiles, in the order in which threads hold them. C = alpha S + beta
@@ -140,6 +141,7 @@ struct ht_ozaki_args {
     int m, n;
     int k_blocks;
     int bits, most, mode; /* as above */
+    int of_floats; /* scalars on the device and C are: rounded once more */
 };
 /* By FP64 arithmetic (scheme native64). */
 struct ht_native64_args {

@@ -29,10 +29,11 @@ enum {
 
 /* ---- what a handle is asked for ---- */
 
-/* "NAME", "NAME-cr" of the scheme that has modes, with or without ":d=N". */
+/* "NAME", "NAME-cr", "NAME-sp" of the scheme that has modes, with or without ":d=N". */
 struct ht_ozaki_mode_name {
     char text[24];
     int mode, most; /* enum ht_ozaki_mode; slices */
+    bool of_floats; /* it is one of FP32 products */
 };
 
 /* What products of one type are asked for. */
@@ -56,7 +57,7 @@ struct ht_half {
 
 /* All that decides how a call runs. */
 struct plan_key {
-    bool is_fp64;
+    bool is_fp64, of_floats;
     int64_t m, n, k, batch, a_entries, b_entries; /* 0 entries: packed */
     const char *scheme;                           /* these as in the call and its handle */
     int forced, is_auto, epoch, recompute, site;
@@ -111,6 +112,7 @@ enum { STEPS_MAX = 5 };
 /* Slices of an FP64 product by slices, and the blocks of C whose sums of pairs are kept at once. */
 struct ozaki_plan {
     int mode, most, bits; /* enum ht_ozaki_mode; as in ht_ozaki_pack_args */
+    bool of_floats;
     int64_t block_m, block_n;
     int64_t plane_stride; /* floats, from pair to pair */
 };
@@ -200,7 +202,8 @@ enum call_effect { EFFECT_NONE, EFFECT_ZEROS, EFFECT_SCALE, EFFECT_PRODUCT };
  * is 0. */
 struct call {
     halftone *h;
-    bool is_fp64;   /* matrices and scalars are doubles, else floats */
+    bool is_fp64;   /* it runs by kernels of FP64: matrices and scalars are doubles, else floats */
+    bool of_floats; /* floats by kernels of FP64 */
     bool is_packed; /* operands are */
     int64_t m, n, k, batch;
     struct call_operand of[2];
@@ -368,13 +371,17 @@ static inline int64_t entries_of(const struct call *c, int side) {
     return c->is_packed ? 0 : c->of[side].stride == 0 ? 1 : c->batch;
 }
 
+static inline bool has_doubles(const struct call *c) {
+    return c->is_fp64 && !c->of_floats;
+}
+
 static inline size_t element_bytes(const struct call *c) {
-    return c->is_fp64 ? sizeof(double) : sizeof(float);
+    return has_doubles(c) ? sizeof(double) : sizeof(float);
 }
 
 /* alpha or beta of a call, read on the host. */
 static inline double scalar_of(const struct call *c, const void *scalar) {
-    return c->is_fp64 ? *(const double *)scalar : (double)*(const float *)scalar;
+    return has_doubles(c) ? *(const double *)scalar : (double)*(const float *)scalar;
 }
 
 static inline bool is_aligned(const void *p, size_t alignment) {
@@ -540,14 +547,16 @@ static inline bool ht_has_check(const struct call *c, const struct ht_scheme_des
     return ht_checks_data(c->half->set, s, c->asked->is_auto);
 }
 
-/* ---- ht_recipe_ozaki.c: FP64 by FP16 slices ---- */
+/* ---- ht_recipe_ozaki.c: FP64, or FP32, by FP16 slices ---- */
 
 /* Reads a mode's name; false: it is none. */
 HT_LOCAL bool ht_read_ozaki(const char *scheme, const char *name, struct ht_ozaki_mode_name *mode);
+/* A call of FP32 that asks for a mode of FP32 goes on by the kernels of FP64. */
+HT_LOCAL void ht_settle_floats(struct call *c);
 /* Products of slices that a call is expected to need. */
 HT_LOCAL int64_t ht_ozaki_products(const struct ht_ozaki_mode_name *mode, int64_t k);
 HT_LOCAL int ht_lay_out_ozaki(const struct call *c, struct plan *p);
-/* |C - AB| in 2^-53 k max|a| max|b| of a row and a column. */
+/* |C - AB| in 2^-53, of floats 2^-24, of k max|a| max|b| of a row and a column. */
 HT_LOCAL int64_t ht_ozaki_bound_units(const struct plan *p);
 
 /* ---- ht_recipe_residues.c: FP64 by residues or digits ---- */

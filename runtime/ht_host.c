@@ -47,6 +47,7 @@ static int host_packs(halftone *h, struct host_job *j) {
     struct call tile = j->x;
     tile.m = j->all.tile_m;
     tile.n = j->all.tile_n;
+    ht_settle_floats(&tile);
     j->packs = false;
     if (tile.is_fp64) /* nothing is packed; a library without FP64 says so before anything is copied */
         return ht_plan_call(&tile, &plan);

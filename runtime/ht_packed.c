@@ -114,6 +114,7 @@ HT_IN_OWN_FENV static int answer_bytes(void *of) {
     if (AND_THEN(code, ht_check_limits(c)) != HALFTONE_OK)
         return code;
     ht_enter_site(c, true);
+    ht_settle_floats(c);
     code = describe_packed(c, side, rows_of(c, side), c->batch, &p);
     if (code == HALFTONE_OK)
         *(size_t *)c->answer = (size_t)p.bytes;
@@ -230,6 +231,7 @@ static int pack_at_site(struct call *c) {
 HT_IN_OWN_FENV static int enter_packing(void *of) {
     struct call *const c = (struct call *)of;
     ht_enter_site(c, true);
+    ht_settle_floats(c);
     return ht_leave_site(c, false, pack_at_site(c));
 }
 

@@ -133,6 +133,7 @@ static int plan_within_limit(const struct call *c, struct plan *p) {
 static void key_of(const struct call *c, struct plan_key *key) {
     memset(key, 0, sizeof *key); /* padding too */
     key->is_fp64 = c->is_fp64;
+    key->of_floats = c->of_floats;
     key->m = c->m;
     key->n = c->n;
     key->k = c->k;

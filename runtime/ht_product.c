@@ -132,6 +132,8 @@ HT_IN_OWN_FENV static int run_gemm(void *of) {
     ht_settle_zeros(c);
     if (c->effect == EFFECT_NONE)
         return ht_leave_site(c, false, HALFTONE_OK);
+    if (c->effect == EFFECT_PRODUCT)
+        ht_settle_floats(c);
     if (c->is_packed && c->effect == EFFECT_PRODUCT)
         code = ht_check_packed(c);
     if (c->effect == EFFECT_SCALE && c->is_fp64) { /* a product's scheme scales */

@@ -53,7 +53,7 @@ static void describe_bound(const struct call *c, const struct plan *p, struct ha
         describe_bound64(c, p, out);
     else if (p->checked)
         out->range = p->scheme->scales == HT_SCALES_TILES ? CHECKED_TILES : CHECKED_RANGE;
-    out->error_bound = (double)out->bound_units * (c->is_fp64 ? 0x1p-53 : 0x1p-24);
+    out->error_bound = (double)out->bound_units * (has_doubles(c) ? 0x1p-53 : 0x1p-24);
 }
 
 static void describe(const struct call *c, const struct plan *p, struct halftone_plan *out) {
@@ -61,7 +61,7 @@ static void describe(const struct call *c, const struct plan *p, struct halftone
     const struct ht_scheme_desc *const native = ht_scheme_of(p->set, HT_ROLE_NATIVE); /* FP32: none */
     const int moduli = ht_moduli_of(p->set, p->scheme);
     out->moduli = moduli > 1 ? moduli : 0;
-    if (native == NULL || !ht_predict64(c, native, &out->native_ns))
+    if (native == NULL || c->of_floats || !ht_predict64(c, native, &out->native_ns))
         out->native_ns = 0;
     describe_bound(c, p, out);
     out->kernel = kernel->name;
@@ -165,7 +165,7 @@ static int answer(const struct call *c, struct halftone_plan *plan) {
     out.why = "a size is 0: no product is run";
     out.bound = p->scheme->bound_text;
     out.range = p->scheme->range_text;
-    out.unit_exponent = c->is_fp64 ? -53 : -24;
+    out.unit_exponent = has_doubles(c) ? -53 : -24;
     if (is_product)
         describe(c, p, &out);
     explain_scheme(c, p, &out);
@@ -189,6 +189,7 @@ HT_IN_OWN_FENV static int check_and_answer(void *of) {
     if (AND_THEN(code, ht_check_limits(c)) != HALFTONE_OK)
         return code;
     ht_enter_site(c, false);
+    ht_settle_floats(c);
     return ht_leave_site(c, false, answer(c, plan));
 }
 

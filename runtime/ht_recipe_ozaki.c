@@ -1,5 +1,5 @@
-/* ht_recipe_ozaki.c: FP64 products by FP16 slices (Mukunoki et al. 2020): modes, layouts and blocks of a
- * call, and its launches. What is computed: ACCURACY64.md, section 17; kernels' arguments: ht_abi64.h. */
+/* ht_recipe_ozaki.c: FP64 and FP32 products by FP16 slices (Mukunoki et al. 2020): modes, layouts and blocks of
+ * a call, and its launches. What is computed: ACCURACY64.md, section 17; kernels' arguments: ht_abi64.h. */
 #include "ht_call.h"
 #include "ht_abi64.h"
 
@@ -15,12 +15,12 @@ enum {
 #define OZAKI_PLANE_BYTES (INT64_C(1) << 30)
 
 bool ht_read_ozaki(const char *scheme, const char *name, struct ht_ozaki_mode_name *mode) {
-    static const char cr[] = "-cr";
     const char *behind = name + strlen(scheme);
     if (strncmp(name, scheme, strlen(scheme)) != 0 || strlen(name) >= sizeof mode->text)
         return false;
-    const bool is_cr = strncmp(behind, cr, sizeof cr - 1) == 0;
-    behind += is_cr ? sizeof cr - 1 : 0;
+    const bool is_cr = strncmp(behind, "-cr", 3) == 0;
+    mode->of_floats = strncmp(behind, "-sp", 3) == 0;
+    behind += is_cr || mode->of_floats ? 3 : 0;
     snprintf(mode->text, sizeof mode->text, "%s", name);
     mode->mode = is_cr ? HT_OZAKI_CR : HT_OZAKI_DP;
     mode->most = is_cr ? OZAKI_CR_SLICES : OZAKI_DP_SLICES;
@@ -29,6 +29,13 @@ bool ht_read_ozaki(const char *scheme, const char *name, struct ht_ozaki_mode_na
     mode->mode = is_cr ? HT_OZAKI_CR : HT_OZAKI_FIXED;
     mode->most = strncmp(behind, ":d=", 3) == 0 ? ht_read_count(behind + 3) : 0;
     return mode->most > 0 && mode->most <= OZAKI_SLICES_MOST;
+}
+
+void ht_settle_floats(struct call *c) {
+    if (c->is_fp64 || c->half->forced != NO_KERNEL || !c->asked->ozaki.of_floats)
+        return;
+    c->is_fp64 = c->of_floats = true;
+    c->half = &c->h->half[1];
 }
 
 /* Bits of a slice, 53 - rho: the most with k 2^2bits <= 2^24, so that no sum of k products has more bits than
@@ -40,10 +47,10 @@ static int bits_of(int64_t k) {
     return bits;
 }
 
-/* Slices of a bit more each, by their signs, of 56 bits, and one: at k = 10240 11, as in the paper for phi
- * = 0.1. */
+/* Slices of a bit more each, by their signs, of 56 bits (floats: 27), and one: at k = 10240 11, as in the paper
+ * for phi = 0.1. */
 int64_t ht_ozaki_products(const struct ht_ozaki_mode_name *mode, int64_t k) {
-    const int64_t expected = ht_ceil_div(56, bits_of(k) + 1) + 1;
+    const int64_t expected = ht_ceil_div(mode->of_floats ? 27 : 56, bits_of(k) + 1) + 1;
     const int64_t d = mode->mode == HT_OZAKI_FIXED || expected > mode->most ? mode->most : expected;
     return mode->mode == HT_OZAKI_CR ? d * d : d * (d + 1) / 2;
 }
@@ -102,15 +109,15 @@ static int64_t ozaki_pack_ns(const struct call *c, const struct plan *p) {
 
 /* What d slices and fast mode leave out is at most k (d + 1) 2^(-d bits) of the powers of two above both
  * largest, so 4 k (d + 1) 2^(-d bits) of those; each of the products is added with one rounding of at most
- * 8 k of them. */
+ * 8 k of them, far below a float's. */
 int64_t ht_ozaki_bound_units(const struct plan *p) {
     const struct ozaki_plan *const o = &p->ozaki;
     if (o->mode == HT_OZAKI_CR)
         return 1;
     const int d = o->mode == HT_OZAKI_FIXED ? o->most : 2; /* the data choose no fewer */
-    const int lost = d * o->bits;
-    const int64_t left_out = lost > 62 ? 1 : ((INT64_C(4) * (d + 1)) << (53 - (lost < 53 ? lost : 53))) + 1;
-    return left_out + 8 * (int64_t)o->most * o->most;
+    const int lost = d * o->bits, unit = o->of_floats ? 24 : 53;
+    const int64_t left_out = lost > 62 ? 1 : ((INT64_C(4) * (d + 1)) << (unit - (lost < unit ? lost : unit))) + 1;
+    return left_out + (o->of_floats ? 1 : 8 * (int64_t)o->most * o->most);
 }
 
 /* ---- launches ---- */
@@ -136,11 +143,12 @@ static struct ht_ozaki_pack_args ozaki_packing_of(const struct call *c, int64_t 
     args.weights = args.operand[1].rest + p->layout[1].sums_bytes / (int64_t)sizeof(double);
     args.fields = (int *)(void *)(args.weights + (int64_t)p->k_blocks * OZAKI_ATOM_K);
     args.chosen = args.fields + fields_of(p);
-    args.limit = 2 * root_of((double)c->k) * 0x1p-53;
+    args.limit = 2 * root_of((double)c->k) * (c->of_floats ? 0x1p-24 : 0x1p-53);
     args.k_blocks = p->k_blocks;
     args.bits = p->ozaki.bits;
     args.most = p->ozaki.most;
     args.mode = p->ozaki.mode;
+    args.of_floats = c->of_floats;
     return args;
 }
 
@@ -161,13 +169,14 @@ static int launch_ozaki_block(const struct call *x, const struct ht_ozaki_pack_a
     g.chosen = packed->chosen;
     g.plane_stride = o->plane_stride;
     g.to = ht_result_of(x, entry);
-    g.to.c = (double *)g.to.c + col * x->ldc + row;
+    g.to.c = (char *)g.to.c + (col * x->ldc + row) * (int64_t)element_bytes(x);
     g.m = (int)least_of(x->m - row, o->block_m);
     g.n = (int)least_of(x->n - col, o->block_n);
     g.k_blocks = p->k_blocks;
     g.bits = o->bits;
     g.most = o->most;
     g.mode = o->mode;
+    g.of_floats = o->of_floats;
     const int code = ht_launched(x->h, HT_LAUNCHER(kernel, HT_PRODUCT, ht_ozaki_args)(&g, x->h->stream));
     return code == HALFTONE_OK
                ? ht_launched(x->h, HT_LAUNCHER(kernel, HT_COMBINE, ht_ozaki_args)(&g, x->h->stream))
@@ -206,6 +215,7 @@ int ht_lay_out_ozaki(const struct call *c, struct plan *p) {
     p->splits = 1;
     o->mode = c->asked->ozaki.mode;
     o->most = c->asked->ozaki.most;
+    o->of_floats = c->of_floats;
     o->bits = bits_of(c->k);
     p->k_blocks = (int)ht_ceil_div(c->k, OZAKI_ATOM_K);
     for (int side = 0; side < 2; side++)

@@ -6,13 +6,14 @@
 
 /* `auto` of FP64 is accuracy fp64, by no name. */
 static int ask_scheme(const halftone *h, bool is_fp64, const char *name, struct ht_demand *d) {
-    const struct ht_set_desc *const set = h->half[is_fp64].set;
     const char *const with_modes = h->half[0].set->role[HT_ROLE_MODES];
     struct ht_demand asked = HT_ZERO;
     asked.is_auto = strcmp(name, "auto") == 0;
-    const char *const wanted = asked.is_auto && !is_fp64                       ? ht_auto_scheme(set)
-                               : ht_read_ozaki(with_modes, name, &asked.ozaki) ? with_modes
-                                                                               : name;
+    const bool is_mode = ht_read_ozaki(with_modes, name, &asked.ozaki);
+    if (is_mode && asked.ozaki.of_floats == is_fp64)
+        return HALFTONE_UNKNOWN_SCHEME;
+    const struct ht_set_desc *const set = h->half[is_fp64 || is_mode].set; /* modes run by kernels of FP64 */
+    const char *const wanted = asked.is_auto && !is_fp64 ? ht_auto_scheme(set) : is_mode ? with_modes : name;
     const struct ht_scheme_desc *const scheme = set != NULL ? ht_find_scheme(set, wanted) : NULL;
     if (scheme == NULL && !(asked.is_auto && is_fp64))
         return HALFTONE_UNKNOWN_SCHEME;
@@ -148,7 +149,7 @@ HT_IN_OWN_FENV static int ask(void *of) {
     h->detail[0] = '\0';
     *a->to[0] = asked[0];
     *a->to[1] = asked[1];
-    if (a->verb == 'a' || asked[1].ozaki.text[0] != '\0')
+    if (a->verb == 'a' || asked[0].ozaki.text[0] != '\0' || asked[1].ozaki.text[0] != '\0')
         h->epoch++; /* plans of another accuracy or mode are others */
     return HALFTONE_OK;
 }

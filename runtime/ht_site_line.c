@@ -128,8 +128,10 @@ bool ht_site_is_accuracy64(const char *text) {
 bool ht_site_line_is_of(const struct ht_site_line *line, bool fp64) {
     if ((line->of >> fp64 & 1) == 0)
         return false;
-    if (line->verb == 's')
-        return strcmp(line->text, "auto") == 0 || (site_name("crt\0i8x28\0native64\0ozaki\0", line->text, true) >= 0) == fp64;
+    if (line->verb == 's') {
+        const int wide = site_name("ozaki-sp\0crt\0i8x28\0native64\0ozaki\0", line->text, true);
+        return strcmp(line->text, "auto") == 0 || (wide > 0) == fp64; /* the first is FP32's */
+    }
     return line->verb == 'o' || (fp64 ? ht_site_is_accuracy64(line->text) : ht_site_is_accuracy(line->text));
 }
 

@@ -45,7 +45,7 @@ static struct ht_scalar scalar_to(const struct call *c, const void *scalar) {
     if (c->h->pointer_mode == HALFTONE_DEVICE)
         to.at = scalar;
     else if (c->is_fp64)
-        to.f64 = *(const double *)scalar;
+        to.f64 = scalar_of(c, scalar);
     else
         to.f32 = *(const float *)scalar;
     return to;

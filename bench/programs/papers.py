@@ -348,7 +348,7 @@ Sparkler, processes on one GPU\tMixPert\t24 % over CUTLASS\tno MPI program
 HPL-MxP by level\tMixPert\trises with size\tno card yet
 HPL-MxP on GPUs\tMixPert\t-\tno program
 DGEMM phi 0.1, 1, 2\tOzaki\t972, 823, 713 GFLOPS\th100-ozaki.tsv
-SGEMM phi 0.1, 1, 2\tOzaki\tAlgorithm 3\tnot written
+SGEMM phi 0.1, 1, 2\tOzaki\tAlgorithm 3\tno card yet
 """
 
 

@@ -301,8 +301,9 @@ const struct scheme scheme_table[] = {
               "that products of slices are exact in FP32, added in FP64, or exactly",
      BY(OZAKI), OF_FP64(NUMBER_F32), ONE_PRODUCT, .slice = SLICE_F16, .split = SPLIT_OZAKI,
      AS(MODES), .on_request = true, .range = "FIXED",
-     .bound_text = "as many slices as the data need for 2 sqrt(k) 2^-53 of the row's |A||B| e, an estimate "
-                   "of DGEMM's error, not a bound of each element; ozaki-cr: correctly rounded",
+     .bound_text = "as many slices as the data need for 2 sqrt(k) 2^-53 (ozaki-sp: 2^-24) of the row's "
+                   "|A||B| e, an estimate of DGEMM's (SGEMM's) error, not a bound of each element; ozaki-cr: "
+                   "correctly rounded",
      .range_text = OZAKI_RANGE, .flushed_range_text = OZAKI_RANGE},
     {.name = "native64",
      .paper = "FP64 from end to end: FP64 FMA, or FP64 tensor cores (DMMA) where those are faster",

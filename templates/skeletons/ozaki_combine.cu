@@ -4,9 +4,9 @@
 // neighbouring floats of each plane.
 constexpr int PIECES = BM * BN / CRT_THREADS; // blocks of a tile
 
-HT_DEVICE double read_scalar(const ht_scalar &x)
+HT_DEVICE double read_scalar(const ht_scalar &x, int of_floats)
 {
-    return x.at ? ht_oz_load((const double *)x.at) : x.f64;
+    return x.at ? ht_oz_element(x.at, 0, of_floats) : x.f64;
 }
 
 // Of one element: where its planes begin, and the exponents of its row and column.
@@ -78,21 +78,25 @@ static __global__ void __launch_bounds__(CRT_THREADS) combine(const ht_ozaki_arg
                        ht_ldg_i32(g.chosen + HT_OZAKI_A),
                        ht_ldg_i32(g.chosen + HT_OZAKI_B),
                        ht_ldg_i32(g.chosen + HT_OZAKI_LEVELS)};
-    const double alpha = read_scalar(g.to.alpha), beta = read_scalar(g.to.beta);
-    double *const c = (double *)g.to.c + col * g.to.ldc + row;
+    const double alpha = read_scalar(g.to.alpha, g.of_floats), beta = read_scalar(g.to.beta, g.of_floats);
+    const long long at_c = col * g.to.ldc + row;
+    const double old = beta == 0.0 ? 0.0 : beta * ht_oz_element(g.to.c, at_c, g.of_floats);
     unsigned long long result;
     const bool is_power = beta == 0.0 && is_power_of_two(ht_oz_bits(alpha));
     if (alpha == 0.0) { // ignores A and B, NaN included
-        result = ht_oz_bits(beta == 0.0 ? 0.0 : beta * ht_oz_load(c));
+        result = ht_oz_bits(old);
     } else if (ht_ldg_i32(x.row) == HT_OZAKI_POISONED || ht_ldg_i32(x.column) == HT_OZAKI_POISONED) {
         result = 0x7ff8000000000000ull;
     } else if (g.mode == HT_OZAKI_CR && is_power) {
         result = sum_exactly(g, x, (int)(ht_oz_bits(alpha) >> 52 & 0x7ff) - 1023, ht_oz_bits(alpha) >> 63);
     } else {
         const double sum = g.mode == HT_OZAKI_CR ? ht_oz_double(sum_exactly(g, x, 0, 0)) : sum_fp64(g, x);
-        result = ht_oz_bits(beta == 0.0 ? alpha * sum : __fma_rn(alpha, sum, beta * ht_oz_load(c)));
+        result = ht_oz_bits(beta == 0.0 ? alpha * sum : __fma_rn(alpha, sum, old));
     }
-    ht_stg_i64((long long *)(void *)c, (long long)result);
+    if (g.of_floats)
+        ht_stg4((float *)g.to.c + at_c, (float)ht_oz_double(result));
+    else
+        ht_stg_i64((long long *)g.to.c + at_c, (long long)result);
 }
 
 static int launch(const ht_ozaki_args &g, void *stream)

@@ -1,5 +1,5 @@
 #include "../samples/planes_sums.h" //@drop
-// ---- geometry: FP64 operands into panels of FP16 slices, by algorithms 1 and 3 (Mukunoki et al. 2020)
+// ---- geometry: FP64 or FP32 operands into panels of FP16 slices, by algorithms 1 and 3 (Mukunoki et al. 2020)
 // A list of launches, which the mode decides; nothing waits for the host.
 //
 //   start    an operand, whichever way it lies, as rows of k: what is left to split (rest)
@@ -81,7 +81,7 @@ static __global__ void __launch_bounds__(OZ_THREADS) start(const ht_ozaki_pack_a
                   k = o.of.k_contiguous ? tid % START_K : tid / START_ROWS + i * 4;
         const bool there = row0 + row < o.of.rows && k0 + k < o.of.k;
         const long long at = o.of.k_contiguous ? (row0 + row) * o.of.ld + k0 + k : (k0 + k) * o.of.ld + row0 + row;
-        const unsigned long long x = there ? ht_oz_bits(ht_oz_load((const double *)o.of.src + at)) : 0;
+        const unsigned long long x = there ? ht_oz_bits(ht_oz_element(o.of.src, at, g.of_floats)) : 0;
         const int own = (int)(x >> 52 & 0x7ff);
         field = own > field && own < 0x7ff ? own : field;
         store_pair(smem + (unsigned)(row * START_PITCH + k) * 8, x);

@@ -219,9 +219,10 @@ def test_the_first_line_of_the_site_table_that_holds_counts(probe, tmp_path):
 
 def test_lines_are_of_the_type_that_has_what_they_ask_for(probe, tmp_path):
     table = tmp_path / "sites"
-    table.write_text("m=1 scheme=f16x3\nm=1 scheme=crt15\nm=2 scheme=auto\nm=3 accuracy=bits=12\nm=4 accuracy=half\n")
-    for env, said in ({}, ["f16x3", "auto", "bits=12", "half"]), ({"PROBE_FP64": "1", "HALFTONE_FP64": "fp64"}, ["crt15", "auto", "bits=12", "fp64"]):
-        assert [probe(m, "64", "64", "NN", HALFTONE_SITES=str(table), **env)[0] for m in "1234"] == [[f"served|{text}|0"] for text in said]
+    table.write_text("m=1 scheme=f16x3\nm=1 scheme=crt15\nm=2 scheme=auto\nm=3 accuracy=bits=12\nm=4 accuracy=half\nm=5 scheme=ozaki-sp:d=4\nm=5 scheme=ozaki-cr\n")
+    for env, said in (({}, ["f16x3", "auto", "bits=12", "half", "ozaki-sp:d=4"]),
+                      ({"PROBE_FP64": "1", "HALFTONE_FP64": "fp64"}, ["crt15", "auto", "bits=12", "fp64", "ozaki-cr"])):
+        assert [probe(m, "64", "64", "NN", HALFTONE_SITES=str(table), **env)[0] for m in "12345"] == [[f"served|{text}|0"] for text in said]
 
 
 @pytest.mark.parametrize("line, word", [("m=64", "m=64"), ("m=64 accuracy=fp61", "accuracy"), ("accuracy=bits=x", "bits=x"), ("accuracy=fp64:bound=2", "bound=2"), ("m=-- original", "m"), ("m=9-2 original", "m"), ("mm=1 original", "mm"),

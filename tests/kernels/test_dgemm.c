@@ -719,3 +719,116 @@ static int begin(void **s) {
 
 FOR_ALL(setup, close_handle)
 FOR_EACH(begin, NULL)
+
+/* ---- FP32 by FP16 slices ---- */
+
+/* An FP32 product that a scheme of FP64's kernels computes; host: of matrices in host memory. */
+struct floats {
+    const char *name;
+    char ta, tb;
+    int m, n, k, batch;
+    double alpha, beta;
+    bool whole, on_device, host;
+};
+
+enum { FLOATS_GAP = 3 };
+static int not_nearest; /* of a product's elements */
+
+/* Column-major, `rows` of `cols`, behind each other; NaN where nothing is. */
+static double *matrices_of(const struct floats *p, int rows, int cols, bool there) {
+    double *const x = keep(malloc((size_t)((rows + FLOATS_GAP) * cols * p->batch) * sizeof *x), free);
+    for (int i = 0; i < (rows + FLOATS_GAP) * cols * p->batch; i++) {
+        const double u = uniform(), wide = u * exp(4 * uniform());
+        x[i] = !there || i % (rows + FLOATS_GAP) >= rows ? NAN : p->whole ? floor(u * 1000) : (double)(float)wide;
+    }
+    return x;
+}
+
+/* Within 8 sqrt(k) 2^-24 of |A||B|, or nearest to an exact sum of whole numbers, rounded once. */
+static void check_float(const struct floats *p, const double *a, const double *b, int a_step, int b_step, double old, float got) {
+    double sum = 0, size = 0; /* exact where numbers are whole */
+    for (int i = 0; i < p->k; i++) {
+        sum += a[i * a_step] * b[i * b_step];
+        size += fabs(a[i * a_step] * b[i * b_step]);
+    }
+    const double with_c = p->beta != 0 ? p->beta * old : 0, exact = p->alpha * sum + with_c;
+    const double bound = p->whole ? 0 : 0x1p-24 * (8 * sqrt(p->k) * fabs(p->alpha) * size + fabs(exact));
+    not_nearest += got != (float)exact;
+    if (p->whole ? got != (float)exact : !(fabs((double)got - exact) <= bound))
+        fail_msg("%s %c%c %dx%dx%d: %a, not %a", p->name, p->ta, p->tb, p->m, p->n, p->k, (double)got, exact);
+}
+
+static void check_floats(const struct floats *p) {
+    const struct zeros type = {false, p->name, p->k, p->alpha, p->beta};
+    const bool turns_a = p->ta != 'N', turns_b = p->tb != 'N';
+    const int rows_a = turns_a ? p->k : p->m, rows_b = turns_b ? p->n : p->k;
+    const int lda = rows_a + FLOATS_GAP, ldb = rows_b + FLOATS_GAP, ldc = p->m + FLOATS_GAP;
+    const int size_a = lda * (turns_a ? p->m : p->k), size_b = ldb * (turns_b ? p->k : p->n), size_c = ldc * p->n;
+    double *const a = matrices_of(p, rows_a, turns_a ? p->m : p->k, true), *const b = matrices_of(p, rows_b, turns_b ? p->k : p->n, true),
+           *const c = matrices_of(p, p->m, p->n, p->beta != 0);
+    void *(*const to)(const struct zeros *z, const double *x, int count) = p->host ? typed : loaded;
+    const double scalars[2] = {p->alpha, p->beta};
+    const float *const factors = (p->on_device ? loaded : typed)(&type, scalars, 2);
+    const float *const fa = to(&type, a, size_a * p->batch), *const fb = to(&type, b, size_b * p->batch);
+    float *const fc = to(&type, c, size_c * p->batch), *got = fc;
+    check_code(halftone_set_pointer_mode(handle, p->on_device ? HALFTONE_DEVICE : HALFTONE_HOST), "mode");
+    check_code(p->host ? halftone_sgemm_host(handle, p->ta, p->tb, p->m, p->n, p->k, factors, fa, lda, fb, ldb, factors + 1, fc, ldc)
+                       : halftone_sgemm_strided_batched(handle, p->ta, p->tb, p->m, p->n, p->k, factors, fa, lda, size_a, fb, ldb, size_b,
+                                                        factors + 1, fc, ldc, size_c, p->batch),
+               p->name);
+    check_code(halftone_set_pointer_mode(handle, HALFTONE_HOST), "mode");
+    if (!p->host) {
+        got = keep(malloc((size_t)(size_c * p->batch) * sizeof *got), free);
+        OK(ht_dev_download(got, fc, (size_t)(size_c * p->batch) * sizeof *got));
+    }
+    for (int i = 0; i < size_c * p->batch; i++) {
+        const int entry = i / size_c, row = i % ldc, col = i % size_c / ldc;
+        if (row >= p->m)
+            assert_true(isnan(got[i]));
+        else
+            check_float(p, a + entry * size_a + (turns_a ? row * lda : row), b + entry * size_b + (turns_b ? col : col * ldb), turns_a ? 1 : lda,
+                        turns_b ? ldb : 1, c[i], got[i]);
+    }
+}
+
+/* By the same kernels as ozaki's, also in turns with it at the same sizes. */
+TEST(floats_by_slices) {
+    static const struct floats problems[] = {
+        {"ozaki-sp:d=8", 'N', 'N', 70, 66, 33, 1, 1, 0, true, false, false},     {"ozaki-sp:d=8", 'T', 'N', 130, 3, 200, 1, 2, -1, true, true, false},
+        {"ozaki-sp", 'N', 'T', 5, 67, 130, 3, -0.5, 1, false, false, false},     {"ozaki-sp", 'T', 'T', 65, 129, 40, 2, 1, 0, false, false, false},
+        {"ozaki-sp", 'N', 'N', 33, 40, 300, 1, 0.3, -1.7, false, true, false},   {"ozaki-sp", 'T', 'T', 9, 11, 70, 1, 1, 2, false, false, true},
+        {"ozaki-sp", 'N', 'N', 300, 150, 2, 1, 1, 0, true, false, false},        {"ozaki-sp:d=9", 'N', 'T', 20, 70, 64, 1, 0.5, 1, true, false, true}};
+    static const char *const bad[] = {"ozaki-sp:", "ozaki-sp:d=0", "ozaki-spx", "ozaki-sp-cr", "fp64:ozaki-sp", "fp32:ozaki", "fp32:ozaki-cr"};
+    const struct problem beside = PROBLEM("integers", 'N', 'N', 33, 40, 300, 1, 1, 0, false);
+    struct halftone_plan plan = HALFTONE_PLAN_INIT;
+    const char *name;
+    size_t bytes;
+    if (halftone_set_scheme(handle, "ozaki") != HALFTONE_OK)
+        skip();
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(halftone_set_scheme(handle, bad[i]), HALFTONE_UNKNOWN_SCHEME);
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        const struct floats *const p = &problems[i];
+        check_code(halftone_set_scheme(handle, p->name), p->name);
+        check_code(halftone_get_scheme(handle, HALFTONE_FP32, &name), p->name);
+        assert_string_equal(name, p->name);
+        check_code(halftone_query(handle, p->ta, p->tb, p->m, p->n, p->k, p->batch, &plan), p->name);
+        assert_true(strcmp(plan.scheme, "ozaki") == 0 && plan.fixed_point && plan.unit_exponent == -24 && plan.native_ns == 0);
+        assert_true(plan.error_bound == (double)plan.bound_units * 0x1p-24 && plan.error_bound < 0.1);
+        state = i + 1;
+        not_nearest = 0;
+        check_floats(p);
+        assert_true(p->whole || not_nearest > 0); /* no more slices than SGEMM's error asks for */
+        if (p->m == beside.m)
+            check(&beside, NULL);
+        check_floats(p);
+    }
+    assert_int_equal(halftone_packed_bytes(handle, 'A', 9, 9, 1, &bytes), HALFTONE_NOT_SUPPORTED);
+    const float far[3] = {INFINITY, 1, 2}, one = 1, zero = 0;
+    float *const x = kept_on_device(sizeof far), got[2];
+    OK(ht_dev_upload(x, far, sizeof far));
+    check_code(halftone_sgemm(handle, 'N', 'N', 2, 1, 1, &one, x, 2, x + 1, 1, &zero, x, 2), "Inf"); /* a row, as FP64's */
+    OK(ht_dev_download(got, x, sizeof got));
+    assert_true(isnan(got[0]) && got[1] == 1);
+    check_code(halftone_set_scheme(handle, "auto"), "auto");
+}

@@ -116,10 +116,16 @@ void session_add_name(char *list, size_t bytes, const char *name, const char *be
         strcat(strcat(list, before), name);
 }
 
+/* Of a mode, which is in no list: whether FP32 has it is asked. Nothing is packed for one. */
+static int is_mode(const struct session *e, const char *name) {
+    const char *const modes = e->set->role[HT_ROLE_MODES];
+    return strncmp(name, modes, strlen(modes)) == 0 && session_ask(e, HALFTONE_FP32, name) == HALFTONE_OK;
+}
+
 int session_scheme_known(const struct session *e, const char *name, struct cli_error *f) {
     char list[400] = "auto";
     const char *known;
-    if (strcmp(name, "auto") == 0)
+    if (strcmp(name, "auto") == 0 || is_mode(e, name))
         return 0;
     for (int i = 0; (known = halftone_schemes(e->handle, HALFTONE_FP32, i)) != NULL; i++) {
         if (strcmp(name, known) == 0)
@@ -170,7 +176,7 @@ int session_kinds(struct session *e, const char *method) {
 int session_select(struct session *e, int type, const char *method, const char *kernel, struct cli_error *f) {
     if (session_ask_or_say(e, type, method, f) != 0)
         return -1;
-    e->packs = type == HALFTONE_FP32;
+    e->packs = type == HALFTONE_FP32 && !is_mode(e, method);
     for (int i = 0; i < e->set->schemes && e->packs; i++)
         if (strcmp(e->set->scheme[i].name, method) == 0)
             e->packs = e->set->scheme[i].pack != NULL;

@@ -18,6 +18,12 @@ HT_DEVICE double ht_oz_load(const double *p)
     return ht_oz_double((unsigned long long)ht_ldg_i64((const long long *)(const void *)p));
 }
 
+// Of the caller's, which is a float or a double.
+HT_DEVICE double ht_oz_element(const void *from, long long at, int of_floats)
+{
+    return of_floats ? (double)ht_ldg4((const float *)from + at) : ht_oz_load((const double *)from + at);
+}
+
 // |x| as an integer, which is in the same order.
 HT_DEVICE unsigned long long ht_oz_magnitude(double x)
 {
