@@ -98,7 +98,8 @@ static void explain_auto(const struct call *c, const char *scheme, char *line, s
                  fallback, first, checked->native_k, (long long)HT_CHECKED_K_MAX);
     else if (strcmp(scheme, fallback) == 0)
         snprintf(line, bytes,
-                 ": %s, which takes every input, is predicted faster here than %s, whose data are checked",
+                 ": %s, which takes every input, is predicted faster here, or nearly so, than %s, whose data are "
+                 "checked",
                  fallback, first);
     else
         snprintf(line, bytes,

@@ -12,6 +12,7 @@
 enum {
     CHECK_UNITS =
         17, /* of the bound that FP32's certificate adds to the scheme's own (ACCURACY.md, section 15) */
+    RISK_SHARE = 8, /* of a call by the fallback: pays_check */
 };
 
 /* ---- what `auto` takes ---- */
@@ -137,6 +138,12 @@ static int64_t certificate_ns(const struct plan *p) {
     return p->checked ? launches * (int64_t)p->set->launch_ns : 0;
 }
 
+/* Whether `auto` tries slices: not where that is predicted to save less than an eighth: the model errs by
+ * as much, and data that they cannot hold are computed twice, in two to four times the fallback's time. */
+static bool pays_check(const struct plan *p, int64_t ns, int64_t fallback_ns) {
+    return ns <= fallback_ns - (p->checked ? fallback_ns / RISK_SHARE : 0);
+}
+
 /* Which kernel and split a call runs, and what for with `auto`: its first scheme with the certificate, or the
  * fallback alone. */
 static struct ht_choice select_kernel(const struct call *c, struct plan *p) {
@@ -158,7 +165,8 @@ static struct ht_choice select_kernel(const struct call *c, struct plan *p) {
     if (!p->is_auto ||
         (suits_k(c, p->scheme) &&
          (c->half->forced != NO_KERNEL ||
-          ht_add(ht_total_ns(set, &choice, x), certificate_ns(p)) <= ht_total_ns(set, &unpacked, x))))
+          pays_check(p, ht_add(ht_total_ns(set, &choice, x), certificate_ns(p)),
+                     ht_total_ns(set, &unpacked, x)))))
         return choice;
     p->checked = false;
     p->fallback = p->before_fallback = NO_KERNEL;

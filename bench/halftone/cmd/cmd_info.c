@@ -221,9 +221,12 @@ static int print_weighed(const char *product, const struct halftone_plan *plan, 
         add_candidate(&t, &plan[i], plan);
     printf("%sproduct: %s\n%sscheme: %s (%s)\n%spick: %s, %.5g us (its tile: %s)\n", mark, product, mark,
            plan->scheme, plan->why_scheme, mark, plan->kernel, (double)plan->predicted_ns / 1000, plan->why);
-    if (plans > 1)
-        printf("%srunner-up: %s, %.4g us (%.4g %%) behind\n", mark, plan[1].kernel,
-               (double)(plan[1].predicted_ns - plan->predicted_ns) / 1000, percent_behind(&plan[1], plan));
+    if (plans > 1) {
+        const double late = (double)(plan[1].predicted_ns - plan->predicted_ns) / 1000,
+                     percent = percent_behind(&plan[1], plan);
+        printf("%srunner-up: %s, %.4g us (%.4g %%) %s\n", mark, plan[1].kernel, late < 0 ? -late : late,
+               late < 0 ? -percent : percent, late < 0 ? "ahead, but it may compute twice" : "behind");
+    }
     printf("%sworkspace: %zu bytes\n", mark, plan->workspace_bytes);
     return print_table(&t, "Candidates, each in its best number of splits of k", raw, f);
 }
