@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/lines.h"
+#include "io/shapes.h"
 
 enum { SITE, API, OP, M, N, K, BATCH, SERVED, NS, USED, LINE_BYTES = 4096, COLUMNS_MOST = 32 };
 static const char *const used_names[USED] = {"site", "api", "op", "m", "n", "k", "batch", "served", "predicted_ns"};

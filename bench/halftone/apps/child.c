@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "apps/child.h"
 #include "apps/call_log.h"
-#include "io/lines.h"
+#include "io/shapes.h"
 #include "io/outfile.h"
 
 #include <errno.h>

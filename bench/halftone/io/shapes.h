@@ -1,10 +1,17 @@
-/* shapes: lists of product sizes, from numbers or from a file. */
+/* shapes: text files line by line; lists of product sizes, from numbers or from a file. */
 #ifndef BENCH_SHAPES_H
 #define BENCH_SHAPES_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "io/args.h"
+
+enum line_kind { LINE_END, LINE_WHOLE, LINE_LONG };
+
+/* The next line without its newline, which the last one may lack. LINE_LONG: it is longer than `line`, which has its
+ * beginning; the rest is passed over, so that it is not taken for a line of its own. */
+enum line_kind line_read(FILE *in, char *line, size_t bytes);
 
 struct shape {
     int64_t m, n, k;
