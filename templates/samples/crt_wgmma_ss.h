@@ -11,6 +11,7 @@ constexpr int BM = 128, BN = 256, BK = 128, WM = 128, WN = 128, STAGES = 4, RAST
 #include "../hooks/pack/crt_element.cuh"
 #include "../hooks/check/crt_counts.cuh"
 #include "../hooks/check/crt_abs.cuh"
+#include "../hooks/check/crt_sample.cuh"
 #include "../hooks/check/crt_spans.cuh"
 #include "../hooks/epilogue/crt_residue.cuh"
 #include "../hooks/epilogue/crt_order_wgmma.cuh"
