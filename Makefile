@@ -21,7 +21,7 @@ q = '$(subst ','\'',$(1))'
 KNOWN := GPU SCHEMES LEAN COVER TUNED TILES PROMOTE DEVICE DEST SYMBOLS AMALGAMATION DIR PREFIX LIBDIR DESTDIR MODEL SHAPE TSV HTML \
          COMPARE WHAT_IF BENCH_ARGS PAGES CHROMIUM V TARGET BUILD_CC CC CXX AR CPPFLAGS CFLAGS CXXFLAGS LDFLAGS NVCC HIPCC PYTHON \
          TEST_SETS FUZZ_SEED FUZZ_API FUZZ_FP64 FUZZ_CLIMB FUZZ_FILES FUZZ_CFLAGS FUZZ_GEN WARN WERROR COMMIT \
-         TEST_PART TEST_REST SHELL MAKEFLAGS INSTALL AM_UPDATE_INFO_DIR
+         TEST_PART TEST_REST HT_STEPS SHELL MAKEFLAGS INSTALL AM_UPDATE_INFO_DIR
 # The environment may set these. It may hold any other name for another program (GPU, MODEL, V), so make forgets those,
 # and the names that only rules set.
 FROM_ENVIRONMENT := CC CXX AR CPPFLAGS CFLAGS CXXFLAGS LDFLAGS NVCC HIPCC PYTHON PREFIX LIBDIR DESTDIR
@@ -83,7 +83,7 @@ KERNEL_FLAGS = -O3 -std=c++17 $(HT_FLAGS_$(lastword $(subst _, ,$*))) $(if $(IS_
 
 # A recipe line is $(call run,WORD,thing,command): one short line, or with V=1 the command itself. HT_STEPS: all in one line of a terminal, of so many.
 run = $(if $(V),,@$(if $(HT_STEPS),$(eval steps += x)printf '\033[K[%d/%d] %.60s\r' $(words $(steps)) $(HT_STEPS),echo) '$(1) $(2)';)$(3)
-build = +@build() { $(MAKE) $(1) "$$@"; }; if [ -t 1 ]; then HT_STEPS=$$(build -n | grep -c "^echo '[A-Z]* "); export HT_STEPS; fi; \
+build = +@build() { $(MAKE) $(1) HT_STEPS=$$steps "$$@"; }; steps=; if [ -t 1 ]; then steps=$$(build -n | grep -c "^echo '[A-Z]* "); fi; \
     build && if [ -t 1 ]; then printf '\033[K'; fi
 
 # ---- sources
