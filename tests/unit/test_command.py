@@ -172,7 +172,7 @@ def test_mm_says_what_ran_and_what_was_kept(options, says, kept, tmp_path):
 @pytest.mark.parametrize("wide", [False, True])
 def test_mm_says_how_much_was_computed_again(wide, tmp_path):
     """On a set whose default looks at these data; one row of A loses all but what meets B's zeros. FP64: `halftone check` knows it."""
-    n, command = (200, 300)[not wide], ROOT / "out/t4/halftone-sim"
+    n, command = (200, 448)[not wide], ROOT / "out/t4/halftone-sim"
     numbers = [[(i * 37 + j * 101) % 97 - 48.5 if i > 0 else 0. for j in range(n)] for i in range(n)]
     bad = [row if i != 5 else [1e30] + [1e-3] * (n - 1) for i, row in enumerate(numbers)]
     for name, rows in ("a", numbers), ("bad", bad):

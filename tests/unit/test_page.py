@@ -213,14 +213,14 @@ def test_a_scheme_without_kernels_is_one_line(tmp_path):
 
 @pytest.mark.parametrize("gpu", ["rtx4090", "rtx5090", "l40s", "t4", "h200"])
 def test_explain_says_from_which_size_fp64_pays(gpu):
-    """Where the data pass by counting sooner and by more than where elements are tested; all of C left costs more than native64 alone."""
+    """Where the data pass by counting sooner and by more than where elements are tested; all of C left costs no less than native64 alone."""
     said = gen("explain", "--gpu", gpu, "--scheme", "crt15").stdout
     rows = re.findall(r"(?m)^  [^:\n]*: from n = (\d+) on; here (crt1[56]), ([\d.]+) times as fast$", said)
     sizes, schemes, times = zip(*rows)
     assert schemes == ("crt15", "crt16") and int(sizes[0]) <= int(sizes[1]) and float(times[0]) > float(times[1]) > 0.5
     assert all((int(size) <= 512) == (gpu != "h200") == (float(time) > 2) for size, time in zip(sizes, times)), rows
     one, whole = map(float, re.search(r"1 % of C, one by one, takes (\S+) of native64's time; all of C, behind the tests, (\S+) of it", said).groups())
-    assert 0.01 < one < 1 < whole < 1.5
+    assert 0.01 < one < 1 <= whole < 1.5
     assert "native64's time" not in gen("explain", "--gpu", gpu, "--scheme", "native64").stdout
 
 
