@@ -12,7 +12,7 @@
 enum {
     CHECK_UNITS =
         17, /* of the bound that FP32's certificate adds to the scheme's own (ACCURACY.md, section 15) */
-    RISK_SHARE = 8, /* of a call by the fallback: pays_check */
+    RISK_SHARE = 10, /* of a call by the fallback: pays_check */
 };
 
 /* ---- what `auto` takes ---- */
@@ -138,7 +138,7 @@ static int64_t certificate_ns(const struct plan *p) {
     return p->checked ? launches * (int64_t)p->set->launch_ns : 0;
 }
 
-/* Whether `auto` tries slices: not where that is predicted to save less than an eighth: the model errs by
+/* Whether `auto` tries slices: not where that is predicted to save less than a tenth: the model errs by
  * as much, and data that they cannot hold are computed twice, in two to four times the fallback's time. */
 static bool pays_check(const struct plan *p, int64_t ns, int64_t fallback_ns) {
     return ns <= fallback_ns - (p->checked ? fallback_ns / RISK_SHARE : 0);
