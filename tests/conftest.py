@@ -1,4 +1,5 @@
 """Shared by the Python tests: where the repository and its tools are. Built by `make test` before pytest starts."""
+import fcntl
 import hashlib
 import os
 import re
@@ -7,6 +8,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -99,6 +101,24 @@ def fetch_numpy(python, folder):
     done = subprocess.run([python, "-m", "pip", "-q", "install", "--require-hashes", "--only-binary=:all:", "-r", folder / "numpy.txt"],
                           capture_output=True, text=True)
     return done.stderr[-200:] if done.returncode else None
+
+
+def numpy_python():
+    """A Python that imports NumPy: this one, the system's, or one in out/test that pip gives it to, once for all processes."""
+    for python in dict.fromkeys([sys.executable, shutil.which("python3") or sys.executable, "/usr/bin/python3"]):
+        if subprocess.run([python, "-c", "import numpy"], capture_output=True).returncode == 0:
+            return python
+    folder = ROOT / "out/test/numpy"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        python = folder / "venv/bin/python"
+        if not (folder / "done").exists():
+            subprocess.run([sys.executable, "-m", "venv", "--clear", folder / "venv"], check=True)
+            if fetch_numpy(python, folder):
+                return None
+            (folder / "done").touch()
+    return python
 
 
 # ---- what the command reads and writes: .npy matrices and tables

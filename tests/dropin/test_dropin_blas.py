@@ -1,16 +1,13 @@
 """The BLAS face before a BLAS of ours, Debian's libblas-test and NumPy, with the simulator behind it: which calls are served, and that
 all results, errors and the program's own output are as without it."""
 import collections
-import fcntl
 import os
 import pathlib
 import re
-import shutil
 import subprocess
-import sys
 
 import pytest
-from conftest import ROOT, fetch_numpy, rows
+from conftest import ROOT, numpy_python, rows
 from dropin_programs import HERE, SET, cc, run
 
 BLAT = pathlib.Path("/usr/lib/x86_64-linux-gnu/blas")
@@ -259,24 +256,6 @@ assert (a @ b == a.astype(int) @ b.astype(int)).all()
 assert (a @ a.T == a.astype(int) @ a.T.astype(int)).all()
 assert (np.tensordot(a.T, b, (0, 0)) == a.astype(int) @ b.astype(int)).all()
 """
-
-
-def numpy_python():
-    """A Python that imports NumPy: this one, the system's, or one in out/test that pip gives it to, once for all processes."""
-    for python in dict.fromkeys([sys.executable, shutil.which("python3") or sys.executable, "/usr/bin/python3"]):
-        if subprocess.run([python, "-c", "import numpy"], capture_output=True).returncode == 0:
-            return python
-    folder = ROOT / "out/test/numpy"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        python = folder / "venv/bin/python"
-        if not (folder / "done").exists():
-            subprocess.run([sys.executable, "-m", "venv", "--clear", folder / "venv"], check=True)
-            if fetch_numpy(python, folder):
-                return None
-            (folder / "done").touch()
-    return python
 
 
 def test_numpy(face, tmp_path):

@@ -2,9 +2,9 @@
 and by a list of objects that is read slowly (linker.c). Results are right or the original's, and nothing hangs: an alarm
 ends a child after 10 s."""
 import pytest
-from conftest import ROOT
+from conftest import ROOT, numpy_python
 from dropin_programs import HERE, SET, Fakes, build_face, cc, replaced, run, sources
-from test_dropin_blas import Programs, numpy_python
+from test_dropin_blas import Programs
 
 S = "api=Sgemm_v2"
 SIMULATOR = SET / "libhalftone-sim.so"

