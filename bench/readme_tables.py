@@ -27,7 +27,7 @@ TITLES = {"end_single_tflops": "single, end to end, TFLOPS", "kernel_single_tflo
           "end/tf32": "÷ TF32", "end/fp16": "÷ FP16", "kernel/sgemm": "kernel ÷ SGEMM", "limit_tflops": "limit, TFLOPS", "of_limit": "share of limit",
           "pack_gbps": "packing, GB/s", "pack/copy": "packing ÷ copy", "ceiling_tflops": "ceiling by data sheet, TFLOPS",
           "predicted_tflops": "predicted, TFLOPS", "of_ceiling": "share of ceiling", "bound_by": "bound by",
-          "native_tflops": "native FP32 by data sheet, TFLOPS", "/native": "÷ native", "to_dgemm": "÷ DGEMM",
+          "native_tflops": "native FP32 by data sheet, TFLOPS", "/native": "÷ native", "to_dgemm": "÷ DGEMM", "tflops": "TFLOPS", "tflops/dgemm": "÷ DGEMM", "dgemm/us": "DGEMM's time ÷ ours",
           "in_u|A||B|": "largest error, 2⁻⁵³ \\|A\\|\\|B\\|"}
 
 
