@@ -30,7 +30,7 @@ def wide(draw, rows, cols, span):
 @pytest.mark.whole
 def test_what_is_not_cleared_is_what_auto_computes_again(tmp_path):
     """Tiles of C that have f16x3's bits under `auto`, and others, are as many as it says."""
-    draw, n, k = random.Random(5), 448, 512
+    draw, n, k = random.Random(5), 448, 768
     a = [row for block in range(n // 64) for row in wide(draw, 64, k, (2, 30, 28, 12, 36, 9, 24)[block])]
     b = [list(column) for column in zip(*(c for block in range(n // 64) for c in wide(draw, 64, k, (1, 3, 26, 2, 7, 30, 10)[block])))]
     store(tmp_path / "a.npy", a)
@@ -79,10 +79,10 @@ def test_the_certificates_share_is_counted_however_matrices_are_stored(host, tmp
 def test_words_for_two_files(tmp_path):
     """At a shape that is checked, from data of one kind: nothing refused and nothing uncleared; NaN is named."""
     draw = random.Random(1)
-    x = [[single(draw.uniform(-1, 1)) for _ in range(512)] for _ in range(448)]
+    x = [[single(draw.uniform(-1, 1)) for _ in range(768)] for _ in range(448)]
     store(tmp_path / "a.npy", x)
     run = halftone("check", "a.npy", "a.npy", "--tb", "--rows", 64, cwd=tmp_path)
-    assert run.returncode == 0 and "a.npy: op(B) is 512 x 448" in run.stdout
+    assert run.returncode == 0 and "a.npy: op(B) is 768 x 448" in run.stdout
     assert "of 28672 elements of C looked at, |C| leaves uncleared 0 (0 %) at 4 units, 0 (0 %) at 16 units" in run.stdout
     x[70][5] = float("nan")
     store(tmp_path / "b.npy", x)
