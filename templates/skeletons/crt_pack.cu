@@ -476,7 +476,7 @@ HT_DEVICE void clear_failed(const ht_crt_pack_args &g, long long entry, int bloc
     for (long long i = (int)(blockIdx.x * PACK_THREADS + threadIdx.x); i < words; i += (long long)blocks * PACK_THREADS)
         ht_stg_i32((int *)g.failed.bits + entry * words + i, 0);
     for (int i = (int)threadIdx.x; g.failed.left && blockIdx.x == 0 && i < g.failed_entries; i += PACK_THREADS)
-        ht_stg_i64(g.failed.left + entry * g.failed_entries + i, gives_up ? g.failed.most + 1 : 0);
+        ht_stg_i64(g.failed.left + entry * g.failed_entries + i, gives_up ? CRT_ALL_FAIL : 0);
 }
 
 template <bool ABS> HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem)

@@ -45,7 +45,7 @@ static __host__ __device__ __forceinline__ int passes_of(const ht_crt_args &g)
 
 HT_DEVICE bool is_idle(const ht_crt_args &g, int entry)
 {
-    return ht_crt_is_idle(g.counts, entry) || ht_crt_gives_up(g.failed, entry);
+    return ht_crt_is_idle(g.counts, entry) || ht_crt_gives_up(g.failed, entry, g.tests != 0);
 }
 
 // Tiles are numbered in groups of RASTER tile rows, column by column inside a group, so that blocks that run

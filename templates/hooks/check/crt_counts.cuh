@@ -14,10 +14,13 @@ HT_DEVICE bool ht_crt_is_idle(const ht_crt_counts &g, long long entry)
 }
 
 // ---- elements that fail, where the other scheme tests each
-// Whether a product has so many elements that fail that none is computed by residues.
-HT_DEVICE bool ht_crt_gives_up(const ht_crt_failed &g, long long entry)
+constexpr long long CRT_ALL_FAIL = 1ll << 62; // by a sample: none is tested
+
+// Whether a product has so many elements that fail that none is computed by residues. While they are tested only what the sample told:
+// their number grows meanwhile, and warps of a block that read it apart would part.
+HT_DEVICE bool ht_crt_gives_up(const ht_crt_failed &g, long long entry, bool tests = false)
 {
-    return g.left && ht_ldg_i64(g.left + entry) > g.most;
+    return g.left && ht_ldg_i64(g.left + entry) > (tests ? CRT_ALL_FAIL - 1 : g.most);
 }
 
 constexpr int CRT_FAILED_WORDS = 128; // of 64 x 64 elements: column c has words 2 c and 2 c + 1, of 32 rows each
