@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "emit/tpl.h"
 #include "../../runtime/ht_cost.h"
+#include "../../runtime/ht_crt.h"
 
 enum { PATH_MAX_BYTES = 4096, FILE_BYTES = 256, PARAMS_MAX = 192 };
 /* Texts of a kernel: its family's hooks, then these; the inlay goes into a hole of the template. */
@@ -319,6 +320,42 @@ static const char *hook_of(const struct frame *f, const char *name) {
     return name && name[0] == '+' ? name + 1 : name;
 }
 
+enum { WORDS_A_LINE = 8 };
+
+static void add_table(struct text *out, const struct ht_crt_table *t) {
+    const uint32_t *const from = t->words;
+    const bool wide = t->used > 1;
+    text_addf(out, wide ? "HT_TABLE unsigned CRT_%s[%d][%d] = {" : "HT_TABLE unsigned CRT_%s[%d] = {",
+              t->name, t->rows, t->used);
+    for (int i = 0, j = 0; i < t->rows * t->used; j = ++i % t->used)
+        text_addf(out, "%s%s0x%08x%s", i % WORDS_A_LINE ? " " : "\n    ", wide && j == 0 ? "{" : "",
+                  (unsigned)from[i / t->used * t->width + j], wide && j == t->used - 1 ? "}," : ",");
+    text_add(out, "\n};\n");
+}
+
+/* The constants of all kernels of FP64 by residues, as templates/samples/crt15.h has them. */
+static void add_crt_tables(struct text *out, const struct scheme *s) {
+    struct ht_crt c;
+    struct ht_crt_fewer fewer;
+    struct ht_crt_table table[HT_CRT_TABLES];
+    if (ht_crt_make(&c, s->moduli) != 0)
+        err_bug("a scheme whose moduli ht_crt.h does not make");
+    ht_crt_make_fewer(&fewer, &c, s->moduli < HT_CRT_MOST ? s->moduli : HT_CRT_FEWEST);
+    ht_crt_list(table, &c, &fewer);
+    text_addf(out,
+              "// What follows from the %d largest pairwise coprime moduli up to 256; 2^%d < their product < "
+              "2^%d.\nconstexpr int CRT_MODULI = %d, CRT_DIGIT_WORDS = %d, CRT_VALUE_WORDS = %d, "
+              "CRT_SUM_WORDS = %d;\nconstexpr int CRT_TOP_WORD = %d, CRT_TOP_SHIFT = %d, CRT_QUOTIENT = %d;\n"
+              "constexpr int CRT_EXACT_K = %d, CRT_SEGMENT = %d, CRT_POISONED = %d;\n"
+              "constexpr unsigned long long CRT_LIMIT = 0x%" PRIx64 "ull; // times 2^CRT_LIMIT_EXPONENT\n"
+              "constexpr int CRT_LIMIT_EXPONENT = %d, CRT_FEWEST = %d;\n",
+              c.moduli, c.product_bits - 1, c.product_bits, c.moduli, c.digit_words, c.value_words,
+              c.sum_words, c.top_word, c.top_shift, (int)c.quotient, HT_CRT_EXACT_K, HT_CRT_SEGMENT,
+              HT_CRT_POISONED, c.limit_mantissa, c.limit_exponent, fewer.fewest);
+    for (int i = 0; i < HT_CRT_TABLES; i++)
+        add_table(out, &table[i]);
+}
+
 static bool read_parts(struct frame *f) {
     struct text *const part = f->part;
     bool ok = read_abi(&part[PART_ABI], f->c->root, f->scheme ? f->scheme->in : NUMBER_F32) &&
@@ -328,7 +365,7 @@ static bool read_parts(struct frame *f) {
     for (int i = 0; ok && i < FAMILY_HOOKS_MAX; i++) {
         const char *const hook = f->family->hooks[i];
         if (hook && strcmp(hook, "=tables") == 0 && f->scheme->moduli > 0)
-            emit_crt_tables(&part[i], f->scheme);
+            add_crt_tables(&part[i], f->scheme);
         ok = read_template(&part[i], f->c, "hooks/%s.cuh", hook_of(f, hook));
     }
     return ok && read_template(&part[PART_INLAY], f->c, "skeletons/%s.cuh", f->family->inlay) &&

@@ -31,7 +31,6 @@ const struct recipe_kernel *emit_recipe(enum kernel_kind kind, const struct plan
 /* Of its file, namespace and launcher; "": the recipe has no such kernel. */
 void emit_kernel_name(char *name, size_t size, const struct emit_context *c, enum kernel_kind kind,
                       const struct plan *p);
-void emit_crt_tables(struct text *out, const struct scheme *s);
 
 /* What stands before the first kernel of a file: the vendor's header and the check of the architecture. */
 void emit_head(struct text *out, const struct isa *isa);

@@ -595,8 +595,9 @@ target_link_libraries(app PRIVATE halftone::static)
 # ---- what pip fetches
 
 def test_what_pip_fetches_is_named_by_version_and_hash():
-    for name in ("requirements.txt", "toolchain.txt"):
-        for line in (ROOT / "tests" / name).read_text().splitlines():
+    toolchain = re.search(r"<<END\n((?s:.*?))^END$", (ROOT / "tests/toolchain.sh").read_text(), re.M)[1]
+    for names in ((ROOT / "tests/requirements.txt").read_text(), toolchain):
+        for line in names.splitlines():
             assert line.startswith("#") or re.fullmatch(r'[a-z-]+==[\d.]+(; python_version < "[\d.]+")? --hash=sha256:[0-9a-f]{64}', line), line
     for path in [ROOT / "Makefile", *(p for folder in ("tests", "bench", "runtime", "gen") for p in (ROOT / folder).rglob("*")
                                       if p.suffix in (".mk", ".sh", ".py") and p != pathlib.Path(__file__))]:

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bench/halftone/accuracy/residue_certificate.c"
+#include "../../bench/halftone/accuracy/residue_certificate.h"
 
 __extension__ typedef unsigned __int128 u128;
 __extension__ typedef __int128 i128;

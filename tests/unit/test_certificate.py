@@ -1,4 +1,4 @@
-"""The host's emulation of f16x3 (bench/halftone/accuracy/f16x3_host.h), with which tests/unit/test_certificate.c searches for large errors, has the
+"""The host's emulation of f16x3 (tests/unit/f16x3_host.c), with which tests/unit/test_certificate.c searches for large errors, has the
 kernels' bits. And the certificate of FP64 by residues (bench/ACCURACY64.md, section 18) against an adversary, in exact integers: dot products that the rule
 lets pass, made to lose as much as they can, stay within their bound; where less counts as large they do not."""
 import ctypes
@@ -11,7 +11,7 @@ import subprocess
 import pytest
 from conftest import ROOT, store
 
-SOURCES = ["bench/halftone/accuracy/f16x3_host.c", "bench/halftone/accuracy/certificate.c", *(f"runtime/sim/{n}.c" for n in ("sim_f16", "sim_mma", "sim_mma_wide"))]
+SOURCES = ["tests/unit/f16x3_host.c", "bench/halftone/accuracy/certificate.c", *(f"runtime/sim/{n}.c" for n in ("sim_f16", "sim_mma", "sim_mma_wide"))]
 M, N, K = 24, 20, 120 # one k-split
 
 

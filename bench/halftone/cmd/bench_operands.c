@@ -8,7 +8,7 @@
 
 #include "cmd/methods.h"
 #include "accuracy/metrics.h"
-#include "measure/baseline_fp32.h"
+#include "measure/baseline_cublas.h"
 #include "measure/operands.h"
 #include "io/outfile.h"
 #include "io/progress.h"

@@ -8,7 +8,7 @@
 #include "io/args.h"
 #include "cmd/cmd.h"
 #include "cmd/methods.h"
-#include "measure/baseline_fp32.h"
+#include "measure/baseline_cublas.h"
 #include "io/outfile.h"
 #include "io/progress.h"
 #include "cmd/special_values.h"

@@ -9,7 +9,7 @@
 #include "cmd/methods.h"
 #include "accuracy/families.h"
 #include "accuracy/metrics.h"
-#include "measure/baseline_fp32.h"
+#include "measure/baseline_cublas.h"
 #include "io/npy.h"
 #include "io/outfile.h"
 #include "io/page.h"

@@ -10,7 +10,6 @@
 #include "cmd/cmd.h"
 #include "cmd/methods.h"
 #include "measure/baseline_cublas.h"
-#include "measure/baseline_fp32.h"
 #include "io/outfile.h"
 #include "io/page.h"
 #include "io/plot.h"

@@ -10,7 +10,6 @@
 #include "io/page.h"
 #include "io/progress.h"
 #include "io/tsv.h"
-#include "measure/launch_direct.h"
 #include "measure/timing.h"
 #include "cmd/tune.h"
 #include "../../../runtime/ht_cost.h"
@@ -118,6 +117,55 @@ static int time_own(struct tuning *t, struct session_problem *p, const struct ht
     row->splits = plan.splits;
     row->predicted_us = predicted_of(t, &plan);
     return timing_measure(&t->plan, call_packed, &call, timing, f);
+}
+
+/* One call of a kernel that reads the operands as they are, its k in a number of parts of choice, where the library has its own.
+ * Neither operand transposed, alpha 1, beta 0. */
+struct launch_direct {
+    const struct ht_kernel_desc *kernel;
+    int (*reduce)(const struct ht_gemm_args *args, void *stream);
+    struct ht_gemm_args args;
+    void *parts; /* device memory */
+};
+
+/* p: its matrices are on the device. launch_direct_close, whatever comes back. */
+static int launch_direct_open(struct launch_direct *c, const struct ht_set_desc *set, const struct ht_kernel_desc *kernel,
+                    const struct session_problem *p, int splits, struct cli_error *f) {
+    struct ht_gemm_args *g = &c->args;
+    memset(c, 0, sizeof *c);
+    c->kernel = kernel;
+    c->reduce = set->reduce;
+    for (int i = 0; i < set->schemes; i++)
+        if (strcmp(set->scheme[i].name, kernel->scheme) == 0)
+            g->fma_only = p->k <= set->scheme[i].simt_k_max;
+    const int64_t bytes = ht_partial_bytes(p->m, p->n, 1, splits, 4);
+    if (session_device_check(ht_dev_check(kernel->init()), "kernel", f) != 0 ||
+        (bytes > 0 && session_device_check(ht_dev_alloc(&c->parts, (size_t)bytes), "device memory", f) != 0))
+        return -1;
+    g->a = (struct ht_view){.src = p->a, .ld = p->lda, .rows = (int)p->m, .k = (int)p->k};
+    g->b = (struct ht_view){.src = p->b, .ld = p->ldb, .rows = (int)p->n, .k = (int)p->k, .k_contiguous = 1};
+    g->to = (struct ht_result){.c = p->c, .ldc = p->m, .alpha.f32 = 1};
+    g->partial = c->parts;
+    g->m = (int)p->m;
+    g->n = (int)p->n;
+    g->splits = splits;
+    g->batch = 1;
+    return 0;
+}
+
+/* Asynchronous; as timing_measure wants it. */
+static int launch_direct_run(void *launch, struct cli_error *f) {
+    const struct launch_direct *c = launch;
+    int code = ht_launch_gemm(c->kernel, &c->args, NULL);
+    if (code == 0 && c->args.splits > 1)
+        code = c->reduce(&c->args, NULL);
+    return session_device_check(ht_dev_check(code), "launch", f);
+}
+
+static void launch_direct_close(struct launch_direct *c) {
+    (void)ht_dev_stream_sync(NULL);
+    if (c->parts != NULL)
+        (void)ht_dev_free(c->parts);
 }
 
 static int time_parts(struct tuning *t, struct session_problem *p, const struct ht_kernel_desc *k, struct timing *timing,

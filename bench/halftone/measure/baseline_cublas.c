@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "../../../runtime/ht_dev.h"
-#include "measure/session.h"
 
 /* What cuBLAS advises for Hopper ("cublasSetWorkspace"); other GPUs need less. */
 #define WORKSPACE_BYTES ((size_t)32 << 20)
@@ -168,6 +167,27 @@ int baseline_sgemm_batch(struct baseline *y, char trans_a, char trans_b, int64_t
     return status != 0 ? status
                        : y->sgemm_batch(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, (int)lda, m * k, b, (int)ldb,
                                         k * n, &zero, c, (int)m, m * n, (int)batch);
+}
+
+const char *baseline_fp32_name(const struct baseline *y) {
+    return y != NULL ? baseline_names[BASELINE_SGEMM] : "cpu-fp32";
+}
+
+int baseline_fp32_sample(struct baseline *y, const struct session_problem *p, const struct reference *r,
+                  float *whole, float *out, struct cli_error *f) {
+    if (y == NULL) {
+        memcpy(out, r->single, (size_t)(r->rows * r->cols) * sizeof *out);
+        return 0;
+    }
+    int status = baseline_multiply(y, BASELINE_SGEMM, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a,
+                                    p->lda, p->b, p->ldb, p->c);
+    if (status != 0)
+        return cli_error_set(f, "cuBLAS SGEMM failed with status %d; check that this cuBLAS fits the driver",
+                         status);
+    if (session_problem_result(p, whole, f) != 0)
+        return -1;
+    reference_sample(r, whole, p->m, out);
+    return 0;
 }
 
 static uint16_t to_half(float value) {

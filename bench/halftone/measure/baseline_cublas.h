@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "accuracy/reference.h"
 #include "io/cli_error.h"
+#include "measure/session.h"
 
 /* The last one is cuBLAS' own FP32 emulation: refused by a cuBLAS before 12.9, and native FP32 on GPUs it was not made for
  * (cuBLAS documentation, "Floating Point Emulation"); there is nothing to time then. */
@@ -52,6 +54,12 @@ int baseline_sgemm_batch(struct baseline *y, char trans_a, char trans_b, int64_t
 /* Rounds to the nearest FP16, ties to even, as the vendor's conversion does; finite numbers to the nearest BF16. */
 void baseline_to_half(const float *in, uint16_t *out, size_t count);
 void baseline_to_bf16(const float *in, uint16_t *out, size_t count);
+
+/* The plain FP32 product that everything is held against: cuBLAS SGEMM where it is, else the CPU's loop ("cpu-fp32"). */
+const char *baseline_fp32_name(const struct baseline *y);
+/* The sampled rows of the product into `out` (r->rows * r->cols); whole: m * n scratch floats. y NULL: from r. */
+int baseline_fp32_sample(struct baseline *y, const struct session_problem *p, const struct reference *r, float *whole, float *out,
+                         struct cli_error *f);
 
 /* Two operands in 16 bits on the device, as the FP16 and BF16 products read them. */
 struct cast16 {

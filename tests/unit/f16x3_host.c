@@ -1,10 +1,15 @@
-/* f16x3_host: one element of a product by scheme f16x3. See f16x3_host.h. */
-#include "accuracy/f16x3_host.h"
+/* f16x3_host: one element of a product by scheme f16x3 as NVIDIA's kernels compute it, on the host, bit for
+ * bit: splits, MMAs of 16 k in the simulator's arithmetic, promotion. Not split-K. For searches that need
+ * millions of single elements; test_certificate.c includes it, test_certificate.py holds it to the kernels. */
+#include "../../bench/halftone/accuracy/certificate.h"
+#include "../../runtime/sim/sim_f16.h"
+#include "../../runtime/sim/sim_mma.h"
 
-#include "accuracy/certificate.h"
-
-#include "../../../runtime/sim/sim_f16.h"
-#include "../../../runtime/sim/sim_mma.h"
+struct f16x3_host {
+    const char *model;     /* as sim_mma_find has them: "sm80", "sm90" */
+    int promote_k;         /* k of a chain, at most 128: 32 in sets for sm_80, 64 in those for sm_90 */
+    int corrections_first; /* of a whole chain before its main products, as warpgroups have them */
+};
 
 enum { MMA_K = 16, CHAIN_STEPS_MOST = 8 };
 
@@ -35,6 +40,7 @@ static float add_chain(const struct f16x3_host *unit, const struct sim_mma_model
     return chain;
 }
 
+/* The sum of a[i] b[i], both scaled as packing does; k is padded with zeros. Before the scales are undone. */
 float f16x3_host_dot(const struct f16x3_host *unit, const float *a, const float *b, int k) {
     const struct sim_mma_model *model = sim_mma_find(unit->model);
     struct step s[CHAIN_STEPS_MOST];
