@@ -81,17 +81,8 @@ HT_DEVICE int store_normal(const ht_crt_args &g, const scalars &by, const taken 
     return left;
 }
 
-// POWER: alpha and beta are known to be such that no product but X's is needed; a kernel of its own, since
-// the other one is longer.
-template <bool POWER>
-static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, (CRT_MODULI > 15 ? 512 : POWER ? 768 : CRT_RESIDENT) / CRT_THREADS))
-    combine(const ht_crt_args g) {
-    const taken x = taken_by(g, (int)blockIdx.x, (int)threadIdx.x);
-    ht_pdl_wait();
-    ht_pdl_trigger();
-    if (ht_crt_is_idle(g.counts, x.entry) || ht_crt_gives_up(g.failed, x.entry))
-        return;
-    const scalars by = load_alpha_beta(g.to);
+// All of a thread's elements.
+template <bool POWER> HT_DEVICE void combine_taken(const ht_crt_args &g, const scalars &by, const taken &x) {
     int doubtful, left = find_kept(g, x, &doubtful);
     if (POWER)
         left = store_normal<false>(g, by, x, left);
@@ -106,8 +97,30 @@ static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, (CRT
     }
 }
 
+static __host__ __device__ __forceinline__ unsigned pieces_of(const ht_crt_args &g) {
+    return (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN) * PIECES;
+}
+
+// POWER: alpha and beta are known to be such that no product but X's is needed; a kernel of its own, since
+// the other one is longer.
+template <bool POWER>
+static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, (CRT_MODULI > 15 ? 512 : POWER ? 768 : CRT_RESIDENT) / CRT_THREADS))
+    combine(const ht_crt_args g) {
+    ht_pdl_wait();
+    ht_pdl_trigger();
+    if (ht_crt_is_idle(g.counts, blockIdx.z) || ht_crt_gives_up(g.failed, blockIdx.z))
+        return;
+    const scalars by = load_alpha_beta(g.to);
+#pragma unroll 1
+    for (unsigned piece = blockIdx.x; piece < pieces_of(g); piece += gridDim.x)
+        combine_taken<POWER>(g, by, taken_by(g, (int)piece, (int)threadIdx.x));
+}
+
+// Of a second scheme, which is mostly idle, a block takes several pieces: to begin and end so many takes longer than all else.
 static int launch(const ht_crt_args &g, void *stream) {
-    const unsigned tiles = (unsigned)((g.m + BM - 1) / BM) * (unsigned)((g.n + BN - 1) / BN);
-    return ht_launch_dependent(is_known_power(g.to) ? combine<true> : combine<false>, tiles * PIECES, 1, (unsigned)g.batch,
+    constexpr unsigned OF_SECOND = 8;
+    const unsigned pieces = pieces_of(g);
+    return ht_launch_dependent(is_known_power(g.to) ? combine<true> : combine<false>,
+                               g.a_packed.sums ? (pieces + OF_SECOND - 1) / OF_SECOND : pieces, 1, (unsigned)g.batch,
                                CRT_THREADS, 0, stream, g);
 }

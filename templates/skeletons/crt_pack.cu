@@ -71,12 +71,12 @@ struct pack_tile {
     int rows, k; // that the matrix has from there on; none: 0 or less
 };
 
-HT_DEVICE pack_tile tile_of(const ht_crt_pack_args &g, long long entry, int pieces)
+HT_DEVICE pack_tile tile_of(const ht_crt_pack_args &g, long long entry, int pieces, int block)
 {
     pack_tile t;
     t.entry = entry;
-    t.row0 = (int)blockIdx.x / pieces * TILE_ROWS;
-    t.k0 = g.k_first + (int)blockIdx.x % pieces * TILE_K;
+    t.row0 = block / pieces * TILE_ROWS;
+    t.k0 = g.k_first + block % pieces * TILE_K;
     t.rows = g.of.rows - t.row0;
     t.k = g.of.k - t.k0;
     return t;
@@ -468,7 +468,7 @@ HT_DEVICE void copy_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned
     }
 }
 
-// Bits of elements that fail, and how many: none yet, or too many. By `blocks`, all of an entry of A's first k.
+// Bits of elements that fail, and how many: none yet, or too many. By all blocks of an entry of A's first k.
 HT_DEVICE void clear_failed(const ht_crt_pack_args &g, long long entry, int blocks, bool gives_up)
 {
     const long long words = g.failed.stride * g.failed_entries;
@@ -539,37 +539,44 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, AB
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_crt_pack_args &g = p.operand[second];
-    if ((int)blockIdx.x >= p.blocks[second])
+    int block = (int)blockIdx.x;
+    if (block >= p.blocks[second])
         return; // the other operand has more
     const unsigned smem = ht_smem_base<TILE_BYTES>();
-    const pack_tile t = tile_of(g, (int)blockIdx.z - (second ? p.operand[0].batch : 0), p.pieces);
+    const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
     ht_pdl_wait();
     ht_pdl_trigger();
-    if (ABS && ht_crt_is_idle(g.asked, t.entry))
+    if (ABS && ht_crt_is_idle(g.asked, entry))
         return;
     const int route = ht_sample_route(g);
     if (ABS && !second && g.k_first == 0)
-        clear_failed(g, t.entry, p.blocks[0], route == HT_CRT_ROUTE_NONE);
+        clear_failed(g, entry, smaller((int)gridDim.x, p.blocks[0]), route == HT_CRT_ROUTE_NONE);
     if (route == HT_CRT_ROUTE_NONE || (!MEASURES && !ABS && route != 0))
         return;
-    const bool whole = t.rows >= TILE_ROWS && t.k >= TILE_K;
-    if (g.of.k_contiguous && whole)
-        load_tile<true, true>(g, t, smem);
-    else if (g.of.k_contiguous)
-        load_tile<true, false>(g, t, smem);
-    else if (whole)
-        load_tile<false, true>(g, t, smem);
-    else
-        load_tile<false, false>(g, t, smem);
-    ht_barrier();
-    if (NORMS && g.spans && blockIdx.x == 0 && t.entry == 0 && threadIdx.x == 0)
-        ht_stg_i32(g.spans + second, 0);
-    if (MEASURES)
-        measure_tile<NORMS>(g, t, smem);
-    if (MEASURES && SPLITS && route == 0)
-        ht_together_meet();
-    if (SPLITS && (!MEASURES || route == 0))
-        split_tile<ABS>(g, t, smem);
+    do {
+        const pack_tile t = tile_of(g, entry, p.pieces, block);
+        const bool whole = t.rows >= TILE_ROWS && t.k >= TILE_K;
+        if (g.of.k_contiguous && whole)
+            load_tile<true, true>(g, t, smem);
+        else if (g.of.k_contiguous)
+            load_tile<true, false>(g, t, smem);
+        else if (whole)
+            load_tile<false, true>(g, t, smem);
+        else
+            load_tile<false, false>(g, t, smem);
+        ht_barrier();
+        if (NORMS && g.spans && block == 0 && entry == 0 && threadIdx.x == 0)
+            ht_stg_i32(g.spans + second, 0);
+        if (MEASURES)
+            measure_tile<NORMS>(g, t, smem);
+        if (MEASURES && SPLITS && route == 0)
+            ht_together_meet();
+        if (SPLITS && (!MEASURES || route == 0))
+            split_tile<ABS>(g, t, smem);
+        if (ABS)
+            ht_barrier(); // before the next tile's loads
+        block += (int)gridDim.x;
+    } while (ABS && block < p.blocks[second]);
 }
 
 // ---- verdict
@@ -654,8 +661,8 @@ static int launch(const ht_crt_pack_args *operands, int count, void *stream)
     int code = 0, together = 1; // clusters are of powers of two
     while (together < pieces)
         together *= 2;
-    if (g.to.sums)
-        return ht_launch_dependent(pack<false, true, false, true>, blocks_of(&p, own), 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
+    if (g.to.sums) // mostly idle: a block takes several tiles, since to begin and end so many takes longer than all else
+        return ht_launch_dependent(pack<false, true, false, true>, (blocks_of(&p, own) + 3) / 4, 1, batch, PACK_THREADS, TILE_BYTES, stream, p);
     if (g.sample.asked)
         code = ht_launch_dependent(sample, 1, 1, 1, SAMPLE_THREADS, SAMPLE_BYTES, stream, p);
     if (code != 0)

@@ -189,7 +189,9 @@ MIXED = "40 9 80 NT mixed 1 0 2 50" # the first entry has enough, the second not
 
 # what is broken: part, file, text, replacement, and a case that must notice it
 BREAKS = {
-    "no barrier before elements are measured": ("crt_pack", "skeletons/crt_pack.cu", r"smem\);\n    ht_barrier\(\);", "smem);", 2),
+    "no barrier before elements are measured": ("crt_pack", "skeletons/crt_pack.cu", r"smem\);\n        ht_barrier\(\);\n        if", "smem);\n        if", 2),
+    "a tile loaded while the last is read": ("crt_pack", "skeletons/crt_pack.cu", r"ht_barrier\(\); // before the next tile's loads", "", 39),
+    "the first piece of a block alone": ("crt_combine", "skeletons/crt_combine.cu", r"piece \+= gridDim\.x", "piece += pieces_of(g)", 39),
     "the largest of one thread": ("crt_pack", "skeletons/crt_pack.cu", r"most = other > most \? other : most;", ";", 1),
     "blocks of a row that do not meet": ("crt_pack90", "skeletons/crt_pack.cu", r"ht_together_meet\(\);", "", 3),
     "the second launch without its measures": ("crt_pack", "skeletons/crt_pack.cu", r"pack<true, false>, blocks", "pack<false, true>, blocks", 3),
