@@ -21,7 +21,7 @@ struct step {
     int indent;
     int mi, ni, k_steps; /* MMA tiles of a warp, fragment steps */
     int parts;           /* of 16 bytes that a thread copies of a stage */
-    int mmas, loads, copies; /* written so far, of a warp; copies ahead, of a thread */
+    int mmas, loads, copies; /* written so far, of a warp; copies of a thread */
 };
 
 /* An MMA row tile of A, or the first of the isa's b_tiles MMA column tiles of B that are loaded together. */
@@ -113,7 +113,7 @@ static int part_offset(const struct step *s, int part) {
 static void write_copy(struct step *s, int part, const char *to) {
     const int at = part_offset(s, part), atoms = k_atoms(s->p);
     const bool ahead = s->p->variant != VARIANT_NOPIPELINE;
-    s->copies += ahead;
+    s->copies++;
     if (ahead)
         LINE(s, "if (fetch)");
     text_line(s->out, s->indent + 4 * ahead,

@@ -58,6 +58,8 @@ def test_banners_hold(emitted, gpu):
         path = next(folder.glob(name + ".*"))
         head, code = banner(path), re.sub(r"//.*", "", path.read_text())
         assert f", {threads} threads" in head, name
+        stages, copies = re.search(r"(\d+) stages?, \d+ threads", head), re.search(r"and (\d+) 16-byte copies a thread in each step", head)
+        assert copies is None or int(copies[1]) * 16 * threads * int(stages[1]) == smem, name
         assert int(re.search(r"registers per thread +(\d+) of", head)[1]) == registers, name
         assert int(re.search(r"shared memory, bytes +(\d+) of", head)[1]) == smem, name
         assert f"static_assert(THREADS == {threads} && " in code and f" == {smem}, " in code, name
