@@ -289,7 +289,14 @@ static inline int ht_crt_sample_most(double share) {
     return share > 0.5 ? HT_CRT_SAMPLE_PAIRS : share > 0.0625 ? (int)(2 * HT_CRT_SAMPLE_PAIRS * share) : HT_CRT_SAMPLE_PAIRS / 8;
 }
 
-/* Of schemes that could be the second the one that is taken has the most: the least moduli that leave few elements, else the most. */
+/* What a second scheme, of as many moduli as the first or more, saves of FP64 arithmetic's time, a share of it; 0: it is none. It takes
+ * a plane more than a product by it, which takes ns. */
+static inline double ht_crt_second_gain(int moduli, int first, int64_t ns, int64_t native_ns) {
+    const int64_t all = moduli > 0 ? ns + ns / moduli : native_ns;
+    return moduli >= first && all < native_ns ? 1 - (double)all / (double)native_ns : 0;
+}
+
+/* Of those the one that is taken has the most: the least moduli that leave few elements, else the most. */
 static inline int ht_crt_second_rank(int moduli, int64_t k, double units) {
     struct ht_certificate c;
     return ht_crt_certify(&c, moduli, k, units, HT_CRT_SECOND_HALF_BINADES) ? 2 * HT_CRT_MOST - moduli : moduli - HT_CRT_MOST;

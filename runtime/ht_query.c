@@ -111,11 +111,13 @@ static void explain_auto(const struct call *c, const char *scheme, char *line, s
 static void explain64(const struct call *c, const struct plan *p, struct halftone_plan *out) {
     const char *const by = c->asked->is_auto ? HT_FP64 : c->asked->accuracy.text,
                       *const native = c->h->half[0].set->role[HT_ROLE_NATIVE];
+    const struct ht_scheme_desc *const second = p->second.scheme;
     const int used = snprintf(out->why_scheme, sizeof out->why_scheme, "by accuracy %s", by);
     if (p->checked)
         snprintf(out->why_scheme + used, sizeof out->why_scheme - (size_t)used,
-                 ": %s where the data certify it, %s for the rest; %s alone: %lld ns predicted",
-                 p->scheme->name, native, native, (long long)out->native_ns);
+                 ": %s where the data certify it%s%s%s, %s for the rest; %s alone: %lld ns predicted",
+                 p->scheme->name, second ? ", else " : "", second ? second->name : "",
+                 second ? " where each element is tested" : "", native, native, (long long)out->native_ns);
 }
 
 static void explain_scheme(const struct call *c, const struct plan *p, struct halftone_plan *out) {

@@ -422,27 +422,19 @@ static int pick_for_rest(const struct call *c, const struct ht_scheme_desc *nati
     return best.kernel;
 }
 
-/* What a scheme of as many moduli as the first, or more, is predicted to save of `native`'s time; 0: nothing. */
-static double gain_of_second(const struct call *c, const struct ht_scheme_desc *s, int first,
-                             const struct ht_scheme_desc *native) {
-    const int moduli = ht_moduli_of(c->half->set, s);
-    int64_t ns, all;
-    if (moduli < first || !ht_predict64(c, s, &ns) || !ht_predict64(c, native, &all))
-        return 0;
-    ns += ns / moduli; /* a plane more */
-    return ns < all ? 1 - (double)ns / (double)all : 0;
-}
-
 /* Where a limit can cut its workspace, as that of packed operands' products cannot be. Of elements that are left so many
  * that computing them one by one takes what the scheme saves are the most. */
-static void choose_second(const struct call *c, const struct ht_scheme_desc *native, struct plan *p) {
+static void choose_second(const struct call *c, int64_t native_ns, struct plan *p) {
     const struct ht_set_desc *const set = p->set;
     const bool may = (!c->is_packed || c->h->workspace_limit == 0) && c->batch <= HT_GRID_BATCH;
     const int first = ht_moduli_of(set, p->scheme);
     int best = INT32_MIN;
     for (int i = 0; may && i < set->schemes; i++) {
+        int64_t ns;
         const int moduli = ht_moduli_of(set, &set->scheme[i]);
-        const double gain = gain_of_second(c, &set->scheme[i], first, native);
+        const double gain = moduli >= first && ht_predict64(c, &set->scheme[i], &ns)
+                                ? ht_crt_second_gain(moduli, first, ns, native_ns)
+                                : 0;
         const int rank = ht_crt_second_rank(moduli, c->k, ht_units64(c));
         if (gain <= 0 || rank <= best)
             continue;
@@ -455,18 +447,16 @@ static void choose_second(const struct call *c, const struct ht_scheme_desc *nat
     }
 }
 
-static bool is_sampled(const struct call *c, const struct ht_scheme_desc *s, const struct ht_scheme_desc *native) {
-    int64_t ns, all;
-    return !c->is_packed && c->batch == 1 && ht_predict64(c, s, &ns) && ht_predict64(c, native, &all) &&
-           ht_crt_is_sampled(ns, all);
-}
-
 static int plan_certificate(const struct call *c, const struct ht_scheme_desc *native, struct plan *p) {
     p->checked = true;
     p->fallback = pick_for_rest(c, native);
     if (p->fallback != NO_KERNEL) {
-        choose_second(c, native, p);
-        p->is_sampled = is_sampled(c, p->scheme, native);
+        int64_t ns, native_ns;
+        if (!ht_predict64(c, native, &native_ns))
+            return HALFTONE_OK;
+        choose_second(c, native_ns, p);
+        p->is_sampled = !c->is_packed && c->batch == 1 && ht_predict64(c, p->scheme, &ns) &&
+                        ht_crt_is_sampled(ns, native_ns);
         return HALFTONE_OK;
     }
     if (!is_forced(c, native))

@@ -125,14 +125,20 @@ bool ht_site_is_accuracy64(const char *text) {
     return site_is_accuracy(text, HT_OF_FP64);
 }
 
+#define SITE_SCHEME(text, of) text "\0"
+#define SITE_SCHEME_OF(text, of) of,
+
+static unsigned site_types_of_scheme(const char *name) {
+    static const unsigned char types[] = {HT_SCHEME_TYPES(SITE_SCHEME_OF)};
+    const int found = site_name(HT_SCHEME_TYPES(SITE_SCHEME), name, true);
+    return strcmp(name, "auto") == 0 ? HT_OF_BOTH : found >= 0 ? types[found] : HT_OF_FP32;
+}
+
 bool ht_site_line_is_of(const struct ht_site_line *line, bool fp64) {
-    if ((line->of >> fp64 & 1) == 0)
-        return false;
-    if (line->verb == 's') {
-        const int wide = site_name("ozaki-sp\0crt\0i8x28\0native64\0ozaki\0", line->text, true);
-        return strcmp(line->text, "auto") == 0 || (wide > 0) == fp64; /* the first is FP32's */
-    }
-    return line->verb == 'o' || (fp64 ? ht_site_is_accuracy64(line->text) : ht_site_is_accuracy(line->text));
+    const unsigned type = 1u << fp64;
+    return (line->of & type) != 0 &&
+           (line->verb == 'o' ||
+            (line->verb == 's' ? (site_types_of_scheme(line->text) & type) != 0 : site_is_accuracy(line->text, type)));
 }
 
 static bool site_copy(char *to, size_t room, const char *from) {

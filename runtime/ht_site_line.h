@@ -44,6 +44,10 @@ enum { HT_ACCURACY_TEXT_BYTES = 48, HT_SITE_TEXT = 64, HT_SITE_LINE = 1024 };
     X("reproducible:6", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 6, 0, 0) \
     X("reproducible:10", HT_OF_FP32, 0, ANY, 0, INT_MAX, RANGE(FIXED), 10, 0, 0)
 
+/* Whose schemes are not FP32's: beginnings of names, the first that fits counts. */
+#define HT_SCHEME_TYPES(X) \
+    X("ozaki-sp", HT_OF_FP32) X("ozaki", HT_OF_FP64) X("crt", HT_OF_FP64) X("i8x28", HT_OF_FP64) X("native64", HT_OF_FP64)
+
 enum ht_site_range { HT_SITE_M, HT_SITE_N, HT_SITE_K, HT_SITE_BATCH, HT_SITE_ORDINAL, HT_SITE_RANGES };
 
 /* What a line holds for, and what it says. */

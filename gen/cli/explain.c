@@ -483,15 +483,26 @@ static void print_paper_tiles(struct text *out, const struct listing *l) {
 
 /* ---- all candidates ---- */
 
+static bool is_in(const struct plan_set *set, const struct candidate *c) {
+    for (int i = 0; i < set->count; i++)
+        if (set->plan[i].on.family == c->on.family && tile_compare(&set->plan[i].tile, &c->tile) == 0)
+            return true;
+    return false;
+}
+
 static void print_fits(struct text *out, const struct listing *l) {
+    static struct plan_set set; /* what `emit` makes of this scheme */
+    set.count = 0;
+    plan_scheme(&set, target_main(l->g, l->isa, l->s));
     text_addf(out, "\nAccepted: %d of %d\n", l->fits, l->count);
     for (int i = 0; i < l->fits; i++) {
         const struct cost *c = &l->item[i].cost;
         text_addf(out, "  %3d ", i + 1);
         explain_add_tile(out, l, &l->item[i].tile);
-        text_addf(out, "  %d threads of %s, %d regs, %d smem, %d/SM, waves " MILLI ", " MILLI " us, %s\n",
+        text_addf(out, "  %d threads of %s, %d regs, %d smem, %d/SM, waves " MILLI ", " MILLI " us, %s%s\n",
                   c->threads, l->item[i].on.family->workers, c->regs_per_thread, c->smem_bytes,
-                  c->blocks_per_sm, AS_MILLI(c->waves_milli), AS_MILLI(c->predicted_ns), c->binding);
+                  c->blocks_per_sm, AS_MILLI(c->waves_milli), AS_MILLI(c->predicted_ns), c->binding,
+                  is_in(&set, &l->item[i]) ? ", in the set" : "");
     }
 }
 

@@ -56,10 +56,14 @@ static struct calls calls_of(const struct listing *l, const struct shape *x) {
     }
     for (int i = 0; c.counts && i < scheme_count; i++) {
         const struct scheme *const s = &scheme_table[i];
-        const int rank = is_for(s) ? ht_crt_second_rank(s->moduli, x->k, (double)x->k) : best;
-        if (rank <= best || s->moduli < c.counts->moduli)
+        if (!is_for(s) || s->moduli < c.counts->moduli)
             continue;
-        const int64_t product = product_ns(s, x), plane = product / s->moduli;
+        const int64_t product = product_ns(s, x), plane = product / s->moduli,
+                      ns = product + steps_ns(l->g, s->moduli, true, x);
+        const double gain = ht_crt_second_gain(s->moduli, c.counts->moduli, ns, c.native);
+        const int rank = ht_crt_second_rank(s->moduli, x->k, (double)x->k) + (gain > 0 ? 4 * HT_CRT_MOST : 0);
+        if (rank <= best) /* one that saves nothing is shown, not taken */
+            continue;
         best = rank;
         c.tests = s;
         c.tested = packed + product + plane + steps_ns(l->g, s->moduli + 1, true, x);

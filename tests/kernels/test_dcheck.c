@@ -187,6 +187,9 @@ static void check(const struct problem *p) {
     check_code(ht_plan_call(&x, &inner), "plan");
     assert_true(inner->second.scheme != NULL);
     const char *const behind = inner->second.scheme->name;
+    char why[80];
+    snprintf(why, sizeof why, ", else %s where each element is tested, native64 for the rest;", behind);
+    assert_non_null(strstr(plan.why_scheme, why));
     double *const again = run(p, &a, &b, &c);
     check_code(halftone_last_check(handle, NULL), "last_check");
     check_code(halftone_last_check(handle, &before_it), "last_check");

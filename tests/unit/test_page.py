@@ -224,6 +224,15 @@ def test_explain_says_from_which_size_fp64_pays(gpu):
     assert "native64's time" not in gen("explain", "--gpu", gpu, "--scheme", "native64").stdout
 
 
+@pytest.mark.parametrize("gpu, scheme", [("a800", "f16x3"), ("h200", "crt15"), ("mi210", "egemm")])
+def test_explain_marks_the_tiles_of_the_set(gpu, scheme, tmp_path):
+    said = re.findall(r"(?m)^ +\d+ (\S+)  \d+ threads of .*, in the set$", gen("explain", "--gpu", gpu, "--scheme", scheme).stdout)
+    gen("emit", "--gpu", gpu, "--scheme", scheme, "--out", tmp_path / "set")
+    rows = [line.split("\t") for line in (tmp_path / "set/manifest").read_text().splitlines()[2:]]
+    assert said and len(said) == sum(row[1:3] == [scheme, "-"] for row in rows)
+    assert all(any(tile in row[0] for row in rows) for tile in said), (said, rows)
+
+
 def test_explain_takes_auto_and_lists(tmp_path):
     one, two = (gen("explain", "--gpu", "a800", "--scheme", s).stdout for s in ("f16x3", "bf16x6u"))
     assert gen("explain", "--gpu", "a800", "--scheme", "auto").stdout == one + "\n\n" + two

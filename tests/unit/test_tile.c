@@ -2,6 +2,7 @@
  * -lcmocka. */
 
 #include "../../gen/family/family.h"
+#include "../../runtime/ht_site_line.h"
 #include "../test.h"
 
 struct seen {
@@ -182,6 +183,9 @@ TEST(rows_are_consistent) {
         const struct scheme *s = &scheme_table[i];
         const bool for_flushing = scheme_find(s->name) != s; /* a second row of the name */
         assert_ptr_equal(scheme_for(s->name, for_flushing), s);
+        struct ht_site_line line = {.verb = 's', .of = HT_OF_BOTH}; /* HT_SCHEME_TYPES */
+        snprintf(line.text, sizeof line.text, "%s", s->name);
+        assert_true(ht_site_line_is_of(&line, true) == (s->in == NUMBER_F64) && ht_site_line_is_of(&line, false) == (s->in == NUMBER_F32));
         assert_int_equal(s->hooks == NULL, s->in == NUMBER_F64 && s->split != SPLIT_DIGITS); /* elements are multiplied as they are */
         assert_true(s->hooks == NULL || strncmp(s->hooks, "scheme/", 7) == 0);
         if (s->slice == SLICE_F16 && s->hooks != NULL)
