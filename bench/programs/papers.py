@@ -259,11 +259,18 @@ def potrf(on, n, side):
     return lambda kind: on.linalg.cholesky(on.to(matrix, kind)), of_factor(on, matrix)
 
 
-def hplmxp(on, n, block):
-    """LU by blocks without pivots, then GMRES in FP64. On the diagonal is sqrt(n), not HPL-AI's sum of the row, which would leave products no part."""
+def hpl_system(on, n):
+    """HPL-MxP's: uniform; on the diagonal the sum of its row's other magnitudes."""
     i = list(range(n))
     a, b = on.to(on.uniform(-0.5, 0.5, n, n), on.double), on.to(on.uniform(-0.5, 0.5, n, 1, seed=2), on.double)
-    a[i, i] = n ** 0.5
+    a[i, i] = 0
+    a[i, i] = abs(a).sum(1)
+    return a, b
+
+
+def hplmxp(on, n, block):
+    """LU by blocks without pivots, then GMRES in FP64."""
+    a, b = hpl_system(on, n)
 
     def factor(kind):
         lu = on.copy(on.to(a, kind))

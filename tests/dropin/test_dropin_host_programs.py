@@ -118,6 +118,8 @@ def test_the_papers_programs(face, tmp_path):
     code, found = papers(tmp_path, python, face)
     assert code == 0 and len(found) == 11 and not [row for row in found.values() if "FAILED" in row["note"]], found
     assert all(float(row["halftone"]) <= max(2 * float(row["native"]), 1e-6) for row in found.values() if "HPL" not in row["program"]), found
+    run(python, "-c", "import numpy, papers; a = papers.hpl_system(papers.OnNumpy(numpy), 50)[0]; assert abs(2 * a.diagonal() - abs(a).sum(1)).max() < 1e-12",
+        PYTHONPATH=str(ROOT / "bench/programs"))
     broken = build_face(tmp_path / "broken", replaced("blas_serve.c", "sgemm_host(h, x->op_a, x->op_b, x->m, x->n, x->k,",
                                                       "sgemm_host(h, x->op_a, x->op_b, x->m, x->n, x->k - 1,"), kind="blas")
     code, found = papers(tmp_path, python, broken)
