@@ -1,24 +1,26 @@
 #!/usr/bin/env python3
 """The papers' applications as their users write them, natively and under `halftone run`, as one table.
 
-    python3 bench/programs/papers.py RESULTS [--small] [--only NAME,...] -- out/h200/halftone run --
+    python3 bench/programs/papers.py RESULTS [--small] [--only NAME,...] [--processes N] -- out/h200/halftone run --
+    python3 bench/programs/papers.py bench/results --elsewhere    the second table anew, of bench/results as they are
 
 They run on PyTorch where it sees a GPU, else on NumPy; what stands after -- is put before the second run. RESULTS/programs.tsv has for each
 application time natively and under halftone, the share of products in the native time and the speed-up which that allows (1 / (1 - share)),
-how far an end result is from that of FP64, and the paper's claim; then what else the papers argue by, and where that is. Photographs and
+how far an end result is from that of FP64, and the paper's claim; then the papers' other figures beside ours of bench/results. Photographs and
 digits are scikit-learn's; without it data are generated, and the row says so. --small is for the simulator: no times. Exit code 1: an end
 result is farther off than its limit and twice the native one, no product was served, or a program is slower by more than 2 %; 2: a program
 lacks a package or memory, and its row says which. The table is made in any case."""
 import argparse
 import json
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lab"))
-NOTES = set()
+HERE, NOTES = pathlib.Path(__file__).resolve().parents[1], set()
+sys.path.insert(0, str(HERE / "lab"))
 
 
 # ---- what PyTorch and NumPy call by different names
@@ -108,7 +110,7 @@ def sample(name):
         import sklearn.datasets
         return getattr(sklearn.datasets, name)()
     except ImportError:
-        NOTES.add("generated data")
+        NOTES.add("generated")
         return None
 
 
@@ -322,41 +324,113 @@ def counts(on, vectors, fields):
 # ---- which, how large, and what the papers say
 
 PROGRAMS = {  # name: papers, their claims, what is judged, its limit, application, size on a GPU, in the simulator
-    "k-means": ("EGEMM,LE-GEMM,MixPert", "1.9 T4, 1.33 A800", "other labels, share", 1e-3, kmeans,
+    "k-means": ("EGEMM,LE-GEMM,MixPert", "1.9 T4, 1.33 A800", "other_labels", 1e-3, kmeans,
                 dict(points=65536, clusters=1024, side=8, steps=10), dict(points=160, clusters=16, side=4, steps=2)),
-    "k-means 16x16": ("EGEMM,LE-GEMM,MixPert", "-", "other labels, share", 1e-3, kmeans,
+    "k-means 16x16": ("EGEMM,LE-GEMM,MixPert", "-", "other_labels", 1e-3, kmeans,
                       dict(points=16384, clusters=4096, side=16, steps=10), dict(points=96, clusters=16, side=6, steps=1)),
-    "kNN": ("EGEMM,MixPert", "1.7 T4", "wrong neighbours, share", 1e-4, knn,
+    "kNN": ("EGEMM,MixPert", "1.7 T4", "wrong_neighbours", 1e-4, knn,
             dict(queries=8192, points=32768, neighbours=16, side=8), dict(queries=48, points=128, neighbours=4, side=4)),
-    "kNN 16x16": ("EGEMM,MixPert", "-", "wrong neighbours, share", 1e-4, knn,
+    "kNN 16x16": ("EGEMM,MixPert", "-", "wrong_neighbours", 1e-4, knn,
                   dict(queries=8192, points=32768, neighbours=16, side=16), dict(queries=32, points=64, neighbours=4, side=6)),
-    "BERT FFN": ("LE-GEMM,MixPert", "1.18 A800", "largest error", 2e-6, ffn,
+    "BERT FFN": ("LE-GEMM,MixPert", "1.18 A800", "largest_error", 2e-6, ffn,
                  dict(tokens=16384, width=768), dict(tokens=48, width=32)),
     "LLM linear": ("LE-GEMM", "1.34 A800", "MRED", 2e-7, linear,
                    dict(tokens=4096, width=4096, out=11008), dict(tokens=32, width=64, out=96)),
-    "MLP training": ("MixPert", "mean 1.72 RTX3090", "largest error", 1e-4, mlp,
+    "MLP training": ("MixPert", "mean 1.72 RTX3090", "largest_error", 1e-4, mlp,
                      dict(hidden=4096, rows=1797, steps=20), dict(hidden=64, rows=64, steps=2)),
     "Cholesky in tiles": ("MixPert", "1e-6", "residual", 1e-6, cholesky,
                         dict(n=32768, block=1024, side=8), dict(n=128, block=32, side=4)),
     "Cholesky of cuSOLVER": ("MixPert", "-", "residual", 1e-6, potrf, dict(n=16384, side=8), None),
     "HPL-MxP 1024": ("MixPert", "below 16", "residual", 16, hplmxp, dict(n=32768, block=1024), dict(n=128, block=32)),
     "HPL-MxP 512": ("MixPert", "-", "residual", 16, hplmxp, dict(n=32768, block=512), dict(n=96, block=16)),
-    "CCC counts": ("MixPert", "2 RTX3090", "other counts, share", 0, counts,
+    "CCC counts": ("MixPert", "2 RTX3090", "other_counts", 0, counts,
                    dict(vectors=8000, fields=90000), dict(vectors=48, fields=300)),
 }
-ELSEWHERE = """application\tpaper\tclaim\twhere
-GEMM by size\tEGEMM,LE-GEMM\t3.13 T4, 1.37 A800\th200-ptx-schemes.tsv
-tile model, pipeline\tEGEMM,LE-GEMM\t1.78, 2.72 A800\th200-ablations.tsv
-GEMM by level\tMixPert\t2.71 at 24576\th100-mixpert-levels.tsv
-MLP 16384 tuned\tMixPert\tas exhaustive search\th100-apps.tsv
-Cholesky 32768 tuned\tMixPert\t25 % at 5e-4\th100-apps.tsv
-MiniLM's products\tMixPert\tcuBERT\th200-model.tsv
-Sparkler, processes on one GPU\tMixPert\t24 % over CUTLASS\tno MPI program
-HPL-MxP by level\tMixPert\trises with size\tno card yet
-HPL-MxP on GPUs\tMixPert\t-\tno program
-DGEMM phi 0.1, 1, 2\tOzaki\t972, 823, 713 GFLOPS\th100-ozaki.tsv
-SGEMM phi 0.1, 1, 2\tOzaki\tAlgorithm 3\tno card yet
-"""
+SECOND = "# elsewhere\n"
+ELSEWHERE = [  # paper, where in it, what, its claims, a table of bench/results, what of it is ours: see ours(), | between several
+    ("EGEMM", "fig.7,10,11", "max_abs half,markidis/egemm;speed/markidis,not interleaved", "350,2.33;3.0,1.14", "le-gemm",
+     "half/egemm max_abs_cpu|markidis/egemm max_abs_cpu|egemm/markidis end_tflops part=1|egemm~w64x32_s3_sm80/egemm~nointerleave end_tflops part=2"),
+    ("EGEMM", "fig.8,9", "speed/SGEMM n×n×n,n×n×2n,4n×n×n;/cuBLAS's", "3.13,2.89,2.9;1.35", "egemm-tc",
+     "egemm end/sgemm shape=1:1:1|egemm end/sgemm shape=1:1:2|egemm end/sgemm shape=4:1:1|egemm of_limit shape=1:1:1"),
+    ("EGEMM", "fig.8,tab.4", "predicted T4,RTX6000;tile", "3.13,3.13;128x128x32_w64x32", "model-papers",
+     "egemm /native gpu=t4 shape=1:1:1|egemm /native gpu=rtx6000 shape=1:1:1|egemm tile gpu=t4 m=4096 shape=1:1:1"),
+    ("LE-GEMM", "fig.9,14", "speed/SGEMM n×n×n,n×4n×n,n×n×4n;/half,markidis,ootomo;of_limit", "1.37,1.40,1.36;1.40,2.77,2.74;-", "le-gemm",
+     "legemm end/sgemm part=1 shape=1:1:1|legemm end/sgemm part=1 shape=1:4:1|legemm end/sgemm part=1 shape=1:1:4|legemm/half end_tflops part=1|"
+     "legemm/markidis end_tflops part=1|legemm/ootomo end_tflops part=1|legemm of_limit part=1"),
+    ("LE-GEMM", "fig.10,11", "half,markidis,ootomo/legemm max_error;mred", "572,2.78,1.41;815,1.75,1.28", "le-gemm",
+     "half/legemm max_error_cpu|markidis/legemm max_error_cpu|ootomo/legemm max_error_cpu|"
+     "half/legemm mred_cpu|markidis/legemm mred_cpu|ootomo/legemm mred_cpu"),
+    ("LE-GEMM", "fig.17", "tile model/hand-picked;pipeline/none", "1.78;2.72", "le-gemm",
+     "legemm/legemm~handpicked end_tflops part=2|legemm/legemm~nopipeline end_tflops part=2"),
+    ("LE-GEMM", "fig.8,9", "predicted MI210,A800", "1.31,1.37", "model-papers", "legemm /native gpu=mi210 shape=1:1:1|legemm /native gpu=a800 shape=1:1:1"),
+    ("MixPert", "tab.1", "tf32x3,bf16x6/SGEMM", "1.81,2.01", "native-schemes", "tf32x3 end/sgemm m=4096|bf16x6 end/sgemm m=4096"),
+    ("MixPert", "fig.8,9,11", "IV/SGEMM;rel_frobenius IV,SGEMM;packing_%", "-;4.46e-7,1.14e-6;11.1", "mixpert-levels",
+     "mixpert4 end/sgemm|mixpert4 rel_frobenius|cublas-sgemm rel_frobenius|mixpert4 packing"),
+    ("MixPert", "fig.8,9", "IV/SGEMM 24576,programs;rel_frobenius 24576", "2.71,1.72;4.46e-7", "mixpert",
+     "mixpert4 end/sgemm part=2 m=24576|mixpert4 end/sgemm part=3|mixpert4 rel_frobenius part=2 m=24576"),
+    ("MixPert", "fig.8,12", "HPL-MxP at I;CCC,5 processes", "rises;-", "programs-levels", "mixpert1 speed_up|processes=5 speed_up"),
+    ("MixPert", "fig.10", "greedy/exhaustive MLP 16384,Cholesky 8192;gain_% Cholesky 32768,all schemes", "1,-;25,-", "apps",
+     "greedy/exhaustive products_ms program=mlp n=16384 levels=mixpert tau=5e-4|"
+     "greedy/exhaustive products_ms program=cholesky n=8192 levels=mixpert tau=5e-4|"
+     "greedy gain_percent program=cholesky n=32768 levels=mixpert tau=5e-4|greedy gain_percent program=cholesky n=32768 levels=all tau=5e-4"),
+    ("MixPert", "fig.8,12", "predicted A100 24576,RTX3090", "2.71,1.12", "model-papers", "mixpert4 /native gpu=a100 m=24576|mixpert4 /native gpu=rtx3090 shape=1:1:1"),
+    ("MixPert", "-", "sanitizers,failed", "-", "check", "racecheck failed"),
+    ("Ozaki", "tab.1", "GFLOPS of DP;CR,phi=0.1,1,2", "972,823,713;220,194,173", "ozaki",
+     "|".join(f"{scheme} gflops n=10240 phi={phi}" for scheme in ("ozaki", "ozaki-cr") for phi in ("0.1", "1", "2"))),
+    ("Ozaki", "fig.3,5", "error/DGEMM's;products", "1;66", "ozaki", "ozaki/dgemm max_relative_error|ozaki products n=10240 phi=0.1"),
+    ("Ozaki", "fig.8,9", "SP/SGEMM error;speed", "1;<1", "ozaki-sp", "ozaki-sp/cublas-sgemm rel_frobenius|ozaki-sp end/sgemm"),
+]
+
+
+# ---- ours beside the papers' figures, from bench/results
+
+def rows_of(path):
+    """Of all tables of a file. part: which of them; shape: sides by the least; packing: % of the time."""
+    head, part = [], 0
+    for line in path.read_text().splitlines():
+        cells = line.split("\t")
+        if line.startswith("#"):
+            head = []
+        elif not head:
+            head, part = cells, part + 1
+        else:
+            row = {**dict(zip(head, cells)), "part": str(part)}
+            row["method"] = row.get("method") or row.get("search") or row.get("tool")
+            if "m" in row:
+                row["shape"] = ":".join(f"{int(row[x]) / min(int(row[y]) for y in 'mnk'):.3g}" for x in "mnk")
+            if row.get("kernel_tflops", "n/a") != "n/a":
+                row["packing"] = 100 * (1 - float(row["end_tflops"]) / float(row["kernel_tflops"]))
+            yield row
+
+
+def ours(path, wanted):
+    """METHOD[~PART OF A KERNEL'S NAME][/METHOD] COLUMN [COLUMN=VALUE ...]: the mean over sizes; where there is text its first cell."""
+    methods, column, *only = wanted.split()
+    found = []
+    for method in methods.split("/"):
+        method, _, kernel = method.partition("~")
+        found.append({})
+        for row in rows_of(path):
+            if row["method"] == method and kernel in row.get("kernel", "") and column in row and all(row.get(x.split("=")[0]) == x.split("=")[1] for x in only):
+                found[-1].setdefault(tuple(row.get(key) for key in ("m", "n", "k", "family", "phi")), row[column])
+    top, *under = found
+    try:
+        each = [float(top[at]) / float(under[0][at] if under else 1) for at in top if not under or at in under[0]]
+    except ValueError:
+        return next(iter(top.values()))
+    return f"{statistics.fmean(each):.{4 if max(each) > 999 else 3}g}" if each else "-"
+
+
+def elsewhere():
+    """The second table; run: the experiment of bench/lab/run that measures it."""
+    lines = ["paper\tat\twhat\tclaim\tours\ttable\trun"]
+    experiments = [line.split("\t") for line in (HERE / "lab/experiments.tsv").read_text().splitlines()]
+    for paper, at, what, claim, name, wanted in ELSEWHERE:
+        path = next((path for path in (HERE / f"results/{card}{name}.tsv" for card in ("h200-", "h100-", "")) if path.is_file()), None)
+        found = iter([ours(path, each) if path else "-" for each in wanted.split("|")])
+        run = next(row[0] for row in experiments if re.search(rf"(^| |-){name}[.]", row[2]))
+        lines.append("\t".join((paper, at, what, claim, re.sub(r"[^,;]+", lambda _: next(found), claim), path.name if path else "-", run)))
+    return "\n".join(lines) + "\n"
 
 
 # ---- one side: a line of JSON for each program
@@ -441,18 +515,21 @@ def row_of(name, native, face, small):
     return [name, papers, size, *cells, judged, *(f"{each['value']:.3g}" for each in (native, face)), claim, "; ".join(notes) or "-"], int("FAILED" in " ".join(notes))
 
 
-def one_side(results, label, before, words):
+def one_side(results, label, before, words, processes):
+    """Of processes that run at once the one that fails, or the slowest."""
     path = results / f"programs-{label}.jsonl"
     with path.open("w") as out, (results / f"programs-{label}.err").open("w") as err:
-        done = subprocess.run([*before, sys.executable, __file__, "--side", str(results), *words], stdout=out, stderr=err)
-    found = {row["name"]: row for row in map(json.loads, path.read_text().splitlines())}
-    return lambda name: found.get(name, {"lacks": f"the {label} run ended with code {done.returncode}"})
+        ran = [subprocess.Popen([*before, sys.executable, __file__, "--side", str(results), *words], stdout=out, stderr=err) for _ in range(processes)]
+        code = max(each.wait() for each in ran)
+    rows = sorted(map(json.loads, path.read_text().splitlines()), key=lambda row: ("lacks" in row, row.get("ms", 0)))
+    found = {row["name"]: row for row in rows}
+    return lambda name: found.get(name, {"lacks": f"the {label} run ended with code {code}"})
 
 
-def table(results, names, small, before, says):
+def table(results, names, small, before, says, processes):
     """Written and printed; returns the exit code."""
     words = [",".join(names), *(["--small"] if small else [])]
-    sides = [one_side(results, label, command, words) for label, command in (("native", []), ("face", before))]
+    sides = [one_side(results, label, command, words, processes) for label, command in (("native", []), ("face", before))]
     rows, code = [], 0
     facts = [f"halftone: bench/programs/papers.py on {sides[0](names[0]).get('on', 'nothing')}, natively and under {' '.join(before)}", *says]
     facts += ["SIMULATOR: small sizes, no times"] if small else []
@@ -462,7 +539,7 @@ def table(results, names, small, before, says):
         code = 1 if 1 in (code, asked) else max(code, asked)
     head = ["program", "paper", "size", "native_ms", "halftone_ms", "speed_up", "share_of_products", "at_most", "end_result", "native", "halftone",
             "claim", "note"]
-    text = "".join(f"# {line}\n" for line in facts) + "\n".join("\t".join(map(str, row)) for row in (head, *rows)) + "\n# elsewhere\n" + ELSEWHERE
+    text = "".join(f"# {line}\n" for line in facts) + "\n".join("\t".join(map(str, row)) for row in (head, *rows)) + "\n" + SECOND + elsewhere()
     (results / "programs.tsv").write_text(text)
     print(text, end="")
     return code
@@ -472,21 +549,27 @@ def main():
     if sys.argv[1:2] == ["--side"]:
         side(pathlib.Path(sys.argv[2]), sys.argv[3].split(","), "--small" in sys.argv)
         return 0
+    if sys.argv[2:] == ["--elsewhere"]:
+        path = pathlib.Path(sys.argv[1]) / "programs.tsv"
+        path.write_text(path.read_text().split(SECOND)[0] + SECOND + elsewhere())
+        return 0
     known = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     known.add_argument("results", type=pathlib.Path)
     known.add_argument("--small", action="store_true")
     known.add_argument("--only")
+    known.add_argument("--processes", type=int, default=1, help="as many of each at once, as Sparkler's on one GPU")
     known.add_argument("--say", default="", help="lines that the table begins with")
     known.add_argument("command", nargs="+", help="what is put before the second run, after --")
     asked = known.parse_args()
     names = [name for name, row in PROGRAMS.items() if row[-1] or not asked.small]
     if asked.only:
-        lost = set(asked.only.split(",")) - set(names)
+        wanted = asked.only.replace("_", " ").split(",")
+        lost = set(wanted) - set(names)
         if lost:
             known.error(f"no program is called '{lost.pop()}'; there are {', '.join(names)}")
-        names = asked.only.split(",")
+        names = wanted
     asked.results.mkdir(parents=True, exist_ok=True)
-    return table(asked.results, names, asked.small, asked.command, [line.lstrip("# ") for line in asked.say.splitlines()])
+    return table(asked.results, names, asked.small, asked.command, [line.lstrip("# ") for line in asked.say.splitlines()], asked.processes)
 
 
 if __name__ == "__main__":

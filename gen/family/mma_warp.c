@@ -271,7 +271,7 @@ static int64_t fixed_clocks(const struct gpu *g, const struct tile *t, int block
 
 /* Fragments without registers of their own are loaded when the MMAs before them are done: that share of
  * the loads does not overlap. Worked example: egemm, A800, 256x128x32, warps 64x64: 272 registers, 17 of a
- * set of 32 too many; loads 1024 clocks: 544. Measured on the H200 (h200-ablations.tsv): 96 TFLOPS where
+ * set of 32 too many; loads 1024 clocks: 544. Measured on the H200 (h200-le-gemm.tsv): 96 TFLOPS where
  * 128x128x32 with warps 64x32 has 110. */
 static int64_t unhidden(const struct model_step *step, int given_back, int set) {
     const int64_t loads = step->smem < step->tensor ? step->smem : step->tensor;

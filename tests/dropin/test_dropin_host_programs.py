@@ -100,10 +100,10 @@ def test_scipy(face, tmp_path):
     assert sum(n for name, n in calls.items() if "sgemm" in name) == 1 and sum(n for name, n in calls.items() if "ssyrk" in name) == 1, calls
 
 
-def papers(folder, python, face, **env):
+def papers(folder, python, face, *words, **env):
     """bench/programs/papers.py with the face before its second run: exit code, rows by name."""
     under = [f"LD_PRELOAD={face}", f"HALFTONE_LIBRARY={SET}/libhalftone-sim.so", "HALFTONE_STRATEGY=eager", "HALFTONE_FP64=original"]
-    done = run(python, ROOT / "bench/programs/papers.py", folder, "--small", "--say", "# sets", "--", "env", *under, check=False, OPENBLAS_NUM_THREADS="1", **env)
+    done = run(python, ROOT / "bench/programs/papers.py", folder, "--small", *words, "--say", "# sets", "--", "env", *under, check=False, OPENBLAS_NUM_THREADS="1", **env)
     table = (folder / "programs.tsv").read_text().split("# elsewhere")[0]
     assert done.stdout.startswith(table) and done.stderr == "" and "\n# sets\n# SIMULATOR" in table
     head, *lines = (line.split("\t") for line in table.splitlines() if not line.startswith("#"))
@@ -120,6 +120,8 @@ def test_the_papers_programs(face, tmp_path):
     assert all(float(row["halftone"]) <= max(2 * float(row["native"]), 1e-6) for row in found.values() if "HPL" not in row["program"]), found
     run(python, "-c", "import numpy, papers; a = papers.hpl_system(papers.OnNumpy(numpy), 50)[0]; assert abs(2 * a.diagonal() - abs(a).sum(1)).max() < 1e-12",
         PYTHONPATH=str(ROOT / "bench/programs"))
+    code, one = papers(tmp_path, python, face, "--only", "CCC_counts", "--processes", "2")
+    assert code == 0 and list(one) == ["CCC counts"] and (tmp_path / "programs-face.jsonl").read_text().count('"served": 1,') == 2, one
     broken = build_face(tmp_path / "broken", replaced("blas_serve.c", "sgemm_host(h, x->op_a, x->op_b, x->m, x->n, x->k,",
                                                       "sgemm_host(h, x->op_a, x->op_b, x->m, x->n, x->k - 1,"), kind="blas")
     code, found = papers(tmp_path, python, broken)

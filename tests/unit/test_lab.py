@@ -3,6 +3,7 @@ import csv
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 from conftest import ROOT
@@ -91,3 +92,38 @@ def test_binaries_are_unpacked_where_they_run(binaries, tmp_path):
     subprocess.run(["tar", "-C", binaries, "-cJf", f"{packed}.tar.xz", "."], check=True)
     assert lab("auto", tmp_path / "out", packed).returncode == 0
     assert (packed / "h200/halftone").is_file() and "--schemes auto,f16x3,bf16x6u" in (tmp_path / "asked").read_text()
+
+
+# ---- the papers' figures, the second table of bench/programs/papers.py
+
+sys.path.insert(0, str(ROOT / "bench/programs"))
+papers = __import__("papers")
+WAITING = {"egemm-tc", "le-gemm", "mixpert", "programs-levels", "ozaki-sp", "apps"} # for a card, wholly or in part
+
+
+def test_the_papers_figures_are_what_results_say():
+    """Each has an experiment, and is there but where it waits for a card."""
+    text = (ROOT / "bench/results/programs.tsv").read_text()
+    assert text.split(papers.SECOND)[1] == papers.elsewhere(), "python3 bench/programs/papers.py bench/results --elsewhere"
+    for row, (*_, name, wanted) in zip(csv.DictReader(papers.elsewhere().splitlines(), delimiter="\t"), papers.ELSEWHERE):
+        cells = re.split("[,;]", row["ours"])
+        assert len(cells) == len(re.split("[,;]", row["claim"])) == len(wanted.split("|")) and ("-" not in cells or name in WAITING), row
+
+
+def test_the_papers_figures_in_the_simulator(tmp_path):
+    """Their experiments at a small size, without times; then what the page takes of their tables."""
+    sets = {"KIND": "sim", "SIZES": "48", "METHODS": "half,egemm", "COMMIT": "abc"}
+    for name, words in {"le-gemm": {}, "egemm-tc": {}, "apps": {"SET": "t4", "SEARCHES": "mlp-48-f16x3,half mlp-48-f16x3,half-exhaustive"}}.items():
+        done = lab(name, tmp_path, **sets, **words)
+        assert done.returncode == 0, done.stderr
+    speeds, errors, searches = (tmp_path / f"h200-{name}.tsv" for name in ("egemm-tc", "le-gemm", "apps"))
+    for shape in ("1:1:1", "1:1:2", "4:1:1"):
+        assert 100 < float(papers.ours(speeds, f"half/egemm rel_frobenius shape={shape}")) < 2000
+    assert 100 < float(papers.ours(errors, "half/egemm max_abs_cpu")) < 2000 and float(papers.ours(errors, "half/egemm mred_cpu")) > 100
+    assert papers.ours(errors, "egemm/egemm~mma rel_frobenius part=2") == "1" and papers.ours(errors, "egemm end/sgemm part=1") == "n/a"
+    assert papers.ours(errors, "legemm mred_cpu") == "-"
+    assert 0.99 <= float(papers.ours(searches, "greedy/exhaustive products_ms program=mlp n=48 tau=5e-4")) <= 1.05
+    rows = [line.split("\t") for line in searches.read_text().splitlines() if line.startswith("mlp")]
+    assert len(rows) == 8 and all(len(row) == 10 for row in rows) and re.fullmatch(r"(layer\d (half|f16x3)(, |$)){3}", rows[0][9])
+    assert lab("apps", tmp_path, **sets, SET="t4", SEARCHES="mlp-48-f16x3,none").returncode == 0 and searches.read_text().count("\tno table\t") == 4
+    assert lab("apps", tmp_path, **sets, SET="none").returncode == 2

@@ -392,8 +392,8 @@ def test_the_walkthrough_says_what_the_generator_says():
 
 def test_a_table_of_predictions_says_what_explain_picks():
     """bench/lab/predicted_levels.py, whose rows are read from explain's text, against the ranking."""
-    words = [sys.executable, ROOT / "bench/lab/predicted_levels.py", "--sizes", "1024", "--schemes", "mixpert4,i8x3", "--gpus"]
-    made = subprocess.run([*words, "rtx3090,mi210"], capture_output=True, text=True, check=True).stdout.splitlines()
+    words = [sys.executable, ROOT / "bench/lab/predicted_levels.py"]
+    made = subprocess.run([*words, "rtx3090,mi210:mixpert4,i8x3:1024"], capture_output=True, text=True, check=True).stdout.splitlines()
     rows = list(csv.DictReader(made[1:], delimiter="\t"))
     assert made[0].startswith("# halftone: predictions") and [(r["gpu"], r["method"]) for r in rows] == [
         ("rtx3090", "mixpert4"), ("rtx3090", "i8x3"), ("mi210", "mixpert4"), ("mi210", "i8x3")]
@@ -403,5 +403,5 @@ def test_a_table_of_predictions_says_what_explain_picks():
         assert float(row["predicted_tflops"]) == pytest.approx(2 * 1024**3 / float(row["predicted_us"]) / 1e6, rel=1e-3, abs=1e-3)
         assert float(row["of_ceiling"]) == pytest.approx(float(row["predicted_tflops"]) / float(row["ceiling_tflops"]), abs=0.02)
         assert float(row["/native"]) == pytest.approx(float(row["predicted_tflops"]) / float(row["native_tflops"]), abs=0.01)
-    wrong = subprocess.run([*words, "none"], capture_output=True, text=True, check=False)
+    wrong = subprocess.run([*words, "none:mixpert4:1024"], capture_output=True, text=True, check=False)
     assert wrong.returncode == 1 and wrong.stderr.count("\n") == 1 and "'none'" in wrong.stderr
