@@ -205,6 +205,30 @@ int halftone_dgemm_strided_batched(halftone *handle, char transa, char transb, i
                                    int64_t stride_a, const double *b, int64_t ldb, int64_t stride_b,
                                    const double *beta, double *c, int64_t ldc, int64_t stride_c, int64_t batch);
 
+/* ---- products over ranks ---- */
+
+/* C = alpha op(A) op(B) + beta C of FP32 with the bits of accuracy "invariant", where ranks share k: each has m x k_r
+ * of op(A) and k_r x n of op(B), for any k_r, 0 too. Each calls, all under one "invariant" accuracy or scheme (7):
+ *     halftone_sgemm_maxima(h, ..., rowmax, colmax);             // then all-reduce MAX of both
+ *     halftone_sgemm_partial(h, ..., rowmax, colmax, partial);   // then all-reduce SUM
+ *     halftone_sgemm_finish(h, m, n, &alpha, partial, rowmax, colmax, &beta, C, ldc);
+ * All arrays are the device's. -18: one is NULL or misaligned. HALFTONE_NOT_SUPPORTED: another accuracy; sites are not
+ * asked. HALFTONE_TOO_LARGE: k_r above 2^24. HALFTONE_WORKSPACE: the limit is too small, nothing is cut.
+ *
+ * The largest magnitude of each row of op(A), m floats, and each column of op(B), n; Inf where there is NaN or Inf.
+ * They may be reduced as floats or as int32. rowmax or colmax NULL: that operand is not read. */
+int halftone_sgemm_maxima(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *a,
+                          int64_t lda, const float *b, int64_t ldb, float *rowmax, float *colmax);
+/* 64-bit integers: sums, column-major without gaps, then m + n + 1 that tell scheme, scales and k. */
+#define HALFTONE_PARTIAL_WORDS(m, n) ((int64_t)(m) * (n) + (m) + (n) + 1)
+int halftone_sgemm_partial(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *a,
+                           int64_t lda, const float *b, int64_t ldb, const float *rowmax, const float *colmax,
+                           int64_t *partial);
+/* Of at most 4095 ranks. A row or column of which a rank had other maxima, or larger elements, is NaN. So is all of C
+ * if all k_r together are above 2^24 or schemes differ. */
+int halftone_sgemm_finish(halftone *handle, int64_t m, int64_t n, const float *alpha, const int64_t *partial,
+                          const float *rowmax, const float *colmax, const float *beta, float *c, int64_t ldc);
+
 /* ---- packed operands ---- */
 
 /* Operands packed once for many products (11). HALFTONE_NOT_SUPPORTED: the scheme or accuracy that is set

@@ -21,7 +21,7 @@
 
 /*@shared*/
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 12
+#define HT_ABI_VERSION 13
 /* An operand as the caller has it, floats or doubles: element (row, k) is src[row * ld + k] when k_contiguous, else
  * src[k * ld + row]; rows are those of A, or columns of B. */
 struct ht_view {
@@ -60,7 +60,7 @@ static inline int ht_swap_ab(long long m, long long n, int bm, int bn, int share
  * 16); a row holds atom_slices slices side by side ([32 hi | 32 lo] for two 16-bit slices, [64] for one; of three 8-bit
  * slices [128 of one], and the atoms of the second and the third follow). */
 struct ht_packed {
-    unsigned char *panels; /* ceil(rows / 64) x k_blocks atoms */
+    unsigned char *panels; /* ceil(rows / 64) x k_blocks atoms; packing of fixed point: NULL: absmax alone is wanted, of no more rows than there are */
     /* Per row its largest finite magnitude as the bits of a float, from which the row's scale follows
      * (ht_row_exponent), rows rounded up to 64; NULL without scaling. With scales of tiles the scales, powers of two or
      * NaN as the bits of a float: of 16 rows x 32 k of A, [64 rows][32 k][4], of 32 k x 8 columns of B [64
@@ -162,7 +162,12 @@ struct ht_pack_args {
      * ht_sum_ints for those. Between launches all hold -1 if exchange_is_reset (the kernel leaves them so); else the
      * launcher writes that first. */
     int *absmax_exchange;
-    float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
+    union {
+        float *copy; /* the matrix again, k contiguous, rows and k padded to 64 with zeros; NULL: not wanted */
+        /* Fixed point, which is not checked: absmax of all k, of which other ranks have the rest, for the rows that there are. A row with
+         * a larger exponent than that gets HT_FOREIGN_ROW. NULL: this is all of k. */
+        const int *absmax_of_all;
+    };
     long long exchange_stride, copy_stride; /* elements between batch entries */
     int batch;
     int exchange_is_reset; /* the same for both operands of a launch */
@@ -188,7 +193,9 @@ struct ht_pack_args {
  *   kernel and needs no partials.
  * - reduce with splits >= 1 adds the partials in an order that depends on nothing but splits and applies alpha
  *   and beta once. reduce with splits == 0 is C = beta * C without partials, A, B or alpha; with beta == 0 it
- *   writes zeros. */
+ *   writes zeros.
+ * - Exact sums where ranks share k (halftone_sgemm_partial): reduce with to.ldc == 0 stores them as 64-bit integers, with
+ *   words that tell scales and k behind (accum/partial_i64); with splits == 1 it makes C of what such calls stored, added up. */
 enum {
     HT_ATOM_ROWS = 64,
     HT_ATOM_BYTES = 8192,

@@ -192,11 +192,15 @@ struct call_operand {
     const char *packed;        /* instead of src, or where packing writes */
     int64_t packed_bytes;      /* that a product reads there */
     struct packed_place place; /* of its packed form */
+    int *absmax;               /* of a product over ranks: its rows' (B: columns') */
 };
 
 /* What a call can be seen to need on the host: nothing, nothing but the sign of C's zeros (beta is 1), only
  * beta * C, or the product. */
 enum call_effect { EFFECT_NONE, EFFECT_ZEROS, EFFECT_SCALE, EFFECT_PRODUCT };
+
+/* Of a product whose k ranks divide: how a rank's operands are measured, its sums made, and C of all sums. */
+enum rank_step { RANKS_NONE, RANKS_MAXIMA, RANKS_PARTIAL, RANKS_FINISH };
 
 /* One call of any of the products, of packing or of a question, and how far it is; what a function lacks
  * is 0. */
@@ -213,6 +217,8 @@ struct call {
     enum call_effect effect;
     bool adds_zero; /* where only C is scaled: C = beta C + 0, as exact sums have it, so that -0 becomes 0 */
     void *answer; /* of a question: where the answer goes */
+    enum rank_step ranks;
+    int64_t *partial; /* of a product over ranks: sums, and what tells their scales */
     /* What it asks for. */
     const struct ht_half *half;
     const struct ht_demand *asked; /* the handle's own, or what its site has */
@@ -459,6 +465,8 @@ HT_LOCAL int ht_in_own_fenv(int (*rest)(void *of), void *of);
 HT_LOCAL int ht_check_gemm(struct call *c);
 /* Whether the last of all matrices still ends at an address that could exist. */
 HT_LOCAL int ht_check_extents(const struct call *c);
+/* The same of a step of a product over ranks. */
+HT_LOCAL int ht_check_ranks(struct call *c);
 /* Arguments of questions about a call: sizes, batch, and where the answer goes. */
 HT_LOCAL int ht_check_question(const struct call *c);
 HT_LOCAL int ht_check_sizes(const struct call *c);
@@ -533,6 +541,8 @@ struct pack_side {
 HT_LOCAL int ht_lay_out_slices(const struct call *c, struct plan *p);
 /* C = beta * C. */
 HT_LOCAL void ht_lay_out_scaling(struct plan *p);
+/* A step of a product over ranks, by a scheme of exact sums. */
+HT_LOCAL int ht_lay_out_ranks(const struct call *c, struct plan *p);
 /* A packed operand of the caller's: rows' absmax, panels, and for `auto` the certificate's sums and the
  * matrix. */
 HT_LOCAL struct packed_layout ht_slices_layout(const struct call *c, const struct ht_scheme_desc *s,

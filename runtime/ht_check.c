@@ -156,6 +156,34 @@ int ht_check_extents(const struct call *c) {
     return code;
 }
 
+static int check_array(const struct call *c, const char *name, const void *at, size_t alignment) {
+    return at != NULL && is_aligned(at, alignment) ? HALFTONE_OK : ht_fail(c->h, -18, "%s = %p", name, at);
+}
+
+int ht_check_ranks(struct call *c) {
+    int code = c->ranks == RANKS_FINISH ? ht_check_gemm(c) : ht_check_sizes(c);
+    const bool has_sums = c->ranks != RANKS_MAXIMA;
+    for (int side = 0; side < 2 && c->ranks != RANKS_FINISH; side++)
+        if (code == HALFTONE_OK && c->of[side].packs)
+            code = check_operand(c, side, rows_of(c, side) > 0 && c->k > 0);
+    AND_THEN(code, ht_check_limits(c));
+    if (code == HALFTONE_OK && c->ranks == RANKS_FINISH)
+        code = ht_check_extents(c);
+    if (code == HALFTONE_OK && has_sums &&
+        HALFTONE_PARTIAL_WORDS(c->m, c->n) > PTRDIFF_MAX / (int64_t)sizeof *c->partial)
+        code = ht_fail(c->h, HALFTONE_TOO_LARGE, "partial spans more bytes than an address can count");
+    for (int side = 0; side < 2 && code == HALFTONE_OK; side++) {
+        if (c->of[side].packs)
+            code = check_operand_extent(c, side);
+        if (rows_of(c, side) > 0 && (has_sums ? !is_empty(c) : c->of[side].packs))
+            AND_THEN(code,
+                     check_array(c, side == 0 ? "rowmax" : "colmax", c->of[side].absmax, sizeof(float)));
+    }
+    return code == HALFTONE_OK && has_sums && !is_empty(c)
+               ? check_array(c, "partial", c->partial, sizeof *c->partial)
+               : code;
+}
+
 int ht_check_question(const struct call *c) {
     int code = ht_check_sizes(c);
     if (code == HALFTONE_OK && c->batch < 0)

@@ -2,14 +2,15 @@
  * does; a GPU has no ht_dev_info.lend. */
 #include "ht_call.h"
 
-enum { LENT_MOST = 6 };
+enum { LENT_MOST = 8 };
 
 struct lent {
     struct ht_dev_lent of[LENT_MOST];
     int count;
 };
 
-static const char *const operand[] = {"A", "B"}, *const packed[] = {"packed A", "packed B"};
+static const char *const operand[] = {"A", "B"}, *const packed[] = {"packed A", "packed B"},
+                         *const maxima[] = {"rowmax", "colmax"};
 
 static void add_bytes(struct lent *l, const char *name, const void *at, int64_t bytes, bool is_written) {
     if (at == NULL || bytes <= 0)
@@ -54,6 +55,12 @@ int ht_lend_call(const struct call *c, bool back) {
         else
             add_operand(&l, c, side);
     }
+    for (int side = 0; side < 2; side++)
+        add_bytes(&l, maxima[side], c->of[side].absmax, rows_of(c, side) * (int64_t)sizeof(int),
+                  c->ranks == RANKS_MAXIMA);
+    if (c->partial != NULL)
+        add_bytes(&l, "partial", c->partial, HALFTONE_PARTIAL_WORDS(c->m, c->n) * (int64_t)sizeof *c->partial,
+                  c->ranks == RANKS_PARTIAL);
     if (h->pointer_mode == HALFTONE_DEVICE) {
         add_bytes(&l, "alpha", c->alpha, (int64_t)element_bytes(c), false);
         add_bytes(&l, "beta", c->beta, (int64_t)element_bytes(c), false);

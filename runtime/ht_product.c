@@ -1,5 +1,5 @@
-/* ht_product.c: the products of halftone.h, of either type: from a call to its plan, its workspace and the
- * launches of its steps; and what frees all that they left. */
+/* ht_product.c: the products of halftone.h, of either type, and over ranks: from a call to its plan, its
+ * workspace and the launches of its steps; and what frees all that they left. */
 #include "ht_call.h"
 
 /* ---- the steps of a plan, each by its kind, which its recipe has ---- */
@@ -192,6 +192,96 @@ static int multiply_of(struct call c, const void *alpha, const void *beta, void 
     }
 PRODUCTS(halftone_sgemm, float, false)
 PRODUCTS(halftone_dgemm, double, true)
+
+/* ---- products over ranks: of each one's k exact sums, under scales of all k */
+
+/* Where a side has no k its maxima are 0, and where it has no rows it has none. */
+static int clear_maxima(const struct call *c) {
+    int code = HALFTONE_OK;
+    for (int side = 0; side < 2; side++)
+        if (c->of[side].packs && rows_of(c, side) > 0)
+            AND_THEN(code, ht_fail_device(c->h, ht_dev_memset_async(c->of[side].absmax, 0,
+                                                                    (size_t)rows_of(c, side) * sizeof(int),
+                                                                    c->h->stream)));
+    return code;
+}
+
+/* A shape must not choose the scheme: ranks' k are several. */
+static int plan_ranks(const struct call *c, struct plan *p) {
+    int code = ht_packing_scheme(c, p);
+    if (code != HALFTONE_OK)
+        return code;
+    if (p->scheme->exact_k == 0)
+        return ht_fail(c->h, HALFTONE_NOT_SUPPORTED,
+                       "scheme '%s' rounds sums on the way: ask for accuracy invariant", p->scheme->name);
+    code = ht_lay_out_ranks(c, p);
+    return code == HALFTONE_OK && c->h->workspace_limit > 0 && p->bytes > c->h->workspace_limit
+               ? ht_fail(c->h, HALFTONE_WORKSPACE, "%lld bytes needed, and the limit is %lld",
+                         (long long)p->bytes, (long long)c->h->workspace_limit)
+               : code;
+}
+
+HT_IN_OWN_FENV static int run_ranks(void *of) {
+    struct call *const c = (struct call *)of;
+    const bool measures = c->ranks == RANKS_MAXIMA;
+    const bool has_rows = c->m > 0 && c->of[0].packs, has_columns = c->n > 0 && c->of[1].packs;
+    struct plan plan;
+    int code = ht_check_ranks(c);
+    AND_THEN(code, plan_ranks(c, &plan));
+    if (code != HALFTONE_OK || (measures ? !has_rows && !has_columns : c->m == 0 || c->n == 0))
+        return code;
+    c->effect = c->ranks == RANKS_FINISH || c->k == 0 ? EFFECT_SCALE : EFFECT_PRODUCT;
+    c->entries = 1;
+    c->plan = &plan;
+    if (AND_THEN(code, ht_lend_call(c, false)) != HALFTONE_OK)
+        return code;
+    if (measures && c->k == 0) {
+        code = clear_maxima(c);
+    } else if (AND_THEN(code, ht_open_workspace(c)) == HALFTONE_OK) {
+        code = ht_close_workspace(c, run_steps(c));
+    }
+    (void)ht_lend_call(c, true);
+    return code;
+}
+
+static int step_of_ranks(struct call c, enum rank_step ranks, const float *rowmax, const float *colmax) {
+    const int code = ht_begin(c.h);
+    c.ranks = ranks;
+    c.of[0].absmax = (int *)(uintptr_t)rowmax; /* kernels take floats by their bits */
+    c.of[1].absmax = (int *)(uintptr_t)colmax;
+    for (int side = 0; side < 2; side++)
+        c.of[side].packs = ranks == RANKS_PARTIAL || (ranks == RANKS_MAXIMA && c.of[side].absmax != NULL);
+    if (code == HALFTONE_OK && ranks == RANKS_MAXIMA && rowmax == NULL && colmax == NULL)
+        return ht_fail(c.h, -18, "rowmax and colmax are NULL");
+    return code == HALFTONE_OK ? ht_in_own_fenv(run_ranks, &c) : code;
+}
+
+int halftone_sgemm_maxima(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                          const float *a, int64_t lda, const float *b, int64_t ldb, float *rowmax,
+                          float *colmax) {
+    const struct call c = call_of(handle, false, transa, transb, m, n, k, 1);
+    return step_of_ranks(with_operands(c, a, lda, 0, b, ldb, 0), RANKS_MAXIMA, rowmax, colmax);
+}
+
+int halftone_sgemm_partial(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                           const float *a, int64_t lda, const float *b, int64_t ldb, const float *rowmax,
+                           const float *colmax, int64_t *partial) {
+    struct call c = call_of(handle, false, transa, transb, m, n, k, 1);
+    c.partial = partial;
+    return step_of_ranks(with_operands(c, a, lda, 0, b, ldb, 0), RANKS_PARTIAL, rowmax, colmax);
+}
+
+int halftone_sgemm_finish(halftone *handle, int64_t m, int64_t n, const float *alpha, const int64_t *partial,
+                          const float *rowmax, const float *colmax, const float *beta, float *c,
+                          int64_t ldc) {
+    struct call x = call_of(handle, false, 'N', 'N', m, n, 0, 1);
+    x.partial = (int64_t *)(uintptr_t)partial;
+    x.alpha = alpha;
+    x.beta = beta;
+    x.c = c;
+    x.ldc = ldc;
+    return step_of_ranks(with_operands(x, NULL, m > 0 ? m : 1, 0, NULL, 1, 0), RANKS_FINISH, rowmax, colmax);
+}
 
 int halftone_trim(halftone *handle) {
     int code = ht_begin(handle);

@@ -90,6 +90,12 @@ static struct ht_pack_args slices_pack_args(const struct call *c, const struct h
         args.absmax_exchange = args.to.row_absmax + round_up(o->rows, HT_ATOM_ROWS);
     args.exchange_stride = o->absmax_stride;
     args.scale_rows = x->side == 0 ? HT_SCALE_A_ROWS : HT_SCALE_B_COLS;
+    if (c->ranks == RANKS_PARTIAL)
+        args.absmax_of_all = c->of[x->side].absmax;
+    if (c->ranks == RANKS_MAXIMA) {
+        args.to.row_absmax = c->of[x->side].absmax;
+        args.to.panels = NULL;
+    }
     args.k_blocks = (int)ht_k_blocks(scheme, o->k);
     args.batch = (int)grid_batch(o->entries - entry);
     if (args.to.row_sums == NULL)
@@ -185,7 +191,10 @@ static void add_failed(const struct call *c, struct ht_gemm_args *args) {
 static struct ht_gemm_args gemm_args_of(const struct call *c) {
     const struct plan *const p = c->plan;
     struct ht_gemm_args args = HT_ZERO;
-    args.to = ht_result_of(c, c->entry);
+    if (c->ranks == RANKS_PARTIAL)
+        args.to.c = c->partial;
+    else
+        args.to = ht_result_of(c, c->entry);
     args.m = (int)c->m;
     args.n = (int)c->n;
     args.batch = (int)c->entries;
@@ -274,6 +283,60 @@ static void lay_out_operands(const struct call *c, struct plan *p) {
     const int64_t entries = p->fallback != NO_KERNEL ? ht_failed_capacity(p->failed_blocks) : 0;
     p->failed_bytes = round_up(
         ht_add(ht_mul(p->failed_blocks, HT_FAILED_BYTES), entries * (int64_t)sizeof(int)), WS_ALIGNMENT);
+}
+
+/* ---- products over ranks */
+
+static int launch_measuring(struct call *c, const struct step *s) {
+    struct pack_side sides[2];
+    int count = 0;
+    (void)s;
+    for (int side = 0; side < 2; side++) {
+        const struct pack_side one = {side, &c->plan->layout[side], c->of[side].place, 0, NULL};
+        if (c->of[side].packs && rows_of(c, side) > 0)
+            sides[count++] = one;
+    }
+    return ht_pack_slices(c, c->plan->scheme, sides, count, c->workspace.source);
+}
+
+/* As the reduction makes it of partials. */
+static int launch_finish(struct call *c, const struct step *s) {
+    struct ht_gemm_args args = HT_ZERO;
+    (void)s;
+    args.to = ht_result_of(c, 0);
+    args.m = (int)c->m;
+    args.n = (int)c->n;
+    args.batch = args.splits = 1;
+    args.partial = (float *)(void *)c->partial;
+    args.a_packed.row_absmax = c->of[0].absmax;
+    args.b_packed.row_absmax = c->of[1].absmax;
+    return ht_launched(c->h, c->plan->scheme->reduce(&args, c->h->stream));
+}
+
+static const struct step_kind ranks_measuring = {launch_measuring, ready_slices, false, false},
+                              ranks_finish = {launch_finish, NULL, true, true};
+
+/* The product leaves its sums to the reduction, so it has splits, none of them empty. */
+int ht_lay_out_ranks(const struct call *c, struct plan *p) {
+    struct call padded = *c;
+    int code = HALFTONE_OK;
+    if (c->ranks == RANKS_FINISH)
+        ht_add_step(p, &ranks_finish, NO_KERNEL);
+    if (c->ranks == RANKS_MAXIMA) {
+        lay_out_operands(c, p);
+        p->layout[0].panel_bytes = p->layout[1].panel_bytes = 0;
+        ht_add_packing(p, &ranks_measuring, NO_KERNEL);
+    }
+    if (c->ranks == RANKS_PARTIAL) {
+        padded.k = at_least_one(c->k);
+        if ((code = ht_select(&padded, p)) != HALFTONE_OK)
+            return code;
+        const int64_t least = 2 * (int64_t)p->set->kernel[p->kernel].tile.step_k;
+        padded.k = c->k > least ? c->k : least;
+        p->splits = p->splits > 1 ? p->splits : 2;
+        return ht_lay_out_slices(&padded, p);
+    }
+    return ht_lay_out_workspace(c->h, p);
 }
 
 int ht_lay_out_slices(const struct call *c, struct plan *p) {

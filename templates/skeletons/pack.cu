@@ -413,18 +413,18 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
         if (at.exchange.pieces > 1 && threadIdx.x == 0)
             order = ht_add_relaxed_i32(at.exchange.arrived, 1);
         for (int i = 0; i < ROWS; i++) {
-            const int row = ((int)threadIdx.x + i * PACK_THREADS) / RUN, most = magnitude_of_row(at, row);
+            const int row = ((int)threadIdx.x + i * PACK_THREADS) / RUN, most = common_absmax(g, at.row0 + row, magnitude_of_row(at, row));
             factor[i] = ht_pow2(-ht_row_exponent(most));
             limit = key_of_limit(ht_row_exponent(most)); // with CHECK a thread has one row
             if (at.k_tile == 0 && threadIdx.x % RUN == 0)
-                ht_stg_i32(at.exponents + at.row0 + row, most);
+                store_absmax(g, entry, at.row0 + row, most);
         }
     }
     unsigned char *atoms = g.to.panels + entry * g.to.stride + (long long)at.row_block * g.k_blocks * 8192;
     large_counts large_count = {0, 0};
     unsigned seen = 0;
     bool outlier = false;
-    for (int t = 0; t < at.tiles; t++) {
+    for (int t = 0; t < at.tiles && !only_measures(g); t++) {
         if (SCALES_TILES)
             factor[0] = scale_tile(g, at, at.tile + (unsigned)(t * TILE_BYTES), t);
         if (SCALES_TILES && CHECK > 0) {

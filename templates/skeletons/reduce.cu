@@ -81,15 +81,25 @@ template <class ARGS> HT_DEVICE bool leaves_failed(const ARGS &g, ht_sum sum, bo
     return false;
 }
 
-// Of exact sums the exponent of their unit.
-template <class ARGS> HT_DEVICE int exponent_of(const ARGS &g, int row, int col)
+// Of exact sums the exponent of their unit; alpha becomes 0 where ranks had no k at all.
+template <class ARGS> HT_DEVICE int exponent_of(const ARGS &g, int row, int col, ht_real *alpha)
 {
     if constexpr (SCALES_SUMS != 0) {
         if (g.splits > 0)
-            return ht_row_exponent(ht_ldg_i32(g.a_packed.row_absmax + blockIdx.z * g.a_packed.absmax_stride + row)) +
-                   ht_row_exponent(ht_ldg_i32(g.b_packed.row_absmax + blockIdx.z * g.b_packed.absmax_stride + col));
+            return ht_exponent_of_sum(g, row, col, alpha);
     }
     return 0;
+}
+
+// Whether exact sums stay so, for ranks that have other k (to.ldc == 0): then nothing else is stored.
+template <class ARGS> HT_DEVICE bool keeps_sum(const ARGS &g, long long at, ht_sum sum, bool stores)
+{
+    if constexpr (SCALES_SUMS != 0) {
+        if (g.to.ldc == 0 && stores)
+            ht_keep_sum(g, at, sum);
+        return g.to.ldc == 0;
+    }
+    return false;
 }
 
 static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_product_args g)
@@ -114,17 +124,19 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_product
     sum = ht_sum_of(sum, compensation);
     if (tests && leaves_failed(g, sum, ours, row, col, shared ? SHARED_ELEMENTS : WAVE, at < count && lane == 0))
         return;
-    if (!ours || lane != 0)
+    if (keeps_sum(g, at, sum, lane == 0) || !ours || lane != 0)
         return;
-    const ht_real alpha = g.splits <= 0 ? 0 : ht_value_of(g.to.alpha), beta = ht_value_of(g.to.beta);
-    const ht_real v = ht_finish(sum, exponent_of(g, row, col));
+    const ht_real beta = ht_value_of(g.to.beta);
+    ht_real alpha = g.splits <= 0 ? 0 : ht_value_of(g.to.alpha);
+    const ht_real v = ht_finish(sum, exponent_of(g, row, col, &alpha));
     ht_real *c = (ht_real *)g.to.c + (long long)blockIdx.z * g.to.stride + (long long)col * g.to.ldc + row;
     ht_store(c, ht_axpby(alpha, v, beta, c));
 }
 
 static int launch(const ht_product_args &g, void *stream)
 {
-    const long long count = (long long)((g.m + WAVE - 1) / WAVE * WAVE) * g.n; // enough for both countings of rows
+    const long long words = SCALES_SUMS != 0 && g.to.ldc == 0 ? (long long)g.m + g.n + 1 : 0;
+    const long long count = (long long)((g.m + WAVE - 1) / WAVE * WAVE) * g.n + words; // enough for both countings of rows
     const int each = g.splits > SPLITK_PREFETCH ? REDUCE_THREADS / SHARING : REDUCE_THREADS;
     return ht_launch_dependent(reduce, (unsigned)((count + each - 1) / each), 1, (unsigned)g.batch,
                                REDUCE_THREADS, 0, stream, g);

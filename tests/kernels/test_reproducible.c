@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "../../runtime/ht_cost.h"
+#include "../../runtime/ht_pick.h"
 #include "product32.h"
 
 static int small;
@@ -302,6 +303,221 @@ TEST(adversaries_keep_the_bound) {
         fprintf(stderr, "an adversary reaches %.2f of the bound of %s\n", share, s->name);
         assert_true(share <= 1);
         product_free(&p);
+    }
+}
+
+/* ---- ranks share k; here one handle plays all, and the host reduces */
+
+enum { RANKS_MOST = 7 };
+
+struct ranks {
+    int count;
+    int64_t cut[RANKS_MOST + 1];
+    const char *accuracy[RANKS_MOST]; /* of a rank, if it is another */
+    int64_t row, column;              /* whose maxima a rank takes times `wrong`; -1: none */
+    float wrong[RANKS_MOST + 1]; /* behind those of ranks: when they finish */
+    int64_t more_k; /* that a further rank says it had */
+};
+
+static float *part_of(const struct operand *x, int64_t k) {
+    return x->device + (x->k_contiguous ? k : k * x->ld);
+}
+
+/* All-reduced MAX of rows of A or columns of B, by their bits. */
+static int32_t *maxima(const struct product *p, const struct ranks *r, const struct operand *a, const struct operand *b, int side) {
+    const int64_t rows = side == 0 ? p->m : p->n;
+    int32_t *const most = kept((size_t)rows * sizeof *most);
+    memset(most, 0, (size_t)rows * sizeof *most);
+    for (int i = 0; i < r->count; i++) {
+        float one[256], *const to = kept_on_device((size_t)rows * sizeof *to);
+        check_code(halftone_sgemm_maxima(handle, p->ta, p->tb, p->m, p->n, r->cut[i + 1] - r->cut[i], part_of(a, r->cut[i]), a->ld,
+                                         part_of(b, r->cut[i]), b->ld, side == 0 ? to : NULL, side == 1 ? to : NULL),
+                   "maxima");
+        download(one, to, rows);
+        for (int64_t j = 0; j < rows; j++) {
+            int32_t bits;
+            memcpy(&bits, &one[j], sizeof bits);
+            most[j] = bits > most[j] ? bits : most[j];
+        }
+    }
+    return most;
+}
+
+/* On the device, for one rank. */
+static float *given(const int32_t *most, int64_t rows, int64_t at, float wrong) {
+    float *const x = memcpy(host_floats(rows), most, (size_t)rows * sizeof *most);
+    if (at >= 0)
+        x[at] *= wrong;
+    return on_device(x, rows);
+}
+
+static int64_t *all_sums; /* of the last product */
+
+static float *over_ranks(const struct product *p, const struct ranks *r) {
+    const struct operand a = stored(p, 'A', p->ta), b = stored(p, 'B', p->tb), c = stored_c(p);
+    const size_t words = (size_t)HALFTONE_PARTIAL_WORDS(p->m, p->n), bytes = words * sizeof(int64_t);
+    int64_t *const all = memset(kept(bytes), 0, bytes), *const one = kept(bytes), *const partial = kept_on_device(bytes);
+    const int32_t *const rows = maxima(p, r, &a, &b, 0), *const columns = maxima(p, r, &a, &b, 1);
+    const char *own = NULL;
+    char kept_accuracy[32];
+    check_code(halftone_get_accuracy(handle, HALFTONE_FP32, &own), "accuracy");
+    snprintf(kept_accuracy, sizeof kept_accuracy, "fp32:%s", own);
+    for (int i = 0; i < r->count; i++) {
+        check_code(halftone_set_accuracy(handle, r->accuracy[i] != NULL ? r->accuracy[i] : kept_accuracy), "accuracy");
+        check_code(halftone_sgemm_partial(handle, p->ta, p->tb, p->m, p->n, r->cut[i + 1] - r->cut[i], part_of(&a, r->cut[i]), a.ld,
+                                          part_of(&b, r->cut[i]), b.ld, given(rows, p->m, r->row, r->wrong[i]),
+                                          given(columns, p->n, r->column, r->wrong[i]), partial),
+                   "partial");
+        OK(ht_dev_download(one, partial, bytes));
+        for (size_t w = 0; w < words; w++)
+            all[w] += one[w];
+    }
+    all[words - 1] += r->more_k * (INT64_C(1) << 24);
+    all_sums = all;
+    check_code(halftone_set_accuracy(handle, kept_accuracy), "accuracy");
+    OK(ht_dev_upload(partial, all, bytes));
+    check_code(halftone_sgemm_finish(handle, p->m, p->n, &p->alpha, partial, given(rows, p->m, r->row, r->wrong[RANKS_MOST]),
+                                     given(columns, p->n, r->column, r->wrong[RANKS_MOST]),
+                                     &p->beta, c.device, c.ld),
+               "finish");
+    return dense_result(p, &c);
+}
+
+static int64_t below(int64_t limit) {
+    static uint64_t state = 43;
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int64_t)((state >> 33) % (uint64_t)limit);
+}
+
+/* Parts of any size, some without any k. */
+static struct ranks cut_into(int count, int64_t k) {
+    struct ranks r = {.count = count, .row = -1, .column = -1};
+    for (int i = 1; i < count; i++) {
+        int64_t at = below(k + 1);
+        int j = i;
+        for (; j > 1 && r.cut[j - 1] > at; j--)
+            r.cut[j] = r.cut[j - 1];
+        r.cut[j] = at;
+    }
+    r.cut[count] = k;
+    return r;
+}
+
+static void hold_ranks(const struct ht_scheme_desc *s, const struct product *p, int count) {
+    const struct ranks r = cut_into(count, p->k);
+    const float *const got = over_ranks(p, &r);
+    compare("ranks, and one", p, run(p, "one rank"), got);
+    if (p->alpha != 0)
+        compare("ranks", p, reference(s, p), got);
+}
+
+TEST(ranks_have_the_bits_of_one) {
+    static const char *const families[] = {"normal", "llm", "hugetiny", "rowscales", "subnormal", "dscaled", "zeros"};
+    static const float scalars[] = {1, 0, -0.75f, 3};
+    const struct ht_scheme_desc *s;
+    for (int i = 0; (s = next_scheme(&i)) != NULL;) {
+        for (int round = 0; round < (small ? 4 : 12); round++) {
+            struct product p = PRODUCT("NT"[below(2)], "NT"[below(2)], 1 + below(90), 1 + below(90), below(round % 4 ? 300 : 1400), below(3),
+                                       scalars[below(4)], scalars[below(4)], families[below(7)]);
+            p.offset = below(4);
+            product_fill(&p);
+            for (int64_t spoiled = below(4); spoiled > 1 && p.k > 0; spoiled--) {
+                p.a[below(p.m * p.k)] = below(2) ? NAN : -INFINITY;
+                p.b[below(p.n * p.k)] = below(2) ? NAN : INFINITY;
+            }
+            hold_ranks(s, &p, 1 + (int)below(RANKS_MOST));
+            product_free(&p);
+        }
+        for (int way = 0; way < 2 && !small && digits_of(s) == 2; way++) { /* strips, whole rows, and more partials than a thread loads at once */
+            const struct product p = product_of("NT"[way], "TN"[way], 33, 3, 4000 + 30000 * way, "normal");
+            hold_ranks(s, &p, 2);
+            product_free(&p);
+        }
+    }
+}
+
+/* Rows, columns or all are NaN, nothing else is another. */
+static void expect_nan(const char *what, const struct product *p, const float *want, const struct ranks *r, bool all) {
+    const float *const got = over_ranks(p, r);
+    for (int64_t e = 0; e < p->m * p->n; e++) {
+        const bool is_nan = all || e % p->m == r->row || e / p->m == r->column;
+        if (is_nan ? !isnan(got[e]) : !same_bits(got[e], want[e]))
+            fail_msg("%s: element %lld is %a, and was %a", what, (long long)e, (double)got[e], (double)want[e]);
+    }
+}
+
+/* What tells scheme, scales and k (accum/partial_i64): so schemes cannot be mixed up, of which this library may have one. */
+static void expect_words(const struct ht_scheme_desc *s, const struct product *p, int ranks) {
+    const int64_t *const words = all_sums + p->m * p->n;
+    for (int64_t i = 0; i < p->m + p->n; i++) {
+        const bool is_row = i < p->m;
+        const int64_t j = is_row ? i : i - p->m;
+        const int e = row_scale(is_row ? p->a + j : p->b + j * p->k, p->k, is_row ? p->m : 1);
+        const int64_t c = digits_of(s) * 256 + 127 + e;
+        assert_int_equal(words[i], ranks * (c + c * c * (INT64_C(1) << 24)));
+    }
+    assert_int_equal(words[p->m + p->n], p->k * (INT64_C(1) << 24) + ranks);
+}
+
+TEST(sums_of_other_scales_are_nan) {
+    const struct ht_scheme_desc *s;
+    const struct product p = product_of('N', 'T', 9, 7, 400, "uniform");
+    for (int i = 0; (s = next_scheme(&i)) != NULL;) {
+        const float *const want = run(&p, "one rank");
+        const struct ranks even = {.count = 3, .cut = {0, 100, 300, 400}, .row = -1, .column = -1, .wrong = {1, 1, 1, [RANKS_MOST] = 1}};
+        struct ranks r = even;
+        r.row = 3;
+        r.wrong[1] = 8;
+        expect_nan("a rank's row has another scale", &p, want, &r, false);
+        r.wrong[0] = 0.125f * 64; /* 8, 8, 1/64: their exponents add up to that of 1, 1, 1 */
+        r.wrong[2] = 0.015625f;
+        expect_nan("scales that are right on average", &p, want, &r, false);
+        r.row = -1;
+        r.column = 2;
+        expect_nan("the same of a column", &p, want, &r, false);
+        r.wrong[0] = r.wrong[1] = r.wrong[2] = r.wrong[RANKS_MOST] = 0.25f;
+        expect_nan("maxima smaller than what is there", &p, want, &r, false);
+        r = even;
+        r.accuracy[1] = s->products == 6 ? "invariant:3" : "invariant:6";
+        if (has_scheme(HALFTONE_FP32, s->products == 6 ? "i8x3" : "i8x6"))
+            expect_nan("another scheme", &p, want, &r, true);
+        r = even;
+        expect_nan("one scale", &p, want, &r, false);
+        expect_words(s, &p, r.count);
+        r.more_k = (INT64_C(1) << 24) - p.k;
+        expect_nan("as much k as there may be", &p, want, &r, false);
+        r.more_k++;
+        expect_nan("more k than there may be", &p, want, &r, true);
+        r.count = 0;
+        r.more_k = 0;
+        expect_nan("no rank", &p, want, &r, true);
+    }
+}
+
+TEST(ranks_are_refused) {
+    const float one = 1, *const f = on_device(host_floats(64), 64);
+    float *const x = kept_on_device(64 * 4);
+    int64_t *const sums = kept_on_device(HALFTONE_PARTIAL_WORDS(4, 4) * 8);
+    check_code(halftone_set_accuracy(handle, "invariant"), "invariant");
+#define MAXIMA(m, k, lda, rowmax, colmax) halftone_sgemm_maxima(handle, 'N', 'N', m, 4, k, f, lda, f, 4, rowmax, colmax)
+#define PARTIAL(k, b, rowmax, partial) halftone_sgemm_partial(handle, 'N', 'N', 4, 4, k, f, 4, b, k > 4 ? k : 4, rowmax, f, partial)
+#define FINISH(alpha, partial, c, ldc) halftone_sgemm_finish(handle, 4, 4, alpha, partial, f, f, &one, c, ldc)
+    EQUAL({MAXIMA(4, 4, 4, NULL, NULL), -18}, {MAXIMA(4, 4, 4, (float *)(void *)((char *)x + 2), x), -18}, {MAXIMA(-1, 4, 4, x, x), -3},
+          {MAXIMA(4, 4, 3, x, x), -8}, {MAXIMA(4, 4, 3, NULL, x), 0}, {MAXIMA(0, 4, 4, x, x), 0}, {MAXIMA(4, 0, 4, x, x), 0},
+          {PARTIAL(4, NULL, f, sums), -9}, {PARTIAL(4, f, NULL, sums), -18}, {PARTIAL(4, f, f, NULL), -18}, {PARTIAL(-4, f, f, sums), -5},
+          {PARTIAL(4, f, f, (int64_t *)(void *)((char *)sums + 4)), -18}, {PARTIAL(4, f, f, sums), 0}, {FINISH(NULL, sums, x, 4), -6},
+          {FINISH(&one, NULL, x, 4), -18}, {FINISH(&one, sums, NULL, 4), -12}, {FINISH(&one, sums, x, 3), -13}, {FINISH(&one, sums, x, 4), 0},
+          {halftone_sgemm_maxima(NULL, 'N', 'N', 4, 4, 4, f, 4, f, 4, x, x), HALFTONE_NULL_HANDLE},
+          {PARTIAL((INT64_C(1) << 24) + 1, f, f, sums), HALFTONE_TOO_LARGE});
+    check_code(halftone_set_workspace_limit(handle, 1), "limit");
+    assert_int_equal(PARTIAL(4, f, f, sums), HALFTONE_WORKSPACE);
+    check_code(halftone_set_workspace_limit(handle, 0), "limit");
+    if (halftone_set_accuracy(handle, "fp32:bits=12") == HALFTONE_OK)
+        assert_int_equal(MAXIMA(4, 4, 4, x, x), HALFTONE_NOT_SUPPORTED);
+    for (int i = 0; halftone_schemes(handle, HALFTONE_FP32, i) != NULL; i++) {
+        const struct ht_scheme_desc *const s = ht_find_scheme(ht_sets[0], halftone_schemes(handle, HALFTONE_FP32, i));
+        check_code(halftone_set_scheme(handle, s->name), s->name);
+        assert_int_equal(FINISH(&one, sums, x, 4), s->exact_k > 0 ? HALFTONE_OK : HALFTONE_NOT_SUPPORTED);
     }
 }
 

@@ -10,7 +10,7 @@ from mutate import change, drop, instance
 
 GEMM, PACK, REDUCE, FALLBACK = "ht_f16x3_*_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_*_fallback_*"
 KERNELS, MANY, BEHIND = ["test_check", "kernels_leave_*"], ["test_check", "the_reduction*"], ["test_direct", "what_a*"]
-COUNTED = ["test_auto", "what_is_computed*"]
+COUNTED, OTHER_SCALES = ["test_auto", "what_is_computed*"], ["test_reproducible", "sums_of_other*"]
 BREAKS = {
     "NaN passes": (GEMM, KERNELS, change("is-cleared", "(v < 0.0f ? -v : v) >= __fadd_rn(row_threshold, column_threshold)", "!((v < 0.0f ? -v : v) < __fadd_rn(row_threshold, column_threshold))")),
     "rows alone decide": (GEMM, KERNELS, change("is-cleared", "__fadd_rn(row_threshold, column_threshold)", "row_threshold")),
@@ -157,6 +157,18 @@ IN_VAIN = {
     "half of a piece is measured": change("measure-pieces", "piece_k && k", "piece_k / 2 && k"),
     "nobody measures": change("collect", "vain ? measure_pieces(g, src, row0 + row, at, share, THREADS_PER_ROW) : ", ""),
 }
+# of products over ranks
+PARTS = {
+    "a row larger than its scale keeps that": change("common-absmax", "ht_row_exponent(most) > ht_row_exponent(all) ? HT_FOREIGN_ROW : ", ""),
+    "a rank's own scales": change("common-absmax", "HT_FOREIGN_ROW : all", "HT_FOREIGN_ROW : most"),
+}
+SUMS_OF_RANKS = {
+    "other schemes join": change("word-of-scale", "ACCS * 256 + ", ""),
+    "scales that are right on average join": change("square-of-scale", "c + (c * c << 24)", "c"),
+    "other scales of rows join": change("joined-rows", "ht_ldg_i64(words + row) != ranks * ht_word_of_scale(a)", "false"),
+    "other scales of columns join": change("joined-columns", "ht_ldg_i64(words + g.m + col) != ranks * ht_word_of_scale(b)", "false"),
+    "any k": change("joined-rows", "k > RANKS_K_MOST", "false"),
+}
 OTHER = {
     "columns stored by fours": instance(r"i \* VEC4_COLUMNS \+ first", 0, "i * 2 + first"),
     "slots released twice": instance(r"EMPTY \+ \(second \+ 0\)", 0, "EMPTY + (first + 0)"),
@@ -211,6 +223,7 @@ def caught():
         ("h200", FALLBACK, LAUNCH, BEHIND), *(("h200", pattern, {label: edits}, ["test_direct", "blocks_*"]) for label, (pattern, edits) in BLOCKS.items()),
         ("h200", narrow, {label: OTHER[label] for label in ["columns stored by fours"]}, every),
         ("h200", "ht_f16x3_*_64x64x32_*", {label: OTHER[label] for label in ["slots released twice"]}, every),  # of two chunks in flight; with more k than the ring holds
+        ("a800", "ht_pack_i8x6_*", PARTS, OTHER_SCALES), ("a800", "ht_reduce_i8x6_*", SUMS_OF_RANKS, OTHER_SCALES),
         ("a800", PACK, SHIFTS, columns), ("a800", PACK, WHOLE, ["test_product", "long_rows_are_packed_alike"]), ("a800", PACK, IN_VAIN, columns, ALONE)]
     return [(label, gpu, pattern, edits, test, *env) for gpu, pattern, table, test, *env in tables for label, edits in table.items()]
 

@@ -36,6 +36,30 @@ HT_DEVICE bool is_aligned(const ht_pack_args &g, const float *src)
     return g.ld % 4 == 0 && ((unsigned long long)src & 15) == 0;
 }
 
+// Fixed point: sums of integers join those of other k under a common scale.
+constexpr bool JOINS = HAS_NAN_ROWS && SCALES_ROWS;
+
+// Whether absmax is all that is wanted.
+HT_DEVICE bool only_measures(const ht_pack_args &g)
+{
+    return JOINS && !g.to.panels;
+}
+
+// Absmax of a row whose scale is that of more k, from that of what is here.
+HT_DEVICE int common_absmax(const ht_pack_args &g, int row, int most)
+{
+    if (!JOINS || !g.absmax_of_all || row >= g.rows)
+        return most;
+    const int all = ht_ldg_i32(g.absmax_of_all + row);
+    return ht_row_exponent(most) > ht_row_exponent(all) ? HT_FOREIGN_ROW : all; //@mutate common-absmax
+}
+
+HT_DEVICE void store_absmax(const ht_pack_args &g, long long entry, int row, int most)
+{
+    if (!only_measures(g) || row < g.rows)
+        ht_stg_i32(g.to.row_absmax + entry * g.to.absmax_stride + row, most);
+}
+
 // 64 x 64 tiles along k.
 HT_DEVICE int k_tiles_of(const ht_pack_args &g)
 {

@@ -58,7 +58,7 @@ template <class SHAPE> HT_DEVICE rows_tile find_rows(const ht_pack_args &g, long
     at.entry = entry;
     at.src = g.src + entry * g.src_stride;
     at.row0 = row0;
-    at.padded = k_tiles_of(g) * 64;
+    at.padded = only_measures(g) ? 0 : k_tiles_of(g) * 64;
     at.part = SHAPE::BY_K ? warp % SHAPE::PARTS : warp;
     at.row = row0 % 64 + (SHAPE::BY_K ? warp / SHAPE::PARTS * 4 + lane / SHAPE::ALONG : lane % SHAPE::LANES * 4); //@mutate find-rows
     at.k = k0 + (at.part * SHAPE::ALONG + (SHAPE::BY_K ? lane % SHAPE::ALONG : lane / SHAPE::LANES)) * SHAPE::RUN;
@@ -205,12 +205,12 @@ HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint
 {
 #pragma unroll
     for (int j = 0; j < SHAPE::PER; j++) { // row by row: factors and tallies of all would not fit the registers
-        const int most = magnitude_of_parts<SHAPE, KIND, PARTS>(at, at.row + j);
+        const int row = at.row0 / 64 * 64 + at.row + j, most = common_absmax(g, row, magnitude_of_parts<SHAPE, KIND, PARTS>(at, at.row + j));
         const int exponent = ht_row_exponent(most);
         const float factor = ht_pow2(-exponent);
         large_counts large_count = {0, 0};
         if (at.k < SHAPE::RUN)
-            ht_stg_i32(g.to.row_absmax + at.entry * g.to.absmax_stride + at.row0 / 64 * 64 + at.row + j, most);
+            store_absmax(g, at.entry, row, most);
 #pragma unroll
         for (int i = 0; i < SHAPE::RUNS; i++) {
             if (i * SHAPE::FAR < at.padded - at.k) //@mutate write-rows

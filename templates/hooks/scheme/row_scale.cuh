@@ -4,6 +4,7 @@
 // far above what two others can add up to, and the sum of two of it is still an int.
 constexpr int HT_NAN_ROW = 1 << 20;
 constexpr int HT_INFINITE = 0x7f800000; // magnitude of such a row
+constexpr int HT_FOREIGN_ROW = 0x7f800001; // of one that is larger than what decides its scale
 
 // Exponent e of a scaled row: x * 2^-e brings the row's largest finite magnitude, its significand enlarged by SCALE_ROOM,
 // into binades SCALE_LOW to SCALE_HIGH. `magnitude` holds that absmax as the bits of a float, as pack leaves
