@@ -67,6 +67,14 @@ def test_bits_that_do_depend_are_counted(of):
     assert run.returncode == 0 and int(found["order of k"]) > 0 and found["other rows replaced"] == "0" and "nothing else was promised" in run.stdout, run.stdout
 
 
+def test_products_of_many_shapes_are_counted(tmp_path):
+    run = halftone("invariance", "--count", 90, "--cases", 2, "--m", 40, "--k", 300, "--out", tmp_path / "t.tsv")
+    table = {r["changed"]: (int(r["products"]), r["differing"]) for r in rows(tmp_path / "t.tsv")}
+    assert run.returncode == 0 and sum(n for n, _ in table.values()) >= 90 and {d for _, d in table.values()} == {"0"}, run.stdout + run.stderr
+    assert table["k over ranks"][0] >= 8 and "family all, up to 40 x 30 x 300" in run.stdout
+    assert halftone("invariance", "--count", 9, "--family", "none").returncode == 2
+
+
 def test_parts_of_a_call_are_timed_one_by_one():
     """Checked rows for f16x3 alone, whole calls and their halves for every scheme that packs; nothing is printed of one that there is not."""
     plain = ["packing", "product", "packing, product", "packing, product: 32 and 32", "packing within such calls", "product within such calls"]

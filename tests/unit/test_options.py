@@ -13,7 +13,7 @@ COMMAND = ROOT / "out/a800/halftone-sim"
 VALUES = {"--sizes": "8", "--shapes": "shapes", "--schemes": "half", "--scheme": "auto", "--accuracy": "bits=6", "--kernels": "pick",
           "--seconds": "0.001", "--out": "fresh", "--commit": "c", "--toolkit": "t", "--trans": "NN", "--baselines": "sgemm", "--pad": "0",
           "--family": "uniform", "--operands": "set", "--families": "uniform", "--seed": "2", "--html": "fresh", "--outer": "8",
-          "--budget": "60", "--again": "table.tsv", "--rows": "8", "--m": "8", "--n": "8", "--k": "8", "--cases": "1", "-o": "fresh",
+          "--budget": "60", "--again": "table.tsv", "--rows": "8", "--m": "8", "--n": "8", "--k": "8", "--cases": "1", "--count": "1", "-o": "fresh",
           "--sites": "sites", "--block": "64", "--data": "none", "--diagonal": "2", "--repeats": "1", "--tau": "1", "--levels": "half,f16x3",
           "--journal": "fresh", "--runs": "0", "--tiles": "1", "--only": "mma"}
 FP64_VALUES = {"--schemes": "native64", "--scheme": "native64", "--accuracy": "fp64"}

@@ -14,6 +14,7 @@
 
 enum { OURS, NATIVE, SIDES };
 enum { A, B };
+enum { RANKS_MOST = 7 };
 
 /* A product made of the first one's rows, columns and k, by their numbers; -1: a row or column of other data. */
 struct layout {
@@ -22,6 +23,14 @@ struct layout {
     int64_t pad;   /* of both leading dimensions */
     int64_t batch; /* the last entry is this product, those before it have other data */
     int packed, eighths; /* eighths: of the workspace that it would take; 0: no limit */
+    int ranks;           /* that have k from cut[i] to cut[i + 1] each; 0: nobody shares */
+    int64_t cut[RANKS_MOST + 1];
+};
+
+/* Of one kind of change. */
+struct counted {
+    int64_t products, elements, differing[SIDES];
+    int has_native;
 };
 
 struct trial {
@@ -33,7 +42,7 @@ struct trial {
     char *operand[2], *other[2];     /* dense m x k and k x n, and as much other data */
     char *first[SIDES];              /* results of the first product */
     struct layout now;
-    int64_t products, elements, differing[SIDES]; /* of one kind of change */
+    struct counted *into;
 };
 
 static int64_t below(const struct trial *t, uint64_t stream, int64_t i, int64_t limit) {
@@ -117,6 +126,20 @@ static void less_workspace(struct trial *t, int step, int steps) {
     t->now.eighths = 7 - step % 7;
 }
 
+/* Some may have no k at all. */
+static void ranks(struct trial *t, int step, int steps) {
+    (void)steps;
+    t->now.ranks = 1 + step % RANKS_MOST;
+    for (int i = 1; i < t->now.ranks; i++) {
+        int64_t at = below(t, 2000 + (uint64_t)step, i, t->whole.k + 1);
+        int j = i;
+        for (; j > 1 && t->now.cut[j - 1] > at; j--)
+            t->now.cut[j] = t->now.cut[j - 1];
+        t->now.cut[j] = at;
+    }
+    t->now.cut[t->now.ranks] = t->whole.k;
+}
+
 static const struct {
     const char *name;
     void (*make)(struct trial *t, int step, int steps);
@@ -126,6 +149,7 @@ static const struct {
     {"other rows replaced", other_rows, 0}, {"first columns of B", first_columns, 0}, {"other columns replaced", other_columns, 0},
     {"order of k", order_of_k, 0},          {"transposes, leading dimensions", storage, 0}, {"batched", batched, 1},
     {"packed operands", packed, 1},         {"less workspace", less_workspace, 0},
+    {"k over ranks", ranks, 1},
 };
 enum { CHANGES = sizeof changes / sizeof changes[0] };
 
@@ -177,6 +201,8 @@ static int multiply(struct trial *t, struct session_problem *p, int *done, struc
     *done = !t->now.packed || session_pack_prepare(e, p, f) == 0;
     if (t->now.packed)
         return !*done || (session_pack(e, p, f) == 0 && session_multiply_packed(e, p, f) == 0) ? 0 : -1;
+    if (t->now.ranks > 0)
+        return session_multiply_ranks(e, p, t->now.cut, t->now.ranks, done, f);
     if (t->now.eighths == 0)
         return session_multiply(e, p, f);
     if (session_workspace(e, p, &bytes, f) != 0 || session_check(e, halftone_get_workspace_limit(e->handle, &limit), "limit", f) != 0 ||
@@ -187,7 +213,7 @@ static int multiply(struct trial *t, struct session_problem *p, int *done, struc
 }
 
 static int has_native(const struct trial *t) {
-    return t->native != NULL && !t->now.packed && t->now.eighths == 0;
+    return t->native != NULL && !t->now.packed && t->now.eighths == 0 && t->now.ranks == 0;
 }
 
 static int multiply_native(struct trial *t, const struct session_problem *p, struct cli_error *f) {
@@ -224,9 +250,9 @@ static int take_result(struct trial *t, const struct session_problem *p, int sid
         memcpy(t->first[side], last, entry);
         return 0;
     }
-    t->differing[side] += compare(t, last, t->first[side], &elements);
-    t->elements += side == OURS ? elements : 0;
-    t->products += side == OURS;
+    t->into->differing[side] += compare(t, last, t->first[side], &elements);
+    t->into->elements += side == OURS ? elements : 0;
+    t->into->products += side == OURS;
     return 0;
 }
 
@@ -262,27 +288,37 @@ static void lay_as_first(struct trial *t) {
 
 static const struct tsv_column columns[] = {{"changed", 1}, {"products", 1}, {"elements", 1}, {"differing", 1}, {"native_differing", 1}};
 
-static int run_changes(struct trial *t, int steps, struct tsv *table, int64_t *differing, struct cli_error *f) {
+static int run_changes(struct trial *t, int steps, struct counted *counts, struct cli_error *f) {
     lay_as_first(t);
     int status = run_layout(t, f);
     for (int i = 0; i < CHANGES && status == 0; i++) {
         if (changes[i].fp32_only && t->whole.type == HALFTONE_FP64)
             continue;
-        t->products = t->elements = t->differing[OURS] = t->differing[NATIVE] = 0;
+        t->into = &counts[i];
         for (int step = 0; step < steps && status == 0; step++) {
             lay_as_first(t);
             changes[i].make(t, step, steps);
             status = run_layout(t, f);
         }
-        tsv_text(table, changes[i].name);
-        tsv_integer(table, t->products);
-        tsv_integer(table, t->elements);
-        tsv_integer(table, t->differing[OURS]);
-        tsv_measured(table, has_native(t) ? (double)t->differing[NATIVE] : -1, 12);
-        tsv_end_row(table);
-        *differing += t->differing[OURS];
+        counts[i].has_native = has_native(t);
     }
     return status;
+}
+
+static int64_t show(struct tsv *table, const struct trial *t, const struct counted *counts) {
+    int64_t differing = 0;
+    for (int i = 0; i < CHANGES; i++) {
+        if (changes[i].fp32_only && t->whole.type == HALFTONE_FP64)
+            continue;
+        tsv_text(table, changes[i].name);
+        tsv_integer(table, counts[i].products);
+        tsv_integer(table, counts[i].elements);
+        tsv_integer(table, counts[i].differing[OURS]);
+        tsv_measured(table, counts[i].has_native ? (double)counts[i].differing[NATIVE] : -1, 12);
+        tsv_end_row(table);
+        differing += counts[i].differing[OURS];
+    }
+    return differing;
 }
 
 /* Other data are 4,096 times as large, so that their scales are others too. */
@@ -314,32 +350,66 @@ static int fill(struct trial *t, const struct family *family, struct cli_error *
     return 0;
 }
 
+static void forget(struct trial *t) {
+    char **const memory[] = {&t->operand[A], &t->operand[B], &t->other[A], &t->other[B], &t->first[OURS], &t->first[NATIVE]};
+    int64_t **const list[] = {&t->now.row, &t->now.column, &t->now.k};
+    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++) {
+        free(*memory[i]);
+        *memory[i] = NULL;
+    }
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        free(*list[i]);
+        *list[i] = NULL;
+    }
+}
+
+/* As many products as are asked for, or one round; each round of a family and a shape of its own, up to `most`. */
+static int run_rounds(struct trial *t, const struct family *family, int steps, int64_t count, struct counted *counts, struct cli_error *f) {
+    const struct session_problem most = t->whole;
+    int64_t products = 0;
+    int status = 0;
+    for (int64_t round = 0; status == 0 && (round == 0 || products < count); round++, t->seed++) {
+        if (count > 0) {
+            t->whole.m = 1 + below(t, 3000, 0, most.m);
+            t->whole.n = 1 + below(t, 3000, 1, most.n);
+            t->whole.k = 1 + below(t, 3000, 2, most.k);
+        }
+        status = fill(t, family != NULL ? family : &family_table[round % family_count], f);
+        AND_THEN(status, run_changes(t, steps, counts, f));
+        forget(t);
+        products = 0;
+        for (int i = 0; i < CHANGES; i++)
+            products += counts[i].products;
+    }
+    t->whole = most;
+    return status;
+}
+
 static void close_trial(struct trial *t) {
-    char *const memory[] = {t->operand[A], t->operand[B], t->other[A], t->other[B], t->first[OURS], t->first[NATIVE]};
-    int64_t *const list[] = {t->now.row, t->now.column, t->now.k};
-    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
-        free(memory[i]);
-    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
-        free(list[i]);
+    forget(t);
     baseline_close(t->native);
     session_close(&t->session);
 }
 
-static int run_trial(struct trial *t, const char *scheme, const char *accuracy, const struct family *family, int steps, const char *out, struct cli_error *f) {
+static int run_trial(struct trial *t, const char *scheme, const char *accuracy, const struct family *family, int steps, int64_t count, const char *out,
+                     struct cli_error *f) {
+    struct counted counts[CHANGES] = {{0}};
     char method[METHOD_NAME_BYTES], stamp[STAMP_BYTES], head[STAMP_BYTES + 256];
     struct stamp built = stamp_built();
     struct halftone_plan plan;
     struct tsv table;
     int64_t differing = 0;
     snprintf(method, sizeof method, "%s%.40s", scheme != NULL ? "" : SESSION_ACCURACY, scheme != NULL ? scheme : accuracy);
-    if (session_select(&t->session, t->whole.type, method, NULL, f) != 0 || session_query(&t->session, &t->whole, &plan, f) != 0 || fill(t, family, f) != 0)
+    if (session_select(&t->session, t->whole.type, method, NULL, f) != 0 || session_query(&t->session, &t->whole, &plan, f) != 0)
         return -1;
     stamp_write(stamp, &built, &t->session, t->native, NULL);
-    snprintf(head, sizeof head, "%s# halftone invariance: FP%d, %s, computed by %.40s; family %s, %lld x %lld x %lld\n", stamp, t->whole.type == HALFTONE_FP64 ? 64 : 32,
-             method, plan.scheme, family->name, (long long)t->whole.m, (long long)t->whole.n, (long long)t->whole.k);
+    snprintf(head, sizeof head, "%s# halftone invariance: FP%d, %s, computed by %.40s; family %s, %s%lld x %lld x %lld\n", stamp, t->whole.type == HALFTONE_FP64 ? 64 : 32,
+             method, plan.scheme, family != NULL ? family->name : "all", count > 0 ? "up to " : "", (long long)t->whole.m, (long long)t->whole.n, (long long)t->whole.k);
     fputs(head, stdout);
     tsv_init(&table, columns, (int)(sizeof columns / sizeof columns[0]));
-    int status = tsv_show(&table, run_changes(t, steps, &table, &differing, f), f);
+    int status = run_rounds(t, family, steps, count, counts, f);
+    differing = show(&table, t, counts);
+    status = tsv_show(&table, status, f);
     AND_THEN(status, tsv_save(&table, out, head, f));
     tsv_free(&table);
     if (status != 0 || differing == 0)
@@ -352,15 +422,17 @@ static int run_trial(struct trial *t, const char *scheme, const char *accuracy, 
 
 static int run(int argc, char **argv, struct cli_error *f) {
     struct trial t = {.bytes = sizeof(float)};
-    const char *m = NULL, *n = NULL, *k = NULL, *cases = NULL, *seed = "1", *accuracy = NULL, *scheme = NULL, *name = "normal", *out = NULL, *why, *none[1];
-    int64_t steps = 0, chosen = 0;
+    const char *m = NULL, *n = NULL, *k = NULL, *cases = NULL, *seed = "1", *accuracy = NULL, *scheme = NULL, *name = NULL, *all = NULL, *out = NULL, *why, *none[1];
+    int64_t steps = 0, chosen = 0, total = 0;
     int count = 0, fp64 = 0;
     const struct option options[] = {{"--accuracy", &accuracy, NULL}, {"--scheme", &scheme, NULL}, {"--fp64", NULL, &fp64}, {"--m", &m, NULL}, {"--n", &n, NULL}, {"--k", &k, NULL},
-                                     {"--cases", &cases, NULL}, {"--family", &name, NULL}, {"--seed", &seed, NULL}, {"--out", &out, NULL}, {NULL, NULL, NULL}};
+                                     {"--cases", &cases, NULL}, {"--count", &all, NULL}, {"--family", &name, NULL}, {"--seed", &seed, NULL}, {"--out", &out, NULL}, {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 || args_number("--seed", seed, 0, INT32_MAX, &chosen, f) != 0 || outfile_check(out, f) != 0)
         return -1;
-    const struct family *family = family_find(name);
-    if (family == NULL)
+    if (args_number("--count", all != NULL ? all : "0", all != NULL, INT32_MAX, &total, f) != 0)
+        return -1;
+    const struct family *family = name != NULL || total == 0 ? family_find(name != NULL ? name : "normal") : NULL;
+    if (family == NULL && (name != NULL || total == 0))
         return cli_error_usage(f, "no family '%s'; `halftone report --list` prints them", name);
     if (scheme != NULL && args_refuse(options, "--accuracy", "a scheme is asked for", f) != 0)
         return -1;
@@ -377,14 +449,14 @@ static int run(int argc, char **argv, struct cli_error *f) {
     AND_THEN(status, args_number("--n", n != NULL ? n : simulated ? "30" : "192", 1, 16384, &t.whole.n, f));
     AND_THEN(status, args_number("--k", k != NULL ? k : simulated ? "600" : "4096", 1, 1 << 20, &t.whole.k, f));
     AND_THEN(status, args_number("--cases", cases != NULL ? cases : simulated ? "4" : "32", 1, 100000, &steps, f));
-    AND_THEN(status, run_trial(&t, scheme, accuracy, family, (int)steps, out, f));
+    AND_THEN(status, run_trial(&t, scheme, accuracy, family, (int)steps, total, out, f));
     close_trial(&t);
     return status;
 }
 
 const struct command cmd_invariance = {
     "invariance", "whether an element's bits depend on anything but its row and column",
-    "Usage: halftone invariance [--accuracy A | --scheme S] [--fp64] [--m M] [--n N] [--k K] [--cases N] [--family F] [--seed S] [--out FILE.tsv]\n\n"
+    "Usage: halftone invariance [--accuracy A | --scheme S] [--fp64] [--m M] [--n N] [--k K] [--cases N] [--count N] [--family F] [--seed S] [--out FILE.tsv]\n\n"
     "Multiplies once, then again with other rows or columns around, in another order, stored, packed or cut otherwise, and counts\n"
     "elements whose bits changed; cuBLAS' own too where it is there. Fails if any of ours did and sums are of whole numbers.\n\n"
     "  --accuracy A   what halftone_set_accuracy takes (default invariant)\n"
@@ -392,6 +464,7 @@ const struct command cmd_invariance = {
     "  --fp64         FP64 products, where the accuracy has both\n"
     "  --m, --n, --k  of the first product; default 257, 192, 4096, in the simulator 70, 30, 600\n"
     "  --cases N      of each kind of change (default 32, in the simulator 4)\n"
+    "  --count N      so many products of random shapes up to M, N, K and of all families\n"
     "  --family F     of inputs (default normal)\n"
     "  --seed S       of data and changes (default 1)\n"
     "  --out FILE.tsv the table\n",

@@ -3,6 +3,7 @@
 #include "../../../runtime/ht_pick.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { METHOD_OPTION_BYTES = 128 };
@@ -310,6 +311,72 @@ int session_multiply_packed(struct session *e, const struct session_problem *p, 
                         halftone_sgemm_packed(e->handle, p->m, p->n, p->k, &one, p->packed_a, p->packed_b,
                                               &zero, p->c, at_least_one(p->m)),
                         "packed product", f);
+}
+
+/* ---- ranks: their arrays on the device, and what they come to on the host */
+
+struct ranks {
+    int64_t *partial, *sum, *one, words;
+    float *maxima; /* of rows, then of columns */
+    int32_t *most, *own;
+    size_t lines;
+};
+
+static int open_ranks(struct ranks *x, const struct session_problem *p, struct cli_error *f) {
+    void *memory[2] = {NULL, NULL};
+    *x = (struct ranks){.words = HALFTONE_PARTIAL_WORDS(p->m, p->n), .lines = (size_t)(p->m + p->n)};
+    x->sum = calloc((size_t)x->words, 2 * sizeof *x->sum);
+    x->most = calloc(x->lines, 2 * sizeof *x->most);
+    if (x->sum == NULL || x->most == NULL)
+        return cli_error_memory(f, (double)x->words * 16, "sums of ranks");
+    x->one = x->sum + x->words;
+    x->own = x->most + x->lines;
+    const int status = allocate(&memory[0], (size_t)x->words * sizeof *x->sum, f) != 0 ? -1 : allocate(&memory[1], x->lines * sizeof(float), f);
+    x->partial = memory[0];
+    x->maxima = memory[1];
+    return status;
+}
+
+static void close_ranks(const struct ranks *x) {
+    (void)ht_dev_free(x->partial);
+    (void)ht_dev_free(x->maxima);
+    free(x->sum);
+    free(x->most);
+}
+
+/* Of one rank: its maxima, or with them all-reduced its sums, join those before. */
+static int join(const struct session *e, const struct session_problem *p, const struct ranks *x, int64_t k0, int64_t k, int sums, struct cli_error *f) {
+    const float *const a = (const float *)p->a + (p->trans_a == 'N' ? k0 * p->lda : k0), *const b = (const float *)p->b + (p->trans_b == 'N' ? k0 : k0 * p->ldb);
+    const int code = sums ? halftone_sgemm_partial(e->handle, p->trans_a, p->trans_b, p->m, p->n, k, a, p->lda, b, p->ldb, x->maxima, x->maxima + p->m, x->partial)
+                          : halftone_sgemm_maxima(e->handle, p->trans_a, p->trans_b, p->m, p->n, k, a, p->lda, b, p->ldb, x->maxima, x->maxima + p->m);
+    if (session_check(e, code, "a rank's part", f) != 0 || session_wait(f) != 0 ||
+        session_device_check(sums ? ht_dev_download(x->one, x->partial, (size_t)x->words * sizeof *x->one) : ht_dev_download(x->own, x->maxima, x->lines * sizeof *x->own),
+                             "a rank's part", f) != 0)
+        return -1;
+    for (int64_t i = 0; sums && i < x->words; i++)
+        x->sum[i] += x->one[i];
+    for (size_t i = 0; !sums && i < x->lines; i++)
+        x->most[i] = x->own[i] > x->most[i] ? x->own[i] : x->most[i];
+    return 0;
+}
+
+int session_multiply_ranks(struct session *e, const struct session_problem *p, const int64_t *cut, int ranks, int *done, struct cli_error *f) {
+    const float one = 1, zero = 0;
+    struct ranks x;
+    int status = open_ranks(&x, p, f);
+    *done = status != 0 || halftone_sgemm_maxima(e->handle, 'N', 'N', 0, 0, 0, NULL, 1, NULL, 1, x.maxima, x.maxima) != HALFTONE_NOT_SUPPORTED;
+    for (int sums = 0; sums < 2 && *done; sums++) {
+        for (int i = 0; i < ranks && status == 0; i++)
+            status = join(e, p, &x, cut[i], cut[i + 1] - cut[i], sums, f);
+        if (status == 0)
+            status = session_device_check(sums ? ht_dev_upload(x.partial, x.sum, (size_t)x.words * sizeof *x.sum) : ht_dev_upload(x.maxima, x.most, x.lines * sizeof *x.most),
+                                          "all-reduction", f);
+    }
+    if (status == 0 && *done)
+        status = session_check(e, halftone_sgemm_finish(e->handle, p->m, p->n, &one, x.partial, x.maxima, x.maxima + p->m, &zero, p->c, p->m), "all ranks' sums", f);
+    AND_THEN(status, session_wait(f));
+    close_ranks(&x);
+    return status;
 }
 
 int session_wait(struct cli_error *f) {

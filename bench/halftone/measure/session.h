@@ -70,6 +70,9 @@ int session_multiply_batch(struct session *e, const struct session_problem *p, i
 int session_pack_prepare(struct session *e, struct session_problem *p, struct cli_error *f);
 int session_pack(struct session *e, const struct session_problem *p, struct cli_error *f);
 int session_multiply_packed(struct session *e, const struct session_problem *p, struct cli_error *f);
+/* As ranks multiply that have k from cut[i] to cut[i + 1], here one after the other, with all-reductions on the host. *done 0: not under
+ * this accuracy, and nothing was done. */
+int session_multiply_ranks(struct session *e, const struct session_problem *p, const int64_t *cut, int ranks, int *done, struct cli_error *f);
 int session_wait(struct cli_error *f);
 
 /* Names given by the user: checked against the library. */
