@@ -317,6 +317,7 @@ MIXED_UP = {
     ("diag", "g->uplo, s->left ? g->op_a : g->op_b, g->diag", "g->uplo, s->left ? g->op_a : g->op_b, 0"))))}
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("kind, edit", [pytest.param(kind, replaced(*edit), id=f"{kind} {name}") for kind, (_, edits) in MIXED_UP.items() for name, *edit in edits])
 def test_a_face_that_mixes_calls_up_is_noticed(kind, edit, fakes, tmp_path):
     broken = build_face(tmp_path / "face", edit if kind == "arrays" else with_small_blocks(edit))
@@ -678,6 +679,7 @@ def without(name):
     return lambda file, text: text + f'\n__asm__(".hidden {name}");\n' if file == "cublas_entries.c" else text
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("edit", [
     *[pytest.param(without(name), id=name) for name in MUST],
     pytest.param(replaced("cublas_forms.c", "CU_COMPUTE_32F_FAST_TF32, ANY, DROPIN_TF32", "CU_COMPUTE_32F_FAST_TF32, ANY, DROPIN_SERVED"), id="tf32"),
@@ -701,6 +703,7 @@ def test_a_broken_face_is_noticed(edit, fakes, native, tmp_path, request):
     assert faults([alone for _, alone in part], got, rows, forms) != []
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("edit", [
     pytest.param(replaced("common_caller.c", "at->unloads != unloads", "false"), id="unloads"),
     pytest.param(replaced("cublas_origin.c", "if (known && fill(", "if (false && fill("), id="by name alone")])

@@ -128,6 +128,7 @@ def test_what_cublas_calls_within_itself_is_its_own(face, program, tmp_path):
     assert [(row[2], row[-1]) for row in rows] == [("cublasGemmEx", REASONS["PEDANTIC"]), ("cublasLtMatmul", REASONS["NESTED"])]
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("edit", [
     pytest.param(replaced("lt_read.c", "    exchange_operands(g);\n", "    (void)g;\n"), id="order"),
     pytest.param(replaced("lt_read.c", "{LT_SM_COUNT_TARGET, 4, 0, DROPIN_SM_TARGET},", ""), id="sm"),

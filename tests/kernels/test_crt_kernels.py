@@ -311,6 +311,7 @@ BREAKS = {
 }
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("name", BREAKS)
 def test_broken_kernels_are_noticed(build, name):
     part, file, text, replacement, case = BREAKS[name]

@@ -122,6 +122,7 @@ BREAKS = {
 }
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("name", BREAKS)
 def test_broken_kernels_are_noticed(build, name):
     file, text, replacement, case = BREAKS[name]

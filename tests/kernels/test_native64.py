@@ -184,6 +184,7 @@ def test_products_are_right(arch, tmp_path):
         assert done.returncode == 0, f"{case}: {done.stdout}{done.stderr}"
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("name", BREAKS)
 def test_broken_kernels_are_noticed(name, tmp_path):
     arch, case = {"FMA": "fma", "GEMV": "gemv", "96": "sm90, 96 rows", "SIMT": "simt, 16 columns", "TALL": "tall, four columns"}.get(name.split(":")[0], "sm80"), BREAKS[name][3]

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, digest_of, sampled, sources_digest
 
 # A folder of gen/ includes only itself and folders to its left, and of runtime/ only what both sides share.
 GEN_FOLDERS = ("base", "facts", "model", "family", "plan", "emit", "cli")
@@ -66,12 +66,16 @@ def test_runtime_and_bench_keep_to_their_rooms():
         assert not vendor or path.stem.startswith("dev_"), f"{path.name} includes a vendor header"
 
 
+@pytest.mark.part
 @pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
-def test_clang_warns_of_nothing():
+def test_clang_warns_of_nothing(pytestconfig):
     """The build is gcc's; clang warns of signs where gcc does not. bench/halftone/io/plot.c includes what is built."""
     warn = re.search(r"(?m)^WARN := (.*)", (ROOT / "Makefile").read_text()).group(1).split() + ["-Werror"]
     sources = [p for pattern in ("gen/*/*.c", "runtime/ht_*.c", "runtime/sim/*.c", "bench/halftone/*/*.c", "runtime/dropin/*.c") for p in sorted(ROOT.glob(pattern))
                if p.name != "plot.c"]
+    if pytestconfig.getoption("--sample"):
+        names = {digest_of(p.relative_to(ROOT).as_posix()): p for p in sources}
+        sources = [names[digest] for digest in sampled(names, 4, sources_digest())]
     run = subprocess.run(["clang", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-D_DEFAULT_SOURCE", "-D_GNU_SOURCE", *warn, "-fsyntax-only", "-iquote", "gen",
                           "-iquote", "bench/halftone", *map(str, sources)], cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

@@ -43,6 +43,7 @@ def test_unbroken(tmp_path):
     assert not fails((ROOT / "bench/halftone/apps/lowering.c").read_text(), tmp_path)
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_broken_rule_is_noticed(what, tmp_path):
     old, new = BROKEN[what]

@@ -29,19 +29,22 @@ def texts():
         yield name, text.split(GLOSSARY[1])[0] if name == GLOSSARY[0] else text
 
 
-def hits(patterns):
-    """Pattern -> file -> how often. Patterns of whole words are asked once for each word of a file: there are many patterns."""
+def hits(patterns, within=""):
+    """Pattern -> file -> how often. Patterns of whole words are asked once for each word of a file: there are many patterns. Of the others
+    a search without the edge of a word, five times as fast, tells first which files to look at."""
     whole = {p: re.compile(p) for p in patterns if re.fullmatch(r"\\b\(\?:[^ .]*\)\\b", p)}
-    other = {p: re.compile(p) for p in patterns if p not in whole}
+    other = [(p, re.compile(p.removeprefix(r"\b")), re.compile(p)) for p in patterns if p not in whole]
     found, known = {p: collections.Counter() for p in patterns}, {}
     for name, text in texts():
+        if not name.startswith(within):
+            continue
         for word, count in collections.Counter(re.findall(r"\w+", text)).items():
             if word not in known:
                 known[word] = [p for p, rx in whole.items() if rx.fullmatch(word)]
             for p in known[word]:
                 found[p][name] += count
-        for p, rx in other.items():
-            if count := sum(1 for _ in rx.finditer(text)):
+        for p, loose, rx in other:
+            if loose.search(text) and (count := sum(1 for _ in rx.finditer(text))):
                 found[p][name] = count
     return found
 
@@ -67,5 +70,5 @@ def test_identifiers_of_templates_are_gone():
     part = text[text.index("# templates\n"):text.index("# phrases\n")]
     patterns = [line.split("\t")[1] for line in part.splitlines() if "\t" in line]
     assert len(patterns) > 15
-    left = [f"{name}: {p} {n}" for p, files in hits(patterns).items() for name, n in files.items() if name.startswith("templates/")]
+    left = [f"{name}: {p} {n}" for p, files in hits(patterns, "templates/").items() for name, n in files.items()]
     assert not left, "\n".join(left)
