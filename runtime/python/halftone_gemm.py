@@ -13,7 +13,7 @@ import sys
 import threading
 import warnings
 
-__all__ = ["mm", "query", "last_check", "Error"]
+__all__ = ["mm", "maxima", "partial", "finish", "query", "last_check", "Error"]
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "halftone_gemm.libs")
 NO_GPU, WRONG_GPU, NOT_SUPPORTED, DEVICE_ERROR = 2, 3, 10, 11  # of halftone.h's codes
 BITS = {"<f4": 32, "<f8": 64, "torch.float32": 32, "torch.float64": 64}
@@ -45,6 +45,8 @@ _PRODUCT = [POINTER, *[ctypes.c_char] * 2, *[SIZE] * 3, POINTER]
 _ONE = [*_PRODUCT, POINTER, SIZE, POINTER, SIZE, POINTER, POINTER, SIZE]
 _BATCH = [*_PRODUCT, *[POINTER, SIZE, SIZE] * 2, POINTER, POINTER, SIZE, SIZE, SIZE]
 _QUESTION = [POINTER, *[ctypes.c_char] * 2, *[SIZE] * 4, POINTER]
+_SHARED = {"maxima": [*_PRODUCT[:-1], *[POINTER, SIZE] * 2, *[POINTER] * 2], "partial": [*_PRODUCT[:-1], *[POINTER, SIZE] * 2, *[POINTER] * 3],
+           "finish": [POINTER, *[SIZE] * 2, *[POINTER] * 6, SIZE]}
 
 
 class _Device:
@@ -60,6 +62,9 @@ class _Device:
         for calls, types in (self.batched, _BATCH), (self.hosted, _ONE), (self.asks, _QUESTION):
             for call in calls.values():
                 call.argtypes = types
+        self.shared = {name: getattr(library, "halftone_sgemm_" + name) for name in _SHARED}
+        for name, types in _SHARED.items():
+            self.shared[name].argtypes = types
         self.is_hip = ordinal is not None and hasattr(library, "hipSetDevice")
         if ordinal is not None and not self.is_hip:
             self.open_context()
@@ -186,17 +191,20 @@ def _ordinal_of(at, name):
     return ordinal.value
 
 
-def _empty_like(x, shape):
+def _empty_like(x, shape, kind=None):
     """An array of the same library; one of JAX's, that nobody has seen yet, may still be written."""
     library = type(x).__module__.partition(".")[0]
+    if library == "torch" and kind:
+        _register_with_torch()
+        return x.new_empty(shape, dtype=getattr(sys.modules["torch"], kind))
     if library == "cupy":
         with x.device:
-            return sys.modules["cupy"].empty(shape, x.dtype)
+            return sys.modules["cupy"].empty(shape, kind or x.dtype)
     if library in ("jax", "jaxlib"):
         return sys.modules["jax"].numpy.zeros(shape, x.dtype, device=x.device)
     if not hasattr(x, "__array_interface__"):
         raise TypeError(f"no result can be made like a {type(x).__module__}.{type(x).__name__}: pass one as out=")
-    return __import__("numpy").empty(shape, x.dtype)
+    return __import__("numpy").empty(shape, kind or x.dtype)
 
 
 # ---- from forms to the arguments of a call
@@ -284,10 +292,10 @@ def _arguments(of_a, of_b, of_out, one_by_one):
 
 # ---- products
 
-def _device_and_stream(*arrays):
+def _device_and_stream(*arrays, names=("b", "out")):
     """Of arrays that are all on one device."""
     a, streams = arrays[0], set()
-    for x, name in zip(arrays[1:], ("b", "out")):
+    for x, name in zip(arrays[1:], names):
         if x.ordinal != a.ordinal:
             where = ["in the host's memory" if y.ordinal is None else f"on GPU {y.ordinal}" for y in (a, x)]
             raise ValueError(f"a is {where[0]}, {name} {where[1]}: move one")
@@ -360,6 +368,66 @@ def mm(a, b, *, out=None, alpha=1.0, beta=0.0, accuracy=None, scheme=None):
     if x.ordinal is not None and hasattr(out, "block_until_ready"):  # JAX reads it on a stream of its own
         with _lock, _device(x.ordinal) as device:
             device.cuda.cuCtxSynchronize()
+    return out
+
+
+# ---- products over ranks, which share k: C by rows is its transpose by columns, and rows' maxima are those of columns
+
+def _flat(x, count, kind, name):
+    """A vector, or what `partial` gave."""
+    array = _Array(x, name)
+    shape, strides, of = array.form
+    unit = 1 if str(of).startswith("torch.") else {"float32": 4, "int64": 8}[kind]
+    if shape != (count,) or str(of) not in ("torch." + kind, "<f4" if kind == "float32" else "<i8") or (strides or (unit,)) != (unit,) and count > 1:
+        raise ValueError(f"{name} is {of} of shape {shape}: {kind} of shape ({count},) without gaps is taken")
+    return array
+
+
+def _share(step, asked, arrays, *arguments):
+    device, stream = _device_and_stream(*arrays, names=["another array"] * len(arrays))
+    if arrays[0].ordinal is None and device.ordinal is not None:
+        raise ValueError("ranks share k on GPUs or in the simulator: move the arrays to a GPU")
+    with _lock, device:
+        device.ask(32, asked)
+        device.check(device.library.halftone_set_stream(device.handle, stream))
+        device.check(device.shared[step](device.handle, *arguments))
+
+
+def _share_product(step, asked, a, b, rows, columns, *behind):
+    x, y, shape = _Array(a, "a"), _Array(b, "b"), tuple(a.shape[:1]) + tuple(b.shape[-1:])
+    if a.ndim != 2 or b.ndim != 2 or hasattr(a, "block_until_ready"):
+        raise ValueError("ranks share the k of two matrices of NumPy, PyTorch or CuPy")
+    found = _arguments(x.form, y.form, (shape, None, x.form[2]), True)
+    most = [_flat(rows, shape[0], "float32", "rows"), _flat(columns, shape[1], "float32", "columns"), *behind]
+    if found:
+        if found[0] != 32:
+            raise TypeError("ranks share k in float32")
+        (ld_x, ld_y, _), sizes = found[3], found[2]
+        _share(step, asked, [x, y, *most], *sizes, y.at, ld_x, x.at, ld_y, most[1].at, most[0].at, *(z.at for z in behind))
+
+
+def maxima(a, b, *, accuracy="invariant"):
+    """Largest magnitudes of a's rows and of b's columns. All-reduce both with MAX."""
+    rows, columns = _empty_like(a, (a.shape[0],), "float32"), _empty_like(b, (b.shape[-1],), "float32")
+    _share_product("maxima", _asked(accuracy, None), a, b, rows, columns)
+    return rows, columns
+
+
+def partial(a, b, rows, columns, *, accuracy="invariant"):
+    """int64 sums of this rank's k under the maxima of all. All-reduce with SUM."""
+    (m,), (n,) = rows.shape, columns.shape
+    sums = _empty_like(a, (m * n + m + n + 1,), "int64")
+    _share_product("partial", _asked(accuracy, None), a, b, rows, columns, _Array(sums, "sums"))
+    return sums
+
+
+def finish(sums, rows, columns, *, alpha=1.0, accuracy="invariant"):
+    """alpha A B from the sums of all ranks: bit for bit mm(A, B, accuracy="invariant") of all k."""
+    (m,), (n,) = rows.shape, columns.shape
+    out = _empty_like(rows, (m, n), "float32")
+    x = [_flat(sums, m * n + m + n + 1, "int64", "sums"), _flat(columns, n, "float32", "columns"), _flat(rows, m, "float32", "rows")]
+    scalars = [ctypes.byref(ctypes.c_float(v)) for v in (alpha, 0.0)]
+    _share("finish", _asked(accuracy, None), [*x, _Array(out, "out")], n, m, scalars[0], *(y.at for y in x), scalars[1], _Array(out, "out").at, n)
     return out
 
 

@@ -379,6 +379,17 @@ refused(ValueError, "read-only", hg.mm, a, b, out=c)
 refused(TypeError, "unmasked", hg.mm, np.ma.masked_array(a), b)
 refused(ValueError, "copy it first", hg.mm, a[..., ::-1], b)
 refused(ValueError, "out lies where a does", hg.mm, a[0, 0, :, :33], a[0, 0, :, :33], out=a[0, 0, :, :33])
+a, b = rng.standard_normal((21, 50), np.float32), np.asfortranarray(rng.standard_normal((50, 30), np.float32))
+ranks = [(a[:, i:j], b[i:j]) for i, j in ((0, 7), (7, 7), (7, 50))]
+rows, columns = (np.max([hg.maxima(*x)[i] for x in ranks], 0) for i in (0, 1))
+sums = sum(hg.partial(*x, rows, columns) for x in ranks)
+whole = hg.mm(a, b, alpha=1.5, accuracy="invariant").view(np.int32)
+assert (hg.finish(sums, rows, columns, alpha=1.5).view(np.int32) == whole).all() and np.isnan(hg.finish(sums, rows * 2, columns)).all()
+refused(ValueError, "shape (21,) without gaps", hg.partial, a, b, rows[1:], columns)
+refused(ValueError, "shape (651,) without gaps", hg.finish, sums, rows[1:], columns)
+refused(TypeError, "in float32", hg.maxima, a.astype(np.float64), b.astype(np.float64))
+refused(ValueError, "of two matrices", hg.maxima, a[None], b)
+refused(hg.Error, "scheme", hg.maxima, a, b, accuracy="fp32")
 """)
     assert "float64: numpy's error" in passes(["python", ROOT / "bench/examples/arrays.py"], tmp_path, env=own.env).stdout
 
@@ -454,3 +465,5 @@ def test_other_libraries(python, name):
     passes([own, "-c", ARRAYS + {"torch": TORCH, "jax": JAX}[name]], env=env)
     if name == "torch":
         assert "fp32: bf16x6u" in passes([own, ROOT / "bench/examples/training.py"], env=env).stdout
+        run = passes([own, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", ROOT / "bench/examples/ranks.py"], env=env)
+        assert run.stdout.count("of 2: equal bits") == 2
