@@ -2,7 +2,7 @@
 """random_shapes.py [COUNT] [SEED]: shapes for `halftone bench --shapes`: m, n and k each 2^u with u uniform in [0, 16], rounded,
 A, B and C of at most 2^26 numbers, at most 2^36 FMAs, at least one matrix of 2^10 numbers.
 
-bench/shapes/random.txt is `random_shapes.py 120 1`: it says how `auto` does where no list of ours has looked.
+Without words 120 of seed 1: those say how `auto` does where no list of ours has looked.
 """
 import random
 import sys

@@ -350,8 +350,6 @@ BREAKS = {
     "pairs exchanged": ("planes_mma_warp", "hooks/epilogue/planes_sums.cuh", r"\{\(int\)blockIdx\.z / g\.most, \(int\)blockIdx\.z % g\.most\}", "{(int)blockIdx.z % g.most, (int)blockIdx.z / g.most}", 0),
     "a level left out": ("planes_mma_warp", "hooks/epilogue/planes_sums.cuh", r"x\.slice_a \+ x\.slice_b >= ht", "x.slice_a + x.slice_b + 1 >= ht", 0),
     "panels of the first slice": ("planes_mma_warp", "hooks/epilogue/planes_sums.cuh", r" \+ x\.slice_b \* g\.b\.slice_stride", "", 0),
-    "no barrier in the ring": ("planes_mma_warp", "hooks/stage/panel_ring.cuh", r"(ht_stage_wait<PREFETCH_STAGES - 1 - REFILL_AFTER_BARRIER>\(\);)\s*ht_barrier\(\);", r"\1", 1),
-    "tiles by rows of tiles": ("planes_mma_warp", "skeletons/planes_mma_warp.cu", r"tile_n \* \(\(g\.m \+ BM - 1\) / BM\) \+ tile_m", "tile_m * ((g.n + BN - 1) / BN) + tile_n", 0),
     "levels of the sum": ("ozaki_combine", "skeletons/ozaki_combine.cu", r"left = x\.levels - q", "left = x.levels - q - 1", 0),
     "p by p": ("ozaki_combine", "skeletons/ozaki_combine.cu", r"sum = ht_oz_add\(sum, sum_of\(g, x, p, q\)", "sum = ht_oz_add(sum, sum_of(g, x, end - 1 - p, q)", 0),
     "poison ignored": ("ozaki_combine", "skeletons/ozaki_combine.cu", r"ht_ldg_i32\(x\.row\) == HT_OZAKI_POISONED \|\| ", "", 7),
