@@ -1,7 +1,7 @@
 # How the tests are built and run; included by the Makefile.
 #   unit, sim    test_NAME.c[pp]: cmocka programs; but for sim/test_{streams,host,environment}.c without a generated kernel set
 #   kernels      programs that need one: run for several sets in the simulator, and on a GPU by check-gpu
-#   gpu          graph.c needs a CUDA set: check-gpu runs it
+#   gpu          graph.c and ranks.c need a CUDA set: check-gpu runs them
 #   mutation     run_kernel.c, which its pytest files link with kernels that they break
 #   dropin       programs that its pytest files compile
 #   fuzz         fuzzers: make fuzz, make test-all
@@ -25,7 +25,7 @@ PART_OF_host := *
 PART_OF_environment := *
 SET_TESTS := test_dgemm test_dcheck test_product test_reproducible test_check test_auto test_direct test_accuracy result_hashes
 SIM_TESTS := test_streams test_host test_environment
-CUDA_TESTS := $(SET_TESTS) graph
+CUDA_TESTS := $(SET_TESTS) graph ranks
 TEST_FOLDERS := unit sim kernels gpu mutation
 TEST_NAMES := $(filter-out $(SIM_TESTS),$(basename $(notdir $(wildcard tests/unit/test_*.c tests/sim/test_*.c tests/sim/test_*.cpp))))
 TEST_LIB := $(GEN_OBJ) $(CORE_OBJ) out/obj/runtime/dev_sim.o $(SIM_OBJ) $(BENCH_OBJ)
@@ -59,7 +59,7 @@ $(foreach folder,$(TEST_FOLDERS),$(eval $(call programs_of,$(folder))))
 $(addprefix tests/,$(notdir $(wildcard tests/*/*.c tests/*/*.cpp tests/*/*.h)) bits.c same_bits.c one_product.c): ;
 
 # ---- programs with one
-out/test/graph.o: C_FLAGS += -isystem $(call q,$(CUDA)/include)
+out/test/graph.o out/test/ranks.o: C_FLAGS += -isystem $(call q,$(CUDA)/include)
 
 SET_TEST_OBJ := $(patsubst %,out/obj/bench/halftone/%.o,$(addprefix accuracy/,certificate families metrics reference) io/threads) out/obj/runtime/sim/sim_f16.o
 there = $(basename $(notdir $(wildcard $(foreach folder,$(TEST_FOLDERS),$(1:%=tests/$(folder)/%.c)))))

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What `make check-gpu` runs on a machine with a GPU: check_gpu.sh SETDIR
-# SETDIR holds, built: halftone, test_product, test_direct, test_check, test_dgemm, test_dcheck, test_auto, test_reproducible, test_accuracy, graph, result_hashes and, for the comparison bit by bit, result_hashes-sim.
+# SETDIR holds, built: halftone, test_product, test_direct, test_check, test_dgemm, test_dcheck, test_auto, test_reproducible, test_accuracy, graph, ranks, result_hashes and, for the comparison bit by bit, result_hashes-sim.
 # They run side by side, as many as there are CPUs: the GPU waits for the references that CPUs compute.
 # In the environment: PROGRAMS names fewer than "test_product test_direct" (those whose tests run one by one, and under the sanitizers; all
 # else runs once); TOOLS fewer of the sanitizer's tools, "" none; TABLE a file that receives a line for each: what ran, how it ended, seconds.
@@ -118,6 +118,7 @@ else
 fi
 
 if [ -x "$set_dir/graph" ]; then run graphs-and-streams "$set_dir/graph"; else note skipped graphs-and-streams; fi
+if [ -x "$set_dir/ranks" ]; then run ranks "$set_dir/ranks"; else note skipped ranks; fi
 
 # The sanitizer's own code for "found something" must differ from the tests' codes.
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null || true)
