@@ -206,6 +206,7 @@ enum {
     HT_K_PAD = 64, /* k is padded with zeros to a multiple of this, or of an atom's k where that is more */
     HT_SPLITK_PREFETCH = 16, /* partials that a thread of the reduction loads before it adds the first */
     HT_SPLITK_LANES = 4,     /* threads that share out the partials of an element where there are more */
+    HT_FEW_ROWS = 64, HT_FEW_ROWS_K = 512, /* most rows for which a scheme's few_rows is weighed; k of its parts */
     HT_GRID_BATCH = 65535 /* what the y or z extent of a grid can hold */
 };
 
@@ -344,6 +345,11 @@ struct ht_scheme_desc {
     int native_k;
     enum ht_range range;
     int pack_blocks_per_sm; /* with pack_tiles: packing blocks of so many tiles that fit an SM */
+    /* Of exact sums, without batch: few rows of A or B, packed, times the other matrix as it is, whose panels in args are NULL and whose
+     * exchange in w is as large as HT_PACK_STRIPS needs it, and holds -1. args->splits: one for each HT_FEW_ROWS_K of w's padded k. It writes row_absmax of
+     * w, and C or parts. NULL: none */
+    const char *few_rows_name;
+    int (*few_rows)(const struct ht_pack_args *w, const struct ht_gemm_args *args, void *stream);
 };
 
 /* What `halftone tune` measured to be fastest for one shape without batch; kernel: index into the set, whose scheme it

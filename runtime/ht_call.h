@@ -138,9 +138,11 @@ struct plan {
     int before_fallback;
     int64_t failed_blocks, failed_bytes; /* 64 x 64 of C that have bits; of these and their list */
     bool fma_only;                       /* of unpacked kernels */
+    int64_t few_rows; /* > 0: the scheme's few_rows computes the product, not `kernel`, so many rows at once, */
+    int packed_splits; /* which has so many splits where operands are packed */
     bool is_auto;                        /* scheme is what `auto` starts from, then what it takes */
     int64_t kernel_ns;
-    int64_t pack_ns;      /* FP64 by residues: packing and putting together */
+    int64_t pack_ns;      /* FP64 by residues: packing and putting together; of few rows; else 0 */
     int64_t plane_stride; /* and bytes of an entry's residues, of so many entries at once */
     int64_t plane_entries;
     struct ozaki_plan ozaki;
@@ -357,6 +359,11 @@ static inline bool is_trans(char t) {
 /* Rows of A, or columns of B. */
 static inline int64_t rows_of(const struct call *c, int side) {
     return side == 0 ? c->m : c->n;
+}
+
+/* That which few_rows leaves as it is. */
+static inline int large_side(const struct call *c) {
+    return c->m < c->n;
 }
 
 static inline bool k_contiguous(const struct call *c, int side) {

@@ -36,6 +36,14 @@ HT_LOCAL int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choi
 /* The packing in it; 0 where nothing is packed. */
 HT_LOCAL int64_t ht_packing_ns(const struct ht_set_desc *set, const char *scheme, struct ht_shape x);
 
+/* A product of few rows by the scheme's few_rows (ht_abi.h). */
+struct ht_few_rows {
+    int splits;                 /* 0: the scheme has none for this shape */
+    int64_t rows;               /* of the large matrix that one launch takes, so that parts fit partial_bytes */
+    int64_t pack_ns, kernel_ns; /* of the few, launch included; of the products and their reductions */
+};
+HT_LOCAL struct ht_few_rows ht_weigh_few_rows(const struct ht_set_desc *set, const struct ht_scheme_desc *s, struct ht_shape x, int64_t partial_bytes);
+
 /* The same for one kernel, whatever its variant: only the split is chosen. */
 HT_LOCAL struct ht_choice ht_pick_splits(const struct ht_set_desc *set, int kernel, struct ht_shape x, int64_t partial_bytes);
 

@@ -56,6 +56,16 @@ static void describe_bound(const struct call *c, const struct plan *p, struct ha
     out->error_bound = (double)out->bound_units * (has_doubles(c) ? 0x1p-53 : 0x1p-24);
 }
 
+/* Of a block: 32 rows of the large matrix, 8 of the few at once. */
+static void describe_few_rows(const struct call *c, const struct plan *p, struct halftone_plan *out) {
+    out->kernel = p->scheme->few_rows_name;
+    out->why = "few rows: the large matrix is read once as it is, and cut into slices meanwhile";
+    out->bm = out->wm = large_side(c) == 0 ? 32 : 8;
+    out->bn = out->wn = large_side(c) == 0 ? 8 : 32;
+    out->bk = HT_FEW_ROWS_K;
+    out->stages = 1;
+}
+
 static void describe(const struct call *c, const struct plan *p, struct halftone_plan *out) {
     const struct ht_kernel_desc *kernel = &p->set->kernel[p->kernel];
     const struct ht_scheme_desc *const native = ht_scheme_of(p->set, HT_ROLE_NATIVE); /* FP32: none */
@@ -65,6 +75,7 @@ static void describe(const struct call *c, const struct plan *p, struct halftone
         out->native_ns = 0;
     describe_bound(c, p, out);
     out->kernel = kernel->name;
+    out->why = kernel->why;
     out->bm = kernel->tile.bm;
     out->bn = kernel->tile.bn;
     out->bk = kernel->bk;
@@ -74,10 +85,11 @@ static void describe(const struct call *c, const struct plan *p, struct halftone
     out->splits = p->splits;
     out->pack_ns = p->pack_ns > 0 ? p->pack_ns : ht_packing_ns(p->set, p->scheme->name, shape_of(c));
     out->kernel_ns = p->kernel_ns;
+    if (p->few_rows > 0)
+        describe_few_rows(c, p, out);
     out->predicted_ns = ht_add(out->pack_ns, out->kernel_ns);
     out->workspace_bytes = (size_t)p->bytes; /* of a block */
     out->blocks = p->blocks;
-    out->why = kernel->why;
 }
 
 /* What `auto` does in this library, in a call that it gives `scheme`. */

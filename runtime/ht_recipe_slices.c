@@ -261,7 +261,52 @@ static int launch_reduce(struct call *c, const struct step *s) {
     return ht_launched(c->h, (is_own ? scheme->reduce : c->half->set->reduce)(&args, c->h->stream));
 }
 
+/* Of the large matrix so many rows from `row` on. */
+static int launch_some_rows(const struct call *c, struct ht_pack_args w, struct ht_gemm_args args,
+                            int64_t row) {
+    const struct plan *const p = c->plan;
+    const bool of_b = large_side(c) == 1;
+    struct ht_packed *const large = of_b ? &args.b_packed : &args.a_packed;
+    int *const rows = of_b ? &args.n : &args.m;
+    w.src += row * (w.k_contiguous ? w.ld : 1);
+    w.rows = *rows = (int)least_of(p->few_rows, w.rows - row);
+    w.to.row_absmax = large->row_absmax += row;
+    large->panels = NULL;
+    args.to.c = (float *)args.to.c + row * (of_b ? args.to.ldc : 1);
+    const int code = ht_launched(c->h, p->scheme->few_rows(&w, &args, c->h->stream));
+    if (code != HALFTONE_OK || args.splits == 1)
+        return code;
+    return ht_launched(c->h, p->scheme->reduce(&args, c->h->stream));
+}
+
+/* Packs the few rows, and multiplies. The exchange of both is the handle's, or that of the large matrix is
+ * made clean here, first. */
+static int launch_few_rows(struct call *c, const struct step *s) {
+    halftone *const h = c->h;
+    const struct ht_scheme_desc *const scheme = c->plan->scheme;
+    const int large = large_side(c);
+    const struct packed_layout *const layout = c->plan->layout;
+    const struct pack_side sides[2] = {{1 - large, &layout[1 - large], c->of[1 - large].place, 0, NULL},
+                                       {large, &layout[large], c->of[large].place, 0, NULL}};
+    struct ht_pack_args x[2] = {slices_pack_args(c, scheme, &sides[0], 0),
+                                slices_pack_args(c, scheme, &sides[1], 0)};
+    struct own_block *const exchange =
+        c->workspace.source == SOURCE_HANDLE ? ht_attach_exchange(h, sides, x, 2) : NULL;
+    const size_t bytes = (size_t)sides[1].layout->exchange_ints * sizeof(int);
+    int code = HALFTONE_OK;
+    (void)s;
+    if (!x[1].exchange_is_reset)
+        code = ht_fail_device(h, ht_dev_memset_async(x[1].absmax_exchange, 0xff, bytes, h->stream));
+    AND_THEN(code, ht_launched(h, scheme->pack(x, 1, h->stream)));
+    for (int64_t row = 0; row < x[1].rows && code == HALFTONE_OK; row += c->plan->few_rows)
+        code = launch_some_rows(c, x[1], gemm_args_of(c), row);
+    if (code != HALFTONE_OK && exchange != NULL)
+        exchange->is_reset = false; /* nobody knows how far they came */
+    return code;
+}
+
 static const struct step_kind slices_gemm = {launch_gemm, NULL, true, false},
+                              slices_few_rows = {launch_few_rows, ready_slices, true, false},
                               slices_fallback = {launch_fallback, NULL, true, false},
                               slices_reduce = {launch_reduce, NULL, true, true};
 
@@ -283,6 +328,23 @@ static void lay_out_operands(const struct call *c, struct plan *p) {
     const int64_t entries = p->fallback != NO_KERNEL ? ht_failed_capacity(p->failed_blocks) : 0;
     p->failed_bytes = round_up(
         ht_add(ht_mul(p->failed_blocks, HT_FAILED_BYTES), entries * (int64_t)sizeof(int)), WS_ALIGNMENT);
+}
+
+static int64_t partials_of(int64_t m, int64_t n, int64_t batch, int splits, const struct plan *p) {
+    return round_up(ht_partial_bytes(m, n, grid_batch(batch), splits, ht_partial_size(p->scheme->exact_k)),
+                    WS_ALIGNMENT);
+}
+
+/* Without a limit a product of packed operands, which has its own parts, must find place as well. */
+static int lay_out_few_rows(const struct call *c, struct plan *p) {
+    const int large = large_side(c);
+    const int64_t own = partials_of(p->few_rows, rows_of(c, 1 - large), 1, p->splits, p),
+                  packed =
+                      c->h->workspace_limit > 0 ? 0 : partials_of(c->m, c->n, 1, p->packed_splits, p);
+    lay_out_operands(c, p);
+    p->layout[large].panel_bytes = 0;
+    ht_add_packing(p, &slices_few_rows, NO_KERNEL)->needs[WS_PARTIALS] = own > packed ? own : packed;
+    return ht_lay_out_workspace(c->h, p);
 }
 
 /* ---- products over ranks */
@@ -340,15 +402,15 @@ int ht_lay_out_ranks(const struct call *c, struct plan *p) {
 }
 
 int ht_lay_out_slices(const struct call *c, struct plan *p) {
-    const int64_t partials = round_up(
-        ht_partial_bytes(c->m, c->n, grid_batch(c->batch), p->splits, ht_partial_size(p->scheme->exact_k)),
-        WS_ALIGNMENT);
+    if (p->few_rows > 0)
+        return lay_out_few_rows(c, p);
     if (!reads_matrices(p)) {
         lay_out_operands(c, p);
         if (!c->is_packed)
             ht_add_packing(p, &slices_packing, NO_KERNEL)->needs[WS_FLAGS] = p->checked ? WS_ALIGNMENT : 0;
     }
-    ht_add_step(p, &slices_gemm, p->kernel)->needs[WS_PARTIALS] = partials;
+    ht_add_step(p, &slices_gemm, p->kernel)->needs[WS_PARTIALS] =
+        partials_of(c->m, c->n, c->batch, p->splits, p);
     if (p->splits > 1)
         ht_add_step(p, &slices_reduce, NO_KERNEL);
     if (p->checked && p->before_fallback != NO_KERNEL)

@@ -476,6 +476,21 @@ static int check64(const struct call *c, const struct plan *p, const struct ht_s
     return c->k > 0 ? check_forced(c, p, p->certificate.needed > 0 ? native : NULL) : HALFTONE_OK;
 }
 
+/* Bits are the same either way. */
+static void settle_few_rows(const struct call *c, const struct ht_choice *choice, struct plan *p) {
+    const int64_t half = c->h->workspace_limit / 2,
+                  most = half > 0 && half < HT_PARTIAL_LIMIT_BYTES ? half : HT_PARTIAL_LIMIT_BYTES;
+    const struct ht_few_rows few = ht_weigh_few_rows(p->set, p->scheme, shape_of(c), most);
+    if (few.splits == 0 ||
+        ht_add(few.pack_ns, few.kernel_ns) >= ht_total_ns(p->set, choice, shape_of(c)))
+        return;
+    p->few_rows = few.rows;
+    p->packed_splits = p->splits;
+    p->splits = few.splits;
+    p->pack_ns = few.pack_ns;
+    p->kernel_ns = few.kernel_ns;
+}
+
 int ht_select(const struct call *c, struct plan *p) {
     const struct ht_scheme_desc *const native = ht_scheme_of(c->half->set, HT_ROLE_NATIVE);
     int code = HALFTONE_OK;
@@ -503,5 +518,7 @@ int ht_select(const struct call *c, struct plan *p) {
     if (p->certificate.needed > 0)
         code = plan_certificate(c, native, p);
     p->kernel_ns = ht_add(choice.predicted_ns, certificate_ns(p));
+    if (!c->is_fp64 && !c->is_packed && c->ranks == RANKS_NONE && c->half->forced == NO_KERNEL)
+        settle_few_rows(c, &choice, p);
     return code;
 }

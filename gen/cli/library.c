@@ -229,7 +229,7 @@ static void add_units(struct library *l, const struct kernel_set *set) {
     for (int i = 0; i < set->plans.count; i++) {
         const struct plan *p = &set->plans.plan[i];
         for (int kind = 0; kind < KERNEL_KINDS; kind++)
-            if (recipe_has(p->on.s->recipe, (enum kernel_kind)kind))
+            if (emit_has(&set->context, (enum kernel_kind)kind, p))
                 add_unit(l, (enum kernel_kind)kind, &set->context, p);
     }
     add_unit(l, KERNEL_REDUCE, &set->context, NULL);

@@ -33,13 +33,17 @@ const struct recipe_kernel *emit_recipe(enum kernel_kind kind, const struct plan
     return &(p ? p->on.s->recipe : &recipe_table[RECIPE_ANY])->kernel[kind];
 }
 
+bool emit_has(const struct emit_context *c, enum kernel_kind kind, const struct plan *p) {
+    return emit_recipe(kind, p)->args && (kind != KERNEL_FEW_ROWS || isa_mma_sync(c->isa));
+}
+
 void emit_kernel_name(char *name, size_t size, const struct emit_context *c, enum kernel_kind kind,
                       const struct plan *p) {
     const struct recipe_kernel *const k = emit_recipe(kind, p);
     const struct tile *const t = p ? &p->tile : NULL;
     if (kind == KERNEL_PRODUCT)
         snprintf(name, size, "%s", p->name);
-    else if (!k->args)
+    else if (!emit_has(c, kind, p))
         name[0] = '\0';
     else if (k->of_tile)
         snprintf(name, size, "ht_%s_%s_%dx%d_w%dx%d_%s", p->on.s->name, k->word, t->bm, t->bn, t->wm, t->wn,
@@ -303,6 +307,7 @@ static const char *hook_of(const struct frame *f, const char *name) {
                   inside || (f->plan && f->plan->variant == VARIANT_FALLBACK) ? "check/fallback_grid" : NULL},
                  {"=cluster", f->plan && f->plan->tile.cluster > 1 ? "launch/cluster_2" : "launch/cluster_1"},
                  {"=mma", s ? isa->mma_hooks[s->slice] : NULL},
+                 {"=mma_sync", s && isa_mma_sync(isa) ? isa_mma_sync(isa)->mma_hooks[s->slice] : NULL},
                  {"=mma_bf16", isa->mma_bf16 ? isa->mma_bf16 : "arch/simt"},
                  {"=fragment_f32", isa->mfma_f32 ? isa->mfma_f32 : "frag/simt"},
                  {"=cut", isa->mma_bf16 ? "stage/split_in_smem" : "stage/split_none"},

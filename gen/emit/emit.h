@@ -28,6 +28,8 @@ struct emit_context {
 /* One source: a kernel of the recipe of the plan's scheme; p NULL: of RECIPE_ANY. Faults go to err_user. */
 void emit_kernel(struct text *out, const struct emit_context *c, enum kernel_kind kind, const struct plan *p);
 const struct recipe_kernel *emit_recipe(enum kernel_kind kind, const struct plan *p);
+/* Whether the recipe has such a kernel, and the instruction set what it needs. */
+bool emit_has(const struct emit_context *c, enum kernel_kind kind, const struct plan *p);
 /* Of its file, namespace and launcher; "": the recipe has no such kernel. */
 void emit_kernel_name(char *name, size_t size, const struct emit_context *c, enum kernel_kind kind,
                       const struct plan *p);

@@ -141,6 +141,10 @@ bool isa_has(const struct isa *isa, enum isa_feature feature) {
     return hooks[feature] != NULL;
 }
 
+const struct isa *isa_mma_sync(const struct isa *isa) {
+    return isa->warps ? isa_find(isa->warps) : strcmp(isa->fragment, "frag/ldmatrix") == 0 ? isa : NULL;
+}
+
 const char *isa_instruction(const struct isa *isa) {
     return strcmp(isa->vendor, "amd") == 0 ? "MFMA" : isa->wgmma ? "wgmma" : "mma.sync";
 }

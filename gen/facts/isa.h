@@ -85,6 +85,9 @@ extern const int isa_count;
 const struct isa *isa_find(const char *name); /* NULL: none */
 bool isa_has(const struct isa *isa, enum isa_feature feature);
 
+/* The row with its mma.sync and fragments of m16n8: itself, or that of `warps`; NULL: none. */
+const struct isa *isa_mma_sync(const struct isa *isa);
+
 /* What its kernels multiply with: "mma.sync", "wgmma", "MFMA". */
 const char *isa_instruction(const struct isa *isa);
 

@@ -27,6 +27,12 @@
          "FLUSHES_SUBNORMALS HAS_NAN_ROWS SCALES_TILES PACK_TILES PACK_BLOCKS_PER_SM SMS SMEM_PER_SM "       \
          "SMEM_PER_BLOCK L2_BYTES WAVE",                                                                     \
          "Splits one or two operands into slices and writes them as panel atoms.")
+#define FEW_ROWS                                                                                             \
+    [KERNEL_FEW_ROWS] = {"const struct ht_pack_args *w, const struct ht_gemm_args *args", "*w, *args",       \
+                         "few_rows", false, "few_rows",                                                      \
+                         "SLICES SLICE_BYTES ATOM_SLICES ATOM_K ACCS SCALES_ROWS SCALE_LOW SCALE_HIGH "      \
+                         "SCALE_ROOM SCALES_TILES HAS_NAN_ROWS WAVE L2_BYTES",                               \
+                         "Few packed rows times a matrix that is cut into slices as it is read."}
 #define RESIDUES                                                                                             \
     .packs = PACKS_BYTES, .run = HT_RECIPE_RESIDUES,                                                         \
     .plan = "INT8 products of residues, all moduli in one launch", .element = "pack/crt_element",            \
@@ -39,7 +45,7 @@ const struct recipe recipe_table[RECIPES] = {
     [RECIPE_FIXED_POINT] = {.packs = PACKS_SLICES, .run = HT_RECIPE_SLICES, .fixed_point = true,
                             .partial = "accum/partial_i64",
                             .kernel = {PRODUCT("ht_gemm_args"), PACK_SLICES,
-                                       REDUCE("ht_gemm_args", "reduce")}},
+                                       REDUCE("ht_gemm_args", "reduce"), FEW_ROWS}},
     [RECIPE_UNPACKED] = {.run = HT_RECIPE_UNPACKED, .partial = "accum/partial_f32",
                          .kernel = {PRODUCT("ht_gemm_args")}},
     [RECIPE_NATIVE64] = {.run = HT_RECIPE_NATIVE64, .partial = "accum/partial_f64",

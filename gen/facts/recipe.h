@@ -8,7 +8,8 @@
 #include "../../runtime/ht_abi.h"
 
 /* In the order in which a library lists them. */
-enum kernel_kind { KERNEL_PRODUCT, KERNEL_PACK, KERNEL_COMBINE, KERNEL_ROUND, KERNEL_REDUCE, KERNEL_KINDS };
+enum kernel_kind { KERNEL_PRODUCT, KERNEL_PACK, KERNEL_COMBINE, KERNEL_ROUND, KERNEL_REDUCE, KERNEL_FEW_ROWS,
+                   KERNEL_KINDS };
 
 enum packing {
     PACKS_NOTHING, /* the product reads the caller's matrices */

@@ -40,6 +40,12 @@ const struct family family_pack = {
               "pack/absmax_exchange", "pack/outlier_tiles", "pack/row_resident", "pack/strip_32x512"}
 };
 
+const struct family family_few_rows = {
+    .file = "few_rows", .folds = "STEPS TILES FOURS LOADS SLICES ACCS",
+    .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "pack/absmax_exchange",
+              "=partial", "stage/real_f32", "=mma_sync"}
+};
+
 const struct family family_reduce = {
     .file = "reduce", .folds = "", .hooks = {"=launch", FP32_SUMS}
 };

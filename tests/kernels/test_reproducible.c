@@ -222,6 +222,103 @@ static const struct ht_kernel_desc *first_kernel(const struct ht_scheme_desc *s)
     return NULL;
 }
 
+static int64_t pieces_of(const struct ht_scheme_desc *s, int64_t k) {
+    return ht_ceil_div(ht_padded_k(s, k), HT_FEW_ROWS_K);
+}
+
+static void *filled(size_t bytes, int byte) {
+    void *const there = kept_on_device(bytes), *const here = memset(kept(bytes), byte, bytes);
+    OK(ht_dev_upload(there, here, bytes));
+    return there;
+}
+
+/* One side packed by the library, the other (0: A) read as it is; parts and what is written before C hold no zeros. */
+static const float *by_few_rows(const struct ht_scheme_desc *s, const struct product *p, int large) {
+    const struct operand x[2] = {stored(p, 'A', p->ta), stored(p, 'B', p->tb)}, c = stored_c(p), *const w = &x[large];
+    const int64_t rows = large == 0 ? p->m : p->n, few = large == 0 ? p->n : p->m, splits = pieces_of(s, p->k);
+    const size_t ints = (size_t)(ht_ceil_div(rows, 32) * (32 * splits + 1));
+    size_t bytes;
+    check_code(halftone_packed_bytes(handle, large == 0 ? 'B' : 'A', few, p->k, 1, &bytes), "bytes");
+    char *const blob = kept_on_device(bytes);
+    check_code(large == 0 ? halftone_pack_b(handle, p->tb, p->k, p->n, x[1].device, x[1].ld, blob)
+                          : halftone_pack_a(handle, p->ta, p->m, p->k, x[0].device, x[0].ld, blob), "pack");
+    const struct ht_packed packed = {.panels = (unsigned char *)blob + panels_at(s, few, p->k), .row_absmax = (int *)(void *)blob},
+                           as_it_is = {.row_absmax = filled((size_t)ht_ceil_div(rows, 64) * 64 * sizeof(int), 0x55)};
+    const struct ht_pack_args args = {.src = w->device, .ld = w->ld, .rows = (int)rows, .k = (int)p->k, .k_blocks = (int)ht_k_blocks(s, p->k),
+                                      .k_contiguous = w->k_contiguous, .to = as_it_is, .absmax_exchange = filled(ints * sizeof(int), 0xff), .batch = 1};
+    const struct ht_gemm_args g = {.a_packed = large == 0 ? as_it_is : packed, .b_packed = large == 0 ? packed : as_it_is, .m = (int)p->m, .n = (int)p->n,
+                                   .k_blocks = args.k_blocks, .splits = (int)splits, .batch = 1,
+                                   .to = {.c = c.device, .ldc = c.ld, .alpha.f32 = p->alpha, .beta.f32 = p->beta},
+                                   .partial = filled((size_t)(p->m * p->n * splits) * 8, 0x55)};
+    int code = ht_dev_check(s->few_rows(&args, &g, NULL));
+    if (code == HT_DEV_OK && splits > 1)
+        code = ht_dev_check(s->reduce(&g, NULL));
+    if (code != HT_DEV_OK)
+        fail_msg("%s: %s", s->few_rows_name, ht_dev_detail());
+    int *const left = kept(ints * sizeof *left);
+    OK(ht_dev_download(left, args.absmax_exchange, ints * sizeof *left));
+    for (size_t i = 0; i < ints; i++)
+        assert_int_equal(left[i], -1); /* as the next launch wants it */
+    return dense_result(p, &c);
+}
+
+/* Whatever the layout: aligned or not, whole pieces and their ends, one piece and more than a thread collects at once. */
+TEST(few_rows_by_either_side) {
+    struct product table[] = {
+        PRODUCT('N', 'N', 1, 40, 520, 0, 1, 0, "normal"),       PRODUCT('T', 'N', 64, 7, 1100, 4, -3, 2, "uniform"),
+        PRODUCT('T', 'T', 33, 9, 1030, 3, 1, 0, "rowscales"),   PRODUCT('N', 'N', 68, 17, 600, 4, 1.5f, -0.5f, "hugetiny"),
+        PRODUCT('N', 'T', 5, 97, 513, 0, 1, 1, "subnormal"),    PRODUCT('N', 'T', 3, 64, 2048, 0, 1, 0, "llm"),
+        PRODUCT('T', 'N', 31, 2, 60, 1, 0.5f, 3, "integers"),   PRODUCT('N', 'N', 2, 33, 8900, 0, 1, 0, "dscaled"),
+        PRODUCT('N', 'T', 70, 66, 450, 2, -1, 0.25f, "normal"), PRODUCT('T', 'N', 40, 1, 1536, 0, 1, 0, "zeros")};
+    const struct ht_scheme_desc *s;
+    for (int i = 0; (s = next_scheme(&i)) != NULL;) {
+        assert_int_equal(s->few_rows == NULL, strncmp(ht_sets[0]->isa, "gfx", 3) == 0);
+        for (size_t t = 0; t < sizeof table / sizeof *table && s->few_rows != NULL; t++) {
+            struct product p = table[t];
+            p.offset = (int64_t)t % 3; /* of each matrix: 16 bytes' multiples and not */
+            product_fill(&p);
+            if (t % 4 == 1) {
+                p.a[p.m - 1 + 400 * p.m] = -INFINITY;
+                p.b[(p.n - 1) * p.k + 5] = NAN;
+            }
+            const float *const want = reference(s, &p);
+            compare("few rows of B", &p, want, by_few_rows(s, &p, 0));
+            compare("few rows of A", &p, want, by_few_rows(s, &p, 1));
+            product_free(&p);
+        }
+    }
+}
+
+/* The library takes it where it is predicted to be faster, with the workspace that it asks for, one call like the next. */
+TEST(few_rows_have_the_bits_of_packed_operands) {
+    static const struct product table[] = {PRODUCT('T', 'N', 2048, 12, 1100, 0, 1, 0, "normal"), PRODUCT('N', 'T', 11, 2100, 1024, 0, -2, 1, "llm")};
+    const struct ht_scheme_desc *s;
+    for (int i = 0; (s = next_scheme(&i)) != NULL && !small;) {
+        for (size_t t = 0; t < sizeof table / sizeof *table && s->few_rows != NULL; t++) {
+            struct product p = table[t];
+            product_fill(&p);
+            const struct halftone_plan plan = plan_of(&p);
+            assert_string_equal(plan.kernel, s->few_rows_name);
+            EQUAL({plan.splits, pieces_of(s, p.k)}, {plan.bk, HT_FEW_ROWS_K});
+            const float *const want = reference(s, &p);
+            for (int own = 0; own < 3; own++) {
+                check_code(halftone_set_workspace(handle, own == 2 ? kept_on_device(plan.workspace_bytes) : NULL, own == 2 ? plan.workspace_bytes : 0), "workspace");
+                compare(plan.kernel, &p, want, run(&p, plan.kernel));
+            }
+            check_code(halftone_set_workspace(handle, NULL, 0), "workspace");
+            check_code(halftone_set_workspace_limit(handle, 960000), "limit"); /* two launches, where memory is slow enough */
+            const struct halftone_plan less = plan_of(&p);
+            assert_true(less.blocks == 1 ? strcmp(less.kernel, s->few_rows_name) == 0 : strcmp(ht_sets[0]->gpu, "t4") != 0);
+            compare("some rows at once", &p, want, run(&p, "some rows at once"));
+            check_code(halftone_set_workspace_limit(handle, 0), "limit");
+            check_code(halftone_set_kernel(handle, first_kernel(s)->name), "kernel");
+            compare("the packed operands", &p, want, run(&p, first_kernel(s)->name));
+            check_code(halftone_set_kernel(handle, NULL), "kernel");
+            product_free(&p);
+        }
+    }
+}
+
 /* Without carries the last level overflows 32 bits from k = 2^31 / (digits * 127 * 127) on; the first nearly does in the
  * longest part of k (the simulator reports what hardware would wrap). The longest is tried with the cheapest scheme. */
 TEST(one_part_holds_what_it_promises) {

@@ -152,6 +152,18 @@ WHOLE = {
 }
 
 
+FEW_ROWS = {
+    "rows of fragments are others": change("few-row-of", "i * 8", "i * 4"),
+    "what begins anywhere is read by fours": change("few-whole", "is_aligned(w, w.src) && ", ""),
+    "few rows: read beyond the matrix": change("few-guard", "left > 0 ? rows : 0", "rows"),
+    "two lanes of four measure": drop("few-measure"),
+    "a piece tells another row's": change("few-publish", " + row,", " + (row ^ 1),"),
+    "the two 16 k of a step exchanged": change("few-fragment", "f % 2 * 2", "(1 - f % 2) * 2"),
+    "digits of other k": change("few-chunk", "step * 2 + half", "step + half"),
+    "columns of one lane exchanged": change("few-leave", "r % 2", "(1 - r % 2)"),
+    "all parts are the first": change("few-part", "(long long)at.piece", "0ll"),
+    "rows beyond 64 are the first": change("few-panel", "few.panels + atom * 8192", "few.panels + (atom - q0 / 64 * p.g.k_blocks) * 8192"),
+}
 # of who waits for other blocks and does not get their numbers; in the simulator all but the last wait in vain where none may begin
 IN_VAIN = {
     "half of a piece is measured": change("measure-pieces", "piece_k && k", "piece_k / 2 && k"),
@@ -224,6 +236,7 @@ def caught():
         ("h200", narrow, {label: OTHER[label] for label in ["columns stored by fours"]}, every),
         ("h200", "ht_f16x3_*_64x64x32_*", {label: OTHER[label] for label in ["slots released twice"]}, every),  # of two chunks in flight; with more k than the ring holds
         ("a800", "ht_pack_i8x6_*", PARTS, OTHER_SCALES), ("a800", "ht_reduce_i8x6_*", SUMS_OF_RANKS, OTHER_SCALES),
+        ("a800", "ht_few_rows_i8x6_*", FEW_ROWS, ["test_reproducible", "few_rows_by*"]),
         ("a800", PACK, SHIFTS, columns), ("a800", PACK, WHOLE, ["test_product", "long_rows_are_packed_alike"]), ("a800", PACK, IN_VAIN, columns, ALONE)]
     return [(label, gpu, pattern, edits, test, *env) for gpu, pattern, table, test, *env in tables for label, edits in table.items()]
 

@@ -306,6 +306,34 @@ static int pack_nothing(const struct ht_pack_args *operands, int count, void *st
     return 0;
 }
 
+static int few_rows_of_nothing(const struct ht_pack_args *w, const struct ht_gemm_args *args, void *stream) {
+    (void)w;
+    (void)args;
+    (void)stream;
+    return 0;
+}
+
+/* ht_pick.c's worked example; not with batches, many rows, or schemes that cannot; in launches whose parts
+ * fit, two for each. */
+TEST(test_few_rows) {
+    const struct ht_scheme_desc scheme = {.name = "i8x6", .slices = 3, .slice_bytes = 1, .atom_k = 128, .exact_k = 131072, .few_rows = few_rows_of_nothing};
+    struct ht_set_desc set = set_of(NULL, 0);
+    set.copy_gbps = 2000;
+    set.l2_gbps = 7565;
+    set.launch_ns = 2500;
+#define WEIGHED(...) ht_weigh_few_rows(&set, &scheme, SHAPE(__VA_ARGS__), INT64_MAX)
+    const struct ht_few_rows one = WEIGHED(4096, 1, 4096), other = WEIGHED(1, 4096, 4096);
+    EQUAL({one.splits, 8}, {one.pack_ns, 2606}, {one.kernel_ns, 33554 + 4194 + 2500 + 2500 + 262}, {other.splits, 8}, {other.pack_ns, 2606}, {other.kernel_ns, one.kernel_ns});
+    EQUAL({WEIGHED(4096, 64, 4096).splits, 8}, {WEIGHED(4096, 65, 4096).splits, 0}, {WEIGHED(4096, 1, 65536).splits, 128}, {WEIGHED(4096, 1, 65537).splits, 0},
+          {ht_weigh_few_rows(&set, &scheme, BATCH(4096, 1, 4096, 2, 1), INT64_MAX).splits, 0},
+          {ht_weigh_few_rows(&set, &scheme, SHAPE(4096, 1, 4096), 8 * 8 * 63).splits, 0}, {ht_weigh_few_rows(&set, &scheme, SHAPE(4096, 1, 500), 0).splits, 1});
+    const struct ht_few_rows cut = ht_weigh_few_rows(&set, &scheme, SHAPE(4096, 1, 4096), 8 * 32768 - 1);
+    EQUAL({one.rows, 4096}, {cut.rows, 4032}, {cut.kernel_ns, one.kernel_ns + 2 * 2500});
+    const struct ht_scheme_desc without = {.name = "f16x3", .slices = 2, .slice_bytes = 2, .atom_k = 32};
+    assert_int_equal(ht_weigh_few_rows(&set, &without, SHAPE(4096, 1, 4096), INT64_MAX).splits, 0);
+#undef WEIGHED
+}
+
 /* Packing and its launches count where there are panels. */
 TEST(test_total_time) {
     struct ht_kernel_desc kernel[2] = {kernel_of("f16x3", "", 128, 128), kernel_of("bf16x6u", "", 64, 64)};
