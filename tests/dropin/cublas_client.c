@@ -235,9 +235,10 @@ static void free_matrices(struct matrices *x) {
 
 static int is_of_c(const struct form *f, size_t at) {
     const long long strided = strstr(f->api, "Batched") != NULL, stride = strided && f->is[SC] > 0 ? f->is[SC] : 0;
-    for (long long i = 0; i < (strided ? f->is[BATCH] : 1); i++) {
+    const long long span = f->is[LDC] * f->is[N], first = stride > 0 && (long long)at >= span ? ((long long)at - span) / stride : 0;
+    for (long long i = first; i < (strided ? f->is[BATCH] : 1) && i * stride <= (long long)at; i++) {
         const long long within = (long long)at - i * stride;
-        if (within >= 0 && within / f->is[LDC] < f->is[N] && within % f->is[LDC] < f->is[M] && has_element(f, within % f->is[LDC], within / f->is[LDC]))
+        if (within / f->is[LDC] < f->is[N] && within % f->is[LDC] < f->is[M] && has_element(f, within % f->is[LDC], within / f->is[LDC]))
             return 1;
     }
     return 0;
