@@ -2,6 +2,7 @@
 import csv
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -92,6 +93,16 @@ def test_binaries_are_unpacked_where_they_run(binaries, tmp_path):
     subprocess.run(["tar", "-C", binaries, "-cJf", f"{packed}.tar.xz", "."], check=True)
     assert lab("auto", tmp_path / "out", packed).returncode == 0
     assert (packed / "h200/halftone").is_file() and "--schemes auto,f16x3,bf16x6u" in (tmp_path / "asked").read_text()
+
+
+def test_hpl_in_processes_or_one_line(tmp_path):
+    """HPL's residual, natively and under the face, where MPI and hpcc are; else what it lacks."""
+    done = lab("hpl", tmp_path, KIND="sim", SET="t4", N="128", NB="32", RANKS="2", HALFTONE_STRATEGY="eager")
+    if shutil.which("hpcc") and shutil.which("mpirun"):
+        rows = [line.split("\t") for line in (tmp_path / "h200-hpl.tsv").read_text().splitlines() if line[0] != "#"]
+        assert [row[0] for row in rows] == ["method", "native", "face"] and all(row[-1] == "PASSED" for row in rows[1:]), done.stderr
+    else:
+        assert done.returncode == 2 and "needs hpcc and mpirun" in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 
 # ---- the papers' figures, the second table of bench/programs/papers.py
