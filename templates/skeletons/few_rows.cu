@@ -66,22 +66,39 @@ template <bool K_MAJOR> HT_DEVICE int row_of(const piece_place &at, int i)
     return K_MAJOR ? at.group + i * 8 : at.group * 4 + i; //@mutate few-row-of
 }
 
-// Load i: 4 k of one row, or 4 rows of one k.
+// Row and k of load i, 4 k of one row or 4 rows of one k, from the block's and the lane's first on.
+template <bool K_MAJOR> HT_DEVICE int load_row(const piece_place &at, int i)
+{
+    return row_of<K_MAJOR>(at, K_MAJOR ? i / FOURS : 0);
+}
+
+template <bool K_MAJOR> HT_DEVICE int load_k(int i)
+{
+    return K_MAJOR ? i % FOURS * 16 : i / 4 * 16 + i % 4;
+}
+
+template <bool K_MAJOR> HT_DEVICE const float *load_from(const few_rows_args &p, const piece_place &at, int i)
+{
+    const long long row = at.row0 + load_row<K_MAJOR>(at, i), k = at.k + load_k<K_MAJOR>(i);
+    return p.w.src + (K_MAJOR ? row * p.w.ld + k : k * p.w.ld + row);
+}
+
+// All in flight at once, also where they are loaded one by one.
 template <bool K_MAJOR> HT_DEVICE void load_piece(const few_rows_args &p, const piece_place &at, uint4 *x)
 {
     const ht_pack_args &w = p.w;
-    const bool whole = is_aligned(w, w.src) && at.row0 + PIECE_ROWS <= w.rows && (!K_MAJOR || w.k % 4 == 0); //@mutate few-whole
     const unsigned long long policy = ht_l2_policy(p.passes != 0);
+    if (is_aligned(w, w.src) && at.row0 + PIECE_ROWS <= w.rows && at.k + WARP_K - 16 + 3 < w.k) { //@mutate few-whole
 #pragma unroll
-    for (int i = 0; i < LOADS; i++) {
-        const int row = at.row0 + row_of<K_MAJOR>(at, K_MAJOR ? i / FOURS : 0), k = at.k + (K_MAJOR ? i % FOURS * 16 : i / 4 * 16 + i % 4);
-        const float *from = w.src + (K_MAJOR ? row * w.ld + k : k * w.ld + row);
-        const int rows = w.rows - row, left = w.k - k;
-        x[i] = make_uint4(0, 0, 0, 0);
-        if (whole && left > 0)
-            x[i] = ht_ldg16_by(from, policy);
-        else if (!whole)
-            x[i] = load_guarded(from, K_MAJOR ? rows > 0 ? left : 0 : left > 0 ? rows : 0); //@mutate few-guard
+        for (int i = 0; i < LOADS; i++) {
+            x[i] = ht_ldg16_by(load_from<K_MAJOR>(p, at, i), policy);
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < LOADS; i++) {
+            const int rows = w.rows - at.row0 - load_row<K_MAJOR>(at, i), left = w.k - at.k - load_k<K_MAJOR>(i);
+            x[i] = load_guarded(load_from<K_MAJOR>(p, at, i), K_MAJOR ? rows > 0 ? left : 0 : left > 0 ? rows : 0); //@mutate few-guard
+        }
     }
 }
 
