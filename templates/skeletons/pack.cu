@@ -416,8 +416,8 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CH
             const int row = ((int)threadIdx.x + i * PACK_THREADS) / RUN, most = common_absmax(g, at.row0 + row, magnitude_of_row(at, row));
             factor[i] = ht_pow2(-ht_row_exponent(most));
             limit = key_of_limit(ht_row_exponent(most)); // with CHECK a thread has one row
-            if (at.k_tile == 0 && threadIdx.x % RUN == 0)
-                store_absmax(g, entry, at.row0 + row, most);
+            if (at.k_tile == 0 && threadIdx.x % RUN == 0 && has_absmax(g, at.row0 + row))
+                ht_stg_i32(at.exponents + at.row0 + row, most);
         }
     }
     unsigned char *atoms = g.to.panels + entry * g.to.stride + (long long)at.row_block * g.k_blocks * 8192;

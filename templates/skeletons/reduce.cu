@@ -126,8 +126,8 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_product
         return;
     if (keeps_sum(g, at, sum, lane == 0) || !ours || lane != 0)
         return;
-    const ht_real beta = ht_value_of(g.to.beta);
     ht_real alpha = g.splits <= 0 ? 0 : ht_value_of(g.to.alpha);
+    const ht_real beta = ht_value_of(g.to.beta);
     const ht_real v = ht_finish(sum, exponent_of(g, row, col, &alpha));
     ht_real *c = (ht_real *)g.to.c + (long long)blockIdx.z * g.to.stride + (long long)col * g.to.ldc + row;
     ht_store(c, ht_axpby(alpha, v, beta, c));

@@ -54,10 +54,10 @@ HT_DEVICE int common_absmax(const ht_pack_args &g, int row, int most)
     return ht_row_exponent(most) > ht_row_exponent(all) ? HT_FOREIGN_ROW : all; //@mutate common-absmax
 }
 
-HT_DEVICE void store_absmax(const ht_pack_args &g, long long entry, int row, int most)
+// Whether there is a place for a row's absmax.
+HT_DEVICE bool has_absmax(const ht_pack_args &g, int row)
 {
-    if (!only_measures(g) || row < g.rows)
-        ht_stg_i32(g.to.row_absmax + entry * g.to.absmax_stride + row, most);
+    return !only_measures(g) || row < g.rows;
 }
 
 // 64 x 64 tiles along k.

@@ -205,12 +205,12 @@ HT_DEVICE void write_rows(const ht_pack_args &g, const rows_tile &at, const uint
 {
 #pragma unroll
     for (int j = 0; j < SHAPE::PER; j++) { // row by row: factors and tallies of all would not fit the registers
-        const int row = at.row0 / 64 * 64 + at.row + j, most = common_absmax(g, row, magnitude_of_parts<SHAPE, KIND, PARTS>(at, at.row + j));
+        const int most = common_absmax(g, at.row0 / 64 * 64 + at.row + j, magnitude_of_parts<SHAPE, KIND, PARTS>(at, at.row + j));
         const int exponent = ht_row_exponent(most);
         const float factor = ht_pow2(-exponent);
         large_counts large_count = {0, 0};
-        if (at.k < SHAPE::RUN)
-            store_absmax(g, at.entry, row, most);
+        if (at.k < SHAPE::RUN && has_absmax(g, at.row0 / 64 * 64 + at.row + j))
+            ht_stg_i32(g.to.row_absmax + at.entry * g.to.absmax_stride + at.row0 / 64 * 64 + at.row + j, most);
 #pragma unroll
         for (int i = 0; i < SHAPE::RUNS; i++) {
             if (i * SHAPE::FAR < at.padded - at.k) //@mutate write-rows
