@@ -21,7 +21,7 @@
 
 /*@shared*/
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 13
+#define HT_ABI_VERSION 14
 /* An operand as the caller has it, floats or doubles: element (row, k) is src[row * ld + k] when k_contiguous, else
  * src[k * ld + row]; rows are those of A, or columns of B. */
 struct ht_view {
@@ -103,7 +103,14 @@ struct ht_gemm_args {
     int *failed_count;
     int failed_capacity;
     long long *recomputed; /* two numbers that grow by what is computed again: results alone, and in blocks; NULL: nobody asks */
+    /* What packing has told of a sample of the data, HT_SAMPLES numbers; NULL: nobody asked. Where they come to more than sample_most the product
+     * ends at once and leaves all results, as if none were cleared. */
+    const int *sample;
+    int sample_most;
 };
+/* Places of C that a sample has, each HT_SAMPLE_SIDE x HT_SAMPLE_SIDE results of one 64 x 64 block; what it tells of a place: none is left; all are; some,
+ * as in most blocks, then. */
+enum { HT_SAMPLES = 16, HT_SAMPLE_SIDE = 4, HT_SAMPLE_ALL = 1, HT_SAMPLE_SOME = 8 };
 /* Tiles of 64 rows x 64 k of a packing block: at most `most`, of which blocks_per_sm blocks fit an SM, and
  * never more than four (their registers). `most` where that makes more than two waves: then memory decides.
  * Else what takes least, a wave as long as its blocks' tiles and one more for the exchange of row absmax.
@@ -177,6 +184,8 @@ struct ht_pack_args {
      * chooses. */
     int tiles;
     int scale_rows; /* with scales of tiles: rows that share one, 16 of A, columns 8 of B */
+    int sample_alone; /* 1: nothing is packed */
+    int *sample; /* ht_gemm_args, of one entry in strips, or alone; the same for both operands; NULL: nobody asks */
 };
 #endif
 /*@end*/

@@ -151,7 +151,8 @@ struct plan {
     struct packed_layout layout[2];    /* of A and B */
     struct second_plan second;
     bool is_second;
-    bool is_sampled; /* packing begins with a sample (ht_crt_sample) */
+    bool is_sampled; /* packing begins with a sample (ht_crt_sample), or of FP32 has one beside it (ht_pack_args) */
+    int sample_most; /* ht_gemm_args */
     int k_blocks;
     int64_t k_part; /* of residues, whose panels hold so much k at once; 0: the scheme cannot cut k */
     struct step step[STEPS_MAX];
@@ -543,6 +544,7 @@ struct pack_side {
     struct packed_place to;
     int tiles;         /* of a packing block; 0: the launcher chooses */
     int *failed_count; /* NULL, but for one operand of a call with the certificate */
+    int *sample;       /* ht_pack_args */
 };
 
 HT_LOCAL int ht_lay_out_slices(const struct call *c, struct plan *p);

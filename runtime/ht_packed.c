@@ -156,7 +156,7 @@ static int pack_slices(const struct call *c, const struct packed_operand *sides)
             continue;
         const struct packed_place to = ht_place_in_block(&p->layout, (char *)p->at);
         const int tiles = p->checked ? ht_kept_tiles(p->scheme, c->half->set->sms, c->k) : 0;
-        const struct pack_side one = {side, &p->layout, to, tiles, NULL};
+        const struct pack_side one = {side, &p->layout, to, tiles, NULL, NULL};
         packed[count++] = one;
         if (to.flag != NULL)
             code = ht_begin_flags(c->h, to.flag, FLAG_BYTES);

@@ -101,6 +101,7 @@ static struct ht_pack_args slices_pack_args(const struct call *c, const struct h
     if (args.to.row_sums == NULL)
         return args;
     args.failed_count = x->failed_count;
+    args.sample = x->sample;
     args.copy = (float *)(void *)x->to.copy;
     args.copy_stride = o->copy_stride;
     args.tiles = x->tiles;
@@ -175,6 +176,11 @@ static int *failed_count_of(const struct call *c) {
                                                   : NULL;
 }
 
+/* What a sample of the data tells; NULL: nobody asks. */
+static int *sample_of(const struct call *c) {
+    return c->plan->is_sampled ? (int *)(void *)(region_of(c, WS_FLAGS) + 3 * FLAG_BYTES) : NULL;
+}
+
 /* Where the certificate leaves what it has not cleared. */
 static void add_failed(const struct call *c, struct ht_gemm_args *args) {
     const struct plan *const p = c->plan;
@@ -185,6 +191,8 @@ static void add_failed(const struct call *c, struct ht_gemm_args *args) {
     args->fallback_in_kernel = p->fallback == NO_KERNEL;
     args->recomputed = (long long *)c->h->recomputed;
     args->scales_tiles = p->scheme->scales == HT_SCALES_TILES;
+    args->sample = sample_of(c);
+    args->sample_most = p->sample_most;
 }
 
 /* splits 0 makes reduce scale C, of which all is here. */
@@ -222,13 +230,29 @@ static int ready_slices(const struct call *c) {
 }
 
 static int launch_packing(struct call *c, const struct step *s) {
-    const struct pack_side sides[2] = {{0, &c->plan->layout[0], c->of[0].place, 0, failed_count_of(c)},
-                                       {1, &c->plan->layout[1], c->of[1].place, 0, NULL}};
+    int *const sample = sample_of(c);
+    const int tiles = sample != NULL ? HT_PACK_STRIPS : 0;
+    const struct pack_side sides[2] = {
+        {0, &c->plan->layout[0], c->of[0].place, tiles, failed_count_of(c), sample},
+        {1, &c->plan->layout[1], c->of[1].place, tiles, NULL, sample}};
     (void)s;
     return ht_pack_slices(c, c->plan->scheme, sides, 2, c->workspace.source);
 }
 
-static const struct step_kind slices_packing = {launch_packing, ready_slices, false, false};
+/* Of operands that were packed before, by their copies of the matrices: they take the route that the plain product takes. */
+static int launch_sample(struct call *c, const struct step *s) {
+    struct ht_pack_args args[2];
+    (void)s;
+    for (int side = 0; side < 2; side++) {
+        const struct pack_side x = {side, &c->plan->layout[side], c->of[side].place, 0, NULL, sample_of(c)};
+        args[side] = slices_pack_args(c, c->plan->scheme, &x, 0);
+        args[side].batch = args[side].sample_alone = 1;
+    }
+    return ht_launched(c->h, c->plan->scheme->pack(args, 2, c->h->stream));
+}
+
+static const struct step_kind slices_packing = {launch_packing, ready_slices, false, false},
+                              slices_sample = {launch_sample, ready_slices, false, false};
 
 /* Packing has set the count of failed results to 0 once; what was packed before, and further slices of the
  * batch, need it again. */
@@ -354,7 +378,7 @@ static int launch_measuring(struct call *c, const struct step *s) {
     int count = 0;
     (void)s;
     for (int side = 0; side < 2; side++) {
-        const struct pack_side one = {side, &c->plan->layout[side], c->of[side].place, 0, NULL};
+        const struct pack_side one = {side, &c->plan->layout[side], c->of[side].place, 0, NULL, NULL};
         if (c->of[side].packs && rows_of(c, side) > 0)
             sides[count++] = one;
     }
@@ -408,6 +432,8 @@ int ht_lay_out_slices(const struct call *c, struct plan *p) {
         lay_out_operands(c, p);
         if (!c->is_packed)
             ht_add_packing(p, &slices_packing, NO_KERNEL)->needs[WS_FLAGS] = p->checked ? WS_ALIGNMENT : 0;
+        else if (p->is_sampled)
+            ht_add_step(p, &slices_sample, NO_KERNEL);
     }
     ht_add_step(p, &slices_gemm, p->kernel)->needs[WS_PARTIALS] =
         partials_of(c->m, c->n, c->batch, p->splits, p);

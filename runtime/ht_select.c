@@ -160,7 +160,9 @@ static struct ht_choice select_kernel(const struct call *c, struct plan *p) {
     p->checked = c->h->recompute != HALFTONE_RECOMPUTE_NOTHING || p->scheme->scales == HT_SCALES_TILES;
     if (p->checked && !ht_fallback_in_kernel(set, &choice, x)) {
         p->fallback = ht_pick_fallback(set, fallback->name);
-        p->before_fallback = ht_pick_blocks(set, fallback->name, &choice, x);
+        p->is_sampled = p->is_auto && c->half->forced == NO_KERNEL && ht_asks_sample(set, p->scheme, x);
+        p->before_fallback = ht_pick_blocks(set, fallback->name, &choice, x, p->is_sampled);
+        p->sample_most = ht_sample_most(set, &choice, &unpacked, x);
     }
     if (!p->is_auto ||
         (suits_k(c, p->scheme) &&
@@ -168,7 +170,7 @@ static struct ht_choice select_kernel(const struct call *c, struct plan *p) {
           pays_check(p, ht_add(ht_total_ns(set, &choice, x), certificate_ns(p)),
                      ht_total_ns(set, &unpacked, x)))))
         return choice;
-    p->checked = false;
+    p->checked = p->is_sampled = false;
     p->fallback = p->before_fallback = NO_KERNEL;
     p->scheme = fallback;
     return unpacked;

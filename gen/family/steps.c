@@ -36,8 +36,9 @@ long model_pack_smem_most(const struct gpu *g, const struct isa *isa) {
 
 const struct family family_pack = {
     .file = "pack", .has_init = true, .folds = "PREFETCH_LOADS CHUNK_K UNITS",
-    .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "pack/row_sums",
-              "pack/absmax_exchange", "pack/outlier_tiles", "pack/row_resident", "pack/strip_32x512"}
+    .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "check/certificate", "pack/common",
+              "pack/row_sums", "pack/absmax_exchange", "pack/outlier_tiles", "pack/row_resident",
+              "pack/strip_32x512"}
 };
 
 const struct family family_few_rows = {

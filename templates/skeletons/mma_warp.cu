@@ -57,6 +57,8 @@ HT_DEVICE ht_sum result_of(const ht_acc *acc)
 
 static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS)) gemm(const ht_gemm_args g)
 {
+    if (CHECKS && ht_leaves_all<THREADS>(g))
+        return;
     const int tid = (int)threadIdx.x, lane = tid & (WAVE - 1), warp = (int)(threadIdx.x / WAVE);
     int tile_m, tile_n;
     ht_raster_tile(g.m, g.n, &tile_m, &tile_n);

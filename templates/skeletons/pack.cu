@@ -458,6 +458,13 @@ static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
         ht_stg_i32(g.absmax_exchange + entry * g.exchange_stride + i, -1);
 }
 
+// Of operands that were packed before.
+template <int CHECK> static __global__ void __launch_bounds__(PACK_THREADS) sample(const pack_pair p)
+{
+    if (CHECK > 0)
+        sample_place(p, (int)blockIdx.x, ht_smem_base<SAMPLE_BYTES>());
+}
+
 // As ht_pack_args has it: what the caller wants, or what suits.
 static int tiles_of_block(const ht_pack_args *operands, long long row_blocks, int k_tiles)
 {
@@ -547,6 +554,8 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
         batch += (unsigned)operands[i].batch;
         bytes += (double)operands[i].rows * operands[i].k * operands[i].batch * (4 + SLICES * SLICE_BYTES);
     }
+    if (operands[0].sample_alone)
+        return ht_launch_dependent(sample<CHECKS>, HT_SAMPLES, 1, 1, PACK_THREADS, SAMPLE_BYTES, stream, p);
     p.passes = bytes > 0.75 * L2_BYTES;
     if (swaps_operands(p, count))
         swap_operands(&p);
@@ -558,6 +567,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     const int code = launch_clean(p, (unsigned)blocks, batch, stream);
     if (code != 0)
         return code;
+    blocks += operands[0].sample ? HT_SAMPLES : 0; // in the middle of the launch: they are longer than others, and nobody waits for them
     const bool stands_by = bytes <= 2.0 * L2_BYTES; // on an H200 that takes 0.5 to 1 % of longer calls //@mutate launch
     if (p.tiles == HT_PACK_STRIPS)
         return checks ? launch_strips<CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)

@@ -63,6 +63,14 @@ template <class ARGS> HT_DEVICE void store_failed(const ARGS &g, bool fails, int
         ht_stg_u8((unsigned char *)word + row % 32 / 8, (unsigned char)(bits >> row % 32)); //@mutate failed-byte
 }
 
+// Whether the product has left all, so that there are no parts.
+template <class ARGS> HT_DEVICE bool has_no_parts(const ARGS &g)
+{
+    if constexpr (CHECKS != 0)
+        return ht_is_refused(g);
+    return false;
+}
+
 template <class ARGS> HT_DEVICE bool tests_results(const ARGS &g)
 {
     if constexpr (CHECKS != 0)
@@ -113,6 +121,8 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_product
     const long long first = blockIdx.z * g.splits * ((long long)g.m * g.n) + (long long)col * g.m + row;
     ht_pdl_wait(); // what comes before is worked out while the parts are
     ht_pdl_trigger();
+    if (has_no_parts(g)) //@mutate no-parts
+        return;
     const bool tests = tests_results(g), ours = at < count && row < g.m;
     ht_sum sum = 0, compensation = 0;
     if (ours)

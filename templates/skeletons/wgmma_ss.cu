@@ -756,6 +756,8 @@ static __global__ void __launch_bounds__(BOUND, 1) gemm(const ht_gemm_args g)
         ht_mbar_init_done(); //@mutate published
     }
     ht_cluster_barrier(); //@mutate meet
+    if (CHECKS && ht_leaves_all<THREADS>(g)) // all of a cluster alike
+        return;
     if (ht_uniform((int)threadIdx.x / 128) == CONSUMER_WARPGROUPS) {
         ht_reg_dealloc<PRODUCER_REGISTERS>();
         const int warp = ht_uniform((int)threadIdx.x / 32) - CONSUMER_WARPGROUPS * 4;

@@ -14,12 +14,10 @@ enum place { AS_THE_LIBRARY, INSIDE, BEHIND, IN_TWO_LAUNCHES };
 static enum place place;
 static struct ways_totals *plans;
 
-int __real_ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k, int64_t batch);
-int __real_ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
-                          int64_t batch);
-int __wrap_ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k, int64_t batch);
-int __wrap_ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
-                          int64_t batch);
+int __real_ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, struct ht_shape x);
+int __real_ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const struct ht_choice *choice, struct ht_shape x, bool is_sampled);
+int __wrap_ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, struct ht_shape x);
+int __wrap_ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const struct ht_choice *choice, struct ht_shape x, bool is_sampled);
 
 /* The set of a GPU on which a launch costs all of a call, or nothing. */
 static struct ht_set_desc with_launches(const struct ht_set_desc *set, int cost_all) {
@@ -28,17 +26,16 @@ static struct ht_set_desc with_launches(const struct ht_set_desc *set, int cost_
     return other;
 }
 
-int __wrap_ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k, int64_t batch) {
+int __wrap_ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, struct ht_shape x) {
     const struct ht_set_desc other = with_launches(set, place == INSIDE);
-    const int inside = __real_ht_fallback_in_kernel(place == AS_THE_LIBRARY ? set : &other, choice, m, n, k, batch);
+    const int inside = __real_ht_fallback_in_kernel(place == AS_THE_LIBRARY ? set : &other, choice, x);
     plans->inside += inside;
     return inside;
 }
 
-int __wrap_ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const struct ht_choice *choice, int64_t m, int64_t n, int64_t k,
-                          int64_t batch) {
+int __wrap_ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const struct ht_choice *choice, struct ht_shape x, bool is_sampled) {
     const struct ht_set_desc other = with_launches(set, place != IN_TWO_LAUNCHES);
-    const int kernel = __real_ht_pick_blocks(place == AS_THE_LIBRARY ? set : &other, scheme, choice, m, n, k, batch);
+    const int kernel = __real_ht_pick_blocks(place == AS_THE_LIBRARY ? set : &other, scheme, choice, x, is_sampled);
     plans->blocks += kernel >= 0;
     return kernel;
 }

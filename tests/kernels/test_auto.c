@@ -5,11 +5,12 @@
 
 #include "../../bench/halftone/accuracy/metrics.h"
 #include "../../bench/halftone/accuracy/reference.h"
-#include "../../runtime/ht_pick.h"
+#include "../../runtime/ht_call.h"
 #include "product32.h"
 
 static const struct ht_set_desc *set;
 static int64_t long_k; /* the least k for which auto runs f16x3; 0: it cannot look at data */
+static bool samples;   /* auto chooses its kernel, beside which a sample of the data is asked */
 
 /* ---- ways to compute a product */
 
@@ -21,7 +22,7 @@ static struct halftone_plan plan_by(const struct product *p, const char *scheme)
 
 /* "auto" as it works on large matrices: on small ones bf16x6u is faster, and f16x3 has to be asked for. */
 static void set_scheme(const struct product *p, const char *scheme) {
-    const int asks = strcmp(scheme, "auto") == 0 && p->k >= long_k;
+    const int asks = !samples && strcmp(scheme, "auto") == 0 && p->k >= long_k;
     const char *kernel = asks ? plan_by(p, "f16x3").kernel : NULL;
     check_code(halftone_set_scheme(handle, scheme), scheme);
     check_code(halftone_set_kernel(handle, kernel), "kernel");
@@ -271,9 +272,8 @@ static struct product mixed(int64_t m, int64_t n, int64_t k) {
     return p;
 }
 
-/* What auto falls back to, everywhere. */
-static float *fallback_all(const struct product *p) {
-    const struct ht_kernel_desc *kernel = &set->kernel[ht_pick_fallback(set, "bf16x6u")];
+/* All of C by a kernel that computes what is left. */
+static float *all_by(const struct product *p, const struct ht_kernel_desc *kernel) {
     const struct operand a = stored(p, 'A', 'N'), b = stored(p, 'B', 'N'), c = stored_c(p);
     struct ht_gemm_args args;
     memset(&args, 0, sizeof args);
@@ -307,7 +307,7 @@ static void check_mixed(struct product *p, int least_splits) {
     assert_true(plan_by(p, "f16x3").splits >= least_splits);
     float *named = run_scheme(p, "f16x3");
     set_scheme(p, "auto");
-    float *fallback = fallback_all(p), *c = run_scheme(p, "auto");
+    float *fallback = all_by(p, &set->kernel[ht_pick_fallback(set, "bf16x6u")]), *c = run_scheme(p, "auto");
     int computed_again = 0;
     for (int64_t i = 0; i < p->m * p->n; i++) {
         const int wide = i % p->m >= WIDE_FIRST && i % p->m < WIDE_END;
@@ -477,6 +477,104 @@ TEST(bits_do_not_depend_on_the_way) {
         check_workspace(&p, want);
         product_free(&p);
     }
+}
+
+/* ---- what a sample of the data decides before the product */
+
+/* With few SMs, whose launches cost nothing, and a fallback's scheme that is slow, a sample is asked for sizes that the simulator multiplies. */
+static void use_sampling(struct ht_set_desc *few, int sms) {
+    struct ht_kernel_desc *const kernel = kept((size_t)set->kernels * sizeof *kernel);
+    memcpy(kernel, set->kernel, (size_t)set->kernels * sizeof *kernel);
+    for (int i = 0; i < set->kernels; i++)
+        if (strcmp(kernel[i].scheme, "bf16x6u") == 0)
+            kernel[i].cost.waves.tile_overhead_cycles = kernel[i].cost.stream.tile_overhead_cycles = 10000000;
+    *few = *set;
+    few->kernel = kernel;
+    few->sms = sms;
+    few->launch_ns = 0;
+    handle->half[0].set = few;
+    handle->epoch++;
+    samples = true;
+}
+
+/* What the sample has told of all its places, of a workspace that held anything. */
+static int told_of(const struct product *p, float **got) {
+    size_t bytes = 0;
+    int told[HT_SAMPLES], sum = 0;
+    check_code(halftone_workspace_bytes(handle, 'N', 'N', p->m, p->n, p->k, 1, &bytes), "workspace bytes");
+    char *const workspace = kept_on_device(bytes), *const garbage = kept(bytes);
+    memset(garbage, 5, bytes);
+    OK(ht_dev_upload(workspace, garbage, bytes));
+    check_code(halftone_set_workspace(handle, workspace, bytes), "workspace");
+    *got = run_scheme(p, "auto");
+    OK(ht_dev_download(told, workspace + 3 * FLAG_BYTES, sizeof told)); /* the flags are the first region */
+    check_code(halftone_set_workspace(handle, NULL, 0), "own workspace");
+    for (int i = 0; i < HT_SAMPLES; i++)
+        sum += told[i];
+    return sum;
+}
+
+/* Results that the sample refuses are those of the fallback's kernel, on Hopper of the one before it; others those of a product without a sample. */
+static void check_told(struct product *p, bool refused, bool in_all_ways) {
+    int kernel = ht_pick_fallback(set, "bf16x6u");
+    struct halftone_checked x = {-1, -1};
+    for (int i = 0; i < set->kernels; i++)
+        kernel = set->kernel[i].tile.unpacked && set->kernel[i].fallback_in_kernel ? i : kernel;
+    p->alpha = 1.5f;
+    p->beta = -0.5f;
+    samples = false;
+    float *const want = refused ? all_by(p, &set->kernel[kernel]) : run_scheme(p, "auto");
+    (void)counted();
+    samples = true;
+    set_scheme(p, "auto");
+    float *got = NULL;
+    const int told = told_of(p, &got);
+    assert_string_equal(plan_of(p).scheme, "f16x3");
+    x = counted();
+    if (refused != (told >= HT_SAMPLES))
+        fail_msg("%s: the sample told %d", p->family, told);
+    if (refused != (x.alone == 0 && x.in_blocks == p->m * p->n))
+        fail_msg("%s: counted are %lld and %lld", p->family, (long long)x.alone, (long long)x.in_blocks);
+    expect_bits(p->family, want, got, p->m * p->n);
+    check_transposed(*p, want);
+    if (!in_all_ways)
+        return;
+    check_packed(p, want);
+    check_device_scalars(p, want);
+}
+
+TEST(a_sample_tells_what_computes_c) {
+    static const struct {
+        const char *family;
+        bool refused, in_all_ways;
+    } rows[] = {{"uniform", false, true},  {"relu", false, false},  {"outliers", false, false},   {"lognormal", false, false},
+                {"dscaled20", true, true}, {"onehot", true, false}, {"onehotnoise", true, false}, {"cauchy", true, false}};
+    static const int64_t splits[][2] = {{256, 75}, {224, 40}}; /* on 16 SMs, some of which are idle without split-K */
+    struct ht_set_desc few;
+    int split = 0;
+    if (long_k == 0)
+        skip();
+    check_code(halftone_last_check(handle, NULL), "begin");
+    use_sampling(&few, 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct product p = product_of('N', 'N', 130, 75, 1030, rows[i].family);
+        check_told(&p, rows[i].refused, rows[i].in_all_ways);
+        product_free(&p);
+    }
+    use_sampling(&few, 16);
+    for (int i = 0; i < 2; i++) {
+        struct product p = product_of('N', 'N', splits[i][0], splits[i][1], 1030, "dscaled20");
+        const struct halftone_plan plan = plan_by(&p, "auto");
+        const bool is_split = plan.splits > 1 && strcmp(plan.scheme, "f16x3") == 0;
+        if (is_split)
+            check_told(&p, true, false);
+        split += is_split;
+        product_free(&p);
+    }
+    assert_true(split > 0);
+    handle->half[0].set = set;
+    handle->epoch++;
+    samples = false;
 }
 
 /* ---- a limit of the workspace */

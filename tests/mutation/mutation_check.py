@@ -11,6 +11,7 @@ from mutate import change, drop, instance
 GEMM, PACK, REDUCE, FALLBACK = "ht_f16x3_*_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_*_fallback_*"
 KERNELS, MANY, BEHIND = ["test_check", "kernels_leave_*"], ["test_check", "the_reduction*"], ["test_direct", "what_a*"]
 COUNTED, OTHER_SCALES = ["test_auto", "what_is_computed*"], ["test_reproducible", "sums_of_other*"]
+SAMPLE = ["test_auto", "a_sample*"]
 BREAKS = {
     "NaN passes": (GEMM, KERNELS, change("is-cleared", "(v < 0.0f ? -v : v) >= __fadd_rn(row_threshold, column_threshold)", "!((v < 0.0f ? -v : v) < __fadd_rn(row_threshold, column_threshold))")),
     "rows alone decide": (GEMM, KERNELS, change("is-cleared", "__fadd_rn(row_threshold, column_threshold)", "row_threshold")),
@@ -42,6 +43,13 @@ BREAKS = {
     "only one turn": (FALLBACK, BEHIND, change("next-place", "((int)(gridDim.x * gridDim.y) - 1) * warps", "(1 << 20)")),
     "groups of blocks take the same entries": (FALLBACK, BEHIND, change("first-place", "blockIdx.y * gridDim.x + blockIdx.x", "blockIdx.x")),
     "the last tile is not walked to": (FALLBACK, BEHIND, change("places-of", "? ht_tiles_of(g)", "? (ht_tiles_of(g) - 1)")),
+    "a sample always refuses": (GEMM, SAMPLE, change("is-refused", "told > g.sample_most", "told >= 0")),
+    "a sample never refuses": (GEMM, SAMPLE, change("is-refused", "told > g.sample_most", "told < 0")),
+    "what is left has no count": (GEMM, SAMPLE, drop("left-count")),
+    "parts that nobody has made are added": (REDUCE, SAMPLE, change("no-parts", "has_no_parts(g)", "false")),
+    "every result of a sample passes": (PACK, SAMPLE, change("sample-cleared", "fails += !", "fails += 0 & !")),
+    "rows of few elements pass in a sample": (PACK, SAMPLE, change("sample-sparse", "ENOUGH_NONZEROS / 2", "0")),
+    "some that fail in a place are none": (PACK, SAMPLE, change("sample-some", "? HT_SAMPLE_SOME", "? 0")),
 }
 SUMS = {
     "subnormals align as they are": change("lost-alignment", " + LOST_ALIGNMENT", ""),

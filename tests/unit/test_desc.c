@@ -363,15 +363,19 @@ TEST(test_total_time) {
     assert_false(ht_fallback_in_kernel(&set, &panels, SHAPE(some, some, some)));
     /* a launch for blocks with many where two are at most a 64th: by kernels of the operands that can, where slices are used at all */
     kernel[1].tile.unpacked = 1;
-    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some)), -1);
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some), false), -1);
     set.launch_ns = rest / 127 - 1; /* 2 L <= (rest + L) / 64 */
-    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some)), -1);
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some), false), -1);
     kernel[1].fallback_in_kernel = 1;
-    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some)), 1);
-    assert_int_equal(ht_pick_blocks(&set, "f16x3", &panels, SHAPE(some, some, some)), -1);
-    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, 64)), -1);
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some), false), 1);
+    assert_int_equal(ht_pick_blocks(&set, "f16x3", &panels, SHAPE(some, some, some), false), -1);
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, 64), false), -1);
     set.launch_ns = rest / 127 + 2;
-    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some)), -1);
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some), false), -1);
+    /* one launch where a sample may leave it all of C */
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some), true), 1);
+    set.launch_ns = rest / 63 + 2;
+    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some), true), -1);
     /* few short rows: all in L2 */
     const struct ht_scheme_desc packed = {.name = "f16x3", .slices = 2, .slice_bytes = 2, .atom_k = 32, .scales = HT_SCALES_ROWS, .pack = pack_nothing};
     set.scheme = &packed;
@@ -384,6 +388,23 @@ TEST(test_total_time) {
                      2500 + ht_pack_ns(4, 1600, 2048, 1024, 1) + ht_pack_ns(4, 1600, 1024, 1024, 1));
     /* up to simt_k_max a rounding for each k */
     EQUAL({ht_bound_units(&scheme[1], 1), 5}, {ht_bound_units(&scheme[1], 64), 68});
+}
+
+/* A sample is asked beside strips of enough rows, of one entry; what it may tell: the share that is saved. */
+TEST(test_sample) {
+    static const struct ht_kernel_desc kernel[2] = {{.scheme = "f16x3"}, {.scheme = "bf16x6u"}};
+    const struct ht_scheme_desc rows = {.name = "f16x3", .atom_k = 32, .scales = HT_SCALES_ROWS};
+    const struct ht_scheme_desc tiles = {.name = "f16x3", .atom_k = 32, .scales = HT_SCALES_TILES};
+    struct ht_set_desc set = set_of(kernel, 2);
+    set.sms = 132;
+    assert_true(ht_asks_sample(&set, &rows, SHAPE(2048, 64, 2048)));
+    assert_false(ht_asks_sample(&set, &rows, SHAPE(2047, 64, 2048)));
+    assert_false(ht_asks_sample(&set, &tiles, SHAPE(2048, 64, 2048)));
+    assert_false(ht_asks_sample(&set, &rows, SHAPE(2048, 2048, 256)));
+    const struct ht_shape batch = {2048, 2048, 2048, 2, 1};
+    assert_false(ht_asks_sample(&set, &rows, batch));
+    const struct ht_choice choice = {0, 1, 800}, slow = {0, 1, 2000}, rest = {1, 1, 2000};
+    EQUAL({ht_sample_most(&set, &choice, &rest, batch), 9}, {ht_sample_most(&set, &slow, &rest, batch), 0});
 }
 
 /* Where all that is done are FP32 FMAs, kernels of slices are not picked, however fast they seem. */

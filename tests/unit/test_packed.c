@@ -7,45 +7,48 @@ static bool says(const struct halftone_plan *plan, const char *what) {
     return strstr(plan->range, what) != NULL;
 }
 
-/* n x n x n of auto: whether the product computes what it does not clear, or as many kernels behind it, with where it left its bits. */
-static void fallback_by(halftone *h, int n, int behind, bool is_packed) {
+/* n x n x k of auto: whether the product computes what it does not clear, or as many kernels behind it, with where it left its bits. */
+static void fallback_by(halftone *h, int n, int k, int behind, bool is_packed) {
     float one = 1, zero = 0, x = 0;
     struct halftone_plan plan = HALFTONE_PLAN_INIT, named = HALFTONE_PLAN_INIT;
     size_t bytes = 0;
     halftone *twin = NULL;
     OK(halftone_create(&twin));
-    OK(halftone_query(twin, 'N', 'N', n, n, n, 1, &named));
+    OK(halftone_query(twin, 'N', 'N', n, n, k, 1, &named));
     OK(halftone_destroy(twin));
-    OK(halftone_query(h, 'N', 'N', n, n, n, 1, &plan));
+    OK(halftone_query(h, 'N', 'N', n, n, k, 1, &plan));
     assert_memory_equal(&plan, &named, sizeof plan); /* its texts outlive a handle */
     assert_string_equal(plan.kernel, "ht_fake_falls_back");
     assert_true(says(&plan, "any input"));
-    OK(halftone_set_scheme(h, "f16x3") + halftone_query(h, 'N', 'N', n, n, n, 1, &named));
+    OK(halftone_set_scheme(h, "f16x3") + halftone_query(h, 'N', 'N', n, n, k, 1, &named));
     OK(halftone_set_scheme(h, "auto"));
     assert_int_equal(plan.kernel_ns - named.kernel_ns, behind > 1 ? 6000 : 3000); /* a launch, or what the fallback inside costs */
     assert_int_equal(plan.bound_units - named.bound_units, 17);
-    OK(halftone_packed_bytes(h, 'A', n, n, 1, &bytes));
+    OK(halftone_packed_bytes(h, 'A', n, k, 1, &bytes));
     void *blob = kept((bytes + HALFTONE_ALIGNMENT) / HALFTONE_ALIGNMENT * HALFTONE_ALIGNMENT);
     memset(dev.launched, 0, sizeof dev.launched);
-    OK(is_packed ? halftone_sgemm_packed(h, n, n, n, &one, blob, blob, &zero, &x, n) : halftone_sgemm(h, 'T',
-       'N', n, n, n, &one, &x, n, &x, n, &zero, &x, n));
+    OK(is_packed ? halftone_sgemm_packed(h, n, n, k, &one, blob, blob, &zero, &x, n) : halftone_sgemm(h, 'T',
+       'N', n, n, k, &one, &x, k, &x, k, &zero, &x, n));
     EQUAL({dev.launched[5], 1}, {dev.launched[6], behind > 0},
           {dev.launched[7], behind > 1}); /* blocks with many, first */
     const struct ht_gemm_args *g = &dev.last_args;
     assert_int_equal(g->fallback_in_kernel, behind == 0);
     assert_true(g->failed != NULL && g->a_packed.row_sums != NULL && g->b_packed.row_sums != NULL && g->a_packed.any_flag != NULL && g->a.src != NULL);
-    assert_true(g->a.k == n && g->a.ld >= n && g->a.k_contiguous == 1);
+    assert_int_equal(g->sample != NULL, behind > 1);
+    assert_int_equal(dev.pack_log[0].sample_alone, is_packed && behind > 1);
+    assert_true(g->a.k == k && g->a.ld >= k && g->a.k_contiguous == 1);
 }
 
 TEST(test_the_product_computes_what_it_does_not_clear_where_a_launch_counts) {
     halftone *h = checked_handle();
     dev.dry = true;
     for (int is_packed = 0; is_packed < 2; is_packed++) { /* back and forth: a handle remembers its last answer */
-        fallback_by(h, 1024, 0, is_packed);
-        fallback_by(h, 2000, 1, is_packed);
-        fallback_by(h, 3000, 2, is_packed);
+        fallback_by(h, 1024, 1024, 0, is_packed);
+        fallback_by(h, 800, 11000, 1, is_packed);
+        fallback_by(h, 2000, 2000, 2, is_packed); /* a sample may leave all to the first */
+        fallback_by(h, 3000, 3000, 2, is_packed);
     }
-    fallback_by(h, 1024, 0, false);
+    fallback_by(h, 1024, 1024, 0, false);
     OK(halftone_destroy(h));
 }
 

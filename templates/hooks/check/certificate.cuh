@@ -143,3 +143,33 @@ HT_DEVICE bool ht_has_failed(const unsigned *words, int row, int col)
 {
     return (unsigned)ht_ldg_i32((const int *)words + col * 2 + row / 32) >> row % 32 & 1;
 }
+
+// Whether a sample of the data (pack/row_sums) tells that most results would be left.
+HT_DEVICE bool ht_is_refused(const ht_gemm_args &g)
+{
+    int told = 0;
+    for (int i = 0; g.sample && i < HT_SAMPLES; i += 4) {
+        const uint4 four = ht_ld16(g.sample + i);
+        told += (int)(four.x + four.y + four.z + four.w);
+    }
+    return g.sample && told > g.sample_most; //@mutate is-refused
+}
+
+// At the begin of a product, by all its threads, THREADS of a block: then it leaves all results, more than a list holds.
+template <int THREADS> HT_DEVICE bool ht_leaves_all(const ht_gemm_args &g)
+{
+    if (g.sample == nullptr)
+        return false;
+    ht_pdl_wait();
+    if (!ht_is_refused(g))
+        return false;
+    const int high = (g.m + 63) / 64, words = high * ((g.n + 63) / 64) * HT_FAILED_WORDS, block = (int)(blockIdx.y * gridDim.x + blockIdx.x);
+#pragma unroll 1
+    for (int i = block * THREADS + (int)threadIdx.x; i < words; i += (int)(gridDim.x * gridDim.y) * THREADS) {
+        const int rows = g.m - i / HT_FAILED_WORDS % high * 64 - i % 2 * 32;
+        ht_stg_i32((int *)g.failed + i, rows < 32 ? (1 << (rows > 0 ? rows : 0)) - 1 : -1);
+    }
+    if (block == 0 && threadIdx.x == 0)
+        ht_stg_i32(g.failed_count, g.failed_capacity + 1); //@mutate left-count
+    return true;
+}

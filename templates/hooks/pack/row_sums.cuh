@@ -157,3 +157,148 @@ HT_DEVICE void store_products(const ht_pack_args &g, long long entry, int row0, 
         ht_stg_i32(to + i, i == 0 ? number : 0);
     raise_flag(g, number < 0); //@mutate store-products-2
 }
+
+// ---- sample: whether what follows would fail, before the product, from HT_SAMPLES places of C. Rows and columns of a place are measured whole, and
+// their products tested as all will be; only the sums' last bits are others. A function of shape and data, whatever the layout. Eight groups of
+// 32 threads, one for each row and column.
+//
+//   shared memory: of each line [ threshold ], [ factor ], [ elements that count, less those wanted ], then of each group [ fails ]
+constexpr int SAMPLE_LINES = 2 * HT_SAMPLE_SIDE, SAMPLE_PREFETCH = 16, SAMPLE_BYTES = 4 * SAMPLE_LINES * 4;
+
+// Row i of a place: all of a place are of 64 rows.
+HT_DEVICE int sample_row(int rows, int place, int i)
+{
+    const int block = (int)((2ll * place + 1) * rows / (2 * HT_SAMPLES)) / 64 * 64, row = block + (i * (64 / HT_SAMPLE_SIDE) + place * 5) % 64;
+    return row < rows ? row : rows - 1;
+}
+
+// Of a row along k; those behind the last are zeros.
+struct sample_line {
+    const float *at;
+    long long step;
+    int k;
+};
+
+HT_DEVICE sample_line sample_line_of(const ht_pack_args &g, int row)
+{
+    return {g.src + (g.k_contiguous ? row * g.ld : row), g.k_contiguous ? 1 : g.ld, g.k};
+}
+
+HT_DEVICE void load_sample(unsigned *bits, const sample_line &l, int k)
+{
+#pragma unroll
+    for (int i = 0; i < SAMPLE_PREFETCH; i++) // all are in flight before the first is waited for
+        bits[i] = k + i * 32 < l.k ? ht_as_uint(ht_ldg4(l.at + (k + i * 32) * l.step)) : 0;
+}
+
+HT_DEVICE unsigned sample_word(unsigned smem, int kind, int line)
+{
+    return smem + (unsigned)(kind * SAMPLE_LINES + line) * 4;
+}
+
+HT_DEVICE int sample_told(unsigned smem, int kind, int line)
+{
+    return (int)ht_as_uint(ht_lds4(sample_word(smem, kind, line)));
+}
+
+HT_DEVICE uint4 sample_four(const unsigned *bits)
+{
+    return make_uint4(bits[0], bits[1], bits[2], bits[3]);
+}
+
+// By a group: its row, or column.
+HT_DEVICE void measure_sample(const sample_line &l, unsigned smem, int line, int lane)
+{
+    unsigned most = 0, bits[SAMPLE_PREFETCH];
+    int counted = 0, lost = 0, nonfinite = 0;
+#pragma unroll 1
+    for (int k = lane; k < l.k; k += 32 * SAMPLE_PREFETCH) {
+        load_sample(bits, l, k);
+#pragma unroll
+        for (int i = 0; i < SAMPLE_PREFETCH; i++) {
+            most = larger_key(most, bits[i] * 2 + KEY_OF_ZERO);
+            nonfinite |= bits[i] * 2 >= 0xff000000u;
+        }
+    }
+    for (int m = 16; m > 0; m /= 2)
+        most = larger_key_across(most, m);
+    const int absmax = magnitude_of_key(most), exponent = ht_row_exponent(absmax);
+    const float factor = ht_pow2(-exponent);
+#pragma unroll 1
+    for (int k = lane; k < l.k; k += 32 * SAMPLE_PREFETCH) {
+        load_sample(bits, l, k);
+        const unsigned seen = seen_in_some(sample_four(bits), sample_four(bits + 4), sample_four(bits + 8), sample_four(bits + 12), factor, key_of_limit(exponent));
+        counted += (int)(seen / COUNTED);
+        lost += (int)(seen % COUNTED);
+    }
+    for (int m = 16; m > 0; m /= 2) {
+        counted += ht_shfl_xor(counted, m);
+        lost += ht_shfl_xor(lost, m);
+        nonfinite |= ht_shfl_xor(nonfinite, m);
+    }
+    if (lane != 0)
+        return;
+    ht_sts4(sample_word(smem, 0, line), ht_threshold_of(nonfinite ? -1 : lost, absmax));
+    ht_sts4(sample_word(smem, 1, line), factor);
+    ht_sts4(sample_word(smem, 2, line), ht_as_float((unsigned)(counted - (absmax != 0 ? ENOUGH_NONZEROS / 2 : 0)))); // half: it favours the product //@mutate sample-sparse
+}
+
+// Of row `line` of the place and two columns from HT_SAMPLE_SIDE + `column` on, by a group: how many fail.
+HT_DEVICE int multiply_sample(const sample_line &a, const sample_line *b, unsigned smem, int line, int column, int lane)
+{
+    const float along = ht_lds4(sample_word(smem, 1, line));
+    const float across[2] = {ht_lds4(sample_word(smem, 1, HT_SAMPLE_SIDE + column)), ht_lds4(sample_word(smem, 1, HT_SAMPLE_SIDE + column + 1))};
+    unsigned x[SAMPLE_PREFETCH], y[2][SAMPLE_PREFETCH];
+    float sum[2] = {0.0f, 0.0f};
+#pragma unroll 1
+    for (int k = lane; k < a.k; k += 32 * SAMPLE_PREFETCH) {
+        load_sample(x, a, k);
+        load_sample(y[0], b[0], k);
+        load_sample(y[1], b[1], k);
+#pragma unroll
+        for (int i = 0; i < SAMPLE_PREFETCH; i++) {
+#pragma unroll
+            for (int j = 0; j < 2; j++)
+                sum[j] = __fmaf_rn(__fmul_rn(ht_as_float(x[i]), along), __fmul_rn(ht_as_float(y[j][i]), across[j]), sum[j]);
+        }
+    }
+    int fails = 0;
+    for (int j = 0; j < 2; j++) {
+        for (int m = 16; m > 0; m /= 2)
+            sum[j] = __fadd_rn(sum[j], ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(sum[j]), m)));
+        fails += !ht_is_cleared(sum[j], ht_lds4(sample_word(smem, 0, line)), ht_lds4(sample_word(smem, 0, HT_SAMPLE_SIDE + column + j))); //@mutate sample-cleared
+    }
+    return fails;
+}
+
+// What a place tells, of what all groups have left.
+HT_DEVICE int told_of_place(unsigned smem)
+{
+    int fails = 0, counted[2] = {0, 0};
+    for (int line = 0; line < SAMPLE_LINES; line++) {
+        counted[line / HT_SAMPLE_SIDE] += sample_told(smem, 2, line);
+        fails += sample_told(smem, 3, line);
+    }
+    if (counted[0] < 0 || counted[1] < 0)
+        fails = HT_SAMPLE_SIDE * HT_SAMPLE_SIDE;
+    return fails == HT_SAMPLE_SIDE * HT_SAMPLE_SIDE ? HT_SAMPLE_ALL : fails > 0 ? HT_SAMPLE_SOME : 0; //@mutate sample-some
+}
+
+// A place, by a block. Columns are of another place than rows, else one of few blocks would be on the diagonal.
+HT_DEVICE void sample_place(const pack_pair &p, int place, unsigned smem)
+{
+    const int group = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, line = group % HT_SAMPLE_SIDE, column = group / HT_SAMPLE_SIDE * 2;
+    const int across = (place * 5 + 3) % HT_SAMPLES;
+    const ht_pack_args &a = p.operand[0], &b = p.operand[1];
+    ht_pdl_wait();
+    ht_pdl_trigger();
+    measure_sample(group < HT_SAMPLE_SIDE ? sample_line_of(a, sample_row(a.rows, place, line)) : sample_line_of(b, sample_row(b.rows, across, line)), smem, group, lane);
+    ht_barrier();
+    const sample_line columns[2] = {sample_line_of(b, sample_row(b.rows, across, column)), sample_line_of(b, sample_row(b.rows, across, column + 1))};
+    const int fails = multiply_sample(sample_line_of(a, sample_row(a.rows, place, line)), columns, smem, line, column, lane);
+    if (lane == 0)
+        ht_sts4(sample_word(smem, 3, group), ht_as_float((unsigned)fails));
+    ht_barrier();
+    if (threadIdx.x == 0)
+        ht_stg_i32(a.sample + place, told_of_place(smem));
+}

@@ -99,8 +99,12 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, SM
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
-    if ((int)blockIdx.x >= p.blocks[second])
-        return; // the other operand has more
+    if ((int)blockIdx.x >= p.blocks[second]) { // the other operand has more, and behind them are those of a sample
+        const int place = (int)(blockIdx.x + HT_SAMPLES - gridDim.x);
+        if (CHECK > 0 && g.sample && blockIdx.z == 0 && place >= 0)
+            sample_place(p, place, ht_smem_base<STRIP_BYTES>());
+        return;
+    }
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
     if (!g.k_contiguous)
         pack_strip<false, CHECK>(g, entry, p.pieces, p.passes);
