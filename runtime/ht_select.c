@@ -481,7 +481,7 @@ static int check64(const struct call *c, const struct plan *p, const struct ht_s
 /* Bits are the same either way. */
 static void settle_few_rows(const struct call *c, const struct ht_choice *choice, struct plan *p) {
     const int64_t half = c->h->workspace_limit / 2,
-                  most = half > 0 && half < HT_PARTIAL_LIMIT_BYTES ? half : HT_PARTIAL_LIMIT_BYTES;
+                  most = least_of(half > 0 ? half : INT64_MAX, HT_PARTIAL_LIMIT_BYTES);
     const struct ht_few_rows few = ht_weigh_few_rows(p->set, p->scheme, shape_of(c), most);
     if (few.splits == 0 ||
         ht_add(few.pack_ns, few.kernel_ns) >= ht_total_ns(p->set, choice, shape_of(c)))
