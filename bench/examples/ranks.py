@@ -1,5 +1,5 @@
-"""ranks.py [cpu|cuda]: two layers cut over ranks, forward and backward, with the bits of one rank; two all-reduced products.
-
+"""ranks.py [cpu|cuda]: two layers cut over ranks, forward and backward, with the bits of one rank; two all-reduced products. Of a
+batch cut over ranks weights' gradients go alike: tokens are k. What PyTorch adds up itself, as losses and norms, keeps its own order.
     torchrun --nproc-per-node 4 bench/examples/ranks.py cuda"""
 import sys
 
