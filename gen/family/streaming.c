@@ -24,6 +24,8 @@ const struct fit_streaming fit_tall_skinny = {{SPLITS, "26 %"}, .launch_cycles =
     .port_bytes = 62, .fma_per_cycle = 20, .dram_step_cycles = 98, .misaligned_cycles = 227, .stream_percent =
     108, .stream_column_percent = 9};
 
+enum { TALL_DRAM_STEP64 = 234 }; /* FP64's: tune-h200-fp64.tsv, with native64's tiles */
+
 /* Warps of a block that have the same rows (K_WARPS of the template). */
 static int gemv_spread(const struct target *on, const struct tile *t) {
     return tile_threads(t, on) / GEMV_LANES / t->bm;
@@ -80,9 +82,13 @@ static void time_gemv(const struct target *on, const struct tile *t, struct cost
 }
 
 static void time_tall_skinny(const struct target *on, const struct tile *t, struct cost *cost) {
+    struct ht_streaming *const s = &cost->formula.stream;
     streaming(on, t, &fit_tall_skinny, GEMV_LANES, cost);
-    if (on->s->in == NUMBER_F64 && cost->formula.stream.dram_stream_gbps > on->g->dram_gbps)
-        cost->formula.stream.dram_stream_gbps = (int32_t)on->g->dram_gbps; /* FP32's fit is for its cards */
+    if (on->s->in != NUMBER_F64)
+        return;
+    s->dram_step_cycles = at_boost(on, TALL_DRAM_STEP64);
+    if (s->dram_stream_gbps > on->g->dram_gbps)
+        s->dram_stream_gbps = (int32_t)on->g->dram_gbps; /* FP32's fit is for its cards */
 }
 
 const struct family family_gemv = {

@@ -12,7 +12,7 @@ from conftest import ROOT
 TABLE = ROOT / "bench/lab/experiments.tsv"
 ROWS = list(csv.DictReader(TABLE.read_text().splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
 # What no experiment writes: made for one question, of which a fit or a page keeps the table, or by a tool that is not a program of ours.
-KEPT = {"h200-a800set-schemes-fit", "h200-a800set-tiles-fit", "h200-native-tiles-held-out", "h100-fp64-tiles",
+KEPT = {"h200-a800set-schemes-fit", "h200-a800set-tiles-fit", "h200-native-tiles-held-out",
         "h200-fp64-waves"}
 
 
