@@ -108,6 +108,24 @@ static void hold_ranks(int ranks, int devices, const char *accuracy, struct shap
     }
 }
 
+/* Of a library that lacks the accuracy nothing. */
+static void hold_accuracy(const char *accuracy, struct shape s, int devices, const float *a, const float *b) {
+    const size_t before = kept_count;
+    halftone *h = NULL;
+    cuda(cudaSetDevice(0), "cudaSetDevice");
+    ours(halftone_create(&h), NULL, "create");
+    if (halftone_set_accuracy(h, accuracy) == HALFTONE_OK) {
+        float *const c = on_device(NULL, s.m * s.n * 4);
+        ours(halftone_sgemm(h, 'N', 'N', s.m, s.n, s.k, &one, on_device(a, s.m * s.k * 4), s.m,
+                            on_device(b, s.k * s.n * 4), s.k, &zero, c, s.m),
+             h, "sgemm");
+        for (int ranks = 1; ranks <= RANKS_MOST; ranks *= 2)
+            hold_ranks(ranks, devices, accuracy, s, a, b, on_host(c, s.m * s.n * 4));
+    }
+    ours(halftone_destroy(h), NULL, "destroy");
+    drop_kept(before);
+}
+
 TEST(ranks_have_the_bits_of_one) {
     static const struct shape shapes[] = {
         {33, 7, 3}, {70, 40, 900}, {512, 1024, 4096}, {8, 2048, 11008}, {257, 192, 40000}};
@@ -115,24 +133,14 @@ TEST(ranks_have_the_bits_of_one) {
     const size_t count = only_small() ? 2 : sizeof shapes / sizeof *shapes;
     int devices = 0;
     cuda(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
-    for (size_t i = 0; i < 3 * count; i++) {
-        const struct shape s = shapes[i / 3];
+    for (size_t i = 0; i < count; i++) {
+        const struct shape s = shapes[i];
         const size_t before = kept_count;
         float *const a = kept((size_t)(s.m * s.k) * 4), *const b = kept((size_t)(s.k * s.n) * 4);
         family_fill(family_find("llm"), 1, 'A', s.m, s.n, s.k, a, s.m);
         family_fill(family_find("llm"), 1, 'B', s.m, s.n, s.k, b, s.k);
-        halftone *h = NULL;
-        cuda(cudaSetDevice(0), "cudaSetDevice");
-        ours(halftone_create(&h), NULL, "create");
-        if (halftone_set_accuracy(h, accuracies[i % 3]) == HALFTONE_OK) {
-            float *const c = on_device(NULL, s.m * s.n * 4);
-            ours(halftone_sgemm(h, 'N', 'N', s.m, s.n, s.k, &one, on_device(a, s.m * s.k * 4), s.m,
-                                on_device(b, s.k * s.n * 4), s.k, &zero, c, s.m),
-                 h, "sgemm");
-            for (int ranks = 1; ranks <= RANKS_MOST; ranks *= 2)
-                hold_ranks(ranks, devices, accuracies[i % 3], s, a, b, on_host(c, s.m * s.n * 4));
-        }
-        ours(halftone_destroy(h), NULL, "destroy");
+        for (size_t j = 0; j < sizeof accuracies / sizeof *accuracies; j++)
+            hold_accuracy(accuracies[j], s, devices, a, b);
         drop_kept(before);
     }
     fprintf(stderr, "1, 2 and 4 ranks on %d GPUs\n", devices);
