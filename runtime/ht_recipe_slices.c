@@ -310,8 +310,8 @@ static int launch_few_rows(struct call *c, const struct step *s) {
     const struct ht_scheme_desc *const scheme = c->plan->scheme;
     const int large = large_side(c);
     const struct packed_layout *const layout = c->plan->layout;
-    const struct pack_side sides[2] = {{1 - large, &layout[1 - large], c->of[1 - large].place, 0, NULL},
-                                       {large, &layout[large], c->of[large].place, 0, NULL}};
+    const struct pack_side sides[2] = {{1 - large, &layout[1 - large], c->of[1 - large].place, 0, NULL, NULL},
+                                       {large, &layout[large], c->of[large].place, 0, NULL, NULL}};
     struct ht_pack_args x[2] = {slices_pack_args(c, scheme, &sides[0], 0),
                                 slices_pack_args(c, scheme, &sides[1], 0)};
     struct own_block *const exchange =
