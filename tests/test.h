@@ -108,10 +108,19 @@ static inline int skip_all_tests(const char *why) {
     return ALL_SKIPPED;
 }
 
+static inline int is_wished(const char *name) {
+    const char *wish = getenv(name);
+    return wish != NULL && wish[0] != '\0' && strcmp(wish, "0") != 0;
+}
+
 /* HALFTONE_TEST_SMALL=1 leaves large cases out. */
 static inline int only_small(void) {
-    const char *wish = getenv("HALFTONE_TEST_SMALL");
-    return wish != NULL && wish[0] != '\0' && strcmp(wish, "0") != 0;
+    return is_wished("HALFTONE_TEST_SMALL");
+}
+
+/* HALFTONE_TEST_COVER=1, of `make test`: the smallest tile of each kind is there, and a part of cases that are alike is enough. */
+static inline int only_part(void) {
+    return is_wished("HALFTONE_TEST_COVER");
 }
 
 static inline int list_tests(int argc, char **argv) {

@@ -15,6 +15,7 @@ TEST_SETS := a800 t4 h200 mi210
 PART_SCHEMES := f16x3,bf16x6u,half,egemm,i8x6,native64,crt14,crt15,crt16
 WHOLE_ON := h200
 LARGE_OF_dcheck := a_limit_cuts_k_and_the_bits_stay
+LARGE_OF_dgemm := batches_of_residues_are_cut
 LARGE_OF_direct := more_columns_than_a_grid_is_high
 PART_OF_product := errors_*
 PART_OF_direct := every_kernel_of_the_scheme

@@ -474,6 +474,8 @@ static void all_kernels_leave(enum content a, enum side side) {
         if (strcmp(kernel->scheme, "f16x3") != 0)
             continue;
         for (int splits = 1; splits <= 2; splits++) {
+            if (only_part() && splits != 1 + i % 2) /* of a kernel one of both */
+                continue;
             flags_up(&p, side != B_ALONE, side == B_ALONE);
             run(&p, kernel, splits, CLEAR, CAPACITY, &p.whole);
             run(&p, kernel, splits, SET, CAPACITY, &p.tested);

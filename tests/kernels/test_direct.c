@@ -279,7 +279,7 @@ static void one_kernel_of_all(const struct ht_kernel_desc *kernel) {
 }
 
 TEST(every_kernel_of_the_scheme) {
-    assert_true(with_each_kernel(one_kernel_of_all) >= (getenv("HALFTONE_TEST_COVER") != NULL ? 3 : 4)); /* 3: of the smallest tiles of an MI210 */
+    assert_true(with_each_kernel(one_kernel_of_all) >= (only_part() ? 3 : 4)); /* 3: of the smallest tiles of an MI210 */
 }
 
 /* Kernels of a tall matrix take rows in sets where there are many and k is a line at most (tall_skinny.cu): no bit of a row's results is
@@ -852,7 +852,7 @@ TEST(blocks_before_the_fallback) {
     if (first == NULL || fallback < 0)
         skip();
     const struct ht_kernel_desc *kernel = &ht_sets[0]->kernel[fallback];
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i += only_part() ? 3 : 1) {
         blocks_then_others(first, kernel, i % 2 ? 'T' : 'N', i / 2 ? 'T' : 'N', 530, 140, 70, 1);
         blocks_then_others(first, kernel, i % 2 ? 'T' : 'N', i / 2 ? 'T' : 'N', 200, 72, 36, 2);
     }
