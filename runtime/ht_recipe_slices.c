@@ -177,7 +177,7 @@ static int *failed_count_of(const struct call *c) {
 }
 
 /* What a sample of the data tells; NULL: nobody asks. */
-static int *sample_of(const struct call *c) {
+static int *sample_words_of(const struct call *c) {
     return c->plan->is_sampled ? (int *)(void *)(region_of(c, WS_FLAGS) + 3 * FLAG_BYTES) : NULL;
 }
 
@@ -191,7 +191,7 @@ static void add_failed(const struct call *c, struct ht_gemm_args *args) {
     args->fallback_in_kernel = p->fallback == NO_KERNEL;
     args->recomputed = (long long *)c->h->recomputed;
     args->scales_tiles = p->scheme->scales == HT_SCALES_TILES;
-    args->sample = sample_of(c);
+    args->sample = sample_words_of(c);
     args->sample_most = p->sample_most;
 }
 
@@ -230,7 +230,7 @@ static int ready_slices(const struct call *c) {
 }
 
 static int launch_packing(struct call *c, const struct step *s) {
-    int *const sample = sample_of(c);
+    int *const sample = sample_words_of(c);
     const int tiles = sample != NULL ? HT_PACK_STRIPS : 0;
     const struct pack_side sides[2] = {
         {0, &c->plan->layout[0], c->of[0].place, tiles, failed_count_of(c), sample},
@@ -244,7 +244,8 @@ static int launch_sample(struct call *c, const struct step *s) {
     struct ht_pack_args args[2];
     (void)s;
     for (int side = 0; side < 2; side++) {
-        const struct pack_side x = {side, &c->plan->layout[side], c->of[side].place, 0, NULL, sample_of(c)};
+        const struct pack_side x = {side, &c->plan->layout[side], c->of[side].place, 0, NULL,
+                                    sample_words_of(c)};
         args[side] = slices_pack_args(c, c->plan->scheme, &x, 0);
         args[side].batch = args[side].sample_alone = 1;
     }
