@@ -37,6 +37,9 @@ class Fakes:
     def __init__(self, folder):
         self.folder = folder
         self.client, self.cublas = {}, {}
+        client, main = folder / "client.o", folder / "main.o" # compiled once, linked thrice
+        cc("-c", HERE / "cublas_client.c", "-o", client)
+        cc("-c", HERE / "cublas_main.c", "-o", main)
         for major in (11, 12, 13):
             at = folder / str(major)
             at.mkdir()
@@ -46,15 +49,15 @@ class Fakes:
             cc("-shared", f"-DMAJOR={major}", "-Wl,-Bsymbolic", f"-Wl,-soname,libcublas.so.{major}", f"-Wl,--version-script={script}", HERE / "fake_cublas.c",
                "-o", self.cublas[major])
             self.client[major] = at / "client.so"
-            cc("-shared", *(["-DONLY_32_BITS"] if major < 12 else []), HERE / "cublas_client.c", "-o", self.client[major], self.cublas[major], f"-Wl,-rpath,{at}", "-lm")
+            cc("-shared", *(["-DONLY_32_BITS", HERE / "cublas_client.c"] if major < 12 else [client]), "-o", self.client[major], self.cublas[major], f"-Wl,-rpath,{at}", "-lm")
         self.main = folder / "main"
-        cc(HERE / "cublas_client.c", HERE / "cublas_main.c", "-o", self.main, self.cublas[13], f"-Wl,-rpath,{folder / '13'}", "-lm", "-ldl", "-lpthread")
+        cc(client, main, "-o", self.main, self.cublas[13], f"-Wl,-rpath,{folder / '13'}", "-lm", "-ldl", "-lpthread")
         # the same program with a driver
         at = folder / "driver"
         at.mkdir()
         cc("-shared", "-Wl,-soname,libcuda.so.1", HERE / "fake_driver.c", "-o", at / "libcuda.so.1")
         self.driven = folder / "driven"
-        cc(HERE / "cublas_client.c", HERE / "cublas_main.c", "-o", self.driven, self.cublas[13], "-Wl,--no-as-needed", at / "libcuda.so.1",
+        cc(client, main, "-o", self.driven, self.cublas[13], "-Wl,--no-as-needed", at / "libcuda.so.1",
            f"-Wl,-rpath,{folder / '13'}:{at}", "-lm", "-ldl", "-lpthread")
         self.loader = folder / "loader"
         cc(HERE / "cublas_loader.c", "-o", self.loader, "-ldl")
