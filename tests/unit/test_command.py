@@ -165,7 +165,7 @@ def test_mm_says_what_ran_and_what_was_kept(options, says, kept, tmp_path):
     (tmp_path / "a.npy").write_bytes(npy(3, 3))
     run = halftone("mm", "a.npy", "a.npy", "-o", "c.npy", *options, cwd=tmp_path)
     first, second, third = run.stdout.splitlines()
-    assert re.fullmatch(r"c\.npy: 3 x 3, k = 3, scheme (\w+), ht_(\1|gemv|tall_skinny|simt|dmma)_\w+, in the simulator", first) and second.startswith(says), run.stdout
+    assert re.fullmatch(r"c\.npy: 3 x 3, k = 3, scheme (\w+), ht_(\1|gemv|tall_skinny|simt|dmma|few_rows)_\w+, in the simulator", first) and second.startswith(says), run.stdout
     assert third.startswith(kept), third
 
 
