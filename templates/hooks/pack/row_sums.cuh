@@ -158,12 +158,13 @@ HT_DEVICE void store_products(const ht_pack_args &g, long long entry, int row0, 
     raise_flag(g, number < 0); //@mutate store-products-2
 }
 
-// ---- sample: whether what follows would fail, before the product, from HT_SAMPLES places of C. Rows and columns of a place are measured whole, and
-// their products tested as all will be; only the sums' last bits are others. A function of shape and data, whatever the layout. Eight groups of
-// 32 threads, one for each row and column.
+// ---- sample: whether what follows would fail, before the product, from HT_SAMPLES places of C. Up to SAMPLE_K k of a place's rows and columns are
+// measured, and their products tested as all will be. A function of shape and data, whatever the layout. Eight groups of 32 threads, one for
+// each row and column. Of longer rows the k are SAMPLE_GROUPS groups of 32, as far apart: what all of a row lose is as many times more, and what its
+// products come to, mostly of both signs, grows as the root of that; so does what is lost here.
 //
 //   shared memory: of each line [ threshold ], [ factor ], [ elements that count, less those wanted ], then of each group [ fails ]
-constexpr int SAMPLE_LINES = 2 * HT_SAMPLE_SIDE, SAMPLE_PREFETCH = 16, SAMPLE_BYTES = 4 * SAMPLE_LINES * 4;
+constexpr int SAMPLE_LINES = 2 * HT_SAMPLE_SIDE, SAMPLE_PREFETCH = 16, SAMPLE_GROUPS = 32, SAMPLE_K = 32 * SAMPLE_GROUPS, SAMPLE_BYTES = 4 * SAMPLE_LINES * 4;
 
 // Row i of a place: all of a place are of 64 rows.
 HT_DEVICE int sample_row(int rows, int place, int i)
@@ -175,20 +176,32 @@ HT_DEVICE int sample_row(int rows, int place, int i)
 // Of a row along k; those behind the last are zeros.
 struct sample_line {
     const float *at;
-    long long step;
+    long long step, apart; // from k to k, from group to group
     int k;
 };
 
 HT_DEVICE sample_line sample_line_of(const ht_pack_args &g, int row)
 {
-    return {g.src + (g.k_contiguous ? row * g.ld : row), g.k_contiguous ? 1 : g.ld, g.k};
+    const long long step = g.k_contiguous ? 1 : g.ld;
+    return {g.src + (g.k_contiguous ? row * g.ld : row), step, step * (g.k < SAMPLE_K ? 32 : g.k / SAMPLE_GROUPS), g.k};
 }
 
-HT_DEVICE void load_sample(unsigned *bits, const sample_line &l, int k)
+// Of groups from `first` on.
+HT_DEVICE void load_sample(unsigned *bits, const sample_line &l, int first, int lane)
 {
+    const float *const at = l.at + first * l.apart + lane * l.step;
 #pragma unroll
     for (int i = 0; i < SAMPLE_PREFETCH; i++) // all are in flight before the first is waited for
-        bits[i] = k + i * 32 < l.k ? ht_as_uint(ht_ldg4(l.at + (k + i * 32) * l.step)) : 0;
+        bits[i] = (first + i) * 32 + lane < l.k ? ht_as_uint(ht_ldg4(at + i * l.apart)) : 0;
+}
+
+// About the root of how many times all k are those of a sample.
+HT_DEVICE int sample_root(int k)
+{
+    int root = 1;
+    for (int times = k / SAMPLE_K; times > 2; times /= 4)
+        root *= 2;
+    return root;
 }
 
 HT_DEVICE unsigned sample_word(unsigned smem, int kind, int line)
@@ -212,8 +225,8 @@ HT_DEVICE void measure_sample(const sample_line &l, unsigned smem, int line, int
     unsigned most = 0, bits[SAMPLE_PREFETCH];
     int counted = 0, lost = 0, nonfinite = 0;
 #pragma unroll 1
-    for (int k = lane; k < l.k; k += 32 * SAMPLE_PREFETCH) {
-        load_sample(bits, l, k);
+    for (int first = 0; first < SAMPLE_GROUPS && first * 32 < l.k; first += SAMPLE_PREFETCH) {
+        load_sample(bits, l, first, lane);
 #pragma unroll
         for (int i = 0; i < SAMPLE_PREFETCH; i++) {
             most = larger_key(most, bits[i] * 2 + KEY_OF_ZERO);
@@ -225,8 +238,8 @@ HT_DEVICE void measure_sample(const sample_line &l, unsigned smem, int line, int
     const int absmax = magnitude_of_key(most), exponent = ht_row_exponent(absmax);
     const float factor = ht_pow2(-exponent);
 #pragma unroll 1
-    for (int k = lane; k < l.k; k += 32 * SAMPLE_PREFETCH) {
-        load_sample(bits, l, k);
+    for (int first = 0; first < SAMPLE_GROUPS && first * 32 < l.k; first += SAMPLE_PREFETCH) {
+        load_sample(bits, l, first, lane);
         const unsigned seen = seen_in_some(sample_four(bits), sample_four(bits + 4), sample_four(bits + 8), sample_four(bits + 12), factor, key_of_limit(exponent));
         counted += (int)(seen / COUNTED);
         lost += (int)(seen % COUNTED);
@@ -238,7 +251,8 @@ HT_DEVICE void measure_sample(const sample_line &l, unsigned smem, int line, int
     }
     if (lane != 0)
         return;
-    ht_sts4(sample_word(smem, 0, line), ht_threshold_of(nonfinite ? -1 : lost, absmax));
+    counted *= l.k > SAMPLE_K ? l.k / SAMPLE_K : 1;
+    ht_sts4(sample_word(smem, 0, line), ht_threshold_of(nonfinite ? -1 : lost * sample_root(l.k), absmax));
     ht_sts4(sample_word(smem, 1, line), factor);
     ht_sts4(sample_word(smem, 2, line), ht_as_float((unsigned)(counted - (absmax != 0 ? ENOUGH_NONZEROS / 2 : 0)))); // half: it favours the product //@mutate sample-sparse
 }
@@ -251,10 +265,10 @@ HT_DEVICE int multiply_sample(const sample_line &a, const sample_line *b, unsign
     unsigned x[SAMPLE_PREFETCH], y[2][SAMPLE_PREFETCH];
     float sum[2] = {0.0f, 0.0f};
 #pragma unroll 1
-    for (int k = lane; k < a.k; k += 32 * SAMPLE_PREFETCH) {
-        load_sample(x, a, k);
-        load_sample(y[0], b[0], k);
-        load_sample(y[1], b[1], k);
+    for (int first = 0; first < SAMPLE_GROUPS && first * 32 < a.k; first += SAMPLE_PREFETCH) {
+        load_sample(x, a, first, lane);
+        load_sample(y[0], b[0], first, lane);
+        load_sample(y[1], b[1], first, lane);
 #pragma unroll
         for (int i = 0; i < SAMPLE_PREFETCH; i++) {
 #pragma unroll
