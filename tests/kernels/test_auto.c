@@ -481,17 +481,8 @@ TEST(bits_do_not_depend_on_the_way) {
 
 /* ---- what a sample of the data decides before the product */
 
-/* With few SMs, whose launches cost nothing, and a fallback's scheme that is slow, a sample is asked for sizes that the simulator multiplies. */
 static void use_sampling(struct ht_set_desc *few, int sms) {
-    struct ht_kernel_desc *const kernel = kept((size_t)set->kernels * sizeof *kernel);
-    memcpy(kernel, set->kernel, (size_t)set->kernels * sizeof *kernel);
-    for (int i = 0; i < set->kernels; i++)
-        if (strcmp(kernel[i].scheme, "bf16x6u") == 0)
-            kernel[i].cost.waves.tile_overhead_cycles = kernel[i].cost.stream.tile_overhead_cycles = 10000000;
-    *few = *set;
-    few->kernel = kernel;
-    few->sms = sms;
-    few->launch_ns = 0;
+    sampling_set(few, set, sms);
     handle->half[0].set = few;
     handle->epoch++;
     samples = true;

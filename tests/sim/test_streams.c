@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "../../runtime/halftone.h"
-#include "../../runtime/ht_abi.h"
+#include "../../runtime/ht_call.h"
 #include "../../runtime/ht_dev.h"
 #include "../../runtime/sim/cuda/cuda_runtime_api.h"
 #include "../../runtime/sim/sim_api.h"
@@ -184,6 +184,47 @@ TEST(test_the_first_call_may_be_captured) {
         replay(second, &other, "replay after another graph is gone");
         ht_sim_graph_free(second);
     }
+}
+
+/* Of a product that asks a sample of its data each replay asks anew: one begins with what the product would leave, the next does not. */
+TEST(test_each_replay_asks_its_own_sample) {
+    enum { ROWS = 130, COLS = 75, DEPTH = 1030, BYTES = ROWS * COLS * (int)sizeof(float) };
+    static const bool scaled[] = {false, true, false, false, true}; /* columns of A and rows of B, against one another */
+    const float one = 1, zero = 0;
+    float *const a = device_floats(ROWS * DEPTH), *const b = device_floats(DEPTH * COLS), *const c = device_floats(ROWS * COLS), *const want = kept(BYTES);
+    void *const stream = kept_stream();
+    struct ht_set_desc few;
+    size_t bytes = 0;
+    halftone *h = NULL;
+    assert_int_equal(halftone_create(&h), HALFTONE_OK);
+    keep(h, drop_handle);
+    sampling_set(&few, h->half[0].set, 1);
+    h->half[0].set = &few;
+    check_code(halftone_workspace_bytes(h, 'N', 'N', ROWS, COLS, DEPTH, 1, &bytes), "workspace bytes");
+    char *const workspace = kept_on_device(bytes);
+    const int *const told = (const int *)(const void *)(workspace + 3 * FLAG_BYTES);
+    check_code(halftone_set_workspace(h, workspace, bytes), "workspace");
+    assert_int_equal(halftone_set_stream(h, stream) + ht_sim_capture_begin(stream), 0);
+    check_code(halftone_sgemm(h, 'N', 'N', ROWS, COLS, DEPTH, &one, a, ROWS, b, DEPTH, &zero, c, ROWS), "captured");
+    void *const graph = ht_sim_capture_end(stream);
+    assert_non_null(graph);
+    for (unsigned i = 0; i < sizeof scaled / sizeof *scaled; i++) {
+        fill(a, ROWS * DEPTH, i);
+        fill(b, DEPTH * COLS, i + 50);
+        for (int at = 0; scaled[i] && at < ROWS * DEPTH; at++)
+            a[at] *= at / ROWS % 2 ? 0x1p-20f : 0x1p20f;
+        for (int at = 0; scaled[i] && at < DEPTH * COLS; at++)
+            b[at] *= at % DEPTH % 2 ? 0x1p20f : 0x1p-20f;
+        check_code(halftone_sgemm(h, 'N', 'N', ROWS, COLS, DEPTH, &one, a, ROWS, b, DEPTH, &zero, c, ROWS), "plain");
+        memcpy(want, c, BYTES);
+        memset(c, 0xff, BYTES);
+        memset(workspace, 0xff, bytes);
+        assert_int_equal(ht_sim_graph_run(graph, stream), 0);
+        assert_string_equal(ht_sim_error(), "");
+        assert_memory_equal(c, want, BYTES);
+        assert_int_equal(told[0], scaled[i] ? HT_SAMPLE_ALL : 0);
+    }
+    ht_sim_graph_free(graph);
 }
 
 TEST(test_replays_on_the_handle_s_block) {
