@@ -141,10 +141,11 @@ int ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice 
            are_too_many(1, set, choice, x);
 }
 
-bool ht_asks_sample(const struct ht_set_desc *set, const struct ht_scheme_desc *s, struct ht_shape x) {
+bool ht_asks_sample(const struct ht_set_desc *set, const struct ht_scheme_desc *s, const struct ht_choice *choice, struct ht_shape x) {
     const int64_t row_blocks = ht_add(ht_ceil_div(x.m, HT_ATOM_ROWS), ht_ceil_div(x.n, HT_ATOM_ROWS));
     return x.batch == 1 && s->scales == HT_SCALES_ROWS && ht_add(x.m, x.n) >= (int64_t)HT_SAMPLE_ROWS * set->sms &&
-           ht_pack_mode_of(row_blocks, ht_padded_k(s, x.k) / HT_K_PAD, set->sms) == HT_PACK_STRIPS;
+           ht_pack_mode_of(row_blocks, ht_padded_k(s, x.k) / HT_K_PAD, set->sms) == HT_PACK_STRIPS &&
+           set->launch_ns <= ht_total_ns(set, choice, x) / HT_SAMPLE_SHARE;
 }
 
 int ht_sample_most(const struct ht_set_desc *set, const struct ht_choice *choice, const struct ht_choice *rest, struct ht_shape x) {
@@ -153,7 +154,7 @@ int ht_sample_most(const struct ht_set_desc *set, const struct ht_choice *choice
 }
 
 int ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const struct ht_choice *choice, struct ht_shape x, bool is_sampled) {
-    if (is_fma_only(set, scheme, x.k) || are_too_many(is_sampled ? 1 : 2, set, choice, x))
+    if (is_fma_only(set, scheme, x.k) || (!is_sampled && are_too_many(2, set, choice, x)))
         return -1;
     for (int i = 0; i < set->kernels; i++)
         if (strcmp(set->kernel[i].scheme, scheme) == 0 && set->kernel[i].tile.unpacked && set->kernel[i].fallback_in_kernel)

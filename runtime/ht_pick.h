@@ -57,9 +57,9 @@ enum { HT_FALLBACK_SHARE = 64 };
 HT_LOCAL int ht_fallback_in_kernel(const struct ht_set_desc *set, const struct ht_choice *choice, struct ht_shape x);
 
 /* Whether a sample of the data decides if a product by `s`, whose fallback is a launch, begins at all: where one entry is packed in strips, of so many rows
- * that a sample beside them is nothing. */
-enum { HT_SAMPLE_ROWS = 16 }; /* of A, and columns of B, for each SM */
-HT_LOCAL bool ht_asks_sample(const struct ht_set_desc *set, const struct ht_scheme_desc *s, struct ht_shape x);
+ * that a sample beside them is little, as is the idle launch of what then has all of C. */
+enum { HT_SAMPLE_ROWS = 16, HT_SAMPLE_SHARE = 24 }; /* of A, and columns of B, for each SM; of the call, a launch at most */
+HT_LOCAL bool ht_asks_sample(const struct ht_set_desc *set, const struct ht_scheme_desc *s, const struct ht_choice *choice, struct ht_shape x);
 
 /* What HT_SAMPLES places may tell at most: of them the share of its time that `choice` saves of `rest`, which is what the fallback takes for all of C at
  * least. Where more of C is left, it had better begin with that. HT_SAMPLE_SOME in two places are always more.
@@ -68,7 +68,7 @@ HT_LOCAL bool ht_asks_sample(const struct ht_set_desc *set, const struct ht_sche
 HT_LOCAL int ht_sample_most(const struct ht_set_desc *set, const struct ht_choice *choice, const struct ht_choice *rest, struct ht_shape x);
 
 /* The kernel of `scheme` that computes 64 x 64 blocks of C with many failed results, in a launch between the product and the one above;
- * -1: the set has none, or two launches were more than 1/HT_FALLBACK_SHARE of the call; with is_sampled one, for then it may have all of C. */
+ * -1: the set has none, or two launches were more than 1/HT_FALLBACK_SHARE of the call, which is not asked with is_sampled: then it may have all of C. */
 HT_LOCAL int ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const struct ht_choice *choice, struct ht_shape x, bool is_sampled);
 
 /* Whether packing for this scheme can check the data, and the set has the fallback. */

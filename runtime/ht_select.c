@@ -160,7 +160,7 @@ static struct ht_choice select_kernel(const struct call *c, struct plan *p) {
     p->checked = c->h->recompute != HALFTONE_RECOMPUTE_NOTHING || p->scheme->scales == HT_SCALES_TILES;
     if (p->checked && !ht_fallback_in_kernel(set, &choice, x)) {
         p->fallback = ht_pick_fallback(set, fallback->name);
-        p->is_sampled = p->is_auto && c->half->forced == NO_KERNEL && ht_asks_sample(set, p->scheme, x);
+        p->is_sampled = p->is_auto && c->half->forced == NO_KERNEL && ht_asks_sample(set, p->scheme, &choice, x);
         p->before_fallback = ht_pick_blocks(set, fallback->name, &choice, x, p->is_sampled);
         p->sample_most = ht_sample_most(set, &choice, &unpacked, x);
     }

@@ -372,10 +372,8 @@ TEST(test_total_time) {
     assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, 64), false), -1);
     set.launch_ns = rest / 127 + 2;
     assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some), false), -1);
-    /* one launch where a sample may leave it all of C */
+    /* whatever it takes where a sample may leave it all of C */
     assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some), true), 1);
-    set.launch_ns = rest / 63 + 2;
-    assert_int_equal(ht_pick_blocks(&set, "bf16x6u", &panels, SHAPE(some, some, some), true), -1);
     /* few short rows: all in L2 */
     const struct ht_scheme_desc packed = {.name = "f16x3", .slices = 2, .slice_bytes = 2, .atom_k = 32, .scales = HT_SCALES_ROWS, .pack = pack_nothing};
     set.scheme = &packed;
@@ -397,12 +395,15 @@ TEST(test_sample) {
     const struct ht_scheme_desc tiles = {.name = "f16x3", .atom_k = 32, .scales = HT_SCALES_TILES};
     struct ht_set_desc set = set_of(kernel, 2);
     set.sms = 132;
-    assert_true(ht_asks_sample(&set, &rows, SHAPE(2048, 64, 2048)));
-    assert_false(ht_asks_sample(&set, &rows, SHAPE(2047, 64, 2048)));
-    assert_false(ht_asks_sample(&set, &tiles, SHAPE(2048, 64, 2048)));
-    assert_false(ht_asks_sample(&set, &rows, SHAPE(2048, 2048, 256)));
+    struct ht_choice some = {0, 1, 72000}; /* 24 launches of 3000 ns */
+    assert_true(ht_asks_sample(&set, &rows, &some, SHAPE(2048, 64, 2048)));
+    assert_false(ht_asks_sample(&set, &rows, &some, SHAPE(2047, 64, 2048)));
+    assert_false(ht_asks_sample(&set, &tiles, &some, SHAPE(2048, 64, 2048)));
+    assert_false(ht_asks_sample(&set, &rows, &some, SHAPE(2048, 2048, 256)));
     const struct ht_shape batch = {2048, 2048, 2048, 2, 1};
-    assert_false(ht_asks_sample(&set, &rows, batch));
+    assert_false(ht_asks_sample(&set, &rows, &some, batch));
+    some.predicted_ns--;
+    assert_false(ht_asks_sample(&set, &rows, &some, SHAPE(2048, 64, 2048)));
     const struct ht_choice choice = {0, 1, 800}, slow = {0, 1, 2000}, rest = {1, 1, 2000};
     EQUAL({ht_sample_most(&set, &choice, &rest, batch), 9}, {ht_sample_most(&set, &slow, &rest, batch), 0});
 }

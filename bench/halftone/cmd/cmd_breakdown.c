@@ -151,7 +151,7 @@ static int open_job(struct job *j, int64_t n, struct cli_error *f) {
     j->choice = ht_pick(j->set, j->scheme->name, x, HT_PARTIAL_LIMIT_BYTES);
     j->is_inside = ht_fallback_in_kernel(j->set, &j->choice, x);
     j->blocks_first = j->checks && !j->is_inside ? ht_pick_blocks(j->set, j->set->role[HT_ROLE_FALLBACK], &j->choice, x,
-                                                                  ht_asks_sample(j->set, j->scheme, x))
+                                                                  ht_asks_sample(j->set, j->scheme, &j->choice, x))
                                                  : -1;
     j->copy = j->facts != NULL ? room(j, 8 * n * n, f) : NULL;
     if ((j->facts != NULL && j->copy == NULL) || open_operand(j, 1, n, f) != 0 || open_operand(j, 0, n, f) != 0 || open_product(j, n, f) != 0)

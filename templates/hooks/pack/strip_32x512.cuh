@@ -97,15 +97,17 @@ HT_DEVICE void pack_long_rows(const ht_pack_args &g, long long entry, int rows, 
 template <int CHECK>
 static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, SM_WARPS / STRIP_WARPS)) pack_strips(const pack_pair p)
 {
-    const bool second = (int)blockIdx.z >= p.operand[0].batch;
+    const int z = (int)blockIdx.z - (CHECK > 0 && p.operand[0].sample); // a sample is first: it takes longer than a strip
+    const bool second = z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
-    if ((int)blockIdx.x >= p.blocks[second]) { // the other operand has more, and behind them are those of a sample
-        const int place = (int)(blockIdx.x + HT_SAMPLES - gridDim.x);
-        if (CHECK > 0 && g.sample && blockIdx.z == 0 && place >= 0)
-            sample_place(p, place, ht_smem_base<STRIP_BYTES>());
+    if (z < 0) {
+        if (blockIdx.x < HT_SAMPLES)
+            sample_place(p, (int)blockIdx.x, ht_smem_base<STRIP_BYTES>());
         return;
     }
-    const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
+    if ((int)blockIdx.x >= p.blocks[second])
+        return; // the other operand has more
+    const long long entry = z - (second ? p.operand[0].batch : 0);
     if (!g.k_contiguous)
         pack_strip<false, CHECK>(g, entry, p.pieces, p.passes);
     else if (CHECK > 0 || p.long_rows == 0)
