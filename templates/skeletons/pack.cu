@@ -567,10 +567,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     const int code = launch_clean(p, (unsigned)blocks, batch, stream);
     if (code != 0)
         return code;
-    if (operands[0].sample) { // layers of blocks: a sample's, then entries'
-        batch++;
-        blocks = blocks < HT_SAMPLES ? HT_SAMPLES : blocks;
-    }
+    blocks += operands[0].sample ? HT_SAMPLES : 0;
     const bool stands_by = bytes <= 2.0 * L2_BYTES; // on an H200 that takes 0.5 to 1 % of longer calls //@mutate launch
     if (p.tiles == HT_PACK_STRIPS)
         return checks ? launch_strips<CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)

@@ -248,7 +248,7 @@ template <class SHAPE, int MEASURED, int PARTS> HT_DEVICE void store_row_sums(co
         products += ht_shfl_xor(products, m);
     if (threadIdx.x == 0)
         store_products(g, at.entry, at.row0, SHAPE::HEIGHT, pieces, products);
-    if (threadIdx.x == 0 && blockIdx.x == 0)
+    if (threadIdx.x == 0 && at.row0 == 0 && piece == 0)
         begin_flags(g);
 }
 

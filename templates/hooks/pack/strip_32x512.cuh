@@ -24,13 +24,19 @@ static int long_rows_of_block(int k_tiles)
     return rows;
 }
 
+// A block's piece of a strip. The first blocks of the first operand are a sample's, which takes longer: less than 0.
+HT_DEVICE int strip_block(const ht_pack_args &g)
+{
+    return (int)blockIdx.x - (g.sample && blockIdx.z == 0 ? HT_SAMPLES : 0);
+}
+
 HT_DEVICE absmax_exchange attach_exchange(const ht_pack_args &g, long long entry, int pieces)
 {
     int *exchange = exchange_of(g, entry);
-    const int strip = (int)blockIdx.x / pieces;
+    const int strip = strip_block(g) / pieces;
     absmax_exchange at;
     at.pieces = pieces;
-    at.piece = (int)blockIdx.x - strip * pieces;
+    at.piece = strip_block(g) - strip * pieces;
     at.piece_k = STRIP_K;
     at.published = exchange + (long long)strip * pieces * STRIP_ROWS;
     at.arrived = exchange + (long long)row_blocks_of(g) * pieces * 64 + strip;
@@ -52,7 +58,7 @@ template <bool K_MAJOR, int CHECK>
 HT_DEVICE void pack_strip(const ht_pack_args &g, long long entry, int pieces, bool passes)
 {
     using shape = rows_shape<K_MAJOR, STRIP_WARPS, STRIP_ROWS, ROWS_LOADS>;
-    const int strip = (int)blockIdx.x / pieces, piece = (int)blockIdx.x - strip * pieces;
+    const int strip = strip_block(g) / pieces, piece = strip_block(g) - strip * pieces;
     rows_tile at = find_rows<shape>(g, entry, strip * STRIP_ROWS, piece * STRIP_K);
     at.room = ht_smem_base<STRIP_BYTES>();
     uint4 x[ROWS_LOADS];
@@ -97,17 +103,14 @@ HT_DEVICE void pack_long_rows(const ht_pack_args &g, long long entry, int rows, 
 template <int CHECK>
 static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, SM_WARPS / STRIP_WARPS)) pack_strips(const pack_pair p)
 {
-    const int z = (int)blockIdx.z - (CHECK > 0 && p.operand[0].sample); // a sample is first: it takes longer than a strip
-    const bool second = z >= p.operand[0].batch;
+    const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
-    if (z < 0) {
-        if (blockIdx.x < HT_SAMPLES)
-            sample_place(p, (int)blockIdx.x, ht_smem_base<STRIP_BYTES>());
-        return;
-    }
-    if ((int)blockIdx.x >= p.blocks[second])
+    const int block = strip_block(g);
+    if (CHECK > 0 && block < 0)
+        sample_place(p, (int)blockIdx.x, ht_smem_base<STRIP_BYTES>());
+    if (block < 0 || block >= p.blocks[second])
         return; // the other operand has more
-    const long long entry = z - (second ? p.operand[0].batch : 0);
+    const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
     if (!g.k_contiguous)
         pack_strip<false, CHECK>(g, entry, p.pieces, p.passes);
     else if (CHECK > 0 || p.long_rows == 0)
