@@ -231,7 +231,7 @@ static int ready_slices(const struct call *c) {
 
 static int launch_packing(struct call *c, const struct step *s) {
     int *const sample = sample_words_of(c);
-    const int tiles = sample != NULL ? HT_PACK_STRIPS : 0;
+    const int tiles = sample != NULL ? (int)HT_PACK_STRIPS : 0;
     const struct pack_side sides[2] = {
         {0, &c->plan->layout[0], c->of[0].place, tiles, failed_count_of(c), sample},
         {1, &c->plan->layout[1], c->of[1].place, tiles, NULL, sample}};

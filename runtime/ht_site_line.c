@@ -131,7 +131,9 @@ bool ht_site_is_accuracy64(const char *text) {
 static unsigned site_types_of_scheme(const char *name) {
     static const unsigned char types[] = {HT_SCHEME_TYPES(SITE_SCHEME_OF)};
     const int found = site_name(HT_SCHEME_TYPES(SITE_SCHEME), name, true);
-    return strcmp(name, "auto") == 0 ? HT_OF_BOTH : found >= 0 ? types[found] : HT_OF_FP32;
+    if (strcmp(name, "auto") == 0)
+        return HT_OF_BOTH;
+    return found >= 0 ? types[found] : (unsigned)HT_OF_FP32;
 }
 
 bool ht_site_line_is_of(const struct ht_site_line *line, bool fp64) {

@@ -297,7 +297,14 @@ template <bool K_MAJOR> HT_DEVICE void multiply_piece(const few_rows_args &p)
 }
 
 // Two blocks an SM: one multiplies what it has while the other loads.
-static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, 2)) few_rows(const few_rows_args p)
+// Blocks of an SM. Compiled for Blackwell itself ten products of digits spill (pack).
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+constexpr int FEW_BLOCKS = ACCS > 3 ? 1 : 2;
+#else
+constexpr int FEW_BLOCKS = 2;
+#endif
+
+static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, FEW_BLOCKS)) few_rows(const few_rows_args p)
 {
     if (p.w.k_contiguous)
         multiply_piece<true>(p);

@@ -383,7 +383,7 @@ HT_DEVICE void store_tile_sums(const ht_pack_args &g, const pack_tile &at, long 
 }
 
 template <int CHECK>
-static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, CHECK == SUMS_AND_COPY ? COPY_BLOCKS : PACK_BLOCKS))
+static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, (CHECK == SUMS_AND_COPY ? COPY_BLOCKS : PACK_BLOCKS) - FEWER_BLOCKS))
     pack(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
@@ -567,7 +567,7 @@ static int launch(const ht_pack_args *operands, int count, void *stream)
     const int code = launch_clean(p, (unsigned)blocks, batch, stream);
     if (code != 0)
         return code;
-    blocks += operands[0].sample ? HT_SAMPLES : 0;
+    blocks += operands[0].sample ? (int)HT_SAMPLES : 0;
     const bool stands_by = bytes <= 2.0 * L2_BYTES; // on an H200 that takes 0.5 to 1 % of longer calls //@mutate launch
     if (p.tiles == HT_PACK_STRIPS)
         return checks ? launch_strips<CHECKS>(p, (unsigned)blocks, batch, stands_by, stream)

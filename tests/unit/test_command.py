@@ -130,6 +130,8 @@ def test_info_says_what_was_weighed(shape, accuracy, is_fp64, asked):
     assert [t[2] for t in said] == sorted(t[2] for t in said) and len({row[0] for row in table}) == len(table)
     assert not re.search(r"fallback|pipeline|handpicked|interleave", run.stdout) # which run by name only
     for row, each in zip(table, said):
+        if "few_rows" in row[0]: # a pick of the library, no kernel that can be set
+            continue
         scheme = "auto" if not is_fp64 and accuracy in (None, "bits=12") else row[1]
         own, (pack, product, _), _ = asked(is_fp64, shape, scheme=of + scheme, kernel=row[0])
         product += CERTIFIED_NS if "crt" in row[1] and accuracy in (None, "bits=40") else 0

@@ -37,7 +37,15 @@ HT_DEVICE bool is_aligned(const ht_pack_args &g, const float *src)
 }
 
 // Fixed point: sums of integers join those of other k under a common scale.
-constexpr bool JOINS = HAS_NAN_ROWS && SCALES_ROWS;
+constexpr bool JOINS = HAS_NAN_ROWS && SCALES_ROWS != 0;
+
+// Blocks of an SM: compiled for Blackwell itself, not from PTX for sm_80 as its sets are, packing into ten digits spills.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+constexpr int FEWER_BLOCKS = HAS_NAN_ROWS;
+#endif
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 1000
+constexpr int FEWER_BLOCKS = 0;
+#endif
 
 // Whether absmax is all that is wanted.
 HT_DEVICE bool only_measures(const ht_pack_args &g)

@@ -288,7 +288,7 @@ HT_DEVICE void pack_these_rows(const ht_pack_args &g, long long entry, bool pass
 
 // Three blocks of FEW_LOADS an SM: 80 registers, so that a block of a small product fits beside one.
 template <int LOADS, int CHECK>
-static __global__ void __launch_bounds__(ROWS_WARPS * 32, ht_bound(ROWS_WARPS * 32, LOADS == FEW_LOADS ? 3 : SM_WARPS / ROWS_WARPS))
+static __global__ void __launch_bounds__(ROWS_WARPS * 32, ht_bound(ROWS_WARPS * 32, (LOADS == FEW_LOADS ? 3 : SM_WARPS / ROWS_WARPS) - FEWER_BLOCKS))
     pack_rows(const pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;

@@ -27,7 +27,7 @@ static int long_rows_of_block(int k_tiles)
 // A block's piece of a strip. The first blocks of the first operand are a sample's, which takes longer: less than 0.
 HT_DEVICE int strip_block(const ht_pack_args &g)
 {
-    return (int)blockIdx.x - (g.sample && blockIdx.z == 0 ? HT_SAMPLES : 0);
+    return (int)blockIdx.x - (g.sample && blockIdx.z == 0 ? (int)HT_SAMPLES : 0);
 }
 
 HT_DEVICE absmax_exchange attach_exchange(const ht_pack_args &g, long long entry, int pieces)
