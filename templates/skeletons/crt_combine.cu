@@ -112,8 +112,10 @@ static __global__ void __launch_bounds__(CRT_THREADS, ht_bound(CRT_THREADS, (CRT
         return;
     const scalars by = load_alpha_beta(g.to);
 #pragma unroll 1
-    for (unsigned piece = blockIdx.x; piece < pieces_of(g); piece += gridDim.x)
-        combine_taken<POWER>(g, by, taken_by(g, (int)piece, (int)threadIdx.x));
+    for (unsigned piece = blockIdx.x; piece < pieces_of(g); piece += gridDim.x) {
+        const ht_crt_args &own = ht_reload_args(g);
+        combine_taken<POWER>(own, by, taken_by(own, (int)piece, (int)threadIdx.x));
+    }
 }
 
 // Of a second scheme, which is mostly idle, a block takes several pieces: to begin and end so many takes longer than all else.

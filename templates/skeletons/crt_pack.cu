@@ -554,25 +554,26 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, AB
     if (route == HT_CRT_ROUTE_NONE || (!MEASURES && !ABS && route != 0))
         return;
     do {
-        const pack_tile t = tile_of(g, entry, p.pieces, block);
+        const ht_crt_pack_args &own = (ABS ? ht_reload_args(p) : p).operand[second];
+        const pack_tile t = tile_of(own, entry, p.pieces, block);
         const bool whole = t.rows >= TILE_ROWS && t.k >= TILE_K;
-        if (g.of.k_contiguous && whole)
-            load_tile<true, true>(g, t, smem);
-        else if (g.of.k_contiguous)
-            load_tile<true, false>(g, t, smem);
+        if (own.of.k_contiguous && whole)
+            load_tile<true, true>(own, t, smem);
+        else if (own.of.k_contiguous)
+            load_tile<true, false>(own, t, smem);
         else if (whole)
-            load_tile<false, true>(g, t, smem);
+            load_tile<false, true>(own, t, smem);
         else
-            load_tile<false, false>(g, t, smem);
+            load_tile<false, false>(own, t, smem);
         ht_barrier();
-        if (NORMS && g.spans && block == 0 && entry == 0 && threadIdx.x == 0)
-            ht_stg_i32(g.spans + second, 0);
+        if (NORMS && own.spans && block == 0 && entry == 0 && threadIdx.x == 0)
+            ht_stg_i32(own.spans + second, 0);
         if (MEASURES)
-            measure_tile<NORMS>(g, t, smem);
+            measure_tile<NORMS>(own, t, smem);
         if (MEASURES && SPLITS && route == 0)
             ht_together_meet();
         if (SPLITS && (!MEASURES || route == 0))
-            split_tile<ABS>(g, t, smem);
+            split_tile<ABS>(own, t, smem);
         if (ABS)
             ht_barrier(); // before the next tile's loads
         block += (int)gridDim.x;

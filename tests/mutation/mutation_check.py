@@ -11,7 +11,7 @@ from mutate import change, drop, instance
 GEMM, PACK, REDUCE, FALLBACK = "ht_f16x3_*_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_*_fallback_*"
 KERNELS, MANY, BEHIND = ["test_check", "kernels_leave_*"], ["test_check", "the_reduction*"], ["test_direct", "what_a*"]
 COUNTED, OTHER_SCALES = ["test_auto", "what_is_computed*"], ["test_reproducible", "sums_of_other*"]
-SAMPLE = ["test_auto", "a_sample*"]
+SAMPLE, TILES = ["test_auto", "a_sample*"], "ht_f16x3_mma_*" # whichever tile runs
 BREAKS = {
     "NaN passes": (GEMM, KERNELS, change("is-cleared", "(v < 0.0f ? -v : v) >= __fadd_rn(row_threshold, column_threshold)", "!((v < 0.0f ? -v : v) < __fadd_rn(row_threshold, column_threshold))")),
     "rows alone decide": (GEMM, KERNELS, change("is-cleared", "__fadd_rn(row_threshold, column_threshold)", "row_threshold")),
@@ -43,9 +43,9 @@ BREAKS = {
     "only one turn": (FALLBACK, BEHIND, change("next-place", "((int)(gridDim.x * gridDim.y) - 1) * warps", "(1 << 20)")),
     "groups of blocks take the same entries": (FALLBACK, BEHIND, change("first-place", "blockIdx.y * gridDim.x + blockIdx.x", "blockIdx.x")),
     "the last tile is not walked to": (FALLBACK, BEHIND, change("places-of", "? ht_tiles_of(g)", "? (ht_tiles_of(g) - 1)")),
-    "a sample always refuses": (GEMM, SAMPLE, change("is-refused", "told > g.sample_most", "told >= 0")),
-    "a sample never refuses": (GEMM, SAMPLE, change("is-refused", "told > g.sample_most", "told < 0")),
-    "what is left has no count": (GEMM, SAMPLE, drop("left-count")),
+    "a sample always refuses": (TILES, SAMPLE, change("is-refused", "told > g.sample_most", "told >= 0")),
+    "a sample never refuses": (TILES, SAMPLE, change("is-refused", "told > g.sample_most", "told < 0")),
+    "what is left has no count": (TILES, SAMPLE, drop("left-count")),
     "parts that nobody has made are added": (REDUCE, SAMPLE, change("no-parts", "has_no_parts(g)", "false")),
     "every result of a sample passes": (PACK, SAMPLE, change("sample-cleared", "fails += !", "fails += 0 & !")),
     "rows of few elements pass in a sample": (PACK, SAMPLE, change("sample-sparse", "ENOUGH_NONZEROS / 2", "0")),
@@ -216,12 +216,13 @@ ALONE = {"HALFTONE_SIM_THREADS": "1", "HALFTONE_SIM_BESIDE": "0"}
 
 
 def run_changed(gpu, pattern, edits, test, tmp_path, env=None):
-    """The test program and its arguments, with one kernel source of a set broken."""
+    """The test program and its arguments, with one kernel source of a set broken, or all that a test may take."""
     built = set_with(gpu, lambda folder: any(folder.glob(pattern + ".cu")))
-    source = next(built.glob(pattern + ".cu"))
-    (tmp_path / "broken.cu").write_text(mutate.kernel(source, gpu, edits))
-    subprocess.run([*SIM, "-c", str(tmp_path / "broken.cu"), "-o", str(tmp_path / "broken.o")], check=True)
-    objects = [tmp_path / "broken.o", ROOT / f"out/test/{test[0]}.o", *bench_objects("accuracy/certificate", "accuracy/families", "accuracy/metrics", "accuracy/reference", "io/threads"),
+    sources = list(built.glob(pattern + ".cu"))[:None if pattern == TILES else 1]
+    for source in sources:
+        (tmp_path / source.name).write_text(mutate.kernel(source, gpu, edits))
+        subprocess.run([*SIM, "-c", str(tmp_path / source.name), "-o", str(tmp_path / source.stem) + ".o"], check=True)
+    objects = [*(tmp_path / f"{source.stem}.o" for source in sources), ROOT / f"out/test/{test[0]}.o", *bench_objects("accuracy/certificate", "accuracy/families", "accuracy/metrics", "accuracy/reference", "io/threads"),
                built / "libhalftone-sim.a"]  # whose own kernel of this name nobody misses
     program = tmp_path / test[0]
     subprocess.run(["g++", "-o", str(program), *map(str, objects), "-lcmocka", "-ldl", "-lpthread", "-lm"], check=True)
