@@ -150,7 +150,7 @@ bool ht_asks_sample(const struct ht_set_desc *set, const struct ht_scheme_desc *
 
 int ht_sample_most(const struct ht_set_desc *set, const struct ht_choice *choice, const struct ht_choice *rest, struct ht_shape x) {
     const int64_t all = ht_total_ns(set, rest, x), tried = ht_total_ns(set, choice, x);
-    return tried < all ? (int)((double)(all - tried) / (double)all * HT_SAMPLES) : 0;
+    return tried < all ? (int)((double)(all - tried) / (double)all * (int)HT_SAMPLES) : 0;
 }
 
 int ht_pick_blocks(const struct ht_set_desc *set, const char *scheme, const struct ht_choice *choice, struct ht_shape x, bool is_sampled) {

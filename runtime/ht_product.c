@@ -222,7 +222,7 @@ static int plan_ranks(const struct call *c, struct plan *p) {
 }
 
 HT_IN_OWN_FENV static int run_ranks(void *of) {
-    struct call *const c = (struct call *)of;
+    struct call own = *(struct call *)of, *const c = &own; /* whose plan is here */
     const bool measures = c->ranks == RANKS_MAXIMA;
     const bool has_rows = c->m > 0 && c->of[0].packs, has_columns = c->n > 0 && c->of[1].packs;
     struct plan plan;
