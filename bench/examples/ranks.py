@@ -4,8 +4,7 @@ batch cut over ranks weights' gradients go alike: tokens are k. What PyTorch add
 import sys
 
 try:
-    import torch
-    import torch.distributed as dist
+    import torch.distributed as dist, torch
 except ImportError:
     sys.exit("ranks.py: skipped, this Python has no torch")
 import halftone_gemm as hg
