@@ -341,6 +341,15 @@ static struct halftone_plan limited_plan(bool fp32, int64_t batch, int64_t k, in
     return plan;
 }
 
+/* A kernel that is set: so few columns are few_rows', which has a workspace of its own. */
+static void set_a_kernel_of(const char *scheme) {
+    const struct ht_set_desc *const set = handle->half[0].set;
+    int i = 0;
+    while (strcmp(set->kernel[i].scheme, scheme) != 0)
+        i++;
+    check_code(halftone_set_kernel(handle, set->kernel[i].name), scheme);
+}
+
 /* The same bits with no limit, with one that cuts the batch, and with one that cuts rows too. */
 static void check_limits(bool fp32, const char *scheme) {
     double *const host = allocated((ROWS + COLUMNS) * DEPTH * BATCH);
@@ -353,6 +362,8 @@ static void check_limits(bool fp32, const char *scheme) {
     }
     double *const a = on_device(host, ROWS * DEPTH * BATCH), *const b = on_device(host + 7, COLUMNS * DEPTH * BATCH);
     check_code(halftone_set_scheme(handle, scheme), scheme);
+    if (fp32)
+        set_a_kernel_of(scheme);
     const struct halftone_plan whole = limited_plan(fp32, BATCH, DEPTH, &code), one = limited_plan(fp32, 1, DEPTH, &code);
     void *const expected = product(fp32, a, b);
     assert_true(whole.blocks == 1 && one.workspace_bytes < whole.workspace_bytes);
@@ -371,6 +382,7 @@ static void check_limits(bool fp32, const char *scheme) {
     assert_int_equal(code, HALFTONE_WORKSPACE);
     assert_non_null(strstr(halftone_last_detail(handle), "the limit is 4096"));
     check_code(halftone_set_workspace_limit(handle, 0), "limit");
+    check_code(halftone_set_kernel(handle, NULL), "kernel");
 }
 
 TEST(a_limit_cuts_calls_into_blocks) {
