@@ -311,7 +311,7 @@ int current = 7, used = 7; /* of HIP, which no CUDA library has */
 int hipGetDevice(int *device) { *device = current; return 0; }
 int hipSetDevice(int device) { current = device; return 0; }
 #define NAME(name) int halftone_##name(void) { return 0; }
-NAME(set_stream) NAME(set_scheme) NAME(sgemm_strided_batched) NAME(dgemm_strided_batched) int halftone_sgemm_host(void) { used = current; return 0; }
+NAME(set_stream) NAME(set_scheme) NAME(sgemm_strided_batched) NAME(dgemm_strided_batched) NAME(sgemm_maxima) NAME(sgemm_partial) NAME(sgemm_finish) int halftone_sgemm_host(void) { used = current; return 0; }
 NAME(dgemm_host) NAME(query) NAME(dquery)
 """
 
