@@ -14,7 +14,7 @@ import zipfile
 import pytest
 from conftest import ROOT, copy_of_repository, fetch_numpy, full_disk, store
 
-SET = ["GPU=t4", "SCHEMES=f16x3,bf16x6u,native64,crt20", "COVER=1", "DEVICE=0", "NVCC="]
+SET = ["GPU=t4", "SCHEMES=f16x3,bf16x6u,i8x6,native64,crt20", "COVER=1", "DEVICE=0", "NVCC="]
 # An array library of ten lines: rows of numbers in the host's memory, or as if on a GPU.
 ARRAYS = '''
 import array, ctypes, fractions, itertools, math, os, sys, warnings
