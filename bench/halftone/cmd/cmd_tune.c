@@ -86,6 +86,36 @@ static int ask(struct tuning *t, const struct session_problem *p, const char *sc
     return session_select(&t->session, p->type, scheme, kernel, f) == 0 ? session_query(&t->session, p, plan, f) : -1;
 }
 
+/* NULL: the set has none. */
+static const struct ht_kernel_desc *kernel_named(const struct ht_set_desc *set, const char *name) {
+    for (int i = 0; i < set->kernels; i++)
+        if (strcmp(set->kernel[i].name, name) == 0)
+            return &set->kernel[i];
+    return NULL;
+}
+
+struct pick {
+    const char *kernel;
+    int splits;
+};
+
+/* What the library picks of the kernels that are timed. Where a matrix would be read as it is (few_rows), which is none of them, its choice
+ * for packed operands. */
+static int ask_pick(struct tuning *t, const struct session_problem *p, const char *scheme, struct pick *pick, struct cli_error *f) {
+    const struct ht_shape shape = {p->m, p->n, p->k, 1, 1};
+    struct halftone_plan plan;
+    if (ask(t, p, scheme, NULL, &plan, f) != 0)
+        return -1;
+    pick->kernel = plan.kernel;
+    pick->splits = plan.splits;
+    if (kernel_named(t->set, plan.kernel) == NULL) {
+        const struct ht_choice choice = ht_pick(t->set, scheme, shape, HT_PARTIAL_LIMIT_BYTES);
+        pick->kernel = t->set->kernel[choice.kernel].name;
+        pick->splits = choice.splits;
+    }
+    return 0;
+}
+
 /* Of FP64's the whole call. */
 static double predicted_of(const struct tuning *t, const struct halftone_plan *plan) {
     return (double)(t->is_fp64 ? plan->predicted_ns : plan->kernel_ns) / 1000;
@@ -178,11 +208,6 @@ static int time_parts(struct tuning *t, struct session_problem *p, const struct 
     return status;
 }
 
-struct pick {
-    char kernel[TUNE_NAME_BYTES];
-    int splits;
-};
-
 /* A row of the table. parts 0: the library's. */
 static int measure(struct tuning *t, struct session_problem *p, const struct ht_kernel_desc *k, int parts,
                    const struct pick *pick, struct cli_error *f) {
@@ -229,13 +254,10 @@ static int run_kernel(struct tuning *t, struct session_problem *p, const struct 
 
 /* All kernels of one scheme; packs once. */
 static int run_scheme(struct tuning *t, struct session_problem *p, const char *scheme, struct cli_error *f) {
-    struct halftone_plan plan;
     struct pick pick;
     int packed = 0, status = 0;
-    if (ask(t, p, scheme, NULL, &plan, f) != 0)
+    if (ask_pick(t, p, scheme, &pick, f) != 0)
         return -1;
-    snprintf(pick.kernel, sizeof pick.kernel, "%s", plan.kernel);
-    pick.splits = plan.splits;
     for (int i = 0; i < t->set->kernels && status == 0 && !t->stopped; i++)
         if (strcmp(t->set->kernel[i].scheme, scheme) == 0)
             status = run_kernel(t, p, &t->set->kernel[i], &pick, &packed, f);
@@ -409,17 +431,15 @@ static int run_all(struct tuning *t, const struct name_list *schemes, const char
 static int predict(struct tuning *t, struct tune_row *r, struct cli_error *f) {
     const struct session_problem p = problem_of(t, &r->shape);
     struct halftone_plan plan;
-    const struct ht_kernel_desc *kernel = NULL;
+    struct pick pick;
+    const struct ht_kernel_desc *const kernel = kernel_named(t->set, r->kernel);
     const int splits = r->splits;
-    for (int i = 0; i < t->set->kernels; i++)
-        if (strcmp(t->set->kernel[i].name, r->kernel) == 0)
-            kernel = &t->set->kernel[i];
     r->splits = 0;
     if (kernel == NULL)
         return 0;
-    if (ask(t, &p, r->scheme, NULL, &plan, f) != 0)
+    if (ask_pick(t, &p, r->scheme, &pick, f) != 0)
         return -1;
-    r->is_pick = strcmp(plan.kernel, r->kernel) == 0;
+    r->is_pick = strcmp(pick.kernel, r->kernel) == 0;
     if (ask(t, &p, r->scheme, r->kernel, &plan, f) != 0)
         return -1;
     r->splits = plan.splits;
