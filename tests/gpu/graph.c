@@ -2,11 +2,8 @@
  * streams, many repeats; always the bits of the plain call. Run by tests/gpu/check_gpu.sh; needs cmocka and a
  * GPU, links with the CUDA library. Must not know schemes or kernels: the default is what users run.
  * HALFTONE_TEST_SMALL=1: only small shapes and few repeats, for the sanitizer. */
-#include <cuda_runtime_api.h>
-
 #include "../../bench/halftone/accuracy/families.h"
-#include "../../runtime/halftone.h"
-#include "../test.h"
+#include "card.h"
 
 struct shape {
     int64_t m, n, k;
@@ -21,16 +18,6 @@ static const struct shape shapes[] = {{200, 150, 300, "normal"},
 enum { REPLAYS = 3, REPLAYS_OF_OWN = 1000 };
 static int shape_count = sizeof shapes / sizeof *shapes, repeats = 1000, rounds = 20;
 static const struct shape small_outside = {300, 257, 1000, "phi4"};
-
-static void cuda(cudaError_t error, const char *what) {
-    if (error != cudaSuccess)
-        fail_msg("%s: %s", what, cudaGetErrorString(error));
-}
-
-static void ours(int code, const halftone *h, const char *what) {
-    if (code != HALFTONE_OK)
-        fail_msg("%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(h));
-}
 
 /* One product's handle, stream, workspace and data. */
 struct lane {

@@ -1,10 +1,7 @@
 /* ranks: ranks on several GPUs share k and have the bits of one. With fewer GPUs than ranks some have several. The host
  * reduces in the place of NCCL. Run by tests/gpu/check_gpu.sh; needs cmocka, links with the CUDA library. */
-#include <cuda_runtime_api.h>
-
 #include "../../bench/halftone/accuracy/families.h"
-#include "../../runtime/halftone.h"
-#include "../test.h"
+#include "card.h"
 
 enum { RANKS_MOST = 4 };
 static const float one = 1, zero = 0;
@@ -20,16 +17,6 @@ struct rank {
     float *a, *b, *c, *maxima; /* a: m x k_r, b: k_r x n, dense; maxima of rows, then of columns */
     int64_t *partial, k;
 };
-
-static void cuda(cudaError_t error, const char *what) {
-    if (error != cudaSuccess)
-        fail_msg("%s: %s", what, cudaGetErrorString(error));
-}
-
-static void ours(int code, const halftone *h, const char *what) {
-    if (code != HALFTONE_OK)
-        fail_msg("%s: %s: %s", what, halftone_strerror(code), halftone_last_detail(h));
-}
 
 static void drop_on_device(void *memory) {
     cuda(cudaFree(memory), "cudaFree");
