@@ -131,3 +131,17 @@ def test_the_papers_programs(face, tmp_path):
     (tmp_path / "numpy.py").write_text("raise ModuleNotFoundError('No module', name='numpy')\n")
     code, found = papers(tmp_path, python, face, PYTHONPATH=str(tmp_path))
     assert code == 2 and [row["note"] for row in found.values()] == ["needs numpy"] * 11
+
+
+def test_an_scf_program(face, tmp_path):
+    """Its energies are near those of PySCF 2.14, which fits nothing, and the face's near its own."""
+    python = numpy_python()
+    if python is None:
+        pytest.skip("no Python here imports numpy, and pip cannot fetch it")
+    scf = [python, ROOT / "bench/programs/scf.py", "--molecules"]
+    plain, under, calls = both(face, tmp_path, *scf, "4")
+    energies, served = ([float(word) for word in text.stdout.splitlines()[-1].split()[-2:]] for text in (plain, under))
+    assert energies == pytest.approx([-4.47765, -0.07143], rel=0.02) and served == pytest.approx(energies, abs=1e-9)
+    assert LACKS_FP64 or sum(count for api, count in calls.items() if "dgemm" in api) > 0, calls
+    refused = run(*scf, "0", check=False)
+    assert refused.returncode == 2 and "--molecules 0: one or more" in refused.stderr
