@@ -296,8 +296,7 @@ template <bool K_MAJOR> HT_DEVICE void multiply_piece(const few_rows_args &p)
         leave_exchange<PIECE_ROWS>(exchange_of(p, at), order);
 }
 
-// Two blocks an SM: one multiplies what it has while the other loads.
-// Blocks of an SM. Compiled for Blackwell itself ten products of digits spill (pack).
+// Two blocks an SM: one multiplies what it has while the other loads. Compiled for Blackwell itself, i8x10 spills then (FEWER_BLOCKS).
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
 constexpr int FEW_BLOCKS = ACCS > 3 ? 1 : 2;
 #else

@@ -160,8 +160,8 @@ HT_DEVICE void store_products(const ht_pack_args &g, long long entry, int row0, 
 
 // ---- sample: whether what follows would fail, before the product, from HT_SAMPLES places of C. Up to SAMPLE_K k of a place's rows and columns are
 // measured, and their products tested as all will be. A function of shape and data, whatever the layout. Eight groups of 32 threads, one for
-// each row and column. Of longer rows the k are SAMPLE_GROUPS groups of 32, as far apart: what all of a row lose is as many times more, and what its
-// products come to, mostly of both signs, grows as the root of that; so does what is lost here.
+// each row and column. Of longer rows, of r times as many k, the sample has SAMPLE_GROUPS groups of 32, evenly spread. All of such a row lose
+// r times as much, but sums of both signs are larger by the root of r alone. So what the sample lost is taken root times (sample_root).
 //
 //   shared memory: of each line [ threshold ], [ factor ], [ elements that count, less those wanted ], then of each group [ fails ]
 constexpr int SAMPLE_LINES = 2 * HT_SAMPLE_SIDE, SAMPLE_PREFETCH = 16, SAMPLE_GROUPS = 32, SAMPLE_K = 32 * SAMPLE_GROUPS, SAMPLE_BYTES = 4 * SAMPLE_LINES * 4;

@@ -24,7 +24,7 @@ static int long_rows_of_block(int k_tiles)
     return rows;
 }
 
-// A block's piece of a strip. The first blocks of the first operand are a sample's, which takes longer: less than 0.
+// The block's number among those of strips. Below 0: one of a sample's, which are first, since they take longer.
 HT_DEVICE int strip_block(const ht_pack_args &g)
 {
     return (int)blockIdx.x - (g.sample && blockIdx.z == 0 ? (int)HT_SAMPLES : 0);
@@ -106,9 +106,12 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, SM
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_pack_args &g = p.operand[second];
     const int block = strip_block(g);
-    if (CHECK > 0 && block < 0)
-        sample_place(p, (int)blockIdx.x, ht_smem_base<STRIP_BYTES>());
-    if (block < 0 || block >= p.blocks[second])
+    if (block < 0) {
+        if (CHECK > 0)
+            sample_place(p, (int)blockIdx.x, ht_smem_base<STRIP_BYTES>());
+        return;
+    }
+    if (block >= p.blocks[second])
         return; // the other operand has more
     const long long entry = (int)blockIdx.z - (second ? p.operand[0].batch : 0);
     if (!g.k_contiguous)
