@@ -481,14 +481,14 @@ HT_DEVICE void clear_failed(const ht_crt_pack_args &g, long long entry, int bloc
 
 template <bool ABS> HT_DEVICE void split_tile(const ht_crt_pack_args &g, const pack_tile &t, unsigned smem)
 {
-    if (g.copy)
+    if (!ABS && g.copy) // a second scheme's calls have it already
         copy_tile(g, t, smem);
     const int own = (int)threadIdx.x % TILE_ROWS, row = t.row0 + own;
-    const int moduli = CRT_HAS_FEWER && g.spans ? ht_crt_find_moduli(g.spans) : CRT_MODULI;
+    const int moduli = !ABS && CRT_HAS_FEWER && g.spans ? ht_crt_find_moduli(g.spans) : CRT_MODULI;
     const bool has_least = CRT_HAS_FEWER && moduli < CRT_MODULI;
     const row_scale scale = has_least ? row_scale{least_exponent_of(g, t.entry, row), 0.0f} : scale_of<ABS>(g, t.entry, row);
     const int s = scale.exponent;
-    if (CRT_HAS_FEWER && g.spans && blockIdx.x == 0 && blockIdx.z == 0 && threadIdx.x == 0)
+    if (!ABS && CRT_HAS_FEWER && g.spans && blockIdx.x == 0 && blockIdx.z == 0 && threadIdx.x == 0)
         ht_stg_i32(g.spans + HT_CRT_SPANS_MODULI, moduli);
     if (t.k0 == 0 && (int)threadIdx.x < TILE_ROWS) {
         ht_stg_i32(g.to.exponents + t.entry * g.to.exponent_stride + row, s);

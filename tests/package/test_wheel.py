@@ -239,7 +239,7 @@ for kind, text, words, options in (
         (ValueError, "some of its elements may be one", (Array((2, 3, 4)), b), {"out": Array((2, 3, 5), strides=(0, 5, 1))}),
         (ValueError, "read-only", (a, b), {"out": Array((3, 5), data=(c.data.buffer_info()[0], True))}),
         (hg.Error, "'bits' is none of half, tf32", (a, b), {"accuracy": "bits"}), (hg.Error, "fp64-exact' is none of", (a, b), {"accuracy": "fp64-exact"}),
-        (hg.Error, "no scheme 'i8x6' for FP32 products; this library has for FP32 auto", (a, b), {"scheme": "i8x6"}),
+        (hg.Error, "no scheme 'crt20' for FP32 products; this library has for FP32 auto", (a, b), {"scheme": "crt20"}),
         (hg.Error, "bits=40 is at most", (a, b), {"accuracy": "bits=40"})):
     refused(kind, text, hg.mm, *words, **{"out": c, **options})
     assert bytes(c.data) == before, text
