@@ -2,10 +2,11 @@
 was measured, their rank correlation, and what the model's pick among them loses. Exit 1 if a pick loses more than
 5 %.
 
-    python3 bench/model_check.py bench/results/h200-a800set-tiles-fit.tsv h200 [out/bin/halftone-gen [ROOT]]
+    sed 's/^name = h200 /name = mma /; s/^isa = sm_90a /isa = sm_80 /' gen/gpus/h200.gpu >out/mma.gpu
+    python3 bench/model_check.py bench/results/h200-a800set-tiles-fit.tsv out/mma.gpu [out/bin/halftone-gen [ROOT]]
 
-The budget named is the GPU that ran the kernels, not the set they came from. Kernels are compared packed, without
-split-K."""
+The budget is of the GPU that ran the kernels, not of their set, but its `isa` is theirs: here mma.sync on an H200. Kernels
+are compared packed, without split-K."""
 import csv
 import re
 import subprocess
@@ -55,7 +56,8 @@ def compare(scheme, shape, group, model):
     for tile in group.keys() - model.keys():
         print(f"{scheme} {tile}: does not fit this budget, left out")
     if not tiles:
-        return 0.0
+        print(f"{scheme} {shape}: nothing is compared; the budget's isa must be that of these kernels")
+        return 1.0
     best = max(group[tile] for tile in tiles)
     print(f"\n{scheme} {shape[0]} x {shape[1]} x {shape[2]}: tiles in the model's order, TFLOPS")
     for tile in tiles:

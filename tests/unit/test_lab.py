@@ -138,3 +138,16 @@ def test_the_papers_figures_in_the_simulator(tmp_path):
     assert len(rows) == 8 and all(len(row) == 10 for row in rows) and re.fullmatch(r"(layer\d (half|f16x3)(, |$)){3}", rows[0][9])
     assert lab("apps", tmp_path, **sets, SET="t4", SEARCHES="mlp-48-f16x3,none").returncode == 0 and searches.read_text().count("\tno table\t") == 4
     assert lab("apps", tmp_path, **sets, SET="none").returncode == 2
+
+
+def test_the_tile_model_against_its_tables(tmp_path):
+    """Their kernels are mma.sync's: with the budget h200, which is for wgmma, there is nothing to compare. Correlations are those that are said."""
+    mma_sync, said = tmp_path / "h200mma.gpu", {"h200-a800set-tiles-fit": "gen/family/mma_warp.c", "h200-native-tiles-held-out": "bench/decisions/004-tile-model.md"}
+    mma_sync.write_text((ROOT / "gen/gpus/h200.gpu").read_text().replace("name = h200 ", "name = h200mma ").replace("isa = sm_90a ", "isa = sm_80 "))
+    for name, page in said.items():
+        def check(budget):
+            return subprocess.run([sys.executable, "bench/model_check.py", f"bench/results/{name}.tsv", budget], cwd=ROOT, capture_output=True, text=True)
+        empty, done = check("h200"), check(mma_sync)
+        assert empty.returncode == 1 and empty.stdout.count("nothing is compared") == 3 and done.returncode == 0, empty.stdout + done.stdout
+        found = ", ".join(f"{float(x):.2f}" for x in re.findall(r"rank correlation ([\d.]+)", done.stdout))
+        assert re.search(r"rank\s+correlation (?:of )?" + found + " at 1024, 4096", (ROOT / page).read_text()), found
