@@ -1,5 +1,5 @@
 /* test_dcheck: halftone_dgemm's default and bits=N, where the model takes residues and the data decide element by element which
- * results are theirs and which native64's. What certifies an element is computed here again, from the rule of bench/ACCURACY.md,
+ * results are theirs and which native64's. What certifies an element is computed here again, from the rule of bench/ACCURACY64.md,
  * section 18: each element must have the bits of the one scheme or of the other, run by name, and all of them must be within the
  * bound. Native kernels are made to look slow, so that small products are certified on every set. */
 #include "../../runtime/ht_call.h"
