@@ -4,15 +4,15 @@
 // largest binade and, relative to it, an upper bound of the sum of squares, in integers, so that no order of
 // additions shows. And it splits them: each row's exponent follows from what all blocks of the row have measured,
 // then each element's residues. Blocks of a row meet in between where they are a cluster or one block; else there
-// are two launches, each of which reads the operand. Where counts are asked for, `split` finds them tile by tile, and
+// are two launches, each of which reads the operand. Where counts are asked for, SPLITS finds them tile by tile, and
 // another launch, `verdict`, adds them up and finds the least of all rows. Where they are too few a scheme of more moduli splits the
 // operand again, as it was measured, and has digits of absolute values beside residues (check/crt_abs).
 //
-// Where results are to be correctly rounded `measure` is a launch of its own that finds sums of absolute values and last bits as well,
-// and `norms`, between it and `split`, what they come to of each row, and of the largest row how many moduli the product takes.
+// Where results are to be correctly rounded MEASURES is a launch of its own that finds sums of absolute values and last bits as well,
+// and `norms`, between it and SPLITS, what they come to of each row, and of the largest row how many moduli the product takes.
 //
-//   measure: a row's segment by 16 lanes; a thread holds the upper words of 32 elements
-//   split:   device memory -> shared memory -> 16 k of a row in each thread, twice -> 16 bytes of each panel
+//   MEASURES: a row's segment by 16 lanes; a thread holds the upper words of 32 elements
+//   SPLITS:   device memory -> shared memory -> 16 k of a row in each thread, twice -> 16 bytes of each panel
 //
 // Row r of the tile has its pairs of k at 16-byte places, k / 2 ^ r % 8: eight threads that read 16 bytes of eight
 // rows, or of eight neighbours of one, meet no bank twice.

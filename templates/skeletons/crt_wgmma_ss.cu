@@ -8,7 +8,7 @@
 //
 //   slot: [ A atoms: BM/64 row blocks ][ B atoms: BN/64 row blocks ]     8192 bytes each, 128 k
 //
-//   producer     copy slot 0 | copy 1 | ...            waits for `empty`, announces `full`
+//   producer     copy slot 0 | copy 1 | ...            waits for EMPTY, announces FULL
 //   warpgroups   [slot 0][slot 1] ...                  one slot's MMAs in flight while the next are issued:
 //                                                      a slot is given back when the one behind it is begun
 constexpr int CONSUMER_WARPGROUPS = BN / WN, N_SUBTILES = WN / 64;

@@ -18,7 +18,7 @@
 // matrix twice from device memory would cost half again as much. So a block keeps PACK_TILES tiles in shared memory,
 // publishes what it measured, and collects what the other blocks of its row block published:
 //
-//   row block r:  [ block rP+0: load, publish, collect, write ][ block rP+1: load, ... ]  ...  [ block rP+P-1 ]
+//   row block r, of P blocks:  [ block rP: load, publish, collect, write ][ block rP+1: load, ... ]  ...  [ block rP+P-1 ]
 //
 // They have neighbouring numbers and run together, so the wait is short. It is also bounded: should the others not
 // get a place on the GPU (many such kernels at once), a block measures the whole rows by itself and goes on.
@@ -444,7 +444,7 @@ static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, (C
     }
 }
 
-// A meeting that may hold anything becomes a clean one.
+// An exchange that may hold anything is reset.
 static __global__ void __launch_bounds__(PACK_THREADS) clean(const pack_pair p)
 {
     ht_pdl_wait();

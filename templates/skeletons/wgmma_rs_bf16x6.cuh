@@ -133,7 +133,7 @@ template <bool P_K_MAJOR> HT_DEVICE void split_rows(unsigned (*a)[SLICES][4], co
     }
 }
 
-// ---- Q: a thread takes eight neighbouring numbers of a line, the same of every Q_LINES-th
+// ---- Q: a thread takes eight neighbouring numbers of a line, the same of every q_lines-th
 template <bool Q_K_MAJOR> constexpr int q_per_line = (Q_K_MAJOR ? BK : BN) / TAKEN;
 template <bool Q_K_MAJOR> constexpr int q_lines = GROUP_THREADS / q_per_line<Q_K_MAJOR>;
 

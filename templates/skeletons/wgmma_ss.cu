@@ -7,8 +7,8 @@
 //   stage: [ A atoms: BM/64 row blocks ][ B atoms: BN/64 row blocks ]     8192 bytes each; GROUP stages hold all slices of BK
 //         BM 32: half of an A atom, 4096 bytes
 //
-//   producer     copy stage 0 | copy 1 | copy 2 | ...               waits for `empty`, announces `full`
-//   beside it    scales of the tile's rows and columns |           one warp; waits for `spent`, announces `scaled`
+//   producer     copy stage 0 | copy 1 | copy 2 | ...               waits for EMPTY, announces FULL
+//   next to it   scales of the tile's rows and columns |           one warp; waits for SCALES_EMPTY, announces SCALES_FULL
 //   warpgroup 0  [chunk 0     ] add |  [chunk 1     ] add |        a chunk is PROMOTE_TILES times BK: one chain of the tensor core,
 //   warpgroup 1        wait     [chunk 0     ] add |  [chunk 1]    then added up in FP32 while another warpgroup multiplies
 //

@@ -155,7 +155,7 @@ HT_DEVICE bool ht_is_refused(const ht_gemm_args &g)
     return g.sample && told > g.sample_most; //@mutate is-refused
 }
 
-// At the begin of a product, by all its threads, THREADS of a block: then it leaves all results, more than a list holds.
+// Where a product begins, by all its threads, THREADS of a block: whether the sample refuses it. Then all results are left, more than a list holds.
 template <int THREADS> HT_DEVICE bool ht_leaves_all(const ht_gemm_args &g)
 {
     if (g.sample == nullptr)

@@ -134,8 +134,8 @@ HT_DEVICE int ht_places_of(const ht_gemm_args &g, int count, int warps)
     return count > g.failed_capacity ? ht_tiles_of(g) * warps : count; //@mutate places-of
 }
 
-// At the begin of a turn, by each warp: computes its entry's result, unless that's block is computed whole. Whether this entry is to have it, and
-// without a list whether there is a block of C.
+// Where a turn begins, by each warp: computes its entry's result, unless the result's block is computed whole. Whether this entry is to have it,
+// and without a list whether there is a block of C.
 HT_DEVICE bool ht_recompute_listed(const ht_gemm_args &g, int at, int count)
 {
     if (count > g.failed_capacity) //@mutate is-listed

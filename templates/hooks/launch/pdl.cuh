@@ -1,8 +1,8 @@
 // launch/pdl: launches for architectures where a kernel may start while its predecessor still runs (PTX ISA 9.0,
 // "griddepcontrol"; CUDA programmatic dependent launch). ht_pdl_wait returns when the predecessor and all it wrote are
-// there; ht_pdl_trigger lets the successor start. A kernel that waits before it releases also vouches for everything
-// before it: its successor then runs after its predecessor, and, by ht_pdl_assume_complete, which is there for the simulator to check, may read
-// what was there before that without waiting. cluster: neighbouring blocks that run together.
+// there; ht_pdl_trigger lets the successor start. A kernel that waits before it triggers orders more: its
+// successor runs after its predecessor. What was there before that the successor may read without waiting; it says so by
+// ht_pdl_assume_complete, which the simulator checks. cluster: neighbouring blocks that run together.
 #ifndef HT_SIMULATOR
 HT_DEVICE void ht_pdl_wait(void)
 {

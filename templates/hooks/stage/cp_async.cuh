@@ -1,6 +1,6 @@
 // stage/cp_async: hooks for units that copy from device to shared memory by cp.async (sm_80 and up): issue starts the copy,
-// commit closes the group, wait leaves PENDING groups in flight. Nothing passes through registers, so landing and
-// freeing are empty.
+// commit closes the group, wait leaves PENDING groups in flight. Nothing passes through registers, so complete
+// and release are empty.
 #ifndef HT_SIMULATOR
 HT_DEVICE void ht_cp_async16(unsigned s, const void *g)
 {
