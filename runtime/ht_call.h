@@ -77,9 +77,10 @@ struct packed_layout {
     int64_t absmax_bytes, panel_bytes, sums_bytes, copy_bytes, count_bytes;
 };
 
-/* Regions of the workspace, in its order. Those of A and B are neighbours. The flags come first: grow_own. */
+/* Regions of the workspace, in its order. Those of A and B are neighbours. The flags come first: a new block of the
+ * handle's has its beginning written (ht_context.c). */
 enum ws_region {
-    WS_FLAGS, /* of the certificate: FLAG_BYTES for each operand, and failed_count */
+    WS_FLAGS, /* of the certificate, FLAG_BYTES each: those of A and of B, failed_count, the sample */
     WS_ABSMAX,
     WS_PANELS = WS_ABSMAX + 2,
     WS_SUMS = WS_PANELS + 2, /* the certificate's, of rows */

@@ -1,5 +1,5 @@
 /* wgmma_ss: packed panels by wgmma, both operands from shared memory: one persistent block per SM; a producer
- * fills a ring of slots, consumer warpgroups take turns in multiplying chunks of them. And the same for
+ * fills a ring of stages, consumer warpgroups take turns in multiplying chunks of them. And the same for
  * residues. */
 #include <string.h>
 
@@ -15,10 +15,10 @@ enum {
     HALF_BOUND = 384,                 /* threads among which its registers are shared out */
     RING_OTHER_REGISTERS = 40,        /* addresses, descriptors, barriers, the epilogue's temporaries */
     STORE_REGISTERS = 56, /* beside all sums, while one of several parts is stored: 192 + 56 spilled 1 KB */
-    BARRIER_BYTES = 16,   /* full and empty of a slot */
+    BARRIER_BYTES = 16,   /* full and empty of a stage */
     TURN_BYTES = 8,
     SLAB_ROW_BYTES = 64 * 4, /* of a warpgroup: results on their way to C, up to 64 rows */
-    BESIDE_BYTES = 2048, /* the driver's of two blocks; what packing takes beyond half (pack_row_resident) */
+    BESIDE_BYTES = 2048, /* the driver's of two blocks; what packing takes beyond half (pack/row_resident) */
     SCALES_BYTES = 8 + 16 /* beside the scales of rows and columns: what they say together, two barriers */
 };
 
@@ -26,7 +26,7 @@ const struct fit_source fit_wgmma_ss = {"tune-h200.tsv", "NVIDIA H200, 1425 MHz"
     FIT_AGAIN "tune-h200.tsv", "14 %"};
 enum {
     TURN_CYCLES = 100,        /* last result of a chunk to first MMA of the next, additions apart */
-    SLOT_CYCLES = 75,         /* of each slot, whatever its size: waiting, issuing, the turn */
+    STAGE_CYCLES = 75,        /* of each stage, whatever its size: waiting, issuing, the turn */
     UNIT_SHARE = 32,          /* one part in so many that the tensor core is slower than its data sheet, */
     UNIT_SHARE_OF_PAIR = 64,  /* and where two blocks share panels: less power for L2, more for the clock */
     FED_SHARE = 32,           /* one part in so many more where shared memory is as busy as the tensor core */
@@ -122,23 +122,23 @@ static void footprint_crt_wgmma_ss(const struct target *on, const struct tile *t
     ring_registers(on, t, cost);
 }
 
-/* ---- time. What an SM can be waiting for while a slot is multiplied: the matrix unit; shared memory, from
+/* ---- time. What an SM can be waiting for while a step is multiplied: the matrix unit; shared memory, from
  * which it reads both operands (A once for each 64 columns, B once for each bm rows); or what is not hidden
  * between two chunks of the same warpgroup: waiting for the unit, adding up the chain, taking the turn. With
  * a second warpgroup the unit works on its chunk meanwhile (bench/decisions/004). */
 
-/* Clocks x256 of one slot. Worked example: f16x3, 192 x 128 x 32, 2048 FMAs and 128 bytes a clock:
+/* Clocks x256 of one step. Worked example: f16x3, 192 x 128 x 32, 2048 FMAs and 128 bytes a clock:
  * unit 3 * 192 * 128 * 32 / 2048 = 1152, with a thirty-second and 75 more 1263; shared memory: 2 parts * 2
  * k16 * 3 products * (2048 + 192 * 32) / 128 = 768. 64 x 128 x 32, a pair: unit 384, shared memory 2 * 2 *
  * 3 * (2048 + 2048) / 128 = 384 too: 384 + 384 / 64 + 384 / 32 + 75 = 477. */
-static int64_t slot_busy(const struct target *on, const struct tile *t) {
+static int64_t step_busy(const struct target *on, const struct tile *t) {
     const int64_t unit = on->s->products * tile_fmas(t) * 256 / model_fma_per_cycle(on->g, on->s);
     const int64_t bytes = (int64_t)t->bn / HT_ATOM_ROWS * on->s->products * (t->bm + HT_ATOM_ROWS) * t->bk *
                           scheme_slice_bytes(on->s);
     const int64_t smem = bytes * 256 / on->g->smem_bytes_per_cycle;
     const int64_t share = t->cluster > 1 ? UNIT_SHARE_OF_PAIR : UNIT_SHARE,
                   fed = smem < unit ? 0 : unit / FED_SHARE;
-    const int64_t own = unit + unit / share + fed + (int64_t)SLOT_CYCLES * scheme_atom_group(on->s) * 256;
+    const int64_t own = unit + unit / share + fed + (int64_t)STAGE_CYCLES * scheme_atom_group(on->s) * 256;
     return model_largest(own, smem);
 }
 
@@ -152,9 +152,9 @@ static bool producer_is_tight(const struct target *on, const struct tile *t) {
     return unit < (int64_t)atoms * COPY_CYCLES;
 }
 
-/* What one warpgroup does between two chunks while its unit has nothing of it: x256 per slot. Additions:
+/* What one warpgroup does between two chunks while its unit has nothing of it: x256 per step. Additions:
  * one for each result, four warps at one instruction a clock each. */
-static int64_t slot_gap(const struct target *on, const struct tile *t) {
+static int64_t step_gap(const struct target *on, const struct tile *t) {
     const int adds = model_promotes(on) ? tile_part_registers(t) : 0;
     const int batches = on->s->promote[0] == PROMOTE_EACH_MMA ? t->bk / target_mma_k(on) : 1;
     const int64_t turn = TURN_CYCLES + adds;
@@ -162,8 +162,8 @@ static int64_t slot_gap(const struct target *on, const struct tile *t) {
 }
 
 static void time_wgmma_ss(const struct target *on, const struct tile *t, struct cost *cost) {
-    const int64_t busy = slot_busy(on, t), gap = slot_gap(on, t), groups = tile_warpgroups(t);
-    /* A warpgroup has busy / groups of work per slot; the others' work covers its gap if there is enough
+    const int64_t busy = step_busy(on, t), gap = step_gap(on, t), groups = tile_warpgroups(t);
+    /* A warpgroup has busy / groups of work per step; the others' work covers its gap if there is enough
      * of it, one that takes two chunks at once has only the second one's. */
     const int64_t own = busy / groups + (model_has_two_intervals(on, t) ? gap / 2 : gap);
     const int32_t step = (int32_t)model_largest(busy, own);
@@ -189,8 +189,8 @@ struct writer {
     int indent;
     const struct plan *p;
     const struct scheme *s;
-    int group, k_steps; /* slots of a k block, MMAs of one */
-    int stages, chunks; /* slots of a chunk; chunks of one chain, above 1 it stays in `temp` between them */
+    int group, k_steps; /* ring stages of a k block, MMAs of one */
+    int stages, chunks; /* stages of a chunk; chunks of one chain, above 1 it stays in `temp` between them */
     bool is_alone;      /* the warpgroup: it has every turn */
     bool is_last_part;
     int part;
@@ -257,7 +257,7 @@ static void write_wait(const struct writer *w, int pending) {
     }
 }
 
-/* Before the first MMA on a stage; the slots of a chunk stay until its last part is done. */
+/* Before the first MMA on a stage; those of a chunk stay until its last part is done. */
 static void write_stage_wait(const struct writer *w, int stage) {
     if (w->part == 0)
         LINE(w, "ht_mbar_wait(smem + FULL + (stage + %d) * 8, phase);", stage);

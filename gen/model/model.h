@@ -46,7 +46,7 @@ static inline int model_raster_rows(const struct gpu *g, const struct tile *t) {
     return g->sms * t->bn >= 256 * t->bm ? 16 : 8;
 }
 
-/* The four limits (threads, registers, shared memory, warps) alone. */
+/* The four limits alone: threads, registers and shared memory of a block, and whether one fits an SM. */
 bool footprint_fits(const struct target *on, struct cost *cost);
 
 /* Rules that models share, each with what it rejects: the most threads of a block, and whether one fits an

@@ -20,7 +20,7 @@ struct cublas_entry {
     bool nested;
 };
 
-/* cublas_origin.c. `name` is what is called, at `own`. */
+/* cublas_origin.c. `name` is what is called, `caller` the place in the program. */
 struct cublas_entry cublas_enter(const void *caller, enum cublas_name name);
 /* The object at this load address has looked a function of cuBLAS up in the file of this path. */
 void cublas_note_lookup(uintptr_t object, const char *path);
@@ -133,7 +133,7 @@ void cublas_forget_workspace(const void *handle);
  * handle of ours is of that. */
 int cublas_device(void);
 bool cublas_is_capturing(void *stream);
-/* On the stream; false: not done. Rows of `width` bytes, `pitch` bytes apart. */
+/* On the stream; false: not done. Rows of `width` bytes, each side's so many apart as its pitch. */
 bool cublas_copy_rows(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                       size_t rows, void *stream);
 bool cublas_fill(void *memory, float number, size_t floats, void *stream);
@@ -159,7 +159,7 @@ struct lt_problem {
     int64_t rows, cols; /* of D, in its order */
 };
 
-/* lt_read.c: fills what `pointers` does not have. DROPIN_SERVED, or why the original must do it. */
+/* lt_read.c: fills what the descriptions say of p. DROPIN_SERVED, or why the original must do it. */
 enum dropin_reason lt_read(const struct cublas_origin *origin, void *desc, void *const layouts[4],
                            struct lt_problem *p);
 /* lt_epilogue.c: D = act(bias + D), by cuBLASLt itself: a product 1 long, with D added. false: not done. */

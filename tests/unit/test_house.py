@@ -180,7 +180,7 @@ def test_the_manuals_row_major_call_is_the_tested_one():
 
 
 def test_results_that_are_named_are_there():
-    """On pages and in comments. `NAME@COMMIT` is a table that only git's history has."""
+    """On pages and in comments."""
     ends = r"\.(?:tsv|log|svg|gpu|html)"
     for page in pages():
         for name in re.findall(r"`(?:[\w./]*results/)?([\w.-]+" + ends + ")`", page.read_text()):
