@@ -1,7 +1,7 @@
 /* mma_warp_step: one bk step of a warp of mma_warp as text. A step is K_STEPS fragment steps.
  * Fragment step s runs the scheme's products on fragments loaded earlier, while the fragments of s + 1 are
  * loaded and the stage PREFETCH_STAGES ahead is copied. The last fragment step first advances the ring
- * (land, commit, wait, barrier; in some kernels the copies), because its successor reads the next stage.
+ * (release, complete, commit, wait, barrier; in some kernels the copies): its successor reads the next stage.
  *
  * It interleaves loads with MMAs. The order is fixed by counting: the copies of a stage go first, load
  * l of L goes before MMA number l * span / L. Spans of a third were best on the H200 (bench/decisions/002):

@@ -3,7 +3,8 @@
 
 /* Tiles of 64 x 64 elements that a packing block keeps in shared memory: large pieces make the exchange of
  * magnitudes cheap, several blocks on an SM load and write while others wait. Three blocks where each then
- * has at least four tiles, else two, else one. Measured on the H200 (bench/decisions/006). */
+ * has at least four tiles, else two of at least three, else one. Measured on the H200
+ * (bench/decisions/006). */
 enum { PACK_ENOUGH = 4, PACK_FEW = 3, PACK_TILE = 64 * 64, PACK_ROOM = 4 * 13 * 64 };
 static int64_t pack_tiles_in(const struct scheme *s, int64_t bytes) {
     return (bytes - PACK_ROOM) / (PACK_TILE * number_bytes(s->in));

@@ -63,8 +63,8 @@ static inline int64_t model_largest(int64_t x, int64_t y) {
 static inline int64_t model_clock_mhz(const struct gpu *g) { return g->sustained_clock_mhz; }
 
 /* Clocks of a kernel that leaves the power limit alone, as clocks at model_clock_mhz: kernels that read
- * the operands as they are run at 1905 to 1980 MHz where f16x3 runs at 1425
- * (results/h200-native-skinny.tsv). Where FP32 does all the work it is what heats. */
+ * the operands as they are run at 1980 MHz (results/h200-native-skinny.tsv), f16x3 at 8192 at 1485
+ * (results/h200-native-schemes.tsv). Where FP32 does all the work it is what heats. */
 int64_t model_clocks_at_boost(const struct gpu *g, int64_t clocks);
 
 /* The budget's rate of each slice type's matrix unit. */
