@@ -155,6 +155,8 @@ class _Array:
                 raise TypeError(f"{name} lies on {device}: tensors of the CPU and of GPUs are taken")
             if x.layout != torch.strided:
                 raise TypeError(f"{name} has layout {x.layout}: strided tensors are taken, x.to_dense()")
+            if x.is_neg():
+                raise ValueError(f"{name} is a view whose sign PyTorch has yet to change: x.resolve_neg()")
             self.at, self.form = x.data_ptr(), (tuple(x.shape), x.stride(), x.dtype)
             return
         is_jax = hasattr(x, "block_until_ready")
@@ -393,10 +395,19 @@ def _share(step, asked, arrays, *arguments):
         device.check(device.shared[step](device.handle, *arguments))
 
 
-def _share_product(step, asked, a, b, rows, columns, *behind):
-    x, y, shape = _Array(a, "a"), _Array(b, "b"), tuple(a.shape[:1]) + tuple(b.shape[-1:])
-    if a.ndim != 2 or b.ndim != 2 or hasattr(a, "block_until_ready"):
+def _sizes(a, b):
+    """Of what ranks compute: rows and columns."""
+    torch = _torch or _register_with_torch()
+    shapes = [_Array(x, name).form[0] for x, name in ((a, "a"), (b, "b"))]
+    if len(shapes[0]) != 2 or len(shapes[1]) != 2 or hasattr(a, "block_until_ready"):
         raise ValueError("ranks share the k of two matrices of NumPy, PyTorch or CuPy")
+    if torch and torch.is_grad_enabled() and any(getattr(x, "requires_grad", False) for x in (a, b)):
+        raise ValueError("what ranks share has no gradient: use torch.no_grad(), or x.detach()")
+    return _shape_of(*shapes)
+
+
+def _share_product(step, asked, a, b, rows, columns, *behind):
+    x, y, shape = _Array(a, "a"), _Array(b, "b"), _sizes(a, b)
     found = _arguments(x.form, y.form, (shape, None, x.form[2]), True)
     most = [_flat(rows, shape[0], "float32", "rows"), _flat(columns, shape[1], "float32", "columns"), *behind]
     if found:
@@ -407,15 +418,18 @@ def _share_product(step, asked, a, b, rows, columns, *behind):
 
 
 def maxima(a, b, *, accuracy="invariant"):
-    """Largest magnitudes of a's rows and of b's columns. All-reduce both with MAX."""
-    rows, columns = _empty_like(a, (a.shape[0],), "float32"), _empty_like(b, (b.shape[-1],), "float32")
+    """Largest magnitudes of a's rows and of b's columns, of an empty product zeros. All-reduce both with MAX."""
+    m, n = _sizes(a, b)
+    rows, columns = _empty_like(a, (m,), "float32"), _empty_like(b, (n,), "float32")
+    if m * n == 0:
+        rows[:], columns[:] = 0, 0
     _share_product("maxima", _asked(accuracy, None), a, b, rows, columns)
     return rows, columns
 
 
 def partial(a, b, rows, columns, *, accuracy="invariant"):
     """int64 sums of this rank's k under the maxima of all. All-reduce with SUM."""
-    (m,), (n,) = rows.shape, columns.shape
+    m, n = _sizes(a, b)
     sums = _empty_like(a, (m * n + m + n + 1,), "int64")
     _share_product("partial", _asked(accuracy, None), a, b, rows, columns, _Array(sums, "sums"))
     return sums
@@ -423,11 +437,12 @@ def partial(a, b, rows, columns, *, accuracy="invariant"):
 
 def finish(sums, rows, columns, *, alpha=1.0, accuracy="invariant"):
     """alpha A B from the sums of all ranks: bit for bit mm(A, B, accuracy="invariant") of all k."""
-    (m,), (n,) = rows.shape, columns.shape
-    out = _empty_like(rows, (m, n), "float32")
+    _torch or _register_with_torch()
+    m, n = (math.prod(_Array(x, name).form[0]) for x, name in ((rows, "rows"), (columns, "columns")))
     x = [_flat(sums, m * n + m + n + 1, "int64", "sums"), _flat(columns, n, "float32", "columns"), _flat(rows, m, "float32", "rows")]
+    out = _empty_like(rows, (m, n), "float32")
     scalars = [ctypes.byref(ctypes.c_float(v)) for v in (alpha, 0.0)]
-    _share("finish", _asked(accuracy, None), [*x, _Array(out, "out")], n, m, scalars[0], *(y.at for y in x), scalars[1], _Array(out, "out").at, n)
+    _share("finish", _asked(accuracy, None), [*x, _Array(out, "out")], n, m, scalars[0], *(y.at for y in x), scalars[1], _Array(out, "out").at, max(n, 1))
     return out
 
 

@@ -389,6 +389,13 @@ refused(ValueError, "shape (21,) without gaps", hg.partial, a, b, rows[1:], colu
 refused(ValueError, "shape (651,) without gaps", hg.finish, sums, rows[1:], columns)
 refused(TypeError, "in float32", hg.maxima, a.astype(np.float64), b.astype(np.float64))
 refused(ValueError, "of two matrices", hg.maxima, a[None], b)
+refused(ValueError, "of two matrices", hg.maxima, np.float32(1), b)
+refused(TypeError, "a is a builtins.list", hg.maxima, a.tolist(), b)
+refused(ValueError, "rows is <f4 of shape (21, 1)", hg.partial, a, b, rows[:, None], columns)
+refused(TypeError, "rows is a builtins.NoneType", hg.finish, sums, None, columns)
+assert hg.finish(np.zeros(22, np.int64), rows, columns[:0]).shape == (21, 0)
+np.ones(30, np.float32)  # whose memory the next one of its size takes
+assert (hg.maxima(a[:0], b)[1] == 0).all()
 refused(hg.Error, "scheme", hg.maxima, a, b, accuracy="fp32")
 """)
     assert "float64: numpy's error" in passes(["python", ROOT / "bench/examples/arrays.py"], tmp_path, env=own.env).stdout
@@ -438,6 +445,8 @@ refused(ValueError, "copy it first", hg.mm, a[..., ::2].detach(), w[::2].detach(
 refused(ValueError, "do not go", hg.mm, a, torch.zeros(3, 4, 5, dtype=a.dtype))
 negated = torch.randn(3, 4, dtype=torch.complex128).conj().imag
 assert negated.is_neg() and torch.allclose(hg.mm(negated, w.detach()), negated @ w.detach())
+refused(ValueError, "x.resolve_neg()", hg.maxima, negated, w.detach())
+refused(ValueError, "no gradient", hg.maxima, w.mT, w)
 refused(TypeError, "layout torch.sparse", hg.query, a, w.detach().to_sparse())
 assert hg.mm(torch.zeros(0, 4, dtype=a.dtype), w.detach()).shape == (0, 5)
 """
