@@ -209,7 +209,8 @@ int halftone_set_kernel(halftone *handle, const char *name) {
                            "kernel '%s' needs more shared memory than this GPU has", name);
     }
     if (name != NULL && found[0] == NO_KERNEL && found[1] == NO_KERNEL)
-        return ht_fail(handle, HALFTONE_UNKNOWN_KERNEL, "no kernel '%s'", name);
+        return ht_fail(handle, HALFTONE_UNKNOWN_KERNEL, "no kernel '%s'%s", name,
+                       strstr(name, "_few_rows_") != NULL ? " can be set: a product's shape chooses it" : "");
     handle->half[0].forced = found[0];
     handle->half[1].forced = found[1];
     return HALFTONE_OK;

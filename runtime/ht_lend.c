@@ -50,6 +50,8 @@ int ht_lend_call(const struct call *c, bool back) {
         return HALFTONE_OK;
     add_bytes(&l, "C", c->c, matrix_bytes(c, c->ldc, c->m, c->n, c->stride_c), true);
     for (int side = 0; side < 2 && c->effect == EFFECT_PRODUCT; side++) {
+        if (c->ranks != RANKS_NONE && !c->of[side].packs)
+            continue;
         if (c->is_packed)
             add_bytes(&l, packed[side], c->of[side].packed, c->of[side].packed_bytes, false);
         else

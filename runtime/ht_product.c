@@ -199,7 +199,7 @@ PRODUCTS(halftone_dgemm, double, true)
 static int clear_maxima(const struct call *c) {
     int code = HALFTONE_OK;
     for (int side = 0; side < 2; side++)
-        if (c->of[side].packs && rows_of(c, side) > 0)
+        if (c->of[side].packs)
             AND_THEN(code, ht_fail_device(c->h, ht_dev_memset_async(c->of[side].absmax, 0,
                                                                     (size_t)rows_of(c, side) * sizeof(int),
                                                                     c->h->stream)));
@@ -209,11 +209,13 @@ static int clear_maxima(const struct call *c) {
 /* A shape must not choose the scheme: ranks' k are several. */
 static int plan_ranks(const struct call *c, struct plan *p) {
     int code = ht_packing_scheme(c, p);
+    const bool has_scheme = p->scheme != NULL;
+    if (code == HALFTONE_NOT_SUPPORTED || (code == HALFTONE_OK && p->scheme->exact_k == 0))
+        return ht_fail(
+            c->h, HALFTONE_NOT_SUPPORTED, "%s '%s' rounds sums on the way: ask for accuracy invariant",
+            has_scheme ? "scheme" : "accuracy", has_scheme ? p->scheme->name : c->asked->accuracy.text);
     if (code != HALFTONE_OK)
         return code;
-    if (p->scheme->exact_k == 0)
-        return ht_fail(c->h, HALFTONE_NOT_SUPPORTED,
-                       "scheme '%s' rounds sums on the way: ask for accuracy invariant", p->scheme->name);
     code = ht_lay_out_ranks(c, p);
     return code == HALFTONE_OK && c->h->workspace_limit > 0 && p->bytes > c->h->workspace_limit
                ? ht_fail(c->h, HALFTONE_WORKSPACE, "%lld bytes needed, and the limit is %lld",
@@ -224,11 +226,12 @@ static int plan_ranks(const struct call *c, struct plan *p) {
 HT_IN_OWN_FENV static int run_ranks(void *of) {
     struct call own = *(struct call *)of, *const c = &own; /* whose plan is here */
     const bool measures = c->ranks == RANKS_MAXIMA;
-    const bool has_rows = c->m > 0 && c->of[0].packs, has_columns = c->n > 0 && c->of[1].packs;
     struct plan plan;
     int code = ht_check_ranks(c);
+    for (int side = 0; side < 2; side++)
+        c->of[side].packs = c->of[side].packs && rows_of(c, side) > 0;
     AND_THEN(code, plan_ranks(c, &plan));
-    if (code != HALFTONE_OK || (measures ? !has_rows && !has_columns : c->m == 0 || c->n == 0))
+    if (code != HALFTONE_OK || (measures ? !c->of[0].packs && !c->of[1].packs : c->m == 0 || c->n == 0))
         return code;
     c->effect = c->ranks == RANKS_FINISH || c->k == 0 ? EFFECT_SCALE : EFFECT_PRODUCT;
     c->entries = 1;

@@ -380,7 +380,7 @@ static int launch_measuring(struct call *c, const struct step *s) {
     (void)s;
     for (int side = 0; side < 2; side++) {
         const struct pack_side one = {side, &c->plan->layout[side], c->of[side].place, 0, NULL, NULL};
-        if (c->of[side].packs && rows_of(c, side) > 0)
+        if (c->of[side].packs)
             sides[count++] = one;
     }
     return ht_pack_slices(c, c->plan->scheme, sides, count, c->workspace.source);

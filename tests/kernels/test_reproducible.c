@@ -305,7 +305,8 @@ TEST(few_rows_have_the_bits_of_packed_operands) {
                 continue;
             }
             taken++;
-            EQUAL({plan.splits, pieces_of(s, p.k)}, {plan.bk, HT_FEW_ROWS_K});
+            EQUAL({plan.splits, pieces_of(s, p.k)}, {plan.bk, HT_FEW_ROWS_K}, {halftone_set_kernel(handle, plan.kernel), HALFTONE_UNKNOWN_KERNEL});
+            assert_non_null(strstr(halftone_last_detail(handle), "can be set: a product's shape chooses it"));
             const float *const want = reference(s, &p);
             for (int own = 0; own < 3; own++) {
                 check_code(halftone_set_workspace(handle, own == 2 ? kept_on_device(plan.workspace_bytes) : NULL, own == 2 ? plan.workspace_bytes : 0), "workspace");
@@ -612,16 +613,21 @@ TEST(ranks_are_refused) {
           {PARTIAL(4, f, f, (int64_t *)(void *)((char *)sums + 4)), -18}, {PARTIAL(4, f, f, sums), 0}, {FINISH(NULL, sums, x, 4), -6},
           {FINISH(&one, NULL, x, 4), -18}, {FINISH(&one, sums, NULL, 4), -12}, {FINISH(&one, sums, x, 3), -13}, {FINISH(&one, sums, x, 4), 0},
           {halftone_sgemm_maxima(NULL, 'N', 'N', 4, 4, 4, f, 4, f, 4, x, x), HALFTONE_NULL_HANDLE},
-          {PARTIAL((INT64_C(1) << 24) + 1, f, f, sums), HALFTONE_TOO_LARGE});
+          {PARTIAL((INT64_C(1) << 24) + 1, f, f, sums), HALFTONE_TOO_LARGE},
+          {halftone_sgemm_maxima(handle, 'N', 'N', 4, 4, 4, &one, 1 << 20, f, 4, NULL, x), 0}, /* what is not read need not be there */
+          {halftone_sgemm_maxima(handle, 'N', 'T', 4, 0, 4, f, 4, &one, 1 << 20, x, x), 0});
     check_code(halftone_set_workspace_limit(handle, 1), "limit");
     assert_int_equal(PARTIAL(4, f, f, sums), HALFTONE_WORKSPACE);
     check_code(halftone_set_workspace_limit(handle, 0), "limit");
-    if (halftone_set_accuracy(handle, "fp32:bits=12") == HALFTONE_OK)
+    if (halftone_set_accuracy(handle, "fp32:bits=12") == HALFTONE_OK) {
         assert_int_equal(MAXIMA(4, 4, 4, x, x), HALFTONE_NOT_SUPPORTED);
+        assert_string_equal(halftone_last_detail(handle), "accuracy 'bits=12' rounds sums on the way: ask for accuracy invariant");
+    }
     for (int i = 0; halftone_schemes(handle, HALFTONE_FP32, i) != NULL; i++) {
         const struct ht_scheme_desc *const s = ht_find_scheme(ht_sets[0], halftone_schemes(handle, HALFTONE_FP32, i));
         check_code(halftone_set_scheme(handle, s->name), s->name);
         assert_int_equal(FINISH(&one, sums, x, 4), s->exact_k > 0 ? HALFTONE_OK : HALFTONE_NOT_SUPPORTED);
+        assert_true(s->exact_k > 0 || strstr(halftone_last_detail(handle), "ask for accuracy invariant") != NULL);
     }
 }
 
