@@ -185,6 +185,7 @@ int halftone_get_recompute(halftone *handle, int *what);
 
 /* ---- products ---- */
 
+/* Where op(B) is op(A)^T, of the same memory, and beta is 0, C is symmetric in bits, in host memory (12) too. */
 int halftone_sgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
                    const float *alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
                    const float *beta, float *c, int64_t ldc);
@@ -263,7 +264,7 @@ int halftone_dgemm_packed(halftone *handle, int64_t m, int64_t n, int64_t k, con
 
 /* A, B and C in pageable host memory (12); waits until C is complete. HALFTONE_NOT_SUPPORTED: the handle's
  * stream is being captured. SSYRK: C = alpha op(A) op(A)^T + beta C, op(A) n x k, only the triangle uplo
- * ('U', 'L'). GEMM: where op(B) is op(A)^T, of the same memory, and beta is 0, C is symmetric in bits. */
+ * ('U', 'L'). */
 int halftone_sgemm_host(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *alpha,
                         const float *a, int64_t lda, const float *b, int64_t ldb, const float *beta, float *c,
                         int64_t ldc);

@@ -202,7 +202,7 @@ struct ht_pack_args {
  *   kernel and needs no partials.
  * - reduce with splits >= 1 adds the partials in an order that depends on nothing but splits and applies alpha
  *   and beta once. reduce with splits == 0 is C = beta * C without partials, A, B or alpha; with beta == 0 it
- *   writes zeros.
+ *   writes zeros. With splits < 0 the set's own, of FP32, copies the lower triangle of C, m x m, to the upper one; with beta != 0 it leaves C.
  * - Exact sums where ranks share k (halftone_sgemm_partial): reduce with to.ldc == 0 stores them as 64-bit integers, with
  *   words that tell scales and k behind (accum/partial_i64); with splits == 1 it makes C of what such calls stored, added up. */
 enum {

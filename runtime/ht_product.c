@@ -105,12 +105,40 @@ static int run_blocks(const struct call *of) {
 
 /* ---- a product ---- */
 
+/* Whether C is X X^T by sums of slices, which depend on which operand comes first; what beta is on the device
+ * the kernel sees. */
+static bool is_mirrored(const struct call *c) {
+    const struct call_operand *const a = &c->of[0], *const b = &c->of[1];
+    const struct ht_scheme_desc *const s = c->plan->scheme;
+    return !c->is_packed && c->outer == NULL && c->m == c->n && a->src == b->src && a->ld == b->ld &&
+           a->stride == b->stride && is_trans(a->trans) != is_trans(b->trans) && s->pack != NULL &&
+           s->slices > 1 && s->exact_k == 0 && !c->is_fp64 &&
+           (c->h->pointer_mode == HALFTONE_DEVICE || scalar_of(c, c->beta) == 0);
+}
+
+static int mirror(const struct call *c) {
+    int code = HALFTONE_OK;
+    for (int64_t entry = 0; entry < c->batch && code == HALFTONE_OK; entry += HT_GRID_BATCH) {
+        struct ht_gemm_args args = HT_ZERO;
+        args.to = ht_result_of(c, entry);
+        args.m = args.n = (int)c->n;
+        args.batch = (int)grid_batch(c->batch - entry);
+        args.splits = -1;
+        code = ht_launched(c->h, c->half->set->reduce(&args, c->h->stream));
+    }
+    return code;
+}
+
 static int multiply(struct call *c) {
     int code = ht_plan_call(c, &c->plan);
-    if (code == HALFTONE_OK && c->plan->blocks > 1)
-        return run_blocks(c);
-    AND_THEN(code, ht_open_workspace(c));
-    return AND_THEN(code, ht_close_workspace(c, run_steps(c)));
+    if (code != HALFTONE_OK)
+        return code;
+    const bool mirrors = is_mirrored(c);
+    if (c->plan->blocks > 1)
+        code = run_blocks(c);
+    else if (AND_THEN(code, ht_open_workspace(c)) == HALFTONE_OK)
+        code = ht_close_workspace(c, run_steps(c));
+    return AND_THEN(code, mirrors ? mirror(c) : HALFTONE_OK);
 }
 
 /* FP32: C = beta * C needs no scheme. */

@@ -1,6 +1,6 @@
 #include "../samples/reduce.h" //@drop
 // ---- split-K reduction: C = alpha * (part 0 + part 1 + ...) + beta * C, parts added in order, so the result does not
-// depend on timing, and rounded once: each addition's error is kept. Parts that are exact integers are rounded and scaled here (SCALES_SUMS). splits == 0 means no product at all (alpha or k is zero): C = beta * C.
+// depend on timing, and rounded once: each addition's error is kept. Parts that are exact integers are rounded and scaled here (SCALES_SUMS). splits == 0 means no product at all (alpha or k is zero): C = beta * C; below 0 that C is mirrored.
 //
 // A thread has one element and loads many of its parts before it adds the first: where C is small, the time is that of waiting. Of more
 // parts than one thread loads at once four lanes of a warp take every fourth, eight elements a warp, and lane 0 .. 7 adds up what they have.
@@ -143,8 +143,54 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) reduce(const ht_product
     ht_store(c, ht_axpby(alpha, v, beta, c));
 }
 
+// Of X X^T, splits < 0: the upper triangle becomes the lower one's, so that C is symmetric in bits: sums of slices depend on which operand
+// comes first. A block has one place of MIRROR_SIDE x MIRROR_SIDE in the lower triangle. Where the product was added to C nothing is done.
+constexpr int MIRROR_SIDE = 64, MIRROR_STEP = REDUCE_THREADS / MIRROR_SIDE; // columns at once
+constexpr int MIRROR_PITCH = MIRROR_SIDE + 1, MIRROR_BYTES = MIRROR_SIDE * MIRROR_PITCH * 4; // read across without bank conflicts
+template <class ARGS> static __global__ void __launch_bounds__(REDUCE_THREADS) mirror(const ARGS g)
+{
+    const unsigned smem = ht_smem_base<MIRROR_BYTES>();
+    const int places = (g.n + MIRROR_SIDE - 1) / MIRROR_SIDE, along = (int)threadIdx.x % MIRROR_SIDE, across = (int)threadIdx.x / MIRROR_SIDE;
+    const int row0 = (int)blockIdx.x % places * MIRROR_SIDE, col0 = (int)blockIdx.x / places * MIRROR_SIDE;
+    ht_real *const c = (ht_real *)g.to.c + (long long)blockIdx.z * g.to.stride;
+    ht_pdl_wait();
+    ht_pdl_trigger();
+    if (row0 < col0 || ht_value_of(g.to.beta) != 0)
+        return;
+#pragma unroll 1
+    for (int first = across; first < MIRROR_SIDE; first += 16 * MIRROR_STEP) {
+        ht_real x[16];
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            const int row = row0 + along, col = col0 + first + i * MIRROR_STEP;
+            x[i] = row < g.n && col < g.n ? ht_load(c + (long long)col * g.to.ldc + row) : 0;
+        }
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            ht_sts4(smem + (unsigned)(((first + i * MIRROR_STEP) * MIRROR_PITCH + along) * 4), x[i]);
+        }
+    }
+    ht_barrier(); //@mutate mirror-read
+    for (int i = across; i < MIRROR_SIDE; i += MIRROR_STEP) {
+        const int row = col0 + along, col = row0 + i; // above the diagonal
+        if (row < col && col < g.n) //@mutate mirror-above
+            ht_stg4(c + (long long)col * g.to.ldc + row, ht_lds4(smem + (unsigned)((along * MIRROR_PITCH + i) * 4)));
+    }
+}
+
+// FP64's sums and those of fixed point are symmetric without it.
+template <class ARGS> static int launch_mirror(const ARGS &g, void *stream)
+{
+    const unsigned places = (unsigned)((g.n + MIRROR_SIDE - 1) / MIRROR_SIDE);
+    if constexpr (SCALES_SUMS == 0 && sizeof(ht_real) == 4)
+        return ht_launch_dependent(mirror<ARGS>, places * places, 1, (unsigned)g.batch, REDUCE_THREADS, MIRROR_BYTES, stream, g);
+    return 0;
+}
+
 static int launch(const ht_product_args &g, void *stream)
 {
+    if (g.splits < 0)
+        return launch_mirror(g, stream);
     const long long words = SCALES_SUMS != 0 && g.to.ldc == 0 ? (long long)g.m + g.n + 1 : 0;
     const long long count = (long long)((g.m + WAVE - 1) / WAVE * WAVE) * g.n + words; // enough for both countings of rows
     const int each = g.splits > SPLITK_PREFETCH ? REDUCE_THREADS / SHARING : REDUCE_THREADS;

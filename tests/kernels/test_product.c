@@ -517,6 +517,62 @@ TEST(batches_with_strides) {
     }
 }
 
+/* X X^T of p's A, whose B has the same numbers, by one matrix and by two: below the diagonal the same bits, above it those of its mirror, but
+ * where C is added to. In how many places two matrices give others there. */
+static int64_t is_symmetric(struct product p, const float *scalars) {
+    const bool adds = p.beta != 0;
+    int64_t differ = 0;
+    product_fill(&p);
+    for (int64_t e = 0; e < p.n * p.k; e++)
+        p.b[e] = p.a[e % p.k * p.m + e / p.k];
+    const float *const two = run(&p, "two matrices");
+    const struct operand x = stored(&p, 'A', p.ta), c = stored_c(&p);
+    check_code(halftone_set_pointer_mode(handle, scalars != NULL ? HALFTONE_DEVICE : HALFTONE_HOST), "scalars");
+    multiply(p.ta, p.tb, p.m, p.n, p.k, 1, scalars != NULL ? &scalars[0] : &p.alpha, &x, &x, scalars != NULL ? &scalars[adds ? 2 : 1] : &p.beta, &c, "one matrix");
+    check_code(halftone_set_pointer_mode(handle, HALFTONE_HOST), "scalars");
+    float *const got = dense_result(&p, &c);
+    for (int64_t e = 0; e < p.m * p.n; e++) {
+        const int64_t row = e % p.m, col = e / p.m, mirrored = row < col && !adds ? col + row * p.m : e;
+        expect_bits("X X^T", &two[mirrored], &got[e], 1);
+        differ += !same_bits(two[mirrored], two[e]);
+    }
+    product_free(&p);
+    return differ;
+}
+
+TEST(x_times_its_transpose_is_symmetric) {
+    static const int64_t sizes[] = {1, 63, 64, 65, 200, 520}; /* the last in blocks */
+    const float values[] = {1, 0, 0.5f}, *const scalars = on_device(values, 3);
+    int64_t differ = 0;
+    check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
+    for (int way = 0; way < 24; way++) {
+        const bool last = way % 6 == 5;
+        const char ta = way & 1 ? 'N' : 'T', tb = way & 1 ? 'T' : 'N';
+        const struct product p = PRODUCT(ta, tb, sizes[way % 6], sizes[way % 6], last ? 64 : 300, 1, 1, way / 6 == 2 ? 0.5f : 0, "normal");
+        check_code(halftone_set_workspace_limit(handle, last ? 1 << 18 : 0), "limit");
+        assert_true(!last || plan_of(&p).blocks > 1);
+        differ += is_symmetric(p, way / 6 >= 2 ? scalars : NULL);
+    }
+    assert_true(differ > 20);
+}
+
+/* Of a batch too, whose entries lie apart. */
+TEST(batches_of_x_times_its_transpose_are_symmetric) {
+    enum { N = 70, K = 200, BATCH = 3 };
+    const float one = 1, zero = 0;
+    struct operand x = operand_made(N, K, false, 1, BATCH), c = operand_made(N, N, false, 2, BATCH);
+    family_fill(family_find("normal"), 3, 'A', x.count, 1, 1, x.at, x.count);
+    x.device = on_device(x.at, x.count);
+    c.device = on_device(c.at, c.count);
+    check_code(halftone_set_scheme(handle, "f16x3"), "f16x3");
+    multiply('N', 'T', N, N, K, BATCH, &one, &x, &x, &zero, &c, "batch");
+    const float *const got = result_of(&c, N);
+    for (int64_t e = 0; e < (int64_t)BATCH * N * N; e++) {
+        const float *const of = got + e / (N * N) * c.stride;
+        expect_bits("a batch of X X^T", of + e % N * c.ld + e / N % N, of + e / N % N * c.ld + e % N, 1);
+    }
+}
+
 /* x to 11 bits, toward zero or to nearest. */
 static double to_11_bits(double x, int toward_zero) {
     const double unit = x == 0 ? 1 : ldexp(1, ilogb(x) - 10);

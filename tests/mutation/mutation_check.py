@@ -10,6 +10,7 @@ from mutate import change, drop, instance
 
 GEMM, PACK, REDUCE, FALLBACK = "ht_f16x3_*_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_*_fallback_*"
 KERNELS, MANY, BEHIND = ["test_check", "kernels_leave_*"], ["test_check", "the_reduction*"], ["test_direct", "what_a*"]
+SYMMETRIC = ["test_product", "*transpose*symmetric"]
 COUNTED, OTHER_SCALES = ["test_auto", "what_is_computed*"], ["test_reproducible", "sums_of_other*"]
 SAMPLE, TILES = ["test_auto", "a_sample*"], "ht_f16x3_mma_*" # whichever tile runs
 BREAKS = {
@@ -22,6 +23,9 @@ BREAKS = {
     "bits of the rows beside": (GEMM, KERNELS, change("failed-bit", "row % 32", "(row + 1) % 32")),
     "a lane's bits alone": (GEMM, KERNELS, change("store-failed", "(unsigned)ht_shfl_xor((int)word, m)", "0u & (unsigned)ht_shfl_xor((int)word, m)")),
     "sums are tested with their scales": (REDUCE, KERNELS, change("reduce-cleared", "ht_scale_pow2(sum, -e)", "sum")),
+    "a mirror copies what it has not read": (REDUCE, SYMMETRIC, drop("mirror-read")),
+    "a mirror is larger than C": (REDUCE, SYMMETRIC, change("mirror-above", " && col < g.n", "")),
+    "what lies below the diagonal is copied, too": (REDUCE, SYMMETRIC, change("mirror-above", "row < col && ", "")),
     "every byte of a word is the first": (REDUCE, MANY, change("failed-byte", " + row % 32 / 8", "")),
     "bits beyond C count": (FALLBACK, BEHIND, change("load-failed", " && col0 + word / 2 < g.n", "")),
     "a few are left out": (FALLBACK, BEHIND, change("tile-of-few", "count > 0 && count <= ELEMENTS_MOST", "count < 0")),
