@@ -60,6 +60,7 @@ static int each_name(const char *schemes, const char *accuracies, int (*tell)(vo
 struct type_question {
     struct session *session;
     int some[2]; /* names that FP32, FP64 alone have */
+    int asked;   /* for FP64, by --fp64 */
 };
 
 static int ask_type(void *context, const char *method, struct cli_error *f) {
@@ -68,12 +69,12 @@ static int ask_type(void *context, const char *method, struct cli_error *f) {
     q->some[0] = q->some[0] || kinds == SESSION_FP32;
     q->some[1] = q->some[1] || kinds == SESSION_FP64;
     if (q->some[0] && q->some[1])
-        return cli_error_usage(f, "--schemes and --accuracy name FP32's and FP64's together ('%s'): give one kind", method);
+        return cli_error_usage(f, "'%s' and %s are FP32's and FP64's together: give one kind", method, q->asked ? "--fp64" : "a name before it");
     return 0;
 }
 
 int methods_type(struct session *e, int asked, const char *schemes, const char *accuracies, int *is_fp64, struct cli_error *f) {
-    struct type_question q = {e, {0, asked}};
+    struct type_question q = {e, {0, asked}, asked};
     if (each_name(schemes, accuracies, ask_type, &q, f) != 0)
         return -1;
     *is_fp64 = q.some[1];
