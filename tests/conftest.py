@@ -121,6 +121,14 @@ def numpy_python():
     return python
 
 
+def python_with(name):
+    """A Python that imports what is too large to fetch; else the test is skipped."""
+    for python in sys.executable, shutil.which("python3"), "/usr/bin/python3", os.environ.get("HALFTONE_PYTHON"):
+        if python and subprocess.run([python, "-c", f"import {name}"], capture_output=True).returncode == 0:
+            return python
+    pytest.skip(f"no Python here imports {name}; HALFTONE_PYTHON names one that does")
+
+
 # ---- what the command reads and writes: .npy matrices and tables
 
 def npy(rows, cols, numbers=None, descr="<f4", fortran=False):

@@ -3,10 +3,9 @@ is as without it, and their products were served. A program that is not installe
 import collections
 import pathlib
 import shutil
-import subprocess
 
 import pytest
-from conftest import ROOT, numpy_python, rows
+from conftest import ROOT, numpy_python, python_with, rows
 from dropin_programs import SET, build_face, replaced, run
 from test_dropin_blas import face # noqa: F401 (a fixture)
 
@@ -92,10 +91,7 @@ except Exception as wrong:
 
 
 def test_scipy(face, tmp_path):
-    python = next((p for p in (shutil.which("python3"), "/usr/bin/python3") if p and subprocess.run([p, "-c", "import scipy.linalg"], capture_output=True).returncode == 0), None)
-    if python is None:
-        pytest.skip("no Python here imports scipy")
-    plain, under, calls = both(face, tmp_path, python, "-c", SCIPY)
+    plain, under, calls = both(face, tmp_path, python_with("scipy.linalg"), "-c", SCIPY)
     assert (under.stdout, under.stderr) == (plain.stdout, plain.stderr) and "refused" in under.stdout
     assert sum(n for name, n in calls.items() if "sgemm" in name) == 1 and sum(n for name, n in calls.items() if "ssyrk" in name) == 1, calls
 

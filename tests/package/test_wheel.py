@@ -12,7 +12,7 @@ import time
 import zipfile
 
 import pytest
-from conftest import ROOT, copy_of_repository, fetch_numpy, full_disk, store
+from conftest import ROOT, copy_of_repository, fetch_numpy, full_disk, python_with, store
 
 SET = ["GPU=t4", "SCHEMES=f16x3,bf16x6u,i8x6,native64,crt20", "COVER=1", "DEVICE=0", "NVCC="]
 # An array library of ten lines: rows of numbers in the host's memory, or as if on a GPU.
@@ -401,14 +401,6 @@ refused(hg.Error, "scheme", hg.maxima, a, b, accuracy="fp32")
     assert "float64: numpy's error" in passes(["python", ROOT / "bench/examples/arrays.py"], tmp_path, env=own.env).stdout
 
 
-def with_library(name):
-    """A Python that has it, if any: too large to fetch."""
-    for python in (shutil.which("python3"), "/usr/bin/python3", os.environ.get("HALFTONE_PYTHON")):
-        if python and subprocess.run([python, "-c", f"import {name}"], capture_output=True).returncode == 0:
-            return python
-    pytest.skip(f"no Python here imports {name}; HALFTONE_PYTHON names one that does")
-
-
 TORCH = """
 import torch
 warnings.simplefilter("ignore")
@@ -470,7 +462,7 @@ refused(TypeError, "outside of jit", jax.jit(hg.mm), a, b)
 
 @pytest.mark.parametrize("name", ["torch", "jax"])
 def test_other_libraries(python, name):
-    own, env = with_library(name), {**os.environ, "PYTHONPATH": str(python.libraries.parent)}
+    own, env = python_with(name), {**os.environ, "PYTHONPATH": str(python.libraries.parent)}
     passes([own, "-c", ARRAYS + {"torch": TORCH, "jax": JAX}[name]], env=env)
     if name == "torch":
         assert "fp32: bf16x6u" in passes([own, ROOT / "bench/examples/training.py"], env=env).stdout

@@ -10,7 +10,7 @@ import zipfile
 
 import conftest
 import pytest
-from conftest import ROOT, numpy_python, rows
+from conftest import ROOT, numpy_python, python_with, rows
 
 sys.path.insert(0, str(ROOT / "bench/data"))
 import real_data
@@ -247,14 +247,6 @@ def test_offline_a_synthetic_set_is_written_and_said_to_be_one(numpy, tmp_path):
     assert not (tmp_path / "other").exists()
 
 
-def pyscf_python():
-    """A Python that imports PySCF: this one, or the system's."""
-    for python in dict.fromkeys([sys.executable, shutil.which("python3") or sys.executable]):
-        if subprocess.run([python, "-c", "import pyscf"], capture_output=True).returncode == 0:
-            return python
-    return None
-
-
 def shares_of(folder, out):
     """Of both commands' tables: products with their shapes, errors within FP64's bound."""
     checked = rows_of(check("--operands", folder, "--fp64", "--out", out / "c.tsv"), out / "c.tsv")
@@ -284,10 +276,7 @@ def without_pyscf(folder):
 
 
 def test_a_set_of_fp64_is_pyscf_s(tmp_path):
-    python = pyscf_python()
-    if python is None:
-        pytest.skip("no Python here imports pyscf")
-    run = real(tmp_path / "set", "--fp64", "--size", 32, python=python)
+    run = real(tmp_path / "set", "--fp64", "--size", 32, python=python_with("pyscf"))
     assert run.returncode == 0 and "PySCF 2." in run.stdout and "clusters of 1 water" in run.stdout, run.stderr
     assert shares_of(tmp_path / "set", tmp_path) == {**ALGEBRA, "scf.half": (32, 5, 24), "scf.fit": (113, 32, 113), "scf.exchange": (32, 32, 60),
                                                      "mp2.pairs": (32, 32, 113)}
