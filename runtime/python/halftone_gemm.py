@@ -172,6 +172,8 @@ class _Array:
         face = getattr(x, "__cuda_array_interface__", None)
         if face:
             self.stream, self.ordinal = face.get("stream"), _ordinal_of(face["data"][0], name)
+        elif is_jax and str(x.dtype) not in ("float32", "float64"):  # of which NumPy may know nothing
+            face = {"data": (0, True), "shape": x.shape, "typestr": x.dtype}
         elif is_jax:
             face = sys.modules["numpy"].from_dlpack(x).__array_interface__
         else:
@@ -508,6 +510,9 @@ def _register_with_torch():
 def _mm_of_tensors(torch, a, b, out, alpha, beta, asked):
     if not all(isinstance(x, torch.Tensor) for x in (a, b, a if out is None else out)):
         raise TypeError("a, b and out: some are tensors of PyTorch, some are not; torch.from_numpy and torch.as_tensor make them so")
+    forward = torch.autograd.forward_ad
+    if forward._current_level >= 0 and any(forward.unpack_dual(x).tangent is not None for x in (a, b)):
+        raise ValueError("forward mode is not supported, torch would make its tangents 0: use reverse mode")
     if out is None:
         return torch.ops.halftone.mm(a, b, alpha, asked)
     if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad or out.requires_grad):

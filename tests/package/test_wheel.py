@@ -439,6 +439,7 @@ negated = torch.randn(3, 4, dtype=torch.complex128).conj().imag
 assert negated.is_neg() and torch.allclose(hg.mm(negated, w.detach()), negated @ w.detach())
 refused(ValueError, "x.resolve_neg()", hg.maxima, negated, w.detach())
 refused(ValueError, "no gradient", hg.maxima, w.mT, w)
+refused(ValueError, "forward mode", torch.func.jvp, lambda x: hg.mm(x, w.detach()), (a.detach(),), (a.detach(),))
 refused(TypeError, "layout torch.sparse", hg.query, a, w.detach().to_sparse())
 assert hg.mm(torch.zeros(0, 4, dtype=a.dtype), w.detach()).shape == (0, 5)
 """
@@ -456,6 +457,7 @@ for kind, units in (np.float32, 2**-18), (np.float64, 2**-46):
     assert isinstance(c, jax.Array) and c.dtype == kind and bool((abs(c - a @ b) <= units * (abs(a) @ abs(b))).all()) and bool((d == -c).all())
     assert bool((jnp.zeros((5, 4), kind) == 0).all())
 refused(ValueError, "read-only", hg.mm, a, b, out=c)
+refused(TypeError, "type bfloat16", hg.mm, a.astype(jnp.bfloat16), b)
 refused(TypeError, "outside of jit", jax.jit(hg.mm), a, b)
 """
 
