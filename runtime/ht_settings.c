@@ -83,11 +83,12 @@ static void add_schemes(halftone *h, int type, const char *before) {
         add_name(h, ", ", name);
 }
 
+static const char *for_products(unsigned of) {
+    return of == HT_OF_FP32 ? " for FP32 products" : of == HT_OF_FP64 ? " for FP64 products" : "";
+}
+
 static int fail_scheme_text(halftone *h, const char *text, unsigned of) {
-    const char *const types = of == HT_OF_FP32   ? " for FP32 products"
-                              : of == HT_OF_FP64 ? " for FP64 products"
-                                                 : "";
-    ht_fail(h, HALFTONE_UNKNOWN_SCHEME, "no scheme '%.40s'%s; this library has", text, types);
+    ht_fail(h, HALFTONE_UNKNOWN_SCHEME, "no scheme '%.40s'%s; this library has", text, for_products(of));
     if ((of & HT_OF_FP32) != 0)
         add_schemes(h, HALFTONE_FP32, " for FP32 ");
     if ((of & HT_OF_FP64) != 0 && (h->half[1].set != NULL || of == HT_OF_FP64))
@@ -96,7 +97,7 @@ static int fail_scheme_text(halftone *h, const char *text, unsigned of) {
 }
 
 static int fail_accuracy_text(halftone *h, const char *text, unsigned of) {
-    ht_fail(h, HALFTONE_UNKNOWN_ACCURACY, "'%.40s' is none of", text);
+    ht_fail(h, HALFTONE_UNKNOWN_ACCURACY, "'%.40s'%s is none of", text, for_products(of));
     for (int i = 0; ht_accuracy_form(of, i) != NULL; i++)
         add_name(h, i > 0 ? ", " : " ", ht_accuracy_form(of, i));
     add_name(h, "; N from 1 to 999, X above 0 and at most 1, Y from 1 on", "");

@@ -103,7 +103,7 @@ class _Device:
         if code != 0:
             text, detail = self.library.halftone_strerror(code).decode(), self.library.halftone_last_detail(self.handle).decode()
             cure = "; `make wheel GPU=native` on this machine builds a wheel that has them" if code == WRONG_GPU else ""
-            raise Error(code, (f"{text}: {detail}" if detail else text) + cure)
+            raise Error(code, (f"{text.partition('; see ')[0]}: {detail}" if detail else text) + cure)
 
     def ask(self, bits, asked, stream=0):
         """asked: `scheme NAME` or `accuracy TEXT`; the handle keeps one for each type, and one stream."""

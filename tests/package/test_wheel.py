@@ -238,7 +238,7 @@ for kind, text, words, options in (
         (ValueError, "out lies where a does", (a, b), {"out": Array((3, 5), data=(a.data.buffer_info()[0] + 8, False))}),
         (ValueError, "some of its elements may be one", (Array((2, 3, 4)), b), {"out": Array((2, 3, 5), strides=(0, 5, 1))}),
         (ValueError, "read-only", (a, b), {"out": Array((3, 5), data=(c.data.buffer_info()[0], True))}),
-        (hg.Error, "'bits' is none of half, tf32", (a, b), {"accuracy": "bits"}), (hg.Error, "fp64-exact' is none of", (a, b), {"accuracy": "fp64-exact"}),
+        (hg.Error, "'bits' for FP32 products is none of half", (a, b), {"accuracy": "bits"}), (hg.Error, "called that: 'fp64-exact' for FP32", (a, b), {"accuracy": "fp64-exact"}),
         (hg.Error, "no scheme 'crt20' for FP32 products; this library has for FP32 auto", (a, b), {"scheme": "crt20"}),
         (hg.Error, "bits=40 is at most", (a, b), {"accuracy": "bits=40"})):
     refused(kind, text, hg.mm, *words, **{"out": c, **options})
