@@ -209,6 +209,7 @@ def test_what_could_not_be_printed_is_said(args):
     (("info", "--why", "8", "8", "k"), "halftone info: K: 'k' is not a whole number"),
     (("info", "--why", "8", "8", "8", "8"), "halftone info: unexpected argument '8'"),
     (("info", "--why", "8", "8", "8", "--accuracy", "nope"), "halftone info: --accuracy nope: no accuracy is called that"),
+    (("run", "--accuracy", "fp64-exact", "true"), "halftone run: no accuracy of FP32 products is called 'fp64-exact', FP64's go to --fp64"),
     (("info", "--fp64"), "halftone info: without --why nothing is asked about a product: leave out --fp64"),
     (("check", "a.npy", "b.npy", "--out", "x.tsv"), "halftone check: needs one of: two matrices, without --out")])
 def test_wrong_usage_is_one_line_that_names_its_place(args, says, tmp_path):

@@ -32,9 +32,9 @@ static const char HELP[] =
     "  --sites FILE  products that have an accuracy of their own, or stay the original's (default: HALFTONE_SITES); what each line\n"
     "                decided is said at the end\n"
     "  --log FILE    a table (TSV) of the calls; lines are appended\n\n"
-    "Environment, of which HALFTONE_DLSYM=1 is for programs that look cuBLAS' functions up themselves (JAX, "
-    "ctypes), and what is\n"
-    "served: runtime/dropin/README.md. Exit code 127: the command was not found, 126: it cannot be run.\n";
+    "HALFTONE_DLSYM=1 is for programs that look cuBLAS' functions up themselves (JAX, ctypes); HALFTONE_STRATEGY=eager serves\n"
+    "small products, too. More, and what is served: runtime/dropin/README.md.\n"
+    "Exit code 127: the command was not found, 126: it cannot be run.\n";
 
 struct options {
     const char *accuracy, *fp64, *log, *sites;
@@ -99,7 +99,7 @@ static int read_options(int argc, char **argv, struct options *o, struct cli_err
     if (i >= argc)
         return cli_error_usage(f, "no command; halftone run [--blas] [--accuracy A] [--fp64 A] [--sites FILE] [--log FILE] -- COMMAND");
     if (o->accuracy != NULL && !ht_site_is_accuracy(o->accuracy))
-        return cli_error_usage(f, "no accuracy is called '%.60s'; `halftone info` lists them, 'auto' is the default", o->accuracy);
+        return cli_error_usage(f, "no accuracy of FP32 products is called '%.60s', FP64's go to --fp64; `halftone info` lists them, 'auto' is the default", o->accuracy);
     if (o->fp64 != NULL && strcmp(o->fp64, "original") != 0 && strcmp(o->fp64, "emulated") != 0 &&
         !ht_site_is_accuracy64(o->fp64))
         return cli_error_usage(f, "--fp64 '%.60s' is not " DROPIN_FP64_VALUES, o->fp64);
