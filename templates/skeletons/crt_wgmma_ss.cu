@@ -1,16 +1,16 @@
 #include "../samples/crt_wgmma_ss.h" //@drop
 // ---- geometry: INT8 products of residues by wgmma, one for each modulus
 // A block computes BM x BN sums of one modulus at a time; its last warpgroup copies panels into a ring of
-// STAGES slots, the others multiply, each WN columns, in N_SUBTILES parts of 64, and all BM rows. As in
+// stages, the others multiply, each WN columns, in N_SUBTILES parts of 64, and all BM rows. As in
 // wgmma_ss the unit sees C transposed. Blocks are persistent: work items are tiles, modulus after modulus,
 // so that panels of one stay in L2, and copies of the next item begin while sums of the last become
 // residues.
 //
-//   slot: [ A atoms: BM/64 row blocks ][ B atoms: BN/64 row blocks ]     8192 bytes each, 128 k
+//   stage: [ A atoms: BM/64 row blocks ][ B atoms: BN/64 row blocks ]     8192 bytes each, 128 k
 //
-//   producer     copy slot 0 | copy 1 | ...            waits for EMPTY, announces FULL
-//   warpgroups   [slot 0][slot 1] ...                  one slot's MMAs in flight while the next are issued:
-//                                                      a slot is given back when the one behind it is begun
+//   producer     copy stage 0 | copy 1 | ...            waits for EMPTY, announces FULL
+//   warpgroups   [stage 0][stage 1] ...                  one stage's MMAs in flight while the next are issued:
+//                                                      a stage is released when the one behind it is begun
 constexpr int CONSUMER_WARPGROUPS = BN / WN, N_SUBTILES = WN / 64;
 constexpr int ACC_REGS = BM / 2; // sums of a thread in 64 columns
 constexpr int THREADS = (CONSUMER_WARPGROUPS + 1) * 128;
@@ -19,7 +19,7 @@ constexpr int A_BYTES = BM * 128, STAGE_BYTES = (BM + BN) * 128;
 constexpr int FULL = STAGES * STAGE_BYTES, EMPTY = FULL + STAGES * 8, SMEM_BYTES = EMPTY + STAGES * 8;
 constexpr int PRODUCER_REGISTERS = CONSUMER_WARPGROUPS == 2 ? 40 : 32;
 constexpr int CONSUMER_REGISTERS = CONSUMER_WARPGROUPS > 2 ? 160 : CONSUMER_WARPGROUPS > 1 ? 232 : 248;
-constexpr int EXACT_SLOTS = CRT_EXACT_K / 128; // after which INT32 could overflow
+constexpr int EXACT_STAGES = CRT_EXACT_K / 128; // after which INT32 could overflow
 static_assert((PRODUCER_REGISTERS + CONSUMER_WARPGROUPS * CONSUMER_REGISTERS) * 128 <= 65536, "of a block");
 static_assert(N_SUBTILES * ACC_REGS % 16 == 0, "a thread stores whole 16 bytes");
 
@@ -85,7 +85,7 @@ HT_DEVICE long long panel_row(int block, int rows, int k_blocks)
 HT_DEVICE void produce(const product_part &part, unsigned smem)
 {
     const ht_crt_args &g = part.whole;
-    int slot = 0;
+    int stage = 0;
     unsigned phase = 1; // nobody has to empty the first round
     ht_pdl_wait();
     ht_pdl_trigger();
@@ -107,15 +107,15 @@ HT_DEVICE void produce(const product_part &part, unsigned smem)
         }
 #pragma unroll 1
         for (int k = 0; k < part.count; k++) {
-            const unsigned to = smem + (unsigned)slot * STAGE_BYTES, full = smem + FULL + (unsigned)slot * 8;
-            ht_mbar_wait(smem + EMPTY + (unsigned)slot * 8, phase);
+            const unsigned to = smem + (unsigned)stage * STAGE_BYTES, full = smem + FULL + (unsigned)stage * 8;
+            ht_mbar_wait(smem + EMPTY + (unsigned)stage * 8, phase);
             ht_mbar_arrive_expect_tx(full, STAGE_BYTES);
 #pragma unroll
             for (int i = 0; i < A_BLOCKS + B_BLOCKS; i++) {
                 ht_bulk_copy(to + i * 8192, src[i] + k * 8192ll, 8192, full);
             }
-            slot = slot + 1 == STAGES ? 0 : slot + 1;
-            phase ^= slot == 0;
+            stage = stage + 1 == STAGES ? 0 : stage + 1;
+            phase ^= stage == 0;
         }
     }
 }
@@ -139,10 +139,10 @@ HT_DEVICE void store_residues(const ht_crt_args &g, const work &w, bool adds, in
     }
 }
 
-HT_DEVICE void give_back(unsigned smem, int slot)
+HT_DEVICE void release_stage(unsigned smem, int stage)
 {
     if (threadIdx.x % 32 == 0)
-        ht_mbar_arrive(smem + EMPTY + (unsigned)slot * 8);
+        ht_mbar_arrive(smem + EMPTY + (unsigned)stage * 8);
 }
 
 HT_DEVICE void consume(const product_part &part, unsigned smem)
@@ -150,7 +150,7 @@ HT_DEVICE void consume(const product_part &part, unsigned smem)
     const ht_crt_args &g = part.whole;
     const int wg = ht_uniform((int)threadIdx.x / 128);
     const unsigned a_desc = ht_operand(smem), b_desc = ht_operand(smem + A_BYTES + wg * N_SUBTILES * 8192);
-    int slot = 0;
+    int stage = 0;
     unsigned phase = 0;
     int acc[N_SUBTILES][ACC_REGS];
     ht_pdl_wait();
@@ -161,10 +161,10 @@ HT_DEVICE void consume(const product_part &part, unsigned smem)
         if (w.skips)
             continue;
         int exact = 0,
-            last = -1; // slots since sums began or were residues; the slot whose MMAs are in flight
+            last = -1; // stages since sums began or were residues; the stage whose MMAs are in flight
         for (int k = 0; k < part.count; k++) {
-            const unsigned at = (unsigned)slot * (STAGE_BYTES / 16);
-            ht_mbar_wait(smem + FULL + (unsigned)slot * 8, phase);
+            const unsigned at = (unsigned)stage * (STAGE_BYTES / 16);
+            ht_mbar_wait(smem + FULL + (unsigned)stage * 8, phase);
             ht_wgmma_fence();
 #pragma unroll
             for (int s = 0; s < N_SUBTILES; s++) {
@@ -177,10 +177,10 @@ HT_DEVICE void consume(const product_part &part, unsigned smem)
             ht_wgmma_commit();
             if (last >= 0) {
                 ht_wgmma_wait<1>();
-                give_back(smem, last);
+                release_stage(smem, last);
             }
-            last = slot;
-            if (++exact == EXACT_SLOTS && !g.tests) {
+            last = stage;
+            if (++exact == EXACT_STAGES && !g.tests) {
                 exact = 0;
                 ht_wgmma_wait<0>();
 #pragma unroll
@@ -192,15 +192,15 @@ HT_DEVICE void consume(const product_part &part, unsigned smem)
                     }
                 }
             }
-            slot = slot + 1 == STAGES ? 0 : slot + 1;
-            phase ^= slot == 0;
+            stage = stage + 1 == STAGES ? 0 : stage + 1;
+            phase ^= stage == 0;
         }
         ht_wgmma_wait<0>();
 #pragma unroll
         for (int s = 0; s < N_SUBTILES; s++) {
             ht_wgmma_fence_operand<ACC_REGS>(acc[s]);
         }
-        give_back(smem, last);
+        release_stage(smem, last);
         store_residues(g, w, part.first > 0 || g.adds, acc[0]);
     }
 }
