@@ -24,6 +24,7 @@ FILES = {"halftone_gemm.py": ROOT / "runtime/python/halftone_gemm.py", **{f"half
 
 def main():
     data = {name: path.read_bytes() for name, path in FILES.items()}
+    data["halftone_gemm.py"] += f'__version__ = "{VERSION}"\n'.encode()
     binaries = [bytes_ for bytes_ in data.values() if bytes_[:4] == b"\x7fELF"]
     glibc = max(int(minor) for b in binaries for minor in re.findall(rb"\0GLIBC_2\.(\d+)(?:\.\d+)?(?=\0)", b))
     (machine,) = {MACHINES[int.from_bytes(b[18:20], "little")] for b in binaries}

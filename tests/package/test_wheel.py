@@ -147,6 +147,8 @@ def test_the_wheel_holds_what_it_lists_and_needs_the_c_library_alone(built, tmp_
         glibc = max(glibc, *(int(n) for n in re.findall(r"Name: GLIBC_2\.(\d+)", passes(["readelf", "-V", path]).stdout)))
     assert needed <= {"libc", "libm", "libdl", "libpthread", "librt", "ld"}
     assert f"-manylinux_2_{glibc}_" in built[1].name and f"manylinux_2_{glibc}_" in (info / "WHEEL").read_text()
+    version = built[1].name.split("-")[1]
+    assert f"Version: {version}\n" in (info / "METADATA").read_text() and f'\n__version__ = "{version}"\n' in (tmp_path / "halftone_gemm.py").read_text()
 
 
 def test_the_module_knows_the_header_s_plan():
