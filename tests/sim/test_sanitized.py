@@ -9,7 +9,7 @@ from conftest import ROOT, copy_of_repository
 
 FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS -D_FORTIFY_SOURCE=3 -fno-omit-frame-pointer"
 SET = ["GPU=a800", "LEAN=1", "SCHEMES=f16x3,bf16x6u,native64,crt15"]  # a set with cp.async, ldmatrix and FP64 MMAs
-PROGRAMS = {"test_product": ("blas_semantics", "errors_small_integers_are_exact"), "test_dgemm": ("scalars_may_be_on_the_device", "arguments_*")}
+PROGRAMS = {"test_product": ("blas_semantics", "errors_small_integers_are_exact"), "test_dgemm": ("scalars_may_be_on_the_device", "arguments_*", "by_residues")}
 WITHOUT_SET = ("core", "async", "grid", "rows")
 pytestmark = pytest.mark.whole
 

@@ -63,7 +63,8 @@ HT_DEVICE void ht_crt_digits(unsigned low, unsigned high, int s, unsigned *digit
     int right;
     if constexpr (CRT_DIGIT_WORDS == 2) {
         const unsigned long long mantissa = ht_crt_mantissa<0>(low, high, s, &right);
-        const unsigned long long n = ((right <= 64 ? mantissa >> (right - 1) : 0) + 1) >> 1;
+        const unsigned far = (unsigned)right - 1; // of a row with NaN or Inf more than any
+        const unsigned long long n = ((far < 64 ? mantissa >> far : 0) + 1) >> 1;
         const unsigned long long both = ((high >> 31 ? 0 - n : n) + HALVES) ^ HALVES;
         digit[0] = (unsigned)both;
         digit[1] = (unsigned)(both >> 32);
