@@ -20,7 +20,7 @@ def all_reduced(a, b):
     return hg.finish(sums, rows, columns)
 
 
-def layers(x, v, w, grad, joined):
+def layers(x, v, w, grad, mm, joined):
     """y = relu(x v) w, and gradients of v, w and x. A rank has columns of v and rows of w: y and x's gradient are joined."""
     h = mm(x, v).relu()
     of_h = mm(grad, w.mT) * (h > 0)
@@ -30,10 +30,10 @@ def layers(x, v, w, grad, joined):
 device, moved, mm = [*sys.argv, "cpu"][1], [], lambda a, b: hg.mm(a, b, accuracy="invariant")
 dist.init_process_group("nccl" if device == "cuda" else "gloo")
 rank, ranks = dist.get_rank(), dist.get_world_size()
-on, (tokens, width, hidden) = ("cpu", (24, 40, 96)) if device == "cpu" else (f"cuda:{rank}", (512, 1024, 4096))
+on, (tokens, width, hidden) = ("cpu", (24, 40, 96)) if device == "cpu" else (f"cuda:{rank}", (2048, 4096, 11008))
 x, v, w, grad = (torch.randn(*s, generator=torch.Generator().manual_seed(sum(s))).to(on) for s in ((tokens, width), (width, hidden), (hidden, width), (tokens, width)))
 cut = slice(hidden * rank // ranks, hidden * (rank + 1) // ranks)
-ours, one = layers(x, v[:, cut], w[cut], grad, all_reduced), layers(x, v, w, grad, mm)
-assert all(torch.equal(a, b) for a, b in zip(ours, (one[0][:, cut], one[1][:, cut], *one[2:]))), "other bits"
+part, one = (x, v[:, cut], w[cut], grad), layers(x, v, w, grad, mm, mm)
+assert all(torch.equal(a, b) for a, b in zip(layers(*part, mm, all_reduced), (one[0][:, cut], one[1][:, cut], *one[2:]))), "other bits"
 print(f"rank {rank} of {ranks}: equal bits; {moved} bytes all-reduced for products of {tokens} x {width}")
 dist.destroy_process_group()
