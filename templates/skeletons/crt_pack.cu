@@ -533,9 +533,9 @@ constexpr int PACK_BLOCKS = 3;
 #endif
 
 // MEASURES, SPLITS: what of both; both: the blocks of a row meet. NORMS: for correctly rounded results. ABS: of the scheme that
-// computes what has too few counts.
+// computes what has too few counts; of digits, which never is one, two blocks spill nothing.
 template <bool MEASURES, bool SPLITS, bool NORMS = false, bool ABS = false>
-static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, ABS && CRT_MODULI > 16 ? 2 : PACK_BLOCKS)) pack(const crt_pack_pair p)
+static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, ABS && (CRT_MODULI > 16 || CRT_MODULI < 14) ? 2 : PACK_BLOCKS)) pack(const crt_pack_pair p)
 {
     const bool second = (int)blockIdx.z >= p.operand[0].batch;
     const ht_crt_pack_args &g = p.operand[second];
