@@ -372,6 +372,13 @@ static inline bool k_contiguous(const struct call *c, int side) {
     return is_trans(c->of[side].trans) == (side == 0);
 }
 
+/* Whether op(A) op(B) is X X^T of one matrix; sums of slices depend on which operand comes first. */
+static inline bool is_gram(const struct call *c) {
+    const struct call_operand *const a = &c->of[0], *const b = &c->of[1];
+    return c->m == c->n && a->src == b->src && a->ld == b->ld && a->stride == b->stride &&
+           is_trans(a->trans) != is_trans(b->trans);
+}
+
 /* Of an operand as it is stored; rows are contiguous. */
 static inline int64_t stored_rows(const struct call *c, int side) {
     return k_contiguous(c, side) ? c->k : rows_of(c, side);

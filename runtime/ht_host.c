@@ -344,14 +344,6 @@ static int host_attempts(halftone *h, struct host_job *j) {
     return code;
 }
 
-/* Whether C is X X^T and nothing else. Sums of slices depend on which operand comes first: without a copy its
- * triangles would differ in last bits. */
-static bool host_is_gram(const struct host_job *j) {
-    const struct call_operand *const a = &j->x.of[0], *const b = &j->x.of[1];
-    return j->all.uplo == 'A' && j->x.m == j->x.n && a->src == b->src && a->ld == b->ld &&
-           is_trans(a->trans) != is_trans(b->trans) && scalar_of(&j->x, j->x.beta) == 0.0;
-}
-
 static int host_multiply(halftone *h, struct host_job *j) {
     int capturing = 0, code = ht_fail_device(h, ht_dev_is_capturing(h->stream, &capturing));
     if (code == HALFTONE_OK && capturing)
@@ -359,7 +351,8 @@ static int host_multiply(halftone *h, struct host_job *j) {
                        "the stream is being captured, and C is needed on the host");
     if (AND_THEN(code, ht_host_open(h)) != HALFTONE_OK)
         return code;
-    j->mirrors = host_is_gram(j);
+    /* without a copy the triangles of X X^T would differ in last bits */
+    j->mirrors = j->all.uplo == 'A' && is_gram(&j->x) && scalar_of(&j->x, j->x.beta) == 0.0;
     if (j->mirrors)
         j->all.uplo = 'L';
     code = ht_host_with_team(h, j, host_threads(h, j), host_attempts);

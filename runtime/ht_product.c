@@ -105,14 +105,12 @@ static int run_blocks(const struct call *of) {
 
 /* ---- a product ---- */
 
-/* Whether C is X X^T by sums of slices, which depend on which operand comes first; what beta is on the device
- * the kernel sees. */
+/* Whether triangles of C, all of it X X^T by sums of slices, would differ in last bits; what beta is on the
+ * device the kernel sees. */
 static bool is_mirrored(const struct call *c) {
-    const struct call_operand *const a = &c->of[0], *const b = &c->of[1];
     const struct ht_scheme_desc *const s = c->plan->scheme;
-    return !c->is_packed && c->outer == NULL && c->m == c->n && a->src == b->src && a->ld == b->ld &&
-           a->stride == b->stride && is_trans(a->trans) != is_trans(b->trans) && s->pack != NULL &&
-           s->slices > 1 && s->exact_k == 0 && !c->is_fp64 &&
+    return !c->is_packed && c->outer == NULL && !c->is_fp64 && is_gram(c) && s->pack != NULL &&
+           s->slices > 1 && s->exact_k == 0 &&
            (c->h->pointer_mode == HALFTONE_DEVICE || scalar_of(c, c->beta) == 0);
 }
 

@@ -533,7 +533,7 @@ constexpr int PACK_BLOCKS = 3;
 #endif
 
 // MEASURES, SPLITS: what of both; both: the blocks of a row meet. NORMS: for correctly rounded results. ABS: of the scheme that
-// computes what has too few counts; of digits, which never is one, two blocks spill nothing.
+// computes what has too few counts. Schemes of fewer than 14 panels never do; with two blocks of an SM theirs compiles without spills.
 template <bool MEASURES, bool SPLITS, bool NORMS = false, bool ABS = false>
 static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, ABS && (CRT_MODULI > 16 || CRT_MODULI < 14) ? 2 : PACK_BLOCKS)) pack(const crt_pack_pair p)
 {
