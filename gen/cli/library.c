@@ -45,7 +45,12 @@ static void plan_one(struct kernel_set *set, const struct scheme *s, const struc
     if (o->promote && !obeys_interval(s, set->changed.promote_k[s->slice]))
         return;
     const struct target on = target_main(&set->gpu, set->context.isa, s);
-    plan_scheme(&set->plans, on);
+    if (!plan_scheme(&set->plans, on)) {
+        err_user(set->gpu.name, 0,
+                 "no tile of scheme %s fits this budget; see `halftone-gen explain --gpu %s --scheme %s`",
+                 s->name, set->gpu.name, s->name);
+        return;
+    }
     if (o->lean)
         plan_lean(&set->plans, first);
     if (o->cover)

@@ -163,12 +163,8 @@ static void plan_picks(struct plan_set *set, const struct target *on) {
     for (size_t i = 0; i < sizeof plan_shapes / sizeof *plan_shapes && set->count < end; i++) {
         struct plan best = {.shape = plan_shapes[i]};
         find_best(&best, on);
-        if (!best.on.isa) {
-            err_user(on->g->name, 0,
-                     "no tile of scheme %s fits this budget; see `halftone-gen explain --gpu %s --scheme %s`",
-                     s->name, on->g->name, s->name);
+        if (!best.on.isa)
             return;
-        }
         snprintf(why, sizeof why, "fastest by model halftone at %lldx%lldx%lld, bound by %s",
                  (long long)best.shape.m, (long long)best.shape.n, (long long)best.shape.k,
                  best.cost.binding);
@@ -384,8 +380,9 @@ void plan_fallback(struct plan_set *set) {
     set->plan[at + 1] = fallback;
 }
 
-void plan_scheme(struct plan_set *set, struct target on) {
+bool plan_scheme(struct plan_set *set, struct target on) {
     const struct scheme *const s = on.s;
+    const int before = set->count;
     struct plan draft = {.on = on};
     struct tile t;
     const bool has_warps = !on.family->persistent; /* as the papers' tiles and ablations have */
@@ -400,6 +397,7 @@ void plan_scheme(struct plan_set *set, struct target on) {
         plan_egemm(set, &draft);
     if (s->tiles_of == PAPER_LEGEMM && has_warps)
         plan_legemm(set, &draft);
+    return set->count > before;
 }
 
 bool plan_takes_k(const struct plan *p, int64_t k) {

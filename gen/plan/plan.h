@@ -28,8 +28,8 @@ bool plan_has_tile(const struct plan_set *set, const struct tile *t, bool of_war
 /* Reports why the scheme has no such kernel on this GPU: the model's reason, or the nearest tiles. */
 void plan_refuse_tile(struct target on, const struct tile *t, bool of_warpgroups);
 
-/* Appends the plans of one scheme to the set. */
-void plan_scheme(struct plan_set *set, struct target on);
+/* Appends the plans of one scheme to the set; false: no tile of it fits. */
+bool plan_scheme(struct plan_set *set, struct target on);
 
 /* Where a scheme of the set checks its data and another can compute what fails: the kernel that does, behind
  * the latter's. */

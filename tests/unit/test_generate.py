@@ -215,6 +215,17 @@ def test_tiles_that_no_scheme_has(tmp_path):
     assert run.returncode == 1 and "does not fit t4" in run.stderr and len(run.stderr.splitlines()) == 1, run.stderr
 
 
+@pytest.mark.parametrize("scheme", ["f16x3", "bf16x6u", "crt14", "i8x28", "ozaki", "native64"])
+def test_budgets_too_small_for_a_scheme(scheme, tmp_path):
+    """`explain` says why nothing fits, to which the refusal of `emit` points; no set without a kernel is written."""
+    budget = tmp_path / "small.gpu"
+    budget.write_text(re.sub(r"(?m)^(smem_per_block_bytes\s*=\s*)\d+", r"\g<1>1025", (ROOT / "gen/gpus/a800.gpu").read_text()))
+    run = gen("explain", "--gpu", budget, "--scheme", scheme)
+    assert "Pick: none." in run.stdout and not run.stderr, run.stderr
+    run = gen("emit", "--gpu", budget, "--scheme", scheme, "--out", tmp_path / "x", check=False)
+    assert run.returncode == 1 and "no tile of scheme " + scheme in run.stderr and len(run.stderr.splitlines()) == 1 and not (tmp_path / "x").exists()
+
+
 def test_explain_of_several_gpus():
     both = gen("explain", "--gpu", "a800,t4", "--scheme", "f16x3").stdout
     assert both == gen("explain", "--gpu", "a800", "--scheme", "f16x3").stdout + "\n" + gen("explain", "--gpu", "t4", "--scheme", "f16x3").stdout
