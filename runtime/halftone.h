@@ -81,7 +81,7 @@ enum halftone_code {
 
 enum halftone_pointer_mode { HALFTONE_HOST, HALFTONE_DEVICE };
 enum halftone_workspace_source { HALFTONE_OWN, HALFTONE_POOL };
-enum halftone_type { HALFTONE_FP32 = 32, HALFTONE_FP64 = 64 };
+enum halftone_type { HALFTONE_FP32 = 32, HALFTONE_FP64 = 64, HALFTONE_FP16 = 16, HALFTONE_BF16 = 17 };
 
 /* Largest m, n, k, batch: 2^31 less room for rounding up to tiles and for strides of loops. */
 #define HALFTONE_SIZE_MAX INT64_C(2146435072)
@@ -196,6 +196,14 @@ int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, i
                                    int64_t k, const float *alpha, const float *a, int64_t lda,
                                    int64_t stride_a, const float *b, int64_t ldb, int64_t stride_b,
                                    const float *beta, float *c, int64_t ldc, int64_t stride_c, int64_t batch);
+
+/* A and B of type HALFTONE_BF16 or HALFTONE_FP16, aligned to 2 bytes, argument 18. The bits of C are those of the
+ * function above for the same values as floats, which the matrices become first, in so much more workspace
+ * (halftone_workspace_bytes) for each of A and B: */
+#define HALFTONE_WIDE_BYTES(rows, cols, entries) (((((rows) + 7) / 8 * 8) * (cols) * (entries) * 4 + 1023) / 1024 * 1024)
+int halftone_gemm_ex(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *alpha,
+                     const void *a, int64_t lda, int64_t stride_a, const void *b, int64_t ldb, int64_t stride_b,
+                     const float *beta, float *c, int64_t ldc, int64_t stride_c, int64_t batch, int type);
 
 /* FP64 (9). */
 int halftone_dgemm(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,

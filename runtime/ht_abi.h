@@ -21,7 +21,7 @@
 
 /*@shared*/
 #ifndef HT_ABI_VERSION
-#define HT_ABI_VERSION 14
+#define HT_ABI_VERSION 15
 /* An operand as the caller has it, floats or doubles: element (row, k) is src[row * ld + k] when k_contiguous, else
  * src[k * ld + row]; rows are those of A, or columns of B. */
 struct ht_view {
@@ -77,6 +77,14 @@ struct ht_packed {
     int *any_flag;
     long long stride;                     /* bytes between batch entries of the panels; 0: all share one, as below */
     long long absmax_stride, sums_stride; /* elements */
+};
+/* A matrix of BF16 (is_bf16) or FP16 becomes floats: lines are the direction in which it is contiguous, `to` is aligned to 16 bytes, to_ld and
+ * to_stride are multiples of 8. */
+struct ht_widen_args {
+    const void *src;
+    float *to;
+    long long ld, src_stride, to_ld, to_stride; /* elements; strides: between batch entries */
+    int length, lines, batch, is_bf16;
 };
 /* C = alpha * A * B + beta * C from packed operands or, in unpacked kernels, from the matrices. */
 struct ht_gemm_args {
@@ -392,6 +400,7 @@ struct ht_set_desc {
     const struct ht_kernel_desc *kernel;
     const struct ht_scheme_desc *scheme;
     int (*reduce)(const struct ht_gemm_args *args, void *stream); /* see the contracts above */
+    int (*widen)(const struct ht_widen_args *matrices, int count, void *stream); /* one or two, batches together as of pack */
     int tuned_count; /* 0 unless the set was built with TUNED= */
     const struct ht_tuned *tuned;
     const char *role[HT_ROLES]; /* names of schemes; the set may lack any */

@@ -57,7 +57,7 @@ struct ht_half {
 
 /* All that decides how a call runs. */
 struct plan_key {
-    bool is_fp64, of_floats;
+    bool is_fp64, of_floats, is_narrow;
     int64_t m, n, k, batch, a_entries, b_entries; /* 0 entries: packed */
     const char *scheme;                           /* these as in the call and its handle */
     int forced, is_auto, epoch, recompute, site;
@@ -88,7 +88,8 @@ enum ws_region {
     /* a bit for each element of C, and the list; slices of the batch use them one after the other */
     WS_FAILED = WS_COUNTS + 2,
     WS_PARTIALS, /* of split-K; as those */
-    WS_REGIONS
+    WS_WIDE,     /* A and B as floats, where they are not */
+    WS_REGIONS = WS_WIDE + 2
 };
 
 struct call;
@@ -108,7 +109,7 @@ struct step {
     int64_t needs[WS_REGIONS]; /* bytes, multiples of WS_ALIGNMENT */
 };
 
-enum { STEPS_MAX = 5 };
+enum { STEPS_MAX = 6 };
 
 /* Slices of an FP64 product by slices, and the blocks of C whose sums of pairs are kept at once. */
 struct ozaki_plan {
@@ -213,6 +214,7 @@ struct call {
     bool is_fp64;   /* it runs by kernels of FP64: matrices and scalars are doubles, else floats */
     bool of_floats; /* floats by kernels of FP64 */
     bool is_packed; /* operands are */
+    int narrow;     /* HALFTONE_BF16 or HALFTONE_FP16 where A and B are not floats, else 0 */
     int64_t m, n, k, batch;
     struct call_operand of[2];
     const void *alpha, *beta;
@@ -399,6 +401,16 @@ static inline bool has_doubles(const struct call *c) {
 
 static inline size_t element_bytes(const struct call *c) {
     return has_doubles(c) ? sizeof(double) : sizeof(float);
+}
+
+/* Of A and B. */
+static inline size_t operand_bytes(const struct call *c) {
+    return c->narrow != 0 ? 2 : element_bytes(c);
+}
+
+/* Elements from column to column of an operand that is widened. */
+static inline int64_t wide_ld(const struct call *c, int side) {
+    return ht_ceil_div(stored_rows(c, side), 8) * 8;
 }
 
 /* alpha or beta of a call, read on the host. */

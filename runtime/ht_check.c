@@ -34,9 +34,9 @@ static int check_ld(halftone *h, int argument, const char *name, int64_t ld, int
 
 /* Whether the last matrix of the batch still ends at an address that could exist. */
 static int check_extent(const struct call *c, const char *name, int64_t ld, int64_t rows, int64_t cols,
-                        int64_t stride) {
+                        int64_t stride, size_t each) {
     const bool is_empty = rows == 0 || cols == 0 || c->batch == 0;
-    if (!is_empty && ht_extent_of(ld, rows, cols, stride, c->batch) > PTRDIFF_MAX / (int64_t)element_bytes(c))
+    if (!is_empty && ht_extent_of(ld, rows, cols, stride, c->batch) > PTRDIFF_MAX / (int64_t)each)
         return ht_fail(c->h, HALFTONE_TOO_LARGE, "%s spans more bytes than an address can count", name);
     return HALFTONE_OK;
 }
@@ -62,7 +62,7 @@ static enum call_effect effect_of(const struct call *c) {
 
 static bool is_bad_operand(const struct call *c, const struct call_operand *o) {
     return c->is_packed ? o->packed == NULL || !is_aligned(o->packed, HALFTONE_ALIGNMENT)
-                        : o->src == NULL || !is_aligned(o->src, element_bytes(c));
+                        : o->src == NULL || !is_aligned(o->src, operand_bytes(c));
 }
 
 /* Its address, where it is read, and its ld. */
@@ -78,7 +78,7 @@ static int check_operand(const struct call *c, int side, bool is_read) {
 
 static int check_operand_extent(const struct call *c, int side) {
     return check_extent(c, side == 0 ? "A" : "B", c->of[side].ld, stored_rows(c, side), stored_cols(c, side),
-                        c->of[side].stride);
+                        c->of[side].stride, operand_bytes(c));
 }
 
 /* ---- whether entries of a batch overlap in C ---- */
@@ -145,12 +145,14 @@ int ht_check_gemm(struct call *c) {
                        (long long)c->n, (long long)c->ldc);
     if (c->batch < 0)
         return ht_fail(h, -17, "batch = %lld", (long long)c->batch);
+    if (c->narrow != 0 && c->narrow != HALFTONE_BF16 && c->narrow != HALFTONE_FP16)
+        return ht_fail(h, -18, "type = %d", c->narrow);
     c->effect = effect_of(c);
     return ht_check_limits(c);
 }
 
 int ht_check_extents(const struct call *c) {
-    int code = check_extent(c, "C", c->ldc, c->m, c->n, c->stride_c);
+    int code = check_extent(c, "C", c->ldc, c->m, c->n, c->stride_c, element_bytes(c));
     for (int side = 0; side < 2 && !c->is_packed && c->effect == EFFECT_PRODUCT; side++)
         AND_THEN(code, check_operand_extent(c, side));
     return code;

@@ -22,13 +22,15 @@ static void add_bytes(struct lent *l, const char *name, const void *at, int64_t 
     to->is_written = is_written;
 }
 
-static int64_t matrix_bytes(const struct call *c, int64_t ld, int64_t rows, int64_t cols, int64_t stride) {
-    return ht_mul(ht_extent_of(ld, rows, cols, stride, c->batch), (int64_t)element_bytes(c));
+static int64_t matrix_bytes(const struct call *c, int64_t ld, int64_t rows, int64_t cols, int64_t stride,
+                            size_t each) {
+    return ht_mul(ht_extent_of(ld, rows, cols, stride, c->batch), (int64_t)each);
 }
 
 static void add_operand(struct lent *l, const struct call *c, int side) {
     const struct call_operand *const o = &c->of[side];
-    const int64_t bytes = matrix_bytes(c, o->ld, stored_rows(c, side), stored_cols(c, side), o->stride);
+    const int64_t bytes = matrix_bytes(c, o->ld, stored_rows(c, side), stored_cols(c, side), o->stride,
+                                       operand_bytes(c));
     add_bytes(l, operand[side], o->src, bytes, false);
 }
 
@@ -48,7 +50,7 @@ int ht_lend_call(const struct call *c, bool back) {
     struct lent l = HT_ZERO;
     if (h->device.lend == NULL)
         return HALFTONE_OK;
-    add_bytes(&l, "C", c->c, matrix_bytes(c, c->ldc, c->m, c->n, c->stride_c), true);
+    add_bytes(&l, "C", c->c, matrix_bytes(c, c->ldc, c->m, c->n, c->stride_c, element_bytes(c)), true);
     for (int side = 0; side < 2 && c->effect == EFFECT_PRODUCT; side++) {
         if (c->ranks != RANKS_NONE && !c->of[side].packs)
             continue;

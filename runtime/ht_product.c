@@ -58,8 +58,9 @@ static struct call block_at(const struct call *c, const struct plan *p, int64_t 
     y.batch = least_of(p->block_batch, c->batch - entry);
     for (int side = 0; side < 2; side++) {
         const struct call_operand *const o = &c->of[side];
-        y.of[side].src = (const char *)o->src +
-                         (first[side] * (k_contiguous(c, side) ? o->ld : 1) + entry * o->stride) * bytes;
+        y.of[side].src =
+            (const char *)o->src + (first[side] * (k_contiguous(c, side) ? o->ld : 1) + entry * o->stride) *
+                                       (int64_t)operand_bytes(c);
     }
     y.c = (char *)c->c + (row + col * c->ldc + entry * c->stride_c) * bytes;
     y.outer = &c->workspace;
@@ -218,6 +219,15 @@ static int multiply_of(struct call c, const void *alpha, const void *beta, void 
     }
 PRODUCTS(halftone_sgemm, float, false)
 PRODUCTS(halftone_dgemm, double, true)
+
+int halftone_gemm_ex(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k,
+                     const float *alpha, const void *a, int64_t lda, int64_t stride_a, const void *b,
+                     int64_t ldb, int64_t stride_b, const float *beta, float *c, int64_t ldc, int64_t stride_c,
+                     int64_t batch, int type) {
+    struct call x = call_of(handle, false, transa, transb, m, n, k, batch);
+    x.narrow = type == HALFTONE_FP32 ? 0 : type;
+    return multiply_of(with_operands(x, a, lda, stride_a, b, ldb, stride_b), alpha, beta, c, ldc, stride_c);
+}
 
 /* ---- products over ranks: of each one's k exact sums, under scales of all k */
 

@@ -35,7 +35,11 @@ struct ht_view ht_view_of(const struct call *c, int side, int64_t entry) {
     const struct call_operand *const of = &c->of[side];
     struct ht_view view = {
         of->src, of->ld, of->stride, (int)rows_of(c, side), (int)c->k, k_contiguous(c, side)};
-    if (of->src != NULL) /* there is none where k is 0, or panels are all that is read */
+    if (c->narrow != 0) {
+        view.ld = wide_ld(c, side);
+        view.stride = of->stride == 0 ? 0 : view.ld * stored_cols(c, side);
+        view.src = region_of(c, WS_WIDE + side) + entry * view.stride * (int64_t)sizeof(float);
+    } else if (of->src != NULL) /* there is none where k is 0, or panels are all that is read */
         view.src = (const char *)of->src + entry * of->stride * (int64_t)element_bytes(c);
     return view;
 }

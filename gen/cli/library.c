@@ -237,7 +237,9 @@ static void add_units(struct library *l, const struct kernel_set *set) {
             if (emit_has(&set->context, (enum kernel_kind)kind, p))
                 add_unit(l, (enum kernel_kind)kind, &set->context, p);
     }
-    add_unit(l, KERNEL_REDUCE, &set->context, NULL);
+    for (int kind = 0; kind < KERNEL_KINDS; kind++)
+        if (emit_has(&set->context, (enum kernel_kind)kind, NULL))
+            add_unit(l, (enum kernel_kind)kind, &set->context, NULL);
 }
 
 /* The table goes to the set it was measured with; the first complains where it is none's. */

@@ -164,8 +164,9 @@ static int dispatch_half(struct text *out, const struct emit_context *c, const s
 static void dispatch_desc(struct text *out, const struct emit_context *c, struct half h, int schemes) {
     const struct gpu *g = c->gpu;
     const struct ht_machine machine = model_machine(g);
-    char reduce[PLAN_NAME_MAX];
+    char reduce[PLAN_NAME_MAX], widen[PLAN_NAME_MAX];
     emit_kernel_name(reduce, sizeof reduce, c, KERNEL_REDUCE, NULL);
+    emit_kernel_name(widen, sizeof widen, c, KERNEL_WIDEN, NULL);
     const int tuned = tuned_dispatch(out, c->tuned, h.mark, g->name, h.first, h.end);
     text_addf(out,
               "%sconst struct ht_set_desc ht_set%s_%s = {\n    \"%s\", \"%s\", \"%s\", \"%s\",\n    "
@@ -179,7 +180,8 @@ static void dispatch_desc(struct text *out, const struct emit_context *c, struct
         text_addf(out, "kernels%s_%s, schemes%s_%s,\n", h.mark, g->name, h.mark, g->name);
     else
         text_add(out, "NULL, NULL,\n");
-    text_addf(out, "    %s_launch,\n    %d, %s%s%s%s,\n    {", reduce, tuned, tuned ? "tuned" : "NULL",
+    text_addf(out, "    %s_launch, %s_launch,\n    ", reduce, widen);
+    text_addf(out, "%d, %s%s%s%s,\n    {", tuned, tuned ? "tuned" : "NULL",
               tuned ? h.mark : "", tuned ? "_" : "", tuned ? g->name : "");
     for (int role = 0; role < HT_ROLES; role++)
         text_addf(out, "%s\"%s\"", role > 0 ? ", " : "", scheme_of_role((enum ht_role)role)->name);

@@ -27,6 +27,9 @@
          "FLUSHES_SUBNORMALS HAS_NAN_ROWS SCALES_TILES PACK_TILES PACK_BLOCKS_PER_SM SMS SMEM_PER_SM "       \
          "SMEM_PER_BLOCK L2_BYTES WAVE",                                                                     \
          "Splits one or two operands into slices and writes them as panel atoms.")
+#define WIDEN                                                                                                \
+    [KERNEL_WIDEN] = {"const struct ht_widen_args *matrices, int count", "matrices, count", "widen", false,  \
+                      "widen", "", "Matrices of BF16 or FP16 become floats, exactly."}
 #define FEW_ROWS                                                                                             \
     [KERNEL_FEW_ROWS] = {"const struct ht_pack_args *w, const struct ht_gemm_args *args", "*w, *args",       \
                          "few_rows", false, "few_rows",                                                      \
@@ -39,7 +42,7 @@
     .partial = "accum/partial_f64"
 
 const struct recipe recipe_table[RECIPES] = {
-    [RECIPE_ANY] = {.partial = "accum/partial_f32", .kernel = {REDUCE("ht_gemm_args", "reduce")}},
+    [RECIPE_ANY] = {.partial = "accum/partial_f32", .kernel = {REDUCE("ht_gemm_args", "reduce"), WIDEN}},
     [RECIPE_SLICES] = {.packs = PACKS_SLICES, .run = HT_RECIPE_SLICES, .partial = "accum/partial_f32",
                        .kernel = {PRODUCT("ht_gemm_args"), PACK_SLICES}},
     [RECIPE_FIXED_POINT] = {.packs = PACKS_SLICES, .run = HT_RECIPE_SLICES, .fixed_point = true,

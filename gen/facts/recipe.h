@@ -9,7 +9,7 @@
 
 /* In the order in which a library lists them. */
 enum kernel_kind { KERNEL_PRODUCT, KERNEL_PACK, KERNEL_COMBINE, KERNEL_ROUND, KERNEL_REDUCE, KERNEL_FEW_ROWS,
-                   KERNEL_KINDS };
+                   KERNEL_WIDEN, KERNEL_KINDS };
 
 enum packing {
     PACKS_NOTHING, /* the product reads the caller's matrices */
@@ -39,7 +39,7 @@ struct recipe {
 };
 
 enum recipe_name {
-    RECIPE_ANY, /* of FP32 sums of any scheme: only their reduction */
+    RECIPE_ANY, /* of FP32 products of any scheme: the reduction of sums, and what widens operands */
     RECIPE_SLICES, RECIPE_FIXED_POINT, RECIPE_UNPACKED, RECIPE_NATIVE64, RECIPE_RESIDUES,
     RECIPE_RESIDUES_ROUNDED, RECIPE_DIGITS, RECIPE_OZAKI, RECIPES
 };

@@ -1,4 +1,4 @@
-/* steps: kernels beside products: they pack, combine, round and reduce. */
+/* steps: kernels beside products: they widen, pack, combine, round and reduce. */
 #include "family/rows.h"
 
 /* Tiles of 64 x 64 elements that a packing block keeps in shared memory: large pieces make the exchange of
@@ -50,6 +50,10 @@ const struct family family_few_rows = {
 
 const struct family family_reduce = {
     .file = "reduce", .folds = "", .hooks = {"=launch", FP32_SUMS}
+};
+
+const struct family family_widen = {
+    .file = "widen", .folds = "", .hooks = {"=launch"}
 };
 
 const struct family family_fp64_reduce = {

@@ -16,8 +16,10 @@ import warnings
 __all__ = ["mm", "maxima", "partial", "finish", "query", "last_check", "Error"]
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "halftone_gemm.libs")
 NO_GPU, WRONG_GPU, NOT_SUPPORTED, DEVICE_ERROR = 2, 3, 10, 11  # of halftone.h's codes
-BITS = {"<f4": 32, "<f8": 64, "torch.float32": 32, "torch.float64": 64}
-POINTER, SIZE, SCALAR, BUFFER = ctypes.c_void_p, ctypes.c_int64, {32: ctypes.c_float, 64: ctypes.c_double}, ctypes.c_char * 0
+FP32, FP64, FP16, BF16 = TYPES = 32, 64, 16, 17  # enum halftone_type; of 16 bits are operands, whose product is float32
+TYPE_OF = {"<f2": FP16, "<f4": FP32, "<f8": FP64, "torch.bfloat16": BF16, "torch.float16": FP16, "torch.float32": FP32, "torch.float64": FP64}
+BYTES, NAMES = dict(zip(TYPES, (4, 8, 2, 2))), dict(zip(TYPES, ("float32", "float64", "float16", "bfloat16")))
+POINTER, SIZE, SCALAR, BUFFER = ctypes.c_void_p, ctypes.c_int64, {FP32: ctypes.c_float, FP64: ctypes.c_double}, ctypes.c_char * 0
 
 
 class Error(RuntimeError):
@@ -57,11 +59,12 @@ class _Device:
         library.halftone_strerror.restype = library.halftone_last_detail.restype = ctypes.c_char_p
         library.halftone_last_detail.argtypes, library.halftone_set_stream.argtypes = [POINTER], [POINTER] * 2
         self.batched, self.hosted, self.asks = (
-            {bits: getattr(library, name.replace("?", letter)) for bits, letter in ((32, first), (64, "d"))}
+            {of: getattr(library, name.replace("?", letter)) for of, letter in ((FP32, first), (FP64, "d"))}
             for name, first in (("halftone_?gemm_strided_batched", "s"), ("halftone_?gemm_host", "s"), ("halftone_?query", "")))
         for calls, types in (self.batched, _BATCH), (self.hosted, _ONE), (self.asks, _QUESTION):
             for call in calls.values():
                 call.argtypes = types
+        library.halftone_gemm_ex.argtypes = [*_BATCH, ctypes.c_int]
         self.shared = {name: getattr(library, "halftone_sgemm_" + name) for name in _SHARED}
         for name, types in _SHARED.items():
             self.shared[name].argtypes = types
@@ -105,15 +108,15 @@ class _Device:
             cure = "; `make wheel GPU=native` on this machine builds a wheel that has them" if code == WRONG_GPU else ""
             raise Error(code, (f"{text.partition('; see ')[0]}: {detail}" if detail else text) + cure)
 
-    def ask(self, bits, asked, stream=0):
+    def ask(self, of, asked, stream=0):
         """asked: `scheme NAME` or `accuracy TEXT`; the handle keeps one for each type, and one stream."""
         if self.stream != stream:
             self.check(self.library.halftone_set_stream(self.handle, stream))
             self.stream = stream
-        if self.asked.get(bits) != asked:
+        if self.asked.get(of) != asked:
             verb, _, text = asked.partition(" ")
-            self.check(getattr(self.library, "halftone_set_" + verb)(self.handle, f"fp{bits}:{text}".encode()))
-            self.asked[bits] = asked
+            self.check(getattr(self.library, "halftone_set_" + verb)(self.handle, f"fp{of}:{text}".encode()))
+            self.asked[of] = asked
 
 
 def _open(ordinal):
@@ -162,7 +165,7 @@ class _Array:
                 raise ValueError(f"{name} is a view whose sign PyTorch has yet to change: x.resolve_neg()")
             self.at, self.form = x.data_ptr(), (tuple(x.shape), x.stride(), x.dtype)
             return
-        if type(x) is getattr(sys.modules.get("numpy"), "ndarray", None) and x.flags.carray and (kind := x.dtype.str) in BITS:
+        if type(x) is getattr(sys.modules.get("numpy"), "ndarray", None) and x.flags.carray and (kind := x.dtype.str) in TYPE_OF:
             # a third of the time that the interface takes, which lists an element's fields
             self.at, self.form = ctypes.addressof(BUFFER.from_buffer(x)), (x.shape, x.strides, kind)
             return
@@ -212,7 +215,7 @@ def _empty_like(x, shape, kind=None):
         with x.device:
             return sys.modules["cupy"].empty(shape, kind or x.dtype)
     if library in ("jax", "jaxlib"):
-        return sys.modules["jax"].numpy.zeros(shape, x.dtype, device=x.device)
+        return sys.modules["jax"].numpy.zeros(shape, kind or x.dtype, device=x.device)
     if library != "numpy" and not hasattr(x, "__array_interface__"):
         raise TypeError(f"no result can be made like a {type(x).__module__}.{type(x).__name__}: pass one as out=")
     return __import__("numpy").empty(shape, kind or x.dtype)
@@ -234,16 +237,16 @@ def _shape_of(a, b):
 
 
 def _steps(form, name):
-    """Bits; strides in elements, 0 along a dimension of one."""
+    """Type; strides in elements, 0 along a dimension of one."""
     shape, strides, kind = form
-    bits = BITS.get(str(kind))
-    if not bits:
-        raise TypeError(f"{name} is of type {kind}; float32 and float64 of this machine's byte order are taken: convert it")
-    unit = bits // 8 if isinstance(kind, str) else 1  # PyTorch counts elements, others bytes
+    of = TYPE_OF.get(str(kind))
+    if not of:
+        raise TypeError(f"{name} is of type {kind}; taken are float32, float64, float16, and bfloat16 of PyTorch, in this machine's byte order: convert it")
+    unit = BYTES[of] if isinstance(kind, str) else 1  # PyTorch counts elements, others bytes
     strides = strides or [unit * math.prod(shape[i + 1:]) for i in range(len(shape))]
     if any(n > 1 and (s < 0 or s % unit) for n, s in zip(shape, strides)):
         raise ValueError(f"{name} has strides {tuple(strides)}, negative or no multiples of an element: copy it first")
-    return bits, tuple(s // unit if n > 1 else 0 for n, s in zip(shape, strides))
+    return of, tuple(s // unit if n > 1 else 0 for n, s in zip(shape, strides))
 
 
 def _turned(shape, steps, is_turned, name):
@@ -268,23 +271,29 @@ def _extent(shape, steps, is_out):
     return reach
 
 
+def _result_of(of):
+    """The type of a product."""
+    return FP64 if of == FP64 else FP32
+
+
 @functools.lru_cache(4096)
 def _arguments(of_a, of_b, of_out, one_by_one):
-    """Of a product of these forms: bits; whether A and B change places; ops and sizes; leading dimensions; the batch of one call and its
+    """Of a product of these forms: type; whether A and B change places; ops and sizes; leading dimensions; the batch of one call and its
     steps; for each call where in the three it begins; extents of the three. Offsets and extents in bytes."""
     forms, names = (of_a, of_b, of_out), ("a", "b", "out")
-    bits, *steps = _steps(of_a, "a")
+    of, *steps = _steps(of_a, "a")
     for form, name in zip(forms[1:], names[1:]):
         other, step = _steps(form, name)
-        if other != bits:
-            raise TypeError(f"a is float{bits}, {name} float{other}: convert one")
+        if other != (wanted := of if name == "b" else _result_of(of)):
+            raise TypeError(f"a is {NAMES[of]}, {name} {NAMES[other]}: it must be {NAMES[wanted]}")
         steps.append(step)
     shape = _shape_of(of_a[0], of_b[0])
     if shape != of_out[0]:
         raise ValueError(f"out has shape {of_out[0]}, the product {shape}")
     if 0 in shape:
         return None
-    extents = [bits // 8 * _extent(form[0], step, name == "out") for form, step, name in zip(forms, steps, names)]
+    units = [BYTES[of], BYTES[of], BYTES[_result_of(of)]]
+    extents = [unit * _extent(form[0], step, name == "out") for unit, form, step, name in zip(units, forms, steps, names)]
     # C by rows is its transpose by columns, and that is B^T A^T
     is_turned = _turned(shape, steps[2], True, "out")[0] == b"N"
     order = (1, 0, 2) if is_turned else (0, 1, 2)
@@ -297,10 +306,10 @@ def _arguments(of_a, of_b, of_out, one_by_one):
         elif count != 1:
             dims.append([count, *each])
     batch = dims.pop() if dims and not one_by_one else (1, 0, 0, 0)
-    begins = [[bits // 8 * sum(i * d[1 + j] for i, d in zip(index, dims)) for j in range(3)]
+    begins = [[units[j] * sum(i * d[1 + j] for i, d in zip(index, dims)) for j in range(3)]
               for index in itertools.product(*(range(d[0]) for d in dims))]
     sizes, leads, batch = (tuple(map(SIZE, each)) for each in ((m, n, of_a[0][-1]), (ld_x, ld_y, ld), batch))  # as ctypes takes them at once
-    return bits, is_turned, (op_x, op_y, *sizes), leads, batch, begins, extents
+    return of, is_turned, (op_x, op_y, *sizes), leads, batch, begins, extents
 
 
 # ---- products
@@ -327,22 +336,26 @@ def _multiply(a, b, c, alpha, beta, asked):
     arguments = _arguments(a.form, b.form, c.form, by_tiles)
     if arguments is None:
         return
-    bits, is_turned, sizes, (ld_x, ld_y, ld), (count, *steps), begins, extents = arguments
+    of, is_turned, sizes, (ld_x, ld_y, ld), (count, *steps), begins, extents = arguments
+    result = _result_of(of)
+    if by_tiles and BYTES[of] == 2:
+        raise TypeError(f"{NAMES[of]} is taken on GPUs, and where the simulator computes: move a and b to a GPU")
     for x, extent, name in (a, extents[0], "a"), (b, extents[1], "b"):
         if x.at < c.at + extents[2] and c.at < x.at + extent:
             raise ValueError(f"out lies where {name} does, or between its parts: take another")
-    if (a.at | b.at | c.at) % (bits // 8):
+    if (a.at | b.at) % BYTES[of] or c.at % BYTES[result]:
         raise ValueError("an array is not aligned to its elements: copy it first")
     at_x, at_y = (b.at, a.at) if is_turned else (a.at, b.at)
-    one, zero = ctypes.byref(SCALAR[bits](alpha)), ctypes.byref(SCALAR[bits](beta))
+    one, zero = ctypes.byref(SCALAR[result](alpha)), ctypes.byref(SCALAR[result](beta))
     with _lock, device:
-        device.ask(bits, asked, stream)
+        device.ask(result, asked, stream)
         for x, y, z in begins:
             if by_tiles:
-                code = device.hosted[bits](device.handle, *sizes, one, at_x + x, ld_x, at_y + y, ld_y, zero, c.at + z, ld)
+                code = device.hosted[of](device.handle, *sizes, one, at_x + x, ld_x, at_y + y, ld_y, zero, c.at + z, ld)
             else:
-                code = device.batched[bits](device.handle, *sizes, one, at_x + x, ld_x, steps[0], at_y + y, ld_y, steps[1], zero, c.at + z,
-                                            ld, steps[2], count)
+                call, last = (device.batched[of], ()) if of == result else (device.library.halftone_gemm_ex, (of,))
+                code = call(device.handle, *sizes, one, at_x + x, ld_x, steps[0], at_y + y, ld_y, steps[1], zero, c.at + z, ld, steps[2], count,
+                            *last)
             if code:
                 device.check(code)
 
@@ -362,7 +375,7 @@ def _into(a, b, out, alpha, beta, asked):
 
 
 def mm(a, b, *, out=None, alpha=1.0, beta=0.0, accuracy=None, scheme=None):
-    """alpha A B + beta out, of matrices or batches of them, in `out` or in a new array of a's library.
+    """alpha A B + beta out, of matrices or batches of them, in `out` or in a new array of a's library; float32 of float16 and bfloat16.
 
     accuracy: what halftone_set_accuracy takes; scheme: a scheme's name. Neither: `auto`."""
     asked = _asked(accuracy, scheme)
@@ -375,7 +388,7 @@ def mm(a, b, *, out=None, alpha=1.0, beta=0.0, accuracy=None, scheme=None):
         _into(a, b, out, alpha, beta, asked)
         return out
     x, y = _Array(a, "a"), _Array(b, "b")
-    out = _empty_like(a, _shape_of(x.form[0], y.form[0]))
+    out = _empty_like(a, _shape_of(x.form[0], y.form[0]), "float32" if BYTES[_steps(x.form, "a")[0]] == 2 else None)
     _multiply(x, y, _Array(out, "out"), alpha, 0.0, asked)
     if x.ordinal is not None and hasattr(out, "block_until_ready"):  # JAX reads it on a stream of its own
         with _lock, _device(x.ordinal) as device:
@@ -420,7 +433,7 @@ def _share_product(step, asked, a, b, rows, columns, *behind):
     found = _arguments(x.form, y.form, (shape, None, x.form[2]), True)
     most = [_flat(rows, shape[0], "float32", "rows"), _flat(columns, shape[1], "float32", "columns"), *behind]
     if found:
-        if found[0] != 32:
+        if found[0] != FP32:
             raise TypeError("ranks share k in float32")
         (ld_x, ld_y, _), sizes = found[3], found[2]
         _share(step, asked, [x, y, *most], *sizes, y.at, ld_x, x.at, ld_y, most[1].at, most[0].at, *(z.at for z in behind))
@@ -460,10 +473,10 @@ def query(a, b, *, accuracy=None, scheme=None):
     a, b = _Array(a, "a"), _Array(b, "b")
     device, _ = _device_and_stream(a, b)
     shape = _shape_of(a.form[0], b.form[0])
-    (bits, of_a), (_, of_b), plan = _steps(a.form, "a"), _steps(b.form, "b"), Plan(size=ctypes.sizeof(Plan))
+    (of, of_a), (_, of_b), plan = _steps(a.form, "a"), _steps(b.form, "b"), Plan(size=ctypes.sizeof(Plan))
     with _lock, device:
-        device.ask(bits, _asked(accuracy, scheme))
-        device.check(device.asks[bits](device.handle, _turned(b.form[0], of_b, True, "b")[0], _turned(a.form[0], of_a, True, "a")[0],
+        device.ask(_result_of(of), _asked(accuracy, scheme))
+        device.check(device.asks[_result_of(of)](device.handle, _turned(b.form[0], of_b, True, "b")[0], _turned(a.form[0], of_a, True, "a")[0],
                                        shape[-1], shape[-2], a.form[0][-1], math.prod(shape[:-2]), ctypes.byref(plan)))
         values = ((name, getattr(plan, name)) for name, _ in Plan._fields_[1:])
         return {name: value.decode() if isinstance(value, bytes) else value for name, value in values}
@@ -524,7 +537,8 @@ def _mm_of_tensors(torch, a, b, out, alpha, beta, asked):
 def _fake_mm(a, b, alpha, asked):
     if a.dtype != b.dtype or a.device != b.device:
         raise ValueError(f"a is {a.dtype} on {a.device}, b {b.dtype} on {b.device}: convert or move one")
-    return a.new_empty(_shape_of.__wrapped__(a.shape, b.shape))  # symbols are not to be kept
+    result = _torch.float32 if a.element_size() == 2 else a.dtype
+    return a.new_empty(_shape_of.__wrapped__(a.shape, b.shape), dtype=result)  # symbols are not to be kept
 
 
 def _tensor_mm(a, b, alpha, asked):
@@ -541,14 +555,15 @@ def _keep(ctx, inputs, output):
 def _backward(ctx, grad):
     """Gradients have strides that no caller chose (sum() has zeros): those are copied."""
     (a, b), mm = ctx.saved_tensors, _torch.ops.halftone.mm
-    grad, of_a, of_b = grad.contiguous(), None, None
+    grad, of_a, of_b, types = grad.contiguous(), None, None, (a.dtype, b.dtype)
+    a, b = a.to(grad.dtype), b.to(grad.dtype)  # of 16 bits: the gradient has 32
     if ctx.needs_input_grad[0]:
         of_a = mm(grad, b.mT, *ctx.rest).sum_to_size(a.shape)
     if ctx.needs_input_grad[1] and b.dim() == 2:  # one product, as of a layer's weights
         of_b = mm(a.reshape(-1, a.shape[-1]).mT, grad.reshape(-1, grad.shape[-1]), *ctx.rest)
     elif ctx.needs_input_grad[1]:
         of_b = mm(a.mT, grad, *ctx.rest).sum_to_size(b.shape)
-    return of_a, of_b, None, None
+    return *(x if x is None else x.to(of) for x, of in zip((of_a, of_b), types)), None, None
 
 
 # ---- the commands

@@ -151,6 +151,7 @@ static inline uint4 ht_ldg16_by(const void *p, unsigned long long, int line = __
 }
 uint4 ht_ld16(const void *p, int line = __builtin_LINE());
 float ht_ldg4(const float *p, int line = __builtin_LINE());
+unsigned short ht_ldg_u16(const unsigned short *p, int line = __builtin_LINE());
 int ht_ldg_i32(const int *p, int line = __builtin_LINE());
 long long ht_ldg_i64(const long long *p, int line = __builtin_LINE());
 void ht_stg16(void *p, uint4 v, int line = __builtin_LINE());

@@ -286,6 +286,7 @@ unsigned ht_smem_base(void) {
 HT_SIM_LOAD(global, ht_ldg16, uint4, const void *)
 HT_SIM_LOAD(global, ht_ld16, uint4, const void *)
 HT_SIM_LOAD(global, ht_ldg4, float, const float *)
+HT_SIM_LOAD(global, ht_ldg_u16, unsigned short, const unsigned short *)
 HT_SIM_LOAD(global, ht_ldg_i32, int, const int *)
 HT_SIM_LOAD(global, ht_ldg_i64, long long, const long long *)
 HT_SIM_LOAD(shared, ht_lds16, uint4, unsigned)

@@ -8,12 +8,13 @@
 
 #include "../../runtime/ht_abi.h"
 #include "../../runtime/ht_dev.h"
+#include "../../runtime/sim/sim_f16.h"
 #include "calls.h"
 #include "fuzz.h"
 #include "truth.h"
 
 struct totals {
-    int64_t products, scaled, refused, starved, packed, hostile, estimates, limited, cut;
+    int64_t products, scaled, refused, starved, packed, narrow, hostile, estimates, limited, cut;
     struct again_totals again;
     struct ways_totals ways;
     struct worst worst[TRUTH_SCHEMES];
@@ -185,6 +186,53 @@ static void check_packed(struct fuzz_rng *r, const struct problem *p, const stru
     totals->packed++;
 }
 
+/* ---- operands of 16 bits */
+
+/* The operand in BF16 or FP16, and as the floats that it then is: *wide. */
+static void *narrowed(const struct matrix *x, int type, struct matrix *wide) {
+    const float *const from = x->host;
+    uint16_t *const bits = host_make((size_t)x->elements * sizeof *bits), *const device = device_make(x->elements * (int64_t)sizeof *bits);
+    *wide = *x;
+    wide->host = host_make(matrix_bytes(x));
+    wide->device = device_make((int64_t)matrix_bytes(x));
+    for (int64_t i = 0; i < x->elements; i++) {
+        uint32_t word;
+        memcpy(&word, &from[i], sizeof word);
+        bits[i] = type == HALFTONE_BF16 ? (uint16_t)(word >> 16) : sim_f16_rn(from[i]);
+        word = (uint32_t)bits[i] << 16;
+        ((float *)wide->host)[i] = sim_f16_value(bits[i]);
+        if (type == HALFTONE_BF16)
+            memcpy((float *)wide->host + i, &word, sizeof word);
+    }
+    matrix_upload(wide);
+    FUZZ_CHECK(ht_dev_upload(device, bits, (size_t)x->elements * sizeof *bits) == HT_DEV_OK, "upload");
+    free(bits);
+    return device;
+}
+
+/* The bits of their floats. */
+static void check_16_bits(struct fuzz_rng *r, const struct problem *p, const struct scalars *s) {
+    const int type = fuzz_one_in(r, 2) ? HALFTONE_BF16 : HALFTONE_FP16;
+    struct problem q = *p;
+    uint16_t *const a = narrowed(&p->a, type, &q.a), *const b = narrowed(&p->b, type, &q.b);
+    ok(halftone_set_workspace_limit(h, 0), "no limit");
+    ok(halftone_set_workspace(h, NULL, 0), "own workspace");
+    problem_reset_c(&q);
+    ok(multiply(h, &q, s), "floats");
+    float *const want = problem_read_c(&q);
+    problem_reset_c(&q);
+    ok(halftone_gemm_ex(h, p->ta, p->tb, p->m, p->n, p->k, scalar(p, s, 0), a + p->a.lead, p->a.ld, p->a.stride, b + p->b.lead, p->b.ld, p->b.stride,
+                        scalar(p, s, 1), matrix_data(&p->c), p->c.ld, p->c.stride, p->batch, type), "16 bits");
+    check_bits(&q, NULL, want, "16 bits");
+    free(want);
+    for (int side = 0; side < 2; side++) {
+        device_free(side == 0 ? a : b);
+        free(side == 0 ? q.a.host : q.b.host);
+        device_free(side == 0 ? q.a.device : q.b.device);
+    }
+    totals->narrow++;
+}
+
 /* ---- a product */
 
 /* What query says is what was asked for. */
@@ -291,6 +339,8 @@ static void check_result(struct fuzz_rng *r, const struct problem *p, const stru
         ways_check_site(h, r, p, asked->site, s, c, &totals->ways);
     if (is_one && p->alpha != 0 && (p->m > 64 && p->n > 64 ? !fuzz_one_in(r, 4) : fuzz_one_in(r, 8)))
         check_host(r, p, &promise, asked);
+    if (fuzz_one_in(r, 4))
+        check_16_bits(r, p, s);
     free(c);
 }
 
@@ -397,10 +447,10 @@ static void run_case(void *context, struct fuzz_rng *r, int64_t index) {
 
 static void report(const void *context) {
     const struct totals *t = context;
-    printf("  %lld products, %lld scaled, %lld of accuracies out of reach, %lld without memory, %lld packed, %lld hostile, "
+    printf("  %lld products, %lld scaled, %lld of accuracies out of reach, %lld without memory, %lld packed, %lld of 16 bits, %lld hostile, "
            "%lld estimates\n  %lld under a limit (%lld cut), %lld counted (%lld results again), %lld by sites, %lld in host memory; "
            "plans: %lld inside, %lld blocks\n  worst share of the bound (case, results):",
-           (long long)t->products, (long long)t->scaled, (long long)t->refused, (long long)t->starved, (long long)t->packed,
+           (long long)t->products, (long long)t->scaled, (long long)t->refused, (long long)t->starved, (long long)t->packed, (long long)t->narrow,
            (long long)t->hostile, (long long)t->estimates, (long long)t->limited,
            (long long)t->cut, (long long)t->ways.counted, (long long)t->ways.again, (long long)t->ways.sited, (long long)t->ways.hosted,
            (long long)t->ways.inside, (long long)t->ways.blocks);

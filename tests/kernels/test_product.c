@@ -573,6 +573,134 @@ TEST(batches_of_x_times_its_transpose_are_symmetric) {
     }
 }
 
+/* A number of FP16 or BF16 near x, and the bits of one. */
+static float number_of(int type, float x) {
+    const int exponent = x != 0 && ilogbf(x) > -14 ? ilogbf(x) : -14;
+    uint32_t bits;
+    if (type == HALFTONE_FP16 && isfinite(x))
+        return ldexpf(nearbyintf(ldexpf(x, 10 - exponent)), exponent - 10);
+    memcpy(&bits, &x, sizeof bits);
+    bits &= 0xffff0000;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static uint16_t bits_of(int type, float x) {
+    const int exponent = x != 0 && isfinite(x) && ilogbf(x) > -14 ? ilogbf(x) : -14;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (type == HALFTONE_BF16)
+        return (uint16_t)(bits >> 16);
+    if (!isfinite(x))
+        return (uint16_t)((isnan(x) ? 0x7e00 : 0x7c00) | (bits >> 16 & 0x8000));
+    const uint32_t steps = (uint32_t)ldexpf(fabsf(x), 10 - exponent);
+    return (uint16_t)((steps < 1024 ? steps : (uint32_t)(exponent + 15) << 10 | (steps - 1024)) | (bits >> 16 & 0x8000));
+}
+
+/* The same matrix on the device in 16 bits, `offset` elements behind where an allocation begins. */
+static void *narrow_copy(int type, const struct operand *x, int64_t offset) {
+    uint16_t *const bits = kept((size_t)(x->count + offset) * sizeof *bits), *const at = kept_on_device((size_t)(x->count + offset) * sizeof *bits);
+    for (int64_t i = 0; i < x->count + offset; i++)
+        bits[i] = i < offset ? 0x7fff : bits_of(type, x->at[i - offset]);
+    OK(ht_dev_upload(at, bits, (size_t)(x->count + offset) * sizeof *bits));
+    return at + offset;
+}
+
+/* p's numbers as `type` has them, subnormals and zeros of both signs among them; in the last row NaN and Inf. */
+static void fill_narrow(struct product *p, int type) {
+    product_fill(p);
+    for (int64_t i = 0; i < p->m * p->k; i++)
+        p->a[i] = number_of(type, i % 97 == 5 ? p->a[i] * 0x1p-22f : i % 31 == 7 ? -0.0f : p->a[i]);
+    for (int64_t i = 0; i < p->k * p->n; i++)
+        p->b[i] = number_of(type, p->b[i]);
+    if (p->m > 2) {
+        p->a[p->m - 1] = INFINITY;
+        p->a[p->m - 2] = NAN;
+    }
+}
+
+static int multiply_narrow(const struct product *p, int type, const void *a, int64_t lda, const void *b, int64_t ldb, const struct operand *c) {
+    return halftone_gemm_ex(handle, p->ta, p->tb, p->m, p->n, p->k, &p->alpha, a, lda, 0, b, ldb, 0, &p->beta, c->device, c->ld, 0, 1, type);
+}
+
+/* C of both ways to give the product's numbers. */
+static void expect_narrow(struct product p, int type, const char *what) {
+    fill_narrow(&p, type);
+    const struct operand a = stored(&p, 'A', p.ta), b = stored(&p, 'B', p.tb), c = stored_c(&p), d = stored_c(&p);
+    multiply_stored(&p, &a, &b, &c, what);
+    check_code(multiply_narrow(&p, type, narrow_copy(type, &a, p.offset), a.ld, narrow_copy(type, &b, p.offset * 3), b.ld, &d), what);
+    const float *const want = dense_result(&p, &c), *const got = dense_result(&p, &d);
+    for (int64_t i = 0; i < p.m * p.n; i++)
+        if (!same_or_nan(want[i], got[i]))
+            fail_msg("%s, type %d, %c%c %lldx%lldx%lld: element %lld is %a, not %a", what, type, p.ta, p.tb, (long long)p.m, (long long)p.n,
+                     (long long)p.k, (long long)i, (double)got[i], (double)want[i]);
+    product_free(&p);
+}
+
+TEST(operands_of_16_bits_give_the_bits_of_their_floats) {
+    static const char *const schemes[] = {"auto", "f16x3", "bf16x6u", "i8x6", "i8x3"};
+    static const struct product shapes[] = {
+        PRODUCT('N', 'N', 70, 65, 300, 3, 1.5f, 0.5f, "normal"), PRODUCT('N', 'N', 1, 1, 1, 0, 1, 0, "normal"),
+        PRODUCT('N', 'N', 64, 40, 256, 0, 1, 0, "normal"),       PRODUCT('N', 'N', 33, 3, 1032, 8, -1, 0, "uniform"),
+        PRODUCT('N', 'N', 5, 300, 2, 1, 1, 1, "normal"),         PRODUCT('N', 'N', 3, 520, 270, 2, 1, 0, "normal")};
+    for (int s = 0; s < 5; s++) {
+        if (halftone_set_scheme(handle, schemes[s]) != HALFTONE_OK)
+            continue;
+        for (int i = 0; i < 48; i += small || s > 0 ? 5 : 1) {
+            struct product p = shapes[i / 2 % 6];
+            p.ta = i / 12 & 1 ? 'T' : 'N';
+            p.tb = i / 12 & 2 ? 'N' : 'T';
+            p.offset = i / 12;
+            expect_narrow(p, i & 1 ? HALFTONE_FP16 : HALFTONE_BF16, schemes[s]);
+        }
+    }
+}
+
+/* Of a batch, B shared; in blocks too; and what a workspace of the caller's needs besides. */
+TEST(batches_blocks_and_workspace_of_16_bits) {
+    enum { M = 35, N = 70, K = 67, BATCH = 3 };
+    const float one = 1, zero = 0;
+    const struct operand a = operand_made(M, K, true, 5, BATCH), b = operand_made(N, K, false, 2, 1), c = operand_made(M, N, false, 1, BATCH);
+    if (halftone_set_scheme(handle, "i8x6") != HALFTONE_OK)
+        skip();
+    for (int64_t i = 0; i < a.count; i++)
+        a.at[i] = (float)(i * 7 % 253 - 126) * 0.25f;
+    for (int64_t i = 0; i < b.count; i++)
+        b.at[i] = (float)(i * 5 % 241 - 120);
+    float *const device[] = {on_device(a.at, a.count), on_device(b.at, b.count)};
+    const void *const narrow[] = {narrow_copy(HALFTONE_BF16, &a, 0), narrow_copy(HALFTONE_BF16, &b, 0)};
+    float *const out = on_device(c.at, c.count), *const want = allocated(c.count), *const got = allocated(c.count);
+    size_t bytes;
+    check_code(halftone_sgemm_strided_batched(handle, 'T', 'T', M, N, K, &one, device[0], a.ld, a.stride, device[1], b.ld, 0, &zero, out, c.ld, c.stride, BATCH), "floats");
+    download(want, out, c.count);
+    check_code(halftone_workspace_bytes(handle, 'T', 'T', M, N, K, 1, &bytes), "bytes");
+    bytes += (size_t)(HALFTONE_WIDE_BYTES(K, M, 1) + HALFTONE_WIDE_BYTES(N, K, 1));
+    char *const mine = kept_on_device(bytes);
+    for (int way = 0; way < 4; way++) { /* all; in blocks of the batch; one by one in a workspace, which then is too small */
+        const int64_t batch = way < 2 ? BATCH : 1;
+        check_code(halftone_set_workspace_limit(handle, way == 1 ? bytes : 0), "limit");
+        check_code(halftone_set_workspace(handle, way < 2 ? NULL : mine, way < 2 ? 0 : bytes - (way == 3)), "workspace");
+        for (int64_t e = 0; e < BATCH; e += batch) {
+            const int code = halftone_gemm_ex(handle, 'T', 'T', M, N, K, &one, (const uint16_t *)narrow[0] + e * a.stride, a.ld, a.stride, narrow[1], b.ld, 0,
+                                              &zero, out + e * c.stride, c.ld, c.stride, batch, HALFTONE_BF16);
+            assert_int_equal(code, way == 3 ? HALFTONE_WORKSPACE : HALFTONE_OK);
+        }
+        expect_bits("a batch", want, download(got, out, c.count), c.count);
+        upload(out, c.at, way < 2 ? c.count : 0);
+    }
+}
+
+TEST(operands_of_16_bits_are_checked) {
+    const struct product p = product_of('N', 'N', 8, 8, 8, "normal");
+    const struct operand a = stored(&p, 'A', 'N'), c = stored_c(&p);
+    char *const at = narrow_copy(HALFTONE_BF16, &a, 0);
+    assert_int_equal(multiply_narrow(&p, 7, at, 8, at, 8, &c), -18);
+    assert_int_equal(multiply_narrow(&p, HALFTONE_FP64, at, 8, at, 8, &c), -18);
+    assert_int_equal(multiply_narrow(&p, HALFTONE_FP16, at + 1, 8, at, 8, &c), -7);
+    assert_int_equal(multiply_narrow(&p, HALFTONE_FP16, at, 8, NULL, 8, &c), -9);
+    check_code(multiply_narrow(&p, HALFTONE_FP32, a.device, 8, a.device, 8, &c), "floats");
+}
+
 /* x to 11 bits, toward zero or to nearest. */
 static double to_11_bits(double x, int toward_zero) {
     const double unit = x == 0 ? 1 : ldexp(1, ilogb(x) - 10);

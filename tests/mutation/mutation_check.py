@@ -11,6 +11,7 @@ from mutate import change, drop, instance
 GEMM, PACK, REDUCE, FALLBACK = "ht_f16x3_*_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_*_fallback_*"
 KERNELS, MANY, BEHIND = ["test_check", "kernels_leave_*"], ["test_check", "the_reduction*"], ["test_direct", "what_a*"]
 SYMMETRIC = ["test_product", "x_times*"]
+WIDEN, NARROW, NARROW_BATCH = "ht_widen_*", ["test_product", "operands_of_16_bits_give*"], ["test_product", "batches_blocks*"]
 COUNTED, OTHER_SCALES = ["test_auto", "what_is_computed*"], ["test_reproducible", "sums_of_other*"]
 SAMPLE, TILES = ["test_auto", "a_sample*"], "ht_f16x3_mma_*" # whichever tile runs
 BREAKS = {
@@ -26,6 +27,11 @@ BREAKS = {
     "a mirror copies what it has not read": (REDUCE, SYMMETRIC, drop("mirror-read")),
     "a mirror is larger than C": (REDUCE, SYMMETRIC, change("mirror-above", " && col < g.n", "")),
     "what lies below the diagonal is copied, too": (REDUCE, SYMMETRIC, change("mirror-above", "row < col && ", "")),
+    "16 bytes from anywhere": (WIDEN, NARROW, change("widen-aligned", "is_aligned && ", "")),
+    "a line's end is as the rest": (WIDEN, NARROW, change("widen-aligned", " && left >= WIDEN_UNIT", "")),
+    "one element eight times": (WIDEN, NARROW, change("widen-some", "from + i)", "from)")),
+    "FP16 is BF16": (WIDEN, NARROW, change("widened", "is_bf16 ?", "true ?")),
+    "every entry is the first": (WIDEN, NARROW_BATCH, change("widen-entry", "entry * g.src_stride", "0 * entry")),
     "every byte of a word is the first": (REDUCE, MANY, change("failed-byte", " + row % 32 / 8", "")),
     "bits beyond C count": (FALLBACK, BEHIND, change("load-failed", " && col0 + word / 2 < g.n", "")),
     "a few are left out": (FALLBACK, BEHIND, change("tile-of-few", "count > 0 && count <= ELEMENTS_MOST", "count < 0")),

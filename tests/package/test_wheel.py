@@ -229,8 +229,8 @@ warnings.simplefilter("ignore")
 a, b, c = Array((3, 4)), Array((4, 5)), Array((3, 5))
 before = bytes(c.data)
 for kind, text, words, options in (
-        (TypeError, "float32 and float64", (Array((3, 4), typestr="<f2"), b), {}), (TypeError, "float32 and float64", (Array((3, 4), typestr=">f4"), b), {}),
-        (TypeError, "float32 and float64", (Array((3, 4), typestr="<c8"), b), {}), (TypeError, "a is a builtins.list", ([[1.0]], b), {}),
+        (TypeError, "a is float16, b float32", (Array((3, 4), typestr="<f2"), b), {}), (TypeError, "float32, float64", (Array((3, 4), typestr=">f4"), b), {}),
+        (TypeError, "float32, float64", (Array((3, 4), typestr="<c8"), b), {}), (TypeError, "a is a builtins.list", ([[1.0]], b), {}),
         (TypeError, "b is a builtins.NoneType", (a, None), {}), (TypeError, "unmasked", (Array((3, 4), mask=a), b), {}),
         (TypeError, "a is float32, b float64", (a, Array((4, 5), "d")), {}), (ValueError, "take", (Array((4,)), b), {}),
         (ValueError, "(3, 4) and (3, 4)", (a, a), {}), (ValueError, "do not go together", (Array((2, 3, 4)), Array((3, 4, 5))), {}),
@@ -302,7 +302,10 @@ assert state("fake_entered") == 0
 
 
 def test_arrays_of_the_host_are_multiplied_in_tiles_where_there_is_a_gpu(python, gpu):
-    assert "Warning" not in python(STRIDES + "assert not hg._device(None).ordinal and len(hg._devices) == 2\n", **gpu)
+    assert "Warning" not in python(STRIDES + """assert not hg._device(None).ordinal and len(hg._devices) == 2
+narrow = [Array(shape, typestr="<f2", on_gpu=False) for shape in ((3, 4), (4, 5))]
+refused(TypeError, "float16 is taken on GPUs", hg.mm, *narrow, out=Array((3, 5), on_gpu=False))
+""", **gpu)
 
 
 STUB = """#include <stddef.h>
@@ -313,7 +316,7 @@ int current = 7, used = 7; /* of HIP, which no CUDA library has */
 int hipGetDevice(int *device) { *device = current; return 0; }
 int hipSetDevice(int device) { current = device; return 0; }
 #define NAME(name) int halftone_##name(void) { return 0; }
-NAME(set_stream) NAME(set_scheme) NAME(sgemm_strided_batched) NAME(dgemm_strided_batched) NAME(sgemm_maxima) NAME(sgemm_partial) NAME(sgemm_finish) int halftone_sgemm_host(void) { used = current; return 0; }
+NAME(set_stream) NAME(set_scheme) NAME(sgemm_strided_batched) NAME(dgemm_strided_batched) NAME(gemm_ex) NAME(sgemm_maxima) NAME(sgemm_partial) NAME(sgemm_finish) int halftone_sgemm_host(void) { used = current; return 0; }
 NAME(dgemm_host) NAME(query) NAME(dquery)
 """
 
@@ -376,6 +379,14 @@ for kind, units in (np.float32, 2**-18), (np.float64, 2**-46):
     old = c.copy()
     assert hg.mm(a, b, out=c, alpha=2, beta=-1) is c and np.allclose(c, old, atol=1e-5)
     assert hg.mm(a[:, :, :0], b).shape == (2, 3, 0, 29) and (hg.mm(a[..., :0], b[:, :0]) == 0).all()
+x, y = (z.astype(np.float16) for z in (a, b))
+for options in {}, {"accuracy": "invariant"}:
+    out = np.empty((2, 3, 33, 29), np.float32)
+    c, same = hg.mm(x, y, **options), hg.mm(x.astype(np.float32), y.astype(np.float32), **options)
+    assert c.dtype == np.float32 and (c == same).all() and hg.mm(x, y, out=out, **options) is out and (out == same).all()
+assert hg.query(x, y, accuracy="invariant")["scheme"] == "i8x6"
+refused(TypeError, "out float16: it must be float32", hg.mm, x, y, out=np.empty((2, 3, 33, 29), np.float16))
+c = hg.mm(a, b)
 c.flags.writeable = False
 refused(ValueError, "read-only", hg.mm, a, b, out=c)
 refused(TypeError, "unmasked", hg.mm, np.ma.masked_array(a), b)
@@ -433,7 +444,15 @@ meta = hg.mm(a.detach().to("meta"), w.detach().to("meta"))
 assert meta.shape == (2, 3, 5) and meta.device.type == "meta"
 refused(ValueError, "no gradient", hg.mm, a, w, out=out)
 refused(TypeError, "some are not", hg.mm, a, w.detach().numpy())
-refused(TypeError, "are taken", hg.mm, a.half(), w.half())
+for kind in torch.bfloat16, torch.float16:
+    x, y = torch.randn(2, 3, 33, dtype=torch.float32).to(kind).requires_grad_(), torch.randn(7, 33).to(kind).T
+    c = hg.mm(x, y, accuracy="invariant")
+    assert c.dtype == torch.float32 and torch.equal(c, hg.mm(x.float(), y.float(), accuracy="invariant"))
+    c.sum().backward()
+    assert x.grad.dtype == kind and torch.allclose(x.grad.float(), y.float().sum(1), rtol=1e-2)
+    torch.library.opcheck(torch.ops.halftone.mm, (x, y, 1.0, "scheme auto"), test_utils=tests[:2])
+refused(TypeError, "out bfloat16: it must be float32", hg.mm, y.bfloat16().T, y.bfloat16(), out=torch.zeros(7, 7).bfloat16())
+refused(TypeError, "type torch.int8", hg.mm, a.to(torch.int8), w.to(torch.int8))
 refused(ValueError, "convert or move", hg.mm, a.float(), w)
 refused(ValueError, "copy it first", hg.mm, a[..., ::2].detach(), w[::2].detach())
 refused(ValueError, "do not go", hg.mm, a, torch.zeros(3, 4, 5, dtype=a.dtype))

@@ -52,6 +52,7 @@ struct bench {
     int transes;
     bool times[BASELINE_TIMED]; /* which of cuBLAS' modes, of FP64 its own product as the first; none where there is no cuBLAS */
     const struct family *family;
+    enum baseline_mode inputs; /* of our products: BASELINE_FP16, BASELINE_BF16 as cuBLAS has them, else floats */
     int64_t pad; /* leading dimensions of A and B are their rows and this */
     struct methods methods;
     int all_kernels;
@@ -200,7 +201,10 @@ static int call_baseline(void *context, struct cli_error *f) {
 /* Call contexts for timing: engine and problem. */
 static int call_multiply(void *context, struct cli_error *f) {
     struct round *r = context;
-    return session_multiply(&r->bench->session, &r->sample.problem, f);
+    const enum baseline_mode inputs = r->bench->inputs;
+    const struct cast16 *const of16 = inputs == BASELINE_FP16 ? &r->half : inputs == BASELINE_BF16 ? &r->brain : NULL;
+    return of16 == NULL ? session_multiply(&r->bench->session, &r->sample.problem, f)
+                        : session_multiply_16(&r->bench->session, &r->sample.problem, of16->a, of16->b, inputs == BASELINE_FP16 ? HALFTONE_FP16 : HALFTONE_BF16, f);
 }
 
 static int call_pack(void *context, struct cli_error *f) {
@@ -328,7 +332,7 @@ static int round_open(struct round *r, struct bench *b, const struct shape *s, c
     const int64_t a_count = p->lda * (trans[0] == 'N' ? s->k : s->m), b_count = p->ldb * (trans[1] == 'N' ? s->n : s->k);
     for (int i = 0; i < 2; i++) {
         const enum baseline_mode mode = i == 0 ? BASELINE_FP16 : BASELINE_BF16;
-        if (b->times[mode] && cast16_open(i == 0 ? &r->half : &r->brain, mode, r->sample.a, a_count, r->sample.b, b_count, f) != 0)
+        if ((b->times[mode] || b->inputs == mode) && cast16_open(i == 0 ? &r->half : &r->brain, mode, r->sample.a, a_count, r->sample.b, b_count, f) != 0)
             return -1;
     }
     return 0;
@@ -399,14 +403,18 @@ static void make_comments(struct bench *b) {
     else
         snprintf(b->comments, sizeof b->comments,
                  "%s# data: %s, column-major, same memory for all; TFLOPS = 2mnk / time; median, least and most over the batches\n"
-                 "# end: with packing; kernel: from packed operands; cublas-fp16 and -bf16 get their inputs in that type\n"
+                 "# end: with packing%s; kernel: from packed operands; cublas-fp16 and -bf16 get their inputs in that type\n"
                  "# limit_tflops: cublas-fp16, -bf16 or -tf32, whichever has the scheme's slices, over its products; of_limit: "
                  "kernel TFLOPS over that; errors of %d rows against FP64\n"
                  "# sustained (no word in the column's name): back to back; single: median of %d calls, each in an idle device, after the "
                  "same call, queued behind a delay that hides launch latency; all methods alike\n"
                  "# seconds per measurement: %g, sustained; pack/copy: packing A and B against the driver's copy of them, same "
                  "round, bytes read and written\n%s",
-                 head, b->family->text, (int)SAMPLED_ROWS, b->plan.singles, b->plan.seconds, of_simulator);
+                 head, b->family->text,
+                 b->inputs == BASELINE_FP16   ? ", of inputs in FP16"
+                 : b->inputs == BASELINE_BF16 ? ", of inputs in BF16"
+                                              : "",
+                 (int)SAMPLED_ROWS, b->plan.singles, b->plan.seconds, of_simulator);
 }
 
 static int count_steps(const struct bench *b) {
@@ -490,15 +498,22 @@ static int choose_and_run(struct bench *b, const char *schemes, const char *accu
     return status == 0 ? run_all(b, f) : status;
 }
 
+static int choose_inputs(struct bench *b, const char *name, struct cli_error *f) {
+    b->inputs = name == NULL ? BASELINE_SGEMM : strcmp(name, "fp16") == 0 ? BASELINE_FP16 : BASELINE_BF16;
+    return name == NULL || strcmp(name, "fp16") == 0 || strcmp(name, "bf16") == 0
+               ? 0
+               : cli_error_usage(f, "--inputs: '%s' is neither fp16 nor bf16", name);
+}
+
 static int refuse_others(const struct option *options, int is_fp64, struct cli_error *f) {
     static const char why[] = "FP64 products are timed whole, of dense matrices, and beside cublas-dgemm alone";
-    return is_fp64 ? args_refuse(options, "--kernels --pad --baselines", why, f) : 0;
+    return is_fp64 ? args_refuse(options, "--kernels --pad --baselines --inputs", why, f) : 0;
 }
 
 static int run(int argc, char **argv, struct cli_error *f) {
     struct bench b;
     const char *sizes = NULL, *file = NULL, *schemes = NULL, *accuracies = NULL, *kernels = NULL, *seconds = "0.5", *none[1];
-    const char *trans = NULL, *pad = NULL, *baselines = NULL, *operands = NULL, *family = NULL;
+    const char *trans = NULL, *pad = NULL, *baselines = NULL, *operands = NULL, *family = NULL, *inputs = NULL;
     struct name_list trans_names = {NULL, NULL, 0};
     int count = 0, pads = 0, fp64 = 0;
     memset(&b, 0, sizeof b);
@@ -517,10 +532,11 @@ static int run(int argc, char **argv, struct cli_error *f) {
                                      {"--pad", &pad, NULL},
                                      {"--family", &family, NULL},
                                      {"--operands", &operands, NULL},
+                                     {"--inputs", &inputs, NULL},
                                      {"--fp64", NULL, &fp64},
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
-        args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0 ||
+        args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0 || choose_inputs(&b, inputs, f) != 0 ||
         (pad != NULL && args_numbers("--pad", pad, 0, PAD_MOST, &b.pad, 1, &pads, f) != 0))
         return -1;
     b.all_kernels = kernels != NULL && strcmp(kernels, "all") == 0;
@@ -529,7 +545,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
     b.family = family_find(family != NULL ? family : "uniform");
     if (b.family == NULL)
         return cli_error_usage(f, "no family '%s'; `halftone report --list` prints them", family);
-    if (operands != NULL && args_refuse(options, "--sizes --shapes --kernels --trans --pad --family --baselines",
+    if (operands != NULL && args_refuse(options, "--sizes --shapes --kernels --trans --pad --family --baselines --inputs",
                                         "--operands brings its own shapes", f) != 0)
         return -1;
     int status = outfile_apart("--shapes", file, "--out", b.out, f) == 0 && outfile_check(b.out, f) == 0 ? session_open(&b.session, f) : -1;
@@ -557,7 +573,7 @@ const struct command cmd_bench = {
     "bench", "TFLOPS of every scheme beside cuBLAS in the same run",
     "Usage: halftone bench [--sizes 1024,...] [--shapes FILE] [--schemes x,y] [--accuracy a,b]\n"
     "                      [--kernels pick|all] [--seconds S]\n"
-    "                      [--trans NN,NT,TN,TT] [--pad P] [--baselines sgemm,tf32,fp16,bf16]\n"
+    "                      [--trans NN,NT,TN,TT] [--pad P] [--baselines sgemm,tf32,fp16,bf16] [--inputs fp16|bf16]\n"
     "                      [--out FILE.tsv] [--commit TEXT] [--toolkit TEXT]\n"
     "       halftone bench --fp64 [--schemes native64,crt15] [--accuracy fp64,fp64-fast] ...\n"
     "       halftone bench --operands DIR [--fp64] [--schemes x,y] [--accuracy a,b] [--seconds S] [--out FILE.tsv] ...\n\n"
@@ -583,6 +599,7 @@ const struct command cmd_bench = {
     "  --trans LIST   every shape with each of these (default NN)\n"
     "  --pad P        leading dimensions of A and B are their rows and P more (default 0)\n"
     "  --baselines LIST  which of cuBLAS' modes (default all)\n"
+    "  --inputs TYPE  whole products of A and B rounded to it (halftone_gemm_ex)\n"
     "  --out FILE     all columns, with batch extremes, as TSV; rewritten after each shape\n"
     "  --operands DIR .npy files and their manifest operands.tsv; products of their own shapes\n"
     "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",

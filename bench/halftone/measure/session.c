@@ -261,6 +261,12 @@ int session_multiply(struct session *e, const struct session_problem *p, struct 
                          "product", f);
 }
 
+int session_multiply_16(struct session *e, const struct session_problem *p, const void *a, const void *b, int type, struct cli_error *f) {
+    const int code = halftone_gemm_ex(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, &p->alpha, a, at_least_one(p->lda), 0, b,
+                                      at_least_one(p->ldb), 0, &p->beta, p->c, at_least_one(p->m), 0, 1, type);
+    return session_check(e, code, "product of 16-bit operands", f);
+}
+
 int session_multiply_batch(struct session *e, const struct session_problem *p, int64_t batch, struct cli_error *f) {
     const int code = halftone_sgemm_strided_batched(
         e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, &p->alpha, p->a, p->lda, p->m * p->k, p->b,

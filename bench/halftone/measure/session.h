@@ -63,6 +63,8 @@ int session_takes_all(const struct session *e, const struct halftone_plan *plan)
 int session_count_again(struct session *e, struct cli_error *f); /* begins to count such results of FP32 calls */
 int session_counted_again(struct session *e, int64_t *results, struct cli_error *f);
 int session_multiply(struct session *e, const struct session_problem *p, struct cli_error *f); /* asynchronous */
+/* The same of the device's a and b in HALFTONE_BF16 or HALFTONE_FP16, which lie as the problem's. */
+int session_multiply_16(struct session *e, const struct session_problem *p, const void *a, const void *b, int type, struct cli_error *f);
 /* `batch` products of dense operands that lie one after the other; a, b and c of the problem are those of the first. */
 int session_multiply_batch(struct session *e, const struct session_problem *p, int64_t batch, struct cli_error *f);
 /* Packed operands for the scheme selected now: sizes and memory, packing alone, product alone. For a scheme that reads the

@@ -91,6 +91,11 @@ HT_DEVICE float ht_ldg4(const float *p)
     return *p;
 }
 
+HT_DEVICE unsigned short ht_ldg_u16(const unsigned short *p)
+{
+    return *p;
+}
+
 HT_DEVICE int ht_ldg_i32(const int *p)
 {
     return *p;
