@@ -638,12 +638,12 @@ static void expect_narrow(struct product p, int type, const char *what) {
 }
 
 TEST(operands_of_16_bits_give_the_bits_of_their_floats) {
-    static const char *const schemes[] = {"auto", "f16x3", "bf16x6u", "i8x6", "i8x3"};
+    static const char *const schemes[] = {"auto", "f16x3", "bf16x6u", "i8x6", "i8x3", "ozaki-sp"};
     static const struct product shapes[] = {
         PRODUCT('N', 'N', 70, 65, 300, 3, 1.5f, 0.5f, "normal"), PRODUCT('N', 'N', 1, 1, 1, 0, 1, 0, "normal"),
         PRODUCT('N', 'N', 64, 40, 256, 0, 1, 0, "normal"),       PRODUCT('N', 'N', 33, 3, 1032, 8, -1, 0, "uniform"),
         PRODUCT('N', 'N', 5, 300, 2, 1, 1, 1, "normal"),         PRODUCT('N', 'N', 3, 520, 270, 2, 1, 0, "normal")};
-    for (int s = 0; s < 5; s++) {
+    for (int s = 0; s < 6; s++) {
         if (halftone_set_scheme(handle, schemes[s]) != HALFTONE_OK)
             continue;
         for (int i = 0; i < 48; i += small || s > 0 ? 5 : 1) {
