@@ -259,17 +259,17 @@ static const struct ht_scheme_desc checked_schemes[] = {
 #define ROLES {"f16x3", "bf16x6u", "native64", "crt14", "i8x28", "crt16", "crt20", "ozaki"}, 14
 static const struct ht_set_desc fake_checked_set = {
     "checked", "sm_103a", "1.2.3", "sm90",       1030,         1,           108, 1410, 1600, 4000, 2000,
-    3000, 0, 0, 0,    3,         2,       checked_kernels, checked_schemes, fake_reduce, 0,   NULL, ROLES, NULL, NULL,
+    3000, 0, 0, 0,    3,         2,       checked_kernels, checked_schemes, fake_reduce, NULL, 0,   NULL, ROLES, NULL, NULL,
 };
 
 static const struct ht_set_desc fake_set = {
     "fake", "sm_80", "1.2.3", "sm80",       800,          0,           108, 1410, 1600, 4000, 2000,
-    3000, 0, 0, 0,   5,       4,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL, ROLES, NULL, NULL,
+    3000, 0, 0, 0,   5,       4,       fake_kernels, fake_schemes, fake_reduce, NULL, 0,   NULL, ROLES, NULL, NULL,
 };
 /* Made for one capability alone; has one kernel and one scheme fewer. */
 static const struct ht_set_desc fake_exact_set = {
     "exact", "sm_120a", "1.2.3", "sm90",       1200,         1,           108, 1410, 1600, 4000, 2000,
-    3000, 0, 0, 0,    3,         2,       fake_kernels, fake_schemes, fake_reduce, 0,   NULL, ROLES, NULL, NULL,
+    3000, 0, 0, 0,    3,         2,       fake_kernels, fake_schemes, fake_reduce, NULL, 0,   NULL, ROLES, NULL, NULL,
 };
 const struct ht_set_desc *const ht_sets[] = {&fake_set, &fake_exact_set, &fake_checked_set, NULL};
 
