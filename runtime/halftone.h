@@ -197,9 +197,9 @@ int halftone_sgemm_strided_batched(halftone *handle, char transa, char transb, i
                                    int64_t stride_a, const float *b, int64_t ldb, int64_t stride_b,
                                    const float *beta, float *c, int64_t ldc, int64_t stride_c, int64_t batch);
 
-/* A and B of type HALFTONE_BF16 or HALFTONE_FP16, aligned to 2 bytes, argument 18. The bits of C are those of the
- * function above for the same values as floats, which the matrices become first, in so much more workspace
- * (halftone_workspace_bytes) for each of A and B: */
+/* A and B are of the type HALFTONE_BF16 or HALFTONE_FP16, argument 18, and aligned to 2 bytes; HALFTONE_FP32 is taken
+ * too. They become floats first, so C has the bits that the function above gives for these floats. That takes more
+ * workspace than halftone_workspace_bytes says: for A and for B so many bytes, of matrices rows x cols as stored. */
 #define HALFTONE_WIDE_BYTES(rows, cols, entries) ((((int64_t)(rows) + 7) / 8 * 8 * (cols) * (entries) * 4 + 1023) / 1024 * 1024)
 int halftone_gemm_ex(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, const float *alpha,
                      const void *a, int64_t lda, int64_t stride_a, const void *b, int64_t ldb, int64_t stride_b,

@@ -568,6 +568,8 @@ struct pack_side {
 };
 
 HT_LOCAL int ht_lay_out_slices(const struct call *c, struct plan *p);
+/* The step before all others of a call whose operands have 16 bits, which those read as floats (ht_view_of). */
+HT_LOCAL void ht_add_widening(const struct call *c, struct plan *p);
 /* C = beta * C. */
 HT_LOCAL void ht_lay_out_scaling(struct plan *p);
 /* A step of a product over ranks, by a scheme of exact sums. */

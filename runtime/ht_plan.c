@@ -47,51 +47,10 @@ static int (*const lay_out[HT_RECIPES])(const struct call *c, struct plan *p) = 
     ht_lay_out_slices,   ht_lay_out_slices,   ht_lay_out_native64,
     ht_lay_out_residues, ht_lay_out_residues, ht_lay_out_ozaki};
 
-/* ---- operands of 16 bits, which all that follows reads as floats (ht_view_of) */
-
-static struct ht_widen_args widen_args_of(const struct call *c, int side, int64_t entry, int64_t most) {
-    const struct call_operand *const o = &c->of[side];
-    const struct ht_view to = ht_view_of(c, side, entry);
-    struct ht_widen_args args = HT_ZERO;
-    args.src = (const char *)o->src + entry * o->stride * (int64_t)operand_bytes(c);
-    args.to = (float *)(uintptr_t)to.src;
-    args.ld = o->ld;
-    args.src_stride = o->stride;
-    args.to_ld = to.ld;
-    args.to_stride = to.stride;
-    args.length = (int)stored_rows(c, side);
-    args.lines = (int)stored_cols(c, side);
-    args.batch = (int)least_of(most, entries_of(c, side) > entry ? entries_of(c, side) - entry : 0);
-    args.is_bf16 = c->narrow == HALFTONE_BF16;
-    return args;
-}
-
-static int launch_widening(struct call *c, const struct step *s) {
-    const int64_t most = HT_GRID_BATCH / 2;
-    int code = HALFTONE_OK;
-    (void)s;
-    for (int64_t entry = 0; entry < c->batch && code == HALFTONE_OK; entry += most) {
-        const struct ht_widen_args both[2] = {widen_args_of(c, 0, entry, most),
-                                              widen_args_of(c, 1, entry, most)};
-        if (both[0].batch + both[1].batch > 0)
-            code = ht_launched(c->h, c->h->half[0].set->widen(both, 2, c->h->stream));
-    }
-    return code;
-}
-
-static const struct step_kind widening = {launch_widening, NULL, false, false};
-
-static void add_widening(const struct call *c, struct plan *p) {
-    struct step *const s = ht_add_step(p, &widening, NO_KERNEL);
-    for (int side = 0; side < 2; side++)
-        s->needs[WS_WIDE + side] = region_bytes(
-            ht_mul(ht_mul(wide_ld(c, side), stored_cols(c, side)), entries_of(c, side)), sizeof(float));
-}
-
 static int make_plan(const struct call *c, struct plan *p) {
     int code = ht_select(c, p);
     if (code == HALFTONE_OK && c->narrow != 0)
-        add_widening(c, p);
+        ht_add_widening(c, p);
     return AND_THEN(code, lay_out[p->set->kernel[p->kernel].recipe](c, p));
 }
 
