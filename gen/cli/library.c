@@ -230,16 +230,17 @@ static void add_unit(struct library *l, enum kernel_kind kind, const struct emit
     l->isas += at == l->isas;
 }
 
-static void add_units(struct library *l, const struct kernel_set *set) {
-    for (int i = 0; i < set->plans.count; i++) {
-        const struct plan *p = &set->plans.plan[i];
-        for (int kind = 0; kind < KERNEL_KINDS; kind++)
-            if (emit_has(&set->context, (enum kernel_kind)kind, p))
-                add_unit(l, (enum kernel_kind)kind, &set->context, p);
-    }
+/* The kernels of a plan's recipe; p NULL: those of any scheme. */
+static void add_units_of(struct library *l, const struct kernel_set *set, const struct plan *p) {
     for (int kind = 0; kind < KERNEL_KINDS; kind++)
-        if (emit_has(&set->context, (enum kernel_kind)kind, NULL))
-            add_unit(l, (enum kernel_kind)kind, &set->context, NULL);
+        if (emit_has(&set->context, (enum kernel_kind)kind, p))
+            add_unit(l, (enum kernel_kind)kind, &set->context, p);
+}
+
+static void add_units(struct library *l, const struct kernel_set *set) {
+    for (int i = 0; i < set->plans.count; i++)
+        add_units_of(l, set, &set->plans.plan[i]);
+    add_units_of(l, set, NULL);
 }
 
 /* The table goes to the set it was measured with; the first complains where it is none's. */

@@ -180,9 +180,8 @@ static void dispatch_desc(struct text *out, const struct emit_context *c, struct
         text_addf(out, "kernels%s_%s, schemes%s_%s,\n", h.mark, g->name, h.mark, g->name);
     else
         text_add(out, "NULL, NULL,\n");
-    text_addf(out, "    %s_launch, %s_launch,\n    ", reduce, widen);
-    text_addf(out, "%d, %s%s%s%s,\n    {", tuned, tuned ? "tuned" : "NULL",
-              tuned ? h.mark : "", tuned ? "_" : "", tuned ? g->name : "");
+    text_addf(out, "    %s_launch, %s_launch,\n    %d, %s%s%s%s,\n    {", reduce, widen, tuned,
+              tuned ? "tuned" : "NULL", tuned ? h.mark : "", tuned ? "_" : "", tuned ? g->name : "");
     for (int role = 0; role < HT_ROLES; role++)
         text_addf(out, "%s\"%s\"", role > 0 ? ", " : "", scheme_of_role((enum ht_role)role)->name);
     text_addf(out, "}, %d,\n    ", scheme_of_role(HT_ROLE_FAST)->moduli);
