@@ -72,7 +72,7 @@ HT_DEVICE float ht_ldg4(const float *p)
 
 HT_DEVICE unsigned short ht_ldg_u16(const unsigned short *p)
 {
-    return *p;
+    return ht_global_load<unsigned short>(p);
 }
 
 HT_DEVICE int ht_ldg_i32(const int *p)
