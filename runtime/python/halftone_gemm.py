@@ -65,6 +65,7 @@ class _Device:
             for call in calls.values():
                 call.argtypes = types
         library.halftone_gemm_ex.argtypes = [*_BATCH, ctypes.c_int]
+        self.batched[FP16] = self.batched[BF16] = library.halftone_gemm_ex
         self.shared = {name: getattr(library, "halftone_sgemm_" + name) for name in _SHARED}
         for name, types in _SHARED.items():
             self.shared[name].argtypes = types
@@ -353,9 +354,8 @@ def _multiply(a, b, c, alpha, beta, asked):
             if by_tiles:
                 code = device.hosted[of](device.handle, *sizes, one, at_x + x, ld_x, at_y + y, ld_y, zero, c.at + z, ld)
             else:
-                call, last = (device.batched[of], ()) if of == result else (device.library.halftone_gemm_ex, (of,))
-                code = call(device.handle, *sizes, one, at_x + x, ld_x, steps[0], at_y + y, ld_y, steps[1], zero, c.at + z, ld, steps[2], count,
-                            *last)
+                code = device.batched[of](device.handle, *sizes, one, at_x + x, ld_x, steps[0], at_y + y, ld_y, steps[1], zero, c.at + z,
+                                          ld, steps[2], count, *(() if of == result else (of,)))
             if code:
                 device.check(code)
 
@@ -388,7 +388,7 @@ def mm(a, b, *, out=None, alpha=1.0, beta=0.0, accuracy=None, scheme=None):
         _into(a, b, out, alpha, beta, asked)
         return out
     x, y = _Array(a, "a"), _Array(b, "b")
-    out = _empty_like(a, _shape_of(x.form[0], y.form[0]), "float32" if BYTES[_steps(x.form, "a")[0]] == 2 else None)
+    out = _empty_like(a, _shape_of(x.form[0], y.form[0]), "float32" if BYTES.get(TYPE_OF.get(str(x.form[2]))) == 2 else None)
     _multiply(x, y, _Array(out, "out"), alpha, 0.0, asked)
     if x.ordinal is not None and hasattr(out, "block_until_ready"):  # JAX reads it on a stream of its own
         with _lock, _device(x.ordinal) as device:
