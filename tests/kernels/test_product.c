@@ -606,7 +606,7 @@ static void *narrow_copy(int type, const struct operand *x, int64_t offset) {
     return at + offset;
 }
 
-/* p's numbers as `type` has them, subnormals and zeros of both signs among them; in the last row NaN and Inf. */
+/* p's numbers as `type` has them, subnormals and zeros of both signs among them; Inf in the last row, NaN in the one before. */
 static void fill_narrow(struct product *p, int type) {
     product_fill(p);
     for (int64_t i = 0; i < p->m * p->k; i++)

@@ -187,11 +187,16 @@ static const char *baseline_name(const struct bench *b, enum baseline_mode mode)
     return is_wide(b) ? "cublas-dgemm" : baseline_names[mode];
 }
 
+/* A and B in the type of a mode; NULL: they are floats. */
+static const struct cast16 *cast_of(const struct round *r, enum baseline_mode mode) {
+    return mode == BASELINE_FP16 ? &r->half : mode == BASELINE_BF16 ? &r->brain : NULL;
+}
+
 static int call_baseline(void *context, struct cli_error *f) {
     const struct round *r = context;
     const struct session_problem *p = &r->sample.problem;
-    const int half = r->mode == BASELINE_FP16, brain = r->mode == BASELINE_BF16;
-    const void *a = half ? r->half.a : brain ? r->brain.a : p->a, *b = half ? r->half.b : brain ? r->brain.b : p->b;
+    const struct cast16 *const cast = cast_of(r, r->mode);
+    const void *a = cast != NULL ? cast->a : p->a, *b = cast != NULL ? cast->b : p->b;
     const int status = is_wide(r->bench)
                            ? baseline_dgemm(r->bench->baseline, p->trans_a, p->trans_b, p->m, p->n, p->k, a, p->lda, b, p->ldb, p->c)
                            : baseline_multiply(r->bench->baseline, r->mode, p->trans_a, p->trans_b, p->m, p->n, p->k, a, p->lda, b, p->ldb, p->c);
@@ -201,10 +206,11 @@ static int call_baseline(void *context, struct cli_error *f) {
 /* Call contexts for timing: engine and problem. */
 static int call_multiply(void *context, struct cli_error *f) {
     struct round *r = context;
-    const enum baseline_mode inputs = r->bench->inputs;
-    const struct cast16 *const of16 = inputs == BASELINE_FP16 ? &r->half : inputs == BASELINE_BF16 ? &r->brain : NULL;
-    return of16 == NULL ? session_multiply(&r->bench->session, &r->sample.problem, f)
-                        : session_multiply_16(&r->bench->session, &r->sample.problem, of16->a, of16->b, inputs == BASELINE_FP16 ? HALFTONE_FP16 : HALFTONE_BF16, f);
+    struct session *const session = &r->bench->session;
+    const struct cast16 *const cast = cast_of(r, r->bench->inputs);
+    const int type = r->bench->inputs == BASELINE_FP16 ? HALFTONE_FP16 : HALFTONE_BF16;
+    return cast == NULL ? session_multiply(session, &r->sample.problem, f)
+                        : session_multiply_16(session, &r->sample.problem, cast->a, cast->b, type, f);
 }
 
 static int call_pack(void *context, struct cli_error *f) {
@@ -499,10 +505,9 @@ static int choose_and_run(struct bench *b, const char *schemes, const char *accu
 }
 
 static int choose_inputs(struct bench *b, const char *name, struct cli_error *f) {
-    b->inputs = name == NULL ? BASELINE_SGEMM : strcmp(name, "fp16") == 0 ? BASELINE_FP16 : BASELINE_BF16;
-    return name == NULL || strcmp(name, "fp16") == 0 || strcmp(name, "bf16") == 0
-               ? 0
-               : cli_error_usage(f, "--inputs: '%s' is neither fp16 nor bf16", name);
+    const bool half = name != NULL && strcmp(name, "fp16") == 0, brain = name != NULL && strcmp(name, "bf16") == 0;
+    b->inputs = half ? BASELINE_FP16 : brain ? BASELINE_BF16 : BASELINE_SGEMM;
+    return name == NULL || half || brain ? 0 : cli_error_usage(f, "--inputs: '%s' is neither fp16 nor bf16", name);
 }
 
 static int refuse_others(const struct option *options, int is_fp64, struct cli_error *f) {
