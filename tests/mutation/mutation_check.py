@@ -28,7 +28,6 @@ BREAKS = {
     "a mirror is larger than C": (REDUCE, SYMMETRIC, change("mirror-above", " && col < g.n", "")),
     "what lies below the diagonal is copied, too": (REDUCE, SYMMETRIC, change("mirror-above", "row < col && ", "")),
     "16 bytes from anywhere": (WIDEN, NARROW, change("widen-aligned", "is_aligned && ", "")),
-    "a line's end is as the rest": (WIDEN, NARROW, change("widen-aligned", " && left >= WIDEN_UNIT", "")),
     "one element eight times": (WIDEN, NARROW, change("widen-some", "from + i)", "from)")),
     "FP16 is BF16": (WIDEN, NARROW, change("widened", "is_bf16 ?", "true ?")),
     "every entry is the first": (WIDEN, NARROW_BATCH, change("widen-entry", "entry * g.src_stride", "0 * entry")),
