@@ -1,8 +1,9 @@
 #include "../samples/widen.h" //@drop
 // ---- matrices of 16 bits become floats, exactly: one or two in one launch, before anything else reads them --------
-// A line is the direction in which a matrix is contiguous. A warp takes 256 elements of eight lines one after another, eight
-// elements a lane: 16 bytes in, 32 out. Where 16 bytes of a line do not begin at a multiple of 16, and at its end, they are read one by one.
-constexpr int WIDEN_THREADS = 256, WIDEN_UNIT = 8, WIDEN_RUN = 32 * WIDEN_UNIT, WIDEN_LINES = 8, WIDEN_GRID = 65535;
+// A line is the direction in which a matrix is contiguous. A warp takes 512 elements of it, four elements a lane and four times: 8 bytes in, 16 out.
+// Where 8 bytes of a line do not begin at a multiple of 8, and at its end, they are read one by one. Behind the end, as far as 16 bytes go, are zeros.
+constexpr int WIDEN_THREADS = 256, WIDEN_UNIT = 4, WIDEN_STEP = 32 * WIDEN_UNIT, WIDEN_PARTS = 4, WIDEN_RUN = WIDEN_PARTS * WIDEN_STEP;
+constexpr int WIDEN_LINES = WIDEN_THREADS / 32, WIDEN_GRID = 65535;
 
 struct widen_pair {
     ht_widen_args matrix[2];
@@ -14,23 +15,20 @@ HT_DEVICE unsigned widened(unsigned bits, int is_bf16)
     return is_bf16 ? bits << 16 : ht_as_uint(ht_f16_value((unsigned short)bits)); //@mutate widened
 }
 
-// Four elements, two in each word.
-HT_DEVICE void widen_four(float *to, unsigned x, unsigned y, int is_bf16)
+HT_DEVICE unsigned long long load_four(const unsigned short *from, long long left, bool is_aligned)
 {
+    if (is_aligned && left >= WIDEN_UNIT) //@mutate widen-aligned
+        return (unsigned long long)ht_ldg_i64((const long long *)from);
+    unsigned long long four = 0;
+    for (int i = 0; i < WIDEN_UNIT && i < left; i++)
+        four |= (unsigned long long)ht_ldg_u16(from + i) << 16 * i; //@mutate widen-some
+    return four;
+}
+
+HT_DEVICE void store_four(float *to, unsigned long long four, int is_bf16)
+{
+    const unsigned x = (unsigned)four, y = (unsigned)(four >> 32);
     ht_stg16(to, make_uint4(widened(x & 0xffff, is_bf16), widened(x >> 16, is_bf16), widened(y & 0xffff, is_bf16), widened(y >> 16, is_bf16)));
-}
-
-HT_DEVICE void widen_eight(float *to, const unsigned short *from, int is_bf16)
-{
-    const uint4 eight = ht_ldg16(from);
-    widen_four(to, eight.x, eight.y, is_bf16);
-    widen_four(to + 4, eight.z, eight.w, is_bf16);
-}
-
-HT_DEVICE void widen_some(float *to, const unsigned short *from, int count, int is_bf16)
-{
-    for (int i = 0; i < count; i++)
-        ht_stg4(to + i, ht_as_float(widened(ht_ldg_u16(from + i), is_bf16))); //@mutate widen-some
 }
 
 static __global__ void __launch_bounds__(WIDEN_THREADS) widen(const widen_pair p)
@@ -40,7 +38,7 @@ static __global__ void __launch_bounds__(WIDEN_THREADS) widen(const widen_pair p
     const long long entry = (int)blockIdx.z - (second ? p.matrix[0].batch : 0);
     const unsigned short *const src = (const unsigned short *)g.src + entry * g.src_stride; //@mutate widen-entry
     const long long first = (long long)blockIdx.x * WIDEN_RUN + (int)threadIdx.x % 32 * WIDEN_UNIT;
-    const bool is_aligned = ((unsigned long long)src | (unsigned long long)(2 * g.ld)) % 16 == 0;
+    const bool is_aligned = ((unsigned long long)src | (unsigned long long)(2 * g.ld)) % 8 == 0;
     ht_pdl_wait();
     ht_pdl_trigger();
     const long long left = g.length - first;
@@ -49,10 +47,16 @@ static __global__ void __launch_bounds__(WIDEN_THREADS) widen(const widen_pair p
     for (long long line = (long long)blockIdx.y * WIDEN_LINES + threadIdx.x / 32; line < g.lines; line += (long long)gridDim.y * WIDEN_LINES) {
         const unsigned short *const from = src + line * g.ld + first;
         float *const to = g.to + entry * g.to_stride + line * g.to_ld + first;
-        if (is_aligned && left >= WIDEN_UNIT) //@mutate widen-aligned
-            widen_eight(to, from, g.is_bf16);
-        else
-            widen_some(to, from, left < WIDEN_UNIT ? (int)left : WIDEN_UNIT, g.is_bf16);
+        unsigned long long four[WIDEN_PARTS];
+#pragma unroll
+        for (int i = 0; i < WIDEN_PARTS; i++) {
+            four[i] = load_four(from + i * WIDEN_STEP, left - i * WIDEN_STEP, is_aligned);
+        }
+#pragma unroll
+        for (int i = 0; i < WIDEN_PARTS; i++) {
+            if (left > i * WIDEN_STEP)
+                store_four(to + i * WIDEN_STEP, four[i], g.is_bf16);
+        }
     }
 }
 
