@@ -58,6 +58,7 @@ BREAKS = {
     "parts that nobody has made are added": (REDUCE, SAMPLE, change("no-parts", "has_no_parts(g)", "false")),
     "every result of a sample passes": (PACK, SAMPLE, change("sample-cleared", "fails += !", "fails += 0 & !")),
     "rows of few elements pass in a sample": (PACK, SAMPLE, change("sample-sparse", "ENOUGH_NONZEROS / 2", "0")),
+    "those near failure are like others": (PACK, SAMPLE, change("sample-near", "? 0 : SAMPLE_NEAR", "? 0 : 0")),
     "some that fail in a place are none": (PACK, SAMPLE, change("sample-some", "? HT_SAMPLE_SOME", "? 0")),
 }
 SUMS = {

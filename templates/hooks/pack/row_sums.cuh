@@ -162,9 +162,11 @@ HT_DEVICE void store_products(const ht_pack_args &g, long long entry, int row0, 
 // measured, and their products tested as all will be. A function of shape and data, whatever the layout. Eight groups of 32 threads, one for
 // each row and column. Of longer rows, of r times as many k, the sample has SAMPLE_GROUPS groups of 32, evenly spread. All of such a row lose
 // r times as much, but sums of both signs are larger by the root of r alone. So what the sample lost is taken root times (sample_root).
+// Few that fail are found by those near them: NEARBY times as many fail a test NEARBY times as hard.
 //
 //   shared memory: of each line [ threshold ], [ factor ], [ elements that count, less those wanted ], then of each group [ fails ]
 constexpr int SAMPLE_LINES = 2 * HT_SAMPLE_SIDE, SAMPLE_PREFETCH = 16, SAMPLE_GROUPS = 32, SAMPLE_K = 32 * SAMPLE_GROUPS, SAMPLE_BYTES = 4 * SAMPLE_LINES * 4;
+constexpr int SAMPLE_NEAR = 256, NEARBY = 4; // of [ fails ]: one that does not pass the harder test
 
 // Row i of a place: all of a place are of 64 rows.
 HT_DEVICE int sample_row(int rows, int place, int i)
@@ -280,7 +282,9 @@ HT_DEVICE int multiply_sample(const sample_line &a, const sample_line *b, unsign
     for (int j = 0; j < 2; j++) {
         for (int m = 16; m > 0; m /= 2)
             sum[j] = __fadd_rn(sum[j], ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(sum[j]), m)));
-        fails += !ht_is_cleared(sum[j], ht_lds4(sample_word(smem, 0, line)), ht_lds4(sample_word(smem, 0, HT_SAMPLE_SIDE + column + j))); //@mutate sample-cleared
+        const float of_row = ht_lds4(sample_word(smem, 0, line)), of_column = ht_lds4(sample_word(smem, 0, HT_SAMPLE_SIDE + column + j));
+        fails += !ht_is_cleared(sum[j], of_row, of_column); //@mutate sample-cleared
+        fails += ht_is_cleared(sum[j], NEARBY * of_row, NEARBY * of_column) ? 0 : SAMPLE_NEAR; //@mutate sample-near
     }
     return fails;
 }
@@ -295,7 +299,7 @@ HT_DEVICE int told_of_place(unsigned smem)
     }
     if (counted[0] < 0 || counted[1] < 0)
         fails = HT_SAMPLE_SIDE * HT_SAMPLE_SIDE;
-    return fails == HT_SAMPLE_SIDE * HT_SAMPLE_SIDE ? HT_SAMPLE_ALL : fails > 0 ? HT_SAMPLE_SOME : 0; //@mutate sample-some
+    return fails % SAMPLE_NEAR == HT_SAMPLE_SIDE * HT_SAMPLE_SIDE ? HT_SAMPLE_ALL : fails > 0 ? HT_SAMPLE_SOME : 0; //@mutate sample-some
 }
 
 // A place, by a block. Columns are of another place than rows, else one of few blocks would be on the diagonal.
