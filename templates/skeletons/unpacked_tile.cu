@@ -566,14 +566,21 @@ HT_DEVICE bool all_results_from(float floor, ht_acc (*sum)[NI][D_REGS], const ht
     return !ht_any_of_block<WARPS>(has_results && !all, smem, t.tid);
 }
 
-// Whether slices have done for a tile with numbers below CALM_EXPONENT, the least of which is `least`: products are large enough, or all results
-// outweigh what slices and sums may have lost. Where slices hold all numbers nothing is read again unless a result is small.
+// Whether slices have done for a tile, as its own numbers and results tell: all numbers are calm, or slices hold them and results outweigh what sums
+// may have lost.
+HT_DEVICE bool have_slices_done(const ht_value_range &value_range, ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
+{
+    const bool is_finite = ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]);
+    if (!ht_any_of_block<WARPS>(!is_finite || !ht_is_safe_range(value_range), smem, t.tid))
+        return true;
+    return !ht_any_of_block<WARPS>(!is_finite || !ht_is_from(value_range.least, EXACT_EXPONENT), smem, t.tid) &&
+           all_results_from(ht_floor_of(0, t.k - t.k0), sum, t, smem);
+}
+
+// Else: whether products are large enough, or all results outweigh what slices lost, too. `least` is that of the numbers, which are read again.
 HT_DEVICE bool is_small_harmless(unsigned least, ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
 {
-    const int k = t.k - t.k0;
     const bool is_exact = ht_is_from(least_of_block(least, smem, t.tid), EXACT_EXPONENT);
-    if (is_exact && all_results_from(ht_floor_of(0, k), sum, t, smem))
-        return true;
     const ht_extent q = extent_of<BN, B_PARTS>(open_q(t, t.q_k_major), t, smem);
     unsigned beside = q.largest; // the largest that numbers meet which slices do not hold
     if (is_exact || !ht_is_from(q.least, EXACT_EXPONENT)) { //@mutate is-beside-p
@@ -582,7 +589,7 @@ HT_DEVICE bool is_small_harmless(unsigned least, ht_acc (*sum)[NI][D_REGS], cons
             return ht_are_safe_products(p.least, q.least);
         beside = ht_is_from(p.least, EXACT_EXPONENT) || p.largest > beside ? p.largest : beside; //@mutate beside-both
     }
-    return all_results_from(ht_floor_of(beside, k), sum, t, smem); //@mutate beside
+    return all_results_from(ht_floor_of(beside, t.k - t.k0), sum, t, smem); //@mutate beside
 }
 
 // By slices, with the range of the numbers that they were cut from.
@@ -607,11 +614,9 @@ HT_DEVICE ht_value_range multiply_by_slices(ht_acc (*sum)[NI][D_REGS], const ht_
 // Whether slices could hold the block's numbers; no: `sum` is worth nothing.
 HT_DEVICE bool slices_suffice(const ht_value_range &value_range, ht_acc (*sum)[NI][D_REGS], const ht_task &t, unsigned smem)
 {
-    const bool is_finite = ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]);
-    if (!ht_any_of_block<WARPS>(!is_finite || !ht_is_safe_range(value_range), smem, t.tid))
-        return true;
-    return !ht_any_of_block<WARPS>(!is_finite, smem, t.tid) && //@mutate is-finite
-           is_small_harmless(value_range.least, sum, t, smem);
+    return have_slices_done(value_range, sum, t, smem) ||
+           (!ht_any_of_block<WARPS>(!ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid) && //@mutate is-finite
+            is_small_harmless(value_range.least, sum, t, smem));
 }
 
 // The step that part `split` begins with; no division, which would take longer than some products.
@@ -778,9 +783,9 @@ template <bool P_K_MAJOR, bool Q_K_MAJOR> HT_DEVICE void compute_blocks(const un
         task.leaves_early = true;
         clear_sums(sum);
         multiply_sliced<P_K_MAJOR, Q_K_MAJOR>(sum, sum, &value_range, task, ht_smem_base<SMEM_BYTES>());
-        const bool left = !ht_is_safe_range(value_range) || !ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]);
-        if (!ht_any_of_block<WARPS>(left, ht_smem_base<SMEM_BYTES>(), task.tid)) //@mutate blocks-left
-            store_blocks(args, task_of(args, spot, (int)ht_opaque(0)), sum, spot);
+        const ht_task again = task_of(args, spot, (int)ht_opaque(0));
+        if (have_slices_done(value_range, sum, again, ht_smem_base<SMEM_BYTES>())) //@mutate blocks-left
+            store_blocks(args, again, sum, spot);
     }
 }
 

@@ -328,7 +328,7 @@ HT_DEVICE void multiply_sliced(ht_acc (*sum)[NI][D_REGS], ht_acc (*)[NI][D_REGS]
     load_rows<P_K_MAJOR>(row, &p);
     split_columns<Q_K_MAJOR>(ring + to, column, value_range);
     split_rows<P_K_MAJOR>(a[0], row, value_range);
-    if (t.leaves_early && ht_any_of_block<WARPS>(!ht_is_safe_range(*value_range), smem, t.tid)) //@mutate leaves-early
+    if (t.leaves_early && ht_any_of_block<WARPS>(!ht_is_from(value_range->least, EXACT_EXPONENT), smem, t.tid)) //@mutate leaves-early
         return;
     ht_async_fence();
     load_columns<Q_K_MAJOR>(column, &q);

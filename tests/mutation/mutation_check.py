@@ -144,8 +144,8 @@ BLOCKS = {
     "blocks beyond C are counted": (WIDE, change("blocks-counted", "x.col, 64, 64", "x.col, 128, 64")),
     "only one turn": (WIDE, change("blocks-next", "place += WARPS * apart", "place += WARPS * apart << (place >= 0 ? 8 : 0)")),
     "a warp's tile is the first's": (WIDE, change("blocks-place", "ht_lowest_bit(found) * apart", "0")),
-    "what slices cannot hold is stored": (WIDE, change("blocks-left", "!ht_any_of_block", "!0 & ht_any_of_block")),
-    "all leave at once": (WIDE, change("leaves-early", "!ht_is_safe_range(*value_range)", "true")),
+    "what slices cannot hold is stored": (WIDE, change("blocks-left", "have_slices_done", "true || have_slices_done")),
+    "all leave at once": (WIDE, change("leaves-early", "!ht_is_from(value_range->least, EXACT_EXPONENT)", "true")),
     "how matrices lie says which is P": (WIDE, change("swap-by-shape", "(TAKES_BLOCKS && g.failed) || ", "")),
     "few in all begin": (WIDE, change("blocks-few", "<= ELEMENTS_MOST", "> ELEMENTS_MOST")),
     "bits that are gone are computed again": (FALLBACK, change("listed-alone", "failed % BEFORE > 0 && ", "")),
@@ -218,7 +218,7 @@ SMALL = {
     "Q beside itself": change("beside-both", "ht_is_from(p.least, EXACT_EXPONENT) || ", ""),
     "nothing large beside subnormal numbers": change("beside", "ht_floor_of(beside, k)", "ht_floor_of(0, k)"),
     "half of the steps are looked at": change("extent-steps", "step += AT_ONCE", "step += 2 * AT_ONCE"),
-    "Inf is like others": change("is-finite", "!ht_any_of_block<WARPS>(!is_finite, smem, t.tid) &&", ""),
+    "Inf is like others": change("is-finite", "!ht_any_of_block<WARPS>(!ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid) &&", ""),
 }
 VOTE = change("inside-vote", "ht_notes_of(n, w)", "ht_notes_of(n, 0)") # of a small tile, whose first warp may have nothing
 OTHER_GROUP = change("has-results", "t.tid < GROUP_THREADS", "true")
