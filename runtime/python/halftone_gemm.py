@@ -155,11 +155,10 @@ class _Array:
     def __init__(self, x, name):
         torch, self.ordinal, self.stream, self.is_fixed = _torch, None, None, False
         if torch and isinstance(x, torch.Tensor):
-            device = x.device
-            if device.type == "cuda":
-                self.ordinal, self.stream = device.index, torch
-            elif device.type != "cpu":
-                raise TypeError(f"{name} lies on {device}: tensors of the CPU and of GPUs are taken")
+            if x.is_cuda:
+                self.ordinal, self.stream = x.get_device(), torch
+            elif not x.is_cpu:
+                raise TypeError(f"{name} lies on {x.device}: tensors of the CPU and of GPUs are taken")
             if x.layout != torch.strided:
                 raise TypeError(f"{name} has layout {x.layout}: strided tensors are taken, x.to_dense()")
             if x.is_neg():
@@ -317,14 +316,12 @@ def _arguments(of_a, of_b, of_out, one_by_one):
 
 def _device_and_stream(*arrays, names=("b", "out")):
     """Of arrays that are all on one device."""
-    a, streams = arrays[0], set()
+    a = arrays[0]
     for x, name in zip(arrays[1:], names):
         if x.ordinal != a.ordinal:
             where = ["in the host's memory" if y.ordinal is None else f"on GPU {y.ordinal}" for y in (a, x)]
             raise ValueError(f"a is {where[0]}, {name} {where[1]}: move one")
-    for x in arrays:
-        if x.stream is not None:
-            streams.add(_torch.cuda.current_stream(x.ordinal).cuda_stream if x.stream is _torch else x.stream)
+    streams = {_stream_of_torch(a.ordinal) if x is _torch else x for x in {x.stream for x in arrays} - {None}}
     stream = streams.pop() if streams else 0
     if streams or stream == 2:  # the handle's memory goes by streams' names, and 2 is another one in each thread
         raise ValueError(f"the arrays' streams are {sorted([stream, *streams])}: one is taken, and not the per-thread default (2)")
@@ -500,7 +497,7 @@ _torch = None
 
 def _register_with_torch():
     """At the first product after `import torch`, which torch.compile must not be tracing; None without it."""
-    global _torch, _operators
+    global _torch, _operators, _stream_of_torch, _watchers
     torch = sys.modules.get("torch")
     if not hasattr(getattr(torch, "library", None), "register_autograd"):  # not there, still being imported, or older than 2.4
         return None
@@ -516,7 +513,8 @@ def _register_with_torch():
         torch.library.register_fake("halftone::mm", _fake_mm)
         torch.library.register_fake("halftone::mm_out", lambda *_: None)
         torch.library.register_autograd("halftone::mm", _backward, setup_context=_keep)
-        _torch = torch
+        _torch, _stream_of_torch = torch, getattr(torch._C, "_cuda_getCurrentRawStream", lambda gpu: torch.cuda.current_stream(gpu).cuda_stream)
+        _watchers = [getattr(at, name, lambda: 1) for at, name in ((torch._C, "_len_torch_dispatch_stack"), (torch._C._functorch, "peek_interpreter_stack"))]
     return torch
 
 
@@ -526,23 +524,32 @@ def _mm_of_tensors(torch, a, b, out, alpha, beta, asked):
     forward = torch.autograd.forward_ad
     if forward._current_level >= 0 and any(forward.unpack_dual(x).tangent is not None for x in (a, b)):
         raise ValueError("forward mode is not supported, torch would make its tangents 0: use reverse mode")
+    has_gradient = torch.is_grad_enabled() and (a.requires_grad or b.requires_grad)
+    is_plain = not torch.compiler.is_compiling() and _is_plain(a, b, out)
     if out is None:
-        return torch.ops.halftone.mm(a, b, alpha, asked)
-    if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad or out.requires_grad):
+        return _tensor_mm(a, b, alpha, asked) if is_plain and not has_gradient else torch.ops.halftone.mm(a, b, alpha, asked)
+    if has_gradient or torch.is_grad_enabled() and out.requires_grad:
         raise ValueError("out= has no gradient: leave it out, or use torch.no_grad()")
-    torch.ops.halftone.mm_out(a, b, out, alpha, beta, asked)
+    (_into if is_plain else torch.ops.halftone.mm_out)(a, b, out, alpha, beta, asked)
+    torch.autograd.graph.increment_version(out) if is_plain else None
     return out
 
 
-def _fake_mm(a, b, alpha, asked):
+def _is_plain(a, b, out):
+    """Whether nobody watches operators, which take a third of a small call."""
+    return ((a.is_cuda or a.is_cpu) and not any(watch() for watch in _watchers)
+            and all(type(x) is _torch.Tensor and not x.is_neg() for x in (a, b, a if out is None else out)))
+
+
+def _fake_mm(a, b, alpha, asked, shape_of=_shape_of.__wrapped__):  # symbols are not to be kept
     if a.dtype != b.dtype or a.device != b.device:
         raise ValueError(f"a is {a.dtype} on {a.device}, b {b.dtype} on {b.device}: convert or move one")
     result = _torch.float32 if a.element_size() == 2 else a.dtype
-    return a.new_empty(_shape_of.__wrapped__(a.shape, b.shape), dtype=result)  # symbols are not to be kept
+    return a.new_empty(shape_of(a.shape, b.shape), dtype=result)
 
 
 def _tensor_mm(a, b, alpha, asked):
-    out = _fake_mm(a, b, alpha, asked)
+    out = _fake_mm(a, b, alpha, asked, _shape_of)
     _multiply(_Array(a, "a"), _Array(b, "b"), _Array(out, "out"), alpha, 0.0, asked)
     return out
 

@@ -443,6 +443,10 @@ torch.library.opcheck(torch.ops.halftone.mm_out, (a.detach(), w.detach(), out, 1
 meta = hg.mm(a.detach().to("meta"), w.detach().to("meta"))
 assert meta.shape == (2, 3, 5) and meta.device.type == "meta"
 refused(ValueError, "no gradient", hg.mm, a, w, out=out)
+weighed = (torch.ones_like(out, requires_grad=True) * out).sum()
+hg.mm(a.detach(), w.detach(), out=out)
+refused(RuntimeError, "inplace", weighed.backward)
+refused(RuntimeError, "functorch", torch.func.grad(lambda x: hg.mm(x, w.detach()).sum()), a.detach())
 refused(TypeError, "some are not", hg.mm, a, w.detach().numpy())
 for kind in torch.bfloat16, torch.float16:
     x, y = torch.randn(2, 3, 33, dtype=torch.float32).to(kind).requires_grad_(), torch.randn(7, 33).to(kind).T
