@@ -778,7 +778,8 @@ static const struct ht_kernel_desc *kernel_of_blocks(void) {
     return NULL;
 }
 
-enum { ALONE_MOST = 16, TINY_ROW = 70, LATE_ROW = 300 }; /* with a number that slices cannot hold, at the first k and at the last */
+/* Rows with a number that slices cannot hold, at the first k and at the last; with a small one, which the results outweigh. */
+enum { ALONE_MOST = 16, TINY_ROW = 70, LATE_ROW = 300, SMALL_ROW = 500 };
 
 /* Blocks of C with many failed results: `left` has the bits behind the launch for them. Elsewhere none is taken; rows far from those that slices
  * cannot hold have none of theirs. Counts results of blocks and of others. */
@@ -813,9 +814,11 @@ static void blocks_then_others(const struct ht_kernel_desc *first, const struct 
     p.beta = batch == 1 ? 0.5f : 0.0f;
     float *by_slices = host_floats(all), *whole = host_floats(all), *c = host_floats(all);
     if (m > TINY_ROW)
-        p.a[TINY_ROW] = 0x1p-60f;
+        p.a[TINY_ROW] = 0x1p-120f;
     if (m > LATE_ROW)
-        p.a[(k - 1) * m + LATE_ROW] = 0x1p-60f;
+        p.a[(k - 1) * m + LATE_ROW] = 0x1p-120f;
+    if (m > SMALL_ROW)
+        p.a[SMALL_ROW] = 0x1p-60f;
     struct left x = left_of(&p, batch);
     unsigned *left = kept(x.bytes);
     void *counted = kept_on_device(2 * sizeof(int64_t));
@@ -870,7 +873,7 @@ TEST(blocks_of_matrices_that_lie_otherwise) {
     float *c = host_floats(ALL), *expected = host_floats(ALL);
     for (int i = 0; i < 4; i++) {
         struct product p = product_of(i % 2 ? 'T' : 'N', i / 2 ? 'T' : 'N', SQUARE, SQUARE, DEPTH, "uniform");
-        p.a[TINY_ROW] = 0x1p-60f;
+        p.a[TINY_ROW] = 0x1p-120f;
         p.beta = 0.5f;
         struct left x = left_of(&p, 1);
         tell(&x, BY_LIST);
