@@ -522,7 +522,8 @@ static void check_told(struct product *p, bool refused, bool in_all_ways) {
     const int told = told_of(p, &got);
     assert_string_equal(plan_of(p).scheme, "f16x3");
     x = counted();
-    if (refused != (told >= HT_SAMPLES))
+    const bool all = strcmp(p->family, "dscaled20") == 0; /* results fail, in every place */
+    if (refused != (told >= HT_SAMPLES) || (all && told != HT_SAMPLES * HT_SAMPLE_ALL))
         fail_msg("%s: the sample told %d", p->family, told);
     if (refused != (x.alone == 0 && x.in_blocks == p->m * p->n))
         fail_msg("%s: counted are %lld and %lld", p->family, (long long)x.alone, (long long)x.in_blocks);
@@ -557,7 +558,7 @@ TEST(a_sample_tells_what_computes_c) {
         check_told(&p, rows[i].refused, false);
         product_free(&p);
     }
-    struct product near = product_of('N', 'N', 64, 64, 4500, "softmax"); /* a result in 200 fails, of 50 one nearly */
+    struct product near = product_of('N', 'N', 64, 64, 2350, "softmax"); /* a result in 300 fails, of the sample none */
     check_told(&near, true, false);
     product_free(&near);
     use_sampling(&few, 16);

@@ -216,7 +216,7 @@ SMALL = {
     "one operand's numbers have no other's beside them": change("is-beside-p", "!ht_is_from(q.least, EXACT_EXPONENT)", "false"),
     "nothing but P beside Q": change("beside-both", "ht_is_from(p.least, EXACT_EXPONENT) || p.largest > beside", "true"),
     "Q beside itself": change("beside-both", "ht_is_from(p.least, EXACT_EXPONENT) || ", ""),
-    "nothing large beside subnormal numbers": change("beside", "ht_floor_of(beside, k)", "ht_floor_of(0, k)"),
+    "nothing large beside subnormal numbers": change("beside", "ht_floor_of(beside, t.k - t.k0)", "ht_floor_of(0, t.k - t.k0)"),
     "half of the steps are looked at": change("extent-steps", "step += AT_ONCE", "step += 2 * AT_ONCE"),
     "Inf is like others": change("is-finite", "!ht_any_of_block<WARPS>(!ht_all_finite<MI * NI * D_REGS>(&sum[0][0][0]), smem, t.tid) &&", ""),
 }

@@ -166,7 +166,7 @@ HT_DEVICE void store_products(const ht_pack_args &g, long long entry, int row0, 
 //
 //   shared memory: of each line [ threshold ], [ factor ], [ elements that count, less those wanted ], then of each group [ fails ]
 constexpr int SAMPLE_LINES = 2 * HT_SAMPLE_SIDE, SAMPLE_PREFETCH = 16, SAMPLE_GROUPS = 32, SAMPLE_K = 32 * SAMPLE_GROUPS, SAMPLE_BYTES = 4 * SAMPLE_LINES * 4;
-constexpr int SAMPLE_NEAR = 256, NEARBY = 4; // of [ fails ]: one that does not pass the harder test
+constexpr int SAMPLE_NEAR = 256, NEARBY = 16; // of [ fails ]: one that does not pass the harder test
 
 // Row i of a place: all of a place are of 64 rows.
 HT_DEVICE int sample_row(int rows, int place, int i)
