@@ -284,7 +284,7 @@ HT_DEVICE int multiply_sample(const sample_line &a, const sample_line *b, unsign
             sum[j] = __fadd_rn(sum[j], ht_as_float((unsigned)ht_shfl_xor((int)ht_as_uint(sum[j]), m)));
         const float of_row = ht_lds4(sample_word(smem, 0, line)), of_column = ht_lds4(sample_word(smem, 0, HT_SAMPLE_SIDE + column + j));
         fails += !ht_is_cleared(sum[j], of_row, of_column); //@mutate sample-cleared
-        fails += ht_is_cleared(sum[j], NEARBY * of_row, NEARBY * of_column) ? 0 : SAMPLE_NEAR; //@mutate sample-near
+        fails += ht_is_cleared(sum[j] / NEARBY, of_row, of_column) ? 0 : SAMPLE_NEAR; //@mutate sample-near
     }
     return fails;
 }
