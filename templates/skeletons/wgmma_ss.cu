@@ -345,15 +345,15 @@ HT_DEVICE void fill_sums(const epilogue_ctx &o, const ht_acc *acc)
 struct output_view {
     float *c;
     long long ld;
-    float alpha;
+    float alpha, beta;
 };
 
 HT_DEVICE output_view output_view_of(const epilogue_ctx &o)
 {
     const ht_gemm_args &g = o.g;
     if (g.splits > 1)
-        return {g.partial + ((long long)o.w.entry * g.splits + o.w.split) * g.n * g.m, g.m, 1.0f};
-    return {(float *)g.to.c + (long long)o.w.entry * g.to.stride, g.to.ldc, o.by.alpha};
+        return {g.partial + ((long long)o.w.entry * g.splits + o.w.split) * g.n * g.m, g.m, 1.0f, 0.0f};
+    return {(float *)g.to.c + (long long)o.w.entry * g.to.stride, g.to.ldc, o.by.alpha, o.by.beta};
 }
 
 // What load_scales has left of a row or column of C, or of four rows.
@@ -390,8 +390,8 @@ HT_DEVICE int column_exponent(const epilogue_ctx &o, int col)
     return exponent_of(o.g.b_packed.row_absmax, o.w.entry * o.g.b_packed.absmax_stride, col, o.g.n);
 }
 
-// Safe scales, which a part of FP32 sums has undone as C has, and nothing read from C. All of the epilogue buffer inside C, columns that begin at
-// multiples of 16 bytes: four rows a lane.
+// Safe scales, which a part of FP32 sums has undone as C has. All of the epilogue buffer inside C, columns that begin at multiples of 16 bytes:
+// four rows a lane.
 HT_DEVICE void store_vec4(const epilogue_ctx &o, const output_view &to, const tile_coord &at)
 {
     const int row = o.lane % VEC4_LANES * 4, first = o.lane / VEC4_LANES;
@@ -411,8 +411,33 @@ HT_DEVICE void store_vec4(const epilogue_ctx &o, const output_view &to, const ti
     }
 }
 
-// The same at C's edges and wherever a column begins: a row a lane, columns by fours, so that one does not wait for the other's loads.
-HT_DEVICE void store_scalar(const epilogue_ctx &o, const output_view &to, const tile_coord &at)
+// The same where C is read: registers are left for two columns.
+HT_DEVICE void add_vec4(const epilogue_ctx &o, const output_view &to, const tile_coord &at)
+{
+    const int row = o.lane % VEC4_LANES * 4, first = o.lane / VEC4_LANES;
+    float *c = to.c + (long long)(at.col + first) * to.ld + at.row + row;
+    const row_scales along = scales_of_rows(o, at.row + row);
+#pragma unroll 1
+    for (int column = 0; column < 16; column += 2 * VEC4_COLUMNS) {
+        float v[2][4];
+        uint4 old[2];
+        for (int i = 0; i < 2; i++)
+            old[i] = ht_ldg16(c + i * VEC4_COLUMNS * to.ld);
+        for (int i = 0; i < 2; i++)
+            ht_lds_four(epi_buffer_address<float>(o.epi_buffer, column + i * VEC4_COLUMNS + first, row), v[i]);
+        for (int i = 0; i < 2; i++) {
+            const unsigned bits[4] = {old[i].x, old[i].y, old[i].z, old[i].w};
+            for (int q = 0; q < 4; q++)
+                v[i][q] = __fmaf_rn(to.beta, ht_as_float(bits[q]), __fmul_rn(to.alpha, scaled(v[i][q], along.of[q]))); //@mutate vec4-old
+            ht_stg16(c, make_uint4(ht_as_uint(v[i][0]), ht_as_uint(v[i][1]), ht_as_uint(v[i][2]), ht_as_uint(v[i][3])));
+            c += VEC4_COLUMNS * to.ld;
+        }
+    }
+}
+
+// The same at C's edges and wherever a column begins: a row a lane, columns by fours, so that one does not wait for the other's loads. keeps: what is
+// not cleared stays as it is, since C is read.
+HT_DEVICE void store_scalar(const epilogue_ctx &o, const output_view &to, const tile_coord &at, bool keeps)
 {
     const int columns = o.g.n - at.col;
 #pragma unroll 1
@@ -421,12 +446,19 @@ HT_DEVICE void store_scalar(const epilogue_ctx &o, const output_view &to, const 
         float *c = to.c + at.col * to.ld + at.row + row;
 #pragma unroll 1
         for (int column = 0; column < 16; column += 4) {
-            float v[4];
+            float v[4], old[4];
+            bool stays[4];
+            for (int q = 0; q < 4; q++) {
+                const bool there = column + q < columns; //@mutate columns-of-part
+                stays[q] = !there || (keeps && ht_ldg_i32((const int *)ht_failed_word(o.g, o.w.entry, at.row + row, at.col + column + q)) >> row % 32 & 1);
+                old[q] = there && to.beta != 0.0f ? ht_ldg4(c + q * to.ld) : 0.0f;
+            }
             for (int q = 0; q < 4; q++)
                 ht_lds_one(epi_buffer_address<float>(o.epi_buffer, column + q, row), &v[q]);
             for (int q = 0; q < 4; q++) {
-                if (column + q < columns) //@mutate columns-of-part
-                    ht_stg4(c, __fmul_rn(to.alpha, scaled(v[q], along)));
+                v[q] = __fmul_rn(to.alpha, scaled(v[q], along));
+                if (!stays[q])
+                    ht_stg4(c, to.beta != 0.0f ? __fmaf_rn(to.beta, old[q], v[q]) : v[q]);
                 c += to.ld;
             }
         }
@@ -466,8 +498,8 @@ HT_DEVICE void store_failed(const epilogue_ctx &o, unsigned word, int row, int c
     ht_list_failed(o.g, to, word); //@mutate wgmma-list
 }
 
-// Bits of PART_ROWS x 16 results in an epilogue buffer, scaled by their columns: a lane has a word, 32 rows of a column. All results are stored,
-// since C is not read: what has a bit is computed again. Whether any has.
+// Bits of PART_ROWS x 16 results in an epilogue buffer, scaled by their columns: a lane has a word, 32 rows of a column. Whether any has a bit: it is
+// computed again. Where C is not read all results are stored.
 HT_DEVICE bool test_part(const epilogue_ctx &o, const tile_coord &at)
 {
     const int column = o.lane / 2, col = at.col + column, first = o.lane % 2 * 32, row0 = at.row + first;
@@ -570,10 +602,13 @@ HT_DEVICE bool store_scaled_part(const epilogue_ctx &o, const output_view &to, c
         fails = test_part(o, at);
     else if (CHECKS && o.tests)
         store_none_failed(o, at);
-    if (at.row + PART_ROWS <= o.g.m && at.col + 16 <= o.g.n && ((unsigned long long)to.c & 15) == 0 && to.ld % 4 == 0)
-        store_vec4(o, to, at);
+    const bool keeps = fails && to.beta != 0.0f; //@mutate part-keeps
+    if (keeps || at.row + PART_ROWS > o.g.m || at.col + 16 > o.g.n || ((unsigned long long)to.c & 15) != 0 || to.ld % 4 != 0)
+        store_scalar(o, to, at, keeps);
+    else if (to.beta != 0.0f)
+        add_vec4(o, to, at);
     else
-        store_scalar(o, to, at);
+        store_vec4(o, to, at);
     ht_warp_sync(); //@mutate part-written
     return fails;
 }
@@ -584,15 +619,15 @@ HT_DEVICE tile_coord part_at(const work_tile &w, int n0, int part)
     return {w.m0 + part % A_BLOCKS * 64, n0 + part / A_BLOCKS * 64};
 }
 
-// Whether the warp's results, 16 of each 64 columns from column `first` on, can be scaled one step after the other, and nothing is read
-// from C. One row whose scale is not safe sends all of the tile the general way.
+// Whether the warp's results, 16 of each 64 columns from column `first` on, can be scaled one step after the other. One row whose scale is not safe
+// sends all of the tile the general way.
 HT_DEVICE bool has_safe_scales(const epilogue_ctx &o, unsigned safe_columns, int first)
 {
     for (int s = 0; s < N_SUBTILES; s++) {
         if (!(safe_columns >> ((first - o.w.n0) / 16 + s * 4) & 1))
             return false;
     }
-    return o.g.splits > 1 ? sizeof(ht_sum) == 4 : o.by.beta == 0.0f && o.by.alpha != 0.0f;
+    return o.g.splits > 1 ? sizeof(ht_sum) == 4 : o.by.alpha != 0.0f;
 }
 
 // A warp's results. phase: of the tile's scales. Whether some may not be cleared.

@@ -101,6 +101,8 @@ EPILOGUE = {
     "no entries of a part": drop("wgmma-list-part"),
     "no bits of a part": change("wgmma-store-part", "ht_stg_i32((int *)to, (int)word)", ""),
     "no entries in the list": drop("wgmma-list"),
+    "C's old elements are left out": change("vec4-old", "(to.beta, ", "(0.0f, "),
+    "what fails is stored over them": change("part-keeps", "fails && ", "false && "),
     "no bits where one is not": change("wgmma-store-failed", "ht_stg_i32((int *)to, (int)word)", ""),
 }
 INSIDE = {

@@ -80,7 +80,7 @@ STORE_BREAKS = {
     "columns of the wrong half": (change("columns-of-half", "h * 8", "(1 - h) * 8"), "element \\d+:|grade"),
     "the same rows again": ((change("part-scaled", " + p * (PART_ROWS / 2)", ""), change("part-sums", " + p * (SUM_ROWS / 2)", "")), "element \\d+:|grade"),
     "rows beyond C": ((change("rows-of-part", " && at.row + row < o.g.m", ""), change("rows-of-c", "at.row + row < o.g.m && ", "")), "element \\d+:|out of bounds|poison"),
-    "columns beyond C": (drop("columns-of-part", "columns-of-sums"), "element \\d+:|out of bounds|poison"),
+    "columns beyond C": ((change("columns-of-part", "column + q < columns", "true"), drop("columns-of-sums")), "element \\d+:|out of bounds|poison"),
     "the first column's scale for all": ((change("scale-of-column", " + column + q", ""), change("first-column", " + o.lane / 4", "")), "element \\d+:|grade"),
 }
 
