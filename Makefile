@@ -40,7 +40,6 @@ $(if $(filter AMALGAMATION,$(given)),$(if $(filter-out 0 1 sim,$(AMALGAMATION)),
 # $(call tool,NAME,PROGRAM): NAME is PROGRAM, unless a word that is not empty is given.
 tool = $(if $(and $(filter-out default undefined,$(origin $(1))),$(strip $($(1)))),,$(eval override $(1) := $(2)))
 $(if $(TARGET),$(if $(filter aarch64,$(TARGET)),,$(error TARGET=$(TARGET): it is aarch64, or nothing for this machine)))
-$(if $(TARGET),$(if $(filter 0,$(DEVICE)),,$(error TARGET=$(TARGET): the simulator's half alone is built for another machine: add DEVICE=0)))
 cross := $(if $(TARGET),$(TARGET)-linux-gnu-)
 $(call tool,CC,$(cross)gcc)$(call tool,CXX,$(cross)g++)$(call tool,AR,$(cross)ar)$(call tool,PYTHON,python3)
 $(call tool,BUILD_CC,$(if $(TARGET),gcc,$(CC))) # for what runs here: the generator
@@ -58,8 +57,11 @@ ifeq ($(CUDA),)
 $(error NVCC=$(NVCC) is no program that can be run)
 endif
 endif
-CUDA_LIB := $(shell cd $(call q,$(CUDA)) 2>/dev/null && for at in lib64 lib; do [ ! -d $$at ] || { echo $$at; break; }; done)
-CUDA_LINK := $(if $(CUDA_LIB),-L$(call q,$(CUDA)/$(CUDA_LIB))) -lcudart_static -ldl -lrt -lpthread
+CUDA_LIB := $(shell cd $(call q,$(CUDA)) 2>/dev/null && for at in $(if $(TARGET),targets/sbsa-linux/lib,lib64 lib); do [ ! -d $$at ] || { echo $$at; break; }; done)
+CUDA_AT := $(if $(CUDA_LIB),$(CUDA)/$(CUDA_LIB),$(if $(TARGET),$(wildcard out/toolchain-$(TARGET)/nvidia/cu13/lib)))
+CUDA_LINK := $(if $(CUDA_AT),-L$(call q,$(CUDA_AT))) -lcudart_static -ldl -lrt -lpthread
+# The host's half of a kernel for another machine: its compiler, and the toolkit's headers, which it does not look for then.
+override NVCC := $(NVCC)$(if $(and $(TARGET),$(NVCC)), -ccbin $(CXX) -I$(call q,$(CUDA)/include))
 COMMIT = $(shell git describe --always --dirty --exclude '*' 2>/dev/null || echo unknown)
 TOOLKIT = $(if $(NVCC),$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release .*, V/nvcc /p'),none)
 
@@ -147,21 +149,21 @@ endif
 # ---- what differs between the vendors
 ifneq ($(IS_HIP),)
 VENDOR := AMD
-DEVICE_CC := $(HIPCC)
+DEVICE_CC := $(if $(TARGET),,$(HIPCC))
 DEVICE_OBJ := out/obj/runtime/dev_hip.o
 DEVICE_LINK := -lamdhip64
 FACES := $(if $(GPU),$(SET)/libhalftone_hipblas.so)
 GPU_HERE := $(wildcard /dev/kfd)
-no_compiler := hipcc was not found. To get it on Debian or Ubuntu: apt-get install hipcc rocm-device-libs libamdhip64-dev
+no_compiler := $(if $(TARGET),No AMD GPU's half is built for $(TARGET),hipcc was not found. To get it on Debian or Ubuntu: apt-get install hipcc rocm-device-libs libamdhip64-dev)
 else
 VENDOR := NVIDIA
-DEVICE_CC := $(NVCC)
+DEVICE_CC := $(if $(or $(if $(TARGET),,1),$(CUDA_AT)),$(NVCC))
 DEVICE_OBJ := out/obj/runtime/dev_cuda.o
 DEVICE_LINK := $(CUDA_LINK)
 # What is preloaded before programs (runtime/dropin/dropin.mk).
 FACES := $(if $(GPU),$(SET)/libhalftone_cublas.so)
 GPU_HERE := $(wildcard /dev/nvidiactl /dev/dxg)
-no_compiler := nvcc was not found. To get it: install the CUDA toolkit (12 or later) of your system, or run make toolchain (the compiler wheels of NVIDIA, about 100 MB, into out/toolchain)
+no_compiler := $(if $(and $(TARGET),$(NVCC)),CUDA's runtime for $(TARGET) was not found. To get it: make toolchain TARGET=$(TARGET) (2 MB, into out/toolchain-$(TARGET)),nvcc was not found. To get it: install the CUDA toolkit (12 or later) of your system, or run make toolchain (the compiler wheels of NVIDIA, about 100 MB, into out/toolchain))
 endif
 FACES += $(if $(GPU),$(SET)/libhalftone_blas.so)
 define need_compiler
@@ -217,7 +219,7 @@ help:
 	@echo "tests:   TEST_SETS='$(TEST_SETS)', also of fuzz  COVER=1 (0): of a set the smallest tile of each family, scheme and hooks"
 	@echo "pages:   PAGES='$(PAGES)'  CHROMIUM=$(CHROMIUM)"
 	@echo "Tools:   CC=$(CC) CXX=$(CXX) AR=$(AR) CFLAGS='$(CFLAGS)' CXXFLAGS (CFLAGS) CPPFLAGS LDFLAGS WARN='$(WARN)'"
-	@echo "         TARGET=aarch64 (none): CC, CXX and AR for that machine, with DEVICE=0; BUILD_CC=$(BUILD_CC): of the generator, which runs here"
+	@echo "         TARGET=aarch64 (none): CC, CXX and AR for that machine, and nvcc's; BUILD_CC=$(BUILD_CC): of the generator, which runs here"
 	@echo "         NVCC HIPCC PYTHON=$(PYTHON) COMMIT=$(COMMIT): what tables name; V=1 shows whole commands"
 	@echo "         WERROR=1 (0): warnings are errors, as in make test"
 	@echo "Taken from the environment, too: $(FROM_ENVIRONMENT). All else only from the command line"
@@ -467,7 +469,7 @@ out/venv/bin/pip:
 	    echo $(call q,$(PYTHON))" cannot make a virtual environment; Debian and Ubuntu: sh tests/setup.sh demo" >&2; exit 1; })
 
 toolchain: out/venv/bin/pip
-	@sh tests/toolchain.sh out/toolchain out/venv/bin/python
+	@sh tests/toolchain.sh out/toolchain$(TARGET:%=-%) out/venv/bin/python $(TARGET)
 
 setup:
 	@sh tests/setup.sh
