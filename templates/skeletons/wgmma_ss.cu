@@ -603,6 +603,8 @@ HT_DEVICE bool store_scaled_part(const epilogue_ctx &o, const output_view &to, c
     else if (CHECKS && o.tests)
         store_none_failed(o, at);
     const bool keeps = fails && to.beta != 0.0f; //@mutate part-keeps
+    if (keeps)
+        ht_warp_sync(); // each lane reads bits that others have stored
     if (keeps || at.row + PART_ROWS > o.g.m || at.col + 16 > o.g.n || ((unsigned long long)to.c & 15) != 0 || to.ld % 4 != 0)
         store_scalar(o, to, at, keeps);
     else if (to.beta != 0.0f)
