@@ -101,14 +101,14 @@ EPILOGUE = {
     "no entries of a part": drop("wgmma-list-part"),
     "no bits of a part": change("wgmma-store-part", "ht_stg_i32((int *)to, (int)word)", ""),
     "no entries in the list": drop("wgmma-list"),
-    "C's old elements are left out": change("vec4-old", "(to.beta, ", "(0.0f, "),
-    "what fails is stored over them": change("part-keeps", "fails && ", "false && "),
     "no bits where one is not": change("wgmma-store-failed", "ht_stg_i32((int *)to, (int)word)", ""),
 }
 INSIDE = {
     "blocks are computed a row below": change("inside-piece", "row = block.row +", "row = block.row + 1 +"),
     "results alone are left out": drop("inside-count"),
     "whole blocks are left out": drop("inside-whole"),
+    "C's old elements are left out": change("vec4-old", "(to.beta, ", "(0.0f, "),
+    "what fails is stored over them": change("part-keeps", "fails && ", "false && "),
     "a tile's blocks begin with the first row's": change("inside-block", "w.m0 + at % A_BLOCKS * 64", "w.m0"),
 }
 # of one that a lone SM runs, a tile after the other, with terms 32 at a time
