@@ -176,6 +176,15 @@ def test_bench_times_fp64_products_and_says_their_errors(tmp_path):
     assert "2^-53 |A||B|" in (tmp_path / "b.tsv").read_text()
 
 
+@pytest.mark.parametrize("type_", [[], ["--fp64"]])
+def test_with_beta_the_product_alone_is_judged(type_, tmp_path):
+    for beta in "0", "0.5":
+        halftone("bench", *type_, "--sizes", 40, "--seconds", "0.001", "--beta", beta, "--out", tmp_path / beta)
+    without, added = rows(tmp_path / "0"), rows(tmp_path / "0.5")
+    assert [(row["kernel"], row["grade"]) for row in without] == [(row["kernel"], row["grade"]) for row in added]
+    assert "+ 0.5 C" in (tmp_path / "0.5").read_text() and " C;" not in (tmp_path / "0").read_text()
+
+
 def test_report_has_every_scheme_on_families_in_fp64(tmp_path):
     run = halftone("report", "--schemes", "native64,crt16", "--accuracy", "fp64-fast", "--sizes", "48", "--families", "uniform,cancel1e6,integers,inf", "--out", tmp_path / "r")
     table = rows(tmp_path / "r/report.tsv")

@@ -15,7 +15,7 @@ VALUES = {"--sizes": "8", "--shapes": "shapes", "--schemes": "half", "--scheme":
           "--family": "uniform", "--operands": "set", "--families": "uniform", "--seed": "2", "--html": "fresh", "--outer": "8",
           "--budget": "60", "--again": "table.tsv", "--rows": "8", "--m": "8", "--n": "8", "--k": "8", "--cases": "1", "--count": "1", "-o": "fresh",
           "--sites": "sites", "--block": "64", "--data": "none", "--diagonal": "2", "--repeats": "1", "--tau": "1", "--levels": "half,f16x3",
-          "--inputs": "bf16", "--journal": "fresh", "--runs": "0", "--tiles": "1", "--only": "mma"}
+          "--inputs": "bf16", "--beta": "0.5", "--journal": "fresh", "--runs": "0", "--tiles": "1", "--only": "mma"}
 FP64_VALUES = {"--schemes": "native64", "--scheme": "native64", "--accuracy": "fp64"}
 FLAGS = {"--fp64", "--why", "--splits", "--ta", "--tb", "--special", "--list", "--plain", "--tsv", "--exhaustive"}
 SMALL = ["--schemes", "half", "--seconds", "0.001"]
@@ -31,8 +31,8 @@ MODES = {
                (["--sizes", "8", "--families", "uniform", "--fp64"], "--html --list"),
                (["--list"], "--sizes --fp64 --families --schemes --accuracy --seed --out --html --outer --commit --toolkit")],
     "bench": [(["--sizes", "8", *SMALL], "--operands --fp64"), (["--sizes", "8", "--seconds", "0.001", "--fp64"], "--kernels --pad --baselines --operands --inputs"),
-              (["--operands", "set", *SMALL], "--sizes --shapes --kernels --trans --pad --family --baselines --inputs --fp64"),
-              (["--operands", "wset", "--fp64", "--seconds", "0.001"], "--sizes --shapes --kernels --trans --pad --family --baselines --inputs")],
+              (["--operands", "set", *SMALL], "--sizes --shapes --kernels --trans --pad --family --baselines --inputs --beta --fp64"),
+              (["--operands", "wset", "--fp64", "--seconds", "0.001"], "--sizes --shapes --kernels --trans --pad --family --baselines --inputs --beta")],
     "tune": [(["--shapes", "shapes", "--out", "fresh", *SMALL], "--again --fp64"),
              (["--shapes", "shapes", "--out", "fresh", "--seconds", "0.001", "--fp64"], "--splits --again"),
              (["--again", "table.tsv"], "--shapes --out --schemes --seconds --budget --splits --fp64")],

@@ -198,11 +198,7 @@ static void add_row(struct round *r, const char *method, const struct halftone_p
 
 static int call_native(void *context, struct cli_error *f) {
     const struct round *r = context;
-    const struct session_problem *p = &r->problem;
-    struct baseline *const y = r->bench->baseline;
-    const int status = is_wide(r->bench) ? baseline_dgemm(y, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb, p->c)
-                                         : baseline_sgemm_batch(y, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb, p->c,
-                                                                batch_of(r));
+    const int status = baseline_multiply(r->bench->baseline, BASELINE_SGEMM, &r->problem, NULL);
     return status == 0 ? 0
                        : cli_error_set(f, "cuBLAS %cGEMM failed with status %d; check that this cuBLAS fits the driver",
                                        is_wide(r->bench) ? 'D' : 'S', status);

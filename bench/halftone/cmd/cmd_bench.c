@@ -54,6 +54,7 @@ struct bench {
     const struct family *family;
     enum baseline_mode inputs; /* of our products: BASELINE_FP16, BASELINE_BF16 as cuBLAS has them, else floats */
     int64_t pad; /* leading dimensions of A and B are their rows and this */
+    float beta;  /* of what is timed */
     struct methods methods;
     int all_kernels;
     struct timing_plan plan;
@@ -194,12 +195,7 @@ static const struct cast16 *cast_of(const struct round *r, enum baseline_mode mo
 
 static int call_baseline(void *context, struct cli_error *f) {
     const struct round *r = context;
-    const struct session_problem *p = &r->sample.problem;
-    const struct cast16 *const cast = cast_of(r, r->mode);
-    const void *a = cast != NULL ? cast->a : p->a, *b = cast != NULL ? cast->b : p->b;
-    const int status = is_wide(r->bench)
-                           ? baseline_dgemm(r->bench->baseline, p->trans_a, p->trans_b, p->m, p->n, p->k, a, p->lda, b, p->ldb, p->c)
-                           : baseline_multiply(r->bench->baseline, r->mode, p->trans_a, p->trans_b, p->m, p->n, p->k, a, p->lda, b, p->ldb, p->c);
+    const int status = baseline_multiply(r->bench->baseline, r->mode, &r->sample.problem, cast_of(r, r->mode));
     return status == 0 ? 0 : cli_error_set(f, "%s failed with status %d; check that this cuBLAS fits the driver", baseline_name(r->bench, r->mode), status);
 }
 
@@ -230,6 +226,16 @@ static void step(struct round *r, const char *method) {
     progress_step(&r->bench->progress, what);
 }
 
+/* Times a call, and leaves its product in C: with beta C is there before, and is the product alone afterwards. */
+static int measure(struct round *r, int (*call)(void *, struct cli_error *), struct timing *timing, struct cli_error *f) {
+    float *const beta = &r->sample.problem.beta;
+    int status = r->bench->beta != 0 ? call(r, f) : 0;
+    *beta = r->bench->beta;
+    AND_THEN(status, timing_measure(&r->bench->plan, call, r, timing, f));
+    *beta = 0;
+    return status == 0 && r->bench->beta != 0 ? call(r, f) : status;
+}
+
 static int run_baselines(struct round *r, struct cli_error *f) {
     for (int mode = 0; mode < BASELINE_TIMED; mode++)
         r->baseline_tflops[mode] = -1;
@@ -240,7 +246,7 @@ static int run_baselines(struct round *r, struct cli_error *f) {
         struct line l = line_of(baseline_name(r->bench, (enum baseline_mode)mode));
         r->mode = (enum baseline_mode)mode;
         step(r, l.method);
-        if (timing_measure(&r->bench->plan, call_baseline, r, &l.end, f) != 0)
+        if (measure(r, call_baseline, &l.end, f) != 0)
             return -1;
         r->baseline_tflops[mode] = tflops(r, l.end.median_s);
         if (mode == BASELINE_SGEMM)
@@ -285,7 +291,7 @@ static int time_pieces(struct round *r, struct line *l, const char *kernel, cons
     if (b->session.packs &&
         (session_pack_prepare(&b->session, &r->sample.problem, f) != 0 ||
          timing_measure(&b->plan, call_pack, r, &l->pack, f) != 0 ||
-         timing_measure(&b->plan, call_packed, r, &l->product, f) != 0))
+         measure(r, call_packed, &l->product, f) != 0))
         return -1;
     return by_accuracy ? session_select(&b->session, HALFTONE_FP32, l->method, kernel, f) : 0;
 }
@@ -302,7 +308,7 @@ static int run_scheme(struct round *r, const char *method, const char *kernel, s
         (is_wide(b)           ? session_workspace(&b->session, &r->sample.problem, &workspace, f)
          : plan.pack_ns > 0 ? time_pieces(r, &l, kernel, plan.scheme, f)
                             : 0) != 0 ||
-        timing_measure(&b->plan, call_multiply, r, &l.end, f) != 0)
+        measure(r, call_multiply, &l.end, f) != 0)
         return -1;
     l.kernel = plan.kernel;
     l.predicted_us = (double)plan.predicted_ns / 1000.0;
@@ -395,7 +401,9 @@ static int run_shape(struct bench *b, const struct shape *s, const char *trans, 
 
 static void make_comments(struct bench *b) {
     static const char simulated[] = "# SIMULATOR: times are CPU time of the simulator and say nothing of a GPU\n";
-    char head[STAMP_BYTES];
+    char head[STAMP_BYTES], adds[100] = "";
+    if (b->beta != 0)
+        snprintf(adds, sizeof adds, "# timed: C = op(A) op(B) + %g C; judged: the product alone\n", (double)b->beta);
     stamp_write(head, &b->stamp, &b->session, b->baseline, b->facts);
     const char *const of_simulator = b->session.device.simulated ? simulated : "";
     if (is_wide(b))
@@ -404,8 +412,8 @@ static void make_comments(struct bench *b) {
                  "# sustained, back to back: median, least and most over the batches; single: median of %d calls, each in an idle device, queued behind a delay "
                  "that hides launch latency; seconds per measurement: %g\n"
                  "# rel_frobenius; grade: largest error in 2^-53 |A||B|; of %d rows, against sums in twice the precision; bound: a priori, in the same units; n/a: "
-                 "relative to norms of rows and columns\n%s",
-                 head, b->family->text, b->plan.singles, b->plan.seconds, (int)SAMPLED_ROWS, of_simulator);
+                 "relative to norms of rows and columns\n%s%s",
+                 head, b->family->text, b->plan.singles, b->plan.seconds, (int)SAMPLED_ROWS, adds, of_simulator);
     else
         snprintf(b->comments, sizeof b->comments,
                  "%s# data: %s, column-major, same memory for all; TFLOPS = 2mnk / time; median, least and most over the batches\n"
@@ -415,12 +423,12 @@ static void make_comments(struct bench *b) {
                  "# sustained (no word in the column's name): back to back; single: median of %d calls, each in an idle device, after the "
                  "same call, queued behind a delay that hides launch latency; all methods alike\n"
                  "# seconds per measurement: %g, sustained; pack/copy: packing A and B against the driver's copy of them, same "
-                 "round, bytes read and written\n%s",
+                 "round, bytes read and written\n%s%s",
                  head, b->family->text,
                  b->inputs == BASELINE_FP16   ? ", of inputs in FP16"
                  : b->inputs == BASELINE_BF16 ? ", of inputs in BF16"
                                               : "",
-                 (int)SAMPLED_ROWS, b->plan.singles, b->plan.seconds, of_simulator);
+                 (int)SAMPLED_ROWS, b->plan.singles, b->plan.seconds, adds, of_simulator);
 }
 
 static int count_steps(const struct bench *b) {
@@ -510,6 +518,14 @@ static int choose_inputs(struct bench *b, const char *name, struct cli_error *f)
     return name == NULL || half || brain ? 0 : cli_error_usage(f, "--inputs: '%s' is neither fp16 nor bf16", name);
 }
 
+static int choose_beta(struct bench *b, const char *text, struct cli_error *f) {
+    double beta = 0;
+    if (text != NULL && (args_real(text, &beta) != 0 || beta > 1))
+        return cli_error_usage(f, "--beta: '%s' is no number from 0 to 1", text);
+    b->beta = (float)beta;
+    return 0;
+}
+
 static int refuse_others(const struct option *options, int is_fp64, struct cli_error *f) {
     static const char why[] = "FP64 products are timed whole, of dense matrices, and beside cublas-dgemm alone";
     return is_fp64 ? args_refuse(options, "--kernels --pad --baselines --inputs", why, f) : 0;
@@ -518,7 +534,7 @@ static int refuse_others(const struct option *options, int is_fp64, struct cli_e
 static int run(int argc, char **argv, struct cli_error *f) {
     struct bench b;
     const char *sizes = NULL, *file = NULL, *schemes = NULL, *accuracies = NULL, *kernels = NULL, *seconds = "0.5", *none[1];
-    const char *trans = NULL, *pad = NULL, *baselines = NULL, *operands = NULL, *family = NULL, *inputs = NULL;
+    const char *trans = NULL, *pad = NULL, *baselines = NULL, *operands = NULL, *family = NULL, *inputs = NULL, *beta = NULL;
     struct name_list trans_names = {NULL, NULL, 0};
     int count = 0, pads = 0, fp64 = 0;
     memset(&b, 0, sizeof b);
@@ -538,10 +554,11 @@ static int run(int argc, char **argv, struct cli_error *f) {
                                      {"--family", &family, NULL},
                                      {"--operands", &operands, NULL},
                                      {"--inputs", &inputs, NULL},
+                                     {"--beta", &beta, NULL},
                                      {"--fp64", NULL, &fp64},
                                      {NULL, NULL, NULL}};
     if (args_parse(argc, argv, options, none, 0, &count, f) != 0 ||
-        args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0 || choose_inputs(&b, inputs, f) != 0 ||
+        args_seconds("--seconds", seconds, &b.plan.seconds, f) != 0 || choose_inputs(&b, inputs, f) != 0 || choose_beta(&b, beta, f) != 0 ||
         (pad != NULL && args_numbers("--pad", pad, 0, PAD_MOST, &b.pad, 1, &pads, f) != 0))
         return -1;
     b.all_kernels = kernels != NULL && strcmp(kernels, "all") == 0;
@@ -550,7 +567,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
     b.family = family_find(family != NULL ? family : "uniform");
     if (b.family == NULL)
         return cli_error_usage(f, "no family '%s'; `halftone report --list` prints them", family);
-    if (operands != NULL && args_refuse(options, "--sizes --shapes --kernels --trans --pad --family --baselines --inputs",
+    if (operands != NULL && args_refuse(options, "--sizes --shapes --kernels --trans --pad --family --baselines --inputs --beta",
                                         "--operands brings its own shapes", f) != 0)
         return -1;
     int status = outfile_apart("--shapes", file, "--out", b.out, f) == 0 && outfile_check(b.out, f) == 0 ? session_open(&b.session, f) : -1;
@@ -578,7 +595,7 @@ const struct command cmd_bench = {
     "bench", "TFLOPS of every scheme beside cuBLAS in the same run",
     "Usage: halftone bench [--sizes 1024,...] [--shapes FILE] [--schemes x,y] [--accuracy a,b]\n"
     "                      [--kernels pick|all] [--seconds S]\n"
-    "                      [--trans NN,NT,TN,TT] [--pad P] [--baselines sgemm,tf32,fp16,bf16] [--inputs fp16|bf16]\n"
+    "                      [--trans NN,NT,TN,TT] [--pad P] [--baselines sgemm,tf32,fp16,bf16] [--inputs fp16|bf16] [--beta B]\n"
     "                      [--out FILE.tsv] [--commit TEXT] [--toolkit TEXT]\n"
     "       halftone bench --fp64 [--schemes native64,crt15] [--accuracy fp64,fp64-fast] ...\n"
     "       halftone bench --operands DIR [--fp64] [--schemes x,y] [--accuracy a,b] [--seconds S] [--out FILE.tsv] ...\n\n"
@@ -605,6 +622,7 @@ const struct command cmd_bench = {
     "  --pad P        leading dimensions of A and B are their rows and P more (default 0)\n"
     "  --baselines LIST  which of cuBLAS' modes (default all)\n"
     "  --inputs TYPE  whole products of A and B rounded to it (halftone_gemm_ex)\n"
+    "  --beta B       times C = op(A) op(B) + B C, B from 0 to 1 (default 0)\n"
     "  --out FILE     all columns, with batch extremes, as TSV; rewritten after each shape\n"
     "  --operands DIR .npy files and their manifest operands.tsv; products of their own shapes\n"
     "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",

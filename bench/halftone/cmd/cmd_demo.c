@@ -144,13 +144,10 @@ static int add_row(struct gram *g, const char *method, int64_t bound, double sec
 
 /* Time of cuBLAS alone, without the copy back. */
 static int time_baseline(struct demo *d, const struct gram *g, double *best, struct cli_error *f) {
-    const struct session_problem *p = &g->problem;
     *best = -1;
     for (int i = 0; i < TIMED_RUNS; i++) {
         double start = progress_clock();
-        (void)baseline_multiply(d->baseline, BASELINE_SGEMM, p->trans_a, p->trans_b, p->m, p->n, p->k,
-                                 p->a, p->lda, p->b, p->ldb,
-                                 p->c); /* its status is checked by baseline_fp32_sample */
+        (void)baseline_multiply(d->baseline, BASELINE_SGEMM, &g->problem, NULL); /* its status is checked by baseline_fp32_sample */
         if (session_wait(f) != 0)
             return -1;
         double seconds = progress_clock() - start;

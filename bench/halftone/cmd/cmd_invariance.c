@@ -217,9 +217,7 @@ static int has_native(const struct trial *t) {
 }
 
 static int multiply_native(struct trial *t, const struct session_problem *p, struct cli_error *f) {
-    const int code = p->type == HALFTONE_FP64 ? baseline_dgemm(t->native, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb, p->c)
-                     : p->batch > 1           ? baseline_sgemm_batch(t->native, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb, p->c, p->batch)
-                                              : baseline_multiply(t->native, BASELINE_SGEMM, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb, p->c);
+    const int code = baseline_multiply(t->native, BASELINE_SGEMM, p, NULL);
     return code == 0 ? 0 : cli_error_set(f, "cuBLAS reported status %d", code);
 }
 

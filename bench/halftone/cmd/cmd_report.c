@@ -145,9 +145,7 @@ static int run_vendor_mode(struct report *r, struct sample *t, int index, const 
         cast16_close(&half);
         return -1;
     }
-    const int refused = baseline_multiply(r->baseline, mode, p->trans_a, p->trans_b, p->m, p->n, p->k,
-                                           half.a != NULL ? half.a : p->a, p->lda, half.b != NULL ? half.b : p->b,
-                                           p->ldb, p->c);
+    const int refused = baseline_multiply(r->baseline, mode, p, half.a != NULL ? &half : NULL);
     const int waited = session_wait(f);
     cast16_close(&half);
     if (refused || waited != 0)
@@ -200,7 +198,7 @@ static int run_fp64(struct report *r, struct sample *t, struct cli_error *f) {
     const struct session_problem *const p = &t->problem;
     struct metrics e;
     if (r->baseline != NULL) {
-        const int status = baseline_dgemm(r->baseline, 'N', 'N', p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb, p->c);
+        const int status = baseline_multiply(r->baseline, BASELINE_SGEMM, p, NULL);
         if (status != 0)
             return cli_error_set(f, "cublas-dgemm failed with status %d; check that this cuBLAS fits the driver", status);
         if (sample_judge(t, &e, f) != 0)

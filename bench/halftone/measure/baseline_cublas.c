@@ -116,24 +116,30 @@ int baseline_version(const struct baseline *y) {
     return version;
 }
 
-int baseline_multiply(struct baseline *y, enum baseline_mode mode, char trans_a, char trans_b, int64_t m,
-                       int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
-                       float *c) {
-    const float one = 1.0f, zero = 0.0f;
-    int ta = trans_a == 'N' ? OP_N : OP_T, tb = trans_b == 'N' ? OP_N : OP_T;
-    const int math = mode == BASELINE_TF32     ? MATH_TF32
-                     : mode == BASELINE_BF16X9 ? MATH_BF16X9
-                                                : MATH_DEFAULT;
-    int status = y->set_math(y->handle, math);
+static int dgemm(struct baseline *y, const struct session_problem *p, int trans_a, int trans_b) {
+    const double alpha = (double)p->alpha, beta = (double)p->beta;
+    return y->dgemm == NULL ? BASELINE_LACKS
+                            : y->dgemm(y->handle, trans_a, trans_b, (int)p->m, (int)p->n, (int)p->k, &alpha, p->a, (int)p->lda, p->b,
+                                       (int)p->ldb, &beta, p->c, (int)p->m);
+}
+
+int baseline_multiply(struct baseline *y, enum baseline_mode mode, const struct session_problem *p, const struct cast16 *cast) {
+    const int ta = p->trans_a == 'N' ? OP_N : OP_T, tb = p->trans_b == 'N' ? OP_N : OP_T, type = mode == BASELINE_FP16 ? R_16F : R_16BF;
+    const int m = (int)p->m, n = (int)p->n, k = (int)p->k, lda = (int)p->lda, ldb = (int)p->ldb;
+    const int status = y->set_math(y->handle, mode == BASELINE_TF32     ? MATH_TF32
+                                              : mode == BASELINE_BF16X9 ? MATH_BF16X9
+                                                                        : MATH_DEFAULT);
     if (status != 0)
         return status;
-    if (mode == BASELINE_FP16 || mode == BASELINE_BF16) {
-        const int type = mode == BASELINE_FP16 ? R_16F : R_16BF;
-        return y->gemm_ex(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, type, (int)lda, b, type,
-                          (int)ldb, &zero, c, R_32F, (int)m, COMPUTE_32F, GEMM_DEFAULT);
-    }
-    return y->sgemm(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, (int)lda, b, (int)ldb, &zero, c,
-                    (int)m);
+    if (p->type == HALFTONE_FP64)
+        return dgemm(y, p, ta, tb);
+    if (p->batch > 1)
+        return y->sgemm_batch(y->handle, ta, tb, m, n, k, &p->alpha, p->a, lda, p->m * p->k, p->b, ldb, p->k * p->n, &p->beta, p->c, m,
+                              p->m * p->n, (int)p->batch);
+    if (cast != NULL)
+        return y->gemm_ex(y->handle, ta, tb, m, n, k, &p->alpha, cast->a, type, lda, cast->b, type, ldb, &p->beta, p->c, R_32F, m, COMPUTE_32F,
+                          GEMM_DEFAULT);
+    return y->sgemm(y->handle, ta, tb, m, n, k, &p->alpha, p->a, lda, p->b, ldb, &p->beta, p->c, m);
 }
 
 int baseline_sgemm(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
@@ -146,29 +152,6 @@ int baseline_sgemm(struct baseline *y, char trans_a, char trans_b, int64_t m, in
                     (int)k, &alpha, a, (int)lda, b, (int)ldb, &beta, c, (int)ldc);
 }
 
-int baseline_dgemm(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
-                   const double *b, int64_t ldb, double *c) {
-    const double one = 1, zero = 0;
-    if (y->dgemm == NULL)
-        return BASELINE_LACKS;
-    const int status = y->set_math(y->handle, MATH_DEFAULT);
-    return status != 0 ? status
-                       : y->dgemm(y->handle, trans_a == 'N' ? OP_N : OP_T, trans_b == 'N' ? OP_N : OP_T, (int)m, (int)n, (int)k, &one, a,
-                                  (int)lda, b, (int)ldb, &zero, c, (int)m);
-}
-
-int baseline_sgemm_batch(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const float *a,
-                          int64_t lda, const float *b, int64_t ldb, float *c, int64_t batch) {
-    const float one = 1.0f, zero = 0.0f;
-    const int ta = trans_a == 'N' ? OP_N : OP_T, tb = trans_b == 'N' ? OP_N : OP_T;
-    if (batch <= 1)
-        return baseline_multiply(y, BASELINE_SGEMM, trans_a, trans_b, m, n, k, a, lda, b, ldb, c);
-    const int status = y->set_math(y->handle, MATH_DEFAULT);
-    return status != 0 ? status
-                       : y->sgemm_batch(y->handle, ta, tb, (int)m, (int)n, (int)k, &one, a, (int)lda, m * k, b, (int)ldb,
-                                        k * n, &zero, c, (int)m, m * n, (int)batch);
-}
-
 const char *baseline_fp32_name(const struct baseline *y) {
     return y != NULL ? baseline_names[BASELINE_SGEMM] : "cpu-fp32";
 }
@@ -179,8 +162,7 @@ int baseline_fp32_sample(struct baseline *y, const struct session_problem *p, co
         memcpy(out, r->single, (size_t)(r->rows * r->cols) * sizeof *out);
         return 0;
     }
-    int status = baseline_multiply(y, BASELINE_SGEMM, p->trans_a, p->trans_b, p->m, p->n, p->k, p->a,
-                                    p->lda, p->b, p->ldb, p->c);
+    const int status = baseline_multiply(y, BASELINE_SGEMM, p, NULL);
     if (status != 0)
         return cli_error_set(f, "cuBLAS SGEMM failed with status %d; check that this cuBLAS fits the driver",
                          status);

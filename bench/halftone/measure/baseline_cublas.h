@@ -31,25 +31,20 @@ struct baseline *baseline_open(const char **why);
 void baseline_close(struct baseline *y);
 int baseline_version(const struct baseline *y); /* as cublasGetVersion, 0: unknown */
 
-/* Column-major C(m x n, dense) = op(A) op(B), asynchronous on the default stream. a and b are FP16 for
- * BASELINE_FP16, BF16 for BASELINE_BF16, else FP32. Returns 0 or cuBLAS' status. */
-int baseline_multiply(struct baseline *y, enum baseline_mode mode, char trans_a, char trans_b, int64_t m,
-                       int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
-                       float *c);
+/* Two operands in 16 bits on the device, as the FP16 and BF16 products read them. */
+struct cast16 {
+    void *a, *b; /* device; NULL before cast16_open and after cast16_close */
+};
 
-/* C = alpha op(A) op(B) + beta C in native FP32, C with a leading dimension, everything else as above. */
+/* The problem's product, of FP32 or FP64, or its batch, asynchronous on the default stream; of one FP32 product each mode, else BASELINE_SGEMM
+ * alone. cast: A and B as BASELINE_FP16 and _BF16 read them, else NULL. Returns 0, cuBLAS' status or BASELINE_LACKS where this cuBLAS has no FP64. */
+int baseline_multiply(struct baseline *y, enum baseline_mode mode, const struct session_problem *p, const struct cast16 *cast);
+enum { BASELINE_LACKS = -1 };
+
+/* C = alpha op(A) op(B) + beta C in native FP32, C with a leading dimension, column-major. */
 int baseline_sgemm(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
                     float alpha, const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
                     float *c, int64_t ldc);
-
-/* C(m x n, dense) = op(A) op(B) in native FP64; BASELINE_LACKS where this cuBLAS has none. */
-int baseline_dgemm(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
-                   const double *b, int64_t ldb, double *c);
-enum { BASELINE_LACKS = -1 };
-
-/* `batch` native FP32 products of dense matrices that lie one after the other; alpha 1, beta 0. */
-int baseline_sgemm_batch(struct baseline *y, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const float *a,
-                          int64_t lda, const float *b, int64_t ldb, float *c, int64_t batch);
 
 /* Rounds to the nearest FP16, ties to even, as the vendor's conversion does; finite numbers to the nearest BF16. */
 void baseline_to_half(const float *in, uint16_t *out, size_t count);
@@ -60,11 +55,6 @@ const char *baseline_fp32_name(const struct baseline *y);
 /* The sampled rows of the product into `out` (r->rows * r->cols); whole: m * n scratch floats. y NULL: from r. */
 int baseline_fp32_sample(struct baseline *y, const struct session_problem *p, const struct reference *r, float *whole, float *out,
                          struct cli_error *f);
-
-/* Two operands in 16 bits on the device, as the FP16 and BF16 products read them. */
-struct cast16 {
-    void *a, *b; /* device; NULL before cast16_open and after cast16_close */
-};
 
 /* a and b are host arrays of so many numbers; mode: BASELINE_FP16 or BASELINE_BF16. After a failure cast16_close is still due. */
 int cast16_open(struct cast16 *n, enum baseline_mode mode, const float *a, int64_t a_count, const float *b, int64_t b_count,

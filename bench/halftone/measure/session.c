@@ -251,9 +251,9 @@ static int64_t at_least_one(int64_t ld) {
 
 int session_multiply(struct session *e, const struct session_problem *p, struct cli_error *f) {
     const int64_t lda = at_least_one(p->lda), ldb = at_least_one(p->ldb), ldc = at_least_one(p->m);
-    const double one = 1, zero = 0;
+    const double alpha = (double)p->alpha, beta = (double)p->beta;
     if (p->type == HALFTONE_FP64)
-        return session_check(e, halftone_dgemm(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, &one, p->a, lda, p->b, ldb, &zero, p->c, ldc),
+        return session_check(e, halftone_dgemm(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, &alpha, p->a, lda, p->b, ldb, &beta, p->c, ldc),
                              "FP64 product", f);
     if (batch_of(p) > 1)
         return session_multiply_batch(e, p, p->batch, f);
@@ -310,12 +310,11 @@ int session_pack(struct session *e, const struct session_problem *p, struct cli_
 }
 
 int session_multiply_packed(struct session *e, const struct session_problem *p, struct cli_error *f) {
-    const float one = 1.0f, zero = 0.0f;
     if (!e->packs)
         return session_multiply(e, p, f);
     return session_check(e,
-                        halftone_sgemm_packed(e->handle, p->m, p->n, p->k, &one, p->packed_a, p->packed_b,
-                                              &zero, p->c, at_least_one(p->m)),
+                        halftone_sgemm_packed(e->handle, p->m, p->n, p->k, &p->alpha, p->packed_a, p->packed_b,
+                                              &p->beta, p->c, at_least_one(p->m)),
                         "packed product", f);
 }
 

@@ -23,14 +23,14 @@ void session_close(struct session *e);
 int session_check(const struct session *e, int code, const char *what, struct cli_error *f);
 int session_device_check(int code, const char *what, struct cli_error *f); /* the same for enum ht_dev_code */
 
-/* C = op(A) op(B), column-major, C dense; device memory of the three matrices and what packing needs. */
+/* C = alpha op(A) op(B) + beta C, column-major, C dense; device memory of the three matrices and what packing needs. */
 struct session_problem {
-    int type; /* HALFTONE_FP32 (also 0) or HALFTONE_FP64. FP64 products have no batch, are not packed by the command, and alpha and beta are 1 and 0 */
+    int type; /* HALFTONE_FP32 (also 0) or HALFTONE_FP64. FP64 products have no batch and are not packed by the command */
     char trans_a, trans_b;
     int64_t m, n, k, lda, ldb;
     int64_t batch;     /* at most 1: one product, else so many, their matrices one after the other in a, b and c */
     void *a, *b, *c;   /* device */
-    float alpha, beta; /* 1 and 0 */
+    float alpha, beta; /* of one that was opened 1 and 0 */
     void *packed_a, *packed_b;
     size_t packed_a_bytes, packed_b_bytes;
 };
