@@ -216,9 +216,10 @@ def _empty_like(x, shape, kind=None):
             return sys.modules["cupy"].empty(shape, kind or x.dtype)
     if library in ("jax", "jaxlib"):
         return sys.modules["jax"].numpy.zeros(shape, kind or x.dtype, device=x.device)
-    if library != "numpy" and not hasattr(x, "__array_interface__"):
+    numpy = sys.modules.get("numpy")
+    if not isinstance(x, getattr(numpy, "ndarray", ())):
         raise TypeError(f"no result can be made like a {type(x).__module__}.{type(x).__name__}: pass one as out=")
-    return __import__("numpy").empty(shape, kind or x.dtype)
+    return numpy.empty(shape, kind or x.dtype)
 
 
 # ---- from forms to the arguments of a call
@@ -276,17 +277,21 @@ def _result_of(of):
     return FP64 if of == FP64 else FP32
 
 
+def _steps_beside(of, form, name):
+    """Strides of b or out, of the type that goes with an a of type `of`."""
+    other, steps = _steps(form, name)
+    if other != (wanted := of if name == "b" else _result_of(of)):
+        raise TypeError(f"a is {NAMES[of]}, {name} {NAMES[other]}: it must be {NAMES[wanted]}")
+    return steps
+
+
 @functools.lru_cache(4096)
 def _arguments(of_a, of_b, of_out, one_by_one):
     """Of a product of these forms: type; whether A and B change places; ops and sizes; leading dimensions; the batch of one call and its
     steps; for each call where in the three it begins; extents of the three. Offsets and extents in bytes."""
     forms, names = (of_a, of_b, of_out), ("a", "b", "out")
     of, *steps = _steps(of_a, "a")
-    for form, name in zip(forms[1:], names[1:]):
-        other, step = _steps(form, name)
-        if other != (wanted := of if name == "b" else _result_of(of)):
-            raise TypeError(f"a is {NAMES[of]}, {name} {NAMES[other]}: it must be {NAMES[wanted]}")
-        steps.append(step)
+    steps += [_steps_beside(of, form, name) for form, name in zip(forms[1:], names[1:])]
     shape = _shape_of(of_a[0], of_b[0])
     if shape != of_out[0]:
         raise ValueError(f"out has shape {of_out[0]}, the product {shape}")
@@ -470,7 +475,8 @@ def query(a, b, *, accuracy=None, scheme=None):
     a, b = _Array(a, "a"), _Array(b, "b")
     device, _ = _device_and_stream(a, b)
     shape = _shape_of(a.form[0], b.form[0])
-    (of, of_a), (_, of_b), plan = _steps(a.form, "a"), _steps(b.form, "b"), Plan(size=ctypes.sizeof(Plan))
+    of, of_a = _steps(a.form, "a")
+    of_b, plan = _steps_beside(of, b.form, "b"), Plan(size=ctypes.sizeof(Plan))
     with _lock, device:
         device.ask(_result_of(of), _asked(accuracy, scheme))
         device.check(device.asks[_result_of(of)](device.handle, _turned(b.form[0], of_b, True, "b")[0], _turned(a.form[0], of_a, True, "a")[0],

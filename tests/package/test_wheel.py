@@ -246,6 +246,8 @@ for kind, text, words, options in (
     refused(kind, text, hg.mm, *words, **{"out": c, **options})
     assert bytes(c.data) == before, text
 refused(ValueError, "beta is for what is in out", hg.mm, a, b, beta=1)
+refused(TypeError, "pass one as out=", hg.mm, a, b)
+refused(TypeError, "a is float32, b float64", hg.query, a, Array((4, 5), "d"))
 refused(hg.Error, "a lies on a GPU, but libcuda.so.1", hg.mm, Array((3, 4), on_gpu=True), b, out=c)
 assert refused(hg.Error, "is none of", hg.mm, a, b, out=c, accuracy="x").code == 13
 hg.mm(a, b, out=c)
