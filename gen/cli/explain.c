@@ -140,8 +140,8 @@ void explain_add_verdict(struct text *out, const struct listing *l) {
         text_addf(out, " (" MILLI " at " I64 ")", AS_MILLI(g->native_fp32_gflops), g->clock_mhz);
     text_addf(out, ": " I64 ".%02d times that. %s %s", times / 100, (int)(times % 100), l->s->name,
               rate < native
-                  ? "is predicted to be slower than native FP32 here: for speed alone do not use it on this "
-                    "GPU."
+                  ? "is predicted to be slower than native FP32's peak: for speed alone do not use "
+                    "it at this shape."
               : rate < g->native_fp32_gflops ? "pays where native FP32 is held to that clock as well, as it "
                                                "is by the same power limit; it does "
                                                "not reach native's peak at the boost clock."
