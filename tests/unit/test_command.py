@@ -206,12 +206,12 @@ def test_what_could_not_be_printed_is_said(args):
     (("info", "8", "8", "8"), "halftone info: a product is asked about by three sizes"),
     (("info", "--why", "8", "8"), "halftone info: a product is asked about by three sizes"),
     (("info", "--why", "8", "0", "8"), "halftone info: N: 0 is outside 1.."),
-    (("info", "--why", "8", "8", "k"), "halftone info: K: 'k' is not a whole number"),
+    (("info", "--why", "8", "8", "k"), "halftone info: K: 'k' is not a whole number; write for example 64\n"),
     (("info", "--why", "8", "8", "8", "8"), "halftone info: unexpected argument '8'"),
     (("info", "--why", "8", "8", "8", "--accuracy", "nope"), "halftone info: --accuracy nope: no accuracy is called that"),
-    (("run", "--accuracy", "fp64-exact", "true"), "halftone run: no accuracy of FP32 products is called 'fp64-exact', FP64's go to --fp64"),
+    (("run", "--accuracy", "fp64-exact", "true"), "halftone run: no accuracy of FP32 products is called 'fp64-exact', FP64's go to --fp64; `halftone info` lists them, 'fp32' is the default\n"),
     (("info", "--fp64"), "halftone info: without --why nothing is asked about a product: leave out --fp64"),
-    (("check", "a.npy", "b.npy", "--out", "x.tsv"), "halftone check: needs one of: two matrices, without --out")])
+    (("check", "a.npy", "b.npy", "--out", "x.tsv"), "halftone check: needs two matrices (without --out)")])
 def test_wrong_usage_is_one_line_that_names_its_place(args, says, tmp_path):
     run = halftone(*args, cwd=tmp_path)
     assert run.returncode == 2 and run.stderr.startswith(says) and run.stderr.count("\n") == 1 and not any(tmp_path.iterdir()), run.stderr

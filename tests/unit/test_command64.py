@@ -61,7 +61,7 @@ def test_two_files_of_float64_are_multiplied_in_fp64(operands, files, options, s
     (["--accuracy", "exact"], 2, "'exact' for FP64 products is none of fp64, fp64-fast, fp64-exact, invariant, reproducible, bits=N"),
     (["--accuracy", "bits=0"], 2, "'bits=0' for FP64 products is none of fp64, fp64-fast, fp64-exact"), (["--accuracy", "fp64:half"], 2, "'half' for FP64 products is none of fp64, "),
     (["--scheme", "nope"], 2, "unknown scheme 'nope'"),
-    (["--accuracy", "bits=50"], 1, f"bits=50: at k = {K} scheme native64 keeps bits=47, accuracy fp64-exact bits=53"),
+    (["--accuracy", "bits=50"], 1, f"this product: no scheme of this library has that accuracy (bits=50: at k = {K} scheme native64 keeps bits=47, accuracy fp64-exact bits=53"),
     (["--accuracy", "bound=1e-16"], 1, "keeps bits=50"), (["--accuracy", "bits=54"], 1, "bits=54: at k = 1 scheme native64 keeps bits=50)")])
 def test_what_fp64_files_cannot_have_is_said_for_their_type(operands, options, code, says, tmp_path):
     folder, exact = operands[0], "crt20" in halftone("info").stdout

@@ -471,8 +471,7 @@ static int run(int argc, char **argv, struct cli_error *f) {
         return -1;
     const int many = c.folder != NULL || c.families != NULL;
     if (count != (many ? 0 : 2) || (c.folder != NULL && c.families != NULL) || (!many && c.out != NULL))
-        return cli_error_usage(
-            f, "needs one of: two matrices, without --out, --operands DIR, --families LIST: halftone check A.npy B.npy");
+        return cli_error_usage(f, "needs two matrices (without --out), --operands DIR or --families LIST: halftone check A.npy B.npy");
     c.options = options;
     if (refuse_others(&c, many, f) != 0 || outfile_check(c.out, f) != 0 || session_open(&c.session, f) != 0)
         return -1;

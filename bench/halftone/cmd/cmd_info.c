@@ -236,7 +236,7 @@ static int weigh(const struct session *e, int type, const int64_t size[3], int r
     const int is_fp64 = type == HALFTONE_FP64;
     char product[80];
     struct halftone_plan pick = HALFTONE_PLAN_INIT;
-    if (session_check(e, query(e, type, size[0], size[1], size[2], &pick), "query", f) != 0)
+    if (session_check(e, query(e, type, size[0], size[1], size[2], &pick), "this product", f) != 0)
         return -1;
     const int kernels = (is_fp64 ? e->set->fp64 : e->set)->kernels;
     struct halftone_plan *const plan = malloc(((size_t)kernels + 1) * sizeof *plan);

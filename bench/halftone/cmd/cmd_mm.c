@@ -168,6 +168,6 @@ const struct command cmd_mm = {"mm", "C = op(A) op(B) of two .npy files",
                                "               invariant, bits=N, bound=X or relative=X:rho=Y (MANUAL.md, section 7); the cheapest "
                                "scheme that has it runs.\n"
                                "               FP64: fp64 (default), fp64-fast, fp64-exact, invariant, or a number (section 9); schemes native64, i8x28, crt14 to\n"
-                               "               crt20. The files' type decides about what both have, fp32: or fp64: before it chooses\n"
+                               "               crt20. A name that both have is for the files' type; fp32: or fp64: before it chooses\n"
                                "  --ta, --tb   transpose A, B\n",
                                run, 0};

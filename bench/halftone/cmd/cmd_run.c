@@ -99,7 +99,7 @@ static int read_options(int argc, char **argv, struct options *o, struct cli_err
     if (i >= argc)
         return cli_error_usage(f, "no command; halftone run [--blas] [--accuracy A] [--fp64 A] [--sites FILE] [--log FILE] -- COMMAND");
     if (o->accuracy != NULL && !ht_site_is_accuracy(o->accuracy))
-        return cli_error_usage(f, "no accuracy of FP32 products is called '%.60s', FP64's go to --fp64; `halftone info` lists them, 'auto' is the default", o->accuracy);
+        return cli_error_usage(f, "no accuracy of FP32 products is called '%.60s', FP64's go to --fp64; `halftone info` lists them, 'fp32' is the default", o->accuracy);
     if (o->fp64 != NULL && strcmp(o->fp64, "original") != 0 && strcmp(o->fp64, "emulated") != 0 &&
         !ht_site_is_accuracy64(o->fp64))
         return cli_error_usage(f, "--fp64 '%.60s' is not " DROPIN_FP64_VALUES, o->fp64);

@@ -70,7 +70,7 @@ static int parse_number(const char *option, const char **at, int64_t least, int6
     errno = 0;
     long long value = strtoll(*at, &end, 10);
     if ((**at != '-' && !is_digit(**at)) || end == *at || errno != 0 || (*end != '\0' && *end != ','))
-        return cli_error_usage(f, "%s: '%s' is not a whole number; write for example %s 64", option, *at, option);
+        return cli_error_usage(f, "%s: '%s' is not a whole number; write for example 64", option, *at);
     if (value < least || value > most)
         return cli_error_usage(f, "%s: %lld is outside %lld..%lld", option, value, (long long)least,
                            (long long)most);

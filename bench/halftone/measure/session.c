@@ -195,7 +195,7 @@ int session_accuracy_known(const struct session *e, int type, const char *text, 
 int session_query(struct session *e, const struct session_problem *p, struct halftone_plan *plan, struct cli_error *f) {
     *plan = (struct halftone_plan)HALFTONE_PLAN_INIT;
     return session_check(e, (p->type == HALFTONE_FP64 ? halftone_dquery : halftone_query)(e->handle, p->trans_a, p->trans_b, p->m, p->n, p->k, batch_of(p), plan),
-                         "query", f);
+                         "this product", f);
 }
 
 int session_workspace(struct session *e, const struct session_problem *p, size_t *bytes, struct cli_error *f) {
