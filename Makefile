@@ -119,7 +119,7 @@ GEN_OPTIONS := $(if $(schemes),--scheme $(call q,$(call joined,$(comma),$(scheme
 ifneq ($(strip $(GPU)),)
 SET := out/$(call joined,+,$(notdir $(basename $(GPU))))
 BUDGET := $(foreach g,$(GPU),$(if $(findstring /,$(g))$(filter %.gpu,$(g)),$(g),gen/gpus/$(g).gpu))
-unknown := $(foreach b,$(BUDGET),$(if $(filter $(b),$(wildcard $(b))),,$(notdir $(basename $(b)))))
+unknown := $(foreach b,$(BUDGET),$(if $(filter $(b),$(wildcard $(b))),,$(patsubst gen/gpus/%.gpu,%,$(b))))
 ifneq ($(strip $(unknown)),)
 $(error unknown GPU '$(strip $(unknown))'; known budgets: $(GPU_NAMES), or native, or the path of a .gpu file$(shell \
     sed -n 's/^\#define GPU_OTHER "\(.*\)"/\1/p' gen/facts/gpu.h))
@@ -302,7 +302,7 @@ all: generate
 	@$(if $(WITH_DEVICE),$(if $(IS_HIP),,$(say_time)))
 	$(call build,$(if $(WITH_DEVICE),build-device) build-sim GPU=$(call q,$(GPU)))
 	@$(if $(WITH_DEVICE),echo "$(SET): libhalftone.a libhalftone.so halftone.h halftone (the command) halftone-sim (in the simulator)$(foreach f,$(FACES), $(notdir $(f)))",\
-	$(if $(filter 0,$(DEVICE)),echo "$(SET): libhalftone-sim.a halftone.h halftone-sim (the command$(comma) in the simulator)",\
+	$(if $(filter 0,$(DEVICE)),echo "$(SET): libhalftone-sim.a libhalftone-sim.so halftone.h halftone-sim (the command$(comma) in the simulator)",\
 	echo $(call q,$(no_compiler)) >&2; \
 	echo "Without it only the simulator's half was built: $(SET)/halftone-sim has the same commands. DEVICE=0 asks for that half alone" >&2; exit 2))
 

@@ -111,6 +111,11 @@ def test_lines_of_the_readme_vendor_a_folder(tmp_path):
     assert " T myproj_sgemm" in passes("nm libmyproj.a", tmp_path / "dir")
 
 
+@pytest.mark.parametrize("typed", ["nope", "nope.gpu", "/no/where/nope.gpu"])
+def test_a_gpu_without_a_budget_is_named_as_it_was_typed(typed):
+    assert f"unknown GPU '{typed}'; known budgets: a100 " in refused(["make", "generate", f"GPU={typed}"])
+
+
 def test_values_reach_the_generator_as_they_are(tmp_path):
     """Quotes, blanks, semicolons and percent signs: nothing of them is for the shell. The generator refuses names with quotes."""
     attack = f"';touch {tmp_path}/run;'"
@@ -217,7 +222,7 @@ def test_without_nvcc_make_says_what_it_built_and_fails(simulated):
     copy, done = simulated
     assert done.returncode == 2 and "nvcc was not found" in done.stderr and "out/t4/halftone-sim" in done.stderr and "DEVICE=0" in done.stderr
     assert "t4" in passes([str(copy / "out/t4/halftone-sim"), "info"])
-    assert "out/t4: libhalftone-sim.a halftone.h halftone-sim" in passes(["make", *SET, "NVCC=", "DEVICE=0"], copy)
+    assert "out/t4: libhalftone-sim.a libhalftone-sim.so halftone.h halftone-sim" in passes(["make", *SET, "NVCC=", "DEVICE=0"], copy)
     assert "nvcc was not found" in refused(["make", "build-device", *SET, "NVCC="], copy)
 
 
