@@ -322,6 +322,9 @@ def test_cmake_finds_ranges_of_versions_and_components(installed, tmp_path):
     assert said.splitlines() == [f"{words}=1" for words in found] + [f"{words}=0" for words in refused], said
     done = configure("find_package(halftone REQUIRED COMPONENTS nonsense)\n")
     assert done.returncode == 1 and "no component 'nonsense' is installed" in done.stderr, done.stderr
+    done = run(["cmake", "-S", EXAMPLES, "-B", "example", f"-DCMAKE_PREFIX_PATH={installed}", "-DCMAKE_LIBRARY_ARCHITECTURE=x86_64-linux-gnu",
+                "-DHALFTONE=halftone::halftone"], tmp_path)
+    assert done.returncode == 1 and "no component 'halftone' is installed" in done.stderr, done.stderr
 
 
 def test_without_a_gpu_any_memory_serves(simulated, installed, tmp_path):
