@@ -520,7 +520,8 @@ def _register_with_torch():
         torch.library.register_fake("halftone::mm_out", lambda *_: None)
         torch.library.register_autograd("halftone::mm", _backward, setup_context=_keep)
         _torch, _stream_of_torch = torch, getattr(torch._C, "_cuda_getCurrentRawStream", lambda gpu: torch.cuda.current_stream(gpu).cuda_stream)
-        _watchers = [getattr(at, name, lambda: 1) for at, name in ((torch._C, "_len_torch_dispatch_stack"), (torch._C._functorch, "peek_interpreter_stack"))]
+        _watchers = [getattr(at, name, lambda: 1) for at, name in ((torch._C, "_len_torch_dispatch_stack"), (torch._C._functorch, "peek_interpreter_stack"),
+                                                                       (torch._C, "_get_tracing_state"), (torch._C._autograd, "_profiler_enabled"))]
     return torch
 
 

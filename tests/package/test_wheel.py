@@ -439,6 +439,11 @@ with torch.no_grad():
     out = torch.zeros(2, 3, 5, dtype=torch.float64)
     torch.compile(lambda x, y, z: hg.mm(x, y, out=z), backend="aot_eager", fullgraph=True)(a, w, out)
     assert torch.equal(out, hg.mm(a, w))
+traced = torch.jit.trace(lambda x, y: hg.mm(x, y), (a.detach(), w.detach()))
+assert torch.equal(traced(-a.detach(), w.detach()), -hg.mm(a.detach(), w.detach()))
+with torch.autograd.profiler.profile() as seen:
+    hg.mm(a.detach(), w.detach())
+assert "halftone::mm" in {x.key for x in seen.key_averages()}
 tests = "test_schema", "test_faketensor", "test_autograd_registration", "test_aot_dispatch_dynamic"
 torch.library.opcheck(torch.ops.halftone.mm, (a, w, 1.0, "scheme auto"), test_utils=tests)
 torch.library.opcheck(torch.ops.halftone.mm_out, (a.detach(), w.detach(), out, 1.0, 0.5, "scheme auto"), test_utils=tests)
