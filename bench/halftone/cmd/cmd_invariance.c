@@ -410,12 +410,12 @@ static int run_trial(struct trial *t, const char *scheme, const char *accuracy, 
     status = tsv_show(&table, status, f);
     AND_THEN(status, tsv_save(&table, out, head, f));
     tsv_free(&table);
-    if (status != 0 || differing == 0)
-        return status;
-    if (session_is_invariant(&t->session, &plan))
+    if (status == 0 && differing > 0 && session_is_invariant(&t->session, &plan))
         return cli_error_set(f, "%lld elements have other bits than in the first product", (long long)differing);
-    puts("\nIts sums are rounded on the way, in an order that the shape decides: nothing else was promised.");
-    return 0;
+    if (status == 0)
+        puts(differing == 0 ? "\nNo element changed its bits."
+                            : "\nIts sums are rounded on the way, in an order that the shape decides: nothing else was promised.");
+    return status;
 }
 
 static int run(int argc, char **argv, struct cli_error *f) {
