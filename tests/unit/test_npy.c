@@ -176,7 +176,7 @@ TEST(malformed_headers) {
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 1), }", 4, "3 dimensions"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), }", 3, "cut short"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), }", 5, "after the array"},
-        {"{'descr': '<c8', 'fortran_order': False, 'shape': (1, 1), }", 8, "'<c8'"},
+        {"{'descr': '<c8', 'fortran_order': False, 'shape': (1, 1), }", 8, "'<c8', which this command cannot read; give real and imaginary parts"},
         {"{'descr': '<f16', 'fortran_order': False, 'shape': (1, 1), }", 16, "'<f16'"},
         {"{'descr': '<f', 'fortran_order': False, 'shape': (1, 1), }", 4, "'<f'"},
         {"{'descr': '', 'fortran_order': False, 'shape': (1, 1), }", 4, "''"},

@@ -88,9 +88,8 @@ static int parse_descr(struct cursor *c, struct header *h) {
     int integer =
         (h->kind == 'i' || h->kind == 'u') && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
     if (!whole || !(floating || integer || (h->kind == 'b' && bytes == 1)))
-        return cli_error_set(c->fault,
-                         "%s: holds elements of type '%s', which this command cannot read; " CURE_FLOAT32,
-                         c->path, text);
+        return cli_error_set(c->fault, "%s: holds elements of type '%s', which this command cannot read; %s", c->path, text,
+                             h->kind == 'c' ? "give real and imaginary parts one by one" : CURE_FLOAT32);
     if (bytes > 1 && order == '|')
         return bad_header(c, "'descr' has no byte order");
     h->bytes = (int)bytes;
