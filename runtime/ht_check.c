@@ -146,7 +146,7 @@ int ht_check_gemm(struct call *c) {
     if (c->batch < 0)
         return ht_fail(h, -17, "batch = %lld", (long long)c->batch);
     if (c->narrow != 0 && c->narrow != HALFTONE_BF16 && c->narrow != HALFTONE_FP16)
-        return ht_fail(h, -18, "type = %d", c->narrow);
+        return ht_fail(h, -18, "type is none of HALFTONE_BF16, HALFTONE_FP16, HALFTONE_FP32");
     c->effect = effect_of(c);
     return ht_check_limits(c);
 }

@@ -225,7 +225,7 @@ int halftone_gemm_ex(halftone *handle, char transa, char transb, int64_t m, int6
                      int64_t ldb, int64_t stride_b, const float *beta, float *c, int64_t ldc, int64_t stride_c,
                      int64_t batch, int type) {
     struct call x = call_of(handle, false, transa, transb, m, n, k, batch);
-    x.narrow = type == HALFTONE_FP32 ? 0 : type;
+    x.narrow = type == HALFTONE_FP32 ? 0 : type == 0 ? -1 : type;
     return multiply_of(with_operands(x, a, lda, stride_a, b, ldb, stride_b), alpha, beta, c, ldc, stride_c);
 }
 
