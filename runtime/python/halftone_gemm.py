@@ -29,6 +29,9 @@ class Error(RuntimeError):
         super().__init__(text)
         self.code = code
 
+    def __reduce__(self):  # also between processes
+        return type(self), (self.code, str(self))
+
 
 class Plan(ctypes.Structure):  # struct halftone_plan
     _fields_ = [("size", ctypes.c_size_t), *((name, ctypes.c_char_p) for name in ("scheme", "kernel")),
@@ -43,6 +46,7 @@ class Plan(ctypes.Structure):  # struct halftone_plan
 # ---- a device: a library and its handle, which one thread at a time may use
 
 _lock, _devices = threading.RLock(), {}
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)  # no thread's product is under way
 _PRODUCT = [POINTER, *[ctypes.c_char] * 2, *[SIZE] * 3, POINTER]
 _ONE = [*_PRODUCT, POINTER, SIZE, POINTER, SIZE, POINTER, POINTER, SIZE]
 _BATCH = [*_PRODUCT, *[POINTER, SIZE, SIZE] * 2, POINTER, POINTER, SIZE, SIZE, SIZE]

@@ -249,9 +249,32 @@ refused(ValueError, "beta is for what is in out", hg.mm, a, b, beta=1)
 refused(TypeError, "pass one as out=", hg.mm, a, b)
 refused(TypeError, "a is float32, b float64", hg.query, a, Array((4, 5), "d"))
 refused(hg.Error, "a lies on a GPU, but libcuda.so.1", hg.mm, Array((3, 4), on_gpu=True), b, out=c)
-assert refused(hg.Error, "is none of", hg.mm, a, b, out=c, accuracy="x").code == 13
+import pickle
+fault = pickle.loads(pickle.dumps(refused(hg.Error, "is none of", hg.mm, a, b, out=c, accuracy="x")))
+assert fault.code == 13 and "is none of" in str(fault)
 hg.mm(a, b, out=c)
 check(a, b, c, 2**-18)
+""")
+
+
+def test_a_process_may_fork_while_a_thread_multiplies(python):
+    python("""
+import signal, threading, time
+warnings.simplefilter("ignore")
+a, c, held = Array((3, 3)), Array((3, 3)), threading.Event()
+def multiply():
+    with hg._lock:
+        held.set()
+        time.sleep(0.5)
+threading.Thread(target=multiply).start()
+held.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+hg.mm(a, a, out=c)
+if child == 0:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
 """)
 
 
