@@ -436,11 +436,11 @@ def _sizes(a, b):
 
 def _share_product(step, asked, a, b, rows, columns, *behind):
     x, y, shape = _Array(a, "a"), _Array(b, "b"), _sizes(a, b)
+    if _steps(x.form, "a")[0] != FP32:
+        raise TypeError("ranks share k in float32")
     found = _arguments(x.form, y.form, (shape, None, x.form[2]), True)
     most = [_flat(rows, shape[0], "float32", "rows"), _flat(columns, shape[1], "float32", "columns"), *behind]
     if found:
-        if found[0] != FP32:
-            raise TypeError("ranks share k in float32")
         (ld_x, ld_y, _), sizes = found[3], found[2]
         _share(step, asked, [x, y, *most], *sizes, y.at, ld_x, x.at, ld_y, most[1].at, most[0].at, *(z.at for z in behind))
 
