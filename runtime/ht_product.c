@@ -110,8 +110,7 @@ static int run_blocks(const struct call *of) {
  * device the kernel sees. */
 static bool is_mirrored(const struct call *c) {
     const struct ht_scheme_desc *const s = c->plan->scheme;
-    return !c->is_packed && c->outer == NULL && !c->is_fp64 && is_gram(c) && s->pack != NULL &&
-           s->slices > 1 && s->exact_k == 0 &&
+    return !c->is_packed && c->outer == NULL && !c->is_fp64 && is_gram(c) && s->slices > 1 && s->exact_k == 0 &&
            (c->h->pointer_mode == HALFTONE_DEVICE || scalar_of(c, c->beta) == 0);
 }
 
