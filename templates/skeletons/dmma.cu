@@ -163,18 +163,27 @@ HT_DEVICE void smem_load(uint4 *piece, unsigned from)
     *piece = ht_lds16(from);
 }
 
-HT_DEVICE float axpby(float v, const float *c, float beta)
+HT_DEVICE float axpby(float v, float old, float beta)
 {
-    return __fmaf_rn(beta, ht_ldg4(c), v);
+    return __fmaf_rn(beta, old, v);
 }
 
-HT_DEVICE uint4 axpby(uint4 v, const float *c, float beta)
+HT_DEVICE uint4 axpby(uint4 v, const uint4 &old, float beta)
 {
-    const uint4 old = ht_ld16(c);
     return make_uint4(ht_as_uint(__fmaf_rn(beta, ht_as_float(old.x), ht_as_float(v.x))),
                       ht_as_uint(__fmaf_rn(beta, ht_as_float(old.y), ht_as_float(v.y))),
                       ht_as_uint(__fmaf_rn(beta, ht_as_float(old.z), ht_as_float(v.z))),
                       ht_as_uint(__fmaf_rn(beta, ht_as_float(old.w), ht_as_float(v.w))));
+}
+
+HT_DEVICE void global_load(float *v, const float *c)
+{
+    *v = ht_ldg4(c);
+}
+
+HT_DEVICE void global_load(uint4 *v, const float *c)
+{
+    *v = ht_ld16(c);
 }
 
 HT_DEVICE void global_store(float *c, float v)
@@ -202,12 +211,16 @@ template <bool SWAP_AB, bool ADDS, class PIECE> HT_DEVICE void store_lines(const
     unsigned from = smem + (unsigned)(line * PITCH + across) * 4;
 #pragma unroll 1
     for (int l = 0; l < there; l += PREFETCH * AT_ONCE, from += PREFETCH * AT_ONCE * PITCH * 4) {
-        PIECE v[PREFETCH];
+        PIECE v[PREFETCH], old[PREFETCH] = {};
+        for (int x = 0; x < PREFETCH; x++) {
+            if (ADDS && l + x * AT_ONCE < there)
+                global_load(&old[x], c + x * step);
+        }
         for (int x = 0; x < PREFETCH; x++)
             smem_load(&v[x], from + (unsigned)(x * AT_ONCE * PITCH) * 4);
         for (int x = 0; x < PREFETCH; x++, c += step) {
             if (l + x * AT_ONCE < there)
-                global_store(c, ADDS ? axpby(v[x], c, to.beta) : v[x]);
+                global_store(c, ADDS ? axpby(v[x], old[x], to.beta) : v[x]);
         }
     }
 }

@@ -26,6 +26,7 @@ constexpr int SCALES_ROWS = 1, SCALE_LOW = 6, SCALE_HIGH = 6, SCALE_ROOM = 65793
 constexpr int FEW_WARPS = PACK_THREADS / 32, PIECE_ROWS = 32, PIECE_K = 512;
 constexpr int WARP_K = PIECE_K / FEW_WARPS, STEPS = WARP_K / 32, TILES = PIECE_ROWS / 16; // of a warp: k, MMAs along k and rows
 constexpr int FOURS = WARP_K / 16, LOADS = 4 * FOURS;                                     // of a lane: fours of k, loads
+constexpr bool IS_AHEAD = ACCS <= 3; // x arrives before it is multiplied; i8x10's digits leave no registers for that
 constexpr int COLS = 8, PITCH = PIECE_ROWS + 4; // rows of x at once; 64-bit sums from one of them to the next
 constexpr int ROOM_BYTES = FEW_WARPS * PIECE_ROWS * 4;
 constexpr int SMEM_BYTES = 2 * ROOM_BYTES + FEW_WARPS * COLS * PITCH * 8;
@@ -189,28 +190,37 @@ template <bool K_MAJOR> HT_DEVICE void cut_piece(const piece_place &at, const ui
     }
 }
 
-// What the warp has of its k times COLS rows of x adds to acc. panel: where the lane's row of them and the warp's k begin, chunk of them.
-HT_DEVICE void multiply_columns(const piece_place &at, const unsigned (*digits)[STEPS][SLICES][4], const unsigned char *panel, int chunk, int (*acc)[ACCS][4])
+// The warp's k of COLS rows of x, from q0 on, as fragments. own: ht_opaque, else the compiler keeps an address for each load.
+HT_DEVICE void load_columns(const few_rows_args &p, const piece_place &at, int q0, unsigned (*b)[SLICES][2])
 {
-    const int own = (int)ht_opaque(chunk ^ at.group); // else the compiler keeps an address for each load
+    const int k = at.piece * PIECE_K + at.warp * WARP_K, own = (int)ht_opaque(k % ATOM_K / 16 ^ at.group);
+    const long long atom = (long long)(q0 / 64) * p.g.k_blocks + k / ATOM_K * GROUP;
+    const unsigned char *const panel = (p.of_b ? p.g.a_packed : p.g.b_packed).panels + atom * 8192 + (q0 % 64 + at.group) * 128 + at.quad * 4; //@mutate few-panel
 #pragma unroll
     for (int step = 0; step < STEPS; step++) {
-        unsigned b[SLICES][2];
 #pragma unroll
         for (int s = 0; s < SLICES; s++) {
 #pragma unroll
             for (int half = 0; half < 2; half++) {
                 const int from = own ^ step * 2 + half + s % ATOM_SLICES * ATOM_CHUNKS; //@mutate few-chunk
-                b[s][half] = (unsigned)ht_ldg_i32((const int *)(const void *)(panel + s / ATOM_SLICES * 8192 + from * 16));
+                b[step][s][half] = (unsigned)ht_ldg_i32((const int *)(const void *)(panel + s / ATOM_SLICES * 8192 + from * 16));
             }
         }
+    }
+}
+
+// What the warp has of its k times those rows adds to acc.
+HT_DEVICE void multiply_columns(const unsigned (*digits)[STEPS][SLICES][4], const unsigned (*b)[SLICES][2], int (*acc)[ACCS][4])
+{
+#pragma unroll
+    for (int step = 0; step < STEPS; step++) {
 #pragma unroll
         for (int s = 0; s < SLICES; s++) {
 #pragma unroll
             for (int q = 0; q < SLICES - s; q++) {
 #pragma unroll
                 for (int tile = 0; tile < TILES; tile++) {
-                    ht_mma(acc[tile][s + q], digits[tile][step][s], b[q]);
+                    ht_mma(acc[tile][s + q], digits[tile][step][s], b[step][q]);
                 }
             }
         }
@@ -274,19 +284,24 @@ template <bool K_MAJOR> HT_DEVICE void multiply_piece(const few_rows_args &p)
     measure_piece<K_MAJOR>(at, x);
     ht_barrier();
     ht_pdl_wait();
+    unsigned b[STEPS][SLICES][2] = {};
+    const bool there = at.piece * PIECE_K + at.warp * WARP_K < p.g.k_blocks / GROUP * ATOM_K;
+    if (IS_AHEAD && there)
+        load_columns(p, at, 0, b);
     const int order = meet(p, at);
     unsigned digits[TILES][STEPS][SLICES][4];
     cut_piece<K_MAJOR>(at, x, digits);
     if (at.piece == 0 && threadIdx.x < PIECE_ROWS)
         ht_stg_i32(p.w.to.row_absmax + at.row0 + (int)threadIdx.x, magnitude_of_row(at, ROOM_FOUND, (int)threadIdx.x));
-    const ht_packed &few = p.of_b ? p.g.a_packed : p.g.b_packed;
-    const int columns = p.of_b ? p.g.m : p.g.n, k = at.piece * PIECE_K + at.warp * WARP_K;
-    const bool there = k < p.g.k_blocks / GROUP * ATOM_K;
+    const int columns = p.of_b ? p.g.m : p.g.n;
     for (int q0 = 0; q0 < columns; q0 += COLS) {
         int acc[TILES][ACCS][4] = {};
-        const long long atom = (long long)(q0 / 64) * p.g.k_blocks + k / ATOM_K * GROUP;
+        if (!IS_AHEAD && there)
+            load_columns(p, at, q0, b);
         if (there)
-            multiply_columns(at, digits, few.panels + atom * 8192 + (q0 % 64 + at.group) * 128 + at.quad * 4, k % ATOM_K / 16, acc); //@mutate few-panel
+            multiply_columns(digits, b, acc);
+        if (IS_AHEAD && there && q0 + COLS < columns)
+            load_columns(p, at, q0 + COLS, b); //@mutate few-ahead
         leave_sums<K_MAJOR>(at, acc);
         ht_barrier();
         store_sum(p, at, q0);

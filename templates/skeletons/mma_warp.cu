@@ -26,8 +26,13 @@ HT_DEVICE void store_failed(const ht_gemm_args &g, const unsigned *failed, int r
     }
 }
 
-// One result: unscaled, then stored as a split-K part or combined with C. beta == 0 does not read C.
-HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col, int exponent, float alpha, float beta)
+HT_DEVICE float *element_of(const ht_gemm_args &g, int row, int col)
+{
+    return (float *)g.to.c + (long long)blockIdx.z * g.to.stride + (long long)col * g.to.ldc + row;
+}
+
+// One result: unscaled, then stored as a split-K part or combined with what C was.
+HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col, int exponent, float alpha, float beta, float old)
 {
     if (row >= g.m || col >= g.n)
         return;
@@ -37,8 +42,7 @@ HT_DEVICE void store_result(const ht_gemm_args &g, ht_sum sum, int row, int col,
         ht_stg_sum(g.partial, (part * g.n + col) * g.m + row, sum);
         return;
     }
-    float *c = (float *)g.to.c + (long long)blockIdx.z * g.to.stride + (long long)col * g.to.ldc + row;
-    ht_stg4(c, ht_axpby(alpha, ht_finish(sum, exponent), beta, c));
+    ht_stg4(element_of(g, row, col), ht_axpby(alpha, ht_finish(sum, exponent), beta, old));
 }
 
 HT_DEVICE int exponent_of(const int *absmax, long long at, int row, int rows)
@@ -195,6 +199,7 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
     const ht_gemm_args &late = ht_reload_args(g);
     const float alpha = ht_value_of(late.to.alpha), beta = ht_value_of(late.to.beta);
     const int row0 = tile_m * BM + warp_row, col0 = tile_n * BN + warp_col;
+    const bool reads = late.splits == 1 && beta != 0.0f;
     const bool tests = CHECKS && late.splits == 1 && ht_certificate_needed(late); // split-K partials are stored in any case, the reduction tests
     int ea[MI * D_ROWS], eb[NI * D_COLS]; // exponents of this lane's rows and columns
 #pragma unroll
@@ -218,12 +223,19 @@ static __global__ void __launch_bounds__(THREADS, ht_bound(THREADS, MIN_BLOCKS))
         const int col = col0 + j / D_COLS * MMA_N + ht_d_col(lane, j % D_COLS);
         const float tb = tests ? ht_column_threshold(late, blockIdx.z, col) : 0.0f;
         unsigned failed[FAILED_WORDS] = {};
+        float old[MI * D_ROWS] = {}; // all of a column's before one is stored
+#pragma unroll
+        for (int i = 0; i < MI * D_ROWS; i++) {
+            const int row = row0 + i / D_ROWS * MMA_M + ht_d_row(lane, i % D_ROWS);
+            if (reads && row < late.m && col < late.n)
+                old[i] = ht_ldg4(element_of(late, row, col)); //@mutate mma-old
+        }
 #pragma unroll
         for (int i = 0; i < MI * D_ROWS; i++) {
             const int row = i / D_ROWS * MMA_M + ht_d_row(lane, i % D_ROWS);
             const ht_sum sum = result_of(&acc[0][i / D_ROWS][j / D_COLS][i % D_ROWS * D_COLS + j % D_COLS]);
             if (!tests || ht_is_cleared(SCALES_ROWS ? (float)sum : 0.0f, ta[i], tb)) // with scales of tiles only rows and columns matter
-                store_result(late, sum, row0 + row, col, ea[i] + eb[j], alpha, beta);
+                store_result(late, sum, row0 + row, col, ea[i] + eb[j], alpha, beta, old[i]);
             else if (row0 + row < late.m)
                 failed[i / D_ROWS * MMA_M / 32] |= 1u << row % 32; //@mutate failed-bit
         }

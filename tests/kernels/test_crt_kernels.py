@@ -248,6 +248,7 @@ BREAKS = {
     "large old elements added": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r" \|\| at > 32 \* CRT_VALUE_WORDS - 2 - 53", "", 30),
     "small old elements added": ("crt_combine", "hooks/epilogue/crt_axpby.cuh", r"at < 0 \|\| ", "", 31),
     "old elements lost before they are added": ("crt_combine", "skeletons/crt_combine.cu", r" && \(normal \|\| !ADDS\)", "", 10),
+    "one old element for all": ("crt_combine", "skeletons/crt_combine.cu", r"old\[e\], scale", "old[0], scale", 28),
     "the exponent of beta": ("crt_combine", "skeletons/crt_combine.cu", r"\(int\)\(by\.beta >> 52 & 0x7ff\) - 1023 \+ ", "", 28),
     "elements turned": ("crt_combine", "hooks/epilogue/crt_elements.cuh", r"y\[1\] = __byte_perm\(low\[0\], low\[1\], 0x7632\);", "y[1] = __byte_perm(low[0], low[1], 0x3276);", 1),
     "counts of one warp": ("crt_pack", "skeletons/crt_pack.cu", r"for \(int i = 1; i < PACK_WARPS; i\+\+\)\n        count \+=", "for (int i = 1; i < 2; i++)\n        count +=", 32),

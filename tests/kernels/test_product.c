@@ -186,15 +186,18 @@ TEST(errors_every_scheme_shape_transpose) {
 
 TEST(errors_every_kernel) {
     const char *kernel;
-    struct truth at_edges = truth_of(&(struct product)PRODUCT('N', 'N', 150, 140, 200, 1, 1.5f, 0, "uniform")),
-                 of_whole = truth_of(&(struct product)PRODUCT('N', 'N', 128, 64, 448, 0, 1.5f, 0, "uniform")); /* stored by 16 bytes; more k than a ring holds */
+    struct truth at_edges = truth_of(&(struct product)PRODUCT('N', 'N', 150, 140, 200, 1, 1.5f, -0.5f, "uniform")), /* the others are stored by 16 bytes */
+                 of_whole = truth_of(&(struct product)PRODUCT('N', 'N', 128, 64, 448, 0, 1.5f, 0, "uniform")), /* more k than a ring holds */
+                 is_added = truth_of(&(struct product)PRODUCT('N', 'N', 128, 64, 64, 0, 1, 0.75f, "uniform"));
     for (int i = 0; (kernel = halftone_kernels(handle, i)) != NULL; i++) {
         check_code(halftone_set_kernel(handle, kernel), kernel);
         check_against(kernel, &at_edges);
         check_against(kernel, &of_whole);
+        check_against(kernel, &is_added);
     }
     reference_free(&at_edges.r);
     reference_free(&of_whole.r);
+    reference_free(&is_added.r);
 }
 
 /* Whole numbers whose sums fit 24 bits: every scheme, every kernel, no error at all. */

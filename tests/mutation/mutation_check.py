@@ -10,6 +10,7 @@ from mutate import change, drop, instance
 
 GEMM, PACK, REDUCE, FALLBACK = "ht_f16x3_*_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_*_fallback_*"
 KERNELS, MANY, BEHIND = ["test_check", "kernels_leave_*"], ["test_check", "the_reduction*"], ["test_direct", "what_a*"]
+EVERY = ["test_product", "errors_every_kernel"]
 SYMMETRIC = ["test_product", "x_times*"]
 WIDEN, NARROW, NARROW_BATCH = "ht_widen_*", ["test_product", "operands_of_16_bits_give*"], ["test_product", "batches_blocks*"]
 COUNTED, OTHER_SCALES = ["test_auto", "what_is_computed*"], ["test_reproducible", "sums_of_other*"]
@@ -22,6 +23,7 @@ BREAKS = {
     "rows with NaN or Inf are like others": (GEMM, KERNELS, change("threshold", "lost < 0 ? ht_as_float(HT_NAN_BITS) : t", "t")),
     "one flag is enough": (GEMM, KERNELS, change("certificate-needed", " + ht_flag_is_set(g.b_packed.any_flag) > 0", "")),
     "bits of the rows beside": (GEMM, KERNELS, change("failed-bit", "row % 32", "(row + 1) % 32")),
+    "the old element of a lane's first row": (GEMM, EVERY, change("mma-old", "row, col", "row0, col")),
     "a lane's bits alone": (GEMM, KERNELS, change("store-failed", "(unsigned)ht_shfl_xor((int)word, m)", "0u & (unsigned)ht_shfl_xor((int)word, m)")),
     "sums are tested with their scales": (REDUCE, KERNELS, change("reduce-cleared", "ht_scale_pow2(sum, -e)", "sum")),
     "a mirror copies what it has not read": (REDUCE, SYMMETRIC, drop("mirror-read")),
@@ -181,8 +183,9 @@ FEW_ROWS = {
     "the two 16 k of a step exchanged": change("few-fragment", "f % 2 * 2", "(1 - f % 2) * 2"),
     "digits of other k": change("few-chunk", "step * 2 + half", "step + half"),
     "columns of one lane exchanged": change("few-leave", "r % 2", "(1 - r % 2)"),
+    "columns before these, once more": change("few-ahead", "q0 + COLS", "q0"),
     "all parts are the first": change("few-part", "(long long)at.piece", "0ll"),
-    "rows beyond 64 are the first": change("few-panel", "few.panels + atom * 8192", "few.panels + (atom - q0 / 64 * p.g.k_blocks) * 8192"),
+    "rows beyond 64 are the first": change("few-panel", "panels + atom * 8192", "panels + (atom - q0 / 64 * p.g.k_blocks) * 8192"),
 }
 # of who waits for other blocks and does not get their numbers; in the simulator all but the last wait in vain where none may begin
 IN_VAIN = {
@@ -244,7 +247,7 @@ def run_changed(gpu, pattern, edits, test, tmp_path, env=None):
 def caught():
     """What is broken, set, kernels, edits, the test that must notice, environment."""
     wide, narrow, small = "ht_f16x3_*_128x256x32_*", "ht_f16x3_*_32x64x32_*", "ht_bf16x6u_*_64x64x32_*"
-    numbers, compute, columns, every = ["test_direct", "small_numbers*"], ["test_check", "kernels_compute_*"], ["test_product", "columns_begin_anywhere"], ["test_product", "errors_every_kernel"]
+    numbers, compute, columns = ["test_direct", "small_numbers*"], ["test_check", "kernels_compute_*"], ["test_product", "columns_begin_anywhere"]
     half = "half of the steps are looked at"
     tables = [
         *(("a800", pattern, {label: edits}, test) for label, (pattern, test, edits) in BREAKS.items()),
@@ -254,8 +257,8 @@ def caught():
         ("h200", wide, EPILOGUE, KERNELS), ("h200", wide, INSIDE, compute),
         ("h200", narrow, {label: (*SERIAL, edits) for label, edits in TURNS.items()}, compute), ("h200", narrow, {"a vote of the first warp": VOTE}, compute),
         ("h200", FALLBACK, LAUNCH, BEHIND), *(("h200", pattern, {label: edits}, ["test_direct", "blocks_*"]) for label, (pattern, edits) in BLOCKS.items()),
-        ("h200", narrow, {label: OTHER[label] for label in ["columns stored by fours"]}, every),
-        ("h200", "ht_f16x3_*_64x64x32_*", {label: OTHER[label] for label in ["slots released twice"]}, every),  # of two chunks in flight; with more k than the ring holds
+        ("h200", narrow, {label: OTHER[label] for label in ["columns stored by fours"]}, EVERY),
+        ("h200", "ht_f16x3_*_64x64x32_*", {label: OTHER[label] for label in ["slots released twice"]}, EVERY),  # of two chunks in flight; with more k than the ring holds
         ("a800", "ht_pack_i8x6_*", PARTS, OTHER_SCALES), ("a800", "ht_reduce_i8x6_*", SUMS_OF_RANKS, OTHER_SCALES),
         ("a800", "ht_few_rows_i8x6_*", FEW_ROWS, ["test_reproducible", "few_rows_by*"]),
         ("a800", PACK, SHIFTS, columns), ("a800", PACK, WHOLE, ["test_product", "long_rows_are_packed_alike"]), ("a800", PACK, IN_VAIN, columns, ALONE)]

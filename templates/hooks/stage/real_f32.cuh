@@ -74,11 +74,15 @@ HT_DEVICE bool ht_scales(ht_real)
     return true;
 }
 
-// alpha v + beta C. alpha == 0 ignores A and B, NaN included; beta == 0 does not read C.
-HT_DEVICE ht_real ht_axpby(ht_real alpha, ht_real v, ht_real beta, const ht_real *c)
+// alpha v + beta old. alpha == 0 ignores A and B, NaN included, beta == 0 C.
+HT_DEVICE ht_real ht_axpby(ht_real alpha, ht_real v, ht_real beta, ht_real old)
 {
     v = alpha != 0.0f ? __fmul_rn(alpha, v) : 0.0f;
-    if (beta != 0.0f)
-        v = __fmaf_rn(beta, ht_ldg4(c), v);
-    return v;
+    return beta != 0.0f ? __fmaf_rn(beta, old, v) : v;
+}
+
+// The same with C, which beta == 0 does not read.
+HT_DEVICE ht_real ht_axpby(ht_real alpha, ht_real v, ht_real beta, const ht_real *c)
+{
+    return ht_axpby(alpha, v, beta, beta != 0.0f ? ht_ldg4(c) : 0.0f);
 }
