@@ -415,6 +415,8 @@ def _flat(x, count, kind, name):
 
 
 def _share(step, asked, arrays, *arguments):
+    if _torch and _torch.jit.is_tracing():
+        raise ValueError("ranks share numbers behind PyTorch's back, so that a trace would miss them: leave them out of it")
     device, stream = _device_and_stream(*arrays, names=["another array"] * len(arrays))
     if arrays[0].ordinal is None and device.ordinal is not None:
         raise ValueError("ranks share k on GPUs or in the simulator: move the arrays to a GPU")

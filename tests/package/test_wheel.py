@@ -465,6 +465,7 @@ with torch.no_grad():
     assert torch.equal(out, hg.mm(a, w))
 traced = torch.jit.trace(lambda x, y: hg.mm(x, y), (a.detach(), w.detach()))
 assert torch.equal(traced(-a.detach(), w.detach()), -hg.mm(a.detach(), w.detach()))
+refused(ValueError, "a trace would miss", torch.jit.trace, hg.maxima, (torch.rand(3, 4), torch.rand(4, 5)))
 with torch.autograd.profiler.profile() as seen:
     hg.mm(a.detach(), w.detach())
 assert "halftone::mm" in {x.key for x in seen.key_averages()}
