@@ -9,7 +9,7 @@
 #include "../../runtime/ht_cost.h"
 
 /* Shapes whose best tiles a kernel set holds, the important ones first: a tile that wins one of them becomes
- * a kernel, up to TILES_MAX; the runtime chooses among the kernels by the same cost formula, split-K
+ * a kernel, up to FAMILY_TILES_MAX; the runtime chooses among the kernels by the same cost formula, split-K
  * included. Many waves, a few waves, less than one wave, long k in few tiles, the ends of the scale, a little
  * more than a wave. */
 static const struct shape plan_shapes[] = {
