@@ -189,11 +189,11 @@ HT_DEVICE sample_line sample_line_of(const ht_pack_args &g, int row)
 }
 
 // Of groups from `first` on.
-HT_DEVICE void load_sample(unsigned *bits, const sample_line &l, int first, int lane)
+template <int GROUPS> HT_DEVICE void load_sample(unsigned *bits, const sample_line &l, int first, int lane)
 {
     const float *const at = l.at + first * l.apart + lane * l.step;
 #pragma unroll
-    for (int i = 0; i < SAMPLE_PREFETCH; i++) // all are in flight before the first is waited for
+    for (int i = 0; i < GROUPS; i++) // all are in flight before the first is waited for
         bits[i] = (first + i) * 32 + lane < l.k ? ht_as_uint(ht_ldg4(at + i * l.apart)) : 0;
 }
 
@@ -224,25 +224,21 @@ HT_DEVICE uint4 sample_four(const unsigned *bits)
 // By a group: its row, or column.
 HT_DEVICE void measure_sample(const sample_line &l, unsigned smem, int line, int lane)
 {
-    unsigned most = 0, bits[SAMPLE_PREFETCH];
+    unsigned most = 0, bits[SAMPLE_GROUPS];
     int counted = 0, lost = 0, nonfinite = 0;
-#pragma unroll 1
-    for (int first = 0; first < SAMPLE_GROUPS && first * 32 < l.k; first += SAMPLE_PREFETCH) {
-        load_sample(bits, l, first, lane);
+    load_sample<SAMPLE_GROUPS>(bits, l, 0, lane);
 #pragma unroll
-        for (int i = 0; i < SAMPLE_PREFETCH; i++) {
-            most = larger_key(most, bits[i] * 2 + KEY_OF_ZERO);
-            nonfinite |= bits[i] * 2 >= 0xff000000u;
-        }
+    for (int i = 0; i < SAMPLE_GROUPS; i++) {
+        most = larger_key(most, bits[i] * 2 + KEY_OF_ZERO);
+        nonfinite |= bits[i] * 2 >= 0xff000000u;
     }
     for (int m = 16; m > 0; m /= 2)
         most = larger_key_across(most, m);
     const int absmax = magnitude_of_key(most), exponent = ht_row_exponent(absmax);
     const float factor = ht_pow2(-exponent);
-#pragma unroll 1
-    for (int first = 0; first < SAMPLE_GROUPS && first * 32 < l.k; first += SAMPLE_PREFETCH) {
-        load_sample(bits, l, first, lane);
-        const unsigned seen = seen_in_some(sample_four(bits), sample_four(bits + 4), sample_four(bits + 8), sample_four(bits + 12), factor, key_of_limit(exponent));
+#pragma unroll
+    for (int i = 0; i < SAMPLE_GROUPS; i += 16) {
+        const unsigned seen = seen_in_some(sample_four(bits + i), sample_four(bits + i + 4), sample_four(bits + i + 8), sample_four(bits + i + 12), factor, key_of_limit(exponent));
         counted += (int)(seen / COUNTED);
         lost += (int)(seen % COUNTED);
     }
@@ -268,9 +264,9 @@ HT_DEVICE int multiply_sample(const sample_line &a, const sample_line *b, unsign
     float sum[2] = {0.0f, 0.0f};
 #pragma unroll 1
     for (int first = 0; first < SAMPLE_GROUPS && first * 32 < a.k; first += SAMPLE_PREFETCH) {
-        load_sample(x, a, first, lane);
-        load_sample(y[0], b[0], first, lane);
-        load_sample(y[1], b[1], first, lane);
+        load_sample<SAMPLE_PREFETCH>(x, a, first, lane);
+        load_sample<SAMPLE_PREFETCH>(y[0], b[0], first, lane);
+        load_sample<SAMPLE_PREFETCH>(y[1], b[1], first, lane);
 #pragma unroll
         for (int i = 0; i < SAMPLE_PREFETCH; i++) {
 #pragma unroll
