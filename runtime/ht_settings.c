@@ -88,6 +88,9 @@ static const char *for_products(unsigned of) {
 }
 
 static int fail_scheme_text(halftone *h, const char *text, unsigned of) {
+    struct ht_accuracy accuracy;
+    if (ht_accuracy_parse(text, &accuracy) == 0 && (accuracy.of & of) != 0)
+        return ht_fail(h, HALFTONE_UNKNOWN_SCHEME, "'%.40s' is an accuracy: halftone_set_accuracy, --accuracy", text);
     ht_fail(h, HALFTONE_UNKNOWN_SCHEME, "no scheme '%.40s'%s; this library has", text, for_products(of));
     if ((of & HT_OF_FP32) != 0)
         add_schemes(h, HALFTONE_FP32, " for FP32 ");
@@ -97,6 +100,10 @@ static int fail_scheme_text(halftone *h, const char *text, unsigned of) {
 }
 
 static int fail_accuracy_text(halftone *h, const char *text, unsigned of) {
+    struct ht_demand asked;
+    if (((of & HT_OF_FP32) != 0 && ask_scheme(h, false, text, &asked) == HALFTONE_OK) ||
+        ((of & HT_OF_FP64) != 0 && ask_scheme(h, true, text, &asked) == HALFTONE_OK))
+        return ht_fail(h, HALFTONE_UNKNOWN_ACCURACY, "'%.40s' is a scheme: halftone_set_scheme, --scheme", text);
     ht_fail(h, HALFTONE_UNKNOWN_ACCURACY, "'%.40s'%s is none of", text, for_products(of));
     for (int i = 0; ht_accuracy_form(of, i) != NULL; i++)
         add_name(h, i > 0 ? ", " : " ", ht_accuracy_form(of, i));

@@ -419,6 +419,10 @@ API_TEST(test_accuracy_texts) {
         assert_null(strchr(halftone_last_detail(h), '\n'));
     }
     REFUSED(halftone_set_accuracy(h, NULL), HALFTONE_UNKNOWN_ACCURACY);
+    REFUSED(halftone_set_accuracy(h, "fp32:auto"), HALFTONE_UNKNOWN_ACCURACY);
+    assert_non_null(strstr(halftone_last_detail(h), "'auto' is a scheme"));
+    REFUSED(halftone_set_scheme(h, "fp64-exact"), HALFTONE_UNKNOWN_SCHEME);
+    assert_non_null(strstr(halftone_last_detail(h), "'fp64-exact' is an accuracy"));
     assert_query(h, 64, "half");
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         struct halftone_plan plan = HALFTONE_PLAN_INIT;
