@@ -48,6 +48,13 @@ HT_DEVICE void store_element(const ht_crt_args &g, const scalars &by, const take
     ht_stg_i64(c, (long long)result);
 }
 
+// All of C is read before some is stored; crt19's and crt20's words leave no registers for that.
+constexpr bool IS_OLD_AHEAD = CRT_MODULI < 19;
+
+HT_DEVICE unsigned long long load_old(const ht_crt_args &g, const scalars &by, const taken &x, int e, bool is_kept) {
+    return by.adds && is_kept ? (unsigned long long)ht_ldg_i64(element_of(g, x, e)) : 0;
+}
+
 // beta C, of an exponent and a sign, added to X, which has `scale`; false where that is not a sum of words.
 HT_DEVICE bool add_old(const scalars &by, unsigned long long old, int scale, unsigned *value) {
     return ht_crt_add_aligned(value, old, (int)(by.beta >> 52 & 0x7ff) - 1023 + scale + CRT_FREE_DIGITS * 8,
@@ -55,7 +62,7 @@ HT_DEVICE bool add_old(const scalars &by, unsigned long long old, int scale, uns
 }
 
 // alpha X + beta C of a thread's kept elements where alpha is a power of two, and so is beta, or it is 0, as it must be
-// without ADDS. All of C is read before some is stored. Which are left: a bit each.
+// without ADDS. Which are left: a bit each.
 template <bool ADDS>
 HT_DEVICE int store_normal(const ht_crt_args &g, const scalars &by, const taken &x, int kept) {
     unsigned residues[TAKEN][GROUPS], value[TAKEN][CRT_VALUE_WORDS];
@@ -69,13 +76,15 @@ HT_DEVICE int store_normal(const ht_crt_args &g, const scalars &by, const taken 
     ht_crt_aligned_values<TAKEN>(residues, value);
 #pragma unroll
     for (int e = 0; e < TAKEN; e++) {
-        if (ADDS && by.adds && (kept >> e & 1) != 0)
-            old[e] = (unsigned long long)ht_ldg_i64(element_of(g, x, e));
+        if (ADDS && IS_OLD_AHEAD)
+            old[e] = load_old(g, by, x, e, (kept >> e & 1) != 0);
     }
 #pragma unroll
     for (int e = 0; e < TAKEN; e++) {
         unsigned low, high;
         const bool is_kept = (kept >> e & 1) != 0;
+        if (ADDS && !IS_OLD_AHEAD)
+            old[e] = load_old(g, by, x, e, is_kept);
         const bool added = !ADDS || !by.adds || !is_kept || add_old(by, old[e], scale[e], value[e]);
         const bool normal = ht_crt_normal(value[e], scale[e], by.sign, &low, &high) && added;
         left |= (normal || !is_kept ? 0 : 1) << e;

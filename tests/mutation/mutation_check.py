@@ -11,7 +11,7 @@ from mutate import change, drop, instance
 GEMM, PACK, REDUCE, FALLBACK = "ht_f16x3_*_64x64x32_*", "ht_pack_f16x3_*", "ht_reduce_sm80*", "ht_*_fallback_*"
 KERNELS, MANY, BEHIND = ["test_check", "kernels_leave_*"], ["test_check", "the_reduction*"], ["test_direct", "what_a*"]
 EVERY = ["test_product", "errors_every_kernel"]
-SYMMETRIC = ["test_product", "x_times*"]
+SYMMETRIC = ["test_product", "x_times_its_transpose_is_symmetric"]
 WIDEN, NARROW, NARROW_BATCH = "ht_widen_*", ["test_product", "operands_of_16_bits_give*"], ["test_product", "batches_blocks*"]
 COUNTED, OTHER_SCALES = ["test_auto", "what_is_computed*"], ["test_reproducible", "sums_of_other*"]
 SAMPLE, TILES = ["test_auto", "a_sample*"], "ht_f16x3_mma_*" # whichever tile runs
