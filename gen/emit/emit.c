@@ -168,7 +168,7 @@ static void add_params(struct frame *f, const char *names, const struct plan *pl
         /* of packing; integers have no place for NaN and Inf */
         {"FLUSHES_SUBNORMALS", c->isa->flushes_subnormals}, {"HAS_NAN_ROWS", s->slice == SLICE_S8},
         {"SCALES_TILES", s->scale == SCALE_TILE}, {"SMEM_PER_BLOCK", model_pack_smem_most(g, c->isa)},
-        {"PACK_TILES", model_pack_tiles(g, s)},
+        {"COPIES_ASYNC", c->isa->async_copy}, {"PACK_TILES", model_pack_tiles(g, s)},
         {"PACK_BLOCKS_PER_SM", scheme ? model_pack_blocks_per_sm(g, s) : 0},
         {"SCALES_SUMS", exact}, /* of the reduction, which checks where the first of `auto` does */
         /* what the expander cannot work out: that exact sums have no masters; sizeof */
@@ -308,6 +308,7 @@ static const char *hook_of(const struct frame *f, const char *name) {
                  {"=cluster", f->plan && f->plan->tile.cluster > 1 ? "launch/cluster_2" : "launch/cluster_1"},
                  {"=mma", s ? isa->mma_hooks[s->slice] : NULL},
                  {"=mma_sync", s && isa_mma_sync(isa) ? isa_mma_sync(isa)->mma_hooks[s->slice] : NULL},
+                 {"=stage_sync", isa_mma_sync(isa) ? isa_mma_sync(isa)->stage : NULL},
                  {"=mma_bf16", isa->mma_bf16 ? isa->mma_bf16 : "arch/simt"},
                  {"=fragment_f32", isa->mfma_f32 ? isa->mfma_f32 : "frag/simt"},
                  {"=cut", isa->mma_bf16 ? "stage/split_in_smem" : "stage/split_none"},

@@ -34,7 +34,8 @@
     [KERNEL_FEW_ROWS] = {"const struct ht_pack_args *w, const struct ht_gemm_args *args", "*w, *args",       \
                          "few_rows", false, "few_rows",                                                      \
                          "SLICES SLICE_BYTES ATOM_SLICES ATOM_K ACCS SCALES_ROWS SCALE_LOW SCALE_HIGH "      \
-                         "SCALE_ROOM SCALES_TILES HAS_NAN_ROWS WAVE L2_BYTES",                               \
+                         "SCALE_ROOM SCALES_TILES HAS_NAN_ROWS WAVE L2_BYTES COPIES_ASYNC SMEM_PER_SM "      \
+                         "SMEM_RESERVED SMEM_PER_BLOCK",                                                     \
                          "Few packed rows times a matrix that is cut into slices as it is read."}
 #define RESIDUES                                                                                             \
     .packs = PACKS_BYTES, .run = HT_RECIPE_RESIDUES,                                                         \

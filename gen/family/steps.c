@@ -45,7 +45,7 @@ const struct family family_pack = {
 const struct family family_few_rows = {
     .file = "few_rows", .folds = "STEPS TILES FOURS LOADS SLICES ACCS",
     .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "pack/absmax_exchange",
-              "=partial", "stage/real_f32", "=mma_sync"}
+              "=partial", "stage/real_f32", "=stage_sync", "=mma_sync"}
 };
 
 const struct family family_reduce = {

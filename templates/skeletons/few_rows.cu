@@ -1,6 +1,7 @@
 #include "../samples/machine.h" //@drop
 constexpr int SLICES = 3, SLICE_BYTES = 1, ATOM_SLICES = 1, ATOM_K = 128, ACCS = 3, WAVE = 32, L2_BYTES = 41943040; //@drop
 constexpr int SCALES_ROWS = 1, SCALE_LOW = 6, SCALE_HIGH = 6, SCALE_ROOM = 65793, SCALES_TILES = 0, HAS_NAN_ROWS = 1; //@drop
+constexpr int COPIES_ASYNC = 1, SMEM_PER_SM = 167936, SMEM_PER_BLOCK = 101376, SMEM_RESERVED = 1024, STAGES = 2; //@drop
 #include "../hooks/launch/stream.cuh" //@drop
 #include "../hooks/scheme/row_scale.cuh" //@drop
 #include "../hooks/scheme/i8.cuh" //@drop
@@ -9,6 +10,7 @@ constexpr int SCALES_ROWS = 1, SCALE_LOW = 6, SCALE_HIGH = 6, SCALE_ROOM = 65793
 #include "../hooks/pack/absmax_exchange.cuh" //@drop
 #include "../hooks/accum/partial_i64.cuh" //@drop
 #include "../hooks/stage/real_f32.cuh" //@drop
+#include "../hooks/stage/cp_async.cuh" //@drop
 #include "../hooks/arch/sm80_s8.cuh" //@drop
 // ---- few rows: a large matrix W, read once as it is, times a few rows x that are packed. W is A or B, and x the other ----
 // A block holds a piece of W, 32 rows x 512 k, in registers. It tells the blocks of the same rows what it has measured (absmax_exchange), as
@@ -21,15 +23,23 @@ constexpr int SCALES_ROWS = 1, SCALE_LOW = 6, SCALE_HIGH = 6, SCALE_ROOM = 65793
 //
 //   lines of k: rows g, g + 8, g + 16, g + 24, a load of four k each       lines of rows: rows 4 g .. 4 g + 3, four loads of one k each
 //
-// So neither operand passes through shared memory, where warps add up their sums alone: 64-bit integers, in any order. Digits, sums and rounding
-// are those of packing and its products, and so are the bits.
+// So neither operand passes from lane to lane: warps add up their sums alone in shared memory, 64-bit integers, in any order. Digits, sums and
+// rounding are those of packing and its products, and so are the bits.
+//
+// For at most STREAMED_ROWS of x, and where there is cp.async, a block has several pieces, one after the other. While it multiplies one, the next is
+// on its way into shared memory: as many of the lane's loads as find a place, EARLY. On an H200 one row takes 0.81 to 0.90 of the time so; 64 take 1.07.
 constexpr int FEW_WARPS = PACK_THREADS / 32, PIECE_ROWS = 32, PIECE_K = 512;
 constexpr int WARP_K = PIECE_K / FEW_WARPS, STEPS = WARP_K / 32, TILES = PIECE_ROWS / 16; // of a warp: k, MMAs along k and rows
 constexpr int FOURS = WARP_K / 16, LOADS = 4 * FOURS;                                     // of a lane: fours of k, loads
 constexpr bool IS_AHEAD = ACCS <= 3; // x arrives before it is multiplied; i8x10's digits leave no registers for that
 constexpr int COLS = 8, PITCH = PIECE_ROWS + 4; // rows of x at once; 64-bit sums from one of them to the next
 constexpr int ROOM_BYTES = FEW_WARPS * PIECE_ROWS * 4;
-constexpr int SMEM_BYTES = 2 * ROOM_BYTES + FEW_WARPS * COLS * PITCH * 8;
+constexpr int SUM_BYTES = FEW_WARPS * COLS * PITCH * 8, SUMS_AT = 2 * ROOM_BYTES;
+constexpr int FEW_SHARE = SMEM_PER_SM / 2 - SMEM_RESERVED, FEW_MOST = FEW_SHARE < SMEM_PER_BLOCK ? FEW_SHARE : SMEM_PER_BLOCK; // of two blocks an SM
+constexpr int FEW_SUMS = FEW_MOST < SUMS_AT + 2 * SUM_BYTES ? 1 : 2; // of some rows of x, and of those before, which others still store
+constexpr int EARLY_AT = SUMS_AT + FEW_SUMS * SUM_BYTES, EARLY_BYTES = PACK_THREADS * 16; // bytes of one load of all lanes
+constexpr int EARLY_ROOM = COPIES_ASYNC * (FEW_MOST - EARLY_AT) / EARLY_BYTES;
+constexpr int STREAMED = EARLY_ROOM < LOADS ? EARLY_ROOM : LOADS, STREAMED_ROWS = 16;
 constexpr int ROOM_MEASURED = 0, ROOM_FOUND = 1; // magnitudes of rows: of the block's warps, of all pieces
 constexpr int MEETING_PREFETCH = 2;
 
@@ -38,6 +48,7 @@ struct few_rows_args {
     ht_gemm_args g; // panels of W are NULL; splits: pieces
     int of_b;       // W is B
     int passes;     // W is more than L2 keeps
+    int pieces;     // of W
 };
 
 // A block's place, and a thread's.
@@ -47,17 +58,17 @@ struct piece_place {
     unsigned smem;
 };
 
-HT_DEVICE piece_place place_of(const few_rows_args &p)
+HT_DEVICE piece_place place_of(const few_rows_args &p, int number)
 {
-    const int lane = (int)threadIdx.x % 32, strip = (int)blockIdx.x / p.g.splits;
+    const int lane = (int)threadIdx.x % 32, strip = number / p.g.splits;
     piece_place at;
     at.row0 = strip * PIECE_ROWS;
-    at.piece = (int)blockIdx.x - strip * p.g.splits;
+    at.piece = number - strip * p.g.splits;
     at.warp = (int)threadIdx.x / 32;
     at.group = lane / 4;
     at.quad = lane % 4;
     at.k = at.piece * PIECE_K + at.warp * WARP_K + at.quad * 4;
-    at.smem = ht_smem_base<SMEM_BYTES>();
+    at.smem = ht_smem_base<EARLY_AT>();
     return at;
 }
 
@@ -78,27 +89,70 @@ template <bool K_MAJOR> HT_DEVICE int load_k(int i)
     return K_MAJOR ? i % FOURS * 16 : i / 4 * 16 + i % 4;
 }
 
-template <bool K_MAJOR> HT_DEVICE const float *load_from(const few_rows_args &p, const piece_place &at, int i)
+template <bool K_MAJOR> HT_DEVICE const float *first_load(const few_rows_args &p, const piece_place &at)
 {
-    const long long row = at.row0 + load_row<K_MAJOR>(at, i), k = at.k + load_k<K_MAJOR>(i);
+    const long long row = at.row0 + row_of<K_MAJOR>(at, 0), k = at.k;
     return p.w.src + (K_MAJOR ? row * p.w.ld + k : k * p.w.ld + row);
 }
 
-// All in flight at once, also where they are loaded one by one.
-template <bool K_MAJOR> HT_DEVICE void load_piece(const few_rows_args &p, const piece_place &at, uint4 *x)
+// From load i to load i + 1, elements.
+template <bool K_MAJOR> HT_DEVICE long long next_load(const few_rows_args &p, int i)
+{
+    return K_MAJOR ? (i % FOURS < FOURS - 1 ? 16 : 8 * p.w.ld - 16 * (FOURS - 1)) : (i % 4 < 3 ? 1 : 13) * p.w.ld; //@mutate few-line
+}
+
+// Whether all that the lane loads is there, and can be loaded by fours.
+HT_DEVICE bool is_whole(const ht_pack_args &w, const piece_place &at)
+{
+    return is_aligned(w, w.src) && at.row0 + PIECE_ROWS <= w.rows && at.k + WARP_K - 16 + 3 < w.k; //@mutate few-whole
+}
+
+// Where one of the lane's own loads lies, which no other reads. What is contiguous in W stays so, by 32 bytes, and eight lanes meet no bank twice.
+template <bool K_MAJOR> HT_DEVICE unsigned early_at(const piece_place &at, int i)
+{
+    const int place = K_MAJOR ? at.group * 4 + at.quad : at.quad * 8 + (at.group ^ at.quad * 2);
+    return at.smem + (unsigned)(EARLY_AT + i * EARLY_BYTES + at.warp * 512 + place * 16);
+}
+
+template <bool K_MAJOR, int EARLY> HT_DEVICE void begin_piece(const few_rows_args &p, const piece_place &at)
+{
+    const float *from = first_load<K_MAJOR>(p, at);
+    if (EARLY > 0 && is_whole(p.w, at)) {
+#pragma unroll
+        for (int i = 0; i < LOADS; i++) {
+            if (i < EARLY)
+                ht_stage_copy_issue(nullptr, early_at<K_MAJOR>(at, i), (const unsigned char *)from);
+            from += next_load<K_MAJOR>(p, i);
+        }
+    }
+    ht_stage_commit();
+}
+
+// What has been begun, and the rest: all in flight at once, also where they are loaded one by one.
+template <bool K_MAJOR, int EARLY> HT_DEVICE void load_piece(const few_rows_args &p, const piece_place &at, uint4 *x)
 {
     const ht_pack_args &w = p.w;
     const unsigned long long policy = ht_l2_policy(p.passes != 0);
-    if (is_aligned(w, w.src) && at.row0 + PIECE_ROWS <= w.rows && at.k + WARP_K - 16 + 3 < w.k) { //@mutate few-whole
+    const float *from = first_load<K_MAJOR>(p, at);
+    if (is_whole(w, at)) {
 #pragma unroll
         for (int i = 0; i < LOADS; i++) {
-            x[i] = ht_ldg16_by(load_from<K_MAJOR>(p, at, i), policy);
+            if (i >= EARLY)
+                x[i] = ht_ldg16_by(from, policy);
+            from += next_load<K_MAJOR>(p, i);
+        }
+        ht_stage_wait<0>();
+#pragma unroll
+        for (int i = 0; i < LOADS; i++) {
+            if (i < EARLY)
+                x[i] = ht_lds16(early_at<K_MAJOR>(at, i));
         }
     } else {
 #pragma unroll
         for (int i = 0; i < LOADS; i++) {
             const int rows = w.rows - at.row0 - load_row<K_MAJOR>(at, i), left = w.k - at.k - load_k<K_MAJOR>(i);
-            x[i] = load_guarded(load_from<K_MAJOR>(p, at, i), K_MAJOR ? rows > 0 ? left : 0 : left > 0 ? rows : 0); //@mutate few-guard
+            x[i] = load_guarded(from, K_MAJOR ? rows > 0 ? left : 0 : left > 0 ? rows : 0); //@mutate few-guard
+            from += next_load<K_MAJOR>(p, i);
         }
     }
 }
@@ -147,11 +201,19 @@ HT_DEVICE int magnitude_of_row(const piece_place &at, int kind, int row)
     return most;
 }
 
+// ht_opaque: else compilers keep places of the exchange from one piece to the next, and spill.
 HT_DEVICE absmax_exchange exchange_of(const few_rows_args &p, const piece_place &at)
 {
-    const int strips = (p.w.rows + PIECE_ROWS - 1) / PIECE_ROWS, strip = at.row0 / PIECE_ROWS;
+    const int strips = ((int)ht_opaque(p.w.rows) + PIECE_ROWS - 1) / PIECE_ROWS, strip = at.row0 / PIECE_ROWS;
     return {p.w.absmax_exchange + (long long)strip * p.g.splits * PIECE_ROWS, p.w.absmax_exchange + (long long)strips * p.g.splits * PIECE_ROWS + strip,
             p.g.splits, at.piece, PIECE_K};
+}
+
+HT_DEVICE void publish(const few_rows_args &p, const piece_place &at)
+{
+    const int row = (int)threadIdx.x % PIECE_ROWS, part = (int)threadIdx.x / PIECE_ROWS;
+    if (part == 0 && p.g.splits > 1)
+        ht_st_relaxed_i32(exchange_of(p, at).published + at.piece * PIECE_ROWS + row, magnitude_of_row(at, ROOM_MEASURED, row)); //@mutate few-publish
 }
 
 // Leaves what all pieces of the rows have; returns what leave_exchange asks for.
@@ -159,14 +221,8 @@ HT_DEVICE int meet(const few_rows_args &p, const piece_place &at)
 {
     const int row = (int)threadIdx.x % PIECE_ROWS, part = (int)threadIdx.x / PIECE_ROWS;
     const bool alone = p.g.splits == 1;
-    const int own = part == 0 || alone ? magnitude_of_row(at, ROOM_MEASURED, row) : 0;
-    int found = own;
-    if (!alone) {
-        const absmax_exchange exchange = exchange_of(p, at);
-        if (part == 0)
-            ht_st_relaxed_i32(exchange.published + at.piece * PIECE_ROWS + row, own); //@mutate few-publish
-        found = collect<PIECE_ROWS, PACK_THREADS, MEETING_PREFETCH>(p.w, p.w.src, at.row0, exchange);
-    }
+    const int found = alone ? magnitude_of_row(at, ROOM_MEASURED, row)
+                            : collect<PIECE_ROWS, PACK_THREADS, MEETING_PREFETCH>(p.w, p.w.src, at.row0, exchange_of(p, at));
     ht_sts4(room_at(at, ROOM_FOUND, part, row), ht_as_float((unsigned)found));
     ht_barrier();
     return !alone && threadIdx.x == 0 ? ht_add_relaxed_i32(exchange_of(p, at).arrived, 1) : 0;
@@ -227,13 +283,13 @@ HT_DEVICE void multiply_columns(const unsigned (*digits)[STEPS][SLICES][4], cons
     }
 }
 
-HT_DEVICE unsigned sum_at(const piece_place &at, int warp, int col, int row)
+HT_DEVICE unsigned sum_at(const piece_place &at, int q0, int warp, int col, int row)
 {
-    return at.smem + 2 * ROOM_BYTES + (unsigned)((warp * COLS + col) * PITCH + row) * 8;
+    return at.smem + (unsigned)(SUMS_AT + q0 / COLS % FEW_SUMS * SUM_BYTES + ((warp * COLS + col) * PITCH + row) * 8);
 }
 
 // A lane has rows g and g + 8 of a tile, columns 2 t and 2 t + 1.
-template <bool K_MAJOR> HT_DEVICE void leave_sums(const piece_place &at, const int (*acc)[ACCS][4])
+template <bool K_MAJOR> HT_DEVICE void leave_sums(const piece_place &at, int q0, const int (*acc)[ACCS][4])
 {
 #pragma unroll
     for (int tile = 0; tile < TILES; tile++) {
@@ -243,7 +299,7 @@ template <bool K_MAJOR> HT_DEVICE void leave_sums(const piece_place &at, const i
             for (int l = 0; l < ACCS; l++)
                 level[l] = acc[tile][l][r];
             const long long sum = ht_combine(level);
-            ht_sts8(sum_at(at, at.warp, at.quad * 2 + r % 2, row_of<K_MAJOR>(at, tile * 2 + r / 2)), (unsigned)sum, (unsigned)(sum >> 32)); //@mutate few-leave
+            ht_sts8(sum_at(at, q0, at.warp, at.quad * 2 + r % 2, row_of<K_MAJOR>(at, tile * 2 + r / 2)), (unsigned)sum, (unsigned)(sum >> 32)); //@mutate few-leave
         }
     }
 }
@@ -256,7 +312,7 @@ HT_DEVICE void store_sum(const few_rows_args &p, const piece_place &at, int q0)
     const int i = p.of_b ? q0 + col : at.row0 + row, j = p.of_b ? at.row0 + row : q0 + col;
     long long sum = 0;
     for (int warp = 0; warp < FEW_WARPS; warp++) {
-        const unsigned from = sum_at(at, warp, col, row), low = ht_as_uint(ht_lds4(from)), high = ht_as_uint(ht_lds4(from + 4));
+        const unsigned from = sum_at(at, q0, warp, col, row), low = ht_as_uint(ht_lds4(from)), high = ht_as_uint(ht_lds4(from + 4));
         sum += (long long)((unsigned long long)high << 32 | low);
     }
     if (i >= g.m || j >= g.n)
@@ -271,19 +327,17 @@ HT_DEVICE void store_sum(const few_rows_args &p, const piece_place &at, int q0)
     ht_stg4(c, ht_axpby(ht_value_of(g.to.alpha), ht_finish(sum, exponent), ht_value_of(g.to.beta), c));
 }
 
-template <bool K_MAJOR> HT_DEVICE void multiply_piece(const few_rows_args &p)
+// next: number of the piece that the block begins to load; none from p.pieces on.
+template <bool K_MAJOR, int EARLY> HT_DEVICE void multiply_piece(const few_rows_args &p, const piece_place &at, int next)
 {
-    const piece_place at = place_of(p);
     uint4 x[LOADS];
-    if (p.w.exchange_is_reset)
-        ht_pdl_assume_complete(); // packing of x has waited for all before it
-    else
-        ht_pdl_wait();
-    ht_pdl_trigger();
-    load_piece<K_MAJOR>(p, at, x);
+    load_piece<K_MAJOR, EARLY>(p, at, x);
     measure_piece<K_MAJOR>(at, x);
     ht_barrier();
     ht_pdl_wait();
+    publish(p, at);
+    if (EARLY > 0 && next < p.pieces)
+        begin_piece<K_MAJOR, EARLY>(p, place_of(p, next)); // while the numbers travel //@mutate few-begin
     unsigned b[STEPS][SLICES][2] = {};
     const bool there = at.piece * PIECE_K + at.warp * WARP_K < p.g.k_blocks / GROUP * ATOM_K;
     if (IS_AHEAD && there)
@@ -302,10 +356,11 @@ template <bool K_MAJOR> HT_DEVICE void multiply_piece(const few_rows_args &p)
             multiply_columns(digits, b, acc);
         if (IS_AHEAD && there && q0 + COLS < columns)
             load_columns(p, at, q0 + COLS, b); //@mutate few-ahead
-        leave_sums<K_MAJOR>(at, acc);
+        leave_sums<K_MAJOR>(at, q0, acc);
         ht_barrier();
         store_sum(p, at, q0);
-        ht_barrier();
+        if (FEW_SUMS == 1)
+            ht_barrier();
     }
     if (p.g.splits > 1)
         leave_exchange<PIECE_ROWS>(exchange_of(p, at), order);
@@ -318,19 +373,38 @@ constexpr int FEW_BLOCKS = ACCS > 3 ? 1 : 2;
 constexpr int FEW_BLOCKS = 2;
 #endif
 
-static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, FEW_BLOCKS)) few_rows(const few_rows_args p)
+template <bool K_MAJOR, int EARLY> static __global__ void __launch_bounds__(PACK_THREADS, ht_bound(PACK_THREADS, FEW_BLOCKS)) few_rows(const few_rows_args p)
 {
-    if (p.w.k_contiguous)
-        multiply_piece<true>(p);
+    if (p.w.exchange_is_reset)
+        ht_pdl_assume_complete(); // packing of x has waited for all before it
     else
-        multiply_piece<false>(p);
+        ht_pdl_wait();
+    ht_pdl_trigger();
+    int number = (int)blockIdx.x;
+    begin_piece<K_MAJOR, EARLY>(p, place_of(p, number));
+    do {
+        const int next = number + (int)gridDim.x;
+        multiply_piece<K_MAJOR, EARLY>(p, place_of(p, number), next);
+        number = next;
+    } while (EARLY > 0 && number < p.pieces); //@mutate few-next
+}
+
+// Blocks wait for those that have the same rows, so that all must be there at once, and none may have two pieces of them.
+template <bool K_MAJOR> static int launch_some(const few_rows_args &p, void *stream)
+{
+    constexpr int BYTES = EARLY_AT + STREAMED * EARLY_BYTES;
+    const int columns = p.of_b ? p.g.m : p.g.n;
+    const int blocks = columns <= STREAMED_ROWS && STREAMED > 0 ? ht_resident_blocks(few_rows<K_MAJOR, STREAMED>, PACK_THREADS, BYTES) : 0;
+    return p.g.splits <= blocks && blocks < p.pieces
+               ? ht_launch_dependent(few_rows<K_MAJOR, STREAMED>, (unsigned)blocks, 1, 1, PACK_THREADS, BYTES, stream, p)
+               : ht_launch_dependent(few_rows<K_MAJOR, 0>, (unsigned)p.pieces, 1, 1, PACK_THREADS, EARLY_AT, stream, p);
 }
 
 static int launch(const ht_pack_args &w, const ht_gemm_args &g, void *stream)
 {
-    const long long blocks = (w.rows + PIECE_ROWS - 1LL) / PIECE_ROWS * g.splits;
-    const few_rows_args p = {w, g, g.b_packed.panels == nullptr, 4.0 * w.rows * w.k > 0.75 * L2_BYTES};
-    if (blocks > 0x7fffffff)
-        return 1; // cudaErrorInvalidValue: more blocks than a grid can count
-    return ht_launch_dependent(few_rows, (unsigned)blocks, 1, 1, PACK_THREADS, SMEM_BYTES, stream, p);
+    const long long pieces = (w.rows + PIECE_ROWS - 1LL) / PIECE_ROWS * g.splits;
+    const few_rows_args p = {w, g, g.b_packed.panels == nullptr, 4.0 * w.rows * w.k > 0.75 * L2_BYTES, (int)pieces};
+    if (pieces > 0x3fffffff)
+        return 1; // cudaErrorInvalidValue: more pieces than can be counted
+    return w.k_contiguous ? launch_some<true>(p, stream) : launch_some<false>(p, stream);
 }

@@ -296,3 +296,13 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
     return code != 0 ? code
                      : (int)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100);
 }
+
+// Blocks of a kernel that this device holds at once; 0: none of these.
+template <class Args> static int ht_resident_blocks(void (*kernel)(Args), int threads, int smem_bytes)
+{
+    int device = 0, sms = 0, each = 0;
+    const bool ok = ht_prefer_smem(kernel, smem_bytes) == 0 && cudaGetDevice(&device) == cudaSuccess &&
+                    cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device) == cudaSuccess &&
+                    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, (size_t)smem_bytes) == cudaSuccess;
+    return ok ? sms * each : 0;
+}
