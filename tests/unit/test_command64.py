@@ -199,7 +199,7 @@ def test_report_has_every_scheme_on_families_in_fp64(tmp_path):
 
 @pytest.mark.parametrize("args, says", [
     (["bench", "--schemes", "crt16,f16x3"], "'f16x3' and a name before it are"), (["report", "--accuracy", "fp64,fp32"], "FP32's and FP64's together"),
-    (["bench", "--fp64", "--accuracy", "tf32"], "'accuracy:tf32' and --fp64 are FP32's and FP64's together"),
+    (["bench", "--fp64", "--accuracy", "tf32"], "--fp64: this build has 'accuracy:tf32' for FP32 alone"),
     (["bench", "--fp64", "--pad", "3"], "leave out --pad"), (["bench", "--fp64", "--schemes", "nothing"], "unknown scheme 'nothing'"),
     (["bench", "--fp64", "--accuracy", "bits=60"], "bits=60"), (["report", "--fp64", "--html", "x.html"], "the page is of FP32 products alone: leave out --html")])
 def test_what_bench_and_report_cannot_do_in_fp64_has_one_line(args, says, tmp_path):

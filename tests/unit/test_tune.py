@@ -279,7 +279,7 @@ def test_again_reads_both_halves_of_a_joined_table(table, table64, tmp_path):
 
 
 @pytest.mark.parametrize("args, words", [
-    (["--schemes", "native64,f16x3"], ["FP32's and FP64's together"]), (["--fp64", "--schemes", "half"], ["FP32's and FP64's together"]),
+    (["--schemes", "native64,f16x3"], ["FP32's and FP64's together"]), (["--fp64", "--schemes", "half"], ["--fp64: this build has 'half' for FP32 alone"]),
     (["--fp64", "--splits"], ["--splits", "leave it out"]), (["--fp64", "--schemes", "auto"], ["auto is no scheme"]),
     (["--fp64", "--schemes", "crt99"], ["crt99"]), (["--fp64", "--shapes", "{t}/none"], ["none", "cannot be opened"])])
 def test_bad_requests_of_fp64(args, words, shapes, tmp_path):

@@ -68,8 +68,10 @@ static int ask_type(void *context, const char *method, struct cli_error *f) {
     const int kinds = session_kinds(q->session, method);
     q->some[0] = q->some[0] || kinds == SESSION_FP32;
     q->some[1] = q->some[1] || kinds == SESSION_FP64;
+    if (q->some[0] && q->asked)
+        return cli_error_usage(f, "--fp64: this build has '%s' for FP32 alone", method);
     if (q->some[0] && q->some[1])
-        return cli_error_usage(f, "'%s' and %s are FP32's and FP64's together: give one kind", method, q->asked ? "--fp64" : "a name before it");
+        return cli_error_usage(f, "'%s' and a name before it are FP32's and FP64's together: give one kind", method);
     return 0;
 }
 
