@@ -108,13 +108,13 @@ int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choic
     return ht_add(choice->predicted_ns, ht_packing_ns(set, set->kernel[choice->kernel].scheme, x));
 }
 
-/* The matrix is read at the speed of a large copy; what is done for each eight rows beside its loads takes as much as one in so many of them: a
- * guess, neither is fitted. A launch more stands for the first loads and the exchange of magnitudes.
+/* The matrix is read at the speed of a large copy; beside that an SM is busy with each 32 rows x HT_FEW_ROWS_K for PIECE_NS, and as long for each
+ * eight rows of x: so on an H200 (1 to 64 rows, within 7 %), and taken for all.
  *
- * Worked example (a test holds it), copy 2000 GB/s, launch 2500 ns, i8x6: 4096 x 1 x 4096: 33554 ns of reading, an eighth more, 2500; 8 parts of
- * 32768 bytes twice 262, 2500; packing 2500 and 106 (1 x 16 KiB + 64 x 12 KiB at L2's 7565 GB/s). */
+ * Worked example (a test holds it), copy 2000 GB/s, launch 2500 ns, 128 SMs, i8x6: 4096 x 1 x 4096: 33554 ns of reading, 8 pieces an SM twice 500,
+ * two launches, 8 parts of 32768 bytes twice 262; packing 2500 and 106 (1 x 16 KiB + 64 x 12 KiB at L2's 7565 GB/s). */
 struct ht_few_rows ht_weigh_few_rows(const struct ht_set_desc *set, const struct ht_scheme_desc *s, struct ht_shape x, int64_t partial_bytes) {
-    enum { COLUMNS = 8, LOADS_SHARE = 8 };
+    enum { COLUMNS = 8, PIECE_ROWS = 32, PIECE_NS = 500 };
     struct ht_few_rows found = {0, 0, 0, 0};
     const int64_t few = x.m < x.n ? x.m : x.n, many = x.m < x.n ? x.n : x.m;
     const int64_t splits = ht_ceil_div(ht_padded_k(s, x.k), HT_FEW_ROWS_K);
@@ -122,11 +122,13 @@ struct ht_few_rows ht_weigh_few_rows(const struct ht_set_desc *set, const struct
     const int64_t rows = bytes <= partial_bytes ? many : partial_bytes / (bytes / many) / HT_ATOM_ROWS * HT_ATOM_ROWS;
     if (s->few_rows == NULL || x.batch != 1 || few > HT_FEW_ROWS || splits > HT_PICK_SPLITS_MAX || rows == 0)
         return found;
-    const int64_t read = ht_pack_ns(0, set->copy_gbps, many, x.k, 1), l2 = set->l2_gbps > set->copy_gbps ? set->l2_gbps : set->copy_gbps;
+    const int64_t l2 = set->l2_gbps > set->copy_gbps ? set->l2_gbps : set->copy_gbps;
+    const int64_t of_sm = ht_ceil_div(ht_mul(ht_ceil_div(many, PIECE_ROWS), splits), set->sms);
     found.splits = (int)splits;
     found.rows = rows;
     found.pack_ns = ht_add(ht_pack_ns((int64_t)s->slices * s->slice_bytes, l2, few, x.k, 1), set->launch_ns);
-    found.kernel_ns = ht_add(ht_add(read, read / LOADS_SHARE * ht_ceil_div(few, COLUMNS)), 2 * bytes / set->copy_gbps);
+    found.kernel_ns = ht_add(ht_pack_ns(0, set->copy_gbps, many, x.k, 1), ht_mul(of_sm * PIECE_NS, ht_ceil_div(few, COLUMNS) + 1));
+    found.kernel_ns = ht_add(found.kernel_ns, 2 * bytes / set->copy_gbps);
     found.kernel_ns = ht_add(found.kernel_ns, ht_mul(ht_ceil_div(many, rows) * (splits > 1 ? 2 : 1), set->launch_ns));
     return found;
 }

@@ -321,9 +321,10 @@ TEST(test_few_rows) {
     set.copy_gbps = 2000;
     set.l2_gbps = 7565;
     set.launch_ns = 2500;
+    set.sms = 128;
 #define WEIGHED(...) ht_weigh_few_rows(&set, &scheme, SHAPE(__VA_ARGS__), INT64_MAX)
     const struct ht_few_rows one = WEIGHED(4096, 1, 4096), other = WEIGHED(1, 4096, 4096);
-    EQUAL({one.splits, 8}, {one.pack_ns, 2606}, {one.kernel_ns, 33554 + 4194 + 2500 + 2500 + 262}, {other.splits, 8}, {other.pack_ns, 2606}, {other.kernel_ns, one.kernel_ns});
+    EQUAL({one.splits, 8}, {one.pack_ns, 2606}, {one.kernel_ns, 33554 + 8 * 2 * 500 + 2500 + 2500 + 262}, {other.splits, 8}, {other.pack_ns, 2606}, {other.kernel_ns, one.kernel_ns});
     EQUAL({WEIGHED(4096, 64, 4096).splits, 8}, {WEIGHED(4096, 65, 4096).splits, 0}, {WEIGHED(4096, 1, 65536).splits, 128}, {WEIGHED(4096, 1, 65537).splits, 0},
           {ht_weigh_few_rows(&set, &scheme, BATCH(4096, 1, 4096, 2, 1), INT64_MAX).splits, 0},
           {ht_weigh_few_rows(&set, &scheme, SHAPE(4096, 1, 4096), 8 * 8 * 63).splits, 0}, {ht_weigh_few_rows(&set, &scheme, SHAPE(4096, 1, 500), 0).splits, 1});
