@@ -19,7 +19,8 @@ work=$(mktemp -d)
 trap 'umount -R "$work"/*/proc "$work"/*/dev 2>/dev/null || true; rm -rf --one-file-system "$work"' EXIT
 
 readme_lines() { # readme_lines PATTERN: commands of the README, without what is said behind '#'
-    sed -n 's/^    \(\S.*\)$/\1/p' "$here/README.md" | grep -E "$1" | sed 's/[[:space:]]*#.*//'
+    { sed -n 's/^    \(\S.*\)$/\1/p' "$here/README.md" && grep -o '`make [^`]*`' "$here/README.md" | tr -d '`'; } >"$work/lines"
+    grep -E "$1" "$work/lines" | sed 's/[[:space:]]*#.*//' | grep . || fail "the README has no command '$1'"
 }
 inside() { # inside ROOT COMMAND
     echo "== $1: $2"
@@ -64,7 +65,8 @@ cuda=$(sed -n 's|^nvcc: \(.*\)/bin/nvcc$|\1|p' "$work/log")
 [ -n "$cuda" ] || fail "make toolchain does not say where nvcc is"
 inside bare "make GPU=a800 SCHEMES=f16x3" | tail -1
 sed -n '/^#include <cuda_runtime_api.h>/,/^```/{/^```/d;p}' "$here/README.md" >"$work/bare/root/halftone/app.c"
-readme_lines '^(nvcc|cc) .*-Iout/a800' | while read -r line; do
+lines=$(readme_lines '^(nvcc|cc) .*-Iout/a800')
+printf '%s\n' "$lines" | while read -r line; do
     case $line in
     nvcc* | *cudart*) ;;
     *) line="printf '#include \"halftone.h\"\nint main(void) { return !halftone_version(); }\n' >app.c; $line && LD_LIBRARY_PATH=out/a800 ./a.out" ;;
@@ -73,6 +75,7 @@ readme_lines '^(nvcc|cc) .*-Iout/a800' | while read -r line; do
 done
 
 if [ "${1:-}" = all ]; then
-    inside bare "rm -f app.c a.out; $(readme_lines '^make test')"
+    second=$(readme_lines '^make test')
+    inside bare "rm -f app.c a.out; $second"
 fi
 echo "bare_root.sh: passed"
