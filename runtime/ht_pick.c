@@ -109,7 +109,7 @@ int64_t ht_total_ns(const struct ht_set_desc *set, const struct ht_choice *choic
 }
 
 /* The matrix is read at the speed of a large copy; beside that an SM is busy with each 32 rows x HT_FEW_ROWS_K for PIECE_NS, and as long for each
- * eight rows of x: so on an H200 (1 to 64 rows, within 7 %), and taken for all.
+ * eight rows of x: so on an H200 (1 to 64 rows; lines of k within 10 %, lines of rows up to 15 % too little), and taken for all.
  *
  * Worked example (a test holds it), copy 2000 GB/s, launch 2500 ns, 128 SMs, i8x6: 4096 x 1 x 4096: 33554 ns of reading, 8 pieces an SM twice 500,
  * two launches, 8 parts of 32768 bytes twice 262; packing 2500 and 106 (1 x 16 KiB + 64 x 12 KiB at L2's 7565 GB/s). */

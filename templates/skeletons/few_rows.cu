@@ -26,8 +26,8 @@ constexpr int COPIES_ASYNC = 1, SMEM_PER_SM = 167936, SMEM_PER_BLOCK = 101376, S
 // So neither operand passes from lane to lane: warps add up their sums alone in shared memory, 64-bit integers, in any order. Digits, sums and
 // rounding are those of packing and its products, and so are the bits.
 //
-// For at most STREAMED_ROWS of x, and where there is cp.async, a block has several pieces, one after the other. While it multiplies one, the next is
-// on its way into shared memory: as many of the lane's loads as find a place, EARLY. On an H200 one row takes 0.81 to 0.90 of the time so; 64 take 1.07.
+// With at most STREAMED_ROWS rows of x, and cp.async, the grid is what the device holds at once, and a block takes piece blockIdx.x, + gridDim.x, ...
+// Meanwhile cp.async fetches the first EARLY of a lane's loads of the next piece; the others are plain loads at its turn.
 constexpr int FEW_WARPS = PACK_THREADS / 32, PIECE_ROWS = 32, PIECE_K = 512;
 constexpr int WARP_K = PIECE_K / FEW_WARPS, STEPS = WARP_K / 32, TILES = PIECE_ROWS / 16; // of a warp: k, MMAs along k and rows
 constexpr int FOURS = WARP_K / 16, LOADS = 4 * FOURS;                                     // of a lane: fours of k, loads
@@ -36,19 +36,19 @@ constexpr int COLS = 8, PITCH = PIECE_ROWS + 4; // rows of x at once; 64-bit sum
 constexpr int ROOM_BYTES = FEW_WARPS * PIECE_ROWS * 4;
 constexpr int SUM_BYTES = FEW_WARPS * COLS * PITCH * 8, SUMS_AT = 2 * ROOM_BYTES;
 constexpr int FEW_SHARE = SMEM_PER_SM / 2 - SMEM_RESERVED, FEW_MOST = FEW_SHARE < SMEM_PER_BLOCK ? FEW_SHARE : SMEM_PER_BLOCK; // of two blocks an SM
-constexpr int FEW_SUMS = FEW_MOST < SUMS_AT + 2 * SUM_BYTES ? 1 : 2; // of some rows of x, and of those before, which others still store
+constexpr int FEW_SUMS = FEW_MOST < SUMS_AT + 2 * SUM_BYTES ? 1 : 2; // with two, a warp leaves sums while others still read those before
 constexpr int EARLY_AT = SUMS_AT + FEW_SUMS * SUM_BYTES, EARLY_BYTES = PACK_THREADS * 16; // bytes of one load of all lanes
 constexpr int EARLY_ROOM = COPIES_ASYNC * (FEW_MOST - EARLY_AT) / EARLY_BYTES;
-constexpr int STREAMED = EARLY_ROOM < LOADS ? EARLY_ROOM : LOADS, STREAMED_ROWS = 16;
+constexpr int STREAMED = EARLY_ROOM < LOADS / 2 ? 0 : EARLY_ROOM < LOADS ? EARLY_ROOM : LOADS, STREAMED_ROWS = 16; // else too little is early
 constexpr int ROOM_MEASURED = 0, ROOM_FOUND = 1; // magnitudes of rows: of the block's warps, of all pieces
 constexpr int MEETING_PREFETCH = 2;
 
 struct few_rows_args {
     ht_pack_args w; // as packing takes it
-    ht_gemm_args g; // panels of W are NULL; splits: pieces
+    ht_gemm_args g; // panels of W are NULL; splits: pieces of the same rows
     int of_b;       // W is B
-    int passes;     // W is more than L2 keeps
-    int pieces;     // of W
+    int passes;     // W is more than L2 keeps: what plain loads bring goes first
+    int pieces;     // of all rows
 };
 
 // A block's place, and a thread's.
@@ -389,15 +389,23 @@ template <bool K_MAJOR, int EARLY> static __global__ void __launch_bounds__(PACK
     } while (EARLY > 0 && number < p.pieces); //@mutate few-next
 }
 
-// Blocks wait for those that have the same rows, so that all must be there at once, and none may have two pieces of them.
+// Blocks that take one piece after the other, 0: better one for each piece. No block may have two pieces of the same rows, or it would wait for
+// itself. A multiple of splits: the same blocks meet again each time, and the others need not wait for them.
+template <bool K_MAJOR> static int streaming_blocks(const few_rows_args &p, int bytes)
+{
+    const int columns = p.of_b ? p.g.m : p.g.n;
+    if (STREAMED == 0 || columns > STREAMED_ROWS)
+        return 0;
+    const int resident = ht_resident_blocks(few_rows<K_MAJOR, STREAMED>, PACK_THREADS, bytes, FEW_BLOCKS), blocks = resident - resident % p.g.splits;
+    return blocks > resident / 8 * 7 && blocks < p.pieces ? blocks : 0;
+}
+
 template <bool K_MAJOR> static int launch_some(const few_rows_args &p, void *stream)
 {
     constexpr int BYTES = EARLY_AT + STREAMED * EARLY_BYTES;
-    const int columns = p.of_b ? p.g.m : p.g.n;
-    const int blocks = columns <= STREAMED_ROWS && STREAMED > 0 ? ht_resident_blocks(few_rows<K_MAJOR, STREAMED>, PACK_THREADS, BYTES) : 0;
-    return p.g.splits <= blocks && blocks < p.pieces
-               ? ht_launch_dependent(few_rows<K_MAJOR, STREAMED>, (unsigned)blocks, 1, 1, PACK_THREADS, BYTES, stream, p)
-               : ht_launch_dependent(few_rows<K_MAJOR, 0>, (unsigned)p.pieces, 1, 1, PACK_THREADS, EARLY_AT, stream, p);
+    const int blocks = streaming_blocks<K_MAJOR>(p, BYTES);
+    return blocks > 0 ? ht_launch_dependent(few_rows<K_MAJOR, STREAMED>, (unsigned)blocks, 1, 1, PACK_THREADS, BYTES, stream, p)
+                      : ht_launch_dependent(few_rows<K_MAJOR, 0>, (unsigned)p.pieces, 1, 1, PACK_THREADS, EARLY_AT, stream, p);
 }
 
 static int launch(const ht_pack_args &w, const ht_gemm_args &g, void *stream)

@@ -2,7 +2,7 @@
 # The README's commands on a machine that has nothing: bare_root.sh [all]
 # Makes two bare roots of this Debian or Ubuntu (debootstrap, variant minbase), one of them with git and the repository's history, and runs
 # in each the README's first command as it stands there. In the one without git then what a user without CUDA does: make, make
-# toolchain, make again, and the README's lines that link a program. `all`: the README's second command too (every test).
+# toolchain, make again, and the README's lines that link a program. `all`: the README's test command too.
 # Needs root, debootstrap, the network and 3 GB below TMPDIR. Run by hand: 5 CPU minutes, with `all` half an hour more.
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)

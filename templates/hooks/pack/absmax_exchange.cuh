@@ -1,6 +1,6 @@
 // pack/absmax_exchange: blocks that hold pieces of the same rows tell each other the absmax that they have found. Each number travels
 // alone in its own word, so no fence is needed. A word that is not published yet holds -1; the last block to read the words of its rows
-// makes them so again for the next launch. Blocks that meet have neighbouring numbers and run together, so the wait is short. It is also
+// makes them so again for the next launch. Blocks that meet have neighbouring numbers and mostly run together, so the wait is short. It is also
 // bounded: should the others not get a place on the GPU (many such kernels at once), a thread measures what it waited for itself.
 constexpr int PACK_THREADS = 256;
 constexpr int WAIT_TURNS = 4096; // a few milliseconds
@@ -55,7 +55,7 @@ template <int ROWS, int THREADS, int PREFETCH> HT_DEVICE int collect(const ht_pa
 }
 
 // The last block to have read the published magnitudes leaves the meeting as it was before: 32 threads of its first warp do, while the
-// others end. `order`: what thread 0 found in at.arrived, which counts from -1; 0 in other threads.
+// others go on. `order`: what thread 0 found in at.arrived, which counts from -1; 0 in other threads.
 template <int ROWS> HT_DEVICE void leave_exchange(const absmax_exchange &at, int order)
 {
     if (threadIdx.x >= WAVE)

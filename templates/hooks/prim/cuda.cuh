@@ -297,12 +297,14 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
                      : (int)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100);
 }
 
-// Blocks of a kernel that this device holds at once; 0: none of these.
-template <class Args> static int ht_resident_blocks(void (*kernel)(Args), int threads, int smem_bytes)
+// Prepares the kernel for so much shared memory: how many of its blocks the device then holds at once, 0 where that is fewer than `least` an SM.
+template <class Args> static int ht_resident_blocks(void (*kernel)(Args), int threads, int smem_bytes, int least)
 {
     int device = 0, sms = 0, each = 0;
     const bool ok = ht_prefer_smem(kernel, smem_bytes) == 0 && cudaGetDevice(&device) == cudaSuccess &&
                     cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device) == cudaSuccess &&
                     cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, (size_t)smem_bytes) == cudaSuccess;
-    return ok ? sms * each : 0;
+    if (!ok)
+        (void)cudaGetLastError(); // which is not for the caller
+    return ok && each >= least ? sms * each : 0;
 }
