@@ -29,7 +29,9 @@ def device_code(path, arch):
     """The text that decides a kernel's machine code: without comments, what launchers alone use (the number of SMs, how many
     packing blocks fit one, its shared memory), and the names of AMPERE's architectures. A check for the wrong capability stays in, and keeps the text different."""
     code = re.sub(r"\n\s*\n+", "\n", COMMENT.sub(r"\1", LONG_COMMENT.sub("", path.read_text())))
-    code = re.sub(r"\b(SMS|PACK_BLOCKS_PER_SM|L2_BYTES|SMEM_(?:PER_SM|PER_BLOCK|RESERVED)) = \d+", r"\1", code)
+    if "STREAMED" not in code:  # few_rows: how many loads are early
+        code = re.sub(r"\b(SMEM_(?:PER_SM|PER_BLOCK|RESERVED)) = \d+", r"\1", code)
+    code = re.sub(r"\b(SMS|PACK_BLOCKS_PER_SM|L2_BYTES) = \d+", r"\1", code)
     if arch not in AMPERE:
         return arch + code
     code, number = code.replace(f"_sm{arch[3:]}", "_sm"), "80" if arch in BLACKWELL else arch[3:]
