@@ -266,10 +266,12 @@ static const float *by_few_rows(const struct ht_scheme_desc *s, const struct pro
 TEST(few_rows_by_either_side) {
     struct product table[] = {
         PRODUCT('N', 'N', 1, 40, 520, 0, 1, 0, "normal"),       PRODUCT('T', 'N', 64, 7, 1100, 4, -3, 2, "uniform"),
-        PRODUCT('T', 'T', 33, 9, 1030, 3, 1, 0, "rowscales"),   PRODUCT('N', 'N', 128, 15, 1100, 4, 1.5f, -0.5f, "hugetiny"),
+        PRODUCT('T', 'T', 33, 9, 1030, 3, 1, 0, "rowscales"),   PRODUCT('N', 'N', 68, 17, 600, 4, 1.5f, -0.5f, "hugetiny"),
         PRODUCT('N', 'T', 5, 97, 513, 0, 1, 1, "subnormal"),    PRODUCT('N', 'T', 3, 64, 2048, 0, 1, 0, "llm"),
-        PRODUCT('T', 'N', 31, 2, 60, 1, 0.5f, 3, "zeros"),      PRODUCT('N', 'N', 2, 33, 8900, 0, 1, 0, "dscaled"),
-        PRODUCT('N', 'T', 70, 66, 450, 2, -1, 0.25f, "normal"), PRODUCT('T', 'N', 128, 3, 1024, 0, 1, 0, "normal")};
+        PRODUCT('T', 'N', 31, 2, 60, 1, 0.5f, 3, "integers"),   PRODUCT('N', 'N', 2, 33, 8900, 0, 1, 0, "dscaled"),
+        PRODUCT('N', 'T', 70, 66, 450, 2, -1, 0.25f, "normal"), PRODUCT('T', 'N', 128, 3, 1024, 0, 1, 0, "normal"),
+        PRODUCT('T', 'N', 40, 1, 1536, 0, 1, 0, "zeros"),       PRODUCT('T', 'T', 70, 16, 600, 2, 1, 0, "uniform"),
+        PRODUCT('N', 'N', 128, 15, 1100, 4, 1.5f, -0.5f, "hugetiny")};
     const struct ht_scheme_desc *s;
     for (int i = 0; (s = next_scheme(&i)) != NULL;) {
         assert_int_equal(s->few_rows == NULL, strncmp(ht_sets[0]->isa, "gfx", 3) == 0);

@@ -622,7 +622,7 @@ const struct command cmd_bench = {
     "  --pad P        leading dimensions of A and B are their rows and P more (default 0)\n"
     "  --baselines LIST  which of cuBLAS' modes (default all)\n"
     "  --inputs TYPE  whole products of A and B rounded to it (halftone_gemm_ex)\n"
-    "  --beta B       times C = op(A) op(B) + B C, B from 0 to 1, where C grows by each call (default 0)\n"
+    "  --beta B       times C = op(A) op(B) + B C, B from 0 to 1; at 1 C grows by each call (default 0)\n"
     "  --out FILE     all columns, with batch extremes, as TSV; rewritten after each shape\n"
     "  --operands DIR .npy files and their manifest operands.tsv; products of their own shapes\n"
     "  --commit TEXT, --toolkit TEXT  for the header lines (default: what the build knew)\n",
