@@ -142,6 +142,7 @@ struct plan {
     bool fma_only;                       /* of unpacked kernels */
     int64_t few_rows; /* > 0: the scheme's few_rows computes the product, not `kernel`, so many rows at once, */
     int packed_splits; /* which has so many splits where operands are packed */
+    bool is_one_row;  /* the scheme's one_row does */
     bool is_auto;                        /* scheme is what `auto` starts from, then what it takes */
     int64_t kernel_ns;
     int64_t pack_ns;      /* FP64 by residues: packing and putting together; of few rows; else 0 */

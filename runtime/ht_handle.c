@@ -210,7 +210,7 @@ int halftone_set_kernel(halftone *handle, const char *name) {
     }
     if (name != NULL && found[0] == NO_KERNEL && found[1] == NO_KERNEL)
         return ht_fail(handle, HALFTONE_UNKNOWN_KERNEL, "no kernel '%s'%s", name,
-                       strstr(name, "_few_rows_") != NULL ? " can be set: a product's shape chooses it" : "");
+                       strstr(name, "_few_rows_") != NULL || strstr(name, "_one_row_") != NULL ? " can be set: a product's shape chooses it" : "");
     handle->half[0].forced = found[0];
     handle->half[1].forced = found[1];
     return HALFTONE_OK;

@@ -56,6 +56,15 @@ static void describe_bound(const struct call *c, const struct plan *p, struct ha
     out->error_bound = (double)out->bound_units * (has_doubles(c) ? 0x1p-53 : 0x1p-24);
 }
 
+/* A block has one row of the large matrix. */
+static void describe_one_row(const struct plan *p, struct halftone_plan *out) {
+    out->kernel = p->scheme->one_row_name;
+    out->why = "one row of k contiguous in both matrices, or packed: one launch";
+    out->bm = out->bn = out->wm = out->wn = out->stages = 1;
+    out->bk = HT_ONE_ROW_K;
+    out->pack_ns = 0;
+}
+
 /* Of a block: 32 rows of the large matrix, 8 of the few at once. */
 static void describe_few_rows(const struct call *c, const struct plan *p, struct halftone_plan *out) {
     out->kernel = p->scheme->few_rows_name;
@@ -87,6 +96,8 @@ static void describe(const struct call *c, const struct plan *p, struct halftone
     out->kernel_ns = p->kernel_ns;
     if (p->few_rows > 0)
         describe_few_rows(c, p, out);
+    if (p->is_one_row)
+        describe_one_row(p, out);
     out->predicted_ns = ht_add(out->pack_ns, out->kernel_ns);
     out->workspace_bytes = (size_t)p->bytes; /* of a block */
     out->blocks = p->blocks;

@@ -330,7 +330,16 @@ static int launch_few_rows(struct call *c, const struct step *s) {
     return code;
 }
 
+static int launch_one_row(struct call *c, const struct step *s) {
+    struct ht_gemm_args args = gemm_args_of(c);
+    (void)s;
+    if (!c->is_packed)
+        args.a_packed.panels = args.b_packed.panels = NULL;
+    return ht_launched(c->h, c->plan->scheme->one_row(&args, c->h->stream));
+}
+
 static const struct step_kind slices_gemm = {launch_gemm, NULL, true, false},
+                              slices_one_row = {launch_one_row, NULL, true, false},
                               slices_few_rows = {launch_few_rows, ready_slices, true, false},
                               slices_fallback = {launch_fallback, NULL, true, false},
                               slices_reduce = {launch_reduce, NULL, true, true};
@@ -361,11 +370,21 @@ static int64_t partials_of(int64_t m, int64_t n, int64_t batch, int splits, cons
 }
 
 /* Without a limit a product of packed operands, which has its own parts, must find place as well. */
+static int64_t packed_partials_of(const struct call *c, const struct plan *p) {
+    return c->h->workspace_limit > 0 ? 0 : partials_of(c->m, c->n, 1, p->packed_splits, p);
+}
+
+static int lay_out_one_row(const struct call *c, struct plan *p) {
+    if (c->is_packed)
+        lay_out_operands(c, p);
+    ht_add_step(p, &slices_one_row, NO_KERNEL)->needs[WS_PARTIALS] = packed_partials_of(c, p);
+    return ht_lay_out_workspace(c->h, p);
+}
+
 static int lay_out_few_rows(const struct call *c, struct plan *p) {
     const int large = large_side(c);
     const int64_t own = partials_of(p->few_rows, rows_of(c, 1 - large), 1, p->splits, p),
-                  packed =
-                      c->h->workspace_limit > 0 ? 0 : partials_of(c->m, c->n, 1, p->packed_splits, p);
+                  packed = packed_partials_of(c, p);
     lay_out_operands(c, p);
     p->layout[large].panel_bytes = 0;
     ht_add_packing(p, &slices_few_rows, NO_KERNEL)->needs[WS_PARTIALS] = own > packed ? own : packed;
@@ -470,6 +489,8 @@ int ht_lay_out_ranks(const struct call *c, struct plan *p) {
 int ht_lay_out_slices(const struct call *c, struct plan *p) {
     if (p->few_rows > 0)
         return lay_out_few_rows(c, p);
+    if (p->is_one_row)
+        return lay_out_one_row(c, p);
     if (!reads_matrices(p)) {
         lay_out_operands(c, p);
         if (!c->is_packed)

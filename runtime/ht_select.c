@@ -478,6 +478,21 @@ static int check64(const struct call *c, const struct plan *p, const struct ht_s
     return c->k > 0 ? check_forced(c, p, p->certificate.needed > 0 ? native : NULL) : HALFTONE_OK;
 }
 
+/* One row, k contiguous in both; what is packed is. */
+static bool settle_one_row(const struct call *c, const struct ht_choice *choice, struct plan *p) {
+    const int large = large_side(c);
+    const int64_t ns = ht_one_row_ns(p->set, p->scheme, shape_of(c), c->is_packed);
+    if (ns == 0 || !k_contiguous(c, large) || !(k_contiguous(c, 1 - large) || c->of[1 - large].ld == 1))
+        return false;
+    if (c->is_packed && ns >= choice->predicted_ns)
+        return false;
+    p->is_one_row = true;
+    p->packed_splits = p->splits;
+    p->splits = 1;
+    p->kernel_ns = ns;
+    return true;
+}
+
 /* Bits are the same either way. */
 static void settle_few_rows(const struct call *c, const struct ht_choice *choice, struct plan *p) {
     const int64_t half = c->h->workspace_limit / 2,
@@ -520,7 +535,8 @@ int ht_select(const struct call *c, struct plan *p) {
     if (p->certificate.needed > 0)
         code = plan_certificate(c, native, p);
     p->kernel_ns = ht_add(choice.predicted_ns, certificate_ns(p));
-    if (!c->is_fp64 && !c->is_packed && c->ranks == RANKS_NONE && c->half->forced == NO_KERNEL)
+    if (!c->is_fp64 && c->ranks == RANKS_NONE && c->half->forced == NO_KERNEL && !settle_one_row(c, &choice, p) &&
+        !c->is_packed)
         settle_few_rows(c, &choice, p);
     return code;
 }

@@ -24,6 +24,7 @@ piece() { # piece SIDE NAME [WORD]
     case $side-$name in
     native-*) ;;
     *-products | *-train | *-launch | *-sweep | *-fp64) before="out/${SET:-h200}/halftone run --" ;; # timed: no log of calls
+    *-llama) before="out/${SET:-h200}/halftone run --accuracy invariant --" ;;
     *-cupy | *-jax) before="env HALFTONE_DLSYM=1 out/${SET:-h200}/halftone run --log $out/calls.tsv --" ;; # they look functions up
     *-samples | *-compiled) before="env HALFTONE_STRATEGY=eager out/${SET:-h200}/halftone run --log $out/calls.tsv --" ;;
     *) before="out/${SET:-h200}/halftone run --log $out/calls.tsv --" ;;
@@ -33,7 +34,7 @@ piece() { # piece SIDE NAME [WORD]
     echo "exit code $?" >>"$log.log"
 }
 
-for name in ${*:-products precision fp64 graphs solvers train curves launch sweep cupy jax edges}; do # edges fills the memory
+for name in ${*:-products precision fp64 graphs solvers train curves llama launch sweep cupy jax edges}; do # edges fills the memory
     case $name in
     launch | sweep | edges | devices) ;;
     graphs) piece face graphs cold ;;

@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 import statistics
+import subprocess
 import sys
 import threading
 import time
@@ -394,6 +395,70 @@ def curves():
         say("curves", f"losses of {kind}, steps 1, 9, 17, 25 of seed 0", " ".join(f"{losses[0][i]:.6f}" for i in (0, 8, 16, 24)))
 
 
+class Decoder(torch.nn.Module):
+    """Llama's layer: RMS norm, rotary positions, SwiGLU; keys and values of `most` positions stay."""
+
+    def __init__(self, width, hidden, heads, most):
+        super().__init__()
+        self.heads, self.most = heads, most
+        self.norms = torch.nn.ModuleList(torch.nn.RMSNorm(width) for _ in range(2))
+        self.q, self.k, self.v, self.o = (torch.nn.Linear(width, width, bias=False) for _ in range(4))
+        self.gate, self.up, self.down = (torch.nn.Linear(*size, bias=False) for size in ((width, hidden), (width, hidden), (hidden, width)))
+        self.register_buffer("inverse", 1e4 ** (-torch.arange(0, 1, 2 * heads / width)))
+        self.cache = None
+
+    def turned(self, x, at):
+        angle = at[:, None] * self.inverse
+        (a, b), cos, sin = x.chunk(2, -1), angle.cos(), angle.sin()
+        return torch.cat((a * cos - b * sin, a * sin + b * cos), -1)
+
+    def forward(self, x, at):
+        many, length, width = x.shape
+        y = self.norms[0](x)
+        q, k, v = (f(y).view(many, length, self.heads, -1).transpose(1, 2) for f in (self.q, self.k, self.v))
+        if self.cache is None or self.cache.shape[1] != many:
+            self.cache = torch.zeros(2, many, self.heads, self.most, width // self.heads, device=x.device)
+        self.cache.index_copy_(3, at, torch.stack((self.turned(k, at), v)))
+        seen = (torch.arange(self.most, device=x.device) <= at[:, None]).expand(many, 1, length, self.most)
+        y = torch.nn.functional.scaled_dot_product_attention(self.turned(q, at), self.cache[0], self.cache[1], attn_mask=seen)
+        x = x + self.o(y.transpose(1, 2).reshape(many, length, width))
+        y = self.norms[1](x)
+        return x + self.down(torch.nn.functional.silu(self.gate(y)) * self.up(y))
+
+
+def llama(width=4096, hidden=11008, layers=4, words=32000, prompt=512):
+    """(h) prefill, and a step of decoding as it is called and as a graph, of so many sequences; whether the first one's bits are those that it has alone."""
+    torch.manual_seed(8)
+    most = prompt + 64
+    with torch.device("cuda"), torch.no_grad():
+        embed, stack = torch.nn.Embedding(words, width), [Decoder(width, hidden, width // 128, most) for _ in range(layers)]
+        norm, head = torch.nn.RMSNorm(width), torch.nn.Linear(width, words, bias=False)
+        tokens = torch.randint(0, words, (16, most))
+        alone = {}
+
+        def logits(which, at):
+            x = embed(which)
+            for layer in stack:
+                x = layer(x, at)
+            return head(norm(x[:, -1:]))
+
+        counters()
+        for many in (1, 8, 16):
+            at, now = torch.arange(prompt), torch.full((1,), prompt)
+            first = logits(tokens[:many, :prompt], at)
+            say("llama", f"prefill of {many} x {prompt}: time", seconds(lambda m=many, a=at: logits(tokens[:m, :prompt], a), 5, 2) * 1e3, "ms")
+            last = tokens[:many, prompt:prompt + 1].contiguous()
+            step = logits(last, now)
+            say("llama", f"decoding {many}: time", seconds(lambda x=last, a=now: logits(x, a)) * 1e3, "ms")
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                logits(last, now)
+            say("llama", f"decoding {many}, a graph: time", seconds(graph.replay) * 1e3, "ms")
+            for what, got in (("prefill", first), ("decoding", step)):
+                say("llama", f"{what}, {many}: the first's bits", "equal" if torch.equal(alone.setdefault(what, got[:1].clone()), got[:1]) else "others")
+        say_counters("llama", "all", 100)
+
+
 # ---- cuBLAS' function beside the face's, in one process ----
 
 def sgemm_pair():
@@ -457,8 +522,9 @@ def sweep():
     native, face, keep = sgemm_pair()
     here = pathlib.Path(__file__).resolve().parents[1]
     shapes = [(n, n, n) for n in (64, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024, 1536, 2048, 3072, 4096, 6144)]
-    for name, most in (("short", 14), ("skinny", 23), ("random", 120), ("more", 89)):
-        shapes += shapes_of(here / f"shapes/{name}.txt", most)
+    (RESULTS / "random.txt").write_text(subprocess.check_output([sys.executable, here / "lab/random_shapes.py"], text=True))
+    for path, most in ((here / "shapes/small.txt", 14), (here / "shapes/skinny.txt", 23), (RESULTS / "random.txt", 120), (here / "shapes/more.txt", 89)):
+        shapes += shapes_of(path, most)
     shapes = list(dict.fromkeys(shapes))[:240]
     table = []
     for shape in shapes:
@@ -487,4 +553,4 @@ def sweep():
 
 
 if __name__ == "__main__":
-    run_pieces({f.__name__: f for f in (products, precision, graphs, solvers, edges, train, curves, launch, sweep, compiled, samples, fp64)})
+    run_pieces({f.__name__: f for f in (products, precision, graphs, solvers, edges, train, curves, llama, launch, sweep, compiled, samples, fp64)})

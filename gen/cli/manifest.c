@@ -117,7 +117,7 @@ static int scales_of(const struct scheme *s) {
 
 static int dispatch_schemes(struct text *out, const struct emit_context *c, const struct plan_set *set,
                             struct half h) {
-    char name[PLAN_NAME_MAX], reduce[PLAN_NAME_MAX], few[PLAN_NAME_MAX];
+    char name[PLAN_NAME_MAX], reduce[PLAN_NAME_MAX], few[PLAN_NAME_MAX], one[PLAN_NAME_MAX];
     int count = 0;
     text_addf(out, "static const struct ht_scheme_desc schemes%s_%s[] = {\n", h.mark, c->gpu->name);
     for (int i = h.first; i < h.end; i++) {
@@ -132,6 +132,7 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
         emit_kernel_name(name, sizeof name, c, KERNEL_PACK, &set->plan[i]);
         emit_kernel_name(reduce, sizeof reduce, c, KERNEL_REDUCE, &set->plan[i]);
         emit_kernel_name(few, sizeof few, c, KERNEL_FEW_ROWS, &set->plan[i]);
+        emit_kernel_name(one, sizeof one, c, KERNEL_ONE_ROW, &set->plan[i]);
         text_addf(out, "    {\"%s\",\n     \"%s\",\n     \"", s->name, emit_range_text(s, isa));
         emit_bound_text(out, s, isa);
         text_addf(
@@ -145,7 +146,8 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             s->exact_k, packs && reduce[0] ? reduce : "NULL", packs && reduce[0] ? "_launch" : "",
             s->simt_k_max, s->checked ? model_pack_tiles(c->gpu, s) : 0, s->checked ? isa->native_k : 0,
             s->range, s->checked ? model_pack_blocks_per_sm(c->gpu, s) : 0);
-        text_addf(out, few[0] ? "\"%s\", %s_launch},\n" : "NULL, NULL},\n", few, few);
+        text_addf(out, few[0] ? "\"%s\", %s_launch, " : "NULL, NULL, ", few, few);
+        text_addf(out, one[0] ? "\"%s\", %s_launch},\n" : "NULL, NULL},\n", one, one);
         count++;
     }
     text_add(out, "};\n\n");

@@ -34,7 +34,8 @@ const struct recipe_kernel *emit_recipe(enum kernel_kind kind, const struct plan
 }
 
 bool emit_has(const struct emit_context *c, enum kernel_kind kind, const struct plan *p) {
-    return emit_recipe(kind, p)->args && (kind != KERNEL_FEW_ROWS || isa_mma_sync(c->isa));
+    const bool cuts_as_it_reads = kind == KERNEL_FEW_ROWS || kind == KERNEL_ONE_ROW;
+    return emit_recipe(kind, p)->args && (!cuts_as_it_reads || isa_mma_sync(c->isa));
 }
 
 void emit_kernel_name(char *name, size_t size, const struct emit_context *c, enum kernel_kind kind,

@@ -37,6 +37,11 @@
                          "SCALE_ROOM SCALES_TILES HAS_NAN_ROWS WAVE L2_BYTES COPIES_ASYNC SMEM_PER_SM "      \
                          "SMEM_RESERVED SMEM_PER_BLOCK",                                                     \
                          "Few packed rows times a matrix that is cut into slices as it is read."}
+#define ONE_ROW                                                                                              \
+    [KERNEL_ONE_ROW] = {"const struct ht_gemm_args *args", ONE, "one_row", false, "one_row",                 \
+                        "SLICES SLICE_BYTES ATOM_SLICES ATOM_K ACCS SCALES_ROWS SCALE_LOW SCALE_HIGH "       \
+                        "SCALE_ROOM SCALES_TILES HAS_NAN_ROWS WAVE COPIES_ASYNC",                            \
+                        "A row times a matrix, both cut into slices as they are read."}
 #define RESIDUES                                                                                             \
     .packs = PACKS_BYTES, .run = HT_RECIPE_RESIDUES,                                                         \
     .plan = "INT8 products of residues, all moduli in one launch", .element = "pack/crt_element",            \
@@ -49,7 +54,7 @@ const struct recipe recipe_table[RECIPES] = {
     [RECIPE_FIXED_POINT] = {.packs = PACKS_SLICES, .run = HT_RECIPE_SLICES, .fixed_point = true,
                             .partial = "accum/partial_i64",
                             .kernel = {PRODUCT("ht_gemm_args"), PACK_SLICES,
-                                       REDUCE("ht_gemm_args", "reduce"), FEW_ROWS}},
+                                       REDUCE("ht_gemm_args", "reduce"), FEW_ROWS, ONE_ROW}},
     [RECIPE_UNPACKED] = {.run = HT_RECIPE_UNPACKED, .partial = "accum/partial_f32",
                          .kernel = {PRODUCT("ht_gemm_args")}},
     [RECIPE_NATIVE64] = {.run = HT_RECIPE_NATIVE64, .partial = "accum/partial_f64",

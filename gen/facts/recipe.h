@@ -9,7 +9,7 @@
 
 /* In the order in which a library lists them. */
 enum kernel_kind { KERNEL_PRODUCT, KERNEL_PACK, KERNEL_COMBINE, KERNEL_ROUND, KERNEL_REDUCE, KERNEL_FEW_ROWS,
-                   KERNEL_WIDEN, KERNEL_KINDS };
+                   KERNEL_ONE_ROW, KERNEL_WIDEN, KERNEL_KINDS };
 
 enum packing {
     PACKS_NOTHING, /* the product reads the caller's matrices */

@@ -48,6 +48,12 @@ const struct family family_few_rows = {
               "=partial", "stage/real_f32", "=stage_sync", "=mma_sync"}
 };
 
+const struct family family_one_row = {
+    .file = "one_row", .folds = "LOADS SLICES ACCS",
+    .hooks = {"=launch", "scheme/row_scale", "=scheme", "=split", "pack/common", "=partial",
+              "stage/real_f32", "=stage_sync"}
+};
+
 const struct family family_reduce = {
     .file = "reduce", .folds = "", .hooks = {"=launch", FP32_SUMS}
 };

@@ -10,9 +10,9 @@
 #define FAMILIES(ROW)                                                                                        \
     ROW(wgmma_ss) ROW(mma_warp) ROW(unpacked_wgmma) ROW(unpacked_mma) ROW(dmma) ROW(simt_small_k) ROW(gemv)  \
     ROW(tall_skinny) ROW(fp64_gemv) ROW(fp64_small_k) ROW(fp64_tall) ROW(fp64_mma_tile) ROW(fp64_tile)       \
-    ROW(fallback) ROW(pack) ROW(reduce) ROW(fp64_reduce) ROW(few_rows) ROW(widen) ROW(crt_wgmma_ss)          \
-    ROW(planes_residues) ROW(crt_pack) ROW(crt_combine) ROW(crt_exact) ROW(digits_mma_warp)                  \
-    ROW(planes_sums) ROW(ozaki_pack) ROW(ozaki_combine)
+    ROW(fallback) ROW(pack) ROW(reduce) ROW(fp64_reduce) ROW(few_rows) ROW(one_row) ROW(widen)               \
+    ROW(crt_wgmma_ss) ROW(planes_residues) ROW(crt_pack) ROW(crt_combine) ROW(crt_exact)                     \
+    ROW(digits_mma_warp) ROW(planes_sums) ROW(ozaki_pack) ROW(ozaki_combine)
 #define DECLARE(name) extern const struct family family_##name;
 #define ADDRESS(name) &family_##name,
 #define NAME(name) #name,

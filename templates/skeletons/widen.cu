@@ -1,4 +1,5 @@
-#include "../samples/widen.h" //@drop
+#include "../samples/machine.h" //@drop
+#include "../hooks/launch/stream.cuh" //@drop
 // ---- matrices of 16 bits become floats, exactly: one or two in one launch, before anything else reads them --------
 // A line is the direction in which a matrix is contiguous. A warp takes 512 elements of it, four elements a lane and four times: 8 bytes in, 16 out.
 // Where 8 bytes of a line do not begin at a multiple of 8, and at its end, they are read one by one. Behind the end, as far as 16 bytes go, are zeros.

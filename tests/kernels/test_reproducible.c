@@ -331,6 +331,47 @@ TEST(few_rows_have_the_bits_of_packed_operands) {
     assert_true(could == 0 || taken > 0);
 }
 
+static const float *by_packed_operands(const struct ht_scheme_desc *s, const struct product *p) {
+    const struct packed x = pack(s, p);
+    const struct operand c = stored_c(p);
+    check_code(halftone_sgemm_packed(handle, p->m, p->n, p->k, &p->alpha, x.a, x.b, &p->beta, c.device, c.ld), "packed operands");
+    return dense_result(p, &c);
+}
+
+/* One row or column, where k is contiguous in both: fewer rows than blocks and more, one warp and all, misaligned, and any k. */
+TEST(one_row_has_the_bits_of_packed_operands) {
+    struct product table[] = {PRODUCT('T', 'N', 20, 1, 1030, 0, 1, 0, "normal"),     PRODUCT('T', 'N', 1, 133, 2500, 4, -3, 2, "uniform"),
+                              PRODUCT('T', 'T', 7, 1, 1024, 0, 1.5f, 0, "rowscales"), PRODUCT('T', 'N', 1, 13, 4100, 8, 1, 0.5f, "hugetiny"),
+                              PRODUCT('T', 'N', 1, 1, 5, 3, 1, 0, "integers"),        PRODUCT('T', 'N', 5, 1, HT_ONE_ROW_K, 0, 1, 0, "llm"),
+                              PRODUCT('N', 'N', 1, 70, 66, 0, 1, 1, "subnormal"),     PRODUCT('T', 'N', 26, 1, 700, 4, 1, 0, "zeros"),
+                              PRODUCT('T', 'N', 19, 1, 2047, 1, 2, 0, "dscaled"),     PRODUCT('T', 'N', 40, 1, 1536, 0, 1, 0, "normal")};
+    const struct ht_scheme_desc *s;
+    for (int i = 0; (s = next_scheme(&i)) != NULL;) {
+        for (size_t t = 0; t < sizeof table / sizeof *table && s->one_row != NULL; t++) {
+            struct product p = table[t];
+            p.offset = t % 4 == 3 ? 4 : (int64_t)t % 4; /* 16 bytes' multiples and not */
+            product_fill(&p);
+            if (t % 4 == 1) {
+                p.a[p.k > 900 ? 900 : 0] = p.m > 1 ? INFINITY : p.a[0];
+                p.b[(p.n - 1) * p.k + 5] = NAN;
+            }
+            const struct halftone_plan plan = plan_of(&p);
+            if (p.m == 1 ? p.ta != 'N' : p.tb == 'N') { /* else only a call knows it, by its ld */
+                assert_string_equal(plan.kernel, s->one_row_name);
+                EQUAL({plan.splits, 1}, {plan.pack_ns, 0}, {halftone_set_kernel(handle, plan.kernel), HALFTONE_UNKNOWN_KERNEL});
+            }
+            const float *const want = reference(s, &p);
+            compare(plan.kernel, &p, want, run(&p, plan.kernel));
+            compare("packed operands", &p, want, by_packed_operands(s, &p));
+            product_free(&p);
+        }
+        const struct product others[] = {PRODUCT('T', 'N', 4, 1, HT_ONE_ROW_K + 1, 0, 1, 0, NULL), PRODUCT('N', 'N', 4, 1, 64, 0, 1, 0, NULL),
+                                         PRODUCT('T', 'T', 4, 1, 64, 1, 1, 0, NULL), PRODUCT('T', 'N', 4, 2, 64, 0, 1, 0, NULL)};
+        for (size_t t = 0; t < sizeof others / sizeof *others; t++)
+            assert_null(strstr(plan_of(&others[t]).kernel, "_one_row_"));
+    }
+}
+
 /* Without carries the last level overflows 32 bits from k = 2^31 / (digits * 127 * 127) on; the first nearly does in the
  * longest part of k (the simulator reports what hardware would wrap). The longest is tried with the cheapest scheme. */
 TEST(one_part_holds_what_it_promises) {

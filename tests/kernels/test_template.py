@@ -33,7 +33,7 @@ def test_template_and_output_give_the_same_bits_in_the_simulator(tmp_path):
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-@pytest.mark.parametrize("template", ["mma_warp", "unpacked_tile", "simt_small_k", "gemv", "tall_skinny", "dmma", "fallback_dmma", "pack", "few_rows", "reduce", "widen"])
+@pytest.mark.parametrize("template", ["mma_warp", "unpacked_tile", "simt_small_k", "gemv", "tall_skinny", "dmma", "fallback_dmma", "pack", "few_rows", "one_row", "reduce", "widen"])
 def test_template_compiles_by_itself(template, tmp_path):
     subprocess.run([*SIM, "-c", str(ROOT / f"templates/skeletons/{template}.cu"), "-o", str(tmp_path / "t.o")], check=True)
     if not nvcc():

@@ -190,6 +190,20 @@ FEW_ROWS = {
     "all parts are the first": change("few-part", "(long long)at.piece", "0ll"),
     "rows beyond 64 are the first": change("few-panel", "panels + atom * 8192", "panels + (atom - q0 / 64 * p.g.k_blocks) * 8192"),
 }
+ONE_ROW = {
+    "one row: read beyond the matrix": change("one-guard", ", left)", ", 4)"),
+    "k that is not there was fetched": change("one-early", "i * LOAD_K < at.left ?", "true ?"),
+    "lanes measure for themselves": change("one-across", "larger_key_across(most, lanes)", "most"),
+    "warps measure for themselves": change("one-meet", "(turn, warp)", "(turn, at.warp)"),
+    "one row: results side by side": change("one-place", "(p.of_b ? p.to.ldc : 1)", "1"),
+    "the row before, once more": change("one-begin", "begin_row(p, at, from)", "(void)0"),
+    "another half of a warp's sum": change("one-leave", "sum >> 32", "sum >> 31"),
+    "the scale of x left out": change("one-exponent", "own + x_exponent", "own"),
+    "one row: what is misaligned is read by fours": change("one-whole", "places % 16 == 0 && ", ""),
+    "one packed row: chunks as if it were the first": change("one-chunk", " ^ row % 8", ""),
+    "packed rows beyond 64 are the first": change("one-panel", "(long long)(row / 64)", "0ll"),
+    "one packed row: atoms of other k": change("one-digit", "i * LOAD_ATOMS", "i"),
+}
 # of who waits for other blocks and does not get their numbers; in the simulator all but the last wait in vain where none may begin
 IN_VAIN = {
     "half of a piece is measured": change("measure-pieces", "piece_k && k", "piece_k / 2 && k"),
@@ -263,7 +277,7 @@ def caught():
         ("h200", narrow, {label: OTHER[label] for label in ["columns stored by fours"]}, EVERY),
         ("h200", "ht_f16x3_*_64x64x32_*", {label: OTHER[label] for label in ["slots released twice"]}, EVERY),  # of two chunks in flight; with more k than the ring holds
         ("a800", "ht_pack_i8x6_*", PARTS, OTHER_SCALES), ("a800", "ht_reduce_i8x6_*", SUMS_OF_RANKS, OTHER_SCALES),
-        ("a800", "ht_few_rows_i8x6_*", FEW_ROWS, ["test_reproducible", "few_rows_by*"]),
+        ("a800", "ht_few_rows_i8x6_*", FEW_ROWS, ["test_reproducible", "few_rows_by*"]), ("a800", "ht_one_row_i8x6_*", ONE_ROW, ["test_reproducible", "one_row*"]),
         ("a800", PACK, SHIFTS, columns), ("a800", PACK, WHOLE, ["test_product", "long_rows_are_packed_alike"]), ("a800", PACK, IN_VAIN, columns, ALONE)]
     return [(label, gpu, pattern, edits, test, *env) for gpu, pattern, table, test, *env in tables for label, edits in table.items()]
 

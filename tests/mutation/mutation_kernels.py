@@ -375,7 +375,7 @@ def rows():
     for scheme, table in LAYOUTS.items():
         yield from ((f"mi210, {scheme}: {label}", edits, ("mi210", scheme)) for label, edits in table.items())
     yield from ((label, edits, None) for label, (_, _, edits) in check.BREAKS.items())
-    for table in (check.EPILOGUE, check.INSIDE, check.TURNS, check.LAUNCH, check.SHIFTS, check.WHOLE, check.FEW_ROWS, check.IN_VAIN, check.OTHER, check.PARTS, check.SUMS_OF_RANKS, check.SUMS, check.SPLIT, check.SMALL,
+    for table in (check.EPILOGUE, check.INSIDE, check.TURNS, check.LAUNCH, check.SHIFTS, check.WHOLE, check.FEW_ROWS, check.ONE_ROW, check.IN_VAIN, check.OTHER, check.PARTS, check.SUMS_OF_RANKS, check.SUMS, check.SPLIT, check.SMALL,
                   {"warpgroups without results": check.OTHER_GROUP, "a vote of the first warp": check.VOTE}):
         yield from ((label, edits, None) for label, edits in table.items())
     yield from ((label, edits, None) for label, (_, edits) in check.BLOCKS.items())

@@ -2,12 +2,6 @@
 // supplies the same names.
 #define HT_TABLE static __constant__ const
 
-// c + a.0 b.0 + a.1 b.1 + a.2 b.2 + a.3 b.3 of signed bytes.
-HT_DEVICE int ht_dp4a(unsigned a, unsigned b, int c)
-{
-    return __dp4a((int)a, (int)b, c);
-}
-
 // Zeros above the first one; 32 of 0.
 HT_DEVICE int ht_clz(unsigned x)
 {

@@ -220,6 +220,12 @@ HT_DEVICE int ht_shfl_xor(int v, int lane_mask)
     return __shfl_xor_sync(0xffffffffu, v, lane_mask);
 }
 
+// c + a.0 b.0 + a.1 b.1 + a.2 b.2 + a.3 b.3 of signed bytes.
+HT_DEVICE int ht_dp4a(unsigned a, unsigned b, int c)
+{
+    return __dp4a((int)a, (int)b, c);
+}
+
 HT_DEVICE unsigned ht_as_uint(float x)
 {
     return __float_as_uint(x);

@@ -204,6 +204,12 @@ HT_DEVICE int ht_shfl_xor(int v, int lane_mask)
     return __shfl_xor(v, lane_mask);
 }
 
+// c + a.0 b.0 + a.1 b.1 + a.2 b.2 + a.3 b.3 of signed bytes.
+HT_DEVICE int ht_dp4a(unsigned a, unsigned b, int c)
+{
+    return __builtin_amdgcn_sdot4((int)a, (int)b, c, false);
+}
+
 HT_DEVICE unsigned ht_as_uint(float x)
 {
     return __float_as_uint(x);
