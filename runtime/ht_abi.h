@@ -224,7 +224,7 @@ enum {
     HT_SPLITK_PREFETCH = 16, /* partials that a thread of the reduction loads before it adds the first */
     HT_SPLITK_LANES = 4,     /* threads that share out the partials of an element where there are more */
     HT_FEW_ROWS = 64, HT_FEW_ROWS_K = 512, /* most rows for which a scheme's few_rows is weighed; k of its parts */
-    HT_ONE_ROW_K = 16384, /* most k that a scheme's one_row takes */
+    HT_ONE_ROW_K = 16384, /* most k that any one_row takes */
     HT_GRID_BATCH = 65535 /* what the y or z extent of a grid can hold */
 };
 
@@ -368,10 +368,11 @@ struct ht_scheme_desc {
      * w, and C or parts. NULL: none */
     const char *few_rows_name;
     int (*few_rows)(const struct ht_pack_args *w, const struct ht_gemm_args *args, void *stream);
-    /* Of these, one row of A or column of B, and no more than HT_ONE_ROW_K of k: it writes C, from args->a and ->b if k is contiguous in both, or
+    /* Of these, one row of A or column of B, and no more than one_row_k of k: it writes C, from args->a and ->b if k is contiguous in both, or
      * from panels if both have them. */
     const char *one_row_name;
     int (*one_row)(const struct ht_gemm_args *args, void *stream);
+    int one_row_k;
 };
 
 /* What `halftone tune` measured to be fastest for one shape without batch; kernel: index into the set, whose scheme it

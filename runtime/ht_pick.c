@@ -136,7 +136,7 @@ struct ht_few_rows ht_weigh_few_rows(const struct ht_set_desc *set, const struct
 /* The matrix is read at the speed of a large copy, and nothing else takes longer: on an H200 4096 x 1 x 4096 takes 20.6 us, 151936 x 1 x 2048 282. */
 int64_t ht_one_row_ns(const struct ht_set_desc *set, const struct ht_scheme_desc *s, struct ht_shape x, bool is_packed) {
     const int64_t few = x.m < x.n ? x.m : x.n, many = x.m < x.n ? x.n : x.m;
-    if (s->one_row == NULL || x.batch != 1 || few != 1 || x.k > HT_ONE_ROW_K)
+    if (s->one_row == NULL || x.batch != 1 || few != 1 || x.k > s->one_row_k)
         return 0;
     const int64_t ns = ht_pack_ns(0, set->copy_gbps, many, x.k, 1);
     return ht_add(is_packed ? ns / 4 * s->slices : ns, set->launch_ns);

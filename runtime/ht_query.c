@@ -61,7 +61,7 @@ static void describe_one_row(const struct plan *p, struct halftone_plan *out) {
     out->kernel = p->scheme->one_row_name;
     out->why = "one row of k contiguous in both matrices, or packed: one launch";
     out->bm = out->bn = out->wm = out->wn = out->stages = 1;
-    out->bk = HT_ONE_ROW_K;
+    out->bk = p->scheme->one_row_k;
     out->pack_ns = 0;
 }
 

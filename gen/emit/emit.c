@@ -170,6 +170,7 @@ static void add_params(struct frame *f, const char *names, const struct plan *pl
         {"FLUSHES_SUBNORMALS", c->isa->flushes_subnormals}, {"HAS_NAN_ROWS", s->slice == SLICE_S8},
         {"SCALES_TILES", s->scale == SCALE_TILE}, {"SMEM_PER_BLOCK", model_pack_smem_most(g, c->isa)},
         {"COPIES_ASYNC", c->isa->async_copy}, {"PACK_TILES", model_pack_tiles(g, s)},
+        {"ONE_ROW_K", model_one_row_k(g, c->isa, s)},
         {"PACK_BLOCKS_PER_SM", scheme ? model_pack_blocks_per_sm(g, s) : 0},
         {"SCALES_SUMS", exact}, /* of the reduction, which checks where the first of `auto` does */
         /* what the expander cannot work out: that exact sums have no masters; sizeof */

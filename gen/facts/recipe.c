@@ -40,7 +40,7 @@
 #define ONE_ROW                                                                                              \
     [KERNEL_ONE_ROW] = {"const struct ht_gemm_args *args", ONE, "one_row", false, "one_row",                 \
                         "SLICES SLICE_BYTES ATOM_SLICES ATOM_K ACCS SCALES_ROWS SCALE_LOW SCALE_HIGH "       \
-                        "SCALE_ROOM SCALES_TILES HAS_NAN_ROWS WAVE COPIES_ASYNC",                            \
+                        "SCALE_ROOM SCALES_TILES HAS_NAN_ROWS WAVE COPIES_ASYNC SMEM_PER_BLOCK ONE_ROW_K",   \
                         "A row times a matrix, both cut into slices as they are read."}
 #define RESIDUES                                                                                             \
     .packs = PACKS_BYTES, .run = HT_RECIPE_RESIDUES,                                                         \

@@ -1,5 +1,5 @@
 #include "../samples/machine.h" //@drop
-constexpr int SLICES = 3, SLICE_BYTES = 1, ATOM_SLICES = 1, ATOM_K = 128, ACCS = 3, WAVE = 32, COPIES_ASYNC = 1; //@drop
+constexpr int SLICES = 3, SLICE_BYTES = 1, ATOM_SLICES = 1, ATOM_K = 128, ACCS = 3, WAVE = 32, COPIES_ASYNC = 1, SMEM_PER_BLOCK = 101376, ONE_ROW_K = 14336; //@drop
 constexpr int SCALES_ROWS = 1, SCALE_LOW = 6, SCALE_HIGH = 6, SCALE_ROOM = 65793, SCALES_TILES = 0, HAS_NAN_ROWS = 1; //@drop
 #include "../hooks/launch/stream.cuh" //@drop
 #include "../hooks/scheme/row_scale.cuh" //@drop
@@ -19,10 +19,10 @@ constexpr int SCALES_ROWS = 1, SCALE_LOW = 6, SCALE_HIGH = 6, SCALE_ROOM = 65793
 // each lane reads its own. Digits, sums and rounding are those of packing and its products, and so are the bits.
 //
 // Where both are packed, a lane has the same k, and reads their digits from the panels: an atom's row is a load of a digit.
-constexpr int LOADS = 8, MOST_WARPS = 16, LOAD_K = WAVE * 4, WARP_K = LOADS * LOAD_K;
+constexpr int LOADS = 8, LOAD_K = WAVE * 4, WARP_K = LOADS * LOAD_K, MOST_WARPS = ONE_ROW_K / WARP_K;
 constexpr int ABSMAX_AT = 0, SUMS_AT = 2 * MOST_WARPS * 4, EARLY_AT = SUMS_AT + 2 * MOST_WARPS * 8; // of the warps, for two rows
 constexpr int EARLY_BYTES = COPIES_ASYNC * LOADS * WAVE * 16, BYTES_OF_WARP = EARLY_BYTES + LOADS * SLICES * WAVE * 4;
-static_assert(MOST_WARPS * WARP_K >= 16384, "HT_ONE_ROW_K");
+static_assert(EARLY_AT + MOST_WARPS * BYTES_OF_WARP <= SMEM_PER_BLOCK, "what model_one_row_k leaves");
 constexpr int LOAD_ATOMS = LOAD_K / ATOM_K * GROUP; // of a row block, that a load's k have
 
 struct one_row_args {

@@ -342,13 +342,14 @@ static const float *by_packed_operands(const struct ht_scheme_desc *s, const str
 TEST(one_row_has_the_bits_of_packed_operands) {
     struct product table[] = {PRODUCT('T', 'N', 20, 1, 1030, 0, 1, 0, "normal"),     PRODUCT('T', 'N', 1, 133, 2500, 4, -3, 2, "uniform"),
                               PRODUCT('T', 'T', 7, 1, 1024, 0, 1.5f, 0, "rowscales"), PRODUCT('T', 'N', 1, 13, 4100, 8, 1, 0.5f, "hugetiny"),
-                              PRODUCT('T', 'N', 1, 1, 5, 3, 1, 0, "integers"),        PRODUCT('T', 'N', 5, 1, HT_ONE_ROW_K, 0, 1, 0, "llm"),
+                              PRODUCT('T', 'N', 1, 1, 5, 3, 1, 0, "integers"),        PRODUCT('T', 'N', 5, 1, 0, 0, 1, 0, "llm"),
                               PRODUCT('N', 'N', 1, 70, 66, 0, 1, 1, "subnormal"),     PRODUCT('T', 'N', 26, 1, 700, 4, 1, 0, "zeros"),
                               PRODUCT('T', 'N', 19, 1, 2047, 1, 2, 0, "dscaled"),     PRODUCT('T', 'N', 40, 1, 1536, 0, 1, 0, "normal")};
     const struct ht_scheme_desc *s;
     for (int i = 0; (s = next_scheme(&i)) != NULL;) {
         for (size_t t = 0; t < sizeof table / sizeof *table && s->one_row != NULL; t++) {
             struct product p = table[t];
+            p.k = p.k > 0 ? p.k : s->one_row_k;
             p.offset = t % 4 == 3 ? 4 : (int64_t)t % 4; /* 16 bytes' multiples and not */
             product_fill(&p);
             if (t % 4 == 1) {
@@ -365,7 +366,7 @@ TEST(one_row_has_the_bits_of_packed_operands) {
             compare("packed operands", &p, want, by_packed_operands(s, &p));
             product_free(&p);
         }
-        const struct product others[] = {PRODUCT('T', 'N', 4, 1, HT_ONE_ROW_K + 1, 0, 1, 0, NULL), PRODUCT('N', 'N', 4, 1, 64, 0, 1, 0, NULL),
+        const struct product others[] = {PRODUCT('T', 'N', 4, 1, s->one_row_k + 1, 0, 1, 0, NULL), PRODUCT('N', 'N', 4, 1, 64, 0, 1, 0, NULL),
                                          PRODUCT('T', 'T', 4, 1, 64, 1, 1, 0, NULL), PRODUCT('T', 'N', 4, 2, 64, 0, 1, 0, NULL)};
         for (size_t t = 0; t < sizeof others / sizeof *others; t++)
             assert_null(strstr(plan_of(&others[t]).kernel, "_one_row_"));

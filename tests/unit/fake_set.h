@@ -236,13 +236,13 @@ static const struct ht_kernel_desc fake_kernels[] = {
 
 static const struct ht_scheme_desc fake_schemes[] = {
     {"half", "small integers", "exact", 1, 64, 2, 0, 1, 16, 10, 8, 0, 0, ready_to_pack, pack_one, 1, 0, NULL, 0, 0, 0,
-     HT_RANGE_FP16, 0, NULL, NULL, NULL, NULL},
+     HT_RANGE_FP16, 0, NULL, NULL, NULL, NULL, 0},
     {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, ready_to_pack, pack_two, 2, 0, NULL, 0, 0, 0,
-     HT_RANGE_ROW, 0, NULL, NULL, NULL, NULL},
+     HT_RANGE_ROW, 0, NULL, NULL, NULL, NULL, 0},
     {"orphan", "none", "none", 2, 32, 2, 1, 3, 16, 0, 0, 64, 0, ready_to_pack, pack_two, 2, 0, NULL, 0, 0, 0,
-     HT_RANGE_FP32, 0, NULL, NULL, NULL, NULL},
+     HT_RANGE_FP32, 0, NULL, NULL, NULL, NULL, 0},
     {"wide", "wide", "wide", 2, 32, 2, 1, 6, 16, 20, 2, 64, 0, ready_to_pack, pack_two, 2, 0, NULL, 0, 0, 0,
-     HT_RANGE_FP32, 0, NULL, NULL, NULL, NULL},
+     HT_RANGE_FP32, 0, NULL, NULL, NULL, NULL, 0},
 };
 
 /* A set whose auto looks at the data, and whose product can fall back. */
@@ -253,8 +253,8 @@ static const struct ht_kernel_desc checked_kernels[] = {
      1, 0, 0, DIRECT(64, 64, 9, 1400), HT_RECIPE_UNPACKED, 0, init_7, NULL, {HT_ANY_LAUNCHER(launch_7), NULL, NULL, NULL}},
 };
 static const struct ht_scheme_desc checked_schemes[] = {
-    {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, ready_to_pack, pack_two, 2, 0, NULL, 0, 4, 256, HT_RANGE_ROW, 3, NULL, NULL, NULL, NULL},
-    {"bf16x6u", "all", "tight", 3, 32, 2, 0, 6, 16, 10, 8, 64, 0, NULL, NULL, 3, 0, NULL, 16, 0, 0, HT_RANGE_ALL, 0, NULL, NULL, NULL, NULL},
+    {"f16x3", "all", "tight", 2, 32, 2, 1, 3, 16, 10, 8, 64, 0, ready_to_pack, pack_two, 2, 0, NULL, 0, 4, 256, HT_RANGE_ROW, 3, NULL, NULL, NULL, NULL, 0},
+    {"bf16x6u", "all", "tight", 3, 32, 2, 0, 6, 16, 10, 8, 64, 0, NULL, NULL, 3, 0, NULL, 16, 0, 0, HT_RANGE_ALL, 0, NULL, NULL, NULL, NULL, 0},
 };
 #define ROLES {"f16x3", "bf16x6u", "native64", "crt14", "i8x28", "crt16", "crt20", "ozaki"}, 14
 static const struct ht_set_desc fake_checked_set = {

@@ -343,13 +343,13 @@ static int one_row_of_nothing(const struct ht_gemm_args *args, void *stream) {
 
 /* The matrix is read once, of panels three quarters as much; not with batches, more rows, more k, or schemes that cannot. */
 TEST(test_one_row) {
-    const struct ht_scheme_desc scheme = {.name = "i8x6", .slices = 3, .one_row = one_row_of_nothing}, without = {.name = "f16x3", .slices = 2};
+    const struct ht_scheme_desc scheme = {.name = "i8x6", .slices = 3, .one_row = one_row_of_nothing, .one_row_k = 14336}, without = {.name = "f16x3", .slices = 2};
     struct ht_set_desc set = set_of(NULL, 0);
     set.copy_gbps = 2000;
     set.launch_ns = 2500;
 #define NS(x, is_packed) ht_one_row_ns(&set, &scheme, x, is_packed)
     EQUAL({NS(SHAPE(4096, 1, 4096), false), 33554 + 2500}, {NS(SHAPE(1, 4096, 4096), true), 33554 / 4 * 3 + 2500}, {NS(SHAPE(4096, 2, 4096), false), 0},
-          {NS(SHAPE(4096, 1, HT_ONE_ROW_K), false) > 0, 1}, {NS(SHAPE(4096, 1, HT_ONE_ROW_K + 1), false), 0}, {NS(BATCH(4096, 1, 4096, 2, 1), false), 0},
+          {NS(SHAPE(4096, 1, 14336), false) > 0, 1}, {NS(SHAPE(4096, 1, 14337), false), 0}, {NS(BATCH(4096, 1, 4096, 2, 1), false), 0},
           {ht_one_row_ns(&set, &without, SHAPE(4096, 1, 4096), false), 0});
 #undef NS
 }
