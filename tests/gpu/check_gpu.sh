@@ -130,6 +130,7 @@ if [ -n "$sanitizer" ]; then
             done
         done
         run "$tool-dgemm" "$sanitizer" --tool "$tool" --error-exitcode 99 "$set_dir/test_dgemm"
+        run "$tool-rows" "$sanitizer" --tool "$tool" --error-exitcode 99 "$set_dir/test_reproducible" "*_row*_bits*" # more pieces than fit the card
     done
     [ ! -x "$set_dir/graph" ] || [ -z "${TOOLS-all}" ] ||
         run memcheck-graphs env HALFTONE_TEST_SMALL=1 "$sanitizer" --tool memcheck --error-exitcode 99 "$set_dir/graph"

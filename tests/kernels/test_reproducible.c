@@ -338,13 +338,14 @@ static const float *by_packed_operands(const struct ht_scheme_desc *s, const str
     return dense_result(p, &c);
 }
 
-/* One row or column, where k is contiguous in both: fewer rows than blocks and more, one warp and all, misaligned, and any k. */
+/* One row or column, where k is contiguous in both: fewer rows than blocks and more, also of a card, one warp and all, misaligned, and any k. */
 TEST(one_row_has_the_bits_of_packed_operands) {
     struct product table[] = {PRODUCT('T', 'N', 20, 1, 1030, 0, 1, 0, "normal"),     PRODUCT('T', 'N', 1, 133, 2500, 4, -3, 2, "uniform"),
                               PRODUCT('T', 'T', 7, 1, 1024, 0, 1.5f, 0, "rowscales"), PRODUCT('T', 'N', 1, 13, 4100, 8, 1, 0.5f, "hugetiny"),
                               PRODUCT('T', 'N', 1, 1, 5, 3, 1, 0, "integers"),        PRODUCT('T', 'N', 5, 1, 0, 0, 1, 0, "llm"),
                               PRODUCT('N', 'N', 1, 70, 66, 0, 1, 1, "subnormal"),     PRODUCT('T', 'N', 26, 1, 700, 4, 1, 0, "zeros"),
-                              PRODUCT('T', 'N', 19, 1, 2047, 1, 2, 0, "dscaled"),     PRODUCT('T', 'N', 40, 1, 1536, 0, 1, 0, "normal")};
+                              PRODUCT('T', 'N', 19, 1, 2047, 1, 2, 0, "dscaled"),     PRODUCT('T', 'N', 40, 1, 1536, 0, 1, 0, "normal"),
+                              PRODUCT('T', 'N', 2200, 1, 1028, 0, 1, 0, "normal"),  PRODUCT('T', 'N', 1, 950, 4100, 0, 1, 0, "phi2")};
     const struct ht_scheme_desc *s;
     for (int i = 0; (s = next_scheme(&i)) != NULL;) {
         for (size_t t = 0; t < sizeof table / sizeof *table && s->one_row != NULL; t++) {
