@@ -39,6 +39,8 @@ long model_pack_smem_most(const struct gpu *g, const struct isa *isa) {
  * each other takes less than LEFT. */
 int model_one_row_k(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
     enum { WARP_K = 1024, LEFT = 512 };
+    if (s->slices == 0)
+        return 0;
     const long warps = (model_pack_smem_most(g, isa) - LEFT) / (WARP_K * ((isa->async_copy ? 4 : 0) + s->slices));
     return warps * WARP_K < HT_ONE_ROW_K ? (int)warps * WARP_K : HT_ONE_ROW_K;
 }
