@@ -147,7 +147,8 @@ static int dispatch_schemes(struct text *out, const struct emit_context *c, cons
             s->simt_k_max, s->checked ? model_pack_tiles(c->gpu, s) : 0, s->checked ? isa->native_k : 0,
             s->range, s->checked ? model_pack_blocks_per_sm(c->gpu, s) : 0);
         text_addf(out, few[0] ? "\"%s\", %s_launch, " : "NULL, NULL, ", few, few);
-        text_addf(out, one[0] ? "\"%s\", %s_launch, %d},\n" : "NULL, NULL, 0},\n", one, one, model_one_row_k(c->gpu, isa, s));
+        text_addf(out, one[0] ? "\"%s\", %s_launch, %d},\n" : "NULL, NULL, 0},\n", one, one,
+                  model_one_row_k(c->gpu, isa, s));
         count++;
     }
     text_add(out, "};\n\n");

@@ -1,4 +1,12 @@
-#include "../samples/dmma.h" //@drop
+#include "../samples/machine.h" //@drop
+constexpr int BM = 64, BN = 64, BK = 16, WM = 32, WN = 32, STAGES = 4; //@drop
+constexpr int WAVE = 32, MIN_BLOCKS = 4, SMS = 132, SMEM_PER_SM = 233472, SMEM_RESERVED = 1024, SWAP_AB_MIN_GAIN = 8, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0; //@drop
+#include "../hooks/launch/stream.cuh" //@drop
+#include "../hooks/arch/sm90_dmma.cuh" //@drop
+#include "../samples/sums.h" //@drop
+#include "../hooks/stage/real_f32.cuh" //@drop
+#include "../hooks/stage/operand_view.cuh" //@drop
+#include "../hooks/stage/cp_async_tile.cuh" //@drop
 // ---- geometry: a few dozen k and more, a large C; DMMA from shared memory ----------------------------------------
 // A block computes BM x BN of the product of P (rows x k) and Q (k x columns), in steps of BK; a warp WM x WN of it:
 //

@@ -1,4 +1,12 @@
-#include "../samples/fallback_dmma.h" //@drop
+#include "../samples/machine.h" //@drop
+constexpr int BM = 64, BN = 64, WN = 32, WAVE = 32, MIN_BLOCKS = 2, SMS = 132, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0; //@drop
+#include "../hooks/launch/pdl.cuh" //@drop
+#include "../samples/sums.h" //@drop
+#include "../hooks/stage/real_f32.cuh" //@drop
+#include "../hooks/arch/sm90_dmma.cuh" //@drop
+#include "../hooks/check/recompute.cuh" //@drop
+#include "../hooks/check/fallback_tile.cuh" //@drop
+#include "../hooks/check/fallback_grid.cuh" //@drop
 // ---- geometry -------------------------------------------------------------------------------------------------
 // The launch behind a product with the certificate: what the product has not stored it computes from the caller's matrices, by whole 64 x 64
 // blocks (check/fallback_tile) or one by one (check/fallback_grid). A block of four warps walks over such blocks of C; there is no shared memory.
