@@ -46,6 +46,7 @@ bool model_has_two_intervals(const struct target *on, const struct tile *t);
 long model_pack_tiles(const struct gpu *g, const struct scheme *s);
 int model_pack_blocks_per_sm(const struct gpu *g, const struct scheme *s); /* that many blocks fit an SM */
 long model_pack_smem_most(const struct gpu *g, const struct isa *isa); /* bytes it may ask for */
-int model_one_row_k(const struct gpu *g, const struct isa *isa, const struct scheme *s); /* most k of a row that it takes */
+/* Most k of a row that one_row takes. */
+int model_one_row_k(const struct gpu *g, const struct isa *isa, const struct scheme *s);
 
 #endif
