@@ -61,6 +61,7 @@ struct plan_key {
     int64_t m, n, k, batch, a_entries, b_entries; /* 0 entries: packed */
     const char *scheme;                           /* these as in the call and its handle */
     int forced, is_auto, epoch, recompute, site;
+    int lines[2]; /* lies_along_k of A and B */
 };
 
 /* Bytes and strides of one packed operand of `entries` matrices. */
@@ -373,6 +374,12 @@ static inline int large_side(const struct call *c) {
 
 static inline bool k_contiguous(const struct call *c, int side) {
     return is_trans(c->of[side].trans) == (side == 0);
+}
+
+/* How k follows k in a matrix: 1: side by side; 2: if there is one row, which a question without leading dimensions does not know, nor
+ * has what is widened; 0: neither. */
+static inline int lies_along_k(const struct call *c, int side) {
+    return k_contiguous(c, side) ? 1 : c->of[side].ld == 1 && c->narrow == 0 ? 2 : 0;
 }
 
 /* Whether op(A) op(B) is X X^T of one matrix; sums of slices depend on which operand comes first. */

@@ -44,7 +44,7 @@ struct ht_few_rows {
 };
 HT_LOCAL struct ht_few_rows ht_weigh_few_rows(const struct ht_set_desc *set, const struct ht_scheme_desc *s, struct ht_shape x, int64_t partial_bytes);
 
-/* Of one row by the scheme's one_row, from matrices or panels; 0: it has none for this shape. */
+/* Of one row by the scheme's one_row, from matrices or panels; INT64_MAX: it has none for this shape. */
 HT_LOCAL int64_t ht_one_row_ns(const struct ht_set_desc *set, const struct ht_scheme_desc *s, struct ht_shape x, bool is_packed);
 
 /* The same for one kernel, whatever its variant: only the split is chosen. */

@@ -149,6 +149,8 @@ static void key_of(const struct call *c, struct plan_key *key) {
     key->epoch = c->h->epoch;
     key->site = c->site;
     key->recompute = c->h->recompute;
+    key->lines[0] = lies_along_k(c, 0);
+    key->lines[1] = lies_along_k(c, 1);
 }
 
 int ht_plan_call(const struct call *c, const struct plan **plan) {

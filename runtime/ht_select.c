@@ -1,5 +1,5 @@
-/* ht_select.c: how a product runs: scheme, kernel, splits, certificate and fallback, by what it asks for and
- * the shape alone.
+/* ht_select.c: how a product runs: scheme, kernel, splits, certificate and fallback, by what it asks for, the
+ * shape, and of one row how k lies.
  *
  * FP64 runs by residues under a bound of |A||B| where the data certify it. Packing counts large elements of
  * rows. Where all rows and columns have enough, residues compute C. Else a second scheme does, of as many
@@ -478,34 +478,37 @@ static int check64(const struct call *c, const struct plan *p, const struct ht_s
     return c->k > 0 ? check_forced(c, p, p->certificate.needed > 0 ? native : NULL) : HALFTONE_OK;
 }
 
-/* One row, k contiguous in both; what is packed is. */
-static bool settle_one_row(const struct call *c, const struct ht_choice *choice, struct plan *p) {
-    const int large = large_side(c);
-    const int64_t ns = ht_one_row_ns(p->set, p->scheme, shape_of(c), c->is_packed);
-    if (ns == 0 || !k_contiguous(c, large) || !(k_contiguous(c, 1 - large) || c->of[1 - large].ld == 1))
-        return false;
-    if (c->is_packed && ns >= choice->predicted_ns)
-        return false;
+/* A product of packed operands, for which there must be workspace too, may take another route. */
+static void take_one_row(const struct call *c, const struct ht_choice *choice, int64_t ns, struct plan *p) {
+    const bool is_packed_too = ht_one_row_ns(p->set, p->scheme, shape_of(c), true) < choice->predicted_ns;
     p->is_one_row = true;
-    p->packed_splits = p->splits;
+    p->packed_splits = is_packed_too ? 1 : p->splits;
     p->splits = 1;
     p->kernel_ns = ns;
-    return true;
 }
 
-/* Bits are the same either way. */
-static void settle_few_rows(const struct call *c, const struct ht_choice *choice, struct plan *p) {
-    const int64_t half = c->h->workspace_limit / 2,
-                  most = least_of(half > 0 ? half : INT64_MAX, HT_PARTIAL_LIMIT_BYTES);
-    const struct ht_few_rows few = ht_weigh_few_rows(p->set, p->scheme, shape_of(c), most);
-    if (few.splits == 0 ||
-        ht_add(few.pack_ns, few.kernel_ns) >= ht_total_ns(p->set, choice, shape_of(c)))
-        return;
-    p->few_rows = few.rows;
+static void take_few_rows(const struct ht_few_rows *few, struct plan *p) {
+    p->few_rows = few->rows;
     p->packed_splits = p->splits;
-    p->splits = few.splits;
-    p->pack_ns = few.pack_ns;
-    p->kernel_ns = few.kernel_ns;
+    p->splits = few->splits;
+    p->pack_ns = few->pack_ns;
+    p->kernel_ns = few->kernel_ns;
+}
+
+/* Kernels of a few rows, where they are faster than all rows packed. Bits are the same either way. */
+static void settle_rows(const struct call *c, const struct ht_choice *choice, struct plan *p) {
+    const int large = large_side(c);
+    const bool is_along = lies_along_k(c, large) == 1 && lies_along_k(c, 1 - large) != 0;
+    const int64_t half = c->h->workspace_limit / 2,
+                  most = least_of(half > 0 ? half : INT64_MAX, HT_PARTIAL_LIMIT_BYTES),
+                  all = c->is_packed ? choice->predicted_ns : ht_total_ns(p->set, choice, shape_of(c)),
+                  one = is_along ? ht_one_row_ns(p->set, p->scheme, shape_of(c), c->is_packed) : INT64_MAX;
+    const struct ht_few_rows found = ht_weigh_few_rows(p->set, p->scheme, shape_of(c), most);
+    const int64_t few = c->is_packed || found.splits == 0 ? INT64_MAX : ht_add(found.pack_ns, found.kernel_ns);
+    if (one < all && one <= few)
+        take_one_row(c, choice, one, p);
+    else if (few < all)
+        take_few_rows(&found, p);
 }
 
 int ht_select(const struct call *c, struct plan *p) {
@@ -535,8 +538,7 @@ int ht_select(const struct call *c, struct plan *p) {
     if (p->certificate.needed > 0)
         code = plan_certificate(c, native, p);
     p->kernel_ns = ht_add(choice.predicted_ns, certificate_ns(p));
-    if (!c->is_fp64 && c->ranks == RANKS_NONE && c->half->forced == NO_KERNEL && !settle_one_row(c, &choice, p) &&
-        !c->is_packed)
-        settle_few_rows(c, &choice, p);
+    if (!c->is_fp64 && c->ranks == RANKS_NONE && c->half->forced == NO_KERNEL)
+        settle_rows(c, &choice, p);
     return code;
 }

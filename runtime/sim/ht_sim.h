@@ -392,8 +392,8 @@ template <class Args> static inline int ht_prefer_smem(void (*kernel)(Args), int
     return ht_allow_smem(kernel, smem_bytes);
 }
 /* So few that in small tests, too, a block gets several pieces. */
-template <class Args> static inline int ht_resident_blocks(void (*kernel)(Args), int, int smem_bytes, int) {
-    return ht_allow_smem(kernel, smem_bytes) == 0 ? 6 : 0;
+template <class Args> static inline int ht_resident_blocks(void (*kernel)(Args), int, int, int smem_most, int) {
+    return ht_allow_smem(kernel, smem_most) == 0 ? 6 : 0;
 }
 
 #endif

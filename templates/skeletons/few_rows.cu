@@ -396,7 +396,7 @@ template <bool K_MAJOR> static int streaming_blocks(const few_rows_args &p, int 
     const int columns = p.of_b ? p.g.m : p.g.n;
     if (STREAMED == 0 || columns > STREAMED_ROWS)
         return 0;
-    const int resident = ht_resident_blocks(few_rows<K_MAJOR, STREAMED>, PACK_THREADS, bytes, FEW_BLOCKS), blocks = resident - resident % p.g.splits;
+    const int resident = ht_resident_blocks(few_rows<K_MAJOR, STREAMED>, PACK_THREADS, bytes, bytes, FEW_BLOCKS), blocks = resident - resident % p.g.splits;
     return blocks > resident / 8 * 7 && blocks < p.pieces ? blocks : 0;
 }
 

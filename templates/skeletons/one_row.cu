@@ -18,11 +18,12 @@ constexpr int SCALES_ROWS = 1, SCALE_LOW = 6, SCALE_HIGH = 6, SCALE_ROOM = 65793
 // fetches a lane's next row to where only the lane itself reads it. x is cut first, as rows of W are; its digits stay in shared memory, where again
 // each lane reads its own. Digits, sums and rounding are those of packing and its products, and so are the bits.
 //
-// Where both are packed, a lane has the same k, and reads their digits from the panels: an atom's row is a load of a digit.
+// Where both are packed, a lane has the same k, and reads their digits from the panels: four of a digit at once.
 constexpr int LOADS = 8, LOAD_K = WAVE * 4, WARP_K = LOADS * LOAD_K, MOST_WARPS = ONE_ROW_K / WARP_K;
-constexpr int ABSMAX_AT = 0, SUMS_AT = 2 * MOST_WARPS * 4, EARLY_AT = SUMS_AT + 2 * MOST_WARPS * 8; // of the warps, for two rows
+constexpr int ABSMAX_AT = 0, SUMS_AT = 2 * MOST_WARPS * 4, EARLY_AT = (SUMS_AT + 2 * MOST_WARPS * 8 + 15) / 16 * 16; // of the warps, for two rows
 constexpr int EARLY_BYTES = COPIES_ASYNC * LOADS * WAVE * 16, BYTES_OF_WARP = EARLY_BYTES + LOADS * SLICES * WAVE * 4;
-static_assert(EARLY_AT + MOST_WARPS * BYTES_OF_WARP <= SMEM_PER_BLOCK, "what model_one_row_k leaves");
+constexpr int MOST_BYTES = EARLY_AT + MOST_WARPS * BYTES_OF_WARP;
+static_assert(MOST_BYTES <= SMEM_PER_BLOCK, "what model_one_row_k leaves");
 constexpr int LOAD_ATOMS = LOAD_K / ATOM_K * GROUP; // of a row block, that a load's k have
 
 struct one_row_args {
@@ -147,7 +148,7 @@ HT_DEVICE void keep_digits(const lane_place &at, int i, const unsigned (*digits)
 {
 #pragma unroll
     for (int s = 0; s < SLICES; s++) {
-        ht_sts4(digits_at(at, i, s), ht_as_float(digits[s][0]));
+        ht_sts4(digits_at(at, i, s), ht_as_float(digits[s][0])); //@mutate one-keep
     }
 }
 
@@ -295,7 +296,7 @@ static __global__ void __launch_bounds__(MOST_WARPS *WAVE, ht_bound(MOST_WARPS *
 
 static int launch_some(void (*kernel)(one_row_args), const one_row_args &p, int warps, void *stream)
 {
-    const int threads = warps * WAVE, bytes = EARLY_AT + warps * BYTES_OF_WARP, most = ht_resident_blocks(kernel, threads, bytes, 1);
+    const int threads = warps * WAVE, bytes = EARLY_AT + warps * BYTES_OF_WARP, most = ht_resident_blocks(kernel, threads, bytes, MOST_BYTES, 1);
     if (most == 0)
         return 1; // cudaErrorInvalidValue: no block of so many threads fits
     return ht_launch_dependent(kernel, (unsigned)(p.rows < most ? p.rows : most), 1, 1, (unsigned)threads, bytes, stream, p);

@@ -1,11 +1,4 @@
-#include "../samples/machine.h" //@drop
-constexpr int ELEMENT_BYTES = 4, BM = 64, BN = 64, BK = 16, WM = 64, WN = 16, STAGES = 2; //@drop
-constexpr int WAVE = 32, MIN_BLOCKS = 2, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0; //@drop
-#include "../hooks/launch/stream.cuh" //@drop
-#include "../hooks/stage/real_f32.cuh" //@drop
-#include "../samples/sums.h" //@drop
-#include "../hooks/stage/operand_view.cuh" //@drop
-#include "../hooks/epilogue/lane_transpose.cuh" //@drop
+#include "../samples/simt_small_k.h" //@drop
 // ---- geometry: few k, or a few dozen rows or columns; FMAs from shared memory. Where k is short C's stores are all
 // there is to wait for: a warp stores 64 bytes of two columns at once, and several blocks of an SM load while others store. A block
 // computes BM x BN of the product of P (rows x k) and Q (k x columns), in steps of BK; a warp WM x WN of it:

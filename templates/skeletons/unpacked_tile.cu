@@ -1,4 +1,23 @@
-#include "../samples/unpacked_tile.h" //@drop
+#include "../samples/machine.h" //@drop
+constexpr int BM = 64, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 2; //@drop
+constexpr int WAVE = 32, MMA_M = 16, MMA_N = 8, FRAGMENT_K = 16, D_COLS = 2; //@drop
+constexpr int SLICES = 3, SCALES_ROWS = 0, SCALE_LOW = 0, SCALE_HIGH = 0, SCALE_ROOM = 0, MIN_BLOCKS = 2, SMS = 108; //@drop
+constexpr int PRODUCTS = 6, PRODUCT_A = 2 | 1 << 2 | 0 << 4 | 1 << 6 | 0 << 8 | 0 << 10; // slices, two bits for each product //@drop
+constexpr int PRODUCT_B = 0 | 1 << 2 | 2 << 4 | 0 << 6 | 1 << 8 | 0 << 10; //@drop
+constexpr int FAST = 1, IS_FALLBACK = 1, A_FROM_REGISTERS = 0, PINGPONG_GROUPS = 1; //@drop
+#include "../hooks/launch/stream.cuh" //@drop
+#include "../hooks/frag/simt.cuh" //@drop
+#include "../hooks/arch/sm80_bf16.cuh" //@drop
+#include "../hooks/accum/clear.cuh" //@drop
+#include "../hooks/accum/promote.cuh" //@drop
+#include "../samples/sums.h" //@drop
+#include "../hooks/stage/real_f32.cuh" //@drop
+#include "../hooks/scheme/bf16x6u.cuh" //@drop
+#include "../hooks/epilogue/lane_transpose.cuh" //@drop
+#include "../hooks/stage/global_f32.cuh" //@drop
+#include "../hooks/stage/split_in_smem.cuh" //@drop
+#include "../hooks/check/recompute.cuh" //@drop
+#include "../hooks/check/fallback_grid.cuh" //@drop
 // ---- geometry -------------------------------------------------------------------------------------------------
 // A block computes BM x BN of the product of P (rows x k) and Q (k x columns) in steps of BK; a warp WM x WN of it. P is
 // A and Q is B, or the other way round where that takes fewer blocks (C is then written transposed). The operands come

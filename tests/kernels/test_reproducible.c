@@ -353,10 +353,10 @@ TEST(one_row_has_the_bits_of_packed_operands) {
             p.k = p.k > 0 ? p.k : s->one_row_k;
             p.offset = t % 4 == 3 ? 4 : (int64_t)t % 4; /* 16 bytes' multiples and not */
             product_fill(&p);
-            if (t % 4 == 1) {
-                p.a[p.k > 900 ? 900 : 0] = p.m > 1 ? INFINITY : p.a[0];
-                p.b[(p.n - 1) * p.k + 5] = NAN;
-            }
+            if (t % 4 == 1) /* of the matrix, and once of the row */
+                *(p.m > 1 ? &p.a[3 * p.m] : &p.b[3]) = t < 8 ? INFINITY : NAN;
+            if (t == 2)
+                p.b[900] = NAN;
             const struct halftone_plan plan = plan_of(&p);
             if (p.m == 1 ? p.ta != 'N' : p.tb == 'N') { /* else only a call knows it, by its ld */
                 assert_string_equal(plan.kernel, s->one_row_name);
@@ -371,6 +371,49 @@ TEST(one_row_has_the_bits_of_packed_operands) {
                                          PRODUCT('T', 'T', 4, 1, 64, 1, 1, 0, NULL), PRODUCT('T', 'N', 4, 2, 64, 0, 1, 0, NULL)};
         for (size_t t = 0; t < sizeof others / sizeof *others; t++)
             assert_null(strstr(plan_of(&others[t]).kernel, "_one_row_"));
+    }
+}
+
+/* What a handle remembers of a product is of how k lies in both matrices. */
+TEST(one_row_is_remembered_as_it_lies) {
+    const struct product table[] = {PRODUCT('T', 'N', 64, 1, 64, 0, 1, 0, "normal"), PRODUCT('N', 'N', 64, 1, 64, 0, 1, 0, "normal"),
+                                    PRODUCT('T', 'N', 64, 1, 64, 0, 1, 0, "normal"), PRODUCT('N', 'N', 1, 140, 960, 0, 1, 0, "normal"),
+                                    PRODUCT('N', 'N', 1, 140, 960, 1, 1, 0, "normal"), PRODUCT('N', 'T', 1, 140, 960, 0, 1, 0, "normal"),
+                                    PRODUCT('N', 'N', 1, 140, 960, 0, 1, 0, "normal")};
+    const struct ht_scheme_desc *s;
+    for (int i = 0; (s = next_scheme(&i)) != NULL;) {
+        for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
+            struct product p = table[t];
+            product_fill(&p);
+            compare("the same sizes, lying otherwise", &p, reference(s, &p), run(&p, "the same sizes"));
+            product_free(&p);
+        }
+    }
+}
+
+/* x is widened to a leading dimension of its own. */
+TEST(one_row_of_16_bits) {
+    const float one = 1, zero = 0;
+    const struct ht_scheme_desc *s;
+    for (int i = 0; (s = next_scheme(&i)) != NULL;) {
+        struct product p = PRODUCT('N', 'N', 1, 140, 960, 0, 1, 0, "integers");
+        product_fill(&p);
+        const struct operand x[] = {stored(&p, 'A', 'N'), stored(&p, 'B', 'N')}, c = stored_c(&p);
+        uint16_t *narrow[2];
+        for (int side = 0; side < 2; side++) {
+            narrow[side] = kept((size_t)x[side].count * sizeof **narrow);
+            for (int64_t at = 0; at < x[side].count; at++) {
+                uint32_t bits;
+                memcpy(&bits, &x[side].at[at], sizeof bits);
+                narrow[side][at] = (uint16_t)(bits >> 16);
+            }
+            uint16_t *const there = kept_on_device((size_t)x[side].count * sizeof *there);
+            OK(ht_dev_upload(there, narrow[side], (size_t)x[side].count * sizeof *there));
+            narrow[side] = there;
+        }
+        check_code(halftone_gemm_ex(handle, 'N', 'N', p.m, p.n, p.k, &one, narrow[0], x[0].ld, 0, narrow[1], x[1].ld, 0, &zero, c.device, c.ld, 0, 1, HALFTONE_BF16), "BF16");
+        compare("one row of BF16", &p, reference(s, &p), dense_result(&p, &c));
+        product_free(&p);
     }
 }
 

@@ -341,16 +341,17 @@ static int one_row_of_nothing(const struct ht_gemm_args *args, void *stream) {
     return 0;
 }
 
-/* The matrix is read once, of panels three quarters as much; not with batches, more rows, more k, or schemes that cannot. */
+/* The matrix is read once, of panels three quarters as much, or rows take their time; not with batches, more rows, more k, or schemes that cannot. */
 TEST(test_one_row) {
-    const struct ht_scheme_desc scheme = {.name = "i8x6", .slices = 3, .one_row = one_row_of_nothing, .one_row_k = 14336}, without = {.name = "f16x3", .slices = 2};
+    const struct ht_scheme_desc scheme = {.name = "i8x6", .slices = 3, .slice_bytes = 1, .atom_k = 128, .one_row = one_row_of_nothing, .one_row_k = 14336}, without = {.name = "f16x3", .slices = 2};
     struct ht_set_desc set = set_of(NULL, 0);
     set.copy_gbps = 2000;
     set.launch_ns = 2500;
+    set.sms = 128;
 #define NS(x, is_packed) ht_one_row_ns(&set, &scheme, x, is_packed)
-    EQUAL({NS(SHAPE(4096, 1, 4096), false), 33554 + 2500}, {NS(SHAPE(1, 4096, 4096), true), 33554 / 4 * 3 + 2500}, {NS(SHAPE(4096, 2, 4096), false), 0},
-          {NS(SHAPE(4096, 1, 14336), false) > 0, 1}, {NS(SHAPE(4096, 1, 14337), false), 0}, {NS(BATCH(4096, 1, 4096, 2, 1), false), 0},
-          {ht_one_row_ns(&set, &without, SHAPE(4096, 1, 4096), false), 0});
+    EQUAL({NS(SHAPE(4096, 1, 4096), false), 33554 + 2500}, {NS(SHAPE(1, 4096, 4096), true), 4096 * 4096 * 3 / 2000 + 2500}, {NS(SHAPE(4096, 2, 4096), false), INT64_MAX},
+          {NS(SHAPE(128000, 1, 16), false), 1000 * 120 + 2500}, {NS(SHAPE(128000, 1, 16), true), 1000 * 60 + 2500}, {NS(SHAPE(4096, 1, 14336), false), 117440 + 2500},
+          {NS(SHAPE(4096, 1, 14337), false), INT64_MAX}, {NS(BATCH(4096, 1, 4096, 2, 1), false), INT64_MAX}, {ht_one_row_ns(&set, &without, SHAPE(4096, 1, 4096), false), INT64_MAX});
 #undef NS
 }
 

@@ -303,11 +303,12 @@ template <class Args> static int ht_prefer_smem(void (*kernel)(Args), int smem_b
                      : (int)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100);
 }
 
-// Prepares the kernel for so much shared memory: how many of its blocks the device then holds at once, 0 where that is fewer than `least` an SM.
-template <class Args> static int ht_resident_blocks(void (*kernel)(Args), int threads, int smem_bytes, int least)
+// Prepares the kernel for shared memory of up to `smem_most` bytes, in all calls the same, since threads launch side by side: how many of its blocks with
+// smem_bytes the device then holds at once, 0 where that is fewer than `least` an SM.
+template <class Args> static int ht_resident_blocks(void (*kernel)(Args), int threads, int smem_bytes, int smem_most, int least)
 {
     int device = 0, sms = 0, each = 0;
-    const bool ok = ht_prefer_smem(kernel, smem_bytes) == 0 && cudaGetDevice(&device) == cudaSuccess &&
+    const bool ok = ht_prefer_smem(kernel, smem_most) == 0 && cudaGetDevice(&device) == cudaSuccess &&
                     cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device) == cudaSuccess &&
                     cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, (size_t)smem_bytes) == cudaSuccess;
     if (!ok)
