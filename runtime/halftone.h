@@ -340,8 +340,8 @@ struct halftone_plan {
 #define HALFTONE_PLAN_INIT                                                                                        \
     { sizeof(struct halftone_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, -24, 0, 1, 0, 0 }
 
-/* What halftone_sgemm (batch 1) or the batched call, with operands that are not shared, would run (13). A single row whose k is apart
- * by a leading dimension of 1 may run another kernel, with the same bits and no more workspace. */
+/* What halftone_sgemm (batch 1) or the batched call, with operands that are not shared, would run (13). A single row
+ * of op(A) or column of op(B) that lies contiguous by a leading dimension of 1 may run another kernel: same bits, no more workspace. */
 int halftone_query(halftone *handle, char transa, char transb, int64_t m, int64_t n, int64_t k, int64_t batch,
                    struct halftone_plan *plan);
 

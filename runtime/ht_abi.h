@@ -224,7 +224,6 @@ enum {
     HT_SPLITK_PREFETCH = 16, /* partials that a thread of the reduction loads before it adds the first */
     HT_SPLITK_LANES = 4,     /* threads that share out the partials of an element where there are more */
     HT_FEW_ROWS = 64, HT_FEW_ROWS_K = 512, /* most rows for which a scheme's few_rows is weighed; k of its parts */
-    HT_ONE_ROW_K = 16384, /* most k that any one_row takes */
     HT_GRID_BATCH = 65535 /* what the y or z extent of a grid can hold */
 };
 

@@ -376,8 +376,8 @@ static inline bool k_contiguous(const struct call *c, int side) {
     return is_trans(c->of[side].trans) == (side == 0);
 }
 
-/* How k follows k in a matrix: 1: side by side; 2: if there is one row, which a question without leading dimensions does not know, nor
- * has what is widened; 0: neither. */
+/* How k lies in a matrix. 1: contiguous; 2: contiguous if there is one row, by a leading dimension of 1; 0: not. A question has no leading
+ * dimensions, and a widened matrix another. */
 static inline int lies_along_k(const struct call *c, int side) {
     return k_contiguous(c, side) ? 1 : c->of[side].ld == 1 && c->narrow == 0 ? 2 : 0;
 }

@@ -35,15 +35,15 @@ long model_pack_smem_most(const struct gpu *g, const struct isa *isa) {
     return isa_is_exact(isa) || own < LEAST_OF_AMPERE ? own : LEAST_OF_AMPERE;
 }
 
-/* A warp of one_row has 1024 k: four bytes an element of a row that is fetched ahead, and a byte a digit of
- * x. What warps tell each other takes less than LEFT. */
+/* A warp of one_row, of which a block has at most 16, has 1024 k: four bytes an element of a row that is
+ * fetched ahead, and a byte a digit of x. What warps tell each other takes less than LEFT. */
 int model_one_row_k(const struct gpu *g, const struct isa *isa, const struct scheme *s) {
-    enum { WARP_K = 1024, LEFT = 512 };
+    enum { WARP_K = 1024, MOST = 16, LEFT = 512 };
     if (s->slices == 0)
         return 0;
     const long warp = WARP_K * ((isa->async_copy ? 4 : 0) + s->slices);
     const long warps = (model_pack_smem_most(g, isa) - LEFT) / warp;
-    return warps * WARP_K < HT_ONE_ROW_K ? (int)warps * WARP_K : HT_ONE_ROW_K;
+    return WARP_K * (int)(warps < MOST ? warps : MOST);
 }
 
 const struct family family_pack = {

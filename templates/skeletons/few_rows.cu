@@ -298,8 +298,7 @@ template <bool K_MAJOR> HT_DEVICE void leave_sums(const piece_place &at, int q0,
             int level[ACCS];
             for (int l = 0; l < ACCS; l++)
                 level[l] = acc[tile][l][r];
-            const long long sum = ht_combine(level);
-            ht_sts8(sum_at(at, q0, at.warp, at.quad * 2 + r % 2, row_of<K_MAJOR>(at, tile * 2 + r / 2)), (unsigned)sum, (unsigned)(sum >> 32)); //@mutate few-leave
+            ht_sts_sum(sum_at(at, q0, at.warp, at.quad * 2 + r % 2, row_of<K_MAJOR>(at, tile * 2 + r / 2)), ht_combine(level)); //@mutate few-leave
         }
     }
 }
@@ -311,10 +310,8 @@ HT_DEVICE void store_sum(const few_rows_args &p, const piece_place &at, int q0)
     const ht_gemm_args &g = p.g;
     const int i = p.of_b ? q0 + col : at.row0 + row, j = p.of_b ? at.row0 + row : q0 + col;
     long long sum = 0;
-    for (int warp = 0; warp < FEW_WARPS; warp++) {
-        const unsigned from = sum_at(at, q0, warp, col, row), low = ht_as_uint(ht_lds4(from)), high = ht_as_uint(ht_lds4(from + 4));
-        sum += (long long)((unsigned long long)high << 32 | low);
-    }
+    for (int warp = 0; warp < FEW_WARPS; warp++)
+        sum += ht_lds_sum(sum_at(at, q0, warp, col, row));
     if (i >= g.m || j >= g.n)
         return;
     if (g.splits > 1) {

@@ -187,7 +187,7 @@ HT_DEVICE void leave_sum(const lane_place &at, int turn, const int *acc)
     for (int lanes = WAVE / 2; lanes > 0; lanes /= 2)
         sum += ht_shfl_sum(sum, lanes);
     if (at.lane == 0)
-        ht_sts8(sum_at(turn, at.warp), (unsigned)sum, (unsigned)(sum >> 32)); //@mutate one-leave
+        ht_sts_sum(sum_at(turn, at.warp), sum); //@mutate one-leave
 }
 
 HT_DEVICE void multiply_row(const lane_place &at, int turn, const uint4 *v, int exponent)
@@ -206,10 +206,8 @@ HT_DEVICE void multiply_row(const lane_place &at, int turn, const uint4 *v, int 
 HT_DEVICE void store_row(const one_row_args &p, const lane_place &at, int turn, int row, int exponent)
 {
     long long sum = 0;
-    for (int warp = 0; warp < at.warps; warp++) {
-        const unsigned from = sum_at(turn, warp), low = ht_as_uint(ht_lds4(from)), high = ht_as_uint(ht_lds4(from + 4));
-        sum += (long long)((unsigned long long)high << 32 | low);
-    }
+    for (int warp = 0; warp < at.warps; warp++)
+        sum += ht_lds_sum(sum_at(turn, warp));
     float *const c = (float *)p.to.c + row * (p.of_b ? p.to.ldc : 1); //@mutate one-place
     ht_stg4(c, ht_axpby(ht_value_of(p.to.alpha), ht_finish(sum, exponent), ht_value_of(p.to.beta), c));
 }

@@ -62,6 +62,27 @@ static inline struct operand stored(const struct product *p, char side, char tra
     return x;
 }
 
+static inline uint16_t bits_of(int type, float x) {
+    const int exponent = x != 0 && isfinite(x) && ilogbf(x) > -14 ? ilogbf(x) : -14;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (type == HALFTONE_BF16)
+        return (uint16_t)(bits >> 16);
+    if (!isfinite(x))
+        return (uint16_t)((isnan(x) ? 0x7e00 : 0x7c00) | (bits >> 16 & 0x8000));
+    const uint32_t steps = (uint32_t)ldexpf(fabsf(x), 10 - exponent);
+    return (uint16_t)((steps < 1024 ? steps : (uint32_t)(exponent + 15) << 10 | (steps - 1024)) | (bits >> 16 & 0x8000));
+}
+
+/* The same matrix on the device in 16 bits, `offset` elements behind where an allocation begins. */
+static inline void *narrow_copy(int type, const struct operand *x, int64_t offset) {
+    uint16_t *const bits = kept((size_t)(x->count + offset) * sizeof *bits), *const at = kept_on_device((size_t)(x->count + offset) * sizeof *bits);
+    for (int64_t i = 0; i < x->count + offset; i++)
+        bits[i] = i < offset ? 0x7fff : bits_of(type, x->at[i - offset]);
+    OK(ht_dev_upload(at, bits, (size_t)(x->count + offset) * sizeof *bits));
+    return at + offset;
+}
+
 /* C before; where beta is 0 nobody reads it, and it is NaN. */
 static inline struct operand stored_c(const struct product *p) {
     struct operand x = operand_made(p->m, p->n, false, p->pad, 1);

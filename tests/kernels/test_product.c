@@ -597,27 +597,6 @@ static float number_of(int type, float x) {
     return x;
 }
 
-static uint16_t bits_of(int type, float x) {
-    const int exponent = x != 0 && isfinite(x) && ilogbf(x) > -14 ? ilogbf(x) : -14;
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    if (type == HALFTONE_BF16)
-        return (uint16_t)(bits >> 16);
-    if (!isfinite(x))
-        return (uint16_t)((isnan(x) ? 0x7e00 : 0x7c00) | (bits >> 16 & 0x8000));
-    const uint32_t steps = (uint32_t)ldexpf(fabsf(x), 10 - exponent);
-    return (uint16_t)((steps < 1024 ? steps : (uint32_t)(exponent + 15) << 10 | (steps - 1024)) | (bits >> 16 & 0x8000));
-}
-
-/* The same matrix on the device in 16 bits, `offset` elements behind where an allocation begins. */
-static void *narrow_copy(int type, const struct operand *x, int64_t offset) {
-    uint16_t *const bits = kept((size_t)(x->count + offset) * sizeof *bits), *const at = kept_on_device((size_t)(x->count + offset) * sizeof *bits);
-    for (int64_t i = 0; i < x->count + offset; i++)
-        bits[i] = i < offset ? 0x7fff : bits_of(type, x->at[i - offset]);
-    OK(ht_dev_upload(at, bits, (size_t)(x->count + offset) * sizeof *bits));
-    return at + offset;
-}
-
 /* p's numbers as `type` has them, subnormals and zeros of both signs among them; Inf in the last row, NaN in the one before. */
 static void fill_narrow(struct product *p, int type) {
     product_fill(p);

@@ -399,18 +399,7 @@ TEST(one_row_of_16_bits) {
         struct product p = PRODUCT('N', 'N', 1, 140, 960, 0, 1, 0, "integers");
         product_fill(&p);
         const struct operand x[] = {stored(&p, 'A', 'N'), stored(&p, 'B', 'N')}, c = stored_c(&p);
-        uint16_t *narrow[2];
-        for (int side = 0; side < 2; side++) {
-            narrow[side] = kept((size_t)x[side].count * sizeof **narrow);
-            for (int64_t at = 0; at < x[side].count; at++) {
-                uint32_t bits;
-                memcpy(&bits, &x[side].at[at], sizeof bits);
-                narrow[side][at] = (uint16_t)(bits >> 16);
-            }
-            uint16_t *const there = kept_on_device((size_t)x[side].count * sizeof *there);
-            OK(ht_dev_upload(there, narrow[side], (size_t)x[side].count * sizeof *there));
-            narrow[side] = there;
-        }
+        void *const narrow[] = {narrow_copy(HALFTONE_BF16, &x[0], 0), narrow_copy(HALFTONE_BF16, &x[1], 0)};
         check_code(halftone_gemm_ex(handle, 'N', 'N', p.m, p.n, p.k, &one, narrow[0], x[0].ld, 0, narrow[1], x[1].ld, 0, &zero, c.device, c.ld, 0, 1, HALFTONE_BF16), "BF16");
         compare("one row of BF16", &p, reference(s, &p), dense_result(&p, &c));
         product_free(&p);

@@ -197,7 +197,7 @@ ONE_ROW = {
     "warps measure for themselves": change("one-meet", "(turn, warp)", "(turn, at.warp)"),
     "one row: results side by side": change("one-place", "(p.of_b ? p.to.ldc : 1)", "1"),
     "the row before, once more": change("one-begin", "begin_row(p, at, from)", "(void)0"),
-    "another half of a warp's sum": change("one-leave", "sum >> 32", "sum >> 31"),
+    "another half of a warp's sum": change("one-leave", ", sum)", ", (long long)(int)sum)"),
     "the scale of x left out": change("one-exponent", "own + x_exponent", "own"),
     "one row: what is misaligned is read by fours": change("one-whole", "places % 16 == 0 && ", ""),
     "one packed row: chunks as if it were the first": change("one-chunk", " ^ row % 8", ""),

@@ -21,6 +21,18 @@ HT_DEVICE ht_sum ht_shfl_sum(ht_sum v, int lanes)
     return (long long)((unsigned long long)high << 32 | low);
 }
 
+// In shared memory.
+HT_DEVICE ht_sum ht_lds_sum(unsigned s)
+{
+    const unsigned low = ht_as_uint(ht_lds4(s)), high = ht_as_uint(ht_lds4(s + 4));
+    return (long long)((unsigned long long)high << 32 | low);
+}
+
+HT_DEVICE void ht_sts_sum(unsigned s, ht_sum v)
+{
+    ht_sts8(s, (unsigned)v, (unsigned)(v >> 32));
+}
+
 HT_DEVICE ht_sum ht_ldg_sum(const float *parts, long long at)
 {
     return ht_ldg_i64((const long long *)(const void *)parts + at);
