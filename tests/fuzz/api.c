@@ -254,9 +254,11 @@ static void check_plan(const struct problem *p, const struct asked *asked, const
     FUZZ_CHECK(memchr(plan->why_scheme, '\0', HALFTONE_WHY_BYTES) != NULL, "why_scheme has no end");
 }
 
-/* Operands that entries share need less, so that what is less than nearly all may suffice. */
-static int shares(const struct problem *p) {
-    return p->batch > 1 && (p->a.stride == 0 || p->b.stride == 0);
+/* Whether the call may need less than query, which sees no strides and no leading dimensions, says: entries share an operand, or a single row or
+ * column lies contiguous by a leading dimension of 1. */
+static int may_need_less(const struct problem *p) {
+    return (p->batch > 1 && (p->a.stride == 0 || p->b.stride == 0)) || (p->m == 1 && !matrix_is_trans(p->ta) && p->a.ld == 1) ||
+           (p->n == 1 && matrix_is_trans(p->tb) && p->b.ld == 1);
 }
 
 /* A workspace of the fuzzer's that is exactly large enough, at first one that is not; NULL: the handle's own. */
@@ -264,7 +266,7 @@ static void *give_workspace(struct fuzz_rng *r, const struct problem *p, const s
     if (!fuzz_one_in(r, 4))
         return NULL;
     void *memory = device_make((int64_t)need + (need == 0));
-    if (need > 0 && !shares(p)) {
+    if (need > 0 && !may_need_less(p)) {
         ok(halftone_set_workspace(h, memory, (size_t)fuzz_below(r, fuzz_one_in(r, 2) ? (int64_t)need : 1)), "workspace");
         const int code = multiply(h, p, s);
         FUZZ_CHECK(code == HALFTONE_WORKSPACE, "a workspace that is too small: %s", halftone_strerror(code));
@@ -373,9 +375,9 @@ static void run_product(struct fuzz_rng *r, const struct problem *p, const struc
         totals->refused++;
     } else {
         check_plan(p, asked, &plan);
-        size_t limit = 0; /* operands that entries share may be cut otherwise under it */
+        size_t limit = 0; /* what needs less may be cut otherwise under it */
         ok(halftone_get_workspace_limit(h, &limit), "limit");
-        void *workspace = multiplies ? give_workspace(r, p, &s, limit > plan.workspace_bytes && shares(p) ? limit : plan.workspace_bytes) : NULL;
+        void *workspace = multiplies ? give_workspace(r, p, &s, limit > plan.workspace_bytes && may_need_less(p) ? limit : plan.workspace_bytes) : NULL;
         if (workspace != NULL || !multiplies || !fuzz_one_in(r, 5) || !starve(r, p, &s))
             ok(multiply(h, p, &s), "product");
         check_result(r, p, &s, asked, &plan);
