@@ -5,9 +5,10 @@
 # The last is the generator built with sanitizers; the reader of .npy files always is.
 
 FUZZ_SEED ?= 1
-FUZZ_API ?= --seconds 50
-FUZZ_FP64 ?= --seconds 30
-FUZZ_CLIMB ?= --seconds 20
+# Counts, so that every machine runs the same cases; a slow one stops at the seconds.
+FUZZ_API ?= --count 1500 --seconds 150
+FUZZ_FP64 ?= --count 100 --seconds 90
+FUZZ_CLIMB ?= --count 8 --seconds 60
 FUZZ_FILES ?= --seconds 20
 FUZZ_CFLAGS ?= --count 1
 FUZZ_GEN ?= out/bin/halftone-gen
