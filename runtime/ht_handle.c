@@ -196,6 +196,16 @@ static int kernel_named(const struct ht_set_desc *set, const char *name) {
     return NO_KERNEL;
 }
 
+/* Whether it is a kernel of few rows, which halftone_query tells of. */
+static bool is_by_shape(const struct ht_set_desc *set, const char *name) {
+    for (int i = 0; set != NULL && i < set->schemes; i++) {
+        const struct ht_scheme_desc *const s = &set->scheme[i];
+        if ((s->few_rows != NULL && strcmp(s->few_rows_name, name) == 0) || (s->one_row != NULL && strcmp(s->one_row_name, name) == 0))
+            return true;
+    }
+    return false;
+}
+
 int halftone_set_kernel(halftone *handle, const char *name) {
     int code = ht_begin(handle), found[2];
     if (code != HALFTONE_OK)
@@ -210,7 +220,7 @@ int halftone_set_kernel(halftone *handle, const char *name) {
     }
     if (name != NULL && found[0] == NO_KERNEL && found[1] == NO_KERNEL)
         return ht_fail(handle, HALFTONE_UNKNOWN_KERNEL, "no kernel '%s'%s", name,
-                       strstr(name, "_few_rows_") != NULL || strstr(name, "_one_row_") != NULL ? " can be set: a product's shape chooses it" : "");
+                       is_by_shape(handle->half[0].set, name) ? " can be set: a product's shape chooses it" : "");
     handle->half[0].forced = found[0];
     handle->half[1].forced = found[1];
     return HALFTONE_OK;

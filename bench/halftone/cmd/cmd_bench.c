@@ -306,7 +306,7 @@ static int run_scheme(struct round *r, const char *method, const char *kernel, s
     step(r, kernel != NULL ? kernel : method);
     if (session_select(&b->session, b->type, method, kernel, f) != 0 || session_query(&b->session, &r->sample.problem, &plan, f) != 0)
         return -1;
-    const bool packs = plan.pack_ns > 0 || strstr(plan.kernel, "_one_row_") != NULL; /* which takes packed operands, too */
+    const bool packs = plan.pack_ns > 0 || session_is_one_row(&b->session, &plan); /* which takes packed operands, too */
     if ((is_wide(b) ? session_workspace(&b->session, &r->sample.problem, &workspace, f)
          : packs ? time_pieces(r, &l, kernel, plan.scheme, f)
                  : 0) != 0 ||

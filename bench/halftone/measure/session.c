@@ -213,6 +213,11 @@ static int has_scheme_range(const struct session *e, const struct halftone_plan 
     return s == NULL || strcmp(plan->range, s->range_text) == 0;
 }
 
+int session_is_one_row(const struct session *e, const struct halftone_plan *plan) {
+    const struct ht_scheme_desc *const s = scheme_of(e, plan);
+    return s != NULL && s->one_row != NULL && strcmp(plan->kernel, s->one_row_name) == 0;
+}
+
 int session_is_exact(const struct halftone_plan *plan) {
     return plan->unit_exponent == -53 && plan->bound_units == 1;
 }

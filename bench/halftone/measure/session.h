@@ -57,6 +57,7 @@ int session_query(struct session *e, const struct session_problem *p, struct hal
 int session_workspace(struct session *e, const struct session_problem *p, size_t *bytes, struct cli_error *f);
 /* Whether the device looks at the data of the plan's call and computes again what fails; whether the bound holds for any data. */
 int session_is_checked(const struct session *e, const struct halftone_plan *plan);
+int session_is_one_row(const struct session *e, const struct halftone_plan *plan); /* by the scheme's kernel of one row */
 int session_is_exact(const struct halftone_plan *plan); /* correctly rounded */
 int session_is_invariant(const struct session *e, const struct halftone_plan *plan); /* sums of integers: bits depend on row and column alone */
 int session_takes_all(const struct session *e, const struct halftone_plan *plan);
