@@ -52,10 +52,9 @@ def calls(a, b, c, matmul, wait):
     hg.mm(a, b, out=c)
     device = hg._devices[0]
     sgemm = device.library.halftone_sgemm
-    sgemm.argtypes = hg._ONE
-    n, one, zero = ctypes.c_int64(64), ctypes.byref(ctypes.c_float(1)), ctypes.byref(ctypes.c_float(0))
+    op, n, one, zero = ctypes.c_char(b"N"), ctypes.c_int64(64), ctypes.byref(ctypes.c_float(1)), ctypes.byref(ctypes.c_float(0))
     at = [hg.POINTER(hg._Array(x, "x").at) for x in (b, a, c)]
-    words = (device.handle, b"N", b"N", n, n, n, one, at[0], n, at[1], n, zero, at[2], n)
+    words = (device.handle, op, op, n, n, n, one, at[0], n, at[1], n, zero, at[2], n)
     with device:
         device.check(sgemm(*words))
         overhead(lambda: sgemm(*words), wait, "halftone_sgemm by ctypes, 64")

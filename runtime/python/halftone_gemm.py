@@ -48,8 +48,6 @@ class Plan(ctypes.Structure):  # struct halftone_plan
 _lock, _devices = threading.RLock(), {}
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)  # no thread's product is under way
 _PRODUCT = [POINTER, *[ctypes.c_char] * 2, *[SIZE] * 3, POINTER]
-_ONE = [*_PRODUCT, POINTER, SIZE, POINTER, SIZE, POINTER, POINTER, SIZE]
-_BATCH = [*_PRODUCT, *[POINTER, SIZE, SIZE] * 2, POINTER, POINTER, SIZE, SIZE, SIZE]
 _QUESTION = [POINTER, *[ctypes.c_char] * 2, *[SIZE] * 4, POINTER]
 _SHARED = {"maxima": [*_PRODUCT[:-1], *[POINTER, SIZE] * 2, *[POINTER] * 2], "partial": [*_PRODUCT[:-1], *[POINTER, SIZE] * 2, *[POINTER] * 3],
            "finish": [POINTER, *[SIZE] * 2, *[POINTER] * 6, SIZE]}
@@ -65,10 +63,8 @@ class _Device:
         self.batched, self.hosted, self.asks = (
             {of: getattr(library, name.replace("?", letter)) for of, letter in ((FP32, first), (FP64, "d"))}
             for name, first in (("halftone_?gemm_strided_batched", "s"), ("halftone_?gemm_host", "s"), ("halftone_?query", "")))
-        for calls, types in (self.batched, _BATCH), (self.hosted, _ONE), (self.asks, _QUESTION):
-            for call in calls.values():
-                call.argtypes = types
-        library.halftone_gemm_ex.argtypes = [*_BATCH, ctypes.c_int]
+        for ask in self.asks.values():
+            ask.argtypes = _QUESTION
         self.batched[FP16] = self.batched[BF16] = library.halftone_gemm_ex
         self.shared = {name: getattr(library, "halftone_sgemm_" + name) for name in _SHARED}
         for name, types in _SHARED.items():
@@ -86,7 +82,7 @@ class _Device:
         except OSError:
             return
         if cuda.cuInit(0) == 0:
-            self.cuda, self.context = cuda, POINTER()
+            self.cuda, self.context, self.popped = cuda, POINTER(), ctypes.byref(POINTER())
             code = cuda.cuDevicePrimaryCtxRetain(ctypes.byref(self.context), self.ordinal)
             if code != 0:
                 raise Error(DEVICE_ERROR, f"GPU {self.ordinal} cannot be used: CUDA's code {code}")
@@ -103,7 +99,7 @@ class _Device:
 
     def __exit__(self, *_):
         if self.cuda:
-            self.cuda.cuCtxPopCurrent_v2(ctypes.byref(POINTER()))
+            self.cuda.cuCtxPopCurrent_v2(self.popped)
         elif self.is_hip:
             self.library.hipSetDevice(self.before)
 
@@ -167,7 +163,7 @@ class _Array:
                 raise TypeError(f"{name} has layout {x.layout}: strided tensors are taken, x.to_dense()")
             if x.is_neg():
                 raise ValueError(f"{name} is a view whose sign PyTorch has yet to change: x.resolve_neg()")
-            self.at, self.form = x.data_ptr(), (tuple(x.shape), x.stride(), x.dtype)
+            self.at, self.form = x.data_ptr(), (x.shape, x.stride(), x.dtype)
             return
         if type(x) is getattr(sys.modules.get("numpy"), "ndarray", None) and x.flags.carray and (kind := x.dtype.str) in TYPE_OF:
             # a third of the time that the interface takes, which lists an element's fields
@@ -188,7 +184,8 @@ class _Array:
         if not face or face.get("mask") is not None or hasattr(x, "mask"):
             raise TypeError(f"{name} is a {type(x).__module__}.{type(x).__name__}; arrays of NumPy, PyTorch, CuPy and JAX are taken, "
                             "unmasked and outside of jit")
-        self.at, self.is_fixed = face["data"]
+        self.at, is_fixed = face["data"]
+        self.is_fixed = is_fixed or is_jax
         self.form = tuple(face["shape"]), face.get("strides"), face["typestr"]
 
 
@@ -291,14 +288,14 @@ def _steps_beside(of, form, name):
 
 @functools.lru_cache(4096)
 def _arguments(of_a, of_b, of_out, one_by_one):
-    """Of a product of these forms: type; whether A and B change places; ops and sizes; leading dimensions; the batch of one call and its
+    """Of a product of these forms: type; whether A and B are swapped; ops and sizes; leading dimensions; the batch of one call and its
     steps; for each call where in the three it begins; extents of the three. Offsets and extents in bytes."""
     forms, names = (of_a, of_b, of_out), ("a", "b", "out")
     of, *steps = _steps(of_a, "a")
     steps += [_steps_beside(of, form, name) for form, name in zip(forms[1:], names[1:])]
     shape = _shape_of(of_a[0], of_b[0])
     if shape != of_out[0]:
-        raise ValueError(f"out has shape {of_out[0]}, the product {shape}")
+        raise ValueError(f"out has shape {tuple(of_out[0])}, the product {shape}")
     if 0 in shape:
         return None
     units = [BYTES[of], BYTES[of], BYTES[_result_of(of)]]
@@ -317,8 +314,9 @@ def _arguments(of_a, of_b, of_out, one_by_one):
     batch = dims.pop() if dims and not one_by_one else (1, 0, 0, 0)
     begins = [[units[j] * sum(i * d[1 + j] for i, d in zip(index, dims)) for j in range(3)]
               for index in itertools.product(*(range(d[0]) for d in dims))]
-    sizes, leads, batch = (tuple(map(SIZE, each)) for each in ((m, n, of_a[0][-1]), (ld_x, ld_y, ld), batch))  # as ctypes takes them at once
-    return of, is_turned, (op_x, op_y, *sizes), leads, batch, begins, extents
+    # C's types, which ctypes takes as they are
+    ops, (sizes, leads, batch) = map(ctypes.c_char, (op_x, op_y)), (tuple(map(SIZE, each)) for each in ((m, n, of_a[0][-1]), (ld_x, ld_y, ld), batch))
+    return of, is_turned, (*ops, *sizes), leads, batch, begins, extents
 
 
 # ---- products
@@ -330,38 +328,53 @@ def _device_and_stream(*arrays, names=("b", "out")):
         if x.ordinal != a.ordinal:
             where = ["in the host's memory" if y.ordinal is None else f"on GPU {y.ordinal}" for y in (a, x)]
             raise ValueError(f"a is {where[0]}, {name} {where[1]}: move one")
-    streams = {_stream_of_torch(a.ordinal) if x is _torch else x for x in {x.stream for x in arrays} - {None}}
+    streams = {_stream_of_torch(a.ordinal) if x.stream is _torch else x.stream for x in arrays if x.stream is not None}
     stream = streams.pop() if streams else 0
     if streams or stream == 2:  # the handle's memory goes by streams' names, and 2 is another one in each thread
         raise ValueError(f"the arrays' streams are {sorted([stream, *streams])}: one is taken, and not the per-thread default (2)")
     return _devices.get(a.ordinal) or _device(a.ordinal), 0 if stream == 1 else stream
 
 
-def _multiply(a, b, c, alpha, beta, asked):
-    device, stream = _device_and_stream(a, b, c)
-    by_tiles = a.ordinal is None and device.ordinal is not None
-    arguments = _arguments(a.form, b.form, c.form, by_tiles)
+@functools.lru_cache(4096)
+def _call_of(device, is_hosted, *forms):
+    """A product of these forms made ready: type; whether A and B are swapped; the function and its arguments; of these alpha, beta and the
+    three addresses, which are set under the lock; for each call where in the three it begins; extents of the three."""
+    arguments = _arguments(*forms, is_hosted)
     if arguments is None:
-        return
-    of, is_turned, sizes, (ld_x, ld_y, ld), (count, *steps), begins, extents = arguments
+        return None
+    of, is_turned, sizes, leads, (count, *steps), begins, extents = arguments
     result = _result_of(of)
-    if by_tiles and BYTES[of] == 2:
+    if is_hosted and BYTES[of] == 2:
         raise TypeError(f"{NAMES[of]} is taken on GPUs, and where the simulator computes: move a and b to a GPU")
-    for x, extent, name in (a, extents[0], "a"), (b, extents[1], "b"):
-        if x.at < c.at + extents[2] and c.at < x.at + extent:
+    x, y, z = ([POINTER(), lead] if is_hosted else [POINTER(), lead, step] for lead, step in zip(leads, steps))
+    alpha, beta = SCALAR[result](), SCALAR[result]()
+    words = (device.handle, *sizes, ctypes.byref(alpha), *x, *y, ctypes.byref(beta), *z, *(() if is_hosted else (count,)), *(() if of == result else (ctypes.c_int(of),)))
+    return of, is_turned, (device.hosted if is_hosted else device.batched)[of], words, (alpha, beta, x[0], y[0], z[0]), begins, extents
+
+
+def _multiply(a, b, c, alpha, beta, asked):
+    _launch(*_device_and_stream(a, b, c), a.ordinal is None, (a.form, b.form, c.form), a.at, b.at, c.at, alpha, beta, asked)
+
+
+def _launch(device, stream, is_of_host, forms, a, b, c, alpha, beta, asked):
+    ready = _call_of(device, is_of_host and device.ordinal is not None, *forms)
+    if ready is None:
+        return
+    of, is_turned, call, words, (by, beside, at_x, at_y, at_z), begins, extents = ready
+    result = _result_of(of)
+    for at, extent, name in (a, extents[0], "a"), (b, extents[1], "b"):
+        if at < c + extents[2] and c < at + extent:
             raise ValueError(f"out lies where {name} does, or between its parts: take another")
-    if (a.at | b.at) % BYTES[of] or c.at % BYTES[result]:
+    if (a | b) % BYTES[of] or c % BYTES[result]:
         raise ValueError("an array is not aligned to its elements: copy it first")
-    at_x, at_y = (b.at, a.at) if is_turned else (a.at, b.at)
-    one, zero = ctypes.byref(SCALAR[result](alpha)), ctypes.byref(SCALAR[result](beta))
+    if is_turned:
+        a, b = b, a
     with _lock, device:
         device.ask(result, asked, stream)
+        by.value, beside.value = alpha, beta
         for x, y, z in begins:
-            if by_tiles:
-                code = device.hosted[of](device.handle, *sizes, one, at_x + x, ld_x, at_y + y, ld_y, zero, c.at + z, ld)
-            else:
-                code = device.batched[of](device.handle, *sizes, one, at_x + x, ld_x, steps[0], at_y + y, ld_y, steps[1], zero, c.at + z,
-                                          ld, steps[2], count, *(() if of == result else (of,)))
+            at_x.value, at_y.value, at_z.value = a + x, b + y, c + z
+            code = call(*words)
             if code:
                 device.check(code)
 
@@ -370,14 +383,6 @@ def _asked(accuracy, scheme):
     if accuracy and scheme:
         raise ValueError("an accuracy or a scheme, not both")
     return f"accuracy {accuracy}" if accuracy else f"scheme {scheme or 'auto'}"
-
-
-def _into(a, b, out, alpha, beta, asked):
-    """C = alpha A B + beta C."""
-    c = _Array(out, "out")
-    if c.is_fixed or hasattr(out, "block_until_ready"):
-        raise ValueError("out is read-only")
-    _multiply(_Array(a, "a"), _Array(b, "b"), c, alpha, beta, asked)
 
 
 def mm(a, b, *, out=None, alpha=1.0, beta=0.0, accuracy=None, scheme=None):
@@ -390,13 +395,14 @@ def mm(a, b, *, out=None, alpha=1.0, beta=0.0, accuracy=None, scheme=None):
     torch = _torch or _register_with_torch()
     if torch and (isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor)):
         return _mm_of_tensors(torch, a, b, out, float(alpha), float(beta), asked)
-    if out is not None:
-        _into(a, b, out, alpha, beta, asked)
-        return out
-    x, y = _Array(a, "a"), _Array(b, "b")
-    out = _empty_like(a, _shape_of(x.form[0], y.form[0]), "float32" if BYTES.get(TYPE_OF.get(str(x.form[2]))) == 2 else None)
-    _multiply(x, y, _Array(out, "out"), alpha, 0.0, asked)
-    if x.ordinal is not None and hasattr(out, "block_until_ready"):  # JAX reads it on a stream of its own
+    x, y, is_new = _Array(a, "a"), _Array(b, "b"), out is None
+    if is_new:
+        out = _empty_like(a, _shape_of(x.form[0], y.form[0]), "float32" if BYTES.get(TYPE_OF.get(str(x.form[2]))) == 2 else None)
+    c = _Array(out, "out")
+    if c.is_fixed and not is_new:
+        raise ValueError("out is read-only")
+    _multiply(x, y, c, alpha, beta, asked)
+    if is_new and c.is_fixed and x.ordinal is not None:  # JAX reads it on a stream of its own
         with _lock, _device(x.ordinal) as device:
             device.cuda.cuCtxSynchronize()
     return out
@@ -410,7 +416,7 @@ def _flat(x, count, kind, name):
     shape, strides, of = array.form
     unit = 1 if str(of).startswith("torch.") else {"float32": 4, "int64": 8}[kind]
     if shape != (count,) or str(of) not in ("torch." + kind, "<f4" if kind == "float32" else "<i8") or (strides or (unit,)) != (unit,) and count > 1:
-        raise ValueError(f"{name} is {of} of shape {shape}: {kind} of shape ({count},) without gaps is taken")
+        raise ValueError(f"{name} is {of} of shape {tuple(shape)}: {kind} of shape ({count},) without gaps is taken")
     return array
 
 
@@ -509,7 +515,7 @@ _torch = None
 
 def _register_with_torch():
     """At the first product after `import torch`, which torch.compile must not be tracing; None without it."""
-    global _torch, _operators, _stream_of_torch, _watchers
+    global _torch, _operators, _stream_of_torch, _watchers, _plain_types
     torch = sys.modules.get("torch")
     if not hasattr(getattr(torch, "library", None), "register_autograd"):  # not there, still being imported, or older than 2.4
         return None
@@ -521,37 +527,57 @@ def _register_with_torch():
         _operators.define("mm_out(Tensor a, Tensor b, Tensor(c!) out, float alpha, float beta, str asked) -> ()")
         for key in "CPU", "CUDA":
             _operators.impl("mm", _tensor_mm, key)
-            _operators.impl("mm_out", _into, key)
+            _operators.impl("mm_out", _multiply_tensors, key)
         torch.library.register_fake("halftone::mm", _fake_mm)
         torch.library.register_fake("halftone::mm_out", lambda *_: None)
         torch.library.register_autograd("halftone::mm", _backward, setup_context=_keep)
         _torch, _stream_of_torch = torch, getattr(torch._C, "_cuda_getCurrentRawStream", lambda gpu: torch.cuda.current_stream(gpu).cuda_stream)
+        _plain_types = torch.Tensor, torch.nn.Parameter
         _watchers = [getattr(at, name, lambda: 1) for at, name in ((torch._C, "_len_torch_dispatch_stack"), (torch._C._functorch, "peek_interpreter_stack"),
                                                                        (torch._C, "_get_tracing_state"), (torch._C._autograd, "_profiler_enabled"))]
     return torch
 
 
 def _mm_of_tensors(torch, a, b, out, alpha, beta, asked):
-    if not all(isinstance(x, torch.Tensor) for x in (a, b, a if out is None else out)):
+    if not (isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and (out is None or isinstance(out, torch.Tensor))):
         raise TypeError("a, b and out: some are tensors of PyTorch, some are not; torch.from_numpy and torch.as_tensor make them so")
     forward = torch.autograd.forward_ad
     if forward._current_level >= 0 and any(forward.unpack_dual(x).tangent is not None for x in (a, b)):
         raise ValueError("forward mode is not supported, torch would make its tangents 0: use reverse mode")
-    has_gradient = torch.is_grad_enabled() and (a.requires_grad or b.requires_grad)
-    is_plain = not torch.compiler.is_compiling() and _is_plain(a, b, out)
+    records = torch.is_grad_enabled()
+    has_gradient = records and (a.requires_grad or b.requires_grad)
+    is_plain = not torch.compiler.is_compiling() and _is_plain(a, b, a if out is None else out)
     if out is None:
         return _tensor_mm(a, b, alpha, asked) if is_plain and not has_gradient else torch.ops.halftone.mm(a, b, alpha, asked)
-    if has_gradient or torch.is_grad_enabled() and out.requires_grad:
+    if has_gradient or records and out.requires_grad:
         raise ValueError("out= has no gradient: leave it out, or use torch.no_grad()")
-    (_into if is_plain else torch.ops.halftone.mm_out)(a, b, out, alpha, beta, asked)
-    torch.autograd.graph.increment_version(out) if is_plain else None
+    if is_plain:
+        _multiply_tensors(a, b, out, alpha, beta, asked)
+        torch.autograd.graph.increment_version(out)
+    else:
+        torch.ops.halftone.mm_out(a, b, out, alpha, beta, asked)
     return out
 
 
-def _is_plain(a, b, out):
+def _multiply_tensors(a, b, c, alpha, beta, asked):
+    """As arrays only where a device is new or something is wrong."""
+    gpu = a.get_device()
+    device, stream = (_devices.get(gpu), _stream_of_torch(gpu)) if gpu >= 0 else (_devices.get(None), 0)
+    if not device or stream in (1, 2) or gpu != b.get_device() or gpu != c.get_device() or not a.layout is b.layout is c.layout is _torch.strided:
+        return _multiply(_Array(a, "a"), _Array(b, "b"), _Array(c, "out"), alpha, beta, asked)
+    forms = (a.shape, a.stride(), a.dtype), (b.shape, b.stride(), b.dtype), (c.shape, c.stride(), c.dtype)
+    _launch(device, stream, gpu < 0, forms, a.data_ptr(), b.data_ptr(), c.data_ptr(), alpha, beta, asked)
+
+
+def _is_plain(*tensors):
     """Whether nobody watches operators, which take a third of a small call."""
-    return ((a.is_cuda or a.is_cpu) and not any(watch() for watch in _watchers)
-            and all(type(x) is _torch.Tensor and not x.is_neg() for x in (a, b, a if out is None else out)))
+    for x in tensors:
+        if type(x) not in _plain_types or x.is_neg() or not (x.is_cuda or x.is_cpu):
+            return False
+    for watches in _watchers:
+        if watches():
+            return False
+    return True
 
 
 def _fake_mm(a, b, alpha, asked, shape_of=_shape_of.__wrapped__):  # symbols are not to be kept
@@ -563,7 +589,7 @@ def _fake_mm(a, b, alpha, asked, shape_of=_shape_of.__wrapped__):  # symbols are
 
 def _tensor_mm(a, b, alpha, asked):
     out = _fake_mm(a, b, alpha, asked, _shape_of)
-    _multiply(_Array(a, "a"), _Array(b, "b"), _Array(out, "out"), alpha, 0.0, asked)
+    _multiply_tensors(a, b, out, alpha, 0.0, asked)
     return out
 
 

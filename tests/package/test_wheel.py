@@ -493,6 +493,13 @@ negated = torch.randn(3, 4, dtype=torch.complex128).conj().imag
 assert negated.is_neg() and torch.allclose(hg.mm(negated, w.detach()), negated @ w.detach())
 refused(ValueError, "x.resolve_neg()", hg.maxima, negated, w.detach())
 refused(ValueError, "no gradient", hg.maxima, w.mT, w)
+w = torch.nn.Parameter(w)
+with torch.no_grad():
+    assert torch.equal(hg.mm(a, w, alpha=2), 2 * hg.mm(a, w)) and torch.equal(hg.mm(a, w, alpha=-1), -hg.mm(a, w))
+from concurrent.futures import ThreadPoolExecutor
+pairs = torch.randn(200, 2, 8, 8)
+with ThreadPoolExecutor(4) as pool: # calls of one shape share what was made ready
+    assert all(torch.equal(hg.mm(*pair), c) for pair, c in zip(pairs, pool.map(lambda pair: hg.mm(*pair), pairs)))
 refused(ValueError, "forward mode", torch.func.jvp, lambda x: hg.mm(x, w.detach()), (a.detach(),), (a.detach(),))
 refused(TypeError, "layout torch.sparse", hg.query, a, w.detach().to_sparse())
 assert hg.mm(torch.zeros(0, 4, dtype=a.dtype), w.detach()).shape == (0, 5)
