@@ -288,7 +288,7 @@ def _steps_beside(of, form, name):
 
 @functools.lru_cache(4096)
 def _arguments(of_a, of_b, of_out, one_by_one):
-    """Of a product of these forms: type; whether A and B are swapped; ops and sizes; leading dimensions; the batch of one call and its
+    """Of a product of these forms: type; whether it is B^T A^T; ops and sizes; leading dimensions; the batch of one call and its
     steps; for each call where in the three it begins; extents of the three. Offsets and extents in bytes."""
     forms, names = (of_a, of_b, of_out), ("a", "b", "out")
     of, *steps = _steps(of_a, "a")
@@ -337,7 +337,7 @@ def _device_and_stream(*arrays, names=("b", "out")):
 
 @functools.lru_cache(4096)
 def _call_of(device, is_hosted, *forms):
-    """A product of these forms made ready: type; whether A and B are swapped; the function and its arguments; of these alpha, beta and the
+    """A product of these forms made ready: type; whether it is B^T A^T; the function and its arguments; of these alpha, beta and the
     three addresses, which are set under the lock; for each call where in the three it begins; extents of the three."""
     arguments = _arguments(*forms, is_hosted)
     if arguments is None:
