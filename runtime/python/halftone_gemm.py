@@ -184,9 +184,9 @@ class _Array:
         if not face or face.get("mask") is not None or hasattr(x, "mask"):
             raise TypeError(f"{name} is a {type(x).__module__}.{type(x).__name__}; arrays of NumPy, PyTorch, CuPy and JAX are taken, "
                             "unmasked and outside of jit")
-        self.at, is_fixed = face["data"]
-        self.is_fixed = is_fixed or is_jax
-        self.form = tuple(face["shape"]), face.get("strides"), face["typestr"]
+        (at, is_fixed), strides = face["data"], face.get("strides")
+        self.at, self.is_fixed = int(at), is_fixed or is_jax
+        self.form = tuple(face["shape"]), None if strides is None else tuple(strides), face["typestr"]
 
 
 @functools.lru_cache(None)
@@ -339,7 +339,7 @@ def _device_and_stream(*arrays, names=("b", "out")):
 def _call_of(device, is_hosted, *forms):
     """A product of these forms made ready: type; whether it is B^T A^T; the function and its arguments; of these alpha, beta and the
     three addresses, which are set under the lock; for each call where in the three it begins; extents of the three."""
-    arguments = _arguments(*forms, is_hosted)
+    arguments = _arguments.__wrapped__(*forms, is_hosted)
     if arguments is None:
         return None
     of, is_turned, sizes, leads, (count, *steps), begins, extents = arguments
@@ -370,10 +370,9 @@ def _launch(device, stream, is_of_host, forms, a, b, c, alpha, beta, asked):
     if is_turned:
         a, b = b, a
     with _lock, device:
-        device.ask(result, asked, stream)
-        by.value, beside.value = alpha, beta
-        for x, y, z in begins:
-            at_x.value, at_y.value, at_z.value = a + x, b + y, c + z
+        for x, y, z in begins:  # a signal's handler may multiply in between
+            device.ask(result, asked, stream)
+            by.value, beside.value, at_x.value, at_y.value, at_z.value = alpha, beta, a + x, b + y, c + z
             code = call(*words)
             if code:
                 device.check(code)
@@ -395,6 +394,7 @@ def mm(a, b, *, out=None, alpha=1.0, beta=0.0, accuracy=None, scheme=None):
     torch = _torch or _register_with_torch()
     if torch and (isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor)):
         return _mm_of_tensors(torch, a, b, out, float(alpha), float(beta), asked)
+    alpha, beta = (ctypes.c_double(scalar).value for scalar in (alpha, 0 if out is None else beta))
     x, y, is_new = _Array(a, "a"), _Array(b, "b"), out is None
     if is_new:
         out = _empty_like(a, _shape_of(x.form[0], y.form[0]), "float32" if BYTES.get(TYPE_OF.get(str(x.form[2]))) == 2 else None)
@@ -529,7 +529,7 @@ def _register_with_torch():
             _operators.impl("mm", _tensor_mm, key)
             _operators.impl("mm_out", _multiply_tensors, key)
         torch.library.register_fake("halftone::mm", _fake_mm)
-        torch.library.register_fake("halftone::mm_out", lambda *_: None)
+        torch.library.register_fake("halftone::mm_out", _fake_mm_out)
         torch.library.register_autograd("halftone::mm", _backward, setup_context=_keep)
         _torch, _stream_of_torch = torch, getattr(torch._C, "_cuda_getCurrentRawStream", lambda gpu: torch.cuda.current_stream(gpu).cuda_stream)
         _plain_types = torch.Tensor, torch.nn.Parameter
@@ -546,16 +546,15 @@ def _mm_of_tensors(torch, a, b, out, alpha, beta, asked):
         raise ValueError("forward mode is not supported, torch would make its tangents 0: use reverse mode")
     records = torch.is_grad_enabled()
     has_gradient = records and (a.requires_grad or b.requires_grad)
-    is_plain = not torch.compiler.is_compiling() and _is_plain(a, b, a if out is None else out)
+    is_compiling = torch.compiler.is_compiling()
+    is_plain = not is_compiling and _is_plain(a, b, a if out is None else out)
     if out is None:
         return _tensor_mm(a, b, alpha, asked) if is_plain and not has_gradient else torch.ops.halftone.mm(a, b, alpha, asked)
     if has_gradient or records and out.requires_grad:
         raise ValueError("out= has no gradient: leave it out, or use torch.no_grad()")
-    if is_plain:
-        _multiply_tensors(a, b, out, alpha, beta, asked)
+    (_multiply_tensors if is_plain else torch.ops.halftone.mm_out)(a, b, out, alpha, beta, asked)
+    if not is_compiling:
         torch.autograd.graph.increment_version(out)
-    else:
-        torch.ops.halftone.mm_out(a, b, out, alpha, beta, asked)
     return out
 
 
@@ -585,6 +584,11 @@ def _fake_mm(a, b, alpha, asked, shape_of=_shape_of.__wrapped__):  # symbols are
         raise ValueError(f"a is {a.dtype} on {a.device}, b {b.dtype} on {b.device}: convert or move one")
     result = _torch.float32 if a.element_size() == 2 else a.dtype
     return a.new_empty(shape_of(a.shape, b.shape), dtype=result)
+
+
+def _fake_mm_out(a, b, out, *_):
+    if not a.device == b.device == out.device:
+        raise ValueError(f"a is on {a.device}, b on {b.device}, out on {out.device}: move some")
 
 
 def _tensor_mm(a, b, alpha, asked):

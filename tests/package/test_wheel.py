@@ -206,6 +206,13 @@ for shapes in ((2, 3, 2, 4), (3, 4, 5)), ((2, 2, 4), (4, 5)), ((2, 4), (3, 1, 4,
         c = of(shape, order)
         hg.mm(a, b, out=c)
         check(a, b, c, 2**-46)
+class Late: # a scalar that multiplies before it says its value
+    def __float__(self):
+        hg.mm(of((2, 4), "C"), of((4, 5), "C"), out=of((2, 5), "C"), alpha=7, beta=9)
+        return -2.0
+a, b, c, old = of((2, 4), "C"), of((4, 5), "C"), of((2, 5), "C"), of((2, 5), "C")
+hg.mm(a, b, out=c, alpha=0.5, beta=Late())
+check(a, b, c, 2**-46, fractions.Fraction(1, 2), old, -2)
 apart = Array((3, 2, 5), "d", strides=(5, 15, 1)) # entries of the batch lie between each other's rows
 hg.mm(of((3, 2, 4), "C"), of((4, 5), "C"), out=apart)
 check(of((3, 2, 4), "C"), of((4, 5), "C"), apart, 2**-46)
@@ -438,7 +445,7 @@ refused(hg.Error, "scheme", hg.maxima, a, b, accuracy="fp32")
 
 
 TORCH = """
-import torch
+import contextlib, torch
 warnings.simplefilter("ignore")
 torch.manual_seed(1)
 for kind, units in (torch.float32, 2**-18), (torch.float64, 2**-46):
@@ -472,9 +479,13 @@ torch.library.opcheck(torch.ops.halftone.mm_out, (a.detach(), w.detach(), out, 1
 meta = hg.mm(a.detach().to("meta"), w.detach().to("meta"))
 assert meta.shape == (2, 3, 5) and meta.device.type == "meta"
 refused(ValueError, "no gradient", hg.mm, a, w, out=out)
-weighed = (torch.ones_like(out, requires_grad=True) * out).sum()
-hg.mm(a.detach(), w.detach(), out=out)
-refused(RuntimeError, "inplace", weighed.backward)
+for watch in contextlib.nullcontext, torch.autograd.profiler.profile:
+    weighed = (torch.ones_like(out, requires_grad=True) * out).sum()
+    with watch():
+        hg.mm(a.detach(), w.detach(), out=out)
+    refused(RuntimeError, "inplace", weighed.backward)
+for i in range(3):
+    refused(ValueError, "move some", lambda x, y, z: hg.mm(x, y, out=z), *(x.detach().to("meta" if i == j else "cpu") for j, x in enumerate((a, w, out))))
 refused(RuntimeError, "functorch", torch.func.grad(lambda x: hg.mm(x, w.detach()).sum()), a.detach())
 refused(TypeError, "some are not", hg.mm, a, w.detach().numpy())
 for kind in torch.bfloat16, torch.float16:
