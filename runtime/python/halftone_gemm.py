@@ -348,7 +348,8 @@ def _call_of(device, is_hosted, *forms):
         raise TypeError(f"{NAMES[of]} is taken on GPUs, and where the simulator computes: move a and b to a GPU")
     x, y, z = ([POINTER(), lead] if is_hosted else [POINTER(), lead, step] for lead, step in zip(leads, steps))
     alpha, beta = SCALAR[result](), SCALAR[result]()
-    words = (device.handle, *sizes, ctypes.byref(alpha), *x, *y, ctypes.byref(beta), *z, *(() if is_hosted else (count,)), *(() if of == result else (ctypes.c_int(of),)))
+    behind = [*([] if is_hosted else [count]), *([] if of == result else [ctypes.c_int(of)])]
+    words = (device.handle, *sizes, ctypes.byref(alpha), *x, *y, ctypes.byref(beta), *z, *behind)
     return of, is_turned, (device.hosted if is_hosted else device.batched)[of], words, (alpha, beta, x[0], y[0], z[0]), begins, extents
 
 
@@ -360,7 +361,7 @@ def _launch(device, stream, is_of_host, forms, a, b, c, alpha, beta, asked):
     ready = _call_of(device, is_of_host and device.ordinal is not None, *forms)
     if ready is None:
         return
-    of, is_turned, call, words, (by, beside, at_x, at_y, at_z), begins, extents = ready
+    of, is_turned, call, words, (at_alpha, at_beta, at_x, at_y, at_z), begins, extents = ready
     result = _result_of(of)
     for at, extent, name in (a, extents[0], "a"), (b, extents[1], "b"):
         if at < c + extents[2] and c < at + extent:
@@ -372,7 +373,7 @@ def _launch(device, stream, is_of_host, forms, a, b, c, alpha, beta, asked):
     with _lock, device:
         for x, y, z in begins:  # a signal's handler may multiply in between
             device.ask(result, asked, stream)
-            by.value, beside.value, at_x.value, at_y.value, at_z.value = alpha, beta, a + x, b + y, c + z
+            at_alpha.value, at_beta.value, at_x.value, at_y.value, at_z.value = alpha, beta, a + x, b + y, c + z
             code = call(*words)
             if code:
                 device.check(code)
