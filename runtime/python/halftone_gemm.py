@@ -47,9 +47,9 @@ class Plan(ctypes.Structure):  # struct halftone_plan
 
 _lock, _devices = threading.RLock(), {}
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)  # no thread's product is under way
-_PRODUCT = [POINTER, *[ctypes.c_char] * 2, *[SIZE] * 3, POINTER]
-_QUESTION = [POINTER, *[ctypes.c_char] * 2, *[SIZE] * 4, POINTER]
-_SHARED = {"maxima": [*_PRODUCT[:-1], *[POINTER, SIZE] * 2, *[POINTER] * 2], "partial": [*_PRODUCT[:-1], *[POINTER, SIZE] * 2, *[POINTER] * 3],
+_PRODUCT = [POINTER, *[ctypes.c_char] * 2, *[SIZE] * 3]
+_QUESTION = [*_PRODUCT, SIZE, POINTER]
+_SHARED = {"maxima": [*_PRODUCT, *[POINTER, SIZE] * 2, *[POINTER] * 2], "partial": [*_PRODUCT, *[POINTER, SIZE] * 2, *[POINTER] * 3],
            "finish": [POINTER, *[SIZE] * 2, *[POINTER] * 6, SIZE]}
 
 
@@ -560,7 +560,7 @@ def _mm_of_tensors(torch, a, b, out, alpha, beta, asked):
 
 
 def _multiply_tensors(a, b, c, alpha, beta, asked):
-    """As arrays only where a device is new or something is wrong."""
+    """Without _Array, which is slower, unless the device is new or something is wrong."""
     gpu = a.get_device()
     device, stream = (_devices.get(gpu), _stream_of_torch(gpu)) if gpu >= 0 else (_devices.get(None), 0)
     if not device or stream in (1, 2) or gpu != b.get_device() or gpu != c.get_device() or not a.layout is b.layout is c.layout is _torch.strided:
@@ -570,7 +570,7 @@ def _multiply_tensors(a, b, c, alpha, beta, asked):
 
 
 def _is_plain(*tensors):
-    """Whether nobody watches operators, which take a third of a small call."""
+    """Whether nobody watches operators, which make a small call slower."""
     for x in tensors:
         if type(x) not in _plain_types or x.is_neg() or not (x.is_cuda or x.is_cpu):
             return False

@@ -372,7 +372,7 @@ static void run_product(struct fuzz_rng *r, const struct problem *p, const struc
         FUZZ_CHECK(fits || refused == (multiplies ? code : HALFTONE_OK), "query says %s, the product %s", halftone_strerror(code), halftone_strerror(refused));
         if (multiplies && !fits)
             check_c_is_old(p, "accuracy");
-        totals->refused++;
+        totals->refused += !fits;
     } else {
         check_plan(p, asked, &plan);
         size_t limit = 0; /* what needs less may be cut otherwise under it */
